@@ -1,0 +1,91 @@
+// Package agent says what resumed needs from any agent: where it writes, what
+// a line means, who holds a session, and how that session is continued.
+package agent
+
+import (
+	"context"
+	"time"
+
+	"resumed/internal/resume"
+)
+
+// Agent knows one kind of coding agent. Its methods are called from several
+// goroutines at once.
+type Agent interface {
+	// Name is the agent's name in configuration, status and metrics.
+	Name() string
+
+	// Sources returns the places where the agent writes.
+	Sources() []Source
+
+	// Observe says what one line means for its session, or false where it
+	// means nothing. Equal lines give equal sightings, whenever they are read.
+	// It leaves Pos to the caller.
+	Observe(Source, Line) (resume.Sighting, bool)
+
+	// Owner returns the live process that holds the session, or nil.
+	Owner(context.Context, resume.Session) (*resume.Owner, error)
+
+	// Plan says how the session is continued now. It looks at the transcript
+	// again: what was true when the wait began may not be true any more.
+	Plan(context.Context, resume.Session, Words) (Plan, error)
+}
+
+// Words is what an agent is told when it is continued.
+type Words struct{ Prompt string }
+
+// Source is one place where an agent writes.
+type Source struct {
+	Account string // of the sessions found there
+	Root    string // the directory that is watched
+	Depth   int    // how many directory levels below Root are watched; 0: Root itself
+
+	// Match says whether the file of that name, relative to Root, is one of
+	// the agent's.
+	Match func(rel string) bool
+
+	// Sift is a cheap look at the bytes of a line, before anything is copied
+	// or parsed. Needles, where there are any, are what such a line must
+	// contain one of: lines without any are passed over by a search of the
+	// whole block.
+	Needles []string
+	Sift    func(line []byte) Weight
+}
+
+// Weight is what a line may be worth, judged by its bytes alone.
+type Weight uint8
+
+// The weights.
+const (
+	Nothing Weight = iota // cannot matter
+	Moves                 // may be movement: of a run of such lines the last real one tells all
+	Matters               // may be anything: it must be read
+)
+
+// Line is one complete line of a file.
+type Line struct {
+	Path    string    // of the file
+	Offset  int64     // of the line's first byte
+	Data    []byte    // without its newline; valid during the call only
+	Cut     bool      // the line is longer than can be held: Data is its beginning
+	ModTime time.Time // of the file, when the line was read
+}
+
+// Plan is how a session is continued. Exactly one field is set.
+type Plan struct {
+	Run   *Command
+	Leave *Leave
+}
+
+// Command is a program that continues a session without a terminal.
+type Command struct {
+	Argv []string // Argv[0] is looked up in PATH
+	Dir  string   // an existing directory
+	Env  []string // KEY=value, added to the daemon's own
+}
+
+// Leave says why nothing may be sent.
+type Leave struct {
+	Why  string
+	Park bool // waiting does not mend it
+}

@@ -1,0 +1,86 @@
+package limit
+
+import "fmt"
+
+// Class says what kind of refusal stopped a session.
+type Class uint8
+
+// The classes. The zero Class is None: nothing was refused.
+const (
+	None Class = iota
+	RateLimit
+	UsageLimit
+	Overloaded
+	ServerError
+	Network
+	Timeout
+	Auth
+	Billing
+	ContextOverflow
+	BadRequest
+	Cancelled
+)
+
+var classNames = [...]string{
+	None:            "none",
+	RateLimit:       "rate_limit",
+	UsageLimit:      "usage_limit",
+	Overloaded:      "overloaded",
+	ServerError:     "server_error",
+	Network:         "network",
+	Timeout:         "timeout",
+	Auth:            "auth",
+	Billing:         "billing",
+	ContextOverflow: "context_overflow",
+	BadRequest:      "bad_request",
+	Cancelled:       "cancelled",
+}
+
+// Classes returns every class, in the order of the documentation.
+func Classes() []Class {
+	all := make([]Class, len(classNames))
+	for i := range all {
+		all[i] = Class(i)
+	}
+	return all
+}
+
+// ParseClass returns the class of that name.
+func ParseClass(name string) (Class, error) {
+	for i, n := range classNames {
+		if n == name {
+			return Class(i), nil
+		}
+	}
+	return None, fmt.Errorf("unknown class %q", name)
+}
+
+// Transient reports whether a refusal of this class may lift by itself.
+func (c Class) Transient() bool {
+	switch c {
+	case RateLimit, UsageLimit, Overloaded, ServerError, Network, Timeout:
+		return true
+	default:
+		return false
+	}
+}
+
+func (c Class) String() string {
+	if int(c) < len(classNames) {
+		return classNames[c]
+	}
+	return fmt.Sprintf("class(%d)", uint8(c))
+}
+
+// MarshalText writes the class's name.
+func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText reads a class's name.
+func (c *Class) UnmarshalText(text []byte) error {
+	parsed, err := ParseClass(string(text))
+	if err != nil {
+		return err
+	}
+	*c = parsed
+	return nil
+}

@@ -1,0 +1,112 @@
+package resume
+
+import (
+	"time"
+
+	"resumed/internal/limit"
+)
+
+// Event is something that happened to a session.
+type Event interface{ event() }
+
+// What a transcript says. At is always the record's own time.
+type (
+	// Limited is a refusal that ended a turn.
+	Limited struct {
+		At time.Time
+		limit.Verdict
+		Text string // the agent's words, for people
+	}
+
+	// Progressed is a real turn of the agent: not a bookkeeping line, not
+	// another error, not a prompt.
+	Progressed struct{ At time.Time }
+
+	// Prompted is a prompt that was given to the agent, by a person or by us.
+	Prompted struct{ At time.Time }
+
+	// Cancelled is a turn that a person stopped.
+	Cancelled struct{ At time.Time }
+)
+
+// What becomes of a resume.
+type (
+	// Due is the end of a wait.
+	Due struct{ Mark string }
+
+	// Started is a resume command that runs now.
+	Started struct {
+		Mark string
+		Process
+	}
+
+	// Ended is a resume command that is over.
+	Ended struct {
+		Mark    string
+		Outcome Outcome // Delivered, Failed, TimedOut or Denied
+		Err     string  // in words; empty where it ended well
+	}
+
+	// Held is a resume that was not sent, and why.
+	Held struct {
+		Mark string
+		Why  string
+		Park bool // waiting does not mend it
+	}
+
+	// Lost is a resume that an earlier daemon began and of which no living
+	// process and no trace in the transcript was found.
+	Lost struct{ Mark string }
+)
+
+// What a person orders.
+type (
+	// Retry makes an interrupted session due now, attempts forgiven.
+	Retry struct{}
+
+	// Forget drops the interruption; a new one counts again.
+	Forget struct{}
+
+	// Pause keeps a session from being resumed until Unpause.
+	Pause struct{}
+
+	// Unpause ends a Pause.
+	Unpause struct{}
+)
+
+// Reconsider computes a wait anew from what is known, after the rules changed.
+type Reconsider struct{}
+
+func (Limited) event()    {}
+func (Progressed) event() {}
+func (Prompted) event()   {}
+func (Cancelled) event()  {}
+func (Due) event()        {}
+func (Started) event()    {}
+func (Ended) event()      {}
+func (Held) event()       {}
+func (Lost) event()       {}
+func (Retry) event()      {}
+func (Forget) event()     {}
+func (Pause) event()      {}
+func (Unpause) event()    {}
+func (Reconsider) event() {}
+
+// Sighting is an event that was read from an agent's files: what happened, to
+// whom, and where it is written.
+type Sighting struct {
+	Key        Key
+	Account    string // AGENT:NAME; sessions of one account share a limit
+	Cwd        string // where the session works
+	Transcript string // the file it was read from
+	Pos        Position
+	Event      Event
+}
+
+// Position is where in a transcript an event stands. A session passes over
+// events that stand at or before the last one it was told, so reading a file
+// again changes nothing.
+type Position struct {
+	Epoch  string `json:"epoch"` // one incarnation of the file; another one starts over
+	Offset int64  `json:"offset"`
+}

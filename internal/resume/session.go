@@ -1,0 +1,136 @@
+// Package resume decides when an interrupted session is resumed, and when to
+// stop trying. Session.Next holds every rule and touches nothing; Engine owns
+// the sessions and applies events in one order.
+package resume
+
+import (
+	"fmt"
+	"time"
+
+	"resumed/internal/limit"
+)
+
+// Key names a session: ids are unique within their agent only.
+type Key struct {
+	Agent string `json:"agent"`
+	ID    string `json:"id"`
+}
+
+func (k Key) String() string { return k.Agent + "/" + k.ID }
+
+// State is where a session stands.
+type State uint8
+
+// The states, in the order of an interruption's life.
+const (
+	Watching State = iota + 1 // nothing is wrong
+	Waiting                   // limited; NextAt is when it is resumed
+	Resuming                  // the resume is being sent or runs
+	Settling                  // the resume was delivered; the transcript must move now
+	GaveUp                    // out of retries; a person is told
+	Parked                    // waiting cannot help; a person is told
+)
+
+var stateNames = [...]string{
+	Watching: "watching",
+	Waiting:  "waiting",
+	Resuming: "resuming",
+	Settling: "settling",
+	GaveUp:   "gave_up",
+	Parked:   "parked",
+}
+
+// States returns every state, in the order of an interruption's life.
+func States() []State { return []State{Watching, Waiting, Resuming, Settling, GaveUp, Parked} }
+
+func (s State) String() string {
+	if s >= Watching && int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return fmt.Sprintf("state(%d)", uint8(s))
+}
+
+// MarshalText writes the state's name.
+func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads a state's name.
+func (s *State) UnmarshalText(text []byte) error {
+	for _, known := range States() {
+		if known.String() == string(text) {
+			*s = known
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown state %q", text)
+}
+
+// Outcome is how one resume ended.
+type Outcome string
+
+// The outcomes. An attempt without one has not ended.
+const (
+	Recovered  Outcome = "recovered"   // the transcript moved
+	LimitedOut Outcome = "limited"     // it met the limit again
+	Failed     Outcome = "failed"      // the command failed
+	TimedOut   Outcome = "timed_out"   // the command ran too long, or hung
+	NoProgress Outcome = "no_progress" // the command ended well and the transcript did not move
+	Denied     Outcome = "denied"      // the agent lacked a permission
+	CutOff     Outcome = "cut_off"     // our own end cut it off; it does not count
+	Unknown    Outcome = "unknown"     // nobody can tell
+
+	// Delivered is how a command ends that did what it was asked. What comes
+	// of it shows in the transcript: it is never the last word on an attempt.
+	Delivered Outcome = "delivered"
+)
+
+// Process names a process beyond the reuse of its pid.
+type Process struct {
+	PID   int    `json:"pid,omitempty"`
+	Start uint64 `json:"start,omitempty"` // field 22 of /proc/PID/stat
+}
+
+// Attempt is one resume.
+type Attempt struct {
+	N         int           `json:"n"`
+	Mark      string        `json:"mark"` // carried by the command in its environment
+	StartedAt time.Time     `json:"started_at"`
+	EndedAt   time.Time     `json:"ended_at,omitzero"` // when the outcome was known
+	Delay     time.Duration `json:"delay"`             // what was waited before it
+	Outcome   Outcome       `json:"outcome,omitempty"`
+	Err       string        `json:"err,omitempty"`
+	Process   Process       `json:"process,omitzero"` // while its command runs
+}
+
+// Owner is a live process that holds a session.
+type Owner struct {
+	PID  int    `json:"pid"`
+	Kind string `json:"kind"`           // interactive | headless
+	Tmux string `json:"tmux,omitempty"` // the pane it lives in
+}
+
+// Session is one conversation of one agent. It is a value: Next returns a new
+// one and changes nothing that the old one shares.
+type Session struct {
+	Key        Key      `json:"key"`
+	Account    string   `json:"account,omitempty"`
+	Cwd        string   `json:"cwd,omitempty"`
+	Transcript string   `json:"transcript,omitempty"`
+	Seen       Position `json:"seen,omitzero"` // the last event it was told
+
+	State  State  `json:"state"`
+	Paused bool   `json:"paused,omitempty"`
+	Reason string `json:"reason,omitempty"` // why it stands where it stands, for people
+	Owner  *Owner `json:"owner,omitempty"`
+
+	Limit     limit.Verdict `json:"limit,omitzero"`        // what stopped it
+	LimitText string        `json:"limit_text,omitempty"`  // in the agent's words
+	LimitedAt time.Time     `json:"limited_at,omitzero"`   // when it was stopped last
+	MovedAt   time.Time     `json:"moved_at,omitzero"`     // when the transcript last moved
+	Recovered time.Time     `json:"recovered_at,omitzero"` // when it last moved after an interruption
+	Windows   int           `json:"windows,omitempty"`     // usage limits met since a person's last prompt
+
+	NextAt   time.Time `json:"next_at,omitzero"`   // Waiting: when it is resumed; Settling: when patience ends
+	WaitFrom time.Time `json:"wait_from,omitzero"` // what NextAt was computed from,
+	Dice     float64   `json:"dice,omitempty"`     // and the chance in it: a reload computes it anew
+	Attempts []Attempt `json:"attempts,omitempty"` // the resumes since the transcript last moved
+}

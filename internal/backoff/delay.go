@@ -16,13 +16,24 @@ import (
 // u is a random number in [0, 1): the caller owns the dice, so equal arguments
 // give equal waits. Whatever the arguments and however bad the policy, the
 // result is never negative and never overflows.
-func (p Policy) Delay(n int, u float64) time.Duration {
-	base := p.capped(n)
+func (p Policy) Delay(n int, u float64) time.Duration { return p.delay(n, u) }
+
+// delay is Delay without the copies that methods of a value make.
+func (p *Policy) delay(n int, u float64) time.Duration {
+	d := p.capped(n)
 	if !p.Jitter || n <= 0 {
-		return base
+		return d
 	}
-	low, high := p.spread(base)
-	d := between(low, high, u)
+	low, width := p.spread(float64(d))
+	// Each step is rounded by itself, so that every machine gives the same
+	// delay; the half rounds the sum to the nearest nanosecond, so that
+	// 30 s - 10 % is 27 s and not 26.999999999 s.
+	spread := low + float64(width*inUnit(u)) + 0.5
+	if spread >= math.MaxInt64 {
+		d = math.MaxInt64
+	} else {
+		d = time.Duration(spread)
+	}
 	if p.HardCap && d > p.MaxDelay {
 		return max(p.MaxDelay, 0)
 	}
@@ -53,9 +64,12 @@ func (p Policy) Delays(u func() float64) iter.Seq2[int, time.Duration] {
 
 // capped returns the delay before retry n without jitter.
 func (p *Policy) capped(n int) time.Duration {
-	base, limit := max(p.BaseDelay, 0), max(p.MaxDelay, 0)
+	d, limit := p.BaseDelay, p.MaxDelay
+	if d < 0 || limit < 0 {
+		return 0
+	}
 	if n <= 1 {
-		return min(base, limit)
+		return min(d, limit)
 	}
 	switch p.Strategy {
 	case Exponential:
@@ -63,70 +77,49 @@ func (p *Policy) capped(n int) time.Duration {
 		if p.MaxExponent > 0 {
 			shift = min(shift, uint(p.MaxExponent))
 		}
-		// Shifting the limit down instead of the base up cannot overflow, and
+		// Shifting the limit down instead of the delay up cannot overflow, and
 		// a shift by 64 or more gives the 0 that is wanted.
-		if base > limit>>shift {
+		if d > limit>>shift {
 			return limit
 		}
-		return base << shift
+		return d << shift
 	case Linear:
-		hi, lo := bits.Mul64(uint64(base), uint64(n))
+		hi, lo := bits.Mul64(uint64(d), uint64(n))
 		if hi != 0 || lo > uint64(limit) {
 			return limit
 		}
 		return time.Duration(lo)
 	default:
-		return min(base, limit)
+		return min(d, limit)
 	}
 }
 
-// spread returns the bounds between which chance may move a delay.
-func (p *Policy) spread(base time.Duration) (low, high time.Duration) {
+// spread returns where chance may move a delay: from low to low + width.
+// Nanoseconds are exact in a float64 up to 104 days.
+func (p *Policy) spread(d float64) (low, width float64) {
 	switch p.JitterMode {
 	case Symmetric:
-		half := share(base, p.JitterPercent)
-		return base - half, plus(base, half)
+		half := d * inUnit(p.JitterPercent)
+		return d - half, 2 * half
 	case Additive:
-		return base, plus(base, share(base, p.JitterPercent))
+		return d, d * inUnit(p.JitterPercent)
 	case Full:
-		return 0, base
+		return 0, d
 	case Equal:
-		return base - base/2, base
+		return d / 2, d / 2
 	default:
-		return base, base
+		return d, 0
 	}
 }
 
-// share returns percent of d, rounded to a nanosecond.
-func share(d time.Duration, percent float64) time.Duration {
+// inUnit returns the number in [0, 1] that is nearest to x, and 0 for NaN.
+func inUnit(x float64) float64 {
 	switch {
-	case percent >= 1:
-		return d
-	case percent > 0:
-		part := float64(d) * percent
-		return time.Duration(part + 0.5)
-	default: // 0, negative and NaN
+	case x >= 1:
+		return 1
+	case x > 0:
+		return x
+	default:
 		return 0
-	}
-}
-
-func plus(a, b time.Duration) time.Duration {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
-}
-
-// between returns low for u = 0, high for u = 1, and in proportion between
-// them. It works on the width and not on a factor, so that the bounds are
-// exact: 30 s - 10 % is 27 s, not 26.999999999 s.
-func between(low, high time.Duration, u float64) time.Duration {
-	switch {
-	case u >= 1:
-		return high
-	case u > 0:
-		return low + time.Duration(u*float64(high-low))
-	default: // 0, negative and NaN
-		return low
 	}
 }

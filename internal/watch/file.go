@@ -26,6 +26,7 @@ type file struct {
 	// however slowly the line grows.
 	searched int64
 
+	dead   bool // deleted: whatever has its name or its inode now is another file
 	first  bool // this incarnation is still to be read from its end back
 	seen   stamp
 	failed bool   // the last reading stopped early
@@ -34,7 +35,7 @@ type file struct {
 
 // settled says whether there is nothing to do for a file that looks like this.
 func (f *file) settled(st stamp) bool {
-	return !f.failed && !f.first && f.cur == f.saved && f.seen == st
+	return !f.failed && !f.first && !f.dead && f.cur == f.saved && f.seen == st
 }
 
 // tend reads what is new in a file and logs what goes wrong.
@@ -96,7 +97,7 @@ func (w *Watcher) identify(ctx context.Context, path string, in *os.File, st sta
 	switch {
 	case err != nil:
 		return nil, err
-	case same:
+	case same && !f.dead:
 		f.cur.Dev = st.id.dev
 	case old.IsZero():
 		f.begin(st, 0, w.ready && st.size <= wholeUpTo)
@@ -123,7 +124,7 @@ func (w *Watcher) identify(ctx context.Context, path string, in *os.File, st sta
 func (f *file) begin(st stamp, gen uint32, whole bool) {
 	f.cur = Cursor{Dev: st.id.dev, Inode: st.id.inode, Gen: gen}
 	f.searched = 0
-	f.first = !whole
+	f.first, f.dead = !whole, false
 }
 
 // meet makes the state of a path that has none. A file that was renamed brings
@@ -203,8 +204,15 @@ func findID(dir string, id fileID) (string, bool) {
 
 // forget drops the state of a file that is no longer there.
 func (w *Watcher) forget(f *file) {
+	w.bury(f)
 	delete(w.files, f.path)
 	delete(w.told, f.path)
+}
+
+// bury marks a file as deleted. Its inode number is given to the next file that
+// is made, which may well begin with the same bytes.
+func (w *Watcher) bury(f *file) {
+	f.dead = true
 	if w.byID[f.cur.id()] == f {
 		delete(w.byID, f.cur.id())
 	}

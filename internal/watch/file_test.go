@@ -91,6 +91,19 @@ func TestWhatBecomesOfAFileIsNoticed(t *testing.T) {
 	}
 }
 
+// The successor of a deleted file often gets its inode number, and it may begin
+// with the same lines: only the event tells that it is another file.
+func TestADeletedFileIsNotTakenForItsSuccessor(t *testing.T) {
+	r := watched(t, t.TempDir(), newSink(), nil)
+	path := r.path("a.log")
+	write(t, path, "one\n")
+	r.awaitLines(t, path, "one")
+	require.NoError(t, os.Remove(path))
+	write(t, path, "one\ntwo\n")
+	r.awaitLines(t, path, "one", "one", "two")
+	require.Len(t, epochs(r.of(path)), 2)
+}
+
 func TestEveryTruncationIsAnEpochOfItsOwn(t *testing.T) {
 	r := watched(t, t.TempDir(), newSink(), nil)
 	path := r.path("a.log")

@@ -33,7 +33,7 @@ func (w *Watcher) handle(ctx context.Context, ev fsnotify.Event) {
 			w.rescan(ctx)
 		}
 	case ev.Has(fsnotify.Remove | fsnotify.Rename):
-		w.left(ctx, ev.Name)
+		w.left(ctx, ev.Name, ev.Has(fsnotify.Remove))
 	case ev.Has(fsnotify.Create):
 		w.came(ctx, ev.Name)
 	case ev.Has(fsnotify.Write), w.told[ev.Name] != "": // a change of mode may have mended it
@@ -67,14 +67,19 @@ func (w *Watcher) came(ctx context.Context, path string) {
 
 // left deals with a name that went from a directory. Its state stays until a
 // scan misses it too: a rename tells of the new name in the next event.
-func (w *Watcher) left(ctx context.Context, path string) {
+func (w *Watcher) left(ctx context.Context, path string, deleted bool) {
 	if _, dir := w.dirs[path]; dir {
 		w.unwatch(path)
 		return
 	}
-	if w.files[path] != nil {
-		w.tend(ctx, path) // another one may have the name already
+	f := w.files[path]
+	if f == nil {
+		return
 	}
+	if deleted {
+		w.bury(f)
+	}
+	w.tend(ctx, path) // another one may have the name already
 }
 
 // rescan looks at everything: at the start, by the clock, and when events may

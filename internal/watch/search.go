@@ -2,7 +2,6 @@ package watch
 
 import (
 	"bytes"
-	"math/bits"
 	"slices"
 	"strings"
 )
@@ -22,11 +21,14 @@ type group struct {
 	rare    byte
 	needles []needle
 
-	// before and after hold, for the byte on either side of a rare byte, the
-	// needles that may stand there, a bit each: nearly all false hits end here.
-	before, after [256]uint64
-	all           uint64
+	// near holds, for each byte beside the rare one, the needles that may stand
+	// there, a bit each: nearly all false hits end here.
+	near [len(beside)][256]uint64
 }
+
+// beside is where the bytes stand that are looked at first, seen from the rare
+// one. The quote of a JSON key tells it from the same word in a text.
+var beside = [...]int{-1, 1, -2}
 
 type needle struct {
 	text string
@@ -83,14 +85,13 @@ func bestByte(needles []string) byte {
 
 func (g *group) add(n needle) {
 	bit := uint64(1) << len(g.needles)
-	g.all |= bit
 	g.needles = append(g.needles, n)
-	for c := range 256 {
-		if n.at == 0 || n.text[n.at-1] == byte(c) {
-			g.before[c] |= bit
-		}
-		if n.at == len(n.text)-1 || n.text[n.at+1] == byte(c) {
-			g.after[c] |= bit
+	for k, by := range beside {
+		at := n.at + by
+		for c := range 256 {
+			if at < 0 || at >= len(n.text) || n.text[at] == byte(c) {
+				g.near[k][c] |= bit
+			}
 		}
 	}
 }
@@ -104,26 +105,30 @@ func (g *group) next(block []byte, from int) int {
 			break
 		}
 		i += step
-		if g.stands(block, i) {
+		if i < 2 || i+1 == len(block) { // nothing beside it
+			if g.stands(block, i, ^uint64(0)) {
+				return i
+			}
+			continue
+		}
+		maybe := g.near[0][block[i-1]] & g.near[1][block[i+1]]
+		if maybe == 0 {
+			continue
+		}
+		if maybe &= g.near[2][block[i-2]]; maybe != 0 && g.stands(block, i, maybe) {
 			return i
 		}
 	}
 	return len(block)
 }
 
-// stands says whether the rare byte at i is that of a needle.
-func (g *group) stands(block []byte, i int) bool {
-	maybe := g.all
-	if i > 0 {
-		maybe = g.before[block[i-1]]
-	}
-	if i+1 < len(block) {
-		maybe &= g.after[block[i+1]]
-	}
-	for ; maybe != 0; maybe &= maybe - 1 {
-		n := &g.needles[bits.TrailingZeros64(maybe)]
+// stands says whether the rare byte at i is that of one of the needles.
+func (g *group) stands(block []byte, i int, maybe uint64) bool {
+	for k := range g.needles {
+		n := &g.needles[k]
 		start := i - n.at
-		if start >= 0 && len(block)-start >= len(n.text) && string(block[start:start+len(n.text)]) == n.text {
+		if maybe&(1<<k) != 0 && start >= 0 && len(block)-start >= len(n.text) &&
+			string(block[start:start+len(n.text)]) == n.text {
 			return true
 		}
 	}
@@ -131,36 +136,33 @@ func (g *group) stands(block []byte, i int) bool {
 }
 
 // lines calls keep with the bounds of each line of the block that contains a
-// needle, newline included. The block is of whole lines.
+// needle, newline included, in their order. The block is of whole lines.
 func (f *finder) lines(block []byte, keep func(start, end int)) {
-	if f.every {
-		for start := 0; start < len(block); {
-			end := lineEnd(block, start)
-			keep(start, end)
-			start = end
-		}
+	if !f.every {
+		among(f.groups, block, 0, keep)
 		return
 	}
-	// Each group remembers how far it has looked: it passes over each byte at
-	// most once, and never over the rest of a line that was already kept.
-	var few [8]int
-	next := few[:0]
-	for i := range f.groups {
-		next = append(next, f.groups[i].next(block, 0))
+	for start := 0; start < len(block); {
+		end := lineEnd(block, start)
+		keep(start, end)
+		start = end
 	}
-	for done := 0; done < len(block); {
-		hit := slices.Min(next)
-		if hit == len(block) {
-			return
+}
+
+// among is lines for the part of a block from an offset on. What one group
+// passes over is left to the next: the first finds the lines that are most
+// frequent, so the others have less to look through.
+func among(groups []group, part []byte, offset int, keep func(start, end int)) {
+	for len(groups) > 0 && len(part) > 0 {
+		hit := groups[0].next(part, 0)
+		if hit == len(part) {
+			groups = groups[1:]
+			continue
 		}
-		start := done + lineStart(block[done:hit])
-		done = lineEnd(block, hit)
-		keep(start, done)
-		for i := range next {
-			if next[i] < done {
-				next[i] = f.groups[i].next(block, done)
-			}
-		}
+		start, end := lineStart(part[:hit]), lineEnd(part, hit)
+		among(groups[1:], part[:start], offset, keep)
+		keep(offset+start, offset+end)
+		part, offset = part[end:], offset+end
 	}
 }
 

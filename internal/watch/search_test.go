@@ -93,18 +93,57 @@ func TestSearchNeedsFewPassesForTheBuiltInAgents(t *testing.T) {
 	require.LessOrEqual(t, len(f.groups), 3)
 }
 
+// prose is what people, models and tools write.
+const prose = `I'll look at how the parser handles a line that ends in the middle of a record, because the only
+test that covers it has been flaky since yesterday. The reader keeps an offset and a copy of the tail; when it runs out
+of data it simply returns what it has already and waits for any more. Let me verify whether the caller resets both of
+them by key, or only the type of entry that you mentioned.
+
+func (r *Reader) Next() (*Line, error) {
+	for {
+		if i := bytes.IndexByte(r.buf[r.pos:], '\n'); i >= 0 {
+			line := r.buf[r.pos : r.pos+i]
+			r.pos += i + 1
+			return &Line{Data: line, Offset: r.off}, nil
+		}
+		if err := r.fill(); err != nil {
+			return nil, fmt.Errorf("fill the reader's buffer: %w", err)
+		}
+	}
+}
+
+=== RUN   TestReader_Next
+--- PASS: TestReader_Next (0.00s)
+ok  	github.com/example/project/internal/reader	0.412s
+drwxr-xr-x 2 dev dev 4096 Nov 15 00:03 node_modules
+package.json tsconfig.json README.md src/index.ts: export async function load(path: string): Promise<Config>
+const data = await readFile(path, 'utf8'); return JSON.parse(data) as {"type": string, "ready": boolean};
+SELECT id, created_at FROM sessions WHERE user_id = $1 ORDER BY created_at DESC LIMIT 20;
+Everything else stays as it was, and I would not touch the public API of this directory for that. Do you want me to add
+a benchmark too? It may be worth knowing how much memory and time every query really takes before we try to optimize.`
+
+// quoted returns the words of a text as they stand in JSON.
+func quoted(text string) (words []string) {
+	for raw := range strings.SplitAfterSeq(text, " ") {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		_ = e.Encode(raw) // into a buffer
+		word := strings.TrimSpace(b.String())
+		words = append(words, word[1:len(word)-1])
+	}
+	return words
+}
+
 // transcript generates lines as Claude Code writes them, 4.8 KB on average:
 // half of them turns, a few with words of errors in quotes.
 func transcript(size int) []byte {
 	dice := rand.New(rand.NewPCG(1, 2))
-	words := strings.Fields(`the function returns an error when file cannot be opened so we check it first and
-		wrap with context \n\tif err != nil {\n\t\treturn fmt.Errorf(\"read: %w\", err)\n\t} value types of each
-		query are by key; Memory usage stays under 20 MB, see internal/watch/search.go:42 [x] https://example.org/a?b=c`)
+	words := quoted(prose)
 	text := func(n int) string {
 		var b strings.Builder
 		for b.Len() < n {
 			b.WriteString(words[dice.IntN(len(words))])
-			b.WriteByte(' ')
 		}
 		return b.String()
 	}
@@ -116,7 +155,7 @@ func transcript(size int) []byte {
 	}
 	var out bytes.Buffer
 	for out.Len() < size {
-		long := int(dice.ExpFloat64() * 5200)
+		long := int(dice.ExpFloat64() * 4350)
 		switch n := dice.IntN(1000); {
 		case n < 300:
 			fmt.Fprintf(&out, `{"parentUuid":"%s","isSidechain":false,"message":{"id":"msg_%s","type":"message","role":"assistant","model":"claude","content":[{"type":"text","text":"%s"}],"usage":{"input_tokens":1200,"output_tokens":41}},"requestId":"req_1","type":"assistant",%s`, id(), id(), text(long), tail())

@@ -59,9 +59,9 @@ func load(t testing.TB, s *Store) Snapshot {
 
 func TestDirectories(t *testing.T) {
 	tests := map[string]struct {
-		env          map[string]string
+		env            map[string]string
 		state, runtime string
-		wantErr      string
+		wantErr        string
 	}{
 		"the service's own come first": {
 			env:   map[string]string{"STATE_DIRECTORY": "/var/lib/a:/var/lib/b", "RUNTIME_DIRECTORY": "/run/a:/run/b", "XDG_STATE_HOME": "/x", "XDG_RUNTIME_DIR": "/r", "HOME": "/h"},
@@ -394,4 +394,3 @@ func BenchmarkLoad10kSessions(b *testing.B) {
 		require.Len(b, load(b, s).Sessions, 10_000)
 	}
 }
-

@@ -3,14 +3,13 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
-
-	"fmt"
 
 	"github.com/stretchr/testify/require"
 
@@ -36,7 +35,7 @@ func startByDaemon(t *testing.T) (Command, resume.Process) {
 	t.Helper()
 	cmd := command(t, "polite")
 	daemon := exec.Command(os.Args[0], cmd.Dir, cmd.Output, cmd.Mark)
-	daemon.Env = append(os.Environ(), childEnv+"=daemon")
+	daemon.Env = append(os.Environ(), childEnv+"=daemon", noExitSleep)
 	out, err := daemon.Output()
 	require.ErrorContains(t, err, "killed", "%s", out)
 	var process resume.Process

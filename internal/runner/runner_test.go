@@ -23,6 +23,10 @@ import (
 // The test binary is its own child: with this variable it does what it names.
 const childEnv = "RUNNER_TEST_CHILD"
 
+// A child that is built with the race detector would dawdle for a second
+// before it exits.
+const noExitSleep = "GORACE=atexit_sleep_ms=0"
+
 func TestMain(m *testing.M) {
 	if role := os.Getenv(childEnv); role != "" {
 		os.Exit(children[role](os.Args[1:]))
@@ -49,7 +53,7 @@ var children = map[string]func(args []string) int{
 		return 0
 	},
 	"talk": func(args []string) int {
-		for range 40 {
+		for range 45 {
 			fmt.Println("word")
 			time.Sleep(50 * time.Millisecond)
 		}
@@ -122,7 +126,7 @@ func report(args []string) int {
 func daemon(args []string) int {
 	p, err := Start(Command{
 		Argv: []string{os.Args[0]}, Dir: args[0], Output: args[1], Mark: args[2],
-		Env: []string{childEnv + "=polite"},
+		Env: []string{childEnv + "=polite", noExitSleep},
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -140,7 +144,7 @@ func command(t testing.TB, role string, args ...string) Command {
 	return Command{
 		Argv:   append([]string{os.Args[0]}, args...),
 		Dir:    dir,
-		Env:    []string{childEnv + "=" + role},
+		Env:    []string{childEnv + "=" + role, noExitSleep},
 		Output: filepath.Join(dir, "runs", "session", "1.log"),
 		Mark:   t.Name() + "-" + strconv.Itoa(os.Getpid()),
 		Grace:  200 * time.Millisecond,
@@ -325,7 +329,7 @@ func TestASilentCommandIsEnded(t *testing.T) {
 }
 
 func TestSignsOfLifeKeepACommandRunning(t *testing.T) {
-	const stall = 500 * time.Millisecond
+	const stall = time.Second
 	t.Run("output", func(t *testing.T) {
 		t.Parallel()
 		cmd := command(t, "talk")
@@ -344,7 +348,7 @@ func TestSignsOfLifeKeepACommandRunning(t *testing.T) {
 		done := make(chan Result)
 		go func() { done <- p.Wait(context.WithoutCancel(t.Context())) }()
 		var last time.Time
-		for range 30 {
+		for range 45 {
 			last = time.Now()
 			require.NoError(t, os.WriteFile(sign, []byte(last.String()), 0o600))
 			time.Sleep(50 * time.Millisecond)

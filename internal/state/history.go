@@ -127,6 +127,17 @@ func (s *Store) Prune(ctx context.Context, keep time.Duration, maxBytes int64) e
 }
 
 func (s *Store) pruneToSize(ctx context.Context, maxBytes int64) error {
+	// Most of the time the whole database is smaller than that, and nobody
+	// needs to measure.
+	const size = `SELECT (page_count - freelist_count) * page_size
+		FROM pragma_page_count, pragma_freelist_count, pragma_page_size`
+	var used int64
+	if err := s.db.QueryRowContext(ctx, size).Scan(&used); err != nil {
+		return fmt.Errorf("measure state database: %w", judge(s.path(), err))
+	}
+	if used <= maxBytes {
+		return nil
+	}
 	const overflowing = `SELECT seq FROM (
 			SELECT seq, sum(octet_length(data) + ?) OVER (ORDER BY seq DESC) AS total FROM history
 		) WHERE total > ? ORDER BY seq DESC LIMIT 1`

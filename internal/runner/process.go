@@ -82,7 +82,10 @@ type Process struct {
 
 // Bind gives an adopted process the bounds, the signs of life and the mark of
 // the command that it was started with. It comes before Wait and Stop.
-func (p *Process) Bind(cmd Command) { p.cmd = cmd }
+func (p *Process) Bind(cmd Command) {
+	cmd.Mark = cmp.Or(cmd.Mark, p.cmd.Mark)
+	p.cmd = cmd
+}
 
 // Adopt returns the living process of that pid and start time, or false where
 // it is gone, or its pid is another's now.

@@ -7,6 +7,7 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"resumed/internal/resume"
 )
@@ -96,6 +99,9 @@ func Start(cmd Command) (*Process, error) {
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	if err := child.Start(); err != nil {
+		if errors.Is(err, fs.ErrNotExist) { // it is there, so it is what its first line names that is not
+			return nil, &NotFoundError{Program: program, Err: fmt.Errorf("its interpreter is missing: %w", err)}
+		}
 		return nil, fmt.Errorf("start %s: %w", filepath.Base(program), err)
 	}
 	return follow(child, cmd), nil
@@ -137,6 +143,9 @@ func checkDir(dir string) error {
 	if !info.IsDir() {
 		return &DirError{Dir: dir, Err: syscall.ENOTDIR}
 	}
+	if err := unix.Access(dir, unix.X_OK); err != nil {
+		return &DirError{Dir: dir, Err: err}
+	}
 	return nil
 }
 
@@ -171,10 +180,8 @@ func executable(path string) error {
 		return err
 	case info.IsDir():
 		return syscall.EISDIR
-	case info.Mode()&0o111 == 0:
-		return os.ErrPermission
 	}
-	return nil
+	return unix.Access(path, unix.X_OK)
 }
 
 func openOutput(path string) (*os.File, error) {

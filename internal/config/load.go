@@ -68,8 +68,8 @@ func parse(path string, data []byte) (Config, error) {
 	if err != nil && len(found) == 0 {
 		return Config{}, fmt.Errorf("read configuration: %w", err)
 	}
-	found = append(found, follow(found, cfg.resolvePaths(path))...)
-	found = append(found, follow(found, cfg.validate())...)
+	found = append(found, beyond(found, cfg.resolvePaths(path))...)
+	found = append(found, beyond(found, cfg.validate())...)
 	if len(found) > 0 {
 		for _, p := range found {
 			locate(p, path, doc, env)
@@ -79,9 +79,9 @@ func parse(path string, data []byte) (Config, error) {
 	return cfg, nil
 }
 
-// follow leaves out problems of keys that are known to be wrong already: they
+// beyond leaves out problems of keys that are known to be wrong already: they
 // were judged by their defaults.
-func follow(known, more []*Problem) []*Problem {
+func beyond(known, more []*Problem) []*Problem {
 	return slices.DeleteFunc(more, func(p *Problem) bool {
 		for at := p.Key; at != ""; at = around(at) {
 			if slices.ContainsFunc(known, func(k *Problem) bool { return k.Key == at }) {

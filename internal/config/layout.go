@@ -1,0 +1,218 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// layout is what stands where in a TOML document. viper forgets lines and the
+// case of keys, so both are read here.
+type layout struct {
+	entries []entry
+	byKey   map[string]int // index in entries
+}
+
+// entry is one key, table or array element of a document.
+type entry struct {
+	key          string // agent[1].files[0]
+	path         string // agent[].files[]: its place in the schema
+	parent       string // agent[].files: the place around it
+	name         string // the last part of the key
+	kind         unstable.Kind
+	data         string // of a scalar
+	line, column int
+}
+
+// value is what was written, for people.
+func (e entry) value() string {
+	switch e.kind {
+	case unstable.Table, unstable.ArrayTable:
+		return ""
+	case unstable.InlineTable:
+		return "{…}"
+	case unstable.Array:
+		return "[…]"
+	case unstable.String:
+		return display(e.data)
+	default:
+		return e.data
+	}
+}
+
+// find returns the entry of a key, or of the nearest table or array around it
+// where the key itself is not written.
+func (l layout) find(key string) (e entry, exact bool) {
+	for at := key; at != ""; at = around(at) {
+		if i, ok := l.byKey[at]; ok {
+			return l.entries[i], at == key
+		}
+	}
+	return entry{}, false
+}
+
+// around cuts the last part off a key or a path.
+func around(key string) string {
+	if i := strings.LastIndexAny(key, ".["); i > 0 {
+		return key[:i]
+	}
+	return ""
+}
+
+// readLayout reads a document. Its error is a *Problem without a file.
+func readLayout(data []byte) (layout, error) {
+	var whole map[string]any
+	if err := toml.Unmarshal(data, &whole); err != nil {
+		return layout{}, syntaxProblem(data, err)
+	}
+	r := layoutReader{data: data, byKey: map[string]int{}, tables: map[string]int{}}
+	for i, b := range data {
+		if b == '\n' {
+			r.newlines = append(r.newlines, i)
+		}
+	}
+	r.parser.Reset(data)
+	table := step{}
+	for r.parser.NextExpression() {
+		switch e := r.parser.Expression(); e.Kind {
+		case unstable.Table, unstable.ArrayTable:
+			table = r.header(e)
+		case unstable.KeyValue:
+			r.keyValue(table, e)
+		}
+	}
+	if err := r.parser.Error(); err != nil {
+		return layout{}, syntaxProblem(data, err)
+	}
+	return layout{entries: r.entries, byKey: r.byKey}, nil
+}
+
+// bareText matches a line whose value is text without quotes, the commonest
+// slip; the parser complains of the letter after "inf" or "t".
+var bareText = regexp.MustCompile(`^\s*[A-Za-z0-9_.-]+\s*=\s*([A-Za-z~/]|[0-9.]+[a-zA-Z])`)
+
+// syntaxProblem never shows the line itself: it may hold a secret.
+func syntaxProblem(data []byte, err error) *Problem {
+	p := &Problem{Want: strings.TrimPrefix(err.Error(), "toml: ")}
+	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
+		p.Line, p.Column = e.Position()
+	}
+	lines := bytes.Split(data, []byte("\n"))
+	if p.Line > 0 && p.Line <= len(lines) && bareText.Match(lines[p.Line-1]) {
+		p.Want += "; text and durations must be in quotes"
+	}
+	return p
+}
+
+// layoutReader walks a document once.
+type layoutReader struct {
+	data     []byte
+	newlines []int // offsets
+	parser   unstable.Parser
+	entries  []entry
+	byKey    map[string]int
+	tables   map[string]int // how many elements an array of tables has by now
+}
+
+// step is a place in the document: as a key, and as a path of the schema.
+type step struct{ key, path, parent string }
+
+func (s step) into(name string) step {
+	if !bareKey.MatchString(name) {
+		name = strconv.Quote(name)
+	}
+	return step{join2(s.key, name), join2(s.path, name), s.path}
+}
+
+func (s step) element(i int) step { return step{index(s.key, i), s.path + "[]", s.path} }
+
+var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+// header notes a [table] or [[table]] line and returns where its keys go.
+func (r *layoutReader) header(e *unstable.Node) step {
+	var at step
+	for it := e.Key(); it.Next(); {
+		part := it.Node()
+		at = at.into(string(part.Data))
+		last := it.IsLast()
+		switch {
+		case last && e.Kind == unstable.ArrayTable:
+			r.note(at, string(part.Data), unstable.ArrayTable, "", part.Raw)
+			n := r.tables[at.key]
+			r.tables[at.key]++
+			at = at.element(n)
+			r.note(at, string(part.Data), unstable.Table, "", part.Raw)
+		case r.tables[at.key] > 0:
+			at = at.element(r.tables[at.key] - 1)
+		default:
+			r.note(at, string(part.Data), unstable.Table, "", part.Raw)
+		}
+	}
+	return at
+}
+
+// keyValue notes a key with its value; the tables of a dotted key come first.
+func (r *layoutReader) keyValue(at step, e *unstable.Node) {
+	for it := e.Key(); it.Next(); {
+		part := it.Node()
+		at = at.into(string(part.Data))
+		if !it.IsLast() {
+			r.note(at, string(part.Data), unstable.Table, "", part.Raw)
+			continue
+		}
+		r.value(at, string(part.Data), e.Value(), part.Raw)
+	}
+}
+
+// value notes a value and all that is in it. Nodes that know no place of their
+// own stand where their key stands.
+func (r *layoutReader) value(at step, name string, v *unstable.Node, place unstable.Range) {
+	data := string(v.Data)
+	if v.Kind != unstable.String && v.Raw.Length > 0 {
+		data = string(r.parser.Raw(v.Raw))
+	}
+	r.note(at, name, v.Kind, data, place)
+	switch v.Kind {
+	case unstable.InlineTable:
+		for it := v.Children(); it.Next(); {
+			r.keyValue(at, it.Node())
+		}
+	case unstable.Array:
+		i := 0
+		for it := v.Children(); it.Next(); i++ {
+			element, where := it.Node(), place
+			if element.Raw.Length > 0 {
+				where = element.Raw
+			}
+			r.value(at.element(i), name, element, where)
+		}
+	}
+}
+
+func (r *layoutReader) note(at step, name string, kind unstable.Kind, data string, place unstable.Range) {
+	if _, known := r.byKey[at.key]; known {
+		return
+	}
+	line, column := r.position(int(place.Offset))
+	r.byKey[at.key] = len(r.entries)
+	r.entries = append(r.entries, entry{
+		key: at.key, path: at.path, parent: at.parent, name: name,
+		kind: kind, data: data, line: line, column: column,
+	})
+}
+
+// position returns the line and column of an offset, both counting from 1.
+func (r *layoutReader) position(offset int) (line, column int) {
+	line, _ = slices.BinarySearch(r.newlines, offset)
+	start := 0
+	if line > 0 {
+		start = r.newlines[line-1] + 1
+	}
+	return line + 1, len(bytes.Runes(r.data[start:offset])) + 1
+}

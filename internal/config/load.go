@@ -1,0 +1,214 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-viper/mapstructure/v2"
+	"github.com/spf13/viper"
+)
+
+// largestFile is far above what a person writes: a path that leads to a log or
+// a device is refused before it fills the memory.
+const largestFile = 1 << 20
+
+// keyDelimiter keeps viper from splitting keys that contain a dot.
+const keyDelimiter = "::"
+
+// Load reads the file over the defaults and the environment over both, and
+// checks the result. An empty path stands for no file. Its error holds every
+// problem at once; Problems takes them apart.
+func Load(path string) (Config, error) {
+	if path == "" {
+		return parse("", nil)
+	}
+	data, err := readFile(path)
+	if err != nil {
+		return Config{}, fmt.Errorf("read configuration: %w", err)
+	}
+	return parse(path, data)
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, largestFile+1))
+	if err == nil && len(data) > largestFile {
+		err = fmt.Errorf("%s: larger than %s: not a configuration file", path, Size(largestFile))
+	}
+	return data, err
+}
+
+// parse makes a configuration of a file's content.
+func parse(path string, data []byte) (Config, error) {
+	doc, err := readLayout(data)
+	if p, ok := errors.AsType[*Problem](err); ok {
+		p.File = path
+		return Config{}, p
+	}
+	env, found := readEnvironment()
+	found = append(found, doc.check()...)
+
+	settings, err := merge(data, env)
+	if err != nil {
+		return Config{}, fmt.Errorf("read configuration: %w", err)
+	}
+	cfg, err := decode(settings)
+	if err != nil && len(found) == 0 {
+		return Config{}, fmt.Errorf("read configuration: %w", err)
+	}
+	found = append(found, beyond(found, cfg.resolvePaths(path))...)
+	found = append(found, beyond(found, cfg.validate())...)
+	if len(found) > 0 {
+		for _, p := range found {
+			locate(p, path, doc, env)
+		}
+		return Config{}, join(found)
+	}
+	return cfg, nil
+}
+
+// beyond leaves out problems of keys that are known to be wrong already: they
+// were judged by their defaults.
+func beyond(known, more []*Problem) []*Problem {
+	return slices.DeleteFunc(more, func(p *Problem) bool {
+		for at := p.Key; at != ""; at = around(at) {
+			if slices.ContainsFunc(known, func(k *Problem) bool { return k.Key == at }) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// locate says where a problem's value was written.
+func locate(p *Problem, path string, doc layout, env map[string]override) {
+	if o, ok := env[p.Key]; ok {
+		p.Env, p.Value = o.name, display(o.text)
+	}
+	if p.Env != "" {
+		return
+	}
+	p.File = path
+	if p.Line > 0 {
+		return
+	}
+	e, exact := doc.find(p.Key)
+	p.Line, p.Column = e.line, e.column
+	if exact && p.Value != "" {
+		p.Value = e.value()
+	}
+}
+
+// merge lays the environment over the file. The keys of the result are lower
+// case: viper makes them so, and the layout has refused all others.
+func merge(data []byte, env map[string]override) (map[string]any, error) {
+	v := viper.NewWithOptions(viper.KeyDelimiter(keyDelimiter))
+	v.SetConfigType("toml")
+	if err := v.ReadConfig(bytes.NewReader(data)); err != nil {
+		return nil, err
+	}
+	for key, o := range env {
+		v.Set(strings.ReplaceAll(key, ".", keyDelimiter), o.value)
+	}
+	return v.AllSettings(), nil
+}
+
+// decode lays settings over the defaults. What cannot be decoded keeps its
+// default, so that the rest can still be checked.
+func decode(settings map[string]any) (Config, error) {
+	first := undecided()
+	_ = decodeOver(settings, &first) // what is wrong shows again below
+
+	// What entries of arrays inherit is known only now.
+	cfg := undecided()
+	cfg.Backoff.Policies = make([]NamedPolicy, len(first.Backoff.Policies))
+	for i := range cfg.Backoff.Policies {
+		cfg.Backoff.Policies[i].Policy = first.Backoff.Policy
+	}
+	cfg.Agents = make([]Agent, len(first.Agents))
+	for i := range cfg.Agents {
+		cfg.Agents[i].Enabled = true
+	}
+	inherit := func() Channel { return Channel{Events: slices.Clone(first.Notify.Events)} }
+	for range first.Notify.Desktop {
+		cfg.Notify.Desktop = append(cfg.Notify.Desktop, Desktop{inherit()})
+	}
+	for range first.Notify.Webhook {
+		cfg.Notify.Webhook = append(cfg.Notify.Webhook, Webhook{Channel: inherit(), Timeout: defaultWebhookTimeout})
+	}
+	for range first.Notify.Service {
+		cfg.Notify.Service = append(cfg.Notify.Service, Service{Channel: inherit()})
+	}
+	for range first.Notify.Command {
+		cfg.Notify.Command = append(cfg.Notify.Command, Command{Channel: inherit()})
+	}
+
+	err := decodeOver(settings, &cfg)
+	if len(cfg.Notify.channels()) == 0 {
+		cfg.Notify.Desktop = defaultChannels(cfg.Notify.Events)
+	}
+	dropEmpty(reflect.ValueOf(&cfg).Elem())
+	return cfg, err
+}
+
+func decodeOver(settings map[string]any, cfg *Config) error {
+	d, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
+		Result:      cfg,
+		TagName:     "toml",
+		Squash:      true,
+		ErrorUnused: true,
+		MatchName:   func(key, name string) bool { return key == snake(name) },
+		DecodeHook:  mapstructure.ComposeDecodeHookFunc(decodeDuration, mapstructure.TextUnmarshallerHookFunc()),
+	})
+	if err != nil {
+		return err
+	}
+	return d.Decode(settings)
+}
+
+// decodeDuration refuses numbers, which would silently be nanoseconds.
+func decodeDuration(_, to reflect.Type, data any) (any, error) {
+	if to != reflect.TypeFor[time.Duration]() {
+		return data, nil
+	}
+	text, ok := data.(string)
+	if !ok {
+		return nil, errDuration
+	}
+	return ParseDuration(text)
+}
+
+// dropEmpty makes lists without entries nil, so that equal files are equal.
+func dropEmpty(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			dropEmpty(v.Field(i))
+		}
+	case reflect.Slice:
+		if v.Len() == 0 {
+			v.SetZero()
+		}
+		for i := range v.Len() {
+			dropEmpty(v.Index(i))
+		}
+	}
+}
+
+// directory returns where the relative paths of a file begin.
+func directory(path string) (string, error) {
+	full, err := filepath.Abs(path)
+	return filepath.Dir(full), err
+}

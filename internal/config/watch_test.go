@@ -1,0 +1,315 @@
+package config
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+type change struct {
+	cfg Config
+	err error
+}
+
+// follower runs Watch as a daemon would.
+type follower struct {
+	t       *testing.T
+	nudge   chan struct{}
+	changes chan change
+}
+
+// follow starts a Watch, and returns when it stands: it has answered a nudge.
+func follow(t *testing.T, path string) *follower {
+	t.Helper()
+	f := start(t, path, WatchOptions{})
+	f.nudge <- struct{}{}
+	f.next()
+	return f
+}
+
+func start(t *testing.T, path string, opts WatchOptions) *follower {
+	f := &follower{t, make(chan struct{}), make(chan change, 100)}
+	opts.Nudge = f.nudge
+	opts.Apply = func(c Config, err error) { f.changes <- change{c, err} }
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- Watch(ctx, path, opts) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-done, "a watch that is told to stop ends well")
+	})
+	return f
+}
+
+func (f *follower) next() change {
+	f.t.Helper()
+	select {
+	case c := <-f.changes:
+		return c
+	case <-time.After(5 * time.Second):
+		f.t.Fatal("no reload")
+		return change{}
+	}
+}
+
+// prompt wants the next reload to be good and to carry this prompt.
+func (f *follower) prompt(want string) {
+	f.t.Helper()
+	c := f.next()
+	require.NoError(f.t, c.err)
+	require.Equal(f.t, want, c.cfg.Resume.Prompt)
+}
+
+func (f *follower) problem(want string) {
+	f.t.Helper()
+	c := f.next()
+	require.ErrorContains(f.t, c.err, want)
+	require.Equal(f.t, Config{}, c.cfg)
+}
+
+// quiet wants no reload for as long as one could still be on its way.
+func (f *follower) quiet() {
+	f.t.Helper()
+	select {
+	case c := <-f.changes:
+		f.t.Fatalf("reloaded once too often: %q, %v", c.cfg.Resume.Prompt, c.err)
+	case <-time.After(quiet + 200*time.Millisecond):
+	}
+}
+
+func says(prompt string) string { return fmt.Sprintf("[resume]\nprompt = %q\n", prompt) }
+
+func put(t *testing.T, path, content string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+}
+
+func link(t *testing.T, target, path string) {
+	t.Helper()
+	require.NoError(t, os.Symlink(target, path+".new"))
+	require.NoError(t, os.Rename(path+".new", path))
+}
+
+func TestWatchSeesEveryWayToSave(t *testing.T) {
+	t.Parallel()
+	for name, save := range map[string]func(t *testing.T, path string){
+		"written in place": func(t *testing.T, path string) { put(t, path, says("new")) },
+		"renamed over": func(t *testing.T, path string) {
+			put(t, path+".tmp", says("new"))
+			require.NoError(t, os.Rename(path+".tmp", path))
+		},
+		"moved away and written anew": func(t *testing.T, path string) {
+			require.NoError(t, os.Rename(path, path+"~"))
+			put(t, path, says("new"))
+		},
+		"removed and written anew": func(t *testing.T, path string) {
+			require.NoError(t, os.Remove(path))
+			put(t, path, says("new"))
+		},
+		"replaced by a link": func(t *testing.T, path string) {
+			target := filepath.Join(t.TempDir(), "elsewhere.toml")
+			put(t, target, says("new"))
+			link(t, target, path)
+		},
+		"its directory replaced": func(t *testing.T, path string) {
+			dir := filepath.Dir(path)
+			put(t, filepath.Join(dir+".new", filepath.Base(path)), says("new"))
+			require.NoError(t, os.Rename(dir, dir+".old"))
+			require.NoError(t, os.Rename(dir+".new", dir))
+		},
+		"truncated, and slowly written": func(t *testing.T, path string) {
+			f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+			require.NoError(t, err)
+			time.Sleep(absence - 200*time.Millisecond)
+			_, err = f.WriteString(says("new"))
+			require.NoError(t, err)
+			require.NoError(t, f.Close())
+		},
+		"fifty times at once": func(t *testing.T, path string) {
+			for range 49 {
+				put(t, path, says("old, too"))
+			}
+			put(t, path, says("new"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "etc", "resumed.toml")
+			put(t, path, says("old"))
+			f := follow(t, path)
+			save(t, path)
+			saved := time.Now()
+			f.prompt("new")
+			require.Less(t, time.Since(saved), time.Second, "a change takes effect within a second")
+			f.quiet()
+			put(t, path, says("newer"))
+			f.prompt("newer")
+		})
+	}
+}
+
+func TestWatchFollowsLinks(t *testing.T) {
+	t.Parallel()
+	dir, far := t.TempDir(), t.TempDir()
+	put(t, filepath.Join(far, "a", "one.toml"), says("one"))
+	put(t, filepath.Join(far, "b", "one.toml"), says("two"))
+	link(t, filepath.Join(far, "a"), filepath.Join(far, "current"))
+	link(t, filepath.Join(far, "current", "one.toml"), filepath.Join(dir, "resumed.toml"))
+	f := follow(t, filepath.Join(dir, "resumed.toml"))
+
+	put(t, filepath.Join(far, "a", "one.toml"), says("one, edited"))
+	f.prompt("one, edited")
+	link(t, "b", filepath.Join(far, "current"))
+	f.prompt("two")
+	put(t, filepath.Join(far, "a", "one.toml"), says("nobody looks here"))
+	f.quiet()
+	put(t, filepath.Join(far, "b", "one.toml"), says("two, edited"))
+	f.prompt("two, edited")
+}
+
+// A mounted ConfigMap is a link through a link that is swapped as a whole.
+func TestWatchFollowsMountedVolumes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "..2026_1", "resumed.toml"), says("one"))
+	link(t, "..2026_1", filepath.Join(dir, "..data"))
+	link(t, "..data/resumed.toml", filepath.Join(dir, "resumed.toml"))
+	f := follow(t, filepath.Join(dir, "resumed.toml"))
+
+	for i, prompt := range []string{"two", "three"} {
+		next := fmt.Sprintf("..2026_%d", i+2)
+		put(t, filepath.Join(dir, next, "resumed.toml"), says(prompt))
+		link(t, next, filepath.Join(dir, "..data"))
+		require.NoError(t, os.RemoveAll(filepath.Join(dir, fmt.Sprintf("..2026_%d", i+1))))
+		f.prompt(prompt)
+	}
+	f.quiet()
+}
+
+func TestWatchTellsWhatIsWrongOnceAndGoesOn(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "etc", "resumed.toml")
+	put(t, path, says("good"))
+	f := follow(t, path)
+
+	put(t, path, "[resume]\npromt = 1\n")
+	f.problem(path + ":2: resume.promt: unknown key; did you mean prompt?")
+	put(t, path, "[resume]\npromt = 1\n")
+	f.quiet()
+	put(t, path, says("good"))
+	f.prompt("good")
+
+	put(t, path, "")
+	f.problem(path + ": is empty where it was not; the last good configuration stays")
+	put(t, path, says("mended"))
+	f.prompt("mended")
+
+	require.NoError(t, os.Remove(path))
+	f.problem(path + ": is gone; the last good configuration stays")
+	put(t, path, says("mended"))
+	f.prompt("mended")
+
+	require.NoError(t, os.RemoveAll(filepath.Dir(path)))
+	f.problem(path + ": is gone")
+	put(t, path, says("back"))
+	f.prompt("back")
+
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, os.Mkdir(path, 0o700))
+	f.problem(path + ": is not a regular file")
+}
+
+func TestWatchKeepsQuietAboutWhatDidNotChange(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "resumed.toml")
+	put(t, path, says("same"))
+	f := follow(t, path)
+	put(t, path, says("same"))
+	put(t, filepath.Join(filepath.Dir(path), "other.toml"), says("other"))
+	require.NoError(t, os.Chtimes(path, time.Now(), time.Now()))
+	f.quiet()
+	f.nudge <- struct{}{}
+	f.prompt("same")
+	f.quiet()
+}
+
+func TestWatchAllowsAFileThatWasAlwaysEmpty(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "resumed.toml")
+	put(t, path, "")
+	f := follow(t, path)
+	f.nudge <- struct{}{}
+	f.prompt("continue")
+}
+
+func TestWatchWaitsForADirectoryThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a", "b", "resumed.toml")
+	f := start(t, path, WatchOptions{})
+	f.nudge <- struct{}{}
+	f.problem("is gone")
+	require.NoError(t, os.Mkdir(filepath.Dir(filepath.Dir(path)), 0o700))
+	f.quiet()
+	put(t, path, says("here"))
+	f.prompt("here")
+}
+
+func TestWatchWithoutAnyFileFindsTheUsersWhenItAppears(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("HOME", home)
+	defaults, err := Load("")
+	require.NoError(t, err)
+	f := start(t, "", WatchOptions{Current: defaults})
+	f.nudge <- struct{}{}
+	f.prompt("continue")
+
+	path := filepath.Join(home, ".config", "resumed", "resumed.toml")
+	put(t, path, says("found"))
+	f.prompt("found")
+	require.NoError(t, os.Remove(path))
+	f.problem(path + ": is gone")
+}
+
+func TestWatchTellsAChangeFromBeforeItStood(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "resumed.toml")
+	put(t, path, says("loaded"))
+	loaded, err := Load(path)
+	require.NoError(t, err)
+	f := start(t, path, WatchOptions{Current: loaded})
+	f.quiet()
+
+	put(t, path, says("changed"))
+	f.prompt("changed")
+	late := start(t, path, WatchOptions{Current: loaded})
+	late.prompt("changed")
+	late.quiet()
+}
+
+// Without events, as on some network file systems, the file is still looked at.
+func TestWatchPollsWhereThereAreNoEvents(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "resumed.toml")
+	put(t, path, says("old"))
+	changes := make(chan change, 1)
+	w, err := newWatch(path, WatchOptions{Apply: func(c Config, err error) { changes <- change{c, err} }})
+	require.NoError(t, err)
+	w.close()
+	w.notifier, w.events, w.errors, w.blind = nil, nil, nil, true
+	w.begin()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.run(ctx) }()
+	put(t, path, says("new"))
+	f := &follower{t: t, changes: changes}
+	f.prompt("new")
+	cancel()
+	require.NoError(t, <-done)
+}

@@ -124,15 +124,17 @@ var (
 )
 
 // sift passes over bookkeeping and over tool results, which are most of a
-// transcript's bytes.
+// transcript's bytes. Who speaks is said before what is said, so the first of
+// the two names is the speaker's.
 func sift(line []byte) agent.Weight {
+	user := bytes.Index(line, quotedUser)
 	switch {
-	case bytes.Contains(line, quotedUser):
-		if bytes.Contains(line, quotedToolUseID) && !bytes.Contains(line, quotedAssistant) {
+	case user >= 0 && !bytes.Contains(line[:user], quotedAssistant):
+		if bytes.Contains(line, quotedToolUseID) {
 			return agent.Nothing
 		}
 		return agent.Matters
-	case !bytes.Contains(line, quotedAssistant):
+	case user < 0 && !bytes.Contains(line, quotedAssistant):
 		return agent.Nothing
 	case bytes.Contains(line, apiErrorMessage):
 		return agent.Matters

@@ -74,11 +74,20 @@ func (r *backReader) lineStart(end int64) (int64, error) {
 				return 0, err
 			}
 		}
-		if i := bytes.LastIndexByte(r.block[:pos-r.at], '\n'); i >= 0 {
+		if i := lastNewline(r.block[:pos-r.at]); i >= 0 {
 			return r.at + int64(i) + 1, nil
 		}
 	}
 	return 0, nil
+}
+
+// lastNewline looks from the front whether there is any at all: that search is
+// many times faster, and the blocks of a long line have none.
+func lastNewline(b []byte) int {
+	if bytes.IndexByte(b, '\n') < 0 {
+		return -1
+	}
+	return bytes.LastIndexByte(b, '\n')
 }
 
 // load holds the block that ends at pos.

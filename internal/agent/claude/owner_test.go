@@ -1,7 +1,9 @@
 package claude
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -155,35 +157,60 @@ func TestCapturedRegistryFilesAreRead(t *testing.T) {
 	}
 }
 
-// The real /proc: a script under the name of claude is found by its directory
-// until it ends, and not when it carries the mark.
+// childVariable makes the test program a process that waits for its end.
+const childVariable = "RESUMED_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childVariable) != "" {
+		fmt.Println("ready") // an exec is seen in /proc a moment before its arguments are
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// living starts a process under the name of claude and returns its end.
+func living(t *testing.T, dir string, env ...string) (pid int, end func()) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Args = []string{"claude"}
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), append(env, childVariable+"=1")...)
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	ready, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "ready\n", ready)
+	return cmd.Process.Pid, func() {
+		require.NoError(t, stdin.Close())
+		require.NoError(t, cmd.Wait())
+	}
+}
+
+// In the real /proc a process is found by its directory until it ends, and not
+// where it carries the mark.
 func TestALivingProcessIsFoundAndADeadOneIsNot(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
-		t.Skip("SKIPPED LOUDLY: this system has no /proc")
+		t.Skip("SKIPPED: this system has no /proc, so that processes cannot be found")
 	}
-	dir, bin := t.TempDir(), t.TempDir()
-	sleep, err := exec.LookPath("sleep")
-	require.NoError(t, err)
-	program := filepath.Join(bin, "claude")
-	require.NoError(t, os.Symlink(sleep, program))
+	dir := t.TempDir()
 	a := newAgent(t, Options{})
 	s := resume.Session{Key: resume.Key{Agent: Name, ID: sessionA}, Cwd: dir}
-
-	for _, env := range [][]string{nil, {agent.MarkVariable + "=m1"}} {
-		cmd := exec.Command(program, "60")
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-		require.NoError(t, cmd.Start())
+	find := func() *resume.Owner {
 		owner, err := a.Owner(t.Context(), s)
-		require.NoError(t, cmd.Process.Kill())
-		_ = cmd.Wait() // it was killed
 		require.NoError(t, err)
-		if env == nil {
-			require.Equal(t, &resume.Owner{PID: cmd.Process.Pid, Kind: "interactive", Tmux: os.Getenv("TMUX_PANE")}, owner)
-		} else {
-			require.Nil(t, owner)
-		}
-		owner, err = a.Owner(t.Context(), s)
-		require.NoError(t, err)
-		require.Nil(t, owner, "it ended")
+		return owner
 	}
+
+	pid, end := living(t, dir)
+	require.Equal(t, &resume.Owner{PID: pid, Kind: "interactive", Tmux: os.Getenv("TMUX_PANE")}, find())
+	end()
+	require.Nil(t, find())
+
+	_, end = living(t, dir, agent.MarkVariable+"=m1")
+	require.Nil(t, find(), "it is ours")
+	end()
 }

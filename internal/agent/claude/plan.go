@@ -80,6 +80,9 @@ func (a *Agent) run(s resume.Session, w agent.Words, cwd string) (agent.Plan, er
 	if err != nil {
 		return park("claude was not found: set command in [[agent]]"), nil
 	}
+	if version := versionOf(program); forksSessions(version) {
+		return park("Claude Code " + version + " continues a session under a new id: update it to 2.0 or later"), nil
+	}
 	had, err := lastSettings(s.Transcript)
 	if err != nil {
 		return agent.Plan{}, err

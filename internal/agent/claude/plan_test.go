@@ -251,3 +251,36 @@ func TestALongTurnSinceThePromptDoesNotHideItsMode(t *testing.T) {
 	sc.write(t, overload())
 	require.Contains(t, sc.plan(t, "continue").Run.Argv, "acceptEdits")
 }
+
+// Versions before 2.0 go on under a new id, so the session that was waited for
+// would never be seen to move, and its work would be sent again and again.
+func TestAVersionThatForksSessionsIsNotUsed(t *testing.T) {
+	install := map[string]func(t *testing.T, dir, version string) string{
+		"npm": func(t *testing.T, dir, version string) string {
+			pkg := filepath.Join(dir, "lib", "node_modules", "@anthropic-ai", "claude-code")
+			require.NoError(t, os.MkdirAll(pkg, 0o700))
+			description := `{"name":"@anthropic-ai/claude-code","version":"` + version + `"}`
+			require.NoError(t, os.WriteFile(filepath.Join(pkg, "package.json"), []byte(description), 0o600))
+			return filepath.Join(pkg, "cli.js")
+		},
+		"native": func(_ *testing.T, dir, version string) string { return filepath.Join(dir, version) },
+	}
+	for name, place := range install {
+		for version, usable := range map[string]bool{"0.2.9": false, "1.0.60": false, "2.0.30": true, "10.0.1": true} {
+			t.Run(name+" "+version, func(t *testing.T) {
+				sc := newScene(t, asked(nil, "work"), overload())
+				target := place(t, t.TempDir(), version)
+				require.NoError(t, os.Rename(sc.program, target))
+				require.NoError(t, os.Symlink(target, sc.program))
+				plan := sc.plan(t, "continue")
+				if usable {
+					require.NotNil(t, plan.Run)
+					return
+				}
+				require.NotNil(t, plan.Leave)
+				require.True(t, plan.Leave.Park)
+				require.Contains(t, plan.Leave.Why, version)
+			})
+		}
+	}
+}

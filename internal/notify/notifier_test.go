@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -226,10 +227,10 @@ func TestSlowChannelDelaysNeitherOthersNorTheCaller(t *testing.T) {
 
 func TestGoodNewsDoesNotOvertakeTheBadNewsItCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		up := false
+		var up atomic.Bool
 		ch := &fakeChannel{name: "a", events: Events()}
 		ch.send = func(context.Context, Notice) error {
-			if !up {
+			if !up.Load() {
 				return errDown
 			}
 			return nil
@@ -239,7 +240,7 @@ func TestGoodNewsDoesNotOvertakeTheBadNewsItCloses(t *testing.T) {
 		time.Sleep(time.Hour)
 		n.Tell(Recovered, session("x", 1), "")
 		synctest.Wait()
-		up = true
+		up.Store(true)
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		got := eventsOf(ch)
@@ -302,10 +303,11 @@ func TestTenThousandSessionsAtOnceAreOneBoundedNoticeAnAccount(t *testing.T) {
 
 func TestStoreThatRefusesIsAskedAgainAndNothingIsSentMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		full := true
+		var full atomic.Bool
+		full.Store(true)
 		store := newMemStore()
 		store.gate = func(op string, after bool) error {
-			if full && !after {
+			if full.Load() && !after {
 				return errors.New("disk full")
 			}
 			return nil
@@ -316,19 +318,45 @@ func TestStoreThatRefusesIsAskedAgainAndNothingIsSentMeanwhile(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		require.Empty(t, ch.notices(), "a notice is durable before it is sent")
-		full = false
+		full.Store(false)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		require.Len(t, ch.notices(), 1)
 	})
 }
 
-func TestDeliveryWhoseEndCannotBeStoredIsNotSentAgain(t *testing.T) {
+func TestNoticeIsSentOnceAlsoWhenTheStoreFailsBetweenOutboxAndLedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		full := true
+		var added, failures atomic.Int32
 		store := newMemStore()
 		store.gate = func(op string, after bool) error {
-			if op == "done" && full && !after {
+			if op == "add" && after {
+				added.Add(1)
+			}
+			if op == "put" && !after && added.Load() > 0 && failures.Add(1) <= 3 {
+				return errors.New("disk full")
+			}
+			return nil
+		}
+		ch := &fakeChannel{name: "a"}
+		n := running(t, Options{Store: store, Config: Config{Channels: []Channel{ch}}})
+		n.Tell(GaveUp, session("x", 1), "")
+		synctest.Wait()
+		require.Empty(t, ch.notices(), "while it is in the ledger a restart would send it again")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Len(t, ch.notices(), 1)
+		require.EqualValues(t, 1, added.Load())
+	})
+}
+
+func TestDeliveryWhoseEndCannotBeStoredIsNotSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var full atomic.Bool
+		full.Store(true)
+		store := newMemStore()
+		store.gate = func(op string, after bool) error {
+			if op == "done" && full.Load() && !after {
 				return errors.New("disk full")
 			}
 			return nil
@@ -337,7 +365,7 @@ func TestDeliveryWhoseEndCannotBeStoredIsNotSentAgain(t *testing.T) {
 		n := running(t, Options{Store: store, Config: Config{Channels: []Channel{ch}}})
 		n.Tell(GaveUp, session("x", 1), "")
 		time.Sleep(time.Hour)
-		full = false
+		full.Store(false)
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		require.Len(t, ch.notices(), 1)

@@ -54,9 +54,10 @@ type (
 
 	// Held is a resume that was not sent, and why.
 	Held struct {
-		Mark string
-		Why  string
-		Park bool // waiting does not mend it
+		Mark  string
+		Why   string
+		Park  bool   // waiting does not mend it
+		Owner *Owner // who holds the session, where that is why
 	}
 
 	// Lost is a resume that an earlier daemon began and of which no living

@@ -283,6 +283,7 @@ func (s Session) held(ev Held, r Rules, now time.Time) Session {
 		return s
 	}
 	s = s.withdraw()
+	s.Owner = ev.Owner
 	if ev.Park {
 		s.State, s.NextAt, s.Reason = Parked, time.Time{}, ev.Why
 		return s

@@ -295,7 +295,7 @@ func TestPeopleAreStrongerThanRules(t *testing.T) {
 
 func TestHeldResumesCostNoAttempt(t *testing.T) {
 	w := newWalk().do(limited(noon, limit.RateLimit))
-	w.after(30 * time.Second).do(Due{Mark: "a"}, Held{Mark: "a", Why: "a person works there"})
+	w.after(30*time.Second).do(Due{Mark: "a"}, Held{Mark: "a", Why: "a person works there"})
 	require.Equal(t, Waiting, w.State)
 	require.Empty(t, w.Attempts)
 	require.Equal(t, time.Minute, w.NextAt.Sub(w.now))
@@ -323,7 +323,7 @@ func TestNewsBeforeSendingWithdrawsTheResume(t *testing.T) {
 	require.Empty(t, w.Attempts)
 	require.Nil(t, w.Run)
 
-	w.after(2 * time.Hour).do(Due{Mark: "b"}, Progressed{At: w.now})
+	w.after(2*time.Hour).do(Due{Mark: "b"}, Progressed{At: w.now})
 	require.Equal(t, Watching, w.State)
 	require.Nil(t, w.Run, "nothing was sent, and nothing need be")
 }

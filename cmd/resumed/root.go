@@ -72,11 +72,10 @@ func (c *cli) report(err error) int {
 	code, hint := exitFailed, ""
 	problem, badConfig := errors.AsType[*config.Problem](err)
 	remote, isRemote := errors.AsType[*control.RemoteError](err)
-	usage, badUsage := errors.AsType[usageError](err)
+	_, badUsage := errors.AsType[usageError](err)
 	switch {
 	case badUsage:
 		code, hint = exitUsage, "resumed help"
-		err = usage.error
 	case badConfig:
 		code, hint = exitUsage, "resumed config check"
 		if problem.File != "" {
@@ -160,7 +159,7 @@ func (c *cli) checkGlobals() error {
 func (c *cli) load() (config.Config, string, error) {
 	path, err := config.Find(c.configArg, os.Getenv)
 	if err != nil {
-		return config.Config{}, "", err
+		return config.Config{}, "", hinted{usageError{err}, "resumed config init"}
 	}
 	cfg, err := config.Load(path)
 	return cfg, path, err

@@ -141,6 +141,9 @@ func (j journal) people(c resume.Change) {
 }
 
 func (j journal) notify(event notify.Event, s resume.Session) {
+	if j.d.opts.DryRun {
+		return
+	}
 	j.d.notifier.Tell(event, j.d.view(s), j.names.short(s.Key.ID))
 }
 

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -26,6 +27,23 @@ func (w wall) hasDate() bool { return w.month != 0 }
 func (w wall) stated() bool  { return w.hasClock || w.hasDate() || w.hasWeekday || w.hasAhead }
 
 var months = map[string]time.Month{}
+
+// Months as desktop agents print them in the languages of their users.
+var foreignMonths = [...]string{
+	"janv janvier jän jänner januar ene enero janeiro gen gennaio",
+	"févr février februar febrero fev fevereiro febbraio",
+	"mars mär märz mrz marzo março",
+	"avr avril abr abril aprile",
+	"mai mayo maio mag maggio",
+	"juin juni junio junho giu giugno",
+	"juil juillet juli julio julho lug luglio",
+	"août agosto ago",
+	"septembre septiembre set setembro settembre",
+	"octobre okt oktober octubre out outubro ott ottobre",
+	"novembre noviembre novembro",
+	"déc décembre dez dezember dic diciembre dezembro dicembre",
+}
+
 var weekdays = map[string]time.Weekday{
 	"tues": time.Tuesday, "wednes": time.Wednesday, "thur": time.Thursday, "thurs": time.Thursday,
 }
@@ -36,6 +54,11 @@ func init() {
 		months[name], months[name[:3]] = m, m
 	}
 	months["sept"] = time.September
+	for i, names := range foreignMonths {
+		for name := range strings.FieldsSeq(names) {
+			months[name] = time.January + time.Month(i)
+		}
+	}
 	for d := time.Sunday; d <= time.Saturday; d++ {
 		name := asciiLower(d.String())
 		weekdays[name], weekdays[name[:3]] = d, d
@@ -53,7 +76,7 @@ func (s *timeScan) calendar(i int) (found, bool) {
 			break
 		}
 		end = next
-		i = s.skipWords(next, ",", "at", "on", "by", "of", "the", "—")
+		i = s.skipWords(next, ",", "at", "on", "by", "of", "the", "—", "de", "à", "um", "às", "alle")
 	}
 	if !w.stated() || s.r.At.IsZero() && w.year == 0 {
 		return found{}, false
@@ -210,7 +233,7 @@ func (s *timeScan) date(w *wall, i int) int {
 		return s.numericDate(w, i, "-", 0, 1, 2)
 	}
 	if day, end := s.dayOfMonth(i); end >= 0 {
-		end = s.skipWords(end, "of", "—")
+		end = s.skipWords(end, "of", "de", "—", ".")
 		if end < len(s.toks) && s.toks[end].kind == word {
 			if month, ok := months[s.toks[end].text]; ok {
 				w.month, w.day = month, day

@@ -62,7 +62,7 @@ func scanFields(s string) []field {
 		var key string
 		n := 0
 		switch {
-		case s[i] == '"':
+		case s[i] == '"' || s[i] == '\'' && opens(s, i):
 			key, n = scanString(s[i:])
 		case isAlnum(s[i]):
 			key, n = scanName(s[i:])
@@ -77,7 +77,7 @@ func scanFields(s string) []field {
 		}
 		value = strings.TrimLeft(value[1:], " \t\r\n")
 		f := field{key: plainKey(key)}
-		if strings.HasPrefix(value, `"`) {
+		if value != "" && (value[0] == '"' || value[0] == '\'') {
 			f.value, n = scanString(value)
 			f.text = true
 		} else {
@@ -91,22 +91,44 @@ func scanFields(s string) []field {
 	return out
 }
 
+// opens reports whether the single quote at s[i] begins a string, as it does in
+// a printed dictionary, rather than being an apostrophe.
+func opens(s string, i int) bool {
+	before := strings.TrimRight(s[:i], " \t\r\n")
+	return before != "" && strings.IndexByte("{[,:(", before[len(before)-1]) >= 0
+}
+
+// closes reports whether the quote at s[i] ends the string that it is in. An
+// apostrophe in a single-quoted string does not.
+func closes(s string, i int) bool {
+	if s[i] == '"' || i+1 >= len(s) {
+		return true
+	}
+	return strings.IndexByte(",:}]) \t\r\n", s[i+1]) >= 0
+}
+
 // scanString reads a quoted string and returns it and its length with quotes.
 // One that is cut short ends with the input.
 func scanString(s string) (value string, n int) {
 	for n = 1; n < len(s); n++ {
-		switch s[n] {
-		case '\\':
+		switch {
+		case s[n] == '\\':
 			n++
-		case '"':
-			raw := s[:n+1]
-			if v, err := strconv.Unquote(strings.ReplaceAll(raw, `\/`, "/")); err == nil {
-				return v, n + 1
-			}
-			return raw[1:n], n + 1
+		case s[n] == s[0] && closes(s, n):
+			return unescape(s[1:n]), n + 1
 		}
 	}
 	return s[min(1, len(s)):], len(s)
+}
+
+func unescape(raw string) string {
+	if !strings.Contains(raw, `\`) {
+		return raw
+	}
+	if v, err := strconv.Unquote(`"` + strings.ReplaceAll(raw, `\/`, "/") + `"`); err == nil {
+		return v
+	}
+	return strings.ReplaceAll(raw, `\"`, `"`)
 }
 
 // scanName reads a bare name, number, true, false or null.

@@ -109,7 +109,7 @@ func (m *message) weigh(o opening) evidence {
 		}
 		if clauseBegins(toks, i) {
 			if h, ok := statements.at(toks, i); ok && h.means.class != None {
-				e.addWords(h.means)
+				e.addWords(byPeriod(h.means, toks))
 				lifted = lifted || h.means.lifted
 			}
 		}
@@ -132,6 +132,19 @@ func (m *message) weigh(o opening) evidence {
 		return evidence{}
 	}
 	return e
+}
+
+// byPeriod settles what a limit is by the first period that is named.
+func byPeriod(ru ruling, toks []token) ruling {
+	if ru.perPeriod {
+		for i := range toks {
+			if h, ok := periods.at(toks, i); ok {
+				ru.class = h.means
+				break
+			}
+		}
+	}
+	return ru
 }
 
 // clauseBegins reports whether a clause may begin at toks[i].

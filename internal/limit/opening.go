@@ -29,10 +29,10 @@ func init() {
 	for kind, words := range map[uint8]string{
 		plainFrame: `claude ai codex gemini qwen kimi opencode copilot cursor grok pi aider goose amp kiro amazon q antigravity
 			anthropic openai openrouter google azure bedrock vertex litellm github xai deepseek mistral groq moonshot
-			agent subagent call completion turn goal needs from with due to an a the early during
+			agent subagent call execution completion turn goal needs from with due to an early during
 			compaction repeated unexpected last attempt non retryable retriable transient fatal final caused by
-			message received got returned upstream inference ai s sdk after retries cli code exit type retry limit user in occurred while`,
-		errorFrame:    `error errors failed failure exception terminated warning attention disconnected rejected exceeded fatal`,
+			message received got upstream inference ai s sdk after retries attempts cli code exit type retry limit user in occurred while`,
+		errorFrame:    `error errors failed failure exception terminated warning attention disconnected rejected exceeded fatal sorry oops`,
 		providerFrame: `api provider http status llm model request response stream server code endpoint reconnecting`,
 	} {
 		for w := range strings.FieldsSeq(words) {
@@ -53,7 +53,7 @@ func (m *message) open(i int) (opening, bool) {
 	}
 	var seen uint8
 	for p, steps := m.skipSigns(i), 0; steps < longestFrame; steps++ {
-		o.framed = seen&(errorFrame|providerFrame) != 0 && seen&errorFrame != 0 || o.status != 0
+		o.framed = seen&errorFrame != 0
 		if p >= len(m.toks) {
 			return o, seen&providerFrame != 0 && o.status != 0
 		}
@@ -64,8 +64,8 @@ func (m *message) open(i int) (opening, bool) {
 		if t.is("{") && m.record != nil {
 			return o, true
 		}
-		if h, ok := statements.at(m.toks, p); ok {
-			return m.accept(o, h, p)
+		if o, said := m.statement(o, p); said != unsaid {
+			return o, said == refused
 		}
 		if n := statusAt(m.toks, p); n != 0 {
 			if o.status == 0 {
@@ -130,7 +130,7 @@ func (m *message) frame(p int, seen *uint8) int {
 	case word:
 		kind := frameWords[t.text]
 		if kind == 0 {
-			return -1
+			return m.exception(p, seen)
 		}
 		*seen |= kind
 		return p + 1
@@ -144,6 +144,17 @@ func (m *message) frame(p int, seen *uint8) int {
 	default:
 		return -1
 	}
+}
+
+// exception passes over the name of an error type, such as ValidationException.
+func (m *message) exception(p int, seen *uint8) int {
+	for p++; p < len(m.toks) && m.toks[p].glued && m.toks[p].kind == word; p++ {
+		if m.toks[p].is("error") || m.toks[p].is("exception") {
+			*seen |= errorFrame
+			return p + 1
+		}
+	}
+	return -1
 }
 
 func (m *message) frameMark(p int, seen uint8) int {
@@ -173,21 +184,36 @@ func (m *message) closing(p int, closer string) int {
 	return -1
 }
 
-// accept judges whether a statement at toks[p] is made by the agent or talked about.
-func (m *message) accept(o opening, h hit[ruling], p int) (opening, bool) {
-	if h.means.class == None {
-		return o, false
+// said is what a place in a message says.
+type said uint8
+
+const (
+	unsaid  said = iota // nothing about a refusal
+	refused             // the agent's own report of one
+	talked              // someone's words about one
+)
+
+// statement judges whether a refusal that is named at toks[p] is made by the
+// agent or talked about.
+func (m *message) statement(o opening, p int) (opening, said) {
+	verdict := unsaid
+	for h := range statements.hits(m.toks, p) {
+		if h.means.class == None {
+			return o, talked
+		}
+		if o.framed {
+			return o, refused
+		}
+		verdict = talked
+		if !h.open && !m.tailFits(h.end) || isTableRow(m.line(o.at)) || m.asks(m.line(o.at), h.end) {
+			continue
+		}
+		fragment := h.end == len(m.toks) && !m.toks[p].upper
+		o.timed = h.means.weak && (h.means.banner || h.means.byWait) ||
+			h.means.banner && (fragment || m.bare(p, h.end))
+		return o, refused
 	}
-	line := m.line(o.at)
-	if o.framed {
-		return o, true
-	}
-	if !h.open && !m.tailFits(h.end) || isTableRow(line) || asks(line) {
-		return o, false
-	}
-	fragment := h.means.banner && h.end == len(m.toks) && !m.toks[p].upper
-	o.timed = h.means.weak && (h.means.banner || h.means.byWait) || fragment || h.means.banner && m.bare(p, h.end)
-	return o, true
+	return o, verdict
 }
 
 // bare reports a headline of two words: "Limit reached" says nothing without a time.
@@ -207,7 +233,7 @@ func (m *message) line(i int) []token {
 var tails = map[string]bool{}
 
 func init() {
-	for w := range strings.FieldsSeq(`for on in by at or and to of please try resets reset retrying retry error you your
+	for w := range strings.FieldsSeq(`for on in by at or and to of please try resets reset retrying retry error exception you your
 		this it we until after from with because due as`) {
 		tails[w] = true
 	}
@@ -238,9 +264,18 @@ func isTableRow(line []token) bool {
 	return false
 }
 
-// asks reports a line that asks for something: a person's.
-func asks(line []token) bool {
-	return len(line) > 0 && line[len(line)-1].is("?") || requests.within(line)
+// asks reports a line that asks for something: a person's. end is where the
+// refusal in it ends.
+func (m *message) asks(line []token, end int) bool {
+	for _, t := range m.toks[min(end, len(m.toks)):] {
+		if t.first || t.is(".") || t.is("!") || t.is("·") {
+			break
+		}
+		if t.is("?") {
+			return true
+		}
+	}
+	return requests.within(line)
 }
 
 // retries reports a line that ends in an agent's own bracketed note that it

@@ -1,6 +1,8 @@
 package limit
 
 import (
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -12,6 +14,7 @@ import (
 //	x?          x, or nothing
 //	#           a number
 //	*           up to five words or numbers, as few as will do
+//	@           one to five words of limitKinds, or numbers
 //	, . : …     that mark
 //	* at the end: the sentence may go on in any way
 //
@@ -25,6 +28,7 @@ type part struct {
 	words    []string
 	number   bool
 	gap      bool
+	kinds    bool
 	optional bool
 }
 
@@ -42,6 +46,8 @@ func parsePhrase(notation string) phrase {
 			e.number = true
 		case "*":
 			e.gap = true
+		case "@":
+			e.kinds = true
 		default:
 			e.words = strings.Split(f, "|")
 			if f == "|" {
@@ -75,6 +81,9 @@ func matchParts(parts []part, toks []token, i int) int {
 			i++
 		}
 	}
+	if head.kinds {
+		return matchKinds(rest, toks, i)
+	}
 	for i < len(toks) && toks[i].is(`"`) {
 		i++
 	}
@@ -85,6 +94,21 @@ func matchParts(parts []part, toks []token, i int) int {
 	}
 	if head.optional {
 		return matchParts(rest, toks, i)
+	}
+	return -1
+}
+
+// matchKinds takes as many words of limitKinds as will do: "quota" in "daily
+// quota limit reached" is one of them, in "daily quota reached" it is not.
+func matchKinds(rest []part, toks []token, i int) int {
+	for range gapWords {
+		if i >= len(toks) || toks[i].kind != number && !limitKinds[toks[i].text] {
+			return -1
+		}
+		i++
+		if end := matchParts(rest, toks, i); end >= 0 {
+			return end
+		}
 	}
 	return -1
 }
@@ -124,8 +148,11 @@ func (x *lexicon[T]) add(means T, lines string) {
 			panic("phrase begins with what may be missing: " + line)
 		}
 		e := entry[T]{p, means}
-		if head.number {
+		if head.number || head.kinds {
 			x.byNumber = append(x.byNumber, e)
+		}
+		if head.kinds {
+			head.words = slices.Collect(maps.Keys(limitKinds))
 		}
 		for _, w := range head.words {
 			x.byWord[w] = append(x.byWord[w], e)
@@ -140,20 +167,29 @@ type hit[T any] struct {
 	open  bool // anything may follow
 }
 
-// at returns the first phrase that stands at toks[i]. Phrases that were added
-// first go first.
-func (x *lexicon[T]) at(toks []token, i int) (hit[T], bool) {
-	if i >= len(toks) {
-		return hit[T]{}, false
-	}
-	entries := x.byNumber
-	if toks[i].kind != number {
-		entries = x.byWord[toks[i].text]
-	}
-	for _, e := range entries {
-		if end := e.match(toks, i); end >= 0 {
-			return hit[T]{e.means, end, e.open}, true
+// hits yields the phrases that stand at toks[i]; those that were added first
+// go first.
+func (x *lexicon[T]) hits(toks []token, i int) iter.Seq[hit[T]] {
+	return func(yield func(hit[T]) bool) {
+		if i >= len(toks) {
+			return
 		}
+		entries := x.byNumber
+		if toks[i].kind != number {
+			entries = x.byWord[toks[i].text]
+		}
+		for _, e := range entries {
+			if end := e.match(toks, i); end >= 0 && !yield(hit[T]{e.means, end, e.open}) {
+				return
+			}
+		}
+	}
+}
+
+// at returns the first of the phrases that stand at toks[i].
+func (x *lexicon[T]) at(toks []token, i int) (hit[T], bool) {
+	for h := range x.hits(toks, i) {
+		return h, true
 	}
 	return hit[T]{}, false
 }

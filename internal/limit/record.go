@@ -108,6 +108,9 @@ func (r Reader) timeField(f field) (Reset, bool) {
 		unit = time.Millisecond
 	}
 	switch {
+	case unit == 0 && strings.HasSuffix(f.key, "ratelimitreset"):
+		at, ok := r.resetValue(f.value)
+		return Reset{At: at, Source: Words}, ok
 	case unit == 0:
 		return Reset{}, false
 	case !isNumber:

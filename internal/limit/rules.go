@@ -1,5 +1,7 @@
 package limit
 
+import "strings"
+
 // ruling is what a statement of the agent means.
 type ruling struct {
 	class Class
@@ -18,8 +20,27 @@ type ruling struct {
 	// lifted is said of a limit that is over while the agent waits for a person.
 	lifted bool
 
+	// perPeriod leaves the class to the period of the quota: one that is
+	// counted by the minute is a pace, any other an allowance.
+	perPeriod bool
+
 	// byWait leaves the class to the length of the wait that is asked for.
 	byWait bool
+}
+
+// limitKinds are what limits are called after: "5-hour limit", "weekly Opus
+// limit", "free daily request quota". A limit of another kind (threads,
+// retries, file sizes) is the agent's own affair.
+var limitKinds = map[string]bool{}
+
+func init() {
+	for w := range strings.FieldsSeq(`usage session weekly daily monthly hourly hour hours h day days week month minute
+		plan quota model models opus sonnet haiku fable claude codex gemini gpt qwen copilot kiro amazon q developer cursor grok
+		free tier pro max plus premium team enterprise individual personal organization org account workspace subscription
+		message messages request requests prompt prompts token tokens agentic chat completion completions interaction interactions
+		api oauth global baseline base included extra spending user your the cli`) {
+		limitKinds[w] = true
+	}
 }
 
 // statements are what agents and providers say when they refuse, by what it
@@ -42,7 +63,7 @@ func init() {
 
 	statements.add(ruling{class: Cancelled}, `
 		request|operation|task|turn|run interrupted|cancelled|canceled|aborted by user|you?
-		request|operation cancelled|canceled|aborted
+		request|operation was? cancelled|canceled|aborted
 		interrupted|cancelled|canceled|aborted by the? user|you
 		user interrupted|cancelled|canceled|aborted
 		conversation interrupted
@@ -71,15 +92,18 @@ func init() {
 		payment required|failed|method|declined|overdue
 		membership|subscription|trial|plan|license has? expired|ended|lapsed|inactive
 		your|the * membership|subscription|trial|plan has|is? expired|ended|lapsed|inactive|cancelled
-		your|this|the|current * plan|subscription|tier|account does|do not|doesnt * include|support|cover|access
+		your|this|the|current * plan|subscription|tier does|do not|doesnt * include|support|cover|access
 		your|this|the * plan|subscription doesnt|dont include|support|cover|have
 		you need|require a|an * plan|subscription
-		to use * with your * plan upgrade *
+		to use * with your * plan ,? upgrade *
+		no payment method *
+		your|the * used|exhausted all? available? credits *
+		your|the * hit|reached|exceeded its|their|your|the * spend|spending|budget limit|cap *
 		extra usage is required
 		extra usage credits? required|needed
 		long context credits required
 		upgrade required
-		please purchase|buy|add more? credits
+		youve|you have? exceeded|exhausted|used your premium request|requests allowance *
 		this|the model|feature * requires|require a|an|more|paid * plan|subscription|credits|tier
 		usage not included
 		billing error
@@ -123,6 +147,7 @@ func init() {
 		api key not valid|found|set|provided|configured
 		api key is|has|was invalid|expired|missing|been|not *
 		your|the * api key|token|credentials|login|session|authentication|account is|has|have|was|does|are invalid|expired|been|revoked|missing|disabled|not|suspended|deactivated|on
+		your * token could not be refreshed *
 		oauth|auth|access|refresh|session token has|is|was|refresh? expired|been|revoked|invalid|missing|failed|not
 		oauth|auth error|failure|failed|session *
 		authentication|authorization error|failed|failure|required|expired
@@ -136,6 +161,7 @@ func init() {
 		organization|account|user has been|is disabled|suspended|deactivated|banned|on
 		this|your organization|account has|is been|on disabled|suspended|deactivated|hold
 		account on hold
+		your|this account does|do not have access *
 		oauth org not allowed
 		verification required
 		cloud credential error
@@ -173,6 +199,11 @@ func init() {
 		exceeded the # output token maximum
 		violate|violates our|the * policy|policies|terms
 	`)
+	asides.add(ruling{class: RateLimit, weak: true, running: true}, `
+		automatically switching|switched
+		switching to the|another *
+		now using
+	`)
 	asides.add(ruling{class: Network, weak: true}, `
 		econnreset|econnrefused|enotfound|etimedout|epipe|ehostunreach|enetunreach
 	`)
@@ -192,14 +223,32 @@ func init() {
 	`)
 }
 
+// periods are how the periods of limits are named; a quota that is counted by
+// the minute is a pace, one that is counted by the day an allowance.
+var periods lexicon[Class]
+
+func init() {
+	periods.add(RateLimit, `
+		per minute|second|min|sec
+		rpm|tpm|rps
+	`)
+	periods.add(UsageLimit, `
+		per day|week|month
+		rpd|tpd
+		daily|weekly|monthly
+	`)
+}
+
 // requests are what people ask agents for; no agent reports a refusal so.
 var requests lexicon[bool]
 
 func init() {
 	requests.add(true, `
 		please|can|could|should|lets|you|to|and|then add|fix|implement|handle|write|update|change|refactor|investigate|explain|debug|make
-		i|we get|got|see|saw|keep|am|need|want|think|would|should|refactored|added|fixed
-		add|fix|implement|handle|refactor|debug the|a|this|that|retry|retries|error|handling
+		what|how|why|when should|do|does|can|is|did|to i|we|it|you|this
+		i|we get|got|see|saw|keep|need|want|think|would|should|refactored|added|fixed
+		fix|implement|refactor|debug the|a|this|that|my|our
+		add|handle|write a|an|the|some? retry|retries|backoff|handling|test|tests|support|error|errors|rate
 	`)
 }
 
@@ -207,7 +256,7 @@ func init() {
 func addLimits() {
 	usage := ruling{class: UsageLimit}
 	statements.add(usage, `
-		youve|you have? hit|reached|exceeded|exhausted|used|depleted up? all? of? your|the|a|our * limit|limits|quota|quotas|allowance|allocation|cap|capacity limit|limits? *
+		youve|you have? hit|reached|exceeded|exhausted|used|depleted up? all? of? your|the|a|our|this|that * limit|limits|quota|quotas|allowance|allocation|cap|capacity limit|limits? *
 		youve|you have? used|exhausted up? all? of? your * usage|messages|requests
 		youre|youve|you are|have? run? out of * messages|requests|usage|quota|tokens|prompts|queries
 		your|the * usage|session|weekly|daily|monthly|hourly|hour|plan|quota|message|request|token * limit|limits|quota|allowance is|has|was|have been? reached|exceeded|exhausted|hit|used up?
@@ -226,22 +275,15 @@ func addLimits() {
 		requests|usage per day|week|month exceeded|reached
 		request|requests limit for the|this day|week|month *
 		too many requests today|for *
-		daily|weekly|monthly|hourly|individual|model|personal|team|plan|request|your|free * quota|limit|limits|allowance|cap reached|exceeded|exhausted|hit|used|has|is
-		daily|weekly|monthly|individual|model|personal|plan quota limit? reached|exceeded|exhausted|hit|used
+		free usage exceeded|limit
 		premium request|requests * exhausted|exceeded|reached|used
 		usage|quota * will reset|renew|refresh
-	`)
-	statements.add(ruling{class: UsageLimit, banner: true}, `
-		usage|session|weekly|daily|monthly|hourly|hour|plan|opus|sonnet|haiku|message|messages|model|quota|claude|pro|max|premium * limit|limits|cap|quota reached|exceeded|exhausted|hit
-		# hour|hours|h|day|days|week * limit|limits|quota reached|exceeded|exhausted|hit
-		limit reached|hit
-		quota reached|hit
 	`)
 	statements.add(ruling{class: UsageLimit, lifted: true}, `
 		usage|session|weekly|rate|your * limit|limits has|have? reset
 	`)
 
-	statements.add(ruling{class: RateLimit}, `
+	statements.add(ruling{class: RateLimit, perPeriod: true}, `
 		rate limited
 		rate limit|limits exceeded|reached|hit|error|met|triggered|applied|active
 		rate limit|limits has|have|was|is been? exceeded|reached|hit
@@ -253,7 +295,12 @@ func addLimits() {
 		this|the|your request was|has|is been? throttled|rate *
 		request|requests throttled|rate limited?
 		server is temporarily limiting requests
+		rate limiting detected|active|applied *
+		the|your * has|have rate limited you
+		were|we are? receiving|getting|seeing|handling too many requests *
+		you have|youve sent|made too many requests *
 		too many requests
+		too many requests have|has been *
 		too many * requests|tokens
 		throttling exception|error
 		throttled *
@@ -264,14 +311,18 @@ func addLimits() {
 		resource has been exhausted
 		resource exhausted
 		possible quota limitations *
-		quota limitations in place
 		concurrency|concurrent * limit exceeded|reached
 		provider rate limit *
 	`)
-	statements.add(usage, `
-		quota|quotas * exceeded|exhausted|reached|depleted
-		resource quota exceeded
-		usage limit *
+	statements.add(ruling{class: UsageLimit, perPeriod: true}, `
+		quota|quotas exceeded|exhausted|depleted
+		@ quota|quotas exceeded|exhausted|depleted
+		quota exceeded for *
+	`)
+	statements.add(ruling{class: UsageLimit, banner: true}, `
+		@ limit|limits|cap|quota|allowance has|have|is? been? reached|exceeded|exhausted|hit|used
+		limit reached|hit|exceeded
+		quota reached|hit
 	`)
 
 	statements.add(ruling{class: ServerError}, `
@@ -293,7 +344,10 @@ func addLimits() {
 		policy capacity unavailable
 		flex unavailable
 		not enough capacity
-		we|were|service|servers|server|the|our|model|this * experiencing|seeing|facing|under|having * high|heavy|increased|unusually|elevated|unprecedented * demand|traffic|load|volume
+		we|were|service|servers|server|the|our|model|this * experiencing|seeing|facing|under|having * high|heavy|increased|unusually|elevated|unprecedented * demand|traffic|load|volume *
+		i am currently? experiencing high|heavy traffic|demand|load *
+		im experiencing high|heavy traffic|demand|load *
+		the|this|selected model * is|are currently? temporarily unavailable *
 		currently experiencing high|heavy * demand|traffic|load
 		experiencing high|heavy demand|traffic|load
 		high|heavy demand|traffic|load for|on *
@@ -386,11 +440,15 @@ func addWeak() {
 		an unexpected|unknown|internal error occurred|happened *
 		something went wrong
 		unexpected error *
+		encountered|got an * error *
 		api error|overload
 		unavailable
 		the service is|was currently? temporarily? unavailable
 		the server had an error *
 		empty response|answer *
+	`)
+	statements.add(ruling{class: RateLimit, weak: true}, `
+		failed to get response from the *
 	`)
 	running := ruling{class: RateLimit, weak: true, running: true}
 	statements.add(running, `

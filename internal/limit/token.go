@@ -102,8 +102,10 @@ func (l *lexer) step() {
 	}
 }
 
-func isApostrophe(r rune) bool { return r == '\'' || r == '’' || r == '‘' || r == '´' || r == 'ʼ' }
-func isDigit(r rune) bool      { return '0' <= r && r <= '9' }
+func isApostrophe(r rune) bool {
+	return r == '\'' || r == '’' || r == '‘' || r == '´' || r == 'ʼ'
+}
+func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
 // between reports whether the hyphen at hand joins two words.
 func (l *lexer) between() bool {
@@ -195,7 +197,7 @@ func (l *lexer) word() {
 		r, size := utf8.DecodeRuneInString(l.src[l.pos:])
 		if isApostrophe(r) && prev != 0 && l.letterAt(l.pos+size) {
 			apostrophe = true
-		} else if !unicode.IsLetter(r) || unicode.IsLower(prev) && unicode.IsUpper(r) {
+		} else if !unicode.IsLetter(r) || unicode.IsUpper(r) && (unicode.IsLower(prev) || l.acronymEnds(start)) {
 			break
 		} else {
 			prev = r
@@ -209,6 +211,18 @@ func (l *lexer) word() {
 	first, _ := utf8.DecodeRuneInString(l.src[start:])
 	l.emit(token{text: text, start: start, end: l.pos, kind: word, upper: unicode.IsUpper(first)})
 }
+
+// acronymEnds reports whether the capital at hand begins a word after an
+// acronym: the C of APICall, but neither the A of OAuth nor the I of APIs.
+func (l *lexer) acronymEnds(start int) bool {
+	if l.pos-start < 2 || l.pos+2 >= len(l.src) || !isUpper(l.src[l.pos-1]) {
+		return false
+	}
+	return isLower(l.src[l.pos+1]) && isLower(l.src[l.pos+2])
+}
+
+func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
+func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
 
 func (l *lexer) letterAt(i int) bool {
 	r, _ := utf8.DecodeRuneInString(l.src[min(i, len(l.src)):])

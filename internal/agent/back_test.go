@@ -62,7 +62,7 @@ func TestLinesAreReadFromTheEndBack(t *testing.T) {
 
 func TestLinesReadBackAreTheLinesReadForth(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 40 {
+	for range 12 {
 		var content bytes.Buffer
 		var want []seen
 		for range rng.IntN(60) {

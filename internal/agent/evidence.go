@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"resumed/internal/resume"
 )
@@ -65,6 +66,22 @@ func SourceOf(a Agent, path string) Source {
 		return Source{}
 	}
 	return sources[0]
+}
+
+// maxText is how many bytes of an agent's words are kept for people.
+const maxText = 2000
+
+// Clip cuts an agent's words short, never within a character.
+func Clip(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= maxText {
+		return s
+	}
+	cut := maxText
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
 }
 
 // worth reports whether a line must be read, judged by its bytes alone.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -82,4 +83,12 @@ func TestTheSourceOfAFileIsTheOneItLiesIn(t *testing.T) {
 	require.Equal(t, "/a", agent.SourceOf(p, "/a/..x").Root)
 	require.Equal(t, "/a", agent.SourceOf(p, "/bb/y.jsonl").Root, "a stranger is read as the first's")
 	require.Empty(t, agent.SourceOf(parrot{}, "/b/y.jsonl").Root)
+}
+
+func TestWordsAreCutBetweenCharacters(t *testing.T) {
+	require.Equal(t, "short", agent.Clip("short"))
+	require.Equal(t, "bad \uFFFD", agent.Clip("bad \xff"))
+	long := agent.Clip("x" + strings.Repeat("·", 2000))
+	require.True(t, utf8.ValidString(long))
+	require.Len(t, long, 1999+len("…"))
 }

@@ -11,8 +11,16 @@ import (
 )
 
 // FindProgram returns the path of a program: by its name in PATH, else in one
-// of the places. A name with a slash in it is that very file.
+// of the places. A name with a slash in it is that very file; ~/ begins the
+// user's home directory.
 func FindProgram(name string, places ...string) (string, error) {
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("find program %s: %w", name, err)
+		}
+		name = filepath.Join(home, rest)
+	}
 	path, err := exec.LookPath(name)
 	if err == nil {
 		return filepath.Abs(path)

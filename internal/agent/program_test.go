@@ -36,6 +36,10 @@ func TestAProgramIsFoundInPathThenInTheUsualPlaces(t *testing.T) {
 	got, err = agent.FindProgram(there)
 	require.NoError(t, err)
 	require.Equal(t, there, got)
+	t.Setenv("HOME", usual)
+	got, err = agent.FindProgram("~/bot")
+	require.NoError(t, err)
+	require.Equal(t, there, got)
 	_, err = agent.FindProgram(filepath.Join(inPath, "none"), usual)
 	require.Error(t, err, "a path is that very file")
 }

@@ -40,6 +40,11 @@ type Agent struct {
 	cwds    cwdCache
 }
 
+var (
+	_ agent.Agent      = (*Agent)(nil)
+	_ agent.Recogniser = (*Agent)(nil)
+)
+
 // home is one config home: one account.
 type home struct {
 	root    string

@@ -51,7 +51,7 @@ func (a *Agent) event(r record, line agent.Line) (resume.Event, bool) {
 	case r.Type == "assistant" && r.IsAPIError:
 		reader := a.reader
 		reader.At = at
-		return resume.Limited{At: at, Verdict: r.verdict(reader), Text: clip(r.text())}, true
+		return resume.Limited{At: at, Verdict: r.verdict(reader), Text: agent.Clip(r.text())}, true
 	case r.moved():
 		return resume.Progressed{At: at}, true
 	case r.interrupts():

@@ -3,6 +3,7 @@ package claude
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,9 +39,7 @@ func base(fields map[string]any) map[string]any {
 		"sessionId": sessionA, "cwd": "/src/app", "isSidechain": false, "version": "2.1.325",
 		"timestamp": "2026-11-15T00:00:20.479Z",
 	}
-	for k, v := range fields {
-		r[k] = v
-	}
+	maps.Copy(r, fields)
 	return r
 }
 
@@ -101,6 +100,12 @@ func TestWhatALineMeans(t *testing.T) {
 		"an interruption is a cancel":     {asked(nil, text("[Request interrupted by user]")), resume.Cancelled{At: at}},
 		"one in a tool is a cancel too":   {asked(nil, text("[Request interrupted by user for tool use]")), resume.Cancelled{At: at}},
 		"one in an old version, likewise": {asked(nil, "[Request interrupted by user]"), resume.Cancelled{At: at}},
+		"a task that ended is nobody's prompt": {
+			asked(map[string]any{"origin": map[string]any{"kind": "task-notification"}}, "<task-notification>"), nil,
+		},
+		"a person's prompt says so": {
+			asked(map[string]any{"origin": map[string]any{"kind": "human"}}, "go on"), resume.Prompted{At: at},
+		},
 		"its own continuation is nobody's prompt": {
 			asked(map[string]any{"isMeta": true, "origin": map[string]any{"kind": "auto-continuation"}},
 				"Your claude.ai usage limit has reset. Continue the task you were working on."), nil,
@@ -171,6 +176,15 @@ func TestWhatARefusalMeans(t *testing.T) {
 		},
 		"a spend cap is not waited for": {
 			usage(quota("rejected", "overage", epoch)), "You've hit your individual spend limit · ask your admin to raise it", limit.Billing, false, stated,
+		},
+		"a spend cap is told by its field": {
+			usage(quota("rejected", "overage", epoch)), "You've hit your limit", limit.Billing, false, stated,
+		},
+		"a spend cap is told by its words where the field is missing": {
+			usage(map[string]any{"status": "rejected"}), "You've hit your individual spend limit · ask your admin to raise it", limit.Billing, false, limit.Reset{},
+		},
+		"a window that opens again is no spend cap, whatever is offered beside it": {
+			usage(quota("rejected", "five_hour", epoch)), "You've hit your 5-hour limit · add funds to continue with extra usage", limit.UsageLimit, true, stated,
 		},
 		"missing credits are not waited for": {
 			map[string]any{"error": "rate_limit", "apiErrorStatus": 429, "apiError": "long_context_credits_required"},

@@ -120,8 +120,8 @@ func (p procfs) livesIn(pid int, dir string) bool {
 	if cwd == filepath.Clean(dir) {
 		return true
 	}
-	real, err := filepath.EvalSymlinks(dir)
-	return err == nil && cwd == real
+	target, err := filepath.EvalSymlinks(dir)
+	return err == nil && cwd == target
 }
 
 // ours reports whether the process was started to resume a session.

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // record is what is read of one line of a transcript.
@@ -25,6 +24,7 @@ type record struct {
 	IsMeta      bool      `json:"isMeta"`
 	QueueOnly   bool      `json:"queueTranscriptOnly"`
 	Summary     bool      `json:"isCompactSummary"`
+	Origin      origin    `json:"origin"`
 	IsAPIError  bool      `json:"isApiErrorMessage"`
 	Error       string    `json:"error"`
 	APIError    string    `json:"apiError"`
@@ -39,6 +39,11 @@ type message struct {
 	Model      string          `json:"model"`
 	StopReason string          `json:"stop_reason"`
 	Content    json.RawMessage `json:"content"` // a string or blocks
+}
+
+// origin says who a prompt is from.
+type origin struct {
+	Kind string `json:"kind"`
 }
 
 type errParams struct {
@@ -93,10 +98,14 @@ var localPrefixes = []string{
 	"<command-name>", "<command-message>", "<local-command-", "<bash-input>", "<bash-stdout>", "<bash-stderr>",
 }
 
-// prompts reports whether the agent was told to work. Notes that Claude Code
-// writes to itself, its own continuation among them, are isMeta.
+// prompts reports whether the agent was told to work. What Claude Code tells
+// itself is no prompt, its own continuation after a limit included: it shows in
+// what comes of it.
 func (r record) prompts() bool {
 	if r.Type != "user" || r.IsMeta || r.QueueOnly || r.Summary {
+		return false
+	}
+	if r.Origin.Kind == "auto-continuation" || r.Origin.Kind == "task-notification" {
 		return false
 	}
 	said := false
@@ -142,21 +151,6 @@ func (r record) text() string {
 		}
 	}
 	return strings.Join(parts, "\n")
-}
-
-// maxText is how much of a refusal's words is kept.
-const maxText = 2000
-
-// clip cuts a text short without cutting a character in two.
-func clip(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	cut := maxText
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
 }
 
 // at returns the record's own time. Every version writes one; a record without

@@ -26,7 +26,8 @@ func (r record) verdict(reader limit.Reader) limit.Verdict {
 func (r record) class(words limit.Verdict) limit.Class {
 	switch {
 	case r.outOfQuota():
-		if r.quota().Type == "overage" || words.Class == limit.Billing {
+		window := r.quota().Type
+		if window == "overage" || window == "" && words.Class == limit.Billing {
 			return limit.Billing // a spend cap: more must be allowed, not awaited
 		}
 		return limit.UsageLimit

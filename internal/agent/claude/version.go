@@ -13,19 +13,19 @@ var versionName = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
 // versionOf returns the version of an installed claude, or nothing where its
 // place does not tell. The program is not run for it.
 func versionOf(program string) string {
-	real, err := filepath.EvalSymlinks(program)
+	target, err := filepath.EvalSymlinks(program)
 	if err != nil {
 		return ""
 	}
 	// The native installer names the program after its version; npm leaves the
 	// package's description beside it, or below what only calls it.
-	if name := filepath.Base(real); versionName.MatchString(name) {
+	if name := filepath.Base(target); versionName.MatchString(name) {
 		return name
 	}
 	for _, dir := range []string{
-		filepath.Dir(real),
-		filepath.Join(filepath.Dir(real), ".."),
-		filepath.Join(filepath.Dir(real), "node_modules", "@anthropic-ai", "claude-code"),
+		filepath.Dir(target),
+		filepath.Join(filepath.Dir(target), ".."),
+		filepath.Join(filepath.Dir(target), "node_modules", "@anthropic-ai", "claude-code"),
 	} {
 		data, err := os.ReadFile(filepath.Join(dir, "package.json"))
 		if err != nil {

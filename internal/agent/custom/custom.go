@@ -46,6 +46,8 @@ type Agent struct {
 	sources  []agent.Source
 }
 
+var _ agent.Agent = (*Agent)(nil)
+
 // The groups that a pattern may name.
 const (
 	groupSession = "session"

@@ -73,7 +73,7 @@ func find(re *regexp.Regexp, text []byte) groups {
 // limited returns the event of a line that is a limit. One that names the
 // class "none" is none.
 func (a *Agent) limited(m groups, line agent.Line) (resume.Event, bool) {
-	text := clip(strings.TrimSpace(string(line.Data)))
+	text := agent.Clip(strings.TrimSpace(string(line.Data)))
 	class := limit.RateLimit
 	if name, ok := m[groupClass]; ok {
 		parsed, err := limit.ParseClass(strings.ToLower(name))
@@ -154,20 +154,4 @@ func (a *Agent) sessionIn(text []byte) (groups, string) {
 	}
 	i := max(1, a.session.SubexpIndex(groupSession))
 	return find(a.session, text), string(m[i])
-}
-
-// maxText is how much of a line's words is kept.
-const maxText = 2000
-
-// clip cuts a text short without cutting a character in two.
-func clip(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= maxText {
-		return s
-	}
-	cut := maxText
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
 }

@@ -2,9 +2,11 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -76,20 +78,15 @@ func age(process resume.Process) time.Duration {
 
 // Find returns the living process of this user that carries the mark in its
 // environment. Of several it is the one that was started with it, not what
-// that one started.
+// that one started: the oldest, and of equals the one that leads its session.
 func Find(mark string) (*Process, bool) {
-	var found *stat
-	for _, s := range marked(mark) {
-		switch {
-		case found == nil,
-			leads(s) && !leads(*found),
-			leads(s) == leads(*found) && s.Start < found.Start:
-			found = &s
-		}
-	}
-	if found == nil {
+	with := marked(mark)
+	if len(with) == 0 {
 		return nil, false
 	}
+	found := slices.MinFunc(with, func(a, b stat) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), follows(a)-follows(b))
+	})
 	p, ok := Adopt(found.Process)
 	if ok {
 		p.cmd.Mark = mark
@@ -97,7 +94,13 @@ func Find(mark string) (*Process, bool) {
 	return p, ok
 }
 
-func leads(s stat) bool { return s.PID == s.session }
+// follows is 0 for the leader of a session and 1 for who follows it.
+func follows(s stat) int {
+	if s.PID == s.session {
+		return 0
+	}
+	return 1
+}
 
 func marked(mark string) []stat {
 	var with []stat

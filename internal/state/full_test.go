@@ -65,6 +65,24 @@ func TestAFullDiskStopsClaimsAndLosesNothing(t *testing.T) {
 	require.Equal(t, json.RawMessage("1"), load(t, s).Cursors["/t/a"])
 }
 
+func TestWhatComesDuringAWriteThatFailsIsNotUndone(t *testing.T) {
+	var q queue
+	put := func(key, value string) { q.put(op{key: key, stmt: value}) }
+	put("a", "old")
+	put("b", "old")
+	q.append(op{stmt: "first"})
+	failed := q.take()
+	put("a", "new")
+	q.append(op{stmt: "second"})
+	q.restore(failed)
+	again := q.take()
+	require.Equal(t, "new", again.ops["a"].stmt)
+	require.Equal(t, "old", again.ops["b"].stmt)
+	require.Len(t, again.lines, 2)
+	require.Equal(t, "first", again.lines[0].stmt)
+	require.Equal(t, uint64(5), again.upTo)
+}
+
 func TestAFullDiskIsLoggedOnceAndTriedEverySecond(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

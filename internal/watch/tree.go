@@ -86,10 +86,9 @@ func (w *Watcher) left(ctx context.Context, path string, deleted bool) {
 // have been missed.
 func (w *Watcher) rescan(ctx context.Context) {
 	w.round++
-	w.attach()
 	var news []found
-	if w.attached {
-		w.walk(w.opts.Root, &news)
+	for w.attach() && !w.walk(w.opts.Root, &news) { // gone again meanwhile
+		w.detach()
 	}
 	for dir, round := range w.dirs {
 		if round != w.round {
@@ -123,22 +122,26 @@ func (w *Watcher) tendAll(ctx context.Context, news []found) {
 
 // walk watches a directory and those below it, and collects the files that have
 // changed. The watch comes before the list: what is made between the two is in
-// the list, what is made later sends an event.
-func (w *Watcher) walk(dir string, news *[]found) {
+// the list, what is made later sends an event. It returns false where there is
+// no such directory any more.
+func (w *Watcher) walk(dir string, news *[]found) bool {
 	depth := 0
 	if rel, below := w.rel(dir); below {
 		depth = strings.Count(rel, "/") + 1
 	}
 	if depth > w.opts.Depth {
-		return
+		return true
 	}
-	w.watch(dir)
+	err := w.watch(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
 	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
 	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			w.complain(dir, err)
-		}
-		return
+		w.complain(dir, err)
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
@@ -148,6 +151,7 @@ func (w *Watcher) walk(dir string, news *[]found) {
 			w.notice(path, e, news)
 		}
 	}
+	return true
 }
 
 // notice adds a file to the news if there are any of it.
@@ -168,19 +172,20 @@ func (w *Watcher) notice(path string, e fs.DirEntry, news *[]found) {
 
 // watch asks for a directory's events. Doing so again is cheap, and mends a
 // watch that was lost.
-func (w *Watcher) watch(dir string) {
+func (w *Watcher) watch(dir string) error {
 	w.dirs[dir] = w.round
 	if w.notify == nil {
-		return
+		return nil
 	}
 	err := w.notify.Add(dir)
-	if errors.Is(err, syscall.ENOSPC) {
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
 		// One complaint for the root: the limit is the same for all below it.
-		dir, err = w.opts.Root, fmt.Errorf("%w: raise fs.inotify.max_user_watches; until then files are looked at every %s", err, w.opts.Rescan)
+		w.complain(w.opts.Root, fmt.Errorf("watch directory: %w (raise fs.inotify.max_user_watches; until then files are looked at every %s)", err, w.opts.Rescan))
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		w.complain(dir, fmt.Errorf("watch directory: %w", err))
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.complain(dir, err)
-	}
+	return err
 }
 
 // unwatch gives up a directory and those below it. A directory that was moved
@@ -206,43 +211,55 @@ func (w *Watcher) ignore(dir string) {
 
 // attach finds out whether Root is there, and which directory it is. While it
 // is not, the nearest parent that exists is watched for its coming.
-func (w *Watcher) attach() {
-	watched := ""
-	for {
+func (w *Watcher) attach() bool {
+	for watched := ""; ; watched = w.parent {
 		info, err := os.Stat(w.opts.Root)
 		if err == nil && info.IsDir() {
-			if id := stampOf(info).id; !w.attached || id != w.rootID {
-				w.unwatch(w.opts.Root) // they were of another directory
-				w.ignore(w.parent)
-				w.attached, w.rootID, w.parent = true, id, ""
-				delete(w.told, w.opts.Root)
-			}
-			return
+			w.attachTo(stampOf(info).id)
+			return true
 		}
+		w.detach()
 		if err == nil {
 			err = errors.New("not a directory")
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			w.complain(w.opts.Root, err)
 		}
-		if w.attached {
-			w.attached = false
-			w.unwatch(w.opts.Root)
-		}
-		// Root may have come before the parent was watched: look again until
-		// nothing has changed.
+		// Root may have come before its parent was watched: look again until
+		// nothing has changed since.
 		parent := nearestParent(w.opts.Root)
-		if parent == watched {
-			return
+		if parent == watched || w.notify == nil {
+			return false
 		}
 		if parent != w.parent {
 			w.ignore(w.parent)
 		}
 		w.parent = parent
-		if w.notify == nil || w.notify.Add(parent) != nil {
-			return // the next rescan finds it
+		if err := w.notify.Add(parent); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			w.complain(parent, fmt.Errorf("watch directory: %w", err))
+			return false
+		} else if err != nil {
+			w.parent = "" // gone as well: there is one above it
 		}
-		watched = parent
+	}
+}
+
+// attachTo takes a directory for Root.
+func (w *Watcher) attachTo(id fileID) {
+	if w.attached && id == w.rootID {
+		return
+	}
+	w.unwatch(w.opts.Root) // they were of another directory
+	w.ignore(w.parent)
+	w.attached, w.rootID, w.parent = true, id, ""
+	delete(w.told, w.opts.Root)
+}
+
+// detach gives up what was watched of a Root that is gone.
+func (w *Watcher) detach() {
+	if w.attached {
+		w.attached = false
+		w.unwatch(w.opts.Root)
 	}
 }
 

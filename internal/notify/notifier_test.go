@@ -340,6 +340,7 @@ func TestNoticeIsSentOnceAlsoWhenTheStoreFailsBetweenOutboxAndLedger(t *testing.
 		}
 		ch := &fakeChannel{name: "a"}
 		n := running(t, Options{Store: store, Config: Config{Channels: []Channel{ch}}})
+		synctest.Wait() // past the start, which reads the outbox anyway
 		n.Tell(GaveUp, session("x", 1), "")
 		synctest.Wait()
 		require.Empty(t, ch.notices(), "while it is in the ledger a restart would send it again")

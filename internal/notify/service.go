@@ -34,7 +34,6 @@ type Service struct {
 	to      string
 	titled  bool
 	timeout time.Duration
-	client  *http.Client // for the services that take one
 	hide    redactor
 
 	mu     sync.Mutex // guards everything that follows
@@ -44,7 +43,10 @@ type Service struct {
 // flight is a try that may outlive its caller: the library cannot be stopped.
 type flight struct {
 	done chan struct{}
-	err  error // valid once done is closed
+
+	// Valid once done is closed.
+	err  error
+	last answer
 }
 
 // untitled are the services that have no place for a title, or mean something
@@ -73,16 +75,21 @@ func NewService(o ServiceOptions) (*Service, error) {
 		flying:  make(map[string]*flight),
 	}
 	s.titled = !slices.Contains(untitled, scheme) || scheme == "generic" && u.Query().Get("template") != ""
-	s.client = &http.Client{Timeout: s.timeout, Transport: http.DefaultTransport}
-	if _, err := s.locate(); err != nil {
+	if scheme == "matrix" { // signs in as soon as it is made
+		if u.Host == "" {
+			return nil, fmt.Errorf("channel %q: matrix URL has no host", o.Name)
+		}
+		return s, nil
+	}
+	if _, err := s.build(http.DefaultTransport); err != nil {
 		return nil, fmt.Errorf("channel %q: %s", o.Name, s.hide.redact(err.Error()))
 	}
 	return s, nil
 }
 
-// locate makes the service anew: some of shoutrrr's keep the first title they
-// are given for all that follow.
-func (s *Service) locate() (types.Service, error) {
+// build makes the service anew for each notice: some of shoutrrr's keep the
+// first title they are given for all that follow.
+func (s *Service) build(transport http.RoundTripper) (types.Service, error) {
 	service, err := new(router.ServiceRouter).Locate(s.url)
 	if err != nil {
 		return nil, err
@@ -90,7 +97,7 @@ func (s *Service) locate() (types.Service, error) {
 	// ntfy brings its own transport, which knows no proxy and keeps a
 	// connection open for each service that was ever made.
 	if takes, ok := service.(interface{ SetHTTPClient(*http.Client) }); ok && !strings.Contains(strings.ToLower(s.url), "disabletlsverification") {
-		takes.SetHTTPClient(s.client)
+		takes.SetHTTPClient(&http.Client{Timeout: s.timeout, Transport: transport})
 	}
 	return service, nil
 }
@@ -107,10 +114,7 @@ func (s *Service) Send(ctx context.Context, n Notice) error {
 func (s *Service) report(ctx context.Context, n Notice) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("no answer within %s", s.timeout))
 	defer cancel()
-	f, err := s.launch(n)
-	if err != nil {
-		return "", &PermanentError{fmt.Errorf("%s: %s", s.to, s.hide.redact(err.Error()))}
-	}
+	f := s.launch(n)
 	select {
 	case <-f.done:
 	case <-ctx.Done():
@@ -119,20 +123,16 @@ func (s *Service) report(ctx context.Context, n Notice) (string, error) {
 	s.mu.Lock()
 	delete(s.flying, n.ID)
 	s.mu.Unlock()
-	return s.judge(f.err)
+	return s.judge(f)
 }
 
 // launch begins a try, or finds the one that is still under way from before:
 // the notice must not go out again because its first answer was late.
-func (s *Service) launch(n Notice) (*flight, error) {
+func (s *Service) launch(n Notice) *flight {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f := s.flying[n.ID]; f != nil {
-		return f, nil
-	}
-	service, err := s.locate()
-	if err != nil {
-		return nil, err
+		return f
 	}
 	own := s.worded(n)
 	message, params := own.Text, &types.Params{}
@@ -145,20 +145,49 @@ func (s *Service) launch(n Notice) (*flight, error) {
 	s.flying[n.ID] = f
 	go func() {
 		defer close(f.done)
-		f.err = service.Send(message, params)
+		service, err := s.build(&f.last)
+		if err == nil {
+			err = service.Send(message, params)
+		}
+		f.err = err
 	}()
-	return f, nil
+	return f
 }
 
 // judge says what an answer means. Only a clear refusal is final: the library
 // gives most errors as words.
-func (s *Service) judge(err error) (string, error) {
-	if err == nil {
+func (s *Service) judge(f *flight) (string, error) {
+	if f.err == nil {
 		return "accepted", nil
 	}
-	told := fmt.Errorf("%s: %s", s.to, cleanLine(s.hide.redact(err.Error()), 300))
-	if answer, ok := errors.AsType[jsonclient.Error](err); ok && answer.StatusCode >= 400 && !retried(answer.StatusCode) {
-		return "", &PermanentError{told}
+	told := fmt.Errorf("%s: %s", s.to, cleanLine(s.hide.redact(f.err.Error()), 300))
+	status := f.last.status
+	if failure, ok := errors.AsType[jsonclient.Error](f.err); ok {
+		status = failure.StatusCode
 	}
-	return "", told
+	switch {
+	case status >= 400 && !retried(status):
+		return "", &PermanentError{told}
+	case f.last.after > 0:
+		return "", &RetryAfterError{After: f.last.after, Err: told}
+	default:
+		return "", told
+	}
+}
+
+// answer is a transport that notes what was answered, for services that keep
+// it to themselves.
+type answer struct {
+	status int
+	after  time.Duration
+}
+
+// RoundTrip asks with the proxies of the environment.
+func (a *answer) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err == nil {
+		a.status = resp.StatusCode
+		a.after = retryAfter(resp.Header.Get("Retry-After"), time.Now())
+	}
+	return resp, err
 }

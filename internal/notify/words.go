@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -131,14 +133,17 @@ func (w words) bodyOfOne(m member) string {
 	v := m.View
 	var out strings.Builder
 	if v.Reason != "" && w.group.Event != Recovered {
-		fmt.Fprintln(&out, cleanLine(v.Reason, 300))
+		fmt.Fprintln(&out, sentence(cleanLine(v.Reason, 300)))
 	}
-	fmt.Fprintf(&out, "Session %s in %s", cleanLine(m.Short, 40), cleanLine(v.Cwd, 120))
+	fmt.Fprintf(&out, "Session %s", cleanLine(m.Short, 40))
+	if v.Cwd != "" {
+		fmt.Fprintf(&out, " in %s", cleanLine(v.Cwd, 120))
+	}
 	if w.notice.Host != "" {
 		fmt.Fprintf(&out, " on %s", cleanLine(w.notice.Host, 80))
 	}
 	if v.LimitedAt != nil {
-		fmt.Fprintf(&out, ", stopped %s", w.clock(v.LimitedAt))
+		fmt.Fprintf(&out, ", stopped at %s", w.clock(v.LimitedAt)+v.LimitedAt.In(w.zone).Format(" MST"))
 	}
 	fmt.Fprintln(&out)
 	switch w.group.Event {
@@ -164,12 +169,12 @@ func (w words) tried(out *strings.Builder, v resume.View) {
 	}
 	fmt.Fprintln(out, "Tried:")
 	for _, a := range v.Attempts[max(0, len(v.Attempts)-maxTextAttempts):] {
-		fmt.Fprintf(out, "%d. %s after %s", a.N, w.clock(a.StartedAt), wait(a.DelaySeconds))
+		fmt.Fprintf(out, "%d. %s (waited %s)", a.N, w.clock(a.StartedAt), wait(a.DelaySeconds))
 		if a.Outcome != "" {
 			fmt.Fprintf(out, ": %s", strings.ReplaceAll(string(a.Outcome), "_", " "))
 		}
 		if a.Error != "" {
-			fmt.Fprintf(out, " (%s)", cleanLine(a.Error, 80))
+			fmt.Fprintf(out, ", %s", cleanLine(a.Error, 80))
 		}
 		fmt.Fprintln(out)
 	}
@@ -177,10 +182,10 @@ func (w words) tried(out *strings.Builder, v resume.View) {
 
 func (w words) waits(out *strings.Builder, v resume.View) {
 	if v.ResetAt != nil {
-		fmt.Fprintf(out, "The limit lifts %s.\n", w.clock(v.ResetAt))
+		fmt.Fprintf(out, "The limit lifts at %s.\n", w.clock(v.ResetAt))
 	}
 	if v.NextAt != nil {
-		fmt.Fprintf(out, "It is resumed %s. There is nothing to do.\n", w.clock(v.NextAt))
+		fmt.Fprintf(out, "It is resumed at %s. There is nothing to do.\n", w.clock(v.NextAt))
 	}
 }
 
@@ -206,11 +211,11 @@ func (w words) bodyOfMany() string {
 func (w words) fateOf(v resume.View) string {
 	switch {
 	case w.group.Event == GaveUp && len(v.Attempts) > 0:
-		return fmt.Sprintf(": %s, last %s", times(v.Attempt, "try", "tries"), w.clock(v.Attempts[len(v.Attempts)-1].StartedAt))
+		return fmt.Sprintf(": %s, last at %s", times(v.Attempt, "try", "tries"), w.clock(v.Attempts[len(v.Attempts)-1].StartedAt))
 	case w.group.Event == Parked && v.Reason != "":
 		return ": " + cleanLine(v.Reason, 50)
 	case w.group.Event == Limited && v.NextAt != nil:
-		return ": resumed " + w.clock(v.NextAt)
+		return ": resumed at " + w.clock(v.NextAt)
 	default:
 		return ""
 	}
@@ -224,7 +229,7 @@ func (w words) advice() string {
 	case w.group.Total > 1:
 		return "To try one again: resumed retry " + shellWord(w.group.Members[0].Short)
 	case w.group.Event == Parked:
-		return "Waiting does not mend it. When it is mended: " + w.notice.RetryCommand
+		return "Once it is mended: " + w.notice.RetryCommand
 	default:
 		return "To try again: " + w.notice.RetryCommand
 	}
@@ -233,20 +238,21 @@ func (w words) advice() string {
 // clock writes a time as people here say it, with the day where it is another.
 func (w words) clock(t *time.Time) string {
 	if t == nil {
-		return "at an unknown time"
+		return "an unknown time"
 	}
 	local, at := t.In(w.zone), w.notice.At.In(w.zone)
 	if local.YearDay() == at.YearDay() && local.Year() == at.Year() {
-		return "at " + local.Format("15:04:05")
+		return local.Format("15:04:05")
 	}
-	return "on " + local.Format("Mon 2 Jan 15:04:05")
+	return local.Format("15:04:05 on Mon 2 Jan")
 }
 
 // project is the name of the directory that a session works in.
 func project(v resume.View) string {
 	base := filepath.Base(v.Cwd)
 	if v.Cwd == "" || base == "/" || base == "." {
-		return "session " + cleanLine(v.ID, 8)
+		id := cleanLine(v.ID, 40)
+		return "session " + strings.TrimSuffix(shorten(id, 9), "…")
 	}
 	return cleanLine(base, 60)
 }
@@ -292,9 +298,22 @@ func times(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
+// wait writes a duration without its zeros: 2m, not 2m0s.
 func wait(seconds float64) string {
-	d := time.Duration(seconds * float64(time.Second))
-	return d.Round(time.Second).String()
+	d := time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
+	if strings.HasSuffix(d, "m0s") {
+		d = strings.TrimSuffix(d, "0s")
+	}
+	if strings.HasSuffix(d, "h0m") {
+		d = strings.TrimSuffix(d, "0m")
+	}
+	return d
+}
+
+// sentence begins with a capital letter.
+func sentence(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[size:]
 }
 
 // shellWord quotes what a shell would not take as one plain word.

@@ -18,24 +18,39 @@ import (
 // result is never negative and never overflows.
 func (p Policy) Delay(n int, u float64) time.Duration { return p.delay(n, u) }
 
-// delay is Delay without the copies that methods of a value make.
+// delay is Delay without the copy that a method of a value makes.
 func (p *Policy) delay(n int, u float64) time.Duration {
 	d := p.capped(n)
 	if !p.Jitter || n <= 0 {
 		return d
 	}
-	low, width := p.spread(float64(d))
-	// Each step is rounded by itself, so that every machine gives the same
-	// delay; the half rounds the sum to the nearest nanosecond, so that
-	// 30 s - 10 % is 27 s and not 26.999999999 s.
-	spread := low + float64(width*inUnit(u)) + 0.5
-	if spread >= math.MaxInt64 {
+
+	// Chance moves the delay from low to low + width. Nanoseconds are exact in
+	// a float64 up to 104 days.
+	low, width := float64(d), 0.0
+	switch p.JitterMode {
+	case Symmetric:
+		half := low * inUnit(p.JitterPercent)
+		low, width = low-half, half+half
+	case Additive:
+		width = low * inUnit(p.JitterPercent)
+	case Full:
+		low, width = 0, low
+	case Equal:
+		low, width = low/2, low/2
+	}
+
+	// The product is rounded by itself, so that every machine gives the same
+	// delay; the half makes the sum the nearest nanosecond, so that 30 s - 10 %
+	// is 27 s and not 26.999999999 s.
+	sum := low + float64(width*inUnit(u)) + 0.5
+	if sum >= math.MaxInt64 {
 		d = math.MaxInt64
 	} else {
-		d = time.Duration(spread)
+		d = time.Duration(sum)
 	}
-	if p.HardCap && d > p.MaxDelay {
-		return max(p.MaxDelay, 0)
+	if p.HardCap {
+		return min(d, max(p.MaxDelay, 0))
 	}
 	return d
 }
@@ -53,9 +68,9 @@ func (p Policy) Delays(u func() float64) iter.Seq2[int, time.Duration] {
 		u = rand.Float64
 	}
 	return func(yield func(int, time.Duration) bool) {
-		for t := NewTracker(p); ; {
-			d, ok := t.Next(u())
-			if !ok || !yield(t.Retries(), d) {
+		for t := NewTracker(p); !t.Exhausted(); {
+			d, _ := t.Next(u())
+			if !yield(t.Retries(), d) {
 				return
 			}
 		}
@@ -94,32 +109,19 @@ func (p *Policy) capped(n int) time.Duration {
 	}
 }
 
-// spread returns where chance may move a delay: from low to low + width.
-// Nanoseconds are exact in a float64 up to 104 days.
-func (p *Policy) spread(d float64) (low, width float64) {
-	switch p.JitterMode {
-	case Symmetric:
-		half := d * inUnit(p.JitterPercent)
-		return d - half, 2 * half
-	case Additive:
-		return d, d * inUnit(p.JitterPercent)
-	case Full:
-		return 0, d
-	case Equal:
-		return d / 2, d / 2
-	default:
-		return d, 0
+// inUnit returns the number in [0, 1] that is nearest to x, and 0 for NaN. The
+// bits of the numbers in [0, 1] are ordered as they are, and those of all
+// others lie above: one comparison passes what is good.
+func inUnit(x float64) float64 {
+	if math.Float64bits(x) <= math.Float64bits(1) {
+		return x
 	}
+	return clampToUnit(x)
 }
 
-// inUnit returns the number in [0, 1] that is nearest to x, and 0 for NaN.
-func inUnit(x float64) float64 {
-	switch {
-	case x >= 1:
+func clampToUnit(x float64) float64 {
+	if x > 1 {
 		return 1
-	case x > 0:
-		return x
-	default:
-		return 0
 	}
+	return 0
 }

@@ -113,17 +113,17 @@ func (r *run) failed(ctx context.Context, made Attempt) (done bool, err error) {
 	if r.opts.Retryable != nil && !r.opts.Retryable(made.Err) {
 		return true, made.Err
 	}
-	delay, ok := r.tracker.Next(r.opts.Rand())
-	if !ok {
+	if r.tracker.Exhausted() {
 		return true, &ExhaustedError{History: append(r.history, made)}
 	}
-	delay, stated := r.heed(made.Err, delay)
+	formula, _ := r.tracker.Next(r.opts.Rand())
+	delay, stated := r.heed(made.Err, formula)
 	if deadline, ok := ctx.Deadline(); ok && delay >= time.Until(deadline) {
 		return true, &ExhaustedError{History: append(r.history, made), OutOfTime: true, Wait: delay}
 	}
 	made.Delay, made.Stated = delay, stated
 	r.history = append(r.history, made)
-	due := time.Now().Add(delay)
+	due := made.EndedAt.Add(delay)
 	if r.opts.OnRetry != nil {
 		r.opts.OnRetry(Upcoming{
 			Retry:      r.tracker.Retries(),
@@ -139,17 +139,17 @@ func (r *run) failed(ctx context.Context, made Attempt) (done bool, err error) {
 	return false, nil
 }
 
-// heed returns the wait that the other side asked for, or else the policy's.
-func (r *run) heed(err error, policy time.Duration) (delay time.Duration, stated bool) {
+// heed returns the wait that the other side asked for, or else the formula's.
+func (r *run) heed(err error, formula time.Duration) (delay time.Duration, stated bool) {
 	asked, ok := r.opts.ServerDelay(err)
 	if !ok {
-		return policy, false
+		return formula, false
 	}
 	if asked > 0 {
 		return asked, true
 	}
 	if n := len(r.history); n > 0 && r.history[n-1].Stated && r.history[n-1].Delay == 0 {
-		return policy, false
+		return formula, false
 	}
 	return 0, true
 }
@@ -198,7 +198,8 @@ const nap = time.Minute
 func waitUntil(ctx context.Context, due time.Time) {
 	wall := due.Round(0) // without its monotonic reading
 	for {
-		left := min(time.Until(due), time.Until(wall))
+		now := time.Now()
+		left := min(due.Sub(now), wall.Sub(now))
 		if left <= 0 {
 			return
 		}

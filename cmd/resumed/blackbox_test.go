@@ -96,7 +96,9 @@ url = "`+hook.URL+`"
 
 func TestConfigurationChangesWhileASessionWaits(t *testing.T) {
 	b := newBox(t)
-	policy := func(base string) string { return bot + "[backoff]\njitter = false\nbase_delay = \"" + base + "\"\nmax_delay = \"1h\"\n" }
+	policy := func(base string) string {
+		return bot + "[backoff]\njitter = false\nbase_delay = \"" + base + "\"\nmax_delay = \"1h\"\n"
+	}
 	b.write(configFile, policy("10m"))
 	b.write("bot/resume.sh", recordCall+`echo "step 2" >> logs/$1.log`)
 	b.start()
@@ -351,7 +353,9 @@ func TestDryRunStartsNothingAndLeavesNothing(t *testing.T) {
 	b.proc = b.command("run", "--dry-run")
 	require.NoError(t, b.proc.Start())
 	t.Cleanup(func() { b.kill(syscall.SIGKILL) })
-	b.until("it says what it would do", func() bool { return strings.Contains(b.logged(), "would have run") && strings.Contains(b.logged(), "sh ./resume.sh s-1 continue") })
+	b.until("it says what it would do", func() bool {
+		return strings.Contains(b.logged(), "would have run") && strings.Contains(b.logged(), "sh ./resume.sh s-1 continue")
+	})
 	require.Zero(t, b.kill(syscall.SIGTERM))
 	require.Empty(t, b.calls())
 	require.NoDirExists(t, b.path(".local/state/resumed"))

@@ -63,7 +63,9 @@ func newBox(t *testing.T) *box {
 	return b
 }
 
-func (b *box) path(parts ...string) string { return filepath.Join(append([]string{b.home}, parts...)...) }
+func (b *box) path(parts ...string) string {
+	return filepath.Join(append([]string{b.home}, parts...)...)
+}
 
 func (b *box) write(name, text string) {
 	b.t.Helper()

@@ -4,6 +4,8 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
+	"log/slog"
 	"time"
 
 	"resumed/internal/resume"
@@ -92,4 +94,38 @@ type Command struct {
 type Leave struct {
 	Why  string
 	Park bool // waiting does not mend it
+}
+
+// Follower is what an Agent may also be: one that keeps its sessions elsewhere
+// than in the lines of files. Its Sources and Observe are not used.
+type Follower interface {
+	// Follow reports what happens to the agent's sessions until ctx is done.
+	// It must return soon after that.
+	Follow(ctx context.Context, feed Feed) error
+
+	// Look reports what is new about the session before it returns.
+	Look(ctx context.Context, session resume.Session) error
+
+	// Evidence returns the last thing that the file at path says about each of
+	// its sessions.
+	Evidence(path string) ([]Evidence, error)
+}
+
+// Feed is what a Follower reports to.
+type Feed struct {
+	// See applies sightings, in order; each has its Pos. When it has returned
+	// nil they will not be lost.
+	See func(ctx context.Context, sightings []resume.Sighting) error
+
+	// Kept returns what was kept under that name, also by an earlier daemon.
+	Kept func(name string) (json.RawMessage, bool)
+
+	// Keep keeps how far the agent has read. It is never on disk before what
+	// was seen ahead of it.
+	Keep func(name string, cursor json.RawMessage)
+
+	// Ready is to be called once, when all that was there was reported.
+	Ready func()
+
+	Log *slog.Logger
 }

@@ -52,7 +52,7 @@ func (d *daemon) prepare(ctx context.Context, session resume.Session) (*runner.C
 	if err := d.store.Sync(ctx); err != nil {
 		return nil, &resume.Held{Why: "the claim could not be written to disk: " + err.Error()}
 	}
-	if err := d.readAgain(ctx, session); err != nil && ctx.Err() == nil {
+	if err := d.look(ctx, session); err != nil && ctx.Err() == nil {
 		return nil, &resume.Held{Why: "the transcript could not be read again: " + err.Error()}
 	}
 	mark := session.Run.Mark
@@ -168,6 +168,9 @@ func cannotStart(mark string, err error) resume.Event {
 	}
 	return resume.Ended{Mark: mark, Outcome: resume.Failed, Err: err.Error()}
 }
+
+// stopper ends a command that runs.
+type stopper interface{ Stop(context.Context) error }
 
 // tell applies an event to a session. That the daemon stops meanwhile is no
 // trouble: what it knows is on disk.

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -77,6 +76,9 @@ func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error
 	if err != nil {
 		return nil, err
 	}
+	if follower, ok := a.(agent.Follower); ok {
+		return x.database(a.Name(), path, follower, now)
+	}
 	src := agent.SourceOf(a, path)
 	latest := make(map[resume.Key]bool)
 	var found []Explanation
@@ -91,9 +93,31 @@ func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if len(found) == 0 {
-		found = append(found, Explanation{
-			Version: 1, File: path, Agent: a.Name(), Action: Leave, Why: "nothing in the file says how a session stands",
-		})
+		found = append(found, silent(a.Name(), path))
+	}
+	return found, nil
+}
+
+func silent(name, path string) Explanation {
+	return Explanation{
+		Version: 1, File: path, Agent: name, Action: Leave, Why: "nothing in the file says how a session stands",
+	}
+}
+
+// database says how the sessions of a database stand.
+func (x *Explainer) database(name, path string, follower agent.Follower, now time.Time) ([]Explanation, error) {
+	evidence, err := follower.Evidence(path)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	var found []Explanation
+	for _, e := range evidence {
+		out := x.judge(name, path, e, now)
+		out.Line = 0 // a database has none
+		found = append(found, out)
+	}
+	if len(found) == 0 {
+		found = append(found, silent(name, path))
 	}
 	return found, nil
 }
@@ -101,7 +125,7 @@ func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error
 func (x *Explainer) judge(name, path string, e agent.Evidence, now time.Time) Explanation {
 	out := Explanation{
 		Version: 1, File: path, Agent: cmp.Or(e.Key.Agent, name), Session: e.Key.ID, Cwd: e.Cwd,
-		Line: lineNumber(path, e.Offset),
+		Line: lineOf(path, e.Offset),
 	}
 	session := resume.Session{Key: resume.Key{Agent: out.Agent, ID: out.Session}, Cwd: e.Cwd}
 	switch ev := e.Event.(type) {
@@ -181,22 +205,12 @@ func readHead(path string) ([]byte, error) {
 	return head[:n], nil
 }
 
-// lineNumber counts the lines before offset, from 1; 0 where the file cannot
-// be read any more.
-func lineNumber(path string, offset int64) int {
-	file, err := os.Open(path)
+// lineOf returns the number of the line at offset; 0 where the file cannot be
+// read any more.
+func lineOf(path string, offset int64) int {
+	n, err := agent.LineNumber(path, offset)
 	if err != nil {
 		return 0
 	}
-	defer file.Close()
-	section := io.NewSectionReader(file, 0, offset)
-	block := make([]byte, 64<<10)
-	n := 1
-	for {
-		read, err := section.Read(block)
-		n += bytes.Count(block[:read], []byte{'\n'})
-		if err != nil {
-			return n
-		}
-	}
+	return n
 }

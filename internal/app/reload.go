@@ -15,7 +15,6 @@ import (
 	"resumed/internal/notify"
 	"resumed/internal/resume"
 	"resumed/internal/state"
-	"resumed/internal/watch"
 )
 
 // parts is all that a configuration makes.
@@ -215,12 +214,15 @@ func (d *daemon) swapAgents(before, after config.Config, agents map[string]agent
 	for _, f := range stop {
 		f.stop()
 	}
-	cursors := d.cursors()
+	stored := d.cursors()
 	for _, name := range sortedKeys(agents) {
 		if slices.ContainsFunc(keep, func(f *feed) bool { return f.agent.Name() == name }) {
 			continue
 		}
-		feeds := d.startFeeds(agents[name], cursors)
+		feeds := d.feedsFor(agents[name], stored)
+		for _, f := range feeds {
+			f.start(d.inputs)
+		}
 		d.mu.Lock()
 		d.feeds = append(d.feeds, feeds...)
 		d.mu.Unlock()
@@ -233,16 +235,17 @@ func sameAgent(before, after config.Config, name string) bool {
 	return reflect.DeepEqual(a, b) && before.Resume.Grace == after.Resume.Grace
 }
 
-// cursors returns how far every file was read, as it is stored.
-func (d *daemon) cursors() map[string]watch.Cursor {
+// cursors returns how far every place was read, as it is stored.
+func (d *daemon) cursors() cursors {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
-	snapshot, err := state.Snapshot{}, d.store.Sync(ctx)
+	err := d.store.Sync(ctx)
 	if err == nil {
-		snapshot, err = d.store.Load()
+		var snapshot state.Snapshot
+		if snapshot, err = d.store.Load(); err == nil {
+			return snapshot.Cursors
+		}
 	}
-	if err != nil {
-		d.log.Warn("cursors could not be read; files are read as if seen for the first time", "err", err)
-	}
-	return decodeCursors(d, snapshot)
+	d.log.Warn("cursors could not be read; files are read as if seen for the first time", "err", err)
+	return nil
 }

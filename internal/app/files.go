@@ -1,0 +1,167 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"path/filepath"
+	"slices"
+
+	"resumed/internal/agent"
+	"resumed/internal/clean"
+	"resumed/internal/resume"
+	"resumed/internal/watch"
+)
+
+// longestText bounds what is kept of an agent's words.
+const longestText = 300
+
+// reader reads what an agent writes in the lines of files.
+type reader struct {
+	agent  agent.Agent
+	source agent.Source
+	see    func(context.Context, []resume.Sighting) error
+	keep   func(path string, cursor json.RawMessage)
+	log    *slog.Logger
+
+	// back is what files at first sight say, oldest first. Owned by the
+	// watcher's goroutine.
+	back map[string][]resume.Sighting
+}
+
+func newFileFeed(d *daemon, a agent.Agent, src agent.Source, cursors cursors) *feed {
+	f := newFeed(a)
+	r := &reader{
+		agent: a, source: src, see: d.engine.See, keep: d.store.PutCursor,
+		log: d.log.With("agent", a.Name()), back: make(map[string][]resume.Sighting),
+	}
+	opts := watch.Options{
+		Root:    src.Root,
+		Depth:   src.Depth,
+		Match:   src.Match,
+		Needles: src.Needles,
+		Known:   func(path string) (watch.Cursor, bool) { return r.known(cursors, path) },
+		Deliver: r.deliver,
+		Ready:   func() { close(f.ready) },
+		Log:     r.log,
+	}
+	if src.Sift != nil {
+		opts.Sift = func(line []byte) watch.Weight { return watch.Weight(src.Sift(line)) }
+	}
+	watcher := watch.New(opts)
+	f.run = watcher.Run
+	f.look = func(ctx context.Context, session resume.Session) error {
+		rel, err := filepath.Rel(src.Root, session.Transcript)
+		if err != nil || !filepath.IsLocal(rel) {
+			return nil // it lies in another root of the agent
+		}
+		return watcher.Check(ctx, session.Transcript)
+	}
+	return f
+}
+
+func (r *reader) known(cursors cursors, path string) (cursor watch.Cursor, ok bool) {
+	data, ok := cursors[path]
+	if !ok {
+		return watch.Cursor{}, false
+	}
+	if err := json.Unmarshal(data, &cursor); err != nil {
+		r.log.Warn("a stored cursor was skipped", "path", path, "err", err)
+		return watch.Cursor{}, false
+	}
+	return cursor, true
+}
+
+// deliver tells the engine what new lines mean, and only then lets their
+// cursor be stored: a crash between the two reads the lines again, and the
+// engine passes over what it was told before.
+func (r *reader) deliver(ctx context.Context, batch watch.Batch) (enough bool, err error) {
+	sightings := r.digest(batch)
+	older := r.back[batch.Path]
+	if batch.Back {
+		if len(sightings) > 0 {
+			r.back[batch.Path] = append(sightings, older...)
+		}
+		return len(r.back[batch.Path]) > 0 && !r.source.Shared, nil
+	}
+	if err := r.see(ctx, append(markFirst(older), sightings...)); err != nil {
+		return false, err
+	}
+	delete(r.back, batch.Path)
+	if batch.Cursor.IsZero() {
+		return true, nil
+	}
+	cursor, err := json.Marshal(batch.Cursor)
+	if err != nil {
+		return false, err
+	}
+	r.keep(batch.Path, cursor)
+	return true, nil
+}
+
+// markFirst marks refusals as old news, which they may be.
+func markFirst(sightings []resume.Sighting) []resume.Sighting {
+	for i, s := range sightings {
+		if limited, ok := s.Event.(resume.Limited); ok {
+			limited.First = true
+			sightings[i].Event = limited
+		}
+	}
+	return sightings
+}
+
+// digest reads the lines that may matter. Of a run of lines that can only be
+// movement, the last real one tells all.
+func (r *reader) digest(batch watch.Batch) []resume.Sighting {
+	var sightings []resume.Sighting
+	var moves []watch.Line
+	flush := func() {
+		for _, line := range slices.Backward(moves) {
+			if sight, ok := r.observe(batch, line); ok {
+				sightings = append(sightings, sight)
+				break
+			}
+		}
+		moves = moves[:0]
+	}
+	for _, line := range batch.Lines {
+		if line.Weight == watch.Moves {
+			moves = append(moves, line)
+			continue
+		}
+		flush()
+		if sight, ok := r.observe(batch, line); ok {
+			sightings = append(sightings, sight)
+		}
+	}
+	flush()
+	return sightings
+}
+
+func (r *reader) observe(batch watch.Batch, line watch.Line) (resume.Sighting, bool) {
+	sight, ok := r.agent.Observe(r.source, agent.Line{
+		Path:    batch.Path,
+		Offset:  line.Offset,
+		Data:    line.Data,
+		Cut:     line.Cut,
+		ModTime: batch.ModTime,
+	})
+	if !ok {
+		return resume.Sighting{}, false
+	}
+	sight.Account = cmp.Or(sight.Account, r.source.Account)
+	sight.Transcript = cmp.Or(sight.Transcript, batch.Path)
+	sight.Pos = resume.Position{Epoch: batch.Epoch, Offset: line.End}
+	return tidy(sight, r.agent.Name()), true
+}
+
+// tidy makes what an agent says of a session fit to be kept and shown.
+func tidy(sight resume.Sighting, name string) resume.Sighting {
+	sight.Key.Agent = cmp.Or(sight.Key.Agent, name)
+	if limited, ok := sight.Event.(resume.Limited); ok {
+		limited.Text = clean.Short(limited.Text, longestText)
+		sight.Event = limited
+	}
+	return sight
+}

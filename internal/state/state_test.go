@@ -1,6 +1,7 @@
 package state
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -247,6 +248,19 @@ func TestADatabaseThatIsNotOursIsLeftAlone(t *testing.T) {
 			require.NoError(t, open(t, dir).Close(), "the lock must be free and a fresh start possible")
 		})
 	}
+}
+
+func TestAFirstStartThatWasCutOffIsBegunAgain(t *testing.T) {
+	dir := t.TempDir()
+	db, err := sql.Open("sqlite", dsn(filepath.Join(dir, databaseName)))
+	require.NoError(t, err)
+	_, err = db.Exec("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL")
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	s := open(t, dir)
+	s.Put(session("a", 1))
+	s = reopen(t, s)
+	require.Len(t, load(t, s).Sessions, 1)
 }
 
 func TestATornLogLosesOnlyItsEnd(t *testing.T) {

@@ -332,9 +332,9 @@ func TestSyncFromManySharesTheWork(t *testing.T) {
 	s := open(t, t.TempDir())
 	t.Cleanup(func() { s.Close() })
 	var all sync.WaitGroup
-	for n := range 16 {
+	for n := range 8 {
 		all.Go(func() {
-			for round := range 20 {
+			for round := range 10 {
 				s.Put(session(fmt.Sprint(n), round))
 				require.NoError(t, s.Sync(t.Context()))
 			}
@@ -342,9 +342,9 @@ func TestSyncFromManySharesTheWork(t *testing.T) {
 	}
 	all.Wait()
 	for _, got := range load(t, s).Sessions {
-		require.Equal(t, 19, got.Windows)
+		require.Equal(t, 9, got.Windows)
 	}
-	require.Len(t, load(t, s).Sessions, 16)
+	require.Len(t, load(t, s).Sessions, 8)
 }
 
 func TestSyncOfACancelledCallerPromisesNothing(t *testing.T) {

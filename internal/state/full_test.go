@@ -111,20 +111,18 @@ func TestAFullDiskIsLoggedOnceAndTriedEverySecond(t *testing.T) {
 }
 
 func TestAHistoryThatCannotBeWrittenIsBounded(t *testing.T) {
-	s := open(t, t.TempDir())
-	t.Cleanup(func() { s.Close() })
-	shrinkDisk(t, s)
-	s.Put(bigSession("a"))
+	var q queue
 	for n := range maxWaitingLines + 5 {
-		s.AppendHistory(Entry{At: time.Now(), Kind: "test", Data: json.RawMessage(fmt.Sprint(n))})
+		q.append(op{stmt: fmt.Sprint(n)})
 		if n == maxWaitingLines/2 {
-			require.Error(t, s.Sync(t.Context()))
+			failed := q.take()
+			q.append(op{stmt: "meanwhile"})
+			q.restore(failed)
 		}
 	}
-	growDisk(t, s)
-	require.NoError(t, s.Sync(t.Context()))
-	lines := history(t, s, Filter{})
+	lines := q.take().lines
 	require.Len(t, lines, maxWaitingLines)
-	require.Equal(t, "5", string(lines[0].Data), "the oldest go first")
-	require.Equal(t, fmt.Sprint(maxWaitingLines+4), string(lines[len(lines)-1].Data))
+	require.Equal(t, "6", lines[0].stmt, "the oldest go first")
+	require.Equal(t, fmt.Sprint(maxWaitingLines+4), lines[len(lines)-1].stmt)
+	require.Equal(t, 6, q.dropped)
 }

@@ -18,7 +18,7 @@ const (
 	historyPage = 500
 
 	// pruneStep is how many lines are deleted at a time, for the same reason.
-	pruneStep = 2000
+	pruneStep = 500
 
 	// lineCost is what a line takes besides its data: its other columns, its
 	// place in three trees.

@@ -64,22 +64,22 @@ func TestHistoryIsPrunedByAgeAndSize(t *testing.T) {
 		}
 		require.NoError(t, s.Sync(t.Context()))
 	}
-	fillUp(5000, time.Now().Add(-100*24*time.Hour))
-	fillUp(5000, time.Now())
+	fillUp(3*pruneStep-1, time.Now().Add(-100*24*time.Hour))
+	fillUp(1000, time.Now())
 
 	require.NoError(t, s.Prune(t.Context(), 0, 0))
-	require.Len(t, history(t, s, Filter{}), 10_000, "no bound")
+	require.Len(t, history(t, s, Filter{}), 1000+3*pruneStep-1, "no bound")
 	require.NoError(t, s.Prune(t.Context(), 90*24*time.Hour, 64<<20))
-	require.Len(t, history(t, s, Filter{}), 5000, "by age")
+	require.Len(t, history(t, s, Filter{}), 1000, "by age")
 
-	require.NoError(t, s.Prune(t.Context(), 90*24*time.Hour, 1<<20))
+	require.NoError(t, s.Prune(t.Context(), 90*24*time.Hour, 256<<10))
 	left := len(history(t, s, Filter{}))
-	require.Greater(t, left, 500, "by size")
-	require.Less(t, left, 1100, "by size")
+	require.Greater(t, left, 100, "by size")
+	require.Less(t, left, 260, "by size")
 
 	s = reopen(t, s)
 	info, err := os.Stat(s.path())
 	require.NoError(t, err)
-	require.Less(t, info.Size(), int64(2<<20), "the file itself must shrink")
+	require.Less(t, info.Size(), int64(512<<10), "the file itself must shrink")
 	require.Len(t, history(t, s, Filter{}), left)
 }

@@ -37,6 +37,7 @@ func TestNewDirectoriesAreWatchedDownToTheDepth(t *testing.T) {
 	r.awaitLines(t, deep, "one", "two")
 	require.Empty(t, r.of(tooDeep))
 	require.ErrorIs(t, r.w.Check(t.Context(), tooDeep), ErrNotWatched)
+	require.NotContains(t, r.w.notify.WatchList(), filepath.Dir(tooDeep))
 }
 
 func TestADirectoryThatIsRemovedAndMadeAgainIsWatchedAgain(t *testing.T) {

@@ -52,7 +52,7 @@ func (c Cursor) at(offset int64, in io.ReaderAt) (Cursor, error) {
 // fits says whether in is still the incarnation that the cursor was made for:
 // not shorter, of the same beginning, and with a line's end where one was.
 func (c Cursor) fits(in io.ReaderAt, st stamp) (bool, error) {
-	if c.Inode != st.id.inode || st.size < c.Offset {
+	if c.Inode != st.id.inode || c.Offset < 0 || st.size < c.Offset {
 		return false, nil
 	}
 	if c.Offset == 0 {

@@ -102,7 +102,7 @@ func (w *Watcher) identify(ctx context.Context, path string, in *os.File, st sta
 	case old.IsZero():
 		f.begin(st, 0, w.ready && st.size <= wholeUpTo)
 	default:
-		if old.id() != st.id {
+		if old.id() != st.id && !f.dead {
 			w.followOld(ctx, f)
 		}
 		if f.path != path { // its state went with the old file

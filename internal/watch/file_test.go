@@ -95,13 +95,37 @@ func TestWhatBecomesOfAFileIsNoticed(t *testing.T) {
 // with the same lines: only the event tells that it is another file.
 func TestADeletedFileIsNotTakenForItsSuccessor(t *testing.T) {
 	r := watched(t, t.TempDir(), newSink(), nil)
-	path := r.path("a.log")
-	write(t, path, "one\n")
-	r.awaitLines(t, path, "one")
-	require.NoError(t, os.Remove(path))
-	write(t, path, "one\ntwo\n")
-	r.awaitLines(t, path, "one", "one", "two")
-	require.Len(t, epochs(r.of(path)), 2)
+	reused := 0
+	for i := range 10 {
+		path := r.path(fmt.Sprint(i, ".log"))
+		write(t, path, "one\n")
+		r.awaitLines(t, path, "one")
+		before := r.of(path)[0].Cursor
+		require.NoError(t, os.Remove(path))
+		r.settle(t)
+		write(t, path+".tmp", "one\ntwo\n")
+		require.NoError(t, os.Rename(path+".tmp", path))
+		r.awaitLines(t, path, "one", "one", "two")
+		if after, _ := r.known(path); after.Inode == before.Inode {
+			reused++
+		}
+		require.Len(t, epochs(r.of(path)), 2)
+	}
+	t.Logf("%d of 10 got the inode of their predecessor", reused)
+}
+
+func TestARewriteBeyondTheFingerprintIsNoticedByItsLines(t *testing.T) {
+	root, s := t.TempDir(), newSink()
+	path := filepath.Join(root, "a.log")
+	text, lines := numbered(30)
+	write(t, path, text)
+	watched(t, root, s, nil).stop()
+	s.batches = nil
+
+	write(t, path, text[:len(text)-100]+"a shorter line\n"+text)
+	r := watched(t, root, s, nil)
+	want := append(slices.Clone(lines[:29]), "a shorter line")
+	require.Equal(t, append(want, lines...), r.lines(path))
 }
 
 func TestEveryTruncationIsAnEpochOfItsOwn(t *testing.T) {

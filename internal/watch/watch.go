@@ -49,7 +49,8 @@ type Options struct {
 	// over. Nil keeps all.
 	Sift func(line []byte) Weight
 
-	// Known returns the cursor stored for a path. Nil knows none.
+	// Known returns the cursor stored for a path. It is called from Run's
+	// goroutine when a path is met that has no state in memory. Nil knows none.
 	Known func(path string) (Cursor, bool)
 
 	// Deliver takes what was read. It is called from Run's goroutine, must not
@@ -115,6 +116,11 @@ type Batch struct {
 }
 
 // Watcher watches one root. New makes one.
+//
+// A file is read on from its stored cursor. One without is read from its end
+// back. One that appears while the watcher runs, and one whose content was
+// replaced or truncated, is read from its beginning, or from its end back if it
+// is larger than 1 MiB. A file that is renamed below the root is read on.
 type Watcher struct {
 	opts     Options
 	log      *slog.Logger

@@ -69,6 +69,28 @@ func TestAStoredCursorOutlivesAnotherDeviceNumber(t *testing.T) {
 	require.Len(t, epochs(r.of(path)), 1)
 }
 
+func TestAStoredCursorThatMakesNoSenseIsOfAnotherFile(t *testing.T) {
+	for name, spoil := range map[string]func(*Cursor){
+		"negative":         func(c *Cursor) { c.Offset = -5 },
+		"behind the end":   func(c *Cursor) { c.Offset = 1 << 60 },
+		"within a line":    func(c *Cursor) { c.Offset-- },
+		"of another head":  func(c *Cursor) { c.Head++ },
+		"of another inode": func(c *Cursor) { c.Inode++ },
+	} {
+		t.Run(name, func(t *testing.T) {
+			root, s := t.TempDir(), newSink()
+			path := filepath.Join(root, "a.log")
+			write(t, path, "one\n")
+			watched(t, root, s, nil).stop()
+			c := s.cursors[path]
+			spoil(&c)
+			s.cursors[path] = c
+			r := watched(t, root, s, nil)
+			r.awaitLines(t, path, "one", "one")
+		})
+	}
+}
+
 func TestACursorIsStoredOnceAPassEvenWithoutLines(t *testing.T) {
 	root, s := t.TempDir(), newSink()
 	path := filepath.Join(root, "a.log")

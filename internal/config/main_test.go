@@ -10,8 +10,10 @@ import (
 // small machine, would be slow for nothing.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if err := flag.Set("test.parallel", "16"); err != nil {
-		panic(err)
+	if fuzzing := flag.Lookup("test.fuzz").Value.String() != ""; !fuzzing {
+		if err := flag.Set("test.parallel", "16"); err != nil {
+			panic(err)
+		}
 	}
 	os.Exit(m.Run())
 }

@@ -50,6 +50,10 @@ type Source struct {
 	// whole block.
 	Needles []string
 	Sift    func(line []byte) Weight
+
+	// Shared says that one file may hold many sessions: its last line does not
+	// tell how all of them stand.
+	Shared bool
 }
 
 // Weight is what a line may be worth, judged by its bytes alone.

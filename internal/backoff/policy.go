@@ -2,7 +2,10 @@
 // operation under a policy.
 package backoff
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Strategy says how delays grow.
 type Strategy string
@@ -28,16 +31,20 @@ const (
 // Policy says how long to wait before each retry, and how many there are. It
 // is a plain value: equal policies behave equally.
 type Policy struct {
-	Strategy      Strategy
-	BaseDelay     time.Duration
-	MaxDelay      time.Duration
-	MaxRetries    int
-	Jitter        bool
-	JitterMode    JitterMode
-	JitterPercent float64 // 0.0 … 1.0
-	HardCap       bool    // MaxDelay also bounds the jittered delay
-	MaxExponent   int     // the doubling stops there; 0: only MaxDelay stops it
+	Strategy      Strategy      `mapstructure:"strategy"       toml:"strategy"`
+	BaseDelay     time.Duration `mapstructure:"base_delay"     toml:"base_delay"`
+	MaxDelay      time.Duration `mapstructure:"max_delay"      toml:"max_delay"`
+	MaxRetries    int           `mapstructure:"max_retries"    toml:"max_retries"`
+	Jitter        bool          `mapstructure:"jitter"         toml:"jitter"`
+	JitterMode    JitterMode    `mapstructure:"jitter_mode"    toml:"jitter_mode"`
+	JitterPercent float64       `mapstructure:"jitter_percent" toml:"jitter_percent"` // 0.0 … 1.0
+	HardCap       bool          `mapstructure:"hard_cap"       toml:"hard_cap"`       // MaxDelay also bounds the jittered delay
+	MaxExponent   int           `mapstructure:"max_exponent"   toml:"max_exponent"`   // the doubling stops there; 0: only MaxDelay stops it
 }
+
+// Unlimited is the MaxRetries of an operation that only its caller's deadline
+// bounds.
+const Unlimited = math.MaxInt
 
 // Default returns the policy of a session that nothing else is said about:
 // 30 s, doubling to 5 minutes, ±10 %, five retries.

@@ -15,7 +15,8 @@ type (
 	Limited struct {
 		At time.Time
 		limit.Verdict
-		Text string // the agent's words, for people
+		Text  string // the agent's words, for people
+		First bool   // read at the first sight of its file: it may be old news
 	}
 
 	// Progressed is a real turn of the agent: not a bookkeeping line, not
@@ -31,8 +32,12 @@ type (
 
 // What becomes of a resume.
 type (
-	// Due is the end of a wait.
+	// Due is the end of a wait. Mark names the resume that follows from it.
 	Due struct{ Mark string }
+
+	// Queued is a wait that is over and must wait on, for a reason outside
+	// the session.
+	Queued struct{ Why string }
 
 	// Started is a resume command that runs now.
 	Started struct {
@@ -49,9 +54,10 @@ type (
 
 	// Held is a resume that was not sent, and why.
 	Held struct {
-		Mark string
-		Why  string
-		Park bool // waiting does not mend it
+		Mark  string
+		Why   string
+		Park  bool   // waiting does not mend it
+		Owner *Owner // who holds the session, where that is why
 	}
 
 	// Lost is a resume that an earlier daemon began and of which no living
@@ -82,6 +88,7 @@ func (Progressed) event() {}
 func (Prompted) event()   {}
 func (Cancelled) event()  {}
 func (Due) event()        {}
+func (Queued) event()     {}
 func (Started) event()    {}
 func (Ended) event()      {}
 func (Held) event()       {}

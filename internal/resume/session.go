@@ -98,7 +98,14 @@ type Attempt struct {
 	Delay     time.Duration `json:"delay"`             // what was waited before it
 	Outcome   Outcome       `json:"outcome,omitempty"`
 	Err       string        `json:"err,omitempty"`
-	Process   Process       `json:"process,omitzero"` // while its command runs
+}
+
+// Run is a resume that has begun and not ended. It outlives the state
+// Resuming: an agent that works again is Watching while its command runs on.
+type Run struct {
+	Mark    string  `json:"mark"`
+	N       int     `json:"n"`                // of the attempt; names its output
+	Process Process `json:"process,omitzero"` // once the command was started
 }
 
 // Owner is a live process that holds a session.
@@ -122,15 +129,39 @@ type Session struct {
 	Reason string `json:"reason,omitempty"` // why it stands where it stands, for people
 	Owner  *Owner `json:"owner,omitempty"`
 
-	Limit     limit.Verdict `json:"limit,omitzero"`        // what stopped it
-	LimitText string        `json:"limit_text,omitempty"`  // in the agent's words
-	LimitedAt time.Time     `json:"limited_at,omitzero"`   // when it was stopped last
-	MovedAt   time.Time     `json:"moved_at,omitzero"`     // when the transcript last moved
-	Recovered time.Time     `json:"recovered_at,omitzero"` // when it last moved after an interruption
-	Windows   int           `json:"windows,omitempty"`     // usage limits met since a person's last prompt
+	Limit       limit.Verdict `json:"limit,omitzero"`        // what stopped it
+	LimitText   string        `json:"limit_text,omitempty"`  // in the agent's words
+	LimitedAt   time.Time     `json:"limited_at,omitzero"`   // when it was stopped last
+	MovedAt     time.Time     `json:"moved_at,omitzero"`     // when the transcript last moved
+	RecoveredAt time.Time     `json:"recovered_at,omitzero"` // when an interruption last ended
+	Windows     int           `json:"windows,omitempty"`     // usage limits met since a person's last prompt
 
 	NextAt   time.Time `json:"next_at,omitzero"`   // Waiting: when it is resumed; Settling: when patience ends
-	WaitFrom time.Time `json:"wait_from,omitzero"` // what NextAt was computed from,
-	Dice     float64   `json:"dice,omitempty"`     // and the chance in it: a reload computes it anew
+	WaitFrom time.Time `json:"wait_from,omitzero"` // when the wait began,
+	Dice     float64   `json:"dice,omitempty"`     // the chance in it,
+	Asked    time.Time `json:"asked,omitzero"`     // a person who cut it short,
+	Hold     time.Time `json:"hold,omitzero"`      // and what it may not end before: NextAt can be computed anew
+
+	Run      *Run      `json:"run,omitempty"`      // the resume that is being sent or runs
 	Attempts []Attempt `json:"attempts,omitempty"` // the resumes since the transcript last moved
+	Past     []Attempt `json:"past,omitempty"`     // those of the interruption before
+	Runs     int       `json:"runs,omitempty"`     // all resumes ever: numbers their outputs
+}
+
+// Interrupted reports whether the session is stopped and not yet given back to
+// its user.
+func (s Session) Interrupted() bool { return s.State != Watching && s.State != 0 }
+
+// deadline returns when the engine must look at the session again; zero: no
+// time will change it. A wait that is over while the command of an earlier
+// resume still runs, or while the session is paused, ends with these.
+func (s Session) deadline() time.Time {
+	switch {
+	case s.State == Settling:
+		return s.NextAt
+	case s.State == Waiting && s.Run == nil && !s.Paused:
+		return s.NextAt
+	default:
+		return time.Time{}
+	}
 }

@@ -1,0 +1,412 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/limit"
+	"resumed/internal/notify"
+	"resumed/internal/resume"
+)
+
+const configFile = ".config/resumed/resumed.toml"
+
+func TestLimitedSessionIsResumedOnceAndWatchedAgain(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, bot)
+	b.write("bot/resume.sh", recordCall+`sleep 0.2; echo "step 2" >> logs/$1.log`)
+	b.start()
+
+	limited := time.Now()
+	b.write("bot/logs/s-1.log", "step 1\nerror: rate limited, retry in 2s\n")
+	waiting := b.untilState("s-1", resume.Waiting)
+	require.Equal(t, limit.RateLimit, waiting.Class)
+	require.NotNil(t, waiting.ResetAt)
+	require.Equal(t, b.path("bot"), waiting.Cwd)
+	require.Equal(t, "mybot:default", waiting.Account)
+
+	after := b.untilState("s-1", resume.Watching)
+	require.Empty(t, after.Attempts, "movement forgives")
+	calls := b.calls()
+	require.Len(t, calls, 1)
+	require.Contains(t, calls[0], fmt.Sprintf("id=s-1 prompt=continue cwd=%[1]s PWD=%[1]s", b.path("bot")))
+	waited := b.callTimes()[0] - float64(limited.UnixNano())/1e9
+	require.GreaterOrEqual(t, waited, 2.0)
+	require.Less(t, waited, 4.0)
+
+	time.Sleep(time.Second) // a second resume would come by now
+	require.Len(t, b.calls(), 1)
+	out, _, code := b.run("logs", "s-1")
+	require.Zero(t, code)
+	require.Contains(t, out, "--- resume 1 ---")
+}
+
+func TestSessionThatNeverRecoversIsGivenUpOnceAndRevived(t *testing.T) {
+	b, hook := newBox(t), newHook(t)
+	b.write(configFile, bot+`
+[backoff]
+base_delay = "400ms"
+max_delay = "10s"
+max_retries = 3
+jitter = false
+[notify]
+group_wait = "0s"
+[[notify.webhook]]
+name = "ops"
+url = "`+hook.URL+`"
+`)
+	b.write("bot/resume.sh", recordCall+`echo "rate limited" >> logs/$1.log; echo "no luck" ; exit 7`)
+	b.start()
+	b.write("bot/logs/s-1.log", "step 1\nrate limited\n")
+
+	gone := b.untilState("s-1", resume.GaveUp)
+	require.Equal(t, 3, gone.Attempt)
+	require.Len(t, gone.Attempts, 3)
+	require.Nil(t, gone.NextAt)
+	times := b.callTimes()
+	require.Len(t, times, 3)
+	require.InDelta(t, 0.8, times[1]-times[0], 0.4, "the policy's second wait")
+	require.InDelta(t, 1.6, times[2]-times[1], 0.4, "the policy's third wait")
+
+	b.until("the notice arrives", func() bool { return len(hook.got()) > 0 })
+	notice := hook.got()[0]
+	require.Equal(t, notify.GaveUp, notice.Event)
+	require.Equal(t, "mybot:default", notice.Account)
+	require.Len(t, notice.Sessions, 1)
+	require.Len(t, notice.Sessions[0].Attempts, 3, "the notice tells what was tried")
+	require.Equal(t, "resumed retry s-1", notice.RetryCommand)
+	require.Contains(t, b.logged(), "gave up")
+
+	b.write("bot/resume.sh", recordCall+`echo "step 2" >> logs/$1.log`)
+	out, errOut, code := b.run("retry", "s-")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "due now")
+	b.untilState("s-1", resume.Watching)
+	require.Len(t, b.calls(), 4)
+	require.Len(t, hook.got(), 1, "gave up was told once")
+}
+
+func TestConfigurationChangesWhileASessionWaits(t *testing.T) {
+	b := newBox(t)
+	policy := func(base string) string { return bot + "[backoff]\njitter = false\nbase_delay = \"" + base + "\"\nmax_delay = \"1h\"\n" }
+	b.write(configFile, policy("10m"))
+	b.write("bot/resume.sh", recordCall+`echo "step 2" >> logs/$1.log`)
+	b.start()
+	b.write("bot/logs/s-1.log", "rate limited\n")
+	before := b.untilState("s-1", resume.Waiting)
+	require.InDelta(t, 600, before.NextAt.Sub(*before.LimitedAt).Seconds(), 1)
+
+	b.write(configFile, policy("20m"))
+	b.until("the wait is computed anew", func() bool {
+		s := b.session("s-1")
+		return s.NextAt != nil && s.NextAt.Sub(*s.LimitedAt) > 19*time.Minute
+	})
+
+	b.write(configFile, policy("5s")+"nonsense = 1\n")
+	b.until("status shows the error", func() bool { return !b.status().Daemon.Config.OK })
+	require.Contains(t, *b.status().Daemon.Config.Error, "nonsense")
+	out, _, _ := b.run("status")
+	require.Contains(t, out, "not in force")
+	require.InDelta(t, 1200, b.session("s-1").NextAt.Sub(*before.LimitedAt).Seconds(), 1, "a bad file changes nothing")
+
+	b.write(configFile, policy("100ms"))
+	b.untilState("s-1", resume.Watching)
+	require.True(t, b.status().Daemon.Config.OK)
+	require.Len(t, b.calls(), 1)
+}
+
+func TestKillBetweenLimitAndResumeKeepsTheWait(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, bot)
+	b.write("bot/resume.sh", recordCall+`echo "step 2" >> logs/$1.log`)
+	b.start()
+	b.write("bot/logs/s-1.log", "step 1\nrate limited, retry in 3s\n")
+	before := b.untilState("s-1", resume.Waiting)
+	b.kill(syscall.SIGKILL)
+	b.start()
+	after := b.session("s-1")
+	require.Equal(t, resume.Waiting, after.State)
+	require.Equal(t, before.NextAt, after.NextAt)
+	b.untilState("s-1", resume.Watching)
+	time.Sleep(time.Second)
+	require.Len(t, b.calls(), 1)
+}
+
+func TestKillWhileTheResumeRunsAdoptsIt(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, bot)
+	b.write("bot/resume.sh", recordCall+`while [ ! -e go ]; do sleep 0.05; done; echo "step 2" >> logs/$1.log`)
+	b.start()
+	b.write("bot/logs/s-1.log", "rate limited, retry in 0s\n")
+	b.until("the resume runs", func() bool { return len(b.calls()) == 1 })
+	b.untilState("s-1", resume.Resuming)
+	b.kill(syscall.SIGKILL)
+	b.start()
+	require.Equal(t, resume.Resuming, b.session("s-1").State)
+	b.write("bot/go", "")
+	b.untilState("s-1", resume.Watching)
+	require.Len(t, b.calls(), 1, "an action is never sent twice")
+}
+
+func TestStopLeavesTheAgentWorking(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, bot)
+	b.write("bot/resume.sh", recordCall+`while [ ! -e go ]; do sleep 0.05; done; echo "step 2" >> logs/$1.log; touch finished`)
+	b.start()
+	b.write("bot/logs/s-1.log", "rate limited, retry in 0s\n")
+	b.until("the resume runs", func() bool { return len(b.calls()) == 1 })
+	require.Zero(t, b.kill(syscall.SIGTERM), "a clean stop")
+	b.write("bot/go", "")
+	b.until("the agent finishes", func() bool { _, err := os.Stat(b.path("bot/finished")); return err == nil })
+	b.start()
+	b.untilState("s-1", resume.Watching)
+	require.Len(t, b.calls(), 1, "the transcript moved, so nothing is sent again")
+}
+
+// A transcript that Claude Code 2.1.325 wrote at a usage limit, moved to now.
+func TestClaudeUsageLimitWaitsForItsReset(t *testing.T) {
+	b := newBox(t)
+	b.start()
+	data, err := os.ReadFile(filepath.Join("testdata", "claude-usage-limit.jsonl"))
+	require.NoError(t, err)
+	reset := time.Now().Add(2 * time.Hour).Truncate(time.Second)
+	shifted, id := shiftTranscript(t, string(data), reset, b.path("bot"))
+	b.write(".claude/projects/-src-shop/"+id+".jsonl", shifted)
+
+	s := b.untilState(id, resume.Waiting)
+	require.Equal(t, "claude-code", s.Agent)
+	require.Equal(t, "claude-code:default", s.Account)
+	require.Equal(t, limit.UsageLimit, s.Class)
+	require.True(t, reset.Equal(*s.ResetAt), s.ResetAt)
+	require.Equal(t, time.Minute, s.NextAt.Sub(reset), "the margin")
+	require.Equal(t, b.path("bot"), s.Cwd)
+	require.Equal(t, 1, s.Windows)
+
+	out, _, code := b.run("explain", "--json", b.path(".claude/projects/-src-shop/"+id+".jsonl"))
+	require.Zero(t, code)
+	var x map[string]any
+	require.NoError(t, json.Unmarshal([]byte(out), &x))
+	require.Equal(t, "usage_limit", x["class"])
+	require.Equal(t, "structured", x["reset_source"])
+	require.Equal(t, "wait", x["action"])
+	require.Equal(t, id, x["session"])
+}
+
+// shiftTranscript moves the times of a captured transcript so that it was
+// written now and its limit resets then.
+func shiftTranscript(t *testing.T, text string, reset time.Time, cwd string) (shifted, session string) {
+	var lines []string
+	for line := range strings.Lines(text) {
+		var record map[string]any
+		decoder := json.NewDecoder(strings.NewReader(line))
+		decoder.UseNumber()
+		require.NoError(t, decoder.Decode(&record))
+		if _, ok := record["timestamp"]; ok {
+			record["timestamp"] = time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+		}
+		if _, ok := record["cwd"]; ok {
+			record["cwd"] = cwd
+		}
+		if id, ok := record["sessionId"].(string); ok {
+			session = id
+		}
+		shiftResets(record, reset)
+		out, err := json.Marshal(record)
+		require.NoError(t, err)
+		lines = append(lines, string(out)+"\n")
+	}
+	return strings.Join(lines, ""), session
+}
+
+func shiftResets(value any, reset time.Time) {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, inner := range value {
+			if key == "resetsAt" {
+				value[key] = reset.Unix()
+				continue
+			}
+			shiftResets(inner, reset)
+		}
+	case []any:
+		for _, inner := range value {
+			shiftResets(inner, reset)
+		}
+	}
+}
+
+func TestOneDaemonAtATime(t *testing.T) {
+	b := newBox(t)
+	b.start()
+	_, errOut, code := b.run("run")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errOut, fmt.Sprint(b.proc.Process.Pid), "it says who holds the state")
+	require.Contains(t, errOut, "Try:")
+}
+
+func TestExitCodes(t *testing.T) {
+	b := newBox(t)
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"status"}, exitNoDaemon, "no daemon is running"},
+		{[]string{"retry", "x"}, exitNoDaemon, "Try:"},
+		{[]string{"nonsense"}, exitUsage, "unknown command"},
+		{[]string{"status", "--nonsense"}, exitUsage, "unknown flag"},
+		{[]string{"retry"}, exitUsage, "accepts 1 arg"},
+		{[]string{"--log-level", "loud", "status"}, exitUsage, "--log-level"},
+		{[]string{"--config", "/nowhere.toml", "run"}, exitUsage, "/nowhere.toml"},
+		{[]string{"explain", "/nowhere.jsonl"}, exitFailed, "/nowhere.jsonl"},
+		{[]string{"logs", "x"}, exitNoSession, "no such session"},
+		{[]string{"version"}, exitDone, ""},
+		{[]string{"help"}, exitDone, ""},
+		{[]string{}, exitDone, ""},
+	} {
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			_, errOut, code := b.run(c.args...)
+			require.Equal(t, c.code, code, errOut)
+			require.Contains(t, errOut, c.says)
+		})
+	}
+	b.start()
+	_, errOut, code := b.run("retry", "nobody")
+	require.Equal(t, exitNoSession, code)
+	require.Contains(t, errOut, "nobody")
+}
+
+func TestConfigCommands(t *testing.T) {
+	b := newBox(t)
+	out, _, code := b.run("config", "init")
+	require.Zero(t, code)
+	require.Contains(t, out, b.path(configFile))
+	_, errOut, code := b.run("config", "init")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errOut, "stays as it is")
+	out, errOut, code = b.run("config", "check")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "ok")
+
+	b.write("bad.toml", "[backoff]\nbase_delay = 30\nmax_delay = \"10s\"\nbsae = \"1s\"\n[log]\nlevel = \"loud\"\n")
+	_, errOut, code = b.run("config", "check", b.path("bad.toml"))
+	require.Equal(t, exitUsage, code)
+	for _, want := range []string{"base_delay", "bsae", "log.level", "bad.toml:2", "bad.toml:4", "bad.toml:6"} {
+		require.Contains(t, errOut, want, "all problems at once")
+	}
+
+	out, _, code = b.run("config", "show", "--json")
+	require.Zero(t, code)
+	require.True(t, json.Valid([]byte(out)))
+}
+
+func TestPauseHoldsAndSurvivesARestart(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, bot)
+	b.write("bot/resume.sh", recordCall+`echo "step 2" >> logs/$1.log`)
+	b.start()
+	_, _, code := b.run("pause")
+	require.Zero(t, code)
+	b.write("bot/logs/s-1.log", "rate limited, retry in 0s\n")
+	b.until("it is due and held", func() bool { return strings.Contains(b.session("s-1").Reason, "paused") })
+	b.kill(syscall.SIGKILL)
+	b.start()
+	require.True(t, b.status().Daemon.Paused)
+	require.Empty(t, b.calls())
+	_, _, code = b.run("unpause")
+	require.Zero(t, code)
+	b.untilState("s-1", resume.Watching)
+	require.Len(t, b.calls(), 1)
+}
+
+func TestCancelForgetsThisInterruptionOnly(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, bot)
+	b.start()
+	b.write("bot/logs/s-1.log", "rate limited, retry in 1h\n")
+	b.untilState("s-1", resume.Waiting)
+	_, _, code := b.run("cancel", "s-1")
+	require.Zero(t, code)
+	require.Equal(t, resume.Watching, b.session("s-1").State)
+	b.kill(syscall.SIGTERM)
+	b.start()
+	require.Equal(t, resume.Watching, b.session("s-1").State, "the line is not read again")
+	b.appendTo("bot/logs/s-1.log", "rate limited, retry in 1h\n")
+	b.untilState("s-1", resume.Waiting)
+}
+
+func TestDryRunStartsNothingAndLeavesNothing(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, bot)
+	b.write("bot/resume.sh", recordCall)
+	b.write("bot/logs/s-1.log", "rate limited, retry in 0s\n")
+	b.proc = b.command("run", "--dry-run")
+	require.NoError(t, b.proc.Start())
+	t.Cleanup(func() { b.kill(syscall.SIGKILL) })
+	b.until("it says what it would do", func() bool { return strings.Contains(b.logged(), "would have run") && strings.Contains(b.logged(), "sh ./resume.sh s-1 continue") })
+	require.Zero(t, b.kill(syscall.SIGTERM))
+	require.Empty(t, b.calls())
+	require.NoDirExists(t, b.path(".local/state/resumed"))
+}
+
+func TestMissingProgramParksAndCostsNoAttempt(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, strings.Replace(bot, `"sh", "./resume.sh"`, `"no-such-program"`, 1))
+	b.start()
+	b.write("bot/logs/s-1.log", "rate limited, retry in 0s\n")
+	s := b.untilState("s-1", resume.Parked)
+	require.Contains(t, s.Reason, "no-such-program")
+	require.Zero(t, s.Attempt)
+}
+
+func TestNothingRawReachesTheTerminal(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, strings.Replace(bot, `'rate limited$'`, `'rate limited.*'`, 1))
+	b.start()
+	b.write("bot/logs/s-1.log", "rate limited \x1b[31mred\x1b]0;title\x07 \u202eevil\n")
+	b.untilState("s-1", resume.Waiting)
+	for _, args := range [][]string{{"status"}, {"status", "s-1"}, {"status", "--json"}} {
+		out, _, code := b.run(args...)
+		require.Zero(t, code)
+		require.NotContains(t, out, "\x1b")
+		require.NotContains(t, out, "\u202e")
+	}
+	require.NotContains(t, b.logged(), "\x1b")
+}
+
+func TestExplainText(t *testing.T) {
+	b := newBox(t)
+	out, errOut, code := b.runWith("You've hit your 5-hour limit · resets 2am (UTC)\nplease add rate limit handling\n",
+		"explain", "--text", "--json", "--at", "2026-11-15T01:00:00Z")
+	require.Zero(t, code, errOut)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	require.Len(t, lines, 2)
+	require.JSONEq(t, `{"version":1,"text":"You've hit your 5-hour limit · resets 2am (UTC)","class":"usage_limit",
+		"wait_helps":true,"reset_at":"2026-11-15T02:00:00Z","in_progress":false}`, lines[0])
+	require.Contains(t, lines[1], `"class":"none"`)
+}
+
+func TestDemoTellsBothStories(t *testing.T) {
+	b := newBox(t)
+	began := time.Now()
+	out, errOut, code := b.run("demo")
+	require.Zero(t, code, errOut)
+	require.Less(t, time.Since(began), 30*time.Second)
+	for _, want := range []string{
+		"painter is limited", "continues the session canvas-1", "moves again after 1 resume", "step 6",
+		"gave up after 3 resumes", "webhook", "resumed status",
+	} {
+		require.Contains(t, out, want)
+	}
+	leftovers, err := filepath.Glob(filepath.Join(os.TempDir(), "resumed-demo-*"))
+	require.NoError(t, err)
+	require.Empty(t, leftovers)
+}

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/control"
+	"resumed/internal/notify"
+	"resumed/internal/resume"
+)
+
+// program is the built binary that the black-box tests run.
+var program string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "resumed-test-")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		program = filepath.Join(dir, "resumed")
+		if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build the binary: %v\n%s", err, out)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+// patience is how long a test waits for what must happen.
+const patience = 20 * time.Second
+
+// box is a machine of its own for one test: a home, a daemon, a bot.
+type box struct {
+	t    *testing.T
+	home string
+	log  bytes.Buffer
+	proc *exec.Cmd
+	mu   sync.Mutex
+}
+
+func newBox(t *testing.T) *box {
+	t.Parallel()
+	b := &box{t: t, home: t.TempDir()}
+	require.NoError(t, os.Mkdir(b.path("bot"), 0o755))
+	return b
+}
+
+func (b *box) path(parts ...string) string { return filepath.Join(append([]string{b.home}, parts...)...) }
+
+func (b *box) write(name, text string) {
+	b.t.Helper()
+	path := b.path(name)
+	require.NoError(b.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(b.t, os.WriteFile(path, []byte(text), 0o755))
+}
+
+func (b *box) read(name string) string {
+	data, err := os.ReadFile(b.path(name))
+	if errors.Is(err, os.ErrNotExist) {
+		return ""
+	}
+	require.NoError(b.t, err)
+	return string(data)
+}
+
+func (b *box) appendTo(name, text string) {
+	b.t.Helper()
+	f, err := os.OpenFile(b.path(name), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	require.NoError(b.t, err)
+	_, err = f.WriteString(text)
+	require.NoError(b.t, errors.Join(err, f.Close()))
+}
+
+// env is that of a user who has nothing but a home.
+func (b *box) env() []string {
+	return []string{
+		"HOME=" + b.home,
+		"PATH=" + os.Getenv("PATH"),
+		"XDG_RUNTIME_DIR=" + b.path("runtime"),
+		"DBUS_SESSION_BUS_ADDRESS=unix:path=" + b.path("no-bus"),
+		"TZ=UTC",
+	}
+}
+
+// run runs a command to its end and returns what it printed and its exit code.
+func (b *box) run(args ...string) (stdout, stderr string, code int) {
+	b.t.Helper()
+	return b.runWith("", args...)
+}
+
+func (b *box) runWith(stdin string, args ...string) (stdout, stderr string, code int) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env, cmd.Dir = b.env(), b.home
+	cmd.Stdin = strings.NewReader(stdin)
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err := cmd.Run()
+	if _, ok := errors.AsType[*exec.ExitError](err); !ok {
+		require.NoError(b.t, err)
+	}
+	return out.String(), errOut.String(), cmd.ProcessState.ExitCode()
+}
+
+// start starts the daemon and returns when it answers.
+func (b *box) start(args ...string) {
+	b.t.Helper()
+	b.proc = b.command(append([]string{"run"}, args...)...)
+	require.NoError(b.t, b.proc.Start())
+	b.t.Cleanup(func() {
+		b.kill(syscall.SIGKILL)
+		if b.t.Failed() {
+			b.t.Logf("daemon:\n%s", b.logged())
+		}
+	})
+	b.until("the daemon answers", func() bool { _, _, code := b.run("status"); return code == 0 })
+}
+
+// command returns a command whose log is kept.
+func (b *box) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(program, args...)
+	cmd.Env, cmd.Dir = b.env(), b.home
+	cmd.Stderr = writer(func(p []byte) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.log.Write(p)
+	})
+	return cmd
+}
+
+type writer func([]byte)
+
+func (w writer) Write(p []byte) (int, error) { w(p); return len(p), nil }
+
+func (b *box) logged() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.log.String()
+}
+
+// kill ends the daemon and returns its exit code.
+func (b *box) kill(sig syscall.Signal) int {
+	if b.proc == nil {
+		return -1
+	}
+	_ = b.proc.Process.Signal(sig)
+	_ = b.proc.Wait()
+	code := b.proc.ProcessState.ExitCode()
+	b.proc = nil
+	return code
+}
+
+func (b *box) until(what string, ok func() bool) {
+	b.t.Helper()
+	deadline := time.Now().Add(patience)
+	for !ok() {
+		if time.Now().After(deadline) {
+			b.t.Fatalf("waited %s in vain: %s", patience, what)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (b *box) status() control.Status {
+	b.t.Helper()
+	out, errOut, code := b.run("status", "--json")
+	require.Zero(b.t, code, errOut)
+	var status control.Status
+	require.NoError(b.t, json.Unmarshal([]byte(out), &status))
+	return status
+}
+
+func (b *box) session(id string) resume.View {
+	for _, s := range b.status().Sessions {
+		if s.ID == id {
+			return s
+		}
+	}
+	return resume.View{}
+}
+
+func (b *box) untilState(id string, state resume.State) resume.View {
+	b.t.Helper()
+	var s resume.View
+	b.until(fmt.Sprintf("%s is %s", id, state), func() bool {
+		s = b.session(id)
+		return s.State == state
+	})
+	return s
+}
+
+// bot is the configuration of an agent of the user's own: a shell script.
+const bot = `
+[[agent]]
+name = "mybot"
+kind = "custom"
+files = ["~/bot/logs/*.log"]
+session = '([^/]+)\.log$'
+cwd = "~/bot"
+limit = ['rate limited, retry in (?P<after>\S+)', 'rate limited until (?P<at>.+)', 'rate limited$']
+progress = ['^step ']
+resume = ["sh", "./resume.sh", "{session}", "{prompt}"]
+`
+
+// recordCall is what every resume.sh begins with.
+const recordCall = `echo "$(date +%s.%N) id=$1 prompt=$2 cwd=$(pwd) PWD=$PWD" >> calls
+`
+
+// calls returns the resumes that the bot was given.
+func (b *box) calls() []string {
+	return strings.Split(strings.TrimSuffix(b.read("bot/calls"), "\n"), "\n")[:strings.Count(b.read("bot/calls"), "\n")]
+}
+
+func (b *box) callTimes() []float64 {
+	var times []float64
+	for _, call := range b.calls() {
+		var at float64
+		_, err := fmt.Sscanf(call, "%f", &at)
+		require.NoError(b.t, err)
+		times = append(times, at)
+	}
+	return times
+}
+
+// hook is a webhook's receiver.
+type hook struct {
+	*httptest.Server
+	mu      sync.Mutex
+	notices []notify.Notice
+}
+
+func newHook(t *testing.T) *hook {
+	h := &hook{}
+	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var n notify.Notice
+		if err := json.NewDecoder(r.Body).Decode(&n); err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		h.mu.Lock()
+		h.notices = append(h.notices, n)
+		h.mu.Unlock()
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
+
+func (h *hook) got() []notify.Notice {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]notify.Notice(nil), h.notices...)
+}

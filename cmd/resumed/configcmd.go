@@ -1,0 +1,118 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"resumed/configs"
+	"resumed/internal/app"
+	"resumed/internal/config"
+)
+
+func (c *cli) configCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "config",
+		Short:   "Write, check or show the configuration",
+		Example: "  resumed config init\n  resumed config check\n  resumed config show",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		&cobra.Command{
+			Use:   "init",
+			Short: "Write a commented file with every key at its default",
+			Args:  cobra.NoArgs,
+			RunE:  func(*cobra.Command, []string) error { return c.configInit() },
+		},
+		&cobra.Command{
+			Use:   "check [FILE]",
+			Short: "Check a file and print all that is wrong with it",
+			Args:  cobra.MaximumNArgs(1),
+			RunE: func(_ *cobra.Command, args []string) error {
+				if len(args) == 1 {
+					c.configArg = args[0]
+				}
+				return c.configCheck()
+			},
+		},
+		c.jsonFlag(&cobra.Command{
+			Use:   "show",
+			Short: "Print the configuration in force, with secrets hidden",
+			Args:  cobra.NoArgs,
+			RunE:  func(*cobra.Command, []string) error { return c.configShow() },
+		}),
+	)
+	return cmd
+}
+
+func (c *cli) configInit() error {
+	path := c.configArg
+	if path == "" {
+		dir, err := os.UserConfigDir()
+		if err != nil {
+			return fmt.Errorf("find the configuration directory: %w", err)
+		}
+		path = filepath.Join(dir, "resumed", "resumed.toml")
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("make the configuration directory: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return hinted{fmt.Errorf("%s is already there and stays as it is", path), "resumed config check"}
+	}
+	if err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	_, err = file.WriteString(configs.Template)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	_, err = fmt.Fprintln(c.out, "wrote", path)
+	return err
+}
+
+// configCheck does all that the daemon would do with the file, short of
+// running it.
+func (c *cli) configCheck() error {
+	cfg, path, err := c.load()
+	if err != nil {
+		return err
+	}
+	if _, err := app.Agents(cfg); err != nil {
+		return usageError{err}
+	}
+	if _, err := app.Channels(cfg.Notify, nil, nil); err != nil {
+		return usageError{err}
+	}
+	for _, warning := range config.Warnings(path, cfg) {
+		fmt.Fprintln(c.err, "resumed: warning:", warning)
+	}
+	if path == "" {
+		path = "no file found: the built-in defaults"
+	}
+	_, err = fmt.Fprintf(c.out, "%s: ok\n", path)
+	return err
+}
+
+func (c *cli) configShow() error {
+	cfg, _, err := c.load()
+	if err != nil {
+		return err
+	}
+	if c.json {
+		data, err := cfg.JSON(true)
+		if err != nil {
+			return fmt.Errorf("encode configuration: %w", err)
+		}
+		_, err = fmt.Fprintln(c.out, string(data))
+		return err
+	}
+	_, err = fmt.Fprint(c.out, cfg.TOML(true))
+	return err
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"resumed/internal/app"
+	"resumed/internal/clean"
+	"resumed/internal/limit"
+)
+
+// explaining is what the flags of explain say.
+type explaining struct {
+	agent, now, at, zone string
+	text                 bool
+}
+
+func (c *cli) explainCommand() *cobra.Command {
+	var e explaining
+	cmd := c.jsonFlag(&cobra.Command{
+		Use:   "explain [FILE…]",
+		Short: "Say what a transcript or a message means, and what would be done",
+		Long: "Reads transcripts and says, without a daemon, how each session stands, on which\n" +
+			"evidence, and what would be done. With --text it classifies messages from standard\n" +
+			"input, one a line, as if an agent had printed them.",
+		Example: "  resumed explain ~/.claude/projects/-src-shop/4f2a….jsonl\n" +
+			"  echo \"You've hit your 5-hour limit · resets 2am (UTC)\" | resumed explain --text",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case e.text && len(args) > 0:
+				return usageError{errors.New("explain takes files or --text, not both")}
+			case e.text:
+				return c.explainText(cmd.InOrStdin(), e)
+			case len(args) == 0:
+				return usageError{errors.New("explain needs a file, or --text")}
+			}
+			return c.explainFiles(args, e)
+		},
+	})
+	flags := cmd.Flags()
+	flags.StringVar(&e.agent, "agent", "", "whose file or message it is; else it is recognised")
+	flags.StringVar(&e.now, "now", "", "judge as if it were this `TIME` (RFC 3339)")
+	flags.BoolVar(&e.text, "text", false, "classify messages from standard input, one a line")
+	flags.StringVar(&e.at, "at", "", "`TIME` when the messages were printed (RFC 3339; default now)")
+	flags.StringVar(&e.zone, "tz", "", "`ZONE` they were printed in where they name none (default local)")
+	return cmd
+}
+
+func (c *cli) explainFiles(paths []string, e explaining) error {
+	now, err := readTime("--now", e.now)
+	if err != nil {
+		return err
+	}
+	cfg, _, err := c.load()
+	if err != nil {
+		return err
+	}
+	explainer, err := app.NewExplainer(cfg)
+	if err != nil {
+		return err
+	}
+	bad := false
+	for _, path := range paths {
+		found, err := explainer.File(path, e.agent, now)
+		if err != nil {
+			bad = true
+			c.report(err)
+			continue
+		}
+		for _, x := range found {
+			if err := c.printExplanation(x, now); err != nil {
+				return err
+			}
+		}
+	}
+	if bad {
+		return errSilent
+	}
+	return nil
+}
+
+func (c *cli) printExplanation(x app.Explanation, now time.Time) error {
+	if c.json {
+		return json.NewEncoder(c.out).Encode(x)
+	}
+	p := newPage(c.out)
+	p.line("%s", p.paint(bold, clean.Line(x.File)))
+	rows := [][]cell{
+		{head("  agent"), plain(clean.Line(x.Agent))},
+		{head("  session"), plain(clean.Line(x.Session))},
+		{head("  directory"), plain(clean.Line(x.Cwd))},
+		{head("  class"), plain(x.Class.String())},
+	}
+	if x.Line > 0 {
+		rows = append(rows, []cell{head("  evidence"), plain(fmt.Sprintf("line %d: %s", x.Line, clean.Line(x.Text)))})
+	}
+	if x.ResetAt != nil {
+		rows = append(rows, []cell{head("  resets at"), plain(fmt.Sprintf("%s (%s)", clock(*x.ResetAt, now), *x.ResetSource))})
+	}
+	colours := map[app.Action]colour{app.Wait: yellow, app.Resume: green, app.Park: red}
+	rows = append(rows, []cell{head("  would"), {string(x.Action), colours[x.Action]}}, []cell{head("  because"), plain(clean.Line(x.Why))})
+	p.table(rows)
+	return p.flush()
+}
+
+// judged is one message as `explain --text --json` prints it.
+type judged struct {
+	Version    int         `json:"version"`
+	Text       string      `json:"text"`
+	Class      limit.Class `json:"class"`
+	WaitHelps  bool        `json:"wait_helps"`
+	ResetAt    *time.Time  `json:"reset_at"`
+	InProgress bool        `json:"in_progress"`
+}
+
+func (c *cli) explainText(in io.Reader, e explaining) error {
+	at, err := readTime("--at", e.at)
+	if err != nil {
+		return err
+	}
+	reader := limit.Reader{At: at}
+	if e.zone != "" {
+		if reader.Zone, err = time.LoadLocation(e.zone); err != nil {
+			return usageError{fmt.Errorf("--tz %q: want a zone such as Europe/Berlin", e.zone)}
+		}
+	}
+	cfg, _, err := c.load()
+	if err != nil {
+		return err
+	}
+	reader.Grace = cfg.Resume.Grace
+
+	lines := bufio.NewReader(in)
+	for {
+		line, err := lines.ReadString('\n')
+		if text := strings.TrimRight(line, "\r\n"); text != "" {
+			if err := c.printJudged(text, reader); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read messages: %w", err)
+		}
+	}
+}
+
+func (c *cli) printJudged(text string, reader limit.Reader) error {
+	verdict := reader.Text(text)
+	j := judged{Version: 1, Text: text, Class: verdict.Class, WaitHelps: verdict.WaitHelps, InProgress: verdict.InProgress}
+	if verdict.Reset.Stated() {
+		j.ResetAt = new(verdict.Reset.At.UTC())
+	}
+	if c.json {
+		return json.NewEncoder(c.out).Encode(j)
+	}
+	p := newPage(c.out)
+	notes := ""
+	if j.ResetAt != nil {
+		notes += ", resets " + clock(*j.ResetAt, reader.At)
+	}
+	if j.InProgress {
+		notes += ", the agent goes on by itself"
+	}
+	if j.Class != limit.None && !j.WaitHelps {
+		notes += ", waiting does not help"
+	}
+	p.line("%s%s  %s", p.paint(bold, j.Class.String()), notes, p.paint(dim, clean.Line(text)))
+	return p.flush()
+}
+
+func readTime(flag, value string) (time.Time, error) {
+	if value == "" {
+		return time.Now(), nil
+	}
+	t, err := time.Parse(time.RFC3339, value)
+	if err != nil {
+		return time.Time{}, usageError{fmt.Errorf("%s %q: want a time such as %s", flag, value, time.Now().UTC().Format(time.RFC3339))}
+	}
+	return t, nil
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"resumed/internal/app"
+	"resumed/internal/clean"
+	"resumed/internal/control"
+	"resumed/internal/state"
+)
+
+func (c *cli) logsCommand() *cobra.Command {
+	follow, lines := false, 0
+	cmd := &cobra.Command{
+		Use:     "logs SESSION",
+		Short:   "Show the output of a session's resumed runs",
+		Example: "  resumed logs 4f2a\n  resumed logs -f 4f2a",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := c.findRuns(args[0])
+			if err != nil {
+				return err
+			}
+			return c.printRuns(cmd.Context(), dir, lines, follow)
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on printing what is written")
+	cmd.Flags().IntVarP(&lines, "lines", "n", 0, "only the last `N` lines; 0: all")
+	return cmd
+}
+
+// findRuns finds the outputs of a session by the beginning of its id, also
+// when no daemon runs.
+func (c *cli) findRuns(name string) (string, error) {
+	root, err := state.Dir(os.Getenv)
+	if err != nil {
+		return "", err
+	}
+	if _, id, found := strings.Cut(name, "/"); found {
+		name = id
+	}
+	entries, err := os.ReadDir(app.RunsDir(root, ""))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("look for outputs: %w", err)
+	}
+	var found []string
+	for _, entry := range entries {
+		if entry.Name() == name {
+			found = []string{name}
+			break
+		}
+		if strings.HasPrefix(entry.Name(), name) {
+			found = append(found, entry.Name())
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", hinted{fmt.Errorf("no resumed run of %q: %w", name, control.ErrNoSession), "resumed status"}
+	case 1:
+		return app.RunsDir(root, found[0]), nil
+	default:
+		return "", &control.AmbiguousError{Name: name, Sessions: found}
+	}
+}
+
+// printRuns prints all outputs, oldest first, and goes on with what is
+// written while follow is set.
+func (c *cli) printRuns(ctx context.Context, dir string, lines int, follow bool) error {
+	var text strings.Builder
+	offsets := make(map[string]int64)
+	if err := readNew(&text, dir, offsets); err != nil {
+		return err
+	}
+	if err := c.print(lastLines(text.String(), lines)); err != nil || !follow {
+		return err
+	}
+	ticker := time.NewTicker(250 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		text.Reset()
+		if err := readNew(&text, dir, offsets); err != nil {
+			return err
+		}
+		if err := c.print(text.String()); err != nil {
+			return err
+		}
+	}
+}
+
+// print shows what an agent wrote: as it is to a file or a pipe, and made
+// harmless on a terminal.
+func (c *cli) print(text string) error {
+	if isTerminal(c.out) {
+		text = clean.Text(text)
+	}
+	_, err := io.WriteString(c.out, text)
+	return err
+}
+
+// readNew appends what was written since the last look.
+func readNew(text *strings.Builder, dir string, offsets map[string]int64) error {
+	for _, path := range app.Runs(dir) {
+		file, err := os.Open(path)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // an old one, just removed
+		}
+		if err != nil {
+			return fmt.Errorf("open output: %w", err)
+		}
+		offset, seen := offsets[path]
+		if !seen {
+			fmt.Fprintf(text, "--- resume %s ---\n", strings.TrimSuffix(filepath.Base(path), ".log"))
+		}
+		n, err := io.Copy(text, io.NewSectionReader(file, offset, 1<<62))
+		_ = file.Close()
+		if err != nil {
+			return fmt.Errorf("read output: %w", err)
+		}
+		offsets[path] = offset + n
+	}
+	return nil
+}
+
+func lastLines(text string, n int) string {
+	if n <= 0 {
+		return text
+	}
+	lines := strings.SplitAfter(text, "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return strings.Join(lines[max(0, len(lines)-n):], "")
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"golang.org/x/term"
+)
+
+// colour is one of the sixteen that every terminal theme defines, so that it
+// can be read on dark and on light.
+type colour string
+
+const (
+	none   colour = ""
+	red    colour = "31"
+	green  colour = "32"
+	yellow colour = "33"
+	blue   colour = "34"
+	bold   colour = "1"
+	dim    colour = "2"
+)
+
+// cell is one field of a table.
+type cell struct {
+	text   string
+	colour colour
+}
+
+func plain(text string) cell { return cell{text, none} }
+func head(text string) cell  { return cell{text, bold} }
+
+// page is output for people: as wide as their terminal, in colours where they
+// can be seen.
+type page struct {
+	out      io.Writer
+	text     strings.Builder
+	width    int // 0: no bound
+	coloured bool
+}
+
+func newPage(out io.Writer) *page {
+	p := &page{out: out, coloured: colours(out)}
+	if isTerminal(out) {
+		p.width = 80
+		if width, _, err := term.GetSize(int(out.(*os.File).Fd())); err == nil && width > 0 {
+			p.width = width
+		}
+	}
+	return p
+}
+
+func (p *page) paint(c colour, text string) string {
+	if !p.coloured || c == none || text == "" {
+		return text
+	}
+	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
+}
+
+func (p *page) line(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if p.width > 0 {
+		text = ansi.Truncate(text, p.width, "…")
+	}
+	p.text.WriteString(text + "\n")
+}
+
+// table prints rows in columns; the last one takes what room is left.
+func (p *page) table(rows [][]cell) {
+	if len(rows) == 0 {
+		return
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, c := range row[:len(row)-1] {
+			widths[i] = max(widths[i], ansi.StringWidth(c.text))
+		}
+	}
+	for _, row := range rows {
+		var b strings.Builder
+		for i, c := range row[:len(row)-1] {
+			b.WriteString(p.paint(c.colour, c.text))
+			b.WriteString(strings.Repeat(" ", widths[i]-ansi.StringWidth(c.text)+2))
+		}
+		last := row[len(row)-1]
+		b.WriteString(p.paint(last.colour, last.text))
+		p.line("%s", b.String())
+	}
+}
+
+func (p *page) flush() error {
+	_, err := io.WriteString(p.out, p.text.String())
+	return err
+}
+
+// span prints a duration as people say it: "2d 4h", "1h 47m", "40s".
+func span(d time.Duration) string {
+	d = max(0, d)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Round(time.Second)/time.Second))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm %ds", int(d/time.Minute), int(d%time.Minute/time.Second))
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%dh %dm", int(d/time.Hour), int(d%time.Hour/time.Minute))
+	default:
+		return fmt.Sprintf("%dd %dh", int(d/(24*time.Hour)), int(d%(24*time.Hour)/time.Hour))
+	}
+}
+
+// clock prints a time in the reader's zone, with the day where it is another.
+func clock(t, now time.Time) string {
+	t, now = t.Local(), now.Local()
+	switch {
+	case t.YearDay() == now.YearDay() && t.Year() == now.Year():
+		return t.Format("15:04:05")
+	case t.Year() == now.Year():
+		return t.Format("Mon 2 Jan 15:04")
+	default:
+		return t.Format("2 Jan 2006 15:04")
+	}
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

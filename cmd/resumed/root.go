@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"resumed/internal/config"
+	"resumed/internal/control"
+	"resumed/internal/state"
+)
+
+// Exit codes, as documented.
+const (
+	exitDone      = 0
+	exitFailed    = 1
+	exitUsage     = 2
+	exitNoDaemon  = 3
+	exitNoSession = 4
+)
+
+// cli is what every command works with.
+type cli struct {
+	out, err  io.Writer
+	configArg string
+	logLevel  string
+	logFormat string
+	json      bool
+	reached   bool // a command began: what goes wrong from here is not wrong usage
+}
+
+// hinted is an error with what a person can do about it.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h hinted) Unwrap() error { return h.error }
+
+// usageError is a command line that makes no sense.
+type usageError struct{ error }
+
+func (u usageError) Unwrap() error { return u.error }
+
+// errSilent ends with exit code 1 where all has been said.
+var errSilent = errors.New("")
+
+// run is the whole program but for the process it runs in.
+func run(ctx context.Context, args []string, out, errOut io.Writer) int {
+	c := &cli{out: out, err: errOut}
+	root := c.root()
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	if !c.reached {
+		err = usageError{err}
+	}
+	return c.report(err)
+}
+
+// report tells a person what went wrong and returns the exit code.
+func (c *cli) report(err error) int {
+	code, hint := exitFailed, ""
+	problem, badConfig := errors.AsType[*config.Problem](err)
+	remote, isRemote := errors.AsType[*control.RemoteError](err)
+	_, badUsage := errors.AsType[usageError](err)
+	switch {
+	case badUsage:
+		code, hint = exitUsage, "resumed help"
+	case badConfig:
+		code, hint = exitUsage, "resumed config check"
+		if problem.File != "" {
+			hint = "mend " + problem.File + ", then resumed config check"
+		}
+	case isRemote && remote.BadConfig():
+		code, hint = exitUsage, "resumed config check"
+	case errors.Is(err, control.ErrNoDaemon):
+		code, hint = exitNoDaemon, "resumed run, or systemctl --user start resumed"
+	case errors.Is(err, control.ErrNoSession):
+		code, hint = exitNoSession, "resumed status --all"
+	}
+	if h, ok := errors.AsType[hinted](err); ok {
+		hint = h.hint
+	}
+	if text := err.Error(); text != "" {
+		fmt.Fprintln(c.err, "resumed:", strings.ReplaceAll(text, "\n", "\nresumed: "))
+	}
+	if hint != "" {
+		fmt.Fprintln(c.err, "Try:", hint)
+	}
+	return code
+}
+
+func (c *cli) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "resumed",
+		Short: "Continue coding agents that a rate limit stopped",
+		Long: "resumed watches the sessions of coding agents, knows why each one stopped, waits as\n" +
+			"long as the provider asked, continues the same session and calls you when that does\n" +
+			"not help. It never goes round a limit and never widens permissions.",
+		Example: "  resumed demo      see it work, in half a minute\n" +
+			"  resumed run       the daemon, in the foreground\n" +
+			"  resumed status    who waits for what",
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			c.reached = true
+			return c.checkGlobals()
+		},
+		RunE: c.greet,
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&c.configArg, "config", "", "configuration `FILE`")
+	flags.StringVar(&c.logLevel, "log-level", "", "debug | info | warn | error")
+	flags.StringVar(&c.logFormat, "log-format", "", "auto | text | json")
+	root.AddCommand(
+		c.runCommand(), c.statusCommand(), c.explainCommand(), c.logsCommand(),
+		c.retryCommand(), c.cancelCommand(), c.pauseCommand(), c.unpauseCommand(),
+		c.configCommand(), c.demoCommand(), c.demoAgentCommand(), c.versionCommand(),
+	)
+	return root
+}
+
+// greet is resumed without a command: a short status where a daemon runs, and
+// a short help where none does.
+func (c *cli) greet(cmd *cobra.Command, _ []string) error {
+	status, err := c.client().Status(cmd.Context(), false)
+	if err != nil {
+		return cmd.Help()
+	}
+	return c.printStatus(status, "")
+}
+
+func (c *cli) checkGlobals() error {
+	switch c.logLevel {
+	case "", "debug", "info", "warn", "error":
+	default:
+		return usageError{fmt.Errorf("--log-level %q: want debug, info, warn or error", c.logLevel)}
+	}
+	switch c.logFormat {
+	case "", "auto", "text", "json":
+	default:
+		return usageError{fmt.Errorf("--log-format %q: want auto, text or json", c.logFormat)}
+	}
+	return nil
+}
+
+// load reads the configuration that the command line names, or the one found.
+func (c *cli) load() (config.Config, string, error) {
+	path, err := config.Find(c.configArg, os.Getenv)
+	if err != nil {
+		return config.Config{}, "", hinted{usageError{err}, "resumed config init"}
+	}
+	cfg, err := config.Load(path)
+	return cfg, path, err
+}
+
+// client returns a client of the running daemon.
+func (c *cli) client() *control.Client {
+	dir, err := state.RuntimeDir(os.Getenv)
+	if err != nil {
+		dir = os.DevNull // there is no home to look in: no daemon is there
+	}
+	return control.NewClient(dir)
+}
+
+// jsonFlag lets a command print for programs.
+func (c *cli) jsonFlag(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().BoolVar(&c.json, "json", false, "print JSON for programs")
+	return cmd
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"resumed/internal/app"
+	"resumed/internal/config"
+	"resumed/internal/state"
+)
+
+func (c *cli) runCommand() *cobra.Command {
+	dryRun := false
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run the daemon in the foreground",
+		Long: "Watches the sessions of every agent it finds and continues those that a limit\n" +
+			"stopped. SIGHUP reads the configuration again; SIGTERM and Ctrl-C stop the daemon,\n" +
+			"but no agent that it has resumed.",
+		Example: "  resumed run\n  resumed run --dry-run --log-level debug",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.daemon(cmd.Context(), dryRun) },
+	}
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "decide and log everything, start and type nothing")
+	return cmd
+}
+
+func (c *cli) daemon(ctx context.Context, dryRun bool) error {
+	cfg, path, err := c.load()
+	if err != nil {
+		return err
+	}
+	level, log := c.logger(cfg)
+	for _, warning := range config.Warnings(path, cfg) {
+		log.Warn("configuration", "warning", warning)
+	}
+	stateDir, runtimeDir, cleanUp, err := places(dryRun)
+	if err != nil {
+		return err
+	}
+	defer cleanUp()
+	reload, stop := hangups()
+	defer stop()
+	err = app.Run(ctx, app.Options{
+		ConfigPath: path,
+		Config:     cfg,
+		StateDir:   stateDir,
+		RuntimeDir: runtimeDir,
+		Version:    version(),
+		DryRun:     dryRun,
+		Log:        log,
+		Level:      level,
+		Reload:     reload,
+	})
+	if held, ok := errors.AsType[*state.HeldError](err); ok {
+		return hinted{held, "resumed status, or stop the other one first"}
+	}
+	return err
+}
+
+// logger returns the logger that configuration and command line ask for. Its
+// level follows the configuration unless the command line names one.
+func (c *cli) logger(cfg config.Config) (*slog.LevelVar, *slog.Logger) {
+	format := cfg.Log.Format
+	if c.logFormat != "" {
+		format = c.logFormat
+	}
+	level := new(slog.LevelVar)
+	level.Set(cfg.Log.SlogLevel())
+	if c.logLevel == "" {
+		return level, newLogger(c.err, level, format)
+	}
+	var fixed slog.Level
+	_ = fixed.UnmarshalText([]byte(c.logLevel)) // checkGlobals has read it before
+	return nil, newLogger(c.err, fixed, format)
+}
+
+// places returns where state and socket are. A dry run has places of its own:
+// it must not disturb a running daemon, nor leave anything behind.
+func places(dryRun bool) (stateDir, runtimeDir string, cleanUp func(), err error) {
+	if dryRun {
+		dir, err := os.MkdirTemp("", "resumed-dry-run-")
+		if err != nil {
+			return "", "", nil, fmt.Errorf("make a directory for the dry run: %w", err)
+		}
+		return dir, dir, func() { _ = os.RemoveAll(dir) }, nil
+	}
+	if stateDir, err = state.Dir(os.Getenv); err != nil {
+		return "", "", nil, err
+	}
+	if runtimeDir, err = state.RuntimeDir(os.Getenv); err != nil {
+		return "", "", nil, err
+	}
+	return stateDir, runtimeDir, func() {}, nil
+}
+
+// hangups turns SIGHUP into requests to read the configuration again.
+func hangups() (<-chan struct{}, func()) {
+	signals := make(chan os.Signal, 1)
+	requests := make(chan struct{}, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	go func() {
+		for range signals {
+			select {
+			case requests <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	return requests, func() {
+		signal.Stop(signals)
+		close(signals)
+	}
+}

@@ -1,0 +1,143 @@
+package agent
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+const (
+	// maxLine is how much of one line is held. Longer ones are cut: a record
+	// that says why a session stopped is a few kilobytes.
+	maxLine = 8 << 20
+
+	// blockSize is how much is read at a time on the way back.
+	blockSize = 256 << 10
+)
+
+// LinesBack visits the lines of a file from its end back, until visit returns
+// false. A last line without its newline is visited too; empty ones are not.
+// Memory stays bounded whatever the file holds.
+func LinesBack(path string, visit func(Line) bool) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("open transcript: %w", err)
+	}
+	defer f.Close()
+
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("stat transcript: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("read transcript: %s is not a regular file", path)
+	}
+
+	r := backReader{f: f, block: make([]byte, min(blockSize, info.Size()))}
+	for end := info.Size(); end > 0; {
+		start, err := r.lineStart(end)
+		if err != nil {
+			return fmt.Errorf("read transcript: %w", err)
+		}
+		if start < end {
+			data, err := r.slice(start, min(end, start+maxLine))
+			if err != nil {
+				return fmt.Errorf("read transcript: %w", err)
+			}
+			line := Line{Path: path, Offset: start, Data: data, Cut: end-start > maxLine, ModTime: info.ModTime()}
+			if !visit(line) {
+				return nil
+			}
+		}
+		end = start - 1 // the newline before it
+	}
+	return nil
+}
+
+// backReader reads a file from its end back, one block at a time.
+type backReader struct {
+	f     io.ReaderAt
+	block []byte // its length is what a block may hold
+	at    int64  // where the held bytes stand in the file
+	held  int    // how many of block's bytes are from the file
+
+	long []byte // a line that no block holds as a whole
+}
+
+// lineStart returns where the line that ends before end begins.
+func (r *backReader) lineStart(end int64) (int64, error) {
+	for pos := end; pos > 0; pos = r.at {
+		if pos <= r.at || pos > r.at+int64(r.held) {
+			if err := r.load(pos); err != nil {
+				return 0, err
+			}
+		}
+		if i := lastNewline(r.block[:pos-r.at]); i >= 0 {
+			return r.at + int64(i) + 1, nil
+		}
+	}
+	return 0, nil
+}
+
+// lastNewline looks from the front whether there is any at all: that search is
+// many times faster, and the blocks of a long line have none.
+func lastNewline(b []byte) int {
+	if bytes.IndexByte(b, '\n') < 0 {
+		return -1
+	}
+	return bytes.LastIndexByte(b, '\n')
+}
+
+// load holds the block that ends at pos.
+func (r *backReader) load(pos int64) error {
+	n := min(int64(len(r.block)), pos)
+	r.at, r.held = pos-n, 0
+	got, err := r.f.ReadAt(r.block[:n], r.at)
+	if int64(got) < n {
+		if err == nil || errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF // the file shrank while it was read
+		}
+		return err
+	}
+	r.held = got
+	return nil
+}
+
+// slice returns the file's bytes from start to end, valid until the next call.
+func (r *backReader) slice(start, end int64) ([]byte, error) {
+	if start >= r.at && end <= r.at+int64(r.held) {
+		return r.block[start-r.at : end-r.at], nil
+	}
+	if need := int(end - start); cap(r.long) < need {
+		r.long = make([]byte, need)
+	}
+	data := r.long[:end-start]
+	if n, err := r.f.ReadAt(data, start); n < len(data) {
+		return nil, err
+	}
+	return data, nil
+}
+
+// LineNumber returns the number, counted from 1, of the line at offset.
+func LineNumber(path string, offset int64) (int, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, fmt.Errorf("open transcript: %w", err)
+	}
+	defer f.Close()
+
+	n, buf := 1, make([]byte, blockSize)
+	head := io.LimitReader(f, offset)
+	for {
+		got, err := head.Read(buf)
+		n += bytes.Count(buf[:got], []byte{'\n'})
+		if errors.Is(err, io.EOF) {
+			return n, nil
+		}
+		if err != nil {
+			return 0, fmt.Errorf("read transcript: %w", err)
+		}
+	}
+}

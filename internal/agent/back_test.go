@@ -1,0 +1,134 @@
+package agent_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+)
+
+func write(t testing.TB, content string) string {
+	path := filepath.Join(t.TempDir(), "transcript")
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+type seen struct {
+	offset int64
+	text   string
+}
+
+func linesBack(t testing.TB, path string) []seen {
+	var all []seen
+	require.NoError(t, agent.LinesBack(path, func(l agent.Line) bool {
+		require.False(t, l.Cut)
+		require.Equal(t, path, l.Path)
+		require.False(t, l.ModTime.IsZero())
+		all = append(all, seen{l.Offset, string(l.Data)})
+		return true
+	}))
+	return all
+}
+
+func TestLinesAreReadFromTheEndBack(t *testing.T) {
+	long := strings.Repeat("x", 700<<10) // longer than any block
+	for name, c := range map[string]struct {
+		content string
+		want    []seen
+	}{
+		"an empty file":             {"", nil},
+		"one line":                  {"a\n", []seen{{0, "a"}}},
+		"a line without its end":    {"a\nb", []seen{{2, "b"}, {0, "a"}}},
+		"empty lines":               {"\n\na\n\nb\n\n", []seen{{5, "b"}, {2, "a"}}},
+		"a line longer than blocks": {"a\n" + long + "\nb\n", []seen{{int64(3 + len(long)), "b"}, {2, long}, {0, "a"}}},
+		"nothing but newlines":      {"\n\n\n", nil},
+		"nothing but one long line": {long, []seen{{0, long}}},
+		"a long line at the start":  {long + "\nb", []seen{{int64(1 + len(long)), "b"}, {0, long}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, linesBack(t, write(t, c.content)))
+		})
+	}
+}
+
+func TestLinesReadBackAreTheLinesReadForth(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 12 {
+		var content bytes.Buffer
+		var want []seen
+		for range rng.IntN(60) {
+			line := strings.Repeat("y", int(rng.ExpFloat64()*float64(rng.IntN(60_000))))
+			if line != "" {
+				want = append(want, seen{int64(content.Len()), line})
+			}
+			fmt.Fprintln(&content, line)
+		}
+		slices.Reverse(want)
+		require.Equal(t, want, linesBack(t, write(t, content.String())))
+	}
+}
+
+func TestReadingBackStopsWhenToldTo(t *testing.T) {
+	path := write(t, "a\nb\nc\n")
+	var got []string
+	require.NoError(t, agent.LinesBack(path, func(l agent.Line) bool {
+		got = append(got, string(l.Data))
+		return len(got) < 2
+	}))
+	require.Equal(t, []string{"c", "b"}, got)
+}
+
+func TestAFileThatCannotBeReadIsAnError(t *testing.T) {
+	none := func(agent.Line) bool { return true }
+	require.ErrorIs(t, agent.LinesBack(filepath.Join(t.TempDir(), "none"), none), os.ErrNotExist)
+	require.ErrorContains(t, agent.LinesBack(t.TempDir(), none), "not a regular file")
+	_, err := agent.LineNumber(filepath.Join(t.TempDir(), "none"), 0)
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// A line of a gibibyte, in a file that takes no room on disk.
+func TestAHugeLineCostsBoundedMemory(t *testing.T) {
+	path := write(t, "first\n")
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	const huge = 1 << 30
+	_, err = f.WriteAt([]byte("begins here"), 6)
+	require.NoError(t, err)
+	_, err = f.WriteAt([]byte("\nlast\n"), 6+huge)
+	require.NoError(t, err)
+
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var got []agent.Line
+	require.NoError(t, agent.LinesBack(path, func(l agent.Line) bool {
+		got = append(got, agent.Line{Offset: l.Offset, Cut: l.Cut, Data: bytes.Clone(l.Data[:min(11, len(l.Data))])})
+		return true
+	}))
+	runtime.ReadMemStats(&after)
+
+	require.Equal(t, []agent.Line{
+		{Offset: 7 + huge, Data: []byte("last")},
+		{Offset: 6, Data: []byte("begins here"), Cut: true},
+		{Offset: 0, Data: []byte("first")},
+	}, got)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20))
+}
+
+func TestLinesAreCountedFromOne(t *testing.T) {
+	path := write(t, "a\n\nc\nd")
+	for offset, want := range map[int64]int{0: 1, 2: 2, 3: 3, 5: 4} {
+		n, err := agent.LineNumber(path, offset)
+		require.NoError(t, err)
+		require.Equal(t, want, n, "offset %d", offset)
+	}
+}

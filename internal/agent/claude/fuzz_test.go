@@ -1,0 +1,70 @@
+package claude
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// Whatever a line holds, it is understood or passed over; and a reset is never
+// made up.
+func FuzzObserve(f *testing.F) {
+	for _, c := range captures(f) {
+		data, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(c.File)))
+		if err != nil {
+			f.Fatal(err)
+		}
+		for line := range bytes.Lines(data) {
+			if sift(line) != agent.Nothing {
+				f.Add(bytes.TrimSpace(line))
+			}
+		}
+	}
+	a, err := New(Options{Roots: []string{"/r"}, Zone: time.UTC, Grace: 2 * time.Hour})
+	if err != nil {
+		f.Fatal(err)
+	}
+	src := a.Sources()[0]
+	written := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, ok := a.Observe(src, agent.Line{Path: "/r/projects/p/s.jsonl", Data: data, ModTime: written})
+		if !ok {
+			return
+		}
+		odd := bytes.ContainsRune(data, '\\') || bytes.Contains(data, quotedToolUseID) // no version writes such a record
+		if sift(data) == agent.Nothing && !odd {
+			t.Fatalf("a line that means %#v would be passed over", s.Event)
+		}
+		if !plainName.MatchString(s.Key.ID) {
+			t.Fatalf("session id %q", s.Key.ID)
+		}
+		if l, ok := s.Event.(resume.Limited); ok && l.Reset.Stated() {
+			checkStated(t, l, data)
+		}
+	})
+}
+
+// checkStated fails where the line cannot have stated the reset.
+func checkStated(t *testing.T, l resume.Limited, line []byte) {
+	t.Helper()
+	if l.Reset.Source == limit.Structured {
+		r, _ := parse(line)
+		n, err := strconv.ParseFloat(string(r.quota().ResetsAt), 64)
+		if err != nil || int64(n) != l.Reset.At.Unix() {
+			t.Fatalf("reset %v is not the record's %s", l.Reset.At, r.quota().ResetsAt)
+		}
+		return
+	}
+	if !bytes.ContainsFunc([]byte(l.Text), unicode.IsDigit) && !strings.HasSuffix(l.Text, "…") {
+		t.Fatalf("reset %v of a text without a number: %q", l.Reset, l.Text)
+	}
+}

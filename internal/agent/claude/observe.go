@@ -1,0 +1,157 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// Observe says what one line of a transcript means for its session.
+func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Sighting, bool) {
+	if line.Cut {
+		return resume.Sighting{}, false // not a whole record: nothing can be said of it
+	}
+	r, ok := parse(line.Data)
+	if !ok || r.IsSidechain {
+		return resume.Sighting{}, false
+	}
+	event, ok := a.event(r, line)
+	if !ok {
+		return resume.Sighting{}, false
+	}
+	id, ok := sessionID(r, line.Path)
+	if !ok {
+		return resume.Sighting{}, false
+	}
+	return resume.Sighting{
+		Key:        resume.Key{Agent: Name, ID: id},
+		Account:    src.Account,
+		Cwd:        a.cwd(r, line.Path),
+		Transcript: line.Path,
+		Event:      event,
+	}, true
+}
+
+// event returns what a record of the main conversation says. Records that the
+// agent retries (system/api_error) or will continue by itself
+// (system/informational) end no turn: they say nothing here.
+func (a *Agent) event(r record, line agent.Line) (resume.Event, bool) {
+	at := r.at(line.ModTime)
+	if at.IsZero() {
+		return nil, false
+	}
+	switch {
+	case r.Type == "assistant" && r.IsAPIError:
+		reader := a.reader
+		reader.At = at
+		return resume.Limited{At: at, Verdict: r.verdict(reader), Text: agent.Clip(r.text())}, true
+	case r.moved():
+		return resume.Progressed{At: at}, true
+	case r.interrupts():
+		return resume.Cancelled{At: at}, true
+	case r.prompts():
+		return resume.Prompted{At: at}, true
+	default:
+		return nil, false
+	}
+}
+
+var plainName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
+
+// sessionID returns the id that the record names, else the one that its file
+// is named after.
+func sessionID(r record, path string) (string, bool) {
+	if uuid.MatchString(r.SessionID) {
+		return r.SessionID, true
+	}
+	name := strings.TrimSuffix(filepath.Base(path), ".jsonl")
+	return name, plainName.MatchString(name)
+}
+
+// cwd returns the directory that the session began in: it is the one to
+// continue in, whatever directory later records name.
+func (a *Agent) cwd(r record, path string) string {
+	if cwd, ok := a.cwds.get(path); ok {
+		return cwd
+	}
+	cwd, ok := firstCwd(path)
+	if !ok {
+		return r.Cwd
+	}
+	a.cwds.put(path, cwd)
+	return cwd
+}
+
+// maxHead is how far into a file its first record with a directory is looked for.
+const maxHead = 4 << 20
+
+// firstCwd returns the first directory that a transcript names.
+func firstCwd(path string) (string, bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+
+	// Most transcripts name it within a few kilobytes.
+	for size := int64(64 << 10); size <= maxHead; size *= 8 {
+		head, err := io.ReadAll(io.NewSectionReader(f, 0, size))
+		if err != nil {
+			return "", false
+		}
+		if cwd, ok := cwdIn(head); ok {
+			return cwd, true
+		}
+		if int64(len(head)) < size {
+			return "", false
+		}
+	}
+	return "", false
+}
+
+func cwdIn(head []byte) (string, bool) {
+	for line := range bytes.Lines(head) {
+		if !bytes.Contains(line, []byte(`"cwd"`)) {
+			continue
+		}
+		var r struct {
+			Cwd string `json:"cwd"`
+		}
+		if json.Unmarshal(line, &r) == nil && r.Cwd != "" {
+			return r.Cwd, true
+		}
+	}
+	return "", false
+}
+
+// Recognises reports whether a file that begins with head is a transcript of
+// Claude Code.
+func (a *Agent) Recognises(head []byte) bool {
+	for line := range bytes.Lines(head) {
+		var r struct {
+			Type      string `json:"type"`
+			SessionID string `json:"sessionId"`
+			UUID      string `json:"uuid"`
+			Version   string `json:"version"`
+		}
+		if json.Unmarshal(line, &r) != nil || !uuid.MatchString(r.SessionID) {
+			continue
+		}
+		switch r.Type {
+		case "user", "assistant", "system", "attachment":
+			if uuid.MatchString(r.UUID) && r.Version != "" {
+				return true
+			}
+		case "queue-operation", "mode", "permission-mode":
+			return true
+		}
+	}
+	return false
+}

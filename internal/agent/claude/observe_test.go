@@ -1,0 +1,335 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+const sessionA = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c001"
+
+func observeAll(a *Agent, src agent.Source, path string, data []byte) []resume.Sighting {
+	var all []resume.Sighting
+	for line := range bytes.Lines(data) {
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		if src.Sift(line) == agent.Nothing {
+			continue
+		}
+		if s, ok := a.Observe(src, agent.Line{Path: path, Data: line}); ok {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// base fills in what every record has.
+func base(fields map[string]any) map[string]any {
+	r := map[string]any{
+		"sessionId": sessionA, "cwd": "/src/app", "isSidechain": false, "version": "2.1.325",
+		"timestamp": "2026-11-15T00:00:20.479Z",
+	}
+	maps.Copy(r, fields)
+	return r
+}
+
+func said(model, text string) map[string]any {
+	return map[string]any{"model": model, "role": "assistant", "content": []any{map[string]any{"type": "text", "text": text}}}
+}
+
+func refused(fields map[string]any, text string) map[string]any {
+	r := base(fields)
+	r["type"], r["isApiErrorMessage"], r["message"] = "assistant", true, said(synthetic, text)
+	return r
+}
+
+func asked(fields map[string]any, content any) map[string]any {
+	r := base(fields)
+	r["type"], r["message"] = "user", map[string]any{"role": "user", "content": content}
+	return r
+}
+
+func encode(t testing.TB, r any) []byte {
+	data, err := json.Marshal(r)
+	require.NoError(t, err)
+	return data
+}
+
+func TestWhatALineMeans(t *testing.T) {
+	at := time.Date(2026, 11, 15, 0, 0, 20, 479e6, time.UTC)
+	text := func(s string) []any { return []any{map[string]any{"type": "text", "text": s}} }
+	answer := func(fields map[string]any) map[string]any {
+		r := base(fields)
+		r["type"], r["message"] = "assistant", said("claude-opus-5-5", "Done.")
+		return r
+	}
+	notice := func(content string) map[string]any {
+		return base(map[string]any{"type": "system", "subtype": "informational", "level": "notice", "content": content})
+	}
+	for rule, c := range map[string]struct {
+		record map[string]any
+		want   resume.Event
+	}{
+		"a model's answer is movement":          {answer(nil), resume.Progressed{At: at}},
+		"an answer broken off is no movement":   {answer(map[string]any{"isAbortedMidStream": true}), nil},
+		"a subagent's answer is not the main's": {answer(map[string]any{"isSidechain": true}), nil},
+		"Claude Code's own words are no movement": {
+			base(map[string]any{"type": "assistant", "message": said(synthetic, "No response requested.")}), nil,
+		},
+		"a prompt is a prompt":            {asked(nil, "go on"), resume.Prompted{At: at}},
+		"a prompt in blocks is a prompt":  {asked(nil, text("go on")), resume.Prompted{At: at}},
+		"a picture is a prompt":           {asked(nil, []any{map[string]any{"type": "image"}}), resume.Prompted{At: at}},
+		"a note to itself is no prompt":   {asked(map[string]any{"isMeta": true}, "caveat"), nil},
+		"a queued note is no prompt":      {asked(map[string]any{"queueTranscriptOnly": true}, "task done"), nil},
+		"a summary is no prompt":          {asked(map[string]any{"isCompactSummary": true}, "This session is"), nil},
+		"a tool's result is no prompt":    {asked(nil, []any{map[string]any{"type": "tool_result", "tool_use_id": "t"}}), nil},
+		"a subagent's task is no prompt":  {asked(map[string]any{"isSidechain": true}, "say hi"), nil},
+		"leaving is no prompt":            {asked(nil, "<command-name>/exit</command-name>\n<command-message>exit"), nil},
+		"a local answer is no prompt":     {asked(nil, "<local-command-stdout>Bye!</local-command-stdout>"), nil},
+		"a shell command is no prompt":    {asked(nil, "<bash-input>ls</bash-input>"), nil},
+		"an interruption is a cancel":     {asked(nil, text("[Request interrupted by user]")), resume.Cancelled{At: at}},
+		"one in a tool is a cancel too":   {asked(nil, text("[Request interrupted by user for tool use]")), resume.Cancelled{At: at}},
+		"one in an old version, likewise": {asked(nil, "[Request interrupted by user]"), resume.Cancelled{At: at}},
+		"a task that ended is nobody's prompt": {
+			asked(map[string]any{"origin": map[string]any{"kind": "task-notification"}}, "<task-notification>"), nil,
+		},
+		"a person's prompt says so": {
+			asked(map[string]any{"origin": map[string]any{"kind": "human"}}, "go on"), resume.Prompted{At: at},
+		},
+		"its own continuation is nobody's prompt": {
+			asked(map[string]any{"isMeta": true, "origin": map[string]any{"kind": "auto-continuation"}},
+				"Your claude.ai usage limit has reset. Continue the task you were working on."), nil,
+		},
+		"a retry ends no turn": {
+			base(map[string]any{
+				"type": "system", "subtype": "api_error", "retryInMs": 572, "retryAttempt": 1,
+				"error": map[string]any{"status": 529, "formatted": "529 Overloaded"},
+			}), nil,
+		},
+		"an armed continuation is no stop":     {notice("Usage limit reached · continuing automatically at 2:02am · esc to cancel"), nil},
+		"a cancelled continuation is no stop":  {notice("Automatic continue cancelled · /rate-limit-options to re-arm"), nil},
+		"a continuation that fired is no stop": {notice("Usage limit reset · Continuing automatically"), nil},
+		"a prompt that quotes an error is a prompt": {
+			asked(nil, `why "isApiErrorMessage":true and "type":"assistant"?`), resume.Prompted{At: at},
+		},
+		"an answer that quotes an error is movement": {
+			base(map[string]any{"type": "assistant", "message": said("claude-opus-5-5", `You've hit your 5-hour limit · "isApiErrorMessage":true`)}),
+			resume.Progressed{At: at},
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			a := newAgent(t, Options{})
+			src := a.Sources()[0]
+			got := observeAll(a, src, "/nowhere/"+sessionA+".jsonl", encode(t, c.record))
+			if c.want == nil {
+				require.Empty(t, got)
+				return
+			}
+			require.Len(t, got, 1)
+			require.Equal(t, c.want, got[0].Event)
+			require.Equal(t, sessionA, got[0].Key.ID)
+			require.Equal(t, "/src/app", got[0].Cwd)
+		})
+	}
+}
+
+func TestWhatARefusalMeans(t *testing.T) {
+	quota := func(status, kind string, resets any) map[string]any {
+		return map[string]any{"status": status, "rateLimitType": kind, "resetsAt": resets}
+	}
+	usage := func(info map[string]any) map[string]any {
+		return map[string]any{
+			"error": "rate_limit", "apiErrorStatus": 429, "apiErrorType": "rate_limit_error", "apiError": "usage_limit_reached",
+			"apiErrorParams": map[string]any{"rate_limit_info": info},
+		}
+	}
+	const epoch = 1794708020
+	stated := limit.Reset{At: time.Unix(epoch, 0).UTC(), Source: limit.Structured}
+	for rule, c := range map[string]struct {
+		fields map[string]any
+		text   string
+		class  limit.Class
+		helps  bool
+		reset  limit.Reset
+	}{
+		"a usage limit has its time in a field": {
+			usage(quota("rejected", "five_hour", epoch)), "You've hit your 5-hour limit · resets 2am (UTC)", limit.UsageLimit, true, stated,
+		},
+		"a weekly limit is one too": {
+			usage(quota("rejected", "seven_day_opus", epoch)), "You've hit your Opus limit", limit.UsageLimit, true, stated,
+		},
+		"a usage limit without a time states none": {
+			usage(map[string]any{"status": "rejected", "rateLimitType": "five_hour"}), "You've hit your 5-hour limit", limit.UsageLimit, true, limit.Reset{},
+		},
+		"a time that is none costs the time alone": {
+			usage(quota("rejected", "five_hour", "soon")), "You've hit your 5-hour limit", limit.UsageLimit, true, limit.Reset{},
+		},
+		"a spend cap is not waited for": {
+			usage(quota("rejected", "overage", epoch)), "You've hit your individual spend limit · ask your admin to raise it", limit.Billing, false, stated,
+		},
+		"a spend cap is told by its field": {
+			usage(quota("rejected", "overage", epoch)), "You've hit your limit", limit.Billing, false, stated,
+		},
+		"a spend cap is told by its words where the field is missing": {
+			usage(map[string]any{"status": "rejected"}), "You've hit your individual spend limit · ask your admin to raise it", limit.Billing, false, limit.Reset{},
+		},
+		"a window that opens again is no spend cap, whatever is offered beside it": {
+			usage(quota("rejected", "five_hour", epoch)), "You've hit your 5-hour limit · add funds to continue with extra usage", limit.UsageLimit, true, stated,
+		},
+		"missing credits are not waited for": {
+			map[string]any{"error": "rate_limit", "apiErrorStatus": 429, "apiError": "long_context_credits_required"},
+			"API Error: Extra usage is required for long context requests", limit.Billing, false, limit.Reset{},
+		},
+		"an older record has its quota beside the error": {
+			map[string]any{"error": "rate_limit", "apiErrorStatus": 429, "quotaLimits": quota("rejected", "five_hour", epoch)},
+			"You've hit your limit", limit.UsageLimit, true, stated,
+		},
+		"a quota that only warns does not make a usage limit": {
+			map[string]any{"error": "rate_limit", "apiErrorStatus": 429, "quotaLimits": quota("allowed_warning", "five_hour", epoch)},
+			"API Error: Request rejected (429) · Rate limited", limit.RateLimit, true, limit.Reset{},
+		},
+		"a spent quota beside an overload stays an overload": {
+			map[string]any{"error": "server_error", "apiErrorStatus": 529, "quotaLimits": quota("rejected", "five_hour", epoch)},
+			"API Error: 529 Overloaded.", limit.Overloaded, true, limit.Reset{},
+		},
+		"what sending again cannot cure is not waited for": {
+			map[string]any{"error": "rate_limit", "apiErrorStatus": 429, "resendCannotCure": true},
+			"API Error: Request rejected (429) · Rate limited", limit.RateLimit, false, limit.Reset{},
+		},
+		"a field of another type does not cost the record": {
+			map[string]any{"error": map[string]any{"a": 1}, "apiErrorStatus": "429", "quotaLimits": []any{}},
+			"API Error: 529 Overloaded.", limit.Overloaded, true, limit.Reset{},
+		},
+		"a model that is not there": {
+			map[string]any{"error": "model_not_found", "apiErrorStatus": 404}, "There's an issue with the selected model", limit.BadRequest, false, limit.Reset{},
+		},
+		"an error nobody knows is not retried": {
+			map[string]any{"error": "unknown"}, "Something new happened", limit.BadRequest, false, limit.Reset{},
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			a := newAgent(t, Options{})
+			got := observeAll(a, a.Sources()[0], "/nowhere/x.jsonl", encode(t, refused(c.fields, c.text)))
+			require.Len(t, got, 1)
+			require.IsType(t, resume.Limited{}, got[0].Event)
+			limited := got[0].Event.(resume.Limited)
+			require.Equal(t, c.class.String(), limited.Class.String())
+			require.Equal(t, c.helps, limited.WaitHelps)
+			require.Equal(t, c.reset, limited.Reset)
+			require.Equal(t, c.text, limited.Text)
+		})
+	}
+}
+
+func TestARecordSpacedOrEscapedByOthersIsStillRead(t *testing.T) {
+	a := newAgent(t, Options{})
+	spaced, err := json.MarshalIndent(refused(map[string]any{"apiErrorStatus": 529}, "API Error: 529 Overloaded."), "", "")
+	require.NoError(t, err)
+	got := observeAll(a, a.Sources()[0], "/nowhere/x.jsonl", bytes.ReplaceAll(spaced, []byte("\n"), []byte(" ")))
+	require.Len(t, got, 1)
+	require.Equal(t, limit.Overloaded, got[0].Event.(resume.Limited).Class)
+}
+
+func TestTheSessionIsNamedByTheRecordElseByItsFile(t *testing.T) {
+	a := newAgent(t, Options{})
+	for name, c := range map[string]struct{ id, path, want string }{
+		"the record":            {sessionA, "/p/other.jsonl", sessionA},
+		"no id in the record":   {"", "/p/" + sessionA + ".jsonl", sessionA},
+		"an option for an id":   {"--dangerously-skip-permissions", "/p/abc.jsonl", "abc"},
+		"a path for an id":      {"../../etc", "/p/abc.jsonl", "abc"},
+		"an option for a name":  {"", "/p/--help.jsonl", ""},
+		"a name with spaces":    {"x", "/p/a b.jsonl", ""},
+		"an id and its newline": {sessionA + "\n", "/p/abc.jsonl", "abc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := observeAll(a, a.Sources()[0], c.path, encode(t, asked(map[string]any{"sessionId": c.id}, "go on")))
+			if c.want == "" {
+				require.Empty(t, got)
+				return
+			}
+			require.Len(t, got, 1)
+			require.Equal(t, c.want, got[0].Key.ID)
+		})
+	}
+}
+
+func TestBrokenLinesMeanNothing(t *testing.T) {
+	a := newAgent(t, Options{})
+	whole := string(encode(t, refused(nil, "API Error: 529 Overloaded.")))
+	for _, line := range []string{"", "{", whole[:len(whole)/2], "null", "[]", `"user"`, strings.Repeat("[", 20000) + `"user"`, "\x00\x00\"user\""} {
+		require.Empty(t, observeAll(a, a.Sources()[0], "/p/x.jsonl", []byte(line)), line)
+	}
+	_, ok := a.Observe(a.Sources()[0], agent.Line{Path: "/p/x.jsonl", Data: []byte(whole), Cut: true})
+	require.False(t, ok)
+}
+
+func TestOnlySessionsOfTheFirstLevelAreTranscripts(t *testing.T) {
+	a := newAgent(t, Options{})
+	match := a.Sources()[0].Match
+	id := sessionA + ".jsonl"
+	require.True(t, match(filepath.Join("-src-app", id)))
+	require.True(t, match(filepath.Join("-src-app", "x.jsonl")))
+	for _, rel := range []string{
+		id,
+		filepath.Join("-src-app", "agent-1f2e.jsonl"),
+		filepath.Join("-src-app", sessionA, "subagents", "agent-1f2e.jsonl"),
+		filepath.Join("-src-app", sessionA, id),
+		filepath.Join("-src-app", "notes.json"),
+		filepath.Join("-src-app", id+".tmp"),
+	} {
+		require.False(t, match(rel), rel)
+	}
+}
+
+func TestHomesAreAccounts(t *testing.T) {
+	user := t.TempDir()
+	t.Setenv("HOME", user)
+	t.Setenv("CLAUDE_CONFIG_DIR", "")
+	usual := filepath.Join(user, ".claude")
+
+	a, err := New(Options{})
+	require.NoError(t, err)
+	require.Len(t, a.Sources(), 1)
+	require.Equal(t, "claude-code:default", a.Sources()[0].Account)
+	require.Equal(t, filepath.Join(usual, "projects"), a.Sources()[0].Root)
+
+	a, err = New(Options{Roots: []string{"/srv/work/", usual, usual + "/"}})
+	require.NoError(t, err)
+	require.Len(t, a.Sources(), 2)
+	require.Equal(t, "claude-code:/srv/work", a.Sources()[0].Account)
+	require.Equal(t, "claude-code:default", a.Sources()[1].Account)
+
+	t.Setenv("CLAUDE_CONFIG_DIR", "/srv/work")
+	a, err = New(Options{})
+	require.NoError(t, err)
+	require.Equal(t, "claude-code:default", a.Sources()[0].Account)
+	require.Equal(t, "/srv/work/projects", a.Sources()[0].Root)
+
+	_, err = New(Options{Roots: []string{"work"}})
+	require.ErrorContains(t, err, `"work"`)
+}
+
+func TestTranscriptsAreRecognisedByTheirBeginning(t *testing.T) {
+	a := newAgent(t, Options{})
+	for _, c := range captures(t) {
+		data, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(c.File)))
+		require.NoError(t, err)
+		require.True(t, a.Recognises(data[:min(len(data), 4096)]), c.Case)
+	}
+	for _, other := range []string{
+		"", "plain text\n", `{"type":"session_meta","payload":{"id":"` + sessionA + `"}}` + "\n",
+		`{"sessionId":"` + sessionA + `","projectHash":"ab","messages":[]}`,
+	} {
+		require.False(t, a.Recognises([]byte(other)), other)
+	}
+}

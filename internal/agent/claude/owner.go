@@ -1,0 +1,113 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"resumed/internal/resume"
+)
+
+// Owner returns the live process that holds the session. Claude Code takes no
+// lock: a second process on one session forks the conversation.
+func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
+	registered := make(map[int]bool) // live processes of which the session is known
+	for _, h := range a.homes {
+		entries, err := a.proc.living(filepath.Join(h.root, "sessions"))
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if e.SessionID == s.Key.ID && !a.proc.ours(e.PID) {
+				return e.owner(a.proc), nil
+			}
+			registered[e.PID] = true
+		}
+	}
+	return a.lodger(ctx, s, registered)
+}
+
+// lodger returns a process of Claude Code that lives in the session's
+// directory and is in no registry, as versions before 2.1 are. Which session it
+// holds cannot be known, so it may be this one.
+func (a *Agent) lodger(ctx context.Context, s resume.Session, registered map[int]bool) (*resume.Owner, error) {
+	if s.Cwd == "" {
+		return nil, nil
+	}
+	pids, err := a.proc.pids()
+	if err != nil {
+		return nil, err
+	}
+	for _, pid := range pids {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if registered[pid] {
+			continue
+		}
+		argv, ok := a.proc.claude(pid)
+		if !ok || !a.proc.livesIn(pid, s.Cwd) || a.proc.ours(pid) {
+			continue
+		}
+		return &resume.Owner{PID: pid, Kind: kindOf(argv), Tmux: a.proc.variable(pid, "TMUX_PANE")}, nil
+	}
+	return nil, nil
+}
+
+// entry is one file of the registry, sessions/PID.json.
+type entry struct {
+	PID        int    `json:"pid"`
+	SessionID  string `json:"sessionId"`
+	ProcStart  string `json:"procStart"`
+	Entrypoint string `json:"entrypoint"`
+	Tmux       string `json:"tmux"`
+}
+
+func (e entry) owner(p procfs) *resume.Owner {
+	o := &resume.Owner{PID: e.PID, Kind: "interactive", Tmux: e.Tmux}
+	if e.Entrypoint == "sdk-cli" {
+		o.Kind = "headless" // its own kind says interactive for -p too
+	}
+	if o.Tmux == "" {
+		o.Tmux = p.variable(e.PID, "TMUX_PANE")
+	}
+	return o
+}
+
+// living returns the entries whose process is alive. A process that was killed
+// leaves its file behind, and its pid may be another's by now.
+func (p procfs) living(dir string) ([]entry, error) {
+	files, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // versions before 2.1 have no registry
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read session registry: %w", err)
+	}
+	var all []entry
+	for _, file := range files {
+		name, isJSON := strings.CutSuffix(file.Name(), ".json")
+		pid, err := strconv.Atoi(name)
+		if !isJSON || err != nil || pid <= 0 {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(dir, file.Name()))
+		if err != nil {
+			continue // it ended meanwhile
+		}
+		e := entry{}
+		if json.Unmarshal(data, &e) != nil || e.PID != pid {
+			continue // half written: its process shows in /proc all the same
+		}
+		if p.lives(pid, e.ProcStart) {
+			all = append(all, e)
+		}
+	}
+	return all, nil
+}

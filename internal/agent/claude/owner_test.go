@@ -1,0 +1,216 @@
+package claude
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// process is one directory of a made-up /proc.
+type process struct {
+	pid   int
+	argv  []string
+	cwd   string
+	env   []string
+	start string
+	state string
+}
+
+func fakeProc(t *testing.T, all ...process) procfs {
+	root := t.TempDir()
+	for _, p := range all {
+		dir := filepath.Join(root, fmt.Sprint(p.pid))
+		require.NoError(t, os.Mkdir(dir, 0o700))
+		state := p.state
+		if state == "" {
+			state = "S"
+		}
+		stat := fmt.Sprintf("%d (cla) ude) %s%s %s 0 0\n", p.pid, state, strings.Repeat(" 1", 18), p.start)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "stat"), []byte(stat), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "cmdline"), []byte(strings.Join(p.argv, "\x00")+"\x00"), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "environ"), []byte(strings.Join(p.env, "\x00")+"\x00"), 0o600))
+		if p.cwd != "" {
+			require.NoError(t, os.Symlink(p.cwd, filepath.Join(dir, "cwd")))
+		}
+	}
+	return procfs(root)
+}
+
+func register(t *testing.T, a *Agent, file, content string) {
+	dir := filepath.Join(a.homes[0].root, "sessions")
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600))
+}
+
+func registered(pid int, session, start, more string) string {
+	return fmt.Sprintf(`{"pid":%d,"sessionId":%q,"cwd":"/src/app","procStart":%q,"kind":"interactive"%s}`, pid, session, start, more)
+}
+
+func TestWhoHoldsASession(t *testing.T) {
+	const other = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c002"
+	mark := []string{"HOME=/root", agent.MarkVariable + "=m1"}
+	claude := func(pid int, more ...string) process {
+		return process{pid: pid, argv: append([]string{"claude"}, more...), cwd: "/src/app", start: "100"}
+	}
+	with := func(p process, env ...string) process { p.env = env; return p }
+	for rule, c := range map[string]struct {
+		processes []process
+		registry  map[string]string
+		want      *resume.Owner
+	}{
+		"nobody": {nil, nil, nil},
+		"the process that registered it": {
+			[]process{claude(7)},
+			map[string]string{"7.json": registered(7, sessionA, "100", `,"entrypoint":"cli","tmux":"i1:@0.%0"`)},
+			&resume.Owner{PID: 7, Kind: "interactive", Tmux: "i1:@0.%0"},
+		},
+		"a headless run says interactive of itself": {
+			[]process{claude(7)},
+			map[string]string{"7.json": registered(7, sessionA, "100", `,"entrypoint":"sdk-cli"`)},
+			&resume.Owner{PID: 7, Kind: "headless"},
+		},
+		"the pane of a version that does not tell it": {
+			[]process{with(claude(7), "TMUX_PANE=%4")},
+			map[string]string{"7.json": registered(7, sessionA, "100", `,"entrypoint":"cli"`)},
+			&resume.Owner{PID: 7, Kind: "interactive", Tmux: "%4"},
+		},
+		"a file left behind by a killed process": {
+			nil, map[string]string{"7.json": registered(7, sessionA, "100", "")}, nil,
+		},
+		"a pid that is another's by now": {
+			[]process{{pid: 7, argv: []string{"vim"}, cwd: "/src/app", start: "999"}},
+			map[string]string{"7.json": registered(7, sessionA, "100", "")}, nil,
+		},
+		"a zombie": {
+			[]process{{pid: 7, start: "100", state: "Z"}},
+			map[string]string{"7.json": registered(7, sessionA, "100", "")}, nil,
+		},
+		"our own resumed run": {
+			[]process{with(claude(7, "-p"), mark...)},
+			map[string]string{"7.json": registered(7, sessionA, "100", "")}, nil,
+		},
+		"our own run of a version without a registry": {[]process{with(claude(7), mark...)}, nil, nil},
+		"a neighbour in the same directory that holds another session": {
+			[]process{claude(7)}, map[string]string{"7.json": registered(7, other, "100", "")}, nil,
+		},
+		"an unregistered process in the session's directory": {
+			[]process{claude(7)}, nil, &resume.Owner{PID: 7, Kind: "interactive"},
+		},
+		"an unregistered headless one": {
+			[]process{claude(7, "-p", "hi")}, nil, &resume.Owner{PID: 7, Kind: "headless"},
+		},
+		"node that runs the command line": {
+			[]process{{pid: 7, argv: []string{"node", "/usr/lib/node_modules/@anthropic-ai/claude-code/cli.js"}, cwd: "/src/app", start: "1"}},
+			nil, &resume.Owner{PID: 7, Kind: "interactive"},
+		},
+		"a process elsewhere":          {[]process{{pid: 7, argv: []string{"claude"}, cwd: "/src", start: "1"}}, nil, nil},
+		"another program":              {[]process{{pid: 7, argv: []string{"vim", "claude"}, cwd: "/src/app", start: "1"}}, nil, nil},
+		"a supervisor":                 {[]process{claude(7, "daemon", "run")}, nil, nil},
+		"a kernel thread":              {[]process{{pid: 7, start: "1"}}, nil, nil},
+		"a half written registry file": {[]process{claude(7)}, map[string]string{"7.json": `{"pid":7,"sess`}, &resume.Owner{PID: 7, Kind: "interactive"}},
+		"keys and notes beside it":     {nil, map[string]string{"7.ab.key": "x", "notes.json": "{}", "-3.json": "{}"}, nil},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			a := newAgent(t, Options{})
+			a.proc = fakeProc(t, c.processes...)
+			for file, content := range c.registry {
+				register(t, a, file, content)
+			}
+			s := resume.Session{Key: resume.Key{Agent: Name, ID: sessionA}, Cwd: "/src/app"}
+			got, err := a.Owner(t.Context(), s)
+			require.NoError(t, err)
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+func TestCapturedRegistryFilesAreRead(t *testing.T) {
+	for pid, c := range map[int]struct{ session, start, tmux string }{
+		32503: {"c91c5a85-4abe-46be-9e4f-bc83bce5b4aa", "67605", "i1:@0.%0"}, // 2.1.325
+		642:   {"aa9f1439-ab94-4817-93fa-6a2d52e009ab", "185348", ""},        // 2.1.197
+	} {
+		a := newAgent(t, Options{})
+		content, err := os.ReadFile(fmt.Sprintf("testdata/registry/%d.json", pid))
+		require.NoError(t, err)
+		register(t, a, fmt.Sprintf("%d.json", pid), string(content))
+		s := resume.Session{Key: resume.Key{Agent: Name, ID: c.session}}
+
+		a.proc = fakeProc(t, process{pid: pid, argv: []string{"claude"}, start: c.start})
+		owner, err := a.Owner(t.Context(), s)
+		require.NoError(t, err)
+		require.Equal(t, &resume.Owner{PID: pid, Kind: "interactive", Tmux: c.tmux}, owner)
+
+		a.proc = fakeProc(t, process{pid: pid, argv: []string{"claude"}, start: c.start + "1"})
+		owner, err = a.Owner(t.Context(), s)
+		require.NoError(t, err)
+		require.Nil(t, owner, "the pid was given to another process")
+	}
+}
+
+// childVariable makes the test program a process that waits for its end.
+const childVariable = "RESUMED_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childVariable) != "" {
+		fmt.Println("ready") // an exec is seen in /proc a moment before its arguments are
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// living starts a process under the name of claude and returns its end.
+func living(t *testing.T, dir string, env ...string) (pid int, end func()) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Args = []string{"claude"}
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), append(env, childVariable+"=1")...)
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	ready, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "ready\n", ready)
+	return cmd.Process.Pid, func() {
+		require.NoError(t, stdin.Close())
+		require.NoError(t, cmd.Wait())
+	}
+}
+
+// In the real /proc a process is found by its directory until it ends, and not
+// where it carries the mark.
+func TestALivingProcessIsFoundAndADeadOneIsNot(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("SKIPPED: this system has no /proc, so that processes cannot be found")
+	}
+	dir := t.TempDir()
+	a := newAgent(t, Options{})
+	s := resume.Session{Key: resume.Key{Agent: Name, ID: sessionA}, Cwd: dir}
+	find := func() *resume.Owner {
+		owner, err := a.Owner(t.Context(), s)
+		require.NoError(t, err)
+		return owner
+	}
+
+	pid, end := living(t, dir)
+	require.Equal(t, &resume.Owner{PID: pid, Kind: "interactive", Tmux: os.Getenv("TMUX_PANE")}, find())
+	end()
+	require.Nil(t, find())
+
+	_, end = living(t, dir, agent.MarkVariable+"=m1")
+	require.Nil(t, find(), "it is ours")
+	end()
+}

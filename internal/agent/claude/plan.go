@@ -1,0 +1,162 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// Plan says how the session is continued now: by a headless run of the same
+// session, in the directory it began in, with the settings it had.
+func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
+	if err := ctx.Err(); err != nil {
+		return agent.Plan{}, err
+	}
+	if !plainName.MatchString(s.Key.ID) {
+		return park(fmt.Sprintf("the session id %q has characters that no id of %s has", s.Key.ID, Name)), nil
+	}
+	last, found, err := agent.Last(a, agent.SourceOf(a, s.Transcript), s.Transcript)
+	if errors.Is(err, fs.ErrNotExist) {
+		return park("the transcript is gone"), nil
+	}
+	if err != nil {
+		return agent.Plan{}, err
+	}
+	if why := standsBack(s, last, found); why != "" {
+		return agent.Plan{Leave: &agent.Leave{Why: why}}, nil
+	}
+	cwd, ok := firstCwd(s.Transcript)
+	if !ok {
+		cwd = s.Cwd
+	}
+	if err := agent.CheckDir(cwd); err != nil {
+		return park(err.Error()), nil
+	}
+	return a.run(s, w, cwd)
+}
+
+func park(why string) agent.Plan { return agent.Plan{Leave: &agent.Leave{Why: why, Park: true}} }
+
+// standsBack returns why the session is not continued by what its transcript
+// says last, or nothing where it stands where it stopped.
+func standsBack(s resume.Session, last agent.Evidence, found bool) string {
+	if !found {
+		return "the transcript does not say any more that the session stopped"
+	}
+	if last.Key != s.Key {
+		return fmt.Sprintf("the transcript goes on as session %s", last.Key.ID)
+	}
+	switch e := last.Event.(type) {
+	case resume.Limited:
+		reset := e.Reset
+		if reset.Stated() && !reset.At.Equal(s.Limit.Reset.At) && reset.At.After(time.Now()) {
+			return "the session was stopped again, until " + reset.At.UTC().Format(time.RFC3339)
+		}
+		return ""
+	case resume.Prompted:
+		return "a newer prompt was given to the session"
+	case resume.Progressed:
+		return "the session has moved on by itself"
+	case resume.Cancelled:
+		return "the turn was interrupted by the user"
+	default:
+		return "the transcript does not say any more that the session stopped"
+	}
+}
+
+// run returns the command that continues the session.
+func (a *Agent) run(s resume.Session, w agent.Words, cwd string) (agent.Plan, error) {
+	program, err := a.program()
+	if err != nil {
+		return park("claude was not found: set command in [[agent]]"), nil
+	}
+	if version := versionOf(program); forksSessions(version) {
+		return park("Claude Code " + version + " continues a session under a new id: update it to 2.0 or later"), nil
+	}
+	had, err := lastSettings(s.Transcript)
+	if err != nil {
+		return agent.Plan{}, err
+	}
+	env := a.environment(program, s.Transcript)
+	if had.permission == bypass && refusesBypass(env) {
+		return park("the session ran with " + bypass + ", which claude refuses to root outside a sandbox"), nil
+	}
+
+	argv := []string{program, "-p", "--resume", s.Key.ID}
+	argv = append(argv, had.flags()...)
+	if strings.HasPrefix(w.Prompt, "-") {
+		argv = append(argv, "--")
+	}
+	return agent.Plan{Run: &agent.Command{Argv: append(argv, w.Prompt), Dir: cwd, Env: env}}, nil
+}
+
+// environment returns what a run of that transcript's session is given.
+func (a *Agent) environment(program, transcript string) []string {
+	env := agent.WithPath(a.env, program)
+	root := a.homeOf(transcript).root
+	usual := os.Getenv("CLAUDE_CONFIG_DIR")
+	// Naming the usual home would move .claude.json, and with it the login.
+	if root != filepath.Join(a.userDir, ".claude") && root != usual {
+		env = append(env, "CLAUDE_CONFIG_DIR="+root)
+	}
+	return env
+}
+
+// program finds claude: as configured, in PATH, or where it is usually put.
+func (a *Agent) program() (string, error) {
+	if a.command != "" {
+		return agent.FindProgram(a.command)
+	}
+	return agent.FindProgram("claude", a.places()...)
+}
+
+// places returns where claude is usually installed: a service often lacks the
+// PATH of the user's shell.
+func (a *Agent) places() []string {
+	at := func(parts ...string) string { return filepath.Join(append([]string{a.userDir}, parts...)...) }
+	places := []string{
+		at(".local", "bin"),
+		at(".claude", "local"),
+		at(".npm-global", "bin"),
+		at(".npm", "bin"),
+		at(".local", "share", "pnpm"),
+		at(".bun", "bin"),
+		at(".volta", "bin"),
+		at(".asdf", "shims"),
+		at(".local", "share", "mise", "shims"),
+		"/usr/local/bin",
+		"/opt/homebrew/bin",
+	}
+	var managed []string
+	for _, pattern := range []string{
+		at(".nvm", "versions", "node", "*", "bin"),
+		at(".local", "share", "fnm", "node-versions", "*", "installation", "bin"),
+	} {
+		found, _ := filepath.Glob(pattern) // errs on a bad pattern only
+		slices.SortFunc(found, newestFirst)
+		managed = append(managed, found...)
+	}
+	return append(places, managed...)
+}
+
+var number = regexp.MustCompile(`\d+`)
+
+// newestFirst orders paths by the version numbers in them: v22 before v9.
+func newestFirst(a, b string) int {
+	pad := func(s string) string {
+		return number.ReplaceAllStringFunc(s, func(n string) string {
+			return strings.Repeat("0", max(0, 12-len(n))) + n
+		})
+	}
+	return strings.Compare(pad(b), pad(a))
+}

@@ -1,0 +1,178 @@
+package claude
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// record is what is read of one line of a transcript.
+type record struct {
+	Type        string    `json:"type"`
+	SessionID   string    `json:"sessionId"`
+	Cwd         string    `json:"cwd"`
+	Timestamp   string    `json:"timestamp"`
+	IsSidechain bool      `json:"isSidechain"`
+	Message     message   `json:"message"`
+	Permission  string    `json:"permissionMode"`
+	Model       string    `json:"requestedModel"`
+	Effort      string    `json:"effort"`
+	Aborted     bool      `json:"isAbortedMidStream"`
+	IsMeta      bool      `json:"isMeta"`
+	QueueOnly   bool      `json:"queueTranscriptOnly"`
+	Summary     bool      `json:"isCompactSummary"`
+	Origin      origin    `json:"origin"`
+	IsAPIError  bool      `json:"isApiErrorMessage"`
+	Error       string    `json:"error"`
+	APIError    string    `json:"apiError"`
+	Status      int       `json:"apiErrorStatus"`
+	ErrorType   string    `json:"apiErrorType"`
+	Hopeless    bool      `json:"resendCannotCure"`
+	Quota       quota     `json:"quotaLimits"`
+	Params      errParams `json:"apiErrorParams"`
+}
+
+type message struct {
+	Model      string          `json:"model"`
+	StopReason string          `json:"stop_reason"`
+	Content    json.RawMessage `json:"content"` // a string or blocks
+}
+
+// origin says who a prompt is from.
+type origin struct {
+	Kind string `json:"kind"`
+}
+
+type errParams struct {
+	RateLimit quota `json:"rate_limit_info"`
+}
+
+// quota is the account's limit as the provider stated it.
+type quota struct {
+	Status   string          `json:"status"`
+	ResetsAt json.RawMessage `json:"resetsAt"` // epoch seconds
+	Type     string          `json:"rateLimitType"`
+}
+
+type block struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// parse reads a line. A field of an unexpected type is as good as absent: what
+// another version changed must not cost the record.
+func parse(data []byte) (record, bool) {
+	var r record
+	if err := json.Unmarshal(data, &r); err != nil {
+		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); !ok {
+			return record{}, false
+		}
+	}
+	return r, true
+}
+
+// synthetic is the model of what Claude Code says itself.
+const synthetic = "<synthetic>"
+
+// moved reports whether the model itself spoke. A part of an answer that was
+// broken off is followed by a record that says who broke it.
+func (r record) moved() bool {
+	return r.Type == "assistant" && !r.IsAPIError && !r.Aborted &&
+		r.Message.Model != "" && r.Message.Model != synthetic
+}
+
+const interrupted = "[Request interrupted by user"
+
+// interrupts reports whether a person broke the turn off.
+func (r record) interrupts() bool {
+	return r.Type == "user" && !r.IsMeta && !r.QueueOnly &&
+		strings.HasPrefix(r.text(), interrupted)
+}
+
+// localPrefixes begin the traces of commands that are carried out without the
+// model, such as /exit and /usage: a session is not continued by them.
+var localPrefixes = []string{
+	"<command-name>", "<command-message>", "<local-command-", "<bash-input>", "<bash-stdout>", "<bash-stderr>",
+}
+
+// prompts reports whether the agent was told to work. What Claude Code tells
+// itself is no prompt, its own continuation after a limit included: it shows in
+// what comes of it.
+func (r record) prompts() bool {
+	if r.Type != "user" || r.IsMeta || r.QueueOnly || r.Summary {
+		return false
+	}
+	if r.Origin.Kind == "auto-continuation" || r.Origin.Kind == "task-notification" {
+		return false
+	}
+	said := false
+	for _, b := range r.blocks() {
+		if b.Type == "tool_result" {
+			return false
+		}
+		said = said || b.Type != "text" || strings.TrimSpace(b.Text) != ""
+	}
+	if !said {
+		return false
+	}
+	text := strings.TrimSpace(r.text())
+	for _, prefix := range localPrefixes {
+		if strings.HasPrefix(text, prefix) {
+			return false
+		}
+	}
+	return true
+}
+
+// blocks returns the content; a plain string is one block of text.
+func (r record) blocks() []block {
+	var text string
+	if json.Unmarshal(r.Message.Content, &text) == nil {
+		return []block{{Type: "text", Text: text}}
+	}
+	var all []block
+	if err := json.Unmarshal(r.Message.Content, &all); err != nil {
+		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); !ok {
+			return nil
+		}
+	}
+	return all
+}
+
+// text returns the content's words.
+func (r record) text() string {
+	var parts []string
+	for _, b := range r.blocks() {
+		if b.Type == "text" {
+			parts = append(parts, b.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// at returns the record's own time. Every version writes one; a record without
+// is as old as its file.
+func (r record) at(modTime time.Time) time.Time {
+	if t, err := time.Parse(time.RFC3339, r.Timestamp); err == nil {
+		return t
+	}
+	return modTime
+}
+
+// maxEpoch is the first second of the year 10000: what is beyond is no time in
+// seconds.
+const maxEpoch = 253402300800
+
+// reset returns when the quota is given again, or false where that is not said.
+func (q quota) reset() (time.Time, bool) {
+	n, err := strconv.ParseFloat(string(q.ResetsAt), 64)
+	if err != nil || !(n >= 1 && n < maxEpoch) {
+		return time.Time{}, false
+	}
+	return time.Unix(int64(n), 0).UTC(), true
+}
+
+var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)

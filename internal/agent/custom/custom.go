@@ -1,0 +1,132 @@
+// Package custom is the agent that a user describes: where it writes, which
+// lines are a limit and which are work, and the command that continues it.
+package custom
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// Options describes the agent. Patterns are regular expressions; their named
+// groups say what is where: session and cwd, after and at (when the limit
+// lifts), class (what kind of limit it is).
+type Options struct {
+	Name     string
+	Files    []string // globs of absolute paths
+	Session  string   // group session, else the first one; tried on the line, then on the path
+	Cwd      string   // where sessions work, unless a group cwd tells
+	Limit    []string // lines that end a turn
+	Progress []string // lines that mean that the session moved
+	Resume   []string // the command; {session}, {prompt} and {cwd} are put in
+	Env      []string // KEY=value, added for resumed runs
+
+	Grace time.Duration  // a clock time this far in the past means now, not tomorrow
+	Zone  *time.Location // of clock times that name none; nil means local
+}
+
+// Agent is an agent of the user's own.
+type Agent struct {
+	name     string
+	dir      string // Options.Cwd
+	session  *regexp.Regexp
+	limits   []*regexp.Regexp
+	progress []*regexp.Regexp
+	resume   []string
+	env      []string
+	reader   limit.Reader // without its time
+	sources  []agent.Source
+}
+
+var _ agent.Agent = (*Agent)(nil)
+
+// The groups that a pattern may name.
+const (
+	groupSession = "session"
+	groupCwd     = "cwd"
+	groupAfter   = "after"
+	groupAt      = "at"
+	groupClass   = "class"
+)
+
+// New checks the description and returns all that is wrong with it at once.
+func New(o Options) (*Agent, error) {
+	a := &Agent{
+		name:   o.Name,
+		dir:    o.Cwd,
+		resume: slices.Clone(o.Resume),
+		env:    slices.Clone(o.Env),
+		reader: limit.Reader{Zone: o.Zone, Grace: o.Grace},
+	}
+	var bad []error
+	complain := func(format string, args ...any) { bad = append(bad, fmt.Errorf(format, args...)) }
+
+	if o.Name == "" {
+		complain("name: a custom agent needs one")
+	}
+	a.session = a.compile("session", o.Session, complain, groupSession, groupCwd)
+	if a.session != nil && a.session.NumSubexp() == 0 {
+		complain("session: %q has no group to take the session's id from", o.Session)
+	}
+	if len(o.Limit) == 0 {
+		complain("limit: at least one pattern is needed")
+	}
+	for _, p := range o.Limit {
+		a.limits = append(a.limits, a.compile("limit", p, complain, groupSession, groupCwd, groupAfter, groupAt, groupClass))
+	}
+	for _, p := range o.Progress {
+		a.progress = append(a.progress, a.compile("progress", p, complain, groupSession, groupCwd))
+	}
+	switch {
+	case len(o.Resume) == 0 || o.Resume[0] == "":
+		complain("resume: a command is needed")
+	case strings.ContainsAny(o.Resume[0], "{}"):
+		complain("resume: the program %q cannot hold a placeholder", o.Resume[0])
+	}
+	patterns, err := splitAll(o.Files)
+	if err != nil {
+		bad = append(bad, err)
+	}
+	if err := errors.Join(bad...); err != nil {
+		return nil, fmt.Errorf("agent %s: %w", o.Name, err)
+	}
+	a.sources = a.makeSources(patterns)
+	return a, nil
+}
+
+// compile returns a pattern whose groups all are of those that can mean
+// something there.
+func (a *Agent) compile(key, pattern string, complain func(string, ...any), groups ...string) *regexp.Regexp {
+	if pattern == "" {
+		complain("%s: an empty pattern matches every line", key)
+		return nil
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		complain("%s: %w", key, err)
+		return nil
+	}
+	for _, name := range re.SubexpNames() {
+		if name != "" && !slices.Contains(groups, name) {
+			complain("%s: %q has a group %q; only %s can be used there", key, pattern, name, strings.Join(groups, ", "))
+		}
+	}
+	return re
+}
+
+// Name is the agent's name in configuration, status and metrics.
+func (a *Agent) Name() string { return a.name }
+
+// Sources returns the directories that the agent's files lie in.
+func (a *Agent) Sources() []agent.Source { return slices.Clone(a.sources) }
+
+// Owner returns nil: what a user's own agent holds, nobody can know.
+func (a *Agent) Owner(context.Context, resume.Session) (*resume.Owner, error) { return nil, nil }

@@ -1,0 +1,50 @@
+package custom
+
+import (
+	"bytes"
+	"testing"
+	"unicode"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// Whatever a line holds, sift and Observe agree on it, the needles are in it,
+// and a reset is never made up.
+func FuzzObserve(f *testing.F) {
+	for _, line := range []string{
+		"step 1", "rate limited", "rate limited, retry in 2s", "rate limited until 2:30am (UTC)", "rate limited, retry in 3 days 4 hours",
+		"stopped: overloaded", "rate limited until \xff", "rate limited, retry in 99999999999999999999", "",
+	} {
+		f.Add([]byte(line))
+	}
+	a, err := New(mybot("/logs"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	src := a.Sources()[0]
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, ok := a.Observe(src, agent.Line{Path: "/logs/s1.log", Data: data, ModTime: written})
+		if !ok {
+			return
+		}
+		if a.sift(data) == agent.Nothing {
+			t.Fatalf("a line that means %#v would be passed over", s.Event)
+		}
+		if !holdsOne(data, src.Needles) {
+			t.Fatalf("none of %q in %q", src.Needles, data)
+		}
+		if l, ok := s.Event.(resume.Limited); ok && l.Reset.Stated() && !bytes.ContainsFunc(data, unicode.IsDigit) {
+			t.Fatalf("reset %v of a line without a number: %q", l.Reset, data)
+		}
+	})
+}
+
+func holdsOne(line []byte, needles []string) bool {
+	for _, n := range needles {
+		if bytes.Contains(line, []byte(n)) {
+			return true
+		}
+	}
+	return false
+}

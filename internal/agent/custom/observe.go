@@ -1,0 +1,157 @@
+package custom
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// sift matches the patterns themselves: they are all that is known. Lines of
+// movement stand for one another only where the file is one session's.
+func (a *Agent) sift(line []byte) agent.Weight {
+	for _, re := range a.limits {
+		if re.Match(line) {
+			return agent.Matters
+		}
+	}
+	for _, re := range a.progress {
+		if re.Match(line) {
+			if a.session.Match(line) || re.SubexpIndex(groupSession) >= 0 {
+				return agent.Matters
+			}
+			return agent.Moves
+		}
+	}
+	return agent.Nothing
+}
+
+// Observe says what one line means. A line's own time is the time it was
+// written, which is what its file says. A limit wins over progress.
+func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Sighting, bool) {
+	for _, re := range a.limits {
+		if m := find(re, line.Data); m != nil {
+			event, ok := a.limited(m, line)
+			if !ok {
+				return resume.Sighting{}, false
+			}
+			return a.sighting(src, line, m, event)
+		}
+	}
+	for _, re := range a.progress {
+		if m := find(re, line.Data); m != nil {
+			return a.sighting(src, line, m, resume.Progressed{At: line.ModTime})
+		}
+	}
+	return resume.Sighting{}, false
+}
+
+// groups are the named groups of a match that hold something.
+type groups map[string]string
+
+// find returns the groups of a match, or nil where there is none.
+func find(re *regexp.Regexp, text []byte) groups {
+	m := re.FindSubmatch(text)
+	if m == nil {
+		return nil
+	}
+	found := groups{}
+	for i, name := range re.SubexpNames() {
+		if name != "" && len(m[i]) > 0 {
+			found[name] = string(m[i])
+		}
+	}
+	return found
+}
+
+// limited returns the event of a line that is a limit. One that names the
+// class "none" is none.
+func (a *Agent) limited(m groups, line agent.Line) (resume.Event, bool) {
+	text := agent.Clip(strings.TrimSpace(string(line.Data)))
+	class := limit.RateLimit
+	if name, ok := m[groupClass]; ok {
+		parsed, err := limit.ParseClass(strings.ToLower(name))
+		if err == nil {
+			class = parsed
+		} else {
+			text = fmt.Sprintf("%s (%v, taken as %s)", text, err, class)
+		}
+	}
+	switch class {
+	case limit.None:
+		return nil, false
+	case limit.Cancelled:
+		return resume.Cancelled{At: line.ModTime}, true
+	}
+	return resume.Limited{
+		At:      line.ModTime,
+		Verdict: limit.Verdict{Class: class, WaitHelps: class.Transient(), Reset: a.reset(m, line.ModTime)},
+		Text:    text,
+	}, true
+}
+
+// reset reads when the limit lifts. A limit whose time cannot be read is a
+// limit without one.
+func (a *Agent) reset(m groups, at time.Time) limit.Reset {
+	reader := a.reader
+	reader.At = at
+	if after, ok := m[groupAfter]; ok {
+		if n, err := strconv.ParseUint(after, 10, 31); err == nil {
+			after = fmt.Sprintf("%ds", n) // a bare number is seconds, as in Retry-After
+		}
+		if reset, ok := reader.When(after); ok {
+			return reset
+		}
+	}
+	if when, ok := m[groupAt]; ok {
+		if reset, ok := reader.When(when); ok {
+			return reset
+		}
+	}
+	return limit.Reset{}
+}
+
+// sighting puts the session to the event: the line's own group, else the
+// session pattern on the line, then on the path.
+func (a *Agent) sighting(src agent.Source, line agent.Line, m groups, event resume.Event) (resume.Sighting, bool) {
+	id, cwd := m[groupSession], m[groupCwd]
+	for _, text := range [][]byte{line.Data, []byte(line.Path)} {
+		if id != "" {
+			break
+		}
+		named, first := a.sessionIn(text)
+		id = first
+		if cwd == "" {
+			cwd = named[groupCwd]
+		}
+	}
+	if id == "" || !utf8.ValidString(id) {
+		return resume.Sighting{}, false
+	}
+	if cwd == "" {
+		cwd = a.dir
+	}
+	return resume.Sighting{
+		Key:        resume.Key{Agent: a.name, ID: id},
+		Account:    src.Account,
+		Cwd:        cwd,
+		Transcript: line.Path,
+		Event:      event,
+	}, true
+}
+
+// sessionIn returns the groups of the session pattern in text, and the id.
+func (a *Agent) sessionIn(text []byte) (groups, string) {
+	m := a.session.FindSubmatch(text)
+	if m == nil {
+		return nil, ""
+	}
+	i := max(1, a.session.SubexpIndex(groupSession))
+	return find(a.session, text), string(m[i])
+}

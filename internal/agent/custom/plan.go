@@ -1,0 +1,97 @@
+package custom
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// safeID is an id that no program takes for an option or a path.
+var safeID = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:-]*$`)
+
+// Plan says how the session is continued now: by the user's command, with its
+// placeholders filled in and no shell in between.
+func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
+	if !safeID.MatchString(s.Key.ID) {
+		return park(fmt.Sprintf("the session id %q may hold letters, digits and . _ : - only, and begins with a letter or digit", s.Key.ID)), nil
+	}
+	last, found, err := a.lastOf(ctx, s)
+	if errors.Is(err, fs.ErrNotExist) {
+		return park("the transcript is gone"), nil
+	}
+	if err != nil {
+		return agent.Plan{}, err
+	}
+	if why := standsBack(last, found); why != "" {
+		return agent.Plan{Leave: &agent.Leave{Why: why}}, nil
+	}
+	cwd := s.Cwd
+	if cwd == "" {
+		cwd = filepath.Dir(s.Transcript) // nothing else is known of where it works
+	}
+	if err := agent.CheckDir(cwd); err != nil {
+		return park(err.Error()), nil
+	}
+	program, err := agent.FindProgram(a.resume[0])
+	if err != nil {
+		return park(fmt.Sprintf("%s was not found: give its full path in resume of [[agent]]", a.resume[0])), nil
+	}
+	return agent.Plan{Run: &agent.Command{
+		Argv: a.argv(program, s.Key.ID, w.Prompt, cwd),
+		Dir:  cwd,
+		Env:  agent.WithPath(a.env, program),
+	}}, nil
+}
+
+func park(why string) agent.Plan { return agent.Plan{Leave: &agent.Leave{Why: why, Park: true}} }
+
+// argv fills in the placeholders, each once: what is put in is not looked at
+// again.
+func (a *Agent) argv(program, id, prompt, cwd string) []string {
+	fill := strings.NewReplacer("{session}", id, "{prompt}", prompt, "{cwd}", cwd)
+	argv := []string{program}
+	for _, arg := range a.resume[1:] {
+		argv = append(argv, fill.Replace(arg))
+	}
+	return argv
+}
+
+// lastOf returns the last thing that the session's file says of it: a file may
+// tell of several sessions.
+func (a *Agent) lastOf(ctx context.Context, s resume.Session) (agent.Evidence, bool, error) {
+	var (
+		last  agent.Evidence
+		found bool
+	)
+	err := agent.Back(a, agent.SourceOf(a, s.Transcript), s.Transcript, func(e agent.Evidence) bool {
+		if e.Key == s.Key {
+			last, found = e, true
+		}
+		return !found && ctx.Err() == nil
+	})
+	return last, found, errors.Join(err, ctx.Err())
+}
+
+// standsBack returns why the session is not continued by what its file says
+// last, or nothing where it stands where it stopped. Whether a limit is the
+// one that was waited for cannot be told: lines have no time of their own.
+func standsBack(last agent.Evidence, found bool) string {
+	if !found {
+		return "the transcript does not say any more that the session stopped"
+	}
+	switch last.Event.(type) {
+	case resume.Limited:
+		return ""
+	case resume.Cancelled:
+		return "the turn was interrupted by the user"
+	default:
+		return "the session has moved on by itself"
+	}
+}

@@ -1,0 +1,101 @@
+package agent
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"resumed/internal/resume"
+)
+
+// MarkVariable is the environment variable by which a resumed command, and
+// whatever it starts, is known as ours.
+const MarkVariable = "RESUMED_MARK"
+
+// Recogniser is what an Agent may also be: one that knows its own files by
+// their beginning, wherever they lie.
+type Recogniser interface {
+	// Recognises reports whether a file that begins with head is the agent's.
+	// The head may end in the middle of a line.
+	Recognises(head []byte) bool
+}
+
+// Evidence is a sighting and the offset of the line it was read from.
+type Evidence struct {
+	resume.Sighting
+	Offset int64
+}
+
+// Back visits what a file says from its end back, until visit returns false.
+func Back(a Agent, src Source, path string, visit func(Evidence) bool) error {
+	return LinesBack(path, func(line Line) bool {
+		if !src.worth(line.Data) {
+			return true
+		}
+		sighting, ok := a.Observe(src, line)
+		return !ok || visit(Evidence{Sighting: sighting, Offset: line.Offset})
+	})
+}
+
+// Last returns the last thing that a file says: it decides how the session
+// stands. It returns false where the file says nothing.
+func Last(a Agent, src Source, path string) (Evidence, bool, error) {
+	var (
+		last  Evidence
+		found bool
+	)
+	err := Back(a, src, path, func(e Evidence) bool {
+		last, found = e, true
+		return false
+	})
+	return last, found, err
+}
+
+// SourceOf returns the agent's source that path lies in. A file from elsewhere
+// is read as if it lay in the agent's first one.
+func SourceOf(a Agent, path string) Source {
+	sources := a.Sources()
+	for _, src := range sources {
+		rel, err := filepath.Rel(src.Root, path)
+		if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			return src
+		}
+	}
+	if len(sources) == 0 {
+		return Source{}
+	}
+	return sources[0]
+}
+
+// maxText is how many bytes of an agent's words are kept for people.
+const maxText = 2000
+
+// Clip cuts an agent's words short, never within a character.
+func Clip(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= maxText {
+		return s
+	}
+	cut := maxText
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}
+
+// worth reports whether a line must be read, judged by its bytes alone.
+func (s Source) worth(line []byte) bool {
+	if s.Sift != nil {
+		return s.Sift(line) != Nothing
+	}
+	if len(s.Needles) == 0 {
+		return true
+	}
+	for _, needle := range s.Needles {
+		if bytes.Contains(line, []byte(needle)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,94 @@
+package agent_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// parrot is an agent whose lines say plainly what they mean.
+type parrot struct{ roots []string }
+
+func (parrot) Name() string { return "parrot" }
+
+func (p parrot) Sources() []agent.Source {
+	var all []agent.Source
+	for _, root := range p.roots {
+		all = append(all, agent.Source{Root: root})
+	}
+	return all
+}
+
+func (parrot) Observe(_ agent.Source, l agent.Line) (resume.Sighting, bool) {
+	id, what, _ := strings.Cut(string(l.Data), " ")
+	s := resume.Sighting{Key: resume.Key{Agent: "parrot", ID: id}}
+	switch what {
+	case "limit":
+		s.Event = resume.Limited{At: l.ModTime}
+	case "move":
+		s.Event = resume.Progressed{At: l.ModTime}
+	default:
+		return resume.Sighting{}, false
+	}
+	return s, true
+}
+
+func (parrot) Owner(context.Context, resume.Session) (*resume.Owner, error) { return nil, nil }
+
+func (parrot) Plan(context.Context, resume.Session, agent.Words) (agent.Plan, error) {
+	return agent.Plan{}, nil
+}
+
+func TestTheLastSightingDecides(t *testing.T) {
+	path := write(t, "a move\na limit\nnoise\nnoise\n")
+	last, found, err := agent.Last(parrot{}, agent.Source{}, path)
+	require.NoError(t, err)
+	require.True(t, found)
+	require.IsType(t, resume.Limited{}, last.Event)
+	require.EqualValues(t, 7, last.Offset)
+
+	_, found, err = agent.Last(parrot{}, agent.Source{}, write(t, "noise\n"))
+	require.NoError(t, err)
+	require.False(t, found)
+}
+
+func TestLinesThatCannotMatterAreNotObserved(t *testing.T) {
+	path := write(t, "a limit\na move\n")
+	for name, src := range map[string]agent.Source{
+		"by needles": {Needles: []string{"limit", "none"}},
+		"by sifting": {Sift: func(line []byte) agent.Weight {
+			if bytes.Contains(line, []byte("limit")) {
+				return agent.Matters
+			}
+			return agent.Nothing
+		}},
+	} {
+		last, found, err := agent.Last(parrot{}, src, path)
+		require.NoError(t, err, name)
+		require.True(t, found, name)
+		require.IsType(t, resume.Limited{}, last.Event, name)
+	}
+}
+
+func TestTheSourceOfAFileIsTheOneItLiesIn(t *testing.T) {
+	p := parrot{roots: []string{"/a", "/b"}}
+	require.Equal(t, "/b", agent.SourceOf(p, "/b/x/y.jsonl").Root)
+	require.Equal(t, "/a", agent.SourceOf(p, "/a/..x").Root)
+	require.Equal(t, "/a", agent.SourceOf(p, "/bb/y.jsonl").Root, "a stranger is read as the first's")
+	require.Empty(t, agent.SourceOf(parrot{}, "/b/y.jsonl").Root)
+}
+
+func TestWordsAreCutBetweenCharacters(t *testing.T) {
+	require.Equal(t, "short", agent.Clip("short"))
+	require.Equal(t, "bad \uFFFD", agent.Clip("bad \xff"))
+	long := agent.Clip("x" + strings.Repeat("·", 2000))
+	require.True(t, utf8.ValidString(long))
+	require.Len(t, long, 1999+len("…"))
+}

@@ -1,0 +1,151 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"slices"
+	"time"
+
+	"resumed/internal/control"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// backend answers the control socket.
+type backend struct{ d *daemon }
+
+func (b backend) Status(ctx context.Context, all bool) (control.Status, error) {
+	sessions, err := b.d.engine.Sessions(ctx)
+	if err != nil {
+		return control.Status{}, err
+	}
+	if !all {
+		sessions = slices.DeleteFunc(sessions, func(s resume.Session) bool { return !worthKeeping(s) })
+	}
+	status := control.Status{
+		Version:  1,
+		Now:      time.Now().UTC(),
+		Daemon:   b.daemon(),
+		Accounts: accounts(sessions),
+		Sessions: make([]resume.View, 0, len(sessions)),
+	}
+	for _, s := range sessions {
+		status.Sessions = append(status.Sessions, b.d.view(s))
+	}
+	slices.SortFunc(status.Sessions, func(x, y resume.View) int {
+		return cmp.Or(cmp.Compare(x.Agent, y.Agent), cmp.Compare(x.ID, y.ID))
+	})
+	return status, nil
+}
+
+func (b backend) daemon() control.Daemon {
+	d := b.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	daemon := control.Daemon{
+		PID:       os.Getpid(),
+		Version:   d.opts.Version,
+		StartedAt: d.startedAt.UTC(),
+		Paused:    d.paused,
+		DryRun:    d.opts.DryRun,
+		Config: control.Config{
+			Path:     d.path,
+			LoadedAt: d.loadedAt.UTC(),
+			OK:       d.loadErr == nil,
+		},
+		Problems: []string{},
+	}
+	if d.loadErr != nil {
+		daemon.Config.Error = new(d.loadErr.Error())
+	}
+	if err := d.store.Err(); err != nil {
+		daemon.Problems = append(daemon.Problems, "state cannot be written: "+err.Error())
+	}
+	return daemon
+}
+
+// accounts sums up the sessions of each account. It is open while one of them
+// waits for a limit that they share.
+func accounts(sessions []resume.Session) []control.Account {
+	byName := make(map[string]*control.Account)
+	for _, s := range sessions {
+		account := byName[s.Account]
+		if account == nil {
+			account = &control.Account{Name: s.Account, State: "closed"}
+			byName[s.Account] = account
+		}
+		account.Sessions++
+		shared := s.Limit.Class == limit.UsageLimit || s.Limit.Class == limit.RateLimit
+		if s.State != resume.Waiting || !shared {
+			continue
+		}
+		account.State = "open"
+		if at := s.Limit.Reset.At; !at.IsZero() && (account.ResetAt == nil || at.After(*account.ResetAt)) {
+			account.ResetAt = new(at.UTC())
+		}
+	}
+	all := make([]control.Account, 0, len(byName))
+	for _, name := range sortedKeys(byName) {
+		all = append(all, *byName[name])
+	}
+	return all
+}
+
+// view shows a session with the bound that the rules in force give it.
+func (d *daemon) view(s resume.Session) resume.View {
+	d.mu.Lock()
+	rules := d.rules
+	d.mu.Unlock()
+	return s.View(rules.Policy(s.Key.Agent, s.Limit.Class).MaxRetries)
+}
+
+func (b backend) Do(ctx context.Context, key resume.Key, order control.Order) (resume.View, error) {
+	events := map[control.Order]resume.Event{
+		control.Retry:   resume.Retry{},
+		control.Cancel:  resume.Forget{},
+		control.Stop:    resume.Forget{},
+		control.Pause:   resume.Pause{},
+		control.Unpause: resume.Unpause{},
+	}
+	after, err := b.d.engine.Tell(ctx, key, events[order])
+	if err != nil {
+		return resume.View{}, err
+	}
+	if order == control.Stop && after.Run != nil {
+		if err := b.d.stopRun(ctx, after.Run.Mark); err != nil {
+			return resume.View{}, err
+		}
+	}
+	b.d.log.Info("ordered by a person", "order", order, "session", key.ID, "agent", key.Agent)
+	return b.d.view(after), b.d.store.Sync(ctx)
+}
+
+func (d *daemon) stopRun(ctx context.Context, mark string) error {
+	d.mu.Lock()
+	process := d.running[mark]
+	d.mu.Unlock()
+	if process == nil {
+		return nil
+	}
+	return process.Stop(ctx)
+}
+
+func (b backend) SetPaused(ctx context.Context, paused bool) error {
+	if err := b.d.engine.SetPaused(ctx, paused); err != nil {
+		return err
+	}
+	b.d.mu.Lock()
+	b.d.paused = paused
+	b.d.mu.Unlock()
+	b.d.store.SetPaused(paused)
+	b.d.log.Info("ordered by a person", "paused", paused)
+	return b.d.store.Sync(ctx)
+}
+
+func (b backend) Reload(ctx context.Context) error {
+	if err := b.d.reload(ctx); err != nil {
+		return &control.ConfigError{Err: err}
+	}
+	return nil
+}

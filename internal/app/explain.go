@@ -1,0 +1,202 @@
+package app
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/clean"
+	"resumed/internal/config"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// Action is what the daemon would do with a session.
+type Action string
+
+// The actions.
+const (
+	Wait   Action = "wait"
+	Resume Action = "resume"
+	Park   Action = "park"
+	Leave  Action = "none"
+)
+
+// Explanation is what a file says of one session, as `explain --json` prints it.
+type Explanation struct {
+	Version     int           `json:"version"`
+	File        string        `json:"file"`
+	Agent       string        `json:"agent"`
+	Session     string        `json:"session"`
+	Cwd         string        `json:"cwd"`
+	Class       limit.Class   `json:"class"`
+	WaitHelps   bool          `json:"wait_helps"`
+	InProgress  bool          `json:"in_progress"`
+	ResetAt     *time.Time    `json:"reset_at"`
+	ResetSource *limit.Source `json:"reset_source"`
+	Line        int           `json:"line"` // of the evidence; 0: there is none
+	Text        string        `json:"text"`
+	Action      Action        `json:"action"`
+	Why         string        `json:"why"`
+}
+
+// Explainer says what files mean. It reads them as the daemon does and asks
+// the same rules, so it cannot drift from it.
+type Explainer struct {
+	agents map[string]agent.Agent
+	rules  resume.Rules
+}
+
+// NewExplainer returns an explainer for the agents of that configuration,
+// also of those that are switched off.
+func NewExplainer(cfg config.Config) (*Explainer, error) {
+	for i := range cfg.Agents {
+		cfg.Agents[i].Enabled = true
+	}
+	agents, err := Agents(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Explainer{agents, Rules(cfg)}, nil
+}
+
+// File says how the sessions in a file stand. name is whose file it is; where
+// it is empty the file is recognised.
+func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("explain %s: %w", path, err)
+	}
+	a, err := x.agentFor(path, name)
+	if err != nil {
+		return nil, err
+	}
+	src := agent.SourceOf(a, path)
+	latest := make(map[resume.Key]bool)
+	var found []Explanation
+	err = agent.Back(a, src, path, func(e agent.Evidence) bool {
+		if !latest[e.Key] {
+			latest[e.Key] = true
+			found = append(found, x.judge(a.Name(), path, e, now))
+		}
+		return src.Shared
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if len(found) == 0 {
+		found = append(found, Explanation{
+			Version: 1, File: path, Agent: a.Name(), Action: Leave, Why: "nothing in the file says how a session stands",
+		})
+	}
+	return found, nil
+}
+
+func (x *Explainer) judge(name, path string, e agent.Evidence, now time.Time) Explanation {
+	out := Explanation{
+		Version: 1, File: path, Agent: cmp.Or(e.Key.Agent, name), Session: e.Key.ID, Cwd: e.Cwd,
+		Line: lineNumber(path, e.Offset),
+	}
+	session := resume.Session{Key: resume.Key{Agent: out.Agent, ID: out.Session}, Cwd: e.Cwd}
+	switch ev := e.Event.(type) {
+	case resume.Limited:
+		out.Class, out.WaitHelps, out.InProgress = ev.Class, ev.WaitHelps, ev.InProgress
+		if ev.Reset.Stated() {
+			out.ResetAt, out.ResetSource = new(ev.Reset.At.UTC()), new(ev.Reset.Source)
+		}
+		out.Text = clean.Short(ev.Text, longestText)
+		ev.Text, ev.First = out.Text, true
+		e.Event = ev
+	case resume.Cancelled:
+		out.Class = limit.Cancelled
+	}
+	const noJitter = 0.5
+	after := session.Next(e.Event, x.rules, now, noJitter)
+	out.Action, out.Why = action(after, now)
+	if out.InProgress {
+		out.Why = "the agent goes on by itself"
+	}
+	return out
+}
+
+func action(s resume.Session, now time.Time) (Action, string) {
+	switch {
+	case s.State == resume.Parked:
+		return Park, s.Reason
+	case s.State == resume.Waiting && s.NextAt.After(now):
+		return Wait, fmt.Sprintf("%s; resumed at %s", s.Reason, s.NextAt.UTC().Format(time.RFC3339))
+	case s.State == resume.Waiting:
+		return Resume, s.Reason + "; the wait is over"
+	default:
+		return Leave, cmp.Or(s.Reason, "the session is not interrupted")
+	}
+}
+
+// agentFor returns the agent of that name, or the one whose file it is.
+func (x *Explainer) agentFor(path, name string) (agent.Agent, error) {
+	if name != "" {
+		if a, ok := x.agents[name]; ok {
+			return a, nil
+		}
+		return nil, fmt.Errorf("no agent is named %q", name)
+	}
+	head, err := readHead(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, known := range sortedKeys(x.agents) {
+		a := x.agents[known]
+		for _, src := range a.Sources() {
+			rel, err := filepath.Rel(src.Root, path)
+			if err == nil && filepath.IsLocal(rel) && src.Match(rel) {
+				return a, nil
+			}
+		}
+	}
+	for _, known := range sortedKeys(x.agents) {
+		if r, ok := x.agents[known].(agent.Recogniser); ok && r.Recognises(head) {
+			return x.agents[known], nil
+		}
+	}
+	return nil, fmt.Errorf("%s is no transcript of an agent that is known; name one with --agent", path)
+}
+
+func readHead(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	head := make([]byte, 64<<10)
+	n, err := io.ReadFull(file, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return head[:n], nil
+}
+
+// lineNumber counts the lines before offset, from 1; 0 where the file cannot
+// be read any more.
+func lineNumber(path string, offset int64) int {
+	file, err := os.Open(path)
+	if err != nil {
+		return 0
+	}
+	defer file.Close()
+	section := io.NewSectionReader(file, 0, offset)
+	block := make([]byte, 64<<10)
+	n := 1
+	for {
+		read, err := section.Read(block)
+		n += bytes.Count(block[:read], []byte{'\n'})
+		if err != nil {
+			return n
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package app
+
+import (
+	"encoding/json"
+	"log/slog"
+	"reflect"
+	"time"
+
+	"resumed/internal/notify"
+	"resumed/internal/resume"
+	"resumed/internal/state"
+)
+
+// journal fans out what happened to disk, log and people. It runs in the
+// engine's goroutine and blocks on nothing.
+type journal struct {
+	d     *daemon
+	names names
+}
+
+func newJournal(d *daemon) journal { return journal{d: d, names: make(names)} }
+
+// remember lets the sessions of an earlier daemon have their short names.
+func (j journal) remember(sessions []resume.Session) {
+	for _, s := range sessions {
+		j.names.add(s.Key.ID)
+	}
+}
+
+// tellAgain tells of what a person must see, in case the daemon before died
+// between deciding and telling. The notifier passes over what it has told.
+func (j journal) tellAgain(sessions []resume.Session) {
+	for _, s := range sessions {
+		switch s.State {
+		case resume.GaveUp:
+			j.notify(notify.GaveUp, s)
+		case resume.Parked:
+			j.notify(notify.Parked, s)
+		}
+	}
+}
+
+func (j journal) changed(c resume.Change) {
+	if j.d.opts.Seen != nil {
+		defer j.d.opts.Seen(c)
+	}
+	key := c.After.Key
+	if c.Dropped {
+		j.names.drop(key.ID)
+		j.d.store.DropSession(key)
+		return
+	}
+	if !worthKeeping(c.After) || same(c.Before, c.After) {
+		return
+	}
+	if !worthKeeping(c.Before) {
+		j.names.add(key.ID)
+	}
+	j.d.store.Put(c.After)
+	j.history(c)
+	j.log(c)
+	j.people(c)
+}
+
+// worthKeeping reports whether the session was ever interrupted or steered:
+// the others are found again in their files.
+func worthKeeping(s resume.Session) bool { return !s.LimitedAt.IsZero() || s.Paused }
+
+// same reports whether nothing happened but that a working session worked on.
+func same(a, b resume.Session) bool {
+	if a.State != b.State || a.State != resume.Watching {
+		return false
+	}
+	a.Seen, b.Seen = resume.Position{}, resume.Position{}
+	a.MovedAt, b.MovedAt = time.Time{}, time.Time{}
+	return reflect.DeepEqual(a, b)
+}
+
+// step is one line of the history.
+type step struct {
+	From    resume.State `json:"from"`
+	To      resume.State `json:"to"`
+	Class   string       `json:"class,omitempty"`
+	Reason  string       `json:"reason,omitempty"`
+	NextAt  time.Time    `json:"next_at,omitzero"`
+	Attempt int          `json:"attempt,omitempty"`
+}
+
+func (j journal) history(c resume.Change) {
+	if c.Before.State == c.After.State && c.Before.Reason == c.After.Reason {
+		return
+	}
+	s := c.After
+	line := step{From: max(c.Before.State, resume.Watching), To: s.State, Reason: s.Reason, NextAt: s.NextAt, Attempt: len(s.Attempts)}
+	if s.Interrupted() {
+		line.Class = s.Limit.Class.String()
+	}
+	data, err := json.Marshal(line)
+	if err != nil {
+		j.d.log.Error("a step could not be written to the history", "err", err)
+		return
+	}
+	j.d.store.AppendHistory(state.Entry{At: c.At, Key: s.Key, Kind: s.State.String(), Data: data})
+}
+
+// log says what a person would want to know the next morning.
+func (j journal) log(c resume.Change) {
+	s := c.After
+	log := j.d.log.With("session", s.Key.ID, "agent", s.Key.Agent)
+	switch {
+	case c.Entered(resume.Waiting):
+		log.Info("waiting", "class", s.Limit.Class, "until", s.NextAt.UTC().Format(time.RFC3339),
+			"attempt", len(s.Attempts)+1, "why", s.Reason)
+	case c.Entered(resume.GaveUp):
+		log.Error("gave up", "attempts", len(s.Attempts), "why", s.Reason)
+	case c.Entered(resume.Parked):
+		log.Warn("parked: needs a person", "class", s.Limit.Class, "why", s.Reason)
+	case c.Entered(resume.Watching) && c.Before.Interrupted():
+		log.Info("watching again", "why", s.Reason)
+	case c.Before.State != s.State || c.Before.Reason != s.Reason:
+		log.Log(nil, slog.LevelDebug, "step", "state", s.State, "why", s.Reason)
+	}
+}
+
+// people tells the edges that a person may want to know.
+func (j journal) people(c resume.Change) {
+	s := c.After
+	switch {
+	case c.Entered(resume.GaveUp):
+		j.notify(notify.GaveUp, s)
+	case c.Entered(resume.Parked):
+		j.notify(notify.Parked, s)
+	case c.Entered(resume.Waiting) && !c.Before.Interrupted():
+		j.notify(notify.Limited, s)
+	case c.Begun() != nil:
+		j.notify(notify.Retrying, s)
+	case c.Entered(resume.Watching) && c.Before.Interrupted():
+		s.Attempts = s.Past // the notice shows what was tried
+		j.notify(notify.Recovered, s)
+	}
+}
+
+func (j journal) notify(event notify.Event, s resume.Session) {
+	if j.d.opts.DryRun {
+		return
+	}
+	j.d.notifier.Tell(event, j.d.view(s), j.names.short(s.Key.ID))
+}
+
+// names finds short names for sessions without looking at all of them: it
+// counts how many ids share each beginning.
+type names map[string]int
+
+// nameLengths are how long a short name may be.
+var nameLengths = []int{4, 6, 8, 12, 18}
+
+func (n names) add(id string)  { n.count(id, 1) }
+func (n names) drop(id string) { n.count(id, -1) }
+
+func (n names) count(id string, by int) {
+	for _, length := range nameLengths {
+		if length >= len(id) {
+			return
+		}
+		beginning := id[:length]
+		if n[beginning] += by; n[beginning] <= 0 {
+			delete(n, beginning)
+		}
+	}
+}
+
+// short returns a beginning of id that no other session has.
+func (n names) short(id string) string {
+	for _, length := range nameLengths {
+		if length < len(id) && n[id[:length]] <= 1 {
+			return id[:length]
+		}
+	}
+	return id
+}

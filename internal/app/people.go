@@ -1,0 +1,143 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"resumed/internal/config"
+	"resumed/internal/notify"
+	"resumed/internal/resume"
+	"resumed/internal/state"
+)
+
+func newNotifier(d *daemon, cfg notify.Config) (*notify.Notifier, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return notify.New(notify.Options{Config: cfg, Store: outbox{d.store}, Log: d.log, Host: host})
+}
+
+// Channels builds every way to reach people that the configuration knows.
+// retry is called when a person asks for a session on the desktop; it may be
+// nil, and so may memory.
+func Channels(cfg config.Notify, retry func(resume.Key), memory notify.Memory) ([]notify.Channel, error) {
+	var channels []notify.Channel
+	add := func(name string, ch notify.Channel, err error) error {
+		if err != nil {
+			return fmt.Errorf("notify channel %s: %w", name, err)
+		}
+		channels = append(channels, ch)
+		return nil
+	}
+	for _, c := range cfg.Desktop {
+		ch, err := notify.NewDesktop(notify.DesktopOptions{Common: common(c.Channel), Retry: retry, Memory: memory})
+		if err := add(c.Name, ch, err); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range cfg.Webhook {
+		ch, err := newWebhook(c)
+		if err := add(c.Name, ch, err); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range cfg.Service {
+		ch, err := newService(c)
+		if err := add(c.Name, ch, err); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range cfg.Command {
+		ch, err := notify.NewCommand(notify.CommandOptions{Common: common(c.Channel), Run: c.Run})
+		if err := add(c.Name, ch, err); err != nil {
+			return nil, err
+		}
+	}
+	return channels, nil
+}
+
+func newWebhook(c config.Webhook) (notify.Channel, error) {
+	address, err := c.Address()
+	if err != nil {
+		return nil, err
+	}
+	key, err := c.Key()
+	if err != nil {
+		return nil, err
+	}
+	return notify.NewWebhook(notify.WebhookOptions{
+		Common: common(c.Channel), URL: address.Reveal(), Secret: key.Reveal(), Timeout: c.Timeout,
+	})
+}
+
+func newService(c config.Service) (notify.Channel, error) {
+	address, err := c.Address()
+	if err != nil {
+		return nil, err
+	}
+	return notify.NewService(notify.ServiceOptions{Common: common(c.Channel), URL: address.Reveal()})
+}
+
+func common(c config.Channel) notify.Common {
+	return notify.Common{Name: c.Name, Events: events(c.Events), Title: c.Title, Text: c.Text}
+}
+
+func events(names []string) []notify.Event {
+	all := make([]notify.Event, len(names))
+	for i, name := range names {
+		all[i] = notify.Event(name)
+	}
+	return all
+}
+
+// outbox lets the notifier keep its notices in the daemon's state.
+type outbox struct{ store *state.Store }
+
+func (o outbox) AddNotice(ctx context.Context, id string, channels []string, payload []byte, at time.Time) error {
+	return o.store.AddNotice(ctx, id, channels, payload, at)
+}
+
+func (o outbox) Pending(context.Context) ([]notify.Delivery, error) {
+	var pending []notify.Delivery
+	for _, d := range o.store.Pending() {
+		pending = append(pending, notify.Delivery{
+			ID: d.ID, Channel: d.Channel, Payload: d.Payload, At: d.CreatedAt,
+			Tries: d.Tries, NextAt: d.NextAt, LastErr: d.LastErr,
+		})
+	}
+	return pending, nil
+}
+
+func (o outbox) Tried(id, channel string, tries int, nextAt time.Time, lastErr string) error {
+	o.store.Tried(id, channel, tries, nextAt, lastErr)
+	return o.flush()
+}
+
+func (o outbox) Done(id, channel, outcome string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	return o.store.Done(ctx, id, channel, outcome)
+}
+
+func (o outbox) PutValue(key string, value []byte) error {
+	o.store.PutValue(key, value)
+	return o.flush()
+}
+
+func (o outbox) Value(key string) ([]byte, bool, error) {
+	value, ok := o.store.Value(key)
+	return value, ok, nil
+}
+
+// storeTimeout bounds how long a notice waits for the disk before the
+// notifier is told that it did not get there.
+const storeTimeout = 10 * time.Second
+
+func (o outbox) flush() error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	return o.store.Sync(ctx)
+}

@@ -1,0 +1,248 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/backoff"
+	"resumed/internal/config"
+	"resumed/internal/limit"
+	"resumed/internal/notify"
+	"resumed/internal/resume"
+	"resumed/internal/state"
+	"resumed/internal/watch"
+)
+
+// parts is all that a configuration makes.
+type parts struct {
+	agents map[string]agent.Agent
+	rules  resume.Rules
+	notify notify.Config
+}
+
+// build makes all that can fail, and changes nothing.
+func (d *daemon) build(cfg config.Config) (parts, error) {
+	agents, err := Agents(cfg)
+	if err != nil {
+		return parts{}, err
+	}
+	channels, err := Channels(cfg.Notify, d.retryFromDesktop, outbox{d.store})
+	if err != nil {
+		return parts{}, err
+	}
+	return parts{
+		agents: agents,
+		rules:  Rules(cfg),
+		notify: notify.Config{Channels: channels, Events: events(cfg.Notify.Events), GroupWait: cfg.Notify.GroupWait},
+	}, nil
+}
+
+// Rules returns the rules that the configuration asks for.
+func Rules(cfg config.Config) resume.Rules {
+	rules := resume.Rules{
+		Backoff:       cfg.Backoff.Policy,
+		ByClass:       make(map[limit.Class]backoff.Policy),
+		ByAgent:       make(map[string]backoff.Policy),
+		Margin:        cfg.Resume.Margin,
+		MaxWait:       cfg.Resume.MaxWait,
+		Settle:        cfg.Resume.Settle,
+		Lookback:      cfg.Resume.Lookback,
+		MaxWindows:    cfg.Resume.MaxWindows,
+		Include:       cfg.Resume.Include,
+		Exclude:       cfg.Resume.Exclude,
+		MaxConcurrent: cfg.Resume.MaxConcurrent,
+		Order:         resume.Order(cfg.Resume.Order),
+	}
+	if cfg.Resume.Hours != (config.Hours{}) {
+		rules.Open = cfg.Resume.Hours.Next
+	}
+	for _, class := range limit.Classes() {
+		if policy := cfg.Policy("", class); policy != rules.Backoff {
+			rules.ByClass[class] = policy
+		}
+	}
+	for _, entry := range cfg.Agents {
+		if entry.Policy != "" {
+			rules.ByAgent[entry.Name] = cfg.Policy(entry.Name, limit.None)
+		}
+	}
+	return rules
+}
+
+// retryFromDesktop is a person who presses the button.
+func (d *daemon) retryFromDesktop(key resume.Key) {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	d.tell(ctx, key, resume.Retry{})
+}
+
+// watchConfig puts every good change of the file in force.
+func (d *daemon) watchConfig(ctx context.Context) error {
+	return config.Watch(ctx, d.opts.ConfigPath, config.WatchOptions{
+		Current: d.opts.Config,
+		Nudge:   d.nudge,
+		Log:     d.log,
+		Apply: func(cfg config.Config, err error) {
+			d.systemd.reloading()
+			err = d.apply(ctx, cfg, err)
+			d.systemd.ready("watching")
+			d.answerReload(err)
+		},
+	})
+}
+
+// forwardReloads passes on the requests that come from outside.
+func (d *daemon) forwardReloads(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-d.opts.Reload:
+			d.askReload()
+		}
+	}
+}
+
+// askReload asks the watch of the configuration to read it again. One request
+// that waits stands for all.
+func (d *daemon) askReload() {
+	select {
+	case d.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// reload reads the configuration again and returns what is wrong with it.
+func (d *daemon) reload(ctx context.Context) error {
+	answer := make(chan error, 1)
+	d.mu.Lock()
+	d.reloads = append(d.reloads, answer)
+	d.mu.Unlock()
+	d.askReload()
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (d *daemon) answerReload(err error) {
+	d.mu.Lock()
+	waiting := d.reloads
+	d.reloads = nil
+	d.mu.Unlock()
+	for _, answer := range waiting {
+		answer <- err
+	}
+}
+
+// apply puts a configuration in force, all of it or nothing: what can fail is
+// done before anything is touched. A bad one changes nothing.
+func (d *daemon) apply(ctx context.Context, cfg config.Config, err error) error {
+	var made parts
+	if err == nil {
+		made, err = d.build(cfg)
+	}
+	if err == nil {
+		err = d.notifier.Swap(made.notify)
+	}
+	if err != nil {
+		d.refuse(err)
+		return err
+	}
+
+	path := d.configPath()
+	d.mu.Lock()
+	before := d.config
+	d.config, d.rules, d.path = cfg, made.rules, path
+	d.loadedAt, d.loadErr = time.Now(), nil
+	d.mu.Unlock()
+	if d.opts.Level != nil {
+		d.opts.Level.Set(cfg.Log.SlogLevel())
+	}
+	d.swapAgents(before, cfg, made.agents)
+	if err := d.engine.SetRules(ctx, made.rules); err != nil {
+		return fmt.Errorf("put the rules in force: %w", err)
+	}
+	d.log.Info("configuration in force", "config", path)
+	return nil
+}
+
+// configPath returns the file that the configuration comes from; one that was
+// not there at the start may have appeared since.
+func (d *daemon) configPath() string {
+	if d.opts.ConfigPath != "" {
+		return d.opts.ConfigPath
+	}
+	path, err := config.Find("", os.Getenv)
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+func (d *daemon) refuse(err error) {
+	d.mu.Lock()
+	d.loadErr = err
+	d.mu.Unlock()
+	d.log.Error("configuration refused; the one before stays in force", "config", d.configPath(), "err", err)
+	d.notifier.TellConfigError(err.Error())
+}
+
+// swapAgents stops the feeds of agents that changed and starts their
+// successors where they stopped. The others go on untouched.
+func (d *daemon) swapAgents(before, after config.Config, agents map[string]agent.Agent) {
+	d.mu.Lock()
+	var keep, stop []*feed
+	for _, f := range d.feeds {
+		name := f.agent.Name()
+		if agents[name] != nil && sameAgent(before, after, name) {
+			agents[name] = f.agent
+			keep = append(keep, f)
+		} else {
+			stop = append(stop, f)
+		}
+	}
+	d.feeds, d.agents = keep, agents
+	d.mu.Unlock()
+
+	for _, f := range stop {
+		f.stop()
+	}
+	cursors := d.cursors()
+	for _, name := range sortedKeys(agents) {
+		if slices.ContainsFunc(keep, func(f *feed) bool { return f.agent.Name() == name }) {
+			continue
+		}
+		feeds := d.startFeeds(agents[name], cursors)
+		d.mu.Lock()
+		d.feeds = append(d.feeds, feeds...)
+		d.mu.Unlock()
+	}
+}
+
+func sameAgent(before, after config.Config, name string) bool {
+	a, _ := before.Agent(name)
+	b, _ := after.Agent(name)
+	return reflect.DeepEqual(a, b) && before.Resume.Grace == after.Resume.Grace
+}
+
+// cursors returns how far every file was read, as it is stored.
+func (d *daemon) cursors() map[string]watch.Cursor {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	snapshot, err := state.Snapshot{}, d.store.Sync(ctx)
+	if err == nil {
+		snapshot, err = d.store.Load()
+	}
+	if err != nil {
+		d.log.Warn("cursors could not be read; files are read as if seen for the first time", "err", err)
+	}
+	return decodeCursors(d, snapshot)
+}

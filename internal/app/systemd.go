@@ -1,0 +1,55 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	sd "github.com/coreos/go-systemd/v22/daemon"
+)
+
+// systemd tells the service manager how the daemon is. Where there is none it
+// does nothing: that is no error, and one that is gone cannot be helped.
+type systemd struct{}
+
+func (systemd) ready(status string) {
+	_, _ = sd.SdNotify(false, sd.SdNotifyReady+"\nSTATUS="+status)
+}
+
+// reloading must be followed by ready, or the manager waits for ever.
+func (systemd) reloading() {
+	_, _ = sd.SdNotify(false, sd.SdNotifyReloading+"\n"+sd.SdNotifyMonotonicUsec())
+}
+
+func (systemd) stopping() {
+	_, _ = sd.SdNotify(false, sd.SdNotifyStopping+"\nSTATUS=stopping")
+}
+
+func (systemd) status(text string) {
+	_, _ = sd.SdNotify(false, "STATUS="+text)
+}
+
+// feedWatchdog proves to the service manager that the engine's loop turns. A
+// loop that hangs gets no food, and the manager restarts the daemon.
+func (d *daemon) feedWatchdog(ctx context.Context) error {
+	interval, err := sd.SdWatchdogEnabled(false)
+	if err != nil {
+		return fmt.Errorf("read watchdog interval: %w", err)
+	}
+	if interval == 0 {
+		<-ctx.Done()
+		return nil
+	}
+	ticker := time.NewTicker(interval / 3)
+	defer ticker.Stop()
+	for {
+		if err := d.engine.Ping(ctx); err == nil {
+			_, _ = sd.SdNotify(false, sd.SdNotifyWatchdog)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,155 @@
+// Package bench measures package backoff side by side with the libraries of
+// its field. It is a module of its own, so that none of them reaches the
+// daemon's go.mod.
+package bench
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	cenkalti "github.com/cenkalti/backoff/v5"
+	"github.com/failsafe-go/failsafe-go"
+	"github.com/failsafe-go/failsafe-go/retrypolicy"
+	jpillora "github.com/jpillora/backoff"
+	sethvargo "github.com/sethvargo/go-retry"
+
+	"resumed/internal/backoff"
+)
+
+// schedule is how many delays of one operation are asked for before the next
+// one begins. Libraries that count within themselves are reset then, or made
+// anew where they cannot be.
+const schedule = 8
+
+var errRefused = errors.New("refused")
+
+// sink keeps the compiler from leaving out what nobody uses.
+var sink time.Duration
+
+// BenchmarkDelay computes one delay: 30 s doubling to 5 min, ±10 %, dice
+// included. All throw the shared dice of math/rand, which costs more than all
+// the rest; only resumed lets its caller bring another. jpillora has no percentage: its jitter is over the whole range.
+// failsafe-go is missing: it computes delays inside its executor only.
+func BenchmarkDelay(b *testing.B) {
+	b.Run("resumed", func(b *testing.B) {
+		p := backoff.Default()
+		b.ReportAllocs()
+		for n := 1; b.Loop(); n = following(n) {
+			sink = p.Delay(n, rand.Float64())
+		}
+	})
+	b.Run("resumed-own-dice", func(b *testing.B) {
+		p := backoff.Default()
+		dice := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
+		b.ReportAllocs()
+		for n := 1; b.Loop(); n = following(n) {
+			sink = p.Delay(n, dice.Float64())
+		}
+	})
+	b.Run("cenkalti", func(b *testing.B) {
+		next := newCenkalti(30*time.Second, 5*time.Minute)
+		b.ReportAllocs()
+		for n := 1; b.Loop(); n = following(n) {
+			if n == 1 {
+				next.Reset()
+			}
+			sink = next.NextBackOff()
+		}
+	})
+	b.Run("sethvargo", func(b *testing.B) {
+		var next sethvargo.Backoff
+		b.ReportAllocs()
+		for n := 1; b.Loop(); n = following(n) {
+			if n == 1 {
+				next = newSethvargo(30*time.Second, 5*time.Minute)
+			}
+			sink, _ = next.Next()
+		}
+	})
+	b.Run("jpillora", func(b *testing.B) {
+		next := jpillora.Backoff{Min: 30 * time.Second, Max: 5 * time.Minute, Factor: 2, Jitter: true}
+		b.ReportAllocs()
+		for n := 1; b.Loop(); n = following(n) {
+			sink = next.ForAttempt(float64(n - 1))
+		}
+	})
+}
+
+// following returns the number of the retry after retry n: the next one of the
+// operation, or the first one of the next operation.
+func following(n int) int {
+	if n == schedule {
+		return 1
+	}
+	return n + 1
+}
+
+// BenchmarkFirstTry is what an operation pays that succeeds at once.
+func BenchmarkFirstTry(b *testing.B) { benchmarkRun(b, 0) }
+
+// BenchmarkThreeRetries is what an operation pays that fails three times. The
+// waits are a few nanoseconds, so that the work around them is what is seen.
+func BenchmarkThreeRetries(b *testing.B) { benchmarkRun(b, 3) }
+
+func benchmarkRun(b *testing.B, failures int) {
+	const base, limit = time.Nanosecond, 8 * time.Nanosecond
+	ctx := b.Context()
+	left := 0
+	op := func() error {
+		if left == 0 {
+			return nil
+		}
+		left--
+		return errRefused
+	}
+	loop := func(b *testing.B, run func() error) {
+		b.ReportAllocs()
+		for b.Loop() {
+			left = failures
+			if err := run(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+
+	b.Run("resumed", func(b *testing.B) {
+		p := backoff.Default()
+		p.BaseDelay, p.MaxDelay = base, limit
+		attempt := func(context.Context) error { return op() }
+		loop(b, func() error { return backoff.Retry(ctx, p, attempt, backoff.Options{}) })
+	})
+	b.Run("cenkalti", func(b *testing.B) {
+		next := newCenkalti(base, limit)
+		attempt := func() (struct{}, error) { return struct{}{}, op() }
+		loop(b, func() error {
+			_, err := cenkalti.Retry(ctx, attempt, cenkalti.WithBackOff(next), cenkalti.WithMaxTries(6))
+			return err
+		})
+	})
+	b.Run("sethvargo", func(b *testing.B) {
+		attempt := func(context.Context) error { return sethvargo.RetryableError(op()) }
+		loop(b, func() error {
+			return sethvargo.Do(ctx, sethvargo.WithMaxRetries(5, newSethvargo(base, limit)), attempt)
+		})
+	})
+	b.Run("failsafe", func(b *testing.B) {
+		policy := retrypolicy.NewBuilder[any]().WithMaxRetries(5).WithBackoff(base, limit).WithJitterFactor(0.1).Build()
+		executor := failsafe.With(policy).WithContext(ctx)
+		loop(b, func() error { return executor.Run(op) })
+	})
+}
+
+func newCenkalti(base, limit time.Duration) *cenkalti.ExponentialBackOff {
+	next := cenkalti.NewExponentialBackOff()
+	next.InitialInterval, next.MaxInterval = base, limit
+	next.Multiplier, next.RandomizationFactor = 2, 0.1
+	next.Reset()
+	return next
+}
+
+func newSethvargo(base, limit time.Duration) sethvargo.Backoff {
+	return sethvargo.WithJitterPercent(10, sethvargo.WithCappedDuration(limit, sethvargo.NewExponential(base)))
+}

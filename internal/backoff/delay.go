@@ -1,0 +1,127 @@
+package backoff
+
+import (
+	"iter"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"time"
+)
+
+// Delay returns the wait before retry n, counting from 1. The growing delay is
+// capped at MaxDelay first and spread by chance after: clamping afterwards
+// would make half of all waits at the cap equal, so that is done for HardCap
+// only. An n of 0 or less gives the base as it is.
+//
+// u is a random number in [0, 1): the caller owns the dice, so equal arguments
+// give equal waits. Whatever the arguments and however bad the policy, the
+// result is never negative and never overflows.
+func (p Policy) Delay(n int, u float64) time.Duration { return p.delay(n, u) }
+
+// delay is Delay without the copy that a method of a value makes.
+func (p *Policy) delay(n int, u float64) time.Duration {
+	d := p.capped(n)
+	if !p.Jitter || n <= 0 {
+		return d
+	}
+
+	// Chance moves the delay from low to low + width. Nanoseconds are exact in
+	// a float64 up to 104 days.
+	low, width := float64(d), 0.0
+	switch p.JitterMode {
+	case Symmetric:
+		half := low * inUnit(p.JitterPercent)
+		low, width = low-half, half+half
+	case Additive:
+		width = low * inUnit(p.JitterPercent)
+	case Full:
+		low, width = 0, low
+	case Equal:
+		low, width = low/2, low/2
+	}
+
+	// The product is rounded by itself, so that every machine gives the same
+	// delay; the half makes the sum the nearest nanosecond, so that 30 s - 10 %
+	// is 27 s and not 26.999999999 s.
+	sum := low + float64(width*inUnit(u)) + 0.5
+	if sum >= math.MaxInt64 {
+		d = math.MaxInt64
+	} else {
+		d = time.Duration(sum)
+	}
+	if p.HardCap {
+		return min(d, max(p.MaxDelay, 0))
+	}
+	return d
+}
+
+// Range returns the capped delay before retry n as it is before jitter, and
+// the least and the greatest that chance makes of it.
+func (p Policy) Range(n int) (base, least, greatest time.Duration) {
+	return p.capped(n), p.Delay(n, 0), p.Delay(n, 1)
+}
+
+// Delays returns the wait before each retry, in order, with the retry's
+// number. A nil u means rand.Float64.
+func (p Policy) Delays(u func() float64) iter.Seq2[int, time.Duration] {
+	if u == nil {
+		u = rand.Float64
+	}
+	return func(yield func(int, time.Duration) bool) {
+		for t := NewTracker(p); !t.Exhausted(); {
+			d, _ := t.Next(u())
+			if !yield(t.Retries(), d) {
+				return
+			}
+		}
+	}
+}
+
+// capped returns the delay before retry n without jitter.
+func (p *Policy) capped(n int) time.Duration {
+	d, limit := p.BaseDelay, p.MaxDelay
+	if d < 0 || limit < 0 {
+		return 0
+	}
+	if n <= 1 {
+		return min(d, limit)
+	}
+	switch p.Strategy {
+	case Exponential:
+		shift := uint(n - 1)
+		if p.MaxExponent > 0 {
+			shift = min(shift, uint(p.MaxExponent))
+		}
+		// Shifting the limit down instead of the delay up cannot overflow, and
+		// a shift by 64 or more gives the 0 that is wanted.
+		if d > limit>>shift {
+			return limit
+		}
+		return d << shift
+	case Linear:
+		hi, lo := bits.Mul64(uint64(d), uint64(n))
+		if hi != 0 || lo > uint64(limit) {
+			return limit
+		}
+		return time.Duration(lo)
+	default:
+		return min(d, limit)
+	}
+}
+
+// inUnit returns the number in [0, 1] that is nearest to x, and 0 for NaN. The
+// bits of the numbers in [0, 1] are ordered as they are, and those of all
+// others lie above: one comparison passes what is good.
+func inUnit(x float64) float64 {
+	if math.Float64bits(x) <= math.Float64bits(1) {
+		return x
+	}
+	return clampToUnit(x)
+}
+
+func clampToUnit(x float64) float64 {
+	if x > 1 {
+		return 1
+	}
+	return 0
+}

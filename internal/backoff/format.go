@@ -1,0 +1,129 @@
+package backoff
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// String says the policy in one line: "exponential 30s…5m ±10%, 5 retries".
+func (p Policy) String() string {
+	var b strings.Builder
+	b.WriteString(string(p.Strategy) + " " + short(p.BaseDelay))
+	if p.Strategy != Fixed {
+		b.WriteString("…" + short(p.MaxDelay))
+	}
+	b.WriteString(p.jitterWords())
+	if p.HardCap && p.Jitter {
+		b.WriteString(", never over " + short(p.MaxDelay))
+	}
+	if p.MaxExponent > 0 && p.Strategy == Exponential {
+		fmt.Fprintf(&b, ", doubled at most %s", count(p.MaxExponent, "time", "times"))
+	}
+	if p.MaxRetries == Unlimited {
+		b.WriteString(", unlimited retries")
+	} else {
+		b.WriteString(", " + count(p.MaxRetries, "retry", "retries"))
+	}
+	return b.String()
+}
+
+func (p Policy) jitterWords() string {
+	percent := strconv.FormatFloat(p.JitterPercent*100, 'g', 4, 64) + "%"
+	switch {
+	case !p.Jitter:
+		return ", no jitter"
+	case p.JitterMode == Symmetric:
+		return " ±" + percent
+	case p.JitterMode == Additive:
+		return " +0…" + percent
+	default:
+		return ", " + string(p.JitterMode) + " jitter"
+	}
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// asConfigured is a policy with the keys and the values of the configuration.
+// It serves JSON only: a MarshalText of Policy would make a TOML encoder write
+// a string where the file has a table.
+type asConfigured struct {
+	Strategy      Strategy   `json:"strategy"`
+	BaseDelay     duration   `json:"base_delay"`
+	MaxDelay      duration   `json:"max_delay"`
+	MaxRetries    int        `json:"max_retries"`
+	Jitter        bool       `json:"jitter"`
+	JitterMode    JitterMode `json:"jitter_mode"`
+	JitterPercent float64    `json:"jitter_percent"`
+	HardCap       bool       `json:"hard_cap"`
+	MaxExponent   int        `json:"max_exponent"`
+}
+
+func (p Policy) asConfigured() asConfigured {
+	return asConfigured{
+		Strategy:      p.Strategy,
+		BaseDelay:     duration(p.BaseDelay),
+		MaxDelay:      duration(p.MaxDelay),
+		MaxRetries:    p.MaxRetries,
+		Jitter:        p.Jitter,
+		JitterMode:    p.JitterMode,
+		JitterPercent: p.JitterPercent,
+		HardCap:       p.HardCap,
+		MaxExponent:   p.MaxExponent,
+	}
+}
+
+// MarshalJSON writes the policy as it stands in the configuration, durations
+// as strings such as "30s".
+func (p Policy) MarshalJSON() ([]byte, error) { return json.Marshal(p.asConfigured()) }
+
+// UnmarshalJSON reads what MarshalJSON wrote. Keys that are not there leave
+// their fields as they are.
+func (p *Policy) UnmarshalJSON(data []byte) error {
+	c := p.asConfigured()
+	if err := json.Unmarshal(data, &c); err != nil {
+		return fmt.Errorf("read backoff policy: %w", err)
+	}
+	*p = Policy{
+		Strategy:      c.Strategy,
+		BaseDelay:     time.Duration(c.BaseDelay),
+		MaxDelay:      time.Duration(c.MaxDelay),
+		MaxRetries:    c.MaxRetries,
+		Jitter:        c.Jitter,
+		JitterMode:    c.JitterMode,
+		JitterPercent: c.JitterPercent,
+		HardCap:       c.HardCap,
+		MaxExponent:   c.MaxExponent,
+	}
+	return nil
+}
+
+// duration is a time.Duration that is written as people write it.
+type duration time.Duration
+
+func (d duration) MarshalText() ([]byte, error) { return []byte(short(time.Duration(d))), nil }
+
+func (d *duration) UnmarshalText(text []byte) error {
+	parsed, err := time.ParseDuration(string(text))
+	*d = duration(parsed)
+	return err
+}
+
+// short writes a duration without the zeros at its end: "5m", not "5m0s".
+func short(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}

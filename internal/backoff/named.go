@@ -1,0 +1,69 @@
+package backoff
+
+import "time"
+
+// The built-in policies beside Default, by the names that the configuration
+// and the command line know them by.
+var named = []struct {
+	name   string
+	policy Policy
+}{
+	{"default", Default()},
+	{"interactive", doubling(2, 500*time.Millisecond, 8*time.Second, 0.2)},
+	{"conservative", doubling(5, 500*time.Millisecond, 60*time.Second, 0.2)},
+	{"batch", doubling(3, 2*time.Second, 32*time.Second, 0.2)},
+	{"api", doubling(3, time.Second, 32*time.Second, 0.2)},
+	{"task", unspread(doubling(3, time.Second, 30*time.Second, 0))},
+	{"contention", contention()},
+	{"workflow", hardCapped(doubling(4, time.Second, 60*time.Second, 0.5))},
+}
+
+// Named returns the built-in policy of that name.
+func Named(name string) (Policy, bool) {
+	for _, n := range named {
+		if n.name == name {
+			return n.policy, true
+		}
+	}
+	return Policy{}, false
+}
+
+// Names returns the names of the built-in policies, the default first.
+func Names() []string {
+	names := make([]string, len(named))
+	for i, n := range named {
+		names[i] = n.name
+	}
+	return names
+}
+
+func doubling(retries int, base, limit time.Duration, percent float64) Policy {
+	return Policy{
+		Strategy:      Exponential,
+		BaseDelay:     base,
+		MaxDelay:      limit,
+		MaxRetries:    retries,
+		Jitter:        true,
+		JitterMode:    Symmetric,
+		JitterPercent: percent,
+	}
+}
+
+func unspread(p Policy) Policy {
+	p.Jitter = false
+	return p
+}
+
+func hardCapped(p Policy) Policy {
+	p.HardCap = true
+	return p
+}
+
+// contention keeps peers apart that compete for one thing: short waits that
+// only ever grow by chance, and a doubling that stops below the cap.
+func contention() Policy {
+	p := hardCapped(doubling(6, 10*time.Millisecond, time.Second, 0.5))
+	p.JitterMode = Additive
+	p.MaxExponent = 6
+	return p
+}

@@ -1,0 +1,214 @@
+package backoff
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// Options say how Retry runs an operation. The zero Options retry every error
+// and set no timeout.
+type Options struct {
+	// Timeout is the time that one attempt may take; 0 means no bound. A
+	// negative one has passed already: the operation is not run at all.
+	Timeout time.Duration
+
+	// Retryable says whether an error is worth another attempt. Nil means that
+	// all are. It is not asked about the end of the caller's own context.
+	Retryable func(error) bool
+
+	// ServerDelay returns the wait that the other side asked for, which wins
+	// over the policy's. Nil asks an error of the chain that has a method
+	// RetryAfter() (time.Duration, bool).
+	//
+	// A delay of 0 or less is a stated time that has passed, and means now;
+	// but not twice in a row, or a server that always says "now" would be
+	// asked in a tight loop. The policy's delay is waited then.
+	ServerDelay func(error) (time.Duration, bool)
+
+	// OnRetry is told of each retry before the wait for it begins.
+	OnRetry func(Upcoming)
+
+	// Rand is the dice of the jitter, a number in [0, 1). Nil means
+	// math/rand/v2, which no two processes share.
+	Rand func() float64
+}
+
+// Attempt is one run of an operation that failed.
+type Attempt struct {
+	N         int // counts from 1; the first one is no retry
+	StartedAt time.Time
+	EndedAt   time.Time
+	Err       error
+	Delay     time.Duration // the wait that was begun after it; 0 after the last
+	Stated    bool          // the other side asked for that wait
+}
+
+// Upcoming is a retry that is about to be waited for.
+type Upcoming struct {
+	Retry      int // counts from 1: "retry 2 of 5"
+	MaxRetries int
+	Err        error         // why: what the last attempt returned
+	Delay      time.Duration // the wait before it
+	Stated     bool          // the other side asked for that wait
+	At         time.Time     // when the wait ends
+	History    []Attempt     // every attempt so far, oldest first; not to be changed
+}
+
+// Retry runs op until it returns nil, and waits between attempts as the policy
+// says. It runs op 1 + p.MaxRetries times at most; 0 or fewer retries run it
+// once. What it returns tells how it ended:
+//
+//   - nil: op did;
+//   - op's own error, as it is: it was not worth a retry;
+//   - *ExhaustedError: the retries ran out, or no wait could end before ctx's deadline;
+//   - *InterruptedError: ctx ended, before op, during it or during a wait;
+//   - *TimeoutError, as one of the errors above: an attempt took too long.
+//
+// An attempt's context ends with opts.Timeout or with ctx, whichever is first;
+// op must heed it, for Retry waits until op returns. A panic of op is a bug and
+// not a failure to be tried again: it passes through.
+func Retry(ctx context.Context, p Policy, op func(context.Context) error, opts Options) error {
+	if opts.Rand == nil {
+		opts.Rand = rand.Float64
+	}
+	if opts.ServerDelay == nil {
+		opts.ServerDelay = retryAfter
+	}
+	r := run{opts: opts, tracker: NewTracker(p)}
+	for {
+		if ctx.Err() != nil {
+			return r.interrupted(ctx)
+		}
+		if opts.Timeout < 0 {
+			return &TimeoutError{After: opts.Timeout}
+		}
+		made := Attempt{N: len(r.history) + 1, StartedAt: time.Now()}
+		if made.Err = attempt(ctx, opts.Timeout, op); made.Err == nil {
+			return nil
+		}
+		made.EndedAt = time.Now()
+		if done, err := r.failed(ctx, made); done {
+			return err
+		}
+	}
+}
+
+// run is one call of Retry.
+type run struct {
+	opts    Options
+	tracker Tracker
+	history []Attempt
+}
+
+// failed decides what follows a failed attempt, and waits where that is
+// another one. It reports whether the run is over, and with what.
+func (r *run) failed(ctx context.Context, made Attempt) (done bool, err error) {
+	if ctx.Err() != nil {
+		r.history = append(r.history, made)
+		return true, r.interrupted(ctx)
+	}
+	if r.opts.Retryable != nil && !r.opts.Retryable(made.Err) {
+		return true, made.Err
+	}
+	if r.tracker.Exhausted() {
+		return true, &ExhaustedError{History: append(r.history, made)}
+	}
+	formula, _ := r.tracker.Next(r.opts.Rand())
+	delay, stated := r.heed(made.Err, formula)
+	if deadline, ok := ctx.Deadline(); ok && delay >= time.Until(deadline) {
+		return true, &ExhaustedError{History: append(r.history, made), OutOfTime: true, Wait: delay}
+	}
+	made.Delay, made.Stated = delay, stated
+	r.history = append(r.history, made)
+	due := made.EndedAt.Add(delay)
+	if r.opts.OnRetry != nil {
+		r.opts.OnRetry(Upcoming{
+			Retry:      r.tracker.Retries(),
+			MaxRetries: r.tracker.policy.MaxRetries,
+			Err:        made.Err,
+			Delay:      delay,
+			Stated:     stated,
+			At:         due,
+			History:    slices.Clip(r.history), // an append of theirs must not meet ours
+		})
+	}
+	waitUntil(ctx, due)
+	return false, nil
+}
+
+// heed returns the wait that the other side asked for, or else the formula's.
+func (r *run) heed(err error, formula time.Duration) (delay time.Duration, stated bool) {
+	asked, ok := r.opts.ServerDelay(err)
+	if !ok {
+		return formula, false
+	}
+	if asked > 0 {
+		return asked, true
+	}
+	if n := len(r.history); n > 0 && r.history[n-1].Stated && r.history[n-1].Delay == 0 {
+		return formula, false
+	}
+	return 0, true
+}
+
+func (r *run) interrupted(ctx context.Context) error {
+	return &InterruptedError{History: r.history, Err: ctx.Err(), Cause: context.Cause(ctx)}
+}
+
+// attempt runs op once. The timeout is the attempt's own only where it comes
+// before the caller's deadline; where both are one instant, it is the caller's.
+func attempt(ctx context.Context, timeout time.Duration, op func(context.Context) error) error {
+	deadline, bounded := ctx.Deadline()
+	if timeout == 0 || bounded && time.Until(deadline) <= timeout {
+		return op(ctx)
+	}
+	expired := &TimeoutError{After: timeout}
+	limited, cancel := context.WithTimeoutCause(ctx, timeout, expired)
+	defer cancel() // also when op panics
+	err := op(limited)
+	if err != nil && context.Cause(limited) == error(expired) {
+		// A killed command or a broken connection does not mention the
+		// deadline that ended it: the context knows.
+		return &TimeoutError{After: timeout, Err: err}
+	}
+	return err
+}
+
+func retryAfter(err error) (time.Duration, bool) {
+	type stater interface {
+		error
+		RetryAfter() (time.Duration, bool)
+	}
+	if e, ok := errors.AsType[stater](err); ok {
+		return e.RetryAfter()
+	}
+	return 0, false
+}
+
+// nap is how long a wait goes without a look at the wall clock.
+const nap = time.Minute
+
+// waitUntil returns at due or as soon as ctx ends. Timers stand still while a
+// machine is suspended, so the wall clock is looked at now and then: a wait of
+// hours ends soon after a laptop wakes, and not hours later. The clock that is
+// ahead decides: setting the wall clock back must not prolong a wait.
+func waitUntil(ctx context.Context, due time.Time) {
+	wall := due.Round(0) // without its monotonic reading
+	for {
+		now := time.Now()
+		left := min(due.Sub(now), wall.Sub(now))
+		if left <= 0 {
+			return
+		}
+		timer := time.NewTimer(min(left, nap))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package backoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var errRefused = errors.New("refused")
+
+// steady is a policy whose waits can be told exactly: 1 s, 2 s, 4 s, 8 s, 8 s.
+func steady(retries int) Policy {
+	return Policy{Strategy: Exponential, BaseDelay: sec, MaxDelay: 8 * sec, MaxRetries: retries}
+}
+
+// failing is an operation that fails a number of times and then succeeds; a
+// negative number never succeeds. It notes when it was run.
+type failing struct {
+	times   int
+	err     error
+	started time.Time
+	at      []time.Duration
+}
+
+func newFailing(times int) *failing {
+	return &failing{times: times, err: errRefused, started: time.Now()}
+}
+
+func (f *failing) run(context.Context) error {
+	f.at = append(f.at, time.Since(f.started))
+	if f.times >= 0 && len(f.at) > f.times {
+		return nil
+	}
+	return f.err
+}
+
+func seconds(n ...float64) []time.Duration {
+	all := make([]time.Duration, len(n))
+	for i, s := range n {
+		all[i] = time.Duration(s * float64(sec))
+	}
+	return all
+}
+
+func TestSuccessEndsTheRun(t *testing.T) {
+	tests := map[string]struct {
+		failures int
+		at       []time.Duration
+	}{
+		"at once":           {0, seconds(0)},
+		"after one failure": {1, seconds(0, 1)},
+		"on the last retry": {5, seconds(0, 1, 3, 7, 15, 23)},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				op := newFailing(tt.failures)
+				require.NoError(t, Retry(t.Context(), steady(5), op.run, Options{}))
+				require.Equal(t, tt.at, op.at)
+			})
+		})
+	}
+}
+
+func TestExhaustionCarriesTheWholeHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		n := 0
+		err := Retry(t.Context(), steady(2), func(context.Context) error {
+			n++
+			time.Sleep(100 * ms)
+			return fmt.Errorf("refusal %d: %w", n, errRefused)
+		}, Options{})
+
+		exhausted, ok := errors.AsType[*ExhaustedError](err)
+		require.True(t, ok)
+		require.ErrorIs(t, err, errRefused)
+		require.Equal(t, "refusal 3: refused", errors.Unwrap(err).Error(), "the last error")
+		require.EqualError(t, err, "gave up after 3 attempts: refusal 3: refused")
+		require.NotErrorIs(t, err, context.DeadlineExceeded)
+		require.False(t, exhausted.OutOfTime)
+
+		require.Len(t, exhausted.History, 3)
+		want := []struct{ started, delay time.Duration }{{0, 1 * sec}, {1100 * ms, 2 * sec}, {3200 * ms, 0}}
+		for i, a := range exhausted.History {
+			require.Equal(t, i+1, a.N)
+			require.Equal(t, begin.Add(want[i].started), a.StartedAt)
+			require.Equal(t, begin.Add(want[i].started+100*ms), a.EndedAt)
+			require.Equal(t, want[i].delay, a.Delay)
+			require.EqualError(t, a.Err, fmt.Sprintf("refusal %d: refused", i+1))
+			require.False(t, a.Stated)
+		}
+	})
+}
+
+func TestNoRetriesRunTheOperationOnce(t *testing.T) {
+	for _, retries := range []int{0, -1} {
+		t.Run(fmt.Sprint(retries), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				op := newFailing(-1)
+				err := Retry(t.Context(), steady(retries), op.run, Options{OnRetry: func(Upcoming) { panic("no retry") }})
+				require.EqualError(t, err, "gave up after 1 attempt: refused")
+				require.Equal(t, seconds(0), op.at)
+
+				require.NoError(t, Retry(t.Context(), steady(retries), newFailing(0).run, Options{}))
+			})
+		})
+	}
+}
+
+func TestErrorsThatAreNotWorthARetryAreReturnedAsTheyAre(t *testing.T) {
+	errDenied := errors.New("denied")
+	worth := Options{Retryable: func(err error) bool { return !errors.Is(err, errDenied) }}
+	synctest.Test(t, func(t *testing.T) {
+		op := newFailing(-1)
+		op.err = errDenied
+		require.Same(t, errDenied, Retry(t.Context(), steady(5), op.run, worth))
+		require.Equal(t, seconds(0), op.at)
+
+		runs := 0
+		err := Retry(t.Context(), steady(5), func(context.Context) error {
+			if runs++; runs == 3 {
+				return errDenied
+			}
+			return errRefused
+		}, worth)
+		require.Same(t, errDenied, err, "also when it comes later")
+		require.Equal(t, 3, runs)
+	})
+}
+
+func TestOnRetryIsToldBeforeEachWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		var told []Upcoming
+		err := Retry(t.Context(), steady(3), newFailing(-1).run, Options{OnRetry: func(u Upcoming) {
+			require.Equal(t, time.Now().Add(u.Delay), u.At)
+			_ = append(u.History, Attempt{N: 99}) // must not show up in ours
+			told = append(told, u)
+		}})
+		require.ErrorIs(t, err, errRefused)
+		require.Len(t, told, 3)
+		for i, at := range seconds(1, 3, 7) {
+			u := told[i]
+			require.Equal(t, i+1, u.Retry)
+			require.Equal(t, 3, u.MaxRetries)
+			require.Equal(t, errRefused, u.Err)
+			require.Equal(t, begin.Add(at), u.At)
+			require.Len(t, u.History, i+1)
+			require.Equal(t, u.Delay, u.History[i].Delay)
+		}
+		exhausted, _ := errors.AsType[*ExhaustedError](err)
+		for i, a := range exhausted.History {
+			require.Equal(t, i+1, a.N)
+		}
+	})
+}
+
+func TestASlowCallbackDoesNotProlongTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		op := newFailing(2)
+		nap := []time.Duration{400 * ms, 5 * sec}
+		require.NoError(t, Retry(t.Context(), steady(5), op.run, Options{OnRetry: func(u Upcoming) {
+			time.Sleep(nap[u.Retry-1])
+		}}))
+		require.Equal(t, seconds(0, 1, 6), op.at, "1 s as asked; then the callback alone took longer than the wait")
+	})
+}
+
+type stated struct {
+	after time.Duration
+	ok    bool
+}
+
+func (s stated) Error() string                     { return "slow down" }
+func (s stated) RetryAfter() (time.Duration, bool) { return s.after, s.ok }
+
+func TestTheServersDelayWinsOverTheFormula(t *testing.T) {
+	tests := map[string]struct {
+		err     error
+		options Options
+		at      []time.Duration
+		stated  bool
+	}{
+		"longer":                    {stated{time.Minute, true}, Options{}, seconds(0, 60, 120, 180), true},
+		"shorter":                   {stated{10 * ms, true}, Options{}, seconds(0, 0.01, 0.02, 0.03), true},
+		"deep in the chain":         {fmt.Errorf("post: %w", stated{time.Minute, true}), Options{}, seconds(0, 60, 120, 180), true},
+		"not stated this time":      {stated{time.Minute, false}, Options{}, seconds(0, 1, 3, 7), false},
+		"by option":                 {errRefused, Options{ServerDelay: func(error) (time.Duration, bool) { return time.Hour, true }}, seconds(0, 3600, 7200, 10800), true},
+		"the option wins":           {stated{time.Minute, true}, Options{ServerDelay: func(error) (time.Duration, bool) { return 0, false }}, seconds(0, 1, 3, 7), false},
+		"past means now, not twice": {stated{-time.Hour, true}, Options{}, seconds(0, 0, 2, 2), true},
+		"zero means now, not twice": {stated{0, true}, Options{}, seconds(0, 0, 2, 2), true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				op := newFailing(-1)
+				op.err = tt.err
+				first := true
+				tt.options.OnRetry = func(u Upcoming) {
+					if first {
+						require.Equal(t, tt.stated, u.Stated)
+						require.Equal(t, tt.stated, u.History[0].Stated)
+					}
+					first = false
+				}
+				require.Error(t, Retry(t.Context(), steady(3), op.run, tt.options))
+				require.Equal(t, tt.at, op.at)
+			})
+		})
+	}
+}
+
+func TestTheDiceAreTheCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := steady(3)
+		p.Jitter, p.JitterMode, p.JitterPercent = true, Symmetric, 0.5
+		dice := []float64{0, 0.5, 0.75}
+		op := newFailing(3)
+		require.NoError(t, Retry(t.Context(), p, op.run, Options{Rand: func() float64 {
+			u := dice[0]
+			dice = dice[1:]
+			return u
+		}}))
+		require.Equal(t, seconds(0, 0.5, 2.5, 7.5), op.at)
+	})
+}
+
+// A wait of hours is made of naps; it must still end when it should.
+func TestLongWaitsEndOnTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		op := newFailing(1)
+		op.err = stated{5*time.Hour + 30*sec, true}
+		require.NoError(t, Retry(t.Context(), steady(1), op.run, Options{}))
+		require.Equal(t, []time.Duration{0, 5*time.Hour + 30*sec}, op.at)
+	})
+}
+
+func TestAPanicPassesThroughAndIsNotRetried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runs := 0
+		var attemptCtx context.Context
+		require.PanicsWithValue(t, "bug", func() {
+			_ = Retry(t.Context(), steady(5), func(ctx context.Context) error {
+				runs++
+				attemptCtx = ctx
+				panic("bug")
+			}, Options{Timeout: sec})
+		})
+		require.Equal(t, 1, runs)
+		require.ErrorIs(t, attemptCtx.Err(), context.Canceled, "its timer is released")
+	})
+}

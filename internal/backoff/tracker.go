@@ -1,0 +1,32 @@
+package backoff
+
+import "time"
+
+// Tracker counts the retries of one operation. It is a value without a lock:
+// whoever runs the operation owns it.
+type Tracker struct {
+	policy  Policy
+	retries int
+}
+
+// NewTracker returns the tracker of an operation that was not retried yet.
+func NewTracker(p Policy) Tracker { return Tracker{policy: p} }
+
+// Next counts one more retry and returns the wait before it, or false where
+// the policy allows no more. u is as in Policy.Delay.
+func (t *Tracker) Next(u float64) (time.Duration, bool) {
+	if t.Exhausted() {
+		return 0, false
+	}
+	t.retries++
+	return t.policy.Delay(t.retries, u), true
+}
+
+// Retries returns how many retries were counted.
+func (t *Tracker) Retries() int { return t.retries }
+
+// Exhausted reports whether the policy allows no more retries.
+func (t *Tracker) Exhausted() bool { return t.retries >= t.policy.MaxRetries }
+
+// Reset forgives all retries, as after a success.
+func (t *Tracker) Reset() { t.retries = 0 }

@@ -1,0 +1,83 @@
+package backoff
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func fieldErrors(t *testing.T, err error) []FieldError {
+	t.Helper()
+	joined, ok := err.(interface{ Unwrap() []error })
+	require.True(t, ok, "every bad field by itself")
+	var all []FieldError
+	for _, one := range joined.Unwrap() {
+		field, ok := errors.AsType[*FieldError](one)
+		require.True(t, ok)
+		all = append(all, *field)
+	}
+	return all
+}
+
+func TestValidateNamesTheFieldTheValueAndWhatIsWanted(t *testing.T) {
+	const modes = `must be one of "symmetric", "additive", "full", "equal"`
+	tests := map[string]struct {
+		change func(*Policy)
+		want   FieldError
+	}{
+		"unknown strategy":  {func(p *Policy) { p.Strategy = "cubic" }, FieldError{"strategy", `"cubic"`, `must be one of "fixed", "linear", "exponential"`}},
+		"no strategy":       {func(p *Policy) { p.Strategy = "" }, FieldError{"strategy", `""`, `must be one of "fixed", "linear", "exponential"`}},
+		"base is zero":      {func(p *Policy) { p.BaseDelay = 0 }, FieldError{"base_delay", "0s", "must be more than 0s"}},
+		"base is negative":  {func(p *Policy) { p.BaseDelay = -sec }, FieldError{"base_delay", "-1s", "must be more than 0s"}},
+		"max below base":    {func(p *Policy) { p.MaxDelay = 10 * sec }, FieldError{"max_delay", "10s", "must be at least base_delay (30s)"}},
+		"no retries":        {func(p *Policy) { p.MaxRetries = 0 }, FieldError{"max_retries", "0", "must be at least 1"}},
+		"negative retries":  {func(p *Policy) { p.MaxRetries = -1 }, FieldError{"max_retries", "-1", "must be at least 1"}},
+		"unknown mode":      {func(p *Policy) { p.JitterMode = "wild" }, FieldError{"jitter_mode", `"wild"`, modes}},
+		"unknown mode, off": {func(p *Policy) { p.JitterMode = "wild"; p.Jitter = false }, FieldError{"jitter_mode", `"wild"`, modes}},
+		"no mode":           {func(p *Policy) { p.JitterMode = "" }, FieldError{"jitter_mode", `""`, modes}},
+		"percent below 0":   {func(p *Policy) { p.JitterPercent = -0.01 }, FieldError{"jitter_percent", "-0.01", "must be between 0.0 and 1.0"}},
+		"percent above 1":   {func(p *Policy) { p.JitterPercent = 10 }, FieldError{"jitter_percent", "10", "must be between 0.0 and 1.0"}},
+		"percent is NaN":    {func(p *Policy) { p.JitterPercent = math.NaN() }, FieldError{"jitter_percent", "NaN", "must be between 0.0 and 1.0"}},
+		"percent is +Inf":   {func(p *Policy) { p.JitterPercent = math.Inf(1) }, FieldError{"jitter_percent", "+Inf", "must be between 0.0 and 1.0"}},
+		"percent is -Inf":   {func(p *Policy) { p.JitterPercent = math.Inf(-1) }, FieldError{"jitter_percent", "-Inf", "must be between 0.0 and 1.0"}},
+		"negative exponent": {func(p *Policy) { p.MaxExponent = -1 }, FieldError{"max_exponent", "-1", "must be 0 (no bound) or more"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := Default()
+			tt.change(&p)
+			require.Equal(t, []FieldError{tt.want}, fieldErrors(t, p.Validate()))
+		})
+	}
+}
+
+func TestValidateReportsEveryBadFieldAtOnce(t *testing.T) {
+	p := Policy{MaxDelay: -sec, Jitter: true, JitterPercent: 2, MaxExponent: -1}
+	var fields []string
+	for _, e := range fieldErrors(t, p.Validate()) {
+		fields = append(fields, e.Field)
+	}
+	require.Equal(t, []string{
+		"strategy", "base_delay", "max_delay", "max_retries", "jitter_mode", "jitter_percent", "max_exponent",
+	}, fields)
+	require.ErrorContains(t, p.Validate(), "base_delay: must be more than 0s, got 0s\nmax_delay: must be more than 0s, got -1s\n")
+}
+
+func TestValidateAcceptsTheEdges(t *testing.T) {
+	for name, change := range map[string]func(*Policy){
+		"max equals base":           func(p *Policy) { p.MaxDelay = p.BaseDelay },
+		"one nanosecond, one retry": func(p *Policy) { p.BaseDelay, p.MaxRetries = 1, 1 },
+		"percent 0":                 func(p *Policy) { p.JitterPercent = 0 },
+		"percent 1":                 func(p *Policy) { p.JitterPercent = 1 },
+		"no mode without jitter":    func(p *Policy) { p.Jitter, p.JitterMode = false, "" },
+		"unlimited retries":         func(p *Policy) { p.MaxRetries = Unlimited },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := Default()
+			change(&p)
+			require.NoError(t, p.Validate())
+		})
+	}
+}

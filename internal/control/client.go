@@ -1,0 +1,117 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"syscall"
+
+	"resumed/internal/resume"
+)
+
+// Client is the command line's end of the socket.
+type Client struct{ http http.Client }
+
+// NewClient returns a client of the daemon whose socket is in dir. It connects
+// at the first call.
+func NewClient(dir string) *Client {
+	var dialer net.Dialer
+	return &Client{http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "unix", filepath.Join(dir, SocketName))
+		},
+	}}}
+}
+
+// Status returns all that the daemon knows.
+func (c *Client) Status(ctx context.Context, all bool) (Status, error) {
+	query := url.Values{}
+	if all {
+		query.Set("all", "1")
+	}
+	var status Status
+	err := c.call(ctx, http.MethodGet, "/v1/status", query, &status)
+	return status, err
+}
+
+// Do carries out an order on the session of that name.
+func (c *Client) Do(ctx context.Context, name string, order Order) (resume.View, error) {
+	var after resume.View
+	err := c.call(ctx, http.MethodPost, "/v1/session/"+string(order), url.Values{"name": {name}}, &after)
+	return after, err
+}
+
+// SetPaused pauses the daemon, or ends that.
+func (c *Client) SetPaused(ctx context.Context, paused bool) error {
+	path := "/v1/unpause"
+	if paused {
+		path = "/v1/pause"
+	}
+	return c.call(ctx, http.MethodPost, path, nil, nil)
+}
+
+// Reload makes the daemon read its configuration again.
+func (c *Client) Reload(ctx context.Context) error {
+	return c.call(ctx, http.MethodPost, "/v1/reload", nil, nil)
+}
+
+func (c *Client) call(ctx context.Context, method, path string, query url.Values, into any) error {
+	target := url.URL{Scheme: "http", Host: "resumed", Path: path, RawQuery: query.Encode()}
+	request, err := http.NewRequestWithContext(ctx, method, target.String(), http.NoBody)
+	if err != nil {
+		return fmt.Errorf("ask the daemon: %w", err)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+			return ErrNoDaemon
+		}
+		return fmt.Errorf("ask the daemon: %w", err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return readProblem(response)
+	}
+	if into == nil {
+		return nil
+	}
+	if err := json.NewDecoder(response.Body).Decode(into); err != nil {
+		return fmt.Errorf("read the daemon's answer: %w", err)
+	}
+	return nil
+}
+
+// RemoteError is the daemon's own word on what went wrong.
+type RemoteError struct {
+	Text string
+	kind string
+}
+
+func (e *RemoteError) Error() string { return e.Text }
+
+// Is tells a session that nobody knows from other troubles.
+func (e *RemoteError) Is(target error) bool {
+	return target == ErrNoSession && e.kind == kindNoSession
+}
+
+// BadConfig reports whether the daemon refused its configuration.
+func (e *RemoteError) BadConfig() bool { return e.kind == kindBadConfig }
+
+func readProblem(response *http.Response) error {
+	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	if err != nil {
+		return fmt.Errorf("read the daemon's answer: %w", err)
+	}
+	var p problem
+	if json.Unmarshal(body, &p) != nil || p.Error == "" {
+		return fmt.Errorf("the daemon answered %s: is it of another version?", response.Status)
+	}
+	return &RemoteError{Text: p.Error, kind: p.Kind}
+}

@@ -1,0 +1,142 @@
+// Package control answers questions and takes orders on a unix socket. Server
+// is the daemon's end, Client the command line's.
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"resumed/internal/resume"
+)
+
+// SocketName is the name of the socket in the runtime directory.
+const SocketName = "resumed.sock"
+
+// Status is what the daemon knows, as `status --json` prints it.
+type Status struct {
+	Version  int           `json:"version"`
+	Now      time.Time     `json:"now"`
+	Daemon   Daemon        `json:"daemon"`
+	Accounts []Account     `json:"accounts"`
+	Sessions []resume.View `json:"sessions"`
+}
+
+// Daemon is the daemon itself.
+type Daemon struct {
+	PID       int       `json:"pid"`
+	Version   string    `json:"version"`
+	StartedAt time.Time `json:"started_at"`
+	Paused    bool      `json:"paused"`
+	DryRun    bool      `json:"dry_run"`
+	Config    Config    `json:"config"`
+	Problems  []string  `json:"problems"` // what stands in its way right now
+}
+
+// Config is how the configuration in force came to be.
+type Config struct {
+	Path     string    `json:"path"` // empty: built-in defaults
+	LoadedAt time.Time `json:"loaded_at"`
+	OK       bool      `json:"ok"`
+	Error    *string   `json:"error"` // why the newest file is not in force
+}
+
+// Account is a limit that several sessions share.
+type Account struct {
+	Name     string     `json:"name"`
+	State    string     `json:"state"` // closed: nothing is limited; open: limited
+	ResetAt  *time.Time `json:"reset_at"`
+	Sessions int        `json:"sessions"`
+}
+
+// Order is what a person wants done with a session.
+type Order string
+
+// The orders.
+const (
+	Retry   Order = "retry"
+	Cancel  Order = "cancel"
+	Stop    Order = "stop" // cancel, and end the command that runs
+	Pause   Order = "pause"
+	Unpause Order = "unpause"
+)
+
+// Backend is the daemon, as the server needs it.
+type Backend interface {
+	// Status returns all that is known; all includes sessions that were
+	// never interrupted.
+	Status(ctx context.Context, all bool) (Status, error)
+
+	// Do carries out an order and returns the session after it.
+	Do(ctx context.Context, key resume.Key, order Order) (resume.View, error)
+
+	// SetPaused pauses the daemon as a whole, or ends that.
+	SetPaused(ctx context.Context, paused bool) error
+
+	// Reload reads the configuration again and returns what is wrong with it.
+	Reload(ctx context.Context) error
+}
+
+// Errors that the command line turns into exit codes.
+var (
+	ErrNoDaemon  = errors.New("no daemon is running")
+	ErrNoSession = resume.ErrNoSession
+)
+
+// AmbiguousError is a name that fits several sessions.
+type AmbiguousError struct {
+	Name     string
+	Sessions []string
+}
+
+func (e *AmbiguousError) Error() string {
+	const most = 4
+	shown, more := e.Sessions, ""
+	if len(shown) > most {
+		shown, more = shown[:most], ", …"
+	}
+	return fmt.Sprintf("%q fits %d sessions: %s%s", e.Name, len(e.Sessions), strings.Join(shown, ", "), more)
+}
+
+// Resolve returns the one session whose id is, or begins with, name. An
+// agent's name may stand before it: "claude-code/4f2a".
+func Resolve(sessions []resume.View, name string) (resume.View, error) {
+	var exact, prefixed []resume.View
+	for _, s := range sessions {
+		switch full := s.Key().String(); {
+		case s.ID == name || full == name:
+			exact = append(exact, s)
+		case strings.HasPrefix(s.ID, name) || strings.HasPrefix(full, name):
+			prefixed = append(prefixed, s)
+		}
+	}
+	found := exact
+	if len(found) == 0 {
+		found = prefixed
+	}
+	switch len(found) {
+	case 0:
+		return resume.View{}, fmt.Errorf("%q: %w", name, ErrNoSession)
+	case 1:
+		return found[0], nil
+	}
+	ambiguous := &AmbiguousError{Name: name}
+	for _, s := range found {
+		ambiguous.Sessions = append(ambiguous.Sessions, s.Key().String())
+	}
+	return resume.View{}, ambiguous
+}
+
+// Short returns the shortest beginning of the session's id, of four characters
+// at least, that no other session's id has.
+func Short(sessions []resume.View, id string) string {
+	n := min(4, len(id))
+	for _, s := range sessions {
+		for s.ID != id && n < len(id) && strings.HasPrefix(s.ID, id[:n]) {
+			n++
+		}
+	}
+	return id[:n]
+}

@@ -1,0 +1,202 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"resumed/internal/resume"
+)
+
+// problem is an error on the wire.
+type problem struct {
+	Error string `json:"error"`
+	Kind  string `json:"kind,omitempty"` // no_session | ambiguous | bad_config
+}
+
+// The kinds of problems that a client tells apart.
+const (
+	kindNoSession = "no_session"
+	kindAmbiguous = "ambiguous"
+	kindBadConfig = "bad_config"
+)
+
+// ConfigError is a configuration that Reload refused.
+type ConfigError struct{ Err error }
+
+func (e *ConfigError) Error() string { return e.Err.Error() }
+
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+// Server is the daemon's end of the socket.
+type Server struct {
+	listener net.Listener
+	backend  Backend
+	log      *slog.Logger
+}
+
+// Listen makes the socket in dir, which only its owner may enter. A socket
+// that a dead daemon left behind is replaced: the caller holds the lock that
+// says there is no living one.
+func Listen(dir string, backend Backend, log *slog.Logger) (*Server, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make runtime directory: %w", err)
+	}
+	path := filepath.Join(dir, SocketName)
+	if err := removeStale(path); err != nil {
+		return nil, err
+	}
+	// The umask keeps the socket from being open to others between bind and
+	// chmod.
+	old := syscall.Umask(0o177)
+	listener, err := net.Listen("unix", path)
+	syscall.Umask(old)
+	if err != nil {
+		return nil, fmt.Errorf("listen on control socket: %w", err)
+	}
+	return &Server{listener: peers{listener, log}, backend: backend, log: log}, nil
+}
+
+func removeStale(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("look at control socket: %w", err)
+	case info.Mode().Type() != os.ModeSocket:
+		return fmt.Errorf("%s is in the way and is no socket: move it away", path)
+	}
+	if err := os.Remove(path); err != nil {
+		return fmt.Errorf("remove stale control socket: %w", err)
+	}
+	return nil
+}
+
+// Run serves until ctx is done.
+func (s *Server) Run(ctx context.Context) error {
+	server := &http.Server{
+		Handler:           s.handler(),
+		ReadHeaderTimeout: 5 * time.Second,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		<-ctx.Done()
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		if server.Shutdown(grace) != nil {
+			_ = server.Close()
+		}
+	}()
+	err := server.Serve(s.listener)
+	if ctx.Err() == nil {
+		return fmt.Errorf("serve control socket: %w", err)
+	}
+	<-stopped
+	return nil
+}
+
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/status", s.status)
+	mux.HandleFunc("POST /v1/session/{order}", s.order)
+	mux.HandleFunc("POST /v1/pause", s.pause(true))
+	mux.HandleFunc("POST /v1/unpause", s.pause(false))
+	mux.HandleFunc("POST /v1/reload", s.reload)
+	return mux
+}
+
+func (s *Server) status(w http.ResponseWriter, r *http.Request) {
+	status, err := s.backend.Status(r.Context(), r.FormValue("all") != "")
+	answer(w, status, err)
+}
+
+func (s *Server) order(w http.ResponseWriter, r *http.Request) {
+	order := Order(r.PathValue("order"))
+	switch order {
+	case Retry, Cancel, Stop, Pause, Unpause:
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	status, err := s.backend.Status(r.Context(), true)
+	if err != nil {
+		answer(w, nil, err)
+		return
+	}
+	session, err := Resolve(status.Sessions, r.FormValue("name"))
+	if err != nil {
+		answer(w, nil, err)
+		return
+	}
+	after, err := s.backend.Do(r.Context(), session.Key(), order)
+	answer(w, after, err)
+}
+
+func (s *Server) pause(paused bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		answer(w, struct{}{}, s.backend.SetPaused(r.Context(), paused))
+	}
+}
+
+func (s *Server) reload(w http.ResponseWriter, r *http.Request) {
+	answer(w, struct{}{}, s.backend.Reload(r.Context()))
+}
+
+func answer(w http.ResponseWriter, document any, err error) {
+	code := http.StatusOK
+	if err != nil {
+		document, code = describe(err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(document) // the client is gone: nobody to tell
+}
+
+func describe(err error) (problem, int) {
+	p := problem{Error: err.Error()}
+	if _, ok := errors.AsType[*AmbiguousError](err); ok {
+		p.Kind = kindAmbiguous
+		return p, http.StatusConflict
+	}
+	if _, ok := errors.AsType[*ConfigError](err); ok {
+		p.Kind = kindBadConfig
+		return p, http.StatusUnprocessableEntity
+	}
+	if errors.Is(err, resume.ErrNoSession) {
+		p.Kind = kindNoSession
+		return p, http.StatusNotFound
+	}
+	return p, http.StatusInternalServerError
+}
+
+// peers lets in only the user that the daemon runs as, and root.
+type peers struct {
+	net.Listener
+	log *slog.Logger
+}
+
+func (l peers) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		uid, err := peerUID(conn.(*net.UnixConn))
+		if err == nil && (uid == os.Getuid() || uid == 0) {
+			return conn, nil
+		}
+		l.log.Warn("refused a stranger on the control socket", "uid", uid, "err", err)
+		_ = conn.Close()
+	}
+}

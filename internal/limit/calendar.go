@@ -1,0 +1,383 @@
+package limit
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// wall is what a message says of a point in time on the wall: any part of it
+// may be missing.
+type wall struct {
+	year       int
+	month      time.Month
+	day        int
+	weekday    time.Weekday
+	ahead      int // days from today
+	hour, min  int
+	sec        int
+	zone       *time.Location
+	hasWeekday bool
+	hasAhead   bool
+	hasClock   bool
+	hasSeconds bool
+}
+
+func (w wall) hasDate() bool { return w.month != 0 }
+func (w wall) stated() bool  { return w.hasClock || w.hasDate() || w.hasWeekday || w.hasAhead }
+
+var months = map[string]time.Month{}
+
+// Months as desktop agents print them in the languages of their users.
+var foreignMonths = [...]string{
+	"janv janvier jän jänner januar ene enero janeiro gen gennaio",
+	"févr février februar febrero fev fevereiro febbraio",
+	"mars mär märz mrz marzo março",
+	"avr avril abr abril aprile",
+	"mai mayo maio mag maggio",
+	"juin juni junio junho giu giugno",
+	"juil juillet juli julio julho lug luglio",
+	"août agosto ago",
+	"septembre septiembre set setembro settembre",
+	"octobre okt oktober octubre out outubro ott ottobre",
+	"novembre noviembre novembro",
+	"déc décembre dez dezember dic diciembre dezembro dicembre",
+}
+
+var weekdays = map[string]time.Weekday{
+	"tues": time.Tuesday, "wednes": time.Wednesday, "thur": time.Thursday, "thurs": time.Thursday,
+}
+
+func init() {
+	for m := time.January; m <= time.December; m++ {
+		name := asciiLower(m.String())
+		months[name], months[name[:3]] = m, m
+	}
+	months["sept"] = time.September
+	for i, names := range foreignMonths {
+		for name := range strings.FieldsSeq(names) {
+			months[name] = time.January + time.Month(i)
+		}
+	}
+	for d := time.Sunday; d <= time.Saturday; d++ {
+		name := asciiLower(d.String())
+		weekdays[name], weekdays[name[:3]] = d, d
+	}
+}
+
+// calendar reads a clock time, a date, a weekday, or any of them together in
+// any order, with or without a zone.
+func (s *timeScan) calendar(i int) (found, bool) {
+	var w wall
+	end := -1
+	for {
+		next := s.part(&w, i)
+		if next < 0 {
+			break
+		}
+		end = next
+		i = s.skipWords(next, ",", "at", "on", "by", "of", "the", "—", "de", "à", "um", "às", "alle")
+	}
+	if !w.stated() || s.r.At.IsZero() && w.year == 0 {
+		return found{}, false
+	}
+	at, ok := s.r.next(w)
+	exact := w.hasSeconds && w.year != 0 && w.zone != nil
+	return found{at: at, rough: !exact, end: end}, ok
+}
+
+// part reads one part of a calendar time that is not there yet, and returns
+// the position after it, or -1.
+func (s *timeScan) part(w *wall, i int) int {
+	if i >= len(s.toks) {
+		return -1
+	}
+	if !w.hasClock {
+		if end := s.clock(w, i); end >= 0 {
+			return end
+		}
+	}
+	if !w.hasDate() && !w.hasAhead {
+		if end := s.date(w, i); end >= 0 {
+			return end
+		}
+	}
+	t := s.toks[i]
+	if d, ok := weekdays[t.text]; ok && !w.hasWeekday && t.kind == word {
+		w.weekday, w.hasWeekday = d, true
+		return i + 1
+	}
+	if w.hasDate() && w.year == 0 {
+		if end := s.yearAt(w, i); end >= 0 {
+			return end
+		}
+	}
+	if w.zone == nil && w.stated() {
+		if z, end := s.zoneAt(i); z != nil {
+			w.zone = z
+			return end
+		}
+	}
+	return -1
+}
+
+// clock reads 5pm, 5:30 PM, 17:30, 17:30:00, 2:13 a.m., noon or midnight.
+func (s *timeScan) clock(w *wall, i int) int {
+	t := s.toks[i]
+	switch t.text {
+	case "noon":
+		w.hour, w.hasClock = 12, true
+		return i + 1
+	case "midnight":
+		w.hour, w.hasClock = 0, true
+		return i + 1
+	}
+	hour := smallInt(t.text)
+	if t.kind != number || hour < 0 || hour > 24 || len(t.text) > 2 {
+		return -1
+	}
+	minute, second, end := s.minutes(i + 1)
+	hasMinutes := end > i+1
+	half, after := s.halfOfDay(end)
+	switch {
+	case after < 0 && !hasMinutes:
+		return -1
+	case after < 0:
+	case hour <= 12:
+		hour, end = hour%12+half, after
+	default: // 13:40pm
+		end = after
+	}
+	if hour == 24 && minute == 0 {
+		w.ahead, w.hasAhead, hour = w.ahead+1, true, 0
+	}
+	if hour > 23 {
+		return -1
+	}
+	w.hour, w.min, w.sec, w.hasClock = hour, minute, max(second, 0), true
+	w.hasSeconds = second >= 0
+	return end
+}
+
+// minutes reads ":30" and ":30:15"; second is -1 where none is stated.
+func (s *timeScan) minutes(i int) (minute, second, end int) {
+	second, end = -1, i
+	for n := range 2 {
+		if i+1 >= len(s.toks) || !s.toks[i].is(":") || !s.toks[i].glued || !s.toks[i+1].glued {
+			break
+		}
+		text := s.toks[i+1].text
+		if n == 1 && len(text) > 2 {
+			text = text[:2] // a fraction of a second
+		}
+		v := smallInt(text)
+		if len(text) != 2 || v < 0 || v > 59 {
+			break
+		}
+		if n == 0 {
+			minute = v
+		} else {
+			second = v
+		}
+		i += 2
+		end = i
+	}
+	return minute, second, end
+}
+
+// halfOfDay reads am and pm in their spellings; after is -1 where none stands.
+func (s *timeScan) halfOfDay(i int) (hours, after int) {
+	if i >= len(s.toks) {
+		return 0, -1
+	}
+	switch s.toks[i].text {
+	case "am":
+		return 0, i + 1
+	case "pm":
+		return 12, i + 1
+	case "a", "p":
+		if i+1 < len(s.toks) && s.toks[i+1].is("m") {
+			if s.toks[i].is("p") {
+				hours = 12
+			}
+			return hours, i + 2
+		}
+	}
+	return 0, -1
+}
+
+// date reads Nov 18, 18 Nov, November 18th, 2026-11-18, 11/18/2026, today and tomorrow.
+func (s *timeScan) date(w *wall, i int) int {
+	t := s.toks[i]
+	switch {
+	case t.is("today"), t.is("tonight"):
+		w.hasAhead = true
+		return i + 1
+	case t.is("tomorrow"):
+		w.ahead, w.hasAhead = 1, true
+		return i + 1
+	case t.kind == word:
+		month, ok := months[t.text]
+		if !ok {
+			return -1
+		}
+		day, end := s.dayOfMonth(s.skipWords(i+1, "."))
+		if end < 0 {
+			return -1
+		}
+		w.month, w.day = month, day
+		return end
+	case t.kind != number:
+		return -1
+	case len(t.text) == 4:
+		return s.numericDate(w, i, "-", 0, 1, 2)
+	}
+	if day, end := s.dayOfMonth(i); end >= 0 {
+		end = s.skipWords(end, "of", "de", "—", ".")
+		if end < len(s.toks) && s.toks[end].kind == word {
+			if month, ok := months[s.toks[end].text]; ok {
+				w.month, w.day = month, day
+				return s.skipWords(end+1, ".")
+			}
+		}
+	}
+	return s.numericDate(w, i, "/", 2, 0, 1)
+}
+
+// dayOfMonth reads 18 and 18th, but not the hour of a clock time.
+func (s *timeScan) dayOfMonth(i int) (day, end int) {
+	if i >= len(s.toks) || s.toks[i].kind != number {
+		return 0, -1
+	}
+	day = smallInt(s.toks[i].text)
+	if day < 1 || day > 31 || len(s.toks[i].text) > 2 {
+		return 0, -1
+	}
+	end = i + 1
+	if end < len(s.toks) {
+		if next := s.toks[end]; next.is(":") && next.glued {
+			return 0, -1
+		} else if next.glued && contains([]string{"st", "nd", "rd", "th"}, next.text) {
+			end++
+		}
+	}
+	return day, end
+}
+
+// numericDate reads three numbers; y, m, d say which is which. A first number
+// above twelve in a slashed date can only be the day.
+func (s *timeScan) numericDate(w *wall, i int, separator string, y, m, d int) int {
+	var n [3]int
+	at := i
+	for k := range n {
+		if k > 0 && separator == "/" {
+			if at >= len(s.toks) || !s.toks[at].is("/") {
+				return -1
+			}
+			at++
+		}
+		if at >= len(s.toks) || s.toks[at].kind != number {
+			return -1
+		}
+		if k > 0 && separator == "-" && s.src[s.toks[at].start-1] != '-' {
+			return -1
+		}
+		if n[k] = smallInt(s.toks[at].text); n[k] < 0 {
+			return -1
+		}
+		at++
+	}
+	if separator == "/" && n[m] > 12 {
+		m, d = d, m
+	}
+	if n[y] < 100 {
+		n[y] += 2000
+	}
+	if n[y] < 2000 || n[y] > 2199 || n[m] < 1 || n[m] > 12 || n[d] < 1 || n[d] > 31 {
+		return -1
+	}
+	w.year, w.month, w.day = n[y], time.Month(n[m]), n[d]
+	return at
+}
+
+func (s *timeScan) yearAt(w *wall, i int) int {
+	t := s.toks[i]
+	if t.kind != number || len(t.text) != 4 {
+		return -1
+	}
+	if y := smallInt(t.text); y >= 2000 && y < 2200 {
+		w.year = y
+		return i + 1
+	}
+	return -1
+}
+
+// staleDate is how far back a date without a year may lie: no limit's window
+// is longer than a month, so what lies further back means the coming year.
+const staleDate = 31 * day
+
+// next returns the point in time that the wall clock shows w, near r.At: the
+// next one, or the one just past where it is past by no more than r.Grace.
+func (r Reader) next(w wall) (time.Time, bool) {
+	if w.zone == nil {
+		w.zone = r.zone()
+	}
+	here := r.At.In(w.zone)
+	year, month, today := here.Date()
+	switch {
+	case w.hasDate() && w.year != 0:
+		return w.on(w.year, w.month, w.day, time.Time{})
+	case w.hasDate():
+		// Eight years ahead hold a 29 February, also across a centenary.
+		for y := year - 1; y <= year+8; y++ {
+			if at, ok := w.on(y, w.month, w.day, r.At.Add(-staleDate)); ok && !at.Before(r.At.Add(-staleDate)) {
+				return at, true
+			}
+		}
+		return time.Time{}, false
+	case w.hasAhead:
+		return w.on(year, month, today+w.ahead, time.Time{})
+	}
+	for d := -1; d <= 8; d++ {
+		on := time.Date(year, month, today+d, 12, 0, 0, 0, time.UTC)
+		if w.hasWeekday && on.Weekday() != w.weekday {
+			continue
+		}
+		if at, ok := w.on(on.Year(), on.Month(), on.Day(), r.At.Add(-r.Grace)); ok && !at.Before(r.At.Add(-r.Grace)) {
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// on returns w's clock time on that day, or false where the month has no such
+// day. Of a time that the clocks show twice it is the first that is not before
+// since; a time that they skip is counted on from before the change.
+func (w wall) on(year int, month time.Month, dayOfMonth int, since time.Time) (time.Time, bool) {
+	naive := time.Date(year, month, dayOfMonth, w.hour, w.min, w.sec, 0, time.UTC)
+	if w.hasDate() && naive.Day() != dayOfMonth {
+		return time.Time{}, false
+	}
+	before, after := offsetAt(naive.Add(-day), w.zone), offsetAt(naive.Add(day), w.zone)
+	readings := []time.Time{naive.Add(-before), naive.Add(-after)}
+	slices.SortFunc(readings, time.Time.Compare)
+	best := time.Time{}
+	for _, at := range readings {
+		if shows(at.In(w.zone), naive) && (best.IsZero() || best.Before(since)) {
+			best = at.In(w.zone)
+		}
+	}
+	if best.IsZero() {
+		best = naive.Add(-before).In(w.zone)
+	}
+	return best, true
+}
+
+func offsetAt(naive time.Time, zone *time.Location) time.Duration {
+	_, seconds := naive.In(zone).Zone()
+	return time.Duration(seconds) * time.Second
+}
+
+func shows(at, naive time.Time) bool {
+	return at.Hour() == naive.Hour() && at.Minute() == naive.Minute() && at.Day() == naive.Day()
+}

@@ -1,0 +1,139 @@
+package limit
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// sample is one message as agents print it, with what it means. The hint's
+// grammar: epoch:N, epoch_ms:N, clock:HH:MM;tz=Z, date:[YYYY-]MM-DD[THH:MM];tz=Z,
+// weekday:Mon 00:00;tz=Z, duration:5d22h11m, datetime:RFC3339, daily:HH:MM;tz=Z, now.
+type sample struct {
+	Agent     string `json:"agent"`
+	Text      string `json:"text"`
+	Class     string `json:"class"`
+	ResetHint string `json:"reset_hint"`
+	Date      string `json:"date"`
+	Note      string `json:"note"`
+}
+
+func samples(t *testing.T) []sample {
+	t.Helper()
+	f, err := os.Open("testdata/messages.jsonl")
+	require.NoError(t, err)
+	defer f.Close()
+	var all []sample
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var s sample
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &s))
+		all = append(all, s)
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
+// reader is one at noon, UTC, of the day the message was seen.
+func (s sample) reader() Reader {
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	for _, layout := range []string{"2006-01-02", "2006-01", "2006"} {
+		if d, err := time.Parse(layout, s.Date); err == nil {
+			at = d.Add(12 * time.Hour)
+			break
+		}
+	}
+	return Reader{At: at, Zone: time.UTC, Grace: 10 * time.Minute}
+}
+
+// want works the hint out without the package's own grammar.
+func (s sample) want(t *testing.T, r Reader) (time.Time, bool) {
+	t.Helper()
+	kind, rest, _ := strings.Cut(s.ResetHint, ":")
+	value, zone := rest, time.UTC
+	if v, tz, ok := strings.Cut(rest, ";tz="); ok {
+		value = v
+		if z, err := time.LoadLocation(tz); err == nil { // else local, as the grammar has it
+			zone = z
+		}
+	}
+	number := func() int64 {
+		n, err := strconv.ParseInt(value, 10, 64)
+		require.NoError(t, err)
+		return n
+	}
+	switch kind {
+	case "":
+		return time.Time{}, false
+	case "now":
+		return r.At, true
+	case "epoch":
+		return time.Unix(number(), 0), true
+	case "epoch_ms":
+		return time.UnixMilli(number()), true
+	case "datetime":
+		at, err := time.Parse(time.RFC3339, value)
+		require.NoError(t, err)
+		return at, true
+	case "duration":
+		if days, after, ok := strings.Cut(value, "d"); ok {
+			n, err := strconv.Atoi(days)
+			require.NoError(t, err)
+			d := time.Duration(0)
+			if after != "" {
+				d, err = time.ParseDuration(after)
+				require.NoError(t, err)
+			}
+			return r.At.Add(time.Duration(n)*24*time.Hour + d), true
+		}
+		d, err := time.ParseDuration(value)
+		require.NoError(t, err)
+		return r.At.Add(d), true
+	case "clock", "daily":
+		at, err := time.Parse("15:04", value)
+		require.NoError(t, err)
+		return step(r, at, zone, func(base time.Time, n int) time.Time { return base.AddDate(0, 0, n) }), true
+	case "weekday":
+		at, err := time.Parse("Mon 15:04", value)
+		require.NoError(t, err)
+		for n := 0; ; n++ {
+			here := r.At.In(zone).AddDate(0, 0, n)
+			on := time.Date(here.Year(), here.Month(), here.Day(), at.Hour(), at.Minute(), 0, 0, zone)
+			if on.Format("Mon") == value[:3] && !on.Before(r.At) {
+				return on, true
+			}
+		}
+	case "date":
+		for _, layout := range []string{"2006-01-02T15:04", "2006-01-02", "01-02T15:04", "01-02"} {
+			at, err := time.ParseInLocation(layout, value, zone)
+			if err != nil {
+				continue
+			}
+			if strings.HasPrefix(layout, "2006") {
+				return at, true
+			}
+			for y := r.At.Year(); ; y++ {
+				if on := time.Date(y, at.Month(), at.Day(), at.Hour(), at.Minute(), 0, 0, zone); !on.Before(r.At.AddDate(0, 0, -31)) {
+					return on, true
+				}
+			}
+		}
+	}
+	t.Fatalf("hint %q", s.ResetHint)
+	return time.Time{}, false
+}
+
+func step(r Reader, clock time.Time, zone *time.Location, on func(time.Time, int) time.Time) time.Time {
+	here := r.At.In(zone)
+	base := time.Date(here.Year(), here.Month(), here.Day(), clock.Hour(), clock.Minute(), 0, 0, zone)
+	for n := -1; ; n++ {
+		if at := on(base, n); !at.Before(r.At.Add(-r.Grace)) {
+			return at
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package limit
+
+import "time"
+
+// evidence is what the parts of one refusal say about it.
+type evidence struct {
+	status   int
+	code     Class // a code that names the class
+	family   Class // a code that names only a family
+	strong   Class // plain words
+	weak     Class // words that say little
+	running  bool
+	byWait   bool // weak depends on the wait that is asked for
+	wait     time.Duration
+	reset    Reset
+	rejected bool // an account's quota was refused, by the record's own field
+}
+
+func (e *evidence) addCode(ru ruling) {
+	switch {
+	case ru.weak && e.family == None:
+		e.family = ru.class
+	case !ru.weak && (e.code == None || ru.class == Billing):
+		e.code = ru.class
+	}
+}
+
+func (e *evidence) addWords(ru ruling) {
+	e.running = e.running || ru.running
+	switch {
+	case ru.weak && e.weak == None:
+		e.weak, e.byWait = ru.class, ru.byWait
+	case !ru.weak && e.strong == None:
+		e.strong = ru.class
+	}
+}
+
+// addReset keeps the first time that is stated: parts are read in the order
+// of how far they are to be trusted.
+func (e *evidence) addReset(reset Reset) {
+	if !e.reset.Stated() {
+		e.reset = reset
+	}
+}
+
+// merge adds what a part of the message says by itself.
+func (e *evidence) merge(part evidence) {
+	if e.status == 0 {
+		e.status = part.status
+	}
+	if part.code != None {
+		e.addCode(ruling{class: part.code})
+	}
+	if e.family == None {
+		e.family = part.family
+	}
+	if e.strong == None {
+		e.strong = part.strong
+	}
+	if e.weak == None {
+		e.weak, e.byWait, e.wait = part.weak, part.byWait, part.wait
+	}
+	e.running = e.running || part.running
+	e.rejected = e.rejected || part.rejected
+	e.addReset(part.reset)
+}
+
+// class weighs the evidence. What has to be bought or shortened never passes,
+// however it is dressed; then what is named exactly wins over what only names
+// a family, as far as the status admits it.
+func (e *evidence) class() Class {
+	for _, c := range [...]Class{e.code, e.strong} {
+		if (c == Billing || c == ContextOverflow) && admits(e.status, c) {
+			return c
+		}
+	}
+	if e.rejected {
+		return UsageLimit
+	}
+	for _, c := range [...]Class{e.code, e.strong, byStatus(e.status), e.family} {
+		if admits(e.status, c) {
+			return c
+		}
+	}
+	return e.byLength()
+}
+
+// asksHours is the wait from which on a request to come back later means an
+// allowance that is used up rather than a pace that was too quick.
+const asksHours = time.Hour
+
+func (e *evidence) byLength() Class {
+	if e.byWait && (e.reset.Rough || e.wait >= asksHours) {
+		return UsageLimit
+	}
+	return e.weak
+}
+
+func (e *evidence) verdict() Verdict {
+	c := e.class()
+	if c == None {
+		return Verdict{}
+	}
+	return Verdict{Class: c, WaitHelps: c.Transient(), InProgress: e.running, Reset: e.reset}
+}

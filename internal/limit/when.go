@@ -1,0 +1,229 @@
+package limit
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// timeScan reads times out of the tokens of one message.
+type timeScan struct {
+	r    Reader
+	src  string
+	toks []token
+}
+
+// found is a time and where it ends.
+type found struct {
+	at    time.Time
+	rough bool
+	exact time.Duration // its length where it was stated as a duration
+	end   int
+}
+
+func (f found) reset() Reset { return Reset{At: f.at, Source: Words, Rough: f.rough} }
+
+// When reads a bare time: a duration, a clock time, a date, a weekday, an
+// epoch, an RFC 3339 or HTTP date. A number alone is a count of seconds, as in
+// Retry-After, unless it is long enough to be an epoch.
+func (r Reader) When(s string) (Reset, bool) {
+	toks := tokenize(clip(s))
+	scan := timeScan{r: r, src: clip(s), toks: toks}
+	if f, ok := scan.at(0); ok {
+		return f.reset(), true
+	}
+	if f, ok := scan.seconds(scan.skipFillers(0)); ok && f.end == len(toks) {
+		return f.reset(), true
+	}
+	if f, ok := scan.anchored(false); ok {
+		return f.reset(), true
+	}
+	return Reset{}, false
+}
+
+// fillers may stand between the word that announces a time and the time.
+var fillers = []string{
+	"at", "on", "by", "in", "after", "again", "for", "about", "approximately", "around", "approx",
+	"~", ":", "=", "(", "the", "is", "are", "will", "be", "next", "another", "of", "up", "access", "within", "from", "to", `"`,
+}
+
+func (s *timeScan) skipFillers(i int) int {
+	for n := 0; n < 6 && i < len(s.toks) && contains(fillers, s.toks[i].text); n++ {
+		i++
+	}
+	return i
+}
+
+// at reads the time that stands at toks[i], fillers before it aside.
+func (s *timeScan) at(i int) (found, bool) {
+	i = s.skipFillers(i)
+	if i >= len(s.toks) {
+		return found{}, false
+	}
+	for _, read := range []func(int) (found, bool){s.iso, s.epoch, s.duration, s.calendar} {
+		if f, ok := read(i); ok {
+			return f, true
+		}
+	}
+	return found{}, false
+}
+
+// isoLayouts are the date-times that are one piece of text. Those without
+// a zone are in the reader's.
+var isoLayouts = []struct {
+	layout string
+	rough  bool
+}{
+	{time.RFC3339Nano, false},
+	{"2006-01-02 15:04:05Z07:00", false},
+	{"2006-01-02 15:04:05 -0700", false},
+	{"2006-01-02T15:04Z07:00", true},
+	{"2006-01-02T15:04:05", false},
+	{"2006-01-02T15:04", true},
+}
+
+// iso reads an RFC 3339 time and its near relatives that are one word.
+func (s *timeScan) iso(i int) (found, bool) {
+	t := s.toks[i]
+	if t.kind != number || len(t.text) != 4 || i+4 >= len(s.toks) {
+		return found{}, false
+	}
+	src := s.src[t.start:]
+	n := 0
+	for n < len(src) && n < 40 && (isAlnum(src[n]) || src[n] == '-' || src[n] == ':' || src[n] == '.' || src[n] == '+' || n == 10 && src[n] == ' ') {
+		n++
+	}
+	for ; n > 10 && (src[n-1] == '.' || src[n-1] == ':'); n-- {
+	}
+	for _, l := range isoLayouts {
+		if at, err := time.ParseInLocation(l.layout, src[:n], s.r.zone()); err == nil {
+			return found{at: at, rough: l.rough, end: s.after(t.start + n)}, true
+		}
+	}
+	return found{}, false
+}
+
+// epoch reads seconds or milliseconds since 1970.
+func (s *timeScan) epoch(i int) (found, bool) {
+	t := s.toks[i]
+	if t.kind != number || len(t.text) < 10 {
+		return found{}, false
+	}
+	n, err := strconv.ParseFloat(t.text, 64)
+	if err != nil || s.unitAt(i+1) != 0 {
+		return found{}, false
+	}
+	at, ok := Epoch(n)
+	return found{at: at, end: i + 1}, ok
+}
+
+// Epoch reads a Unix time in seconds, or in milliseconds where it would
+// otherwise lie thousands of years ahead. It refuses what is neither: counts,
+// identifiers, and times outside this century.
+func Epoch[N int | int64 | float64](n N) (time.Time, bool) {
+	const (
+		first = 978307200  // 2001-01-01
+		last  = 4102444800 // 2100-01-01
+	)
+	f := float64(n)
+	switch {
+	case f >= first && f < last:
+		whole, part := math.Modf(f)
+		return time.Unix(int64(whole), int64(part*1e9)).UTC(), true
+	case f >= first*1000 && f < last*1000:
+		return time.UnixMilli(int64(f)).UTC(), true
+	default:
+		return time.Time{}, false
+	}
+}
+
+var units = map[string]time.Duration{
+	"ms": time.Millisecond, "msec": time.Millisecond, "msecs": time.Millisecond,
+	"millisecond": time.Millisecond, "milliseconds": time.Millisecond, "millis": time.Millisecond,
+	"s": time.Second, "sec": time.Second, "secs": time.Second, "second": time.Second, "seconds": time.Second,
+	"m": time.Minute, "min": time.Minute, "mins": time.Minute, "minute": time.Minute, "minutes": time.Minute,
+	"h": time.Hour, "hr": time.Hour, "hrs": time.Hour, "hour": time.Hour, "hours": time.Hour,
+	"d": day, "day": day, "days": day,
+	"w": 7 * day, "wk": 7 * day, "wks": 7 * day, "week": 7 * day, "weeks": 7 * day,
+}
+
+const (
+	day         = 24 * time.Hour
+	longestWait = 10 * 366 * day // what is longer is not a wait
+)
+
+func (s *timeScan) unitAt(i int) time.Duration {
+	if i >= len(s.toks) || s.toks[i].kind != word {
+		return 0
+	}
+	return units[s.toks[i].text]
+}
+
+// duration reads "2h5m", "3 days and 4 hours", "1.2s", "an hour".
+func (s *timeScan) duration(i int) (found, bool) {
+	if s.r.At.IsZero() {
+		return found{}, false
+	}
+	var total time.Duration
+	end := -1
+	for {
+		amount, ok := s.amount(i)
+		unit := s.unitAt(i + 1)
+		if !ok || unit == 0 {
+			break
+		}
+		part := amount * float64(unit)
+		if part+float64(total) > float64(longestWait) {
+			return found{}, false
+		}
+		total += time.Duration(math.Round(part))
+		end = i + 2
+		if i = end; i < len(s.toks) && (s.toks[i].is(",") || s.toks[i].is("and")) {
+			i = s.skipWords(i, ",", "and")
+		}
+	}
+	if end < 0 {
+		return found{}, false
+	}
+	return found{at: s.r.At.Add(total), exact: total, end: end}, true
+}
+
+func (s *timeScan) amount(i int) (float64, bool) {
+	if i >= len(s.toks) {
+		return 0, false
+	}
+	switch t := s.toks[i]; {
+	case t.kind == number:
+		n, err := strconv.ParseFloat(t.text, 64)
+		return n, err == nil
+	case t.is("a") || t.is("an") || t.is("one"):
+		return 1, true
+	default:
+		return 0, false
+	}
+}
+
+// seconds reads a number without a unit, as Retry-After has it.
+func (s *timeScan) seconds(i int) (found, bool) {
+	if i >= len(s.toks) || s.toks[i].kind != number || s.r.At.IsZero() {
+		return found{}, false
+	}
+	n, err := strconv.ParseFloat(s.toks[i].text, 64)
+	wait := n * float64(time.Second)
+	if err != nil || wait > float64(longestWait) {
+		return found{}, false
+	}
+	d := time.Duration(wait)
+	return found{at: s.r.At.Add(d), exact: d, end: i + 1}, true
+}
+
+func smallInt(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil || len(s) > 4 {
+		return -1
+	}
+	return n
+}
+
+func contains(words []string, w string) bool { return slices.Contains(words, w) }

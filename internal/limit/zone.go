@@ -1,0 +1,192 @@
+package limit
+
+import (
+	"strings"
+	"sync"
+	"time"
+	_ "time/tzdata" // a machine without zone files still knows where Kyiv is
+)
+
+// Zones by the short names that people and agents use. A name that stands
+// for a place keeps that place's summer time; one that names the season does not.
+var placeZones = map[string]string{
+	"et": "America/New_York", "eastern": "America/New_York",
+	"ct": "America/Chicago", "central": "America/Chicago",
+	"mt": "America/Denver", "mountain": "America/Denver",
+	"pt": "America/Los_Angeles", "pacific": "America/Los_Angeles",
+}
+
+const hourSeconds = 60 * 60
+
+var fixedZones = map[string]int{
+	"utc": 0, "gmt": 0, "z": 0, "wet": 0,
+	"est": -5 * hourSeconds, "edt": -4 * hourSeconds,
+	"cst": -6 * hourSeconds, "cdt": -5 * hourSeconds,
+	"mst": -7 * hourSeconds, "mdt": -6 * hourSeconds,
+	"pst": -8 * hourSeconds, "pdt": -7 * hourSeconds,
+	"akst": -9 * hourSeconds, "akdt": -8 * hourSeconds, "hst": -10 * hourSeconds,
+	"bst": 1 * hourSeconds, "west": 1 * hourSeconds, "cet": 1 * hourSeconds,
+	"cest": 2 * hourSeconds, "eet": 2 * hourSeconds, "sast": 2 * hourSeconds,
+	"eest": 3 * hourSeconds, "msk": 3 * hourSeconds, "trt": 3 * hourSeconds,
+	"pkt": 5 * hourSeconds, "ist": 5*hourSeconds + hourSeconds/2,
+	"hkt": 8 * hourSeconds, "sgt": 8 * hourSeconds, "awst": 8 * hourSeconds,
+	"jst": 9 * hourSeconds, "kst": 9 * hourSeconds,
+	"aest": 10 * hourSeconds, "aedt": 11 * hourSeconds,
+	"nzst": 12 * hourSeconds, "nzdt": 13 * hourSeconds,
+	"brt": -3 * hourSeconds, "art": -3 * hourSeconds,
+}
+
+// loaded keeps the zones that were found: loading one reads a file.
+var loaded sync.Map // string → *time.Location
+
+const longestZone = 48
+
+// loadZone returns the zone of that name in the zone database, as it is
+// spelled or in the usual capitals.
+func loadZone(name string) (*time.Location, bool) {
+	if len(name) > longestZone || !strings.Contains(name, "/") {
+		return nil, false
+	}
+	if z, ok := loaded.Load(name); ok {
+		return z.(*time.Location), true
+	}
+	for _, spelling := range []string{name, capitals(name)} {
+		if z, err := time.LoadLocation(spelling); err == nil {
+			loaded.Store(name, z)
+			return z, true
+		}
+	}
+	return nil, false
+}
+
+// capitals spells a zone as the database does: europe/berlin → Europe/Berlin.
+func capitals(name string) string {
+	b := []byte(strings.ToLower(name))
+	up := true
+	for i, c := range b {
+		if up && 'a' <= c && c <= 'z' {
+			b[i] = c - 'a' + 'A'
+		}
+		up = c == '/' || c == '_' || c == '-'
+	}
+	return string(b)
+}
+
+// zoneAt reads a zone that stands at toks[i], in brackets or bare. A bracketed
+// name that nobody knows is passed over and leaves the reader's own zone: a
+// bad zone must not cost the time that stands before it.
+func (s *timeScan) zoneAt(i int) (zone *time.Location, end int) {
+	if i < len(s.toks) && s.toks[i].is("(") {
+		inner, end := s.zoneName(i + 1)
+		for j := max(end, i+1); j < len(s.toks) && j < i+12; j++ {
+			if s.toks[j].is(")") {
+				if inner == nil {
+					inner = s.r.zone()
+				}
+				return inner, j + 1
+			}
+		}
+		return inner, end
+	}
+	return s.zoneName(i)
+}
+
+func (s *timeScan) zoneName(i int) (*time.Location, int) {
+	if i >= len(s.toks) || s.toks[i].kind != word {
+		return s.offset(i)
+	}
+	t := s.toks[i]
+	if name := zoneSpelling(s.src[t.start:]); strings.Contains(name, "/") {
+		if z, ok := loadZone(name); ok {
+			return z, s.after(t.start + len(name))
+		}
+		return nil, -1
+	}
+	if t.is("local") || t.is("your") {
+		return s.r.zone(), s.skipWords(i+1, "local", "time", "timezone", "zone")
+	}
+	if place, ok := placeZones[t.text]; ok {
+		z, _ := loadZone(place)
+		return z, s.skipWords(i+1, "time", "standard", "daylight", "zone")
+	}
+	seconds, ok := fixedZones[t.text]
+	if !ok {
+		return nil, -1
+	}
+	if seconds == 0 && i+1 < len(s.toks) && s.toks[i+1].glued {
+		// UTC+2 counts eastward, other than the POSIX Etc/GMT-2.
+		if z, end := s.offset(i + 1); z != nil {
+			return z, end
+		}
+	}
+	if seconds == 0 {
+		return time.UTC, i + 1
+	}
+	return time.FixedZone(strings.ToUpper(t.text), seconds), i + 1
+}
+
+// zoneSpelling returns the longest beginning of src that could be a zone's name.
+func zoneSpelling(src string) string {
+	for i := range len(src) {
+		if c := src[i]; !isAlnum(c) && c != '/' && c != '_' && c != '-' && c != '+' {
+			return src[:i]
+		}
+	}
+	return src
+}
+
+// offset reads +02:00, -5 or +0530.
+func (s *timeScan) offset(i int) (*time.Location, int) {
+	if i >= len(s.toks) {
+		return nil, -1
+	}
+	src := s.src[s.toks[i].start:]
+	if len(src) < 2 || src[0] != '+' && src[0] != '-' {
+		return nil, -1
+	}
+	digits := 1
+	for digits < len(src) && isDigit(rune(src[digits])) {
+		digits++
+	}
+	hours, minutes := src[1:digits], "0"
+	end := digits
+	switch {
+	case len(hours) == 4:
+		hours, minutes = hours[:2], hours[2:]
+	case len(src) >= digits+3 && src[digits] == ':':
+		minutes, end = src[digits+1:digits+3], digits+3
+	}
+	h, m := smallInt(hours), smallInt(minutes)
+	if len(hours) == 0 || len(hours) > 2 || h < 0 || h > 14 || m < 0 || m > 59 {
+		return nil, -1
+	}
+	seconds := h*hourSeconds + m*60
+	if src[0] == '-' {
+		seconds = -seconds
+	}
+	return time.FixedZone("", seconds), s.after(s.toks[i].start + end)
+}
+
+// after returns the index of the first token at or behind a byte offset.
+func (s *timeScan) after(offset int) int {
+	for i, t := range s.toks {
+		if t.start >= offset {
+			return i
+		}
+	}
+	return len(s.toks)
+}
+
+func (s *timeScan) skipWords(i int, words ...string) int {
+	for i < len(s.toks) && contains(words, s.toks[i].text) {
+		i++
+	}
+	return i
+}
+
+func (r Reader) zone() *time.Location {
+	if r.Zone == nil {
+		return time.Local
+	}
+	return r.Zone
+}

@@ -1,0 +1,118 @@
+package notify
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// CommandOptions describe a program that is run for each notice.
+type CommandOptions struct {
+	Common
+	Run     []string      // program and arguments; no shell reads them
+	Timeout time.Duration // of one run; 0: DefaultCommandTimeout
+}
+
+// DefaultCommandTimeout bounds one run of a command that is given no other.
+const DefaultCommandTimeout = 30 * time.Second
+
+// Command runs a program with the notice as JSON on its stdin. Its environment
+// is the daemon's, without what systemd gave the daemon alone, and with
+// RESUMED_EVENT and RESUMED_NOTICE_ID. It may be run again for the same notice
+// when it ended other than by exit 0, so it should do its work by that id.
+type Command struct {
+	base
+	run     []string
+	timeout time.Duration
+}
+
+// NewCommand checks the options; it runs nothing.
+func NewCommand(o CommandOptions) (*Command, error) {
+	b, err := newBase(o.Common)
+	if err != nil {
+		return nil, err
+	}
+	if len(o.Run) == 0 || o.Run[0] == "" {
+		return nil, fmt.Errorf("channel %q: run names no program", o.Name)
+	}
+	return &Command{base: b, run: slices.Clone(o.Run), timeout: cmp.Or(o.Timeout, DefaultCommandTimeout)}, nil
+}
+
+// To returns the program.
+func (c *Command) To() string { return c.run[0] }
+
+// Send runs the program.
+func (c *Command) Send(ctx context.Context, n Notice) error {
+	_, err := c.report(ctx, n)
+	return err
+}
+
+func (c *Command) report(ctx context.Context, n Notice) (string, error) {
+	body, err := json.Marshal(c.worded(n))
+	if err != nil {
+		return "", &PermanentError{fmt.Errorf("encode notice: %w", err)}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("it ran longer than %s and was killed", c.timeout))
+	defer cancel()
+
+	cmd := exec.CommandContext(ctx, c.run[0], c.run[1:]...)
+	cmd.Stdin = bytes.NewReader(append(body, '\n'))
+	said := &tail{limit: 4 << 10}
+	cmd.Stdout, cmd.Stderr = said, said
+	cmd.Env = append(commandEnv(os.Environ()), "RESUMED_EVENT="+string(n.Event), "RESUMED_NOTICE_ID="+n.ID)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 2 * time.Second // a child that escaped the group may hold our pipe
+
+	if err := cmd.Start(); err != nil {
+		return "", &PermanentError{fmt.Errorf("start command: %w", err)}
+	}
+	err = cmd.Wait()
+	words := cleanLine(said.String(), 200)
+	switch {
+	case err == nil:
+		return strings.TrimSpace("exit 0 " + words), nil
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case errors.Is(err, exec.ErrWaitDelay): // it ended well and left a child behind
+		return "exit 0", nil
+	}
+	err = fmt.Errorf("run %s: %w", c.run[0], err)
+	if words != "" {
+		err = fmt.Errorf("%w: %s", err, words)
+	}
+	return "", err
+}
+
+// commandEnv is an environment without what is meant for this process alone.
+func commandEnv(env []string) []string {
+	private := []string{"NOTIFY_SOCKET=", "WATCHDOG_PID=", "WATCHDOG_USEC=", "LISTEN_PID=", "LISTEN_FDS=", "LISTEN_FDNAMES=", "CREDENTIALS_DIRECTORY="}
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		return slices.ContainsFunc(private, func(p string) bool { return strings.HasPrefix(kv, p) })
+	})
+}
+
+// tail keeps the last bytes that are written to it.
+type tail struct {
+	limit int
+	kept  []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.kept = append(t.kept, p...)
+	if over := len(t.kept) - t.limit; over > 0 {
+		t.kept = append(t.kept[:0], t.kept[over:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string { return string(t.kept) }

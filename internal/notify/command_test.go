@@ -1,0 +1,85 @@
+package notify
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func command(t *testing.T, timeout time.Duration, run ...string) *Command {
+	t.Helper()
+	c, err := NewCommand(CommandOptions{Common: Common{Name: "script"}, Run: run, Timeout: timeout})
+	require.NoError(t, err)
+	return c
+}
+
+func TestCommandGetsTheNoticeOnStdin(t *testing.T) {
+	t.Setenv("NOTIFY_SOCKET", "/run/systemd/notify")
+	out := filepath.Join(t.TempDir(), "out")
+	c := command(t, 0, "/bin/sh", "-c", `cat >"$1"; env >"$1.env"`, "sh", out)
+	require.NoError(t, c.Send(t.Context(), sample(Parked, 1)))
+
+	var got Notice
+	require.NoError(t, json.Unmarshal(must(os.ReadFile(out)), &got))
+	require.Equal(t, sample(Parked, 1), got)
+	env := string(must(os.ReadFile(out + ".env")))
+	require.Contains(t, env, "RESUMED_EVENT=parked\n")
+	require.Contains(t, env, "RESUMED_NOTICE_ID=ntc_SAMPLE\n")
+	require.NotContains(t, env, "NOTIFY_SOCKET")
+}
+
+func TestCommandArgumentsAreReadByNoShell(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "$(touch pwned); *")
+	require.NoError(t, command(t, 0, "/usr/bin/tee", out).Send(t.Context(), sample(GaveUp, 1)))
+	require.FileExists(t, out)
+}
+
+func TestCommandThatFailsIsTriedAgainAndShowsItsLastWords(t *testing.T) {
+	err := command(t, 0, "/bin/sh", "-c", "echo no network >&2; exit 3").Send(t.Context(), sample(GaveUp, 1))
+	require.ErrorContains(t, err, "exit status 3: no network")
+	_, permanent := errors.AsType[*PermanentError](err)
+	require.False(t, permanent)
+}
+
+func TestCommandThatDoesNotExistIsFinal(t *testing.T) {
+	err := command(t, 0, "/nonexistent/program").Send(t.Context(), sample(GaveUp, 1))
+	_, permanent := errors.AsType[*PermanentError](err)
+	require.True(t, permanent, "%v", err)
+}
+
+func TestCommandThatReadsNothingIsDelivered(t *testing.T) {
+	require.NoError(t, command(t, 0, "/bin/true").Send(t.Context(), sample(GaveUp, 50)))
+}
+
+func TestCommandThatHangsIsKilledWithItsChildren(t *testing.T) {
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	c := command(t, 300*time.Millisecond, "/bin/sh", "-c", `sleep 300 & echo $! >"$1"; wait`, "sh", pidFile)
+	began := time.Now()
+	err := c.Send(t.Context(), sample(GaveUp, 1))
+	require.ErrorContains(t, err, "longer than 300ms")
+	require.Less(t, time.Since(began), 2*time.Second)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(must(os.ReadFile(pidFile)))))
+	require.NoError(t, err)
+	require.True(t, gone(pid), "the child must not outlive the command")
+}
+
+// gone waits a moment for a killed process to vanish, or to be a zombie that
+// nobody has collected yet.
+func gone(pid int) bool {
+	for range 100 {
+		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		if err != nil || strings.Contains(string(stat), ") Z ") || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			return true
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return false
+}

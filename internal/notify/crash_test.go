@@ -1,0 +1,180 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var errDead = errors.New("the process is dead")
+
+// mortal counts the steps of a process that can be seen from outside, and ends
+// its life at one of them: from there on nothing it does has any effect.
+type mortal struct {
+	mu   sync.Mutex
+	left int // steps to live
+	last string
+}
+
+func (m *mortal) step(name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.left <= 0 {
+		return errDead
+	}
+	m.left--
+	m.last = name
+	return nil
+}
+
+// TestKillAtEveryStepLosesAndDoublesNothing kills the process at each step it
+// takes, before and after the step had its effect, starts another one on the
+// same store, and looks at what people received.
+func TestKillAtEveryStepLosesAndDoublesNothing(t *testing.T) {
+	for steps := 0; ; steps++ {
+		var lived bool
+		synctest.Test(t, func(t *testing.T) { lived = killAfter(t, steps) })
+		if lived {
+			require.Greater(t, steps, 10, "the life of a notice has more steps than that")
+			return
+		}
+	}
+}
+
+// killAfter returns whether the first process lived to its end.
+func killAfter(t *testing.T, steps int) bool {
+	const sessions = 3
+	store := newMemStore()
+	life := &mortal{left: steps}
+	store.gate = func(op string, after bool) error { return life.step(fmt.Sprint(op, " after=", after)) }
+
+	var mu sync.Mutex // guards received
+	received := map[string][]Notice{}
+	channel := func(name string, life *mortal) *fakeChannel {
+		return &fakeChannel{name: name, send: func(_ context.Context, n Notice) error {
+			if err := life.step("send"); err != nil {
+				return err
+			}
+			mu.Lock()
+			received[name] = append(received[name], n)
+			mu.Unlock()
+			return life.step("answer")
+		}}
+	}
+	tell := func(n *Notifier) {
+		for i := range sessions {
+			n.Tell(GaveUp, session("x", i), "")
+			time.Sleep(time.Second)
+		}
+	}
+
+	// The first life.
+	n, err := New(Options{Store: store, Log: quiet(), Config: Config{
+		GroupWait: 10 * time.Second,
+		Channels:  []Channel{channel("a", life), channel("b", life)},
+	}})
+	require.NoError(t, err)
+	ctx, kill := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { _ = n.Run(ctx); close(ended) }()
+	tell(n)
+	time.Sleep(15 * time.Second)
+	synctest.Wait()
+	lived, last := life.left > 0, life.last
+	life.mu.Lock()
+	life.left = 0
+	life.mu.Unlock()
+	kill()
+	<-ended
+
+	// A receiver that answered a process which died before it could write that
+	// down is asked again, under the same id. Nothing else may come twice.
+	unrecorded := map[string]bool{}
+	for name, notices := range received {
+		for _, notice := range notices {
+			if store.ended[notice.ID+" "+name] == "" {
+				unrecorded[notice.ID+" "+name] = true
+			}
+		}
+	}
+
+	// The second life: the sessions are stored as given up, so they are told
+	// again.
+	eternal := &mortal{left: 1 << 30}
+	store.gate = nil
+	n, stop := start(t, Options{Store: store, Config: Config{
+		GroupWait: 10 * time.Second,
+		Channels:  []Channel{channel("a", eternal), channel("b", eternal)},
+	}})
+	tell(n)
+	time.Sleep(time.Hour)
+	stop()
+
+	for _, name := range []string{"a", "b"} {
+		seen, ids := map[string]string{}, map[string]int{}
+		for _, notice := range received[name] {
+			ids[notice.ID]++
+			for _, v := range notice.Sessions {
+				if before, ok := seen[v.ID]; ok {
+					require.Equal(t, before, notice.ID, "killed after %d steps (%s): %s told twice of %s", steps, last, name, v.ID)
+				}
+				seen[v.ID] = notice.ID
+			}
+		}
+		require.Len(t, seen, sessions, "killed after %d steps (%s): %s was not told everything", steps, last, name)
+		for id, times := range ids {
+			require.True(t, times == 1 || unrecorded[id+" "+name] && times == 2, "killed after %d steps (%s): %s received %s %d times", steps, last, name, id, times)
+		}
+	}
+	pending, err := store.Pending(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, pending)
+	return lived
+}
+
+func TestGroupThatIsInLedgerAndOutboxTakesNoMoreSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		// The process dies after the notice is in the outbox and before it is
+		// out of the ledger; the clock then goes back, so that the group would
+		// be open again.
+		store := newMemStore()
+		dead := false
+		store.gate = func(op string, after bool) error {
+			if dead {
+				return errDead
+			}
+			dead = op == "add" && after
+			return nil
+		}
+		ch := &fakeChannel{name: "a"}
+		cfg := Config{Channels: []Channel{ch}, GroupWait: 10 * time.Second}
+		n, err := New(Options{Store: store, Log: quiet(), Config: cfg})
+		require.NoError(t, err)
+		ctx, kill := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { _ = n.Run(ctx); close(ended) }()
+		n.Tell(GaveUp, session("x", 1), "")
+		time.Sleep(11 * time.Second)
+		kill()
+		<-ended
+		store.gate = nil
+
+		restarted, err := New(Options{Store: store, Log: quiet(), Config: cfg})
+		require.NoError(t, err)
+		restarted.ledger.groups[0].Due = time.Now().Add(time.Hour)
+		ctx, kill = context.WithCancel(t.Context())
+		ended = make(chan struct{})
+		restarted.Tell(GaveUp, session("x", 2), "")
+		go func() { _ = restarted.Run(ctx); close(ended) }()
+		time.Sleep(time.Minute)
+		kill()
+		<-ended
+		require.Len(t, ch.notices(), 2)
+	})
+}

@@ -1,0 +1,325 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+
+	"resumed/internal/resume"
+)
+
+// Memory keeps small values over a restart; a Store is one.
+type Memory interface {
+	PutValue(key string, value []byte) error
+	Value(key string) ([]byte, bool, error)
+}
+
+// DesktopOptions describe the desktop.
+type DesktopOptions struct {
+	Common
+	Timeout time.Duration // of one try; 0: DefaultTimeout
+
+	// Retry is called when a person presses "Retry now", once for each session
+	// of the notice. It must not block. Nil: there is no such button.
+	Retry func(resume.Key)
+
+	// Memory remembers over a restart which bubbles are shown, so that good
+	// news still replaces bad; may be nil.
+	Memory Memory
+}
+
+// Desktop shows notices on the desktop of the person who runs the daemon, by
+// D-Bus. Where there is no session bus or no notification server, Send returns
+// an UnavailableError.
+type Desktop struct {
+	base
+	timeout time.Duration
+	retry   func(resume.Key)
+	memory  Memory
+
+	sending   sync.Mutex     // one try at a time
+	listening sync.WaitGroup // the goroutine that hears signals
+
+	mu      sync.Mutex // guards everything that follows
+	conn    *dbus.Conn
+	owner   string                  // the server's connection on the bus
+	buttons map[uint32][]resume.Key // what "Retry now" of a bubble means
+	shown   bubbles
+}
+
+// NewDesktop checks the options; it connects to nothing.
+func NewDesktop(o DesktopOptions) (*Desktop, error) {
+	b, err := newBase(o.Common)
+	if err != nil {
+		return nil, err
+	}
+	d := &Desktop{
+		base:    b,
+		timeout: cmp.Or(o.Timeout, DefaultTimeout),
+		retry:   o.Retry,
+		memory:  o.Memory,
+		buttons: make(map[uint32][]resume.Key),
+	}
+	if d.memory != nil {
+		data, found, err := d.memory.Value(d.memoryKey())
+		if err != nil {
+			return nil, fmt.Errorf("channel %q: read shown notices: %w", o.Name, err)
+		}
+		if found {
+			d.shown = decodeBubbles(data)
+		}
+	}
+	return d, nil
+}
+
+func (d *Desktop) memoryKey() string { return "notify/desktop/" + d.name }
+
+// To returns what the channel is.
+func (d *Desktop) To() string { return "desktop" }
+
+// Send shows the notice.
+func (d *Desktop) Send(ctx context.Context, n Notice) error {
+	_, err := d.report(ctx, n)
+	return err
+}
+
+const (
+	notifications     = "org.freedesktop.Notifications"
+	notificationsPath = dbus.ObjectPath("/org/freedesktop/Notifications")
+	retryAction       = "retry"
+)
+
+func (d *Desktop) report(ctx context.Context, n Notice) (string, error) {
+	d.sending.Lock()
+	defer d.sending.Unlock()
+	ctx, cancel := context.WithTimeoutCause(ctx, d.timeout, fmt.Errorf("no answer within %s", d.timeout))
+	defer cancel()
+
+	conn, err := d.connect(ctx)
+	if err != nil {
+		return "", err
+	}
+	can, err := d.meet(ctx, conn)
+	if err != nil {
+		return "", d.explain(ctx, "ask notification server", err)
+	}
+	id, err := d.show(ctx, conn, d.worded(n), can)
+	if err != nil {
+		return "", d.explain(ctx, "show notice", err)
+	}
+	return fmt.Sprintf("shown as %d", id), nil
+}
+
+// explain says why nothing is shown.
+func (d *Desktop) explain(ctx context.Context, act string, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s: %w", act, context.Cause(ctx))
+	case nobodyShows(err):
+		return &UnavailableError{errors.New("no notification server runs on the session bus")}
+	case errors.Is(err, dbus.ErrClosed):
+		return &UnavailableError{errors.New("the session bus has ended")}
+	default:
+		return fmt.Errorf("%s: %w", act, err)
+	}
+}
+
+// connect returns the connection, a new one where the old one has ended. It
+// stays open after a notice was shown: buttons are pressed later.
+func (d *Desktop) connect(ctx context.Context) (*dbus.Conn, error) {
+	d.mu.Lock()
+	conn := d.conn
+	d.mu.Unlock()
+	if conn != nil && conn.Connected() {
+		return conn, nil
+	}
+	address, err := sessionBus()
+	if err != nil {
+		return nil, &UnavailableError{err}
+	}
+	conn, err = dialBus(ctx, address)
+	if err != nil {
+		return nil, &UnavailableError{err}
+	}
+	if err := conn.AddMatchSignalContext(ctx, dbus.WithMatchInterface(notifications), dbus.WithMatchObjectPath(notificationsPath)); err != nil {
+		conn.Close()
+		return nil, d.explain(ctx, "listen to notification server", err)
+	}
+	signals := make(chan *dbus.Signal, 16)
+	conn.Signal(signals)
+	d.mu.Lock()
+	d.conn = conn
+	clear(d.buttons)
+	d.mu.Unlock()
+	d.listening.Go(func() {
+		for s := range signals { // closed with the connection
+			d.hear(s)
+		}
+	})
+	return conn, nil
+}
+
+// meet finds out who shows notices and what the server can do.
+func (d *Desktop) meet(ctx context.Context, conn *dbus.Conn) (can []string, err error) {
+	server := conn.Object(notifications, notificationsPath)
+	// This first, for it may start the server.
+	if err := server.CallWithContext(ctx, notifications+".GetCapabilities", 0).Store(&can); err != nil {
+		return nil, err
+	}
+	var bus, owner string
+	if err := conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.GetId", 0).Store(&bus); err != nil {
+		return nil, err
+	}
+	if err := conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.GetNameOwner", 0, notifications).Store(&owner); err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	d.owner = owner
+	d.shown.meet(bus + " " + owner)
+	d.mu.Unlock()
+	return can, nil
+}
+
+// show puts a notice on the screen, in the place of older news of the same
+// sessions.
+func (d *Desktop) show(ctx context.Context, conn *dbus.Conn, n Notice, can []string) (uint32, error) {
+	sessions, keys := subjects(n)
+	d.mu.Lock()
+	before := bubbles{Server: d.shown.Server, Shown: slices.Clone(d.shown.Shown)}
+	old := d.shown.supersede(keys)
+	d.mu.Unlock()
+
+	var replaces uint32
+	if len(old) > 0 {
+		replaces = old[0]
+	}
+	var actions []string
+	calls := n.Event == GaveUp || n.Event == Parked
+	if calls && d.retry != nil && len(sessions) > 0 && slices.Contains(can, "actions") {
+		actions = []string{retryAction, "Retry now"}
+	}
+	urgency := byte(1)
+	if calls {
+		urgency = 2
+	}
+	hints := map[string]dbus.Variant{"urgency": dbus.MakeVariant(urgency)}
+	server := conn.Object(notifications, notificationsPath)
+	var id uint32
+	err := server.CallWithContext(ctx, notifications+".Notify", 0, "resumed", replaces, "",
+		n.Title, body(n.Text, can), actions, hints, int32(-1)).Store(&id)
+
+	d.mu.Lock()
+	if err != nil {
+		d.shown = before // what was to be replaced is still there
+		d.mu.Unlock()
+		return 0, err
+	}
+	d.shown.show(id, keys)
+	delete(d.buttons, id)
+	if len(actions) > 0 {
+		d.buttons[id] = sessions
+	}
+	d.mu.Unlock()
+	d.remember()
+	for _, other := range old[min(1, len(old)):] {
+		// Best effort: it is old news, and may be gone already.
+		server.CallWithContext(ctx, notifications+".CloseNotification", 0, other)
+	}
+	return id, nil
+}
+
+// subjects are what a notice is about, for buttons and for replacing. Without
+// sessions the event is its own subject.
+func subjects(n Notice) (sessions []resume.Key, keys []string) {
+	for _, v := range n.Sessions {
+		sessions = append(sessions, v.Key())
+		keys = append(keys, v.Key().String())
+	}
+	if len(keys) == 0 {
+		keys = []string{"event " + string(n.Event)}
+	}
+	return sessions, keys
+}
+
+var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// body is a text as the server can show it.
+func body(text string, can []string) string {
+	switch {
+	case !slices.Contains(can, "body"):
+		return ""
+	case slices.Contains(can, "body-markup"):
+		return markup.Replace(text)
+	default:
+		return text
+	}
+}
+
+// hear acts on what the server says.
+func (d *Desktop) hear(s *dbus.Signal) {
+	d.mu.Lock()
+	known := s.Sender == d.owner
+	d.mu.Unlock()
+	if !known || len(s.Body) < 2 {
+		return
+	}
+	id, ok := s.Body[0].(uint32)
+	if !ok {
+		return
+	}
+	switch s.Name {
+	case notifications + ".ActionInvoked":
+		d.mu.Lock()
+		sessions := d.buttons[id]
+		delete(d.buttons, id) // a second press is no second order
+		d.mu.Unlock()
+		if s.Body[1] == any(retryAction) {
+			for _, key := range sessions {
+				d.retry(key)
+			}
+		}
+	case notifications + ".NotificationClosed":
+		d.mu.Lock()
+		d.shown.forget(id)
+		delete(d.buttons, id)
+		d.mu.Unlock()
+		d.remember()
+	}
+}
+
+// remember keeps what is shown over a restart. A failure costs nothing but a
+// bubble that is not replaced.
+func (d *Desktop) remember() {
+	if d.memory == nil {
+		return
+	}
+	d.mu.Lock()
+	data, err := json.Marshal(d.shown)
+	d.mu.Unlock()
+	if err == nil {
+		_ = d.memory.PutValue(d.memoryKey(), data)
+	}
+}
+
+// Close ends the connection. Notices stay on the screen; their buttons do
+// nothing any more.
+func (d *Desktop) Close() error {
+	d.mu.Lock()
+	conn := d.conn
+	d.conn = nil
+	d.mu.Unlock()
+	var err error
+	if conn != nil {
+		err = conn.Close()
+	}
+	d.listening.Wait()
+	return err
+}

@@ -1,0 +1,228 @@
+package notify
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// memStore is a Store in memory. gate, where set, is asked before each change
+// and after it: an error from it is what the caller sees.
+type memStore struct {
+	gate func(op string, after bool) error
+
+	mu     sync.Mutex
+	rows   map[string]Delivery // by id and channel
+	ended  map[string]string
+	values map[string][]byte
+	writes int
+}
+
+func newMemStore() *memStore {
+	return &memStore{rows: map[string]Delivery{}, ended: map[string]string{}, values: map[string][]byte{}}
+}
+
+func (s *memStore) change(op string, f func()) error {
+	if s.gate != nil {
+		if err := s.gate(op, false); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	s.writes++
+	f()
+	s.mu.Unlock()
+	if s.gate != nil {
+		return s.gate(op, true)
+	}
+	return nil
+}
+
+func (s *memStore) AddNotice(_ context.Context, id string, channels []string, payload []byte, at time.Time) error {
+	return s.change("add", func() {
+		for _, row := range s.rows {
+			if row.ID == id {
+				return
+			}
+		}
+		for _, c := range channels {
+			s.rows[id+" "+c] = Delivery{ID: id, Channel: c, Payload: bytes.Clone(payload), At: at}
+		}
+	})
+}
+
+func (s *memStore) Pending(context.Context) ([]Delivery, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.SortedFunc(maps.Values(s.rows), func(a, b Delivery) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID+a.Channel, b.ID+b.Channel))
+	}), nil
+}
+
+func (s *memStore) Tried(id, channel string, tries int, nextAt time.Time, lastErr string) error {
+	return s.change("tried", func() {
+		row := s.rows[id+" "+channel]
+		row.Tries, row.NextAt, row.LastErr = tries, nextAt, lastErr
+		s.rows[id+" "+channel] = row
+	})
+}
+
+func (s *memStore) Done(id, channel, outcome string) error {
+	return s.change("done", func() {
+		delete(s.rows, id+" "+channel)
+		s.ended[id+" "+channel] = outcome
+	})
+}
+
+func (s *memStore) PutValue(key string, value []byte) error {
+	return s.change("put", func() { s.values[key] = bytes.Clone(value) })
+}
+
+func (s *memStore) Value(key string) ([]byte, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.values[key]
+	return bytes.Clone(v), ok, nil
+}
+
+func (s *memStore) outcomes() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Values(s.ended))
+}
+
+// fakeChannel remembers what was sent by it.
+type fakeChannel struct {
+	name   string
+	events []Event
+	send   func(context.Context, Notice) error // nil: takes everything
+
+	mu     sync.Mutex
+	got    []Notice
+	at     []time.Time
+	closed int
+}
+
+func (c *fakeChannel) Name() string    { return c.name }
+func (c *fakeChannel) Events() []Event { return c.events }
+
+func (c *fakeChannel) Send(ctx context.Context, n Notice) error {
+	c.mu.Lock()
+	c.got = append(c.got, n)
+	c.at = append(c.at, time.Now())
+	c.mu.Unlock()
+	if c.send != nil {
+		return c.send(ctx, n)
+	}
+	return nil
+}
+
+func (c *fakeChannel) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed++
+	return nil
+}
+
+func (c *fakeChannel) notices() []Notice {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.got)
+}
+
+func (c *fakeChannel) times() []time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.at)
+}
+
+var errDown = errors.New("down")
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// session is a view of a session that stands where event leaves it.
+func session(account string, i int) resume.View {
+	at := time.Date(2026, 3, 1, 2, 9, 0, 0, time.UTC)
+	return resume.Session{
+		Key:       resume.Key{Agent: "claude-code", ID: fmt.Sprintf("%04x-9c1e", i)},
+		Account:   account,
+		Cwd:       fmt.Sprintf("/home/u/src/api%d", i),
+		State:     resume.GaveUp,
+		Reason:    "gave up after 1 resume without progress",
+		Limit:     limit.Verdict{Class: limit.UsageLimit, WaitHelps: true},
+		LimitedAt: at,
+		Attempts:  []resume.Attempt{{N: 1, StartedAt: at.Add(time.Minute), Delay: 30 * time.Second, Outcome: resume.LimitedOut}},
+	}.View(5)
+}
+
+// running starts a notifier and returns it; it is stopped when the test ends.
+func running(t *testing.T, o Options) *Notifier {
+	t.Helper()
+	n, stop := start(t, o)
+	t.Cleanup(stop)
+	return n
+}
+
+// start starts a notifier and returns how to stop it.
+func start(t *testing.T, o Options) (*Notifier, func()) {
+	t.Helper()
+	if o.Store == nil {
+		o.Store = newMemStore()
+	}
+	if o.Log == nil {
+		o.Log = quiet()
+	}
+	if o.Zone == nil {
+		o.Zone = time.UTC
+	}
+	if o.Rand == nil {
+		o.Rand = func() float64 { return 0.5 }
+	}
+	n, err := New(o)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- n.Run(ctx) }()
+	var once sync.Once
+	return n, func() {
+		once.Do(func() {
+			cancel()
+			require.NoError(t, <-done)
+		})
+	}
+}
+
+// logs is a log that tests read.
+type logs struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logs) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+func (l *logs) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelInfo}))
+}

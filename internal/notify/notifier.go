@@ -1,0 +1,260 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"resumed/internal/backoff"
+	"resumed/internal/resume"
+)
+
+// Config is what of a Notifier may change while it runs.
+type Config struct {
+	Channels  []Channel
+	Events    []Event       // told to channels that name none of their own; empty: DefaultEvents
+	GroupWait time.Duration // how long notices of one account, event and cause are gathered; 0: not at all
+}
+
+// check says what is wrong with a configuration.
+func (c Config) check() error {
+	seen := make(map[string]bool)
+	for _, ch := range c.Channels {
+		if ch.Name() == "" {
+			return errors.New("a channel has no name")
+		}
+		if seen[ch.Name()] {
+			return fmt.Errorf("two channels are named %q", ch.Name())
+		}
+		seen[ch.Name()] = true
+	}
+	return nil
+}
+
+// wanting returns the names of the channels that want an event.
+func (c Config) wanting(event Event) []string {
+	var names []string
+	for _, ch := range c.Channels {
+		events := c.Events
+		if own, ok := ch.(interface{ Events() []Event }); ok && len(own.Events()) > 0 {
+			events = own.Events()
+		}
+		if len(events) == 0 {
+			events = DefaultEvents()
+		}
+		if slices.Contains(events, event) {
+			names = append(names, ch.Name())
+		}
+	}
+	return names
+}
+
+// Options are what a Notifier is made of. Store and Log are required.
+type Options struct {
+	Config
+	Store Store
+	Log   *slog.Logger
+	Host  string         // what this machine is called in notices
+	Zone  *time.Location // of the times in texts; nil: local
+	Rand  func() float64 // in [0, 1); nil: a fair dice
+
+	// Count is called at each end of a delivery, for metrics; may be nil.
+	Count func(channel string, outcome Outcome)
+}
+
+// Notifier gathers what happens into notices and delivers them.
+type Notifier struct {
+	opts  Options
+	log   *slog.Logger
+	nudge chan struct{} // of size 1: the ledger or the configuration changed
+
+	mu     sync.Mutex // guards everything that follows
+	config Config
+	ledger *ledger
+	lanes  map[string]*lane // by channel name; nil before Run has read the outbox
+
+	// active is the configuration that lanes were arranged for. Owned by Run.
+	active Config
+}
+
+// New reads what an earlier process has gathered. It starts nothing.
+func New(opts Options) (*Notifier, error) {
+	if opts.Store == nil || opts.Log == nil {
+		return nil, errors.New("notifier needs a store and a logger")
+	}
+	if err := opts.check(); err != nil {
+		return nil, err
+	}
+	if opts.Rand == nil {
+		opts.Rand = rand.Float64
+	}
+	if opts.Zone == nil {
+		opts.Zone = time.Local
+	}
+	if opts.Count == nil {
+		opts.Count = func(string, Outcome) {}
+	}
+	n := &Notifier{
+		opts:   opts,
+		log:    opts.Log,
+		nudge:  make(chan struct{}, 1),
+		config: opts.Config,
+		ledger: &ledger{marks: make(map[string]mark)},
+	}
+	data, found, err := opts.Store.Value(ledgerKey)
+	if err != nil {
+		return nil, fmt.Errorf("read notice ledger: %w", err)
+	}
+	if found {
+		if n.ledger, err = decodeLedger(data, n.log); err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+// Tell says that something happened to a session: call it on each edge, after
+// or before the session is stored. short is what a person types for it, an
+// unambiguous beginning of its id. It returns at once.
+//
+// To lose nothing in a crash, tell every session that is given up or parked
+// again after a start: what an earlier process has told is passed over once.
+func (n *Notifier) Tell(event Event, session resume.View, short string) {
+	if short == "" {
+		short = session.ID
+	}
+	n.mu.Lock()
+	wanted := len(n.config.wanting(event)) > 0
+	if wanted || event == GaveUp || event == Parked {
+		n.ledger.hear(time.Now(), n.config.GroupWait, wanted, event, member{View: trimView(session), Short: short})
+	}
+	n.mu.Unlock()
+	n.wake()
+}
+
+// TellConfigError says that a changed configuration was refused, and why.
+func (n *Notifier) TellConfigError(why string) {
+	n.mu.Lock()
+	if len(n.config.wanting(ConfigError)) > 0 {
+		n.ledger.note(time.Now(), n.config.GroupWait, ConfigError, why)
+	}
+	n.mu.Unlock()
+	n.wake()
+}
+
+// Swap puts another configuration in force. What waits for a channel that is
+// gone is dropped; a channel of the same name takes over what waits.
+func (n *Notifier) Swap(c Config) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	n.mu.Lock()
+	n.config = c
+	n.mu.Unlock()
+	n.wake()
+	return nil
+}
+
+func (n *Notifier) wake() {
+	select {
+	case n.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// longestSleep bounds every wait: timers stand still while a machine sleeps,
+// and deadlines are times of the wall clock.
+const longestSleep = time.Minute
+
+// storePolicy is how often a store that refuses is asked again.
+var storePolicy = backoff.Policy{Strategy: backoff.Exponential, BaseDelay: time.Second, MaxDelay: time.Minute}
+
+// Run delivers until ctx is done. A delivery that is under way then may end,
+// for a few seconds. Run may be called once.
+func (n *Notifier) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	if err := n.start(ctx, &running); err != nil {
+		return err
+	}
+	var failures int
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			if err := n.save(); err != nil {
+				return fmt.Errorf("keep gathered notices: %w", err)
+			}
+			return nil
+		case <-n.nudge:
+		case <-timer.C:
+		}
+		n.arrange(ctx, &running)
+		timer.Reset(n.turn(ctx, &failures))
+	}
+}
+
+// start takes up what an earlier process left. What it had gathered goes into
+// the outbox before the outbox is read: no delivery may be seen twice.
+func (n *Notifier) start(ctx context.Context, running *sync.WaitGroup) error {
+	n.mu.Lock()
+	n.active = n.config
+	n.mu.Unlock()
+	for failures := 0; ; {
+		wait := n.turn(ctx, &failures)
+		if failures == 0 {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+	}
+	pending, err := n.opts.Store.Pending(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read undelivered notices: %w", err)
+	}
+	n.arrange(ctx, running)
+	for _, d := range pending {
+		n.hand(d)
+	}
+	return nil
+}
+
+// turn moves on what is complete, and returns how long there is nothing to do.
+// failures counts the turns that the store refused in a row.
+func (n *Notifier) turn(ctx context.Context, failures *int) time.Duration {
+	err := n.dispatch(ctx)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		if *failures++; *failures == 1 {
+			n.log.Error("notices cannot be stored and wait", "err", err)
+		}
+		return storePolicy.Delay(*failures, 0)
+	case *failures > 0:
+		n.log.Info("notices can be stored again")
+		*failures = 0
+	}
+	return n.untilDue()
+}
+
+// untilDue returns how long there is nothing to do.
+func (n *Notifier) untilDue() time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	due, any := n.ledger.due()
+	if !any {
+		return longestSleep
+	}
+	return min(max(time.Until(due), 0), longestSleep)
+}

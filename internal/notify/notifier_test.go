@@ -1,0 +1,485 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/limit"
+)
+
+func TestSessionsOfOneCauseWithinGroupWaitAreOneNotice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch := &fakeChannel{name: "a"}
+		n := running(t, Options{Config: Config{Channels: []Channel{ch}, GroupWait: 10 * time.Second}})
+		began := time.Now()
+		for i := range 6 {
+			n.Tell(GaveUp, session("claude-code:default", i), fmt.Sprintf("%04x", i))
+			time.Sleep(time.Second)
+		}
+		require.Empty(t, ch.notices(), "it must not go out before group_wait is over")
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+
+		got := ch.notices()
+		require.Len(t, got, 1)
+		require.Len(t, got[0].Sessions, 6)
+		require.Equal(t, "claude-code:default", got[0].Account)
+		require.Equal(t, 10*time.Second, ch.times()[0].Sub(began))
+		require.Equal(t, "6 sessions: Claude Code gave up (usage limit)", got[0].Title)
+		for i := range 6 {
+			require.Contains(t, got[0].Text, fmt.Sprintf("api%d", i))
+		}
+	})
+}
+
+func TestOtherAccountEventOrCauseIsAnotherNotice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch := &fakeChannel{name: "a"}
+		n := running(t, Options{Config: Config{Channels: []Channel{ch}, GroupWait: 10 * time.Second}})
+		other := session("claude-code:default", 3)
+		other.Class = limit.Network
+		n.Tell(GaveUp, session("claude-code:default", 1), "")
+		n.Tell(GaveUp, session("codex:default", 2), "")
+		n.Tell(GaveUp, other, "")
+		n.Tell(Parked, session("claude-code:default", 4), "")
+		time.Sleep(11 * time.Second)
+		synctest.Wait()
+		require.Len(t, ch.notices(), 4)
+	})
+}
+
+func TestGroupWaitZeroTellsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch := &fakeChannel{name: "a"}
+		n := running(t, Options{Config: Config{Channels: []Channel{ch}}})
+		n.Tell(GaveUp, session("x", 1), "0001")
+		synctest.Wait()
+		require.Len(t, ch.notices(), 1)
+		require.Equal(t, "resumed retry 0001", ch.notices()[0].RetryCommand)
+	})
+}
+
+func TestEventsAreThoseOfTheChannelElseOfTheNotifier(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		standard := &fakeChannel{name: "standard"}
+		good := &fakeChannel{name: "good", events: []Event{Recovered, ConfigError}}
+		n := running(t, Options{Config: Config{Channels: []Channel{standard, good}}})
+		for _, e := range []Event{GaveUp, Parked, Limited, Retrying, Recovered} {
+			n.Tell(e, session("x", 1), "")
+		}
+		n.TellConfigError("line 3: bad")
+		synctest.Wait()
+		require.ElementsMatch(t, []Event{GaveUp, Parked}, eventsOf(standard))
+		require.ElementsMatch(t, []Event{Recovered, ConfigError}, eventsOf(good))
+	})
+}
+
+func eventsOf(ch *fakeChannel) []Event {
+	var events []Event
+	for _, n := range ch.notices() {
+		events = append(events, n.Event)
+	}
+	return events
+}
+
+func TestFailedDeliveryIsTriedAgainOnItsSchedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		ch := &fakeChannel{name: "a", send: func(context.Context, Notice) error {
+			if tries++; tries < 10 {
+				return errDown
+			}
+			return nil
+		}}
+		store := newMemStore()
+		n := running(t, Options{Store: store, Config: Config{Channels: []Channel{ch}}})
+		n.Tell(GaveUp, session("x", 1), "")
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+
+		var waits []time.Duration
+		at := ch.times()
+		for i := range len(at) - 1 {
+			waits = append(waits, at[i+1].Sub(at[i]).Round(time.Second))
+		}
+		require.Equal(t, []time.Duration{
+			5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second,
+			160 * time.Second, 320 * time.Second, 10 * time.Minute, 10 * time.Minute,
+		}, waits)
+		for _, got := range ch.notices() {
+			require.Equal(t, ch.notices()[0], got, "every try sends the same, under the same id")
+		}
+		require.Equal(t, []string{"delivered"}, store.outcomes())
+	})
+}
+
+func TestRetryAfterBeatsTheScheduleAndSilencesTheChannel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		ch := &fakeChannel{name: "a", send: func(context.Context, Notice) error {
+			if tries++; tries == 1 {
+				return &RetryAfterError{After: time.Hour, Err: errDown}
+			}
+			return nil
+		}}
+		n := running(t, Options{Config: Config{Channels: []Channel{ch}}})
+		n.Tell(GaveUp, session("x", 1), "")
+		synctest.Wait()
+		n.Tell(GaveUp, session("y", 2), "") // must not be sent into the silence either
+		time.Sleep(time.Hour - time.Second)
+		synctest.Wait()
+		require.Len(t, ch.notices(), 1)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		require.Len(t, ch.notices(), 3)
+	})
+}
+
+func TestUndeliverableNoticeIsDroppedAfterADayLoudly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logs
+		counted := map[string]int{}
+		ch := &fakeChannel{name: "a", send: func(context.Context, Notice) error { return errDown }}
+		store := newMemStore()
+		n := running(t, Options{
+			Store:  store,
+			Log:    log.logger(),
+			Count:  func(name string, o Outcome) { counted[name+" "+string(o)]++ },
+			Config: Config{Channels: []Channel{ch}},
+		})
+		began := time.Now()
+		n.Tell(GaveUp, session("x", 1), "")
+		time.Sleep(23*time.Hour + 40*time.Minute)
+		synctest.Wait()
+		require.Equal(t, 1, n.Pending())
+		time.Sleep(25 * time.Minute)
+		synctest.Wait()
+		require.Equal(t, []string{"dropped"}, store.outcomes())
+		require.Equal(t, map[string]int{"a dropped": 1}, counted)
+		require.Zero(t, n.Pending())
+		require.Equal(t, 1, n.Figures()[0].Failed)
+		require.Equal(t, "down", n.Figures()[0].LastError)
+		require.Equal(t, 1, strings.Count(log.String(), "level=ERROR"), log.String())
+		require.Equal(t, 1, strings.Count(log.String(), "level=WARN"), "an equal failure is warned of once")
+		last := ch.times()[len(ch.times())-1]
+		require.Greater(t, last.Sub(began), 23*time.Hour+45*time.Minute)
+	})
+}
+
+func TestRefusedNoticeIsNotTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch := &fakeChannel{name: "a", send: func(context.Context, Notice) error { return &PermanentError{errDown} }}
+		store := newMemStore()
+		n := running(t, Options{Store: store, Config: Config{Channels: []Channel{ch}}})
+		n.Tell(GaveUp, session("x", 1), "")
+		time.Sleep(48 * time.Hour)
+		synctest.Wait()
+		require.Len(t, ch.notices(), 1)
+		require.Equal(t, []string{"failed"}, store.outcomes())
+	})
+}
+
+func TestUnavailableChannelIsWarnedOfOnceAndWaitedForALittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logs
+		ch := &fakeChannel{name: "a", send: func(context.Context, Notice) error {
+			return &UnavailableError{errors.New("no desktop")}
+		}}
+		store := newMemStore()
+		n := running(t, Options{Store: store, Log: log.logger(), Config: Config{Channels: []Channel{ch}}})
+		for i := range 3 {
+			n.Tell(GaveUp, session("x", i), "")
+			time.Sleep(time.Hour)
+		}
+		synctest.Wait()
+		require.Equal(t, []string{"unavailable", "unavailable", "unavailable"}, store.outcomes())
+		require.Equal(t, 1, strings.Count(log.String(), "no desktop"), log.String())
+		require.NotContains(t, log.String(), "level=ERROR")
+	})
+}
+
+func TestSlowChannelDelaysNeitherOthersNorTheCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := &fakeChannel{name: "slow", send: func(ctx context.Context, _ Notice) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}}
+		fast := &fakeChannel{name: "fast"}
+		n := running(t, Options{Config: Config{Channels: []Channel{slow, fast}}})
+		began := time.Now()
+		for i := range 100 {
+			n.Tell(GaveUp, session(fmt.Sprint("account", i), i), "")
+		}
+		synctest.Wait()
+		require.Zero(t, time.Since(began))
+		require.Len(t, fast.notices(), 100)
+		require.Len(t, slow.notices(), 1)
+	})
+}
+
+func TestGoodNewsDoesNotOvertakeTheBadNewsItCloses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var up atomic.Bool
+		ch := &fakeChannel{name: "a", events: Events()}
+		ch.send = func(context.Context, Notice) error {
+			if !up.Load() {
+				return errDown
+			}
+			return nil
+		}
+		n := running(t, Options{Config: Config{Channels: []Channel{ch}}})
+		n.Tell(GaveUp, session("x", 1), "")
+		time.Sleep(time.Hour)
+		n.Tell(Recovered, session("x", 1), "")
+		synctest.Wait()
+		up.Store(true)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		got := eventsOf(ch)
+		require.Equal(t, []Event{GaveUp, Recovered}, got[len(got)-2:])
+		require.NotContains(t, got[:len(got)-1], Recovered)
+	})
+}
+
+func TestReloadKeepsWhatWaitsForAChannelAndDropsWhatHasNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logs
+		down := func(context.Context, Notice) error { return errDown }
+		kept := &fakeChannel{name: "kept", send: down}
+		gone := &fakeChannel{name: "gone", send: down}
+		store := newMemStore()
+		n := running(t, Options{Store: store, Log: log.logger(), Config: Config{Channels: []Channel{kept, gone}}})
+		n.Tell(GaveUp, session("x", 1), "")
+		time.Sleep(time.Minute)
+
+		mended, added := &fakeChannel{name: "kept"}, &fakeChannel{name: "added"}
+		require.NoError(t, n.Swap(Config{Channels: []Channel{mended, added}}))
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		require.Len(t, mended.notices(), 1)
+		require.Empty(t, added.notices())
+		require.Equal(t, 1, kept.closed)
+		require.Equal(t, 1, gone.closed)
+		require.Equal(t, []string{"delivered", "removed"}, store.outcomes())
+		require.Contains(t, log.String(), "channel=gone notices=1")
+
+		n.Tell(GaveUp, session("x", 2), "")
+		synctest.Wait()
+		require.Len(t, added.notices(), 1)
+		require.Error(t, n.Swap(Config{Channels: []Channel{mended, mended}}), "two channels of one name")
+	})
+}
+
+func TestTenThousandSessionsAtOnceAreOneBoundedNoticeAnAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch := &fakeChannel{name: "a"}
+		store := newMemStore()
+		n := running(t, Options{Store: store, Config: Config{Channels: []Channel{ch}, GroupWait: 10 * time.Second}})
+		for i := range 10_000 {
+			n.Tell(GaveUp, session(fmt.Sprint("claude-code:", i%2), i), "")
+		}
+		time.Sleep(11 * time.Second)
+		synctest.Wait()
+		got := ch.notices()
+		require.Len(t, got, 2)
+		for _, notice := range got {
+			require.Len(t, notice.Sessions, MaxListed)
+			require.Equal(t, 5000-MaxListed, notice.Omitted)
+			require.Contains(t, notice.Title, "5000 sessions")
+			require.Less(t, len(notice.Text), 1500)
+		}
+		require.Less(t, len(store.values[ledgerKey]), 2<<20)
+		require.Less(t, store.writes, 100, "a burst is stored in batches")
+	})
+}
+
+func TestStoreThatRefusesIsAskedAgainAndNothingIsSentMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var full atomic.Bool
+		full.Store(true)
+		store := newMemStore()
+		store.gate = func(op string, after bool) error {
+			if full.Load() && !after {
+				return errors.New("disk full")
+			}
+			return nil
+		}
+		ch := &fakeChannel{name: "a"}
+		n := running(t, Options{Store: store, Config: Config{Channels: []Channel{ch}}})
+		n.Tell(GaveUp, session("x", 1), "")
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		require.Empty(t, ch.notices(), "a notice is durable before it is sent")
+		full.Store(false)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		require.Len(t, ch.notices(), 1)
+	})
+}
+
+func TestNoticeIsSentOnceAlsoWhenTheStoreFailsBetweenOutboxAndLedger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var added, failures atomic.Int32
+		store := newMemStore()
+		store.gate = func(op string, after bool) error {
+			if op == "add" && after {
+				added.Add(1)
+			}
+			if op == "put" && !after && added.Load() > 0 && failures.Add(1) <= 3 {
+				return errors.New("disk full")
+			}
+			return nil
+		}
+		ch := &fakeChannel{name: "a"}
+		n := running(t, Options{Store: store, Config: Config{Channels: []Channel{ch}}})
+		synctest.Wait() // past the start, which reads the outbox anyway
+		n.Tell(GaveUp, session("x", 1), "")
+		synctest.Wait()
+		require.Empty(t, ch.notices(), "while it is in the ledger a restart would send it again")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Len(t, ch.notices(), 1)
+		require.EqualValues(t, 1, added.Load())
+	})
+}
+
+func TestDeliveryWhoseEndCannotBeStoredIsNotSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var full atomic.Bool
+		full.Store(true)
+		store := newMemStore()
+		store.gate = func(op string, after bool) error {
+			if op == "done" && full.Load() && !after {
+				return errors.New("disk full")
+			}
+			return nil
+		}
+		ch := &fakeChannel{name: "a"}
+		n := running(t, Options{Store: store, Config: Config{Channels: []Channel{ch}}})
+		n.Tell(GaveUp, session("x", 1), "")
+		time.Sleep(time.Hour)
+		full.Store(false)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.Len(t, ch.notices(), 1)
+		require.Equal(t, []string{"delivered"}, store.outcomes())
+	})
+}
+
+func TestShutdownLetsATryEndAndKeepsWhatIsGathered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemStore()
+		ch := &fakeChannel{name: "a", send: func(ctx context.Context, _ Notice) error {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(3 * time.Second):
+				return nil
+			}
+		}}
+		cfg := Config{Channels: []Channel{ch}, GroupWait: 10 * time.Second}
+		n, stop := start(t, Options{Store: store, Config: cfg})
+		n.Tell(GaveUp, session("x", 1), "")
+		time.Sleep(11 * time.Second) // the first is being sent
+		n.Tell(GaveUp, session("y", 2), "")
+		stop()
+		require.Equal(t, []string{"delivered"}, store.outcomes())
+
+		_, stop = start(t, Options{Store: store, Config: cfg})
+		time.Sleep(time.Minute)
+		stop()
+		require.Len(t, ch.notices(), 2)
+		require.Equal(t, []string{"delivered", "delivered"}, store.outcomes())
+	})
+}
+
+func TestShutdownDoesNotWaitForAHangingChannelForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemStore()
+		ch := &fakeChannel{name: "a", send: func(ctx context.Context, _ Notice) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}}
+		n, stop := start(t, Options{Store: store, Config: Config{Channels: []Channel{ch}}})
+		n.Tell(GaveUp, session("x", 1), "")
+		synctest.Wait()
+		began := time.Now()
+		stop()
+		require.Equal(t, stopGrace, time.Since(began))
+		pending, err := store.Pending(t.Context())
+		require.NoError(t, err)
+		require.Len(t, pending, 1)
+		require.Zero(t, pending[0].Tries, "our own end is not the channel's failure")
+	})
+}
+
+func TestRetryCountAndTimeSurviveARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemStore()
+		ch := &fakeChannel{name: "a", send: func(context.Context, Notice) error { return errDown }}
+		cfg := Config{Channels: []Channel{ch}}
+		n, stop := start(t, Options{Store: store, Config: cfg})
+		n.Tell(GaveUp, session("x", 1), "")
+		time.Sleep(3 * time.Minute) // tries at 0, 5, 15, 35, 75, 155 s; next at 315 s
+		stop()
+		require.Len(t, ch.notices(), 6)
+		_, stop = start(t, Options{Store: store, Config: cfg})
+		time.Sleep(2 * time.Minute)
+		require.Len(t, ch.notices(), 6, "a restart is no reason to hurry")
+		time.Sleep(16 * time.Second)
+		synctest.Wait()
+		require.Len(t, ch.notices(), 7)
+		stop()
+	})
+}
+
+func TestToldAgainAfterARestartIsPassedOverButNotATrueRepetition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemStore()
+		ch := &fakeChannel{name: "a"}
+		cfg := Config{Channels: []Channel{ch}}
+		n, stop := start(t, Options{Store: store, Config: cfg})
+		n.Tell(GaveUp, session("x", 1), "")
+		synctest.Wait()
+		stop()
+		require.Len(t, ch.notices(), 1)
+
+		n, stop = start(t, Options{Store: store, Config: cfg})
+		defer stop()
+		n.Tell(GaveUp, session("x", 1), "") // told to be sure, at the start
+		n.Tell(GaveUp, session("x", 2), "") // this one was never heard of
+		synctest.Wait()
+		require.Len(t, ch.notices(), 2)
+		n.Tell(GaveUp, session("x", 1), "") // a person retried in vain
+		synctest.Wait()
+		require.Len(t, ch.notices(), 3)
+	})
+}
+
+func TestTestNoticeGoesPastTheOutboxToOneOrAll(t *testing.T) {
+	good := &fakeChannel{name: "good"}
+	bad := &fakeChannel{name: "bad", send: func(context.Context, Notice) error { return errDown }}
+	n, err := New(Options{Store: newMemStore(), Log: quiet(), Host: "box", Config: Config{Channels: []Channel{good, bad}}})
+	require.NoError(t, err)
+
+	results, err := n.Test(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, results, 2)
+	require.NoError(t, results[0].Err)
+	require.Equal(t, "resumed: test notice from box", results[0].Sent)
+	require.ErrorIs(t, results[1].Err, errDown)
+
+	results, err = n.Test(t.Context(), "bad")
+	require.NoError(t, err)
+	require.Len(t, results, 1)
+	_, err = n.Test(t.Context(), "nobody")
+	require.ErrorContains(t, err, `"nobody"`)
+}

@@ -1,0 +1,133 @@
+// Package notify tells people, by every configured way, and tries again when a
+// way is down. What is to be told is durable before anything is sent; each
+// channel delivers at its own pace; nobody waits for a channel but itself.
+package notify
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"resumed/internal/resume"
+)
+
+// Event is what a notice is about.
+type Event string
+
+// The events.
+const (
+	GaveUp      Event = "gave_up"      // out of retries; a person must look
+	Parked      Event = "parked"       // waiting cannot help; a person must look
+	Limited     Event = "limited"      // a session was stopped and waits
+	Retrying    Event = "retrying"     // a session is being resumed
+	Recovered   Event = "recovered"    // an interrupted session moved again
+	ConfigError Event = "config_error" // a changed configuration was refused
+	Test        Event = "test"         // somebody asked whether notices arrive
+)
+
+// Events returns every event, in the order of the documentation.
+func Events() []Event {
+	return []Event{GaveUp, Parked, Limited, Retrying, Recovered, ConfigError, Test}
+}
+
+// DefaultEvents returns the events that are told where nothing else is asked
+// for.
+func DefaultEvents() []Event { return []Event{GaveUp, Parked} }
+
+// ParseEvent returns the event of that name.
+func ParseEvent(name string) (Event, error) {
+	for _, e := range Events() {
+		if string(e) == name {
+			return e, nil
+		}
+	}
+	return "", fmt.Errorf("unknown event %q", name)
+}
+
+// DefaultGroupWait is how long notices of one account, event and cause are
+// gathered into one.
+const DefaultGroupWait = 10 * time.Second
+
+// MaxListed is how many sessions one notice lists at most; Notice.Omitted says
+// how many more it is about.
+const MaxListed = 100
+
+// Version is the version of a notice's JSON.
+const Version = 1
+
+// Notice is what a person is told. Its JSON is what webhooks and commands get:
+// fields may be added, none may change.
+type Notice struct {
+	Version      int           `json:"version"`
+	ID           string        `json:"id"` // the same over all tries and channels
+	Event        Event         `json:"event"`
+	At           time.Time     `json:"at"` // UTC
+	Host         string        `json:"host"`
+	Title        string        `json:"title"`
+	Text         string        `json:"text"`
+	Account      string        `json:"account"`
+	Sessions     []resume.View `json:"sessions"` // never null
+	Omitted      int           `json:"sessions_omitted,omitempty"`
+	RetryCommand string        `json:"retry_command"` // empty where there is nothing to retry
+}
+
+// Channel is one way to reach people. Send is never called by two goroutines
+// at once for deliveries, but a trial may run beside one.
+//
+// Send returns nil once the other side has taken the notice. It must return
+// soon after ctx is done. Any error means "try again later", unless it is a
+// PermanentError, an UnavailableError or a RetryAfterError. Errors are shown
+// and logged: they must not hold secrets.
+//
+// A channel may also have the method Events() []Event, to be told of other
+// events than the notifier's own, and Close() error, called when it is not
+// used any more.
+type Channel interface {
+	Name() string
+	Send(context.Context, Notice) error
+}
+
+// PermanentError is a refusal that another try would only meet again.
+type PermanentError struct{ Err error }
+
+func (e *PermanentError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the refusal itself.
+func (e *PermanentError) Unwrap() error { return e.Err }
+
+// RetryAfterError is a refusal that says when to come back.
+type RetryAfterError struct {
+	After time.Duration // from now
+	Err   error
+}
+
+func (e *RetryAfterError) Error() string {
+	return fmt.Sprintf("%v (asked to wait %s)", e.Err, e.After.Round(time.Second))
+}
+
+// Unwrap returns the refusal itself.
+func (e *RetryAfterError) Unwrap() error { return e.Err }
+
+// UnavailableError says that the means of a channel do not exist here, such as
+// a desktop on a server. It is warned about once and waited for only a little.
+type UnavailableError struct{ Err error }
+
+func (e *UnavailableError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what is missing.
+func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// Outcome is how a delivery ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Delivered   Outcome = "delivered"
+	Failed      Outcome = "failed"      // the other side refused it for good
+	Dropped     Outcome = "dropped"     // it could not be delivered for a day
+	Unavailable Outcome = "unavailable" // the means of the channel do not exist here
+	Removed     Outcome = "removed"     // the channel is not configured any more
+)
+
+// Outcomes returns every outcome.
+func Outcomes() []Outcome { return []Outcome{Delivered, Failed, Dropped, Unavailable, Removed} }

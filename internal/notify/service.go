@@ -1,0 +1,193 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nicholas-fedor/shoutrrr/pkg/router"
+	"github.com/nicholas-fedor/shoutrrr/pkg/types"
+	"github.com/nicholas-fedor/shoutrrr/pkg/util/jsonclient"
+)
+
+// ServiceOptions describe a chat, push or mail service.
+type ServiceOptions struct {
+	Common
+	URL     string        // as shoutrrr reads it, such as ntfy://ntfy.sh/topic
+	Timeout time.Duration // of one try; 0: DefaultServiceTimeout
+}
+
+// DefaultServiceTimeout bounds one try of a service that is given no other.
+const DefaultServiceTimeout = 20 * time.Second
+
+// Service sends by one of the services that shoutrrr knows.
+type Service struct {
+	base
+	url     string
+	to      string
+	titled  bool
+	timeout time.Duration
+	hide    redactor
+
+	mu     sync.Mutex // guards everything that follows
+	flying map[string]*flight
+}
+
+// flight is a try that may outlive its caller: the library cannot be stopped.
+type flight struct {
+	done chan struct{}
+
+	// Valid once done is closed.
+	err  error
+	last answer
+}
+
+// untitled are the services that have no place for a title, or mean something
+// else by it: it is put before the text.
+var untitled = []string{"generic", "googlechat", "hangouts", "logger", "mattermost", "rocketchat", "signal", "wecom", "zulip"}
+
+// NewService checks the options; it connects to nothing. Its errors hold no
+// part of the URL but the scheme.
+func NewService(o ServiceOptions) (*Service, error) {
+	b, err := newBase(o.Common)
+	if err != nil {
+		return nil, err
+	}
+	raw := strings.TrimSpace(o.URL)
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme == "" {
+		return nil, fmt.Errorf("channel %q: url is not a service URL such as ntfy://ntfy.sh/topic", o.Name)
+	}
+	scheme, _, _ := strings.Cut(strings.ToLower(u.Scheme), "+")
+	s := &Service{
+		base:    b,
+		url:     raw,
+		to:      scheme,
+		timeout: cmp.Or(o.Timeout, DefaultServiceTimeout),
+		hide:    newRedactor(u, true),
+		flying:  make(map[string]*flight),
+	}
+	s.titled = !slices.Contains(untitled, scheme) || scheme == "generic" && u.Query().Get("template") != ""
+	if scheme == "matrix" { // signs in as soon as it is made
+		if u.Host == "" {
+			return nil, fmt.Errorf("channel %q: matrix URL has no host", o.Name)
+		}
+		return s, nil
+	}
+	if _, err := s.build(http.DefaultTransport); err != nil {
+		return nil, fmt.Errorf("channel %q: %s", o.Name, s.hide.redact(err.Error()))
+	}
+	return s, nil
+}
+
+// build makes the service anew for each notice: some of shoutrrr's keep the
+// first title they are given for all that follow.
+func (s *Service) build(transport http.RoundTripper) (types.Service, error) {
+	service, err := new(router.ServiceRouter).Locate(s.url)
+	if err != nil {
+		return nil, err
+	}
+	// ntfy brings its own transport, which knows no proxy and keeps a
+	// connection open for each service that was ever made.
+	if takes, ok := service.(interface{ SetHTTPClient(*http.Client) }); ok && !strings.Contains(strings.ToLower(s.url), "disabletlsverification") {
+		takes.SetHTTPClient(&http.Client{Timeout: s.timeout, Transport: transport})
+	}
+	return service, nil
+}
+
+// To returns the kind of service; all else in its URL may be a secret.
+func (s *Service) To() string { return s.to }
+
+// Send sends by the service.
+func (s *Service) Send(ctx context.Context, n Notice) error {
+	_, err := s.report(ctx, n)
+	return err
+}
+
+func (s *Service) report(ctx context.Context, n Notice) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("no answer within %s", s.timeout))
+	defer cancel()
+	f := s.launch(n)
+	select {
+	case <-f.done:
+	case <-ctx.Done():
+		return "", fmt.Errorf("%s: %w", s.to, context.Cause(ctx))
+	}
+	s.mu.Lock()
+	delete(s.flying, n.ID)
+	s.mu.Unlock()
+	return s.judge(f)
+}
+
+// launch begins a try, or finds the one that is still under way from before:
+// the notice must not go out again because its first answer was late.
+func (s *Service) launch(n Notice) *flight {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f := s.flying[n.ID]; f != nil {
+		return f
+	}
+	own := s.worded(n)
+	message, params := own.Text, &types.Params{}
+	if s.titled {
+		params.SetTitle(own.Title)
+	} else {
+		message = own.Title + "\n\n" + own.Text
+	}
+	f := &flight{done: make(chan struct{})}
+	s.flying[n.ID] = f
+	go func() {
+		defer close(f.done)
+		service, err := s.build(&f.last)
+		if err == nil {
+			err = service.Send(message, params)
+		}
+		f.err = err
+	}()
+	return f
+}
+
+// judge says what an answer means. Only a clear refusal is final: the library
+// gives most errors as words.
+func (s *Service) judge(f *flight) (string, error) {
+	if f.err == nil {
+		return "accepted", nil
+	}
+	told := fmt.Errorf("%s: %s", s.to, cleanLine(s.hide.redact(f.err.Error()), 300))
+	status := f.last.status
+	if failure, ok := errors.AsType[jsonclient.Error](f.err); ok {
+		status = failure.StatusCode
+	}
+	switch {
+	case status >= 400 && !retried(status):
+		return "", &PermanentError{told}
+	case f.last.after > 0:
+		return "", &RetryAfterError{After: f.last.after, Err: told}
+	default:
+		return "", told
+	}
+}
+
+// answer is a transport that notes what was answered, for services that keep
+// it to themselves.
+type answer struct {
+	status int
+	after  time.Duration
+}
+
+// RoundTrip asks with the proxies of the environment.
+func (a *answer) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err == nil {
+		a.status = resp.StatusCode
+		a.after = retryAfter(resp.Header.Get("Retry-After"), time.Now())
+	}
+	return resp, err
+}

@@ -1,0 +1,145 @@
+package notify
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/template"
+	"time"
+
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// Template is a person's own wording of a title or a text. It sees a Notice
+// under the names of its Go fields, and has three functions: project gives the
+// directory name of a session, agent the full name of an agent, and local the
+// clock time of a time, or nothing where there is none.
+type Template struct{ parsed *template.Template }
+
+var templateFuncs = template.FuncMap{
+	"project": project,
+	"agent":   agentName,
+	"local":   localTime,
+}
+
+func localTime(t any) (string, error) {
+	switch t := t.(type) {
+	case time.Time:
+		return t.Local().Format("2 Jan 15:04:05"), nil
+	case *time.Time:
+		if t == nil {
+			return "", nil
+		}
+		return t.Local().Format("2 Jan 15:04:05"), nil
+	default:
+		return "", fmt.Errorf("local wants a time, got %T", t)
+	}
+}
+
+// ParseTemplate reads a template and tries it on a notice of every kind, so
+// that a name it has wrong is found before anything happens. An empty text
+// gives a nil Template, which keeps the built-in words.
+func ParseTemplate(text string) (*Template, error) {
+	if text == "" {
+		return nil, nil
+	}
+	parsed, err := template.New("words").Funcs(templateFuncs).Option("missingkey=error").Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("parse template: %w", err)
+	}
+	t := &Template{parsed: parsed}
+	for _, sample := range sampleNotices() {
+		if _, err := t.words(sample); err != nil {
+			return nil, fmt.Errorf("%w (on a %s notice)", err, sample.Event)
+		}
+	}
+	return t, nil
+}
+
+// maxWords bounds what a template may write.
+const maxWords = 16 << 10
+
+var errTooLong = fmt.Errorf("writes more than %d bytes", maxWords)
+
+// words writes the template's words for a notice.
+func (t *Template) words(n Notice) (string, error) {
+	var out strings.Builder
+	err := t.parsed.Execute(&limitedWriter{w: &out, left: maxWords}, n)
+	if err != nil && !errors.Is(err, errTooLong) {
+		return "", fmt.Errorf("run template: %w", err)
+	}
+	return strings.TrimSpace(cleanText(out.String())), nil
+}
+
+type limitedWriter struct {
+	w    io.Writer
+	left int
+}
+
+func (l *limitedWriter) Write(p []byte) (int, error) {
+	if len(p) > l.left {
+		return 0, errTooLong
+	}
+	l.left -= len(p)
+	return l.w.Write(p)
+}
+
+// Words are a channel's own templates. The zero Words keep what is built in.
+type Words struct {
+	Title *Template
+	Text  *Template
+}
+
+// parseWords reads a channel's two templates.
+func parseWords(title, text string) (Words, error) {
+	t, titleErr := ParseTemplate(title)
+	if titleErr != nil {
+		titleErr = fmt.Errorf("title: %w", titleErr)
+	}
+	x, textErr := ParseTemplate(text)
+	if textErr != nil {
+		textErr = fmt.Errorf("text: %w", textErr)
+	}
+	return Words{Title: t, Text: x}, errors.Join(titleErr, textErr)
+}
+
+// apply puts the channel's words into a notice. A template that fails on this
+// notice must not cost the person the notice: the built-in words stay.
+func (w Words) apply(n Notice) Notice {
+	own := n
+	if w.Title != nil {
+		if title, err := w.Title.words(n); err == nil && title != "" {
+			own.Title = strings.Join(strings.Fields(title), " ")
+		}
+	}
+	if w.Text != nil {
+		if text, err := w.Text.words(n); err == nil && text != "" {
+			own.Text = text
+		}
+	}
+	return own
+}
+
+// sampleNotices are one notice of each event, with and without sessions.
+func sampleNotices() []Notice {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	view := resume.View{
+		ID: "4f2a9c1e", Agent: "claude-code", Account: "claude-code:default", Cwd: "/src/api",
+		State: resume.GaveUp, Class: limit.UsageLimit, Reason: "gave up", LimitedAt: &at,
+		Attempt: 1, MaxRetries: 5,
+		Attempts: []resume.AttemptView{{N: 1, StartedAt: &at, DelaySeconds: 30, Outcome: resume.LimitedOut}},
+	}
+	bare := resume.View{ID: "0198", Agent: "codex", State: resume.Waiting, Attempts: []resume.AttemptView{}}
+	var samples []Notice
+	for _, e := range Events() {
+		g := &group{ID: "ntc_sample", Event: e, At: at}
+		if e != ConfigError && e != Test {
+			g.Account, g.Total = view.Account, 2
+			g.Members = []member{{View: view, Short: "4f2a"}, {View: bare, Short: "0198"}}
+		}
+		samples = append(samples, compose(g, "host", time.UTC))
+	}
+	return samples
+}

@@ -1,0 +1,171 @@
+package notify
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// WebhookOptions describe a webhook.
+type WebhookOptions struct {
+	Common
+	URL     string        // http or https
+	Secret  string        // whsec_ and base64; empty: not signed
+	Timeout time.Duration // of one try; 0: DefaultTimeout
+}
+
+// Webhook posts notices as JSON, signed as the Standard Webhooks
+// specification says.
+type Webhook struct {
+	base
+	url     *url.URL
+	sign    signer
+	timeout time.Duration
+	client  *http.Client
+	hide    redactor
+}
+
+// NewWebhook checks the options; it connects to nothing. Its errors hold no
+// part of the URL or the secret.
+func NewWebhook(o WebhookOptions) (*Webhook, error) {
+	b, err := newBase(o.Common)
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(strings.TrimSpace(o.URL))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("channel %q: url is not an http or https URL", o.Name)
+	}
+	sign, err := newSigner(o.Secret)
+	if err != nil {
+		return nil, fmt.Errorf("channel %q: %w", o.Name, err)
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone() // with the proxies of the environment
+	transport.MaxIdleConns = 1
+	return &Webhook{
+		base:    b,
+		url:     u,
+		sign:    sign,
+		timeout: cmp.Or(o.Timeout, DefaultTimeout),
+		client:  &http.Client{Transport: transport, CheckRedirect: sameHost},
+		hide:    newRedactor(u, false),
+	}, nil
+}
+
+// sameHost follows a redirect only where it keeps the notice whole and with
+// its receiver: the same host, not from https to http, and as a POST (which
+// 307 and 308 keep and the others do not).
+func sameHost(next *http.Request, via []*http.Request) error {
+	first := via[0]
+	downgraded := first.URL.Scheme == "https" && next.URL.Scheme != "https"
+	if len(via) > 5 || next.Method != http.MethodPost || next.URL.Host != first.URL.Host || downgraded {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// To returns where the webhook leads, without secrets.
+func (w *Webhook) To() string { return redactURL(w.url) }
+
+// Close lets go of idle connections.
+func (w *Webhook) Close() error {
+	w.client.CloseIdleConnections()
+	return nil
+}
+
+// Send posts the notice.
+func (w *Webhook) Send(ctx context.Context, n Notice) error {
+	_, err := w.report(ctx, n)
+	return err
+}
+
+func (w *Webhook) report(ctx context.Context, n Notice) (string, error) {
+	body, err := json.Marshal(w.worded(n))
+	if err != nil {
+		return "", &PermanentError{fmt.Errorf("encode notice: %w", err)}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, w.timeout, fmt.Errorf("no answer within %s", w.timeout))
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url.String(), bytes.NewReader(body))
+	if err != nil {
+		return "", &PermanentError{errors.New("the URL makes no request")}
+	}
+	now := time.Now()
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "resumed")
+	w.sign.sign(req.Header, n.ID, now, body)
+
+	resp, err := w.client.Do(req)
+	if err != nil {
+		return "", w.explain(ctx, err)
+	}
+	defer resp.Body.Close()
+	// What is left of the body is not worth waiting for, only its beginning.
+	words, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
+	return w.judge(resp, string(words), now)
+}
+
+// explain says why there was no answer.
+func (w *Webhook) explain(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	} else if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err // the outer one quotes the whole URL
+	}
+	return fmt.Errorf("post to %s: %s", w.To(), w.hide.redact(err.Error()))
+}
+
+// judge says what an answer means.
+func (w *Webhook) judge(resp *http.Response, words string, now time.Time) (string, error) {
+	answer := strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode)
+	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+		return answer, nil
+	}
+	err := fmt.Errorf("%s answered %s", w.To(), answer)
+	if words = cleanLine(w.hide.redact(words), 200); words != "" {
+		err = fmt.Errorf("%w: %s", err, words)
+	}
+	switch {
+	case resp.StatusCode >= 300 && resp.StatusCode < 400:
+		return answer, &PermanentError{fmt.Errorf("%w: the redirect is not followed, for it leads to another host or loses the notice", err)}
+	case retried(resp.StatusCode):
+		if after := retryAfter(resp.Header.Get("Retry-After"), now); after > 0 {
+			return answer, &RetryAfterError{After: after, Err: err}
+		}
+		return answer, err
+	default:
+		return answer, &PermanentError{err}
+	}
+}
+
+// retried reports whether a status may be another one later.
+func retried(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	default:
+		return status >= 500
+	}
+}
+
+// retryAfter reads the header's two forms, seconds and a date; 0 where it says
+// nothing that can be read.
+func retryAfter(header string, now time.Time) time.Duration {
+	header = strings.TrimSpace(header)
+	if seconds, err := strconv.ParseInt(header, 10, 32); err == nil {
+		return max(time.Duration(seconds)*time.Second, 0)
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}

@@ -1,0 +1,272 @@
+package notify
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// sample is a notice as the notifier composes it.
+func sample(event Event, n int) Notice {
+	g := &group{ID: "ntc_SAMPLE", Event: event, At: time.Date(2026, 3, 1, 2, 20, 0, 0, time.UTC), Account: "claude-code:default", Total: n}
+	for i := range n {
+		v := session(g.Account, i)
+		g.Members = append(g.Members, member{View: v, Short: v.ID[:4]})
+	}
+	return compose(g, "box", time.UTC)
+}
+
+const webhookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+func webhook(t *testing.T, url string, change ...func(*WebhookOptions)) *Webhook {
+	t.Helper()
+	o := WebhookOptions{Common: Common{Name: "ops"}, URL: url, Secret: webhookSecret}
+	for _, f := range change {
+		f(&o)
+	}
+	w, err := NewWebhook(o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, w.Close()) })
+	return w
+}
+
+func TestSignatureIsTheOneOfTheSpecification(t *testing.T) {
+	// The example that the specification's own libraries test against.
+	s, err := newSigner(webhookSecret)
+	require.NoError(t, err)
+	h := http.Header{}
+	s.sign(h, "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
+	require.Equal(t, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=", h.Get("webhook-signature"))
+}
+
+func TestWebhookPostsTheSignedNotice(t *testing.T) {
+	var header http.Header
+	var body []byte
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header, body = r.Header, must(io.ReadAll(r.Body))
+		if r.Method != http.MethodPost {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		}
+	}))
+	defer server.Close()
+	require.NoError(t, webhook(t, server.URL).Send(t.Context(), sample(GaveUp, 2)))
+
+	require.Equal(t, "application/json", header.Get("Content-Type"))
+	require.Equal(t, "ntc_SAMPLE", header.Get("Webhook-Id"))
+	key := must(base64.StdEncoding.DecodeString(strings.TrimPrefix(webhookSecret, "whsec_")))
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(header.Get("Webhook-Id") + "." + header.Get("Webhook-Timestamp") + "." + string(body)))
+	require.Equal(t, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)), header.Get("Webhook-Signature"))
+
+	var doc map[string]any
+	require.NoError(t, json.Unmarshal(body, &doc))
+	for _, field := range []string{"version", "id", "event", "at", "host", "title", "text", "account", "sessions", "retry_command"} {
+		require.Contains(t, doc, field)
+	}
+	require.Len(t, doc, 10)
+	require.Equal(t, "2026-03-01T02:20:00Z", doc["at"])
+	require.Equal(t, "resumed retry 0000; resumed retry 0001", doc["retry_command"])
+	require.Len(t, doc["sessions"], 2)
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func TestWebhookAnswersMeanWhatTheContractSays(t *testing.T) {
+	const delivered, again, final = "delivered", "again", "final"
+	for status, want := range map[int]string{
+		200: delivered, 202: delivered, 204: delivered,
+		301: final, 302: final, 304: final,
+		400: final, 401: final, 403: final, 404: final, 410: final, 422: final,
+		408: again, 425: again, 429: again,
+		500: again, 502: again, 503: again, 504: again,
+	} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Location", "/elsewhere")
+				w.WriteHeader(status)
+			}))
+			defer server.Close()
+			err := webhook(t, server.URL).Send(t.Context(), sample(GaveUp, 1))
+			_, permanent := errors.AsType[*PermanentError](err)
+			switch want {
+			case delivered:
+				require.NoError(t, err)
+			case final:
+				require.True(t, permanent, "%v", err)
+			case again:
+				require.Error(t, err)
+				require.False(t, permanent, "%v", err)
+			}
+		})
+	}
+}
+
+func TestRetryAfterIsReadAsSecondsAndAsDate(t *testing.T) {
+	now := time.Date(2026, 3, 1, 2, 0, 0, 0, time.UTC)
+	for header, want := range map[string]time.Duration{
+		"":                              0,
+		"120":                           2 * time.Minute,
+		" 7 ":                           7 * time.Second,
+		"0":                             0,
+		"-5":                            0,
+		"soon":                          0,
+		"99999999999999999999":          0,
+		"Sun, 01 Mar 2026 02:01:30 GMT": 90 * time.Second,
+		"Sun, 01 Mar 2026 01:00:00 GMT": 0,
+	} {
+		require.Equal(t, want, retryAfter(header, now), header)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "77")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	defer server.Close()
+	err := webhook(t, server.URL).Send(t.Context(), sample(GaveUp, 1))
+	wait, ok := errors.AsType[*RetryAfterError](err)
+	require.True(t, ok)
+	require.Equal(t, 77*time.Second, wait.After)
+}
+
+func TestWebhookThatHangsEndsWithTheTimeoutAsCause(t *testing.T) {
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer server.Close()
+	defer close(release)
+	w := webhook(t, server.URL, func(o *WebhookOptions) { o.Timeout = 50 * time.Millisecond })
+	err := w.Send(t.Context(), sample(GaveUp, 1))
+	require.ErrorContains(t, err, "no answer within 50ms")
+	_, permanent := errors.AsType[*PermanentError](err)
+	require.False(t, permanent)
+}
+
+func TestWebhookIsTriedAgainAfterNetworkErrors(t *testing.T) {
+	reset, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer reset.Close()
+	go func() {
+		for {
+			c, err := reset.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.(*net.TCPConn).SetLinger(0) // close with a reset
+			c.Close()
+		}
+	}()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	closed.Close()
+
+	for name, address := range map[string]string{"reset": reset.Addr().String(), "refused": closed.Addr().String()} {
+		err := webhook(t, "http://"+address+"/hook/t0ps3cr3t").Send(t.Context(), sample(GaveUp, 1))
+		require.Error(t, err, name)
+		_, permanent := errors.AsType[*PermanentError](err)
+		require.False(t, permanent, name)
+		require.NotContains(t, err.Error(), "t0ps3cr3t", name)
+	}
+}
+
+func TestRedirectIsFollowedToTheSameHostOnly(t *testing.T) {
+	var stolen, taken int
+	thief := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stolen++ }))
+	defer thief.Close()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/away", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, thief.URL, http.StatusTemporaryRedirect)
+	})
+	mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/here", http.StatusPermanentRedirect)
+	})
+	mux.HandleFunc("/login", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/here", http.StatusFound) // would become a GET without the notice
+	})
+	mux.HandleFunc("POST /here", func(_ http.ResponseWriter, r *http.Request) {
+		if body := must(io.ReadAll(r.Body)); len(body) > 0 {
+			taken++
+		}
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+
+	require.ErrorContains(t, webhook(t, server.URL+"/away").Send(t.Context(), sample(GaveUp, 1)), "redirect is not followed")
+	require.Zero(t, stolen)
+	require.NoError(t, webhook(t, server.URL+"/moved").Send(t.Context(), sample(GaveUp, 1)))
+	require.Equal(t, 1, taken)
+	require.Error(t, webhook(t, server.URL+"/login").Send(t.Context(), sample(GaveUp, 1)))
+}
+
+func TestSecretsOfAWebhookNeverShow(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, "no such hook "+r.URL.String()+"\x1b[31m")
+	}))
+	defer server.Close()
+	address := strings.Replace(server.URL, "http://", "http://us3rname:passw0rd@", 1) + "/services/T0KEN123?key=qu3rysecret"
+	w := webhook(t, address)
+	err := w.Send(t.Context(), sample(GaveUp, 1))
+	for _, secret := range []string{"us3rname", "passw0rd", "T0KEN123", "qu3rysecret", "\x1b", "MfKQ9r8"} {
+		require.NotContains(t, err.Error(), secret)
+		require.NotContains(t, w.To(), secret)
+	}
+	require.Contains(t, err.Error(), "403 Forbidden")
+
+	for _, bad := range []WebhookOptions{
+		{URL: "ftp://h0st/T0KEN123"},
+		{URL: "http://[T0KEN123"},
+		{URL: "https://h0st/T0KEN123", Secret: "whsec_T0KEN123!"},
+	} {
+		bad.Common.Name = "x"
+		_, err := NewWebhook(bad)
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), "T0KEN123")
+	}
+}
+
+func TestWebhookUsesTheChannelsOwnWords(t *testing.T) {
+	var got Notice
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_ = json.NewDecoder(r.Body).Decode(&got)
+	}))
+	defer server.Close()
+	w := webhook(t, server.URL, func(o *WebhookOptions) {
+		o.Title = "{{.Event}} in {{range .Sessions}}{{project .}}{{end}}"
+	})
+	require.NoError(t, w.Send(t.Context(), sample(GaveUp, 1)))
+	require.Equal(t, "gave_up in api0", got.Title)
+	require.Contains(t, got.Text, "To try again: resumed retry 0000")
+}
+
+// The environment's proxies are read once in the life of a process, so this
+// test runs itself in another one.
+func TestWebhookHonoursTheProxyOfTheEnvironment(t *testing.T) {
+	if os.Getenv("NOTIFY_TEST_PROXIED") != "" {
+		require.NoError(t, webhook(t, "http://hooks.invalid/x").Send(t.Context(), sample(GaveUp, 1)))
+		return
+	}
+	var asked string
+	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked = r.URL.Host }))
+	defer proxy.Close()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWebhookHonoursTheProxyOfTheEnvironment$")
+	cmd.Env = append(os.Environ(), "NOTIFY_TEST_PROXIED=1", "HTTP_PROXY="+proxy.URL, "NO_PROXY=", "no_proxy=")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Equal(t, "hooks.invalid", asked)
+}

@@ -1,0 +1,333 @@
+package notify
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// The bounds of what people read. Push services cut or refuse a text of more
+// than about a thousand characters.
+const (
+	maxText         = 1000
+	maxTextSessions = 10 // listed in a text
+	maxTextAttempts = 5  // listed in a text, the last ones
+	maxViewAttempts = 50 // kept in a notice, the last ones
+	maxReason       = 500
+	maxAttemptError = 300
+)
+
+// trimView bounds what one session takes in a notice and makes the words that
+// others wrote harmless.
+func trimView(v resume.View) resume.View {
+	v.Reason = cleanLine(v.Reason, maxReason)
+	v.Attempts = slices.Clone(v.Attempts[max(0, len(v.Attempts)-maxViewAttempts):])
+	if v.Attempts == nil {
+		v.Attempts = []resume.AttemptView{}
+	}
+	for i := range v.Attempts {
+		v.Attempts[i].Error = cleanLine(v.Attempts[i].Error, maxAttemptError)
+	}
+	return v
+}
+
+// say writes title, text and command of a notice: what a person understands at
+// three in the morning.
+func say(notice *Notice, g *group, zone *time.Location) {
+	w := words{notice: notice, group: g, zone: zone}
+	notice.RetryCommand = w.retryCommand()
+	switch {
+	case g.Event == ConfigError:
+		notice.Title = "resumed: the changed configuration has errors"
+		notice.Text = fit(cleanText(g.Detail), "The last good configuration stays in force. To see all: resumed config check")
+	case g.Event == Test:
+		notice.Title = "resumed: test notice from " + cleanLine(notice.Host, 80)
+		notice.Text = "If you can read this, notices arrive."
+	case g.Total == 1:
+		notice.Title = w.titleOfOne(g.Members[0])
+		notice.Text = fit(w.bodyOfOne(g.Members[0]), w.advice())
+	default:
+		notice.Title = w.titleOfMany()
+		notice.Text = fit(w.bodyOfMany(), w.advice())
+	}
+}
+
+// fit joins body and advice within maxText; the advice is never cut.
+func fit(body, advice string) string {
+	body = strings.TrimSpace(body)
+	if advice == "" {
+		return shorten(body, maxText)
+	}
+	return strings.TrimSpace(shorten(body, maxText-len(advice)-1) + "\n" + advice)
+}
+
+type words struct {
+	notice *Notice
+	group  *group
+	zone   *time.Location
+}
+
+// retryCommand is one line for a shell.
+func (w words) retryCommand() string {
+	if w.group.Event != GaveUp && w.group.Event != Parked {
+		return ""
+	}
+	var commands []string
+	for _, m := range w.group.Members[:min(len(w.group.Members), maxTextSessions)] {
+		commands = append(commands, "resumed retry "+shellWord(m.Short))
+	}
+	return strings.Join(commands, "; ")
+}
+
+func (w words) titleOfOne(m member) string {
+	return fmt.Sprintf("%s: %s %s", project(m.View), agentName(m.View.Agent), w.happened(m.View))
+}
+
+func (w words) titleOfMany() string {
+	v := w.group.Members[0].View
+	return fmt.Sprintf("%d sessions: %s %s", w.group.Total, agentName(v.Agent), w.happenedToMany(v.Class))
+}
+
+func (w words) happened(v resume.View) string {
+	switch w.group.Event {
+	case GaveUp:
+		return fmt.Sprintf("gave up after %s%s", times(v.Attempt, "try", "tries"), because(v.Class))
+	case Parked:
+		return "needs you" + because(v.Class)
+	case Limited:
+		return "waits" + because(v.Class)
+	case Retrying:
+		return fmt.Sprintf("is being resumed (try %d of %d)", max(v.Attempt, 1), v.MaxRetries)
+	case Recovered:
+		return "is working again"
+	default:
+		return string(w.group.Event)
+	}
+}
+
+func (w words) happenedToMany(c limit.Class) string {
+	switch w.group.Event {
+	case GaveUp:
+		return "gave up" + because(c)
+	case Parked:
+		return "needs you" + because(c)
+	case Limited:
+		return "waits" + because(c)
+	case Retrying:
+		return "is being resumed"
+	case Recovered:
+		return "is working again"
+	default:
+		return string(w.group.Event)
+	}
+}
+
+func (w words) bodyOfOne(m member) string {
+	v := m.View
+	var out strings.Builder
+	if v.Reason != "" && w.group.Event != Recovered {
+		fmt.Fprintln(&out, sentence(cleanLine(v.Reason, 300)))
+	}
+	fmt.Fprintf(&out, "Session %s", cleanLine(m.Short, 40))
+	if v.Cwd != "" {
+		fmt.Fprintf(&out, " in %s", cleanLine(v.Cwd, 120))
+	}
+	if w.notice.Host != "" {
+		fmt.Fprintf(&out, " on %s", cleanLine(w.notice.Host, 80))
+	}
+	if v.LimitedAt != nil {
+		fmt.Fprintf(&out, ", stopped at %s", w.clock(v.LimitedAt)+v.LimitedAt.In(w.zone).Format(" MST"))
+	}
+	fmt.Fprintln(&out)
+	switch w.group.Event {
+	case Limited:
+		w.waits(&out, v)
+	case Recovered:
+		if v.Attempt > 0 {
+			fmt.Fprintf(&out, "It took %s.\n", times(v.Attempt, "try", "tries"))
+		}
+	default:
+		w.tried(&out, v)
+	}
+	return out.String()
+}
+
+// tried lists the last attempts with their times.
+func (w words) tried(out *strings.Builder, v resume.View) {
+	if len(v.Attempts) == 0 {
+		if w.group.Event != Retrying {
+			fmt.Fprintln(out, "Nothing was tried.")
+		}
+		return
+	}
+	fmt.Fprintln(out, "Tried:")
+	for _, a := range v.Attempts[max(0, len(v.Attempts)-maxTextAttempts):] {
+		fmt.Fprintf(out, "%d. %s (waited %s)", a.N, w.clock(a.StartedAt), wait(a.DelaySeconds))
+		if a.Outcome != "" {
+			fmt.Fprintf(out, ": %s", strings.ReplaceAll(string(a.Outcome), "_", " "))
+		}
+		if a.Error != "" {
+			fmt.Fprintf(out, ", %s", cleanLine(a.Error, 80))
+		}
+		fmt.Fprintln(out)
+	}
+}
+
+func (w words) waits(out *strings.Builder, v resume.View) {
+	if v.ResetAt != nil {
+		fmt.Fprintf(out, "The limit lifts at %s.\n", w.clock(v.ResetAt))
+	}
+	if v.NextAt != nil {
+		fmt.Fprintf(out, "It is resumed at %s. There is nothing to do.\n", w.clock(v.NextAt))
+	}
+}
+
+// bodyOfMany lists sessions a line each.
+func (w words) bodyOfMany() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "Account %s", cleanLine(w.group.Account, 80))
+	if w.notice.Host != "" {
+		fmt.Fprintf(&out, " on %s", cleanLine(w.notice.Host, 80))
+	}
+	fmt.Fprintln(&out, ":")
+	shown := w.group.Members[:min(len(w.group.Members), maxTextSessions)]
+	for _, m := range shown {
+		fmt.Fprintf(&out, "- %s (%s)%s\n", project(m.View), cleanLine(m.Short, 20), w.fateOf(m.View))
+	}
+	if more := w.group.Total - len(shown); more > 0 {
+		fmt.Fprintf(&out, "and %d more: resumed status\n", more)
+	}
+	return out.String()
+}
+
+// fateOf is what a list says of one session.
+func (w words) fateOf(v resume.View) string {
+	switch {
+	case w.group.Event == GaveUp && len(v.Attempts) > 0:
+		return fmt.Sprintf(": %s, last at %s", times(v.Attempt, "try", "tries"), w.clock(v.Attempts[len(v.Attempts)-1].StartedAt))
+	case w.group.Event == Parked && v.Reason != "":
+		return ": " + cleanLine(v.Reason, 50)
+	case w.group.Event == Limited && v.NextAt != nil:
+		return ": resumed at " + w.clock(v.NextAt)
+	default:
+		return ""
+	}
+}
+
+// advice says what to do.
+func (w words) advice() string {
+	switch {
+	case w.notice.RetryCommand == "":
+		return ""
+	case w.group.Total > 1:
+		return "To try one again: resumed retry " + shellWord(w.group.Members[0].Short)
+	case w.group.Event == Parked:
+		return "Once it is mended: " + w.notice.RetryCommand
+	default:
+		return "To try again: " + w.notice.RetryCommand
+	}
+}
+
+// clock writes a time as people here say it, with the day where it is another.
+func (w words) clock(t *time.Time) string {
+	if t == nil {
+		return "an unknown time"
+	}
+	local, at := t.In(w.zone), w.notice.At.In(w.zone)
+	if local.YearDay() == at.YearDay() && local.Year() == at.Year() {
+		return local.Format("15:04:05")
+	}
+	return local.Format("15:04:05 on Mon 2 Jan")
+}
+
+// project is the name of the directory that a session works in.
+func project(v resume.View) string {
+	base := filepath.Base(v.Cwd)
+	if v.Cwd == "" || base == "/" || base == "." {
+		id := cleanLine(v.ID, 40)
+		return "session " + strings.TrimSuffix(shorten(id, 9), "…")
+	}
+	return cleanLine(base, 60)
+}
+
+var agentNames = map[string]string{
+	"claude-code": "Claude Code",
+	"codex":       "Codex",
+	"gemini":      "Gemini CLI",
+	"qwen-code":   "Qwen Code",
+}
+
+func agentName(name string) string {
+	if known, ok := agentNames[name]; ok {
+		return known
+	}
+	return cleanLine(name, 40)
+}
+
+var classWords = map[limit.Class]string{
+	limit.RateLimit:       "rate limit",
+	limit.UsageLimit:      "usage limit",
+	limit.Overloaded:      "provider overloaded",
+	limit.ServerError:     "provider errors",
+	limit.Network:         "no network",
+	limit.Timeout:         "timeouts",
+	limit.Auth:            "sign-in refused",
+	limit.Billing:         "billing",
+	limit.ContextOverflow: "context too long",
+	limit.BadRequest:      "request refused",
+}
+
+func because(c limit.Class) string {
+	if w := classWords[c]; w != "" {
+		return " (" + w + ")"
+	}
+	return ""
+}
+
+func times(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// wait writes a duration without its zeros: 2m, not 2m0s.
+func wait(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
+	if strings.HasSuffix(d, "m0s") {
+		d = strings.TrimSuffix(d, "0s")
+	}
+	if strings.HasSuffix(d, "h0m") {
+		d = strings.TrimSuffix(d, "0m")
+	}
+	return d
+}
+
+// sentence begins with a capital letter.
+func sentence(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[size:]
+}
+
+// shellWord quotes what a shell would not take as one plain word.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.:", r)
+	}
+	s = cleanLine(s, 200)
+	if s != "" && !strings.HasPrefix(s, "-") && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	quoted := "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	if strings.HasPrefix(s, "-") {
+		return "-- " + quoted
+	}
+	return quoted
+}

@@ -1,0 +1,188 @@
+package notify
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+var updateWords = flag.Bool("update-words", false, "write the golden words anew")
+
+// storied is a session with a whole story behind it.
+func storied(state resume.State) resume.View {
+	at := time.Date(2026, 3, 1, 2, 9, 30, 0, time.UTC)
+	s := resume.Session{
+		Key:       resume.Key{Agent: "claude-code", ID: "4f2a9c1e-77aa-4b0e-9d52-0a3b6f1c2d3e"},
+		Account:   "claude-code:default",
+		Cwd:       "/home/ann/src/payments-api",
+		State:     state,
+		Reason:    "gave up after 5 resumes without progress",
+		Limit:     limit.Verdict{Class: limit.Overloaded, WaitHelps: true, Reset: limit.Reset{At: at.Add(21 * time.Hour)}},
+		LimitedAt: at,
+		NextAt:    at.Add(21*time.Hour + time.Minute),
+	}
+	for i, delay := range []time.Duration{30, 60, 120, 240, 300} {
+		at = at.Add(delay*time.Second + 15*time.Second)
+		a := resume.Attempt{N: i + 1, StartedAt: at, EndedAt: at.Add(15 * time.Second), Delay: delay * time.Second, Outcome: resume.LimitedOut}
+		if i == 4 {
+			a.Outcome, a.Err = resume.NoProgress, "the transcript did not move within 2m0s"
+		}
+		s.Attempts = append(s.Attempts, a)
+	}
+	return s.View(5)
+}
+
+func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
+	at := time.Date(2026, 3, 1, 2, 27, 0, 0, time.UTC)
+	one := func(e Event, change func(*resume.View)) *group {
+		v := storied(resume.GaveUp)
+		if change != nil {
+			change(&v)
+		}
+		return &group{ID: "ntc_1", Event: e, At: at, Account: v.Account, Total: 1, Members: []member{{View: trimView(v), Short: "4f2a"}}}
+	}
+	many := func(e Event, n int) *group {
+		g := &group{ID: "ntc_1", Event: e, At: at, Account: "claude-code:default", Total: n}
+		for i := range min(n, MaxListed) {
+			v := storied(resume.GaveUp)
+			v.ID, v.Cwd = fmt.Sprintf("%04x", i), fmt.Sprintf("/home/ann/src/service-%d", i)
+			if e == Parked {
+				v.Reason = fmt.Sprintf("directory %s is gone", v.Cwd)
+			}
+			g.Members = append(g.Members, member{View: trimView(v), Short: v.ID})
+		}
+		return g
+	}
+	cases := []struct {
+		name  string
+		group *group
+	}{
+		{"gave up", one(GaveUp, nil)},
+		{"gave up without a directory, of an agent of one's own", one(GaveUp, func(v *resume.View) { v.Cwd, v.Agent, v.Class = "", "mybot", limit.None })},
+		{"parked", one(Parked, func(v *resume.View) {
+			v.Class, v.Reason, v.Attempts, v.Attempt = limit.Billing, "waiting does not help: credit balance is too low", nil, 0
+		})},
+		{"limited", one(Limited, func(v *resume.View) { v.Reason, v.Attempts, v.Attempt = "overloaded", nil, 0 })},
+		{"retrying", one(Retrying, func(v *resume.View) { v.Reason, v.Attempts, v.Attempt = "", v.Attempts[:2], 2 })},
+		{"recovered", one(Recovered, nil)},
+		{"six gave up", many(GaveUp, 6)},
+		{"six parked", many(Parked, 6)},
+		{"ten thousand gave up", many(GaveUp, 10_000)},
+		{"config error", &group{Event: ConfigError, At: at, Detail: "resumed.toml:3: backoff.base_delay: must be a duration such as \"30s\", got 30"}},
+		{"test", &group{Event: Test, At: at}},
+	}
+	var got strings.Builder
+	for _, c := range cases {
+		n := compose(c.group, "box", time.UTC)
+		require.LessOrEqual(t, utf8.RuneCountInString(n.Text), maxText+1, c.name)
+		fmt.Fprintf(&got, "=== %s\n%s\n---\n%s\n---\n%s\n\n", c.name, n.Title, n.Text, n.RetryCommand)
+	}
+	golden := filepath.Join("testdata", "words.golden")
+	if *updateWords {
+		require.NoError(t, os.WriteFile(golden, []byte(got.String()), 0o644))
+	}
+	require.Equal(t, string(must(os.ReadFile(golden))), got.String())
+}
+
+func TestSessionTextIsMadeHarmless(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":                           "plain",
+		"\x1b[31mred\x1b[0m":              "red",
+		"\x1b]0;title\x07rest":            "rest",
+		"\x1b]8;;http://x\x1b\\link":      "link",
+		"\x1bPq data\x1b\\after":          "after",
+		"\x1b":                            "",
+		"a\x00b\x07c\x7fd":                "a b c d",
+		"one\r\ntwo\tthree":               "one two three",
+		"safe\u202Eexe.txt\u2069":         "safeexe.txt",
+		"zero\u200bwidth\ufeff":           "zerowidth",
+		"tags\U000E0041\U000E007F":        "tags",
+		"bad\xffbyte":                     "bad\ufffdbyte",
+		"\u009b31mC1":                     "31mC1",
+		"emoji 👩\u200d💻 stays":            "emoji 👩\u200d💻 stays",
+		"line\u2028separator":             "line separator",
+		strings.Repeat("ä", 120) + "tail": strings.Repeat("ä", 99) + "…",
+	} {
+		require.Equal(t, want, cleanLine(in, 100), "%q", in)
+	}
+	v := storied(resume.GaveUp)
+	v.Reason, v.Cwd, v.Attempts[0].Error = "\x1b[2Jboo\u202e", "/src/\x1b[31mapi\n\u202eevil", "a\x07b"
+	n := compose(&group{Event: GaveUp, Total: 1, Members: []member{{View: trimView(v), Short: "4f2a"}}}, "h\x1bost", time.UTC)
+	harmless(t, n.Title+n.Text+n.RetryCommand+n.Sessions[0].Reason+n.Sessions[0].Attempts[0].Error)
+	require.Contains(t, n.Title, "api evil")
+}
+
+func harmless(t *testing.T, s string) {
+	t.Helper()
+	for _, r := range s {
+		require.False(t, r != '\n' && unicode.IsControl(r) || invisible(r), "%q in %q", r, s)
+	}
+}
+
+func FuzzCleanText(f *testing.F) {
+	f.Add("\x1b[31mred\x1b[0m\x1b]8;;x\x07")
+	f.Add("\x1b\x1b[\x1b]\x1bP\u202e")
+	f.Fuzz(func(t *testing.T, s string) {
+		got := cleanText(s)
+		harmless(t, got)
+		require.True(t, utf8.ValidString(got))
+		require.LessOrEqual(t, utf8.RuneCountInString(cleanLine(s, 20)), 20)
+	})
+}
+
+func TestRetryCommandIsSafeToPaste(t *testing.T) {
+	for short, want := range map[string]string{
+		"4f2a":       "4f2a",
+		"ses_1-a.b":  "ses_1-a.b",
+		"$(reboot)":  "'$(reboot)'",
+		"it's":       `'it'\''s'`,
+		"-x":         "-- '-x'",
+		"":           "''",
+		"a\nb":       "'a b'",
+		"a;rm -rf /": "'a;rm -rf /'",
+	} {
+		require.Equal(t, want, shellWord(short))
+	}
+}
+
+func TestTemplateIsCheckedBeforeItIsNeeded(t *testing.T) {
+	for name, c := range map[string]struct{ text, problem string }{
+		"good":             {`{{.Event}} {{range .Sessions}}{{project .}} {{agent .Agent}} {{local .LimitedAt}} {{end}}{{local .At}}{{.RetryCommand}}`, ""},
+		"empty":            {"", ""},
+		"syntax":           {"{{.Event", "unclosed action"},
+		"unknown field":    {"{{.Evnt}}", "Evnt"},
+		"unknown function": {"{{shout .Event}}", "shout"},
+		"breaks only where there are no sessions": {"{{(index .Sessions 0).ID}}", "on a config_error notice"},
+		"not a time": {"{{local .Event}}", "wants a time"},
+	} {
+		_, err := ParseTemplate(c.text)
+		if c.problem == "" {
+			require.NoError(t, err, name)
+		} else {
+			require.ErrorContains(t, err, c.problem, name)
+		}
+	}
+	_, err := NewCommand(CommandOptions{Common: Common{Name: "script", Title: "{{.Nope}}", Text: "{{"}, Run: []string{"true"}})
+	require.ErrorContains(t, err, `channel "script"`)
+	require.ErrorContains(t, err, "title: ")
+	require.ErrorContains(t, err, "text: ")
+}
+
+func TestOwnWordsAreBoundedAndHarmless(t *testing.T) {
+	w, err := parseWords("a\x1b[31m\nb", `{{range .Sessions}}{{printf "%20000s" .ID}}{{end}}`)
+	require.NoError(t, err)
+	n := w.apply(sample(GaveUp, 3))
+	require.Equal(t, "a b", n.Title)
+	require.Equal(t, sample(GaveUp, 3).Text, n.Text, "what a template cannot say is said in the built-in words")
+}

@@ -1,0 +1,243 @@
+package resume
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/limit"
+)
+
+// world is an engine in a bubble, with a scripted agent.
+type world struct {
+	*Engine
+	t       *testing.T
+	started []time.Duration // when resumes began, since the start of the world
+	changes []Change
+	epoch   time.Time
+	stop    func()
+	offset  int64
+}
+
+// newWorld runs an engine whose resumes are carried out by act.
+func newWorld(t *testing.T, rules Rules, act func(ctx context.Context, w *world, s Session)) *world {
+	w := &world{t: t, epoch: time.Now()}
+	marks := 0
+	w.Engine = NewEngine(Options{
+		Rules: rules,
+		Act: func(ctx context.Context, s Session) {
+			w.started = append(w.started, time.Since(w.epoch))
+			act(ctx, w, s)
+		},
+		Changed: func(c Change) { w.changes = append(w.changes, c) },
+		Rand:    func() float64 { return half },
+		Mark:    func() string { marks++; return fmt.Sprint(marks) },
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- w.Run(ctx) }()
+	w.stop = func() {
+		cancel()
+		require.NoError(t, <-done)
+	}
+	return w
+}
+
+func (w *world) see(id string, ev Event) {
+	w.offset++
+	require.NoError(w.t, w.See(w.t.Context(), []Sighting{{
+		Key: Key{"bot", id}, Cwd: "/src", Transcript: "/log", Pos: Position{"1", w.offset}, Event: ev,
+	}}))
+}
+
+func (w *world) session(id string) Session {
+	s, err := w.Session(w.t.Context(), Key{"bot", id})
+	require.NoError(w.t, err)
+	return s
+}
+
+// fails takes a second and ends badly.
+func fails(ctx context.Context, w *world, s Session) {
+	mark := s.Run.Mark
+	_, _ = w.Tell(ctx, s.Key, Started{Mark: mark, Process: Process{PID: 9}})
+	time.Sleep(time.Second)
+	_, _ = w.Tell(ctx, s.Key, Ended{Mark: mark, Outcome: Failed, Err: "exit status 1"})
+}
+
+func TestEngineKeepsTheScheduleAndGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, DefaultRules(), fails)
+		w.see("a", limited(time.Now(), limit.Overloaded))
+		time.Sleep(time.Hour)
+		w.stop()
+		sec := time.Second
+		require.Equal(t, []time.Duration{30 * sec, 91 * sec, 212 * sec, 453 * sec, 754 * sec}, w.started)
+		last := w.changes[len(w.changes)-1]
+		require.True(t, last.Entered(GaveUp))
+		require.Len(t, last.After.Attempts, 5)
+	})
+}
+
+func TestEngineWakesALaptopThatSleptThroughTheReset(t *testing.T) {
+	// Inside a bubble nothing suspends; that no sleep is longer than a minute
+	// is what bounds the delay.
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, DefaultRules(), fails)
+		w.see("a", limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(100*time.Hour)))
+		require.LessOrEqual(t, w.sleep(), time.Minute)
+		w.stop()
+	})
+}
+
+func TestEngineNeverRunsMoreThanAllowed(t *testing.T) {
+	for name, c := range map[string]struct {
+		order Order
+		want  []string
+	}{
+		"oldest first": {Oldest, []string{"s1", "s2", "s3", "s4", "s5"}},
+		"newest first": {Newest, []string{"s5", "s4", "s3", "s2", "s1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				running, most := 0, 0
+				var order []string
+				rules := DefaultRules()
+				rules.MaxConcurrent, rules.Order = 1, c.order
+				w := newWorld(t, rules, func(ctx context.Context, w *world, s Session) {
+					order = append(order, s.Key.ID)
+					running++
+					most = max(most, running)
+					time.Sleep(10 * time.Second)
+					running--
+					_, _ = w.Tell(ctx, s.Key, Progressed{At: time.Now()})
+					_, _ = w.Tell(ctx, s.Key, Ended{Mark: s.Run.Mark, Outcome: Delivered})
+				})
+				reset := time.Now().Add(time.Minute)
+				for i := range 5 {
+					w.see(fmt.Sprintf("s%d", i+1), limitedUntil(time.Now(), limit.RateLimit, reset))
+					time.Sleep(time.Second)
+				}
+				time.Sleep(65 * time.Second)
+				require.Contains(t, w.session(c.want[4]).Reason, "max_concurrent")
+				time.Sleep(time.Minute)
+				w.stop()
+				require.Equal(t, c.want, order)
+				require.Equal(t, 1, most)
+			})
+		})
+	}
+}
+
+func TestEnginePassesOverWhatItWasToldBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, DefaultRules(), fails)
+		line := Sighting{Key: Key{"bot", "a"}, Pos: Position{"1", 100}, Event: limited(time.Now(), limit.RateLimit)}
+		require.NoError(t, w.See(t.Context(), []Sighting{line}))
+		_, err := w.Tell(t.Context(), line.Key, Forget{})
+		require.NoError(t, err)
+		require.NoError(t, w.See(t.Context(), []Sighting{line}), "the file is read again")
+		require.Equal(t, Watching, w.session("a").State)
+
+		line.Pos.Epoch = "2"
+		require.NoError(t, w.See(t.Context(), []Sighting{line}), "another file under that name")
+		require.Equal(t, Waiting, w.session("a").State)
+		w.stop()
+	})
+}
+
+func TestEnginePauseHoldsWhatComesDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, DefaultRules(), fails)
+		require.NoError(t, w.SetPaused(t.Context(), true))
+		w.see("a", limited(time.Now(), limit.RateLimit))
+		time.Sleep(10 * time.Minute)
+		require.Empty(t, w.started)
+		require.Equal(t, "due, but resumed is paused", w.session("a").Reason)
+		require.NoError(t, w.SetPaused(t.Context(), false))
+		synctest.Wait()
+		require.Equal(t, []time.Duration{10 * time.Minute}, w.started)
+		w.stop()
+	})
+}
+
+func TestEngineRulesChangeLive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, DefaultRules(), fails)
+		w.see("a", limited(time.Now(), limit.RateLimit))
+		rules := DefaultRules()
+		rules.Backoff.BaseDelay = 5 * time.Second
+		require.NoError(t, w.SetRules(t.Context(), rules))
+		time.Sleep(6 * time.Second)
+		w.stop()
+		require.Equal(t, []time.Duration{5 * time.Second}, w.started)
+	})
+}
+
+func TestEngineStopsWithoutWaitingForWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, DefaultRules(), func(ctx context.Context, w *world, s Session) { <-ctx.Done() })
+		w.see("a", limited(time.Now(), limit.RateLimit))
+		w.see("b", limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(9*time.Hour)))
+		time.Sleep(time.Minute)
+		before := time.Now()
+		w.stop()
+		require.Zero(t, time.Since(before))
+		last := w.changes[len(w.changes)-1].After
+		require.Equal(t, Resuming, last.State, "a resume cut off by our own stop is no failed attempt")
+	})
+}
+
+func TestEngineForgetsWhatIsLongOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, DefaultRules(), fails)
+		w.see("a", limited(time.Now(), limit.RateLimit))
+		w.see("a", Progressed{At: time.Now()})
+		time.Sleep(23 * time.Hour)
+		all, err := w.Sessions(t.Context())
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+		time.Sleep(3 * time.Hour)
+		all, err = w.Sessions(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, all)
+		require.True(t, slices.ContainsFunc(w.changes, func(c Change) bool { return c.Dropped }))
+		w.stop()
+	})
+}
+
+func TestEngineKnowsNoStrangers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, DefaultRules(), fails)
+		_, err := w.Tell(t.Context(), Key{"bot", "nobody"}, Retry{})
+		require.ErrorIs(t, err, ErrNoSession)
+		w.stop()
+	})
+}
+
+func BenchmarkEngineLimitAndProgress(b *testing.B) {
+	for _, n := range []int{1_000, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			e := NewEngine(Options{
+				Rules: DefaultRules(), Changed: func(Change) {}, Rand: func() float64 { return half },
+			})
+			now := time.Now()
+			keys := make([]Key, n)
+			for i := range keys {
+				keys[i] = Key{"bot", fmt.Sprint(i)}
+				e.see(b.Context(), Sighting{Key: keys[i], Pos: Position{"1", 0}, Event: limited(now, limit.RateLimit)})
+			}
+			i := 0
+			for b.Loop() {
+				i++
+				key := keys[i%n]
+				e.see(b.Context(), Sighting{Key: key, Pos: Position{"1", int64(2 * i)}, Event: Progressed{At: now}})
+				e.see(b.Context(), Sighting{Key: key, Pos: Position{"1", int64(2*i + 1)}, Event: limited(now, limit.RateLimit)})
+			}
+		})
+	}
+}

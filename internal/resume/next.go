@@ -1,0 +1,429 @@
+package resume
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"resumed/internal/limit"
+)
+
+// slack is how much a record's own time may run before our clock: file systems
+// stamp with a coarse clock and some agents write whole seconds.
+const slack = time.Second
+
+// Next returns the session after ev. It has no clock, no randomness and no
+// effects: entering Resuming is what makes the engine act, entering GaveUp or
+// Parked is what makes it call a person. u is a random number in [0, 1).
+func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
+	if s.State == 0 {
+		s.State = Watching
+	}
+	switch ev := ev.(type) {
+	case Limited:
+		return s.limited(ev, r, now, u)
+	case Progressed:
+		return s.progressed(ev, now)
+	case Prompted:
+		return s.prompted(ev, now)
+	case Cancelled:
+		return s.rest(now, "stopped by a person")
+	case Due:
+		return s.due(ev, r, now, u)
+	case Queued:
+		s.Reason = ev.Why
+		return s
+	case Started:
+		return s.started(ev)
+	case Ended:
+		return s.ended(ev, r, now, u)
+	case Held:
+		return s.held(ev, r, now)
+	case Lost:
+		return s.lost(ev, r, now)
+	case Retry:
+		return s.retried(r, now)
+	case Forget:
+		if !s.Interrupted() {
+			return s
+		}
+		return s.rest(now, "cancelled by you")
+	case Pause:
+		s.Paused = true
+		return s
+	case Unpause:
+		s.Paused = false
+		return s
+	case Reconsider:
+		return s.reconsidered(r, now)
+	default:
+		panic(fmt.Sprintf("resume: unknown event %T", ev))
+	}
+}
+
+func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session {
+	if ev.At.IsZero() || ev.At.After(now) {
+		ev.At = now // a clock that runs ahead must not prolong the wait
+	}
+	switch {
+	case ev.Class == limit.None || ev.InProgress:
+		return s // nothing is to be done yet
+	case ev.Class == limit.Cancelled:
+		return s.rest(now, "stopped by a person")
+	case r.stale(ev, now):
+		s.Reason = "its interruption was older than resume.lookback when it was first seen"
+		return s
+	case s.Run != nil && s.Run.Process.PID != 0 && ev.At.Add(slack).Before(s.lastStart()):
+		return s // old news: the resume was sent after it
+	case s.Run != nil && s.Run.Process.PID == 0:
+		s = s.withdraw() // newer news than the resume that is about to be sent
+	}
+
+	if ev.Class == limit.UsageLimit && (s.State == Watching || !ev.Reset.At.Equal(s.Limit.Reset.At)) {
+		s.Windows++
+	}
+	// An agent that repeats itself while it is waited for does not begin the
+	// wait anew: it would never end.
+	repeated := s.State == Waiting && s.Run == nil
+	s = s.conclude(LimitedOut, ev.Text, now)
+	s.Limit, s.LimitText, s.LimitedAt = ev.Verdict, ev.Text, ev.At
+	switch {
+	case s.State == GaveUp:
+		return s // only movement or a person takes it out of there
+	case repeated && !s.Asked.IsZero():
+		return s // a person's order stands
+	case repeated:
+		return s.schedule(r, now)
+	default:
+		return s.wait(r, ev.At, now, u)
+	}
+}
+
+// wait begins a wait at from, or says why there is none.
+func (s Session) wait(r Rules, from, now time.Time, u float64) Session {
+	s.WaitFrom, s.Dice = from, u
+	return s.schedule(r, now)
+}
+
+// schedule computes NextAt from what is known, so that it can be called again
+// whenever the rules change.
+func (s Session) schedule(r Rules, now time.Time) Session {
+	if why := r.excluded(s.Cwd); why != "" {
+		return s.rest(now, why)
+	}
+	if why := s.hopeless(r, now); why != "" {
+		s.State, s.NextAt, s.Reason = Parked, time.Time{}, why
+		return s
+	}
+	policy := r.Policy(s.Key.Agent, s.Limit.Class)
+	if n := len(s.Attempts); n >= policy.MaxRetries {
+		return s.giveUp(n)
+	}
+
+	s.State, s.Reason = Waiting, describe(s.Limit, s.LimitText)
+	at, stated := s.stated(r)
+	switch {
+	case !s.Asked.IsZero():
+		at = s.Asked
+	case !stated:
+		at = s.WaitFrom.Add(policy.Delay(len(s.Attempts)+1, s.Dice))
+	}
+	if s.Hold.After(at) {
+		at = s.Hold
+	}
+	if r.Open != nil {
+		at = r.Open(later(at, now))
+	}
+	s.NextAt = at
+	return s
+}
+
+// stated returns the time the provider named, with the margin it needs. It
+// does not count where it was over before the wait began and a resume has
+// been tried since: then it has proved to be no help, and backoff rules.
+func (s Session) stated(r Rules) (time.Time, bool) {
+	reset := s.Limit.Reset
+	if !reset.Stated() {
+		return time.Time{}, false
+	}
+	at := reset.At
+	if reset.Rough || s.Limit.Class == limit.UsageLimit {
+		at = at.Add(r.Margin)
+	}
+	if len(s.Attempts) > 0 && !at.After(s.WaitFrom) {
+		return time.Time{}, false
+	}
+	return at, true
+}
+
+// hopeless says why waiting does not help, or "".
+func (s Session) hopeless(r Rules, now time.Time) string {
+	switch reset := s.Limit.Reset; {
+	case !s.Limit.Class.Transient() || !s.Limit.WaitHelps:
+		return "waiting does not help: " + describe(s.Limit, s.LimitText)
+	case r.MaxWait > 0 && reset.Stated() && reset.At.Sub(now) > r.MaxWait:
+		return fmt.Sprintf("the limit resets at %s, further away than resume.max_wait (%s)",
+			reset.At.UTC().Format(time.RFC3339), r.MaxWait)
+	case r.MaxWindows > 0 && s.Windows > r.MaxWindows:
+		return fmt.Sprintf("met %d usage limits without a prompt of a person (resume.max_windows is %d)",
+			s.Windows, r.MaxWindows)
+	default:
+		return ""
+	}
+}
+
+func (s Session) giveUp(tries int) Session {
+	s.State, s.NextAt = GaveUp, time.Time{}
+	s.Reason = fmt.Sprintf("gave up after %d %s without progress", tries, plural(tries, "resume"))
+	if last := s.last(); last != nil && last.Err != "" {
+		s.Reason += ": " + last.Err
+	}
+	return s
+}
+
+func (s Session) progressed(ev Progressed, now time.Time) Session {
+	s.MovedAt = ev.At
+	if !s.Interrupted() {
+		return s
+	}
+	why := "went on without help"
+	if n := len(s.Attempts); n > 0 {
+		why = fmt.Sprintf("moves again after %d %s", n, plural(n, "resume"))
+	}
+	s = s.conclude(Recovered, "", now)
+	return s.rest(now, why)
+}
+
+func (s Session) prompted(ev Prompted, now time.Time) Session {
+	if s.ours(ev.At) {
+		return s
+	}
+	s.Windows = 0
+	if !s.Interrupted() {
+		return s
+	}
+	return s.rest(now, "continued by a person")
+}
+
+// ours reports whether what was written at that time may be the trace of our
+// own resume.
+func (s Session) ours(at time.Time) bool {
+	if s.Run != nil || s.State == Settling {
+		return true
+	}
+	last := s.last()
+	return last != nil && !at.Before(last.StartedAt.Add(-slack)) && !at.After(last.EndedAt.Add(slack))
+}
+
+// rest ends the interruption: the session is its user's again.
+func (s Session) rest(now time.Time, why string) Session {
+	if s.Interrupted() {
+		s.RecoveredAt = now
+	}
+	if len(s.Attempts) > 0 {
+		s.Past = s.Attempts
+	}
+	if s.Run != nil && s.Run.Process.PID == 0 {
+		s.Run = nil // it is about to be sent, and need not be
+	}
+	s.State, s.Reason = Watching, why
+	s.Limit, s.LimitText, s.Owner, s.Attempts = limit.Verdict{}, "", nil, nil
+	s.NextAt, s.WaitFrom, s.Asked, s.Hold, s.Dice = time.Time{}, time.Time{}, time.Time{}, time.Time{}, 0
+	return s
+}
+
+func (s Session) due(ev Due, r Rules, now time.Time, u float64) Session {
+	if s.deadline().IsZero() || now.Before(s.NextAt) {
+		return s
+	}
+	if s.State == Settling {
+		s = s.conclude(NoProgress, "the transcript did not move within "+r.Settle.String(), now)
+		return s.wait(r, now, now, u)
+	}
+	s.Runs++
+	s.Run = &Run{Mark: ev.Mark, N: s.Runs}
+	s.Attempts = append(slices.Clone(s.Attempts), Attempt{
+		N:         len(s.Attempts) + 1,
+		Mark:      ev.Mark,
+		StartedAt: now,
+		Delay:     max(0, s.NextAt.Sub(s.WaitFrom)),
+	})
+	s.State, s.NextAt, s.Asked, s.Hold = Resuming, time.Time{}, time.Time{}, time.Time{}
+	return s
+}
+
+func (s Session) started(ev Started) Session {
+	if s.Run == nil || s.Run.Mark != ev.Mark {
+		return s
+	}
+	run := *s.Run
+	run.Process = ev.Process
+	s.Run = &run
+	return s
+}
+
+func (s Session) ended(ev Ended, r Rules, now time.Time, u float64) Session {
+	if s.Run == nil || s.Run.Mark != ev.Mark {
+		return s
+	}
+	s.Run = nil
+	if s.State != Resuming {
+		return s // the transcript has told how it went
+	}
+	if ev.Outcome == Delivered {
+		s.State, s.WaitFrom, s.NextAt = Settling, now, now.Add(r.Settle)
+		return s
+	}
+	s = s.conclude(ev.Outcome, ev.Err, now)
+	return s.wait(r, now, now, u)
+}
+
+func (s Session) held(ev Held, r Rules, now time.Time) Session {
+	if s.Run == nil || s.Run.Mark != ev.Mark {
+		return s
+	}
+	s = s.withdraw()
+	s.Owner = ev.Owner
+	if ev.Park {
+		s.State, s.NextAt, s.Reason = Parked, time.Time{}, ev.Why
+		return s
+	}
+	s.Hold = now.Add(recheck)
+	s = s.schedule(r, now)
+	if s.State == Waiting {
+		s.Reason = ev.Why
+	}
+	return s
+}
+
+func (s Session) lost(ev Lost, r Rules, now time.Time) Session {
+	if s.Run == nil || s.Run.Mark != ev.Mark {
+		return s
+	}
+	if s.State != Resuming {
+		s.Run = nil
+		return s
+	}
+	return s.withdraw().schedule(r, now)
+}
+
+// withdraw takes back a resume that took no effect: it costs no attempt.
+func (s Session) withdraw() Session {
+	if last := s.last(); last != nil && s.Run != nil && last.Mark == s.Run.Mark {
+		s.Attempts = slices.Clone(s.Attempts[:len(s.Attempts)-1])
+	}
+	s.Run = nil
+	return s
+}
+
+func (s Session) retried(r Rules, now time.Time) Session {
+	switch s.State {
+	case Waiting, GaveUp, Parked:
+	default:
+		return s
+	}
+	if len(s.Attempts) > 0 {
+		s.Past = s.Attempts
+	}
+	s.Attempts, s.Windows, s.Hold = nil, 0, time.Time{}
+	s.Asked, s.WaitFrom = now, now
+	s.State, s.NextAt = Waiting, now
+	s.Reason = "due now, asked for by you"
+	if r.Open != nil {
+		s.NextAt = r.Open(now)
+	}
+	return s
+}
+
+func (s Session) reconsidered(r Rules, now time.Time) Session {
+	switch s.State {
+	case Settling:
+		s.NextAt = s.WaitFrom.Add(r.Settle)
+		return s
+	case Waiting:
+		if !s.Asked.IsZero() {
+			return s // a person's order stands
+		}
+		return s.schedule(r, now)
+	default:
+		return s
+	}
+}
+
+// conclude writes the outcome of the last attempt, where it has none.
+func (s Session) conclude(how Outcome, err string, now time.Time) Session {
+	last := s.last()
+	if last == nil || (last.Outcome != "" && !(last.Outcome == Failed && how == LimitedOut)) {
+		// A command that failed because of the limit is told apart from one
+		// that failed by itself only when its record is read.
+		return s
+	}
+	s.Attempts = slices.Clone(s.Attempts)
+	last = s.last()
+	last.Outcome, last.Err = how, err
+	if last.EndedAt.IsZero() {
+		last.EndedAt = now
+	}
+	return s
+}
+
+// last returns the latest attempt, or nil.
+func (s Session) last() *Attempt {
+	if len(s.Attempts) == 0 {
+		return nil
+	}
+	return &s.Attempts[len(s.Attempts)-1]
+}
+
+func (s Session) lastStart() time.Time {
+	if last := s.last(); last != nil {
+		return last.StartedAt
+	}
+	return time.Time{}
+}
+
+// describe says what stopped a session, for people.
+func describe(v limit.Verdict, text string) string {
+	words := classWords(v.Class)
+	if text != "" {
+		return words + ": " + text
+	}
+	return words
+}
+
+func classWords(c limit.Class) string {
+	switch c {
+	case limit.RateLimit:
+		return "rate limit"
+	case limit.UsageLimit:
+		return "usage limit"
+	case limit.Overloaded:
+		return "provider overloaded"
+	case limit.ServerError:
+		return "provider error"
+	case limit.Network:
+		return "network"
+	case limit.Auth:
+		return "not logged in"
+	case limit.ContextOverflow:
+		return "context too long"
+	case limit.BadRequest:
+		return "request refused"
+	default:
+		return c.String()
+	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,119 @@
+package resume
+
+import (
+	"path/filepath"
+	"strings"
+	"time"
+
+	"resumed/internal/backoff"
+	"resumed/internal/limit"
+)
+
+// Defaults of the rules.
+const (
+	DefaultPrompt        = "continue"
+	DefaultMargin        = 60 * time.Second
+	DefaultGrace         = 2 * time.Hour
+	DefaultMaxWait       = 192 * time.Hour
+	DefaultSettle        = 2 * time.Minute
+	DefaultStall         = 30 * time.Minute
+	DefaultTimeout       = 12 * time.Hour
+	DefaultLookback      = 6 * time.Hour
+	DefaultMaxConcurrent = 2
+	DefaultMaxWindows    = 8
+	DefaultStagger       = 20 * time.Second
+)
+
+// recheck is how long a resume that could not be sent waits before the next look.
+const recheck = time.Minute
+
+// Order says who goes first when several sessions are due.
+type Order string
+
+// The orders.
+const (
+	Oldest Order = "oldest" // limited first, resumed first
+	Newest Order = "newest"
+)
+
+// Rules are the user's wishes, as Next needs them.
+type Rules struct {
+	Backoff backoff.Policy                 // where nothing else applies
+	ByClass map[limit.Class]backoff.Policy // for what was refused
+	ByAgent map[string]backoff.Policy      // for who was refused; wins over ByClass
+
+	Margin     time.Duration // waited past a stated usage-limit reset or clock time
+	MaxWait    time.Duration // a stated reset further away is parked; 0: no bound
+	Settle     time.Duration // after a resume the transcript must move within this
+	Lookback   time.Duration // older interruptions are not adopted at first sight
+	MaxWindows int           // usage limits a session may cross without a person's prompt; 0: no bound
+
+	Include []string // directories whose sessions are resumed; empty: all
+	Exclude []string // directories that are never touched
+
+	// Open returns the first time at or after t at which resumes are allowed;
+	// nil: always.
+	Open func(t time.Time) time.Time
+
+	MaxConcurrent int   // resumes at a time
+	Order         Order // who goes first when several are due
+}
+
+// DefaultRules returns the rules of a user who wishes nothing special.
+func DefaultRules() Rules {
+	return Rules{
+		Backoff:       backoff.Default(),
+		Margin:        DefaultMargin,
+		MaxWait:       DefaultMaxWait,
+		Settle:        DefaultSettle,
+		Lookback:      DefaultLookback,
+		MaxWindows:    DefaultMaxWindows,
+		MaxConcurrent: DefaultMaxConcurrent,
+		Order:         Oldest,
+	}
+}
+
+// Policy returns the backoff policy for a session of that agent that met that
+// class of refusal.
+func (r Rules) Policy(agent string, class limit.Class) backoff.Policy {
+	if p, ok := r.ByAgent[agent]; ok {
+		return p
+	}
+	if p, ok := r.ByClass[class]; ok {
+		return p
+	}
+	return r.Backoff
+}
+
+// excluded says why sessions in dir are not touched, or "".
+func (r Rules) excluded(dir string) string {
+	for _, d := range r.Exclude {
+		if within(dir, d) {
+			return "its directory is excluded by resume.exclude (" + d + ")"
+		}
+	}
+	for _, d := range r.Include {
+		if within(dir, d) {
+			return ""
+		}
+	}
+	if len(r.Include) > 0 {
+		return "its directory is not among resume.include"
+	}
+	return ""
+}
+
+func within(dir, parent string) bool {
+	dir, parent = filepath.Clean(dir), filepath.Clean(parent)
+	return dir == parent || parent == "/" || strings.HasPrefix(dir, parent+string(filepath.Separator))
+}
+
+// stale reports whether a refusal that was found at first sight is too old to
+// be acted on: neither it nor its reset is younger than Lookback.
+func (r Rules) stale(ev Limited, now time.Time) bool {
+	if !ev.First {
+		return false
+	}
+	since := now.Add(-r.Lookback)
+	return ev.At.Before(since) && ev.Reset.At.Before(since)
+}

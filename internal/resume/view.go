@@ -1,0 +1,86 @@
+package resume
+
+import (
+	"time"
+
+	"resumed/internal/limit"
+)
+
+// View is a session as other programs see it, in status and in notices. Its
+// JSON is a promise: fields may be added, none may change.
+type View struct {
+	ID         string        `json:"id"`
+	Agent      string        `json:"agent"`
+	Account    string        `json:"account"`
+	Cwd        string        `json:"cwd"`
+	Transcript string        `json:"transcript"`
+	State      State         `json:"state"`
+	Paused     bool          `json:"paused"`
+	Class      limit.Class   `json:"class"`
+	Reason     string        `json:"reason"`
+	LimitedAt  *time.Time    `json:"limited_at"` // times are UTC; nil is null
+	ResetAt    *time.Time    `json:"reset_at"`
+	NextAt     *time.Time    `json:"next_at"`
+	Attempt    int           `json:"attempt"` // resumes since the transcript last moved
+	MaxRetries int           `json:"max_retries"`
+	Windows    int           `json:"windows"`
+	Owner      *Owner        `json:"owner"`
+	Attempts   []AttemptView `json:"attempts"` // never null
+}
+
+// AttemptView is one resume as other programs see it.
+type AttemptView struct {
+	N            int        `json:"n"`
+	StartedAt    *time.Time `json:"started_at"`
+	EndedAt      *time.Time `json:"ended_at"`
+	DelaySeconds float64    `json:"delay_seconds"` // what was waited before it
+	Outcome      Outcome    `json:"outcome"`       // empty while it runs
+	Error        string     `json:"error"`
+}
+
+// Key names the session that is seen.
+func (v View) Key() Key { return Key{Agent: v.Agent, ID: v.ID} }
+
+// View returns the session as other programs see it. maxRetries is what the
+// policy in force allows it. The view shares nothing with the session.
+func (s Session) View(maxRetries int) View {
+	v := View{
+		ID:         s.Key.ID,
+		Agent:      s.Key.Agent,
+		Account:    s.Account,
+		Cwd:        s.Cwd,
+		Transcript: s.Transcript,
+		State:      s.State,
+		Paused:     s.Paused,
+		Class:      s.Limit.Class,
+		Reason:     s.Reason,
+		LimitedAt:  viewTime(s.LimitedAt),
+		ResetAt:    viewTime(s.Limit.Reset.At),
+		NextAt:     viewTime(s.NextAt),
+		Attempt:    len(s.Attempts),
+		MaxRetries: maxRetries,
+		Windows:    s.Windows,
+		Attempts:   make([]AttemptView, 0, len(s.Attempts)),
+	}
+	if s.Owner != nil {
+		v.Owner = new(*s.Owner)
+	}
+	for _, a := range s.Attempts {
+		v.Attempts = append(v.Attempts, AttemptView{
+			N:            a.N,
+			StartedAt:    viewTime(a.StartedAt),
+			EndedAt:      viewTime(a.EndedAt),
+			DelaySeconds: a.Delay.Seconds(),
+			Outcome:      a.Outcome,
+			Error:        a.Err,
+		})
+	}
+	return v
+}
+
+func viewTime(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return new(t.UTC())
+}

@@ -1,0 +1,275 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"resumed/internal/resume"
+)
+
+const (
+	// lookEvery is how often a command is looked at for signs of life, and an
+	// adopted one for its end.
+	lookEvery = 500 * time.Millisecond
+
+	// sweepEvery is how often processes that were told to end are counted.
+	sweepEvery = 50 * time.Millisecond
+
+	// killPatience is how long processes may take to vanish after SIGKILL. One
+	// that hangs in the kernel never does, and is reported.
+	killPatience = 5 * time.Second
+)
+
+var (
+	// ErrDetached is the error of a Wait that ended before the command did: the
+	// command goes on.
+	ErrDetached = errors.New("the command was left running")
+
+	// ErrStopped is part of the error of a command that Stop ended.
+	ErrStopped = errors.New("the command was stopped")
+)
+
+// TimeoutError says that a command ran too long and was ended.
+type TimeoutError struct{ After time.Duration }
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("the command was ended: it ran longer than %s", e.After)
+}
+
+// Timeout makes it a timeout for those who ask for no more.
+func (e *TimeoutError) Timeout() bool { return true }
+
+// StallError says that a command gave no sign of life and was ended.
+type StallError struct{ After time.Duration }
+
+func (e *StallError) Error() string {
+	return fmt.Sprintf("the command was ended: it gave no sign of life for %s", e.After)
+}
+
+// Timeout makes it a timeout for those who ask for no more.
+func (e *StallError) Timeout() bool { return true }
+
+// Result is how a command ended.
+type Result struct {
+	ExitCode int           // -1 where a signal ended it or it is not known
+	Known    bool          // false for a command that an earlier daemon started, or that goes on
+	Err      error         // nil where it ended well, or nobody can tell how
+	Duration time.Duration // since it was started
+}
+
+// Process is a command that runs, or ran. Its methods may be called from
+// several goroutines at once.
+type Process struct {
+	resume.Process
+
+	cmd     Command
+	started time.Time
+	stopped atomic.Bool
+
+	// ended is closed when a child of our own is over; nil for an adopted
+	// process. What follows is written before.
+	ended    chan struct{}
+	exitErr  error
+	exitCode int
+}
+
+// Bind gives an adopted process the bounds, the signs of life and the mark of
+// the command that it was started with. It comes before Wait and Stop.
+func (p *Process) Bind(cmd Command) {
+	cmd.Mark = cmp.Or(cmd.Mark, p.cmd.Mark)
+	p.cmd = cmd
+}
+
+// Adopt returns the living process of that pid and start time, or false where
+// it is gone, or its pid is another's now.
+func Adopt(process resume.Process) (*Process, bool) {
+	if process.PID <= 0 || process.Start == 0 || !alive(process) {
+		return nil, false
+	}
+	return &Process{Process: process, started: time.Now().Add(-age(process))}, true
+}
+
+// Wait waits for the command to end. It ends it, and all that it started, when
+// it runs or stalls too long. When ctx ends first, the command is left running.
+func (p *Process) Wait(ctx context.Context) Result {
+	timeout := make(<-chan time.Time)
+	if p.cmd.Timeout > 0 {
+		timer := time.NewTimer(time.Until(p.started.Add(p.cmd.Timeout)))
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	look := time.NewTicker(p.lookEvery())
+	defer look.Stop()
+	pulse := newPulse(slices.Concat(p.cmd.Signs, []string{p.cmd.Output}))
+	for {
+		select {
+		case <-p.ended:
+			return p.result(nil)
+		case <-ctx.Done():
+			if p.over() { // both at once: what is known counts
+				return p.result(nil)
+			}
+			return Result{ExitCode: -1, Err: ErrDetached, Duration: time.Since(p.started)}
+		case <-timeout:
+			return p.cut(ctx, &TimeoutError{After: p.cmd.Timeout})
+		case <-look.C:
+			if p.ended == nil && !alive(p.Process) {
+				return p.result(nil)
+			}
+			if quiet := pulse.quiet(); p.cmd.Stall > 0 && quiet >= p.cmd.Stall {
+				return p.cut(ctx, &StallError{After: p.cmd.Stall})
+			}
+		}
+	}
+}
+
+// lookEvery is short enough for a short stall.
+func (p *Process) lookEvery() time.Duration {
+	if p.cmd.Stall > 0 {
+		return max(time.Millisecond, min(lookEvery, p.cmd.Stall/4))
+	}
+	return lookEvery
+}
+
+// cut ends the command for the given reason.
+func (p *Process) cut(ctx context.Context, why error) Result {
+	if err := p.end(ctx); err != nil {
+		why = fmt.Errorf("%w; %w", why, err)
+	}
+	return p.result(why)
+}
+
+// result is how a command ended that is over, or was ended for a reason.
+func (p *Process) result(why error) Result {
+	r := Result{ExitCode: -1, Err: why, Duration: time.Since(p.started)}
+	if p.over() {
+		r.ExitCode, r.Known = p.exitCode, true
+		r.Err = cmp.Or(why, p.exitErr)
+	}
+	if p.stopped.Load() && why == nil {
+		r.Err = ErrStopped
+		if r.Known && p.exitErr != nil {
+			r.Err = fmt.Errorf("%w: %w", ErrStopped, p.exitErr)
+		}
+	}
+	return r
+}
+
+// over reports whether a child of our own has ended. Of an adopted process,
+// and of one that not even SIGKILL ends, it never knows.
+func (p *Process) over() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Stop ends the command and all that it started: SIGTERM, and after Grace, or
+// at once when ctx ends, SIGKILL. The error says what would not end.
+func (p *Process) Stop(ctx context.Context) error {
+	p.stopped.Store(true)
+	return p.end(ctx)
+}
+
+// end ends the group, and what left the group and still carries the mark.
+func (p *Process) end(ctx context.Context) error {
+	grace := p.cmd.Grace
+	if grace == 0 {
+		grace = DefaultGrace
+	}
+	if p.sweep(ctx, syscall.SIGTERM, grace) == 0 {
+		return p.reaped()
+	}
+	// Not ctx: a group that was told to end is never left half ended.
+	if left := p.sweep(context.WithoutCancel(ctx), syscall.SIGKILL, killPatience); left > 0 {
+		return fmt.Errorf("end the command: %d of its processes do not end", left)
+	}
+	return p.reaped()
+}
+
+// reaped waits until the exit status of a child that is over was taken.
+func (p *Process) reaped() error {
+	if p.ended == nil {
+		return nil
+	}
+	select {
+	case <-p.ended:
+		return nil
+	case <-time.After(killPatience):
+		return fmt.Errorf("end the command: process %d does not end", p.PID)
+	}
+}
+
+// sweep sends the signal and returns how many processes still live when all
+// are gone, patience is over or ctx ends. It looks again until then, for a
+// process may have forked meanwhile; but it tells each only once, for a second
+// SIGTERM makes many programs skip their cleaning up.
+func (p *Process) sweep(ctx context.Context, sig syscall.Signal, patience time.Duration) int {
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	told := make(map[resume.Process]bool)
+	for {
+		left := p.family()
+		if left.empty() {
+			return 0
+		}
+		left.signal(sig, told)
+		select {
+		case <-ctx.Done():
+			return left.size()
+		case <-deadline.C:
+			return left.size()
+		case <-time.After(sweepEvery):
+		}
+	}
+}
+
+// pulse watches files for signs of life. It goes by what changes between two
+// looks, not by the files' own times: those tell a laptop that slept through
+// the night that all was silent for hours.
+type pulse struct {
+	paths []string
+	last  []sign
+	moved time.Time
+}
+
+type sign struct {
+	size    int64
+	modTime time.Time
+}
+
+func newPulse(paths []string) *pulse {
+	p := &pulse{paths: paths, moved: time.Now(), last: make([]sign, len(paths))}
+	for i, path := range paths {
+		p.last[i] = signOf(path)
+	}
+	return p
+}
+
+// quiet looks and returns how long nothing has changed.
+func (p *pulse) quiet() time.Duration {
+	for i, path := range p.paths {
+		if now := signOf(path); now != p.last[i] {
+			p.last[i], p.moved = now, time.Now()
+		}
+	}
+	return time.Since(p.moved)
+}
+
+// signOf returns the zero sign for a file that is not there.
+func signOf(path string) sign {
+	info, err := os.Stat(path)
+	if err != nil {
+		return sign{}
+	}
+	return sign{size: info.Size(), modTime: info.ModTime()}
+}

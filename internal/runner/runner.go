@@ -1,0 +1,239 @@
+// Package runner runs a resume command in its own process group, with
+// timeouts, and keeps its last words. A command outlives the daemon: its output
+// goes to a file, and a later daemon finds it again by the mark in its
+// environment or by its pid and start time.
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"resumed/internal/resume"
+)
+
+const (
+	// MarkVariable carries a command's mark in its environment, and in that of
+	// everything it starts.
+	MarkVariable = "RESUMED_MARK"
+
+	// DefaultGrace lies between the request to end and the end.
+	DefaultGrace = 10 * time.Second
+)
+
+// Command is a program to run. It is never given to a shell.
+type Command struct {
+	Argv   []string // Argv[0] is looked up in the PATH of its environment
+	Dir    string   // an absolute path
+	Env    []string // KEY=value, added to the daemon's own
+	Output string   // the file that its output is appended to; empty: nowhere
+	Mark   string   // goes into the environment as RESUMED_MARK
+
+	Timeout time.Duration // it may run this long; 0: no bound
+	Stall   time.Duration // it may be silent this long; 0: no bound
+	Signs   []string      // files whose change is a sign of life, besides Output
+	Grace   time.Duration // from SIGTERM to SIGKILL; 0: DefaultGrace
+}
+
+// NotFoundError says that the program of a command is not there or cannot be run.
+type NotFoundError struct {
+	Program string
+	Path    string // where it was looked for; empty where Program is itself a path
+	Err     error
+}
+
+func (e *NotFoundError) Error() string {
+	if e.Path == "" {
+		return fmt.Sprintf("find program %q: %v", e.Program, e.Err)
+	}
+	return fmt.Sprintf("find program %q: not in PATH (%s)", e.Program, e.Path)
+}
+
+func (e *NotFoundError) Unwrap() error { return e.Err }
+
+// DirError says that the directory of a command cannot be worked in.
+type DirError struct {
+	Dir string
+	Err error
+}
+
+func (e *DirError) Error() string { return fmt.Sprintf("enter directory %q: %v", e.Dir, e.Err) }
+
+func (e *DirError) Unwrap() error { return e.Err }
+
+// Start starts the command. The error is a *NotFoundError where its program is
+// missing and a *DirError where its directory is: both are for a person to mend.
+func Start(cmd Command) (*Process, error) {
+	if len(cmd.Argv) == 0 || cmd.Argv[0] == "" {
+		return nil, errors.New("start command: it names no program")
+	}
+	if err := checkDir(cmd.Dir); err != nil {
+		return nil, err
+	}
+	env := environ(os.Environ(), cmd)
+	program, err := lookUp(cmd.Argv[0], cmd.Dir, env)
+	if err != nil {
+		return nil, err
+	}
+	output, err := openOutput(cmd.Output)
+	if err != nil {
+		return nil, err
+	}
+	defer output.Close()
+	sealDescriptors()
+
+	child := &exec.Cmd{
+		Path: program, Args: cmd.Argv, Dir: cmd.Dir, Env: env,
+		Stdout: output, Stderr: output, // and nil for stdin is /dev/null
+		// A session of its own: no terminal to ask questions on, no hangup
+		// when ours closes, and one group to end it by.
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	if err := child.Start(); err != nil {
+		if errors.Is(err, fs.ErrNotExist) { // it is there, so it is what its first line names that is not
+			return nil, &NotFoundError{Program: program, Err: fmt.Errorf("its interpreter is missing: %w", err)}
+		}
+		return nil, fmt.Errorf("start %s: %w", filepath.Base(program), err)
+	}
+	return follow(child, cmd), nil
+}
+
+// follow reaps the child when it ends. The goroutine lives as long as the
+// child: a child that is left running needs somebody to take its exit status
+// as long as this daemon lives.
+func follow(child *exec.Cmd, cmd Command) *Process {
+	p := &Process{
+		Process: resume.Process{PID: child.Process.Pid},
+		cmd:     cmd,
+		started: time.Now(),
+		ended:   make(chan struct{}),
+	}
+	// Not yet reaped, so the pid is still its own, even when it is over.
+	if start, err := StartTime(p.PID); err == nil {
+		p.Start = start
+	}
+	go func() {
+		p.exitErr = child.Wait()
+		p.exitCode = child.ProcessState.ExitCode()
+		close(p.ended)
+	}()
+	return p
+}
+
+func checkDir(dir string) error {
+	if !filepath.IsAbs(dir) {
+		return &DirError{Dir: dir, Err: errors.New("not an absolute path")}
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		if inner, ok := errors.AsType[*os.PathError](err); ok {
+			err = inner.Err // the path is named already
+		}
+		return &DirError{Dir: dir, Err: err}
+	}
+	if !info.IsDir() {
+		return &DirError{Dir: dir, Err: syscall.ENOTDIR}
+	}
+	if err := unix.Access(dir, unix.X_OK); err != nil {
+		return &DirError{Dir: dir, Err: err}
+	}
+	return nil
+}
+
+// lookUp finds the program in the PATH that the command itself will see.
+// Relative entries of PATH are passed over: what lies in a session's directory
+// is not for us to run by name.
+func lookUp(name, dir string, env []string) (string, error) {
+	if strings.Contains(name, "/") {
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		if err := executable(path); err != nil {
+			return "", &NotFoundError{Program: name, Err: err}
+		}
+		return path, nil
+	}
+	list := lastValue(env, "PATH")
+	for _, entry := range filepath.SplitList(list) {
+		path := filepath.Join(entry, name)
+		if filepath.IsAbs(entry) && executable(path) == nil {
+			return path, nil
+		}
+	}
+	return "", &NotFoundError{Program: name, Path: list, Err: exec.ErrNotFound}
+}
+
+func executable(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return syscall.EISDIR
+	}
+	return unix.Access(path, unix.X_OK)
+}
+
+func openOutput(path string) (*os.File, error) {
+	if path == "" {
+		path = os.DevNull
+	} else if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("create output directory: %w", err)
+	}
+	// Appended, never emptied: what an earlier run said is worth keeping.
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open output file: %w", err)
+	}
+	return file, nil
+}
+
+// notForChildren are variables by which a service manager speaks to the daemon
+// alone. A child that answers to them would be taken for the daemon.
+var notForChildren = []string{
+	"NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC",
+	"LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES",
+	"JOURNAL_STREAM", "INVOCATION_ID", "SYSTEMD_EXEC_PID", "MANAGERPID", "MAINPID", "FDSTORE",
+	"MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE",
+	"STATE_DIRECTORY", "RUNTIME_DIRECTORY", "CACHE_DIRECTORY", "LOGS_DIRECTORY",
+	"CONFIGURATION_DIRECTORY", "CREDENTIALS_DIRECTORY",
+	"PWD", "OLDPWD", // of the daemon
+}
+
+// environ returns the environment of the command, given the daemon's own.
+func environ(own []string, cmd Command) []string {
+	env := slices.DeleteFunc(slices.Clone(own), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return strings.HasPrefix(name, "RESUMED_") || slices.Contains(notForChildren, name)
+	})
+	for _, entry := range cmd.Env {
+		if !strings.HasPrefix(entry, MarkVariable+"=") {
+			env = append(env, entry)
+		}
+	}
+	env = append(env, "PWD="+cmd.Dir)
+	if cmd.Mark != "" {
+		env = append(env, MarkVariable+"="+cmd.Mark)
+	}
+	return env
+}
+
+// lastValue returns a variable as the child will see it: the last one counts.
+func lastValue(env []string, name string) string {
+	for _, entry := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}

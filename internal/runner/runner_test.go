@@ -1,0 +1,436 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The test binary is its own child: with this variable it does what it names.
+const childEnv = "RUNNER_TEST_CHILD"
+
+// A child that is built with the race detector would dawdle for a second
+// before it exits.
+const noExitSleep = "GORACE=atexit_sleep_ms=0"
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(childEnv); role != "" {
+		os.Exit(children[role](os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+var children = map[string]func(args []string) int{
+	"exit": func(args []string) int {
+		fmt.Println("out")
+		fmt.Fprintln(os.Stderr, "err")
+		code, _ := strconv.Atoi(args[0])
+		return code
+	},
+	"sleep":    func([]string) int { time.Sleep(time.Hour); return 0 },
+	"stubborn": stubborn,
+	"polite": func([]string) int {
+		term := make(chan os.Signal, 2)
+		signal.Notify(term, syscall.SIGTERM)
+		fmt.Println("ready")
+		<-term
+		time.Sleep(3 * sweepEvery) // time for a second one
+		fmt.Println("cleaned up, signals left:", len(term))
+		return 0
+	},
+	"talk": func(args []string) int {
+		for range 45 {
+			fmt.Println("word")
+			time.Sleep(50 * time.Millisecond)
+		}
+		return 0
+	},
+	"parent": func(args []string) int { return startAndSleep(false) },
+	"setsid": func(args []string) int { return startAndSleep(true) },
+	"report": report,
+	"daemon": daemon,
+}
+
+// stubborn ignores SIGTERM and says its pid.
+func stubborn([]string) int {
+	signal.Ignore(syscall.SIGTERM)
+	fmt.Println("pid", os.Getpid())
+	time.Sleep(time.Hour)
+	return 0
+}
+
+// startAndSleep starts a stubborn child, perhaps in a session of its own.
+func startAndSleep(setsid bool) int {
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), childEnv+"=stubborn")
+	child.Stdout, child.Stderr = os.Stdout, os.Stderr
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: setsid}
+	if err := child.Start(); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	time.Sleep(time.Hour)
+	return 0
+}
+
+// facts is what a child can say of the world it was started in.
+type facts struct {
+	Args     []string
+	Env      []string
+	Dir      string
+	Stdin    string
+	Files    []string
+	PID      int
+	Group    int
+	Terminal bool
+}
+
+func report(args []string) int {
+	dir, _ := os.Getwd()
+	stdin, _ := os.Readlink("/proc/self/fd/0")
+	f := facts{Args: args, Env: os.Environ(), Dir: dir, Stdin: stdin, PID: os.Getpid(), Group: syscall.Getpgrp()}
+	entries, _ := os.ReadDir("/proc/self/fd")
+	for _, entry := range entries {
+		// What the runtime opened itself after the start is no inheritance.
+		target, err := os.Readlink("/proc/self/fd/" + entry.Name())
+		if err == nil && !strings.HasPrefix(target, "anon_inode:") && !strings.HasPrefix(target, "/proc/") && !strings.HasPrefix(target, "/sys/") {
+			f.Files = append(f.Files, entry.Name()+" "+target)
+		}
+	}
+	tty, err := os.Open("/dev/tty")
+	if err == nil {
+		tty.Close()
+	}
+	f.Terminal = err == nil
+	if err := json.NewEncoder(os.Stdout).Encode(f); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// daemon starts a command as a daemon would, says which, and dies at once.
+func daemon(args []string) int {
+	p, err := Start(Command{
+		Argv: []string{os.Args[0]}, Dir: args[0], Output: args[1], Mark: args[2],
+		Env: []string{childEnv + "=polite", noExitSleep},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Println(p.PID, p.Start)
+	syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	return 0
+}
+
+// command returns a command that runs the test binary in a role.
+func command(t testing.TB, role string, args ...string) Command {
+	t.Helper()
+	dir := t.TempDir()
+	return Command{
+		Argv:   append([]string{os.Args[0]}, args...),
+		Dir:    dir,
+		Env:    []string{childEnv + "=" + role, noExitSleep},
+		Output: filepath.Join(dir, "runs", "session", "1.log"),
+		Mark:   t.Name() + "-" + strconv.Itoa(os.Getpid()),
+		Grace:  200 * time.Millisecond,
+	}
+}
+
+func start(t testing.TB, cmd Command) *Process {
+	t.Helper()
+	p, err := Start(cmd)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		require.NoError(t, p.Stop(ctx))
+	})
+	return p
+}
+
+func output(t testing.TB, cmd Command) string {
+	t.Helper()
+	text, err := os.ReadFile(cmd.Output)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// awaitOutput waits until the command has said something, and returns it.
+func awaitOutput(t testing.TB, cmd Command, want string) string {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if text, err := os.ReadFile(cmd.Output); err == nil && strings.Contains(string(text), want) && strings.HasSuffix(string(text), "\n") {
+			return string(text)
+		}
+	}
+	require.FailNow(t, "the command never said it", want)
+	return ""
+}
+
+func TestTheExitCodeAndTheOutputAreKept(t *testing.T) {
+	for _, code := range []int{0, 3} {
+		cmd := command(t, "exit", strconv.Itoa(code))
+		got := start(t, cmd).Wait(t.Context())
+		require.True(t, got.Known)
+		require.Equal(t, code, got.ExitCode)
+		require.Equal(t, code == 0, got.Err == nil, "%v", got.Err)
+		require.Positive(t, got.Duration)
+		require.Equal(t, "out\nerr\n", output(t, cmd))
+
+		require.Equal(t, 0, start(t, command(t, "exit", "0")).Wait(t.Context()).ExitCode)
+		again := cmd
+		start(t, again).Wait(t.Context())
+		require.Equal(t, "out\nerr\nout\nerr\n", output(t, cmd), "an earlier run's words are not lost")
+		require.Equal(t, "0600 0700", modes(t, cmd.Output))
+	}
+}
+
+func modes(t *testing.T, path string) string {
+	t.Helper()
+	file, err := os.Stat(path)
+	require.NoError(t, err)
+	dir, err := os.Stat(filepath.Dir(path))
+	require.NoError(t, err)
+	return fmt.Sprintf("%04o %04o", file.Mode().Perm(), dir.Mode().Perm())
+}
+
+func TestAMissingProgramOrDirectoryIsToldApart(t *testing.T) {
+	plain := filepath.Join(t.TempDir(), "plain")
+	require.NoError(t, os.WriteFile(plain, nil, 0o600))
+	script := filepath.Join(t.TempDir(), "script")
+	require.NoError(t, os.WriteFile(script, []byte("#!/no/such/node\n"), 0o700))
+	tests := map[string]struct {
+		change   func(*Command)
+		notFound bool
+		wantMsg  string
+	}{
+		"a name that is not in PATH":       {func(c *Command) { c.Argv[0] = "no-such-agent" }, true, "not in PATH"},
+		"a path that is not there":         {func(c *Command) { c.Argv[0] = "/no/such/agent" }, true, "/no/such/agent"},
+		"a file that cannot be run":        {func(c *Command) { c.Argv[0] = plain }, true, "permission denied"},
+		"a directory for a program":        {func(c *Command) { c.Argv[0] = "/usr" }, true, "is a directory"},
+		"a script without its interpreter": {func(c *Command) { c.Argv[0] = script }, true, "interpreter is missing"},
+		"a directory that is gone":         {func(c *Command) { c.Dir = "/no/such/dir" }, false, `enter directory "/no/such/dir": no such file or directory`},
+		"a file for a directory":           {func(c *Command) { c.Dir = plain }, false, "not a directory"},
+		"a relative directory":             {func(c *Command) { c.Dir = "src" }, false, "not an absolute path"},
+		"no directory":                     {func(c *Command) { c.Dir = "" }, false, "not an absolute path"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			cmd := command(t, "exit", "0")
+			tt.change(&cmd)
+			_, err := Start(cmd)
+			require.ErrorContains(t, err, tt.wantMsg)
+			_, notFound := errors.AsType[*NotFoundError](err)
+			_, dir := errors.AsType[*DirError](err)
+			require.Equal(t, tt.notFound, notFound)
+			require.Equal(t, !tt.notFound, dir)
+		})
+	}
+	_, err := Start(Command{Dir: "/"})
+	require.ErrorContains(t, err, "names no program")
+}
+
+func TestTheProgramIsLookedUpInTheCommandsOwnPath(t *testing.T) {
+	bin := t.TempDir()
+	require.NoError(t, os.Symlink(os.Args[0], filepath.Join(bin, "my-agent")))
+	cmd := command(t, "exit", "0")
+	cmd.Argv[0] = "my-agent"
+	cmd.Env = append(cmd.Env, "PATH="+bin)
+	require.NoError(t, start(t, cmd).Wait(t.Context()).Err)
+
+	require.NoError(t, os.Symlink(os.Args[0], filepath.Join(cmd.Dir, "trap")))
+	cmd.Argv[0] = "trap"
+	cmd.Env = append(cmd.Env, "PATH=.::"+bin)
+	_, err := Start(cmd)
+	require.ErrorAs(t, err, new(*NotFoundError), "a program in the session's directory is not run by name")
+	cmd.Argv[0] = "./trap"
+	require.NoError(t, start(t, cmd).Wait(t.Context()).Err, "but by path it is")
+}
+
+func TestAShellNeverSeesTheArguments(t *testing.T) {
+	cmd := command(t, "report", "$(touch pwned)", "`id`", "a b", "--", "; rm -rf x", "*")
+	require.NoError(t, start(t, cmd).Wait(t.Context()).Err)
+	var got facts
+	require.NoError(t, json.Unmarshal([]byte(output(t, cmd)), &got))
+	require.Equal(t, cmd.Argv[1:], got.Args)
+}
+
+func TestWhatTheChildInherits(t *testing.T) {
+	for _, name := range []string{
+		"NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID", "JOURNAL_STREAM",
+		"INVOCATION_ID", "RESUMED_CONFIG", "RESUMED_MARK", "RESUMED_LOG_LEVEL", "STATE_DIRECTORY",
+	} {
+		t.Setenv(name, "daemon")
+	}
+	t.Setenv("HOME", "/home/someone")
+	t.Setenv("PWD", "/elsewhere")
+
+	// A descriptor that somebody left open to children.
+	leak, err := syscall.Open(os.DevNull, syscall.O_RDWR, 0) // without O_CLOEXEC
+	require.NoError(t, err)
+	defer syscall.Close(leak)
+
+	cmd := command(t, "report")
+	cmd.Env = append(cmd.Env, "EXTRA=1", "RESUMED_MARK=forged")
+	p := start(t, cmd)
+	require.NoError(t, p.Wait(t.Context()).Err)
+	var got facts
+	require.NoError(t, json.Unmarshal([]byte(output(t, cmd)), &got))
+
+	require.Equal(t, cmd.Dir, got.Dir)
+	require.Equal(t, os.DevNull, got.Stdin)
+	require.Equal(t, []string{"0 /dev/null", "1 " + cmd.Output, "2 " + cmd.Output}, got.Files)
+	require.Equal(t, p.PID, got.PID)
+	require.Equal(t, p.PID, got.Group, "a group of its own")
+	require.False(t, got.Terminal)
+
+	require.Contains(t, got.Env, "EXTRA=1")
+	require.Contains(t, got.Env, "HOME=/home/someone")
+	require.Contains(t, got.Env, "PWD="+cmd.Dir)
+	ours := slices.DeleteFunc(slices.Clone(got.Env), func(e string) bool { return !strings.HasPrefix(e, "RESUMED_") })
+	require.Equal(t, []string{"RESUMED_MARK=" + cmd.Mark}, ours)
+	for _, entry := range got.Env {
+		require.False(t, strings.HasSuffix(entry, "=daemon"), entry)
+	}
+}
+
+func TestACommandThatRunsTooLongIsEnded(t *testing.T) {
+	cmd := command(t, "sleep")
+	cmd.Timeout = 100 * time.Millisecond
+	p := start(t, cmd)
+	got := p.Wait(t.Context())
+	timeout, ok := errors.AsType[*TimeoutError](got.Err)
+	require.True(t, ok, "%v", got.Err)
+	require.Equal(t, cmd.Timeout, timeout.After)
+	require.GreaterOrEqual(t, got.Duration, cmd.Timeout)
+	require.ErrorIs(t, syscall.Kill(p.PID, 0), syscall.ESRCH)
+}
+
+func TestASilentCommandIsEnded(t *testing.T) {
+	cmd := command(t, "sleep")
+	cmd.Stall = 100 * time.Millisecond
+	got := start(t, cmd).Wait(t.Context())
+	stall, ok := errors.AsType[*StallError](got.Err)
+	require.True(t, ok, "%v", got.Err)
+	require.Equal(t, cmd.Stall, stall.After)
+}
+
+func TestSignsOfLifeKeepACommandRunning(t *testing.T) {
+	const stall = time.Second
+	t.Run("output", func(t *testing.T) {
+		t.Parallel()
+		cmd := command(t, "talk")
+		cmd.Stall = stall
+		got := start(t, cmd).Wait(t.Context())
+		require.NoError(t, got.Err)
+		require.Greater(t, got.Duration, 2*stall)
+	})
+	t.Run("the transcript", func(t *testing.T) {
+		t.Parallel()
+		cmd := command(t, "sleep")
+		cmd.Stall = stall
+		sign := filepath.Join(cmd.Dir, "transcript.jsonl")
+		cmd.Signs = []string{filepath.Join(cmd.Dir, "never-there"), sign}
+		p := start(t, cmd)
+		done := make(chan Result)
+		go func() { done <- p.Wait(context.WithoutCancel(t.Context())) }()
+		var last time.Time
+		for range 45 {
+			last = time.Now()
+			require.NoError(t, os.WriteFile(sign, []byte(last.String()), 0o600))
+			time.Sleep(50 * time.Millisecond)
+		}
+		got := <-done
+		require.ErrorAs(t, got.Err, new(*StallError), "and its silence ends it")
+		require.Greater(t, time.Since(last), stall)
+		require.Greater(t, got.Duration, 2*stall)
+	})
+}
+
+func TestStopAsksOnceAndWaits(t *testing.T) {
+	cmd := command(t, "polite")
+	cmd.Grace = 10 * time.Second
+	p := start(t, cmd)
+	awaitOutput(t, cmd, "ready")
+	require.NoError(t, p.Stop(t.Context()))
+	got := p.Wait(t.Context())
+	require.ErrorIs(t, got.Err, ErrStopped)
+	require.Equal(t, 0, got.ExitCode)
+	require.Contains(t, output(t, cmd), "cleaned up, signals left: 0")
+}
+
+func TestStopInAHurryStillEndsEverything(t *testing.T) {
+	cmd := command(t, "stubborn")
+	cmd.Grace = time.Hour
+	p := start(t, cmd)
+	awaitOutput(t, cmd, "pid")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, p.Stop(ctx))
+	got := p.Wait(t.Context())
+	require.ErrorIs(t, got.Err, ErrStopped)
+	require.ErrorContains(t, got.Err, "killed")
+}
+
+func TestNobodyOfACommandIsLeftBehind(t *testing.T) {
+	tests := map[string]string{
+		"a grandchild that ignores SIGTERM":    "parent",
+		"a grandchild in a session of its own": "setsid",
+	}
+	for name, role := range tests {
+		t.Run(name, func(t *testing.T) {
+			cmd := command(t, role)
+			p := start(t, cmd)
+			var pid int
+			_, err := fmt.Sscanf(awaitOutput(t, cmd, "pid"), "pid %d", &pid)
+			require.NoError(t, err)
+			require.NoError(t, syscall.Kill(pid, 0))
+			require.NoError(t, p.Stop(t.Context()))
+			require.False(t, lives(pid))
+			require.False(t, lives(p.PID))
+		})
+	}
+}
+
+// lives reports whether a process is there and not merely unreaped.
+func lives(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	return err == nil && !strings.Contains(string(text), "State:\tZ")
+}
+
+func TestSomebodyElsesProcessesAreLeftAlone(t *testing.T) {
+	other := command(t, "sleep")
+	other.Mark = "another-mark"
+	bystander := start(t, other)
+	cmd := command(t, "sleep")
+	require.NoError(t, start(t, cmd).Stop(t.Context()))
+	require.True(t, lives(bystander.PID))
+}
+
+func BenchmarkStart(b *testing.B) {
+	cmd := command(b, "exit", "0")
+	cmd.Argv, cmd.Env = []string{"/bin/true"}, nil
+	for b.Loop() {
+		p, err := Start(cmd)
+		require.NoError(b, err)
+		require.NoError(b, p.Wait(b.Context()).Err)
+	}
+}

@@ -1,0 +1,105 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const maxID = 200
+
+// CheckID returns an error for a session id that may not be part of a command
+// or of a path: one that would be read as an option, or that has characters
+// which no agent uses in ids.
+func CheckID(id string) error {
+	switch {
+	case id == "":
+		return errors.New("session id is empty")
+	case len(id) > maxID:
+		return fmt.Errorf("session id is longer than %d characters: %q…", maxID, id[:20])
+	case !isAlnum(id[0]):
+		return fmt.Errorf("session id %q must begin with a letter or digit", id)
+	}
+	for _, r := range id {
+		if r >= utf8.RuneSelf || !isAlnum(byte(r)) && !strings.ContainsRune("_.:-", r) {
+			return fmt.Errorf("session id %q must not contain %q", id, r)
+		}
+	}
+	return nil
+}
+
+func isAlnum(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
+
+// Tail returns the end of a file, up to n bytes of it, made harmless by Clean.
+// It begins with a whole line where it can.
+func Tail(path string, n int64) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("read last words: %w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return "", fmt.Errorf("read last words: %w", err)
+	}
+	from := max(0, info.Size()-n)
+	data, err := io.ReadAll(io.NewSectionReader(file, from, n))
+	if err != nil {
+		return "", fmt.Errorf("read last words: %w", err)
+	}
+	text := string(data)
+	if from > 0 {
+		text = wholeLines(text)
+	}
+	return Clean(text), nil
+}
+
+// wholeLines drops the rest of a line whose beginning is missing, but not
+// where that is all there is.
+func wholeLines(text string) string {
+	_, rest, found := strings.Cut(text, "\n")
+	if found && strings.TrimSpace(rest) != "" {
+		return rest
+	}
+	for text != "" && !utf8.RuneStart(text[0]) {
+		text = text[1:]
+	}
+	return text
+}
+
+// escapes are the sequences by which a program commands a terminal, also ones
+// that are cut off. None reaches beyond its line, lest one that never ends
+// hides all that follows.
+var escapes = regexp.MustCompile(
+	`(?:\x1b\[|\x{9b})[0-?]*[ -/]*(?:[@-~]|$)` + // colours, cursor
+		`|(?:\x1b[\]PX^_]|[\x{9d}\x{90}\x{98}\x{9e}\x{9f}])[^\x07\x1b\x{9c}\n]*(?:\x07|\x1b\\|\x{9c})?` + // titles, links, clipboard
+		`|\x1b[ -/]*[0-~]?`) // all others
+
+// Clean returns text that does nothing to a terminal and reads as it is
+// written: without escape sequences, control characters and characters that
+// change the direction of writing. Newlines and tabs stay.
+func Clean(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	text = escapes.ReplaceAllString(text, "")
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == '\r' || r == '\u2028' || r == '\u2029':
+			return '\n'
+		case r == '\u200c' || r == '\u200d': // they join letters and emoji, no more
+			return r
+		case unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, text)
+}

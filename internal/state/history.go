@@ -1,0 +1,167 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"resumed/internal/resume"
+)
+
+const (
+	// historyPage is how many lines are read at a time: the database has one
+	// connection, and a slow reader must not keep it.
+	historyPage = 500
+
+	// pruneStep is how many lines are deleted at a time, for the same reason.
+	pruneStep = 2000
+
+	// lineCost is what a line takes besides its data: its other columns, its
+	// place in three trees.
+	lineCost = 200
+)
+
+// Entry is one line of the history: what was decided or done, when, and why.
+type Entry struct {
+	At   time.Time
+	Key  resume.Key // zero: it concerns no session
+	Kind string
+	Data json.RawMessage
+}
+
+// Filter says which lines of the history are wanted. The zero Filter wants all.
+type Filter struct {
+	Since time.Time  // zero: from the beginning
+	Key   resume.Key // zero: of every session
+}
+
+// AppendHistory queues a line. Where the disk refuses for long, the oldest
+// lines that wait are given up: a history is not worth the memory.
+func (s *Store) AppendHistory(e Entry) {
+	data := string(e.Data)
+	s.mu.Lock()
+	s.queue.append(op{
+		key:  "history of " + e.Key.String(),
+		stmt: "INSERT INTO history (at, agent, id, kind, data) VALUES (?, ?, ?, ?, ?)",
+		args: given(millis(e.At), e.Key.Agent, e.Key.ID, e.Kind, data),
+	})
+	s.mu.Unlock()
+	s.wake()
+}
+
+// History returns the lines that the filter wants, in the order in which they
+// were appended. It ends at the first error.
+func (s *Store) History(ctx context.Context, f Filter) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		_ = s.Sync(ctx) // an error is kept and logged; what is on disk is shown all the same
+		var last int64
+		for {
+			page, err := s.historyPage(ctx, f, &last)
+			for _, e := range page {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(Entry{}, fmt.Errorf("read history: %w", judge(s.path(), err)))
+				return
+			}
+			if len(page) < historyPage {
+				return
+			}
+		}
+	}
+}
+
+// historyPage reads the lines that follow line last, and moves last on.
+func (s *Store) historyPage(ctx context.Context, f Filter, last *int64) ([]Entry, error) {
+	query, args := "SELECT seq, at, agent, id, kind, data FROM history WHERE seq > ? AND at >= ?", []any{*last, millis(f.Since)}
+	if f.Key != (resume.Key{}) {
+		query += " AND agent = ? AND id = ?"
+		args = append(args, f.Key.Agent, f.Key.ID)
+	}
+	rows, err := s.db.QueryContext(ctx, query+" ORDER BY seq LIMIT ?", append(args, historyPage)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var page []Entry
+	for rows.Next() {
+		var e Entry
+		var at int64
+		var data string
+		if err := rows.Scan(last, &at, &e.Key.Agent, &e.Key.ID, &e.Kind, &data); err != nil {
+			return page, err
+		}
+		e.At, e.Data = fromMillis(at), json.RawMessage(data)
+		page = append(page, e)
+	}
+	return page, rows.Err()
+}
+
+// Prune forgets history older than keep, then the oldest of what takes more
+// than maxBytes, then notices that have long been delivered. 0 means no bound.
+func (s *Store) Prune(ctx context.Context, keep time.Duration, maxBytes int64) error {
+	now := time.Now()
+	s.pruneDeliveries(now.Add(-doneFor))
+	if keep > 0 {
+		const old = "SELECT seq FROM history WHERE at < ? LIMIT ?"
+		if err := s.deleteHistory(ctx, old, now.Add(-keep).UnixMilli()); err != nil {
+			return err
+		}
+	}
+	if maxBytes > 0 {
+		if err := s.pruneToSize(ctx, maxBytes); err != nil {
+			return err
+		}
+	}
+	// Hand the pages back to the file system.
+	if _, err := s.db.ExecContext(ctx, "PRAGMA incremental_vacuum"); err != nil {
+		return fmt.Errorf("shrink state database: %w", judge(s.path(), err))
+	}
+	return nil
+}
+
+func (s *Store) pruneToSize(ctx context.Context, maxBytes int64) error {
+	// Most of the time the whole database is smaller than that, and nobody
+	// needs to measure.
+	const size = `SELECT (page_count - freelist_count) * page_size
+		FROM pragma_page_count, pragma_freelist_count, pragma_page_size`
+	var used int64
+	if err := s.db.QueryRowContext(ctx, size).Scan(&used); err != nil {
+		return fmt.Errorf("measure state database: %w", judge(s.path(), err))
+	}
+	if used <= maxBytes {
+		return nil
+	}
+	const overflowing = `SELECT seq FROM (
+			SELECT seq, sum(octet_length(data) + ?) OVER (ORDER BY seq DESC) AS total FROM history
+		) WHERE total > ? ORDER BY seq DESC LIMIT 1`
+	var last int64
+	err := s.db.QueryRowContext(ctx, overflowing, lineCost, maxBytes).Scan(&last)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("measure history: %w", judge(s.path(), err))
+	}
+	return s.deleteHistory(ctx, "SELECT seq FROM history WHERE seq <= ? LIMIT ?", last)
+}
+
+// deleteHistory deletes the lines that the query names, in small steps, so
+// that nobody who waits for the disk waits long.
+func (s *Store) deleteHistory(ctx context.Context, query string, bound int64) error {
+	for {
+		res, err := s.db.ExecContext(ctx, "DELETE FROM history WHERE seq IN ("+query+")", bound, pruneStep)
+		if err != nil {
+			return fmt.Errorf("prune history: %w", judge(s.path(), err))
+		}
+		if n, err := res.RowsAffected(); err != nil || n < pruneStep {
+			return err
+		}
+	}
+}

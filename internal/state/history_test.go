@@ -1,0 +1,85 @@
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+func history(t testing.TB, s *Store, f Filter) []Entry {
+	t.Helper()
+	var lines []Entry
+	for e, err := range s.History(t.Context(), f) {
+		require.NoError(t, err)
+		lines = append(lines, e)
+	}
+	return lines
+}
+
+func TestHistoryIsReadInOrderAndByFilter(t *testing.T) {
+	s := open(t, t.TempDir())
+	t.Cleanup(func() { s.Close() })
+	start := time.UnixMilli(1_800_000_000_000)
+	a, b := resume.Key{Agent: "codex", ID: "a"}, resume.Key{Agent: "codex", ID: "b"}
+	for n := range 3 * historyPage {
+		key := a
+		if n%3 == 0 {
+			key = b
+		}
+		s.AppendHistory(Entry{At: start.Add(time.Duration(n) * time.Second), Key: key, Kind: "limited", Data: json.RawMessage(fmt.Sprint(n))})
+	}
+	all := history(t, s, Filter{})
+	require.Len(t, all, 3*historyPage)
+	for n, e := range all {
+		require.Equal(t, fmt.Sprint(n), string(e.Data))
+	}
+	require.Equal(t, Entry{At: start, Key: b, Kind: "limited", Data: json.RawMessage("0")}, all[0])
+	require.Len(t, history(t, s, Filter{Key: a}), 2*historyPage)
+	require.Len(t, history(t, s, Filter{Since: start.Add(1000 * time.Second)}), 500)
+	require.Empty(t, history(t, s, Filter{Key: resume.Key{Agent: "gemini", ID: "a"}}))
+
+	// Whoever has seen enough may stop, and others may write meanwhile.
+	for _, err := range s.History(t.Context(), Filter{}) {
+		require.NoError(t, err)
+		s.Put(session("meanwhile", 1))
+		require.NoError(t, s.Sync(t.Context()))
+		break
+	}
+}
+
+func TestHistoryIsPrunedByAgeAndSize(t *testing.T) {
+	s := open(t, t.TempDir())
+	t.Cleanup(func() { s.Close() })
+	data := json.RawMessage(`"` + strings.Repeat("x", 1000) + `"`)
+	fillUp := func(n int, at time.Time) {
+		for range n {
+			s.AppendHistory(Entry{At: at, Kind: "k", Data: data})
+		}
+		require.NoError(t, s.Sync(t.Context()))
+	}
+	fillUp(5000, time.Now().Add(-100*24*time.Hour))
+	fillUp(5000, time.Now())
+
+	require.NoError(t, s.Prune(t.Context(), 0, 0))
+	require.Len(t, history(t, s, Filter{}), 10_000, "no bound")
+	require.NoError(t, s.Prune(t.Context(), 90*24*time.Hour, 64<<20))
+	require.Len(t, history(t, s, Filter{}), 5000, "by age")
+
+	require.NoError(t, s.Prune(t.Context(), 90*24*time.Hour, 1<<20))
+	left := len(history(t, s, Filter{}))
+	require.Greater(t, left, 500, "by size")
+	require.Less(t, left, 1100, "by size")
+
+	s = reopen(t, s)
+	info, err := os.Stat(s.path())
+	require.NoError(t, err)
+	require.Less(t, info.Size(), int64(2<<20), "the file itself must shrink")
+	require.Len(t, history(t, s, Filter{}), left)
+}

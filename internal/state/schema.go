@@ -1,0 +1,202 @@
+package state
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+const (
+	databaseName = "resumed.db"
+
+	// schemaVersion is kept in the database's user_version.
+	schemaVersion = 1
+
+	// applicationID is kept in the database's header, so that a file of that
+	// name which is something else is never taken for ours: "RSMD".
+	applicationID = 0x52534d44
+
+	busyMillis = 5000
+)
+
+// Times are milliseconds since 1970, 0 where there is none.
+const schema = `
+CREATE TABLE session (
+	agent TEXT NOT NULL,
+	id    TEXT NOT NULL,
+	data  TEXT NOT NULL,
+	PRIMARY KEY (agent, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE cursor (
+	path TEXT NOT NULL PRIMARY KEY,
+	data TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE value (
+	key  TEXT NOT NULL PRIMARY KEY,
+	data BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE delivery (
+	id         TEXT NOT NULL,
+	channel    TEXT NOT NULL,
+	payload    BLOB,
+	created_at INTEGER NOT NULL,
+	tries      INTEGER NOT NULL,
+	next_at    INTEGER NOT NULL,
+	last_error TEXT NOT NULL,
+	done_at    INTEGER NOT NULL,
+	outcome    TEXT NOT NULL,
+	PRIMARY KEY (id, channel)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE history (
+	seq   INTEGER PRIMARY KEY,
+	at    INTEGER NOT NULL,
+	agent TEXT NOT NULL,
+	id    TEXT NOT NULL,
+	kind  TEXT NOT NULL,
+	data  TEXT NOT NULL
+) STRICT;
+CREATE INDEX history_at ON history (at);
+CREATE INDEX history_session ON history (agent, id);
+`
+
+// VersionError says that the database was written by another version of
+// resumed, or by another program. It is left as it is.
+type VersionError struct {
+	Path  string
+	Found int // 0: it is no state database at all
+	Known int
+}
+
+func (e *VersionError) Error() string {
+	if e.Found == 0 {
+		return fmt.Sprintf("%s is not a state database of resumed; move it away to start afresh", e.Path)
+	}
+	return fmt.Sprintf("%s has state version %d and this resumed knows version %d; "+
+		"run the resumed that wrote it, or move the file away to start afresh", e.Path, e.Found, e.Known)
+}
+
+// DamagedError says that the database cannot be read. It is left as it is.
+type DamagedError struct {
+	Path string
+	Err  error
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%s is damaged (%v); move it away together with its -wal and -shm files to start afresh: "+
+		"interruptions are found again in the transcripts", e.Path, e.Err)
+}
+
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// openDatabase opens the database in dir, and creates it where there is none.
+// Nothing is written before it is known to be ours.
+func openDatabase(dir string) (*sql.DB, error) {
+	path := filepath.Join(dir, databaseName)
+	// SQLite would create it readable by all, and gives the mode of the
+	// database to the files beside it.
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open state database: %w", err)
+	}
+	file.Close()
+
+	db, err := sql.Open("sqlite", dsn(path))
+	if err != nil {
+		return nil, fmt.Errorf("open state database: %w", err)
+	}
+	db.SetMaxOpenConns(1) // one writer; readers wait for their turn
+	db.SetMaxIdleConns(1)
+	if err := prepare(db, path); err != nil {
+		return nil, errors.Join(judge(path, err), db.Close())
+	}
+	return db, nil
+}
+
+func dsn(path string) string {
+	file := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
+		"_pragma": {fmt.Sprintf("busy_timeout(%d)", busyMillis), "synchronous(FULL)"},
+		"_txlock": {"immediate"},
+	}.Encode()}
+	return file.String()
+}
+
+func prepare(db *sql.DB, path string) error {
+	var application, version, tables int
+	err := errors.Join(
+		db.QueryRow("PRAGMA application_id").Scan(&application),
+		db.QueryRow("PRAGMA user_version").Scan(&version),
+		db.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&tables),
+	)
+	switch fresh := version == 0 && application == 0 && tables == 0; {
+	case err != nil:
+		return fmt.Errorf("read state version: %w", err)
+	case fresh:
+		return create(db)
+	case application != applicationID:
+		return &VersionError{Path: path, Known: schemaVersion}
+	case version != schemaVersion:
+		return &VersionError{Path: path, Found: version, Known: schemaVersion}
+	}
+	return check(db, path)
+}
+
+func create(db *sql.DB) error {
+	// Both are part of the file and must come before the first table.
+	for _, pragma := range []string{"PRAGMA auto_vacuum = INCREMENTAL", "PRAGMA journal_mode = WAL"} {
+		if _, err := db.Exec(pragma); err != nil {
+			return fmt.Errorf("create state database: %w", err)
+		}
+	}
+	tx, err := db.Begin()
+	if err != nil {
+		return fmt.Errorf("create state database: %w", err)
+	}
+	defer tx.Rollback()
+	_, err = tx.Exec(schema + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, schemaVersion))
+	if err != nil {
+		return fmt.Errorf("create state tables: %w", err)
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("create state tables: %w", err)
+	}
+	return nil
+}
+
+// check looks for damage now, while a person is looking, rather than at the
+// first write that meets it.
+func check(db *sql.DB, path string) error {
+	// A copy made by other tools may have lost it.
+	if _, err := db.Exec("PRAGMA journal_mode = WAL"); err != nil {
+		return fmt.Errorf("set journal mode: %w", err)
+	}
+	var found string
+	if err := db.QueryRow("PRAGMA quick_check(1)").Scan(&found); err != nil {
+		return fmt.Errorf("check state database: %w", err)
+	}
+	if found != "ok" {
+		return &DamagedError{Path: path, Err: errors.New(strings.Join(strings.Fields(found), " "))}
+	}
+	return nil
+}
+
+// judge turns SQLite's words for a damaged file into ones that say what to do.
+func judge(path string, err error) error {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		switch e.Code() & 0xff { // the rest is detail
+		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+			return &DamagedError{Path: path, Err: err}
+		}
+	}
+	return err
+}

@@ -1,0 +1,122 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"resumed/internal/resume"
+)
+
+// Snapshot is what was known when the last daemon ended.
+type Snapshot struct {
+	Sessions []resume.Session
+	Cursors  map[string]json.RawMessage // by path
+	Paused   bool                       // everything is paused, not one session alone
+	Skipped  []error                    // one for each record that could not be read
+}
+
+// Load returns what is on disk. A record that cannot be read is skipped and
+// reported; it stays where it is until a newer one takes its place.
+func (s *Store) Load() (Snapshot, error) {
+	snap := Snapshot{Cursors: make(map[string]json.RawMessage), Paused: s.paused()}
+	if err := s.loadSessions(&snap); err != nil {
+		return Snapshot{}, fmt.Errorf("load sessions: %w", judge(s.path(), err))
+	}
+	if err := s.loadCursors(&snap); err != nil {
+		return Snapshot{}, fmt.Errorf("load cursors: %w", judge(s.path(), err))
+	}
+	return snap, nil
+}
+
+func (s *Store) loadSessions(snap *Snapshot) error {
+	rows, err := s.db.Query("SELECT agent, id, data FROM session ORDER BY agent, id")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key resume.Key
+		var data []byte
+		if err := rows.Scan(&key.Agent, &key.ID, &data); err != nil {
+			return err
+		}
+		var session resume.Session
+		err := json.Unmarshal(data, &session)
+		if err == nil && session.Key != key {
+			err = fmt.Errorf("it calls itself %q", session.Key)
+		}
+		if err != nil {
+			snap.Skipped = append(snap.Skipped, fmt.Errorf("read session %q: %w", key, err))
+			continue
+		}
+		snap.Sessions = append(snap.Sessions, session)
+	}
+	return rows.Err()
+}
+
+func (s *Store) loadCursors(snap *Snapshot) error {
+	rows, err := s.db.Query("SELECT path, data FROM cursor")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var path string
+		var data []byte
+		if err := rows.Scan(&path, &data); err != nil {
+			return err
+		}
+		if !json.Valid(data) {
+			snap.Skipped = append(snap.Skipped, fmt.Errorf("read cursor of %q: not JSON", path))
+			continue
+		}
+		snap.Cursors[path] = data
+	}
+	return rows.Err()
+}
+
+// Put queues the session.
+func (s *Store) Put(session resume.Session) {
+	s.enqueue(op{
+		key:  sessionKey(session.Key),
+		stmt: "INSERT INTO session (agent, id, data) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET data = excluded.data",
+		args: func() ([]any, error) {
+			data, err := json.Marshal(session)
+			return []any{session.Key.Agent, session.Key.ID, string(data)}, err
+		},
+	})
+}
+
+// DropSession queues the end of a session's record.
+func (s *Store) DropSession(key resume.Key) {
+	s.enqueue(op{
+		key:  sessionKey(key),
+		stmt: "DELETE FROM session WHERE agent = ? AND id = ?",
+		args: given(key.Agent, key.ID),
+	})
+}
+
+// PutCursor queues how far the file was read, as JSON. It is never on disk
+// before what was queued ahead of it.
+func (s *Store) PutCursor(path string, cursor json.RawMessage) {
+	cursor = bytes.Clone(cursor)
+	s.enqueue(op{
+		key:  "cursor\x00" + path,
+		stmt: "INSERT INTO cursor (path, data) VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data",
+		args: func() ([]any, error) {
+			if !json.Valid(cursor) {
+				return nil, errors.New("the cursor is not JSON")
+			}
+			return []any{path, string(cursor)}, nil
+		},
+	})
+}
+
+// DropCursor queues the end of a cursor.
+func (s *Store) DropCursor(path string) {
+	s.enqueue(op{key: "cursor\x00" + path, stmt: "DELETE FROM cursor WHERE path = ?", args: given(path)})
+}
+
+func sessionKey(key resume.Key) string { return "session\x00" + key.Agent + "\x00" + key.ID }

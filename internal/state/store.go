@@ -1,0 +1,98 @@
+// Package state keeps sessions, claims, cursors and undelivered notices over a
+// crash. All of it is one SQLite database in a directory that one daemon holds.
+//
+// Writes are queued and never block; they reach the disk in the order in which
+// they were queued, everything that waits in one transaction. Sync is the
+// barrier for what must be on disk before something else may happen.
+package state
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// Store is the state of one daemon. Its methods may be called from several
+// goroutines at once.
+type Store struct {
+	dir  string
+	log  *slog.Logger
+	lock *os.File
+	db   *sql.DB
+
+	nudge chan struct{} // of size 1: something waits in the queue
+
+	// writing is held through a transaction, so that batches reach the disk
+	// in the order in which they were taken. It comes before mu.
+	writing sync.Mutex
+
+	// mu guards everything that follows, and is never held while the disk works.
+	mu         sync.Mutex
+	queue      queue
+	err        error // of the last write
+	values     map[string][]byte
+	deliveries map[deliveryKey]delivery
+}
+
+// Open takes the state directory for this process and opens the database in
+// it; both are created where they are missing. The error is a *HeldError where
+// another daemon holds the directory, a *VersionError where the database is not
+// one that this program knows, and a *DamagedError where it cannot be read.
+func Open(dir string, log *slog.Logger) (*Store, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("find state directory: %w", err)
+	}
+	if err := makeDir(dir); err != nil {
+		return nil, err
+	}
+	lock, err := takeLock(dir)
+	if err != nil {
+		return nil, err
+	}
+	db, err := openDatabase(dir)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	s := &Store{
+		dir: dir, log: log.With("component", "state"), lock: lock, db: db,
+		nudge: make(chan struct{}, 1),
+	}
+	if err := errors.Join(s.loadValues(), s.loadDeliveries()); err != nil {
+		return nil, errors.Join(judge(s.path(), err), s.Close())
+	}
+	return s, nil
+}
+
+// makeDir creates dir for its owner alone. A service manager makes it readable
+// by all unless it is told otherwise.
+func makeDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("create state directory: %w", err)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("look at state directory: %w", err)
+	}
+	if info.Mode().Perm() == 0o700 {
+		return nil
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return fmt.Errorf("close state directory to others: %w", err)
+	}
+	return nil
+}
+
+// Close writes what is still queued, closes the database and lets go of the
+// directory. Run must have returned.
+func (s *Store) Close() error {
+	flushErr := s.commit()
+	closeErr := s.db.Close()
+	return errors.Join(flushErr, closeErr, s.lock.Close())
+}
+
+func (s *Store) path() string { return filepath.Join(s.dir, databaseName) }

@@ -1,0 +1,74 @@
+package state
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// pausedKey is the value that is there while everything is paused.
+const pausedKey = "paused"
+
+// SetPaused queues whether everything is paused.
+func (s *Store) SetPaused(paused bool) {
+	if paused {
+		s.PutValue(pausedKey, []byte("true"))
+		return
+	}
+	s.PutValue(pausedKey, nil)
+}
+
+func (s *Store) paused() bool {
+	_, ok := s.Value(pausedKey)
+	return ok
+}
+
+// PutValue queues a small value under a name; nil takes it away. Value returns
+// it from now on.
+func (s *Store) PutValue(key string, value []byte) {
+	o := op{key: "value\x00" + key, stmt: "DELETE FROM value WHERE key = ?", args: given(key)}
+	if value != nil {
+		value = append([]byte{}, value...) // never nil, for nil means none
+		o.stmt = "INSERT INTO value (key, data) VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data"
+		o.args = given(key, value)
+	}
+	s.mu.Lock()
+	if value != nil {
+		s.values[key] = value
+	} else {
+		delete(s.values, key)
+	}
+	s.queue.put(o)
+	s.mu.Unlock()
+	s.wake()
+}
+
+// Value returns the value of that name, and whether there is one.
+func (s *Store) Value(key string) ([]byte, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value, ok := s.values[key]
+	return bytes.Clone(value), ok
+}
+
+// loadValues reads the values, which are few, into memory: so one is seen as
+// soon as it is queued, and asking never waits for the disk.
+func (s *Store) loadValues() error {
+	s.values = make(map[string][]byte)
+	rows, err := s.db.Query("SELECT key, data FROM value")
+	if err != nil {
+		return fmt.Errorf("load values: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key string
+		var data []byte
+		if err := rows.Scan(&key, &data); err != nil {
+			return fmt.Errorf("load values: %w", err)
+		}
+		s.values[key] = data
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("load values: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,257 @@
+package watch
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+)
+
+const (
+	blockSize = 256 << 10 // what is read at a time
+	firstLook = 32 << 10  // the first block of a first sight; most have enough with it
+	lineLimit = 8 << 20   // longer lines are cut
+	cutSize   = 64 << 10  // what is left of them
+)
+
+// pass is one reading of a file, as far as it reached when it was opened.
+type pass struct {
+	w *Watcher
+	*file
+	in *os.File
+	stamp
+}
+
+func (p *pass) run(ctx context.Context) error {
+	// Lines of megabytes are rare: no room is kept for the next one.
+	defer func() { p.w.long = nil }()
+	if p.first {
+		if err := p.backward(ctx); err != nil {
+			return err
+		}
+	}
+	if p.size < p.searched { // an unfinished line was taken back
+		p.searched = p.cur.Offset
+	}
+	if err := p.forward(ctx); err != nil {
+		return err
+	}
+	if p.cur == p.saved {
+		return nil
+	}
+	_, err := p.deliver(ctx, nil, p.cur)
+	return err
+}
+
+// forward delivers the complete lines from the cursor on.
+func (p *pass) forward(ctx context.Context) error {
+	for p.searched < p.size {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if p.searched > p.cur.Offset {
+			found, err := p.finishLine(ctx)
+			if err != nil || !found {
+				return err
+			}
+			continue
+		}
+		block, err := p.block(p.w.buf, p.cur.Offset, p.size)
+		if err != nil {
+			return err
+		}
+		whole, end := lineStart(block), p.cur.Offset+int64(len(block))
+		if whole > 0 {
+			if err := p.advance(ctx, p.w.sift(block[:whole], p.cur.Offset), p.cur.Offset+int64(whole)); err != nil {
+				return err
+			}
+		}
+		if whole == 0 || end == p.size {
+			p.searched = end
+		}
+	}
+	return nil
+}
+
+// finishLine looks for the end of the line at the cursor where it was not yet
+// looked for. A line longer than a block is delivered by itself.
+func (p *pass) finishLine(ctx context.Context) (found bool, err error) {
+	for p.searched < p.size {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		block, err := p.block(p.w.buf, p.searched, p.size)
+		if err != nil {
+			return false, err
+		}
+		i := bytes.IndexByte(block, '\n')
+		if i < 0 {
+			p.searched += int64(len(block))
+			continue
+		}
+		end := p.searched + int64(i) + 1
+		if end-p.cur.Offset <= int64(len(p.w.buf)) {
+			p.searched = p.cur.Offset // fits a block, with the lines after it
+			return true, nil
+		}
+		lines, err := p.longLine(p.cur.Offset, end)
+		if err != nil {
+			return false, err
+		}
+		return true, p.advance(ctx, lines, end)
+	}
+	return false, nil
+}
+
+// advance delivers lines, if there are any, and moves the cursor behind them.
+func (p *pass) advance(ctx context.Context, lines []Line, offset int64) error {
+	cur, err := p.cur.at(offset, p.in)
+	if err != nil {
+		return err
+	}
+	if len(lines) > 0 {
+		if _, err := p.deliver(ctx, lines, cur); err != nil {
+			return err
+		}
+	}
+	p.cur, p.searched = cur, offset
+	return nil
+}
+
+// backward delivers a file's lines from its end back until Deliver has enough,
+// and leaves the cursor behind the last complete line.
+func (p *pass) backward(ctx context.Context) error {
+	last, err := p.lineStart(p.size)
+	if err != nil {
+		return err
+	}
+	cur, err := p.cur.at(last, p.in)
+	if err != nil {
+		return err
+	}
+	look, enough := int64(firstLook), false
+	for end := last; end > 0 && !enough; look = min(2*look, blockSize) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var lines []Line
+		if lines, end, err = p.linesBefore(end, look); err != nil {
+			return err
+		}
+		if enough, err = p.deliver(ctx, lines, Cursor{}); err != nil {
+			return err
+		}
+	}
+	p.first, p.cur, p.searched = false, cur, p.size
+	return nil
+}
+
+// linesBefore returns the lines that end at end, as many as begin within look
+// bytes before it, at least one, and where the first of them begins.
+func (p *pass) linesBefore(end, look int64) ([]Line, int64, error) {
+	from := max(0, end-look)
+	block, err := p.exactly(p.w.buf[:end-from], from)
+	if err != nil {
+		return nil, 0, err
+	}
+	if from == 0 {
+		return p.w.sift(block, 0), 0, nil
+	}
+	if i := bytes.IndexByte(block[:len(block)-1], '\n'); i >= 0 {
+		start := from + int64(i) + 1
+		return p.w.sift(block[i+1:], start), start, nil
+	}
+	start, err := p.lineStart(from)
+	if err != nil {
+		return nil, 0, err
+	}
+	lines, err := p.longLine(start, end)
+	return lines, start, err
+}
+
+// lineStart returns where the line begins that the byte before end is of.
+func (p *pass) lineStart(end int64) (int64, error) {
+	for end > 0 {
+		from := max(0, end-blockSize)
+		block, err := p.exactly(p.w.buf[:end-from], from)
+		if err != nil {
+			return 0, err
+		}
+		if start := lineStart(block); start > 0 {
+			return from + int64(start), nil
+		}
+		end = from
+	}
+	return 0, nil
+}
+
+// longLine returns the line between two offsets, newline included, if it is to
+// be kept.
+func (p *pass) longLine(start, end int64) ([]Line, error) {
+	if end-start > lineLimit {
+		head, err := p.exactly(p.w.buf[:cutSize], start)
+		if err != nil {
+			return nil, err
+		}
+		p.w.lines = append(p.w.lines[:0], Line{Offset: start, End: end, Data: head, Weight: Matters, Cut: true})
+		return p.w.lines, nil
+	}
+	if int64(cap(p.w.long)) < end-start {
+		p.w.long = make([]byte, end-start)
+	}
+	line, err := p.exactly(p.w.long[:end-start], start)
+	if err != nil {
+		return nil, err
+	}
+	return p.w.sift(line, start), nil
+}
+
+// deliver hands lines over. A zero cursor is that of a Back batch.
+func (p *pass) deliver(ctx context.Context, lines []Line, cur Cursor) (enough bool, err error) {
+	enough, err = p.w.opts.Deliver(ctx, Batch{
+		Path:    p.path,
+		ModTime: p.mtime,
+		Epoch:   p.cur.Epoch(),
+		Lines:   lines,
+		Cursor:  cur,
+		Back:    cur.IsZero(),
+	})
+	if err != nil {
+		return false, fmt.Errorf("deliver lines: %w", err)
+	}
+	if !cur.IsZero() {
+		p.saved = cur
+	}
+	return enough, nil
+}
+
+// block reads from an offset as much as there is room for, but not beyond end.
+func (p *pass) block(room []byte, offset, end int64) ([]byte, error) {
+	return p.exactly(room[:min(int64(len(room)), end-offset)], offset)
+}
+
+func (p *pass) exactly(room []byte, offset int64) ([]byte, error) {
+	if err := readAt(p.in, room, offset); err != nil {
+		return nil, err
+	}
+	return room, nil
+}
+
+// sift returns the lines of a block of whole lines that are worth delivering.
+func (w *Watcher) sift(block []byte, offset int64) []Line {
+	w.lines = w.lines[:0]
+	w.find.lines(block, func(start, end int) {
+		data := bytes.TrimSuffix(bytes.TrimSuffix(block[start:end], []byte("\n")), []byte("\r"))
+		weight := Matters
+		if w.opts.Sift != nil && len(data) > 0 {
+			weight = w.opts.Sift(data)
+		}
+		if weight == Nothing || len(data) == 0 {
+			return
+		}
+		w.lines = append(w.lines, Line{
+			Offset: offset + int64(start), End: offset + int64(end), Data: data, Weight: weight,
+		})
+	})
+	return w.lines
+}

@@ -1,0 +1,298 @@
+// Package watch turns a place where an agent writes into complete lines with
+// cursors. One goroutine a root does all of it: kernel events on directories
+// wake it, a slow rescan covers what sends no events.
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// DefaultRescan is the pause between two looks at every file.
+const DefaultRescan = time.Minute
+
+// ErrStopped is what Check returns when Run has ended.
+var ErrStopped = errors.New("watcher has stopped")
+
+// ErrNotWatched is what Check returns for a path that is none of the root's
+// files: outside of it, too deep, of another name, or not a regular file.
+var ErrNotWatched = errors.New("not a watched file")
+
+// Options say what is watched and who is told.
+type Options struct {
+	// Root is the directory that is watched. It may be a symbolic link, and it
+	// need not exist yet. Below it links are not followed, neither to
+	// directories nor to files.
+	Root string
+
+	// Depth is how many directory levels below Root are watched; 0 is Root
+	// itself.
+	Depth int
+
+	// Match says whether the file of that name, relative to Root, is wanted.
+	// Nil wants all.
+	Match func(rel string) bool
+
+	// Needles, where there are any, are what a line must contain one of:
+	// others are passed over by a search of the whole block.
+	Needles []string
+
+	// Sift weighs a line by its bytes; lines that weigh Nothing are passed
+	// over. Nil keeps all.
+	Sift func(line []byte) Weight
+
+	// Known returns the cursor stored for a path. Nil knows none.
+	Known func(path string) (Cursor, bool)
+
+	// Deliver takes what was read. It is called from Run's goroutine, must not
+	// call Check, and the batch's bytes are valid during the call only. After
+	// an error the file's cursor stays where it was, and the same lines come
+	// again with the file's next event or the next rescan.
+	//
+	// A batch may have no lines: its cursor is worth storing all the same.
+	// enough ends the reading of older lines after a Back batch; elsewhere it
+	// means nothing.
+	Deliver func(context.Context, Batch) (enough bool, err error)
+
+	// Rescan is the pause between two looks at every file, for file systems
+	// that send no events; 0 means DefaultRescan.
+	Rescan time.Duration
+
+	// Ready is called once, when all that lay there at the start was
+	// delivered. It may be nil.
+	Ready func()
+
+	// Log may be nil.
+	Log *slog.Logger
+}
+
+// Weight is what a line may be worth, judged by its bytes alone.
+type Weight uint8
+
+// The weights.
+const (
+	Nothing Weight = iota // cannot matter
+	Moves                 // may be movement: of a run of such lines the last real one tells all
+	Matters               // may be anything: it must be read
+)
+
+// Line is one complete line of a file.
+type Line struct {
+	Offset int64  // of its first byte
+	End    int64  // of the byte after its newline
+	Data   []byte // without newline and carriage return; valid during Deliver only
+	Weight Weight
+
+	// Cut says that the line is longer than 8 MiB and Data is its first
+	// 64 KiB. Such a line cannot be judged: it is neither searched nor sifted
+	// and weighs Matters.
+	Cut bool
+}
+
+// Batch is a run of lines of one file, in the file's order.
+type Batch struct {
+	Path    string
+	ModTime time.Time // of the file when the reading began
+	Epoch   string    // the incarnation of the file that the lines stand in
+	Lines   []Line    // those that were kept
+
+	// Cursor is what to store once the batch is dealt with. It is zero in a
+	// Back batch: the batch that ends the first sight has it.
+	Cursor Cursor
+
+	// Back marks the first sight of a file: the lines are older than those of
+	// all batches before. The reading goes on towards the file's beginning
+	// until Deliver has enough.
+	Back bool
+}
+
+// Watcher watches one root. New makes one.
+type Watcher struct {
+	opts     Options
+	log      *slog.Logger
+	find     finder
+	checks   chan check
+	started  atomic.Bool
+	stopped  chan struct{}
+	noEvents bool // as on a file system without them
+
+	// What follows is owned by Run.
+
+	notify   *fsnotify.Watcher // nil without events
+	ready    bool              // the first scan is over: what appears now is new
+	attached bool              // Root is there and its directories are watched
+	rootID   fileID
+	parent   string            // watched while Root is not there
+	dirs     map[string]uint64 // watched directories, and the scan that last saw each
+	files    map[string]*file
+	byID     map[fileID]*file
+	round    uint64            // scans so far
+	told     map[string]string // what was last complained of, by path
+
+	buf   []byte // one block
+	long  []byte // one line that is longer than a block
+	lines []Line
+}
+
+type check struct {
+	path string
+	done chan error
+}
+
+// New returns a Watcher that does nothing until Run.
+func New(o Options) *Watcher {
+	if abs, err := filepath.Abs(o.Root); err == nil {
+		o.Root = abs
+	}
+	if o.Rescan <= 0 {
+		o.Rescan = DefaultRescan
+	}
+	if o.Match == nil {
+		o.Match = func(string) bool { return true }
+	}
+	if o.Known == nil {
+		o.Known = func(string) (Cursor, bool) { return Cursor{}, false }
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Watcher{
+		opts:    o,
+		log:     o.Log.With("root", o.Root),
+		find:    newFinder(o.Needles),
+		checks:  make(chan check),
+		stopped: make(chan struct{}),
+		dirs:    map[string]uint64{},
+		files:   map[string]*file{},
+		byID:    map[fileID]*file{},
+		told:    map[string]string{},
+		buf:     make([]byte, blockSize),
+	}
+}
+
+// Run watches until ctx is done, and then returns nil. It may be called once.
+func (w *Watcher) Run(ctx context.Context) error {
+	if w.started.Swap(true) {
+		return errors.New("watcher runs already")
+	}
+	defer close(w.stopped)
+
+	events, failures, release := w.listen()
+	defer release()
+
+	w.rescan(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
+	w.ready = true
+	if w.opts.Ready != nil {
+		w.opts.Ready()
+	}
+
+	sweep := time.NewTicker(w.opts.Rescan)
+	defer sweep.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case ev := <-events:
+			w.handle(ctx, ev)
+		case err := <-failures:
+			w.missed(ctx, err)
+		case c := <-w.checks:
+			c.done <- w.look(ctx, c.path)
+		case <-sweep.C:
+			w.rescan(ctx)
+		}
+	}
+}
+
+// Check reads what is new in a file now and returns when it was delivered. It
+// may be called from any goroutine but Deliver's, and waits for Run to start.
+func (w *Watcher) Check(ctx context.Context, path string) error {
+	c := check{path, make(chan error, 1)}
+	select {
+	case w.checks <- c:
+	case <-w.stopped:
+		return ErrStopped
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-c.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// listen opens the kernel's events. Where that cannot be, the rescan has to do.
+func (w *Watcher) listen() (events <-chan fsnotify.Event, failures <-chan error, release func()) {
+	if w.noEvents {
+		return nil, nil, func() {}
+	}
+	n, err := fsnotify.NewWatcher()
+	if err != nil {
+		w.log.Warn("no file events, files are looked at by the clock", "every", w.opts.Rescan, "err", err)
+		return nil, nil, func() {}
+	}
+	w.notify = n
+	return n.Events, n.Errors, func() {
+		if err := n.Close(); err != nil {
+			w.log.Debug("close file events", "err", err)
+		}
+	}
+}
+
+// missed handles an error of the event stream: events may have been lost, and
+// only a look at everything tells which.
+func (w *Watcher) missed(ctx context.Context, err error) {
+	if errors.Is(err, fsnotify.ErrEventOverflow) {
+		w.log.Info("file events overflowed, looking at every file")
+	} else {
+		w.log.Warn("file events", "err", err)
+	}
+	w.rescan(ctx)
+}
+
+// look is Check within Run.
+func (w *Watcher) look(ctx context.Context, path string) error {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if !w.wanted(path) {
+		return fmt.Errorf("check %s: %w", path, ErrNotWatched)
+	}
+	if err := w.read(ctx, path); err != nil {
+		return fmt.Errorf("check %s: %w", path, err)
+	}
+	return nil
+}
+
+// rel returns a path below Root as relative to it.
+func (w *Watcher) rel(path string) (string, bool) {
+	return strings.CutPrefix(path, strings.TrimSuffix(w.opts.Root, "/")+"/")
+}
+
+// wanted says whether a file of that path is one of the root's.
+func (w *Watcher) wanted(path string) bool {
+	rel, below := w.rel(path)
+	return below && strings.Count(rel, "/") <= w.opts.Depth && w.opts.Match(rel)
+}
+
+// complain logs what is wrong with a path, once until it changes.
+func (w *Watcher) complain(path string, err error) {
+	if w.told[path] == err.Error() {
+		return
+	}
+	w.told[path] = err.Error()
+	w.log.Warn("cannot watch", "path", path, "err", err)
+}

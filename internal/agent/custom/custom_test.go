@@ -149,6 +149,8 @@ func TestMovementInASharedFileIsReadLineByLine(t *testing.T) {
 	require.Equal(t, agent.Moves, newAgent(t, o).sift([]byte("step 1")))
 	o.Session = `id=(\w+)`
 	require.Equal(t, agent.Matters, newAgent(t, o).sift([]byte("step 1 id=a")))
+	require.True(t, newAgent(t, o).Sources()[0].Shared)
+	require.False(t, newAgent(t, mybot("/logs")).Sources()[0].Shared)
 }
 
 func TestFilesSayWhatIsWatched(t *testing.T) {

@@ -78,6 +78,9 @@ func (a *Agent) makeSources(patterns []pattern) []agent.Source {
 		for _, p := range patterns {
 			if p.root == root {
 				src.Depth = max(src.Depth, p.depth)
+				// Where not even the pattern's own path names a session, the
+				// lines do, and one file may hold many.
+				src.Shared = src.Shared || !a.session.MatchString(p.whole)
 			}
 		}
 		src.Match = func(rel string) bool {

@@ -1,0 +1,40 @@
+.DEFAULT_GOAL := help
+
+help: ## Show this help
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-8s %s\n", $$1, $$2}'
+
+build: ## Build ./resumed
+	CGO_ENABLED=0 go build -trimpath -o resumed ./cmd/resumed
+
+test: ## Run the tests
+	go test ./...
+
+race: ## Run the tests in random order, with the race detector
+	go test -race -shuffle=on ./...
+
+lint: ## Everything that CI checks without running the program
+	go vet ./...
+	test -z "$$(gofmt -l .)"
+	go fix -diff ./...
+	@command -v golangci-lint >/dev/null && golangci-lint run || echo "golangci-lint is not installed: skipped"
+
+fix: ## Format, and rewrite what Go says in a newer way
+	gofmt -w .
+	go fix ./...
+
+cover: ## Show the coverage of each package
+	go test -coverpkg=./... -coverprofile=coverage.out ./...
+	go tool cover -func=coverage.out | tail -n 1
+
+bench: ## Run the benchmarks, the peers beside them
+	go test -run '^$$' -bench . ./internal/...
+	cd internal/backoff/bench && go test -run '^$$' -bench .
+
+fuzz: ## Fuzz every parser for a while (FUZZTIME=30s each)
+	@grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u | while read -r dir; do \
+		for target in $$(grep -hoE '^func Fuzz[A-Za-z0-9]+' $$dir/*_test.go | cut -c6-); do \
+			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $${FUZZTIME:-30s} $$dir || exit 1; \
+		done; \
+	done
+
+.PHONY: help build test race lint fix cover bench fuzz

@@ -1,0 +1,193 @@
+// Package resumed holds the tests of the repository as a whole.
+package resumed
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// arrows says which package may import which. Arrows go down; siblings meet in
+// app. A package that is not listed may import none of ours.
+var arrows = map[string][]string{
+	"cmd/resumed": {
+		"configs", "internal/app", "internal/backoff", "internal/clean", "internal/config", "internal/control",
+		"internal/limit", "internal/notify", "internal/resume", "internal/state",
+	},
+	"internal/app": {
+		"internal/agent", "internal/agent/*", "internal/backoff", "internal/clean", "internal/config", "internal/control",
+		"internal/limit", "internal/notify", "internal/resume", "internal/runner", "internal/state", "internal/watch",
+	},
+	"internal/config":  {"internal/backoff", "internal/limit", "internal/resume"},
+	"internal/state":   {"internal/resume"},
+	"internal/control": {"internal/resume"},
+	"internal/notify":  {"internal/backoff", "internal/clean", "internal/limit", "internal/resume"},
+	"internal/runner":  {"internal/clean", "internal/resume"},
+	"internal/agent":   {"internal/limit", "internal/resume"},
+	"internal/agent/*": {"internal/agent", "internal/limit", "internal/resume"},
+	"internal/resume":  {"internal/backoff", "internal/limit"},
+}
+
+// libraries says which package may know which library. One that is not listed
+// may be known by none.
+var libraries = map[string][]string{
+	"github.com/charmbracelet/x/ansi":         {"cmd/resumed"},
+	"github.com/coreos/go-systemd/v22/daemon": {"internal/app"},
+	"github.com/fsnotify/fsnotify":            {"internal/config", "internal/watch"},
+	"github.com/go-viper/mapstructure/v2":     {"internal/config"},
+	"github.com/godbus/dbus/v5":               {"internal/notify"},
+	"github.com/google/uuid":                  {"internal/app"},
+	"github.com/lmittmann/tint":               {"cmd/resumed"},
+	"github.com/nicholas-fedor/shoutrrr":      {"internal/notify"},
+	"github.com/pelletier/go-toml/v2":         {"internal/config"},
+	"github.com/spf13/cobra":                  {"cmd/resumed"},
+	"github.com/spf13/viper":                  {"internal/config"},
+	"golang.org/x/sys/unix":                   {"internal/control", "internal/notify", "internal/runner", "internal/state", "internal/watch"},
+	"golang.org/x/term":                       {"cmd/resumed"},
+	"modernc.org/sqlite":                      {"internal/state"},
+}
+
+// knownOnlyIn narrows a library further, to files.
+var knownOnlyIn = map[string]string{
+	"github.com/spf13/viper":                  "internal/config/load.go",
+	"github.com/coreos/go-systemd/v22/daemon": "internal/app/systemd.go",
+}
+
+// pure packages touch nothing outside: no files, no processes, no network.
+var pure = []string{"internal/resume", "internal/backoff", "internal/limit", "internal/clean"}
+
+var impure = []string{"os", "os/exec", "net", "net/http", "syscall", "log/slog", "database/sql"}
+
+// source is one Go file of the program itself.
+type source struct {
+	file, pkg string
+	imports   []string
+}
+
+// sources parses the files themselves: a test that asked the go command would
+// be answered from the test cache.
+func sources(t *testing.T) []source {
+	var all []source
+	err := filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && file != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || isModule(file)) {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		s := source{file: filepath.ToSlash(file), pkg: path.Dir(filepath.ToSlash(file))}
+		for _, spec := range parsed.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			s.imports = append(s.imports, name)
+		}
+		all = append(all, s)
+		return nil
+	})
+	require.NoError(t, err)
+	require.Greater(t, len(all), 50, "the walk found the program")
+	return all
+}
+
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
+}
+
+func TestArrowsGoDown(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, imported := range s.imports {
+			ours, found := strings.CutPrefix(imported, "resumed/")
+			if found && !matchesAny(arrows[generalise(s.pkg)], ours) {
+				t.Errorf("%s may not import %s", s.file, ours)
+			}
+		}
+	}
+}
+
+func generalise(pkg string) string {
+	if path.Dir(pkg) == "internal/agent" {
+		return "internal/agent/*"
+	}
+	return pkg
+}
+
+func matchesAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		ok, _ := path.Match(pattern, name)
+		return ok
+	})
+}
+
+func TestLibrariesStayInTheirRooms(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, imported := range s.imports {
+			first, _, _ := strings.Cut(imported, "/")
+			if !strings.Contains(first, ".") {
+				continue // the standard library, or ours
+			}
+			rooms, known := rooms(imported)
+			if !known || !slices.Contains(rooms, s.pkg) {
+				t.Errorf("%s may not know %s", s.file, imported)
+			}
+			if only := knownOnlyIn[imported]; only != "" && only != s.file {
+				t.Errorf("%s may be known in %s only, not in %s", imported, only, s.file)
+			}
+		}
+	}
+}
+
+func rooms(imported string) ([]string, bool) {
+	for library, rooms := range libraries {
+		if imported == library || strings.HasPrefix(imported, library+"/") {
+			return rooms, true
+		}
+	}
+	return nil, false
+}
+
+func TestTheCoreIsPure(t *testing.T) {
+	for _, s := range sources(t) {
+		if !slices.Contains(pure, s.pkg) {
+			continue
+		}
+		for _, imported := range s.imports {
+			if slices.Contains(impure, imported) {
+				t.Errorf("%s may not know %s: the core touches nothing", s.file, imported)
+			}
+		}
+	}
+}
+
+func TestEachPackageSaysWhatItIs(t *testing.T) {
+	said := make(map[string]int)
+	for _, s := range sources(t) {
+		said[s.pkg] += 0
+		parsed, err := parser.ParseFile(token.NewFileSet(), s.file, nil, parser.PackageClauseOnly|parser.ParseComments)
+		require.NoError(t, err)
+		if parsed.Doc != nil {
+			said[s.pkg]++
+		}
+	}
+	for pkg, times := range said {
+		require.Equal(t, 1, times, "package comments in %s", pkg)
+	}
+}

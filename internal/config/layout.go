@@ -17,6 +17,7 @@ import (
 type layout struct {
 	entries []entry
 	byKey   map[string]int // index in entries
+	values  map[string]any // the document itself, as far as the schema knows it
 }
 
 // entry is one key, table or array element of a document.
@@ -71,7 +72,7 @@ func readLayout(data []byte) (layout, error) {
 	if err := toml.Unmarshal(data, &whole); err != nil {
 		return layout{}, syntaxProblem(data, err)
 	}
-	r := layoutReader{data: data, byKey: map[string]int{}, tables: map[string]int{}}
+	r := layoutReader{byKey: map[string]int{}, tables: map[string]int{}}
 	for i, b := range data {
 		if b == '\n' {
 			r.newlines = append(r.newlines, i)
@@ -90,7 +91,28 @@ func readLayout(data []byte) (layout, error) {
 	if err := r.parser.Error(); err != nil {
 		return layout{}, syntaxProblem(data, err)
 	}
-	return layout{entries: r.entries, byKey: r.byKey}, nil
+	return layout{entries: r.entries, byKey: r.byKey, values: prune("", whole).(map[string]any)}, nil
+}
+
+// prune leaves out what the schema does not know. viper takes forever over
+// deep tables, and takes Level for level.
+func prune(path string, value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for name := range v {
+			at := step{path: path}.into(name)
+			if !at.known() {
+				delete(v, name)
+				continue
+			}
+			v[name] = prune(at.path, v[name])
+		}
+	case []any:
+		for i := range v {
+			v[i] = prune(path+"[]", v[i])
+		}
+	}
+	return value
 }
 
 // bareText matches a line whose value is text without quotes, the commonest
@@ -112,7 +134,6 @@ func syntaxProblem(data []byte, err error) *Problem {
 
 // layoutReader walks a document once.
 type layoutReader struct {
-	data     []byte
 	newlines []int // offsets
 	parser   unstable.Parser
 	entries  []entry
@@ -122,6 +143,13 @@ type layoutReader struct {
 
 // step is a place in the document: as a key, and as a path of the schema.
 type step struct{ key, path, parent string }
+
+// known reports whether the schema has the place. What lies below an unknown
+// one is passed over: it has been told, and a hostile document is deep.
+func (s step) known() bool {
+	_, ok := schema()[s.path]
+	return ok
+}
 
 func (s step) into(name string) step {
 	if !bareKey.MatchString(name) {
@@ -153,13 +181,16 @@ func (r *layoutReader) header(e *unstable.Node) step {
 		default:
 			r.note(at, string(part.Data), unstable.Table, "", part.Raw)
 		}
+		if !at.known() {
+			break
+		}
 	}
 	return at
 }
 
 // keyValue notes a key with its value; the tables of a dotted key come first.
 func (r *layoutReader) keyValue(at step, e *unstable.Node) {
-	for it := e.Key(); it.Next(); {
+	for it := e.Key(); it.Next() && at.known(); {
 		part := it.Node()
 		at = at.into(string(part.Data))
 		if !it.IsLast() {
@@ -178,6 +209,9 @@ func (r *layoutReader) value(at step, name string, v *unstable.Node, place unsta
 		data = string(r.parser.Raw(v.Raw))
 	}
 	r.note(at, name, v.Kind, data, place)
+	if !at.known() {
+		return
+	}
 	switch v.Kind {
 	case unstable.InlineTable:
 		for it := v.Children(); it.Next(); {
@@ -207,12 +241,13 @@ func (r *layoutReader) note(at step, name string, kind unstable.Kind, data strin
 	})
 }
 
-// position returns the line and column of an offset, both counting from 1.
+// position returns the line and column of an offset, both counting from 1, the
+// column in bytes as the parser's own errors have it.
 func (r *layoutReader) position(offset int) (line, column int) {
 	line, _ = slices.BinarySearch(r.newlines, offset)
 	start := 0
 	if line > 0 {
 		start = r.newlines[line-1] + 1
 	}
-	return line + 1, len(bytes.Runes(r.data[start:offset])) + 1
+	return line + 1, offset - start + 1
 }

@@ -52,6 +52,7 @@ func readFile(path string) ([]byte, error) {
 
 // parse makes a configuration of a file's content.
 func parse(path string, data []byte) (Config, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors begin with it
 	doc, err := readLayout(data)
 	if p, ok := errors.AsType[*Problem](err); ok {
 		p.File = path
@@ -60,7 +61,7 @@ func parse(path string, data []byte) (Config, error) {
 	env, found := readEnvironment()
 	found = append(found, doc.check()...)
 
-	settings, err := merge(data, env)
+	settings, err := merge(doc.values, env)
 	if err != nil {
 		return Config{}, fmt.Errorf("read configuration: %w", err)
 	}
@@ -82,9 +83,13 @@ func parse(path string, data []byte) (Config, error) {
 // beyond leaves out problems of keys that are known to be wrong already: they
 // were judged by their defaults.
 func beyond(known, more []*Problem) []*Problem {
+	wrong := map[string]bool{}
+	for _, p := range known {
+		wrong[p.Key] = true
+	}
 	return slices.DeleteFunc(more, func(p *Problem) bool {
 		for at := p.Key; at != ""; at = around(at) {
-			if slices.ContainsFunc(known, func(k *Problem) bool { return k.Key == at }) {
+			if wrong[at] {
 				return true
 			}
 		}
@@ -111,12 +116,10 @@ func locate(p *Problem, path string, doc layout, env map[string]override) {
 	}
 }
 
-// merge lays the environment over the file. The keys of the result are lower
-// case: viper makes them so, and the layout has refused all others.
-func merge(data []byte, env map[string]override) (map[string]any, error) {
+// merge lays the environment over the file.
+func merge(values map[string]any, env map[string]override) (map[string]any, error) {
 	v := viper.NewWithOptions(viper.KeyDelimiter(keyDelimiter))
-	v.SetConfigType("toml")
-	if err := v.ReadConfig(bytes.NewReader(data)); err != nil {
+	if err := v.MergeConfigMap(values); err != nil {
 		return nil, err
 	}
 	for key, o := range env {

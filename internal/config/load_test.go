@@ -261,7 +261,7 @@ func TestProblemsSayWhatWhereAndWhatToDo(t *testing.T) {
 		},
 		"the default of the other key is the problem": {
 			"[log]\n[backoff]\nbase_delay = \"10m\"\n",
-			[]string{`resumed.toml:2: backoff.max_delay = `},
+			[]string{`resumed.toml:2: backoff.max_delay = "5m": must be at least base_delay (10m`},
 		},
 		"a policy's bad key stands in the policy": {
 			"[[backoff.policy]]\nname = \"x\"\nbase_delay = \"-1s\"\n",
@@ -327,6 +327,24 @@ func TestUnreadableFiles(t *testing.T) {
 	require.ErrorContains(t, err, "is a directory")
 	_, err = Load(write(t, strings.Repeat("#", largestFile+1)))
 	require.ErrorContains(t, err, "not a configuration file")
+}
+
+// A wrong path in --config must cost an error, not the machine.
+func TestHostileDocumentsAreRefusedSoon(t *testing.T) {
+	for name, file := range map[string]string{
+		"a deep key":     strings.Repeat("a.", 50_000) + "a = 1",
+		"a deep table":   "[" + strings.Repeat("a.", 50_000) + "a]",
+		"deep in values": "a = " + strings.Repeat("{a = ", 5_000) + "1" + strings.Repeat("}", 5_000),
+		"a long line":    "log = [" + strings.Repeat("{a = 1}, ", 20_000) + "]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Len(t, complaints(t, file), 1)
+		})
+	}
+}
+
+func TestByteOrderMark(t *testing.T) {
+	require.Equal(t, "debug", load(t, "\ufeff[log]\r\nlevel = \"debug\"\r\n").Log.Level)
 }
 
 func TestEnvironmentOverridesSingleValues(t *testing.T) {

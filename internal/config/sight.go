@@ -32,8 +32,10 @@ const (
 // vague reports whether somebody may be about to write the file.
 func (s sightState) vague() bool { return s == absent || s == empty }
 
-// look reads the first of the places where there is a file.
+// look reads the first of the places where there is a file. The watches stand
+// before it is read, so no change falls between.
 func (w *watch) look() sight {
+	w.follow()
 	w.mark = fingerprintOf(w.places)
 	for _, path := range w.places {
 		info, err := os.Stat(path)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -134,13 +135,13 @@ func (b Backoff) validate(found *problems) {
 // policy adds what is wrong with a policy. What it inherited is reported where
 // it stands, not once more.
 func (ps *problems) policy(key string, p backoff.Policy, inherited map[string]*backoff.FieldError) {
-	errs := fieldErrors(p)
+	errs, values := fieldErrors(p), tree(reflect.ValueOf(p)).(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(errs)) {
 		e := errs[name]
 		if was, ok := inherited[name]; ok && *was == *e {
 			continue
 		}
-		*ps = append(*ps, &Problem{Key: key + "." + e.Field, Value: e.Value, Want: e.Want})
+		ps.add(key+"."+e.Field, values[e.Field], "%s", e.Want)
 	}
 }
 

@@ -123,10 +123,8 @@ func (w *watch) close() {
 	}
 }
 
-// begin looks at the file for the first time. The watches stand before it is
-// read, so no change falls between.
+// begin looks at the file for the first time.
 func (w *watch) begin() {
-	w.follow()
 	w.last = w.look()
 	w.filled = w.last.state == present
 	if reflect.ValueOf(w.opts.Current).IsZero() {
@@ -173,7 +171,6 @@ func (w *watch) run(ctx context.Context) error {
 				w.tell(w.look())
 			}
 		case <-tick.C:
-			w.follow()
 			if fingerprintOf(w.places) != w.mark {
 				w.stir()
 			}

@@ -126,7 +126,7 @@ func TestWatchSeesEveryWayToSave(t *testing.T) {
 		"truncated, and slowly written": func(t *testing.T, path string) {
 			f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
 			require.NoError(t, err)
-			time.Sleep(absence - 200*time.Millisecond)
+			time.Sleep(450 * time.Millisecond) // longer than a change takes to settle
 			_, err = f.WriteString(says("new"))
 			require.NoError(t, err)
 			require.NoError(t, f.Close())

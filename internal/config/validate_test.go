@@ -1,0 +1,169 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const mybot = `
+[[agent]]
+name = "mybot"
+kind = "custom"
+files = ["/var/log/mybot/*.log"]
+session = '([^/]+)\.log$'
+limit = ['retry in (?P<after>\S+)', 'until (?P<at>.+)', 'class (?P<class>\w+)', 'limited$']
+progress = ['^step ']
+resume = ["mybot", "--resume", "{session}", "{prompt}", "--in={cwd}", '{"json": 1}']
+`
+
+const hook = `
+[[notify.webhook]]
+name = "ops"
+url = "https://example.com/x"
+`
+
+func TestCustomAgent(t *testing.T) {
+	c := load(t, mybot)
+	a, ok := c.Agent("mybot")
+	require.True(t, ok)
+	require.True(t, a.Enabled)
+	require.Equal(t, KindCustom, a.Kind)
+
+	builtin, ok := c.Agent("codex")
+	require.True(t, ok, "a built-in agent needs no entry")
+	require.True(t, builtin.Enabled)
+	_, ok = c.Agent("nobody")
+	require.False(t, ok)
+}
+
+// Each case changes one thing of a good file, and exactly that is told.
+func TestImpossibleValues(t *testing.T) {
+	for name, tt := range map[string]struct{ file, old, new, want string }{
+		"negative margin":               {"[resume]\nX", "X", `margin = "-1s"`, `resume.margin = "-1s": must be 0s (none) or more`},
+		"negative timeout":              {"[resume]\nX", "X", `timeout = "-1s"`, `resume.timeout = "-1s": must be 0s (no bound) or more`},
+		"no lookback":                   {"[resume]\nX", "X", `lookback = "0s"`, `resume.lookback = "0s": must be more than 0s`},
+		"a day of grace":                {"[resume]\nX", "X", `grace = "24h"`, `resume.grace = "24h": must be less than 24h`},
+		"an empty prompt":               {"[resume]\nX", "X", `prompt = " "`, `resume.prompt = " ": must not be empty`},
+		"nobody at a time":              {"[resume]\nX", "X", `max_concurrent = 0`, `resume.max_concurrent = 0: must be at least 1`},
+		"no windows":                    {"[resume]\nX", "X", `max_windows = 0`, `resume.max_windows = 0: must be at least 1`},
+		"live":                          {"[resume]\nX", "X", `live = "typ"`, `resume.live = "typ": must be one of type, notify, ignore; did you mean type?`},
+		"order":                         {"[resume]\nX", "X", `order = "random"`, `resume.order = "random": must be one of oldest, newest`},
+		"hours":                         {"[resume]\nX", "X", `hours = "22-8"`, `resume.hours = "22-8": must be a span of the day, such as "22:00-08:00"`},
+		"included and excluded":         {"[resume]\nX", "X", "include = [\"/a\"]\nexclude = [\"/a\"]", `resume.include[0] = "/a": is in resume.exclude too`},
+		"an empty directory":            {"[resume]\nX", "X", `include = [""]`, `resume.include[0] = "": must not be empty`},
+		"log format":                    {"[log]\nX", "X", `format = "xml"`, `log.format = "xml": must be one of auto, text, json`},
+		"no retries":                    {"[backoff]\nX", "X", `max_retries = 0`, `backoff.max_retries = 0: must be at least 1`},
+		"no base delay":                 {"[backoff]\nX", "X", `base_delay = "0s"`, `backoff.base_delay = "0s": must be more than 0s`},
+		"strategy":                      {"[backoff]\nX", "X", `strategy = "quadratic"`, `backoff.strategy = "quadratic": must be one of`},
+		"jitter mode":                   {"[backoff]\nX", "X", `jitter_mode = "some"`, `backoff.jitter_mode = "some": must be one of`},
+		"more jitter than delay":        {"[backoff]\nX", "X", `jitter_percent = 10`, `backoff.jitter_percent = 10: must be between 0.0 and 1.0`},
+		"no number":                     {"[backoff]\nX", "X", `jitter_percent = nan`, `backoff.jitter_percent = nan: must be between 0.0 and 1.0`},
+		"negative exponent":             {"[backoff]\nX", "X", `max_exponent = -1`, `backoff.max_exponent = -1: must be`},
+		"a policy without a name":       {"[[backoff.policy]]\nX", "X", ``, `backoff.policy[0].name: must be set`},
+		"a policy named default":        {"[[backoff.policy]]\nX", "X", `name = "default"`, `"default" is [backoff] itself`},
+		"two policies of one name":      {"[[backoff.policy]]\nname = \"a\"\n[[backoff.policy]]\nX", "X", `name = "a"`, `backoff.policy[1].name = "a": must be unique: backoff.policy[0] has it too`},
+		"two policies for one class":    {"[[backoff.policy]]\nname = \"a\"\nclasses = [\"network\"]\n[[backoff.policy]]\nX", "X", "name = \"b\"\nclasses = [\"network\"]", `must be in one policy only: "a" has it too`},
+		"a class that is never retried": {"[[backoff.policy]]\nX", "X", "name = \"b\"\nclasses = [\"cancelled\"]", `is never retried`},
+
+		"an unknown policy":                {"[[agent]]\nname = \"codex\"\nX", "X", `policy = "defualt"`, `agent[0].policy = "defualt": must be one of`},
+		"two entries for one agent":        {"[[agent]]\nname = \"codex\"\nX", "X", "[[agent]]\nname = \"codex\"", `agent[1].name = "codex": must be unique: agent[0] has it too`},
+		"a name with a colon":              {mybot, `"mybot"`, `"my:bot"`, `agent[0].name = "my:bot": must be letters, digits`},
+		"a misspelled built-in agent":      {"[[agent]]\nX", "X", `name = "claude"`, `did you mean the name claude-code?`},
+		"a built-in agent made custom":     {"[[agent]]\nname = \"codex\"\nX", "X", `kind = "custom"`, `agent[0].kind = "custom": must not be set: codex is built in`},
+		"a built-in agent with files":      {"[[agent]]\nname = \"codex\"\nX", "X", `files = ["/x"]`, `agent[0].files: is for custom agents only`},
+		"a server for codex":               {"[[agent]]\nname = \"codex\"\nX", "X", `server = "http://x"`, `agent[0].server = "http://x": is for opencode only`},
+		"a server that is no URL":          {"[[agent]]\nname = \"opencode\"\nX", "X", `server = "localhost:80"`, `must be an http or https URL`},
+		"an environment without a key":     {"[[agent]]\nname = \"codex\"\nX", "X", `env = ["hunter2"]`, `agent[0].env[0]: must be "KEY=value"`},
+		"another kind":                     {mybot, `"custom"`, `"costum"`, `agent[0].kind = "costum": must be "custom"`},
+		"no files":                         {mybot, `files = ["/var/log/mybot/*.log"]`, ``, `agent[0].files: must name the files`},
+		"a bad glob":                       {mybot, `*.log"]`, `[.log"]`, `agent[0].files[0] = "/var/log/mybot/[.log": must be a path or a pattern`},
+		"no session":                       {mybot, `session = '([^/]+)\.log$'`, ``, `agent[0].session: must be a regexp with a group`},
+		"a session without a group":        {mybot, `'([^/]+)\.log$'`, `'[^/]+\.log$'`, `must have a group that is the session's id`},
+		"a session with cwd alone":         {mybot, `'([^/]+)\.log$'`, `'(?P<cwd>.*)'`, `must have a group that is the session's id, beside the group cwd`},
+		"a session with a time":            {mybot, `'([^/]+)\.log$'`, `'(?P<session>.)(?P<at>.)'`, `has the group at; groups here are session, cwd`},
+		"a regexp that does not compile":   {mybot, `'([^/]+)\.log$'`, `'([^/]+\.log$'`, "agent[0].session = \"([^/]+\\\\.log$\": must be a regexp: missing closing ): `([^/]+\\.log$`"},
+		"no limit":                         {mybot, `['retry in (?P<after>\S+)', 'until (?P<at>.+)', 'class (?P<class>\w+)', 'limited$']`, `[]`, `agent[0].limit: must have a regexp`},
+		"an unknown group":                 {mybot, `(?P<class>\w+)`, `(?P<klass>\w+)`, `agent[0].limit[2] = `},
+		"both after and at":                {mybot, `(?P<after>\S+)`, `(?P<after>\S+) (?P<at>\S+)`, `must have the group after or the group at, not both`},
+		"a limit that matches all":         {mybot, `'limited$'`, `''`, `agent[0].limit[3] = "": must not be empty`},
+		"no resume":                        {mybot, `resume = ["mybot", `, `#`, `agent[0].resume: must be the command`},
+		"an empty program":                 {mybot, `["mybot", `, `["", `, `agent[0].resume[0] = "": must be a program`},
+		"a program from the transcript":    {mybot, `["mybot", `, `["{session}", `, `must be a fixed program, without a placeholder`},
+		"an unknown placeholder":           {mybot, `{prompt}`, `{promt}`, `agent[0].resume[3] = "{promt}": has the placeholder {promt}; there are {session}, {prompt}, {cwd}`},
+		"a custom agent with roots":        {mybot, `kind =`, "roots = [\"/x\"]\nkind =", `agent[0].roots: is for built-in agents only`},
+		"an unknown event":                 {"[notify]\nX", "X", `events = ["gaveup"]`, `notify.events[0] = "gaveup": must be one of gave_up, parked, limited, retrying, recovered, config_error, test; did you mean gave_up?`},
+		"a channel's unknown event":        {hook + "X", "X", `events = ["x"]`, `notify.webhook[0].events[0] = "x"`},
+		"channels of one name":             {hook + "X", "X", "[[notify.desktop]]\nname = \"ops\"", `notify.webhook[0].name = "ops": must be unique: notify.desktop[0] has it too`},
+		"a channel without a name":         {hook, `name = "ops"`, ``, `notify.webhook[0].name: must be set`},
+		"no url":                           {hook, `url = "https://example.com/x"`, ``, `notify.webhook[0].url: must be set, here or by url_file`},
+		"url and url_file":                 {hook + "X", "X", `url_file = "x"`, `notify.webhook[0].url_file: must not be set beside url`},
+		"a url of another scheme":          {hook, `https:`, `ftp:`, `notify.webhook[0].url: must be an http or https URL`},
+		"secret and secret_file":           {hook + "X", "X", "secret = \"s\"\nsecret_file = \"/f\"", `must not be set beside secret`},
+		"no time for a webhook":            {hook + "X", "X", `timeout = "0s"`, `notify.webhook[0].timeout = "0s": must be more than 0s`},
+		"a template that does not parse":   {hook + "X", "X", `title = "{{.Title"`, `notify.webhook[0].title = "{{.Title": must be a text/template`},
+		"a service without a scheme":       {"[[notify.service]]\nname = \"p\"\nX", "X", `url = "ntfy.sh/t"`, `notify.service[0].url: must be a shoutrrr URL`},
+		"a command that is none":           {"[[notify.command]]\nname = \"p\"\nX", "X", `run = []`, `notify.command[0].run: must be a command`},
+		"nothing is kept":                  {"[history]\nX", "X", `keep = "0s"`, `history.keep = "0s": must be more than 0s`},
+		"hardly anything is kept":          {"[history]\nX", "X", `max_size = "1kB"`, `history.max_size = "1kB": must be at least 1MiB`},
+		"a port alone":                     {"[http]\nX", "X", `listen = "7733"`, `http.listen = "7733": must be host:port`},
+		"a port that cannot be":            {"[http]\nX", "X", `listen = "localhost:70000"`, `http.listen = "localhost:70000": must be host:port`},
+		"a duration that is too long":      {"[resume]\nX", "X", `timeout = "99999999d"`, `must be shorter than 292 years`},
+		"a name that could be an option":   {mybot, `"mybot"`, `"-bot"`, `agent[0].name = "-bot": must be letters`},
+		"a key that only looks like [log]": {"X", "X", `logs = 1`, `logs: unknown key; did you mean log?`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Load(write(t, strings.ReplaceAll(tt.file, "X", "")))
+			if strings.Contains(tt.file, "limit = [") || strings.Contains(tt.file, "url =") {
+				require.NoError(t, err, "the file must be good before the change")
+			}
+			require.Contains(t, tt.file, tt.old)
+			got := complaints(t, strings.Replace(tt.file, tt.old, tt.new, 1))
+			require.Contains(t, strings.Join(got, "\n"), tt.want)
+			require.Len(t, got, 1, "one mistake, one problem: %q", got)
+			require.Regexp(t, `^resumed\.toml:\d+: `, got[0], "every problem has its line")
+		})
+	}
+}
+
+func TestZeroIsAllowedWhereItMeansSomething(t *testing.T) {
+	c := load(t, `
+[resume]
+margin = "0s"
+grace = "0s"
+settle = "0s"
+stagger = "0s"
+stall = "0s"
+timeout = "0s"
+max_wait = "0s"
+[notify]
+group_wait = "0s"
+events = []
+`)
+	require.Zero(t, c.Resume.Timeout)
+	require.Zero(t, c.Notify.GroupWait)
+	require.Empty(t, c.Notify.Events)
+	require.Empty(t, c.Notify.Desktop[0].Events, "who wants to hear nothing hears nothing")
+}
+
+func TestValidateGuardsConfigurationsMadeByHand(t *testing.T) {
+	c := Default()
+	c.Resume.Include = []string{"relative"}
+	c.Notify.Webhook = []Webhook{{Channel: Channel{Name: "x"}}}
+	require.EqualError(t, c.Validate(), strings.Join([]string{
+		`resume.include[0] = "relative": must be an absolute path`,
+		`notify.webhook[0].url: must be set, here or by url_file`,
+		`notify.webhook[0].timeout = "0s": must be more than 0s`,
+	}, "\n"))
+}
+
+func TestWhichDirectoriesAreTouched(t *testing.T) {
+	r := Resume{Include: []string{"/work"}, Exclude: []string{"/work/secret"}}
+	require.True(t, r.Allows("/work"))
+	require.True(t, r.Allows("/work/..a"))
+	require.False(t, r.Allows("/workshop"), "a common beginning is not a directory")
+	require.False(t, r.Allows("/work/secret/x"))
+	require.False(t, r.Allows("/home"))
+	require.True(t, Resume{}.Allows("/home"))
+}

@@ -241,7 +241,25 @@ func (s *timeScan) date(w *wall, i int) int {
 			}
 		}
 	}
-	return s.numericDate(w, i, "/", 2, 0, 1)
+	if end := s.numericDate(w, i, "/", 2, 0, 1); end >= 0 {
+		return end
+	}
+	return s.monthAndDay(w, i)
+}
+
+// monthAndDay reads 05/01, which is a date only where one is announced: else it
+// counts attempts.
+func (s *timeScan) monthAndDay(w *wall, i int) int {
+	if i == 0 || i+2 >= len(s.toks) || !contains([]string{"on", "by", "until"}, s.toks[i-1].text) || !s.toks[i+1].is("/") {
+		return -1
+	}
+	month := smallInt(s.toks[i].text)
+	day, end := s.dayOfMonth(i + 2)
+	if end < 0 || month < 1 || month > 12 {
+		return -1
+	}
+	w.month, w.day = time.Month(month), day
+	return end
 }
 
 // dayOfMonth reads 18 and 18th, but not the hour of a clock time.

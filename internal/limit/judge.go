@@ -102,7 +102,7 @@ func (m *message) weigh(o opening) evidence {
 	if o.byMenu {
 		e.strong = UsageLimit
 	}
-	lifted := false
+	lifted, alone := false, false
 	for i := range toks {
 		if n := statusAt(toks, i); n != 0 && e.status == 0 {
 			e.status = n
@@ -111,6 +111,7 @@ func (m *message) weigh(o opening) evidence {
 			if h, ok := statements.at(toks, i); ok && h.means.class != None {
 				e.addWords(byPeriod(h.means, toks))
 				lifted = lifted || h.means.lifted
+				alone = alone || h.means.alone
 			}
 		}
 		if h, ok := asides.at(toks, i); ok {
@@ -125,6 +126,7 @@ func (m *message) weigh(o opening) evidence {
 		e.addReset(f.reset())
 		e.wait = f.exact
 	}
+	e.running = e.running || alone && e.strong == None && e.status == 0
 	if lifted {
 		e.addReset(Reset{At: m.r.At, Source: Words})
 	}

@@ -311,7 +311,7 @@ func (s *timeScan) numericDate(w *wall, i int, separator string, y, m, d int) in
 	if n[y] < 100 {
 		n[y] += 2000
 	}
-	if n[y] < 2000 || n[y] > 2199 || n[m] < 1 || n[m] > 12 || n[d] < 1 || n[d] > 31 {
+	if n[y] < firstYear || n[y] > lastYear || n[m] < 1 || n[m] > 12 || n[d] < 1 || n[d] > 31 {
 		return -1
 	}
 	w.year, w.month, w.day = n[y], time.Month(n[m]), n[d]
@@ -323,7 +323,7 @@ func (s *timeScan) yearAt(w *wall, i int) int {
 	if t.kind != number || len(t.text) != 4 {
 		return -1
 	}
-	if y := smallInt(t.text); y >= 2000 && y < 2200 {
+	if y := smallInt(t.text); y >= firstYear && y <= lastYear {
 		w.year = y
 		return i + 1
 	}

@@ -323,9 +323,24 @@ func TestAHugeTextIsReadAtItsEnds(t *testing.T) {
 	const report = "API Error: 529 Overloaded"
 	require.Equal(t, Overloaded, noon.Text(report+"\n"+filler).Class)
 	require.Equal(t, Overloaded, noon.Text(filler+report).Class)
-	start := time.Now()
-	noon.Text(strings.Repeat("you have hit your ", 1<<16))
-	noon.Text(strings.Repeat(`{"a":"`, 1<<17))
-	noon.Text(strings.Repeat("retry in 1h and ", 1<<16))
-	require.Less(t, time.Since(start), 2*time.Second)
+}
+
+// What repeats without end must cost no more than its length: one bad line of a
+// transcript may not hold up the rest.
+func TestAnyTextIsReadInBoundedTime(t *testing.T) {
+	for _, unit := range []string{
+		"rate limited, ", "rate limited\n", "you have hit your ", "you ", "a ", "retry in 1h and ", "until ", "until 3pm (UTC) ",
+		"until 2026-01-01T00:00:00Z ", "[", "(", "\"", "'", "{\"message\":\"", "{'a':", "error: ",
+		"error (", "error \"", "429 ", "the the ", "your your ", "usage ", "5 ", "resets (",
+		"❯ 1. ", "\n", "retrying 1/5 in ", "3:00", "\\\"", "{\\\"", "api error (a", "until (Europe/Berlin",
+		"until 3pm (x ", "until ~:=(", "1 day ", "retry after 1 day ", "message:\"a\",", "{message:\"retry in 5s\",", "A", "aA",
+		"AAa", "http://", "you've ",
+	} {
+		text := strings.Repeat(unit, 1<<20/len(unit))
+		start := time.Now()
+		noon.Text(text)
+		noon.Refusal(Refusal{Code: text, Text: text})
+		noon.When(text)
+		require.Less(t, time.Since(start), 2*time.Second, unit)
+	}
 }

@@ -25,6 +25,7 @@ func init() {
 		regain access
 		available again?
 		back online?
+		resume|continue|start using * at|on|in
 		cycle ends
 		window ends
 		until
@@ -39,7 +40,7 @@ func init() {
 		continue at
 	`)
 	anchors.add(continues, `
-		retrying # / # in
+		retrying (? # / # )? in
 		retrying
 		reconnecting
 		continuing automatically?

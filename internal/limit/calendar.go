@@ -241,7 +241,25 @@ func (s *timeScan) date(w *wall, i int) int {
 			}
 		}
 	}
-	return s.numericDate(w, i, "/", 2, 0, 1)
+	if end := s.numericDate(w, i, "/", 2, 0, 1); end >= 0 {
+		return end
+	}
+	return s.monthAndDay(w, i)
+}
+
+// monthAndDay reads 05/01, which is a date only where one is announced: else it
+// counts attempts.
+func (s *timeScan) monthAndDay(w *wall, i int) int {
+	if i == 0 || i+2 >= len(s.toks) || !contains([]string{"on", "by", "until"}, s.toks[i-1].text) || !s.toks[i+1].is("/") {
+		return -1
+	}
+	month := smallInt(s.toks[i].text)
+	day, end := s.dayOfMonth(i + 2)
+	if end < 0 || month < 1 || month > 12 {
+		return -1
+	}
+	w.month, w.day = time.Month(month), day
+	return end
 }
 
 // dayOfMonth reads 18 and 18th, but not the hour of a clock time.
@@ -293,7 +311,7 @@ func (s *timeScan) numericDate(w *wall, i int, separator string, y, m, d int) in
 	if n[y] < 100 {
 		n[y] += 2000
 	}
-	if n[y] < 2000 || n[y] > 2199 || n[m] < 1 || n[m] > 12 || n[d] < 1 || n[d] > 31 {
+	if n[y] < firstYear || n[y] > lastYear || n[m] < 1 || n[m] > 12 || n[d] < 1 || n[d] > 31 {
 		return -1
 	}
 	w.year, w.month, w.day = n[y], time.Month(n[m]), n[d]
@@ -305,7 +323,7 @@ func (s *timeScan) yearAt(w *wall, i int) int {
 	if t.kind != number || len(t.text) != 4 {
 		return -1
 	}
-	if y := smallInt(t.text); y >= 2000 && y < 2200 {
+	if y := smallInt(t.text); y >= firstYear && y <= lastYear {
 		w.year = y
 		return i + 1
 	}

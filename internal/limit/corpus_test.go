@@ -137,3 +137,35 @@ func step(r Reader, clock time.Time, zone *time.Location, on func(time.Time, int
 		}
 	}
 }
+
+// unstated are messages whose hint is known from elsewhere: no part of the
+// message names that time, so none may be read from it.
+var unstated = map[string]string{
+	"duration:60s":                       "limited to 8 requests per minute",
+	"daily:00:00;tz=America/Los_Angeles": "daily gemini-2.5-pro quota limit",
+}
+
+func TestMessagesAsAgentsPrintThem(t *testing.T) {
+	for _, s := range samples(t) {
+		t.Run(s.Agent+"/"+s.Text[:min(len(s.Text), 60)], func(t *testing.T) {
+			r := s.reader()
+			v := r.Text(s.Text)
+			require.Equal(t, s.Class, v.Class.String(), s.Text)
+			if v.Class == None {
+				require.Equal(t, Verdict{}, v)
+				return
+			}
+			require.Equal(t, v.Class.Transient(), v.WaitHelps)
+			require.Equal(t, strings.HasPrefix(s.Note, "IN PROGRESS") || strings.HasPrefix(s.Note, "NATIVE ARMED") || strings.Contains(s.Note, "another model"), v.InProgress, s.Note)
+			if part, ok := unstated[s.ResetHint]; ok && strings.Contains(s.Text, part) {
+				require.False(t, v.Reset.Stated())
+				return
+			}
+			want, stated := s.want(t, r)
+			require.Equal(t, stated, v.Reset.Stated(), "hint %q, read %v", s.ResetHint, v.Reset)
+			if stated {
+				require.WithinDuration(t, want, v.Reset.At, 0, s.Text)
+			}
+		})
+	}
+}

@@ -58,7 +58,7 @@ func (r Reader) RetryAfter(value string) (time.Time, bool) {
 		return reset.At, ok
 	}
 	for _, layout := range []string{time.RFC1123, time.RFC1123Z, time.RFC850, time.ANSIC, time.RFC3339Nano} {
-		if at, err := time.Parse(layout, value); err == nil {
+		if at, err := time.Parse(layout, value); err == nil && thinkable(at) {
 			return at.UTC(), true
 		}
 	}

@@ -102,15 +102,20 @@ func (m *message) weigh(o opening) evidence {
 	if o.byMenu {
 		e.strong = UsageLimit
 	}
-	lifted := false
+	lifted, alone := false, false
+	counted := period(toks)
 	for i := range toks {
 		if n := statusAt(toks, i); n != 0 && e.status == 0 {
 			e.status = n
 		}
 		if clauseBegins(toks, i) {
 			if h, ok := statements.at(toks, i); ok && h.means.class != None {
-				e.addWords(byPeriod(h.means, toks))
+				if h.means.perPeriod && counted != None {
+					h.means.class = counted
+				}
+				e.addWords(h.means)
 				lifted = lifted || h.means.lifted
+				alone = alone || h.means.alone
 			}
 		}
 		if h, ok := asides.at(toks, i); ok {
@@ -125,6 +130,7 @@ func (m *message) weigh(o opening) evidence {
 		e.addReset(f.reset())
 		e.wait = f.exact
 	}
+	e.running = e.running || alone && e.strong == None && e.status == 0
 	if lifted {
 		e.addReset(Reset{At: m.r.At, Source: Words})
 	}
@@ -134,17 +140,14 @@ func (m *message) weigh(o opening) evidence {
 	return e
 }
 
-// byPeriod settles what a limit is by the first period that is named.
-func byPeriod(ru ruling, toks []token) ruling {
-	if ru.perPeriod {
-		for i := range toks {
-			if h, ok := periods.at(toks, i); ok {
-				ru.class = h.means
-				break
-			}
+// period returns the class of the first period that is named, or None.
+func period(toks []token) Class {
+	for i := range toks {
+		if h, ok := periods.at(toks, i); ok {
+			return h.means
 		}
 	}
-	return ru
+	return None
 }
 
 // clauseBegins reports whether a clause may begin at toks[i].

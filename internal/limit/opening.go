@@ -30,9 +30,9 @@ func init() {
 		plainFrame: `claude ai codex gemini qwen kimi opencode copilot cursor grok pi aider goose amp kiro amazon q antigravity
 			anthropic openai openrouter google azure bedrock vertex litellm github xai deepseek mistral groq moonshot
 			agent subagent call execution completion turn goal needs from with due to an early during
-			compaction repeated unexpected last attempt non retryable retriable transient fatal final caused by
-			message received got upstream inference ai s sdk after retries attempts cli code exit type retry limit user in occurred while`,
-		errorFrame:    `error errors failed failure exception terminated warning attention disconnected rejected exceeded fatal sorry oops`,
+			compaction repeated last attempt non retryable retriable transient fatal final caused by
+			message received got upstream inference ai s sdk after retries attempts cli code exit type retry limit in occurred while`,
+		errorFrame:    `error errors failed failure exception terminated warning attention disconnected rejected exceeded unexpected sorry oops`,
 		providerFrame: `api provider http status llm model request response stream server code endpoint reconnecting`,
 	} {
 		for w := range strings.FieldsSeq(words) {
@@ -52,10 +52,11 @@ func (m *message) open(i int) (opening, bool) {
 		return o, true
 	}
 	var seen uint8
+	told := false // by its status alone
 	for p, steps := m.skipSigns(i), 0; steps < longestFrame; steps++ {
 		o.framed = seen&errorFrame != 0
 		if p >= len(m.toks) {
-			return o, seen&providerFrame != 0 && o.status != 0
+			return o, seen&providerFrame != 0 && told
 		}
 		t := m.toks[p]
 		if p > i && t.spaces >= 3 && m.toks[p-1].kind != sign {
@@ -72,11 +73,12 @@ func (m *message) open(i int) (opening, bool) {
 				o.status = n
 			}
 			p++
+			told = o.framed || p == len(m.toks) || m.toks[p].kind != word
 			continue
 		}
 		next := m.frame(p, &seen)
 		if next < 0 {
-			return o, seen&providerFrame != 0 && o.status != 0 || m.retries(i)
+			return o, seen&providerFrame != 0 && told || m.retries(i)
 		}
 		p = next
 	}
@@ -147,7 +149,12 @@ func (m *message) frame(p int, seen *uint8) int {
 }
 
 // exception passes over the name of an error type, such as ValidationException.
+// One that programs throw for their own faults is theirs, unless the agent has
+// said before that it reports a provider's answer.
 func (m *message) exception(p int, seen *uint8) int {
+	if ownFaults[m.toks[p].text] && *seen&providerFrame == 0 {
+		return -1
+	}
 	for p++; p < len(m.toks) && m.toks[p].glued && m.toks[p].kind == word; p++ {
 		if m.toks[p].is("error") || m.toks[p].is("exception") {
 			*seen |= errorFrame
@@ -155,6 +162,11 @@ func (m *message) exception(p int, seen *uint8) int {
 		}
 	}
 	return -1
+}
+
+var ownFaults = map[string]bool{
+	"assertion": true, "type": true, "value": true, "key": true, "syntax": true, "reference": true, "index": true,
+	"attribute": true, "import": true, "runtime": true, "name": true, "range": true, "lookup": true, "os": true,
 }
 
 func (m *message) frameMark(p int, seen uint8) int {

@@ -2,7 +2,6 @@ package limit
 
 import (
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -25,7 +24,7 @@ type phrase struct {
 }
 
 type part struct {
-	words    []string
+	words    []wordID
 	number   bool
 	gap      bool
 	kinds    bool
@@ -33,6 +32,23 @@ type part struct {
 }
 
 const gapWords = 5
+
+// wordID stands for a word that occurs in a phrase; zero for any other. Phrases
+// are matched against tokens by these alone.
+type wordID uint16
+
+var vocabulary = map[string]wordID{}
+
+func learn(w string) wordID {
+	id, ok := vocabulary[w]
+	if !ok {
+		id = wordID(len(vocabulary) + 1)
+		vocabulary[w] = id
+	}
+	return id
+}
+
+var quoteID = learn(`"`)
 
 func parsePhrase(notation string) phrase {
 	var p phrase
@@ -49,9 +65,8 @@ func parsePhrase(notation string) phrase {
 		case "@":
 			e.kinds = true
 		default:
-			e.words = strings.Split(f, "|")
-			if f == "|" {
-				e.words = []string{"|"}
+			for w := range strings.SplitSeq(f, "|") {
+				e.words = append(e.words, learn(w))
 			}
 		}
 		p.parts = append(p.parts, e)
@@ -84,7 +99,7 @@ func matchParts(parts []part, toks []token, i int) int {
 	if head.kinds {
 		return matchKinds(rest, toks, i)
 	}
-	for i < len(toks) && toks[i].is(`"`) {
+	for i < len(toks) && toks[i].id == quoteID {
 		i++
 	}
 	if i < len(toks) && head.fits(toks[i]) {
@@ -117,13 +132,13 @@ func (e part) fits(t token) bool {
 	if e.number {
 		return t.kind == number
 	}
-	return slices.Contains(e.words, t.text)
+	return t.id != 0 && slices.Contains(e.words, t.id)
 }
 
 // lexicon finds, of many phrases, those that stand at one place. It is
 // indexed by first word, so that looking costs one map access where none does.
 type lexicon[T any] struct {
-	byWord   map[string][]entry[T]
+	byWord   [][]entry[T] // by wordID
 	byNumber []entry[T]
 }
 
@@ -135,9 +150,6 @@ type entry[T any] struct {
 // add puts in every line of the notation; blank lines are passed over. A
 // phrase begins with words or a number that must be there.
 func (x *lexicon[T]) add(means T, lines string) {
-	if x.byWord == nil {
-		x.byWord = map[string][]entry[T]{}
-	}
 	for line := range strings.Lines(lines) {
 		p := parsePhrase(line)
 		if len(p.parts) == 0 {
@@ -152,9 +164,14 @@ func (x *lexicon[T]) add(means T, lines string) {
 			x.byNumber = append(x.byNumber, e)
 		}
 		if head.kinds {
-			head.words = slices.Collect(maps.Keys(limitKinds))
+			for w := range limitKinds {
+				head.words = append(head.words, learn(w))
+			}
 		}
 		for _, w := range head.words {
+			if n := int(w) + 1 - len(x.byWord); n > 0 {
+				x.byWord = append(x.byWord, make([][]entry[T], n)...)
+			}
 			x.byWord[w] = append(x.byWord[w], e)
 		}
 	}
@@ -174,9 +191,11 @@ func (x *lexicon[T]) hits(toks []token, i int) iter.Seq[hit[T]] {
 		if i >= len(toks) {
 			return
 		}
-		entries := x.byNumber
-		if toks[i].kind != number {
-			entries = x.byWord[toks[i].text]
+		var entries []entry[T]
+		if t := toks[i]; t.kind == number {
+			entries = x.byNumber
+		} else if t.id != 0 && int(t.id) < len(x.byWord) {
+			entries = x.byWord[t.id]
 		}
 		for _, e := range entries {
 			if end := e.match(toks, i); end >= 0 && !yield(hit[T]{e.means, end, e.open}) {

@@ -98,7 +98,7 @@ func (r Reader) timeField(f field) (Reset, bool) {
 		if at, ok := Epoch(n); isNumber && ok {
 			return Reset{At: at, Source: Words}, true
 		}
-		if at, err := time.Parse(time.RFC3339Nano, f.value); err == nil {
+		if at, err := time.Parse(time.RFC3339Nano, f.value); err == nil && thinkable(at) {
 			return Reset{At: at, Source: Words}, true
 		}
 		return Reset{}, false

@@ -24,6 +24,9 @@ type ruling struct {
 	// counted by the minute is a pace, any other an allowance.
 	perPeriod bool
 
+	// alone is said by an agent that goes on by itself, if it says nothing else.
+	alone bool
+
 	// byWait leaves the class to the length of the wait that is asked for.
 	byWait bool
 }
@@ -99,6 +102,7 @@ func init() {
 		no payment method *
 		your|the * used|exhausted all? available? credits *
 		your|the * hit|reached|exceeded its|their|your|the * spend|spending|budget limit|cap *
+		this|the|your|that * not available|included|supported on|in|with|for your * plan|subscription|tier *
 		extra usage is required
 		extra usage credits? required|needed
 		long context credits required
@@ -326,6 +330,8 @@ func addLimits() {
 	`)
 
 	statements.add(ruling{class: ServerError}, `
+		an error occurred while processing *
+		error occurred while processing *
 		were|we are? currently? experiencing high demand , which may cause *
 	`)
 	statements.add(ruling{class: Overloaded}, `
@@ -435,8 +441,6 @@ func addWeak() {
 		bad gateway
 		gateway timeout
 		upstream * error|failed|unavailable *
-		an error occurred while processing *
-		error occurred while processing *
 		an unexpected|unknown|internal error occurred|happened *
 		something went wrong
 		unexpected error *
@@ -461,6 +465,9 @@ func addWeak() {
 		auto retrying|retry|resuming|continuing in|at|after
 		automatically retrying|continuing|resuming *
 		waiting # s|sec|second|seconds|m|min|minutes before|to|until retrying|retry|next
+	`)
+	statements.add(ruling{class: RateLimit, weak: true, byWait: true, alone: true}, `
+		retry in # *
 	`)
 	statements.add(ruling{class: RateLimit, weak: true, byWait: true}, `
 		retry|wait in|after|at|for #  *

@@ -23,6 +23,7 @@ const (
 // by the same phrases.
 type token struct {
 	text       string
+	id         wordID
 	start, end int // in the tokenized string
 	kind       kind
 	spaces     uint8 // blanks before it, counted up to 255
@@ -132,6 +133,9 @@ func (l *lexer) escape() {
 func (l *lexer) emit(t token) {
 	t.spaces, t.first = l.spaces, l.fresh
 	t.glued = !l.parted
+	if t.kind == word || t.kind == mark {
+		t.id = vocabulary[t.text]
+	}
 	l.spaces, l.fresh, l.parted = 0, false, false
 	l.out = append(l.out, t)
 }

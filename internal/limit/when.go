@@ -97,12 +97,17 @@ func (s *timeScan) iso(i int) (found, bool) {
 	for ; n > 10 && (src[n-1] == '.' || src[n-1] == ':'); n-- {
 	}
 	for _, l := range isoLayouts {
-		if at, err := time.ParseInLocation(l.layout, src[:n], s.r.zone()); err == nil {
+		if at, err := time.ParseInLocation(l.layout, src[:n], s.r.zone()); err == nil && thinkable(at) {
 			return found{at: at, rough: l.rough, end: s.after(t.start + n)}, true
 		}
 	}
 	return found{}, false
 }
+
+// thinkable reports a year in which a limit may lift.
+func thinkable(at time.Time) bool { return at.Year() >= firstYear && at.Year() <= lastYear }
+
+const firstYear, lastYear = 2000, 2199
 
 // epoch reads seconds or milliseconds since 1970.
 func (s *timeScan) epoch(i int) (found, bool) {

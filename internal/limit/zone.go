@@ -92,10 +92,13 @@ func (s *timeScan) zoneAt(i int) (zone *time.Location, end int) {
 }
 
 func (s *timeScan) zoneName(i int) (*time.Location, int) {
-	if i >= len(s.toks) || s.toks[i].kind != word {
-		return s.offset(i)
+	if i >= len(s.toks) {
+		return nil, -1
 	}
 	t := s.toks[i]
+	if t.kind != word {
+		return s.offset(t.start)
+	}
 	if name := zoneSpelling(s.src[t.start:]); strings.Contains(name, "/") {
 		if z, ok := loadZone(name); ok {
 			return z, s.after(t.start + len(name))
@@ -113,9 +116,9 @@ func (s *timeScan) zoneName(i int) (*time.Location, int) {
 	if !ok {
 		return nil, -1
 	}
-	if seconds == 0 && i+1 < len(s.toks) && s.toks[i+1].glued {
+	if seconds == 0 {
 		// UTC+2 counts eastward, other than the POSIX Etc/GMT-2.
-		if z, end := s.offset(i + 1); z != nil {
+		if z, end := s.offset(t.end); z != nil {
 			return z, end
 		}
 	}
@@ -135,12 +138,9 @@ func zoneSpelling(src string) string {
 	return src
 }
 
-// offset reads +02:00, -5 or +0530.
-func (s *timeScan) offset(i int) (*time.Location, int) {
-	if i >= len(s.toks) {
-		return nil, -1
-	}
-	src := s.src[s.toks[i].start:]
+// offset reads +02:00, -5 or +0530 at a byte offset.
+func (s *timeScan) offset(at int) (*time.Location, int) {
+	src := s.src[at:]
 	if len(src) < 2 || src[0] != '+' && src[0] != '-' {
 		return nil, -1
 	}
@@ -164,7 +164,7 @@ func (s *timeScan) offset(i int) (*time.Location, int) {
 	if src[0] == '-' {
 		seconds = -seconds
 	}
-	return time.FixedZone("", seconds), s.after(s.toks[i].start + end)
+	return time.FixedZone("", seconds), s.after(at + end)
 }
 
 // after returns the index of the first token at or behind a byte offset.

@@ -1,0 +1,63 @@
+package limit
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// states reports whether s could state a time at all.
+func states(s string) bool {
+	if strings.ContainsAny(s, "0123456789") {
+		return true
+	}
+	for _, t := range tokenize(s) {
+		if contains([]string{"noon", "midnight", "today", "tonight", "tomorrow", "a", "an", "one", "reset", "resets"}, t.text) {
+			return true
+		}
+		if _, ok := weekdays[t.text]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+func FuzzText(f *testing.F) {
+	for _, s := range []string{
+		"You've hit your limit · resets 3pm (UTC)", "Claude AI usage limit reached|1753560000", "❯ 1. Upgrade your plan",
+		`API Error: 529 {"type":"error","error":{"type":"overloaded_error"}} · Retrying in 4 seconds…`,
+		"Too Many Requests [retrying in 2m 5s attempt #3]", "try again at Feb 23rd, 2027 1:07 AM.", "\xff\xfe’∙•", `{"a":'b':"`,
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		v := noon.Text(s)
+		if v.Class == None {
+			require.Equal(t, Verdict{}, v)
+		}
+		if v.Reset.Stated() {
+			require.True(t, states(s), "%q was read as %v", s, v.Reset.At)
+		}
+		w := noon.Refusal(Refusal{Status: 429, Code: s, Text: s, Headers: map[string]string{"retry-after": s, "x-ratelimit-reset": s}})
+		require.NotEqual(t, None, w.Class)
+	})
+}
+
+func FuzzWhen(f *testing.F) {
+	for _, s := range []string{
+		"2s", "in 3 hours", "15:00", "3pm (Europe/Berlin)", "Nov 18, 3:13am (UTC)", "2026-11-15T15:00:00Z", "1794708893",
+		"Sun, 15 Nov 2026 14:01:33 GMT", "Monday", "10 de jul. de 2026, 11:52", "on 05/01", "15:00 GMT-03:30", "(Etc/GMT+5",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		reset, ok := noon.When(s)
+		require.Equal(t, ok, reset.Stated())
+		if ok {
+			require.True(t, states(s), "%q was read as %v", s, reset.At)
+			require.Less(t, reset.At.Sub(noon.At).Abs(), 250*366*24*time.Hour)
+		}
+	})
+}

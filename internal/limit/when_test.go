@@ -1,0 +1,179 @@
+package limit
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func zone(t *testing.T, name string) *time.Location {
+	t.Helper()
+	z, err := time.LoadLocation(name)
+	require.NoError(t, err)
+	return z
+}
+
+func instant(t *testing.T, s string) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339Nano, s)
+	require.NoError(t, err)
+	return at
+}
+
+func TestWhenReadsBareTimes(t *testing.T) {
+	// A Sunday noon in Berlin.
+	r := Reader{At: instant(t, "2026-11-15T11:00:00Z"), Zone: zone(t, "Europe/Berlin"), Grace: 30 * time.Minute}
+	for name, c := range map[string]struct {
+		in, want string
+		rough    bool
+	}{
+		"seconds":                        {"2s", "2026-11-15T11:00:02Z", false},
+		"minutes":                        {"5m", "2026-11-15T11:05:00Z", false},
+		"milliseconds":                   {"1500ms", "2026-11-15T11:00:01.5Z", false},
+		"a fraction":                     {"1.2s", "2026-11-15T11:00:01.2Z", false},
+		"units run together":             {"2h5m", "2026-11-15T13:05:00Z", false},
+		"days run together":              {"5d22h11m", "2026-11-21T09:11:00Z", false},
+		"units in words":                 {"in 3 days 4 hours", "2026-11-18T15:00:00Z", false},
+		"joined by and and commas":       {"1 hour, 2 minutes and 3 seconds", "2026-11-15T12:02:03Z", false},
+		"weeks":                          {"2 weeks", "2026-11-29T11:00:00Z", false},
+		"an hour":                        {"in an hour", "2026-11-15T12:00:00Z", false},
+		"a number alone is seconds":      {"90", "2026-11-15T11:01:30Z", false},
+		"RFC 3339":                       {"2026-11-15T15:00:00Z", "2026-11-15T15:00:00Z", false},
+		"RFC 3339 with an offset":        {"2026-11-15T15:00:00.25+02:00", "2026-11-15T13:00:00.25Z", false},
+		"a date-time with a blank":       {"2026-11-15 15:04", "2026-11-15T14:04:00Z", true},
+		"a date-time without a zone":     {"2026-11-15T15:00:00", "2026-11-15T14:00:00Z", false},
+		"epoch seconds":                  {"1794708893", "2026-11-15T02:14:53Z", false},
+		"epoch milliseconds":             {"1794708893250", "2026-11-15T02:14:53.25Z", false},
+		"an HTTP date":                   {"Sun, 15 Nov 2026 14:01:33 GMT", "2026-11-15T14:01:33Z", false},
+		"a clock of 24 hours":            {"15:00", "2026-11-15T14:00:00Z", true},
+		"a clock of 12 hours":            {"3pm", "2026-11-15T14:00:00Z", true},
+		"a spaced half":                  {"3:07 PM", "2026-11-15T14:07:00Z", true},
+		"a dotted half":                  {"3:07 p.m.", "2026-11-15T14:07:00Z", true},
+		"twelve at night":                {"12am", "2026-11-15T23:00:00Z", true},
+		"twelve at noon":                 {"12pm", "2026-11-15T11:00:00Z", true},
+		"midnight":                       {"midnight", "2026-11-15T23:00:00Z", true},
+		"24:00":                          {"24:00", "2026-11-15T23:00:00Z", true},
+		"a needless half":                {"13:40pm", "2026-11-15T12:40:00Z", true},
+		"a named zone":                   {"3pm (America/New_York)", "2026-11-15T20:00:00Z", true},
+		"a zone in small letters":        {"3pm (america/new_york)", "2026-11-15T20:00:00Z", true},
+		"an obsolete zone":               {"5pm (Europe/Kiev)", "2026-11-15T15:00:00Z", true},
+		"POSIX signs count westward":     {"3pm (Etc/GMT+5)", "2026-11-15T20:00:00Z", true},
+		"UTC signs count eastward":       {"3pm (UTC+5)", "2026-11-16T10:00:00Z", true},
+		"an offset with minutes":         {"15:00 GMT-03:30", "2026-11-15T18:30:00Z", true},
+		"a bare offset":                  {"15:00 +0530", "2026-11-16T09:30:00Z", true},
+		"an abbreviation":                {"3pm PST", "2026-11-15T23:00:00Z", true},
+		"a place for a zone":             {"midnight Pacific Time", "2026-11-16T08:00:00Z", true},
+		"local by name":                  {"3pm local time", "2026-11-15T14:00:00Z", true},
+		"an unknown zone is local":       {"3pm (Mars/Olympus_Mons)", "2026-11-15T14:00:00Z", true},
+		"an unknown word is local":       {"3pm (somewhere)", "2026-11-15T14:00:00Z", true},
+		"a zone cut short is local":      {"3pm (Europe/Ber", "2026-11-15T14:00:00Z", true},
+		"a month and a day":              {"Nov 18, 3:13am (UTC)", "2026-11-18T03:13:00Z", true},
+		"a month and a day with at":      {"Nov 18 at 3am", "2026-11-18T02:00:00Z", true},
+		"a year":                         {"Dec 20, 2027, 12:14am (UTC)", "2027-12-20T00:14:00Z", true},
+		"an ordinal":                     {"Feb 23rd, 2027 1:07 AM", "2027-02-23T00:07:00Z", true},
+		"the day first":                  {"18 November 2026 at 15:00", "2026-11-18T14:00:00Z", true},
+		"the clock first":                {"4:00 AM Friday Nov 20", "2026-11-20T03:00:00Z", true},
+		"a slashed date, month first":    {"11/17/2026", "2026-11-16T23:00:00Z", true},
+		"a slashed date that cannot be":  {"17/11/2026", "2026-11-16T23:00:00Z", true},
+		"a slashed date and a clock":     {"1/5/2027, 3:51:11 PM", "2027-01-05T14:51:11Z", true},
+		"a slashed day of this year":     {"on 12/01", "2026-11-30T23:00:00Z", true},
+		"a dashed date":                  {"2026-12-01 at 00:00 UTC", "2026-12-01T00:00:00Z", true},
+		"another language":               {"10 de jul. de 2027, 11:52", "2027-07-10T09:52:00Z", true},
+		"tomorrow":                       {"tomorrow at 9am", "2026-11-16T08:00:00Z", true},
+		"today, though past":             {"today at 9am", "2026-11-15T08:00:00Z", true},
+		"a weekday":                      {"Monday", "2026-11-15T23:00:00Z", true},
+		"a weekday with a clock":         {"Tue 00:00", "2026-11-16T23:00:00Z", true},
+		"the same weekday later":         {"Sunday at 3pm", "2026-11-15T14:00:00Z", true},
+		"the same weekday earlier":       {"Sunday at 9am", "2026-11-22T08:00:00Z", true},
+		"just past means past":           {"11:45", "2026-11-15T10:45:00Z", true},
+		"long past means tomorrow":       {"11:15", "2026-11-16T10:15:00Z", true},
+		"yesterday's date means past":    {"Nov 14, 3am", "2026-11-14T02:00:00Z", true},
+		"a date of long ago: next year":  {"Mar 3, 3am", "2027-03-03T02:00:00Z", true},
+		"over the end of the year":       {"Jan 2 at 1am", "2027-01-02T00:00:00Z", true},
+		"a leap day":                     {"Feb 29 at 1am", "2028-02-29T00:00:00Z", true},
+		"words before it":                {"resets at 3pm", "2026-11-15T14:00:00Z", true},
+		"a Retry-After among words":      {"Retry-After: 30", "2026-11-15T11:00:30Z", false},
+		"no-break and thin spaces":       {"3:07\u202fPM", "2026-11-15T14:07:00Z", true},
+		"an offset that is none is left": {"15:00 +99", "2026-11-15T14:00:00Z", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, ok := r.When(c.in)
+			require.True(t, ok, "not read")
+			require.WithinDuration(t, instant(t, c.want), got.At, 0)
+			require.Equal(t, c.rough, got.Rough)
+			require.Equal(t, Words, got.Source)
+		})
+	}
+}
+
+func TestWhenInventsNothing(t *testing.T) {
+	r := Reader{At: instant(t, "2026-11-15T11:00:00Z"), Zone: time.UTC}
+	for _, in := range []string{
+		"", " ", "soon", "later", "in a moment", "a few minutes", "3", "attempt 4/10", "2.1.325", "25:00", "3:7pm",
+		"13:61", "Feb 30", "0/0/2026", "every 5h", "May", "99999999999999999999", "9999999d", "the", "pm", "Feb 30, 2027",
+	} {
+		if in == "3" {
+			continue // a count of seconds, by contract
+		}
+		got, ok := r.When(in)
+		require.False(t, ok, "%q was read as %v", in, got.At)
+	}
+}
+
+func TestWhenWithoutATimeOfPrintingReadsOnlyWhatIsAbsolute(t *testing.T) {
+	for in, absolute := range map[string]bool{
+		"5m": false, "3pm": false, "Nov 18, 3am": false, "30": false,
+		"2026-11-15T15:00:00Z": true, "1794708893": true, "Dec 20, 2027, 12:14am (UTC)": true,
+	} {
+		_, ok := Reader{}.When(in)
+		require.Equal(t, absolute, ok, in)
+	}
+}
+
+func TestClocksThatChange(t *testing.T) {
+	for name, c := range map[string]struct{ at, in, want string }{
+		"a skipped time counts on from before":    {"2026-03-08T05:00:00Z", "2:30am (America/New_York)", "2026-03-08T07:30:00Z"},
+		"a repeated time is the first of both":    {"2026-11-01T03:00:00Z", "1:30am (America/New_York)", "2026-11-01T05:30:00Z"},
+		"the second where the first is past":      {"2026-11-01T05:55:00Z", "1:30am (America/New_York)", "2026-11-01T06:30:00Z"},
+		"the day after the clocks went forward":   {"2026-03-29T10:00:00Z", "10am (Europe/London)", "2026-03-30T09:00:00Z"},
+		"a half-hour change":                      {"2026-10-03T12:00:00Z", "2:15am (Australia/Lord_Howe)", "2026-10-03T15:45:00Z"},
+		"midnight that is skipped":                {"2026-09-05T20:00:00Z", "midnight (America/Santiago)", "2026-09-06T04:00:00Z"},
+		"a date across the change":                {"2026-03-01T10:00:00Z", "Mar 10 at 12pm (America/New_York)", "2026-03-10T16:00:00Z"},
+		"tomorrow there, today here":              {"2026-11-15T16:00:00Z", "1:50am (Asia/Tokyo)", "2026-11-15T16:50:00Z"},
+		"yesterday there, within the grace":       {"2026-11-15T00:05:00Z", "11:50pm (UTC)", "2026-11-14T23:50:00Z"},
+		"the last minute of the year":             {"2026-12-31T23:59:30Z", "12am (UTC)", "2027-01-01T00:00:00Z"},
+		"a year without the leap day it is after": {"2096-03-10T00:00:00Z", "Feb 29 (UTC)", "2096-02-29T00:00:00Z"},
+		"across a centenary without a leap day":   {"2096-05-01T00:00:00Z", "Feb 29 (UTC)", "2104-02-29T00:00:00Z"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Reader{At: instant(t, c.at), Zone: time.UTC, Grace: 20 * time.Minute}
+			got, ok := r.When(c.in)
+			require.True(t, ok)
+			require.WithinDuration(t, instant(t, c.want), got.At, 0)
+		})
+	}
+}
+
+func TestEpochTellsSecondsFromMilliseconds(t *testing.T) {
+	want := time.Unix(1794708893, 0)
+	for _, n := range []int64{1794708893, 1794708893000} {
+		at, ok := Epoch(n)
+		require.True(t, ok)
+		require.True(t, want.Equal(at))
+	}
+	at, ok := Epoch(1794708893.5)
+	require.True(t, ok)
+	require.WithinDuration(t, want.Add(500*time.Millisecond), at, time.Microsecond)
+	for _, n := range []int64{0, -1, 3600, 99999999, 1e15, 5e9} {
+		_, ok := Epoch(n)
+		require.False(t, ok, n)
+	}
+}
+
+func TestAReaderWithoutAZoneReadsLocalTime(t *testing.T) {
+	at := time.Date(2026, 11, 15, 12, 0, 0, 0, time.Local)
+	got, ok := Reader{At: at}.When("3pm")
+	require.True(t, ok)
+	require.True(t, time.Date(2026, 11, 15, 15, 0, 0, 0, time.Local).Equal(got.At))
+}

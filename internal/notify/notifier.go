@@ -171,6 +171,10 @@ func (n *Notifier) wake() {
 // and deadlines are times of the wall clock.
 const longestSleep = time.Minute
 
+// breath is the least time between two turns, so that a burst is stored in few
+// pieces.
+const breath = 50 * time.Millisecond
+
 // storePolicy is how often a store that refuses is asked again.
 var storePolicy = backoff.Policy{Strategy: backoff.Exponential, BaseDelay: time.Second, MaxDelay: time.Minute}
 
@@ -196,7 +200,12 @@ func (n *Notifier) Run(ctx context.Context) error {
 		case <-timer.C:
 		}
 		n.arrange(ctx, &running)
-		timer.Reset(n.turn(ctx, &failures))
+		wait := n.turn(ctx, &failures)
+		select {
+		case <-ctx.Done():
+		case <-time.After(breath):
+		}
+		timer.Reset(wait - breath)
 	}
 }
 

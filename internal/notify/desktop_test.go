@@ -235,21 +235,25 @@ func TestRecoveredReplacesTheBubbleItCloses(t *testing.T) {
 
 func TestBubbleThatAPersonClosedIsNotReplaced(t *testing.T) {
 	s := newScreen(t, realBus(t), everything...)
-	memory := newMemStore()
-	remembered := make(chan struct{}, 10)
-	memory.gate = func(_ string, after bool) error {
-		if after {
-			remembered <- struct{}{}
-		}
-		return nil
-	}
+	memory := &watchedMemory{memStore: newMemStore(), puts: make(chan struct{}, 10)}
 	d := desktop(t, func(o *DesktopOptions) { o.Memory = memory })
 	require.NoError(t, d.Send(t.Context(), sample(GaveUp, 1)))
-	<-remembered
+	<-memory.puts
 	s.emit(t, "NotificationClosed", s.last().ID, uint32(2))
-	<-remembered
+	<-memory.puts
 	require.NoError(t, d.Send(t.Context(), sample(Recovered, 1)))
 	require.Zero(t, s.last().Replaces)
+}
+
+// watchedMemory says when it is given something.
+type watchedMemory struct {
+	*memStore
+	puts chan struct{}
+}
+
+func (m *watchedMemory) PutValue(key string, value []byte) {
+	m.memStore.PutValue(key, value)
+	m.puts <- struct{}{}
 }
 
 func TestBubblesOfAnotherServerAreNotReplaced(t *testing.T) {

@@ -16,12 +16,6 @@ import (
 	"resumed/internal/resume"
 )
 
-// Memory keeps small values over a restart; a Store is one.
-type Memory interface {
-	PutValue(key string, value []byte) error
-	Value(key string) ([]byte, bool, error)
-}
-
 // DesktopOptions describe the desktop.
 type DesktopOptions struct {
 	Common
@@ -69,11 +63,7 @@ func NewDesktop(o DesktopOptions) (*Desktop, error) {
 		buttons: make(map[uint32][]resume.Key),
 	}
 	if d.memory != nil {
-		data, found, err := d.memory.Value(d.memoryKey())
-		if err != nil {
-			return nil, fmt.Errorf("channel %q: read shown notices: %w", o.Name, err)
-		}
-		if found {
+		if data, found := d.memory.Value(d.memoryKey()); found {
 			d.shown = decodeBubbles(data)
 		}
 	}
@@ -295,8 +285,7 @@ func (d *Desktop) hear(s *dbus.Signal) {
 	}
 }
 
-// remember keeps what is shown over a restart. A failure costs nothing but a
-// bubble that is not replaced.
+// remember keeps what is shown over a restart.
 func (d *Desktop) remember() {
 	if d.memory == nil {
 		return
@@ -305,7 +294,7 @@ func (d *Desktop) remember() {
 	data, err := json.Marshal(d.shown)
 	d.mu.Unlock()
 	if err == nil {
-		_ = d.memory.PutValue(d.memoryKey(), data)
+		d.memory.PutValue(d.memoryKey(), data)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -94,6 +95,20 @@ func newScreen(t *testing.T, address string, can ...string) *screen {
 
 func (s *screen) quit() { s.conn.Close() }
 
+// change changes the server while it runs.
+func (s *screen) change(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+// all returns what was shown and which bubbles were closed.
+func (s *screen) all() ([]shownNote, []uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.shown), slices.Clone(s.closed)
+}
+
 func (s *screen) last() shownNote {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +122,11 @@ func (s *screen) emit(t *testing.T, signal string, values ...any) {
 
 type screenMethods struct{ s *screen }
 
-func (m screenMethods) GetCapabilities() ([]string, *dbus.Error) { return m.s.can, nil }
+func (m screenMethods) GetCapabilities() ([]string, *dbus.Error) {
+	m.s.mu.Lock()
+	defer m.s.mu.Unlock()
+	return m.s.can, nil
+}
 
 func (m screenMethods) CloseNotification(id uint32) *dbus.Error {
 	m.s.mu.Lock()
@@ -175,7 +194,7 @@ func TestDesktopUsesOnlyWhatTheServerCan(t *testing.T) {
 	require.NoError(t, d.Send(t.Context(), n))
 	require.Equal(t, "1 < 2", s.last().Body)
 	require.Empty(t, s.last().Actions)
-	s.can = nil
+	s.change(func() { s.can = nil })
 	require.NoError(t, d.Send(t.Context(), n))
 	require.Empty(t, s.last().Body)
 }
@@ -210,25 +229,31 @@ func TestRecoveredReplacesTheBubbleItCloses(t *testing.T) {
 	require.Zero(t, s.last().Replaces, "two of the three still need a person")
 	require.NoError(t, d.Send(t.Context(), sample(Recovered, 3)))
 	require.Equal(t, group, s.last().Replaces)
-	require.Equal(t, []uint32{one}, s.closed, "older news of the same session goes away")
+	_, closed := s.all()
+	require.Equal(t, []uint32{one}, closed, "older news of the same session goes away")
 }
 
 func TestBubbleThatAPersonClosedIsNotReplaced(t *testing.T) {
 	s := newScreen(t, realBus(t), everything...)
-	memory := newMemStore()
-	forgotten := make(chan struct{}, 10)
+	memory := &watchedMemory{memStore: newMemStore(), puts: make(chan struct{}, 10)}
 	d := desktop(t, func(o *DesktopOptions) { o.Memory = memory })
 	require.NoError(t, d.Send(t.Context(), sample(GaveUp, 1)))
-	memory.gate = func(_ string, after bool) error {
-		if after {
-			forgotten <- struct{}{}
-		}
-		return nil
-	}
+	<-memory.puts
 	s.emit(t, "NotificationClosed", s.last().ID, uint32(2))
-	<-forgotten
+	<-memory.puts
 	require.NoError(t, d.Send(t.Context(), sample(Recovered, 1)))
 	require.Zero(t, s.last().Replaces)
+}
+
+// watchedMemory says when it is given something.
+type watchedMemory struct {
+	*memStore
+	puts chan struct{}
+}
+
+func (m *watchedMemory) PutValue(key string, value []byte) {
+	m.memStore.PutValue(key, value)
+	m.puts <- struct{}{}
 }
 
 func TestBubblesOfAnotherServerAreNotReplaced(t *testing.T) {
@@ -242,7 +267,7 @@ func TestBubblesOfAnotherServerAreNotReplaced(t *testing.T) {
 	require.True(t, unavailable, "%v", err)
 
 	other := newScreen(t, address, everything...)
-	other.nextID = 40
+	other.change(func() { other.nextID = 40 })
 	require.NoError(t, d.Send(t.Context(), sample(Recovered, 1)))
 	require.Zero(t, other.last().Replaces, "its number 1 is somebody else's")
 }
@@ -252,9 +277,9 @@ func TestFailedReplacementIsTriedAgainInThePlaceOfTheOld(t *testing.T) {
 	d := desktop(t)
 	require.NoError(t, d.Send(t.Context(), sample(GaveUp, 1)))
 	old := s.last().ID
-	s.fail = "org.example.Busy"
+	s.change(func() { s.fail = "org.example.Busy" })
 	require.Error(t, d.Send(t.Context(), sample(Recovered, 1)))
-	s.fail = ""
+	s.change(func() { s.fail = "" })
 	require.NoError(t, d.Send(t.Context(), sample(Recovered, 1)))
 	require.Equal(t, old, s.last().Replaces)
 }
@@ -306,8 +331,9 @@ func TestDesktopWorksThroughTheNotifier(t *testing.T) {
 	require.Equal(t, Delivered, <-done)
 	n.Tell(Recovered, session("x", 7), "0007")
 	require.Equal(t, Delivered, <-done)
-	require.Equal(t, s.shown[0].ID, s.shown[1].Replaces)
-	require.True(t, strings.HasPrefix(s.shown[1].Summary, "api7: "))
+	shown, _ := s.all()
+	require.Equal(t, shown[0].ID, shown[1].Replaces)
+	require.True(t, strings.HasPrefix(shown[1].Summary, "api7: "))
 
 	results, err := n.Test(t.Context(), "desktop")
 	require.NoError(t, err)

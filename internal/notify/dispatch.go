@@ -11,7 +11,7 @@ import (
 )
 
 // save makes the ledger durable.
-func (n *Notifier) save() error {
+func (n *Notifier) save(ctx context.Context) error {
 	n.mu.Lock()
 	if !n.ledger.dirty {
 		n.mu.Unlock()
@@ -23,7 +23,8 @@ func (n *Notifier) save() error {
 
 	data, err := snapshot.encode()
 	if err == nil {
-		err = n.opts.Store.PutValue(ledgerKey, data)
+		n.opts.Store.PutValue(ledgerKey, data)
+		err = n.opts.Store.Sync(ctx)
 	}
 	if err != nil {
 		n.mu.Lock()
@@ -42,7 +43,7 @@ func (n *Notifier) dispatch(ctx context.Context) error {
 	n.mu.Lock()
 	complete := n.ledger.complete(time.Now())
 	n.mu.Unlock()
-	if err := n.save(); err != nil {
+	if err := n.save(ctx); err != nil {
 		return err
 	}
 	if len(complete) == 0 {
@@ -56,7 +57,7 @@ func (n *Notifier) dispatch(ctx context.Context) error {
 	n.mu.Lock()
 	n.ledger.drop(complete)
 	n.mu.Unlock()
-	if err := n.save(); err != nil {
+	if err := n.save(ctx); err != nil {
 		n.mu.Lock() // it must leave the ledger for good before it is sent
 		n.ledger.groups = append(n.ledger.groups, complete...)
 		n.mu.Unlock()
@@ -64,7 +65,7 @@ func (n *Notifier) dispatch(ctx context.Context) error {
 	}
 	for _, g := range complete {
 		for _, name := range g.channels {
-			n.hand(Delivery{ID: g.ID, Channel: name, Payload: g.payload, At: g.At})
+			n.hand(ctx, Delivery{ID: g.ID, Channel: name, Payload: g.payload, At: g.At})
 		}
 	}
 	return nil
@@ -72,7 +73,7 @@ func (n *Notifier) dispatch(ctx context.Context) error {
 
 // hand gives a delivery to its channel's lane. Before the lanes are there it
 // does nothing: the outbox is read when they are.
-func (n *Notifier) hand(d Delivery) {
+func (n *Notifier) hand(ctx context.Context, d Delivery) {
 	n.mu.Lock()
 	lanes := n.lanes
 	n.mu.Unlock()
@@ -83,17 +84,17 @@ func (n *Notifier) hand(d Delivery) {
 		l.push(d)
 		return
 	}
-	n.discard(d.Channel, []Delivery{d})
+	n.discard(ctx, d.Channel, []Delivery{d})
 }
 
 // discard ends deliveries whose channel is gone.
-func (n *Notifier) discard(channel string, gone []Delivery) {
+func (n *Notifier) discard(ctx context.Context, channel string, gone []Delivery) {
 	if len(gone) == 0 {
 		return
 	}
 	n.log.Warn("notices dropped with their channel, which is not configured any more", "channel", channel, "notices", len(gone))
 	for _, d := range gone {
-		if err := n.opts.Store.Done(d.ID, channel, string(Removed)); err != nil {
+		if err := n.opts.Store.Done(ctx, d.ID, channel, string(Removed)); err != nil {
 			n.log.Error("end of a delivery cannot be stored", "channel", channel, "notice", d.ID, "err", err)
 		}
 		n.opts.Count(channel, Removed)

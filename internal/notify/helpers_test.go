@@ -19,12 +19,14 @@ import (
 	"resumed/internal/resume"
 )
 
-// memStore is a Store in memory. gate, where set, is asked before each change
-// and after it: an error from it is what the caller sees.
+// memStore is a Store in memory. Changes are queued and reach the "disk", the
+// maps, in order and together when somebody waits for that. gate, where set,
+// is asked before and after: an error from it is what the caller sees.
 type memStore struct {
 	gate func(op string, after bool) error
 
 	mu     sync.Mutex
+	queue  []func()
 	rows   map[string]Delivery // by id and channel
 	ended  map[string]string
 	values map[string][]byte
@@ -35,67 +37,91 @@ func newMemStore() *memStore {
 	return &memStore{rows: map[string]Delivery{}, ended: map[string]string{}, values: map[string][]byte{}}
 }
 
-func (s *memStore) change(op string, f func()) error {
+func (s *memStore) put(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = append(s.queue, change)
+}
+
+func (s *memStore) write(op string) error {
 	if s.gate != nil {
 		if err := s.gate(op, false); err != nil {
 			return err
 		}
 	}
-	s.mu.Lock()
-	s.writes++
-	f()
-	s.mu.Unlock()
+	s.flush()
 	if s.gate != nil {
 		return s.gate(op, true)
 	}
 	return nil
 }
 
-func (s *memStore) AddNotice(_ context.Context, id string, channels []string, payload []byte, at time.Time) error {
-	return s.change("add", func() {
-		for _, row := range s.rows {
-			if row.ID == id {
-				return
-			}
-		}
-		for _, c := range channels {
-			s.rows[id+" "+c] = Delivery{ID: id, Channel: c, Payload: bytes.Clone(payload), At: at}
-		}
-	})
+func (s *memStore) flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, change := range s.queue {
+		change()
+	}
+	s.queue = nil
+	s.writes++
 }
 
-func (s *memStore) Pending(context.Context) ([]Delivery, error) {
+// crash loses what is not on disk.
+func (s *memStore) crash() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = nil
+}
+
+func (s *memStore) Sync(context.Context) error { return s.write("sync") }
+
+func (s *memStore) AddNotice(_ context.Context, id string, channels []string, payload []byte, at time.Time) error {
+	s.put(func() {
+		for _, c := range channels {
+			key := id + " " + c
+			if _, pending := s.rows[key]; !pending && s.ended[key] == "" {
+				s.rows[key] = Delivery{ID: id, Channel: c, Payload: bytes.Clone(payload), At: at}
+			}
+		}
+	})
+	return s.write("add")
+}
+
+func (s *memStore) Pending() []Delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.SortedFunc(maps.Values(s.rows), func(a, b Delivery) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID+a.Channel, b.ID+b.Channel))
-	}), nil
-}
-
-func (s *memStore) Tried(id, channel string, tries int, nextAt time.Time, lastErr string) error {
-	return s.change("tried", func() {
-		row := s.rows[id+" "+channel]
-		row.Tries, row.NextAt, row.LastErr = tries, nextAt, lastErr
-		s.rows[id+" "+channel] = row
 	})
 }
 
-func (s *memStore) Done(id, channel, outcome string) error {
-	return s.change("done", func() {
+func (s *memStore) Tried(id, channel string, tries int, nextAt time.Time, lastErr string) {
+	s.put(func() {
+		if row, ok := s.rows[id+" "+channel]; ok {
+			row.Tries, row.NextAt, row.LastErr = tries, nextAt, lastErr
+			s.rows[id+" "+channel] = row
+		}
+	})
+}
+
+func (s *memStore) Done(_ context.Context, id, channel, outcome string) error {
+	s.put(func() {
 		delete(s.rows, id+" "+channel)
 		s.ended[id+" "+channel] = outcome
 	})
+	return s.write("done")
 }
 
-func (s *memStore) PutValue(key string, value []byte) error {
-	return s.change("put", func() { s.values[key] = bytes.Clone(value) })
+func (s *memStore) PutValue(key string, value []byte) {
+	s.put(func() { s.values[key] = bytes.Clone(value) })
 }
 
-func (s *memStore) Value(key string) ([]byte, bool, error) {
+func (s *memStore) Value(key string) ([]byte, bool) {
+	s.flush()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v, ok := s.values[key]
-	return bytes.Clone(v), ok, nil
+	return bytes.Clone(v), ok
 }
 
 func (s *memStore) outcomes() []string {

@@ -122,7 +122,7 @@ func (l *lane) run(ctx context.Context) {
 			return
 		}
 		if l.renew() {
-			l.n.discard(l.name, l.rest())
+			l.n.discard(ctx, l.name, l.rest())
 			return
 		}
 		it, wait := l.next(time.Now())
@@ -205,14 +205,14 @@ func (l *lane) mustWait(it *item) bool {
 // attend makes one try, or records the end of one that could not be recorded.
 func (l *lane) attend(ctx context.Context, it *item) {
 	if it.outcome != "" {
-		l.finish(it)
+		l.finish(ctx, it)
 		return
 	}
 	err := l.send(ctx, it.notice)
 	if err != nil && ctx.Err() != nil {
 		return // cut off by our own end: no try of its own
 	}
-	l.judge(it, err, time.Now())
+	l.judge(ctx, it, err, time.Now())
 }
 
 // send makes one try. It outlives ctx by stopGrace.
@@ -232,18 +232,18 @@ func (l *lane) send(ctx context.Context, notice Notice) error {
 }
 
 // judge decides what comes of a try.
-func (l *lane) judge(it *item, err error, now time.Time) {
+func (l *lane) judge(ctx context.Context, it *item, err error, now time.Time) {
 	log := l.n.log.With("channel", l.name, "notice", it.ID, "event", it.notice.Event)
 	it.Tries++
 	if err == nil {
 		log.Debug("notice delivered", "tries", it.Tries)
-		l.end(it, Delivered, "")
+		l.end(ctx, it, Delivered, "")
 		return
 	}
 	it.LastErr = shorten(cleanText(err.Error()), 500)
 	if _, ok := errors.AsType[*PermanentError](err); ok {
 		log.Error("notice refused", "err", err)
-		l.end(it, Failed, it.LastErr)
+		l.end(ctx, it, Failed, it.LastErr)
 		return
 	}
 	next := now.Add(retryPolicy.Delay(it.Tries, l.n.opts.Rand()))
@@ -263,7 +263,7 @@ func (l *lane) judge(it *item, err error, now time.Time) {
 		if verdict == Dropped {
 			log.Error("notice dropped: it could not be delivered for a day", "tries", it.Tries, "err", err)
 		}
-		l.end(it, verdict, it.LastErr)
+		l.end(ctx, it, verdict, it.LastErr)
 		return
 	}
 	l.again(it, next)
@@ -295,13 +295,11 @@ func (l *lane) again(it *item, next time.Time) {
 	l.mu.Lock()
 	it.NextAt = next.UTC().Round(0)
 	l.mu.Unlock()
-	if err := l.n.opts.Store.Tried(it.ID, l.name, it.Tries, it.NextAt, it.LastErr); err != nil {
-		l.n.log.Error("try of a delivery cannot be stored", "channel", l.name, "notice", it.ID, "err", err)
-	}
+	l.n.opts.Store.Tried(it.ID, l.name, it.Tries, it.NextAt, it.LastErr)
 }
 
 // end settles a delivery.
-func (l *lane) end(it *item, outcome Outcome, lastErr string) {
+func (l *lane) end(ctx context.Context, it *item, outcome Outcome, lastErr string) {
 	l.mu.Lock()
 	it.outcome = outcome
 	switch outcome {
@@ -314,13 +312,16 @@ func (l *lane) end(it *item, outcome Outcome, lastErr string) {
 	l.mu.Unlock()
 	l.n.opts.Count(l.name, outcome)
 	it.Tries = 0 // counts from here on how often the record was refused
-	l.finish(it)
+	l.finish(ctx, it)
 }
 
 // finish records the end of a delivery. It is never sent again because its end
-// could not be recorded: only the record is tried again.
-func (l *lane) finish(it *item) {
-	err := l.n.opts.Store.Done(it.ID, l.name, string(it.outcome))
+// could not be recorded: only the record is tried again. A stop that was
+// ordered meanwhile does not cost the record.
+func (l *lane) finish(ctx context.Context, it *item) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	defer cancel()
+	err := l.n.opts.Store.Done(ctx, it.ID, l.name, string(it.outcome))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {

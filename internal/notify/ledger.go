@@ -52,9 +52,11 @@ type member struct {
 
 // mark remembers the last edge that was told of one session and event.
 type mark struct {
-	Edge  string    `json:"edge"`
-	At    time.Time `json:"at"`
-	Group string    `json:"group,omitempty"` // where it was gathered
+	Edge string `json:"edge"`
+	At   int64  `json:"at"` // in seconds; the oldest marks are forgotten first
+
+	// group is where it was gathered.
+	group string
 
 	// fresh is set for edges that this process has heard. A mark from before
 	// is a reason to pass over one equal edge: the one that is replayed, or
@@ -86,15 +88,15 @@ func (l *ledger) hear(now time.Time, wait time.Duration, wanted bool, event Even
 	edge := edgeOf(m.View)
 	old, known := l.marks[key]
 	if known && !old.fresh && old.Edge == edge {
-		old.fresh, old.At = true, now
+		old.fresh, old.At = true, now.Unix()
 		l.marks[key] = old
 		return
 	}
-	next := mark{Edge: edge, At: now, fresh: true}
+	next := mark{Edge: edge, At: now.Unix(), fresh: true}
 	if wanted {
 		g := l.open(now, wait, event, m.View.Account, causeOf(m.View))
-		g.take(m, known && old.Group == g.ID)
-		next.Group = g.ID
+		g.take(m, known && old.group == g.ID)
+		next.group = g.ID
 	}
 	l.marks[key] = next
 	l.dirty = true
@@ -179,7 +181,7 @@ func (l *ledger) prune() {
 		return
 	}
 	keys := slices.SortedFunc(maps.Keys(l.marks), func(a, b string) int {
-		return cmp.Or(l.marks[a].At.Compare(l.marks[b].At), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(l.marks[a].At, l.marks[b].At), cmp.Compare(a, b))
 	})
 	for _, k := range keys[:maxMarks/10] { // many at once: sorting is dear
 		delete(l.marks, k)

@@ -106,11 +106,8 @@ func New(opts Options) (*Notifier, error) {
 		config: opts.Config,
 		ledger: &ledger{marks: make(map[string]mark)},
 	}
-	data, found, err := opts.Store.Value(ledgerKey)
-	if err != nil {
-		return nil, fmt.Errorf("read notice ledger: %w", err)
-	}
-	if found {
+	if data, found := opts.Store.Value(ledgerKey); found {
+		var err error
 		if n.ledger, err = decodeLedger(data, n.log); err != nil {
 			return nil, err
 		}
@@ -171,6 +168,10 @@ func (n *Notifier) wake() {
 // and deadlines are times of the wall clock.
 const longestSleep = time.Minute
 
+// breath is the least time between two turns, so that a burst is stored in few
+// pieces.
+const breath = 50 * time.Millisecond
+
 // storePolicy is how often a store that refuses is asked again.
 var storePolicy = backoff.Policy{Strategy: backoff.Exponential, BaseDelay: time.Second, MaxDelay: time.Minute}
 
@@ -179,30 +180,30 @@ var storePolicy = backoff.Policy{Strategy: backoff.Exponential, BaseDelay: time.
 func (n *Notifier) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
-	if err := n.start(ctx, &running); err != nil {
-		return err
-	}
+	n.start(ctx, &running)
 	var failures int
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			if err := n.save(); err != nil {
-				return fmt.Errorf("keep gathered notices: %w", err)
-			}
-			return nil
+			return n.stop(ctx)
 		case <-n.nudge:
 		case <-timer.C:
 		}
 		n.arrange(ctx, &running)
-		timer.Reset(n.turn(ctx, &failures))
+		wait := n.turn(ctx, &failures)
+		select {
+		case <-ctx.Done():
+		case <-time.After(breath):
+		}
+		timer.Reset(wait - breath)
 	}
 }
 
 // start takes up what an earlier process left. What it had gathered goes into
 // the outbox before the outbox is read: no delivery may be seen twice.
-func (n *Notifier) start(ctx context.Context, running *sync.WaitGroup) error {
+func (n *Notifier) start(ctx context.Context, running *sync.WaitGroup) {
 	n.mu.Lock()
 	n.active = n.config
 	n.mu.Unlock()
@@ -213,20 +214,22 @@ func (n *Notifier) start(ctx context.Context, running *sync.WaitGroup) error {
 		}
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-time.After(wait):
 		}
 	}
-	pending, err := n.opts.Store.Pending(ctx)
-	if ctx.Err() != nil {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read undelivered notices: %w", err)
-	}
 	n.arrange(ctx, running)
-	for _, d := range pending {
-		n.hand(d)
+	for _, d := range n.opts.Store.Pending() {
+		n.hand(ctx, d)
+	}
+}
+
+// stop keeps what was gathered last.
+func (n *Notifier) stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	defer cancel()
+	if err := n.save(ctx); err != nil {
+		return fmt.Errorf("keep gathered notices: %w", err)
 	}
 	return nil
 }

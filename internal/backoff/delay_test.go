@@ -129,6 +129,9 @@ func TestTheLongestDelaysDoNotOverflow(t *testing.T) {
 	p.JitterMode = Additive
 	require.EqualValues(t, math.MaxInt64, p.Delay(3, 1))
 	require.EqualValues(t, math.MaxInt64, p.Delay(3, 0))
+
+	p = Policy{Strategy: Linear, BaseDelay: 1 << 40, MaxDelay: time.Hour}
+	require.Equal(t, time.Hour, p.Delay(1<<24, 0), "the product is 2^64, which is 0 in 64 bits")
 }
 
 func TestBadPoliciesAndBadDiceGiveSaneDelays(t *testing.T) {

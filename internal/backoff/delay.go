@@ -41,8 +41,8 @@ func (p *Policy) delay(n int, u float64) time.Duration {
 	}
 
 	// The product is rounded by itself, so that every machine gives the same
-	// delay; the half makes the sum the nearest nanosecond, so that 30 s - 10 %
-	// is 27 s and not 26.999999999 s.
+	// delay; the half makes the sum the nearest nanosecond, so that 30 s - 55 %
+	// is 13.5 s and not 13.499999999 s.
 	sum := low + float64(width*inUnit(u)) + 0.5
 	if sum >= math.MaxInt64 {
 		d = math.MaxInt64

@@ -61,6 +61,7 @@ func TestJitterModesSpreadAsTheySay(t *testing.T) {
 		least, middle, most, clamped time.Duration // clamped: most, with the hard cap
 	}{
 		"symmetric 10 %":         {Symmetric, 0.1, 27 * sec, 30 * sec, 33 * sec, 30 * sec},
+		"symmetric 55 %":         {Symmetric, 0.55, 13500 * ms, 30 * sec, 46500 * ms, 30 * sec},
 		"symmetric 100 %":        {Symmetric, 1, 0, 30 * sec, 60 * sec, 30 * sec},
 		"symmetric 0 %":          {Symmetric, 0, 30 * sec, 30 * sec, 30 * sec, 30 * sec},
 		"additive 50 %":          {Additive, 0.5, 30 * sec, 37*sec + 500*ms, 45 * sec, 30 * sec},
@@ -128,6 +129,9 @@ func TestTheLongestDelaysDoNotOverflow(t *testing.T) {
 	p.JitterMode = Additive
 	require.EqualValues(t, math.MaxInt64, p.Delay(3, 1))
 	require.EqualValues(t, math.MaxInt64, p.Delay(3, 0))
+
+	p = Policy{Strategy: Linear, BaseDelay: 1 << 40, MaxDelay: time.Hour}
+	require.Equal(t, time.Hour, p.Delay(1<<24, 0), "the product is 2^64, which is 0 in 64 bits")
 }
 
 func TestBadPoliciesAndBadDiceGiveSaneDelays(t *testing.T) {
@@ -136,20 +140,21 @@ func TestBadPoliciesAndBadDiceGiveSaneDelays(t *testing.T) {
 		u      float64
 		want   time.Duration
 	}{
-		"u is NaN":         {func(*Policy) {}, math.NaN(), 54 * sec},
-		"u is negative":    {func(*Policy) {}, -3, 54 * sec},
-		"u is above 1":     {func(*Policy) {}, 7, 66 * sec},
-		"percent is NaN":   {func(p *Policy) { p.JitterPercent = math.NaN() }, 1, 60 * sec},
-		"percent is -1":    {func(p *Policy) { p.JitterPercent = -1 }, 1, 60 * sec},
-		"percent is 2":     {func(p *Policy) { p.JitterPercent = 2 }, 1, 120 * sec},
-		"percent is +Inf":  {func(p *Policy) { p.JitterPercent = math.Inf(1) }, 1, 120 * sec},
-		"unknown mode":     {func(p *Policy) { p.JitterMode = "wild" }, 1, 60 * sec},
-		"unknown strategy": {func(p *Policy) { p.Strategy = "wild" }, 0.5, 30 * sec},
-		"negative base":    {func(p *Policy) { p.BaseDelay = -1 }, 0.5, 0},
-		"negative max":     {func(p *Policy) { p.MaxDelay = -1; p.HardCap = true }, 1, 0},
-		"base above max":   {func(p *Policy) { p.BaseDelay = time.Hour; p.HardCap = true }, 1, 300 * sec},
-		"exponent below 0": {func(p *Policy) { p.MaxExponent = -4 }, 0.5, 60 * sec},
-		"nothing set":      {func(p *Policy) { *p = Policy{} }, 0.5, 0},
+		"u is NaN":                {func(*Policy) {}, math.NaN(), 54 * sec},
+		"u is negative":           {func(*Policy) {}, -3, 54 * sec},
+		"u is above 1":            {func(*Policy) {}, 7, 66 * sec},
+		"percent is NaN":          {func(p *Policy) { p.JitterPercent = math.NaN() }, 1, 60 * sec},
+		"percent is -1":           {func(p *Policy) { p.JitterPercent = -1 }, 1, 60 * sec},
+		"percent is 2":            {func(p *Policy) { p.JitterPercent = 2 }, 1, 120 * sec},
+		"percent is +Inf":         {func(p *Policy) { p.JitterPercent = math.Inf(1) }, 1, 120 * sec},
+		"unknown mode":            {func(p *Policy) { p.JitterMode = "wild" }, 1, 60 * sec},
+		"unknown strategy":        {func(p *Policy) { p.Strategy = "wild" }, 0.5, 30 * sec},
+		"negative base":           {func(p *Policy) { p.BaseDelay = -1 }, 0.5, 0},
+		"negative max":            {func(p *Policy) { p.MaxDelay = -1; p.HardCap = true }, 1, 0},
+		"negative max, no jitter": {func(p *Policy) { p.MaxDelay = -1; p.Jitter = false }, 1, 0},
+		"base above max":          {func(p *Policy) { p.BaseDelay = time.Hour; p.HardCap = true }, 1, 300 * sec},
+		"exponent below 0":        {func(p *Policy) { p.MaxExponent = -4 }, 0.5, 60 * sec},
+		"nothing set":             {func(p *Policy) { *p = Policy{} }, 0.5, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -32,8 +32,8 @@ type client struct {
 }
 
 // stampede lets a herd come back to a server that takes `capacity` requests a
-// second and refuses the rest, which back off again. It returns how many requests were sent until nobody waited any more, and how
-// many clients gave up.
+// second and refuses the rest, which back off again. It returns how many
+// requests were sent until nobody waited any more, and how many clients gave up.
 func stampede(p Policy, dice *rand.Rand) (requests, gaveUp int) {
 	waiting := make([]client, 0, herd)
 	for range herd {

@@ -148,7 +148,7 @@ func (r *run) heed(err error, formula time.Duration) (delay time.Duration, state
 	if asked > 0 {
 		return asked, true
 	}
-	if n := len(r.history); n > 0 && r.history[n-1].Stated && r.history[n-1].Delay == 0 {
+	if n := len(r.history); n > 0 && r.history[n-1].Delay == 0 {
 		return formula, false
 	}
 	return 0, true

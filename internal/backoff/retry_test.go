@@ -138,9 +138,10 @@ func TestOnRetryIsToldBeforeEachWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		var told []Upcoming
+		var theirs [][]Attempt
 		err := Retry(t.Context(), steady(3), newFailing(-1).run, Options{OnRetry: func(u Upcoming) {
 			require.Equal(t, time.Now().Add(u.Delay), u.At)
-			_ = append(u.History, Attempt{N: 99}) // must not show up in ours
+			theirs = append(theirs, append(u.History, Attempt{N: 99}))
 			told = append(told, u)
 		}})
 		require.ErrorIs(t, err, errRefused)
@@ -153,10 +154,11 @@ func TestOnRetryIsToldBeforeEachWait(t *testing.T) {
 			require.Equal(t, begin.Add(at), u.At)
 			require.Len(t, u.History, i+1)
 			require.Equal(t, u.Delay, u.History[i].Delay)
+			require.Equal(t, 99, theirs[i][i+1].N, "what they append is theirs")
 		}
 		exhausted, _ := errors.AsType[*ExhaustedError](err)
 		for i, a := range exhausted.History {
-			require.Equal(t, i+1, a.N)
+			require.Equal(t, i+1, a.N, "and what we append is ours")
 		}
 	})
 }

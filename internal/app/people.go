@@ -1,10 +1,8 @@
 package app
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"time"
 
 	"resumed/internal/config"
 	"resumed/internal/notify"
@@ -94,50 +92,15 @@ func events(names []string) []notify.Event {
 }
 
 // outbox lets the notifier keep its notices in the daemon's state.
-type outbox struct{ store *state.Store }
+type outbox struct{ *state.Store }
 
-func (o outbox) AddNotice(ctx context.Context, id string, channels []string, payload []byte, at time.Time) error {
-	return o.store.AddNotice(ctx, id, channels, payload, at)
-}
-
-func (o outbox) Pending(context.Context) ([]notify.Delivery, error) {
+func (o outbox) Pending() []notify.Delivery {
 	var pending []notify.Delivery
-	for _, d := range o.store.Pending() {
+	for _, d := range o.Store.Pending() {
 		pending = append(pending, notify.Delivery{
 			ID: d.ID, Channel: d.Channel, Payload: d.Payload, At: d.CreatedAt,
 			Tries: d.Tries, NextAt: d.NextAt, LastErr: d.LastErr,
 		})
 	}
-	return pending, nil
-}
-
-func (o outbox) Tried(id, channel string, tries int, nextAt time.Time, lastErr string) error {
-	o.store.Tried(id, channel, tries, nextAt, lastErr)
-	return o.flush()
-}
-
-func (o outbox) Done(id, channel, outcome string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
-	defer cancel()
-	return o.store.Done(ctx, id, channel, outcome)
-}
-
-func (o outbox) PutValue(key string, value []byte) error {
-	o.store.PutValue(key, value)
-	return o.flush()
-}
-
-func (o outbox) Value(key string) ([]byte, bool, error) {
-	value, ok := o.store.Value(key)
-	return value, ok, nil
-}
-
-// storeTimeout bounds how long a notice waits for the disk before the
-// notifier is told that it did not get there.
-const storeTimeout = 10 * time.Second
-
-func (o outbox) flush() error {
-	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
-	defer cancel()
-	return o.store.Sync(ctx)
+	return pending
 }

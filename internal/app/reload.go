@@ -73,6 +73,9 @@ func Rules(cfg config.Config) resume.Rules {
 	return rules
 }
 
+// storeTimeout bounds how long an order waits for the engine and the disk.
+const storeTimeout = 10 * time.Second
+
 // retryFromDesktop is a person who presses the button.
 func (d *daemon) retryFromDesktop(key resume.Key) {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/template"
+	tmpl "text/template/parse"
 )
 
 func (n Notify) validate(found *problems) {
@@ -84,9 +84,13 @@ func (ps *problems) events(key string, events []string) {
 	}
 }
 
+// template checks how a template is written. Which names it may use is known to
+// the one that fills it in.
 func (ps *problems) template(key, text string) {
-	if _, err := template.New("").Parse(text); err != nil {
-		ps.add(key, text, "must be a text/template: %s", strings.TrimPrefix(err.Error(), "template: "))
+	tree := tmpl.New("title")
+	tree.Mode = tmpl.SkipFuncCheck
+	if _, err := tree.Parse(text, "", "", map[string]*tmpl.Tree{}); err != nil {
+		ps.add(key, text, "must be a text/template: %s", strings.TrimPrefix(err.Error(), "template: title:"))
 	}
 }
 

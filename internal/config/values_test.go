@@ -154,6 +154,7 @@ func TestShownConfigurationIsTheOneInForce(t *testing.T) {
 		"everything": mybot + hook + `
 events = []
 text = "a \"quoted\" \\ line\nand \u007f another"
+title = "{{range .Sessions}}{{project .}} {{local .ResetAt}}{{end}}"
 [[backoff.policy]]
 name = "slow"
 classes = ["network", "timeout"]

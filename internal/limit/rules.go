@@ -6,7 +6,7 @@ import "strings"
 type ruling struct {
 	class Class
 
-	// weak says little of its own: a kinder word later in the message, a code
+	// weak says little of its own: a plainer word later in the message, a code
 	// or a status is believed instead.
 	weak bool
 

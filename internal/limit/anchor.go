@@ -62,6 +62,9 @@ func (s *timeScan) anchored(running bool) (found, bool) {
 		kind, f, ok := s.announced(i)
 		if ok && best[kind].end == 0 {
 			best[kind] = f
+			if kind == order[0] {
+				break
+			}
 		}
 	}
 	for _, kind := range order {

@@ -1,7 +1,6 @@
 package limit
 
 import (
-	"slices"
 	"strings"
 	"time"
 )
@@ -328,74 +327,4 @@ func (s *timeScan) yearAt(w *wall, i int) int {
 		return i + 1
 	}
 	return -1
-}
-
-// staleDate is how far back a date without a year may lie: no limit's window
-// is longer than a month, so what lies further back means the coming year.
-const staleDate = 31 * day
-
-// next returns the point in time that the wall clock shows w, near r.At: the
-// next one, or the one just past where it is past by no more than r.Grace.
-func (r Reader) next(w wall) (time.Time, bool) {
-	if w.zone == nil {
-		w.zone = r.zone()
-	}
-	here := r.At.In(w.zone)
-	year, month, today := here.Date()
-	switch {
-	case w.hasDate() && w.year != 0:
-		return w.on(w.year, w.month, w.day, time.Time{})
-	case w.hasDate():
-		// Eight years ahead hold a 29 February, also across a centenary.
-		for y := year - 1; y <= year+8; y++ {
-			if at, ok := w.on(y, w.month, w.day, r.At.Add(-staleDate)); ok && !at.Before(r.At.Add(-staleDate)) {
-				return at, true
-			}
-		}
-		return time.Time{}, false
-	case w.hasAhead:
-		return w.on(year, month, today+w.ahead, time.Time{})
-	}
-	for d := -1; d <= 8; d++ {
-		on := time.Date(year, month, today+d, 12, 0, 0, 0, time.UTC)
-		if w.hasWeekday && on.Weekday() != w.weekday {
-			continue
-		}
-		if at, ok := w.on(on.Year(), on.Month(), on.Day(), r.At.Add(-r.Grace)); ok && !at.Before(r.At.Add(-r.Grace)) {
-			return at, true
-		}
-	}
-	return time.Time{}, false
-}
-
-// on returns w's clock time on that day, or false where the month has no such
-// day. Of a time that the clocks show twice it is the first that is not before
-// since; a time that they skip is counted on from before the change.
-func (w wall) on(year int, month time.Month, dayOfMonth int, since time.Time) (time.Time, bool) {
-	naive := time.Date(year, month, dayOfMonth, w.hour, w.min, w.sec, 0, time.UTC)
-	if w.hasDate() && naive.Day() != dayOfMonth {
-		return time.Time{}, false
-	}
-	before, after := offsetAt(naive.Add(-day), w.zone), offsetAt(naive.Add(day), w.zone)
-	readings := []time.Time{naive.Add(-before), naive.Add(-after)}
-	slices.SortFunc(readings, time.Time.Compare)
-	best := time.Time{}
-	for _, at := range readings {
-		if shows(at.In(w.zone), naive) && (best.IsZero() || best.Before(since)) {
-			best = at.In(w.zone)
-		}
-	}
-	if best.IsZero() {
-		best = naive.Add(-before).In(w.zone)
-	}
-	return best, true
-}
-
-func offsetAt(naive time.Time, zone *time.Location) time.Duration {
-	_, seconds := naive.In(zone).Zone()
-	return time.Duration(seconds) * time.Second
-}
-
-func shows(at, naive time.Time) bool {
-	return at.Hour() == naive.Hour() && at.Minute() == naive.Minute() && at.Day() == naive.Day()
 }

@@ -77,6 +77,9 @@ func (e *evidence) class() Class {
 	if e.rejected {
 		return UsageLimit
 	}
+	if e.strong == RateLimit && e.status == 0 && e.code == None && e.wait >= asksHours {
+		return UsageLimit
+	}
 	for _, c := range [...]Class{e.code, e.strong, byStatus(e.status), e.family} {
 		if admits(e.status, c) {
 			return c

@@ -70,8 +70,7 @@ func (r Reader) RetryAfter(value string) (time.Time, bool) {
 func (r Reader) gauges(h headerSet) (time.Time, bool) {
 	var last time.Time
 	for name, value := range h {
-		i := strings.Index(name, "reset")
-		if i < 0 || !strings.Contains(name, "ratelimit") && !strings.Contains(name, "rate-limit") && !strings.HasPrefix(name, "x-codex-") {
+		if !strings.Contains(name, "reset") || !strings.Contains(name, "ratelimit") && !strings.Contains(name, "rate-limit") && !strings.HasPrefix(name, "x-codex-") {
 			continue
 		}
 		if h.hasRoom(name) {

@@ -32,7 +32,7 @@ func init() {
 			agent subagent call execution completion turn goal needs from with due to an early during
 			compaction repeated last attempt non retryable retriable transient fatal final caused by
 			message received got upstream inference ai s sdk after retries attempts cli code exit type retry limit in occurred while`,
-		errorFrame:    `error errors failed failure exception terminated warning attention disconnected rejected exceeded unexpected sorry oops`,
+		errorFrame:    `error errors failed failure exception terminated paused warning attention disconnected rejected exceeded unexpected sorry oops`,
 		providerFrame: `api provider http status llm model request response stream server code endpoint reconnecting`,
 	} {
 		for w := range strings.FieldsSeq(words) {
@@ -164,10 +164,7 @@ func (m *message) exception(p int, seen *uint8) int {
 	return -1
 }
 
-var ownFaults = map[string]bool{
-	"assertion": true, "type": true, "value": true, "key": true, "syntax": true, "reference": true, "index": true,
-	"attribute": true, "import": true, "runtime": true, "name": true, "range": true, "lookup": true, "os": true,
-}
+var ownFaults = wordSet("assertion type value key syntax reference index attribute import runtime name range lookup os")
 
 func (m *message) frameMark(p int, seen uint8) int {
 	switch t := m.toks[p]; t.text {
@@ -242,14 +239,8 @@ func (m *message) line(i int) []token {
 
 // tails are words that agents go on with after the refusal itself; other words
 // make it the subject of someone's sentence.
-var tails = map[string]bool{}
-
-func init() {
-	for w := range strings.FieldsSeq(`for on in by at or and to of please try resets reset retrying retry error exception you your
-		this it we until after from with because due as`) {
-		tails[w] = true
-	}
-}
+var tails = wordSet(`for on in by at or and to of please try resets reset retrying retry error exception you your
+		this it we until after from with because due as`)
 
 func (m *message) tailFits(end int) bool {
 	if end >= len(m.toks) || m.toks[end].first {

@@ -1,6 +1,8 @@
 package limit
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -169,12 +171,8 @@ func (s *timeScan) offset(at int) (*time.Location, int) {
 
 // after returns the index of the first token at or behind a byte offset.
 func (s *timeScan) after(offset int) int {
-	for i, t := range s.toks {
-		if t.start >= offset {
-			return i
-		}
-	}
-	return len(s.toks)
+	i, _ := slices.BinarySearchFunc(s.toks, offset, func(t token, at int) int { return cmp.Compare(t.start, at) })
+	return i
 }
 
 func (s *timeScan) skipWords(i int, words ...string) int {

@@ -1,0 +1,241 @@
+package limit
+
+// addLimits puts in what lifts by itself.
+func addLimits() {
+	usage := ruling{class: UsageLimit}
+	statements.add(ruling{class: RateLimit, perPeriod: true}, `
+		youve|you have? hit|reached|exceeded your|the|a|our * rate limit|limits *
+		number of * has|have exceeded your|the * limit|limits *
+	`)
+	statements.add(usage, `
+		your|this|the * has|have hit|reached|exceeded its|their|the|your * limit|quota|cap|allowance *
+		youve|you have? hit|reached|exceeded|exhausted|used|depleted up? all? of? your|the|a|our|this|that * limit|limits|quota|quotas|allowance|allocation|cap|capacity limit|limits? *
+		youve|you have? used|exhausted up? all? of? your * usage|messages|requests
+		youre|youve|you are|have? run? out of * messages|requests|usage|quota|tokens|prompts|queries
+		your|the * usage|session|weekly|daily|monthly|hourly|hour|plan|quota|message|request|token * limit|limits|quota|allowance is|has|was|have been? reached|exceeded|exhausted|hit
+		your * limit|limits|quota|allowance will|should|is reset|resets|refresh|refreshes|renew when|at|in|on|after|to *
+		your * limit|limits|quota resets|refreshes|renews when|at|in|on|after *
+		the * usage|session|weekly|daily|monthly|plan|request|quota limit|quota has|is|was been? reached|exceeded|exhausted
+		maximum * reached for this|the month|week|day
+		limit reached for this|the month|week|day
+		automatic|auto continue|continuation|resume stopped|cancelled|canceled|failed|disabled|paused|expired *
+		go usage limit error
+		free usage limit error
+		usage limit exceeded|reached|hit|error
+		quota exhausted|depleted|used
+		out of extra? usage
+		free tier * exceeded|exhausted|reached
+		requests|usage per day|week|month exceeded|reached
+		request|requests limit for the|this day|week|month *
+		too many requests today *
+		free usage exceeded|limit
+		premium request|requests * exhausted|exceeded|reached|used
+		usage|quota * will reset|renew|refresh
+	`)
+	statements.add(ruling{class: UsageLimit, lifted: true}, `
+		usage|session|weekly|rate|your * limit|limits has|have? reset
+	`)
+
+	statements.add(ruling{class: RateLimit, perPeriod: true}, `
+		rate limited
+		rate limit|limits exceeded|reached|hit|error|met|triggered|applied|active
+		rate limit|limits has|have|was|is been? exceeded|reached|hit
+		api|provider|request|requests|token|tokens|model|global|upstream|account|organization|org|your|the|free * rate limit|limits exceeded|reached|hit|error|has|have
+		youre|youve|you are|have? been? being? * rate limited
+		youre|you are? being throttled
+		this|the|your request would|will exceed *
+		this|the|your request exceeded|exceeds your|the * rate|requests|tokens limit|limits *
+		this|the|your request was|has|is been? throttled|rate *
+		request|requests throttled|rate limited?
+		server is temporarily limiting requests
+		rate limiting detected|active|applied *
+		the|your * has|have rate limited you
+		were|we are? receiving|getting|seeing|handling too many requests *
+		you have|youve sent|made too many requests *
+		too many requests
+		too many requests have|has been *
+		too many * requests|tokens
+		throttling exception|error
+		throttled *
+		request limit|rate exceeded|reached
+		requests per minute|second exceeded|limit
+		tokens per minute|second exceeded|limit
+		slow down
+		resource has been exhausted
+		resource exhausted
+		possible quota limitations *
+		concurrency|concurrent * limit exceeded|reached
+		provider rate limit *
+	`)
+	statements.add(ruling{class: UsageLimit, perPeriod: true}, `
+		quota|quotas exceeded|exhausted|depleted
+		@ quota|quotas exceeded|exhausted|depleted
+		quota exceeded for *
+	`)
+	statements.add(ruling{class: UsageLimit, banner: true}, `
+		@ limit|limits|cap|quota|allowance has|have|is? been? reached|exceeded|exhausted|hit|used
+		limit reached|hit|exceeded
+		quota reached|hit
+	`)
+
+	statements.add(ruling{class: ServerError}, `
+		an error occurred while processing *
+		error occurred while processing *
+		were|we are? currently? experiencing high demand , which may cause *
+	`)
+	statements.add(ruling{class: Overloaded}, `
+		overloaded error?
+		the|our|this|that|selected|requested|your|upstream model|server|servers|engine|provider|service|api|system|models|backend|cluster * is|are|currently * overloaded|capacity|busy
+		the|our|this|selected|requested * is|are currently|temporarily|at|over|too? overloaded|capacity|busy
+		model|server|servers|engine|provider|service|api|system|anthropic|openai|google|claude|gemini is|are * overloaded|capacity|busy
+		model|server|provider|service overloaded
+		anthropics|claudes|openais|googles|geminis * is|are * overloaded|busy|capacity *
+		server|model is|at overloaded|capacity
+		at capacity
+		over capacity
+		no capacity available|left|for
+		model capacity exhausted|exceeded|reached
+		insufficient * capacity
+		capacity exhausted|exceeded|constraints|unavailable
+		policy capacity unavailable
+		flex unavailable
+		not enough capacity
+		we|were|service|servers|server|the|our|model|this * experiencing|seeing|facing|under|having * high|heavy|increased|unusually|elevated|unprecedented * demand|traffic|load|volume *
+		i am currently? experiencing high|heavy traffic|demand|load *
+		im experiencing high|heavy traffic|demand|load *
+		the|this|selected model * is|are currently? temporarily unavailable *
+		currently experiencing high|heavy * demand|traffic|load
+		experiencing high|heavy demand|traffic|load
+		high|heavy demand|traffic|load for|on *
+		due to high|heavy|increased demand|traffic|load
+	`)
+
+	statements.add(ruling{class: BadRequest}, `
+		safeguards flagged this *
+		this|your|the request|message|prompt|response|content|output|conversation|input * violates|violate|violated|violation|flagged|blocked|refused|rejected|withheld *
+		content policy *
+		content|response|request|prompt|output|message was|is|has? been? blocked|filtered|flagged|refused
+		blocked by|under|due *
+		policy|safety violation|refusal
+		cyber policy *
+		misalignment policy *
+		invalid request|argument|parameter|params|json|schema *
+		invalid prompt *
+		bad request
+		model not found|supported|available
+		theres an issue with the selected model
+		unknown|unsupported|invalid|unrecognized model
+		the|this model|requested * does|is not exist|found|supported|available|be|deprecated
+		claudes response exceeded *
+		max|maximum output tokens *
+		output token limit|maximum *
+		unprocessable entity
+		not found error
+		tool use|result|calls * mismatch|concurrency|must|ids *
+	`)
+	addWeak()
+}
+
+// addWeak puts in what says little of its own.
+func addWeak() {
+	statements.add(ruling{class: Network}, `
+		econnreset
+		econnrefused
+		enotfound
+		etimedout
+		epipe
+		ehostunreach
+		enetunreach
+		eai again
+		request|connection|stream|operation|read|response timed out
+		request|connection|stream|read|idle timeout
+		timeout waiting|awaiting|while|of|error *
+		timed out waiting|while|after *
+		idle timeout *
+		deadline exceeded
+		unable|failed|cannot|cant|could|couldnt not? to? connect|reach *
+		error sending request *
+		error decoding response body
+		connection error|failed|failure|refused|reset|closed|dropped|lost|aborted|interrupted|terminated|problem|issue
+		read|write econnreset|etimedout|epipe
+		failed to fetch
+		connection to * was|is|has? lost|closed|reset|refused|failed|dropped|interrupted
+		network error|failure|unreachable|down|connection|is|request *
+		fetch|socket failed|error|hang *
+		socket hang up
+		the socket connection was closed *
+		dns lookup|resolution failed|error *
+		getaddrinfo *
+		waiting for network
+		no internet connection|access
+		you are|appear|youre offline
+		tls|ssl handshake|error *
+		transport error
+		premature close
+		api error : terminated
+		other side closed
+		stream closed before *
+		unexpected eof
+		broken pipe
+		connection closed before *
+	`)
+	statements.add(ruling{class: Network, weak: true}, `
+		stream disconnected before completion
+		stream error|disconnected|closed|interrupted|ended
+		response stream disconnected|connection *
+		http connection failed
+	`)
+	statements.add(ruling{class: ServerError, weak: true}, `
+		internal server|service? error|failure *
+		internal error *
+		service * unavailable
+		temporarily unavailable
+		server error *
+		bad gateway
+		gateway timeout
+		upstream * error|failed|unavailable *
+		an unexpected|unknown|internal error occurred|happened *
+		something went wrong
+		unexpected error *
+		encountered|got an * error *
+		api error|overload
+		unavailable
+		the service is|was currently? temporarily? unavailable
+		the server had an error *
+		empty response|answer *
+	`)
+	statements.add(ruling{class: RateLimit, weak: true}, `
+		failed to get response from the *
+	`)
+	running := ruling{class: RateLimit, weak: true, running: true}
+	statements.add(running, `
+		retrying in|after|at|# *
+		retrying with|automatically|shortly|now|soon
+		retrying
+		will retry|reconnect|continue|resume in|after|at|automatically|shortly|when *
+		reconnecting
+		continuing|resuming automatically
+		auto retrying|retry|resuming|continuing in|at|after
+		automatically retrying|continuing|resuming *
+		waiting for * limit|limits|quota to reset *
+		waiting # s|sec|second|seconds|m|min|minutes before|to|until retrying|retry|next
+	`)
+	statements.add(ruling{class: RateLimit, weak: true, byWait: true, alone: true}, `
+		retry in # *
+	`)
+	statements.add(ruling{class: RateLimit, weak: true, byWait: true}, `
+		retry|wait in|after|at|for #  *
+		please retry|wait in|after|at|for|# *
+		please try again at|in|after|on *
+		try again at|in|after|on *
+		retry after *
+		suggested retry after *
+	`)
+	statements.add(ruling{class: UsageLimit, weak: true, banner: true}, `
+		resets|refreshes|renews|reset at|in|on|by|after|# *
+		resets|refreshes|renews *
+		access resets|returns *
+		limit|limits resets *
+		limit|limits will reset *
+	`)
+}

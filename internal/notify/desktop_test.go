@@ -208,10 +208,14 @@ func TestRetryNowRetriesTheSessionsOfTheBubbleOnce(t *testing.T) {
 	s.emit(t, "ActionInvoked", id+1, "retry") // of somebody else's bubble
 	s.emit(t, "ActionInvoked", id, "retry")
 	s.emit(t, "ActionInvoked", id, "retry") // a double click
-	require.Equal(t, resume.Key{Agent: "claude-code", ID: "0000-9c1e"}, <-pressed)
-	require.Equal(t, resume.Key{Agent: "claude-code", ID: "0001-9c1e"}, <-pressed)
-	require.NoError(t, d.Close())
-	require.Empty(t, pressed)
+
+	other := sample(GaveUp, 1)
+	other.Sessions = []resume.View{session("x", 9)}
+	require.NoError(t, d.Send(t.Context(), other))
+	s.emit(t, "ActionInvoked", s.last().ID, "retry")
+	for _, want := range []string{"0000-9c1e", "0001-9c1e", "0009-9c1e"} {
+		require.Equal(t, resume.Key{Agent: "claude-code", ID: want}, <-pressed)
+	}
 }
 
 func TestRecoveredReplacesTheBubbleItCloses(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agent/claude"
 	"resumed/internal/agent/custom"
+	"resumed/internal/agent/opencode"
 	"resumed/internal/config"
 )
 
@@ -20,6 +21,11 @@ var builtin = map[string]maker{
 	claude.Name: func(entry config.Agent, cfg config.Config) (agent.Agent, error) {
 		return claude.New(claude.Options{
 			Roots: entry.Roots, Command: entry.Command, Grace: cfg.Resume.Grace,
+		})
+	},
+	opencode.Name: func(entry config.Agent, cfg config.Config) (agent.Agent, error) {
+		return opencode.New(opencode.Options{
+			Roots: entry.Roots, Command: entry.Command, Server: entry.Server, Grace: cfg.Resume.Grace,
 		})
 	},
 }

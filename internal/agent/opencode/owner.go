@@ -1,0 +1,130 @@
+package opencode
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"resumed/internal/resume"
+)
+
+// Owner returns a live process that may hold the session. opencode takes no
+// lock and says nowhere which session a process holds, so one that lives in the
+// session's directory is enough: two processes on one session both write.
+func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
+	pids, err := a.proc.pids()
+	if err != nil {
+		return nil, err
+	}
+	for _, pid := range pids {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		args, ok := a.proc.opencode(pid)
+		if !ok || a.proc.ours(pid) || !a.mayHold(pid, args, s) {
+			continue
+		}
+		return &resume.Owner{PID: pid, Kind: kindOf(args), Tmux: a.proc.variable(pid, "TMUX_PANE")}, nil
+	}
+	return nil, nil
+}
+
+// mayHold reports whether a process of opencode may hold the session.
+func (a *Agent) mayHold(pid int, args []string, s resume.Session) bool {
+	if bystander(args) {
+		return false
+	}
+	// One that has another database open has other sessions. One that has none
+	// is only just starting.
+	if open := a.proc.databases(pid); len(open) > 0 && s.Transcript != "" && !holdsOneOf(open, s.Transcript) {
+		return false
+	}
+	if slices.Contains(named(args, "-s", "--session"), s.Key.ID) {
+		return true
+	}
+	if s.Cwd == "" {
+		return false
+	}
+	cwd, ok := a.proc.cwd(pid)
+	places := []string{a.proc.variable(pid, "PWD")} // which opencode trusts more than its real directory
+	if ok {
+		places = append(places, cwd)
+	}
+	for _, place := range append(named(args, "--dir", "--cwd"), projectOf(args)...) {
+		if ok && !filepath.IsAbs(place) {
+			place = filepath.Join(cwd, place)
+		}
+		places = append(places, place)
+	}
+	return slices.ContainsFunc(places, func(place string) bool { return sameDir(place, s.Cwd) })
+}
+
+func holdsOneOf(open []string, path string) bool {
+	return slices.ContainsFunc(open, func(p string) bool { return sameDir(p, path) })
+}
+
+// sameDir reports whether two paths are one place, by whatever name.
+func sameDir(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	if filepath.Clean(a) == filepath.Clean(b) {
+		return true
+	}
+	realA, errA := filepath.EvalSymlinks(a)
+	realB, errB := filepath.EvalSymlinks(b)
+	return errA == nil && errB == nil && realA == realB
+}
+
+// bystanders are commands that hold no session.
+var bystanders = []string{
+	"agent", "auth", "completion", "db", "debug", "export", "import", "login", "logout", "mcp", "models",
+	"plugin", "providers", "session", "stats", "uninstall", "upgrade",
+}
+
+func bystander(args []string) bool { return slices.Contains(bystanders, command(args)) }
+
+// command returns the first argument that is no option; empty: there is none.
+func command(args []string) string {
+	for _, arg := range args {
+		if !strings.HasPrefix(arg, "-") {
+			return arg
+		}
+	}
+	return ""
+}
+
+// named returns the values of options, as --name value and --name=value.
+func named(args []string, names ...string) []string {
+	var values []string
+	for i, arg := range args {
+		name, value, joined := strings.Cut(arg, "=")
+		switch {
+		case !slices.Contains(names, name):
+		case joined:
+			values = append(values, value)
+		case i+1 < len(args):
+			values = append(values, args[i+1])
+		}
+	}
+	return values
+}
+
+// projectOf returns the directory that the terminal interface was started for.
+func projectOf(args []string) []string {
+	if word := command(args); strings.ContainsAny(word, "/.") {
+		return []string{word}
+	}
+	return nil
+}
+
+// kindOf says whether a person sits before a process of these arguments.
+func kindOf(args []string) string {
+	switch command(args) {
+	case "run", "serve", "web", "acp", "github", "pr":
+		return "headless"
+	default:
+		return "interactive"
+	}
+}

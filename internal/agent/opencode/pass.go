@@ -134,7 +134,7 @@ func (p *pass) take(ctx context.Context, c conversation, m message, last, first 
 		if err != nil || compacted {
 			return false, err
 		}
-		if age := p.now.Sub(time.UnixMilli(s.atMS)); last && age >= 0 && age < hesitation {
+		if age := p.now.Sub(time.UnixMilli(s.atMS)); last && age.Abs() < hesitation {
 			p.wait(c, m.id, s.atMS)
 			p.news.again = true
 			return false, nil

@@ -28,7 +28,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 		return park(fmt.Sprintf("the session id %q has characters that no id of %s has", s.Key.ID, Name)), nil
 	}
 	if n, ok := a.retries.get(s.Key.ID); ok && n.kind == retrying {
-		return leave("opencode tries again by itself" + until(n.status.Next)), nil
+		return leave("opencode tries again by itself" + atTime(n.status.Next)), nil
 	}
 	c, last, why, err := a.again(ctx, s)
 	switch {
@@ -52,7 +52,7 @@ func park(why string) agent.Plan { return agent.Plan{Leave: &agent.Leave{Why: wh
 
 func leave(why string) agent.Plan { return agent.Plan{Leave: &agent.Leave{Why: why}} }
 
-func until(ms int64) string {
+func atTime(ms int64) string {
 	if ms <= 0 || ms > latestMS {
 		return ""
 	}

@@ -139,6 +139,7 @@ func (w *audience) look(s *store) {
 }
 
 func TestWhatIsThereIsToldAtFirstSight(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, Options{})
 	s := newStore(t, a.homes[0].dir)
 	for _, c := range captures(t) {
@@ -163,6 +164,7 @@ func TestWhatIsThereIsToldAtFirstSight(t *testing.T) {
 }
 
 func TestNewsIsTold(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, Options{})
 	s := newStore(t, a.homes[0].dir)
 	now := time.Now()
@@ -201,6 +203,7 @@ func TestNewsIsTold(t *testing.T) {
 }
 
 func TestAChildSessionIsNeverTold(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, Options{})
 	s := newStore(t, a.homes[0].dir)
 	now := time.Now()
@@ -223,6 +226,7 @@ func TestAChildSessionIsNeverTold(t *testing.T) {
 }
 
 func TestReadingOnTellsWhatIsNewAlone(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	s := newStore(t, root)
 	now := time.Now()
@@ -248,6 +252,7 @@ func TestReadingOnTellsWhatIsNewAlone(t *testing.T) {
 }
 
 func TestRowsThatAreNumberedAnewAreReadAgain(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, Options{})
 	s := newStore(t, a.homes[0].dir)
 	now := time.Now()
@@ -263,8 +268,10 @@ func TestRowsThatAreNumberedAnewAreReadAgain(t *testing.T) {
 }
 
 func TestATurnThatWasCutOff(t *testing.T) {
+	t.Parallel()
 	old := time.Now().Add(-time.Minute)
 	t.Run("in a retry was cancelled by a person", func(t *testing.T) {
+		t.Parallel()
 		a := newAgent(t, Options{})
 		s := newStore(t, a.homes[0].dir)
 		s.session("ses_1", "/src/app", old)
@@ -273,6 +280,7 @@ func TestATurnThatWasCutOff(t *testing.T) {
 		until[resume.Cancelled](w, "ses_1")
 	})
 	t.Run("for a compaction was not", func(t *testing.T) {
+		t.Parallel()
 		a := newAgent(t, Options{})
 		s := newStore(t, a.homes[0].dir)
 		s.session("ses_1", "/src/app", old)
@@ -289,6 +297,7 @@ func TestATurnThatWasCutOff(t *testing.T) {
 		}
 	})
 	t.Run("just now is left alone until it is known why", func(t *testing.T) {
+		t.Parallel()
 		a := newAgent(t, Options{})
 		s := newStore(t, a.homes[0].dir)
 		now := time.Now()
@@ -303,6 +312,7 @@ func TestATurnThatWasCutOff(t *testing.T) {
 }
 
 func TestADatabaseMayAppearLater(t *testing.T) {
+	t.Parallel()
 	root := filepath.Join(t.TempDir(), "share", "opencode")
 	a := newAgent(t, Options{Roots: []string{root}})
 	w := follow(t, a, nil)
@@ -314,6 +324,7 @@ func TestADatabaseMayAppearLater(t *testing.T) {
 }
 
 func TestADatabaseMayBeReplaced(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, Options{})
 	s := newStore(t, a.homes[0].dir)
 	now := time.Now()
@@ -331,6 +342,7 @@ func TestADatabaseMayBeReplaced(t *testing.T) {
 }
 
 func TestADatabaseThatCannotBeReadIsReadWhenItCan(t *testing.T) {
+	t.Parallel()
 	for trouble, spoil := range map[string]func(t *testing.T, path string) (mend func()){
 		"not a database": func(t *testing.T, path string) func() {
 			require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("no database ", 500)), 0o600))
@@ -346,6 +358,7 @@ func TestADatabaseThatCannotBeReadIsReadWhenItCan(t *testing.T) {
 		},
 	} {
 		t.Run(trouble, func(t *testing.T) {
+			t.Parallel()
 			a := newAgent(t, Options{})
 			path := filepath.Join(a.homes[0].dir, "opencode.db")
 			mend := spoil(t, path)
@@ -361,6 +374,7 @@ func TestADatabaseThatCannotBeReadIsReadWhenItCan(t *testing.T) {
 
 // A writer that holds the whole database, as one in another journal mode does.
 func TestALockedDatabaseIsReadWhenItIsFree(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, Options{})
 	s := newStore(t, a.homes[0].dir)
 	s.session("ses_1", "/src/app", time.Now())
@@ -376,6 +390,7 @@ func TestALockedDatabaseIsReadWhenItIsFree(t *testing.T) {
 }
 
 func TestReadingLeavesNoTrace(t *testing.T) {
+	t.Parallel()
 	for state, prepare := range map[string]func(*store){
 		"at rest":        func(s *store) { require.NoError(s.t, s.db.Close()) },
 		"being written":  func(s *store) {},
@@ -383,6 +398,7 @@ func TestReadingLeavesNoTrace(t *testing.T) {
 		"copied with it": func(s *store) { crash(s); require.NoError(s.t, os.Remove(s.path+"-shm")) },
 	} {
 		t.Run(state, func(t *testing.T) {
+			t.Parallel()
 			a := newAgent(t, Options{})
 			s := newStore(t, a.homes[0].dir)
 			s.session("ses_1", "/src/app", time.Now())
@@ -458,6 +474,7 @@ func write(path string) {
 // A second process writes without any patience for locks while the database is
 // followed: it meets none, and what it writes is told within a second.
 func TestTheWriterNeverWaits(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, Options{})
 	s := newStore(t, a.homes[0].dir)
 	s.session("ses_1", "/src/app", time.Now())

@@ -30,6 +30,10 @@ type cursor struct {
 // killed leaves one behind for ever.
 const maxOpen = 512
 
+// maxBehind is how many new rows are read one by one. After a long absence only
+// how every session stands now is worth knowing.
+const maxBehind = 5000
+
 // book is one database that is followed. It is owned by Follow.
 type book struct {
 	path    string
@@ -98,7 +102,13 @@ func (b *book) read(ctx context.Context, db *database, now time.Time) (news, err
 	}
 	read := p.readEnds
 	if valid {
-		read = p.readOn
+		last, err := db.lastRow(ctx)
+		if err != nil {
+			return news{}, err
+		}
+		if last-b.cursor.Row <= maxBehind {
+			read = p.readOn
+		}
 	}
 	if err := read(ctx); err != nil {
 		return news{}, err

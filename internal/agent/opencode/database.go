@@ -11,11 +11,29 @@ import (
 	"syscall"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"resumed/internal/backoff"
 )
 
 // errMoved says that a database changed under a reader that took no locks.
 var errMoved = errors.New("the database changed while it was read")
+
+// steadily reads again what could not be read because somebody wrote.
+func steadily(ctx context.Context, read func(context.Context) error) error {
+	policy, _ := backoff.Named("contention")
+	return backoff.Retry(ctx, policy, read, backoff.Options{Retryable: passing})
+}
+
+// passing reports whether an error is over in an instant.
+func passing(err error) bool {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		code := e.Code() & 0xff // the rest is detail
+		return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
+	}
+	return errors.Is(err, errMoved)
+}
 
 // database is a database that is open for one look. It is opened for each look
 // and closed after it: a connection that stays open would keep opencode from

@@ -22,14 +22,12 @@ func (a *Agent) Evidence(path string) ([]agent.Evidence, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A database without a log is read without locks; one that is written to
-	// meanwhile has a log by then.
-	for {
-		found, err := a.evidence(ctx, path)
-		if !errors.Is(err, errMoved) || ctx.Err() != nil {
-			return found, err
-		}
-	}
+	var found []agent.Evidence
+	err = steadily(ctx, func(ctx context.Context) error {
+		found, err = a.evidence(ctx, path)
+		return err
+	})
+	return found, err
 }
 
 func (a *Agent) evidence(ctx context.Context, path string) (found []agent.Evidence, err error) {

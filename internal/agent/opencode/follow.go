@@ -61,10 +61,16 @@ func (a *Agent) Look(ctx context.Context, session resume.Session) error {
 	}
 }
 
+// errFollowed is what Follow returns when it was called before.
+var errFollowed = errors.New("opencode is followed already")
+
 // Follow reports what happens to opencode's sessions until ctx is done. One
 // goroutine owns all that is known of the databases; a second one listens to
 // the server where there is one. It may be called once.
 func (a *Agent) Follow(ctx context.Context, feed agent.Feed) error {
+	if a.followed.Swap(true) {
+		return errFollowed
+	}
 	defer close(a.finished)
 	f := &follower{
 		agent: a, feed: feed, log: feed.Log, books: make(map[string]*book), open: make(map[string]standing),
@@ -219,7 +225,7 @@ func (f *follower) lookNow(ctx context.Context, path string) error {
 		return nil // it is none of ours any more: the plan says so
 	}
 	f.readJournal(ctx)
-	return f.lookAt(ctx, f.bookOf(path, h))
+	return steadily(ctx, func(ctx context.Context) error { return f.lookAt(ctx, f.bookOf(path, h)) })
 }
 
 // bookOf returns the book of a database, to be read on where an earlier daemon
@@ -292,15 +298,9 @@ func (f *follower) complain(b *book, err error) {
 	b.failures++
 	f.dirty[b.path] = true
 	f.ring(patience.Delay(b.failures, rand.Float64()))
-	if errors.Is(err, errMoved) || b.told == err.Error() {
-		return
+	if b.told == err.Error() || passing(err) && b.failures < 5 {
+		return // locked for an instant: none of a person's business
 	}
-	// A database that is locked for an instant is none of a person's business.
-	level := slog.LevelWarn
-	if b.failures < 3 {
-		level = slog.LevelDebug
-	} else {
-		b.told = err.Error()
-	}
-	f.log.Log(context.Background(), level, "cannot read database", "path", b.path, "err", err)
+	b.told = err.Error()
+	f.log.Warn("cannot read database", "path", b.path, "err", err)
 }

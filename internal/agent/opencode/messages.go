@@ -70,6 +70,15 @@ func (db *database) rowIs(ctx context.Context, row int64, id string) (bool, erro
 	return got == id, nil
 }
 
+// lastRow returns the number of the last row; 0 where there is none.
+func (db *database) lastRow(ctx context.Context) (int64, error) {
+	var row int64
+	if err := db.conn.QueryRowContext(ctx, "SELECT coalesce(max(rowid), 0) FROM message").Scan(&row); err != nil {
+		return 0, fmt.Errorf("read messages: %w", err)
+	}
+	return row, nil
+}
+
 // ref is where a message stands.
 type ref struct {
 	row       int64

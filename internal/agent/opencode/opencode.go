@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"resumed/internal/agent"
@@ -43,6 +44,7 @@ type Agent struct {
 	rescan  time.Duration
 
 	retries  retries
+	followed atomic.Bool
 	looks    chan look
 	finished chan struct{} // closed when Follow has returned
 }

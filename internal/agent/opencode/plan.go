@@ -30,7 +30,15 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if n, ok := a.retries.get(s.Key.ID); ok && n.kind == retrying {
 		return leave("opencode tries again by itself" + atTime(n.status.Next)), nil
 	}
-	c, last, why, err := a.again(ctx, s)
+	var (
+		c    conversation
+		last agent.Evidence
+		why  string
+	)
+	err := steadily(ctx, func(ctx context.Context) (err error) {
+		c, last, why, err = a.again(ctx, s)
+		return err
+	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return park("the database is gone"), nil

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"resumed/internal/agent"
 )
@@ -50,8 +51,13 @@ func (p procfs) alive(pid int) bool {
 	return state != "" && state[0] != 'Z' && state[0] != 'X'
 }
 
-// isOpencode reports whether the process is opencode and alive.
+// isOpencode reports whether the process is opencode and alive. Where the kernel
+// does not tell what it is, being alive has to do.
 func (p procfs) isOpencode(pid int) bool {
+	if _, err := os.Stat(string(p)); err != nil {
+		err := syscall.Kill(pid, 0)
+		return err == nil || errors.Is(err, syscall.EPERM)
+	}
 	_, ok := p.opencode(pid)
 	return ok
 }

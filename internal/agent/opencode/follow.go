@@ -112,7 +112,7 @@ type standing struct {
 }
 
 func (f *follower) run(ctx context.Context) error {
-	f.watch = newWatch(f.log)
+	f.watch = newWatch(f.log, f.agent.deaf)
 	defer f.watch.close()
 	f.alarm = time.NewTimer(time.Hour)
 	f.alarm.Stop()

@@ -323,6 +323,19 @@ func TestADatabaseMayAppearLater(t *testing.T) {
 	until[resume.Limited](w, "ses_1")
 }
 
+func TestWithoutEventsTheClockHasToDo(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t, Options{})
+	a.deaf, a.rescan = true, 50*time.Millisecond
+	w := follow(t, a, nil)
+	s := newStore(t, a.homes[0].dir)
+	s.session("ses_1", "/src/app", time.Now())
+	s.assistant("msg_1", "ses_1", time.Now(), refused(1))
+	until[resume.Limited](w, "ses_1")
+	s.assistant("msg_2", "ses_1", time.Now().Add(time.Second), finished)
+	until[resume.Progressed](w, "ses_1")
+}
+
 func TestADatabaseMayBeReplaced(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, Options{})

@@ -42,6 +42,7 @@ type Agent struct {
 	events  string // the file that the plugin writes
 	proc    procfs
 	rescan  time.Duration
+	deaf    bool // as on a file system that sends no events
 
 	retries  retries
 	followed atomic.Bool

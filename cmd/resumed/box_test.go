@@ -46,13 +46,13 @@ func TestMain(m *testing.M) {
 }
 
 // buildFlags let the binary be watched as the tests are: by the race detector,
-// and, where GOCOVERDIR is set, for its coverage.
+// and, where COVERAGE_DIR is set, for its coverage.
 func buildFlags() []string {
 	var flags []string
 	if raceDetector {
 		flags = append(flags, "-race")
 	}
-	if os.Getenv("GOCOVERDIR") != "" {
+	if os.Getenv("COVERAGE_DIR") != "" {
 		flags = append(flags, "-cover", "-covermode=atomic", "-coverpkg=resumed/...")
 	}
 	return flags
@@ -113,7 +113,7 @@ func (b *box) env() []string {
 		"XDG_RUNTIME_DIR=" + b.path("runtime"),
 		"DBUS_SESSION_BUS_ADDRESS=unix:path=" + b.path("no-bus"),
 		"TZ=UTC",
-		"GOCOVERDIR=" + os.Getenv("GOCOVERDIR"),
+		"GOCOVERDIR=" + os.Getenv("COVERAGE_DIR"),
 	}
 }
 

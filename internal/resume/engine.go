@@ -88,7 +88,7 @@ func NewEngine(opts Options) *Engine {
 		ready:    make(map[Key]struct{}),
 	}
 	for _, s := range opts.Sessions {
-		e.keep(s)
+		e.keep(s.restore())
 		if s.State == Waiting && shared(s.Limit.Class) {
 			e.account(s.Account).open(s)
 		}

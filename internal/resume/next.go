@@ -85,9 +85,9 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	case r.stale(ev, now):
 		s.Reason = "its interruption was older than resume.lookback when it was first seen"
 		return s
-	case s.Run != nil && s.Run.Process.PID != 0 && ev.At.Add(slack).Before(s.lastStart()):
+	case s.Run.sent() && ev.At.Add(slack).Before(s.lastStart()):
 		return s // old news: the resume was sent after it
-	case s.Run != nil && s.Run.Process.PID == 0:
+	case s.Run != nil && !s.Run.sent():
 		s = s.withdraw() // newer news than the resume that is about to be sent
 	}
 
@@ -235,7 +235,7 @@ func (s Session) rest(now time.Time, why string) Session {
 	if len(s.Attempts) > 0 {
 		s.Past = s.Attempts
 	}
-	if s.Run != nil && s.Run.Process.PID == 0 {
+	if !s.Run.sent() {
 		s.Run = nil // it is about to be sent, and need not be
 	}
 	s.State, s.Reason = Watching, why

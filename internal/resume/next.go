@@ -45,6 +45,11 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 			s.Reason = fmt.Sprintf("session %s was begun in the same directory after this one was stopped", ev.By.ID)
 		}
 		return s
+	case Sending:
+		if s.Run != nil && s.Run.Mark == ev.Mark {
+			return s.restore()
+		}
+		return s
 	case Started:
 		return s.started(ev)
 	case Ended:
@@ -269,7 +274,7 @@ func (s Session) started(ev Started) Session {
 		return s
 	}
 	run := *s.Run
-	run.Process = ev.Process
+	run.Process, run.sending = ev.Process, true
 	s.Run, s.Owner, s.Asked = &run, nil, time.Time{}
 	return s
 }

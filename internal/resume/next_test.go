@@ -336,6 +336,19 @@ func TestNewsBeforeSendingWithdrawsTheResume(t *testing.T) {
 	require.Nil(t, w.Run, "nothing was sent, and nothing need be")
 }
 
+// A command may be quick: its own words are read before we know its pid.
+func TestNewsAfterSendingIsTheResumesOwn(t *testing.T) {
+	w := newWalk().do(limited(noon, limit.RateLimit)).after(30 * time.Second)
+	w.do(Due{Mark: "a"}, Sending{Mark: "a"}, limited(w.now, limit.RateLimit))
+	require.Equal(t, Waiting, w.State)
+	require.Len(t, w.Attempts, 1, "it counts")
+	require.Equal(t, LimitedOut, w.Attempts[0].Outcome)
+	require.NotNil(t, w.Run)
+	w.do(Started{Mark: "a", Process: Process{PID: 7}}, Ended{Mark: "a", Outcome: Failed})
+	require.Nil(t, w.Run)
+	require.Equal(t, time.Minute, w.NextAt.Sub(w.Attempts[0].StartedAt))
+}
+
 func TestOldNewsOfASentResumeChangesNothing(t *testing.T) {
 	w := newWalk().do(limited(noon, limit.RateLimit)).resume()
 	before := w.Session

@@ -1,0 +1,109 @@
+package codex
+
+import (
+	"bytes"
+	"strings"
+
+	"resumed/internal/agent"
+)
+
+// needles are what the lines that mean something contain one of. All but one
+// have the underscore in common, which is what they are searched by.
+var needles = []string{
+	`"task_complete"`, `"turn_aborted"`, `"codex_error_info"`, // how turns end
+	`"token_count"`,                   // how the oldest versions show a usage limit
+	`"user_message"`, `"UserMessage"`, // a prompt, before and since 0.145
+	`"output_text"`, `_call"`, // an answer, a tool that is called
+}
+
+// sift judges a line by its kind, which stands at its beginning. A line whose
+// kind cannot be told that way is read.
+func sift(line []byte) agent.Weight {
+	outer, inner := kinds(line)
+	switch outer {
+	case "event_msg":
+		return siftEvent(line, inner)
+	case "response_item":
+		if strings.HasSuffix(inner, "_call") || inner == "message" && bytes.Contains(line, []byte(`"assistant"`)) {
+			return agent.Moves
+		}
+		return agent.Nothing
+	case "session_meta", "turn_context", "world_state", "token_usage_record", "compacted":
+		return agent.Nothing
+	default:
+		return agent.Matters
+	}
+}
+
+func siftEvent(line []byte, kind string) agent.Weight {
+	switch kind {
+	case "task_complete", "turn_aborted", "error", "user_message":
+		return agent.Matters
+	case "item_completed":
+		if bytes.Contains(line, []byte(`"UserMessage"`)) {
+			return agent.Matters
+		}
+	case "token_count":
+		if mayBeExhausted(line) {
+			return agent.Matters
+		}
+	case "":
+		return agent.Matters
+	}
+	return agent.Nothing
+}
+
+// farthestKind is how far into a line its kinds are looked for.
+const farthestKind = 512
+
+// kinds returns the type of a record and that of its payload, or nothing where
+// they do not stand where Codex writes them. The strings are valid as long as
+// the line is.
+func kinds(line []byte) (outer, inner string) {
+	line = line[:min(len(line), farthestKind)]
+	outer, rest := typeIn(line)
+	at := bytes.Index(rest, []byte(`"payload"`))
+	if outer == "" || at < 0 {
+		return "", ""
+	}
+	inner, _ = typeIn(rest[at:])
+	return outer, inner
+}
+
+// typeIn returns the value of the first key "type", and what follows it.
+func typeIn(b []byte) (value string, rest []byte) {
+	key := []byte(`"type"`)
+	at := bytes.Index(b, key)
+	if at < 0 {
+		return "", nil
+	}
+	b = bytes.TrimLeft(b[at+len(key):], ": ")
+	if len(b) == 0 || b[0] != '"' {
+		return "", nil
+	}
+	end := bytes.IndexByte(b[1:], '"')
+	if end < 0 {
+		return "", nil
+	}
+	return string(b[1 : 1+end]), b[1+end:]
+}
+
+// mayBeExhausted reports whether a window of the line is used up: whether its
+// share has three digits before the point.
+func mayBeExhausted(line []byte) bool {
+	key := []byte(`"used_percent"`)
+	for {
+		at := bytes.Index(line, key)
+		if at < 0 {
+			return false
+		}
+		line = bytes.TrimLeft(line[at+len(key):], ": ")
+		digits := 0
+		for digits < len(line) && line[digits] >= '0' && line[digits] <= '9' {
+			digits++
+		}
+		if digits >= 3 {
+			return true
+		}
+	}
+}

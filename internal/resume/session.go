@@ -83,6 +83,10 @@ const (
 	Delivered Outcome = "delivered"
 )
 
+// MarkVariable is the environment variable by which a resumed command, and
+// whatever it starts, is known as ours.
+const MarkVariable = "RESUMED_MARK"
+
 // Process names a process beyond the reuse of its pid.
 type Process struct {
 	PID   int    `json:"pid,omitempty"`

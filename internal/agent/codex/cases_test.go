@@ -171,3 +171,32 @@ func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 		require.Equal(t, forth, observeAll(a, src, c.path(), data), "again: %s", c.Case)
 	}
 }
+
+// Whoever copies a rollout may write its fields in another order.
+func TestTheOrderOfFieldsIsNoMatter(t *testing.T) {
+	a := newAgent(t, Options{})
+	src := a.Sources()[0]
+	for _, c := range captures(t) {
+		data, err := os.ReadFile(c.path())
+		require.NoError(t, err)
+		var sorted bytes.Buffer
+		for line := range bytes.Lines(data) {
+			var record map[string]any
+			require.NoError(t, json.Unmarshal(line, &record))
+			require.NoError(t, json.NewEncoder(&sorted).Encode(record))
+		}
+		path := filepath.Join(t.TempDir(), "rollout.jsonl")
+		require.NoError(t, os.WriteFile(path, sorted.Bytes(), 0o600))
+		var before, after []resume.Sighting
+		collect := func(into *[]resume.Sighting) func(agent.Evidence) bool {
+			return func(e agent.Evidence) bool {
+				e.Transcript = ""
+				*into = append(*into, e.Sighting)
+				return true
+			}
+		}
+		require.NoError(t, agent.Back(a, src, c.path(), collect(&before)))
+		require.NoError(t, agent.Back(a, src, path, collect(&after)))
+		require.Equal(t, before, after, c.Case)
+	}
+}

@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -63,16 +62,15 @@ func limitsBefore(line agent.Line) (limits rateLimits, found bool) {
 	// A file that cannot be read says nothing: the words of the refusal remain.
 	_ = agent.LinesBefore(line.Path, line.Offset, func(before agent.Line) bool {
 		visited++
-		switch outer, inner := kinds(before.Data); {
-		case outer == "event_msg" && inner == "task_started":
+		if mayBe(before.Data, "event_msg", "task_started") {
 			return false
-		case outer == "event_msg" && inner == "token_count" && !before.Cut:
-			if r, ok := parse(before.Data); ok {
-				limits, found = r.Payload.Limits, true
-				return false
-			}
 		}
-		return visited < maxSince
+		if mayBe(before.Data, "event_msg", "token_count") && !before.Cut {
+			r, ok := parse(before.Data)
+			found = ok && r.event() == "token_count"
+			limits = r.Payload.Limits
+		}
+		return !found && visited < maxSince
 	})
 	return limits, found
 }
@@ -82,8 +80,7 @@ func limitsBefore(line agent.Line) (limits rateLimits, found bool) {
 func followsTurnContext(line agent.Line) bool {
 	follows := false
 	_ = agent.LinesBefore(line.Path, line.Offset, func(before agent.Line) bool {
-		outer, _ := kinds(before.Data)
-		follows = outer == "turn_context" || outer == "" && bytes.Contains(before.Data, []byte(`"turn_context"`))
+		follows = mayBe(before.Data, "turn_context", "")
 		return false
 	})
 	return follows

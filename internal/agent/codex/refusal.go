@@ -10,7 +10,7 @@ func (f failure) verdict(reader limit.Reader, limits func() rateLimits) limit.Ve
 	v := reader.Refusal(limit.Refusal{Status: status, Code: code(name), Text: f.Message})
 	v.Class = class(name, v.Class)
 	v.InProgress = false // it is over: Codex writes this when it has given up
-	if name == "usage_limit_exceeded" || v.Class == limit.UsageLimit {
+	if name == "usage_limit_exceeded" || v.Class == limit.UsageLimit && !v.Reset.Stated() {
 		l := limits()
 		// The words cut the time to the minute, in a zone that they do not name.
 		if at, ok := l.exhausted(); ok {

@@ -70,6 +70,20 @@ func kinds(line []byte) (outer, inner string) {
 	return outer, inner
 }
 
+// mayBe reports whether a line is of these kinds, an empty one being any, by its
+// bytes. One whose kinds cannot be told may be where it names them at all.
+func mayBe(line []byte, outer, inner string) bool {
+	gotOuter, gotInner := kinds(line)
+	if gotOuter != "" {
+		return gotOuter == outer && (inner == "" || gotInner == inner)
+	}
+	name := outer
+	if inner != "" {
+		name = inner
+	}
+	return bytes.Contains(line, []byte(`"`+name+`"`))
+}
+
 // typeIn returns the value of the first key "type", and what follows it.
 func typeIn(b []byte) (value string, rest []byte) {
 	key := []byte(`"type"`)

@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"resumed/internal/agent"
@@ -40,12 +39,12 @@ func turnBefore(path string, offset, since int64) (t turn, at int64, found bool,
 		if line.Offset < since {
 			return false
 		}
-		if !bytes.Contains(line.Data[:min(len(line.Data), farthestKind)], []byte(`"turn_context"`)) || line.Cut {
+		if line.Cut || !mayBe(line.Data, "turn_context", "") {
 			return true
 		}
-		if r, ok := parse(line.Data); ok && r.Type == "turn_context" {
-			t, at, found = r.Payload.turn, line.Offset, true
-		}
+		r, ok := parse(line.Data)
+		found = ok && r.Type == "turn_context"
+		t, at = r.Payload.turn, line.Offset
 		return !found
 	})
 	return t, at, found, err

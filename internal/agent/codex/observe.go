@@ -92,7 +92,7 @@ func silentLimit(r record, line agent.Line, reader limit.Reader) (resume.Event, 
 // Recognises reports whether a file that begins with head is a rollout.
 func (a *Agent) Recognises(head []byte) bool {
 	for line := range bytes.Lines(head) {
-		switch outer, _ := kinds(line); outer {
+		switch outer, _ := kinds(line); string(outer) {
 		case "session_meta":
 			return true
 		case "turn_context", "event_msg", "response_item", "world_state":

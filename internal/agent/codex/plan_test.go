@@ -113,6 +113,10 @@ func TestAStoppedSessionIsContinuedWithTheSettingsItHad(t *testing.T) {
 			stopped(ran(readOnly, `,"model":"gpt-5.1-codex","effort":"high","active_permission_profile":{"id":":read-only"}`)), "continue",
 			with([]string{"-s", "read-only", "-m", "gpt-5.1-codex"}, provider, []string{"-c", `model_reasoning_effort="high"`}),
 		},
+		"a permission profile of the user's": {
+			stopped(ran(readOnly, `,"active_permission_profile":{"id":"strict"}`)), "continue",
+			with([]string{"-c", `default_permissions="strict"`}, provider),
+		},
 		"those of the last turn": {
 			append(stopped(ran(`{"type":"danger-full-access"}`, `,"model":"a"`)), stopped(ran(readOnly, `,"model":"b"`))[1:]...), "continue",
 			with([]string{"-s", "read-only", "-m", "b"}, provider),
@@ -207,7 +211,7 @@ func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
 		},
 		"is none of codex":              func(_ *testing.T, sc *scene) { sc.session.Key.ID = "--help" },
 		"asks before it runs commands":  rewrite(line("turn_context", `{"cwd":"@","approval_policy":"untrusted","sandbox_policy":{"type":"read-only"}}`)),
-		"the permission profile":        rewrite(ran(readOnly, `,"active_permission_profile":{"id":"strict"}`)),
+		"the permission profile":        rewrite(ran(readOnly, `,"active_permission_profile":{"id":"a b"}`)),
 		`the sandbox "external-sandbox`: rewrite(ran(`{"type":"external-sandbox"}`, "")),
 		"does not say which sandbox":    rewrite(ran(`null`, "")),
 	} {

@@ -22,8 +22,11 @@ func (t turn) refuses() string {
 		return "the transcript does not say which sandbox the session ran in"
 	case t.approval() == "untrusted":
 		return "the session asks before it runs commands (approval policy untrusted), and a run without a terminal would not"
-	case t.Profile.ID != "" && !strings.HasPrefix(t.Profile.ID, ":"):
-		return "the session ran with the permission profile " + strconv.Quote(t.Profile.ID) + ", which codex exec cannot be given"
+	case t.Profile.own():
+		if !plainName.MatchString(t.Profile.ID) {
+			return "the session ran with the permission profile " + strconv.Quote(t.Profile.ID) + ", which codex exec cannot be given"
+		}
+		return ""
 	case !slices.Contains(sandboxes, mode):
 		return "the session ran in the sandbox " + strconv.Quote(mode) + ", which codex exec cannot be given"
 	default:
@@ -36,6 +39,9 @@ func (t turn) approval() string {
 	_ = json.Unmarshal(t.Approval, &name) // an object of details is none of the names
 	return name
 }
+
+// own reports whether the profile is one of the user's.
+func (p profile) own() bool { return p.ID != "" && !strings.HasPrefix(p.ID, ":") }
 
 func (s sandbox) mode() string {
 	if s.Type != "" {
@@ -50,6 +56,11 @@ func (s sandbox) mode() string {
 // asks, and so never leaves its sandbox.
 func (t turn) flags(provider string) []string {
 	flags := t.Sandbox.flags()
+	if t.Profile.own() {
+		// What a sandbox could say of it is wider. Codex refuses to run where
+		// the profile is not there any more.
+		flags = []string{"-c", override("default_permissions", t.Profile.ID)}
+	}
 	if plainName.MatchString(t.Model) {
 		flags = append(flags, "-m", t.Model)
 	}

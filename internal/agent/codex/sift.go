@@ -2,7 +2,6 @@ package codex
 
 import (
 	"bytes"
-	"strings"
 
 	"resumed/internal/agent"
 )
@@ -20,11 +19,11 @@ var needles = []string{
 // kind cannot be told that way is read.
 func sift(line []byte) agent.Weight {
 	outer, inner := kinds(line)
-	switch outer {
+	switch string(outer) {
 	case "event_msg":
 		return siftEvent(line, inner)
 	case "response_item":
-		if strings.HasSuffix(inner, "_call") || inner == "message" && bytes.Contains(line, []byte(`"assistant"`)) {
+		if bytes.HasSuffix(inner, []byte("_call")) || string(inner) == "message" && bytes.Contains(line, []byte(`"assistant"`)) {
 			return agent.Moves
 		}
 		return agent.Nothing
@@ -35,8 +34,8 @@ func sift(line []byte) agent.Weight {
 	}
 }
 
-func siftEvent(line []byte, kind string) agent.Weight {
-	switch kind {
+func siftEvent(line, kind []byte) agent.Weight {
+	switch string(kind) {
 	case "task_complete", "turn_aborted", "error", "user_message":
 		return agent.Matters
 	case "item_completed":
@@ -57,14 +56,13 @@ func siftEvent(line []byte, kind string) agent.Weight {
 const farthestKind = 512
 
 // kinds returns the type of a record and that of its payload, or nothing where
-// they do not stand where Codex writes them. The strings are valid as long as
-// the line is.
-func kinds(line []byte) (outer, inner string) {
+// they do not stand where Codex writes them.
+func kinds(line []byte) (outer, inner []byte) {
 	line = line[:min(len(line), farthestKind)]
 	outer, rest := typeIn(line)
 	at := bytes.Index(rest, []byte(`"payload"`))
-	if outer == "" || at < 0 {
-		return "", ""
+	if len(outer) == 0 || at < 0 {
+		return nil, nil
 	}
 	inner, _ = typeIn(rest[at:])
 	return outer, inner
@@ -74,8 +72,8 @@ func kinds(line []byte) (outer, inner string) {
 // bytes. One whose kinds cannot be told may be where it names them at all.
 func mayBe(line []byte, outer, inner string) bool {
 	gotOuter, gotInner := kinds(line)
-	if gotOuter != "" {
-		return gotOuter == outer && (inner == "" || gotInner == inner)
+	if len(gotOuter) > 0 {
+		return string(gotOuter) == outer && (inner == "" || string(gotInner) == inner)
 	}
 	name := outer
 	if inner != "" {
@@ -85,21 +83,21 @@ func mayBe(line []byte, outer, inner string) bool {
 }
 
 // typeIn returns the value of the first key "type", and what follows it.
-func typeIn(b []byte) (value string, rest []byte) {
+func typeIn(b []byte) (value, rest []byte) {
 	key := []byte(`"type"`)
 	at := bytes.Index(b, key)
 	if at < 0 {
-		return "", nil
+		return nil, nil
 	}
 	b = bytes.TrimLeft(b[at+len(key):], ": ")
 	if len(b) == 0 || b[0] != '"' {
-		return "", nil
+		return nil, nil
 	}
 	end := bytes.IndexByte(b[1:], '"')
 	if end < 0 {
-		return "", nil
+		return nil, nil
 	}
-	return string(b[1 : 1+end]), b[1+end:]
+	return b[1 : 1+end], b[1+end:]
 }
 
 // mayBeExhausted reports whether a window of the line is used up: whether its

@@ -27,7 +27,7 @@ type sandbox struct {
 }
 
 // profile is a named set of permissions. The names that Codex gives itself
-// begin with a colon.
+// begin with a colon; they say the same as a sandbox.
 type profile struct {
 	ID string `json:"id"`
 }

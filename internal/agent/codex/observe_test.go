@@ -143,6 +143,8 @@ func TestWhatAnErrorMeans(t *testing.T) {
 		"a window without a time tells none":             {`"usage_limit_exceeded"`, later, []string{windows("100@null", "", "")}, limit.UsageLimit, limit.Reset{}},
 		"a time that is none tells none":                 {`"usage_limit_exceeded"`, later, []string{windows("100@-5", "100@1e300", "")}, limit.UsageLimit, limit.Reset{}},
 		"on a rate limit the windows are old news":       {`"rate_limit_exceeded"`, "rate limit exceeded: Slow down", []string{windows("100@1794704327", "", "")}, limit.RateLimit, limit.Reset{}},
+		"a wait that the words state is no window's":     {`"rate_limit_exceeded"`, "rate limit exceeded: Rate limit reached on tokens per day (TPD): Limit 30000. Please try again in 7m12s.", []string{windows("100@1794704327", "", "")}, limit.UsageLimit, limit.Reset{At: written.Add(432 * time.Second), Source: limit.Words}},
+		"what has ended is not retried any more":         {`{"response_too_many_failed_attempts":{"http_status_code":429}}`, "429 Too Many Requests, retrying in 3 seconds (attempt 5 of 5)", nil, limit.RateLimit, limit.Reset{At: written.Add(3 * time.Second), Source: limit.Words}},
 		"on an overload likewise":                        {`"server_overloaded"`, "Selected model is at capacity.", []string{windows("100@1794704327", "", "")}, limit.Overloaded, limit.Reset{}},
 		"quota must be bought":                           {`"usage_limit_exceeded"`, "Quota exceeded. Check your plan and billing details.", nil, limit.Billing, limit.Reset{}},
 		"a plan without Codex must be bought":            {`"usage_limit_exceeded"`, "To use Codex with your ChatGPT plan, upgrade to Plus: https://chatgpt.com/explore/plus.", nil, limit.Billing, limit.Reset{}},

@@ -115,6 +115,21 @@ func TestWhoHoldsASession(t *testing.T) {
 	}
 }
 
+func TestAHomeMayBeALink(t *testing.T) {
+	a, s, lock := held(t)
+	real := a.homes[0].root
+	link := filepath.Join(t.TempDir(), "home")
+	require.NoError(t, os.Symlink(real, link))
+	a = newAgent(t, Options{Roots: []string{link}})
+	target := s.Transcript
+	s.Transcript = strings.Replace(s.Transcript, real, link, 1)
+	require.NoError(t, os.Remove(lock))
+	a.proc = fakeProc(t, "", process{pid: 7, argv: []string{"codex"}, open: map[string]string{target: toWrite}})
+	owner, err := a.Owner(t.Context(), s)
+	require.NoError(t, err)
+	require.Equal(t, &resume.Owner{PID: 7, Kind: "interactive"}, owner)
+}
+
 func TestWithoutAListOfLocksALockIsRespected(t *testing.T) {
 	a, s, lock := held(t)
 	a.proc = procfs(filepath.Join(t.TempDir(), "none"))

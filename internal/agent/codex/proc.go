@@ -108,10 +108,10 @@ type file struct{ device, inode string }
 //
 //	1: FLOCK  ADVISORY  WRITE 15191 fe:00:131090 0 EOF
 //
-// A line with an arrow is of one who waits for the lock.
+// One who waits for the lock has an arrow in its line, which is none of these.
 func parseLock(line string) (pid int, on file, ok bool) {
 	fields := strings.Fields(line)
-	if len(fields) < 6 || fields[1] == "->" {
+	if len(fields) < 6 {
 		return 0, file{}, false
 	}
 	pid, err := strconv.Atoi(fields[4])

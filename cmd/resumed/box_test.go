@@ -109,7 +109,7 @@ func (b *box) appendTo(name, text string) {
 func (b *box) env() []string {
 	return []string{
 		"HOME=" + b.home,
-		"PATH=" + os.Getenv("PATH"),
+		"PATH=" + b.path("bin") + ":" + os.Getenv("PATH"),
 		"XDG_RUNTIME_DIR=" + b.path("runtime"),
 		"DBUS_SESSION_BUS_ADDRESS=unix:path=" + b.path("no-bus"),
 		"TZ=UTC",

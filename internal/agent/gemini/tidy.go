@@ -85,9 +85,12 @@ func isStub(path, id string) bool {
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxStub+1))
-	if err != nil || len(data) > maxStub {
-		return false
-	}
+	return err == nil && len(data) <= maxStub && holdsNothing(data, id)
+}
+
+// holdsNothing reports whether these lines are of that session and nothing but
+// preambles.
+func holdsNothing(data []byte, id string) bool {
 	headed := false
 	for line := range bytes.Lines(data) {
 		r, ok := parse(line)

@@ -29,7 +29,9 @@ func TestOnlyPromptsOfEarlierResumesAreOurs(t *testing.T) {
 
 func TestWhyASessionIsLeftAlone(t *testing.T) {
 	now := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
-	until := func(at time.Time) limit.Verdict { return limit.Verdict{Class: limit.UsageLimit, Reset: limit.Reset{At: at}} }
+	until := func(at time.Time) limit.Verdict {
+		return limit.Verdict{Class: limit.UsageLimit, Reset: limit.Reset{At: at}}
+	}
 	known := now.Add(time.Hour)
 	s := resume.Session{Limit: until(known)}
 	for want, last := range map[string]resume.Event{

@@ -261,6 +261,7 @@ func TestWhatALineMeans(t *testing.T) {
 		"a plain text is a prompt too":  {said("u", "user", "go", time.Minute), resume.Prompted{At: at}},
 		"the preamble is none":          {preamble(), nil},
 		"the result of a tool is none":  {said("u", "user", []object{{"functionResponse": object{"id": "x"}}}, time.Minute), nil},
+		"what it tells itself is none":  {said("u", "user", []object{{"text": "[System: You previously returned an empty response.]"}}, time.Minute), nil},
 		"an answer":                     {answered("g", time.Minute), resume.Progressed{At: at}},
 		"an answer that holds nothing":  {said("g", "gemini", "", time.Minute), nil},
 		"an update of metadata":         {object{"$set": object{"lastUpdated": began}}, nil},

@@ -3,6 +3,7 @@ package gemini
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 )
@@ -128,10 +129,20 @@ func (r record) isPreamble() bool {
 	return false
 }
 
+// nudges begin what Gemini CLI tells itself, in the user's name, after an answer
+// that held nothing; a refused request in the middle of a turn counts as one.
+var nudges = []string{"[System: ", "System: Please continue."}
+
+func (r record) isNudge() bool {
+	text := strings.TrimSpace(r.text())
+	return text == "Please continue." ||
+		slices.ContainsFunc(nudges, func(nudge string) bool { return strings.HasPrefix(text, nudge) })
+}
+
 // prompts reports whether the agent was told to work. Results of tools are said
 // by the user too.
 func (r record) prompts() bool {
-	if r.Type != "user" || r.isPreamble() {
+	if r.Type != "user" || r.isPreamble() || r.isNudge() {
 		return false
 	}
 	said := false

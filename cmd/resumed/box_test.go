@@ -36,12 +36,26 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		program = filepath.Join(dir, "resumed")
-		if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		build := append([]string{"build", "-o", program}, buildFlags()...)
+		if out, err := exec.Command("go", append(build, ".")...).CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "build the binary: %v\n%s", err, out)
 			return 1
 		}
 		return m.Run()
 	}())
+}
+
+// buildFlags let the binary be watched as the tests are: by the race detector,
+// and, where COVERAGE_DIR is set, for its coverage.
+func buildFlags() []string {
+	var flags []string
+	if raceDetector {
+		flags = append(flags, "-race")
+	}
+	if os.Getenv("COVERAGE_DIR") != "" {
+		flags = append(flags, "-cover", "-covermode=atomic", "-coverpkg=resumed/...")
+	}
+	return flags
 }
 
 // patience is how long a test waits for what must happen.
@@ -99,6 +113,7 @@ func (b *box) env() []string {
 		"XDG_RUNTIME_DIR=" + b.path("runtime"),
 		"DBUS_SESSION_BUS_ADDRESS=unix:path=" + b.path("no-bus"),
 		"TZ=UTC",
+		"GOCOVERDIR=" + os.Getenv("COVERAGE_DIR"),
 	}
 }
 

@@ -4,6 +4,7 @@ package qwen
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -25,7 +26,7 @@ const homeVariable = "QWEN_HOME"
 
 // Options says which Qwen Code is meant. The zero Options is the user's own.
 type Options struct {
-	Roots   []string       // homes, absolute; empty: $QWEN_HOME, else ~/.qwen
+	Roots   []string       // homes, absolute; empty: $QWEN_RUNTIME_DIR, $QWEN_HOME, else ~/.qwen
 	Command string         // the program's name or path; empty: it is looked for
 	Env     []string       // KEY=value, added for resumed runs
 	Grace   time.Duration  // a clock time this far in the past means now, not tomorrow
@@ -51,7 +52,7 @@ var (
 // New returns the agent. It looks at the environment, not at any file.
 func New(o Options) (*Agent, error) {
 	userDir, userErr := os.UserHomeDir()
-	usual := os.Getenv(homeVariable)
+	usual := cmp.Or(os.Getenv("QWEN_RUNTIME_DIR"), os.Getenv(homeVariable))
 	if usual == "" && userErr == nil {
 		usual = filepath.Join(userDir, ".qwen")
 	}

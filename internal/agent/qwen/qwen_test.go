@@ -201,6 +201,7 @@ func newScene(t *testing.T, lines ...any) scene {
 	user, bin := t.TempDir(), t.TempDir()
 	t.Setenv("HOME", user)
 	t.Setenv(homeVariable, "")
+	t.Setenv("QWEN_RUNTIME_DIR", "")
 	t.Setenv("PATH", bin)
 	sc := scene{program: filepath.Join(bin, "qwen"), agent: newAgent(t, filepath.Join(user, ".qwen"))}
 	require.NoError(t, os.WriteFile(sc.program, []byte("#!/bin/sh\n"), 0o700))
@@ -301,6 +302,22 @@ func TestAnotherHomeIsNamedToTheRun(t *testing.T) {
 	require.Equal(t, []string{"QWEN_HOME=" + work}, sc.plan(t, "continue").Run.Env)
 	require.Equal(t, "qwen-code:default", sc.agent.Sources()[0].Account)
 	require.Equal(t, "qwen-code:"+work, sc.agent.Sources()[1].Account)
+}
+
+func TestTheUsualHomeIsTheOneOfTheEnvironment(t *testing.T) {
+	t.Setenv("HOME", "/home/u")
+	for _, c := range []struct{ runtime, home, want string }{
+		{"", "", "/home/u/.qwen"}, {"", "/q", "/q"}, {"/r", "/q", "/r"},
+	} {
+		t.Setenv("QWEN_RUNTIME_DIR", c.runtime)
+		t.Setenv(homeVariable, c.home)
+		a, err := New(Options{})
+		require.NoError(t, err)
+		require.Equal(t, filepath.Join(c.want, "projects"), a.Sources()[0].Root)
+		require.Equal(t, "qwen-code:default", a.Sources()[0].Account)
+	}
+	_, err := New(Options{Roots: []string{"relative"}})
+	require.ErrorContains(t, err, "not an absolute path")
 }
 
 func TestWhoHoldsASession(t *testing.T) {

@@ -441,3 +441,36 @@ rmdir lock
 		require.Empty(t, b.read("bot/bad"))
 	}
 }
+
+func TestAgentsComeAndGoWithTheConfiguration(t *testing.T) {
+	b := newBox(t)
+	b.write("bot/resume.sh", recordCall+`echo "step 2" >> logs/$1.log`)
+	b.write("bot/logs/s-1.log", "rate limited, retry in 1h\n")
+	b.start() // with no configuration at all
+	require.Empty(t, b.status().Daemon.Config.Path)
+
+	b.write(configFile, bot)
+	b.untilState("s-1", resume.Waiting)
+	require.Equal(t, b.path(configFile), b.status().Daemon.Config.Path)
+
+	b.reconfigure(strings.Replace(bot, `kind = "custom"`, "kind = \"custom\"\nenabled = false", 1))
+	_, _, code := b.run("retry", "s-1")
+	require.Zero(t, code)
+	b.until("the agent is off", func() bool { return strings.Contains(b.session("s-1").Reason, "switched off") })
+	require.Empty(t, b.calls())
+
+	b.reconfigure(bot)
+	_, _, code = b.run("retry", "s-1")
+	require.Zero(t, code)
+	b.untilState("s-1", resume.Watching)
+	require.Len(t, b.calls(), 1)
+}
+
+func TestReloadOnRequest(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, bot)
+	b.start()
+	before := b.status().Daemon.Config.LoadedAt
+	require.NoError(t, b.proc.Process.Signal(syscall.SIGHUP))
+	b.until("SIGHUP reloads", func() bool { return b.status().Daemon.Config.LoadedAt.After(before) })
+}

@@ -226,6 +226,14 @@ func (b *box) untilState(id string, state resume.State) resume.View {
 	return s
 }
 
+// reconfigure changes the configuration and returns when it is in force.
+func (b *box) reconfigure(text string) {
+	b.t.Helper()
+	before := b.status().Daemon.Config.LoadedAt
+	b.write(configFile, text)
+	b.until("the configuration is in force", func() bool { return b.status().Daemon.Config.LoadedAt.After(before) })
+}
+
 // bot is the configuration of an agent of the user's own: a shell script.
 const bot = `
 [[agent]]

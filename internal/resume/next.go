@@ -260,7 +260,7 @@ func (s Session) due(ev Due, r Rules, now time.Time, u float64) Session {
 		StartedAt: now,
 		Delay:     max(0, s.NextAt.Sub(s.WaitFrom)),
 	})
-	s.State, s.NextAt, s.Asked, s.Hold = Resuming, time.Time{}, time.Time{}, time.Time{}
+	s.State, s.NextAt, s.Hold = Resuming, time.Time{}, time.Time{}
 	return s
 }
 
@@ -270,7 +270,7 @@ func (s Session) started(ev Started) Session {
 	}
 	run := *s.Run
 	run.Process = ev.Process
-	s.Run = &run
+	s.Run, s.Owner, s.Asked = &run, nil, time.Time{}
 	return s
 }
 
@@ -278,7 +278,7 @@ func (s Session) ended(ev Ended, r Rules, now time.Time, u float64) Session {
 	if s.Run == nil || s.Run.Mark != ev.Mark {
 		return s
 	}
-	s.Run = nil
+	s.Run, s.Asked = nil, time.Time{}
 	if s.State != Resuming {
 		return s // the transcript has told how it went
 	}
@@ -353,10 +353,12 @@ func (s Session) reconsidered(r Rules, now time.Time) Session {
 		s.NextAt = s.WaitFrom.Add(r.Settle)
 		return s
 	case Waiting:
-		if !s.Asked.IsZero() {
-			return s // a person's order stands
+		why := s.Reason
+		s = s.schedule(r, now)
+		if s.State == Waiting && (s.Hold.After(now) || !s.Asked.IsZero()) {
+			s.Reason = why // it waits for something else than the limit
 		}
-		return s.schedule(r, now)
+		return s
 	default:
 		return s
 	}

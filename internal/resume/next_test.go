@@ -272,6 +272,14 @@ func TestPeopleAreStrongerThanRules(t *testing.T) {
 		w.do(Reconsider{}, limited(w.now, limit.RateLimit))
 		require.Equal(t, w.now, w.NextAt, "the order stands")
 	})
+	t.Run("an order that could not be carried out yet stands", func(t *testing.T) {
+		w := newWalk().do(limitedUntil(noon, limit.UsageLimit, noon.Add(time.Hour)), Retry{})
+		w.do(Due{Mark: "a"}, Held{Mark: "a", Why: "a person works there"}, Reconsider{})
+		require.Equal(t, time.Minute, w.NextAt.Sub(w.now), "not an hour")
+		require.Equal(t, "a person works there", w.Reason)
+		w.resume().end(Failed)
+		require.Equal(t, noon.Add(time.Hour+time.Minute), w.NextAt, "one try was asked for")
+	})
 	t.Run("retry of what needs none changes nothing", func(t *testing.T) {
 		w := newWalk().do(limited(noon, limit.RateLimit)).resume()
 		before := w.Session

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -117,9 +118,7 @@ func line(kind string, after time.Duration, more object) object {
 		"uuid": sessionA, "sessionId": sessionA, "type": kind, "version": "0.24.4", "cwd": "/src",
 		"timestamp": began.Add(after).Format("2006-01-02T15:04:05.000Z07:00"),
 	}
-	for key, value := range more {
-		r[key] = value
-	}
+	maps.Copy(r, more)
 	return r
 }
 
@@ -127,9 +126,7 @@ func parts(text string) object { return object{"message": object{"parts": []obje
 
 func failed(after time.Duration, more object) object {
 	event := object{"event.name": apiError, "model": "qwen3-max", "error_message": "503 overloaded", "error_type": "InternalServerError", "status_code": 503}
-	for key, value := range more {
-		event[key] = value
-	}
+	maps.Copy(event, more)
 	return line("system", after, object{"subtype": "ui_telemetry", "systemPayload": object{"uiEvent": event}})
 }
 

@@ -36,12 +36,26 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		program = filepath.Join(dir, "resumed")
-		if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		build := append([]string{"build", "-o", program}, buildFlags()...)
+		if out, err := exec.Command("go", append(build, ".")...).CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "build the binary: %v\n%s", err, out)
 			return 1
 		}
 		return m.Run()
 	}())
+}
+
+// buildFlags let the binary be watched as the tests are: by the race detector,
+// and, where COVERAGE_DIR is set, for its coverage.
+func buildFlags() []string {
+	var flags []string
+	if raceDetector {
+		flags = append(flags, "-race")
+	}
+	if os.Getenv("COVERAGE_DIR") != "" {
+		flags = append(flags, "-cover", "-covermode=atomic", "-coverpkg=resumed/...")
+	}
+	return flags
 }
 
 // patience is how long a test waits for what must happen.
@@ -95,10 +109,11 @@ func (b *box) appendTo(name, text string) {
 func (b *box) env() []string {
 	return []string{
 		"HOME=" + b.home,
-		"PATH=" + os.Getenv("PATH"),
+		"PATH=" + b.path("bin") + ":" + os.Getenv("PATH"),
 		"XDG_RUNTIME_DIR=" + b.path("runtime"),
 		"DBUS_SESSION_BUS_ADDRESS=unix:path=" + b.path("no-bus"),
 		"TZ=UTC",
+		"GOCOVERDIR=" + os.Getenv("COVERAGE_DIR"),
 	}
 }
 
@@ -209,6 +224,14 @@ func (b *box) untilState(id string, state resume.State) resume.View {
 		return s.State == state
 	})
 	return s
+}
+
+// reconfigure changes the configuration and returns when it is in force.
+func (b *box) reconfigure(text string) {
+	b.t.Helper()
+	before := b.status().Daemon.Config.LoadedAt
+	b.write(configFile, text)
+	b.until("the configuration is in force", func() bool { return b.status().Daemon.Config.LoadedAt.After(before) })
 }
 
 // bot is the configuration of an agent of the user's own: a shell script.

@@ -9,9 +9,9 @@ import (
 	"resumed/internal/resume"
 )
 
-// MarkVariable is the environment variable by which a resumed command, and
-// whatever it starts, is known as ours.
-const MarkVariable = "RESUMED_MARK"
+// MarkVariable is the mark of a resumed command, by which an agent tells our
+// own processes from those of people.
+const MarkVariable = resume.MarkVariable
 
 // Recogniser is what an Agent may also be: one that knows its own files by
 // their beginning, wherever they lie.

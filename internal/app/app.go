@@ -59,6 +59,7 @@ type daemon struct {
 	path     string // of the configuration; "": built-in defaults
 	rules    resume.Rules
 	agents   map[string]agent.Agent
+	channels []notify.Channel
 	feeds    []*feed
 	loadedAt time.Time
 	loadErr  error
@@ -103,7 +104,7 @@ func Run(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
-	d.agents, d.rules = parts.agents, parts.rules
+	d.agents, d.rules, d.channels = parts.agents, parts.rules, parts.notify.Channels
 	if d.notifier, err = newNotifier(d, parts.notify); err != nil {
 		return err
 	}
@@ -118,6 +119,7 @@ func Run(ctx context.Context, opts Options) error {
 		Mark:     uuid.NewString,
 	})
 	d.journal.remember(snapshot.Sessions)
+	d.journal.tellAgain(snapshot.Sessions)
 
 	server, err := control.Listen(opts.RuntimeDir, backend{d}, opts.Log)
 	if err != nil {
@@ -147,7 +149,6 @@ func (d *daemon) run(ctx context.Context, server *control.Server, snapshot state
 	inputs.run("reload requests", d.forwardReloads)
 	inputs.run("housekeeping", d.housekeep)
 	inputs.run("watchdog", d.feedWatchdog)
-	d.journal.tellAgain(snapshot.Sessions)
 
 	d.log.Info("watching", "version", d.opts.Version, "pid", os.Getpid(), "config", d.opts.ConfigPath,
 		"agents", d.agentNames(), "sessions", len(snapshot.Sessions), "dry_run", d.opts.DryRun)
@@ -222,6 +223,9 @@ func (d *daemon) housekeep(ctx context.Context) error {
 		d.mu.Unlock()
 		if err := d.store.Prune(ctx, history.Keep, int64(history.MaxSize)); err != nil && ctx.Err() == nil {
 			d.log.Warn("old history was not pruned", "err", err)
+		}
+		if err := pruneKept(d.opts.StateDir, history.Keep, time.Now()); err != nil {
+			d.log.Warn("old copies of transcripts were not removed", "err", err)
 		}
 		select {
 		case <-ctx.Done():

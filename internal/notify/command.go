@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"resumed/internal/clean"
 )
 
 // CommandOptions describe a program that is run for each notice.
@@ -77,7 +79,7 @@ func (c *Command) report(ctx context.Context, n Notice) (string, error) {
 		return "", &PermanentError{fmt.Errorf("start command: %w", err)}
 	}
 	err = cmd.Wait()
-	words := cleanLine(said.String(), 200)
+	words := clean.Short(said.String(), 200)
 	switch {
 	case err == nil:
 		return strings.TrimSpace("exit 0 " + words), nil

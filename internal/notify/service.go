@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"resumed/internal/clean"
+
 	"github.com/nicholas-fedor/shoutrrr/pkg/router"
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
 	"github.com/nicholas-fedor/shoutrrr/pkg/util/jsonclient"
@@ -160,7 +162,7 @@ func (s *Service) judge(f *flight) (string, error) {
 	if f.err == nil {
 		return "accepted", nil
 	}
-	told := fmt.Errorf("%s: %s", s.to, cleanLine(s.hide.redact(f.err.Error()), 300))
+	told := fmt.Errorf("%s: %s", s.to, clean.Short(s.hide.redact(f.err.Error()), 300))
 	status := f.last.status
 	if failure, ok := errors.AsType[jsonclient.Error](f.err); ok {
 		status = failure.StatusCode

@@ -8,6 +8,7 @@ import (
 	"text/template"
 	"time"
 
+	"resumed/internal/clean"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -70,7 +71,7 @@ func (t *Template) words(n Notice) (string, error) {
 	if err != nil && !errors.Is(err, errTooLong) {
 		return "", fmt.Errorf("run template: %w", err)
 	}
-	return strings.TrimSpace(cleanText(out.String())), nil
+	return strings.TrimSpace(clean.Text(out.String())), nil
 }
 
 type limitedWriter struct {

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"resumed/internal/clean"
 )
 
 // WebhookOptions describe a webhook.
@@ -131,7 +133,7 @@ func (w *Webhook) judge(resp *http.Response, words string, now time.Time) (strin
 		return answer, nil
 	}
 	err := fmt.Errorf("%s answered %s", w.To(), answer)
-	if words = cleanLine(w.hide.redact(words), 200); words != "" {
+	if words = clean.Short(w.hide.redact(words), 200); words != "" {
 		err = fmt.Errorf("%w: %s", err, words)
 	}
 	switch {

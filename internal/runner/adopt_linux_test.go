@@ -132,7 +132,7 @@ func TestTheOneThatWasStartedIsFoundNotWhatItStarted(t *testing.T) {
 
 func TestADeadProcessIsNotFound(t *testing.T) {
 	child := exec.Command(os.Args[0], "0")
-	child.Env = append(os.Environ(), childEnv+"=exit", MarkVariable+"=zombie-"+strconv.Itoa(os.Getpid()))
+	child.Env = append(os.Environ(), childEnv+"=exit", resume.MarkVariable+"=zombie-"+strconv.Itoa(os.Getpid()))
 	require.NoError(t, child.Start())
 	defer child.Wait()
 	for lives(child.Process.Pid) { // until it is over, and not reaped

@@ -146,7 +146,7 @@ func carries(pid int, mark string) bool {
 		return false
 	}
 	// The variable is not the first one, or there is nothing before it.
-	entry := []byte("\x00" + MarkVariable + "=" + mark + "\x00")
+	entry := []byte("\x00" + resume.MarkVariable + "=" + mark + "\x00")
 	return bytes.Contains(env, entry) || bytes.HasPrefix(env, entry[1:])
 }
 

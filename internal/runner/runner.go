@@ -21,14 +21,8 @@ import (
 	"resumed/internal/resume"
 )
 
-const (
-	// MarkVariable carries a command's mark in its environment, and in that of
-	// everything it starts.
-	MarkVariable = "RESUMED_MARK"
-
-	// DefaultGrace lies between the request to end and the end.
-	DefaultGrace = 10 * time.Second
-)
+// DefaultGrace lies between the request to end and the end.
+const DefaultGrace = 10 * time.Second
 
 // Command is a program to run. It is never given to a shell.
 type Command struct {
@@ -217,13 +211,13 @@ func environ(own []string, cmd Command) []string {
 		return strings.HasPrefix(name, "RESUMED_") || slices.Contains(notForChildren, name)
 	})
 	for _, entry := range cmd.Env {
-		if !strings.HasPrefix(entry, MarkVariable+"=") {
+		if !strings.HasPrefix(entry, resume.MarkVariable+"=") {
 			env = append(env, entry)
 		}
 	}
 	env = append(env, "PWD="+cmd.Dir)
 	if cmd.Mark != "" {
-		env = append(env, MarkVariable+"="+cmd.Mark)
+		env = append(env, resume.MarkVariable+"="+cmd.Mark)
 	}
 	return env
 }

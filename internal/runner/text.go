@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"resumed/internal/clean"
 )
 
 const maxID = 200
@@ -58,7 +58,7 @@ func Tail(path string, n int64) (string, error) {
 	if from > 0 {
 		text = wholeLines(text)
 	}
-	return Clean(text), nil
+	return clean.Text(text), nil
 }
 
 // wholeLines drops the rest of a line whose beginning is missing, but not
@@ -72,34 +72,4 @@ func wholeLines(text string) string {
 		text = text[1:]
 	}
 	return text
-}
-
-// escapes are the sequences by which a program commands a terminal, also ones
-// that are cut off. None reaches beyond its line, lest one that never ends
-// hides all that follows.
-var escapes = regexp.MustCompile(
-	`(?:\x1b\[|\x{9b})[0-?]*[ -/]*(?:[@-~]|$)` + // colours, cursor
-		`|(?:\x1b[\]PX^_]|[\x{9d}\x{90}\x{98}\x{9e}\x{9f}])[^\x07\x1b\x{9c}\n]*(?:\x07|\x1b\\|\x{9c})?` + // titles, links, clipboard
-		`|\x1b[ -/]*[0-~]?`) // all others
-
-// Clean returns text that does nothing to a terminal and reads as it is
-// written: without escape sequences, control characters and characters that
-// change the direction of writing. Newlines and tabs stay.
-func Clean(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	text = escapes.ReplaceAllString(text, "")
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r == '\r' || r == '\u2028' || r == '\u2029':
-			return '\n'
-		case r == '\u200c' || r == '\u200d': // they join letters and emoji, no more
-			return r
-		case unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r):
-			return -1
-		}
-		return r
-	}, text)
 }

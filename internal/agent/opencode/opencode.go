@@ -34,15 +34,15 @@ type Options struct {
 
 // Agent is opencode with its databases.
 type Agent struct {
-	command string
-	server  *url.URL // nil: none
-	reader  limit.Reader
-	homes   []home
-	userDir string
-	events  string // the file that the plugin writes
-	proc    procfs
-	rescan  time.Duration
-	deaf    bool // as on a file system that sends no events
+	command   string
+	server    *url.URL // nil: none
+	reader    limit.Reader
+	homes     []home
+	userDir   string
+	events    string // the file that the plugin writes
+	processes agent.Processes
+	rescan    time.Duration
+	deaf      bool // as on a file system that sends no events
 
 	retries  retries
 	followed atomic.Bool
@@ -72,14 +72,14 @@ func New(o Options) (*Agent, error) {
 	userDir, userErr := os.UserHomeDir()
 	usual, found := usualHome(userDir)
 	a := &Agent{
-		command:  o.Command,
-		reader:   limit.Reader{Zone: o.Zone, Grace: o.Grace},
-		userDir:  userDir,
-		events:   EventsFile(),
-		proc:     "/proc",
-		rescan:   rescan,
-		looks:    make(chan look),
-		finished: make(chan struct{}),
+		command:   o.Command,
+		reader:    limit.Reader{Zone: o.Zone, Grace: o.Grace},
+		userDir:   userDir,
+		events:    EventsFile(),
+		processes: "/proc",
+		rescan:    rescan,
+		looks:     make(chan look),
+		finished:  make(chan struct{}),
 	}
 	var bad []error
 	if o.Server != "" {

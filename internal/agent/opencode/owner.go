@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"resumed/internal/agent"
 	"resumed/internal/resume"
 )
 
@@ -13,51 +14,30 @@ import (
 // lock and says nowhere which session a process holds, so one that lives in the
 // session's directory is enough: two processes on one session both write.
 func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
-	pids, err := a.proc.pids()
+	running, err := a.processes.Running(ctx, isProgram)
 	if err != nil {
 		return nil, err
 	}
-	for _, pid := range pids {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	for _, p := range running {
+		if !p.Ours && a.mayHold(p, s) {
+			return &resume.Owner{PID: p.PID, Kind: kindOf(p.Args), Tmux: p.Pane}, nil
 		}
-		args, ok := a.proc.opencode(pid)
-		if !ok || a.proc.ours(pid) || !a.mayHold(pid, args, s) {
-			continue
-		}
-		return &resume.Owner{PID: pid, Kind: kindOf(args), Tmux: a.proc.variable(pid, "TMUX_PANE")}, nil
 	}
 	return nil, nil
 }
 
 // mayHold reports whether a process of opencode may hold the session.
-func (a *Agent) mayHold(pid int, args []string, s resume.Session) bool {
-	if bystander(args) {
+func (a *Agent) mayHold(p agent.Process, s resume.Session) bool {
+	if bystander(p.Args) {
 		return false
 	}
 	// One that has another database open has other sessions. One that has none
 	// is only just starting.
-	if open := a.proc.databases(pid); len(open) > 0 && s.Transcript != "" && !holdsOneOf(open, s.Transcript) {
+	if open := a.openDatabases(p.PID); len(open) > 0 && s.Transcript != "" && !holdsOneOf(open, s.Transcript) {
 		return false
 	}
-	if slices.Contains(named(args, "-s", "--session"), s.Key.ID) {
-		return true
-	}
-	if s.Cwd == "" {
-		return false
-	}
-	cwd, ok := a.proc.cwd(pid)
-	places := []string{a.proc.variable(pid, "PWD")} // which opencode trusts more than its real directory
-	if ok {
-		places = append(places, cwd)
-	}
-	for _, place := range append(named(args, "--dir", "--cwd"), projectOf(args)...) {
-		if ok && !filepath.IsAbs(place) {
-			place = filepath.Join(cwd, place)
-		}
-		places = append(places, place)
-	}
-	return slices.ContainsFunc(places, func(place string) bool { return sameDir(place, s.Cwd) })
+	return slices.Contains(named(p.Args, "-s", "--session"), s.Key.ID) || p.LivesIn(s.Cwd) ||
+		slices.ContainsFunc(a.places(p), func(place string) bool { return sameDir(place, s.Cwd) })
 }
 
 func holdsOneOf(open []string, path string) bool {

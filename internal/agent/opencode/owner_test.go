@@ -15,40 +15,31 @@ import (
 
 // process is one directory of a made-up /proc.
 type process struct {
-	pid   int
-	argv  []string
-	exe   string
-	cwd   string
-	env   []string
-	open  []string // files
-	state string
+	pid  int
+	argv []string
+	cwd  string
+	env  []string
+	open []string // files
 }
 
-func fakeProc(t testing.TB, all ...process) procfs {
+func fakeProc(t testing.TB, all ...process) agent.Processes {
 	root := t.TempDir()
 	for _, p := range all {
 		dir := filepath.Join(root, fmt.Sprint(p.pid))
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, "fd"), 0o700))
-		state := p.state
-		if state == "" {
-			state = "S"
-		}
 		write := func(name, content string) {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 		}
-		write("stat", fmt.Sprintf("%d (open) code) %s 1 1\n", p.pid, state))
 		write("cmdline", strings.Join(p.argv, "\x00")+"\x00")
 		write("environ", strings.Join(p.env, "\x00")+"\x00")
-		for name, target := range map[string]string{"cwd": p.cwd, "exe": p.exe} {
-			if target != "" {
-				require.NoError(t, os.Symlink(target, filepath.Join(dir, name)))
-			}
+		if p.cwd != "" {
+			require.NoError(t, os.Symlink(p.cwd, filepath.Join(dir, "cwd")))
 		}
 		for i, file := range p.open {
 			require.NoError(t, os.Symlink(file, filepath.Join(dir, "fd", fmt.Sprint(i))))
 		}
 	}
-	return procfs(root)
+	return agent.Processes(root)
 }
 
 func TestWhoMayHoldASession(t *testing.T) {
@@ -67,8 +58,6 @@ func TestWhoMayHoldASession(t *testing.T) {
 		"a server there":                   {tui("serve", "--port", "4096"), headless},
 		"a headless run there":             {tui("run", "hi"), headless},
 		"one that is only just starting":   {with(tui(), func(p *process) { p.open = nil }), interactive},
-		"one known by its file alone":      {with(tui(), func(p *process) { p.argv[0] = "main"; p.exe = "/x/bin/opencode.exe" }), interactive},
-		"one that was updated meanwhile":   {with(tui(), func(p *process) { p.argv[0] = "main"; p.exe = "/x/opencode (deleted)" }), interactive},
 		"one that is run by node":          {with(tui(), func(p *process) { p.argv = []string{"node", "/usr/bin/opencode"} }), interactive},
 		"one in a pane":                    {with(tui(), func(p *process) { p.env = []string{"TMUX_PANE=%3"} }), &resume.Owner{PID: 7, Kind: "interactive", Tmux: "%3"}},
 		"one elsewhere that names it":      {with(tui("-s", id), func(p *process) { p.cwd = "/src" }), interactive},
@@ -78,7 +67,6 @@ func TestWhoMayHoldASession(t *testing.T) {
 		"one that thinks it is there":      {with(tui(), func(p *process) { p.cwd = "/src"; p.env = []string{"PWD=" + dir} }), interactive},
 		"nobody elsewhere":                 {with(tui(), func(p *process) { p.cwd = "/src" }), nil},
 		"nobody with another database":     {with(tui(), func(p *process) { p.open = []string{"/other/opencode.db"} }), nil},
-		"nobody who is a zombie":           {with(tui(), func(p *process) { p.state = "Z" }), nil},
 		"nobody who is another program":    {with(tui(), func(p *process) { p.argv[0] = "vim" }), nil},
 		"nobody who only lists sessions":   {tui("session", "list"), nil},
 		"nobody who was started by us":     {with(tui("run"), func(p *process) { p.env = []string{agent.MarkVariable + "=m"} }), nil},
@@ -87,7 +75,7 @@ func TestWhoMayHoldASession(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			a := newAgent(t, Options{})
-			a.proc = fakeProc(t, c.process)
+			a.processes = fakeProc(t, c.process)
 			got, err := a.Owner(t.Context(), resume.Session{Key: resume.Key{Agent: Name, ID: id}, Cwd: dir, Transcript: db})
 			require.NoError(t, err)
 			require.Equal(t, c.want, got)
@@ -109,6 +97,6 @@ func TestAnOpenMessageIsJudgedByWhoLives(t *testing.T) {
 		return found[0]
 	}
 	require.IsType(t, resume.Cancelled{}, judge().Event)
-	a.proc = fakeProc(t, process{pid: 7, argv: []string{"opencode"}, cwd: "/home/dev/oc/proj2"})
+	a.processes = fakeProc(t, process{pid: 7, argv: []string{"opencode"}, cwd: "/home/dev/oc/proj2"})
 	require.IsType(t, resume.Progressed{}, judge().Event)
 }

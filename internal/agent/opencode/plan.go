@@ -3,7 +3,6 @@ package opencode
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"regexp"
@@ -25,7 +24,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 		return agent.Plan{}, err
 	}
 	if !plainName.MatchString(s.Key.ID) {
-		return park(fmt.Sprintf("the session id %q has characters that no id of %s has", s.Key.ID, Name)), nil
+		return agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, Name), nil
 	}
 	if n, ok := a.retries.get(s.Key.ID); ok && n.kind == retrying {
 		return leave("opencode tries again by itself" + atTime(n.status.Next)), nil
@@ -41,22 +40,20 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return park("the database is gone"), nil
+		return agent.Parked("the database is gone"), nil
 	case err != nil:
 		return agent.Plan{}, err
 	case why != "":
-		return park(why), nil
+		return agent.Parked("%s", why), nil
 	}
 	if why := standsBack(s, last); why != "" {
 		return leave(why), nil
 	}
 	if err := agent.CheckDir(c.directory); err != nil {
-		return park(err.Error()), nil
+		return agent.Parked("%s", err), nil
 	}
 	return a.run(s, w, c.directory)
 }
-
-func park(why string) agent.Plan { return agent.Plan{Leave: &agent.Leave{Why: why, Park: true}} }
 
 func leave(why string) agent.Plan { return agent.Plan{Leave: &agent.Leave{Why: why}} }
 
@@ -101,29 +98,25 @@ func (a *Agent) again(ctx context.Context, s resume.Session) (c conversation, la
 // last, or nothing where it stands where it stopped.
 func standsBack(s resume.Session, last agent.Evidence) string {
 	switch e := last.Event.(type) {
-	case resume.Limited:
-		reset := e.Reset
-		if reset.Stated() && !reset.At.Equal(s.Limit.Reset.At) && reset.At.After(time.Now()) {
-			return "the session was stopped again, until " + reset.At.UTC().Format(time.RFC3339)
-		}
-		return ""
 	case resume.Prompted:
-		return "a newer prompt was given to the session"
-	case resume.Cancelled:
-		if last.Leave != "" && last.Pos.Offset <= s.LimitedAt.UnixMilli() {
-			return "" // the process that waited by itself died
+		if agent.SentByUs(s, e.At) {
+			return "" // of a resume that came to nothing
 		}
-		return "the turn was stopped by the user"
-	default:
-		return "the session has moved on by itself"
+	case resume.Cancelled:
+		// A turn that is not over and that nobody holds: it was the one that
+		// waited by itself until it died, or that of a resume which was ended.
+		if last.Leave != "" && (!e.At.After(s.LimitedAt) || agent.SentByUs(s, e.At)) {
+			return ""
+		}
 	}
+	return agent.StandsBack(s, last.Event, time.Now())
 }
 
 // run returns the command that continues the session.
 func (a *Agent) run(s resume.Session, w agent.Words, cwd string) (agent.Plan, error) {
 	program, err := a.program()
 	if err != nil {
-		return park("opencode was not found: set command in [[agent]]"), nil
+		return agent.Parked("opencode was not found: set command in [[agent]]"), nil
 	}
 	argv := append([]string{program, "run", "--session", s.Key.ID, "--format", "json"}, words(w.Prompt)...)
 	return agent.Plan{Run: &agent.Command{Argv: argv, Dir: cwd, Env: a.environment(program, s.Transcript)}}, nil
@@ -158,18 +151,6 @@ func (a *Agent) program() (string, error) {
 	if a.command != "" {
 		return agent.FindProgram(a.command)
 	}
-	at := func(parts ...string) string { return filepath.Join(append([]string{a.userDir}, parts...)...) }
-	places := []string{
-		at(".opencode", "bin"),
-		at(".local", "bin"),
-		at(".npm-global", "bin"),
-		at(".bun", "bin"),
-		at(".local", "share", "pnpm"),
-		at(".volta", "bin"),
-		at(".local", "share", "mise", "shims"),
-		"/usr/local/bin",
-		"/opt/homebrew/bin",
-	}
-	managed, _ := filepath.Glob(at(".nvm", "versions", "node", "*", "bin")) // errs on a bad pattern only
-	return agent.FindProgram("opencode", append(places, managed...)...)
+	places := append([]string{filepath.Join(a.userDir, ".opencode", "bin")}, agent.UsualPlaces(a.userDir)...)
+	return agent.FindProgram("opencode", places...)
 }

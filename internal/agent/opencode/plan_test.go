@@ -32,7 +32,7 @@ func newStopped(t *testing.T) *stopped {
 	t.Setenv("PATH", bin)
 	a, err := New(Options{})
 	require.NoError(t, err)
-	a.proc = procfs(t.TempDir())
+	a.processes = agent.Processes(t.TempDir())
 	s.agent, s.store = a, newStore(t, a.homes[0].dir)
 	at := time.Now().Add(-time.Minute)
 	s.store.session("ses_1", s.dir, at)
@@ -83,7 +83,7 @@ func TestASessionIsLeftAlone(t *testing.T) {
 		"a newer prompt was given to the session": {func(s *stopped) { s.user("msg_2", "ses_1", now) }, false},
 		"the session has moved on by itself":      {func(s *stopped) { s.assistant("msg_2", "ses_1", now, finished) }, false},
 		"the session was stopped again, until":    {func(s *stopped) { s.assistant("msg_2", "ses_1", now, refused(3600)) }, false},
-		"the turn was stopped by the user":        {func(s *stopped) { s.assistant("msg_2", "ses_1", now, cutOff) }, false},
+		"the turn was interrupted by the user":    {func(s *stopped) { s.assistant("msg_2", "ses_1", now, cutOff) }, false},
 		"opencode tries again by itself at 2026-11-15T03:11:31Z": {func(s *stopped) {
 			s.agent.retries.put(note{kind: retrying, session: "ses_1", status: status{Type: "retry", Next: 1794712291486}})
 		}, false},
@@ -118,6 +118,19 @@ func TestASessionThatDiedInARetryIsContinued(t *testing.T) {
 
 	s.session.LimitedAt = time.Now().Add(-40 * time.Second)
 	require.NotNil(t, s.plan("continue").Leave, "a later turn was cut off by a person")
+}
+
+// A resume that hung and was ended leaves a prompt and an open message. Neither
+// is a person's.
+func TestAResumeThatCameToNothingIsTriedAgain(t *testing.T) {
+	s := newStopped(t)
+	began := time.Now().Add(-30 * time.Second)
+	s.user("msg_2", "ses_1", began)
+	require.NotNil(t, s.plan("continue").Leave, "a person's prompt")
+	s.session.Attempts = []resume.Attempt{{N: 1, Mark: "m1", StartedAt: began.Add(-time.Second), EndedAt: began.Add(10 * time.Second)}}
+	require.NotNil(t, s.plan("continue").Run, "our prompt")
+	s.assistant("msg_3", "ses_1", began.Add(time.Second), "")
+	require.NotNil(t, s.plan("continue").Run, "our turn")
 }
 
 func TestARunFindsTheDatabaseOfItsSession(t *testing.T) {

@@ -188,7 +188,7 @@ func (f *follower) note(b *book, n news) {
 // died: nothing else remembers what they waited for.
 func (f *follower) findDead(ctx context.Context) {
 	for _, n := range f.agent.retries.all() {
-		if n.kind == retrying && (n.pid == 0 || f.agent.proc.isOpencode(n.pid)) {
+		if n.kind == retrying && (n.pid == 0 || f.agent.lives(ctx, n.pid)) {
 			continue
 		}
 		n.kind = dropped

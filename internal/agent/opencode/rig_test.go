@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agent"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -182,7 +183,7 @@ func newAgent(t testing.TB, o Options) *Agent {
 	a, err := New(o)
 	require.NoError(t, err)
 	a.events = filepath.Join(t.TempDir(), "opencode", "events.jsonl")
-	a.proc = procfs(t.TempDir()) // nobody lives there
+	a.processes = agent.Processes(t.TempDir()) // nobody lives there
 	return a
 }
 

@@ -52,10 +52,10 @@ const (
 	nothing   meaning = iota // no message of a conversation
 	pending                  // not over: it runs, waits in a retry, or its process died
 	broken                   // over without an end: cancelled in a retry, or about to be compacted
-	prompted                 //
-	moved                    //
-	cancelled                //
-	failed                   //
+	prompted                 // somebody asked for a turn
+	moved                    // a turn, or a step of one, that came to its end
+	cancelled                // a turn that a person stopped
+	failed                   // a turn that an error stopped
 )
 
 // parse reads a row's data. A field of an unexpected type is as good as none.

@@ -115,7 +115,7 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 		Mark:    session.Run.Mark,
 		Timeout: cfg.Resume.Timeout,
 		Stall:   cfg.Resume.Stall,
-		Signs:   []string{session.Transcript},
+		Signs:   signsOfLife(session),
 	}, nil
 }
 
@@ -161,6 +161,10 @@ func ending(mark string, result runner.Result, output string) resume.Ended {
 	}
 	return ended
 }
+
+// signsOfLife are the files whose change shows that a resumed agent works: its
+// transcript, and what a database writes first.
+func signsOfLife(s resume.Session) []string { return []string{s.Transcript, s.Transcript + "-wal"} }
 
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -267,7 +271,7 @@ func (d *daemon) adopt(ctx context.Context, s resume.Session, process *runner.Pr
 	d.mu.Unlock()
 	output := filepath.Join(d.runsDir(s.Key), strconv.Itoa(s.Run.N)+".log")
 	process.Bind(runner.Command{
-		Mark: s.Run.Mark, Output: output, Timeout: cfg.Timeout, Stall: cfg.Stall, Signs: []string{s.Transcript},
+		Mark: s.Run.Mark, Output: output, Timeout: cfg.Timeout, Stall: cfg.Stall, Signs: signsOfLife(s),
 	})
 	d.log.Info("a resume of the daemon before still runs", "session", s.Key.ID, "agent", s.Key.Agent, "pid", process.PID)
 	d.tell(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: process.Process})

@@ -98,13 +98,12 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 		return nil, held
 	}
 	env := plan.Run.Env
-	if entry, ok := cfg.Agent(session.Key.Agent); ok {
-		extra, err := entry.Environment()
-		if err != nil {
-			return nil, &resume.Held{Why: err.Error(), Park: true}
-		}
-		env = append(slices.Clone(env), extra...)
+	entry, _ := cfg.Agent(session.Key.Agent)
+	extra, err := entry.Environment()
+	if err != nil {
+		return nil, &resume.Held{Why: err.Error(), Park: true}
 	}
+	env = append(slices.Clone(env), extra...)
 	dir := d.runsDir(session.Key)
 	pruneRuns(dir, keptRuns-1)
 	return &runner.Command{

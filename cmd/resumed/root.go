@@ -126,7 +126,7 @@ func (c *cli) root() *cobra.Command {
 	root.AddCommand(
 		c.runCommand(), c.statusCommand(), c.explainCommand(), c.logsCommand(),
 		c.retryCommand(), c.cancelCommand(), c.pauseCommand(), c.unpauseCommand(),
-		c.configCommand(), c.demoCommand(), c.demoAgentCommand(), c.versionCommand(),
+		c.configCommand(), c.backoffCommand(), c.demoCommand(), c.demoAgentCommand(), c.versionCommand(),
 	)
 	return root
 }

@@ -21,12 +21,13 @@ import (
 var arrows = map[string][]string{
 	"cmd/resumed": {
 		"configs", "internal/app", "internal/backoff", "internal/clean", "internal/config", "internal/control",
-		"internal/limit", "internal/notify", "internal/resume", "internal/state",
+		"internal/attempt", "internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/state",
 	},
 	"internal/app": {
 		"internal/agent", "internal/agent/*", "internal/backoff", "internal/clean", "internal/config", "internal/control",
-		"internal/limit", "internal/notify", "internal/resume", "internal/runner", "internal/state", "internal/watch",
+		"internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/runner", "internal/state", "internal/watch",
 	},
+	"internal/attempt": {"internal/backoff", "internal/clean", "internal/lease", "internal/limit"},
 	"internal/config":  {"internal/backoff", "internal/limit", "internal/resume"},
 	"internal/state":   {"internal/resume"},
 	"internal/control": {"internal/resume"},

@@ -28,6 +28,7 @@ type Options struct {
 	Config     config.Config // what it says
 	StateDir   string
 	RuntimeDir string
+	LeaseDir   string // where it is agreed who looks after a session
 	Version    string
 	DryRun     bool // decide and log everything, start nothing
 

@@ -104,7 +104,7 @@ func TestBackoffTellsEveryMistakeAtOnce(t *testing.T) {
 func TestPolicyNamesComplete(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, "[[backoff.policy]]\nname = \"mine\"\n")
-	for _, command := range []string{"backoff"} {
+	for _, command := range []string{"backoff", "exec"} {
 		out, _, _ := b.run("__complete", command, "--policy", "")
 		require.Contains(t, out, "mine\n")
 		require.Contains(t, out, "workflow\n")

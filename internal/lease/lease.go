@@ -41,6 +41,7 @@ func (e *HeldError) Error() string {
 
 // Lease is a session that this process looks after.
 type Lease struct {
+	id      string
 	file    *os.File
 	release func() error
 }
@@ -65,11 +66,14 @@ func Acquire(dir, agent, id string) (*Lease, error) {
 			file.Close()
 			return nil, err
 		}
-		l := &Lease{file: file}
+		l := &Lease{id: id, file: file}
 		l.release = sync.OnceValue(l.end)
 		return l, nil
 	}
 }
+
+// ID returns the session's id.
+func (l *Lease) ID() string { return l.id }
 
 // Release gives the lease back. A second call does nothing.
 func (l *Lease) Release() error {

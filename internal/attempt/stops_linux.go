@@ -2,7 +2,10 @@ package attempt
 
 import (
 	"errors"
+	"os"
+	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,12 +23,25 @@ func (t *terminal) followStops(pid int) {
 			return
 		}
 		t.takeBack()
-		_ = syscall.Kill(0, syscall.SIGTSTP)
-		// Here the shell has let us go on, in front or in the background.
-		if t.ours() {
+		stopSelf()
+		if t.ours() { // the shell has let us go on, and in front
 			t.lend(pid)
 		}
 		_ = syscall.Kill(-pid, syscall.SIGCONT)
+	}
+}
+
+// stopSelf stops this process as Ctrl-Z would have, and returns when it goes
+// on. The stop comes a moment after it was asked for, and never where no shell
+// would be there to end it: neither may be taken for the end of it.
+func stopSelf() {
+	goesOn := make(chan os.Signal, 1)
+	signal.Notify(goesOn, syscall.SIGCONT)
+	defer signal.Stop(goesOn)
+	_ = syscall.Kill(0, syscall.SIGTSTP)
+	select {
+	case <-goesOn:
+	case <-time.After(200 * time.Millisecond):
 	}
 }
 

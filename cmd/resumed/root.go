@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -168,13 +169,25 @@ func (c *cli) load() (config.Config, string, error) {
 	return cfg, path, err
 }
 
-// client returns a client of the running daemon.
+// client returns a client of the running daemon. A login without a runtime
+// directory of its own, such as one over ssh or in a cron job, looks where the
+// daemon that systemd runs may be, too.
 func (c *cli) client() *control.Client {
 	dir, err := state.RuntimeDir(os.Getenv)
 	if err != nil {
 		dir = os.DevNull // there is no home to look in: no daemon is there
 	}
+	if os.Getenv("XDG_RUNTIME_DIR") == "" && !hasSocket(dir) {
+		if usual := fmt.Sprintf("/run/user/%d/resumed", os.Getuid()); hasSocket(usual) {
+			dir = usual
+		}
+	}
 	return control.NewClient(dir)
+}
+
+func hasSocket(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, control.SocketName))
+	return err == nil
 }
 
 // jsonFlag lets a command print for programs.

@@ -60,6 +60,7 @@ type daemon struct {
 	path     string // of the configuration; "": built-in defaults
 	rules    resume.Rules
 	agents   map[string]agent.Agent
+	channels []notify.Channel
 	feeds    []*feed
 	loadedAt time.Time
 	loadErr  error
@@ -104,7 +105,7 @@ func Run(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
-	d.agents, d.rules = parts.agents, parts.rules
+	d.agents, d.rules, d.channels = parts.agents, parts.rules, parts.notify.Channels
 	if d.notifier, err = newNotifier(d, parts.notify); err != nil {
 		return err
 	}
@@ -119,6 +120,7 @@ func Run(ctx context.Context, opts Options) error {
 		Mark:     uuid.NewString,
 	})
 	d.journal.remember(snapshot.Sessions)
+	d.journal.tellAgain(snapshot.Sessions)
 
 	server, err := control.Listen(opts.RuntimeDir, backend{d}, opts.Log)
 	if err != nil {
@@ -148,7 +150,6 @@ func (d *daemon) run(ctx context.Context, server *control.Server, snapshot state
 	inputs.run("reload requests", d.forwardReloads)
 	inputs.run("housekeeping", d.housekeep)
 	inputs.run("watchdog", d.feedWatchdog)
-	d.journal.tellAgain(snapshot.Sessions)
 
 	d.log.Info("watching", "version", d.opts.Version, "pid", os.Getpid(), "config", d.opts.ConfigPath,
 		"agents", d.agentNames(), "sessions", len(snapshot.Sessions), "dry_run", d.opts.DryRun)

@@ -34,11 +34,27 @@ func (d *daemon) build(cfg config.Config) (parts, error) {
 	if err != nil {
 		return parts{}, err
 	}
+	d.keepDesktops(cfg.Notify, channels)
 	return parts{
 		agents: agents,
 		rules:  Rules(cfg),
 		notify: notify.Config{Channels: channels, Events: events(cfg.Notify.Events), GroupWait: cfg.Notify.GroupWait},
 	}, nil
+}
+
+// keepDesktops puts the desktops that did not change back in their places: the
+// buttons of what they show must go on working.
+func (d *daemon) keepDesktops(cfg config.Notify, channels []notify.Channel) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, desktop := range d.config.Notify.Desktop {
+		same := func(c config.Desktop) bool { return reflect.DeepEqual(c, desktop) }
+		named := func(ch notify.Channel) bool { return ch.Name() == desktop.Name }
+		old, now := slices.IndexFunc(d.channels, named), slices.IndexFunc(channels, named)
+		if old >= 0 && now >= 0 && slices.ContainsFunc(cfg.Desktop, same) {
+			channels[now] = d.channels[old]
+		}
+	}
 }
 
 // Rules returns the rules that the configuration asks for.
@@ -55,6 +71,7 @@ func Rules(cfg config.Config) resume.Rules {
 		Include:       cfg.Resume.Include,
 		Exclude:       cfg.Resume.Exclude,
 		MaxConcurrent: cfg.Resume.MaxConcurrent,
+		Stagger:       cfg.Resume.Stagger,
 		Order:         resume.Order(cfg.Resume.Order),
 	}
 	if cfg.Resume.Hours != (config.Hours{}) {
@@ -162,7 +179,7 @@ func (d *daemon) apply(ctx context.Context, cfg config.Config, err error) error 
 	path := d.configPath()
 	d.mu.Lock()
 	before := d.config
-	d.config, d.rules, d.path = cfg, made.rules, path
+	d.config, d.rules, d.channels, d.path = cfg, made.rules, made.notify.Channels, path
 	d.loadedAt, d.loadErr = time.Now(), nil
 	d.mu.Unlock()
 	if d.opts.Level != nil {

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"syscall"
 
 	"resumed/internal/resume"
@@ -25,7 +24,12 @@ func NewClient(dir string) *Client {
 	var dialer net.Dialer
 	return &Client{http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dialer.DialContext(ctx, "unix", filepath.Join(dir, SocketName))
+			path, release, err := socketPath(dir)
+			if err != nil {
+				return nil, err
+			}
+			defer release()
+			return dialer.DialContext(ctx, "unix", path)
 		},
 	}}}
 }

@@ -8,21 +8,14 @@ import (
 )
 
 // peerUID returns the user at the other end of the socket.
-func peerUID(conn *net.UnixConn) (int, error) {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return -1, fmt.Errorf("reach socket: %w", err)
-	}
-	var cred *unix.Ucred
-	var credErr error
-	err = raw.Control(func(fd uintptr) {
-		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+func peerUID(conn *net.UnixConn) (uid int, err error) {
+	err = withDescriptor(conn, func(fd int) error {
+		cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+		if err != nil {
+			return fmt.Errorf("ask for the peer's credentials: %w", err)
+		}
+		uid = int(cred.Uid)
+		return nil
 	})
-	if err != nil {
-		return -1, fmt.Errorf("reach socket: %w", err)
-	}
-	if credErr != nil {
-		return -1, fmt.Errorf("ask for the peer's credentials: %w", credErr)
-	}
-	return int(cred.Uid), nil
+	return uid, err
 }

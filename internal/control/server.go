@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -50,7 +49,11 @@ func Listen(dir string, backend Backend, log *slog.Logger) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make runtime directory: %w", err)
 	}
-	path := filepath.Join(dir, SocketName)
+	path, release, err := socketPath(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	if err := removeStale(path); err != nil {
 		return nil, err
 	}

@@ -33,6 +33,18 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Queued:
 		s.Reason = ev.Why
 		return s
+	case Postponed:
+		if s.State == Waiting && s.Asked.IsZero() {
+			s.Limit.Reset = ev.Reset
+			s = s.schedule(r, now)
+		}
+		return s
+	case Superseded:
+		if s.State == Waiting {
+			s.State, s.NextAt = Parked, time.Time{}
+			s.Reason = fmt.Sprintf("session %s was begun in the same directory after this one was stopped", ev.By.ID)
+		}
+		return s
 	case Started:
 		return s.started(ev)
 	case Ended:
@@ -73,9 +85,9 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	case r.stale(ev, now):
 		s.Reason = "its interruption was older than resume.lookback when it was first seen"
 		return s
-	case s.Run != nil && s.Run.Process.PID != 0 && ev.At.Add(slack).Before(s.lastStart()):
+	case s.Run.sent() && ev.At.Add(slack).Before(s.lastStart()):
 		return s // old news: the resume was sent after it
-	case s.Run != nil && s.Run.Process.PID == 0:
+	case s.Run != nil && !s.Run.sent():
 		s = s.withdraw() // newer news than the resume that is about to be sent
 	}
 
@@ -223,7 +235,7 @@ func (s Session) rest(now time.Time, why string) Session {
 	if len(s.Attempts) > 0 {
 		s.Past = s.Attempts
 	}
-	if s.Run != nil && s.Run.Process.PID == 0 {
+	if !s.Run.sent() {
 		s.Run = nil // it is about to be sent, and need not be
 	}
 	s.State, s.Reason = Watching, why
@@ -380,45 +392,6 @@ func (s Session) lastStart() time.Time {
 		return last.StartedAt
 	}
 	return time.Time{}
-}
-
-// describe says what stopped a session, for people.
-func describe(v limit.Verdict, text string) string {
-	words := classWords(v.Class)
-	if text != "" {
-		return words + ": " + text
-	}
-	return words
-}
-
-func classWords(c limit.Class) string {
-	switch c {
-	case limit.RateLimit:
-		return "rate limit"
-	case limit.UsageLimit:
-		return "usage limit"
-	case limit.Overloaded:
-		return "provider overloaded"
-	case limit.ServerError:
-		return "provider error"
-	case limit.Network:
-		return "network"
-	case limit.Auth:
-		return "not logged in"
-	case limit.ContextOverflow:
-		return "context too long"
-	case limit.BadRequest:
-		return "request refused"
-	default:
-		return c.String()
-	}
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return noun
-	}
-	return noun + "s"
 }
 
 func later(a, b time.Time) time.Time {

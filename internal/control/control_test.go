@@ -1,0 +1,193 @@
+package control_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/control"
+	"resumed/internal/resume"
+)
+
+// daemon is a backend of a few sessions.
+type daemon struct {
+	sessions []resume.View
+	orders   []string
+	paused   bool
+	reload   error
+}
+
+func (d *daemon) Status(_ context.Context, all bool) (control.Status, error) {
+	status := control.Status{Version: 1, Now: time.Unix(0, 0).UTC(), Sessions: d.sessions}
+	if !all {
+		status.Sessions = d.sessions[:1]
+	}
+	return status, nil
+}
+
+func (d *daemon) Do(_ context.Context, key resume.Key, order control.Order) (resume.View, error) {
+	d.orders = append(d.orders, string(order)+" "+key.String())
+	return resume.View{ID: key.ID, Agent: key.Agent, State: resume.Waiting}, nil
+}
+
+func (d *daemon) SetPaused(_ context.Context, paused bool) error { d.paused = paused; return nil }
+
+func (d *daemon) Reload(context.Context) error { return d.reload }
+
+func view(agent, id string) resume.View {
+	return resume.View{Agent: agent, ID: id, State: resume.Waiting, Attempts: []resume.AttemptView{}}
+}
+
+// serve runs a server and returns its directory.
+func serve(t *testing.T, d *daemon) string {
+	dir := t.TempDir()
+	server, err := control.Listen(dir, d, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- server.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-done)
+	})
+	return dir
+}
+
+func TestQuestionsAndOrders(t *testing.T) {
+	d := &daemon{sessions: []resume.View{view("claude-code", "4f2a-1"), view("mybot", "4f2b-2")}}
+	client := control.NewClient(serve(t, d))
+
+	status, err := client.Status(t.Context(), false)
+	require.NoError(t, err)
+	require.Len(t, status.Sessions, 1)
+	status, err = client.Status(t.Context(), true)
+	require.NoError(t, err)
+	require.Equal(t, d.sessions, status.Sessions)
+
+	after, err := client.Do(t.Context(), "4f2b", control.Retry)
+	require.NoError(t, err)
+	require.Equal(t, "4f2b-2", after.ID)
+	require.Equal(t, []string{"retry mybot/4f2b-2"}, d.orders)
+
+	require.NoError(t, client.SetPaused(t.Context(), true))
+	require.True(t, d.paused)
+	require.NoError(t, client.SetPaused(t.Context(), false))
+	require.False(t, d.paused)
+	require.NoError(t, client.Reload(t.Context()))
+}
+
+func TestErrorsKeepTheirMeaningOverTheWire(t *testing.T) {
+	d := &daemon{
+		sessions: []resume.View{view("a", "4f2a-1"), view("a", "4f2a-2")},
+		reload:   &control.ConfigError{Err: errors.New("line 3: no such key")},
+	}
+	client := control.NewClient(serve(t, d))
+
+	_, err := client.Do(t.Context(), "nobody", control.Retry)
+	require.ErrorIs(t, err, control.ErrNoSession)
+	require.ErrorContains(t, err, "nobody")
+
+	_, err = client.Do(t.Context(), "4f2a", control.Retry)
+	require.ErrorContains(t, err, "fits 2 sessions: a/4f2a-1, a/4f2a-2")
+	require.NotErrorIs(t, err, control.ErrNoSession)
+
+	err = client.Reload(t.Context())
+	remote, ok := errors.AsType[*control.RemoteError](err)
+	require.True(t, ok)
+	require.True(t, remote.BadConfig())
+	require.ErrorContains(t, err, "line 3")
+
+	_, err = client.Do(t.Context(), "4f2a-1", "explode")
+	require.Error(t, err)
+	require.Empty(t, d.orders)
+}
+
+func TestNoDaemon(t *testing.T) {
+	dir := t.TempDir()
+	_, err := control.NewClient(dir).Status(t.Context(), false)
+	require.ErrorIs(t, err, control.ErrNoDaemon)
+
+	// A socket that a dead daemon left behind.
+	short, err := os.MkdirTemp("", "ctl") // the path of a socket may not be long
+	require.NoError(t, err)
+	defer os.RemoveAll(short)
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(short, control.SocketName)})
+	require.NoError(t, err)
+	listener.SetUnlinkOnClose(false)
+	require.NoError(t, listener.Close())
+	_, err = control.NewClient(short).Status(t.Context(), false)
+	require.ErrorIs(t, err, control.ErrNoDaemon)
+
+	d := &daemon{sessions: []resume.View{view("a", "b")}}
+	server, err := control.Listen(short, d, slog.New(slog.DiscardHandler))
+	require.NoError(t, err, "it is replaced")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, server.Run(ctx))
+}
+
+func TestTheSocketIsItsOwnersAlone(t *testing.T) {
+	dir := serve(t, &daemon{sessions: []resume.View{view("a", "b")}})
+	info, err := os.Stat(filepath.Join(dir, control.SocketName))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+func TestADeepDirectoryIsNoObstacle(t *testing.T) {
+	d := &daemon{sessions: []resume.View{view("a", "b")}}
+	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 40))
+	server, err := control.Listen(dir, d, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- server.Run(ctx) }()
+	_, err = control.NewClient(dir).Status(t.Context(), false)
+	require.NoError(t, err)
+	cancel()
+	require.NoError(t, <-done)
+}
+
+func TestAFileInTheWayIsNotRemoved(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, control.SocketName)
+	require.NoError(t, os.WriteFile(path, []byte("mine"), 0o600))
+	_, err := control.Listen(dir, &daemon{}, slog.New(slog.DiscardHandler))
+	require.ErrorContains(t, err, "is no socket")
+	require.FileExists(t, path)
+}
+
+func TestResolve(t *testing.T) {
+	sessions := []resume.View{view("claude-code", "4f2a"), view("claude-code", "4f2a-long"), view("mybot", "9c"), view("codex", "9c")}
+	for name, want := range map[string]string{
+		"4f2a":           "claude-code/4f2a", // exact wins over longer ones
+		"4f2a-":          "claude-code/4f2a-long",
+		"mybot/9c":       "mybot/9c",
+		"codex/":         "codex/9c",
+		"claude-code/4f": "",
+		"9c":             "",
+		"nobody":         "",
+	} {
+		got, err := control.Resolve(sessions, name)
+		if want == "" {
+			require.Error(t, err, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Equal(t, want, got.Key().String())
+	}
+}
+
+func TestShortNamesAreUnambiguous(t *testing.T) {
+	sessions := []resume.View{view("a", "4f2a77"), view("a", "4f2b99"), view("a", "x"), view("a", "9c1d-aaaa-1"), view("a", "9c1d-aaaa-2")}
+	for id, want := range map[string]string{"4f2a77": "4f2a", "4f2b99": "4f2b", "x": "x", "9c1d-aaaa-1": "9c1d-aaaa-1"} {
+		require.Equal(t, want, control.Short(sessions, id))
+	}
+}

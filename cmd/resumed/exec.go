@@ -82,7 +82,11 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 		return fmt.Errorf("find the working directory: %w", err)
 	}
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		if !signal.Ignored(sig) { // nohup means it
+			signal.Notify(signals, sig)
+		}
+	}
 	defer signal.Stop(signals)
 	show := &waitShow{out: c.err, live: isTerminal(c.err)}
 
@@ -144,10 +148,10 @@ func customAgents(cfg config.Config) []string {
 
 // finished hands on the exit code, with what is to be said about it.
 func finished(code int, err error) error {
-	if code == exitDone {
+	switch {
+	case err == nil && code == exitDone:
 		return nil
-	}
-	if err == nil {
+	case err == nil:
 		return exitStatus{code: code}
 	}
 	hint := ""

@@ -233,6 +233,18 @@ func TestExecStopsWaitingAtASignal(t *testing.T) {
 	}
 }
 
+func TestExecUnderNohupHearsNoHangup(t *testing.T) {
+	b := newBox(t)
+	cmd := exec.Command("sh", "-c", `trap '' HUP; exec "$0" exec -- sh -c 'echo ready > ready; while [ ! -e go ]; do sleep 0.05; done; exit 5'`, program)
+	cmd.Env, cmd.Dir = b.env(), b.home
+	require.NoError(t, cmd.Start())
+	b.until("it runs", func() bool { return b.read("ready") != "" })
+	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
+	b.write("go", "")
+	_ = cmd.Wait()
+	require.Equal(t, 5, cmd.ProcessState.ExitCode())
+}
+
 // agentIs puts a program of that name first in the PATH.
 func (b *box) agentIs(name, script string) []string {
 	b.write(filepath.Join("bin", name), "#!/bin/sh\n"+`echo "$@" >> args; echo run >> runs; n=$(wc -l < runs)`+"\n"+script)

@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -58,18 +59,24 @@ func (r record) words() string {
 	return ""
 }
 
-// gist returns the last thing that is said, short enough for one line.
-func gist(text string) string {
-	lines := strings.Split(text, "\n")
+// gist returns the line of a text that says what was judged, or else the last
+// one that says anything, short enough to be shown.
+func gist(text string, judged func(line string) bool) string {
+	lines, fallback := strings.Split(text, "\n"), ""
 	for _, line := range slices.Backward(lines) {
+		says := line
 		if r, ok := parseRecord(line); ok {
-			line = r.words()
+			says = r.words()
 		}
-		if letters.MatchString(line) {
-			return clean.Short(line, longestGist)
+		if !letters.MatchString(says) {
+			continue
 		}
+		if judged(line) {
+			return clean.Short(says, longestGist)
+		}
+		fallback = cmp.Or(fallback, clean.Short(says, longestGist))
 	}
-	return ""
+	return fallback
 }
 
 // letters tell a line that says something from a number or a bracket.

@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -182,22 +183,24 @@ func (t *talk) judge(end *ending, reader limit.Reader) (limit.Verdict, string) {
 	}
 	var unsure limit.Verdict
 	var doubt string
-	for _, words := range said {
-		v := reader.Text(words)
+	for _, text := range said {
+		v := reader.Text(text)
+		words := gist(text, func(line string) bool { return v.Class != limit.None && reader.Text(line).Class == v.Class })
 		if v.Class != limit.None && !v.InProgress {
-			return v, gist(words)
+			return v, words
 		}
-		if unsure.Class == limit.None { // a command that has ended retries nothing any more
-			unsure, doubt = v, gist(words)
+		switch {
+		case unsure.Class != limit.None:
+		case v.Class != limit.None: // a command that has ended retries nothing any more
+			unsure, doubt = v, words
+		default:
+			doubt = cmp.Or(doubt, words)
 		}
 	}
 	if t.speaks != nil && unsure.Class == limit.None {
 		if status := t.speaks.status(end.code); status != 0 {
 			unsure = reader.Refusal(limit.Refusal{Status: status})
 		}
-	}
-	if doubt == "" {
-		doubt = gist(strings.TrimSpace(said[len(said)-1]))
 	}
 	return unsure, doubt
 }

@@ -442,28 +442,35 @@ rmdir lock
 	}
 }
 
-func TestEachRetryIsToldWithItsNumberItsReasonAndItsTime(t *testing.T) {
-	b, hook := newBox(t), newHook(t)
-	b.write(configFile, bot+`
-[backoff]
-base_delay = "100ms"
-max_delay = "1s"
-jitter = false
-[notify]
-events = ["retrying"]
-group_wait = "0s"
-[[notify.webhook]]
-name = "ops"
-url = "`+hook.URL+`"
-`)
-	b.write("bot/resume.sh", recordCall+`[ $(wc -l < calls) -ge 2 ] || { echo "rate limited" >> logs/$1.log; exit 1; }; echo "step 2" >> logs/$1.log`)
+func TestAgentsComeAndGoWithTheConfiguration(t *testing.T) {
+	b := newBox(t)
+	b.write("bot/resume.sh", recordCall+`echo "step 2" >> logs/$1.log`)
+	b.write("bot/logs/s-1.log", "rate limited, retry in 1h\n")
+	b.start() // with no configuration at all
+	require.Empty(t, b.status().Daemon.Config.Path)
+
+	b.write(configFile, bot)
+	b.untilState("s-1", resume.Waiting)
+	require.Equal(t, b.path(configFile), b.status().Daemon.Config.Path)
+
+	b.reconfigure(strings.Replace(bot, `kind = "custom"`, "kind = \"custom\"\nenabled = false", 1))
+	_, _, code := b.run("retry", "s-1")
+	require.Zero(t, code)
+	b.until("the agent is off", func() bool { return strings.Contains(b.session("s-1").Reason, "switched off") })
+	require.Empty(t, b.calls())
+
+	b.reconfigure(bot)
+	_, _, code = b.run("retry", "s-1")
+	require.Zero(t, code)
+	b.untilState("s-1", resume.Watching)
+	require.Len(t, b.calls(), 1)
+}
+
+func TestReloadOnRequest(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, bot)
 	b.start()
-	b.write("bot/logs/s-1.log", "rate limited\n")
-	b.until("both retries are told", func() bool { return len(hook.got()) == 2 })
-	for i, notice := range hook.got() {
-		require.Equal(t, notify.Retrying, notice.Event)
-		require.Contains(t, notice.Title, fmt.Sprintf("try %d of 5", i+1))
-		require.Contains(t, strings.ToLower(notice.Text), "rate limit", "why")
-		require.Contains(t, notice.Text, notice.Sessions[0].Attempts[i].StartedAt.UTC().Format("15:04:05"), "when")
-	}
+	before := b.status().Daemon.Config.LoadedAt
+	require.NoError(t, b.proc.Process.Signal(syscall.SIGHUP))
+	b.until("SIGHUP reloads", func() bool { return b.status().Daemon.Config.LoadedAt.After(before) })
 }

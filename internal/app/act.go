@@ -38,6 +38,10 @@ func (d *daemon) act(ctx context.Context, session resume.Session) {
 	if command == nil {
 		return // it was withdrawn, or the daemon stops
 	}
+	after, err := d.engine.Tell(ctx, session.Key, resume.Sending{Mark: mark})
+	if err != nil || after.Run == nil || after.Run.Mark != mark {
+		return
+	}
 	process, err := runner.Start(*command)
 	if err != nil {
 		d.tell(ctx, session.Key, cannotStart(mark, err))

@@ -137,6 +137,7 @@ func (h *history) send() {
 		h.step(Held{Mark: mark, Why: "a person's process holds the session"})
 		return
 	}
+	h.step(Sending{Mark: mark})
 	h.start(mark)
 	if h.dies() {
 		return

@@ -45,6 +45,11 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 			s.Reason = fmt.Sprintf("session %s was begun in the same directory after this one was stopped", ev.By.ID)
 		}
 		return s
+	case Sending:
+		if s.Run != nil && s.Run.Mark == ev.Mark {
+			return s.restore()
+		}
+		return s
 	case Started:
 		return s.started(ev)
 	case Ended:
@@ -260,7 +265,7 @@ func (s Session) due(ev Due, r Rules, now time.Time, u float64) Session {
 		StartedAt: now,
 		Delay:     max(0, s.NextAt.Sub(s.WaitFrom)),
 	})
-	s.State, s.NextAt, s.Asked, s.Hold = Resuming, time.Time{}, time.Time{}, time.Time{}
+	s.State, s.NextAt, s.Hold = Resuming, time.Time{}, time.Time{}
 	s.Reason = describe(s.Limit, s.LimitText) // what held it back until now does so no more
 	return s
 }
@@ -270,8 +275,8 @@ func (s Session) started(ev Started) Session {
 		return s
 	}
 	run := *s.Run
-	run.Process = ev.Process
-	s.Run = &run
+	run.Process, run.sending = ev.Process, true
+	s.Run, s.Owner, s.Asked = &run, nil, time.Time{}
 	return s
 }
 
@@ -279,7 +284,7 @@ func (s Session) ended(ev Ended, r Rules, now time.Time, u float64) Session {
 	if s.Run == nil || s.Run.Mark != ev.Mark {
 		return s
 	}
-	s.Run = nil
+	s.Run, s.Asked = nil, time.Time{}
 	if s.State != Resuming {
 		return s // the transcript has told how it went
 	}
@@ -354,10 +359,12 @@ func (s Session) reconsidered(r Rules, now time.Time) Session {
 		s.NextAt = s.WaitFrom.Add(r.Settle)
 		return s
 	case Waiting:
-		if !s.Asked.IsZero() {
-			return s // a person's order stands
+		why := s.Reason
+		s = s.schedule(r, now)
+		if s.State == Waiting && (s.Hold.After(now) || !s.Asked.IsZero()) {
+			s.Reason = why // it waits for something else than the limit
 		}
-		return s.schedule(r, now)
+		return s
 	default:
 		return s
 	}

@@ -111,13 +111,13 @@ type Run struct {
 	N       int     `json:"n"`                // of the attempt; names its output
 	Process Process `json:"process,omitzero"` // once the command was started
 
-	// restored is true for a resume of an earlier daemon: its command may have
-	// been started, whether Process says so or not.
-	restored bool
+	// sending is true from the point on at which the command may have acted on
+	// the session. One of an earlier daemon always may have.
+	sending bool
 }
 
 // sent reports whether the command may have acted on the session.
-func (r *Run) sent() bool { return r != nil && (r.Process.PID != 0 || r.restored) }
+func (r *Run) sent() bool { return r != nil && r.sending }
 
 // Owner is a live process that holds a session.
 type Owner struct {
@@ -168,7 +168,7 @@ func (s Session) Interrupted() bool { return s.State != Watching && s.State != 0
 func (s Session) restore() Session {
 	if s.Run != nil {
 		run := *s.Run
-		run.restored = true
+		run.sending = true
 		s.Run = &run
 	}
 	return s

@@ -24,8 +24,8 @@ const keptRuns = 10
 // enters Resuming.
 func (d *daemon) act(ctx context.Context, session resume.Session) {
 	mark := session.Run.Mark
-	claimed, held := d.lease(session.Key)
-	defer d.release(claimed, session.Key)
+	release, held := d.lease(session.Key)
+	defer release()
 	var command *runner.Command
 	if held == nil { // what is looked at next stays true: nobody else continues the session now
 		command, held = d.prepare(ctx, session)
@@ -270,10 +270,10 @@ func (d *daemon) adopt(ctx context.Context, s resume.Session, process *runner.Pr
 	})
 	d.log.Info("a resume of the daemon before still runs", "session", s.Key.ID, "agent", s.Key.Agent, "pid", process.PID)
 	d.tell(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: process.Process})
-	claimed, held := d.lease(s.Key)
+	release, held := d.lease(s.Key)
 	if held != nil {
 		d.log.Warn("a resume that runs has no lease", "session", s.Key.ID, "agent", s.Key.Agent, "why", held.Why)
 	}
-	defer d.release(claimed, s.Key)
+	defer release()
 	d.follow(ctx, s.Key, s.Run.Mark, process, output)
 }

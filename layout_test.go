@@ -29,7 +29,7 @@ var arrows = map[string][]string{
 	},
 	"internal/attempt": {"internal/backoff", "internal/clean", "internal/lease", "internal/limit"},
 	"internal/config":  {"internal/backoff", "internal/limit", "internal/resume"},
-	"internal/state":   {"internal/resume"},
+	"internal/state":   {"internal/backoff", "internal/resume"},
 	"internal/control": {"internal/resume"},
 	"internal/notify":  {"internal/backoff", "internal/clean", "internal/limit", "internal/resume"},
 	"internal/runner":  {"internal/clean", "internal/resume"},

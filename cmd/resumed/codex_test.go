@@ -61,7 +61,7 @@ func TestCodexUsageLimitWaitsForItsReset(t *testing.T) {
 }
 
 // A stand-in for codex writes down how it was called, and answers.
-const standIn = `#!/bin/sh
+const codexStandIn = `#!/bin/sh
 { pwd; printf '%s\n' "$@"; } >> "$HOME/calls"
 now=$(date -u +%Y-%m-%dT%H:%M:%S.000Z)
 cat >> "$HOME/` + codexRollout + `" <<EOF
@@ -75,7 +75,7 @@ EOF
 func TestCodexSessionIsContinuedOnceWithTheSettingsItHad(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, "[resume]\nmargin = \"0s\"\n")
-	b.write("bin/codex", standIn)
+	b.write("bin/codex", codexStandIn)
 	b.start()
 	reset := time.Now().Add(2 * time.Second).Truncate(time.Second)
 	b.write(codexRollout, shiftRollout(t, reset, b.path("bot")))

@@ -9,6 +9,8 @@ import (
 	"resumed/internal/agent/claude"
 	"resumed/internal/agent/codex"
 	"resumed/internal/agent/custom"
+	"resumed/internal/agent/gemini"
+	"resumed/internal/agent/qwen"
 	"resumed/internal/config"
 )
 
@@ -25,6 +27,16 @@ var builtin = map[string]maker{
 	},
 	codex.Name: func(entry config.Agent, cfg config.Config) (agent.Agent, error) {
 		return codex.New(codex.Options{
+			Roots: entry.Roots, Command: entry.Command, Grace: cfg.Resume.Grace,
+		})
+	},
+	gemini.Name: func(entry config.Agent, cfg config.Config) (agent.Agent, error) {
+		return gemini.New(gemini.Options{
+			Roots: entry.Roots, Command: entry.Command, Grace: cfg.Resume.Grace,
+		})
+	},
+	qwen.Name: func(entry config.Agent, cfg config.Config) (agent.Agent, error) {
+		return qwen.New(qwen.Options{
 			Roots: entry.Roots, Command: entry.Command, Grace: cfg.Resume.Grace,
 		})
 	},

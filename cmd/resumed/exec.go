@@ -12,11 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"resumed/internal/app"
 	"resumed/internal/attempt"
 	"resumed/internal/backoff"
 	"resumed/internal/config"
 	"resumed/internal/lease"
 	"resumed/internal/limit"
+	"resumed/internal/resume"
 	"resumed/internal/state"
 )
 
@@ -92,6 +94,9 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 
 	o.Argv, o.Signals, o.LeaseDir = argv, signals, lease.Dir(os.Getenv, stateDir)
 	o.Stdin, o.Stdout, o.Stderr = os.Stdin, os.Stdout, os.Stderr
+	o.Tidy = func(ctx context.Context, agent, session, transcript string) error {
+		return app.Tidy(ctx, cfg, resume.Session{Key: resume.Key{Agent: agent, ID: session}, Transcript: transcript})
+	}
 	o.Waits = show.begin
 	o.Warn = func(err error) { show.say("%v", err) }
 	// Not ctx: a signal is for the command first.

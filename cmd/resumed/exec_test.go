@@ -342,6 +342,32 @@ func TestExecDoesNotRepeatAnAgentWhosePromptIsGone(t *testing.T) {
 	require.Contains(t, b.logged(), "cannot be given twice")
 }
 
+// At its next start Gemini CLI would delete the chat because of the stub.
+func TestExecRemovesTheStubThatGeminiLeaves(t *testing.T) {
+	const id = "4f2a1c9e-0000-4000-8000-000000000001"
+	b := newBox(t)
+	b.write(configFile, quick)
+	env := b.agentIs("gemini", `
+dir=$HOME/.gemini/tmp/home; mkdir -p $dir/chats; pwd > $dir/.project_root
+head='{"sessionId":"`+id+`","projectHash":"x","startTime":"2026-11-15T00:15:29.027Z","lastUpdated":"2026-11-15T00:15:29.027Z","kind":"main"}'
+context='{"$set":{"messages":[{"id":"1","timestamp":"2026-11-15T00:15:29.028Z","type":"user","content":[{"text":"<session_context> This is the Gemini CLI."}]}]}}'
+real=$dir/chats/session-2026-11-15T00-15-4f2a1c9e.jsonl
+if [ $n = 1 ]; then
+	{ echo "$head"; echo "$context"; echo '{"id":"2","timestamp":"2026-11-15T00:15:30.000Z","type":"user","content":[{"text":"fix it"}]}'; } > $real
+	exit 247
+fi
+{ echo "$head"; echo "$context"; } > $dir/chats/session-2026-11-15T00-20-4f2a1c9e.jsonl
+echo '{"id":"3","timestamp":"2026-11-15T00:20:31.000Z","type":"gemini","content":"done"}' >> $real
+echo done`)
+	errOut, code := b.execAs(env, "--", "gemini", "-p", "fix it", "-y")
+	require.Zero(t, code, errOut)
+	require.Contains(t, b.read("args"), "-y --resume "+id+" -p continue\n")
+	left, err := filepath.Glob(b.path(".gemini/tmp/home/chats/*"))
+	require.NoError(t, err)
+	require.Len(t, left, 1, errOut)
+	require.Contains(t, left[0], "T00-15-")
+}
+
 // claudeWrites is a claude that keeps a transcript as the real one does.
 const claudeWrites = `
 id=; while [ $# -gt 0 ]; do case $1 in --session-id|--resume) id=$2; shift;; esac; shift; done

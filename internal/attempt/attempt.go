@@ -52,6 +52,9 @@ type Options struct {
 	Stdout, Stderr *os.File
 	Signals        <-chan os.Signal // what is sent to this process
 
+	// Tidy removes what a run of an agent's session left beside its transcript.
+	Tidy func(ctx context.Context, agent, session, transcript string) error
+
 	// Waits is told of each wait, and what it returns is called when the wait
 	// is over. Warn tells a person what does not stop the run.
 	Waits func(backoff.Upcoming) (over func())
@@ -133,6 +136,7 @@ func (t *task) run(ctx context.Context) error {
 		return err
 	}
 	t.talk.heard(end, began)
+	t.tidy(ctx)
 	if end.code == 0 && ctx.Err() == nil && !t.talk.failed() {
 		return nil
 	}
@@ -146,6 +150,18 @@ func (t *task) run(ctx context.Context) error {
 		failure.final = held
 	}
 	return failure
+}
+
+// tidy has what the agent left behind removed, where that must not stay. It is
+// done also when the time for the run is over.
+func (t *task) tidy(ctx context.Context) {
+	known := t.talk.known
+	if known.transcript == "" {
+		return
+	}
+	if err := t.Tidy(context.WithoutCancel(ctx), t.talk.name, known.id, known.transcript); err != nil {
+		t.Warn(err)
+	}
 }
 
 // next returns the command line and the input of the next run.

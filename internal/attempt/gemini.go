@@ -82,15 +82,15 @@ func (gemini) heard(r run) session {
 	}
 	var found []chat
 	for _, path := range writtenSince(filepath.Join(chats, "session-*.jsonl"), r.began) {
-		if c, err := readChat(path); err == nil && (id == "" || c.id == id) {
+		// One that holds nothing is left over, or another one's that begins.
+		if c, err := readChat(path); err == nil && c.holds && plainID.MatchString(c.id) && (id == "" || c.id == id) {
 			found = append(found, c)
 		}
 	}
-	found = withoutStubs(found)
-	if len(found) != 1 || found[0].id == "" || !found[0].holds {
+	if len(found) != 1 {
 		return session{}
 	}
-	return session{id: found[0].id, again: !found[0].open}
+	return session{id: found[0].id, again: !found[0].open, transcript: found[0].path}
 }
 
 // geminiChats returns where the chats of a project are.
@@ -110,20 +110,6 @@ type chat struct {
 	id    string
 	holds bool // something was said
 	open  bool // the last that was said awaits an answer
-}
-
-// withoutStubs removes the empty chats that a continued session leaves beside
-// the real one: the next start of gemini would take the session for broken and
-// delete all of its files.
-func withoutStubs(chats []chat) []chat {
-	real := slices.ContainsFunc(chats, func(c chat) bool { return c.holds })
-	return slices.DeleteFunc(chats, func(c chat) bool {
-		stub := real && !c.holds
-		if stub {
-			_ = os.Remove(c.path) // what is left is no worse than before
-		}
-		return stub
-	})
 }
 
 // longestChatLine bounds the memory that one line may take.
@@ -161,7 +147,7 @@ func readChat(path string) (chat, error) {
 		if json.Unmarshal(lines.Bytes(), &record) != nil {
 			continue
 		}
-		if c.id == "" && plainID.MatchString(record.SessionID) {
+		if c.id == "" {
 			c.id = record.SessionID
 		}
 		if record.Set.Messages != nil { // the list as a whole, anew

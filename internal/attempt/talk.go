@@ -60,6 +60,8 @@ var dialects = map[string]dialect{
 type session struct {
 	id    string
 	again bool // it has forgotten the prompt: that has to be given again
+
+	transcript string // where the agent leaves something beside it, else empty
 }
 
 // run is one run of an agent that is over.

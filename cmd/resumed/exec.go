@@ -95,7 +95,9 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 	o.Argv, o.Signals, o.LeaseDir = argv, signals, lease.Dir(os.Getenv, stateDir)
 	o.Stdin, o.Stdout, o.Stderr = os.Stdin, os.Stdout, os.Stderr
 	o.Tidy = func(ctx context.Context, agent, session, transcript string) error {
-		return app.Tidy(ctx, cfg, resume.Session{Key: resume.Key{Agent: agent, ID: session}, Transcript: transcript})
+		return app.Tidy(ctx, cfg, resume.Session{
+			Key: resume.Key{Agent: agent, ID: session}, Transcript: transcript, Cwd: o.Dir,
+		})
 	}
 	o.Waits = show.begin
 	o.Warn = func(err error) { show.say("%v", err) }

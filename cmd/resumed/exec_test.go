@@ -350,7 +350,7 @@ func TestExecRemovesTheStubThatGeminiLeaves(t *testing.T) {
 	env := b.agentIs("gemini", `
 dir=$HOME/.gemini/tmp/home; mkdir -p $dir/chats; pwd > $dir/.project_root
 head='{"sessionId":"`+id+`","projectHash":"x","startTime":"2026-11-15T00:15:29.027Z","lastUpdated":"2026-11-15T00:15:29.027Z","kind":"main"}'
-context='{"$set":{"messages":[{"id":"1","timestamp":"2026-11-15T00:15:29.028Z","type":"user","content":[{"text":"<session_context> This is the Gemini CLI."}]}]}}'
+context='{"$set":{"messages":[{"id":"1","timestamp":"2026-11-15T00:15:29.028Z","type":"user","content":[{"text":"<session_context> This is the Gemini CLI. </session_context>"}]}]}}'
 real=$dir/chats/session-2026-11-15T00-15-4f2a1c9e.jsonl
 if [ $n = 1 ]; then
 	{ echo "$head"; echo "$context"; echo '{"id":"2","timestamp":"2026-11-15T00:15:30.000Z","type":"user","content":[{"text":"fix it"}]}'; } > $real

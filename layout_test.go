@@ -34,7 +34,7 @@ var arrows = map[string][]string{
 	"internal/notify":  {"internal/backoff", "internal/clean", "internal/limit", "internal/resume"},
 	"internal/runner":  {"internal/clean", "internal/resume"},
 	"internal/agent":   {"internal/limit", "internal/resume"},
-	"internal/agent/*": {"internal/agent", "internal/limit", "internal/resume"},
+	"internal/agent/*": {"internal/agent", "internal/backoff", "internal/limit", "internal/resume"},
 	"internal/resume":  {"internal/backoff", "internal/limit"},
 }
 
@@ -43,7 +43,7 @@ var arrows = map[string][]string{
 var libraries = map[string][]string{
 	"github.com/charmbracelet/x/ansi":         {"cmd/resumed"},
 	"github.com/coreos/go-systemd/v22/daemon": {"internal/app"},
-	"github.com/fsnotify/fsnotify":            {"internal/config", "internal/watch"},
+	"github.com/fsnotify/fsnotify":            {"internal/agent/opencode", "internal/config", "internal/watch"},
 	"github.com/go-viper/mapstructure/v2":     {"internal/config"},
 	"github.com/godbus/dbus/v5":               {"internal/notify"},
 	"github.com/google/uuid":                  {"internal/app", "internal/attempt"},
@@ -54,7 +54,7 @@ var libraries = map[string][]string{
 	"github.com/spf13/viper":                  {"internal/config"},
 	"golang.org/x/sys/unix":                   {"internal/attempt", "internal/control", "internal/notify", "internal/runner", "internal/state", "internal/watch"},
 	"golang.org/x/term":                       {"cmd/resumed"},
-	"modernc.org/sqlite":                      {"internal/state"},
+	"modernc.org/sqlite":                      {"internal/agent/opencode", "internal/state"},
 }
 
 // knownOnlyIn narrows a library further, to files.

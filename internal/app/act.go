@@ -24,7 +24,12 @@ const keptRuns = 10
 // enters Resuming.
 func (d *daemon) act(ctx context.Context, session resume.Session) {
 	mark := session.Run.Mark
-	command, held := d.prepare(ctx, session)
+	release, held := d.lease(session.Key)
+	defer release()
+	var command *runner.Command
+	if held == nil { // what is looked at next stays true: nobody else continues the session now
+		command, held = d.prepare(ctx, session)
+	}
 	if held != nil {
 		held.Mark = mark
 		d.tell(ctx, session.Key, *held)
@@ -274,5 +279,10 @@ func (d *daemon) adopt(ctx context.Context, s resume.Session, process *runner.Pr
 	})
 	d.log.Info("a resume of the daemon before still runs", "session", s.Key.ID, "agent", s.Key.Agent, "pid", process.PID)
 	d.tell(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: process.Process})
+	release, held := d.lease(s.Key)
+	if held != nil {
+		d.log.Warn("a resume that runs has no lease", "session", s.Key.ID, "agent", s.Key.Agent, "why", held.Why)
+	}
+	defer release()
 	d.follow(ctx, s, process, output)
 }

@@ -87,7 +87,8 @@ func runDaemon(t *testing.T, home string, changes *changes) (stop func()) {
 	ready, done := make(chan struct{}), make(chan error, 1)
 	go func() {
 		done <- Run(ctx, Options{
-			Config: cfg, StateDir: filepath.Join(home, "state"), RuntimeDir: filepath.Join(home, "run"), Version: "test",
+			Config: cfg, StateDir: filepath.Join(home, "state"), RuntimeDir: filepath.Join(home, "run"),
+			LeaseDir: filepath.Join(home, "leases"), Version: "test",
 			Log: slog.New(slog.DiscardHandler), Seen: changes.add, Ready: func() { close(ready) },
 		})
 	}()

@@ -21,7 +21,7 @@ import (
 var arrows = map[string][]string{
 	"cmd/resumed": {
 		"configs", "internal/app", "internal/backoff", "internal/clean", "internal/config", "internal/control",
-		"internal/limit", "internal/notify", "internal/resume", "internal/state",
+		"internal/limit", "internal/notify", "internal/resume", "internal/state", "internal/view",
 	},
 	"internal/app": {
 		"internal/agent", "internal/agent/*", "internal/backoff", "internal/clean", "internal/config", "internal/control",
@@ -30,6 +30,7 @@ var arrows = map[string][]string{
 	"internal/config":  {"internal/backoff", "internal/limit", "internal/resume"},
 	"internal/state":   {"internal/resume"},
 	"internal/control": {"internal/resume"},
+	"internal/view":    {"internal/clean", "internal/control", "internal/limit", "internal/resume"},
 	"internal/notify":  {"internal/backoff", "internal/clean", "internal/limit", "internal/resume"},
 	"internal/runner":  {"internal/clean", "internal/resume"},
 	"internal/agent":   {"internal/limit", "internal/resume"},
@@ -40,7 +41,8 @@ var arrows = map[string][]string{
 // libraries says which package may know which library. One that is not listed
 // may be known by none.
 var libraries = map[string][]string{
-	"github.com/charmbracelet/x/ansi":         {"cmd/resumed"},
+	"charm.land/bubbletea/v2":                 {"internal/view"},
+	"github.com/charmbracelet/x/ansi":         {"cmd/resumed", "internal/view"},
 	"github.com/coreos/go-systemd/v22/daemon": {"internal/app"},
 	"github.com/fsnotify/fsnotify":            {"internal/config", "internal/watch"},
 	"github.com/go-viper/mapstructure/v2":     {"internal/config"},

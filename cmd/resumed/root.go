@@ -139,7 +139,7 @@ func (c *cli) greet(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return cmd.Help()
 	}
-	return c.printStatus(status, "")
+	return c.printStatus(status)
 }
 
 func (c *cli) checkGlobals() error {

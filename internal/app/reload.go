@@ -188,6 +188,7 @@ func (d *daemon) apply(ctx context.Context, cfg config.Config, err error) error 
 	if err := d.engine.SetRules(ctx, made.rules); err != nil {
 		return fmt.Errorf("put the rules in force: %w", err)
 	}
+	d.changes.NoteAll()
 	d.log.Info("configuration in force", "config", path)
 	return nil
 }
@@ -209,6 +210,7 @@ func (d *daemon) refuse(err error) {
 	d.mu.Lock()
 	d.loadErr = err
 	d.mu.Unlock()
+	d.changes.NoteAll()
 	d.log.Error("configuration refused; the one before stays in force", "config", d.configPath(), "err", err)
 	d.notifier.TellConfigError(err.Error())
 }

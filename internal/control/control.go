@@ -66,8 +66,12 @@ const (
 // Backend is the daemon, as the server needs it.
 type Backend interface {
 	// Status returns all that is known; all includes sessions that were
-	// never interrupted.
-	Status(ctx context.Context, all bool) (Status, error)
+	// never interrupted. Where only is given, no other sessions are listed;
+	// accounts and daemon are told in full.
+	Status(ctx context.Context, all bool, only ...resume.Key) (Status, error)
+
+	// Changes is where the daemon notes what changed.
+	Changes() *Changes
 
 	// Do carries out an order and returns the session after it.
 	Do(ctx context.Context, key resume.Key, order Order) (resume.View, error)
@@ -127,16 +131,4 @@ func Resolve(sessions []resume.View, name string) (resume.View, error) {
 		ambiguous.Sessions = append(ambiguous.Sessions, s.Key().String())
 	}
 	return resume.View{}, ambiguous
-}
-
-// Short returns the shortest beginning of the session's id, of four characters
-// at least, that no other session's id has.
-func Short(sessions []resume.View, id string) string {
-	n := min(4, len(id))
-	for _, s := range sessions {
-		for s.ID != id && n < len(id) && strings.HasPrefix(s.ID, id[:n]) {
-			n++
-		}
-	}
-	return id[:n]
 }

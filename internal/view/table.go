@@ -1,0 +1,194 @@
+package view
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"resumed/internal/clean"
+	"resumed/internal/resume"
+)
+
+// byUrgency puts first what needs a person, then what happens next.
+func byUrgency(a, b *row) int {
+	x, y := &a.view, &b.view
+	if d := urgency[x.State] - urgency[y.State]; d != 0 {
+		return d
+	}
+	if d := cmp.Compare(next(x), next(y)); d != 0 {
+		return d
+	}
+	return cmp.Or(cmp.Compare(x.Agent, y.Agent), cmp.Compare(x.ID, y.ID))
+}
+
+var urgency = [...]int{
+	resume.GaveUp: 0, resume.Parked: 1, resume.Resuming: 2, resume.Settling: 3, resume.Waiting: 4, resume.Watching: 5,
+}
+
+func next(v *resume.View) int64 {
+	if v.NextAt == nil {
+		return 0
+	}
+	return v.NextAt.UnixNano()
+}
+
+// row is a session as the table shows it. What does not change with time is
+// made once: there may be ten thousand.
+type row struct {
+	view    resume.View
+	name    string // what a person types to mean it
+	project string
+	agent   string
+	owner   string
+	why     string
+	hay     string // what a filter looks in
+}
+
+func newRow(v resume.View) *row {
+	state, _ := State(v)
+	r := &row{
+		view:    v,
+		project: Project(v),
+		agent:   clean.Line(v.Agent),
+		owner:   owner(v),
+		why:     clean.Line(v.Reason),
+	}
+	r.hay = strings.ToLower(strings.Join([]string{clean.Line(v.ID), r.agent, clean.Line(v.Account), clean.Line(v.Cwd), state, r.owner, r.why}, "\n"))
+	return r
+}
+
+// named says what a person types to mean the session.
+func (r *row) named(name string) { r.name = clean.Line(name) }
+
+// The columns, in the order they are shown.
+const (
+	colSession = iota
+	colProject
+	colAgent
+	colState
+	colNext
+	colTry
+	colOwner
+	colWhy
+	columns
+)
+
+var titles = [columns]string{"SESSION", "PROJECT", "AGENT", "STATE", "NEXT", "TRY", "OWNER", "WHY"}
+
+// widest bounds what one column takes from the others.
+var widest = [columns]int{colSession: 24, colProject: 28, colAgent: 20, colState: 9, colNext: 24, colTry: 7, colOwner: 18}
+
+// What gives way in a narrow terminal, in this order: columns shrink, then they
+// are left out. The reason, last in the row, takes what is left.
+var (
+	shrinks = []struct{ column, to int }{{colAgent, 8}, {colProject, 14}, {colSession, 12}, {colProject, 9}}
+	leaves  = []int{colOwner, colAgent, colTry}
+)
+
+const (
+	gap      = 2  // between columns
+	leastWhy = 12 // what a reason needs to say anything
+)
+
+// layout is how wide each column is; 0: it is left out.
+type layout [columns]int
+
+// grow makes room for a row.
+func (l *layout) grow(cells [columns]cell) {
+	for i, c := range cells {
+		l[i] = max(l[i], ansi.StringWidth(c.text))
+	}
+}
+
+// fit returns the layout for a terminal of a width; 0 means no bound.
+func (l layout) fit(width int) layout {
+	for i := range l {
+		if i == colOwner && l[i] == 0 || i == colNext && l[i] == 0 {
+			continue // nobody has one
+		}
+		l[i] = max(l[i], len(titles[i]))
+		if width > 0 && widest[i] > 0 {
+			l[i] = min(l[i], widest[i])
+		}
+	}
+	if width <= 0 {
+		return l
+	}
+	for _, s := range shrinks {
+		if l.rest(width) >= leastWhy {
+			break
+		}
+		// No more than needed.
+		l[s.column] = min(l[s.column], max(s.to, l[s.column]-(leastWhy-l.rest(width))))
+	}
+	for _, column := range leaves {
+		if l.rest(width) < leastWhy {
+			l[column] = 0
+		}
+	}
+	if l[colWhy] = l.rest(width); l[colWhy] < leastWhy/2 {
+		l[colWhy] = 0
+	}
+	if l.rest(width) < -gap {
+		l[colProject] = 0
+	}
+	return l
+}
+
+// rest is what the other columns leave for the reason.
+func (l layout) rest(width int) int {
+	for _, w := range l[:colWhy] {
+		if w > 0 {
+			width -= w + gap
+		}
+	}
+	return width
+}
+
+// cells returns what the row says now.
+func (r *row) cells(now time.Time) [columns]cell {
+	state, colour := State(r.view)
+	return [columns]cell{
+		colSession: {r.name, Bold},
+		colProject: {r.project, None},
+		colAgent:   {r.agent, None},
+		colState:   {state, colour},
+		colNext:    {Countdown(r.view, now), None},
+		colTry:     {tries(r.view), None},
+		colOwner:   {r.owner, None},
+		colWhy:     {r.why, Dim},
+	}
+}
+
+// line prints a row in a layout.
+func (l layout) line(cells [columns]cell, paint Paint) string {
+	if o := cells[colOwner].text; o != "" && l[colOwner] == 0 && !strings.Contains(cells[colWhy].text, strings.TrimPrefix(o, "pid ")) {
+		cells[colWhy].text = "held by " + o + ": " + cells[colWhy].text
+	}
+	if name := cells[colAgent].text; ansi.StringWidth(name) > l[colAgent] {
+		cells[colAgent].text = strings.TrimSuffix(name, "-code") // known by the rest, too
+	}
+	var b strings.Builder
+	for i, c := range cells {
+		if l[i] == 0 {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(strings.Repeat(" ", gap))
+		}
+		text := fill(c.text, l[i])
+		trimmed := strings.TrimRight(text, " ")
+		b.WriteString(paint.In(c.colour, trimmed) + text[len(trimmed):])
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+func (l layout) head(paint Paint) string {
+	var cells [columns]cell
+	for i, title := range titles {
+		cells[i] = cell{title, Dim}
+	}
+	return l.line(cells, paint)
+}

@@ -52,6 +52,7 @@ var libraries = map[string][]string{
 	"github.com/nicholas-fedor/shoutrrr":      {"internal/notify"},
 	"github.com/pelletier/go-toml/v2":         {"internal/config"},
 	"github.com/spf13/cobra":                  {"cmd/resumed"},
+	"github.com/spf13/pflag":                  {"cmd/resumed"},
 	"github.com/spf13/viper":                  {"internal/config"},
 	"golang.org/x/sys/unix":                   {"internal/control", "internal/notify", "internal/runner", "internal/state", "internal/watch"},
 	"golang.org/x/term":                       {"cmd/resumed"},

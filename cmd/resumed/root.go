@@ -129,6 +129,8 @@ func (c *cli) root() *cobra.Command {
 		c.retryCommand(), c.cancelCommand(), c.pauseCommand(), c.unpauseCommand(),
 		c.configCommand(), c.demoCommand(), c.demoAgentCommand(), c.versionCommand(),
 	)
+	addHelp(root)
+	c.addCompletion(root)
 	return root
 }
 

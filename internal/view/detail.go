@@ -109,7 +109,7 @@ func (p Page) resumes(title string, attempts []resume.AttemptView) []string {
 		outcome := underscored(cmp.Or(string(a.Outcome), "running"))
 		text := fmt.Sprintf("%d. %s, waited %s; %s", a.N, when, Span(time.Duration(a.DelaySeconds*float64(time.Second))), outcome)
 		if a.StartedAt != nil && a.EndedAt != nil {
-			text += " after " + Span(a.EndedAt.Sub(*a.StartedAt))
+			text += ended(a.EndedAt.Sub(*a.StartedAt))
 		}
 		if a.Error != "" {
 			text += ": " + clean.Line(a.Error)
@@ -117,4 +117,11 @@ func (p Page) resumes(title string, attempts []resume.AttemptView) []string {
 		lines = append(lines, p.wrap(text, "  ")...)
 	}
 	return lines
+}
+
+func ended(after time.Duration) string {
+	if after < time.Second {
+		return " at once"
+	}
+	return " after " + Span(after)
 }

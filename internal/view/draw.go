@@ -114,7 +114,7 @@ func (m *model) tally() string {
 		}
 	}
 	add(need, "need you", Red)
-	add(busy, "resuming", Blue)
+	add(busy, "resuming", Magenta)
 	add(counts[resume.Waiting], "waiting", Yellow)
 	add(counts[resume.Watching], "watching", Green)
 	if len(parts) == 0 {
@@ -151,25 +151,20 @@ func (m *model) list(room int) []string {
 	m.top = max(m.top, m.index-room+1)
 	shown := m.rows[m.top:min(m.top+room, len(m.rows))]
 	natural := m.natural
-	cells := make([][columns]cell, len(shown))
-	for i, r := range shown {
-		cells[i] = r.cells(m.page.Now)
-		natural[colNext] = max(natural[colNext], ansi.StringWidth(cells[i][colNext].text))
+	for _, r := range shown {
+		natural[colNext] = max(natural[colNext], ansi.StringWidth(Countdown(r.view, m.page.Now)))
 	}
 	m.nextFor = natural[colNext]
 	fitted := natural.fit(max(1, m.page.Width-gutter))
 	lines := []string{strings.Repeat(" ", gutter) + fitted.head(m.page.Paint)}
-	for i, c := range cells {
-		lines = append(lines, m.row(fitted, c, m.top+i == m.index))
+	for i, r := range shown {
+		if m.top+i == m.index {
+			lines = append(lines, m.page.Paint.In(Reverse, fill("> "+r.line(fitted, m.page.Now, false), m.page.Width)))
+			continue
+		}
+		lines = append(lines, strings.Repeat(" ", gutter)+r.line(fitted, m.page.Now, m.page.Paint))
 	}
 	return lines
-}
-
-func (m *model) row(fitted layout, cells [columns]cell, selected bool) string {
-	if !selected {
-		return strings.Repeat(" ", gutter) + fitted.line(cells, m.page.Paint)
-	}
-	return m.page.Paint.In(Reverse, fill("> "+fitted.line(cells, false), m.page.Width))
 }
 
 // details is all that is known of the selected session.
@@ -184,14 +179,7 @@ func (m *model) details() []string {
 // message is the line above the footer: a question, the filter, what became of
 // an order, or where in the list the screen is.
 func (m *model) message() string {
-	where := ""
-	if n := len(m.rows); !m.open && !m.help && n > 0 {
-		where = fmt.Sprintf("%d of %d", m.index+1, n)
-		if all := len(m.board.rows); all != n {
-			where += fmt.Sprintf(" (%d in all)", all)
-		}
-		where = m.page.Paint.In(Dim, where)
-	}
+	where := m.page.Paint.In(Dim, m.where())
 	switch {
 	case m.ask != nil:
 		return m.page.Paint.In(Bold, m.ask.text)
@@ -205,29 +193,54 @@ func (m *model) message() string {
 	return m.spread("", where)
 }
 
-// bind is a key and what it does.
-type bind struct{ key, does string }
+// where says which part of the whole is on the screen.
+func (m *model) where() string {
+	switch shown, all := len(m.rows), len(m.board.rows); {
+	case m.help:
+		return ""
+	case m.open && len(m.details()) > m.room():
+		return fmt.Sprintf("lines %d to %d of %d", m.scroll+1, m.scroll+m.room(), len(m.details()))
+	case m.open || shown == 0:
+		return ""
+	case shown < all:
+		return fmt.Sprintf("%d of %d (%d in all)", m.index+1, shown, all)
+	default:
+		return fmt.Sprintf("%d of %d", m.index+1, shown)
+	}
+}
+
+// bind is a key and what it does. Where there is no room for all, those of the
+// highest spare are left out first.
+type bind struct {
+	key, does string
+	spare     int
+}
 
 var (
 	listKeys = []bind{
-		{"↑↓", "move"}, {"enter", "details"}, {"r", "retry"}, {"c", "cancel"}, {"p", "pause"},
-		{"/", "filter"}, {"?", "keys"}, {"q", "quit"},
+		{"↑↓", "move", 9}, {"enter", "details", 3}, {"r", "retry", 4}, {"c", "cancel", 5}, {"p", "pause", 6},
+		{"/", "filter", 7}, {"?", "keys", 1}, {"q", "quit", 0},
 	}
-	detailKeys = []bind{{"esc", "back"}, {"↑↓", "scroll"}, {"r", "retry"}, {"c", "cancel"}, {"p", "pause"}, {"?", "keys"}, {"q", "quit"}}
-	filterKeys = []bind{{"enter", "keep"}, {"esc", "show all"}, {"↑↓", "move"}}
-	allKeys    = []bind{
-		{"↑ ↓, k j", "move one session"},
-		{"pgup pgdn, b f", "move a page; so does space"},
-		{"home end, g G", "first and last session"},
-		{"enter", "details of the session, with evidence and resumes; esc leads back"},
-		{"/", "filter: words of id, project, agent, state or reason; esc shows all"},
-		{"r", "retry: due now, attempts forgiven; guards still apply"},
-		{"c", "cancel: forget this interruption"},
-		{"p", "pause or unpause the session"},
-		{"P", "pause or unpause resumed as a whole"},
-		{"q", "quit"},
+	detailKeys = []bind{
+		{"esc", "back", 2}, {"↑↓", "scroll", 3}, {"r", "retry", 4}, {"c", "cancel", 5}, {"p", "pause", 6},
+		{"?", "keys", 1}, {"q", "quit", 0},
 	}
+	filterKeys = []bind{{"enter", "keep", 0}, {"esc", "show all", 1}, {"↑↓", "move", 2}}
 )
+
+// explained says what every key does.
+var explained = []struct{ key, does string }{
+	{"↑ ↓, k j", "move one session"},
+	{"pgup pgdn, b f", "move a page; so does space"},
+	{"home end, g G", "first and last session"},
+	{"enter", "details, evidence, resumes; esc leads back"},
+	{"/", "filter by any words; esc shows all again"},
+	{"r", "retry: due now, attempts forgiven"},
+	{"c", "cancel: forget this interruption"},
+	{"p", "pause or unpause the session"},
+	{"P", "pause or unpause resumed as a whole"},
+	{"q", "quit"},
+}
 
 // footer shows the keys, as many as there is room for.
 func (m *model) footer() string {
@@ -240,25 +253,34 @@ func (m *model) footer() string {
 	case m.open:
 		binds = detailKeys
 	}
-	line := ""
-	for i, b := range binds {
-		item := m.page.Paint.In(Bold, b.key) + " " + m.page.Paint.In(Dim, b.does)
-		if i > 0 {
-			item = "  " + item
+	for {
+		line := ""
+		for _, b := range binds {
+			line += m.page.Paint.In(Bold, b.key) + " " + m.page.Paint.In(Dim, b.does) + "  "
 		}
-		if ansi.StringWidth(line)+ansi.StringWidth(item) <= m.page.Width {
-			line += item
+		line = strings.TrimRight(line, " ")
+		if len(binds) == 0 || ansi.StringWidth(line) <= m.page.Width {
+			return line
 		}
+		sparest := slices.MaxFunc(binds, func(a, b bind) int { return cmp.Compare(a.spare, b.spare) })
+		binds = slices.DeleteFunc(slices.Clone(binds), func(b bind) bool { return b == sparest })
 	}
-	return line
 }
 
 // keys explains every key.
 func (m *model) keys() []string {
-	widest := slices.MaxFunc(allKeys, func(a, b bind) int { return cmp.Compare(ansi.StringWidth(a.key), ansi.StringWidth(b.key)) })
+	room := 0
+	for _, e := range explained {
+		room = max(room, ansi.StringWidth(e.key))
+	}
 	var lines []string
-	for _, b := range allKeys {
-		lines = append(lines, m.page.Paint.In(Bold, fill(b.key, ansi.StringWidth(widest.key)))+"  "+b.does)
+	for _, e := range explained {
+		for i, text := range m.page.wrap(e.does, strings.Repeat(" ", room+gap)) {
+			if i == 0 {
+				text = m.page.Paint.In(Bold, fill(e.key, room)) + text[room:]
+			}
+			lines = append(lines, text)
+		}
 	}
 	return lines
 }

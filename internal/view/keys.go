@@ -150,7 +150,7 @@ func outcome(order control.Order, after resume.View) string {
 		if after.State == resume.Waiting || after.State == resume.Resuming {
 			return "due now, attempts forgiven"
 		}
-		return "nothing to retry: " + state
+		return "nothing to retry: " + after.State.String()
 	case control.Cancel:
 		return "interruption forgotten"
 	case control.Pause:

@@ -7,7 +7,8 @@ import (
 )
 
 // Colour is one of the sixteen that every terminal theme defines, so that it
-// can be read on dark and on light.
+// can be read on dark and on light. No state has blue, which many dark themes
+// drown.
 type Colour string
 
 // The colours, and the two ways to set text apart without one.
@@ -17,6 +18,7 @@ const (
 	Green   Colour = "32"
 	Yellow  Colour = "33"
 	Blue    Colour = "34"
+	Magenta Colour = "35"
 	Cyan    Colour = "36"
 	Bold    Colour = "1"
 	Dim     Colour = "2"

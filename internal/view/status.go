@@ -50,16 +50,14 @@ func (p Page) Sessions(sessions []resume.View) string {
 	var b board
 	sorted := b.apply(control.Update{Status: control.Status{Sessions: sessions}, Whole: true})
 	var natural layout
-	rows := make([][columns]cell, len(sorted))
-	for i, r := range sorted {
-		rows[i] = r.cells(p.Now)
-		natural.grow(rows[i])
+	for _, r := range sorted {
+		natural.grow(r.cells(p.Now))
 	}
 	fitted := natural.fit(p.Width)
 	var text strings.Builder
 	fmt.Fprintln(&text, p.cut(fitted.head(p.Paint)))
-	for _, cells := range rows {
-		fmt.Fprintln(&text, p.cut(fitted.line(cells, p.Paint)))
+	for _, r := range sorted {
+		fmt.Fprintln(&text, p.cut(r.line(fitted, p.Now, p.Paint)))
 	}
 	return text.String()
 }
@@ -102,7 +100,7 @@ func accountWords(a control.Account, now time.Time) (string, Colour) {
 	case a.State == "closed":
 		return "free", Green
 	case a.State == "half_open":
-		return "one session tries", Blue
+		return "one session tries", Magenta
 	case a.ResetAt != nil && a.ResetAt.After(now):
 		return "limited, lifts " + until(*a.ResetAt, now), Yellow
 	default:

@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -80,16 +81,22 @@ var titles = [columns]string{"SESSION", "PROJECT", "AGENT", "STATE", "NEXT", "TR
 // widest bounds what one column takes from the others.
 var widest = [columns]int{colSession: 24, colProject: 28, colAgent: 20, colState: 9, colNext: 24, colTry: 7, colOwner: 18}
 
-// What gives way in a narrow terminal, in this order: columns shrink, then they
-// are left out. The reason, last in the row, takes what is left.
+// What gives way in a narrow terminal, in this order: the countdown goes before
+// the reason, which most rows have room for, as only those that wait have one;
+// columns shrink; they are left out. The reason, last in the row, takes what is
+// left.
 var (
-	shrinks = []struct{ column, to int }{{colAgent, 8}, {colProject, 14}, {colSession, 12}, {colProject, 9}}
-	leaves  = []int{colOwner, colAgent, colTry}
+	shrinks = []struct{ column, to, below int }{
+		{colProject, 14, aloneWhy}, {colAgent, 8, aloneWhy}, {colSession, 12, leastWhy}, {colProject, 9, leastWhy},
+	}
+	leaves = []int{colOwner, colAgent, colTry}
 )
 
 const (
-	gap      = 2  // between columns
-	leastWhy = 12 // what a reason needs to say anything
+	gap       = 2  // between columns
+	aloneWhy  = 30 // what a reason needs beside a column of countdowns,
+	leastWhy  = 22 // what it needs to say anything with one before it,
+	uselessAt = 6  // and where it says nothing
 )
 
 // layout is how wide each column is; 0: it is left out.
@@ -116,19 +123,20 @@ func (l layout) fit(width int) layout {
 	if width <= 0 {
 		return l
 	}
+	if l.rest(width) < aloneWhy {
+		l[colNext] = 0
+	}
 	for _, s := range shrinks {
-		if l.rest(width) >= leastWhy {
-			break
+		if missing := s.below - l.rest(width); missing > 0 {
+			l[s.column] = min(l[s.column], max(s.to, l[s.column]-missing)) // no more than needed
 		}
-		// No more than needed.
-		l[s.column] = min(l[s.column], max(s.to, l[s.column]-(leastWhy-l.rest(width))))
 	}
 	for _, column := range leaves {
 		if l.rest(width) < leastWhy {
 			l[column] = 0
 		}
 	}
-	if l[colWhy] = l.rest(width); l[colWhy] < leastWhy/2 {
+	if l[colWhy] = l.rest(width); l[colWhy] < uselessAt {
 		l[colWhy] = 0
 	}
 	if l.rest(width) < -gap {
@@ -147,6 +155,21 @@ func (l layout) rest(width int) int {
 	return width
 }
 
+// line prints the row in a layout.
+func (r *row) line(l layout, now time.Time, paint Paint) string {
+	cells := r.cells(now)
+	if l[colOwner] == 0 && r.owner != "" && !strings.Contains(r.why, strconv.Itoa(r.view.Owner.PID)) {
+		cells[colWhy].text = "held by " + r.owner + ": " + r.why
+	}
+	if when := cells[colNext].text; l[colNext] == 0 && when != "" {
+		cells[colWhy].text = strings.TrimSuffix(when+": "+cells[colWhy].text, ": ")
+	}
+	if ansi.StringWidth(r.agent) > l[colAgent] {
+		cells[colAgent].text = strings.TrimSuffix(r.agent, "-code") // known by the rest, too
+	}
+	return l.line(cells, paint)
+}
+
 // cells returns what the row says now.
 func (r *row) cells(now time.Time) [columns]cell {
 	state, colour := State(r.view)
@@ -162,14 +185,8 @@ func (r *row) cells(now time.Time) [columns]cell {
 	}
 }
 
-// line prints a row in a layout.
+// line prints cells side by side.
 func (l layout) line(cells [columns]cell, paint Paint) string {
-	if o := cells[colOwner].text; o != "" && l[colOwner] == 0 && !strings.Contains(cells[colWhy].text, strings.TrimPrefix(o, "pid ")) {
-		cells[colWhy].text = "held by " + o + ": " + cells[colWhy].text
-	}
-	if name := cells[colAgent].text; ansi.StringWidth(name) > l[colAgent] {
-		cells[colAgent].text = strings.TrimSuffix(name, "-code") // known by the rest, too
-	}
 	var b strings.Builder
 	for i, c := range cells {
 		if l[i] == 0 {

@@ -13,7 +13,7 @@ import (
 
 // Span says a duration as people do: "2d 4h", "1h 47m", "40s".
 func Span(d time.Duration) string {
-	d = max(0, d)
+	d = max(0, d.Round(time.Second))
 	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", int(d/time.Second))
@@ -56,7 +56,7 @@ func until(t, now time.Time) string {
 	if left <= 0 {
 		return "due now"
 	}
-	return "in " + Span(left+time.Second-1) + ", " + moment(t, now, "15:04")
+	return "in " + Span(left+time.Second/2) + ", " + moment(t, now, "15:04")
 }
 
 // Countdown says when a waiting session goes on; it is empty for others.
@@ -79,7 +79,7 @@ func State(s resume.View) (string, Colour) {
 	case s.State == resume.Waiting:
 		return "waiting", Yellow
 	case s.State == resume.Resuming, s.State == resume.Settling:
-		return s.State.String(), Blue
+		return s.State.String(), Magenta
 	default:
 		return s.State.String(), Green
 	}

@@ -12,6 +12,7 @@ import (
 type board struct {
 	status control.Status // without its sessions
 	rows   map[resume.Key]*row
+	states [resume.Parked + 1]int // how many sessions are in each
 }
 
 // apply takes in an update and returns the rows that it brought.
@@ -29,7 +30,7 @@ func (b *board) apply(u control.Update) []*row {
 	for _, s := range u.Sessions {
 		r := newRow(s)
 		if old := b.rows[s.Key()]; old != nil {
-			r.name = old.name
+			r.named(old.name)
 		} else {
 			strangers = true
 		}
@@ -38,6 +39,10 @@ func (b *board) apply(u control.Update) []*row {
 	}
 	if strangers {
 		b.rename()
+	}
+	b.states = [resume.Parked + 1]int{}
+	for _, r := range b.rows {
+		b.states[r.view.State]++
 	}
 	slices.SortFunc(changed, byUrgency)
 	return changed

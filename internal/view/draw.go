@@ -102,10 +102,7 @@ func (m *model) title() string {
 
 // tally counts the sessions, most urgent first.
 func (m *model) tally() string {
-	var counts [resume.Parked + 1]int
-	for _, r := range m.board.rows {
-		counts[r.view.State]++
-	}
+	counts := m.board.states
 	need, busy := counts[resume.GaveUp]+counts[resume.Parked], counts[resume.Resuming]+counts[resume.Settling]
 	var parts []string
 	add := func(n int, words string, c Colour) {
@@ -151,9 +148,8 @@ func (m *model) list(room int) []string {
 	m.top = max(m.top, m.index-room+1)
 	shown := m.rows[m.top:min(m.top+room, len(m.rows))]
 	natural := m.natural
-	for _, r := range shown {
-		natural[colNext] = max(natural[colNext], ansi.StringWidth(Countdown(r.view, m.page.Now)))
-	}
+	natural[colNext] = m.nextFor
+	natural.countdowns(shown, m.page.Now)
 	m.nextFor = natural[colNext]
 	fitted := natural.fit(max(1, m.page.Width-gutter))
 	lines := []string{strings.Repeat(" ", gutter) + fitted.head(m.page.Paint)}

@@ -138,11 +138,9 @@ func (m *model) refresh() {
 	for _, r := range m.board.sorted() {
 		if r.matches(words) {
 			m.rows = append(m.rows, r)
-			m.natural.grow(r.cells(m.page.Now))
+			m.natural.grow(r.room)
 		}
 	}
-	m.natural[colNext] = max(m.natural[colNext], m.nextFor)
-	m.nextFor = m.natural[colNext]
 	found := -1
 	for i, r := range m.rows {
 		if r.view.Key() == m.at {

@@ -51,8 +51,9 @@ func (p Page) Sessions(sessions []resume.View) string {
 	sorted := b.apply(control.Update{Status: control.Status{Sessions: sessions}, Whole: true})
 	var natural layout
 	for _, r := range sorted {
-		natural.grow(r.cells(p.Now))
+		natural.grow(r.room)
 	}
+	natural.countdowns(sorted, p.Now)
 	fitted := natural.fit(p.Width)
 	var text strings.Builder
 	fmt.Fprintln(&text, p.cut(fitted.head(p.Paint)))
@@ -77,7 +78,7 @@ func (p Page) accounts(accounts []control.Account) []string {
 		name = max(8, min(name, p.Width-state-len("SESSIONS")-2*gap))
 	}
 	spaces := strings.Repeat(" ", gap)
-	lines := []string{p.Paint.In(Dim, fill("ACCOUNT", name)+spaces+fill("LIMIT", state)+spaces+"SESSIONS")}
+	lines := []string{p.Paint.In(Dim, p.cut(fill("ACCOUNT", name)+spaces+fill("LIMIT", state)+spaces+"SESSIONS"))}
 	for _, a := range sorted {
 		words, colour := accountWords(a, p.Now)
 		line := fill(clean.Line(a.Name), name) + spaces + p.Paint.In(colour, words) +

@@ -44,7 +44,9 @@ type row struct {
 	agent   string
 	owner   string
 	why     string
+	tries   string
 	hay     string // what a filter looks in
+	room    layout // what its columns need, the countdown's left aside
 }
 
 func newRow(v resume.View) *row {
@@ -55,13 +57,22 @@ func newRow(v resume.View) *row {
 		agent:   clean.Line(v.Agent),
 		owner:   owner(v),
 		why:     clean.Line(v.Reason),
+		tries:   tries(v),
+	}
+	for column, text := range [columns]string{
+		colProject: r.project, colAgent: r.agent, colState: state, colTry: r.tries, colOwner: r.owner, colWhy: r.why,
+	} {
+		r.room[column] = ansi.StringWidth(text)
 	}
 	r.hay = strings.ToLower(strings.Join([]string{clean.Line(v.ID), r.agent, clean.Line(v.Account), clean.Line(v.Cwd), state, r.owner, r.why}, "\n"))
 	return r
 }
 
 // named says what a person types to mean the session.
-func (r *row) named(name string) { r.name = clean.Line(name) }
+func (r *row) named(name string) {
+	r.name = clean.Line(name)
+	r.room[colSession] = ansi.StringWidth(r.name)
+}
 
 // The columns, in the order they are shown.
 const (
@@ -102,10 +113,17 @@ const (
 // layout is how wide each column is; 0: it is left out.
 type layout [columns]int
 
-// grow makes room for a row.
-func (l *layout) grow(cells [columns]cell) {
-	for i, c := range cells {
-		l[i] = max(l[i], ansi.StringWidth(c.text))
+// grow makes room for another row.
+func (l *layout) grow(room layout) {
+	for i, width := range room {
+		l[i] = max(l[i], width)
+	}
+}
+
+// countdowns makes room for those of rows.
+func (l *layout) countdowns(rows []*row, now time.Time) {
+	for _, r := range rows {
+		l[colNext] = max(l[colNext], ansi.StringWidth(Countdown(r.view, now)))
 	}
 }
 
@@ -179,7 +197,7 @@ func (r *row) cells(now time.Time) [columns]cell {
 		colAgent:   {r.agent, None},
 		colState:   {state, colour},
 		colNext:    {Countdown(r.view, now), None},
-		colTry:     {tries(r.view), None},
+		colTry:     {r.tries, None},
 		colOwner:   {r.owner, None},
 		colWhy:     {r.why, Dim},
 	}

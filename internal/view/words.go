@@ -56,7 +56,7 @@ func until(t, now time.Time) string {
 	if left <= 0 {
 		return "due now"
 	}
-	return "in " + Span(left+time.Second/2) + ", " + moment(t, now, "15:04")
+	return "in " + Span((left + time.Second - 1).Truncate(time.Second)) + ", " + moment(t, now, "15:04")
 }
 
 // Countdown says when a waiting session goes on; it is empty for others.

@@ -41,7 +41,7 @@ func (c *cli) statusCommand() *cobra.Command {
 			}
 			switch {
 			case watch:
-				return c.watch(cmd.Context(), cmd.InOrStdin(), all, only)
+				return c.watch(cmd.Context(), all, only)
 			case c.json:
 				return json.NewEncoder(c.out).Encode(status)
 			case only != nil:
@@ -57,7 +57,7 @@ func (c *cli) statusCommand() *cobra.Command {
 }
 
 // watch goes on showing how the sessions stand: all of them, or only one.
-func (c *cli) watch(ctx context.Context, in io.Reader, all bool, only *resume.Key) error {
+func (c *cli) watch(ctx context.Context, all bool, only *resume.Key) error {
 	following := view.Following{
 		Daemon: c.client(), Out: c.out, Err: c.err, Paint: view.Paint(colours(c.out)), All: all || only != nil, Only: only,
 	}
@@ -66,7 +66,7 @@ func (c *cli) watch(ctx context.Context, in io.Reader, all bool, only *resume.Ke
 		lines := json.NewEncoder(c.out)
 		return following.Updates(ctx, func(u control.Update) error { return lines.Encode(u) })
 	case isTerminal(c.out) && os.Getenv("TERM") != "dumb":
-		return following.Live(ctx, in)
+		return following.Live(ctx)
 	default:
 		return following.Lines(ctx)
 	}

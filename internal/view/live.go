@@ -3,8 +3,6 @@ package view
 import (
 	"context"
 	"errors"
-	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -20,12 +18,11 @@ import (
 const framesPerSecond = 20
 
 // Live shows the sessions on a terminal until the person has seen enough, or
-// ctx is done.
-func (f Following) Live(ctx context.Context, in io.Reader) error {
+// ctx is done. Keys come from the terminal, whatever standard input is.
+func (f Following) Live(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	program := tea.NewProgram(newModel(ctx, f),
-		tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(f.Out),
-		tea.WithEnvironment(os.Environ()), tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler())
+		tea.WithContext(ctx), tea.WithOutput(f.Out), tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler())
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		send := func(msg tea.Msg) error { program.Send(msg); return nil }
@@ -135,7 +132,7 @@ func (m *model) refresh() {
 	words := strings.Fields(strings.ToLower(m.filter))
 	m.rows = m.rows[:0]
 	m.natural = layout{}
-	for _, r := range m.board.sorted() {
+	for _, r := range m.board.order {
 		if r.matches(words) {
 			m.rows = append(m.rows, r)
 			m.natural.grow(r.room)

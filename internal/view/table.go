@@ -47,6 +47,7 @@ type row struct {
 	tries   string
 	hay     string // what a filter looks in
 	room    layout // what its columns need, the countdown's left aside
+	dropped bool   // another one stands for the session, or none
 }
 
 func newRow(v resume.View) *row {
@@ -145,7 +146,12 @@ func (l layout) fit(width int) layout {
 		l[colNext] = 0
 	}
 	for _, s := range shrinks {
-		if missing := s.below - l.rest(width); missing > 0 {
+		missing := s.below - l.rest(width)
+		switch {
+		case missing <= 0:
+		case s.column == colAgent:
+			l[s.column] = min(l[s.column], s.to) // names become shorter at once
+		default:
 			l[s.column] = min(l[s.column], max(s.to, l[s.column]-missing)) // no more than needed
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,7 +120,7 @@ func TestWhatNeedsAPersonComesFirst(t *testing.T) {
 		session("settling", resume.Settling), session("resuming", resume.Resuming), session("parked", resume.Parked), session("gave-up", resume.GaveUp),
 	)})
 	var got []string
-	for _, r := range b.sorted() {
+	for _, r := range b.order {
 		got = append(got, r.view.ID)
 	}
 	require.Equal(t, []string{"gave-up", "parked", "resuming", "settling", "soon", "later", "watching"}, got)
@@ -141,6 +143,33 @@ func TestBoardFollowsUpdates(t *testing.T) {
 
 	b.apply(control.Update{Whole: true, Status: status(session("new1", resume.Waiting))})
 	require.Len(t, b.rows, 1, "a whole update is all there is")
+	require.Len(t, b.order, 1)
+}
+
+// However sessions come, change and go, the order is that of sorting them all.
+func TestTheOrderIsKept(t *testing.T) {
+	dice := rand.New(rand.NewPCG(3, 4))
+	var b board
+	for range 300 {
+		u := control.Update{Whole: dice.IntN(50) == 0}
+		seen := make(map[string]bool)
+		for range dice.IntN(6) {
+			id := fmt.Sprintf("%03d", dice.IntN(60))
+			if !seen[id] {
+				u.Sessions = append(u.Sessions, session(id, resume.States()[dice.IntN(6)]))
+			}
+			seen[id] = true
+		}
+		if id := fmt.Sprintf("%03d", dice.IntN(60)); !seen[id] {
+			u.Gone = []resume.Key{{Agent: "claude-code", ID: id}}
+		}
+		b.apply(u)
+		require.Len(t, b.order, len(b.rows))
+		require.True(t, slices.IsSortedFunc(b.order, byUrgency))
+		for _, r := range b.order {
+			require.Same(t, b.rows[r.view.Key()], r)
+		}
+	}
 }
 
 func TestWords(t *testing.T) {

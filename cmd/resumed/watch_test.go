@@ -100,24 +100,28 @@ func (m *terminal) hides(text string) {
 }
 
 // severalStates starts a daemon with a session that waits, one that was given
-// up, one that is parked and one that goes on.
+// up, one that is parked and one that goes on. Each has an agent and a
+// directory of its own, so that none waits for another.
 func severalStates(b *box) {
 	b.t.Helper()
-	b.write(configFile, bot+`
+	config := ""
+	for _, name := range []string{"mybot", "loser", "winner", "rebel"} {
+		config += strings.NewReplacer(`"mybot"`, `"`+name+`"`, "~/bot", "~/"+name).Replace(bot)
+	}
+	b.write(configFile, config+`
 [backoff]
 base_delay = "100ms"
 max_delay = "100ms"
 max_retries = 2
 `)
-	b.write("bot/resume.sh", recordCall+`case $1 in
-lost*) echo "no luck"; echo "rate limited" >> logs/$1.log; exit 7;;
-*) echo "step 2" >> logs/$1.log;;
-esac`)
+	b.write("mybot/resume.sh", recordCall+`echo "step 2" >> logs/$1.log`)
+	b.write("winner/resume.sh", `echo "step 2" >> logs/$1.log`)
+	b.write("loser/resume.sh", `echo "no luck"; echo "rate limited" >> logs/$1.log; exit 7`)
 	b.start()
-	b.write("bot/logs/wait-1.log", "step 1\nrate limited, retry in 107m\n")
-	b.write("bot/logs/lost-1.log", "step 1\nrate limited\n")
-	b.write("bot/logs/good-1.log", "step 1\nrate limited, retry in 0s\n")
-	b.write("bot/logs/-bad-1.log", "step 1\nrate limited, retry in 0s\n") // an id that looks like an option
+	b.write("mybot/logs/wait-1.log", "step 1\nrate limited, retry in 107m\n")
+	b.write("loser/logs/lost-1.log", "step 1\nrate limited\n")
+	b.write("winner/logs/good-1.log", "step 1\nrate limited, retry in 0s\n")
+	b.write("rebel/logs/-bad-1.log", "step 1\nrate limited, retry in 0s\n") // an id that looks like an option
 	b.untilState("wait-1", resume.Waiting)
 	b.untilState("lost-1", resume.GaveUp)
 	b.untilState("good-1", resume.Watching)
@@ -187,7 +191,7 @@ func TestLiveViewSteers(t *testing.T) {
 	b.until("it goes on", func() bool { return !b.session("wait-1").Paused })
 	term.keys("r")
 	b.untilState("wait-1", resume.Watching)
-	require.Contains(t, b.read("bot/calls"), "id=wait-1")
+	require.Contains(t, b.read("mybot/calls"), "id=wait-1")
 
 	term.keys("Escape")
 	term.shows("1 of 4")
@@ -214,7 +218,7 @@ func TestLiveViewOutlivesTheDaemon(t *testing.T) {
 	term.shows("no daemon is running")
 	b.start()
 	term.hides("looking for it")
-	b.write("bot/logs/news-1.log", "rate limited, retry in 2h\n")
+	b.write("mybot/logs/news-1.log", "rate limited, retry in 2h\n")
 	term.shows("news")
 	require.Zero(t, b.kill(syscall.SIGTERM))
 	term.shows("no daemon; looking for it")
@@ -314,14 +318,17 @@ func TestWatchPrintsALineAChangeWhereThereIsNoTerminal(t *testing.T) {
 	severalStates(b)
 	lines := follow(b, "status", "--watch")
 	require.Contains(t, next(b, lines), "resumed")
-	for _, want := range []string{"lost  bot  mybot  gave up, try 2/2: ", "-bad  bot  mybot  parked: ", "wait  bot  mybot  waiting, in 1h 4", "good  bot  mybot  watching: "} {
+	for _, want := range []string{
+		"lost  loser  loser  gave up, try 2/2: ", "-bad  rebel  rebel  parked: ",
+		"wait  mybot  mybot  waiting, in 1h 4", "good  winner  winner  watching: ",
+	} {
 		line := next(b, lines)
 		require.Contains(t, line, want)
 		require.NotContains(t, line, "\x1b")
 	}
 	_, _, code := b.run("cancel", "wait-1")
 	require.Zero(t, code)
-	require.Contains(t, next(b, lines), "wait  bot  mybot  watching: cancelled by you")
+	require.Contains(t, next(b, lines), "wait  mybot  mybot  watching: cancelled by you")
 	b.kill(syscall.SIGTERM)
 	require.Contains(t, next(b, lines), "no daemon; looking for it")
 	b.start()

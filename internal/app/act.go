@@ -33,6 +33,10 @@ func (d *daemon) act(ctx context.Context, session resume.Session) {
 	if command == nil {
 		return // it was withdrawn, or the daemon stops
 	}
+	after, err := d.engine.Tell(ctx, session.Key, resume.Sending{Mark: mark})
+	if err != nil || after.Run == nil || after.Run.Mark != mark {
+		return
+	}
 	process, err := runner.Start(*command)
 	if err != nil {
 		d.tell(ctx, session.Key, cannotStart(mark, err))
@@ -41,7 +45,7 @@ func (d *daemon) act(ctx context.Context, session resume.Session) {
 	d.log.Info("resumed", "session", session.Key.ID, "agent", session.Key.Agent, "cwd", command.Dir,
 		"attempt", len(session.Attempts), "pid", process.PID, "output", command.Output)
 	d.tell(ctx, session.Key, resume.Started{Mark: mark, Process: process.Process})
-	d.follow(ctx, session.Key, mark, process, command.Output)
+	d.follow(ctx, session, process, command.Output)
 }
 
 // prepare does all that must be true before a command starts: the claim is on
@@ -90,6 +94,9 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 	case d.opts.DryRun:
 		return nil, &resume.Held{Why: "dry run: would have run " + strings.Join(plan.Run.Argv, " "), Park: true}
 	}
+	if held := d.secure(ctx, a, session, plan.Run.Keep); held != nil {
+		return nil, held
+	}
 	env := plan.Run.Env
 	if entry, ok := cfg.Agent(session.Key.Agent); ok {
 		extra, err := entry.Environment()
@@ -114,7 +121,8 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 
 // follow waits for a resume command and reports how it ended. When the daemon
 // stops first, the command lives on and the next daemon finds it.
-func (d *daemon) follow(ctx context.Context, key resume.Key, mark string, process *runner.Process, output string) {
+func (d *daemon) follow(ctx context.Context, session resume.Session, process *runner.Process, output string) {
+	mark := session.Run.Mark
 	d.mu.Lock()
 	d.running[mark] = process
 	d.mu.Unlock()
@@ -127,7 +135,8 @@ func (d *daemon) follow(ctx context.Context, key resume.Key, mark string, proces
 	if ctx.Err() != nil {
 		return
 	}
-	d.tell(ctx, key, ending(mark, result, output))
+	d.tidy(ctx, session)
+	d.tell(ctx, session.Key, ending(mark, result, output))
 }
 
 // ending puts the end of a command into words.
@@ -246,6 +255,7 @@ func (d *daemon) recover(ctx context.Context, sessions []resume.Session) error {
 	}
 	for _, s := range gone {
 		d.log.Info("a resume left no trace and is forgotten", "session", s.Key.ID, "agent", s.Key.Agent)
+		d.tidy(ctx, s)
 		d.tell(ctx, s.Key, resume.Lost{Mark: s.Run.Mark})
 	}
 	return nil
@@ -261,5 +271,5 @@ func (d *daemon) adopt(ctx context.Context, s resume.Session, process *runner.Pr
 	})
 	d.log.Info("a resume of the daemon before still runs", "session", s.Key.ID, "agent", s.Key.Agent, "pid", process.PID)
 	d.tell(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: process.Process})
-	d.follow(ctx, s.Key, s.Run.Mark, process, output)
+	d.follow(ctx, s, process, output)
 }

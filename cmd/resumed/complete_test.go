@@ -93,7 +93,7 @@ func TestEveryCommandShowsAnExampleFirst(t *testing.T) {
 		require.True(t, found, cmd.CommandPath())
 		require.Contains(t, before, "Examples:\n"+cmd.Example, cmd.CommandPath())
 		require.NotEmpty(t, cmd.Example, cmd.CommandPath())
-		for _, line := range strings.Split(help.String(), "\n") {
+		for line := range strings.SplitSeq(help.String(), "\n") {
 			require.LessOrEqual(t, len(line), 120, "%s: %s", cmd.CommandPath(), line)
 		}
 		for _, sub := range cmd.Commands() {

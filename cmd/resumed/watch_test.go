@@ -104,11 +104,11 @@ func (m *terminal) hides(text string) {
 // directory of its own, so that none waits for another.
 func severalStates(b *box) {
 	b.t.Helper()
-	config := ""
+	var config strings.Builder
 	for _, name := range []string{"mybot", "loser", "winner", "rebel"} {
-		config += strings.NewReplacer(`"mybot"`, `"`+name+`"`, "~/bot", "~/"+name).Replace(bot)
+		config.WriteString(strings.NewReplacer(`"mybot"`, `"`+name+`"`, "~/bot", "~/"+name).Replace(bot))
 	}
-	b.write(configFile, config+`
+	b.write(configFile, config.String()+`
 [backoff]
 base_delay = "100ms"
 max_delay = "100ms"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"strings"
 	"time"
 
 	"resumed/internal/clean"
@@ -119,16 +120,17 @@ func (p *printer) session(r *row, now time.Time) string {
 
 // daemon says how the daemon stands, where that is news.
 func (p *printer) daemon(d control.Daemon) error {
-	line := fmt.Sprintf("resumed %s, pid %d", clean.Line(d.Version), d.PID)
+	facts := []string{fmt.Sprintf("resumed %s, pid %d", clean.Line(d.Version), d.PID)}
 	if d.Paused {
-		line += ", paused"
+		facts = append(facts, "paused")
 	}
 	if d.Config.Error != nil {
-		line += ", newest configuration not in force: " + clean.Line(*d.Config.Error)
+		facts = append(facts, "newest configuration not in force: "+clean.Line(*d.Config.Error))
 	}
 	for _, problem := range d.Problems {
-		line += ", " + clean.Line(problem)
+		facts = append(facts, clean.Line(problem))
 	}
+	line := strings.Join(facts, ", ")
 	if line == p.heard {
 		return nil
 	}

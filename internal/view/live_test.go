@@ -124,9 +124,9 @@ func TestAnAbsentDaemonIsSaidAndComesBack(t *testing.T) {
 func TestTheScreenIsAlwaysWhole(t *testing.T) {
 	keys := []string{"up", "down", "pgup", "pgdown", "home", "end", "enter", "esc", "/", "a", "0", "backspace", "space", "?", "r", "c", "y", "p", "P", "g", "G"}
 	dice := rand.New(rand.NewPCG(1, 2))
-	for run := range 40 {
+	for run := range 12 {
 		m, daemon := live(t)
-		for step := range 200 {
+		for step := range 120 {
 			switch dice.IntN(8) {
 			case 0:
 				m.Update(tea.WindowSizeMsg{Width: 1 + dice.IntN(200), Height: 1 + dice.IntN(60)})

@@ -99,7 +99,7 @@ func TestStatusUsesTheWidthThereIs(t *testing.T) {
 	sessions.Accounts[0].Name = strings.Repeat("name", 40)
 	sessions.Daemon.Config.Error = new("line 1: " + strings.Repeat("wrong ", 40))
 	for _, paint := range []Paint{false, true} {
-		for width := 20; width < 260; width++ {
+		for width := 20; width < 260; width += 3 {
 			for line := range strings.Lines(Page{Width: width, Now: noon, Paint: paint}.Status(sessions)) {
 				require.LessOrEqual(t, ansi.StringWidth(strings.TrimSuffix(line, "\n")), width, line)
 			}

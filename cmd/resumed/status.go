@@ -207,7 +207,23 @@ func printDaemon(p *page, d control.Daemon, now time.Time) {
 			p.line("  %s", clean.Line(line))
 		}
 	}
+	printNotices(p, d.Notices)
 	for _, problem := range d.Problems {
 		p.line("%s", p.paint(red, clean.Line(problem)))
+	}
+}
+
+// printNotices says what has not reached people; silence is good news.
+func printNotices(p *page, n control.Notices) {
+	for _, ch := range n.Channels {
+		if ch.Pending == 0 && ch.Failed == 0 {
+			continue
+		}
+		why := ""
+		if ch.LastError != "" {
+			why = ": " + ch.LastError
+		}
+		p.line("%s", p.paint(yellow, fmt.Sprintf("%s: %s wait to be delivered, %d failed%s",
+			clean.Line(ch.Name), count(ch.Pending, "notice"), ch.Failed, clean.Line(why))))
 	}
 }

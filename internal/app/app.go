@@ -49,6 +49,9 @@ type daemon struct {
 	notifier  *notify.Notifier
 	journal   journal
 	systemd   systemd
+	summary   summary
+	metrics   *metrics
+	web       *web
 	inputs    *stage // set once, before anybody can ask for a reload
 
 	nudge chan struct{} // of size 1: the configuration is to be read again
@@ -79,7 +82,11 @@ func Run(ctx context.Context, opts Options) error {
 		nudge:     make(chan struct{}, 1),
 		loadedAt:  time.Now(),
 		running:   make(map[string]stopper),
+		summary:   newSummary(),
 	}
+	d.metrics = newMetrics(d)
+	d.web = newWeb(d)
+	d.web.want(opts.Config.HTTP.Listen)
 	store, err := state.Open(opts.StateDir, opts.Log)
 	if err != nil {
 		return err
@@ -149,10 +156,14 @@ func (d *daemon) run(ctx context.Context, server *control.Server, snapshot state
 	inputs.run("reload requests", d.forwardReloads)
 	inputs.run("housekeeping", d.housekeep)
 	inputs.run("watchdog", d.feedWatchdog)
+	inputs.run("summary", d.summarise)
+	inputs.run("http", d.web.Run)
 
 	d.log.Info("watching", "version", d.opts.Version, "pid", os.Getpid(), "config", d.opts.ConfigPath,
 		"agents", d.agentNames(), "sessions", len(snapshot.Sessions), "dry_run", d.opts.DryRun)
+	d.note(kindStarted, "resumed "+d.opts.Version)
 	d.systemd.ready("watching")
+	d.summary.wake()
 	if d.opts.Ready != nil {
 		d.opts.Ready()
 	}
@@ -162,8 +173,9 @@ func (d *daemon) run(ctx context.Context, server *control.Server, snapshot state
 	inputs.stop()
 	core.stop()
 	people.stop()
-	disk.stop()
 	cause := context.Cause(ctx)
+	d.note(kindStopped, cause.Error())
+	disk.stop()
 	if failure, ok := errors.AsType[*partError](cause); ok {
 		return failure
 	}

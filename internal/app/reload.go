@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -108,7 +109,8 @@ func (d *daemon) watchConfig(ctx context.Context) error {
 		Apply: func(cfg config.Config, err error) {
 			d.systemd.reloading()
 			err = d.apply(ctx, cfg, err)
-			d.systemd.ready("watching")
+			d.systemd.reloaded()
+			d.summary.wake()
 			d.answerReload(err)
 		},
 	})
@@ -184,11 +186,13 @@ func (d *daemon) apply(ctx context.Context, cfg config.Config, err error) error 
 	if d.opts.Level != nil {
 		d.opts.Level.Set(cfg.Log.SlogLevel())
 	}
+	d.web.want(cfg.HTTP.Listen)
 	d.swapAgents(before, cfg, made.agents)
 	if err := d.engine.SetRules(ctx, made.rules); err != nil {
 		return fmt.Errorf("put the rules in force: %w", err)
 	}
 	d.log.Info("configuration in force", "config", path)
+	d.note(kindConfig, "in force: "+cmp.Or(path, "built-in defaults"))
 	return nil
 }
 
@@ -210,6 +214,7 @@ func (d *daemon) refuse(err error) {
 	d.loadErr = err
 	d.mu.Unlock()
 	d.log.Error("configuration refused; the one before stays in force", "config", d.configPath(), "err", err)
+	d.note(kindConfig, "refused: "+err.Error())
 	d.notifier.TellConfigError(err.Error())
 }
 

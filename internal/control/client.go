@@ -67,22 +67,11 @@ func (c *Client) Reload(ctx context.Context) error {
 }
 
 func (c *Client) call(ctx context.Context, method, path string, query url.Values, into any) error {
-	target := url.URL{Scheme: "http", Host: "resumed", Path: path, RawQuery: query.Encode()}
-	request, err := http.NewRequestWithContext(ctx, method, target.String(), http.NoBody)
+	response, err := c.send(ctx, method, path, query)
 	if err != nil {
-		return fmt.Errorf("ask the daemon: %w", err)
-	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-			return ErrNoDaemon
-		}
-		return fmt.Errorf("ask the daemon: %w", err)
+		return err
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return readProblem(response)
-	}
 	if into == nil {
 		return nil
 	}
@@ -90,6 +79,28 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 		return fmt.Errorf("read the daemon's answer: %w", err)
 	}
 	return nil
+}
+
+// send returns the daemon's answer where it is a good one; the caller closes
+// its body.
+func (c *Client) send(ctx context.Context, method, path string, query url.Values) (*http.Response, error) {
+	target := url.URL{Scheme: "http", Host: "resumed", Path: path, RawQuery: query.Encode()}
+	request, err := http.NewRequestWithContext(ctx, method, target.String(), http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("ask the daemon: %w", err)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+			return nil, ErrNoDaemon
+		}
+		return nil, fmt.Errorf("ask the daemon: %w", err)
+	}
+	if response.StatusCode != http.StatusOK {
+		defer response.Body.Close()
+		return nil, readProblem(response)
+	}
+	return response, nil
 }
 
 // RemoteError is the daemon's own word on what went wrong.

@@ -112,6 +112,7 @@ func (s *Server) Run(ctx context.Context) error {
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/status", s.status)
+	mux.HandleFunc("GET /v1/history", s.history)
 	mux.HandleFunc("POST /v1/session/{order}", s.order)
 	mux.HandleFunc("POST /v1/pause", s.pause(true))
 	mux.HandleFunc("POST /v1/unpause", s.pause(false))

@@ -65,6 +65,7 @@ const patience = 20 * time.Second
 type box struct {
 	t    *testing.T
 	home string
+	vars []string // KEY=value, over those of env
 	log  bytes.Buffer
 	proc *exec.Cmd
 	mu   sync.Mutex
@@ -107,14 +108,14 @@ func (b *box) appendTo(name, text string) {
 
 // env is that of a user who has nothing but a home.
 func (b *box) env() []string {
-	return []string{
+	return append([]string{
 		"HOME=" + b.home,
 		"PATH=" + os.Getenv("PATH"),
 		"XDG_RUNTIME_DIR=" + b.path("runtime"),
 		"DBUS_SESSION_BUS_ADDRESS=unix:path=" + b.path("no-bus"),
 		"TZ=UTC",
 		"GOCOVERDIR=" + os.Getenv("COVERAGE_DIR"),
-	}
+	}, b.vars...)
 }
 
 // run runs a command to its end and returns what it printed and its exit code.

@@ -109,12 +109,16 @@ func roots(homes []app.Home) string {
 	return cmp.Or(strings.Join(all, ", "), "its own store")
 }
 
-// programVersions asks every program which version it is of.
+// programVersions asks every program which version it is of. One of the user's
+// own is not asked: nobody knows what it does with a question it does not know.
 func programVersions(ctx context.Context, found []app.Finding) map[string]string {
 	versions := make([]string, len(found))
 	var all sync.WaitGroup
 	for i, f := range found {
-		if f.Program != "" {
+		switch {
+		case f.Custom:
+			versions[i] = f.Program
+		case f.Program != "":
 			all.Go(func() { versions[i] = programVersion(ctx, f.Program, "--version") })
 		}
 	}

@@ -126,11 +126,12 @@ func printStep(p *page, s control.Step) {
 	}
 	words, colour := stepName(s)
 	notes := ""
-	if s.Outcome != "" {
-		notes = fmt.Sprintf("resume %s: ", strings.ReplaceAll(string(s.Outcome), "_", " "))
-		if s.Error != "" && !strings.Contains(s.Reason, s.Error) {
-			notes = fmt.Sprintf("resume %s (%s): ", strings.ReplaceAll(string(s.Outcome), "_", " "), s.Error)
+	if s.Outcome != "" && (s.Error == "" || !strings.Contains(s.Reason, s.Error)) {
+		notes = "resume " + strings.ReplaceAll(string(s.Outcome), "_", " ")
+		if s.Error != "" {
+			notes += " (" + s.Error + ")"
 		}
+		notes += ": "
 	}
 	text := notes + s.Reason
 	if s.To == "waiting" && !s.NextAt.IsZero() {

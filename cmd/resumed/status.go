@@ -223,7 +223,7 @@ func printNotices(p *page, n control.Notices) {
 		if ch.LastError != "" {
 			why = ": " + ch.LastError
 		}
-		p.line("%s", p.paint(yellow, fmt.Sprintf("%s: %s wait to be delivered, %d failed%s",
+		p.line("%s", p.paint(yellow, fmt.Sprintf("%s: %s to be delivered, %d failed%s",
 			clean.Line(ch.Name), count(ch.Pending, "notice"), ch.Failed, clean.Line(why))))
 	}
 }

@@ -16,7 +16,8 @@ import (
 // Finding is what is there of one agent.
 type Finding struct {
 	Name       string
-	Configured bool   // the user named it; otherwise it is built in
+	Configured bool   // the user named it
+	Custom     bool   // the user described it
 	Program    string // path; "" where it is not found or the agent cannot say
 	ProgramErr error  // why it is not found
 	Homes      []Home
@@ -44,7 +45,9 @@ func Survey(cfg config.Config) ([]Finding, error) {
 		a := agents[name]
 		f := Finding{Name: name}
 		for _, entry := range cfg.Agents {
-			f.Configured = f.Configured || entry.Name == name
+			if entry.Name == name {
+				f.Configured, f.Custom = true, entry.Kind == config.KindCustom
+			}
 		}
 		if program, ok := a.(agent.Installed); ok {
 			f.Program, f.ProgramErr = program.Program()

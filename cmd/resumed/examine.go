@@ -82,7 +82,7 @@ func examineAgent(e *examination, f app.Finding, version string) int {
 		directories += h.Directories
 		if n := len(h.Unreadable); n > 0 {
 			e.fail(name, fmt.Sprintf("%s cannot be read, such as %s", count(n, "file"), h.Unreadable[0]),
-				fmt.Sprintf("chown -R %s %s", userName(), h.Root))
+				fmt.Sprintf("sudo chown -R %s %s", userName(), h.Root))
 		}
 		if h.Missing && f.Configured {
 			e.warn(name, h.Says(), "")
@@ -166,7 +166,7 @@ func examineState(e *examination) {
 	}
 	probe, err := os.CreateTemp(dir, ".doctor-")
 	if err != nil {
-		e.fail("state", "it cannot be written: "+err.Error(), fmt.Sprintf("chown -R %s %s && chmod 700 %s", userName(), dir, dir))
+		e.fail("state", "it cannot be written: "+err.Error(), fmt.Sprintf("sudo chown -R %s %s && chmod 700 %s", userName(), dir, dir))
 		return
 	}
 	_ = probe.Close()

@@ -91,6 +91,14 @@ url = "http://127.0.0.1:9/"
 	fresh := b.scrape()
 	require.EqualValues(t, 1, value(fresh, "resumed_build_info"))
 	require.EqualValues(t, 0, value(fresh, "resumed_sessions", "agent", "mybot", "state", "waiting"))
+	for _, born := range [][]string{
+		{"resumed_interruptions_total", "agent", "mybot", "class", "rate_limit"},
+		{"resumed_resumes_total", "agent", "mybot", "outcome", "recovered"},
+		{"resumed_give_ups_total", "agent", "mybot"},
+		{"resumed_notifications_total", "name", "ops", "outcome", "delivered"},
+	} {
+		require.EqualValues(t, 0, value(fresh, born[0], born[1:]...), "a counter that is born at 1 is not seen to rise: %s", born[0])
+	}
 	require.EqualValues(t, 0, value(fresh, "resumed_detection_seconds"))
 	require.EqualValues(t, 0, value(fresh, "resumed_wait_seconds"))
 	require.EqualValues(t, 0, value(fresh, "resumed_notifications_pending"))

@@ -112,6 +112,7 @@ func Run(ctx context.Context, opts Options) error {
 		return err
 	}
 	d.agents, d.rules, d.channels = parts.agents, parts.rules, parts.notify.Channels
+	d.metrics.expect(sortedKeys(parts.agents), parts.notify.Channels)
 	if d.notifier, err = newNotifier(d, parts.notify); err != nil {
 		return err
 	}

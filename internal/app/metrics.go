@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"resumed/internal/limit"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
 )
@@ -64,6 +65,33 @@ func newMetrics(d *daemon) *metrics {
 
 func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+}
+
+// outcomes are all that may become of a resume.
+var outcomes = []resume.Outcome{
+	resume.Recovered, resume.LimitedOut, resume.Failed, resume.TimedOut,
+	resume.NoProgress, resume.Denied, resume.CutOff, resume.Unknown,
+}
+
+// expect makes every counter that may move there from the beginning: of one
+// that is born at 1, nobody sees that it rose.
+func (m *metrics) expect(agents []string, channels []notify.Channel) {
+	for _, agent := range agents {
+		m.giveUps.WithLabelValues(agent)
+		for _, outcome := range outcomes {
+			m.resumes.WithLabelValues(agent, string(outcome))
+		}
+		for _, class := range limit.Classes() {
+			if class != limit.None && class != limit.Cancelled {
+				m.interruptions.WithLabelValues(agent, class.String())
+			}
+		}
+	}
+	for _, channel := range channels {
+		for _, outcome := range notify.Outcomes() {
+			m.notifications.WithLabelValues(channel.Name(), string(outcome))
+		}
+	}
 }
 
 // observe counts a step. It blocks on nothing.

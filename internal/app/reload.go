@@ -187,6 +187,7 @@ func (d *daemon) apply(ctx context.Context, cfg config.Config, err error) error 
 		d.opts.Level.Set(cfg.Log.SlogLevel())
 	}
 	d.web.want(cfg.HTTP.Listen)
+	d.metrics.expect(sortedKeys(made.agents), made.notify.Channels)
 	d.swapAgents(before, cfg, made.agents)
 	if err := d.engine.SetRules(ctx, made.rules); err != nil {
 		return fmt.Errorf("put the rules in force: %w", err)

@@ -14,6 +14,7 @@ import (
 
 	"resumed/internal/app"
 	"resumed/internal/config"
+	"resumed/internal/lease"
 	"resumed/internal/state"
 )
 
@@ -58,6 +59,7 @@ func (c *cli) daemon(ctx context.Context, dryRun bool) error {
 		Config:     cfg,
 		StateDir:   stateDir,
 		RuntimeDir: runtimeDir,
+		LeaseDir:   lease.Dir(os.Getenv, stateDir),
 		Version:    version(),
 		DryRun:     dryRun,
 		Log:        log,

@@ -24,7 +24,12 @@ const keptRuns = 10
 // enters Resuming.
 func (d *daemon) act(ctx context.Context, session resume.Session) {
 	mark := session.Run.Mark
-	command, held := d.prepare(ctx, session)
+	release, held := d.lease(session.Key)
+	defer release()
+	var command *runner.Command
+	if held == nil { // what is looked at next stays true: nobody else continues the session now
+		command, held = d.prepare(ctx, session)
+	}
 	if held != nil {
 		held.Mark = mark
 		d.tell(ctx, session.Key, *held)
@@ -32,6 +37,10 @@ func (d *daemon) act(ctx context.Context, session resume.Session) {
 	}
 	if command == nil {
 		return // it was withdrawn, or the daemon stops
+	}
+	after, err := d.engine.Tell(ctx, session.Key, resume.Sending{Mark: mark})
+	if err != nil || after.Run == nil || after.Run.Mark != mark {
+		return
 	}
 	process, err := runner.Start(*command)
 	if err != nil {
@@ -41,7 +50,7 @@ func (d *daemon) act(ctx context.Context, session resume.Session) {
 	d.log.Info("resumed", "session", session.Key.ID, "agent", session.Key.Agent, "cwd", command.Dir,
 		"attempt", len(session.Attempts), "pid", process.PID, "output", command.Output)
 	d.tell(ctx, session.Key, resume.Started{Mark: mark, Process: process.Process})
-	d.follow(ctx, session.Key, mark, process, command.Output)
+	d.follow(ctx, session, process, command.Output)
 }
 
 // prepare does all that must be true before a command starts: the claim is on
@@ -90,14 +99,16 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 	case d.opts.DryRun:
 		return nil, &resume.Held{Why: "dry run: would have run " + strings.Join(plan.Run.Argv, " "), Park: true}
 	}
-	env := plan.Run.Env
-	if entry, ok := cfg.Agent(session.Key.Agent); ok {
-		extra, err := entry.Environment()
-		if err != nil {
-			return nil, &resume.Held{Why: err.Error(), Park: true}
-		}
-		env = append(slices.Clone(env), extra...)
+	if held := d.secure(ctx, a, session, plan.Run.Keep); held != nil {
+		return nil, held
 	}
+	env := plan.Run.Env
+	entry, _ := cfg.Agent(session.Key.Agent)
+	extra, err := entry.Environment()
+	if err != nil {
+		return nil, &resume.Held{Why: err.Error(), Park: true}
+	}
+	env = append(slices.Clone(env), extra...)
 	dir := d.runsDir(session.Key)
 	pruneRuns(dir, keptRuns-1)
 	return &runner.Command{
@@ -108,13 +119,14 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 		Mark:    session.Run.Mark,
 		Timeout: cfg.Resume.Timeout,
 		Stall:   cfg.Resume.Stall,
-		Signs:   []string{session.Transcript},
+		Signs:   signsOfLife(session),
 	}, nil
 }
 
 // follow waits for a resume command and reports how it ended. When the daemon
 // stops first, the command lives on and the next daemon finds it.
-func (d *daemon) follow(ctx context.Context, key resume.Key, mark string, process *runner.Process, output string) {
+func (d *daemon) follow(ctx context.Context, session resume.Session, process *runner.Process, output string) {
+	mark := session.Run.Mark
 	d.mu.Lock()
 	d.running[mark] = process
 	d.mu.Unlock()
@@ -127,7 +139,8 @@ func (d *daemon) follow(ctx context.Context, key resume.Key, mark string, proces
 	if ctx.Err() != nil {
 		return
 	}
-	d.tell(ctx, key, ending(mark, result, output))
+	d.tidy(ctx, session)
+	d.tell(ctx, session.Key, ending(mark, result, output))
 }
 
 // ending puts the end of a command into words.
@@ -152,6 +165,10 @@ func ending(mark string, result runner.Result, output string) resume.Ended {
 	}
 	return ended
 }
+
+// signsOfLife are the files whose change shows that a resumed agent works: its
+// transcript, and what a database writes first.
+func signsOfLife(s resume.Session) []string { return []string{s.Transcript, s.Transcript + "-wal"} }
 
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -246,6 +263,7 @@ func (d *daemon) recover(ctx context.Context, sessions []resume.Session) error {
 	}
 	for _, s := range gone {
 		d.log.Info("a resume left no trace and is forgotten", "session", s.Key.ID, "agent", s.Key.Agent)
+		d.tidy(ctx, s)
 		d.tell(ctx, s.Key, resume.Lost{Mark: s.Run.Mark})
 	}
 	return nil
@@ -257,9 +275,14 @@ func (d *daemon) adopt(ctx context.Context, s resume.Session, process *runner.Pr
 	d.mu.Unlock()
 	output := filepath.Join(d.runsDir(s.Key), strconv.Itoa(s.Run.N)+".log")
 	process.Bind(runner.Command{
-		Mark: s.Run.Mark, Output: output, Timeout: cfg.Timeout, Stall: cfg.Stall, Signs: []string{s.Transcript},
+		Mark: s.Run.Mark, Output: output, Timeout: cfg.Timeout, Stall: cfg.Stall, Signs: signsOfLife(s),
 	})
 	d.log.Info("a resume of the daemon before still runs", "session", s.Key.ID, "agent", s.Key.Agent, "pid", process.PID)
 	d.tell(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: process.Process})
-	d.follow(ctx, s.Key, s.Run.Mark, process, output)
+	release, held := d.lease(s.Key)
+	if held != nil {
+		d.log.Warn("a resume that runs has no lease", "session", s.Key.ID, "agent", s.Key.Agent, "why", held.Why)
+	}
+	defer release()
+	d.follow(ctx, s, process, output)
 }

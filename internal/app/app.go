@@ -28,6 +28,7 @@ type Options struct {
 	Config     config.Config // what it says
 	StateDir   string
 	RuntimeDir string
+	LeaseDir   string // where it is agreed who looks after a session
 	Version    string
 	DryRun     bool // decide and log everything, start nothing
 
@@ -48,6 +49,7 @@ type daemon struct {
 	engine    *resume.Engine
 	notifier  *notify.Notifier
 	journal   journal
+	leases    *leases
 	systemd   systemd
 	summary   summary
 	metrics   *metrics
@@ -81,6 +83,7 @@ func Run(ctx context.Context, opts Options) error {
 		path:      opts.ConfigPath,
 		nudge:     make(chan struct{}, 1),
 		loadedAt:  time.Now(),
+		leases:    newLeases(opts.LeaseDir),
 		running:   make(map[string]stopper),
 		summary:   newSummary(),
 	}
@@ -236,6 +239,9 @@ func (d *daemon) housekeep(ctx context.Context) error {
 		d.mu.Unlock()
 		if err := d.store.Prune(ctx, history.Keep, int64(history.MaxSize)); err != nil && ctx.Err() == nil {
 			d.log.Warn("old history was not pruned", "err", err)
+		}
+		if err := pruneKept(d.opts.StateDir, history.Keep, time.Now()); err != nil {
+			d.log.Warn("old copies of transcripts were not removed", "err", err)
 		}
 		select {
 		case <-ctx.Done():

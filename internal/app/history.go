@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"resumed/internal/control"
@@ -34,26 +35,60 @@ type step struct {
 	Error   string         `json:"error,omitempty"`
 }
 
+// reasons are those for which a session was held back since something last
+// happened to it.
+type reasons map[resume.Key][]string
+
+// mostReasons bounds what is remembered of one session.
+const mostReasons = 16
+
+// first reports whether a session is held back for that reason for the first
+// time.
+func (r reasons) first(key resume.Key, why string) bool {
+	if slices.Contains(r[key], why) {
+		return false
+	}
+	if len(r[key]) < mostReasons {
+		r[key] = append(r[key], why)
+	}
+	return true
+}
+
 // notable reports whether a step is a decision that was not made before. A
 // session that cannot be resumed now is looked at every minute: that is one
 // decision, with one reason.
-func notable(c resume.Change) bool {
+func (j journal) notable(c resume.Change) bool {
 	before, after := c.Before, c.After
 	switch c.Event.(type) {
-	case resume.Due:
+	case resume.Held, resume.Queued:
+		if after.State == resume.Waiting {
+			return j.held.first(after.Key, after.Reason)
+		}
+	case resume.Due, resume.Sending:
 		// Only a look, so far: what comes of it is another step. A resume
 		// that did not help ends here, though.
 		return after.State != resume.Resuming && after.State != before.State
-	case resume.Started:
-		return sent(c)
-	case resume.Held:
-		return before.Reason != after.Reason || before.State != resume.Resuming || after.State != resume.Waiting
 	case resume.Pause, resume.Unpause:
 		return before.Paused != after.Paused
+	case resume.Reconsider, resume.Postponed:
+		return stepped(c)
+	}
+	news := sent(c) || stepped(c) || declined(c)
+	if news {
+		delete(j.held, after.Key)
+	}
+	return news
+}
+
+// stepped reports whether a session stands otherwise than before.
+func stepped(c resume.Change) bool {
+	before, after := c.Before, c.After
+	if _, started := c.Event.(resume.Started); started {
+		return false // what matters of it is that it was sent
 	}
 	moved := before.State != after.State && (before.State != 0 || after.State != resume.Watching)
 	postponed := after.State == resume.Waiting && !before.NextAt.Equal(after.NextAt)
-	return moved || postponed || before.Reason != after.Reason || declined(c)
+	return moved || postponed || before.Reason != after.Reason
 }
 
 // declined reports whether a step is an interruption that is not waited out:

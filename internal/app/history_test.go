@@ -31,9 +31,10 @@ func story(events ...resume.Event) []resume.Change {
 }
 
 func notables(changes []resume.Change) []string {
+	j := newJournal(nil)
 	var all []string
 	for _, c := range changes {
-		if notable(c) {
+		if j.notable(c) {
 			all = append(all, c.After.State.String()+": "+c.After.Reason)
 		}
 	}
@@ -57,14 +58,29 @@ func TestAHoldIsOneDecisionHoweverOftenItIsMade(t *testing.T) {
 		resume.Due{Mark: "1"}, held("1", "process 7 holds the session"),
 		resume.Due{Mark: "2"}, held("2", "process 7 holds the session"),
 		resume.Due{Mark: "3"}, held("3", "process 7 holds the session"),
+		resume.Queued{Why: "due, but paused"},
 		resume.Due{Mark: "4"}, held("4", "process 8 holds the session"),
-		resume.Due{Mark: "5"}, started("5"),
+		resume.Queued{Why: "due, but paused"},
+		resume.Due{Mark: "5"}, resume.Sending{Mark: "5"}, started("5"),
 	))
 	require.Equal(t, []string{
 		"waiting: rate limit: slow down",
 		"waiting: process 7 holds the session",
+		"waiting: due, but paused",
 		"waiting: process 8 holds the session",
-		"resuming: process 8 holds the session",
+		"resuming: rate limit: slow down",
+	}, got)
+}
+
+// A person who asks again is told again.
+func TestAHoldIsSaidAgainAfterARetry(t *testing.T) {
+	held := func(mark string) resume.Held { return resume.Held{Mark: mark, Why: "process 7 holds the session"} }
+	got := notables(story(rateLimited(), resume.Due{Mark: "1"}, held("1"), resume.Retry{}, resume.Due{Mark: "2"}, held("2")))
+	require.Equal(t, []string{
+		"waiting: rate limit: slow down",
+		"waiting: process 7 holds the session",
+		"waiting: due now, asked for by you",
+		"waiting: process 7 holds the session",
 	}, got)
 }
 

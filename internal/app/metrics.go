@@ -176,13 +176,17 @@ func (g gauges) Collect(ch chan<- prometheus.Metric) {
 	if err != nil {
 		return
 	}
+	accounts, err := g.d.engine.Accounts(ctx)
+	if err != nil {
+		return
+	}
 	for agent, states := range g.count(sessions) {
 		for _, state := range resume.States() {
 			send(sessionsDesc, float64(states[state]), agent, state.String())
 		}
 	}
-	for _, account := range accounts(sessions) {
-		send(accountDesc, oneIf(account.State != "closed"), account.Name)
+	for _, account := range accounts {
+		send(accountDesc, oneIf(account.State != resume.Closed), account.Name)
 	}
 }
 

@@ -72,6 +72,7 @@ func Rules(cfg config.Config) resume.Rules {
 		Include:       cfg.Resume.Include,
 		Exclude:       cfg.Resume.Exclude,
 		MaxConcurrent: cfg.Resume.MaxConcurrent,
+		Stagger:       cfg.Resume.Stagger,
 		Order:         resume.Order(cfg.Resume.Order),
 	}
 	if cfg.Resume.Hours != (config.Hours{}) {
@@ -181,7 +182,6 @@ func (d *daemon) apply(ctx context.Context, cfg config.Config, err error) error 
 	d.mu.Lock()
 	before := d.config
 	d.config, d.rules, d.channels, d.path = cfg, made.rules, made.notify.Channels, path
-	d.loadedAt, d.loadErr = time.Now(), nil
 	d.mu.Unlock()
 	if d.opts.Level != nil {
 		d.opts.Level.Set(cfg.Log.SlogLevel())
@@ -192,6 +192,9 @@ func (d *daemon) apply(ctx context.Context, cfg config.Config, err error) error 
 	if err := d.engine.SetRules(ctx, made.rules); err != nil {
 		return fmt.Errorf("put the rules in force: %w", err)
 	}
+	d.mu.Lock()
+	d.loadedAt, d.loadErr = time.Now(), nil
+	d.mu.Unlock()
 	d.log.Info("configuration in force", "config", path)
 	d.note(kindConfig, "in force: "+cmp.Or(path, "built-in defaults"))
 	return nil

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 )
@@ -69,7 +68,10 @@ type Engine struct {
 	// Owned by Run.
 	sessions map[Key]Session
 	timers   timers
+	accounts map[string]*account
 	ready    map[Key]struct{} // due, but held back
+	wake     time.Time        // when one of them may start; zero: unknown
+	stirred  bool             // something changed that may let one of them start
 	running  int              // sessions with a Run
 	pruned   time.Time
 }
@@ -81,10 +83,14 @@ func NewEngine(opts Options) *Engine {
 		orders:   make(chan func(context.Context)),
 		sessions: make(map[Key]Session, len(opts.Sessions)),
 		timers:   newTimers(),
+		accounts: make(map[string]*account),
 		ready:    make(map[Key]struct{}),
 	}
 	for _, s := range opts.Sessions {
-		e.keep(s)
+		e.keep(s.restore())
+		if s.State == Waiting && shared(s.Limit.Class) {
+			e.account(s.Account).open(s)
+		}
 	}
 	return e
 }
@@ -140,6 +146,9 @@ func (e *Engine) see(ctx context.Context, sight Sighting) {
 		return
 	}
 	before := s
+	if !known {
+		s.BornAt = born(sight.Event)
+	}
 	s.Key, s.Seen = sight.Key, sight.Pos
 	s.Account = cmp.Or(sight.Account, s.Account)
 	s.Cwd = cmp.Or(sight.Cwd, s.Cwd)
@@ -186,6 +195,21 @@ func (e *Engine) Sessions(ctx context.Context) ([]Session, error) {
 	return all, err
 }
 
+// Accounts returns how the accounts stand, in no particular order.
+func (e *Engine) Accounts(ctx context.Context) ([]Account, error) {
+	var all []Account
+	err := e.do(ctx, func(context.Context) {
+		count := make(map[string]int, len(e.accounts))
+		for _, s := range e.sessions {
+			count[s.Account]++
+		}
+		for name, a := range e.accounts {
+			all = append(all, Account{Name: name, State: a.state(), ResetAt: a.reset, Sessions: count[name]})
+		}
+	})
+	return all, err
+}
+
 // Ping returns when the engine's loop has turned.
 func (e *Engine) Ping(ctx context.Context) error {
 	return e.do(ctx, func(context.Context) {})
@@ -194,7 +218,7 @@ func (e *Engine) Ping(ctx context.Context) error {
 // SetRules changes the rules and computes every wait anew.
 func (e *Engine) SetRules(ctx context.Context, rules Rules) error {
 	return e.do(ctx, func(ctx context.Context) {
-		e.opts.Rules = rules
+		e.opts.Rules, e.stirred = rules, true
 		for _, key := range e.keys() {
 			s := e.sessions[key]
 			e.apply(ctx, s, s, Reconsider{}, wallNow())
@@ -204,7 +228,7 @@ func (e *Engine) SetRules(ctx context.Context, rules Rules) error {
 
 // SetPaused keeps anything from being started, or lets what came due start.
 func (e *Engine) SetPaused(ctx context.Context, paused bool) error {
-	return e.do(ctx, func(context.Context) { e.opts.Paused = paused })
+	return e.do(ctx, func(context.Context) { e.opts.Paused, e.stirred = paused, true })
 }
 
 func (e *Engine) keys() []Key {
@@ -221,7 +245,11 @@ func (e *Engine) apply(ctx context.Context, before, s Session, ev Event, now tim
 	after := s.Next(ev, e.opts.Rules, now, e.opts.Rand())
 	e.keep(after)
 	change := Change{At: now, Event: ev, Before: before, After: after}
+	if e.account(after.Account).follow(change) || before.State != after.State || before.Run != after.Run {
+		e.stirred = true
+	}
 	e.opts.Changed(change)
+	e.postpone(ctx, change)
 	if change.Begun() != nil {
 		e.acting.Go(func() { e.opts.Act(ctx, after) })
 	}
@@ -241,68 +269,6 @@ func (e *Engine) keep(s Session) {
 	e.timers.set(s.Key, s.deadline())
 }
 
-// ring lets every wait end that is over.
-func (e *Engine) ring(ctx context.Context) {
-	now := wallNow()
-	for {
-		key, at, ok := e.timers.next()
-		if !ok || at.After(now) {
-			break
-		}
-		if s := e.sessions[key]; s.State == Settling {
-			e.apply(ctx, s, s, Due{}, now)
-			continue
-		}
-		e.timers.set(key, time.Time{})
-		e.ready[key] = struct{}{}
-	}
-	e.start(ctx, now)
-	e.prune(now)
-}
-
-// start begins the resumes that are due, as many as may run at a time.
-func (e *Engine) start(ctx context.Context, now time.Time) {
-	for _, key := range e.inOrder() {
-		s := e.sessions[key]
-		switch why := e.heldBack(); {
-		case why == "":
-			e.apply(ctx, s, s, Due{Mark: e.opts.Mark()}, now)
-		case s.Reason != why:
-			e.apply(ctx, s, s, Queued{Why: why}, now)
-			e.timers.set(key, time.Time{})
-			e.ready[key] = struct{}{}
-		}
-	}
-}
-
-func (e *Engine) heldBack() string {
-	switch {
-	case e.opts.Paused:
-		return "due, but resumed is paused"
-	case e.running >= max(1, e.opts.Rules.MaxConcurrent):
-		return "due, but as many resumes run as resume.max_concurrent allows"
-	default:
-		return ""
-	}
-}
-
-// inOrder returns who is ready, first to go first.
-func (e *Engine) inOrder() []Key {
-	keys := make([]Key, 0, len(e.ready))
-	for key := range e.ready {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b Key) int {
-		sa, sb := e.sessions[a], e.sessions[b]
-		order := sa.LimitedAt.Compare(sb.LimitedAt)
-		if e.opts.Rules.Order == Newest {
-			order = -order
-		}
-		return cmp.Or(order, cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.ID, b.ID))
-	})
-	return keys
-}
-
 // prune forgets, once an hour, the interruptions that ended long ago.
 func (e *Engine) prune(now time.Time) {
 	if now.Sub(e.pruned) < time.Hour {
@@ -320,6 +286,9 @@ func (e *Engine) prune(now time.Time) {
 
 func (e *Engine) sleep() time.Duration {
 	_, at, ok := e.timers.next()
+	if !ok || (!e.wake.IsZero() && e.wake.Before(at)) {
+		at, ok = e.wake, !e.wake.IsZero()
+	}
 	if !ok {
 		return longestSleep
 	}

@@ -110,7 +110,14 @@ type Run struct {
 	Mark    string  `json:"mark"`
 	N       int     `json:"n"`                // of the attempt; names its output
 	Process Process `json:"process,omitzero"` // once the command was started
+
+	// sending is true from the point on at which the command may have acted on
+	// the session. One of an earlier daemon always may have.
+	sending bool
 }
+
+// sent reports whether the command may have acted on the session.
+func (r *Run) sent() bool { return r != nil && r.sending }
 
 // Owner is a live process that holds a session.
 type Owner struct {
@@ -136,6 +143,7 @@ type Session struct {
 	Limit       limit.Verdict `json:"limit,omitzero"`        // what stopped it
 	LimitText   string        `json:"limit_text,omitempty"`  // in the agent's words
 	LimitedAt   time.Time     `json:"limited_at,omitzero"`   // when it was stopped last
+	BornAt      time.Time     `json:"born_at,omitzero"`      // when it began, where that was seen
 	MovedAt     time.Time     `json:"moved_at,omitzero"`     // when the transcript last moved
 	RecoveredAt time.Time     `json:"recovered_at,omitzero"` // when an interruption last ended
 	Windows     int           `json:"windows,omitempty"`     // usage limits met since a person's last prompt
@@ -155,6 +163,16 @@ type Session struct {
 // Interrupted reports whether the session is stopped and not yet given back to
 // its user.
 func (s Session) Interrupted() bool { return s.State != Watching && s.State != 0 }
+
+// restore returns the session as a new daemon takes it over.
+func (s Session) restore() Session {
+	if s.Run != nil {
+		run := *s.Run
+		run.sending = true
+		s.Run = &run
+	}
+	return s
+}
 
 // deadline returns when the engine must look at the session again; zero: no
 // time will change it. A wait that is over while the command of an earlier

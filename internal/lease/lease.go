@@ -6,14 +6,13 @@ package lease
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
+
+	"resumed/internal/lock"
 )
 
 // Dir returns where the leases of a machine's user are: in a place that goes
@@ -54,17 +53,16 @@ func Acquire(dir, agent, id string) (*Lease, error) {
 	}
 	path := filepath.Join(dir, name(agent, id))
 	for {
-		file, err := lock(path)
+		file, err := lock.Take(path)
+		if held, ok := errors.AsType[*lock.HeldError](err); ok {
+			return nil, &HeldError{PID: held.PID}
+		}
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("take lease: %w", err)
 		}
 		if !current(file, path) {
 			file.Close() // its holder removed it between our opening and our locking
 			continue
-		}
-		if err := sign(file); err != nil {
-			file.Close()
-			return nil, err
 		}
 		l := &Lease{id: id, file: file}
 		l.release = sync.OnceValue(l.end)
@@ -103,25 +101,6 @@ func name(agent, id string) string {
 	return escaped[:min(len(escaped), longestName-len(suffix))] + suffix
 }
 
-func lock(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open lease: %w", err)
-	}
-	err = syscall.EINTR
-	for errors.Is(err, syscall.EINTR) {
-		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	}
-	if err == nil {
-		return file, nil
-	}
-	defer file.Close()
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, &HeldError{PID: holder(file)}
-	}
-	return nil, fmt.Errorf("lock lease: %w", err)
-}
-
 // current reports whether path still names the file that was locked.
 func current(file *os.File, path string) bool {
 	locked, err := file.Stat()
@@ -130,29 +109,4 @@ func current(file *os.File, path string) bool {
 	}
 	named, err := os.Lstat(path)
 	return err == nil && os.SameFile(locked, named)
-}
-
-// sign writes who holds the lease, for whoever comes second. A full disk is no
-// reason to leave a session alone: the lock counts.
-func sign(file *os.File) error {
-	if err := file.Truncate(0); err != nil {
-		return fmt.Errorf("empty lease: %w", err)
-	}
-	_, err := file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-	if err != nil && !errors.Is(err, syscall.ENOSPC) {
-		return fmt.Errorf("write lease: %w", err)
-	}
-	return nil
-}
-
-func holder(file *os.File) int {
-	text, err := io.ReadAll(io.LimitReader(file, 32))
-	if err != nil {
-		return 0
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		return 0
-	}
-	return pid
 }

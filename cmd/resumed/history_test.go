@@ -91,7 +91,7 @@ func TestHistoryKeepsDecisionsToDoNothing(t *testing.T) {
 	old := time.Now().Add(-30 * 24 * time.Hour)
 	b.write("bot/logs/old.log", "rate limited\n")
 	require.NoError(t, os.Chtimes(b.path("bot/logs/old.log"), old, old))
-	b.write(configFile, bot+"[resume]\nmax_concurrent = 1\n")
+	b.write(configFile, bot)
 	b.write("bot/resume.sh", `while [ ! -e go ]; do sleep 0.05; done; echo "step 2" >> logs/$1.log`)
 	b.start()
 
@@ -103,13 +103,13 @@ func TestHistoryKeepsDecisionsToDoNothing(t *testing.T) {
 	b.write("bot/logs/s-1.log", "rate limited, retry in 0s\n")
 	b.untilState("s-1", resume.Resuming)
 	b.write("bot/logs/s-2.log", "rate limited, retry in 0s\n")
-	b.until("the second is held back", func() bool { return strings.Contains(b.session("s-2").Reason, "max_concurrent") })
+	b.until("the second is held back", func() bool { return strings.Contains(b.session("s-2").Reason, "tries first") })
 	for range 3 { // each turns the engine's loop once more
 		b.run("pause", "s-3")
 	}
 	held := b.steps("s-2")
 	require.Equal(t, []string{"waiting", "waiting"}, kinds(held))
-	require.Contains(t, held[1].Reason, "max_concurrent")
+	require.Contains(t, held[1].Reason, "s-1 of its account tries first")
 
 	_, _, code := b.run("pause", "s-2")
 	require.Zero(t, code)

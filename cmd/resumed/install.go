@@ -21,7 +21,7 @@ import (
 const unitName = "resumed.service"
 
 func (c *cli) installCommand() *cobra.Command {
-	dryRun, system := false, false
+	dryRun, system, plugin := false, false, false
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Run the daemon as a service of your own",
@@ -37,11 +37,12 @@ func (c *cli) installCommand() *cobra.Command {
 			if system {
 				return c.printSystemInstall(service)
 			}
-			return c.install(cmd.Context(), service, dryRun)
+			return c.install(cmd.Context(), service, plugin, dryRun)
 		},
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be done")
 	cmd.Flags().BoolVar(&system, "system", false, "print how to run it as resumed@USER.service")
+	cmd.Flags().BoolVar(&plugin, "opencode-plugin", false, "also add a plugin to opencode by which it tells of its own retries")
 	return cmd
 }
 
@@ -89,7 +90,7 @@ func unitDir() (string, error) {
 	return filepath.Join(dir, "systemd", "user"), nil
 }
 
-func (c *cli) install(ctx context.Context, s service, dryRun bool) error {
+func (c *cli) install(ctx context.Context, s service, plugin, dryRun bool) error {
 	dir, err := unitDir()
 	if err != nil {
 		return err
@@ -99,6 +100,9 @@ func (c *cli) install(ctx context.Context, s service, dryRun bool) error {
 		return err
 	}
 	files := s.userFiles(dir, version)
+	if plugin {
+		files = append(files, pluginFile())
+	}
 	if err := foreign(files); err != nil {
 		return err
 	}
@@ -142,15 +146,15 @@ func (c *cli) anotherVersionRuns(ctx context.Context) bool {
 	return err == nil && status.Daemon.Version != version()
 }
 
-// foreign refuses to touch units that somebody else wrote.
+// foreign refuses to touch files that somebody else wrote.
 func foreign(files []unitFile) error {
 	for _, f := range files {
 		old, err := os.ReadFile(f.path)
-		if err == nil && !strings.Contains(string(old), marker) {
+		if err == nil && !ours(string(old)) {
 			return hinted{fmt.Errorf("%s is not of resumed's making and stays as it is", f.path), "move it away, then resumed install"}
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("look at unit: %w", err)
+			return fmt.Errorf("look at file: %w", err)
 		}
 	}
 	return nil
@@ -162,7 +166,7 @@ func (c *cli) writeFiles(files []unitFile) (changed bool, err error) {
 	for _, f := range files {
 		fresh, err := makeDirs(filepath.Dir(f.path))
 		if err != nil {
-			return changed, fmt.Errorf("make unit directory: %w", err)
+			return changed, fmt.Errorf("make a directory: %w", err)
 		}
 		made = append(made, fresh...)
 	}
@@ -175,7 +179,7 @@ func (c *cli) writeFiles(files []unitFile) (changed bool, err error) {
 			continue
 		}
 		if err := os.WriteFile(f.path, []byte(text), 0o644); err != nil {
-			return changed, fmt.Errorf("write unit: %w", err)
+			return changed, fmt.Errorf("write file: %w", err)
 		}
 		changed = true
 		fmt.Fprintln(c.out, "wrote", f.path)
@@ -186,7 +190,7 @@ func (c *cli) writeFiles(files []unitFile) (changed bool, err error) {
 func (c *cli) printInstall(files []unitFile) error {
 	var b strings.Builder
 	for _, f := range files {
-		fmt.Fprintf(&b, "# %s\n%s\n", f.path, f.text)
+		fmt.Fprintf(&b, "# write %s\n%s\n", f.path, f.text)
 	}
 	for _, args := range [][]string{{"daemon-reload"}, {"enable", unitName}, {"restart", unitName}} {
 		fmt.Fprintf(&b, "systemctl --user %s\n", strings.Join(args, " "))
@@ -224,7 +228,7 @@ func (c *cli) uninstall(ctx context.Context, dryRun bool) error {
 	}
 	for _, f := range files {
 		if err := os.Remove(f.path); err != nil {
-			return fmt.Errorf("remove unit: %w", err)
+			return fmt.Errorf("remove file: %w", err)
 		}
 		fmt.Fprintln(c.out, "removed", f.path)
 	}

@@ -1,19 +1,21 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"resumed/internal/app"
 	"resumed/systemd"
 )
 
-// marker says whose file it is.
-const marker = "# Written by `resumed install`; `resumed uninstall` removes it.\n"
+// marker says whose file it is; a plugin says so in its own words.
+const (
+	marker       = "# Written by `resumed install`; `resumed uninstall` removes it.\n"
+	pluginMarker = "// Written by resumed"
+)
 
 // madePrefix begins the lines that keep which directories install has made.
 const madePrefix = "# made directory: "
@@ -30,10 +32,21 @@ type service struct {
 	variables []string // KEY=value
 }
 
-// unitFile is one file of a unit.
+// unitFile is one file that install writes.
 type unitFile struct {
 	path, text string
 	records    bool // it keeps which directories were made
+}
+
+// ours reports whether a text is of install's making.
+func ours(text string) bool {
+	return strings.HasPrefix(text, marker) || strings.HasPrefix(text, pluginMarker)
+}
+
+// pluginFile is the plugin by which opencode tells of its own retries.
+func pluginFile() unitFile {
+	path, text := app.OpencodePlugin()
+	return unitFile{path: path, text: text}
 }
 
 // recorded returns the variables without which the daemon would not find what
@@ -106,8 +119,8 @@ func quote(word string, command bool) string {
 // installed returns the files of ours that are in dir.
 func installed(dir string) []unitFile {
 	var files []unitFile
-	for _, f := range (service{}).userFiles(dir, notifyReloadSince) {
-		if text, err := os.ReadFile(f.path); err == nil && strings.Contains(string(text), marker) {
+	for _, f := range append((service{}).userFiles(dir, notifyReloadSince), pluginFile()) {
+		if text, err := os.ReadFile(f.path); err == nil && ours(string(text)) {
 			f.text = string(text)
 			files = append(files, f)
 		}
@@ -162,9 +175,7 @@ func madeBefore(files []unitFile) []string {
 // removeEmpty removes the directories that were made, unless others use them.
 func removeEmpty(made []string) {
 	for _, dir := range slices.Backward(made) {
-		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return
-		}
+		_ = os.Remove(dir) // one that is not empty stays
 	}
 }
 

@@ -95,8 +95,11 @@ func examineAgent(e *examination, f app.Finding, version string) int {
 	case f.ProgramErr != nil:
 		e.warn(name, f.ProgramErr.Error(), fix)
 	default:
-		e.ok(name, fmt.Sprintf("%s; %s in %s", cmp.Or(version, "its program is looked for when it is needed"),
-			count(transcripts, "transcript"), roots(f.Homes)))
+		text := cmp.Or(version, "its program is looked for when it is needed")
+		if len(f.Homes) > 0 {
+			text += fmt.Sprintf("; %s in %s", count(transcripts, "transcript"), roots(f.Homes))
+		}
+		e.ok(name, text)
 	}
 	return directories
 }
@@ -106,7 +109,7 @@ func roots(homes []app.Home) string {
 	for _, h := range homes {
 		all = append(all, h.Root)
 	}
-	return cmp.Or(strings.Join(all, ", "), "its own store")
+	return strings.Join(all, ", ")
 }
 
 // programVersions asks every program which version it is of. One of the user's

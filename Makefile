@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 
 help: ## Show this help
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
 build: ## Build ./resumed
 	CGO_ENABLED=0 go build -trimpath -o resumed ./cmd/resumed
@@ -37,4 +37,7 @@ fuzz: ## Fuzz every parser for a while (FUZZTIME=30s each)
 		done; \
 	done
 
-.PHONY: help build test race lint fix cover bench fuzz
+systemd-test: ## Boot a systemd and run the units under it (root, two minutes)
+	systemd/test.sh
+
+.PHONY: help build test race lint fix cover bench fuzz systemd-test

@@ -66,6 +66,7 @@ const patience = 20 * time.Second
 type box struct {
 	t    *testing.T
 	home string
+	vars []string // KEY=value, over those of env
 	log  bytes.Buffer
 	proc *exec.Cmd
 	mu   sync.Mutex
@@ -76,6 +77,7 @@ func newBox(t *testing.T) *box {
 	b := &box{t: t, home: t.TempDir()}
 	t.Cleanup(b.sweep)
 	require.NoError(t, os.Mkdir(b.path("bot"), 0o755))
+	require.NoError(t, os.Mkdir(b.path("tmp"), 0o755))
 	return b
 }
 
@@ -123,14 +125,15 @@ func (b *box) sweep() {
 
 // env is that of a user who has nothing but a home.
 func (b *box) env() []string {
-	return []string{
+	return append([]string{
 		"HOME=" + b.home,
 		"PATH=" + b.path("bin") + ":" + os.Getenv("PATH"),
 		"XDG_RUNTIME_DIR=" + b.path("runtime"),
 		"DBUS_SESSION_BUS_ADDRESS=unix:path=" + b.path("no-bus"),
+		"TMPDIR=" + b.path("tmp"),
 		"TZ=UTC",
 		"GOCOVERDIR=" + os.Getenv("COVERAGE_DIR"),
-	}
+	}, b.vars...)
 }
 
 // run runs a command to its end and returns what it printed and its exit code.

@@ -18,23 +18,17 @@ import (
 // suits the journal elsewhere, JSON where asked for.
 func newLogger(out io.Writer, level slog.Leveler, format string) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
+	if isJournal(out, os.Getenv("JOURNAL_STREAM")) {
+		return newJournalLogger(out, options, format)
+	}
 	switch {
 	case format == "json":
 		return slog.New(slog.NewJSONHandler(out, options))
 	case format != "text" && isTerminal(out):
 		handler := tint.NewTextHandler(out, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !colours(out)})
 		return slog.New(cleaning{handler})
-	case os.Getenv("JOURNAL_STREAM") != "":
-		options.ReplaceAttr = dropTime // the journal has its own
 	}
 	return slog.New(slog.NewTextHandler(out, options))
-}
-
-func dropTime(groups []string, a slog.Attr) slog.Attr {
-	if len(groups) == 0 && a.Key == slog.TimeKey {
-		return slog.Attr{}
-	}
-	return a
 }
 
 func isTerminal(w io.Writer) bool {

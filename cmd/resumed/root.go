@@ -128,9 +128,10 @@ func (c *cli) root() *cobra.Command {
 	flags.StringVar(&c.logLevel, "log-level", "", "debug | info | warn | error")
 	flags.StringVar(&c.logFormat, "log-format", "", "auto | text | json")
 	root.AddCommand(
-		c.runCommand(), c.statusCommand(), c.explainCommand(), c.logsCommand(),
+		c.runCommand(), c.statusCommand(), c.explainCommand(), c.logsCommand(), c.historyCommand(),
 		c.retryCommand(), c.cancelCommand(), c.pauseCommand(), c.unpauseCommand(),
-		c.configCommand(), c.backoffCommand(), c.execCommand(), c.demoCommand(), c.demoAgentCommand(), c.versionCommand(),
+		c.configCommand(), c.notifyCommand(), c.doctorCommand(), c.installCommand(), c.uninstallCommand(),
+		c.backoffCommand(), c.execCommand(), c.demoCommand(), c.demoAgentCommand(), c.versionCommand(),
 	)
 	addHelp(root)
 	c.addCompletion(root)
@@ -171,20 +172,33 @@ func (c *cli) load() (config.Config, string, error) {
 	return cfg, path, err
 }
 
-// client returns a client of the running daemon. A login without a runtime
-// directory of its own, such as one over ssh or in a cron job, looks where the
-// daemon that systemd runs may be, too.
+// client returns a client of the running daemon.
 func (c *cli) client() *control.Client {
+	return control.NewClient(socketDir())
+}
+
+// socketDir returns where the daemon's socket is, or should be. A daemon that
+// the system's service manager runs has no runtime directory of the user's,
+// and a login over ssh or in a cron job may have none where the daemon has:
+// whoever asks looks in all places.
+func socketDir() string {
 	dir, err := state.RuntimeDir(os.Getenv)
 	if err != nil {
 		dir = os.DevNull // there is no home to look in: no daemon is there
 	}
-	if os.Getenv("XDG_RUNTIME_DIR") == "" && !hasSocket(dir) {
-		if usual := fmt.Sprintf("/run/user/%d/resumed", os.Getuid()); hasSocket(usual) {
-			dir = usual
+	places := []string{dir}
+	if own, err := state.Dir(os.Getenv); err == nil {
+		places = append(places, own)
+	}
+	if os.Getenv("XDG_RUNTIME_DIR") == "" {
+		places = append(places, fmt.Sprintf("/run/user/%d/resumed", os.Getuid()))
+	}
+	for _, place := range places {
+		if hasSocket(place) {
+			return place
 		}
 	}
-	return control.NewClient(dir)
+	return dir
 }
 
 func hasSocket(dir string) bool {

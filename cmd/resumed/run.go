@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -38,6 +39,10 @@ func (c *cli) daemon(ctx context.Context, dryRun bool) error {
 	if err != nil {
 		return err
 	}
+	// A program of Go's that crashes exits with 2, as one whose configuration
+	// is wrong does, and a service manager would not start it again. This lets
+	// it end by a signal.
+	debug.SetTraceback("crash")
 	level, log := c.logger(cfg)
 	for _, warning := range config.Warnings(path, cfg) {
 		log.Warn("configuration", "warning", warning)

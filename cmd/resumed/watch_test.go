@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -284,6 +285,10 @@ func (c *crowd) Do(_ context.Context, key resume.Key, _ control.Order) (resume.V
 
 func (c *crowd) SetPaused(context.Context, bool) error { return nil }
 func (c *crowd) Reload(context.Context) error          { return nil }
+
+func (c *crowd) History(context.Context, string, time.Time) (iter.Seq2[control.Step, error], error) {
+	return func(func(control.Step, error) bool) {}, nil
+}
 
 func TestLiveViewOfTenThousandSessions(t *testing.T) {
 	b := newBox(t)

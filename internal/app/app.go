@@ -52,7 +52,10 @@ type daemon struct {
 	leases    *leases
 	systemd   systemd
 	changes   control.Changes // what those who watch are to be told
-	inputs    *stage          // set once, before anybody can ask for a reload
+	summary   summary
+	metrics   *metrics
+	web       *web
+	inputs    *stage // set once, before anybody can ask for a reload
 
 	nudge chan struct{} // of size 1: the configuration is to be read again
 
@@ -83,7 +86,11 @@ func Run(ctx context.Context, opts Options) error {
 		loadedAt:  time.Now(),
 		leases:    newLeases(opts.LeaseDir),
 		running:   make(map[string]stopper),
+		summary:   newSummary(),
 	}
+	d.metrics = newMetrics(d)
+	d.web = newWeb(d)
+	d.web.want(opts.Config.HTTP.Listen)
 	store, err := state.Open(opts.StateDir, opts.Log)
 	if err != nil {
 		return err
@@ -109,6 +116,7 @@ func Run(ctx context.Context, opts Options) error {
 		return err
 	}
 	d.agents, d.rules, d.channels = parts.agents, parts.rules, parts.notify.Channels
+	d.metrics.expect(sortedKeys(parts.agents), parts.notify.Channels)
 	if d.notifier, err = newNotifier(d, parts.notify); err != nil {
 		return err
 	}
@@ -153,10 +161,14 @@ func (d *daemon) run(ctx context.Context, server *control.Server, snapshot state
 	inputs.run("reload requests", d.forwardReloads)
 	inputs.run("housekeeping", d.housekeep)
 	inputs.run("watchdog", d.feedWatchdog)
+	inputs.run("summary", d.summarise)
+	inputs.run("http", d.web.Run)
 
 	d.log.Info("watching", "version", d.opts.Version, "pid", os.Getpid(), "config", d.opts.ConfigPath,
 		"agents", d.agentNames(), "sessions", len(snapshot.Sessions), "dry_run", d.opts.DryRun)
+	d.note(kindStarted, "resumed "+d.opts.Version)
 	d.systemd.ready("watching")
+	d.summary.wake()
 	if d.opts.Ready != nil {
 		d.opts.Ready()
 	}
@@ -166,8 +178,9 @@ func (d *daemon) run(ctx context.Context, server *control.Server, snapshot state
 	inputs.stop()
 	core.stop()
 	people.stop()
-	disk.stop()
 	cause := context.Cause(ctx)
+	d.note(kindStopped, cause.Error())
+	disk.stop()
 	if failure, ok := errors.AsType[*partError](cause); ok {
 		return failure
 	}

@@ -3,11 +3,13 @@ package app
 import (
 	"cmp"
 	"context"
+	"iter"
 	"os"
 	"slices"
 	"time"
 
 	"resumed/internal/control"
+	"resumed/internal/notify"
 	"resumed/internal/resume"
 )
 
@@ -55,6 +57,7 @@ func (b backend) daemon() control.Daemon {
 	d := b.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	address, httpErr := d.web.where()
 	daemon := control.Daemon{
 		PID:       os.Getpid(),
 		Version:   d.opts.Version,
@@ -66,7 +69,12 @@ func (b backend) daemon() control.Daemon {
 			LoadedAt: d.loadedAt.UTC(),
 			OK:       d.loadErr == nil,
 		},
+		HTTP:     address,
+		Notices:  notices(d.notifier.Figures()),
 		Problems: []string{},
+	}
+	if httpErr != nil {
+		daemon.Problems = append(daemon.Problems, httpErr.Error())
 	}
 	if d.loadErr != nil {
 		daemon.Config.Error = new(d.loadErr.Error())
@@ -75,6 +83,16 @@ func (b backend) daemon() control.Daemon {
 		daemon.Problems = append(daemon.Problems, "state cannot be written: "+err.Error())
 	}
 	return daemon
+}
+
+func notices(figures []notify.Figures) control.Notices {
+	sum := control.Notices{Channels: make([]control.Channel, 0, len(figures))}
+	for _, f := range figures {
+		sum.Pending += f.Pending
+		sum.Failed += f.Failed
+		sum.Channels = append(sum.Channels, control.Channel(f))
+	}
+	return sum
 }
 
 // accounts shows how the accounts stand that have a session in the list.
@@ -150,8 +168,26 @@ func (b backend) SetPaused(ctx context.Context, paused bool) error {
 	b.d.mu.Unlock()
 	b.d.store.SetPaused(paused)
 	b.d.changes.NoteAll()
+	kind := kindUnpaused
+	if paused {
+		kind = kindPaused
+	}
+	b.d.note(kind, "ordered by you")
+	b.d.summary.wake()
 	b.d.log.Info("ordered by a person", "paused", paused)
 	return b.d.store.Sync(ctx)
+}
+
+func (b backend) History(ctx context.Context, name string, since time.Time) (iter.Seq2[control.Step, error], error) {
+	var known []resume.View
+	if name != "" {
+		status, err := b.Status(ctx, true)
+		if err != nil {
+			return nil, err
+		}
+		known = status.Sessions
+	}
+	return History(ctx, b.d.store, name, since, known)
 }
 
 func (b backend) Reload(ctx context.Context) error {

@@ -1,7 +1,7 @@
 package app
 
 import (
-	"encoding/json"
+	"context"
 	"log/slog"
 	"reflect"
 	"time"
@@ -9,7 +9,6 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
-	"resumed/internal/state"
 )
 
 // journal fans out what happened to disk, log, people and those who watch. It runs in the
@@ -17,14 +16,19 @@ import (
 type journal struct {
 	d     *daemon
 	names names
+	held  reasons
 }
 
-func newJournal(d *daemon) journal { return journal{d: d, names: make(names)} }
+func newJournal(d *daemon) journal { return journal{d: d, names: make(names), held: make(reasons)} }
 
-// remember lets the sessions of an earlier daemon have their short names.
+// remember lets the sessions of an earlier daemon have their short names, and
+// does not say again why they are held back.
 func (j journal) remember(sessions []resume.Session) {
 	for _, s := range sessions {
 		j.names.add(s.Key.ID)
+		if s.State == resume.Waiting {
+			j.held.first(s.Key, s.Reason)
+		}
 	}
 }
 
@@ -45,26 +49,37 @@ func (j journal) changed(c resume.Change) {
 	if j.d.opts.Seen != nil {
 		defer j.d.opts.Seen(c)
 	}
+	j.d.metrics.observe(c)
+	j.d.summary.wake()
 	key := c.After.Key
 	if c.Dropped {
 		j.names.drop(key.ID)
+		delete(j.held, key)
 		j.d.store.DropSession(key)
 		j.d.changes.Note(key)
 		return
 	}
 	if same(c.Before, c.After) {
+		if declined(c) {
+			j.history(c)
+		}
 		return
 	}
 	j.d.changes.Note(key)
 	if !worthKeeping(c.Before) && !worthKeeping(c.After) {
+		if declined(c) {
+			j.history(c)
+		}
 		return
 	}
 	if !worthKeeping(c.Before) {
 		j.names.add(key.ID)
 	}
 	j.d.store.Put(c.After)
-	j.history(c)
-	j.log(c)
+	if j.notable(c) {
+		j.history(c)
+		j.log(c)
+	}
 	j.people(c)
 }
 
@@ -82,33 +97,6 @@ func same(a, b resume.Session) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// step is one line of the history.
-type step struct {
-	From    resume.State `json:"from"`
-	To      resume.State `json:"to"`
-	Class   string       `json:"class,omitempty"`
-	Reason  string       `json:"reason,omitempty"`
-	NextAt  time.Time    `json:"next_at,omitzero"`
-	Attempt int          `json:"attempt,omitempty"`
-}
-
-func (j journal) history(c resume.Change) {
-	if c.Before.State == c.After.State && c.Before.Reason == c.After.Reason {
-		return
-	}
-	s := c.After
-	line := step{From: max(c.Before.State, resume.Watching), To: s.State, Reason: s.Reason, NextAt: s.NextAt, Attempt: len(s.Attempts)}
-	if s.Interrupted() {
-		line.Class = s.Limit.Class.String()
-	}
-	data, err := json.Marshal(line)
-	if err != nil {
-		j.d.log.Error("a step could not be written to the history", "err", err)
-		return
-	}
-	j.d.store.AppendHistory(state.Entry{At: c.At, Key: s.Key, Kind: s.State.String(), Data: data})
-}
-
 // log says what a person would want to know the next morning.
 func (j journal) log(c resume.Change) {
 	s := c.After
@@ -124,7 +112,7 @@ func (j journal) log(c resume.Change) {
 	case c.Entered(resume.Watching) && c.Before.Interrupted():
 		log.Info("watching again", "why", s.Reason)
 	case c.Before.State != s.State || c.Before.Reason != s.Reason:
-		log.Log(nil, slog.LevelDebug, "step", "state", s.State, "why", s.Reason)
+		log.Log(context.Background(), slog.LevelDebug, "step", "state", s.State, "why", s.Reason)
 	}
 }
 
@@ -138,7 +126,7 @@ func (j journal) people(c resume.Change) {
 		j.notify(notify.Parked, s)
 	case c.Entered(resume.Waiting) && !c.Before.Interrupted():
 		j.notify(notify.Limited, s)
-	case c.Begun() != nil:
+	case sent(c):
 		j.notify(notify.Retrying, s)
 	case c.Entered(resume.Watching) && c.Before.Interrupted():
 		s.Attempts = s.Past // the notice shows what was tried

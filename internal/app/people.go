@@ -15,7 +15,9 @@ func newNotifier(d *daemon, cfg notify.Config) (*notify.Notifier, error) {
 	if err != nil {
 		host = "unknown"
 	}
-	return notify.New(notify.Options{Config: cfg, Store: outbox{d.store}, Log: d.log, Host: host})
+	return notify.New(notify.Options{
+		Config: cfg, Store: outbox{d.store}, Log: d.log, Host: host, Count: d.metrics.delivered,
+	})
 }
 
 // Channels builds every way to reach people that the configuration knows.

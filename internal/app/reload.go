@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -63,6 +64,7 @@ func Rules(cfg config.Config) resume.Rules {
 		Backoff:       cfg.Backoff.Policy,
 		ByClass:       make(map[limit.Class]backoff.Policy),
 		ByAgent:       make(map[string]backoff.Policy),
+		Parallel:      make(map[string]bool),
 		Margin:        cfg.Resume.Margin,
 		MaxWait:       cfg.Resume.MaxWait,
 		Settle:        cfg.Resume.Settle,
@@ -83,6 +85,9 @@ func Rules(cfg config.Config) resume.Rules {
 		}
 	}
 	for _, entry := range cfg.Agents {
+		if entry.Kind == config.KindCustom {
+			rules.Parallel[entry.Name] = true
+		}
 		if entry.Policy != "" {
 			rules.ByAgent[entry.Name] = cfg.Policy(entry.Name, limit.None)
 		}
@@ -109,7 +114,8 @@ func (d *daemon) watchConfig(ctx context.Context) error {
 		Apply: func(cfg config.Config, err error) {
 			d.systemd.reloading()
 			err = d.apply(ctx, cfg, err)
-			d.systemd.ready("watching")
+			d.systemd.reloaded()
+			d.summary.wake()
 			d.answerReload(err)
 		},
 	})
@@ -184,6 +190,8 @@ func (d *daemon) apply(ctx context.Context, cfg config.Config, err error) error 
 	if d.opts.Level != nil {
 		d.opts.Level.Set(cfg.Log.SlogLevel())
 	}
+	d.web.want(cfg.HTTP.Listen)
+	d.metrics.expect(sortedKeys(made.agents), made.notify.Channels)
 	d.swapAgents(before, cfg, made.agents)
 	if err := d.engine.SetRules(ctx, made.rules); err != nil {
 		return fmt.Errorf("put the rules in force: %w", err)
@@ -193,6 +201,7 @@ func (d *daemon) apply(ctx context.Context, cfg config.Config, err error) error 
 	d.mu.Unlock()
 	d.changes.NoteAll()
 	d.log.Info("configuration in force", "config", path)
+	d.note(kindConfig, "in force: "+cmp.Or(path, "built-in defaults"))
 	return nil
 }
 
@@ -215,6 +224,7 @@ func (d *daemon) refuse(err error) {
 	d.mu.Unlock()
 	d.changes.NoteAll()
 	d.log.Error("configuration refused; the one before stays in force", "config", d.configPath(), "err", err)
+	d.note(kindConfig, "refused: "+err.Error())
 	d.notifier.TellConfigError(err.Error())
 }
 

@@ -16,7 +16,10 @@ func (systemd) ready(status string) {
 	_, _ = sd.SdNotify(false, sd.SdNotifyReady+"\nSTATUS="+status)
 }
 
-// reloading must be followed by ready, or the manager waits for ever.
+// reloaded ends what reloading began.
+func (systemd) reloaded() { _, _ = sd.SdNotify(false, sd.SdNotifyReady) }
+
+// reloading must be followed by reloaded, or the manager waits for ever.
 func (systemd) reloading() {
 	_, _ = sd.SdNotify(false, sd.SdNotifyReloading+"\n"+sd.SdNotifyMonotonicUsec())
 }

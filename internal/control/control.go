@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -32,6 +33,8 @@ type Daemon struct {
 	Paused    bool      `json:"paused"`
 	DryRun    bool      `json:"dry_run"`
 	Config    Config    `json:"config"`
+	HTTP      string    `json:"http"` // where metrics are served; empty: nowhere
+	Notices   Notices   `json:"notices"`
 	Problems  []string  `json:"problems"` // what stands in its way right now
 }
 
@@ -41,6 +44,22 @@ type Config struct {
 	LoadedAt time.Time `json:"loaded_at"`
 	OK       bool      `json:"ok"`
 	Error    *string   `json:"error"` // why the newest file is not in force
+}
+
+// Notices is how the telling of people goes.
+type Notices struct {
+	Pending  int       `json:"pending"` // deliveries that have not ended
+	Failed   int       `json:"failed"`  // since the start: refused, dropped or unavailable
+	Channels []Channel `json:"channels"`
+}
+
+// Channel is one way to reach people.
+type Channel struct {
+	Name      string `json:"name"`
+	Pending   int    `json:"pending"`
+	Delivered int    `json:"delivered"` // since the start
+	Failed    int    `json:"failed"`
+	LastError string `json:"last_error,omitempty"`
 }
 
 // Account is a limit that several sessions share.
@@ -78,6 +97,10 @@ type Backend interface {
 
 	// SetPaused pauses the daemon as a whole, or ends that.
 	SetPaused(ctx context.Context, paused bool) error
+
+	// History returns the steps since a time, oldest first, of all sessions
+	// or of the one of that name.
+	History(ctx context.Context, name string, since time.Time) (iter.Seq2[Step, error], error)
 
 	// Reload reads the configuration again and returns what is wrong with it.
 	Reload(ctx context.Context) error

@@ -3,6 +3,8 @@ package control_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"iter"
 	"log/slog"
 	"net"
 	"os"
@@ -63,6 +65,22 @@ func (d *daemon) Do(_ context.Context, key resume.Key, order control.Order) (res
 }
 
 func (d *daemon) SetPaused(_ context.Context, paused bool) error { d.paused = paused; return nil }
+
+func (d *daemon) History(_ context.Context, name string, since time.Time) (iter.Seq2[control.Step, error], error) {
+	if name != "" {
+		return nil, fmt.Errorf("%q: %w", name, control.ErrNoSession)
+	}
+	return func(yield func(control.Step, error) bool) {
+		for n := range 3 {
+			if !yield(control.Step{Version: 1, At: since, Attempt: n}, nil) {
+				return
+			}
+		}
+		if d.reload != nil {
+			yield(control.Step{}, d.reload)
+		}
+	}, nil
+}
 
 func (d *daemon) Reload(context.Context) error { return d.reload }
 
@@ -227,4 +245,35 @@ func TestShortNamesAreUnambiguous(t *testing.T) {
 		require.NoError(t, err, full)
 		require.Equal(t, s.Key(), found.Key(), full)
 	}
+}
+
+func TestHistoryIsStreamed(t *testing.T) {
+	d := &daemon{}
+	client := control.NewClient(serve(t, d))
+	since := time.Date(2026, 11, 15, 15, 0, 0, 5, time.UTC)
+	read := func() (steps []control.Step, err error) {
+		all, err := client.History(t.Context(), "", since)
+		if err != nil {
+			return nil, err
+		}
+		for step, err := range all {
+			if err != nil {
+				return steps, err
+			}
+			steps = append(steps, step)
+		}
+		return steps, nil
+	}
+	steps, err := read()
+	require.NoError(t, err)
+	require.Len(t, steps, 3)
+	require.Equal(t, control.Step{Version: 1, At: since, Attempt: 2}, steps[2])
+
+	d.reload = errors.New("the disk is gone")
+	steps, err = read()
+	require.Error(t, err, "a torn answer is never taken for a whole one")
+	require.LessOrEqual(t, len(steps), 3)
+
+	_, err = client.History(t.Context(), "nobody", since)
+	require.ErrorIs(t, err, control.ErrNoSession)
 }

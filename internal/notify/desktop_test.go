@@ -128,6 +128,10 @@ func (m screenMethods) GetCapabilities() ([]string, *dbus.Error) {
 	return m.s.can, nil
 }
 
+func (m screenMethods) GetServerInformation() (name, vendor, version, spec string, failure *dbus.Error) {
+	return "screen", "resumed", "1.0", "1.2", nil
+}
+
 func (m screenMethods) CloseNotification(id uint32) *dbus.Error {
 	m.s.mu.Lock()
 	defer m.s.mu.Unlock()
@@ -307,6 +311,16 @@ func TestNoDesktopIsUnavailableAndSaysWhy(t *testing.T) {
 		require.True(t, unavailable, "%v", err)
 		require.ErrorContains(t, err, "no notification server")
 	})
+}
+
+func TestDesktopServerSaysWhoShowsNotices(t *testing.T) {
+	address := realBus(t)
+	_, err := DesktopServer(t.Context())
+	require.ErrorContains(t, err, "ask for the notification server")
+	newScreen(t, address)
+	name, err := DesktopServer(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "screen 1.0", name)
 }
 
 func TestBusThatDoesNotAnswerEndsWithTheTimeout(t *testing.T) {

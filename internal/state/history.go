@@ -58,50 +58,17 @@ func (s *Store) AppendHistory(e Entry) {
 func (s *Store) History(ctx context.Context, f Filter) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		_ = s.Sync(ctx) // an error is kept and logged; what is on disk is shown all the same
-		var last int64
-		for {
-			page, err := s.historyPage(ctx, f, &last)
-			for _, e := range page {
-				if !yield(e, nil) {
-					return
-				}
-			}
-			if err != nil {
-				yield(Entry{}, fmt.Errorf("read history: %w", judge(s.path(), err)))
-				return
-			}
-			if len(page) < historyPage {
-				return
-			}
-		}
+		s.archive().lines(ctx, f)(yield)
 	}
 }
 
-// historyPage reads the lines that follow line last, and moves last on.
-func (s *Store) historyPage(ctx context.Context, f Filter, last *int64) ([]Entry, error) {
-	query, args := "SELECT seq, at, agent, id, kind, data FROM history WHERE seq > ? AND at >= ?", []any{*last, millis(f.Since)}
-	if f.Key != (resume.Key{}) {
-		query += " AND agent = ? AND id = ?"
-		args = append(args, f.Key.Agent, f.Key.ID)
-	}
-	rows, err := s.db.QueryContext(ctx, query+" ORDER BY seq LIMIT ?", append(args, historyPage)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var page []Entry
-	for rows.Next() {
-		var e Entry
-		var at int64
-		var data string
-		if err := rows.Scan(last, &at, &e.Key.Agent, &e.Key.ID, &e.Kind, &data); err != nil {
-			return page, err
-		}
-		e.At, e.Data = fromMillis(at), json.RawMessage(data)
-		page = append(page, e)
-	}
-	return page, rows.Err()
+// HistoryKeys returns the sessions that the history knows.
+func (s *Store) HistoryKeys(ctx context.Context) ([]resume.Key, error) {
+	_ = s.Sync(ctx)
+	return s.archive().keys(ctx)
 }
+
+func (s *Store) archive() archive { return archive{s.db, s.path()} }
 
 // Prune forgets history older than keep, then the oldest of what takes more
 // than maxBytes, then notices that have long been delivered. 0 means no bound.

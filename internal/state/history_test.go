@@ -3,6 +3,7 @@ package state
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"testing"
@@ -82,4 +83,37 @@ func TestHistoryIsPrunedByAgeAndSize(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, info.Size(), int64(512<<10), "the file itself must shrink")
 	require.Len(t, history(t, s, Filter{}), left)
+}
+
+// Whoever asks while no daemon runs must leave everything as it is, also what
+// a killed daemon left: its write-ahead log.
+func TestReaderReadsWithoutHolding(t *testing.T) {
+	dir := t.TempDir()
+	_, err := OpenReader(dir)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+
+	s := open(t, dir)
+	key := resume.Key{Agent: "codex", ID: "a"}
+	s.AppendHistory(Entry{At: time.UnixMilli(1000), Key: key, Kind: "waiting", Data: json.RawMessage(`{}`)})
+	s.AppendHistory(Entry{At: time.UnixMilli(2000), Kind: "paused", Data: json.RawMessage(`{}`)})
+	require.NoError(t, s.Sync(t.Context()))
+
+	read := func() (kinds []string) {
+		r, err := OpenReader(dir)
+		require.NoError(t, err)
+		for e, err := range r.History(t.Context(), Filter{}) {
+			require.NoError(t, err)
+			kinds = append(kinds, e.Kind)
+		}
+		keys, err := r.HistoryKeys(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []resume.Key{key}, keys, "what concerns no session is no session")
+		require.NoError(t, r.Close())
+		return kinds
+	}
+	require.Equal(t, []string{"waiting", "paused"}, read(), "beside a daemon")
+	require.NoError(t, s.Close())
+	require.Equal(t, []string{"waiting", "paused"}, read(), "after one")
+	s = open(t, dir)
+	require.NoError(t, s.Close(), "a reader leaves nothing that keeps a daemon from starting")
 }

@@ -132,23 +132,37 @@ func dsn(path string) string {
 }
 
 func prepare(db *sql.DB, path string) error {
+	fresh, err := identify(db, path)
+	switch {
+	case err != nil:
+		return err
+	case fresh:
+		return create(db)
+	}
+	return check(db, path)
+}
+
+// identify returns nil for a database that this program knows, and for one
+// that nobody has written to.
+func identify(db *sql.DB, path string) (fresh bool, err error) {
 	var application, version, tables int
-	err := errors.Join(
+	err = errors.Join(
 		db.QueryRow("PRAGMA application_id").Scan(&application),
 		db.QueryRow("PRAGMA user_version").Scan(&version),
 		db.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&tables),
 	)
-	switch fresh := version == 0 && application == 0 && tables == 0; {
+	fresh = version == 0 && application == 0 && tables == 0
+	switch {
 	case err != nil:
-		return fmt.Errorf("read state version: %w", err)
+		return false, fmt.Errorf("read state version: %w", err)
 	case fresh:
-		return create(db)
+		return true, nil
 	case application != applicationID:
-		return &VersionError{Path: path, Known: schemaVersion}
+		return false, &VersionError{Path: path, Known: schemaVersion}
 	case version != schemaVersion:
-		return &VersionError{Path: path, Found: version, Known: schemaVersion}
+		return false, &VersionError{Path: path, Found: version, Known: schemaVersion}
 	}
-	return check(db, path)
+	return false, nil
 }
 
 func create(db *sql.DB) error {

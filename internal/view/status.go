@@ -129,12 +129,29 @@ func (p Page) daemon(d control.Daemon) []string {
 			lines = append(lines, p.wrap(clean.Line(text), "  ")...)
 		}
 	}
+	for _, ch := range d.Notices.Channels {
+		if notice := undelivered(ch); notice != "" {
+			lines = append(lines, p.Paint.In(Yellow, p.cut(notice)))
+		}
+	}
 	for _, problem := range d.Problems {
 		for _, text := range p.wrap(clean.Line(problem), "") {
 			lines = append(lines, p.Paint.In(Red, text))
 		}
 	}
 	return lines
+}
+
+// undelivered says what has not reached people by one way; silence is good news.
+func undelivered(ch control.Channel) string {
+	if ch.Pending == 0 && ch.Failed == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("notices by %s: %d to be delivered, %d failed", clean.Line(ch.Name), ch.Pending, ch.Failed)
+	if ch.LastError != "" {
+		text += ": " + clean.Line(ch.LastError)
+	}
+	return text
 }
 
 // home writes a path as its owner would.

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// examined returns what the doctor says for programs: the worst of each name.
+func (b *box) examined() (map[string]check, int) {
+	b.t.Helper()
+	out, errOut, code := b.run("doctor", "--json")
+	require.Empty(b.t, errOut)
+	var said struct {
+		Version int
+		OK      bool
+		Checks  []check
+	}
+	require.NoError(b.t, json.Unmarshal([]byte(out), &said), out)
+	require.Equal(b.t, 1, said.Version)
+	require.Equal(b.t, code == exitDone, said.OK)
+	rank := map[verdict]int{checkOK: 1, checkWarn: 2, checkFail: 3}
+	worst := make(map[string]check)
+	for _, c := range said.Checks {
+		require.Contains(b.t, rank, c.Status)
+		require.NotEmpty(b.t, c.Text)
+		if rank[c.Status] > rank[worst[c.Name].Status] {
+			worst[c.Name] = c
+		}
+	}
+	return worst, code
+}
+
+func TestDoctorOnAFreshMachineWarnsAndDoesNotFail(t *testing.T) {
+	b := newBox(t)
+	said, code := b.examined()
+	require.Zero(t, code, said)
+	require.Equal(t, checkOK, said["config"].Status)
+	require.Equal(t, checkOK, said["state"].Status)
+	require.Equal(t, checkWarn, said["daemon"].Status)
+	require.Contains(t, said["daemon"].Fix, "resumed install")
+	require.Equal(t, checkWarn, said["desktop"].Status)
+	for _, name := range []string{"inotify", "tmux", "clock", "systemd", "agent claude-code"} {
+		require.NotEmpty(t, said[name].Status, name)
+		require.NotEqual(t, checkFail, said[name].Status, said[name])
+	}
+	require.NoDirExists(t, b.path(".local"), "it only looks")
+}
+
+func TestDoctorFindsWhatStandsInTheWay(t *testing.T) {
+	b := newBox(t)
+	b.write("bin/claude", "#!/bin/sh\necho '2.1.325 (Claude Code)'\n")
+	b.write(".claude/projects/-src-shop/a.jsonl", "{}\n")
+	b.vars = append(b.vars, "PATH="+b.path("bin")+":"+os.Getenv("PATH"))
+	b.write(configFile, bot)
+	b.write("bot/logs/s-1.log", "step 1\n")
+	b.start()
+	said, code := b.examined()
+	require.Zero(t, code, said)
+	require.Equal(t, checkOK, said["daemon"].Status)
+	require.Equal(t, checkOK, said["agent claude-code"].Status)
+	require.Contains(t, said["agent claude-code"].Text, "2.1.325")
+	require.Contains(t, said["agent claude-code"].Text, "1 transcript in "+b.path(".claude"))
+	require.Contains(t, said["inotify"].Text, "directories to watch")
+	require.Equal(t, checkOK, said["agent mybot"].Status)
+	require.Contains(t, said["agent mybot"].Text, "/sh; 1 transcript in "+b.path("bot"), "it is found, and not run")
+
+	require.NoError(t, os.Remove(b.path("bin/claude")))
+	require.NoError(t, os.Chmod(b.path(".local/state/resumed"), 0o755))
+	b.vars = append(b.vars, "PATH="+b.path("bin")+":/usr/bin:/bin", "TZ=Mars/Olympus")
+	said, code = b.examined()
+	require.Equal(t, exitFailed, code)
+	require.Equal(t, checkFail, said["agent claude-code"].Status)
+	require.Contains(t, said["agent claude-code"].Fix, "command =")
+	require.Equal(t, checkWarn, said["state"].Status)
+	require.Equal(t, "chmod 700 "+b.path(".local/state/resumed"), said["state"].Fix)
+	require.Equal(t, checkFail, said["zone"].Status)
+
+	b.write(configFile, "[log]\nlevel = \"loud\"\n")
+	b.until("the daemon has refused it", func() bool { return !b.status().Daemon.Config.OK })
+	said, code = b.examined()
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, said["config"].Text, "log.level")
+	require.Equal(t, "resumed config check", said["config"].Fix)
+	require.Contains(t, said["daemon"].Text, "not in force")
+
+	out, _, code := b.run("doctor")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, out, "→ resumed config check")
+	require.Contains(t, out, "failed")
+}

@@ -1,0 +1,289 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"resumed/internal/app"
+	"resumed/internal/config"
+	"resumed/internal/control"
+	"resumed/internal/notify"
+	"resumed/internal/state"
+)
+
+func (c *cli) examineConfig(e *examination) (config.Config, bool) {
+	cfg, path, err := c.load()
+	if err == nil {
+		_, err = app.Channels(cfg.Notify, nil, nil)
+	}
+	if err != nil {
+		e.fail("config", err.Error(), "resumed config check")
+		return config.Config{}, false
+	}
+	warnings := config.Warnings(path, cfg)
+	for _, warning := range warnings {
+		e.warn("config", warning, "")
+	}
+	if len(warnings) == 0 {
+		e.ok("config", cmp.Or(path, "none: the built-in defaults"))
+	}
+	return cfg, true
+}
+
+func examineAgents(ctx context.Context, e *examination, cfg config.Config) {
+	found, err := app.Survey(cfg)
+	if err != nil {
+		e.fail("agents", err.Error(), "resumed config check")
+		return
+	}
+	versions := programVersions(ctx, found)
+	directories, any := 0, false
+	for _, f := range found {
+		directories += examineAgent(e, f, versions[f.Name])
+		any = any || present(f)
+	}
+	if !any {
+		e.warn("agents", "no agent is found: nothing can be resumed", "install one, or describe your own: resumed config init")
+	}
+	examineInotify(e, directories)
+}
+
+// present reports whether there is anything of an agent here.
+func present(f app.Finding) bool {
+	for _, h := range f.Homes {
+		if !h.Missing {
+			return true
+		}
+	}
+	return f.Program != "" || f.Configured
+}
+
+// examineAgent returns how many directories of the agent are watched.
+func examineAgent(e *examination, f app.Finding, version string) int {
+	name := "agent " + f.Name
+	if !present(f) {
+		e.ok(name, "not here")
+		return 0
+	}
+	transcripts, directories := 0, 0
+	for _, h := range f.Homes {
+		transcripts += h.Transcripts
+		directories += h.Directories
+		if n := len(h.Unreadable); n > 0 {
+			e.fail(name, fmt.Sprintf("%s cannot be read, such as %s", count(n, "file"), h.Unreadable[0]),
+				fmt.Sprintf("sudo chown -R %s %s", userName(), h.Root))
+		}
+		if h.Missing && f.Configured {
+			e.warn(name, h.Says(), "")
+		}
+	}
+	const fix = "install it, or name its program: command = \"…\" in its [[agent]] entry"
+	switch {
+	case f.ProgramErr != nil && (transcripts > 0 || f.Configured):
+		e.fail(name, "its sessions cannot be continued: "+f.ProgramErr.Error(), fix)
+	case f.ProgramErr != nil:
+		e.warn(name, f.ProgramErr.Error(), fix)
+	default:
+		text := cmp.Or(version, "its program is looked for when it is needed")
+		if len(f.Homes) > 0 {
+			text += fmt.Sprintf("; %s in %s", count(transcripts, "transcript"), roots(f.Homes))
+		}
+		e.ok(name, text)
+	}
+	return directories
+}
+
+func roots(homes []app.Home) string {
+	var all []string
+	for _, h := range homes {
+		all = append(all, h.Root)
+	}
+	return strings.Join(all, ", ")
+}
+
+// programVersions asks every program which version it is of. One of the user's
+// own is not asked: nobody knows what it does with a question it does not know.
+func programVersions(ctx context.Context, found []app.Finding) map[string]string {
+	versions := make([]string, len(found))
+	var all sync.WaitGroup
+	for i, f := range found {
+		switch {
+		case f.Custom:
+			versions[i] = f.Program
+		case f.Program != "":
+			all.Go(func() { versions[i] = programVersion(ctx, f.Program, "--version") })
+		}
+	}
+	all.Wait()
+	byName := make(map[string]string)
+	for i, f := range found {
+		byName[f.Name] = versions[i]
+	}
+	return byName
+}
+
+// programVersion runs a program for its version. One that does not know the
+// question is there all the same.
+func programVersion(ctx context.Context, program, flag string) string {
+	const patience = 10 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, flag)
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if err != nil || line == "" {
+		return program + " (it does not tell its version)"
+	}
+	return program + " (" + line + ")"
+}
+
+func examineState(e *examination) {
+	dir, err := state.Dir(os.Getenv)
+	if err != nil {
+		e.fail("state", err.Error(), "")
+		return
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e.ok("state", dir+" is made by the first run")
+		return
+	case err != nil:
+		e.fail("state", err.Error(), "")
+		return
+	case !info.IsDir():
+		e.fail("state", dir+" is not a directory", "mv "+dir+" "+dir+".old")
+		return
+	}
+	probe, err := os.CreateTemp(dir, ".doctor-")
+	if err != nil {
+		e.fail("state", "it cannot be written: "+err.Error(), fmt.Sprintf("sudo chown -R %s %s && chmod 700 %s", userName(), dir, dir))
+		return
+	}
+	_ = probe.Close()
+	_ = os.Remove(probe.Name())
+	if info.Mode().Perm()&0o077 != 0 {
+		e.warn("state", "others can look into "+dir, "chmod 700 "+dir)
+		return
+	}
+	reader, err := state.OpenReader(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		e.fail("state", err.Error(), "")
+		return
+	}
+	if reader != nil {
+		_ = reader.Close()
+	}
+	e.ok("state", dir)
+}
+
+func (c *cli) examineDaemon(ctx context.Context, e *examination) {
+	ctx, cancel := context.WithTimeoutCause(ctx, 5*time.Second, errors.New("it does not answer"))
+	defer cancel()
+	status, err := c.client().Status(ctx, false)
+	d := status.Daemon
+	switch {
+	case errors.Is(err, control.ErrNoDaemon):
+		e.warn("daemon", "none runs", "resumed install, or resumed run")
+	case err != nil:
+		e.fail("daemon", "the socket in "+socketDir()+": "+err.Error(), "systemctl --user restart resumed")
+	case !d.Config.OK:
+		e.fail("daemon", "the newest configuration is not in force: "+*d.Config.Error, "resumed config check")
+	case len(d.Problems) > 0:
+		e.fail("daemon", strings.Join(d.Problems, "; "), "")
+	case d.Version != version():
+		e.warn("daemon", fmt.Sprintf("pid %d is resumed %s, and this is %s", d.PID, d.Version, version()), "systemctl --user restart resumed")
+	case d.Notices.Failed > 0:
+		e.warn("daemon", fmt.Sprintf("%s did not reach you", count(d.Notices.Failed, "notice")), "resumed notify test")
+	default:
+		e.ok("daemon", fmt.Sprintf("pid %d, resumed %s", d.PID, d.Version))
+	}
+}
+
+func examineTmux(ctx context.Context, e *examination) {
+	path, err := exec.LookPath("tmux")
+	if err != nil {
+		e.warn("tmux", "not found: a session that lives in a terminal cannot be continued there", "install tmux")
+		return
+	}
+	e.ok("tmux", programVersion(ctx, path, "-V"))
+}
+
+func examineDesktop(ctx context.Context, e *examination, cfg config.Config) {
+	ctx, cancel := context.WithTimeoutCause(ctx, 3*time.Second, errors.New("the session bus does not answer"))
+	defer cancel()
+	name, err := notify.DesktopServer(ctx)
+	switch {
+	case err == nil:
+		e.ok("desktop", name+" shows notices")
+	case len(cfg.Notify.Desktop) == 0:
+		e.ok("desktop", "not used")
+	default:
+		e.warn("desktop", "nobody shows notices here: "+err.Error(), "configure another channel: resumed config init")
+	}
+}
+
+func examineSystemd(ctx context.Context, e *examination) {
+	if runtime.GOOS != "linux" {
+		e.ok("systemd", "not on "+runtime.GOOS)
+		return
+	}
+	if _, err := os.Stat("/run/systemd/system"); err != nil {
+		e.warn("systemd", "it does not run here: nothing starts resumed by itself", "")
+		return
+	}
+	version, err := systemdVersion(ctx)
+	if err != nil {
+		e.warn("systemd", err.Error(), "")
+		return
+	}
+	dir, err := unitDir()
+	switch {
+	case err == nil && len(installed(dir)) > 0:
+		e.ok("systemd", fmt.Sprintf("version %d, %s is installed", version, unitName))
+	default:
+		e.warn("systemd", fmt.Sprintf("version %d, and no service is installed", version), "resumed install")
+	}
+	if lingers(userName()) {
+		e.ok("linger", "services work on when you log out")
+	} else {
+		e.warn("linger", "your services stop when you log out", "loginctl enable-linger")
+	}
+}
+
+// examineClock looks at what every stated time is compared with.
+func examineClock(e *examination, now time.Time) {
+	if zone := os.Getenv("TZ"); zone != "" && !filepath.IsAbs(strings.TrimPrefix(zone, ":")) {
+		if _, err := time.LoadLocation(strings.TrimPrefix(zone, ":")); err != nil {
+			e.fail("zone", fmt.Sprintf("TZ=%s is no zone: clock times are read as UTC", zone), "unset TZ, or set it to one such as Europe/Berlin")
+		}
+	}
+	text := now.Format("Mon 2 Jan 2006 15:04:05 MST (-07:00)")
+	switch synchronised, known := clockSynchronised(); {
+	case now.Year() < 2025:
+		e.fail("clock", text+" is in the past", "timedatectl set-ntp true")
+	case known && !synchronised:
+		e.warn("clock", text+", and nothing keeps it right", "timedatectl set-ntp true")
+	default:
+		e.ok("clock", text)
+	}
+}
+
+func userName() string {
+	if current, err := user.Current(); err == nil {
+		return current.Username
+	}
+	return fmt.Sprint(os.Getuid())
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// examineInotify compares what the kernel allows with what is to be watched.
+func examineInotify(e *examination, directories int) {
+	const (
+		name = "inotify"
+		dir  = "/proc/sys/fs/inotify/"
+		fix  = "echo fs.inotify.%[1]s=%[2]d | sudo tee /etc/sysctl.d/60-resumed.conf && sudo sysctl fs.inotify.%[1]s=%[2]d"
+	)
+	limit := func(key string) int {
+		text, err := os.ReadFile(dir + key)
+		if err != nil {
+			return 0
+		}
+		n, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	watches, instances := limit("max_user_watches"), limit("max_user_instances")
+	fd, err := syscall.InotifyInit1(syscall.IN_CLOEXEC)
+	if err != nil {
+		e.fail(name, fmt.Sprintf("no instance is left of %d: %v", instances, err), fmt.Sprintf(fix, "max_user_instances", max(512, 2*instances)))
+		return
+	}
+	_ = syscall.Close(fd)
+	text := fmt.Sprintf("%s to watch, %d allowed for all programs of yours", plainCount(directories, "directory", "directories"), watches)
+	switch {
+	case watches == 0:
+		e.warn(name, "the kernel does not tell its limits", "")
+	case directories > watches:
+		e.fail(name, text, fmt.Sprintf(fix, "max_user_watches", 4*directories))
+	case directories > watches/2:
+		e.warn(name, text, fmt.Sprintf(fix, "max_user_watches", 4*directories))
+	default:
+		e.ok(name, text)
+	}
+}
+
+func plainCount(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// clockSynchronised reports whether something keeps the clock right, where the
+// kernel can tell.
+func clockSynchronised() (synchronised, known bool) {
+	const unsynchronised = 5 // TIME_ERROR
+	var buf syscall.Timex
+	clock, err := syscall.Adjtimex(&buf)
+	if err != nil {
+		return false, false
+	}
+	return clock != unsynchronised, true
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"resumed/internal/app"
+	"resumed/internal/clean"
+	"resumed/internal/config"
+	"resumed/internal/control"
+	"resumed/internal/state"
+)
+
+func (c *cli) historyCommand() *cobra.Command {
+	since := ""
+	cmd := c.jsonFlag(&cobra.Command{
+		Use:   "history [SESSION]",
+		Short: "Show what was decided and done, and why",
+		Long: "Prints every decision with its reason, newest last, also the decisions to do nothing.\n" +
+			"It needs no running daemon.",
+		Example: "  resumed history\n  resumed history 4f2a --since 12h\n  resumed history --json | jq 'select(.kind == \"gave_up\")'",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			from, err := parseSince(since, time.Now())
+			if err != nil {
+				return usageError{err}
+			}
+			name := ""
+			if len(args) == 1 {
+				name = args[0]
+			}
+			return c.history(cmd.Context(), name, from)
+		},
+	})
+	cmd.Flags().StringVar(&since, "since", "", "only what is younger than `D`, such as 12h or 7d, or later than a time (RFC 3339)")
+	return cmd
+}
+
+// parseSince returns the time from which on the history is wanted.
+func parseSince(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if d, err := config.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateTime, time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("--since %q: want a duration such as 12h or 7d, or a time such as 2026-11-15T15:00:00Z", text)
+}
+
+func (c *cli) history(ctx context.Context, name string, since time.Time) error {
+	steps, err := c.client().History(ctx, name, since)
+	if !errors.Is(err, control.ErrNoDaemon) {
+		return c.printHistory(steps, err)
+	}
+	dir, err := state.Dir(os.Getenv)
+	if err != nil {
+		return err
+	}
+	reader, err := state.OpenReader(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && name != "":
+		return hinted{fmt.Errorf("%q: %w", name, control.ErrNoSession), "resumed history"}
+	case errors.Is(err, fs.ErrNotExist):
+		return c.printHistory(func(func(control.Step, error) bool) {}, nil)
+	case err != nil:
+		return err
+	}
+	defer reader.Close()
+	steps, err = app.History(ctx, reader, name, since, nil)
+	return c.printHistory(steps, err)
+}
+
+// printHistory prints the steps as they come: there may be many.
+func (c *cli) printHistory(steps iter.Seq2[control.Step, error], err error) error {
+	if errors.Is(err, control.ErrNoSession) {
+		return hinted{err, "resumed history, or resumed status --all"}
+	}
+	if err != nil {
+		return err
+	}
+	encoder, any := json.NewEncoder(c.out), false
+	p := newPage(c.out)
+	p.width = 0 // the reason is what people came for: it is never cut
+	for step, err := range steps {
+		if err != nil {
+			return err
+		}
+		any = true
+		if c.json {
+			err = encoder.Encode(step)
+		} else {
+			p.text.Reset()
+			printStep(p, step)
+			err = p.flush()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !any && !c.json {
+		_, err := fmt.Fprintln(c.out, "Nothing has been decided yet.")
+		return err
+	}
+	return nil
+}
+
+// printStep prints one line: when, who, what, why.
+func printStep(p *page, s control.Step) {
+	who := "resumed"
+	if s.Session != "" {
+		who = clean.Short(s.Session, 12)
+	}
+	words, colour := stepName(s)
+	notes := ""
+	if s.Outcome != "" && (s.Error == "" || !strings.Contains(s.Reason, s.Error)) {
+		notes = "resume " + strings.ReplaceAll(string(s.Outcome), "_", " ")
+		if s.Error != "" {
+			notes += " (" + s.Error + ")"
+		}
+		notes += ": "
+	}
+	text := notes + s.Reason
+	if s.To == "waiting" && !s.NextAt.IsZero() {
+		text += "; next at " + s.NextAt.Local().Format(time.DateTime)
+	}
+	p.line("%s  %-12s  %s%s  %s", s.At.Local().Format(time.DateTime), clean.Line(who),
+		p.paint(colour, words), strings.Repeat(" ", max(0, 9-len(words))), clean.Line(text))
+}
+
+func stepName(s control.Step) (string, colour) {
+	switch s.Kind {
+	case "gave_up":
+		return "gave up", red
+	case "parked":
+		return s.Kind, red
+	case "waiting":
+		return s.Kind, yellow
+	case "resuming", "settling":
+		return s.Kind, blue
+	case "watching":
+		return s.Kind, green
+	default:
+		return clean.Short(s.Kind, 20), dim
+	}
+}

@@ -1,0 +1,283 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"resumed/internal/clean"
+)
+
+const unitName = "resumed.service"
+
+func (c *cli) installCommand() *cobra.Command {
+	dryRun, system, plugin := false, false, false
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "Run the daemon as a service of your own",
+		Long: "Writes a systemd user unit that runs this program with the PATH in force now, so that it\n" +
+			"finds your agents, enables it and starts it. A second install brings it up to date.",
+		Example: "  resumed install --dry-run\n  resumed install\n  resumed install --system | sudo sh",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			service, err := c.describeService()
+			if err != nil {
+				return err
+			}
+			if system {
+				return c.printSystemInstall(service)
+			}
+			return c.install(cmd.Context(), service, plugin, dryRun)
+		},
+	}
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be done")
+	cmd.Flags().BoolVar(&system, "system", false, "print how to run it as resumed@USER.service")
+	cmd.Flags().BoolVar(&plugin, "opencode-plugin", false, "also add a plugin to opencode by which it tells of its own retries")
+	return cmd
+}
+
+func (c *cli) uninstallCommand() *cobra.Command {
+	dryRun := false
+	cmd := &cobra.Command{
+		Use:     "uninstall",
+		Short:   "Stop the service and remove what install made",
+		Long:    "Stops and disables the service and removes what install made, and nothing else: the\nconfiguration and the state stay. Agents that work go on.",
+		Example: "  resumed uninstall --dry-run\n  resumed uninstall",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.uninstall(cmd.Context(), dryRun) },
+	}
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be done")
+	return cmd
+}
+
+// describeService returns the service that runs this very program as it would
+// run here.
+func (c *cli) describeService() (service, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return service{}, fmt.Errorf("find this program: %w", err)
+	}
+	s := service{program: program, variables: recorded(os.Getenv)}
+	if c.configArg != "" {
+		if s.config, err = filepath.Abs(c.configArg); err != nil {
+			return service{}, fmt.Errorf("find the configuration: %w", err)
+		}
+	}
+	current, err := user.Current()
+	if err != nil {
+		return service{}, fmt.Errorf("find who you are: %w", err)
+	}
+	s.user = current.Username
+	return s, nil
+}
+
+// unitDir returns where a user's own units are.
+func unitDir() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("find the configuration directory: %w", err)
+	}
+	return filepath.Join(dir, "systemd", "user"), nil
+}
+
+func (c *cli) install(ctx context.Context, s service, plugin, dryRun bool) error {
+	dir, err := unitDir()
+	if err != nil {
+		return err
+	}
+	version, err := systemdVersion(ctx)
+	if err != nil {
+		return err
+	}
+	files := s.userFiles(dir, version)
+	if plugin {
+		files = append(files, pluginFile())
+	}
+	if err := foreign(files); err != nil {
+		return err
+	}
+	if dryRun {
+		return c.printInstall(files)
+	}
+	if err := reachManager(ctx); err != nil {
+		return err
+	}
+	changed, err := c.writeFiles(files)
+	if err != nil {
+		return err
+	}
+	if changed {
+		if err := c.systemctl(ctx, "daemon-reload"); err != nil {
+			return err
+		}
+	}
+	if err := c.systemctl(ctx, "enable", unitName); err != nil {
+		return err
+	}
+	act := "start"
+	if changed || c.anotherVersionRuns(ctx) {
+		act = "restart" // an agent that works lives on
+	}
+	if err := c.systemctl(ctx, act, unitName); err != nil {
+		return hinted{err, "journalctl --user -u resumed -n 20"}
+	}
+	fmt.Fprintf(c.out, "resumed runs as %s; see: resumed status, journalctl --user -u resumed\n", unitName)
+	if !lingers(s.user) {
+		fmt.Fprintln(c.out, "It stops when you log out. To let it work on: loginctl enable-linger")
+	}
+	return nil
+}
+
+// anotherVersionRuns reports whether the daemon that runs is not this program.
+func (c *cli) anotherVersionRuns(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	status, err := c.client().Status(ctx, false)
+	return err == nil && status.Daemon.Version != version()
+}
+
+// foreign refuses to touch files that somebody else wrote.
+func foreign(files []unitFile) error {
+	for _, f := range files {
+		old, err := os.ReadFile(f.path)
+		if err == nil && !ours(string(old)) {
+			return hinted{fmt.Errorf("%s is not of resumed's making and stays as it is", f.path), "move it away, then resumed install"}
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("look at file: %w", err)
+		}
+	}
+	return nil
+}
+
+// writeFiles writes what is not there yet and reports whether anything changed.
+func (c *cli) writeFiles(files []unitFile) (changed bool, err error) {
+	made := madeBefore(files)
+	for _, f := range files {
+		fresh, err := makeDirs(filepath.Dir(f.path))
+		if err != nil {
+			return changed, fmt.Errorf("make a directory: %w", err)
+		}
+		made = append(made, fresh...)
+	}
+	for _, f := range files {
+		text := f.text
+		if f.records {
+			text += madeLines(made)
+		}
+		if old, err := os.ReadFile(f.path); err == nil && string(old) == text {
+			continue
+		}
+		if err := os.WriteFile(f.path, []byte(text), 0o644); err != nil {
+			return changed, fmt.Errorf("write file: %w", err)
+		}
+		changed = true
+		fmt.Fprintln(c.out, "wrote", f.path)
+	}
+	return changed, nil
+}
+
+func (c *cli) printInstall(files []unitFile) error {
+	var b strings.Builder
+	for _, f := range files {
+		fmt.Fprintf(&b, "# write %s\n%s\n", f.path, f.text)
+	}
+	for _, args := range [][]string{{"daemon-reload"}, {"enable", unitName}, {"restart", unitName}} {
+		fmt.Fprintf(&b, "systemctl --user %s\n", strings.Join(args, " "))
+	}
+	b.WriteString("# Nothing was done: this was a dry run.\n")
+	_, err := fmt.Fprint(c.out, b.String())
+	return err
+}
+
+func (c *cli) uninstall(ctx context.Context, dryRun bool) error {
+	dir, err := unitDir()
+	if err != nil {
+		return err
+	}
+	files := installed(dir)
+	if len(files) == 0 {
+		_, err := fmt.Fprintln(c.out, "Nothing is installed.")
+		return err
+	}
+	made := madeBefore(files)
+	if dryRun {
+		fmt.Fprintf(c.out, "systemctl --user disable --now %s\n", unitName)
+		for _, f := range files {
+			fmt.Fprintln(c.out, "rm", f.path)
+		}
+		_, err := fmt.Fprintln(c.out, "# Nothing was done: this was a dry run.")
+		return err
+	}
+	// Without a manager there is nothing to stop: the files can go all the same.
+	managed := reachManager(ctx) == nil
+	if managed {
+		if err := c.systemctl(ctx, "disable", "--now", unitName); err != nil {
+			return err
+		}
+	}
+	for _, f := range files {
+		if err := os.Remove(f.path); err != nil {
+			return fmt.Errorf("remove file: %w", err)
+		}
+		fmt.Fprintln(c.out, "removed", f.path)
+	}
+	removeEmpty(made)
+	if managed {
+		return c.systemctl(ctx, "daemon-reload")
+	}
+	return nil
+}
+
+// systemdVersion returns the version of systemd here.
+func systemdVersion(ctx context.Context) (int, error) {
+	const hint = "resumed run, under the supervisor that you have"
+	if runtime.GOOS == "darwin" {
+		return 0, hinted{errors.New("install needs systemd, which macOS does not have"), "launchd/README.md in resumed's sources"}
+	}
+	out, err := exec.CommandContext(ctx, "systemctl", "--version").Output()
+	if err != nil {
+		return 0, hinted{fmt.Errorf("install needs systemd: %w", err), hint}
+	}
+	var version int
+	if _, err := fmt.Sscanf(string(out), "systemd %d", &version); err != nil {
+		return 0, hinted{fmt.Errorf("systemctl does not say which systemd it is of: %q", clean.Short(string(out), 80)), hint}
+	}
+	return version, nil
+}
+
+// reachManager returns nil where the user's own service manager answers.
+func reachManager(ctx context.Context) error {
+	out, err := exec.CommandContext(ctx, "systemctl", "--user", "show-environment").CombinedOutput()
+	if err != nil {
+		return hinted{
+			fmt.Errorf("your own service manager does not answer: %s", clean.Short(string(out), 200)),
+			"log in as yourself rather than by su or sudo, or resumed install --system",
+		}
+	}
+	return nil
+}
+
+func (c *cli) systemctl(ctx context.Context, args ...string) error {
+	out, err := exec.CommandContext(ctx, "systemctl", append([]string{"--user"}, args...)...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("systemctl --user %s: %w: %s", strings.Join(args, " "), err, clean.Short(string(out), 400))
+	}
+	return nil
+}
+
+// lingers reports whether the user's services work on without a login.
+func lingers(name string) bool {
+	_, err := os.Stat(filepath.Join("/var/lib/systemd/linger", name))
+	return err == nil
+}

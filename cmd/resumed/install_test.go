@@ -1,0 +1,184 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// withSystemctl gives the box a systemctl that only takes notes.
+func (b *box) withSystemctl(version string) {
+	b.write("bin/systemctl", `#!/bin/sh
+if [ "$1" = --version ]; then echo "systemd `+version+`"; exit 0; fi
+if [ -e `+b.path("no-manager")+` ]; then echo "Failed to connect to bus" >&2; exit 1; fi
+echo "$*" >> `+b.path("orders")+`
+`)
+	b.vars = append(b.vars, "PATH="+b.path("bin")+":"+b.path("node modules/100% $HOME/bin")+":relative:"+b.path("bin")+":"+os.Getenv("PATH"))
+}
+
+// tree returns every file and directory of the home, but for what the test
+// itself keeps there.
+func (b *box) tree() []string {
+	var all []string
+	require.NoError(b.t, filepath.WalkDir(b.home, func(path string, _ fs.DirEntry, err error) error {
+		if rel, _ := filepath.Rel(b.home, path); rel != "orders" {
+			all = append(all, rel)
+		}
+		return err
+	}))
+	return all
+}
+
+const (
+	unitFilePath = ".config/systemd/user/resumed.service"
+	dropInPath   = unitFilePath + ".d/install.conf"
+	reloadPath   = unitFilePath + ".d/notify-reload.conf"
+)
+
+func TestInstallAndUninstallLeaveNoTrace(t *testing.T) {
+	b := newBox(t)
+	b.withSystemctl("257 (257.7-1)")
+	b.vars = append(b.vars, "CLAUDE_CONFIG_DIR=/srv/claude")
+	before := b.tree()
+
+	out, errOut, code := b.run("install", "--dry-run")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "systemctl --user enable resumed.service")
+	require.Contains(t, out, b.path(unitFilePath))
+	require.Equal(t, before, b.tree(), "a dry run does nothing")
+
+	out, errOut, code = b.run("--config", "conf.toml", "install")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "loginctl enable-linger")
+	require.Equal(t, []string{
+		"--user show-environment", "--user daemon-reload", "--user enable resumed.service", "--user restart resumed.service",
+	}, strings.Split(strings.TrimSpace(b.read("orders")), "\n"))
+	require.Contains(t, b.read(reloadPath), "Type=notify-reload")
+	dropIn := b.read(dropInPath)
+	require.Contains(t, dropIn, `Environment="PATH=`+b.path("bin")+":"+b.path("node modules/100%% $HOME/bin")+":"+os.Getenv("PATH")[:5],
+		"as it is, without what is relative or twice there")
+	require.Contains(t, dropIn, "Environment=\"CLAUDE_CONFIG_DIR=/srv/claude\"\n")
+	require.Contains(t, dropIn, "ExecStart=\nExecStart=\""+program+"\" --config \""+b.path("conf.toml")+"\" run\n")
+	verifyUnit(t, b.path(unitFilePath))
+
+	written := dropIn
+	require.NoError(t, os.Remove(b.path("orders")))
+	out, errOut, code = b.run("--config", "conf.toml", "install")
+	require.Zero(t, code, errOut)
+	require.NotContains(t, out, "wrote")
+	require.Equal(t, written, b.read(dropInPath))
+	require.Equal(t, "--user show-environment\n--user enable resumed.service\n--user start resumed.service\n", b.read("orders"),
+		"a second install is harmless")
+
+	_, errOut, code = b.run("install") // something changed: what was made before is still known
+	require.Zero(t, code, errOut)
+	require.Contains(t, b.read("orders"), "restart")
+
+	out, errOut, code = b.run("uninstall", "--dry-run")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, b.path(dropInPath))
+	require.NotEmpty(t, b.read(unitFilePath))
+	_, errOut, code = b.run("uninstall")
+	require.Zero(t, code, errOut)
+	require.Contains(t, b.read("orders"), "--user disable --now resumed.service")
+	require.Equal(t, before, b.tree())
+	out, _, code = b.run("uninstall")
+	require.Zero(t, code)
+	require.Contains(t, out, "Nothing is installed")
+}
+
+// verifyUnit lets systemd itself read a unit with its drop-ins.
+func verifyUnit(t *testing.T, path string) {
+	t.Helper()
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("systemd-analyze is missing")
+		}
+		t.Log("UNIT NOT VERIFIED: systemd-analyze is missing")
+		return
+	}
+	out, err := exec.Command(analyze, "verify", "--man=no", path).CombinedOutput()
+	require.NoError(t, err, string(out))
+	// The systemd that verifies may be older than the one installed for.
+	require.NotContains(t, strings.ReplaceAll(string(out), "Failed to parse service type, ignoring: notify-reload", ""), "ignoring", string(out))
+}
+
+func TestInstallLeavesOthersFilesAlone(t *testing.T) {
+	b := newBox(t)
+	b.withSystemctl("252 (252.36)")
+	b.write(".config/systemd/user/other.service", "[Unit]\n")
+	_, errOut, code := b.run("install")
+	require.Zero(t, code, errOut)
+	require.Empty(t, b.read(reloadPath), "systemd 252 does not know notify-reload")
+	b.write(unitFilePath+".d/mine.conf", "[Service]\n")
+	_, errOut, code = b.run("uninstall")
+	require.Zero(t, code, errOut)
+	require.NotEmpty(t, b.read(".config/systemd/user/other.service"))
+	require.NotEmpty(t, b.read(unitFilePath+".d/mine.conf"))
+	require.Empty(t, b.read(dropInPath))
+
+	b.write(unitFilePath, "[Service]\nExecStart=/opt/mine\n")
+	_, errOut, code = b.run("install")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errOut, "not of resumed's making")
+	require.Equal(t, "[Service]\nExecStart=/opt/mine\n", b.read(unitFilePath))
+	require.Empty(t, b.read(dropInPath))
+}
+
+func TestInstallWithoutAManagerDoesNothingAndSaysWhatToDo(t *testing.T) {
+	b := newBox(t)
+	b.withSystemctl("257")
+	b.write("no-manager", "")
+	before := b.tree()
+	_, errOut, code := b.run("install")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errOut, "Failed to connect to bus")
+	require.Contains(t, errOut, "Try:")
+	require.Equal(t, before, b.tree())
+
+	b.vars = append(b.vars, "PATH=/nowhere")
+	_, errOut, code = b.run("install")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errOut, "install needs systemd")
+}
+
+func TestInstallSystemPrintsAScriptThatIsReadByAShell(t *testing.T) {
+	b := newBox(t)
+	out, errOut, code := b.run("install", "--system")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "systemctl enable --now resumed@"+userName()+".service")
+	require.Contains(t, out, "User=%i")
+	require.NotContains(t, b.tree(), ".config")
+	sh := exec.Command("sh", "-n")
+	sh.Stdin = strings.NewReader(out)
+	said, err := sh.CombinedOutput()
+	require.NoError(t, err, string(said))
+}
+
+func TestInstallAddsAndRemovesThePluginForOpencode(t *testing.T) {
+	b := newBox(t)
+	b.withSystemctl("257")
+	before := b.tree()
+	_, errOut, code := b.run("install", "--opencode-plugin")
+	require.Zero(t, code, errOut)
+	const plugin = ".config/opencode/plugin/resumed.js"
+	require.Contains(t, b.read(plugin), b.path(".local/state/resumed/opencode/events.jsonl"))
+	_, errOut, code = b.run("install")
+	require.Zero(t, code, errOut)
+	require.NotEmpty(t, b.read(plugin), "it was asked for once")
+	_, errOut, code = b.run("uninstall")
+	require.Zero(t, code, errOut)
+	require.Equal(t, before, b.tree())
+
+	b.write(plugin, "export const Mine = 1\n")
+	_, errOut, code = b.run("install", "--opencode-plugin")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errOut, "not of resumed's making")
+	require.Equal(t, "export const Mine = 1\n", b.read(plugin))
+}

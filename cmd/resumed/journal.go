@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"syscall"
+)
+
+// isJournal reports whether out is the stream that systemd names: a program
+// that was started from a service may have its output elsewhere.
+func isJournal(out io.Writer, stream string) bool {
+	file, ok := out.(*os.File)
+	if !ok || stream == "" {
+		return false
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && stream == fmt.Sprintf("%d:%d", stat.Dev, stat.Ino)
+}
+
+// newJournalLogger returns a logger whose lines begin with their priority, as
+// the journal reads it. Time and level are the journal's own.
+func newJournalLogger(out io.Writer, options *slog.HandlerOptions, format string) *slog.Logger {
+	options.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
+			return slog.Attr{}
+		}
+		return a
+	}
+	target := &prioritised{out: out}
+	var inner slog.Handler = slog.NewTextHandler(target, options)
+	if format == "json" {
+		inner = slog.NewJSONHandler(target, options)
+	}
+	return slog.New(journalHandler{inner, target})
+}
+
+// journalHandler sets the priority of the line that follows.
+type journalHandler struct {
+	slog.Handler
+	target *prioritised
+}
+
+func (h journalHandler) Handle(ctx context.Context, record slog.Record) error {
+	h.target.mu.Lock()
+	defer h.target.mu.Unlock()
+	h.target.priority = priority(record.Level)
+	return h.Handler.Handle(ctx, record)
+}
+
+func (h journalHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return journalHandler{h.Handler.WithAttrs(attrs), h.target}
+}
+
+func (h journalHandler) WithGroup(name string) slog.Handler {
+	return journalHandler{h.Handler.WithGroup(name), h.target}
+}
+
+// prioritised writes lines with a priority before them.
+type prioritised struct {
+	out io.Writer
+
+	mu       sync.Mutex // held through a record; guards priority
+	priority int
+}
+
+// Write is called once a record, under mu.
+func (p *prioritised) Write(line []byte) (int, error) {
+	if _, err := p.out.Write(fmt.Appendf(nil, "<%d>%s", p.priority, line)); err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}
+
+// priority returns the syslog priority of a level.
+func priority(level slog.Level) int {
+	switch {
+	case level >= slog.LevelError:
+		return 3
+	case level >= slog.LevelWarn:
+		return 4
+	case level >= slog.LevelInfo:
+		return 6
+	default:
+		return 7
+	}
+}

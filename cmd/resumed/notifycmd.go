@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"resumed/internal/app"
+	"resumed/internal/clean"
+	"resumed/internal/notify"
+)
+
+func (c *cli) notifyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "notify",
+		Short:   "Try the ways to reach you",
+		Example: "  resumed notify test\n  resumed notify test phone",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(c.jsonFlag(&cobra.Command{
+		Use:   "test [NAME]",
+		Short: "Send a test notice by every configured way, or by one",
+		Long: "Sends a test notice by every channel of the configuration, or by the one of that name,\n" +
+			"and says what came back. It fails when any of them does. It needs no running daemon.",
+		Example: "  resumed notify test\n  resumed notify test phone",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.notifyTest(cmd.Context(), strings.Join(args, ""))
+		},
+	}))
+	return cmd
+}
+
+// trial is what became of a test notice on one channel, for programs.
+type trial struct {
+	Name        string  `json:"name"`
+	To          string  `json:"to"`
+	Sent        string  `json:"sent"`
+	OK          bool    `json:"ok"`
+	Answer      string  `json:"answer"`
+	Error       *string `json:"error"`
+	TookSeconds float64 `json:"took_seconds"`
+}
+
+func (c *cli) notifyTest(ctx context.Context, name string) error {
+	cfg, _, err := c.load()
+	if err != nil {
+		return err
+	}
+	channels, err := app.Channels(cfg.Notify, nil, nil)
+	if err != nil {
+		return usageError{err}
+	}
+	var names []string
+	for _, ch := range channels {
+		names = append(names, ch.Name())
+		if closer, ok := ch.(io.Closer); ok {
+			defer closer.Close()
+		}
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	results, err := notify.Try(ctx, channels, name, host)
+	if err != nil {
+		return hinted{usageError{err}, "one of: " + strings.Join(names, ", ")}
+	}
+	failed := false
+	trials := make([]trial, 0, len(results))
+	for _, r := range results {
+		t := trial{Name: r.Channel, To: r.To, Sent: r.Sent, OK: r.Err == nil, Answer: r.Answer, TookSeconds: r.Took.Seconds()}
+		if r.Err != nil {
+			failed = true
+			t.Error = new(r.Err.Error())
+		}
+		trials = append(trials, t)
+	}
+	if c.json {
+		err = json.NewEncoder(c.out).Encode(map[string]any{"version": 1, "channels": trials})
+	} else {
+		err = c.printTrials(trials)
+	}
+	if err == nil && failed {
+		err = errSilent
+	}
+	return err
+}
+
+func (c *cli) printTrials(trials []trial) error {
+	p := newPage(c.out)
+	p.width = 0 // an error that is cut does not help
+	for _, t := range trials {
+		name := t.Name
+		if t.To != "" {
+			name += " (" + t.To + ")"
+		}
+		took := (time.Duration(t.TookSeconds * float64(time.Second))).Round(time.Millisecond)
+		if !t.OK {
+			p.line("%s %s: sent %q, failed after %s: %s", p.paint(red, "failed"), clean.Line(name), clean.Line(t.Sent), took, clean.Line(*t.Error))
+			continue
+		}
+		answer := ""
+		if t.Answer != "" {
+			answer = ": " + t.Answer
+		}
+		p.line("%s     %s: sent %q, taken after %s%s", p.paint(green, "ok"), clean.Line(name), clean.Line(t.Sent), took, clean.Line(answer))
+	}
+	return p.flush()
+}

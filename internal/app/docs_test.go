@@ -1,0 +1,43 @@
+package app
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What the dashboard and the alerts ask for must be there, and what is there
+// must be described.
+func TestDocumentsNameMetricsThatExist(t *testing.T) {
+	source, err := os.ReadFile("metrics.go")
+	require.NoError(t, err)
+	names := regexp.MustCompile(`resumed_[a-z_]+[a-z]`)
+	known := make(map[string]bool)
+	for _, name := range names.FindAllString(string(source), -1) {
+		known[name] = true
+	}
+	require.Len(t, known, 12, "the contract's")
+
+	read := func(file string) string {
+		text, err := os.ReadFile("../../docs/" + file)
+		require.NoError(t, err)
+		return string(text)
+	}
+	for _, file := range []string{"grafana.json", "alerts.yml", "metrics.md"} {
+		for _, name := range names.FindAllString(read(file), -1) {
+			for _, suffix := range []string{"_bucket", "_count", "_sum"} {
+				name = strings.TrimSuffix(name, suffix)
+			}
+			require.Contains(t, known, name, file)
+		}
+	}
+	for name := range known {
+		require.Contains(t, read("metrics.md"), "`"+name, "it is described")
+		require.Contains(t, read("grafana.json"), name, "it is shown")
+	}
+	require.True(t, json.Valid([]byte(read("grafana.json"))))
+}

@@ -1,0 +1,255 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"resumed/internal/control"
+	"resumed/internal/resume"
+	"resumed/internal/state"
+)
+
+// Kinds of steps that lead into no state.
+const (
+	kindStarted  = "started"
+	kindStopped  = "stopped"
+	kindPaused   = "paused"
+	kindUnpaused = "unpaused"
+	kindConfig   = "config"
+	kindLeft     = "left" // an interruption that is not waited out
+)
+
+// step is one line of the history, as it is stored.
+type step struct {
+	From    string         `json:"from,omitempty"`
+	To      string         `json:"to,omitempty"`
+	Class   string         `json:"class,omitempty"`
+	Reason  string         `json:"reason,omitempty"`
+	NextAt  time.Time      `json:"next_at,omitzero"`
+	Attempt int            `json:"attempt,omitempty"`
+	Outcome resume.Outcome `json:"outcome,omitempty"`
+	Error   string         `json:"error,omitempty"`
+}
+
+// reasons are those for which a session was held back since something last
+// happened to it.
+type reasons map[resume.Key][]string
+
+// mostReasons bounds what is remembered of one session.
+const mostReasons = 16
+
+// first reports whether a session is held back for that reason for the first
+// time.
+func (r reasons) first(key resume.Key, why string) bool {
+	if slices.Contains(r[key], why) {
+		return false
+	}
+	if len(r[key]) < mostReasons {
+		r[key] = append(r[key], why)
+	}
+	return true
+}
+
+// notable reports whether a step is a decision that was not made before. A
+// session that cannot be resumed now is looked at every minute: that is one
+// decision, with one reason.
+func (j journal) notable(c resume.Change) bool {
+	before, after := c.Before, c.After
+	switch c.Event.(type) {
+	case resume.Held, resume.Queued:
+		if after.State == resume.Waiting {
+			return j.held.first(after.Key, after.Reason)
+		}
+	case resume.Due, resume.Sending:
+		// Only a look, so far: what comes of it is another step. A resume
+		// that did not help ends here, though.
+		return after.State != resume.Resuming && after.State != before.State
+	case resume.Pause, resume.Unpause:
+		return before.Paused != after.Paused
+	case resume.Reconsider, resume.Postponed:
+		return stepped(c)
+	}
+	news := sent(c) || stepped(c) || declined(c)
+	if news {
+		delete(j.held, after.Key)
+	}
+	return news
+}
+
+// stepped reports whether a session stands otherwise than before.
+func stepped(c resume.Change) bool {
+	before, after := c.Before, c.After
+	if _, started := c.Event.(resume.Started); started {
+		return false // what matters of it is that it was sent
+	}
+	moved := before.State != after.State && (before.State != 0 || after.State != resume.Watching)
+	postponed := after.State == resume.Waiting && !before.NextAt.Equal(after.NextAt)
+	return moved || postponed || before.Reason != after.Reason
+}
+
+// declined reports whether a step is an interruption that is not waited out:
+// it is too old, or its directory is excluded.
+func declined(c resume.Change) bool {
+	_, limited := c.Event.(resume.Limited)
+	if !limited || c.After.State != resume.Watching || c.Before.Interrupted() {
+		return false
+	}
+	return c.Before.Reason != c.After.Reason || !c.Before.LimitedAt.Equal(c.After.LimitedAt)
+}
+
+// sent reports whether with this step a resume was really sent: its command
+// runs, or it was delivered without one.
+func sent(c resume.Change) bool {
+	run := c.Before.Run
+	if run == nil || run.Process.PID != 0 {
+		return false
+	}
+	switch ev := c.Event.(type) {
+	case resume.Started:
+		return c.After.Run != nil && c.After.Run.Process.PID != 0
+	case resume.Ended:
+		return ev.Mark == run.Mark && ev.Outcome == resume.Delivered
+	default:
+		return false
+	}
+}
+
+// concluded returns the resume whose outcome this step brought, or nil.
+func concluded(c resume.Change) *resume.Attempt {
+	if len(c.Before.Attempts) == 0 {
+		return nil
+	}
+	was := c.Before.Attempts[len(c.Before.Attempts)-1]
+	if was.Outcome != "" {
+		return nil
+	}
+	for _, attempts := range [][]resume.Attempt{c.After.Attempts, c.After.Past} {
+		for _, a := range attempts {
+			if a.Mark == was.Mark && a.Outcome != "" {
+				return &a
+			}
+		}
+	}
+	return nil
+}
+
+func (j journal) history(c resume.Change) {
+	s := c.After
+	line := step{
+		From: max(c.Before.State, resume.Watching).String(), To: s.State.String(),
+		Reason: s.Reason, NextAt: s.NextAt, Attempt: len(s.Attempts),
+	}
+	if s.Interrupted() {
+		line.Class = s.Limit.Class.String()
+	}
+	if attempt := concluded(c); attempt != nil {
+		line.Outcome, line.Error = attempt.Outcome, attempt.Err
+	}
+	kind := s.State.String()
+	switch ev := c.Event.(type) {
+	case resume.Started:
+		line.From = resume.Waiting.String() // the look before it was no step of its own
+		line.Reason = fmt.Sprintf("the wait is over: resume %d runs as process %d", len(s.Attempts), ev.PID)
+	case resume.Ended:
+		if s.State == resume.Settling {
+			line.Reason = "the resume was delivered: now the transcript must move"
+		}
+	case resume.Pause:
+		kind = kindPaused
+	case resume.Unpause:
+		kind = kindUnpaused
+	case resume.Limited:
+		if declined(c) {
+			kind, line.Class = kindLeft, ev.Class.String()
+		}
+	}
+	j.d.record(c.At, s.Key, kind, line)
+}
+
+// record appends a line to the history. It blocks on nothing.
+func (d *daemon) record(at time.Time, key resume.Key, kind string, line step) {
+	data, err := json.Marshal(line)
+	if err != nil {
+		d.log.Error("a step could not be written to the history", "err", err)
+		return
+	}
+	d.store.AppendHistory(state.Entry{At: at, Key: key, Kind: kind, Data: data})
+}
+
+// note appends a line that concerns the daemon itself.
+func (d *daemon) note(kind, reason string) {
+	d.record(time.Now(), resume.Key{}, kind, step{Reason: reason})
+}
+
+// archive is where a history is read from: the state of a daemon, or what one
+// left behind.
+type archive interface {
+	History(context.Context, state.Filter) iter.Seq2[state.Entry, error]
+	HistoryKeys(context.Context) ([]resume.Key, error)
+}
+
+// History returns the steps in a, since a time, of all sessions or of the one
+// of that name. known are sessions that may be named besides those in a.
+func History(ctx context.Context, a archive, name string, since time.Time, known []resume.View) (iter.Seq2[control.Step, error], error) {
+	filter := state.Filter{Since: since}
+	if name != "" {
+		keys, err := a.HistoryKeys(ctx)
+		if err != nil {
+			return nil, err
+		}
+		session, err := control.Resolve(merge(known, keys), name)
+		if err != nil {
+			return nil, err
+		}
+		filter.Key = session.Key()
+	}
+	return func(yield func(control.Step, error) bool) {
+		for entry, err := range a.History(ctx, filter) {
+			if err != nil {
+				yield(control.Step{}, err)
+				return
+			}
+			if !yield(show(entry), nil) {
+				return
+			}
+		}
+	}, nil
+}
+
+// merge returns every session once.
+func merge(known []resume.View, keys []resume.Key) []resume.View {
+	seen := make(map[resume.Key]bool)
+	var all []resume.View
+	for _, v := range known {
+		seen[v.Key()] = true
+		all = append(all, v)
+	}
+	for _, key := range keys {
+		if !seen[key] {
+			all = append(all, resume.View{Agent: key.Agent, ID: key.ID})
+		}
+	}
+	return all
+}
+
+// show turns a stored line into one for other programs. One that cannot be
+// read is shown as far as it can.
+func show(entry state.Entry) control.Step {
+	var line step
+	if err := json.Unmarshal(entry.Data, &line); err != nil {
+		line.Error = fmt.Sprintf("the line cannot be read: %v", err)
+	}
+	shown := control.Step{
+		Version: 1, At: entry.At.UTC(), Session: entry.Key.ID, Agent: entry.Key.Agent, Kind: entry.Kind,
+		From: line.From, To: line.To, Class: line.Class, Reason: line.Reason,
+		Attempt: line.Attempt, Outcome: line.Outcome, Error: line.Error,
+	}
+	if !line.NextAt.IsZero() {
+		shown.NextAt = line.NextAt.UTC()
+	}
+	return shown
+}

@@ -1,0 +1,197 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// rebindAfter is how often an address that is taken is asked for again.
+	rebindAfter = 15 * time.Second
+
+	// healthLimit is how long the engine's loop may take to turn.
+	healthLimit = 2 * time.Second
+)
+
+// web serves metrics and health where http.listen says. An address that
+// cannot be had is a problem to be shown, and tried again: it keeps no session
+// from being resumed.
+type web struct {
+	handler http.Handler
+	log     *slog.Logger
+	nudge   chan struct{} // of size 1: wanted changed
+
+	// mu guards everything that follows.
+	mu     sync.Mutex
+	wanted string // as configured; "": off
+	addr   string // where it is served; "": nowhere
+	err    error  // why it is not
+}
+
+func newWeb(d *daemon) *web {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", d.metrics.handler())
+	mux.HandleFunc("GET /healthz", d.healthz)
+	return &web{handler: mux, log: d.log, nudge: make(chan struct{}, 1)}
+}
+
+// healthz answers 200 while the engine's loop turns.
+func (d *daemon) healthz(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeoutCause(r.Context(), healthLimit, fmt.Errorf("the engine did not turn within %s", healthLimit))
+	defer cancel()
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if err := d.engine.Ping(ctx); err != nil {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = fmt.Fprintln(w, err)
+		return
+	}
+	_, _ = io.WriteString(w, "ok\n")
+}
+
+// want says where to listen from now on. It returns at once.
+func (w *web) want(listen string) {
+	w.mu.Lock()
+	w.wanted = listen
+	w.mu.Unlock()
+	select {
+	case w.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// where returns the address that is served, and why it is not the wanted one.
+func (w *web) where() (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.addr, w.err
+}
+
+// set notes how it stands and reports whether that is news.
+func (w *web) set(addr string, err error) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	news := addr != w.addr || fmt.Sprint(err) != fmt.Sprint(w.err)
+	w.addr, w.err = addr, err
+	return news
+}
+
+// Run serves until ctx is done.
+func (w *web) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		w.mu.Lock()
+		listen := w.wanted
+		w.mu.Unlock()
+		if listen == "" {
+			w.set("", nil)
+			w.pause(ctx, listen, 0)
+			continue
+		}
+		listener, err := net.Listen("tcp", listen)
+		if err != nil {
+			if w.set("", fmt.Errorf("http.listen: %w", err)) {
+				w.log.Error("metrics are not served", "err", err)
+			}
+			w.pause(ctx, listen, rebindAfter)
+			continue
+		}
+		w.serve(ctx, listener, listen)
+	}
+	w.set("", nil)
+	return nil
+}
+
+// pause returns when something else than listen is wanted, ctx is done, or the
+// time is over; 0 means no bound.
+func (w *web) pause(ctx context.Context, listen string, most time.Duration) {
+	if most > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, most)
+		defer cancel()
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.nudge:
+		}
+		w.mu.Lock()
+		changed := w.wanted != listen
+		w.mu.Unlock()
+		if changed {
+			return
+		}
+	}
+}
+
+func (w *web) serve(ctx context.Context, listener net.Listener, listen string) {
+	server := &http.Server{
+		Handler:           hosts(listen, listener.Addr())(w.handler),
+		ReadHeaderTimeout: 5 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		ErrorLog:          slog.NewLogLogger(w.log.Handler(), slog.LevelDebug),
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		defer cancel() // it ended before its time: listen again
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			w.log.Warn("metrics stopped being served", "err", err)
+		}
+	})
+	if w.set(listener.Addr().String(), nil) {
+		w.log.Info("serving metrics", "address", listener.Addr().String())
+	}
+	w.pause(ctx, listen, 0)
+	grace, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer stop()
+	if server.Shutdown(grace) != nil {
+		_ = server.Close()
+	}
+	serving.Wait()
+}
+
+// hosts lets in requests for this machine alone. A web page that points its
+// own name here (DNS rebinding) is refused: the browser sends that name along.
+// Numbers cannot be rebound, so where it is served to other machines they may
+// be used, and so may this machine's name.
+func hosts(listen string, bound net.Addr) func(http.Handler) http.Handler {
+	configured, _, _ := net.SplitHostPort(listen)
+	_, port, _ := net.SplitHostPort(bound.String())
+	allowed := map[string]bool{"127.0.0.1": true, "localhost": true, "::1": true}
+	ip := net.ParseIP(configured)
+	everywhere := configured == "" || ip != nil && ip.IsUnspecified()
+	if !everywhere {
+		allowed[strings.ToLower(configured)] = true
+	} else if name, err := os.Hostname(); err == nil {
+		allowed[strings.ToLower(name)] = true
+	}
+	known := func(host string) bool {
+		name, given, err := net.SplitHostPort(host)
+		if err != nil { // no port: the usual one
+			name, given = strings.Trim(host, "[]"), "80"
+		}
+		name = strings.ToLower(name)
+		return given == port && (allowed[name] || everywhere && net.ParseIP(name) != nil)
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !known(r.Host) {
+				http.Error(w, "not served under this host name", http.StatusForbidden)
+				return
+			}
+			w.Header().Set("X-Content-Type-Options", "nosniff")
+			next.ServeHTTP(w, r)
+		})
+	}
+}

@@ -1,0 +1,214 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"resumed/internal/limit"
+	"resumed/internal/notify"
+	"resumed/internal/resume"
+)
+
+// scrapeLimit bounds how long a scrape waits for the engine.
+const scrapeLimit = 2 * time.Second
+
+// metrics counts what happens. What is true at a moment is asked for when
+// somebody looks.
+type metrics struct {
+	registry      *prometheus.Registry
+	interruptions *prometheus.CounterVec
+	resumes       *prometheus.CounterVec
+	giveUps       *prometheus.CounterVec
+	notifications *prometheus.CounterVec
+	detection     prometheus.Histogram
+	wait          prometheus.Histogram
+}
+
+func newMetrics(d *daemon) *metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	histogram := func(name, help string, buckets ...float64) prometheus.Histogram {
+		return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
+	}
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "resumed_build_info", Help: "The version that runs; always 1.",
+	}, []string{"version", "goversion"})
+	build.WithLabelValues(d.opts.Version, runtime.Version()).Set(1)
+
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		interruptions: counter("resumed_interruptions_total",
+			"Refusals that stopped a session, by what was refused.", "agent", "class"),
+		resumes: counter("resumed_resumes_total", "Resumes that ended, by how.", "agent", "outcome"),
+		giveUps: counter("resumed_give_ups_total", "Sessions that were given up.", "agent"),
+		notifications: counter("resumed_notifications_total",
+			"Deliveries of notices that ended, by channel and how.", "name", "outcome"),
+		detection: histogram("resumed_detection_seconds",
+			"From a refusal's own time to when it was seen. Agents that write whole seconds make it up to one too long.",
+			.01, .05, .1, .25, .5, 1, 2.5, 5, 15, 60, 300),
+		wait: histogram("resumed_wait_seconds", "What was waited before a resume.",
+			1, 5, 15, 30, 60, 120, 300, 900, 1800, 3600, 2*3600, 5*3600, 12*3600, 24*3600, 7*24*3600),
+	}
+	m.registry.MustRegister(
+		build, m.interruptions, m.resumes, m.giveUps, m.notifications, m.detection, m.wait, gauges{d},
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return m
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+}
+
+// outcomes are all that may become of a resume.
+var outcomes = []resume.Outcome{
+	resume.Recovered, resume.LimitedOut, resume.Failed, resume.TimedOut,
+	resume.NoProgress, resume.Denied, resume.CutOff, resume.Unknown,
+}
+
+// expect makes every counter that may move there from the beginning: of one
+// that is born at 1, nobody sees that it rose.
+func (m *metrics) expect(agents []string, channels []notify.Channel) {
+	for _, agent := range agents {
+		m.giveUps.WithLabelValues(agent)
+		for _, outcome := range outcomes {
+			m.resumes.WithLabelValues(agent, string(outcome))
+		}
+		for _, class := range limit.Classes() {
+			if class != limit.None && class != limit.Cancelled {
+				m.interruptions.WithLabelValues(agent, class.String())
+			}
+		}
+	}
+	for _, channel := range channels {
+		for _, outcome := range notify.Outcomes() {
+			m.notifications.WithLabelValues(channel.Name(), string(outcome))
+		}
+	}
+}
+
+// observe counts a step. It blocks on nothing.
+func (m *metrics) observe(c resume.Change) {
+	agent := c.After.Key.Agent
+	if ev, limited := c.Event.(resume.Limited); limited && interrupts(c) {
+		m.interruptions.WithLabelValues(agent, ev.Class.String()).Inc()
+		if !ev.First && !ev.At.IsZero() {
+			m.detection.Observe(max(0, c.At.Sub(ev.At).Seconds()))
+		}
+	}
+	if sent(c) {
+		m.wait.Observe(max(0, waited(c).Seconds()))
+	}
+	if attempt := concluded(c); attempt != nil {
+		m.resumes.WithLabelValues(agent, string(attempt.Outcome)).Inc()
+	}
+	if c.Entered(resume.GaveUp) {
+		m.giveUps.WithLabelValues(agent).Inc()
+	}
+}
+
+// interrupts reports whether a refusal stopped a session that worked, or that
+// was just resumed. An agent that repeats itself is not stopped again.
+func interrupts(c resume.Change) bool {
+	switch c.Before.State {
+	case 0, resume.Watching, resume.Resuming, resume.Settling:
+		return !c.After.LimitedAt.Equal(c.Before.LimitedAt)
+	default:
+		return false
+	}
+}
+
+// waited returns how long a session that is resumed now has waited.
+func waited(c resume.Change) time.Duration {
+	attempts := c.Before.Attempts
+	if len(attempts) == 0 {
+		return 0
+	}
+	return attempts[len(attempts)-1].StartedAt.Sub(c.Before.WaitFrom)
+}
+
+// delivered counts the end of a delivery.
+func (m *metrics) delivered(channel string, outcome notify.Outcome) {
+	m.notifications.WithLabelValues(channel, string(outcome)).Inc()
+}
+
+// gauges asks the daemon how things stand.
+type gauges struct{ d *daemon }
+
+var (
+	sessionsDesc = prometheus.NewDesc("resumed_sessions", "Sessions that are known, by state.", []string{"agent", "state"}, nil)
+	accountDesc  = prometheus.NewDesc("resumed_account_open", "1 while a limit holds the account back.", []string{"account"}, nil)
+	pendingDesc  = prometheus.NewDesc("resumed_notifications_pending", "Deliveries of notices that have not ended.", nil, nil)
+	reloadDesc   = prometheus.NewDesc("resumed_config_last_reload_successful", "1 unless the newest configuration was refused.", nil, nil)
+	loadedDesc   = prometheus.NewDesc("resumed_config_last_reload_success_timestamp_seconds", "When the configuration in force was read.", nil, nil)
+)
+
+// Describe names the gauges.
+func (gauges) Describe(ch chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{sessionsDesc, accountDesc, pendingDesc, reloadDesc, loadedDesc} {
+		ch <- desc
+	}
+}
+
+// Collect asks for their values. An engine that does not answer leaves its own
+// out: the rest may tell why.
+func (g gauges) Collect(ch chan<- prometheus.Metric) {
+	send := func(desc *prometheus.Desc, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	send(pendingDesc, float64(g.d.notifier.Pending()))
+	g.d.mu.Lock()
+	ok, loadedAt := g.d.loadErr == nil, g.d.loadedAt
+	g.d.mu.Unlock()
+	send(reloadDesc, oneIf(ok))
+	send(loadedDesc, float64(loadedAt.UnixMilli())/1000)
+
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeLimit)
+	defer cancel()
+	sessions, err := g.d.engine.Sessions(ctx)
+	if err != nil {
+		return
+	}
+	accounts, err := g.d.engine.Accounts(ctx)
+	if err != nil {
+		return
+	}
+	for agent, states := range g.count(sessions) {
+		for _, state := range resume.States() {
+			send(sessionsDesc, float64(states[state]), agent, state.String())
+		}
+	}
+	for _, account := range accounts {
+		send(accountDesc, oneIf(account.State != resume.Closed), account.Name)
+	}
+}
+
+// count sorts sessions by agent and state. An agent without any is there too:
+// a line that appears with its first session cannot be compared with before.
+func (g gauges) count(sessions []resume.Session) map[string]map[resume.State]int {
+	byAgent := make(map[string]map[resume.State]int)
+	for _, name := range g.d.agentNames() {
+		byAgent[name] = make(map[resume.State]int)
+	}
+	for _, s := range sessions {
+		if byAgent[s.Key.Agent] == nil {
+			byAgent[s.Key.Agent] = make(map[resume.State]int)
+		}
+		byAgent[s.Key.Agent][s.State]++
+	}
+	return byAgent
+}
+
+func oneIf(ok bool) float64 {
+	if ok {
+		return 1
+	}
+	return 0
+}

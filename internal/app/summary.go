@@ -1,0 +1,118 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"resumed/internal/resume"
+)
+
+// summaryPause is the least time between two summaries: a burst is one change.
+const summaryPause = time.Second
+
+// summary keeps the service manager's status line up to date.
+type summary struct {
+	nudge chan struct{} // of size 1: something changed
+}
+
+func newSummary() summary { return summary{nudge: make(chan struct{}, 1)} }
+
+// wake says that something changed. It returns at once.
+func (s summary) wake() {
+	select {
+	case s.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// summarise tells the service manager how things stand, when that changes.
+func (d *daemon) summarise(ctx context.Context) error {
+	if os.Getenv("NOTIFY_SOCKET") == "" {
+		<-ctx.Done()
+		return nil
+	}
+	told := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-d.summary.nudge:
+		}
+		sessions, err := d.engine.Sessions(ctx)
+		if err != nil {
+			continue // the daemon stops
+		}
+		d.mu.Lock()
+		paused, refused := d.paused, d.loadErr != nil
+		d.mu.Unlock()
+		if text := summarise(sessions, paused, refused, time.Now()); text != told {
+			d.systemd.status(text)
+			told = text
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(summaryPause):
+		}
+	}
+}
+
+// summarise says in a line how things stand: "3 sessions wait, next at 15:00".
+func summarise(sessions []resume.Session, paused, refused bool, now time.Time) string {
+	var waiting, running, lost int
+	var next time.Time
+	for _, s := range sessions {
+		switch s.State {
+		case resume.Waiting:
+			waiting++
+			if !s.Paused && (next.IsZero() || s.NextAt.Before(next)) {
+				next = s.NextAt
+			}
+		case resume.Resuming, resume.Settling:
+			running++
+		case resume.GaveUp, resume.Parked:
+			lost++
+		}
+	}
+	var parts []string
+	if refused {
+		parts = append(parts, "the newest configuration is refused")
+	}
+	if lost > 0 {
+		parts = append(parts, verb(lost, "needs a person", "need a person"))
+	}
+	if running > 0 {
+		parts = append(parts, verb(running, "is resumed", "are resumed"))
+	}
+	if waiting > 0 {
+		text := verb(waiting, "waits", "wait")
+		if !next.IsZero() {
+			text += ", next at " + shortClock(next, now)
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "watching")
+	}
+	if paused {
+		parts = append([]string{"paused"}, parts...)
+	}
+	return strings.Join(parts, "; ")
+}
+
+func verb(n int, one, many string) string {
+	if n == 1 {
+		return "1 session " + one
+	}
+	return fmt.Sprintf("%d sessions %s", n, many)
+}
+
+func shortClock(t, now time.Time) string {
+	t, now = t.Local(), now.Local()
+	if t.YearDay() == now.YearDay() && t.Year() == now.Year() {
+		return t.Format("15:04")
+	}
+	return t.Format("2 Jan 15:04")
+}

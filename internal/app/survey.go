@@ -1,0 +1,107 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/config"
+)
+
+// Finding is what is there of one agent.
+type Finding struct {
+	Name       string
+	Configured bool   // the user named it
+	Custom     bool   // the user described it
+	Program    string // path; "" where it is not found or the agent cannot say
+	ProgramErr error  // why it is not found
+	Homes      []Home
+}
+
+// Home is one place where an agent writes.
+type Home struct {
+	Account     string
+	Root        string
+	Missing     bool
+	Directories int // that are watched
+	Transcripts int
+	Unreadable  []string // of both
+	Newest      time.Time
+}
+
+// Survey looks for every agent that the configuration knows. It starts nothing.
+func Survey(cfg config.Config) ([]Finding, error) {
+	agents, err := Agents(cfg)
+	if err != nil {
+		return nil, err
+	}
+	var all []Finding
+	for _, name := range sortedKeys(agents) {
+		a := agents[name]
+		f := Finding{Name: name}
+		for _, entry := range cfg.Agents {
+			if entry.Name == name {
+				f.Configured, f.Custom = true, entry.Kind == config.KindCustom
+			}
+		}
+		if program, ok := a.(agent.Installed); ok {
+			f.Program, f.ProgramErr = program.Program()
+		}
+		for _, src := range a.Sources() {
+			f.Homes = append(f.Homes, visit(src))
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// visit looks at all that would be watched of a source.
+func visit(src agent.Source) Home {
+	h := Home{Account: src.Account, Root: src.Root}
+	_ = filepath.WalkDir(src.Root, func(path string, entry fs.DirEntry, err error) error {
+		rel, relErr := filepath.Rel(src.Root, path)
+		switch {
+		case path == src.Root && errors.Is(err, fs.ErrNotExist):
+			h.Missing = true
+			return nil
+		case err != nil || relErr != nil:
+			h.Unreadable = append(h.Unreadable, path)
+			return nil
+		case entry.IsDir():
+			if rel != "." && strings.Count(rel, string(filepath.Separator))+1 > src.Depth {
+				return fs.SkipDir
+			}
+			h.Directories++
+		case src.Match(rel):
+			h.transcript(path, entry)
+		}
+		return nil
+	})
+	return h
+}
+
+func (h *Home) transcript(path string, entry fs.DirEntry) {
+	h.Transcripts++
+	file, err := os.Open(path)
+	if err != nil {
+		h.Unreadable = append(h.Unreadable, path)
+		return
+	}
+	_ = file.Close()
+	if info, err := entry.Info(); err == nil && info.ModTime().After(h.Newest) {
+		h.Newest = info.ModTime()
+	}
+}
+
+// Says puts a home into words.
+func (h Home) Says() string {
+	if h.Missing {
+		return h.Root + " is not there"
+	}
+	return fmt.Sprintf("%s: %d transcripts in %d directories", h.Root, h.Transcripts, h.Directories)
+}

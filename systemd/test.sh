@@ -1,0 +1,218 @@
+#!/usr/bin/env bash
+# Runs resumed under a booted systemd and checks what the units promise: start,
+# reload, watchdog, restart, agents that live on, install and uninstall.
+#
+# It needs root, debootstrap, systemd-nspawn and Debian's packages. A tree that
+# ROOTFS names is used again, and made where it is missing (two minutes).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+work=$(mktemp -d /var/tmp/resumed-systemd-XXXXXX)
+rootfs=${ROOTFS:-$work/rootfs}
+suite=${SUITE:-trixie}
+container='' init=''
+
+fail() {
+    echo "FAILED: $*" >&2
+    if [[ -n $init ]]; then
+        # The manager of the machine shows what the test saw last.
+        alice 'systemctl --user status resumed --no-pager -n 40' >&2 || true
+        inside journalctl --no-pager -n 40 >&2 || true
+    fi
+    exit 1
+}
+
+step() { printf '== %s\n' "$*"; }
+
+tidy() {
+    if [[ -n $container ]] && kill -0 "$container" 2>/dev/null; then
+        [[ -z $init ]] || inside systemctl poweroff --force 2>/dev/null || true
+        for _ in $(seq 50); do kill -0 "$container" 2>/dev/null || break; sleep 0.2; done
+        kill "$container" 2>/dev/null || true
+        wait "$container" 2>/dev/null || true
+    fi
+    rm -rf "$work"
+}
+trap tidy EXIT
+
+# inside runs a command as root in the machine, alice a line of shell as its user.
+inside() { nsenter -t "$init" -m -u -i -n -p -- env -i PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin "$@"; }
+alice() {
+    inside setpriv --reuid 1000 --regid 1000 --clear-groups env HOME=/home/alice USER=alice LOGNAME=alice \
+        XDG_RUNTIME_DIR=/run/user/1000 PATH="/home/alice/node/bin:/usr/local/bin:/usr/bin:/bin" sh -c "cd; $1"
+}
+property() { alice "systemctl --user show -P $1 resumed.service"; }
+
+# until_true waits for a condition: until_true SECONDS DESCRIPTION COMMAND…
+until_true() {
+    local seconds=$1 what=$2 deadline
+    shift 2
+    deadline=$((SECONDS + seconds))
+    until "$@" >/dev/null 2>&1; do
+        ((SECONDS < deadline)) || fail "waited ${seconds}s in vain: $what"
+        sleep 0.2
+    done
+}
+is() { [[ $("${@:2}" 2>/dev/null) == "$1" ]]; }
+says() { "${@:2}" 2>/dev/null | grep -- "$1" >/dev/null; } # all is read: a pipe that is cut is a failure
+session_is() { says "\"id\":\"$1\"[^}]*\"state\":\"$2\"" alice 'resumed status --json'; }
+
+step "the machine"
+((EUID == 0)) || { echo "this test boots a machine: it needs root" >&2; exit 1; }
+for program in debootstrap systemd-nspawn nsenter unshare setpriv; do
+    command -v "$program" >/dev/null || { echo "$program is missing: apt-get install debootstrap systemd-container util-linux" >&2; exit 1; }
+done
+if [[ ! -e $rootfs/usr/bin/systemctl ]]; then
+    debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,libpam-systemd,dbus-user-session,procps \
+        "$suite" "$rootfs" >"$work/debootstrap.log" || { tail "$work/debootstrap.log" >&2; exit 1; }
+fi
+CGO_ENABLED=0 go build -trimpath -o "$rootfs/usr/local/bin/resumed" ./cmd/resumed
+chroot "$rootfs" sh -c 'id alice >/dev/null 2>&1 || useradd -m -u 1000 -s /bin/sh alice'
+rm -rf "$rootfs"/home/alice "$rootfs"/etc/systemd/system/resumed@* "$rootfs"/etc/systemd/system/multi-user.target.wants/resumed@*
+mkdir -p "$rootfs"/var/lib/systemd/linger "$rootfs"/home/alice/{node/bin,bot/logs,.config/resumed} "$rootfs"/var/log/journal
+touch "$rootfs/var/lib/systemd/linger/alice"
+
+# An agent that only the PATH of the shell finds, as one that npm installed.
+cat >"$rootfs/home/alice/node/bin/mybot" <<'END'
+#!/bin/sh
+echo "$1 pid=$$ $(grep NoNewPrivs /proc/self/status | tr -d '\t')" >>calls
+while [ ! -e "go-$1" ]; do sleep 0.1; done
+echo "step 2" >>"logs/$1.log"
+END
+chmod 755 "$rootfs/home/alice/node/bin/mybot"
+cat >"$rootfs/home/alice/.config/resumed/resumed.toml" <<'END'
+[[agent]]
+name = "mybot"
+kind = "custom"
+files = ["~/bot/logs/*.log"]
+session = '([^/]+)\.log$'
+cwd = "~/bot"
+limit = ['rate limited, retry in (?P<after>\S+)']
+progress = ['^step ']
+resume = ["mybot", "{session}"]
+END
+cp "$rootfs/home/alice/.config/resumed/resumed.toml" "$work/good.toml"
+chroot "$rootfs" chown -R alice:alice /home/alice
+
+# nspawn wants one tree of control groups, and a place of its own in it.
+unshare -m --propagation private bash -c '
+    set -e
+    if [[ $(stat -fc %T /sys/fs/cgroup) != cgroup2fs ]]; then
+        umount -R /sys/fs/cgroup
+        mount -t cgroup2 cgroup2 /sys/fs/cgroup
+    fi
+    mkdir -p /sys/fs/cgroup/resumed-test
+    echo $$ >/sys/fs/cgroup/resumed-test/cgroup.procs
+    exec systemd-nspawn -q --register=no --keep-unit -D "$1" --private-network --console=pipe -b
+' boot "$rootfs" >"$work/console.log" 2>&1 </dev/null &
+container=$!
+find_init() { init=$(pgrep -P "$container" -x systemd) && [[ -n $init ]]; }
+until_true 30 "the machine has an init" find_init
+find_init
+until_true 60 "the machine is up" says 'running\|degraded' inside systemctl is-system-running
+until_true 30 "alice has a service manager" is active inside systemctl is-active user@1000.service
+inside systemctl --version | head -n 1
+
+step "install"
+alice 'resumed install' >"$work/install.log" || fail "install: $(cat "$work/install.log")"
+is active property ActiveState || fail "the service is not active"
+is notify-reload property Type || fail "the drop-in for reloads is not in force"
+until_true 10 "the status line tells" says watching property StatusText
+alice 'resumed status' >/dev/null || fail "status does not answer"
+says wrote alice 'resumed install' && fail "a second install wrote something"
+[[ $(alice 'resumed doctor --json') == *'"ok":true'* ]] || fail "doctor: $(alice 'resumed doctor')"
+
+step "status line"
+alice 'echo "rate limited, retry in 2h" >bot/logs/far.log'
+until_true 10 "the wait shows" says '^1 session waits, next at [0-2][0-9]:[0-5][0-9]$' property StatusText
+
+step "reload"
+cat "$work/good.toml" - >"$rootfs/home/alice/.config/resumed/resumed.toml" <<'END'
+[http]
+listen = "127.0.0.1:7733"
+END
+began=$(date +%s%N)
+alice 'systemctl --user reload resumed' || fail "reload failed"
+printf 'reloaded in %d ms\n' $((($(date +%s%N) - began) / 1000000))
+until_true 5 "the new configuration is in force" says '"http":"127.0.0.1:7733"' alice 'resumed status --json'
+echo 'nonsense = 1' >>"$rootfs/home/alice/.config/resumed/resumed.toml"
+alice 'systemctl --user reload resumed' || fail "a refused configuration must not end the reload badly"
+until_true 5 "the refusal shows" says refused property StatusText
+is active property ActiveState || fail "a refused configuration ended the service"
+cp "$work/good.toml" "$rootfs/home/alice/.config/resumed/resumed.toml"
+alice 'systemctl --user reload resumed'
+until_true 5 "the mended configuration shows" says '^1 session waits' property StatusText
+
+step "agents live on over a restart"
+alice 'echo "rate limited, retry in 0s" >bot/logs/work.log'
+until_true 15 "the agent runs, found by the recorded PATH" says '^work pid=' alice 'cat bot/calls'
+grep -q '^work .*NoNewPrivs:0' "$rootfs/home/alice/bot/calls" || fail "an agent cannot use sudo under this unit"
+agent=$(sed -n 's/^work pid=\([0-9]*\).*/\1/p' "$rootfs/home/alice/bot/calls")
+before=$(property MainPID)
+alice 'systemctl --user restart resumed'
+[[ $(property MainPID) != "$before" ]] || fail "it was not restarted"
+inside kill -0 "$agent" || fail "the agent died with the daemon"
+until_true 5 "the agent is known again" session_is work resuming
+alice 'touch bot/go-work'
+until_true 15 "the session moves" session_is work watching
+[[ $(grep -c '^work' "$rootfs/home/alice/bot/calls") == 1 ]] || fail "it was resumed twice"
+
+step "restart after kill -9"
+inside kill -9 "$(property MainPID)"
+until_true 20 "it is restarted" is 1 property NRestarts
+until_true 10 "it is up" is active property ActiveState
+until_true 5 "the wait is kept" session_is far waiting
+
+step "watchdog"
+alice 'mkdir -p .config/systemd/user/resumed.service.d
+    printf "[Service]\nWatchdogSec=3\nTimeoutAbortSec=3\n" >.config/systemd/user/resumed.service.d/test.conf
+    systemctl --user daemon-reload && systemctl --user restart resumed'
+before=$(property NRestarts)
+sleep 5
+[[ $(property NRestarts) == "$before" ]] || fail "the watchdog bit a daemon that works"
+inside kill -STOP "$(property MainPID)"
+until_true 30 "the watchdog bites and it is restarted" is $((before + 1)) property NRestarts
+until_true 10 "it is up" is active property ActiveState
+says "result 'watchdog'" inside journalctl --no-pager || fail "the journal does not say that it was the watchdog"
+until_true 5 "the wait is kept" session_is far waiting
+alice 'rm .config/systemd/user/resumed.service.d/test.conf; systemctl --user daemon-reload'
+
+step "journal"
+inside journalctl --no-pager -o json _SYSTEMD_USER_UNIT=resumed.service >"$work/journal.json"
+grep -q '"PRIORITY":"6".*msg=watching\|msg=watching.*"PRIORITY":"6"' "$work/journal.json" || fail "information has another priority"
+grep -q '"PRIORITY":"3".*refused\|refused.*"PRIORITY":"3"' "$work/journal.json" || fail "an error has another priority"
+
+step "a configuration that is wrong is not tried again and again"
+alice 'systemctl --user stop resumed; systemctl --user reset-failed resumed # it was started often
+    echo "nonsense = 1" >>.config/resumed/resumed.toml; systemctl --user start resumed' 2>/dev/null || true
+until_true 10 "it gives up" is failed property ActiveState
+is exit-code property Result || fail "it ended for another reason"
+is 2 property ExecMainStatus || fail "it ended with another code"
+sleep 6
+is failed property ActiveState || fail "it was started again"
+cp "$work/good.toml" "$rootfs/home/alice/.config/resumed/resumed.toml"
+alice 'systemctl --user reset-failed resumed; systemctl --user start resumed'
+
+step "uninstall"
+alice 'echo "rate limited, retry in 0s" >bot/logs/late.log'
+until_true 15 "an agent runs" says '^late pid=' alice 'cat bot/calls'
+agent=$(sed -n 's/^late pid=\([0-9]*\).*/\1/p' "$rootfs/home/alice/bot/calls")
+alice 'rm -d .config/systemd/user/resumed.service.d/test.conf 2>/dev/null; resumed uninstall' >/dev/null || fail "uninstall"
+inside kill -0 "$agent" || fail "the agent died with the service"
+[[ -z $(alice 'ls -A .config/systemd 2>/dev/null') ]] || fail "something was left: $(alice 'find .config/systemd')"
+alice 'resumed status' >/dev/null 2>&1 && fail "it still runs"
+
+step "as a system service"
+alice 'resumed install --system' | inside sh >/dev/null 2>&1 || fail "the printed script failed"
+is active inside systemctl is-active resumed@alice.service || fail "resumed@alice is not active"
+is alice inside ps -o user= -p "$(inside systemctl show -P MainPID resumed@alice.service)" || fail "it runs as somebody else"
+alice 'touch bot/go-late'
+until_true 15 "alice sees her session move" session_is late watching
+[[ $(grep -c '^late' "$rootfs/home/alice/bot/calls") == 1 ]] || fail "it was resumed twice"
+alice 'touch bot/go-last; echo "rate limited, retry in 0s" >bot/logs/last.log'
+until_true 15 "a session is resumed" session_is last watching
+grep -q '^last .*NoNewPrivs:0' "$rootfs/home/alice/bot/calls" || fail "an agent cannot use sudo under this unit"
+inside systemctl reload resumed@alice.service || fail "reload failed"
+inside systemctl disable --now resumed@alice.service 2>/dev/null
+
+echo "all is well"

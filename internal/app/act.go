@@ -24,7 +24,12 @@ const keptRuns = 10
 // enters Resuming.
 func (d *daemon) act(ctx context.Context, session resume.Session) {
 	mark := session.Run.Mark
-	command, held := d.prepare(ctx, session)
+	release, held := d.lease(session.Key)
+	defer release()
+	var command *runner.Command
+	if held == nil { // what is looked at next stays true: nobody else continues the session now
+		command, held = d.prepare(ctx, session)
+	}
 	if held != nil {
 		held.Mark = mark
 		d.tell(ctx, session.Key, *held)
@@ -98,13 +103,12 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 		return nil, held
 	}
 	env := plan.Run.Env
-	if entry, ok := cfg.Agent(session.Key.Agent); ok {
-		extra, err := entry.Environment()
-		if err != nil {
-			return nil, &resume.Held{Why: err.Error(), Park: true}
-		}
-		env = append(slices.Clone(env), extra...)
+	entry, _ := cfg.Agent(session.Key.Agent)
+	extra, err := entry.Environment()
+	if err != nil {
+		return nil, &resume.Held{Why: err.Error(), Park: true}
 	}
+	env = append(slices.Clone(env), extra...)
 	dir := d.runsDir(session.Key)
 	pruneRuns(dir, keptRuns-1)
 	return &runner.Command{
@@ -115,7 +119,7 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 		Mark:    session.Run.Mark,
 		Timeout: cfg.Resume.Timeout,
 		Stall:   cfg.Resume.Stall,
-		Signs:   []string{session.Transcript},
+		Signs:   signsOfLife(session),
 	}, nil
 }
 
@@ -161,6 +165,10 @@ func ending(mark string, result runner.Result, output string) resume.Ended {
 	}
 	return ended
 }
+
+// signsOfLife are the files whose change shows that a resumed agent works: its
+// transcript, and what a database writes first.
+func signsOfLife(s resume.Session) []string { return []string{s.Transcript, s.Transcript + "-wal"} }
 
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -267,9 +275,14 @@ func (d *daemon) adopt(ctx context.Context, s resume.Session, process *runner.Pr
 	d.mu.Unlock()
 	output := filepath.Join(d.runsDir(s.Key), strconv.Itoa(s.Run.N)+".log")
 	process.Bind(runner.Command{
-		Mark: s.Run.Mark, Output: output, Timeout: cfg.Timeout, Stall: cfg.Stall, Signs: []string{s.Transcript},
+		Mark: s.Run.Mark, Output: output, Timeout: cfg.Timeout, Stall: cfg.Stall, Signs: signsOfLife(s),
 	})
 	d.log.Info("a resume of the daemon before still runs", "session", s.Key.ID, "agent", s.Key.Agent, "pid", process.PID)
 	d.tell(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: process.Process})
+	release, held := d.lease(s.Key)
+	if held != nil {
+		d.log.Warn("a resume that runs has no lease", "session", s.Key.ID, "agent", s.Key.Agent, "why", held.Why)
+	}
+	defer release()
 	d.follow(ctx, s, process, output)
 }

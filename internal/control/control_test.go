@@ -212,7 +212,7 @@ func TestResolve(t *testing.T) {
 func TestShortNamesAreUnambiguous(t *testing.T) {
 	want := map[string]string{
 		"a/4f2a77": "4f2a", "a/4f2b99": "4f2b", "a/x": "x", "a/9c1d-aaaa-1": "9c1d-aaaa-1", "a/9c1d-aaaa-2": "9c1d-aaaa-2",
-		"a/same": "a/same", "b/same": "b/same", "a/日本語": "日本", "a/日付変更": "日付",
+		"a/ses_e237ddd5": "ses_e237", "a/same": "a/same", "b/same": "b/same", "a/日本語": "日本", "a/日付変更": "日付",
 	}
 	var sessions []resume.View
 	for full := range want {

@@ -9,9 +9,6 @@ import (
 	"resumed/internal/resume"
 )
 
-// shortest is how many characters a short name has at least.
-const shortest = 4
-
 // ShortNames returns for each session the shortest beginning of its id, of
 // four characters at least, that Resolve finds it by among these sessions. An
 // id that two agents use has the agent's name before it.
@@ -33,7 +30,7 @@ func ShortNames(sessions []resume.View) map[resume.Key]string {
 			}
 		}
 		twin := i > 0 && keys[i-1].ID == key.ID || i+1 < len(keys) && keys[i+1].ID == key.ID
-		names[key] = beginning(key.ID, max(shared+1, shortest))
+		names[key] = beginning(key.ID, max(shared+1, Shortest(key.ID)))
 		if twin {
 			names[key] = key.String()
 		}
@@ -57,4 +54,11 @@ func beginning(s string, n int) string {
 		n++
 	}
 	return s[:min(n, len(s))]
+}
+
+// Shortest returns how many characters of an id are shown at least: four,
+// after a prefix that all ids of an agent share, such as "ses_".
+func Shortest(id string) int {
+	prefix := strings.IndexByte(id[:min(8, len(id))], '_') + 1
+	return min(prefix+4, len(id))
 }

@@ -22,7 +22,7 @@ func newLogger(out io.Writer, level slog.Leveler, format string) *slog.Logger {
 	case format == "json":
 		return slog.New(slog.NewJSONHandler(out, options))
 	case format != "text" && isTerminal(out):
-		handler := tint.NewHandler(out, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !colours(out)})
+		handler := tint.NewTextHandler(out, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !colours(out)})
 		return slog.New(cleaning{handler})
 	case os.Getenv("JOURNAL_STREAM") != "":
 		options.ReplaceAttr = dropTime // the journal has its own

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"resumed/internal/control"
-	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
@@ -23,11 +22,15 @@ func (b backend) Status(ctx context.Context, all bool) (control.Status, error) {
 	if !all {
 		sessions = slices.DeleteFunc(sessions, func(s resume.Session) bool { return !worthKeeping(s) })
 	}
+	accounts, err := b.accounts(ctx, sessions)
+	if err != nil {
+		return control.Status{}, err
+	}
 	status := control.Status{
 		Version:  1,
 		Now:      time.Now().UTC(),
 		Daemon:   b.daemon(),
-		Accounts: accounts(sessions),
+		Accounts: accounts,
 		Sessions: make([]resume.View, 0, len(sessions)),
 	}
 	for _, s := range sessions {
@@ -65,31 +68,29 @@ func (b backend) daemon() control.Daemon {
 	return daemon
 }
 
-// accounts sums up the sessions of each account. It is open while one of them
-// waits for a limit that they share.
-func accounts(sessions []resume.Session) []control.Account {
-	byName := make(map[string]*control.Account)
+// accounts shows how the accounts stand that have a session in the list.
+func (b backend) accounts(ctx context.Context, sessions []resume.Session) ([]control.Account, error) {
+	known, err := b.d.engine.Accounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	listed := make(map[string]bool)
 	for _, s := range sessions {
-		account := byName[s.Account]
-		if account == nil {
-			account = &control.Account{Name: s.Account, State: "closed"}
-			byName[s.Account] = account
-		}
-		account.Sessions++
-		shared := s.Limit.Class == limit.UsageLimit || s.Limit.Class == limit.RateLimit
-		if s.State != resume.Waiting || !shared {
+		listed[s.Account] = true
+	}
+	all := []control.Account{}
+	for _, a := range known {
+		if !listed[a.Name] {
 			continue
 		}
-		account.State = "open"
-		if at := s.Limit.Reset.At; !at.IsZero() && (account.ResetAt == nil || at.After(*account.ResetAt)) {
-			account.ResetAt = new(at.UTC())
+		account := control.Account{Name: a.Name, State: string(a.State), Sessions: a.Sessions}
+		if !a.ResetAt.IsZero() {
+			account.ResetAt = new(a.ResetAt.UTC())
 		}
+		all = append(all, account)
 	}
-	all := make([]control.Account, 0, len(byName))
-	for _, name := range sortedKeys(byName) {
-		all = append(all, *byName[name])
-	}
-	return all
+	slices.SortFunc(all, func(x, y control.Account) int { return cmp.Compare(x.Name, y.Name) })
+	return all, nil
 }
 
 // view shows a session with the bound that the rules in force give it.

@@ -71,6 +71,7 @@ func Rules(cfg config.Config) resume.Rules {
 		Include:       cfg.Resume.Include,
 		Exclude:       cfg.Resume.Exclude,
 		MaxConcurrent: cfg.Resume.MaxConcurrent,
+		Stagger:       cfg.Resume.Stagger,
 		Order:         resume.Order(cfg.Resume.Order),
 	}
 	if cfg.Resume.Hours != (config.Hours{}) {

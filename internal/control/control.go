@@ -46,7 +46,7 @@ type Config struct {
 // Account is a limit that several sessions share.
 type Account struct {
 	Name     string     `json:"name"`
-	State    string     `json:"state"` // closed: nothing is limited; open: limited
+	State    string     `json:"state"` // closed | open | half_open
 	ResetAt  *time.Time `json:"reset_at"`
 	Sessions int        `json:"sessions"`
 }

@@ -69,7 +69,10 @@ type Engine struct {
 	// Owned by Run.
 	sessions map[Key]Session
 	timers   timers
+	accounts map[string]*account
 	ready    map[Key]struct{} // due, but held back
+	wake     time.Time        // when one of them may start; zero: unknown
+	stirred  bool             // something changed that may let one of them start
 	running  int              // sessions with a Run
 	pruned   time.Time
 }
@@ -81,10 +84,14 @@ func NewEngine(opts Options) *Engine {
 		orders:   make(chan func(context.Context)),
 		sessions: make(map[Key]Session, len(opts.Sessions)),
 		timers:   newTimers(),
+		accounts: make(map[string]*account),
 		ready:    make(map[Key]struct{}),
 	}
 	for _, s := range opts.Sessions {
 		e.keep(s)
+		if s.State == Waiting && shared(s.Limit.Class) {
+			e.account(s.Account).open(s)
+		}
 	}
 	return e
 }
@@ -140,6 +147,9 @@ func (e *Engine) see(ctx context.Context, sight Sighting) {
 		return
 	}
 	before := s
+	if !known {
+		s.BornAt = born(sight.Event)
+	}
 	s.Key, s.Seen = sight.Key, sight.Pos
 	s.Account = cmp.Or(sight.Account, s.Account)
 	s.Cwd = cmp.Or(sight.Cwd, s.Cwd)
@@ -186,6 +196,21 @@ func (e *Engine) Sessions(ctx context.Context) ([]Session, error) {
 	return all, err
 }
 
+// Accounts returns how the accounts stand, in no particular order.
+func (e *Engine) Accounts(ctx context.Context) ([]Account, error) {
+	var all []Account
+	err := e.do(ctx, func(context.Context) {
+		count := make(map[string]int, len(e.accounts))
+		for _, s := range e.sessions {
+			count[s.Account]++
+		}
+		for name, a := range e.accounts {
+			all = append(all, Account{Name: name, State: a.state(), ResetAt: a.reset, Sessions: count[name]})
+		}
+	})
+	return all, err
+}
+
 // Ping returns when the engine's loop has turned.
 func (e *Engine) Ping(ctx context.Context) error {
 	return e.do(ctx, func(context.Context) {})
@@ -194,7 +219,7 @@ func (e *Engine) Ping(ctx context.Context) error {
 // SetRules changes the rules and computes every wait anew.
 func (e *Engine) SetRules(ctx context.Context, rules Rules) error {
 	return e.do(ctx, func(ctx context.Context) {
-		e.opts.Rules = rules
+		e.opts.Rules, e.stirred = rules, true
 		for _, key := range e.keys() {
 			s := e.sessions[key]
 			e.apply(ctx, s, s, Reconsider{}, wallNow())
@@ -204,7 +229,7 @@ func (e *Engine) SetRules(ctx context.Context, rules Rules) error {
 
 // SetPaused keeps anything from being started, or lets what came due start.
 func (e *Engine) SetPaused(ctx context.Context, paused bool) error {
-	return e.do(ctx, func(context.Context) { e.opts.Paused = paused })
+	return e.do(ctx, func(context.Context) { e.opts.Paused, e.stirred = paused, true })
 }
 
 func (e *Engine) keys() []Key {
@@ -221,7 +246,11 @@ func (e *Engine) apply(ctx context.Context, before, s Session, ev Event, now tim
 	after := s.Next(ev, e.opts.Rules, now, e.opts.Rand())
 	e.keep(after)
 	change := Change{At: now, Event: ev, Before: before, After: after}
+	if e.account(after.Account).follow(change) || before.State != after.State || before.Run != after.Run {
+		e.stirred = true
+	}
 	e.opts.Changed(change)
+	e.postpone(ctx, change)
 	if change.Begun() != nil {
 		e.acting.Go(func() { e.opts.Act(ctx, after) })
 	}
@@ -255,19 +284,51 @@ func (e *Engine) ring(ctx context.Context) {
 		}
 		e.timers.set(key, time.Time{})
 		e.ready[key] = struct{}{}
+		e.stirred = true
 	}
-	e.start(ctx, now)
+	if e.stirred || (!e.wake.IsZero() && !e.wake.After(now)) {
+		e.stirred = false
+		e.start(ctx, now)
+	}
 	e.prune(now)
 }
 
-// start begins the resumes that are due, as many as may run at a time.
+// postpone lets the sessions that wait for the same reset wait on.
+func (e *Engine) postpone(ctx context.Context, c Change) {
+	if !c.movesReset() {
+		return
+	}
+	for _, key := range e.keys() {
+		if s := e.sessions[key]; c.postpones(s) {
+			e.apply(ctx, s, s, Postponed{Reset: c.After.Limit.Reset, By: c.After.Key}, c.At)
+		}
+	}
+}
+
+// account returns what is known of the account of that name.
+func (e *Engine) account(name string) *account {
+	a := e.accounts[name]
+	if a == nil {
+		a = &account{}
+		e.accounts[name] = a
+	}
+	return a
+}
+
+// start begins the resumes that are due, as far as anything allows.
 func (e *Engine) start(ctx context.Context, now time.Time) {
+	e.wake = time.Time{}
 	for _, key := range e.inOrder() {
 		s := e.sessions[key]
-		switch why := e.heldBack(); {
-		case why == "":
-			e.apply(ctx, s, s, Due{Mark: e.opts.Mark()}, now)
-		case s.Reason != why:
+		why, until := e.heldBack(s, now)
+		if why == "" {
+			e.begin(ctx, s, now)
+			continue
+		}
+		if !until.IsZero() && (e.wake.IsZero() || until.Before(e.wake)) {
+			e.wake = until
+		}
+		if s.Reason != why {
 			e.apply(ctx, s, s, Queued{Why: why}, now)
 			e.timers.set(key, time.Time{})
 			e.ready[key] = struct{}{}
@@ -275,15 +336,49 @@ func (e *Engine) start(ctx context.Context, now time.Time) {
 	}
 }
 
-func (e *Engine) heldBack() string {
-	switch {
-	case e.opts.Paused:
-		return "due, but resumed is paused"
-	case e.running >= max(1, e.opts.Rules.MaxConcurrent):
-		return "due, but as many resumes run as resume.max_concurrent allows"
-	default:
-		return ""
+// begin resumes a session, unless a person has gone on in its directory.
+func (e *Engine) begin(ctx context.Context, s Session, now time.Time) {
+	if other, ok := e.successor(s); ok {
+		e.apply(ctx, s, s, Superseded{By: other}, now)
+		return
 	}
+	e.apply(ctx, s, s, Due{Mark: e.opts.Mark()}, now)
+}
+
+// heldBack says why a session that is due may not start now, and when that may
+// be another matter; zero: some other change will tell.
+func (e *Engine) heldBack(s Session, now time.Time) (why string, until time.Time) {
+	rules := e.opts.Rules
+	if e.opts.Paused {
+		return "due, but resumed is paused", time.Time{}
+	}
+	if rules.Open != nil {
+		if at := rules.Open(now); at.After(now) {
+			return "due, but outside of resume.hours", at
+		}
+	}
+	if why, until := e.account(s.Account).gate(s.Key, rules, now); why != "" {
+		return why, until
+	}
+	if e.running >= max(1, rules.MaxConcurrent) {
+		return "due, but as many resumes run as resume.max_concurrent allows", time.Time{}
+	}
+	return "", time.Time{}
+}
+
+// successor returns the session by which a person went on in the same
+// directory after this one was stopped.
+func (e *Engine) successor(s Session) (Key, bool) {
+	if s.Cwd == "" || !s.Asked.IsZero() {
+		return Key{}, false
+	}
+	for key, other := range e.sessions {
+		if key != s.Key && key.Agent == s.Key.Agent && other.Cwd == s.Cwd &&
+			other.BornAt.After(s.LimitedAt) && !other.MovedAt.IsZero() {
+			return key, true
+		}
+	}
+	return Key{}, false
 }
 
 // inOrder returns who is ready, first to go first.
@@ -320,6 +415,9 @@ func (e *Engine) prune(now time.Time) {
 
 func (e *Engine) sleep() time.Duration {
 	_, at, ok := e.timers.next()
+	if !ok || (!e.wake.IsZero() && e.wake.Before(at)) {
+		at, ok = e.wake, !e.wake.IsZero()
+	}
 	if !ok {
 		return longestSleep
 	}

@@ -51,8 +51,23 @@ func newWorld(t *testing.T, rules Rules, act func(ctx context.Context, w *world,
 func (w *world) see(id string, ev Event) {
 	w.offset++
 	require.NoError(w.t, w.See(w.t.Context(), []Sighting{{
-		Key: Key{"bot", id}, Cwd: "/src", Transcript: "/log", Pos: Position{"1", w.offset}, Event: ev,
+		Key: Key{"bot", id}, Account: "bot:" + id, Cwd: "/src/" + id, Transcript: "/log", Pos: Position{"1", w.offset}, Event: ev,
 	}}))
+}
+
+// seeShared is see for sessions of one account.
+func (w *world) seeShared(id string, ev Event) {
+	w.offset++
+	require.NoError(w.t, w.See(w.t.Context(), []Sighting{{
+		Key: Key{"bot", id}, Account: "bot:default", Cwd: "/src/" + id, Pos: Position{"1", w.offset}, Event: ev,
+	}}))
+}
+
+func (w *world) account() Account {
+	all, err := w.Accounts(w.t.Context())
+	require.NoError(w.t, err)
+	require.Len(w.t, all, 1)
+	return all[0]
 }
 
 func (w *world) session(id string) Session {
@@ -215,6 +230,104 @@ func TestEngineKnowsNoStrangers(t *testing.T) {
 		w := newWorld(t, DefaultRules(), fails)
 		_, err := w.Tell(t.Context(), Key{"bot", "nobody"}, Retry{})
 		require.ErrorIs(t, err, ErrNoSession)
+		w.stop()
+	})
+}
+
+// recovers takes ten seconds to move, and a minute to end.
+func recovers(ctx context.Context, w *world, s Session) {
+	mark := s.Run.Mark
+	_, _ = w.Tell(ctx, s.Key, Started{Mark: mark, Process: Process{PID: 9}})
+	time.Sleep(10 * time.Second)
+	_, _ = w.Tell(ctx, s.Key, Progressed{At: time.Now()})
+	time.Sleep(50 * time.Second)
+	_, _ = w.Tell(ctx, s.Key, Ended{Mark: mark, Outcome: Delivered})
+}
+
+func TestTheFirstOfAnAccountTriesAloneAndTheRestFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := DefaultRules()
+		rules.MaxConcurrent, rules.Margin = 10, 0
+		w := newWorld(t, rules, recovers)
+		reset := time.Now().Add(time.Hour)
+		for i := range 4 {
+			w.seeShared(fmt.Sprintf("s%d", i+1), limitedUntil(time.Now(), limit.UsageLimit, reset))
+		}
+		require.Equal(t, Account{Name: "bot:default", State: Open, ResetAt: reset, Sessions: 4}, w.account())
+		time.Sleep(time.Hour + 5*time.Second)
+		require.Equal(t, HalfOpen, w.account().State)
+		require.Contains(t, w.session("s2").Reason, "tries first, alone")
+		time.Sleep(10 * time.Second)
+		require.Equal(t, Closed, w.account().State)
+		time.Sleep(time.Hour)
+		w.stop()
+		require.Equal(t, []time.Duration{time.Hour, time.Hour + 20*time.Second, time.Hour + 40*time.Second, time.Hour + time.Minute}, w.started)
+	})
+}
+
+func TestWhenTheFirstMeetsTheLimitAgainAllWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := DefaultRules()
+		rules.MaxConcurrent, rules.Margin = 10, 0
+		later := time.Now().Add(5 * time.Hour)
+		w := newWorld(t, rules, func(ctx context.Context, w *world, s Session) {
+			if len(w.started) > 1 {
+				recovers(ctx, w, s)
+				return
+			}
+			_, _ = w.Tell(ctx, s.Key, Started{Mark: s.Run.Mark, Process: Process{PID: 9}})
+			time.Sleep(time.Second)
+			_, _ = w.Tell(ctx, s.Key, limitedUntil(time.Now(), limit.UsageLimit, later))
+			_, _ = w.Tell(ctx, s.Key, Ended{Mark: s.Run.Mark, Outcome: Failed})
+		})
+		start := time.Now()
+		for i := range 3 {
+			w.seeShared(fmt.Sprintf("s%d", i+1), limitedUntil(time.Now(), limit.UsageLimit, start.Add(time.Hour)))
+		}
+		w.seeShared("weekly", limitedUntil(time.Now(), limit.UsageLimit, start.Add(100*time.Hour)))
+		time.Sleep(2 * time.Hour)
+		require.Len(t, w.started, 1, "one attempt for all of them")
+		require.Equal(t, later, w.session("s3").NextAt)
+		require.Empty(t, w.session("s3").Attempts, "waiting costs no attempt")
+		require.Equal(t, start.Add(100*time.Hour), w.session("weekly").NextAt, "another limit is another matter")
+		time.Sleep(4 * time.Hour)
+		require.Len(t, w.started, 4)
+		w.stop()
+	})
+}
+
+func TestAProbeThatFailsByItselfLetsTheNextOneTry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := DefaultRules()
+		rules.MaxConcurrent, rules.Margin, rules.Stagger = 10, 0, 0
+		w := newWorld(t, rules, fails)
+		reset := time.Now().Add(time.Minute)
+		w.seeShared("a", limitedUntil(time.Now(), limit.UsageLimit, reset))
+		w.seeShared("b", limitedUntil(time.Now(), limit.UsageLimit, reset))
+		time.Sleep(63 * time.Second)
+		w.stop()
+		require.Equal(t, []time.Duration{60 * time.Second, 61 * time.Second}, w.started)
+	})
+}
+
+func TestAPersonWhoWentOnInAnotherSessionIsNotDisturbed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, DefaultRules(), fails)
+		w.see("old", limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(time.Hour)))
+		time.Sleep(time.Minute)
+		w.offset++
+		require.NoError(t, w.See(t.Context(), []Sighting{{
+			Key: Key{"bot", "new"}, Account: "x", Cwd: "/src/old", Pos: Position{"1", w.offset}, Event: Progressed{At: time.Now()},
+		}}))
+		time.Sleep(2 * time.Hour)
+		require.Empty(t, w.started)
+		require.Equal(t, Parked, w.session("old").State)
+		require.Contains(t, w.session("old").Reason, "session new was begun in the same directory")
+
+		_, err := w.Tell(t.Context(), Key{"bot", "old"}, Retry{})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Len(t, w.started, 1, "a person's order is stronger")
 		w.stop()
 	})
 }

@@ -39,6 +39,17 @@ type (
 	// the session.
 	Queued struct{ Why string }
 
+	// Postponed is a wait for a reset that another session of the account has
+	// found to come later.
+	Postponed struct {
+		Reset limit.Reset
+		By    Key
+	}
+
+	// Superseded is a wait that is over when a person has gone on in the same
+	// directory with another session.
+	Superseded struct{ By Key }
+
 	// Started is a resume command that runs now.
 	Started struct {
 		Mark string
@@ -89,6 +100,8 @@ func (Prompted) event()   {}
 func (Cancelled) event()  {}
 func (Due) event()        {}
 func (Queued) event()     {}
+func (Postponed) event()  {}
+func (Superseded) event() {}
 func (Started) event()    {}
 func (Ended) event()      {}
 func (Held) event()       {}
@@ -116,4 +129,22 @@ type Sighting struct {
 type Position struct {
 	Epoch  string `json:"epoch"` // one incarnation of the file; another one starts over
 	Offset int64  `json:"offset"`
+}
+
+// born returns the time of the first event of a session that began before our
+// eyes; zero where it was found.
+func born(ev Event) time.Time {
+	switch ev := ev.(type) {
+	case Limited:
+		if ev.First {
+			return time.Time{}
+		}
+		return ev.At
+	case Progressed:
+		return ev.At
+	case Prompted:
+		return ev.At
+	default:
+		return time.Time{}
+	}
 }

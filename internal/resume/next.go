@@ -33,6 +33,18 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Queued:
 		s.Reason = ev.Why
 		return s
+	case Postponed:
+		if s.State == Waiting && s.Asked.IsZero() {
+			s.Limit.Reset = ev.Reset
+			s = s.schedule(r, now)
+		}
+		return s
+	case Superseded:
+		if s.State == Waiting {
+			s.State, s.NextAt = Parked, time.Time{}
+			s.Reason = fmt.Sprintf("session %s was begun in the same directory after this one was stopped", ev.By.ID)
+		}
+		return s
 	case Started:
 		return s.started(ev)
 	case Ended:

@@ -55,8 +55,9 @@ type Rules struct {
 	// nil: always.
 	Open func(t time.Time) time.Time
 
-	MaxConcurrent int   // resumes at a time
-	Order         Order // who goes first when several are due
+	MaxConcurrent int           // resumes at a time
+	Stagger       time.Duration // between sessions of one account
+	Order         Order         // who goes first when several are due
 }
 
 // DefaultRules returns the rules of a user who wishes nothing special.
@@ -69,6 +70,7 @@ func DefaultRules() Rules {
 		Lookback:      DefaultLookback,
 		MaxWindows:    DefaultMaxWindows,
 		MaxConcurrent: DefaultMaxConcurrent,
+		Stagger:       DefaultStagger,
 		Order:         Oldest,
 	}
 }

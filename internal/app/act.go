@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/clean"
+	"resumed/internal/config"
 	"resumed/internal/resume"
 	"resumed/internal/runner"
 )
@@ -24,15 +24,19 @@ const keptRuns = 10
 // enters Resuming.
 func (d *daemon) act(ctx context.Context, session resume.Session) {
 	mark := session.Run.Mark
-	command, held := d.prepare(ctx, session)
-	if held != nil {
+	sending, held := d.prepare(ctx, session)
+	switch {
+	case held != nil:
 		held.Mark = mark
 		d.tell(ctx, session.Key, *held)
 		return
-	}
-	if command == nil {
+	case sending == nil:
 		return // it was withdrawn, or the daemon stops
+	case sending.typing != nil:
+		d.typeIn(ctx, sending)
+		return
 	}
+	command := sending.command
 	process, err := runner.Start(*command)
 	if err != nil {
 		d.tell(ctx, session.Key, cannotStart(mark, err))
@@ -44,11 +48,21 @@ func (d *daemon) act(ctx context.Context, session resume.Session) {
 	d.follow(ctx, session.Key, mark, process, command.Output)
 }
 
-// prepare does all that must be true before a command starts: the claim is on
-// disk, the transcript holds no news, nobody holds the session, and the agent
-// knows how to go on. It returns neither a command nor a reason where the
-// resume was withdrawn meanwhile.
-func (d *daemon) prepare(ctx context.Context, session resume.Session) (*runner.Command, *resume.Held) {
+// sending is a resume that is ready to be sent: either a command or a typing.
+type sending struct {
+	command *runner.Command
+
+	typing  *agent.Typing
+	session resume.Session
+	agent   agent.Agent
+	owner   *resume.Owner // whose terminal is typed into
+}
+
+// prepare does all that must be true before anything is sent: the claim is on
+// disk, the transcript holds no news, nobody holds the session or its holder
+// can be talked to, and the agent knows how to go on. It returns neither a
+// sending nor a reason where the resume was withdrawn meanwhile.
+func (d *daemon) prepare(ctx context.Context, session resume.Session) (*sending, *resume.Held) {
 	if err := d.store.Sync(ctx); err != nil {
 		return nil, &resume.Held{Why: "the claim could not be written to disk: " + err.Error()}
 	}
@@ -71,23 +85,35 @@ func (d *daemon) prepare(ctx context.Context, session resume.Session) (*runner.C
 	switch {
 	case err != nil:
 		return nil, &resume.Held{Why: "it could not be made sure that nobody holds the session: " + err.Error()}
-	case owner != nil:
-		return nil, &resume.Held{Why: fmt.Sprintf("process %d (%s) holds the session", owner.PID, owner.Kind), Owner: owner}
 	}
-	return d.plan(ctx, a, session)
-}
-
-func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session) (*runner.Command, *resume.Held) {
 	d.mu.Lock()
 	cfg := d.config
 	d.mu.Unlock()
-	plan, err := a.Plan(ctx, session, agent.Words{Prompt: cfg.Resume.Prompt})
+	var plan agent.Plan
+	if owner != nil {
+		plan, err = livePlan(ctx, a, session, *owner, cfg.Resume)
+	} else {
+		plan, err = a.Plan(ctx, session, agent.Words{Prompt: cfg.Resume.Prompt})
+	}
 	switch {
 	case err != nil:
-		return nil, &resume.Held{Why: err.Error()}
+		return nil, &resume.Held{Why: err.Error(), Owner: owner}
 	case plan.Leave != nil:
-		return nil, &resume.Held{Why: plan.Leave.Why, Park: plan.Leave.Park}
-	case d.opts.DryRun:
+		return nil, holding(plan.Leave, owner)
+	case plan.Type != nil:
+		return &sending{typing: plan.Type, session: session, agent: a, owner: owner}, nil
+	}
+	return d.commandFor(cfg, session, plan)
+}
+
+// holding is a resume that is not sent for the reason that the agent gives.
+func holding(leave *agent.Leave, owner *resume.Owner) *resume.Held {
+	return &resume.Held{Why: leave.Why, Park: leave.Park, Until: leave.Until, Owner: owner}
+}
+
+// commandFor returns the command that carries out a plan to run one.
+func (d *daemon) commandFor(cfg config.Config, session resume.Session, plan agent.Plan) (*sending, *resume.Held) {
+	if d.opts.DryRun {
 		return nil, &resume.Held{Why: "dry run: would have run " + strings.Join(plan.Run.Argv, " "), Park: true}
 	}
 	env := plan.Run.Env
@@ -100,7 +126,7 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 	}
 	dir := d.runsDir(session.Key)
 	pruneRuns(dir, keptRuns-1)
-	return &runner.Command{
+	return &sending{command: &runner.Command{
 		Argv:    plan.Run.Argv,
 		Dir:     plan.Run.Dir,
 		Env:     env,
@@ -109,7 +135,7 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 		Timeout: cfg.Resume.Timeout,
 		Stall:   cfg.Resume.Stall,
 		Signs:   []string{session.Transcript},
-	}, nil
+	}}, nil
 }
 
 // follow waits for a resume command and reports how it ended. When the daemon
@@ -232,7 +258,7 @@ func (d *daemon) recover(ctx context.Context, sessions []resume.Session) error {
 			continue
 		}
 		process, alive := runner.Find(s.Run.Mark)
-		if !alive {
+		if !alive || s.Run.Typed {
 			gone = append(gone, s)
 			continue
 		}
@@ -245,6 +271,10 @@ func (d *daemon) recover(ctx context.Context, sessions []resume.Session) error {
 		return nil
 	}
 	for _, s := range gone {
+		if s.Run.Typed {
+			d.recoverTyped(ctx, s)
+			continue
+		}
 		d.log.Info("a resume left no trace and is forgotten", "session", s.Key.ID, "agent", s.Key.Agent)
 		d.tell(ctx, s.Key, resume.Lost{Mark: s.Run.Mark})
 	}

@@ -126,6 +126,7 @@ func readFooter(lines []string) view {
 		case strings.HasPrefix(line, "⚠ Usage limit reached · limit resets"),
 			strings.HasPrefix(line, "Continuing ") && strings.HasSuffix(line, "Esc to cancel"):
 			v = armed
+		case line == "Press enter to continue": // the limit has reset while the machine slept: a prompt does as well
 		case choice.MatchString(line):
 			return strange
 		}

@@ -28,6 +28,9 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
+	if settings := os.Getenv(standInEnv); settings != "" {
+		os.Exit(runStandIn(settings))
+	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "resumed-test-")
 		if err != nil {
@@ -65,6 +68,7 @@ const patience = 20 * time.Second
 type box struct {
 	t    *testing.T
 	home string
+	bin  string // a directory in front of PATH
 	log  bytes.Buffer
 	proc *exec.Cmd
 	mu   sync.Mutex
@@ -109,7 +113,7 @@ func (b *box) appendTo(name, text string) {
 func (b *box) env() []string {
 	return []string{
 		"HOME=" + b.home,
-		"PATH=" + os.Getenv("PATH"),
+		"PATH=" + strings.TrimPrefix(b.bin+":"+os.Getenv("PATH"), ":"),
 		"XDG_RUNTIME_DIR=" + b.path("runtime"),
 		"DBUS_SESSION_BUS_ADDRESS=unix:path=" + b.path("no-bus"),
 		"TZ=UTC",

@@ -26,7 +26,7 @@ const (
 
 	// linePatience is how long an agent may take to write down the prompt that
 	// it was given.
-	linePatience = 15 * time.Second
+	linePatience = 10 * time.Second
 )
 
 // livePlan says how a session is continued that a live process holds, as far

@@ -28,7 +28,7 @@ var arrows = map[string][]string{
 		"internal/limit", "internal/notify", "internal/resume", "internal/runner", "internal/state", "internal/tmux", "internal/watch",
 	},
 	"internal/config":  {"internal/backoff", "internal/limit", "internal/resume"},
-	"internal/state":   {"internal/resume"},
+	"internal/state":   {"internal/backoff", "internal/resume"},
 	"internal/control": {"internal/resume"},
 	"internal/notify":  {"internal/backoff", "internal/clean", "internal/limit", "internal/resume"},
 	"internal/runner":  {"internal/clean", "internal/resume"},

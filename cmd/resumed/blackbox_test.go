@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -413,4 +414,63 @@ func TestDemoTellsBothStories(t *testing.T) {
 	leftovers, err := filepath.Glob(filepath.Join(os.TempDir(), "resumed-demo-*"))
 	require.NoError(t, err)
 	require.Empty(t, leftovers)
+}
+
+// However often the daemon is killed, every interruption gets one resume.
+func TestKilledAgainAndAgain(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, bot)
+	b.write("bot/resume.sh", `mkdir lock || echo "two at once" >> bad
+`+recordCall+`sleep 0.1
+echo "step again" >> logs/$1.log
+rmdir lock
+`)
+	b.write("bot/logs/s-1.log", "step 1\n")
+	b.start()
+	dice := rand.New(rand.NewPCG(1, 2))
+	for round := range 15 {
+		b.appendTo("bot/logs/s-1.log", "rate limited, retry in 0s\n")
+		time.Sleep(time.Duration(dice.Int64N(int64(150 * time.Millisecond))))
+		b.kill(syscall.SIGKILL)
+		b.start()
+		b.until("the agent works again", func() bool {
+			return strings.Count(b.read("bot/logs/s-1.log"), "step again") == round+1
+		})
+		b.untilState("s-1", resume.Watching)
+		require.Len(t, b.calls(), round+1)
+		require.Empty(t, b.read("bot/bad"))
+	}
+}
+
+func TestAgentsComeAndGoWithTheConfiguration(t *testing.T) {
+	b := newBox(t)
+	b.write("bot/resume.sh", recordCall+`echo "step 2" >> logs/$1.log`)
+	b.write("bot/logs/s-1.log", "rate limited, retry in 1h\n")
+	b.start() // with no configuration at all
+	require.Empty(t, b.status().Daemon.Config.Path)
+
+	b.write(configFile, bot)
+	b.untilState("s-1", resume.Waiting)
+	require.Equal(t, b.path(configFile), b.status().Daemon.Config.Path)
+
+	b.reconfigure(strings.Replace(bot, `kind = "custom"`, "kind = \"custom\"\nenabled = false", 1))
+	_, _, code := b.run("retry", "s-1")
+	require.Zero(t, code)
+	b.until("the agent is off", func() bool { return strings.Contains(b.session("s-1").Reason, "switched off") })
+	require.Empty(t, b.calls())
+
+	b.reconfigure(bot)
+	_, _, code = b.run("retry", "s-1")
+	require.Zero(t, code)
+	b.untilState("s-1", resume.Watching)
+	require.Len(t, b.calls(), 1)
+}
+
+func TestReloadOnRequest(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, bot)
+	b.start()
+	before := b.status().Daemon.Config.LoadedAt
+	require.NoError(t, b.proc.Process.Signal(syscall.SIGHUP))
+	b.until("SIGHUP reloads", func() bool { return b.status().Daemon.Config.LoadedAt.After(before) })
 }

@@ -68,7 +68,6 @@ const patience = 20 * time.Second
 type box struct {
 	t    *testing.T
 	home string
-	bin  string // a directory in front of PATH
 	log  bytes.Buffer
 	proc *exec.Cmd
 	mu   sync.Mutex
@@ -113,7 +112,7 @@ func (b *box) appendTo(name, text string) {
 func (b *box) env() []string {
 	return []string{
 		"HOME=" + b.home,
-		"PATH=" + strings.TrimPrefix(b.bin+":"+os.Getenv("PATH"), ":"),
+		"PATH=" + b.path("bin") + ":" + os.Getenv("PATH"),
 		"XDG_RUNTIME_DIR=" + b.path("runtime"),
 		"DBUS_SESSION_BUS_ADDRESS=unix:path=" + b.path("no-bus"),
 		"TZ=UTC",
@@ -228,6 +227,14 @@ func (b *box) untilState(id string, state resume.State) resume.View {
 		return s.State == state
 	})
 	return s
+}
+
+// reconfigure changes the configuration and returns when it is in force.
+func (b *box) reconfigure(text string) {
+	b.t.Helper()
+	before := b.status().Daemon.Config.LoadedAt
+	b.write(configFile, text)
+	b.until("the configuration is in force", func() bool { return b.status().Daemon.Config.LoadedAt.After(before) })
 }
 
 // bot is the configuration of an agent of the user's own: a shell script.

@@ -445,8 +445,7 @@ func (b *liveBox) dieAt(step string, after bool) {
 	if after {
 		order = call + "\nsleep 0.3\n" + kill + "\nexit 1"
 	}
-	b.bin = b.path("wrapped")
-	b.write("wrapped/tmux", fmt.Sprintf("#!/bin/sh\ncase \" $* \" in\n*\" %s \"*)\n  if mkdir %q 2>/dev/null; then\n%s\n  fi;;\nesac\nexec %s\n",
+	b.write("bin/tmux", fmt.Sprintf("#!/bin/sh\ncase \" $* \" in\n*\" %s \"*)\n  if mkdir %q 2>/dev/null; then\n%s\n  fi;;\nesac\nexec %s\n",
 		step, filepath.Join(b.dir, "died"), order, call))
 }
 

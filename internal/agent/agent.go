@@ -89,6 +89,10 @@ type Command struct {
 	Argv []string // Argv[0] is looked up in PATH
 	Dir  string   // an existing directory
 	Env  []string // KEY=value, added to the daemon's own
+
+	// Keep are files that the agent itself may lose when it runs: each is
+	// copied aside before, and nothing is run where that cannot be done.
+	Keep []string
 }
 
 // Leave says why nothing may be sent.
@@ -130,4 +134,20 @@ type Feed struct {
 	Ready func()
 
 	Log *slog.Logger
+}
+
+// Tidier is what an Agent may also be: one whose resumed runs leave something
+// behind that must not stay.
+type Tidier interface {
+	// Tidy removes what resumed runs of the session left. It is called before
+	// a run, and when it is over, by whichever daemon sees that.
+	Tidy(context.Context, resume.Session) error
+}
+
+// Noter is what an Agent may also be: one that knows what its files cannot
+// tell.
+type Noter interface {
+	// Note returns what a person should know about a file in which no
+	// interruption was found, or nothing.
+	Note(path string) string
 }

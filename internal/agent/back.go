@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 )
 
@@ -21,6 +22,11 @@ const (
 // false. A last line without its newline is visited too; empty ones are not.
 // Memory stays bounded whatever the file holds.
 func LinesBack(path string, visit func(Line) bool) error {
+	return LinesBefore(path, math.MaxInt64, visit)
+}
+
+// LinesBefore is LinesBack from an offset on, at which a line begins.
+func LinesBefore(path string, offset int64, visit func(Line) bool) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("open transcript: %w", err)
@@ -35,8 +41,9 @@ func LinesBack(path string, visit func(Line) bool) error {
 		return fmt.Errorf("read transcript: %s is not a regular file", path)
 	}
 
-	r := backReader{f: f, block: make([]byte, min(blockSize, info.Size()))}
-	for end := info.Size(); end > 0; {
+	from := min(offset, info.Size())
+	r := backReader{f: f, block: make([]byte, max(0, min(blockSize, from)))}
+	for end := from; end > 0; {
 		start, err := r.lineStart(end)
 		if err != nil {
 			return fmt.Errorf("read transcript: %w", err)

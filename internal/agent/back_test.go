@@ -87,6 +87,18 @@ func TestReadingBackStopsWhenToldTo(t *testing.T) {
 	require.Equal(t, []string{"c", "b"}, got)
 }
 
+func TestReadingBackBeginsWhereItIsToldTo(t *testing.T) {
+	path := write(t, "a\nb\n\nc\n")
+	for offset, want := range map[int64][]string{0: nil, 2: {"a"}, 5: {"b", "a"}, 7: {"c", "b", "a"}, 99: {"c", "b", "a"}, -1: nil} {
+		var got []string
+		require.NoError(t, agent.LinesBefore(path, offset, func(l agent.Line) bool {
+			got = append(got, string(l.Data))
+			return true
+		}))
+		require.Equal(t, want, got, "offset %d", offset)
+	}
+}
+
 func TestAFileThatCannotBeReadIsAnError(t *testing.T) {
 	none := func(agent.Line) bool { return true }
 	require.ErrorIs(t, agent.LinesBack(filepath.Join(t.TempDir(), "none"), none), os.ErrNotExist)

@@ -59,3 +59,15 @@ func TestADirectoryIsCheckedBeforeItIsWorkedIn(t *testing.T) {
 	require.ErrorContains(t, agent.CheckDir(""), "not known")
 	require.ErrorContains(t, agent.CheckDir("src"), "not an absolute path")
 }
+
+func TestOfSeveralNodesTheNewestIsLookedIntoFirst(t *testing.T) {
+	home := t.TempDir()
+	var want []string
+	for _, version := range []string{"v22.3.0", "v20.10.0", "v20.9.0", "v9.11.2"} {
+		want = append(want, filepath.Join(home, ".nvm", "versions", "node", version, "bin"))
+		require.NoError(t, os.MkdirAll(want[len(want)-1], 0o700))
+	}
+	places := agent.UsualPlaces(home)
+	require.Equal(t, want, places[len(places)-len(want):])
+	require.Equal(t, filepath.Join(home, ".local", "bin"), places[0])
+}

@@ -37,6 +37,10 @@ func (d *daemon) act(ctx context.Context, session resume.Session) {
 		return
 	}
 	command := sending.command
+	after, err := d.engine.Tell(ctx, session.Key, resume.Sending{Mark: mark})
+	if err != nil || after.Run == nil || after.Run.Mark != mark {
+		return
+	}
 	process, err := runner.Start(*command)
 	if err != nil {
 		d.tell(ctx, session.Key, cannotStart(mark, err))
@@ -45,7 +49,7 @@ func (d *daemon) act(ctx context.Context, session resume.Session) {
 	d.log.Info("resumed", "session", session.Key.ID, "agent", session.Key.Agent, "cwd", command.Dir,
 		"attempt", len(session.Attempts), "pid", process.PID, "output", command.Output)
 	d.tell(ctx, session.Key, resume.Started{Mark: mark, Process: process.Process})
-	d.follow(ctx, session.Key, mark, process, command.Output)
+	d.follow(ctx, session, process, command.Output)
 }
 
 // sending is a resume that is ready to be sent: either a command or a typing.
@@ -82,14 +86,22 @@ func (d *daemon) prepare(ctx context.Context, session resume.Session) (*sending,
 		return nil, &resume.Held{Why: err.Error(), Park: true}
 	}
 	owner, err := a.Owner(ctx, session)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, &resume.Held{Why: "it could not be made sure that nobody holds the session: " + err.Error()}
 	}
+	return d.plan(ctx, a, session, owner)
+}
+
+// plan asks the agent how the session is continued, with its holder where it
+// has one.
+func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session, owner *resume.Owner) (*sending, *resume.Held) {
 	d.mu.Lock()
 	cfg := d.config
 	d.mu.Unlock()
-	var plan agent.Plan
+	var (
+		plan agent.Plan
+		err  error
+	)
 	if owner != nil {
 		plan, err = livePlan(ctx, a, session, *owner, cfg.Resume)
 	} else {
@@ -103,7 +115,13 @@ func (d *daemon) prepare(ctx context.Context, session resume.Session) (*sending,
 	case plan.Type != nil:
 		return &sending{typing: plan.Type, session: session, agent: a, owner: owner}, nil
 	}
-	return d.commandFor(cfg, session, plan)
+	if d.opts.DryRun {
+		return nil, &resume.Held{Why: "dry run: would have run " + strings.Join(plan.Run.Argv, " "), Park: true}
+	}
+	if held := d.secure(ctx, a, session, plan.Run.Keep); held != nil {
+		return nil, held
+	}
+	return d.commandFor(cfg, session, plan.Run)
 }
 
 // holding is a resume that is not sent for the reason that the agent gives.
@@ -112,11 +130,8 @@ func holding(leave *agent.Leave, owner *resume.Owner) *resume.Held {
 }
 
 // commandFor returns the command that carries out a plan to run one.
-func (d *daemon) commandFor(cfg config.Config, session resume.Session, plan agent.Plan) (*sending, *resume.Held) {
-	if d.opts.DryRun {
-		return nil, &resume.Held{Why: "dry run: would have run " + strings.Join(plan.Run.Argv, " "), Park: true}
-	}
-	env := plan.Run.Env
+func (d *daemon) commandFor(cfg config.Config, session resume.Session, planned *agent.Command) (*sending, *resume.Held) {
+	env := planned.Env
 	if entry, ok := cfg.Agent(session.Key.Agent); ok {
 		extra, err := entry.Environment()
 		if err != nil {
@@ -127,8 +142,8 @@ func (d *daemon) commandFor(cfg config.Config, session resume.Session, plan agen
 	dir := d.runsDir(session.Key)
 	pruneRuns(dir, keptRuns-1)
 	return &sending{command: &runner.Command{
-		Argv:    plan.Run.Argv,
-		Dir:     plan.Run.Dir,
+		Argv:    planned.Argv,
+		Dir:     planned.Dir,
 		Env:     env,
 		Output:  filepath.Join(dir, strconv.Itoa(session.Run.N)+".log"),
 		Mark:    session.Run.Mark,
@@ -140,7 +155,8 @@ func (d *daemon) commandFor(cfg config.Config, session resume.Session, plan agen
 
 // follow waits for a resume command and reports how it ended. When the daemon
 // stops first, the command lives on and the next daemon finds it.
-func (d *daemon) follow(ctx context.Context, key resume.Key, mark string, process *runner.Process, output string) {
+func (d *daemon) follow(ctx context.Context, session resume.Session, process *runner.Process, output string) {
+	mark := session.Run.Mark
 	d.mu.Lock()
 	d.running[mark] = process
 	d.mu.Unlock()
@@ -153,7 +169,8 @@ func (d *daemon) follow(ctx context.Context, key resume.Key, mark string, proces
 	if ctx.Err() != nil {
 		return
 	}
-	d.tell(ctx, key, ending(mark, result, output))
+	d.tidy(ctx, session)
+	d.tell(ctx, session.Key, ending(mark, result, output))
 }
 
 // ending puts the end of a command into words.
@@ -276,6 +293,7 @@ func (d *daemon) recover(ctx context.Context, sessions []resume.Session) error {
 			continue
 		}
 		d.log.Info("a resume left no trace and is forgotten", "session", s.Key.ID, "agent", s.Key.Agent)
+		d.tidy(ctx, s)
 		d.tell(ctx, s.Key, resume.Lost{Mark: s.Run.Mark})
 	}
 	return nil
@@ -291,5 +309,5 @@ func (d *daemon) adopt(ctx context.Context, s resume.Session, process *runner.Pr
 	})
 	d.log.Info("a resume of the daemon before still runs", "session", s.Key.ID, "agent", s.Key.Agent, "pid", process.PID)
 	d.tell(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: process.Process})
-	d.follow(ctx, s.Key, s.Run.Mark, process, output)
+	d.follow(ctx, s, process, output)
 }

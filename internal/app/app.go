@@ -224,6 +224,9 @@ func (d *daemon) housekeep(ctx context.Context) error {
 		if err := d.store.Prune(ctx, history.Keep, int64(history.MaxSize)); err != nil && ctx.Err() == nil {
 			d.log.Warn("old history was not pruned", "err", err)
 		}
+		if err := pruneKept(d.opts.StateDir, history.Keep, time.Now()); err != nil {
+			d.log.Warn("old copies of transcripts were not removed", "err", err)
+		}
 		select {
 		case <-ctx.Done():
 			return nil

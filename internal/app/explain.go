@@ -95,7 +95,22 @@ func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error
 	if len(found) == 0 {
 		found = append(found, silent(a.Name(), path))
 	}
+	if noter, ok := a.(agent.Noter); ok {
+		for i := range found {
+			found[i].addNote(noter, path)
+		}
+	}
 	return found, nil
+}
+
+// addNote adds what the agent knows and the file does not tell.
+func (x *Explanation) addNote(noter agent.Noter, path string) {
+	if x.Class != limit.None {
+		return
+	}
+	if note := noter.Note(path); note != "" {
+		x.Why += "; " + note
+	}
 }
 
 func silent(name, path string) Explanation {

@@ -7,7 +7,10 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/claude"
+	"resumed/internal/agent/codex"
 	"resumed/internal/agent/custom"
+	"resumed/internal/agent/gemini"
+	"resumed/internal/agent/qwen"
 	"resumed/internal/config"
 )
 
@@ -19,6 +22,21 @@ type maker func(config.Agent, config.Config) (agent.Agent, error)
 var builtin = map[string]maker{
 	claude.Name: func(entry config.Agent, cfg config.Config) (agent.Agent, error) {
 		return claude.New(claude.Options{
+			Roots: entry.Roots, Command: entry.Command, Grace: cfg.Resume.Grace,
+		})
+	},
+	codex.Name: func(entry config.Agent, cfg config.Config) (agent.Agent, error) {
+		return codex.New(codex.Options{
+			Roots: entry.Roots, Command: entry.Command, Grace: cfg.Resume.Grace,
+		})
+	},
+	gemini.Name: func(entry config.Agent, cfg config.Config) (agent.Agent, error) {
+		return gemini.New(gemini.Options{
+			Roots: entry.Roots, Command: entry.Command, Grace: cfg.Resume.Grace,
+		})
+	},
+	qwen.Name: func(entry config.Agent, cfg config.Config) (agent.Agent, error) {
+		return qwen.New(qwen.Options{
 			Roots: entry.Roots, Command: entry.Command, Grace: cfg.Resume.Grace,
 		})
 	},

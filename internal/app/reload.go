@@ -180,7 +180,6 @@ func (d *daemon) apply(ctx context.Context, cfg config.Config, err error) error 
 	d.mu.Lock()
 	before := d.config
 	d.config, d.rules, d.channels, d.path = cfg, made.rules, made.notify.Channels, path
-	d.loadedAt, d.loadErr = time.Now(), nil
 	d.mu.Unlock()
 	if d.opts.Level != nil {
 		d.opts.Level.Set(cfg.Log.SlogLevel())
@@ -189,6 +188,9 @@ func (d *daemon) apply(ctx context.Context, cfg config.Config, err error) error 
 	if err := d.engine.SetRules(ctx, made.rules); err != nil {
 		return fmt.Errorf("put the rules in force: %w", err)
 	}
+	d.mu.Lock()
+	d.loadedAt, d.loadErr = time.Now(), nil
+	d.mu.Unlock()
 	d.log.Info("configuration in force", "config", path)
 	return nil
 }

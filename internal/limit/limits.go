@@ -123,6 +123,7 @@ func addLimits() {
 		invalid prompt *
 		bad request
 		model not found|supported|available
+		models /? * is not found|supported *
 		theres an issue with the selected model
 		unknown|unsupported|invalid|unrecognized model
 		the|this model|requested * does|is not exist|found|supported|available|be|deprecated

@@ -95,6 +95,7 @@ func (h *history) crash() {
 		h.session = Session{}
 		require.NoError(h.t, json.Unmarshal(h.disk, &h.session))
 	}
+	h.session = h.session.restore()
 	h.read = h.cursor
 	h.now = h.now.Add(time.Duration(h.dice.Int64N(int64(5 * time.Minute))))
 	h.agentLives()
@@ -136,6 +137,7 @@ func (h *history) send() {
 		h.step(Held{Mark: mark, Why: "a person's process holds the session"})
 		return
 	}
+	h.step(Sending{Mark: mark})
 	h.start(mark)
 	if h.dies() {
 		return

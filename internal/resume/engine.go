@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 )
@@ -88,7 +87,7 @@ func NewEngine(opts Options) *Engine {
 		ready:    make(map[Key]struct{}),
 	}
 	for _, s := range opts.Sessions {
-		e.keep(s)
+		e.keep(s.restore())
 		if s.State == Waiting && shared(s.Limit.Class) {
 			e.account(s.Account).open(s)
 		}
@@ -268,134 +267,6 @@ func (e *Engine) keep(s Session) {
 	e.sessions[s.Key] = s
 	delete(e.ready, s.Key)
 	e.timers.set(s.Key, s.deadline())
-}
-
-// ring lets every wait end that is over.
-func (e *Engine) ring(ctx context.Context) {
-	now := wallNow()
-	for {
-		key, at, ok := e.timers.next()
-		if !ok || at.After(now) {
-			break
-		}
-		if s := e.sessions[key]; s.State == Settling {
-			e.apply(ctx, s, s, Due{}, now)
-			continue
-		}
-		e.timers.set(key, time.Time{})
-		e.ready[key] = struct{}{}
-		e.stirred = true
-	}
-	if e.stirred || (!e.wake.IsZero() && !e.wake.After(now)) {
-		e.stirred = false
-		e.start(ctx, now)
-	}
-	e.prune(now)
-}
-
-// postpone lets the sessions that wait for the same reset wait on.
-func (e *Engine) postpone(ctx context.Context, c Change) {
-	if !c.movesReset() {
-		return
-	}
-	for _, key := range e.keys() {
-		if s := e.sessions[key]; c.postpones(s) {
-			e.apply(ctx, s, s, Postponed{Reset: c.After.Limit.Reset, By: c.After.Key}, c.At)
-		}
-	}
-}
-
-// account returns what is known of the account of that name.
-func (e *Engine) account(name string) *account {
-	a := e.accounts[name]
-	if a == nil {
-		a = &account{}
-		e.accounts[name] = a
-	}
-	return a
-}
-
-// start begins the resumes that are due, as far as anything allows.
-func (e *Engine) start(ctx context.Context, now time.Time) {
-	e.wake = time.Time{}
-	for _, key := range e.inOrder() {
-		s := e.sessions[key]
-		why, until := e.heldBack(s, now)
-		if why == "" {
-			e.begin(ctx, s, now)
-			continue
-		}
-		if !until.IsZero() && (e.wake.IsZero() || until.Before(e.wake)) {
-			e.wake = until
-		}
-		if s.Reason != why {
-			e.apply(ctx, s, s, Queued{Why: why}, now)
-			e.timers.set(key, time.Time{})
-			e.ready[key] = struct{}{}
-		}
-	}
-}
-
-// begin resumes a session, unless a person has gone on in its directory.
-func (e *Engine) begin(ctx context.Context, s Session, now time.Time) {
-	if other, ok := e.successor(s); ok {
-		e.apply(ctx, s, s, Superseded{By: other}, now)
-		return
-	}
-	e.apply(ctx, s, s, Due{Mark: e.opts.Mark()}, now)
-}
-
-// heldBack says why a session that is due may not start now, and when that may
-// be another matter; zero: some other change will tell.
-func (e *Engine) heldBack(s Session, now time.Time) (why string, until time.Time) {
-	rules := e.opts.Rules
-	if e.opts.Paused {
-		return "due, but resumed is paused", time.Time{}
-	}
-	if rules.Open != nil {
-		if at := rules.Open(now); at.After(now) {
-			return "due, but outside of resume.hours", at
-		}
-	}
-	if why, until := e.account(s.Account).gate(s.Key, rules, now); why != "" {
-		return why, until
-	}
-	if e.running >= max(1, rules.MaxConcurrent) {
-		return "due, but as many resumes run as resume.max_concurrent allows", time.Time{}
-	}
-	return "", time.Time{}
-}
-
-// successor returns the session by which a person went on in the same
-// directory after this one was stopped.
-func (e *Engine) successor(s Session) (Key, bool) {
-	if s.Cwd == "" || !s.Asked.IsZero() {
-		return Key{}, false
-	}
-	for key, other := range e.sessions {
-		if key != s.Key && key.Agent == s.Key.Agent && other.Cwd == s.Cwd &&
-			other.BornAt.After(s.LimitedAt) && !other.MovedAt.IsZero() {
-			return key, true
-		}
-	}
-	return Key{}, false
-}
-
-// inOrder returns who is ready, first to go first.
-func (e *Engine) inOrder() []Key {
-	keys := make([]Key, 0, len(e.ready))
-	for key := range e.ready {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b Key) int {
-		sa, sb := e.sessions[a], e.sessions[b]
-		order := sa.LimitedAt.Compare(sb.LimitedAt)
-		if e.opts.Rules.Order == Newest {
-			order = -order
-		}
-		return cmp.Or(order, cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.ID, b.ID))
-	})
-	return keys
 }
 
 // prune forgets, once an hour, the interruptions that ended long ago.

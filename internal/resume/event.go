@@ -50,6 +50,10 @@ type (
 	// directory with another session.
 	Superseded struct{ By Key }
 
+	// Sending is the point from which a resume cannot be taken back: what the
+	// transcript says from here on may be its doing.
+	Sending struct{ Mark string }
+
 	// Started is a resume command that runs now, or a prompt that is about to
 	// be typed into the process.
 	Started struct {
@@ -106,6 +110,7 @@ func (Due) event()        {}
 func (Queued) event()     {}
 func (Postponed) event()  {}
 func (Superseded) event() {}
+func (Sending) event()    {}
 func (Started) event()    {}
 func (Ended) event()      {}
 func (Held) event()       {}

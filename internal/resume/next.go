@@ -45,6 +45,11 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 			s.Reason = fmt.Sprintf("session %s was begun in the same directory after this one was stopped", ev.By.ID)
 		}
 		return s
+	case Sending:
+		if s.Run != nil && s.Run.Mark == ev.Mark {
+			return s.restore()
+		}
+		return s
 	case Started:
 		return s.started(ev)
 	case Ended:
@@ -85,9 +90,9 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	case r.stale(ev, now):
 		s.Reason = "its interruption was older than resume.lookback when it was first seen"
 		return s
-	case s.Run != nil && s.Run.Process.PID != 0 && ev.At.Add(slack).Before(s.lastStart()):
+	case s.Run.sent() && ev.At.Add(slack).Before(s.lastStart()):
 		return s // old news: the resume was sent after it
-	case s.Run != nil && s.Run.Process.PID == 0:
+	case s.Run != nil && !s.Run.sent():
 		s = s.withdraw() // newer news than the resume that is about to be sent
 	}
 
@@ -235,7 +240,7 @@ func (s Session) rest(now time.Time, why string) Session {
 	if len(s.Attempts) > 0 {
 		s.Past = s.Attempts
 	}
-	if s.Run != nil && s.Run.Process.PID == 0 {
+	if !s.Run.sent() {
 		s.Run = nil // it is about to be sent, and need not be
 	}
 	s.State, s.Reason = Watching, why
@@ -260,7 +265,7 @@ func (s Session) due(ev Due, r Rules, now time.Time, u float64) Session {
 		StartedAt: now,
 		Delay:     max(0, s.NextAt.Sub(s.WaitFrom)),
 	})
-	s.State, s.NextAt, s.Asked, s.Hold = Resuming, time.Time{}, time.Time{}, time.Time{}
+	s.State, s.NextAt, s.Hold = Resuming, time.Time{}, time.Time{}
 	return s
 }
 
@@ -269,8 +274,8 @@ func (s Session) started(ev Started) Session {
 		return s
 	}
 	run := *s.Run
-	run.Process, run.Typed = ev.Process, ev.Typed
-	s.Run = &run
+	run.Process, run.Typed, run.sending = ev.Process, ev.Typed, true
+	s.Run, s.Owner, s.Asked = &run, nil, time.Time{}
 	return s
 }
 
@@ -278,7 +283,7 @@ func (s Session) ended(ev Ended, r Rules, now time.Time, u float64) Session {
 	if s.Run == nil || s.Run.Mark != ev.Mark {
 		return s
 	}
-	s.Run = nil
+	s.Run, s.Asked = nil, time.Time{}
 	if s.State != Resuming {
 		return s // the transcript has told how it went
 	}
@@ -357,10 +362,12 @@ func (s Session) reconsidered(r Rules, now time.Time) Session {
 		s.NextAt = s.WaitFrom.Add(r.Settle)
 		return s
 	case Waiting:
-		if !s.Asked.IsZero() {
-			return s // a person's order stands
+		why := s.Reason
+		s = s.schedule(r, now)
+		if s.State == Waiting && (s.Hold.After(now) || !s.Asked.IsZero()) {
+			s.Reason = why // it waits for something else than the limit
 		}
-		return s.schedule(r, now)
+		return s
 	default:
 		return s
 	}
@@ -396,45 +403,6 @@ func (s Session) lastStart() time.Time {
 		return last.StartedAt
 	}
 	return time.Time{}
-}
-
-// describe says what stopped a session, for people.
-func describe(v limit.Verdict, text string) string {
-	words := classWords(v.Class)
-	if text != "" {
-		return words + ": " + text
-	}
-	return words
-}
-
-func classWords(c limit.Class) string {
-	switch c {
-	case limit.RateLimit:
-		return "rate limit"
-	case limit.UsageLimit:
-		return "usage limit"
-	case limit.Overloaded:
-		return "provider overloaded"
-	case limit.ServerError:
-		return "provider error"
-	case limit.Network:
-		return "network"
-	case limit.Auth:
-		return "not logged in"
-	case limit.ContextOverflow:
-		return "context too long"
-	case limit.BadRequest:
-		return "request refused"
-	default:
-		return c.String()
-	}
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return noun
-	}
-	return noun + "s"
 }
 
 func later(a, b time.Time) time.Time {

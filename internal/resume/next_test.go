@@ -272,6 +272,14 @@ func TestPeopleAreStrongerThanRules(t *testing.T) {
 		w.do(Reconsider{}, limited(w.now, limit.RateLimit))
 		require.Equal(t, w.now, w.NextAt, "the order stands")
 	})
+	t.Run("an order that could not be carried out yet stands", func(t *testing.T) {
+		w := newWalk().do(limitedUntil(noon, limit.UsageLimit, noon.Add(time.Hour)), Retry{})
+		w.do(Due{Mark: "a"}, Held{Mark: "a", Why: "a person works there"}, Reconsider{})
+		require.Equal(t, time.Minute, w.NextAt.Sub(w.now), "not an hour")
+		require.Equal(t, "a person works there", w.Reason)
+		w.resume().end(Failed)
+		require.Equal(t, noon.Add(time.Hour+time.Minute), w.NextAt, "one try was asked for")
+	})
 	t.Run("retry of what needs none changes nothing", func(t *testing.T) {
 		w := newWalk().do(limited(noon, limit.RateLimit)).resume()
 		before := w.Session
@@ -326,6 +334,19 @@ func TestNewsBeforeSendingWithdrawsTheResume(t *testing.T) {
 	w.after(2*time.Hour).do(Due{Mark: "b"}, Progressed{At: w.now})
 	require.Equal(t, Watching, w.State)
 	require.Nil(t, w.Run, "nothing was sent, and nothing need be")
+}
+
+// A command may be quick: its own words are read before we know its pid.
+func TestNewsAfterSendingIsTheResumesOwn(t *testing.T) {
+	w := newWalk().do(limited(noon, limit.RateLimit)).after(30 * time.Second)
+	w.do(Due{Mark: "a"}, Sending{Mark: "a"}, limited(w.now, limit.RateLimit))
+	require.Equal(t, Waiting, w.State)
+	require.Len(t, w.Attempts, 1, "it counts")
+	require.Equal(t, LimitedOut, w.Attempts[0].Outcome)
+	require.NotNil(t, w.Run)
+	w.do(Started{Mark: "a", Process: Process{PID: 7}}, Ended{Mark: "a", Outcome: Failed})
+	require.Nil(t, w.Run)
+	require.Equal(t, time.Minute, w.NextAt.Sub(w.Attempts[0].StartedAt))
 }
 
 func TestOldNewsOfASentResumeChangesNothing(t *testing.T) {

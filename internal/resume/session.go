@@ -111,7 +111,14 @@ type Run struct {
 	N       int     `json:"n"`                // of the attempt; names its output
 	Process Process `json:"process,omitzero"` // once the command was started
 	Typed   bool    `json:"typed,omitempty"`  // into Process, which is another's: it leaves no process to find
+
+	// sending is true from the point on at which the command may have acted on
+	// the session. One of an earlier daemon always may have.
+	sending bool
 }
+
+// sent reports whether the command may have acted on the session.
+func (r *Run) sent() bool { return r != nil && r.sending }
 
 // Owner is a live process that holds a session.
 type Owner struct {
@@ -157,6 +164,16 @@ type Session struct {
 // Interrupted reports whether the session is stopped and not yet given back to
 // its user.
 func (s Session) Interrupted() bool { return s.State != Watching && s.State != 0 }
+
+// restore returns the session as a new daemon takes it over.
+func (s Session) restore() Session {
+	if s.Run != nil {
+		run := *s.Run
+		run.sending = true
+		s.Run = &run
+	}
+	return s
+}
 
 // deadline returns when the engine must look at the session again; zero: no
 // time will change it. A wait that is over while the command of an earlier

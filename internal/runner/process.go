@@ -186,6 +186,7 @@ func (p *Process) end(ctx context.Context) error {
 	if grace == 0 {
 		grace = DefaultGrace
 	}
+	p.endUnit(ctx, grace)
 	if p.sweep(ctx, syscall.SIGTERM, grace) == 0 {
 		return p.reaped()
 	}

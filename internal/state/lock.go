@@ -1,6 +1,7 @@
 package state
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
+
+	"resumed/internal/backoff"
 )
 
 const lockName = "resumed.lock"
@@ -26,11 +30,33 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("another daemon (pid %d) holds %s", e.PID, e.Dir)
 }
 
+// lastBreath is how long a lock outlives its daemon at most: a command that
+// was being started when the daemon was killed holds it until it is a program
+// of its own.
+var lastBreath = backoff.Policy{
+	Strategy: backoff.Fixed, BaseDelay: 50 * time.Millisecond, MaxDelay: 50 * time.Millisecond, MaxRetries: 60,
+}
+
 // takeLock makes this process the one daemon of dir until the file is closed.
-// The kernel lets go of the lock when the process dies, however it dies; the
-// file itself stays, because removing it would let two daemons lock two files
-// of one name.
-func takeLock(dir string) (*os.File, error) {
+// The lock of a dead daemon is waited for a moment.
+func takeLock(dir string) (file *os.File, err error) {
+	try := func(context.Context) error {
+		file, err = tryLock(dir)
+		return err
+	}
+	_ = backoff.Retry(context.Background(), lastBreath, try, backoff.Options{
+		Retryable: func(err error) bool {
+			held, ok := errors.AsType[*HeldError](err)
+			return ok && held.PID != 0 && errors.Is(syscall.Kill(held.PID, 0), syscall.ESRCH)
+		},
+	})
+	return file, err
+}
+
+// tryLock takes the lock if it is free. The kernel lets go of it when the
+// process dies, however it dies; the file itself stays, because removing it
+// would let two daemons lock two files of one name.
+func tryLock(dir string) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open lock file: %w", err)

@@ -141,6 +141,9 @@ func (a *Agent) Recognises(head []byte) bool {
 			SessionID string `json:"sessionId"`
 			UUID      string `json:"uuid"`
 			Version   string `json:"version"`
+			Message   struct {
+				Parts json.RawMessage `json:"parts"`
+			} `json:"message"`
 		}
 		if json.Unmarshal(line, &r) != nil || !uuid.MatchString(r.SessionID) {
 			continue
@@ -148,7 +151,7 @@ func (a *Agent) Recognises(head []byte) bool {
 		switch r.Type {
 		case "user", "assistant", "system", "attachment":
 			if uuid.MatchString(r.UUID) && r.Version != "" {
-				return true
+				return r.Message.Parts == nil // another agent's records differ in what a message is
 			}
 		case "queue-operation", "mode", "permission-mode":
 			return true

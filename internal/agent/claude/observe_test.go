@@ -338,6 +338,7 @@ func TestTranscriptsAreRecognisedByTheirBeginning(t *testing.T) {
 	for _, other := range []string{
 		"", "plain text\n", `{"type":"session_meta","payload":{"id":"` + sessionA + `"}}` + "\n",
 		`{"sessionId":"` + sessionA + `","projectHash":"ab","messages":[]}`,
+		`{"uuid":"` + sessionA + `","sessionId":"` + sessionA + `","type":"user","version":"0.24.4","message":{"role":"user","parts":[{"text":"hi"}]}}`,
 	} {
 		require.False(t, a.Recognises([]byte(other)), other)
 	}

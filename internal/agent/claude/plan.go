@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -56,22 +54,7 @@ func standsBack(s resume.Session, last agent.Evidence, found bool) string {
 	if last.Key != s.Key {
 		return fmt.Sprintf("the transcript goes on as session %s", last.Key.ID)
 	}
-	switch e := last.Event.(type) {
-	case resume.Limited:
-		reset := e.Reset
-		if reset.Stated() && !reset.At.Equal(s.Limit.Reset.At) && reset.At.After(time.Now()) {
-			return "the session was stopped again, until " + reset.At.UTC().Format(time.RFC3339)
-		}
-		return ""
-	case resume.Prompted:
-		return "a newer prompt was given to the session"
-	case resume.Progressed:
-		return "the session has moved on by itself"
-	case resume.Cancelled:
-		return "the turn was interrupted by the user"
-	default:
-		return "the transcript does not say any more that the session stopped"
-	}
+	return agent.StandsBack(s, last.Event, time.Now())
 }
 
 // run returns the command that continues the session.
@@ -120,43 +103,7 @@ func (a *Agent) program() (string, error) {
 	return agent.FindProgram("claude", a.places()...)
 }
 
-// places returns where claude is usually installed: a service often lacks the
-// PATH of the user's shell.
+// places returns where claude is usually installed.
 func (a *Agent) places() []string {
-	at := func(parts ...string) string { return filepath.Join(append([]string{a.userDir}, parts...)...) }
-	places := []string{
-		at(".local", "bin"),
-		at(".claude", "local"),
-		at(".npm-global", "bin"),
-		at(".npm", "bin"),
-		at(".local", "share", "pnpm"),
-		at(".bun", "bin"),
-		at(".volta", "bin"),
-		at(".asdf", "shims"),
-		at(".local", "share", "mise", "shims"),
-		"/usr/local/bin",
-		"/opt/homebrew/bin",
-	}
-	var managed []string
-	for _, pattern := range []string{
-		at(".nvm", "versions", "node", "*", "bin"),
-		at(".local", "share", "fnm", "node-versions", "*", "installation", "bin"),
-	} {
-		found, _ := filepath.Glob(pattern) // errs on a bad pattern only
-		slices.SortFunc(found, newestFirst)
-		managed = append(managed, found...)
-	}
-	return append(places, managed...)
-}
-
-var number = regexp.MustCompile(`\d+`)
-
-// newestFirst orders paths by the version numbers in them: v22 before v9.
-func newestFirst(a, b string) int {
-	pad := func(s string) string {
-		return number.ReplaceAllStringFunc(s, func(n string) string {
-			return strings.Repeat("0", max(0, 12-len(n))) + n
-		})
-	}
-	return strings.Compare(pad(b), pad(a))
+	return append([]string{filepath.Join(a.userDir, ".claude", "local")}, agent.UsualPlaces(a.userDir)...)
 }

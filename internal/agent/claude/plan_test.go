@@ -235,11 +235,6 @@ func TestClaudeIsFoundWhereItIsUsuallyInstalled(t *testing.T) {
 	require.Contains(t, sc.plan(t, "continue").Leave.Why, "set command in [[agent]]", "what is configured is not guessed at")
 }
 
-func TestTheNewestNodeComesFirst(t *testing.T) {
-	require.Negative(t, newestFirst("/n/v22.3.0/bin", "/n/v9.11.2/bin"))
-	require.Positive(t, newestFirst("/n/v20.9.0/bin", "/n/v20.10.0/bin"))
-}
-
 func TestALongTurnSinceThePromptDoesNotHideItsMode(t *testing.T) {
 	sc := newScene(t, asked(map[string]any{"permissionMode": "acceptEdits"}, "work"))
 	filler := bytes.Repeat(append(encode(t, answered(nil)), '\n'), 3000)

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+const codexSession = "01a1dc7f-d50d-70c2-94be-ec6581ff1fdd"
+
+// codexRollout is where Codex keeps that session: under the day it began.
+const codexRollout = ".codex/sessions/2026/11/14/rollout-2026-11-14T23-58-47-" + codexSession + ".jsonl"
+
+// shiftRollout moves a rollout that Codex 0.166 wrote at a usage limit: it was
+// written now, in that directory, and its limit resets then.
+func shiftRollout(t *testing.T, reset time.Time, cwd string) string {
+	data, err := os.ReadFile(filepath.Join("testdata", "codex-usage-limit.jsonl"))
+	require.NoError(t, err)
+	text := regexp.MustCompile(`(?m)^\{"timestamp":"[^"]+"`).ReplaceAllString(string(data),
+		`{"timestamp":"`+time.Now().UTC().Format("2006-01-02T15:04:05.000Z")+`"`)
+	text = regexp.MustCompile(`("used_percent":100\.0,"window_minutes":300,"resets_at":)\d+`).ReplaceAllString(text,
+		"${1}"+strconv.FormatInt(reset.Unix(), 10))
+	return strings.ReplaceAll(text, "/home/dev/src", cwd)
+}
+
+func TestCodexUsageLimitWaitsForItsReset(t *testing.T) {
+	b := newBox(t)
+	b.start()
+	reset := time.Now().Add(2 * time.Hour).Truncate(time.Second)
+	b.write(codexRollout, shiftRollout(t, reset, b.path("bot")))
+
+	s := b.untilState(codexSession, resume.Waiting)
+	require.Equal(t, "codex", s.Agent)
+	require.Equal(t, "codex:default", s.Account)
+	require.Equal(t, limit.UsageLimit, s.Class)
+	require.True(t, reset.Equal(*s.ResetAt), s.ResetAt)
+	require.Equal(t, time.Minute, s.NextAt.Sub(reset), "the margin")
+	require.Equal(t, b.path("bot"), s.Cwd)
+	require.Equal(t, 1, s.Windows)
+
+	b.write("elsewhere.jsonl", b.read(codexRollout))
+	out, errOut, code := b.run("explain", "--json", b.path("elsewhere.jsonl"))
+	require.Zero(t, code, errOut)
+	var x map[string]any
+	require.NoError(t, json.Unmarshal([]byte(out), &x))
+	require.Equal(t, "codex", x["agent"], "it is recognised wherever it lies")
+	require.Equal(t, codexSession, x["session"])
+	require.Equal(t, "usage_limit", x["class"])
+	require.Equal(t, "structured", x["reset_source"])
+	require.Equal(t, "wait", x["action"])
+}
+
+// A stand-in for codex writes down how it was called, and answers.
+const codexStandIn = `#!/bin/sh
+{ pwd; printf '%s\n' "$@"; } >> "$HOME/calls"
+now=$(date -u +%Y-%m-%dT%H:%M:%S.000Z)
+cat >> "$HOME/` + codexRollout + `" <<EOF
+{"timestamp":"$now","type":"event_msg","payload":{"type":"task_started","turn_id":"t2"}}
+{"timestamp":"$now","type":"event_msg","payload":{"type":"item_completed","item":{"type":"UserMessage"}}}
+{"timestamp":"$now","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Done."}]}}
+{"timestamp":"$now","type":"event_msg","payload":{"type":"task_complete","turn_id":"t2","last_agent_message":"Done."}}
+EOF
+`
+
+func TestCodexSessionIsContinuedOnceWithTheSettingsItHad(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, "[resume]\nmargin = \"0s\"\n")
+	b.write("bin/codex", codexStandIn)
+	b.start()
+	reset := time.Now().Add(2 * time.Second).Truncate(time.Second)
+	b.write(codexRollout, shiftRollout(t, reset, b.path("bot")))
+
+	b.untilState(codexSession, resume.Waiting)
+	after := b.untilState(codexSession, resume.Watching)
+	require.False(t, time.Now().Before(reset), "nothing is sent before the reset")
+	require.Empty(t, after.Attempts, "movement forgives")
+	require.Equal(t, []string{
+		b.path("bot"),
+		"exec", "-C", b.path("bot"), "-s", "danger-full-access", "-m", "gpt-5.1-codex", "-c", `model_provider="fake"`,
+		"--skip-git-repo-check", "resume", codexSession, "continue",
+	}, strings.Split(strings.TrimSpace(b.read("calls")), "\n"))
+}

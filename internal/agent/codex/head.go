@@ -1,0 +1,98 @@
+package codex
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+// head is the first record of a rollout: what the session is.
+type head struct {
+	ID       string `json:"id"`
+	Cwd      string `json:"cwd"` // where it began
+	Version  string `json:"cli_version"`
+	Provider string `json:"model_provider"`
+
+	Source       json.RawMessage `json:"source"` // a name, or an object of the kind of thread
+	ThreadSource string          `json:"thread_source"`
+	Parent       string          `json:"parent_thread_id"`
+	Role         string          `json:"agent_role"`
+	Nickname     string          `json:"agent_nickname"`
+}
+
+// maxHead bounds how long the first record may be. It holds the instructions
+// that the model was given, some 20 KB.
+const maxHead = 16 << 20
+
+// headOf returns the first record of a rollout, or false where it cannot be
+// read.
+func (a *Agent) headOf(path string) (head, bool) {
+	if h, ok := a.heads.get(path); ok {
+		return h, true
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return head{}, false
+	}
+	defer f.Close()
+	var raw json.RawMessage
+	if json.NewDecoder(io.LimitReader(f, maxHead)).Decode(&raw) != nil {
+		return head{}, false
+	}
+	var first struct {
+		Type    string `json:"type"`
+		Payload head   `json:"payload"`
+	}
+	if !decode(raw, &first) || first.Type != "session_meta" {
+		return head{}, false
+	}
+	a.heads.put(path, first.Payload)
+	return first.Payload, true
+}
+
+// delegated reports whether the thread works for another one, or for Codex
+// itself: it is not continued on its own.
+func (h head) delegated() bool {
+	if h.Parent != "" || h.Role != "" || h.Nickname != "" ||
+		h.ThreadSource == "subagent" || h.ThreadSource == "memory_consolidation" {
+		return true
+	}
+	var kind map[string]json.RawMessage
+	if json.Unmarshal(h.Source, &kind) != nil {
+		return false // a name
+	}
+	for _, key := range []string{"subagent", "sub_agent", "subAgent", "internal"} {
+		if _, ok := kind[key]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// silent reports whether the record is of a version that does not write why a
+// turn failed: 0.145 was the first that does.
+func (h head) silent(r record) bool {
+	var major, minor int
+	if n, _ := fmt.Sscanf(h.Version, "%d.%d.", &major, &minor); n < 2 {
+		return false
+	}
+	return len(r.Ordinal) == 0 && major == 0 && minor < 145
+}
+
+var rolloutName = regexp.MustCompile(`([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$`)
+
+// sessionID returns the id that the rollout begins with, else the one that the
+// file is named after.
+func (h head) sessionID(path string) (string, bool) {
+	if uuid.MatchString(h.ID) {
+		return h.ID, true
+	}
+	m := rolloutName.FindStringSubmatch(filepath.Base(path))
+	if m == nil {
+		return "", false
+	}
+	return m[1], true
+}

@@ -1,0 +1,103 @@
+package codex
+
+import (
+	"bytes"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// Observe says what one line of a rollout means for its session. Retries within
+// a turn are not written, and a turn without an end may last for hours: silence
+// means nothing.
+func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Sighting, bool) {
+	if line.Cut {
+		return resume.Sighting{}, false // not a whole record: nothing can be said of it
+	}
+	r, ok := parse(line.Data)
+	if !ok {
+		return resume.Sighting{}, false
+	}
+	h, _ := a.headOf(line.Path)
+	if h.delegated() {
+		return resume.Sighting{}, false
+	}
+	event, ok := a.event(h, r, line)
+	if !ok {
+		return resume.Sighting{}, false
+	}
+	id, ok := h.sessionID(line.Path)
+	if !ok {
+		return resume.Sighting{}, false
+	}
+	return resume.Sighting{
+		Key:        resume.Key{Agent: Name, ID: id},
+		Account:    src.Account,
+		Cwd:        a.cwd(h, line),
+		Transcript: line.Path,
+		Event:      event,
+	}, true
+}
+
+// event returns what a record says.
+func (a *Agent) event(h head, r record, line agent.Line) (resume.Event, bool) {
+	at := r.at(line.ModTime)
+	if at.IsZero() {
+		return nil, false
+	}
+	reader := a.reader
+	reader.At = at
+	if f, ok := r.failed(); ok {
+		limits := func() rateLimits { l, _ := limitsBefore(line); return l }
+		return resume.Limited{At: at, Verdict: f.verdict(reader, limits), Text: agent.Clip(f.Message)}, true
+	}
+	switch {
+	case r.moved(), r.event() == "task_complete" && r.Payload.Answer != "":
+		return resume.Progressed{At: at}, true
+	case r.prompts():
+		return resume.Prompted{At: at}, true
+	case r.interrupts():
+		return resume.Cancelled{At: at}, true
+	case h.silent(r):
+		return silentLimit(r, line, reader)
+	default:
+		return nil, false
+	}
+}
+
+// silentLimit finds the usage limit of a version that does not write why a turn
+// failed: the turn has no answer, and an allowance was used up when it ended.
+// The oldest versions do not even write that it ended: there the last that a
+// request leaves behind is what it was told of the limits.
+func silentLimit(r record, line agent.Line, reader limit.Reader) (resume.Event, bool) {
+	var limits rateLimits
+	switch {
+	case r.event() == "task_complete":
+		limits, _ = limitsBefore(line)
+	case r.event() == "token_count" && followsTurnContext(line):
+		limits = r.Payload.Limits
+	}
+	reset, ok := limits.exhausted()
+	if !ok {
+		return nil, false
+	}
+	v := limit.Verdict{Class: limit.UsageLimit, WaitHelps: true, Reset: limit.Reset{At: reset, Source: limit.Structured}}
+	if limits.mustBuy(reader) {
+		v.Class, v.WaitHelps = limit.Billing, false
+	}
+	return resume.Limited{At: reader.At, Verdict: v, Text: "the turn ended without an answer, and the account's allowance is used up"}, true
+}
+
+// Recognises reports whether a file that begins with head is a rollout.
+func (a *Agent) Recognises(head []byte) bool {
+	for line := range bytes.Lines(head) {
+		switch outer, _ := kinds(line); string(outer) {
+		case "session_meta":
+			return true
+		case "turn_context", "event_msg", "response_item", "world_state":
+			return bytes.Contains(line[:min(len(line), farthestKind)], []byte(`"timestamp"`))
+		}
+	}
+	return false
+}

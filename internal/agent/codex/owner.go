@@ -1,0 +1,77 @@
+package codex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"resumed/internal/resume"
+)
+
+// serverCommand is the argument of the process that holds the sessions of all
+// terminals of a home: closing a terminal does not end its session.
+const serverCommand = "app-server"
+
+// Owner returns the live process that holds the session: by its writer lock,
+// and by the open rollout for versions before 0.146, which take none and let
+// two processes write into each other's turns.
+func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	lock := filepath.Join(a.homeOf(s.Transcript).root, "thread-writer-locks", s.Key.ID+".lock")
+	if !a.proc.exists() {
+		// Codex removes the lock's file when it lets go of a session.
+		if _, err := os.Stat(lock); err == nil {
+			return nil, errors.New("the session has a lock, and this system does not tell who holds it")
+		}
+		return nil, nil
+	}
+	lock, rollout := resolved(lock), resolved(s.Transcript)
+	pids, err := a.proc.lockers(lock)
+	if err != nil {
+		return nil, err
+	}
+	for _, pid := range pids {
+		if !a.proc.ours(pid) {
+			return a.owner(pid), nil
+		}
+	}
+	pid, found, err := a.proc.writer(rollout)
+	if err != nil || !found {
+		return nil, err
+	}
+	return a.owner(pid), nil
+}
+
+// resolved returns the path without symbolic links, as the kernel names open
+// files.
+func resolved(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
+	}
+	return path
+}
+
+func (a *Agent) owner(pid int) *resume.Owner {
+	argv := a.proc.argv(pid)
+	o := &resume.Owner{PID: pid, Kind: "interactive"}
+	switch {
+	case slices.Contains(argv, serverCommand):
+		// Its environment is that of whoever started it, not of the terminal.
+	case slices.Contains(argv, "exec"):
+		o.Kind = "headless"
+	default:
+		o.Tmux = a.proc.variable(pid, "TMUX_PANE")
+	}
+	return o
+}
+
+// occupied says what is done with a session that a live process holds. A second
+// writer is refused by Codex, and would interleave turns in old versions.
+func occupied(o *resume.Owner) string {
+	return fmt.Sprintf("process %d (%s) holds the session", o.PID, o.Kind)
+}

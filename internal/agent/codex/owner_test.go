@@ -1,0 +1,211 @@
+package codex
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// process is one directory of a made-up /proc.
+type process struct {
+	pid  int
+	argv []string
+	env  []string
+	open map[string]string // what its descriptors point to, and the flags they were opened with
+}
+
+func fakeProc(t *testing.T, locks string, all ...process) procfs {
+	root := procfs(t.TempDir())
+	put := func(content string, parts ...string) {
+		path := root.path(parts...)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	}
+	put("", "self")
+	put(locks, "locks")
+	for _, p := range all {
+		pid := strconv.Itoa(p.pid)
+		put(strings.Join(p.argv, "\x00")+"\x00", pid, "cmdline")
+		put(strings.Join(p.env, "\x00")+"\x00", pid, "environ")
+		require.NoError(t, os.MkdirAll(root.path(pid, "fd"), 0o700))
+		fd := 3
+		for target, flags := range p.open {
+			require.NoError(t, os.Symlink(target, root.path(pid, "fd", strconv.Itoa(fd))))
+			put("pos:\t0\nflags:\t"+flags+"\nmnt_id:\t29\n", pid, "fdinfo", strconv.Itoa(fd))
+			fd++
+		}
+	}
+	return root
+}
+
+const (
+	toRead  = "0100000"
+	toWrite = "02102001"
+)
+
+// held is a session whose rollout and lock lie on disk.
+func held(t *testing.T) (a *Agent, s resume.Session, lock string) {
+	root := resolved(t.TempDir())
+	a = newAgent(t, Options{Roots: []string{root}})
+	s = resume.Session{
+		Key:        resume.Key{Agent: Name, ID: sessionA},
+		Transcript: filepath.Join(root, "sessions", "2026", "11", "15", "rollout-2026-11-15T00-00-00-"+sessionA+".jsonl"),
+	}
+	lock = filepath.Join(root, "thread-writer-locks", sessionA+".lock")
+	for _, path := range []string{s.Transcript, lock} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+	}
+	return a, s, lock
+}
+
+func TestWhoHoldsASession(t *testing.T) {
+	a, s, lock := held(t)
+	info, err := os.Stat(lock)
+	require.NoError(t, err)
+	locked := func(by int, device, inode string) string {
+		return "1: POSIX  ADVISORY  READ  900 00:2d:7 128 128\n" +
+			fmt.Sprintf("2: FLOCK  ADVISORY  WRITE %d %s:%s 0 EOF\n", by, device, inode) +
+			fmt.Sprintf("2: -> FLOCK  ADVISORY  WRITE 77 %s:%s 0 EOF\n", device, inode)
+	}
+	device, inode := deviceOf(info), inodeOf(info)
+	codex := func(more ...string) process { return process{pid: 7, argv: append([]string{"codex"}, more...)} }
+	with := func(p process, env ...string) process { p.env = env; return p }
+	opened := func(p process, path, flags string) process { p.open = map[string]string{path: flags}; return p }
+	server := []string{"app-server", "--listen", "unix://", "--managed-daemon"}
+	mark := agent.MarkVariable + "=m1"
+	for rule, c := range map[string]struct {
+		locks     string
+		processes []process
+		want      *resume.Owner
+	}{
+		"nobody: the lock's file was left behind": {"", nil, nil},
+		"a terminal of its own":                   {locked(7, device, inode), []process{with(codex(), "TMUX_PANE=%4")}, &resume.Owner{PID: 7, Kind: "interactive", Tmux: "%4"}},
+		"the server of all terminals":             {locked(7, device, inode), []process{with(codex(server...), "TMUX_PANE=%4")}, &resume.Owner{PID: 7, Kind: "interactive"}},
+		"a run without a terminal":                {locked(7, device, inode), []process{codex("exec", "--json", "hi")}, &resume.Owner{PID: 7, Kind: "headless"}},
+		"our own run":                             {locked(7, device, inode), []process{with(codex("exec"), mark)}, nil},
+		"a server that our run left behind":       {locked(7, device, inode), []process{with(codex(server...), mark)}, &resume.Owner{PID: 7, Kind: "interactive"}},
+		"a lock on another file":                  {locked(7, device, inode+"1"), []process{codex()}, nil},
+		"a lock on another device":                {locked(7, "ab:cd", inode), []process{codex()}, nil},
+		"a volume with two names":                 {locked(7, "ab:cd", inode), []process{opened(codex(), lock, toRead)}, &resume.Owner{PID: 7, Kind: "interactive"}},
+		"a process that cannot be looked into":    {locked(7, device, inode), nil, &resume.Owner{PID: 7, Kind: "interactive"}},
+		"a version without locks":                 {"", []process{opened(codex(), s.Transcript, toWrite)}, &resume.Owner{PID: 7, Kind: "interactive"}},
+		"our own run of such a version":           {"", []process{with(opened(codex("exec"), s.Transcript, toWrite), mark)}, nil},
+		"one who only reads":                      {"", []process{opened(process{pid: 7, argv: []string{"tail", "-f"}}, s.Transcript, toRead)}, nil},
+		"one who writes another session":          {"", []process{opened(codex(), s.Transcript+"x", toWrite)}, nil},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			a.proc = fakeProc(t, c.locks, c.processes...)
+			got, err := a.Owner(t.Context(), s)
+			require.NoError(t, err)
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+func TestAHomeMayBeALink(t *testing.T) {
+	a, s, lock := held(t)
+	real := a.homes[0].root
+	link := filepath.Join(t.TempDir(), "home")
+	require.NoError(t, os.Symlink(real, link))
+	a = newAgent(t, Options{Roots: []string{link}})
+	target := s.Transcript
+	s.Transcript = strings.Replace(s.Transcript, real, link, 1)
+	require.NoError(t, os.Remove(lock))
+	a.proc = fakeProc(t, "", process{pid: 7, argv: []string{"codex"}, open: map[string]string{target: toWrite}})
+	owner, err := a.Owner(t.Context(), s)
+	require.NoError(t, err)
+	require.Equal(t, &resume.Owner{PID: 7, Kind: "interactive"}, owner)
+}
+
+func TestWithoutAListOfLocksALockIsRespected(t *testing.T) {
+	a, s, lock := held(t)
+	a.proc = procfs(filepath.Join(t.TempDir(), "none"))
+	_, err := a.Owner(t.Context(), s)
+	require.ErrorContains(t, err, "does not tell who holds it")
+	require.NoError(t, os.Remove(lock))
+	owner, err := a.Owner(t.Context(), s)
+	require.NoError(t, err)
+	require.Nil(t, owner)
+}
+
+// childVariable makes the test program a process that holds files until its end.
+const childVariable = "RESUMED_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if spec := os.Getenv(childVariable); spec != "" {
+		holdUntilEnd(spec)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// holdUntilEnd locks or opens a file as Codex does.
+func holdUntilEnd(spec string) {
+	how, path, _ := strings.Cut(spec, ":")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	if err == nil && how == "lock" {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	fmt.Println("ready", err)
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	_ = f.Close()
+}
+
+// living starts a process that holds a file, and returns its end.
+func living(t *testing.T, spec string, env ...string) (pid int, end func()) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Args = []string{"codex", "exec"}
+	cmd.Env = append(os.Environ(), append(env, childVariable+"="+spec)...)
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	ready, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "ready <nil>\n", ready)
+	return cmd.Process.Pid, func() {
+		require.NoError(t, stdin.Close())
+		require.NoError(t, cmd.Wait())
+	}
+}
+
+// In the real /proc whoever holds the lock or the rollout is found until it
+// ends, and not where it carries the mark.
+func TestALivingHolderIsFoundAndADeadOneIsNot(t *testing.T) {
+	if _, err := os.Stat("/proc/locks"); err != nil {
+		t.Skip("SKIPPED: this system has no /proc/locks, so that holders cannot be found")
+	}
+	a, s, lock := held(t)
+	find := func() *resume.Owner {
+		owner, err := a.Owner(t.Context(), s)
+		require.NoError(t, err)
+		return owner
+	}
+	for _, spec := range []string{"lock:" + lock, "open:" + s.Transcript} {
+		require.Nil(t, find())
+		pid, end := living(t, spec)
+		require.Equal(t, &resume.Owner{PID: pid, Kind: "headless"}, find(), spec)
+		end()
+		require.Nil(t, find(), spec)
+
+		_, end = living(t, spec, agent.MarkVariable+"=m1")
+		require.Nil(t, find(), "it is ours")
+		end()
+	}
+}

@@ -1,0 +1,139 @@
+package codex
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// Plan says how the session is continued now: by a headless run of the same
+// session, in the directory of its last turn, with the settings that turn had.
+func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
+	if !uuid.MatchString(s.Key.ID) {
+		return park(fmt.Sprintf("the session id %q is none of %s", s.Key.ID, Name)), nil
+	}
+	last, found, err := agent.Last(a, agent.SourceOf(a, s.Transcript), s.Transcript)
+	if errors.Is(err, fs.ErrNotExist) {
+		return park("the transcript is gone"), nil
+	}
+	if err != nil {
+		return agent.Plan{}, err
+	}
+	if why := standsBack(s, last, found); why != "" {
+		return leave(why), nil
+	}
+	owner, err := a.Owner(ctx, s)
+	if err != nil {
+		return agent.Plan{}, err
+	}
+	if owner != nil {
+		return leave(occupied(owner)), nil
+	}
+	return a.run(s, w)
+}
+
+func park(why string) agent.Plan { return agent.Plan{Leave: &agent.Leave{Why: why, Park: true}} }
+
+func leave(why string) agent.Plan { return agent.Plan{Leave: &agent.Leave{Why: why}} }
+
+// standsBack returns why the session is not continued by what its transcript
+// says last, or nothing where it stands where it stopped.
+func standsBack(s resume.Session, last agent.Evidence, found bool) string {
+	if !found {
+		return "the transcript does not say any more that the session stopped"
+	}
+	if last.Key != s.Key {
+		return fmt.Sprintf("the transcript is of session %s", last.Key.ID)
+	}
+	switch e := last.Event.(type) {
+	case resume.Limited:
+		reset := e.Reset
+		if reset.Stated() && !reset.At.Equal(s.Limit.Reset.At) && reset.At.After(time.Now()) {
+			return "the session was stopped again, until " + reset.At.UTC().Format(time.RFC3339)
+		}
+		return ""
+	case resume.Prompted:
+		return "a newer prompt was given to the session"
+	case resume.Progressed:
+		return "the session has moved on by itself"
+	case resume.Cancelled:
+		return "the turn was interrupted by the user"
+	default:
+		return "the transcript does not say any more that the session stopped"
+	}
+}
+
+// run returns the command that continues the session.
+func (a *Agent) run(s resume.Session, w agent.Words) (agent.Plan, error) {
+	had, _, _, err := turnBefore(s.Transcript, math.MaxInt64, 0)
+	if err != nil {
+		return agent.Plan{}, err
+	}
+	cwd := cmp.Or(had.Cwd, s.Cwd)
+	if err := agent.CheckDir(cwd); err != nil {
+		return park(err.Error()), nil
+	}
+	if why := had.refuses(); why != "" {
+		return park(why), nil
+	}
+	program, err := a.program()
+	if err != nil {
+		return park("codex was not found: set command in [[agent]]"), nil
+	}
+
+	h, _ := a.headOf(s.Transcript)
+	argv := []string{program, "exec", "-C", cwd}
+	argv = append(argv, had.flags(h.Provider)...)
+	if !inRepository(cwd) {
+		// Codex would not begin there unless told to, and the session did.
+		argv = append(argv, "--skip-git-repo-check")
+	}
+	argv = append(argv, "resume", s.Key.ID)
+	if strings.HasPrefix(w.Prompt, "-") {
+		argv = append(argv, "--")
+	}
+	return agent.Plan{Run: &agent.Command{
+		Argv: append(argv, w.Prompt), Dir: cwd, Env: a.environment(program, s.Transcript),
+	}}, nil
+}
+
+// inRepository reports whether the directory lies in a work tree of git.
+func inRepository(dir string) bool {
+	for {
+		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return false
+		}
+		dir = parent
+	}
+}
+
+// environment returns what a run of that rollout's session is given.
+func (a *Agent) environment(program, rollout string) []string {
+	env := agent.WithPath(nil, program)
+	if root := a.homeOf(rollout).root; root != a.usual {
+		env = append(env, homeVariable+"="+root)
+	}
+	return env
+}
+
+// program finds codex: as configured, in PATH, or where it is usually put.
+func (a *Agent) program() (string, error) {
+	if a.command != "" {
+		return agent.FindProgram(a.command)
+	}
+	return agent.FindProgram("codex", agent.UsualPlaces(a.userDir)...)
+}

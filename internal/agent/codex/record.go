@@ -1,0 +1,154 @@
+package codex
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// record is what is read of one line of a rollout.
+type record struct {
+	Timestamp string          `json:"timestamp"`
+	Ordinal   json.RawMessage `json:"ordinal"` // since 0.145
+	Type      string          `json:"type"`
+	Payload   payload         `json:"payload"`
+}
+
+// payload holds the fields of all kinds of records that are looked at.
+type payload struct {
+	Type string `json:"type"`
+	Role string `json:"role"` // of a message
+
+	Error   json.RawMessage `json:"error"` // of task_complete: absent where the turn ended well
+	Answer  string          `json:"last_agent_message"`
+	Message string          `json:"message"` // of an error
+	Info    json.RawMessage `json:"codex_error_info"`
+	Reason  string          `json:"reason"` // of turn_aborted
+	Item    item            `json:"item"`   // of item_completed
+	Limits  rateLimits      `json:"rate_limits"`
+
+	turn // of turn_context
+}
+
+type item struct {
+	Type string `json:"type"`
+}
+
+// failure is the error that ended a turn.
+type failure struct {
+	Message string          `json:"message"`
+	Info    json.RawMessage `json:"codex_error_info"`
+}
+
+// parse reads a line. A field of an unexpected type is as good as absent: what
+// another version changed must not cost the record.
+func parse(data []byte) (record, bool) {
+	var r record
+	return r, decode(data, &r)
+}
+
+func decode(data []byte, into any) bool {
+	err := json.Unmarshal(data, into)
+	if err == nil {
+		return true
+	}
+	_, mistyped := errors.AsType[*json.UnmarshalTypeError](err)
+	return mistyped
+}
+
+// event returns the kind of an event, or nothing where the record is none.
+func (r record) event() string {
+	if r.Type != "event_msg" {
+		return ""
+	}
+	return r.Payload.Type
+}
+
+// moved reports whether the model answered or called a tool. What tools return
+// is not its doing, and thoughts alone lead nowhere.
+func (r record) moved() bool {
+	if r.Type != "response_item" {
+		return false
+	}
+	return r.Payload.Type == "message" && r.Payload.Role == "assistant" || strings.HasSuffix(r.Payload.Type, "_call")
+}
+
+// prompts reports whether the session was given a prompt. The messages of the
+// user's role hold the environment and instructions too, so events tell.
+func (r record) prompts() bool {
+	return r.event() == "user_message" || r.event() == "item_completed" && r.Payload.Item.Type == "UserMessage"
+}
+
+// interrupts reports whether a person broke the turn off. A turn that was
+// replaced goes on as another, and a review ends into the session that it is of.
+func (r record) interrupts() bool {
+	return r.event() == "turn_aborted" && r.Payload.Reason != "replaced" && r.Payload.Reason != "review_ended"
+}
+
+// failed returns the error that ended a turn.
+func (r record) failed() (failure, bool) {
+	switch r.event() {
+	case "task_complete":
+		return r.Payload.failure()
+	case "error":
+		f := failure{Message: r.Payload.Message, Info: r.Payload.Info}
+		return f, f.endsTurn()
+	default:
+		return failure{}, false
+	}
+}
+
+func (p payload) failure() (failure, bool) {
+	if len(p.Error) == 0 || string(p.Error) == "null" {
+		return failure{}, false
+	}
+	var f failure
+	if json.Unmarshal(p.Error, &f.Message) == nil {
+		return f, true
+	}
+	decode(p.Error, &f)
+	return f, true
+}
+
+// info returns the name of the error and the status of the answer that it
+// tells, which is 0 where it tells none. It is written as a name, or as an
+// object of the name.
+func (f failure) info() (name string, status int) {
+	if json.Unmarshal(f.Info, &name) == nil {
+		return name, 0
+	}
+	var named map[string]json.RawMessage
+	if json.Unmarshal(f.Info, &named) != nil {
+		return "", 0
+	}
+	for key, value := range named {
+		var detail struct {
+			Status int `json:"http_status_code"`
+		}
+		decode(value, &detail)
+		if name == "" || key < name { // there is one: the order only makes more of them repeatable
+			name, status = key, detail.Status
+		}
+	}
+	return name, status
+}
+
+// endsTurn reports whether the error of an event ends the turn. Some tell of an
+// order that was refused while the turn goes on.
+func (f failure) endsTurn() bool {
+	name, _ := f.info()
+	return name != "thread_rollback_failed" && name != "active_turn_not_steerable"
+}
+
+// at returns the record's own time. Every version writes one; a record without
+// is as old as its file.
+func (r record) at(modTime time.Time) time.Time {
+	if t, err := time.Parse(time.RFC3339, r.Timestamp); err == nil {
+		return t
+	}
+	return modTime
+}
+
+var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)

@@ -1,0 +1,107 @@
+package codex
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var (
+	sandboxes = []string{"read-only", "workspace-write", "danger-full-access"}
+	plainName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:/-]*$`)
+)
+
+// refuses returns why the turn's permissions cannot be given to a headless run,
+// or nothing. A run is never given more than the session had: without a sandbox
+// that is named, it would take what the configuration says by now.
+func (t turn) refuses() string {
+	switch mode := t.Sandbox.mode(); {
+	case mode == "":
+		return "the transcript does not say which sandbox the session ran in"
+	case t.approval() == "untrusted":
+		return "the session asks before it runs commands (approval policy untrusted), and a run without a terminal would not"
+	case t.Profile.own():
+		if !plainName.MatchString(t.Profile.ID) {
+			return "the session ran with the permission profile " + strconv.Quote(t.Profile.ID) + ", which codex exec cannot be given"
+		}
+		return ""
+	case !slices.Contains(sandboxes, mode):
+		return "the session ran in the sandbox " + strconv.Quote(mode) + ", which codex exec cannot be given"
+	default:
+		return ""
+	}
+}
+
+func (t turn) approval() string {
+	var name string
+	_ = json.Unmarshal(t.Approval, &name) // an object of details is none of the names
+	return name
+}
+
+// own reports whether the profile is one of the user's.
+func (p profile) own() bool { return p.ID != "" && !strings.HasPrefix(p.ID, ":") }
+
+func (s sandbox) mode() string {
+	if s.Type != "" {
+		return s.Type
+	}
+	return s.Mode
+}
+
+// flags returns the arguments that give a run these settings: it would take
+// none of them over from the session. What is not known is left out. How
+// commands are approved is no argument of a run without a terminal: it never
+// asks, and so never leaves its sandbox.
+func (t turn) flags(provider string) []string {
+	flags := t.Sandbox.flags()
+	if t.Profile.own() {
+		// What a sandbox could say of it is wider. Codex refuses to run where
+		// the profile is not there any more.
+		flags = []string{"-c", override("default_permissions", t.Profile.ID)}
+	}
+	if plainName.MatchString(t.Model) {
+		flags = append(flags, "-m", t.Model)
+	}
+	if plainName.MatchString(provider) {
+		flags = append(flags, "-c", override("model_provider", provider))
+	}
+	if plainName.MatchString(t.Effort) {
+		flags = append(flags, "-c", override("model_reasoning_effort", t.Effort))
+	}
+	return flags
+}
+
+// flags names all that the sandbox allows, so that the configuration cannot add
+// to it.
+func (s sandbox) flags() []string {
+	flags := []string{"-s", s.mode()}
+	if s.mode() != "workspace-write" {
+		return flags
+	}
+	const table = "sandbox_workspace_write."
+	return append(flags,
+		"-c", override(table+"network_access", s.Network),
+		"-c", override(table+"writable_roots", s.roots()),
+		"-c", override(table+"exclude_tmpdir_env_var", s.NoEnv),
+		"-c", override(table+"exclude_slash_tmp", s.NoTmp),
+	)
+}
+
+func (s sandbox) roots() []string {
+	if s.Roots == nil {
+		return []string{}
+	}
+	return s.Roots
+}
+
+// override returns KEY=VALUE of the configuration. Codex reads the value as
+// TOML, and the JSON of a name, a truth or a list of names is TOML as well.
+func override(key string, value any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(value) // into memory
+	return key + "=" + strings.TrimSpace(b.String())
+}

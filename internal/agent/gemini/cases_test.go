@@ -1,0 +1,138 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// captured is one chat that a real Gemini CLI wrote, and what it means.
+type captured struct {
+	Case    string      `json:"case"`
+	File    string      `json:"file"`
+	Class   limit.Class `json:"class"`
+	Session string      `json:"session"`
+	Cwd     string      `json:"cwd"`
+	ResetAt time.Time   `json:"reset_at"`
+	Silent  bool        `json:"silent"` // what stopped it is not in the file
+}
+
+func (c captured) path() string { return filepath.Join("testdata", filepath.FromSlash(c.File)) }
+
+func captures(t testing.TB) []captured {
+	data, err := os.ReadFile("testdata/cases.json")
+	require.NoError(t, err)
+	var index struct {
+		Cases []captured `json:"cases"`
+	}
+	require.NoError(t, json.Unmarshal(data, &index))
+	require.NotEmpty(t, index.Cases)
+	return index.Cases
+}
+
+func newAgent(t testing.TB, o Options) *Agent {
+	if o.Roots == nil {
+		o.Roots = []string{filepath.Join(t.TempDir(), ".gemini")}
+	}
+	o.Zone, o.Grace = time.UTC, 2*time.Hour
+	a, err := New(o)
+	require.NoError(t, err)
+	a.processes = agent.Processes(t.TempDir())
+	return a
+}
+
+func TestEveryCapturedChatIsUnderstood(t *testing.T) {
+	a := newAgent(t, Options{})
+	src := a.Sources()[0]
+	for _, c := range captures(t) {
+		t.Run(c.Case, func(t *testing.T) {
+			last, found, err := agent.Last(a, src, c.path())
+			require.NoError(t, err)
+			require.True(t, found)
+			require.Equal(t, resume.Key{Agent: "gemini", ID: c.Session}, last.Key)
+			require.Equal(t, c.Cwd, last.Cwd)
+			require.Equal(t, c.path(), last.Transcript)
+			if c.Silent {
+				require.IsType(t, resume.Prompted{}, last.Event)
+				require.Contains(t, a.Note(c.path()), "only `resumed exec` can")
+				return
+			}
+			requireMeaning(t, c, last.Event)
+			require.Empty(t, a.Note(c.path()))
+		})
+	}
+}
+
+func requireMeaning(t *testing.T, c captured, event resume.Event) {
+	t.Helper()
+	switch c.Class {
+	case limit.None:
+		require.IsType(t, resume.Progressed{}, event)
+		return
+	case limit.Cancelled:
+		require.IsType(t, resume.Cancelled{}, event)
+		return
+	}
+	require.IsType(t, resume.Limited{}, event)
+	limited := event.(resume.Limited)
+	require.Equal(t, c.Class.String(), limited.Class.String(), limited.Text)
+	require.Equal(t, c.Class.Transient(), limited.WaitHelps)
+	require.False(t, limited.InProgress)
+	require.True(t, c.ResetAt.Equal(limited.Reset.At), "%v", limited.Reset)
+}
+
+// A file that is read from its start gives the same as one that is read from
+// its end.
+func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
+	a := newAgent(t, Options{})
+	src := a.Sources()[0]
+	for _, c := range captures(t) {
+		var back, forth []resume.Event
+		require.NoError(t, agent.Back(a, src, c.path(), func(e agent.Evidence) bool {
+			back = append(back, e.Event)
+			return true
+		}))
+		data, err := os.ReadFile(c.path())
+		require.NoError(t, err)
+		for line := range bytes.Lines(data) {
+			line = bytes.TrimSuffix(line, []byte("\n"))
+			s, ok := a.Observe(src, agent.Line{Path: c.path(), Data: line})
+			require.False(t, ok && sift(line) == agent.Nothing, "passed over: %s", line)
+			if ok {
+				forth = append(forth, s.Event)
+			}
+		}
+		slices.Reverse(back)
+		require.Equal(t, forth, back, c.Case)
+	}
+}
+
+func TestAStubIsNoSession(t *testing.T) {
+	a := newAgent(t, Options{})
+	path := filepath.Join("testdata", "chats", "stub.jsonl")
+	_, found, err := agent.Last(a, a.Sources()[0], path)
+	require.NoError(t, err)
+	require.False(t, found)
+	require.Contains(t, a.Note(path), "no conversation")
+}
+
+func TestChatsAreRecognisedByTheirBeginning(t *testing.T) {
+	a := newAgent(t, Options{})
+	for _, c := range captures(t) {
+		data, err := os.ReadFile(c.path())
+		require.NoError(t, err)
+		require.True(t, a.Recognises(data[:min(len(data), 300)]), c.Case)
+	}
+	require.False(t, a.Recognises([]byte(`{"sessionId":"1f5b6930-90d5-42d3-b422-4a4abfc38b59","type":"user","uuid":"x"}`+"\n")))
+	require.False(t, a.Recognises([]byte("plain text\n")))
+}

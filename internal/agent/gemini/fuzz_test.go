@@ -1,0 +1,80 @@
+package gemini
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// Whatever a line holds, it is understood or passed over; and a reset is never
+// made up.
+func FuzzObserve(f *testing.F) {
+	for _, c := range captures(f) {
+		data, err := os.ReadFile(c.path())
+		if err != nil {
+			f.Fatal(err)
+		}
+		for line := range bytes.Lines(data) {
+			f.Add(bytes.TrimSpace(line))
+		}
+	}
+	f.Add([]byte(`{"$rewindTo":"x"}`))
+	f.Add([]byte(`{"$set":{"messages":[{"id":"e","timestamp":"2026-11-15T00:00:00Z","type":"error","content":"[API Error: terminated]"}]}}`))
+	a := newAgent(f, Options{})
+	src := a.Sources()[0]
+	chat := filepath.Join("testdata", "chats", "headless_ok.jsonl")
+	written := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, ok := a.Observe(src, agent.Line{Path: chat, Data: data, ModTime: written})
+		again, okAgain := a.Observe(src, agent.Line{Path: chat, Data: data, ModTime: written})
+		if ok != okAgain || s != again {
+			t.Fatalf("equal lines give %v and %v", s, again)
+		}
+		if !ok {
+			return
+		}
+		// No version escapes what it need not, writes a name twice or in capitals.
+		odd := bytes.ContainsRune(data, '\\') || !strings.Contains(string(data), `"type"`) && !bytes.Contains(data, []byte(`"$rewindTo"`)) ||
+			bytes.Contains(data, quotedSet)
+		if sift(data) == agent.Nothing && !odd {
+			t.Fatalf("a line that means %#v would be passed over", s.Event)
+		}
+		if l, ok := s.Event.(resume.Limited); ok && l.Reset.Stated() {
+			if !bytes.ContainsFunc([]byte(l.Text), unicode.IsDigit) && !strings.HasSuffix(l.Text, "…") {
+				t.Fatalf("reset %v of a text without a number: %q", l.Reset, l.Text)
+			}
+		}
+	})
+}
+
+// Whatever a file holds, it is a stub or none, and never a stub when a line of
+// it is worth something.
+func FuzzStub(f *testing.F) {
+	for _, name := range []string{"stub", "headless_ok", "interactive_cancelled", "quota_long_firstturn"} {
+		data, err := os.ReadFile(filepath.Join("testdata", "chats", name+".jsonl"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	a := newAgent(f, Options{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		id, _ := idIn(data)
+		if !holdsNothing(data, id) {
+			return
+		}
+		for line := range bytes.Lines(data) {
+			r, _ := parse(line)
+			if event, ok := a.event(r, agent.Line{ModTime: time.Unix(1, 0)}); ok {
+				t.Fatalf("a stub that says %#v", event)
+			}
+		}
+	})
+}

@@ -1,0 +1,120 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// head is what a chat's beginning and its place say of its session.
+type head struct {
+	id  string
+	cwd string // the project's root; empty where it is not known
+}
+
+// sessionName is what an id may look like: it is an argument of a command.
+var sessionName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
+
+// head returns whose chat a file is, or false where it is none's, or a
+// subagent's.
+func (a *Agent) head(path string) (head, bool) {
+	if h, ok := a.heads.get(path); ok {
+		return h, true
+	}
+	begin, err := readBegin(path)
+	if err != nil {
+		return head{}, false
+	}
+	id, ok := idIn(begin)
+	if !ok {
+		return head{}, false
+	}
+	h := head{id: id, cwd: projectRoot(path)}
+	if h.cwd == "" {
+		h.cwd = firstDirectory(begin)
+		return h, true // the place may tell better, later
+	}
+	a.heads.put(path, h)
+	return h, true
+}
+
+// headSize is how much of a file's beginning is read: the header and the
+// preamble.
+const headSize = 64 << 10
+
+func readBegin(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, headSize))
+}
+
+// idIn returns the session that the header names.
+func idIn(begin []byte) (string, bool) {
+	for line := range bytes.Lines(begin) {
+		r, ok := parse(line)
+		if !ok || !r.isHeader() {
+			continue
+		}
+		return r.SessionID, sessionName.MatchString(r.SessionID) && (r.Kind == "" || r.Kind == "main")
+	}
+	return "", false
+}
+
+// projectRoot returns the directory that a chat's project is about, by what
+// lies beside its chats or, before that was so, by the list of all projects.
+func projectRoot(chat string) string {
+	project := filepath.Dir(filepath.Dir(chat))
+	if data, err := os.ReadFile(filepath.Join(project, ".project_root")); err == nil {
+		if root := strings.TrimRight(string(data), "\r\n"); filepath.IsAbs(root) {
+			return root
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(project)), "projects.json"))
+	if err != nil {
+		return ""
+	}
+	var list struct {
+		Projects map[string]string `json:"projects"`
+	}
+	if json.Unmarshal(data, &list) != nil {
+		return ""
+	}
+	for root, name := range list.Projects {
+		if name == filepath.Base(project) && filepath.IsAbs(root) {
+			return root
+		}
+	}
+	return ""
+}
+
+// headCache remembers heads: neither a header nor a project's root changes.
+type headCache struct {
+	mu     sync.Mutex
+	byPath map[string]head // guarded by mu
+}
+
+const maxHeads = 4096 // far beyond the sessions that move at a time
+
+func (c *headCache) get(path string) (head, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h, ok := c.byPath[path]
+	return h, ok
+}
+
+func (c *headCache) put(path string, h head) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byPath == nil || len(c.byPath) >= maxHeads {
+		c.byPath = make(map[string]head)
+	}
+	c.byPath[path] = h
+}

@@ -1,0 +1,114 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// Observe says what one line of a chat means for its session. Messages do not
+// name their session: the head of their file does.
+func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Sighting, bool) {
+	if line.Cut {
+		return resume.Sighting{}, false // not a whole record: nothing can be said of it
+	}
+	r, ok := parse(line.Data)
+	if !ok {
+		return resume.Sighting{}, false
+	}
+	event, ok := a.event(r, line)
+	if !ok {
+		return resume.Sighting{}, false
+	}
+	head, ok := a.head(line.Path)
+	if !ok {
+		return resume.Sighting{}, false
+	}
+	return resume.Sighting{
+		Key:        resume.Key{Agent: Name, ID: head.id},
+		Account:    src.Account,
+		Cwd:        head.cwd,
+		Transcript: line.Path,
+		Event:      event,
+	}, true
+}
+
+// event returns what a record says.
+//
+// A list that replaces all messages moves nothing: each resume begins with one,
+// and a failed or cancelled turn is taken back by one. It matters only where it
+// ends in a refusal or a cancellation itself.
+func (a *Agent) event(r record, line agent.Line) (resume.Event, bool) {
+	if len(r.Set.Messages) > 0 {
+		for _, message := range slices.Backward(r.Set.Messages) {
+			_, refused := message.refused()
+			if refused || message.cancels() {
+				return a.event(message, line)
+			}
+			if message.Type != "info" && message.Type != "warning" {
+				break
+			}
+		}
+		return nil, false
+	}
+	at := r.at(line.ModTime)
+	if at.IsZero() {
+		return nil, false
+	}
+	text, refused := r.refused()
+	switch {
+	case refused:
+		reader := a.reader
+		reader.At = at
+		return resume.Limited{At: at, Verdict: verdict(reader, text), Text: agent.Clip(text)}, true
+	case r.moved():
+		return resume.Progressed{At: at}, true
+	case r.prompts():
+		return resume.Prompted{At: at}, true
+	case r.cancels(), r.RewindTo != "": // a person went back to before what happened
+		return resume.Cancelled{At: at}, true
+	default:
+		return nil, false
+	}
+}
+
+// verdict says what the refusal that ended a turn means.
+func verdict(reader limit.Reader, text string) limit.Verdict {
+	v := reader.Refusal(limit.Refusal{Text: text})
+	v.InProgress = false // it is over: Gemini CLI writes this when it has given up
+	if v.Class == limit.None {
+		v.Class, v.WaitHelps = limit.BadRequest, false // what failed in a way nobody knows is not tried again
+	}
+	return v
+}
+
+// Recognises reports whether a file that begins with head is a chat of Gemini
+// CLI.
+func (a *Agent) Recognises(head []byte) bool {
+	for line := range bytes.Lines(head) {
+		if r, ok := parse(line); ok && r.isHeader() {
+			return true
+		}
+	}
+	return false
+}
+
+// firstDirectory finds the directory that the preamble of a chat names first:
+// where the session began.
+func firstDirectory(head []byte) string {
+	_, rest, found := strings.Cut(string(head), `- **Workspace Directories:**\n  - `)
+	if !found {
+		return ""
+	}
+	escaped, _, found := strings.Cut(rest, `\n`)
+	var dir string
+	if !found || json.Unmarshal([]byte(`"`+escaped+`"`), &dir) != nil {
+		return ""
+	}
+	return dir
+}

@@ -1,0 +1,66 @@
+package agent_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+)
+
+func TestProcessesOfAProgramAreFound(t *testing.T) {
+	root, work := t.TempDir(), t.TempDir()
+	link := filepath.Join(t.TempDir(), "work")
+	require.NoError(t, os.Symlink(work, link))
+	add := func(pid, cmdline, environ string) {
+		dir := filepath.Join(root, pid)
+		require.NoError(t, os.Mkdir(dir, 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "cmdline"), []byte(strings.ReplaceAll(cmdline, " ", "\x00")), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "environ"), []byte(environ), 0o600))
+		require.NoError(t, os.Symlink(work, filepath.Join(dir, "cwd")))
+	}
+	add("1", "bot -p x ", "")
+	add("2", "/usr/bin/node --require /a.js --inspect /usr/bin/bot -i ", "A=1\x00TMUX_PANE=%7\x00"+agent.MarkVariable+"=m\x00")
+	add("3", "node /srv/other.js bot ", "")
+	add("4", "node ", "") // no script at all
+	add("5", "node --require", "")
+	add("6", "", "") // a kernel thread, or a zombie
+	require.NoError(t, os.Mkdir(filepath.Join(root, "7"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "version"), nil, 0o600))
+
+	isBot := func(program string) bool { return filepath.Base(program) == "bot" }
+	found, err := agent.Processes(root).Running(t.Context(), isBot)
+	require.NoError(t, err)
+	require.Len(t, found, 2)
+	require.Equal(t, 1, found[0].PID)
+	require.Equal(t, []string{"-p", "x"}, found[0].Args)
+	require.False(t, found[0].Ours)
+	require.Equal(t, []string{"-i"}, found[1].Args)
+	require.True(t, found[1].Ours)
+	require.Equal(t, "%7", found[1].Pane)
+	for dir, want := range map[string]bool{work: true, work + "/": true, link: true, filepath.Dir(work): false, "": false, "/no/such": false} {
+		require.Equal(t, want, found[0].LivesIn(dir), dir)
+	}
+
+	found, err = agent.Processes(filepath.Join(root, "none")).Running(t.Context(), isBot)
+	require.NoError(t, err)
+	require.Empty(t, found, "a system without /proc")
+}
+
+func TestTheTestItselfIsFound(t *testing.T) {
+	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
+		t.Skip("SKIPPED: this system has no /proc, so that processes cannot be found")
+	}
+	self, err := os.ReadFile("/proc/self/cmdline")
+	require.NoError(t, err)
+	name, _, _ := strings.Cut(string(self), "\x00")
+	found, err := agent.Processes("/proc").Running(t.Context(), func(program string) bool { return program == name })
+	require.NoError(t, err)
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	require.NotEmpty(t, found)
+	require.True(t, found[0].LivesIn(here))
+}

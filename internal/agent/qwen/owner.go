@@ -1,0 +1,49 @@
+package qwen
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"resumed/internal/resume"
+)
+
+// Owner returns the live process that may hold the session. Qwen Code takes no
+// lock: who lives in the session's directory may hold any session of it.
+func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
+	running, err := a.processes.Running(ctx, isProgram)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range running {
+		if p.Ours || !p.LivesIn(s.Cwd) && !slices.Contains(p.Args, s.Key.ID) {
+			continue
+		}
+		return &resume.Owner{PID: p.PID, Kind: kindOf(p.Args), Tmux: p.Pane}, nil
+	}
+	return nil, nil
+}
+
+// isProgram reports whether the path is that of Qwen Code: as it is called, or
+// as it is packed.
+func isProgram(path string) bool {
+	switch filepath.Base(path) {
+	case "qwen":
+		return true
+	case "cli.js", "index.js":
+		return strings.Contains(path, "qwen-code")
+	}
+	return false
+}
+
+// kindOf says whether a person sits before a process of these arguments.
+func kindOf(args []string) string {
+	headless := slices.ContainsFunc(args, func(arg string) bool {
+		return arg == "-p" || arg == "--prompt" || strings.HasPrefix(arg, "-p=") || strings.HasPrefix(arg, "--prompt=")
+	})
+	if headless {
+		return "headless"
+	}
+	return "interactive"
+}

@@ -1,0 +1,381 @@
+package qwen
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// captured is one chat that a real Qwen Code wrote, and what it means.
+type captured struct {
+	Case    string      `json:"case"`
+	File    string      `json:"file"`
+	Class   limit.Class `json:"class"`
+	Session string      `json:"session"`
+	Cwd     string      `json:"cwd"`
+}
+
+func (c captured) path() string { return filepath.Join("testdata", filepath.FromSlash(c.File)) }
+
+func captures(t testing.TB) []captured {
+	data, err := os.ReadFile("testdata/cases.json")
+	require.NoError(t, err)
+	var index struct {
+		Cases []captured `json:"cases"`
+	}
+	require.NoError(t, json.Unmarshal(data, &index))
+	require.NotEmpty(t, index.Cases)
+	return index.Cases
+}
+
+func newAgent(t testing.TB, roots ...string) *Agent {
+	if roots == nil {
+		roots = []string{t.TempDir()}
+	}
+	a, err := New(Options{Roots: roots, Zone: time.UTC, Grace: 2 * time.Hour})
+	require.NoError(t, err)
+	a.processes = agent.Processes(t.TempDir())
+	return a
+}
+
+func TestEveryCapturedChatIsUnderstood(t *testing.T) {
+	a := newAgent(t)
+	src := a.Sources()[0]
+	for _, c := range captures(t) {
+		t.Run(c.Case, func(t *testing.T) {
+			last, found, err := agent.Last(a, src, c.path())
+			require.NoError(t, err)
+			require.True(t, found)
+			require.Equal(t, resume.Key{Agent: "qwen-code", ID: c.Session}, last.Key)
+			require.Equal(t, c.Cwd, last.Cwd)
+			if c.Class == limit.None {
+				require.IsType(t, resume.Progressed{}, last.Event)
+				return
+			}
+			require.IsType(t, resume.Limited{}, last.Event)
+			limited := last.Event.(resume.Limited)
+			require.Equal(t, c.Class.String(), limited.Class.String())
+			require.Equal(t, c.Class.Transient(), limited.WaitHelps)
+			require.False(t, limited.Reset.Stated())
+		})
+	}
+}
+
+func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
+	a := newAgent(t)
+	src := a.Sources()[0]
+	for _, c := range captures(t) {
+		var back, forth []resume.Event
+		require.NoError(t, agent.Back(a, src, c.path(), func(e agent.Evidence) bool {
+			back = append(back, e.Event)
+			return true
+		}))
+		data, err := os.ReadFile(c.path())
+		require.NoError(t, err)
+		for line := range bytes.Lines(data) {
+			if s, ok := a.Observe(src, agent.Line{Path: c.path(), Data: line}); ok {
+				forth = append(forth, s.Event)
+			}
+		}
+		slices.Reverse(back)
+		require.Equal(t, forth, back, c.Case)
+	}
+}
+
+func TestChatsAreRecognisedByTheirBeginning(t *testing.T) {
+	a := newAgent(t)
+	for _, c := range captures(t) {
+		data, err := os.ReadFile(c.path())
+		require.NoError(t, err)
+		require.True(t, a.Recognises(data), c.Case)
+	}
+	require.False(t, a.Recognises([]byte(`{"type":"user","sessionId":"1f5b6930-90d5-42d3-b422-4a4abfc38b59",`+
+		`"uuid":"6d804a60-8772-4f41-bd83-af79b5db3f2c","version":"2.1.3","message":{"role":"user","content":"hi"}}`+"\n")))
+}
+
+const sessionA = "6e6faec3-9b19-4907-bdc9-bf24ad0a6e68"
+
+type object = map[string]any
+
+var began = time.Now().Add(-time.Hour).UTC().Truncate(time.Second)
+
+func line(kind string, after time.Duration, more object) object {
+	r := object{
+		"uuid": sessionA, "sessionId": sessionA, "type": kind, "version": "0.24.4", "cwd": "/src",
+		"timestamp": began.Add(after).Format("2006-01-02T15:04:05.000Z07:00"),
+	}
+	maps.Copy(r, more)
+	return r
+}
+
+func parts(text string) object { return object{"message": object{"parts": []object{{"text": text}}}} }
+
+func failed(after time.Duration, more object) object {
+	event := object{"event.name": apiError, "model": "qwen3-max", "error_message": "503 overloaded", "error_type": "InternalServerError", "status_code": 503}
+	maps.Copy(event, more)
+	return line("system", after, object{"subtype": "ui_telemetry", "systemPayload": object{"uiEvent": event}})
+}
+
+func TestWhatALineMeans(t *testing.T) {
+	a := newAgent(t)
+	at := began.Add(time.Minute)
+	background := parts("a task has ended")
+	background["subtype"] = "notification"
+	schedule := parts("look again")
+	schedule["provenance"] = "cron"
+	for rule, c := range map[string]struct {
+		line any
+		want resume.Event
+	}{
+		"a prompt":                      {line("user", time.Minute, parts("go")), resume.Prompted{At: at}},
+		"a notice from the background":  {line("user", time.Minute, background), nil},
+		"a prompt of its own schedule":  {line("user", time.Minute, schedule), nil},
+		"the result of a tool":          {line("user", time.Minute, object{"message": object{"parts": []object{{"functionResponse": object{}}}}}), nil},
+		"an answer":                     {line("assistant", time.Minute, parts("done")), resume.Progressed{At: at}},
+		"a call of a tool":              {line("assistant", time.Minute, object{"message": object{"parts": []object{{"functionCall": object{"name": "x"}}}}}), resume.Progressed{At: at}},
+		"an answer that holds nothing":  {line("assistant", time.Minute, nil), nil},
+		"a person who goes back":        {line("system", time.Minute, object{"subtype": "rewind"}), resume.Cancelled{At: at}},
+		"a request that was broken off": {failed(time.Minute, object{"error_message": "Request was aborted.", "error_type": "APIUserAbortError", "status_code": nil}), resume.Cancelled{At: at}},
+		"a failure of a helper":         {failed(time.Minute, object{"subagent_name": "managed-auto-memory-extractor"}), nil},
+		"a side conversation":           {line("assistant", time.Minute, object{"isSidechain": true, "message": parts("x")["message"]}), nil},
+		"bookkeeping":                   {line("system", time.Minute, object{"subtype": "attribution_snapshot"}), nil},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			data, err := json.Marshal(c.line)
+			require.NoError(t, err)
+			s, ok := a.Observe(agent.Source{}, agent.Line{Data: data})
+			require.Equal(t, c.want != nil, ok)
+			require.Equal(t, c.want, s.Event)
+		})
+	}
+	for text, want := range map[string]limit.Class{
+		"terminated":        limit.Network,
+		"Connection error.": limit.Network,
+	} {
+		data, err := json.Marshal(failed(0, object{"error_message": text, "error_type": "TypeError", "status_code": nil}))
+		require.NoError(t, err)
+		s, ok := a.Observe(agent.Source{}, agent.Line{Data: data})
+		require.True(t, ok)
+		require.Equal(t, want.String(), s.Event.(resume.Limited).Class.String(), text)
+	}
+}
+
+func TestOnlyChatsOfSessionsAreWatched(t *testing.T) {
+	for rel, want := range map[string]bool{
+		"-src/chats/" + sessionA + ".jsonl":     true,
+		"-src/chats/" + sessionA + ".json":      false,
+		"-src/chats/notes.jsonl":                false,
+		"-src/" + sessionA + ".jsonl":           false,
+		"-src/chats/sub/" + sessionA + ".jsonl": false,
+		"-src/agents/" + sessionA + ".jsonl":    false,
+	} {
+		require.Equal(t, want, isChat(filepath.FromSlash(rel)), rel)
+	}
+}
+
+// scene is a stopped session on disk and a qwen to continue it with.
+type scene struct {
+	agent   *Agent
+	program string
+	session resume.Session
+}
+
+func newScene(t *testing.T, lines ...any) scene {
+	user, bin := t.TempDir(), t.TempDir()
+	t.Setenv("HOME", user)
+	t.Setenv(homeVariable, "")
+	t.Setenv("QWEN_RUNTIME_DIR", "")
+	t.Setenv("PATH", bin)
+	sc := scene{program: filepath.Join(bin, "qwen"), agent: newAgent(t, filepath.Join(user, ".qwen"))}
+	require.NoError(t, os.WriteFile(sc.program, []byte("#!/bin/sh\n"), 0o700))
+	sc.session = resume.Session{
+		Key:        resume.Key{Agent: Name, ID: sessionA},
+		Cwd:        user,
+		Transcript: filepath.Join(user, ".qwen", "projects", "-src", "chats", sessionA+".jsonl"),
+	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(sc.session.Transcript), 0o700))
+	sc.write(t, lines...)
+	return sc
+}
+
+func (sc scene) write(t *testing.T, lines ...any) {
+	f, err := os.OpenFile(sc.session.Transcript, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	require.NoError(t, err)
+	defer f.Close()
+	for _, line := range lines {
+		data, err := json.Marshal(line)
+		require.NoError(t, err)
+		_, err = fmt.Fprintf(f, "%s\n", data)
+		require.NoError(t, err)
+	}
+}
+
+func (sc scene) plan(t *testing.T, prompt string) agent.Plan {
+	plan, err := sc.agent.Plan(t.Context(), sc.session, agent.Words{Prompt: prompt})
+	require.NoError(t, err)
+	return plan
+}
+
+func stopped() []any {
+	return []any{line("user", 0, parts("work")), failed(time.Second, nil), failed(5*time.Second, nil)}
+}
+
+func TestASessionIsContinuedWhereItStopped(t *testing.T) {
+	for rule, c := range map[string]struct {
+		lines  []any
+		prompt string
+		want   []string
+	}{
+		"with the model it asked":     {stopped(), "continue", []string{"--model", "qwen3-max", "-p", "continue"}},
+		"a prompt is never an option": {stopped(), "-x", []string{"--model", "qwen3-max", "--prompt=-x"}},
+		"a model that is none":        {[]any{failed(0, object{"model": "--yolo"})}, "continue", []string{"-p", "continue"}},
+		"after a resume that was lost": {
+			append(stopped(), line("user", time.Minute, parts("continue"))), "continue", []string{"--model", "qwen3-max", "-p", "continue"},
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			sc := newScene(t, c.lines...)
+			plan := sc.plan(t, c.prompt)
+			require.NotNil(t, plan.Run, "%+v", plan.Leave)
+			require.Equal(t, append([]string{sc.program, "--resume", sessionA}, c.want...), plan.Run.Argv)
+			require.Equal(t, sc.session.Cwd, plan.Run.Dir)
+			require.Empty(t, plan.Run.Env)
+		})
+	}
+}
+
+func TestASessionThatWentOnIsLeftAlone(t *testing.T) {
+	for why, record := range map[string]any{
+		"newer prompt": line("user", time.Minute, parts("never mind")),
+		"moved on":     line("assistant", time.Minute, parts("done")),
+		"interrupted":  line("system", time.Minute, object{"subtype": "rewind"}),
+	} {
+		sc := newScene(t, stopped()...)
+		sc.write(t, record)
+		leave := sc.plan(t, "continue").Leave
+		require.NotNil(t, leave)
+		require.Contains(t, leave.Why, why)
+		require.False(t, leave.Park)
+	}
+}
+
+func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
+	for why, spoil := range map[string]func(*testing.T, *scene){
+		"qwen was not found":     func(t *testing.T, sc *scene) { require.NoError(t, os.Remove(sc.program)) },
+		"is gone":                func(_ *testing.T, sc *scene) { sc.session.Cwd = "/no/such/directory" },
+		"the transcript is gone": func(t *testing.T, sc *scene) { require.NoError(t, os.Remove(sc.session.Transcript)) },
+		"is none of qwen-code":   func(_ *testing.T, sc *scene) { sc.session.Key.ID = "--help" },
+	} {
+		sc := newScene(t, stopped()...)
+		spoil(t, &sc)
+		leave := sc.plan(t, "continue").Leave
+		require.NotNil(t, leave)
+		require.Contains(t, leave.Why, why)
+		require.True(t, leave.Park)
+	}
+}
+
+func TestAnotherHomeIsNamedToTheRun(t *testing.T) {
+	sc := newScene(t, stopped()...)
+	home, work := sc.agent.roots[0], filepath.Join(t.TempDir(), "work")
+	require.NoError(t, os.MkdirAll(filepath.Dir(work), 0o700))
+	require.NoError(t, os.Rename(home, work))
+	sc.agent = newAgent(t, home, work)
+	sc.session.Transcript = strings.Replace(sc.session.Transcript, home, work, 1)
+	require.Equal(t, []string{"QWEN_HOME=" + work}, sc.plan(t, "continue").Run.Env)
+	require.Equal(t, "qwen-code:default", sc.agent.Sources()[0].Account)
+	require.Equal(t, "qwen-code:"+work, sc.agent.Sources()[1].Account)
+}
+
+func TestTheUsualHomeIsTheOneOfTheEnvironment(t *testing.T) {
+	t.Setenv("HOME", "/home/u")
+	for _, c := range []struct{ runtime, home, want string }{
+		{"", "", "/home/u/.qwen"}, {"", "/q", "/q"}, {"/r", "/q", "/r"},
+	} {
+		t.Setenv("QWEN_RUNTIME_DIR", c.runtime)
+		t.Setenv(homeVariable, c.home)
+		a, err := New(Options{})
+		require.NoError(t, err)
+		require.Equal(t, filepath.Join(c.want, "projects"), a.Sources()[0].Root)
+		require.Equal(t, "qwen-code:default", a.Sources()[0].Account)
+	}
+	_, err := New(Options{Roots: []string{"relative"}})
+	require.ErrorContains(t, err, "not an absolute path")
+}
+
+func TestWhoHoldsASession(t *testing.T) {
+	for rule, c := range map[string]struct {
+		argv string
+		env  string
+		want *resume.Owner
+	}{
+		"a dialogue":      {"node /usr/bin/qwen", "TMUX_PANE=%3", &resume.Owner{PID: 42, Kind: "interactive", Tmux: "%3"}},
+		"a headless run":  {"node /n/@qwen-code/qwen-code/cli.js -p hi", "", &resume.Owner{PID: 42, Kind: "headless"}},
+		"our own run":     {"node /usr/bin/qwen -p hi", agent.MarkVariable + "=m", nil},
+		"another program": {"node /n/other/cli.js", "", nil},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			root := t.TempDir()
+			dir := filepath.Join(root, "42")
+			require.NoError(t, os.Mkdir(dir, 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "cmdline"), []byte(strings.ReplaceAll(c.argv, " ", "\x00")+"\x00"), 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "environ"), []byte(c.env), 0o600))
+			require.NoError(t, os.Symlink("/src", filepath.Join(dir, "cwd")))
+			a := newAgent(t)
+			a.processes = agent.Processes(root)
+			owner, err := a.Owner(t.Context(), resume.Session{Key: resume.Key{ID: sessionA}, Cwd: "/src"})
+			require.NoError(t, err)
+			require.Equal(t, c.want, owner)
+			owner, err = a.Owner(t.Context(), resume.Session{Key: resume.Key{ID: sessionA}, Cwd: "/elsewhere"})
+			require.NoError(t, err)
+			require.Nil(t, owner)
+		})
+	}
+}
+
+// Whatever a line holds, it is understood or passed over; and a reset is never
+// made up.
+func FuzzObserve(f *testing.F) {
+	for _, c := range captures(f) {
+		data, err := os.ReadFile(c.path())
+		if err != nil {
+			f.Fatal(err)
+		}
+		for line := range bytes.Lines(data) {
+			f.Add(bytes.TrimSpace(line))
+		}
+	}
+	a := newAgent(f)
+	written := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, ok := a.Observe(agent.Source{}, agent.Line{Path: "/r/" + sessionA + ".jsonl", Data: data, ModTime: written})
+		if !ok {
+			return
+		}
+		if !uuid.MatchString(s.Key.ID) {
+			t.Fatalf("session id %q", s.Key.ID)
+		}
+		odd := bytes.ContainsRune(data, '\\') || bytes.Contains(data, quotedResult) // no version writes such a record
+		if sift(data) == agent.Nothing && !odd {
+			t.Fatalf("a line that means %#v would be passed over", s.Event)
+		}
+		if l, ok := s.Event.(resume.Limited); ok && l.Reset.Stated() && !bytes.ContainsFunc([]byte(l.Text), unicode.IsDigit) &&
+			!strings.HasSuffix(l.Text, "…") {
+			t.Fatalf("reset %v of a text without a number: %q", l.Reset, l.Text)
+		}
+	})
+}

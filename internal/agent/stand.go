@@ -1,0 +1,54 @@
+package agent
+
+import (
+	"fmt"
+	"time"
+
+	"resumed/internal/resume"
+)
+
+// slack is how much a record's own time may differ from our clock's.
+const slack = time.Second
+
+// SentByUs reports whether a prompt of that time was given by an earlier resume
+// of the session. The resume that is about to be sent has given none yet.
+func SentByUs(s resume.Session, at time.Time) bool {
+	for _, attempts := range [][]resume.Attempt{s.Attempts, s.Past} {
+		for _, a := range attempts {
+			if a.EndedAt.IsZero() || s.Run != nil && a.Mark == s.Run.Mark {
+				continue
+			}
+			if !at.Before(a.StartedAt.Add(-slack)) && !at.After(a.EndedAt.Add(slack)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// StandsBack returns why a session is not continued by what its transcript says
+// last, or nothing where it stands where it stopped. A nil event is a
+// transcript that says nothing.
+func StandsBack(s resume.Session, last resume.Event, now time.Time) string {
+	switch e := last.(type) {
+	case resume.Limited:
+		reset := e.Reset
+		if reset.Stated() && !reset.At.Equal(s.Limit.Reset.At) && reset.At.After(now) {
+			return "the session was stopped again, until " + reset.At.UTC().Format(time.RFC3339)
+		}
+		return ""
+	case resume.Prompted:
+		return "a newer prompt was given to the session"
+	case resume.Progressed:
+		return "the session has moved on by itself"
+	case resume.Cancelled:
+		return "the turn was interrupted by the user"
+	default:
+		return "the transcript does not say any more that the session stopped"
+	}
+}
+
+// Parked returns the plan for what waiting does not mend.
+func Parked(format string, args ...any) Plan {
+	return Plan{Leave: &Leave{Why: fmt.Sprintf(format, args...), Park: true}}
+}

@@ -1,0 +1,49 @@
+package agent_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+func TestOnlyPromptsOfEarlierResumesAreOurs(t *testing.T) {
+	at := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
+	minute := func(n float64) time.Time { return at.Add(time.Duration(n * float64(time.Minute))) }
+	s := resume.Session{
+		Past: []resume.Attempt{{Mark: "m1", StartedAt: minute(1), EndedAt: minute(2)}},
+		Attempts: []resume.Attempt{
+			{Mark: "m2", StartedAt: minute(10), EndedAt: minute(11)},
+			{Mark: "m3", StartedAt: minute(20)},
+		},
+		Run: &resume.Run{Mark: "m3"},
+	}
+	for n, want := range map[float64]bool{0.5: false, 1.5: true, 5: false, 10: true, 11.01: true, 11.5: false, 20.5: false} {
+		require.Equal(t, want, agent.SentByUs(s, minute(n)), "minute %v", n)
+	}
+}
+
+func TestWhyASessionIsLeftAlone(t *testing.T) {
+	now := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
+	until := func(at time.Time) limit.Verdict {
+		return limit.Verdict{Class: limit.UsageLimit, Reset: limit.Reset{At: at}}
+	}
+	known := now.Add(time.Hour)
+	s := resume.Session{Limit: until(known)}
+	for want, last := range map[string]resume.Event{
+		"newer prompt":              resume.Prompted{},
+		"moved on":                  resume.Progressed{},
+		"interrupted by the user":   resume.Cancelled{},
+		"does not say any more":     nil,
+		"until 2026-11-15T02:00:00": resume.Limited{Verdict: until(now.Add(2 * time.Hour))},
+	} {
+		require.Contains(t, agent.StandsBack(s, last, now), want)
+	}
+	for _, reset := range []time.Time{{}, now.Add(-time.Hour), known} {
+		require.Empty(t, agent.StandsBack(s, resume.Limited{Verdict: until(reset)}, now))
+	}
+}

@@ -1,0 +1,110 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// keptCopies is how many copies of a file that an agent may lose are kept.
+const keptCopies = 3
+
+// secure does what an agent needs so that a run of it loses nothing: what
+// earlier runs left is removed, and its files are copied aside.
+func (d *daemon) secure(ctx context.Context, a agent.Agent, session resume.Session, files []string) *resume.Held {
+	if tidier, ok := a.(agent.Tidier); ok {
+		if err := tidier.Tidy(ctx, session); err != nil {
+			return &resume.Held{Why: "what an earlier resume left could not be removed: " + err.Error()}
+		}
+	}
+	dir := filepath.Join(d.opts.StateDir, "kept", session.Key.ID)
+	for _, file := range files {
+		if err := copyAside(file, dir, session.Run.N); err != nil {
+			return &resume.Held{Why: "the transcript could not be copied aside: " + err.Error()}
+		}
+	}
+	return nil
+}
+
+// tidy removes what a run that is over left behind.
+func (d *daemon) tidy(ctx context.Context, session resume.Session) {
+	tidier, ok := d.agentOf(session.Key.Agent).(agent.Tidier)
+	if !ok {
+		return
+	}
+	if err := tidier.Tidy(ctx, session); err != nil && ctx.Err() == nil {
+		d.log.Warn("what a resume left could not be removed", "session", session.Key.ID, "agent", session.Key.Agent, "err", err)
+	}
+}
+
+// copyAside copies a file into a directory of its own below dir, named after
+// the resume that it is copied for. Only the newest copies stay.
+func copyAside(file, dir string, n int) error {
+	into := filepath.Join(dir, strconv.Itoa(n))
+	if err := os.MkdirAll(into, 0o700); err != nil {
+		return err
+	}
+	if err := copyFile(file, filepath.Join(into, filepath.Base(file))); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if older, err := strconv.Atoi(entry.Name()); err == nil && older <= n-keptCopies {
+			_ = os.RemoveAll(filepath.Join(dir, entry.Name())) // it is tried again with the next resume
+		}
+	}
+	return nil
+}
+
+// copyFile copies a file so that what has the new name is whole and on disk.
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.CreateTemp(filepath.Dir(to), ".copy-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	err = errors.Join(err, out.Sync(), out.Close())
+	if err == nil {
+		err = os.Rename(out.Name(), to)
+	}
+	if err != nil {
+		_ = os.Remove(out.Name()) // the error tells already
+	}
+	return err
+}
+
+// pruneKept forgets the copies of sessions that were not resumed for that long.
+func pruneKept(stateDir string, age time.Duration, now time.Time) error {
+	dir := filepath.Join(stateDir, "kept")
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err == nil && now.Sub(info.ModTime()) > age {
+			failed = append(failed, os.RemoveAll(filepath.Join(dir, entry.Name())))
+		}
+	}
+	return errors.Join(failed...)
+}

@@ -100,11 +100,15 @@ func Start(cmd Command) (*Process, error) {
 	}
 	if err := child.Start(); err != nil {
 		if errors.Is(err, fs.ErrNotExist) { // it is there, so it is what its first line names that is not
-			return nil, &NotFoundError{Program: program, Err: fmt.Errorf("its interpreter is missing: %w", err)}
+			return nil, missingInterpreter(program, err)
 		}
 		return nil, fmt.Errorf("start %s: %w", filepath.Base(program), err)
 	}
 	return follow(child, cmd), nil
+}
+
+func missingInterpreter(program string, err error) error {
+	return &NotFoundError{Program: program, Err: fmt.Errorf("its interpreter is missing: %w", err)}
 }
 
 // follow reaps the child when it ends. The goroutine lives as long as the

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,10 +21,21 @@ import (
 // the daemon's sandbox, nor does its memory count as the daemon's; and nothing
 // that it starts can leave its control group, so that it ends as a whole.
 
-// beginPatience is how long the manager may take to begin a unit.
-const beginPatience = 10 * time.Second
+const (
+	// beginPatience is how long the manager may take to begin a unit.
+	beginPatience = 10 * time.Second
 
-func unitName(mark string) string { return "resumed-" + mark + ".service" }
+	// beginLook lies between two looks for it. A command may be over soon.
+	beginLook = 5 * time.Millisecond
+)
+
+// unitName returns the name of a command's unit. The mark is one that no other
+// command has.
+func unitName(mark string) string {
+	return "resumed-" + notInNames.ReplaceAllString(mark, "_") + ".service"
+}
+
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9:_.-]`)
 
 // manager is how a user's service manager is spoken to.
 type manager struct{ run, control string } // systemd-run and systemctl
@@ -61,6 +73,9 @@ func findManager() (manager, bool) {
 // start has the manager start the command, and waits until it runs. It returns
 // false where the manager refused and nothing was started.
 func (m manager) start(program string, cmd Command, env []string) (*Process, bool, error) {
+	if err := checkInterpreter(program); err != nil {
+		return nil, false, err
+	}
 	client := m.client(program, cmd, env)
 	var words bytes.Buffer
 	client.Stderr = &words
@@ -84,11 +99,13 @@ func (m manager) start(program string, cmd Command, env []string) (*Process, boo
 		if !over {
 			err = <-exited
 		}
-		// A client that dies early says nothing of the command.
+		p.exitErr, p.exitCode = err, client.ProcessState.ExitCode()
+		if p.exitCode < 0 || alive(p.Process) { // it died before its time: that says nothing of the command
+			p.exitErr, p.exitCode, p.unknown = nil, -1, true
+		}
 		for alive(p.Process) {
 			time.Sleep(lookEvery)
 		}
-		p.exitErr, p.exitCode = err, client.ProcessState.ExitCode()
 		close(p.ended)
 	}()
 	return p, true, nil
@@ -105,10 +122,35 @@ func (p *Process) begin(exited <-chan error) (over bool, err error) {
 		select {
 		case err := <-exited:
 			return true, err
-		case <-time.After(sweepEvery):
+		case <-time.After(beginLook):
 		}
 	}
 	return false, nil
+}
+
+// checkInterpreter returns an error for a script whose interpreter is not
+// there. A manager would only say that the unit failed.
+func checkInterpreter(program string) error {
+	f, err := os.Open(program)
+	if err != nil {
+		return nil // what cannot be read can still be run
+	}
+	defer f.Close()
+	head := make([]byte, 256)
+	n, _ := io.ReadFull(f, head) // most programs are longer; what is there counts
+	line, _, _ := strings.Cut(string(head[:n]), "\n")
+	script, ok := strings.CutPrefix(line, "#!")
+	if !ok {
+		return nil
+	}
+	fields := strings.Fields(script)
+	if len(fields) == 0 {
+		return nil
+	}
+	if err := executable(fields[0]); err != nil {
+		return missingInterpreter(program, err)
+	}
+	return nil
 }
 
 // client returns the program that orders the unit and lives as long as it does.

@@ -272,9 +272,9 @@ func TestASessionThatLives(t *testing.T) {
 			live: func(b *liveBox) { b.show(b.standIn(), inPane); b.tmux("copy-mode") }, stop: overload,
 			state: resume.Waiting, why: "reads back", pending: true,
 		},
-		"a process that does not say what it holds is told of": {
+		"a process that does not yet say what it holds is waited for": {
 			live: func(b *liveBox) { s := b.standIn(); s.Registry = ""; b.alone(s, "claude") }, stop: overload,
-			state: resume.Parked, why: "does not say which session",
+			state: resume.Waiting, why: "does not say which session", pending: true,
 		},
 		"two writers are told of": {
 			live: func(b *liveBox) { b.show(b.standIn(), inPane); b.show(b.standIn(), inPane) }, stop: overload,

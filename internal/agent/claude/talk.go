@@ -39,12 +39,12 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	if owner.Kind == "headless" {
 		return leave(fmt.Sprintf("process %d (headless) holds the session", owner.PID)), nil
 	}
-	holder, why, err := a.holder(s, owner)
+	holder, untold, err := a.holder(s, owner)
 	if err != nil {
 		return agent.Plan{}, err
 	}
-	if why != "" {
-		return park(why), nil
+	if untold != nil {
+		return agent.Plan{Leave: untold}, nil
 	}
 	if plan, ok, err := standsAside(s, last, holder); ok || err != nil {
 		return plan, err
@@ -57,14 +57,18 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 
 func leave(why string) agent.Plan { return agent.Plan{Leave: &agent.Leave{Why: why}} }
 
+// registers is how long a process may take until it says which session it
+// holds. Versions before 2.1 never do.
+const registers = time.Minute
+
 // holder returns the registry's entry of the session's owner, or why nothing
 // can be said to it.
-func (a *Agent) holder(s resume.Session, owner resume.Owner) (holder entry, why string, err error) {
+func (a *Agent) holder(s resume.Session, owner resume.Owner) (holder entry, untold *agent.Leave, err error) {
 	holders := 0
 	for _, h := range a.homes {
 		entries, err := a.proc.living(filepath.Join(h.root, "sessions"))
 		if err != nil {
-			return entry{}, "", err
+			return entry{}, nil, err
 		}
 		for _, e := range entries {
 			if e.SessionID != s.Key.ID || a.proc.ours(e.PID) {
@@ -78,11 +82,15 @@ func (a *Agent) holder(s resume.Session, owner resume.Owner) (holder entry, why 
 	}
 	switch {
 	case holders > 1:
-		return entry{}, fmt.Sprintf("%d live processes hold the session", holders), nil
+		return entry{}, &agent.Leave{Why: fmt.Sprintf("%d live processes hold the session", holders), Park: true}, nil
 	case holder.PID == 0:
-		return entry{}, fmt.Sprintf("process %d lives in the session's directory and does not say which session it holds", owner.PID), nil
+		age, known := a.proc.age(owner.PID)
+		return entry{}, &agent.Leave{
+			Why:  fmt.Sprintf("process %d lives in the session's directory and does not say which session it holds", owner.PID),
+			Park: !known || age > registers,
+		}, nil
 	default:
-		return holder, "", nil
+		return holder, nil, nil
 	}
 }
 

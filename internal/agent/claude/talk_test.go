@@ -3,6 +3,7 @@ package claude
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -162,6 +163,11 @@ func TestALiveSessionIsLeftAloneWhere(t *testing.T) {
 		"does not say which session": {true, func(t *testing.T, sc scene) agent.Plan {
 			sc.agent.proc = fakeProc(t, process{pid: 7, argv: []string{"claude"}, start: "100"})
 			return sc.talkTo(t, resume.Owner{PID: 7, Kind: "interactive"}, "continue")
+		}},
+		"process 8 lives in": {false, func(t *testing.T, sc scene) agent.Plan {
+			sc.agent.proc = fakeProc(t, process{pid: 8, argv: []string{"claude"}, start: "1000"})
+			require.NoError(t, os.WriteFile(filepath.Join(string(sc.agent.proc), "uptime"), []byte("15.03 29.9\n"), 0o600))
+			return sc.talkTo(t, resume.Owner{PID: 8, Kind: "interactive"}, "continue") // it began five seconds ago
 		}},
 		"2 live processes hold": {true, func(t *testing.T, sc scene) agent.Plan {
 			register(t, sc.agent, "8.json", registered(8, sessionA, "200", ""))

@@ -22,7 +22,7 @@ const (
 	lookPause = 200 * time.Millisecond
 
 	// drawPatience is how long a program may take to draw what was typed.
-	drawPatience = 3 * time.Second
+	drawPatience = 2 * time.Second
 
 	// linePatience is how long an agent may take to write down the prompt that
 	// it was given.

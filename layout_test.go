@@ -21,20 +21,24 @@ import (
 var arrows = map[string][]string{
 	"cmd/resumed": {
 		"configs", "internal/app", "internal/backoff", "internal/clean", "internal/config", "internal/control",
-		"internal/limit", "internal/notify", "internal/resume", "internal/state",
+		"internal/attempt", "internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/state",
 	},
 	"internal/app": {
 		"internal/agent", "internal/agent/*", "internal/backoff", "internal/clean", "internal/config", "internal/control",
-		"internal/limit", "internal/notify", "internal/resume", "internal/runner", "internal/state", "internal/tmux", "internal/watch",
+		"internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/runner", "internal/state",
+		"internal/tmux", "internal/watch",
 	},
+	"internal/attempt": {"internal/backoff", "internal/clean", "internal/lease", "internal/limit"},
 	"internal/config":  {"internal/backoff", "internal/limit", "internal/resume"},
-	"internal/state":   {"internal/backoff", "internal/resume"},
+	"internal/state":   {"internal/lock", "internal/resume"},
+	"internal/lease":   {"internal/lock"},
+	"internal/lock":    {"internal/backoff"},
 	"internal/control": {"internal/resume"},
 	"internal/notify":  {"internal/backoff", "internal/clean", "internal/limit", "internal/resume"},
 	"internal/runner":  {"internal/clean", "internal/resume"},
 	"internal/tmux":    {"internal/resume"},
 	"internal/agent":   {"internal/limit", "internal/resume"},
-	"internal/agent/*": {"internal/agent", "internal/limit", "internal/resume"},
+	"internal/agent/*": {"internal/agent", "internal/backoff", "internal/limit", "internal/resume"},
 	"internal/resume":  {"internal/backoff", "internal/limit"},
 }
 
@@ -43,18 +47,18 @@ var arrows = map[string][]string{
 var libraries = map[string][]string{
 	"github.com/charmbracelet/x/ansi":         {"cmd/resumed"},
 	"github.com/coreos/go-systemd/v22/daemon": {"internal/app"},
-	"github.com/fsnotify/fsnotify":            {"internal/config", "internal/watch"},
+	"github.com/fsnotify/fsnotify":            {"internal/agent/opencode", "internal/config", "internal/watch"},
 	"github.com/go-viper/mapstructure/v2":     {"internal/config"},
 	"github.com/godbus/dbus/v5":               {"internal/notify"},
-	"github.com/google/uuid":                  {"internal/app"},
+	"github.com/google/uuid":                  {"internal/app", "internal/attempt"},
 	"github.com/lmittmann/tint":               {"cmd/resumed"},
 	"github.com/nicholas-fedor/shoutrrr":      {"internal/notify"},
 	"github.com/pelletier/go-toml/v2":         {"internal/config"},
 	"github.com/spf13/cobra":                  {"cmd/resumed"},
 	"github.com/spf13/viper":                  {"internal/config"},
-	"golang.org/x/sys/unix":                   {"internal/control", "internal/notify", "internal/runner", "internal/state", "internal/watch"},
+	"golang.org/x/sys/unix":                   {"internal/attempt", "internal/control", "internal/notify", "internal/runner", "internal/state", "internal/watch"},
 	"golang.org/x/term":                       {"cmd/resumed"},
-	"modernc.org/sqlite":                      {"internal/state"},
+	"modernc.org/sqlite":                      {"internal/agent/opencode", "internal/state"},
 }
 
 // knownOnlyIn narrows a library further, to files.

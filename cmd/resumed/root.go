@@ -74,7 +74,10 @@ func (c *cli) report(err error) int {
 	problem, badConfig := errors.AsType[*config.Problem](err)
 	remote, isRemote := errors.AsType[*control.RemoteError](err)
 	_, badUsage := errors.AsType[usageError](err)
+	status, ended := errors.AsType[exitStatus](err)
 	switch {
+	case ended:
+		code = status.code
 	case badUsage:
 		code, hint = exitUsage, "resumed help"
 	case badConfig:
@@ -127,7 +130,7 @@ func (c *cli) root() *cobra.Command {
 	root.AddCommand(
 		c.runCommand(), c.statusCommand(), c.explainCommand(), c.logsCommand(),
 		c.retryCommand(), c.cancelCommand(), c.pauseCommand(), c.unpauseCommand(),
-		c.configCommand(), c.demoCommand(), c.demoAgentCommand(), c.versionCommand(),
+		c.configCommand(), c.backoffCommand(), c.execCommand(), c.demoCommand(), c.demoAgentCommand(), c.versionCommand(),
 	)
 	return root
 }

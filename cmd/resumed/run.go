@@ -13,6 +13,7 @@ import (
 
 	"resumed/internal/app"
 	"resumed/internal/config"
+	"resumed/internal/lease"
 	"resumed/internal/state"
 )
 
@@ -53,6 +54,7 @@ func (c *cli) daemon(ctx context.Context, dryRun bool) error {
 		Config:     cfg,
 		StateDir:   stateDir,
 		RuntimeDir: runtimeDir,
+		LeaseDir:   lease.Dir(os.Getenv, stateDir),
 		Version:    version(),
 		DryRun:     dryRun,
 		Log:        log,

@@ -25,6 +25,7 @@ type Recogniser interface {
 type Evidence struct {
 	resume.Sighting
 	Offset int64
+	Leave  string // why nothing is done about it, whatever the rules say; empty: they decide
 }
 
 // Back visits what a file says from its end back, until visit returns false.

@@ -24,7 +24,12 @@ const keptRuns = 10
 // enters Resuming.
 func (d *daemon) act(ctx context.Context, session resume.Session) {
 	mark := session.Run.Mark
-	sending, held := d.prepare(ctx, session)
+	release, held := d.lease(session.Key)
+	defer release()
+	var sending *sending
+	if held == nil { // what is looked at next stays true: nobody else continues the session now
+		sending, held = d.prepare(ctx, session)
+	}
 	switch {
 	case held != nil:
 		held.Mark = mark
@@ -132,13 +137,12 @@ func holding(leave *agent.Leave, owner *resume.Owner) *resume.Held {
 // commandFor returns the command that carries out a plan to run one.
 func (d *daemon) commandFor(cfg config.Config, session resume.Session, planned *agent.Command) (*sending, *resume.Held) {
 	env := planned.Env
-	if entry, ok := cfg.Agent(session.Key.Agent); ok {
-		extra, err := entry.Environment()
-		if err != nil {
-			return nil, &resume.Held{Why: err.Error(), Park: true}
-		}
-		env = append(slices.Clone(env), extra...)
+	entry, _ := cfg.Agent(session.Key.Agent)
+	extra, err := entry.Environment()
+	if err != nil {
+		return nil, &resume.Held{Why: err.Error(), Park: true}
 	}
+	env = append(slices.Clone(env), extra...)
 	dir := d.runsDir(session.Key)
 	pruneRuns(dir, keptRuns-1)
 	return &sending{command: &runner.Command{
@@ -149,7 +153,7 @@ func (d *daemon) commandFor(cfg config.Config, session resume.Session, planned *
 		Mark:    session.Run.Mark,
 		Timeout: cfg.Resume.Timeout,
 		Stall:   cfg.Resume.Stall,
-		Signs:   []string{session.Transcript},
+		Signs:   signsOfLife(session),
 	}}, nil
 }
 
@@ -195,6 +199,10 @@ func ending(mark string, result runner.Result, output string) resume.Ended {
 	}
 	return ended
 }
+
+// signsOfLife are the files whose change shows that a resumed agent works: its
+// transcript, and what a database writes first.
+func signsOfLife(s resume.Session) []string { return []string{s.Transcript, s.Transcript + "-wal"} }
 
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -305,9 +313,14 @@ func (d *daemon) adopt(ctx context.Context, s resume.Session, process *runner.Pr
 	d.mu.Unlock()
 	output := filepath.Join(d.runsDir(s.Key), strconv.Itoa(s.Run.N)+".log")
 	process.Bind(runner.Command{
-		Mark: s.Run.Mark, Output: output, Timeout: cfg.Timeout, Stall: cfg.Stall, Signs: []string{s.Transcript},
+		Mark: s.Run.Mark, Output: output, Timeout: cfg.Timeout, Stall: cfg.Stall, Signs: signsOfLife(s),
 	})
 	d.log.Info("a resume of the daemon before still runs", "session", s.Key.ID, "agent", s.Key.Agent, "pid", process.PID)
 	d.tell(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: process.Process})
+	release, held := d.lease(s.Key)
+	if held != nil {
+		d.log.Warn("a resume that runs has no lease", "session", s.Key.ID, "agent", s.Key.Agent, "why", held.Why)
+	}
+	defer release()
 	d.follow(ctx, s, process, output)
 }

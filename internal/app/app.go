@@ -28,6 +28,7 @@ type Options struct {
 	Config     config.Config // what it says
 	StateDir   string
 	RuntimeDir string
+	LeaseDir   string // where it is agreed who looks after a session
 	Version    string
 	DryRun     bool // decide and log everything, start nothing
 
@@ -48,6 +49,7 @@ type daemon struct {
 	engine    *resume.Engine
 	notifier  *notify.Notifier
 	journal   journal
+	leases    *leases
 	systemd   systemd
 	inputs    *stage // set once, before anybody can ask for a reload
 
@@ -78,6 +80,7 @@ func Run(ctx context.Context, opts Options) error {
 		path:      opts.ConfigPath,
 		nudge:     make(chan struct{}, 1),
 		loadedAt:  time.Now(),
+		leases:    newLeases(opts.LeaseDir),
 		running:   make(map[string]stopper),
 	}
 	store, err := state.Open(opts.StateDir, opts.Log)

@@ -129,6 +129,9 @@ func (x *Explainer) database(name, path string, follower agent.Follower, now tim
 	for _, e := range evidence {
 		out := x.judge(name, path, e, now)
 		out.Line = 0 // a database has none
+		if e.Leave != "" {
+			out.Action, out.Why = Leave, e.Leave
+		}
 		found = append(found, out)
 	}
 	if len(found) == 0 {

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"time"
 
+	"resumed/internal/control"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
 	"resumed/internal/state"
@@ -151,19 +152,20 @@ func (j journal) notify(event notify.Event, s resume.Session) {
 // counts how many ids share each beginning.
 type names map[string]int
 
-// nameLengths are how long a short name may be.
-var nameLengths = []int{4, 6, 8, 12, 18}
+// longer is by how much a short name may be longer than the shortest.
+var longer = []int{0, 2, 4, 8, 14}
 
 func (n names) add(id string)  { n.count(id, 1) }
 func (n names) drop(id string) { n.count(id, -1) }
 
-func (n names) count(id string, by int) {
-	for _, length := range nameLengths {
+func (n names) count(id string, change int) {
+	for _, by := range longer {
+		length := control.Shortest(id) + by
 		if length >= len(id) {
 			return
 		}
 		beginning := id[:length]
-		if n[beginning] += by; n[beginning] <= 0 {
+		if n[beginning] += change; n[beginning] <= 0 {
 			delete(n, beginning)
 		}
 	}
@@ -171,8 +173,8 @@ func (n names) count(id string, by int) {
 
 // short returns a beginning of id that no other session has.
 func (n names) short(id string) string {
-	for _, length := range nameLengths {
-		if length < len(id) && n[id[:length]] <= 1 {
+	for _, by := range longer {
+		if length := control.Shortest(id) + by; length < len(id) && n[id[:length]] <= 1 {
 			return id[:length]
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/config"
 	"resumed/internal/resume"
 )
 
@@ -107,4 +108,17 @@ func pruneKept(stateDir string, age time.Duration, now time.Time) error {
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// Tidy removes what a run of the session left behind that must not stay. It is
+// for runs that no daemon started.
+func Tidy(ctx context.Context, cfg config.Config, session resume.Session) error {
+	agents, err := Agents(cfg)
+	if err != nil {
+		return err
+	}
+	if tidier, ok := agents[session.Key.Agent].(agent.Tidier); ok {
+		return tidier.Tidy(ctx, session)
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"resumed/internal/agent/codex"
 	"resumed/internal/agent/custom"
 	"resumed/internal/agent/gemini"
+	"resumed/internal/agent/opencode"
 	"resumed/internal/agent/qwen"
 	"resumed/internal/config"
 )
@@ -33,6 +34,11 @@ var builtin = map[string]maker{
 	gemini.Name: func(entry config.Agent, cfg config.Config) (agent.Agent, error) {
 		return gemini.New(gemini.Options{
 			Roots: entry.Roots, Command: entry.Command, Grace: cfg.Resume.Grace,
+		})
+	},
+	opencode.Name: func(entry config.Agent, cfg config.Config) (agent.Agent, error) {
+		return opencode.New(opencode.Options{
+			Roots: entry.Roots, Command: entry.Command, Server: entry.Server, Grace: cfg.Resume.Grace,
 		})
 	},
 	qwen.Name: func(entry config.Agent, cfg config.Config) (agent.Agent, error) {

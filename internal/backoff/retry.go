@@ -19,6 +19,11 @@ type Options struct {
 	// all are. It is not asked about the end of the caller's own context.
 	Retryable func(error) bool
 
+	// PolicyFor returns the policy that applies after an error, where that
+	// depends on the error. The retries that were made stay counted. Nil means
+	// the policy that Retry was given.
+	PolicyFor func(error) Policy
+
 	// ServerDelay returns the wait that the other side asked for, which wins
 	// over the policy's. Nil asks an error of the chain that has a method
 	// RetryAfter() (time.Duration, bool).
@@ -112,6 +117,9 @@ func (r *run) failed(ctx context.Context, made Attempt) (done bool, err error) {
 	}
 	if r.opts.Retryable != nil && !r.opts.Retryable(made.Err) {
 		return true, made.Err
+	}
+	if r.opts.PolicyFor != nil {
+		r.tracker.policy = r.opts.PolicyFor(made.Err)
 	}
 	if r.tracker.Exhausted() {
 		return true, &ExhaustedError{History: append(r.history, made)}

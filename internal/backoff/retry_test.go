@@ -258,3 +258,28 @@ func TestAPanicPassesThroughAndIsNotRetried(t *testing.T) {
 		require.ErrorIs(t, attemptCtx.Err(), context.Canceled, "its timer is released")
 	})
 }
+
+func TestPolicyMayDependOnTheError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		short, long := errors.New("short"), errors.New("long")
+		policies := map[error]Policy{
+			short: {Strategy: Fixed, BaseDelay: time.Second, MaxDelay: time.Second, MaxRetries: 2},
+			long:  {Strategy: Linear, BaseDelay: time.Minute, MaxDelay: time.Hour, MaxRetries: 4},
+		}
+		failures := []error{short, long, long, short}
+		began, runs := time.Now(), 0
+		var waits []time.Duration
+		err := Retry(t.Context(), Default(), func(context.Context) error {
+			runs++
+			return failures[runs-1]
+		}, Options{
+			PolicyFor: func(err error) Policy { return policies[err] },
+			OnRetry:   func(u Upcoming) { waits = append(waits, u.Delay) },
+		})
+		require.Equal(t, []time.Duration{time.Second, 2 * time.Minute, 3 * time.Minute}, waits)
+		require.Equal(t, 5*time.Minute+time.Second, time.Since(began))
+		exhausted, ok := errors.AsType[*ExhaustedError](err)
+		require.True(t, ok, "three retries are more than the last error's policy allows")
+		require.Len(t, exhausted.History, 4)
+	})
+}

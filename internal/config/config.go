@@ -131,18 +131,15 @@ func BuiltinAgents() []string {
 	return []string{"claude-code", "codex", "opencode", "gemini", "qwen-code"}
 }
 
-// Agent returns what is said about the agent of that name. A built-in agent
-// without an entry is enabled.
+// Agent returns what is said about the agent of that name, and whether it is
+// one that the configuration knows. An agent without an entry is enabled.
 func (c Config) Agent(name string) (Agent, bool) {
 	for _, a := range c.Agents {
 		if a.Name == name {
 			return a, true
 		}
 	}
-	if slices.Contains(BuiltinAgents(), name) {
-		return Agent{Name: name, Enabled: true}, true
-	}
-	return Agent{}, false
+	return Agent{Name: name, Enabled: true}, slices.Contains(BuiltinAgents(), name)
 }
 
 // Events returns every event that a person can be told.

@@ -129,14 +129,21 @@ func Resolve(sessions []resume.View, name string) (resume.View, error) {
 	return resume.View{}, ambiguous
 }
 
-// Short returns the shortest beginning of the session's id, of four characters
-// at least, that no other session's id has.
+// Short returns the shortest beginning of the session's id that no other
+// session's id has, and that a person can tell from others at all.
 func Short(sessions []resume.View, id string) string {
-	n := min(4, len(id))
+	n := Shortest(id)
 	for _, s := range sessions {
 		for s.ID != id && n < len(id) && strings.HasPrefix(s.ID, id[:n]) {
 			n++
 		}
 	}
 	return id[:n]
+}
+
+// Shortest returns how many characters of an id are shown at least: four,
+// after a prefix that all ids of an agent share, such as "ses_".
+func Shortest(id string) int {
+	prefix := strings.IndexByte(id[:min(8, len(id))], '_') + 1
+	return min(prefix+4, len(id))
 }

@@ -187,7 +187,7 @@ func TestResolve(t *testing.T) {
 
 func TestShortNamesAreUnambiguous(t *testing.T) {
 	sessions := []resume.View{view("a", "4f2a77"), view("a", "4f2b99"), view("a", "x"), view("a", "9c1d-aaaa-1"), view("a", "9c1d-aaaa-2")}
-	for id, want := range map[string]string{"4f2a77": "4f2a", "4f2b99": "4f2b", "x": "x", "9c1d-aaaa-1": "9c1d-aaaa-1"} {
+	for id, want := range map[string]string{"4f2a77": "4f2a", "4f2b99": "4f2b", "x": "x", "9c1d-aaaa-1": "9c1d-aaaa-1", "ses_e237ddd5": "ses_e237"} {
 		require.Equal(t, want, control.Short(sessions, id))
 	}
 }

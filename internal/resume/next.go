@@ -266,6 +266,7 @@ func (s Session) due(ev Due, r Rules, now time.Time, u float64) Session {
 		Delay:     max(0, s.NextAt.Sub(s.WaitFrom)),
 	})
 	s.State, s.NextAt, s.Hold = Resuming, time.Time{}, time.Time{}
+	s.Reason = describe(s.Limit, s.LimitText) // what held it back until now does so no more
 	return s
 }
 

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -409,20 +408,4 @@ func BenchmarkLoad10kSessions(b *testing.B) {
 	for b.Loop() {
 		require.Len(b, load(b, s).Sessions, 10_000)
 	}
-}
-
-// A command that the killed daemon was just starting holds its descriptors for
-// a moment longer.
-func TestTheLockOfADeadDaemonIsWaitedFor(t *testing.T) {
-	dir := t.TempDir()
-	lock, err := tryLock(dir)
-	require.NoError(t, err)
-	dead := exec.Command("true")
-	require.NoError(t, dead.Run())
-	_, err = lock.WriteAt(fmt.Appendf(nil, "%d\n", dead.Process.Pid), 0)
-	require.NoError(t, err)
-	time.AfterFunc(200*time.Millisecond, func() { _ = lock.Close() })
-	again, err := takeLock(dir)
-	require.NoError(t, err)
-	require.NoError(t, again.Close())
 }

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"resumed/internal/backoff"
+	"resumed/internal/config"
+)
+
+// mostAttempts is how many delays are printed at most: more would be of use to
+// nobody and could fill a disk.
+const mostAttempts = 100_000
+
+// scheduling is what the flags of backoff say. All of them are read as text,
+// so that everything that is wrong can be said at once.
+type scheduling struct {
+	policy, attempts, seed string
+	keys                   policyKeys
+}
+
+func (c *cli) backoffCommand() *cobra.Command {
+	var s scheduling
+	cmd := c.jsonFlag(&cobra.Command{
+		Use:   "backoff",
+		Short: "Print the waits of a retry policy",
+		Long: "Prints how long a policy waits before each retry, with the range that chance makes of\n" +
+			"it. The policy is [backoff] of the configuration or the one that --policy names; the\n" +
+			"flags change single keys of it.",
+		Example: "  resumed backoff\n" +
+			"  resumed backoff --policy contention --seed 1\n" +
+			"  resumed backoff --base-delay 2s --max-delay 1m --attempts 8 --json",
+		Args: noStrayValue,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.backoff(cmd, s) },
+	})
+	flags := cmd.Flags()
+	flags.StringVar(&s.policy, "policy", "", "`NAME` of a policy: of the configuration, or built in")
+	flags.StringVar(&s.attempts, "attempts", "", "how many waits to print, `N` (default max_retries)")
+	flags.StringVar(&s.seed, "seed", "", "a `NUMBER` that makes chance repeatable")
+	s.keys.register(cmd)
+	c.completePolicies(cmd)
+	complete(cmd, "strategy", texts(backoff.Strategies())...)
+	complete(cmd, "jitter-mode", texts(backoff.JitterModes())...)
+	return cmd
+}
+
+// noStrayValue knows why a value may stand alone: a flag that needs none was
+// given one after a space.
+func noStrayValue(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("unexpected argument %q (a value of --jitter and --hard-cap follows a =, as in --jitter=false)", args[0])
+}
+
+// completePolicies lets a shell complete --policy.
+func (c *cli) completePolicies(cmd *cobra.Command) {
+	_ = cmd.RegisterFlagCompletionFunc("policy", // fails for a flag that is not there
+		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			cfg, _, err := c.load()
+			if err != nil {
+				return backoff.Names(), cobra.ShellCompDirectiveNoFileComp
+			}
+			return cfg.PolicyNames(), cobra.ShellCompDirectiveNoFileComp
+		})
+}
+
+func complete(cmd *cobra.Command, flag string, values ...string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func texts[T ~string](values []T) []string {
+	all := make([]string, len(values))
+	for i, v := range values {
+		all[i] = string(v)
+	}
+	return all
+}
+
+func (c *cli) backoff(cmd *cobra.Command, s scheduling) error {
+	cfg, _, err := c.load()
+	if err != nil {
+		return err
+	}
+	policy, err := pickPolicy(cfg, s.policy)
+	bad := []error{err, s.keys.override(cmd, &policy), checkPolicy(policy)}
+	retries, err := s.count(policy.MaxRetries)
+	bad = append(bad, err)
+	dice, err := s.dice()
+	if err := errors.Join(append(bad, err)...); err != nil {
+		return hinted{usageError{err}, "resumed backoff --help"}
+	}
+	schedule := newSchedule(policy, retries, dice)
+	if c.json {
+		return json.NewEncoder(c.out).Encode(schedule)
+	}
+	p := newPage(c.out)
+	schedule.print(p, cmp.Or(s.policy, "default"))
+	return p.flush()
+}
+
+// pickPolicy returns the policy of that name, or [backoff] where none is named.
+func pickPolicy(cfg config.Config, name string) (backoff.Policy, error) {
+	if name == "" {
+		return cfg.Backoff.Policy, nil
+	}
+	policy, ok := cfg.NamedPolicy(name)
+	if !ok {
+		return cfg.Backoff.Policy, fmt.Errorf("--policy %q: must be one of %s", name, strings.Join(cfg.PolicyNames(), ", "))
+	}
+	return policy, nil
+}
+
+// checkPolicy says of every bad key by which flag it is mended.
+func checkPolicy(policy backoff.Policy) error {
+	joined, ok := policy.Validate().(interface{ Unwrap() []error })
+	if !ok {
+		return nil
+	}
+	var bad []error
+	for _, err := range joined.Unwrap() {
+		if field, ok := errors.AsType[*backoff.FieldError](err); ok {
+			err = fmt.Errorf("--%s %s: %s", strings.ReplaceAll(field.Field, "_", "-"), field.Value, field.Want)
+		}
+		bad = append(bad, err)
+	}
+	return errors.Join(bad...)
+}
+
+func (s scheduling) count(retries int) (int, error) {
+	if s.attempts == "" {
+		return min(retries, mostAttempts), nil
+	}
+	n, err := strconv.Atoi(s.attempts)
+	if err != nil || n < 1 || n > mostAttempts {
+		return 0, fmt.Errorf("--attempts %q: must be a number from 1 to %d", s.attempts, mostAttempts)
+	}
+	return n, nil
+}
+
+// dice returns what chance is made of; nil stands for the one that nobody can
+// repeat.
+func (s scheduling) dice() (func() float64, error) {
+	if s.seed == "" {
+		return nil, nil
+	}
+	seed, err := strconv.ParseInt(s.seed, 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("--seed %q: must be a whole number", s.seed)
+	}
+	return rand.New(rand.NewPCG(uint64(seed), 0)).Float64, nil
+}
+
+// schedule is what a policy comes to.
+type schedule struct {
+	Version int            `json:"version"`
+	Policy  backoff.Policy `json:"policy"`
+	Delays  []plannedDelay `json:"delays"`
+	Total   float64        `json:"total_seconds"`
+}
+
+type plannedDelay struct {
+	Attempt int     `json:"attempt"`
+	Base    float64 `json:"base_seconds"`
+	Min     float64 `json:"min_seconds"`
+	Max     float64 `json:"max_seconds"`
+	Delay   float64 `json:"delay_seconds"`
+}
+
+func newSchedule(policy backoff.Policy, retries int, dice func() float64) schedule {
+	s := schedule{Version: 1, Policy: policy, Delays: make([]plannedDelay, 0, retries)}
+	longer := policy
+	longer.MaxRetries = retries
+	for n, delay := range longer.Delays(dice) {
+		base, least, greatest := policy.Range(n)
+		s.Delays = append(s.Delays, plannedDelay{n, base.Seconds(), least.Seconds(), greatest.Seconds(), delay.Seconds()})
+		s.Total += delay.Seconds()
+	}
+	s.Total = math.Round(s.Total*1e9) / 1e9 // a sum of floats shows its dust
+	return s
+}
+
+func (s schedule) print(p *page, name string) {
+	p.line("%s: %s", name, s.Policy)
+	p.line("")
+	rows := [][]cell{{head("ATTEMPT"), head("BASE"), head("RANGE"), head("DELAY"), head("TOTAL")}}
+	total := 0.0
+	for _, d := range s.Delays {
+		total += d.Delay
+		span := brief(d.Min)
+		if d.Max > d.Min {
+			span += " … " + brief(d.Max)
+		}
+		rows = append(rows, []cell{
+			plain(strconv.Itoa(d.Attempt)), plain(brief(d.Base)), plain(span), plain(brief(d.Delay)), plain(brief(total)),
+		})
+	}
+	p.table(rows)
+	p.line("")
+	s.plot(p)
+}
+
+// The plot fits eighty columns.
+const (
+	plotWidth = 60
+	plotRows  = 24
+)
+
+// plot draws a bar for each wait: what is certain, what chance added this
+// time, and what it may add.
+func (s schedule) plot(p *page) {
+	longest := 0.0
+	for _, d := range s.Delays {
+		longest = max(longest, d.Max)
+	}
+	cells := func(seconds float64) int { return int(math.Round(seconds / longest * plotWidth)) }
+	for _, d := range s.Delays[:min(len(s.Delays), plotRows)] {
+		least, now, most := cells(d.Min), cells(d.Delay), max(1, cells(d.Max))
+		bar := strings.Repeat("█", least) + strings.Repeat("▒", now-least) + strings.Repeat("░", most-max(now, least))
+		p.line("%6d %s %s", d.Attempt, bar, brief(d.Delay))
+	}
+	if more := len(s.Delays) - plotRows; more > 0 {
+		p.line("%6s and %d more", "…", more)
+	}
+	p.line("")
+	p.line("       █ always   ▒ by chance, this time   ░ by chance, at most")
+}
+
+// brief writes seconds with three figures or so, as people say them.
+func brief(seconds float64) string {
+	if seconds >= math.MaxInt64/1e9 {
+		return "centuries"
+	}
+	d := time.Duration(seconds * float64(time.Second))
+	for _, step := range []time.Duration{time.Microsecond, time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
+		if d < 1000*step {
+			return config.FormatDuration(d.Round(step))
+		}
+	}
+	return config.FormatDuration(d.Round(time.Second))
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"resumed/internal/app"
+	"resumed/internal/attempt"
+	"resumed/internal/backoff"
+	"resumed/internal/config"
+	"resumed/internal/lease"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+	"resumed/internal/state"
+)
+
+// executing is what the flags of exec say.
+type executing struct {
+	agent, policy, timeout string
+	retryOn                []string
+}
+
+func (c *cli) execCommand() *cobra.Command {
+	var e executing
+	cmd := &cobra.Command{
+		Use:   "exec [flags] -- COMMAND [ARG…]",
+		Short: "Run a command and try it again when a limit stops it",
+		Long: "Runs a command. When it fails, its exit code and its last words say why: what may pass\n" +
+			"is waited out, as long as was asked for or as the policy says, and the command is run\n" +
+			"again; anything else is returned as it is. A known agent in print mode (claude -p,\n" +
+			"codex exec, opencode run, gemini -p, qwen -p) is continued in the same session.\n\n" +
+			"The exit code is the command's own, or 75 when the retries ran out. A signal goes to the\n" +
+			"command while it runs, and ends a wait.",
+		Example: "  resumed exec -- claude -p \"fix the tests\"\n" +
+			"  resumed exec --policy api --timeout 10m -- curl -sSf https://example.org/\n" +
+			"  resumed exec --retry-on network,timeout -- make deploy",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.exec(cmd.Context(), e, args) },
+	}
+	flags := cmd.Flags()
+	flags.SetInterspersed(false) // what follows the command is the command's
+	flags.StringVar(&e.agent, "agent", "", "`NAME` of the agent that is run; else it is known by the program's name")
+	flags.StringVar(&e.policy, "policy", "", "`NAME` of a policy; else the agent's, the class's or [backoff]")
+	flags.StringVar(&e.timeout, "timeout", "", "a `DURATION` that one run may take")
+	flags.StringSliceVar(&e.retryOn, "retry-on", nil, "`CLASS`es of failures to retry, with commas (default: those that pass)")
+	c.completePolicies(cmd)
+	complete(cmd, "agent", attempt.Agents()...)
+	complete(cmd, "retry-on", classNames()...)
+	return cmd
+}
+
+func classNames() []string {
+	var names []string
+	for _, class := range limit.Classes() {
+		if class != limit.Cancelled {
+			names = append(names, class.String())
+		}
+	}
+	return names
+}
+
+func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
+	cfg, _, err := c.load()
+	if err != nil {
+		return err
+	}
+	o, err := e.options(cfg)
+	if err != nil {
+		return hinted{usageError{err}, "resumed exec --help"}
+	}
+	stateDir, err := state.Dir(os.Getenv)
+	if err != nil {
+		return err
+	}
+	if o.Dir, err = os.Getwd(); err != nil {
+		return fmt.Errorf("find the working directory: %w", err)
+	}
+	signals := make(chan os.Signal, 4)
+	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		if !signal.Ignored(sig) { // nohup means it
+			signal.Notify(signals, sig)
+		}
+	}
+	defer signal.Stop(signals)
+	show := &waitShow{out: c.err, live: isTerminal(c.err)}
+
+	o.Argv, o.Signals, o.LeaseDir = argv, signals, lease.Dir(os.Getenv, stateDir)
+	o.Stdin, o.Stdout, o.Stderr = os.Stdin, os.Stdout, os.Stderr
+	o.Tidy = func(ctx context.Context, agent, session, transcript string) error {
+		return app.Tidy(ctx, cfg, resume.Session{
+			Key: resume.Key{Agent: agent, ID: session}, Transcript: transcript, Cwd: o.Dir,
+		})
+	}
+	o.Waits = show.begin
+	o.Warn = func(err error) { show.say("%v", err) }
+	// Not ctx: a signal is for the command first.
+	code, err := attempt.Run(context.WithoutCancel(ctx), o)
+	return finished(code, err)
+}
+
+// options reads the flags, and returns everything that is wrong with them.
+func (e executing) options(cfg config.Config) (attempt.Options, error) {
+	o := attempt.Options{
+		Agent:   e.agent,
+		Prompt:  cfg.Resume.Prompt,
+		Margin:  cfg.Resume.Margin,
+		MaxWait: cfg.Resume.MaxWait,
+		Grace:   cfg.Resume.Grace,
+	}
+	var bad []error
+	known := slices.Concat(attempt.Agents(), customAgents(cfg))
+	if e.agent != "" && !slices.Contains(known, e.agent) {
+		bad = append(bad, fmt.Errorf("--agent %q: must be one of %s", e.agent, strings.Join(known, ", ")))
+	}
+	policy, err := pickPolicy(cfg, e.policy)
+	bad = append(bad, err)
+	o.Policy = func(agent string, class limit.Class) backoff.Policy {
+		if e.policy != "" {
+			return policy
+		}
+		return cfg.Policy(agent, class)
+	}
+	if e.timeout != "" {
+		if o.Timeout, err = config.ParseDuration(e.timeout); err != nil || o.Timeout <= 0 {
+			bad = append(bad, fmt.Errorf("--timeout %q: must be a duration with a unit, such as 30s or 5m, and more than 0s", e.timeout))
+		}
+	}
+	for _, name := range e.retryOn {
+		class, err := limit.ParseClass(strings.TrimSpace(name))
+		if err != nil || class == limit.Cancelled {
+			bad = append(bad, fmt.Errorf("--retry-on %q: must be one of %s", name, strings.Join(classNames(), ", ")))
+		}
+		o.RetryOn = append(o.RetryOn, class)
+	}
+	return o, errors.Join(bad...)
+}
+
+func customAgents(cfg config.Config) []string {
+	var names []string
+	for _, a := range cfg.Agents {
+		if a.Kind == config.KindCustom {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// finished hands on the exit code, with what is to be said about it.
+func finished(code int, err error) error {
+	switch {
+	case err == nil && code == exitDone:
+		return nil
+	case err == nil:
+		return exitStatus{code: code}
+	}
+	hint := ""
+	switch _, held := errors.AsType[*lease.HeldError](err); {
+	case held:
+		hint = "resumed status"
+	case code == attempt.CodeNotFound:
+		hint = "the full path of the program"
+	}
+	return hinted{exitStatus{code, err}, hint}
+}
+
+// exitStatus is the end of a command that has its own exit code.
+type exitStatus struct {
+	code int
+	err  error // nil: all has been said
+}
+
+func (e exitStatus) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e exitStatus) Unwrap() error { return e.err }

@@ -1,0 +1,112 @@
+package opencode
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// evidenceTimeout bounds how long a database is read for one answer.
+const evidenceTimeout = time.Minute
+
+// Evidence returns the last thing that the database at path says about each of
+// its sessions.
+func (a *Agent) Evidence(path string) ([]agent.Evidence, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), evidenceTimeout)
+	defer cancel()
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	var found []agent.Evidence
+	err = steadily(ctx, func(ctx context.Context) error {
+		found, err = a.evidence(ctx, path)
+		return err
+	})
+	return found, err
+}
+
+func (a *Agent) evidence(ctx context.Context, path string) (found []agent.Evidence, err error) {
+	db, err := openDatabase(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.close()) }()
+	all, err := db.conversations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := &book{path: path, account: a.homeOf(path).account, reader: a.reader}
+	for _, c := range all {
+		messages, err := db.latest(ctx, c.id)
+		if err != nil {
+			return nil, err
+		}
+		e, err := a.judge(ctx, b, db, c, messages)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, e)
+	}
+	return found, db.check()
+}
+
+// judge says how one session stands by its last messages, newest first.
+func (a *Agent) judge(ctx context.Context, b *book, db *database, c conversation, messages []message) (agent.Evidence, error) {
+	e := agent.Evidence{Sighting: b.sighting(c, c.createdMS, resume.Progressed{At: time.UnixMilli(c.createdMS).UTC()})}
+	switch {
+	case c.parent != "":
+		e.Leave = "a child session: its parent goes on by itself"
+	case c.archived:
+		e.Leave = "its user archived it"
+	}
+	for _, m := range messages {
+		s := m.read()
+		switch s.meaning {
+		case nothing:
+			continue
+		case pending:
+			event, why, err := a.unfinished(ctx, b, c, s)
+			if err != nil {
+				return agent.Evidence{}, err
+			}
+			e.Sighting = b.sighting(c, s.atMS, event)
+			if e.Leave == "" {
+				e.Leave = why
+			}
+			return e, nil
+		case broken:
+			compacted, err := db.compacted(ctx, c.id, s.atMS)
+			if err != nil {
+				return agent.Evidence{}, err
+			}
+			if compacted {
+				continue
+			}
+		}
+		e.Sighting = b.sighting(c, s.atMS, s.event(b.reader))
+		return e, nil
+	}
+	return e, nil
+}
+
+// unfinished judges a session whose last message is not over. The database
+// looks the same whether it runs, waits in a retry, or was killed: processes
+// tell the first two from the last.
+func (a *Agent) unfinished(ctx context.Context, b *book, c conversation, s said) (event resume.Event, why string, err error) {
+	at := time.UnixMilli(s.atMS).UTC()
+	owner, err := a.Owner(ctx, resume.Session{
+		Key: resume.Key{Agent: Name, ID: c.id}, Cwd: c.directory, Transcript: b.path,
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	if owner != nil {
+		return resume.Progressed{At: at}, "its last turn is not over, and opencode lives in its directory", nil
+	}
+	return resume.Cancelled{At: at}, "its last turn was cut off: the process that ran it was ended", nil
+}

@@ -1,0 +1,203 @@
+package opencode
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// message is one row of the table message.
+type message struct {
+	row       int64
+	id        string
+	session   string
+	createdMS int64
+	updatedMS int64
+	data      []byte
+}
+
+// record is what the column data holds.
+type record struct {
+	Role string `json:"role"`
+	Time struct {
+		Created   float64 `json:"created"`
+		Completed float64 `json:"completed"`
+	} `json:"time"`
+	Finish string   `json:"finish"`
+	Error  *failure `json:"error"`
+}
+
+// failure is what ended a turn.
+type failure struct {
+	Name string `json:"name"`
+	Data struct {
+		Message   string            `json:"message"`
+		Status    int               `json:"statusCode"`
+		Retryable bool              `json:"isRetryable"`
+		Headers   map[string]string `json:"responseHeaders"`
+		Body      string            `json:"responseBody"`
+	} `json:"data"`
+}
+
+// meaning is what a message says of its session.
+type meaning uint8
+
+const (
+	nothing   meaning = iota // no message of a conversation
+	pending                  // not over: it runs, waits in a retry, or its process died
+	broken                   // over without an end: cancelled in a retry, or about to be compacted
+	prompted                 // somebody asked for a turn
+	moved                    // a turn, or a step of one, that came to its end
+	cancelled                // a turn that a person stopped
+	failed                   // a turn that an error stopped
+)
+
+// parse reads a row's data. A field of an unexpected type is as good as none.
+func parse(data []byte) (record, bool) {
+	var r record
+	err := json.Unmarshal(data, &r)
+	if _, odd := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !odd {
+		return record{}, false
+	}
+	return r, true
+}
+
+func (r record) meaning() meaning {
+	switch {
+	case r.Role == "user":
+		return prompted
+	case r.Role != "assistant":
+		return nothing
+	case r.Error != nil && r.Error.Name == "MessageAbortedError":
+		return cancelled
+	case r.Error != nil:
+		return failed
+	case r.Time.Completed <= 0:
+		return pending
+	case r.Finish != "":
+		return moved
+	default:
+		return broken
+	}
+}
+
+// said is what one message says, and when it says it.
+type said struct {
+	meaning meaning
+	atMS    int64
+	record  record
+}
+
+// read says what the message means. Its time is taken from the record: opencode
+// touches rows again long after what they tell has happened.
+func (m message) read() said {
+	r, ok := parse(m.data)
+	if !ok {
+		return said{}
+	}
+	s := said{meaning: r.meaning(), record: r}
+	switch s.meaning {
+	case prompted, pending:
+		s.atMS = cmp.Or(millis(r.Time.Created), m.createdMS, m.updatedMS)
+	default:
+		s.atMS = cmp.Or(millis(r.Time.Completed), m.updatedMS, m.createdMS, millis(r.Time.Created))
+	}
+	if s.atMS <= 0 || s.atMS > latestMS {
+		return said{}
+	}
+	return s
+}
+
+// latestMS is the end of the year 9999: no clock runs that far ahead.
+const latestMS = 253402300799999
+
+func millis(ms float64) int64 {
+	if ms > 0 && ms <= latestMS {
+		return int64(ms)
+	}
+	return 0
+}
+
+// event returns what happened, or nil where nothing is to be told.
+func (s said) event(reader limit.Reader) resume.Event {
+	at := time.UnixMilli(s.atMS).UTC()
+	switch s.meaning {
+	case prompted:
+		return resume.Prompted{At: at}
+	case moved:
+		return resume.Progressed{At: at}
+	case cancelled, broken:
+		return resume.Cancelled{At: at}
+	case failed:
+		f := s.record.Error
+		return resume.Limited{At: at, Verdict: f.verdict(reader, at), Text: agent.Clip(f.words())}
+	default:
+		return nil
+	}
+}
+
+// verdict says what the failure means, seen at that time by our clock.
+func (f *failure) verdict(reader limit.Reader, at time.Time) limit.Verdict {
+	reader.At = at
+	for name, value := range f.Data.Headers {
+		// What the provider says of time it says by its own clock.
+		if date, err := http.ParseTime(value); err == nil && http.CanonicalHeaderKey(name) == "Date" {
+			reader.At = date
+		}
+	}
+	v := reader.Refusal(limit.Refusal{
+		Status:  f.Data.Status,
+		Headers: f.Data.Headers,
+		Text:    f.text(),
+	})
+	v.InProgress = false // it is over: opencode stores an error when it has given up
+	if class, known := f.named(); known || v.Class == limit.None {
+		v.Class = class
+		v.WaitHelps = class.Transient()
+	}
+	return v
+}
+
+// named returns the class that the failure's name tells, and otherwise the one
+// of a failure of which nothing else is known.
+func (f *failure) named() (class limit.Class, known bool) {
+	switch f.Name {
+	case "ContextOverflowError":
+		return limit.ContextOverflow, true
+	case "ProviderAuthError":
+		return limit.Auth, true
+	case "MessageOutputLengthError", "StructuredOutputError":
+		return limit.BadRequest, true
+	}
+	if f.Data.Retryable && f.Data.Status == 0 {
+		return limit.Network, false // there was no answer
+	}
+	return limit.BadRequest, false // a turn that failed in a way nobody knows is not retried
+}
+
+// text is all that the failure says, for judging it.
+func (f *failure) text() string {
+	if f.Data.Body == "" {
+		return f.Data.Message
+	}
+	return f.Data.Message + "\n" + f.Data.Body
+}
+
+// words is what the failure says to people: an error in the middle of a stream
+// is stored as the provider's JSON.
+func (f *failure) words() string {
+	var inner struct {
+		Message string `json:"message"`
+		Error   struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	_ = json.Unmarshal([]byte(f.Data.Message), &inner) // most are plain words
+	return cmp.Or(inner.Message, inner.Error.Message, f.Data.Message, f.Name)
+}

@@ -1,0 +1,187 @@
+// Package opencode knows opencode: where its database is, what a row of it
+// means, which process lives in a session's directory, and how a session is
+// continued.
+package opencode
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// Name is opencode's name in configuration, status and metrics.
+const Name = "opencode"
+
+// Options says which opencode is meant. The zero Options is the user's own.
+type Options struct {
+	Roots   []string       // data directories, absolute; empty: $OPENCODE_DB, else $XDG_DATA_HOME/opencode
+	Command string         // the program's name or path; empty: it is looked for
+	Server  string         // URL of a running server; empty: none
+	Grace   time.Duration  // a clock time this far in the past means now, not tomorrow
+	Zone    *time.Location // of clock times that name none; nil means local
+}
+
+// Agent is opencode with its databases.
+type Agent struct {
+	command   string
+	server    *url.URL // nil: none
+	reader    limit.Reader
+	homes     []home
+	userDir   string
+	events    string // the file that the plugin writes
+	processes agent.Processes
+	rescan    time.Duration
+	deaf      bool // as on a file system that sends no events
+
+	retries  retries
+	followed atomic.Bool
+	looks    chan look
+	finished chan struct{} // closed when Follow has returned
+}
+
+var (
+	_ agent.Agent      = (*Agent)(nil)
+	_ agent.Follower   = (*Agent)(nil)
+	_ agent.Recogniser = (*Agent)(nil)
+)
+
+// home is one data directory: one account.
+type home struct {
+	dir     string
+	account string
+	only    string // the name of its one database; empty: all that opencode's channels make
+}
+
+// rescan is the pause between two looks by the clock, for file systems that
+// send no events.
+const rescan = time.Minute
+
+// New returns the agent. It looks at the environment, not at any file.
+func New(o Options) (*Agent, error) {
+	userDir, userErr := os.UserHomeDir()
+	usual, found := usualHome(userDir)
+	a := &Agent{
+		command:   o.Command,
+		reader:    limit.Reader{Zone: o.Zone, Grace: o.Grace},
+		userDir:   userDir,
+		events:    EventsFile(),
+		processes: "/proc",
+		rescan:    rescan,
+		looks:     make(chan look),
+		finished:  make(chan struct{}),
+	}
+	var bad []error
+	if o.Server != "" {
+		server, err := url.Parse(o.Server)
+		if err != nil {
+			bad = append(bad, fmt.Errorf("server of %s: %w", Name, err))
+		}
+		a.server = server
+	}
+	if len(o.Roots) == 0 {
+		if !found {
+			return nil, errors.Join(append(bad, fmt.Errorf("find the data directory of %s: %w", Name, userErr))...)
+		}
+		a.homes = []home{usual}
+	}
+	for _, root := range o.Roots {
+		if !filepath.IsAbs(root) {
+			bad = append(bad, fmt.Errorf("root %q of %s is not an absolute path", root, Name))
+			continue
+		}
+		h := home{dir: filepath.Clean(root)}
+		h.account = Name + ":" + h.dir
+		if found && h.dir == usual.dir {
+			h = usual
+		}
+		if !slices.Contains(a.homes, h) {
+			a.homes = append(a.homes, h)
+		}
+	}
+	return a, errors.Join(bad...)
+}
+
+// usualHome returns where opencode keeps its data when nobody says otherwise.
+func usualHome(userDir string) (home, bool) {
+	data := os.Getenv("XDG_DATA_HOME")
+	if !filepath.IsAbs(data) && userDir != "" {
+		data = filepath.Join(userDir, ".local", "share")
+	}
+	h := home{dir: filepath.Join(data, "opencode"), account: Name + ":default"}
+	switch db := os.Getenv("OPENCODE_DB"); {
+	case db == "" || db == ":memory:":
+	case filepath.IsAbs(db):
+		h.dir, h.only = filepath.Dir(db), filepath.Base(db)
+	default:
+		path := filepath.Join(h.dir, db)
+		h.dir, h.only = filepath.Dir(path), filepath.Base(path)
+	}
+	return h, filepath.IsAbs(h.dir)
+}
+
+// has reports whether a file of that name is one of the home's databases. Each
+// release channel of opencode has its own.
+func (h home) has(name string) bool {
+	if h.only != "" {
+		return name == h.only
+	}
+	return name == "opencode.db" ||
+		strings.HasPrefix(name, "opencode-") && strings.HasSuffix(name, ".db")
+}
+
+// databases returns the paths of the databases there are.
+func (h home) databases() ([]string, error) {
+	entries, err := os.ReadDir(h.dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list databases: %w", err)
+	}
+	var paths []string
+	for _, entry := range entries {
+		if h.has(entry.Name()) && !entry.IsDir() {
+			paths = append(paths, filepath.Join(h.dir, entry.Name()))
+		}
+	}
+	return paths, nil
+}
+
+// homeOf returns the data directory that the database lies in. One from
+// elsewhere is read as if it lay in the first.
+func (a *Agent) homeOf(path string) home {
+	for _, h := range a.homes {
+		if filepath.Dir(path) == h.dir && h.has(filepath.Base(path)) {
+			return h
+		}
+	}
+	return a.homes[0]
+}
+
+// Name is the agent's name in configuration, status and metrics.
+func (a *Agent) Name() string { return Name }
+
+// Sources returns nothing: opencode keeps its sessions in a database.
+func (a *Agent) Sources() []agent.Source { return nil }
+
+// Observe says nothing: a database has no lines.
+func (a *Agent) Observe(agent.Source, agent.Line) (resume.Sighting, bool) {
+	return resume.Sighting{}, false
+}
+
+// Recognises reports whether a file that begins with head is a database: no
+// other agent keeps its sessions in one.
+func (a *Agent) Recognises(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("SQLite format 3\x00"))
+}

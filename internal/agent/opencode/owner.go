@@ -1,0 +1,110 @@
+package opencode
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// Owner returns a live process that may hold the session. opencode takes no
+// lock and says nowhere which session a process holds, so one that lives in the
+// session's directory is enough: two processes on one session both write.
+func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
+	running, err := a.processes.Running(ctx, isProgram)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range running {
+		if !p.Ours && a.mayHold(p, s) {
+			return &resume.Owner{PID: p.PID, Kind: kindOf(p.Args), Tmux: p.Pane}, nil
+		}
+	}
+	return nil, nil
+}
+
+// mayHold reports whether a process of opencode may hold the session.
+func (a *Agent) mayHold(p agent.Process, s resume.Session) bool {
+	if bystander(p.Args) {
+		return false
+	}
+	// One that has another database open has other sessions. One that has none
+	// is only just starting.
+	if open := a.openDatabases(p.PID); len(open) > 0 && s.Transcript != "" && !holdsOneOf(open, s.Transcript) {
+		return false
+	}
+	return slices.Contains(named(p.Args, "-s", "--session"), s.Key.ID) || p.LivesIn(s.Cwd) ||
+		slices.ContainsFunc(a.places(p), func(place string) bool { return sameDir(place, s.Cwd) })
+}
+
+func holdsOneOf(open []string, path string) bool {
+	return slices.ContainsFunc(open, func(p string) bool { return sameDir(p, path) })
+}
+
+// sameDir reports whether two paths are one place, by whatever name.
+func sameDir(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	if filepath.Clean(a) == filepath.Clean(b) {
+		return true
+	}
+	realA, errA := filepath.EvalSymlinks(a)
+	realB, errB := filepath.EvalSymlinks(b)
+	return errA == nil && errB == nil && realA == realB
+}
+
+// bystanders are commands that hold no session.
+var bystanders = []string{
+	"agent", "auth", "completion", "db", "debug", "export", "import", "login", "logout", "mcp", "models",
+	"plugin", "providers", "session", "stats", "uninstall", "upgrade",
+}
+
+func bystander(args []string) bool { return slices.Contains(bystanders, command(args)) }
+
+// command returns the first argument that is no option; empty: there is none.
+func command(args []string) string {
+	for _, arg := range args {
+		if !strings.HasPrefix(arg, "-") {
+			return arg
+		}
+	}
+	return ""
+}
+
+// named returns the values of options, as --name value and --name=value.
+func named(args []string, names ...string) []string {
+	var values []string
+	for i, arg := range args {
+		name, value, joined := strings.Cut(arg, "=")
+		switch {
+		case !slices.Contains(names, name):
+		case joined:
+			values = append(values, value)
+		case i+1 < len(args):
+			values = append(values, args[i+1])
+		}
+	}
+	return values
+}
+
+// projectOf returns the directory that the terminal interface was started for.
+func projectOf(args []string) []string {
+	if word := command(args); strings.ContainsAny(word, "/.") {
+		return []string{word}
+	}
+	return nil
+}
+
+// kindOf says whether a person sits before a process of these arguments.
+func kindOf(args []string) string {
+	switch command(args) {
+	case "run", "serve", "web", "acp", "github", "pr":
+		return "headless"
+	default:
+		return "interactive"
+	}
+}

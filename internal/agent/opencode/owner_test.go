@@ -1,0 +1,102 @@
+package opencode
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// process is one directory of a made-up /proc.
+type process struct {
+	pid  int
+	argv []string
+	cwd  string
+	env  []string
+	open []string // files
+}
+
+func fakeProc(t testing.TB, all ...process) agent.Processes {
+	root := t.TempDir()
+	for _, p := range all {
+		dir := filepath.Join(root, fmt.Sprint(p.pid))
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, "fd"), 0o700))
+		write := func(name, content string) {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+		}
+		write("cmdline", strings.Join(p.argv, "\x00")+"\x00")
+		write("environ", strings.Join(p.env, "\x00")+"\x00")
+		if p.cwd != "" {
+			require.NoError(t, os.Symlink(p.cwd, filepath.Join(dir, "cwd")))
+		}
+		for i, file := range p.open {
+			require.NoError(t, os.Symlink(file, filepath.Join(dir, "fd", fmt.Sprint(i))))
+		}
+	}
+	return agent.Processes(root)
+}
+
+func TestWhoMayHoldASession(t *testing.T) {
+	const id, dir, db = "ses_1", "/src/app", "/home/u/.local/share/opencode/opencode.db"
+	tui := func(more ...string) process {
+		return process{pid: 7, argv: append([]string{"opencode"}, more...), cwd: dir, open: []string{"/dev/null", db}}
+	}
+	with := func(p process, change func(*process)) process { change(&p); return p }
+	interactive := &resume.Owner{PID: 7, Kind: "interactive"}
+	headless := &resume.Owner{PID: 7, Kind: "headless"}
+	for rule, c := range map[string]struct {
+		process process
+		want    *resume.Owner
+	}{
+		"one that lives in its directory":  {tui(), interactive},
+		"a server there":                   {tui("serve", "--port", "4096"), headless},
+		"a headless run there":             {tui("run", "hi"), headless},
+		"one that is only just starting":   {with(tui(), func(p *process) { p.open = nil }), interactive},
+		"one that is run by node":          {with(tui(), func(p *process) { p.argv = []string{"node", "/usr/bin/opencode"} }), interactive},
+		"one in a pane":                    {with(tui(), func(p *process) { p.env = []string{"TMUX_PANE=%3"} }), &resume.Owner{PID: 7, Kind: "interactive", Tmux: "%3"}},
+		"one elsewhere that names it":      {with(tui("-s", id), func(p *process) { p.cwd = "/src" }), interactive},
+		"one elsewhere that names it so":   {with(tui("run", "--session="+id), func(p *process) { p.cwd = "/src" }), headless},
+		"one that was started for it":      {with(tui("app"), func(p *process) { p.cwd = "/src"; p.argv[1] = "./app" }), interactive},
+		"one that was sent there":          {with(tui("run", "--dir", dir), func(p *process) { p.cwd = "/src" }), headless},
+		"one that thinks it is there":      {with(tui(), func(p *process) { p.cwd = "/src"; p.env = []string{"PWD=" + dir} }), interactive},
+		"nobody elsewhere":                 {with(tui(), func(p *process) { p.cwd = "/src" }), nil},
+		"nobody with another database":     {with(tui(), func(p *process) { p.open = []string{"/other/opencode.db"} }), nil},
+		"nobody who is another program":    {with(tui(), func(p *process) { p.argv[0] = "vim" }), nil},
+		"nobody who only lists sessions":   {tui("session", "list"), nil},
+		"nobody who was started by us":     {with(tui("run"), func(p *process) { p.env = []string{agent.MarkVariable + "=m"} }), nil},
+		"nobody without arguments at all":  {process{pid: 7, cwd: dir}, nil},
+		"nobody who names another session": {with(tui("-s", "ses_2"), func(p *process) { p.cwd = "/src" }), nil},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			a := newAgent(t, Options{})
+			a.processes = fakeProc(t, c.process)
+			got, err := a.Owner(t.Context(), resume.Session{Key: resume.Key{Agent: Name, ID: id}, Cwd: dir, Transcript: db})
+			require.NoError(t, err)
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+// An open message is a turn that runs where somebody lives in the session's
+// directory, and one that was cut off where nobody does.
+func TestAnOpenMessageIsJudgedByWhoLives(t *testing.T) {
+	a := newAgent(t, Options{})
+	s := newStore(t, a.homes[0].dir)
+	s.add(loadRows(t, "db/serve_killed_while_busy.json"))
+	judge := func() agent.Evidence {
+		found, err := a.Evidence(s.path)
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		require.NotEmpty(t, found[0].Leave)
+		return found[0]
+	}
+	require.IsType(t, resume.Cancelled{}, judge().Event)
+	a.processes = fakeProc(t, process{pid: 7, argv: []string{"opencode"}, cwd: "/home/dev/oc/proj2"})
+	require.IsType(t, resume.Progressed{}, judge().Event)
+}

@@ -1,0 +1,186 @@
+package opencode
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"resumed/internal/resume"
+)
+
+// pass is one look at a database in the making.
+type pass struct {
+	book     *book
+	db       *database
+	now      time.Time
+	sessions map[string]conversation // those that were looked up
+	news     news
+}
+
+// readEnds reads how every session stands, at first sight.
+func (p *pass) readEnds(ctx context.Context) error {
+	ends, last, err := p.db.ends(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := p.db.conversations(ctx)
+	if err != nil {
+		return err
+	}
+	fresh := &p.news.cursor
+	fresh.Row, fresh.ID = last.row, last.id
+	clear(fresh.Open)
+	for _, c := range all {
+		fresh.SeenMS = max(fresh.SeenMS, c.createdMS)
+		if c.parent != "" || c.archived {
+			continue // a child is its parent's business, an archived one nobody's
+		}
+		for i, r := range slices.Backward(ends[c.id]) {
+			m, found, err := p.db.one(ctx, "rowid", r.row)
+			if err != nil {
+				return err
+			}
+			if !found {
+				continue
+			}
+			spoke, err := p.take(ctx, c, m, i == len(ends[c.id])-1, true)
+			if err != nil {
+				return err
+			}
+			if spoke {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// readOn reads the rows that are new, and again those that were open.
+func (p *pass) readOn(ctx context.Context) error {
+	next := &p.news.cursor
+	var fresh []message
+	for _, id := range next.Open {
+		m, found, err := p.db.one(ctx, "id", id)
+		if err != nil {
+			return err
+		}
+		if found {
+			fresh = append(fresh, m)
+		}
+	}
+	clear(next.Open)
+	err := p.db.each(ctx, func(m message) error {
+		fresh = append(fresh, m)
+		next.Row, next.ID = m.row, m.id
+		return nil
+	}, "WHERE rowid > ? ORDER BY rowid", next.Row)
+	if err != nil {
+		return err
+	}
+
+	newest := make(map[string]message)
+	for _, m := range fresh {
+		if was, ok := newest[m.session]; !ok || was.ref().compare(m.ref()) < 0 {
+			newest[m.session] = m
+		}
+	}
+	seenMS := next.SeenMS
+	for _, m := range fresh {
+		c, found, err := p.conversation(ctx, m.session)
+		if err != nil {
+			return err
+		}
+		if !found || c.parent != "" || c.archived {
+			continue
+		}
+		next.SeenMS = max(next.SeenMS, c.createdMS)
+		// What is met after the daemon was away may be old news.
+		first := !p.book.live && c.createdMS > seenMS
+		if _, err := p.take(ctx, c, m, newest[m.session].id == m.id, first); err != nil {
+			return err
+		}
+	}
+	p.bound(newest)
+	return nil
+}
+
+func (m message) ref() ref { return ref{row: m.row, id: m.id, createdMS: m.createdMS} }
+
+func (p *pass) conversation(ctx context.Context, id string) (conversation, bool, error) {
+	if c, ok := p.sessions[id]; ok {
+		return c, true, nil
+	}
+	c, found, err := p.db.conversation(ctx, id)
+	if found {
+		p.sessions[id] = c
+	}
+	return c, found, err
+}
+
+// take notes what a message says and reports whether it says anything. last is
+// whether it is its session's last one.
+func (p *pass) take(ctx context.Context, c conversation, m message, last, first bool) (bool, error) {
+	s := m.read()
+	switch s.meaning {
+	case nothing:
+		return false, nil
+	case pending:
+		if last {
+			p.wait(c, m.id, s.atMS)
+		}
+		return false, nil
+	case broken:
+		compacted, err := p.db.compacted(ctx, c.id, s.atMS)
+		if err != nil || compacted {
+			return false, err
+		}
+		if age := p.now.Sub(time.UnixMilli(s.atMS)); last && age.Abs() < hesitation {
+			p.wait(c, m.id, s.atMS)
+			p.news.again = true
+			return false, nil
+		}
+	}
+	event := s.event(p.book.reader)
+	if limited, ok := event.(resume.Limited); ok {
+		limited.First = first
+		event = limited
+	}
+	p.news.sightings = append(p.news.sightings, p.book.sighting(c, s.atMS, event))
+	return true, nil
+}
+
+// wait has the message read again: it is not over.
+func (p *pass) wait(c conversation, id string, sinceMS int64) {
+	p.news.cursor.Open[c.id] = id
+	if p.news.open == nil {
+		p.news.open = make(map[string]standing)
+	}
+	p.news.open[c.id] = standing{sinceMS: sinceMS, session: c}
+}
+
+// bound forgets the oldest of too many open messages.
+func (p *pass) bound(newest map[string]message) {
+	open := p.news.cursor.Open
+	if len(open) <= maxOpen {
+		return
+	}
+	var refs []message
+	for session := range open {
+		refs = append(refs, newest[session])
+	}
+	slices.SortFunc(refs, func(a, b message) int { return a.ref().compare(b.ref()) })
+	for _, m := range refs[:len(refs)-maxOpen] {
+		delete(open, m.session)
+	}
+}
+
+func (b *book) sighting(c conversation, atMS int64, event resume.Event) resume.Sighting {
+	return resume.Sighting{
+		Key:        resume.Key{Agent: Name, ID: c.id},
+		Account:    b.account,
+		Cwd:        c.directory,
+		Transcript: b.path,
+		Pos:        resume.Position{Epoch: epoch, Offset: atMS},
+		Event:      event,
+	}
+}

@@ -1,0 +1,156 @@
+package opencode
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+var plainName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]*$`)
+
+// Plan says how the session is continued now: by a headless run of the same
+// session in its own directory. Model and agent are the session's own, and its
+// permissions are never widened.
+func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
+	if err := ctx.Err(); err != nil {
+		return agent.Plan{}, err
+	}
+	if !plainName.MatchString(s.Key.ID) {
+		return agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, Name), nil
+	}
+	if n, ok := a.retries.get(s.Key.ID); ok && n.kind == retrying {
+		return leave("opencode tries again by itself" + atTime(n.status.Next)), nil
+	}
+	var (
+		c    conversation
+		last agent.Evidence
+		why  string
+	)
+	err := steadily(ctx, func(ctx context.Context) (err error) {
+		c, last, why, err = a.again(ctx, s)
+		return err
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return agent.Parked("the database is gone"), nil
+	case err != nil:
+		return agent.Plan{}, err
+	case why != "":
+		return agent.Parked("%s", why), nil
+	}
+	if why := standsBack(s, last); why != "" {
+		return leave(why), nil
+	}
+	if err := agent.CheckDir(c.directory); err != nil {
+		return agent.Parked("%s", err), nil
+	}
+	return a.run(s, w, c.directory)
+}
+
+func leave(why string) agent.Plan { return agent.Plan{Leave: &agent.Leave{Why: why}} }
+
+func atTime(ms int64) string {
+	if ms <= 0 || ms > latestMS {
+		return ""
+	}
+	return " at " + time.UnixMilli(ms).UTC().Format(time.RFC3339)
+}
+
+// again reads the session anew. why is set where it is not to be continued at
+// all.
+func (a *Agent) again(ctx context.Context, s resume.Session) (c conversation, last agent.Evidence, why string, err error) {
+	db, err := openDatabase(ctx, s.Transcript)
+	if err != nil {
+		return c, last, "", err
+	}
+	defer func() { err = errors.Join(err, db.close()) }()
+	c, found, err := db.conversation(ctx, s.Key.ID)
+	switch {
+	case err != nil:
+		return c, last, "", err
+	case !found:
+		return c, last, "the session is not in the database any more", nil
+	case c.parent != "":
+		return c, last, "it is a child session: its parent goes on by itself", nil
+	case c.archived:
+		return c, last, "the session was archived", nil
+	}
+	messages, err := db.latest(ctx, c.id)
+	if err != nil {
+		return c, last, "", err
+	}
+	b := &book{path: s.Transcript, account: s.Account, reader: a.reader}
+	if last, err = a.judge(ctx, b, db, c, messages); err != nil {
+		return c, last, "", err
+	}
+	return c, last, "", db.check()
+}
+
+// standsBack returns why the session is not continued by what the database says
+// last, or nothing where it stands where it stopped.
+func standsBack(s resume.Session, last agent.Evidence) string {
+	switch e := last.Event.(type) {
+	case resume.Prompted:
+		if agent.SentByUs(s, e.At) {
+			return "" // of a resume that came to nothing
+		}
+	case resume.Cancelled:
+		// A turn that is not over and that nobody holds: it was the one that
+		// waited by itself until it died, or that of a resume which was ended.
+		if last.Leave != "" && (!e.At.After(s.LimitedAt) || agent.SentByUs(s, e.At)) {
+			return ""
+		}
+	}
+	return agent.StandsBack(s, last.Event, time.Now())
+}
+
+// run returns the command that continues the session.
+func (a *Agent) run(s resume.Session, w agent.Words, cwd string) (agent.Plan, error) {
+	program, err := a.program()
+	if err != nil {
+		return agent.Parked("opencode was not found: set command in [[agent]]"), nil
+	}
+	argv := append([]string{program, "run", "--session", s.Key.ID, "--format", "json"}, words(w.Prompt)...)
+	return agent.Plan{Run: &agent.Command{Argv: argv, Dir: cwd, Env: a.environment(program, s.Transcript)}}, nil
+}
+
+// words returns the prompt as arguments. opencode joins its arguments by blanks
+// and puts quotes around those that contain one, so each word is its own.
+func words(prompt string) []string {
+	all := slices.DeleteFunc(strings.Split(prompt, " "), func(word string) bool { return word == "" })
+	if slices.ContainsFunc(all, func(word string) bool { return strings.HasPrefix(word, "-") }) {
+		return append([]string{"--"}, all...)
+	}
+	return all
+}
+
+// environment returns what makes a run find the database that the session is in.
+func (a *Agent) environment(program, path string) []string {
+	env := agent.WithPath(nil, program)
+	dir, name := filepath.Dir(path), filepath.Base(path)
+	usual, ok := usualHome(a.userDir)
+	if ok && dir == usual.dir && (name == usual.only || usual.only == "" && name == "opencode.db") {
+		return env
+	}
+	if filepath.Base(dir) == "opencode" && dir != usual.dir {
+		env = append(env, "XDG_DATA_HOME="+filepath.Dir(dir)) // its logins are there too
+	}
+	return append(env, "OPENCODE_DB="+path)
+}
+
+// program finds opencode: as configured, in PATH, or where it is usually put.
+func (a *Agent) program() (string, error) {
+	if a.command != "" {
+		return agent.FindProgram(a.command)
+	}
+	places := append([]string{filepath.Join(a.userDir, ".opencode", "bin")}, agent.UsualPlaces(a.userDir)...)
+	return agent.FindProgram("opencode", places...)
+}

@@ -1,0 +1,180 @@
+package opencode
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// stopped is a session that stands limited in a database, with a program to
+// continue it.
+type stopped struct {
+	*store
+	agent   *Agent
+	dir     string
+	program string
+	session resume.Session
+}
+
+func newStopped(t *testing.T) *stopped {
+	t.Setenv("XDG_DATA_HOME", t.TempDir())
+	t.Setenv("OPENCODE_DB", "")
+	bin := t.TempDir()
+	s := &stopped{dir: t.TempDir(), program: filepath.Join(bin, "opencode")}
+	require.NoError(t, os.WriteFile(s.program, []byte("#!/bin/sh\n"), 0o700))
+	t.Setenv("PATH", bin)
+	a, err := New(Options{})
+	require.NoError(t, err)
+	a.processes = agent.Processes(t.TempDir())
+	s.agent, s.store = a, newStore(t, a.homes[0].dir)
+	at := time.Now().Add(-time.Minute)
+	s.store.session("ses_1", s.dir, at)
+	s.assistant("msg_1", "ses_1", at, refused(5))
+	s.session = resume.Session{
+		Key: resume.Key{Agent: Name, ID: "ses_1"}, Cwd: s.dir, Transcript: s.path, LimitedAt: at,
+		Limit: limit.Verdict{Class: limit.RateLimit, WaitHelps: true},
+	}
+	return s
+}
+
+func (s *stopped) plan(prompt string) agent.Plan {
+	plan, err := s.agent.Plan(s.t.Context(), s.session, agent.Words{Prompt: prompt})
+	require.NoError(s.t, err)
+	return plan
+}
+
+func TestASessionIsContinuedInItsDirectory(t *testing.T) {
+	s := newStopped(t)
+	require.Equal(t, agent.Plan{Run: &agent.Command{
+		Argv: []string{s.program, "run", "--session", "ses_1", "--format", "json", "continue"},
+		Dir:  s.dir,
+	}}, s.plan("continue"))
+}
+
+// opencode puts quotes around an argument with a blank in it, and takes one
+// that begins with a dash for an option.
+func TestAPromptIsPassedWordByWord(t *testing.T) {
+	for prompt, want := range map[string][]string{
+		"continue":           {"continue"},
+		"please  go on":      {"please", "go", "on"},
+		"two\nlines of it":   {"two\nlines", "of", "it"},
+		"use --auto for it":  {"--", "use", "--auto", "for", "it"},
+		"--auto":             {"--", "--auto"},
+		" around ":           {"around"},
+		"$(touch x); `id` &": {"$(touch", "x);", "`id`", "&"},
+	} {
+		require.Equal(t, want, words(prompt), prompt)
+	}
+}
+
+func TestASessionIsLeftAlone(t *testing.T) {
+	now := time.Now()
+	for why, c := range map[string]struct {
+		change func(*stopped)
+		park   bool
+	}{
+		"a newer prompt was given to the session": {func(s *stopped) { s.user("msg_2", "ses_1", now) }, false},
+		"the session has moved on by itself":      {func(s *stopped) { s.assistant("msg_2", "ses_1", now, finished) }, false},
+		"the session was stopped again, until":    {func(s *stopped) { s.assistant("msg_2", "ses_1", now, refused(3600)) }, false},
+		"the turn was interrupted by the user":    {func(s *stopped) { s.assistant("msg_2", "ses_1", now, cutOff) }, false},
+		"opencode tries again by itself at 2026-11-15T03:11:31Z": {func(s *stopped) {
+			s.agent.retries.put(note{kind: retrying, session: "ses_1", status: status{Type: "retry", Next: 1794712291486}})
+		}, false},
+		"is gone":                     {func(s *stopped) { require.NoError(t, os.Remove(s.dir)) }, true},
+		"opencode was not found":      {func(s *stopped) { require.NoError(t, os.Remove(s.program)); s.agent.userDir = s.dir }, true},
+		"the database is gone":        {func(s *stopped) { s.session.Transcript += ".gone" }, true},
+		"not in the database":         {func(s *stopped) { s.session.Key.ID = "ses_9" }, true},
+		"it is a child session":       {func(s *stopped) { s.exec("UPDATE session SET parent_id = 'ses_0'") }, true},
+		"the session was archived":    {func(s *stopped) { s.exec("UPDATE session SET time_archived = 5") }, true},
+		"has characters that no id":   {func(s *stopped) { s.session.Key.ID = "--auto" }, true},
+		"is not an absolute path":     {func(s *stopped) { s.exec("UPDATE session SET directory = 'src'") }, true},
+		"the session's directory is ": {func(s *stopped) { s.exec("UPDATE session SET directory = NULL") }, true},
+	} {
+		t.Run(why, func(t *testing.T) {
+			s := newStopped(t)
+			c.change(s)
+			plan := s.plan("continue")
+			require.NotNil(t, plan.Leave, "%+v", plan.Run)
+			require.Contains(t, plan.Leave.Why, why)
+			require.Equal(t, c.park, plan.Leave.Park)
+		})
+	}
+}
+
+// A session of which nothing but the retry it waited in was known, and whose
+// process died, is continued although its last message is open.
+func TestASessionThatDiedInARetryIsContinued(t *testing.T) {
+	s := newStopped(t)
+	s.assistant("msg_2", "ses_1", time.Now().Add(-30*time.Second), "")
+	s.session.LimitedAt = time.Now().Add(-20 * time.Second)
+	require.NotNil(t, s.plan("continue").Run)
+
+	s.session.LimitedAt = time.Now().Add(-40 * time.Second)
+	require.NotNil(t, s.plan("continue").Leave, "a later turn was cut off by a person")
+}
+
+// A resume that hung and was ended leaves a prompt and an open message. Neither
+// is a person's.
+func TestAResumeThatCameToNothingIsTriedAgain(t *testing.T) {
+	s := newStopped(t)
+	began := time.Now().Add(-30 * time.Second)
+	s.user("msg_2", "ses_1", began)
+	require.NotNil(t, s.plan("continue").Leave, "a person's prompt")
+	s.session.Attempts = []resume.Attempt{{N: 1, Mark: "m1", StartedAt: began.Add(-time.Second), EndedAt: began.Add(10 * time.Second)}}
+	require.NotNil(t, s.plan("continue").Run, "our prompt")
+	s.assistant("msg_3", "ses_1", began.Add(time.Second), "")
+	require.NotNil(t, s.plan("continue").Run, "our turn")
+}
+
+func TestARunFindsTheDatabaseOfItsSession(t *testing.T) {
+	s := newStopped(t)
+	usual := s.agent.homes[0].dir
+	for path, want := range map[string][]string{
+		filepath.Join(usual, "opencode.db"):     nil,
+		filepath.Join(usual, "opencode-dev.db"): {"OPENCODE_DB=" + filepath.Join(usual, "opencode-dev.db")},
+		"/work2/opencode/opencode.db":           {"XDG_DATA_HOME=/work2", "OPENCODE_DB=/work2/opencode/opencode.db"},
+		"/else/where.db":                        {"OPENCODE_DB=/else/where.db"},
+	} {
+		require.Equal(t, want, s.agent.environment(s.program, path), path)
+	}
+}
+
+func TestWhereTheDatabasesAre(t *testing.T) {
+	t.Setenv("HOME", "/home/u")
+	for rule, c := range map[string]struct {
+		data, db string
+		roots    []string
+		want     []home
+	}{
+		"the user's own":              {"", "", nil, []home{{"/home/u/.local/share/opencode", "opencode:default", ""}}},
+		"as XDG says":                 {"/data", "", nil, []home{{"/data/opencode", "opencode:default", ""}}},
+		"a relative XDG path is none": {"data", "", nil, []home{{"/home/u/.local/share/opencode", "opencode:default", ""}}},
+		"the one that is named":       {"", "/x/y.db", nil, []home{{"/x", "opencode:default", "y.db"}}},
+		"a name in the usual place":   {"/data", "y.db", nil, []home{{"/data/opencode", "opencode:default", "y.db"}}},
+		"several accounts": {"/data", "", []string{"/data/opencode/", "/b", "/b"}, []home{
+			{"/data/opencode", "opencode:default", ""}, {"/b", "opencode:/b", ""},
+		}},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			t.Setenv("XDG_DATA_HOME", c.data)
+			t.Setenv("OPENCODE_DB", c.db)
+			a, err := New(Options{Roots: c.roots})
+			require.NoError(t, err)
+			require.Equal(t, c.want, a.homes)
+		})
+	}
+	_, err := New(Options{Roots: []string{"rel"}})
+	require.ErrorContains(t, err, "not an absolute path")
+	h := home{dir: "/x"}
+	require.True(t, h.has("opencode.db"))
+	require.True(t, h.has("opencode-beta.db"))
+	require.False(t, h.has("opencode.db-wal"))
+	require.False(t, h.has("other.db"))
+}

@@ -1,0 +1,49 @@
+package opencode
+
+import (
+	_ "embed"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed plugin.js
+var pluginText string
+
+// PluginName is the name of the plugin's file in opencode's directory of
+// plugins.
+const PluginName = "resumed.js"
+
+// Plugin returns the plugin that lets the retries of opencode, which live in
+// its memory alone, reach the daemon: JavaScript that appends what it hears to
+// the file at path.
+func Plugin(path string) string {
+	quoted, _ := json.Marshal(path) // a string always can be
+	return strings.Replace(pluginText, `"EVENTS_FILE"`, string(quoted), 1)
+}
+
+// PluginFile returns where opencode looks for the user's plugins.
+func PluginFile() string {
+	config := os.Getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(config) {
+		config = filepath.Join(os.Getenv("HOME"), ".config")
+	}
+	return filepath.Join(config, "opencode", "plugin", PluginName)
+}
+
+// EventsFile returns the file that the plugin writes and Follow reads. The
+// plugin runs in the user's own processes, so it is in the user's state
+// directory, also where the service was given one of its own.
+func EventsFile() string {
+	state := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) {
+		state = filepath.Join(os.Getenv("HOME"), ".local", "state")
+	}
+	return filepath.Join(state, "resumed", "opencode", "events.jsonl")
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

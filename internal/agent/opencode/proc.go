@@ -1,0 +1,78 @@
+package opencode
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"resumed/internal/agent"
+)
+
+// isProgram accepts the names that npm, the installer and packages give it.
+func isProgram(path string) bool {
+	switch filepath.Base(path) {
+	case "opencode", "opencode.exe", ".opencode":
+		return true
+	}
+	return false
+}
+
+// lives reports whether the process is opencode and alive. Where the kernel
+// does not tell what it is, being alive has to do.
+func (a *Agent) lives(ctx context.Context, pid int) bool {
+	if !isDir(string(a.processes)) {
+		err := syscall.Kill(pid, 0)
+		return err == nil || errors.Is(err, syscall.EPERM)
+	}
+	running, err := a.processes.Running(ctx, isProgram)
+	if err != nil {
+		return true // not known: it is not taken for dead
+	}
+	return slices.ContainsFunc(running, func(p agent.Process) bool { return p.PID == pid })
+}
+
+func (a *Agent) procFile(pid int, name string) string {
+	return filepath.Join(string(a.processes), strconv.Itoa(pid), name)
+}
+
+// openDatabases returns the databases that the process has open.
+func (a *Agent) openDatabases(pid int) []string {
+	entries, err := os.ReadDir(a.procFile(pid, "fd"))
+	if err != nil {
+		return nil
+	}
+	var found []string
+	for _, entry := range entries {
+		target, err := os.Readlink(a.procFile(pid, filepath.Join("fd", entry.Name())))
+		if err == nil && strings.HasSuffix(target, ".db") {
+			found = append(found, target)
+		}
+	}
+	return found
+}
+
+// places returns the directories that the process may work in: its own, the one
+// its environment names, which opencode trusts more, and those of its arguments.
+func (a *Agent) places(p agent.Process) []string {
+	var all []string
+	cwd, _ := os.Readlink(a.procFile(p.PID, "cwd")) // not known: it lives nowhere
+	environ, _ := os.ReadFile(a.procFile(p.PID, "environ"))
+	for pair := range bytes.SplitSeq(environ, []byte{0}) {
+		if pwd, ok := strings.CutPrefix(string(pair), "PWD="); ok {
+			all = append(all, pwd)
+		}
+	}
+	for _, dir := range append(named(p.Args, "--dir", "--cwd"), projectOf(p.Args)...) {
+		if !filepath.IsAbs(dir) && cwd != "" {
+			dir = filepath.Join(cwd, dir)
+		}
+		all = append(all, dir)
+	}
+	return all
+}

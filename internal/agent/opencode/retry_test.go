@@ -1,0 +1,294 @@
+package opencode
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// waitingStore returns a database in which ses_1 has an open message.
+func waitingStore(t *testing.T, a *Agent) *store {
+	s := newStore(t, a.homes[0].dir)
+	began := time.Now().Add(-time.Minute)
+	s.session("ses_1", "/src/app", began)
+	s.user("msg_1", "ses_1", began)
+	s.assistant("msg_2", "ses_1", began.Add(time.Second), "")
+	return s
+}
+
+func (a *Agent) append(t *testing.T, line string) {
+	require.NoError(t, os.MkdirAll(filepath.Dir(a.events), 0o700))
+	f, err := os.OpenFile(a.events, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	require.NoError(t, err)
+	_, err = f.WriteString(line + "\n")
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+}
+
+func retryLine(at time.Time, pid int, next time.Time) string {
+	return fmt.Sprintf(`{"at":%d,"pid":%d,"directory":"/src/app","type":"session.status","session":"ses_1",`+
+		`"status":{"type":"retry","attempt":1,"message":"The usage limit has been reached","next":%d}}`,
+		at.UnixMilli(), pid, next.UnixMilli())
+}
+
+func TestARetryThatThePluginTellsIsInProgressUntilItsProcessDies(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t, Options{})
+	a.processes = fakeProc(t, process{pid: 7, argv: []string{"opencode"}, cwd: "/src/app"})
+	s := waitingStore(t, a)
+	a.append(t, "{")
+	w := follow(t, a, nil)
+	until[resume.Prompted](w, "ses_1")
+
+	next := time.Now().Add(3 * time.Hour).Truncate(time.Millisecond).UTC()
+	a.append(t, retryLine(time.Now(), 7, next))
+	waiting := until[resume.Limited](w, "ses_1")
+	require.True(t, waiting.InProgress)
+	require.Equal(t, limit.UsageLimit, waiting.Class)
+	require.Equal(t, limit.Reset{At: next, Source: limit.Structured}, waiting.Reset)
+
+	require.NoError(t, os.RemoveAll(string(a.processes)+"/7"))
+	a.append(t, `{"at":1,"pid":9,"type":"session.idle","session":"ses_other"}`) // anything that makes it look
+	require.Eventually(t, func() bool { return !limited(t, w.last("ses_1")).InProgress }, patient, 5*time.Millisecond)
+	died := limited(t, w.last("ses_1"))
+	require.Equal(t, waiting.Reset, died.Reset)
+	require.True(t, died.WaitHelps)
+	_, still := a.retries.get("ses_1")
+	require.False(t, still)
+	for i := range w.told[1:] {
+		require.Less(t, w.told[i].Pos.Offset, w.told[i+1].Pos.Offset)
+	}
+	_ = s
+}
+
+func TestARetryThatEndedIsForgotten(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t, Options{})
+	s := waitingStore(t, a)
+	a.append(t, retryLine(time.Now().Add(-10*time.Second), 7, time.Now().Add(time.Hour)))
+	a.append(t, `{"at":1794701543598,"pid":7,"type":"session.status","session":"ses_1","status":{"type":"busy"}}`)
+	w := follow(t, a, nil)
+	w.look(s)
+	require.Len(t, w.events("ses_1"), 1, "nothing but the prompt")
+}
+
+// A child that waits is its parent's business: its parent only looks busy.
+func TestARetryOfAChildIsNotTold(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t, Options{})
+	s := waitingStore(t, a)
+	s.exec("UPDATE session SET parent_id = 'ses_0'")
+	a.append(t, retryLine(time.Now(), 7, time.Now().Add(time.Hour)))
+	w := follow(t, a, nil)
+	w.look(s)
+	require.Empty(t, w.told)
+}
+
+func TestTheCapturedStatesAreUnderstood(t *testing.T) {
+	data, err := os.ReadFile("testdata/session-status-retry.json")
+	require.NoError(t, err)
+	var states map[string]status
+	require.NoError(t, json.Unmarshal(data, &states))
+	at := time.Date(2026, 11, 14, 23, 59, 40, 0, time.UTC)
+	for session, want := range map[string]struct {
+		class limit.Class
+		next  int64
+	}{
+		"ses_e237f80a8ffeN3MEoJgX91PJrT": {limit.UsageLimit, 1794712291486},
+		"ses_e237f7b46ffesoQsOzEOJEB3r3": {limit.UsageLimit, 1794712293210},
+		"ses_e237f7874ffeGgaBN0GlyWYjFN": {limit.UsageLimit, 1794740773455},
+		"ses_e237f6feaffexHRm3Jl4hSaNN2": {limit.Overloaded, 1794700791269},
+	} {
+		v := states[session].verdict(limit.Reader{Zone: time.UTC}, at)
+		require.Equal(t, want.class.String(), v.Class.String(), states[session].Message)
+		require.True(t, v.InProgress && v.WaitHelps)
+		require.Equal(t, want.next, v.Reset.At.UnixMilli())
+	}
+}
+
+// The plugin is run as opencode runs it, with the events of a real one.
+func TestThePluginWritesWhatTheJournalReads(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("SKIPPED: there is no node here to run the plugin with")
+	}
+	dir := t.TempDir()
+	events := filepath.Join(dir, `state "here"`, "events.jsonl")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "plugin.mjs"), []byte(Plugin(events)), 0o600))
+	captured, err := filepath.Abs("testdata/plugin-events.jsonl")
+	require.NoError(t, err)
+	script := `
+import { readFileSync } from "node:fs"
+import { Resumed } from "./plugin.mjs"
+const hooks = await Resumed({ directory: "/src/app" })
+for (const line of readFileSync(process.argv[2], "utf8").trim().split("\n")) await hooks.event({ event: JSON.parse(line) })
+`
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "run.mjs"), []byte(script), 0o600))
+	out, err := exec.Command(node, filepath.Join(dir, "run.mjs"), captured).CombinedOutput()
+	require.NoError(t, err, string(out))
+
+	j := journal{path: events}
+	notes, err := j.read()
+	require.NoError(t, err)
+	var kinds []noteKind
+	for _, n := range notes {
+		require.Equal(t, "/src/app", n.directory)
+		require.Positive(t, n.pid)
+		if n.session == "ses_e2373d3d3ffe4JigHIj534R8Da" {
+			kinds = append(kinds, n.kind)
+		}
+	}
+	require.Equal(t, []noteKind{
+		retrying, working, retrying, working, retrying, working, retrying, working, retrying, working, over, over, over, over, over,
+	}, kinds)
+	require.Equal(t, "Rate limit reached for requests", notes[0].status.Message)
+	require.Equal(t, int64(1794701543598), notes[0].status.Next)
+	info, err := os.Stat(events)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "nobody else's business")
+	again, err := j.read()
+	require.NoError(t, err)
+	require.Empty(t, again)
+}
+
+func TestAJournalThatIsBegunAnewIsReadFromItsStart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	j := journal{path: path}
+	line := `{"at":1,"pid":7,"type":"session.idle","session":"ses_1"}` + "\n"
+	read := func(want int) {
+		t.Helper()
+		notes, err := j.read()
+		require.NoError(t, err)
+		require.Len(t, notes, want)
+	}
+	require.NoError(t, os.WriteFile(path, []byte(line+line+line[:20]), 0o600))
+	read(2)
+	require.NoError(t, os.WriteFile(path, []byte(line+line+line), 0o600))
+	read(1)
+	require.NoError(t, os.WriteFile(path, []byte(line), 0o600))
+	read(1)
+	require.NoError(t, os.Rename(path, path+".old"))
+	require.NoError(t, os.WriteFile(path, []byte(line+line+line+line), 0o600))
+	read(4)
+}
+
+// fakeServer is a server of opencode that says what it is told to.
+type fakeServer struct {
+	*httptest.Server
+	events chan string
+	mu     sync.Mutex
+	status map[string]string // by directory
+}
+
+func newFakeServer(t *testing.T) *fakeServer {
+	s := &fakeServer{events: make(chan string), status: make(map[string]string)}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /global/event", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.(http.Flusher).Flush()
+		for {
+			select {
+			case e, ok := <-s.events:
+				if !ok {
+					return
+				}
+				fmt.Fprintf(w, "%s\n\n", e)
+				w.(http.Flusher).Flush()
+			case <-r.Context().Done():
+				return
+			}
+		}
+	})
+	mux.HandleFunc("GET /session/status", func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		body := s.status[r.URL.Query().Get("directory")]
+		if body == "" {
+			body = "{}"
+		}
+		fmt.Fprint(w, body)
+	})
+	s.Server = httptest.NewServer(mux)
+	t.Cleanup(s.Server.Close)
+	return s
+}
+
+func retryEvent(next time.Time) string {
+	return fmt.Sprintf(`data: {"directory":"/src/app","payload":{"type":"session.status","properties":{"sessionID":"ses_1",`+
+		`"status":{"type":"retry","attempt":1,"message":"Provider is overloaded","next":%d}}}}`, next.UnixMilli())
+}
+
+func TestAServerTellsWhatItWaitsForUntilItIsGone(t *testing.T) {
+	t.Parallel()
+	server := newFakeServer(t)
+	a := newAgent(t, Options{Server: server.URL})
+	waitingStore(t, a)
+	w := follow(t, a, nil)
+	captured, err := os.ReadFile("testdata/global-event-sample.sse")
+	require.NoError(t, err)
+	server.events <- strings.TrimSpace(string(captured)) // of sessions nobody knows here
+	server.events <- ": a comment\ndata: no JSON"
+	next := time.Now().Add(time.Hour)
+	server.events <- retryEvent(next)
+	waiting := until[resume.Limited](w, "ses_1")
+	require.True(t, waiting.InProgress)
+	require.Equal(t, limit.Overloaded, waiting.Class)
+	require.Equal(t, next.UnixMilli(), waiting.Reset.At.UnixMilli())
+
+	close(server.events) // it ends like a server that is stopped
+	server.Close()
+	require.Eventually(t, func() bool { return !limited(t, w.last("ses_1")).InProgress }, patient, 5*time.Millisecond)
+}
+
+func TestAServerThatWasStartedAnewKnowsNothingOfOldWaits(t *testing.T) {
+	t.Parallel()
+	var sent []note
+	fake := newFakeServer(t)
+	a := newAgent(t, Options{Server: fake.URL})
+	s := &server{base: a.server, client: newClient(), waiting: map[string]string{"ses_1": "/a", "ses_2": "/b"}, send: func(n note) { sent = append(sent, n) }}
+	fake.status["/b"] = `{"ses_2":{"type":"retry","attempt":2,"message":"Overloaded","next":5}}`
+	s.resync(t.Context())
+	require.Len(t, sent, 2)
+	kinds := map[string]noteKind{}
+	for _, n := range sent {
+		kinds[n.session] = n.kind
+	}
+	require.Equal(t, map[string]noteKind{"ses_1": dropped, "ses_2": retrying}, kinds)
+}
+
+// A server that is not there, and one that is no opencode, cost a line in the
+// log and nothing else.
+func TestAServerThatDoesNotAnswerIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	asked := 0
+	odd := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		asked++
+		mu.Unlock()
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	t.Cleanup(odd.Close)
+	w := follow(t, newAgent(t, Options{Server: odd.URL}), nil)
+	require.Eventually(t, func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return asked >= 2
+	}, patient, 10*time.Millisecond)
+	w.stop()
+	require.Equal(t, 1, bytes.Count([]byte(w.logged()), []byte("418")), "an equal failure is told once: %s", w.logged())
+}

@@ -1,0 +1,126 @@
+package lease
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestMain lets the test binary be another process that holds a lease.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("HOLD_LEASE_IN"); dir != "" {
+		if _, err := Acquire(dir, "codex", "s-1"); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println("held")
+		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+		os.Exit(0) // without a release, as one that dies
+	}
+	os.Exit(m.Run())
+}
+
+func TestALeaseIsHeldByOneProcess(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "resumed", "leases")
+	other := exec.Command(os.Args[0])
+	other.Env = append(os.Environ(), "HOLD_LEASE_IN="+dir)
+	stdin, err := other.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := other.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, other.Start())
+	said, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "held\n", said)
+
+	_, err = Acquire(dir, "codex", "s-1")
+	held, ok := errors.AsType[*HeldError](err)
+	require.True(t, ok, err)
+	require.Equal(t, other.Process.Pid, held.PID)
+	require.EqualError(t, err, fmt.Sprintf("another resumed (pid %d) looks after this session", other.Process.Pid))
+
+	elsewhere, err := Acquire(dir, "claude-code", "s-1")
+	require.NoError(t, err, "a session of that name of another agent is another session")
+	require.NoError(t, elsewhere.Release())
+
+	require.NoError(t, stdin.Close())
+	require.NoError(t, other.Wait())
+	mine, err := Acquire(dir, "codex", "s-1")
+	require.NoError(t, err, "a lease ends with its holder")
+	require.NoError(t, mine.Release())
+}
+
+func TestALeaseLeavesNothingBehind(t *testing.T) {
+	dir := t.TempDir()
+	l, err := Acquire(dir, "codex", "s-1")
+	require.NoError(t, err)
+	_, err = Acquire(dir, "codex", "s-1")
+	require.Error(t, err, "not twice in one process either")
+	require.NoError(t, l.Release())
+	require.NoError(t, l.Release(), "a second release does nothing")
+	var none *Lease
+	require.NoError(t, none.Release())
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}
+
+// Removing a locked file is what goes wrong in such schemes: one process locks
+// the file that is gone, another the new one, and both go on.
+func TestManyWhoComeAndGoNeverHoldItTogether(t *testing.T) {
+	dir := t.TempDir()
+	var holders, turns atomic.Int32
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for turns.Load() < 200 {
+				l, err := Acquire(dir, "codex", "s-1")
+				if _, held := errors.AsType[*HeldError](err); held {
+					continue
+				}
+				if err != nil || holders.Add(1) != 1 {
+					t.Errorf("two hold the lease, or: %v", err)
+				}
+				turns.Add(1)
+				holders.Add(-1)
+				if err := l.Release(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestAnyNameIsAFileInTheDirectory(t *testing.T) {
+	for _, id := range []string{"..", "../../x", "a/b", "", "ses_1", "a@b", "ü\n\x00", strings.Repeat("x", 5000)} {
+		dir := t.TempDir()
+		l, err := Acquire(dir, "my/bot", id)
+		require.NoError(t, err, "%q", id)
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Len(t, entries, 1, "%q", id)
+		require.True(t, entries[0].Type().IsRegular())
+		require.NoError(t, l.Release())
+	}
+	require.NotEqual(t, name("a", "b@c"), name("a@b", "c"))
+}
+
+func TestDir(t *testing.T) {
+	env := func(runtime string) func(string) string {
+		return func(key string) string { return map[string]string{"XDG_RUNTIME_DIR": runtime}[key] }
+	}
+	const state = "/home/dev/.local/state/resumed"
+	require.Equal(t, "/run/user/1/resumed/leases", Dir(env("/run/user/1"), state))
+	require.Equal(t, "/home/dev/.local/state/resumed/leases", Dir(env(""), state))
+	require.Equal(t, "/home/dev/.local/state/resumed/leases", Dir(env("run"), state))
+}

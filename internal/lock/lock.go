@@ -1,0 +1,97 @@
+// Package lock lets one process at a time hold a file, and says who does. The
+// kernel ends the hold when its process dies, however it dies.
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"resumed/internal/backoff"
+)
+
+// HeldError says that another process holds the file.
+type HeldError struct {
+	PID int // 0: the holder has not said yet
+}
+
+func (e *HeldError) Error() string {
+	if e.PID == 0 {
+		return "another process holds it"
+	}
+	return fmt.Sprintf("process %d holds it", e.PID)
+}
+
+// lastBreath is how long a hold outlives its process at most: a command that
+// was being started when the process was killed keeps its descriptors until it
+// is a program of its own.
+var lastBreath = backoff.Policy{
+	Strategy: backoff.Fixed, BaseDelay: 50 * time.Millisecond, MaxDelay: 50 * time.Millisecond, MaxRetries: 60,
+}
+
+// Take holds the file at path until it is closed; the file is created where it
+// is missing. The error is a *HeldError where a living process holds it. The
+// hold of a dead one is waited for a moment.
+func Take(path string) (file *os.File, err error) {
+	try := func(context.Context) error {
+		file, err = take(path)
+		return err
+	}
+	_ = backoff.Retry(context.Background(), lastBreath, try, backoff.Options{
+		Retryable: func(err error) bool {
+			held, ok := errors.AsType[*HeldError](err)
+			return ok && held.PID != 0 && errors.Is(syscall.Kill(held.PID, 0), syscall.ESRCH)
+		},
+	})
+	return file, err
+}
+
+func take(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open lock: %w", err)
+	}
+	err = syscall.EINTR
+	for errors.Is(err, syscall.EINTR) {
+		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	if err == nil {
+		err = sign(file)
+	}
+	if err == nil {
+		return file, nil
+	}
+	defer file.Close()
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, &HeldError{PID: holder(file)}
+	}
+	return nil, fmt.Errorf("lock %s: %w", path, err)
+}
+
+// sign is a courtesy to whoever comes second. A full disk must keep nobody
+// from holding the file.
+func sign(file *os.File) error {
+	if err := file.Truncate(0); err != nil {
+		return err
+	}
+	_, err := file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	if errors.Is(err, syscall.ENOSPC) {
+		return nil
+	}
+	return err
+}
+
+func holder(file *os.File) int {
+	text := make([]byte, 32)
+	n, _ := file.ReadAt(text, 0)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text[:n])))
+	if err != nil {
+		return 0
+	}
+	return pid
+}

@@ -151,17 +151,17 @@ func TestWhatIsTypedReachesTheProgramAsItIs(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, screen, "ünd ❯ ready")
 
-	want := ""
+	var want strings.Builder
 	for _, text := range []string{"continue", "-l", "Enter", "C-c", "a;", ";", `a\;`, "$(id) `id` %1 #{pid} ~ 'x' \"y\"", "ünd ❯ 世界", "Escape"} {
 		require.NoError(t, pane.Type(t.Context(), text))
-		want += text
+		want.WriteString(text)
 	}
 	require.NoError(t, pane.Press(t.Context(), tmux.Escape))
 	require.NoError(t, pane.Press(t.Context(), tmux.Enter))
-	want += "\x1b\r"
-	s.until("all of it arrives", func() bool { _, keys := s.typed(); return len(keys) >= len(want) })
+	want.WriteString("\x1b\r")
+	s.until("all of it arrives", func() bool { _, keys := s.typed(); return len(keys) >= len(want.String()) })
 	_, keys := s.typed()
-	require.Equal(t, want, keys)
+	require.Equal(t, want.String(), keys)
 }
 
 func TestNothingButPlainTextAndTwoKeysIsEverTyped(t *testing.T) {

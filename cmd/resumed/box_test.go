@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -76,6 +77,7 @@ type box struct {
 func newBox(t *testing.T) *box {
 	t.Parallel()
 	b := &box{t: t, home: t.TempDir()}
+	t.Cleanup(b.sweep)
 	require.NoError(t, os.Mkdir(b.path("bot"), 0o755))
 	return b
 }
@@ -106,6 +108,20 @@ func (b *box) appendTo(name, text string) {
 	require.NoError(b.t, err)
 	_, err = f.WriteString(text)
 	require.NoError(b.t, errors.Join(err, f.Close()))
+}
+
+// sweep ends what the daemon has started and left to live.
+func (b *box) sweep() {
+	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, path := range environments {
+		data, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(data, []byte("HOME="+b.home+"\x00")) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 }
 
 // env is that of a user who has nothing but a home.

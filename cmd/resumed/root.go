@@ -132,6 +132,8 @@ func (c *cli) root() *cobra.Command {
 		c.retryCommand(), c.cancelCommand(), c.pauseCommand(), c.unpauseCommand(),
 		c.configCommand(), c.backoffCommand(), c.execCommand(), c.demoCommand(), c.demoAgentCommand(), c.versionCommand(),
 	)
+	addHelp(root)
+	c.addCompletion(root)
 	return root
 }
 
@@ -142,7 +144,7 @@ func (c *cli) greet(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return cmd.Help()
 	}
-	return c.printStatus(status, "")
+	return c.printStatus(status)
 }
 
 func (c *cli) checkGlobals() error {

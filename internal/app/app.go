@@ -51,7 +51,8 @@ type daemon struct {
 	journal   journal
 	leases    *leases
 	systemd   systemd
-	inputs    *stage // set once, before anybody can ask for a reload
+	changes   control.Changes // what those who watch are to be told
+	inputs    *stage          // set once, before anybody can ask for a reload
 
 	nudge chan struct{} // of size 1: the configuration is to be read again
 

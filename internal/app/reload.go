@@ -191,6 +191,7 @@ func (d *daemon) apply(ctx context.Context, cfg config.Config, err error) error 
 	d.mu.Lock()
 	d.loadedAt, d.loadErr = time.Now(), nil
 	d.mu.Unlock()
+	d.changes.NoteAll()
 	d.log.Info("configuration in force", "config", path)
 	return nil
 }
@@ -212,6 +213,7 @@ func (d *daemon) refuse(err error) {
 	d.mu.Lock()
 	d.loadErr = err
 	d.mu.Unlock()
+	d.changes.NoteAll()
 	d.log.Error("configuration refused; the one before stays in force", "config", d.configPath(), "err", err)
 	d.notifier.TellConfigError(err.Error())
 }

@@ -45,6 +45,32 @@ func (c *Client) Status(ctx context.Context, all bool) (Status, error) {
 	return status, err
 }
 
+// Watch calls see with all that the daemon knows and then with what changes,
+// until ctx is done, the daemon is gone, or see returns an error.
+func (c *Client) Watch(ctx context.Context, all bool, see func(Update) error) error {
+	query := url.Values{}
+	if all {
+		query.Set("all", "1")
+	}
+	body, err := c.open(ctx, http.MethodGet, "/v1/events", query)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	for lines := json.NewDecoder(body); ; {
+		var update Update
+		if err := lines.Decode(&update); err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return fmt.Errorf("%w: it ended while it was watched (%v)", ErrNoDaemon, err)
+		}
+		if err := see(update); err != nil {
+			return err
+		}
+	}
+}
+
 // Do carries out an order on the session of that name.
 func (c *Client) Do(ctx context.Context, name string, order Order) (resume.View, error) {
 	var after resume.View
@@ -67,29 +93,39 @@ func (c *Client) Reload(ctx context.Context) error {
 }
 
 func (c *Client) call(ctx context.Context, method, path string, query url.Values, into any) error {
+	body, err := c.open(ctx, method, path, query)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	if into == nil {
+		return nil
+	}
+	if err := json.NewDecoder(body).Decode(into); err != nil {
+		return fmt.Errorf("read the daemon's answer: %w", err)
+	}
+	return nil
+}
+
+// open asks the daemon and returns its answer, to be read and closed.
+func (c *Client) open(ctx context.Context, method, path string, query url.Values) (io.ReadCloser, error) {
 	target := url.URL{Scheme: "http", Host: "resumed", Path: path, RawQuery: query.Encode()}
 	request, err := http.NewRequestWithContext(ctx, method, target.String(), http.NoBody)
 	if err != nil {
-		return fmt.Errorf("ask the daemon: %w", err)
+		return nil, fmt.Errorf("ask the daemon: %w", err)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-			return ErrNoDaemon
+			return nil, ErrNoDaemon
 		}
-		return fmt.Errorf("ask the daemon: %w", err)
+		return nil, fmt.Errorf("ask the daemon: %w", err)
 	}
-	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return readProblem(response)
+		defer response.Body.Close()
+		return nil, readProblem(response)
 	}
-	if into == nil {
-		return nil
-	}
-	if err := json.NewDecoder(response.Body).Decode(into); err != nil {
-		return fmt.Errorf("read the daemon's answer: %w", err)
-	}
-	return nil
+	return response.Body, nil
 }
 
 // RemoteError is the daemon's own word on what went wrong.

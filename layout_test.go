@@ -25,7 +25,8 @@ var arrows = map[string][]string{
 	},
 	"internal/app": {
 		"internal/agent", "internal/agent/*", "internal/backoff", "internal/clean", "internal/config", "internal/control",
-		"internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/runner", "internal/state", "internal/watch",
+		"internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/runner", "internal/state",
+		"internal/tmux", "internal/watch",
 	},
 	"internal/attempt": {"internal/backoff", "internal/clean", "internal/lease", "internal/limit"},
 	"internal/config":  {"internal/backoff", "internal/limit", "internal/resume"},
@@ -36,6 +37,7 @@ var arrows = map[string][]string{
 	"internal/view":    {"internal/clean", "internal/control", "internal/limit", "internal/resume"},
 	"internal/notify":  {"internal/backoff", "internal/clean", "internal/limit", "internal/resume"},
 	"internal/runner":  {"internal/clean", "internal/resume"},
+	"internal/tmux":    {"internal/resume"},
 	"internal/agent":   {"internal/limit", "internal/resume"},
 	"internal/agent/*": {"internal/agent", "internal/backoff", "internal/limit", "internal/resume"},
 	"internal/resume":  {"internal/backoff", "internal/limit"},

@@ -29,6 +29,9 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
+	if settings := os.Getenv(standInEnv); settings != "" {
+		os.Exit(runStandIn(settings))
+	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "resumed-test-")
 		if err != nil {

@@ -80,6 +80,7 @@ type Line struct {
 // Plan is how a session is continued. Exactly one field is set.
 type Plan struct {
 	Run   *Command
+	Type  *Typing
 	Leave *Leave
 }
 
@@ -96,8 +97,9 @@ type Command struct {
 
 // Leave says why nothing may be sent.
 type Leave struct {
-	Why  string
-	Park bool // waiting does not mend it
+	Why   string
+	Park  bool      // waiting does not mend it
+	Until time.Time // when to look again; zero: soon
 }
 
 // Follower is what an Agent may also be: one that keeps its sessions elsewhere

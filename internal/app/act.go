@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/clean"
+	"resumed/internal/config"
 	"resumed/internal/resume"
 	"resumed/internal/runner"
 )
@@ -26,18 +26,22 @@ func (d *daemon) act(ctx context.Context, session resume.Session) {
 	mark := session.Run.Mark
 	release, held := d.lease(session.Key)
 	defer release()
-	var command *runner.Command
+	var sending *sending
 	if held == nil { // what is looked at next stays true: nobody else continues the session now
-		command, held = d.prepare(ctx, session)
+		sending, held = d.prepare(ctx, session)
 	}
-	if held != nil {
+	switch {
+	case held != nil:
 		held.Mark = mark
 		d.tell(ctx, session.Key, *held)
 		return
-	}
-	if command == nil {
+	case sending == nil:
 		return // it was withdrawn, or the daemon stops
+	case sending.typing != nil:
+		d.typeIn(ctx, sending)
+		return
 	}
+	command := sending.command
 	after, err := d.engine.Tell(ctx, session.Key, resume.Sending{Mark: mark})
 	if err != nil || after.Run == nil || after.Run.Mark != mark {
 		return
@@ -53,11 +57,21 @@ func (d *daemon) act(ctx context.Context, session resume.Session) {
 	d.follow(ctx, session, process, command.Output)
 }
 
-// prepare does all that must be true before a command starts: the claim is on
-// disk, the transcript holds no news, nobody holds the session, and the agent
-// knows how to go on. It returns neither a command nor a reason where the
-// resume was withdrawn meanwhile.
-func (d *daemon) prepare(ctx context.Context, session resume.Session) (*runner.Command, *resume.Held) {
+// sending is a resume that is ready to be sent: either a command or a typing.
+type sending struct {
+	command *runner.Command
+
+	typing  *agent.Typing
+	session resume.Session
+	agent   agent.Agent
+	owner   *resume.Owner // whose terminal is typed into
+}
+
+// prepare does all that must be true before anything is sent: the claim is on
+// disk, the transcript holds no news, nobody holds the session or its holder
+// can be talked to, and the agent knows how to go on. It returns neither a
+// sending nor a reason where the resume was withdrawn meanwhile.
+func (d *daemon) prepare(ctx context.Context, session resume.Session) (*sending, *resume.Held) {
 	if err := d.store.Sync(ctx); err != nil {
 		return nil, &resume.Held{Why: "the claim could not be written to disk: " + err.Error()}
 	}
@@ -77,32 +91,52 @@ func (d *daemon) prepare(ctx context.Context, session resume.Session) (*runner.C
 		return nil, &resume.Held{Why: err.Error(), Park: true}
 	}
 	owner, err := a.Owner(ctx, session)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, &resume.Held{Why: "it could not be made sure that nobody holds the session: " + err.Error()}
-	case owner != nil:
-		return nil, &resume.Held{Why: fmt.Sprintf("process %d (%s) holds the session", owner.PID, owner.Kind), Owner: owner}
 	}
-	return d.plan(ctx, a, session)
+	return d.plan(ctx, a, session, owner)
 }
 
-func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session) (*runner.Command, *resume.Held) {
+// plan asks the agent how the session is continued, with its holder where it
+// has one.
+func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session, owner *resume.Owner) (*sending, *resume.Held) {
 	d.mu.Lock()
 	cfg := d.config
 	d.mu.Unlock()
-	plan, err := a.Plan(ctx, session, agent.Words{Prompt: cfg.Resume.Prompt})
+	var (
+		plan agent.Plan
+		err  error
+	)
+	if owner != nil {
+		plan, err = livePlan(ctx, a, session, *owner, cfg.Resume)
+	} else {
+		plan, err = a.Plan(ctx, session, agent.Words{Prompt: cfg.Resume.Prompt})
+	}
 	switch {
 	case err != nil:
-		return nil, &resume.Held{Why: err.Error()}
+		return nil, &resume.Held{Why: err.Error(), Owner: owner}
 	case plan.Leave != nil:
-		return nil, &resume.Held{Why: plan.Leave.Why, Park: plan.Leave.Park}
-	case d.opts.DryRun:
+		return nil, holding(plan.Leave, owner)
+	case plan.Type != nil:
+		return &sending{typing: plan.Type, session: session, agent: a, owner: owner}, nil
+	}
+	if d.opts.DryRun {
 		return nil, &resume.Held{Why: "dry run: would have run " + strings.Join(plan.Run.Argv, " "), Park: true}
 	}
 	if held := d.secure(ctx, a, session, plan.Run.Keep); held != nil {
 		return nil, held
 	}
-	env := plan.Run.Env
+	return d.commandFor(cfg, session, plan.Run)
+}
+
+// holding is a resume that is not sent for the reason that the agent gives.
+func holding(leave *agent.Leave, owner *resume.Owner) *resume.Held {
+	return &resume.Held{Why: leave.Why, Park: leave.Park, Until: leave.Until, Owner: owner}
+}
+
+// commandFor returns the command that carries out a plan to run one.
+func (d *daemon) commandFor(cfg config.Config, session resume.Session, planned *agent.Command) (*sending, *resume.Held) {
+	env := planned.Env
 	entry, _ := cfg.Agent(session.Key.Agent)
 	extra, err := entry.Environment()
 	if err != nil {
@@ -111,16 +145,16 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 	env = append(slices.Clone(env), extra...)
 	dir := d.runsDir(session.Key)
 	pruneRuns(dir, keptRuns-1)
-	return &runner.Command{
-		Argv:    plan.Run.Argv,
-		Dir:     plan.Run.Dir,
+	return &sending{command: &runner.Command{
+		Argv:    planned.Argv,
+		Dir:     planned.Dir,
 		Env:     env,
 		Output:  filepath.Join(dir, strconv.Itoa(session.Run.N)+".log"),
 		Mark:    session.Run.Mark,
 		Timeout: cfg.Resume.Timeout,
 		Stall:   cfg.Resume.Stall,
 		Signs:   signsOfLife(session),
-	}, nil
+	}}, nil
 }
 
 // follow waits for a resume command and reports how it ended. When the daemon
@@ -249,7 +283,7 @@ func (d *daemon) recover(ctx context.Context, sessions []resume.Session) error {
 			continue
 		}
 		process, alive := runner.Find(s.Run.Mark)
-		if !alive {
+		if !alive || s.Run.Typed {
 			gone = append(gone, s)
 			continue
 		}
@@ -262,6 +296,10 @@ func (d *daemon) recover(ctx context.Context, sessions []resume.Session) error {
 		return nil
 	}
 	for _, s := range gone {
+		if s.Run.Typed {
+			d.recoverTyped(ctx, s)
+			continue
+		}
 		d.log.Info("a resume left no trace and is forgotten", "session", s.Key.ID, "agent", s.Key.Agent)
 		d.tidy(ctx, s)
 		d.tell(ctx, s.Key, resume.Lost{Mark: s.Run.Mark})

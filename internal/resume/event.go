@@ -54,16 +54,18 @@ type (
 	// transcript says from here on may be its doing.
 	Sending struct{ Mark string }
 
-	// Started is a resume command that runs now.
+	// Started is a resume command that runs now, or a prompt that is about to
+	// be typed into the process.
 	Started struct {
 		Mark string
 		Process
+		Typed bool
 	}
 
 	// Ended is a resume command that is over.
 	Ended struct {
 		Mark    string
-		Outcome Outcome // Delivered, Failed, TimedOut or Denied
+		Outcome Outcome // Delivered, Failed, TimedOut, Denied or Unknown
 		Err     string  // in words; empty where it ended well
 	}
 
@@ -73,6 +75,8 @@ type (
 		Why   string
 		Park  bool   // waiting does not mend it
 		Owner *Owner // who holds the session, where that is why
+
+		Until time.Time // when to look again; zero: soon
 	}
 
 	// Lost is a resume that an earlier daemon began and of which no living

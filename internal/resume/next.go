@@ -275,7 +275,7 @@ func (s Session) started(ev Started) Session {
 		return s
 	}
 	run := *s.Run
-	run.Process, run.sending = ev.Process, true
+	run.Process, run.Typed, run.sending = ev.Process, ev.Typed, true
 	s.Run, s.Owner, s.Asked = &run, nil, time.Time{}
 	return s
 }
@@ -293,6 +293,10 @@ func (s Session) ended(ev Ended, r Rules, now time.Time, u float64) Session {
 		return s
 	}
 	s = s.conclude(ev.Outcome, ev.Err, now)
+	if ev.Outcome == Unknown { // never sent twice because nobody knows
+		s.State, s.NextAt, s.Reason = Parked, time.Time{}, ev.Err
+		return s
+	}
 	return s.wait(r, now, now, u)
 }
 
@@ -306,7 +310,7 @@ func (s Session) held(ev Held, r Rules, now time.Time) Session {
 		s.State, s.NextAt, s.Reason = Parked, time.Time{}, ev.Why
 		return s
 	}
-	s.Hold = now.Add(recheck)
+	s.Hold = later(ev.Until, now.Add(recheck))
 	s = s.schedule(r, now)
 	if s.State == Waiting {
 		s.Reason = ev.Why

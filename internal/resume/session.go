@@ -110,6 +110,7 @@ type Run struct {
 	Mark    string  `json:"mark"`
 	N       int     `json:"n"`                // of the attempt; names its output
 	Process Process `json:"process,omitzero"` // once the command was started
+	Typed   bool    `json:"typed,omitempty"`  // into Process, which is another's: it leaves no process to find
 
 	// sending is true from the point on at which the command may have acted on
 	// the session. One of an earlier daemon always may have.

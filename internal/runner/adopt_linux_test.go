@@ -18,6 +18,7 @@ import (
 
 func TestADetachedCommandGoesOn(t *testing.T) {
 	cmd := command(t, "polite")
+	cmd.Grace = 10 * time.Second
 	p := start(t, cmd)
 	awaitOutput(t, cmd, "ready")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -78,6 +78,7 @@ type Process struct {
 	ended    chan struct{}
 	exitErr  error
 	exitCode int
+	unknown  bool // it is over, and nobody can tell how
 }
 
 // Bind gives an adopted process the bounds, the signs of life and the mark of
@@ -150,7 +151,7 @@ func (p *Process) cut(ctx context.Context, why error) Result {
 func (p *Process) result(why error) Result {
 	r := Result{ExitCode: -1, Err: why, Duration: time.Since(p.started)}
 	if p.over() {
-		r.ExitCode, r.Known = p.exitCode, true
+		r.ExitCode, r.Known = p.exitCode, !p.unknown
 		r.Err = cmp.Or(why, p.exitErr)
 	}
 	if p.stopped.Load() && why == nil {
@@ -186,6 +187,7 @@ func (p *Process) end(ctx context.Context) error {
 	if grace == 0 {
 		grace = DefaultGrace
 	}
+	p.endUnit(ctx, grace)
 	if p.sweep(ctx, syscall.SIGTERM, grace) == 0 {
 		return p.reaped()
 	}

@@ -1,5 +1,6 @@
-// Package runner runs a resume command in its own process group, with
-// timeouts, and keeps its last words. A command outlives the daemon: its output
+// Package runner runs a resume command in its own process group, or under a
+// service manager in a unit of its own, with timeouts, and keeps its last
+// words. A command outlives the daemon: its output
 // goes to a file, and a later daemon finds it again by the mark in its
 // environment or by its pid and start time.
 package runner
@@ -84,6 +85,11 @@ func Start(cmd Command) (*Process, error) {
 	}
 	defer output.Close()
 	sealDescriptors()
+	if m, ok := ownManager(); ok && cmd.Mark != "" {
+		if p, started, err := m.start(program, cmd, env); started || err != nil {
+			return p, err
+		}
+	}
 
 	child := &exec.Cmd{
 		Path: program, Args: cmd.Argv, Dir: cmd.Dir, Env: env,
@@ -94,11 +100,15 @@ func Start(cmd Command) (*Process, error) {
 	}
 	if err := child.Start(); err != nil {
 		if errors.Is(err, fs.ErrNotExist) { // it is there, so it is what its first line names that is not
-			return nil, &NotFoundError{Program: program, Err: fmt.Errorf("its interpreter is missing: %w", err)}
+			return nil, missingInterpreter(program, err)
 		}
 		return nil, fmt.Errorf("start %s: %w", filepath.Base(program), err)
 	}
 	return follow(child, cmd), nil
+}
+
+func missingInterpreter(program string, err error) error {
+	return &NotFoundError{Program: program, Err: fmt.Errorf("its interpreter is missing: %w", err)}
 }
 
 // follow reaps the child when it ends. The goroutine lives as long as the

@@ -43,6 +43,7 @@ type Agent struct {
 var (
 	_ agent.Agent      = (*Agent)(nil)
 	_ agent.Recogniser = (*Agent)(nil)
+	_ agent.Talker     = (*Agent)(nil)
 )
 
 // home is one config home: one account.
@@ -102,7 +103,7 @@ func (a *Agent) Sources() []agent.Source {
 			Root:    filepath.Join(h.root, "projects"),
 			Depth:   1,
 			Match:   isTranscript,
-			Needles: []string{string(quotedAssistant), string(quotedUser)},
+			Needles: []string{string(quotedAssistant), string(quotedUser), string(quotedInformational)},
 			Sift:    sift,
 		})
 	}
@@ -138,6 +139,8 @@ func sift(line []byte) agent.Weight {
 		if bytes.Contains(line, quotedToolUseID) {
 			return agent.Nothing
 		}
+		return agent.Matters
+	case bytes.Contains(line, quotedInformational):
 		return agent.Matters
 	case user < 0 && !bytes.Contains(line, quotedAssistant):
 		return agent.Nothing

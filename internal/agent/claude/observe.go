@@ -41,7 +41,8 @@ func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Sighting, boo
 
 // event returns what a record of the main conversation says. Records that the
 // agent retries (system/api_error) or will continue by itself
-// (system/informational) end no turn: they say nothing here.
+// (system/informational) end no turn: they say nothing here. That a person does
+// not want it to continue is told by nothing else.
 func (a *Agent) event(r record, line agent.Line) (resume.Event, bool) {
 	at := r.at(line.ModTime)
 	if at.IsZero() {
@@ -54,7 +55,7 @@ func (a *Agent) event(r record, line agent.Line) (resume.Event, bool) {
 		return resume.Limited{At: at, Verdict: r.verdict(reader), Text: agent.Clip(r.text())}, true
 	case r.moved():
 		return resume.Progressed{At: at}, true
-	case r.interrupts():
+	case r.interrupts(), r.declines():
 		return resume.Cancelled{At: at}, true
 	case r.prompts():
 		return resume.Prompted{At: at}, true

@@ -116,9 +116,18 @@ func TestWhatALineMeans(t *testing.T) {
 				"error": map[string]any{"status": 529, "formatted": "529 Overloaded"},
 			}), nil,
 		},
-		"an armed continuation is no stop":     {notice("Usage limit reached · continuing automatically at 2:02am · esc to cancel"), nil},
-		"a cancelled continuation is no stop":  {notice("Automatic continue cancelled · /rate-limit-options to re-arm"), nil},
-		"a continuation that fired is no stop": {notice("Usage limit reset · Continuing automatically"), nil},
+		"an armed continuation is no stop": {notice("Usage limit reached · continuing automatically at 2:02am · esc to cancel"), nil},
+		"a person who does not want it to go on is respected": {
+			notice("Automatic continue cancelled · /rate-limit-options to re-arm"), resume.Cancelled{At: at},
+		},
+		"a continuation that gave up is no cancel": {
+			notice("Automatic continue stopped after repeated usage limit hits · This task will not resume on its own"), nil,
+		},
+		"a subagent's notice is not the main's": {
+			base(map[string]any{"type": "system", "subtype": "informational", "isSidechain": true, "content": "Automatic continue cancelled"}), nil,
+		},
+		"a prompt that quotes the notice is a prompt": {asked(nil, "Automatic continue cancelled, why?"), resume.Prompted{At: at}},
+		"a continuation that fired is no stop":        {notice("Usage limit reset · Continuing automatically"), nil},
 		"a prompt that quotes an error is a prompt": {
 			asked(nil, `why "isApiErrorMessage":true and "type":"assistant"?`), resume.Prompted{At: at},
 		},

@@ -65,8 +65,12 @@ type entry struct {
 	PID        int    `json:"pid"`
 	SessionID  string `json:"sessionId"`
 	ProcStart  string `json:"procStart"`
+	StartedAt  int64  `json:"startedAt"` // in milliseconds
 	Entrypoint string `json:"entrypoint"`
 	Tmux       string `json:"tmux"`
+	Status     string `json:"status"` // busy | idle | waiting
+
+	dir string // of the registry
 }
 
 func (e entry) owner(p procfs) *resume.Owner {
@@ -97,17 +101,32 @@ func (p procfs) living(dir string) ([]entry, error) {
 		if !isJSON || err != nil || pid <= 0 {
 			continue
 		}
-		data, err := os.ReadFile(filepath.Join(dir, file.Name()))
-		if err != nil {
-			continue // it ended meanwhile
-		}
-		e := entry{}
-		if json.Unmarshal(data, &e) != nil || e.PID != pid {
-			continue // half written: its process shows in /proc all the same
-		}
-		if p.lives(pid, e.ProcStart) {
+		if e, ok := p.entry(dir, pid); ok {
 			all = append(all, e)
 		}
 	}
 	return all, nil
+}
+
+// entry returns what a living process says of itself. Where the file is half
+// written it says nothing: the process shows in /proc all the same.
+func (p procfs) entry(dir string, pid int) (entry, bool) {
+	data, err := os.ReadFile(filepath.Join(dir, strconv.Itoa(pid)+".json"))
+	if err != nil {
+		return entry{}, false // it ended meanwhile
+	}
+	e := entry{dir: dir}
+	if json.Unmarshal(data, &e) != nil || e.PID != pid || !p.lives(pid, e.ProcStart) {
+		return entry{}, false
+	}
+	return e, true
+}
+
+// status returns what a process is doing now, in its own words.
+func (p procfs) status(of entry) string {
+	now, ok := p.entry(of.dir, of.PID)
+	if !ok || now.SessionID != of.SessionID {
+		return "gone"
+	}
+	return now.Status
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"resumed/internal/agent"
 )
@@ -55,6 +56,29 @@ func (p procfs) start(pid int) (string, bool) {
 		return "", false
 	}
 	return fields[19], true // field 22
+}
+
+// ticksPerSecond is the unit in which the kernel counts starts; it is 100 on
+// every Linux that Go runs on.
+const ticksPerSecond = 100
+
+// age returns how long ago the process began, or false where that is not known.
+func (p procfs) age(pid int) (time.Duration, bool) {
+	began, alive := p.start(pid)
+	ticks, err := strconv.ParseFloat(began, 64)
+	if !alive || err != nil {
+		return 0, false
+	}
+	text, err := os.ReadFile(filepath.Join(string(p), "uptime"))
+	if err != nil {
+		return 0, false
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	uptime, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		return 0, false
+	}
+	return time.Duration((uptime - ticks/ticksPerSecond) * float64(time.Second)), true
 }
 
 // lives reports whether the process that began at start is alive; an empty

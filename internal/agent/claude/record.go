@@ -12,6 +12,8 @@ import (
 // record is what is read of one line of a transcript.
 type record struct {
 	Type        string    `json:"type"`
+	Subtype     string    `json:"subtype"`
+	Notice      string    `json:"content"` // of a record of type system
 	SessionID   string    `json:"sessionId"`
 	Cwd         string    `json:"cwd"`
 	Timestamp   string    `json:"timestamp"`

@@ -1,0 +1,462 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+const liveID = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c001"
+
+const (
+	overloadedText = "API Error: 529 Overloaded. This is a server-side issue, usually temporary — try again in a moment. " +
+		"If it persists, check your inference gateway (127.0.0.1:18431)."
+	fiveHourText = "You've hit your 5-hour limit · resets 2:02am (UTC)"
+	weeklyText   = "You've hit your weekly limit · resets Nov 18, 5:53am (UTC)"
+	armedText    = "Usage limit reached · continuing automatically at 2:02am · esc to cancel"
+)
+
+// liveBox is a box in which Claude Code was stopped.
+type liveBox struct {
+	*box
+	dir     string // of the tmux server, and of what the stand-in is told
+	windows int
+}
+
+func newLiveBox(t *testing.T) *liveBox {
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("LIVE SESSIONS ARE NOT TESTED HERE: there is no tmux")
+	}
+	b := &liveBox{box: newBox(t)}
+	dir, err := os.MkdirTemp("", "live")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	b.dir = dir
+	b.configure("")
+	b.write("claude.sh", "#!/bin/sh\necho \"$*\" >> \"$HOME/runs\"\n"+
+		"printf '%s' '"+answerLine(liveID, b.path("bot"), "Resumed.")+"' >> \"$HOME/"+b.transcript()+"\"\n")
+	b.write(b.transcript(), promptLine(liveID, b.path("bot"), "do the work"))
+	return b
+}
+
+// configure writes a configuration whose waits are short.
+func (b *liveBox) configure(resumeKeys string) {
+	b.write(configFile, fmt.Sprintf("[backoff]\nbase_delay = \"100ms\"\n[resume]\nmargin = \"0s\"\nstagger = \"0s\"\n%s\n"+
+		"[[agent]]\nname = \"claude-code\"\ncommand = %q\n", resumeKeys, b.path("claude.sh")))
+}
+
+func (b *liveBox) transcript() string { return ".claude/projects/-src/" + liveID + ".jsonl" }
+
+// standIn returns a stand-in that was stopped by an overload.
+func (b *liveBox) standIn() standIn {
+	screens, err := filepath.Abs("../../internal/agent/claude/testdata/screens")
+	require.NoError(b.t, err)
+	return standIn{
+		Session: liveID, Transcript: b.path(b.transcript()), Cwd: b.path("bot"),
+		Registry: b.path(".claude/sessions"), Keys: filepath.Join(b.dir, "keys"), Screens: screens,
+		Screen: "529-final", Status: "idle",
+	}
+}
+
+func standInVariable(t *testing.T, s standIn) string {
+	settings, err := json.Marshal(s)
+	require.NoError(t, err)
+	return standInEnv + "=" + string(settings)
+}
+
+// show runs a stand-in in a pane of a tmux of its own.
+func (b *liveBox) show(s standIn, command string) {
+	b.t.Helper()
+	self, err := os.Executable()
+	require.NoError(b.t, err)
+	conf := filepath.Join(b.dir, "conf")
+	require.NoError(b.t, os.WriteFile(conf, []byte("set -g status off\n"), 0o600))
+	b.windows++
+	socket := filepath.Join(b.dir, fmt.Sprint("s", b.windows))
+	cmd := exec.Command("tmux", "-u", "-S", socket, "-f", conf, "new-session", "-d", "-x", "120", "-y", "40",
+		strings.ReplaceAll(command, "SELF", "'"+self+"'"))
+	cmd.Env = append(b.env(), standInVariable(b.t, s))
+	out, err := cmd.CombinedOutput()
+	require.NoError(b.t, err, "%s", out)
+	b.t.Cleanup(func() { _ = exec.Command("tmux", "-S", socket, "kill-server").Run() })
+	b.awaitRegistered(s)
+}
+
+func (b *liveBox) awaitRegistered(s standIn) {
+	b.t.Helper()
+	b.until("the stand-in is there", func() bool {
+		if s.Registry == "" {
+			_, err := os.Stat(s.Keys)
+			return err == nil
+		}
+		files, _ := filepath.Glob(filepath.Join(s.Registry, "*.json"))
+		return len(files) >= b.windows
+	})
+}
+
+// tmux gives an order to the server of the first stand-in.
+func (b *liveBox) tmux(args ...string) {
+	b.t.Helper()
+	out, err := exec.Command("tmux", append([]string{"-S", filepath.Join(b.dir, "s1")}, args...)...).CombinedOutput()
+	require.NoError(b.t, err, "%s", out)
+}
+
+// keys returns what the stand-in was given.
+func (b *liveBox) keys() string {
+	data, err := os.ReadFile(filepath.Join(b.dir, "keys"))
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+func (b *liveBox) limited(fields map[string]any, text string) {
+	record := map[string]any{
+		"type": "assistant", "isApiErrorMessage": true,
+		"message": map[string]any{"model": "<synthetic>", "role": "assistant", "content": []any{map[string]any{"type": "text", "text": text}}},
+	}
+	for name, value := range fields {
+		record[name] = value
+	}
+	b.appendTo(b.transcript(), transcriptLine(liveID, b.path("bot"), time.Now(), record))
+}
+
+func (b *liveBox) overloaded() {
+	b.limited(map[string]any{"error": "server_error", "apiErrorStatus": 529}, overloadedText)
+}
+
+func (b *liveBox) outOfQuota(reset time.Time, text string) {
+	b.limited(map[string]any{
+		"error": "rate_limit", "apiErrorStatus": 429, "apiError": "usage_limit_reached",
+		"quotaLimits": map[string]any{"status": "rejected", "resetsAt": reset.Unix(), "rateLimitType": "five_hour"},
+	}, text)
+}
+
+func (b *liveBox) noticed(at time.Time, text string) {
+	b.appendTo(b.transcript(), transcriptLine(liveID, b.path("bot"), at, map[string]any{
+		"type": "system", "subtype": "informational", "content": text,
+	}))
+}
+
+func (b *liveBox) prompts() int { return strings.Count(b.read(b.transcript()), `"content":"continue"`) }
+
+// evidence returns the screen that was kept, or "".
+func (b *liveBox) evidence() string {
+	return b.read(".local/state/resumed/runs/" + liveID + "/screen.txt")
+}
+
+// Each situation has one right action.
+func TestASessionThatLives(t *testing.T) {
+	const inPane = "exec SELF"
+	show := func(change func(*standIn)) func(*liveBox) {
+		return func(b *liveBox) {
+			s := b.standIn()
+			if change != nil {
+				change(&s)
+			}
+			b.show(s, inPane)
+		}
+	}
+	overload := func(b *liveBox) { b.overloaded() }
+	for name, c := range map[string]struct {
+		live    func(*liveBox) // what lives before the daemon starts
+		stop    func(*liveBox) // what stops the session
+		state   resume.State
+		why     string // in its reason
+		keys    string // what was typed, all in all
+		runs    int    // commands that were run
+		keeps   bool   // the screen, as evidence
+		pending bool   // it is looked at again
+	}{
+		"an idle prompt after an error is typed into": {
+			live: show(nil), stop: overload, state: resume.Watching, keys: "continue\r",
+		},
+		"the limit's menu is closed by Escape first": {
+			live: show(func(s *standIn) {
+				s.Screen, s.Status, s.AfterMenu = "usage-weekly-menu", "waiting", "usage-weekly-after-typing-continue"
+			}),
+			stop: func(b *liveBox) {
+				b.outOfQuota(time.Now().Add(-time.Second), "You've hit your weekly limit · resets Nov 18, 3:06am (UTC)")
+			},
+			state: resume.Watching, keys: "\x1bcontinue\r",
+		},
+		"a menu that does not close is left": {
+			live:  show(func(s *standIn) { s.Screen, s.Status = "usage-weekly-menu", "waiting" }),
+			stop:  func(b *liveBox) { b.outOfQuota(time.Now().Add(-time.Second), weeklyText) },
+			state: resume.Parked, why: "did not give way", keys: "\x1b",
+		},
+		"a menu that the process does not speak of is left": {
+			live:  show(func(s *standIn) { s.Screen = "v197-usage-5h" }),
+			stop:  func(b *liveBox) { b.outOfQuota(time.Now().Add(-time.Second), fiveHourText) },
+			state: resume.Parked, why: "does not say that it waits", keeps: true,
+		},
+		"a draft is never touched": {
+			live: show(func(s *standIn) { s.Draft = "wait, I" }), stop: overload,
+			state: resume.Waiting, why: "not sent it", pending: true,
+		},
+		"a process that works is left": {
+			live: show(func(s *standIn) { s.Status = "busy" }), stop: overload,
+			state: resume.Waiting, why: "works on the session", pending: true,
+		},
+		"a screen that shows work is left": {
+			live: show(func(s *standIn) { s.Screen = "529-retrying" }), stop: overload,
+			state: resume.Waiting, why: "works on the session", pending: true,
+		},
+		"a screen that is not known is left, kept and told": {
+			live: show(func(s *standIn) { s.Screen = "trust-dialog" }), stop: overload,
+			state: resume.Parked, why: "not known", keeps: true,
+		},
+		"a screen of something else is left, kept and told": {
+			live: show(func(s *standIn) { s.Screen = "ok" }), stop: overload,
+			state: resume.Parked, why: "does not show what stopped", keeps: true,
+		},
+		"a program that does not show what is typed gets no Enter": {
+			live: show(func(s *standIn) { s.Deaf = true }), stop: overload,
+			state: resume.Parked, why: "Enter was not pressed", keys: "continue", keeps: true,
+		},
+		"a prompt that is not written down is unknown": {
+			live: show(func(s *standIn) { s.Mute = true }), stop: overload,
+			state: resume.Parked, why: "did not appear in the transcript", keys: "continue\r",
+		},
+		"its own continuation goes first": {
+			live: show(func(s *standIn) { s.Screen, s.StartedAt = "usage-5h-oauth", time.Now().Add(-time.Hour).UnixMilli() }),
+			stop: func(b *liveBox) {
+				b.outOfQuota(time.Now().Add(-time.Second), fiveHourText)
+				b.noticed(time.Now(), armedText)
+			},
+			state: resume.Waiting, why: "continues by itself", pending: true,
+		},
+		"its own continuation had its time": {
+			live: show(func(s *standIn) { s.Screen, s.StartedAt = "usage-5h-oauth", time.Now().Add(-time.Hour).UnixMilli() }),
+			stop: func(b *liveBox) {
+				b.outOfQuota(time.Now().Add(-6*time.Minute), fiveHourText)
+				b.noticed(time.Now().Add(-30*time.Minute), armedText)
+			},
+			state: resume.Watching, keys: "continue\r",
+		},
+		"a continuation that died with its process is made up for": {
+			live: show(func(s *standIn) { s.Screen = "interactive-resume-after-limit" }),
+			stop: func(b *liveBox) {
+				b.outOfQuota(time.Now().Add(-time.Second), "You've hit your 5-hour limit · resets 12:19am (UTC)")
+				b.noticed(time.Now().Add(-time.Minute), armedText)
+			},
+			state: resume.Watching, keys: "continue\r",
+		},
+		"a continuation that a person cancelled is respected": {
+			live: show(nil),
+			stop: func(b *liveBox) {
+				b.outOfQuota(time.Now().Add(time.Hour), fiveHourText)
+				b.noticed(time.Now(), "Automatic continue cancelled · /rate-limit-options to re-arm")
+			},
+			state: resume.Watching, why: "stopped by a person",
+		},
+		"a process outside of tmux is told of": {
+			live: func(b *liveBox) { b.alone(b.standIn(), "claude") }, stop: overload,
+			state: resume.Parked, why: "does not live in tmux",
+		},
+		"a terminal within the pane is not typed into": {
+			live: func(b *liveBox) { b.show(b.standIn(), "script -qec SELF /dev/null") }, stop: overload,
+			state: resume.Parked, why: "another terminal",
+		},
+		"somebody who reads back is waited for": {
+			live: func(b *liveBox) { b.show(b.standIn(), inPane); b.tmux("copy-mode") }, stop: overload,
+			state: resume.Waiting, why: "reads back", pending: true,
+		},
+		"a process that does not yet say what it holds is waited for": {
+			live: func(b *liveBox) { s := b.standIn(); s.Registry = ""; b.alone(s, "claude") }, stop: overload,
+			state: resume.Waiting, why: "does not say which session", pending: true,
+		},
+		"two writers are told of": {
+			live: func(b *liveBox) { b.show(b.standIn(), inPane); b.show(b.standIn(), inPane) }, stop: overload,
+			state: resume.Parked, why: "2 live processes",
+		},
+		"a dead process holds nothing": {
+			live: func(b *liveBox) {
+				b.show(b.standIn(), inPane)
+				pid := b.registeredPID()
+				require.NoError(b.t, syscall.Kill(pid, syscall.SIGKILL))
+				b.until("it is gone", func() bool { return syscall.Kill(pid, 0) != nil })
+			},
+			stop: overload, state: resume.Watching, runs: 1,
+		},
+		"nor does the later owner of its pid": {
+			live: func(b *liveBox) {
+				b.write(fmt.Sprintf(".claude/sessions/%d.json", os.Getpid()),
+					fmt.Sprintf(`{"pid":%d,"sessionId":%q,"procStart":"1","status":"idle"}`, os.Getpid(), liveID))
+			},
+			stop: overload, state: resume.Watching, runs: 1,
+		},
+		"a continuation whose process is gone is made up for": {
+			live: func(*liveBox) {},
+			stop: func(b *liveBox) {
+				b.outOfQuota(time.Now().Add(-time.Second), fiveHourText)
+				b.noticed(time.Now(), armedText)
+			},
+			state: resume.Watching, runs: 1,
+		},
+		"a directory that moved away is told of": {
+			live: func(b *liveBox) { require.NoError(b.t, os.Rename(b.path("bot"), b.path("elsewhere"))) },
+			stop: overload, state: resume.Parked, why: "is gone",
+		},
+		"a person is told, where that is asked for": {
+			live: func(b *liveBox) { b.configure(`live = "notify"`); b.show(b.standIn(), inPane) }, stop: overload,
+			state: resume.Parked, why: "a live process holds it",
+		},
+		"nobody is told, where that is asked for": {
+			live: func(b *liveBox) { b.configure(`live = "ignore"`); b.show(b.standIn(), inPane) }, stop: overload,
+			state: resume.Waiting, why: "a live process holds it", pending: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newLiveBox(t)
+			c.live(b)
+			b.start()
+			c.stop(b)
+			var s resume.View
+			b.until(fmt.Sprintf("it is %s because %q", c.state, c.why), func() bool {
+				s = b.session(liveID)
+				return s.State == c.state && strings.Contains(s.Reason, c.why)
+			})
+			require.Equal(t, c.keys, b.keys())
+			require.Equal(t, c.runs, strings.Count(b.read("runs"), "\n"))
+			require.Equal(t, c.keeps, b.evidence() != "")
+			require.Equal(t, c.pending, s.NextAt != nil)
+			if c.state != resume.Parked || !strings.Contains(c.why, "did not appear") {
+				require.Empty(t, s.Attempts, "what was not sent costs no attempt, and movement forgives")
+			} else {
+				require.Equal(t, resume.Unknown, s.Attempts[0].Outcome)
+			}
+			if strings.HasSuffix(c.keys, "\r") && c.state == resume.Watching {
+				require.Equal(t, 1, b.prompts())
+			}
+		})
+	}
+}
+
+func (b *liveBox) registeredPID() int {
+	files, err := filepath.Glob(b.path(".claude/sessions/*.json"))
+	require.NoError(b.t, err)
+	require.Len(b.t, files, 1)
+	var pid int
+	_, err = fmt.Sscanf(filepath.Base(files[0]), "%d.json", &pid)
+	require.NoError(b.t, err)
+	return pid
+}
+
+// alone runs a stand-in under that name, in no terminal.
+func (b *liveBox) alone(s standIn, name string) {
+	self, err := os.Executable()
+	require.NoError(b.t, err)
+	b.windows++
+	cmd := exec.Command(self)
+	cmd.Args = []string{name}
+	cmd.Dir, cmd.Env = s.Cwd, append(b.env(), standInVariable(b.t, s))
+	require.NoError(b.t, cmd.Start())
+	b.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	b.awaitRegistered(s)
+}
+
+// The times of its own continuation: it is looked at again when that is over.
+func TestALiveSessionIsLookedAtAgainAfterItsOwnTime(t *testing.T) {
+	b := newLiveBox(t)
+	s := b.standIn()
+	s.Screen, s.StartedAt = "usage-5h-oauth", time.Now().Add(-time.Hour).UnixMilli()
+	b.show(s, "exec SELF")
+	b.start()
+	reset := time.Now().Add(-time.Second).Truncate(time.Second)
+	b.outOfQuota(reset, fiveHourText)
+	b.noticed(time.Now(), armedText)
+	var view resume.View
+	b.until("it stands aside", func() bool {
+		view = b.session(liveID)
+		return strings.Contains(view.Reason, "continues by itself")
+	})
+	require.WithinDuration(t, reset.Add(5*time.Minute), *view.NextAt, 3*time.Second)
+	require.Equal(t, b.registeredPID(), view.Owner.PID)
+	b.appendTo(b.transcript(), answerLine(liveID, b.path("bot"), "Going on by myself."))
+	require.Contains(t, b.untilState(liveID, resume.Watching).Reason, "without help")
+	require.Empty(t, b.keys())
+}
+
+// A daemon that dies at any step of typing never types twice.
+func TestACrashWhileTyping(t *testing.T) {
+	for name, c := range map[string]struct {
+		step  string // the word in a call of tmux at which the daemon dies
+		after bool   // the call is still carried out
+		menu  bool
+		state resume.State
+		why   string
+		keys  string // all in all, the next daemon's included
+	}{
+		"before it finds the pane":  {step: "display-message", state: resume.Watching, keys: "continue\r"},
+		"before it sees the screen": {step: "capture-pane", state: resume.Watching, keys: "continue\r"},
+		"before it closes the menu": {step: "Escape", menu: true, state: resume.Parked, why: "does not tell", keys: ""},
+		"after it closed the menu":  {step: "Escape", menu: true, after: true, state: resume.Parked, why: "does not tell", keys: "\x1b"},
+		"before it types":           {step: "-l", state: resume.Parked, why: "does not tell", keys: ""},
+		"after it typed":            {step: "-l", after: true, state: resume.Parked, why: "does not tell", keys: "continue"},
+		"before it presses Enter":   {step: "Enter", state: resume.Parked, why: "does not tell", keys: "continue"},
+		"after it pressed Enter":    {step: "Enter", after: true, state: resume.Watching, keys: "continue\r"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newLiveBox(t)
+			b.dieAt(c.step, c.after)
+			s := b.standIn()
+			if c.menu {
+				s.Screen, s.Status, s.AfterMenu = "usage-weekly-menu", "waiting", "529-final"
+			}
+			b.show(s, "exec SELF")
+			b.start()
+			b.overloaded()
+			b.until("the daemon dies", func() bool { _, _, code := b.run("status"); return code == exitNoDaemon })
+			b.kill(syscall.SIGKILL)
+			b.start()
+			view := b.untilState(liveID, c.state)
+			require.Contains(t, view.Reason, c.why)
+			require.Equal(t, c.keys, b.keys())
+			require.LessOrEqual(t, b.prompts(), 1)
+			if c.state == resume.Parked {
+				require.Equal(t, resume.Unknown, view.Attempts[0].Outcome)
+				b.kill(syscall.SIGKILL)
+				b.start()
+				require.Equal(t, resume.Parked, b.session(liveID).State)
+				require.Equal(t, c.keys, b.keys(), "nor does the next one")
+			}
+		})
+	}
+}
+
+// dieAt puts a tmux in front of the real one that kills the daemon, once.
+func (b *liveBox) dieAt(step string, after bool) {
+	real, err := exec.LookPath("tmux")
+	require.NoError(b.t, err)
+	kill := "kill -9 $PPID"
+	call := real + ` "$@"`
+	order := kill + "\nexit 1"
+	if after {
+		order = call + "\nsleep 0.3\n" + kill + "\nexit 1"
+	}
+	b.write("bin/tmux", fmt.Sprintf("#!/bin/sh\ncase \" $* \" in\n*\" %s \"*)\n  if mkdir %q 2>/dev/null; then\n%s\n  fi;;\nesac\nexec %s\n",
+		step, filepath.Join(b.dir, "died"), order, call))
+}
+
+func TestDryRunTypesNothing(t *testing.T) {
+	b := newLiveBox(t)
+	b.show(b.standIn(), "exec SELF")
+	b.overloaded()
+	b.proc = b.command("run", "--dry-run")
+	require.NoError(t, b.proc.Start())
+	t.Cleanup(func() { b.kill(syscall.SIGKILL) })
+	b.until("it says what it would do", func() bool { return strings.Contains(b.logged(), "would have typed") })
+	require.Zero(t, b.kill(syscall.SIGTERM))
+	require.Empty(t, b.keys())
+}

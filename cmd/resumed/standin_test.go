@@ -1,0 +1,178 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// standInEnv makes the test binary a stand-in for Claude Code: it shows screens
+// that the real one drew, and reacts to keys as the real one did.
+const standInEnv = "RESUMED_TEST_STAND_IN"
+
+// standIn is how it behaves.
+type standIn struct {
+	Session    string
+	Transcript string
+	Cwd        string
+	Registry   string // the directory; empty: it does not register
+	Keys       string // the file that every byte it is given is written to
+	Screens    string // the directory of captured screens
+
+	Screen    string // what it shows
+	Status    string // what it says of itself
+	Draft     string // what stands in its composer
+	AfterMenu string // what it shows after Escape; empty: it stays
+	Mute      bool   // it takes a prompt and writes nothing down
+	Deaf      bool   // it takes keys and shows nothing
+	StartedAt int64  // in milliseconds; 0: now
+}
+
+func runStandIn(settings string) int {
+	var s standIn
+	if err := json.Unmarshal([]byte(settings), &s); err != nil {
+		return fail(err)
+	}
+	if term.IsTerminal(0) {
+		old, err := term.MakeRaw(0)
+		if err != nil {
+			return fail(err)
+		}
+		defer term.Restore(0, old)
+	}
+	keys, err := os.OpenFile(s.Keys, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return fail(err)
+	}
+	defer keys.Close()
+	s.draw()
+	s.register()
+	buf := make([]byte, 256)
+	for {
+		n, err := os.Stdin.Read(buf)
+		if err != nil {
+			time.Sleep(time.Hour) // a process without a terminal lives on
+		}
+		if _, err := keys.Write(buf[:n]); err != nil {
+			return fail(err)
+		}
+		for _, key := range string(buf[:n]) {
+			s.press(key)
+		}
+		s.draw()
+		s.register()
+	}
+}
+
+func fail(err error) int {
+	fmt.Fprintln(os.Stderr, "stand-in:", err)
+	return 1
+}
+
+func (s *standIn) press(key rune) {
+	menu := strings.Contains(s.Screen, "menu") || strings.Contains(s.Screen, "v197")
+	switch {
+	case menu && key == '\x1b' && s.AfterMenu != "":
+		s.Screen, s.Status = s.AfterMenu, "idle"
+	case menu || s.Deaf:
+	case key == '\r' && s.Draft != "":
+		s.send()
+	case key >= ' ':
+		s.Draft += string(key)
+	}
+}
+
+// send writes down what the real one writes when it is given a prompt, and
+// that it works again.
+func (s *standIn) send() {
+	prompt := s.Draft
+	s.Draft = ""
+	if s.Mute {
+		return
+	}
+	f, err := os.OpenFile(s.Transcript, os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	fmt.Fprint(f, promptLine(s.Session, s.Cwd, prompt), answerLine(s.Session, s.Cwd, "Going on."))
+}
+
+func (s *standIn) draw() {
+	data, err := os.ReadFile(filepath.Join(s.Screens, s.Screen+".txt"))
+	if err != nil {
+		fmt.Print(err)
+		return
+	}
+	lines := strings.Split(strings.TrimRight(string(data), "\n"), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if strings.HasPrefix(lines[i], "❯") { // the last one is the composer's
+			lines[i] = "❯\u00a0" + s.Draft
+			break
+		}
+	}
+	fmt.Print("\x1b[2J\x1b[H" + strings.Join(lines, "\r\n"))
+}
+
+func (s *standIn) register() {
+	if s.Registry == "" {
+		return
+	}
+	startedAt := s.StartedAt
+	if startedAt == 0 {
+		startedAt = time.Now().UnixMilli()
+	}
+	data, err := json.Marshal(map[string]any{
+		"pid": os.Getpid(), "sessionId": s.Session, "cwd": s.Cwd, "startedAt": startedAt, "procStart": procStart(os.Getpid()),
+		"version": "2.1.325", "kind": "interactive", "entrypoint": "cli", "status": s.Status,
+	})
+	if err != nil {
+		return
+	}
+	_ = os.MkdirAll(s.Registry, 0o700)
+	path := filepath.Join(s.Registry, fmt.Sprint(os.Getpid())+".json")
+	if os.WriteFile(path+".tmp", data, 0o600) == nil {
+		_ = os.Rename(path+".tmp", path)
+	}
+}
+
+// procStart is field 22 of /proc/PID/stat.
+func procStart(pid int) string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	return strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))[19]
+}
+
+func transcriptLine(session, cwd string, at time.Time, fields map[string]any) string {
+	record := map[string]any{
+		"sessionId": session, "cwd": cwd, "version": "2.1.325", "isSidechain": false,
+		"timestamp": at.UTC().Format("2006-01-02T15:04:05.000Z"), "uuid": "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c00a",
+	}
+	for name, value := range fields {
+		record[name] = value
+	}
+	data, _ := json.Marshal(record) // maps of plain values always encode
+	return string(data) + "\n"
+}
+
+func promptLine(session, cwd, text string) string {
+	return transcriptLine(session, cwd, time.Now(), map[string]any{
+		"type": "user", "message": map[string]any{"role": "user", "content": text},
+	})
+}
+
+func answerLine(session, cwd, text string) string {
+	return transcriptLine(session, cwd, time.Now(), map[string]any{
+		"type": "assistant", "message": map[string]any{
+			"role": "assistant", "model": "claude-opus-5-5", "stop_reason": "end_turn",
+			"content": []any{map[string]any{"type": "text", "text": text}},
+		},
+	})
+}

@@ -1,0 +1,115 @@
+package claude
+
+import (
+	"bytes"
+	"strings"
+	"time"
+
+	"resumed/internal/agent"
+)
+
+// From 2.1.2xx on, a process that waits at its prompt goes on by itself when a
+// usage limit resets within a day. It says so in notices: records of type
+// system that end no turn.
+
+// native is how Claude Code's own continuation stands.
+type native uint8
+
+const (
+	unarmed   native = iota
+	waits            // it will go on when the limit resets
+	fired            // it has gone on, or tries to
+	cancelled        // a person does not want it to
+	lapsed           // it has given up, or waits for a key
+)
+
+var quotedInformational = []byte(`"informational"`)
+
+// notice returns what a notice says of the continuation, or false where it
+// speaks of something else.
+func (r record) notice() (native, bool) {
+	if r.Type != "system" || r.Subtype != "informational" {
+		return unarmed, false
+	}
+	text := strings.ToLower(r.Notice)
+	switch {
+	case strings.HasPrefix(text, "automatic continue cancelled"):
+		return cancelled, true
+	case strings.HasPrefix(text, "automatic continue "): // stopped, was turned off, did not run
+		return lapsed, true
+	case strings.HasPrefix(text, "usage limit has reset"): // press enter
+		return lapsed, true
+	case strings.HasPrefix(text, "usage limit reset"), strings.HasPrefix(text, "usage limit available again"):
+		return fired, true
+	case strings.HasPrefix(text, "usage limit reached") && strings.Contains(text, "continuing automatically"):
+		return waits, true
+	default:
+		return unarmed, false
+	}
+}
+
+// declines reports whether a person told Claude Code not to go on by itself.
+func (r record) declines() bool {
+	state, ok := r.notice()
+	return ok && state == cancelled
+}
+
+// continuation is the last notice after the refusal that stopped the session.
+type continuation struct {
+	state native
+	at    time.Time
+}
+
+// lastContinuation reads it from the transcript's end.
+func lastContinuation(transcript string) (continuation, error) {
+	var last continuation
+	err := agent.LinesBack(transcript, func(line agent.Line) bool {
+		switch {
+		case line.Cut:
+			return true
+		case bytes.Contains(line.Data, quotedInformational):
+			r, ok := parse(line.Data)
+			if !ok || r.IsSidechain {
+				return true
+			}
+			if state, ok := r.notice(); ok {
+				last = continuation{state, r.at(line.ModTime)}
+				return false
+			}
+			return true
+		case bytes.Contains(line.Data, apiErrorMessage):
+			r, ok := parse(line.Data)
+			return !ok || r.IsSidechain || !r.IsAPIError
+		default:
+			return true
+		}
+	})
+	return last, err
+}
+
+// patience is how long after the reset Claude Code may take to go on by itself.
+// It was seen to take a minute; it looks twice a minute, and spreads.
+const patience = 5 * time.Minute
+
+// standsAsideUntil returns until when the continuation is left to a process
+// that began at that time, or zero where it is not: the process that was to go
+// on is gone, or it had its time.
+func (c continuation) standsAsideUntil(reset, began, now time.Time) time.Time {
+	if c.at.Before(began) {
+		return time.Time{} // what was armed died with the process before
+	}
+	var until time.Time
+	switch c.state {
+	case waits:
+		until = c.at.Add(patience)
+		if due := reset.Add(patience); due.After(until) {
+			until = due
+		}
+	case fired:
+		until = c.at.Add(patience)
+	}
+	if !until.After(now) {
+		return time.Time{}
+	}
+	return until
+}

@@ -1,0 +1,217 @@
+package claude
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// view is what kind of screen a terminal shows.
+type view uint8
+
+const (
+	strange  view = iota // nothing that is known: it is left alone
+	composer             // a prompt can be typed
+	busy                 // Claude Code works, or tries again by itself
+	armed                // it waits for the limit's reset and goes on then
+	menu                 // it asks what to do about the limit
+	touched              // a person was at the keys just now
+)
+
+// screen is what was read from a terminal.
+type screen struct {
+	view  view
+	draft string // what stands in the composer
+	turn  string // what was said since the last prompt, without spaces
+}
+
+// readScreen recognises a screen of Claude Code, from its end back: below the
+// lower of two rules are notices and the permission mode, between the rules is
+// the composer, above them is the conversation.
+func readScreen(text string) screen {
+	lines := screenLines(text)
+	if isLimitMenu(lines) {
+		return screen{view: menu}
+	}
+	lower := lastIndex(lines, isRule)
+	if lower < 0 {
+		return screen{}
+	}
+	upper := lastIndex(lines[:lower], isRule)
+	if upper < 0 {
+		return screen{}
+	}
+	draft, ok := readComposer(lines[upper+1 : lower])
+	if !ok {
+		return screen{}
+	}
+	s := screen{view: readFooter(lines[lower+1:]), draft: draft, turn: lastTurn(lines[:upper])}
+	if s.view != strange && showsWork(lines[:upper]) {
+		s.view = busy
+	}
+	return s
+}
+
+// screenLines returns the rows without what is blank at their ends, and
+// without blank rows at the screen's end.
+func screenLines(text string) []string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRightFunc(line, unicode.IsSpace) // a no-break space too
+	}
+	for len(lines) > 0 && lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+func lastIndex(lines []string, is func(string) bool) int {
+	for i, line := range slices.Backward(lines) {
+		if is(line) {
+			return i
+		}
+	}
+	return -1
+}
+
+const shortestRule = 10
+
+func isRule(line string) bool {
+	return strings.Trim(line, "─") == "" && strings.Count(line, "─") >= shortestRule
+}
+
+// readComposer returns what stands between the rules. A shell command begins
+// with another sign than a prompt: that is no composer for prompts.
+func readComposer(lines []string) (draft string, ok bool) {
+	if len(lines) == 0 {
+		return "", false
+	}
+	first, ok := strings.CutPrefix(lines[0], "❯")
+	if !ok {
+		return "", false
+	}
+	parts := []string{trim(first)}
+	for _, line := range lines[1:] {
+		parts = append(parts, trim(line))
+	}
+	return trim(strings.Join(parts, "\n")), true
+}
+
+func trim(s string) string { return strings.TrimFunc(s, unicode.IsSpace) }
+
+var (
+	// modeLine ends every screen that takes a prompt.
+	modeLine = regexp.MustCompile(`^(?:⏵⏵|⏸) .+ on\b|^\? for shortcuts\b`)
+
+	// choice is what a footer never has: it would be a menu.
+	choice = regexp.MustCompile(`❯|^\d+\.|(?i)\benter to\b|\besc to (?:cancel|go back|close)\b|\(y/n\)`)
+
+	// atTheKeys is what takes the place of the mode for a while after a key.
+	atTheKeys = regexp.MustCompile(`(?i)^(?:paste again to|press \S+ again to|(?:esc|ctrl\S*) again to)`)
+)
+
+// readFooter says what the lines below the composer mean. What a user's own
+// status line says there is nobody's business.
+func readFooter(lines []string) view {
+	if len(lines) == 0 {
+		return strange
+	}
+	v := composer
+	for _, line := range lines {
+		line = trim(line)
+		switch {
+		case strings.Contains(line, "esc to interrupt"):
+			return busy
+		case strings.HasPrefix(line, "⚠ Usage limit reached · limit resets"),
+			strings.HasPrefix(line, "Continuing ") && strings.HasSuffix(line, "Esc to cancel"):
+			v = armed
+		case line == "Press enter to continue": // the limit has reset while the machine slept: a prompt does as well
+		case choice.MatchString(line):
+			return strange
+		}
+	}
+	switch last := trim(lines[len(lines)-1]); {
+	case atTheKeys.MatchString(last):
+		return touched
+	case !modeLine.MatchString(last):
+		return strange
+	}
+	return v
+}
+
+// spinner is a line that moves while Claude Code works. When a turn is over it
+// says how long that took.
+var spinner = regexp.MustCompile(`^[✻✽✶✳✢✦·*] .*(?:…|\bRetrying in )`)
+
+// showsWork looks at the lines just above the composer. Below the spinner there
+// may be a tip, or a list of what is to be done.
+func showsWork(lines []string) bool {
+	seen := 0
+	for _, line := range slices.Backward(lines) {
+		if line == "" {
+			continue
+		}
+		if spinner.MatchString(line) {
+			return true
+		}
+		outdented := line[0] != ' '
+		if seen++; seen > 12 || outdented {
+			return false
+		}
+	}
+	return false
+}
+
+// lastTurn returns what the screen shows since the last prompt, without spaces,
+// for lines are broken wherever the terminal's edge is.
+func lastTurn(lines []string) string {
+	from := lastIndex(lines, func(line string) bool { return strings.HasPrefix(line, "❯") }) + 1
+	return squeeze(strings.Join(lines[from:], ""))
+}
+
+// squeeze drops what a terminal adds to a text: spaces and line breaks.
+func squeeze(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// The limit's menu, as its versions write it. Escape closes it; every other key
+// that does anything chooses something, and one of the choices buys.
+var limitMenu = []*regexp.Regexp{
+	regexp.MustCompile(`^What do you want to do\?$`),
+	regexp.MustCompile(`^❯ 1\. Stop and wait for limit to reset$`),
+	regexp.MustCompile(`^\d\. (?:Wait here, then continue automatically .+|Upgrade your plan|Add funds to continue with .+|Request more|Switch to .+)$`),
+	regexp.MustCompile(`^Enter to confirm · Esc to cancel$`),
+}
+
+// isLimitMenu reports whether the screen ends with that menu and nothing else.
+func isLimitMenu(lines []string) bool {
+	var rows []string
+	for _, line := range slices.Backward(lines) {
+		if strings.HasPrefix(line, "▔▔▔") || isRule(line) {
+			break
+		}
+		if line = trim(line); line != "" {
+			rows = append(rows, line)
+		}
+		if len(rows) > 10 {
+			return false
+		}
+	}
+	slices.Reverse(rows)
+	if len(rows) < 4 || !limitMenu[0].MatchString(rows[0]) || !limitMenu[1].MatchString(rows[1]) ||
+		!limitMenu[3].MatchString(rows[len(rows)-1]) {
+		return false
+	}
+	for _, row := range rows[2 : len(rows)-1] {
+		if !limitMenu[2].MatchString(row) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,214 @@
+package claude
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+func captureOf(t testing.TB, name string) string {
+	data, err := os.ReadFile(filepath.Join("testdata", "screens", name+".txt"))
+	require.NoError(t, err)
+	return string(data)
+}
+
+func TestEveryCapturedScreenIsRecognised(t *testing.T) {
+	for name, want := range map[string]struct {
+		view  view
+		draft string
+	}{
+		"429-apikey-ra120":                   {composer, ""},
+		"429-apikey-ra20-waiting":            {busy, ""},
+		"529-final":                          {composer, ""},
+		"529-retrying":                       {busy, ""},
+		"api-key-dialog":                     {strange, ""},
+		"cancel-ctrlc-in-retry":              {composer, "try again"},
+		"cancel-esc":                         {composer, ""},
+		"first-run-no-network":               {strange, ""},
+		"interactive-resume":                 {composer, ""},
+		"interactive-resume-after-limit":     {composer, ""},
+		"interactive-resume-with-prompt":     {composer, ""},
+		"ok":                                 {composer, ""},
+		"prompt-idle":                        {composer, ""},
+		"rate-limit-options":                 {menu, ""},
+		"sigterm-while-armed":                {strange, ""},
+		"trust-dialog":                       {strange, ""},
+		"usage-5h-after-tool":                {armed, ""},
+		"usage-5h-oauth":                     {armed, ""},
+		"usage-5h-second-hit":                {armed, ""},
+		"usage-5h-typed-while-armed":         {composer, ""},
+		"usage-5h-with-statusline":           {armed, ""},
+		"usage-warning":                      {composer, ""},
+		"usage-weekly-after-typing-continue": {composer, ""},
+		"usage-weekly-continued":             {composer, ""},
+		"usage-weekly-menu":                  {menu, ""},
+		"v197-usage-5h":                      {menu, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := readScreen(captureOf(t, name))
+			require.Equal(t, want.view, got.view)
+			require.Equal(t, want.draft, got.draft)
+		})
+	}
+	files, err := filepath.Glob("testdata/screens/*.txt")
+	require.NoError(t, err)
+	require.Len(t, files, 26, "every capture is in the table")
+}
+
+// rule is as wide as the terminals that were captured.
+var rule = strings.Repeat("─", 120)
+
+// prompt draws a prompt: what is said above it, what stands in it, what is below.
+func prompt(above, composer string, below ...string) string {
+	return above + "\n" + rule + "\n" + composer + "\n" + rule + "\n  " + strings.Join(below, "\n  ") + "\n\n\n"
+}
+
+func TestWhatAScreenShows(t *testing.T) {
+	const mode = "⏵⏵ auto mode on (shift+tab to cycle)"
+	const refusal = "❯ work\n\n● API Error: 529 Overloaded."
+	for rule, c := range map[string]struct {
+		text  string
+		view  view
+		draft string
+	}{
+		"an empty screen":               {"\n\n\n", strange, ""},
+		"a shell":                       {"$ claude\nbash: claude: not found\n$ ", strange, ""},
+		"a composer that waits":         {prompt(refusal, "❯ ", mode), composer, ""},
+		"the mode that asks":            {prompt(refusal, "❯ ", "⏸ manual mode on · ? for shortcuts"), composer, ""},
+		"no mode of its own":            {prompt(refusal, "❯ ", "? for shortcuts"), composer, ""},
+		"a draft":                       {prompt(refusal, "❯ wait a", mode), composer, "wait a"},
+		"a draft of several lines":      {prompt(refusal, "❯ one\n  two\n\n  three", mode), composer, "one\ntwo\n\nthree"},
+		"something pasted":              {prompt(refusal, "❯ [Pasted text #1]", mode), composer, "[Pasted text #1]"},
+		"a shell command":               {prompt(refusal, "! ls", "! for bash mode"), strange, ""},
+		"nothing below the composer":    {prompt(refusal, "❯ "), strange, ""},
+		"a status line":                 {prompt(refusal, "❯ ", "main · 3 files · 42%", mode), composer, ""},
+		"a menu below the composer":     {prompt(refusal, "❯ ", "❯ 1. Yes", "2. No", mode), strange, ""},
+		"a question below the composer": {prompt(refusal, "❯ ", "Exit anyway? (y/n)", mode), strange, ""},
+		"another end of the screen":     {prompt(refusal, "❯ ", mode, "Enter to confirm"), strange, ""},
+		"a key a moment ago":            {prompt(refusal, "❯ ", "Press Ctrl-C again to exit"), touched, ""},
+		"a paste a moment ago":          {prompt(refusal, "❯ ", "paste again to expand"), touched, ""},
+		"work, by the footer":           {prompt(refusal, "❯ ", "⏸ manual mode on · esc to interrupt"), busy, ""},
+		"work, by the spinner":          {prompt("❯ work\n\n✻ Unraveling…\n  ⎿  Tip: Use Plan Mode\n", "❯ ", mode), busy, ""},
+		"a retry":                       {prompt("❯ work\n\n✻ API error · Retrying in 17s · attempt 1/10\n", "❯ ", mode), busy, ""},
+		"a turn that is over":           {prompt(refusal+"\n\n✻ Cooked for 4s · done 2:53 AM", "❯ ", mode), composer, ""},
+		"a continuation that is due": {
+			prompt(refusal, "❯ ", "⚠ Usage limit reached · limit resets 2:52am", "  Continuing shortly · Esc to cancel", mode), armed, "",
+		},
+		"a continuation in other words": {
+			prompt(refusal, "❯ ", "⚠ Usage limit reached · limit resets 2:52am", "  We go on at 2:52am", mode), armed, "",
+		},
+		"one that waits for a key": {
+			prompt(refusal, "❯ ", "Your usage limit has reset", "  Press enter to continue", mode), composer, "",
+		},
+		"a menu with a choice nobody knows": {
+			rule2("What do you want to do?", "❯ 1. Stop and wait for limit to reset", "2. Delete everything", "Enter to confirm · Esc to cancel"), strange, "",
+		},
+		"the limit's menu with another choice marked": {
+			rule2("What do you want to do?", "1. Stop and wait for limit to reset", "❯ 2. Upgrade your plan", "Enter to confirm · Esc to cancel"), strange, "",
+		},
+		"the limit's menu quoted above a composer": {
+			prompt("What do you want to do?\n❯ 1. Stop and wait for limit to reset\n2. Upgrade your plan\nEnter to confirm · Esc to cancel", "❯ ", mode), composer, "",
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			got := readScreen(c.text)
+			require.Equal(t, c.view, got.view)
+			require.Equal(t, c.draft, got.draft)
+		})
+	}
+}
+
+func rule2(rows ...string) string { return rule + "\n  " + strings.Join(rows, "\n  ") + "\n" }
+
+// What may be done follows from the screen and from what the process says of
+// itself: neither is enough alone.
+func TestWhatMayBeTyped(t *testing.T) {
+	now := time.Date(2026, 11, 15, 2, 10, 0, 0, time.UTC)
+	type session = resume.Session
+	limited := func(text string, reset time.Time) session {
+		return session{LimitText: text, Limit: limit.Verdict{Reset: limit.Reset{At: reset}}}
+	}
+	overloaded := limited("API Error: 529 Overloaded. This is a server-side issue, usually temporary", time.Time{})
+	fiveHours := limited("You've hit your 5-hour limit · resets 2:02am (UTC)", now.Add(-8*time.Minute))
+	for rule, c := range map[string]struct {
+		screen, status string
+		session        session
+		menu, strange  bool
+		why            string // "": it may be typed
+		park           bool
+	}{
+		"an idle prompt after an error":   {"529-final", "idle", overloaded, false, false, "", false},
+		"a version without a status":      {"529-final", "", overloaded, false, false, "", false},
+		"the process says that it works":  {"529-final", "busy", overloaded, false, false, "works", false},
+		"the screen says that it works":   {"529-retrying", "idle", overloaded, false, false, "works", false},
+		"the process is another's by now": {"529-final", "gone", overloaded, false, false, "let go", false},
+		"another error than the transcript's": {
+			"529-final", "idle", fiveHours, false, true, "does not show what stopped", true,
+		},
+		"no error at all":                    {"ok", "idle", overloaded, false, true, "does not show what stopped", true},
+		"a menu that the process waits in":   {"v197-usage-5h", "waiting", fiveHours, true, false, "", false},
+		"a menu, and the process is idle":    {"usage-weekly-menu", "idle", fiveHours, false, true, "does not say that it waits", true},
+		"it waits, and there is no menu":     {"529-final", "waiting", overloaded, false, true, "waits for an answer", true},
+		"a dialog":                           {"trust-dialog", "waiting", overloaded, false, true, "waits for an answer", true},
+		"a dialog that it does not speak of": {"trust-dialog", "idle", overloaded, false, true, "not known", true},
+		"armed, and its time is over":        {"usage-5h-oauth", "idle", fiveHours, false, false, "", false},
+		"armed, and its time is to come": {
+			"usage-5h-oauth", "idle", limited(fiveHours.LimitText, now.Add(-time.Minute)), false, false, "continues by itself", false,
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			got := judge(readScreen(captureOf(t, c.screen)), c.status, c.session, 7, now)
+			require.Equal(t, c.menu, got.Menu)
+			require.Equal(t, c.strange, got.Strange)
+			if c.why == "" {
+				require.Nil(t, got.Leave)
+				return
+			}
+			require.NotNil(t, got.Leave)
+			require.Contains(t, got.Leave.Why, c.why)
+			require.Equal(t, c.park, got.Leave.Park)
+		})
+	}
+	got := judge(readScreen(captureOf(t, "cancel-ctrlc-in-retry")), "idle",
+		session{LimitText: "Interrupted · What should Claude do instead?"}, 7, now)
+	require.Equal(t, agent.Sight{Draft: "try again"}, got, "a draft is told, not touched")
+}
+
+// A refusal is found on screens of every width, for terminals break lines.
+func TestARefusalIsFoundHoweverItIsBroken(t *testing.T) {
+	const text = "API Error: Request rejected (429) · This request would exceed"
+	for _, turn := range []string{"● API Error: Request rejected (429)", "● API Err\n  or: Request re\n  jected (429)"} {
+		got := readScreen(prompt("❯ go\n"+turn, "❯ ", "? for shortcuts"))
+		require.True(t, shows(got.turn, text), turn)
+	}
+	require.False(t, shows("anything", ""), "a refusal without words is not found")
+	got := readScreen(prompt("❯ go\n"+text+"\n❯ again\n● Done.", "❯ ", "? for shortcuts"))
+	require.False(t, shows(got.turn, text), "one before the last prompt is over")
+}
+
+func FuzzReadScreen(f *testing.F) {
+	files, err := filepath.Glob("testdata/screens/*.txt")
+	require.NoError(f, err)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(f, err)
+		f.Add(string(data))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s := readScreen(text)
+		if s.view == menu {
+			require.Contains(t, text, "Esc to cancel")
+		}
+		if s.view == strange {
+			require.False(t, judge(s, "idle", resume.Session{LimitText: "x"}, 1, time.Time{}).Leave == nil)
+		}
+	})
+}

@@ -1,0 +1,201 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// longestTyped is how long a prompt may be that is typed. Claude Code takes a
+// long one for something pasted, and hides it.
+const longestTyped = 500
+
+// Talk says how a session is continued while a live process holds it: by
+// typing into its terminal, once it neither works nor goes on by itself.
+func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, w agent.Words) (agent.Plan, error) {
+	if err := ctx.Err(); err != nil {
+		return agent.Plan{}, err
+	}
+	last, found, err := agent.Last(a, agent.SourceOf(a, s.Transcript), s.Transcript)
+	if errors.Is(err, fs.ErrNotExist) {
+		return park("the transcript is gone"), nil
+	}
+	if err != nil {
+		return agent.Plan{}, err
+	}
+	if why := standsBack(s, last, found); why != "" {
+		return leave(why), nil
+	}
+	if owner.Kind == "headless" {
+		return leave(fmt.Sprintf("process %d (headless) holds the session", owner.PID)), nil
+	}
+	holder, untold, err := a.holder(s, owner)
+	if err != nil {
+		return agent.Plan{}, err
+	}
+	if untold != nil {
+		return agent.Plan{Leave: untold}, nil
+	}
+	if plan, ok, err := standsAside(s, last, holder); ok || err != nil {
+		return plan, err
+	}
+	if holder.Status == "busy" {
+		return leave(fmt.Sprintf("process %d works on the session", holder.PID)), nil
+	}
+	return a.typing(s, holder, w), nil
+}
+
+func leave(why string) agent.Plan { return agent.Plan{Leave: &agent.Leave{Why: why}} }
+
+// registers is how long a process may take until it says which session it
+// holds. Versions before 2.1 never do.
+const registers = time.Minute
+
+// holder returns the registry's entry of the session's owner, or why nothing
+// can be said to it.
+func (a *Agent) holder(s resume.Session, owner resume.Owner) (holder entry, untold *agent.Leave, err error) {
+	holders := 0
+	for _, h := range a.homes {
+		entries, err := a.proc.living(filepath.Join(h.root, "sessions"))
+		if err != nil {
+			return entry{}, nil, err
+		}
+		for _, e := range entries {
+			if e.SessionID != s.Key.ID || a.proc.ours(e.PID) {
+				continue
+			}
+			holders++
+			if e.PID == owner.PID {
+				holder, holder.dir = e, filepath.Join(h.root, "sessions")
+			}
+		}
+	}
+	switch {
+	case holders > 1:
+		return entry{}, &agent.Leave{Why: fmt.Sprintf("%d live processes hold the session", holders), Park: true}, nil
+	case holder.PID == 0:
+		age, known := a.proc.age(owner.PID)
+		return entry{}, &agent.Leave{
+			Why:  fmt.Sprintf("process %d lives in the session's directory and does not say which session it holds", owner.PID),
+			Park: !known || age > registers,
+		}, nil
+	default:
+		return holder, nil, nil
+	}
+}
+
+// standsAside leaves a session that Claude Code continues by itself.
+func standsAside(s resume.Session, last agent.Evidence, holder entry) (agent.Plan, bool, error) {
+	own, err := lastContinuation(s.Transcript)
+	if err != nil {
+		return agent.Plan{}, false, err
+	}
+	reset := resetOf(s, last)
+	until := own.standsAsideUntil(reset, time.UnixMilli(holder.StartedAt), time.Now())
+	if until.IsZero() {
+		return agent.Plan{}, false, nil
+	}
+	return agent.Plan{Leave: &agent.Leave{Why: goesOn(holder.PID, until), Until: until}}, true, nil
+}
+
+func goesOn(pid int, until time.Time) string {
+	return fmt.Sprintf("process %d continues by itself when the limit resets; it is given time until %s",
+		pid, until.UTC().Format(time.RFC3339))
+}
+
+func resetOf(s resume.Session, last agent.Evidence) time.Time {
+	if e, ok := last.Event.(resume.Limited); ok && e.Reset.Stated() {
+		return e.Reset.At
+	}
+	return s.Limit.Reset.At
+}
+
+func (a *Agent) typing(s resume.Session, holder entry, w agent.Words) agent.Plan {
+	text := strings.Join(strings.Fields(w.Prompt), " ") // a line break would send what stands before it
+	if why := cannotBeTyped(text); why != "" {
+		return park(why)
+	}
+	start, err := strconv.ParseUint(holder.ProcStart, 10, 64)
+	if err != nil {
+		return park(fmt.Sprintf("process %d does not say when it was started", holder.PID))
+	}
+	return agent.Plan{Type: &agent.Typing{
+		Process: resume.Process{PID: holder.PID, Start: start},
+		Text:    text,
+		Judge: func(text string) agent.Sight {
+			return judge(readScreen(text), a.proc.status(holder), s, holder.PID, time.Now())
+		},
+	}}
+}
+
+// cannotBeTyped says why a prompt cannot be typed, or "". In the composer its
+// first character may mean something.
+func cannotBeTyped(text string) string {
+	switch {
+	case text == "":
+		return "resume.prompt is empty, so that nothing can be typed"
+	case strings.ContainsRune("/!#@&", rune(text[0])):
+		return fmt.Sprintf("resume.prompt begins with %q, which is a command where it is typed", text[:1])
+	case utf8.RuneCountInString(text) > longestTyped:
+		return fmt.Sprintf("resume.prompt is longer than the %d characters that can be typed", longestTyped)
+	case strings.ContainsFunc(text, unicode.IsControl):
+		return "resume.prompt has characters that cannot be typed"
+	default:
+		return ""
+	}
+}
+
+// judge says what may be done with a screen, given what the process says of
+// itself.
+func judge(seen screen, status string, s resume.Session, pid int, now time.Time) agent.Sight {
+	givenUntil := s.Limit.Reset.At.Add(patience)
+	switch {
+	case status == "gone":
+		return left(fmt.Sprintf("process %d has let go of the session", pid))
+	case seen.view == busy || status == "busy":
+		return left(fmt.Sprintf("process %d works on the session", pid))
+	case seen.view == menu && status == "waiting":
+		return agent.Sight{Menu: true}
+	case seen.view == menu:
+		return unknown("its terminal shows the limit's menu, and the process does not say that it waits")
+	case status == "waiting":
+		return unknown("it waits for an answer to something that is not known")
+	case seen.view == touched:
+		return left("somebody was at its keyboard just now")
+	case seen.view == strange:
+		return unknown("its terminal shows a screen that is not known")
+	case seen.view == armed && now.Before(givenUntil):
+		return agent.Sight{Leave: &agent.Leave{Why: goesOn(pid, givenUntil), Until: givenUntil}}
+	case !shows(seen.turn, s.LimitText):
+		return unknown("its terminal does not show what stopped the session")
+	default:
+		return agent.Sight{Draft: seen.draft}
+	}
+}
+
+func left(why string) agent.Sight { return agent.Sight{Leave: &agent.Leave{Why: why}} }
+
+func unknown(why string) agent.Sight {
+	return agent.Sight{Leave: &agent.Leave{Why: why, Park: true}, Strange: true}
+}
+
+// shownStart is how much of a refusal's words must be on the screen. They may
+// be cut, and what follows them differs.
+const shownStart = 20
+
+// shows reports whether the turn on the screen ends with the refusal that the
+// transcript tells of: then it is this session that is shown, as it stopped.
+func shows(turn, refusal string) bool {
+	words := []rune(squeeze(refusal))
+	return len(words) > 0 && strings.Contains(turn, string(words[:min(shownStart, len(words))]))
+}

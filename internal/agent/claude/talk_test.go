@@ -1,0 +1,233 @@
+package claude
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+func noticed(at time.Time, content string) map[string]any {
+	return base(map[string]any{
+		"type": "system", "subtype": "informational", "level": "notice", "content": content,
+		"timestamp": at.UTC().Format(time.RFC3339Nano),
+	})
+}
+
+const (
+	armedNotice     = "Usage limit reached · continuing automatically at 2:02am · esc to cancel"
+	firedNotice     = "Usage limit reset · Continuing automatically"
+	cancelledNotice = "Automatic continue cancelled · /rate-limit-options to re-arm"
+	staleNotice     = "Usage limit has reset · Press enter to continue"
+)
+
+func outOfQuota(at, reset time.Time) map[string]any {
+	return refused(map[string]any{
+		"error": "rate_limit", "apiErrorStatus": 429, "apiError": "usage_limit_reached",
+		"timestamp":   at.UTC().Format(time.RFC3339Nano),
+		"quotaLimits": map[string]any{"status": "rejected", "resetsAt": reset.Unix(), "rateLimitType": "five_hour"},
+	}, "You've hit your 5-hour limit · resets 2:02am (UTC)")
+}
+
+// talk asks how a session is continued that a registered process holds, which
+// began at that time.
+func (sc scene) talk(t *testing.T, status string, began time.Time, more ...process) agent.Plan {
+	sc.agent.proc = fakeProc(t, append(more, process{pid: 7, argv: []string{"claude"}, start: "100"})...)
+	register(t, sc.agent, "7.json", fmt.Sprintf(
+		`{"pid":7,"sessionId":%q,"procStart":"100","startedAt":%d,"entrypoint":"cli","status":%q}`,
+		sessionA, began.UnixMilli(), status))
+	return sc.talkTo(t, resume.Owner{PID: 7, Kind: "interactive"}, "continue")
+}
+
+func (sc scene) talkTo(t *testing.T, owner resume.Owner, prompt string) agent.Plan {
+	plan, err := sc.agent.Talk(t.Context(), sc.session, owner, agent.Words{Prompt: prompt})
+	require.NoError(t, err)
+	require.Nil(t, plan.Run, "a session that is held is never resumed beside its holder")
+	require.True(t, (plan.Type == nil) != (plan.Leave == nil), "exactly one field is set")
+	return plan
+}
+
+func TestClaudeCodesOwnContinuationGoesFirst(t *testing.T) {
+	now := time.Now()
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	type notices = []any
+	for rule, c := range map[string]struct {
+		reset   time.Time
+		began   time.Time
+		notices notices
+		until   time.Time // zero: it is typed
+		why     string
+	}{
+		"never armed": {ago(time.Minute), ago(time.Hour), nil, time.Time{}, ""},
+		"armed, the limit has just reset": {
+			ago(time.Minute), ago(time.Hour), notices{noticed(ago(30*time.Minute), armedNotice)},
+			ago(time.Minute).Add(patience), "continues by itself",
+		},
+		"armed, the limit is to reset": {
+			now.Add(time.Hour), ago(time.Hour), notices{noticed(ago(30*time.Minute), armedNotice)},
+			now.Add(time.Hour).Add(patience), "continues by itself",
+		},
+		"armed again": {
+			ago(time.Minute), ago(time.Hour), notices{noticed(ago(9*time.Minute), strings.Replace(armedNotice, "reached", "reached again", 1))},
+			ago(time.Minute).Add(patience), "continues by itself",
+		},
+		"armed, and nothing came of it": {
+			ago(6 * time.Minute), ago(time.Hour), notices{noticed(ago(30*time.Minute), armedNotice)}, time.Time{}, "",
+		},
+		"armed by a process that died": {
+			ago(time.Minute), ago(5 * time.Minute), notices{noticed(ago(30*time.Minute), armedNotice)}, time.Time{}, "",
+		},
+		"fired a moment ago": {
+			ago(2 * time.Minute), ago(time.Hour),
+			notices{noticed(ago(30*time.Minute), armedNotice), noticed(ago(time.Minute), firedNotice)},
+			ago(time.Minute).Add(patience), "continues by itself",
+		},
+		"fired, and nothing came of it": {
+			ago(20 * time.Minute), ago(time.Hour),
+			notices{noticed(ago(30*time.Minute), armedNotice), noticed(ago(19*time.Minute), firedNotice)}, time.Time{}, "",
+		},
+		"stale after a sleep": {
+			ago(time.Minute), ago(time.Hour),
+			notices{noticed(ago(30*time.Minute), armedNotice), noticed(ago(time.Minute), staleNotice)}, time.Time{}, "",
+		},
+		"another notice": {
+			ago(time.Minute), ago(time.Hour), notices{noticed(ago(time.Minute), "Opus' safeguards stopped the response above")}, time.Time{}, "",
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			sc := newScene(t, asked(nil, "work"), outOfQuota(ago(40*time.Minute), c.reset))
+			sc.session.Limit.Reset = limit.Reset{At: time.Unix(c.reset.Unix(), 0), Source: limit.Structured}
+			sc.write(t, c.notices...)
+			plan := sc.talk(t, "idle", c.began)
+			if c.until.IsZero() {
+				require.NotNil(t, plan.Type, "%+v", plan.Leave)
+				require.Equal(t, resume.Process{PID: 7, Start: 100}, plan.Type.Process)
+				require.Equal(t, "continue", plan.Type.Text)
+				return
+			}
+			require.NotNil(t, plan.Leave)
+			require.Contains(t, plan.Leave.Why, c.why)
+			require.False(t, plan.Leave.Park)
+			require.WithinDuration(t, c.until, plan.Leave.Until, 2*time.Second)
+		})
+	}
+}
+
+func TestANoticeBeforeTheLastRefusalIsOver(t *testing.T) {
+	now := time.Now()
+	sc := newScene(t, asked(nil, "work"), outOfQuota(now.Add(-time.Hour), now), noticed(now.Add(-time.Hour), armedNotice),
+		asked(nil, "and this"), overload())
+	require.NotNil(t, sc.talk(t, "idle", now.Add(-2*time.Hour)).Type)
+}
+
+func TestTheCapturedNoticeIsArmed(t *testing.T) {
+	got, err := lastContinuation("testdata/transcripts/i-u5h-armed.jsonl")
+	require.NoError(t, err)
+	require.Equal(t, continuation{waits, time.Date(2026, 11, 15, 0, 2, 58, 721e6, time.UTC)}, got)
+	got, err = lastContinuation("testdata/transcripts/i-529.jsonl")
+	require.NoError(t, err)
+	require.Zero(t, got)
+}
+
+func TestALiveSessionIsLeftAloneWhere(t *testing.T) {
+	began := time.Now().Add(-time.Hour)
+	other := process{pid: 8, argv: []string{"claude"}, start: "200"}
+	for why, c := range map[string]struct {
+		park bool
+		plan func(*testing.T, scene) agent.Plan
+	}{
+		"works on the session": {false, func(t *testing.T, sc scene) agent.Plan { return sc.talk(t, "busy", began) }},
+		"interrupted by the user": {false, func(t *testing.T, sc scene) agent.Plan {
+			sc.write(t, noticed(time.Now(), cancelledNotice))
+			return sc.talk(t, "idle", began)
+		}},
+		"a newer prompt": {false, func(t *testing.T, sc scene) agent.Plan {
+			sc.write(t, asked(nil, "never mind"))
+			return sc.talk(t, "idle", began)
+		}},
+		"moved on": {false, func(t *testing.T, sc scene) agent.Plan {
+			sc.write(t, answered(nil))
+			return sc.talk(t, "idle", began)
+		}},
+		"(headless) holds": {false, func(t *testing.T, sc scene) agent.Plan {
+			return sc.talkTo(t, resume.Owner{PID: 7, Kind: "headless"}, "continue")
+		}},
+		"does not say which session": {true, func(t *testing.T, sc scene) agent.Plan {
+			sc.agent.proc = fakeProc(t, process{pid: 7, argv: []string{"claude"}, start: "100"})
+			return sc.talkTo(t, resume.Owner{PID: 7, Kind: "interactive"}, "continue")
+		}},
+		"process 8 lives in": {false, func(t *testing.T, sc scene) agent.Plan {
+			sc.agent.proc = fakeProc(t, process{pid: 8, argv: []string{"claude"}, start: "1000"})
+			require.NoError(t, os.WriteFile(filepath.Join(string(sc.agent.proc), "uptime"), []byte("15.03 29.9\n"), 0o600))
+			return sc.talkTo(t, resume.Owner{PID: 8, Kind: "interactive"}, "continue") // it began five seconds ago
+		}},
+		"2 live processes hold": {true, func(t *testing.T, sc scene) agent.Plan {
+			register(t, sc.agent, "8.json", registered(8, sessionA, "200", ""))
+			return sc.talk(t, "idle", began, other)
+		}},
+		"transcript is gone": {true, func(t *testing.T, sc scene) agent.Plan {
+			require.NoError(t, os.Remove(sc.session.Transcript))
+			return sc.talk(t, "idle", began)
+		}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			sc := newScene(t, asked(nil, "work"), overload())
+			plan := c.plan(t, sc)
+			require.NotNil(t, plan.Leave)
+			require.Contains(t, plan.Leave.Why, why)
+			require.Equal(t, c.park, plan.Leave.Park)
+		})
+	}
+}
+
+func TestOnlyAPlainPromptIsTyped(t *testing.T) {
+	for prompt, want := range map[string]string{
+		"continue":                  "",
+		"go on;":                    "",
+		"weiter, bitte ünd schnell": "",
+		"":                          "is empty",
+		" \n ":                      "is empty",
+		"/compact":                  "begins with",
+		"!rm -rf":                   "begins with",
+		"# note":                    "begins with",
+		"go\x1bon":                  "cannot be typed",
+		strings.Repeat("go ", 200):  "longer than",
+	} {
+		t.Run(prompt, func(t *testing.T) {
+			sc := newScene(t, asked(nil, "work"), overload())
+			sc.talk(t, "idle", time.Now())
+			plan := sc.talkTo(t, resume.Owner{PID: 7, Kind: "interactive"}, prompt)
+			if want == "" {
+				require.Equal(t, prompt, plan.Type.Text)
+				return
+			}
+			require.Contains(t, plan.Leave.Why, want)
+			require.True(t, plan.Leave.Park)
+		})
+	}
+	sc := newScene(t, asked(nil, "work"), overload())
+	sc.talk(t, "idle", time.Now())
+	plan := sc.talkTo(t, resume.Owner{PID: 7, Kind: "interactive"}, "go on,\n  please\n")
+	require.Equal(t, "go on, please", plan.Type.Text, "a line break would send half of it")
+}
+
+// The status is read anew with every look: it may have changed since the plan.
+func TestTheJudgementFollowsTheProcess(t *testing.T) {
+	sc := newScene(t, asked(nil, "work"), overload())
+	sc.session.LimitText = "API Error: 529 Overloaded."
+	typing := sc.talk(t, "idle", time.Now()).Type
+	screen := captureOf(t, "529-final")
+	require.Equal(t, agent.Sight{}, typing.Judge(screen))
+	sc.talk(t, "busy", time.Now())
+	require.Contains(t, typing.Judge(screen).Leave.Why, "works")
+	register(t, sc.agent, "7.json", registered(7, "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c002", "100", `,"status":"idle"`))
+	require.Contains(t, typing.Judge(screen).Leave.Why, "let go")
+}

@@ -1,0 +1,35 @@
+package agent
+
+import (
+	"context"
+
+	"resumed/internal/resume"
+)
+
+// Talker is what an Agent may also be: one that can continue a session through
+// the live process that holds it.
+type Talker interface {
+	// Talk says how the session is continued while owner holds it. Like Plan
+	// it looks at everything again. It leaves a session that goes on by itself.
+	Talk(ctx context.Context, session resume.Session, owner resume.Owner, words Words) (Plan, error)
+}
+
+// Typing is a prompt that is typed into the terminal of the live process that
+// holds the session.
+type Typing struct {
+	Process resume.Process // whose terminal it is
+	Text    string         // one line
+
+	// Judge says what the terminal's screen shows now. It is asked before
+	// anything is typed, and again before the prompt is sent.
+	Judge func(screen string) Sight
+}
+
+// Sight is what a screen shows. With neither Menu nor Leave it is a composer
+// that waits for a prompt.
+type Sight struct {
+	Draft   string // what stands in the composer
+	Menu    bool   // a menu covers the composer, and Escape closes it without choosing
+	Leave   *Leave // nothing may be typed, and why
+	Strange bool   // because the screen was not recognised
+}

@@ -1,0 +1,121 @@
+package tmux
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"resumed/internal/resume"
+)
+
+// variables returns TMUX and TMUX_PANE of a process's environment.
+func variables(pid int) (server, pane string, err error) {
+	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+		return "", "", &Refusal{Why: fmt.Sprintf("process %d is gone", pid), Passing: true}
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("read the environment of process %d: %w", pid, err)
+	}
+	for entry := range bytes.SplitSeq(environ, []byte{0}) {
+		switch name, value, _ := strings.Cut(string(entry), "="); name {
+		case "TMUX":
+			server = value
+		case "TMUX_PANE":
+			pane = value
+		}
+	}
+	return server, pane, nil
+}
+
+// stat is what /proc/PID/stat says of a process.
+type stat struct {
+	state      byte
+	parent     int
+	group      int
+	tty        uint64 // the device of its terminal; 0: it has none
+	foreground int    // the group that its terminal's keys go to
+	start      uint64
+}
+
+func readStat(pid int) (stat, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return stat{}, err
+	}
+	// The name in it may hold anything: what matters comes after its end.
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 20 {
+		return stat{}, fmt.Errorf("read /proc/%d/stat: too short", pid)
+	}
+	s := stat{state: fields[0][0]}
+	var errs [5]error
+	s.parent, errs[0] = strconv.Atoi(fields[1])
+	s.group, errs[1] = strconv.Atoi(fields[2])
+	s.tty, errs[2] = strconv.ParseUint(fields[4], 10, 32)
+	s.foreground, errs[3] = strconv.Atoi(fields[5])
+	s.start, errs[4] = strconv.ParseUint(fields[19], 10, 64)
+	return s, errors.Join(errs[:]...)
+}
+
+// belongs returns nil where the process is the one that reads the pane's keys:
+// it descends from the pane's first process, its terminal is the pane's, and
+// it is in the foreground there. A program that was moved to the background, or
+// that lives in a terminal within the pane, is somewhere else: what is typed
+// would reach a shell or an editor.
+func belongs(process resume.Process, panePID, paneTTY string) error {
+	s, err := readStat(process.PID)
+	if err != nil || s.state == 'Z' || s.state == 'X' || process.Start != 0 && s.start != process.Start {
+		return &Refusal{Why: fmt.Sprintf("process %d is gone", process.PID), Passing: true}
+	}
+	root, err := strconv.Atoi(panePID)
+	if err != nil || !descends(process.PID, root) {
+		return &Refusal{Why: fmt.Sprintf("process %d does not belong to the tmux pane that it names", process.PID)}
+	}
+	device, err := deviceOf(paneTTY)
+	if err != nil {
+		return fmt.Errorf("look at the pane's terminal: %w", err)
+	}
+	if s.tty != device {
+		return &Refusal{Why: fmt.Sprintf("process %d has another terminal than its tmux pane", process.PID)}
+	}
+	if s.group != s.foreground || s.state == 'T' || s.state == 't' {
+		return &Refusal{Why: fmt.Sprintf("process %d is not in the foreground of its tmux pane", process.PID), Passing: true}
+	}
+	return nil
+}
+
+// maxDepth is far beyond how deep processes start each other.
+const maxDepth = 1000
+
+func descends(pid, root int) bool {
+	for range maxDepth {
+		if pid == root {
+			return true
+		}
+		s, err := readStat(pid)
+		if err != nil || pid <= 1 {
+			return false
+		}
+		pid = s.parent
+	}
+	return false
+}
+
+// deviceOf returns the device number of a terminal as the kernel writes it into
+// stat: eight bits of the minor number, the major one, the rest of the minor.
+func deviceOf(path string) (uint64, error) {
+	var info syscall.Stat_t
+	if err := syscall.Stat(path, &info); err != nil {
+		return 0, &os.PathError{Op: "stat", Path: path, Err: err}
+	}
+	device := uint64(info.Rdev)
+	major := (device>>8)&0xfff | (device>>32)&^uint64(0xfff)
+	minor := device&0xff | (device>>12)&^uint64(0xff)
+	return minor&0xff | major<<8 | (minor&^uint64(0xff))<<12, nil
+}

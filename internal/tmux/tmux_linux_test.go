@@ -1,0 +1,339 @@
+package tmux_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/term"
+
+	"resumed/internal/resume"
+	"resumed/internal/tmux"
+)
+
+// The test binary is the program in the pane: with this variable it does what
+// it names.
+const childEnv = "TMUX_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(childEnv) {
+	case "":
+		os.Exit(m.Run())
+	case "echo":
+		os.Exit(echo())
+	case "sleep":
+		time.Sleep(time.Hour)
+	}
+}
+
+// echo shows the bytes that it is given, one quoted line a read, after it has
+// said who it is.
+func echo() int {
+	old, err := term.MakeRaw(0)
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	defer term.Restore(0, old)
+	fmt.Printf("ünd ❯ ready\r\n")
+	file, err := os.OpenFile(os.Args[1], os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return 1
+	}
+	fmt.Fprintln(file, os.Getpid())
+	_, _ = io.Copy(file, os.Stdin)
+	return 0
+}
+
+// server is a tmux of its own.
+type server struct {
+	t      *testing.T
+	dir    string
+	socket string
+	keys   string // what the program in the pane was given
+}
+
+func newServer(t *testing.T) *server {
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("TMUX IS NOT TESTED HERE: there is no program of that name")
+	}
+	dir, err := os.MkdirTemp("", "tm,x") // sockets have short names; this one has a comma
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return &server{t: t, dir: dir, socket: filepath.Join(dir, "s"), keys: filepath.Join(dir, "keys")}
+}
+
+// run starts a pane with the command, in which SELF is the test binary.
+func (s *server) run(command string) {
+	s.t.Helper()
+	self, err := os.Executable()
+	require.NoError(s.t, err)
+	command = strings.ReplaceAll(command, "SELF", "'"+self+"' '"+s.keys+"'")
+	cmd := exec.Command("tmux", "-S", s.socket, "-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", command)
+	cmd.Env = append(os.Environ(), childEnv+"=echo")
+	out, err := cmd.CombinedOutput()
+	require.NoError(s.t, err, "%s", out)
+	s.t.Cleanup(func() { _ = exec.Command("tmux", "-S", s.socket, "kill-server").Run() })
+}
+
+func (s *server) tmux(args ...string) {
+	s.t.Helper()
+	out, err := exec.Command("tmux", append([]string{"-S", s.socket}, args...)...).CombinedOutput()
+	require.NoError(s.t, err, "%s", out)
+}
+
+// typed returns the program's pid and all that it was given.
+func (s *server) typed() (pid int, keys string) {
+	data, _ := os.ReadFile(s.keys)
+	first, rest, _ := strings.Cut(string(data), "\n")
+	pid, _ = strconv.Atoi(first)
+	return pid, rest
+}
+
+func (s *server) process() resume.Process {
+	s.t.Helper()
+	pid := 0
+	s.until("the program runs", func() bool {
+		pid, _ = s.typed()
+		program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+		return filepath.Base(program) == filepath.Base(os.Args[0])
+	})
+	return resume.Process{PID: pid, Start: startOf(s.t, pid)}
+}
+
+func startOf(t *testing.T, pid int) uint64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	require.NoError(t, err)
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	start, err := strconv.ParseUint(fields[19], 10, 64)
+	require.NoError(t, err)
+	return start
+}
+
+func (s *server) until(what string, ok func() bool) {
+	s.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatal("waited in vain: ", what)
+		}
+	}
+}
+
+func find(t *testing.T, process resume.Process) *tmux.Pane {
+	t.Helper()
+	pane, err := tmux.Find(t.Context(), process)
+	require.NoError(t, err)
+	return pane
+}
+
+func refusal(t *testing.T, err error) *tmux.Refusal {
+	t.Helper()
+	refusal := new(tmux.Refusal)
+	require.ErrorAs(t, err, &refusal)
+	return refusal
+}
+
+func TestWhatIsTypedReachesTheProgramAsItIs(t *testing.T) {
+	s := newServer(t)
+	t.Setenv("LC_ALL", "C") // as in a service
+	t.Setenv("LANG", "C")
+	t.Setenv("TMUX", "/nowhere,1,0") // the daemon may itself have been started in one
+	s.run("SELF")
+	pane := find(t, s.process())
+	require.Contains(t, pane.String(), s.socket)
+
+	screen, err := pane.Screen(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, screen, "ünd ❯ ready")
+
+	var want strings.Builder
+	for _, text := range []string{"continue", "-l", "Enter", "C-c", "a;", ";", `a\;`, "$(id) `id` %1 #{pid} ~ 'x' \"y\"", "ünd ❯ 世界", "Escape"} {
+		require.NoError(t, pane.Type(t.Context(), text))
+		want.WriteString(text)
+	}
+	require.NoError(t, pane.Press(t.Context(), tmux.Escape))
+	require.NoError(t, pane.Press(t.Context(), tmux.Enter))
+	want.WriteString("\x1b\r")
+	s.until("all of it arrives", func() bool { _, keys := s.typed(); return len(keys) >= len(want.String()) })
+	_, keys := s.typed()
+	require.Equal(t, want.String(), keys)
+}
+
+func TestNothingButPlainTextAndTwoKeysIsEverTyped(t *testing.T) {
+	s := newServer(t)
+	s.run("SELF")
+	pane := find(t, s.process())
+	for _, text := range []string{"", "a\n", "a\r", "\x1b[A", "\x03", "a\x7f", "a\u0085"} {
+		require.Error(t, pane.Type(t.Context(), text), "%q", text)
+	}
+	for _, key := range []tmux.Key{"1", "Down", "C-c", "y", "", "Enter ;"} {
+		require.Error(t, pane.Press(t.Context(), key), "%q", key)
+	}
+	_, keys := s.typed()
+	require.Empty(t, keys)
+}
+
+func TestAPaneIsProvedToBeTheProcesss(t *testing.T) {
+	for rule, c := range map[string]struct {
+		command string
+		then    func(*testing.T, *server, resume.Process) resume.Process
+		why     string // "": it is proved
+		passing bool
+	}{
+		"the pane's first process": {command: "exec SELF"},
+		"what a shell started":     {command: "sh -c 'sh -c \"SELF; true\"; true'"},
+		"another process of that pid": {
+			command: "SELF", why: "is gone", passing: true,
+			then: func(_ *testing.T, _ *server, p resume.Process) resume.Process { p.Start++; return p },
+		},
+		"in a terminal within the pane": {
+			command: "script -qec \"SELF\" /dev/null", why: "has another terminal",
+		},
+		"without a terminal": {
+			command: "setsid -f sh -c \"" + childEnv + "=sleep SELF & echo \\$! > KEYS; wait\"; sleep 100", why: "does not belong",
+		},
+		"behind another program": {
+			command: "bash -c 'set -m; " + childEnv + "=sleep SELF & echo $! > KEYS; sleep 100'", why: "not in the foreground", passing: true,
+		},
+		"stopped": {
+			command: "sh -c \"SELF; true\"", why: "not in the foreground", passing: true,
+			then: func(t *testing.T, s *server, p resume.Process) resume.Process {
+				require.NoError(t, syscall.Kill(p.PID, syscall.SIGSTOP))
+				s.until("it is stopped", func() bool {
+					text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID))
+					return strings.Contains(string(text), ") T ")
+				})
+				return p
+			},
+		},
+		"somebody reads back": {
+			command: "SELF", why: "reads back", passing: true,
+			then: func(_ *testing.T, s *server, p resume.Process) resume.Process { s.tmux("copy-mode"); return p },
+		},
+		"keys go to several panes": {
+			command: "SELF", why: "other panes too", passing: true,
+			then: func(_ *testing.T, s *server, p resume.Process) resume.Process {
+				s.tmux("split-window", "sleep 100")
+				s.tmux("set", "-w", "synchronize-panes", "on")
+				return p
+			},
+		},
+		"keys are switched off": {
+			command: "SELF", why: "takes no input", passing: true,
+			then: func(_ *testing.T, s *server, p resume.Process) resume.Process {
+				s.tmux("select-pane", "-d")
+				return p
+			},
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t)
+			s.run(strings.ReplaceAll(c.command, "KEYS", "'"+s.keys+"'"))
+			process := s.process()
+			if c.then != nil {
+				process = c.then(t, s, process)
+			}
+			pane, err := tmux.Find(t.Context(), process)
+			if c.why == "" {
+				require.NoError(t, err)
+				require.NoError(t, pane.Type(t.Context(), "x"))
+				return
+			}
+			got := refusal(t, err)
+			require.Contains(t, got.Why, c.why)
+			require.Equal(t, c.passing, got.Passing)
+			_, keys := s.typed()
+			require.Empty(t, keys)
+		})
+	}
+}
+
+// What was true when the pane was found need not be true when a key is pressed.
+func TestEveryKeyIsProvedAnew(t *testing.T) {
+	s := newServer(t)
+	s.run("SELF")
+	pane := find(t, s.process())
+	s.tmux("copy-mode")
+	require.Contains(t, refusal(t, pane.Type(t.Context(), "x")).Why, "reads back")
+	require.Contains(t, refusal(t, pane.Press(t.Context(), tmux.Enter)).Why, "reads back")
+	s.tmux("send-keys", "-X", "cancel")
+	require.NoError(t, pane.Type(t.Context(), "x"))
+	s.tmux("split-window", "sleep 100")
+	s.tmux("kill-pane", "-t", "%0")
+	require.Contains(t, refusal(t, pane.Press(t.Context(), tmux.Enter)).Why, "gone")
+	s.tmux("kill-server")
+	require.Error(t, pane.Press(t.Context(), tmux.Enter))
+	_, err := pane.Screen(t.Context())
+	require.Error(t, err)
+}
+
+func TestAProcessOutsideOfTmuxHasNoPane(t *testing.T) {
+	start := func(env ...string) resume.Process {
+		child := exec.Command(os.Args[0])
+		child.Env = append(env, childEnv+"=sleep")
+		require.NoError(t, child.Start())
+		t.Cleanup(func() { _ = child.Process.Kill(); _ = child.Wait() })
+		for { // an exec is over a moment before its environment is seen
+			if env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", child.Process.Pid)); err != nil || len(env) > 0 {
+				break
+			}
+		}
+		return resume.Process{PID: child.Process.Pid, Start: startOf(t, child.Process.Pid)}
+	}
+	for _, c := range []struct {
+		env []string
+		why string
+	}{
+		{nil, "does not live in tmux"},
+		{[]string{"TMUX=", "TMUX_PANE="}, "does not live in tmux"},
+		{[]string{"TMUX=relative,1,0", "TMUX_PANE=%0"}, "does not live in tmux"},
+		{[]string{"TMUX=/tmp/x,1,0", "TMUX_PANE=%0;kill-server"}, "does not live in tmux"},
+		{[]string{"TMUX=/nowhere/x,1,0", "TMUX_PANE=%0"}, "server is gone"},
+		{[]string{"TMUX=/etc/passwd,1,0", "TMUX_PANE=%0"}, "server is gone"},
+	} {
+		_, err := tmux.Find(t.Context(), start(c.env...))
+		got := refusal(t, err)
+		require.Contains(t, got.Why, c.why, "%v", c.env)
+		require.False(t, got.Passing)
+	}
+
+	// One that inherited the variables of a pane and does not live there.
+	s := newServer(t)
+	s.run("SELF")
+	find(t, s.process())
+	_, err := tmux.Find(t.Context(), start("TMUX="+s.socket+",1,0", "TMUX_PANE=%0"))
+	require.Contains(t, refusal(t, err).Why, "does not belong")
+	_, err = tmux.Find(t.Context(), start("TMUX="+s.socket+",1,0", "TMUX_PANE=%99"))
+	require.Contains(t, refusal(t, err).Why, "pane is gone")
+	_, err = tmux.Find(t.Context(), resume.Process{PID: 1 << 30})
+	require.Error(t, err)
+}
+
+// A tmux that never answers holds nobody up for long.
+func TestACallThatHangsIsCutShort(t *testing.T) {
+	s := newServer(t)
+	s.run("SELF")
+	pane := find(t, s.process())
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	server, err := exec.Command("tmux", "-S", s.socket, "display-message", "-p", "#{pid}").Output()
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(server)))
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	defer syscall.Kill(pid, syscall.SIGCONT)
+	began := time.Now()
+	_, err = pane.Screen(ctx)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Less(t, time.Since(began), 5*time.Second)
+}

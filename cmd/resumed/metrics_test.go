@@ -71,6 +71,8 @@ const served = "[http]\nlisten = \"127.0.0.1:0\"\n"
 func TestEveryMetricMoves(t *testing.T) {
 	b, hook := newBox(t), newHook(t)
 	cfg := bot + served + `
+[resume]
+stagger = "0s"
 [backoff]
 base_delay = "100ms"
 jitter = false
@@ -121,6 +123,9 @@ url = "http://127.0.0.1:9/"
 		return value(b.scrape(), "resumed_sessions", "agent", "mybot", "state", "watching") == 2
 	})
 	b.appendTo("bot/logs/good.log", "rate limited\n")
+	b.until("it recovers", func() bool {
+		return value(b.scrape(), "resumed_resumes_total", "agent", "mybot", "outcome", "recovered") == 1
+	})
 	b.write("bot/logs/bad.log", "step 1\nrate limited\n")
 	b.untilState("bad", resume.GaveUp)
 	b.untilState("good", resume.Watching)

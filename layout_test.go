@@ -21,7 +21,8 @@ import (
 var arrows = map[string][]string{
 	"cmd/resumed": {
 		"configs", "internal/app", "internal/backoff", "internal/clean", "internal/config", "internal/control",
-		"internal/attempt", "internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/state", "systemd",
+		"internal/attempt", "internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/state", "internal/view",
+		"systemd",
 	},
 	"internal/app": {
 		"internal/agent", "internal/agent/*", "internal/backoff", "internal/clean", "internal/config", "internal/control",
@@ -33,6 +34,7 @@ var arrows = map[string][]string{
 	"internal/lease":   {"internal/lock"},
 	"internal/lock":    {"internal/backoff"},
 	"internal/control": {"internal/resume"},
+	"internal/view":    {"internal/clean", "internal/control", "internal/limit", "internal/resume"},
 	"internal/notify":  {"internal/backoff", "internal/clean", "internal/limit", "internal/resume"},
 	"internal/runner":  {"internal/clean", "internal/resume"},
 	"internal/agent":   {"internal/limit", "internal/resume"},
@@ -43,7 +45,8 @@ var arrows = map[string][]string{
 // libraries says which package may know which library. One that is not listed
 // may be known by none.
 var libraries = map[string][]string{
-	"github.com/charmbracelet/x/ansi":         {"cmd/resumed"},
+	"charm.land/bubbletea/v2":                 {"internal/view"},
+	"github.com/charmbracelet/x/ansi":         {"cmd/resumed", "internal/view"},
 	"github.com/coreos/go-systemd/v22/daemon": {"internal/app"},
 	"github.com/fsnotify/fsnotify":            {"internal/agent/opencode", "internal/config", "internal/watch"},
 	"github.com/go-viper/mapstructure/v2":     {"internal/config"},
@@ -54,6 +57,7 @@ var libraries = map[string][]string{
 	"github.com/pelletier/go-toml/v2":         {"internal/config"},
 	"github.com/prometheus/client_golang":     {"internal/app"},
 	"github.com/spf13/cobra":                  {"cmd/resumed"},
+	"github.com/spf13/pflag":                  {"cmd/resumed"},
 	"github.com/spf13/viper":                  {"internal/config"},
 	"golang.org/x/sys/unix":                   {"internal/attempt", "internal/control", "internal/notify", "internal/runner", "internal/state", "internal/watch"},
 	"golang.org/x/term":                       {"cmd/resumed"},

@@ -47,7 +47,6 @@ func (c *cli) backoffCommand() *cobra.Command {
 	flags.StringVar(&s.attempts, "attempts", "", "how many waits to print, `N` (default max_retries)")
 	flags.StringVar(&s.seed, "seed", "", "a `NUMBER` that makes chance repeatable")
 	s.keys.register(cmd)
-	c.completePolicies(cmd)
 	complete(cmd, "strategy", texts(backoff.Strategies())...)
 	complete(cmd, "jitter-mode", texts(backoff.JitterModes())...)
 	return cmd
@@ -60,18 +59,6 @@ func noStrayValue(_ *cobra.Command, args []string) error {
 		return nil
 	}
 	return fmt.Errorf("unexpected argument %q (a value of --jitter and --hard-cap follows a =, as in --jitter=false)", args[0])
-}
-
-// completePolicies lets a shell complete --policy.
-func (c *cli) completePolicies(cmd *cobra.Command) {
-	_ = cmd.RegisterFlagCompletionFunc("policy", // fails for a flag that is not there
-		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			cfg, _, err := c.load()
-			if err != nil {
-				return backoff.Names(), cobra.ShellCompDirectiveNoFileComp
-			}
-			return cfg.PolicyNames(), cobra.ShellCompDirectiveNoFileComp
-		})
 }
 
 func complete(cmd *cobra.Command, flag string, values ...string) {

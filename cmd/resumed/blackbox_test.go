@@ -330,6 +330,21 @@ func TestPauseHoldsAndSurvivesARestart(t *testing.T) {
 	require.Len(t, b.calls(), 1)
 }
 
+func TestUnpauseOfAWorkingSessionSurvivesARestart(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, bot)
+	b.start()
+	b.write("bot/logs/s-1.log", "step 1\n")
+	paused := func() bool { return b.session("s-1").Paused }
+	b.until("it is known", func() bool { _, _, code := b.run("pause", "s-1"); return code == exitDone })
+	b.until("it is paused", paused)
+	_, _, code := b.run("unpause", "s-1")
+	require.Zero(t, code)
+	b.kill(syscall.SIGKILL)
+	b.start()
+	require.False(t, paused())
+}
+
 func TestCancelForgetsThisInterruptionOnly(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, bot)

@@ -24,15 +24,17 @@ func (c *cli) configCommand() *cobra.Command {
 	}
 	cmd.AddCommand(
 		&cobra.Command{
-			Use:   "init",
-			Short: "Write a commented file with every key at its default",
-			Args:  cobra.NoArgs,
-			RunE:  func(*cobra.Command, []string) error { return c.configInit() },
+			Use:     "init",
+			Short:   "Write a commented file with every key at its default",
+			Example: "  resumed config init",
+			Args:    cobra.NoArgs,
+			RunE:    func(*cobra.Command, []string) error { return c.configInit() },
 		},
 		&cobra.Command{
-			Use:   "check [FILE]",
-			Short: "Check a file and print all that is wrong with it",
-			Args:  cobra.MaximumNArgs(1),
+			Use:     "check [FILE]",
+			Short:   "Check a file and print all that is wrong with it",
+			Example: "  resumed config check\n  resumed config check new.toml",
+			Args:    cobra.MaximumNArgs(1),
 			RunE: func(_ *cobra.Command, args []string) error {
 				if len(args) == 1 {
 					c.configArg = args[0]
@@ -41,10 +43,11 @@ func (c *cli) configCommand() *cobra.Command {
 			},
 		},
 		c.jsonFlag(&cobra.Command{
-			Use:   "show",
-			Short: "Print the configuration in force, with secrets hidden",
-			Args:  cobra.NoArgs,
-			RunE:  func(*cobra.Command, []string) error { return c.configShow() },
+			Use:     "show",
+			Short:   "Print the configuration in force, with secrets hidden",
+			Example: "  resumed config show\n  resumed config show --json | jq .backoff",
+			Args:    cobra.NoArgs,
+			RunE:    func(*cobra.Command, []string) error { return c.configShow() },
 		}),
 	)
 	return cmd

@@ -74,8 +74,9 @@ func (c *cli) demoCommand() *cobra.Command {
 		Short: "See an interruption and its end, in half a minute",
 		Long: "Runs the real daemon in a temporary directory with two make-believe agents: one is\n" +
 			"limited and goes on, one never recovers. Nothing is installed, nothing is left behind.",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.demo(cmd.Context()) },
+		Example: "  resumed demo",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.demo(cmd.Context()) },
 	}
 }
 
@@ -245,7 +246,7 @@ func (s *stageShow) watchLog(ctx context.Context, who, path string) {
 func (s *stageShow) curtain(status control.Status) error {
 	s.page.line("")
 	s.page.line("%s", s.page.paint(bold, "resumed status"))
-	s.page.table(sessionTable(s.page, status.Sessions, time.Now()))
+	s.page.text.WriteString(s.page.view().Sessions(status.Sessions))
 	s.page.line("")
 	s.page.line("Next: resumed run, then resumed status. Your agents need no setup.")
 	return s.page.flush()

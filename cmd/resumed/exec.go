@@ -51,7 +51,6 @@ func (c *cli) execCommand() *cobra.Command {
 	flags.StringVar(&e.policy, "policy", "", "`NAME` of a policy; else the agent's, the class's or [backoff]")
 	flags.StringVar(&e.timeout, "timeout", "", "a `DURATION` that one run may take")
 	flags.StringSliceVar(&e.retryOn, "retry-on", nil, "`CLASS`es of failures to retry, with commas (default: those that pass)")
-	c.completePolicies(cmd)
 	complete(cmd, "agent", attempt.Agents()...)
 	complete(cmd, "retry-on", classNames()...)
 	return cmd

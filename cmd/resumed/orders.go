@@ -9,6 +9,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/resume"
+	"resumed/internal/view"
 )
 
 func (c *cli) retryCommand() *cobra.Command {
@@ -98,6 +99,6 @@ func (c *cli) order(cmd *cobra.Command, name string, order control.Order, done s
 	if order == control.Retry && after.State != resume.Waiting {
 		done = "nothing to retry"
 	}
-	_, err = fmt.Fprintf(c.out, "%s: %s; %s\n", after.Key(), done, stateWords(after, time.Now()))
+	_, err = fmt.Fprintf(c.out, "%s: %s; %s\n", after.Key(), done, view.Standing(after, time.Now()))
 	return err
 }

@@ -9,20 +9,21 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
+
+	"resumed/internal/view"
 )
 
-// colour is one of the sixteen that every terminal theme defines, so that it
-// can be read on dark and on light.
-type colour string
+// The colours, by the names that the commands use.
+type colour = view.Colour
 
 const (
-	none   colour = ""
-	red    colour = "31"
-	green  colour = "32"
-	yellow colour = "33"
-	blue   colour = "34"
-	bold   colour = "1"
-	dim    colour = "2"
+	none   = view.None
+	red    = view.Red
+	green  = view.Green
+	yellow = view.Yellow
+	blue   = view.Blue
+	bold   = view.Bold
+	dim    = view.Dim
 )
 
 // cell is one field of a table.
@@ -54,12 +55,7 @@ func newPage(out io.Writer) *page {
 	return p
 }
 
-func (p *page) paint(c colour, text string) string {
-	if !p.coloured || c == none || text == "" {
-		return text
-	}
-	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
-}
+func (p *page) paint(c colour, text string) string { return view.Paint(p.coloured).In(c, text) }
 
 func (p *page) line(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
@@ -98,31 +94,14 @@ func (p *page) flush() error {
 }
 
 // span prints a duration as people say it: "2d 4h", "1h 47m", "40s".
-func span(d time.Duration) string {
-	d = max(0, d)
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Round(time.Second)/time.Second))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm %ds", int(d/time.Minute), int(d%time.Minute/time.Second))
-	case d < 24*time.Hour:
-		return fmt.Sprintf("%dh %dm", int(d/time.Hour), int(d%time.Hour/time.Minute))
-	default:
-		return fmt.Sprintf("%dd %dh", int(d/(24*time.Hour)), int(d%(24*time.Hour)/time.Hour))
-	}
-}
+func span(d time.Duration) string { return view.Span(d) }
 
 // clock prints a time in the reader's zone, with the day where it is another.
-func clock(t, now time.Time) string {
-	t, now = t.Local(), now.Local()
-	switch {
-	case t.YearDay() == now.YearDay() && t.Year() == now.Year():
-		return t.Format("15:04:05")
-	case t.Year() == now.Year():
-		return t.Format("Mon 2 Jan 15:04")
-	default:
-		return t.Format("2 Jan 2006 15:04")
-	}
+func clock(t, now time.Time) string { return view.Clock(t, now) }
+
+// view returns where something is shown as it is now.
+func (p *page) view() view.Page {
+	return view.Page{Width: p.width, Paint: view.Paint(p.coloured), Now: time.Now()}
 }
 
 func count(n int, noun string) string {

@@ -133,6 +133,8 @@ func (c *cli) root() *cobra.Command {
 		c.configCommand(), c.notifyCommand(), c.doctorCommand(), c.installCommand(), c.uninstallCommand(),
 		c.backoffCommand(), c.execCommand(), c.demoCommand(), c.demoAgentCommand(), c.versionCommand(),
 	)
+	addHelp(root)
+	c.addCompletion(root)
 	return root
 }
 
@@ -143,7 +145,7 @@ func (c *cli) greet(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return cmd.Help()
 	}
-	return c.printStatus(status, "")
+	return c.printStatus(status)
 }
 
 func (c *cli) checkGlobals() error {

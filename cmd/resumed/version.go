@@ -37,9 +37,10 @@ func version() string {
 
 func (c *cli) versionCommand() *cobra.Command {
 	return c.jsonFlag(&cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  resumed version",
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if c.json {
 				return json.NewEncoder(c.out).Encode(map[string]any{

@@ -54,7 +54,8 @@ type daemon struct {
 	summary   summary
 	metrics   *metrics
 	web       *web
-	inputs    *stage // set once, before anybody can ask for a reload
+	changes   control.Changes // what those who watch are to be told
+	inputs    *stage          // set once, before anybody can ask for a reload
 
 	nudge chan struct{} // of size 1: the configuration is to be read again
 

@@ -16,7 +16,9 @@ import (
 // backend answers the control socket.
 type backend struct{ d *daemon }
 
-func (b backend) Status(ctx context.Context, all bool) (control.Status, error) {
+func (b backend) Changes() *control.Changes { return &b.d.changes }
+
+func (b backend) Status(ctx context.Context, all bool, only ...resume.Key) (control.Status, error) {
 	sessions, err := b.d.engine.Sessions(ctx)
 	if err != nil {
 		return control.Status{}, err
@@ -33,8 +35,15 @@ func (b backend) Status(ctx context.Context, all bool) (control.Status, error) {
 		Now:      time.Now().UTC(),
 		Daemon:   b.daemon(),
 		Accounts: accounts,
-		Sessions: make([]resume.View, 0, len(sessions)),
 	}
+	if len(only) > 0 {
+		wanted := make(map[resume.Key]bool, len(only))
+		for _, key := range only {
+			wanted[key] = true
+		}
+		sessions = slices.DeleteFunc(sessions, func(s resume.Session) bool { return !wanted[s.Key] })
+	}
+	status.Sessions = make([]resume.View, 0, len(sessions))
 	for _, s := range sessions {
 		status.Sessions = append(status.Sessions, b.d.view(s))
 	}
@@ -164,6 +173,7 @@ func (b backend) SetPaused(ctx context.Context, paused bool) error {
 	}
 	b.d.note(kind, "ordered by you")
 	b.d.summary.wake()
+	b.d.changes.NoteAll()
 	b.d.log.Info("ordered by a person", "paused", paused)
 	return b.d.store.Sync(ctx)
 }

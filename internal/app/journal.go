@@ -11,7 +11,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// journal fans out what happened to disk, log and people. It runs in the
+// journal fans out what happened to disk, log, people and those who watch. It runs in the
 // engine's goroutine and blocks on nothing.
 type journal struct {
 	d     *daemon
@@ -56,9 +56,14 @@ func (j journal) changed(c resume.Change) {
 		j.names.drop(key.ID)
 		delete(j.held, key)
 		j.d.store.DropSession(key)
+		j.d.changes.Note(key)
 		return
 	}
-	if !worthKeeping(c.After) || same(c.Before, c.After) {
+	if same(c.Before, c.After) {
+		return
+	}
+	j.d.changes.Note(key)
+	if !worthKeeping(c.Before) && !worthKeeping(c.After) {
 		if declined(c) {
 			j.history(c)
 		}

@@ -195,6 +195,7 @@ func (d *daemon) apply(ctx context.Context, cfg config.Config, err error) error 
 	d.mu.Lock()
 	d.loadedAt, d.loadErr = time.Now(), nil
 	d.mu.Unlock()
+	d.changes.NoteAll()
 	d.log.Info("configuration in force", "config", path)
 	d.note(kindConfig, "in force: "+cmp.Or(path, "built-in defaults"))
 	return nil
@@ -217,6 +218,7 @@ func (d *daemon) refuse(err error) {
 	d.mu.Lock()
 	d.loadErr = err
 	d.mu.Unlock()
+	d.changes.NoteAll()
 	d.log.Error("configuration refused; the one before stays in force", "config", d.configPath(), "err", err)
 	d.note(kindConfig, "refused: "+err.Error())
 	d.notifier.TellConfigError(err.Error())

@@ -45,6 +45,32 @@ func (c *Client) Status(ctx context.Context, all bool) (Status, error) {
 	return status, err
 }
 
+// Watch calls see with all that the daemon knows and then with what changes,
+// until ctx is done, the daemon is gone, or see returns an error.
+func (c *Client) Watch(ctx context.Context, all bool, see func(Update) error) error {
+	query := url.Values{}
+	if all {
+		query.Set("all", "1")
+	}
+	body, err := c.open(ctx, http.MethodGet, "/v1/events", query)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	for lines := json.NewDecoder(body); ; {
+		var update Update
+		if err := lines.Decode(&update); err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return fmt.Errorf("%w: it ended while it was watched (%v)", ErrNoDaemon, err)
+		}
+		if err := see(update); err != nil {
+			return err
+		}
+	}
+}
+
 // Do carries out an order on the session of that name.
 func (c *Client) Do(ctx context.Context, name string, order Order) (resume.View, error) {
 	var after resume.View
@@ -67,23 +93,22 @@ func (c *Client) Reload(ctx context.Context) error {
 }
 
 func (c *Client) call(ctx context.Context, method, path string, query url.Values, into any) error {
-	response, err := c.send(ctx, method, path, query)
+	body, err := c.open(ctx, method, path, query)
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close()
+	defer body.Close()
 	if into == nil {
 		return nil
 	}
-	if err := json.NewDecoder(response.Body).Decode(into); err != nil {
+	if err := json.NewDecoder(body).Decode(into); err != nil {
 		return fmt.Errorf("read the daemon's answer: %w", err)
 	}
 	return nil
 }
 
-// send returns the daemon's answer where it is a good one; the caller closes
-// its body.
-func (c *Client) send(ctx context.Context, method, path string, query url.Values) (*http.Response, error) {
+// open asks the daemon and returns its answer, to be read and closed.
+func (c *Client) open(ctx context.Context, method, path string, query url.Values) (io.ReadCloser, error) {
 	target := url.URL{Scheme: "http", Host: "resumed", Path: path, RawQuery: query.Encode()}
 	request, err := http.NewRequestWithContext(ctx, method, target.String(), http.NoBody)
 	if err != nil {
@@ -100,7 +125,7 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 		defer response.Body.Close()
 		return nil, readProblem(response)
 	}
-	return response, nil
+	return response.Body, nil
 }
 
 // RemoteError is the daemon's own word on what went wrong.

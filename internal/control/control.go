@@ -85,8 +85,12 @@ const (
 // Backend is the daemon, as the server needs it.
 type Backend interface {
 	// Status returns all that is known; all includes sessions that were
-	// never interrupted.
-	Status(ctx context.Context, all bool) (Status, error)
+	// never interrupted. Where only is given, no other sessions are listed;
+	// accounts and daemon are told in full.
+	Status(ctx context.Context, all bool, only ...resume.Key) (Status, error)
+
+	// Changes is where the daemon notes what changed.
+	Changes() *Changes
 
 	// Do carries out an order and returns the session after it.
 	Do(ctx context.Context, key resume.Key, order Order) (resume.View, error)
@@ -150,23 +154,4 @@ func Resolve(sessions []resume.View, name string) (resume.View, error) {
 		ambiguous.Sessions = append(ambiguous.Sessions, s.Key().String())
 	}
 	return resume.View{}, ambiguous
-}
-
-// Short returns the shortest beginning of the session's id that no other
-// session's id has, and that a person can tell from others at all.
-func Short(sessions []resume.View, id string) string {
-	n := Shortest(id)
-	for _, s := range sessions {
-		for s.ID != id && n < len(id) && strings.HasPrefix(s.ID, id[:n]) {
-			n++
-		}
-	}
-	return id[:n]
-}
-
-// Shortest returns how many characters of an id are shown at least: four,
-// after a prefix that all ids of an agent share, such as "ses_".
-func Shortest(id string) int {
-	prefix := strings.IndexByte(id[:min(8, len(id))], '_') + 1
-	return min(prefix+4, len(id))
 }

@@ -9,7 +9,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,18 +24,39 @@ import (
 
 // daemon is a backend of a few sessions.
 type daemon struct {
+	orders  []string
+	paused  bool
+	reload  error
+	changes control.Changes
+	looks   atomic.Int32 // how often it was asked
+
+	mu       sync.Mutex // guards what follows
 	sessions []resume.View
-	orders   []string
-	paused   bool
-	reload   error
 }
 
-func (d *daemon) Status(_ context.Context, all bool) (control.Status, error) {
-	status := control.Status{Version: 1, Now: time.Unix(0, 0).UTC(), Sessions: d.sessions}
+func (d *daemon) Changes() *control.Changes { return &d.changes }
+
+func (d *daemon) Status(_ context.Context, all bool, only ...resume.Key) (control.Status, error) {
+	d.looks.Add(1)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	status := control.Status{Version: 1, Now: time.Unix(0, 0).UTC(), Sessions: slices.Clone(d.sessions)}
 	if !all {
 		status.Sessions = d.sessions[:1]
 	}
+	if len(only) > 0 {
+		status.Sessions = slices.DeleteFunc(status.Sessions, func(v resume.View) bool { return !slices.Contains(only, v.Key()) })
+	}
 	return status, nil
+}
+
+// set puts a session in a state and tells it.
+func (d *daemon) set(i int, state resume.State) {
+	d.mu.Lock()
+	d.sessions[i].State = state
+	key := d.sessions[i].Key()
+	d.mu.Unlock()
+	d.changes.Note(key)
 }
 
 func (d *daemon) Do(_ context.Context, key resume.Key, order control.Order) (resume.View, error) {
@@ -204,9 +228,22 @@ func TestResolve(t *testing.T) {
 }
 
 func TestShortNamesAreUnambiguous(t *testing.T) {
-	sessions := []resume.View{view("a", "4f2a77"), view("a", "4f2b99"), view("a", "x"), view("a", "9c1d-aaaa-1"), view("a", "9c1d-aaaa-2")}
-	for id, want := range map[string]string{"4f2a77": "4f2a", "4f2b99": "4f2b", "x": "x", "9c1d-aaaa-1": "9c1d-aaaa-1", "ses_e237ddd5": "ses_e237"} {
-		require.Equal(t, want, control.Short(sessions, id))
+	want := map[string]string{
+		"a/4f2a77": "4f2a", "a/4f2b99": "4f2b", "a/x": "x", "a/9c1d-aaaa-1": "9c1d-aaaa-1", "a/9c1d-aaaa-2": "9c1d-aaaa-2",
+		"a/ses_e237ddd5": "ses_e237", "a/same": "a/same", "b/same": "b/same", "a/日本語": "日本", "a/日付変更": "日付",
+	}
+	var sessions []resume.View
+	for full := range want {
+		agent, id, _ := strings.Cut(full, "/")
+		sessions = append(sessions, view(agent, id))
+	}
+	names := control.ShortNames(sessions)
+	for _, s := range sessions {
+		full := s.Key().String()
+		require.Equal(t, want[full], names[s.Key()], full)
+		found, err := control.Resolve(sessions, names[s.Key()])
+		require.NoError(t, err, full)
+		require.Equal(t, s.Key(), found.Key(), full)
 	}
 }
 

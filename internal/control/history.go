@@ -69,13 +69,13 @@ func (c *Client) History(ctx context.Context, name string, since time.Time) (ite
 	if !since.IsZero() {
 		query.Set("since", since.Format(time.RFC3339Nano))
 	}
-	response, err := c.send(ctx, http.MethodGet, "/v1/history", query)
+	body, err := c.open(ctx, http.MethodGet, "/v1/history", query)
 	if err != nil {
 		return nil, err
 	}
 	return func(yield func(Step, error) bool) {
-		defer response.Body.Close()
-		decoder := json.NewDecoder(response.Body)
+		defer body.Close()
+		decoder := json.NewDecoder(body)
 		for {
 			var step Step
 			err := decoder.Decode(&step)

@@ -40,6 +40,7 @@ type Server struct {
 	listener net.Listener
 	backend  Backend
 	log      *slog.Logger
+	stopping chan struct{} // closed when streams must end
 }
 
 // Listen makes the socket in dir, which only its owner may enter. A socket
@@ -65,7 +66,7 @@ func Listen(dir string, backend Backend, log *slog.Logger) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on control socket: %w", err)
 	}
-	return &Server{listener: peers{listener, log}, backend: backend, log: log}, nil
+	return &Server{listener: peers{listener, log}, backend: backend, log: log, stopping: make(chan struct{})}, nil
 }
 
 func removeStale(path string) error {
@@ -91,6 +92,7 @@ func (s *Server) Run(ctx context.Context) error {
 		ReadHeaderTimeout: 5 * time.Second,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
+	server.RegisterOnShutdown(func() { close(s.stopping) })
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -113,9 +115,10 @@ func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/status", s.status)
 	mux.HandleFunc("GET /v1/history", s.history)
+	mux.HandleFunc("GET /v1/events", s.events)
 	mux.HandleFunc("POST /v1/session/{order}", s.order)
-	mux.HandleFunc("POST /v1/pause", s.pause(true))
-	mux.HandleFunc("POST /v1/unpause", s.pause(false))
+	mux.HandleFunc("POST /v1/pause", s.setPaused(true))
+	mux.HandleFunc("POST /v1/unpause", s.setPaused(false))
 	mux.HandleFunc("POST /v1/reload", s.reload)
 	return mux
 }
@@ -147,7 +150,7 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request) {
 	answer(w, after, err)
 }
 
-func (s *Server) pause(paused bool) http.HandlerFunc {
+func (s *Server) setPaused(paused bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		answer(w, struct{}{}, s.backend.SetPaused(r.Context(), paused))
 	}

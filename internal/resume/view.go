@@ -18,14 +18,17 @@ type View struct {
 	Paused     bool          `json:"paused"`
 	Class      limit.Class   `json:"class"`
 	Reason     string        `json:"reason"`
-	LimitedAt  *time.Time    `json:"limited_at"` // times are UTC; nil is null
+	Text       string        `json:"text,omitempty"` // what stopped it, in the agent's words
+	LimitedAt  *time.Time    `json:"limited_at"`     // times are UTC; nil is null
 	ResetAt    *time.Time    `json:"reset_at"`
+	ResetFrom  limit.Source  `json:"reset_source,omitempty"`
 	NextAt     *time.Time    `json:"next_at"`
 	Attempt    int           `json:"attempt"` // resumes since the transcript last moved
 	MaxRetries int           `json:"max_retries"`
 	Windows    int           `json:"windows"`
 	Owner      *Owner        `json:"owner"`
-	Attempts   []AttemptView `json:"attempts"` // never null
+	Attempts   []AttemptView `json:"attempts"`       // never null
+	Past       []AttemptView `json:"past,omitempty"` // those of the interruption before
 }
 
 // AttemptView is one resume as other programs see it.
@@ -54,19 +57,29 @@ func (s Session) View(maxRetries int) View {
 		Paused:     s.Paused,
 		Class:      s.Limit.Class,
 		Reason:     s.Reason,
+		Text:       s.LimitText,
 		LimitedAt:  viewTime(s.LimitedAt),
 		ResetAt:    viewTime(s.Limit.Reset.At),
+		ResetFrom:  s.Limit.Reset.Source,
 		NextAt:     viewTime(s.NextAt),
 		Attempt:    len(s.Attempts),
 		MaxRetries: maxRetries,
 		Windows:    s.Windows,
-		Attempts:   make([]AttemptView, 0, len(s.Attempts)),
+		Attempts:   viewAttempts(s.Attempts),
+	}
+	if len(s.Past) > 0 {
+		v.Past = viewAttempts(s.Past)
 	}
 	if s.Owner != nil {
 		v.Owner = new(*s.Owner)
 	}
-	for _, a := range s.Attempts {
-		v.Attempts = append(v.Attempts, AttemptView{
+	return v
+}
+
+func viewAttempts(attempts []Attempt) []AttemptView {
+	views := make([]AttemptView, 0, len(attempts))
+	for _, a := range attempts {
+		views = append(views, AttemptView{
 			N:            a.N,
 			StartedAt:    viewTime(a.StartedAt),
 			EndedAt:      viewTime(a.EndedAt),
@@ -75,7 +88,7 @@ func (s Session) View(maxRetries int) View {
 			Error:        a.Err,
 		})
 	}
-	return v
+	return views
 }
 
 func viewTime(t time.Time) *time.Time {

@@ -38,6 +38,7 @@ func TestViewIsThePromisedJSON(t *testing.T) {
 				WaitHelps: true,
 				Reset:     limit.Reset{At: at.Add(time.Hour), Source: limit.Words, Rough: true},
 			},
+			LimitText: "You've hit your limit",
 			LimitedAt: at,
 			NextAt:    at.Add(2 * time.Hour),
 			Windows:   1,
@@ -45,6 +46,7 @@ func TestViewIsThePromisedJSON(t *testing.T) {
 				{N: 1, Mark: "secret", StartedAt: at, EndedAt: at.Add(time.Minute), Delay: 30400 * time.Millisecond, Outcome: LimitedOut, Err: "limit reached"},
 				{N: 2, StartedAt: at.Add(time.Hour), Delay: time.Minute},
 			},
+			Past: []Attempt{{N: 1, StartedAt: at.Add(-time.Hour), EndedAt: at, Outcome: Recovered}},
 		},
 	}
 

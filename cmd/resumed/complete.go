@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"resumed/internal/app"
+	"resumed/internal/backoff"
+	"resumed/internal/clean"
+	"resumed/internal/config"
+	"resumed/internal/resume"
+	"resumed/internal/state"
+	"resumed/internal/view"
+)
+
+// completionTimeout bounds how long a person who pressed tab waits for the
+// daemon.
+const completionTimeout = time.Second
+
+// completer offers what may stand in one place of the command line.
+type completer = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
+
+// addCompletion lets the shell complete what the commands take, by the words
+// in which their usage names it.
+func (c *cli) addCompletion(cmd *cobra.Command) {
+	takes := func(word string) bool { return strings.Contains(cmd.Use, word) }
+	switch {
+	case cmd.ValidArgsFunction != nil || cmd.Hidden || cmd.HasSubCommands():
+	case takes("SESSION") && cmd.Name() == "logs":
+		cmd.ValidArgsFunction = first(c.completeRuns)
+	case takes("SESSION"):
+		cmd.ValidArgsFunction = first(c.completeSessions(worth[cmd.Name()]))
+	case takes("NAME") && cmd.Parent().Name() == "notify":
+		cmd.ValidArgsFunction = first(c.completeChannels)
+	case !takes("FILE") && !takes("CMD"):
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) { c.completeFlag(cmd, flag.Name) })
+	for _, sub := range cmd.Commands() {
+		c.addCompletion(sub)
+	}
+}
+
+// completeFlag offers the values of a flag that names something.
+func (c *cli) completeFlag(cmd *cobra.Command, name string) {
+	offers := map[string]completer{
+		"policy":     c.completePolicies,
+		"agent":      c.completeAgents,
+		"log-level":  cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp),
+		"log-format": cobra.FixedCompletions([]string{"auto", "text", "json"}, cobra.ShellCompDirectiveNoFileComp),
+	}
+	if offer := offers[name]; offer != nil {
+		_ = cmd.RegisterFlagCompletionFunc(name, offer) // one that is registered stays
+	}
+}
+
+// worth says of which sessions a command makes sense; of any, where it is not
+// listed.
+var worth = map[string]func(resume.View) bool{
+	"retry":   func(s resume.View) bool { return s.State != resume.Watching },
+	"cancel":  func(s resume.View) bool { return s.State != resume.Watching },
+	"pause":   func(s resume.View) bool { return !s.Paused },
+	"unpause": func(s resume.View) bool { return s.Paused },
+}
+
+// first completes the first argument only.
+func first(offer completer) completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return offer(cmd, args, typed)
+	}
+}
+
+// completeSessions offers the sessions that the running daemon knows.
+func (c *cli) completeSessions(want func(resume.View) bool) completer {
+	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
+		defer cancel()
+		status, err := c.client().Status(ctx, false)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var offers []string
+		for _, s := range status.Sessions {
+			name := s.ID
+			if strings.Contains(typed, "/") {
+				name = s.Key().String()
+			}
+			if !strings.HasPrefix(name, typed) || want != nil && !want(s) {
+				continue
+			}
+			offers = offer(offers, name, view.Project(s)+", "+view.Standing(s, time.Now()))
+		}
+		return offers, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeRuns offers the sessions whose output is kept; it needs no daemon.
+func (c *cli) completeRuns(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	root, err := state.Dir(os.Getenv)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	entries, _ := os.ReadDir(app.RunsDir(root, "")) // none is there yet
+	var offers []string
+	for _, entry := range entries {
+		offers = offer(offers, entry.Name(), "")
+	}
+	return offers, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (c *cli) completePolicies(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var offers []string
+	for _, name := range backoff.Names() {
+		offers = offer(offers, name, "built in")
+	}
+	for _, p := range c.inForce(cmd.Context()).Backoff.Policies {
+		if !slices.Contains(backoff.Names(), p.Name) {
+			offers = offer(offers, p.Name, "from the configuration")
+		}
+	}
+	return offers, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (c *cli) completeAgents(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	agents, err := app.Agents(c.inForce(cmd.Context()))
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var offers []string
+	for name := range agents {
+		offers = offer(offers, name, "")
+	}
+	slices.Sort(offers)
+	return offers, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (c *cli) completeChannels(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	channels, err := app.Channels(c.inForce(cmd.Context()).Notify, nil, nil)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var offers []string
+	for _, channel := range channels {
+		offers = offer(offers, channel.Name(), "")
+	}
+	return offers, cobra.ShellCompDirectiveNoFileComp
+}
+
+// inForce returns the configuration of the running daemon, or the one that a
+// daemon would have.
+func (c *cli) inForce(ctx context.Context) config.Config {
+	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
+	defer cancel()
+	status, err := c.client().Status(ctx, false)
+	if err == nil && c.configArg == "" && status.Daemon.Config.Path != "" {
+		if cfg, err := config.Load(status.Daemon.Config.Path); err == nil {
+			return cfg
+		}
+	}
+	cfg, _, err := c.load()
+	if err != nil {
+		return config.Default()
+	}
+	return cfg
+}
+
+// harmlessName is what a shell takes as one word that does nothing else. What
+// an agent calls its sessions is not ours to trust.
+var harmlessName = regexp.MustCompile(`^[\pL\pN._:@%+,=/][\pL\pN._:@%+,=/-]*$`)
+
+// offer adds a name and what it means.
+func offer(offers []string, name, means string) []string {
+	if !harmlessName.MatchString(name) {
+		return offers
+	}
+	return append(offers, cobra.CompletionWithDesc(name, clean.Short(means, 60)))
+}

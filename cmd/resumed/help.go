@@ -1,0 +1,65 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// helpTemplate shows how a command is used before it explains anything.
+const helpTemplate = `{{.Short}}.
+{{if .HasExample}}
+Examples:
+{{.Example}}
+{{end}}{{if .Long}}
+{{trimTrailingWhitespaces .Long}}
+{{end}}
+{{.UsageString}}`
+
+const usageTemplate = `Usage:{{if .Runnable}}
+  {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
+  {{.CommandPath}} COMMAND{{end}}
+{{- if .HasAvailableSubCommands}}
+
+Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
+{{- if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
+{{- if .HasAvailableInheritedFlags}}
+
+Everywhere:
+{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
+{{- if .HasAvailableSubCommands}}
+
+More: {{.CommandPath}} COMMAND --help{{end}}
+`
+
+// addHelp gives every command the same help, also those that cobra brings.
+func addHelp(root *cobra.Command) {
+	root.SetHelpTemplate(helpTemplate)
+	root.SetUsageTemplate(usageTemplate)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	describe(root, "help", "Explain a command", "  resumed help status")
+	describe(root, "completion", "Print the completion script of a shell",
+		"  source <(resumed completion bash)\n  resumed completion fish > ~/.config/fish/completions/resumed.fish")
+	for shell, example := range map[string]string{
+		"bash":       "  source <(resumed completion bash)\n  resumed completion bash > ~/.local/share/bash-completion/completions/resumed",
+		"zsh":        "  source <(resumed completion zsh)\n  resumed completion zsh > \"${fpath[1]}/_resumed\"",
+		"fish":       "  resumed completion fish | source\n  resumed completion fish > ~/.config/fish/completions/resumed.fish",
+		"powershell": "  resumed completion powershell | Out-String | Invoke-Expression",
+	} {
+		describe(root, "completion "+shell, "Print the completion script of "+shell, example)
+	}
+}
+
+// describe gives a command that cobra brings words of our own.
+func describe(root *cobra.Command, path, short, example string) {
+	cmd, rest, err := root.Find(strings.Fields(path))
+	if err != nil || len(rest) > 0 {
+		return // this version of cobra has none
+	}
+	cmd.Short, cmd.Long, cmd.Example = short, "", example
+}

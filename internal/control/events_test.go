@@ -1,0 +1,183 @@
+package control_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/control"
+	"resumed/internal/resume"
+)
+
+// watch follows a daemon and returns what it tells. Nothing is read ahead: an
+// update that is not taken from the channel waits in the daemon.
+func watch(t *testing.T, dir string, all bool) <-chan control.Update {
+	updates := make(chan control.Update)
+	ended := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer close(ended)
+		_ = control.NewClient(dir).Watch(ctx, all, func(u control.Update) error {
+			select {
+			case updates <- u:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+	return updates
+}
+
+func next(t *testing.T, updates <-chan control.Update) control.Update {
+	t.Helper()
+	select {
+	case u := <-updates:
+		return u
+	case <-time.After(5 * time.Second):
+		t.Fatal("no update came")
+		return control.Update{}
+	}
+}
+
+func TestWatchTellsAllAndThenWhatChanges(t *testing.T) {
+	d := &daemon{sessions: []resume.View{view("a", "1"), view("a", "2"), view("a", "3")}}
+	updates := watch(t, serve(t, d), true)
+
+	first := next(t, updates)
+	require.True(t, first.Whole)
+	require.Len(t, first.Sessions, 3)
+	require.Equal(t, 1, first.Version)
+
+	d.set(1, resume.GaveUp)
+	changed := next(t, updates)
+	require.False(t, changed.Whole)
+	require.Len(t, changed.Sessions, 1, "only what changed")
+	require.Equal(t, "2", changed.Sessions[0].ID)
+	require.Equal(t, resume.GaveUp, changed.Sessions[0].State)
+
+	d.mu.Lock()
+	d.sessions = d.sessions[:2]
+	d.mu.Unlock()
+	d.changes.Note(resume.Key{Agent: "a", ID: "3"})
+	gone := next(t, updates)
+	require.Empty(t, gone.Sessions)
+	require.Equal(t, []resume.Key{{Agent: "a", ID: "3"}}, gone.Gone)
+
+	d.changes.NoteAll()
+	require.True(t, next(t, updates).Whole)
+}
+
+func TestChangesInCloseSuccessionAreBundled(t *testing.T) {
+	d := &daemon{sessions: []resume.View{view("a", "1"), view("a", "2")}}
+	updates := watch(t, serve(t, d), true)
+	next(t, updates)
+	for range 500 {
+		d.set(0, resume.Resuming)
+		d.set(0, resume.Waiting)
+	}
+	d.set(1, resume.Parked)
+	seen := 0
+	for parked := false; !parked; seen++ {
+		for _, s := range next(t, updates).Sessions {
+			parked = parked || s.State == resume.Parked
+		}
+	}
+	require.LessOrEqual(t, seen, 3, "a thousand steps are a few lines")
+}
+
+func TestQuietDaemonIsNotAsked(t *testing.T) {
+	d := &daemon{sessions: []resume.View{view("a", "1")}}
+	updates := watch(t, serve(t, d), true)
+	next(t, updates)
+	time.Sleep(time.Second) // several bundles' worth
+	require.Equal(t, int32(1), d.looks.Load())
+}
+
+func TestManyChangesAreToldAnew(t *testing.T) {
+	d := &daemon{}
+	for i := range 2000 {
+		d.sessions = append(d.sessions, view("a", fmt.Sprintf("s-%04d", i)))
+	}
+	updates := watch(t, serve(t, d), true)
+	next(t, updates)
+	for i := range d.sessions {
+		d.set(i, resume.Parked)
+	}
+	for whole := false; !whole; {
+		whole = next(t, updates).Whole
+	}
+}
+
+// A reader that never reads must not keep the engine, which notes changes, nor
+// the daemon's end, nor another reader waiting.
+func TestSlowReaderHoldsNobodyUp(t *testing.T) {
+	d := &daemon{}
+	for i := range 5000 { // far more than a socket's buffer takes
+		d.sessions = append(d.sessions, view("a", fmt.Sprintf("s-%04d", i)))
+	}
+	dir := t.TempDir()
+	server, err := control.Listen(dir, d, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- server.Run(ctx) }()
+
+	conn, err := net.Dial("unix", filepath.Join(dir, control.SocketName))
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "GET /v1/events?all=1 HTTP/1.1\r\nHost: resumed\r\n\r\n")
+	require.NoError(t, err)
+	line, err := bufio.NewReaderSize(conn, 16).ReadString('\n') // it has begun, and now nobody reads on
+	require.NoError(t, err)
+	require.Contains(t, line, "200")
+
+	began := time.Now()
+	for range 20 {
+		for i := range d.sessions {
+			d.changes.Note(d.sessions[i].Key())
+		}
+	}
+	require.Less(t, time.Since(began), 2*time.Second)
+	require.True(t, next(t, watch(t, dir, true)).Whole, "another one reads on")
+
+	cancel()
+	began = time.Now()
+	require.NoError(t, <-done)
+	require.Less(t, time.Since(began), 3*time.Second)
+}
+
+func TestWatchEndsWithTheDaemon(t *testing.T) {
+	d := &daemon{sessions: []resume.View{view("a", "1")}}
+	dir := t.TempDir()
+	server, err := control.Listen(dir, d, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- server.Run(ctx) }()
+
+	began := time.Now()
+	err = control.NewClient(dir).Watch(t.Context(), false, func(control.Update) error { cancel(); return nil })
+	require.ErrorIs(t, err, control.ErrNoDaemon)
+	require.NoError(t, <-done)
+	require.Less(t, time.Since(began), 900*time.Millisecond, "a stream does not hold the daemon's end up")
+
+	require.ErrorIs(t, control.NewClient(dir).Watch(t.Context(), false, nil), control.ErrNoDaemon)
+}
+
+func TestWatchEndsWhenItsReaderHasEnough(t *testing.T) {
+	enough := errors.New("enough")
+	dir := serve(t, &daemon{sessions: []resume.View{view("a", "1")}})
+	err := control.NewClient(dir).Watch(t.Context(), false, func(control.Update) error { return enough })
+	require.ErrorIs(t, err, enough)
+}

@@ -21,8 +21,7 @@ import (
 var arrows = map[string][]string{
 	"cmd/resumed": {
 		"configs", "internal/app", "internal/backoff", "internal/clean", "internal/config", "internal/control",
-		"internal/attempt", "internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/state", "internal/view",
-		"systemd",
+		"internal/attempt", "internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/state", "internal/view", "systemd",
 	},
 	"internal/app": {
 		"internal/agent", "internal/agent/*", "internal/backoff", "internal/clean", "internal/config", "internal/control",

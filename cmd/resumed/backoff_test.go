@@ -106,7 +106,7 @@ func TestPolicyNamesComplete(t *testing.T) {
 	b.write(configFile, "[[backoff.policy]]\nname = \"mine\"\n")
 	for _, command := range []string{"backoff", "exec"} {
 		out, _, _ := b.run("__complete", command, "--policy", "")
-		require.Contains(t, out, "mine\n")
-		require.Contains(t, out, "workflow\n")
+		require.Contains(t, out, "mine\t")
+		require.Contains(t, out, "workflow\t")
 	}
 }

@@ -426,7 +426,7 @@ func TestDemoTellsBothStories(t *testing.T) {
 	} {
 		require.Contains(t, out, want)
 	}
-	leftovers, err := filepath.Glob(filepath.Join(os.TempDir(), "resumed-demo-*"))
+	leftovers, err := filepath.Glob(b.path("tmp", "*"))
 	require.NoError(t, err)
 	require.Empty(t, leftovers)
 }

@@ -77,6 +77,7 @@ func newBox(t *testing.T) *box {
 	b := &box{t: t, home: t.TempDir()}
 	t.Cleanup(b.sweep)
 	require.NoError(t, os.Mkdir(b.path("bot"), 0o755))
+	require.NoError(t, os.Mkdir(b.path("tmp"), 0o755))
 	return b
 }
 
@@ -129,6 +130,7 @@ func (b *box) env() []string {
 		"PATH=" + b.path("bin") + ":" + os.Getenv("PATH"),
 		"XDG_RUNTIME_DIR=" + b.path("runtime"),
 		"DBUS_SESSION_BUS_ADDRESS=unix:path=" + b.path("no-bus"),
+		"TMPDIR=" + b.path("tmp"),
 		"TZ=UTC",
 		"GOCOVERDIR=" + os.Getenv("COVERAGE_DIR"),
 	}, b.vars...)

@@ -81,5 +81,5 @@ run = ["no-such-program"]
 	})
 	out, _, code := b.run("status")
 	require.Zero(t, code)
-	require.Contains(t, out, "ops: 1 notice to be delivered, 0 failed:")
+	require.Contains(t, out, "notices by ops: 1 to be delivered, 0 failed:")
 }

@@ -290,6 +290,10 @@ func (c *crowd) History(context.Context, string, time.Time) (iter.Seq2[control.S
 
 func (c *crowd) Reload(context.Context) error { return nil }
 
+func (c *crowd) History(context.Context, string, time.Time) (iter.Seq2[control.Step, error], error) {
+	return func(func(control.Step, error) bool) {}, nil
+}
+
 func TestLiveViewOfTenThousandSessions(t *testing.T) {
 	b := newBox(t)
 	server, err := control.Listen(b.path("runtime", "resumed"), newCrowd(10_000), slog.New(slog.DiscardHandler))

@@ -51,11 +51,11 @@ type daemon struct {
 	journal   journal
 	leases    *leases
 	systemd   systemd
+	changes   control.Changes // what those who watch are to be told
 	summary   summary
 	metrics   *metrics
 	web       *web
-	changes   control.Changes // what those who watch are to be told
-	inputs    *stage          // set once, before anybody can ask for a reload
+	inputs    *stage // set once, before anybody can ask for a reload
 
 	nudge chan struct{} // of size 1: the configuration is to be read again
 

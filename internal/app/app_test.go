@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -130,10 +131,8 @@ func (c *changes) await(t *testing.T, wanted func(resume.Change) bool) {
 		fresh := c.all[seen:]
 		seen = len(c.all)
 		c.mu.Unlock()
-		for _, change := range fresh {
-			if wanted(change) {
-				return
-			}
+		if slices.ContainsFunc(fresh, wanted) {
+			return
 		}
 		select {
 		case <-c.more:

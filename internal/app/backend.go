@@ -167,13 +167,13 @@ func (b backend) SetPaused(ctx context.Context, paused bool) error {
 	b.d.paused = paused
 	b.d.mu.Unlock()
 	b.d.store.SetPaused(paused)
+	b.d.changes.NoteAll()
 	kind := kindUnpaused
 	if paused {
 		kind = kindPaused
 	}
 	b.d.note(kind, "ordered by you")
 	b.d.summary.wake()
-	b.d.changes.NoteAll()
 	b.d.log.Info("ordered by a person", "paused", paused)
 	return b.d.store.Sync(ctx)
 }

@@ -60,6 +60,9 @@ func (j journal) changed(c resume.Change) {
 		return
 	}
 	if same(c.Before, c.After) {
+		if declined(c) {
+			j.history(c)
+		}
 		return
 	}
 	j.d.changes.Note(key)

@@ -64,6 +64,7 @@ func Rules(cfg config.Config) resume.Rules {
 		Backoff:       cfg.Backoff.Policy,
 		ByClass:       make(map[limit.Class]backoff.Policy),
 		ByAgent:       make(map[string]backoff.Policy),
+		Parallel:      make(map[string]bool),
 		Margin:        cfg.Resume.Margin,
 		MaxWait:       cfg.Resume.MaxWait,
 		Settle:        cfg.Resume.Settle,
@@ -84,6 +85,9 @@ func Rules(cfg config.Config) resume.Rules {
 		}
 	}
 	for _, entry := range cfg.Agents {
+		if entry.Kind == config.KindCustom {
+			rules.Parallel[entry.Name] = true
+		}
 		if entry.Policy != "" {
 			rules.ByAgent[entry.Name] = cfg.Policy(entry.Name, limit.None)
 		}

@@ -167,7 +167,9 @@ func TestWatchEndsWithTheDaemon(t *testing.T) {
 	go func() { done <- server.Run(ctx) }()
 
 	began := time.Now()
-	err = control.NewClient(dir).Watch(t.Context(), false, func(control.Update) error { cancel(); return nil })
+	patient, enough := context.WithTimeout(t.Context(), 5*time.Second)
+	defer enough()
+	err = control.NewClient(dir).Watch(patient, false, func(control.Update) error { cancel(); return nil })
 	require.ErrorIs(t, err, control.ErrNoDaemon)
 	require.NoError(t, <-done)
 	require.Less(t, time.Since(began), 900*time.Millisecond, "a stream does not hold the daemon's end up")

@@ -114,8 +114,8 @@ func (s *Server) Run(ctx context.Context) error {
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/status", s.status)
-	mux.HandleFunc("GET /v1/history", s.history)
 	mux.HandleFunc("GET /v1/events", s.events)
+	mux.HandleFunc("GET /v1/history", s.history)
 	mux.HandleFunc("POST /v1/session/{order}", s.order)
 	mux.HandleFunc("POST /v1/pause", s.setPaused(true))
 	mux.HandleFunc("POST /v1/unpause", s.setPaused(false))

@@ -332,6 +332,39 @@ func TestAPersonWhoWentOnInAnotherSessionIsNotDisturbed(t *testing.T) {
 	})
 }
 
+func TestSessionsThatShareADirectoryByDesignDoNotSupersedeEachOther(t *testing.T) {
+	for name, c := range map[string]struct {
+		parallel map[string]bool
+		other    Event
+	}{
+		"by design":              {map[string]bool{"bot": true}, Progressed{At: time.Now()}},
+		"the other one is stuck": {nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rules := DefaultRules()
+				rules.Parallel = c.parallel
+				w := newWorld(t, rules, recovers)
+				w.see("old", limited(time.Now(), limit.RateLimit))
+				time.Sleep(time.Second)
+				events := []Event{Progressed{At: time.Now()}}
+				if c.other == nil {
+					events = append(events, limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(time.Hour)))
+				}
+				for _, ev := range events {
+					w.offset++
+					require.NoError(t, w.See(t.Context(), []Sighting{{
+						Key: Key{"bot", "new"}, Account: "x", Cwd: "/src/old", Pos: Position{"1", w.offset}, Event: ev,
+					}}))
+				}
+				time.Sleep(2 * time.Minute)
+				require.Len(t, w.started, 1)
+				w.stop()
+			})
+		})
+	}
+}
+
 func BenchmarkEngineLimitAndProgress(b *testing.B) {
 	for _, n := range []int{1_000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

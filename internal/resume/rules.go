@@ -51,6 +51,10 @@ type Rules struct {
 	Include []string // directories whose sessions are resumed; empty: all
 	Exclude []string // directories that are never touched
 
+	// Parallel are the agents whose sessions share a directory by design: a
+	// newer one there says nothing about the others.
+	Parallel map[string]bool
+
 	// Open returns the first time at or after t at which resumes are allowed;
 	// nil: always.
 	Open func(t time.Time) time.Time

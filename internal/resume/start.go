@@ -106,12 +106,12 @@ func (e *Engine) heldBack(s Session, now time.Time) (why string, until time.Time
 // successor returns the session by which a person went on in the same
 // directory after this one was stopped.
 func (e *Engine) successor(s Session) (Key, bool) {
-	if s.Cwd == "" || !s.Asked.IsZero() {
+	if s.Cwd == "" || !s.Asked.IsZero() || e.opts.Rules.Parallel[s.Key.Agent] {
 		return Key{}, false
 	}
 	for key, other := range e.sessions {
-		if key != s.Key && key.Agent == s.Key.Agent && other.Cwd == s.Cwd &&
-			other.BornAt.After(s.LimitedAt) && !other.MovedAt.IsZero() {
+		if key != s.Key && key.Agent == s.Key.Agent && other.Cwd == s.Cwd && other.State == Watching &&
+			other.BornAt.After(s.LimitedAt) && other.MovedAt.After(s.LimitedAt) {
 			return key, true
 		}
 	}

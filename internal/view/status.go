@@ -129,9 +129,9 @@ func (p Page) daemon(d control.Daemon) []string {
 			lines = append(lines, p.wrap(clean.Line(text), "  ")...)
 		}
 	}
-	for _, text := range undelivered(d.Notices) {
-		for _, text := range p.wrap(text, "") {
-			lines = append(lines, p.Paint.In(Yellow, text))
+	for _, ch := range d.Notices.Channels {
+		if notice := undelivered(ch); notice != "" {
+			lines = append(lines, p.Paint.In(Yellow, p.cut(notice)))
 		}
 	}
 	for _, problem := range d.Problems {
@@ -142,20 +142,16 @@ func (p Page) daemon(d control.Daemon) []string {
 	return lines
 }
 
-// undelivered says what has not reached people; silence is good news.
-func undelivered(n control.Notices) []string {
-	var lines []string
-	for _, ch := range n.Channels {
-		if ch.Pending == 0 && ch.Failed == 0 {
-			continue
-		}
-		line := fmt.Sprintf("%s: %s to be delivered, %d failed", ch.Name, count(ch.Pending, "notice"), ch.Failed)
-		if ch.LastError != "" {
-			line += ": " + ch.LastError
-		}
-		lines = append(lines, clean.Line(line))
+// undelivered says what has not reached people by one way; silence is good news.
+func undelivered(ch control.Channel) string {
+	if ch.Pending == 0 && ch.Failed == 0 {
+		return ""
 	}
-	return lines
+	text := fmt.Sprintf("notices by %s: %d to be delivered, %d failed", clean.Line(ch.Name), ch.Pending, ch.Failed)
+	if ch.LastError != "" {
+		text += ": " + clean.Line(ch.LastError)
+	}
+	return text
 }
 
 // home writes a path as its owner would.

@@ -205,7 +205,7 @@ func (r *row) cells(now time.Time) [columns]cell {
 		colNext:    {Countdown(r.view, now), None},
 		colTry:     {r.tries, None},
 		colOwner:   {r.owner, None},
-		colWhy:     {r.why, Dim},
+		colWhy:     {r.why, None},
 	}
 }
 

@@ -71,6 +71,8 @@ const served = "[http]\nlisten = \"127.0.0.1:0\"\n"
 func TestEveryMetricMoves(t *testing.T) {
 	b, hook := newBox(t), newHook(t)
 	cfg := bot + served + `
+[resume]
+stagger = "0s"
 [backoff]
 base_delay = "100ms"
 jitter = false
@@ -121,6 +123,10 @@ url = "http://127.0.0.1:9/"
 		return value(b.scrape(), "resumed_sessions", "agent", "mybot", "state", "watching") == 2
 	})
 	b.appendTo("bot/logs/good.log", "rate limited\n")
+	b.until("it recovers", func() bool {
+		return value(b.scrape(), "resumed_resumes_total", "agent", "mybot", "outcome", "recovered") == 1
+	})
+	require.EqualValues(t, 0, value(b.scrape(), "resumed_account_open", "account", "mybot:default"), "it moved: nothing is limited")
 	b.write("bot/logs/bad.log", "step 1\nrate limited\n")
 	b.untilState("bad", resume.GaveUp)
 	b.untilState("good", resume.Watching)
@@ -139,7 +145,6 @@ url = "http://127.0.0.1:9/"
 	require.EqualValues(t, 2, value(after, "resumed_wait_seconds"))
 	require.Positive(t, value(after, "resumed_detection_seconds"))
 	require.EqualValues(t, 1, value(after, "resumed_notifications_pending"))
-	require.EqualValues(t, 0, value(after, "resumed_account_open", "account", "mybot:default"))
 
 	b.write(configFile, cfg+"[log]\nlevel = \"loud\"\n")
 	b.until("the bad file shows", func() bool { return value(b.scrape(), "resumed_config_last_reload_successful") == 0 })

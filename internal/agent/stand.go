@@ -26,6 +26,20 @@ func SentByUs(s resume.Session, at time.Time) bool {
 	return false
 }
 
+// LastOf returns the last thing that a session's transcript says, but for the
+// prompts of our own resumes: one that was cut off leaves its prompt behind,
+// and nothing has moved.
+func LastOf(a Agent, s resume.Session) (last Evidence, found bool, err error) {
+	err = Back(a, SourceOf(a, s.Transcript), s.Transcript, func(e Evidence) bool {
+		if prompt, ok := e.Event.(resume.Prompted); ok && e.Key == s.Key && SentByUs(s, prompt.At) {
+			return true
+		}
+		last, found = e, true
+		return false
+	})
+	return last, found, err
+}
+
 // StandsBack returns why a session is not continued by what its transcript says
 // last, or nothing where it stands where it stopped. A nil event is a
 // transcript that says nothing.

@@ -23,7 +23,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if !plainName.MatchString(s.Key.ID) {
 		return park(fmt.Sprintf("the session id %q has characters that no id of %s has", s.Key.ID, Name)), nil
 	}
-	last, found, err := agent.Last(a, agent.SourceOf(a, s.Transcript), s.Transcript)
+	last, found, err := agent.LastOf(a, s)
 	if errors.Is(err, fs.ErrNotExist) {
 		return park("the transcript is gone"), nil
 	}

@@ -154,6 +154,21 @@ func TestASessionThatWentOnIsLeftAlone(t *testing.T) {
 	})
 }
 
+// A resume that was killed leaves its prompt behind. It is no person's, and the
+// session must not wait for ever because of it.
+func TestThePromptOfAResumeThatWasCutOffIsNotAPersons(t *testing.T) {
+	started := time.Now().Add(-10 * time.Minute)
+	at := func(t time.Time) map[string]any { return map[string]any{"timestamp": t.UTC().Format(time.RFC3339Nano)} }
+	sc := newScene(t, overload(), asked(at(started.Add(time.Second)), "continue"))
+	require.NotNil(t, sc.plan(t, "continue").Leave)
+
+	sc.session.Attempts = []resume.Attempt{{Mark: "m", StartedAt: started, EndedAt: started.Add(time.Minute), Outcome: resume.TimedOut}}
+	require.NotNil(t, sc.plan(t, "continue").Run)
+
+	sc.write(t, asked(at(started.Add(5*time.Minute)), "never mind"))
+	require.NotNil(t, sc.plan(t, "continue").Leave, "that one is a person's")
+}
+
 func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
 	for why, spoil := range map[string]func(*testing.T, *scene){
 		"claude was not found: set command in [[agent]]": func(t *testing.T, sc *scene) {

@@ -26,7 +26,7 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	if err := ctx.Err(); err != nil {
 		return agent.Plan{}, err
 	}
-	last, found, err := agent.Last(a, agent.SourceOf(a, s.Transcript), s.Transcript)
+	last, found, err := agent.LastOf(a, s)
 	if errors.Is(err, fs.ErrNotExist) {
 		return park("the transcript is gone"), nil
 	}

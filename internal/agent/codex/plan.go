@@ -22,7 +22,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if !uuid.MatchString(s.Key.ID) {
 		return park(fmt.Sprintf("the session id %q is none of %s", s.Key.ID, Name)), nil
 	}
-	last, found, err := agent.Last(a, agent.SourceOf(a, s.Transcript), s.Transcript)
+	last, found, err := agent.LastOf(a, s)
 	if errors.Is(err, fs.ErrNotExist) {
 		return park("the transcript is gone"), nil
 	}
@@ -55,22 +55,7 @@ func standsBack(s resume.Session, last agent.Evidence, found bool) string {
 	if last.Key != s.Key {
 		return fmt.Sprintf("the transcript is of session %s", last.Key.ID)
 	}
-	switch e := last.Event.(type) {
-	case resume.Limited:
-		reset := e.Reset
-		if reset.Stated() && !reset.At.Equal(s.Limit.Reset.At) && reset.At.After(time.Now()) {
-			return "the session was stopped again, until " + reset.At.UTC().Format(time.RFC3339)
-		}
-		return ""
-	case resume.Prompted:
-		return "a newer prompt was given to the session"
-	case resume.Progressed:
-		return "the session has moved on by itself"
-	case resume.Cancelled:
-		return "the turn was interrupted by the user"
-	default:
-		return "the transcript does not say any more that the session stopped"
-	}
+	return agent.StandsBack(s, last.Event, time.Now())
 }
 
 // run returns the command that continues the session.

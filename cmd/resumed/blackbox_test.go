@@ -444,6 +444,27 @@ func TestDemoTellsBothStories(t *testing.T) {
 	require.Empty(t, leftovers)
 }
 
+// What is right as TOML but cannot be used is bad configuration too, and all of
+// it is told at once.
+func TestChannelsThatCannotBeBuiltAreBadConfiguration(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, `[[notify.webhook]]
+name = "ops"
+url = "http://127.0.0.1:9/"
+secret_file = "/nonexistent/secret"
+[[notify.service]]
+name = "phone"
+url = "nosuchservice://x"
+`)
+	for _, args := range [][]string{{"config", "check"}, {"run"}} {
+		_, errOut, code := b.run(args...)
+		require.Equal(t, exitUsage, code, args)
+		require.Contains(t, errOut, "/nonexistent/secret")
+		require.Contains(t, errOut, "nosuchservice")
+		require.Contains(t, errOut, "Try: mend "+b.path(configFile))
+	}
+}
+
 // A daemon that is stopped in the moment a wait ends leaves the resume to the
 // next one, which sends it at once.
 func TestStoppedWhenDue(t *testing.T) {

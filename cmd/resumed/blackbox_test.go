@@ -414,6 +414,18 @@ func TestExplainText(t *testing.T) {
 	require.Contains(t, lines[1], `"class":"none"`)
 }
 
+func TestExplainRecognisesAFileWhoseFirstLineIsLong(t *testing.T) {
+	b := newBox(t)
+	transcript, err := os.ReadFile("testdata/claude-usage-limit.jsonl")
+	require.NoError(t, err)
+	b.write("pasted.jsonl", `{"type":"user","sessionId":"e0f03e74-c22f-4fdf-9d3e-7b29bca6105f","message":{"role":"user","content":"`+
+		strings.Repeat("A", 1<<20)+"\"}}\n"+string(transcript))
+	out, errOut, code := b.run("explain", b.path("pasted.jsonl"), "--json")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, `"agent":"claude-code"`)
+	require.Contains(t, out, `"class":"usage_limit"`)
+}
+
 func TestExplainTextGivesOneObjectForEveryLine(t *testing.T) {
 	b := newBox(t)
 	out, errOut, code := b.runWith("\n\x1b[31mError: 429 Too Many Requests\x1b[0m\n\r\n529 Overloaded", "explain", "--text", "--json")

@@ -153,7 +153,11 @@ func (j journal) history(c resume.Change) {
 	switch ev := c.Event.(type) {
 	case resume.Started:
 		line.From = resume.Waiting.String() // the look before it was no step of its own
-		line.Reason = fmt.Sprintf("the wait is over: resume %d runs as process %d", len(s.Attempts), ev.PID)
+		how := "runs as process"
+		if ev.Typed {
+			how = "is typed to process"
+		}
+		line.Reason = fmt.Sprintf("the wait is over: resume %d %s %d", len(s.Attempts), how, ev.PID)
 	case resume.Ended:
 		if s.State == resume.Settling {
 			line.Reason = "the resume was delivered: now the transcript must move"

@@ -127,6 +127,9 @@ func (j journal) people(c resume.Change) {
 	case c.Entered(resume.Waiting) && !c.Before.Interrupted():
 		j.notify(notify.Limited, s)
 	case sent(c):
+		if len(s.Attempts) == 0 {
+			s.Attempts = s.Past // it moved before its start was known
+		}
 		j.notify(notify.Retrying, s)
 	case c.Entered(resume.Watching) && c.Before.Interrupted():
 		s.Attempts = s.Past // the notice shows what was tried

@@ -126,7 +126,7 @@ func (j journal) people(c resume.Change) {
 		j.notify(notify.Parked, s)
 	case c.Entered(resume.Waiting) && !c.Before.Interrupted():
 		j.notify(notify.Limited, s)
-	case sent(c):
+	case given(c):
 		j.notify(notify.Retrying, s)
 	case c.Entered(resume.Watching) && c.Before.Interrupted():
 		s.Attempts = s.Past // the notice shows what was tried

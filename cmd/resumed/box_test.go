@@ -224,10 +224,15 @@ func (b *box) kill(sig syscall.Signal) int {
 
 func (b *box) until(what string, ok func() bool) {
 	b.t.Helper()
-	deadline := time.Now().Add(patience)
+	b.within(patience, what, ok)
+}
+
+func (b *box) within(limit time.Duration, what string, ok func() bool) {
+	b.t.Helper()
+	deadline := time.Now().Add(limit)
 	for !ok() {
 		if time.Now().After(deadline) {
-			b.t.Fatalf("waited %s in vain: %s", patience, what)
+			b.t.Fatalf("waited %s in vain: %s", limit, what)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

@@ -196,7 +196,7 @@ func TestACodexSessionThatLives(t *testing.T) {
 				b.until("the command is called", func() bool { return b.read("calls") != "" })
 			}
 			var s resume.View
-			b.until(fmt.Sprintf("it is %s because %q", c.state, c.why), func() bool {
+			b.within(3*patience, fmt.Sprintf("it is %s because %q", c.state, c.why), func() bool {
 				s = b.session(codexSession)
 				return s.State == c.state && strings.Contains(s.Reason, c.why)
 			})

@@ -14,7 +14,7 @@ import (
 const (
 	// queuePatience is how long an agent may take to pick up a message that was
 	// left for it, and to write it down.
-	queuePatience = 15 * time.Second
+	queuePatience = 30 * time.Second
 
 	// handOverTimeout bounds a command that only hands a prompt over.
 	handOverTimeout = time.Minute

@@ -444,6 +444,26 @@ func TestDemoTellsBothStories(t *testing.T) {
 	require.Empty(t, leftovers)
 }
 
+// A daemon that is stopped in the moment a wait ends leaves the resume to the
+// next one, which sends it at once.
+func TestStoppedWhenDue(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, "[resume]\nstagger = \"0s\"\n"+bot)
+	b.write("bot/resume.sh", recordCall+"echo \"step again\" >> logs/$1.log\n")
+	const rounds, each = 4, 6
+	for round := range rounds {
+		b.start()
+		for i := range each {
+			b.write(fmt.Sprintf("bot/logs/s-%d-%d.log", round, i), fmt.Sprintf("rate limited, retry in %dms\n", 500+3*i))
+		}
+		time.Sleep(495 * time.Millisecond)
+		require.Zero(t, b.kill(syscall.SIGTERM))
+	}
+	b.start()
+	b.until("every session has got its resume", func() bool { return len(b.calls()) == rounds*each })
+	require.NotContains(t, b.logged(), "could not be read again")
+}
+
 // However often the daemon is killed, every interruption gets one resume.
 func TestKilledAgainAndAgain(t *testing.T) {
 	b := newBox(t)

@@ -92,6 +92,14 @@ func (c *Client) Reload(ctx context.Context) error {
 	return c.call(ctx, http.MethodPost, "/v1/reload", nil, nil)
 }
 
+// PageURL returns where a browser finds the page, with the token that lets it
+// in.
+func (c *Client) PageURL(ctx context.Context) (string, error) {
+	var found page
+	err := c.call(ctx, http.MethodGet, "/v1/page", nil, &found)
+	return found.URL, err
+}
+
 func (c *Client) call(ctx context.Context, method, path string, query url.Values, into any) error {
 	body, err := c.open(ctx, method, path, query)
 	if err != nil {

@@ -44,7 +44,8 @@ function until(time) {
 function showSession(row) {
   let known = sessions.get(row.key);
   if (!known) {
-    known = {element: byId('session').content.firstElementChild.cloneNode(true)};
+    const element = byId('session').content.firstElementChild.cloneNode(true);
+    known = {element, next: element.querySelector('.next')};
     sessions.set(row.key, known);
     known.element.addEventListener('click', (event) => {
       const order = event.target.dataset.order;
@@ -58,11 +59,11 @@ function showSession(row) {
   put(part('.state'), row.state);
   put(part('.project'), row.project);
   part('.project').title = row.cwd;
-  put(part('.who'), [row.by, row.name, row.owner].filter(Boolean).join(' · '));
+  put(part('.who'), [row.by, row.name, `try ${row.tries}`, row.owner].filter(Boolean).join(' · '));
   part('.who').title = row.id;
   put(part('.why'), row.why);
   part('.why').title = row.text || '';
-  put(part('summary'), `${row.tries} resumes`);
+  put(part('summary'), row.attempts.length === 1 ? '1 resume so far' : `${row.attempts.length} resumes so far`);
   part('.tries').hidden = row.attempts.length === 0;
   part('ol').replaceChildren(...row.attempts.map((a) =>
     make('li', `${a.n}. ${a.at ? clock(a.at) : ''} ${a.outcome}${a.error ? ': ' + a.error : ''}`)));
@@ -80,7 +81,7 @@ function showSession(row) {
 // arrange puts first what needs a person, and keeps the focus where it is.
 function arrange() {
   const order = [...sessions.values()].sort(({row: a}, {row: b}) => a.rank - b.rank ||
-    (a.next_at || '').localeCompare(b.next_at || '') || (a.key < b.key ? -1 : 1));
+    new Date(a.next_at || 0) - new Date(b.next_at || 0) || (a.key < b.key ? -1 : 1));
   const list = byId('sessions'), focus = document.activeElement;
   order.forEach(({element}, i) => {
     if (list.children[i] !== element) list.insertBefore(element, list.children[i] || null);
@@ -115,7 +116,7 @@ function showAccounts(accounts) {
 
 function tick() {
   if (!daemon) return;
-  for (const {row, element} of sessions.values()) put(element.querySelector('.next'), row.next_at ? until(row.next_at) : '');
+  for (const {row, next} of sessions.values()) put(next, row.next_at ? until(row.next_at) : '');
   for (const limit of document.querySelectorAll('[data-until]')) {
     const left = new Date(limit.dataset.until) > now();
     put(limit, limit.dataset.words + (left ? `, lifts ${until(limit.dataset.until)}` : ''));

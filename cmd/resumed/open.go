@@ -28,19 +28,18 @@ func (c *cli) openCommand() *cobra.Command {
 		Example: "  resumed open\n  resumed open --print",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			url, err := c.client().PageURL(cmd.Context())
+			url, err := c.client().PageURL(cmd.Context(), false)
 			if _, refused := errors.AsType[*control.RemoteError](err); refused {
 				return hinted{err, c.pageHint(cmd.Context())}
 			}
 			if err != nil {
 				return err
 			}
-			opener := desktopOpener()
-			if onlyPrint || opener == "" || browse(opener, url) != nil {
-				_, err = fmt.Fprintln(c.out, url)
+			if !onlyPrint && c.browse(cmd.Context()) == nil {
+				_, err = fmt.Fprintln(c.out, "opened in your browser")
 				return err
 			}
-			_, err = fmt.Fprintln(c.out, "opened in your browser")
+			_, err = fmt.Fprintln(c.out, url)
 			return err
 		},
 	}
@@ -60,9 +59,18 @@ func desktopOpener() string {
 	}
 }
 
-// browse has a link opened. Some desktops return only when the browser ends:
-// one that has not failed by then works.
-func browse(opener, url string) error {
+// browse opens the page in a browser. Everybody on the machine may see what
+// that is started with: the link is good for once. Some desktops return only
+// when the browser ends: one that has not failed by then works.
+func (c *cli) browse(ctx context.Context) error {
+	opener := desktopOpener()
+	if opener == "" {
+		return errors.New("there is no desktop")
+	}
+	url, err := c.client().PageURL(ctx, true)
+	if err != nil {
+		return err
+	}
 	cmd := exec.Command(opener, url)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives this terminal
 	if err := cmd.Start(); err != nil {

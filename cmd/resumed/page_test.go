@@ -111,7 +111,18 @@ func TestOpenAsksTheDesktop(t *testing.T) {
 	out, _, code := b.run("open")
 	require.Zero(t, code)
 	require.NotContains(t, out, "token")
-	require.Equal(t, link+"\n", b.read("opened"))
+	once := strings.TrimSpace(b.read("opened"))
+	require.NotEqual(t, link, once, "others may see what a browser is started with")
+	enter := func() int {
+		jar, err := cookiejar.New(nil)
+		require.NoError(t, err)
+		answer, err := (&http.Client{Jar: jar}).Get(once)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		return answer.StatusCode
+	}
+	require.Equal(t, http.StatusOK, enter())
+	require.Equal(t, http.StatusUnauthorized, enter(), "it was good for once")
 
 	b.write("bin/xdg-open", "#!/bin/sh\nexit 3\n")
 	out, _, code = b.run("open")

@@ -30,7 +30,7 @@ const (
 // from being resumed.
 type web struct {
 	handler http.Handler
-	token   string // lets a browser see the page
+	page    *page.Page
 	log     *slog.Logger
 	nudge   chan struct{} // of size 1: wanted changed
 
@@ -43,10 +43,11 @@ type web struct {
 
 func newWeb(d *daemon, token string) *web {
 	mux := http.NewServeMux()
-	mux.Handle("/", page.New(backend{d}, token, d.log))
+	page := page.New(backend{d}, token, d.log)
+	mux.Handle("/", page)
 	mux.Handle("GET /metrics", d.metrics.handler())
 	mux.HandleFunc("GET /healthz", d.healthz)
-	return &web{handler: mux, token: token, log: d.log, nudge: make(chan struct{}, 1)}
+	return &web{handler: mux, page: page, log: d.log, nudge: make(chan struct{}, 1)}
 }
 
 // healthz answers 200 while the engine's loop turns.
@@ -80,8 +81,9 @@ func (w *web) where() (string, error) {
 	return w.addr, w.err
 }
 
-// pageURL returns where a browser finds the page, or why there is none.
-func (w *web) pageURL() (string, error) {
+// pageURL returns where a browser finds the page, or why there is none. With
+// once it lets in one browser, now.
+func (w *web) pageURL(once bool) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -97,7 +99,7 @@ func (w *web) pageURL() (string, error) {
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	target := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port), Path: "/", RawQuery: url.Values{"token": {w.token}}.Encode()}
+	target := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port), Path: "/", RawQuery: w.page.Query(once)}
 	return target.String(), nil
 }
 

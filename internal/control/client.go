@@ -93,10 +93,14 @@ func (c *Client) Reload(ctx context.Context) error {
 }
 
 // PageURL returns where a browser finds the page, with the token that lets it
-// in.
-func (c *Client) PageURL(ctx context.Context) (string, error) {
+// in. With once it lets in one browser, now.
+func (c *Client) PageURL(ctx context.Context, once bool) (string, error) {
+	method := http.MethodGet
+	if once {
+		method = http.MethodPost
+	}
 	var found page
-	err := c.call(ctx, http.MethodGet, "/v1/page", nil, &found)
+	err := c.call(ctx, method, "/v1/page", nil, &found)
 	return found.URL, err
 }
 

@@ -103,8 +103,8 @@ type Backend interface {
 	History(ctx context.Context, name string, since time.Time) (iter.Seq2[Step, error], error)
 
 	// PageURL returns where a browser finds the page, with the token that lets
-	// it in, or why there is none.
-	PageURL() (string, error)
+	// it in, or why there is none. With once it lets in one browser, now.
+	PageURL(once bool) (string, error)
 
 	// Reload reads the configuration again and returns what is wrong with it.
 	Reload(ctx context.Context) error

@@ -124,7 +124,8 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /v1/status", s.status)
 	mux.HandleFunc("GET /v1/events", s.events)
 	mux.HandleFunc("GET /v1/history", s.history)
-	mux.HandleFunc("GET /v1/page", s.page)
+	mux.HandleFunc("GET /v1/page", s.page(false))
+	mux.HandleFunc("POST /v1/page", s.page(true))
 	mux.HandleFunc("POST /v1/session/{order}", s.order)
 	mux.HandleFunc("POST /v1/pause", s.setPaused(true))
 	mux.HandleFunc("POST /v1/unpause", s.setPaused(false))
@@ -165,9 +166,11 @@ func (s *Server) setPaused(paused bool) http.HandlerFunc {
 	}
 }
 
-func (s *Server) page(w http.ResponseWriter, _ *http.Request) {
-	url, err := s.backend.PageURL()
-	answer(w, page{url}, err)
+func (s *Server) page(once bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		url, err := s.backend.PageURL(once)
+		answer(w, page{url}, err)
+	}
 }
 
 func (s *Server) reload(w http.ResponseWriter, r *http.Request) {

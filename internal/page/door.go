@@ -1,23 +1,66 @@
 package page
 
 import (
+	"crypto/rand"
 	"crypto/subtle"
 	"io"
+	"maps"
 	"net/http"
+	"sync"
+	"time"
 )
 
 // cookie is where a browser keeps the token.
 const cookie = "resumed_token"
 
+// A ticket is a token for one minute and one browser, for where others may read
+// along: what a program is started with is no secret on a machine.
+const (
+	ticketLife  = time.Minute
+	mostTickets = 16
+)
+
 // door lets in who has the token.
-type door struct{ token string }
+type door struct {
+	token string
+
+	// mu guards everything that follows.
+	mu      sync.Mutex
+	tickets map[string]time.Time // and when they end
+}
+
+// ticket returns a new ticket.
+func (d *door) ticket() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	maps.DeleteFunc(d.tickets, func(_ string, end time.Time) bool { return now.After(end) })
+	if d.tickets == nil || len(d.tickets) >= mostTickets {
+		d.tickets = make(map[string]time.Time)
+	}
+	ticket := rand.Text()
+	d.tickets[ticket] = now.Add(ticketLife)
+	return ticket
+}
+
+// takes reports whether a link lets in. A ticket does so once.
+func (d *door) takes(given string) bool {
+	if d.fits(given) {
+		return true
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	end, issued := d.tickets[given]
+	delete(d.tickets, given)
+	return issued && !time.Now().After(end)
+}
 
 // fits compares in constant time: how long it takes tells nothing.
-func (d door) fits(given string) bool {
+func (d *door) fits(given string) bool {
 	return d.token != "" && subtle.ConstantTimeCompare([]byte(given), []byte(d.token)) == 1
 }
 
-func (d door) knows(r *http.Request) bool {
+func (d *door) knows(r *http.Request) bool {
 	// A browser may send several of one name, such as one that another
 	// program on this host set.
 	for _, c := range r.CookiesNamed(cookie) {
@@ -29,7 +72,7 @@ func (d door) knows(r *http.Request) bool {
 }
 
 // guard refuses who does not have the token.
-func (d door) guard(next http.HandlerFunc) http.Handler {
+func (d *door) guard(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !d.knows(r) {
 			http.Error(w, "resumed open gives the link that lets you in", http.StatusUnauthorized)
@@ -41,10 +84,10 @@ func (d door) guard(next http.HandlerFunc) http.Handler {
 
 // enter takes the token from the link, has the browser keep it, and sends the
 // browser to the address without it, which may be seen and kept.
-func (d door) enter(next http.HandlerFunc) http.Handler {
+func (d *door) enter(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case d.fits(r.URL.Query().Get("token")):
+		case r.Method == http.MethodGet && d.takes(r.URL.Query().Get("token")):
 			http.SetCookie(w, &http.Cookie{
 				Name: cookie, Value: d.token, Path: "/", MaxAge: 90 * 24 * 60 * 60,
 				HttpOnly: true, SameSite: http.SameSiteStrictMode,

@@ -12,6 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"time"
 
 	"resumed/internal/control"
@@ -42,17 +43,18 @@ const (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// page is what the handlers share.
-type page struct {
+// Page is a handler for the root of a server, which must check the Host of
+// requests.
+type Page struct {
 	backend control.Backend
 	door    door
 	log     *slog.Logger
+	handler http.Handler
 }
 
-// New returns the page as a handler for the root of a server. The server must
-// check the Host of requests.
-func New(backend control.Backend, token string, log *slog.Logger) http.Handler {
-	p := &page{backend: backend, door: door{token}, log: log}
+// New returns the page for who has the token.
+func New(backend control.Backend, token string, log *slog.Logger) *Page {
+	p := &Page{backend: backend, door: door{token: token}, log: log}
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", p.door.enter(file("files/page.html")))
 	mux.Handle("GET /page.css", p.door.guard(file("files/page.css")))
@@ -61,7 +63,21 @@ func New(backend control.Backend, token string, log *slog.Logger) http.Handler {
 	mux.Handle("POST /session/{order}", p.door.guard(p.order))
 	mux.Handle("POST /pause", p.door.guard(p.setPaused(true)))
 	mux.Handle("POST /unpause", p.door.guard(p.setPaused(false)))
-	return headers(http.NewCrossOriginProtection().Handler(mux))
+	p.handler = headers(http.NewCrossOriginProtection().Handler(mux))
+	return p
+}
+
+// ServeHTTP answers a browser.
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
+
+// Query returns what to add to the page's address to be let in: the token, or
+// with once a ticket that does so once, within a minute.
+func (p *Page) Query(once bool) string {
+	token := p.door.token
+	if once {
+		token = p.door.ticket()
+	}
+	return url.Values{"token": {token}}.Encode()
 }
 
 // headers keep a browser from doing with an answer what it is not for.
@@ -89,7 +105,7 @@ func file(name string) http.HandlerFunc {
 }
 
 // events streams what changes, as server-sent events.
-func (p *page) events(w http.ResponseWriter, r *http.Request) {
+func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	f := control.Follow(p.backend, false)
 	defer f.Leave()
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -126,7 +142,7 @@ func next(ctx context.Context, f *control.Follower) ([]byte, error) {
 	return append(append([]byte("data: "), document...), "\n\n"...), nil
 }
 
-func (p *page) order(w http.ResponseWriter, r *http.Request) {
+func (p *Page) order(w http.ResponseWriter, r *http.Request) {
 	order := control.Order(r.PathValue("order"))
 	switch order {
 	case control.Retry, control.Cancel, control.Pause, control.Unpause:
@@ -150,7 +166,7 @@ func (p *page) order(w http.ResponseWriter, r *http.Request) {
 	tell(w, standing(after))
 }
 
-func (p *page) setPaused(paused bool) http.HandlerFunc {
+func (p *Page) setPaused(paused bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := lasting(r)
 		defer cancel()

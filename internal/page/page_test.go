@@ -67,11 +67,11 @@ func (b *board) History(context.Context, string, time.Time) (iter.Seq2[control.S
 	return nil, nil
 }
 
-func (b *board) PageURL() (string, error) { return "", nil }
+func (b *board) PageURL(bool) (string, error) { return "", nil }
 
 func (b *board) Reload(context.Context) error { return nil }
 
-func newPage(b *board) http.Handler { return New(b, token, slog.New(slog.DiscardHandler)) }
+func newPage(b *board) *Page { return New(b, token, slog.New(slog.DiscardHandler)) }
 
 // ask sends a request as a program would; change makes it a browser's.
 func ask(h http.Handler, method, target, body string, change func(*http.Request)) *httptest.ResponseRecorder {
@@ -163,6 +163,26 @@ func TestLinkBecomesACookie(t *testing.T) {
 	require.Equal(t, token, cookies[0].Value)
 	require.True(t, cookies[0].HttpOnly)
 	require.Equal(t, http.SameSiteStrictMode, cookies[0].SameSite)
+}
+
+// What a browser is started with is no secret.
+func TestTicketLetsInOnceAndSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPage(&board{})
+		used, late := "/?"+p.Query(true), "/?"+p.Query(true)
+		require.NotContains(t, used, token)
+		answer := ask(p, "GET", used, "", nil)
+		require.Equal(t, 303, answer.Code)
+		require.Equal(t, token, answer.Result().Cookies()[0].Value)
+		require.Equal(t, 401, ask(p, "GET", used, "", nil).Code)
+		time.Sleep(ticketLife + time.Second)
+		require.Equal(t, 401, ask(p, "GET", late, "", nil).Code)
+		for range 10 * mostTickets {
+			p.Query(true)
+		}
+		require.LessOrEqual(t, len(p.door.tickets), mostTickets)
+		require.Equal(t, "token="+token, p.Query(false))
+	})
 }
 
 // A page without a token would be open to everybody.

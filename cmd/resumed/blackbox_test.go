@@ -414,6 +414,19 @@ func TestExplainText(t *testing.T) {
 	require.Contains(t, lines[1], `"class":"none"`)
 }
 
+func TestExplainTextGivesOneObjectForEveryLine(t *testing.T) {
+	b := newBox(t)
+	out, errOut, code := b.runWith("\n\x1b[31mError: 429 Too Many Requests\x1b[0m\n\r\n529 Overloaded", "explain", "--text", "--json")
+	require.Zero(t, code, errOut)
+	var classes []string
+	for line := range strings.Lines(out) {
+		var found struct{ Class string }
+		require.NoError(t, json.Unmarshal([]byte(line), &found))
+		classes = append(classes, found.Class)
+	}
+	require.Equal(t, []string{"none", "rate_limit", "none", "overloaded"}, classes)
+}
+
 func TestDemoTellsBothStories(t *testing.T) {
 	b := newBox(t)
 	began := time.Now()

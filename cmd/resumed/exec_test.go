@@ -111,7 +111,7 @@ func TestExecThatCannotStart(t *testing.T) {
 
 func TestExecHonoursAStatedTime(t *testing.T) {
 	b := newBox(t)
-	b.write(configFile, quick)
+	b.write(configFile, strings.Replace(quick, `margin = "1s"`, `margin = "30s"`, 1))
 	script := counting + `date +%s.%N >> times; [ $n -ge 2 ] || { echo "rate limited, retry in 2s" >&2; exit 1; }`
 	_, errOut, code := b.run("exec", "--", "sh", "-c", script)
 	require.Zero(t, code, errOut)
@@ -119,7 +119,7 @@ func TestExecHonoursAStatedTime(t *testing.T) {
 	_, err := fmt.Sscan(b.read("times"), &first, &second)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, second-first, 2.0, "never before")
-	require.Less(t, second-first, 2.9, "no margin on a plain duration")
+	require.Less(t, second-first, 10.0, "no margin on a plain duration")
 }
 
 func TestExecAddsTheMarginToAUsageLimit(t *testing.T) {

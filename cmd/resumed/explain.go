@@ -140,7 +140,8 @@ func (c *cli) explainText(in io.Reader, e explaining) error {
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadString('\n')
-		if text := strings.TrimRight(line, "\r\n"); text != "" {
+		// A blank line has its object too: programs pair lines with objects.
+		if text := strings.TrimRight(line, "\r\n"); text != "" || c.json && line != "" {
 			if err := c.printJudged(text, reader); err != nil {
 				return err
 			}
@@ -155,7 +156,7 @@ func (c *cli) explainText(in io.Reader, e explaining) error {
 }
 
 func (c *cli) printJudged(text string, reader limit.Reader) error {
-	verdict := reader.Text(text)
+	verdict := reader.Text(clean.Text(text))
 	j := judged{Version: 1, Text: text, Class: verdict.Class, WaitHelps: verdict.WaitHelps, InProgress: verdict.InProgress}
 	if verdict.Reset.Stated() {
 		j.ResetAt = new(verdict.Reset.At.UTC())

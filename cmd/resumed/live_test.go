@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -125,9 +126,7 @@ func (b *liveBox) limited(fields map[string]any, text string) {
 		"type": "assistant", "isApiErrorMessage": true,
 		"message": map[string]any{"model": "<synthetic>", "role": "assistant", "content": []any{map[string]any{"type": "text", "text": text}}},
 	}
-	for name, value := range fields {
-		record[name] = value
-	}
+	maps.Copy(record, fields)
 	b.appendTo(b.transcript(), transcriptLine(liveID, b.path("bot"), time.Now(), record))
 }
 

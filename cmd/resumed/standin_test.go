@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -155,9 +156,7 @@ func transcriptLine(session, cwd string, at time.Time, fields map[string]any) st
 		"sessionId": session, "cwd": cwd, "version": "2.1.325", "isSidechain": false,
 		"timestamp": at.UTC().Format("2006-01-02T15:04:05.000Z"), "uuid": "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c00a",
 	}
-	for name, value := range fields {
-		record[name] = value
-	}
+	maps.Copy(record, fields)
 	data, _ := json.Marshal(record) // maps of plain values always encode
 	return string(data) + "\n"
 }

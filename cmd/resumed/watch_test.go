@@ -304,7 +304,9 @@ func TestLiveViewOfTenThousandSessions(t *testing.T) {
 	term := newTerminal(b, 80, 24, nil, "status", "--watch")
 	term.shows("1 of 10000")
 	t.Logf("first screen after %s", time.Since(began).Round(time.Millisecond))
-	require.Less(t, time.Since(began), 10*time.Second)
+	if !raceDetector { // which makes it ten times slower
+		require.Less(t, time.Since(began), 10*time.Second)
+	}
 
 	term.keys("PgDn", "PgDn")
 	term.shows("of 10000")

@@ -70,18 +70,23 @@ func (c command) run(ctx context.Context, relay *relay) (*ending, error) {
 	if !sameFile(c.stdout, c.stderr) { // else one pipe keeps the order of what is written
 		child.Stderr = newTee(c.stderr, &end.stderr)
 	}
-	if err := child.Start(); err != nil {
+	err := relay.attach(func() (int, error) {
+		if err := child.Start(); err != nil {
+			return 0, err
+		}
+		return child.Process.Pid, nil
+	})
+	if err != nil {
 		terminal.takeBack()
 		return nil, cannotStart(err)
 	}
 	group := child.Process.Pid
-	relay.attach(group)
 	var watchers sync.WaitGroup
 	watchers.Go(func() { terminal.followStops(group) })
 	ended := make(chan struct{})
 	watchers.Go(func() { endWith(ctx, group, ended) })
 
-	err := child.Wait()
+	err = child.Wait()
 	close(ended)
 	watchers.Wait()
 	terminal.takeBack()

@@ -70,11 +70,17 @@ func (r *relay) kill(group int) {
 	}
 }
 
-// attach lets a group have what is sent from now on.
-func (r *relay) attach(group int) {
+// attach starts a group and lets it have what is sent from now on. A signal
+// that comes meanwhile waits until there is somebody to pass it on to.
+func (r *relay) attach(start func() (group int, err error)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	group, err := start()
+	if err != nil {
+		return err
+	}
 	r.group, r.passed = group, 0
+	return nil
 }
 
 // detach says that the group is gone, and reports whether it was sent

@@ -205,7 +205,8 @@ func (s *timeScan) halfOfDay(i int) (hours, after int) {
 	return 0, -1
 }
 
-// date reads Nov 18, 18 Nov, November 18th, 2026-11-18, 11/18/2026, today and tomorrow.
+// date reads Nov 18, 18 Nov, November 18th, 2026-11-18, 2026/11/18, 11/18/2026,
+// today and tomorrow.
 func (s *timeScan) date(w *wall, i int) int {
 	t := s.toks[i]
 	switch {
@@ -229,7 +230,10 @@ func (s *timeScan) date(w *wall, i int) int {
 	case t.kind != number:
 		return -1
 	case len(t.text) == 4:
-		return s.numericDate(w, i, "-", 0, 1, 2)
+		if end := s.numericDate(w, i, "-", 0, 1, 2); end >= 0 {
+			return end
+		}
+		return s.numericDate(w, i, "/", 0, 1, 2)
 	}
 	if day, end := s.dayOfMonth(i); end >= 0 {
 		end = s.skipWords(end, "of", "de", "—", ".")

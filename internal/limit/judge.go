@@ -177,6 +177,9 @@ func statusAt(toks []token, i int) int {
 	if i+1 < len(toks) && toks[i+1].glued && toks[i+1].kind != mark {
 		return 0 // 500ms
 	}
+	if isPort(toks, i) {
+		return 0
+	}
 	if i > 0 && !t.first {
 		switch prev := toks[i-1]; {
 		case prev.kind == word && frameWords[prev.text] == 0,
@@ -186,4 +189,14 @@ func statusAt(toks []token, i int) int {
 		}
 	}
 	return smallInt(t.text)
+}
+
+// isPort reports a number that is the port of an address before it, such as
+// 443: "status:503" names a status, "10.0.0.1:503" does not.
+func isPort(toks []token, i int) bool {
+	if i < 2 || !toks[i].glued || !toks[i-1].is(":") || !toks[i-1].glued {
+		return false
+	}
+	host := toks[i-2]
+	return host.kind == number || host.is(":") || host.is("]") || host.kind == word && frameWords[host.text] == 0
 }

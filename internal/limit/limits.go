@@ -159,6 +159,7 @@ func addWeak() {
 		error decoding response body
 		connection error|failed|failure|refused|reset|closed|dropped|lost|aborted|interrupted|terminated|problem|issue
 		read|write econnreset|etimedout|epipe
+		connect econnrefused|econnreset|etimedout|ehostunreach|enetunreach *
 		failed to fetch
 		connection to * was|is|has? lost|closed|reset|refused|failed|dropped|interrupted
 		network error|failure|unreachable|down|connection|is|request *

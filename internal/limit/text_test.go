@@ -64,6 +64,9 @@ func TestTextTellsTheClass(t *testing.T) {
 		Network: {
 			`Failed to fetch`,
 			`Error: read ECONNRESET`,
+			`Error: connect ETIMEDOUT 104.18.1.2:443`,
+			`API Error: connect ECONNREFUSED 127.0.0.1:443`,
+			`API Error: Connection error: connect ETIMEDOUT [2607:6bc0::10]:443`,
 			` Connection to the API was lost. Retrying…`,
 			`Network error. Check your connection and try again.`,
 			`API Error: Unable to connect to API (ECONNREFUSED)`,

@@ -61,7 +61,7 @@ func (s *timeScan) at(i int) (found, bool) {
 	if i >= len(s.toks) {
 		return found{}, false
 	}
-	for _, read := range []func(int) (found, bool){s.iso, s.epoch, s.duration, s.calendar} {
+	for _, read := range []func(int) (found, bool){s.iso, s.epoch, s.duration, s.countdown, s.calendar} {
 		if f, ok := read(i); ok {
 			return f, true
 		}
@@ -191,6 +191,23 @@ func (s *timeScan) duration(i int) (found, bool) {
 	if end < 0 {
 		return found{}, false
 	}
+	return found{at: s.r.At.Add(total), exact: total, end: end}, true
+}
+
+// countdown reads "in 01:30:00": what is announced as a length is no time of day.
+func (s *timeScan) countdown(i int) (found, bool) {
+	if i == 0 || !contains([]string{"in", "within"}, s.toks[i-1].text) || s.r.At.IsZero() {
+		return found{}, false
+	}
+	hours := smallInt(s.toks[i].text)
+	minute, second, end := s.minutes(i + 1)
+	if hours < 0 || second < 0 {
+		return found{}, false
+	}
+	if _, after := s.halfOfDay(end); after >= 0 {
+		return found{}, false
+	}
+	total := time.Duration(hours)*time.Hour + time.Duration(minute)*time.Minute + time.Duration(second)*time.Second
 	return found{at: s.r.At.Add(total), exact: total, end: end}, true
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,7 +18,8 @@ import (
 type world struct {
 	*Engine
 	t       *testing.T
-	started []time.Duration // when resumes began, since the start of the world
+	mu      sync.Mutex
+	began   []time.Duration // when resumes began, since the start of the world
 	changes []Change
 	epoch   time.Time
 	stop    func()
@@ -31,7 +33,9 @@ func newWorld(t *testing.T, rules Rules, act func(ctx context.Context, w *world,
 	w.Engine = NewEngine(Options{
 		Rules: rules,
 		Act: func(ctx context.Context, s Session) {
-			w.started = append(w.started, time.Since(w.epoch))
+			w.mu.Lock()
+			w.began = append(w.began, time.Since(w.epoch))
+			w.mu.Unlock()
 			act(ctx, w, s)
 		},
 		Changed: func(c Change) { w.changes = append(w.changes, c) },
@@ -46,6 +50,13 @@ func newWorld(t *testing.T, rules Rules, act func(ctx context.Context, w *world,
 		require.NoError(t, <-done)
 	}
 	return w
+}
+
+// started returns when resumes began.
+func (w *world) started() []time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.began)
 }
 
 func (w *world) see(id string, ev Event) {
@@ -91,7 +102,7 @@ func TestEngineKeepsTheScheduleAndGivesUp(t *testing.T) {
 		time.Sleep(time.Hour)
 		w.stop()
 		sec := time.Second
-		require.Equal(t, []time.Duration{30 * sec, 91 * sec, 212 * sec, 453 * sec, 754 * sec}, w.started)
+		require.Equal(t, []time.Duration{30 * sec, 91 * sec, 212 * sec, 453 * sec, 754 * sec}, w.started())
 		last := w.changes[len(w.changes)-1]
 		require.True(t, last.Entered(GaveUp))
 		require.Len(t, last.After.Attempts, 5)
@@ -104,7 +115,9 @@ func TestEngineWakesALaptopThatSleptThroughTheReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, DefaultRules(), fails)
 		w.see("a", limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(100*time.Hour)))
-		require.LessOrEqual(t, w.sleep(), time.Minute)
+		var sleep time.Duration
+		require.NoError(t, w.do(t.Context(), func(context.Context) { sleep = w.sleep() }))
+		require.LessOrEqual(t, sleep, time.Minute)
 		w.stop()
 	})
 }
@@ -171,11 +184,11 @@ func TestEnginePauseHoldsWhatComesDue(t *testing.T) {
 		require.NoError(t, w.SetPaused(t.Context(), true))
 		w.see("a", limited(time.Now(), limit.RateLimit))
 		time.Sleep(10 * time.Minute)
-		require.Empty(t, w.started)
+		require.Empty(t, w.started())
 		require.Equal(t, "due, but resumed is paused", w.session("a").Reason)
 		require.NoError(t, w.SetPaused(t.Context(), false))
 		synctest.Wait()
-		require.Equal(t, []time.Duration{10 * time.Minute}, w.started)
+		require.Equal(t, []time.Duration{10 * time.Minute}, w.started())
 		w.stop()
 	})
 }
@@ -189,7 +202,7 @@ func TestEngineRulesChangeLive(t *testing.T) {
 		require.NoError(t, w.SetRules(t.Context(), rules))
 		time.Sleep(6 * time.Second)
 		w.stop()
-		require.Equal(t, []time.Duration{5 * time.Second}, w.started)
+		require.Equal(t, []time.Duration{5 * time.Second}, w.started())
 	})
 }
 
@@ -261,7 +274,7 @@ func TestTheFirstOfAnAccountTriesAloneAndTheRestFollow(t *testing.T) {
 		require.Equal(t, Closed, w.account().State)
 		time.Sleep(time.Hour)
 		w.stop()
-		require.Equal(t, []time.Duration{time.Hour, time.Hour + 20*time.Second, time.Hour + 40*time.Second, time.Hour + time.Minute}, w.started)
+		require.Equal(t, []time.Duration{time.Hour, time.Hour + 20*time.Second, time.Hour + 40*time.Second, time.Hour + time.Minute}, w.started())
 	})
 }
 
@@ -271,7 +284,7 @@ func TestWhenTheFirstMeetsTheLimitAgainAllWait(t *testing.T) {
 		rules.MaxConcurrent, rules.Margin = 10, 0
 		later := time.Now().Add(5 * time.Hour)
 		w := newWorld(t, rules, func(ctx context.Context, w *world, s Session) {
-			if len(w.started) > 1 {
+			if len(w.started()) > 1 {
 				recovers(ctx, w, s)
 				return
 			}
@@ -286,12 +299,12 @@ func TestWhenTheFirstMeetsTheLimitAgainAllWait(t *testing.T) {
 		}
 		w.seeShared("weekly", limitedUntil(time.Now(), limit.UsageLimit, start.Add(100*time.Hour)))
 		time.Sleep(2 * time.Hour)
-		require.Len(t, w.started, 1, "one attempt for all of them")
+		require.Len(t, w.started(), 1, "one attempt for all of them")
 		require.Equal(t, later, w.session("s3").NextAt)
 		require.Empty(t, w.session("s3").Attempts, "waiting costs no attempt")
 		require.Equal(t, start.Add(100*time.Hour), w.session("weekly").NextAt, "another limit is another matter")
 		time.Sleep(4 * time.Hour)
-		require.Len(t, w.started, 4)
+		require.Len(t, w.started(), 4)
 		w.stop()
 	})
 }
@@ -306,7 +319,7 @@ func TestAProbeThatFailsByItselfLetsTheNextOneTry(t *testing.T) {
 		w.seeShared("b", limitedUntil(time.Now(), limit.UsageLimit, reset))
 		time.Sleep(63 * time.Second)
 		w.stop()
-		require.Equal(t, []time.Duration{60 * time.Second, 61 * time.Second}, w.started)
+		require.Equal(t, []time.Duration{60 * time.Second, 61 * time.Second}, w.started())
 	})
 }
 
@@ -320,14 +333,14 @@ func TestAPersonWhoWentOnInAnotherSessionIsNotDisturbed(t *testing.T) {
 			Key: Key{"bot", "new"}, Account: "x", Cwd: "/src/old", Pos: Position{"1", w.offset}, Event: Progressed{At: time.Now()},
 		}}))
 		time.Sleep(2 * time.Hour)
-		require.Empty(t, w.started)
+		require.Empty(t, w.started())
 		require.Equal(t, Parked, w.session("old").State)
 		require.Contains(t, w.session("old").Reason, "session new was begun in the same directory")
 
 		_, err := w.Tell(t.Context(), Key{"bot", "old"}, Retry{})
 		require.NoError(t, err)
 		synctest.Wait()
-		require.Len(t, w.started, 1, "a person's order is stronger")
+		require.Len(t, w.started(), 1, "a person's order is stronger")
 		w.stop()
 	})
 }
@@ -358,7 +371,7 @@ func TestSessionsThatShareADirectoryByDesignDoNotSupersedeEachOther(t *testing.T
 					}}))
 				}
 				time.Sleep(2 * time.Minute)
-				require.Len(t, w.started, 1)
+				require.Len(t, w.started(), 1)
 				w.stop()
 			})
 		})

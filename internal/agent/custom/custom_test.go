@@ -72,6 +72,13 @@ func TestWhatALineMeans(t *testing.T) {
 			},
 		},
 		{
+			"a countdown is no time of day", "rate limited, retry in 00:01:30",
+			resume.Limited{
+				At: written, Text: "rate limited, retry in 00:01:30",
+				Verdict: limit.Verdict{Class: limit.RateLimit, WaitHelps: true, Reset: limit.Reset{At: written.Add(90 * time.Second), Source: limit.Words}},
+			},
+		},
+		{
 			"a time that cannot be read is not stated", "rate limited, retry in %&/",
 			resume.Limited{At: written, Text: "rate limited, retry in %&/", Verdict: limit.Verdict{Class: limit.RateLimit, WaitHelps: true}},
 		},

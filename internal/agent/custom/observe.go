@@ -105,7 +105,7 @@ func (a *Agent) reset(m groups, at time.Time) limit.Reset {
 		if n, err := strconv.ParseUint(after, 10, 31); err == nil {
 			after = fmt.Sprintf("%ds", n) // a bare number is seconds, as in Retry-After
 		}
-		if reset, ok := reader.When(after); ok {
+		if reset, ok := reader.When("in " + after); ok {
 			return reset
 		}
 	}

@@ -63,9 +63,10 @@ func TestLinkLetsABrowserIn(t *testing.T) {
 	defer stream.Body.Close()
 	require.Equal(t, "text/event-stream", stream.Header.Get("Content-Type"))
 	rows := make(chan []map[string]any)
+	lines := bufio.NewScanner(stream.Body)
 	go func() {
 		defer close(rows)
-		for lines := bufio.NewScanner(stream.Body); lines.Scan(); {
+		for lines.Scan() {
 			var document struct {
 				Rows []map[string]any `json:"rows"`
 			}
@@ -94,6 +95,7 @@ func TestLinkLetsABrowserIn(t *testing.T) {
 	require.Zero(t, b.kill(syscall.SIGTERM), "an open page does not keep the daemon from ending")
 	_, open := <-rows
 	require.False(t, open)
+	require.NoError(t, lines.Err(), "the stream is ended, not torn")
 	require.NotContains(t, b.logged(), token)
 	b.start()
 	require.Contains(t, b.page(), token, "a page that is open goes on after a restart")

@@ -151,13 +151,14 @@ func (p *Page) order(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, formLimit)
-	if err := r.ParseForm(); err != nil {
-		http.Error(w, "an order is a short form", http.StatusBadRequest)
+	err := r.ParseForm()
+	key := resume.Key{Agent: r.PostForm.Get("agent"), ID: r.PostForm.Get("id")} // not from the address
+	if err != nil || key.Agent == "" || key.ID == "" {
+		http.Error(w, "an order is a short form that names a session", http.StatusBadRequest)
 		return
 	}
 	ctx, cancel := lasting(r)
 	defer cancel()
-	key := resume.Key{Agent: r.PostForm.Get("agent"), ID: r.PostForm.Get("id")}
 	after, err := p.backend.Do(ctx, key, order)
 	if err != nil {
 		refuse(w, err)

@@ -414,6 +414,18 @@ func TestExplainText(t *testing.T) {
 	require.Contains(t, lines[1], `"class":"none"`)
 }
 
+func TestExplainRecognisesAFileWhoseFirstLineIsLong(t *testing.T) {
+	b := newBox(t)
+	transcript, err := os.ReadFile("testdata/claude-usage-limit.jsonl")
+	require.NoError(t, err)
+	b.write("pasted.jsonl", `{"type":"user","sessionId":"e0f03e74-c22f-4fdf-9d3e-7b29bca6105f","message":{"role":"user","content":"`+
+		strings.Repeat("A", 1<<20)+"\"}}\n"+string(transcript))
+	out, errOut, code := b.run("explain", b.path("pasted.jsonl"), "--json")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, `"agent":"claude-code"`)
+	require.Contains(t, out, `"class":"usage_limit"`)
+}
+
 func TestExplainTextGivesOneObjectForEveryLine(t *testing.T) {
 	b := newBox(t)
 	out, errOut, code := b.runWith("\n\x1b[31mError: 429 Too Many Requests\x1b[0m\n\r\n529 Overloaded", "explain", "--text", "--json")
@@ -442,6 +454,47 @@ func TestDemoTellsBothStories(t *testing.T) {
 	leftovers, err := filepath.Glob(b.path("tmp", "*"))
 	require.NoError(t, err)
 	require.Empty(t, leftovers)
+}
+
+// What is right as TOML but cannot be used is bad configuration too, and all of
+// it is told at once.
+func TestChannelsThatCannotBeBuiltAreBadConfiguration(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, `[[notify.webhook]]
+name = "ops"
+url = "http://127.0.0.1:9/"
+secret_file = "/nonexistent/secret"
+[[notify.service]]
+name = "phone"
+url = "nosuchservice://x"
+`)
+	for _, args := range [][]string{{"config", "check"}, {"run"}} {
+		_, errOut, code := b.run(args...)
+		require.Equal(t, exitUsage, code, args)
+		require.Contains(t, errOut, "/nonexistent/secret")
+		require.Contains(t, errOut, "nosuchservice")
+		require.Contains(t, errOut, "Try: mend "+b.path(configFile))
+	}
+}
+
+// A daemon that is stopped in the moment a wait ends leaves the resume to the
+// next one, which sends it at once.
+func TestStoppedWhenDue(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, "[resume]\nstagger = \"0s\"\n"+bot)
+	b.write("bot/resume.sh", recordCall+"echo \"step again\" >> logs/$1.log\n")
+	const rounds, each = 4, 6
+	for round := range rounds {
+		b.start()
+		for i := range each {
+			b.write(fmt.Sprintf("bot/logs/s-%d-%d.log", round, i), fmt.Sprintf("rate limited, retry in %dms\n", 500+3*i))
+		}
+		time.Sleep(495 * time.Millisecond)
+		require.Zero(t, b.kill(syscall.SIGTERM))
+	}
+	b.start()
+	b.until("every session has got its resume", func() bool { return len(b.calls()) == rounds*each })
+	require.NotContains(t, b.logged(), "could not be read again")
 }
 
 // However often the daemon is killed, every interruption gets one resume.

@@ -87,11 +87,8 @@ func (c *cli) configCheck() error {
 	if err != nil {
 		return err
 	}
-	if _, err := app.Agents(cfg); err != nil {
-		return usageError{err}
-	}
-	if _, err := app.Channels(cfg.Notify, nil, nil); err != nil {
-		return usageError{err}
+	if err := buildable(cfg, path); err != nil {
+		return err
 	}
 	for _, warning := range config.Warnings(path, cfg) {
 		fmt.Fprintln(c.err, "resumed: warning:", warning)
@@ -101,6 +98,17 @@ func (c *cli) configCheck() error {
 	}
 	_, err = fmt.Fprintf(c.out, "%s: ok\n", path)
 	return err
+}
+
+// buildable reports all parts of the daemon that cannot be made of a
+// configuration that is right in itself: a file that it names is missing, say.
+func buildable(cfg config.Config, path string) error {
+	_, badAgents := app.Agents(cfg)
+	_, badChannels := app.Channels(cfg.Notify, nil, nil)
+	if err := errors.Join(badAgents, badChannels); err != nil {
+		return hinted{usageError{err}, "mend " + path + ", then resumed config check"}
+	}
+	return nil
 }
 
 func (c *cli) configShow() error {

@@ -2,8 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -82,4 +86,53 @@ run = ["no-such-program"]
 	out, _, code := b.run("status")
 	require.Zero(t, code)
 	require.Contains(t, out, "notices by ops: 1 to be delivered, 0 failed:")
+}
+
+// The daemon is killed somewhere between "decided" and "delivered", again and
+// again: each give-up reaches the webhook, and reaches it once.
+func TestANoticeArrivesOnceWhereverTheDaemonIsKilled(t *testing.T) {
+	b, hook := newBox(t), newHook(t)
+	b.write(configFile, bot+`
+[resume]
+stagger = "0s"
+[backoff]
+base_delay = "1ms"
+max_delay = "1ms"
+max_retries = 1
+[notify]
+group_wait = "100ms"
+[[notify.webhook]]
+name = "ops"
+url = "`+hook.URL+`"
+`)
+	b.write("bot/resume.sh", `exit 1`)
+	b.start()
+	dice := rand.New(rand.NewPCG(3, 4))
+	for round := range 8 {
+		id := fmt.Sprintf("s-%d", round)
+		b.write("bot/logs/"+id+".log", "rate limited\n")
+		time.Sleep(time.Duration(dice.Int64N(int64(250 * time.Millisecond))))
+		b.kill(syscall.SIGKILL)
+		b.start()
+		b.until("the notice of "+id+" arrives", func() bool { return told(hook, id) > 0 })
+	}
+	time.Sleep(300 * time.Millisecond) // a second one would come by now
+	for round := range 8 {
+		id := fmt.Sprintf("s-%d", round)
+		require.Equal(t, 1, told(hook, id), id)
+	}
+}
+
+// told counts the notices that a session's end was told in. One that the
+// daemon died over before it could note the answer comes again under its id.
+func told(h *hook, id string) int {
+	notices := make(map[string]bool)
+	for _, notice := range h.got() {
+		for _, s := range notice.Sessions {
+			if s.ID == id && notice.Event == notify.GaveUp {
+				notices[notice.ID] = true
+			}
+		}
+	}
+	return len(notices)
 }

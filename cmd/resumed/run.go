@@ -47,6 +47,9 @@ func (c *cli) daemon(ctx context.Context, dryRun bool) error {
 	for _, warning := range config.Warnings(path, cfg) {
 		log.Warn("configuration", "warning", warning)
 	}
+	if err := buildable(cfg, path); err != nil {
+		return err
+	}
 	stateDir, runtimeDir, cleanUp, err := places(dryRun)
 	if err != nil {
 		return err

@@ -75,11 +75,15 @@ func (d *daemon) prepare(ctx context.Context, session resume.Session) (*sending,
 	if err := d.store.Sync(ctx); err != nil {
 		return nil, &resume.Held{Why: "the claim could not be written to disk: " + err.Error()}
 	}
-	if err := d.look(ctx, session); err != nil && ctx.Err() == nil {
+	err := d.look(ctx, session)
+	if d.inputs.ctx.Err() != nil {
+		return nil, nil // the daemon stops: the claim is found again when it starts
+	}
+	if err != nil && ctx.Err() == nil {
 		return nil, &resume.Held{Why: "the transcript could not be read again: " + err.Error()}
 	}
 	mark := session.Run.Mark
-	session, err := d.engine.Session(ctx, session.Key)
+	session, err = d.engine.Session(ctx, session.Key)
 	if err != nil || session.Run == nil || session.Run.Mark != mark {
 		return nil, nil
 	}

@@ -155,10 +155,10 @@ func (d *daemon) run(ctx context.Context, server *control.Server, snapshot state
 	disk.run("state", d.store.Run)
 	people := newStage(ctx, fail)
 	people.run("notifier", d.notifier.Run)
-	core := newStage(ctx, fail)
-	core.run("engine", d.engine.Run)
 	inputs := newStage(ctx, fail)
 	d.inputs = inputs
+	core := newStage(ctx, fail)
+	core.run("engine", d.engine.Run)
 	d.setFeeds(snapshot)
 	core.run("recovery", func(ctx context.Context) error { return d.recover(ctx, snapshot.Sessions) })
 	inputs.run("control", server.Run)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -209,18 +210,29 @@ func (x *Explainer) agentFor(path, name string) (agent.Agent, error) {
 	return nil, fmt.Errorf("%s is no transcript of an agent that is known; name one with --agent", path)
 }
 
+// A file is recognised by its head: this much of it, or its first line where
+// that is longer (a pasted picture, an agent's whole instructions).
+const (
+	shortestHead = 64 << 10
+	longestHead  = 64 << 20
+)
+
 func readHead(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	head := make([]byte, 64<<10)
-	n, err := io.ReadFull(file, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, fmt.Errorf("read %s: %w", path, err)
+	var head bytes.Buffer
+	for size := int64(shortestHead); ; size *= 4 {
+		n, err := io.CopyN(&head, file, size-int64(head.Len()))
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+		if err != nil || n == 0 || size >= longestHead || bytes.IndexByte(head.Bytes(), '\n') >= 0 {
+			return head.Bytes(), nil
+		}
 	}
-	return head[:n], nil
 }
 
 // lineOf returns the number of the line at offset; 0 where the file cannot be

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -20,41 +21,39 @@ func newNotifier(d *daemon, cfg notify.Config) (*notify.Notifier, error) {
 	})
 }
 
-// Channels builds every way to reach people that the configuration knows.
-// retry is called when a person asks for a session on the desktop; it may be
-// nil, and so may memory.
+// Channels builds every way to reach people that the configuration knows, and
+// reports all that cannot be built. retry is called when a person asks for a
+// session on the desktop; it may be nil, and so may memory.
 func Channels(cfg config.Notify, retry func(resume.Key), memory notify.Memory) ([]notify.Channel, error) {
-	var channels []notify.Channel
-	add := func(name string, ch notify.Channel, err error) error {
+	var (
+		channels []notify.Channel
+		bad      []error
+	)
+	add := func(name string, ch notify.Channel, err error) {
 		if err != nil {
-			return fmt.Errorf("notify channel %s: %w", name, err)
+			bad = append(bad, fmt.Errorf("notify channel %s: %w", name, err))
+			return
 		}
 		channels = append(channels, ch)
-		return nil
 	}
 	for _, c := range cfg.Desktop {
 		ch, err := notify.NewDesktop(notify.DesktopOptions{Common: common(c.Channel), Retry: retry, Memory: memory})
-		if err := add(c.Name, ch, err); err != nil {
-			return nil, err
-		}
+		add(c.Name, ch, err)
 	}
 	for _, c := range cfg.Webhook {
 		ch, err := newWebhook(c)
-		if err := add(c.Name, ch, err); err != nil {
-			return nil, err
-		}
+		add(c.Name, ch, err)
 	}
 	for _, c := range cfg.Service {
 		ch, err := newService(c)
-		if err := add(c.Name, ch, err); err != nil {
-			return nil, err
-		}
+		add(c.Name, ch, err)
 	}
 	for _, c := range cfg.Command {
 		ch, err := notify.NewCommand(notify.CommandOptions{Common: common(c.Channel), Run: c.Run})
-		if err := add(c.Name, ch, err); err != nil {
-			return nil, err
-		}
+		add(c.Name, ch, err)
+	}
+	if len(bad) > 0 {
+		return nil, errors.Join(bad...)
 	}
 	return channels, nil
 }

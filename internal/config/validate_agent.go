@@ -90,6 +90,8 @@ func (a Agent) validateCustom(found *problems, key string) {
 	for i, pattern := range a.Files {
 		_, err := filepath.Match(pattern, "")
 		found.check(err == nil, index(key+".files", i), pattern, `must be a path or a pattern of *, ? and […], such as "~/logs/*.log"`)
+		found.check(!strings.Contains(pattern, "**"), index(key+".files", i), pattern,
+			"has **, which is not known here; name every level, such as \"~/logs/*.log\" and \"~/logs/*/*.log\"")
 	}
 	a.validatePatterns(found, key)
 	a.validateResume(found, key)

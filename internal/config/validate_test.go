@@ -78,6 +78,7 @@ func TestImpossibleValues(t *testing.T) {
 		"an environment without a key":     {"[[agent]]\nname = \"codex\"\nX", "X", `env = ["hunter2"]`, `agent[0].env[0]: must be "KEY=value"`},
 		"another kind":                     {mybot, `"custom"`, `"costum"`, `agent[0].kind = "costum": must be "custom"`},
 		"no files":                         {mybot, `files = ["/var/log/mybot/*.log"]`, ``, `agent[0].files: must name the files`},
+		"a glob of any depth":              {mybot, `/*.log"]`, `/**/*.log"]`, `agent[0].files[0] = "/var/log/mybot/**/*.log": has **, which is not known here`},
 		"a bad glob":                       {mybot, `*.log"]`, `[.log"]`, `agent[0].files[0] = "/var/log/mybot/[.log": must be a path or a pattern`},
 		"no session":                       {mybot, `session = '([^/]+)\.log$'`, ``, `agent[0].session: must be a regexp with a group`},
 		"a session without a group":        {mybot, `'([^/]+)\.log$'`, `'[^/]+\.log$'`, `must have a group that is the session's id`},

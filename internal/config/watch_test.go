@@ -51,7 +51,7 @@ func (f *follower) next() change {
 	select {
 	case c := <-f.changes:
 		return c
-	case <-time.After(5 * time.Second):
+	case <-time.After(20 * time.Second):
 		f.t.Fatal("no reload")
 		return change{}
 	}

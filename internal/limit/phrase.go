@@ -90,6 +90,9 @@ func matchParts(parts []part, toks []token, i int) int {
 			if end := matchParts(rest, toks, i); end >= 0 {
 				return end
 			}
+			for i < len(toks) && toks[i].id == quoteID {
+				i++
+			}
 			if n == gapWords || i >= len(toks) || toks[i].kind > number {
 				return -1
 			}

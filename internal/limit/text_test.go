@@ -241,6 +241,7 @@ func TestTextTellsTheClass(t *testing.T) {
 			`502 Bad Gateway`,
 		},
 		BadRequest: {
+			"API Error: The model `gpt-9` does not exist or you do not have access to it.",
 			"[API Error: models/x is not found for API version v1beta]",
 			`API Error: Claude Code is unable to respond to this request, which appears to violate our Usage Policy (https://www.anthropic.com/legal/aup).`,
 			`There's an issue with the selected model (claude-x). It may not exist or you may not have access to it.`,

@@ -54,7 +54,7 @@ func follow(t *testing.T, a *Agent, kept map[string]json.RawMessage) *audience {
 	return w
 }
 
-const patient = 5 * time.Second
+const patient = 20 * time.Second
 
 func (w *audience) feed() agent.Feed {
 	return agent.Feed{

@@ -1,0 +1,165 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/config"
+	"resumed/internal/resume"
+	"resumed/internal/watch"
+)
+
+// corpusSize is what one round of the benchmark reads.
+const corpusSize = 128 << 20
+
+// corpusName is one that every agent takes for a transcript of its own.
+const corpusName = "rollout-2026-11-15T00-00-00-01a1dc7f-97bf-7b93-a2a9-fe5a825c7799.jsonl"
+
+// BenchmarkReading reads transcripts the whole way, as the daemon does: from the
+// bytes on disk to what they mean; beside it encoding/json on every line. What
+// passing over lines costs alone is measured in package watch.
+func BenchmarkReading(b *testing.B) {
+	b.Setenv("HOME", b.TempDir())
+	agents, err := Agents(config.Default())
+	require.NoError(b, err)
+	captures := map[string]string{
+		"claude-code": "../agent/claude/testdata/transcripts/*.jsonl",
+		"codex":       "../agent/codex/testdata/rollouts/*.jsonl",
+	}
+	for _, name := range sortedKeys(captures) {
+		dir := corpus(b, agents[name], captures[name])
+		b.Run(name, func(b *testing.B) { benchmarkReading(b, dir, agents[name]) })
+		b.Run(name+", encoding-json", func(b *testing.B) { benchmarkJSON(b, dir) })
+	}
+}
+
+// corpus makes one big file of the lines that an agent wrote. The captures are
+// of short sessions that failed, with their long texts cut out: refusals,
+// prompts and the like are thinned out to one line in 200 and texts are made
+// longer, as in the transcript of an agent that works for hours.
+func corpus(b *testing.B, a agent.Agent, captures string) string {
+	files, err := filepath.Glob(captures)
+	require.NoError(b, err)
+	var turns, rare [][]byte
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(b, err)
+		for line := range bytes.Lines(data) {
+			if a.Sources()[0].Sift(bytes.TrimSpace(line)) == agent.Matters {
+				rare = append(rare, line)
+			} else {
+				turns = append(turns, lengthen(line))
+			}
+		}
+	}
+	require.NotEmpty(b, rare)
+	dir := b.TempDir()
+	out, err := os.Create(filepath.Join(dir, corpusName))
+	require.NoError(b, err)
+	for size, n := 0, 0; size < corpusSize; n++ {
+		line := turns[n%len(turns)]
+		if n%200 == 0 {
+			line = rare[n/200%len(rare)]
+		}
+		_, err := out.Write(line)
+		require.NoError(b, err)
+		size += len(line)
+	}
+	require.NoError(b, out.Close())
+	return dir
+}
+
+// lengthen gives the first text of a line so much more of it that lines are
+// 5 KB long on average, as they are in transcripts of real work.
+func lengthen(line []byte) []byte {
+	for _, start := range []string{`"text":"`, `"content":"`, `"output":"`} {
+		if i := bytes.Index(line, []byte(start)); i >= 0 {
+			i += len(start)
+			more := bytes.Repeat([]byte(`the \"rate limit\" of the server is read in main.go:120, and then it returns. `), 150)
+			return slices.Concat(line[:i], more, line[i:])
+		}
+	}
+	return line
+}
+
+func benchmarkReading(b *testing.B, dir string, a agent.Agent) {
+	src := a.Sources()[0]
+	sift := func(line []byte) watch.Weight { return watch.Weight(src.Sift(line)) }
+	before := cpuTime(b)
+	size := int64(0)
+	for b.Loop() {
+		seen := 0
+		r := &reader{
+			agent: a, source: src, log: slog.New(slog.DiscardHandler), back: make(map[string][]resume.Sighting),
+			see:  func(_ context.Context, s []resume.Sighting) error { seen += len(s); return nil },
+			keep: func(string, json.RawMessage) {},
+		}
+		ctx, cancel := context.WithCancel(b.Context())
+		w := watch.New(watch.Options{
+			Root: dir, Needles: src.Needles, Sift: sift, Deliver: r.deliver, Ready: cancel,
+			Known: func(path string) (watch.Cursor, bool) { return fromTheStart(b, path) },
+		})
+		if err := w.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			b.Fatal(err)
+		}
+		require.Greater(b, seen, 20, "it was read")
+		size += sizeOf(b, dir)
+	}
+	report(b, size, cpuTime(b)-before)
+}
+
+func benchmarkJSON(b *testing.B, dir string) {
+	data, err := os.ReadFile(filepath.Join(dir, corpusName))
+	require.NoError(b, err)
+	data = data[:bytes.LastIndexByte(data[:len(data)/8], '\n')+1] // it is slow
+	before := cpuTime(b)
+	size := int64(0)
+	for b.Loop() {
+		for line := range bytes.Lines(data) {
+			var record struct {
+				Type      string `json:"type"`
+				SessionID string `json:"sessionId"`
+			}
+			_ = json.Unmarshal(line, &record)
+		}
+		size += int64(len(data))
+	}
+	report(b, size, cpuTime(b)-before)
+}
+
+// fromTheStart is the cursor of a file of which nothing was read yet.
+func fromTheStart(b *testing.B, path string) (watch.Cursor, bool) {
+	info, err := os.Stat(path)
+	require.NoError(b, err)
+	stat := info.Sys().(*syscall.Stat_t)
+	return watch.Cursor{Dev: uint64(stat.Dev), Inode: stat.Ino}, true
+}
+
+func sizeOf(b *testing.B, dir string) int64 {
+	info, err := os.Stat(filepath.Join(dir, corpusName))
+	require.NoError(b, err)
+	return info.Size()
+}
+
+func cpuTime(b *testing.B) time.Duration {
+	var usage syscall.Rusage
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+func report(b *testing.B, size int64, cpu time.Duration) {
+	b.ReportMetric(float64(size)/1e6/cpu.Seconds(), "MB/cpu-s")
+	b.ReportMetric(0, "ns/op")
+}

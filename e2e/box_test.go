@@ -205,9 +205,13 @@ func (b *box) done() string {
 	return strings.Join(strings.Fields(string(data)), " ")
 }
 
-// step is a command of the task that the provider gives the agent: a script,
-// for some agents ask before anything with a redirection in it.
-func step(name string) agenttest.Answer { return agenttest.Tool("./step " + name) }
+// step is a command of the task that the provider gives the agent.
+func (b *box) step(name string) agenttest.Answer {
+	if b.kit.scripted {
+		return agenttest.Tool("./step " + name)
+	}
+	return agenttest.Tool("echo " + name + " >> work.txt")
+}
 
 // run is an agent at work without a terminal.
 type run struct {

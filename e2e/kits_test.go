@@ -19,6 +19,10 @@ type kit struct {
 	program string
 	place   int // in the table
 
+	// scripted agents ask before a command with a redirection in it, and are
+	// given a script. Claude Code's auto mode asks before a script.
+	scripted bool
+
 	margin string // resume.margin: what the agent's stated times lack in precision
 
 	// setUp writes the agent's configuration into the box and returns its
@@ -159,7 +163,7 @@ func opencode(version string) kit {
 
 func gemini(version string) kit {
 	return kit{
-		agent: "gemini", version: version, npm: "@google/gemini-cli", program: "gemini",
+		agent: "gemini", version: version, scripted: true, npm: "@google/gemini-cli", program: "gemini",
 		margin: "0s",
 		setUp: func(b *box) []string {
 			b.writeJSON(".gemini/settings.json", map[string]any{

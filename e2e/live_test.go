@@ -94,8 +94,8 @@ func (b *box) stopped(answer agenttest.Answer, row *result) (*pane, resume.View,
 	b.t.Helper()
 	row.provider = string(answer.Kind())
 	b.start(b.config())
-	b.provider.Script(step("one"), answer)
-	b.provider.Upon("continue", step("two"), agenttest.Text("All done."))
+	b.provider.Script(b.step("one"), answer)
+	b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
 	p := b.talk(prompt)
 	s := b.untilState(resume.Waiting, resume.Parked)
 	row.said = saw(s)
@@ -132,7 +132,7 @@ var (
 		p, s, before := b.stopped(agenttest.UsageLimit(8*time.Second), row)
 		require.Equal(t, limit.UsageLimit, s.Class)
 		p.until("its own continuation", func(screen string) bool { return strings.Contains(strings.ToLower(screen), "continuing automatically") })
-		b.provider.Script(step("two"), agenttest.Text("All done."))
+		b.provider.Script(b.step("two"), agenttest.Text("All done."))
 		b.finished(s, before, 0, map[string]int{"continue": 0, prompt: 1})
 		row.did, row.outcome = "stood aside", "finished by itself"
 	}}
@@ -185,7 +185,7 @@ var (
 	again = situation{"the terminal was killed", func(t *testing.T, b *box, row *result) {
 		p, s, before := b.stopped(agenttest.CutStream(), row)
 		require.Equal(t, limit.Network, s.Class)
-		b.provider.Script(step("two"), agenttest.Text("All done."))
+		b.provider.Script(b.step("two"), agenttest.Text("All done."))
 		require.NoError(t, syscall.Kill(p.pid(), syscall.SIGKILL))
 		b.finished(s, before, 1, nil)
 		row.did, row.outcome = "gave the prompt again, once, without a terminal", "finished"

@@ -125,8 +125,8 @@ const prompt = "Write two lines into work.txt."
 func (c interruption) play(t *testing.T, b *box, row *result) {
 	row.provider = string(c.answer.Kind())
 	b.start(b.config())
-	b.provider.Script(step("one"), c.answer)
-	b.provider.Upon("continue", step("two"), agenttest.Text("All done."))
+	b.provider.Script(b.step("one"), c.answer)
+	b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
 	agent := b.begin(prompt)
 	if c.signal != 0 {
 		if c.end == resumed {

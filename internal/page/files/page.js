@@ -30,10 +30,13 @@ function span(milliseconds) {
   return `${Math.floor(s / 86400)}d ${Math.floor(s % 86400 / 3600)}h`;
 }
 
+// Made once: there may be ten thousand countdowns.
+const today = new Intl.DateTimeFormat(undefined, {hour: '2-digit', minute: '2-digit'});
+const otherDay = new Intl.DateTimeFormat(undefined, {hour: '2-digit', minute: '2-digit', day: 'numeric', month: 'short'});
+
 function clock(time) {
-  const at = new Date(time), options = {hour: '2-digit', minute: '2-digit'};
-  if (at.toDateString() !== new Date(now()).toDateString()) Object.assign(options, {day: 'numeric', month: 'short'});
-  return at.toLocaleString(undefined, options);
+  const at = new Date(time), here = new Date(now());
+  return (at.toDateString() === here.toDateString() ? today : otherDay).format(at);
 }
 
 function until(time) {

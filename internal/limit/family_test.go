@@ -150,6 +150,8 @@ func TestSentencesThatOnlyAProviderSays(t *testing.T) {
 			`Your plan doesn't cover the migration of old rows.`,
 			`Your plan does include access to Opus`,
 			`Your token parser has been rewritten.`,
+			`Your test for the API key has been disabled.`,
+			`Your session token was invalidated in the middleware.`,
 			`The token has been invalidated when the user logs out`,
 			`request to http://localhost:3000/health failed, reason: connect ECONNREFUSED 127.0.0.1:3000`,
 			`The request to https://api.example.com/ failed, reason: unknown`,

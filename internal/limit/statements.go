@@ -116,7 +116,7 @@ func init() {
 		api key is|has|was invalid|expired|missing|been|not *
 		your|the * key|token|credentials|login|session|authentication|account is|has|have|was|does|are invalid|expired|been|revoked|missing|disabled|not|suspended|deactivated|on
 		your * token could not be refreshed *
-		your * key|token|credentials|login|session has|have|was|were been? invalidated|revoked|disabled|deactivated
+		your access|api|auth|authentication|oauth|refresh|session|login|bearer? key|token|credentials|login|session has|have been invalidated|revoked|disabled|deactivated
 		oauth|auth|access|refresh|session token has|is|was|refresh? expired|been|revoked|invalid|missing|failed|not
 		oauth|auth error|failure|failed|session *
 		authentication|authorization error|failed|failure|required|expired

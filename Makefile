@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 
 help: ## Show this help
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
 build: ## Build ./resumed
 	CGO_ENABLED=0 go build -trimpath -o resumed ./cmd/resumed
@@ -30,6 +30,12 @@ bench: ## Run the benchmarks, the peers beside them
 	go test -run '^$$' -bench . ./internal/...
 	cd internal/backoff/bench && go test -run '^$$' -bench .
 
+# The only way in which the tests install and start real agents. E2E names them
+# (claude-code,codex,opencode,gemini,qwen-code) or says all; E2E_CACHE is where
+# they are installed, ~/.cache/resumed-e2e without it.
+e2e: ## Try the daemon with the real agents (E2E=claude-code,codex for some)
+	E2E="$${E2E:-all}" go test -count=1 -v -parallel 64 -timeout 30m ./e2e
+
 fuzz: ## Fuzz every parser for a while (FUZZTIME=30s each)
 	@grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u | while read -r dir; do \
 		for target in $$(grep -hoE '^func Fuzz[A-Za-z0-9]+' $$dir/*_test.go | cut -c6-); do \
@@ -40,4 +46,4 @@ fuzz: ## Fuzz every parser for a while (FUZZTIME=30s each)
 systemd-test: ## Boot a systemd and run the units under it (root, two minutes)
 	systemd/test.sh
 
-.PHONY: help build test race lint fix cover bench fuzz systemd-test
+.PHONY: help build test race lint fix cover bench e2e fuzz systemd-test

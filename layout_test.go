@@ -25,7 +25,7 @@ var arrows = map[string][]string{
 	},
 	"internal/app": {
 		"internal/agent", "internal/agent/*", "internal/backoff", "internal/clean", "internal/config", "internal/control",
-		"internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/runner", "internal/state",
+		"internal/lease", "internal/limit", "internal/notify", "internal/page", "internal/resume", "internal/runner", "internal/state",
 		"internal/tmux", "internal/watch",
 	},
 	"internal/attempt": {"internal/backoff", "internal/clean", "internal/lease", "internal/limit"},
@@ -35,6 +35,7 @@ var arrows = map[string][]string{
 	"internal/lock":    {"internal/backoff"},
 	"internal/control": {"internal/resume"},
 	"internal/view":    {"internal/clean", "internal/control", "internal/limit", "internal/resume"},
+	"internal/page":    {"internal/clean", "internal/control", "internal/resume"},
 	"internal/notify":  {"internal/backoff", "internal/clean", "internal/limit", "internal/resume"},
 	"internal/runner":  {"internal/clean", "internal/resume"},
 	"internal/tmux":    {"internal/resume"},

@@ -31,14 +31,19 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
+	// Stand-ins first: their arguments are not a test's.
+	for variable, run := range map[string]func(string) int{
+		standInEnv: runStandIn, codexHolderEnv: runCodexHolder, opencodeServerEnv: runOpencodeServer,
+	} {
+		if settings := os.Getenv(variable); settings != "" {
+			os.Exit(run(settings))
+		}
+	}
 	// These tests wait more than they work.
 	flag.Parse()
 	if err := flag.Set("test.parallel", strconv.Itoa(max(6, runtime.GOMAXPROCS(0)))); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
-	}
-	if settings := os.Getenv(standInEnv); settings != "" {
-		os.Exit(runStandIn(settings))
 	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "resumed-test-")
@@ -219,10 +224,15 @@ func (b *box) kill(sig syscall.Signal) int {
 
 func (b *box) until(what string, ok func() bool) {
 	b.t.Helper()
-	deadline := time.Now().Add(patience)
+	b.within(patience, what, ok)
+}
+
+func (b *box) within(limit time.Duration, what string, ok func() bool) {
+	b.t.Helper()
+	deadline := time.Now().Add(limit)
 	for !ok() {
 		if time.Now().After(deadline) {
-			b.t.Fatalf("waited %s in vain: %s", patience, what)
+			b.t.Fatalf("waited %s in vain: %s", limit, what)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

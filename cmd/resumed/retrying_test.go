@@ -24,7 +24,7 @@ group_wait = "0s"
 name = "ops"
 url = "`+hook.URL+`"
 `)
-	b.write("bot/resume.sh", recordCall+`[ $(wc -l < calls) -ge 2 ] || { echo "rate limited" >> logs/$1.log; exit 1; }; echo "step 2" >> logs/$1.log`)
+	b.write("bot/resume.sh", recordCall+`[ $(wc -l < calls) -ge 2 ] || { echo "rate limited" >> logs/$1.log; exit 1; }; sleep 0.3; echo "step 2" >> logs/$1.log`)
 	b.start()
 	b.write("bot/logs/s-1.log", "rate limited\n")
 	b.until("both retries are told", func() bool { return len(hook.got()) == 2 })

@@ -129,7 +129,7 @@ func (c *cli) root() *cobra.Command {
 	flags.StringVar(&c.logFormat, "log-format", "", "auto | text | json")
 	root.AddCommand(
 		c.runCommand(), c.statusCommand(), c.explainCommand(), c.logsCommand(), c.historyCommand(),
-		c.retryCommand(), c.cancelCommand(), c.pauseCommand(), c.unpauseCommand(),
+		c.retryCommand(), c.cancelCommand(), c.pauseCommand(), c.unpauseCommand(), c.openCommand(),
 		c.configCommand(), c.notifyCommand(), c.doctorCommand(), c.installCommand(), c.uninstallCommand(),
 		c.backoffCommand(), c.execCommand(), c.demoCommand(), c.demoAgentCommand(), c.versionCommand(),
 	)

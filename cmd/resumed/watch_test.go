@@ -285,6 +285,7 @@ func (c *crowd) Do(_ context.Context, key resume.Key, _ control.Order) (resume.V
 
 func (c *crowd) SetPaused(context.Context, bool) error { return nil }
 func (c *crowd) Reload(context.Context) error          { return nil }
+func (c *crowd) PageURL(bool) (string, error)          { return "", nil }
 
 func (c *crowd) History(context.Context, string, time.Time) (iter.Seq2[control.Step, error], error) {
 	return func(func(control.Step, error) bool) {}, nil

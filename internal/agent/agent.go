@@ -77,10 +77,12 @@ type Line struct {
 	ModTime time.Time // of the file, when the line was read
 }
 
-// Plan is how a session is continued. Exactly one field is set.
+// Plan is how a session is continued. One field is set; in the answer of a
+// Talker it may be none.
 type Plan struct {
 	Run   *Command
 	Type  *Typing
+	Send  *Sending
 	Leave *Leave
 }
 
@@ -89,6 +91,11 @@ type Command struct {
 	Argv []string // Argv[0] is looked up in PATH
 	Dir  string   // an existing directory
 	Env  []string // KEY=value, added to the daemon's own
+
+	// NoProof says that the command hands the prompt to the process that holds
+	// the session: its end proves nothing, and once it is gone nobody knows
+	// whether it did so. Only the transcript tells.
+	NoProof bool
 
 	// Keep are files that the agent itself may lose when it runs: each is
 	// copied aside before, and nothing is run where that cannot be done.

@@ -11,6 +11,7 @@ import (
 type Talker interface {
 	// Talk says how the session is continued while owner holds it. Like Plan
 	// it looks at everything again. It leaves a session that goes on by itself.
+	// A Plan in which nothing is set says that there is no way to reach owner.
 	Talk(ctx context.Context, session resume.Session, owner resume.Owner, words Words) (Plan, error)
 }
 
@@ -24,6 +25,26 @@ type Typing struct {
 	// anything is typed, and again before the prompt is sent.
 	Judge func(screen string) Sight
 }
+
+// Sending is a prompt that is sent to the process that holds the session, by no
+// program and no terminal.
+type Sending struct {
+	To   string // whom, for people
+	Text string
+
+	// Do sends it, within a time of its own. It returns a *NotSentError where
+	// nothing was sent for certain; after any other error nobody knows.
+	Do func(context.Context) error
+}
+
+// NotSentError is why a Sending took no effect.
+type NotSentError struct {
+	Why  string
+	Park bool // waiting does not mend it
+}
+
+// Error returns why nothing was sent.
+func (e *NotSentError) Error() string { return e.Why }
 
 // Sight is what a screen shows. With neither Menu nor Leave it is a composer
 // that waits for a prompt.

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,6 +41,12 @@ func (d *daemon) act(ctx context.Context, session resume.Session) {
 	case sending.typing != nil:
 		d.typeIn(ctx, sending)
 		return
+	case sending.message != nil:
+		d.send(ctx, sending)
+		return
+	case sending.noProof:
+		d.handOver(ctx, sending)
+		return
 	}
 	command := sending.command
 	after, err := d.engine.Tell(ctx, session.Key, resume.Sending{Mark: mark})
@@ -57,14 +64,17 @@ func (d *daemon) act(ctx context.Context, session resume.Session) {
 	d.follow(ctx, session, process, command.Output)
 }
 
-// sending is a resume that is ready to be sent: either a command or a typing.
+// sending is a resume that is ready to be sent: a command, a typing or a
+// message.
 type sending struct {
 	command *runner.Command
+	noProof bool // of the command
 
 	typing  *agent.Typing
+	message *agent.Sending
 	session resume.Session
 	agent   agent.Agent
-	owner   *resume.Owner // whose terminal is typed into
+	owner   *resume.Owner // who is given the prompt, where somebody holds the session
 }
 
 // prepare does all that must be true before anything is sent: the claim is on
@@ -123,6 +133,10 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 		return nil, holding(plan.Leave, owner)
 	case plan.Type != nil:
 		return &sending{typing: plan.Type, session: session, agent: a, owner: owner}, nil
+	case plan.Send != nil && d.opts.DryRun:
+		return nil, &resume.Held{Why: fmt.Sprintf("dry run: would have sent %q to %s", plan.Send.Text, plan.Send.To), Park: true}
+	case plan.Send != nil:
+		return &sending{message: plan.Send, session: session, agent: a, owner: owner}, nil
 	}
 	if d.opts.DryRun {
 		return nil, &resume.Held{Why: "dry run: would have run " + strings.Join(plan.Run.Argv, " "), Park: true}
@@ -130,7 +144,11 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 	if held := d.secure(ctx, a, session, plan.Run.Keep); held != nil {
 		return nil, held
 	}
-	return d.commandFor(cfg, session, plan.Run)
+	command, held := d.commandFor(cfg, session, plan.Run)
+	if held != nil {
+		return nil, held
+	}
+	return &sending{command: command, noProof: plan.Run.NoProof, session: session, agent: a, owner: owner}, nil
 }
 
 // holding is a resume that is not sent for the reason that the agent gives.
@@ -139,7 +157,7 @@ func holding(leave *agent.Leave, owner *resume.Owner) *resume.Held {
 }
 
 // commandFor returns the command that carries out a plan to run one.
-func (d *daemon) commandFor(cfg config.Config, session resume.Session, planned *agent.Command) (*sending, *resume.Held) {
+func (d *daemon) commandFor(cfg config.Config, session resume.Session, planned *agent.Command) (*runner.Command, *resume.Held) {
 	env := planned.Env
 	entry, _ := cfg.Agent(session.Key.Agent)
 	extra, err := entry.Environment()
@@ -149,7 +167,7 @@ func (d *daemon) commandFor(cfg config.Config, session resume.Session, planned *
 	env = append(slices.Clone(env), extra...)
 	dir := d.runsDir(session.Key)
 	pruneRuns(dir, keptRuns-1)
-	return &sending{command: &runner.Command{
+	return &runner.Command{
 		Argv:    planned.Argv,
 		Dir:     planned.Dir,
 		Env:     env,
@@ -158,13 +176,23 @@ func (d *daemon) commandFor(cfg config.Config, session resume.Session, planned *
 		Timeout: cfg.Resume.Timeout,
 		Stall:   cfg.Resume.Stall,
 		Signs:   signsOfLife(session),
-	}}, nil
+	}, nil
 }
 
 // follow waits for a resume command and reports how it ended. When the daemon
 // stops first, the command lives on and the next daemon finds it.
 func (d *daemon) follow(ctx context.Context, session resume.Session, process *runner.Process, output string) {
 	mark := session.Run.Mark
+	result := d.await(ctx, mark, process)
+	if ctx.Err() != nil {
+		return
+	}
+	d.tidy(ctx, session)
+	d.tell(ctx, session.Key, ending(mark, result, output))
+}
+
+// await waits for a command, which can be stopped meanwhile.
+func (d *daemon) await(ctx context.Context, mark string, process *runner.Process) runner.Result {
 	d.mu.Lock()
 	d.running[mark] = process
 	d.mu.Unlock()
@@ -173,12 +201,7 @@ func (d *daemon) follow(ctx context.Context, session resume.Session, process *ru
 		delete(d.running, mark)
 		d.mu.Unlock()
 	}()
-	result := process.Wait(ctx)
-	if ctx.Err() != nil {
-		return
-	}
-	d.tidy(ctx, session)
-	d.tell(ctx, session.Key, ending(mark, result, output))
+	return process.Wait(ctx)
 }
 
 // ending puts the end of a command into words.
@@ -287,7 +310,7 @@ func (d *daemon) recover(ctx context.Context, sessions []resume.Session) error {
 			continue
 		}
 		process, alive := runner.Find(s.Run.Mark)
-		if !alive || s.Run.Typed {
+		if !alive || s.Run.NoProof {
 			gone = append(gone, s)
 			continue
 		}
@@ -300,8 +323,8 @@ func (d *daemon) recover(ctx context.Context, sessions []resume.Session) error {
 		return nil
 	}
 	for _, s := range gone {
-		if s.Run.Typed {
-			d.recoverTyped(ctx, s)
+		if s.Run.NoProof {
+			d.recoverUnproved(ctx, s)
 			continue
 		}
 		d.log.Info("a resume left no trace and is forgotten", "session", s.Key.ID, "agent", s.Key.Agent)

@@ -18,6 +18,7 @@ import (
 	"resumed/internal/config"
 	"resumed/internal/control"
 	"resumed/internal/notify"
+	"resumed/internal/page"
 	"resumed/internal/resume"
 	"resumed/internal/state"
 )
@@ -89,8 +90,6 @@ func Run(ctx context.Context, opts Options) error {
 		summary:   newSummary(),
 	}
 	d.metrics = newMetrics(d)
-	d.web = newWeb(d)
-	d.web.want(opts.Config.HTTP.Listen)
 	store, err := state.Open(opts.StateDir, opts.Log)
 	if err != nil {
 		return err
@@ -101,6 +100,12 @@ func Run(ctx context.Context, opts Options) error {
 		}
 	}()
 	d.store = store
+	token, err := page.Token(opts.StateDir)
+	if err != nil {
+		return err
+	}
+	d.web = newWeb(d, token)
+	d.web.want(opts.Config.HTTP.Listen)
 
 	snapshot, err := store.Load()
 	if err != nil {

@@ -190,6 +190,8 @@ func (b backend) History(ctx context.Context, name string, since time.Time) (ite
 	return History(ctx, b.d.store, name, since, known)
 }
 
+func (b backend) PageURL(once bool) (string, error) { return b.d.web.pageURL(once) }
+
 func (b backend) Reload(ctx context.Context) error {
 	if err := b.d.reload(ctx); err != nil {
 		return &control.ConfigError{Err: err}

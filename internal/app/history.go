@@ -112,10 +112,28 @@ func sent(c resume.Change) bool {
 	case resume.Started:
 		return c.After.Run != nil && c.After.Run.Process.PID != 0
 	case resume.Ended:
-		return ev.Mark == run.Mark && ev.Outcome == resume.Delivered
+		return delivered(c, ev)
 	default:
 		return false
 	}
+}
+
+// delivered reports whether the end of a resume brings that it was delivered. A
+// session that moved before is past that.
+func delivered(c resume.Change, ev resume.Ended) bool {
+	return ev.Mark == c.Before.Run.Mark && ev.Outcome == resume.Delivered && c.Before.State == resume.Resuming
+}
+
+// given reports whether with this step a resume has reached the agent for
+// certain. One that is only about to be handed to a live process may still be
+// held back.
+func given(c resume.Change) bool {
+	if c.Before.Run != nil && c.Before.Run.NoProof {
+		ended, ok := c.Event.(resume.Ended)
+		return ok && delivered(c, ended)
+	}
+	started, ok := c.Event.(resume.Started)
+	return sent(c) && !(ok && started.NoProof)
 }
 
 // concluded returns the resume whose outcome this step brought, or nil.
@@ -154,8 +172,8 @@ func (j journal) history(c resume.Change) {
 	case resume.Started:
 		line.From = resume.Waiting.String() // the look before it was no step of its own
 		how := "runs as process"
-		if ev.Typed {
-			how = "is typed to process"
+		if ev.NoProof {
+			how = "is handed to process"
 		}
 		line.Reason = fmt.Sprintf("the wait is over: resume %d %s %d", len(s.Attempts), how, ev.PID)
 	case resume.Ended:

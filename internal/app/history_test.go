@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -103,6 +104,29 @@ func TestAResumeIsSentWhenItsCommandRunsOrWasTyped(t *testing.T) {
 	require.Equal(t, 0, count(rateLimited(), resume.Due{Mark: "1"}, resume.Held{Mark: "1", Why: "not now"}))
 	require.Equal(t, 1, count(rateLimited(), resume.Due{Mark: "1"}, started("1"), started("1"), delivered))
 	require.Equal(t, 1, count(rateLimited(), resume.Due{Mark: "1"}, delivered), "without a process of its own")
+}
+
+// A prompt that is about to be handed to a live process may still be held back,
+// and a session that has moved needs no word of the resume that moved it.
+func TestARetryIsToldOnceItReachedTheAgent(t *testing.T) {
+	told := func(events ...resume.Event) (kinds []string) {
+		for _, c := range story(append([]resume.Event{rateLimited(), resume.Due{Mark: "1"}}, events...)...) {
+			if given(c) {
+				kinds = append(kinds, fmt.Sprintf("%T", c.Event))
+			}
+		}
+		return kinds
+	}
+	handing := resume.Started{Mark: "1", Process: resume.Process{PID: 42}, NoProof: true}
+	delivered := resume.Ended{Mark: "1", Outcome: resume.Delivered}
+	moved := resume.Progressed{At: time.Date(2026, 11, 15, 12, 3, 0, 0, time.UTC)}
+	require.Equal(t, []string{"resume.Started"}, told(started("1"), delivered))
+	require.Equal(t, []string{"resume.Ended"}, told(handing, delivered))
+	require.Equal(t, []string{"resume.Ended"}, told(resume.Started{Mark: "1", NoProof: true}, delivered))
+	require.Empty(t, told(handing, resume.Held{Mark: "1", Why: "a draft stands there"}))
+	require.Empty(t, told(resume.Held{Mark: "1", Why: "process 7 holds the session"}))
+	require.Empty(t, told(handing, resume.Ended{Mark: "1", Outcome: resume.Unknown, Err: "nobody knows"}))
+	require.Empty(t, told(handing, moved, delivered))
 }
 
 func TestAnOutcomeIsConcludedOnce(t *testing.T) {

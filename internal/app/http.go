@@ -8,10 +8,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
 	"time"
+
+	"resumed/internal/page"
 )
 
 const (
@@ -22,11 +25,12 @@ const (
 	healthLimit = 2 * time.Second
 )
 
-// web serves metrics and health where http.listen says. An address that
+// web serves metrics, health and the page where http.listen says. An address that
 // cannot be had is a problem to be shown, and tried again: it keeps no session
 // from being resumed.
 type web struct {
 	handler http.Handler
+	page    *page.Page
 	log     *slog.Logger
 	nudge   chan struct{} // of size 1: wanted changed
 
@@ -37,11 +41,13 @@ type web struct {
 	err    error  // why it is not
 }
 
-func newWeb(d *daemon) *web {
+func newWeb(d *daemon, token string) *web {
 	mux := http.NewServeMux()
+	page := page.New(backend{d}, token, d.log)
+	mux.Handle("/", page)
 	mux.Handle("GET /metrics", d.metrics.handler())
 	mux.HandleFunc("GET /healthz", d.healthz)
-	return &web{handler: mux, log: d.log, nudge: make(chan struct{}, 1)}
+	return &web{handler: mux, page: page, log: d.log, nudge: make(chan struct{}, 1)}
 }
 
 // healthz answers 200 while the engine's loop turns.
@@ -73,6 +79,28 @@ func (w *web) where() (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.addr, w.err
+}
+
+// pageURL returns where a browser finds the page, or why there is none. With
+// once it lets in one browser, now.
+func (w *web) pageURL(once bool) (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.wanted == "":
+		return "", errors.New("there is no page: http.listen is empty")
+	case w.err != nil:
+		return "", fmt.Errorf("there is no page: %w", w.err)
+	case w.addr == "":
+		return "", errors.New("there is no page yet: it is about to be served")
+	}
+	host, _, _ := net.SplitHostPort(w.wanted)
+	_, port, _ := net.SplitHostPort(w.addr)
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	target := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port), Path: "/", RawQuery: w.page.Query(once)}
+	return target.String(), nil
 }
 
 // set notes how it stands and reports whether that is news.
@@ -142,6 +170,10 @@ func (w *web) serve(ctx context.Context, listener net.Listener, listen string) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	requests, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	server.BaseContext = func(net.Listener) context.Context { return requests }
+	server.RegisterOnShutdown(end) // a page's stream has no end of its own
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		defer cancel() // it ended before its time: listen again

@@ -7,11 +7,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/page"
 	"resumed/internal/resume"
 )
 
@@ -42,6 +44,39 @@ func TestOnlyThisMachinesNamesAreServed(t *testing.T) {
 			served.ServeHTTP(answer, request)
 			require.Equal(t, c.want, answer.Code)
 		})
+	}
+}
+
+// The link must name a host that hosts lets in.
+func TestLinkToThePage(t *testing.T) {
+	for name, c := range map[string]struct{ listen, addr, want string }{
+		"loopback":              {"127.0.0.1:7733", "127.0.0.1:7733", "http://127.0.0.1:7733/?token=T"},
+		"a port that was found": {"127.0.0.1:0", "127.0.0.1:40123", "http://127.0.0.1:40123/?token=T"},
+		"a name":                {"box.lan:7733", "192.168.1.5:7733", "http://box.lan:7733/?token=T"},
+		"everywhere":            {"0.0.0.0:7733", "[::]:7733", "http://127.0.0.1:7733/?token=T"},
+		"without an address":    {":7733", "[::]:7733", "http://127.0.0.1:7733/?token=T"},
+		"the other family":      {"[::1]:7733", "[::1]:7733", "http://[::1]:7733/?token=T"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &web{page: page.New(nil, "T", nil), wanted: c.listen, addr: c.addr}
+			link, err := w.pageURL(false)
+			require.NoError(t, err)
+			require.Equal(t, c.want, link)
+			request := httptest.NewRequest(http.MethodGet, link, nil)
+			bound, err := net.ResolveTCPAddr("tcp", c.addr)
+			require.NoError(t, err)
+			answer := httptest.NewRecorder()
+			hosts(c.listen, bound)(http.NotFoundHandler()).ServeHTTP(answer, request)
+			require.Equal(t, http.StatusNotFound, answer.Code, "it is let in")
+		})
+	}
+	for name, w := range map[string]*web{
+		"http.listen is empty":   {},
+		"address already in use": {wanted: "127.0.0.1:1", err: syscall.EADDRINUSE},
+		"about to be served":     {wanted: "127.0.0.1:1"},
+	} {
+		_, err := w.pageURL(false)
+		require.ErrorContains(t, err, name)
 	}
 }
 

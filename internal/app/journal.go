@@ -126,7 +126,7 @@ func (j journal) people(c resume.Change) {
 		j.notify(notify.Parked, s)
 	case c.Entered(resume.Waiting) && !c.Before.Interrupted():
 		j.notify(notify.Limited, s)
-	case sent(c):
+	case given(c):
 		if len(s.Attempts) == 0 {
 			s.Attempts = s.Past // it moved before its start was known
 		}

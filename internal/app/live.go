@@ -33,15 +33,16 @@ const (
 // as the user wants it to be.
 func livePlan(ctx context.Context, a agent.Agent, session resume.Session, owner resume.Owner, cfg config.Resume) (agent.Plan, error) {
 	holds := heldBy(owner)
-	passing := owner.Kind == "headless" // it ends by itself
-	plan := agent.Plan{Leave: &agent.Leave{Why: holds, Park: cfg.Live == config.LiveNotify && !passing}}
+	var plan agent.Plan
 	if talker, ok := a.(agent.Talker); ok {
 		var err error
 		if plan, err = talker.Talk(ctx, session, owner, agent.Words{Prompt: cfg.Prompt}); err != nil {
 			return agent.Plan{}, err
 		}
 	}
-	switch {
+	switch passing := owner.Kind == "headless"; { // it ends by itself
+	case plan == agent.Plan{}: // there is no way to reach it
+		return agent.Plan{Leave: &agent.Leave{Why: holds, Park: cfg.Live == config.LiveNotify && !passing}}, nil
 	case plan.Leave != nil && !plan.Leave.Park:
 		return plan, nil // it goes on by itself, or works
 	case cfg.Live == config.LiveIgnore:
@@ -95,9 +96,7 @@ func (d *daemon) typeIn(ctx context.Context, act *sending) {
 	}
 	d.log.Info("typed", "session", session.Key.ID, "agent", session.Key.Agent, "attempt", len(session.Attempts),
 		"pid", t.typing.Process.PID, "pane", t.pane.String())
-	if ended, ok := t.confirm(ctx); ok {
-		d.tell(ctx, session.Key, ended)
-	}
+	d.confirm(ctx, act, linePatience, "the prompt was typed and sent")
 }
 
 // ready finds the pane and looks whether a prompt can be typed there. Nothing
@@ -154,13 +153,8 @@ func (t *typist) look(ctx context.Context, wanted func(agent.Sight) bool) (agent
 // before the first key is pressed. It returns false and no reason where the
 // resume was withdrawn.
 func (t *typist) send(ctx context.Context, menu bool) (sent bool, held *resume.Held) {
-	mark := t.session.Run.Mark
-	now, err := t.d.engine.Tell(ctx, t.session.Key, resume.Started{Mark: mark, Process: t.typing.Process, Typed: true})
-	if err != nil || now.State != resume.Resuming || now.Run == nil || now.Run.Mark != mark {
-		return false, nil
-	}
-	if err := t.d.store.Sync(ctx); err != nil {
-		return false, &resume.Held{Why: "the claim could not be written to disk: " + err.Error()}
+	if ok, held := t.d.claim(ctx, t.session, t.typing.Process); !ok {
+		return false, held
 	}
 	// Not ctx: a prompt that was begun is never left half typed because the
 	// daemon stops.
@@ -173,7 +167,7 @@ func (t *typist) send(ctx context.Context, menu bool) (sent bool, held *resume.H
 	if held := t.write(ctx); held != nil {
 		return false, held
 	}
-	err = t.pane.Press(ctx, tmux.Enter)
+	err := t.pane.Press(ctx, tmux.Enter)
 	if _, refused := errors.AsType[*tmux.Refusal](err); refused {
 		return false, unsent(err.Error())
 	}
@@ -220,63 +214,6 @@ func (t *typist) write(ctx context.Context) *resume.Held {
 // unsent is a prompt that was typed and not sent: a person must look.
 func unsent(why string) *resume.Held {
 	return &resume.Held{Why: why + "; Enter was not pressed", Park: true}
-}
-
-// confirm waits until the agent has written the prompt down. Where it does not,
-// nobody knows what became of it. It returns false when the daemon stops.
-func (t *typist) confirm(ctx context.Context) (resume.Ended, bool) {
-	mark := t.session.Run.Mark
-	for deadline := time.Now().Add(linePatience); time.Now().Before(deadline); pause(ctx, lookPause) {
-		if ctx.Err() != nil {
-			return resume.Ended{}, false
-		}
-		if arrived(t.agent, t.session) {
-			// What else it says is to be known before the wait for movement begins.
-			_ = t.d.look(ctx, t.session)
-			return resume.Ended{Mark: mark, Outcome: resume.Delivered}, true
-		}
-	}
-	return unknownTyping(mark, fmt.Sprintf("the prompt was typed and sent, and did not appear in the transcript within %s", linePatience)), true
-}
-
-func unknownTyping(mark, why string) resume.Ended {
-	return resume.Ended{Mark: mark, Outcome: resume.Unknown, Err: why + "; look at its terminal before you retry"}
-}
-
-// arrived reports whether the transcript shows a prompt, or what came of one,
-// since the resume was claimed.
-func arrived(a agent.Agent, s resume.Session) bool {
-	if len(s.Attempts) == 0 {
-		return false
-	}
-	const slack = time.Second // some agents write whole seconds
-	since := s.Attempts[len(s.Attempts)-1].StartedAt.Add(-slack)
-	found := false
-	err := agent.Back(a, agent.SourceOf(a, s.Transcript), s.Transcript, func(e agent.Evidence) bool {
-		var at time.Time
-		switch ev := e.Event.(type) {
-		case resume.Prompted:
-			at = ev.At
-		case resume.Progressed:
-			at = ev.At
-		case resume.Limited:
-			at = ev.At
-		}
-		found = e.Key == s.Key && at.After(s.LimitedAt) && !at.Before(since)
-		return false
-	})
-	return err == nil && found
-}
-
-// recoverTyped finds out what became of a prompt that an earlier daemon was
-// typing. Only the transcript can tell; it is never typed again.
-func (d *daemon) recoverTyped(ctx context.Context, s resume.Session) {
-	if a := d.agentOf(s.Key.Agent); a != nil && arrived(a, s) {
-		d.tell(ctx, s.Key, resume.Ended{Mark: s.Run.Mark, Outcome: resume.Delivered})
-		return
-	}
-	d.tell(ctx, s.Key, unknownTyping(s.Run.Mark,
-		"resumed ended while it typed the prompt, and the transcript does not tell whether it was sent"))
 }
 
 // keep writes a screen that was not recognised where a person can look at it,

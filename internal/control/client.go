@@ -92,6 +92,18 @@ func (c *Client) Reload(ctx context.Context) error {
 	return c.call(ctx, http.MethodPost, "/v1/reload", nil, nil)
 }
 
+// PageURL returns where a browser finds the page, with the token that lets it
+// in. With once it lets in one browser, now.
+func (c *Client) PageURL(ctx context.Context, once bool) (string, error) {
+	method := http.MethodGet
+	if once {
+		method = http.MethodPost
+	}
+	var found page
+	err := c.call(ctx, method, "/v1/page", nil, &found)
+	return found.URL, err
+}
+
 func (c *Client) call(ctx context.Context, method, path string, query url.Values, into any) error {
 	body, err := c.open(ctx, method, path, query)
 	if err != nil {

@@ -33,7 +33,7 @@ type Daemon struct {
 	Paused    bool      `json:"paused"`
 	DryRun    bool      `json:"dry_run"`
 	Config    Config    `json:"config"`
-	HTTP      string    `json:"http"` // where metrics are served; empty: nowhere
+	HTTP      string    `json:"http"` // where metrics and the page are served; empty: nowhere
 	Notices   Notices   `json:"notices"`
 	Problems  []string  `json:"problems"` // what stands in its way right now
 }
@@ -101,6 +101,10 @@ type Backend interface {
 	// History returns the steps since a time, oldest first, of all sessions
 	// or of the one of that name.
 	History(ctx context.Context, name string, since time.Time) (iter.Seq2[Step, error], error)
+
+	// PageURL returns where a browser finds the page, with the token that lets
+	// it in, or why there is none. With once it lets in one browser, now.
+	PageURL(once bool) (string, error)
 
 	// Reload reads the configuration again and returns what is wrong with it.
 	Reload(ctx context.Context) error

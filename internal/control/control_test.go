@@ -84,6 +84,8 @@ func (d *daemon) History(_ context.Context, name string, since time.Time) (iter.
 
 func (d *daemon) Reload(context.Context) error { return d.reload }
 
+func (d *daemon) PageURL(bool) (string, error) { return "http://127.0.0.1:7733/?token=t", d.reload }
+
 func view(agent, id string) resume.View {
 	return resume.View{Agent: agent, ID: id, State: resume.Waiting, Attempts: []resume.AttemptView{}}
 }

@@ -105,6 +105,14 @@ func (c *Changes) take(f *follower) (keys []resume.Key, whole bool) {
 	return keys, whole
 }
 
+// again has a follower told everything anew.
+func (c *Changes) again(f *follower) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f.all()
+	f.wake()
+}
+
 func (f *follower) all() {
 	clear(f.keys)
 	f.whole = true
@@ -117,16 +125,82 @@ func (f *follower) wake() {
 	}
 }
 
+// Follower is told by a backend what changed. One goroutine may use it.
+type Follower struct {
+	backend Backend
+	all     bool
+	unsaid  *follower
+	ready   <-chan time.Time // when the next update may be gathered; nil: now
+}
+
+// Follow returns a follower who knows nothing yet: its first update is whole.
+// all includes sessions that were never interrupted. Leave must be called.
+func Follow(backend Backend, all bool) *Follower {
+	return &Follower{backend: backend, all: all, unsaid: backend.Changes().follow()}
+}
+
+// Leave ends the following.
+func (f *Follower) Leave() { f.backend.Changes().leave(f.unsaid) }
+
+// Next waits until something changed and returns it. What changes in close
+// succession is told at once. After an error nothing is lost: the next update
+// is whole.
+func (f *Follower) Next(ctx context.Context) (Update, error) {
+	if f.ready != nil {
+		if !proceed(ctx, f.ready) {
+			return Update{}, context.Cause(ctx)
+		}
+		f.ready = nil
+	}
+	if !proceed(ctx, f.unsaid.nudge) {
+		return Update{}, context.Cause(ctx)
+	}
+	keys, whole := f.backend.Changes().take(f.unsaid)
+	update, err := f.gather(ctx, keys, whole)
+	if err != nil {
+		f.backend.Changes().again(f.unsaid)
+		return Update{}, err
+	}
+	f.ready = time.After(bundleGap)
+	return update, nil
+}
+
+// gather makes the update of what is to be told.
+func (f *Follower) gather(ctx context.Context, keys []resume.Key, whole bool) (Update, error) {
+	if whole {
+		status, err := f.backend.Status(ctx, f.all)
+		return Update{Status: status, Whole: true}, err
+	}
+	status, err := f.backend.Status(ctx, f.all, keys...)
+	listed := make(map[resume.Key]bool, len(keys))
+	for _, v := range status.Sessions {
+		listed[v.Key()] = true
+	}
+	gone := slices.DeleteFunc(keys, func(key resume.Key) bool { return listed[key] })
+	return Update{Status: status, Gone: gone}, err
+}
+
+// proceed waits for signal. It returns false where ctx is done before.
+func proceed[T any](ctx context.Context, signal <-chan T) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-signal:
+		return true
+	}
+}
+
 // events streams what changes, one JSON document a line.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
-	changes := s.backend.Changes()
-	f := changes.follow()
-	defer changes.leave(f)
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.stopping, cancel)()
+	f := Follow(s.backend, r.FormValue("all") != "")
+	defer f.Leave()
 	out := http.NewResponseController(w)
 	lines := json.NewEncoder(w)
-	for first := true; proceed(r.Context(), s.stopping, f.nudge); first = false {
-		keys, whole := changes.take(f)
-		update, err := s.update(r.Context(), r.FormValue("all") != "", keys, whole)
+	for first := true; ; first = false {
+		update, err := f.Next(ctx)
 		if err != nil && first {
 			answer(w, nil, err)
 		}
@@ -140,35 +214,5 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		if lines.Encode(update) != nil || out.Flush() != nil {
 			return // the reader is gone
 		}
-		if !proceed(r.Context(), s.stopping, time.After(bundleGap)) {
-			return
-		}
-	}
-}
-
-// update gathers what a follower is to be told.
-func (s *Server) update(ctx context.Context, all bool, keys []resume.Key, whole bool) (Update, error) {
-	if whole {
-		status, err := s.backend.Status(ctx, all)
-		return Update{Status: status, Whole: true}, err
-	}
-	status, err := s.backend.Status(ctx, all, keys...)
-	listed := make(map[resume.Key]bool, len(keys))
-	for _, v := range status.Sessions {
-		listed[v.Key()] = true
-	}
-	gone := slices.DeleteFunc(keys, func(key resume.Key) bool { return listed[key] })
-	return Update{Status: status, Gone: gone}, err
-}
-
-// proceed waits for signal. It returns false where the stream ends instead.
-func proceed[T any](ctx context.Context, stopping <-chan struct{}, signal <-chan T) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-stopping:
-		return false
-	case <-signal:
-		return true
 	}
 }

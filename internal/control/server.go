@@ -21,6 +21,11 @@ type problem struct {
 	Kind  string `json:"kind,omitempty"` // no_session | ambiguous | bad_config
 }
 
+// page is where a browser finds the page.
+type page struct {
+	URL string `json:"url"`
+}
+
 // The kinds of problems that a client tells apart.
 const (
 	kindNoSession = "no_session"
@@ -40,7 +45,8 @@ type Server struct {
 	listener net.Listener
 	backend  Backend
 	log      *slog.Logger
-	stopping chan struct{} // closed when streams must end
+	stopping context.Context // done when streams must end
+	stop     context.CancelFunc
 }
 
 // Listen makes the socket in dir, which only its owner may enter. A socket
@@ -66,7 +72,9 @@ func Listen(dir string, backend Backend, log *slog.Logger) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on control socket: %w", err)
 	}
-	return &Server{listener: peers{listener, log}, backend: backend, log: log, stopping: make(chan struct{})}, nil
+	s := &Server{listener: peers{listener, log}, backend: backend, log: log}
+	s.stopping, s.stop = context.WithCancel(context.Background())
+	return s, nil
 }
 
 func removeStale(path string) error {
@@ -92,7 +100,7 @@ func (s *Server) Run(ctx context.Context) error {
 		ReadHeaderTimeout: 5 * time.Second,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
-	server.RegisterOnShutdown(func() { close(s.stopping) })
+	server.RegisterOnShutdown(s.stop)
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -116,6 +124,8 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /v1/status", s.status)
 	mux.HandleFunc("GET /v1/events", s.events)
 	mux.HandleFunc("GET /v1/history", s.history)
+	mux.HandleFunc("GET /v1/page", s.page(false))
+	mux.HandleFunc("POST /v1/page", s.page(true))
 	mux.HandleFunc("POST /v1/session/{order}", s.order)
 	mux.HandleFunc("POST /v1/pause", s.setPaused(true))
 	mux.HandleFunc("POST /v1/unpause", s.setPaused(false))
@@ -153,6 +163,13 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request) {
 func (s *Server) setPaused(paused bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		answer(w, struct{}{}, s.backend.SetPaused(r.Context(), paused))
+	}
+}
+
+func (s *Server) page(once bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		url, err := s.backend.PageURL(once)
+		answer(w, page{url}, err)
 	}
 }
 

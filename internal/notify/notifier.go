@@ -17,7 +17,7 @@ import (
 // Config is what of a Notifier may change while it runs.
 type Config struct {
 	Channels  []Channel
-	Events    []Event       // told to channels that name none of their own; empty: DefaultEvents
+	Events    []Event       // told to channels that name none of their own; nil: DefaultEvents, empty: nothing
 	GroupWait time.Duration // how long notices of one account, event and cause are gathered; 0: not at all
 }
 
@@ -44,7 +44,7 @@ func (c Config) wanting(event Event) []string {
 		if own, ok := ch.(interface{ Events() []Event }); ok && len(own.Events()) > 0 {
 			events = own.Events()
 		}
-		if len(events) == 0 {
+		if events == nil {
 			events = DefaultEvents()
 		}
 		if slices.Contains(events, event) {

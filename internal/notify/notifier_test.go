@@ -82,6 +82,16 @@ func TestEventsAreThoseOfTheChannelElseOfTheNotifier(t *testing.T) {
 	})
 }
 
+func TestNoEventsAtAllMeansThatNothingIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		quiet := &fakeChannel{name: "quiet"}
+		n := running(t, Options{Config: Config{Channels: []Channel{quiet}, Events: []Event{}}})
+		n.Tell(GaveUp, session("x", 1), "")
+		settle()
+		require.Empty(t, eventsOf(quiet))
+	})
+}
+
 // settle lets everything happen that is to happen at once.
 func settle() {
 	time.Sleep(3 * breath)

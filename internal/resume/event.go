@@ -55,11 +55,11 @@ type (
 	Sending struct{ Mark string }
 
 	// Started is a resume command that runs now, or a prompt that is about to
-	// be typed into the process.
+	// be handed to the process that holds the session.
 	Started struct {
 		Mark string
 		Process
-		Typed bool
+		NoProof bool
 	}
 
 	// Ended is a resume command that is over.

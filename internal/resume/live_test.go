@@ -12,8 +12,8 @@ import (
 func TestAResumeOfWhichNobodyKnowsIsParkedAndNotRepeated(t *testing.T) {
 	w := newWalk().do(limited(noon, limit.Overloaded))
 	w.now = w.NextAt
-	w.do(Due{Mark: "m1"}, Started{Mark: "m1", Process: Process{PID: 7, Start: 1}, Typed: true})
-	require.True(t, w.Run.Typed)
+	w.do(Due{Mark: "m1"}, Started{Mark: "m1", Process: Process{PID: 7, Start: 1}, NoProof: true})
+	require.True(t, w.Run.NoProof)
 	require.Equal(t, Process{PID: 7, Start: 1}, w.Run.Process)
 	w.do(Ended{Mark: "m1", Outcome: Unknown, Err: "nobody knows"})
 	require.Equal(t, Parked, w.State)

@@ -275,7 +275,7 @@ func (s Session) started(ev Started) Session {
 		return s
 	}
 	run := *s.Run
-	run.Process, run.Typed, run.sending = ev.Process, ev.Typed, true
+	run.Process, run.NoProof, run.sending = ev.Process, ev.NoProof, true
 	s.Run, s.Owner, s.Asked = &run, nil, time.Time{}
 	return s
 }

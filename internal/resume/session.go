@@ -110,7 +110,10 @@ type Run struct {
 	Mark    string  `json:"mark"`
 	N       int     `json:"n"`                // of the attempt; names its output
 	Process Process `json:"process,omitzero"` // once the command was started
-	Typed   bool    `json:"typed,omitempty"`  // into Process, which is another's: it leaves no process to find
+
+	// NoProof says that the prompt is handed to another's process, by keys or as
+	// a message: where the transcript does not tell, nobody knows what became of it.
+	NoProof bool `json:"no_proof,omitempty"`
 
 	// sending is true from the point on at which the command may have acted on
 	// the session. One of an earlier daemon always may have.

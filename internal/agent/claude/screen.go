@@ -47,6 +47,9 @@ func readScreen(text string) screen {
 		return screen{}
 	}
 	s := screen{view: readFooter(lines[lower+1:]), draft: draft, turn: lastTurn(lines[:upper])}
+	if draft != "" && isBareFooter(lines[lower+1:]) {
+		s.view = composer
+	}
 	if s.view != strange && showsWork(lines[:upper]) {
 		s.view = busy
 	}
@@ -138,6 +141,19 @@ func readFooter(lines []string) view {
 		return strange
 	}
 	return v
+}
+
+// effort is a notice that stands below the composer for a while.
+var effort = regexp.MustCompile(`^● \S+ · /effort$`)
+
+// isBareFooter reports whether nothing stands below the composer that says more
+// than how hard the model thinks. 2.1.197 shows its hint, in the mode that has
+// no name, only as long as nothing stands in the composer.
+func isBareFooter(lines []string) bool {
+	return !slices.ContainsFunc(lines, func(line string) bool {
+		line = trim(line)
+		return line != "" && !effort.MatchString(line)
+	})
 }
 
 // spinner is a line that moves while Claude Code works. When a turn is over it

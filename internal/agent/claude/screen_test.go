@@ -50,6 +50,8 @@ func TestEveryCapturedScreenIsRecognised(t *testing.T) {
 		"usage-weekly-after-typing-continue": {composer, ""},
 		"usage-weekly-continued":             {composer, ""},
 		"usage-weekly-menu":                  {menu, ""},
+		"v197-529-typed":                     {composer, "continue"},
+		"v197-529-typed-effort":              {composer, "continue"},
 		"v197-usage-5h":                      {menu, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +62,7 @@ func TestEveryCapturedScreenIsRecognised(t *testing.T) {
 	}
 	files, err := filepath.Glob("testdata/screens/*.txt")
 	require.NoError(t, err)
-	require.Len(t, files, 26, "every capture is in the table")
+	require.Len(t, files, 28, "every capture is in the table")
 }
 
 // rule is as wide as the terminals that were captured.
@@ -89,6 +91,9 @@ func TestWhatAScreenShows(t *testing.T) {
 		"something pasted":              {prompt(refusal, "❯ [Pasted text #1]", mode), composer, "[Pasted text #1]"},
 		"a shell command":               {prompt(refusal, "! ls", "! for bash mode"), strange, ""},
 		"nothing below the composer":    {prompt(refusal, "❯ "), strange, ""},
+		"a draft with nothing below":    {prompt(refusal, "❯ wait a"), composer, "wait a"},
+		"a draft with a notice below":   {prompt(refusal, "❯ wait a", "something else"), strange, "wait a"},
+		"work and nothing below":        {prompt("❯ work\n\n✻ Unraveling…\n", "❯ wait a"), busy, "wait a"},
 		"a status line":                 {prompt(refusal, "❯ ", "main · 3 files · 42%", mode), composer, ""},
 		"a menu below the composer":     {prompt(refusal, "❯ ", "❯ 1. Yes", "2. No", mode), strange, ""},
 		"a question below the composer": {prompt(refusal, "❯ ", "Exit anyway? (y/n)", mode), strange, ""},

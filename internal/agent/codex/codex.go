@@ -45,6 +45,7 @@ type Agent struct {
 var (
 	_ agent.Agent      = (*Agent)(nil)
 	_ agent.Recogniser = (*Agent)(nil)
+	_ agent.Talker     = (*Agent)(nil)
 )
 
 // home is one home of Codex: one account.

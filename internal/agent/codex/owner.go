@@ -22,7 +22,7 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	lock := filepath.Join(a.homeOf(s.Transcript).root, "thread-writer-locks", s.Key.ID+".lock")
+	lock := a.lockOf(s)
 	if !a.proc.exists() {
 		// Codex removes the lock's file when it lets go of a session.
 		if _, err := os.Stat(lock); err == nil {
@@ -45,6 +45,11 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 		return nil, err
 	}
 	return a.owner(pid), nil
+}
+
+// lockOf returns the file whose lock the session's writer holds.
+func (a *Agent) lockOf(s resume.Session) string {
+	return filepath.Join(a.homeOf(s.Transcript).root, "thread-writer-locks", s.Key.ID+".lock")
 }
 
 // resolved returns the path without symbolic links, as the kernel names open

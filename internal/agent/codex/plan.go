@@ -19,18 +19,8 @@ import (
 // Plan says how the session is continued now: by a headless run of the same
 // session, in the directory of its last turn, with the settings that turn had.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
-	if !uuid.MatchString(s.Key.ID) {
-		return park(fmt.Sprintf("the session id %q is none of %s", s.Key.ID, Name)), nil
-	}
-	last, found, err := agent.LastOf(a, s)
-	if errors.Is(err, fs.ErrNotExist) {
-		return park("the transcript is gone"), nil
-	}
-	if err != nil {
-		return agent.Plan{}, err
-	}
-	if why := standsBack(s, last, found); why != "" {
-		return leave(why), nil
+	if plan, stands, err := a.stands(s); !stands {
+		return plan, err
 	}
 	owner, err := a.Owner(ctx, s)
 	if err != nil {
@@ -40,6 +30,25 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 		return leave(occupied(owner)), nil
 	}
 	return a.run(s, w)
+}
+
+// stands reports whether the session stands where it stopped, or returns what
+// is to be done otherwise.
+func (a *Agent) stands(s resume.Session) (otherwise agent.Plan, stands bool, err error) {
+	if !uuid.MatchString(s.Key.ID) {
+		return park(fmt.Sprintf("the session id %q is none of %s", s.Key.ID, Name)), false, nil
+	}
+	last, found, err := agent.LastOf(a, s)
+	if errors.Is(err, fs.ErrNotExist) {
+		return park("the transcript is gone"), false, nil
+	}
+	if err != nil {
+		return agent.Plan{}, false, err
+	}
+	if why := standsBack(s, last, found); why != "" {
+		return leave(why), false, nil
+	}
+	return agent.Plan{}, true, nil
 }
 
 func park(why string) agent.Plan { return agent.Plan{Leave: &agent.Leave{Why: why, Park: true}} }

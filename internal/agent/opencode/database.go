@@ -192,6 +192,7 @@ type conversation struct {
 	directory string
 	createdMS int64
 	archived  bool
+	agent     string // which of opencode's agents works on it: each has its own permissions
 }
 
 func (db *database) sessionColumns() string {
@@ -201,6 +202,7 @@ func (db *database) sessionColumns() string {
 		db.pick("session", "directory", "''"),
 		db.pick("session", "time_created", "0"),
 		db.pick("session", "time_archived", "0") + " <> 0",
+		db.pick("session", "agent", "''"),
 	}, ", ")
 }
 
@@ -238,7 +240,7 @@ func (db *database) conversation(ctx context.Context, id string) (conversation, 
 func scanConversation(scan func(...any) error) (conversation, error) {
 	var c conversation
 	var created any // SQLite's columns hold what was put into them
-	if err := scan(&c.id, &c.parent, &c.directory, &created, &c.archived); err != nil {
+	if err := scan(&c.id, &c.parent, &c.directory, &created, &c.archived, &c.agent); err != nil {
 		return conversation{}, fmt.Errorf("read session: %w", err)
 	}
 	c.createdMS = number(created)

@@ -54,6 +54,7 @@ var (
 	_ agent.Agent      = (*Agent)(nil)
 	_ agent.Follower   = (*Agent)(nil)
 	_ agent.Recogniser = (*Agent)(nil)
+	_ agent.Talker     = (*Agent)(nil)
 )
 
 // home is one data directory: one account.

@@ -14,16 +14,21 @@ import (
 // lock and says nowhere which session a process holds, so one that lives in the
 // session's directory is enough: two processes on one session both write.
 func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
+	holders, err := a.holders(ctx, s)
+	if err != nil || len(holders) == 0 {
+		return nil, err
+	}
+	p := holders[0]
+	return &resume.Owner{PID: p.PID, Kind: kindOf(p.Args), Tmux: p.Pane}, nil
+}
+
+// holders returns the processes that may hold the session and are not ours.
+func (a *Agent) holders(ctx context.Context, s resume.Session) ([]agent.Process, error) {
 	running, err := a.processes.Running(ctx, isProgram)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range running {
-		if !p.Ours && a.mayHold(p, s) {
-			return &resume.Owner{PID: p.PID, Kind: kindOf(p.Args), Tmux: p.Pane}, nil
-		}
-	}
-	return nil, nil
+	return slices.DeleteFunc(running, func(p agent.Process) bool { return p.Ours || !a.mayHold(p, s) }), nil
 }
 
 // mayHold reports whether a process of opencode may hold the session.

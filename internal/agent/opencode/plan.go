@@ -17,43 +17,57 @@ import (
 var plainName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]*$`)
 
 // Plan says how the session is continued now: by a headless run of the same
-// session in its own directory. Model and agent are the session's own, and its
-// permissions are never widened.
+// session in its own directory, or through a server that knows the session.
+// Model and agent are the session's own, and its permissions are never widened.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
+	c, plan, stands, err := a.stands(ctx, s)
+	if !stands {
+		return plan, err
+	}
+	if plan, ok := a.through(ctx, c, w); ok {
+		return plan, nil
+	}
+	return a.run(s, w, c)
+}
+
+// stands reads the session anew and reports whether it stands where it stopped,
+// or returns what is to be done otherwise.
+func (a *Agent) stands(ctx context.Context, s resume.Session) (c conversation, otherwise agent.Plan, stands bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return agent.Plan{}, err
+		return c, agent.Plan{}, false, err
 	}
 	if !plainName.MatchString(s.Key.ID) {
-		return agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, Name), nil
+		return c, agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, Name), false, nil
 	}
 	if n, ok := a.retries.get(s.Key.ID); ok && n.kind == retrying {
-		return leave("opencode tries again by itself" + atTime(n.status.Next)), nil
+		return c, leave(triesAgain + atTime(n.status.Next)), false, nil
 	}
 	var (
-		c    conversation
 		last agent.Evidence
 		why  string
 	)
-	err := steadily(ctx, func(ctx context.Context) (err error) {
+	err = steadily(ctx, func(ctx context.Context) (err error) {
 		c, last, why, err = a.again(ctx, s)
 		return err
 	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return agent.Parked("the database is gone"), nil
+		return c, agent.Parked("the database is gone"), false, nil
 	case err != nil:
-		return agent.Plan{}, err
+		return c, agent.Plan{}, false, err
 	case why != "":
-		return agent.Parked("%s", why), nil
+		return c, agent.Parked("%s", why), false, nil
 	}
 	if why := standsBack(s, last); why != "" {
-		return leave(why), nil
+		return c, leave(why), false, nil
 	}
 	if err := agent.CheckDir(c.directory); err != nil {
-		return agent.Parked("%s", err), nil
+		return c, agent.Parked("%s", err), false, nil
 	}
-	return a.run(s, w, c.directory)
+	return c, agent.Plan{}, true, nil
 }
+
+const triesAgain = "opencode tries again by itself"
 
 func leave(why string) agent.Plan { return agent.Plan{Leave: &agent.Leave{Why: why}} }
 
@@ -113,13 +127,19 @@ func standsBack(s resume.Session, last agent.Evidence) string {
 }
 
 // run returns the command that continues the session.
-func (a *Agent) run(s resume.Session, w agent.Words, cwd string) (agent.Plan, error) {
+func (a *Agent) run(s resume.Session, w agent.Words, c conversation) (agent.Plan, error) {
 	program, err := a.program()
 	if err != nil {
 		return agent.Parked("opencode was not found: set command in [[agent]]"), nil
 	}
-	argv := append([]string{program, "run", "--session", s.Key.ID, "--format", "json"}, words(w.Prompt)...)
-	return agent.Plan{Run: &agent.Command{Argv: argv, Dir: cwd, Env: a.environment(program, s.Transcript)}}, nil
+	argv := []string{program, "run", "--session", s.Key.ID, "--format", "json"}
+	if plainName.MatchString(c.agent) {
+		// Left to itself it takes the usual one, which may do more than the
+		// session's own.
+		argv = append(argv, "--agent", c.agent)
+	}
+	argv = append(argv, words(w.Prompt)...)
+	return agent.Plan{Run: &agent.Command{Argv: argv, Dir: c.directory, Env: a.environment(program, s.Transcript)}}, nil
 }
 
 // words returns the prompt as arguments. opencode joins its arguments by blanks

@@ -58,6 +58,16 @@ func TestASessionIsContinuedInItsDirectory(t *testing.T) {
 	}}, s.plan("continue"))
 }
 
+// Left to itself opencode goes on with the usual agent, whose permissions are
+// other than the session's.
+func TestASessionKeepsItsAgent(t *testing.T) {
+	s := newStopped(t)
+	s.exec("UPDATE session SET agent = 'plan'")
+	require.Equal(t, []string{s.program, "run", "--session", "ses_1", "--format", "json", "--agent", "plan", "continue"}, s.plan("continue").Run.Argv)
+	s.exec("UPDATE session SET agent = '--auto'")
+	require.Equal(t, []string{s.program, "run", "--session", "ses_1", "--format", "json", "continue"}, s.plan("continue").Run.Argv)
+}
+
 // opencode puts quotes around an argument with a blank in it, and takes one
 // that begins with a dash for an option.
 func TestAPromptIsPassedWordByWord(t *testing.T) {

@@ -290,5 +290,5 @@ func TestAServerThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 		return asked >= 2
 	}, patient, 10*time.Millisecond)
 	w.stop()
-	require.Equal(t, 1, bytes.Count([]byte(w.logged()), []byte("418")), "an equal failure is told once: %s", w.logged())
+	require.Equal(t, 1, bytes.Count([]byte(w.logged()), []byte("teapot")), "an equal failure is told once: %s", w.logged())
 }

@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -99,24 +100,42 @@ func newClient() *http.Client {
 
 // get asks the server. The answer ends with ctx.
 func (s *server) get(ctx context.Context, path string, query url.Values) (*http.Response, error) {
-	target := s.base.JoinPath(path)
-	target.RawQuery = query.Encode()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
-	if err != nil {
-		return nil, err
-	}
-	if password := os.Getenv("OPENCODE_SERVER_PASSWORD"); password != "" && target.User == nil {
-		request.SetBasicAuth(cmp.Or(os.Getenv("OPENCODE_SERVER_USERNAME"), "opencode"), password)
-	}
-	answer, err := s.client.Do(request)
+	answer, err := s.ask(ctx, http.MethodGet, path, query, nil)
 	if err != nil {
 		return nil, err
 	}
 	if answer.StatusCode != http.StatusOK {
 		answer.Body.Close()
-		return nil, fmt.Errorf("GET %s: %s", path, answer.Status)
+		return nil, &statusError{"GET " + path, answer.StatusCode}
 	}
 	return answer, nil
+}
+
+// statusError is an answer that says no.
+type statusError struct {
+	what string
+	code int
+}
+
+func (e *statusError) Error() string {
+	return fmt.Sprintf("%s: %d %s", e.what, e.code, http.StatusText(e.code))
+}
+
+// ask sends one request, with a body of JSON where there is one.
+func (s *server) ask(ctx context.Context, method, path string, query url.Values, body []byte) (*http.Response, error) {
+	target := s.base.JoinPath(path)
+	target.RawQuery = query.Encode()
+	request, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if password := os.Getenv("OPENCODE_SERVER_PASSWORD"); password != "" && target.User == nil {
+		request.SetBasicAuth(cmp.Or(os.Getenv("OPENCODE_SERVER_USERNAME"), "opencode"), password)
+	}
+	return s.client.Do(request)
 }
 
 // stream passes on one stream of events until it ends, which is always an

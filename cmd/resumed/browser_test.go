@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+// browser is a headless one in which a person would see what the page shows.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu         sync.Mutex
+	asked      []string // the addresses that were asked for
+	complaints []string
+}
+
+func newBrowser(t *testing.T) *browser {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		require.Empty(t, os.Getenv("CI"), "CI has a browser")
+		t.Skip("THE PAGE IS NOT TESTED IN A BROWSER HERE: there is no chromium")
+	}
+	// It would ask for updates and the like; nothing here may leave the machine.
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.WSURLReadTimeout(patience))
+	ctx, endProcess := chromedp.NewExecAllocator(t.Context(), options...)
+	ctx, endTab := chromedp.NewContext(ctx)
+	b := &browser{t: t, ctx: ctx}
+	var noting sync.WaitGroup
+	t.Cleanup(func() { endTab(); endProcess(); noting.Wait() })
+	complaints, requests := chromedp.Console(ctx), chromedp.Events(ctx, network.RequestWillBeSent)
+	noting.Go(func() {
+		for message := range complaints {
+			b.note(&b.complaints, message.Text)
+		}
+	})
+	noting.Go(func() {
+		for request := range requests {
+			if request.Request != nil {
+				b.note(&b.asked, request.Request.URL)
+			}
+		}
+	})
+	_, err = chromedp.Call(ctx, network.Enable, network.EnableParams{})
+	require.NoError(t, err)
+	return b
+}
+
+func (b *browser) note(list *[]string, text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if text != "" {
+		*list = append(*list, text)
+	}
+}
+
+func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	require.NoError(b.t, chromedp.Do(ctx, steps...))
+}
+
+// eval returns what an expression is, as text.
+func (b *browser) eval(expression string) string {
+	b.t.Helper()
+	text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("String("+expression+")"))
+	require.NoError(b.t, err)
+	return text
+}
+
+func (b *browser) until(what, expression string) {
+	b.t.Helper()
+	deadline := time.Now().Add(patience)
+	for b.eval(expression) != "true" {
+		if time.Now().After(deadline) {
+			b.t.Fatalf("waited %s in vain: %s; the page says:\n%s", patience, what, b.eval("document.body.innerText"))
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// of returns the expression of an element in a session's row.
+func of(id, selector string) string {
+	return fmt.Sprintf(`document.querySelector('[data-key="mybot/%s"] %s')`, id, selector)
+}
+
+func TestPersonSteersFromTheBrowser(t *testing.T) {
+	b := newBox(t)
+	w := newBrowser(t)
+	const markup = `<img src=x onerror=document.title='owned'>`
+	b.write(configFile, bot+served+"[resume]\nstagger = \"0s\"\n[backoff]\nbase_delay = \"100ms\"\nmax_retries = 1\n")
+	b.write("bot/resume.sh", recordCall+"exit 3")
+	b.write("bot/logs/patient.log", "rate limited, retry in 1h "+markup+"\n")
+	b.write("bot/logs/hopeless.log", "rate limited\n")
+	b.start()
+	b.untilState("hopeless", resume.GaveUp)
+	b.untilState("patient", resume.Waiting)
+	link := b.page()
+
+	w.do(chromedp.Navigate(link), chromedp.WaitVisible(chromedp.CSS("#sessions li")))
+	w.until("it is live", `document.querySelector('#link').textContent === 'live'`)
+	require.NotContains(t, w.eval("location.href"), "token", "the address may be seen")
+	require.Equal(t, "(1) resumed", w.eval("document.title"), "one needs a person, and no markup ran")
+	require.Equal(t, "gave up", w.eval("document.querySelector('#sessions li .state').textContent"), "it comes first")
+	require.Contains(t, w.eval(of("patient", ".why")+".textContent"), markup, "what an agent wrote is text")
+	require.Equal(t, "0", w.eval("document.querySelectorAll('img').length"))
+	require.Contains(t, w.eval("document.querySelector('#accounts').innerText"), "mybot:default")
+
+	before := w.eval(of("patient", ".next") + ".textContent")
+	require.Regexp(t, `^in (1h 0m|59m \d+s), `, before)
+	b.write("bot/logs/soon.log", "rate limited, retry in 50m\n")
+	w.until("a new session shows by itself", of("soon", ".next")+` !== null`)
+	first := w.eval(of("soon", ".next") + ".textContent")
+	w.until("its countdown ticks", of("soon", ".next")+`.textContent !== '`+first+`'`)
+
+	// The keyboard alone pauses it, and the focus stays.
+	w.do(chromedp.Focus(chromedp.CSS(`[data-key="mybot/soon"] [data-order=pause]`)), chromedp.KeyEvent(kb.Enter))
+	w.until("it shows as paused", of("soon", ".state")+`.textContent === 'paused'`)
+	require.Equal(t, "Unpause", w.eval("document.activeElement.textContent"))
+	require.True(t, b.session("soon").Paused)
+	w.shots("page")
+
+	calls := len(b.calls())
+	w.do(chromedp.Click(chromedp.CSS(`[data-key="mybot/patient"] [data-order=retry]`)))
+	b.until("it is resumed at once", func() bool { return len(b.calls()) > calls })
+	w.until("what became of it shows", of("patient", ".tries")+`.hidden === false`)
+
+	w.do(chromedp.Click(chromedp.CSS("#pause")))
+	w.until("all is paused", `document.querySelector('#notes').innerText.includes('Paused')`)
+	require.True(t, b.status().Daemon.Paused)
+
+	b.write(configFile, bot+served+"nonsense = 1\n")
+	w.until("a bad configuration shows", `document.querySelector('#notes').innerText.includes('nonsense')`)
+	w.shots("trouble")
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	require.NotEmpty(t, w.asked)
+	require.Empty(t, w.complaints, "nothing was refused and nothing broke")
+	origin := link[:strings.Index(link, "?")]
+	for _, address := range w.asked {
+		require.True(t, strings.HasPrefix(address, origin) || strings.HasPrefix(address, "data:"), address)
+	}
+}
+
+// shots keeps what a person would see, where SCREENSHOTS names a directory.
+func (b *browser) shots(name string) {
+	dir := os.Getenv("SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	for _, look := range []struct {
+		name, scheme string
+		width        int64
+	}{{"light", "light", 1100}, {"dark", "dark", 1100}, {"phone", "dark", 390}} {
+		_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look.scheme}},
+		})
+		require.NoError(b.t, err)
+		b.do(chromedp.EmulateViewport(look.width, 800))
+		png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+		require.NoError(b.t, err)
+		require.NoError(b.t, os.WriteFile(filepath.Join(dir, name+"-"+look.name+".png"), png, 0o600))
+	}
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"resumed/internal/control"
+)
+
+// openLimit is how long a desktop that finds no browser takes to say so.
+const openLimit = 3 * time.Second
+
+func (c *cli) openCommand() *cobra.Command {
+	onlyPrint := false
+	cmd := &cobra.Command{
+		Use:   "open",
+		Short: "Open the page in a browser",
+		Long: "Opens the daemon's page, or prints its link where there is no desktop. The link lets in\n" +
+			"whoever has it. The page is served where http.listen says.",
+		Example: "  resumed open\n  resumed open --print",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			url, err := c.client().PageURL(cmd.Context(), false)
+			if _, refused := errors.AsType[*control.RemoteError](err); refused {
+				return hinted{err, c.pageHint(cmd.Context())}
+			}
+			if err != nil {
+				return err
+			}
+			if !onlyPrint && c.browse(cmd.Context()) == nil {
+				_, err = fmt.Fprintln(c.out, "opened in your browser")
+				return err
+			}
+			_, err = fmt.Fprintln(c.out, url)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&onlyPrint, "print", false, "only print the link")
+	return cmd
+}
+
+// desktopOpener returns the program that opens a link on this desktop, or "".
+func desktopOpener() string {
+	switch {
+	case runtime.GOOS == "darwin":
+		return "open"
+	case os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != "":
+		return "xdg-open"
+	default:
+		return ""
+	}
+}
+
+// browse opens the page in a browser. Everybody on the machine may see what
+// that is started with: the link is good for once. Some desktops return only
+// when the browser ends: one that has not failed by then works.
+func (c *cli) browse(ctx context.Context) error {
+	opener := desktopOpener()
+	if opener == "" {
+		return errors.New("there is no desktop")
+	}
+	url, err := c.client().PageURL(ctx, true)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(opener, url)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives this terminal
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(openLimit):
+		return nil
+	}
+}
+
+// pageHint says where the page's address is configured.
+func (c *cli) pageHint(ctx context.Context) string {
+	const key = `listen = "127.0.0.1:7733" under [http] in `
+	status, err := c.client().Status(ctx, false)
+	switch {
+	case err != nil:
+		return key + "the configuration"
+	case status.Daemon.Config.Path == "":
+		return "resumed config init, then " + key + "the file it writes"
+	default:
+		return key + status.Daemon.Config.Path
+	}
+}

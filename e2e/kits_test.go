@@ -1,0 +1,235 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+
+	"resumed/internal/agenttest"
+	"resumed/internal/limit"
+)
+
+// kit is one version of one agent, and how it is put to work.
+type kit struct {
+	agent   string // as resumed names it
+	version string
+	npm     string   // the package
+	also    []string // further packages it needs
+	program string
+	place   int // in the table
+
+	// scripted agents ask before a command with a redirection in it, and are
+	// given a script. Claude Code's auto mode asks before a script.
+	scripted bool
+
+	margin string // resume.margin: what the agent's stated times lack in precision
+
+	// setUp writes the agent's configuration into the box and returns its
+	// environment.
+	setUp func(*box) []string
+
+	// begin is a run on a new session without a terminal.
+	begin func(prompt string) []string
+
+	// talk is a run on a new session in a terminal.
+	talk func(prompt string) []string
+
+	cases []interruption // without a terminal
+	live  []situation    // in one
+
+	// slow names the cases in which the agent does little but wait.
+	slow map[string]bool
+}
+
+// situations returns all cases.
+func (k kit) situations() []situation {
+	var all []situation
+	for _, c := range k.cases {
+		all = append(all, situation{c.name, c.play})
+	}
+	return append(all, k.live...)
+}
+
+func named(names ...string) map[string]bool {
+	set := make(map[string]bool)
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+func (k kit) name() string { return k.agent + " " + k.version }
+
+// dummy is a key that opens nothing.
+const dummy = "sk-dummy-00000000000000000000"
+
+func claude(version string) kit {
+	return kit{
+		agent: "claude-code", version: version, npm: "@anthropic-ai/claude-code", program: "claude",
+		margin: "0s",
+		setUp: func(b *box) []string {
+			b.writeJSON(".claude.json", map[string]any{
+				"hasCompletedOnboarding": true,
+				"theme":                  "dark",
+				"autoUpdates":            false,
+				"customApiKeyResponses":  map[string]any{"approved": []string{dummy[len(dummy)-20:]}},
+				"projects":               map[string]any{b.work: map[string]any{"hasTrustDialogAccepted": true}},
+			})
+			b.writeJSON(".claude/settings.json", map[string]any{
+				"permissions": map[string]any{"allow": []string{"Bash"}},
+			})
+			return []string{
+				"ANTHROPIC_BASE_URL=" + b.provider.URL,
+				"CLAUDE_CODE_OAUTH_TOKEN=" + dummy,
+				"CLAUDE_CODE_MAX_RETRIES=1",
+				"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+				"DISABLE_AUTOUPDATER=1",
+				"DISABLE_TELEMETRY=1",
+				"DISABLE_ERROR_REPORTING=1",
+			}
+		},
+		begin: func(prompt string) []string { return []string{"claude", "-p", prompt} },
+		talk:  func(prompt string) []string { return []string{"claude", prompt} },
+		cases: headless,
+		live:  []situation{idle, menu, armed, drafted, busy, dead},
+		slow:  named(armed.name),
+	}
+}
+
+func codex(version string) kit {
+	return kit{
+		agent: "codex", version: version, npm: "@openai/codex", program: "codex",
+		margin: "0s",
+		setUp: func(b *box) []string {
+			b.write(".codex/config.toml", strings.NewReplacer("URL", b.provider.URL, "WORK", b.work).Replace(`
+model = "gpt-5.1-codex"
+model_provider = "fake"
+check_for_update_on_startup = false
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+[analytics]
+enabled = false
+[feedback]
+enabled = false
+[otel]
+exporter = "none"
+[model_providers.fake]
+name = "fake"
+base_url = "URL/v1"
+wire_api = "responses"
+env_key = "FAKE_KEY"
+request_max_retries = 1
+stream_max_retries = 1
+[projects."WORK"]
+trust_level = "trusted"
+`))
+			return []string{"FAKE_KEY=" + dummy}
+		},
+		begin: func(prompt string) []string { return []string{"codex", "exec", "--skip-git-repo-check", prompt} },
+		// With a setting of its own it works in this process, not in the server
+		// that all terminals share.
+		talk:  func(prompt string) []string { return []string{"codex", "-c", "hide_agent_reasoning=true", prompt} },
+		cases: headless,
+		live:  []situation{held},
+	}
+}
+
+func opencode(version string) kit {
+	return kit{
+		agent: "opencode", version: version, npm: "opencode-ai", program: "opencode",
+		margin: "0s",
+		setUp: func(b *box) []string {
+			b.writeJSON(".config/opencode/opencode.json", map[string]any{
+				"autoupdate": false, "share": "disabled", "snapshot": false, "model": "fake/fake",
+				"provider": map[string]any{"fake": map[string]any{
+					"npm": "@ai-sdk/openai-compatible", "name": "fake",
+					"options": map[string]any{"baseURL": b.provider.URL + "/v1", "apiKey": dummy},
+					"models": map[string]any{"fake": map[string]any{
+						"name": "fake", "tool_call": true, "limit": map[string]any{"context": 100000, "output": 4000},
+					}},
+				}},
+			})
+			return []string{
+				"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_SHARE=1",
+			}
+		},
+		begin: func(prompt string) []string { return []string{"opencode", "run", prompt} },
+		cases: headless,
+		// Without a time in a header it tries for over a minute.
+		slow: named("limit with a stated reset", "throttle without one", "overload"),
+	}
+}
+
+func gemini(version string) kit {
+	return kit{
+		agent: "gemini", version: version, scripted: true, npm: "@google/gemini-cli", program: "gemini",
+		margin: "0s",
+		setUp: func(b *box) []string {
+			b.writeJSON(".gemini/settings.json", map[string]any{
+				"security":  map[string]any{"auth": map[string]any{"selectedType": "gemini-api-key"}, "folderTrust": map[string]any{"enabled": false}},
+				"general":   map[string]any{"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
+				"tools":     map[string]any{"allowed": []string{"run_shell_command"}},
+				"privacy":   map[string]any{"usageStatisticsEnabled": false},
+				"telemetry": map[string]any{"enabled": false},
+			})
+			return []string{"GEMINI_API_KEY=" + dummy, "GOOGLE_GEMINI_BASE_URL=" + b.provider.URL, "GEMINI_CLI_NO_RELAUNCH=true"}
+		},
+		begin: func(prompt string) []string { return []string{"gemini", "-m", "gemini-2.5-flash", "-p", prompt} },
+		talk:  func(prompt string) []string { return []string{"gemini", "-m", "gemini-2.5-flash", "-i", prompt} },
+		cases: []interruption{unwritten(headless[3]), headless[4], headless[5]},
+		live:  []situation{again},
+	}
+}
+
+func qwen(version string) kit {
+	return kit{
+		agent: "qwen-code", version: version, npm: "@qwen-code/qwen-code", also: []string{"node@22"}, program: "qwen",
+		margin: "0s",
+		setUp: func(b *box) []string {
+			b.writeJSON(".qwen/settings.json", map[string]any{
+				"security":  map[string]any{"auth": map[string]any{"selectedType": "openai"}, "folderTrust": map[string]any{"enabled": false}},
+				"general":   map[string]any{"enableAutoUpdate": false},
+				"tools":     map[string]any{"approvalMode": "yolo"},
+				"privacy":   map[string]any{"usageStatisticsEnabled": false},
+				"telemetry": map[string]any{"enabled": false},
+			})
+			return []string{
+				"OPENAI_API_KEY=" + dummy, "OPENAI_MODEL=fake", fmt.Sprintf("OPENAI_BASE_URL=%s/v1", b.provider.URL),
+			}
+		},
+		begin: func(prompt string) []string { return []string{"qwen", "-p", prompt} },
+		// It never gives up by itself: it is stopped by its end.
+		cases: []interruption{
+			{name: "throttle and its process killed", answer: agenttest.RateLimit(0), signal: syscall.SIGKILL, class: limit.RateLimit, end: resumed},
+			{name: "overload and its process killed", answer: agenttest.Overloaded(), signal: syscall.SIGKILL, class: limit.Overloaded, end: resumed},
+			headless[3], headless[4], headless[5],
+		},
+	}
+}
+
+// older is a Claude Code that states resets by the minute only, cut short.
+func older(k kit) kit {
+	k.margin = "60s"
+	k.live = []situation{idle, menu, dead}
+	k.slow = named("limit with a stated reset", menu.name, dead.name)
+	return k
+}
+
+// silent is a Codex that writes down no failure but a used-up allowance.
+func silent(k kit) kit {
+	k.cases = slices.Clone(k.cases)
+	for i := range k.cases {
+		if !k.cases[i].stated {
+			k.cases[i] = unwritten(k.cases[i])
+		}
+	}
+	k.live = nil
+	return k
+}
+
+// unwritten is an interruption of which the agent leaves no record.
+func unwritten(c interruption) interruption {
+	c.end = leftAlone
+	return c
+}

@@ -1,0 +1,193 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agenttest"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// pane is an agent at work in a terminal of its own.
+type pane struct {
+	b      *box
+	socket string
+}
+
+// talk starts the agent on a new session in a terminal.
+func (b *box) talk(prompt string) *pane {
+	b.t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil && os.Getenv("CI") == "" {
+		b.t.Skip("SKIPPED: there is no tmux")
+	}
+	p := &pane{b: b, socket: b.path("tmux")}
+	b.t.Cleanup(func() {
+		if b.t.Failed() {
+			b.t.Logf("screen:\n%s", p.screen())
+		}
+		_ = p.command("kill-server").Run()
+	})
+	argv := b.kit.talk(prompt)
+	argv[0] = filepath.Join(b.bin, argv[0])
+	args := append([]string{"-f", "/dev/null", "new-session", "-d", "-x", "140", "-y", "45", "-s", "e2e", "-c", b.work, "--"}, argv...)
+	out, err := p.command(args...).CombinedOutput()
+	require.NoError(b.t, err, string(out))
+	return p
+}
+
+func (p *pane) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("tmux", append([]string{"-S", p.socket}, args...)...)
+	cmd.Env, cmd.Dir = append(p.b.env(), "PWD="+p.b.work), p.b.work
+	return cmd
+}
+
+// screen is what a person would see.
+func (p *pane) screen() string {
+	out, _ := p.command("capture-pane", "-p", "-t", "e2e").Output()
+	return string(out)
+}
+
+// press presses keys, by their names.
+func (p *pane) press(keys ...string) {
+	p.b.t.Helper()
+	require.NoError(p.b.t, p.command(append([]string{"send-keys", "-t", "e2e"}, keys...)...).Run())
+}
+
+func (p *pane) write(text string) {
+	p.b.t.Helper()
+	require.NoError(p.b.t, p.command("send-keys", "-t", "e2e", "-l", text).Run())
+}
+
+func (p *pane) pid() int {
+	p.b.t.Helper()
+	out, err := p.command("display-message", "-p", "-t", "e2e", "#{pane_pid}").Output()
+	require.NoError(p.b.t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	require.NoError(p.b.t, err)
+	return pid
+}
+
+func (p *pane) until(what string, shows func(screen string) bool) {
+	p.b.t.Helper()
+	p.b.until("the screen shows "+what, func() bool { return shows(p.screen()) })
+}
+
+// situation is one way in which an agent in a terminal stands when it was
+// stopped.
+type situation struct {
+	name string
+	play func(t *testing.T, b *box, row *result)
+}
+
+// stopped brings an agent in a terminal to the point where the provider has
+// refused it.
+func (b *box) stopped(answer agenttest.Answer, row *result) (*pane, resume.View, []agenttest.Request) {
+	b.t.Helper()
+	row.provider = string(answer.Kind())
+	b.start(b.config())
+	b.provider.Script(b.step("one"), answer)
+	b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
+	p := b.talk(prompt)
+	s := b.untilState(resume.Waiting, resume.Parked)
+	row.said = saw(s)
+	before := b.refused()
+	require.NotEmpty(b.t, b.done(), "the agent had begun")
+	return p, s, before
+}
+
+// What Claude Code does in a terminal when it was stopped, and what the daemon
+// must make of it.
+var (
+	idle = situation{"live and idle", func(t *testing.T, b *box, row *result) {
+		p, s, before := b.stopped(agenttest.Overloaded(), row)
+		pid := p.pid()
+		require.Equal(t, limit.Overloaded, s.Class)
+		b.finished(s, before, 1, map[string]int{"continue": 1, prompt: 1})
+		require.Equal(t, pid, p.pid(), "the same process")
+		row.did, row.outcome = "typed the prompt once", "finished"
+	}}
+
+	menu = situation{"live with the limit's menu open", func(t *testing.T, b *box, row *result) {
+		b.writeJSON(".claude/settings.json", map[string]any{
+			"permissions":              map[string]any{"allow": []string{"Bash"}},
+			"autoContinueAtUsageLimit": false,
+		})
+		p, s, before := b.stopped(agenttest.UsageLimit(8*time.Second), row)
+		require.Equal(t, limit.UsageLimit, s.Class)
+		p.until("the menu", func(screen string) bool { return strings.Contains(screen, "What do you want to do?") })
+		b.finished(s, before, 1, map[string]int{"continue": 1, prompt: 1})
+		row.did, row.outcome = "closed the menu and typed the prompt once", "finished"
+	}}
+
+	armed = situation{"live and continuing by itself", func(t *testing.T, b *box, row *result) {
+		p, s, before := b.stopped(agenttest.UsageLimit(8*time.Second), row)
+		require.Equal(t, limit.UsageLimit, s.Class)
+		p.until("its own continuation", func(screen string) bool { return strings.Contains(strings.ToLower(screen), "continuing automatically") })
+		b.provider.Script(b.step("two"), agenttest.Text("All done."))
+		b.finished(s, before, 0, map[string]int{"continue": 0, prompt: 1})
+		row.did, row.outcome = "stood aside", "finished by itself"
+	}}
+
+	drafted = situation{"live with half a prompt typed", func(t *testing.T, b *box, row *result) {
+		p, s, before := b.stopped(agenttest.Overloaded(), row)
+		p.write("half a thought")
+		p.until("the draft", func(screen string) bool { return strings.Contains(screen, "half a thought") })
+		b.mustStayQuiet(before, 0)
+		require.Contains(t, p.screen(), "half a thought", "a person's words are left alone")
+		p.press("C-u")
+		p.until("no draft", func(screen string) bool { return !strings.Contains(screen, "half a thought") })
+		_, err := b.ask("retry", s.ID)
+		require.NoError(t, err)
+		b.finished(s, before, 1, map[string]int{"continue": 1, "half a thought": 0})
+		row.did, row.outcome = "nothing, and typed once the draft was gone", "finished"
+	}}
+
+	busy = situation{"live and a person was faster", func(t *testing.T, b *box, row *result) {
+		p, _, before := b.stopped(agenttest.Overloaded(), row)
+		b.provider.Script(agenttest.StuckStream())
+		p.write("go on then")
+		p.press("Enter")
+		b.until("the agent is at work", func() bool { return len(b.provider.Requests()) == len(before)+1 })
+		b.mustStayQuiet(b.provider.Requests(), 0)
+		require.NotContains(t, p.screen(), "continue", "nothing is typed into a turn")
+		row.did, row.outcome = "nothing", "left alone"
+	}}
+
+	dead = situation{"the terminal was killed", func(t *testing.T, b *box, row *result) {
+		p, s, before := b.stopped(agenttest.UsageLimit(15*time.Second), row)
+		require.NoError(t, syscall.Kill(p.pid(), syscall.SIGKILL))
+		b.finished(s, before, 1, map[string]int{"continue": 1, prompt: 1})
+		row.did, row.outcome = "continued once, without a terminal", "finished"
+	}}
+
+	held = situation{"live and then killed", func(t *testing.T, b *box, row *result) {
+		p, s, before := b.stopped(agenttest.Overloaded(), row)
+		pid := p.pid()
+		b.until("the daemon knows who holds it", func() bool { s, _ := b.session(); return s.Owner != nil })
+		b.mustStayQuiet(before, 0)
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		_, err := b.ask("retry", s.ID)
+		require.NoError(t, err)
+		b.finished(s, before, 1, map[string]int{"continue": 1, prompt: 1})
+		row.did, row.outcome = "nothing while it lived, then continued once", "finished"
+	}}
+
+	// Gemini CLI takes a refused prompt back, so it is given again.
+	again = situation{"the terminal was killed", func(t *testing.T, b *box, row *result) {
+		p, s, before := b.stopped(agenttest.CutStream(), row)
+		require.Equal(t, limit.Network, s.Class)
+		b.provider.Script(b.step("two"), agenttest.Text("All done."))
+		require.NoError(t, syscall.Kill(p.pid(), syscall.SIGKILL))
+		b.finished(s, before, 1, nil)
+		row.did, row.outcome = "gave the prompt again, once, without a terminal", "finished"
+	}}
+)

@@ -1,0 +1,99 @@
+package codex
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// Talk says how a session is continued while a live process holds it: by a
+// message that is queued for it. The process takes it when it is idle, whatever
+// its terminal shows, and keeps directory, model and permissions.
+func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, w agent.Words) (agent.Plan, error) {
+	if err := ctx.Err(); err != nil {
+		return agent.Plan{}, err
+	}
+	if plan, stands, err := a.stands(s); !stands {
+		return plan, err
+	}
+	if owner.Kind == "headless" {
+		return leave(occupied(&owner)), nil
+	}
+	works, err := turnRuns(s.Transcript)
+	if err != nil {
+		return agent.Plan{}, err
+	}
+	if works {
+		return leave(fmt.Sprintf("process %d works on the session", owner.PID)), nil
+	}
+	if !readsQueue(a.proc.argv(owner.PID)) {
+		return park("it serves another program, and a queued message is not known to reach that"), nil
+	}
+	lockers, err := a.proc.lockers(resolved(a.lockOf(s)))
+	if err != nil {
+		return agent.Plan{}, err
+	}
+	if !slices.Contains(lockers, owner.PID) {
+		return park("it is of a version before 0.146, which takes no messages"), nil
+	}
+	return a.queue(s, w)
+}
+
+// readsQueue reports whether a process of these arguments takes the messages
+// that are queued for its sessions: the server that terminals share does, and a
+// terminal that is its own server.
+func readsQueue(argv []string) bool {
+	if slices.Contains(argv, "mcp-server") {
+		return false
+	}
+	shared := func(arg string) bool { return arg == "--managed-daemon" || strings.HasPrefix(arg, "unix:") }
+	return len(argv) > 0 && (!slices.Contains(argv, serverCommand) || slices.ContainsFunc(argv, shared))
+}
+
+// turnEdges are the events that begin a turn and that end one.
+var turnEdges = []string{"task_started", "task_complete", "turn_aborted"}
+
+// turnRuns reports whether a turn was begun that is not over. Codex waits and
+// retries within one, and writes nothing meanwhile.
+func turnRuns(rollout string) (runs bool, err error) {
+	err = agent.LinesBack(rollout, func(line agent.Line) bool {
+		if line.Cut || !slices.ContainsFunc(turnEdges, func(kind string) bool { return mayBe(line.Data, "event_msg", kind) }) {
+			return true
+		}
+		r, _ := parse(line.Data)
+		runs = r.event() == turnEdges[0]
+		return !slices.Contains(turnEdges, r.event())
+	})
+	return runs, err
+}
+
+// queue returns the command that leaves a message for the session's owner.
+func (a *Agent) queue(s resume.Session, w agent.Words) (agent.Plan, error) {
+	had, _, _, err := turnBefore(s.Transcript, math.MaxInt64, 0)
+	if err != nil {
+		return agent.Plan{}, err
+	}
+	cwd := cmp.Or(had.Cwd, s.Cwd)
+	if err := agent.CheckDir(cwd); err != nil {
+		return park(err.Error()), nil
+	}
+	program, err := a.program()
+	if err != nil {
+		return park("codex was not found: set command in [[agent]]"), nil
+	}
+	argv := []string{program, "queue", "--thread", s.Key.ID}
+	if strings.HasPrefix(w.Prompt, "-") {
+		argv = append(argv, "--message="+w.Prompt)
+	} else {
+		argv = append(argv, "--message", w.Prompt)
+	}
+	return agent.Plan{Run: &agent.Command{
+		Argv: argv, Dir: cwd, Env: a.environment(program, s.Transcript), NoProof: true,
+	}}, nil
+}

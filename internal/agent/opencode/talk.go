@@ -1,0 +1,211 @@
+package opencode
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// Talk says how a session is continued while a live process may hold it:
+// through the configured server, where nobody else does.
+func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, w agent.Words) (agent.Plan, error) {
+	c, plan, stands, err := a.stands(ctx, s)
+	if !stands {
+		return plan, err
+	}
+	if a.server == nil {
+		return agent.Plan{}, nil
+	}
+	holders, err := a.holders(ctx, s)
+	if err != nil {
+		return agent.Plan{}, err
+	}
+	for _, p := range holders {
+		// A terminal that is attached to a server holds nothing itself.
+		if command(p.Args) != "attach" && !a.serves(p.PID) {
+			return agent.Plan{}, nil
+		}
+	}
+	plan, _ = a.through(ctx, c, w)
+	return plan, nil
+}
+
+// serves reports whether the process listens where the configured server does.
+func (a *Agent) serves(pid int) bool {
+	port, err := strconv.ParseUint(portOf(a.server), 10, 16)
+	if err != nil {
+		return false
+	}
+	fds, err := os.ReadDir(a.procFile(pid, "fd"))
+	if err != nil {
+		return false
+	}
+	open := make(map[string]bool)
+	for _, fd := range fds {
+		if target, err := os.Readlink(a.procFile(pid, filepath.Join("fd", fd.Name()))); err == nil {
+			open[target] = true
+		}
+	}
+	return slices.ContainsFunc([]string{"net/tcp", "net/tcp6"}, func(table string) bool {
+		sockets, err := os.ReadFile(a.procFile(pid, table))
+		return err == nil && slices.ContainsFunc(listening(sockets, port), func(inode string) bool { return open["socket:["+inode+"]"] })
+	})
+}
+
+func portOf(u *url.URL) string {
+	switch {
+	case u.Port() != "":
+		return u.Port()
+	case u.Scheme == "https":
+		return "443"
+	default:
+		return "80"
+	}
+}
+
+// listening returns the sockets that listen on the port, from the kernel's
+// table: number, local address, remote address, state, …; the tenth field is the
+// socket.
+func listening(table []byte, port uint64) []string {
+	const listen = "0A"
+	var inodes []string
+	for line := range bytes.Lines(table) {
+		fields := strings.Fields(string(line))
+		if len(fields) < 10 || fields[3] != listen {
+			continue
+		}
+		_, hex, _ := strings.Cut(fields[1], ":")
+		if n, err := strconv.ParseUint(hex, 16, 16); err == nil && n == port {
+			inodes = append(inodes, fields[9])
+		}
+	}
+	return inodes
+}
+
+// known is what the server says of a session.
+type known struct {
+	ID        string `json:"id"`
+	Directory string `json:"directory"`
+	Agent     string `json:"agent"`
+	Model     struct {
+		ID       string `json:"id"`
+		Provider string `json:"providerID"`
+		Variant  string `json:"variant"`
+	} `json:"model"`
+}
+
+// through says how the session is continued through the configured server. It
+// returns false where there is none, or where it does not have the session.
+func (a *Agent) through(ctx context.Context, c conversation, w agent.Words) (agent.Plan, bool) {
+	if a.server == nil {
+		return agent.Plan{}, false
+	}
+	s := &server{base: a.server, client: newClient()}
+	defer s.client.CloseIdleConnections()
+	k, err := s.session(ctx, c)
+	if status, refused := errors.AsType[*statusError](err); refused && status.code == http.StatusNotFound || notConnected(err) {
+		return agent.Plan{}, false
+	}
+	if err != nil {
+		return leave("the server of opencode does not say how the session stands: " + err.Error()), true
+	}
+	if k.ID != c.id || !sameDir(k.Directory, c.directory) {
+		return agent.Plan{}, false
+	}
+	busy, err := s.statuses(ctx, c.directory)
+	switch st := busy[c.id]; {
+	case err != nil:
+		return leave("the server of opencode does not say how the session stands: " + err.Error()), true
+	case st.kind() == retrying:
+		return leave(triesAgain + atTime(st.Next)), true
+	case st.Type != "" && st.kind() != over:
+		return leave("the server of opencode works on the session"), true
+	}
+	return agent.Plan{Send: &agent.Sending{
+		To: "the server of opencode at " + a.server.Redacted(), Text: w.Prompt,
+		Do: func(ctx context.Context) error { return a.prompt(ctx, k, w) },
+	}}, true
+}
+
+// session returns what the server knows of a session.
+func (s *server) session(ctx context.Context, c conversation) (k known, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	answer, err := s.get(ctx, "/session/"+c.id, url.Values{"directory": {c.directory}})
+	if err != nil {
+		return known{}, err
+	}
+	defer answer.Body.Close()
+	if err := json.NewDecoder(io.LimitReader(answer.Body, maxStatus)).Decode(&k); err != nil {
+		return known{}, fmt.Errorf("read session: %w", err)
+	}
+	return k, nil
+}
+
+// notConnected reports whether a request did not even reach a server.
+func notConnected(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
+}
+
+// prompt gives the session a prompt, once. Agent and model are named: without
+// them the server takes the usual agent, which may do more than the session's.
+func (a *Agent) prompt(ctx context.Context, k known, w agent.Words) error {
+	type part struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	type model struct {
+		Provider string `json:"providerID"`
+		ID       string `json:"modelID"`
+	}
+	message := struct {
+		Agent   string `json:"agent,omitempty"`
+		Model   *model `json:"model,omitempty"`
+		Variant string `json:"variant,omitempty"`
+		Parts   []part `json:"parts"`
+	}{Agent: k.Agent, Parts: []part{{"text", w.Prompt}}}
+	if k.Model.ID != "" && k.Model.Provider != "" {
+		message.Model, message.Variant = &model{k.Model.Provider, k.Model.ID}, k.Model.Variant
+	}
+	body, err := json.Marshal(message)
+	if err != nil {
+		return &agent.NotSentError{Why: err.Error(), Park: true}
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	s := &server{base: a.server, client: newClient()}
+	defer s.client.CloseIdleConnections()
+	answer, err := s.ask(ctx, http.MethodPost, "/session/"+k.ID+"/prompt_async", url.Values{"directory": {k.Directory}}, body)
+	switch {
+	case notConnected(err):
+		return &agent.NotSentError{Why: "the server of opencode does not answer: " + err.Error()}
+	case err != nil:
+		return err
+	}
+	defer answer.Body.Close()
+	refusal := &statusError{"POST prompt_async", answer.StatusCode}
+	switch {
+	case answer.StatusCode/100 == 2:
+		return nil
+	case answer.StatusCode/100 == 4:
+		return &agent.NotSentError{Why: "the server of opencode refused the prompt: " + refusal.Error(), Park: true}
+	default:
+		return refusal
+	}
+}

@@ -1,0 +1,130 @@
+package opencode
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// The kernel's table, as far as a socket is told by it.
+const sockets = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:1000 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0000000000000000 100 0 0 10 0
+   1: 0100007F:1000 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1000        0 4712 1 0000000000000000 20 4 30 10 -1
+   2: 0100007F:1001 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4713 1 0000000000000000 100 0 0 10 0
+half a line
+`
+
+func TestTheServerIsTheProcessThatListensThere(t *testing.T) {
+	require.Equal(t, []string{"4711"}, listening([]byte(sockets), 4096), "a connection is none that listens")
+	require.Empty(t, listening([]byte(sockets), 80))
+
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	a := &Agent{processes: "/proc", server: &url.URL{Scheme: "http", Host: listener.Addr().String()}}
+	require.True(t, a.serves(os.Getpid()))
+	require.False(t, a.serves(os.Getppid()))
+	require.NoError(t, listener.Close())
+	require.False(t, a.serves(os.Getpid()))
+}
+
+// A server that hangs, breaks or speaks nonsense never leads to a second
+// process, and never to a prompt.
+func TestAServerThatDoesNotSay(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"an error":        func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
+		"no password":     func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) },
+		"nonsense":        func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
+		"a broken answer": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"a way to another": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
+		},
+		"nothing of status": status404,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStopped(t)
+			s.serve(answer)
+			plan := s.plan("continue")
+			require.NotNil(t, plan.Leave)
+			require.False(t, plan.Leave.Park, "it may pass")
+			require.Contains(t, plan.Leave.Why, "does not say how the session stands")
+		})
+	}
+}
+
+func status404(w http.ResponseWriter, r *http.Request) {
+	if strings.HasSuffix(r.URL.Path, "/status") {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	fmt.Fprintf(w, `{"id":"ses_1","directory":%q}`, r.URL.Query().Get("directory"))
+}
+
+func (s *stopped) serve(answer http.HandlerFunc) {
+	server := httptest.NewServer(answer)
+	s.t.Cleanup(server.Close)
+	base, err := url.Parse(server.URL)
+	require.NoError(s.t, err)
+	s.agent.server = base
+}
+
+// A session of the same id elsewhere is another one.
+func TestAServerOfAnotherDirectory(t *testing.T) {
+	s := newStopped(t)
+	s.serve(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"id":"ses_1","directory":"/elsewhere"}`) })
+	require.NotNil(t, s.plan("continue").Run)
+}
+
+// A prompt that nobody knows to have arrived is told apart from one that did
+// not.
+func TestASendingSaysWhetherItMayHaveArrived(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer  http.HandlerFunc
+		notSent bool
+		ok      bool
+	}{
+		"taken":          {answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, ok: true},
+		"refused":        {answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }, notSent: true},
+		"broken":         {answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }},
+		"cut off":        {answer: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
+		"sent elsewhere": {answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStopped(t)
+			s.serve(c.answer)
+			err := s.agent.prompt(t.Context(), known{ID: "ses_1", Directory: s.dir}, agent.Words{Prompt: "continue"})
+			_, notSent := err.(*agent.NotSentError)
+			require.Equal(t, c.notSent, notSent, err)
+			require.Equal(t, c.ok, err == nil, err)
+		})
+	}
+	t.Run("nobody there", func(t *testing.T) {
+		s := newStopped(t)
+		s.agent.server = &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
+		err := s.agent.prompt(t.Context(), known{ID: "ses_1", Directory: s.dir}, agent.Words{Prompt: "continue"})
+		require.IsType(t, &agent.NotSentError{}, err)
+	})
+}
+
+// Without a server there is no way to reach a process, whatever stands.
+func TestNobodyIsReachedWithoutAServer(t *testing.T) {
+	s := newStopped(t)
+	plan, err := s.agent.Talk(t.Context(), s.session, resume.Owner{PID: 7, Kind: "interactive"}, agent.Words{Prompt: "continue"})
+	require.NoError(t, err)
+	require.Equal(t, agent.Plan{}, plan)
+	s.user("msg_2", "ses_1", time.Now())
+	plan, err = s.agent.Talk(t.Context(), s.session, resume.Owner{PID: 7, Kind: "interactive"}, agent.Words{Prompt: "continue"})
+	require.NoError(t, err)
+	require.Contains(t, plan.Leave.Why, "a newer prompt")
+}

@@ -1,0 +1,243 @@
+// Package agenttest is a make-believe provider for tests: one server on the
+// loopback that speaks as Anthropic (Messages), OpenAI (Responses and chat
+// completions) and Google (generateContent) do, and that answers, fails and
+// falls silent as it is told. No part of the program may import it.
+package agenttest
+
+import (
+	"cmp"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Request is one request that a provider was sent.
+type Request struct {
+	At      time.Time
+	Path    string    // or the host that a proxy was asked for
+	Side    bool      // not of the conversation itself: a title, a summary, a probe
+	Prompts []string  // what people said in the conversation so far, oldest first
+	Answer  Kind      // what it was answered
+	Reset   time.Time // when the limit lifts that was stated, or zero
+}
+
+// Server is the make-believe provider.
+type Server struct {
+	URL string // of the server; the paths below it are those of the providers
+
+	http   *httptest.Server
+	closed chan struct{} // ends the answers that hang
+
+	mu       sync.Mutex // guards everything that follows
+	script   []Answer
+	words    string // what changes the script
+	then     []Answer
+	requests []Request
+}
+
+// NewServer starts a provider that follows the script: each request of a
+// conversation takes one answer, and the last one is given for ever. It ends
+// with the test.
+func NewServer(t testing.TB, script ...Answer) *Server {
+	s := &Server{closed: make(chan struct{})}
+	s.Script(script...)
+	s.http = httptest.NewServer(s)
+	s.URL = s.http.URL
+	t.Cleanup(func() {
+		close(s.closed)
+		s.http.CloseClientConnections()
+		s.http.Close()
+	})
+	return s
+}
+
+// Script replaces what is left of the script.
+func (s *Server) Script(script ...Answer) {
+	if len(script) == 0 {
+		script = []Answer{Text("Hello.")}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.script, s.then = script, nil
+}
+
+// Upon replaces the script by another one as soon as a prompt of the
+// conversation says these words.
+func (s *Server) Upon(words string, script ...Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.words, s.then = words, script
+}
+
+// Requests returns the requests of conversations so far, without side ones.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var main []Request
+	for _, r := range s.requests {
+		if !r.Side {
+			main = append(main, r)
+		}
+	}
+	return main
+}
+
+// Heard returns every request so far, side ones too.
+func (s *Server) Heard() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Request(nil), s.requests...)
+}
+
+// ask is a request as the answers need it.
+type ask struct {
+	model   string
+	stream  bool
+	side    bool
+	prompts []string
+	tools   []string
+}
+
+// dialect is how one kind of provider speaks.
+type dialect interface {
+	// read understands a request.
+	read(r *http.Request, body []byte) ask
+
+	// refuse returns a refusal: its status, its headers and its body.
+	refuse(a Answer, now time.Time) (int, http.Header, any)
+
+	// stream returns the events of an answer.
+	stream(q ask, a Answer) []string
+
+	// begin returns the events of an answer's beginning, and trouble the one
+	// that reports an error after it.
+	begin(q ask) []string
+	trouble() string
+
+	// whole returns an answer in one piece.
+	whole(q ask, a Answer) any
+}
+
+// dialectOf returns the provider that is spoken to at that path, or nil.
+func dialectOf(path string) dialect {
+	switch {
+	case strings.HasSuffix(path, "/messages"):
+		return anthropic{}
+	case strings.HasSuffix(path, "/responses"):
+		return responses{}
+	case strings.HasSuffix(path, "/chat/completions"):
+		return chat{}
+	case strings.HasSuffix(path, ":generateContent"), strings.HasSuffix(path, ":streamGenerateContent"):
+		return gemini{}
+	default:
+		return nil
+	}
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the agent went away
+	}
+	d := dialectOf(r.URL.Path)
+	if d == nil || r.Method != http.MethodPost {
+		s.aside(w, r)
+		return
+	}
+	q := d.read(r, body)
+	now := time.Now()
+	a := s.next(q)
+	s.record(Request{
+		At: now, Path: r.URL.Path, Side: q.side, Prompts: q.prompts, Answer: a.kind, Reset: a.resetAt(now),
+	})
+	s.answer(reply{w: w, r: r, closed: s.closed}, d, q, a, now)
+}
+
+func (s *Server) answer(w reply, d dialect, q ask, a Answer, now time.Time) {
+	if !q.stream && a.kind == KindBroken {
+		a = Overloaded() // there is no stream that could break
+	}
+	switch {
+	case a.refuses():
+		w.json(d.refuse(a, now))
+	case a.kind == KindReset, a.kind == KindCut && !q.stream:
+		w.reset()
+	case a.kind == KindHang, a.kind == KindStuck && !q.stream:
+		w.hang()
+	case !q.stream:
+		w.json(http.StatusOK, nil, d.whole(q, a))
+	case a.kind == KindBroken:
+		w.events(append(d.begin(q), d.trouble())...)
+	case a.kind == KindCut:
+		w.events(d.begin(q)...)
+		w.reset()
+	case a.kind == KindStuck:
+		w.events(d.begin(q)...)
+		w.hang()
+	default:
+		w.events(d.stream(q, a)...)
+	}
+}
+
+// next takes an answer from the script. Side requests are always served.
+func (s *Server) next(q ask) Answer {
+	if q.side {
+		return Text("A title")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.then) > 0 && Says(q.prompts, s.words) > 0 {
+		s.script, s.then = s.then, nil
+	}
+	a := s.script[0]
+	if len(s.script) > 1 {
+		s.script = s.script[1:]
+	}
+	return a
+}
+
+// Says counts the prompts that say these words, on a line of their own and
+// however the agent wrapped it: some put quotes around a prompt, some put
+// hints of their own before it.
+func Says(prompts []string, words string) int {
+	n := 0
+	for _, prompt := range prompts {
+		for line := range strings.Lines(prompt) {
+			if strings.Trim(line, " \t\n\"") == words {
+				n++
+				break
+			}
+		}
+	}
+	return n
+}
+
+func (s *Server) record(r Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, r)
+}
+
+// aside answers what agents ask besides: which models there are, how many
+// tokens something has.
+func (s *Server) aside(w http.ResponseWriter, r *http.Request) {
+	s.record(Request{At: time.Now(), Path: cmp.Or(r.URL.Path, r.Host), Side: true})
+	out := reply{w: w, r: r, closed: s.closed}
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/count_tokens"):
+		out.json(http.StatusOK, nil, object{"input_tokens": 1000})
+	case strings.HasSuffix(r.URL.Path, ":countTokens"):
+		out.json(http.StatusOK, nil, object{"totalTokens": 1000})
+	case strings.HasSuffix(r.URL.Path, "/models"):
+		out.json(http.StatusOK, nil, object{"object": "list", "data": []any{}, "models": []any{}, "has_more": false})
+	case r.Method == http.MethodHead:
+		w.WriteHeader(http.StatusOK)
+	default:
+		out.json(http.StatusNotFound, nil, object{"error": object{"type": "not_found_error", "message": "no such path"}})
+	}
+}

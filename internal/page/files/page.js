@@ -1,0 +1,179 @@
+// What the daemon tells is shown as text, never as markup.
+'use strict';
+
+const byId = (id) => document.getElementById(id);
+const sessions = new Map(); // key → {row, element}
+let daemon = null;
+let ahead = 0; // the daemon's clock over this one's, in milliseconds
+let heard = 0; // when the daemon last said anything
+let stream = null;
+
+const now = () => Date.now() + ahead;
+
+function put(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+function make(tag, text, className = '', tone = '') {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  if (className) element.className = className;
+  if (tone) element.dataset.tone = tone;
+  return element;
+}
+
+function span(milliseconds) {
+  const s = Math.max(0, Math.ceil(milliseconds / 1000));
+  if (s < 60) return `${s}s`;
+  if (s < 3600) return `${Math.floor(s / 60)}m ${s % 60}s`;
+  if (s < 86400) return `${Math.floor(s / 3600)}h ${Math.floor(s % 3600 / 60)}m`;
+  return `${Math.floor(s / 86400)}d ${Math.floor(s % 86400 / 3600)}h`;
+}
+
+function clock(time) {
+  const at = new Date(time), options = {hour: '2-digit', minute: '2-digit'};
+  if (at.toDateString() !== new Date(now()).toDateString()) Object.assign(options, {day: 'numeric', month: 'short'});
+  return at.toLocaleString(undefined, options);
+}
+
+function until(time) {
+  const left = new Date(time) - now();
+  return left > 0 ? `in ${span(left)}, ${clock(time)}` : 'due now';
+}
+
+function showSession(row) {
+  let known = sessions.get(row.key);
+  if (!known) {
+    const element = byId('session').content.firstElementChild.cloneNode(true);
+    known = {element, next: element.querySelector('.next')};
+    sessions.set(row.key, known);
+    known.element.addEventListener('click', (event) => {
+      const order = event.target.dataset.order;
+      if (order) command(event.target, `/session/${order}`, known.row);
+    });
+  }
+  known.row = row;
+  const part = (selector) => known.element.querySelector(selector);
+  known.element.dataset.tone = row.tone;
+  known.element.dataset.key = row.key;
+  put(part('.state'), row.state);
+  put(part('.project'), row.project);
+  part('.project').title = row.cwd;
+  put(part('.who'), [row.by, row.name, `try ${row.tries}`, row.owner].filter(Boolean).join(' · '));
+  part('.who').title = row.id;
+  put(part('.why'), row.why);
+  part('.why').title = row.text || '';
+  put(part('summary'), row.attempts.length === 1 ? '1 resume so far' : `${row.attempts.length} resumes so far`);
+  part('.tries').hidden = row.attempts.length === 0;
+  part('ol').replaceChildren(...row.attempts.map((a) =>
+    make('li', `${a.n}. ${a.at ? clock(a.at) : ''} ${a.outcome}${a.error ? ': ' + a.error : ''}`)));
+
+  const pause = part('[data-order=pause], [data-order=unpause]');
+  pause.dataset.order = row.paused ? 'unpause' : 'pause';
+  put(pause, row.paused ? 'Unpause' : 'Pause');
+  part('[data-order=retry]').disabled = row.idle || row.running;
+  part('[data-order=cancel]').disabled = row.idle;
+  for (const button of known.element.querySelectorAll('button')) {
+    button.setAttribute('aria-label', `${button.textContent} ${row.project}, ${row.by} ${row.name}`);
+  }
+}
+
+// arrange puts first what needs a person, and keeps the focus where it is.
+function arrange() {
+  const order = [...sessions.values()].sort(({row: a}, {row: b}) => a.rank - b.rank ||
+    new Date(a.next_at || 0) - new Date(b.next_at || 0) || (a.key < b.key ? -1 : 1));
+  const list = byId('sessions'), focus = document.activeElement;
+  order.forEach(({element}, i) => {
+    if (list.children[i] !== element) list.insertBefore(element, list.children[i] || null);
+  });
+  while (list.children.length > order.length) list.lastElementChild.remove();
+  if (focus !== document.activeElement && list.contains(focus)) focus.focus();
+}
+
+function showDaemon() {
+  byId('pause').hidden = false;
+  put(byId('pause'), daemon.paused ? 'Unpause all' : 'Pause all');
+  put(byId('config'), daemon.config ? `configuration: ${daemon.config}, read ${clock(daemon.loaded_at)}` : 'configuration: built-in defaults');
+  const notes = [];
+  if (daemon.paused) notes.push(['still', 'Paused: nothing is started.']);
+  if (daemon.dry_run) notes.push(['still', 'Dry run: nothing is ever started.']);
+  if (daemon.config_error) notes.push(['bad', `The newest configuration is not in force:\n${daemon.config_error}`]);
+  for (const problem of daemon.problems) notes.push(['bad', problem]);
+  if (byId('notes').dataset.said === JSON.stringify(notes)) return; // an alert is read out once
+  byId('notes').dataset.said = JSON.stringify(notes);
+  byId('notes').replaceChildren(...notes.map(([tone, text]) => make('p', text, 'note', tone)));
+}
+
+function showAccounts(accounts) {
+  byId('accounts-section').hidden = accounts.length === 0;
+  byId('accounts').replaceChildren(...accounts.map((a) => {
+    const line = make('li', '', '', a.tone), limit = make('span', a.state, 'limit');
+    if (a.reset_at) Object.assign(limit.dataset, {until: a.reset_at, words: a.state});
+    line.append(make('span', a.name), limit, make('span', a.sessions, 'count'));
+    return line;
+  }));
+}
+
+function tick() {
+  if (!daemon) return;
+  for (const {row, next} of sessions.values()) put(next, row.next_at ? until(row.next_at) : '');
+  for (const limit of document.querySelectorAll('[data-until]')) {
+    const left = new Date(limit.dataset.until) > now();
+    put(limit, limit.dataset.words + (left ? `, lifts ${until(limit.dataset.until)}` : ''));
+  }
+  put(byId('daemon'), `${daemon.line}, up ${span(now() - new Date(daemon.started_at))}`);
+}
+
+function show(update) {
+  ahead = new Date(update.now) - Date.now();
+  daemon = update.daemon;
+  if (update.whole) {
+    const listed = new Set(update.rows.map((row) => row.key));
+    for (const key of [...sessions.keys()]) if (!listed.has(key)) sessions.delete(key);
+  }
+  for (const key of update.gone || []) sessions.delete(key);
+  update.rows.forEach(showSession);
+  arrange();
+  showDaemon();
+  showAccounts(update.accounts);
+  byId('empty').hidden = sessions.size > 0;
+  const needy = [...sessions.values()].filter(({row}) => row.tone === 'bad').length;
+  document.title = needy ? `(${needy}) resumed` : 'resumed';
+  tick();
+}
+
+function connection(tone, text) {
+  byId('link').dataset.tone = tone;
+  put(byId('link'), text);
+}
+
+function connect() {
+  if (stream) stream.close();
+  heard = Date.now();
+  stream = new EventSource('/events');
+  const alive = () => { heard = Date.now(); connection('good', 'live'); };
+  stream.addEventListener('beat', alive);
+  stream.onmessage = (event) => { alive(); show(JSON.parse(event.data)); };
+  stream.onerror = () => connection('bad', 'not connected: what you see is old');
+}
+
+// command gives an order. The stream shows what comes of it.
+async function command(button, path, row) {
+  const words = `${button.textContent}${row ? ' ' + row.project : ''}`;
+  if (button.dataset.order === 'cancel' && !confirm(`Forget the interruption of ${row.project}?`)) return;
+  const said = byId('said');
+  put(said, `${words} …`);
+  try {
+    const answer = await fetch(path, {method: 'POST', body: new URLSearchParams(row ? {agent: row.agent, id: row.id} : {})});
+    put(said, `${words}: ${(await answer.text()).trim()}`);
+  } catch {
+    put(said, `${words}: the daemon does not answer`);
+  }
+}
+
+byId('pause').addEventListener('click', (event) => command(event.target, daemon.paused ? '/unpause' : '/pause'));
+setInterval(() => {
+  tick();
+  if (stream.readyState === EventSource.CLOSED && Date.now() - heard > 5000 || Date.now() - heard > 45000) connect();
+}, 1000);
+connect();

@@ -25,6 +25,7 @@ func TestRefusalTellsTheClass(t *testing.T) {
 		"credits for long context":            {Refusal{Status: 429, Code: "long_context_credits_required"}, Billing},
 		"402":                                 {Refusal{Status: 402, Text: "You have no quota"}, Billing},
 		"429 whose quota is back soon":        {Refusal{Status: 429, Text: "You exceeded your current quota, please check your plan. Please retry in 36.5s."}, RateLimit},
+		"a code wins over a short wait":       {Refusal{Code: "quota_exhausted", Text: "You exceeded your current quota, please check your plan. Please retry in 36.5s."}, UsageLimit},
 		"an exception by its name":            {Refusal{Text: "httpx.ReadTimeout: The read operation timed out"}, Network},
 		"a proxy's status":                    {Refusal{Status: 522, Text: "Connection timed out"}, ServerError},
 		"529":                                 {Refusal{Status: 529, Code: "server_error"}, Overloaded},

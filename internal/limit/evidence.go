@@ -11,6 +11,7 @@ type evidence struct {
 	weak     Class // words that say little
 	running  bool
 	byWait   bool // weak depends on the wait that is asked for
+	paced    bool // strong is a pace where the wait is short
 	wait     time.Duration
 	reset    Reset
 	rejected bool // an account's quota was refused, by the record's own field
@@ -31,7 +32,7 @@ func (e *evidence) addWords(ru ruling) {
 	case ru.weak && e.weak == None:
 		e.weak, e.byWait = ru.class, ru.byWait
 	case !ru.weak && e.strong == None:
-		e.strong = ru.class
+		e.strong, e.paced = ru.class, ru.paced
 	}
 }
 
@@ -55,7 +56,7 @@ func (e *evidence) merge(part evidence) {
 		e.family = part.family
 	}
 	if e.strong == None {
-		e.strong = part.strong
+		e.strong, e.paced = part.strong, part.paced
 	}
 	if e.weak == None {
 		e.weak, e.byWait, e.wait = part.weak, part.byWait, part.wait
@@ -79,6 +80,9 @@ func (e *evidence) class() Class {
 	}
 	if e.strong == RateLimit && e.status == 0 && e.code == None && e.wait >= asksHours {
 		return UsageLimit
+	}
+	if e.paced && e.wait > 0 && e.wait < asksHours && e.code == None {
+		return RateLimit
 	}
 	for _, c := range [...]Class{e.code, e.strong, byStatus(e.status), e.family} {
 		if admits(e.status, c) {

@@ -28,7 +28,7 @@ func FuzzText(f *testing.F) {
 	for _, s := range []string{
 		"You've hit your limit · resets 3pm (UTC)", "Claude AI usage limit reached|1753560000", "❯ 1. Upgrade your plan",
 		`API Error: 529 {"type":"error","error":{"type":"overloaded_error"}} · Retrying in 4 seconds…`,
-		"Too Many Requests [retrying in 2m 5s attempt #3]", "try again at Feb 23rd, 2027 1:07 AM.", "\xff\xfe’∙•", `{"a":'b':"`,
+		"Too Many Requests [retrying in 2m 5s attempt #3]", "try again at Feb 23rd, 2027 1:07 AM.", "httpx.ReadTimeout: [Errno 111] refused", "Error: 521 Web server is down", "request to https://x.example/ failed, reason: x", "\xff\xfe’∙•", `{"a":'b':"`,
 	} {
 		f.Add(s)
 	}
@@ -48,7 +48,7 @@ func FuzzText(f *testing.F) {
 func FuzzWhen(f *testing.F) {
 	for _, s := range []string{
 		"2s", "in 3 hours", "15:00", "3pm (Europe/Berlin)", "Nov 18, 3:13am (UTC)", "2026-11-15T15:00:00Z", "1794708893",
-		"Sun, 15 Nov 2026 14:01:33 GMT", "Monday", "10 de jul. de 2026, 11:52", "on 05/01", "15:00 GMT-03:30", "(Etc/GMT+5",
+		"Sun, 15 Nov 2026 14:01:33 GMT", "Monday", "10 de jul. de 2026, 11:52", "on 05/01", "15:00 GMT-03:30", "(Etc/GMT+5", "P1DT2H", "PT36.5S",
 	} {
 		f.Add(s)
 	}

@@ -109,10 +109,14 @@ func (m *message) weigh(o opening) evidence {
 			e.status = n
 		}
 		if clauseBegins(toks, i) {
+			if inner, ok := m.thrown(opening{at: o.at + i, framed: true}, o.at+i); ok && o.named.class == None {
+				o.named = inner.named
+			}
 			if h, ok := statements.at(toks, i); ok && h.means.class != None {
 				if h.means.perPeriod && counted != None {
 					h.means.class = counted
 				}
+				h.means.paced = h.means.paced && counted == None
 				e.addWords(h.means)
 				lifted = lifted || h.means.lifted
 				alone = alone || h.means.alone
@@ -124,6 +128,9 @@ func (m *message) weigh(o opening) evidence {
 	}
 	if m.record != nil {
 		e.merge(*m.record)
+	}
+	if o.named.class != None {
+		e.addCode(o.named)
 	}
 	scan := timeScan{r: m.r, src: m.src, toks: toks}
 	if f, ok := scan.anchored(e.running); ok {

@@ -7,6 +7,9 @@ func addLimits() {
 		youve|you have? hit|reached|exceeded your|the|a|our * rate limit|limits *
 		number of * has|have exceeded your|the * limit|limits *
 	`)
+	statements.add(ruling{class: UsageLimit, paced: true}, `
+		youve|you have? exceeded your current quota *
+	`)
 	statements.add(usage, `
 		your|this|the * has|have hit|reached|exceeded its|their|the|your * limit|quota|cap|allowance *
 		youve|you have? hit|reached|exceeded|exhausted|used|depleted up? all? of? your|the|a|our|this|that * limit|limits|quota|quotas|allowance|allocation|cap|capacity limit|limits? *
@@ -180,6 +183,9 @@ func addWeak() {
 		unexpected eof
 		broken pipe
 		connection closed before *
+	`)
+	statements.add(ruling{class: Network, remote: true}, `
+		request to <url> failed , reason : *
 	`)
 	statements.add(ruling{class: Network, weak: true}, `
 		stream disconnected before completion

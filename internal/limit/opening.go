@@ -7,11 +7,12 @@ import (
 
 // opening is how a message shows that it is the agent's report of a refusal.
 type opening struct {
-	at     int  // the token it begins with
-	status int  // an HTTP status named on the way
-	framed bool // it says itself that it reports an error
-	byMenu bool // it is a choice that agents offer at a limit
-	timed  bool // it counts only together with a time
+	at     int    // the token it begins with
+	status int    // an HTTP status named on the way
+	framed bool   // it says itself that it reports an error
+	byMenu bool   // it is a choice that agents offer at a limit
+	timed  bool   // it counts only together with a time
+	named  ruling // what the name of an exception means that it begins with
 }
 
 // How words before the refusal itself frame it.
@@ -63,6 +64,9 @@ func (m *message) open(i int) (opening, bool) {
 			return o, false // a column of a table
 		}
 		if t.is("{") && m.record != nil {
+			return o, true
+		}
+		if o, ok := m.thrown(o, p); ok {
 			return o, true
 		}
 		if o, said := m.statement(o, p); said != unsaid {
@@ -205,6 +209,11 @@ const (
 // statement judges whether a refusal that is named at toks[p] is made by the
 // agent or talked about.
 func (m *message) statement(o opening, p int) (opening, said) {
+	if isEdgeStatus(o.status) && m.toks[p-1].kind != word {
+		if h, ok := edgeReasons.at(m.toks, p); ok && (o.framed || m.stands(o, h)) {
+			return o, refused
+		}
+	}
 	verdict := unsaid
 	for h := range statements.hits(m.toks, p) {
 		if h.means.class == None {
@@ -214,7 +223,7 @@ func (m *message) statement(o opening, p int) (opening, said) {
 			return o, refused
 		}
 		verdict = talked
-		if !h.open && !m.tailFits(h.end) || isTableRow(m.line(o.at)) || m.asks(m.line(o.at), h.end) {
+		if !m.stands(o, h) || h.means.remote && m.namesThisMachine(o.at) {
 			continue
 		}
 		fragment := h.end == len(m.toks) && !m.toks[p].upper
@@ -223,6 +232,13 @@ func (m *message) statement(o opening, p int) (opening, said) {
 		return o, refused
 	}
 	return o, verdict
+}
+
+// stands reports whether the phrase is a statement of its own, not part of
+// what a person says about it.
+func (m *message) stands(o opening, h hit[ruling]) bool {
+	line := m.line(o.at)
+	return (h.open || m.tailFits(h.end)) && !isTableRow(line) && !m.asks(line, h.end)
 }
 
 // bare reports a headline of two words: "Limit reached" says nothing without a time.

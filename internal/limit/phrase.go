@@ -13,6 +13,7 @@ import (
 //	x?          x, or nothing
 //	#           a number
 //	*           up to five words or numbers, as few as will do
+//	<url>       an address
 //	@           one to five words of limitKinds, or numbers
 //	, . : …     that mark
 //	* at the end: the sentence may go on in any way
@@ -26,6 +27,7 @@ type phrase struct {
 type part struct {
 	words    []wordID
 	number   bool
+	link     bool
 	gap      bool
 	kinds    bool
 	optional bool
@@ -60,6 +62,8 @@ func parsePhrase(notation string) phrase {
 		switch f {
 		case "#":
 			e.number = true
+		case "<url>":
+			e.link = true
 		case "*":
 			e.gap = true
 		case "@":
@@ -134,6 +138,9 @@ func matchKinds(rest []part, toks []token, i int) int {
 func (e part) fits(t token) bool {
 	if e.number {
 		return t.kind == number
+	}
+	if e.link {
+		return t.kind == link
 	}
 	return t.id != 0 && slices.Contains(e.words, t.id)
 }

@@ -29,7 +29,9 @@ func (r Reader) record(fields []field, depth int) (evidence, bool) {
 		case "ratelimittype":
 			quota = true
 		case "quotaid":
-			e.strong = quotaPeriod(f.value)
+			if c := quotaPeriod(f.value); c != None {
+				e.strong, e.paced = c, false
+			}
 		case "retryattempt":
 			e.running = true
 		case "willretry":

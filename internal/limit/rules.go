@@ -29,6 +29,13 @@ type ruling struct {
 
 	// byWait leaves the class to the length of the wait that is asked for.
 	byWait bool
+
+	// paced is said of a pace and of an allowance alike: a wait of less than
+	// an hour tells that it is a pace.
+	paced bool
+
+	// remote counts only where it is not about this machine.
+	remote bool
 }
 
 // limitKinds are what limits are called after: "5-hour limit", "weekly Opus

@@ -50,6 +50,12 @@ func init() {
 		payment required|failed|method|declined|overdue
 		membership|subscription|trial|plan|license has? expired|ended|lapsed|inactive
 		your|the * membership|subscription|trial|plan has|is? expired|ended|lapsed|inactive|cancelled
+		your * plan|subscription|tier does not include|support|cover|have|allow access to * opus|sonnet|haiku|fable|gpt|claude|codex|gemini|grok *
+		your * plan|subscription|tier does not include|support|cover|have|allow access? to? the? this|that|selected|requested model *
+		your * plan|subscription|tier doesnt include|support|cover|have|allow access to * opus|sonnet|haiku|fable|gpt|claude|codex|gemini|grok *
+		your * plan|subscription|tier doesnt include|support|cover|have|allow access? to? the? this|that|selected|requested model *
+		your * plan|subscription|tier does not include|support|cover|allow the? opus|sonnet|haiku|fable|gpt *
+		your * plan|subscription|tier doesnt include|support|cover|allow the? opus|sonnet|haiku|fable|gpt *
 		your|this|the|current * plan|subscription|tier does|do not|doesnt * include|support|cover|access
 		your|this|the * plan|subscription doesnt|dont include|support|cover|have
 		you need|require a|an * plan|subscription
@@ -110,6 +116,7 @@ func init() {
 		api key is|has|was invalid|expired|missing|been|not *
 		your|the * key|token|credentials|login|session|authentication|account is|has|have|was|does|are invalid|expired|been|revoked|missing|disabled|not|suspended|deactivated|on
 		your * token could not be refreshed *
+		your access|api|auth|authentication|oauth|refresh|session|login|bearer? key|token|credentials|login|session has|have been invalidated|revoked|disabled|deactivated
 		oauth|auth|access|refresh|session token has|is|was|refresh? expired|been|revoked|invalid|missing|failed|not
 		oauth|auth error|failure|failed|session *
 		authentication|authorization error|failed|failure|required|expired

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -61,7 +62,7 @@ func (s *timeScan) at(i int) (found, bool) {
 	if i >= len(s.toks) {
 		return found{}, false
 	}
-	for _, read := range []func(int) (found, bool){s.iso, s.epoch, s.duration, s.countdown, s.calendar} {
+	for _, read := range []func(int) (found, bool){s.iso, s.epoch, s.isoDuration, s.duration, s.countdown, s.calendar} {
 		if f, ok := read(i); ok {
 			return f, true
 		}
@@ -192,6 +193,39 @@ func (s *timeScan) duration(i int) (found, bool) {
 		return found{}, false
 	}
 	return found{at: s.r.At.Add(total), exact: total, end: end}, true
+}
+
+// isoDuration reads "PT5M", "PT1H30M", "P1DT2H". Years and months are no
+// lengths of time, and no limit is stated in them.
+func (s *timeScan) isoDuration(i int) (found, bool) {
+	t := s.toks[i]
+	if t.kind != word || !t.upper || !t.is("p") && !t.is("pt") || s.r.At.IsZero() {
+		return found{}, false
+	}
+	src := s.src[t.start+1:]
+	rest, scale := src, "WD"
+	total, parts := 0.0, 0
+	for rest != "" && isAlnum(rest[0]) {
+		if rest[0] == 'T' && scale != "HMS" {
+			rest, scale, parts = rest[1:], "HMS", 0
+			continue
+		}
+		n := 0
+		for n < len(rest) && (isDigit(rune(rest[n])) || rest[n] == '.') {
+			n++
+		}
+		amount, err := strconv.ParseFloat(rest[:n], 64)
+		if err != nil || n == len(rest) || strings.IndexByte(scale, rest[n]) < 0 {
+			return found{}, false
+		}
+		total += amount * float64(units[strings.ToLower(rest[n:n+1])])
+		rest, parts = rest[n+1:], parts+1
+	}
+	if parts == 0 || total > float64(longestWait) {
+		return found{}, false
+	}
+	d := time.Duration(math.Round(total))
+	return found{at: s.r.At.Add(d), exact: d, end: s.after(t.start + 1 + len(src) - len(rest))}, true
 }
 
 // countdown reads "in 01:30:00": what is announced as a length is no time of day.

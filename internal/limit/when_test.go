@@ -34,6 +34,12 @@ func TestWhenReadsBareTimes(t *testing.T) {
 		"a fraction":                     {"1.2s", "2026-11-15T11:00:01.2Z", false},
 		"units run together":             {"2h5m", "2026-11-15T13:05:00Z", false},
 		"days run together":              {"5d22h11m", "2026-11-21T09:11:00Z", false},
+		"an ISO duration":                {"PT5M", "2026-11-15T11:05:00Z", false},
+		"ISO hours and minutes":          {"in PT1H30M", "2026-11-15T12:30:00Z", false},
+		"ISO days and hours":             {"P1DT2H", "2026-11-16T13:00:00Z", false},
+		"ISO weeks":                      {"P2W", "2026-11-29T11:00:00Z", false},
+		"an ISO fraction":                {"PT36.5S", "2026-11-15T11:00:36.5Z", false},
+		"ISO in a sentence":              {"retry after PT5M.", "2026-11-15T11:05:00Z", false},
 		"units in words":                 {"in 3 days 4 hours", "2026-11-18T15:00:00Z", false},
 		"joined by and and commas":       {"1 hour, 2 minutes and 3 seconds", "2026-11-15T12:02:03Z", false},
 		"weeks":                          {"2 weeks", "2026-11-29T11:00:00Z", false},
@@ -116,6 +122,7 @@ func TestWhenInventsNothing(t *testing.T) {
 	for _, in := range []string{
 		"", " ", "soon", "later", "in a moment", "a few minutes", "3", "attempt 4/10", "2.1.325", "25:00", "3:7pm",
 		"13:61", "Feb 30", "0/0/2026", "every 5h", "May", "99999999999999999999", "9999999d", "the", "pm", "Feb 30, 2027",
+		"PT", "P", "P5", "P1DT", "P3M", "P1Y", "PT5X", "PT5M3", "pt5m", "PT1..5S", "P99999999D", "PT-5M", "PTM", "P5H",
 	} {
 		if in == "3" {
 			continue // a count of seconds, by contract

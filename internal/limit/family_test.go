@@ -1,0 +1,197 @@
+package limit
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// judged is a family of messages by what they mean.
+type judged map[Class][]string
+
+func (all judged) check(t *testing.T) {
+	t.Helper()
+	for class, lines := range all {
+		for _, line := range lines {
+			t.Run(class.String()+"/"+line[:min(len(line), 60)], func(t *testing.T) {
+				v := noon.Text(line)
+				require.Equal(t, class, v.Class, line)
+				require.Equal(t, class.Transient(), v.WaitHelps)
+			})
+		}
+	}
+}
+
+func TestExceptionsByTheirDottedNames(t *testing.T) {
+	judged{
+		RateLimit: {
+			`google.api_core.exceptions.ResourceExhausted: 429 Resource exhausted.`,
+			`google.api_core.exceptions.TooManyRequests: 429 POST https://x.example.com/v1`,
+			`google.genai.errors.ClientError: 429 RESOURCE_EXHAUSTED. {'error': {'code': 429, 'status': 'RESOURCE_EXHAUSTED'}}`,
+			`openai.RateLimitError: Error code: 429 - {'error': {'message': 'Rate limit reached for gpt-4o', 'code': 'rate_limit_exceeded'}}`,
+			`openai.RateLimitError`,
+			`botocore.errorfactory.ThrottlingException: An error occurred (ThrottlingException) when calling the InvokeModel operation: Rate exceeded`,
+			`botocore.exceptions.ClientError: An error occurred (ThrottlingException) when calling the InvokeModel operation: Rate exceeded`,
+			`httpx.HTTPStatusError: Client error '429 Too Many Requests' for url 'https://api.example.com/v1/messages'`,
+			`com.openai.errors.RateLimitException: 429: slow down`,
+			"Traceback (most recent call last):\n  File \"cli.py\", line 3, in <module>\nopenai.RateLimitError: Error code: 429",
+		},
+		UsageLimit: {
+			`openai.RateLimitError: You've hit your usage limit. Try again in 5 hours.`,
+		},
+		Overloaded: {
+			`anthropic.APIStatusError: {'type': 'error', 'error': {'type': 'overloaded_error', 'message': 'Overloaded'}}`,
+			`anthropic._exceptions.OverloadedError: Error code: 529 - {'type': 'error'}`,
+			`google.api_core.exceptions.ServiceUnavailable: 503 The model is overloaded. Please try again later.`,
+		},
+		ServerError: {
+			`openai.InternalServerError: Error code: 500`,
+			`google.genai.errors.ServerError: 500 INTERNAL`,
+		},
+		Network: {
+			`requests.exceptions.ConnectionError: HTTPSConnectionPool(host='api.example.com', port=443): Max retries exceeded`,
+			`requests.exceptions.ReadTimeout: HTTPSConnectionPool(host='api.example.com', port=443): Read timed out. (read timeout=60)`,
+			`urllib3.exceptions.MaxRetryError: HTTPSConnectionPool(host='api.example.com', port=443)`,
+			`httpx.ReadTimeout: The read operation timed out`,
+			`httpx.ConnectError: [Errno 111] Connection refused`,
+			`httpx.RemoteProtocolError: peer closed connection without sending complete message body`,
+			`httpx.ConnectTimeout`,
+			`LLM error: requests.exceptions.ConnectionError: HTTPSConnectionPool(host='api.example.com', port=443): Max retries exceeded`,
+			`aiohttp.client_exceptions.ClientConnectorError: Cannot connect to host api.example.com:443 ssl:default`,
+			`botocore.exceptions.EndpointConnectionError: Could not connect to the endpoint URL: "https://bedrock.example.com"`,
+			`openai.APITimeoutError: Request timed out.`,
+			`API Error: httpx.ReadTimeout: The read operation timed out`,
+		},
+		Auth: {
+			`openai.AuthenticationError: Error code: 401 - {'error': {'message': 'Incorrect API key provided'}}`,
+			`anthropic.AuthenticationError: no key was accepted`,
+		},
+		Billing: {
+			`openai.RateLimitError: Error code: 429 - {'error': {'message': 'You exceeded your current quota', 'code': 'insufficient_quota'}}`,
+		},
+		BadRequest: {
+			`openai.BadRequestError: Error code: 400 - {'error': {'message': 'x'}}`,
+		},
+		None: {
+			`requests.exceptions.ConnectionError: HTTPConnectionPool(host='localhost', port=8080): Max retries exceeded`,
+			`httpx.ConnectError: http://127.0.0.1:3000 refused the connection`,
+			`     requests.exceptions.ConnectionError: HTTPSConnectionPool(host='api.example.com', port=443)`,
+			`  ⎿  httpx.ReadTimeout: The read operation timed out`,
+			`E   httpx.ReadTimeout: The read operation timed out`,
+			`FAILED tests/test_api.py::test_get - httpx.ReadTimeout: The read operation timed out`,
+			`except requests.exceptions.ConnectionError:`,
+			`raise httpx.ReadTimeout("The read operation timed out")`,
+			`httpx.ReadTimeout is raised after 5 seconds`,
+			`httpx.ReadTimeout: raised when the server is slow`,
+			`httpx.ReadTimeout("timed out")`,
+			`requests.exceptions.ConnectionError handling is in place now.`,
+			`redis.exceptions.ConnectionError: Error 111 connecting to cache:6379. Connection refused.`,
+			`psycopg2.OperationalError: connection to server failed: Connection refused`,
+			`myapp.errors.RateLimitError: 429 Too Many Requests`,
+			`google.protobuf.message.DecodeError: Error parsing message`,
+			`requests.get: Connection refused`,
+			`httpx.`,
+			`httpx.: Connection refused`,
+		},
+	}.check(t)
+}
+
+func TestStatusesOfAProxyBeforeTheProvider(t *testing.T) {
+	judged{
+		ServerError: {
+			`Error: 520 Web server returned an unknown error`,
+			`API Error: 520 Web server is returning an unknown error`,
+			`Error: 521 Web server is down`,
+			`521 Web server is down`,
+			`522 Connection timed out`,
+			`HTTP 523 Origin is unreachable`,
+			`524 A timeout occurred`,
+			`Error: 525 SSL handshake failed`,
+			`526 Invalid SSL certificate`,
+			`Error code: 530`,
+		},
+		None: {
+			`Web server is down`,
+			`A timeout occurred`,
+			`Invalid SSL certificate`,
+			`524 A timeout occurred when I deployed it`,
+			`521 Web server is down, can you fix it?`,
+			`| 524 | A timeout occurred |`,
+			`524: A timeout occurred`, // a line that grep found
+			`520 tests passed`,
+			`Error: 520 files could not be read`,
+			`404 A timeout occurred`,
+			`line 522: connection timed out`,
+			`The proxy answers 524 A timeout occurred`,
+		},
+	}.check(t)
+}
+
+func TestSentencesThatOnlyAProviderSays(t *testing.T) {
+	judged{
+		Billing: {
+			`Your plan does not include access to Opus`,
+			`Your plan doesn't include access to this model.`,
+			`Your current plan doesn't include Opus. Upgrade to continue.`,
+			`Your Pro subscription does not support the requested model.`,
+		},
+		Auth: {
+			`Your authentication token has been invalidated. Please try signing in again.`,
+			`Your API key has been revoked.`,
+		},
+		Network: {
+			`request to https://api.example.com/v1/messages failed, reason: connect ETIMEDOUT 1.2.3.4:443`,
+			`request to https://api.example.com/v1/messages failed, reason: socket hang up`,
+			`FetchError: request to https://api.example.com/v1/messages failed, reason: getaddrinfo ENOTFOUND api.example.com`,
+		},
+		None: {
+			`Your plan does not include tests for the parser`,
+			`Your plan does not include access to the database, so I left it out.`,
+			`Your plan doesn't cover the migration of old rows.`,
+			`Your plan does include access to Opus`,
+			`Your token parser has been rewritten.`,
+			`Your test for the API key has been disabled.`,
+			`Your session token was invalidated in the middleware.`,
+			`The token has been invalidated when the user logs out`,
+			`request to http://localhost:3000/health failed, reason: connect ECONNREFUSED 127.0.0.1:3000`,
+			`The request to https://api.example.com/ failed, reason: unknown`,
+			`npm error request to https://registry.example.com/x failed, reason: socket hang up`,
+		},
+	}.check(t)
+}
+
+func TestACapOfTheAccountLiftsWhenItSays(t *testing.T) {
+	for _, line := range []string{
+		`You've reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.`,
+		`API Error: 400 {"type":"error","error":{"type":"invalid_request_error","message":"You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC."}}`,
+	} {
+		v := noon.Text(line)
+		require.Equal(t, UsageLimit, v.Class)
+		require.True(t, v.WaitHelps)
+		require.WithinDuration(t, instant(t, "2026-12-01T00:00:00Z"), v.Reset.At, 0)
+	}
+}
+
+func TestAQuotaThatIsBackSoonIsAPace(t *testing.T) {
+	const quota = "You exceeded your current quota, please check your plan and billing details"
+	judged{
+		RateLimit: {
+			`[API Error: ` + quota + `… Please retry in 36.5s.]`,
+			`[API Error: ` + quota + `. Please retry in 12.3s.]`,
+			`API Error: 429 ` + quota + `. Please retry in 59m.`,
+			`{"error":{"code":429,"message":"` + quota + `. Please retry in 36s."}}`,
+			`[API Error: ` + quota + `. Please retry in PT30S.]`,
+		},
+		UsageLimit: {
+			`[API Error: ` + quota + `]`,
+			`[API Error: ` + quota + `. Please retry in 7h12m3s.]`,
+			`[API Error: ` + quota + `. Please retry in 60m.]`,
+			`[API Error: ` + quota + `. Limit: requests per day. Please retry in 36s.]`,
+			`{"error":{"code":429,"message":"` + quota + `. Please retry in 36s.","details":[{"quotaId":"GenerateRequestsPerDayPerProject"}]}}`,
+			`{"error":{"code":429,"details":[{"quotaId":"GenerateRequestsPerDayPerProject"}],"message":"` + quota + `. Please retry in 36s."}}`,
+		},
+		Billing: {
+			`{"error":{"message":"` + quota + `. Please retry in 36s.","code":"insufficient_quota"}}`,
+		},
+	}.check(t)
+}

@@ -131,7 +131,7 @@ trust_level = "trusted"
 		// that all terminals share.
 		talk:  func(prompt string) []string { return []string{"codex", "-c", "hide_agent_reasoning=true", prompt} },
 		cases: headless,
-		live:  []situation{held},
+		live:  []situation{queued},
 	}
 }
 

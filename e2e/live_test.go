@@ -169,16 +169,13 @@ var (
 		row.did, row.outcome = "continued once, without a terminal", "finished"
 	}}
 
-	held = situation{"live and then killed", func(t *testing.T, b *box, row *result) {
+	queued = situation{"live and idle", func(t *testing.T, b *box, row *result) {
 		p, s, before := b.stopped(agenttest.Overloaded(), row)
 		pid := p.pid()
-		b.until("the daemon knows who holds it", func() bool { s, _ := b.session(); return s.Owner != nil })
-		b.mustStayQuiet(before, 0)
-		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-		_, err := b.ask("retry", s.ID)
-		require.NoError(t, err)
+		require.Equal(t, limit.Overloaded, s.Class)
 		b.finished(s, before, 1, map[string]int{"continue": 1, prompt: 1})
-		row.did, row.outcome = "nothing while it lived, then continued once", "finished"
+		require.Equal(t, pid, p.pid(), "the same process")
+		row.did, row.outcome = "queued the prompt once", "finished"
 	}}
 
 	// Gemini CLI takes a refused prompt back, so it is given again.

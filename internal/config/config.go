@@ -5,9 +5,7 @@ package config
 
 import (
 	"log/slog"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"resumed/internal/backoff"
@@ -70,19 +68,6 @@ type Resume struct {
 	Exclude       []string      `toml:"exclude"` // absolute
 	Hours         Hours         `toml:"hours"`
 	Order         string        `toml:"order"`
-}
-
-// Allows reports whether sessions that work in dir may be resumed: it lies in
-// an included directory, if any are named, and in no excluded one.
-func (r Resume) Allows(dir string) bool {
-	within := func(root string) bool {
-		rel, err := filepath.Rel(root, dir)
-		return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
-	}
-	if slices.ContainsFunc(r.Exclude, within) {
-		return false
-	}
-	return len(r.Include) == 0 || slices.ContainsFunc(r.Include, within)
 }
 
 // Backoff is the policy of every wait that nothing else is said about, and the

@@ -158,13 +158,3 @@ func TestValidateGuardsConfigurationsMadeByHand(t *testing.T) {
 		`notify.webhook[0].timeout = "0s": must be more than 0s`,
 	}, "\n"))
 }
-
-func TestWhichDirectoriesAreTouched(t *testing.T) {
-	r := Resume{Include: []string{"/work"}, Exclude: []string{"/work/secret"}}
-	require.True(t, r.Allows("/work"))
-	require.True(t, r.Allows("/work/..a"))
-	require.False(t, r.Allows("/workshop"), "a common beginning is not a directory")
-	require.False(t, r.Allows("/work/secret/x"))
-	require.False(t, r.Allows("/home"))
-	require.True(t, Resume{}.Allows("/home"))
-}

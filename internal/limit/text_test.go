@@ -140,7 +140,7 @@ func TestTextTellsTheClass(t *testing.T) {
 			`The server returned 503 Service Unavailable during the deploy, so I restarted it.`,
 			`Let me check the rate limit headers: x-ratelimit-reset-requests`,
 			`Weekly limit: 45% used · resets Monday`,
-			`npm ERR! 429 Too Many Requests - GET https://registry.npmjs.org/x`,
+			`npm ERR! 429 Too Many Requests - GET https://registry.example.com/x`,
 			`Your limit increase request was submitted.`,
 			`def retry_after(response): # Retry-After: 30`,
 			`The build failed: connection reset by peer in test_socket`,

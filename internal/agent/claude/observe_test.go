@@ -312,17 +312,17 @@ func TestHomesAreAccounts(t *testing.T) {
 	require.Equal(t, "claude-code:default", a.Sources()[0].Account)
 	require.Equal(t, filepath.Join(usual, "projects"), a.Sources()[0].Root)
 
-	a, err = New(Options{Roots: []string{"/srv/work/", usual, usual + "/"}})
+	a, err = New(Options{Roots: []string{"/srv/agents/", usual, usual + "/"}})
 	require.NoError(t, err)
 	require.Len(t, a.Sources(), 2)
-	require.Equal(t, "claude-code:/srv/work", a.Sources()[0].Account)
+	require.Equal(t, "claude-code:/srv/agents", a.Sources()[0].Account)
 	require.Equal(t, "claude-code:default", a.Sources()[1].Account)
 
-	t.Setenv("CLAUDE_CONFIG_DIR", "/srv/work")
+	t.Setenv("CLAUDE_CONFIG_DIR", "/srv/agents")
 	a, err = New(Options{})
 	require.NoError(t, err)
 	require.Equal(t, "claude-code:default", a.Sources()[0].Account)
-	require.Equal(t, "/srv/work/projects", a.Sources()[0].Root)
+	require.Equal(t, "/srv/agents/projects", a.Sources()[0].Root)
 
 	_, err = New(Options{Roots: []string{"work"}})
 	require.ErrorContains(t, err, `"work"`)

@@ -301,8 +301,8 @@ func TestEachHomeIsAnAccount(t *testing.T) {
 		return all
 	}
 	require.Equal(t, []string{"codex:default /home/u/.codex/sessions"}, accounts(Options{}))
-	require.Equal(t, []string{"codex:default /home/u/.codex/sessions", "codex:/work /work/sessions"},
-		accounts(Options{Roots: []string{"/home/u/.codex/", "/work", "/work/"}}))
+	require.Equal(t, []string{"codex:default /home/u/.codex/sessions", "codex:/srv/agents /srv/agents/sessions"},
+		accounts(Options{Roots: []string{"/home/u/.codex/", "/srv/agents", "/srv/agents/"}}))
 	t.Setenv(homeVariable, "/elsewhere")
 	require.Equal(t, []string{"codex:default /elsewhere/sessions"}, accounts(Options{}))
 	_, err := New(Options{Roots: []string{".codex", "~/x"}})

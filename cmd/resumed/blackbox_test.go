@@ -555,3 +555,20 @@ func TestReloadOnRequest(t *testing.T) {
 	require.NoError(t, b.proc.Process.Signal(syscall.SIGHUP))
 	b.until("SIGHUP reloads", func() bool { return b.status().Daemon.Config.LoadedAt.After(before) })
 }
+
+// A transcript of a process that has said that it goes on by itself.
+func TestExplainSaysThatTheAgentGoesOnByItself(t *testing.T) {
+	b := newBox(t)
+	file, err := filepath.Abs("../../internal/agent/claude/testdata/transcripts/i-u5h-armed.jsonl")
+	require.NoError(t, err)
+	out, errOut, code := b.run("explain", "--json", "--now", "2026-11-15T01:00:00Z", file)
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, `"in_progress":true`)
+	require.Contains(t, out, `"action":"wait"`)
+	require.Contains(t, out, `"reset_at":"2026-11-15T02:02:`)
+
+	file, err = filepath.Abs("../../internal/agent/claude/testdata/transcripts/u5h.jsonl")
+	require.NoError(t, err)
+	out, _, _ = b.run("explain", "--json", "--now", "2026-11-15T01:00:00Z", file)
+	require.Contains(t, out, `"in_progress":false`)
+}

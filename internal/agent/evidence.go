@@ -21,6 +21,13 @@ type Recogniser interface {
 	Recognises(head []byte) bool
 }
 
+// SelfContinuing is what an Agent may also be: one that says in a transcript
+// that it will go on by itself when the limit lifts.
+type SelfContinuing interface {
+	// GoesOn reports whether the transcript ends with that promise.
+	GoesOn(path string) bool
+}
+
 // Evidence is a sighting and the offset of the line it was read from.
 type Evidence struct {
 	resume.Sighting

@@ -78,7 +78,7 @@ func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error
 		return nil, err
 	}
 	if follower, ok := a.(agent.Follower); ok {
-		return x.database(a.Name(), path, follower, now)
+		return x.database(a, path, follower, now)
 	}
 	src := agent.SourceOf(a, path)
 	latest := make(map[resume.Key]bool)
@@ -86,7 +86,7 @@ func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error
 	err = agent.Back(a, src, path, func(e agent.Evidence) bool {
 		if !latest[e.Key] {
 			latest[e.Key] = true
-			found = append(found, x.judge(a.Name(), path, e, now))
+			found = append(found, x.judge(a, path, e, now))
 		}
 		return src.Shared
 	})
@@ -121,14 +121,14 @@ func silent(name, path string) Explanation {
 }
 
 // database says how the sessions of a database stand.
-func (x *Explainer) database(name, path string, follower agent.Follower, now time.Time) ([]Explanation, error) {
+func (x *Explainer) database(a agent.Agent, path string, follower agent.Follower, now time.Time) ([]Explanation, error) {
 	evidence, err := follower.Evidence(path)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	var found []Explanation
 	for _, e := range evidence {
-		out := x.judge(name, path, e, now)
+		out := x.judge(a, path, e, now)
 		out.Line = 0 // a database has none
 		if e.Leave != "" {
 			out.Action, out.Why = Leave, e.Leave
@@ -136,14 +136,14 @@ func (x *Explainer) database(name, path string, follower agent.Follower, now tim
 		found = append(found, out)
 	}
 	if len(found) == 0 {
-		found = append(found, silent(name, path))
+		found = append(found, silent(a.Name(), path))
 	}
 	return found, nil
 }
 
-func (x *Explainer) judge(name, path string, e agent.Evidence, now time.Time) Explanation {
+func (x *Explainer) judge(a agent.Agent, path string, e agent.Evidence, now time.Time) Explanation {
 	out := Explanation{
-		Version: 1, File: path, Agent: cmp.Or(e.Key.Agent, name), Session: e.Key.ID, Cwd: e.Cwd,
+		Version: 1, File: path, Agent: cmp.Or(e.Key.Agent, a.Name()), Session: e.Key.ID, Cwd: e.Cwd,
 		Line: lineOf(path, e.Offset),
 	}
 	session := resume.Session{Key: resume.Key{Agent: out.Agent, ID: out.Session}, Cwd: e.Cwd}
@@ -164,6 +164,10 @@ func (x *Explainer) judge(name, path string, e agent.Evidence, now time.Time) Ex
 	out.Action, out.Why = action(after, now)
 	if out.InProgress {
 		out.Why = "the agent goes on by itself"
+	}
+	if g, ok := a.(agent.SelfContinuing); ok && out.Action == Wait && g.GoesOn(path) {
+		out.InProgress = true
+		out.Why += ", unless the agent has gone on by itself by then, as it says it will"
 	}
 	return out
 }

@@ -87,6 +87,13 @@ func lastContinuation(transcript string) (continuation, error) {
 	return last, err
 }
 
+// GoesOn reports whether the transcript ends with Claude Code's word that it
+// will go on by itself.
+func (a *Agent) GoesOn(path string) bool {
+	last, err := lastContinuation(path)
+	return err == nil && last.state == waits
+}
+
 // patience is how long after the reset Claude Code may take to go on by itself.
 // It was seen to take a minute; it looks twice a minute, and spreads.
 const patience = 5 * time.Minute

@@ -131,7 +131,7 @@ func TestKillBetweenLimitAndResumeKeepsTheWait(t *testing.T) {
 	b.write(configFile, bot)
 	b.write("bot/resume.sh", recordCall+`echo "step 2" >> logs/$1.log`)
 	b.start()
-	b.write("bot/logs/s-1.log", "step 1\nrate limited, retry in 3s\n")
+	b.write("bot/logs/s-1.log", "step 1\nrate limited, retry in 8s\n")
 	before := b.untilState("s-1", resume.Waiting)
 	b.kill(syscall.SIGKILL)
 	b.start()

@@ -25,7 +25,7 @@ import (
 func (c *cli) examineConfig(e *examination) (config.Config, bool) {
 	cfg, path, err := c.load()
 	if err == nil {
-		_, err = app.Channels(cfg.Notify, nil, nil)
+		_, err = app.Channels(path, cfg.Notify, nil, nil)
 	}
 	if err != nil {
 		e.fail("config", err.Error(), "resumed config check")

@@ -4,6 +4,7 @@
 package resume
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -82,6 +83,14 @@ const (
 	// of it shows in the transcript: it is never the last word on an attempt.
 	Delivered Outcome = "delivered"
 )
+
+// MarshalJSON writes null for an attempt that has not ended.
+func (o Outcome) MarshalJSON() ([]byte, error) {
+	if o == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(o))
+}
 
 // MarkVariable is the environment variable by which a resumed command, and
 // whatever it starts, is known as ours.

@@ -37,7 +37,7 @@ type AttemptView struct {
 	StartedAt    *time.Time `json:"started_at"`
 	EndedAt      *time.Time `json:"ended_at"`
 	DelaySeconds float64    `json:"delay_seconds"` // what was waited before it
-	Outcome      Outcome    `json:"outcome"`       // empty while it runs
+	Outcome      Outcome    `json:"outcome"`       // null while it runs
 	Error        string     `json:"error"`
 }
 

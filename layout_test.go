@@ -39,7 +39,7 @@ var arrows = map[string][]string{
 	"internal/notify":  {"internal/backoff", "internal/clean", "internal/limit", "internal/resume"},
 	"internal/runner":  {"internal/clean", "internal/resume"},
 	"internal/tmux":    {"internal/resume"},
-	"internal/agent":   {"internal/limit", "internal/resume"},
+	"internal/agent":   {"internal/clean", "internal/limit", "internal/resume"},
 	"internal/agent/*": {"internal/agent", "internal/backoff", "internal/limit", "internal/resume"},
 	"internal/resume":  {"internal/backoff", "internal/limit"},
 }

@@ -108,6 +108,9 @@ func (d *daemon) prepare(ctx context.Context, session resume.Session) (*sending,
 	if err != nil {
 		return nil, &resume.Held{Why: "it could not be made sure that nobody holds the session: " + err.Error()}
 	}
+	if owner != nil {
+		session = d.identify(ctx, a, session, owner)
+	}
 	return d.plan(ctx, a, session, owner)
 }
 

@@ -58,6 +58,9 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.held(ev, r, now)
 	case Lost:
 		return s.lost(ev, r, now)
+	case Identified:
+		s.Program = ev.Program
+		return s
 	case Retry:
 		return s.retried(r, now)
 	case Forget:

@@ -132,6 +132,12 @@ type Run struct {
 // sent reports whether the command may have acted on the session.
 func (r *Run) sent() bool { return r != nil && r.sending }
 
+// Program is what a session was run with.
+type Program struct {
+	Path        string `json:"path"`                  // of a program, or of a script
+	Interpreter string `json:"interpreter,omitempty"` // the program that ran the script
+}
+
 // Owner is a live process that holds a session.
 type Owner struct {
 	PID  int    `json:"pid"`
@@ -152,6 +158,9 @@ type Session struct {
 	Paused bool   `json:"paused,omitempty"`
 	Reason string `json:"reason,omitempty"` // why it stands where it stands, for people
 	Owner  *Owner `json:"owner,omitempty"`
+
+	// Program is what its process ran when it was last seen alive.
+	Program Program `json:"program,omitzero"`
 
 	Limit       limit.Verdict `json:"limit,omitzero"`        // what stopped it
 	LimitText   string        `json:"limit_text,omitempty"`  // in the agent's words

@@ -47,19 +47,26 @@ func (b *box) live(claude, dir string) *exec.Cmd {
 	pid := cmd.Process.Pid
 	b.until("it runs", func() bool {
 		cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-		return strings.Contains(string(cmdline), "node\x00"+claude)
+		return strings.HasPrefix(string(cmdline), "node\x00"+claude)
 	})
 	b.write(fmt.Sprintf(".claude/sessions/%d.json", pid), fmt.Sprintf(
 		`{"pid":%d,"sessionId":%q,"procStart":%q,"status":"idle","entrypoint":"cli"}`, pid, claudeSession, procStart(pid)))
 	return cmd
 }
 
+func (b *box) steer(order string) {
+	b.t.Helper()
+	_, errOut, code := b.run(order)
+	require.Zero(b.t, code, errOut)
+}
+
 func TestASessionIsContinuedWithTheProgramItWasRunWith(t *testing.T) {
 	b := newBox(t)
-	b.write(configFile, "[backoff]\nbase_delay = \"4s\"\njitter = false\n[resume]\nlive = \"ignore\"\n")
+	b.write(configFile, "[backoff]\nbase_delay = \"500ms\"\njitter = false\n[resume]\nlive = \"ignore\"\n")
 	b.write("bin/claude", "#!/bin/sh\n[ \"$1\" = --version ] || echo \"$0\" >> \"$HOME/calls\"\n") // the one in PATH
 	claude := b.nodeAt("node20/bin")
 	b.start()
+	b.steer("pause") // until all is as it should be
 	holder := b.live(claude, b.path("node20/bin"))
 	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "work")+overloadLine(claudeSession, b.path("bot")))
 	b.until("its program is known", func() bool { return b.session(claudeSession).Program == claude })
@@ -68,7 +75,7 @@ func TestASessionIsContinuedWithTheProgramItWasRunWith(t *testing.T) {
 	out, _, _ := b.run("status", claudeSession)
 	require.Contains(t, out, "node20/bin/claude")
 
-	b.kill(syscall.SIGKILL)
+	require.Zero(t, b.kill(syscall.SIGTERM))
 	b.start()
 	require.Equal(t, claude, b.session(claudeSession).Program, "it is kept")
 	said, _ := b.examined()
@@ -76,6 +83,7 @@ func TestASessionIsContinuedWithTheProgramItWasRunWith(t *testing.T) {
 	require.Contains(t, said["agent claude-code"].Text, b.path("bin/claude"))
 	require.Contains(t, said["agent claude-code"].Text, "found in PATH")
 
+	b.steer("unpause")
 	b.untilState(claudeSession, resume.Watching)
 	require.Regexp(t, "^"+claude+" "+b.path("node20/bin")+":", b.read("calls"), "with the node that ran it first in PATH")
 	require.Equal(t, 1, strings.Count(b.read("calls"), "\n"))
@@ -83,9 +91,10 @@ func TestASessionIsContinuedWithTheProgramItWasRunWith(t *testing.T) {
 
 func TestARecordedProgramThatIsGoneGivesWay(t *testing.T) {
 	b := newBox(t)
-	b.write(configFile, "[backoff]\nbase_delay = \"2s\"\njitter = false\n[resume]\nlive = \"ignore\"\n")
+	b.write(configFile, "[backoff]\nbase_delay = \"500ms\"\njitter = false\n[resume]\nlive = \"ignore\"\n")
 	claude := b.nodeAt("node20/bin")
 	b.start()
+	b.steer("pause") // until all is as it should be
 	holder := b.live(claude, b.path("node20/bin"))
 	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "work")+overloadLine(claudeSession, b.path("bot")))
 	b.until("its program is known", func() bool { return b.session(claudeSession).Program == claude })
@@ -96,6 +105,7 @@ func TestARecordedProgramThatIsGoneGivesWay(t *testing.T) {
 	require.Equal(t, checkWarn, said["session 4f2a9c1e of claude-code"].Status)
 
 	usual := b.nodeAt(".nvm/versions/node/v22.1.0/bin")
+	b.steer("unpause")
 	b.untilState(claudeSession, resume.Watching)
 	require.Regexp(t, "^"+usual+" ", b.read("calls"))
 }

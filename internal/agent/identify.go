@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -36,7 +37,7 @@ func (p Processes) Program(pid int, is func(path string) bool) (resume.Program, 
 	}
 	argv := strings.Split(strings.TrimRight(string(cmdline), "\x00"), "\x00")
 	if !runsOthers(exe) {
-		return resume.Program{Path: exe}, is(exe) || is(argv[0])
+		return resume.Program{Path: exe}, is(exe) || is(argv[0]) && liesBelow(exe, argv[0])
 	}
 	script := scriptOf(argv)
 	if is(argv[0]) { // it has given itself a title, and its arguments are lost
@@ -49,6 +50,14 @@ func (p Processes) Program(pid int, is func(path string) bool) (resume.Program, 
 	info, err := os.Stat(script)
 	found := is(script) && filepath.IsAbs(script) && err == nil && info.Mode().IsRegular()
 	return resume.Program{Path: script, Interpreter: exe}, found
+}
+
+// liesBelow reports whether a file lies in a directory that is called as the
+// program is, as a file that is named after its version does. What a process
+// calls itself proves nothing: any program can be started by any name.
+func liesBelow(exe, name string) bool {
+	name = filepath.Base(strings.TrimSpace(name))
+	return slices.Contains(strings.Split(filepath.Dir(exe), string(filepath.Separator)), name)
 }
 
 // executableOf returns the file that a process of our own user runs, where it

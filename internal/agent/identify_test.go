@@ -14,11 +14,11 @@ import (
 
 func TestWhatALiveProcessRunsIsTold(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"versions", "bin", "shell"} {
-		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+	for _, name := range []string{"claude/versions", "bin", "shell"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, name), 0o700))
 	}
 	at := func(parts ...string) string { return filepath.Join(append([]string{dir}, parts...)...) }
-	native := program(t, at("versions"), "2.1.325")
+	native := program(t, at("claude", "versions"), "2.1.325")
 	script, node := program(t, at("bin"), "claude"), program(t, at("bin"), "node")
 	bash, tmux, other := program(t, at("shell"), "bash"), program(t, at("shell"), "tmux"), program(t, at("shell"), "stand-in.test")
 
@@ -40,6 +40,7 @@ func TestWhatALiveProcessRunsIsTold(t *testing.T) {
 		"a shell that calls itself so":       {bash, []string{"claude"}, "", resume.Program{}},
 		"a shell that was given a command":   {bash, []string{"bash", "-c", "claude"}, "", resume.Program{}},
 		"tmux":                               {tmux, []string{"tmux", "claude"}, "", resume.Program{}},
+		"another program by that name":       {other, []string{"claude"}, "", resume.Program{}},
 		"another program":                    {other, []string{other}, "", resume.Program{}},
 		"a kernel thread":                    {native, []string{""}, "", resume.Program{}},
 	}

@@ -89,6 +89,45 @@ func TestASessionIsContinuedWithTheProgramItWasRunWith(t *testing.T) {
 	require.Equal(t, 1, strings.Count(b.read("calls"), "\n"))
 }
 
+// A run without a terminal is gone as soon as it has met a limit: it is looked
+// at when it begins.
+func TestTheProgramOfAShortRunIsKnownFromItsBeginning(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, "[backoff]\nbase_delay = \"200ms\"\njitter = false\n")
+	claude := b.nodeAt("node20/bin")
+	b.start()
+	holder := b.live(claude, b.path("node20/bin"))
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "work"))
+	b.until("its program is known", func() bool {
+		out, _, _ := b.run("status", "--all", "--json")
+		return strings.Contains(out, `"program":"`+claude+`"`)
+	})
+	b.write("over", "")
+	require.NoError(t, holder.Wait())
+	b.appendTo(claudeTranscript, overloadLine(claudeSession, b.path("bot")))
+	b.until("it is continued", func() bool { return b.read("calls") != "" })
+	require.Regexp(t, "^"+claude+" ", b.read("calls"))
+}
+
+// The service has the PATH of the shell that it was installed from, which is
+// not always this one.
+func TestDoctorLooksWhereTheServiceLooks(t *testing.T) {
+	b := newBox(t)
+	b.write("bin/claude", "#!/bin/sh\necho here\n")
+	b.write("there/claude", "#!/bin/sh\necho there\n")
+	s := service{program: program, variables: []string{"PATH=" + b.path("there") + ":/usr/bin:/bin:/100%\"\\x"}}
+	files := s.userFiles(b.path(".config/systemd/user"), notifyReloadSince)
+	for _, f := range files {
+		b.write(strings.TrimPrefix(f.path, b.home), f.text)
+	}
+	require.Equal(t, strings.TrimPrefix(s.variables[0], "PATH="), recordedPath(b.path(".config/systemd/user")))
+	said, _ := b.examined()
+	require.Contains(t, said["agent claude-code"].Text, b.path("there/claude")+" (there), found in the PATH that install recorded")
+	require.NoError(t, os.RemoveAll(b.path(".config/systemd")))
+	said, _ = b.examined()
+	require.Contains(t, said["agent claude-code"].Text, b.path("bin/claude")+" (here), found in PATH")
+}
+
 func TestARecordedProgramThatIsGoneGivesWay(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, "[backoff]\nbase_delay = \"500ms\"\njitter = false\n[resume]\nlive = \"ignore\"\n")

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/peek"
 	"resumed/internal/resume"
 )
 
@@ -19,7 +20,7 @@ var _ agent.Denier = (*Agent)(nil)
 func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (d agent.Denial, denied bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, evidenceTimeout)
 	defer cancel()
-	err = steadily(ctx, func(ctx context.Context) (err error) {
+	err = peek.Steadily(ctx, func(ctx context.Context) (err error) {
 		d, denied, err = a.denied(ctx, s, run.Since.UnixMilli())
 		return err
 	})
@@ -31,7 +32,7 @@ func (a *Agent) denied(ctx context.Context, s resume.Session, sinceMS int64) (d 
 	if err != nil {
 		return d, false, err
 	}
-	defer func() { err = errors.Join(err, db.close()) }()
+	defer func() { err = errors.Join(err, db.Close()) }()
 	messages, err := db.latest(ctx, s.Key.ID)
 	if err != nil {
 		return d, false, err
@@ -46,13 +47,13 @@ func (a *Agent) denied(ctx context.Context, s resume.Session, sinceMS int64) (d 
 			return d, false, err
 		}
 		if i := slices.IndexFunc(tools, toolPart.denied); i >= 0 {
-			return agent.Denial{Tool: tools[i].Tool, Use: agent.UseOf(tools[i].State.Input)}, true, db.check()
+			return agent.Denial{Tool: tools[i].Tool, Use: agent.UseOf(tools[i].State.Input)}, true, db.Check()
 		}
 		if len(tools) > 0 {
 			break // it went on with other tools
 		}
 	}
-	return d, false, db.check()
+	return d, false, db.Check()
 }
 
 // toolPart is a tool that a message called, with what became of it.
@@ -81,7 +82,7 @@ func (db *database) tools(ctx context.Context, message string) ([]toolPart, erro
 	if !db.columns["part"]["message_id"] || !db.columns["part"]["data"] {
 		return nil, nil
 	}
-	rows, err := db.conn.QueryContext(ctx, "SELECT data FROM part WHERE message_id = ?", message)
+	rows, err := db.QueryContext(ctx, "SELECT data FROM part WHERE message_id = ?", message)
 	if err != nil {
 		return nil, fmt.Errorf("read parts: %w", err)
 	}

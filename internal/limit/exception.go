@@ -39,6 +39,9 @@ func init() {
 		endpoint connection error
 		api timeout|connection *
 	`)
+	exceptionNames.add(ruling{class: RateLimit}, `
+		router rate limit *
+	`)
 }
 
 // glosses begin what is written about an exception rather than by it.

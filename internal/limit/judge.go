@@ -113,17 +113,13 @@ func (m *message) weigh(o opening) evidence {
 				o.named = inner.named
 			}
 			if h, ok := statements.at(toks, i); ok && h.means.class != None {
-				if h.means.perPeriod && counted != None {
-					h.means.class = counted
-				}
-				h.means.paced = h.means.paced && counted == None
-				e.addWords(h.means)
+				e.addWords(h.means.counted(counted))
 				lifted = lifted || h.means.lifted
 				alone = alone || h.means.alone
 			}
 		}
 		if h, ok := asides.at(toks, i); ok {
-			e.addWords(h.means)
+			e.addWords(h.means.counted(counted))
 		}
 	}
 	if m.record != nil {
@@ -165,7 +161,7 @@ func clauseBegins(toks []token, i int) bool {
 	prev := toks[i-1]
 	switch prev.kind {
 	case mark:
-		return strings.Contains(`.!;:,([{}·—…|"`, prev.text)
+		return strings.Contains(`.!;:,()[]{}·—…|"`, prev.text)
 	case sign:
 		return true
 	case word:

@@ -15,33 +15,6 @@ type opening struct {
 	named  ruling // what the name of an exception means that it begins with
 }
 
-// How words before the refusal itself frame it.
-const (
-	plainFrame    = 1 << iota // may stand in a frame
-	errorFrame                // makes it a report
-	providerFrame             // makes it a report of a provider's answer
-)
-
-// frameWords may stand between the beginning of a line and the refusal: names
-// of agents and of what can fail. One word that is not here makes it prose.
-var frameWords = map[string]uint8{}
-
-func init() {
-	for kind, words := range map[uint8]string{
-		plainFrame: `claude ai codex gemini qwen kimi opencode copilot cursor grok pi aider goose amp kiro amazon q antigravity
-			anthropic openai openrouter google azure bedrock vertex litellm github xai deepseek mistral groq moonshot
-			agent subagent call execution completion turn goal needs from with due to an early during
-			compaction repeated last attempt non retryable retriable transient fatal final caused by
-			message received got upstream inference ai s sdk after retries attempts cli code exit type retry limit in occurred while`,
-		errorFrame:    `error errors failed failure exception terminated paused warning attention disconnected rejected exceeded unexpected sorry oops`,
-		providerFrame: `api provider http status llm model request response stream server code endpoint reconnecting`,
-	} {
-		for w := range strings.FieldsSeq(words) {
-			frameWords[w] |= kind
-		}
-	}
-}
-
 // longestFrame is how many tokens may stand before the refusal itself.
 const longestFrame = 48
 
@@ -52,41 +25,59 @@ func (m *message) open(i int) (opening, bool) {
 		o.byMenu = true
 		return o, true
 	}
-	var seen uint8
+	var seen frames
 	told := false // by its status alone
 	for p, steps := m.skipSigns(i), 0; steps < longestFrame; steps++ {
-		o.framed = seen&errorFrame != 0
+		theirs := !seen.anyones() || o.status != 0
+		o.framed = seen.has(errorFrame) && theirs
 		if p >= len(m.toks) {
-			return o, seen&providerFrame != 0 && told
+			return o, told && seen.has(providerFrame)
 		}
 		t := m.toks[p]
-		if p > i && t.spaces >= 3 && m.toks[p-1].kind != sign {
-			return o, false // a column of a table
+		if p > i && t.spaces >= columnGap && m.toks[p-1].kind != sign {
+			return o, false
 		}
-		if t.is("{") && m.record != nil {
+		if m.record != nil && m.opensRecord(p) {
 			return o, true
 		}
 		if o, ok := m.thrown(o, p); ok {
 			return o, true
 		}
-		if o, said := m.statement(o, p); said != unsaid {
-			return o, said == refused
+		if o, said := m.statement(o, m.quoted(p)); said != unsaid {
+			return o, said == refused && theirs
 		}
 		if n := statusAt(m.toks, p); n != 0 {
 			if o.status == 0 {
 				o.status = n
 			}
 			p++
-			told = o.framed || p == len(m.toks) || m.toks[p].kind != word
+			told = !seen.anyones() && (o.framed || p == len(m.toks) || m.toks[p].kind != word)
 			continue
+		}
+		if steps == 0 && joiners[t.text] {
+			return o, false
 		}
 		next := m.frame(p, &seen)
 		if next < 0 {
-			return o, seen&providerFrame != 0 && told || m.retries(i)
+			return o, told && seen.has(providerFrame) || m.retries(i)
 		}
 		p = next
 	}
 	return o, false
+}
+
+// opensRecord reports whether the structured part begins at toks[p].
+func (m *message) opensRecord(p int) bool {
+	return m.toks[p].is("{") || m.toks[p].is("[") && p+1 < len(m.toks) && m.toks[p+1].is("{")
+}
+
+// quoted passes over a quotation mark that opens what an answer's status stands
+// before: 429 "Your team has …".
+func (m *message) quoted(p int) int {
+	if p > 0 && p+1 < len(m.toks) && m.toks[p].is(`"`) && statusAt(m.toks, p-1) != 0 {
+		return p + 1
+	}
+	return p
 }
 
 // skipSigns passes over what agents draw before a message: bullets, emoji,
@@ -127,74 +118,6 @@ func (m *message) choice(i int) bool {
 	}
 	h, ok := menu.at(m.toks, i)
 	return ok && (h.end == len(m.toks) || h.open || m.toks[h.end].first || m.toks[h.end].kind != word)
-}
-
-// frame passes over one part of a frame at toks[p], or returns -1.
-func (m *message) frame(p int, seen *uint8) int {
-	t := m.toks[p]
-	switch t.kind {
-	case word:
-		kind := frameWords[t.text]
-		if kind == 0 {
-			return m.exception(p, seen)
-		}
-		*seen |= kind
-		return p + 1
-	case number:
-		if p > 0 && m.toks[p-1].kind == word && frameWords[m.toks[p-1].text] != 0 {
-			return p + 1
-		}
-		return -1
-	case mark:
-		return m.frameMark(p, *seen)
-	default:
-		return -1
-	}
-}
-
-// exception passes over the name of an error type, such as ValidationException.
-// One that programs throw for their own faults is theirs, unless the agent has
-// said before that it reports a provider's answer.
-func (m *message) exception(p int, seen *uint8) int {
-	if ownFaults[m.toks[p].text] && *seen&providerFrame == 0 {
-		return -1
-	}
-	for p++; p < len(m.toks) && m.toks[p].glued && m.toks[p].kind == word; p++ {
-		if m.toks[p].is("error") || m.toks[p].is("exception") {
-			*seen |= errorFrame
-			return p + 1
-		}
-	}
-	return -1
-}
-
-var ownFaults = wordSet("assertion type value key syntax reference index attribute import runtime name range lookup os")
-
-func (m *message) frameMark(p int, seen uint8) int {
-	switch t := m.toks[p]; t.text {
-	case `"`:
-		return m.closing(p, `"`)
-	case "(":
-		if end := m.closing(p, ")"); end >= 0 && end < len(m.toks) && m.toks[end].is(":") {
-			return end + 1
-		}
-		return p + 1
-	case ":", ")", "[", "]", "·", "—", ",", ";", ".", "…", "/":
-		if seen&(errorFrame|providerFrame) != 0 {
-			return p + 1
-		}
-	}
-	return -1
-}
-
-// closing returns the position after the mark that closes what opens at p.
-func (m *message) closing(p int, closer string) int {
-	for i := p + 1; i < len(m.toks) && i < p+30; i++ {
-		if m.toks[i].is(closer) {
-			return i + 1
-		}
-	}
-	return -1
 }
 
 // said is what a place in a message says.
@@ -273,10 +196,13 @@ func (m *message) tailFits(end int) bool {
 	}
 }
 
-// isTableRow reports cells between spaced bars.
+// columnGap is how many blanks part the columns of a table.
+const columnGap = 3
+
+// isTableRow reports cells between spaced bars or tabs.
 func isTableRow(line []token) bool {
 	for i, t := range line {
-		if t.is("|") && (t.spaces > 0 || i == 0) {
+		if t.is("|") && (t.spaces > 0 || i == 0) || i > 0 && t.spaces >= tabWidth {
 			return true
 		}
 	}

@@ -47,6 +47,9 @@ func (e *evidence) addStrong(c Class, paced bool) {
 // neverPasses reports what has to be bought or shortened, however it is dressed.
 func neverPasses(c Class) bool { return c == Billing || c == ContextOverflow }
 
+// coded reports whether a code was named, as providers do.
+func (e *evidence) coded() bool { return e.code != None || e.family != None }
+
 // addReset keeps the first time that is stated: parts are read in the order
 // of how far they are to be trusted.
 func (e *evidence) addReset(reset Reset) {

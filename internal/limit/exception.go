@@ -82,7 +82,7 @@ func (m *message) thrown(o opening, p int) (opening, bool) {
 		return o, false
 	}
 	o.named, _ = exceptionRuling(m.toks[p:after])
-	o.at, o.framed = after, true
+	o.at, o.framed, o.sure = after, true, o.sure || thrower(name) == sdk
 	return o, true
 }
 

@@ -27,14 +27,14 @@ func init() {
 	for kind, words := range map[frames]string{
 		nameFrame: `claude ai codex gemini qwen kimi opencode copilot cursor grok pi aider goose amp kiro amazon q antigravity
 			anthropic openai openrouter chatgpt google azure bedrock vertex litellm github xai deepseek mistral groq moonshot
-			cerebras fireworks minimax zai glm`,
+			cerebras fireworks minimax zai glm nvidia nim sambanova ollama huggingface compact`,
 		plainFrame: `agent subagent call execution completion turn goal needs from with due to an early during
 			compaction repeated last attempt non retryable retriable transient fatal final caused by
 			message received got upstream inference s sdk after retries attempts cli code exit type retry limit in occurred while
-			responses returned streaming xx`,
+			responses returned streaming xx remote task one two three four five`,
 		errorFrame:    `error errors failed failure exception terminated paused warning attention disconnected rejected exceeded unexpected sorry oops`,
 		providerFrame: `api provider http status llm model request response stream server code endpoint reconnecting`,
-		actFrame: `parse parsing process processing fetch fetching send sending generate generating calling query querying prompt prompting
+		actFrame: `parse parsing process processing fetch fetching send sending generate generating calling running query querying prompt prompting
 			complete completing`,
 	} {
 		for w := range strings.FieldsSeq(words) {
@@ -97,6 +97,9 @@ func (m *message) frameMark(p int, seen frames) int {
 		}
 		return p + 1
 	case ":", ")", "[", "]", "·", "—", ",", ";", ".", "…", "/":
+		if t.is("—") && p > 0 && statusAt(m.toks, p-1) != 0 {
+			return p + 1
+		}
 		if seen.has(errorFrame | providerFrame) {
 			return p + 1
 		}

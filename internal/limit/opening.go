@@ -12,6 +12,8 @@ type opening struct {
 	framed bool   // it says itself that it reports an error
 	byMenu bool   // it is a choice that agents offer at a limit
 	timed  bool   // it counts only together with a time
+	sure   bool   // no program but an agent prints it
+	plain  bool   // it speaks of what only providers have
 	named  ruling // what the name of an exception means that it begins with
 }
 
@@ -20,31 +22,41 @@ const longestFrame = 48
 
 // open reports whether a refusal begins with the line that begins at toks[i].
 func (m *message) open(i int) (opening, bool) {
-	o := opening{at: i}
 	if m.choice(i) {
-		o.byMenu = true
-		return o, true
+		return opening{at: i, byMenu: true}, true
 	}
+	o, said := m.report(i)
+	if said == unsaid {
+		return m.behind(i)
+	}
+	return o, said == refused
+}
+
+// report reads the frame of a refusal from toks[i] on, and what it frames.
+func (m *message) report(i int) (opening, said) {
+	o := opening{at: i}
 	var seen frames
 	told := false // by its status alone
 	for p, steps := m.skipSigns(i), 0; steps < longestFrame; steps++ {
 		theirs := !seen.anyones() || o.status != 0
 		o.framed = seen.has(errorFrame) && theirs
+		o.sure = seen.has(nameFrame)
 		if p >= len(m.toks) {
-			return o, told && seen.has(providerFrame)
+			return o, refusedIf(told && seen.has(providerFrame))
 		}
 		t := m.toks[p]
 		if p > i && t.spaces >= columnGap && m.toks[p-1].kind != sign {
-			return o, false
+			return o, talked
 		}
 		if m.record != nil && m.opensRecord(p) {
-			return o, true
+			o.sure = o.sure || m.record.coded()
+			return o, refused
 		}
 		if o, ok := m.thrown(o, p); ok {
-			return o, true
+			return o, refused
 		}
 		if o, said := m.statement(o, m.quoted(p)); said != unsaid {
-			return o, said == refused && theirs
+			return o, refusedIf(said == refused && theirs)
 		}
 		if n := statusAt(m.toks, p); n != 0 {
 			if o.status == 0 {
@@ -55,15 +67,26 @@ func (m *message) open(i int) (opening, bool) {
 			continue
 		}
 		if steps == 0 && joiners[t.text] {
-			return o, false
+			return o, talked
 		}
 		next := m.frame(p, &seen)
-		if next < 0 {
-			return o, told && seen.has(providerFrame) || m.retries(i)
+		switch {
+		case next >= 0:
+			p = next
+		case told && seen.has(providerFrame) || m.retries(i):
+			return o, refused
+		default:
+			return o, unsaid
 		}
-		p = next
 	}
-	return o, false
+	return o, talked
+}
+
+func refusedIf(ok bool) said {
+	if ok {
+		return refused
+	}
+	return talked
 }
 
 // opensRecord reports whether the structured part begins at toks[p].
@@ -132,22 +155,24 @@ const (
 // statement judges whether a refusal that is named at toks[p] is made by the
 // agent or talked about.
 func (m *message) statement(o opening, p int) (opening, said) {
-	if isEdgeStatus(o.status) && m.toks[p-1].kind != word {
-		if h, ok := edgeReasons.at(m.toks, p); ok && (o.framed || m.stands(o, h)) {
-			return o, refused
-		}
+	if h, ok := m.reason(o, p); ok && (o.framed || m.stands(o, h)) {
+		return o, refused
 	}
 	verdict := unsaid
 	for h := range statements.hits(m.toks, p) {
 		if h.means.class == None {
 			return o, talked
 		}
+		o.plain = h.means.providers()
 		if o.framed {
 			return o, refused
 		}
 		verdict = talked
 		if !m.stands(o, h) || h.means.remote && m.namesThisMachine(o.at) {
 			continue
+		}
+		if h.means.weak && h.means.banner && !m.toks[p].upper {
+			continue // a gauge: "resets on 08/01"
 		}
 		fragment := h.end == len(m.toks) && !m.toks[p].upper
 		o.timed = h.means.weak && (h.means.banner || h.means.byWait) ||
@@ -179,7 +204,7 @@ func (m *message) line(i int) []token {
 // tails are words that agents go on with after the refusal itself; other words
 // make it the subject of someone's sentence.
 var tails = wordSet(`for on in by at or and to of please try resets reset retrying retry error exception you your
-		this it we until after from with because due as`)
+		this it we until after from with because due as unexpectedly`)
 
 func (m *message) tailFits(end int) bool {
 	if end >= len(m.toks) || m.toks[end].first {

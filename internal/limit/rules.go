@@ -50,6 +50,12 @@ func (ru ruling) counted(by Class) ruling {
 	return ru
 }
 
+// providers reports what is said of providers only: other programs do not
+// speak of allowances, money and contexts.
+func (ru ruling) providers() bool {
+	return !ru.weak && (ru.class == UsageLimit || ru.class == Overloaded || neverPasses(ru.class))
+}
+
 // limitKinds are what limits are called after: "5-hour limit", "weekly Opus
 // limit", "free daily request quota". A limit of another kind (threads,
 // retries, file sizes) is the agent's own affair.

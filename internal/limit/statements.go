@@ -135,6 +135,8 @@ func init() {
 		unauthenticated
 		permission denied error|for|on|.|,
 		permission error
+		the caller does not have permission *
+		your|this|the project|account|organization has been denied access *
 		forbidden
 		organization|account|user has been|is disabled|suspended|deactivated|banned|on
 		this|your organization|account has|is been|on disabled|suspended|deactivated|hold

@@ -28,8 +28,9 @@ func (m *message) behind(i int) (opening, bool) {
 	return opening{}, false
 }
 
-// tellers are words of those who tell what happened, and of what is built and
-// tested.
+// tellers are words of those who tell what happened or list what can, and of
+// what is built and tested.
 var tellers = wordSet(`i we my our me us he they it says said say shows show showed saying quotes quote quoted
 	expected expect want wanted instead always sometimes often should would log logs
+	errors failures codes case cases mode modes known examples handling
 	test tests testing build panic assert assertion spec suite compile lint`)

@@ -195,3 +195,27 @@ func TestAQuotaThatIsBackSoonIsAPace(t *testing.T) {
 		},
 	}.check(t)
 }
+
+func TestAReportBehindWhatFailed(t *testing.T) {
+	judged{
+		RateLimit: {
+			`Error while running the agent: litellm.RateLimitError: GroqException - Error code: 429`,
+			`Failed to answer: {"type":"error","error":{"type":"rate_limit_error","message":"x"}}`,
+		},
+		UsageLimit: {
+			`Turn in the background failed: You've hit your usage limit. Try again at 6:05 PM.`,
+		},
+		BadRequest: {
+			`Error: Claude Code spawn failed with exit code 1: API Error: 400 {"type":"error","error":{"type":"invalid_request_error","message":"x"}}`,
+		},
+		None: {
+			`Deploy of the shop failed: You've hit your usage limit. Try again at 6:05 PM.`,
+			`Error while running the agent: connection refused`,
+			`Error while running the agent: 503 Service Unavailable`,
+			`Error while running the agent: "You've hit your usage limit."`,
+			`It failed: litellm.RateLimitError: GroqException - Error code: 429`,
+			`Error while testing the agent: litellm.RateLimitError: GroqException`,
+			`Error while running the agent: litellm.RateLimitError: GroqException - what does it mean?`,
+		},
+	}.check(t)
+}

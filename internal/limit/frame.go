@@ -31,7 +31,7 @@ func init() {
 		plainFrame: `agent subagent call execution completion turn goal needs from with due to an early during
 			compaction repeated last attempt non retryable retriable transient fatal final caused by
 			message received got upstream inference s sdk after retries attempts cli code exit type retry limit in occurred while
-			responses returned streaming xx remote task one two three four five`,
+			responses returned streaming xx remote task`,
 		errorFrame:    `error errors failed failure exception terminated paused warning attention disconnected rejected exceeded unexpected sorry oops`,
 		providerFrame: `api provider http status llm model request response stream server code endpoint reconnecting`,
 		actFrame: `parse parsing process processing fetch fetching send sending generate generating calling running query querying prompt prompting
@@ -43,6 +43,9 @@ func init() {
 	}
 }
 
+// numerals count what was tried: "after three retries".
+var numerals = wordSet("one two three four five six seven eight nine ten several")
+
 // joiners never begin a report: what begins with one is a sentence.
 var joiners = wordSet("from with due to during after in while by")
 
@@ -52,7 +55,10 @@ func (m *message) frame(p int, seen *frames) int {
 	switch t.kind {
 	case word:
 		kind := frameWords[t.text]
-		if kind == 0 {
+		switch {
+		case kind == 0 && p > 0 && m.toks[p-1].is("after") && numerals[t.text]:
+			return p + 1
+		case kind == 0:
 			return m.exception(p, seen)
 		}
 		*seen |= kind

@@ -27,14 +27,14 @@ func init() {
 	for kind, words := range map[frames]string{
 		nameFrame: `claude ai codex gemini qwen kimi opencode copilot cursor grok pi aider goose amp kiro amazon q antigravity
 			anthropic openai openrouter chatgpt google azure bedrock vertex litellm github xai deepseek mistral groq moonshot
-			cerebras fireworks minimax zai glm nvidia nim sambanova ollama huggingface compact`,
+			cerebras fireworks minimax zai glm nvidia nim sambanova ollama huggingface generative compact`,
 		plainFrame: `agent subagent call execution completion turn goal needs from with due to an early during
 			compaction repeated last attempt non retryable retriable transient fatal final caused by
 			message received got upstream inference s sdk after retries attempts cli code exit type retry limit in occurred while
 			responses returned streaming xx remote task`,
 		errorFrame:    `error errors failed failure exception terminated paused warning attention disconnected rejected exceeded unexpected sorry oops`,
 		providerFrame: `api provider http status llm model request response stream server code endpoint reconnecting`,
-		actFrame: `parse parsing process processing fetch fetching send sending generate generating calling running query querying prompt prompting
+		actFrame: `get getting parse parsing process processing fetch fetching send sending generate generating calling running query querying prompt prompting
 			complete completing`,
 	} {
 		for w := range strings.FieldsSeq(words) {
@@ -70,6 +70,11 @@ func (m *message) frame(p int, seen *frames) int {
 		return -1
 	case mark:
 		return m.frameMark(p, *seen)
+	case link: // what was asked of whom
+		if seen.has(errorFrame) && seen.has(nameFrame) {
+			return p + 1
+		}
+		return -1
 	default:
 		return -1
 	}

@@ -162,6 +162,7 @@ func addWeak() {
 		eai again
 		request|connection|stream|operation|read|response timed out
 		request|connection|stream|read|idle timeout
+		streaming setup|request? timeout *
 		timeout waiting|awaiting|while|of|error *
 		timed out waiting|while|after *
 		idle timeout *

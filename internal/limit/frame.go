@@ -47,7 +47,7 @@ func init() {
 var numerals = wordSet("one two three four five six seven eight nine ten several")
 
 // joiners never begin a report: what begins with one is a sentence.
-var joiners = wordSet("from with due to during after in while by")
+var joiners = wordSet("from with due to during after in while by type")
 
 // frame passes over one part of a frame at toks[p], or returns -1.
 func (m *message) frame(p int, seen *frames) int {
@@ -110,6 +110,9 @@ func (m *message) frameMark(p int, seen frames) int {
 	case ":", ")", "[", "]", "·", "—", ",", ";", ".", "…", "/":
 		if t.is("—") && p > 0 && statusAt(m.toks, p-1) != 0 {
 			return p + 1
+		}
+		if t.is("[") && t.glued {
+			return -1 // an index: retry[503]
 		}
 		if seen.has(errorFrame | providerFrame) {
 			return p + 1

@@ -204,8 +204,8 @@ func addWeak() {
 		http connection failed
 	`)
 	statements.add(ruling{class: ServerError, weak: true}, `
-		internal server|service? error|failure *
-		internal error *
+		internal server|service error|failure *
+		internal error
 		service * unavailable
 		temporarily unavailable
 		server error *
@@ -215,7 +215,7 @@ func addWeak() {
 		an unexpected|unknown|internal error occurred|happened *
 		something went wrong
 		unexpected error *
-		encountered|got an * error *
+		encountered|got an unexpected|unknown|internal * error *
 		api error|overload
 		unavailable
 		the service is|was currently? temporarily? unavailable

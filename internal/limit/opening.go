@@ -22,6 +22,9 @@ const longestFrame = 48
 
 // open reports whether a refusal begins with the line that begins at toks[i].
 func (m *message) open(i int) (opening, bool) {
+	if m.toks[i].spaces >= tabWidth {
+		return opening{}, false // source code, or a tool's output: no agent sets its own words so far in
+	}
 	if m.choice(i) {
 		return opening{at: i, byMenu: true}, true
 	}
@@ -155,7 +158,7 @@ const (
 // statement judges whether a refusal that is named at toks[p] is made by the
 // agent or talked about.
 func (m *message) statement(o opening, p int) (opening, said) {
-	if h, ok := m.reason(o, p); ok && (o.framed || m.stands(o, h)) {
+	if h, ok := m.reason(o, p); ok && (o.framed || m.stands(o, p, h)) {
 		return o, refused
 	}
 	verdict := unsaid
@@ -168,7 +171,7 @@ func (m *message) statement(o opening, p int) (opening, said) {
 			return o, refused
 		}
 		verdict = talked
-		if !m.stands(o, h) || h.means.remote && m.namesThisMachine(o.at) {
+		if !m.stands(o, p, h) || h.means.remote && m.namesThisMachine(o.at) {
 			continue
 		}
 		if h.means.weak && h.means.banner && !m.toks[p].upper {
@@ -184,9 +187,9 @@ func (m *message) statement(o opening, p int) (opening, said) {
 
 // stands reports whether the phrase is a statement of its own, not part of
 // what a person says about it.
-func (m *message) stands(o opening, h hit[ruling]) bool {
+func (m *message) stands(o opening, p int, h hit[ruling]) bool {
 	line := m.line(o.at)
-	return (h.open || m.tailFits(h.end)) && !isTableRow(line) && !m.asks(line, h.end)
+	return !m.isCode(p, h.end) && (h.open || m.tailFits(h.end)) && !isTableRow(line) && !m.asks(line, h.end)
 }
 
 // bare reports a headline of two words: "Limit reached" says nothing without a time.

@@ -1,7 +1,7 @@
 package limit
 
-// longestLead is how many tokens a lead may have.
-const longestLead = 16
+// longestLead is how many tokens a lead may have; the name of a file is some of them.
+const longestLead = 64
 
 // behind looks behind a lead: what failed, in words of any program, and a
 // colon. "Error while running the agent: openai.RateLimitError: …" is a report,

@@ -18,10 +18,13 @@ func clip(s string) string {
 // usage gauge are no refusal.
 func (r Reader) Text(s string) Verdict {
 	s = clip(s)
-	if !strings.Contains(s, "\n") || !isRecord(lastLine(s)) {
+	if !isRecord(lastLine(s)) || !strings.Contains(s, "\n") {
 		e := r.gather(s, false, 0)
-		return e.verdict()
+		if v := e.verdict(); v.Class != None || !strings.Contains(s, "\n") {
+			return v
+		}
 	}
+	// Records on several lines are none together: each is read by itself.
 	for lines := strings.TrimSpace(s); lines != ""; {
 		line := lastLine(lines)
 		e := r.gather(line, false, 0)

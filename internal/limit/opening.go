@@ -98,9 +98,14 @@ func (m *message) opensRecord(p int) bool {
 }
 
 // quoted passes over a quotation mark that opens what an answer's status stands
-// before: 429 "Your team has …".
+// before, 429 "Your team has …", or all that an error says: Error: "Overloaded".
 func (m *message) quoted(p int) int {
-	if p > 0 && p+1 < len(m.toks) && m.toks[p].is(`"`) && statusAt(m.toks, p-1) != 0 {
+	if p == 0 || p+1 >= len(m.toks) || !m.toks[p].is(`"`) {
+		return p
+	}
+	end := m.closing(p, `"`)
+	all := m.toks[p-1].is(":") && end > 0 && (end == len(m.toks) || m.toks[end].first)
+	if all || statusAt(m.toks, p-1) != 0 {
 		return p + 1
 	}
 	return p

@@ -27,6 +27,11 @@ func init() {
 		message aborted error
 	`)
 
+	// So Claude Code 1.0 and 2.0 call a window of the plan that opens again by
+	// itself, where extra usage is refused too.
+	statements.add(ruling{class: UsageLimit}, `
+		spending cap reached resets *
+	`)
 	statements.add(ruling{class: Billing}, `
 		your|the credit|account|wallet|prepaid balance is|was too? low|insufficient|empty|exhausted|negative|depleted
 		credit balance is? too? low|insufficient|exhausted

@@ -19,7 +19,7 @@ func (m *message) behind(i int) (opening, bool) {
 			theirs = theirs || frameWords[t.text].has(providerFrame|nameFrame) || t.is("agent") || t.is("turn")
 		case t.is(":") && failed && k+1 < len(line) && !line[k+1].glued && line[k+1].kind != sign:
 			o, said := m.report(i + k + 1)
-			if said == refused && (o.sure || o.plain && theirs) && !m.asks(line, i+len(line)) {
+			if said == refused && (o.sure || o.plain != None && theirs) && !m.asks(line, i+len(line)) {
 				o.framed = true
 				return o, true
 			}

@@ -238,3 +238,17 @@ func TestRecordsOnSeveralLines(t *testing.T) {
 		`ERROR responses: error=http 400 Bad Request: Some("{\"error\":{}}")`+"\nERROR: "+refusal+"\ntokens used\n1,020\n").Class)
 	require.Equal(t, None, noon.Text("exec\ncat fixture.json\n  body: '"+refusal+"',\ntokens used\n1,020\n").Class)
 }
+
+func TestWhatStandsFarIn(t *testing.T) {
+	judged{
+		UsageLimit: {"                                   Usage limit reached · resets 3pm"},
+		None: {
+			"            status: 429,",
+			"                error: 'Something went wrong',",
+			"                errorMessage: 'Permission denied',",
+			"        TimeoutError: If the future did not end in time",
+			"        capacity exceeded. To prevent this, flush it.",
+			"\t\tcode: 503,",
+		},
+	}.check(t)
+}

@@ -13,7 +13,7 @@ type opening struct {
 	byMenu bool   // it is a choice that agents offer at a limit
 	timed  bool   // it counts only together with a time
 	sure   bool   // no program but an agent prints it
-	plain  bool   // it speaks of what only providers have
+	plain  Class  // what it says in words that only providers have
 	named  ruling // what the name of an exception means that it begins with
 }
 
@@ -22,17 +22,20 @@ const longestFrame = 48
 
 // open reports whether a refusal begins with the line that begins at toks[i].
 func (m *message) open(i int) (opening, bool) {
-	if m.toks[i].spaces >= tabWidth {
-		return opening{}, false // source code, or a tool's output: no agent sets its own words so far in
-	}
 	if m.choice(i) {
 		return opening{at: i, byMenu: true}, true
 	}
 	o, said := m.report(i)
-	if said == unsaid {
+	switch {
+	case m.toks[i].spaces >= tabWidth:
+		// So far in stand source code and what tools print. An agent sets
+		// nothing but a banner there, at the edge of its screen.
+		return o, said == refused && o.plain == UsageLimit
+	case said == unsaid:
 		return m.behind(i)
+	default:
+		return o, said == refused
 	}
-	return o, said == refused
 }
 
 // report reads the frame of a refusal from toks[i] on, and what it frames.

@@ -50,10 +50,13 @@ func (ru ruling) counted(by Class) ruling {
 	return ru
 }
 
-// providers reports what is said of providers only: other programs do not
-// speak of allowances, money and contexts.
-func (ru ruling) providers() bool {
-	return !ru.weak && (ru.class == UsageLimit || ru.class == Overloaded || neverPasses(ru.class))
+// providers returns the class of what is said of providers only, or None:
+// other programs do not speak of allowances, money and contexts.
+func (ru ruling) providers() Class {
+	if !ru.weak && (ru.class == UsageLimit || ru.class == Overloaded || neverPasses(ru.class)) {
+		return ru.class
+	}
+	return None
 }
 
 // limitKinds are what limits are called after: "5-hour limit", "weekly Opus

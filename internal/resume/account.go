@@ -17,9 +17,26 @@ const (
 	HalfOpen Breaker = "half_open" // one session tries, alone
 )
 
-// Account is a limit that several sessions share.
+// AccountKey names a limit that several sessions share. One home of an agent is
+// one account, and its name is a promise to other programs: AGENT:NAME. But a
+// limit is a provider's, and some agents ask several of them from one home. So
+// the provider stands beside the name and not in it: who looks an account up by
+// its name finds it, and one provider's limit holds back nobody of another's.
+type AccountKey struct{ Name, Provider string }
+
+// String names the account for people.
+func (k AccountKey) String() string {
+	if k.Provider == "" {
+		return k.Name
+	}
+	return k.Name + " (" + k.Provider + ")"
+}
+
+func (s Session) accountKey() AccountKey { return AccountKey{s.Account, s.Provider} }
+
+// Account is how a limit stands that several sessions share.
 type Account struct {
-	Name     string
+	AccountKey
 	State    Breaker
 	ResetAt  time.Time // zero: not stated
 	Sessions int
@@ -73,10 +90,22 @@ func (a *account) learn(c Change) {
 	}
 }
 
-// open learns that one of the account's sessions waits for it.
+// open learns that one of the account's sessions waits for it. Who was told no
+// time does not make forget what another one was told.
 func (a *account) open(s Session) {
-	if !s.LimitedAt.Before(a.limitedAt) {
-		a.limitedAt, a.reset = s.LimitedAt, s.Limit.Reset.At
+	if s.LimitedAt.Before(a.limitedAt) {
+		return
+	}
+	a.limitedAt = s.LimitedAt
+	if reset := s.Limit.Reset; reset.Stated() || a.reset.Before(s.LimitedAt) {
+		a.reset = reset.At
+	}
+}
+
+// leave learns that a session belongs to another account now.
+func (a *account) leave(key Key) {
+	if a.probe == key {
+		a.probing = false
 	}
 }
 
@@ -91,6 +120,19 @@ func (a *account) gate(key Key, rules Rules, now time.Time) (why string, until t
 	default:
 		return "", time.Time{}
 	}
+}
+
+// knowsNoEnd reports whether the session waits for an allowance without having
+// been told how long. A throttle or an overload is over sooner than that, and a
+// person who asks for a try gets one.
+func (s Session) knowsNoEnd() bool {
+	return s.Limit.Class == limit.UsageLimit && !s.Limit.Reset.Stated() && s.Asked.IsZero()
+}
+
+// awaitsEnd reports whether the session waits for an allowance of which it was
+// told that it lifts after now.
+func (s Session) awaitsEnd(now time.Time) bool {
+	return s.State == Waiting && s.Limit.Class == limit.UsageLimit && s.Limit.Reset.At.After(now)
 }
 
 // sameWindow is how far apart two statements of one reset may lie: agents
@@ -109,7 +151,7 @@ func (c Change) movesReset() bool {
 // session too.
 func (c Change) postpones(other Session) bool {
 	theirs := other.Limit.Reset
-	return other.State == Waiting && other.Key != c.After.Key && other.Account == c.After.Account &&
+	return other.State == Waiting && other.Key != c.After.Key && other.accountKey() == c.After.accountKey() &&
 		theirs.Stated() && theirs.At.Sub(c.Before.Limit.Reset.At).Abs() <= sameWindow
 }
 

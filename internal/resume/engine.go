@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -68,7 +69,7 @@ type Engine struct {
 	// Owned by Run.
 	sessions map[Key]Session
 	timers   timers
-	accounts map[string]*account
+	accounts map[AccountKey]*account
 	ready    map[Key]struct{} // due, but held back
 	wake     time.Time        // when one of them may start; zero: unknown
 	stirred  bool             // something changed that may let one of them start
@@ -83,13 +84,14 @@ func NewEngine(opts Options) *Engine {
 		orders:   make(chan func(context.Context)),
 		sessions: make(map[Key]Session, len(opts.Sessions)),
 		timers:   newTimers(),
-		accounts: make(map[string]*account),
+		accounts: make(map[AccountKey]*account),
 		ready:    make(map[Key]struct{}),
 	}
-	for _, s := range opts.Sessions {
+	byAge := func(a, b Session) int { return a.LimitedAt.Compare(b.LimitedAt) }
+	for _, s := range slices.SortedFunc(slices.Values(opts.Sessions), byAge) {
 		e.keep(s.restore())
 		if s.State == Waiting && shared(s.Limit.Class) {
-			e.account(s.Account).open(s)
+			e.account(s.accountKey()).open(s)
 		}
 	}
 	return e
@@ -151,6 +153,7 @@ func (e *Engine) see(ctx context.Context, sight Sighting) {
 	}
 	s.Key, s.Seen = sight.Key, sight.Pos
 	s.Account = cmp.Or(sight.Account, s.Account)
+	s.Provider = cmp.Or(sight.Provider, s.Provider)
 	s.Cwd = cmp.Or(sight.Cwd, s.Cwd)
 	s.Transcript = cmp.Or(sight.Transcript, s.Transcript)
 	e.apply(ctx, before, s, sight.Event, wallNow())
@@ -199,12 +202,12 @@ func (e *Engine) Sessions(ctx context.Context) ([]Session, error) {
 func (e *Engine) Accounts(ctx context.Context) ([]Account, error) {
 	var all []Account
 	err := e.do(ctx, func(context.Context) {
-		count := make(map[string]int, len(e.accounts))
+		count := make(map[AccountKey]int, len(e.accounts))
 		for _, s := range e.sessions {
-			count[s.Account]++
+			count[s.accountKey()]++
 		}
-		for name, a := range e.accounts {
-			all = append(all, Account{Name: name, State: a.state(), ResetAt: a.reset, Sessions: count[name]})
+		for key, a := range e.accounts {
+			all = append(all, Account{AccountKey: key, State: a.state(), ResetAt: a.reset, Sessions: count[key]})
 		}
 	})
 	return all, err
@@ -245,7 +248,11 @@ func (e *Engine) apply(ctx context.Context, before, s Session, ev Event, now tim
 	after := s.Next(ev, e.opts.Rules, now, e.opts.Rand())
 	e.keep(after)
 	change := Change{At: now, Event: ev, Before: before, After: after}
-	if e.account(after.Account).follow(change) || before.State != after.State || before.Run != after.Run {
+	if e.account(after.accountKey()).follow(change) || before.State != after.State || before.Run != after.Run {
+		e.stirred = true
+	}
+	if left := e.accounts[before.accountKey()]; left != nil && before.accountKey() != after.accountKey() {
+		left.leave(after.Key)
 		e.stirred = true
 	}
 	e.opts.Changed(change)

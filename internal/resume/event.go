@@ -126,6 +126,7 @@ func (Reconsider) event() {}
 type Sighting struct {
 	Key        Key
 	Account    string // AGENT:NAME; sessions of one account share a limit
+	Provider   string // who answers there, where an account may have several; empty: not told
 	Cwd        string // where the session works
 	Transcript string // the file it was read from
 	Pos        Position

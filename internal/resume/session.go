@@ -135,6 +135,7 @@ type Owner struct {
 type Session struct {
 	Key        Key      `json:"key"`
 	Account    string   `json:"account,omitempty"`
+	Provider   string   `json:"provider,omitempty"` // who answered last, where an account may have several
 	Cwd        string   `json:"cwd,omitempty"`
 	Transcript string   `json:"transcript,omitempty"`
 	Seen       Position `json:"seen,omitzero"` // the last event it was told

@@ -3,6 +3,7 @@ package resume
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -42,12 +43,12 @@ func (e *Engine) postpone(ctx context.Context, c Change) {
 	}
 }
 
-// account returns what is known of the account of that name.
-func (e *Engine) account(name string) *account {
-	a := e.accounts[name]
+// account returns what is known of an account.
+func (e *Engine) account(key AccountKey) *account {
+	a := e.accounts[key]
 	if a == nil {
 		a = &account{}
-		e.accounts[name] = a
+		e.accounts[key] = a
 	}
 	return a
 }
@@ -94,13 +95,38 @@ func (e *Engine) heldBack(s Session, now time.Time) (why string, until time.Time
 			return "due, but outside of resume.hours", at
 		}
 	}
-	if why, until := e.account(s.Account).gate(s.Key, rules, now); why != "" {
+	if why, until := e.allowance(s, now); why != "" {
+		return why, until
+	}
+	if why, until := e.account(s.accountKey()).gate(s.Key, rules, now); why != "" {
 		return why, until
 	}
 	if e.running >= max(1, rules.MaxConcurrent) {
 		return "due, but as many resumes run as resume.max_concurrent allows", time.Time{}
 	}
 	return "", time.Time{}
+}
+
+// allowance says that the session waits for a usage limit of which others of
+// its account know when it lifts, and when that is. Without it a session that
+// is told no time would use up its retries before a reset that is known.
+func (e *Engine) allowance(s Session, now time.Time) (why string, until time.Time) {
+	if !s.knowsNoEnd() || e.account(s.accountKey()).state() == Closed {
+		return "", time.Time{}
+	}
+	margin := e.opts.Rules.Margin
+	for _, other := range e.sessions {
+		lifts := other.Limit.Reset.At
+		if other.accountKey() != s.accountKey() || !other.awaitsEnd(now.Add(-margin)) {
+			continue
+		}
+		if until.IsZero() || lifts.Add(margin).Before(until) {
+			until = lifts.Add(margin)
+			why = fmt.Sprintf("due, but the usage limit of its account lifts at %s, as session %s was told",
+				lifts.UTC().Format(time.RFC3339), other.Key.ID)
+		}
+	}
+	return why, until
 }
 
 // successor returns the session by which a person went on in the same

@@ -12,6 +12,7 @@ type View struct {
 	ID         string        `json:"id"`
 	Agent      string        `json:"agent"`
 	Account    string        `json:"account"`
+	Provider   string        `json:"provider,omitempty"` // where an account may have several
 	Cwd        string        `json:"cwd"`
 	Transcript string        `json:"transcript"`
 	State      State         `json:"state"`
@@ -51,6 +52,7 @@ func (s Session) View(maxRetries int) View {
 		ID:         s.Key.ID,
 		Agent:      s.Key.Agent,
 		Account:    s.Account,
+		Provider:   s.Provider,
 		Cwd:        s.Cwd,
 		Transcript: s.Transcript,
 		State:      s.State,

@@ -14,8 +14,10 @@ import (
 	"resumed/internal/watch"
 )
 
-// longestText bounds what is kept of an agent's words.
-const longestText = 300
+const (
+	longestText     = 300 // bounds what is kept of an agent's words
+	longestProvider = 60  // and of a provider's name
+)
 
 // reader reads what an agent writes in the lines of files.
 type reader struct {
@@ -159,6 +161,7 @@ func (r *reader) observe(batch watch.Batch, line watch.Line) (resume.Sighting, b
 // tidy makes what an agent says of a session fit to be kept and shown.
 func tidy(sight resume.Sighting, name string) resume.Sighting {
 	sight.Key.Agent = cmp.Or(sight.Key.Agent, name)
+	sight.Provider = clean.Short(sight.Provider, longestProvider)
 	if limited, ok := sight.Event.(resume.Limited); ok {
 		limited.Text = clean.Short(limited.Text, longestText)
 		sight.Event = limited

@@ -32,7 +32,8 @@ func (k AccountKey) String() string {
 	return k.Name + " (" + k.Provider + ")"
 }
 
-func (s Session) accountKey() AccountKey { return AccountKey{s.Account, s.Provider} }
+// AccountKey names the limit that the session shares with others.
+func (s Session) AccountKey() AccountKey { return AccountKey{s.Account, s.Provider} }
 
 // Account is how a limit stands that several sessions share.
 type Account struct {
@@ -151,7 +152,7 @@ func (c Change) movesReset() bool {
 // session too.
 func (c Change) postpones(other Session) bool {
 	theirs := other.Limit.Reset
-	return other.State == Waiting && other.Key != c.After.Key && other.accountKey() == c.After.accountKey() &&
+	return other.State == Waiting && other.Key != c.After.Key && other.AccountKey() == c.After.AccountKey() &&
 		theirs.Stated() && theirs.At.Sub(c.Before.Limit.Reset.At).Abs() <= sameWindow
 }
 

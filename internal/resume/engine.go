@@ -91,7 +91,7 @@ func NewEngine(opts Options) *Engine {
 	for _, s := range slices.SortedFunc(slices.Values(opts.Sessions), byAge) {
 		e.keep(s.restore())
 		if s.State == Waiting && shared(s.Limit.Class) {
-			e.account(s.accountKey()).open(s)
+			e.account(s.AccountKey()).open(s)
 		}
 	}
 	return e
@@ -204,7 +204,7 @@ func (e *Engine) Accounts(ctx context.Context) ([]Account, error) {
 	err := e.do(ctx, func(context.Context) {
 		count := make(map[AccountKey]int, len(e.accounts))
 		for _, s := range e.sessions {
-			count[s.accountKey()]++
+			count[s.AccountKey()]++
 		}
 		for key, a := range e.accounts {
 			all = append(all, Account{AccountKey: key, State: a.state(), ResetAt: a.reset, Sessions: count[key]})
@@ -248,10 +248,10 @@ func (e *Engine) apply(ctx context.Context, before, s Session, ev Event, now tim
 	after := s.Next(ev, e.opts.Rules, now, e.opts.Rand())
 	e.keep(after)
 	change := Change{At: now, Event: ev, Before: before, After: after}
-	if e.account(after.accountKey()).follow(change) || before.State != after.State || before.Run != after.Run {
+	if e.account(after.AccountKey()).follow(change) || before.State != after.State || before.Run != after.Run {
 		e.stirred = true
 	}
-	if left := e.accounts[before.accountKey()]; left != nil && before.accountKey() != after.accountKey() {
+	if left := e.accounts[before.AccountKey()]; left != nil && before.AccountKey() != after.AccountKey() {
 		left.leave(after.Key)
 		e.stirred = true
 	}

@@ -98,7 +98,7 @@ func (e *Engine) heldBack(s Session, now time.Time) (why string, until time.Time
 	if why, until := e.allowance(s, now); why != "" {
 		return why, until
 	}
-	if why, until := e.account(s.accountKey()).gate(s.Key, rules, now); why != "" {
+	if why, until := e.account(s.AccountKey()).gate(s.Key, rules, now); why != "" {
 		return why, until
 	}
 	if e.running >= max(1, rules.MaxConcurrent) {
@@ -111,13 +111,13 @@ func (e *Engine) heldBack(s Session, now time.Time) (why string, until time.Time
 // its account know when it lifts, and when that is. Without it a session that
 // is told no time would use up its retries before a reset that is known.
 func (e *Engine) allowance(s Session, now time.Time) (why string, until time.Time) {
-	if !s.knowsNoEnd() || e.account(s.accountKey()).state() == Closed {
+	if !s.knowsNoEnd() || e.account(s.AccountKey()).state() == Closed {
 		return "", time.Time{}
 	}
 	margin := e.opts.Rules.Margin
 	for _, other := range e.sessions {
 		lifts := other.Limit.Reset.At
-		if other.accountKey() != s.accountKey() || !other.awaitsEnd(now.Add(-margin)) {
+		if other.AccountKey() != s.AccountKey() || !other.awaitsEnd(now.Add(-margin)) {
 			continue
 		}
 		if until.IsZero() || lifts.Add(margin).Before(until) {

@@ -45,6 +45,9 @@ type AttemptView struct {
 // Key names the session that is seen.
 func (v View) Key() Key { return Key{Agent: v.Agent, ID: v.ID} }
 
+// AccountKey names the limit that the session shares with others.
+func (v View) AccountKey() AccountKey { return AccountKey{v.Account, v.Provider} }
+
 // View returns the session as other programs see it. maxRetries is what the
 // policy in force allows it. The view shares nothing with the session.
 func (s Session) View(maxRetries int) View {

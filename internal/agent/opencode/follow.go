@@ -106,7 +106,7 @@ type follower struct {
 
 // standing is a session whose last message is not over.
 type standing struct {
-	sinceMS int64
+	said    said // by that message
 	book    *book
 	session conversation
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/clean"
 	"resumed/internal/resume"
+	"resumed/internal/runner"
 	"resumed/internal/watch"
 )
 
@@ -58,7 +61,11 @@ func newFileFeed(d *daemon, a agent.Agent, src agent.Source, cursors cursors) *f
 		if err != nil || !filepath.IsLocal(rel) {
 			return nil // it lies in another root of the agent
 		}
-		return watcher.Check(ctx, session.Transcript)
+		err = watcher.Check(ctx, session.Transcript)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // there is nothing new to read: the plan says what that means
+		}
+		return err
 	}
 	return f
 }
@@ -165,6 +172,7 @@ func tidy(sight resume.Sighting, name string) resume.Sighting {
 	if limited, ok := sight.Event.(resume.Limited); ok {
 		limited.Text = clean.Short(limited.Text, longestText)
 		sight.Event = limited
+		sight.CwdBorn, _ = runner.Born(sight.Cwd) // not known: it cannot be told from another
 	}
 	return sight
 }

@@ -156,6 +156,9 @@ func (e *Engine) see(ctx context.Context, sight Sighting) {
 	s.Provider = cmp.Or(sight.Provider, s.Provider)
 	s.Cwd = cmp.Or(sight.Cwd, s.Cwd)
 	s.Transcript = cmp.Or(sight.Transcript, s.Transcript)
+	if _, stopped := sight.Event.(Limited); stopped {
+		s.CwdBorn = sight.CwdBorn
+	}
 	e.apply(ctx, before, s, sight.Event, wallNow())
 }
 

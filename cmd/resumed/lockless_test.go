@@ -102,8 +102,8 @@ func (a lockless) write(b *box, script string) {
 	chat := strings.Replace(a.chat("$project", "SHORT-ID"), "SHORT-ID", a.shell, 1)
 	answer := strings.NewReplacer("@TIME@", "'$now'", "@ID@", "'$2'", "@CWD@", "'$(pwd)'").Replace(a.answer)
 	b.write("bin/"+a.program, "#!/bin/sh\nproject=$(basename \"$(pwd -P)\")\nmkdir -p \"$HOME/calls\"\n"+
-		"echo \"$(pwd -P) $*\" >> \"$HOME/calls/$project\"\nchat=\"$HOME/"+chat+"\"\n"+script+"\n"+
-		"now=$(date -u +%Y-%m-%dT%H:%M:%S.000Z)\necho '"+answer+"' >> \"$chat\"\n")
+		"echo \"$(pwd -P) $*\" >> \"$HOME/calls/$project\"\nchat=\"$HOME/"+chat+"\"\n"+
+		"now=$(date -u +%Y-%m-%dT%H:%M:%S.000Z)\n"+script+"\necho '"+answer+"' >> \"$chat\"\n")
 }
 
 // stay is one session of a lockless agent in a directory of its own.
@@ -184,4 +184,9 @@ func (s *stay) pidsIn(dir string) []int {
 		}
 	}
 	return pids
+}
+
+func (s *stay) exists(name string) bool {
+	_, err := os.Stat(s.path(name))
+	return err == nil
 }

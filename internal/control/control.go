@@ -72,7 +72,9 @@ type Account struct {
 	Sessions int        `json:"sessions"`
 }
 
-func (a Account) String() string { return resume.AccountKey{Name: a.Name, Provider: a.Provider}.String() }
+func (a Account) String() string {
+	return resume.AccountKey{Name: a.Name, Provider: a.Provider}.String()
+}
 
 // Order is what a person wants done with a session.
 type Order string

@@ -67,7 +67,7 @@ type Notice struct {
 	Text         string        `json:"text"`
 	Account      string        `json:"account"`
 	Provider     string        `json:"provider,omitempty"` // where the account has several
-	Sessions     []resume.View `json:"sessions"` // never null
+	Sessions     []resume.View `json:"sessions"`           // never null
 	Omitted      int           `json:"sessions_omitted,omitempty"`
 	RetryCommand string        `json:"retry_command"` // empty where there is nothing to retry
 }

@@ -12,6 +12,9 @@ import (
 // stamp with a coarse clock and some agents write whole seconds.
 const slack = time.Second
 
+// maxCut bounds how many resumes that ended with a daemon are remembered.
+const maxCut = 20
+
 // Next returns the session after ev. It has no clock, no randomness and no
 // effects: entering Resuming is what makes the engine act, entering GaveUp or
 // Parked is what makes it call a person. u is a random number in [0, 1).
@@ -244,7 +247,7 @@ func (s Session) rest(now time.Time, why string) Session {
 		s.Run = nil // it is about to be sent, and need not be
 	}
 	s.State, s.Reason = Watching, why
-	s.Limit, s.LimitText, s.Owner, s.Attempts = limit.Verdict{}, "", nil, nil
+	s.Limit, s.LimitText, s.Owner, s.Attempts, s.Cut = limit.Verdict{}, "", nil, nil, nil
 	s.NextAt, s.WaitFrom, s.Asked, s.Hold, s.Dice = time.Time{}, time.Time{}, time.Time{}, time.Time{}, 0
 	return s
 }
@@ -325,6 +328,11 @@ func (s Session) lost(ev Lost, r Rules, now time.Time) Session {
 	if s.State != Resuming {
 		s.Run = nil
 		return s
+	}
+	if last := s.last(); last != nil && last.Mark == ev.Mark {
+		cut := *last
+		cut.Outcome, cut.EndedAt = CutOff, now
+		s.Cut = append(slices.Clone(s.Cut[max(0, len(s.Cut)-maxCut+1):]), cut)
 	}
 	return s.withdraw().schedule(r, now)
 }

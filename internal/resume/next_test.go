@@ -322,6 +322,21 @@ func TestLostResumeIsSentAgain(t *testing.T) {
 	require.Equal(t, Waiting, w.State)
 	require.False(t, w.deadline().After(w.now), "due now")
 	require.Empty(t, w.Attempts, "being cut off is not a failed attempt")
+	require.Len(t, w.Cut, 1, "but a prompt that it left is known as ours")
+	require.Equal(t, CutOff, w.Cut[0].Outcome)
+	require.True(t, w.Cut[0].EndedAt.Equal(w.now))
+	w.do(Progressed{At: w.now})
+	require.Empty(t, w.Cut)
+}
+
+func TestResumesThatEndedWithADaemonAreRememberedToABound(t *testing.T) {
+	w := newWalk().do(limited(noon, limit.RateLimit))
+	for range 2 * maxCut {
+		w.resume()
+		w.after(time.Minute).do(Lost{Mark: w.Run.Mark})
+	}
+	require.Len(t, w.Cut, maxCut)
+	require.True(t, w.Cut[maxCut-1].EndedAt.Equal(w.now), "the newest")
 }
 
 func TestNewsBeforeSendingWithdrawsTheResume(t *testing.T) {

@@ -163,6 +163,7 @@ type Session struct {
 	Run      *Run      `json:"run,omitempty"`      // the resume that is being sent or runs
 	Attempts []Attempt `json:"attempts,omitempty"` // the resumes since the transcript last moved
 	Past     []Attempt `json:"past,omitempty"`     // those of the interruption before
+	Cut      []Attempt `json:"cut,omitempty"`      // those since the transcript last moved that ended with a daemon: they cost nothing, but may have left a prompt
 	Runs     int       `json:"runs,omitempty"`     // all resumes ever: numbers their outputs
 }
 

@@ -44,7 +44,7 @@ type Account struct {
 }
 
 // account is what the engine knows of one account. It needs no place on disk:
-// the sessions that wait say all of it again after a restart.
+// the sessions that wait, or try, say all of it again after a restart.
 type account struct {
 	limitedAt time.Time // zero: closed
 	reset     time.Time // as it was stated last; zero: it was not
@@ -68,11 +68,8 @@ func (a *account) follow(c Change) bool {
 
 func (a *account) learn(c Change) {
 	key := c.After.Key
-	if run := c.Begun(); run != nil {
-		a.lastStart, a.lastKey = c.At, key
-		if !a.limitedAt.IsZero() {
-			a.probe, a.probing = key, true
-		}
+	if c.Begun() != nil {
+		a.begun(key, c.At)
 	}
 	switch ev := c.Event.(type) {
 	case Limited:
@@ -80,14 +77,27 @@ func (a *account) learn(c Change) {
 			a.open(c.After)
 		}
 	case Progressed:
-		if ev.At.After(a.limitedAt) {
-			*a = account{lastStart: a.lastStart, lastKey: a.lastKey}
-		}
+		a.moved(ev.At)
 	}
 	// A probe that failed for a reason of its own says nothing about the
 	// account: the next one may try.
 	if a.probing && a.probe == key && c.After.State != Resuming && c.After.State != Settling {
 		a.probing = false
+	}
+}
+
+// moved learns that one of the account's sessions moved.
+func (a *account) moved(at time.Time) {
+	if at.After(a.limitedAt) {
+		*a = account{lastStart: a.lastStart, lastKey: a.lastKey}
+	}
+}
+
+// begun learns that one of the account's sessions was resumed.
+func (a *account) begun(key Key, at time.Time) {
+	a.lastStart, a.lastKey = at, key
+	if !a.limitedAt.IsZero() {
+		a.probe, a.probing = key, true
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 )
@@ -87,13 +86,10 @@ func NewEngine(opts Options) *Engine {
 		accounts: make(map[AccountKey]*account),
 		ready:    make(map[Key]struct{}),
 	}
-	byAge := func(a, b Session) int { return a.LimitedAt.Compare(b.LimitedAt) }
-	for _, s := range slices.SortedFunc(slices.Values(opts.Sessions), byAge) {
+	for _, s := range opts.Sessions {
 		e.keep(s.restore())
-		if s.State == Waiting && shared(s.Limit.Class) {
-			e.account(s.AccountKey()).open(s)
-		}
 	}
+	e.restoreAccounts(opts.Sessions)
 	return e
 }
 

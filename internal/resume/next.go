@@ -279,7 +279,10 @@ func (s Session) started(ev Started) Session {
 	}
 	run := *s.Run
 	run.Process, run.NoProof, run.sending = ev.Process, ev.NoProof, true
-	s.Run, s.Owner, s.Asked = &run, nil, time.Time{}
+	s.Run, s.Owner = &run, nil
+	if s.State == Resuming { // else it is adopted, and a person may have asked for the next
+		s.Asked = time.Time{}
+	}
 	return s
 }
 
@@ -287,10 +290,11 @@ func (s Session) ended(ev Ended, r Rules, now time.Time, u float64) Session {
 	if s.Run == nil || s.Run.Mark != ev.Mark {
 		return s
 	}
-	s.Run, s.Asked = nil, time.Time{}
+	s.Run = nil
 	if s.State != Resuming {
-		return s // the transcript has told how it went
+		return s // the transcript has told how it went, and a person may have asked for the next
 	}
+	s.Asked = time.Time{}
 	if ev.Outcome == Delivered {
 		s.State, s.WaitFrom, s.NextAt = Settling, now, now.Add(r.Settle)
 		return s

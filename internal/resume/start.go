@@ -53,6 +53,33 @@ func (e *Engine) account(key AccountKey) *account {
 	return a
 }
 
+// restoreAccounts learns from the sessions of an earlier daemon how the accounts
+// stand: who was stopped, who has moved since, and who tries.
+func (e *Engine) restoreAccounts(sessions []Session) {
+	inOrder := func(at func(Session) time.Time) []Session {
+		return slices.SortedFunc(slices.Values(sessions), func(a, b Session) int { return at(a).Compare(at(b)) })
+	}
+	tries := func(s Session) bool { return s.State == Resuming || s.State == Settling }
+	for _, s := range inOrder(func(s Session) time.Time { return s.LimitedAt }) {
+		if (s.State == Waiting || tries(s)) && shared(s.Limit.Class) {
+			e.account(s.AccountKey()).open(s)
+		}
+	}
+	for _, s := range sessions {
+		e.account(s.AccountKey()).moved(s.MovedAt)
+	}
+	for _, s := range inOrder(Session.lastStart) {
+		a, at := e.account(s.AccountKey()), s.lastStart()
+		if at.IsZero() {
+			continue
+		}
+		a.lastStart, a.lastKey = at, s.Key
+		if tries(s) && at.After(a.limitedAt) {
+			a.begun(s.Key, at)
+		}
+	}
+}
+
 // start begins the resumes that are due, as far as anything allows.
 func (e *Engine) start(ctx context.Context, now time.Time) {
 	e.wake = time.Time{}

@@ -145,6 +145,10 @@ var situations = map[string]situation{
 		words: soon,
 		then:  func(s *stay) { s.remove(s.dir); s.write(s.dir+"/other.go", "package other\n") },
 		state: resume.Parked, why: "taken the place",
+		check: func(s *stay) {
+			order("retry")(s)
+			s.until("a person wants it all the same", func() bool { return len(s.calls()) == 1 })
+		},
 	},
 	excluded: {state: resume.Watching, why: "resume.exclude"},
 

@@ -148,6 +148,7 @@ func TestAnAccountIsKnownAgainAfterARestart(t *testing.T) {
 			s := Session{Key: Key{"bot", id}, Account: "bot:default", Provider: provider}
 			return s.Next(ev, rules, now, half)
 		}
+		tries := func(s Session) Session { return s.Next(Due{Mark: "m"}, rules, now, half) }
 		reset := now.Add(time.Hour)
 		w := &world{t: t}
 		w.Engine = NewEngine(Options{
@@ -156,6 +157,10 @@ func TestAnAccountIsKnownAgainAfterARestart(t *testing.T) {
 				waits("late", "anthropic", limited(now, limit.UsageLimit)),
 				waits("early", "anthropic", limitedUntil(now.Add(-time.Minute), limit.UsageLimit, reset)),
 				waits("old", "", limited(now, limit.RateLimit)), // of a daemon that knew of no providers
+				tries(waits("probe", "openai", limited(now.Add(-time.Hour), limit.RateLimit))),
+				waits("next", "openai", limited(now.Add(-time.Hour), limit.RateLimit)),
+				waits("slow", "google", limited(now.Add(-time.Hour), limit.RateLimit)),
+				{Key: Key{"bot", "quick"}, Account: "bot:default", Provider: "google", State: Watching, MovedAt: now.Add(-time.Minute)},
 			},
 			Act: func(context.Context, Session) {}, Changed: func(Change) {},
 			Rand: func() float64 { return half }, Mark: func() string { return "m" },
@@ -165,6 +170,8 @@ func TestAnAccountIsKnownAgainAfterARestart(t *testing.T) {
 		go func() { done <- w.Run(ctx) }()
 		require.Equal(t, reset, w.accountOf("anthropic").ResetAt)
 		require.Equal(t, Open, w.accountOf("").State)
+		require.Equal(t, HalfOpen, w.accountOf("openai").State, "who tries does so alone")
+		require.Equal(t, Closed, w.accountOf("google").State, "one of them has moved since")
 		cancel()
 		require.NoError(t, <-done)
 	})

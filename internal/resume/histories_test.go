@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -176,6 +177,18 @@ func (l *life) changed(c Change) {
 	l.log("%s %T %s -> %s", c.After.Key.ID, c.Event, c.Before.State, c.After.State)
 	if c.Begun() != nil {
 		l.judgeBegin(c)
+	}
+	if queued, ok := c.Event.(Queued); ok {
+		l.judgeQueue(c.After, queued.Why)
+	}
+}
+
+// judgeQueue holds what keeps a session back against whose limit it is.
+func (l *life) judgeQueue(s Session, why string) {
+	for key, other := range l.engine.sessions {
+		if other.Provider != s.Provider && strings.Contains(why, "session "+key.ID) {
+			l.never("%s waits for a session of another provider", s.Key.ID)
+		}
 	}
 }
 
@@ -376,7 +389,7 @@ func (l *life) follow(ctx context.Context, s Session) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(time.Second):
+		case <-time.After(5 * time.Second):
 		}
 	}
 	if l.risk() {
@@ -612,7 +625,7 @@ func TestRandomHistoriesOfAMachine(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := newMachine(t, seed)
 			m.start(true)
-			for range 40 {
+			for range 30 {
 				m.turn()
 			}
 			m.settle()

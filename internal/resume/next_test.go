@@ -329,6 +329,22 @@ func TestLostResumeIsSentAgain(t *testing.T) {
 	require.Empty(t, w.Cut)
 }
 
+func TestAnOrderForTheNextResumeOutlivesTheOneBefore(t *testing.T) {
+	for name, late := range map[string]func(mark string) Event{
+		"when it ends":     func(mark string) Event { return Ended{Mark: mark, Outcome: Failed} },
+		"when it is found": func(mark string) Event { return Started{Mark: mark, Process: Process{PID: 7}} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWalk().do(limited(noon, limit.RateLimit)).resume()
+			mark := w.Run.Mark
+			w.do(Started{Mark: mark, Process: Process{PID: 7}}).after(time.Minute)
+			w.do(limitedUntil(w.now, limit.UsageLimit, w.now.Add(time.Hour)))
+			w.do(Retry{}).do(late(mark)).do(Reconsider{})
+			require.False(t, w.NextAt.After(w.now), "a person asked for it now")
+		})
+	}
+}
+
 func TestResumesThatEndedWithADaemonAreRememberedToABound(t *testing.T) {
 	w := newWalk().do(limited(noon, limit.RateLimit))
 	for range 2 * maxCut {

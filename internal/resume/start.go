@@ -73,9 +73,10 @@ func (e *Engine) restoreAccounts(sessions []Session) {
 		if at.IsZero() {
 			continue
 		}
-		a.lastStart, a.lastKey = at, s.Key
 		if tries(s) && at.After(a.limitedAt) {
 			a.begun(s.Key, at)
+		} else {
+			a.previous, a.last = a.last, start{at, s.Key}
 		}
 	}
 }

@@ -620,6 +620,7 @@ func (m *machine) settle() {
 // Whatever happens: never two commands for one interruption, never one over a
 // person or exec, never against the rules in force, and nobody is forgotten.
 func TestRandomHistoriesOfAMachine(t *testing.T) {
+	t.Parallel()
 	sent, deaths := 0, 0
 	for seed := range uint64(histories) {
 		synctest.Test(t, func(t *testing.T) {

@@ -113,7 +113,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	case repeated && !s.Asked.IsZero():
 		return s // a person's order stands
 	case repeated:
-		return s.schedule(r, now)
+		return s.scheduleAgain(r, now)
 	default:
 		return s.wait(r, ev.At, now, u)
 	}
@@ -155,6 +155,17 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 		at = r.Open(later(at, now))
 	}
 	s.NextAt = at
+	return s
+}
+
+// scheduleAgain is schedule for what waits already. What else holds it back than
+// the limit is still worth telling, as long as that is what it waits for.
+func (s Session) scheduleAgain(r Rules, now time.Time) Session {
+	why := s.Reason
+	s = s.schedule(r, now)
+	if s.State == Waiting && (s.Hold.After(now) && !s.NextAt.After(s.Hold) || !s.Asked.IsZero()) {
+		s.Reason = why
+	}
 	return s
 }
 
@@ -375,12 +386,7 @@ func (s Session) reconsidered(r Rules, now time.Time) Session {
 		s.NextAt = s.WaitFrom.Add(r.Settle)
 		return s
 	case Waiting:
-		why := s.Reason
-		s = s.schedule(r, now)
-		if s.State == Waiting && (s.Hold.After(now) || !s.Asked.IsZero()) {
-			s.Reason = why // it waits for something else than the limit
-		}
-		return s
+		return s.scheduleAgain(r, now)
 	default:
 		return s
 	}

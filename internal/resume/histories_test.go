@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -230,9 +231,7 @@ func (l *life) sync() {
 	if l.dead {
 		return
 	}
-	for key, data := range l.pending {
-		l.disk[key] = data
-	}
+	maps.Copy(l.disk, l.pending)
 	clear(l.pending)
 	for _, p := range l.places {
 		if l.dice.IntN(2) == 0 {
@@ -566,7 +565,7 @@ func (m *machine) turn() {
 func (m *machine) revive(mortal bool) {
 	l := m.life
 	synctest.Wait()
-	if !l.dead {
+	if l.ctx.Err() == nil {
 		return
 	}
 	<-l.done

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -21,12 +22,14 @@ const dies = "mkdir \"$HOME/died\" 2>/dev/null && kill -9 $PPID\n"
 // A daemon may die at every step of a resume. Nothing is sent twice, and what
 // came to nothing is sent again.
 func TestACrashAtEachStepOfAgentsWithoutALock(t *testing.T) {
+	const inSeconds = "503 The model is overloaded. Please retry in 5s."
 	killed := func(s *stay) { s.kill(syscall.SIGKILL) }
 	died := func(s *stay) {
 		s.until("the daemon dies", func() bool { _, _, code := s.run("status"); return code == exitNoDaemon })
 		s.kill(syscall.SIGKILL)
 	}
 	for name, c := range map[string]struct {
+		words  string // of the refusal; empty: that it lifts at once
 		script string
 		crash  func(*stay)
 		calls  int  // all in all
@@ -34,9 +37,11 @@ func TestACrashAtEachStepOfAgentsWithoutALock(t *testing.T) {
 		after  func(*stay)
 	}{
 		"before the claim is on disk": {
+			words: inSeconds,
 			crash: func(s *stay) { s.untilState(s.id, resume.Waiting); killed(s) }, calls: 1,
 		},
 		"after the claim, before the start": {
+			words: inSeconds,
 			crash: func(s *stay) { s.untilState(s.id, resume.Waiting); s.kill(syscall.SIGTERM); s.claimed() }, calls: 1,
 		},
 		"when the command starts": {script: dies + "sleep 1", crash: died, calls: 1},
@@ -76,7 +81,7 @@ func TestACrashAtEachStepOfAgentsWithoutALock(t *testing.T) {
 				b.write("prompt", a.prompt(a.words))
 				a.write(b, c.script)
 				b.start()
-				s.stops("503 The model is overloaded. Please retry in 1s.")
+				s.stops(cmp.Or(c.words, atOnce))
 				c.crash(s)
 				b.start()
 				if c.after != nil {

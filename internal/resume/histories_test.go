@@ -1,12 +1,8 @@
 package resume
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"

@@ -144,6 +144,9 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 	case plan.Send != nil:
 		return &sending{message: plan.Send, session: session, agent: a, owner: owner}, nil
 	}
+	if why := replaced(session, plan.Run.Dir); why != "" && owner == nil {
+		return nil, &resume.Held{Why: why, Park: true}
+	}
 	if d.opts.DryRun {
 		return nil, &resume.Held{Why: "dry run: would have run " + strings.Join(plan.Run.Argv, " "), Park: true}
 	}
@@ -155,6 +158,17 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 		return nil, held
 	}
 	return &sending{command: command, noProof: plan.Run.NoProof, session: session, agent: a, owner: owner}, nil
+}
+
+// replaced says that another directory has the name of the session's own: its
+// work is not there, and its permissions were not given for that. A person who
+// asks for a try all the same gets it.
+func replaced(s resume.Session, dir string) string {
+	born, known := runner.Born(dir)
+	if !known || s.CwdBorn.IsZero() || !s.Asked.IsZero() || dir != s.Cwd || born.Equal(s.CwdBorn) {
+		return ""
+	}
+	return fmt.Sprintf("another directory has taken the place of %s since the session was stopped; retry to go on there", dir)
 }
 
 // holding is a resume that is not sent for the reason that the agent gives.

@@ -130,9 +130,11 @@ func (Reconsider) event() {}
 // whom, and where it is written.
 type Sighting struct {
 	Key        Key
-	Account    string // AGENT:NAME; sessions of one account share a limit
-	Cwd        string // where the session works
-	Transcript string // the file it was read from
+	Account    string    // AGENT:NAME; sessions of one account share a limit
+	Provider   string    // who answers there, where an account may have several; empty: not told
+	Cwd        string    // where the session works
+	CwdBorn    time.Time // when that directory was made; zero: not known
+	Transcript string    // the file it was read from
 	Pos        Position
 	Event      Event
 }

@@ -148,11 +148,13 @@ type Owner struct {
 // Session is one conversation of one agent. It is a value: Next returns a new
 // one and changes nothing that the old one shares.
 type Session struct {
-	Key        Key      `json:"key"`
-	Account    string   `json:"account,omitempty"`
-	Cwd        string   `json:"cwd,omitempty"`
-	Transcript string   `json:"transcript,omitempty"`
-	Seen       Position `json:"seen,omitzero"` // the last event it was told
+	Key        Key       `json:"key"`
+	Account    string    `json:"account,omitempty"`
+	Provider   string    `json:"provider,omitempty"` // who answered last, where an account may have several
+	Cwd        string    `json:"cwd,omitempty"`
+	CwdBorn    time.Time `json:"cwd_born,omitzero"` // when that directory was made, as it was seen when the session was stopped
+	Transcript string    `json:"transcript,omitempty"`
+	Seen       Position  `json:"seen,omitzero"` // the last event it was told
 
 	State  State  `json:"state"`
 	Paused bool   `json:"paused,omitempty"`
@@ -179,6 +181,7 @@ type Session struct {
 	Run      *Run      `json:"run,omitempty"`      // the resume that is being sent or runs
 	Attempts []Attempt `json:"attempts,omitempty"` // the resumes since the transcript last moved
 	Past     []Attempt `json:"past,omitempty"`     // those of the interruption before
+	Cut      []Attempt `json:"cut,omitempty"`      // those since the transcript last moved that ended with a daemon: they cost nothing, but may have left a prompt
 	Runs     int       `json:"runs,omitempty"`     // all resumes ever: numbers their outputs
 }
 

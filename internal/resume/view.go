@@ -12,6 +12,7 @@ type View struct {
 	ID         string        `json:"id"`
 	Agent      string        `json:"agent"`
 	Account    string        `json:"account"`
+	Provider   string        `json:"provider,omitempty"` // where an account may have several
 	Cwd        string        `json:"cwd"`
 	Transcript string        `json:"transcript"`
 	State      State         `json:"state"`
@@ -45,6 +46,9 @@ type AttemptView struct {
 // Key names the session that is seen.
 func (v View) Key() Key { return Key{Agent: v.Agent, ID: v.ID} }
 
+// AccountKey names the limit that the session shares with others.
+func (v View) AccountKey() AccountKey { return AccountKey{v.Account, v.Provider} }
+
 // View returns the session as other programs see it. maxRetries is what the
 // policy in force allows it. The view shares nothing with the session.
 func (s Session) View(maxRetries int) View {
@@ -52,6 +56,7 @@ func (s Session) View(maxRetries int) View {
 		ID:         s.Key.ID,
 		Agent:      s.Key.Agent,
 		Account:    s.Account,
+		Provider:   s.Provider,
 		Cwd:        s.Cwd,
 		Transcript: s.Transcript,
 		State:      s.State,

@@ -38,7 +38,7 @@ func (p Page) session(s resume.View) []string {
 	}
 	fact("session", clean.Line(s.ID), Bold)
 	fact("agent", clean.Line(s.Agent), None)
-	fact("account", clean.Line(s.Account), None)
+	fact("account", clean.Line(s.AccountKey().String()), None)
 	fact("directory", home(clean.Line(s.Cwd)), None)
 	fact("state", state, colour)
 	fact("why", clean.Line(s.Reason), None)

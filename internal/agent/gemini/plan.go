@@ -33,8 +33,8 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if why := agent.StandsBack(s, e.last, time.Now()); why != "" {
 		return agent.Plan{Leave: &agent.Leave{Why: why}}, nil
 	}
-	head, ok := a.head(s.Transcript)
-	if !ok || head.id != s.Key.ID {
+	head, _ := readHead(s.Transcript) // as it is now, not as it was
+	if head.id != s.Key.ID {
 		return agent.Parked("the transcript is not of session %s any more", s.Key.ID), nil
 	}
 	if err := agent.CheckDir(head.cwd); err != nil {

@@ -58,7 +58,7 @@ func (a *Agent) evidence(ctx context.Context, path string) (found []agent.Eviden
 
 // judge says how one session stands by its last messages, newest first.
 func (a *Agent) judge(ctx context.Context, b *book, db *database, c conversation, messages []message) (agent.Evidence, error) {
-	e := agent.Evidence{Sighting: b.sighting(c, c.createdMS, resume.Progressed{At: time.UnixMilli(c.createdMS).UTC()})}
+	e := agent.Evidence{Sighting: b.sighting(c, said{atMS: c.createdMS}, resume.Progressed{At: time.UnixMilli(c.createdMS).UTC()})}
 	switch {
 	case c.parent != "":
 		e.Leave = "a child session: its parent goes on by itself"
@@ -75,7 +75,7 @@ func (a *Agent) judge(ctx context.Context, b *book, db *database, c conversation
 			if err != nil {
 				return agent.Evidence{}, err
 			}
-			e.Sighting = b.sighting(c, s.atMS, event)
+			e.Sighting = b.sighting(c, s, event)
 			if e.Leave == "" {
 				e.Leave = why
 			}
@@ -89,7 +89,7 @@ func (a *Agent) judge(ctx context.Context, b *book, db *database, c conversation
 				continue
 			}
 		}
-		e.Sighting = b.sighting(c, s.atMS, s.event(b.reader))
+		e.Sighting = b.sighting(c, s, s.event(b.reader))
 		return e, nil
 	}
 	return e, nil

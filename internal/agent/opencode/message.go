@@ -31,7 +31,15 @@ type record struct {
 	} `json:"time"`
 	Finish string   `json:"finish"`
 	Error  *failure `json:"error"`
+
+	Provider string `json:"providerID"` // of an answer
+	Model    struct {
+		Provider string `json:"providerID"` // of a prompt
+	} `json:"model"`
 }
+
+// provider returns who was asked, or nothing where the record does not say.
+func (r record) provider() string { return cmp.Or(r.Provider, r.Model.Provider) }
 
 // failure is what ended a turn.
 type failure struct {

@@ -54,6 +54,7 @@ type payload struct {
 type telemetry struct {
 	Name     string `json:"event.name"`
 	Model    string `json:"model"`
+	Auth     string `json:"auth_type"` // how it logs in, which tells the kind of provider
 	Subagent string `json:"subagent_name"`
 	Message  string `json:"error_message"`
 	Error    string `json:"error"` // what error_message was called until 0.10

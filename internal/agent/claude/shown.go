@@ -1,0 +1,123 @@
+package claude
+
+import (
+	"regexp"
+	"strings"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// shown says what a screen that was captured tells. Where no prompt can be
+// typed it tells nothing of a turn: Claude Code asks something, or has ended.
+func (a *Agent) shown(rec agent.Recording) (agent.Told, bool) {
+	s := readScreen(rec.Text)
+	if s.view == strange && !namesItself.MatchString(rec.Text) {
+		return agent.Told{}, false
+	}
+	if s.view == strange {
+		return agent.Told{Leave: "it shows no prompt: Claude Code asks something, or has ended"}, true
+	}
+	told := agent.Told{Working: s.view == busy}
+	if m := directory.FindStringSubmatch(rec.Text); m != nil {
+		told.Cwd = m[1]
+	}
+	reader := a.reader
+	reader.At = rec.At
+	for _, b := range blocksOf(conversation(screenLines(rec.Text))) {
+		if event := b.event(reader); event != nil {
+			told.Event, told.Line = event, b.line
+		}
+	}
+	if told.Working {
+		told.Event, told.Line = resume.Progressed{At: rec.At}, 0
+	}
+	if l, ok := told.Event.(resume.Limited); ok && s.view == armed {
+		l.InProgress = true
+		told.Event = l
+	}
+	return told, true
+}
+
+var (
+	// namesItself is what Claude Code shows where there is no prompt.
+	namesItself = regexp.MustCompile(`(?m)^(?:Welcome to | ?\S{4,} +|╭─+ )Claude Code v\d|Claude Code'll be able to|ANTHROPIC_API_KEY: |^claude .*--resume [0-9a-f-]{36}$`)
+
+	// directory stands beside the picture that a session begins with.
+	directory = regexp.MustCompile(`(?m)^ ?▝▝   ▝▝   (/.*)$`)
+)
+
+// conversation returns what stands above the composer, or above a menu.
+func conversation(lines []string) []string {
+	end := lastIndex(lines, isEdge)
+	if !isLimitMenu(lines) && end >= 0 {
+		end = lastIndex(lines[:end], isRule)
+	}
+	return lines[:max(end, 0)]
+}
+
+// shownBlock is one thing that a screen shows, which may take several rows.
+type shownBlock struct {
+	line int
+	sign string // what it begins with
+	rows []string
+}
+
+// signs begin what is shown: a prompt, what Claude Code says, what came of a
+// tool or a turn, and how it goes.
+var signs = regexp.MustCompile(`^ *([❯●⏺⎿✻✽✶✳✢✦·*]) ?(.*)$`)
+
+func blocksOf(lines []string) []shownBlock {
+	var blocks []shownBlock
+	open := false
+	for i, line := range lines {
+		m := signs.FindStringSubmatch(line)
+		switch {
+		case m != nil:
+			blocks = append(blocks, shownBlock{line: i + 1, sign: m[1], rows: []string{m[2]}})
+			open = true
+		case line == "" || strings.HasPrefix(trim(line), "/"): // a command that is offered
+			open = false
+		case open && strings.HasPrefix(line, "  "):
+			last := &blocks[len(blocks)-1]
+			last.rows = append(last.rows, line)
+		}
+	}
+	return blocks
+}
+
+// event returns what a block says, or nil where it says nothing new.
+func (b shownBlock) event(reader limit.Reader) resume.Event {
+	text := agent.Unwrap(b.rows)
+	switch b.sign {
+	case "❯":
+		if text == "" || strings.HasPrefix(text, "/") {
+			return nil // no prompt for the model
+		}
+		return resume.Prompted{At: reader.At}
+	case "●", "⏺", "⎿":
+		return b.said(text, reader)
+	default:
+		return nil
+	}
+}
+
+func (b shownBlock) said(text string, reader limit.Reader) resume.Event {
+	notice := record{Type: "system", Subtype: "informational", Notice: text}
+	switch _, isNotice := notice.notice(); {
+	case strings.HasPrefix(text, "Interrupted"), notice.declines():
+		return resume.Cancelled{At: reader.At}
+	case isNotice:
+		return nil // the refusal itself stands above it
+	}
+	if v := reader.Text(text); v.Class != limit.None {
+		r := record{Message: message{Content: quoted(text)}}
+		v = r.verdict(reader)
+		return resume.Limited{At: reader.At, Verdict: v, Text: agent.Clip(text)}
+	}
+	if b.sign == "⎿" {
+		return nil // a tool's
+	}
+	return resume.Progressed{At: reader.At}
+}

@@ -1,0 +1,65 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+)
+
+func TestRecordsAreFoundInAnyDress(t *testing.T) {
+	type found struct {
+		line int
+		text string
+	}
+	for rule, c := range map[string]struct {
+		text string
+		want []found
+	}{
+		"one a line":             {"{\"a\":1}\n\n{\"a\":2}", []found{{1, `{"a":1}`}, {3, `{"a":2}`}}},
+		"among words":            {"Loaded.\n{\"a\":1}\nnot {\"a\":2}\n", []found{{2, `{"a":1}`}}},
+		"over several lines":     {"Error\n{\n  \"a\": 1\n}\n{\"a\":2}\n", []found{{2, "{\n  \"a\": 1\n}"}, {5, `{"a":2}`}}},
+		"a list":                 {"[{\"a\":1},2,{\"a\":3}]", []found{{1, `{"a":1}`}, {1, `{"a":3}`}}},
+		"a list over lines":      {"[\n{\"a\":1},\n{\"a\":2}\n]\n", []found{{1, `{"a":1}`}, {1, `{"a":2}`}}},
+		"one that begins a line": {"{\"a\":1,\n\"b\":2}\n", []found{{1, "{\"a\":1,\n\"b\":2}"}}},
+		"one that is cut off":    {"{\"a\":1}\n{\"a\":", []found{{1, `{"a":1}`}}},
+		"braces of a program":    {"{\n  code: 1\n}\n{\"a\":1}\n", []found{{4, `{"a":1}`}}},
+		"nothing":                {"", nil},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			var got []found
+			for line, record := range agent.Records(c.text) {
+				got = append(got, found{line, string(record)})
+			}
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+func TestBrokenDocumentsAreNotTriedForEver(t *testing.T) {
+	text := strings.Repeat("{\"a\": [\n", 50_000)
+	for range agent.Records(text) {
+		t.Fatal("there is no record")
+	}
+}
+
+func TestRowsOfAScreenAreJoined(t *testing.T) {
+	require.Equal(t, "visit https://chatgpt.com/settings/usage to purchase more",
+		agent.Unwrap([]string{"visit https://chatgpt.com/settings/", "usage to purchase", "  more ", ""}))
+}
+
+func FuzzRecords(f *testing.F) {
+	f.Add("{\"a\":1}\n[{}]\n{\n\"b\":2}\nx")
+	f.Fuzz(func(t *testing.T, text string) {
+		lines, last := strings.Count(text, "\n")+1, 0
+		for line, record := range agent.Records(text) {
+			require.True(t, json.Valid(record))
+			require.GreaterOrEqual(t, line, last)
+			require.LessOrEqual(t, line, lines)
+			last = line
+		}
+	})
+}

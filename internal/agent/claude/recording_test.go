@@ -138,7 +138,7 @@ func TestAScreenTellsHowTheLastTurnEnded(t *testing.T) {
 		"usage-warning":                      {},
 		"usage-weekly-after-typing-continue": {class: limit.UsageLimit, reset: clock("18 03:06")},
 		"usage-weekly-continued":             {},
-		"usage-weekly-menu":                  {class: limit.UsageLimit, reset: clock("18 03:06")},
+		"usage-weekly-menu":                  {class: limit.UsageLimit, reset: clock("18 05:53")},
 		"v197-529-typed":                     {class: limit.Overloaded},
 		"v197-529-typed-effort":              {class: limit.Overloaded},
 		"v197-usage-5h":                      {class: limit.UsageLimit, reset: clock("15 02:20")},
@@ -179,8 +179,9 @@ func FuzzRecorded(f *testing.F) {
 			f.Add(string(data))
 		}
 	}
+	a := newAgent(f, Options{})
 	f.Fuzz(func(t *testing.T, text string) {
-		report, _ := newAgent(t, Options{}).Recorded(agent.Recording{Text: text, At: recordedAt})
+		report, _ := a.Recorded(agent.Recording{Text: text, At: recordedAt})
 		for _, told := range report.Told {
 			if got, ok := told.Event.(resume.Limited); ok {
 				require.NotEqual(t, limit.None, got.Class)

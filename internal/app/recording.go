@@ -1,0 +1,198 @@
+package app
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/clean"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+	"resumed/internal/said"
+)
+
+// recording says how the sessions of a recording stand, or nothing where it is
+// none that is known.
+func (x *Explainer) recording(path string, named agent.Agent, now time.Time) ([]Explanation, error) {
+	rec, skipped, err := readRecording(path)
+	if err != nil || strings.TrimSpace(rec.Text) == "" {
+		return nil, err
+	}
+	rec.Beside = otherStream(path)
+	if !x.RecordedAt.IsZero() {
+		rec.At = x.RecordedAt
+	}
+	name, report, ok := x.report(rec, named)
+	if !ok {
+		return nil, nil
+	}
+	var found []Explanation
+	for _, told := range report.Told {
+		out := Explanation{Version: 1, File: path, Agent: name, Session: told.Session, Cwd: told.Cwd}
+		x.explainTold(&out, told, report.Kind, now)
+		if !told.Beside {
+			out.Line = skipped.lineOf(told.Line)
+		}
+		found = append(found, out)
+	}
+	return found, nil
+}
+
+// report returns what a recording tells, and whose it is. The words of a text
+// are judged where its agent is named, or where it plainly ends with an error.
+func (x *Explainer) report(rec agent.Recording, named agent.Agent) (string, agent.Report, bool) {
+	agents := x.agents
+	name := ""
+	if named != nil {
+		name = named.Name()
+		agents = map[string]agent.Agent{name: named}
+	}
+	for _, known := range sortedKeys(agents) {
+		if r, ok := agents[known].(agent.Recorder); ok {
+			if report, ok := r.Recorded(rec); ok {
+				return known, report, true
+			}
+		}
+	}
+	if p, ok := named.(agent.Printer); ok {
+		if told, ok := p.Printed(rec); ok {
+			return name, agent.Report{Kind: agent.RunOutput, Told: []agent.Told{told}}, true
+		}
+	}
+	told, ok := x.words(rec)
+	return name, agent.Report{Kind: "the output of a program", Told: []agent.Told{told}}, ok
+}
+
+// words judges the last words of a text. Records that no agent knows are none.
+func (x *Explainer) words(rec agent.Recording) (agent.Told, bool) {
+	if strings.ContainsAny(strings.TrimSpace(rec.Text)[:1], "{[") {
+		return agent.Told{}, false
+	}
+	reader := limit.Reader{At: rec.At, Grace: x.grace}
+	v, _ := said.Judge(reader, said.Last(rec.Text))
+	if v.Class == limit.None {
+		return agent.Told{}, false
+	}
+	line, words := said.Gist(reader, rec.Text, v)
+	return agent.Told{Event: resume.Limited{At: rec.At, Verdict: v, Text: words}, Line: line}, true
+}
+
+// explainTold adds what is told of a session, and what a recording is.
+func (x *Explainer) explainTold(out *Explanation, told agent.Told, kind string, now time.Time) {
+	out.Action, out.Why = Leave, "it does not tell how a session stands"
+	if told.Event != nil {
+		x.weigh(out, told.Event, now)
+	}
+	switch {
+	case told.Leave != "":
+		out.Action, out.Why = Leave, told.Leave
+	case told.Working, out.InProgress:
+		out.InProgress = true
+		out.Why = "the agent was at work or trying again by itself"
+	}
+	if told.Beside {
+		out.Why += ", as the run's other stream tells"
+	}
+	out.Why += fmt.Sprintf("; the file is %s, not a transcript: the daemon does not act on it", kind)
+}
+
+// What is read of a recording: all of it, or its beginning, which says whose it
+// is, and its end, which says how it ended.
+const (
+	longestRecording = 8 << 20
+	recordingHead    = 64 << 10
+)
+
+// skip is what was left out in the middle of a recording.
+type skip struct {
+	after int // the last line before it
+	lines int
+}
+
+func (s skip) lineOf(line int) int {
+	if line > s.after {
+		return line + s.lines
+	}
+	return line
+}
+
+func readRecording(path string) (rec agent.Recording, skipped skip, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return rec, skipped, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return rec, skipped, fmt.Errorf("stat %s: %w", path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return rec, skipped, fmt.Errorf("%s is not a regular file", path)
+	}
+	data, err := io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-longestRecording), longestRecording))
+	if err != nil {
+		return rec, skipped, fmt.Errorf("read %s: %w", path, err)
+	}
+	if info.Size() > longestRecording {
+		data = data[bytes.IndexByte(data, '\n')+1:]
+		head, err := io.ReadAll(io.NewSectionReader(file, 0, recordingHead))
+		if err != nil {
+			return rec, skipped, fmt.Errorf("read %s: %w", path, err)
+		}
+		head = head[:bytes.LastIndexByte(head, '\n')+1]
+		skipped.after = bytes.Count(head, []byte{'\n'})
+		skipped.lines = lineOf(path, info.Size()-int64(len(data))) - 1 - skipped.after
+		data = append(head, data...)
+	}
+	if bytes.IndexByte(data, 0) >= 0 {
+		return rec, skipped, nil // no text
+	}
+	return agent.Recording{Text: clean.Text(string(data)), At: info.ModTime()}, skipped, nil
+}
+
+// streams are how people call the files of a run's two streams.
+var streams = [][2]string{{"stdout", "stderr"}, {".out", ".err"}}
+
+// otherStream returns what the same run said on its other stream, where that
+// lies beside.
+func otherStream(path string) string {
+	dir, name := filepath.Split(path)
+	for _, pair := range streams {
+		for i, stream := range pair {
+			at := strings.LastIndex(name, stream)
+			if at < 0 {
+				continue
+			}
+			beside := name[:at] + pair[1-i] + name[at+len(stream):]
+			if rec, _, err := readRecording(filepath.Join(dir, beside)); err == nil {
+				return rec.Text
+			}
+		}
+	}
+	return ""
+}
+
+// Printed is what the streams of an agent's run tell.
+type Printed struct {
+	Session       string
+	limit.Verdict        // of class none where the run is not known to have failed
+	Text          string // the words of the failure
+}
+
+// Printers returns what says how the runs of each agent ended.
+func Printers(agents map[string]agent.Agent) func(name, stdout, stderr string, at time.Time) Printed {
+	return func(name, stdout, stderr string, at time.Time) Printed {
+		printer, ok := agents[name].(agent.Printer)
+		if !ok {
+			return Printed{}
+		}
+		told, _ := printer.Printed(agent.Recording{Text: stdout, Beside: stderr, At: at})
+		refused, _ := told.Event.(resume.Limited)
+		return Printed{Session: told.Session, Verdict: refused.Verdict, Text: refused.Text}
+	}
+}

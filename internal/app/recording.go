@@ -20,7 +20,7 @@ import (
 // none that is known.
 func (x *Explainer) recording(path string, named agent.Agent, now time.Time) ([]Explanation, error) {
 	rec, skipped, err := readRecording(path)
-	if err != nil || strings.TrimSpace(rec.Text) == "" {
+	if err != nil {
 		return nil, err
 	}
 	rec.Beside = otherStream(path)
@@ -70,7 +70,8 @@ func (x *Explainer) report(rec agent.Recording, named agent.Agent) (string, agen
 
 // words judges the last words of a text. Records that no agent knows are none.
 func (x *Explainer) words(rec agent.Recording) (agent.Told, bool) {
-	if strings.ContainsAny(strings.TrimSpace(rec.Text)[:1], "{[") {
+	text := strings.TrimSpace(rec.Text)
+	if text == "" || strings.ContainsAny(text[:1], "{[") {
 		return agent.Told{}, false
 	}
 	reader := limit.Reader{At: rec.At, Grace: x.grace}
@@ -91,9 +92,11 @@ func (x *Explainer) explainTold(out *Explanation, told agent.Told, kind string, 
 	switch {
 	case told.Leave != "":
 		out.Action, out.Why = Leave, told.Leave
-	case told.Working, out.InProgress:
+	case out.InProgress:
+		out.Why = "the agent was going to try again by itself when this was written"
+	case told.Working:
 		out.InProgress = true
-		out.Why = "the agent was at work or trying again by itself"
+		out.Why = "the agent was at work when this was written"
 	}
 	if told.Beside {
 		out.Why += ", as the run's other stream tells"

@@ -81,8 +81,17 @@ func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
 }
 
 func (a *Agent) listen(rec agent.Recording) listener {
-	l := listener{reader: a.reader, at: rec.At}
-	for line, data := range agent.Records(rec.Text) {
+	l := a.follow(rec.Text, rec.At)
+	if !l.ours && rec.Beside != "" {
+		l = a.follow(rec.Beside, rec.At)
+		l.told.Beside = true
+	}
+	return l
+}
+
+func (a *Agent) follow(text string, at time.Time) listener {
+	l := listener{reader: a.reader, at: at}
+	for line, data := range agent.Records(text) {
 		if p, ok := parsePrinted(data); ok {
 			l.hear(p, line)
 		}

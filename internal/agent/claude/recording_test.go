@@ -121,7 +121,7 @@ func TestAScreenTellsHowTheLastTurnEnded(t *testing.T) {
 		"api-key-dialog":                     {},
 		"cancel-ctrlc-in-retry":              {class: limit.Cancelled},
 		"cancel-esc":                         {class: limit.Cancelled},
-		"first-run-no-network":               {},
+		"first-run-no-network":               {class: limit.Network},
 		"interactive-resume-after-limit":     {class: limit.UsageLimit, reset: clock("15 00:19")},
 		"interactive-resume-with-prompt":     {},
 		"interactive-resume":                 {},

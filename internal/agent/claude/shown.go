@@ -17,7 +17,7 @@ func (a *Agent) shown(rec agent.Recording) (agent.Told, bool) {
 		return agent.Told{}, false
 	}
 	if s.view == strange {
-		return agent.Told{Leave: "it shows no prompt: Claude Code asks something, or has ended"}, true
+		return a.unprompted(rec), true
 	}
 	told := agent.Told{Working: s.view == busy}
 	if m := directory.FindStringSubmatch(rec.Text); m != nil {
@@ -47,6 +47,29 @@ var (
 	// directory stands beside the picture that a session begins with.
 	directory = regexp.MustCompile(`(?m)^ ?▝▝   ▝▝   (/.*)$`)
 )
+
+// unprompted is a screen on which no prompt can be typed. A first run that
+// cannot reach its provider says so there.
+func (a *Agent) unprompted(rec agent.Recording) agent.Told {
+	told := agent.Told{Leave: "it shows no prompt: Claude Code asks something, or has ended"}
+	if m := resumeHint.FindStringSubmatch(rec.Text); m != nil {
+		told.Session = m[1]
+	}
+	if !strings.HasPrefix(strings.TrimSpace(rec.Text), "Welcome to Claude Code") {
+		return told
+	}
+	reader := a.reader
+	reader.At = rec.At
+	for i, line := range screenLines(rec.Text) {
+		if v := reader.Text(line); v.Class != limit.None {
+			told.Event, told.Line = resume.Limited{At: rec.At, Verdict: v, Text: agent.Clip(trim(line))}, i+1
+		}
+	}
+	return told
+}
+
+// resumeHint is what Claude Code says when it ends.
+var resumeHint = regexp.MustCompile(`(?m)^claude .*--resume ([0-9a-f-]{36})$`)
 
 // conversation returns what stands above the composer, or above a menu.
 func conversation(lines []string) []string {

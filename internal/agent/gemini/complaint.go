@@ -24,6 +24,26 @@ var (
 // reportTime is how the time is written in a report's name.
 const reportTime = "2006-01-02T15-04-05Z"
 
+// reportedAt returns when a run failed, by the name of the report that it left;
+// else when the recording was written.
+func reportedAt(rec agent.Recording) time.Time {
+	for _, text := range []string{rec.Text, rec.Beside} {
+		for line := range strings.Lines(text) {
+			if m := gaveUp.FindStringSubmatch(strings.TrimRight(line, "\n")); m != nil {
+				return reportTimeOf(m[1], rec.At)
+			}
+		}
+	}
+	return rec.At
+}
+
+func reportTimeOf(name string, otherwise time.Time) time.Time {
+	if when, err := time.Parse(reportTime, name[:len("2006-01-02T15-04-05")]+"Z"); err == nil {
+		return when
+	}
+	return otherwise
+}
+
 // complaints reads what a run says on its standard error.
 func (l *listener) complaints(text string, beside bool) {
 	lines := strings.Split(text, "\n")
@@ -66,9 +86,7 @@ func (l *listener) tried(status, text string) resume.Limited {
 // failed is the failure that a run ended with: its words, then what is known of
 // it besides.
 func (l *listener) failed(at, text string, more []string) resume.Limited {
-	if when, err := time.Parse(reportTime, at[:19]+"Z"); err == nil {
-		l.at = when
-	}
+	l.at, l.over = reportTimeOf(at, l.at), true
 	var status int
 	var reason string
 	for _, line := range more {

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -79,16 +80,29 @@ func lastLine(text string) string {
 }
 
 // heard reads both streams, and returns what they are; nothing where they are
-// not Gemini CLI's.
+// not Gemini CLI's. Where the first tells how the run ended, the other one only
+// adds whose session it was.
 func (a *Agent) heard(rec agent.Recording) (agent.Told, string) {
-	l := listener{agent: a, at: rec.At}
+	l := listener{agent: a, at: reportedAt(rec)}
 	l.records(rec.Text, false)
-	l.records(rec.Beside, true)
 	if !l.over {
 		l.complaints(rec.Text, false)
-		l.complaints(rec.Beside, true)
 	}
-	return l.told, l.kind
+	other := listener{agent: a, at: l.at}
+	other.records(rec.Beside, true)
+	if l.told.Session == "" {
+		l.told.Session = other.told.Session
+	}
+	if l.over {
+		return l.told, l.kind
+	}
+	if !other.over {
+		other.complaints(rec.Beside, true)
+	}
+	if _, refused := l.told.Event.(resume.Limited); other.told.Event != nil && (other.over || !refused) {
+		l.told.Event, l.told.Line, l.told.Beside = other.told.Event, other.told.Line, true
+	}
+	return l.told, cmp.Or(l.kind, other.kind)
 }
 
 // listener follows one run.

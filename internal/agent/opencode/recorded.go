@@ -27,19 +27,20 @@ type printed struct {
 // Printed says what the streams of `opencode run` tell: records with --format
 // json, else the words on its standard error.
 func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
-	if told, ok := a.records(rec); ok {
-		return told, true
+	for _, read := range []func(string, time.Time) (agent.Told, bool){a.records, a.words} {
+		if told, ok := read(rec.Text, rec.At); ok {
+			return told, true
+		}
+		if told, ok := read(rec.Beside, rec.At); ok {
+			told.Beside = true
+			return told, true
+		}
 	}
-	if told, ok := a.words(rec.Text, rec.At); ok {
-		return told, true
-	}
-	told, ok := a.words(rec.Beside, rec.At)
-	told.Beside = true
-	return told, ok
+	return agent.Told{}, false
 }
 
-func (a *Agent) records(rec agent.Recording) (told agent.Told, ok bool) {
-	for line, data := range agent.Records(rec.Text) {
+func (a *Agent) records(text string, _ time.Time) (told agent.Told, ok bool) {
+	for line, data := range agent.Records(text) {
 		var p printed
 		if !decode(data, &p) || !sessionName.MatchString(p.Session) || millis(p.AtMS) == 0 {
 			continue

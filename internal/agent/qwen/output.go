@@ -67,8 +67,17 @@ func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
 	return agent.Told{}, false
 }
 
-func (a *Agent) heard(rec agent.Recording) (told agent.Told, ok bool) {
-	for line, data := range agent.Records(rec.Text) {
+func (a *Agent) heard(rec agent.Recording) (agent.Told, bool) {
+	if told, ok := a.follow(rec.Text, rec.At); ok {
+		return told, true
+	}
+	told, ok := a.follow(rec.Beside, rec.At)
+	told.Beside = true
+	return told, ok
+}
+
+func (a *Agent) follow(text string, at time.Time) (told agent.Told, ok bool) {
+	for line, data := range agent.Records(text) {
 		var p printed
 		if err := json.Unmarshal(data, &p); err != nil {
 			if _, mistyped := errors.AsType[*json.UnmarshalTypeError](err); !mistyped {
@@ -83,7 +92,7 @@ func (a *Agent) heard(rec agent.Recording) (told agent.Told, ok bool) {
 		if p.Cwd != "" {
 			told.Cwd = p.Cwd
 		}
-		if event := a.said(p, rec.At); event != nil {
+		if event := a.said(p, at); event != nil {
 			told.Event, told.Line = event, line
 		}
 	}

@@ -16,6 +16,7 @@ type Recording struct {
 	Text   string    // made harmless; of a long one the beginning and the end
 	Beside string    // what the same run said on its other stream, where that is known
 	At     time.Time // when it was last written to
+	Exact  bool      // that is when it was said: it is no copy
 }
 
 // Recorder is what an Agent may also be: one that understands recordings.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"resumed/internal/agent"
@@ -61,14 +62,20 @@ type Explainer struct {
 // NewExplainer returns an explainer for the agents of that configuration,
 // also of those that are switched off.
 func NewExplainer(cfg config.Config) (*Explainer, error) {
-	for i := range cfg.Agents {
-		cfg.Agents[i].Enabled = true
-	}
-	agents, err := Agents(cfg)
+	agents, err := Agents(everyAgent(cfg))
 	if err != nil {
 		return nil, err
 	}
 	return &Explainer{agents: agents, rules: Rules(cfg), grace: cfg.Resume.Grace}, nil
+}
+
+// everyAgent returns the configuration with no agent switched off.
+func everyAgent(cfg config.Config) config.Config {
+	cfg.Agents = slices.Clone(cfg.Agents)
+	for i := range cfg.Agents {
+		cfg.Agents[i].Enabled = true
+	}
+	return cfg
 }
 
 // File says how the sessions in a file stand. name is whose file it is; where

@@ -11,6 +11,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/clean"
+	"resumed/internal/config"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 	"resumed/internal/said"
@@ -25,7 +26,7 @@ func (x *Explainer) recording(path string, named agent.Agent, now time.Time) ([]
 	}
 	rec.Beside = otherStream(path)
 	if !x.RecordedAt.IsZero() {
-		rec.At = x.RecordedAt
+		rec.At, rec.Exact = x.RecordedAt, true
 	}
 	name, report, ok := x.report(rec, named)
 	if !ok {
@@ -180,22 +181,24 @@ func otherStream(path string) string {
 	return ""
 }
 
-// Printed is what the streams of an agent's run tell.
-type Printed struct {
+// Heard is what the streams of an agent's run tell.
+type Heard struct {
 	Session       string
 	limit.Verdict        // of class none where the run is not known to have failed
 	Text          string // the words of the failure
 }
 
-// Printers returns what says how the runs of each agent ended.
-func Printers(agents map[string]agent.Agent) func(name, stdout, stderr string, at time.Time) Printed {
-	return func(name, stdout, stderr string, at time.Time) Printed {
+// Hear returns what says how a run of an agent ended by its streams. With an
+// error it returns what says nothing.
+func Hear(cfg config.Config) (func(name, stdout, stderr string, at time.Time) Heard, error) {
+	agents, err := Agents(everyAgent(cfg))
+	return func(name, stdout, stderr string, at time.Time) Heard {
 		printer, ok := agents[name].(agent.Printer)
 		if !ok {
-			return Printed{}
+			return Heard{}
 		}
-		told, _ := printer.Printed(agent.Recording{Text: stdout, Beside: stderr, At: at})
+		told, _ := printer.Printed(agent.Recording{Text: stdout, Beside: stderr, At: at, Exact: true})
 		refused, _ := told.Event.(resume.Limited)
-		return Printed{Session: told.Session, Verdict: refused.Verdict, Text: refused.Text}
-	}
+		return Heard{Session: told.Session, Verdict: refused.Verdict, Text: refused.Text}
+	}, err
 }

@@ -49,12 +49,15 @@ func parsePrinted(data []byte) (printed, bool) {
 			return printed{}, false
 		}
 	}
-	return p, uuid.MatchString(p.SessionID)
+	return p, p.Type != "" || p.Hook != ""
 }
 
 // isOurs reports whether nobody but Claude Code prints such a record. Its
 // descendants print records of the same types.
 func (p printed) isOurs() bool {
+	if !uuid.MatchString(p.SessionID) {
+		return false
+	}
 	switch p.Type {
 	case "system":
 		return p.Mode != "" || p.Subtype == "api_retry"
@@ -77,12 +80,12 @@ func (p printed) isHook() bool {
 // plain text tells nothing else than words.
 func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
 	l := a.listen(rec)
-	return l.told, l.ours && !l.hooks
+	return l.told, l.told.Event != nil && !l.hooks
 }
 
 func (a *Agent) listen(rec agent.Recording) listener {
 	l := a.follow(rec.Text, rec.At)
-	if !l.ours && rec.Beside != "" {
+	if l.told.Event == nil && rec.Beside != "" {
 		l = a.follow(rec.Beside, rec.At)
 		l.told.Beside = true
 	}
@@ -118,7 +121,9 @@ func (l *listener) hear(p printed, line int) {
 	if at, err := time.Parse(time.RFC3339, p.Timestamp); err == nil {
 		l.at = at
 	}
-	l.told.Session = p.SessionID
+	if uuid.MatchString(p.SessionID) {
+		l.told.Session = p.SessionID
+	}
 	if l.told.Cwd == "" {
 		l.told.Cwd = p.Cwd
 	}

@@ -15,11 +15,12 @@ import (
 // Printed says what the streams of `codex exec` tell: records with --json, else
 // the words on its standard error.
 func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
-	for _, read := range []func(string, time.Time) (agent.Told, bool){a.records, a.report} {
-		if told, ok := read(rec.Text, rec.At); ok {
+	c := clock{rec.At, rec.Exact}
+	for _, read := range []func(string, clock) (agent.Told, bool){a.records, a.report} {
+		if told, ok := read(rec.Text, c); ok {
 			return told, true
 		}
-		if told, ok := read(rec.Beside, rec.At); ok {
+		if told, ok := read(rec.Beside, c); ok {
 			told.Beside = true
 			return told, true
 		}
@@ -37,7 +38,8 @@ type printed struct {
 }
 
 // records reads the records of a run.
-func (a *Agent) records(text string, at time.Time) (told agent.Told, ok bool) {
+func (a *Agent) records(text string, c clock) (told agent.Told, ok bool) {
+	at := c.at
 	for line, data := range agent.Records(text) {
 		var p printed
 		if !decode(data, &p) {
@@ -45,7 +47,7 @@ func (a *Agent) records(text string, at time.Time) (told agent.Told, ok bool) {
 		}
 		if p.Type == "thread.started" && uuid.MatchString(p.Thread) {
 			told.Session, ok = p.Thread, true
-			at = since(p.Thread, at)
+			at = c.since(p.Thread)
 		}
 		ok = ok || strings.HasPrefix(p.Type, "turn.")
 		if event := a.said(p, at); event != nil {
@@ -109,8 +111,8 @@ var (
 
 // report reads the words of a run: a banner, then sections that begin with who
 // speaks.
-func (a *Agent) report(text string, at time.Time) (told agent.Told, ok bool) {
-	n := 0
+func (a *Agent) report(text string, c clock) (told agent.Told, ok bool) {
+	n, at := 0, c.at
 	for line := range strings.Lines(text) {
 		n++
 		line = strings.TrimRight(line, "\r\n \t")
@@ -124,7 +126,7 @@ func (a *Agent) report(text string, at time.Time) (told agent.Told, ok bool) {
 			told.Cwd = field[2]
 		case field != nil && told.Event == nil && uuid.MatchString(field[2]):
 			told.Session = field[2]
-			at = since(field[2], at)
+			at = c.since(field[2])
 		case line == "user":
 			event = resume.Prompted{At: at}
 		case line == "codex", strings.HasSuffix(line, "] codex"):
@@ -149,17 +151,23 @@ func (a *Agent) complained(text string, at time.Time, before resume.Event) resum
 	return refused
 }
 
-// since returns from when on a run's clock times count. The copy of a file is
-// younger than what it tells; a session's name holds the time of its beginning,
-// which is as good within a day.
-func since(session string, at time.Time) time.Time {
+// clock is when a run's words were printed, as far as that is known.
+type clock struct {
+	at    time.Time
+	exact bool
+}
+
+// since returns from when on the clock times in a session's words count. The
+// copy of a file is younger than what it tells; a session's name holds the time
+// of its beginning, which is as good within a day.
+func (c clock) since(session string) time.Time {
 	id, err := hex.DecodeString(strings.ReplaceAll(session, "-", ""))
-	if err != nil || len(id) != 16 || id[6]>>4 != 7 {
-		return at
+	if c.exact || err != nil || len(id) != 16 || id[6]>>4 != 7 {
+		return c.at
 	}
 	began := time.UnixMilli(int64(binary.BigEndian.Uint64(append([]byte{0, 0}, id[:6]...)))).UTC()
-	if age := at.Sub(began); age < 0 || age > 24*time.Hour {
-		return at
+	if age := c.at.Sub(began); age < 0 || age > 24*time.Hour {
+		return c.at
 	}
 	return began
 }

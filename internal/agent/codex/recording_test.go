@@ -78,6 +78,15 @@ func TestWhatARunPrintsTellsWhatItsRolloutDoes(t *testing.T) {
 	require.Greater(t, found, 50)
 }
 
+// A session that was begun yesterday may be refused today.
+func TestAnExactTimeIsNotDoubted(t *testing.T) {
+	data, err := os.ReadFile("testdata/recordings/v0.150.0_429_usage_limit.exec-json.jsonl")
+	require.NoError(t, err)
+	told, ok := newAgent(t, Options{Grace: time.Minute}).Printed(agent.Recording{Text: string(data), At: copiedAt, Exact: true})
+	require.True(t, ok)
+	require.Equal(t, time.Date(2026, 11, 16, 1, 16, 0, 0, time.UTC), told.Event.(resume.Limited).Reset.At)
+}
+
 func TestARunThatIsTryingAgainIsInProgress(t *testing.T) {
 	for _, name := range []string{"503_slow_down.exec-json.jsonl", "500.stderr.txt"} {
 		data, err := os.ReadFile(filepath.Join("testdata", "recordings", name))

@@ -55,11 +55,22 @@ func (p printed) isOurs() bool {
 	}
 }
 
+// kind returns what such records are of.
+func (p printed) kind() string {
+	switch {
+	case p.Hook != "":
+		return agent.HookCalls
+	case p.Error != nil && p.Error.Stack != "":
+		return "the report of a failure"
+	default:
+		return agent.RunOutput
+	}
+}
+
 // Printed says what the streams of a run without a terminal tell. What it tries
 // again it says on its standard error only.
 func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
-	told, kind := a.heard(rec)
-	if kind == agent.RunOutput {
+	if told, kind := a.heard(rec, agent.RunOutput); told.Event != nil && kind == agent.RunOutput {
 		return told, true
 	}
 	if text := lastLine(rec.Text); isPlainError(text) {
@@ -81,14 +92,14 @@ func lastLine(text string) string {
 
 // heard reads both streams, and returns what they are; nothing where they are
 // not Gemini CLI's. Where the first tells how the run ended, the other one only
-// adds whose session it was.
-func (a *Agent) heard(rec agent.Recording) (agent.Told, string) {
-	l := listener{agent: a, at: reportedAt(rec)}
+// adds whose session it was. kind is what they are known to be, if anything.
+func (a *Agent) heard(rec agent.Recording, kind string) (agent.Told, string) {
+	l := listener{agent: a, at: reportedAt(rec), kind: kind}
 	l.records(rec.Text, false)
 	if !l.over {
 		l.complaints(rec.Text, false)
 	}
-	other := listener{agent: a, at: l.at}
+	other := listener{agent: a, at: l.at, kind: kind}
 	other.records(rec.Beside, true)
 	if l.told.Session == "" {
 		l.told.Session = other.told.Session
@@ -121,13 +132,8 @@ func (l *listener) records(text string, beside bool) {
 		if !decode(data, &p) {
 			continue
 		}
-		if p.isOurs() && l.kind == "" {
-			l.kind = agent.RunOutput
-			if p.Hook != "" {
-				l.kind = agent.HookCalls
-			} else if p.Error != nil && p.Error.Stack != "" {
-				l.kind = "the report of a failure"
-			}
+		if l.kind == "" && p.isOurs() {
+			l.kind = p.kind()
 		}
 		if l.kind == "" {
 			continue
@@ -175,10 +181,11 @@ func (l *listener) event(p printed) resume.Event {
 func (a *Agent) refuse(text string, status int, code string, at time.Time) resume.Limited {
 	reader := a.reader
 	reader.At = at
+	report := text
 	if !strings.HasPrefix(text, apiError) {
-		text = apiError + ": " + text + "]"
+		report = apiError + ": " + text + "]"
 	}
-	v := reader.Refusal(limit.Refusal{Status: status, Code: code, Text: text})
+	v := reader.Refusal(limit.Refusal{Status: status, Code: code, Text: report})
 	v.InProgress = false
 	if v.Class == limit.None {
 		v = limit.Verdict{Class: limit.BadRequest} // what failed in a way nobody knows is not tried again
@@ -189,6 +196,6 @@ func (a *Agent) refuse(text string, status int, code string, at time.Time) resum
 // Recorded says what a recording tells: the output of a run, the report of a
 // failure, or what hooks were told.
 func (a *Agent) Recorded(rec agent.Recording) (agent.Report, bool) {
-	told, kind := a.heard(rec)
+	told, kind := a.heard(rec, "")
 	return agent.Report{Kind: kind, Told: []agent.Told{told}}, kind != ""
 }

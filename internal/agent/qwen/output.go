@@ -56,7 +56,7 @@ func (p printed) isOurs() bool {
 // Printed says what the streams of a run without a terminal tell. Older
 // versions print an error as if it were the answer.
 func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
-	if told, ok := a.heard(rec); ok {
+	if told, _ := a.heard(rec); told.Event != nil {
 		return told, true
 	}
 	text := strings.TrimSpace(rec.Text)
@@ -68,8 +68,8 @@ func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
 }
 
 func (a *Agent) heard(rec agent.Recording) (agent.Told, bool) {
-	if told, ok := a.follow(rec.Text, rec.At); ok {
-		return told, true
+	if told, ok := a.follow(rec.Text, rec.At); ok || told.Event != nil {
+		return told, ok
 	}
 	told, ok := a.follow(rec.Beside, rec.At)
 	told.Beside = true
@@ -85,10 +85,12 @@ func (a *Agent) follow(text string, at time.Time) (told agent.Told, ok bool) {
 			}
 		}
 		ok = ok || p.isOurs()
-		if !uuid.MatchString(p.SessionID) || p.Parent != "" {
+		if p.Parent != "" {
 			continue
 		}
-		told.Session = p.SessionID
+		if uuid.MatchString(p.SessionID) {
+			told.Session = p.SessionID
+		}
 		if p.Cwd != "" {
 			told.Cwd = p.Cwd
 		}

@@ -275,7 +275,7 @@ func TestJudgement(t *testing.T) {
 		class                limit.Class
 		gist                 string
 	}{
-		"codex": {"codex exec x", "", "session id: " + id + "\nERROR: Reconnecting... 1/2\nERROR: You’ve hit your usage limit. Try again at 12:58 AM.\ntokens used\n1,240\n", 1, false, limit.UsageLimit, "ERROR: You’ve hit your usage limit. Try again at 12:58 AM."},
+		"codex": {"codex exec x", "", "session id: " + id + "\nERROR: Reconnecting... 1/2\nERROR: You’ve hit your usage limit. Try again at 12:58 AM.\ntokens used\n1,240\n", 1, true, limit.UsageLimit, "You’ve hit your usage limit. Try again at 12:58 AM."},
 		"opencode, in colour": {"opencode run x", "", "\x1b[0m\n> build · rl\n\x1b[0m\n\x1b[91m\x1b[1mError: \x1b[0mRate limit reached for requests\n", 1, true,
 			limit.RateLimit, "Rate limit reached for requests"},
 		"claude, with a result that is none": {"claude -p x", `{"type":"result","subtype":"success","is_error":true,"result":"API Error: 529 Overloaded"}` + "\n" +

@@ -104,14 +104,13 @@ func inProgress(v limit.Verdict) limit.Verdict {
 }
 
 var (
-	banner      = regexp.MustCompile(`^OpenAI Codex v\d`)
 	bannerField = regexp.MustCompile(`^(workdir|session id): (\S.*)$`)
 	complaint   = regexp.MustCompile(`^(?:\[[^\]]*\] )?ERROR: (.+)$`)
 )
 
 // report reads the words of a run: a banner, then sections that begin with who
 // speaks.
-func (a *Agent) report(text string, c clock) (told agent.Told, ok bool) {
+func (a *Agent) report(text string, c clock) (told agent.Told, begun bool) {
 	n, at := 0, c.at
 	for line := range strings.Lines(text) {
 		n++
@@ -119,14 +118,12 @@ func (a *Agent) report(text string, c clock) (told agent.Told, ok bool) {
 		field, said := bannerField.FindStringSubmatch(line), complaint.FindStringSubmatch(line)
 		var event resume.Event
 		switch {
-		case banner.MatchString(line):
-			ok = true
-		case !ok:
 		case field != nil && told.Event == nil && field[1] == "workdir":
 			told.Cwd = field[2]
 		case field != nil && told.Event == nil && uuid.MatchString(field[2]):
-			told.Session = field[2]
+			begun, told.Session = true, field[2]
 			at = c.since(field[2])
+		case !begun:
 		case line == "user":
 			event = resume.Prompted{At: at}
 		case line == "codex", strings.HasSuffix(line, "] codex"):
@@ -138,7 +135,7 @@ func (a *Agent) report(text string, c clock) (told agent.Told, ok bool) {
 			told.Event, told.Line = event, n
 		}
 	}
-	return told, ok
+	return told, begun
 }
 
 // complained is an error among the words of a run. What is tried again is not

@@ -39,13 +39,15 @@ func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
 	return agent.Told{}, false
 }
 
-func (a *Agent) records(text string, _ time.Time) (told agent.Told, ok bool) {
+func (a *Agent) records(text string, at time.Time) (told agent.Told, ok bool) {
 	for line, data := range agent.Records(text) {
 		var p printed
-		if !decode(data, &p) || !sessionName.MatchString(p.Session) || millis(p.AtMS) == 0 {
+		if !decode(data, &p) || !sessionName.MatchString(p.Session) {
 			continue
 		}
-		at := time.UnixMilli(millis(p.AtMS)).UTC()
+		if ms := millis(p.AtMS); ms != 0 {
+			at = time.UnixMilli(ms).UTC()
+		}
 		var event resume.Event
 		switch p.Type {
 		case "error":

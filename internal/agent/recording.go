@@ -135,3 +135,22 @@ func Unwrap(rows []string) string {
 	}
 	return text.String()
 }
+
+// LastShown returns when a screen was read on which a clock of that zone (nil
+// means local) showed hour and minute: at the latest when the recording was
+// written. A copy is younger than the screen.
+func (r Recording) LastShown(zone *time.Location, hour, minute int) time.Time {
+	if zone == nil {
+		zone = time.Local
+	}
+	written := r.At.In(zone)
+	shown := time.Date(written.Year(), written.Month(), written.Day(), hour, minute, 0, 0, zone)
+	switch {
+	case r.Exact:
+		return r.At
+	case shown.After(written):
+		return shown.AddDate(0, 0, -1)
+	default:
+		return shown
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -49,6 +50,17 @@ func TestBrokenDocumentsAreNotTriedForEver(t *testing.T) {
 func TestRowsOfAScreenAreJoined(t *testing.T) {
 	require.Equal(t, "visit https://chatgpt.com/settings/usage to purchase more",
 		agent.Unwrap([]string{"visit https://chatgpt.com/settings/", "usage to purchase", "  more ", ""}))
+}
+
+func TestAClockOnAScreenTellsWhenItWasRead(t *testing.T) {
+	rec := agent.Recording{At: time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)}
+	require.Equal(t, time.Date(2026, 11, 15, 0, 12, 0, 0, time.UTC), rec.LastShown(time.UTC, 0, 12))
+	require.Equal(t, time.Date(2026, 11, 14, 23, 50, 0, 0, time.UTC), rec.LastShown(time.UTC, 23, 50), "not in the future")
+	newYork, err := time.LoadLocation("America/New_York")
+	require.NoError(t, err)
+	require.True(t, time.Date(2026, 11, 15, 5, 50, 0, 0, time.UTC).Equal(rec.LastShown(newYork, 0, 50)))
+	rec.Exact = true
+	require.Equal(t, rec.At, rec.LastShown(time.UTC, 0, 12))
 }
 
 func FuzzRecords(f *testing.F) {

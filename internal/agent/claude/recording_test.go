@@ -156,6 +156,16 @@ func TestAScreenTellsHowTheLastTurnEnded(t *testing.T) {
 	}
 }
 
+// The copy of a screen is read by the clock that it shows.
+func TestTheClockOnAScreenCounts(t *testing.T) {
+	data, err := os.ReadFile("testdata/screens/usage-5h-oauth.txt")
+	require.NoError(t, err)
+	copied := recordedAt.Add(6 * time.Hour)
+	report, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: string(data), At: copied})
+	require.True(t, ok)
+	require.Equal(t, time.Date(2026, 11, 15, 2, 2, 0, 0, time.UTC), report.Told[0].Event.(resume.Limited).Reset.At)
+}
+
 func TestAnothersRecordingIsNotClaudes(t *testing.T) {
 	for rule, text := range map[string]string{
 		"words":         "API Error: 529 Overloaded",

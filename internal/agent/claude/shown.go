@@ -3,6 +3,7 @@ package claude
 import (
 	"regexp"
 	"strings"
+	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
@@ -23,6 +24,7 @@ func (a *Agent) shown(rec agent.Recording) (agent.Told, bool) {
 	if m := directory.FindStringSubmatch(rec.Text); m != nil {
 		told.Cwd = m[1]
 	}
+	rec.At = a.shownAt(rec)
 	reader := a.reader
 	reader.At = rec.At
 	for _, b := range blocksOf(conversation(screenLines(rec.Text))) {
@@ -47,6 +49,31 @@ var (
 	// directory stands beside the picture that a session begins with.
 	directory = regexp.MustCompile(`(?m)^ ?▝▝   ▝▝   (/.*)$`)
 )
+
+var (
+	doneAt    = regexp.MustCompile(`(?m)^[✻✽✶✳✢✦·*] .* · done (\d{1,2}:\d\d [AP]M)$`)
+	shownZone = regexp.MustCompile(`· resets .* \(([A-Za-z_]+(?:/[A-Za-z_/+-]+)?)\)`)
+)
+
+// shownAt returns when the screen was read, by the last clock on it. Its zone is
+// the one that a limit's reset is told in.
+func (a *Agent) shownAt(rec agent.Recording) time.Time {
+	clocks := doneAt.FindAllStringSubmatch(rec.Text, -1)
+	if len(clocks) == 0 {
+		return rec.At
+	}
+	shown, err := time.Parse("3:04 PM", clocks[len(clocks)-1][1])
+	if err != nil {
+		return rec.At
+	}
+	zone := a.reader.Zone
+	if m := shownZone.FindStringSubmatch(rec.Text); m != nil {
+		if named, err := time.LoadLocation(m[1]); err == nil {
+			zone = named
+		}
+	}
+	return rec.LastShown(zone, shown.Hour(), shown.Minute())
+}
 
 // unprompted is a screen on which no prompt can be typed. A first run that
 // cannot reach its provider says so there.

@@ -152,6 +152,17 @@ func TestTheQuestionAfterAUsageLimitHidesNothing(t *testing.T) {
 	require.Contains(t, got.Text, "https://chatgpt.com/settings/usage to purchase")
 }
 
+// The copy of a screen is read by the clock that it shows.
+func TestTheClockOnAScreenCounts(t *testing.T) {
+	text, err := os.ReadFile("testdata/recordings/tui_429_no_retry_after.screen.txt")
+	require.NoError(t, err)
+	limited := strings.Replace(string(text), "exceeded retry limit, last status: 429 Too Many Requests, request id: req_fake_e5d5c8e5",
+		"You’ve hit your usage limit. Try again at 1:14 AM.", 1)
+	report, ok := newAgent(t, Options{Grace: time.Minute}).Recorded(agent.Recording{Text: limited, At: copiedAt})
+	require.True(t, ok)
+	require.Equal(t, time.Date(2026, 11, 15, 1, 14, 0, 0, time.UTC), report.Told[0].Event.(resume.Limited).Reset.At)
+}
+
 func TestAnAppServerTellsOfEachSession(t *testing.T) {
 	report := recorded(t, "appserver_turn_failed.events.jsonl", copiedAt)
 	require.Len(t, report.Told, 2)

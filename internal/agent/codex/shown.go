@@ -3,7 +3,9 @@ package codex
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
@@ -22,6 +24,7 @@ func (a *Agent) shown(rec agent.Recording) (agent.Told, bool) {
 	if !ok {
 		return agent.Told{}, false
 	}
+	rec.At = a.shownAt(rec, rows[:end])
 	told := agent.Told{}
 	for _, b := range blocksOf(rows[:end]) {
 		if event, working := a.shows(b, rec); event != nil {
@@ -51,6 +54,20 @@ var (
 	title  = regexp.MustCompile(`(?m)^[ │╭]*>_ OpenAI Codex \(v\d`)
 	choice = regexp.MustCompile(`^› \d+\. `)
 )
+
+var workedUntil = regexp.MustCompile(`^ +Worked for .+ • (\d\d):(\d\d)$`)
+
+// shownAt returns when the screen was read, by the last clock on it.
+func (a *Agent) shownAt(rec agent.Recording, rows []string) time.Time {
+	for _, row := range slices.Backward(rows) {
+		if m := workedUntil.FindStringSubmatch(row); m != nil {
+			hour, _ := strconv.Atoi(m[1]) // two digits
+			minute, _ := strconv.Atoi(m[2])
+			return rec.LastShown(a.reader.Zone, hour, minute)
+		}
+	}
+	return rec.At
+}
 
 // mostFooter is how many rows may stand below the composer's first one.
 const mostFooter = 12

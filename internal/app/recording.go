@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -69,10 +70,11 @@ func (x *Explainer) report(rec agent.Recording, named agent.Agent) (string, agen
 	return name, agent.Report{Kind: "the output of a program", Told: []agent.Told{told}}, ok
 }
 
+var looksLikeJSON = regexp.MustCompile(`^\s*(?:\{|\[\s*["{\[\d])`)
+
 // words judges the last words of a text. Records that no agent knows are none.
 func (x *Explainer) words(rec agent.Recording) (agent.Told, bool) {
-	text := strings.TrimSpace(rec.Text)
-	if text == "" || strings.ContainsAny(text[:1], "{[") {
+	if looksLikeJSON.MatchString(rec.Text) {
 		return agent.Told{}, false
 	}
 	reader := limit.Reader{At: rec.At, Grace: x.grace}

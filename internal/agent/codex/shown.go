@@ -27,7 +27,8 @@ func (a *Agent) shown(rec agent.Recording) (agent.Told, bool) {
 	rec.At = a.shownAt(rec, rows[:end])
 	told := agent.Told{}
 	for _, b := range blocksOf(rows[:end]) {
-		if event, working := a.shows(b, rec); event != nil {
+		event, working := a.shows(b, rec)
+		if event != nil && (working || !told.Working) { // below what moves is only what waits for its turn
 			told.Event, told.Working, told.Line = event, working, b.line
 		}
 	}

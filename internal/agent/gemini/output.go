@@ -3,6 +3,7 @@ package gemini
 import (
 	"cmp"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"time"
 
@@ -73,22 +74,16 @@ func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
 	if told, kind := a.heard(rec, agent.RunOutput); told.Event != nil && kind == agent.RunOutput {
 		return told, true
 	}
-	if text := lastLine(rec.Text); isPlainError(text) {
-		return agent.Told{Event: a.refuse(text, 0, "", rec.At), Line: strings.Count(strings.TrimSpace(rec.Text), "\n") + 1}, true
+	if m := plainError.FindStringSubmatchIndex(rec.Text); m != nil {
+		text := rec.Text[m[2]:m[3]]
+		return agent.Told{Event: a.refuse(text, 0, "", rec.At), Line: strings.Count(rec.Text[:m[2]], "\n") + 1}, true
 	}
 	return agent.Told{}, false
 }
 
-// isPlainError reports whether a line is nothing but the report of a failure,
-// which is how a run that prints plain text tells of one.
-func isPlainError(line string) bool {
-	return strings.HasPrefix(line, apiError) && strings.HasSuffix(line, "]")
-}
-
-func lastLine(text string) string {
-	text = strings.TrimSpace(text)
-	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
-}
+// plainError is how a run that prints plain text tells of a failure, as its last
+// words: nothing else stands in these lines, and below them only advice.
+var plainError = regexp.MustCompile(`(?:^|\n)(\[API Error: [^\n]*(?:\n[^\n]+){0,3}?\])(?:\nPlease [^\n]+){0,2}\s*$`)
 
 // heard reads both streams, and returns what they are; nothing where they are
 // not Gemini CLI's. Where the first tells how the run ended, the other one only

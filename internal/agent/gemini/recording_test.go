@@ -114,7 +114,11 @@ func TestPlainTextTellsOfAFailureAsItsLastLine(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, limit.Network, classOf(told.Event))
 	require.Equal(t, 2, told.Line)
-	for _, text := range []string{"The text [API Error: 401] means that a key is wrong.", "done", ""} {
+	told, ok = a.Printed(agent.Recording{Text: "[API Error: You exceeded your current quota, please check your plan and billing details.\n" +
+		"Suggested retry after 11520s.]\nPlease wait and try again later. To increase your limits, request a quota increase.\n", At: copiedAt})
+	require.True(t, ok)
+	require.Equal(t, copiedAt.Add(11520*time.Second), told.Event.(resume.Limited).Reset.At)
+	for _, text := range []string{"[API Error: 401] is what it says.", "[API Error: terminated]\nis over, and all is well.", "The text [API Error: 401] means that a key is wrong.", "done", ""} {
 		_, ok = a.Printed(agent.Recording{Text: text, At: copiedAt})
 		require.False(t, ok)
 	}

@@ -140,6 +140,40 @@ func TestHooksAreToldOfNoFailure(t *testing.T) {
 	require.NotEmpty(t, report.Told[0].Cwd)
 }
 
+func TestAChatInOneDocumentTellsHowItEnds(t *testing.T) {
+	const (
+		head = `{"sessionId":"4f2a1c9e-0000-4000-8000-000000000001","projectHash":"ab12","startTime":"2025-10-01T10:00:00.000Z",` +
+			`"lastUpdated":"2025-10-01T10:05:00.000Z","messages":[` + "\n"
+		asked  = `{"id":"1","timestamp":"2025-10-01T10:01:00.000Z","type":"user","content":"fix it"},` + "\n"
+		said   = `{"id":"2","timestamp":"2025-10-01T10:02:00.000Z","type":"gemini","content":"done","model":"gemini-2.5-pro"}`
+		failed = `{"id":"3","timestamp":"2025-10-01T10:03:00.000Z","type":"error","content":"[API Error: You exceeded your current quota.\nSuggested retry after 3600s.]"}`
+	)
+	a := newAgent(t, Options{})
+	for rule, c := range map[string]struct {
+		text  string
+		class limit.Class
+		line  int
+	}{
+		"one that is fine":     {head + asked + said + "]}", limit.None, 3},
+		"one that was refused": {head + asked + said + ",\n" + failed + "]}", limit.UsageLimit, 4},
+		"in one line":          {strings.ReplaceAll(head+asked+failed+"]}", "\n", ""), limit.UsageLimit, 1},
+		"that holds nothing":   {head + "]}", limit.None, 0},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			require.False(t, a.Recognises([]byte(c.text)), "it has no lines to follow")
+			report, ok := a.Recorded(agent.Recording{Text: c.text, At: copiedAt})
+			require.True(t, ok)
+			told := report.Told[0]
+			require.Equal(t, "4f2a1c9e-0000-4000-8000-000000000001", told.Session)
+			require.Equal(t, c.class.String(), classOf(told.Event).String())
+			require.Equal(t, c.line, told.Line)
+			if c.class != limit.None {
+				require.Equal(t, time.Date(2025, 10, 1, 11, 3, 0, 0, time.UTC), told.Event.(resume.Limited).Reset.At)
+			}
+		})
+	}
+}
+
 func FuzzRecorded(f *testing.F) {
 	paths, _ := filepath.Glob("testdata/run/*")
 	for _, path := range paths {

@@ -119,9 +119,41 @@ func objects(value []byte, line int, yield func(int, []byte) bool) bool {
 	return true
 }
 
-// Unwrap joins the rows over which a screen broke one text. A row that ends in
+// Block is one thing that a screen shows, which may take several rows.
+type Block struct {
+	Line int    // its first row, counted from 1
+	Sign string // what it begins with
+	Rows []string
+}
+
+// Text returns the words of the block.
+func (b Block) Text() string { return unwrap(b.Rows) }
+
+// Blocks splits the rows of a screen: begins returns the sign that a row begins
+// with and the words after it, goesOn says whether a row belongs to the block
+// above it. A blank row ends a block.
+func Blocks(rows []string, begins func(row string) (sign, words string, ok bool), goesOn func(row string) bool) []Block {
+	var blocks []Block
+	open := false
+	for i, row := range rows {
+		sign, words, ok := begins(row)
+		switch {
+		case ok:
+			blocks = append(blocks, Block{Line: i + 1, Sign: sign, Rows: []string{words}})
+			open = true
+		case row == "" || open && !goesOn(row):
+			open = false
+		case open:
+			last := &blocks[len(blocks)-1]
+			last.Rows = append(last.Rows, row)
+		}
+	}
+	return blocks
+}
+
+// unwrap joins the rows over which a screen broke one text. A row that ends in
 // a word's own break is joined without a space.
-func Unwrap(rows []string) string {
+func unwrap(rows []string) string {
 	var text strings.Builder
 	for _, row := range rows {
 		row = strings.TrimSpace(row)

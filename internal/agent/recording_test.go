@@ -49,7 +49,17 @@ func TestBrokenDocumentsAreNotTriedForEver(t *testing.T) {
 
 func TestRowsOfAScreenAreJoined(t *testing.T) {
 	require.Equal(t, "visit https://chatgpt.com/settings/usage to purchase more",
-		agent.Unwrap([]string{"visit https://chatgpt.com/settings/", "usage to purchase", "  more ", ""}))
+		agent.Block{Rows: []string{"visit https://chatgpt.com/settings/", "usage to purchase", "  more ", ""}}.Text())
+}
+
+func TestAScreenIsSplitIntoBlocks(t *testing.T) {
+	begins := func(row string) (string, string, bool) {
+		words, ok := strings.CutPrefix(row, "* ")
+		return "*", words, ok
+	}
+	goesOn := func(row string) bool { return strings.HasPrefix(row, " ") }
+	blocks := agent.Blocks([]string{"lost", "* one", "  two", "other", "  lost", "* three", "", "  lost"}, begins, goesOn)
+	require.Equal(t, []agent.Block{{Line: 2, Sign: "*", Rows: []string{"one", "  two"}}, {Line: 6, Sign: "*", Rows: []string{"three"}}}, blocks)
 }
 
 func TestAClockOnAScreenTellsWhenItWasRead(t *testing.T) {

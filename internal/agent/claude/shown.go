@@ -28,8 +28,8 @@ func (a *Agent) shown(rec agent.Recording) (agent.Told, bool) {
 	reader := a.reader
 	reader.At = rec.At
 	for _, b := range blocksOf(conversation(screenLines(rec.Text))) {
-		if event := b.event(reader); event != nil {
-			told.Event, told.Line = event, b.line
+		if event := shownEvent(b, reader); event != nil {
+			told.Event, told.Line = event, b.Line
 		}
 	}
 	if told.Working {
@@ -107,53 +107,41 @@ func conversation(lines []string) []string {
 	return lines[:max(end, 0)]
 }
 
-// shownBlock is one thing that a screen shows, which may take several rows.
-type shownBlock struct {
-	line int
-	sign string // what it begins with
-	rows []string
-}
-
 // signs begin what is shown: a prompt, what Claude Code says, what came of a
 // tool or a turn, and how it goes.
 var signs = regexp.MustCompile(`^ *([❯●⏺⎿✻✽✶✳✢✦·*]) ?(.*)$`)
 
-func blocksOf(lines []string) []shownBlock {
-	var blocks []shownBlock
-	open := false
-	for i, line := range lines {
+func blocksOf(lines []string) []agent.Block {
+	begins := func(line string) (sign, words string, ok bool) {
 		m := signs.FindStringSubmatch(line)
-		switch {
-		case m != nil:
-			blocks = append(blocks, shownBlock{line: i + 1, sign: m[1], rows: []string{m[2]}})
-			open = true
-		case line == "" || strings.HasPrefix(trim(line), "/"): // a command that is offered
-			open = false
-		case open && strings.HasPrefix(line, "  "):
-			last := &blocks[len(blocks)-1]
-			last.rows = append(last.rows, line)
+		if m == nil {
+			return "", "", false
 		}
+		return m[1], m[2], true
 	}
-	return blocks
+	// What begins with a slash is a command that is offered.
+	goesOn := func(line string) bool { return strings.HasPrefix(line, "  ") && !strings.HasPrefix(trim(line), "/") }
+	return agent.Blocks(lines, begins, goesOn)
 }
 
-// event returns what a block says, or nil where it says nothing new.
-func (b shownBlock) event(reader limit.Reader) resume.Event {
-	text := agent.Unwrap(b.rows)
-	switch b.sign {
+// shownEvent returns what a block says, or nil where it says nothing new.
+func shownEvent(b agent.Block, reader limit.Reader) resume.Event {
+	text := b.Text()
+	switch b.Sign {
 	case "❯":
 		if text == "" || strings.HasPrefix(text, "/") {
 			return nil // no prompt for the model
 		}
 		return resume.Prompted{At: reader.At}
 	case "●", "⏺", "⎿":
-		return b.said(text, reader)
+		return saidOn(b.Sign, text, reader)
 	default:
 		return nil
 	}
 }
 
-func (b shownBlock) said(text string, reader limit.Reader) resume.Event {
+// saidOn is what Claude Code says, or what came of a tool or a turn.
+func saidOn(sign, text string, reader limit.Reader) resume.Event {
 	notice := record{Type: "system", Subtype: "informational", Notice: text}
 	switch _, isNotice := notice.notice(); {
 	case strings.HasPrefix(text, "Interrupted"), notice.declines():
@@ -166,7 +154,7 @@ func (b shownBlock) said(text string, reader limit.Reader) resume.Event {
 		v = r.verdict(reader)
 		return resume.Limited{At: reader.At, Verdict: v, Text: agent.Clip(text)}
 	}
-	if b.sign == "⎿" {
+	if sign == "⎿" {
 		return nil // a tool's
 	}
 	return resume.Progressed{At: reader.At}

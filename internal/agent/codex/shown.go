@@ -29,7 +29,7 @@ func (a *Agent) shown(rec agent.Recording) (agent.Told, bool) {
 	for _, b := range blocksOf(rows[:end]) {
 		event, working := a.shows(b, rec)
 		if event != nil && (working || !told.Working) { // below what moves is only what waits for its turn
-			told.Event, told.Working, told.Line = event, working, b.line
+			told.Event, told.Working, told.Line = event, working, b.Line
 		}
 	}
 	if m := place.FindStringSubmatch(footer); m != nil {
@@ -107,48 +107,33 @@ func question(rows []string, choice int) int {
 	return choice
 }
 
-// shownBlock is one thing that a screen shows, which may take several rows.
-type shownBlock struct {
-	line int
-	sign string // what it begins with
-	rows []string
-}
-
 var signs = regexp.MustCompile(`^([›•■⚠✗]) (.*)$`)
 
-func blocksOf(rows []string) []shownBlock {
-	var blocks []shownBlock
-	open := false
-	for i, row := range rows {
+func blocksOf(rows []string) []agent.Block {
+	begins := func(row string) (sign, words string, ok bool) {
 		m := signs.FindStringSubmatch(row)
-		switch {
-		case m != nil && !choice.MatchString(row):
-			blocks = append(blocks, shownBlock{line: i + 1, sign: m[1], rows: []string{m[2]}})
-			open = true
-		case row == "":
-			open = false
-		case open:
-			last := &blocks[len(blocks)-1]
-			last.rows = append(last.rows, row)
+		if m == nil || choice.MatchString(row) {
+			return "", "", false
 		}
+		return m[1], m[2], true
 	}
-	return blocks
+	return agent.Blocks(rows, begins, func(string) bool { return true })
 }
 
 // interrupt is what Codex offers as long as it works.
 const interrupt = "esc to interrupt"
 
 // shows returns what a block says, or nil where it says nothing new.
-func (a *Agent) shows(b shownBlock, rec agent.Recording) (event resume.Event, working bool) {
-	text := agent.Unwrap(b.rows)
+func (a *Agent) shows(b agent.Block, rec agent.Recording) (event resume.Event, working bool) {
+	text := b.Text()
 	switch {
-	case b.sign == "›":
+	case b.Sign == "›":
 		return resume.Prompted{At: rec.At}, false
-	case b.sign == "•" && strings.Contains(text, interrupt):
+	case b.Sign == "•" && strings.Contains(text, interrupt):
 		return a.works(b, rec)
-	case b.sign == "•":
+	case b.Sign == "•":
 		return resume.Progressed{At: rec.At}, false
-	case b.sign != "■":
+	case b.Sign != "■":
 		return nil, false
 	case strings.HasPrefix(text, "Conversation interrupted"):
 		return resume.Cancelled{At: rec.At}, false
@@ -159,12 +144,12 @@ func (a *Agent) shows(b shownBlock, rec agent.Recording) (event resume.Event, wo
 
 // works is the line that moves while Codex is at it. It waits for the network
 // without end: what it waits for is worth saying.
-func (a *Agent) works(b shownBlock, rec agent.Recording) (resume.Event, bool) {
-	if !strings.Contains(b.rows[0], "waiting for network") {
+func (a *Agent) works(b agent.Block, rec agent.Recording) (resume.Event, bool) {
+	if !strings.Contains(b.Rows[0], "waiting for network") {
 		return resume.Progressed{At: rec.At}, true
 	}
 	v := limit.Verdict{Class: limit.Network, WaitHelps: true, InProgress: true}
-	return resume.Limited{At: rec.At, Verdict: v, Text: agent.Clip(agent.Unwrap(b.rows))}, true
+	return resume.Limited{At: rec.At, Verdict: v, Text: agent.Clip(b.Text())}, true
 }
 
 // offered are the models that Codex offers to go on with when a plan's

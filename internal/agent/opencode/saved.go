@@ -88,16 +88,12 @@ func (a *Agent) exported(rec agent.Recording) []agent.Told {
 			continue
 		}
 		for _, s := range []savedSession{e.Info, e.Session} {
-			if sessionName.MatchString(s.ID) && s.Directory != "" && bytesHave(data, `"messages"`, `"message"`) {
+			if sessionName.MatchString(s.ID) && s.Directory != "" && (e.Said != nil || e.Rows != nil) {
 				all = append(all, a.saved(e, s.conversation(), rec.Text))
 			}
 		}
 	}
 	return all
-}
-
-func bytesHave(data []byte, names ...string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return strings.Contains(string(data), name) })
 }
 
 func (a *Agent) saved(e export, c conversation, text string) agent.Told {

@@ -75,6 +75,10 @@ type Line struct {
 	Data    []byte    // without its newline; valid during the call only
 	Cut     bool      // the line is longer than can be held: Data is its beginning
 	ModTime time.Time // of the file, when the line was read
+
+	// Shown is how many bytes right before the line the agent was shown, line
+	// after line, except for what Sift passed over.
+	Shown int64
 }
 
 // Plan is how a session is continued. One field is set; in the answer of a

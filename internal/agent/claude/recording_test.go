@@ -86,6 +86,17 @@ func TestARunThatIsTryingAgainIsInProgress(t *testing.T) {
 	require.Equal(t, "/home/dev/src/p529", report.Told[0].Cwd)
 }
 
+func TestASubagentsFailureIsNotTheRuns(t *testing.T) {
+	data, err := os.ReadFile("testdata/stdout/s-agent-u5h.stream-json")
+	require.NoError(t, err)
+	text, _, found := strings.Cut(string(data), `"subtype":"task_updated"`)
+	require.True(t, found)
+	require.Contains(t, text, "is_api_error_message", "the subagent's")
+	report, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: text, At: recordedAt})
+	require.True(t, ok)
+	require.Equal(t, limit.None, classOf(report.Told[0].Event))
+}
+
 func TestHooksTellWhyATurnFailed(t *testing.T) {
 	for path, want := range map[string]limit.Class{
 		"hooks/key-529.StopFailure.json":                  limit.Overloaded,
@@ -154,6 +165,11 @@ func TestAScreenTellsHowTheLastTurnEnded(t *testing.T) {
 			require.Equal(t, limited || want.class == limit.Cancelled || told.Line > 0, told.Line > 0)
 		})
 	}
+}
+
+func TestACommandThatIsOfferedIsNoPartOfARefusal(t *testing.T) {
+	told, _ := recorded(t, newAgent(t, Options{}), "screens/interactive-resume-after-limit.txt")
+	require.Equal(t, "You've hit your 5-hour limit · resets 12:19am (UTC)", told.Event.(resume.Limited).Text)
 }
 
 // The copy of a screen is read by the clock that it shows.

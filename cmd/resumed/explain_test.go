@@ -133,6 +133,19 @@ func TestExplainSaysThatARecordingIsNoTranscript(t *testing.T) {
 	require.Empty(t, got.Agent, "words alone do not tell whose they are")
 }
 
+func TestExplainBelievesWhoseWordsTheyAre(t *testing.T) {
+	b := newBox(t)
+	b.write("fine.log", "The tests pass now.\n")
+	for _, agent := range []string{"claude-code", "codex", "gemini", "opencode", "qwen-code"} {
+		out, errOut, code := b.run("explain", "--json", "--agent", agent, b.path("fine.log"))
+		require.Zero(t, code, errOut)
+		got := explanations(t, out)[b.path("fine.log")][0]
+		require.Equal(t, agent, got.Agent)
+		require.Equal(t, "none", got.Class)
+		require.Equal(t, "none", got.Action)
+	}
+}
+
 func TestExplainReadsBothStreamsOfARun(t *testing.T) {
 	b := newBox(t)
 	b.write("job.stdout", `{"type":"init","timestamp":"2026-11-15T00:15:29.038Z","session_id":"9aca1282-8570-44e9-baaa-dbe92ddf7d11","model":"gemini-2.5-flash"}`+"\n")

@@ -67,6 +67,7 @@ func (x *Explainer) report(rec agent.Recording, named agent.Agent) (string, agen
 		}
 	}
 	told, ok := x.words(rec)
+	ok = ok || named != nil && strings.TrimSpace(rec.Text) != "" && !looksLikeJSON.MatchString(rec.Text)
 	return name, agent.Report{Kind: "the output of a program", Told: []agent.Told{told}}, ok
 }
 

@@ -189,10 +189,14 @@ func (a *Agent) refuse(text string, status int, code string, at time.Time) resum
 }
 
 // Recorded says what a recording tells: the output of a run, the report of a
-// failure, what hooks were told, or a chat that an older version wrote.
+// failure, what hooks were told, the dialog of a quota, or a chat that an older
+// version wrote.
 func (a *Agent) Recorded(rec agent.Recording) (agent.Report, bool) {
 	if told, ok := a.old(rec); ok {
 		return agent.Report{Kind: "a chat of an older version", Told: []agent.Told{told}}, true
+	}
+	if told, ok := a.shown(rec); ok {
+		return agent.Report{Kind: agent.Screen, Told: []agent.Told{told}}, true
 	}
 	told, kind := a.heard(rec, "")
 	return agent.Report{Kind: kind, Told: []agent.Told{told}}, kind != ""

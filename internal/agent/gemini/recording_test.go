@@ -172,6 +172,27 @@ func TestAChatInOneDocumentTellsHowItEnds(t *testing.T) {
 	}
 }
 
+func TestTheDialogOfAQuotaTellsWhenItLifts(t *testing.T) {
+	const screen = ` > fix it
+
+ ╭───────────────────────────────────────────────────────╮
+ │ Usage limit reached for gemini-2.5-flash.             │
+ │ Access resets at 9:31 AM UTC.                         │
+ │                                                       │
+ │ ● 1. Keep trying                                      │
+ │   2. Stop                                             │
+ ╰───────────────────────────────────────────────────────╯
+`
+	report, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: screen, At: copiedAt})
+	require.True(t, ok)
+	require.Equal(t, agent.Screen, report.Kind)
+	got := report.Told[0].Event.(resume.Limited)
+	require.Equal(t, limit.UsageLimit, got.Class)
+	require.Equal(t, "Usage limit reached for gemini-2.5-flash. Access resets at 9:31 AM UTC.", got.Text)
+	require.Equal(t, time.Date(2026, 11, 15, 9, 31, 0, 0, time.UTC), got.Reset.At)
+	require.Equal(t, 4, report.Told[0].Line)
+}
+
 func FuzzRecorded(f *testing.F) {
 	paths, _ := filepath.Glob("testdata/run/*")
 	for _, path := range paths {

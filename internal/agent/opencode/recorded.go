@@ -99,7 +99,7 @@ func (a *Agent) words(text string, at time.Time) (told agent.Told, ok bool) {
 }
 
 // Recorded says what a recording tells: the output of a run, the events of a
-// server or a plugin, a session that was exported, or opencode's log.
+// server or a plugin, a session that was exported, opencode's log, or a screen.
 func (a *Agent) Recorded(rec agent.Recording) (agent.Report, bool) {
 	if told, ok := a.Printed(rec); ok {
 		return agent.Report{Kind: agent.RunOutput, Told: []agent.Told{told}}, true
@@ -112,6 +112,7 @@ func (a *Agent) Recorded(rec agent.Recording) (agent.Report, bool) {
 		{"the events of a server or a plugin", a.overheard},
 		{"the states of a server's sessions", a.states},
 		{"opencode's log", a.logged},
+		{agent.Screen, a.shown},
 	} {
 		if told := r.read(rec); len(told) > 0 {
 			return agent.Report{Kind: r.kind, Told: told}, true
@@ -150,6 +151,28 @@ func (a *Agent) stateOf(session string, s status, at time.Time, line int) agent.
 		told.Event = resume.Progressed{At: at}
 	}
 	return told
+}
+
+// shownRetry stands at the bottom of a screen as long as opencode waits.
+var shownRetry = regexp.MustCompile(`(?m)^[\s┃│]*(\S[^\n]*?) \[retrying (?:in ([0-9a-z ]+?) )?attempt #\d+\]`)
+
+// shown reads a screen that was captured. It tells only that opencode waits, and
+// for how long, as of when the screen was read.
+func (a *Agent) shown(rec agent.Recording) []agent.Told {
+	all := shownRetry.FindAllStringSubmatchIndex(rec.Text, -1)
+	if all == nil {
+		return nil
+	}
+	last := all[len(all)-1]
+	s := status{Type: "retry", Message: rec.Text[last[2]:last[3]]}
+	reader := a.reader
+	reader.At = rec.At
+	if last[4] >= 0 {
+		if reset, ok := reader.When(rec.Text[last[4]:last[5]]); ok {
+			s.Next = reset.At.UnixMilli()
+		}
+	}
+	return []agent.Told{a.stateOf("", s, rec.At, strings.Count(rec.Text[:last[2]], "\n")+1)}
 }
 
 var logField = regexp.MustCompile(`(?:^| )([a-z.]+)=("(?:[^"\\]|\\.)*"|\S*)`)

@@ -197,6 +197,18 @@ func TestTheLogTellsOfEachSession(t *testing.T) {
 	require.Equal(t, "cancelled", classes["ses_e237f5a86ffeuSLuxNgrYX0f0Y"])
 }
 
+func TestAScreenTellsWhatIsWaitedFor(t *testing.T) {
+	const screen = "  # New session\n\n  ┃  do it\n\n  ┃  The usage limit has been reached [retrying in 3h 11m attempt #1]\n\n  ╹▀▀▀▀\n   esc interrupt\n"
+	r := report(t, screen)
+	require.Equal(t, agent.Screen, r.Kind)
+	got := limited(t, r.Told[0].Event)
+	require.Equal(t, limit.UsageLimit, got.Class)
+	require.True(t, got.InProgress)
+	require.Equal(t, "The usage limit has been reached", got.Text)
+	require.Equal(t, copiedAt.Add(3*time.Hour+11*time.Minute), got.Reset.At)
+	require.Equal(t, 5, r.Told[0].Line)
+}
+
 func TestTheStreamsOfARunTellHowItEnded(t *testing.T) {
 	for name, want := range map[string]limit.Class{
 		"attach_ok.stdout":         limit.None,

@@ -164,7 +164,7 @@ func TestExplainReadsBothStreamsOfARun(t *testing.T) {
 
 func TestExplainReadsTheEndsOfALongRecording(t *testing.T) {
 	b := newBox(t)
-	const lines = 150_000
+	const lines = 60_000
 	b.write("long.jsonl", `{"type":"thread.started","thread_id":"01a1dc7f-d50d-70c2-94be-ec6581ff1fdd"}`+"\n"+
 		strings.Repeat(`{"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"And so on, and on."}}`+"\n", lines)+
 		`{"type":"turn.failed","error":{"message":"Selected model is at capacity. Please try a different model."}}`+"\n")

@@ -111,7 +111,7 @@ func (x *Explainer) explainTold(out *Explanation, told agent.Told, kind string, 
 // What is read of a recording: all of it, or its beginning, which says whose it
 // is, and its end, which says how it ended.
 const (
-	longestRecording = 8 << 20
+	longestRecording = 4 << 20
 	recordingHead    = 64 << 10
 )
 

@@ -155,6 +155,13 @@ type Tidier interface {
 	Tidy(context.Context, resume.Session) error
 }
 
+// Queuing is what an Agent may also be: one that keeps prompts until a process
+// takes them.
+type Queuing interface {
+	// Queued reports whether a prompt for the session waits to be taken.
+	Queued(context.Context, resume.Session) (bool, error)
+}
+
 // Noter is what an Agent may also be: one that knows what its files cannot
 // tell.
 type Noter interface {

@@ -156,10 +156,11 @@ func readRecording(path string) (rec agent.Recording, skipped skip, err error) {
 		skipped.lines = lineOf(path, info.Size()-int64(len(data))) - 1 - skipped.after
 		data = append(head, data...)
 	}
-	if bytes.IndexByte(data, 0) >= 0 {
-		return rec, skipped, nil // no text
+	rec.At = info.ModTime()
+	if bytes.IndexByte(data, 0) < 0 { // else it is no text
+		rec.Text = clean.Text(string(data))
 	}
-	return agent.Recording{Text: clean.Text(string(data)), At: info.ModTime()}, skipped, nil
+	return rec, skipped, nil
 }
 
 // streams are how people call the files of a run's two streams.

@@ -85,7 +85,7 @@ func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
 
 func (a *Agent) listen(rec agent.Recording) listener {
 	l := a.follow(rec.Text, rec.At)
-	if l.told.Event == nil && rec.Beside != "" {
+	if !l.ours && l.told.Event == nil && rec.Beside != "" {
 		l = a.follow(rec.Beside, rec.At)
 		l.told.Beside = true
 	}

@@ -85,7 +85,7 @@ func (a *Agent) served(rec agent.Recording) (told []agent.Told, ok bool) {
 			limits = m.Params.Limits.asWritten()
 		}
 		if event := a.notified(m, at, limits); event != nil {
-			told = with(told, m.Params.Thread, event, line)
+			told = with(told, agent.Told{Session: m.Params.Thread, Event: event, Line: line})
 		}
 	}
 	if ok && len(told) == 0 {
@@ -142,12 +142,12 @@ func (a *Agent) errs(m message, at time.Time, limits rateLimits) resume.Event {
 }
 
 // with notes what happened to a session last.
-func with(all []agent.Told, session string, event resume.Event, line int) []agent.Told {
-	at := slices.IndexFunc(all, func(t agent.Told) bool { return t.Session == session })
+func with(all []agent.Told, last agent.Told) []agent.Told {
+	at := slices.IndexFunc(all, func(t agent.Told) bool { return t.Session == last.Session })
 	if at < 0 {
-		all, at = append(all, agent.Told{Session: session}), len(all)
+		return append(all, last)
 	}
-	all[at].Event, all[at].Line = event, line
+	all[at] = last
 	return all
 }
 
@@ -185,8 +185,7 @@ func hooked(rec agent.Recording) (told []agent.Told, ok bool) {
 			continue
 		}
 		ok = true
-		told = with(told, c.Session, event, n)
-		told[len(told)-1].Cwd = c.Cwd
+		told = with(told, agent.Told{Session: c.Session, Cwd: c.Cwd, Event: event, Line: n})
 	}
 	if ok && len(told) == 0 {
 		told = []agent.Told{{}}

@@ -52,7 +52,7 @@ func (c *cli) explainCommand() *cobra.Command {
 	flags.StringVar(&e.agent, "agent", "", "whose file or message it is; else it is recognised")
 	flags.StringVar(&e.now, "now", "", "judge as if it were this `TIME` (RFC 3339)")
 	flags.BoolVar(&e.text, "text", false, "classify messages from standard input, one a line")
-	flags.StringVar(&e.at, "at", "", "`TIME` when the messages or a recording's words were printed (RFC 3339; default now, or when its file was written)")
+	flags.StringVar(&e.at, "at", "", "`TIME` when messages or a recording were printed (RFC 3339; default now, or the file's)")
 	flags.StringVar(&e.zone, "tz", "", "`ZONE` they were printed in where they name none (default local)")
 	return cmd
 }

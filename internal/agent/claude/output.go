@@ -3,6 +3,7 @@ package claude
 import (
 	"encoding/json"
 	"errors"
+	"regexp"
 	"strings"
 	"time"
 
@@ -84,16 +85,16 @@ func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
 }
 
 func (a *Agent) listen(rec agent.Recording) listener {
-	l := a.follow(rec.Text, rec.At)
+	l := a.follow(rec.Text, rec)
 	if !l.ours && l.told.Event == nil && rec.Beside != "" {
-		l = a.follow(rec.Beside, rec.At)
+		l = a.follow(rec.Beside, rec)
 		l.told.Beside = true
 	}
 	return l
 }
 
-func (a *Agent) follow(text string, at time.Time) listener {
-	l := listener{reader: a.reader, at: at}
+func (a *Agent) follow(text string, rec agent.Recording) listener {
+	l := listener{reader: a.reader, at: rec.At, exact: rec.Exact}
 	for line, data := range agent.Records(text) {
 		if p, ok := parsePrinted(data); ok {
 			l.hear(p, line)
@@ -106,6 +107,7 @@ func (a *Agent) follow(text string, at time.Time) listener {
 type listener struct {
 	reader limit.Reader
 	at     time.Time // of the last record that tells its time
+	exact  bool      // at is when it was said
 	ours   bool
 	hooks  bool
 	quota  quota // as it was last refused
@@ -119,7 +121,7 @@ func (l *listener) hear(p printed, line int) {
 		return // a subagent's: the run goes on without it
 	}
 	if at, err := time.Parse(time.RFC3339, p.Timestamp); err == nil {
-		l.at = at
+		l.at, l.exact = at, true
 	}
 	if uuid.MatchString(p.SessionID) {
 		l.told.Session = p.SessionID
@@ -186,7 +188,25 @@ func (l *listener) failed(p printed, text string) resume.Event {
 	if at, ok := l.quota.reset(); ok && v.Class == limit.UsageLimit {
 		v.Reset = limit.Reset{At: at, Source: limit.Structured}
 	}
+	if !l.exact {
+		v.Reset = withinWindow(v.Reset, text, l.at)
+	}
 	return resume.Limited{At: l.at, Verdict: v, Text: agent.Clip(text)}
+}
+
+var (
+	fiveHours = regexp.MustCompile(`(?i)\b(?:5-hour|session) limit\b`)
+	window    = 5*time.Hour + 10*time.Minute
+)
+
+// withinWindow mends the reset of a recording that was copied after the reset: a
+// window of five hours opens again within five hours, so a clock time that is
+// further away is one that has passed.
+func withinWindow(reset limit.Reset, text string, at time.Time) limit.Reset {
+	if reset.Rough && fiveHours.MatchString(text) && reset.At.Sub(at) > window {
+		reset.At = reset.At.AddDate(0, 0, -1)
+	}
+	return reset
 }
 
 func quoted(text string) json.RawMessage {

@@ -74,6 +74,28 @@ func TestWhatARunPrintsTellsWhatItsTranscriptDoes(t *testing.T) {
 	require.Greater(t, found, 50)
 }
 
+func TestAWindowOfFiveHoursOpensWithinFiveHours(t *testing.T) {
+	data, err := os.ReadFile("testdata/stdout/u5h-tzNY.json") // resets 9:13pm (America/New_York)
+	require.NoError(t, err)
+	reset := time.Date(2026, 11, 15, 2, 13, 0, 0, time.UTC)
+	a := newAgent(t, Options{Grace: time.Minute})
+	for rule, c := range map[string]struct {
+		rec  agent.Recording
+		want time.Time
+	}{
+		"as it was printed":          {agent.Recording{At: recordedAt}, reset},
+		"a copy of the next morning": {agent.Recording{At: recordedAt.Add(8 * time.Hour)}, reset},
+		"a time that is known":       {agent.Recording{At: recordedAt.Add(8 * time.Hour), Exact: true}, reset.AddDate(0, 0, 1)},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			c.rec.Text = string(data)
+			report, ok := a.Recorded(c.rec)
+			require.True(t, ok)
+			require.Equal(t, c.want, report.Told[0].Event.(resume.Limited).Reset.At.UTC())
+		})
+	}
+}
+
 func TestARunThatIsTryingAgainIsInProgress(t *testing.T) {
 	data, err := os.ReadFile("testdata/stdout/p529.stream-json")
 	require.NoError(t, err)

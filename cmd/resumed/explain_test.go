@@ -146,6 +146,18 @@ func TestExplainBelievesWhoseWordsTheyAre(t *testing.T) {
 	}
 }
 
+// A transcript is one also where nothing at its beginning says so.
+func TestExplainReadsTheEndOfATranscript(t *testing.T) {
+	b := newBox(t)
+	b.write("tail.jsonl", `{"type":"assistant","isApiErrorMessage":true,"error":"server_error","apiErrorStatus":529,"timestamp":"2026-11-15T00:00:00Z",`+
+		`"message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error: 529 Overloaded"}]}}`+"\n")
+	out, errOut, code := b.run("explain", "--json", "--agent", "claude-code", b.path("tail.jsonl"))
+	require.Zero(t, code, errOut)
+	got := explanations(t, out)[b.path("tail.jsonl")][0]
+	require.Equal(t, "overloaded", got.Class)
+	require.NotContains(t, got.Why, "not a transcript")
+}
+
 func TestExplainReadsBothStreamsOfARun(t *testing.T) {
 	b := newBox(t)
 	b.write("job.stdout", `{"type":"init","timestamp":"2026-11-15T00:15:29.038Z","session_id":"9aca1282-8570-44e9-baaa-dbe92ddf7d11","model":"gemini-2.5-flash"}`+"\n")

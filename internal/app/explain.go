@@ -96,12 +96,22 @@ func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error
 	if a := x.transcriptOf(path, head, named); a != nil {
 		return x.transcript(a, path, now)
 	}
-	found, err := x.recording(path, named, now)
+	found, err := x.recording(path, named, now, x.recognised)
 	if err != nil || found != nil {
 		return found, err
 	}
+	var beheaded []Explanation // a transcript whose head is gone
 	if named != nil && len(named.Sources()) > 0 {
-		return x.transcript(named, path, now) // perhaps its head is gone
+		if beheaded, err = x.transcript(named, path, now); err != nil || beheaded[0].Session != "" {
+			return beheaded, err
+		}
+	}
+	found, err = x.recording(path, named, now, x.worded)
+	if err != nil || found != nil {
+		return found, err
+	}
+	if beheaded != nil {
+		return beheaded, nil
 	}
 	return nil, fmt.Errorf("%s is nothing that is known: neither a transcript or a database of an agent, nor the output of a run,"+
 		" a screen, events or an export of one; with --agent the words of any text are judged", path)

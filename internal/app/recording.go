@@ -18,9 +18,12 @@ import (
 	"resumed/internal/said"
 )
 
-// recording says how the sessions of a recording stand, or nothing where it is
-// none that is known.
-func (x *Explainer) recording(path string, named agent.Agent, now time.Time) ([]Explanation, error) {
+// reading says what a recording tells, and whose it is.
+type reading func(rec agent.Recording, named agent.Agent) (name string, report agent.Report, ok bool)
+
+// recording says how the sessions of a recording stand, or nothing where it
+// cannot be read so.
+func (x *Explainer) recording(path string, named agent.Agent, now time.Time, read reading) ([]Explanation, error) {
 	rec, skipped, err := readRecording(path)
 	if err != nil {
 		return nil, err
@@ -29,7 +32,7 @@ func (x *Explainer) recording(path string, named agent.Agent, now time.Time) ([]
 	if !x.RecordedAt.IsZero() {
 		rec.At, rec.Exact = x.RecordedAt, true
 	}
-	name, report, ok := x.report(rec, named)
+	name, report, ok := read(rec, named)
 	if !ok {
 		return nil, nil
 	}
@@ -45,14 +48,11 @@ func (x *Explainer) recording(path string, named agent.Agent, now time.Time) ([]
 	return found, nil
 }
 
-// report returns what a recording tells, and whose it is. The words of a text
-// are judged where its agent is named, or where it plainly ends with an error.
-func (x *Explainer) report(rec agent.Recording, named agent.Agent) (string, agent.Report, bool) {
+// recognised asks the agents whose recording it is, or the one that is named.
+func (x *Explainer) recognised(rec agent.Recording, named agent.Agent) (string, agent.Report, bool) {
 	agents := x.agents
-	name := ""
 	if named != nil {
-		name = named.Name()
-		agents = map[string]agent.Agent{name: named}
+		agents = map[string]agent.Agent{named.Name(): named}
 	}
 	for _, known := range sortedKeys(agents) {
 		if r, ok := agents[known].(agent.Recorder); ok {
@@ -60,6 +60,16 @@ func (x *Explainer) report(rec agent.Recording, named agent.Agent) (string, agen
 				return known, report, true
 			}
 		}
+	}
+	return "", agent.Report{}, false
+}
+
+// worded judges a recording that cannot be recognised: as the output of the
+// agent that is named, or by the last words of a text.
+func (x *Explainer) worded(rec agent.Recording, named agent.Agent) (string, agent.Report, bool) {
+	name := ""
+	if named != nil {
+		name = named.Name()
 	}
 	if p, ok := named.(agent.Printer); ok {
 		if told, ok := p.Printed(rec); ok {

@@ -40,7 +40,7 @@ var arrows = map[string][]string{
 	"internal/notify":  {"internal/backoff", "internal/clean", "internal/limit", "internal/resume"},
 	"internal/runner":  {"internal/clean", "internal/resume"},
 	"internal/tmux":    {"internal/resume"},
-	"internal/agent":   {"internal/limit", "internal/resume"},
+	"internal/agent":   {"internal/clean", "internal/limit", "internal/resume"},
 	"internal/agent/*": {"internal/agent", "internal/backoff", "internal/limit", "internal/peek", "internal/resume"},
 	"internal/peek":    {"internal/backoff"},
 	"internal/resume":  {"internal/backoff", "internal/limit"},

@@ -29,6 +29,9 @@ type kit struct {
 	// environment.
 	setUp func(*box) []string
 
+	// ask makes the agent ask before it runs a command.
+	ask func(*box)
+
 	// begin is a run on a new session without a terminal.
 	begin func(prompt string) []string
 
@@ -92,7 +95,8 @@ func claude(version string) kit {
 		begin: func(prompt string) []string { return []string{"claude", "-p", prompt} },
 		talk:  func(prompt string) []string { return []string{"claude", prompt} },
 		cases: headless,
-		live:  []situation{idle, menu, armed, drafted, busy, dead},
+		ask:   func(b *box) { b.write(".claude/settings.json", "{}") },
+		live:  []situation{idle, menu, armed, drafted, busy, dead, denied},
 		slow:  named(armed.name),
 	}
 }
@@ -131,7 +135,10 @@ trust_level = "trusted"
 		// that all terminals share.
 		talk:  func(prompt string) []string { return []string{"codex", "-c", "hide_agent_reasoning=true", prompt} },
 		cases: headless,
-		live:  []situation{queued},
+		ask: func(b *box) {
+			b.change(".codex/config.toml", `"never"`, `"on-request"`, "danger-full-access", "read-only")
+		},
+		live: []situation{queued, denied},
 	}
 }
 
@@ -155,9 +162,13 @@ func opencode(version string) kit {
 			}
 		},
 		begin: func(prompt string) []string { return []string{"opencode", "run", prompt} },
+		ask: func(b *box) {
+			b.change(".config/opencode/opencode.json", `{"autoupdate"`, `{"permission":{"bash":"ask"},"autoupdate"`)
+		},
 		cases: headless,
+		live:  []situation{denied},
 		// Without a time in a header it tries for over a minute.
-		slow: named("limit with a stated reset", "throttle without one", "overload"),
+		slow: named("limit with a stated reset", "throttle without one", "overload", denied.name),
 	}
 }
 
@@ -211,7 +222,7 @@ func qwen(version string) kit {
 // older is a Claude Code that states resets by the minute only, cut short.
 func older(k kit) kit {
 	k.margin = "60s"
-	k.live = []situation{idle, menu, dead}
+	k.live = []situation{idle, menu, dead, denied}
 	k.slow = named("limit with a stated reset", menu.name, dead.name)
 	return k
 }

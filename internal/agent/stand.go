@@ -54,6 +54,9 @@ func StandsBack(s resume.Session, last resume.Event, now time.Time) string {
 	case resume.Prompted:
 		return "a newer prompt was given to the session"
 	case resume.Progressed:
+		if s.DeniedAt(e.At) {
+			return "" // a resume was refused something and ended with that
+		}
 		return "the session has moved on by itself"
 	case resume.Cancelled:
 		return "the turn was interrupted by the user"

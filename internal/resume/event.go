@@ -84,6 +84,10 @@ type (
 	Lost struct{ Mark string }
 )
 
+// Identified is a live process of the session's own, by the program that it
+// runs.
+type Identified struct{ Program Program }
+
 // What a person orders.
 type (
 	// Retry makes an interrupted session due now, attempts forgiven.
@@ -115,6 +119,7 @@ func (Started) event()    {}
 func (Ended) event()      {}
 func (Held) event()       {}
 func (Lost) event()       {}
+func (Identified) event() {}
 func (Retry) event()      {}
 func (Forget) event()     {}
 func (Pause) event()      {}

@@ -58,6 +58,9 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.held(ev, r, now)
 	case Lost:
 		return s.lost(ev, r, now)
+	case Identified:
+		s.Program = ev.Program
+		return s
 	case Retry:
 		return s.retried(r, now)
 	case Forget:
@@ -176,6 +179,10 @@ func (s Session) stated(r Rules) (time.Time, bool) {
 // hopeless says why waiting does not help, or "".
 func (s Session) hopeless(r Rules, now time.Time) string {
 	switch reset := s.Limit.Reset; {
+	case s.Limit.Class == limit.None && len(s.Attempts) == 0:
+		return "" // it waits on a person's order alone
+	case s.Limit.Class == limit.None:
+		return "the resume that you asked for did not help: " + s.lastErr()
 	case !s.Limit.Class.Transient() || !s.Limit.WaitHelps:
 		return "waiting does not help: " + describe(s.Limit, s.LimitText)
 	case r.MaxWait > 0 && reset.Stated() && reset.At.Sub(now) > r.MaxWait:
@@ -192,16 +199,16 @@ func (s Session) hopeless(r Rules, now time.Time) string {
 func (s Session) giveUp(tries int) Session {
 	s.State, s.NextAt = GaveUp, time.Time{}
 	s.Reason = fmt.Sprintf("gave up after %d %s without progress", tries, plural(tries, "resume"))
-	if last := s.last(); last != nil && last.Err != "" {
-		s.Reason += ": " + last.Err
+	if err := s.lastErr(); err != "" {
+		s.Reason += ": " + err
 	}
 	return s
 }
 
 func (s Session) progressed(ev Progressed, now time.Time) Session {
 	s.MovedAt = ev.At
-	if !s.Interrupted() {
-		return s
+	if !s.Interrupted() || s.State == Parked && s.DeniedAt(ev.At) {
+		return s // by the run that was refused something: it has ended
 	}
 	why := "went on without help"
 	if n := len(s.Attempts); n > 0 {
@@ -285,6 +292,9 @@ func (s Session) ended(ev Ended, r Rules, now time.Time, u float64) Session {
 		return s
 	}
 	s.Run, s.Asked = nil, time.Time{}
+	if ev.Outcome == Denied {
+		return s.denied(ev, now)
+	}
 	if s.State != Resuming {
 		return s // the transcript has told how it went
 	}
@@ -372,38 +382,6 @@ func (s Session) reconsidered(r Rules, now time.Time) Session {
 	default:
 		return s
 	}
-}
-
-// conclude writes the outcome of the last attempt, where it has none.
-func (s Session) conclude(how Outcome, err string, now time.Time) Session {
-	last := s.last()
-	if last == nil || (last.Outcome != "" && !(last.Outcome == Failed && how == LimitedOut)) {
-		// A command that failed because of the limit is told apart from one
-		// that failed by itself only when its record is read.
-		return s
-	}
-	s.Attempts = slices.Clone(s.Attempts)
-	last = s.last()
-	last.Outcome, last.Err = how, err
-	if last.EndedAt.IsZero() {
-		last.EndedAt = now
-	}
-	return s
-}
-
-// last returns the latest attempt, or nil.
-func (s Session) last() *Attempt {
-	if len(s.Attempts) == 0 {
-		return nil
-	}
-	return &s.Attempts[len(s.Attempts)-1]
-}
-
-func (s Session) lastStart() time.Time {
-	if last := s.last(); last != nil {
-		return last.StartedAt
-	}
-	return time.Time{}
 }
 
 func later(a, b time.Time) time.Time {

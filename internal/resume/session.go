@@ -4,6 +4,7 @@
 package resume
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -83,6 +84,14 @@ const (
 	Delivered Outcome = "delivered"
 )
 
+// MarshalJSON writes null for an attempt that has not ended.
+func (o Outcome) MarshalJSON() ([]byte, error) {
+	if o == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(o))
+}
+
 // MarkVariable is the environment variable by which a resumed command, and
 // whatever it starts, is known as ours.
 const MarkVariable = "RESUMED_MARK"
@@ -123,6 +132,12 @@ type Run struct {
 // sent reports whether the command may have acted on the session.
 func (r *Run) sent() bool { return r != nil && r.sending }
 
+// Program is what a session was run with.
+type Program struct {
+	Path        string `json:"path"`                  // of a program, or of a script
+	Interpreter string `json:"interpreter,omitempty"` // the program that ran the script
+}
+
 // Owner is a live process that holds a session.
 type Owner struct {
 	PID  int    `json:"pid"`
@@ -143,6 +158,9 @@ type Session struct {
 	Paused bool   `json:"paused,omitempty"`
 	Reason string `json:"reason,omitempty"` // why it stands where it stands, for people
 	Owner  *Owner `json:"owner,omitempty"`
+
+	// Program is what its process ran when it was last seen alive.
+	Program Program `json:"program,omitzero"`
 
 	Limit       limit.Verdict `json:"limit,omitzero"`        // what stopped it
 	LimitText   string        `json:"limit_text,omitempty"`  // in the agent's words

@@ -27,8 +27,9 @@ type View struct {
 	MaxRetries int           `json:"max_retries"`
 	Windows    int           `json:"windows"`
 	Owner      *Owner        `json:"owner"`
-	Attempts   []AttemptView `json:"attempts"`       // never null
-	Past       []AttemptView `json:"past,omitempty"` // those of the interruption before
+	Program    string        `json:"program,omitempty"` // what its own process ran, where that was seen
+	Attempts   []AttemptView `json:"attempts"`          // never null
+	Past       []AttemptView `json:"past,omitempty"`    // those of the interruption before
 }
 
 // AttemptView is one resume as other programs see it.
@@ -37,7 +38,7 @@ type AttemptView struct {
 	StartedAt    *time.Time `json:"started_at"`
 	EndedAt      *time.Time `json:"ended_at"`
 	DelaySeconds float64    `json:"delay_seconds"` // what was waited before it
-	Outcome      Outcome    `json:"outcome"`       // empty while it runs
+	Outcome      Outcome    `json:"outcome"`       // null while it runs
 	Error        string     `json:"error"`
 }
 
@@ -65,6 +66,7 @@ func (s Session) View(maxRetries int) View {
 		Attempt:    len(s.Attempts),
 		MaxRetries: maxRetries,
 		Windows:    s.Windows,
+		Program:    s.Program.Path,
 		Attempts:   viewAttempts(s.Attempts),
 	}
 	if len(s.Past) > 0 {

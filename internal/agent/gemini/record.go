@@ -23,7 +23,7 @@ type record struct {
 	Content   json.RawMessage   `json:"content"`
 	Typed     json.RawMessage   `json:"displayContent"` // what a person typed, where Content is more
 	Thoughts  []json.RawMessage `json:"thoughts"`
-	ToolCalls []json.RawMessage `json:"toolCalls"`
+	ToolCalls []toolCall        `json:"toolCalls"`
 	Tokens    tokens            `json:"tokens"`
 	Model     string            `json:"model"`
 

@@ -24,6 +24,13 @@ type record struct {
 	Model       string  `json:"model"`
 	Message     message `json:"message"`
 	Payload     payload `json:"systemPayload"`
+	Result      result  `json:"toolCallResult"`
+}
+
+// result is what became of a tool that was called.
+type result struct {
+	CallID string `json:"callId"`
+	Kind   string `json:"errorType"`
 }
 
 type message struct {

@@ -52,6 +52,9 @@ type Options struct {
 	Stdout, Stderr *os.File
 	Signals        <-chan os.Signal // what is sent to this process
 
+	// Hear says what the streams of an agent's run tell.
+	Hear func(agent, stdout, stderr string, at time.Time) Heard
+
 	// Tidy removes what a run of an agent's session left beside its transcript.
 	Tidy func(ctx context.Context, agent, session, transcript string) error
 
@@ -59,6 +62,14 @@ type Options struct {
 	// is over. Warn tells a person what does not stop the run.
 	Waits func(backoff.Upcoming) (over func())
 	Warn  func(error)
+}
+
+// Heard is what the streams of an agent's run tell, as far as they are in a
+// format of the agent's.
+type Heard struct {
+	Session       string
+	limit.Verdict        // of class none where the run is not known to have failed
+	Text          string // the words of the failure
 }
 
 // Run runs the command until it succeeds, fails for good or the retries run

@@ -88,6 +88,9 @@ func isRule(line string) bool {
 	return strings.Trim(line, "─") == "" && strings.Count(line, "─") >= shortestRule
 }
 
+// isEdge reports whether the line may be the upper edge of a menu.
+func isEdge(line string) bool { return strings.HasPrefix(line, "▔▔▔") || isRule(line) }
+
 // readComposer returns what stands between the rules. A shell command begins
 // with another sign than a prompt: that is no composer for prompts.
 func readComposer(lines []string) (draft string, ok bool) {
@@ -222,7 +225,7 @@ var limitMenu = []*regexp.Regexp{
 func isLimitMenu(lines []string) bool {
 	var rows []string
 	for _, line := range slices.Backward(lines) {
-		if strings.HasPrefix(line, "▔▔▔") || isRule(line) {
+		if isEdge(line) {
 			break
 		}
 		if line = trim(line); line != "" {

@@ -15,6 +15,8 @@ type record struct {
 	Project   string `json:"projectHash"`
 	Kind      string `json:"kind"`
 
+	Messages json.RawMessage `json:"messages"` // of a chat in one document
+
 	ID        string            `json:"id"`
 	Timestamp string            `json:"timestamp"`
 	Type      string            `json:"type"`
@@ -184,5 +186,5 @@ func (r record) refused() (string, bool) {
 
 // isHeader reports whether the record is the first line of a chat.
 func (r record) isHeader() bool {
-	return r.SessionID != "" && r.Project != "" && r.ID == "" && r.Type == ""
+	return r.SessionID != "" && r.Project != "" && r.ID == "" && r.Type == "" && r.Messages == nil
 }

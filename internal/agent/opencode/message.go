@@ -66,14 +66,20 @@ const (
 	failed                   // a turn that an error stopped
 )
 
-// parse reads a row's data. A field of an unexpected type is as good as none.
+// parse reads a row's data.
 func parse(data []byte) (record, bool) {
 	var r record
-	err := json.Unmarshal(data, &r)
-	if _, odd := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !odd {
+	if !decode(data, &r) {
 		return record{}, false
 	}
 	return r, true
+}
+
+// decode reads a record. A field of an unexpected type is as good as none.
+func decode(data []byte, into any) bool {
+	err := json.Unmarshal(data, into)
+	_, odd := errors.AsType[*json.UnmarshalTypeError](err)
+	return err == nil || odd
 }
 
 func (r record) meaning() meaning {

@@ -112,7 +112,7 @@ func TestAScreenTellsHowTheLastTurnEnded(t *testing.T) {
 		"tui_429_no_retry_after":      {limit.RateLimit, false, "exceeded retry limit"},
 		"tui_429_retry_after_waiting": {none, true, ""},
 		"tui_500":                     {limit.ServerError, false, "high demand"},
-		"tui_after_modal_enter":       {none, false, ""},
+		"tui_after_modal_enter":       {limit.UsageLimit, false, "hit your usage limit"}, // the limit stands, whatever was chosen since
 		"tui_connection_refused":      {limit.Network, true, "waiting for network"},
 		"tui_context_overflow":        {limit.ContextOverflow, false, "ran out of room"},
 		"tui_interrupted":             {limit.Cancelled, false, ""},

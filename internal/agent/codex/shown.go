@@ -35,10 +35,6 @@ func (a *Agent) shown(rec agent.Recording) (agent.Told, bool) {
 	if m := place.FindStringSubmatch(footer); m != nil {
 		told.Cwd = m[2]
 	}
-	if l, ok := told.Event.(resume.Limited); ok && l.Class == limit.UsageLimit && switched(footer) {
-		told.Event, told.Line = resume.Prompted{At: rec.At}, 0
-		told.Leave = "the model was switched after the usage limit, as Codex offers it, and no turn was begun since"
-	}
 	return told, true
 }
 
@@ -150,15 +146,4 @@ func (a *Agent) works(b agent.Block, rec agent.Recording) (resume.Event, bool) {
 	}
 	v := limit.Verdict{Class: limit.Network, WaitHelps: true, InProgress: true}
 	return resume.Limited{At: rec.At, Verdict: v, Text: agent.Clip(b.Text())}, true
-}
-
-// offered are the models that Codex offers to go on with when a plan's
-// allowance runs out, as it names them below the composer.
-var offered = regexp.MustCompile(`(?i)^gpt-6-luna\b`)
-
-// switched reports whether the model is one that Codex offers at a usage limit.
-// The question for it is gone then: somebody has answered it.
-func switched(footer string) bool {
-	m := place.FindStringSubmatch(footer)
-	return m != nil && offered.MatchString(m[1])
 }

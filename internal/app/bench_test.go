@@ -78,6 +78,7 @@ func corpus(b *testing.B, a agent.Agent, captures string) string {
 	require.NoError(b, err)
 	size, err := out.Write(first)
 	require.NoError(b, err)
+	lines := bytes.Count(first, []byte("\n"))
 	for n := 0; size < corpusSize; n++ {
 		line := turns[n%len(turns)]
 		if n%200 == 0 {
@@ -86,13 +87,16 @@ func corpus(b *testing.B, a agent.Agent, captures string) string {
 		_, err := out.Write(line)
 		require.NoError(b, err)
 		size += len(line)
+		lines++
 	}
 	require.NoError(b, out.Close())
+	b.Logf("%s: %d lines of %d bytes on average", a.Name(), lines, size/lines)
 	return dir
 }
 
-// lengthen gives the first text of a line so much more of it that lines are
-// 5 KB long on average, as they are in transcripts of real work.
+// lengthen gives the first text of a line so much more of it that lines of
+// Claude Code and Codex are 5 KB long on average, as they are in transcripts of
+// real work.
 func lengthen(line []byte) []byte {
 	for _, start := range []string{`"text":"`, `"content":"`, `"output":"`} {
 		if i := bytes.Index(line, []byte(start)); i >= 0 {

@@ -17,7 +17,7 @@ func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Sighting, boo
 	if line.Cut {
 		return resume.Sighting{}, false // not a whole record: nothing can be said of it
 	}
-	r, ok := parse(line.Data)
+	r, ok := parse(agent.Lean(line.Data))
 	if !ok {
 		return resume.Sighting{}, false
 	}

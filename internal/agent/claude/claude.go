@@ -3,8 +3,6 @@
 package claude
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,7 +31,7 @@ type Agent struct {
 	command string
 	env     []string
 	reader  limit.Reader // without its time
-	homes   []home
+	homes   agent.Homes
 	userDir string // the user's home directory
 	proc    procfs
 	cwds    cwdCache
@@ -47,12 +45,6 @@ var (
 	_ agent.Talker     = (*Agent)(nil)
 )
 
-// home is one config home: one account.
-type home struct {
-	root    string
-	account string
-}
-
 // New returns the agent. It looks at the environment, not at any file.
 func New(o Options) (*Agent, error) {
 	userDir, userErr := os.UserHomeDir()
@@ -60,36 +52,15 @@ func New(o Options) (*Agent, error) {
 	if usual == "" && userErr == nil {
 		usual = filepath.Join(userDir, ".claude")
 	}
-	roots := o.Roots
-	if len(roots) == 0 {
-		if usual == "" {
-			return nil, fmt.Errorf("find the config home of %s: %w", Name, userErr)
-		}
-		roots = []string{usual}
-	}
-
-	a := &Agent{
+	homes, err := agent.NewHomes(Name, usual, o.Roots)
+	return &Agent{
 		command: o.Command,
 		env:     slices.Clone(o.Env),
 		reader:  limit.Reader{Zone: o.Zone, Grace: o.Grace},
+		homes:   homes,
 		userDir: userDir,
 		proc:    "/proc",
-	}
-	var bad []error
-	for _, root := range roots {
-		if !filepath.IsAbs(root) {
-			bad = append(bad, fmt.Errorf("root %q of %s is not an absolute path", root, Name))
-			continue
-		}
-		h := home{root: filepath.Clean(root), account: Name + ":default"}
-		if h.root != filepath.Clean(usual) {
-			h.account = Name + ":" + h.root
-		}
-		if !slices.Contains(a.homes, h) {
-			a.homes = append(a.homes, h)
-		}
-	}
-	return a, errors.Join(bad...)
+	}, err
 }
 
 // Name is the agent's name in configuration, status and metrics.
@@ -97,17 +68,7 @@ func (a *Agent) Name() string { return Name }
 
 // Sources returns the directory of transcripts of each config home.
 func (a *Agent) Sources() []agent.Source {
-	sources := make([]agent.Source, 0, len(a.homes))
-	for _, h := range a.homes {
-		sources = append(sources, agent.Source{
-			Account: h.account,
-			Root:    filepath.Join(h.root, "projects"),
-			Depth:   1,
-			Match:   isTranscript,
-			Sift:    sift,
-		})
-	}
-	return sources
+	return a.homes.Sources("projects", agent.Source{Depth: 1, Match: isTranscript, Sift: sift})
 }
 
 // isTranscript accepts PROJECT/SESSION.jsonl. Subagents write deeper, and in
@@ -118,16 +79,6 @@ func isTranscript(rel string) bool {
 		!strings.ContainsRune(file, filepath.Separator) &&
 		strings.HasSuffix(file, ".jsonl") &&
 		!strings.HasPrefix(file, "agent-")
-}
-
-// homeOf returns the config home that the transcript lies in, or the first.
-func (a *Agent) homeOf(transcript string) home {
-	for _, h := range a.homes {
-		if strings.HasPrefix(transcript, h.root+string(filepath.Separator)) {
-			return h
-		}
-	}
-	return a.homes[0]
 }
 
 // cwdCache remembers where sessions began. Transcripts are only ever appended

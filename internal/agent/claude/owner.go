@@ -18,8 +18,8 @@ import (
 // lock: a second process on one session forks the conversation.
 func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	registered := make(map[int]bool) // live processes of which the session is known
-	for _, h := range a.homes {
-		entries, err := a.proc.living(filepath.Join(h.root, "sessions"))
+	for _, root := range a.homes.Roots {
+		entries, err := a.proc.living(filepath.Join(root, "sessions"))
 		if err != nil {
 			return nil, err
 		}

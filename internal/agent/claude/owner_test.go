@@ -47,7 +47,7 @@ func fakeProc(t *testing.T, all ...process) procfs {
 }
 
 func register(t *testing.T, a *Agent, file, content string) {
-	dir := filepath.Join(a.homes[0].root, "sessions")
+	dir := filepath.Join(a.homes.Roots[0], "sessions")
 	require.NoError(t, os.MkdirAll(dir, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600))
 }

@@ -86,7 +86,7 @@ func (a *Agent) run(s resume.Session, w agent.Words, cwd string) (agent.Plan, er
 // environment returns what a run of that transcript's session is given.
 func (a *Agent) environment(program agent.Program, transcript string) []string {
 	env := program.Environment(a.env)
-	root := a.homeOf(transcript).root
+	root := a.homes.Of(transcript)
 	usual := os.Getenv("CLAUDE_CONFIG_DIR")
 	// Naming the usual home would move .claude.json, and with it the login.
 	if root != filepath.Join(a.userDir, ".claude") && root != usual {

@@ -65,8 +65,8 @@ const registers = time.Minute
 // can be said to it.
 func (a *Agent) holder(s resume.Session, owner resume.Owner) (holder entry, untold *agent.Leave, err error) {
 	holders := 0
-	for _, h := range a.homes {
-		entries, err := a.proc.living(filepath.Join(h.root, "sessions"))
+	for _, root := range a.homes.Roots {
+		entries, err := a.proc.living(filepath.Join(root, "sessions"))
 		if err != nil {
 			return entry{}, nil, err
 		}
@@ -76,7 +76,7 @@ func (a *Agent) holder(s resume.Session, owner resume.Owner) (holder entry, unto
 			}
 			holders++
 			if e.PID == owner.PID {
-				holder, holder.dir = e, filepath.Join(h.root, "sessions")
+				holder, holder.dir = e, filepath.Join(root, "sessions")
 			}
 		}
 	}

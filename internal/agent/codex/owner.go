@@ -49,7 +49,7 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 
 // lockOf returns the file whose lock the session's writer holds.
 func (a *Agent) lockOf(s resume.Session) string {
-	return filepath.Join(a.homeOf(s.Transcript).root, "thread-writer-locks", s.Key.ID+".lock")
+	return filepath.Join(a.homes.Of(s.Transcript), "thread-writer-locks", s.Key.ID+".lock")
 }
 
 // resolved returns the path without symbolic links, as the kernel names open

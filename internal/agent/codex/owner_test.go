@@ -117,7 +117,7 @@ func TestWhoHoldsASession(t *testing.T) {
 
 func TestAHomeMayBeALink(t *testing.T) {
 	a, s, lock := held(t)
-	real := a.homes[0].root
+	real := a.homes.Roots[0]
 	link := filepath.Join(t.TempDir(), "home")
 	require.NoError(t, os.Symlink(real, link))
 	a = newAgent(t, Options{Roots: []string{link}})

@@ -125,7 +125,7 @@ func inRepository(dir string) bool {
 // environment returns what a run of that rollout's session is given.
 func (a *Agent) environment(program agent.Program, rollout string) []string {
 	env := program.Environment(nil)
-	if root := a.homeOf(rollout).root; root != a.usual {
+	if root := a.homes.Of(rollout); root != a.homes.Usual {
 		env = append(env, homeVariable+"="+root)
 	}
 	return env

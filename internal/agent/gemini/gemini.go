@@ -5,6 +5,7 @@ package gemini
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -42,8 +43,7 @@ type Agent struct {
 	command   string
 	env       []string
 	reader    limit.Reader // without its time
-	usual     string       // the home that a run without our help would take
-	roots     []string
+	homes     agent.Homes
 	userDir   string
 	processes agent.Processes
 	heads     headCache
@@ -60,40 +60,26 @@ var (
 
 // New returns the agent. It looks at the environment, not at any file.
 func New(o Options) (*Agent, error) {
-	userDir, userErr := os.UserHomeDir()
-	around := os.Getenv(homeVariable)
-	if around == "" {
-		around = userDir
+	userDir, _ := os.UserHomeDir()
+	usual := cmp.Or(os.Getenv(homeVariable), userDir)
+	if usual != "" {
+		usual = filepath.Join(usual, homeName)
 	}
-	a := &Agent{
+	homes, err := agent.NewHomes(Name, usual, o.Roots)
+	bad := []error{err}
+	for _, root := range homes.Roots {
+		if filepath.Base(root) != homeName {
+			bad = append(bad, fmt.Errorf("root %q of %s is not called %s, as every home of it is", root, Name, homeName))
+		}
+	}
+	return &Agent{
 		command:   o.Command,
 		env:       slices.Clone(o.Env),
 		reader:    limit.Reader{Zone: o.Zone, Grace: o.Grace},
+		homes:     homes,
 		userDir:   userDir,
 		processes: "/proc",
-	}
-	if around != "" {
-		a.usual = filepath.Join(around, homeName)
-	}
-	roots := o.Roots
-	if len(roots) == 0 {
-		if a.usual == "" {
-			return nil, fmt.Errorf("find the home of %s: %w", Name, userErr)
-		}
-		roots = []string{a.usual}
-	}
-	var bad []error
-	for _, root := range roots {
-		switch root = filepath.Clean(root); {
-		case !filepath.IsAbs(root):
-			bad = append(bad, fmt.Errorf("root %q of %s is not an absolute path", root, Name))
-		case filepath.Base(root) != homeName:
-			bad = append(bad, fmt.Errorf("root %q of %s is not called %s, as every home of it is", root, Name, homeName))
-		case !slices.Contains(a.roots, root):
-			a.roots = append(a.roots, root)
-		}
-	}
-	return a, errors.Join(bad...)
+	}, errors.Join(bad...)
 }
 
 // Name is the agent's name in configuration, status and metrics.
@@ -101,21 +87,7 @@ func (a *Agent) Name() string { return Name }
 
 // Sources returns the directory of projects of each home.
 func (a *Agent) Sources() []agent.Source {
-	sources := make([]agent.Source, 0, len(a.roots))
-	for _, root := range a.roots {
-		account := Name + ":default"
-		if root != a.usual {
-			account = Name + ":" + root
-		}
-		sources = append(sources, agent.Source{
-			Account: account,
-			Root:    filepath.Join(root, "tmp"),
-			Depth:   2,
-			Match:   isChat,
-			Sift:    sift,
-		})
-	}
-	return sources
+	return a.homes.Sources("tmp", agent.Source{Depth: 2, Match: isChat, Sift: sift})
 }
 
 // chatName is how a session's file is called: when it began, to the minute,

@@ -97,10 +97,8 @@ func (a *Agent) run(s resume.Session, e end, w agent.Words, cwd string) (agent.P
 // environment returns what a run of that transcript's session is given.
 func (a *Agent) environment(program agent.Program, transcript string) []string {
 	env := program.Environment(a.env)
-	for _, root := range a.roots {
-		if root != a.usual && strings.HasPrefix(transcript, root+string(filepath.Separator)) {
-			return append(env, homeVariable+"="+filepath.Dir(root))
-		}
+	if root := a.homes.Of(transcript); root != a.homes.Usual {
+		env = append(env, homeVariable+"="+filepath.Dir(root))
 	}
 	return env
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -93,10 +92,8 @@ func (a *Agent) endOf(s resume.Session, w agent.Words) (last resume.Event, model
 // environment returns what a run of that transcript's session is given.
 func (a *Agent) environment(program agent.Program, transcript string) []string {
 	env := program.Environment(a.env)
-	for _, root := range a.roots {
-		if root != a.usual && strings.HasPrefix(transcript, root+string(filepath.Separator)) {
-			return append(env, homeVariable+"="+root)
-		}
+	if root := a.homes.Of(transcript); root != a.homes.Usual {
+		env = append(env, homeVariable+"="+root)
 	}
 	return env
 }

@@ -4,8 +4,6 @@ package qwen
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -37,8 +35,7 @@ type Agent struct {
 	command   string
 	env       []string
 	reader    limit.Reader // without its time
-	usual     string       // the home that a run without our help would take
-	roots     []string
+	homes     agent.Homes
 	userDir   string
 	processes agent.Processes
 }
@@ -57,31 +54,15 @@ func New(o Options) (*Agent, error) {
 	if usual == "" && userErr == nil {
 		usual = filepath.Join(userDir, ".qwen")
 	}
-	roots := o.Roots
-	if len(roots) == 0 {
-		if usual == "" {
-			return nil, fmt.Errorf("find the home of %s: %w", Name, userErr)
-		}
-		roots = []string{usual}
-	}
-	a := &Agent{
+	homes, err := agent.NewHomes(Name, usual, o.Roots)
+	return &Agent{
 		command:   o.Command,
 		env:       slices.Clone(o.Env),
 		reader:    limit.Reader{Zone: o.Zone, Grace: o.Grace},
-		usual:     filepath.Clean(usual),
+		homes:     homes,
 		userDir:   userDir,
 		processes: "/proc",
-	}
-	var bad []error
-	for _, root := range roots {
-		root = filepath.Clean(root)
-		if !filepath.IsAbs(root) {
-			bad = append(bad, fmt.Errorf("root %q of %s is not an absolute path", root, Name))
-		} else if !slices.Contains(a.roots, root) {
-			a.roots = append(a.roots, root)
-		}
-	}
-	return a, errors.Join(bad...)
+	}, err
 }
 
 // Name is the agent's name in configuration, status and metrics.
@@ -89,21 +70,7 @@ func (a *Agent) Name() string { return Name }
 
 // Sources returns the directory of projects of each home.
 func (a *Agent) Sources() []agent.Source {
-	sources := make([]agent.Source, 0, len(a.roots))
-	for _, root := range a.roots {
-		account := Name + ":default"
-		if root != a.usual {
-			account = Name + ":" + root
-		}
-		sources = append(sources, agent.Source{
-			Account: account,
-			Root:    filepath.Join(root, "projects"),
-			Depth:   2,
-			Match:   isChat,
-			Sift:    sift,
-		})
-	}
-	return sources
+	return a.homes.Sources("projects", agent.Source{Depth: 2, Match: isChat, Sift: sift})
 }
 
 var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)

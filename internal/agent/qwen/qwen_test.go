@@ -292,7 +292,7 @@ func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
 
 func TestAnotherHomeIsNamedToTheRun(t *testing.T) {
 	sc := newScene(t, stopped()...)
-	home, work := sc.agent.roots[0], filepath.Join(t.TempDir(), "work")
+	home, work := sc.agent.homes.Roots[0], filepath.Join(t.TempDir(), "work")
 	require.NoError(t, os.MkdirAll(filepath.Dir(work), 0o700))
 	require.NoError(t, os.Rename(home, work))
 	sc.agent = newAgent(t, home, work)

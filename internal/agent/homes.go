@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Homes are the directories in which an agent keeps its sessions. Each is an
+// account of its own.
+type Homes struct {
+	Usual string   // the one that the agent takes by itself; empty: nobody knows
+	Roots []string // those that count; never empty
+
+	agent string
+}
+
+// NewHomes returns the homes at roots, or the usual one where there are none
+// given. Whatever is wrong is told at once.
+func NewHomes(agent, usual string, roots []string) (Homes, error) {
+	h := Homes{agent: agent}
+	if usual != "" {
+		h.Usual = filepath.Clean(usual)
+	}
+	if len(roots) == 0 {
+		if h.Usual == "" {
+			return h, fmt.Errorf("find the home of %s: $HOME is not set", agent)
+		}
+		roots = []string{h.Usual}
+	}
+	var bad []error
+	for _, root := range roots {
+		root = filepath.Clean(root)
+		if !filepath.IsAbs(root) {
+			bad = append(bad, fmt.Errorf("root %q of %s is not an absolute path", root, agent))
+		} else if !slices.Contains(h.Roots, root) {
+			h.Roots = append(h.Roots, root)
+		}
+	}
+	return h, errors.Join(bad...)
+}
+
+// Account returns the account of the home at root.
+func (h Homes) Account(root string) string {
+	if root == h.Usual {
+		return h.agent + ":default"
+	}
+	return h.agent + ":" + root
+}
+
+// Of returns the home that path lies in, or the first.
+func (h Homes) Of(path string) string {
+	for _, root := range h.Roots {
+		if strings.HasPrefix(path, root+string(filepath.Separator)) {
+			return root
+		}
+	}
+	return h.Roots[0]
+}
+
+// Sources returns a source like that one for a directory of each home.
+func (h Homes) Sources(dir string, like Source) []Source {
+	sources := make([]Source, 0, len(h.Roots))
+	for _, root := range h.Roots {
+		src := like
+		src.Account, src.Root = h.Account(root), filepath.Join(root, dir)
+		sources = append(sources, src)
+	}
+	return sources
+}

@@ -1,11 +1,9 @@
 package agent
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -26,25 +24,23 @@ type Identifier interface {
 // agent's. A file that was replaced or removed since the process began, one of
 // another user's process, and whatever only started the agent, are not it.
 func (p Processes) Program(pid int, is func(path string) bool) (resume.Program, bool) {
-	dir := filepath.Join(string(p), strconv.Itoa(pid))
-	exe, ok := executableOf(dir)
+	exe, ok := executableOf(p.Path(pid))
 	if !ok {
 		return resume.Program{}, false
 	}
-	cmdline, err := os.ReadFile(filepath.Join(dir, "cmdline"))
-	if err != nil || len(cmdline) == 0 {
+	argv := p.Argv(pid)
+	if len(argv) == 0 {
 		return resume.Program{}, false
 	}
-	argv := strings.Split(strings.TrimRight(string(cmdline), "\x00"), "\x00")
 	if !runsOthers(exe) {
 		return resume.Program{Path: exe}, is(exe) || is(argv[0]) && liesBelow(exe, argv[0])
 	}
 	script := scriptOf(argv)
 	if is(argv[0]) { // it has given itself a title, and its arguments are lost
-		script = variableOf(dir, "_") // what a shell started it by
+		script = p.Variable(pid, "_") // what a shell started it by
 	}
 	if !filepath.IsAbs(script) && strings.ContainsRune(script, filepath.Separator) {
-		cwd, _ := os.Readlink(filepath.Join(dir, "cwd")) // not known: the path stays relative
+		cwd, _ := os.Readlink(p.Path(pid, "cwd")) // not known: the path stays relative
 		script = filepath.Join(cwd, script)
 	}
 	info, err := os.Stat(script)
@@ -105,15 +101,4 @@ func scriptOf(argv []string) string {
 		return ""
 	}
 	return args[0]
-}
-
-// variableOf returns a variable of a process's environment.
-func variableOf(dir, name string) string {
-	environ, _ := os.ReadFile(filepath.Join(dir, "environ")) // not known: it has none
-	for pair := range bytes.SplitSeq(environ, []byte{0}) {
-		if key, value, _ := strings.Cut(string(pair), "="); key == name {
-			return value
-		}
-	}
-	return ""
 }

@@ -27,9 +27,8 @@ type Process struct {
 	cwd string
 }
 
-// Running returns the living processes of a program, run by itself or by an
-// interpreter of JavaScript. is tells whether a path is the program's.
-func (p Processes) Running(ctx context.Context, is func(program string) bool) ([]Process, error) {
+// PIDs returns the processes there are.
+func (p Processes) PIDs() ([]int, error) {
 	entries, err := os.ReadDir(string(p))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -37,14 +36,52 @@ func (p Processes) Running(ctx context.Context, is func(program string) bool) ([
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
 	}
-	var found []Process
+	var all []int
 	for _, entry := range entries {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil {
+			all = append(all, pid)
+		}
+	}
+	return all, nil
+}
+
+// Path returns where the kernel tells something of a process.
+func (p Processes) Path(pid int, name ...string) string {
+	return filepath.Join(append([]string{string(p), strconv.Itoa(pid)}, name...)...)
+}
+
+// Argv returns the arguments that a process was started with. One that has
+// ended, or is another user's, tells nothing.
+func (p Processes) Argv(pid int) []string {
+	cmdline, err := os.ReadFile(p.Path(pid, "cmdline"))
+	if err != nil || len(cmdline) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimRight(string(cmdline), "\x00"), "\x00")
+}
+
+// Variable returns a variable of a process's environment.
+func (p Processes) Variable(pid int, name string) string {
+	environ, _ := os.ReadFile(p.Path(pid, "environ")) // not known: it has none
+	for pair := range bytes.SplitSeq(environ, []byte{0}) {
+		if key, value, _ := strings.Cut(string(pair), "="); key == name {
+			return value
+		}
+	}
+	return ""
+}
+
+// Running returns the living processes of a program, run by itself or by an
+// interpreter of JavaScript. is tells whether a path is the program's.
+func (p Processes) Running(ctx context.Context, is func(program string) bool) ([]Process, error) {
+	pids, err := p.PIDs()
+	if err != nil {
+		return nil, err
+	}
+	var found []Process
+	for _, pid := range pids {
 		if err := ctx.Err(); err != nil {
 			return nil, err
-		}
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil {
-			continue
 		}
 		if process, ok := p.read(pid, is); ok {
 			found = append(found, process)
@@ -53,42 +90,43 @@ func (p Processes) Running(ctx context.Context, is func(program string) bool) ([
 	return found, nil
 }
 
-// read returns the process where it is one of the program. One that has ended,
-// or is another user's, tells nothing.
+// read returns the process where it is one of the program.
 func (p Processes) read(pid int, is func(string) bool) (Process, bool) {
-	dir := filepath.Join(string(p), strconv.Itoa(pid))
-	cmdline, err := os.ReadFile(filepath.Join(dir, "cmdline"))
-	if err != nil || len(cmdline) == 0 {
+	argv := p.Argv(pid)
+	if len(argv) == 0 {
 		return Process{}, false
 	}
-	argv := withoutInterpreter(strings.Split(strings.TrimRight(string(cmdline), "\x00"), "\x00"))
+	argv = withoutInterpreter(argv)
 	if len(argv) == 0 || !is(argv[0]) {
 		return Process{}, false
 	}
-	process := Process{PID: pid, Args: argv[1:]}
-	process.cwd, _ = os.Readlink(filepath.Join(dir, "cwd"))  // not known: it lives nowhere
-	environ, _ := os.ReadFile(filepath.Join(dir, "environ")) // not known: it is not ours
-	for pair := range bytes.SplitSeq(environ, []byte{0}) {
-		switch key, value, _ := strings.Cut(string(pair), "="); key {
-		case MarkVariable:
-			process.Ours = value != ""
-		case "TMUX_PANE":
-			process.Pane = value
-		}
-	}
-	return process, true
+	cwd, _ := os.Readlink(p.Path(pid, "cwd")) // not known: it lives nowhere
+	return Process{
+		PID: pid, Args: argv[1:], Ours: p.Variable(pid, MarkVariable) != "", Pane: p.Variable(pid, "TMUX_PANE"), cwd: cwd,
+	}, true
 }
 
 // LivesIn reports whether the process works in the directory, by whatever name.
-func (p Process) LivesIn(dir string) bool {
-	if dir == "" || p.cwd == "" {
+func (p Process) LivesIn(dir string) bool { return sameDir(p.cwd, dir) }
+
+// LivesIn reports whether a process works in the directory, by whatever name.
+// Processes of other users are not looked into.
+func (p Processes) LivesIn(pid int, dir string) bool {
+	cwd, _ := os.Readlink(p.Path(pid, "cwd"))
+	return sameDir(cwd, dir)
+}
+
+// sameDir reports whether dir is a name of the directory at cwd; an empty one is
+// none.
+func sameDir(cwd, dir string) bool {
+	if dir == "" || cwd == "" {
 		return false
 	}
-	if p.cwd == filepath.Clean(dir) {
+	if cwd == filepath.Clean(dir) {
 		return true
 	}
 	target, err := filepath.EvalSymlinks(dir)
-	return err == nil && p.cwd == target
+	return err == nil && cwd == target
 }
 
 // Names reports whether an argument of the process is that word, or gives it as

@@ -16,5 +16,5 @@ func (a *Agent) Program() (agent.Program, error) { return a.program(resume.Sessi
 
 // Identify returns the program that the process runs.
 func (a *Agent) Identify(pid int) (resume.Program, bool) {
-	return agent.Processes(a.proc).Program(pid, isClaude)
+	return a.proc.Program(pid, isClaude)
 }

@@ -40,7 +40,7 @@ func (a *Agent) lodger(ctx context.Context, s resume.Session, registered map[int
 	if s.Cwd == "" {
 		return nil, nil
 	}
-	pids, err := a.proc.pids()
+	pids, err := a.proc.PIDs()
 	if err != nil {
 		return nil, err
 	}
@@ -52,10 +52,10 @@ func (a *Agent) lodger(ctx context.Context, s resume.Session, registered map[int
 			continue
 		}
 		argv, ok := a.proc.claude(pid)
-		if !ok || !a.proc.livesIn(pid, s.Cwd) || a.proc.ours(pid) {
+		if !ok || !a.proc.LivesIn(pid, s.Cwd) || a.proc.ours(pid) {
 			continue
 		}
-		return &resume.Owner{PID: pid, Kind: kindOf(argv), Tmux: a.proc.variable(pid, "TMUX_PANE")}, nil
+		return &resume.Owner{PID: pid, Kind: kindOf(argv), Tmux: a.proc.Variable(pid, "TMUX_PANE")}, nil
 	}
 	return nil, nil
 }
@@ -79,7 +79,7 @@ func (e entry) owner(p procfs) *resume.Owner {
 		o.Kind = "headless" // its own kind says interactive for -p too
 	}
 	if o.Tmux == "" {
-		o.Tmux = p.variable(e.PID, "TMUX_PANE")
+		o.Tmux = p.Variable(e.PID, "TMUX_PANE")
 	}
 	return o
 }

@@ -43,7 +43,7 @@ func fakeProc(t *testing.T, all ...process) procfs {
 			require.NoError(t, os.Symlink(p.cwd, filepath.Join(dir, "cwd")))
 		}
 	}
-	return procfs(root)
+	return procfs{agent.Processes(root)}
 }
 
 func register(t *testing.T, a *Agent, file, content string) {

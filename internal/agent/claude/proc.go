@@ -3,8 +3,6 @@ package claude
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,34 +16,12 @@ import (
 
 // procfs is where the kernel tells of processes. Where there is none, a process
 // is known by its pid alone.
-type procfs string
-
-// pids returns the processes there are.
-func (p procfs) pids() ([]int, error) {
-	names, err := os.ReadDir(string(p))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list processes: %w", err)
-	}
-	var all []int
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name.Name()); err == nil {
-			all = append(all, pid)
-		}
-	}
-	return all, nil
-}
-
-func (p procfs) path(pid int, name string) string {
-	return filepath.Join(string(p), strconv.Itoa(pid), name)
-}
+type procfs struct{ agent.Processes }
 
 // start returns when the process began, in the kernel's count. A zombie is not
 // alive: it will write nothing more.
 func (p procfs) start(pid int) (string, bool) {
-	stat, err := os.ReadFile(p.path(pid, "stat"))
+	stat, err := os.ReadFile(p.Path(pid, "stat"))
 	if err != nil {
 		return "", false
 	}
@@ -69,7 +45,7 @@ func (p procfs) age(pid int) (time.Duration, bool) {
 	if !alive || err != nil {
 		return 0, false
 	}
-	text, err := os.ReadFile(filepath.Join(string(p), "uptime"))
+	text, err := os.ReadFile(filepath.Join(string(p.Processes), "uptime"))
 	if err != nil {
 		return 0, false
 	}
@@ -84,7 +60,7 @@ func (p procfs) age(pid int) (time.Duration, bool) {
 // lives reports whether the process that began at start is alive; an empty
 // start is any process of that pid.
 func (p procfs) lives(pid int, start string) bool {
-	if _, err := os.Stat(string(p)); err != nil {
+	if _, err := os.Stat(string(p.Processes)); err != nil {
 		err := syscall.Kill(pid, 0)
 		return err == nil || errors.Is(err, syscall.EPERM)
 	}
@@ -95,11 +71,10 @@ func (p procfs) lives(pid int, start string) bool {
 // claude returns the arguments of a process that is a session of Claude Code.
 // Old versions are node under a title of their own: nothing but "claude".
 func (p procfs) claude(pid int) ([]string, bool) {
-	cmdline, err := os.ReadFile(p.path(pid, "cmdline"))
-	if err != nil || len(cmdline) == 0 {
+	argv := p.Argv(pid)
+	if len(argv) == 0 {
 		return nil, false
 	}
-	argv := strings.Split(strings.TrimRight(string(cmdline), "\x00"), "\x00")
 	program, args := argv[0], argv[1:]
 	if base := filepath.Base(program); (base == "node" || base == "bun") && len(args) > 0 {
 		program, args = args[0], args[1:]
@@ -134,33 +109,5 @@ func kindOf(argv []string) string {
 	return "interactive"
 }
 
-// livesIn reports whether the process works in the directory, by whatever
-// name. Processes of other users are not looked into.
-func (p procfs) livesIn(pid int, dir string) bool {
-	cwd, err := os.Readlink(p.path(pid, "cwd"))
-	if err != nil {
-		return false
-	}
-	if cwd == filepath.Clean(dir) {
-		return true
-	}
-	target, err := filepath.EvalSymlinks(dir)
-	return err == nil && cwd == target
-}
-
 // ours reports whether the process was started to resume a session.
-func (p procfs) ours(pid int) bool { return p.variable(pid, agent.MarkVariable) != "" }
-
-// variable returns a variable of the process's environment.
-func (p procfs) variable(pid int, name string) string {
-	environ, err := os.ReadFile(p.path(pid, "environ"))
-	if err != nil {
-		return ""
-	}
-	for pair := range bytes.SplitSeq(environ, []byte{0}) {
-		if key, value, ok := strings.Cut(string(pair), "="); ok && key == name {
-			return value
-		}
-	}
-	return ""
-}
+func (p procfs) ours(pid int) bool { return p.Variable(pid, agent.MarkVariable) != "" }

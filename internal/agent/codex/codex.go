@@ -58,7 +58,7 @@ func New(o Options) (*Agent, error) {
 		reader:  limit.Reader{Zone: o.Zone, Grace: o.Grace},
 		homes:   homes,
 		userDir: userDir,
-		proc:    "/proc",
+		proc:    procfs{"/proc"},
 	}, err
 }
 

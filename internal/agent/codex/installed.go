@@ -20,10 +20,10 @@ func (a *Agent) Program() (agent.Program, error) { return a.program(resume.Sessi
 // Identify returns the program that the process runs. A server was installed by
 // Codex or by an editor for its own use: people run another one.
 func (a *Agent) Identify(pid int) (resume.Program, bool) {
-	if slices.Contains(a.proc.argv(pid), serverCommand) {
+	if slices.Contains(a.proc.Argv(pid), serverCommand) {
 		return resume.Program{}, false
 	}
-	return agent.Processes(a.proc).Program(pid, isProgram)
+	return a.proc.Program(pid, isProgram)
 }
 
 func isProgram(path string) bool { return filepath.Base(path) == "codex" }

@@ -62,7 +62,7 @@ func resolved(path string) string {
 }
 
 func (a *Agent) owner(pid int) *resume.Owner {
-	argv := a.proc.argv(pid)
+	argv := a.proc.Argv(pid)
 	o := &resume.Owner{PID: pid, Kind: "interactive"}
 	switch {
 	case slices.Contains(argv, serverCommand):
@@ -70,7 +70,7 @@ func (a *Agent) owner(pid int) *resume.Owner {
 	case slices.Contains(argv, "exec"):
 		o.Kind = "headless"
 	default:
-		o.Tmux = a.proc.variable(pid, "TMUX_PANE")
+		o.Tmux = a.proc.Variable(pid, "TMUX_PANE")
 	}
 	return o
 }

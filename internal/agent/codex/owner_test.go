@@ -27,9 +27,9 @@ type process struct {
 }
 
 func fakeProc(t *testing.T, locks string, all ...process) procfs {
-	root := procfs(t.TempDir())
+	root := t.TempDir()
 	put := func(content string, parts ...string) {
-		path := root.path(parts...)
+		path := filepath.Join(append([]string{root}, parts...)...)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	}
@@ -39,15 +39,15 @@ func fakeProc(t *testing.T, locks string, all ...process) procfs {
 		pid := strconv.Itoa(p.pid)
 		put(strings.Join(p.argv, "\x00")+"\x00", pid, "cmdline")
 		put(strings.Join(p.env, "\x00")+"\x00", pid, "environ")
-		require.NoError(t, os.MkdirAll(root.path(pid, "fd"), 0o700))
+		require.NoError(t, os.MkdirAll(filepath.Join(root, pid, "fd"), 0o700))
 		fd := 3
 		for target, flags := range p.open {
-			require.NoError(t, os.Symlink(target, root.path(pid, "fd", strconv.Itoa(fd))))
+			require.NoError(t, os.Symlink(target, filepath.Join(root, pid, "fd", strconv.Itoa(fd))))
 			put("pos:\t0\nflags:\t"+flags+"\nmnt_id:\t29\n", pid, "fdinfo", strconv.Itoa(fd))
 			fd++
 		}
 	}
-	return root
+	return procfs{agent.Processes(root)}
 }
 
 const (
@@ -132,7 +132,7 @@ func TestAHomeMayBeALink(t *testing.T) {
 
 func TestWithoutAListOfLocksALockIsRespected(t *testing.T) {
 	a, s, lock := held(t)
-	a.proc = procfs(filepath.Join(t.TempDir(), "none"))
+	a.proc = procfs{agent.Processes(filepath.Join(t.TempDir(), "none"))}
 	_, err := a.Owner(t.Context(), s)
 	require.ErrorContains(t, err, "does not tell who holds it")
 	require.NoError(t, os.Remove(lock))

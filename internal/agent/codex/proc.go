@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,60 +14,18 @@ import (
 )
 
 // procfs is where the kernel tells of processes and locks.
-type procfs string
-
-func (p procfs) path(parts ...string) string {
-	return filepath.Join(append([]string{string(p)}, parts...)...)
-}
+type procfs struct{ agent.Processes }
 
 // exists reports whether the kernel tells of processes at all.
 func (p procfs) exists() bool {
-	_, err := os.Stat(p.path("self"))
+	_, err := os.Stat(filepath.Join(string(p.Processes), "self"))
 	return err == nil
-}
-
-// pids returns the processes there are.
-func (p procfs) pids() ([]int, error) {
-	names, err := os.ReadDir(string(p))
-	if err != nil {
-		return nil, fmt.Errorf("list processes: %w", err)
-	}
-	var all []int
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name.Name()); err == nil {
-			all = append(all, pid)
-		}
-	}
-	return all, nil
-}
-
-// argv returns the arguments that a process was started with.
-func (p procfs) argv(pid int) []string {
-	cmdline, err := os.ReadFile(p.path(strconv.Itoa(pid), "cmdline"))
-	if err != nil || len(cmdline) == 0 {
-		return nil
-	}
-	return strings.Split(strings.TrimRight(string(cmdline), "\x00"), "\x00")
-}
-
-// variable returns a variable of the process's environment.
-func (p procfs) variable(pid int, name string) string {
-	environ, err := os.ReadFile(p.path(strconv.Itoa(pid), "environ"))
-	if err != nil {
-		return ""
-	}
-	for pair := range bytes.SplitSeq(environ, []byte{0}) {
-		if key, value, ok := strings.Cut(string(pair), "="); ok && key == name {
-			return value
-		}
-	}
-	return ""
 }
 
 // ours reports whether the process was started to resume a session. A server
 // that such a run left behind serves people too: it is nobody's own.
 func (p procfs) ours(pid int) bool {
-	return p.variable(pid, agent.MarkVariable) != "" && !slices.Contains(p.argv(pid), serverCommand)
+	return p.Variable(pid, agent.MarkVariable) != "" && !slices.Contains(p.Argv(pid), serverCommand)
 }
 
 // lockers returns the processes that hold a lock on the file, by what the
@@ -82,7 +39,7 @@ func (p procfs) lockers(path string) ([]int, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look at the session's lock: %w", err)
 	}
-	locks, err := os.ReadFile(p.path("locks"))
+	locks, err := os.ReadFile(filepath.Join(string(p.Processes), "locks"))
 	if err != nil {
 		return nil, fmt.Errorf("list locks: %w", err)
 	}
@@ -125,7 +82,7 @@ func parseLock(line string) (pid int, on file, ok bool) {
 // writer returns a process that has the file open to write into it and is not
 // ours.
 func (p procfs) writer(path string) (int, bool, error) {
-	pids, err := p.pids()
+	pids, err := p.PIDs()
 	if err != nil {
 		return 0, false, err
 	}
@@ -140,7 +97,7 @@ func (p procfs) writer(path string) (int, bool, error) {
 // holds reports whether the process has the file open, or open to write where
 // that is asked. Processes of other users are not looked into.
 func (p procfs) holds(pid int, path string, toWrite bool) bool {
-	dir := p.path(strconv.Itoa(pid), "fd")
+	dir := p.Path(pid, "fd")
 	fds, err := os.ReadDir(dir)
 	if err != nil {
 		return false
@@ -157,7 +114,7 @@ func (p procfs) holds(pid int, path string, toWrite bool) bool {
 // writes reports whether a descriptor was opened to write. Where the kernel
 // does not tell, it may have been.
 func (p procfs) writes(pid int, fd string) bool {
-	info, err := os.ReadFile(p.path(strconv.Itoa(pid), "fdinfo", fd))
+	info, err := os.ReadFile(p.Path(pid, "fdinfo", fd))
 	if err != nil {
 		return true
 	}

@@ -32,7 +32,7 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	if works {
 		return leave(fmt.Sprintf("process %d works on the session", owner.PID)), nil
 	}
-	if !readsQueue(a.proc.argv(owner.PID)) {
+	if !readsQueue(a.proc.Argv(owner.PID)) {
 		return park("it serves another program, and a queued message is not known to reach that"), nil
 	}
 	lockers, err := a.proc.lockers(resolved(a.lockOf(s)))

@@ -1,13 +1,11 @@
 package opencode
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -37,19 +35,15 @@ func (a *Agent) lives(ctx context.Context, pid int) bool {
 	return slices.ContainsFunc(running, func(p agent.Process) bool { return p.PID == pid })
 }
 
-func (a *Agent) procFile(pid int, name string) string {
-	return filepath.Join(string(a.processes), strconv.Itoa(pid), name)
-}
-
 // openDatabases returns the databases that the process has open.
 func (a *Agent) openDatabases(pid int) []string {
-	entries, err := os.ReadDir(a.procFile(pid, "fd"))
+	entries, err := os.ReadDir(a.processes.Path(pid, "fd"))
 	if err != nil {
 		return nil
 	}
 	var found []string
 	for _, entry := range entries {
-		target, err := os.Readlink(a.procFile(pid, filepath.Join("fd", entry.Name())))
+		target, err := os.Readlink(a.processes.Path(pid, "fd", entry.Name()))
 		if err == nil && strings.HasSuffix(target, ".db") {
 			found = append(found, target)
 		}
@@ -61,12 +55,9 @@ func (a *Agent) openDatabases(pid int) []string {
 // its environment names, which opencode trusts more, and those of its arguments.
 func (a *Agent) places(p agent.Process) []string {
 	var all []string
-	cwd, _ := os.Readlink(a.procFile(p.PID, "cwd")) // not known: it lives nowhere
-	environ, _ := os.ReadFile(a.procFile(p.PID, "environ"))
-	for pair := range bytes.SplitSeq(environ, []byte{0}) {
-		if pwd, ok := strings.CutPrefix(string(pair), "PWD="); ok {
-			all = append(all, pwd)
-		}
+	cwd, _ := os.Readlink(a.processes.Path(p.PID, "cwd")) // not known: it lives nowhere
+	if pwd := a.processes.Variable(p.PID, "PWD"); pwd != "" {
+		all = append(all, pwd)
 	}
 	for _, dir := range append(named(p.Args, "--dir", "--cwd"), projectOf(p.Args)...) {
 		if !filepath.IsAbs(dir) && cwd != "" {

@@ -71,13 +71,17 @@ func gist(text string, judged func(line string) bool) string {
 		if !letters.MatchString(says) {
 			continue
 		}
-		if judged(line) {
+		if judged(line) && !dumpedField.MatchString(line) {
 			return clean.Short(says, longestGist)
 		}
 		fallback = cmp.Or(fallback, clean.Short(says, longestGist))
 	}
 	return fallback
 }
+
+// dumpedField is a field of an object that a program printed as it is: the line
+// above, which says what the object is, says more to people.
+var dumpedField = regexp.MustCompile(`^\s*\w+: \S+$`)
 
 // letters tell a line that says something from a number or a bracket.
 var letters = regexp.MustCompile(`\pL{2}`)

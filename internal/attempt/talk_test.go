@@ -256,6 +256,12 @@ func TestIDsThatAreNoneAreNotUsed(t *testing.T) {
 	require.Empty(t, field(`the model wrote "session_id":"abcd-1234"`, "session_id"), "not in a line of JSON")
 }
 
+func captured(t *testing.T, name string) string {
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	require.NoError(t, err)
+	return string(data)
+}
+
 func TestJudgement(t *testing.T) {
 	for rule, c := range map[string]struct {
 		argv, stdout, stderr string
@@ -269,7 +275,9 @@ func TestJudgement(t *testing.T) {
 			limit.RateLimit, "Error: Rate limit reached for requests"},
 		"claude, with a result that is none": {"claude -p x", `{"type":"result","subtype":"success","is_error":true,"result":"API Error: 529 Overloaded"}` + "\n" +
 			`{"type":"result","subtype":"success","is_error":false,"result":"","num_turns":0}`, "", 0, true, limit.Overloaded, "API Error: 529 Overloaded"},
-		"gemini, by its exit code":    {"gemini -p x", "", "", 173, false, limit.RateLimit, ""},
+		"gemini, by its exit code": {"gemini -p x", "", "", 173, false, limit.RateLimit, ""},
+		"gemini, with a stack": {"gemini -p x", "", captured(t, "gemini-0.61-429.stderr"), 1, false, limit.RateLimit,
+			"Attempt 1 failed: Resource has been exhausted (e.g. check quota).. Max attempts reached"},
 		"gemini, that says 0":         {"gemini -p x", `{"type":"result","status":"error","error":{"message":"[API Error: terminated]"}}`, "", 0, true, limit.Network, "[API Error: terminated]"},
 		"gemini, that is fine":        {"gemini -p x", `{"type":"result","status":"success","stats":{}}`, "", 0, false, limit.None, ""},
 		"gemini, that gave up trying": {"gemini -p x", `{"type":"result","status":"error","error":{"message":"[API Error: No capacity available for model x on the server]"}}`, "Attempt 1 failed: No capacity available. Retrying after 1189ms...", 173, true, limit.Overloaded, "[API Error: No capacity available for model x on the server]"},
@@ -308,6 +316,12 @@ func TestWordsAreKeptAtBothEnds(t *testing.T) {
 	w.add([]byte(strings.Repeat("x", 3*kept) + "\nthe end\n\n"))
 	require.Equal(t, "the end", w.last(), "a line that is too long is left out")
 	require.LessOrEqual(t, len(w.ring), kept)
+}
+
+func TestStackFramesAreNoLastWords(t *testing.T) {
+	var w words
+	w.add([]byte("Error: no more\n" + strings.Repeat("    at async run (file:///a.js:1:2)\n", 40) + "  at noon it was over\n"))
+	require.Equal(t, "Error: no more\n  at noon it was over", w.last())
 }
 
 func FuzzLine(f *testing.F) {

@@ -1,6 +1,8 @@
 package attempt
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -51,12 +53,16 @@ const (
 	lastBytes = 12 << 10
 )
 
+// stackFrame is where in a program written in JavaScript an error came from:
+// it says nothing, and there may be more of them than lines are judged.
+var stackFrame = regexp.MustCompile(`^\s+at .*[:(]`)
+
 // last returns the last lines that are not blank, made harmless.
 func (w *words) last() string {
 	w.mu.Lock()
 	text := string(w.ring[w.next:]) + string(w.ring[:w.next])
 	w.mu.Unlock()
-	lines := strings.Split(clean.Text(text), "\n")
+	lines := slices.DeleteFunc(strings.Split(clean.Text(text), "\n"), stackFrame.MatchString)
 	first, size := len(lines), 0
 	for taken := 0; first > 0 && taken < lastLines; first-- {
 		line := lines[first-1]

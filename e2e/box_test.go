@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -35,17 +36,22 @@ type box struct {
 	work     string // where the agent works
 	bin      string // of the agent's programs
 	extra    []string
+	backoff  time.Duration // of the daemon, where no time is stated
 	provider *agenttest.Server
 	proc     *exec.Cmd // the daemon
 	log      lockedBuffer
 }
 
 func newBox(t *testing.T, k kit, bin string) *box {
-	b := &box{t: t, kit: k, home: newHome(t), bin: bin, provider: agenttest.NewServer(t)}
+	b := &box{t: t, kit: k, home: newHome(t), bin: bin, backoff: hasty, provider: agenttest.NewServer(t)}
 	t.Cleanup(func() {
+		b.reap()
 		for _, r := range b.provider.Heard() {
 			if !strings.HasPrefix(r.Path, "/") {
 				table.asked(k.name(), r.Path)
+			}
+			if t.Failed() {
+				t.Logf("request: %s %s side=%t answer=%s prompts=%d", r.At.Format(time.TimeOnly), r.Path, r.Side, r.Answer, len(r.Prompts))
 			}
 		}
 	})
@@ -73,6 +79,21 @@ func newHome(t *testing.T) string {
 		t.Logf("%s could not be removed", home)
 	})
 	return home
+}
+
+// reap ends what the agent has left running, such as the server that all of its
+// terminals share: whatever has this home.
+func (b *box) reap() {
+	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, path := range environments {
+		env, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(append([]byte{0}, env...), []byte("\x00HOME="+b.home+"\x00")) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 }
 
 func (b *box) path(parts ...string) string {
@@ -131,9 +152,6 @@ func (b *box) start(config string) {
 				screen, _ := os.ReadFile(path)
 				b.t.Logf("a screen that the daemon did not know:\n%s", screen)
 			}
-			for _, r := range b.provider.Heard() {
-				b.t.Logf("request: %s %s side=%t answer=%s prompts=%d", r.At.Format(time.TimeOnly), r.Path, r.Side, r.Answer, len(r.Prompts))
-			}
 		}
 	})
 	b.until("the daemon answers", func() bool { _, err := b.ask("status"); return err == nil })
@@ -186,8 +204,8 @@ func (b *box) until(what string, ok func() bool) {
 	deadline := time.Now().Add(patience)
 	for !ok() {
 		if time.Now().After(deadline) {
-			if s, ok := b.session(); ok {
-				b.t.Logf("status: %s, %s: %s", s.State, s.Class, s.Reason)
+			if status, err := b.ask("status"); err == nil { // where there is a daemon
+				b.t.Logf("status:\n%s", status)
 			}
 			b.t.Fatalf("waited %s in vain: %s", patience, what)
 		}
@@ -223,9 +241,15 @@ type run struct {
 // begin starts the agent on a new session.
 func (b *box) begin(prompt string) *run {
 	b.t.Helper()
-	r := &run{end: make(chan struct{})}
 	argv := b.kit.begin(prompt)
-	r.cmd = exec.Command(filepath.Join(b.bin, argv[0]), argv[1:]...)
+	return b.launch(append([]string{filepath.Join(b.bin, argv[0])}, argv[1:]...)...)
+}
+
+// launch starts a program where the agent works.
+func (b *box) launch(argv ...string) *run {
+	b.t.Helper()
+	r := &run{end: make(chan struct{})}
+	r.cmd = exec.Command(argv[0], argv[1:]...)
 	r.cmd.Dir, r.cmd.Env = b.work, append(b.env(), "PWD="+b.work)
 	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.out
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -236,10 +260,19 @@ func (b *box) begin(prompt string) *run {
 		_ = syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL)
 		<-r.end
 		if b.t.Failed() {
-			b.t.Logf("agent (%v):\n%s", r.cmd.ProcessState, r.out.String())
+			b.t.Logf("%s (%v):\n%s", filepath.Base(argv[0]), r.cmd.ProcessState, r.out.String())
 		}
 	})
 	return r
+}
+
+func (r *run) ended() bool {
+	select {
+	case <-r.end:
+		return true
+	default:
+		return false
+	}
 }
 
 // wait waits until the agent has ended.

@@ -69,6 +69,10 @@ func newBox(t *testing.T, k kit, bin string) *box {
 func newHome(t *testing.T) string {
 	home, err := os.MkdirTemp("", "e2e-") //nolint:usetesting // see above
 	require.NoError(t, err)
+	if os.Getenv("E2E_KEEP") != "" {
+		t.Logf("its home is kept: %s", home)
+		return home
+	}
 	t.Cleanup(func() {
 		for range 50 {
 			if os.RemoveAll(home) == nil {

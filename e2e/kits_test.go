@@ -42,8 +42,6 @@ type kit struct {
 
 	takesBack bool // out of its session, a prompt that failed
 
-	refusal int // the exit code after a wrong key
-
 	cases []interruption // without a terminal
 	exec  []wrapping     // the same, under `resumed exec`
 	live  []situation    // in a terminal
@@ -80,7 +78,7 @@ const dummy = "sk-dummy-00000000000000000000"
 func claude(version string) kit {
 	return kit{
 		agent: "claude-code", version: version, npm: "@anthropic-ai/claude-code", program: "claude",
-		margin: "0s", kept: claudeChats, refusal: 1,
+		margin: "0s", kept: claudeChats,
 		exec: wraps(agenttest.RateLimit(0)),
 		setUp: func(b *box) []string {
 			b.writeJSON(".claude.json", map[string]any{
@@ -114,7 +112,7 @@ func claude(version string) kit {
 func codex(version string) kit {
 	return kit{
 		agent: "codex", version: version, npm: "@openai/codex", program: "codex",
-		margin: "0s", kept: codexChats, refusal: 1,
+		margin: "0s", kept: codexChats,
 		exec: wraps(agenttest.RateLimit(0)),
 		setUp: func(b *box) []string {
 			b.write(".codex/config.toml", strings.NewReplacer("URL", b.provider.URL, "WORK", b.work).Replace(`
@@ -151,7 +149,7 @@ trust_level = "trusted"
 func opencode(version string) kit {
 	return kit{
 		agent: "opencode", version: version, npm: "opencode-ai", program: "opencode",
-		margin: "0s", kept: opencodeSessions, refusal: 1,
+		margin: "0s", kept: opencodeSessions,
 		exec: wraps(agenttest.RateLimit(time.Second)),
 		setUp: func(b *box) []string {
 			b.writeJSON(".config/opencode/opencode.json", map[string]any{
@@ -171,7 +169,7 @@ func opencode(version string) kit {
 		begin: func(prompt string) []string { return []string{"opencode", "run", prompt} },
 		talk:  func(prompt string) []string { return []string{"opencode", "--prompt", prompt} },
 		cases: headless,
-		live:  []situation{outOfReach(agenttest.RateLimit(time.Second), limit.RateLimit, once)},
+		live:  []situation{outOfReach(agenttest.RateLimit(time.Second), limit.RateLimit)},
 		// Without a time in a header it tries for over a minute.
 		slow: named("limit with a stated reset", "throttle without one", "overload", unreachable),
 	}
@@ -180,7 +178,7 @@ func opencode(version string) kit {
 func gemini(version string) kit {
 	return kit{
 		agent: "gemini", version: version, scripted: true, npm: "@google/gemini-cli", program: "gemini",
-		margin: "0s", kept: geminiChats, takesBack: true, refusal: 1,
+		margin: "0s", kept: geminiChats, takesBack: true,
 		// A run without a terminal leaves no record of its failure: exec is all
 		// that can help it.
 		exec: append(wraps(agenttest.RateLimit(0)),
@@ -201,14 +199,14 @@ func gemini(version string) kit {
 		talk:  func(prompt string) []string { return []string{"gemini", "-m", "gemini-2.5-pro", "-i", prompt} },
 		cases: []interruption{unwritten(headless[3]), headless[4], headless[5]},
 		// A limit opens a dialog, and nothing is written before that is answered.
-		live: []situation{outOfReach(agenttest.CutStream(), limit.Network, once)},
+		live: []situation{outOfReach(agenttest.CutStream(), limit.Network)},
 	}
 }
 
 func qwen(version string) kit {
 	return kit{
 		agent: "qwen-code", version: version, npm: "@qwen-code/qwen-code", also: []string{"node@22"}, program: "qwen",
-		margin: "0s", kept: qwenChats, refusal: 1,
+		margin: "0s", kept: qwenChats,
 		exec: wraps(agenttest.RateLimit(time.Second)),
 		setUp: func(b *box) []string {
 			b.writeJSON(".qwen/settings.json", map[string]any{
@@ -225,7 +223,7 @@ func qwen(version string) kit {
 		},
 		begin: func(prompt string) []string { return []string{"qwen", "-p", prompt} },
 		talk:  func(prompt string) []string { return []string{"qwen", "-i", prompt} },
-		live:  []situation{outOfReach(agenttest.RateLimit(time.Second), limit.RateLimit, once)},
+		live:  []situation{outOfReach(agenttest.RateLimit(time.Second), limit.RateLimit)},
 		// Where no time is stated it tries for minutes: it is stopped by its end.
 		cases: []interruption{
 			headless[0],
@@ -252,7 +250,7 @@ func silent(k kit) kit {
 			k.cases[i] = unwritten(k.cases[i])
 		}
 	}
-	k.live = []situation{outOfReach(agenttest.UsageLimit(8*time.Second), limit.UsageLimit, once)}
+	k.live = []situation{outOfReach(agenttest.UsageLimit(8*time.Second), limit.UsageLimit)}
 	return k
 }
 

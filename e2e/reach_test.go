@@ -80,8 +80,8 @@ const unreachable = "live and out of reach"
 
 // outOfReach is an agent in a terminal to which no prompt can be given: it is
 // left alone and says so, a person is told who wants to be, and it is continued
-// when its process is gone. Then its session holds what is wanted.
-func outOfReach(answer agenttest.Answer, class limit.Class, want prompts) situation {
+// when its process is gone.
+func outOfReach(answer agenttest.Answer, class limit.Class) situation {
 	return situation{unreachable, func(t *testing.T, b *box, row *result) {
 		p, s, before := b.stopped(answer, row)
 		require.Equal(t, class, s.Class)
@@ -100,7 +100,7 @@ func outOfReach(answer agenttest.Answer, class limit.Class, want prompts) situat
 		p.kill()
 		_, err = b.ask("retry", s.ID)
 		require.NoError(t, err)
-		b.finished(s, before, 1, want)
+		b.finished(s, before, 1, once)
 		row.did, row.outcome = "told a person, and continued once, when it was killed", "finished"
 	}}
 }

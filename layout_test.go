@@ -40,7 +40,8 @@ var arrows = map[string][]string{
 	"internal/runner":  {"internal/clean", "internal/resume"},
 	"internal/tmux":    {"internal/resume"},
 	"internal/agent":   {"internal/limit", "internal/resume"},
-	"internal/agent/*": {"internal/agent", "internal/backoff", "internal/limit", "internal/resume"},
+	"internal/agent/*": {"internal/agent", "internal/backoff", "internal/limit", "internal/peek", "internal/resume"},
+	"internal/peek":    {"internal/backoff"},
 	"internal/resume":  {"internal/backoff", "internal/limit"},
 }
 
@@ -63,7 +64,7 @@ var libraries = map[string][]string{
 	"github.com/spf13/viper":                  {"internal/config"},
 	"golang.org/x/sys/unix":                   {"internal/attempt", "internal/control", "internal/notify", "internal/runner", "internal/state", "internal/watch"},
 	"golang.org/x/term":                       {"cmd/resumed"},
-	"modernc.org/sqlite":                      {"internal/agent/opencode", "internal/state"},
+	"modernc.org/sqlite":                      {"internal/peek", "internal/state"},
 }
 
 // knownOnlyIn narrows a library further, to files.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -251,6 +252,35 @@ func TestACrashWhileQueueing(t *testing.T) {
 			require.LessOrEqual(t, b.turns(), 1)
 		})
 	}
+}
+
+// A message that waits in Codex's own queue is neither lost nor left again.
+func TestACrashAfterQueueingFindsTheMessage(t *testing.T) {
+	b := newCodexLiveBox(t)
+	b.configure("settle = \"1h\"")
+	b.write("bin/codex", codexQueue+"mkdir \"$HOME/died\" 2>/dev/null && kill -9 $PPID\n")
+	b.hold(func(h *codexHolder) { h.Deaf = true }, codexDaemon...)
+	b.start()
+	b.stop()
+	b.until("the daemon dies", func() bool { _, _, code := b.run("status"); return code == exitNoDaemon })
+	b.kill(syscall.SIGKILL)
+
+	queue, err := sql.Open("sqlite", b.path(".codex/queue_1.sqlite"))
+	require.NoError(t, err)
+	for _, statement := range []string{
+		"CREATE TABLE queued_items (id TEXT, thread_id TEXT NOT NULL, payload_json TEXT)",
+		"INSERT INTO queued_items VALUES ('1', '" + codexSession + "', '{}')",
+	} {
+		_, err = queue.ExecContext(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	require.NoError(t, queue.Close())
+	b.start()
+	b.untilState(codexSession, resume.Settling)
+
+	b.appendTo(codexRollout, codexTurn("live0")) // it is taken at last
+	b.untilState(codexSession, resume.Watching)
+	require.Equal(t, 1, strings.Count(b.read("calls"), "queue"))
 }
 
 func TestDryRunQueuesNothing(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/attempt"
 	"resumed/internal/resume"
 )
 
@@ -405,6 +406,31 @@ func TestTheDaemonLeavesASessionToExec(t *testing.T) {
 	require.Zero(t, <-done)
 	require.Equal(t, 2, b.times(), "exec alone continued it")
 	b.untilState(s.ID, resume.Watching)
+}
+
+func TestTheDaemonDoesNotBeginAgainWhereExecGaveUp(t *testing.T) {
+	b := newBox(t)
+	env := b.agentIs("claude", strings.ReplaceAll(claudeWrites, "-ge 2", "-ge 99"))
+	b.write(configFile, quick+"[[agent]]\nname = \"claude-code\"\ncommand = \""+b.path("bin/claude")+"\"\n")
+	errOut, code := b.execAs(env, "--", "claude", "-p", "fix it")
+	require.Equal(t, attempt.CodeGaveUp, code, errOut)
+	runs := b.times()
+	b.start()
+	var s resume.View
+	b.until("the daemon leaves it alone", func() bool {
+		for _, s = range b.status().Sessions {
+			if s.State == resume.Parked {
+				return true
+			}
+		}
+		return false
+	})
+	require.Contains(t, s.Reason, "resumed exec gave up on it: gave up after")
+	require.Equal(t, runs, b.times())
+	require.Empty(t, s.Attempts, "none of them were the daemon's")
+
+	b.run("retry", s.ID)
+	b.until("a person's order is stronger", func() bool { return b.times() > runs })
 }
 
 func TestExecLeavesASessionToTheDaemon(t *testing.T) {

@@ -75,6 +75,10 @@ type Line struct {
 	Data    []byte    // without its newline; valid during the call only
 	Cut     bool      // the line is longer than can be held: Data is its beginning
 	ModTime time.Time // of the file, when the line was read
+
+	// Shown is how many bytes right before the line the agent was shown, line
+	// after line, except for what Sift passed over.
+	Shown int64
 }
 
 // Plan is how a session is continued. One field is set; in the answer of a
@@ -149,6 +153,13 @@ type Tidier interface {
 	// Tidy removes what resumed runs of the session left. It is called before
 	// a run, and when it is over, by whichever daemon sees that.
 	Tidy(context.Context, resume.Session) error
+}
+
+// Queuing is what an Agent may also be: one that keeps prompts until a process
+// takes them.
+type Queuing interface {
+	// Queued reports whether a prompt for the session waits to be taken.
+	Queued(context.Context, resume.Session) (bool, error)
 }
 
 // Noter is what an Agent may also be: one that knows what its files cannot

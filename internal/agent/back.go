@@ -88,13 +88,18 @@ func (r *backReader) lineStart(end int64) (int64, error) {
 	return 0, nil
 }
 
-// lastNewline looks from the front whether there is any at all: that search is
-// many times faster, and the blocks of a long line have none.
+// lastNewline looks at windows from the end, and from the front whether there is
+// any at all: that search is many times faster than the one from the back.
 func lastNewline(b []byte) int {
-	if bytes.IndexByte(b, '\n') < 0 {
-		return -1
+	const window = 1 << 10
+	for end := len(b); end > 0; {
+		start := max(0, end-window)
+		if bytes.IndexByte(b[start:end], '\n') >= 0 {
+			return start + bytes.LastIndexByte(b[start:end], '\n')
+		}
+		end = start
 	}
-	return bytes.LastIndexByte(b, '\n')
+	return -1
 }
 
 // load holds the block that ends at pos.

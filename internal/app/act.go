@@ -97,6 +97,9 @@ func (d *daemon) prepare(ctx context.Context, session resume.Session) (*sending,
 	if err != nil || session.Run == nil || session.Run.Mark != mark {
 		return nil, nil
 	}
+	if held := d.givenUp(session); held != nil {
+		return nil, held
+	}
 	a := d.agentOf(session.Key.Agent)
 	if a == nil {
 		return nil, &resume.Held{Why: "the agent " + session.Key.Agent + " is not configured or switched off"}

@@ -24,23 +24,23 @@ import (
 // corpusSize is what one round of the benchmark reads.
 const corpusSize = 128 << 20
 
-// corpusName is one that every agent takes for a transcript of its own.
-const corpusName = "rollout-2026-11-15T00-00-00-01a1dc7f-97bf-7b93-a2a9-fe5a825c7799.jsonl"
+// corpusPath is one that every agent takes for a transcript of its own.
+const corpusPath = "project/chats/rollout-2026-11-15T00-00-00-01a1dc7f-97bf-7b93-a2a9-fe5a825c7799.jsonl"
 
 // BenchmarkReading reads transcripts the whole way, as the daemon does: from the
-// bytes on disk to what they mean; beside it encoding/json on every line. What
-// passing over lines costs alone is measured in package watch.
+// bytes on disk to what they mean; beside it encoding/json on every line. What a
+// search for words costs alone is measured in package watch.
 func BenchmarkReading(b *testing.B) {
 	b.Setenv("HOME", b.TempDir())
-	agents, err := Agents(config.Default())
-	require.NoError(b, err)
 	captures := map[string]string{
 		"claude-code": "../agent/claude/testdata/transcripts/*.jsonl",
 		"codex":       "../agent/codex/testdata/rollouts/*.jsonl",
+		"gemini":      "../agent/gemini/testdata/chats/*.jsonl",
+		"qwen-code":   "../agent/qwen/testdata/chats/*.jsonl",
 	}
 	for _, name := range sortedKeys(captures) {
-		dir := corpus(b, agents[name], captures[name])
-		b.Run(name, func(b *testing.B) { benchmarkReading(b, dir, agents[name]) })
+		dir := corpus(b, fresh(b, name), captures[name])
+		b.Run(name, func(b *testing.B) { benchmarkReading(b, dir, name) })
 		b.Run(name+", encoding-json", func(b *testing.B) { benchmarkJSON(b, dir) })
 	}
 }
@@ -53,9 +53,13 @@ func corpus(b *testing.B, a agent.Agent, captures string) string {
 	files, err := filepath.Glob(captures)
 	require.NoError(b, err)
 	var turns, rare [][]byte
+	var first []byte
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		require.NoError(b, err)
+		if first == nil {
+			first = data // an agent looks there for what a session is
+		}
 		for line := range bytes.Lines(data) {
 			if a.Sources()[0].Sift(bytes.TrimSpace(line)) == agent.Matters {
 				rare = append(rare, line)
@@ -66,9 +70,15 @@ func corpus(b *testing.B, a agent.Agent, captures string) string {
 	}
 	require.NotEmpty(b, rare)
 	dir := b.TempDir()
-	out, err := os.Create(filepath.Join(dir, corpusName))
+	path := filepath.Join(dir, corpusPath)
+	require.NoError(b, os.MkdirAll(filepath.Dir(path), 0o700))
+	root := filepath.Join(filepath.Dir(filepath.Dir(path)), ".project_root") // by which one of them knows its directory
+	require.NoError(b, os.WriteFile(root, []byte(dir), 0o600))
+	out, err := os.Create(path)
 	require.NoError(b, err)
-	for size, n := 0, 0; size < corpusSize; n++ {
+	size, err := out.Write(first)
+	require.NoError(b, err)
+	for n := 0; size < corpusSize; n++ {
 		line := turns[n%len(turns)]
 		if n%200 == 0 {
 			line = rare[n/200%len(rare)]
@@ -94,12 +104,20 @@ func lengthen(line []byte) []byte {
 	return line
 }
 
-func benchmarkReading(b *testing.B, dir string, a agent.Agent) {
-	src := a.Sources()[0]
-	sift := func(line []byte) watch.Weight { return watch.Weight(src.Sift(line)) }
+// fresh returns an agent that has read nothing yet.
+func fresh(b *testing.B, name string) agent.Agent {
+	agents, err := Agents(config.Default())
+	require.NoError(b, err)
+	return agents[name]
+}
+
+func benchmarkReading(b *testing.B, dir, name string) {
 	before := cpuTime(b)
 	size := int64(0)
 	for b.Loop() {
+		a := fresh(b, name)
+		src := a.Sources()[0]
+		sift := func(line []byte) watch.Weight { return watch.Weight(src.Sift(line)) }
 		seen := 0
 		r := &reader{
 			agent: a, source: src, log: slog.New(slog.DiscardHandler), back: make(map[string][]resume.Sighting),
@@ -108,7 +126,7 @@ func benchmarkReading(b *testing.B, dir string, a agent.Agent) {
 		}
 		ctx, cancel := context.WithCancel(b.Context())
 		w := watch.New(watch.Options{
-			Root: dir, Needles: src.Needles, Sift: sift, Deliver: r.deliver, Ready: cancel,
+			Root: dir, Depth: 2, Needles: src.Needles, Sift: sift, Deliver: r.deliver, Ready: cancel,
 			Known: func(path string) (watch.Cursor, bool) { return fromTheStart(b, path) },
 		})
 		if err := w.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
@@ -121,7 +139,7 @@ func benchmarkReading(b *testing.B, dir string, a agent.Agent) {
 }
 
 func benchmarkJSON(b *testing.B, dir string) {
-	data, err := os.ReadFile(filepath.Join(dir, corpusName))
+	data, err := os.ReadFile(filepath.Join(dir, corpusPath))
 	require.NoError(b, err)
 	data = data[:bytes.LastIndexByte(data[:len(data)/8], '\n')+1] // it is slow
 	before := cpuTime(b)
@@ -148,7 +166,7 @@ func fromTheStart(b *testing.B, path string) (watch.Cursor, bool) {
 }
 
 func sizeOf(b *testing.B, dir string) int64 {
-	info, err := os.Stat(filepath.Join(dir, corpusName))
+	info, err := os.Stat(filepath.Join(dir, corpusPath))
 	require.NoError(b, err)
 	return info.Size()
 }

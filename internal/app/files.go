@@ -140,12 +140,17 @@ func (r *reader) digest(batch watch.Batch) []resume.Sighting {
 }
 
 func (r *reader) observe(batch watch.Batch, line watch.Line) (resume.Sighting, bool) {
+	var shown int64
+	if !batch.Back {
+		shown = line.Offset - batch.Since
+	}
 	sight, ok := r.agent.Observe(r.source, agent.Line{
 		Path:    batch.Path,
 		Offset:  line.Offset,
 		Data:    line.Data,
 		Cut:     line.Cut,
 		ModTime: batch.ModTime,
+		Shown:   shown,
 	})
 	if !ok {
 		return resume.Sighting{}, false

@@ -112,9 +112,27 @@ func (d *daemon) confirm(ctx context.Context, act *sending, patience time.Durati
 			return
 		}
 	}
-	if ctx.Err() == nil {
+	switch {
+	case ctx.Err() != nil:
+	case d.queued(ctx, act.agent, session):
+		d.tell(ctx, session.Key, resume.Ended{Mark: mark, Outcome: resume.Delivered})
+	default:
 		d.tell(ctx, session.Key, unknown(mark, fmt.Sprintf("%s, and did not appear in the transcript within %s", done, patience)))
 	}
+}
+
+// queued reports whether the prompt waits to be taken: then it is safe, and
+// nobody sends it again.
+func (d *daemon) queued(ctx context.Context, a agent.Agent, s resume.Session) bool {
+	q, ok := a.(agent.Queuing)
+	if !ok {
+		return false
+	}
+	waits, err := q.Queued(ctx, s)
+	if err != nil {
+		d.log.Warn("cannot look for a queued prompt", "session", s.Key.ID, "agent", s.Key.Agent, "err", err)
+	}
+	return waits
 }
 
 // unknown is a resume of which nobody knows what became.
@@ -123,9 +141,10 @@ func unknown(mark, why string) resume.Ended {
 }
 
 // recoverUnproved finds out what became of a prompt that an earlier daemon was
-// handing over. Only the transcript can tell; it is never handed over again.
+// handing over. Only the transcript can tell, or the queue that it waits in; it
+// is never handed over again.
 func (d *daemon) recoverUnproved(ctx context.Context, s resume.Session) {
-	if a := d.agentOf(s.Key.Agent); a != nil && arrived(a, s) {
+	if a := d.agentOf(s.Key.Agent); a != nil && (arrived(a, s) || d.queued(ctx, a, s)) {
 		d.tell(ctx, s.Key, resume.Ended{Mark: s.Run.Mark, Outcome: resume.Delivered})
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 
+	"resumed/internal/clean"
 	"resumed/internal/lease"
 	"resumed/internal/resume"
 )
@@ -51,6 +52,16 @@ func (l *leases) giveBack(key resume.Key, h *heldLease) error {
 	}
 	delete(l.held, key)
 	return h.Release()
+}
+
+// givenUp returns why a session is left alone of which an exec has said that it
+// gave up on it, after it was stopped. A person's order is stronger.
+func (d *daemon) givenUp(session resume.Session) *resume.Held {
+	note, ok := lease.LastNote(d.leases.dir, session.Key.Agent, session.Key.ID)
+	if !ok || note.At.Before(session.LimitedAt) || !session.Asked.IsZero() {
+		return nil
+	}
+	return &resume.Held{Why: "resumed exec gave up on it: " + clean.Short(note.Why, longestText), Park: true}
 }
 
 // lease takes the session's lease. It returns why not, where another process

@@ -86,6 +86,7 @@ func Run(ctx context.Context, o Options) (int, error) {
 		OnRetry:     t.waits,
 	})
 	t.over()
+	t.note(err)
 	return conclude(err)
 }
 
@@ -196,6 +197,18 @@ func (t *task) hold(session string) error {
 		t.Warn(err)
 	}
 	return nil
+}
+
+// note leaves word of a session that was given up, so that a daemon does not
+// begin with it all over again behind the caller's back.
+func (t *task) note(err error) {
+	exhausted, ok := errors.AsType[*backoff.ExhaustedError](err)
+	if !ok {
+		return
+	}
+	if err := t.lease.GiveUp(lease.Note{At: time.Now(), Why: exhausted.Error()}); err != nil {
+		t.Warn(err)
+	}
 }
 
 func (t *task) release() {

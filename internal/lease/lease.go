@@ -90,6 +90,9 @@ func (l *Lease) end() error {
 	return nil
 }
 
+// suffix ends the name of every lease.
+const suffix = ".lock"
+
 // longestName is what a file name may be long on every common file system.
 const longestName = 255
 
@@ -97,7 +100,6 @@ const longestName = 255
 // cut; two of those may share a lease, which only makes one of them wait.
 func name(agent, id string) string {
 	escaped := url.PathEscape(agent) + "@" + strings.ReplaceAll(url.PathEscape(id), "@", "%40")
-	const suffix = ".lock"
 	return escaped[:min(len(escaped), longestName-len(suffix))] + suffix
 }
 

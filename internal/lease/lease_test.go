@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -123,4 +124,24 @@ func TestDir(t *testing.T) {
 	require.Equal(t, "/run/user/1/resumed/leases", Dir(env("/run/user/1"), state))
 	require.Equal(t, "/home/dev/.local/state/resumed/leases", Dir(env(""), state))
 	require.Equal(t, "/home/dev/.local/state/resumed/leases", Dir(env("run"), state))
+}
+
+func TestANoteOutlivesTheLease(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "leases")
+	for _, id := range []string{"s-1", strings.Repeat("long", 100)} {
+		_, found := LastNote(dir, "codex", id)
+		require.False(t, found)
+		l, err := Acquire(dir, "codex", id)
+		require.NoError(t, err)
+		left := Note{At: time.Now().UTC().Round(time.Second), Why: "gave up"}
+		require.NoError(t, l.GiveUp(left))
+		require.NoError(t, l.Release())
+		got, found := LastNote(dir, "codex", id)
+		require.True(t, found)
+		require.Equal(t, left, got)
+		require.NoError(t, os.WriteFile(notePath(filepath.Join(dir, name("codex", id))), []byte("{"), 0o600))
+		_, found = LastNote(dir, "codex", id)
+		require.False(t, found, "a torn one is none")
+	}
+	require.NoError(t, (*Lease)(nil).GiveUp(Note{}), "whoever has none leaves none")
 }

@@ -32,8 +32,14 @@ type account struct {
 	reset     time.Time // as it was stated last; zero: it was not
 	probe     Key       // who tries alone
 	probing   bool
-	lastStart time.Time
-	lastKey   Key
+	last      start
+	previous  start // what last was before it
+}
+
+// start is when a session of an account was resumed, and which.
+type start struct {
+	at  time.Time
+	key Key
 }
 
 // shared reports whether a refusal of this class is the account's rather than
@@ -51,7 +57,7 @@ func (a *account) follow(c Change) bool {
 func (a *account) learn(c Change) {
 	key := c.After.Key
 	if run := c.Begun(); run != nil {
-		a.lastStart, a.lastKey = c.At, key
+		a.previous, a.last = a.last, start{c.At, key}
 		if !a.limitedAt.IsZero() {
 			a.probe, a.probing = key, true
 		}
@@ -63,7 +69,11 @@ func (a *account) learn(c Change) {
 		}
 	case Progressed:
 		if ev.At.After(a.limitedAt) {
-			*a = account{lastStart: a.lastStart, lastKey: a.lastKey}
+			*a = account{last: a.last, previous: a.previous}
+		}
+	case Held:
+		if a.last.key == key {
+			a.last = a.previous // nothing was sent: nobody need keep a distance from it
 		}
 	}
 	// A probe that failed for a reason of its own says nothing about the
@@ -86,8 +96,8 @@ func (a *account) gate(key Key, rules Rules, now time.Time) (why string, until t
 	switch {
 	case a.probing && a.probe != key:
 		return fmt.Sprintf("due, but session %s of its account tries first, alone", a.probe.ID), time.Time{}
-	case a.lastKey != key && now.Sub(a.lastStart) < rules.Stagger:
-		return "due, but sessions of one account start one after the other (resume.stagger)", a.lastStart.Add(rules.Stagger)
+	case a.last.key != key && now.Sub(a.last.at) < rules.Stagger:
+		return "due, but sessions of one account start one after the other (resume.stagger)", a.last.at.Add(rules.Stagger)
 	default:
 		return "", time.Time{}
 	}

@@ -323,6 +323,27 @@ func TestAProbeThatFailsByItselfLetsTheNextOneTry(t *testing.T) {
 	})
 }
 
+func TestASessionThatIsLeftAloneKeepsNobodyWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := DefaultRules()
+		rules.MaxConcurrent, rules.Margin = 10, 0
+		w := newWorld(t, rules, func(ctx context.Context, w *world, s Session) {
+			if s.Key.ID < "c" {
+				_, _ = w.Tell(ctx, s.Key, Held{Mark: s.Run.Mark, Why: "its directory is gone", Park: true})
+				return
+			}
+			recovers(ctx, w, s)
+		})
+		for _, id := range []string{"a", "b", "c", "d"} {
+			w.seeShared(id, limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(time.Minute)))
+		}
+		time.Sleep(10 * time.Minute)
+		w.stop()
+		minute := time.Minute
+		require.Equal(t, []time.Duration{minute, minute, minute, minute + rules.Stagger}, w.started())
+	})
+}
+
 func TestAPersonWhoWentOnInAnotherSessionIsNotDisturbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, DefaultRules(), fails)

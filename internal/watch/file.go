@@ -20,6 +20,7 @@ type file struct {
 	path  string
 	cur   Cursor // how far it was read
 	saved Cursor // the last one that Deliver took
+	since int64  // where the reading on began
 
 	// searched is how far an unfinished line was searched for its end: there is
 	// no newline between cur.Offset and here, so each byte is searched once
@@ -123,7 +124,7 @@ func (w *Watcher) identify(ctx context.Context, path string, in *os.File, st sta
 // begin makes the state that of a new incarnation, nothing of which was read.
 func (f *file) begin(st stamp, gen uint32, whole bool) {
 	f.cur = Cursor{Dev: st.id.dev, Inode: st.id.inode, Gen: gen}
-	f.searched = 0
+	f.searched, f.since = 0, 0
 	f.first, f.dead = !whole, false
 }
 
@@ -136,7 +137,7 @@ func (w *Watcher) meet(path string, id fileID) *file {
 		f.path, f.saved = path, Cursor{} // to be stored by the new name too
 	} else {
 		stored, _ := w.opts.Known(path)
-		f = &file{path: path, cur: stored, saved: stored, searched: stored.Offset}
+		f = &file{path: path, cur: stored, saved: stored, searched: stored.Offset, since: stored.Offset}
 	}
 	w.files[path] = f
 	return f

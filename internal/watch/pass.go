@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	blockSize = 256 << 10 // what is read at a time
-	firstLook = 32 << 10  // the first block of a first sight; most have enough with it
-	lineLimit = 8 << 20   // longer lines are cut
-	cutSize   = 64 << 10  // what is left of them
+	blockSize = 1024 << 10 // what is read at a time
+	firstLook = 32 << 10   // the first block of a first sight; most have enough with it
+	lineLimit = 8 << 20    // longer lines are cut
+	cutSize   = 64 << 10   // what is left of them
 )
 
 // pass is one reading of a file, as far as it reached when it was opened.
@@ -142,7 +142,7 @@ func (p *pass) backward(ctx context.Context) error {
 			return err
 		}
 	}
-	p.first, p.cur, p.searched = false, cur, p.size
+	p.first, p.cur, p.searched, p.since = false, cur, p.size, last
 	return nil
 }
 
@@ -213,6 +213,7 @@ func (p *pass) deliver(ctx context.Context, lines []Line, cur Cursor) (enough bo
 		ModTime: p.mtime,
 		Epoch:   p.cur.Epoch(),
 		Lines:   lines,
+		Since:   p.since,
 		Cursor:  cur,
 		Back:    cur.IsZero(),
 	})

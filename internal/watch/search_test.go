@@ -17,7 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inForce is what the built-in agents look for, all at once.
+// inForce is what agents may look for, all at once: words of the records of four
+// of them.
 var inForce = []string{
 	`"isApiErrorMessage":true`, `"type":"assistant"`, `"type":"user"`, `[Request interrupted by user`,
 	`"type":"event_msg"`, `"task_complete"`, `"turn_aborted"`, `"token_count"`,
@@ -83,7 +84,7 @@ func FuzzSearchAgreesWithTheSimpleOne(f *testing.F) {
 	})
 }
 
-func TestSearchNeedsFewPassesForTheBuiltInAgents(t *testing.T) {
+func TestSearchNeedsFewPassesForManyNeedles(t *testing.T) {
 	f := newFinder(inForce)
 	var bytes []byte
 	for _, g := range f.groups {

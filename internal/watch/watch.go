@@ -105,6 +105,10 @@ type Batch struct {
 	Epoch   string    // the incarnation of the file that the lines stand in
 	Lines   []Line    // those that were kept
 
+	// Since is where this run of batches began: each line from there on was
+	// delivered, in order, or passed over. It says nothing in a Back batch.
+	Since int64
+
 	// Cursor is what to store once the batch is dealt with. It is zero in a
 	// Back batch: the batch that ends the first sight has it.
 	Cursor Cursor

@@ -3,7 +3,6 @@
 package claude
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -103,7 +102,6 @@ func (a *Agent) Sources() []agent.Source {
 			Root:    filepath.Join(h.root, "projects"),
 			Depth:   1,
 			Match:   isTranscript,
-			Needles: []string{string(quotedAssistant), string(quotedUser), string(quotedInformational)},
 			Sift:    sift,
 		})
 	}
@@ -118,37 +116,6 @@ func isTranscript(rel string) bool {
 		!strings.ContainsRune(file, filepath.Separator) &&
 		strings.HasSuffix(file, ".jsonl") &&
 		!strings.HasPrefix(file, "agent-")
-}
-
-// Within a JSON string a quote is escaped, so these stand only where the
-// record itself has them. Nothing is assumed about spaces between them.
-var (
-	quotedAssistant = []byte(`"assistant"`)
-	quotedUser      = []byte(`"user"`)
-	quotedToolUseID = []byte(`"tool_use_id"`)
-	apiErrorMessage = []byte(`ApiErrorMessage`)
-)
-
-// sift passes over bookkeeping and over tool results, which are most of a
-// transcript's bytes. Who speaks is said before what is said, so the first of
-// the two names is the speaker's.
-func sift(line []byte) agent.Weight {
-	user := bytes.Index(line, quotedUser)
-	switch {
-	case user >= 0 && !bytes.Contains(line[:user], quotedAssistant):
-		if bytes.Contains(line, quotedToolUseID) {
-			return agent.Nothing
-		}
-		return agent.Matters
-	case bytes.Contains(line, quotedInformational):
-		return agent.Matters
-	case user < 0 && !bytes.Contains(line, quotedAssistant):
-		return agent.Nothing
-	case bytes.Contains(line, apiErrorMessage):
-		return agent.Matters
-	default:
-		return agent.Moves
-	}
 }
 
 // homeOf returns the config home that the transcript lies in, or the first.

@@ -106,7 +106,6 @@ func (a *Agent) Sources() []agent.Source {
 			Root:    filepath.Join(h.root, "sessions"),
 			Depth:   3,
 			Match:   func(rel string) bool { return rolloutPath.MatchString(filepath.ToSlash(rel)) },
-			Needles: slices.Clone(needles),
 			Sift:    sift,
 		})
 	}

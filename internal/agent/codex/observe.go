@@ -23,6 +23,9 @@ func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Sighting, boo
 	if h.delegated() {
 		return resume.Sighting{}, false
 	}
+	if r.Type == "turn_context" {
+		a.begins(r.Payload.turn, line)
+	}
 	event, ok := a.event(h, r, line)
 	if !ok {
 		return resume.Sighting{}, false

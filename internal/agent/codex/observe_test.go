@@ -247,6 +247,17 @@ func TestASessionIsNamedByItsFirstRecordElseByItsFile(t *testing.T) {
 	require.False(t, ok, "without a name it is no session")
 }
 
+func TestTheDirectoryOfATurnThatWasShownNeedsNoLookBack(t *testing.T) {
+	a := newAgent(t, Options{})
+	src := a.Sources()[0]
+	path := rollout(t, meta(""))
+	require.NotEqual(t, agent.Nothing, sift([]byte(turnIn("/one", ""))), "it is shown")
+	_, _ = a.Observe(src, agent.Line{Path: path, Data: []byte(turnIn("/one", "")), Offset: 1000, Shown: 1000})
+	got, ok := a.Observe(src, agent.Line{Path: path, Data: []byte(said(answered)), Offset: 9000, Shown: 8500})
+	require.True(t, ok)
+	require.Equal(t, "/one", got.Cwd, "the file itself does not name it")
+}
+
 func TestTheDirectoryIsThatOfTheLastTurn(t *testing.T) {
 	a := newAgent(t, Options{})
 	src := a.Sources()[0]
@@ -367,11 +378,6 @@ func TestWhatIsPassedOverMeansNothing(t *testing.T) {
 				continue
 			}
 			require.NotEqual(t, agent.Nothing, sift([]byte(raw)), raw)
-			found := false
-			for _, needle := range needles {
-				found = found || strings.Contains(raw, needle)
-			}
-			require.True(t, found, raw)
 			require.True(t, json.Valid([]byte(raw)))
 		}
 	}

@@ -29,6 +29,13 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if owner != nil {
 		return leave(occupied(owner)), nil
 	}
+	waits, err := a.Queued(ctx, s)
+	if err != nil {
+		return agent.Plan{}, err
+	}
+	if waits {
+		return park(alreadyQueued), nil
+	}
 	return a.run(s, w)
 }
 

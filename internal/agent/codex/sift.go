@@ -6,15 +6,6 @@ import (
 	"resumed/internal/agent"
 )
 
-// needles are what the lines that mean something contain one of. All but one
-// have the underscore in common, which is what they are searched by.
-var needles = []string{
-	`"task_complete"`, `"turn_aborted"`, `"codex_error_info"`, // how turns end
-	`"token_count"`,                   // how the oldest versions show a usage limit
-	`"user_message"`, `"UserMessage"`, // a prompt, before and since 0.145
-	`"output_text"`, `_call"`, // an answer, a tool that is called
-}
-
 // sift judges a line by its kind, which stands at its beginning. A line whose
 // kind cannot be told that way is read.
 func sift(line []byte) agent.Weight {
@@ -23,11 +14,11 @@ func sift(line []byte) agent.Weight {
 	case "event_msg":
 		return siftEvent(line, inner)
 	case "response_item":
-		if bytes.HasSuffix(inner, []byte("_call")) || string(inner) == "message" && bytes.Contains(line, []byte(`"assistant"`)) {
+		if bytes.HasSuffix(inner, []byte("_call")) || string(inner) == "message" && answers(line) {
 			return agent.Moves
 		}
 		return agent.Nothing
-	case "session_meta", "turn_context", "world_state", "token_usage_record", "compacted":
+	case "session_meta", "world_state", "token_usage_record", "compacted":
 		return agent.Nothing
 	default:
 		return agent.Matters
@@ -50,6 +41,15 @@ func siftEvent(line, kind []byte) agent.Weight {
 		return agent.Matters
 	}
 	return agent.Nothing
+}
+
+// answers reports whether a message may be the model's. Who speaks is mostly
+// said at the beginning.
+func answers(line []byte) bool {
+	if head := agent.Head(line); bytes.Contains(head, []byte(`"role"`)) {
+		line = head
+	}
+	return bytes.Contains(line, []byte(`"assistant"`))
 }
 
 // farthestKind is how far into a line its kinds are looked for.

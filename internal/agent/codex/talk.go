@@ -42,6 +42,13 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	if !slices.Contains(lockers, owner.PID) {
 		return park("it is of a version before 0.146, which takes no messages"), nil
 	}
+	waits, err := a.Queued(ctx, s)
+	if err != nil {
+		return agent.Plan{}, err
+	}
+	if waits {
+		return park(alreadyQueued), nil
+	}
 	return a.queue(s, w)
 }
 

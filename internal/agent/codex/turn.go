@@ -58,6 +58,15 @@ type workDir struct {
 	until int64 // no line before it names another
 }
 
+// begins notes the directory of the turn that begins with the line.
+func (a *Agent) begins(t turn, line agent.Line) {
+	known, ok := a.dirs.get(line.Path)
+	if ok && line.Offset <= known.from {
+		return
+	}
+	a.dirs.put(line.Path, workDir{cwd: t.Cwd, from: line.Offset, until: max(line.Offset, known.until)})
+}
+
 // cwd returns the directory of the turn that the line belongs to. Codex moves a
 // session to wherever it was last continued.
 func (a *Agent) cwd(h head, line agent.Line) string {
@@ -71,7 +80,7 @@ func (a *Agent) cwd(h head, line agent.Line) string {
 			return h.Cwd
 		}
 		return t.Cwd
-	case line.Offset <= known.until:
+	case line.Offset <= known.until, line.Offset-line.Shown <= known.until:
 		return known.cwd
 	}
 	t, at, found, err := turnBefore(line.Path, line.Offset, known.until)

@@ -110,7 +110,6 @@ func (a *Agent) Sources() []agent.Source {
 			Root:    filepath.Join(root, "tmp"),
 			Depth:   2,
 			Match:   isChat,
-			Needles: []string{`"gemini"`, `"user"`, `"error"`, `"info"`, `"$rewindTo"`},
 			Sift:    sift,
 		})
 	}
@@ -140,6 +139,9 @@ var (
 // sift passes over what cannot tell anything: updates of the metadata, half of
 // a chat's lines.
 func sift(line []byte) agent.Weight {
+	if kind, known := agent.TextAtEnds(line, "type"); known {
+		return weigh(string(kind))
+	}
 	if bytes.Contains(line, quotedSet) && !bytes.Contains(line, quotedMessages) {
 		return agent.Nothing
 	}
@@ -152,4 +154,16 @@ func sift(line []byte) agent.Weight {
 		return agent.Moves
 	}
 	return agent.Nothing
+}
+
+// weigh judges a message by its type.
+func weigh(kind string) agent.Weight {
+	switch kind {
+	case "gemini":
+		return agent.Moves
+	case "user", "error", "info":
+		return agent.Matters
+	default:
+		return agent.Nothing
+	}
 }

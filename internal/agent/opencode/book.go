@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"resumed/internal/limit"
+	"resumed/internal/peek"
 	"resumed/internal/resume"
 )
 
@@ -43,7 +44,7 @@ type book struct {
 	cursor   cursor
 	begun    bool // cursor holds
 	live     bool // it was read by this daemon: what comes now is new
-	stamp    stamp
+	stamp    peek.Stamp
 	failures int    // in a row
 	told     string // what was last complained of
 }
@@ -52,7 +53,7 @@ type book struct {
 type news struct {
 	sightings []resume.Sighting
 	cursor    cursor
-	stamp     stamp
+	stamp     peek.Stamp
 	open      map[string]standing // sessions whose last message is not over
 	again     bool                // a message cannot be judged yet
 }
@@ -73,12 +74,12 @@ func (b *book) look(ctx context.Context, now time.Time) (news, error) {
 	}
 	n, err := b.read(ctx, db, now)
 	if err == nil {
-		err = db.check()
+		err = db.Check()
 	}
-	if err = errors.Join(err, db.close()); err != nil {
+	if err = errors.Join(err, db.Close()); err != nil {
 		return news{}, err
 	}
-	n.stamp = db.stamp
+	n.stamp = db.Stamp
 	slices.SortStableFunc(n.sightings, func(a, b resume.Sighting) int { return cmp.Compare(a.Pos.Offset, b.Pos.Offset) })
 	return n, nil
 }

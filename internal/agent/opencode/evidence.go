@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/peek"
 	"resumed/internal/resume"
 )
 
@@ -23,7 +24,7 @@ func (a *Agent) Evidence(path string) ([]agent.Evidence, error) {
 		return nil, err
 	}
 	var found []agent.Evidence
-	err = steadily(ctx, func(ctx context.Context) error {
+	err = peek.Steadily(ctx, func(ctx context.Context) error {
 		found, err = a.evidence(ctx, path)
 		return err
 	})
@@ -35,7 +36,7 @@ func (a *Agent) evidence(ctx context.Context, path string) (found []agent.Eviden
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, db.close()) }()
+	defer func() { err = errors.Join(err, db.Close()) }()
 	all, err := db.conversations(ctx)
 	if err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func (a *Agent) evidence(ctx context.Context, path string) (found []agent.Eviden
 		}
 		found = append(found, e)
 	}
-	return found, db.check()
+	return found, db.Check()
 }
 
 // judge says how one session stands by its last messages, newest first.

@@ -15,6 +15,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/backoff"
+	"resumed/internal/peek"
 	"resumed/internal/resume"
 )
 
@@ -189,7 +190,7 @@ func (f *follower) survey(ctx context.Context) {
 		}
 		for _, path := range paths {
 			b := f.bookOf(path, h)
-			if now, err := stampOf(path); err != nil || now != b.stamp || !b.live {
+			if now, err := peek.StampOf(path); err != nil || now != b.stamp || !b.live {
 				_ = f.lookAt(ctx, b) // it complains by itself
 			}
 		}
@@ -225,7 +226,7 @@ func (f *follower) lookNow(ctx context.Context, path string) error {
 		return nil // it is none of ours any more: the plan says so
 	}
 	f.readJournal(ctx)
-	return steadily(ctx, func(ctx context.Context) error { return f.lookAt(ctx, f.bookOf(path, h)) })
+	return peek.Steadily(ctx, func(ctx context.Context) error { return f.lookAt(ctx, f.bookOf(path, h)) })
 }
 
 // bookOf returns the book of a database, to be read on where an earlier daemon
@@ -298,7 +299,7 @@ func (f *follower) complain(b *book, err error) {
 	b.failures++
 	f.dirty[b.path] = true
 	f.ring(patience.Delay(b.failures, rand.Float64()))
-	if b.told == err.Error() || passing(err) && b.failures < 5 {
+	if b.told == err.Error() || peek.Passing(err) && b.failures < 5 {
 		return // locked for an instant: none of a person's business
 	}
 	b.told = err.Error()

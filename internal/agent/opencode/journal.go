@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"resumed/internal/peek"
 )
 
 // maxJournal bounds how much of the plugin's file is read at a time; the plugin
@@ -76,8 +78,8 @@ func (j *journal) read() ([]note, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("not a regular file")
 	}
-	if now := stampOfFile(info); now.inode != j.inode || now.size < j.offset {
-		j.inode, j.offset = now.inode, 0
+	if now := peek.StampOfFile(info); now.Inode != j.inode || now.Size < j.offset {
+		j.inode, j.offset = now.Inode, 0
 	}
 	if info.Size()-j.offset > maxJournal {
 		j.offset = info.Size() - maxJournal // the first line read is cut and means nothing

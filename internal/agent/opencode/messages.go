@@ -24,7 +24,7 @@ func (db *database) messageColumns() string {
 
 // each visits the messages that a condition selects, in its order.
 func (db *database) each(ctx context.Context, visit func(message) error, where string, args ...any) error {
-	rows, err := db.conn.QueryContext(ctx, "SELECT "+db.messageColumns()+" FROM message "+where, args...)
+	rows, err := db.QueryContext(ctx, "SELECT "+db.messageColumns()+" FROM message "+where, args...)
 	if err != nil {
 		return fmt.Errorf("read messages: %w", err)
 	}
@@ -60,7 +60,7 @@ func (db *database) one(ctx context.Context, column string, value any) (found me
 // are numbered anew when messages are taken back or the database is compacted.
 func (db *database) rowIs(ctx context.Context, row int64, id string) (bool, error) {
 	var got string
-	err := db.conn.QueryRowContext(ctx, "SELECT id FROM message WHERE rowid = ?", row).Scan(&got)
+	err := db.QueryRowContext(ctx, "SELECT id FROM message WHERE rowid = ?", row).Scan(&got)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -73,7 +73,7 @@ func (db *database) rowIs(ctx context.Context, row int64, id string) (bool, erro
 // lastRow returns the number of the last row; 0 where there is none.
 func (db *database) lastRow(ctx context.Context) (int64, error) {
 	var row int64
-	if err := db.conn.QueryRowContext(ctx, "SELECT coalesce(max(rowid), 0) FROM message").Scan(&row); err != nil {
+	if err := db.QueryRowContext(ctx, "SELECT coalesce(max(rowid), 0) FROM message").Scan(&row); err != nil {
 		return 0, fmt.Errorf("read messages: %w", err)
 	}
 	return row, nil
@@ -97,7 +97,7 @@ const kept = 6
 // ends returns the last messages of each session, oldest first, and the last
 // row of all. It reads no data: one walk through an index, where there is one.
 func (db *database) ends(ctx context.Context) (bySession map[string][]ref, last ref, err error) {
-	rows, err := db.conn.QueryContext(ctx,
+	rows, err := db.QueryContext(ctx,
 		"SELECT rowid, id, session_id, "+db.pick("message", "time_created", "0")+" FROM message")
 	if err != nil {
 		return nil, ref{}, fmt.Errorf("read messages: %w", err)
@@ -152,7 +152,7 @@ func (db *database) compacted(ctx context.Context, session string, atMS int64) (
 	if !db.columns["part"]["message_id"] || !db.columns["part"]["data"] || !db.columns["message"]["time_created"] {
 		return false, nil
 	}
-	rows, err := db.conn.QueryContext(ctx, `
+	rows, err := db.QueryContext(ctx, `
 		SELECT p.data FROM message m JOIN part p ON p.message_id = m.id
 		WHERE m.session_id = ? AND m.time_created BETWEEN ? AND ?`, session, atMS-compactionBefore, atMS+compactionAfter)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/peek"
 	"resumed/internal/resume"
 )
 
@@ -46,7 +47,7 @@ func (a *Agent) stands(ctx context.Context, s resume.Session) (c conversation, o
 		last agent.Evidence
 		why  string
 	)
-	err = steadily(ctx, func(ctx context.Context) (err error) {
+	err = peek.Steadily(ctx, func(ctx context.Context) (err error) {
 		c, last, why, err = a.again(ctx, s)
 		return err
 	})
@@ -85,7 +86,7 @@ func (a *Agent) again(ctx context.Context, s resume.Session) (c conversation, la
 	if err != nil {
 		return c, last, "", err
 	}
-	defer func() { err = errors.Join(err, db.close()) }()
+	defer func() { err = errors.Join(err, db.Close()) }()
 	c, found, err := db.conversation(ctx, s.Key.ID)
 	switch {
 	case err != nil:
@@ -105,7 +106,7 @@ func (a *Agent) again(ctx context.Context, s resume.Session) (c conversation, la
 	if last, err = a.judge(ctx, b, db, c, messages); err != nil {
 		return c, last, "", err
 	}
-	return c, last, "", db.check()
+	return c, last, "", db.Check()
 }
 
 // standsBack returns why the session is not continued by what the database says

@@ -3,7 +3,6 @@
 package qwen
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -99,7 +98,6 @@ func (a *Agent) Sources() []agent.Source {
 			Root:    filepath.Join(root, "projects"),
 			Depth:   2,
 			Match:   isChat,
-			Needles: []string{string(quotedAssistant), string(quotedUser), string(quotedAPIError), string(quotedRewind)},
 			Sift:    sift,
 		})
 	}
@@ -116,28 +114,4 @@ func isChat(rel string) bool {
 	}
 	id, found := strings.CutSuffix(parts[2], ".jsonl")
 	return found && uuid.MatchString(id)
-}
-
-// Within a JSON string a quote is escaped, so these stand only where the record
-// itself has them.
-var (
-	quotedAssistant = []byte(`"assistant"`)
-	quotedUser      = []byte(`"user"`)
-	quotedAPIError  = []byte(`"` + apiError + `"`)
-	quotedRewind    = []byte(`"rewind"`)
-	quotedResult    = []byte(`"tool_result"`)
-)
-
-// sift passes over bookkeeping and over results of tools.
-func sift(line []byte) agent.Weight {
-	switch {
-	case bytes.Contains(line, quotedAPIError), bytes.Contains(line, quotedRewind):
-		return agent.Matters
-	case bytes.Contains(line, quotedAssistant) && !bytes.Contains(line, quotedUser):
-		return agent.Moves
-	case bytes.Contains(line, quotedUser) && !bytes.Contains(line, quotedResult):
-		return agent.Matters
-	default:
-		return agent.Nothing
-	}
 }

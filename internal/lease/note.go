@@ -1,0 +1,45 @@
+package lease
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Note is left by a process that gave up on a session: whoever may look after
+// the session next does not begin all over again.
+type Note struct {
+	At  time.Time `json:"at"`
+	Why string    `json:"why"`
+}
+
+// GiveUp leaves a note. The lease is still to be released.
+func (l *Lease) GiveUp(n Note) error {
+	if l == nil {
+		return nil
+	}
+	data, err := json.Marshal(n)
+	if err != nil {
+		return fmt.Errorf("leave a note: %w", err)
+	}
+	if err := os.WriteFile(notePath(l.file.Name()), data, 0o600); err != nil {
+		return fmt.Errorf("leave a note: %w", err)
+	}
+	return nil
+}
+
+// LastNote returns the note that was left last about an agent's session. One
+// that cannot be read is as good as none.
+func LastNote(dir, agent, id string) (Note, bool) {
+	data, err := os.ReadFile(notePath(filepath.Join(dir, name(agent, id))))
+	if err != nil {
+		return Note{}, false
+	}
+	var n Note
+	return n, json.Unmarshal(data, &n) == nil && !n.At.IsZero()
+}
+
+// notePath is as long as the path of the lease itself.
+func notePath(lease string) string { return lease[:len(lease)-len(suffix)] + ".note" }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -40,6 +41,8 @@ type box struct {
 	provider *agenttest.Server
 	proc     *exec.Cmd // the daemon
 	log      lockedBuffer
+	seen     chan resume.View // every change of the session, in order
+	latest   resume.View      // the one that was waited for
 }
 
 func newBox(t *testing.T, k kit, bin string) *box {
@@ -159,6 +162,7 @@ func (b *box) start(config string) {
 		}
 	})
 	b.until("the daemon answers", func() bool { _, err := b.ask("status"); return err == nil })
+	b.follow()
 }
 
 // ask runs a command of resumed.
@@ -184,23 +188,49 @@ func (b *box) session() (resume.View, bool) {
 	return status.Sessions[0], true
 }
 
-// untilState waits until the session is in one of the states.
+// untilState waits until the session is in one of the states, or was since
+// the last such wait: on a busy machine a state is over before anybody asks.
 func (b *box) untilState(states ...resume.State) resume.View {
 	b.t.Helper()
-	var s resume.View
 	b.until(fmt.Sprintf("the session is %v", states), func() bool {
-		seen, ok := b.session()
-		if ok {
-			s = seen
-		}
-		for _, state := range states {
-			if ok && s.State == state {
-				return true
+		for !slices.Contains(states, b.latest.State) {
+			select {
+			case b.latest = <-b.seen:
+			default:
+				return false
 			}
 		}
-		return false
+		return true
 	})
-	return s
+	return b.latest
+}
+
+// follow takes note of every change of the session.
+func (b *box) follow() {
+	b.t.Helper()
+	cmd := exec.Command(daemon, "status", "--watch", "--json")
+	cmd.Env, cmd.Dir = b.env(), b.home
+	out, err := cmd.StdoutPipe()
+	require.NoError(b.t, err)
+	require.NoError(b.t, cmd.Start())
+	b.seen = make(chan resume.View, 1000) // more than there are
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		for decoder := json.NewDecoder(out); ; {
+			var update control.Update
+			if decoder.Decode(&update) != nil {
+				return
+			}
+			for _, s := range update.Sessions {
+				b.seen <- s
+			}
+		}
+	})
+	b.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		reading.Wait()
+		_ = cmd.Wait()
+	})
 }
 
 func (b *box) until(what string, ok func() bool) {

@@ -105,7 +105,7 @@ func (b *box) stopped(answer agenttest.Answer, row *result) (*pane, resume.View,
 	b.provider.Script(b.step("one"), answer)
 	b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
 	p := b.talk(prompt)
-	s := b.untilState(resume.Waiting, resume.Parked)
+	s := b.untilState(resume.Waiting, resume.Resuming, resume.Settling, resume.Parked)
 	row.said = saw(s)
 	before := b.refused()
 	require.NotEmpty(b.t, b.done(), "the agent had begun")

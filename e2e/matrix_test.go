@@ -180,6 +180,7 @@ func (c interruption) mustResume(t *testing.T, b *box, agent *run, row *result) 
 	refused := before[len(before)-1]
 	if c.stated {
 		require.NotNil(t, s.ResetAt, "the provider stated %s", refused.Reset)
+		require.NotNil(t, s.NextAt)
 		require.False(t, s.NextAt.Before(refused.Reset), "it would be resumed at %s, before the reset at %s", s.NextAt, refused.Reset)
 	}
 

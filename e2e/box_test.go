@@ -167,7 +167,7 @@ func (b *box) start(config string) {
 
 // ask runs a command of resumed.
 func (b *box) ask(args ...string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(b.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, daemon, args...)
 	cmd.Env, cmd.Dir = b.env(), b.home

@@ -414,6 +414,24 @@ func TestExplainText(t *testing.T) {
 	require.Contains(t, lines[1], `"class":"none"`)
 }
 
+// The words of a provider behind any agent count as that agent's own; the same
+// words in source code, in a test and in the mouth of another program do not.
+func TestExplainTextKnowsWhoSpeaks(t *testing.T) {
+	b := newBox(t)
+	for line, class := range map[string]string{
+		`Error while running the agent: litellm.RateLimitError: GroqException - Error code: 429`: "rate_limit",
+		`402 This request requires more credits, or fewer max_tokens.`:                           "billing",
+		`Error: "The server is overloaded, try again"`:                                           "overloaded",
+		"\t\tReadTimeout:  15 * time.Second,":                                                    "none",
+		`FAILED test_limits: openai.RateLimitError: Error code: 429`:                             "none",
+		`Error response from daemon: toomanyrequests: You have reached your pull rate limit.`:    "none",
+	} {
+		out, errOut, code := b.runWith(line+"\n", "explain", "--text", "--json")
+		require.Zero(t, code, errOut)
+		require.Contains(t, out, `"class":"`+class+`"`, line)
+	}
+}
+
 func TestExplainRecognisesAFileWhoseFirstLineIsLong(t *testing.T) {
 	b := newBox(t)
 	transcript, err := os.ReadFile("testdata/claude-usage-limit.jsonl")

@@ -6,7 +6,7 @@ var codes lexicon[ruling]
 
 func init() {
 	codes.add(ruling{class: Billing}, `
-		insufficient quota|credits|balance|funds
+		insufficient * quota|credits|balance|funds *
 		billing *
 		credit *
 		credits *
@@ -123,6 +123,7 @@ func init() {
 		invalid request *
 		invalid argument
 		invalid prompt
+		validation *
 		bad request *
 		failed precondition
 		unprocessable *

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,9 +25,9 @@ type sample struct {
 	Running   bool   `json:"in_progress"`
 }
 
-func samples(t *testing.T) []sample {
+func samples(t *testing.T, file string) []sample {
 	t.Helper()
-	f, err := os.Open("testdata/messages.jsonl")
+	f, err := os.Open(filepath.Join("testdata", file))
 	require.NoError(t, err)
 	defer f.Close()
 	var all []sample
@@ -145,8 +146,15 @@ var unstated = map[string]string{
 	"daily:00:00;tz=America/Los_Angeles": "daily gemini-2.5-pro quota limit",
 }
 
-func TestMessagesAsAgentsPrintThem(t *testing.T) {
-	for _, s := range samples(t) {
+func TestMessagesAsAgentsPrintThem(t *testing.T) { readAll(t, "messages.jsonl") }
+
+// What people pasted from agents and providers that the grammar was not made
+// after, with sentences of the same words that are no refusal.
+func TestMessagesAsPeoplePasteThem(t *testing.T) { readAll(t, "pasted.jsonl") }
+
+func readAll(t *testing.T, file string) {
+	t.Helper()
+	for _, s := range samples(t, file) {
 		t.Run(s.Agent+"/"+s.Text[:min(len(s.Text), 60)], func(t *testing.T) {
 			r := s.reader()
 			v := r.Text(s.Text)

@@ -31,10 +31,24 @@ func (e *evidence) addWords(ru ruling) {
 	switch {
 	case ru.weak && e.weak == None:
 		e.weak, e.byWait = ru.class, ru.byWait
-	case !ru.weak && e.strong == None:
-		e.strong, e.paced = ru.class, ru.paced
+	case !ru.weak:
+		e.addStrong(ru.class, ru.paced)
 	}
 }
+
+// addStrong keeps the first plain word, but for one that names what never
+// passes: "Forbidden: your team has used all its credits" is about the credits.
+func (e *evidence) addStrong(c Class, paced bool) {
+	if e.strong == None || neverPasses(c) && !neverPasses(e.strong) {
+		e.strong, e.paced = c, paced
+	}
+}
+
+// neverPasses reports what has to be bought or shortened, however it is dressed.
+func neverPasses(c Class) bool { return c == Billing || c == ContextOverflow }
+
+// coded reports whether a code was named, as providers do.
+func (e *evidence) coded() bool { return e.code != None || e.family != None }
 
 // addReset keeps the first time that is stated: parts are read in the order
 // of how far they are to be trusted.
@@ -55,9 +69,7 @@ func (e *evidence) merge(part evidence) {
 	if e.family == None {
 		e.family = part.family
 	}
-	if e.strong == None {
-		e.strong, e.paced = part.strong, part.paced
-	}
+	e.addStrong(part.strong, part.paced)
 	if e.weak == None {
 		e.weak, e.byWait, e.wait = part.weak, part.byWait, part.wait
 	}
@@ -66,12 +78,11 @@ func (e *evidence) merge(part evidence) {
 	e.addReset(part.reset)
 }
 
-// class weighs the evidence. What has to be bought or shortened never passes,
-// however it is dressed; then what is named exactly wins over what only names
-// a family, as far as the status admits it.
+// class weighs the evidence. What never passes goes first; then what is named
+// exactly wins over what only names a family, as far as the status admits it.
 func (e *evidence) class() Class {
 	for _, c := range [...]Class{e.code, e.strong} {
-		if (c == Billing || c == ContextOverflow) && admits(e.status, c) {
+		if neverPasses(c) && admits(e.status, c) {
 			return c
 		}
 	}

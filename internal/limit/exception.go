@@ -39,6 +39,9 @@ func init() {
 		endpoint connection error
 		api timeout|connection *
 	`)
+	exceptionNames.add(ruling{class: RateLimit}, `
+		router rate limit *
+	`)
 }
 
 // glosses begin what is written about an exception rather than by it.
@@ -79,7 +82,7 @@ func (m *message) thrown(o opening, p int) (opening, bool) {
 		return o, false
 	}
 	o.named, _ = exceptionRuling(m.toks[p:after])
-	o.at, o.framed = after, true
+	o.at, o.framed, o.sure = after, true, o.sure || thrower(name) == sdk
 	return o, true
 }
 

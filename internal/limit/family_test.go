@@ -195,3 +195,60 @@ func TestAQuotaThatIsBackSoonIsAPace(t *testing.T) {
 		},
 	}.check(t)
 }
+
+func TestAReportBehindWhatFailed(t *testing.T) {
+	judged{
+		RateLimit: {
+			`Error while running the agent: litellm.RateLimitError: GroqException - Error code: 429`,
+			`Failed to answer: {"type":"error","error":{"type":"rate_limit_error","message":"x"}}`,
+		},
+		UsageLimit: {
+			`Turn in the background failed: You've hit your usage limit. Try again at 6:05 PM.`,
+			`Turn in the background failed: "You've hit your usage limit."`,
+		},
+		BadRequest: {
+			`Error: Claude Code spawn failed with exit code 1: API Error: 400 {"type":"error","error":{"type":"invalid_request_error","message":"x"}}`,
+		},
+		None: {
+			`Deploy of the shop failed: You've hit your usage limit. Try again at 6:05 PM.`,
+			`Error while running the agent: connection refused`,
+			`Error while running the agent: 503 Service Unavailable`,
+			`It failed: litellm.RateLimitError: GroqException - Error code: 429`,
+			`Error while testing the agent: litellm.RateLimitError: GroqException`,
+			`Error while running the agent: litellm.RateLimitError: GroqException - what does it mean?`,
+		},
+	}.check(t)
+}
+
+func TestWhatAnErrorSaysInQuotationMarks(t *testing.T) {
+	judged{
+		Overloaded: {`Error: "The server is overloaded, try again"`},
+		Billing:    {`429 "Your team 16f2151a-40f4-4a80-8ad0-cae00c27e8dd has either used all available credits or reached its monthly spending limit."`},
+		None: {
+			`Error: "The server is overloaded" was expected`,
+			`want: "The server is overloaded"`,
+			`FAIL: "The server is overloaded, try again"`,
+		},
+	}.check(t)
+}
+
+func TestRecordsOnSeveralLines(t *testing.T) {
+	const refusal = `{"error":{"code":"context_length_exceeded","message":"Your input exceeds the context window of this model."}}`
+	require.Equal(t, ContextOverflow, noon.Text("exec\necho one succeeded in 50ms:\n"+
+		`ERROR responses: error=http 400 Bad Request: Some("{\"error\":{}}")`+"\nERROR: "+refusal+"\ntokens used\n1,020\n").Class)
+	require.Equal(t, None, noon.Text("exec\ncat fixture.json\n  body: '"+refusal+"',\ntokens used\n1,020\n").Class)
+}
+
+func TestWhatStandsFarIn(t *testing.T) {
+	judged{
+		UsageLimit: {"                                   Usage limit reached · resets 3pm"},
+		None: {
+			"            status: 429,",
+			"                error: 'Something went wrong',",
+			"                errorMessage: 'Permission denied',",
+			"        TimeoutError: If the future did not end in time",
+			"        capacity exceeded. To prevent this, flush it.",
+			"\t\tcode: 503,",
+		},
+	}.check(t)
+}

@@ -18,10 +18,13 @@ func clip(s string) string {
 // usage gauge are no refusal.
 func (r Reader) Text(s string) Verdict {
 	s = clip(s)
-	if !strings.Contains(s, "\n") || !isRecord(lastLine(s)) {
+	if !isRecord(lastLine(s)) || !strings.Contains(s, "\n") {
 		e := r.gather(s, false, 0)
-		return e.verdict()
+		if v := e.verdict(); v.Class != None || !strings.Contains(s, "\n") {
+			return v
+		}
 	}
+	// Records on several lines are none together: each is read by itself.
 	for lines := strings.TrimSpace(s); lines != ""; {
 		line := lastLine(lines)
 		e := r.gather(line, false, 0)
@@ -113,17 +116,13 @@ func (m *message) weigh(o opening) evidence {
 				o.named = inner.named
 			}
 			if h, ok := statements.at(toks, i); ok && h.means.class != None {
-				if h.means.perPeriod && counted != None {
-					h.means.class = counted
-				}
-				h.means.paced = h.means.paced && counted == None
-				e.addWords(h.means)
+				e.addWords(h.means.counted(counted))
 				lifted = lifted || h.means.lifted
 				alone = alone || h.means.alone
 			}
 		}
 		if h, ok := asides.at(toks, i); ok {
-			e.addWords(h.means)
+			e.addWords(h.means.counted(counted))
 		}
 	}
 	if m.record != nil {
@@ -165,7 +164,7 @@ func clauseBegins(toks []token, i int) bool {
 	prev := toks[i-1]
 	switch prev.kind {
 	case mark:
-		return strings.Contains(`.!;:,([{}·—…|"`, prev.text)
+		return strings.Contains(`.!;:,()[]{}·—…|"`, prev.text)
 	case sign:
 		return true
 	case word:

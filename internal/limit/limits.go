@@ -9,6 +9,7 @@ func addLimits() {
 	`)
 	statements.add(ruling{class: UsageLimit, paced: true}, `
 		youve|you have? exceeded your current quota *
+		youve|you have? exhausted your capacity on|for *
 	`)
 	statements.add(usage, `
 		your|this|the * has|have hit|reached|exceeded its|their|the|your * limit|quota|cap|allowance *
@@ -49,7 +50,11 @@ func addLimits() {
 		this|the|your request would|will exceed *
 		this|the|your request exceeded|exceeds your|the * rate|requests|tokens limit|limits *
 		this|the|your request was|has|is been? throttled|rate *
+		request|requests was|were|has|have|is|are been? throttled|rate *
 		request|requests throttled|rate limited?
+		request|requests reached|exceeded|hit * rpm|tpm|rps|rpd|tpd|concurrency *
+		requests to the * * operation under azure *
+		your requests to * * have exceeded the|your *
 		server is temporarily limiting requests
 		rate limiting detected|active|applied *
 		the|your * has|have rate limited you
@@ -61,13 +66,15 @@ func addLimits() {
 		throttling exception|error
 		throttled *
 		request limit|rate exceeded|reached
-		requests per minute|second exceeded|limit
-		tokens per minute|second exceeded|limit
+		requests|tokens per minute|second|hour|day limit|quota? exceeded|reached|hit
+		requests|tokens per minute|second exceeded|limit
 		slow down
 		resource has been exhausted
 		resource exhausted
 		possible quota limitations *
 		concurrency|concurrent * limit exceeded|reached
+		high concurrency usage *
+		no deployments available *
 		provider rate limit *
 	`)
 	statements.add(ruling{class: UsageLimit, perPeriod: true}, `
@@ -97,7 +104,7 @@ func addLimits() {
 		at capacity
 		over capacity
 		no capacity available|left|for
-		model capacity exhausted|exceeded|reached
+		model|service|tier tier? capacity exhausted|exceeded|reached *
 		insufficient * capacity
 		capacity exhausted|exceeded|constraints|unavailable
 		policy capacity unavailable
@@ -130,6 +137,8 @@ func addLimits() {
 		theres an issue with the selected model
 		unknown|unsupported|invalid|unrecognized model
 		the|this model|requested * does|is not exist|found|supported|available|be|deprecated
+		model * is not accessible|available|supported via|through the *
+		the maximum tokens you requested exceed|exceeds *
 		claudes response exceeded *
 		max|maximum output tokens *
 		output token limit|maximum *
@@ -153,6 +162,7 @@ func addWeak() {
 		eai again
 		request|connection|stream|operation|read|response timed out
 		request|connection|stream|read|idle timeout
+		streaming setup|request? timeout *
 		timeout waiting|awaiting|while|of|error *
 		timed out waiting|while|after *
 		idle timeout *
@@ -194,8 +204,8 @@ func addWeak() {
 		http connection failed
 	`)
 	statements.add(ruling{class: ServerError, weak: true}, `
-		internal server|service? error|failure *
-		internal error *
+		internal server|service error|failure *
+		internal error
 		service * unavailable
 		temporarily unavailable
 		server error *
@@ -205,12 +215,13 @@ func addWeak() {
 		an unexpected|unknown|internal error occurred|happened *
 		something went wrong
 		unexpected error *
-		encountered|got an * error *
+		encountered|got an unexpected|unknown|internal * error *
 		api error|overload
 		unavailable
 		the service is|was currently? temporarily? unavailable
 		the server had an error *
 		empty response|answer *
+		api|model|provider|server returned an? empty|invalid|malformed|incomplete response|answer *
 	`)
 	statements.add(ruling{class: RateLimit, weak: true}, `
 		failed to get response from the *
@@ -240,8 +251,7 @@ func addWeak() {
 		suggested retry after *
 	`)
 	statements.add(ruling{class: UsageLimit, weak: true, banner: true}, `
-		resets|refreshes|renews|reset at|in|on|by|after|# *
-		resets|refreshes|renews *
+		resets|refreshes|renews|reset at|in|on|by|after *
 		access resets|returns *
 		limit|limits resets *
 		limit|limits will reset *

@@ -12,34 +12,9 @@ type opening struct {
 	framed bool   // it says itself that it reports an error
 	byMenu bool   // it is a choice that agents offer at a limit
 	timed  bool   // it counts only together with a time
+	sure   bool   // no program but an agent prints it
+	plain  Class  // what it says in words that only providers have
 	named  ruling // what the name of an exception means that it begins with
-}
-
-// How words before the refusal itself frame it.
-const (
-	plainFrame    = 1 << iota // may stand in a frame
-	errorFrame                // makes it a report
-	providerFrame             // makes it a report of a provider's answer
-)
-
-// frameWords may stand between the beginning of a line and the refusal: names
-// of agents and of what can fail. One word that is not here makes it prose.
-var frameWords = map[string]uint8{}
-
-func init() {
-	for kind, words := range map[uint8]string{
-		plainFrame: `claude ai codex gemini qwen kimi opencode copilot cursor grok pi aider goose amp kiro amazon q antigravity
-			anthropic openai openrouter google azure bedrock vertex litellm github xai deepseek mistral groq moonshot
-			agent subagent call execution completion turn goal needs from with due to an early during
-			compaction repeated last attempt non retryable retriable transient fatal final caused by
-			message received got upstream inference ai s sdk after retries attempts cli code exit type retry limit in occurred while`,
-		errorFrame:    `error errors failed failure exception terminated paused warning attention disconnected rejected exceeded unexpected sorry oops`,
-		providerFrame: `api provider http status llm model request response stream server code endpoint reconnecting`,
-	} {
-		for w := range strings.FieldsSeq(words) {
-			frameWords[w] |= kind
-		}
-	}
 }
 
 // longestFrame is how many tokens may stand before the refusal itself.
@@ -47,46 +22,96 @@ const longestFrame = 48
 
 // open reports whether a refusal begins with the line that begins at toks[i].
 func (m *message) open(i int) (opening, bool) {
-	o := opening{at: i}
 	if m.choice(i) {
-		o.byMenu = true
-		return o, true
+		return opening{at: i, byMenu: true}, true
 	}
-	var seen uint8
+	o, said := m.report(i)
+	switch {
+	case m.toks[i].spaces >= tabWidth:
+		// So far in stand source code and what tools print. An agent sets
+		// nothing but a banner there, at the edge of its screen.
+		return o, said == refused && o.plain == UsageLimit
+	case said == unsaid:
+		return m.behind(i)
+	default:
+		return o, said == refused
+	}
+}
+
+// report reads the frame of a refusal from toks[i] on, and what it frames.
+func (m *message) report(i int) (opening, said) {
+	o := opening{at: i}
+	var seen frames
 	told := false // by its status alone
 	for p, steps := m.skipSigns(i), 0; steps < longestFrame; steps++ {
-		o.framed = seen&errorFrame != 0
+		theirs := !seen.anyones() || o.status != 0
+		o.framed = seen.has(errorFrame) && theirs
+		o.sure = seen.has(nameFrame)
 		if p >= len(m.toks) {
-			return o, seen&providerFrame != 0 && told
+			return o, refusedIf(told && seen.has(providerFrame))
 		}
 		t := m.toks[p]
-		if p > i && t.spaces >= 3 && m.toks[p-1].kind != sign {
-			return o, false // a column of a table
+		if p > i && t.spaces >= columnGap && m.toks[p-1].kind != sign {
+			return o, talked
 		}
-		if t.is("{") && m.record != nil {
-			return o, true
+		if m.record != nil && m.opensRecord(p) {
+			o.sure = o.sure || m.record.coded()
+			return o, refused
 		}
 		if o, ok := m.thrown(o, p); ok {
-			return o, true
+			return o, refused
 		}
-		if o, said := m.statement(o, p); said != unsaid {
-			return o, said == refused
+		if o, said := m.statement(o, m.quoted(p)); said != unsaid {
+			return o, refusedIf(said == refused && theirs)
 		}
 		if n := statusAt(m.toks, p); n != 0 {
 			if o.status == 0 {
 				o.status = n
 			}
 			p++
-			told = o.framed || p == len(m.toks) || m.toks[p].kind != word
+			told = !seen.anyones() && (o.framed || p == len(m.toks) || m.toks[p].kind != word)
 			continue
 		}
-		next := m.frame(p, &seen)
-		if next < 0 {
-			return o, seen&providerFrame != 0 && told || m.retries(i)
+		if steps == 0 && joiners[t.text] {
+			return o, talked
 		}
-		p = next
+		next := m.frame(p, &seen)
+		switch {
+		case next >= 0:
+			p = next
+		case told && seen.has(providerFrame) || m.retries(i):
+			return o, refused
+		default:
+			return o, unsaid
+		}
 	}
-	return o, false
+	return o, talked
+}
+
+func refusedIf(ok bool) said {
+	if ok {
+		return refused
+	}
+	return talked
+}
+
+// opensRecord reports whether the structured part begins at toks[p].
+func (m *message) opensRecord(p int) bool {
+	return m.toks[p].is("{") || m.toks[p].is("[") && p+1 < len(m.toks) && m.toks[p+1].is("{")
+}
+
+// quoted passes over a quotation mark that opens what an answer's status stands
+// before, 429 "Your team has …", or all that an error says: Error: "Overloaded".
+func (m *message) quoted(p int) int {
+	if p == 0 || p+1 >= len(m.toks) || !m.toks[p].is(`"`) {
+		return p
+	}
+	end := m.closing(p, `"`)
+	all := m.toks[p-1].is(":") && end > 0 && (end == len(m.toks) || m.toks[end].first)
+	if all || statusAt(m.toks, p-1) != 0 {
+		return p + 1
+	}
+	return p
 }
 
 // skipSigns passes over what agents draw before a message: bullets, emoji,
@@ -129,74 +154,6 @@ func (m *message) choice(i int) bool {
 	return ok && (h.end == len(m.toks) || h.open || m.toks[h.end].first || m.toks[h.end].kind != word)
 }
 
-// frame passes over one part of a frame at toks[p], or returns -1.
-func (m *message) frame(p int, seen *uint8) int {
-	t := m.toks[p]
-	switch t.kind {
-	case word:
-		kind := frameWords[t.text]
-		if kind == 0 {
-			return m.exception(p, seen)
-		}
-		*seen |= kind
-		return p + 1
-	case number:
-		if p > 0 && m.toks[p-1].kind == word && frameWords[m.toks[p-1].text] != 0 {
-			return p + 1
-		}
-		return -1
-	case mark:
-		return m.frameMark(p, *seen)
-	default:
-		return -1
-	}
-}
-
-// exception passes over the name of an error type, such as ValidationException.
-// One that programs throw for their own faults is theirs, unless the agent has
-// said before that it reports a provider's answer.
-func (m *message) exception(p int, seen *uint8) int {
-	if ownFaults[m.toks[p].text] && *seen&providerFrame == 0 {
-		return -1
-	}
-	for p++; p < len(m.toks) && m.toks[p].glued && m.toks[p].kind == word; p++ {
-		if m.toks[p].is("error") || m.toks[p].is("exception") {
-			*seen |= errorFrame
-			return p + 1
-		}
-	}
-	return -1
-}
-
-var ownFaults = wordSet("assertion type value key syntax reference index attribute import runtime name range lookup os")
-
-func (m *message) frameMark(p int, seen uint8) int {
-	switch t := m.toks[p]; t.text {
-	case `"`:
-		return m.closing(p, `"`)
-	case "(":
-		if end := m.closing(p, ")"); end >= 0 && end < len(m.toks) && m.toks[end].is(":") {
-			return end + 1
-		}
-		return p + 1
-	case ":", ")", "[", "]", "·", "—", ",", ";", ".", "…", "/":
-		if seen&(errorFrame|providerFrame) != 0 {
-			return p + 1
-		}
-	}
-	return -1
-}
-
-// closing returns the position after the mark that closes what opens at p.
-func (m *message) closing(p int, closer string) int {
-	for i := p + 1; i < len(m.toks) && i < p+30; i++ {
-		if m.toks[i].is(closer) {
-			return i + 1
-		}
-	}
-	return -1
-}
-
 // said is what a place in a message says.
 type said uint8
 
@@ -209,22 +166,24 @@ const (
 // statement judges whether a refusal that is named at toks[p] is made by the
 // agent or talked about.
 func (m *message) statement(o opening, p int) (opening, said) {
-	if isEdgeStatus(o.status) && m.toks[p-1].kind != word {
-		if h, ok := edgeReasons.at(m.toks, p); ok && (o.framed || m.stands(o, h)) {
-			return o, refused
-		}
+	if h, ok := m.reason(o, p); ok && (o.framed || m.stands(o, p, h)) {
+		return o, refused
 	}
 	verdict := unsaid
 	for h := range statements.hits(m.toks, p) {
 		if h.means.class == None {
 			return o, talked
 		}
+		o.plain = h.means.providers()
 		if o.framed {
 			return o, refused
 		}
 		verdict = talked
-		if !m.stands(o, h) || h.means.remote && m.namesThisMachine(o.at) {
+		if !m.stands(o, p, h) || h.means.remote && m.namesThisMachine(o.at) {
 			continue
+		}
+		if h.means.weak && h.means.banner && !m.toks[p].upper {
+			continue // a gauge: "resets on 08/01"
 		}
 		fragment := h.end == len(m.toks) && !m.toks[p].upper
 		o.timed = h.means.weak && (h.means.banner || h.means.byWait) ||
@@ -236,9 +195,9 @@ func (m *message) statement(o opening, p int) (opening, said) {
 
 // stands reports whether the phrase is a statement of its own, not part of
 // what a person says about it.
-func (m *message) stands(o opening, h hit[ruling]) bool {
+func (m *message) stands(o opening, p int, h hit[ruling]) bool {
 	line := m.line(o.at)
-	return (h.open || m.tailFits(h.end)) && !isTableRow(line) && !m.asks(line, h.end)
+	return !m.isCode(p, h.end) && (h.open || m.tailFits(h.end)) && !isTableRow(line) && !m.asks(line, h.end)
 }
 
 // bare reports a headline of two words: "Limit reached" says nothing without a time.
@@ -256,7 +215,7 @@ func (m *message) line(i int) []token {
 // tails are words that agents go on with after the refusal itself; other words
 // make it the subject of someone's sentence.
 var tails = wordSet(`for on in by at or and to of please try resets reset retrying retry error exception you your
-		this it we until after from with because due as`)
+		this it we until after from with because due as unexpectedly`)
 
 func (m *message) tailFits(end int) bool {
 	if end >= len(m.toks) || m.toks[end].first {
@@ -273,10 +232,13 @@ func (m *message) tailFits(end int) bool {
 	}
 }
 
-// isTableRow reports cells between spaced bars.
+// columnGap is how many blanks part the columns of a table.
+const columnGap = 3
+
+// isTableRow reports cells between spaced bars or tabs.
 func isTableRow(line []token) bool {
 	for i, t := range line {
-		if t.is("|") && (t.spaces > 0 || i == 0) {
+		if t.is("|") && (t.spaces > 0 || i == 0) || i > 0 && t.spaces >= tabWidth {
 			return true
 		}
 	}

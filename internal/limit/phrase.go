@@ -12,7 +12,8 @@ import (
 //	a|b|c       one of these words
 //	x?          x, or nothing
 //	#           a number
-//	*           up to five words or numbers, as few as will do
+//	*           up to five words or numbers, as few as will do; a name or an
+//	            identifier without a blank in it is one word
 //	<url>       an address
 //	@           one to five words of limitKinds, or numbers
 //	, . : …     that mark
@@ -33,7 +34,10 @@ type part struct {
 	optional bool
 }
 
-const gapWords = 5
+const (
+	gapWords  = 5
+	gapTokens = 30 // however few words they are
+)
 
 // wordID stands for a word that occurs in a phrase; zero for any other. Phrases
 // are matched against tokens by these alone.
@@ -90,18 +94,7 @@ func matchParts(parts []part, toks []token, i int) int {
 	}
 	head, rest := parts[0], parts[1:]
 	if head.gap {
-		for n := 0; ; n++ {
-			if end := matchParts(rest, toks, i); end >= 0 {
-				return end
-			}
-			for i < len(toks) && toks[i].id == quoteID {
-				i++
-			}
-			if n == gapWords || i >= len(toks) || toks[i].kind > number {
-				return -1
-			}
-			i++
-		}
+		return matchGap(rest, toks, i)
 	}
 	if head.kinds {
 		return matchKinds(rest, toks, i)
@@ -118,6 +111,29 @@ func matchParts(parts []part, toks []token, i int) int {
 		return matchParts(rest, toks, i)
 	}
 	return -1
+}
+
+// matchGap passes over as few words as will do.
+func matchGap(rest []part, toks []token, i int) int {
+	last := min(len(toks), i+gapTokens)
+	for words := 0; ; {
+		if end := matchParts(rest, toks, i); end >= 0 {
+			return end
+		}
+		for i < last && toks[i].id == quoteID {
+			i++
+		}
+		if i >= last || toks[i].kind > number {
+			return -1
+		}
+		if words == 0 || toks[i].spaces > 0 {
+			words++
+		}
+		if words > gapWords {
+			return -1
+		}
+		i++
+	}
 }
 
 // matchKinds takes as many words of limitKinds as will do: "quota" in "daily

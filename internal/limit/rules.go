@@ -38,6 +38,27 @@ type ruling struct {
 	remote bool
 }
 
+// counted is what the statement means of a quota that is counted by a period.
+func (ru ruling) counted(by Class) ruling {
+	if by == None {
+		return ru
+	}
+	if ru.perPeriod {
+		ru.class = by
+	}
+	ru.paced = false
+	return ru
+}
+
+// providers returns the class of what is said of providers only, or None:
+// other programs do not speak of allowances, money and contexts.
+func (ru ruling) providers() Class {
+	if !ru.weak && (ru.class == UsageLimit || ru.class == Overloaded || neverPasses(ru.class)) {
+		return ru.class
+	}
+	return None
+}
+
 // limitKinds are what limits are called after: "5-hour limit", "weekly Opus
 // limit", "free daily request quota". A limit of another kind (threads,
 // retries, file sizes) is the agent's own affair.
@@ -45,7 +66,7 @@ var limitKinds = wordSet(`usage session weekly daily monthly hourly hour hours h
 		plan quota model models opus sonnet haiku fable claude codex gemini gpt qwen copilot kiro amazon q developer cursor grok
 		free tier pro max plus premium team enterprise individual personal organization org account workspace subscription
 		message messages request requests prompt prompts token tokens agentic chat completion completions interaction interactions
-		api oauth global baseline base included extra spending user your the cli`)
+		api oauth global baseline base included extra allocated spending user your the cli`)
 
 func wordSet(words string) map[string]bool {
 	set := map[string]bool{}
@@ -66,6 +87,9 @@ func init() {
 		ran out of room in the * context
 		exceed|exceeds|exceeded|over the? * context limit|window|length
 	`)
+	asides.add(ruling{class: RateLimit, perPeriod: true}, `
+		request|requests reached|exceeded|hit * rpm|tpm|rps|rpd|tpd|concurrency
+	`)
 	asides.add(ruling{class: UsageLimit}, `
 		reached for this month|week|day
 	`)
@@ -83,6 +107,7 @@ func init() {
 		issue with the selected model
 		exceeded the # output token maximum
 		violate|violates our|the * policy|policies|terms
+		limited|restricted|blocked|suspended|flagged for|due|because to? of? * suspicious|abusive|harmful activity|behavior|use
 	`)
 	asides.add(ruling{class: RateLimit, weak: true, running: true}, `
 		automatically switching|switched

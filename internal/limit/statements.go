@@ -27,6 +27,11 @@ func init() {
 		message aborted error
 	`)
 
+	// So Claude Code 1.0 and 2.0 call a window of the plan that opens again by
+	// itself, where extra usage is refused too.
+	statements.add(ruling{class: UsageLimit}, `
+		spending cap reached resets *
+	`)
 	statements.add(ruling{class: Billing}, `
 		your|the credit|account|wallet|prepaid balance is|was too? low|insufficient|empty|exhausted|negative|depleted
 		credit balance is? too? low|insufficient|exhausted
@@ -73,6 +78,11 @@ func init() {
 		this|the model|feature * requires|require a|an|more|paid * plan|subscription|credits|tier
 		usage not included
 		billing error
+		this|the|your request requires|needs more credits *
+		more credits are required|needed *
+		budget has|have been exceeded
+		exceeded budget for deployment|provider|key|team|user|tag *
+		no deployments available — crossed budget *
 	`)
 
 	statements.add(ruling{class: ContextOverflow}, `
@@ -89,7 +99,9 @@ func init() {
 		context overflow *
 		context limit reached
 		maximum context length|window *
-		this models maximum context *
+		this|the|your models|endpoints maximum|max context|prompt|input *
+		prompt tokens limit exceeded *
+		sending this message ( # tokens ) might|would exceed *
 		model context window exceeded
 		ran out of room in *
 		codex ran out of room *
@@ -116,6 +128,8 @@ func init() {
 		api key is|has|was invalid|expired|missing|been|not *
 		your|the * key|token|credentials|login|session|authentication|account is|has|have|was|does|are invalid|expired|been|revoked|missing|disabled|not|suspended|deactivated|on
 		your * token could not be refreshed *
+		token refresh failed :
+		your organization|org|workspace has disabled|blocked|restricted|revoked * access for *
 		your access|api|auth|authentication|oauth|refresh|session|login|bearer? key|token|credentials|login|session has|have been invalidated|revoked|disabled|deactivated
 		oauth|auth|access|refresh|session token has|is|was|refresh? expired|been|revoked|invalid|missing|failed|not
 		oauth|auth error|failure|failed|session *
@@ -126,6 +140,8 @@ func init() {
 		unauthenticated
 		permission denied error|for|on|.|,
 		permission error
+		the caller does not have permission *
+		your|this|the project|account|organization has been denied access *
 		forbidden
 		organization|account|user has been|is disabled|suspended|deactivated|banned|on
 		this|your organization|account has|is been|on disabled|suspended|deactivated|hold

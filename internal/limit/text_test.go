@@ -37,6 +37,7 @@ func TestTextTellsTheClass(t *testing.T) {
 			`You've hit your Opus limit · resets 3pm (Asia/Tokyo)`,
 			`Claude Opus 4 limit reached, now using Sonnet 4`,
 			`You're out of extra usage · resets 3pm`,
+			`Spending cap reached resets 2:15am`,
 			`You've hit your org's monthly usage limit`,
 			`⚠ Usage limit reached · limit resets 2:02am`,
 			`Limit reached · resets 3pm (UTC) · /upgrade to Max or turn on /extra-usage`,
@@ -174,9 +175,9 @@ func TestTextTellsTheClass(t *testing.T) {
 			`Your team has either used all available credits or reached its monthly spending limit.`,
 			`Your credit balance is too low to access the Anthropic API.`,
 			`You've hit your individual spend limit · ask your admin to raise it`,
-			`Spending cap reached resets 2:15am`,
 			`API Error: Extra usage is required for long context requests.`,
 			`API Error: 402 spend limit reached`,
+			`Spending cap reached`,
 		},
 		RateLimit: {
 			`API Error: Rate limit reached`,

@@ -26,7 +26,7 @@ type token struct {
 	id         wordID
 	start, end int // in the tokenized string
 	kind       kind
-	spaces     uint8 // blanks before it, counted up to 255
+	spaces     uint8 // blanks before it, counted up to 255; a tab is several
 	glued      bool  // nothing before it, not even a separator
 	first      bool  // first of its line
 	upper      bool  // begins with an upper-case letter
@@ -77,6 +77,9 @@ func asciiLower(s string) string {
 	return string(lower)
 }
 
+// tabWidth makes a tab as wide as the columns of a table are apart.
+const tabWidth = 8
+
 func (l *lexer) step() {
 	r, size := utf8.DecodeRuneInString(l.src[l.pos:])
 	switch {
@@ -85,8 +88,9 @@ func (l *lexer) step() {
 		l.pos += size
 	case r == ' ' || r == '\t' || r == '\u00a0' || r == '\u202f' || r == '\u2009' || r == utf8.RuneError:
 		l.parted = true
-		if l.spaces < 255 {
-			l.spaces++
+		l.spaces = min(l.spaces, 255-tabWidth) + 1
+		if r == '\t' {
+			l.spaces += tabWidth - 1
 		}
 		l.pos += size
 	case r == '\\':
@@ -195,6 +199,11 @@ func (l *lexer) word() {
 		return
 	}
 	start := l.pos
+	if n := l.brand(); n > 0 {
+		l.pos += n
+		l.emit(token{text: l.lower[start:l.pos], start: start, end: l.pos, kind: word, upper: isUpper(l.src[start])})
+		return
+	}
 	prev := rune(0)
 	apostrophe := false
 	for l.pos < len(l.src) {
@@ -214,6 +223,20 @@ func (l *lexer) word() {
 	}
 	first, _ := utf8.DecodeRuneInString(l.src[start:])
 	l.emit(token{text: text, start: start, end: l.pos, kind: word, upper: unicode.IsUpper(first)})
+}
+
+// brands are names that are one word in spite of the capital inside.
+var brands = []string{"openai", "openrouter", "opencode", "chatgpt", "deepseek", "litellm", "xai"}
+
+// brand returns the length of the brand that begins here, or 0.
+func (l *lexer) brand() int {
+	for _, name := range brands {
+		if end := l.pos + len(name); l.src[l.pos]|0x20 == name[0] && strings.HasPrefix(l.lower[l.pos:], name) &&
+			(end == len(l.src) || !isLower(l.src[end])) {
+			return len(name)
+		}
+	}
+	return 0
 }
 
 // acronymEnds reports whether the capital at hand begins a word after an

@@ -56,7 +56,7 @@ func (a *Agent) event(r record, line agent.Line) (resume.Event, bool) {
 		if v.Class == limit.Cancelled {
 			return resume.Cancelled{At: at}, true
 		}
-		return resume.Limited{At: at, Verdict: v, Text: agent.Clip(failure.Message)}, true
+		return resume.Limited{At: at, Verdict: v, Text: agent.Clip(failure.text())}, true
 	case r.moved():
 		return resume.Progressed{At: at}, true
 	case r.prompts():
@@ -70,7 +70,7 @@ func (a *Agent) event(r record, line agent.Line) (resume.Event, bool) {
 
 // verdict says what the failure of a request means.
 func (e telemetry) verdict(reader limit.Reader) limit.Verdict {
-	v := reader.Refusal(limit.Refusal{Status: e.Status, Code: e.Kind, Text: "[API Error: " + e.Message + "]"})
+	v := reader.Refusal(e.refusal())
 	v.InProgress = false
 	if v.Class == limit.None {
 		v.Class, v.WaitHelps = limit.BadRequest, false // what failed in a way nobody knows is not tried again

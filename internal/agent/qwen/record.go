@@ -1,10 +1,13 @@
 package qwen
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
 	"time"
+
+	"resumed/internal/limit"
 )
 
 // record is one line of a chat.
@@ -46,9 +49,26 @@ type telemetry struct {
 	Model    string `json:"model"`
 	Subagent string `json:"subagent_name"`
 	Message  string `json:"error_message"`
+	Error    string `json:"error"` // what error_message was called until 0.10
 	Kind     string `json:"error_type"`
-	Status   int    `json:"status_code"`
+
+	// Status is a number, or in 0.10 the provider's own code where it gave one.
+	Status json.RawMessage `json:"status_code"`
 }
+
+// refusal is what the failure of a request says of itself.
+func (e telemetry) refusal() limit.Refusal {
+	f := limit.Refusal{Code: e.Kind, Text: "[API Error: " + e.text() + "]"}
+	var code string
+	if json.Unmarshal(e.Status, &code) == nil && code != "" {
+		f.Code = code
+	} else {
+		_ = json.Unmarshal(e.Status, &f.Status) // of another type it is as good as absent
+	}
+	return f
+}
+
+func (e telemetry) text() string { return cmp.Or(e.Message, e.Error) }
 
 const apiError = "qwen-code.api_error"
 

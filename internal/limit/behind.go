@@ -1,0 +1,36 @@
+package limit
+
+// longestLead is how many tokens a lead may have; the name of a file is some of them.
+const longestLead = 64
+
+// behind looks behind a lead: what failed, in words of any program, and a
+// colon. "Error while running the agent: openai.RateLimitError: …" is a report,
+// but one that has to show by itself whose it is: what a program that the agent
+// ran says of its own troubles begins in the same way.
+func (m *message) behind(i int) (opening, bool) {
+	line := m.line(i)
+	failed, theirs := false, false
+	for k, t := range line[:min(len(line), longestLead)] {
+		switch {
+		case t.kind == number && k == 0, t.kind == link, t.is(`"`), t.is("|"), tellers[t.text], prompts[t.text]:
+			return opening{}, false
+		case t.kind == word:
+			failed = failed || frameWords[t.text].has(errorFrame)
+			theirs = theirs || frameWords[t.text].has(providerFrame|nameFrame) || t.is("agent") || t.is("turn")
+		case t.is(":") && failed && k+1 < len(line) && !line[k+1].glued && line[k+1].kind != sign:
+			o, said := m.report(i + k + 1)
+			if said == refused && (o.sure || o.plain != None && theirs) && !m.asks(line, i+len(line)) {
+				o.framed = true
+				return o, true
+			}
+		}
+	}
+	return opening{}, false
+}
+
+// tellers are words of those who tell what happened or list what can, and of
+// what is built and tested.
+var tellers = wordSet(`i we my our me us he they it says said say shows show showed saying quotes quote quoted
+	expected expect want wanted instead always sometimes often should would log logs
+	errors failures codes case cases mode modes known examples handling
+	test tests testing build panic assert assertion spec suite compile lint`)

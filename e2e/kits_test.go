@@ -193,7 +193,10 @@ func gemini(version string) kit {
 				"privacy":   map[string]any{"usageStatisticsEnabled": false},
 				"telemetry": map[string]any{"enabled": false},
 			})
-			return []string{"GEMINI_API_KEY=" + dummy, "GOOGLE_GEMINI_BASE_URL=" + b.provider.URL, "GEMINI_CLI_NO_RELAUNCH=true"}
+			b.write("tmp/README", "Reports of failures.") // which it leaves in TMPDIR
+			return []string{
+				"GEMINI_API_KEY=" + dummy, "GOOGLE_GEMINI_BASE_URL=" + b.provider.URL, "GEMINI_CLI_NO_RELAUNCH=true", "TMPDIR=" + b.path("tmp"),
+			}
 		},
 		begin: func(prompt string) []string { return []string{"gemini", "-m", "gemini-2.5-pro", "-p", prompt} },
 		talk:  func(prompt string) []string { return []string{"gemini", "-m", "gemini-2.5-pro", "-i", prompt} },

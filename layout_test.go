@@ -25,10 +25,11 @@ var arrows = map[string][]string{
 	},
 	"internal/app": {
 		"internal/agent", "internal/agent/*", "internal/backoff", "internal/clean", "internal/config", "internal/control",
-		"internal/lease", "internal/limit", "internal/notify", "internal/page", "internal/resume", "internal/runner", "internal/state",
-		"internal/tmux", "internal/watch",
+		"internal/lease", "internal/limit", "internal/notify", "internal/page", "internal/resume", "internal/runner", "internal/said",
+		"internal/state", "internal/tmux", "internal/watch",
 	},
-	"internal/attempt": {"internal/backoff", "internal/clean", "internal/lease", "internal/limit"},
+	"internal/attempt": {"internal/backoff", "internal/clean", "internal/lease", "internal/limit", "internal/said"},
+	"internal/said":    {"internal/clean", "internal/limit"},
 	"internal/config":  {"internal/backoff", "internal/limit", "internal/resume"},
 	"internal/state":   {"internal/lock", "internal/resume"},
 	"internal/lease":   {"internal/lock"},
@@ -39,7 +40,7 @@ var arrows = map[string][]string{
 	"internal/notify":  {"internal/backoff", "internal/clean", "internal/limit", "internal/resume"},
 	"internal/runner":  {"internal/clean", "internal/resume"},
 	"internal/tmux":    {"internal/resume"},
-	"internal/agent":   {"internal/limit", "internal/resume"},
+	"internal/agent":   {"internal/clean", "internal/limit", "internal/resume"},
 	"internal/agent/*": {"internal/agent", "internal/backoff", "internal/limit", "internal/peek", "internal/resume"},
 	"internal/peek":    {"internal/backoff"},
 	"internal/resume":  {"internal/backoff", "internal/limit"},
@@ -75,7 +76,7 @@ var knownOnlyIn = map[string]string{
 }
 
 // pure packages touch nothing outside: no files, no processes, no network.
-var pure = []string{"internal/resume", "internal/backoff", "internal/limit", "internal/clean"}
+var pure = []string{"internal/resume", "internal/backoff", "internal/limit", "internal/clean", "internal/said"}
 
 var impure = []string{"os", "os/exec", "net", "net/http", "syscall", "log/slog", "database/sql"}
 

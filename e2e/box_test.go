@@ -38,6 +38,7 @@ type box struct {
 	bin      string // of the agent's programs
 	extra    []string
 	backoff  time.Duration // of the daemon, where no time is stated
+	stranger bool          // the daemon does not have the agent in its PATH
 	provider *agenttest.Server
 	proc     *exec.Cmd // the daemon
 	log      lockedBuffer
@@ -148,6 +149,9 @@ func (b *box) start(config string) {
 	b.write(".config/resumed/resumed.toml", config)
 	b.proc = exec.Command(daemon, "run", "--log-level", "debug")
 	b.proc.Env, b.proc.Dir, b.proc.Stderr = b.env(), b.home, &b.log
+	if b.stranger {
+		b.proc.Env = append(b.proc.Env, "PATH="+os.Getenv("PATH"))
+	}
 	require.NoError(b.t, b.proc.Start())
 	b.t.Cleanup(func() {
 		_ = b.proc.Process.Signal(syscall.SIGTERM)

@@ -31,6 +31,9 @@ type kit struct {
 	// environment.
 	setUp func(*box) []string
 
+	// ask makes the agent ask before it runs a command.
+	ask func(*box)
+
 	// begin is a run on a new session without a terminal.
 	begin func(prompt string) []string
 
@@ -104,7 +107,8 @@ func claude(version string) kit {
 		begin: func(prompt string) []string { return []string{"claude", "-p", prompt} },
 		talk:  func(prompt string) []string { return []string{"claude", prompt} },
 		cases: headless,
-		live:  []situation{idle, menu, armed, drafted, busy, dead},
+		ask:   func(b *box) { b.write(".claude/settings.json", "{}") },
+		live:  []situation{idle, menu, armed, drafted, busy, dead, denied},
 		slow:  named(armed.name),
 	}
 }
@@ -142,7 +146,10 @@ trust_level = "trusted"
 		begin: func(prompt string) []string { return []string{"codex", "exec", "--skip-git-repo-check", prompt} },
 		talk:  func(prompt string) []string { return []string{"codex", prompt} },
 		cases: headless,
-		live:  []situation{queued, shared, dead},
+		ask: func(b *box) {
+			b.change(".codex/config.toml", `"never"`, `"on-request"`, "danger-full-access", "read-only")
+		},
+		live: []situation{queued, shared, dead, denied},
 	}
 }
 
@@ -168,10 +175,13 @@ func opencode(version string) kit {
 		},
 		begin: func(prompt string) []string { return []string{"opencode", "run", prompt} },
 		talk:  func(prompt string) []string { return []string{"opencode", "--prompt", prompt} },
+		ask: func(b *box) {
+			b.change(".config/opencode/opencode.json", `{"autoupdate"`, `{"permission":{"bash":"ask"},"autoupdate"`)
+		},
 		cases: headless,
-		live:  []situation{outOfReach(agenttest.RateLimit(time.Second), limit.RateLimit)},
+		live:  []situation{outOfReach(agenttest.RateLimit(time.Second), limit.RateLimit), denied},
 		// Without a time in a header it tries for over a minute.
-		slow: named("limit with a stated reset", "throttle without one", "overload", unreachable),
+		slow: named("limit with a stated reset", "throttle without one", "overload", unreachable, denied.name),
 	}
 }
 
@@ -240,7 +250,7 @@ func qwen(version string) kit {
 // older is a Claude Code that states resets by the minute only, cut short.
 func older(k kit) kit {
 	k.margin = "60s"
-	k.live = []situation{idle, menu, dead}
+	k.live = []situation{idle, menu, dead, denied}
 	k.slow = named("limit with a stated reset", menu.name, dead.name)
 	return k
 }

@@ -151,6 +151,8 @@ func TestKillWhileTheResumeRunsAdoptsIt(t *testing.T) {
 	b.write("bot/logs/s-1.log", "rate limited, retry in 0s\n")
 	b.until("the resume runs", func() bool { return len(b.calls()) == 1 })
 	b.untilState("s-1", resume.Resuming)
+	status, _, _ := b.run("status", "--json")
+	require.Contains(t, strings.Join(strings.Fields(status), ""), `"outcome":null`, "it runs")
 	b.kill(syscall.SIGKILL)
 	b.start()
 	require.Equal(t, resume.Resuming, b.session("s-1").State)
@@ -484,13 +486,21 @@ url = "http://127.0.0.1:9/"
 secret_file = "/nonexistent/secret"
 [[notify.service]]
 name = "phone"
-url = "nosuchservice://x"
+url = "nosuchservice://hunter2"
+title = "{{.Nope}}"
+[[notify.service]]
+name = "chat"
+url_file = "~/token"
 `)
-	for _, args := range [][]string{{"config", "check"}, {"run"}} {
+	b.write("token", "nosuchservice://hunter2\n")
+	for _, args := range [][]string{{"config", "check"}, {"notify", "test"}, {"run"}} {
 		_, errOut, code := b.run(args...)
 		require.Equal(t, exitUsage, code, args)
-		require.Contains(t, errOut, "/nonexistent/secret")
-		require.Contains(t, errOut, "nosuchservice")
+		at := b.path(configFile)
+		require.Contains(t, errOut, at+":4: notify.webhook[0].secret_file: open /nonexistent/secret")
+		require.Contains(t, errOut, at+":8: notify.service[0].title: ")
+		require.Contains(t, errOut, at+":11: notify.service[1].url_file: "+b.path("token")+": ")
+		require.NotContains(t, errOut, "hunter2")
 		require.Contains(t, errOut, "Try: mend "+b.path(configFile))
 	}
 }

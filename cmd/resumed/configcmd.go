@@ -104,11 +104,15 @@ func (c *cli) configCheck() error {
 // configuration that is right in itself: a file that it names is missing, say.
 func buildable(cfg config.Config, path string) error {
 	_, badAgents := app.Agents(cfg)
-	_, badChannels := app.Channels(cfg.Notify, nil, nil)
+	_, badChannels := app.Channels(path, cfg.Notify, nil, nil)
 	if err := errors.Join(badAgents, badChannels); err != nil {
-		return hinted{usageError{err}, "mend " + path + ", then resumed config check"}
+		return toMend(err, path)
 	}
 	return nil
+}
+
+func toMend(err error, path string) error {
+	return hinted{usageError{err}, "mend " + path + ", then resumed config check"}
 }
 
 func (c *cli) configShow() error {

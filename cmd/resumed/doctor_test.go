@@ -61,11 +61,11 @@ func TestDoctorFindsWhatStandsInTheWay(t *testing.T) {
 	require.Zero(t, code, said)
 	require.Equal(t, checkOK, said["daemon"].Status)
 	require.Equal(t, checkOK, said["agent claude-code"].Status)
-	require.Contains(t, said["agent claude-code"].Text, "2.1.325")
+	require.Contains(t, said["agent claude-code"].Text, "2.1.325 (Claude Code)), found in PATH; ")
 	require.Contains(t, said["agent claude-code"].Text, "1 transcript in "+b.path(".claude"))
 	require.Contains(t, said["inotify"].Text, "directories to watch")
 	require.Equal(t, checkOK, said["agent mybot"].Status)
-	require.Contains(t, said["agent mybot"].Text, "/sh; 1 transcript in "+b.path("bot"), "it is found, and not run")
+	require.Contains(t, said["agent mybot"].Text, "/sh, as configured; 1 transcript in "+b.path("bot"), "it is found, and not run")
 
 	require.NoError(t, os.Remove(b.path("bin/claude")))
 	require.NoError(t, os.Chmod(b.path(".local/state/resumed"), 0o755))

@@ -19,13 +19,14 @@ import (
 	"resumed/internal/config"
 	"resumed/internal/control"
 	"resumed/internal/notify"
+	"resumed/internal/resume"
 	"resumed/internal/state"
 )
 
 func (c *cli) examineConfig(e *examination) (config.Config, bool) {
 	cfg, path, err := c.load()
 	if err == nil {
-		_, err = app.Channels(cfg.Notify, nil, nil)
+		_, err = app.Channels(path, cfg.Notify, nil, nil)
 	}
 	if err != nil {
 		e.fail("config", err.Error(), "resumed config check")
@@ -42,7 +43,11 @@ func (c *cli) examineConfig(e *examination) (config.Config, bool) {
 }
 
 func examineAgents(ctx context.Context, e *examination, cfg config.Config) {
-	found, err := app.Survey(cfg)
+	recorded := ""
+	if dir, err := unitDir(); err == nil {
+		recorded = recordedPath(dir)
+	}
+	found, err := app.Survey(cfg, recorded)
 	if err != nil {
 		e.fail("agents", err.Error(), "resumed config check")
 		return
@@ -88,14 +93,17 @@ func examineAgent(e *examination, f app.Finding, version string) int {
 			e.warn(name, h.Says(), "")
 		}
 	}
-	const fix = "install it, or name its program: command = \"…\" in its [[agent]] entry"
+	const fix = "install it, run resumed install in a shell that finds it, or name it: command = \"…\" in its [[agent]] entry"
 	switch {
 	case f.ProgramErr != nil && (transcripts > 0 || f.Configured):
 		e.fail(name, "its sessions cannot be continued: "+f.ProgramErr.Error(), fix)
 	case f.ProgramErr != nil:
 		e.warn(name, f.ProgramErr.Error(), fix)
 	default:
-		text := cmp.Or(version, "its program is looked for when it is needed")
+		text := "its program is looked for when it is needed"
+		if f.Program != "" {
+			text = version + ", " + f.How
+		}
 		if len(f.Homes) > 0 {
 			text += fmt.Sprintf("; %s in %s", count(transcripts, "transcript"), roots(f.Homes))
 		}
@@ -122,7 +130,7 @@ func programVersions(ctx context.Context, found []app.Finding) map[string]string
 		case f.Custom:
 			versions[i] = f.Program
 		case f.Program != "":
-			all.Go(func() { versions[i] = programVersion(ctx, f.Program, "--version") })
+			all.Go(func() { versions[i] = programVersion(ctx, f.Env, f.Program, "--version") })
 		}
 	}
 	all.Wait()
@@ -135,11 +143,12 @@ func programVersions(ctx context.Context, found []app.Finding) map[string]string
 
 // programVersion runs a program for its version. One that does not know the
 // question is there all the same.
-func programVersion(ctx context.Context, program, flag string) string {
+func programVersion(ctx context.Context, env []string, program, flag string) string {
 	const patience = 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, flag)
+	cmd.Env = append(os.Environ(), env...)
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
@@ -193,6 +202,7 @@ func (c *cli) examineDaemon(ctx context.Context, e *examination) {
 	ctx, cancel := context.WithTimeoutCause(ctx, 5*time.Second, errors.New("it does not answer"))
 	defer cancel()
 	status, err := c.client().Status(ctx, false)
+	examineSessions(e, status.Sessions)
 	d := status.Daemon
 	switch {
 	case errors.Is(err, control.ErrNoDaemon):
@@ -212,13 +222,34 @@ func (c *cli) examineDaemon(ctx context.Context, e *examination) {
 	}
 }
 
+// mostSessions bounds how many sessions are named one by one.
+const mostSessions = 20
+
+// examineSessions says which program each interrupted session was run with,
+// where that was seen: it is continued with the same.
+func examineSessions(e *examination, sessions []resume.View) {
+	named := 0
+	for _, s := range sessions {
+		if s.State == resume.Watching || s.Program == "" || named == mostSessions {
+			continue
+		}
+		named++
+		name := fmt.Sprintf("session %.8s of %s", s.ID, s.Agent)
+		if _, err := os.Stat(s.Program); err != nil {
+			e.warn(name, s.Program+", which its own process ran, is gone: the agent's usual program continues it", "")
+			continue
+		}
+		e.ok(name, s.Program+", as its own process ran it, unless command is set for the agent")
+	}
+}
+
 func examineTmux(ctx context.Context, e *examination) {
 	path, err := exec.LookPath("tmux")
 	if err != nil {
 		e.warn("tmux", "not found: a session that lives in a terminal cannot be continued there", "install tmux")
 		return
 	}
-	e.ok("tmux", programVersion(ctx, path, "-V"))
+	e.ok("tmux", programVersion(ctx, nil, path, "-V"))
 }
 
 func examineDesktop(ctx context.Context, e *examination, cfg config.Config) {

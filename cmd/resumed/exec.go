@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -93,6 +94,13 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 
 	o.Argv, o.Signals, o.LeaseDir = argv, signals, lease.Dir(os.Getenv, stateDir)
 	o.Stdin, o.Stdout, o.Stderr = os.Stdin, os.Stdout, os.Stderr
+	hear, err := app.Hear(cfg)
+	if err != nil {
+		show.say("%v", err)
+	}
+	o.Hear = func(agent, stdout, stderr string, at time.Time) attempt.Heard {
+		return attempt.Heard(hear(agent, stdout, stderr, at))
+	}
 	o.Tidy = func(ctx context.Context, agent, session, transcript string) error {
 		return app.Tidy(ctx, cfg, resume.Session{
 			Key: resume.Key{Agent: agent, ID: session}, Transcript: transcript, Cwd: o.Dir,

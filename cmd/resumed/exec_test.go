@@ -69,8 +69,8 @@ func TestExecClassifiesHowACommandEnds(t *testing.T) {
 		"retry-on may name the hopeless": {[]string{"--retry-on", "auth"}, `[ $n -ge 2 ] || { echo "API Error: 401 Invalid API key"; exit 5; }`, 0, 2, "auth"},
 		"exit code 0 is success":         {nil, overloaded[:len(overloaded)-1] + "0", 0, 1, "Error: 529 Overloaded\n"},
 		"killed by a signal":             {nil, `kill -USR1 $$`, 128 + int(syscall.SIGUSR1), 1, ""},
-		"a run that takes too long":      {[]string{"--timeout", "300ms"}, `[ $n -ge 2 ] || sleep 30`, 0, 2, "timed out after 300ms: retry 1 of 2"},
-		"too long, and not retried":      {[]string{"--timeout", "300ms", "--retry-on", "network"}, `sleep 30`, 128 + int(syscall.SIGTERM), 1, ""},
+		"a run that takes too long":      {[]string{"--timeout", "1s"}, `[ $n -ge 2 ] || sleep 30`, 0, 2, "timed out after 1s: retry 1 of 2"},
+		"too long, and not retried":      {[]string{"--timeout", "300ms", "--retry-on", "network"}, `sleep 30`, 128 + int(syscall.SIGTERM), 1, "took more than 300ms (--timeout) and was ended"},
 		"further away than max_wait":     {nil, `echo "rate limited, try again in 300 hours" >&2; exit 8`, 8, 1, "resume.max_wait"},
 	} {
 		t.Run(name, func(t *testing.T) {

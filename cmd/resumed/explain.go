@@ -27,10 +27,14 @@ func (c *cli) explainCommand() *cobra.Command {
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:   "explain [FILE…]",
 		Short: "Say what a transcript or a message means, and what would be done",
-		Long: "Reads transcripts and says, without a daemon, how each session stands, on which\n" +
-			"evidence, and what would be done. With --text it classifies messages from standard\n" +
-			"input, one a line, as if an agent had printed them.",
+		Long: "Reads transcripts and opencode's databases and says, without a daemon, how each session\n" +
+			"stands, on which evidence, and what would be done. It reads recordings too: what a run\n" +
+			"of an agent printed (text, json or stream-json), a screen captured from a terminal, the\n" +
+			"events of a server, an exported session.\n\n" +
+			"With --text it classifies messages from standard input, one a line, as if an agent had\n" +
+			"printed them.",
 		Example: "  resumed explain ~/.claude/projects/-src-shop/4f2a….jsonl\n" +
+			"  tmux capture-pane -p -t work > screen.txt; resumed explain screen.txt\n" +
 			"  echo \"You've hit your 5-hour limit · resets 2am (UTC)\" | resumed explain --text",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -48,7 +52,7 @@ func (c *cli) explainCommand() *cobra.Command {
 	flags.StringVar(&e.agent, "agent", "", "whose file or message it is; else it is recognised")
 	flags.StringVar(&e.now, "now", "", "judge as if it were this `TIME` (RFC 3339)")
 	flags.BoolVar(&e.text, "text", false, "classify messages from standard input, one a line")
-	flags.StringVar(&e.at, "at", "", "`TIME` when the messages were printed (RFC 3339; default now)")
+	flags.StringVar(&e.at, "at", "", "`TIME` when messages or a recording were printed (RFC 3339; default now, or the file's)")
 	flags.StringVar(&e.zone, "tz", "", "`ZONE` they were printed in where they name none (default local)")
 	return cmd
 }
@@ -65,6 +69,11 @@ func (c *cli) explainFiles(paths []string, e explaining) error {
 	explainer, err := app.NewExplainer(cfg)
 	if err != nil {
 		return err
+	}
+	if e.at != "" {
+		if explainer.RecordedAt, err = readTime("--at", e.at); err != nil {
+			return err
+		}
 	}
 	bad := false
 	for _, path := range paths {
@@ -98,8 +107,11 @@ func (c *cli) printExplanation(x app.Explanation, now time.Time) error {
 		{head("  directory"), plain(clean.Line(x.Cwd))},
 		{head("  class"), plain(x.Class.String())},
 	}
-	if x.Line > 0 {
+	switch {
+	case x.Line > 0:
 		rows = append(rows, []cell{head("  evidence"), plain(fmt.Sprintf("line %d: %s", x.Line, clean.Line(x.Text)))})
+	case x.Text != "":
+		rows = append(rows, []cell{head("  evidence"), plain(clean.Line(x.Text))})
 	}
 	if x.ResetAt != nil {
 		rows = append(rows, []cell{head("  resets at"), plain(fmt.Sprintf("%s (%s)", clock(*x.ResetAt, now), *x.ResetSource))})

@@ -243,6 +243,21 @@ func TestASessionThatLives(t *testing.T) {
 			},
 			state: resume.Watching, keys: "continue\r",
 		},
+		"a continuation that slept and asks for Enter is left, kept and told": {
+			live: show(func(s *standIn) {
+				s.Screen, s.StartedAt = "usage-5h-oauth", time.Now().Add(-time.Hour).UnixMilli()
+				s.Instead = map[string]string{
+					"⚠ Usage limit reached · limit resets 2:02am":        "Usage limit has reset",
+					"Continuing automatically at 2:02am · Esc to cancel": "Press enter to continue",
+				}
+			}),
+			stop: func(b *liveBox) {
+				b.outOfQuota(time.Now().Add(-6*time.Minute), fiveHourText)
+				b.noticed(time.Now().Add(-30*time.Minute), armedText)
+				b.noticed(time.Now(), "Usage limit has reset · Press enter to continue")
+			},
+			state: resume.Parked, why: "asks for Enter to continue", keeps: true,
+		},
 		"a continuation that died with its process is made up for": {
 			live: show(func(s *standIn) { s.Screen = "interactive-resume-after-limit" }),
 			stop: func(b *liveBox) {

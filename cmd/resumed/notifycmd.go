@@ -49,13 +49,13 @@ type trial struct {
 }
 
 func (c *cli) notifyTest(ctx context.Context, name string) error {
-	cfg, _, err := c.load()
+	cfg, path, err := c.load()
 	if err != nil {
 		return err
 	}
-	channels, err := app.Channels(cfg.Notify, nil, nil)
+	channels, err := app.Channels(path, cfg.Notify, nil, nil)
 	if err != nil {
-		return usageError{err}
+		return toMend(err, path)
 	}
 	var names []string
 	for _, ch := range channels {

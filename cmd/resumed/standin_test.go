@@ -25,13 +25,14 @@ type standIn struct {
 	Keys       string // the file that every byte it is given is written to
 	Screens    string // the directory of captured screens
 
-	Screen    string // what it shows
-	Status    string // what it says of itself
-	Draft     string // what stands in its composer
-	AfterMenu string // what it shows after Escape; empty: it stays
-	Mute      bool   // it takes a prompt and writes nothing down
-	Deaf      bool   // it takes keys and shows nothing
-	StartedAt int64  // in milliseconds; 0: now
+	Screen    string            // what it shows,
+	Instead   map[string]string // but for these words
+	Status    string            // what it says of itself
+	Draft     string            // what stands in its composer
+	AfterMenu string            // what it shows after Escape; empty: it stays
+	Mute      bool              // it takes a prompt and writes nothing down
+	Deaf      bool              // it takes keys and shows nothing
+	StartedAt int64             // in milliseconds; 0: now
 }
 
 func runStandIn(settings string) int {
@@ -110,7 +111,11 @@ func (s *standIn) draw() {
 		fmt.Print(err)
 		return
 	}
-	lines := strings.Split(strings.TrimRight(string(data), "\n"), "\n")
+	text := strings.TrimRight(string(data), "\n")
+	for old, instead := range s.Instead {
+		text = strings.ReplaceAll(text, old, instead)
+	}
+	lines := strings.Split(text, "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
 		if strings.HasPrefix(lines[i], "❯") { // the last one is the composer's
 			lines[i] = "❯\u00a0" + s.Draft

@@ -116,6 +116,20 @@ func quote(word string, command bool) string {
 	return `"` + word + `"`
 }
 
+// recordedPath returns the PATH that install recorded for the service in dir;
+// empty: none is installed there.
+func recordedPath(dir string) string {
+	for _, f := range installed(dir) {
+		for line := range strings.Lines(f.text) {
+			if value, ok := strings.CutPrefix(strings.TrimSpace(line), `Environment="PATH=`); ok {
+				value = strings.TrimSuffix(value, `"`)
+				return strings.NewReplacer(`\\`, `\`, `\"`, `"`, `%%`, `%`, `\n`, "\n").Replace(value)
+			}
+		}
+	}
+	return ""
+}
+
 // installed returns the files of ours that are in dir.
 func installed(dir string) []unitFile {
 	var files []unitFile

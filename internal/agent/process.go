@@ -91,6 +91,24 @@ func (p Process) LivesIn(dir string) bool {
 	return err == nil && p.cwd == target
 }
 
+// Names reports whether an argument of the process is that word, or gives it as
+// an option's value.
+func (p Process) Names(word string) bool {
+	return slices.ContainsFunc(p.Args, func(arg string) bool { return arg == word || strings.HasSuffix(arg, "="+word) })
+}
+
+// Kind says whether a person sits before the process: one that was given its
+// prompt by such an option ends by itself.
+func (p Process) Kind(promptOptions ...string) string {
+	for _, arg := range p.Args {
+		name, _, _ := strings.Cut(arg, "=")
+		if slices.Contains(promptOptions, name) {
+			return "headless"
+		}
+	}
+	return "interactive"
+}
+
 // interpreterValues are the options of node whose value is an argument of its own.
 var interpreterValues = []string{"-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions", "--env-file"}
 

@@ -8,43 +8,172 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"resumed/internal/resume"
 )
 
-// FindProgram returns the path of a program: by its name in PATH, else in one
-// of the places. A name with a slash in it is that very file; ~/ begins the
-// user's home directory.
-func FindProgram(name string, places ...string) (string, error) {
+// Way is how a program was found.
+type Way uint8
+
+// The ways, the best first.
+const (
+	ByConfig  Way = iota + 1 // the user names it
+	BySession                // the session's own process ran it
+	ByPath                   // it is in PATH, which `install` records for the service
+	ByPlace                  // it lies where such programs are usually put
+)
+
+// String says it in words for people.
+func (w Way) String() string {
+	switch w {
+	case ByConfig:
+		return "as configured"
+	case BySession:
+		return "as the session's own process ran it"
+	case ByPath:
+		return "found in PATH"
+	case ByPlace:
+		return "found where such programs are usually put"
+	default:
+		return "not found"
+	}
+}
+
+// Program is a program that was found.
+type Program struct {
+	resume.Program
+	Way Way
+}
+
+// Search says how the program of an agent is found.
+type Search struct {
+	Name    string   // what it is called
+	Command string   // its name or path, as the user says; empty: it is looked for
+	Places  []string // where it is usually put
+}
+
+// Find returns the program: the one that the user names, else the one that the
+// session was run with where it is still there, else the one in PATH, else the
+// one in the first of the usual places. What is configured is not guessed at.
+func (s Search) Find(recorded resume.Program) (Program, error) {
+	if s.Command != "" {
+		path, err := lookUp(s.Command)
+		return Program{resume.Program{Path: path}, ByConfig}, err
+	}
+	if usable(recorded) {
+		return Program{recorded, BySession}, nil
+	}
+	path, err := lookUp(s.Name)
+	if err == nil {
+		return Program{resume.Program{Path: path}, ByPath}, nil
+	}
+	for _, place := range s.Places {
+		if path, err := lookUp(filepath.Join(place, s.Name)); err == nil {
+			return Program{resume.Program{Path: path}, ByPlace}, nil
+		}
+	}
+	return Program{}, err
+}
+
+// lookUp returns the path of a program by its name in PATH. A name with a slash
+// in it is that very file; ~/ begins the user's home directory.
+func lookUp(name string) (string, error) {
+	file := name
 	if rest, ok := strings.CutPrefix(name, "~/"); ok {
 		home, err := os.UserHomeDir()
 		if err != nil {
 			return "", fmt.Errorf("find program %s: %w", name, err)
 		}
-		name = filepath.Join(home, rest)
+		file = filepath.Join(home, rest)
 	}
-	path, err := exec.LookPath(name)
+	path, err := exec.LookPath(file)
 	if err == nil {
-		return filepath.Abs(path)
+		path, err = filepath.Abs(path)
 	}
-	if !strings.ContainsRune(name, filepath.Separator) {
-		for _, place := range places {
-			if path, err := exec.LookPath(filepath.Join(place, name)); err == nil {
-				return filepath.Abs(path)
-			}
-		}
+	if err != nil {
+		return "", fmt.Errorf("find program %s: %w", name, err)
 	}
-	return "", fmt.Errorf("find program %s: %w", name, err)
+	return path, nil
 }
 
-// WithPath returns env with the program's own directory in front of PATH, where
-// PATH does not have it: a script installed by npm needs the node beside it.
-// A PATH that env sets is left as it is.
-func WithPath(env []string, program string) []string {
-	dir, path := filepath.Dir(program), os.Getenv("PATH")
-	set := slices.ContainsFunc(env, func(pair string) bool { return strings.HasPrefix(pair, "PATH=") })
-	if set || slices.Contains(filepath.SplitList(path), dir) {
-		return slices.Clone(env)
+// usable reports whether a program that was recorded can still be run.
+func usable(p resume.Program) bool {
+	if p.Interpreter == "" {
+		return isExecutable(p.Path)
 	}
-	return append(slices.Clone(env), "PATH="+dir+string(filepath.ListSeparator)+path)
+	info, err := os.Stat(p.Path)
+	return err == nil && info.Mode().IsRegular() && isExecutable(p.Interpreter)
+}
+
+func isExecutable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+}
+
+// Argv returns what a command line of the program begins with: its path, or its
+// interpreter's where a script cannot be run by itself.
+func (p Program) Argv() []string {
+	if p.Interpreter == "" || isExecutable(p.Path) && asksFor(p.Path, p.Interpreter) {
+		return []string{p.Path}
+	}
+	return []string{p.Interpreter, p.Path}
+}
+
+// asksFor reports whether the first line of a script names the interpreter.
+func asksFor(script, interpreter string) bool {
+	asked := strings.Fields(firstLine(script))
+	if len(asked) > 1 && filepath.Base(asked[0]) == "env" {
+		asked = slices.DeleteFunc(asked[1:], func(word string) bool { return strings.HasPrefix(word, "-") })
+	}
+	if len(asked) == 0 {
+		return false
+	}
+	if target, err := filepath.EvalSymlinks(asked[0]); err == nil && target == interpreter {
+		return true
+	}
+	// By name: python3 may be python3.11.
+	return strings.HasPrefix(filepath.Base(interpreter), filepath.Base(asked[0]))
+}
+
+// firstLine returns what follows #! at the beginning of a script.
+func firstLine(script string) string {
+	f, err := os.Open(script)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	head := make([]byte, 256)
+	n, _ := f.Read(head) // an empty file has no first line
+	line, _, _ := strings.Cut(string(head[:n]), "\n")
+	rest, ok := strings.CutPrefix(line, "#!")
+	if !ok {
+		return ""
+	}
+	return rest
+}
+
+// Environment returns env with what the program needs in front of PATH: the
+// interpreter that it was run by, and its own directory where PATH does not have
+// it, for a script installed by npm needs the node beside it. A PATH that env
+// sets is left as it is.
+func (p Program) Environment(env []string) []string {
+	env = slices.Clone(env)
+	if slices.ContainsFunc(env, func(pair string) bool { return strings.HasPrefix(pair, "PATH=") }) {
+		return env
+	}
+	path := os.Getenv("PATH")
+	had := filepath.SplitList(path)
+	var front []string
+	if dir := filepath.Dir(p.Interpreter); p.Interpreter != "" && (len(had) == 0 || had[0] != dir) {
+		front = append(front, dir)
+	}
+	if dir := filepath.Dir(p.Path); !slices.Contains(had, dir) && !slices.Contains(front, dir) {
+		front = append(front, dir)
+	}
+	if len(front) == 0 {
+		return env
+	}
+	return append(env, "PATH="+strings.Join(append(front, path), string(filepath.ListSeparator)))
 }
 
 // CheckDir returns nil for a directory that one can work in, and an error in

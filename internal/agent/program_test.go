@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/resume"
 )
 
 func program(t testing.TB, dir, name string) string {
@@ -16,39 +17,96 @@ func program(t testing.TB, dir, name string) string {
 	return path
 }
 
-func TestAProgramIsFoundInPathThenInTheUsualPlaces(t *testing.T) {
-	inPath, usual := t.TempDir(), t.TempDir()
-	t.Setenv("PATH", inPath)
+func found(t testing.TB, s agent.Search, recorded resume.Program) agent.Program {
+	t.Helper()
+	p, err := s.Find(recorded)
+	require.NoError(t, err)
+	return p
+}
 
-	_, err := agent.FindProgram("bot", usual)
-	require.ErrorContains(t, err, "bot")
+func TestAProgramIsFoundByTheBestWayThereIs(t *testing.T) {
+	inPath, usual, ran, named := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
+	t.Setenv("PATH", inPath)
+	search := agent.Search{Name: "bot", Places: []string{usual}}
+	recorded := resume.Program{Path: filepath.Join(ran, "bot")}
+
+	_, err := search.Find(recorded)
+	require.ErrorContains(t, err, "find program bot")
 
 	there := program(t, usual, "bot")
-	got, err := agent.FindProgram("bot", usual)
-	require.NoError(t, err)
-	require.Equal(t, there, got)
-
+	require.Equal(t, agent.Program{Program: resume.Program{Path: there}, Way: agent.ByPlace}, found(t, search, recorded), "what was recorded is gone")
 	here := program(t, inPath, "bot")
-	got, err = agent.FindProgram("bot", usual)
-	require.NoError(t, err)
-	require.Equal(t, here, got)
+	require.Equal(t, agent.Program{Program: resume.Program{Path: here}, Way: agent.ByPath}, found(t, search, recorded))
+	program(t, ran, "bot")
+	require.Equal(t, agent.Program{Program: recorded, Way: agent.BySession}, found(t, search, recorded))
+	search.Command = program(t, named, "bot")
+	require.Equal(t, agent.Program{Program: resume.Program{Path: search.Command}, Way: agent.ByConfig}, found(t, search, recorded))
 
-	got, err = agent.FindProgram(there)
-	require.NoError(t, err)
-	require.Equal(t, there, got)
-	t.Setenv("HOME", usual)
-	got, err = agent.FindProgram("~/bot")
-	require.NoError(t, err)
-	require.Equal(t, there, got)
-	_, err = agent.FindProgram(filepath.Join(inPath, "none"), usual)
-	require.Error(t, err, "a path is that very file")
+	t.Setenv("HOME", named)
+	search.Command = "~/bot"
+	require.Equal(t, filepath.Join(named, "bot"), found(t, search, recorded).Path)
+	search.Command = filepath.Join(named, "none")
+	_, err = search.Find(recorded)
+	require.ErrorContains(t, err, search.Command, "what is configured is not guessed at")
+}
+
+func TestAProgramThatCannotBeRunAnyMoreIsPassedOver(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	inPath, script, node := program(t, dir, "bot"), program(t, t.TempDir(), "bot"), program(t, t.TempDir(), "node")
+	recorded := resume.Program{Path: script, Interpreter: node}
+	search := agent.Search{Name: "bot"}
+	require.Equal(t, script, found(t, search, recorded).Path)
+	require.NoError(t, os.Remove(node))
+	require.Equal(t, inPath, found(t, search, recorded).Path, "its node was removed")
+	recorded.Interpreter = ""
+	require.NoError(t, os.Chmod(script, 0o600))
+	require.Equal(t, inPath, found(t, search, recorded).Path)
+}
+
+func TestAScriptIsRunAsItWasRun(t *testing.T) {
+	t.Setenv("PATH", "/usr/bin:/bin")
+	dir := t.TempDir()
+	node := program(t, dir, "node")
+	cases := map[string]struct {
+		first string
+		mode  os.FileMode
+		alone bool // by its own path
+	}{
+		"a script that asks for it":   {"#!/usr/bin/env node", 0o755, true},
+		"with options":                {"#!/usr/bin/env -S node --no-warnings", 0o755, true},
+		"by its path":                 {"#!" + node, 0o755, true},
+		"one that asks for another":   {"#!/usr/bin/env bun", 0o755, false},
+		"one that asks for none":      {"console.log(1)", 0o755, false},
+		"one that cannot be executed": {"#!/usr/bin/env node", 0o644, false},
+		"one that is empty":           {"", 0o755, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			script := filepath.Join(t.TempDir(), "bot")
+			require.NoError(t, os.WriteFile(script, []byte(c.first+"\n"), 0o600))
+			require.NoError(t, os.Chmod(script, c.mode))
+			p := found(t, agent.Search{Name: "bot"}, resume.Program{Path: script, Interpreter: node})
+			want := []string{node, script}
+			if c.alone {
+				want = []string{script}
+			}
+			require.Equal(t, want, p.Argv())
+			require.Equal(t, []string{"PATH=" + dir + ":" + filepath.Dir(script) + ":/usr/bin:/bin"}, p.Environment(nil))
+		})
+	}
 }
 
 func TestAProgramOutsidePathBringsItsDirectory(t *testing.T) {
 	t.Setenv("PATH", "/usr/bin:/bin")
-	require.Equal(t, []string{"A=1", "PATH=/opt/node/bin:/usr/bin:/bin"}, agent.WithPath([]string{"A=1"}, "/opt/node/bin/bot"))
-	require.Equal(t, []string{"A=1"}, agent.WithPath([]string{"A=1"}, "/usr/bin/bot"))
-	require.Equal(t, []string{"PATH=/x"}, agent.WithPath([]string{"PATH=/x"}, "/opt/node/bin/bot"))
+	at := func(path, interpreter string) agent.Program {
+		return agent.Program{Program: resume.Program{Path: path, Interpreter: interpreter}}
+	}
+	require.Equal(t, []string{"A=1", "PATH=/opt/node/bin:/usr/bin:/bin"}, at("/opt/node/bin/bot", "").Environment([]string{"A=1"}))
+	require.Equal(t, []string{"A=1"}, at("/usr/bin/bot", "").Environment([]string{"A=1"}))
+	require.Equal(t, []string{"PATH=/x"}, at("/opt/node/bin/bot", "").Environment([]string{"PATH=/x"}))
+	require.Equal(t, []string{"PATH=/bin:/usr/bin:/bin"}, at("/usr/bin/bot", "/bin/node").Environment(nil),
+		"another node in PATH must not come first")
 }
 
 func TestADirectoryIsCheckedBeforeItIsWorkedIn(t *testing.T) {

@@ -13,7 +13,7 @@ const slack = time.Second
 // SentByUs reports whether a prompt of that time was given by an earlier resume
 // of the session. The resume that is about to be sent has given none yet.
 func SentByUs(s resume.Session, at time.Time) bool {
-	for _, attempts := range [][]resume.Attempt{s.Attempts, s.Past} {
+	for _, attempts := range [][]resume.Attempt{s.Attempts, s.Past, s.Cut} {
 		for _, a := range attempts {
 			if a.EndedAt.IsZero() || s.Run != nil && a.Mark == s.Run.Mark {
 				continue
@@ -54,6 +54,9 @@ func StandsBack(s resume.Session, last resume.Event, now time.Time) string {
 	case resume.Prompted:
 		return "a newer prompt was given to the session"
 	case resume.Progressed:
+		if s.DeniedAt(e.At) {
+			return "" // a resume was refused something and ended with that
+		}
 		return "the session has moved on by itself"
 	case resume.Cancelled:
 		return "the turn was interrupted by the user"

@@ -20,9 +20,10 @@ func TestOnlyPromptsOfEarlierResumesAreOurs(t *testing.T) {
 			{Mark: "m2", StartedAt: minute(10), EndedAt: minute(11)},
 			{Mark: "m3", StartedAt: minute(20)},
 		},
+		Cut: []resume.Attempt{{Mark: "m0", StartedAt: minute(6), EndedAt: minute(7), Outcome: resume.CutOff}},
 		Run: &resume.Run{Mark: "m3"},
 	}
-	for n, want := range map[float64]bool{0.5: false, 1.5: true, 5: false, 10: true, 11.01: true, 11.5: false, 20.5: false} {
+	for n, want := range map[float64]bool{0.5: false, 1.5: true, 5: false, 6.5: true, 10: true, 11.01: true, 11.5: false, 20.5: false} {
 		require.Equal(t, want, agent.SentByUs(s, minute(n)), "minute %v", n)
 	}
 }

@@ -111,6 +111,9 @@ func (d *daemon) prepare(ctx context.Context, session resume.Session) (*sending,
 	if err != nil {
 		return nil, &resume.Held{Why: "it could not be made sure that nobody holds the session: " + err.Error()}
 	}
+	if owner != nil {
+		session = d.identify(ctx, a, session, owner)
+	}
 	return d.plan(ctx, a, session, owner)
 }
 
@@ -141,6 +144,9 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 	case plan.Send != nil:
 		return &sending{message: plan.Send, session: session, agent: a, owner: owner}, nil
 	}
+	if why := replaced(session, plan.Run.Dir); why != "" && owner == nil {
+		return nil, &resume.Held{Why: why, Park: true}
+	}
 	if d.opts.DryRun {
 		return nil, &resume.Held{Why: "dry run: would have run " + strings.Join(plan.Run.Argv, " "), Park: true}
 	}
@@ -152,6 +158,17 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 		return nil, held
 	}
 	return &sending{command: command, noProof: plan.Run.NoProof, session: session, agent: a, owner: owner}, nil
+}
+
+// replaced says that another directory has the name of the session's own: its
+// work is not there, and its permissions were not given for that. A person who
+// asks for a try all the same gets it.
+func replaced(s resume.Session, dir string) string {
+	born, known := runner.Born(dir)
+	if !known || s.CwdBorn.IsZero() || !s.Asked.IsZero() || dir != s.Cwd || born.Equal(s.CwdBorn) {
+		return ""
+	}
+	return fmt.Sprintf("another directory has taken the place of %s since the session was stopped; retry to go on there", dir)
 }
 
 // holding is a resume that is not sent for the reason that the agent gives.
@@ -174,7 +191,7 @@ func (d *daemon) commandFor(cfg config.Config, session resume.Session, planned *
 		Argv:    planned.Argv,
 		Dir:     planned.Dir,
 		Env:     env,
-		Output:  filepath.Join(dir, strconv.Itoa(session.Run.N)+".log"),
+		Output:  d.outputOf(session),
 		Mark:    session.Run.Mark,
 		Timeout: cfg.Resume.Timeout,
 		Stall:   cfg.Resume.Stall,
@@ -191,7 +208,32 @@ func (d *daemon) follow(ctx context.Context, session resume.Session, process *ru
 		return
 	}
 	d.tidy(ctx, session)
-	d.tell(ctx, session.Key, ending(mark, result, output))
+	ended := ending(mark, result, output)
+	if ended.Outcome != resume.TimedOut {
+		if words, denied := d.denied(ctx, session, output); denied {
+			ended.Outcome, ended.Err = resume.Denied, words
+		}
+	}
+	d.tell(ctx, session.Key, ended)
+}
+
+// resultTail is how much of a run's output may hold its result.
+const resultTail = 64 << 10
+
+// denied says in words what a resumed run that is over was refused at last.
+func (d *daemon) denied(ctx context.Context, session resume.Session, output string) (words string, denied bool) {
+	denier, ok := d.agentOf(session.Key.Agent).(agent.Denier)
+	attempt, known := session.Tried(session.Run.Mark)
+	if !ok || !known {
+		return "", false
+	}
+	tail, _ := runner.Tail(output, resultTail) // most agents tell in their transcript
+	denial, denied, err := denier.Denied(ctx, session, agent.Ran{Since: attempt.StartedAt, Output: tail})
+	if err != nil && ctx.Err() == nil {
+		d.log.Warn("it could not be read whether a resume was refused something",
+			"session", session.Key.ID, "agent", session.Key.Agent, "err", err)
+	}
+	return denial.String(), denied
 }
 
 // await waits for a command, which can be stopped meanwhile.
@@ -269,6 +311,11 @@ func (d *daemon) agentOf(name string) agent.Agent {
 
 func (d *daemon) runsDir(key resume.Key) string { return RunsDir(d.opts.StateDir, key.ID) }
 
+// outputOf returns where the resume that the session is in writes to.
+func (d *daemon) outputOf(s resume.Session) string {
+	return filepath.Join(d.runsDir(s.Key), strconv.Itoa(s.Run.N)+".log")
+}
+
 // RunsDir returns where the outputs of a session's resumes are.
 func RunsDir(stateDir, id string) string { return filepath.Join(stateDir, "runs", id) }
 
@@ -330,8 +377,12 @@ func (d *daemon) recover(ctx context.Context, sessions []resume.Session) error {
 			d.recoverUnproved(ctx, s)
 			continue
 		}
-		d.log.Info("a resume left no trace and is forgotten", "session", s.Key.ID, "agent", s.Key.Agent)
 		d.tidy(ctx, s)
+		if words, denied := d.denied(ctx, s, d.outputOf(s)); denied {
+			d.tell(ctx, s.Key, resume.Ended{Mark: s.Run.Mark, Outcome: resume.Denied, Err: words})
+			continue
+		}
+		d.log.Info("a resume left no trace and is forgotten", "session", s.Key.ID, "agent", s.Key.Agent)
 		d.tell(ctx, s.Key, resume.Lost{Mark: s.Run.Mark})
 	}
 	return nil
@@ -341,7 +392,7 @@ func (d *daemon) adopt(ctx context.Context, s resume.Session, process *runner.Pr
 	d.mu.Lock()
 	cfg := d.config.Resume
 	d.mu.Unlock()
-	output := filepath.Join(d.runsDir(s.Key), strconv.Itoa(s.Run.N)+".log")
+	output := d.outputOf(s)
 	process.Bind(runner.Command{
 		Mark: s.Run.Mark, Output: output, Timeout: cfg.Timeout, Stall: cfg.Stall, Signs: signsOfLife(s),
 	})

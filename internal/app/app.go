@@ -54,6 +54,7 @@ type daemon struct {
 	systemd   systemd
 	changes   control.Changes // what those who watch are to be told
 	summary   summary
+	witnesses *witnesses
 	metrics   *metrics
 	web       *web
 	inputs    *stage // set once, before anybody can ask for a reload
@@ -88,6 +89,7 @@ func Run(ctx context.Context, opts Options) error {
 		leases:    newLeases(opts.LeaseDir),
 		running:   make(map[string]stopper),
 		summary:   newSummary(),
+		witnesses: newWitnesses(),
 	}
 	d.metrics = newMetrics(d)
 	store, err := state.Open(opts.StateDir, opts.Log)
@@ -137,6 +139,11 @@ func Run(ctx context.Context, opts Options) error {
 	})
 	d.journal.remember(snapshot.Sessions)
 	d.journal.tellAgain(snapshot.Sessions)
+	for _, s := range snapshot.Sessions {
+		if s.Interrupted() {
+			d.witnesses.call(s.Key)
+		}
+	}
 
 	server, err := control.Listen(opts.RuntimeDir, backend{d}, opts.Log)
 	if err != nil {
@@ -167,6 +174,7 @@ func (d *daemon) run(ctx context.Context, server *control.Server, snapshot state
 	inputs.run("housekeeping", d.housekeep)
 	inputs.run("watchdog", d.feedWatchdog)
 	inputs.run("summary", d.summarise)
+	inputs.run("programs", d.identifyAll)
 	inputs.run("http", d.web.Run)
 
 	d.log.Info("watching", "version", d.opts.Version, "pid", os.Getpid(), "config", d.opts.ConfigPath,

@@ -101,22 +101,24 @@ func (b backend) accounts(ctx context.Context, sessions []resume.Session) ([]con
 	if err != nil {
 		return nil, err
 	}
-	listed := make(map[string]bool)
+	listed := make(map[resume.AccountKey]bool)
 	for _, s := range sessions {
-		listed[s.Account] = true
+		listed[s.AccountKey()] = true
 	}
 	all := []control.Account{}
 	for _, a := range known {
-		if !listed[a.Name] {
+		if !listed[a.AccountKey] {
 			continue
 		}
-		account := control.Account{Name: a.Name, State: string(a.State), Sessions: a.Sessions}
+		account := control.Account{Name: a.Name, Provider: a.Provider, State: string(a.State), Sessions: a.Sessions}
 		if !a.ResetAt.IsZero() {
 			account.ResetAt = new(a.ResetAt.UTC())
 		}
 		all = append(all, account)
 	}
-	slices.SortFunc(all, func(x, y control.Account) int { return cmp.Compare(x.Name, y.Name) })
+	slices.SortFunc(all, func(x, y control.Account) int {
+		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.Provider, y.Provider))
+	})
 	return all, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"resumed/internal/agent"
@@ -51,19 +52,30 @@ type Explanation struct {
 type Explainer struct {
 	agents map[string]agent.Agent
 	rules  resume.Rules
+	grace  time.Duration
+
+	// RecordedAt is when the words of a recording were printed. Zero: when its
+	// file was last written to.
+	RecordedAt time.Time
 }
 
 // NewExplainer returns an explainer for the agents of that configuration,
 // also of those that are switched off.
 func NewExplainer(cfg config.Config) (*Explainer, error) {
-	for i := range cfg.Agents {
-		cfg.Agents[i].Enabled = true
-	}
-	agents, err := Agents(cfg)
+	agents, err := Agents(everyAgent(cfg))
 	if err != nil {
 		return nil, err
 	}
-	return &Explainer{agents, Rules(cfg)}, nil
+	return &Explainer{agents: agents, rules: Rules(cfg), grace: cfg.Resume.Grace}, nil
+}
+
+// everyAgent returns the configuration with no agent switched off.
+func everyAgent(cfg config.Config) config.Config {
+	cfg.Agents = slices.Clone(cfg.Agents)
+	for i := range cfg.Agents {
+		cfg.Agents[i].Enabled = true
+	}
+	return cfg
 }
 
 // File says how the sessions in a file stand. name is whose file it is; where
@@ -73,17 +85,47 @@ func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error
 	if err != nil {
 		return nil, fmt.Errorf("explain %s: %w", path, err)
 	}
-	a, err := x.agentFor(path, name)
+	named, ok := x.agents[name]
+	if name != "" && !ok {
+		return nil, fmt.Errorf("no agent is named %q", name)
+	}
+	head, err := readHead(path)
 	if err != nil {
 		return nil, err
 	}
+	if a := x.transcriptOf(path, head, named); a != nil {
+		return x.transcript(a, path, now)
+	}
+	found, err := x.recording(path, named, now, x.recognised)
+	if err != nil || found != nil {
+		return found, err
+	}
+	var beheaded []Explanation // a transcript whose head is gone
+	if named != nil && len(named.Sources()) > 0 {
+		if beheaded, err = x.transcript(named, path, now); err != nil || beheaded[0].Session != "" {
+			return beheaded, err
+		}
+	}
+	found, err = x.recording(path, named, now, x.worded)
+	if err != nil || found != nil {
+		return found, err
+	}
+	if beheaded != nil {
+		return beheaded, nil
+	}
+	return nil, fmt.Errorf("%s is nothing that is known: neither a transcript or a database of an agent, nor the output of a run,"+
+		" a screen, events or an export of one; with --agent the words of any text are judged", path)
+}
+
+// transcript says how the sessions of a transcript or a database stand.
+func (x *Explainer) transcript(a agent.Agent, path string, now time.Time) ([]Explanation, error) {
 	if follower, ok := a.(agent.Follower); ok {
 		return x.database(a, path, follower, now)
 	}
 	src := agent.SourceOf(a, path)
 	latest := make(map[resume.Key]bool)
 	var found []Explanation
-	err = agent.Back(a, src, path, func(e agent.Evidence) bool {
+	err := agent.Back(a, src, path, func(e agent.Evidence) bool {
 		if !latest[e.Key] {
 			latest[e.Key] = true
 			found = append(found, x.judge(a, path, e, now))
@@ -146,8 +188,17 @@ func (x *Explainer) judge(a agent.Agent, path string, e agent.Evidence, now time
 		Version: 1, File: path, Agent: cmp.Or(e.Key.Agent, a.Name()), Session: e.Key.ID, Cwd: e.Cwd,
 		Line: lineOf(path, e.Offset),
 	}
-	session := resume.Session{Key: resume.Key{Agent: out.Agent, ID: out.Session}, Cwd: e.Cwd}
-	switch ev := e.Event.(type) {
+	x.weigh(&out, e.Event, now)
+	if g, ok := a.(agent.SelfContinuing); ok && out.Action == Wait && g.GoesOn(path) {
+		out.InProgress = true
+		out.Why += ", unless the agent has gone on by itself by then, as it says it will"
+	}
+	return out
+}
+
+// weigh adds what an event means and what would be done about it.
+func (x *Explainer) weigh(out *Explanation, event resume.Event, now time.Time) {
+	switch ev := event.(type) {
 	case resume.Limited:
 		out.Class, out.WaitHelps, out.InProgress = ev.Class, ev.WaitHelps, ev.InProgress
 		if ev.Reset.Stated() {
@@ -155,21 +206,16 @@ func (x *Explainer) judge(a agent.Agent, path string, e agent.Evidence, now time
 		}
 		out.Text = clean.Short(ev.Text, longestText)
 		ev.Text, ev.First = out.Text, true
-		e.Event = ev
+		event = ev
 	case resume.Cancelled:
 		out.Class = limit.Cancelled
 	}
 	const noJitter = 0.5
-	after := session.Next(e.Event, x.rules, now, noJitter)
-	out.Action, out.Why = action(after, now)
+	session := resume.Session{Key: resume.Key{Agent: out.Agent, ID: out.Session}, Cwd: out.Cwd}
+	out.Action, out.Why = action(session.Next(event, x.rules, now, noJitter), now)
 	if out.InProgress {
 		out.Why = "the agent goes on by itself"
 	}
-	if g, ok := a.(agent.SelfContinuing); ok && out.Action == Wait && g.GoesOn(path) {
-		out.InProgress = true
-		out.Why += ", unless the agent has gone on by itself by then, as it says it will"
-	}
-	return out
 }
 
 func action(s resume.Session, now time.Time) (Action, string) {
@@ -185,33 +231,31 @@ func action(s resume.Session, now time.Time) (Action, string) {
 	}
 }
 
-// agentFor returns the agent of that name, or the one whose file it is.
-func (x *Explainer) agentFor(path, name string) (agent.Agent, error) {
-	if name != "" {
-		if a, ok := x.agents[name]; ok {
-			return a, nil
+// transcriptOf returns the agent whose transcript a file is by its place or by
+// its head, or nil. Where one is named it is that one's or nobody's; one that
+// knows no file by its head knows all.
+func (x *Explainer) transcriptOf(path string, head []byte, named agent.Agent) agent.Agent {
+	agents := x.agents
+	if named != nil {
+		if _, ok := named.(agent.Recogniser); !ok {
+			return named
 		}
-		return nil, fmt.Errorf("no agent is named %q", name)
+		agents = map[string]agent.Agent{named.Name(): named}
 	}
-	head, err := readHead(path)
-	if err != nil {
-		return nil, err
-	}
-	for _, known := range sortedKeys(x.agents) {
-		a := x.agents[known]
-		for _, src := range a.Sources() {
+	for _, known := range sortedKeys(agents) {
+		for _, src := range agents[known].Sources() {
 			rel, err := filepath.Rel(src.Root, path)
 			if err == nil && filepath.IsLocal(rel) && src.Match(rel) {
-				return a, nil
+				return agents[known]
 			}
 		}
 	}
-	for _, known := range sortedKeys(x.agents) {
-		if r, ok := x.agents[known].(agent.Recogniser); ok && r.Recognises(head) {
-			return x.agents[known], nil
+	for _, known := range sortedKeys(agents) {
+		if r, ok := agents[known].(agent.Recogniser); ok && r.Recognises(head) {
+			return agents[known]
 		}
 	}
-	return nil, fmt.Errorf("%s is no transcript of an agent that is known; name one with --agent", path)
+	return nil
 }
 
 // A file is recognised by its head: this much of it, or its first line where

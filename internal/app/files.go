@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -11,11 +13,14 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/clean"
 	"resumed/internal/resume"
+	"resumed/internal/runner"
 	"resumed/internal/watch"
 )
 
-// longestText bounds what is kept of an agent's words.
-const longestText = 300
+const (
+	longestText     = 300 // bounds what is kept of an agent's words
+	longestProvider = 60  // and of a provider's name
+)
 
 // reader reads what an agent writes in the lines of files.
 type reader struct {
@@ -56,7 +61,11 @@ func newFileFeed(d *daemon, a agent.Agent, src agent.Source, cursors cursors) *f
 		if err != nil || !filepath.IsLocal(rel) {
 			return nil // it lies in another root of the agent
 		}
-		return watcher.Check(ctx, session.Transcript)
+		err = watcher.Check(ctx, session.Transcript)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // there is nothing new to read: the plan says what that means
+		}
+		return err
 	}
 	return f
 }
@@ -164,9 +173,11 @@ func (r *reader) observe(batch watch.Batch, line watch.Line) (resume.Sighting, b
 // tidy makes what an agent says of a session fit to be kept and shown.
 func tidy(sight resume.Sighting, name string) resume.Sighting {
 	sight.Key.Agent = cmp.Or(sight.Key.Agent, name)
+	sight.Provider = clean.Short(sight.Provider, longestProvider)
 	if limited, ok := sight.Event.(resume.Limited); ok {
 		limited.Text = clean.Short(limited.Text, longestText)
 		sight.Event = limited
+		sight.CwdBorn, _ = runner.Born(sight.Cwd) // not known: it cannot be told from another
 	}
 	return sight
 }

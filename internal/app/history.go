@@ -136,8 +136,12 @@ func given(c resume.Change) bool {
 	return sent(c) && !(ok && started.NoProof)
 }
 
-// concluded returns the resume whose outcome this step brought, or nil.
+// concluded returns the resume whose outcome this step brought, or nil. One
+// that moved the session may turn out to have been refused something.
 func concluded(c resume.Change) *resume.Attempt {
+	if n := len(c.After.Attempts); n > 0 && c.Entered(resume.Parked) && c.After.Attempts[n-1].Outcome == resume.Denied {
+		return &c.After.Attempts[n-1]
+	}
 	if len(c.Before.Attempts) == 0 {
 		return nil
 	}

@@ -51,6 +51,9 @@ func (j journal) changed(c resume.Change) {
 	}
 	j.d.metrics.observe(c)
 	j.d.summary.wake()
+	if telling(c) {
+		j.d.witnesses.call(c.After.Key)
+	}
 	key := c.After.Key
 	if c.Dropped {
 		j.names.drop(key.ID)

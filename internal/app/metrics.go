@@ -145,6 +145,7 @@ type gauges struct{ d *daemon }
 var (
 	sessionsDesc = prometheus.NewDesc("resumed_sessions", "Sessions that are known, by state.", []string{"agent", "state"}, nil)
 	accountDesc  = prometheus.NewDesc("resumed_account_open", "1 while a limit holds the account back.", []string{"account"}, nil)
+	providerDesc = prometheus.NewDesc("resumed_account_provider_open", "1 while a limit of this provider holds sessions of the account back.", []string{"account", "provider"}, nil)
 	pendingDesc  = prometheus.NewDesc("resumed_notifications_pending", "Deliveries of notices that have not ended.", nil, nil)
 	reloadDesc   = prometheus.NewDesc("resumed_config_last_reload_successful", "1 unless the newest configuration was refused.", nil, nil)
 	loadedDesc   = prometheus.NewDesc("resumed_config_last_reload_success_timestamp_seconds", "When the configuration in force was read.", nil, nil)
@@ -152,7 +153,7 @@ var (
 
 // Describe names the gauges.
 func (gauges) Describe(ch chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{sessionsDesc, accountDesc, pendingDesc, reloadDesc, loadedDesc} {
+	for _, desc := range []*prometheus.Desc{sessionsDesc, accountDesc, providerDesc, pendingDesc, reloadDesc, loadedDesc} {
 		ch <- desc
 	}
 }
@@ -185,8 +186,16 @@ func (g gauges) Collect(ch chan<- prometheus.Metric) {
 			send(sessionsDesc, float64(states[state]), agent, state.String())
 		}
 	}
+	open := make(map[string]bool) // an account of several providers is one that any of them holds back
 	for _, account := range accounts {
-		send(accountDesc, oneIf(account.State != resume.Closed), account.Name)
+		limited := account.State != resume.Closed
+		open[account.Name] = open[account.Name] || limited
+		if account.Provider != "" {
+			send(providerDesc, oneIf(limited), account.Name, account.Provider)
+		}
+	}
+	for name, limited := range open {
+		send(accountDesc, oneIf(limited), name)
 	}
 }
 

@@ -22,62 +22,94 @@ func newNotifier(d *daemon, cfg notify.Config) (*notify.Notifier, error) {
 }
 
 // Channels builds every way to reach people that the configuration knows, and
-// reports all that cannot be built. retry is called when a person asks for a
-// session on the desktop; it may be nil, and so may memory.
-func Channels(cfg config.Notify, retry func(resume.Key), memory notify.Memory) ([]notify.Channel, error) {
+// reports all that cannot be built, with its place in the file at path. retry is
+// called when a person asks for a session on the desktop; it may be nil, and so
+// may memory.
+func Channels(path string, cfg config.Notify, retry func(resume.Key), memory notify.Memory) ([]notify.Channel, error) {
 	var (
 		channels []notify.Channel
-		bad      []error
+		bad      []*config.Problem
 	)
-	add := func(name string, ch notify.Channel, err error) {
+	add := func(kind string, i int, ch notify.Channel, err error) {
 		if err != nil {
-			bad = append(bad, fmt.Errorf("notify channel %s: %w", name, err))
+			bad = append(bad, unusable(fmt.Sprintf("notify.%s[%d]", kind, i), err)...)
 			return
 		}
 		channels = append(channels, ch)
 	}
-	for _, c := range cfg.Desktop {
+	for i, c := range cfg.Desktop {
 		ch, err := notify.NewDesktop(notify.DesktopOptions{Common: common(c.Channel), Retry: retry, Memory: memory})
-		add(c.Name, ch, err)
+		add("desktop", i, ch, err)
 	}
-	for _, c := range cfg.Webhook {
+	for i, c := range cfg.Webhook {
 		ch, err := newWebhook(c)
-		add(c.Name, ch, err)
+		add("webhook", i, ch, err)
 	}
-	for _, c := range cfg.Service {
+	for i, c := range cfg.Service {
 		ch, err := newService(c)
-		add(c.Name, ch, err)
+		add("service", i, ch, err)
 	}
-	for _, c := range cfg.Command {
+	for i, c := range cfg.Command {
 		ch, err := notify.NewCommand(notify.CommandOptions{Common: common(c.Channel), Run: c.Run})
-		add(c.Name, ch, err)
+		add("command", i, ch, err)
 	}
 	if len(bad) > 0 {
-		return nil, errors.Join(bad...)
+		return nil, config.At(path, bad)
 	}
 	return channels, nil
+}
+
+// unusable is what is wrong with the channel at that key. No value is shown: it
+// may be a secret.
+func unusable(key string, err error) []*config.Problem {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []*config.Problem
+		for _, one := range several.Unwrap() {
+			all = append(all, unusable(key, one)...)
+		}
+		return all
+	}
+	if option, ok := errors.AsType[*notify.OptionError](err); ok {
+		key, err = key+"."+option.Option, option.Err
+	}
+	return []*config.Problem{{Key: key, Want: err.Error()}}
 }
 
 func newWebhook(c config.Webhook) (notify.Channel, error) {
 	address, err := c.Address()
 	if err != nil {
-		return nil, err
+		return nil, fromFile("url", c.URLFile, err)
 	}
 	key, err := c.Key()
 	if err != nil {
-		return nil, err
+		return nil, fromFile("secret", c.SecretFile, err)
 	}
-	return notify.NewWebhook(notify.WebhookOptions{
+	ch, err := notify.NewWebhook(notify.WebhookOptions{
 		Common: common(c.Channel), URL: address.Reveal(), Secret: key.Reveal(), Timeout: c.Timeout,
 	})
+	return ch, fromFile("secret", c.SecretFile, fromFile("url", c.URLFile, err))
 }
 
 func newService(c config.Service) (notify.Channel, error) {
 	address, err := c.Address()
 	if err != nil {
-		return nil, err
+		return nil, fromFile("url", c.URLFile, err)
 	}
-	return notify.NewService(notify.ServiceOptions{Common: common(c.Channel), URL: address.Reveal()})
+	ch, err := notify.NewService(notify.ServiceOptions{Common: common(c.Channel), URL: address.Reveal()})
+	return ch, fromFile("url", c.URLFile, err)
+}
+
+// fromFile says of an error about an option that its value stands in a file of
+// its own, where it does.
+func fromFile(option, file string, err error) error {
+	wrong, ok := errors.AsType[*notify.OptionError](err)
+	if err == nil || file == "" || ok && wrong.Option != option {
+		return err
+	}
+	if ok {
+		err = fmt.Errorf("%s: %w", file, wrong.Err)
+	}
+	return &notify.OptionError{Option: option + "_file", Err: err}
 }
 
 func common(c config.Channel) notify.Common {

@@ -31,7 +31,7 @@ func (d *daemon) build(cfg config.Config) (parts, error) {
 	if err != nil {
 		return parts{}, err
 	}
-	channels, err := Channels(cfg.Notify, d.retryFromDesktop, outbox{d.store})
+	channels, err := Channels(d.configPath(), cfg.Notify, d.retryFromDesktop, outbox{d.store})
 	if err != nil {
 		return parts{}, err
 	}

@@ -16,10 +16,12 @@ import (
 // Finding is what is there of one agent.
 type Finding struct {
 	Name       string
-	Configured bool   // the user named it
-	Custom     bool   // the user described it
-	Program    string // path; "" where it is not found or the agent cannot say
-	ProgramErr error  // why it is not found
+	Configured bool     // the user named it
+	Custom     bool     // the user described it
+	Program    string   // path; "" where it is not found or the agent cannot say
+	How        string   // by which way it was found
+	Env        []string // what a run of it needs
+	ProgramErr error    // why it is not found
 	Homes      []Home
 }
 
@@ -35,7 +37,8 @@ type Home struct {
 }
 
 // Survey looks for every agent that the configuration knows. It starts nothing.
-func Survey(cfg config.Config) ([]Finding, error) {
+// recorded is the PATH that the service is run with; empty: it has this one.
+func Survey(cfg config.Config, recorded string) ([]Finding, error) {
 	agents, err := Agents(cfg)
 	if err != nil {
 		return nil, err
@@ -49,15 +52,35 @@ func Survey(cfg config.Config) ([]Finding, error) {
 				f.Configured, f.Custom = true, entry.Kind == config.KindCustom
 			}
 		}
-		if program, ok := a.(agent.Installed); ok {
-			f.Program, f.ProgramErr = program.Program()
-		}
+		f.findProgram(a, recorded)
 		for _, src := range a.Sources() {
 			f.Homes = append(f.Homes, visit(src))
 		}
 		all = append(all, f)
 	}
 	return all, nil
+}
+
+// findProgram finds the program that would be run where nothing is known of the
+// session.
+func (f *Finding) findProgram(a agent.Agent, recorded string) {
+	installed, ok := a.(agent.Installed)
+	if !ok {
+		return
+	}
+	if recorded != "" {
+		own := os.Getenv("PATH")
+		defer os.Setenv("PATH", own)
+		_ = os.Setenv("PATH", recorded) // errs on a bad name only
+	}
+	var program agent.Program
+	if program, f.ProgramErr = installed.Program(); f.ProgramErr != nil {
+		return
+	}
+	f.Program, f.How, f.Env = program.Path, program.Way.String(), program.Environment(nil)
+	if recorded != "" && program.Way == agent.ByPath {
+		f.How = "found in the PATH that install recorded"
+	}
 }
 
 // visit looks at all that would be watched of a source.

@@ -52,6 +52,9 @@ type Options struct {
 	Stdout, Stderr *os.File
 	Signals        <-chan os.Signal // what is sent to this process
 
+	// Hear says what the streams of an agent's run tell.
+	Hear func(agent, stdout, stderr string, at time.Time) Heard
+
 	// Tidy removes what a run of an agent's session left beside its transcript.
 	Tidy func(ctx context.Context, agent, session, transcript string) error
 
@@ -59,6 +62,14 @@ type Options struct {
 	// is over. Warn tells a person what does not stop the run.
 	Waits func(backoff.Upcoming) (over func())
 	Warn  func(error)
+}
+
+// Heard is what the streams of an agent's run tell, as far as they are in a
+// format of the agent's.
+type Heard struct {
+	Session       string
+	limit.Verdict        // of class none where the run is not known to have failed
+	Text          string // the words of the failure
 }
 
 // Run runs the command until it succeeds, fails for good or the retries run
@@ -108,8 +119,9 @@ type Failure struct {
 	Text    string    // its last words, for people
 	At      time.Time // when it ended
 
-	cut   bool  // it was sent a signal, or died of Ctrl-C: whoever did that wants an end
-	final error // why there is no other run
+	cut     bool          // it was sent a signal, or died of Ctrl-C: whoever did that wants an end
+	final   error         // why there is no other run
+	allowed time.Duration // what it took more than, where that ended it
 }
 
 func (f *Failure) Error() string {
@@ -144,7 +156,8 @@ func (t *task) run(ctx context.Context) error {
 	failure := &Failure{Code: end.code, At: end.at, cut: end.signalled || end.code == codeSignal+int(syscall.SIGINT)}
 	reader := limit.Reader{At: end.at, Grace: t.Grace}
 	failure.Verdict, failure.Text = t.talk.judge(end, reader)
-	if _, ok := errors.AsType[*backoff.TimeoutError](context.Cause(ctx)); ok {
+	if timeout, ok := errors.AsType[*backoff.TimeoutError](context.Cause(ctx)); ok {
+		failure.allowed = timeout.After
 		failure.Verdict = limit.Verdict{Class: limit.Timeout, WaitHelps: true} // whatever it was saying
 	}
 	if held := t.hold(t.talk.id); held != nil {
@@ -302,6 +315,9 @@ func conclude(err error) (int, error) {
 		return CodeFailed, interrupted
 	}
 	if f, ok := errors.AsType[*Failure](err); ok {
+		if f.final == nil && f.allowed > 0 { // it could not say so itself
+			return f.Code, fmt.Errorf("the command took more than %s (--timeout) and was ended", f.allowed)
+		}
 		return f.Code, f.final
 	}
 	if cannot, ok := errors.AsType[*StartError](err); ok {

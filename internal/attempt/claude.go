@@ -63,10 +63,8 @@ func (c claude) heard(r run) session {
 	if c.keepsNothing(r.line) {
 		return session{}
 	}
-	for _, text := range []string{r.stdout, r.last} {
-		if id := field(text, "session_id"); id != "" {
-			return session{id: id}
-		}
+	if r.said.Session != "" {
+		return session{id: r.said.Session}
 	}
 	projects := filepath.Join(home("CLAUDE_CONFIG_DIR", ".claude"), "projects")
 	if !exists(projects) {
@@ -106,20 +104,6 @@ func (claude) resume(l line, s session, prompt string) []string {
 	args := l.options("-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "--from-pr",
 		"--input-format", "--replay-user-messages")
 	return withPrompt(append(args, "--resume", s.id), prompt)
-}
-
-// betrayed knows the result that says success and is none.
-func (claude) betrayed(r run) string { return failedResult(r.last) }
-
-// failedResult returns the last result that says it is an error, as it is.
-func failedResult(text string) string {
-	failed := ""
-	for line := range strings.Lines(text) {
-		if r, ok := parseRecord(line); ok && r.Type == "result" && r.IsError {
-			failed = line
-		}
-	}
-	return failed
 }
 
 func (claude) status(int) int { return 0 }

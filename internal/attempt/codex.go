@@ -1,7 +1,7 @@
 package attempt
 
 import (
-	"regexp"
+	"cmp"
 	"slices"
 )
 
@@ -61,23 +61,13 @@ func (c codex) named(l line) string {
 
 func (codex) fix(line, string) []string { return nil }
 
-var codexHeader = regexp.MustCompile(`(?m)^session id: ([0-9A-Za-z-]{4,})\s*$`)
-
 // heard reads the id that codex prints first, in either format. Without one no
 // session was begun.
 func (codex) heard(r run) session {
 	if r.line.has("--ephemeral") {
 		return session{}
 	}
-	if id := field(r.stdout, "thread_id"); id != "" {
-		return session{id: id}
-	}
-	for _, text := range []string{r.stderr, r.stdout} {
-		if m := codexHeader.FindStringSubmatch(text); m != nil && plainID.MatchString(m[1]) {
-			return session{id: m[1]}
-		}
-	}
-	return session{id: r.id}
+	return session{id: cmp.Or(r.said.Session, r.id)}
 }
 
 // resume repeats every option: a session that is continued keeps neither its
@@ -87,7 +77,5 @@ func (c codex) resume(l line, s session, prompt string) []string {
 	args := slices.Concat(before.options(), []string{"exec"}, options.options("--last", "--all", "-i", "--image"))
 	return withPrompt(append(args, "resume", s.id), prompt)
 }
-
-func (codex) betrayed(run) string { return "" }
 
 func (codex) status(int) int { return 0 }

@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -66,13 +67,7 @@ func (gemini) fix(line, string) []string { return nil }
 // prompt that failed back out of it, and throws away a chat that is empty then.
 func (gemini) heard(r run) session {
 	tmp := filepath.Join(home("GEMINI_CLI_HOME"), ".gemini", "tmp")
-	id := r.id
-	for _, text := range []string{r.stdout, r.stderr, r.last} {
-		if heard := field(text, "session_id"); heard != "" {
-			id = heard
-			break
-		}
-	}
+	id := cmp.Or(r.said.Session, r.id)
 	if id != "" && !exists(tmp) {
 		return session{id: id, again: true} // nobody can look
 	}
@@ -179,22 +174,6 @@ func geminiResume(l line, id, prompt string) []string {
 		return append(args, "--prompt="+prompt)
 	}
 	return append(args, "-p", prompt)
-}
-
-// betrayed knows the failures that end with exit code 0.
-func (gemini) betrayed(r run) string {
-	if results := results(r.last, "result"); len(results) > 0 && results[len(results)-1].Status == "error" {
-		return r.last
-	}
-	return apiError(lastLine(r.last))
-}
-
-// apiError returns a line that is nothing but the report of a failure.
-func apiError(line string) string {
-	if strings.HasPrefix(line, "[API Error:") && strings.HasSuffix(line, "]") {
-		return line
-	}
-	return ""
 }
 
 // status undoes what becomes of an HTTP status as an exit code.

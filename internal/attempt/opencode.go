@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"bufio"
+	"cmp"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -44,11 +45,8 @@ func (opencode) fix(line, string) []string { return nil }
 // heard reads the id from the lines of JSON, or from opencode's log: the other
 // format does not print it.
 func (opencode) heard(r run) session {
-	if id := field(r.stdout, "sessionID"); id != "" {
+	if id := cmp.Or(r.said.Session, r.id); id != "" {
 		return session{id: id}
-	}
-	if r.id != "" {
-		return session{id: r.id}
 	}
 	path := filepath.Join(home("XDG_DATA_HOME", ".local", "share"), "opencode", "log", "opencode.log")
 	return session{id: loggedSession(path, r.began)}
@@ -103,7 +101,5 @@ func (opencode) resume(l line, s session, prompt string) []string {
 		after.options("-s", "--session", "-c", "--continue", "--fork", "--share", "--title", "-f", "--file", "--command"))
 	return withPrompt(append(args, "--session", s.id), prompt)
 }
-
-func (opencode) betrayed(run) string { return "" }
 
 func (opencode) status(int) int { return 0 }

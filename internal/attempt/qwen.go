@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"path/filepath"
 	"strings"
 )
@@ -22,13 +23,8 @@ func (qwen) named(l line) string { return geminiNamed(l) }
 func (qwen) fix(line, string) []string { return nil }
 
 func (qwen) heard(r run) session {
-	for _, text := range []string{r.stdout, r.last} {
-		if id := field(text, "session_id"); id != "" {
-			return session{id: id}
-		}
-	}
-	if r.id != "" {
-		return session{id: r.id}
+	if id := cmp.Or(r.said.Session, r.id); id != "" {
+		return session{id: id}
 	}
 	slug := strings.TrimSuffix(claudeSlug(r.dir), "-*") // it names directories in the same way
 	written := writtenSince(filepath.Join(home("", ".qwen"), "projects", slug, "chats", "*.jsonl"), r.began)
@@ -43,16 +39,5 @@ func (qwen) heard(r run) session {
 }
 
 func (qwen) resume(l line, s session, prompt string) []string { return geminiResume(l, s.id, prompt) }
-
-// betrayed knows that older versions print an error as if it were the answer.
-func (qwen) betrayed(r run) string {
-	if line := failedResult(r.last); line != "" {
-		return line
-	}
-	if results := results(r.last, "result"); len(results) > 0 {
-		return apiError(strings.TrimSpace(results[len(results)-1].Result))
-	}
-	return apiError(lastLine(r.last))
-}
 
 func (qwen) status(int) int { return 0 }

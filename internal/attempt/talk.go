@@ -1,7 +1,6 @@
 package attempt
 
 import (
-	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,7 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"resumed/internal/clean"
 	"resumed/internal/limit"
+	"resumed/internal/said"
 )
 
 // Agents returns the names of the agents whose sessions are continued.
@@ -41,9 +42,6 @@ type dialect interface {
 	// resume returns the arguments that continue a session.
 	resume(l line, s session, prompt string) []string
 
-	// betrayed returns the words of a failure that hides behind exit code 0.
-	betrayed(run) string
-
 	// status returns the HTTP status that an exit code stands for, or 0.
 	status(code int) int
 }
@@ -66,13 +64,11 @@ type session struct {
 
 // run is one run of an agent that is over.
 type run struct {
-	line   line
-	dir    string
-	id     string // of the session, where it was fixed, named or heard before
-	began  time.Time
-	stdout string // its beginning
-	stderr string
-	last   string // the end of stdout
+	line  line
+	dir   string
+	id    string // of the session, where it was fixed, named or heard before
+	began time.Time
+	said  Heard
 }
 
 // talk is one command and, where it is an agent's in print mode, its session.
@@ -88,11 +84,12 @@ type talk struct {
 	fixed  []string // added to the first run
 	id     string   // as fixed, named or heard
 	known  session
-	latest run
+	hear   func(agent, stdout, stderr string, at time.Time) Heard
+	said   Heard // in the latest run
 }
 
 func newTalk(o Options) *talk {
-	t := &talk{argv: o.Argv, prompt: o.Prompt, dir: o.Dir}
+	t := &talk{argv: o.Argv, prompt: o.Prompt, dir: o.Dir, hear: o.Hear}
 	t.name, t.at = whose(o.Agent, o.Argv)
 	speaks, ok := dialects[t.name]
 	if !ok {
@@ -158,11 +155,12 @@ func (t *talk) heard(end *ending, began time.Time) {
 	if t.speaks == nil {
 		return
 	}
-	t.latest = run{
-		line: t.line, dir: t.dir, id: t.id, began: began,
-		stdout: end.stdout.beginning(), stderr: end.stderr.beginning(), last: end.stdout.last(),
+	t.said = t.hear(t.name, end.stdout.all(), end.stderr.all(), end.at)
+	if !plainID.MatchString(t.said.Session) {
+		t.said.Session = ""
 	}
-	if heard := t.speaks.heard(t.latest); heard.id != "" {
+	latest := run{line: t.line, dir: t.dir, id: t.id, began: began, said: t.said}
+	if heard := t.speaks.heard(latest); heard.id != "" {
 		t.known, t.id = heard, heard.id
 	}
 }
@@ -173,36 +171,21 @@ func (t *talk) needsInput() bool {
 }
 
 // failed reports whether a run failed though its exit code says otherwise.
-func (t *talk) failed() bool { return t.speaks != nil && t.speaks.betrayed(t.latest) != "" }
+func (t *talk) failed() bool { return t.said.Class != limit.None && !t.said.InProgress }
 
 // judge says why a run failed, and in which words.
 func (t *talk) judge(end *ending, reader limit.Reader) (limit.Verdict, string) {
-	said := []string{end.stderr.last(), end.stdout.last()}
-	if t.speaks != nil {
-		if words := t.speaks.betrayed(t.latest); words != "" {
-			said = []string{words}
-		}
+	if t.said.Class != limit.None {
+		return t.said.Verdict, clean.Short(t.said.Text, longestText)
 	}
-	var unsure limit.Verdict
-	var doubt string
-	for _, text := range said {
-		v := reader.Text(text)
-		words := gist(text, func(line string) bool { return v.Class != limit.None && reader.Text(line).Class == v.Class })
-		if v.Class != limit.None && !v.InProgress {
-			return v, words
-		}
-		switch {
-		case unsure.Class != limit.None:
-		case v.Class != limit.None: // a command that has ended retries nothing any more
-			unsure, doubt = v, words
-		default:
-			doubt = cmp.Or(doubt, words)
-		}
-	}
-	if t.speaks != nil && unsure.Class == limit.None {
+	verdict, words := said.Judge(reader, said.Last(end.stderr.all()), said.Last(end.stdout.all()))
+	if t.speaks != nil && verdict.Class == limit.None {
 		if status := t.speaks.status(end.code); status != 0 {
-			unsure = reader.Refusal(limit.Refusal{Status: status})
+			verdict = reader.Refusal(limit.Refusal{Status: status})
 		}
 	}
-	return unsure, doubt
+	return verdict, words
 }
+
+// longestText is how much of a failure's words is shown.
+const longestText = 160

@@ -9,7 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/app"
+	"resumed/internal/config"
 	"resumed/internal/limit"
+	"resumed/internal/said"
 )
 
 const id = "4f2a1c9e-0000-4000-8000-000000000001"
@@ -143,7 +146,7 @@ func heardIn(t *testing.T, argv, dir, stdout, stderr string, before func(home st
 	for name, value := range map[string]string{"HOME": home, "CLAUDE_CONFIG_DIR": "", "GEMINI_CLI_HOME": "", "XDG_DATA_HOME": ""} {
 		t.Setenv(name, value)
 	}
-	talk := newTalk(Options{Argv: args(argv), Dir: dir, Prompt: "continue"})
+	talk := newTalk(Options{Argv: args(argv), Dir: dir, Prompt: "continue", Hear: hears(t)})
 	began := time.Now()
 	if before != nil {
 		before(home)
@@ -251,9 +254,17 @@ func TestQwenSessionsAreFoundByTheirChats(t *testing.T) {
 
 func TestIDsThatAreNoneAreNotUsed(t *testing.T) {
 	for _, bad := range []string{"--evil", "../../etc", "a b", "", strings.Repeat("x", 500)} {
-		require.Empty(t, field(`{"session_id":"`+bad+`"}`, "session_id"))
+		talk := newTalk(Options{Argv: args("codex exec x"), Hear: func(string, string, string, time.Time) Heard { return Heard{Session: bad} }})
+		talk.heard(new(ending), time.Now())
+		require.Empty(t, talk.known.id)
 	}
-	require.Empty(t, field(`the model wrote "session_id":"abcd-1234"`, "session_id"), "not in a line of JSON")
+}
+
+// hears understands the agents' own formats.
+func hears(t *testing.T) func(agent, stdout, stderr string, at time.Time) Heard {
+	hear, err := app.Hear(config.Default())
+	require.NoError(t, err)
+	return func(agent, stdout, stderr string, at time.Time) Heard { return Heard(hear(agent, stdout, stderr, at)) }
 }
 
 func captured(t *testing.T, name string) string {
@@ -270,14 +281,14 @@ func TestJudgement(t *testing.T) {
 		class                limit.Class
 		gist                 string
 	}{
-		"codex": {"codex exec x", "", "session id: " + id + "\nERROR: Reconnecting... 1/2\nERROR: You’ve hit your usage limit. Try again at 12:58 AM.\ntokens used\n1,240\n", 1, false, limit.UsageLimit, "ERROR: You’ve hit your usage limit. Try again at 12:58 AM."},
-		"opencode, in colour": {"opencode run x", "", "\x1b[0m\n> build · rl\n\x1b[0m\n\x1b[91m\x1b[1mError: \x1b[0mRate limit reached for requests\n", 1, false,
-			limit.RateLimit, "Error: Rate limit reached for requests"},
+		"codex": {"codex exec x", "", "session id: " + id + "\nERROR: Reconnecting... 1/2\nERROR: You’ve hit your usage limit. Try again at 12:58 AM.\ntokens used\n1,240\n", 1, true, limit.UsageLimit, "You’ve hit your usage limit. Try again at 12:58 AM."},
+		"opencode, in colour": {"opencode run x", "", "\x1b[0m\n> build · rl\n\x1b[0m\n\x1b[91m\x1b[1mError: \x1b[0mRate limit reached for requests\n", 1, true,
+			limit.RateLimit, "Rate limit reached for requests"},
 		"claude, with a result that is none": {"claude -p x", `{"type":"result","subtype":"success","is_error":true,"result":"API Error: 529 Overloaded"}` + "\n" +
 			`{"type":"result","subtype":"success","is_error":false,"result":"","num_turns":0}`, "", 0, true, limit.Overloaded, "API Error: 529 Overloaded"},
 		"gemini, by its exit code": {"gemini -p x", "", "", 173, false, limit.RateLimit, ""},
-		"gemini, with a stack": {"gemini -p x", "", captured(t, "gemini-0.61-429.stderr"), 1, false, limit.RateLimit,
-			"Attempt 1 failed: Resource has been exhausted (e.g. check quota).. Max attempts reached"},
+		"gemini, with a stack": {"gemini -p x", "", captured(t, "gemini-0.61-429.stderr"), 1, true, limit.RateLimit,
+			"Resource has been exhausted (e.g. check quota)."},
 		"gemini, that says 0":         {"gemini -p x", `{"type":"result","status":"error","error":{"message":"[API Error: terminated]"}}`, "", 0, true, limit.Network, "[API Error: terminated]"},
 		"gemini, that is fine":        {"gemini -p x", `{"type":"result","status":"success","stats":{}}`, "", 0, false, limit.None, ""},
 		"gemini, that gave up trying": {"gemini -p x", `{"type":"result","status":"error","error":{"message":"[API Error: No capacity available for model x on the server]"}}`, "Attempt 1 failed: No capacity available. Retrying after 1189ms...", 173, true, limit.Overloaded, "[API Error: No capacity available for model x on the server]"},
@@ -287,7 +298,7 @@ func TestJudgement(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			t.Setenv("HOME", t.TempDir())
-			talk := newTalk(Options{Argv: args(c.argv), Dir: "/src"})
+			talk := newTalk(Options{Argv: args(c.argv), Dir: "/src", Hear: hears(t)})
 			end := &ending{code: c.code, at: time.Now()}
 			end.stdout.add([]byte(c.stdout))
 			end.stderr.add([]byte(c.stderr))
@@ -302,26 +313,24 @@ func TestJudgement(t *testing.T) {
 
 func TestWordsAreKeptAtBothEnds(t *testing.T) {
 	var w words
-	var all strings.Builder
+	var printed strings.Builder
 	for i := range 5000 {
 		text := strings.Repeat(string(rune('a'+i%26)), i%97) + "\n"
-		all.WriteString(text)
+		printed.WriteString(text)
 		w.add([]byte(text))
 	}
-	require.Equal(t, all.String()[:kept], w.beginning())
-	require.LessOrEqual(t, strings.Count(w.last(), "\n"), lastLines)
-	require.True(t, strings.HasSuffix(strings.TrimSpace(all.String()), w.last()[strings.IndexByte(w.last(), '\n'):]))
+	all := printed.String()
+	require.Equal(t, all[:kept]+"\n"+all[len(all)-kept:], w.all())
+
+	w = words{}
+	w.add([]byte("one\n"))
+	w.add([]byte("\x1b[31mtwo\x1b[0m\n"))
+	require.Equal(t, "one\ntwo\n", w.all(), "a little is kept once")
 
 	w = words{}
 	w.add([]byte(strings.Repeat("x", 3*kept) + "\nthe end\n\n"))
-	require.Equal(t, "the end", w.last(), "a line that is too long is left out")
+	require.Equal(t, "the end", said.Last(w.all()))
 	require.LessOrEqual(t, len(w.ring), kept)
-}
-
-func TestStackFramesAreNoLastWords(t *testing.T) {
-	var w words
-	w.add([]byte("Error: no more\n" + strings.Repeat("    at async run (file:///a.js:1:2)\n", 40) + "  at noon it was over\n"))
-	require.Equal(t, "Error: no more\n  at noon it was over", w.last())
 }
 
 func FuzzLine(f *testing.F) {

@@ -1,9 +1,6 @@
 package attempt
 
 import (
-	"regexp"
-	"slices"
-	"strings"
 	"sync"
 
 	"resumed/internal/clean"
@@ -18,12 +15,14 @@ type words struct {
 	mu   sync.Mutex // guards everything that follows
 	head []byte
 	ring []byte
-	next int // where the ring goes on once it is full
+	next int   // where the ring goes on once it is full
+	size int64 // of all that was printed
 }
 
 func (w *words) add(p []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.size += int64(len(p))
 	if room := kept - len(w.head); room > 0 {
 		w.head = append(w.head, p[:min(room, len(p))]...)
 	}
@@ -40,39 +39,14 @@ func (w *words) add(p []byte) {
 	}
 }
 
-// beginning returns the first words, made harmless.
-func (w *words) beginning() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return clean.Text(string(w.head))
-}
-
-// lastWords bound what is judged: a command says in a few lines why it failed.
-const (
-	lastLines = 12
-	lastBytes = 12 << 10
-)
-
-// stackFrame is where in a program written in JavaScript an error came from:
-// it says nothing, and there may be more of them than lines are judged.
-var stackFrame = regexp.MustCompile(`^\s+at .*[:(]`)
-
-// last returns the last lines that are not blank, made harmless.
-func (w *words) last() string {
+// all returns what was printed, made harmless; of much the beginning and the
+// end, on lines of their own.
+func (w *words) all() string {
 	w.mu.Lock()
 	text := string(w.ring[w.next:]) + string(w.ring[:w.next])
-	w.mu.Unlock()
-	lines := slices.DeleteFunc(strings.Split(clean.Text(text), "\n"), stackFrame.MatchString)
-	first, size := len(lines), 0
-	for taken := 0; first > 0 && taken < lastLines; first-- {
-		line := lines[first-1]
-		if strings.TrimSpace(line) == "" {
-			continue
-		}
-		if size += len(line); size > lastBytes && taken > 0 {
-			break
-		}
-		taken++
+	if w.size > kept {
+		text = string(w.head) + "\n" + text
 	}
-	return strings.TrimSpace(strings.Join(lines[first:], "\n"))
+	w.mu.Unlock()
+	return clean.Text(text)
 }

@@ -43,28 +43,29 @@ func unquote(s string) string {
 }
 
 // Address returns the URL to post to, from url or url_file.
-func (w Webhook) Address() (Secret, error) { return secretFrom(w.Name, "url_file", w.URL, w.URLFile) }
+func (w Webhook) Address() (Secret, error) { return secretFrom(w.URL, w.URLFile) }
 
 // Key returns the secret that signs bodies, from secret or secret_file; ""
 // where they are not signed.
 func (w Webhook) Key() (Secret, error) {
-	return secretFrom(w.Name, "secret_file", w.Secret, w.SecretFile)
+	return secretFrom(w.Secret, w.SecretFile)
 }
 
 // Address returns the service's URL, from url or url_file.
-func (s Service) Address() (Secret, error) { return secretFrom(s.Name, "url_file", s.URL, s.URLFile) }
+func (s Service) Address() (Secret, error) { return secretFrom(s.URL, s.URLFile) }
 
-func secretFrom(channel, key string, given Secret, file string) (Secret, error) {
+// secretFrom leaves it to the caller to say which key of whom it reads.
+func secretFrom(given Secret, file string) (Secret, error) {
 	if file == "" {
 		return given, nil
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return "", fmt.Errorf("read %s of channel %s: %w", key, channel, err)
+		return "", err
 	}
 	text := strings.TrimSpace(string(data))
 	if text == "" {
-		return "", fmt.Errorf("read %s of channel %s: %s is empty", key, channel, file)
+		return "", fmt.Errorf("%s is empty", file)
 	}
 	return Secret(text), nil
 }

@@ -116,6 +116,20 @@ func locate(p *Problem, path string, doc layout, env map[string]override) {
 	}
 }
 
+// At returns problems that showed when the configuration of the file at path
+// was put to use, with the places where their values were written.
+func At(path string, found []*Problem) error {
+	var doc layout
+	if data, err := readFile(path); err == nil {
+		doc, _ = readLayout(data) // it was read before: it changed meanwhile, and no line is told
+	}
+	env, _ := readEnvironment()
+	for _, p := range found {
+		locate(p, path, doc, env)
+	}
+	return join(found)
+}
+
 // merge lays the environment over the file.
 func merge(values map[string]any, env map[string]override) (map[string]any, error) {
 	v := viper.NewWithOptions(viper.KeyDelimiter(keyDelimiter))

@@ -236,7 +236,7 @@ func TestSecretsOfTheirOwnFiles(t *testing.T) {
 	require.Equal(t, "s", key.Reveal())
 
 	_, err = Service{Channel: Channel{Name: "phone"}, URLFile: file("empty", "\n")}.Address()
-	require.ErrorContains(t, err, "read url_file of channel phone: "+filepath.Join(dir, "empty")+" is empty")
+	require.ErrorContains(t, err, filepath.Join(dir, "empty")+" is empty")
 
 	a := Agent{Name: "codex", Env: []string{"B=3"}, EnvFile: file("env", "# keys\n\nexport A=1\nB='two words'\nC=x=y\n")}
 	env, err := a.Environment()

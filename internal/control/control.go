@@ -62,12 +62,18 @@ type Channel struct {
 	LastError string `json:"last_error,omitempty"`
 }
 
-// Account is a limit that several sessions share.
+// Account is a limit that several sessions share. Where sessions of one home
+// ask several providers, each has its own, under the same name.
 type Account struct {
 	Name     string     `json:"name"`
+	Provider string     `json:"provider,omitempty"`
 	State    string     `json:"state"` // closed | open | half_open
 	ResetAt  *time.Time `json:"reset_at"`
 	Sessions int        `json:"sessions"`
+}
+
+func (a Account) String() string {
+	return resume.AccountKey{Name: a.Name, Provider: a.Provider}.String()
 }
 
 // Order is what a person wants done with a session.

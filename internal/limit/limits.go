@@ -190,6 +190,8 @@ func addWeak() {
 		api error : terminated
 		other side closed
 		stream closed before *
+		stream ended without|before a? finish *
+		model stream ended without|before a? finish *
 		unexpected eof
 		broken pipe
 		connection closed before *
@@ -221,6 +223,7 @@ func addWeak() {
 		the service is|was currently? temporarily? unavailable
 		the server had an error *
 		empty response|answer *
+		the model returned an empty response|answer *
 		api|model|provider|server returned an? empty|invalid|malformed|incomplete response|answer *
 	`)
 	statements.add(ruling{class: RateLimit, weak: true}, `

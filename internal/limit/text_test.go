@@ -63,6 +63,7 @@ func TestTextTellsTheClass(t *testing.T) {
 			`You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.`,
 		},
 		Network: {
+			`Model stream ended without a finish reason.`,
 			`Failed to fetch`,
 			`Error: read ECONNRESET`,
 			`Error: connect ETIMEDOUT 104.18.1.2:443`,
@@ -229,6 +230,7 @@ func TestTextTellsTheClass(t *testing.T) {
 			`Our servers are experiencing high traffic right now, please try again in a minute.`,
 		},
 		ServerError: {
+			`The model returned an empty response with no text or thoughts. This may be a transient API issue; please try again.`,
 			`Service temporarily unavailable. Please try again.`,
 			`Error: 503 Service Unavailable`,
 			`upstream connect error or disconnect/reset before headers. reset reason: overflow`,

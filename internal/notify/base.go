@@ -18,6 +18,25 @@ type Common struct {
 	Text   string  // template; empty: built in
 }
 
+// OptionError is an option of a channel that cannot be used.
+type OptionError struct {
+	Channel string
+	Option  string // title, text, url, secret or run
+	Err     error
+}
+
+// Error names the channel and its option.
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("channel %q: %s: %v", e.Channel, e.Option, e.Err)
+}
+
+// Unwrap returns what is wrong with the option.
+func (e *OptionError) Unwrap() error { return e.Err }
+
+func (c Common) wrong(option, format string, args ...any) error {
+	return &OptionError{c.Name, option, fmt.Errorf(format, args...)}
+}
+
 // base is the part that all channels share.
 type base struct {
 	name   string
@@ -29,9 +48,9 @@ func newBase(c Common) (base, error) {
 	if c.Name == "" {
 		return base{}, errors.New("a channel needs a name")
 	}
-	words, err := parseWords(c.Title, c.Text)
+	words, err := parseWords(c)
 	if err != nil {
-		return base{}, fmt.Errorf("channel %q: %w", c.Name, err)
+		return base{}, err
 	}
 	return base{name: c.Name, events: slices.Clone(c.Events), words: words}, nil
 }

@@ -44,7 +44,7 @@ func NewCommand(o CommandOptions) (*Command, error) {
 		return nil, err
 	}
 	if len(o.Run) == 0 || o.Run[0] == "" {
-		return nil, fmt.Errorf("channel %q: run names no program", o.Name)
+		return nil, o.wrong("run", "it names no program")
 	}
 	return &Command{base: b, run: slices.Clone(o.Run), timeout: cmp.Or(o.Timeout, DefaultCommandTimeout)}, nil
 }

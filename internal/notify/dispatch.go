@@ -154,6 +154,7 @@ func compose(g *group, host string, zone *time.Location) Notice {
 		At:       g.At,
 		Host:     host,
 		Account:  g.Account,
+		Provider: g.Provider,
 		Sessions: make([]resume.View, 0, len(g.Members)),
 		Omitted:  g.Total - len(g.Members),
 	}

@@ -26,15 +26,16 @@ type ledger struct {
 
 // group is a notice that is being gathered.
 type group struct {
-	ID      string    `json:"id"`
-	Event   Event     `json:"event"`
-	Account string    `json:"account,omitempty"`
-	Cause   string    `json:"cause,omitempty"`
-	At      time.Time `json:"at"`
-	Due     time.Time `json:"due"` // when it is complete
-	Members []member  `json:"members,omitempty"`
-	Total   int       `json:"total"`            // sessions it is about; Members are the first MaxListed
-	Detail  string    `json:"detail,omitempty"` // of an event without sessions
+	ID       string    `json:"id"`
+	Event    Event     `json:"event"`
+	Account  string    `json:"account,omitempty"`
+	Provider string    `json:"provider,omitempty"` // where the account has several
+	Cause    string    `json:"cause,omitempty"`
+	At       time.Time `json:"at"`
+	Due      time.Time `json:"due"` // when it is complete
+	Members  []member  `json:"members,omitempty"`
+	Total    int       `json:"total"`            // sessions it is about; Members are the first MaxListed
+	Detail   string    `json:"detail,omitempty"` // of an event without sessions
 
 	// closed is set once its content may be in the outbox: it takes no more.
 	closed bool
@@ -94,7 +95,7 @@ func (l *ledger) hear(now time.Time, wait time.Duration, wanted bool, event Even
 	}
 	next := mark{Edge: edge, At: now.Unix(), fresh: true}
 	if wanted {
-		g := l.open(now, wait, event, m.View.Account, causeOf(m.View))
+		g := l.open(now, wait, event, m.View.AccountKey(), causeOf(m.View))
 		g.take(m, known && old.group == g.ID)
 		next.group = g.ID
 	}
@@ -105,7 +106,7 @@ func (l *ledger) hear(now time.Time, wait time.Duration, wanted bool, event Even
 
 // note takes in an event that is about no session.
 func (l *ledger) note(now time.Time, wait time.Duration, event Event, detail string) {
-	g := l.open(now, wait, event, "", "")
+	g := l.open(now, wait, event, resume.AccountKey{}, "")
 	g.Detail = detail // the last word counts
 	l.dirty = true
 }
@@ -115,22 +116,27 @@ func (l *ledger) note(now time.Time, wait time.Duration, event Event, detail str
 func causeOf(v resume.View) string { return v.Class.String() }
 
 // open returns the group that gathers these, or a new one.
-func (l *ledger) open(now time.Time, wait time.Duration, event Event, account, cause string) *group {
+func (l *ledger) open(now time.Time, wait time.Duration, event Event, account resume.AccountKey, cause string) *group {
 	for _, g := range l.groups {
-		if !g.closed && g.Event == event && g.Account == account && g.Cause == cause && now.Before(g.Due) {
+		if !g.closed && g.Event == event && g.account() == account && g.Cause == cause && now.Before(g.Due) {
 			return g
 		}
 	}
 	g := &group{
-		ID:      "ntc_" + rand.Text(),
-		Event:   event,
-		Account: account,
-		Cause:   cause,
-		At:      now.UTC().Round(0),
-		Due:     now.UTC().Round(0).Add(wait),
+		ID:       "ntc_" + rand.Text(),
+		Event:    event,
+		Account:  account.Name,
+		Provider: account.Provider,
+		Cause:    cause,
+		At:       now.UTC().Round(0),
+		Due:      now.UTC().Round(0).Add(wait),
 	}
 	l.groups = append(l.groups, g)
 	return g
+}
+
+func (g *group) account() resume.AccountKey {
+	return resume.AccountKey{Name: g.Account, Provider: g.Provider}
 }
 
 // take adds a session, or what is newly known of one that is already in.

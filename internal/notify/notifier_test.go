@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -40,6 +41,15 @@ func TestSessionsOfOneCauseWithinGroupWaitAreOneNotice(t *testing.T) {
 	})
 }
 
+func providers(notices []Notice) []string {
+	var all []string
+	for _, n := range notices {
+		all = append(all, n.Provider)
+	}
+	slices.Sort(all)
+	return all
+}
+
 func TestOtherAccountEventOrCauseIsAnotherNotice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := &fakeChannel{name: "a"}
@@ -50,9 +60,13 @@ func TestOtherAccountEventOrCauseIsAnotherNotice(t *testing.T) {
 		n.Tell(GaveUp, session("codex:default", 2), "")
 		n.Tell(GaveUp, other, "")
 		n.Tell(Parked, session("claude-code:default", 4), "")
+		elsewhere := session("codex:default", 5)
+		elsewhere.Provider = "azure"
+		n.Tell(GaveUp, elsewhere, "")
 		time.Sleep(11 * time.Second)
 		synctest.Wait()
-		require.Len(t, ch.notices(), 4)
+		require.Len(t, ch.notices(), 5)
+		require.Equal(t, []string{"", "", "", "", "azure"}, providers(ch.notices()))
 	})
 }
 

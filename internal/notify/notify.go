@@ -66,7 +66,8 @@ type Notice struct {
 	Title        string        `json:"title"`
 	Text         string        `json:"text"`
 	Account      string        `json:"account"`
-	Sessions     []resume.View `json:"sessions"` // never null
+	Provider     string        `json:"provider,omitempty"` // where the account has several
+	Sessions     []resume.View `json:"sessions"`           // never null
 	Omitted      int           `json:"sessions_omitted,omitempty"`
 	RetryCommand string        `json:"retry_command"` // empty where there is nothing to retry
 }

@@ -65,7 +65,7 @@ func NewService(o ServiceOptions) (*Service, error) {
 	raw := strings.TrimSpace(o.URL)
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme == "" {
-		return nil, fmt.Errorf("channel %q: url is not a service URL such as ntfy://ntfy.sh/topic", o.Name)
+		return nil, o.wrong("url", "it is not a service URL such as ntfy://ntfy.sh/topic")
 	}
 	scheme, _, _ := strings.Cut(strings.ToLower(u.Scheme), "+")
 	s := &Service{
@@ -79,12 +79,12 @@ func NewService(o ServiceOptions) (*Service, error) {
 	s.titled = !slices.Contains(untitled, scheme) || scheme == "generic" && u.Query().Get("template") != ""
 	if scheme == "matrix" { // signs in as soon as it is made
 		if u.Host == "" {
-			return nil, fmt.Errorf("channel %q: matrix URL has no host", o.Name)
+			return nil, o.wrong("url", "the matrix URL has no host")
 		}
 		return s, nil
 	}
 	if _, err := s.build(http.DefaultTransport); err != nil {
-		return nil, fmt.Errorf("channel %q: %s", o.Name, s.hide.redact(err.Error()))
+		return nil, o.wrong("url", "%s", s.hide.redact(err.Error()))
 	}
 	return s, nil
 }

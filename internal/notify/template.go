@@ -94,16 +94,16 @@ type Words struct {
 }
 
 // parseWords reads a channel's two templates.
-func parseWords(title, text string) (Words, error) {
-	t, titleErr := ParseTemplate(title)
+func parseWords(c Common) (Words, error) {
+	title, titleErr := ParseTemplate(c.Title)
 	if titleErr != nil {
-		titleErr = fmt.Errorf("title: %w", titleErr)
+		titleErr = c.wrong("title", "%w", titleErr)
 	}
-	x, textErr := ParseTemplate(text)
+	text, textErr := ParseTemplate(c.Text)
 	if textErr != nil {
-		textErr = fmt.Errorf("text: %w", textErr)
+		textErr = c.wrong("text", "%w", textErr)
 	}
-	return Words{Title: t, Text: x}, errors.Join(titleErr, textErr)
+	return Words{Title: title, Text: text}, errors.Join(titleErr, textErr)
 }
 
 // apply puts the channel's words into a notice. A template that fails on this

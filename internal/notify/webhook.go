@@ -45,11 +45,11 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	}
 	u, err := url.Parse(strings.TrimSpace(o.URL))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("channel %q: url is not an http or https URL", o.Name)
+		return nil, o.wrong("url", "it is not an http or https URL")
 	}
 	sign, err := newSigner(o.Secret)
 	if err != nil {
-		return nil, fmt.Errorf("channel %q: %w", o.Name, err)
+		return nil, o.wrong("secret", "%w", err)
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone() // with the proxies of the environment
 	transport.MaxIdleConns = 1

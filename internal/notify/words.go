@@ -193,7 +193,7 @@ func (w words) waits(out *strings.Builder, v resume.View) {
 // bodyOfMany lists sessions a line each.
 func (w words) bodyOfMany() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "Account %s", clean.Short(w.group.Account, 80))
+	fmt.Fprintf(&out, "Account %s", clean.Short(w.group.account().String(), 120))
 	if w.notice.Host != "" {
 		fmt.Fprintf(&out, " on %s", clean.Short(w.notice.Host, 80))
 	}

@@ -149,7 +149,7 @@ func TestTemplateIsCheckedBeforeItIsNeeded(t *testing.T) {
 }
 
 func TestOwnWordsAreBoundedAndHarmless(t *testing.T) {
-	w, err := parseWords("a\x1b[31m\nb", `{{range .Sessions}}{{printf "%20000s" .ID}}{{end}}`)
+	w, err := parseWords(Common{Title: "a\x1b[31m\nb", Text: `{{range .Sessions}}{{printf "%20000s" .ID}}{{end}}`})
 	require.NoError(t, err)
 	n := w.apply(sample(GaveUp, 3))
 	require.Equal(t, "a b", n.Title)

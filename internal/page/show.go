@@ -164,7 +164,7 @@ func standing(s resume.View) string {
 }
 
 func showAccount(a control.Account) account {
-	shown := account{Name: clean.Line(a.Name), State: "limited", Tone: "wait", Sessions: fmt.Sprintf("%d sessions", a.Sessions)}
+	shown := account{Name: clean.Line(a.String()), State: "limited", Tone: "wait", Sessions: fmt.Sprintf("%d sessions", a.Sessions)}
 	if a.Sessions == 1 {
 		shown.Sessions = "1 session"
 	}

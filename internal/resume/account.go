@@ -17,16 +17,34 @@ const (
 	HalfOpen Breaker = "half_open" // one session tries, alone
 )
 
-// Account is a limit that several sessions share.
+// AccountKey names a limit that several sessions share. One home of an agent is
+// one account, and its name is a promise to other programs: AGENT:NAME. But a
+// limit is a provider's, and some agents ask several of them from one home. So
+// the provider stands beside the name and not in it: who looks an account up by
+// its name finds it, and one provider's limit holds back nobody of another's.
+type AccountKey struct{ Name, Provider string }
+
+// String names the account for people.
+func (k AccountKey) String() string {
+	if k.Provider == "" {
+		return k.Name
+	}
+	return k.Name + " (" + k.Provider + ")"
+}
+
+// AccountKey names the limit that the session shares with others.
+func (s Session) AccountKey() AccountKey { return AccountKey{s.Account, s.Provider} }
+
+// Account is how a limit stands that several sessions share.
 type Account struct {
-	Name     string
+	AccountKey
 	State    Breaker
 	ResetAt  time.Time // zero: not stated
 	Sessions int
 }
 
 // account is what the engine knows of one account. It needs no place on disk:
-// the sessions that wait say all of it again after a restart.
+// the sessions that wait, or try, say all of it again after a restart.
 type account struct {
 	limitedAt time.Time // zero: closed
 	reset     time.Time // as it was stated last; zero: it was not
@@ -56,11 +74,8 @@ func (a *account) follow(c Change) bool {
 
 func (a *account) learn(c Change) {
 	key := c.After.Key
-	if run := c.Begun(); run != nil {
-		a.previous, a.last = a.last, start{c.At, key}
-		if !a.limitedAt.IsZero() {
-			a.probe, a.probing = key, true
-		}
+	if c.Begun() != nil {
+		a.begun(key, c.At)
 	}
 	switch ev := c.Event.(type) {
 	case Limited:
@@ -68,9 +83,7 @@ func (a *account) learn(c Change) {
 			a.open(c.After)
 		}
 	case Progressed:
-		if ev.At.After(a.limitedAt) {
-			*a = account{last: a.last, previous: a.previous}
-		}
+		a.moved(ev.At)
 	case Held:
 		if a.last.key == key {
 			a.last = a.previous // nothing was sent: nobody need keep a distance from it
@@ -83,10 +96,37 @@ func (a *account) learn(c Change) {
 	}
 }
 
-// open learns that one of the account's sessions waits for it.
+// moved learns that one of the account's sessions moved.
+func (a *account) moved(at time.Time) {
+	if at.After(a.limitedAt) {
+		*a = account{last: a.last, previous: a.previous}
+	}
+}
+
+// begun learns that one of the account's sessions was resumed.
+func (a *account) begun(key Key, at time.Time) {
+	a.previous, a.last = a.last, start{at, key}
+	if !a.limitedAt.IsZero() {
+		a.probe, a.probing = key, true
+	}
+}
+
+// open learns that one of the account's sessions waits for it. Who was told no
+// time does not make forget what another one was told.
 func (a *account) open(s Session) {
-	if !s.LimitedAt.Before(a.limitedAt) {
-		a.limitedAt, a.reset = s.LimitedAt, s.Limit.Reset.At
+	if s.LimitedAt.Before(a.limitedAt) {
+		return
+	}
+	a.limitedAt = s.LimitedAt
+	if reset := s.Limit.Reset; reset.Stated() || a.reset.Before(s.LimitedAt) {
+		a.reset = reset.At
+	}
+}
+
+// leave learns that a session belongs to another account now.
+func (a *account) leave(key Key) {
+	if a.probe == key {
+		a.probing = false
 	}
 }
 
@@ -101,6 +141,19 @@ func (a *account) gate(key Key, rules Rules, now time.Time) (why string, until t
 	default:
 		return "", time.Time{}
 	}
+}
+
+// knowsNoEnd reports whether the session waits for an allowance without having
+// been told how long. A throttle or an overload is over sooner than that, and a
+// person who asks for a try gets one.
+func (s Session) knowsNoEnd() bool {
+	return s.Limit.Class == limit.UsageLimit && !s.Limit.Reset.Stated() && s.Asked.IsZero()
+}
+
+// awaitsEnd reports whether the session waits for an allowance of which it was
+// told that it lifts after now.
+func (s Session) awaitsEnd(now time.Time) bool {
+	return s.State == Waiting && s.Limit.Class == limit.UsageLimit && s.Limit.Reset.At.After(now)
 }
 
 // sameWindow is how far apart two statements of one reset may lie: agents
@@ -119,7 +172,7 @@ func (c Change) movesReset() bool {
 // session too.
 func (c Change) postpones(other Session) bool {
 	theirs := other.Limit.Reset
-	return other.State == Waiting && other.Key != c.After.Key && other.Account == c.After.Account &&
+	return other.State == Waiting && other.Key != c.After.Key && other.AccountKey() == c.After.AccountKey() &&
 		theirs.Stated() && theirs.At.Sub(c.Before.Limit.Reset.At).Abs() <= sameWindow
 }
 

@@ -269,6 +269,7 @@ func (h *history) settle() {
 // Whenever the daemon dies, nothing is sent twice, nothing over a person, and
 // no interruption is forgotten.
 func TestNothingIsSentTwiceWhereverTheDaemonDies(t *testing.T) {
+	t.Parallel()
 	sent := 0
 	for seed := range uint64(1500) {
 		h := &history{t: t, dice: rand.New(rand.NewPCG(seed, 2)), now: noon, crashes: true, session: Session{Key: bot, Cwd: "/src", State: Watching}}

@@ -68,7 +68,7 @@ type Engine struct {
 	// Owned by Run.
 	sessions map[Key]Session
 	timers   timers
-	accounts map[string]*account
+	accounts map[AccountKey]*account
 	ready    map[Key]struct{} // due, but held back
 	wake     time.Time        // when one of them may start; zero: unknown
 	stirred  bool             // something changed that may let one of them start
@@ -83,15 +83,13 @@ func NewEngine(opts Options) *Engine {
 		orders:   make(chan func(context.Context)),
 		sessions: make(map[Key]Session, len(opts.Sessions)),
 		timers:   newTimers(),
-		accounts: make(map[string]*account),
+		accounts: make(map[AccountKey]*account),
 		ready:    make(map[Key]struct{}),
 	}
 	for _, s := range opts.Sessions {
 		e.keep(s.restore())
-		if s.State == Waiting && shared(s.Limit.Class) {
-			e.account(s.Account).open(s)
-		}
 	}
+	e.restoreAccounts(opts.Sessions)
 	return e
 }
 
@@ -151,8 +149,12 @@ func (e *Engine) see(ctx context.Context, sight Sighting) {
 	}
 	s.Key, s.Seen = sight.Key, sight.Pos
 	s.Account = cmp.Or(sight.Account, s.Account)
+	s.Provider = cmp.Or(sight.Provider, s.Provider)
 	s.Cwd = cmp.Or(sight.Cwd, s.Cwd)
 	s.Transcript = cmp.Or(sight.Transcript, s.Transcript)
+	if _, stopped := sight.Event.(Limited); stopped {
+		s.CwdBorn = sight.CwdBorn
+	}
 	e.apply(ctx, before, s, sight.Event, wallNow())
 }
 
@@ -199,12 +201,12 @@ func (e *Engine) Sessions(ctx context.Context) ([]Session, error) {
 func (e *Engine) Accounts(ctx context.Context) ([]Account, error) {
 	var all []Account
 	err := e.do(ctx, func(context.Context) {
-		count := make(map[string]int, len(e.accounts))
+		count := make(map[AccountKey]int, len(e.accounts))
 		for _, s := range e.sessions {
-			count[s.Account]++
+			count[s.AccountKey()]++
 		}
-		for name, a := range e.accounts {
-			all = append(all, Account{Name: name, State: a.state(), ResetAt: a.reset, Sessions: count[name]})
+		for key, a := range e.accounts {
+			all = append(all, Account{AccountKey: key, State: a.state(), ResetAt: a.reset, Sessions: count[key]})
 		}
 	})
 	return all, err
@@ -245,7 +247,11 @@ func (e *Engine) apply(ctx context.Context, before, s Session, ev Event, now tim
 	after := s.Next(ev, e.opts.Rules, now, e.opts.Rand())
 	e.keep(after)
 	change := Change{At: now, Event: ev, Before: before, After: after}
-	if e.account(after.Account).follow(change) || before.State != after.State || before.Run != after.Run {
+	if e.account(after.AccountKey()).follow(change) || before.State != after.State || before.Run != after.Run {
+		e.stirred = true
+	}
+	if left := e.accounts[before.AccountKey()]; left != nil && before.AccountKey() != after.AccountKey() {
+		left.leave(after.Key)
 		e.stirred = true
 	}
 	e.opts.Changed(change)

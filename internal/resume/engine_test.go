@@ -266,7 +266,7 @@ func TestTheFirstOfAnAccountTriesAloneAndTheRestFollow(t *testing.T) {
 		for i := range 4 {
 			w.seeShared(fmt.Sprintf("s%d", i+1), limitedUntil(time.Now(), limit.UsageLimit, reset))
 		}
-		require.Equal(t, Account{Name: "bot:default", State: Open, ResetAt: reset, Sessions: 4}, w.account())
+		require.Equal(t, Account{AccountKey: AccountKey{Name: "bot:default"}, State: Open, ResetAt: reset, Sessions: 4}, w.account())
 		time.Sleep(time.Hour + 5*time.Second)
 		require.Equal(t, HalfOpen, w.account().State)
 		require.Contains(t, w.session("s2").Reason, "tries first, alone")

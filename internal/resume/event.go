@@ -84,6 +84,10 @@ type (
 	Lost struct{ Mark string }
 )
 
+// Identified is a live process of the session's own, by the program that it
+// runs.
+type Identified struct{ Program Program }
+
 // What a person orders.
 type (
 	// Retry makes an interrupted session due now, attempts forgiven.
@@ -115,6 +119,7 @@ func (Started) event()    {}
 func (Ended) event()      {}
 func (Held) event()       {}
 func (Lost) event()       {}
+func (Identified) event() {}
 func (Retry) event()      {}
 func (Forget) event()     {}
 func (Pause) event()      {}
@@ -125,9 +130,11 @@ func (Reconsider) event() {}
 // whom, and where it is written.
 type Sighting struct {
 	Key        Key
-	Account    string // AGENT:NAME; sessions of one account share a limit
-	Cwd        string // where the session works
-	Transcript string // the file it was read from
+	Account    string    // AGENT:NAME; sessions of one account share a limit
+	Provider   string    // who answers there, where an account may have several; empty: not told
+	Cwd        string    // where the session works
+	CwdBorn    time.Time // when that directory was made; zero: not known
+	Transcript string    // the file it was read from
 	Pos        Position
 	Event      Event
 }

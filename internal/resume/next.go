@@ -12,6 +12,9 @@ import (
 // stamp with a coarse clock and some agents write whole seconds.
 const slack = time.Second
 
+// maxCut bounds how many resumes that ended with a daemon are remembered.
+const maxCut = 20
+
 // Next returns the session after ev. It has no clock, no randomness and no
 // effects: entering Resuming is what makes the engine act, entering GaveUp or
 // Parked is what makes it call a person. u is a random number in [0, 1).
@@ -58,6 +61,9 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.held(ev, r, now)
 	case Lost:
 		return s.lost(ev, r, now)
+	case Identified:
+		s.Program = ev.Program
+		return s
 	case Retry:
 		return s.retried(r, now)
 	case Forget:
@@ -110,98 +116,25 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	case repeated && !s.Asked.IsZero():
 		return s // a person's order stands
 	case repeated:
-		return s.schedule(r, now)
+		return s.scheduleAgain(r, now)
 	default:
 		return s.wait(r, ev.At, now, u)
-	}
-}
-
-// wait begins a wait at from, or says why there is none.
-func (s Session) wait(r Rules, from, now time.Time, u float64) Session {
-	s.WaitFrom, s.Dice = from, u
-	return s.schedule(r, now)
-}
-
-// schedule computes NextAt from what is known, so that it can be called again
-// whenever the rules change.
-func (s Session) schedule(r Rules, now time.Time) Session {
-	if why := r.excluded(s.Cwd); why != "" {
-		return s.rest(now, why)
-	}
-	if why := s.hopeless(r, now); why != "" {
-		s.State, s.NextAt, s.Reason = Parked, time.Time{}, why
-		return s
-	}
-	policy := r.Policy(s.Key.Agent, s.Limit.Class)
-	if n := len(s.Attempts); n >= policy.MaxRetries {
-		return s.giveUp(n)
-	}
-
-	s.State, s.Reason = Waiting, describe(s.Limit, s.LimitText)
-	at, stated := s.stated(r)
-	switch {
-	case !s.Asked.IsZero():
-		at = s.Asked
-	case !stated:
-		at = s.WaitFrom.Add(policy.Delay(len(s.Attempts)+1, s.Dice))
-	}
-	if s.Hold.After(at) {
-		at = s.Hold
-	}
-	if r.Open != nil {
-		at = r.Open(later(at, now))
-	}
-	s.NextAt = at
-	return s
-}
-
-// stated returns the time the provider named, with the margin it needs. It
-// does not count where it was over before the wait began and a resume has
-// been tried since: then it has proved to be no help, and backoff rules.
-func (s Session) stated(r Rules) (time.Time, bool) {
-	reset := s.Limit.Reset
-	if !reset.Stated() {
-		return time.Time{}, false
-	}
-	at := reset.At
-	if reset.Rough || s.Limit.Class == limit.UsageLimit {
-		at = at.Add(r.Margin)
-	}
-	if len(s.Attempts) > 0 && !at.After(s.WaitFrom) {
-		return time.Time{}, false
-	}
-	return at, true
-}
-
-// hopeless says why waiting does not help, or "".
-func (s Session) hopeless(r Rules, now time.Time) string {
-	switch reset := s.Limit.Reset; {
-	case !s.Limit.Class.Transient() || !s.Limit.WaitHelps:
-		return "waiting does not help: " + describe(s.Limit, s.LimitText)
-	case r.MaxWait > 0 && reset.Stated() && reset.At.Sub(now) > r.MaxWait:
-		return fmt.Sprintf("the limit resets at %s, further away than resume.max_wait (%s)",
-			reset.At.UTC().Format(time.RFC3339), r.MaxWait)
-	case r.MaxWindows > 0 && s.Windows > r.MaxWindows:
-		return fmt.Sprintf("met %d usage limits without a prompt of a person (resume.max_windows is %d)",
-			s.Windows, r.MaxWindows)
-	default:
-		return ""
 	}
 }
 
 func (s Session) giveUp(tries int) Session {
 	s.State, s.NextAt = GaveUp, time.Time{}
 	s.Reason = fmt.Sprintf("gave up after %d %s without progress", tries, plural(tries, "resume"))
-	if last := s.last(); last != nil && last.Err != "" {
-		s.Reason += ": " + last.Err
+	if err := s.lastErr(); err != "" {
+		s.Reason += ": " + err
 	}
 	return s
 }
 
 func (s Session) progressed(ev Progressed, now time.Time) Session {
 	s.MovedAt = ev.At
-	if !s.Interrupted() {
-		return s
+	if !s.Interrupted() || s.State == Parked && s.DeniedAt(ev.At) {
+		return s // by the run that was refused something: it has ended
 	}
 	why := "went on without help"
 	if n := len(s.Attempts); n > 0 {
@@ -244,7 +177,7 @@ func (s Session) rest(now time.Time, why string) Session {
 		s.Run = nil // it is about to be sent, and need not be
 	}
 	s.State, s.Reason = Watching, why
-	s.Limit, s.LimitText, s.Owner, s.Attempts = limit.Verdict{}, "", nil, nil
+	s.Limit, s.LimitText, s.Owner, s.Attempts, s.Cut = limit.Verdict{}, "", nil, nil, nil
 	s.NextAt, s.WaitFrom, s.Asked, s.Hold, s.Dice = time.Time{}, time.Time{}, time.Time{}, time.Time{}, 0
 	return s
 }
@@ -276,7 +209,10 @@ func (s Session) started(ev Started) Session {
 	}
 	run := *s.Run
 	run.Process, run.NoProof, run.sending = ev.Process, ev.NoProof, true
-	s.Run, s.Owner, s.Asked = &run, nil, time.Time{}
+	s.Run, s.Owner = &run, nil
+	if s.State == Resuming { // else it is adopted, and a person may have asked for the next
+		s.Asked = time.Time{}
+	}
 	return s
 }
 
@@ -284,10 +220,14 @@ func (s Session) ended(ev Ended, r Rules, now time.Time, u float64) Session {
 	if s.Run == nil || s.Run.Mark != ev.Mark {
 		return s
 	}
-	s.Run, s.Asked = nil, time.Time{}
-	if s.State != Resuming {
-		return s // the transcript has told how it went
+	s.Run = nil
+	if ev.Outcome == Denied {
+		return s.denied(ev, now)
 	}
+	if s.State != Resuming {
+		return s // the transcript has told how it went, and a person may have asked for the next
+	}
+	s.Asked = time.Time{}
 	if ev.Outcome == Delivered {
 		s.State, s.WaitFrom, s.NextAt = Settling, now, now.Add(r.Settle)
 		return s
@@ -326,6 +266,11 @@ func (s Session) lost(ev Lost, r Rules, now time.Time) Session {
 		s.Run = nil
 		return s
 	}
+	if last := s.last(); last != nil && last.Mark == ev.Mark {
+		cut := *last
+		cut.Outcome, cut.EndedAt = CutOff, now
+		s.Cut = append(slices.Clone(s.Cut[max(0, len(s.Cut)-maxCut+1):]), cut)
+	}
 	return s.withdraw().schedule(r, now)
 }
 
@@ -363,47 +308,10 @@ func (s Session) reconsidered(r Rules, now time.Time) Session {
 		s.NextAt = s.WaitFrom.Add(r.Settle)
 		return s
 	case Waiting:
-		why := s.Reason
-		s = s.schedule(r, now)
-		if s.State == Waiting && (s.Hold.After(now) || !s.Asked.IsZero()) {
-			s.Reason = why // it waits for something else than the limit
-		}
-		return s
+		return s.scheduleAgain(r, now)
 	default:
 		return s
 	}
-}
-
-// conclude writes the outcome of the last attempt, where it has none.
-func (s Session) conclude(how Outcome, err string, now time.Time) Session {
-	last := s.last()
-	if last == nil || (last.Outcome != "" && !(last.Outcome == Failed && how == LimitedOut)) {
-		// A command that failed because of the limit is told apart from one
-		// that failed by itself only when its record is read.
-		return s
-	}
-	s.Attempts = slices.Clone(s.Attempts)
-	last = s.last()
-	last.Outcome, last.Err = how, err
-	if last.EndedAt.IsZero() {
-		last.EndedAt = now
-	}
-	return s
-}
-
-// last returns the latest attempt, or nil.
-func (s Session) last() *Attempt {
-	if len(s.Attempts) == 0 {
-		return nil
-	}
-	return &s.Attempts[len(s.Attempts)-1]
-}
-
-func (s Session) lastStart() time.Time {
-	if last := s.last(); last != nil {
-		return last.StartedAt
-	}
-	return time.Time{}
 }
 
 func later(a, b time.Time) time.Time {

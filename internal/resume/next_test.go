@@ -322,6 +322,37 @@ func TestLostResumeIsSentAgain(t *testing.T) {
 	require.Equal(t, Waiting, w.State)
 	require.False(t, w.deadline().After(w.now), "due now")
 	require.Empty(t, w.Attempts, "being cut off is not a failed attempt")
+	require.Len(t, w.Cut, 1, "but a prompt that it left is known as ours")
+	require.Equal(t, CutOff, w.Cut[0].Outcome)
+	require.True(t, w.Cut[0].EndedAt.Equal(w.now))
+	w.do(Progressed{At: w.now})
+	require.Empty(t, w.Cut)
+}
+
+func TestAnOrderForTheNextResumeOutlivesTheOneBefore(t *testing.T) {
+	for name, late := range map[string]func(mark string) Event{
+		"when it ends":     func(mark string) Event { return Ended{Mark: mark, Outcome: Failed} },
+		"when it is found": func(mark string) Event { return Started{Mark: mark, Process: Process{PID: 7}} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWalk().do(limited(noon, limit.RateLimit)).resume()
+			mark := w.Run.Mark
+			w.do(Started{Mark: mark, Process: Process{PID: 7}}).after(time.Minute)
+			w.do(limitedUntil(w.now, limit.UsageLimit, w.now.Add(time.Hour)))
+			w.do(Retry{}).do(late(mark)).do(Reconsider{})
+			require.False(t, w.NextAt.After(w.now), "a person asked for it now")
+		})
+	}
+}
+
+func TestResumesThatEndedWithADaemonAreRememberedToABound(t *testing.T) {
+	w := newWalk().do(limited(noon, limit.RateLimit))
+	for range 2 * maxCut {
+		w.resume()
+		w.after(time.Minute).do(Lost{Mark: w.Run.Mark})
+	}
+	require.Len(t, w.Cut, maxCut)
+	require.True(t, w.Cut[maxCut-1].EndedAt.Equal(w.now), "the newest")
 }
 
 func TestNewsBeforeSendingWithdrawsTheResume(t *testing.T) {

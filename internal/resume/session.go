@@ -4,6 +4,7 @@
 package resume
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -83,6 +84,14 @@ const (
 	Delivered Outcome = "delivered"
 )
 
+// MarshalJSON writes null for an attempt that has not ended.
+func (o Outcome) MarshalJSON() ([]byte, error) {
+	if o == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(o))
+}
+
 // MarkVariable is the environment variable by which a resumed command, and
 // whatever it starts, is known as ours.
 const MarkVariable = "RESUMED_MARK"
@@ -123,6 +132,12 @@ type Run struct {
 // sent reports whether the command may have acted on the session.
 func (r *Run) sent() bool { return r != nil && r.sending }
 
+// Program is what a session was run with.
+type Program struct {
+	Path        string `json:"path"`                  // of a program, or of a script
+	Interpreter string `json:"interpreter,omitempty"` // the program that ran the script
+}
+
 // Owner is a live process that holds a session.
 type Owner struct {
 	PID  int    `json:"pid"`
@@ -133,16 +148,21 @@ type Owner struct {
 // Session is one conversation of one agent. It is a value: Next returns a new
 // one and changes nothing that the old one shares.
 type Session struct {
-	Key        Key      `json:"key"`
-	Account    string   `json:"account,omitempty"`
-	Cwd        string   `json:"cwd,omitempty"`
-	Transcript string   `json:"transcript,omitempty"`
-	Seen       Position `json:"seen,omitzero"` // the last event it was told
+	Key        Key       `json:"key"`
+	Account    string    `json:"account,omitempty"`
+	Provider   string    `json:"provider,omitempty"` // who answered last, where an account may have several
+	Cwd        string    `json:"cwd,omitempty"`
+	CwdBorn    time.Time `json:"cwd_born,omitzero"` // when that directory was made, as it was seen when the session was stopped
+	Transcript string    `json:"transcript,omitempty"`
+	Seen       Position  `json:"seen,omitzero"` // the last event it was told
 
 	State  State  `json:"state"`
 	Paused bool   `json:"paused,omitempty"`
 	Reason string `json:"reason,omitempty"` // why it stands where it stands, for people
 	Owner  *Owner `json:"owner,omitempty"`
+
+	// Program is what its process ran when it was last seen alive.
+	Program Program `json:"program,omitzero"`
 
 	Limit       limit.Verdict `json:"limit,omitzero"`        // what stopped it
 	LimitText   string        `json:"limit_text,omitempty"`  // in the agent's words
@@ -161,6 +181,7 @@ type Session struct {
 	Run      *Run      `json:"run,omitempty"`      // the resume that is being sent or runs
 	Attempts []Attempt `json:"attempts,omitempty"` // the resumes since the transcript last moved
 	Past     []Attempt `json:"past,omitempty"`     // those of the interruption before
+	Cut      []Attempt `json:"cut,omitempty"`      // those since the transcript last moved that ended with a daemon: they cost nothing, but may have left a prompt
 	Runs     int       `json:"runs,omitempty"`     // all resumes ever: numbers their outputs
 }
 

@@ -3,6 +3,7 @@ package resume
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -42,14 +43,42 @@ func (e *Engine) postpone(ctx context.Context, c Change) {
 	}
 }
 
-// account returns what is known of the account of that name.
-func (e *Engine) account(name string) *account {
-	a := e.accounts[name]
+// account returns what is known of an account.
+func (e *Engine) account(key AccountKey) *account {
+	a := e.accounts[key]
 	if a == nil {
 		a = &account{}
-		e.accounts[name] = a
+		e.accounts[key] = a
 	}
 	return a
+}
+
+// restoreAccounts learns from the sessions of an earlier daemon how the accounts
+// stand: who was stopped, who has moved since, and who tries.
+func (e *Engine) restoreAccounts(sessions []Session) {
+	inOrder := func(at func(Session) time.Time) []Session {
+		return slices.SortedFunc(slices.Values(sessions), func(a, b Session) int { return at(a).Compare(at(b)) })
+	}
+	tries := func(s Session) bool { return s.State == Resuming || s.State == Settling }
+	for _, s := range inOrder(func(s Session) time.Time { return s.LimitedAt }) {
+		if (s.State == Waiting || tries(s)) && shared(s.Limit.Class) {
+			e.account(s.AccountKey()).open(s)
+		}
+	}
+	for _, s := range sessions {
+		e.account(s.AccountKey()).moved(s.MovedAt)
+	}
+	for _, s := range inOrder(Session.lastStart) {
+		a, at := e.account(s.AccountKey()), s.lastStart()
+		if at.IsZero() {
+			continue
+		}
+		if tries(s) && at.After(a.limitedAt) {
+			a.begun(s.Key, at)
+		} else {
+			a.previous, a.last = a.last, start{at, s.Key}
+		}
+	}
 }
 
 // start begins the resumes that are due, as far as anything allows.
@@ -94,13 +123,38 @@ func (e *Engine) heldBack(s Session, now time.Time) (why string, until time.Time
 			return "due, but outside of resume.hours", at
 		}
 	}
-	if why, until := e.account(s.Account).gate(s.Key, rules, now); why != "" {
+	if why, until := e.allowance(s, now); why != "" {
+		return why, until
+	}
+	if why, until := e.account(s.AccountKey()).gate(s.Key, rules, now); why != "" {
 		return why, until
 	}
 	if e.running >= max(1, rules.MaxConcurrent) {
 		return "due, but as many resumes run as resume.max_concurrent allows", time.Time{}
 	}
 	return "", time.Time{}
+}
+
+// allowance says that the session waits for a usage limit of which others of
+// its account know when it lifts, and when that is. Without it a session that
+// is told no time would use up its retries before a reset that is known.
+func (e *Engine) allowance(s Session, now time.Time) (why string, until time.Time) {
+	if !s.knowsNoEnd() || e.account(s.AccountKey()).state() == Closed {
+		return "", time.Time{}
+	}
+	margin := e.opts.Rules.Margin
+	for _, other := range e.sessions {
+		lifts := other.Limit.Reset.At
+		if other.AccountKey() != s.AccountKey() || !other.awaitsEnd(now.Add(-margin)) {
+			continue
+		}
+		if until.IsZero() || lifts.Add(margin).Before(until) {
+			until = lifts.Add(margin)
+			why = fmt.Sprintf("due, but the usage limit of its account lifts at %s, as session %s was told",
+				lifts.UTC().Format(time.RFC3339), other.Key.ID)
+		}
+	}
+	return why, until
 }
 
 // successor returns the session by which a person went on in the same

@@ -12,6 +12,7 @@ type View struct {
 	ID         string        `json:"id"`
 	Agent      string        `json:"agent"`
 	Account    string        `json:"account"`
+	Provider   string        `json:"provider,omitempty"` // where an account may have several
 	Cwd        string        `json:"cwd"`
 	Transcript string        `json:"transcript"`
 	State      State         `json:"state"`
@@ -27,8 +28,9 @@ type View struct {
 	MaxRetries int           `json:"max_retries"`
 	Windows    int           `json:"windows"`
 	Owner      *Owner        `json:"owner"`
-	Attempts   []AttemptView `json:"attempts"`       // never null
-	Past       []AttemptView `json:"past,omitempty"` // those of the interruption before
+	Program    string        `json:"program,omitempty"` // what its own process ran, where that was seen
+	Attempts   []AttemptView `json:"attempts"`          // never null
+	Past       []AttemptView `json:"past,omitempty"`    // those of the interruption before
 }
 
 // AttemptView is one resume as other programs see it.
@@ -37,12 +39,15 @@ type AttemptView struct {
 	StartedAt    *time.Time `json:"started_at"`
 	EndedAt      *time.Time `json:"ended_at"`
 	DelaySeconds float64    `json:"delay_seconds"` // what was waited before it
-	Outcome      Outcome    `json:"outcome"`       // empty while it runs
+	Outcome      Outcome    `json:"outcome"`       // null while it runs
 	Error        string     `json:"error"`
 }
 
 // Key names the session that is seen.
 func (v View) Key() Key { return Key{Agent: v.Agent, ID: v.ID} }
+
+// AccountKey names the limit that the session shares with others.
+func (v View) AccountKey() AccountKey { return AccountKey{v.Account, v.Provider} }
 
 // View returns the session as other programs see it. maxRetries is what the
 // policy in force allows it. The view shares nothing with the session.
@@ -51,6 +56,7 @@ func (s Session) View(maxRetries int) View {
 		ID:         s.Key.ID,
 		Agent:      s.Key.Agent,
 		Account:    s.Account,
+		Provider:   s.Provider,
 		Cwd:        s.Cwd,
 		Transcript: s.Transcript,
 		State:      s.State,
@@ -65,6 +71,7 @@ func (s Session) View(maxRetries int) View {
 		Attempt:    len(s.Attempts),
 		MaxRetries: maxRetries,
 		Windows:    s.Windows,
+		Program:    s.Program.Path,
 		Attempts:   viewAttempts(s.Attempts),
 	}
 	if len(s.Past) > 0 {

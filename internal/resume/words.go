@@ -4,6 +4,9 @@ import "resumed/internal/limit"
 
 // describe says what stopped a session, for people.
 func describe(v limit.Verdict, text string) string {
+	if v.Class == limit.None {
+		return "asked for by you"
+	}
 	words := classWords(v.Class)
 	if text != "" {
 		return words + ": " + text

@@ -38,11 +38,12 @@ func (p Page) session(s resume.View) []string {
 	}
 	fact("session", clean.Line(s.ID), Bold)
 	fact("agent", clean.Line(s.Agent), None)
-	fact("account", clean.Line(s.Account), None)
+	fact("account", clean.Line(s.AccountKey().String()), None)
 	fact("directory", home(clean.Line(s.Cwd)), None)
 	fact("state", state, colour)
 	fact("why", clean.Line(s.Reason), None)
 	fact("held by", heldBy(s), None)
+	fact("run with", home(clean.Line(s.Program)), None)
 	fact("attempts", fmt.Sprintf("%d of %d", s.Attempt, s.MaxRetries), None)
 	if s.Windows > 0 {
 		fact("windows", count(s.Windows, "usage limit")+" since a person's last prompt", None)

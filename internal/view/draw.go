@@ -73,7 +73,7 @@ func (m *model) header() []string {
 			continue
 		}
 		shown++
-		lines = append(lines, fmt.Sprintf("%s %s (%s)", clean.Line(a.Name), m.page.Paint.In(colour, words), count(a.Sessions, "session")))
+		lines = append(lines, fmt.Sprintf("%s %s (%s)", clean.Line(a.String()), m.page.Paint.In(colour, words), count(a.Sessions, "session")))
 	}
 	if m.height >= 12 {
 		lines = append(lines, "")

@@ -70,7 +70,7 @@ func (p Page) accounts(accounts []control.Account) []string {
 	})
 	name, state := len("ACCOUNT"), len("LIMIT")
 	for _, a := range sorted {
-		name = max(name, ansi.StringWidth(clean.Line(a.Name)))
+		name = max(name, ansi.StringWidth(clean.Line(a.String())))
 		words, _ := accountWords(a, p.Now)
 		state = max(state, ansi.StringWidth(words))
 	}
@@ -81,7 +81,7 @@ func (p Page) accounts(accounts []control.Account) []string {
 	lines := []string{p.Paint.In(Dim, p.cut(fill("ACCOUNT", name)+spaces+fill("LIMIT", state)+spaces+"SESSIONS"))}
 	for _, a := range sorted {
 		words, colour := accountWords(a, p.Now)
-		line := fill(clean.Line(a.Name), name) + spaces + p.Paint.In(colour, words) +
+		line := fill(clean.Line(a.String()), name) + spaces + p.Paint.In(colour, words) +
 			strings.Repeat(" ", state-ansi.StringWidth(words)) + spaces + fmt.Sprint(a.Sessions)
 		lines = append(lines, p.cut(line))
 	}

@@ -65,7 +65,7 @@ func newRow(v resume.View) *row {
 	} {
 		r.room[column] = ansi.StringWidth(text)
 	}
-	r.hay = strings.ToLower(strings.Join([]string{clean.Line(v.ID), r.agent, clean.Line(v.Account), clean.Line(v.Cwd), state, r.owner, r.why}, "\n"))
+	r.hay = strings.ToLower(strings.Join([]string{clean.Line(v.ID), r.agent, clean.Line(v.AccountKey().String()), clean.Line(v.Cwd), state, r.owner, r.why}, "\n"))
 	return r
 }
 

@@ -37,7 +37,7 @@ func (r record) notice() (native, bool) {
 		return cancelled, true
 	case strings.HasPrefix(text, "automatic continue "): // stopped, was turned off, did not run
 		return lapsed, true
-	case strings.HasPrefix(text, "usage limit has reset"): // press enter
+	case strings.HasPrefix(text, hasReset): // press enter
 		return lapsed, true
 	case strings.HasPrefix(text, "usage limit reset"), strings.HasPrefix(text, "usage limit available again"):
 		return fired, true

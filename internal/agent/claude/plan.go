@@ -59,11 +59,11 @@ func standsBack(s resume.Session, last agent.Evidence, found bool) string {
 
 // run returns the command that continues the session.
 func (a *Agent) run(s resume.Session, w agent.Words, cwd string) (agent.Plan, error) {
-	program, err := a.program()
+	program, err := a.program(s)
 	if err != nil {
 		return park("claude was not found: set command in [[agent]]"), nil
 	}
-	if version := versionOf(program); forksSessions(version) {
+	if version := versionOf(program.Path); forksSessions(version) {
 		return park("Claude Code " + version + " continues a session under a new id: update it to 2.0 or later"), nil
 	}
 	had, err := lastSettings(s.Transcript)
@@ -75,7 +75,7 @@ func (a *Agent) run(s resume.Session, w agent.Words, cwd string) (agent.Plan, er
 		return park("the session ran with " + bypass + ", which claude refuses to root outside a sandbox"), nil
 	}
 
-	argv := []string{program, "-p", "--resume", s.Key.ID}
+	argv := append(program.Argv(), "-p", "--resume", s.Key.ID)
 	argv = append(argv, had.flags()...)
 	if strings.HasPrefix(w.Prompt, "-") {
 		argv = append(argv, "--")
@@ -84,8 +84,8 @@ func (a *Agent) run(s resume.Session, w agent.Words, cwd string) (agent.Plan, er
 }
 
 // environment returns what a run of that transcript's session is given.
-func (a *Agent) environment(program, transcript string) []string {
-	env := agent.WithPath(a.env, program)
+func (a *Agent) environment(program agent.Program, transcript string) []string {
+	env := program.Environment(a.env)
 	root := a.homeOf(transcript).root
 	usual := os.Getenv("CLAUDE_CONFIG_DIR")
 	// Naming the usual home would move .claude.json, and with it the login.
@@ -95,12 +95,15 @@ func (a *Agent) environment(program, transcript string) []string {
 	return env
 }
 
-// program finds claude: as configured, in PATH, or where it is usually put.
-func (a *Agent) program() (string, error) {
-	if a.command != "" {
-		return agent.FindProgram(a.command)
+// program finds claude: as configured, as the session was run with, in PATH, or
+// where it is usually put. A version that forks sessions is not taken because a
+// session was run with it.
+func (a *Agent) program(s resume.Session) (agent.Program, error) {
+	recorded := s.Program
+	if recorded.Path != "" && forksSessions(versionOf(recorded.Path)) {
+		recorded = resume.Program{}
 	}
-	return agent.FindProgram("claude", a.places()...)
+	return agent.Search{Name: "claude", Command: a.command, Places: a.places()}.Find(recorded)
 }
 
 // places returns where claude is usually installed.

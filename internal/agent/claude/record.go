@@ -35,6 +35,7 @@ type record struct {
 	Hopeless    bool      `json:"resendCannotCure"`
 	Quota       quota     `json:"quotaLimits"`
 	Params      errParams `json:"apiErrorParams"`
+	Denial      string    `json:"toolDenialKind"` // of a tool's result, since 2.1.2xx
 }
 
 type message struct {
@@ -62,6 +63,14 @@ type quota struct {
 type block struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
+
+	ID    string         `json:"id"` // of a tool that is called
+	Name  string         `json:"name"`
+	Input map[string]any `json:"input"`
+
+	CallID  string          `json:"tool_use_id"` // of its result
+	Failed  bool            `json:"is_error"`
+	Content json.RawMessage `json:"content"`
 }
 
 // parse reads a line. A field of an unexpected type is as good as absent: what

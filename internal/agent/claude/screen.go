@@ -17,6 +17,7 @@ const (
 	armed                // it waits for the limit's reset and goes on then
 	menu                 // it asks what to do about the limit
 	touched              // a person was at the keys just now
+	stale                // the limit has reset while the machine slept, and it asks for Enter
 )
 
 // screen is what was read from a terminal.
@@ -49,6 +50,9 @@ func readScreen(text string) screen {
 	s := screen{view: readFooter(lines[lower+1:]), draft: draft, turn: lastTurn(lines[:upper])}
 	if draft != "" && isBareFooter(lines[lower+1:]) {
 		s.view = composer
+	}
+	if strings.Contains(strings.ToLower(s.turn), squeeze(hasReset+" · "+pressEnter)) {
+		s.view = stale
 	}
 	if s.view != strange && showsWork(lines[:upper]) {
 		s.view = busy
@@ -84,6 +88,9 @@ func isRule(line string) bool {
 	return strings.Trim(line, "─") == "" && strings.Count(line, "─") >= shortestRule
 }
 
+// isEdge reports whether the line may be the upper edge of a menu.
+func isEdge(line string) bool { return strings.HasPrefix(line, "▔▔▔") || isRule(line) }
+
 // readComposer returns what stands between the rules. A shell command begins
 // with another sign than a prompt: that is no composer for prompts.
 func readComposer(lines []string) (draft string, ok bool) {
@@ -114,6 +121,14 @@ var (
 	atTheKeys = regexp.MustCompile(`(?i)^(?:paste again to|press \S+ again to|(?:esc|ctrl\S*) again to)`)
 )
 
+// What Claude Code says when it should have gone on while the machine slept. How
+// the screen looks then, and what it does with keys, nobody has seen: these
+// words are known from the program alone.
+const (
+	hasReset   = "usage limit has reset"
+	pressEnter = "press enter to continue"
+)
+
 // readFooter says what the lines below the composer mean. What a user's own
 // status line says there is nobody's business.
 func readFooter(lines []string) view {
@@ -129,7 +144,8 @@ func readFooter(lines []string) view {
 		case strings.HasPrefix(line, "⚠ Usage limit reached · limit resets"),
 			strings.HasPrefix(line, "Continuing ") && strings.HasSuffix(line, "Esc to cancel"):
 			v = armed
-		case line == "Press enter to continue": // the limit has reset while the machine slept: a prompt does as well
+		case strings.HasPrefix(strings.ToLower(line), pressEnter):
+			return stale
 		case choice.MatchString(line):
 			return strange
 		}
@@ -215,7 +231,7 @@ var limitMenu = []*regexp.Regexp{
 func isLimitMenu(lines []string) bool {
 	var rows []string
 	for _, line := range slices.Backward(lines) {
-		if strings.HasPrefix(line, "▔▔▔") || isRule(line) {
+		if isEdge(line) {
 			break
 		}
 		if line = trim(line); line != "" {

@@ -121,7 +121,19 @@ func TestWhatAScreenShows(t *testing.T) {
 			prompt(refusal, "❯ ", "⚠ Usage limit reached · limit resets 2:52am", "  We go on at 2:52am", mode), armed, "",
 		},
 		"one that waits for a key": {
-			prompt(refusal, "❯ ", "Your usage limit has reset", "  Press enter to continue", mode), composer, "",
+			prompt(refusal, "❯ ", "Your usage limit has reset", "  Press enter to continue", mode), stale, "",
+		},
+		"one that waits for a key, in one line": {
+			prompt(refusal, "❯ ", "⚠ Usage limit has reset · Press enter to continue", mode), strange, "",
+		},
+		"one that says so in the conversation": {
+			prompt(refusal+"\n\n● Usage limit has reset · Press\n  enter to continue", "❯ ", mode), stale, "",
+		},
+		"one that said so before the last prompt": {
+			prompt("● Usage limit has reset · Press enter to continue\n"+refusal, "❯ ", mode), composer, "",
+		},
+		"an answer that speaks of a key": {
+			prompt(refusal+"\n\n● The script says: press enter to continue", "❯ ", mode), composer, "",
 		},
 		"a menu with a choice nobody knows": {
 			rule2("What do you want to do?", "❯ 1. Stop and wait for limit to reset", "2. Delete everything", "Enter to confirm · Esc to cancel"), strange, "",
@@ -192,7 +204,13 @@ func TestWhatMayBeTyped(t *testing.T) {
 			require.Equal(t, c.park, got.Leave.Park)
 		})
 	}
-	got := judge(readScreen(captureOf(t, "cancel-ctrlc-in-retry")), "idle",
+	asleep := strings.NewReplacer("⚠ Usage limit reached · limit resets 2:02am", "Usage limit has reset",
+		"Continuing automatically at 2:02am · Esc to cancel", "Press enter to continue").Replace(captureOf(t, "usage-5h-oauth"))
+	got := judge(readScreen(asleep), "idle", fiveHours, 7, now)
+	require.NotNil(t, got.Leave, "nobody has seen it: nothing is typed")
+	require.Contains(t, got.Leave.Why, "asks for Enter")
+	require.True(t, got.Leave.Park && got.Strange, "it is told, and kept")
+	got = judge(readScreen(captureOf(t, "cancel-ctrlc-in-retry")), "idle",
 		session{LimitText: "Interrupted · What should Claude do instead?"}, 7, now)
 	require.Equal(t, agent.Sight{Draft: "try again"}, got, "a draft is told, not touched")
 }
@@ -222,7 +240,7 @@ func FuzzReadScreen(f *testing.F) {
 		if s.view == menu {
 			require.Contains(t, text, "Esc to cancel")
 		}
-		if s.view == strange {
+		if s.view == strange || s.view == stale {
 			require.False(t, judge(s, "idle", resume.Session{LimitText: "x"}, 1, time.Time{}).Leave == nil)
 		}
 	})

@@ -172,6 +172,8 @@ func judge(seen screen, status string, s resume.Session, pid int, now time.Time)
 		return unknown("it waits for an answer to something that is not known")
 	case seen.view == touched:
 		return left("somebody was at its keyboard just now")
+	case seen.view == stale:
+		return unknown("it asks for Enter to continue, as after a sleep past the reset; that is left to you")
 	case seen.view == strange:
 		return unknown("its terminal shows a screen that is not known")
 	case seen.view == armed && now.Before(givenUntil):

@@ -45,6 +45,8 @@ type Agent struct {
 var (
 	_ agent.Agent      = (*Agent)(nil)
 	_ agent.Recogniser = (*Agent)(nil)
+	_ agent.Recorder   = (*Agent)(nil)
+	_ agent.Printer    = (*Agent)(nil)
 	_ agent.Talker     = (*Agent)(nil)
 )
 

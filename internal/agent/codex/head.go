@@ -53,6 +53,18 @@ func (a *Agent) headOf(path string) (head, bool) {
 	return first.Payload, true
 }
 
+// ownProvider is who answers where nothing else is configured.
+const ownProvider = "openai"
+
+// provider returns who answers the session where it is not the usual one: the
+// limits of the user's plan are none of theirs.
+func (h head) provider() string {
+	if h.Provider == ownProvider {
+		return ""
+	}
+	return h.Provider
+}
+
 // delegated reports whether the thread works for another one, or for Codex
 // itself: it is not continued on its own.
 func (h head) delegated() bool {

@@ -37,6 +37,7 @@ func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Sighting, boo
 	return resume.Sighting{
 		Key:        resume.Key{Agent: Name, ID: id},
 		Account:    src.Account,
+		Provider:   h.provider(),
 		Cwd:        a.cwd(h, line),
 		Transcript: line.Path,
 		Event:      event,

@@ -247,6 +247,15 @@ func TestASessionIsNamedByItsFirstRecordElseByItsFile(t *testing.T) {
 	require.False(t, ok, "without a name it is no session")
 }
 
+func TestALimitIsThatOfTheProvider(t *testing.T) {
+	for provider, want := range map[string]string{"openai": "", "azure": "azure"} {
+		got, _ := last(t, strings.Replace(meta(""), `"model_provider":"openai"`, `"model_provider":"`+provider+`"`, 1), said(answered))
+		require.Equal(t, want, got.Provider, "the usual one is not worth a word")
+	}
+	got, _ := last(t, said(answered))
+	require.Empty(t, got.Provider)
+}
+
 func TestTheDirectoryOfATurnThatWasShownNeedsNoLookBack(t *testing.T) {
 	a := newAgent(t, Options{})
 	src := a.Sources()[0]

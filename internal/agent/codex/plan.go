@@ -87,13 +87,13 @@ func (a *Agent) run(s resume.Session, w agent.Words) (agent.Plan, error) {
 	if why := had.refuses(); why != "" {
 		return park(why), nil
 	}
-	program, err := a.program()
+	program, err := a.program(s)
 	if err != nil {
 		return park("codex was not found: set command in [[agent]]"), nil
 	}
 
 	h, _ := a.headOf(s.Transcript)
-	argv := []string{program, "exec", "-C", cwd}
+	argv := append(program.Argv(), "exec", "-C", cwd)
 	argv = append(argv, had.flags(h.Provider)...)
 	if !inRepository(cwd) {
 		// Codex would not begin there unless told to, and the session did.
@@ -123,18 +123,16 @@ func inRepository(dir string) bool {
 }
 
 // environment returns what a run of that rollout's session is given.
-func (a *Agent) environment(program, rollout string) []string {
-	env := agent.WithPath(nil, program)
+func (a *Agent) environment(program agent.Program, rollout string) []string {
+	env := program.Environment(nil)
 	if root := a.homeOf(rollout).root; root != a.usual {
 		env = append(env, homeVariable+"="+root)
 	}
 	return env
 }
 
-// program finds codex: as configured, in PATH, or where it is usually put.
-func (a *Agent) program() (string, error) {
-	if a.command != "" {
-		return agent.FindProgram(a.command)
-	}
-	return agent.FindProgram("codex", agent.UsualPlaces(a.userDir)...)
+// program finds codex: as configured, as the session was run with, in PATH, or
+// where it is usually put.
+func (a *Agent) program(s resume.Session) (agent.Program, error) {
+	return agent.Search{Name: "codex", Command: a.command, Places: agent.UsualPlaces(a.userDir)}.Find(s.Program)
 }

@@ -90,11 +90,11 @@ func (a *Agent) queue(s resume.Session, w agent.Words) (agent.Plan, error) {
 	if err := agent.CheckDir(cwd); err != nil {
 		return park(err.Error()), nil
 	}
-	program, err := a.program()
+	program, err := a.program(s)
 	if err != nil {
 		return park("codex was not found: set command in [[agent]]"), nil
 	}
-	argv := []string{program, "queue", "--thread", s.Key.ID}
+	argv := append(program.Argv(), "queue", "--thread", s.Key.ID)
 	if strings.HasPrefix(w.Prompt, "-") {
 		argv = append(argv, "--message="+w.Prompt)
 	} else {

@@ -39,14 +39,14 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if err := agent.CheckDir(cwd); err != nil {
 		return park(err.Error()), nil
 	}
-	program, err := agent.FindProgram(a.resume[0])
+	program, err := a.Program()
 	if err != nil {
 		return park(fmt.Sprintf("%s was not found: give its full path in resume of [[agent]]", a.resume[0])), nil
 	}
 	return agent.Plan{Run: &agent.Command{
-		Argv: a.argv(program, s.Key.ID, w.Prompt, cwd),
+		Argv: a.argv(program.Path, s.Key.ID, w.Prompt, cwd),
 		Dir:  cwd,
-		Env:  agent.WithPath(a.env, program),
+		Env:  program.Environment(a.env),
 	}}, nil
 }
 

@@ -52,6 +52,8 @@ type Agent struct {
 var (
 	_ agent.Agent      = (*Agent)(nil)
 	_ agent.Recogniser = (*Agent)(nil)
+	_ agent.Recorder   = (*Agent)(nil)
+	_ agent.Printer    = (*Agent)(nil)
 	_ agent.Tidier     = (*Agent)(nil)
 	_ agent.Noter      = (*Agent)(nil)
 )

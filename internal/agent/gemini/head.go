@@ -26,6 +26,16 @@ func (a *Agent) head(path string) (head, bool) {
 	if h, ok := a.heads.get(path); ok {
 		return h, true
 	}
+	h, settled := readHead(path)
+	if settled {
+		a.heads.put(path, h)
+	}
+	return h, h.id != ""
+}
+
+// readHead reads whose chat a file is, and reports whether that is all there
+// will ever be to know. A head without an id is none.
+func readHead(path string) (h head, settled bool) {
 	begin, err := readBegin(path)
 	if err != nil {
 		return head{}, false
@@ -34,13 +44,10 @@ func (a *Agent) head(path string) (head, bool) {
 	if !ok {
 		return head{}, false
 	}
-	h := head{id: id, cwd: projectRoot(path)}
-	if h.cwd == "" {
-		h.cwd = firstDirectory(begin)
-		return h, true // the place may tell better, later
+	if root := projectRoot(path); root != "" {
+		return head{id: id, cwd: root}, true
 	}
-	a.heads.put(path, h)
-	return h, true
+	return head{id: id, cwd: firstDirectory(begin)}, false // the place may tell better, later
 }
 
 // headSize is how much of a file's beginning is read: the header and the

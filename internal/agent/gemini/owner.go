@@ -3,7 +3,6 @@ package gemini
 import (
 	"context"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"resumed/internal/resume"
@@ -18,10 +17,10 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 		return nil, err
 	}
 	for _, p := range running {
-		if p.Ours || !p.LivesIn(s.Cwd) && !names(p.Args, s.Key.ID) {
+		if p.Ours || !p.LivesIn(s.Cwd) && !p.Names(s.Key.ID) {
 			continue
 		}
-		return &resume.Owner{PID: p.PID, Kind: kindOf(p.Args), Tmux: p.Pane}, nil
+		return &resume.Owner{PID: p.PID, Kind: p.Kind("-p", "--prompt"), Tmux: p.Pane}, nil
 	}
 	return nil, nil
 }
@@ -36,22 +35,4 @@ func isProgram(path string) bool {
 		return strings.Contains(path, "gemini-cli")
 	}
 	return false
-}
-
-// names reports whether the arguments name the session.
-func names(args []string, id string) bool {
-	return slices.ContainsFunc(args, func(arg string) bool {
-		return arg == id || strings.HasSuffix(arg, "="+id)
-	})
-}
-
-// kindOf says whether a person sits before a process of these arguments.
-func kindOf(args []string) string {
-	headless := slices.ContainsFunc(args, func(arg string) bool {
-		return arg == "-p" || arg == "--prompt" || strings.HasPrefix(arg, "-p=") || strings.HasPrefix(arg, "--prompt=")
-	})
-	if headless {
-		return "headless"
-	}
-	return "interactive"
 }

@@ -33,8 +33,8 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if why := agent.StandsBack(s, e.last, time.Now()); why != "" {
 		return agent.Plan{Leave: &agent.Leave{Why: why}}, nil
 	}
-	head, ok := a.head(s.Transcript)
-	if !ok || head.id != s.Key.ID {
+	head, _ := readHead(s.Transcript) // as it is now, not as it was
+	if head.id != s.Key.ID {
 		return agent.Parked("the transcript is not of session %s any more", s.Key.ID), nil
 	}
 	if err := agent.CheckDir(head.cwd); err != nil {
@@ -73,11 +73,11 @@ func (a *Agent) run(s resume.Session, e end, w agent.Words, cwd string) (agent.P
 		}
 		words = text
 	}
-	program, err := a.program()
+	program, err := a.program(s)
 	if err != nil {
 		return agent.Parked("%s was not found: set command in [[agent]]", Name), nil
 	}
-	argv := []string{program, "--resume", s.Key.ID}
+	argv := append(program.Argv(), "--resume", s.Key.ID)
 	if modelName.MatchString(e.model) {
 		argv = append(argv, "--model", e.model)
 	}
@@ -95,8 +95,8 @@ func (a *Agent) run(s resume.Session, e end, w agent.Words, cwd string) (agent.P
 }
 
 // environment returns what a run of that transcript's session is given.
-func (a *Agent) environment(program, transcript string) []string {
-	env := agent.WithPath(a.env, program)
+func (a *Agent) environment(program agent.Program, transcript string) []string {
+	env := program.Environment(a.env)
 	for _, root := range a.roots {
 		if root != a.usual && strings.HasPrefix(transcript, root+string(filepath.Separator)) {
 			return append(env, homeVariable+"="+filepath.Dir(root))
@@ -105,10 +105,8 @@ func (a *Agent) environment(program, transcript string) []string {
 	return env
 }
 
-// program finds gemini: as configured, in PATH, or where it is usually put.
-func (a *Agent) program() (string, error) {
-	if a.command != "" {
-		return agent.FindProgram(a.command)
-	}
-	return agent.FindProgram("gemini", agent.UsualPlaces(a.userDir)...)
+// program finds gemini: as configured, as the session was run with, in PATH, or
+// where it is usually put.
+func (a *Agent) program(s resume.Session) (agent.Program, error) {
+	return agent.Search{Name: "gemini", Command: a.command, Places: agent.UsualPlaces(a.userDir)}.Find(s.Program)
 }

@@ -15,13 +15,15 @@ type record struct {
 	Project   string `json:"projectHash"`
 	Kind      string `json:"kind"`
 
+	Messages json.RawMessage `json:"messages"` // of a chat in one document
+
 	ID        string            `json:"id"`
 	Timestamp string            `json:"timestamp"`
 	Type      string            `json:"type"`
 	Content   json.RawMessage   `json:"content"`
 	Typed     json.RawMessage   `json:"displayContent"` // what a person typed, where Content is more
 	Thoughts  []json.RawMessage `json:"thoughts"`
-	ToolCalls []json.RawMessage `json:"toolCalls"`
+	ToolCalls []toolCall        `json:"toolCalls"`
 	Tokens    tokens            `json:"tokens"`
 	Model     string            `json:"model"`
 
@@ -184,5 +186,5 @@ func (r record) refused() (string, bool) {
 
 // isHeader reports whether the record is the first line of a chat.
 func (r record) isHeader() bool {
-	return r.SessionID != "" && r.Project != "" && r.ID == "" && r.Type == ""
+	return r.SessionID != "" && r.Project != "" && r.ID == "" && r.Type == "" && r.Messages == nil
 }

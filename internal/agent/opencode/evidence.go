@@ -58,30 +58,43 @@ func (a *Agent) evidence(ctx context.Context, path string) (found []agent.Eviden
 
 // judge says how one session stands by its last messages, newest first.
 func (a *Agent) judge(ctx context.Context, b *book, db *database, c conversation, messages []message) (agent.Evidence, error) {
-	e := agent.Evidence{Sighting: b.sighting(c, c.createdMS, resume.Progressed{At: time.UnixMilli(c.createdMS).UTC()})}
-	switch {
-	case c.parent != "":
-		e.Leave = "a child session: its parent goes on by itself"
-	case c.archived:
-		e.Leave = "its user archived it"
-	}
+	return b.stands(c, messages, questions{
+		compacted:  func(atMS int64) (bool, error) { return db.compacted(ctx, c.id, atMS) },
+		unfinished: func(s said) (resume.Event, string, error) { return a.unfinished(ctx, b, c, s) },
+	})
+}
+
+// questions are what a session's messages alone do not tell.
+type questions struct {
+	// compacted reports whether the session was compacted right after that
+	// time.
+	compacted func(atMS int64) (bool, error)
+
+	// unfinished says what a message means that is not over, and why nothing
+	// is done about it.
+	unfinished func(said) (event resume.Event, why string, err error)
+}
+
+// stands says how one session stands by its last messages, newest first.
+func (b *book) stands(c conversation, messages []message, ask questions) (agent.Evidence, error) {
+	e := agent.Evidence{Sighting: b.sighting(c, said{atMS: c.createdMS}, resume.Progressed{At: time.UnixMilli(c.createdMS).UTC()}), Leave: c.left()}
 	for _, m := range messages {
 		s := m.read()
 		switch s.meaning {
 		case nothing:
 			continue
 		case pending:
-			event, why, err := a.unfinished(ctx, b, c, s)
+			event, why, err := ask.unfinished(s)
 			if err != nil {
 				return agent.Evidence{}, err
 			}
-			e.Sighting = b.sighting(c, s.atMS, event)
+			e.Sighting = b.sighting(c, s, event)
 			if e.Leave == "" {
 				e.Leave = why
 			}
 			return e, nil
 		case broken:
-			compacted, err := db.compacted(ctx, c.id, s.atMS)
+			compacted, err := ask.compacted(s.atMS)
 			if err != nil {
 				return agent.Evidence{}, err
 			}
@@ -89,10 +102,23 @@ func (a *Agent) judge(ctx context.Context, b *book, db *database, c conversation
 				continue
 			}
 		}
-		e.Sighting = b.sighting(c, s.atMS, s.event(b.reader))
+		e.Sighting = b.sighting(c, s, s.event(b.reader))
 		return e, nil
 	}
 	return e, nil
+}
+
+// left returns why nothing is done about a session whatever happens to it, or
+// nothing.
+func (c conversation) left() string {
+	switch {
+	case c.parent != "":
+		return "a child session: its parent goes on by itself"
+	case c.archived:
+		return "its user archived it"
+	default:
+		return ""
+	}
 }
 
 // unfinished judges a session whose last message is not over. The database

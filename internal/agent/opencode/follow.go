@@ -20,6 +20,9 @@ import (
 )
 
 const (
+	// secondLook is how long after a look that brought nothing the next one is.
+	secondLook = time.Second
+
 	// quiet is waited after the first sign of a change: what opencode writes
 	// comes in bursts.
 	quiet = 100 * time.Millisecond
@@ -101,13 +104,14 @@ type follower struct {
 	alarm   *time.Timer // the next look
 	due     time.Time   // when it rings; zero: it does not
 	dirty   map[string]bool
+	second  map[string]bool // a second look is to come
 	lastRun time.Time
 	ready   bool // what lay there was told: what comes now is new
 }
 
 // standing is a session whose last message is not over.
 type standing struct {
-	sinceMS int64
+	said    said // by that message
 	book    *book
 	session conversation
 }
@@ -117,7 +121,7 @@ func (f *follower) run(ctx context.Context) error {
 	defer f.watch.close()
 	f.alarm = time.NewTimer(time.Hour)
 	f.alarm.Stop()
-	f.dirty = make(map[string]bool)
+	f.dirty, f.second = make(map[string]bool), make(map[string]bool)
 
 	f.survey(ctx)
 	if ctx.Err() != nil {
@@ -214,8 +218,22 @@ func (f *follower) lookAtDirty(ctx context.Context) {
 		case f.agent.events:
 			f.readJournal(ctx)
 		default:
-			_ = f.lookAt(ctx, f.bookOf(path, f.agent.homeOf(path)))
+			f.lookTwice(ctx, f.bookOf(path, f.agent.homeOf(path)))
 		}
+	}
+}
+
+// lookTwice reads what is new in a database that was written to. A writer first
+// writes, which is an event, and then lets readers see it, which is none: where
+// nothing is to be seen yet, one more look follows.
+func (f *follower) lookTwice(ctx context.Context, b *book) {
+	row := b.cursor.Row
+	if err := f.lookAt(ctx, b); err != nil { // it complains by itself
+		return
+	}
+	if f.second[b.path] = b.cursor.Row == row && !f.second[b.path]; f.second[b.path] {
+		f.dirty[b.path] = true
+		f.ring(secondLook)
 	}
 }
 

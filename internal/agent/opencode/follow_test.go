@@ -249,6 +249,33 @@ func TestReadingOnTellsWhatIsNewAlone(t *testing.T) {
 	require.Len(t, again.told, 2)
 }
 
+func TestEachProviderIsToldBesideTheAccount(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	s := newStore(t, root)
+	now := time.Now()
+	for id, more := range map[string]string{
+		"ses_answer": refused(1) + `,"providerID":"anthropic"`,
+		"ses_prompt": "",
+		"ses_odd":    refused(1) + `,"providerID":7`,
+	} {
+		s.session(id, "/src/"+id, now)
+		if id == "ses_prompt" {
+			s.message("msg_"+id, id, now, fmt.Sprintf(`{"role":"user","time":{"created":%d},"model":{"providerID":"openai"}}`, now.UnixMilli()))
+			continue
+		}
+		s.assistant("msg_"+id, id, now, more)
+	}
+	w := follow(t, newAgent(t, Options{Roots: []string{root}}), nil)
+	w.stop()
+	got := make(map[string]string)
+	for _, sight := range w.told {
+		require.Equal(t, Name+":"+root, sight.Account)
+		got[sight.Key.ID] = sight.Provider
+	}
+	require.Equal(t, map[string]string{"ses_answer": "anthropic", "ses_prompt": "openai", "ses_odd": ""}, got)
+}
+
 func TestRowsThatAreNumberedAnewAreReadAgain(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, Options{})

@@ -31,7 +31,15 @@ type record struct {
 	} `json:"time"`
 	Finish string   `json:"finish"`
 	Error  *failure `json:"error"`
+
+	Provider string `json:"providerID"` // of an answer
+	Model    struct {
+		Provider string `json:"providerID"` // of a prompt
+	} `json:"model"`
 }
+
+// provider returns who was asked, or nothing where the record does not say.
+func (r record) provider() string { return cmp.Or(r.Provider, r.Model.Provider) }
 
 // failure is what ended a turn.
 type failure struct {
@@ -58,14 +66,20 @@ const (
 	failed                   // a turn that an error stopped
 )
 
-// parse reads a row's data. A field of an unexpected type is as good as none.
+// parse reads a row's data.
 func parse(data []byte) (record, bool) {
 	var r record
-	err := json.Unmarshal(data, &r)
-	if _, odd := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !odd {
+	if !decode(data, &r) {
 		return record{}, false
 	}
 	return r, true
+}
+
+// decode reads a record. A field of an unexpected type is as good as none.
+func decode(data []byte, into any) bool {
+	err := json.Unmarshal(data, into)
+	_, odd := errors.AsType[*json.UnmarshalTypeError](err)
+	return err == nil || odd
 }
 
 func (r record) meaning() meaning {

@@ -164,11 +164,7 @@ func (db *database) compacted(ctx context.Context, session string, atMS int64) (
 		if err := rows.Scan(&data); err != nil {
 			return false, fmt.Errorf("read part: %w", err)
 		}
-		var part struct {
-			Type string `json:"type"`
-			Auto bool   `json:"auto"`
-		}
-		if json.Unmarshal(data, &part) == nil && part.Type == "compaction" && part.Auto {
+		if isCompaction(data) {
 			return true, nil
 		}
 	}
@@ -176,4 +172,14 @@ func (db *database) compacted(ctx context.Context, session string, atMS int64) (
 		return false, fmt.Errorf("read parts: %w", err)
 	}
 	return false, nil
+}
+
+// isCompaction reports whether a part of a message is where opencode compacts
+// the session by itself.
+func isCompaction(data []byte) bool {
+	var part struct {
+		Type string `json:"type"`
+		Auto bool   `json:"auto"`
+	}
+	return json.Unmarshal(data, &part) == nil && part.Type == "compaction" && part.Auto
 }

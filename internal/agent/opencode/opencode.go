@@ -54,6 +54,8 @@ var (
 	_ agent.Agent      = (*Agent)(nil)
 	_ agent.Follower   = (*Agent)(nil)
 	_ agent.Recogniser = (*Agent)(nil)
+	_ agent.Recorder   = (*Agent)(nil)
+	_ agent.Printer    = (*Agent)(nil)
 	_ agent.Talker     = (*Agent)(nil)
 )
 

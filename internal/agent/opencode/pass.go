@@ -126,7 +126,7 @@ func (p *pass) take(ctx context.Context, c conversation, m message, last, first 
 		return false, nil
 	case pending:
 		if last {
-			p.wait(c, m.id, s.atMS)
+			p.wait(c, m.id, s)
 		}
 		return false, nil
 	case broken:
@@ -135,7 +135,7 @@ func (p *pass) take(ctx context.Context, c conversation, m message, last, first 
 			return false, err
 		}
 		if age := p.now.Sub(time.UnixMilli(s.atMS)); last && age.Abs() < hesitation {
-			p.wait(c, m.id, s.atMS)
+			p.wait(c, m.id, s)
 			p.news.again = true
 			return false, nil
 		}
@@ -145,17 +145,17 @@ func (p *pass) take(ctx context.Context, c conversation, m message, last, first 
 		limited.First = first
 		event = limited
 	}
-	p.news.sightings = append(p.news.sightings, p.book.sighting(c, s.atMS, event))
+	p.news.sightings = append(p.news.sightings, p.book.sighting(c, s, event))
 	return true, nil
 }
 
 // wait has the message read again: it is not over.
-func (p *pass) wait(c conversation, id string, sinceMS int64) {
+func (p *pass) wait(c conversation, id string, s said) {
 	p.news.cursor.Open[c.id] = id
 	if p.news.open == nil {
 		p.news.open = make(map[string]standing)
 	}
-	p.news.open[c.id] = standing{sinceMS: sinceMS, session: c}
+	p.news.open[c.id] = standing{said: s, session: c}
 }
 
 // bound forgets the oldest of too many open messages.
@@ -174,13 +174,16 @@ func (p *pass) bound(newest map[string]message) {
 	}
 }
 
-func (b *book) sighting(c conversation, atMS int64, event resume.Event) resume.Sighting {
+// sighting says what happened to a session. One data directory is one account,
+// and each provider that is asked from there has its own limit.
+func (b *book) sighting(c conversation, s said, event resume.Event) resume.Sighting {
 	return resume.Sighting{
 		Key:        resume.Key{Agent: Name, ID: c.id},
 		Account:    b.account,
+		Provider:   s.record.provider(),
 		Cwd:        c.directory,
 		Transcript: b.path,
-		Pos:        resume.Position{Epoch: epoch, Offset: atMS},
+		Pos:        resume.Position{Epoch: epoch, Offset: s.atMS},
 		Event:      event,
 	}
 }

@@ -129,11 +129,11 @@ func standsBack(s resume.Session, last agent.Evidence) string {
 
 // run returns the command that continues the session.
 func (a *Agent) run(s resume.Session, w agent.Words, c conversation) (agent.Plan, error) {
-	program, err := a.program()
+	program, err := a.program(s)
 	if err != nil {
 		return agent.Parked("opencode was not found: set command in [[agent]]"), nil
 	}
-	argv := []string{program, "run", "--session", s.Key.ID, "--format", "json"}
+	argv := append(program.Argv(), "run", "--session", s.Key.ID, "--format", "json")
 	if plainName.MatchString(c.agent) {
 		// Left to itself it takes the usual one, which may do more than the
 		// session's own.
@@ -154,8 +154,8 @@ func words(prompt string) []string {
 }
 
 // environment returns what makes a run find the database that the session is in.
-func (a *Agent) environment(program, path string) []string {
-	env := agent.WithPath(nil, program)
+func (a *Agent) environment(program agent.Program, path string) []string {
+	env := program.Environment(nil)
 	dir, name := filepath.Dir(path), filepath.Base(path)
 	usual, ok := usualHome(a.userDir)
 	if ok && dir == usual.dir && (name == usual.only || usual.only == "" && name == "opencode.db") {
@@ -167,11 +167,9 @@ func (a *Agent) environment(program, path string) []string {
 	return append(env, "OPENCODE_DB="+path)
 }
 
-// program finds opencode: as configured, in PATH, or where it is usually put.
-func (a *Agent) program() (string, error) {
-	if a.command != "" {
-		return agent.FindProgram(a.command)
-	}
+// program finds opencode: as configured, as the session was run with, in PATH,
+// or where it is usually put.
+func (a *Agent) program(s resume.Session) (agent.Program, error) {
 	places := append([]string{filepath.Join(a.userDir, ".opencode", "bin")}, agent.UsualPlaces(a.userDir)...)
-	return agent.FindProgram("opencode", places...)
+	return agent.Search{Name: "opencode", Command: a.command, Places: places}.Find(s.Program)
 }

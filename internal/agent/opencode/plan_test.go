@@ -152,7 +152,7 @@ func TestARunFindsTheDatabaseOfItsSession(t *testing.T) {
 		"/work2/opencode/opencode.db":           {"XDG_DATA_HOME=/work2", "OPENCODE_DB=/work2/opencode/opencode.db"},
 		"/else/where.db":                        {"OPENCODE_DB=/else/where.db"},
 	} {
-		require.Equal(t, want, s.agent.environment(s.program, path), path)
+		require.Equal(t, want, s.agent.environment(agent.Program{Program: resume.Program{Path: s.program}}, path), path)
 	}
 }
 

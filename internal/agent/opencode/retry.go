@@ -150,13 +150,13 @@ func (f *follower) tell(ctx context.Context, n note) {
 	}
 	when := time.UnixMilli(n.atMS).UTC()
 	event := resume.Limited{At: when, Verdict: n.status.verdict(f.agent.reader, when), Text: n.status.Message, First: !f.ready}
-	offset := n.atMS
+	at.said.atMS = n.atMS
 	if n.kind == dropped {
 		event.InProgress = false
-		offset++ // after it was in progress
+		at.said.atMS++ // after it was in progress
 	}
 	// It is told again with the next look where that fails.
-	_ = f.feed.See(ctx, []resume.Sighting{at.book.sighting(at.session, offset, event)})
+	_ = f.feed.See(ctx, []resume.Sighting{at.book.sighting(at.session, at.said, event)})
 }
 
 // standing returns where the session that a note is about stands in a database:
@@ -168,7 +168,7 @@ func (f *follower) standing(ctx context.Context, n note) (standing, bool) {
 		}
 	}
 	at, ok := f.open[n.session]
-	return at, ok && at.sinceMS <= n.atMS
+	return at, ok && at.said.atMS <= n.atMS
 }
 
 // note remembers which sessions of the book have a message that is not over.

@@ -33,6 +33,7 @@ func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Sighting, boo
 	return resume.Sighting{
 		Key:        resume.Key{Agent: Name, ID: id},
 		Account:    src.Account,
+		Provider:   r.Payload.Event.Auth,
 		Cwd:        r.Cwd,
 		Transcript: line.Path,
 		Event:      event,

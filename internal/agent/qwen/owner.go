@@ -3,7 +3,6 @@ package qwen
 import (
 	"context"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"resumed/internal/resume"
@@ -17,10 +16,10 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 		return nil, err
 	}
 	for _, p := range running {
-		if p.Ours || !p.LivesIn(s.Cwd) && !slices.Contains(p.Args, s.Key.ID) {
+		if p.Ours || !p.LivesIn(s.Cwd) && !p.Names(s.Key.ID) {
 			continue
 		}
-		return &resume.Owner{PID: p.PID, Kind: kindOf(p.Args), Tmux: p.Pane}, nil
+		return &resume.Owner{PID: p.PID, Kind: p.Kind("-p", "--prompt"), Tmux: p.Pane}, nil
 	}
 	return nil, nil
 }
@@ -35,15 +34,4 @@ func isProgram(path string) bool {
 		return strings.Contains(path, "qwen-code")
 	}
 	return false
-}
-
-// kindOf says whether a person sits before a process of these arguments.
-func kindOf(args []string) string {
-	headless := slices.ContainsFunc(args, func(arg string) bool {
-		return arg == "-p" || arg == "--prompt" || strings.HasPrefix(arg, "-p=") || strings.HasPrefix(arg, "--prompt=")
-	})
-	if headless {
-		return "headless"
-	}
-	return "interactive"
 }

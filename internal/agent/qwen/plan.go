@@ -36,7 +36,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if err := agent.CheckDir(s.Cwd); err != nil {
 		return agent.Parked("%v", err), nil
 	}
-	program, err := a.program()
+	program, err := a.program(s)
 	if err != nil {
 		return agent.Parked("qwen was not found: set command in [[agent]]"), nil
 	}
@@ -49,8 +49,8 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 
 var modelName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:@/-]*$`)
 
-func arguments(program, id, model, prompt string) []string {
-	argv := []string{program, "--resume", id}
+func arguments(program agent.Program, id, model, prompt string) []string {
+	argv := append(program.Argv(), "--resume", id)
 	if modelName.MatchString(model) {
 		argv = append(argv, "--model", model)
 	}
@@ -91,8 +91,8 @@ func (a *Agent) endOf(s resume.Session, w agent.Words) (last resume.Event, model
 }
 
 // environment returns what a run of that transcript's session is given.
-func (a *Agent) environment(program, transcript string) []string {
-	env := agent.WithPath(a.env, program)
+func (a *Agent) environment(program agent.Program, transcript string) []string {
+	env := program.Environment(a.env)
 	for _, root := range a.roots {
 		if root != a.usual && strings.HasPrefix(transcript, root+string(filepath.Separator)) {
 			return append(env, homeVariable+"="+root)
@@ -101,10 +101,8 @@ func (a *Agent) environment(program, transcript string) []string {
 	return env
 }
 
-// program finds qwen: as configured, in PATH, or where it is usually put.
-func (a *Agent) program() (string, error) {
-	if a.command != "" {
-		return agent.FindProgram(a.command)
-	}
-	return agent.FindProgram("qwen", agent.UsualPlaces(a.userDir)...)
+// program finds qwen: as configured, as the session was run with, in PATH, or
+// where it is usually put.
+func (a *Agent) program(s resume.Session) (agent.Program, error) {
+	return agent.Search{Name: "qwen", Command: a.command, Places: agent.UsualPlaces(a.userDir)}.Find(s.Program)
 }

@@ -46,6 +46,8 @@ type Agent struct {
 var (
 	_ agent.Agent      = (*Agent)(nil)
 	_ agent.Recogniser = (*Agent)(nil)
+	_ agent.Recorder   = (*Agent)(nil)
+	_ agent.Printer    = (*Agent)(nil)
 )
 
 // New returns the agent. It looks at the environment, not at any file.

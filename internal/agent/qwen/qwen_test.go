@@ -68,6 +68,7 @@ func TestEveryCapturedChatIsUnderstood(t *testing.T) {
 				return
 			}
 			require.IsType(t, resume.Limited{}, last.Event)
+			require.Equal(t, "openai", last.Provider, "the kind of login is the kind of provider")
 			limited := last.Event.(resume.Limited)
 			require.Equal(t, c.Class.String(), limited.Class.String())
 			require.Equal(t, c.Class.Transient(), limited.WaitHelps)

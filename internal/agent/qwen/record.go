@@ -24,6 +24,13 @@ type record struct {
 	Model       string  `json:"model"`
 	Message     message `json:"message"`
 	Payload     payload `json:"systemPayload"`
+	Result      result  `json:"toolCallResult"`
+}
+
+// result is what became of a tool that was called.
+type result struct {
+	CallID string `json:"callId"`
+	Kind   string `json:"errorType"`
 }
 
 type message struct {
@@ -47,6 +54,7 @@ type payload struct {
 type telemetry struct {
 	Name     string `json:"event.name"`
 	Model    string `json:"model"`
+	Auth     string `json:"auth_type"` // how it logs in, which tells the kind of provider
 	Subagent string `json:"subagent_name"`
 	Message  string `json:"error_message"`
 	Error    string `json:"error"` // what error_message was called until 0.10

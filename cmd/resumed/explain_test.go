@@ -1,0 +1,206 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// capture is a file that a real agent wrote or printed, and what it means.
+type capture struct {
+	File      string    `json:"file"`
+	Agent     string    `json:"agent"`
+	Class     string    `json:"class"`
+	Session   string    `json:"session"`
+	WaitHelps *bool     `json:"wait_helps"`
+	ResetAt   time.Time `json:"reset_at"`
+}
+
+func captures(t *testing.T) []capture {
+	data, err := os.ReadFile("testdata/captures.json")
+	require.NoError(t, err)
+	var all []capture
+	require.NoError(t, json.Unmarshal(data, &all))
+	require.Greater(t, len(all), 150)
+	for i := range all {
+		all[i].File, err = filepath.Abs(filepath.Join("../../internal/agent", all[i].File))
+		require.NoError(t, err)
+	}
+	return all
+}
+
+// explained is what explain says of one session.
+type explained struct {
+	File       string
+	Agent      string
+	Session    string
+	Class      string
+	WaitHelps  bool      `json:"wait_helps"`
+	InProgress bool      `json:"in_progress"`
+	ResetAt    time.Time `json:"reset_at"`
+	Line       int
+	Text       string
+	Action     string
+	Why        string
+}
+
+func explanations(t *testing.T, out string) map[string][]explained {
+	byFile := make(map[string][]explained)
+	for line := range strings.Lines(out) {
+		var x explained
+		require.NoError(t, json.Unmarshal([]byte(line), &x))
+		byFile[x.File] = append(byFile[x.File], x)
+	}
+	return byFile
+}
+
+func TestExplainUnderstandsEveryCapture(t *testing.T) {
+	b := newBox(t)
+	all := captures(t)
+	for _, agent := range []string{"", "claude-code", "codex", "gemini", "opencode", "qwen-code"} {
+		args := []string{"explain", "--json"}
+		if agent != "" {
+			args = append(args, "--agent", agent)
+		}
+		asked := 0
+		for _, c := range all {
+			if agent == "" || agent == c.Agent {
+				args = append(args, c.File)
+				asked++
+			}
+		}
+		out, errOut, code := b.run(args...)
+		require.Zero(t, code, errOut)
+		found := explanations(t, out)
+		require.Len(t, found, asked)
+		for _, c := range all {
+			if agent != "" && agent != c.Agent {
+				continue
+			}
+			t.Run(agent+"/"+filepath.Base(c.File), func(t *testing.T) { requireExplained(t, c, found[c.File]) })
+		}
+	}
+}
+
+func requireExplained(t *testing.T, want capture, found []explained) {
+	t.Helper()
+	require.NotEmpty(t, found)
+	got := found[0]
+	for _, x := range found {
+		if x.Session == want.Session {
+			got = x
+		}
+	}
+	require.Equal(t, want.Agent, got.Agent)
+	require.Equal(t, want.Class, got.Class, got.Why)
+	if want.Session != "" {
+		require.Equal(t, want.Session, got.Session)
+	}
+	if want.WaitHelps != nil {
+		require.Equal(t, *want.WaitHelps, got.WaitHelps)
+	}
+	if !want.ResetAt.IsZero() {
+		require.WithinDuration(t, want.ResetAt, got.ResetAt, time.Minute)
+	}
+	require.NotEmpty(t, got.Why)
+	if want.Class == "none" {
+		require.Equal(t, "none", got.Action)
+	}
+}
+
+func TestExplainSaysThatARecordingIsNoTranscript(t *testing.T) {
+	b := newBox(t)
+	b.write("run.log", "\x1b[1mWorking.\x1b[0m\nYou've hit your 5-hour limit · resets 2am (UTC)\n")
+	out, errOut, code := b.run("explain", "--json", "--agent", "claude-code", "--at", "2026-11-15T00:30:00Z", "--now", "2026-11-15T01:00:00Z", b.path("run.log"))
+	require.Zero(t, code, errOut)
+	got := explanations(t, out)[b.path("run.log")][0]
+	require.Equal(t, "claude-code", got.Agent)
+	require.Equal(t, "usage_limit", got.Class)
+	require.Equal(t, "2026-11-15T02:00:00Z", got.ResetAt.Format(time.RFC3339))
+	require.Equal(t, 2, got.Line)
+	require.Equal(t, "wait", got.Action)
+	require.Contains(t, got.Why, "not a transcript: the daemon does not act on it")
+
+	out, errOut, code = b.run("explain", "--json", b.path("run.log"))
+	require.Zero(t, code, errOut)
+	got = explanations(t, out)[b.path("run.log")][0]
+	require.Equal(t, "usage_limit", got.Class)
+	require.Empty(t, got.Agent, "words alone do not tell whose they are")
+}
+
+func TestExplainBelievesWhoseWordsTheyAre(t *testing.T) {
+	b := newBox(t)
+	b.write("fine.log", "The tests pass now.\n")
+	for _, agent := range []string{"claude-code", "codex", "gemini", "opencode", "qwen-code"} {
+		out, errOut, code := b.run("explain", "--json", "--agent", agent, b.path("fine.log"))
+		require.Zero(t, code, errOut)
+		got := explanations(t, out)[b.path("fine.log")][0]
+		require.Equal(t, agent, got.Agent)
+		require.Equal(t, "none", got.Class)
+		require.Equal(t, "none", got.Action)
+	}
+}
+
+// A transcript is one also where nothing at its beginning says so.
+func TestExplainReadsTheEndOfATranscript(t *testing.T) {
+	b := newBox(t)
+	b.write("tail.jsonl", `{"type":"assistant","isApiErrorMessage":true,"error":"server_error","apiErrorStatus":529,"timestamp":"2026-11-15T00:00:00Z",`+
+		`"message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error: 529 Overloaded"}]}}`+"\n")
+	out, errOut, code := b.run("explain", "--json", "--agent", "claude-code", b.path("tail.jsonl"))
+	require.Zero(t, code, errOut)
+	got := explanations(t, out)[b.path("tail.jsonl")][0]
+	require.Equal(t, "overloaded", got.Class)
+	require.NotContains(t, got.Why, "not a transcript")
+}
+
+func TestExplainReadsBothStreamsOfARun(t *testing.T) {
+	b := newBox(t)
+	b.write("job.stdout", `{"type":"init","timestamp":"2026-11-15T00:15:29.038Z","session_id":"9aca1282-8570-44e9-baaa-dbe92ddf7d11","model":"gemini-2.5-flash"}`+"\n")
+	b.write("job.stderr", "Attempt 1 failed with status 503. Retrying with backoff... _ApiError: {\"error\":{\"code\":503,\"message\":\"The model is overloaded.\"}}\n")
+	for _, name := range []string{"job.stdout", "job.stderr"} {
+		out, errOut, code := b.run("explain", "--json", b.path(name))
+		require.Zero(t, code, errOut)
+		got := explanations(t, out)[b.path(name)][0]
+		require.Equal(t, "overloaded", got.Class, name)
+		require.Equal(t, "9aca1282-8570-44e9-baaa-dbe92ddf7d11", got.Session, name)
+		require.True(t, got.InProgress, name)
+		require.Equal(t, "none", got.Action, name)
+		require.NotEmpty(t, got.Text, name)
+	}
+}
+
+func TestExplainReadsTheEndsOfALongRecording(t *testing.T) {
+	b := newBox(t)
+	const lines = 60_000
+	b.write("long.jsonl", `{"type":"thread.started","thread_id":"01a1dc7f-d50d-70c2-94be-ec6581ff1fdd"}`+"\n"+
+		strings.Repeat(`{"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"And so on, and on."}}`+"\n", lines)+
+		`{"type":"turn.failed","error":{"message":"Selected model is at capacity. Please try a different model."}}`+"\n")
+	out, errOut, code := b.run("explain", "--json", b.path("long.jsonl"))
+	require.Zero(t, code, errOut)
+	got := explanations(t, out)[b.path("long.jsonl")][0]
+	require.Equal(t, "overloaded", got.Class)
+	require.Equal(t, "01a1dc7f-d50d-70c2-94be-ec6581ff1fdd", got.Session)
+	require.Equal(t, lines+2, got.Line)
+}
+
+func TestExplainDoesNotGuess(t *testing.T) {
+	b := newBox(t)
+	for name, text := range map[string]string{
+		"notes.md":     "# Rate limits\n\nHandle 429 Too Many Requests in the client.\n",
+		"package.json": `{"name":"shop","description":"API Error: 529 Overloaded"}`,
+		"empty":        "",
+		"program":      "\x7fELF\x00\x00You've hit your 5-hour limit\n",
+		"build.log":    "ok\nmake: *** [all] Error 2\n",
+	} {
+		b.write(name, text)
+		out, errOut, code := b.run("explain", b.path(name))
+		require.Equal(t, exitFailed, code, name)
+		require.Empty(t, out, name)
+		require.Contains(t, errOut, "the output of a run, a screen, events or an export", name)
+	}
+}

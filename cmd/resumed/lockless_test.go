@@ -1,0 +1,192 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// lockless is an agent that takes no lock and names no process: who lives in a
+// session's directory may hold it.
+type lockless struct {
+	name    string
+	program string
+	chat    func(project, id string) string // the session's file, in the home
+	begin   func() string                   // how a chat begins: a turn that was answered, and a prompt
+	refusal func(words string) string       // that ends the turn
+	prompt  func(text string) string
+	answer  string // with what only the session knows to be filled in
+	cancel  string // a person stops the turn
+	words   string // what it is told when it is continued
+	model   string // that it is continued with
+	shell   string // the part of its id that names the chat, for a shell with the id as $2
+}
+
+func chatLine(record map[string]any) string {
+	data, _ := json.Marshal(record) // maps of plain values always encode
+	return string(data) + "\n"
+}
+
+func geminiMessage(id, kind string, content any) map[string]any {
+	return map[string]any{"id": id, "timestamp": "@TIME@", "type": kind, "content": content, "model": "gemini-2.5-flash"}
+}
+
+func geminiPrompt(id, text string) map[string]any {
+	return geminiMessage(id, "user", []any{map[string]any{"text": text}})
+}
+
+// geminiCLI takes the prompt that was refused back out of the conversation.
+var geminiCLI = lockless{
+	name: "gemini", program: "gemini", words: "second turn", model: "gemini-2.5-flash", shell: "${2%%-*}",
+	chat: func(project, id string) string {
+		return ".gemini/tmp/" + project + "/chats/session-2026-11-15T00-19-" + id[:8] + ".jsonl"
+	},
+	begin: func() string {
+		scene := geminiPrompt("d0", "<session_context>\nThis is the Gemini CLI.\n</session_context>")
+		first, answer := geminiPrompt("u1", "first turn"), geminiMessage("g1", "gemini", "Done.")
+		return chatLine(map[string]any{"sessionId": "@ID@", "projectHash": "10c0", "startTime": "@TIME@", "lastUpdated": "@TIME@", "kind": "main"}) +
+			chatLine(map[string]any{"$set": map[string]any{"messages": []any{scene}}}) +
+			chatLine(first) + chatLine(answer) + chatLine(geminiPrompt("u2", "second turn")) +
+			chatLine(map[string]any{"$set": map[string]any{"messages": []any{scene, first, answer}}})
+	},
+	refusal: func(words string) string {
+		return chatLine(geminiMessage("e1", "error", "[API Error: "+words+"]")) +
+			chatLine(geminiMessage("i1", "info", "This request failed. Press F12 for diagnostics."))
+	},
+	prompt: func(text string) string { return chatLine(geminiPrompt("u3", text)) },
+	answer: `{"id":"g9","timestamp":"@TIME@","type":"gemini","content":"Going on.","model":"gemini-2.5-flash"}`,
+	cancel: chatLine(geminiMessage("i2", "info", "Request cancelled.")),
+}
+
+// recordID is what Qwen Code gives each of its records.
+const recordID = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c00a"
+
+func qwenRecord(kind string, more map[string]any) map[string]any {
+	record := map[string]any{"uuid": recordID, "sessionId": "@ID@", "timestamp": "@TIME@", "type": kind, "cwd": "@CWD@", "version": "0.24.4"}
+	maps.Copy(record, more)
+	return record
+}
+
+func qwenSaid(kind, role, text string) string {
+	return chatLine(qwenRecord(kind, map[string]any{"message": map[string]any{"role": role, "parts": []any{map[string]any{"text": text}}}}))
+}
+
+func qwenFailed(kind string, status int, words string) string {
+	return chatLine(qwenRecord("system", map[string]any{"subtype": "ui_telemetry", "systemPayload": map[string]any{"uiEvent": map[string]any{
+		"event.name": "qwen-code.api_error", "model": "qwen3-coder", "auth_type": "openai",
+		"error_message": words, "error_type": kind, "status_code": status,
+	}}}))
+}
+
+var qwenCode = lockless{
+	name: "qwen-code", program: "qwen", words: "continue", model: "qwen3-coder", shell: "$2",
+	chat: func(project, id string) string { return ".qwen/projects/-" + project + "/chats/" + id + ".jsonl" },
+	begin: func() string {
+		return qwenSaid("user", "user", "first turn") + qwenSaid("assistant", "model", "Done.") + qwenSaid("user", "user", "second turn")
+	},
+	refusal: func(words string) string { return qwenFailed("InternalServerError", 503, words) },
+	prompt:  func(text string) string { return qwenSaid("user", "user", text) },
+	answer: `{"uuid":"` + recordID + `","sessionId":"@ID@","timestamp":"@TIME@","type":"assistant","cwd":"@CWD@","version":"0.24.4",` +
+		`"message":{"role":"model","parts":[{"text":"Going on."}]}}`,
+	cancel: qwenFailed("APIUserAbortError", 0, "Request was aborted."),
+}
+
+// write puts a stand-in for the agent into the PATH: it keeps how it was called,
+// and goes on with the session. script runs in between.
+func (a lockless) write(b *box, script string) {
+	chat := strings.Replace(a.chat("$project", "SHORT-ID"), "SHORT-ID", a.shell, 1)
+	answer := strings.NewReplacer("@TIME@", "'$now'", "@ID@", "'$2'", "@CWD@", "'$(pwd)'").Replace(a.answer)
+	b.write("bin/"+a.program, "#!/bin/sh\nproject=$(basename \"$(pwd -P)\")\nmkdir -p \"$HOME/calls\"\n"+
+		"echo \"$(pwd -P) $*\" >> \"$HOME/calls/$project\"\nchat=\"$HOME/"+chat+"\"\n"+
+		"now=$(date -u +%Y-%m-%dT%H:%M:%S.000Z)\n"+script+"\necho '"+answer+"' >> \"$chat\"\n")
+}
+
+// stay is one session of a lockless agent in a directory of its own.
+type stay struct {
+	*box
+	agent lockless
+	dir   string // its name in the home, and that of its project
+	id    string
+}
+
+// stay returns the nth session of the box.
+func (b *box) stay(a lockless, n int) *stay {
+	s := &stay{box: b, agent: a, dir: fmt.Sprintf("%s%02d", a.program, n), id: fmt.Sprintf("%08x-0000-4000-8000-0000000000%02x", 0xabc000+n, n)}
+	b.write(s.dir+"/main.go", "package main\n")
+	if a.name == geminiCLI.name {
+		b.write(".gemini/tmp/"+s.dir+"/.project_root", b.path(s.dir))
+	}
+	return s
+}
+
+func (s *stay) chat() string { return s.agent.chat(s.dir, s.id) }
+
+// fill puts what only the session knows into a line.
+func (s *stay) fill(text string) string {
+	return strings.NewReplacer("@ID@", s.id, "@CWD@", s.path(s.dir), "@TIME@", time.Now().UTC().Format("2006-01-02T15:04:05.000Z")).Replace(text)
+}
+
+func (s *stay) say(text string) { s.appendTo(s.chat(), s.fill(text)) }
+
+// stops lets a turn end in a refusal.
+func (s *stay) stops(words string) {
+	s.write(s.chat(), s.fill(s.agent.begin()+s.agent.refusal(words)))
+}
+
+// answers writes a turn of the agent itself.
+func (s *stay) answers() { s.say(s.agent.answer + "\n") }
+
+// lives runs a stand-in for the agent's program in a directory.
+func (s *stay) lives(dir string, args ...string) {
+	s.standIn(s.agent.program, opencodeServerEnv, opencodeServer{}, dir, args...)
+}
+
+// calls returns how the program was called in the session's directory.
+func (s *stay) calls() []string {
+	return strings.FieldsFunc(s.read("calls/"+s.dir), func(r rune) bool { return r == '\n' })
+}
+
+// call is how it is to be called.
+func (s *stay) call() string {
+	return s.path(s.dir) + " --resume " + s.id + " --model " + s.agent.model + " -p " + s.agent.words
+}
+
+// kept returns the copy of the chat that was made before a resume.
+func (s *stay) kept(n int) string {
+	return s.read(fmt.Sprintf(".local/state/resumed/kept/%s/%d/%s", s.id, n, filepath.Base(s.chat())))
+}
+
+// configureLockless lets both programs be found, and waits be short.
+func (b *box) configureLockless(keys string) {
+	b.t.Helper()
+	b.write(configFile, "[backoff]\nbase_delay = \"300ms\"\njitter = false\n[resume]\nmargin = \"0s\"\nstagger = \"0s\"\nmax_concurrent = 99\n"+keys+"\n"+
+		fmt.Sprintf("[[agent]]\nname = \"gemini\"\ncommand = %q\n[[agent]]\nname = \"qwen-code\"\ncommand = %q\n", b.path("bin/gemini"), b.path("bin/qwen")))
+}
+
+// pidsIn returns the processes of the agent that live in a directory of the
+// home.
+func (s *stay) pidsIn(dir string) []int {
+	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	var pids []int
+	for _, link := range links {
+		target, err := os.Readlink(link)
+		if err != nil || target != s.path(dir) {
+			continue
+		}
+		name, _ := os.ReadFile(filepath.Join(filepath.Dir(link), "cmdline"))
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(link))); err == nil && strings.HasPrefix(string(name), s.agent.program) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func (s *stay) exists(name string) bool {
+	_, err := os.Stat(s.path(name))
+	return err == nil
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"cmp"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+// dies kills the daemon, once.
+const dies = "mkdir \"$HOME/died\" 2>/dev/null && kill -9 $PPID\n"
+
+// A daemon may die at every step of a resume. Nothing is sent twice, and what
+// came to nothing is sent again.
+func TestACrashAtEachStepOfAgentsWithoutALock(t *testing.T) {
+	const inSeconds = "503 The model is overloaded. Please retry in 5s."
+	killed := func(s *stay) { s.kill(syscall.SIGKILL) }
+	died := func(s *stay) {
+		s.until("the daemon dies", func() bool { _, _, code := s.run("status"); return code == exitNoDaemon })
+		s.kill(syscall.SIGKILL)
+	}
+	for name, c := range map[string]struct {
+		words  string // of the refusal; empty: that it lifts at once
+		script string
+		crash  func(*stay)
+		calls  int  // all in all
+		stays  bool // the prompt that was given is in the conversation: it is only continued
+		after  func(*stay)
+	}{
+		"before the claim is on disk": {
+			words: inSeconds,
+			crash: func(s *stay) { s.untilState(s.id, resume.Waiting); killed(s) }, calls: 1,
+		},
+		"after the claim, before the start": {
+			words: inSeconds,
+			crash: func(s *stay) { s.untilState(s.id, resume.Waiting); s.kill(syscall.SIGTERM); s.claimed() }, calls: 1,
+		},
+		"when the command starts": {script: dies + "sleep 1", crash: died, calls: 1},
+		"while the command runs": {
+			script: "touch \"$HOME/runs\"; while [ ! -e \"$HOME/go\" ]; do sleep 0.05; done", calls: 1,
+			crash: func(s *stay) { s.untilRuns(); killed(s) },
+			after: func(s *stay) {
+				s.until("it is adopted", func() bool { return strings.Contains(s.logged(), "still runs") })
+				s.write("go", "")
+			},
+		},
+		"while the command runs, which ends before the next daemon": {
+			script: "touch \"$HOME/runs\"; while [ ! -e \"$HOME/go\" ]; do sleep 0.05; done", calls: 1,
+			crash: func(s *stay) {
+				s.untilRuns()
+				killed(s)
+				s.write("go", "")
+				s.until("it has ended", func() bool { return strings.Contains(s.read(s.chat()), "Going on.") })
+			},
+		},
+		"together with the command, as when the machine goes down": {
+			script: "[ -e \"$HOME/runs\" ] || { sed \"s|@TIME@|$now|; s|@ID@|$2|; s|@CWD@|$PWD|\" \"$HOME/prompt\" >> \"$chat\"; touch \"$HOME/runs\"; exec sleep 600; }", calls: 2, stays: true,
+			crash: func(s *stay) {
+				s.untilRuns()
+				killed(s)
+				s.sweep()
+			},
+		},
+		"after the end, before it settled":  {script: "trap '" + strings.TrimSpace(dies) + "' EXIT", crash: died, calls: 1},
+		"after an end that came to nothing": {script: "[ -e \"$HOME/died\" ] || { " + strings.TrimSpace(dies) + "; exit 0; }", crash: died, calls: 2},
+	} {
+		for _, a := range []lockless{geminiCLI, qwenCode} {
+			t.Run(a.name+"/"+name, func(t *testing.T) {
+				b := newBox(t)
+				b.configureLockless("")
+				s := b.stay(a, 1)
+				b.write("prompt", a.prompt(a.words))
+				a.write(b, c.script)
+				b.start()
+				s.stops(cmp.Or(c.words, atOnce))
+				c.crash(s)
+				b.start()
+				if c.after != nil {
+					c.after(s)
+				}
+				b.until(fmt.Sprintf("it is called %d times and goes on", c.calls), func() bool {
+					return len(s.calls()) == c.calls && b.session(s.id).State == resume.Watching
+				})
+				time.Sleep(300 * time.Millisecond) // one more would come by now
+				want := slices.Repeat([]string{s.call()}, c.calls)
+				if c.stays {
+					want[c.calls-1] = strings.TrimSuffix(s.call(), a.words) + "continue"
+				}
+				require.Equal(t, want, s.calls())
+			})
+		}
+	}
+}
+
+func (s *stay) untilRuns() {
+	s.until("the command runs", func() bool { return s.exists("runs") })
+}
+
+// claimed changes what a daemon left on disk to what it leaves when it dies
+// between the claim and the start of the command.
+func (s *stay) claimed() {
+	db, err := sql.Open("sqlite", "file:"+s.path(".local/state/resumed/resumed.db"))
+	require.NoError(s.t, err)
+	defer db.Close()
+	var data []byte
+	require.NoError(s.t, db.QueryRow("SELECT data FROM session WHERE id = ?", s.id).Scan(&data))
+	var session resume.Session
+	require.NoError(s.t, json.Unmarshal(data, &session))
+	session.State, session.NextAt, session.Runs = resume.Resuming, time.Time{}, 1
+	session.Run = &resume.Run{Mark: "m-" + s.id, N: 1}
+	session.Attempts = []resume.Attempt{{N: 1, Mark: session.Run.Mark, StartedAt: time.Now()}}
+	data, err = json.Marshal(session)
+	require.NoError(s.t, err)
+	_, err = db.Exec("UPDATE session SET data = ? WHERE id = ?", string(data), s.id)
+	require.NoError(s.t, err)
+}

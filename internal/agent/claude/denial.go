@@ -1,0 +1,91 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+var _ agent.Denier = (*Agent)(nil)
+
+// Denied returns what a run was refused at last: as the transcript tells, else
+// as its result does, where it was printed as JSON.
+func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (agent.Denial, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return agent.Denial{}, false, err
+	}
+	d, denied, told, err := agent.LastDenial(s.Transcript, run.Since, a.trace)
+	if denied || told || err != nil {
+		return d, denied, err
+	}
+	d, denied = deniedInResult(run.Output)
+	return d, denied, nil
+}
+
+// trace says what a record tells of tools.
+func (a *Agent) trace(line agent.Line) agent.Trace {
+	r, ok := parse(line.Data)
+	if line.Cut || !ok || r.IsSidechain {
+		return agent.Trace{}
+	}
+	t := agent.Trace{At: r.at(line.ModTime)}
+	event, _ := a.event(r, line)
+	switch event.(type) {
+	case resume.Limited, resume.Cancelled:
+		t.Other = true
+		return t
+	}
+	for _, b := range r.blocks() {
+		switch {
+		case b.Type == "tool_use":
+			t.Calls = append(t.Calls, agent.Call{ID: b.ID, Tool: b.Name, Use: agent.UseOf(b.Input)})
+		case b.Type == "tool_result" && b.Failed && r.denies(b):
+			t.Denied = agent.Refuse(b.CallID)
+		}
+	}
+	return t
+}
+
+// denialWords are those of versions that do not mark a refusal: that it was not
+// allowed, that it would have to be asked for, that the user's rules forbid it.
+var denialWords = regexp.MustCompile(`^(?:Claude requested permissions? to |Permission (?:to|for) .* has been denied|` +
+	`.* (?:requires?|needs) approval|.* was blocked\. For security)`)
+
+// denies reports whether a tool's result says that it was not allowed. What a
+// person broke off was no question of permission.
+func (r record) denies(result block) bool {
+	switch r.Denial {
+	case "":
+	case "interrupted", "cancelled":
+		return false
+	default:
+		return true
+	}
+	text := result.content()
+	return denialWords.MatchString(text) && !strings.HasPrefix(text, "Exit code") // what a command printed may say anything
+}
+
+// content returns the words of a tool's result.
+func (b block) content() string { return record{Message: message{Content: b.Content}}.text() }
+
+// deniedInResult finds the refusals that the result of a run lists, which is its
+// last line.
+func deniedInResult(output string) (agent.Denial, bool) {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	var result struct {
+		Type    string `json:"type"`
+		Denials []struct {
+			Tool  string         `json:"tool_name"`
+			Input map[string]any `json:"tool_input"`
+		} `json:"permission_denials"`
+	}
+	if json.Unmarshal([]byte(lines[len(lines)-1]), &result) != nil || result.Type != "result" || len(result.Denials) == 0 {
+		return agent.Denial{}, false
+	}
+	last := result.Denials[len(result.Denials)-1]
+	return agent.Denial{Tool: last.Tool, Use: agent.UseOf(last.Input)}, true
+}

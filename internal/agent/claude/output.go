@@ -1,0 +1,240 @@
+package claude
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strings"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// printed is one record of what Claude Code says to programs: on the standard
+// output of a run with --output-format json or stream-json, or to a hook. It
+// has much of a transcript's records, in other letters.
+type printed struct {
+	Type      string    `json:"type"`
+	Subtype   string    `json:"subtype"`
+	SessionID string    `json:"session_id"`
+	Cwd       string    `json:"cwd"`
+	Timestamp string    `json:"timestamp"`
+	Parent    string    `json:"parent_tool_use_id"` // of what a subagent says
+	Message   message   `json:"message"`
+	Mode      string    `json:"permissionMode"` // of the record that begins a run
+	RateLimit quota     `json:"rate_limit_info"`
+	IsError   bool      `json:"is_error"`
+	Result    string    `json:"result"`
+	Terminal  string    `json:"terminal_reason"`
+	Turns     int       `json:"num_turns"`
+	Cost      *float64  `json:"total_cost_usd"`
+	Retry     int       `json:"error_status"` // of what is tried again
+	Failed    bool      `json:"is_api_error_message"`
+	Error     string    `json:"error"`
+	APIError  string    `json:"api_error"`
+	Status    int       `json:"api_error_status"`
+	ErrorType string    `json:"api_error_type"`
+	Params    errParams `json:"api_error_params"`
+
+	Hook       string `json:"hook_event_name"`
+	Transcript string `json:"transcript_path"`
+	Answer     string `json:"last_assistant_message"`
+}
+
+func parsePrinted(data []byte) (printed, bool) {
+	var p printed
+	if err := json.Unmarshal(data, &p); err != nil {
+		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); !ok {
+			return printed{}, false
+		}
+	}
+	return p, p.Type != "" || p.Hook != ""
+}
+
+// isOurs reports whether nobody but Claude Code prints such a record. Its
+// descendants print records of the same types.
+func (p printed) isOurs() bool {
+	if !uuid.MatchString(p.SessionID) {
+		return false
+	}
+	switch p.Type {
+	case "system":
+		return p.Mode != "" || p.Subtype == "api_retry"
+	case "assistant":
+		return p.Message.Model == synthetic || strings.HasPrefix(p.Message.Model, "claude-")
+	case "result":
+		return p.Cost != nil
+	case "rate_limit_event":
+		return true
+	default:
+		return p.isHook()
+	}
+}
+
+func (p printed) isHook() bool {
+	return p.Hook != "" && strings.Contains(p.Transcript, "/projects/") && strings.HasSuffix(p.Transcript, p.SessionID+".jsonl")
+}
+
+// Printed says what the streams of a run in print mode tell. One that prints
+// plain text tells nothing else than words.
+func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
+	l := a.listen(rec)
+	return l.told, l.told.Event != nil && !l.hooks
+}
+
+func (a *Agent) listen(rec agent.Recording) listener {
+	l := a.follow(rec.Text, rec)
+	if !l.ours && l.told.Event == nil && rec.Beside != "" {
+		l = a.follow(rec.Beside, rec)
+		l.told.Beside = true
+	}
+	return l
+}
+
+func (a *Agent) follow(text string, rec agent.Recording) listener {
+	l := listener{reader: a.reader, at: rec.At, exact: rec.Exact}
+	for line, data := range agent.Records(text) {
+		if p, ok := parsePrinted(data); ok {
+			l.hear(p, line)
+		}
+	}
+	return l
+}
+
+// listener follows the records of one run.
+type listener struct {
+	reader limit.Reader
+	at     time.Time // of the last record that tells its time
+	exact  bool      // at is when it was said
+	ours   bool
+	hooks  bool
+	quota  quota // as it was last refused
+	told   agent.Told
+}
+
+func (l *listener) hear(p printed, line int) {
+	l.ours = l.ours || p.isOurs()
+	l.hooks = l.hooks || p.isHook()
+	if p.Parent != "" {
+		return // a subagent's: the run goes on without it
+	}
+	if at, err := time.Parse(time.RFC3339, p.Timestamp); err == nil {
+		l.at, l.exact = at, true
+	}
+	if uuid.MatchString(p.SessionID) {
+		l.told.Session = p.SessionID
+	}
+	if l.told.Cwd == "" {
+		l.told.Cwd = p.Cwd
+	}
+	if p.RateLimit.Status == "rejected" {
+		l.quota = p.RateLimit
+	}
+	if event := l.event(p); event != nil {
+		l.told.Event, l.told.Line = event, line
+	}
+}
+
+// event returns what a record says, or nil where it says nothing new.
+func (l *listener) event(p printed) resume.Event {
+	failed, _ := l.told.Event.(resume.Limited)
+	hasFailed := failed.Class != limit.None && !failed.InProgress
+	r := record{Type: p.Type, Message: p.Message}
+	switch {
+	case p.isHook():
+		return l.hook(p)
+	case p.Type == "system" && p.Subtype == "init" && !hasFailed:
+		return resume.Prompted{At: l.at}
+	case p.Type == "system" && p.Subtype == "api_retry":
+		return l.retried(p)
+	case p.Type == "assistant" && p.Failed:
+		return l.failed(p, r.text())
+	case r.moved():
+		return resume.Progressed{At: l.at}
+	case r.interrupts(), p.Type == "result" && strings.HasPrefix(p.Terminal, "aborted"):
+		return resume.Cancelled{At: l.at}
+	case p.Type != "result", hasFailed && (p.Result == failed.Text || p.Turns == 0):
+		return nil // the answer to a subagent's notice comes after the failure
+	case p.IsError && !strings.HasPrefix(p.Subtype, "error_max_"):
+		return l.failed(p, p.Result)
+	default:
+		return resume.Progressed{At: l.at}
+	}
+}
+
+func (l *listener) hook(p printed) resume.Event {
+	switch p.Hook {
+	case "StopFailure":
+		return l.failed(p, p.Answer)
+	case "Stop":
+		return resume.Progressed{At: l.at}
+	case "UserPromptSubmit":
+		return resume.Prompted{At: l.at}
+	default:
+		return nil
+	}
+}
+
+// failed is the end of a run that failed.
+func (l *listener) failed(p printed, text string) resume.Event {
+	l.reader.At = l.at
+	r := record{
+		Message: message{Content: quoted(text)},
+		Error:   p.Error, APIError: p.APIError, Status: p.Status, ErrorType: p.ErrorType, Params: p.Params, Quota: l.quota,
+	}
+	v := r.verdict(l.reader)
+	if at, ok := l.quota.reset(); ok && v.Class == limit.UsageLimit {
+		v.Reset = limit.Reset{At: at, Source: limit.Structured}
+	}
+	if !l.exact {
+		v.Reset = withinWindow(v.Reset, text, l.at)
+	}
+	return resume.Limited{At: l.at, Verdict: v, Text: agent.Clip(text)}
+}
+
+var (
+	fiveHours = regexp.MustCompile(`(?i)\b(?:5-hour|session) limit\b`)
+	window    = 5*time.Hour + 10*time.Minute
+)
+
+// withinWindow mends the reset of a recording that was copied after the reset: a
+// window of five hours opens again within five hours, so a clock time that is
+// further away is one that has passed.
+func withinWindow(reset limit.Reset, text string, at time.Time) limit.Reset {
+	if reset.Rough && fiveHours.MatchString(text) && reset.At.Sub(at) > window {
+		reset.At = reset.At.AddDate(0, 0, -1)
+	}
+	return reset
+}
+
+func quoted(text string) json.RawMessage {
+	content, _ := json.Marshal(text) // a string always can be
+	return content
+}
+
+// retried is a refusal that Claude Code tries again by itself.
+func (l *listener) retried(p printed) resume.Event {
+	l.reader.At = l.at
+	v := l.reader.Refusal(limit.Refusal{Status: p.Retry, Code: p.Error})
+	if v.Class == limit.None {
+		v.Class = limit.Network // there was no answer
+	}
+	v.WaitHelps, v.InProgress = true, true
+	return resume.Limited{At: l.at, Verdict: v, Text: agent.Clip("retrying: " + p.Error)}
+}
+
+// Recorded says what a recording tells: the output of a run, what a hook was
+// told, or a screen.
+func (a *Agent) Recorded(rec agent.Recording) (agent.Report, bool) {
+	if l := a.listen(rec); l.ours {
+		kind := agent.RunOutput
+		if l.hooks {
+			kind = agent.HookCalls
+		}
+		return agent.Report{Kind: kind, Told: []agent.Told{l.told}}, true
+	}
+	told, ok := a.shown(rec)
+	return agent.Report{Kind: agent.Screen, Told: []agent.Told{told}}, ok
+}

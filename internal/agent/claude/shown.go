@@ -1,0 +1,161 @@
+package claude
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// shown says what a screen that was captured tells. Where no prompt can be
+// typed it tells nothing of a turn: Claude Code asks something, or has ended.
+func (a *Agent) shown(rec agent.Recording) (agent.Told, bool) {
+	s := readScreen(rec.Text)
+	if s.view == strange && !namesItself.MatchString(rec.Text) {
+		return agent.Told{}, false
+	}
+	if s.view == strange {
+		return a.unprompted(rec), true
+	}
+	told := agent.Told{Working: s.view == busy}
+	if m := directory.FindStringSubmatch(rec.Text); m != nil {
+		told.Cwd = m[1]
+	}
+	rec.At = a.shownAt(rec)
+	reader := a.reader
+	reader.At = rec.At
+	for _, b := range blocksOf(conversation(screenLines(rec.Text))) {
+		if event := shownEvent(b, reader); event != nil {
+			told.Event, told.Line = event, b.Line
+		}
+	}
+	if told.Working {
+		told.Event, told.Line = resume.Progressed{At: rec.At}, 0
+	}
+	if l, ok := told.Event.(resume.Limited); ok && s.view == armed {
+		l.InProgress = true
+		told.Event = l
+	}
+	return told, true
+}
+
+var (
+	// namesItself is what Claude Code shows where there is no prompt.
+	namesItself = regexp.MustCompile(`(?m)^(?:Welcome to | ?\S{4,} +|╭─+ )Claude Code v\d|Claude Code'll be able to|ANTHROPIC_API_KEY: |^claude .*--resume [0-9a-f-]{36}$`)
+
+	// directory stands beside the picture that a session begins with.
+	directory = regexp.MustCompile(`(?m)^ ?▝▝   ▝▝   (/.*)$`)
+)
+
+var (
+	doneAt    = regexp.MustCompile(`(?m)^[✻✽✶✳✢✦·*] .* · done (\d{1,2}:\d\d [AP]M)$`)
+	shownZone = regexp.MustCompile(`· resets .* \(([A-Za-z_]+(?:/[A-Za-z_/+-]+)?)\)`)
+)
+
+// shownAt returns when the screen was read, by the last clock on it. Its zone is
+// the one that a limit's reset is told in.
+func (a *Agent) shownAt(rec agent.Recording) time.Time {
+	clocks := doneAt.FindAllStringSubmatch(rec.Text, -1)
+	if len(clocks) == 0 {
+		return rec.At
+	}
+	shown, err := time.Parse("3:04 PM", clocks[len(clocks)-1][1])
+	if err != nil {
+		return rec.At
+	}
+	zone := a.reader.Zone
+	if m := shownZone.FindStringSubmatch(rec.Text); m != nil {
+		if named, err := time.LoadLocation(m[1]); err == nil {
+			zone = named
+		}
+	}
+	return rec.LastShown(zone, shown.Hour(), shown.Minute())
+}
+
+// unprompted is a screen on which no prompt can be typed. A first run that
+// cannot reach its provider says so there.
+func (a *Agent) unprompted(rec agent.Recording) agent.Told {
+	told := agent.Told{Leave: "it shows no prompt: Claude Code asks something, or has ended"}
+	if m := resumeHint.FindStringSubmatch(rec.Text); m != nil {
+		told.Session = m[1]
+	}
+	if !strings.HasPrefix(strings.TrimSpace(rec.Text), "Welcome to Claude Code") {
+		return told
+	}
+	reader := a.reader
+	reader.At = rec.At
+	for i, line := range screenLines(rec.Text) {
+		if v := reader.Text(line); v.Class != limit.None {
+			told.Event, told.Line = resume.Limited{At: rec.At, Verdict: v, Text: agent.Clip(trim(line))}, i+1
+		}
+	}
+	return told
+}
+
+// resumeHint is what Claude Code says when it ends.
+var resumeHint = regexp.MustCompile(`(?m)^claude .*--resume ([0-9a-f-]{36})$`)
+
+// conversation returns what stands above the composer, or above a menu.
+func conversation(lines []string) []string {
+	end := lastIndex(lines, isEdge)
+	if !isLimitMenu(lines) && end >= 0 {
+		end = lastIndex(lines[:end], isRule)
+	}
+	return lines[:max(end, 0)]
+}
+
+// signs begin what is shown: a prompt, what Claude Code says, what came of a
+// tool or a turn, and how it goes.
+var signs = regexp.MustCompile(`^ *([❯●⏺⎿✻✽✶✳✢✦·*]) ?(.*)$`)
+
+func blocksOf(lines []string) []agent.Block {
+	begins := func(line string) (sign, words string, ok bool) {
+		m := signs.FindStringSubmatch(line)
+		if m == nil {
+			return "", "", false
+		}
+		return m[1], m[2], true
+	}
+	// What begins with a slash is a command that is offered.
+	goesOn := func(line string) bool { return strings.HasPrefix(line, "  ") && !strings.HasPrefix(trim(line), "/") }
+	return agent.Blocks(lines, begins, goesOn)
+}
+
+// shownEvent returns what a block says, or nil where it says nothing new.
+func shownEvent(b agent.Block, reader limit.Reader) resume.Event {
+	text := b.Text()
+	switch b.Sign {
+	case "❯":
+		if text == "" || strings.HasPrefix(text, "/") {
+			return nil // no prompt for the model
+		}
+		return resume.Prompted{At: reader.At}
+	case "●", "⏺", "⎿":
+		return saidOn(b.Sign, text, reader)
+	default:
+		return nil
+	}
+}
+
+// saidOn is what Claude Code says, or what came of a tool or a turn.
+func saidOn(sign, text string, reader limit.Reader) resume.Event {
+	notice := record{Type: "system", Subtype: "informational", Notice: text}
+	switch _, isNotice := notice.notice(); {
+	case strings.HasPrefix(text, "Interrupted"), notice.declines():
+		return resume.Cancelled{At: reader.At}
+	case isNotice:
+		return nil // the refusal itself stands above it
+	}
+	if v := reader.Text(text); v.Class != limit.None {
+		r := record{Message: message{Content: quoted(text)}}
+		v = r.verdict(reader)
+		return resume.Limited{At: reader.At, Verdict: v, Text: agent.Clip(text)}
+	}
+	if sign == "⎿" {
+		return nil // a tool's
+	}
+	return resume.Progressed{At: reader.At}
+}

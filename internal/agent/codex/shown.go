@@ -1,0 +1,149 @@
+package codex
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// shown says what a screen that was captured tells. From its end back: lines
+// that say which model and directory it is, the composer or a question, and
+// above it the conversation.
+func (a *Agent) shown(rec agent.Recording) (agent.Told, bool) {
+	rows := strings.Split(rec.Text, "\n")
+	for i, row := range rows {
+		rows[i] = strings.TrimRight(row, " \t\r\u00a0")
+	}
+	end, footer, ok := composerOf(rows)
+	if !ok {
+		return agent.Told{}, false
+	}
+	rec.At = a.shownAt(rec, rows[:end])
+	told := agent.Told{}
+	for _, b := range blocksOf(rows[:end]) {
+		event, working := a.shows(b, rec)
+		if event != nil && (working || !told.Working) { // below what moves is only what waits for its turn
+			told.Event, told.Working, told.Line = event, working, b.Line
+		}
+	}
+	if m := place.FindStringSubmatch(footer); m != nil {
+		told.Cwd = m[2]
+	}
+	return told, true
+}
+
+var (
+	// place names the model and the directory, below the composer.
+	place = regexp.MustCompile(`(?m)^  (\S.*?) · ([/~]\S*)(?:  |$)`)
+
+	// hints end a screen.
+	hints = regexp.MustCompile(`\? for shortcuts|\bcontext left\b|← for agents|⏎ send|\besc to (?:interrupt|edit)\b`)
+
+	// asks ends a screen where a question takes the composer's place.
+	asks = regexp.MustCompile(`(?i)^ *(?:press )?enter (?:to )?(?:select|confirm|continue|submit)\b.*\besc\b`)
+
+	title  = regexp.MustCompile(`(?m)^[ │╭]*>_ OpenAI Codex \(v\d`)
+	choice = regexp.MustCompile(`^› \d+\. `)
+)
+
+var workedUntil = regexp.MustCompile(`^ +Worked for .+ • (\d\d):(\d\d)$`)
+
+// shownAt returns when the screen was read, by the last clock on it.
+func (a *Agent) shownAt(rec agent.Recording, rows []string) time.Time {
+	for _, row := range slices.Backward(rows) {
+		if m := workedUntil.FindStringSubmatch(row); m != nil {
+			hour, _ := strconv.Atoi(m[1]) // two digits
+			minute, _ := strconv.Atoi(m[2])
+			return rec.LastShown(a.reader.Zone, hour, minute)
+		}
+	}
+	return rec.At
+}
+
+// mostFooter is how many rows may stand below the composer's first one.
+const mostFooter = 12
+
+// composerOf returns the row at which the conversation ends, and the rows below
+// the composer, or false where it is no screen of Codex.
+func composerOf(rows []string) (end int, footer string, ok bool) {
+	last := len(rows)
+	for last > 0 && rows[last-1] == "" {
+		last--
+	}
+	from := max(0, last-mostFooter)
+	for i, row := range slices.Backward(rows[from:last]) {
+		i += from
+		if !strings.HasPrefix(row, "›") {
+			continue
+		}
+		below := strings.Join(rows[i+1:last], "\n")
+		switch {
+		case asks.MatchString(rows[last-1]):
+			return question(rows, i), "", title.MatchString(strings.Join(rows, "\n")) || choice.MatchString(row)
+		case place.MatchString(below) || hints.MatchString(below):
+			return i, below, true
+		}
+		return 0, "", false
+	}
+	return 0, "", false
+}
+
+// question returns the row at which a question begins: it is set in, with the
+// choices below it.
+func question(rows []string, choice int) int {
+	for choice > 0 && (rows[choice-1] == "" || strings.HasPrefix(rows[choice-1], "  ")) {
+		choice--
+	}
+	return choice
+}
+
+var signs = regexp.MustCompile(`^([›•■⚠✗]) (.*)$`)
+
+func blocksOf(rows []string) []agent.Block {
+	begins := func(row string) (sign, words string, ok bool) {
+		m := signs.FindStringSubmatch(row)
+		if m == nil || choice.MatchString(row) {
+			return "", "", false
+		}
+		return m[1], m[2], true
+	}
+	return agent.Blocks(rows, begins, func(string) bool { return true })
+}
+
+// interrupt is what Codex offers as long as it works.
+const interrupt = "esc to interrupt"
+
+// shows returns what a block says, or nil where it says nothing new.
+func (a *Agent) shows(b agent.Block, rec agent.Recording) (event resume.Event, working bool) {
+	text := b.Text()
+	switch {
+	case b.Sign == "›":
+		return resume.Prompted{At: rec.At}, false
+	case b.Sign == "•" && strings.Contains(text, interrupt):
+		return a.works(b, rec)
+	case b.Sign == "•":
+		return resume.Progressed{At: rec.At}, false
+	case b.Sign != "■":
+		return nil, false
+	case strings.HasPrefix(text, "Conversation interrupted"):
+		return resume.Cancelled{At: rec.At}, false
+	default:
+		return a.refused(failure{Message: text}, rec.At), false
+	}
+}
+
+// works is the line that moves while Codex is at it. It waits for the network
+// without end: what it waits for is worth saying.
+func (a *Agent) works(b agent.Block, rec agent.Recording) (resume.Event, bool) {
+	if !strings.Contains(b.Rows[0], "waiting for network") {
+		return resume.Progressed{At: rec.At}, true
+	}
+	v := limit.Verdict{Class: limit.Network, WaitHelps: true, InProgress: true}
+	return resume.Limited{At: rec.At, Verdict: v, Text: agent.Clip(b.Text())}, true
+}

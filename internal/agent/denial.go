@@ -1,0 +1,111 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"resumed/internal/clean"
+	"resumed/internal/resume"
+)
+
+// Denier is what an Agent may also be: one that tells when a run without a
+// terminal came to its end because a tool was refused, and nobody was there to
+// allow it. Such a run ends well, as far as its exit code goes.
+type Denier interface {
+	// Denied returns what a resumed run of the session was refused at last, or
+	// false where it was refused nothing, or went on without it.
+	Denied(ctx context.Context, session resume.Session, run Ran) (Denial, bool, error)
+}
+
+// Ran is a resumed run that is over.
+type Ran struct {
+	Since  time.Time // when it began
+	Output string    // the end of what it printed
+}
+
+// Denial is a tool that an agent was not allowed to use.
+type Denial struct {
+	Tool string // its name, as the agent has it; empty: not known
+	Use  string // what it was to do, such as a command; empty: not known
+
+	call string // by which the call is found
+}
+
+// Refuse is the denial of the call of that id, where its record does not name
+// the tool.
+func Refuse(call string) *Denial { return &Denial{call: call} }
+
+// longestUse bounds how much of a command a person is shown.
+const longestUse = 120
+
+// String says it in words for people.
+func (d Denial) String() string {
+	what := "a tool"
+	if d.Tool != "" {
+		what = clean.Short(d.Tool, longestUse)
+	}
+	if use := strings.TrimSpace(d.Use); use != "" {
+		what += fmt.Sprintf(" (%s)", clean.Short(use, longestUse))
+	}
+	return "the resumed run was refused permission to use " + what + ", and nobody was there to give it: " +
+		"allow it in the agent's own settings, or continue the session yourself"
+}
+
+// Call is a tool that an agent called.
+type Call struct{ ID, Tool, Use string }
+
+// Trace is what one record tells of a run's tools. The zero Trace is a record
+// that tells nothing of them, such as an answer in words.
+type Trace struct {
+	At     time.Time
+	Calls  []Call
+	Denied *Denial
+	Other  bool // the run was stopped by something else, or another one began
+}
+
+// LastDenial reads a transcript from its end back to where a run began. A
+// denial counts where no tool was called after it: otherwise the agent went on
+// without. told reports whether the run called any tool at all.
+func LastDenial(path string, since time.Time, read func(Line) Trace) (d Denial, denied, told bool, err error) {
+	err = LinesBack(path, func(line Line) bool {
+		t := read(line)
+		if !t.At.IsZero() && t.At.Before(since.Add(-slack)) {
+			return false
+		}
+		told = told || len(t.Calls) > 0 || t.Denied != nil
+		if t.Denied != nil && !denied {
+			d, denied = *t.Denied, true
+		}
+		if denied {
+			return !d.names(t.Calls)
+		}
+		return len(t.Calls) == 0 && !t.Other
+	})
+	return d, denied, told, err
+}
+
+// names takes the tool's name from its call, and reports whether it is known.
+func (d *Denial) names(calls []Call) bool {
+	for _, c := range calls {
+		if d.Tool == "" && c.ID == d.call {
+			d.Tool, d.Use = c.Tool, c.Use
+		}
+	}
+	return d.Tool != ""
+}
+
+// UseOf returns what a tool was to do by its arguments: the command, or the file
+// that it works on.
+func UseOf(arguments map[string]any) string {
+	for _, name := range []string{"command", "cmd", "file_path", "filePath", "absolute_path", "path", "url"} {
+		switch value := arguments[name].(type) {
+		case string:
+			return value
+		case []any:
+			return strings.Trim(fmt.Sprint(value...), "[]")
+		}
+	}
+	return ""
+}

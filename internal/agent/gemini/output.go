@@ -1,0 +1,203 @@
+package gemini
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// printed is one record of what a run prints with --output-format json or
+// stream-json, of the report that a failure leaves, or of what a hook is told.
+type printed struct {
+	Type      string          `json:"type"`
+	SessionID string          `json:"session_id"`
+	Timestamp string          `json:"timestamp"`
+	Role      string          `json:"role"`
+	Status    string          `json:"status"`
+	Message   string          `json:"message"` // of an error
+	Error     *printedError   `json:"error"`
+	Response  *string         `json:"response"`
+	Stats     json.RawMessage `json:"stats"`
+	Model     string          `json:"model"`
+
+	Hook       string `json:"hook_event_name"`
+	Transcript string `json:"transcript_path"`
+	Cwd        string `json:"cwd"`
+}
+
+type printedError struct {
+	Message string `json:"message"`
+	Code    int    `json:"code"`
+	Stack   string `json:"stack"` // of a report
+}
+
+// isOurs reports whether nobody but Gemini CLI prints such a record.
+func (p printed) isOurs() bool {
+	named := sessionName.MatchString(p.SessionID)
+	switch {
+	case p.Error != nil && strings.Contains(p.Error.Stack, "/gemini-cli/"):
+		return true
+	case p.Hook != "":
+		return named && strings.Contains(p.Transcript, "/chats/session-")
+	case p.Type == "init":
+		return named && p.Model != ""
+	case p.Type == "result":
+		return p.Status != "" && len(p.Stats) > 0 && p.Timestamp != ""
+	case p.Type == "":
+		return named && (p.Response != nil || p.Error != nil)
+	default:
+		return false
+	}
+}
+
+// kind returns what such records are of.
+func (p printed) kind() string {
+	switch {
+	case p.Hook != "":
+		return agent.HookCalls
+	case p.Error != nil && p.Error.Stack != "":
+		return "the report of a failure"
+	default:
+		return agent.RunOutput
+	}
+}
+
+// Printed says what the streams of a run without a terminal tell. What it tries
+// again it says on its standard error only.
+func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
+	if told, kind := a.heard(rec, agent.RunOutput); told.Event != nil && kind == agent.RunOutput {
+		return told, true
+	}
+	if m := plainError.FindStringSubmatchIndex(rec.Text); m != nil {
+		text := rec.Text[m[2]:m[3]]
+		return agent.Told{Event: a.refuse(text, 0, "", rec.At), Line: strings.Count(rec.Text[:m[2]], "\n") + 1}, true
+	}
+	return agent.Told{}, false
+}
+
+// plainError is how a run that prints plain text tells of a failure, as its last
+// words: nothing else stands in these lines, and below them only advice.
+var plainError = regexp.MustCompile(`(?:^|\n)(\[API Error: [^\n]*(?:\n[^\n]+){0,3}?\])(?:\nPlease [^\n]+){0,2}\s*$`)
+
+// heard reads both streams, and returns what they are; nothing where they are
+// not Gemini CLI's. Where the first tells how the run ended, the other one only
+// adds whose session it was. kind is what they are known to be, if anything.
+func (a *Agent) heard(rec agent.Recording, kind string) (agent.Told, string) {
+	l := listener{agent: a, at: reportedAt(rec), kind: kind}
+	l.records(rec.Text, false)
+	if !l.over {
+		l.complaints(rec.Text, false)
+	}
+	other := listener{agent: a, at: l.at, kind: kind}
+	other.records(rec.Beside, true)
+	if l.told.Session == "" {
+		l.told.Session = other.told.Session
+	}
+	if l.over {
+		return l.told, l.kind
+	}
+	if !other.over {
+		other.complaints(rec.Beside, true)
+	}
+	if _, refused := l.told.Event.(resume.Limited); other.told.Event != nil && (other.over || !refused) {
+		l.told.Event, l.told.Line, l.told.Beside = other.told.Event, other.told.Line, true
+	}
+	return l.told, cmp.Or(l.kind, other.kind)
+}
+
+// listener follows one run.
+type listener struct {
+	agent *Agent
+	at    time.Time
+	kind  string // of the recording; empty as long as it is nobody's
+	over  bool   // the run has said how it ended
+	error string // what was said of a failure before its end
+	told  agent.Told
+}
+
+func (l *listener) records(text string, beside bool) {
+	for line, data := range agent.Records(text) {
+		var p printed
+		if !decode(data, &p) {
+			continue
+		}
+		if l.kind == "" && p.isOurs() {
+			l.kind = p.kind()
+		}
+		if l.kind == "" {
+			continue
+		}
+		if at, err := time.Parse(time.RFC3339, p.Timestamp); err == nil {
+			l.at = at
+		}
+		if sessionName.MatchString(p.SessionID) {
+			l.told.Session = p.SessionID
+		}
+		if p.Cwd != "" {
+			l.told.Cwd = p.Cwd
+		}
+		if event := l.event(p); event != nil {
+			l.told.Event, l.told.Line, l.told.Beside = event, line, beside
+		}
+	}
+}
+
+// event returns what a record says, or nil where it says nothing new.
+func (l *listener) event(p printed) resume.Event {
+	switch {
+	case p.Type == "message" && p.Role == "user", p.Hook == "BeforeAgent":
+		return resume.Prompted{At: l.at}
+	case p.Type == "message", p.Type == "tool_use", p.Hook == "AfterAgent":
+		return resume.Progressed{At: l.at}
+	case p.Type == "error":
+		l.error = p.Message
+		return nil
+	case p.Type == "result" && p.Status == "error", p.Type == "" && p.Error != nil:
+		l.over = true
+		if p.Error == nil {
+			return l.agent.refuse(l.error, 0, "", l.at)
+		}
+		return l.agent.refuse(p.Error.Message, p.Error.Code, "", l.at)
+	case p.Type == "result", p.Response != nil:
+		l.over = true
+		return resume.Progressed{At: l.at}
+	default:
+		return nil
+	}
+}
+
+// refuse is a failure that ended a run.
+func (a *Agent) refuse(text string, status int, code string, at time.Time) resume.Limited {
+	reader := a.reader
+	reader.At = at
+	report := text
+	if !strings.HasPrefix(text, apiError) {
+		report = apiError + ": " + text + "]"
+	}
+	v := reader.Refusal(limit.Refusal{Status: status, Code: code, Text: report})
+	v.InProgress = false
+	if v.Class == limit.None {
+		v = limit.Verdict{Class: limit.BadRequest} // what failed in a way nobody knows is not tried again
+	}
+	return resume.Limited{At: at, Verdict: v, Text: agent.Clip(text)}
+}
+
+// Recorded says what a recording tells: the output of a run, the report of a
+// failure, what hooks were told, the dialog of a quota, or a chat that an older
+// version wrote.
+func (a *Agent) Recorded(rec agent.Recording) (agent.Report, bool) {
+	if told, ok := a.old(rec); ok {
+		return agent.Report{Kind: "a chat of an older version", Told: []agent.Told{told}}, true
+	}
+	if told, ok := a.shown(rec); ok {
+		return agent.Report{Kind: agent.Screen, Told: []agent.Told{told}}, true
+	}
+	told, kind := a.heard(rec, "")
+	return agent.Report{Kind: kind, Told: []agent.Told{told}}, kind != ""
+}

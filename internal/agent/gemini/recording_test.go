@@ -1,0 +1,211 @@
+package gemini
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+var copiedAt = time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)
+
+func stream(t testing.TB, name string) string {
+	data, err := os.ReadFile(filepath.Join("testdata", "run", name))
+	if !os.IsNotExist(err) {
+		require.NoError(t, err)
+	}
+	return string(data) // nothing was printed there
+}
+
+func classOf(event resume.Event) limit.Class {
+	if got, ok := event.(resume.Limited); ok {
+		return got.Class
+	}
+	return limit.None
+}
+
+func TestTheStreamsOfARunTellHowItEnded(t *testing.T) {
+	for name, want := range map[string]struct {
+		class  limit.Class
+		goesOn bool
+		hidden bool // on this stream alone
+	}{
+		"capacity.stdout":    {class: limit.Overloaded},
+		"capacity.stderr":    {class: limit.Overloaded},
+		"ctx400.stdout":      {class: limit.ContextOverflow},
+		"ctx400.stderr":      {class: limit.ContextOverflow},
+		"empty.stdout":       {class: limit.ServerError},
+		"key_invalid.stdout": {class: limit.Auth},
+		"key_invalid.stderr": {class: limit.Auth},
+		"mid_err.stdout":     {class: limit.Network},
+		"mid_reset.stdout":   {class: limit.Network},
+		"mid_reset.stderr":   {class: limit.Network},
+		"nf404.stdout":       {class: limit.BadRequest},
+		"nf404.stderr":       {class: limit.BadRequest},
+		"reskilled.stdout":   {},
+		"rl_2s.stdout":       {class: limit.RateLimit, goesOn: true, hidden: true},
+		"rl_2s.stderr":       {class: limit.RateLimit, goesOn: true},
+		"rl_plain.stdout":    {class: limit.RateLimit},
+		"rl_plain.stderr":    {class: limit.RateLimit},
+		"s500.stdout":        {class: limit.ServerError, goesOn: true, hidden: true},
+		"s500.stderr":        {class: limit.ServerError, goesOn: true},
+		"s503.stdout":        {class: limit.Overloaded},
+		"s503.stderr":        {class: limit.Overloaded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAgent(t, Options{})
+			other := strings.NewReplacer("stdout", "stderr", "stderr", "stdout").Replace(name)
+			rec := agent.Recording{Text: stream(t, name), At: copiedAt}
+			if want.hidden {
+				report, ok := a.Recorded(rec)
+				require.True(t, ok)
+				require.Equal(t, limit.None, classOf(report.Told[0].Event))
+			}
+			if want.hidden || strings.HasSuffix(name, "stderr") {
+				rec.Beside = stream(t, other)
+			}
+			report, ok := a.Recorded(rec)
+			require.True(t, ok)
+			require.Equal(t, agent.RunOutput, report.Kind)
+			told := report.Told[0]
+			require.Equal(t, want.class.String(), classOf(told.Event).String())
+			require.NotEmpty(t, told.Session)
+			got, limited := told.Event.(resume.Limited)
+			require.Equal(t, want.goesOn, got.InProgress)
+			require.Equal(t, limited && want.class.Transient(), got.WaitHelps)
+			require.False(t, got.Reset.Stated(), "no time is said: %v", got.Reset)
+			require.Equal(t, want.hidden || want.class == limit.None && rec.Beside != "", told.Beside, "its own words come first")
+		})
+	}
+}
+
+func TestAQuotaTellsWhenItLifts(t *testing.T) {
+	at := time.Date(2026, 11, 15, 0, 20, 45, 0, time.UTC)
+	for _, name := range []string{"hook_quota_long.stderr", "client-error-report-quota_long.json"} {
+		told, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: stream(t, name), At: at})
+		require.True(t, ok, name)
+		got := told.Told[0].Event.(resume.Limited)
+		require.Equal(t, limit.UsageLimit, got.Class, name)
+		require.WithinDuration(t, at.Add(11520*time.Second), got.Reset.At, time.Second, name)
+	}
+}
+
+// The time of a failure is in the name of its report.
+func TestACopyOfWordsKeepsTheirTime(t *testing.T) {
+	text, _, _ := strings.Cut(stream(t, "hook_quota_long.stderr"), "{\n  \"session_id\"")
+	told, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: text, At: copiedAt})
+	require.True(t, ok)
+	got := told.Told[0].Event.(resume.Limited)
+	require.Equal(t, time.Date(2026, 11, 15, 3, 32, 45, 0, time.UTC), got.Reset.At)
+}
+
+func TestPlainTextTellsOfAFailureAsItsLastLine(t *testing.T) {
+	a := newAgent(t, Options{})
+	told, ok := a.Printed(agent.Recording{Text: "Thinking.\n[API Error: terminated]\n", At: copiedAt})
+	require.True(t, ok)
+	require.Equal(t, limit.Network, classOf(told.Event))
+	require.Equal(t, 2, told.Line)
+	told, ok = a.Printed(agent.Recording{Text: "[API Error: You exceeded your current quota, please check your plan and billing details.\n" +
+		"Suggested retry after 11520s.]\nPlease wait and try again later. To increase your limits, request a quota increase.\n", At: copiedAt})
+	require.True(t, ok)
+	require.Equal(t, copiedAt.Add(11520*time.Second), told.Event.(resume.Limited).Reset.At)
+	for _, text := range []string{"[API Error: 401] is what it says.", "[API Error: terminated]\nis over, and all is well.", "The text [API Error: 401] means that a key is wrong.", "done", ""} {
+		_, ok = a.Printed(agent.Recording{Text: text, At: copiedAt})
+		require.False(t, ok)
+	}
+}
+
+func TestJSONOutputIsOneDocument(t *testing.T) {
+	a := newAgent(t, Options{})
+	report, ok := a.Recorded(agent.Recording{Text: "{\n  \"session_id\": \"4f2a-1\",\n  \"response\": \"done\",\n  \"stats\": {}\n}\n", At: copiedAt})
+	require.True(t, ok)
+	require.Equal(t, resume.Progressed{At: copiedAt}, report.Told[0].Event)
+	require.Equal(t, "4f2a-1", report.Told[0].Session)
+}
+
+func TestHooksAreToldOfNoFailure(t *testing.T) {
+	report, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: stream(t, "hooks.log"), At: copiedAt})
+	require.True(t, ok)
+	require.Equal(t, agent.HookCalls, report.Kind)
+	require.Equal(t, limit.None, classOf(report.Told[0].Event))
+	require.NotEmpty(t, report.Told[0].Cwd)
+}
+
+func TestAChatInOneDocumentTellsHowItEnds(t *testing.T) {
+	const (
+		head = `{"sessionId":"4f2a1c9e-0000-4000-8000-000000000001","projectHash":"ab12","startTime":"2025-10-01T10:00:00.000Z",` +
+			`"lastUpdated":"2025-10-01T10:05:00.000Z","messages":[` + "\n"
+		asked  = `{"id":"1","timestamp":"2025-10-01T10:01:00.000Z","type":"user","content":"fix it"},` + "\n"
+		said   = `{"id":"2","timestamp":"2025-10-01T10:02:00.000Z","type":"gemini","content":"done","model":"gemini-2.5-pro"}`
+		failed = `{"id":"3","timestamp":"2025-10-01T10:03:00.000Z","type":"error","content":"[API Error: You exceeded your current quota.\nSuggested retry after 3600s.]"}`
+	)
+	a := newAgent(t, Options{})
+	for rule, c := range map[string]struct {
+		text  string
+		class limit.Class
+		line  int
+	}{
+		"one that is fine":     {head + asked + said + "]}", limit.None, 3},
+		"one that was refused": {head + asked + said + ",\n" + failed + "]}", limit.UsageLimit, 4},
+		"in one line":          {strings.ReplaceAll(head+asked+failed+"]}", "\n", ""), limit.UsageLimit, 1},
+		"that holds nothing":   {head + "]}", limit.None, 0},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			require.False(t, a.Recognises([]byte(c.text)), "it has no lines to follow")
+			report, ok := a.Recorded(agent.Recording{Text: c.text, At: copiedAt})
+			require.True(t, ok)
+			told := report.Told[0]
+			require.Equal(t, "4f2a1c9e-0000-4000-8000-000000000001", told.Session)
+			require.Equal(t, c.class.String(), classOf(told.Event).String())
+			require.Equal(t, c.line, told.Line)
+			if c.class != limit.None {
+				require.Equal(t, time.Date(2025, 10, 1, 11, 3, 0, 0, time.UTC), told.Event.(resume.Limited).Reset.At)
+			}
+		})
+	}
+}
+
+func TestTheDialogOfAQuotaTellsWhenItLifts(t *testing.T) {
+	const screen = ` > fix it
+
+ ╭───────────────────────────────────────────────────────╮
+ │ Usage limit reached for gemini-2.5-flash.             │
+ │ Access resets at 9:31 AM UTC.                         │
+ │                                                       │
+ │ ● 1. Keep trying                                      │
+ │   2. Stop                                             │
+ ╰───────────────────────────────────────────────────────╯
+`
+	report, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: screen, At: copiedAt})
+	require.True(t, ok)
+	require.Equal(t, agent.Screen, report.Kind)
+	got := report.Told[0].Event.(resume.Limited)
+	require.Equal(t, limit.UsageLimit, got.Class)
+	require.Equal(t, "Usage limit reached for gemini-2.5-flash. Access resets at 9:31 AM UTC.", got.Text)
+	require.Equal(t, time.Date(2026, 11, 15, 9, 31, 0, 0, time.UTC), got.Reset.At)
+	require.Equal(t, 4, report.Told[0].Line)
+}
+
+func FuzzRecorded(f *testing.F) {
+	paths, _ := filepath.Glob("testdata/run/*")
+	for _, path := range paths {
+		f.Add(stream(f, filepath.Base(path)), "")
+	}
+	a := newAgent(f, Options{})
+	f.Fuzz(func(t *testing.T, text, beside string) {
+		report, _ := a.Recorded(agent.Recording{Text: text, Beside: beside, At: copiedAt})
+		for _, told := range report.Told {
+			if got, ok := told.Event.(resume.Limited); ok {
+				require.NotEqual(t, limit.None, got.Class)
+				require.True(t, got.Reset.At.IsZero() || got.Reset.Source != "")
+			}
+		}
+	})
+}

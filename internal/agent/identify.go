@@ -1,0 +1,119 @@
+package agent
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"resumed/internal/resume"
+)
+
+// Identifier is what an Agent may also be: one that can tell which program a
+// live process of its own runs. Sessions are often run with another than the
+// one that a service finds.
+type Identifier interface {
+	// Identify returns the program, or false where it is not known for
+	// certain.
+	Identify(pid int) (resume.Program, bool)
+}
+
+// Program returns what a process runs, so that it can be run again: the agent's
+// own binary, or the script of an interpreter. is tells whether a path is the
+// agent's. A file that was replaced or removed since the process began, one of
+// another user's process, and whatever only started the agent, are not it.
+func (p Processes) Program(pid int, is func(path string) bool) (resume.Program, bool) {
+	dir := filepath.Join(string(p), strconv.Itoa(pid))
+	exe, ok := executableOf(dir)
+	if !ok {
+		return resume.Program{}, false
+	}
+	cmdline, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+	if err != nil || len(cmdline) == 0 {
+		return resume.Program{}, false
+	}
+	argv := strings.Split(strings.TrimRight(string(cmdline), "\x00"), "\x00")
+	if !runsOthers(exe) {
+		return resume.Program{Path: exe}, is(exe) || is(argv[0]) && liesBelow(exe, argv[0])
+	}
+	script := scriptOf(argv)
+	if is(argv[0]) { // it has given itself a title, and its arguments are lost
+		script = variableOf(dir, "_") // what a shell started it by
+	}
+	if !filepath.IsAbs(script) && strings.ContainsRune(script, filepath.Separator) {
+		cwd, _ := os.Readlink(filepath.Join(dir, "cwd")) // not known: the path stays relative
+		script = filepath.Join(cwd, script)
+	}
+	info, err := os.Stat(script)
+	found := is(script) && filepath.IsAbs(script) && err == nil && info.Mode().IsRegular()
+	return resume.Program{Path: script, Interpreter: exe}, found
+}
+
+// liesBelow reports whether a file lies in a directory that is called as the
+// program is, as a file that is named after its version does. What a process
+// calls itself proves nothing: any program can be started by any name.
+func liesBelow(exe, name string) bool {
+	name = filepath.Base(strings.TrimSpace(name))
+	return slices.Contains(strings.Split(filepath.Dir(exe), string(filepath.Separator)), name)
+}
+
+// executableOf returns the file that a process of our own user runs, where it
+// is still that very file.
+func executableOf(dir string) (string, bool) {
+	owner, err := os.Stat(dir)
+	if err != nil {
+		return "", false
+	}
+	if stat, ok := owner.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != os.Getuid() {
+		return "", false
+	}
+	link := filepath.Join(dir, "exe")
+	path, err := os.Readlink(link)
+	if err != nil || !filepath.IsAbs(path) {
+		return "", false
+	}
+	// The kernel adds a word to the name of a file that is gone; a container
+	// has a file of its own by that name.
+	runs, runsErr := os.Stat(link)
+	there, thereErr := os.Stat(path)
+	return path, runsErr == nil && thereErr == nil && os.SameFile(runs, there) && isExecutable(path)
+}
+
+// runsOthers reports whether a program is one by which others are run: what it
+// runs is not itself.
+func runsOthers(exe string) bool {
+	name := strings.TrimRight(filepath.Base(exe), "0123456789.-")
+	switch name {
+	case "node", "nodejs", "bun", "deno", "python", "ruby", "perl",
+		"sh", "bash", "dash", "zsh", "ksh", "fish", "busybox",
+		"tmux", "tmux: server", "screen", "env", "sudo", "su", "npm", "npx":
+		return true
+	}
+	return false
+}
+
+// scriptOf returns what an interpreter of these arguments runs.
+func scriptOf(argv []string) string {
+	args := withoutInterpreter(argv)
+	if len(args) == len(argv) { // not one of JavaScript
+		args = argv[1:]
+	}
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return ""
+	}
+	return args[0]
+}
+
+// variableOf returns a variable of a process's environment.
+func variableOf(dir, name string) string {
+	environ, _ := os.ReadFile(filepath.Join(dir, "environ")) // not known: it has none
+	for pair := range bytes.SplitSeq(environ, []byte{0}) {
+		if key, value, _ := strings.Cut(string(pair), "="); key == name {
+			return value
+		}
+	}
+	return ""
+}

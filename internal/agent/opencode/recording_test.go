@@ -1,0 +1,274 @@
+package opencode
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+var copiedAt = time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)
+
+func readFile(t testing.TB, name string) string {
+	data, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(name)))
+	require.NoError(t, err)
+	return string(data)
+}
+
+func report(t testing.TB, text string) agent.Report {
+	t.Helper()
+	r, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: text, At: copiedAt})
+	require.True(t, ok, "it is not recognised")
+	return r
+}
+
+func classOf(event resume.Event) limit.Class {
+	switch ev := event.(type) {
+	case resume.Limited:
+		return ev.Class
+	case resume.Cancelled:
+		return limit.Cancelled
+	default:
+		return limit.None
+	}
+}
+
+func TestRowsThatWereSavedTellWhatTheDatabaseDoes(t *testing.T) {
+	for _, c := range captures(t) {
+		t.Run(c.Case, func(t *testing.T) {
+			r := report(t, readFile(t, c.File))
+			require.Equal(t, "a session that was exported", r.Kind)
+			require.Len(t, r.Told, 1)
+			told := r.Told[0]
+			require.Equal(t, c.Session, told.Session)
+			require.Equal(t, c.Cwd, told.Cwd)
+			require.Positive(t, told.Line)
+			if c.shows() {
+				requireMeaning(t, c, told.Event)
+			} else {
+				require.IsType(t, resume.Cancelled{}, told.Event)
+				require.NotEmpty(t, told.Leave)
+			}
+		})
+	}
+}
+
+// asExport writes saved rows as `opencode export` does.
+func asExport(t *testing.T, r rows) string {
+	type one struct {
+		Info  json.RawMessage   `json:"info"`
+		Parts []json.RawMessage `json:"parts"`
+	}
+	var messages []one
+	for _, m := range r.Message {
+		var info map[string]any
+		require.NoError(t, json.Unmarshal([]byte(m["data"].(string)), &info))
+		info["id"], info["sessionID"] = m["id"], m["session_id"]
+		data, err := json.Marshal(info)
+		require.NoError(t, err)
+		messages = append(messages, one{Info: data})
+	}
+	text, err := json.MarshalIndent(map[string]any{
+		"info":     map[string]any{"id": r.Session["id"], "directory": r.Session["directory"], "time": map[string]any{"created": r.Session["time_created"]}},
+		"messages": messages,
+	}, "", "  ")
+	require.NoError(t, err)
+	return string(text) + "\n"
+}
+
+func TestAnExportTellsWhatTheDatabaseDoes(t *testing.T) {
+	for _, c := range captures(t) {
+		t.Run(c.Case, func(t *testing.T) {
+			told := report(t, "Exporting session: "+c.Session+"\n"+asExport(t, loadRows(t, c.File))).Told[0]
+			require.Equal(t, c.Session, told.Session)
+			require.Equal(t, c.Cwd, told.Cwd)
+			if c.shows() {
+				requireMeaning(t, c, told.Event)
+			}
+		})
+	}
+}
+
+func TestAStreamOfEventsTellsHowATurnEnded(t *testing.T) {
+	at := func(text string) time.Time {
+		when, err := time.Parse(time.RFC3339, "2026-11-15T"+text+"Z")
+		require.NoError(t, err)
+		return when
+	}
+	for name, want := range map[string]struct {
+		session string
+		class   limit.Class
+		reset   time.Time
+	}{
+		"fake_auth401":   {"ses_e237c8f16ffeBn2x070FdT83Ut", limit.Auth, time.Time{}},
+		"fake_ctx400":    {"ses_e237c8d47ffeq5l8duylYUC2SU", limit.ContextOverflow, time.Time{}},
+		"fake_mid_err":   {"ses_e237c8af1ffelM4hd8r28OhPU2", limit.Overloaded, at("00:03:49")},
+		"fake_rl_ra1":    {"ses_e237c9352ffe9h9bMB3qdTgLZc", limit.RateLimit, at("00:02:48")},
+		"fake_s529_ra1":  {"ses_e237c9178ffeFU3ig3F1ppwDyh", limit.Overloaded, at("00:02:49")},
+		"fake_tool":      {"ses_e237c9589ffenpCPXnfZ0hQJYu", limit.None, time.Time{}},
+		"fake_usage_far": {"ses_e237c891fffebw2gAbeUd5VHVg", limit.UsageLimit, at("03:14:45")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := report(t, readFile(t, "sse/"+name+".sse"))
+			require.Len(t, r.Told, 1)
+			told := r.Told[0]
+			require.Equal(t, want.session, told.Session)
+			require.Equal(t, "/home/dev/oc/proj", told.Cwd)
+			require.Equal(t, want.class.String(), classOf(told.Event).String())
+			require.False(t, told.Working)
+			got, _ := told.Event.(resume.Limited)
+			require.False(t, got.InProgress)
+			if want.reset.IsZero() {
+				require.Zero(t, got.Reset)
+			} else {
+				require.WithinDuration(t, want.reset, got.Reset.At, 3*time.Second)
+			}
+		})
+	}
+}
+
+func TestEventsOfAllDirectoriesTellOfEachSession(t *testing.T) {
+	r := report(t, readFile(t, "global-event-sample.sse"))
+	require.Len(t, r.Told, 2)
+	require.True(t, r.Told[0].Working)
+	require.Equal(t, limit.None, classOf(r.Told[0].Event))
+	got := limited(t, r.Told[1].Event)
+	require.Equal(t, limit.UsageLimit, got.Class)
+	require.Equal(t, time.UnixMilli(1794714374730).UTC(), got.Reset.At)
+	require.NotEmpty(t, r.Told[1].Leave, "the wait was ended by somebody")
+
+	r = report(t, readFile(t, "plugin-events.jsonl"))
+	require.Len(t, r.Told, 3)
+	require.Equal(t, limit.RateLimit, classOf(r.Told[0].Event))
+	require.Equal(t, limit.None, classOf(r.Told[1].Event))
+	require.True(t, r.Told[2].Working)
+}
+
+func TestOurOwnPluginsFileTellsWhatWasWaitedFor(t *testing.T) {
+	const line = `{"at":1794700965600,"pid":7,"directory":"/src","type":"session.status","session":"ses_one","status":` +
+		`{"type":"retry","attempt":1,"message":"The usage limit has been reached","next":1794712485761}}` + "\n"
+	told := report(t, line).Told[0]
+	got := limited(t, told.Event)
+	require.Equal(t, limit.UsageLimit, got.Class)
+	require.True(t, got.InProgress)
+	require.Equal(t, "/src", told.Cwd)
+
+	told = report(t, line+`{"at":1794700966600,"pid":7,"directory":"/src","type":"session.error","session":"ses_one","error":"APIError"}`).Told[0]
+	got = limited(t, told.Event)
+	require.Equal(t, limit.UsageLimit, got.Class)
+	require.False(t, got.InProgress)
+}
+
+func TestTheStatesOfSessionsAreTold(t *testing.T) {
+	r := report(t, readFile(t, "session-status-retry.json"))
+	require.Len(t, r.Told, 5)
+	waiting, working := 0, 0
+	for _, told := range r.Told {
+		if got, ok := told.Event.(resume.Limited); ok {
+			require.True(t, got.InProgress)
+			require.True(t, got.Reset.Stated())
+			waiting++
+		}
+		if told.Working {
+			working++
+		}
+	}
+	require.Equal(t, 4, waiting)
+	require.Equal(t, 1, working)
+}
+
+func TestTheLogTellsOfEachSession(t *testing.T) {
+	classes := make(map[string]string)
+	for _, told := range report(t, readFile(t, "opencode.log")).Told {
+		classes[told.Session] = classOf(told.Event).String()
+	}
+	require.Equal(t, "rate_limit", classes["ses_e237f9093ffefZiBJT3sIcMgWY"])
+	require.Equal(t, "auth", classes["ses_e237f6e0effegBNQLa7KTt1wXw"])
+	require.Equal(t, "overloaded", classes["ses_e237f6feaffexHRm3Jl4hSaNN2"])
+	require.Equal(t, "usage_limit", classes["ses_e237c891fffebw2gAbeUd5VHVg"])
+	require.Equal(t, "cancelled", classes["ses_e237f5a86ffeuSLuxNgrYX0f0Y"])
+}
+
+func TestAScreenTellsWhatIsWaitedFor(t *testing.T) {
+	const screen = "  # New session\n\n  ┃  do it\n\n  ┃  The usage limit has been reached [retrying in 3h 11m attempt #1]\n\n  ╹▀▀▀▀\n   esc interrupt\n"
+	r := report(t, screen)
+	require.Equal(t, agent.Screen, r.Kind)
+	got := limited(t, r.Told[0].Event)
+	require.Equal(t, limit.UsageLimit, got.Class)
+	require.True(t, got.InProgress)
+	require.Equal(t, "The usage limit has been reached", got.Text)
+	require.Equal(t, copiedAt.Add(3*time.Hour+11*time.Minute), got.Reset.At)
+	require.Equal(t, 5, r.Told[0].Line)
+}
+
+func TestTheStreamsOfARunTellHowItEnded(t *testing.T) {
+	for name, want := range map[string]limit.Class{
+		"attach_ok.stdout":         limit.None,
+		"kill_kill_midhang.stdout": limit.None,
+		"perm.stdout":              limit.None,
+		"plugin.stdout":            limit.RateLimit,
+		"run_auth401_json.stdout":  limit.Auth,
+		"run_bad400.stderr":        limit.BadRequest,
+		"run_ctx400_json.stdout":   limit.ContextOverflow,
+		"run_ok_json.stdout":       limit.None,
+		"run_rl_ra1.stderr":        limit.RateLimit,
+		"run_rl_ra1_json.stdout":   limit.RateLimit,
+		"run_tool_json.stdout":     limit.None,
+		"tool_then_rl.stdout":      limit.RateLimit,
+	} {
+		t.Run(name, func(t *testing.T) {
+			colours := strings.NewReplacer("\x1b[0m", "", "\x1b[91m", "", "\x1b[1m", "", "\x1b[93m", "")
+			r := report(t, colours.Replace(readFile(t, "run/"+name)))
+			require.Equal(t, agent.RunOutput, r.Kind)
+			require.Equal(t, want.String(), classOf(r.Told[0].Event).String())
+			require.Equal(t, strings.HasSuffix(name, "stdout"), r.Told[0].Session != "")
+			if strings.Contains(name, "rl") && strings.HasSuffix(name, "stdout") {
+				require.True(t, limited(t, r.Told[0].Event).Reset.Stated())
+			}
+		})
+	}
+}
+
+func TestAnothersRecordingIsNotOpencodes(t *testing.T) {
+	for rule, text := range map[string]string{
+		"words":         "Error: Rate limit reached for requests\n",
+		"a quotation":   "> build · it\nand so on\n",
+		"other events":  "data: {\"type\":\"message_start\"}\n\n",
+		"other JSON":    `{"info":{"id":"x"},"messages":[]}`,
+		"an empty map":  "{}",
+		"another's log": "timestamp=2026-11-15T00:00:00Z level=INFO message=hello\n",
+	} {
+		t.Run(rule, func(t *testing.T) {
+			_, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: text, At: copiedAt})
+			require.False(t, ok)
+		})
+	}
+}
+
+func FuzzRecorded(f *testing.F) {
+	for _, pattern := range []string{"db/*", "sse/*", "run/*", "*.*"} {
+		paths, _ := filepath.Glob(filepath.Join("testdata", pattern))
+		for _, path := range paths {
+			f.Add(readFile(f, strings.TrimPrefix(path, "testdata/")))
+		}
+	}
+	a := newAgent(f, Options{})
+	f.Fuzz(func(t *testing.T, text string) {
+		r, _ := a.Recorded(agent.Recording{Text: text, At: copiedAt})
+		for _, told := range r.Told {
+			if got, ok := told.Event.(resume.Limited); ok {
+				require.NotEqual(t, limit.None, got.Class)
+				require.True(t, got.Reset.At.IsZero() || got.Reset.Source != "")
+			}
+			require.LessOrEqual(t, told.Line, strings.Count(text, "\n")+1)
+		}
+	})
+}

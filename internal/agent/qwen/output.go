@@ -1,0 +1,148 @@
+package qwen
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// printed is one record of what a run prints with --output-format json or
+// stream-json.
+type printed struct {
+	Type       string          `json:"type"`
+	Subtype    string          `json:"subtype"`
+	UUID       string          `json:"uuid"`
+	SessionID  string          `json:"session_id"`
+	Parent     string          `json:"parent_tool_use_id"` // of what a subagent says
+	Cwd        string          `json:"cwd"`
+	Version    string          `json:"qwen_code_version"` // of the record that begins a run
+	Permission string          `json:"permission_mode"`
+	Cost       json.RawMessage `json:"total_cost_usd"` // which Qwen Code does not know
+	IsError    bool            `json:"is_error"`
+	Result     string          `json:"result"`
+	Error      struct {
+		Message string `json:"message"`
+	} `json:"error"`
+	Message struct {
+		Content []struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		} `json:"content"`
+	} `json:"message"`
+}
+
+// isOurs reports whether nobody but Qwen Code prints such a record: the agent
+// that has the same types of records tells what a run cost.
+func (p printed) isOurs() bool {
+	if !uuid.MatchString(p.SessionID) || !uuid.MatchString(p.UUID) {
+		return false
+	}
+	switch p.Type {
+	case "system":
+		return p.Version != "" || p.Permission != ""
+	case "stream_event":
+		return p.Subtype == ""
+	case "result":
+		return p.Cost == nil
+	default:
+		return false
+	}
+}
+
+// Printed says what the streams of a run without a terminal tell. Older
+// versions print an error as if it were the answer.
+func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
+	if told, _ := a.heard(rec); told.Event != nil {
+		return told, true
+	}
+	text := strings.TrimSpace(rec.Text)
+	last := strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+	if words, ok := plainError(last); ok {
+		return agent.Told{Event: a.refused(words, rec.At), Line: strings.Count(text, "\n") + 1}, true
+	}
+	return agent.Told{}, false
+}
+
+func (a *Agent) heard(rec agent.Recording) (agent.Told, bool) {
+	if told, ok := a.follow(rec.Text, rec.At); ok || told.Event != nil {
+		return told, ok
+	}
+	told, ok := a.follow(rec.Beside, rec.At)
+	told.Beside = true
+	return told, ok
+}
+
+func (a *Agent) follow(text string, at time.Time) (told agent.Told, ok bool) {
+	for line, data := range agent.Records(text) {
+		var p printed
+		if err := json.Unmarshal(data, &p); err != nil {
+			if _, mistyped := errors.AsType[*json.UnmarshalTypeError](err); !mistyped {
+				continue
+			}
+		}
+		ok = ok || p.isOurs()
+		if p.Parent != "" {
+			continue
+		}
+		if uuid.MatchString(p.SessionID) {
+			told.Session = p.SessionID
+		}
+		if p.Cwd != "" {
+			told.Cwd = p.Cwd
+		}
+		if event := a.said(p, at); event != nil {
+			told.Event, told.Line = event, line
+		}
+	}
+	return told, ok
+}
+
+// said returns what a record says, or nil where it says nothing new.
+func (a *Agent) said(p printed, at time.Time) resume.Event {
+	switch p.Type {
+	case "assistant":
+		for _, c := range p.Message.Content {
+			if words, failed := plainError(c.Text); failed {
+				return a.refused(words, at)
+			}
+		}
+		return resume.Progressed{At: at}
+	case "result":
+		if words, failed := plainError(p.Result); failed {
+			return a.refused(words, at)
+		}
+		if p.IsError {
+			words, _ := plainError(p.Error.Message)
+			return a.refused(words, at)
+		}
+		return resume.Progressed{At: at}
+	default:
+		return nil
+	}
+}
+
+// plainError returns the words of a text that is nothing but the report of a
+// failure; of another text, the text.
+func plainError(text string) (string, bool) {
+	text = strings.TrimSpace(text)
+	if words, ok := strings.CutPrefix(text, "[API Error: "); ok && strings.HasSuffix(words, "]") {
+		return strings.TrimSuffix(words, "]"), true
+	}
+	return text, false
+}
+
+func (a *Agent) refused(words string, at time.Time) resume.Limited {
+	reader := a.reader
+	reader.At = at
+	return resume.Limited{At: at, Verdict: telemetry{Message: words}.verdict(reader), Text: agent.Clip("[API Error: " + words + "]")}
+}
+
+// Recorded says what a recording tells: the output of a run.
+func (a *Agent) Recorded(rec agent.Recording) (agent.Report, bool) {
+	told, ok := a.heard(rec)
+	return agent.Report{Kind: agent.RunOutput, Told: []agent.Told{told}}, ok
+}

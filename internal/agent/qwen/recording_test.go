@@ -1,0 +1,74 @@
+package qwen
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+var copiedAt = time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)
+
+func classOf(event resume.Event) limit.Class {
+	if got, ok := event.(resume.Limited); ok {
+		return got.Class
+	}
+	return limit.None
+}
+
+func TestWhatARunPrintsTellsHowItEnded(t *testing.T) {
+	for name, want := range map[string]struct {
+		session string
+		class   limit.Class
+	}{
+		"0.15.10-auth401":  {"a1625c6c-82e3-4c4a-8be3-d402ce1d40fb", limit.Auth},
+		"0.15.10-ok":       {"90145fbb-f164-420d-b85f-cfa5370efd0e", limit.None},
+		"0.24.4-auth401":   {"794d5a94-12a6-4c67-a0bd-7ea258496760", limit.Auth},
+		"0.24.4-ok":        {"c4215749-34cf-486d-87bb-9d4685532c82", limit.None},
+		"0.24.4-usage_far": {"6e6faec3-9b19-4907-bdc9-bf24ad0a6e68", limit.None}, // killed before it said anything
+	} {
+		t.Run(name, func(t *testing.T) {
+			data, err := os.ReadFile(filepath.Join("testdata", "stdout", name+".jsonl"))
+			require.NoError(t, err)
+			report, ok := newAgent(t).Recorded(agent.Recording{Text: string(data), At: copiedAt})
+			require.True(t, ok)
+			require.Equal(t, want.session, report.Told[0].Session)
+			require.Equal(t, want.class.String(), classOf(report.Told[0].Event).String())
+		})
+	}
+}
+
+func TestPlainTextTellsOfAFailureAsItsLastLine(t *testing.T) {
+	a := newAgent(t)
+	told, ok := a.Printed(agent.Recording{Text: "[API Error: 401 Incorrect API key provided: dummy.]\n", At: copiedAt})
+	require.True(t, ok)
+	require.Equal(t, limit.Auth, classOf(told.Event))
+	_, ok = a.Printed(agent.Recording{Text: "The text [API Error: 401] means that a key is wrong.", At: copiedAt})
+	require.False(t, ok)
+}
+
+func FuzzRecorded(f *testing.F) {
+	paths, _ := filepath.Glob("testdata/stdout/*")
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		require.NoError(f, err)
+		f.Add(string(data))
+	}
+	a, err := New(Options{Roots: []string{f.TempDir()}, Zone: time.UTC})
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, text string) {
+		report, _ := a.Recorded(agent.Recording{Text: text, At: copiedAt})
+		for _, told := range report.Told {
+			if got, ok := told.Event.(resume.Limited); ok {
+				require.NotEqual(t, limit.None, got.Class)
+				require.True(t, got.Reset.At.IsZero() || got.Reset.Source != "")
+			}
+		}
+	})
+}

@@ -1,0 +1,101 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// witnesses are the sessions whose live process is to be looked at: which
+// program it runs can be told only while it lives.
+type witnesses struct {
+	wake chan struct{} // of size 1
+
+	mu   sync.Mutex // guards everything that follows
+	keys map[resume.Key]struct{}
+}
+
+func newWitnesses() *witnesses {
+	return &witnesses{wake: make(chan struct{}, 1), keys: make(map[resume.Key]struct{})}
+}
+
+// call asks for a look at a session. It blocks on nothing.
+func (w *witnesses) call(key resume.Key) {
+	w.mu.Lock()
+	w.keys[key] = struct{}{}
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (w *witnesses) take() map[resume.Key]struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	keys := w.keys
+	w.keys = make(map[resume.Key]struct{})
+	return keys
+}
+
+// justNow is how old the first sign of a session may be whose process is still
+// worth looking for.
+const justNow = time.Minute
+
+// telling reports whether a step is one at which the session's process likely
+// lives: it begins before our eyes, or it has just been stopped by a limit.
+func telling(c resume.Change) bool {
+	switch c.Event.(type) {
+	case resume.Limited:
+		return c.After.Interrupted()
+	case resume.Prompted, resume.Progressed:
+		return c.Before.State == 0 && c.At.Sub(c.After.BornAt) < justNow
+	default:
+		return false
+	}
+}
+
+// identifyAll looks at the processes of the sessions that are called until ctx
+// is done.
+func (d *daemon) identifyAll(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-d.witnesses.wake:
+		}
+		for key := range d.witnesses.take() {
+			session, err := d.engine.Session(ctx, key)
+			a := d.agentOf(key.Agent)
+			if err != nil || a == nil {
+				continue
+			}
+			if owner, err := a.Owner(ctx, session); err == nil && owner != nil {
+				d.identify(ctx, a, session, owner)
+			}
+		}
+	}
+}
+
+// identify notes which program the owner of a session runs, and returns the
+// session with that.
+func (d *daemon) identify(ctx context.Context, a agent.Agent, session resume.Session, owner *resume.Owner) resume.Session {
+	identifier, ok := a.(agent.Identifier)
+	if !ok {
+		return session
+	}
+	program, ok := identifier.Identify(owner.PID)
+	if !ok || program == session.Program {
+		return session
+	}
+	_, err := d.engine.Tell(ctx, session.Key, resume.Identified{Program: program})
+	if err != nil && ctx.Err() == nil && !errors.Is(err, resume.ErrNoSession) {
+		d.log.Error("an event could not be applied", "session", session.Key.ID, "agent", session.Key.Agent, "err", err)
+	}
+	session.Program = program
+	return session
+}

@@ -1,0 +1,218 @@
+package app
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/clean"
+	"resumed/internal/config"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+	"resumed/internal/said"
+)
+
+// reading says what a recording tells, and whose it is.
+type reading func(rec agent.Recording, named agent.Agent) (name string, report agent.Report, ok bool)
+
+// recording says how the sessions of a recording stand, or nothing where it
+// cannot be read so.
+func (x *Explainer) recording(path string, named agent.Agent, now time.Time, read reading) ([]Explanation, error) {
+	rec, skipped, err := readRecording(path)
+	if err != nil {
+		return nil, err
+	}
+	rec.Beside = otherStream(path)
+	if !x.RecordedAt.IsZero() {
+		rec.At, rec.Exact = x.RecordedAt, true
+	}
+	name, report, ok := read(rec, named)
+	if !ok {
+		return nil, nil
+	}
+	var found []Explanation
+	for _, told := range report.Told {
+		out := Explanation{Version: 1, File: path, Agent: name, Session: told.Session, Cwd: told.Cwd}
+		x.explainTold(&out, told, report.Kind, now)
+		if !told.Beside {
+			out.Line = skipped.lineOf(told.Line)
+		}
+		found = append(found, out)
+	}
+	return found, nil
+}
+
+// recognised asks the agents whose recording it is, or the one that is named.
+func (x *Explainer) recognised(rec agent.Recording, named agent.Agent) (string, agent.Report, bool) {
+	agents := x.agents
+	if named != nil {
+		agents = map[string]agent.Agent{named.Name(): named}
+	}
+	for _, known := range sortedKeys(agents) {
+		if r, ok := agents[known].(agent.Recorder); ok {
+			if report, ok := r.Recorded(rec); ok {
+				return known, report, true
+			}
+		}
+	}
+	return "", agent.Report{}, false
+}
+
+// worded judges a recording that cannot be recognised: as the output of the
+// agent that is named, or by the last words of a text.
+func (x *Explainer) worded(rec agent.Recording, named agent.Agent) (string, agent.Report, bool) {
+	name := ""
+	if named != nil {
+		name = named.Name()
+	}
+	if p, ok := named.(agent.Printer); ok {
+		if told, ok := p.Printed(rec); ok {
+			return name, agent.Report{Kind: agent.RunOutput, Told: []agent.Told{told}}, true
+		}
+	}
+	told, ok := x.words(rec)
+	ok = ok || named != nil && strings.TrimSpace(rec.Text) != "" && !looksLikeJSON.MatchString(rec.Text)
+	return name, agent.Report{Kind: "the output of a program", Told: []agent.Told{told}}, ok
+}
+
+var looksLikeJSON = regexp.MustCompile(`^\s*(?:\{|\[\s*["{\[\d])`)
+
+// words judges the last words of a text. Records that no agent knows are none.
+func (x *Explainer) words(rec agent.Recording) (agent.Told, bool) {
+	if looksLikeJSON.MatchString(rec.Text) {
+		return agent.Told{}, false
+	}
+	reader := limit.Reader{At: rec.At, Grace: x.grace}
+	v, _ := said.Judge(reader, said.Last(rec.Text))
+	if v.Class == limit.None {
+		return agent.Told{}, false
+	}
+	line, words := said.Gist(reader, rec.Text, v)
+	return agent.Told{Event: resume.Limited{At: rec.At, Verdict: v, Text: words}, Line: line}, true
+}
+
+// explainTold adds what is told of a session, and what a recording is.
+func (x *Explainer) explainTold(out *Explanation, told agent.Told, kind string, now time.Time) {
+	out.Action, out.Why = Leave, "it does not tell how a session stands"
+	if told.Event != nil {
+		x.weigh(out, told.Event, now)
+	}
+	switch {
+	case told.Leave != "":
+		out.Action, out.Why = Leave, told.Leave
+	case out.InProgress:
+		out.Why = "the agent was going to try again by itself when this was written"
+	case told.Working:
+		out.InProgress = true
+		out.Why = "the agent was at work when this was written"
+	}
+	if told.Beside {
+		out.Why += ", as the run's other stream tells"
+	}
+	out.Why += fmt.Sprintf("; the file is %s, not a transcript: the daemon does not act on it", kind)
+}
+
+// What is read of a recording: all of it, or its beginning, which says whose it
+// is, and its end, which says how it ended.
+const (
+	longestRecording = 4 << 20
+	recordingHead    = 64 << 10
+)
+
+// skip is what was left out in the middle of a recording.
+type skip struct {
+	after int // the last line before it
+	lines int
+}
+
+func (s skip) lineOf(line int) int {
+	if line > s.after {
+		return line + s.lines
+	}
+	return line
+}
+
+func readRecording(path string) (rec agent.Recording, skipped skip, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return rec, skipped, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return rec, skipped, fmt.Errorf("stat %s: %w", path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return rec, skipped, fmt.Errorf("%s is not a regular file", path)
+	}
+	data, err := io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-longestRecording), longestRecording))
+	if err != nil {
+		return rec, skipped, fmt.Errorf("read %s: %w", path, err)
+	}
+	if info.Size() > longestRecording {
+		data = data[bytes.IndexByte(data, '\n')+1:]
+		head, err := io.ReadAll(io.NewSectionReader(file, 0, recordingHead))
+		if err != nil {
+			return rec, skipped, fmt.Errorf("read %s: %w", path, err)
+		}
+		head = head[:bytes.LastIndexByte(head, '\n')+1]
+		skipped.after = bytes.Count(head, []byte{'\n'})
+		skipped.lines = lineOf(path, info.Size()-int64(len(data))) - 1 - skipped.after
+		data = append(head, data...)
+	}
+	rec.At = info.ModTime()
+	if bytes.IndexByte(data, 0) < 0 { // else it is no text
+		rec.Text = clean.Text(string(data))
+	}
+	return rec, skipped, nil
+}
+
+// streams are how people call the files of a run's two streams.
+var streams = [][2]string{{"stdout", "stderr"}, {".out", ".err"}}
+
+// otherStream returns what the same run said on its other stream, where that
+// lies beside.
+func otherStream(path string) string {
+	dir, name := filepath.Split(path)
+	for _, pair := range streams {
+		for i, stream := range pair {
+			at := strings.LastIndex(name, stream)
+			if at < 0 {
+				continue
+			}
+			beside := name[:at] + pair[1-i] + name[at+len(stream):]
+			if rec, _, err := readRecording(filepath.Join(dir, beside)); err == nil {
+				return rec.Text
+			}
+		}
+	}
+	return ""
+}
+
+// Heard is what the streams of an agent's run tell.
+type Heard struct {
+	Session       string
+	limit.Verdict        // of class none where the run is not known to have failed
+	Text          string // the words of the failure
+}
+
+// Hear returns what says how a run of an agent ended by its streams. With an
+// error it returns what says nothing.
+func Hear(cfg config.Config) (func(name, stdout, stderr string, at time.Time) Heard, error) {
+	agents, err := Agents(everyAgent(cfg))
+	return func(name, stdout, stderr string, at time.Time) Heard {
+		printer, ok := agents[name].(agent.Printer)
+		if !ok {
+			return Heard{}
+		}
+		told, _ := printer.Printed(agent.Recording{Text: stdout, Beside: stderr, At: at, Exact: true})
+		refused, _ := told.Event.(resume.Limited)
+		return Heard{Session: told.Session, Verdict: refused.Verdict, Text: refused.Text}
+	}, err
+}

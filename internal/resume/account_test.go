@@ -1,0 +1,178 @@
+package resume
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/limit"
+)
+
+// seeOf is see for sessions of one home that ask several providers.
+func (w *world) seeOf(provider, id string, ev Event) {
+	w.offset++
+	require.NoError(w.t, w.See(w.t.Context(), []Sighting{{
+		Key: Key{"bot", id}, Account: "bot:default", Provider: provider, Cwd: "/src/" + id, Pos: Position{"1", w.offset}, Event: ev,
+	}}))
+}
+
+func (w *world) accountOf(provider string) Account {
+	all, err := w.Accounts(w.t.Context())
+	require.NoError(w.t, err)
+	for _, a := range all {
+		if a.AccountKey == (AccountKey{"bot:default", provider}) {
+			return a
+		}
+	}
+	w.t.Fatal("no such account: " + provider)
+	return Account{}
+}
+
+// works runs until the daemon ends and shows nothing.
+func works(ctx context.Context, w *world, s Session) {
+	_, _ = w.Tell(ctx, s.Key, Started{Mark: s.Run.Mark, Process: Process{PID: 9}})
+	<-ctx.Done()
+}
+
+func TestALimitOfOneProviderHoldsBackNobodyOfAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := DefaultRules()
+		rules.MaxConcurrent, rules.Stagger = 10, time.Hour
+		w := newWorld(t, rules, works)
+		start := time.Now()
+		reset := start.Add(10 * time.Second)
+		w.seeOf("anthropic", "a1", limitedUntil(start, limit.RateLimit, reset))
+		w.seeOf("anthropic", "a2", limitedUntil(start, limit.RateLimit, reset))
+		w.seeOf("openai", "o1", limitedUntil(start, limit.RateLimit, reset))
+		time.Sleep(11 * time.Second)
+		require.Equal(t, Resuming, w.session("a1").State)
+		require.Equal(t, Resuming, w.session("o1").State, "neither the probe nor the stagger of another provider is its business")
+		require.Contains(t, w.session("a2").Reason, "tries first, alone")
+		require.Equal(t, HalfOpen, w.accountOf("anthropic").State)
+		require.Equal(t, 2, w.accountOf("anthropic").Sessions)
+		w.seeOf("openai", "o1", Progressed{At: time.Now()})
+		require.Equal(t, Closed, w.accountOf("openai").State)
+		require.Equal(t, HalfOpen, w.accountOf("anthropic").State, "who moves elsewhere proves nothing here")
+		w.stop()
+	})
+}
+
+func TestASessionThatChangesItsProviderLeavesTheAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := DefaultRules()
+		rules.MaxConcurrent, rules.Stagger, rules.Margin = 10, 0, 0
+		w := newWorld(t, rules, works)
+		reset := time.Now().Add(time.Minute)
+		w.seeOf("anthropic", "a1", limitedUntil(time.Now(), limit.UsageLimit, reset))
+		w.seeOf("anthropic", "a2", limitedUntil(time.Now(), limit.UsageLimit, reset))
+		time.Sleep(61 * time.Second)
+		require.Len(t, w.started(), 1)
+		w.seeOf("openai", "a1", Progressed{At: time.Now()})
+		require.Equal(t, 1, w.accountOf("openai").Sessions)
+		require.Equal(t, 1, w.accountOf("anthropic").Sessions)
+		synctest.Wait()
+		require.Len(t, w.started(), 2, "the one that tried alone does so no more: the next one may")
+		w.stop()
+	})
+}
+
+func TestAUsageLimitWithoutATimeEndsWithTheAccounts(t *testing.T) {
+	hours := 3 * time.Hour
+	for name, c := range map[string]struct {
+		stopped func(w *world) // after "told" was told that its usage limit lifts in three hours
+		begins  time.Duration
+	}{
+		"nobody spends retries on a limit whose end is known": {
+			func(w *world) { w.seeOf("anthropic", "mute", limited(time.Now(), limit.UsageLimit)) }, hours,
+		},
+		"another provider's has its own": {
+			func(w *world) { w.seeOf("openai", "mute", limited(time.Now(), limit.UsageLimit)) }, 30 * time.Second,
+		},
+		"a throttle is over sooner": {
+			func(w *world) { w.seeOf("anthropic", "mute", limited(time.Now(), limit.RateLimit)) }, 30 * time.Second,
+		},
+		"a person's order counts more": {
+			func(w *world) {
+				w.seeOf("anthropic", "mute", limited(time.Now(), limit.UsageLimit))
+				_, err := w.Tell(w.t.Context(), Key{"bot", "mute"}, Retry{})
+				require.NoError(w.t, err)
+			}, 0,
+		},
+		"an account that moved again is free": {
+			func(w *world) {
+				w.seeOf("anthropic", "mute", limited(time.Now(), limit.UsageLimit))
+				time.Sleep(time.Minute)
+				w.seeOf("anthropic", "third", Progressed{At: time.Now()})
+			}, time.Minute,
+		},
+		"the earliest of several ends counts": {
+			func(w *world) {
+				w.seeOf("anthropic", "weekly", limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(100*time.Hour)))
+				w.seeOf("anthropic", "mute", limited(time.Now(), limit.UsageLimit))
+			}, hours,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rules := DefaultRules()
+				rules.MaxConcurrent, rules.Stagger, rules.Margin = 10, 0, 0
+				w := newWorld(t, rules, recovers)
+				start := time.Now()
+				w.seeOf("anthropic", "told", limitedUntil(start, limit.UsageLimit, start.Add(hours)))
+				c.stopped(w)
+				time.Sleep(hours + time.Hour)
+				w.stop()
+				for _, change := range w.changes {
+					if change.Begun() != nil && change.After.Key.ID == "mute" {
+						got := change.At.Sub(start)
+						require.GreaterOrEqual(t, got, c.begins)
+						require.Less(t, got, c.begins+15*time.Second, "the probe is ahead of it at most")
+						return
+					}
+				}
+				t.Fatal("it was never resumed")
+			})
+		})
+	}
+}
+
+// What was known of an account is said again by the sessions that wait.
+func TestAnAccountIsKnownAgainAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := DefaultRules()
+		now := time.Now()
+		waits := func(id, provider string, ev Limited) Session {
+			s := Session{Key: Key{"bot", id}, Account: "bot:default", Provider: provider}
+			return s.Next(ev, rules, now, half)
+		}
+		tries := func(s Session) Session { return s.Next(Due{Mark: "m"}, rules, now, half) }
+		reset := now.Add(time.Hour)
+		w := &world{t: t}
+		w.Engine = NewEngine(Options{
+			Rules: rules,
+			Sessions: []Session{
+				waits("late", "anthropic", limited(now, limit.UsageLimit)),
+				waits("early", "anthropic", limitedUntil(now.Add(-time.Minute), limit.UsageLimit, reset)),
+				waits("old", "", limited(now, limit.RateLimit)), // of a daemon that knew of no providers
+				tries(waits("probe", "openai", limited(now.Add(-time.Hour), limit.RateLimit))),
+				waits("next", "openai", limited(now.Add(-time.Hour), limit.RateLimit)),
+				waits("slow", "google", limited(now.Add(-time.Hour), limit.RateLimit)),
+				{Key: Key{"bot", "quick"}, Account: "bot:default", Provider: "google", State: Watching, MovedAt: now.Add(-time.Minute)},
+			},
+			Act: func(context.Context, Session) {}, Changed: func(Change) {},
+			Rand: func() float64 { return half }, Mark: func() string { return "m" },
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- w.Run(ctx) }()
+		require.Equal(t, reset, w.accountOf("anthropic").ResetAt)
+		require.Equal(t, Open, w.accountOf("").State)
+		require.Equal(t, HalfOpen, w.accountOf("openai").State, "who tries does so alone")
+		require.Equal(t, Closed, w.accountOf("google").State, "one of them has moved since")
+		cancel()
+		require.NoError(t, <-done)
+	})
+}

@@ -1,0 +1,325 @@
+package resume
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// life is one daemon, from its start to its death.
+type life struct {
+	*machine
+	engine  *Engine
+	dead    bool
+	ctx     context.Context // done when it is dead
+	cancel  context.CancelFunc
+	done    chan struct{}
+	pending map[Key][]byte // not on disk yet
+	read    map[Key]int
+	dice    *rand.Rand // of its deaths
+	mortal  bool
+	others  sync.WaitGroup
+}
+
+// start begins a daemon's life with what the disk knows.
+func (m *machine) start(mortal bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lives++
+	ctx, cancel := context.WithCancel(m.t.Context())
+	l := &life{
+		machine: m, ctx: ctx, cancel: cancel, done: make(chan struct{}), pending: make(map[Key][]byte), read: make(map[Key]int),
+		dice: rand.New(rand.NewPCG(m.dice.Uint64(), 3)), mortal: mortal,
+	}
+	var known []Session
+	for _, p := range m.places {
+		l.read[p.key] = p.cursor
+		if data, ok := m.disk[p.key]; ok {
+			var s Session
+			require.NoError(m.t, json.Unmarshal(data, &s))
+			known = append(known, s)
+		}
+	}
+	chance := rand.New(rand.NewPCG(m.dice.Uint64(), 5))
+	l.engine = NewEngine(Options{
+		Rules: m.rules, Sessions: known, Paused: m.paused, Act: l.act, Changed: l.changed, Rand: chance.Float64,
+		Mark: func() string {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.marks++
+			return fmt.Sprint("m", m.marks)
+		},
+	})
+	m.life = l
+	m.log("START")
+	go func() { _ = l.engine.Run(ctx); close(l.done) }()
+	l.others.Go(func() { l.recover(ctx, known) })
+}
+
+// die ends the daemon at once: nothing it does from here on reaches the world.
+func (l *life) die() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.dead {
+		return
+	}
+	l.dead = true
+	l.log("CRASH")
+	for _, p := range l.places {
+		if p.leased == l {
+			p.leased = nil
+		}
+	}
+	l.cancel()
+}
+
+// risk lets the daemon die here, now and then.
+func (l *life) risk() bool {
+	l.mu.Lock()
+	dies := l.mortal && l.dice.IntN(8) == 0
+	dead := l.dead
+	l.mu.Unlock()
+	if dies {
+		l.die()
+	}
+	return dies || dead
+}
+
+// changed is told every step, in the engine's own goroutine.
+func (l *life) changed(c Change) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.dead {
+		return
+	}
+	data, err := json.Marshal(c.After)
+	require.NoError(l.t, err)
+	l.pending[c.After.Key] = data
+	l.log("%s %T %s -> %s", c.After.Key.ID, c.Event, c.Before.State, c.After.State)
+	if c.Begun() != nil {
+		l.judgeBegin(c)
+	}
+	if queued, ok := c.Event.(Queued); ok {
+		l.judgeQueue(c.After, queued.Why)
+	}
+}
+
+// judgeQueue holds what keeps a session back against whose limit it is.
+func (l *life) judgeQueue(s Session, why string) {
+	for key, other := range l.engine.sessions {
+		if other.Provider != s.Provider && strings.Contains(why, "session "+key.ID) {
+			l.never("%s waits for a session of another provider", s.Key.ID)
+		}
+	}
+}
+
+// judgeBegin holds a resume that begins against the rules in force.
+func (l *life) judgeBegin(c Change) {
+	s, rules := c.After, l.engine.opts.Rules
+	switch {
+	case l.engine.opts.Paused:
+		l.never("a resume began while all is paused")
+	case c.Before.Paused:
+		l.never("a resume of a paused session began")
+	case rules.Open != nil && rules.Open(c.At).After(c.At):
+		l.never("a resume began outside of the hours")
+	case rules.excluded(s.Cwd) != "":
+		l.never("a resume began in an excluded directory")
+	case l.engine.running > max(1, rules.MaxConcurrent):
+		l.never("%d resumes at a time, where %d are allowed", l.engine.running, rules.MaxConcurrent)
+	case c.Before.Asked.IsZero() && c.At.Before(c.Before.Limit.Reset.At):
+		l.never("a resume began before the stated reset")
+	}
+	for key, other := range l.engine.sessions {
+		if key == s.Key || other.AccountKey() != s.AccountKey() || len(other.Attempts) == 0 {
+			continue
+		}
+		last := other.last().StartedAt
+		if limited := l.engine.account(s.AccountKey()).limitedAt; !limited.IsZero() && other.State == Resuming && last.After(limited) {
+			l.never("two sessions of one account try at a time")
+		}
+		if other.State == Resuming && c.At.Sub(last) < rules.Stagger {
+			l.never("two sessions of one account begin within the stagger")
+		}
+	}
+}
+
+// sync puts on disk what is known.
+func (l *life) sync() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.dead {
+		return
+	}
+	maps.Copy(l.disk, l.pending)
+	clear(l.pending)
+	for _, p := range l.places {
+		if l.dice.IntN(2) == 0 {
+			p.cursor = l.read[p.key]
+		}
+	}
+}
+
+// look reads what is new of all sessions, or of one.
+func (l *life) look(ctx context.Context, only *place) {
+	l.mu.Lock()
+	var sightings []Sighting
+	for _, p := range l.places {
+		if only != nil && only != p {
+			continue
+		}
+		for i := l.read[p.key]; i < len(p.transcript); i++ {
+			sightings = append(sightings, Sighting{
+				Key: p.key, Account: "bot:default", Provider: p.provider, Cwd: "/src/" + p.key.ID,
+				Pos: Position{"1", int64(i + 1)}, Event: p.transcript[i],
+			})
+		}
+	}
+	l.mu.Unlock()
+	if l.engine.See(ctx, sightings) != nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, sight := range sightings {
+		l.read[sight.Key] = max(l.read[sight.Key], int(sight.Pos.Offset))
+	}
+}
+
+// recover does what a daemon does at its start.
+func (l *life) recover(ctx context.Context, known []Session) {
+	var gone []Session
+	for _, s := range known {
+		l.mu.Lock()
+		lives := s.Run != nil && l.machine.place(s.Key).process == s.Run.Mark
+		l.mu.Unlock()
+		switch {
+		case s.Run == nil:
+		case lives:
+			_, _ = l.engine.Tell(ctx, s.Key, Started{Mark: s.Run.Mark, Process: Process{PID: 7}})
+			l.others.Go(func() { l.follow(ctx, s) })
+		default:
+			gone = append(gone, s)
+		}
+	}
+	l.look(ctx, nil)
+	for _, s := range gone {
+		_, _ = l.engine.Tell(ctx, s.Key, Lost{Mark: s.Run.Mark})
+	}
+}
+
+// act does what a daemon does when a session enters Resuming. It may die at
+// every point of it.
+func (l *life) act(ctx context.Context, s Session) {
+	mark := s.Run.Mark
+	p := l.machine.place(s.Key)
+	if !l.lease(p) {
+		_, _ = l.engine.Tell(ctx, s.Key, Held{Mark: mark, Why: "exec looks after it"})
+		return
+	}
+	defer l.release(p)
+	if l.risk() {
+		return
+	}
+	l.sync()
+	if l.risk() {
+		return
+	}
+	l.look(ctx, p)
+	now, err := l.engine.Session(ctx, s.Key)
+	if err != nil || now.Run == nil || now.Run.Mark != mark {
+		return
+	}
+	if l.owned(p) {
+		_, _ = l.engine.Tell(ctx, s.Key, Held{Mark: mark, Why: "a person's process holds it"})
+		return
+	}
+	now, err = l.engine.Tell(ctx, s.Key, Sending{Mark: mark})
+	if err != nil || now.Run == nil || now.Run.Mark != mark || !l.run(p, mark) {
+		return
+	}
+	if l.risk() {
+		return
+	}
+	_, _ = l.engine.Tell(ctx, s.Key, Started{Mark: mark, Process: Process{PID: 7}})
+	l.follow(ctx, s)
+}
+
+func (l *life) lease(p *place) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p.exec || l.dead {
+		return false
+	}
+	p.leased = l
+	return true
+}
+
+func (l *life) release(p *place) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p.leased == l {
+		p.leased = nil
+	}
+}
+
+func (l *life) owned(p *place) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return p.owned
+}
+
+// run is the moment that matters: a command acts on the session. No person and
+// no exec can have come since the look, for the world moves between turns only.
+func (l *life) run(p *place, mark string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.dead {
+		return false
+	}
+	stop := p.lastStop()
+	switch {
+	case p.process != "":
+		l.never("%s: a second command while the first one runs", p.key.ID)
+	case p.owned:
+		l.never("%s: a command while an owner lives", p.key.ID)
+	case p.exec:
+		l.never("%s: a command while exec looks after it", p.key.ID)
+	case stop < 0:
+		l.never("%s: a command for a session that is not interrupted", p.key.ID)
+	}
+	l.log("SENT %s %s", p.key.ID, mark)
+	l.sent++
+	p.sends[stop]++
+	p.process, p.began = mark, time.Now()
+	return true
+}
+
+// follow waits for the command and tells how it ended.
+func (l *life) follow(ctx context.Context, s Session) {
+	p := l.machine.place(s.Key)
+	for {
+		l.mu.Lock()
+		over := p.process != s.Run.Mark
+		l.mu.Unlock()
+		if over {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(5 * time.Second):
+		}
+	}
+	if l.risk() {
+		return
+	}
+	_, _ = l.engine.Tell(ctx, s.Key, Ended{Mark: s.Run.Mark, Outcome: Failed, Err: "exit status 1"})
+}

@@ -1,0 +1,336 @@
+package resume
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/limit"
+)
+
+// machine is a make-believe machine on which several sessions of one home ask
+// two providers. Its daemon dies again and again; people, exec, orders and
+// changed rules come in between.
+type machine struct {
+	t    *testing.T
+	dice *rand.Rand // of the world
+
+	mu     sync.Mutex // guards everything that follows
+	places []*place
+	disk   map[Key][]byte
+	paused bool // on disk, and in force
+	rules  Rules
+	life   *life
+	lives  int
+	marks  int
+	sent   int
+	trail  []string
+	broken string // what must never happen and did
+}
+
+// place is where one session lives: what is true of it whoever is looking.
+type place struct {
+	key        Key
+	provider   string
+	transcript []Event
+	cursor     int // lines that were read, as it is on disk
+
+	owned   bool   // a person's process holds it
+	exec    bool   // exec looks after it
+	process string // the mark of the living command
+	began   time.Time
+	leased  *life // the daemon that looks after it
+
+	sends map[int]int // commands by the line of the interruption they were sent for
+}
+
+const histories = 1000
+
+var providersOfHome = []string{"anthropic", "anthropic", "openai", "openai"}
+
+func newMachine(t *testing.T, seed uint64) *machine {
+	m := &machine{t: t, dice: rand.New(rand.NewPCG(seed, 7)), disk: make(map[Key][]byte), rules: DefaultRules()}
+	for i, provider := range providersOfHome {
+		m.places = append(m.places, &place{key: Key{"bot", fmt.Sprint("s", i)}, provider: provider, sends: make(map[int]int)})
+	}
+	return m
+}
+
+func (m *machine) log(format string, args ...any) {
+	m.trail = append(m.trail, time.Now().Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
+}
+
+// never notes what must never happen.
+func (m *machine) never(format string, args ...any) {
+	if m.broken == "" {
+		m.broken = fmt.Sprintf(format, args...)
+		m.log("NEVER: %s", m.broken)
+	}
+}
+
+func (m *machine) place(key Key) *place {
+	for _, p := range m.places {
+		if p.key == key {
+			return p
+		}
+	}
+	panic("no such place")
+}
+
+// lastStop returns the line of the refusal that the transcript ends with, or -1.
+func (p *place) lastStop() int {
+	for i := len(p.transcript) - 1; i >= 0; i-- {
+		switch p.transcript[i].(type) {
+		case Limited:
+			return i
+		case Progressed, Cancelled:
+			return -1
+		}
+	}
+	return -1
+}
+
+func (m *machine) write(p *place, ev Event) {
+	p.transcript = append(p.transcript, ev)
+	m.log("%s transcript: %T", p.key.ID, ev)
+}
+
+// refuse writes a refusal of some kind.
+func (m *machine) refuse(p *place) {
+	now := time.Now()
+	switch m.dice.IntN(5) {
+	case 0:
+		m.write(p, limited(now, limit.Overloaded))
+	case 1:
+		m.write(p, limited(now, limit.RateLimit))
+	case 2:
+		m.write(p, limited(now, limit.UsageLimit))
+	default:
+		m.write(p, limitedUntil(now, limit.UsageLimit, now.Add(time.Duration(m.dice.Int64N(int64(10*time.Minute))))))
+	}
+}
+
+// happen lets something happen in the world.
+func (m *machine) happen() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.places[m.dice.IntN(len(m.places))]
+	free := p.process == "" && p.leased == nil
+	switch m.dice.IntN(9) {
+	case 0, 1:
+		if free {
+			m.refuse(p)
+		}
+	case 2:
+		if free {
+			m.write(p, Prompted{At: time.Now()})
+			m.write(p, Progressed{At: time.Now()})
+		}
+	case 3:
+		if p.owned || p.process == "" {
+			p.owned = !p.owned
+			m.log("%s owned: %v", p.key.ID, p.owned)
+		}
+	case 4:
+		if p.exec || free {
+			p.exec = !p.exec
+			m.log("%s exec: %v", p.key.ID, p.exec)
+		}
+	case 5: // its user takes another model
+		if free {
+			p.provider = providersOfHome[m.dice.IntN(len(providersOfHome))]
+			m.write(p, Prompted{At: time.Now()})
+			m.refuse(p)
+		}
+	case 6:
+		if free {
+			m.write(p, Cancelled{At: time.Now()})
+		}
+	}
+	for _, p := range m.places {
+		m.work(p)
+	}
+}
+
+// work lets the command that runs do something.
+func (m *machine) work(p *place) {
+	if p.process == "" || m.dice.IntN(3) == 0 {
+		return
+	}
+	m.write(p, Prompted{At: p.began})
+	switch m.dice.IntN(3) {
+	case 0:
+		m.write(p, Progressed{At: time.Now()})
+	case 1:
+		m.refuse(p)
+		if m.dice.IntN(2) == 0 {
+			return // it runs on and does nothing more
+		}
+	}
+	m.log("%s command %s ends", p.key.ID, p.process)
+	p.process = ""
+}
+
+// order lets a person or the configuration change what is wanted.
+func (m *machine) order() {
+	l := m.life
+	ctx := l.ctx
+	m.mu.Lock()
+	key := m.places[m.dice.IntN(len(m.places))].key
+	kind, margin := m.dice.IntN(12), time.Duration(m.dice.Int64N(int64(2*time.Minute)))
+	dead := l.dead
+	m.mu.Unlock()
+	if dead {
+		return
+	}
+	var err error
+	switch kind {
+	case 0:
+		err = l.engine.SetPaused(ctx, !m.paused)
+		m.paused = !m.paused
+	case 1:
+		_, err = l.engine.Tell(ctx, key, Pause{})
+	case 2, 3:
+		_, err = l.engine.Tell(ctx, key, Unpause{})
+	case 4:
+		_, err = l.engine.Tell(ctx, key, Retry{})
+	case 5:
+		_, err = l.engine.Tell(ctx, key, Forget{})
+	case 6:
+		m.rules = m.wishes(margin)
+		err = l.engine.SetRules(ctx, m.rules)
+	}
+	if err == nil {
+		l.sync() // an order that was answered is on disk
+	}
+}
+
+// wishes are rules of some kind.
+func (m *machine) wishes(margin time.Duration) Rules {
+	rules := DefaultRules()
+	rules.Margin, rules.Stagger = margin, margin/8
+	rules.MaxConcurrent = 1 + int(margin%3)
+	if margin%4 == 0 {
+		rules.Exclude = []string{"/src/s1"}
+	}
+	if margin%5 == 0 {
+		rules.Open = func(at time.Time) time.Time { // the first half of each hour
+			if at.Minute() < 30 {
+				return at
+			}
+			return at.Truncate(time.Hour).Add(time.Hour)
+		}
+	}
+	return rules
+}
+
+// turn lets time pass and something happen.
+func (m *machine) turn() {
+	time.Sleep(time.Duration(m.dice.Int64N(int64(2 * time.Minute))))
+	synctest.Wait()
+	m.revive(m.life.mortal)
+	m.happen()
+	m.life.look(m.life.ctx, nil)
+	m.order()
+	if m.dice.IntN(4) == 0 {
+		m.life.sync()
+	}
+	if m.life.mortal && m.dice.IntN(12) == 0 {
+		m.life.die()
+	}
+	m.revive(m.life.mortal)
+}
+
+// revive starts the next daemon where the last one died.
+func (m *machine) revive(mortal bool) {
+	l := m.life
+	synctest.Wait()
+	if l.ctx.Err() == nil {
+		return
+	}
+	<-l.done
+	l.others.Wait()
+	m.start(mortal)
+}
+
+func (m *machine) stop() {
+	m.life.die()
+	<-m.life.done
+	m.life.others.Wait()
+}
+
+// settle lets people leave and the agents recover: then every interruption must
+// end.
+func (m *machine) settle() {
+	m.stop()
+	m.mu.Lock()
+	m.rules, m.paused = DefaultRules(), false
+	for _, p := range m.places {
+		p.owned, p.exec = false, false
+	}
+	m.mu.Unlock()
+	m.start(false)
+	for range 30 {
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		m.mu.Lock()
+		for _, p := range m.places {
+			if p.process != "" {
+				m.write(p, Progressed{At: time.Now()})
+				p.process = ""
+			}
+		}
+		m.mu.Unlock()
+		m.life.look(m.life.ctx, nil)
+	}
+	sessions, err := m.life.engine.Sessions(m.t.Context())
+	require.NoError(m.t, err)
+	m.stop()
+	for _, s := range sessions {
+		if s.State == GaveUp || s.State == Parked || s.Paused {
+			continue
+		}
+		if stop := m.place(s.Key).lastStop(); s.State != Watching {
+			m.never("%s: an interruption (line %d) was forgotten in state %s: %s", s.Key.ID, stop, s.State, s.Reason)
+		}
+	}
+}
+
+// Whatever happens: never two commands for one interruption, never one over a
+// person or exec, never against the rules in force, and nobody is forgotten.
+func TestRandomHistoriesOfAMachine(t *testing.T) {
+	t.Parallel()
+	sent, deaths := 0, 0
+	for seed := range uint64(histories) {
+		synctest.Test(t, func(t *testing.T) {
+			m := newMachine(t, seed)
+			m.start(true)
+			for range 30 {
+				m.turn()
+			}
+			m.settle()
+			if m.broken != "" {
+				for _, line := range m.trail {
+					t.Log(line)
+				}
+				t.Fatalf("seed %d: %s", seed, m.broken)
+			}
+			for _, p := range m.places {
+				for line, n := range p.sends {
+					require.LessOrEqual(t, n, DefaultRules().Backoff.MaxRetries*(1+m.lives), "line %d", line)
+				}
+			}
+			sent, deaths = sent+m.sent, deaths+m.lives
+		})
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%d histories, %d commands, %d daemons", histories, sent, deaths)
+	require.Greater(t, sent, histories, "the histories are worth something")
+}

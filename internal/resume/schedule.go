@@ -1,0 +1,96 @@
+package resume
+
+import (
+	"fmt"
+	"time"
+
+	"resumed/internal/limit"
+)
+
+// wait begins a wait at from, or says why there is none.
+func (s Session) wait(r Rules, from, now time.Time, u float64) Session {
+	s.WaitFrom, s.Dice = from, u
+	return s.schedule(r, now)
+}
+
+// schedule computes NextAt from what is known, so that it can be called again
+// whenever the rules change.
+func (s Session) schedule(r Rules, now time.Time) Session {
+	if why := r.excluded(s.Cwd); why != "" {
+		return s.rest(now, why)
+	}
+	if why := s.hopeless(r, now); why != "" {
+		s.State, s.NextAt, s.Reason = Parked, time.Time{}, why
+		return s
+	}
+	policy := r.Policy(s.Key.Agent, s.Limit.Class)
+	if n := len(s.Attempts); n >= policy.MaxRetries {
+		return s.giveUp(n)
+	}
+
+	s.State, s.Reason = Waiting, describe(s.Limit, s.LimitText)
+	at, stated := s.stated(r)
+	switch {
+	case !s.Asked.IsZero():
+		at = s.Asked
+	case !stated:
+		at = s.WaitFrom.Add(policy.Delay(len(s.Attempts)+1, s.Dice))
+	}
+	if s.Hold.After(at) {
+		at = s.Hold
+	}
+	if r.Open != nil {
+		at = r.Open(later(at, now))
+	}
+	s.NextAt = at
+	return s
+}
+
+// scheduleAgain is schedule for what waits already. What else holds it back than
+// the limit is still worth telling, as long as that is what it waits for.
+func (s Session) scheduleAgain(r Rules, now time.Time) Session {
+	why := s.Reason
+	s = s.schedule(r, now)
+	if s.State == Waiting && (s.Hold.After(now) && !s.NextAt.After(s.Hold) || !s.Asked.IsZero()) {
+		s.Reason = why
+	}
+	return s
+}
+
+// stated returns the time the provider named, with the margin it needs. It
+// does not count where it was over before the wait began and a resume has
+// been tried since: then it has proved to be no help, and backoff rules.
+func (s Session) stated(r Rules) (time.Time, bool) {
+	reset := s.Limit.Reset
+	if !reset.Stated() {
+		return time.Time{}, false
+	}
+	at := reset.At
+	if reset.Rough || s.Limit.Class == limit.UsageLimit {
+		at = at.Add(r.Margin)
+	}
+	if len(s.Attempts) > 0 && !at.After(s.WaitFrom) {
+		return time.Time{}, false
+	}
+	return at, true
+}
+
+// hopeless says why waiting does not help, or "".
+func (s Session) hopeless(r Rules, now time.Time) string {
+	switch reset := s.Limit.Reset; {
+	case s.Limit.Class == limit.None && len(s.Attempts) == 0:
+		return "" // it waits on a person's order alone
+	case s.Limit.Class == limit.None:
+		return "the resume that you asked for did not help: " + s.lastErr()
+	case !s.Limit.Class.Transient() || !s.Limit.WaitHelps:
+		return "waiting does not help: " + describe(s.Limit, s.LimitText)
+	case r.MaxWait > 0 && reset.Stated() && reset.At.Sub(now) > r.MaxWait:
+		return fmt.Sprintf("the limit resets at %s, further away than resume.max_wait (%s)",
+			reset.At.UTC().Format(time.RFC3339), r.MaxWait)
+	case r.MaxWindows > 0 && s.Windows > r.MaxWindows:
+		return fmt.Sprintf("met %d usage limits without a prompt of a person (resume.max_windows is %d)",
+			s.Windows, r.MaxWindows)
+	default:
+		return ""
+	}
+}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -35,18 +37,25 @@ type box struct {
 	work     string // where the agent works
 	bin      string // of the agent's programs
 	extra    []string
-	stranger bool // the daemon does not have the agent in its PATH
+	backoff  time.Duration // of the daemon, where no time is stated
+	stranger bool          // the daemon does not have the agent in its PATH
 	provider *agenttest.Server
 	proc     *exec.Cmd // the daemon
 	log      lockedBuffer
+	seen     chan resume.View // every change of the session, in order
+	latest   resume.View      // the one that was waited for
 }
 
 func newBox(t *testing.T, k kit, bin string) *box {
-	b := &box{t: t, kit: k, home: newHome(t), bin: bin, provider: agenttest.NewServer(t)}
+	b := &box{t: t, kit: k, home: newHome(t), bin: bin, backoff: hasty, provider: agenttest.NewServer(t)}
 	t.Cleanup(func() {
+		b.reap()
 		for _, r := range b.provider.Heard() {
 			if !strings.HasPrefix(r.Path, "/") {
 				table.asked(k.name(), r.Path)
+			}
+			if t.Failed() {
+				t.Logf("request: %s %s side=%t answer=%s prompts=%d", r.At.Format(time.TimeOnly), r.Path, r.Side, r.Answer, len(r.Prompts))
 			}
 		}
 	})
@@ -64,6 +73,10 @@ func newBox(t *testing.T, k kit, bin string) *box {
 func newHome(t *testing.T) string {
 	home, err := os.MkdirTemp("", "e2e-") //nolint:usetesting // see above
 	require.NoError(t, err)
+	if os.Getenv("E2E_KEEP") != "" {
+		t.Logf("its home is kept: %s", home)
+		return home
+	}
 	t.Cleanup(func() {
 		for range 50 {
 			if os.RemoveAll(home) == nil {
@@ -74,6 +87,21 @@ func newHome(t *testing.T) string {
 		t.Logf("%s could not be removed", home)
 	})
 	return home
+}
+
+// reap ends what the agent has left running, such as the server that all of its
+// terminals share: whatever has this home.
+func (b *box) reap() {
+	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, path := range environments {
+		env, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(append([]byte{0}, env...), []byte("\x00HOME="+b.home+"\x00")) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 }
 
 func (b *box) path(parts ...string) string {
@@ -135,17 +163,15 @@ func (b *box) start(config string) {
 				screen, _ := os.ReadFile(path)
 				b.t.Logf("a screen that the daemon did not know:\n%s", screen)
 			}
-			for _, r := range b.provider.Heard() {
-				b.t.Logf("request: %s %s side=%t answer=%s prompts=%d", r.At.Format(time.TimeOnly), r.Path, r.Side, r.Answer, len(r.Prompts))
-			}
 		}
 	})
 	b.until("the daemon answers", func() bool { _, err := b.ask("status"); return err == nil })
+	b.follow()
 }
 
 // ask runs a command of resumed.
 func (b *box) ask(args ...string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(b.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, daemon, args...)
 	cmd.Env, cmd.Dir = b.env(), b.home
@@ -166,23 +192,49 @@ func (b *box) session() (resume.View, bool) {
 	return status.Sessions[0], true
 }
 
-// untilState waits until the session is in one of the states.
+// untilState waits until the session is in one of the states, or was since
+// the last such wait: on a busy machine a state is over before anybody asks.
 func (b *box) untilState(states ...resume.State) resume.View {
 	b.t.Helper()
-	var s resume.View
 	b.until(fmt.Sprintf("the session is %v", states), func() bool {
-		seen, ok := b.session()
-		if ok {
-			s = seen
-		}
-		for _, state := range states {
-			if ok && s.State == state {
-				return true
+		for !slices.Contains(states, b.latest.State) {
+			select {
+			case b.latest = <-b.seen:
+			default:
+				return false
 			}
 		}
-		return false
+		return true
 	})
-	return s
+	return b.latest
+}
+
+// follow takes note of every change of the session.
+func (b *box) follow() {
+	b.t.Helper()
+	cmd := exec.Command(daemon, "status", "--watch", "--json")
+	cmd.Env, cmd.Dir = b.env(), b.home
+	out, err := cmd.StdoutPipe()
+	require.NoError(b.t, err)
+	require.NoError(b.t, cmd.Start())
+	b.seen = make(chan resume.View, 1000) // more than there are
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		for decoder := json.NewDecoder(out); ; {
+			var update control.Update
+			if decoder.Decode(&update) != nil {
+				return
+			}
+			for _, s := range update.Sessions {
+				b.seen <- s
+			}
+		}
+	})
+	b.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		reading.Wait()
+		_ = cmd.Wait()
+	})
 }
 
 func (b *box) until(what string, ok func() bool) {
@@ -190,8 +242,8 @@ func (b *box) until(what string, ok func() bool) {
 	deadline := time.Now().Add(patience)
 	for !ok() {
 		if time.Now().After(deadline) {
-			if s, ok := b.session(); ok {
-				b.t.Logf("status: %s, %s: %s", s.State, s.Class, s.Reason)
+			if status, err := b.ask("status"); err == nil { // where there is a daemon
+				b.t.Logf("status:\n%s", status)
 			}
 			b.t.Fatalf("waited %s in vain: %s", patience, what)
 		}
@@ -227,9 +279,15 @@ type run struct {
 // begin starts the agent on a new session.
 func (b *box) begin(prompt string) *run {
 	b.t.Helper()
-	r := &run{end: make(chan struct{})}
 	argv := b.kit.begin(prompt)
-	r.cmd = exec.Command(filepath.Join(b.bin, argv[0]), argv[1:]...)
+	return b.launch(append([]string{filepath.Join(b.bin, argv[0])}, argv[1:]...)...)
+}
+
+// launch starts a program where the agent works.
+func (b *box) launch(argv ...string) *run {
+	b.t.Helper()
+	r := &run{end: make(chan struct{})}
+	r.cmd = exec.Command(argv[0], argv[1:]...)
 	r.cmd.Dir, r.cmd.Env = b.work, append(b.env(), "PWD="+b.work)
 	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.out
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -240,10 +298,19 @@ func (b *box) begin(prompt string) *run {
 		_ = syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL)
 		<-r.end
 		if b.t.Failed() {
-			b.t.Logf("agent (%v):\n%s", r.cmd.ProcessState, r.out.String())
+			b.t.Logf("%s (%v):\n%s", filepath.Base(argv[0]), r.cmd.ProcessState, r.out.String())
 		}
 	})
 	return r
+}
+
+func (r *run) ended() bool {
+	select {
+	case <-r.end:
+		return true
+	default:
+		return false
+	}
 }
 
 // wait waits until the agent has ended.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"testing"
+	"time"
 
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
@@ -38,8 +40,14 @@ type kit struct {
 	// talk is a run on a new session in a terminal.
 	talk func(prompt string) []string
 
+	// kept reads what the agent keeps of its sessions.
+	kept func(t *testing.T, home string) kept
+
+	takesBack bool // out of its session, a prompt that failed
+
 	cases []interruption // without a terminal
-	live  []situation    // in one
+	exec  []wrapping     // the same, under `resumed exec`
+	live  []situation    // in a terminal
 
 	// slow names the cases in which the agent does little but wait.
 	slow map[string]bool
@@ -50,6 +58,9 @@ func (k kit) situations() []situation {
 	var all []situation
 	for _, c := range k.cases {
 		all = append(all, situation{c.name, c.play})
+	}
+	for _, w := range k.exec {
+		all = append(all, situation{w.name, w.play})
 	}
 	return append(all, k.live...)
 }
@@ -70,7 +81,8 @@ const dummy = "sk-dummy-00000000000000000000"
 func claude(version string) kit {
 	return kit{
 		agent: "claude-code", version: version, npm: "@anthropic-ai/claude-code", program: "claude",
-		margin: "0s",
+		margin: "0s", kept: claudeChats,
+		exec: wraps(agenttest.RateLimit(0)),
 		setUp: func(b *box) []string {
 			b.writeJSON(".claude.json", map[string]any{
 				"hasCompletedOnboarding": true,
@@ -104,7 +116,8 @@ func claude(version string) kit {
 func codex(version string) kit {
 	return kit{
 		agent: "codex", version: version, npm: "@openai/codex", program: "codex",
-		margin: "0s",
+		margin: "0s", kept: codexChats,
+		exec: wraps(agenttest.RateLimit(0)),
 		setUp: func(b *box) []string {
 			b.write(".codex/config.toml", strings.NewReplacer("URL", b.provider.URL, "WORK", b.work).Replace(`
 model = "gpt-5.1-codex"
@@ -131,21 +144,20 @@ trust_level = "trusted"
 			return []string{"FAKE_KEY=" + dummy}
 		},
 		begin: func(prompt string) []string { return []string{"codex", "exec", "--skip-git-repo-check", prompt} },
-		// With a setting of its own it works in this process, not in the server
-		// that all terminals share.
-		talk:  func(prompt string) []string { return []string{"codex", "-c", "hide_agent_reasoning=true", prompt} },
+		talk:  func(prompt string) []string { return []string{"codex", prompt} },
 		cases: headless,
 		ask: func(b *box) {
 			b.change(".codex/config.toml", `"never"`, `"on-request"`, "danger-full-access", "read-only")
 		},
-		live: []situation{queued, denied},
+		live: []situation{queued, shared, dead, denied},
 	}
 }
 
 func opencode(version string) kit {
 	return kit{
 		agent: "opencode", version: version, npm: "opencode-ai", program: "opencode",
-		margin: "0s",
+		margin: "0s", kept: opencodeSessions,
+		exec: wraps(agenttest.RateLimit(time.Second)),
 		setUp: func(b *box) []string {
 			b.writeJSON(".config/opencode/opencode.json", map[string]any{
 				"autoupdate": false, "share": "disabled", "snapshot": false, "model": "fake/fake",
@@ -162,46 +174,59 @@ func opencode(version string) kit {
 			}
 		},
 		begin: func(prompt string) []string { return []string{"opencode", "run", prompt} },
+		talk:  func(prompt string) []string { return []string{"opencode", "--prompt", prompt} },
 		ask: func(b *box) {
 			b.change(".config/opencode/opencode.json", `{"autoupdate"`, `{"permission":{"bash":"ask"},"autoupdate"`)
 		},
 		cases: headless,
-		live:  []situation{denied},
+		live:  []situation{outOfReach(agenttest.RateLimit(time.Second), limit.RateLimit), denied},
 		// Without a time in a header it tries for over a minute.
-		slow: named("limit with a stated reset", "throttle without one", "overload", denied.name),
+		slow: named("limit with a stated reset", "throttle without one", "overload", unreachable, denied.name),
 	}
 }
 
 func gemini(version string) kit {
 	return kit{
 		agent: "gemini", version: version, scripted: true, npm: "@google/gemini-cli", program: "gemini",
-		margin: "0s",
+		margin: "0s", kept: geminiChats, takesBack: true,
+		// A run without a terminal leaves no record of its failure: exec is all
+		// that can help it.
+		exec: append(wraps(agenttest.RateLimit(0)),
+			wrapping{name: "exec, limit with a stated reset", answer: agenttest.UsageLimit(8 * time.Second), end: goesOn, class: limit.RateLimit},
+			wrapping{name: "exec, overload", answer: agenttest.Overloaded(), end: goesOn, class: limit.Overloaded},
+		),
 		setUp: func(b *box) []string {
 			b.writeJSON(".gemini/settings.json", map[string]any{
 				"security":  map[string]any{"auth": map[string]any{"selectedType": "gemini-api-key"}, "folderTrust": map[string]any{"enabled": false}},
-				"general":   map[string]any{"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
+				"general":   map[string]any{"enableAutoUpdate": false, "enableAutoUpdateNotification": false, "maxAttempts": 1},
 				"tools":     map[string]any{"allowed": []string{"run_shell_command"}},
 				"privacy":   map[string]any{"usageStatisticsEnabled": false},
 				"telemetry": map[string]any{"enabled": false},
 			})
-			return []string{"GEMINI_API_KEY=" + dummy, "GOOGLE_GEMINI_BASE_URL=" + b.provider.URL, "GEMINI_CLI_NO_RELAUNCH=true"}
+			b.write("tmp/README", "Reports of failures.") // which it leaves in TMPDIR
+			return []string{
+				"GEMINI_API_KEY=" + dummy, "GOOGLE_GEMINI_BASE_URL=" + b.provider.URL, "GEMINI_CLI_NO_RELAUNCH=true", "TMPDIR=" + b.path("tmp"),
+			}
 		},
-		begin: func(prompt string) []string { return []string{"gemini", "-m", "gemini-2.5-flash", "-p", prompt} },
-		talk:  func(prompt string) []string { return []string{"gemini", "-m", "gemini-2.5-flash", "-i", prompt} },
+		begin: func(prompt string) []string { return []string{"gemini", "-m", "gemini-2.5-pro", "-p", prompt} },
+		talk:  func(prompt string) []string { return []string{"gemini", "-m", "gemini-2.5-pro", "-i", prompt} },
 		cases: []interruption{unwritten(headless[3]), headless[4], headless[5]},
-		live:  []situation{again},
+		// A limit opens a dialog, and nothing is written before that is answered.
+		live: []situation{outOfReach(agenttest.CutStream(), limit.Network)},
 	}
 }
 
 func qwen(version string) kit {
 	return kit{
 		agent: "qwen-code", version: version, npm: "@qwen-code/qwen-code", also: []string{"node@22"}, program: "qwen",
-		margin: "0s",
+		margin: "0s", kept: qwenChats,
+		exec: wraps(agenttest.RateLimit(time.Second)),
 		setUp: func(b *box) []string {
 			b.writeJSON(".qwen/settings.json", map[string]any{
 				"security":  map[string]any{"auth": map[string]any{"selectedType": "openai"}, "folderTrust": map[string]any{"enabled": false}},
 				"general":   map[string]any{"enableAutoUpdate": false},
 				"tools":     map[string]any{"approvalMode": "yolo"},
+				"model":     map[string]any{"generationConfig": map[string]any{"maxRetries": 0}},
 				"privacy":   map[string]any{"usageStatisticsEnabled": false},
 				"telemetry": map[string]any{"enabled": false},
 			})
@@ -210,8 +235,11 @@ func qwen(version string) kit {
 			}
 		},
 		begin: func(prompt string) []string { return []string{"qwen", "-p", prompt} },
-		// It never gives up by itself: it is stopped by its end.
+		talk:  func(prompt string) []string { return []string{"qwen", "-i", prompt} },
+		live:  []situation{outOfReach(agenttest.RateLimit(time.Second), limit.RateLimit)},
+		// Where no time is stated it tries for minutes: it is stopped by its end.
 		cases: []interruption{
+			headless[0],
 			{name: "throttle and its process killed", answer: agenttest.RateLimit(0), signal: syscall.SIGKILL, class: limit.RateLimit, end: resumed},
 			{name: "overload and its process killed", answer: agenttest.Overloaded(), signal: syscall.SIGKILL, class: limit.Overloaded, end: resumed},
 			headless[3], headless[4], headless[5],
@@ -235,7 +263,7 @@ func silent(k kit) kit {
 			k.cases[i] = unwritten(k.cases[i])
 		}
 	}
-	k.live = nil
+	k.live = []situation{outOfReach(agenttest.UsageLimit(8*time.Second), limit.UsageLimit)}
 	return k
 }
 

@@ -76,6 +76,14 @@ func (p *pane) pid() int {
 	return pid
 }
 
+// kill ends the agent at once, and returns when it is gone.
+func (p *pane) kill() {
+	p.b.t.Helper()
+	group := -p.pid()
+	require.NoError(p.b.t, syscall.Kill(group, syscall.SIGKILL))
+	p.b.until("the agent is gone", func() bool { return syscall.Kill(group, 0) != nil })
+}
+
 func (p *pane) until(what string, shows func(screen string) bool) {
 	p.b.t.Helper()
 	p.b.until("the screen shows "+what, func() bool { return shows(p.screen()) })
@@ -97,7 +105,7 @@ func (b *box) stopped(answer agenttest.Answer, row *result) (*pane, resume.View,
 	b.provider.Script(b.step("one"), answer)
 	b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
 	p := b.talk(prompt)
-	s := b.untilState(resume.Waiting, resume.Parked)
+	s := b.untilState(resume.Waiting, resume.Resuming, resume.Settling, resume.Parked)
 	row.said = saw(s)
 	before := b.refused()
 	require.NotEmpty(b.t, b.done(), "the agent had begun")
@@ -111,7 +119,7 @@ var (
 		p, s, before := b.stopped(agenttest.Overloaded(), row)
 		pid := p.pid()
 		require.Equal(t, limit.Overloaded, s.Class)
-		b.finished(s, before, 1, map[string]int{"continue": 1, prompt: 1})
+		b.finished(s, before, 1, once)
 		require.Equal(t, pid, p.pid(), "the same process")
 		row.did, row.outcome = "typed the prompt once", "finished"
 	}}
@@ -124,7 +132,7 @@ var (
 		p, s, before := b.stopped(agenttest.UsageLimit(8*time.Second), row)
 		require.Equal(t, limit.UsageLimit, s.Class)
 		p.until("the menu", func(screen string) bool { return strings.Contains(screen, "What do you want to do?") })
-		b.finished(s, before, 1, map[string]int{"continue": 1, prompt: 1})
+		b.finished(s, before, 1, once)
 		row.did, row.outcome = "closed the menu and typed the prompt once", "finished"
 	}}
 
@@ -133,11 +141,12 @@ var (
 		require.Equal(t, limit.UsageLimit, s.Class)
 		p.until("its own continuation", func(screen string) bool { return strings.Contains(strings.ToLower(screen), "continuing automatically") })
 		b.provider.Script(b.step("two"), agenttest.Text("All done."))
-		b.finished(s, before, 0, map[string]int{"continue": 0, prompt: 1})
+		b.finished(s, before, 0, prompts{"continue": 0, prompt: 1})
 		row.did, row.outcome = "stood aside", "finished by itself"
 	}}
 
 	drafted = situation{"live with half a prompt typed", func(t *testing.T, b *box, row *result) {
+		b.backoff = patient
 		p, s, before := b.stopped(agenttest.Overloaded(), row)
 		p.write("half a thought")
 		p.until("the draft", func(screen string) bool { return strings.Contains(screen, "half a thought") })
@@ -147,11 +156,12 @@ var (
 		p.until("no draft", func(screen string) bool { return !strings.Contains(screen, "half a thought") })
 		_, err := b.ask("retry", s.ID)
 		require.NoError(t, err)
-		b.finished(s, before, 1, map[string]int{"continue": 1, "half a thought": 0})
+		b.finished(s, before, 1, prompts{"continue": 1, "half a thought": 0})
 		row.did, row.outcome = "nothing, and typed once the draft was gone", "finished"
 	}}
 
 	busy = situation{"live and a person was faster", func(t *testing.T, b *box, row *result) {
+		b.backoff = patient
 		p, _, before := b.stopped(agenttest.Overloaded(), row)
 		b.provider.Script(agenttest.StuckStream())
 		p.write("go on then")
@@ -164,27 +174,8 @@ var (
 
 	dead = situation{"the terminal was killed", func(t *testing.T, b *box, row *result) {
 		p, s, before := b.stopped(agenttest.UsageLimit(15*time.Second), row)
-		require.NoError(t, syscall.Kill(p.pid(), syscall.SIGKILL))
-		b.finished(s, before, 1, map[string]int{"continue": 1, prompt: 1})
+		p.kill()
+		b.finished(s, before, 1, once)
 		row.did, row.outcome = "continued once, without a terminal", "finished"
-	}}
-
-	queued = situation{"live and idle", func(t *testing.T, b *box, row *result) {
-		p, s, before := b.stopped(agenttest.Overloaded(), row)
-		pid := p.pid()
-		require.Equal(t, limit.Overloaded, s.Class)
-		b.finished(s, before, 1, map[string]int{"continue": 1, prompt: 1})
-		require.Equal(t, pid, p.pid(), "the same process")
-		row.did, row.outcome = "queued the prompt once", "finished"
-	}}
-
-	// Gemini CLI takes a refused prompt back, so it is given again.
-	again = situation{"the terminal was killed", func(t *testing.T, b *box, row *result) {
-		p, s, before := b.stopped(agenttest.CutStream(), row)
-		require.Equal(t, limit.Network, s.Class)
-		b.provider.Script(b.step("two"), agenttest.Text("All done."))
-		require.NoError(t, syscall.Kill(p.pid(), syscall.SIGKILL))
-		b.finished(s, before, 1, nil)
-		row.did, row.outcome = "gave the prompt again, once, without a terminal", "finished"
 	}}
 )

@@ -72,9 +72,9 @@ func try(t *testing.T, k kit) {
 	for i, s := range k.situations() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			lane := one
+			lane := busyLane
 			if k.slow[s.name] {
-				lane = some
+				lane = idleLane
 			}
 			lane <- struct{}{}
 			defer func() { <-lane }()
@@ -96,29 +96,37 @@ func try(t *testing.T, k kit) {
 	}
 }
 
-// Agents are heavy, so they work one after the other, but for those cases in
-// which an agent does little but wait.
+// Agents are heavy when they start, and wait then. A lane is how many of them
+// are at it at a time; those that do little but wait have one of their own.
 var (
-	one  = make(chan struct{}, 1)
-	some = make(chan struct{}, 3)
+	busyLane = make(chan struct{}, 2)
+	idleLane = make(chan struct{}, 3)
 )
 
-// backoff is the wait before a resume where no time is stated.
-const backoff = 2 * time.Second
+// The waits before a resume where no time is stated: in a hurry, and where
+// somebody has to do something first.
+const (
+	hasty   = 2 * time.Second
+	patient = 8 * time.Second
+)
 
 // config is the daemon's, in a hurry.
 func (b *box) config() string {
-	return fmt.Sprintf(`
+	return fmt.Sprintf(hurry, b.kit.margin, "type", b.backoff, "[]")
+}
+
+const hurry = `
 [resume]
 margin = %q
 stagger = "0s"
+live = %q
 [backoff]
 base_delay = %q
 jitter = false
 [notify]
-events = []
-`, b.kit.margin, backoff)
-}
+group_wait = "0s"
+events = %s
+`
 
 const prompt = "Write two lines into work.txt."
 
@@ -172,10 +180,11 @@ func (c interruption) mustResume(t *testing.T, b *box, agent *run, row *result) 
 	refused := before[len(before)-1]
 	if c.stated {
 		require.NotNil(t, s.ResetAt, "the provider stated %s", refused.Reset)
+		require.NotNil(t, s.NextAt)
 		require.False(t, s.NextAt.Before(refused.Reset), "it would be resumed at %s, before the reset at %s", s.NextAt, refused.Reset)
 	}
 
-	news := b.finished(s, before, 1, map[string]int{"continue": 1, prompt: 1})
+	news := b.finished(s, before, 1, once)
 	row.did = fmt.Sprintf("continued once, %s after the refusal", news[0].At.Sub(refused.At).Round(100*time.Millisecond))
 	row.outcome = "finished"
 }
@@ -193,8 +202,8 @@ func (b *box) refused() []agenttest.Request {
 
 // finished waits until the task is done and checks that it was done in the
 // same session, not before the limit had lifted, by so many resumes, and with
-// these prompts in the conversation.
-func (b *box) finished(s resume.View, before []agenttest.Request, resumes int, prompts map[string]int) []agenttest.Request {
+// these prompts in the conversation, and in what the agent keeps of it.
+func (b *box) finished(s resume.View, before []agenttest.Request, resumes int, want prompts) []agenttest.Request {
 	b.t.Helper()
 	b.until("the task is done", func() bool {
 		return b.done() == "one two" && len(b.provider.Requests()) >= len(before)+2
@@ -206,10 +215,8 @@ func (b *box) finished(s resume.View, before []agenttest.Request, resumes int, p
 	require.Len(b.t, news, 2, "a continuation is one step and one last word")
 	reset := before[len(before)-1].Reset
 	require.False(b.t, news[0].At.Before(reset), "continued at %s, before %s", news[0].At, reset)
-	said := news[1].Prompts
-	for words, times := range prompts {
-		require.Equal(b.t, times, agenttest.Says(said, words), "%q in %q", words, said)
-	}
+	mustSay(b.t, news[1].Prompts, want)
+	b.mustKeep(want)
 	return news
 }
 
@@ -217,7 +224,7 @@ func (b *box) finished(s resume.View, before []agenttest.Request, resumes int, p
 // request.
 func (b *box) mustStayQuiet(before []agenttest.Request, resumes int) []agenttest.Request {
 	b.t.Helper()
-	time.Sleep(backoff + time.Second)
+	time.Sleep(b.backoff + time.Second)
 	now := b.provider.Requests()
 	require.Equal(b.t, len(before), len(now), "requests of the agent")
 	log := b.log.String()
@@ -226,9 +233,12 @@ func (b *box) mustStayQuiet(before []agenttest.Request, resumes int) []agenttest
 	return now
 }
 
-// saw is what the daemon says about the session, short enough for the table.
-func saw(s resume.View) string {
-	text := strings.Join(strings.Fields(s.Reason), " ")
+// saw is what the daemon says about the session.
+func saw(s resume.View) string { return short(s.Reason) }
+
+// short makes a text fit the table.
+func short(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
 	if r := []rune(text); len(r) > 60 {
 		text = string(r[:59]) + "…"
 	}

@@ -26,7 +26,7 @@ func (anthropic) read(_ *http.Request, body []byte) ask {
 	}
 	for _, m := range in.Messages {
 		if m.Role == "user" {
-			q.prompts = append(q.prompts, texts(m.Content)...)
+			q.prompts = append(q.prompts, Texts(m.Content)...)
 		}
 	}
 	return q

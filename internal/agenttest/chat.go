@@ -28,7 +28,7 @@ func (chat) read(_ *http.Request, body []byte) ask {
 	}
 	for _, m := range in.Messages {
 		if m.Role == "user" {
-			q.prompts = append(q.prompts, texts(m.Content)...)
+			q.prompts = append(q.prompts, Texts(m.Content)...)
 		}
 	}
 	return q
@@ -38,8 +38,8 @@ func (chat) refuse(a Answer, now time.Time) (int, http.Header, any) {
 	switch a.kind {
 	case KindUsageLimit, KindWeekly:
 		return http.StatusTooManyRequests, nil, object{"error": object{
-			"type": "usage_limit_reached", "message": "The usage limit has been reached", "plan_type": "plus",
-			"resets_at": a.resetAt(now).Unix(), "resets_in_seconds": int(a.after.Seconds()),
+			"type": "usage_limit_reached", "message": "Your usage quota has been exhausted. It will reset at " + a.resetAt(now).UTC().Format(time.RFC3339) + ".",
+			"plan_type": "plus", "resets_at": a.resetAt(now).Unix(), "resets_in_seconds": int(a.after.Seconds()),
 		}}
 	case KindOverloaded:
 		return 529, nil, openAIError("The engine is currently overloaded, please try again later", "service_unavailable", "overloaded")

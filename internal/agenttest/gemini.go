@@ -32,7 +32,7 @@ func (gemini) read(r *http.Request, body []byte) ask {
 	q.side = len(q.tools) == 0
 	for _, content := range in.Contents {
 		if content.Role == "user" {
-			q.prompts = append(q.prompts, texts(content.Parts)...)
+			q.prompts = append(q.prompts, Texts(content.Parts)...)
 		}
 	}
 	return q

@@ -34,7 +34,7 @@ func (responses) read(_ *http.Request, body []byte) ask {
 	}
 	for _, item := range in.Input {
 		if item.Role == "user" {
-			q.prompts = append(q.prompts, texts(item.Content)...)
+			q.prompts = append(q.prompts, Texts(item.Content)...)
 		}
 	}
 	return q

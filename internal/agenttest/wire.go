@@ -131,9 +131,9 @@ func encode(arguments object) string {
 	return string(data)
 }
 
-// texts returns the texts of a message's content, which is a string or a list
+// Texts returns the texts of a message's content, which is a string or a list
 // of parts.
-func texts(content json.RawMessage) []string {
+func Texts(content json.RawMessage) []string {
 	var plain string
 	if json.Unmarshal(content, &plain) == nil {
 		return []string{plain}

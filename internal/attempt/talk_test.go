@@ -267,6 +267,12 @@ func hears(t *testing.T) func(agent, stdout, stderr string, at time.Time) Heard 
 	return func(agent, stdout, stderr string, at time.Time) Heard { return Heard(hear(agent, stdout, stderr, at)) }
 }
 
+func captured(t *testing.T, name string) string {
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	require.NoError(t, err)
+	return string(data)
+}
+
 func TestJudgement(t *testing.T) {
 	for rule, c := range map[string]struct {
 		argv, stdout, stderr string
@@ -280,7 +286,9 @@ func TestJudgement(t *testing.T) {
 			limit.RateLimit, "Rate limit reached for requests"},
 		"claude, with a result that is none": {"claude -p x", `{"type":"result","subtype":"success","is_error":true,"result":"API Error: 529 Overloaded"}` + "\n" +
 			`{"type":"result","subtype":"success","is_error":false,"result":"","num_turns":0}`, "", 0, true, limit.Overloaded, "API Error: 529 Overloaded"},
-		"gemini, by its exit code":    {"gemini -p x", "", "", 173, false, limit.RateLimit, ""},
+		"gemini, by its exit code": {"gemini -p x", "", "", 173, false, limit.RateLimit, ""},
+		"gemini, with a stack": {"gemini -p x", "", captured(t, "gemini-0.61-429.stderr"), 1, true, limit.RateLimit,
+			"Resource has been exhausted (e.g. check quota)."},
 		"gemini, that says 0":         {"gemini -p x", `{"type":"result","status":"error","error":{"message":"[API Error: terminated]"}}`, "", 0, true, limit.Network, "[API Error: terminated]"},
 		"gemini, that is fine":        {"gemini -p x", `{"type":"result","status":"success","stats":{}}`, "", 0, false, limit.None, ""},
 		"gemini, that gave up trying": {"gemini -p x", `{"type":"result","status":"error","error":{"message":"[API Error: No capacity available for model x on the server]"}}`, "Attempt 1 failed: No capacity available. Retrying after 1189ms...", 173, true, limit.Overloaded, "[API Error: No capacity available for model x on the server]"},

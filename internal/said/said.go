@@ -18,9 +18,13 @@ const (
 	lastBytes = 12 << 10
 )
 
-// Last returns the last lines of a text that are not blank.
+// stackFrame is where in a program written in JavaScript an error came from:
+// it says nothing, and there may be more of them than lines are judged.
+var stackFrame = regexp.MustCompile(`^\s+at .*[:(]`)
+
+// Last returns the last lines of a text that are not blank, without a stack.
 func Last(text string) string {
-	lines := strings.Split(text, "\n")
+	lines := slices.DeleteFunc(strings.Split(text, "\n"), stackFrame.MatchString)
 	first, size := len(lines), 0
 	for taken := 0; first > 0 && taken < lastLines; first-- {
 		line := lines[first-1]
@@ -72,7 +76,7 @@ func Gist(reader limit.Reader, text string, v limit.Verdict) (line int, words st
 		if !letters.MatchString(says) {
 			continue
 		}
-		if v.Class != limit.None && reader.Text(line).Class == v.Class {
+		if v.Class != limit.None && reader.Text(line).Class == v.Class && !dumpedField.MatchString(line) {
 			return i + 1, clean.Short(says, longestGist)
 		}
 		if words == "" {
@@ -81,6 +85,10 @@ func Gist(reader limit.Reader, text string, v limit.Verdict) (line int, words st
 	}
 	return 0, words
 }
+
+// dumpedField is a field of an object that a program printed as it is: the line
+// above, which says what the object is, says more to people.
+var dumpedField = regexp.MustCompile(`^\s*\w+: \S+$`)
 
 // letters tell a line that says something from a number or a bracket.
 var letters = regexp.MustCompile(`\pL{2}`)

@@ -47,3 +47,8 @@ func TestGistKnowsItsLine(t *testing.T) {
 	require.Equal(t, 2, line)
 	require.Equal(t, "API Error: 529 Overloaded", words)
 }
+
+func TestAStackIsNoLastWord(t *testing.T) {
+	stack := strings.Repeat("    at async run (file:///a.js:1:2)\n", 40)
+	require.Equal(t, "Error: no more\n  at noon it was over", said.Last("Error: no more\n"+stack+"  at noon it was over\n"))
+}

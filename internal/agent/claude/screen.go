@@ -159,17 +159,23 @@ func readFooter(lines []string) view {
 	return v
 }
 
-// effort is a notice that stands below the composer for a while.
-var effort = regexp.MustCompile(`^● \S+ · /effort$`)
+// noticeIndent is how far in a line stands at least that is at the right edge:
+// modes, menus and status lines begin at the left one.
+const noticeIndent = 8
 
-// isBareFooter reports whether nothing stands below the composer that says more
-// than how hard the model thinks. 2.1.197 shows its hint, in the mode that has
-// no name, only as long as nothing stands in the composer.
+// isNotice reports whether a line below the composer is one of those that come
+// and go at its right: how hard the model thinks, what the terminal lacks.
+func isNotice(line string) bool {
+	text := trim(line)
+	return strings.HasPrefix(line, strings.Repeat(" ", noticeIndent)) &&
+		!choice.MatchString(text) && !strings.Contains(text, "esc to ")
+}
+
+// isBareFooter reports whether nothing but notices stands below the composer.
+// 2.1.197 shows its hint, in the mode that has no name, only as long as nothing
+// stands in the composer.
 func isBareFooter(lines []string) bool {
-	return !slices.ContainsFunc(lines, func(line string) bool {
-		line = trim(line)
-		return line != "" && !effort.MatchString(line)
-	})
+	return !slices.ContainsFunc(lines, func(line string) bool { return line != "" && !isNotice(line) })
 }
 
 // spinner is a line that moves while Claude Code works. When a turn is over it

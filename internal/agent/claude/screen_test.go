@@ -53,6 +53,7 @@ func TestEveryCapturedScreenIsRecognised(t *testing.T) {
 		"v197-529-typed":                     {composer, "continue"},
 		"v197-529-typed-effort":              {composer, "continue"},
 		"v197-usage-5h":                      {menu, ""},
+		"v197-usage-5h-typed-notice":         {composer, "continue"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := readScreen(captureOf(t, name))
@@ -62,7 +63,7 @@ func TestEveryCapturedScreenIsRecognised(t *testing.T) {
 	}
 	files, err := filepath.Glob("testdata/screens/*.txt")
 	require.NoError(t, err)
-	require.Len(t, files, 28, "every capture is in the table")
+	require.Len(t, files, 29, "every capture is in the table")
 }
 
 // rule is as wide as the terminals that were captured.
@@ -81,18 +82,27 @@ func TestWhatAScreenShows(t *testing.T) {
 		view  view
 		draft string
 	}{
-		"an empty screen":               {"\n\n\n", strange, ""},
-		"a shell":                       {"$ claude\nbash: claude: not found\n$ ", strange, ""},
-		"a composer that waits":         {prompt(refusal, "❯ ", mode), composer, ""},
-		"the mode that asks":            {prompt(refusal, "❯ ", "⏸ manual mode on · ? for shortcuts"), composer, ""},
-		"no mode of its own":            {prompt(refusal, "❯ ", "? for shortcuts"), composer, ""},
-		"a draft":                       {prompt(refusal, "❯ wait a", mode), composer, "wait a"},
-		"a draft of several lines":      {prompt(refusal, "❯ one\n  two\n\n  three", mode), composer, "one\ntwo\n\nthree"},
-		"something pasted":              {prompt(refusal, "❯ [Pasted text #1]", mode), composer, "[Pasted text #1]"},
-		"a shell command":               {prompt(refusal, "! ls", "! for bash mode"), strange, ""},
-		"nothing below the composer":    {prompt(refusal, "❯ "), strange, ""},
-		"a draft with nothing below":    {prompt(refusal, "❯ wait a"), composer, "wait a"},
-		"a draft with a notice below":   {prompt(refusal, "❯ wait a", "something else"), strange, "wait a"},
+		"an empty screen":             {"\n\n\n", strange, ""},
+		"a shell":                     {"$ claude\nbash: claude: not found\n$ ", strange, ""},
+		"a composer that waits":       {prompt(refusal, "❯ ", mode), composer, ""},
+		"the mode that asks":          {prompt(refusal, "❯ ", "⏸ manual mode on · ? for shortcuts"), composer, ""},
+		"no mode of its own":          {prompt(refusal, "❯ ", "? for shortcuts"), composer, ""},
+		"a draft":                     {prompt(refusal, "❯ wait a", mode), composer, "wait a"},
+		"a draft of several lines":    {prompt(refusal, "❯ one\n  two\n\n  three", mode), composer, "one\ntwo\n\nthree"},
+		"something pasted":            {prompt(refusal, "❯ [Pasted text #1]", mode), composer, "[Pasted text #1]"},
+		"a shell command":             {prompt(refusal, "! ls", "! for bash mode"), strange, ""},
+		"nothing below the composer":  {prompt(refusal, "❯ "), strange, ""},
+		"a draft with nothing below":  {prompt(refusal, "❯ wait a"), composer, "wait a"},
+		"a draft with a notice below": {prompt(refusal, "❯ wait a", "something else"), strange, "wait a"},
+		"a draft with a notice at the right edge": {
+			prompt(refusal, "❯ wait a", strings.Repeat(" ", 40)+"tmux focus-events off"), composer, "wait a",
+		},
+		"a draft with a question at the right edge": {
+			prompt(refusal, "❯ wait a", strings.Repeat(" ", 40)+"Exit anyway? (y/n)"), strange, "wait a",
+		},
+		"a draft with work at the right edge": {
+			prompt(refusal, "❯ wait a", strings.Repeat(" ", 40)+"esc to interrupt"), busy, "wait a",
+		},
 		"work and nothing below":        {prompt("❯ work\n\n✻ Unraveling…\n", "❯ wait a"), busy, "wait a"},
 		"a status line":                 {prompt(refusal, "❯ ", "main · 3 files · 42%", mode), composer, ""},
 		"a menu below the composer":     {prompt(refusal, "❯ ", "❯ 1. Yes", "2. No", mode), strange, ""},

@@ -27,6 +27,7 @@ type captured struct {
 	Class   limit.Class `json:"class"`
 	Session string      `json:"session"`
 	Cwd     string      `json:"cwd"`
+	Reset   time.Time   `json:"reset"` // zero where none is stated
 }
 
 func (c captured) path() string { return filepath.Join("testdata", filepath.FromSlash(c.File)) }
@@ -71,7 +72,7 @@ func TestEveryCapturedChatIsUnderstood(t *testing.T) {
 			limited := last.Event.(resume.Limited)
 			require.Equal(t, c.Class.String(), limited.Class.String())
 			require.Equal(t, c.Class.Transient(), limited.WaitHelps)
-			require.False(t, limited.Reset.Stated())
+			require.Equal(t, c.Reset, limited.Reset.At.UTC())
 		})
 	}
 }

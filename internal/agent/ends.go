@@ -13,7 +13,7 @@ const endSize = 1 << 10
 //
 // The text is as the line has it, with its escapes.
 func TextAtEnds(line []byte, field string) ([]byte, bool) {
-	if text, ok := textAtHead(line, field); ok {
+	if text, ok := TextAtHead(line, field); ok {
 		return text, true
 	}
 	return textAtTail(line, field)
@@ -22,9 +22,10 @@ func TextAtEnds(line []byte, field string) ([]byte, bool) {
 // Head returns the beginning of a line, as far as TextAtEnds looks.
 func Head(line []byte) []byte { return line[:min(len(line), endSize)] }
 
-// textAtHead walks on until it enters what lies in the record: fields that
-// come after that are found from the other end, if at all.
-func textAtHead(line []byte, field string) ([]byte, bool) {
+// TextAtHead is TextAtEnds for a text near the beginning. It walks on until it
+// enters what lies in the record: fields that come after that are found from
+// the other end, if at all.
+func TextAtHead(line []byte, field string) ([]byte, bool) {
 	head := Head(line)
 	start := bytes.IndexByte(head, '{')
 	if start < 0 {

@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	"encoding/json"
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
@@ -96,12 +97,31 @@ func silentLimit(r record, line agent.Line, reader limit.Reader) (resume.Event, 
 // Recognises reports whether a file that begins with head is a rollout.
 func (a *Agent) Recognises(head []byte) bool {
 	for line := range bytes.Lines(head) {
-		switch outer, _ := kinds(line); string(outer) {
+		kind, timed := kindAndTime(line)
+		switch kind {
 		case "session_meta":
 			return true
 		case "turn_context", "event_msg", "response_item", "world_state":
-			return bytes.Contains(line[:min(len(line), farthestKind)], []byte(`"timestamp"`))
+			return timed
 		}
 	}
 	return false
+}
+
+// kindAndTime returns the type of a record that has a payload, and whether it
+// has a time. The last line of a head may be torn: its beginning tells enough.
+func kindAndTime(line []byte) (kind string, timed bool) {
+	outer, _ := opening(line)
+	if len(outer) > 0 && bytes.Contains(line[:min(len(line), farthestKind)], []byte(`"timestamp"`)) {
+		return string(outer), true
+	}
+	var r struct {
+		Timestamp string          `json:"timestamp"`
+		Type      string          `json:"type"`
+		Payload   json.RawMessage `json:"payload"`
+	}
+	if !decode(line, &r) || len(r.Payload) == 0 {
+		return "", false
+	}
+	return r.Type, r.Timestamp != ""
 }

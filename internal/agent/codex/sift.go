@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	"cmp"
 
 	"resumed/internal/agent"
 )
@@ -9,19 +10,29 @@ import (
 // sift judges a line by its kind, which stands at its beginning. A line whose
 // kind cannot be told that way is read.
 func sift(line []byte) agent.Weight {
-	outer, inner := kinds(line)
+	outer, payload := opening(line)
 	switch string(outer) {
 	case "event_msg":
-		return siftEvent(line, inner)
+		return siftEvent(line, kindOf(payload))
 	case "response_item":
-		if bytes.HasSuffix(inner, []byte("_call")) || string(inner) == "message" && answers(line) {
-			return agent.Moves
-		}
-		return agent.Nothing
+		return siftItem(line, payload)
 	case "session_meta", "world_state", "token_usage_record", "compacted":
 		return agent.Nothing
 	default:
 		return agent.Matters
+	}
+}
+
+// siftItem judges a piece of the conversation.
+func siftItem(line, payload []byte) agent.Weight {
+	kind := kindOf(payload)
+	switch {
+	case len(kind) == 0:
+		return agent.Matters
+	case bytes.HasSuffix(kind, []byte("_call")), string(kind) == "message" && answers(line, payload):
+		return agent.Moves
+	default:
+		return agent.Nothing
 	}
 }
 
@@ -45,9 +56,9 @@ func siftEvent(line, kind []byte) agent.Weight {
 
 // answers reports whether a message may be the model's. Who speaks is mostly
 // said at the beginning.
-func answers(line []byte) bool {
-	if head := agent.Head(line); bytes.Contains(head, []byte(`"role"`)) {
-		line = head
+func answers(line, payload []byte) bool {
+	if role, known := agent.TextAtHead(payload, "role"); known {
+		return string(role) == "assistant"
 	}
 	return bytes.Contains(line, []byte(`"assistant"`))
 }
@@ -55,49 +66,38 @@ func answers(line []byte) bool {
 // farthestKind is how far into a line its kinds are looked for.
 const farthestKind = 512
 
-// kinds returns the type of a record and that of its payload, or nothing where
-// they do not stand where Codex writes them.
-func kinds(line []byte) (outer, inner []byte) {
+// opening returns the type of a record and how its payload begins, or nothing
+// where they do not stand where Codex writes them.
+func opening(line []byte) (outer, payload []byte) {
 	line = line[:min(len(line), farthestKind)]
-	outer, rest := typeIn(line)
-	at := bytes.Index(rest, []byte(`"payload"`))
-	if len(outer) == 0 || at < 0 {
+	start := bytes.IndexByte(line, '{') + 1
+	at := start + bytes.IndexAny(line[start:], "{[")
+	if at < start || !bytes.HasSuffix(bytes.TrimRight(line[:at], ": \t"), []byte(`"payload"`)) {
 		return nil, nil
 	}
-	inner, _ = typeIn(rest[at:])
-	return outer, inner
+	outer, known := agent.TextAtHead(line[:at], "type")
+	if !known {
+		return nil, nil
+	}
+	return outer, line[at:]
+}
+
+// kindOf returns the type of a payload, or nothing where its beginning does not
+// tell.
+func kindOf(payload []byte) []byte {
+	kind, _ := agent.TextAtHead(payload, "type")
+	return kind
 }
 
 // mayBe reports whether a line is of these kinds, an empty one being any, by its
 // bytes. One whose kinds cannot be told may be where it names them at all.
 func mayBe(line []byte, outer, inner string) bool {
-	gotOuter, gotInner := kinds(line)
-	if len(gotOuter) > 0 {
-		return string(gotOuter) == outer && (inner == "" || string(gotInner) == inner)
+	gotOuter, payload := opening(line)
+	kind := kindOf(payload)
+	if len(gotOuter) > 0 && (inner == "" || len(kind) > 0) {
+		return string(gotOuter) == outer && (inner == "" || string(kind) == inner)
 	}
-	name := outer
-	if inner != "" {
-		name = inner
-	}
-	return bytes.Contains(line, []byte(`"`+name+`"`))
-}
-
-// typeIn returns the value of the first key "type", and what follows it.
-func typeIn(b []byte) (value, rest []byte) {
-	key := []byte(`"type"`)
-	at := bytes.Index(b, key)
-	if at < 0 {
-		return nil, nil
-	}
-	b = bytes.TrimLeft(b[at+len(key):], ": ")
-	if len(b) == 0 || b[0] != '"' {
-		return nil, nil
-	}
-	end := bytes.IndexByte(b[1:], '"')
-	if end < 0 {
-		return nil, nil
-	}
-	return b[1 : 1+end], b[1+end:]
+	return bytes.Contains(line, []byte(`"`+cmp.Or(inner, outer)+`"`))
 }
 
 // mayBeExhausted reports whether a window of the line is used up: whether its

@@ -109,7 +109,7 @@ func mayBeExhausted(line []byte) bool {
 		if at < 0 {
 			return false
 		}
-		line = bytes.TrimLeft(line[at+len(key):], ": ")
+		line = bytes.TrimLeft(line[at+len(key):], ": \t")
 		digits := 0
 		for digits < len(line) && line[digits] >= '0' && line[digits] <= '9' {
 			digits++

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"resumed/internal/app"
 	"resumed/internal/clean"
+	"resumed/internal/config"
 	"resumed/internal/limit"
 )
 
@@ -57,6 +59,18 @@ func (c *cli) explainCommand() *cobra.Command {
 	return cmd
 }
 
+// explainer returns one that knows the agent that is named, if any.
+func (e explaining) explainer(cfg config.Config) (*app.Explainer, error) {
+	explainer, err := app.NewExplainer(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if names := explainer.Agents(); e.agent != "" && !slices.Contains(names, e.agent) {
+		return nil, hinted{usageError{fmt.Errorf("--agent %q: no agent has that name", e.agent)}, "one of: " + strings.Join(names, ", ")}
+	}
+	return explainer, nil
+}
+
 func (c *cli) explainFiles(paths []string, e explaining) error {
 	now, err := readTime("--now", e.now)
 	if err != nil {
@@ -66,7 +80,7 @@ func (c *cli) explainFiles(paths []string, e explaining) error {
 	if err != nil {
 		return err
 	}
-	explainer, err := app.NewExplainer(cfg)
+	explainer, err := e.explainer(cfg)
 	if err != nil {
 		return err
 	}
@@ -145,6 +159,9 @@ func (c *cli) explainText(in io.Reader, e explaining) error {
 	}
 	cfg, _, err := c.load()
 	if err != nil {
+		return err
+	}
+	if _, err := e.explainer(cfg); err != nil {
 		return err
 	}
 	reader.Grace = cfg.Resume.Grace

@@ -204,3 +204,15 @@ func TestExplainDoesNotGuess(t *testing.T) {
 		require.Contains(t, errOut, "the output of a run, a screen, events or an export", name)
 	}
 }
+
+func TestExplainRefusesAnAgentThatNobodyKnows(t *testing.T) {
+	b := newBox(t)
+	b.write("run.log", "API Error: 529 Overloaded\n")
+	for _, args := range [][]string{{b.path("run.log")}, {"--text"}} {
+		out, errOut, code := b.runWith("API Error: 529 Overloaded\n", append([]string{"explain", "--agent", "claude"}, args...)...)
+		require.Equal(t, exitUsage, code, args)
+		require.Empty(t, out, args)
+		require.Contains(t, errOut, `"claude"`)
+		require.Contains(t, errOut, "Try: one of: claude-code, codex, gemini, opencode, qwen-code")
+	}
+}

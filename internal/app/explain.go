@@ -69,6 +69,9 @@ func NewExplainer(cfg config.Config) (*Explainer, error) {
 	return &Explainer{agents: agents, rules: Rules(cfg), grace: cfg.Resume.Grace}, nil
 }
 
+// Agents returns the names of the agents whose files it reads.
+func (x *Explainer) Agents() []string { return sortedKeys(x.agents) }
+
 // everyAgent returns the configuration with no agent switched off.
 func everyAgent(cfg config.Config) config.Config {
 	cfg.Agents = slices.Clone(cfg.Agents)

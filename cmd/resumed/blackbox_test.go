@@ -271,6 +271,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"retry"}, exitUsage, "accepts 1 arg"},
 		{[]string{"--log-level", "loud", "status"}, exitUsage, "--log-level"},
 		{[]string{"--config", "/nowhere.toml", "run"}, exitUsage, "/nowhere.toml"},
+		{[]string{"--config", b.home, "run"}, exitUsage, "Try: mend " + b.home},
 		{[]string{"explain", "/nowhere.jsonl"}, exitFailed, "/nowhere.jsonl"},
 		{[]string{"logs", "x"}, exitNoSession, "no such session"},
 		{[]string{"version"}, exitDone, ""},

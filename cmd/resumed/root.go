@@ -169,6 +169,9 @@ func (c *cli) load() (config.Config, string, error) {
 		return config.Config{}, "", hinted{usageError{err}, "resumed config init"}
 	}
 	cfg, err := config.Load(path)
+	if _, told := errors.AsType[*config.Problem](err); err != nil && !told { // it cannot even be read
+		err = toMend(err, path)
+	}
 	return cfg, path, err
 }
 

@@ -381,3 +381,12 @@ func FuzzObserve(f *testing.F) {
 		}
 	})
 }
+
+// Wherever the looked-at beginning of a line ends, a failed request is read.
+func TestAFailedRequestIsReadHoweverLongItsDirectory(t *testing.T) {
+	for n := range 1200 {
+		line := `{"sessionId":"s","type":"system","cwd":"/` + strings.Repeat("d", n) +
+			`","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_error","status_code":429}}}`
+		require.Equal(t, agent.Matters, sift([]byte(line)), n)
+	}
+}

@@ -43,8 +43,8 @@ func siftNote(line []byte) agent.Weight {
 	if known && string(kind) != "ui_telemetry" && string(kind) != "rewind" {
 		return agent.Nothing
 	}
-	if head := agent.Head(line); bytes.Contains(head, quotedEventName) {
-		line = head
+	if at := bytes.Index(agent.Head(line), quotedEventName); at >= 0 {
+		line = agent.Head(line[at:])
 	}
 	if bytes.Contains(line, quotedAPIError) || bytes.Contains(line, quotedRewind) {
 		return agent.Matters

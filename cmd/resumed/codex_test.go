@@ -33,6 +33,18 @@ func shiftRollout(t *testing.T, reset time.Time, cwd string) string {
 	return strings.ReplaceAll(text, "/home/dev/src", cwd)
 }
 
+// A file that does not tell whose it is gives nobody to continue.
+func TestASessionThatCannotBeNamedIsLeftAlone(t *testing.T) {
+	b := newBox(t)
+	whole := shiftRollout(t, time.Now().Add(2*time.Hour), b.path("bot"))
+	_, beheaded, _ := strings.Cut(whole, "\n")
+	b.write(filepath.Join(filepath.Dir(codexRollout), "rollout-copy.jsonl"), beheaded)
+	b.write(codexRollout, whole)
+	b.start()
+	b.untilState(codexSession, resume.Waiting)
+	require.Len(t, b.status().Sessions, 1)
+}
+
 func TestCodexUsageLimitWaitsForItsReset(t *testing.T) {
 	b := newBox(t)
 	b.start()

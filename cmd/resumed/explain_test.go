@@ -158,6 +158,37 @@ func TestExplainReadsTheEndOfATranscript(t *testing.T) {
 	require.NotContains(t, got.Why, "not a transcript")
 }
 
+// The last records alone tell what happened, and whose they are.
+func TestExplainReadsTheLastRecordsOfAnyAgent(t *testing.T) {
+	b := newBox(t)
+	for _, c := range []struct{ file, agent, session string }{
+		{"codex/testdata/rollouts/429_usage_limit.rollout.jsonl", "codex", ""},
+		{"qwen/testdata/chats/0.24.4-usage_far_killed.jsonl", "qwen-code", "*"},
+		{"claude/testdata/transcripts/u5h.jsonl", "claude-code", "*"},
+	} {
+		whole, err := filepath.Abs(filepath.Join("../../internal/agent", c.file))
+		require.NoError(t, err)
+		out, errOut, code := b.run("explain", "--json", whole)
+		require.Zero(t, code, errOut)
+		want := explanations(t, out)[whole][0]
+		require.Equal(t, "usage_limit", want.Class)
+
+		data, err := os.ReadFile(whole)
+		require.NoError(t, err)
+		b.write("end.jsonl", strings.Join(strings.Split(string(data), "\n")[want.Line-2:], "\n"))
+		out, errOut, code = b.run("explain", "--json", b.path("end.jsonl"))
+		require.Zero(t, code, errOut)
+		got := explanations(t, out)[b.path("end.jsonl")][0]
+		require.Equal(t, c.agent, got.Agent)
+		require.Equal(t, want.Class, got.Class, c.agent)
+		require.Equal(t, want.ResetAt, got.ResetAt, c.agent)
+		if c.session == "*" {
+			c.session = want.Session
+		}
+		require.Equal(t, c.session, got.Session, c.agent)
+	}
+}
+
 func TestExplainReadsBothStreamsOfARun(t *testing.T) {
 	b := newBox(t)
 	b.write("job.stdout", `{"type":"init","timestamp":"2026-11-15T00:15:29.038Z","session_id":"9aca1282-8570-44e9-baaa-dbe92ddf7d11","model":"gemini-2.5-flash"}`+"\n")

@@ -22,7 +22,8 @@ type Agent interface {
 
 	// Observe says what one line means for its session, or false where it
 	// means nothing. Equal lines give equal sightings, whenever they are read.
-	// It leaves Pos to the caller.
+	// It leaves Pos to the caller. Without an id it tells what happened to a
+	// session that cannot be named: enough to explain it, not to continue it.
 	Observe(Source, Line) (resume.Sighting, bool)
 
 	// Owner returns the live process that holds the session, or nil.

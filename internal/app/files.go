@@ -161,7 +161,7 @@ func (r *reader) observe(batch watch.Batch, line watch.Line) (resume.Sighting, b
 		ModTime: batch.ModTime,
 		Shown:   shown,
 	})
-	if !ok {
+	if !ok || sight.Key.ID == "" {
 		return resume.Sighting{}, false
 	}
 	sight.Account = cmp.Or(sight.Account, r.source.Account)

@@ -144,6 +144,7 @@ func (a *Agent) Recognises(head []byte) bool {
 			Message   struct {
 				Parts json.RawMessage `json:"parts"`
 			} `json:"message"`
+			Payload json.RawMessage `json:"systemPayload"`
 		}
 		if json.Unmarshal(line, &r) != nil || !uuid.MatchString(r.SessionID) {
 			continue
@@ -151,7 +152,7 @@ func (a *Agent) Recognises(head []byte) bool {
 		switch r.Type {
 		case "user", "assistant", "system", "attachment":
 			if uuid.MatchString(r.UUID) && r.Version != "" {
-				return r.Message.Parts == nil // another agent's records differ in what a message is
+				return r.Message.Parts == nil && r.Payload == nil // another agent's records differ in where they say something
 			}
 		case "queue-operation", "mode", "permission-mode":
 			return true

@@ -31,10 +31,7 @@ func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Sighting, boo
 	if !ok {
 		return resume.Sighting{}, false
 	}
-	id, ok := h.sessionID(line.Path)
-	if !ok {
-		return resume.Sighting{}, false
-	}
+	id, _ := h.sessionID(line.Path) // a copy of the last records may not name it
 	return resume.Sighting{
 		Key:        resume.Key{Agent: Name, ID: id},
 		Account:    src.Account,

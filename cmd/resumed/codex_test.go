@@ -45,6 +45,25 @@ func TestASessionThatCannotBeNamedIsLeftAlone(t *testing.T) {
 	require.Len(t, b.status().Sessions, 1)
 }
 
+// A transcript that is brought back from a backup is as old as its records.
+func TestAnOldTranscriptThatAppearsIsLeftAlone(t *testing.T) {
+	b := newBox(t)
+	b.start()
+	const restored = "01a1dc7f-d50d-70c2-94be-ec6581ff1f00"
+	old := shiftRollout(t, time.Now().Add(-20*time.Hour), b.path("bot"))
+	old = strings.ReplaceAll(old, codexSession, restored)
+	old = regexp.MustCompile(`(?m)^\{"timestamp":"[^"]+"`).ReplaceAllString(old,
+		`{"timestamp":"`+time.Now().Add(-24*time.Hour).UTC().Format(time.RFC3339)+`"`)
+	b.write(strings.ReplaceAll(codexRollout, codexSession, restored), old)
+	b.until("the old one is read", func() bool {
+		out, _, _ := b.run("status", "--json", "--all")
+		return strings.Contains(out, restored)
+	})
+	b.write(codexRollout, shiftRollout(t, time.Now().Add(2*time.Hour), b.path("bot")))
+	b.untilState(codexSession, resume.Waiting)
+	require.Len(t, b.status().Sessions, 1, "the old one was never interrupted before our eyes")
+}
+
 func TestCodexUsageLimitWaitsForItsReset(t *testing.T) {
 	b := newBox(t)
 	b.start()

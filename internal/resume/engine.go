@@ -145,7 +145,7 @@ func (e *Engine) see(ctx context.Context, sight Sighting) {
 	}
 	before := s
 	if !known {
-		s.BornAt = born(sight.Event)
+		s.BornAt, s.FoundAt = born(sight.Event), wallNow()
 	}
 	s.Key, s.Seen = sight.Key, sight.Pos
 	s.Account = cmp.Or(sight.Account, s.Account)

@@ -93,7 +93,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 		return s // nothing is to be done yet
 	case ev.Class == limit.Cancelled:
 		return s.rest(now, "stopped by a person")
-	case r.stale(ev, now):
+	case r.stale(ev, s.FoundAt, now):
 		s.Reason = "its interruption was older than resume.lookback when it was first seen"
 		return s
 	case s.Run.sent() && ev.At.Add(slack).Before(s.lastStart()):

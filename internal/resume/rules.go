@@ -114,10 +114,10 @@ func within(dir, parent string) bool {
 	return dir == parent || parent == "/" || strings.HasPrefix(dir, parent+string(filepath.Separator))
 }
 
-// stale reports whether a refusal that was found at first sight is too old to
-// be acted on: neither it nor its reset is younger than Lookback.
-func (r Rules) stale(ev Limited, now time.Time) bool {
-	if !ev.First {
+// stale reports whether a refusal that was there before its session was found
+// is too old to be acted on: neither it nor its reset is younger than Lookback.
+func (r Rules) stale(ev Limited, found, now time.Time) bool {
+	if !ev.First && !ev.At.Before(found) {
 		return false
 	}
 	since := now.Add(-r.Lookback)

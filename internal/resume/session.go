@@ -168,6 +168,7 @@ type Session struct {
 	LimitText   string        `json:"limit_text,omitempty"`  // in the agent's words
 	LimitedAt   time.Time     `json:"limited_at,omitzero"`   // when it was stopped last
 	BornAt      time.Time     `json:"born_at,omitzero"`      // when it began, where that was seen
+	FoundAt     time.Time     `json:"found_at,omitzero"`     // when it was first heard of
 	MovedAt     time.Time     `json:"moved_at,omitzero"`     // when the transcript last moved
 	RecoveredAt time.Time     `json:"recovered_at,omitzero"` // when an interruption last ended
 	Windows     int           `json:"windows,omitempty"`     // usage limits met since a person's last prompt

@@ -143,6 +143,9 @@ func (e *Engine) see(ctx context.Context, sight Sighting) {
 	if known && s.Seen.Epoch == sight.Pos.Epoch && sight.Pos.Offset <= s.Seen.Offset {
 		return
 	}
+	if known && s.outlived(sight) {
+		return
+	}
 	before := s
 	if !known {
 		s.BornAt = born(sight.Event)

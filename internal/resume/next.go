@@ -122,6 +122,25 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	}
 }
 
+// outlived reports whether the session has left behind what was read from
+// another file than the one that told of it last: that one is a copy from
+// before, or takes the place of what was read already.
+func (s Session) outlived(sight Sighting) bool {
+	if sight.Pos.Epoch == s.Seen.Epoch {
+		return false
+	}
+	at := when(sight.Event)
+	_, stops := sight.Event.(Limited)
+	switch {
+	case at.IsZero():
+		return false
+	case at.Equal(s.LimitedAt):
+		return !stops || s.State == Watching // what it still waits for tells where its file lies now
+	default:
+		return at.Before(later(s.LimitedAt, s.MovedAt))
+	}
+}
+
 func (s Session) giveUp(tries int) Session {
 	s.State, s.NextAt = GaveUp, time.Time{}
 	s.Reason = fmt.Sprintf("gave up after %d %s without progress", tries, plural(tries, "resume"))

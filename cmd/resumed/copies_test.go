@@ -55,6 +55,31 @@ func TestACancelledWaitStaysCancelledWhenItsFileIsReplaced(t *testing.T) {
 	b.staysWatching()
 }
 
+// The home of a session says whose account it is: without it nothing is known
+// of where to go on.
+func TestASessionOfAHomeThatIsNotWatchedAnyMoreIsLeftAlone(t *testing.T) {
+	b := newBox(t)
+	roots := func(dirs ...string) string {
+		return "[[agent]]\nname = \"claude-code\"\nroots = [\"" + strings.Join(dirs, `", "`) + "\"]\n" + slowly
+	}
+	b.write(configFile, roots(b.path(".claude"), b.path(".claude-work")))
+	b.write("bin/claude", callsOnly)
+	b.start()
+	b.write(strings.Replace(claudeTranscript, ".claude", ".claude-work", 1),
+		promptLine(claudeSession, b.path("bot"), "go")+overloadLine(claudeSession, b.path("bot")))
+	b.untilState(claudeSession, resume.Waiting)
+	b.reconfigure(roots(b.path(".claude")))
+	b.until("it is held back", func() bool {
+		require.Empty(t, b.read("calls"))
+		return strings.Contains(b.session(claudeSession).Reason, "roots")
+	})
+	require.Equal(t, resume.Waiting, b.session(claudeSession).State)
+	b.reconfigure(roots(b.path(".claude"), b.path(".claude-work")))
+	_, errOut, code := b.run("retry", claudeSession)
+	require.Zero(t, code, errOut)
+	b.until("it goes on in its home", func() bool { return strings.Contains(b.read("calls"), b.path(".claude-work")) })
+}
+
 // registersAndWorks is a run that says which session it holds, as Claude Code
 // does, and takes its time.
 const registersAndWorks = `#!/bin/sh

@@ -104,6 +104,10 @@ func (d *daemon) prepare(ctx context.Context, session resume.Session) (*sending,
 	if a == nil {
 		return nil, &resume.Held{Why: "the agent " + session.Key.Agent + " is not configured or switched off"}
 	}
+	if _, follows := a.(agent.Follower); !follows && !agent.Watches(a, session.Transcript) {
+		// Which account it is of is told by where it lies.
+		return nil, &resume.Held{Why: "its transcript " + session.Transcript + " lies in none of the roots that are configured"}
+	}
 	if err := runner.CheckID(session.Key.ID); err != nil {
 		return nil, &resume.Held{Why: err.Error(), Park: true}
 	}

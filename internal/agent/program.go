@@ -173,7 +173,10 @@ func (p Program) Environment(env []string) []string {
 	if len(front) == 0 {
 		return env
 	}
-	return append(env, "PATH="+strings.Join(append(front, path), string(filepath.ListSeparator)))
+	if path != "" { // an empty part would be the directory that the program is run in
+		front = append(front, path)
+	}
+	return append(env, "PATH="+strings.Join(front, string(filepath.ListSeparator)))
 }
 
 // CheckDir returns nil for a directory that one can work in, and an error in

@@ -107,6 +107,9 @@ func TestAProgramOutsidePathBringsItsDirectory(t *testing.T) {
 	require.Equal(t, []string{"PATH=/x"}, at("/opt/node/bin/bot", "").Environment([]string{"PATH=/x"}))
 	require.Equal(t, []string{"PATH=/bin:/usr/bin:/bin"}, at("/usr/bin/bot", "/bin/node").Environment(nil),
 		"another node in PATH must not come first")
+	t.Setenv("PATH", "")
+	require.Equal(t, []string{"PATH=/opt/node/bin"}, at("/opt/node/bin/bot", "").Environment(nil),
+		"an empty part of PATH is the session's directory")
 }
 
 func TestADirectoryIsCheckedBeforeItIsWorkedIn(t *testing.T) {

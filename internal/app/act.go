@@ -104,6 +104,9 @@ func (d *daemon) prepare(ctx context.Context, session resume.Session) (*sending,
 	if a == nil {
 		return nil, &resume.Held{Why: "the agent " + session.Key.Agent + " is not configured or switched off"}
 	}
+	if held := d.untouchable(session.Cwd); held != nil {
+		return nil, held
+	}
 	if _, follows := a.(agent.Follower); !follows && !agent.Watches(a, session.Transcript) {
 		// Which account it is of is told by where it lies.
 		return nil, &resume.Held{Why: "its transcript " + session.Transcript + " lies in none of the roots that are configured"}
@@ -151,6 +154,9 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 	if why := replaced(session, plan.Run.Dir); why != "" && owner == nil {
 		return nil, &resume.Held{Why: why, Park: true}
 	}
+	if held := d.untouchable(plan.Run.Dir); held != nil {
+		return nil, held
+	}
 	if d.opts.DryRun {
 		return nil, &resume.Held{Why: "dry run: would have run " + strings.Join(plan.Run.Argv, " "), Park: true}
 	}
@@ -162,17 +168,6 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 		return nil, held
 	}
 	return &sending{command: command, noProof: plan.Run.NoProof, session: session, agent: a, owner: owner}, nil
-}
-
-// replaced says that another directory has the name of the session's own: its
-// work is not there, and its permissions were not given for that. A person who
-// asks for a try all the same gets it.
-func replaced(s resume.Session, dir string) string {
-	born, known := runner.Born(dir)
-	if !known || s.CwdBorn.IsZero() || !s.Asked.IsZero() || dir != s.Cwd || born.Equal(s.CwdBorn) {
-		return ""
-	}
-	return fmt.Sprintf("another directory has taken the place of %s since the session was stopped; retry to go on there", dir)
 }
 
 // holding is a resume that is not sent for the reason that the agent gives.

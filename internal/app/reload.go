@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"time"
@@ -70,8 +71,8 @@ func Rules(cfg config.Config) resume.Rules {
 		Settle:        cfg.Resume.Settle,
 		Lookback:      cfg.Resume.Lookback,
 		MaxWindows:    cfg.Resume.MaxWindows,
-		Include:       cfg.Resume.Include,
-		Exclude:       cfg.Resume.Exclude,
+		Include:       byAnyName(cfg.Resume.Include),
+		Exclude:       byAnyName(cfg.Resume.Exclude),
 		MaxConcurrent: cfg.Resume.MaxConcurrent,
 		Stagger:       cfg.Resume.Stagger,
 		Order:         resume.Order(cfg.Resume.Order),
@@ -93,6 +94,18 @@ func Rules(cfg config.Config) resume.Rules {
 		}
 	}
 	return rules
+}
+
+// byAnyName returns the directories, and what they are without symbolic links:
+// agents write down either.
+func byAnyName(dirs []string) []string {
+	all := slices.Clone(dirs)
+	for _, dir := range dirs {
+		if target, err := filepath.EvalSymlinks(dir); err == nil && target != filepath.Clean(dir) {
+			all = append(all, target)
+		}
+	}
+	return all
 }
 
 // storeTimeout bounds how long an order waits for the engine and the disk.

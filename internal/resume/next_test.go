@@ -420,10 +420,10 @@ func TestDirectories(t *testing.T) {
 		"/src": true, "/src/shop": true, "/srcs": false, "/home": false,
 		"/src/private": false, "/src/private/x": false, "/src/privateer": true, "": false,
 	} {
-		require.Equal(t, touched, rules.excluded(dir) == "", dir)
+		require.Equal(t, touched, rules.Excluded(dir) == "", dir)
 	}
-	require.Empty(t, Rules{}.excluded("/anywhere"))
-	require.NotEmpty(t, Rules{Exclude: []string{"/"}}.excluded("/anywhere"))
+	require.Empty(t, Rules{}.Excluded("/anywhere"))
+	require.NotEmpty(t, Rules{Exclude: []string{"/"}}.Excluded("/anywhere"))
 }
 
 func TestHoursShiftTheWake(t *testing.T) {

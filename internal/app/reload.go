@@ -78,7 +78,8 @@ func Rules(cfg config.Config) resume.Rules {
 		Order:         resume.Order(cfg.Resume.Order),
 	}
 	if cfg.Resume.Hours != (config.Hours{}) {
-		rules.Open = cfg.Resume.Hours.Next
+		// Hours are the user's, and many of the times come from records in UTC.
+		rules.Open = func(t time.Time) time.Time { return cfg.Resume.Hours.Next(t.Local()) }
 	}
 	for _, class := range limit.Classes() {
 		if policy := cfg.Policy("", class); policy != rules.Backoff {

@@ -102,7 +102,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 		s = s.withdraw() // newer news than the resume that is about to be sent
 	}
 
-	if ev.Class == limit.UsageLimit && (s.State == Watching || !ev.Reset.At.Equal(s.Limit.Reset.At)) {
+	if ev.Class == limit.UsageLimit && (s.State == Watching || ev.Reset.At.Sub(s.Limit.Reset.At).Abs() > sameWindow) {
 		s.Windows++
 	}
 	// An agent that repeats itself while it is waited for does not begin the

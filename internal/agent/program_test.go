@@ -92,7 +92,7 @@ func TestAScriptIsRunAsItWasRun(t *testing.T) {
 				want = []string{script}
 			}
 			require.Equal(t, want, p.Argv())
-			require.Equal(t, []string{"PATH=" + dir + ":" + filepath.Dir(script) + ":/usr/bin:/bin"}, p.Environment(nil))
+			require.Equal(t, []string{"PATH=" + dir + ":/usr/bin:/bin:" + filepath.Dir(script)}, p.Environment(nil))
 		})
 	}
 }
@@ -107,6 +107,8 @@ func TestAProgramOutsidePathBringsItsDirectory(t *testing.T) {
 	require.Equal(t, []string{"PATH=/x"}, at("/opt/node/bin/bot", "").Environment([]string{"PATH=/x"}))
 	require.Equal(t, []string{"PATH=/bin:/usr/bin:/bin"}, at("/usr/bin/bot", "/bin/node").Environment(nil),
 		"another node in PATH must not come first")
+	require.Equal(t, []string{"PATH=/opt/node/bin:/usr/bin:/bin:/src/node_modules/.bin"},
+		at("/src/node_modules/.bin/bot", "/opt/node/bin/node").Environment(nil), "a project's programs must not come first")
 	t.Setenv("PATH", "")
 	require.Equal(t, []string{"PATH=/opt/node/bin"}, at("/opt/node/bin/bot", "").Environment(nil),
 		"an empty part of PATH is the session's directory")

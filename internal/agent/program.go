@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"resumed/internal/resume"
 )
@@ -96,13 +97,25 @@ func lookUp(name string) (string, error) {
 	return path, nil
 }
 
-// usable reports whether a program that was recorded can still be run.
+// usable reports whether a program that was recorded can still be run. Another
+// user may have put it there since.
 func usable(p resume.Program) bool {
 	if p.Interpreter == "" {
-		return isExecutable(p.Path)
+		return isExecutable(p.Path) && isOurs(p.Path)
 	}
 	info, err := os.Stat(p.Path)
-	return err == nil && info.Mode().IsRegular() && isExecutable(p.Interpreter)
+	return err == nil && info.Mode().IsRegular() && isOurs(p.Path) && isExecutable(p.Interpreter) && isOurs(p.Interpreter)
+}
+
+// isOurs reports whether nobody but this user and root can have written the
+// file.
+func isOurs(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm()&0o002 != 0 {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && (stat.Uid == 0 || int(stat.Uid) == os.Getuid())
 }
 
 func isExecutable(path string) bool {

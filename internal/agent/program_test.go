@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -62,6 +63,33 @@ func TestAProgramThatCannotBeRunAnyMoreIsPassedOver(t *testing.T) {
 	recorded.Interpreter = ""
 	require.NoError(t, os.Chmod(script, 0o600))
 	require.Equal(t, inPath, found(t, search, recorded).Path)
+}
+
+// It lay in a place such as /tmp: whoever may write there must not choose what
+// is run.
+func TestAProgramThatOthersMayHavePutThereIsPassedOver(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	inPath := program(t, dir, "bot")
+	for name, change := range map[string]func(path string) error{
+		"anybody may write it": func(path string) error { return os.Chmod(path, 0o777) },
+		"it is another user's": func(path string) error { return os.Chown(path, 4242, 4242) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			script, node := program(t, t.TempDir(), "bot"), program(t, t.TempDir(), "node")
+			search, recorded := agent.Search{Name: "bot"}, resume.Program{Path: script, Interpreter: node}
+			require.Equal(t, script, found(t, search, recorded).Path)
+			for _, path := range []string{node, script} {
+				if err := change(path); errors.Is(err, os.ErrPermission) {
+					t.Skip("SKIPPED: only root can give a file away")
+				} else {
+					require.NoError(t, err)
+				}
+				require.Equal(t, inPath, found(t, search, recorded).Path)
+				require.NoError(t, errors.Join(os.Chmod(path, 0o700), os.Chown(path, os.Getuid(), os.Getgid())))
+			}
+		})
+	}
 }
 
 func TestAScriptIsRunAsItWasRun(t *testing.T) {

@@ -358,7 +358,7 @@ func (d *daemon) recover(ctx context.Context, sessions []resume.Session) error {
 		if s.Run == nil {
 			continue
 		}
-		process, alive := runner.Find(s.Run.Mark)
+		process, alive := commandOf(s.Run)
 		if !alive || s.Run.NoProof {
 			gone = append(gone, s)
 			continue
@@ -385,6 +385,17 @@ func (d *daemon) recover(ctx context.Context, sessions []resume.Session) error {
 		d.tell(ctx, s.Key, resume.Lost{Mark: s.Run.Mark})
 	}
 	return nil
+}
+
+// commandOf returns the living command of a resume that an earlier daemon began.
+// What it left behind carries its mark too, so the mark alone tells only where
+// the daemon ended before it knew more.
+func commandOf(run *resume.Run) (*runner.Process, bool) {
+	process, alive := runner.Find(run.Mark)
+	if !alive || run.Process.Start == 0 {
+		return process, alive
+	}
+	return runner.Adopt(run.Process)
 }
 
 func (d *daemon) adopt(ctx context.Context, s resume.Session, process *runner.Process) {

@@ -101,11 +101,11 @@ func (c *cli) printExplanation(x app.Explanation, now time.Time) error {
 	}
 	p := newPage(c.out)
 	p.line("%s", p.paint(bold, clean.Line(x.File)))
-	rows := [][]cell{
-		{head("  agent"), plain(clean.Line(x.Agent))},
-		{head("  session"), plain(clean.Line(x.Session))},
-		{head("  directory"), plain(clean.Line(x.Cwd))},
-		{head("  class"), plain(x.Class.String())},
+	var rows [][]cell
+	for _, known := range [][2]string{{"agent", x.Agent}, {"session", x.Session}, {"directory", x.Cwd}, {"class", x.Class.String()}} {
+		if known[1] != "" { // not every file tells all of it
+			rows = append(rows, []cell{head("  " + known[0]), plain(clean.Line(known[1]))})
+		}
 	}
 	switch {
 	case x.Line > 0:

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/lease"
+	"resumed/internal/notify"
 	"resumed/internal/resume"
 )
 
@@ -353,6 +354,42 @@ func TestWishesOfAgentsWithoutALock(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A process that cannot be talked to keeps its session waiting. Whoever sits
+// before it is told so, once, and need not do more than end it.
+func TestAPersonIsToldOfASessionThatOnlyTheyCanReach(t *testing.T) {
+	b, hook := newBox(t), newHook(t)
+	b.configureLockless("")
+	b.appendTo(configFile, fmt.Sprintf("[notify]\ngroup_wait = \"0s\"\n[[notify.webhook]]\nname = \"hook\"\nurl = %q\n", hook.URL))
+	s := b.stay(geminiCLI, 1)
+	s.agent.write(b, "")
+	inDirectory()(s)
+	b.start()
+	s.stops(atOnce)
+	held := func() bool {
+		v := b.session(s.id)
+		return v.State == resume.Waiting && strings.Contains(v.Reason, "go on in it, or end it")
+	}
+	b.until("it waits for its process", held)
+	b.until("a person is told", func() bool { return len(hook.got()) == 1 })
+	notice := hook.got()[0]
+	require.Equal(t, notify.Parked, notice.Event)
+	require.Contains(t, notice.Title, "needs you")
+	require.Contains(t, notice.Text, "live process holds it")
+	require.Empty(t, notice.RetryCommand, "it is looked at again by itself")
+
+	b.kill(syscall.SIGTERM)
+	b.start()
+	order("retry")(s)
+	b.until("it waits on", held)
+	for _, pid := range s.pidsIn(s.dir) {
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	}
+	order("retry")(s)
+	b.untilState(s.id, resume.Watching)
+	require.Equal(t, []string{s.call()}, s.calls())
+	require.Len(t, hook.got(), 1, "once is enough")
 }
 
 func TestDryRunOfAgentsWithoutALock(t *testing.T) {

@@ -110,6 +110,7 @@ type Command struct {
 type Leave struct {
 	Why   string
 	Park  bool      // waiting does not mend it
+	Tell  bool      // it may mend itself, but a person should know, once
 	Until time.Time // when to look again; zero: soon
 }
 

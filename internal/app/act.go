@@ -172,7 +172,7 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 
 // holding is a resume that is not sent for the reason that the agent gives.
 func holding(leave *agent.Leave, owner *resume.Owner) *resume.Held {
-	return &resume.Held{Why: leave.Why, Park: leave.Park, Until: leave.Until, Owner: owner}
+	return &resume.Held{Why: leave.Why, Park: leave.Park, Tell: leave.Tell, Until: leave.Until, Owner: owner}
 }
 
 // commandFor returns the command that carries out a plan to run one.

@@ -59,26 +59,53 @@ func telling(c resume.Change) bool {
 	}
 }
 
+// A process may write to its transcript before it says which session it holds:
+// one that is not found is looked for again, soon.
+const (
+	mostLooks = 6
+	nextLook  = 500 * time.Millisecond
+)
+
 // identifyAll looks at the processes of the sessions that are called until ctx
 // is done.
 func (d *daemon) identifyAll(ctx context.Context) error {
+	looks := make(map[resume.Key]int) // how often each was looked for in vain
 	for {
+		var again <-chan time.Time
+		if len(looks) > 0 {
+			again = time.After(nextLook)
+		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-d.witnesses.wake:
-		}
-		for key := range d.witnesses.take() {
-			session, err := d.engine.Session(ctx, key)
-			a := d.agentOf(key.Agent)
-			if err != nil || a == nil {
-				continue
+			for key := range d.witnesses.take() {
+				looks[key] = 0
 			}
-			if owner, err := a.Owner(ctx, session); err == nil && owner != nil {
-				d.identify(ctx, a, session, owner)
+		case <-again:
+		}
+		for key, n := range looks {
+			if looks[key] = n + 1; d.witness(ctx, key) || looks[key] == mostLooks {
+				delete(looks, key)
 			}
 		}
 	}
+}
+
+// witness looks at the process of a session, and reports whether there is
+// nothing more to look for.
+func (d *daemon) witness(ctx context.Context, key resume.Key) bool {
+	session, err := d.engine.Session(ctx, key)
+	a := d.agentOf(key.Agent)
+	if _, ok := a.(agent.Identifier); err != nil || !ok {
+		return true
+	}
+	owner, err := a.Owner(ctx, session)
+	if err != nil || owner == nil {
+		return time.Since(session.LimitedAt) > justNow && time.Since(session.BornAt) > justNow
+	}
+	d.identify(ctx, a, session, owner)
+	return true
 }
 
 // identify notes which program the owner of a session runs, and returns the

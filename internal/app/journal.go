@@ -105,6 +105,8 @@ func (j journal) log(c resume.Change) {
 	s := c.After
 	log := j.d.log.With("session", s.Key.ID, "agent", s.Key.Agent)
 	switch {
+	case c.Calls() && s.State == resume.Waiting:
+		log.Warn("waiting, but needs a person", "class", s.Limit.Class, "why", s.Reason)
 	case c.Entered(resume.Waiting):
 		log.Info("waiting", "class", s.Limit.Class, "until", s.NextAt.UTC().Format(time.RFC3339),
 			"attempt", len(s.Attempts)+1, "why", s.Reason)
@@ -125,7 +127,7 @@ func (j journal) people(c resume.Change) {
 	switch {
 	case c.Entered(resume.GaveUp):
 		j.notify(notify.GaveUp, s)
-	case c.Entered(resume.Parked):
+	case c.Calls():
 		j.notify(notify.Parked, s)
 	case c.Entered(resume.Waiting) && !c.Before.Interrupted():
 		j.notify(notify.Limited, s)

@@ -41,7 +41,9 @@ func livePlan(ctx context.Context, a agent.Agent, session resume.Session, owner 
 		}
 	}
 	switch passing := owner.Kind == "headless"; { // it ends by itself
-	case plan == agent.Plan{}: // there is no way to reach it
+	case plan == agent.Plan{} && cfg.Live == config.LiveType && !passing: // there is no way to reach it
+		return agent.Plan{Leave: &agent.Leave{Why: holds + ": go on in it, or end it and the session is continued", Tell: true}}, nil
+	case plan == agent.Plan{}:
 		return agent.Plan{Leave: &agent.Leave{Why: holds, Park: cfg.Live == config.LiveNotify && !passing}}, nil
 	case plan.Leave != nil && !plan.Leave.Park:
 		return plan, nil // it goes on by itself, or works

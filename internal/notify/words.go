@@ -82,6 +82,9 @@ func (w words) retryCommand() string {
 	}
 	var commands []string
 	for _, m := range w.group.Members[:min(len(w.group.Members), maxTextSessions)] {
+		if m.View.State == resume.Waiting {
+			continue // it is tried again by itself
+		}
 		commands = append(commands, "resumed retry "+shellWord(m.Short))
 	}
 	return strings.Join(commands, "; ")

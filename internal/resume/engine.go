@@ -32,6 +32,12 @@ func (c Change) Entered(state State) bool {
 	return c.After.State == state && c.Before.State != state
 }
 
+// Calls reports whether this step is one at which a person is needed: nothing
+// goes on without them, or not as long as things stand as they do.
+func (c Change) Calls() bool {
+	return c.Entered(Parked) || c.After.Told && !c.Before.Told
+}
+
 // Begun returns the resume that this step began, or nil.
 func (c Change) Begun() *Run {
 	if run := c.After.Run; run != nil && (c.Before.Run == nil || c.Before.Run.Mark != run.Mark) {

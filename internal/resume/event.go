@@ -74,6 +74,7 @@ type (
 		Mark  string
 		Why   string
 		Park  bool   // waiting does not mend it
+		Tell  bool   // it may mend itself, but a person should know, once
 		Owner *Owner // who holds the session, where that is why
 
 		Until time.Time // when to look again; zero: soon

@@ -197,6 +197,7 @@ func (s Session) rest(now time.Time, why string) Session {
 	}
 	s.State, s.Reason = Watching, why
 	s.Limit, s.LimitText, s.Owner, s.Attempts, s.Cut = limit.Verdict{}, "", nil, nil, nil
+	s.Told = false
 	s.NextAt, s.WaitFrom, s.Asked, s.Hold, s.Dice = time.Time{}, time.Time{}, time.Time{}, time.Time{}, 0
 	return s
 }
@@ -264,7 +265,7 @@ func (s Session) held(ev Held, r Rules, now time.Time) Session {
 		return s
 	}
 	s = s.withdraw()
-	s.Owner = ev.Owner
+	s.Owner, s.Told = ev.Owner, s.Told || ev.Tell
 	if ev.Park {
 		s.State, s.NextAt, s.Reason = Parked, time.Time{}, ev.Why
 		return s

@@ -160,6 +160,7 @@ type Session struct {
 	Paused bool   `json:"paused,omitempty"`
 	Reason string `json:"reason,omitempty"` // why it stands where it stands, for people
 	Owner  *Owner `json:"owner,omitempty"`
+	Told   bool   `json:"told,omitempty"` // a person knows why it waits on
 
 	// Program is what its process ran when it was last seen alive.
 	Program Program `json:"program,omitzero"`

@@ -430,33 +430,39 @@ func TestWhatASessionHasLeftBehindChangesNothing(t *testing.T) {
 		copied func(now time.Time) []Event
 		want   State
 		taken  bool
+		other  string // account
 	}{
+		"a refusal that it waits for, copied to another account": {
+			events: func(now time.Time) []Event { return []Event{limitedAt(now)} },
+			copied: func(now time.Time) []Event { return []Event{limitedAt(now)} },
+			want:   Waiting, other: "bot:other",
+		},
 		"a refusal from before it moved": {
 			func(now time.Time) []Event { return []Event{Progressed{At: now}} },
 			func(now time.Time) []Event {
 				return []Event{Prompted{At: now.Add(-time.Hour)}, limitedAt(now.Add(-time.Minute))}
 			},
-			Watching, false,
+			Watching, false, "",
 		},
 		"a refusal that it got over": {
 			func(now time.Time) []Event { return []Event{limitedAt(now), Cancelled{At: now}} },
 			func(now time.Time) []Event { return []Event{Prompted{At: now}, limitedAt(now)} },
-			Watching, false,
+			Watching, false, "",
 		},
 		"movement from before it was stopped": {
 			func(now time.Time) []Event { return []Event{limitedAt(now)} },
 			func(now time.Time) []Event { return []Event{Progressed{At: now.Add(-time.Minute)}} },
-			Waiting, false,
+			Waiting, false, "",
 		},
 		"but a refusal that it waits for tells where its file lies now": {
 			func(now time.Time) []Event { return []Event{limitedAt(now)} },
 			func(now time.Time) []Event { return []Event{Progressed{At: now.Add(-time.Minute)}, limitedAt(now)} },
-			Waiting, true,
+			Waiting, true, "",
 		},
 		"but a refusal since then counts": {
 			func(now time.Time) []Event { return []Event{Progressed{At: now.Add(-time.Second)}} },
 			func(now time.Time) []Event { return []Event{limitedAt(now)} },
-			Waiting, true,
+			Waiting, true, "",
 		},
 	} {
 		t.Run(rule, func(t *testing.T) {
@@ -469,7 +475,7 @@ func TestWhatASessionHasLeftBehindChangesNothing(t *testing.T) {
 				}
 				for i, ev := range c.copied(now) {
 					require.NoError(t, w.See(t.Context(), []Sighting{{
-						Key: Key{"bot", "s"}, Transcript: "/copy", Pos: Position{"2", int64(i + 1)}, Event: ev,
+						Key: Key{"bot", "s"}, Account: c.other, Transcript: "/copy", Pos: Position{"2", int64(i + 1)}, Event: ev,
 					}}))
 				}
 				s, err := w.Session(t.Context(), Key{"bot", "s"})

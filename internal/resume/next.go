@@ -135,7 +135,10 @@ func (s Session) outlived(sight Sighting) bool {
 	case at.IsZero():
 		return false
 	case at.Equal(s.LimitedAt):
-		return !stops || s.State == Watching // what it still waits for tells where its file lies now
+		// What it still waits for tells where its file lies now; but a copy in
+		// another account does not move it there.
+		elsewhere := sight.Account != "" && sight.Account != s.Account
+		return !stops || s.State == Watching || elsewhere
 	default:
 		return at.Before(later(s.LimitedAt, s.MovedAt))
 	}

@@ -106,6 +106,13 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 			Key: resume.Key{Agent: agent, ID: session}, Transcript: transcript, Cwd: o.Dir,
 		})
 	}
+	o.Left = func(ctx context.Context, agent, session string) (pid int, found bool) {
+		pid, found, err := app.LeftRunning(ctx, cfg, resume.Session{Key: resume.Key{Agent: agent, ID: session}, Cwd: o.Dir})
+		if err != nil {
+			show.say("%v", err)
+		}
+		return pid, found
+	}
 	o.Waits = show.begin
 	o.Warn = func(err error) { show.say("%v", err) }
 	// Not ctx: a signal is for the command first.

@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -60,13 +61,17 @@ func Last(a Agent, src Source, path string) (Evidence, bool, error) {
 	return last, found, err
 }
 
+// Watches reports whether path lies in one of the agent's sources.
+func Watches(a Agent, path string) bool {
+	return slices.ContainsFunc(a.Sources(), func(src Source) bool { return src.has(path) })
+}
+
 // SourceOf returns the agent's source that path lies in. A file from elsewhere
 // is read as if it lay in the agent's first one.
 func SourceOf(a Agent, path string) Source {
 	sources := a.Sources()
 	for _, src := range sources {
-		rel, err := filepath.Rel(src.Root, path)
-		if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		if src.has(path) {
 			return src
 		}
 	}
@@ -74,6 +79,12 @@ func SourceOf(a Agent, path string) Source {
 		return Source{}
 	}
 	return sources[0]
+}
+
+// has reports whether path lies in the source.
+func (s Source) has(path string) bool {
+	rel, err := filepath.Rel(s.Root, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // maxText is how many bytes of an agent's words are kept for people.

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"resumed/internal/resume"
 )
 
 // Processes is where the kernel tells of processes: /proc. Where there is no
@@ -21,7 +23,7 @@ type Processes string
 type Process struct {
 	PID  int
 	Args []string // of the program itself, without an interpreter's
-	Ours bool     // it was started to resume a session, or by one that was
+	Mark string   // of the resume that it was started for, or by; empty: of none
 	Pane string   // of tmux, where it lives in one
 
 	cwd string
@@ -102,8 +104,25 @@ func (p Processes) read(pid int, is func(string) bool) (Process, bool) {
 	}
 	cwd, _ := os.Readlink(p.Path(pid, "cwd")) // not known: it lives nowhere
 	return Process{
-		PID: pid, Args: argv[1:], Ours: p.Variable(pid, MarkVariable) != "", Pane: p.Variable(pid, "TMUX_PANE"), cwd: cwd,
+		PID: pid, Args: argv[1:], Mark: p.Variable(pid, MarkVariable), Pane: p.Variable(pid, "TMUX_PANE"), cwd: cwd,
 	}, true
+}
+
+// IsRun reports whether the process is the resume that the session is in. A mark
+// alone does not make it that: it is also with the runs that another daemon has
+// left behind, and in every terminal that a resumed run has opened.
+func (p Processes) IsRun(pid int, s resume.Session) bool {
+	return s.Run != nil && s.Run.Mark != "" && p.Variable(pid, MarkVariable) == s.Run.Mark
+}
+
+// Bystands reports whether a process of that kind holds nothing of the session
+// although it lives where the session does: it is the resume that the session
+// is in, or one of another session.
+func (p Process) Bystands(s resume.Session, kind string) bool {
+	if p.Mark == "" {
+		return false
+	}
+	return s.Run != nil && p.Mark == s.Run.Mark || kind == "headless" && !p.Names(s.Key.ID)
 }
 
 // LivesIn reports whether the process works in the directory, by whatever name.

@@ -37,9 +37,9 @@ func TestProcessesOfAProgramAreFound(t *testing.T) {
 	require.Len(t, found, 2)
 	require.Equal(t, 1, found[0].PID)
 	require.Equal(t, []string{"-p", "x"}, found[0].Args)
-	require.False(t, found[0].Ours)
+	require.Empty(t, found[0].Mark)
 	require.Equal(t, []string{"-i"}, found[1].Args)
-	require.True(t, found[1].Ours)
+	require.Equal(t, "m", found[1].Mark)
 	require.Equal(t, "%7", found[1].Pane)
 	for dir, want := range map[string]bool{work: true, work + "/": true, link: true, filepath.Dir(work): false, "": false, "/no/such": false} {
 		require.Equal(t, want, found[0].LivesIn(dir), dir)

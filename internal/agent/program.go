@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"resumed/internal/resume"
 )
@@ -96,13 +97,25 @@ func lookUp(name string) (string, error) {
 	return path, nil
 }
 
-// usable reports whether a program that was recorded can still be run.
+// usable reports whether a program that was recorded can still be run. Another
+// user may have put it there since.
 func usable(p resume.Program) bool {
 	if p.Interpreter == "" {
-		return isExecutable(p.Path)
+		return isExecutable(p.Path) && isOurs(p.Path)
 	}
 	info, err := os.Stat(p.Path)
-	return err == nil && info.Mode().IsRegular() && isExecutable(p.Interpreter)
+	return err == nil && info.Mode().IsRegular() && isOurs(p.Path) && isExecutable(p.Interpreter) && isOurs(p.Interpreter)
+}
+
+// isOurs reports whether nobody but this user and root can have written the
+// file.
+func isOurs(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm()&0o002 != 0 {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && (stat.Uid == 0 || int(stat.Uid) == os.Getuid())
 }
 
 func isExecutable(path string) bool {
@@ -152,28 +165,39 @@ func firstLine(script string) string {
 	return rest
 }
 
-// Environment returns env with what the program needs in front of PATH: the
-// interpreter that it was run by, and its own directory where PATH does not have
-// it, for a script installed by npm needs the node beside it. A PATH that env
-// sets is left as it is.
+// Environment returns env with what the program needs in PATH: the interpreter
+// that it was run by, and its own directory where PATH does not have it, for a
+// script installed by npm needs the node beside it. Where that is known without,
+// its directory comes last: that of a project's own tools is full of names. A
+// PATH that env sets is left as it is.
 func (p Program) Environment(env []string) []string {
 	env = slices.Clone(env)
 	if slices.ContainsFunc(env, func(pair string) bool { return strings.HasPrefix(pair, "PATH=") }) {
 		return env
 	}
-	path := os.Getenv("PATH")
-	had := filepath.SplitList(path)
-	var front []string
-	if dir := filepath.Dir(p.Interpreter); p.Interpreter != "" && (len(had) == 0 || had[0] != dir) {
-		front = append(front, dir)
+	had := slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool { return dir == "" })
+	path := slices.Clone(had)
+	if p.Interpreter == "" {
+		path = withDir(path, filepath.Dir(p.Path), 0)
+	} else {
+		if dir := filepath.Dir(p.Interpreter); len(had) == 0 || had[0] != dir {
+			path = slices.Insert(path, 0, dir)
+		}
+		path = withDir(path, filepath.Dir(p.Path), len(path))
 	}
-	if dir := filepath.Dir(p.Path); !slices.Contains(had, dir) && !slices.Contains(front, dir) {
-		front = append(front, dir)
-	}
-	if len(front) == 0 {
+	if slices.Equal(path, had) {
 		return env
 	}
-	return append(env, "PATH="+strings.Join(append(front, path), string(filepath.ListSeparator)))
+	return append(env, "PATH="+strings.Join(path, string(filepath.ListSeparator)))
+}
+
+// withDir returns the directories with dir at that place, where it is not among
+// them.
+func withDir(dirs []string, dir string, at int) []string {
+	if slices.Contains(dirs, dir) {
+		return dirs
+	}
+	return slices.Insert(dirs, at, dir)
 }
 
 // CheckDir returns nil for a directory that one can work in, and an error in

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -64,6 +65,33 @@ func TestAProgramThatCannotBeRunAnyMoreIsPassedOver(t *testing.T) {
 	require.Equal(t, inPath, found(t, search, recorded).Path)
 }
 
+// It lay in a place such as /tmp: whoever may write there must not choose what
+// is run.
+func TestAProgramThatOthersMayHavePutThereIsPassedOver(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	inPath := program(t, dir, "bot")
+	for name, change := range map[string]func(path string) error{
+		"anybody may write it": func(path string) error { return os.Chmod(path, 0o777) },
+		"it is another user's": func(path string) error { return os.Chown(path, 4242, 4242) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			script, node := program(t, t.TempDir(), "bot"), program(t, t.TempDir(), "node")
+			search, recorded := agent.Search{Name: "bot"}, resume.Program{Path: script, Interpreter: node}
+			require.Equal(t, script, found(t, search, recorded).Path)
+			for _, path := range []string{node, script} {
+				if err := change(path); errors.Is(err, os.ErrPermission) {
+					t.Skip("SKIPPED: only root can give a file away")
+				} else {
+					require.NoError(t, err)
+				}
+				require.Equal(t, inPath, found(t, search, recorded).Path)
+				require.NoError(t, errors.Join(os.Chmod(path, 0o700), os.Chown(path, os.Getuid(), os.Getgid())))
+			}
+		})
+	}
+}
+
 func TestAScriptIsRunAsItWasRun(t *testing.T) {
 	t.Setenv("PATH", "/usr/bin:/bin")
 	dir := t.TempDir()
@@ -92,7 +120,7 @@ func TestAScriptIsRunAsItWasRun(t *testing.T) {
 				want = []string{script}
 			}
 			require.Equal(t, want, p.Argv())
-			require.Equal(t, []string{"PATH=" + dir + ":" + filepath.Dir(script) + ":/usr/bin:/bin"}, p.Environment(nil))
+			require.Equal(t, []string{"PATH=" + dir + ":/usr/bin:/bin:" + filepath.Dir(script)}, p.Environment(nil))
 		})
 	}
 }
@@ -107,6 +135,11 @@ func TestAProgramOutsidePathBringsItsDirectory(t *testing.T) {
 	require.Equal(t, []string{"PATH=/x"}, at("/opt/node/bin/bot", "").Environment([]string{"PATH=/x"}))
 	require.Equal(t, []string{"PATH=/bin:/usr/bin:/bin"}, at("/usr/bin/bot", "/bin/node").Environment(nil),
 		"another node in PATH must not come first")
+	require.Equal(t, []string{"PATH=/opt/node/bin:/usr/bin:/bin:/src/node_modules/.bin"},
+		at("/src/node_modules/.bin/bot", "/opt/node/bin/node").Environment(nil), "a project's programs must not come first")
+	t.Setenv("PATH", "")
+	require.Equal(t, []string{"PATH=/opt/node/bin"}, at("/opt/node/bin/bot", "").Environment(nil),
+		"an empty part of PATH is the session's directory")
 }
 
 func TestADirectoryIsCheckedBeforeItIsWorkedIn(t *testing.T) {

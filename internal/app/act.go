@@ -4,22 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 
 	"resumed/internal/agent"
-	"resumed/internal/clean"
 	"resumed/internal/config"
 	"resumed/internal/resume"
 	"resumed/internal/runner"
 )
-
-// keptRuns is how many outputs of a session's resumes are kept.
-const keptRuns = 10
 
 // act sends one resume and reports on it. The engine calls it when a session
 // enters Resuming.
@@ -104,6 +96,13 @@ func (d *daemon) prepare(ctx context.Context, session resume.Session) (*sending,
 	if a == nil {
 		return nil, &resume.Held{Why: "the agent " + session.Key.Agent + " is not configured or switched off"}
 	}
+	if held := d.untouchable(session.Cwd); held != nil {
+		return nil, held
+	}
+	if _, follows := a.(agent.Follower); !follows && !agent.Watches(a, session.Transcript) {
+		// Which account it is of is told by where it lies.
+		return nil, &resume.Held{Why: "its transcript " + session.Transcript + " lies in none of the roots that are configured"}
+	}
 	if err := runner.CheckID(session.Key.ID); err != nil {
 		return nil, &resume.Held{Why: err.Error(), Park: true}
 	}
@@ -147,6 +146,9 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 	if why := replaced(session, plan.Run.Dir); why != "" && owner == nil {
 		return nil, &resume.Held{Why: why, Park: true}
 	}
+	if held := d.untouchable(plan.Run.Dir); held != nil {
+		return nil, held
+	}
 	if d.opts.DryRun {
 		return nil, &resume.Held{Why: "dry run: would have run " + strings.Join(plan.Run.Argv, " "), Park: true}
 	}
@@ -158,17 +160,6 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 		return nil, held
 	}
 	return &sending{command: command, noProof: plan.Run.NoProof, session: session, agent: a, owner: owner}, nil
-}
-
-// replaced says that another directory has the name of the session's own: its
-// work is not there, and its permissions were not given for that. A person who
-// asks for a try all the same gets it.
-func replaced(s resume.Session, dir string) string {
-	born, known := runner.Born(dir)
-	if !known || s.CwdBorn.IsZero() || !s.Asked.IsZero() || dir != s.Cwd || born.Equal(s.CwdBorn) {
-		return ""
-	}
-	return fmt.Sprintf("another directory has taken the place of %s since the session was stopped; retry to go on there", dir)
 }
 
 // holding is a resume that is not sent for the reason that the agent gives.
@@ -199,88 +190,6 @@ func (d *daemon) commandFor(cfg config.Config, session resume.Session, planned *
 	}, nil
 }
 
-// follow waits for a resume command and reports how it ended. When the daemon
-// stops first, the command lives on and the next daemon finds it.
-func (d *daemon) follow(ctx context.Context, session resume.Session, process *runner.Process, output string) {
-	mark := session.Run.Mark
-	result := d.await(ctx, mark, process)
-	if ctx.Err() != nil {
-		return
-	}
-	d.tidy(ctx, session)
-	ended := ending(mark, result, output)
-	if ended.Outcome != resume.TimedOut {
-		if words, denied := d.denied(ctx, session, output); denied {
-			ended.Outcome, ended.Err = resume.Denied, words
-		}
-	}
-	d.tell(ctx, session.Key, ended)
-}
-
-// resultTail is how much of a run's output may hold its result.
-const resultTail = 64 << 10
-
-// denied says in words what a resumed run that is over was refused at last.
-func (d *daemon) denied(ctx context.Context, session resume.Session, output string) (words string, denied bool) {
-	denier, ok := d.agentOf(session.Key.Agent).(agent.Denier)
-	attempt, known := session.Tried(session.Run.Mark)
-	if !ok || !known {
-		return "", false
-	}
-	tail, _ := runner.Tail(output, resultTail) // most agents tell in their transcript
-	denial, denied, err := denier.Denied(ctx, session, agent.Ran{Since: attempt.StartedAt, Output: tail})
-	if err != nil && ctx.Err() == nil {
-		d.log.Warn("it could not be read whether a resume was refused something",
-			"session", session.Key.ID, "agent", session.Key.Agent, "err", err)
-	}
-	return denial.String(), denied
-}
-
-// await waits for a command, which can be stopped meanwhile.
-func (d *daemon) await(ctx context.Context, mark string, process *runner.Process) runner.Result {
-	d.mu.Lock()
-	d.running[mark] = process
-	d.mu.Unlock()
-	defer func() {
-		d.mu.Lock()
-		delete(d.running, mark)
-		d.mu.Unlock()
-	}()
-	return process.Wait(ctx)
-}
-
-// ending puts the end of a command into words.
-func ending(mark string, result runner.Result, output string) resume.Ended {
-	ended := resume.Ended{Mark: mark, Outcome: resume.Delivered}
-	timeout, timedOut := errors.AsType[*runner.TimeoutError](result.Err)
-	stall, stalled := errors.AsType[*runner.StallError](result.Err)
-	switch {
-	case timedOut:
-		ended.Outcome, ended.Err = resume.TimedOut, timeout.Error()
-	case stalled:
-		ended.Outcome, ended.Err = resume.TimedOut, stall.Error()
-	case result.Err != nil:
-		ended.Outcome, ended.Err = resume.Failed, result.Err.Error()
-	}
-	if ended.Outcome == resume.Failed {
-		if words, err := runner.Tail(output, 2048); err == nil {
-			if last := lastLine(words); last != "" {
-				ended.Err += ": " + clean.Short(last, longestText)
-			}
-		}
-	}
-	return ended
-}
-
-// signsOfLife are the files whose change shows that a resumed agent works: its
-// transcript, and what a database writes first.
-func signsOfLife(s resume.Session) []string { return []string{s.Transcript, s.Transcript + "-wal"} }
-
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
-}
-
 // cannotStart says what a command that did not start means: what a person
 // must mend costs no attempt.
 func cannotStart(mark string, err error) resume.Event {
@@ -307,101 +216,4 @@ func (d *daemon) agentOf(name string) agent.Agent {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.agents[name]
-}
-
-func (d *daemon) runsDir(key resume.Key) string { return RunsDir(d.opts.StateDir, key.ID) }
-
-// outputOf returns where the resume that the session is in writes to.
-func (d *daemon) outputOf(s resume.Session) string {
-	return filepath.Join(d.runsDir(s.Key), strconv.Itoa(s.Run.N)+".log")
-}
-
-// RunsDir returns where the outputs of a session's resumes are.
-func RunsDir(stateDir, id string) string { return filepath.Join(stateDir, "runs", id) }
-
-// Runs returns the outputs in a session's directory, oldest first.
-func Runs(dir string) []string {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
-	var numbers []int
-	for _, entry := range entries {
-		if n, err := strconv.Atoi(strings.TrimSuffix(entry.Name(), ".log")); err == nil {
-			numbers = append(numbers, n)
-		}
-	}
-	slices.Sort(numbers)
-	paths := make([]string, len(numbers))
-	for i, n := range numbers {
-		paths[i] = filepath.Join(dir, strconv.Itoa(n)+".log")
-	}
-	return paths
-}
-
-// pruneRuns removes all but the newest outputs.
-func pruneRuns(dir string, keep int) {
-	paths := Runs(dir)
-	for _, path := range paths[:max(0, len(paths)-keep)] {
-		_ = os.Remove(path) // it is tried again with the next resume
-	}
-}
-
-// recover finds out what became of the resumes that an earlier daemon began. A
-// living command is adopted. Of one that is gone the transcript tells, so it is
-// read first; where it tells nothing the resume took no effect and is sent
-// again.
-func (d *daemon) recover(ctx context.Context, sessions []resume.Session) error {
-	var gone []resume.Session
-	var adopted sync.WaitGroup
-	defer adopted.Wait()
-	for _, s := range sessions {
-		if s.Run == nil {
-			continue
-		}
-		process, alive := runner.Find(s.Run.Mark)
-		if !alive || s.Run.NoProof {
-			gone = append(gone, s)
-			continue
-		}
-		adopted.Go(func() { d.adopt(ctx, s, process) })
-	}
-	if len(gone) == 0 {
-		return nil
-	}
-	if err := d.awaitFeeds(ctx); err != nil {
-		return nil
-	}
-	for _, s := range gone {
-		if s.Run.NoProof {
-			d.recoverUnproved(ctx, s)
-			continue
-		}
-		d.tidy(ctx, s)
-		if words, denied := d.denied(ctx, s, d.outputOf(s)); denied {
-			d.tell(ctx, s.Key, resume.Ended{Mark: s.Run.Mark, Outcome: resume.Denied, Err: words})
-			continue
-		}
-		d.log.Info("a resume left no trace and is forgotten", "session", s.Key.ID, "agent", s.Key.Agent)
-		d.tell(ctx, s.Key, resume.Lost{Mark: s.Run.Mark})
-	}
-	return nil
-}
-
-func (d *daemon) adopt(ctx context.Context, s resume.Session, process *runner.Process) {
-	d.mu.Lock()
-	cfg := d.config.Resume
-	d.mu.Unlock()
-	output := d.outputOf(s)
-	process.Bind(runner.Command{
-		Mark: s.Run.Mark, Output: output, Timeout: cfg.Timeout, Stall: cfg.Stall, Signs: signsOfLife(s),
-	})
-	d.log.Info("a resume of the daemon before still runs", "session", s.Key.ID, "agent", s.Key.Agent, "pid", process.PID)
-	d.tell(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: process.Process})
-	release, held := d.lease(s.Key)
-	if held != nil {
-		d.log.Warn("a resume that runs has no lease", "session", s.Key.ID, "agent", s.Key.Agent, "why", held.Why)
-	}
-	defer release()
-	d.follow(ctx, s, process, output)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/config"
 	"resumed/internal/resume"
 )
 
@@ -125,4 +126,22 @@ func (d *daemon) identify(ctx context.Context, a agent.Agent, session resume.Ses
 	}
 	session.Program = program
 	return session
+}
+
+// LeftRunning returns the process of a resume of the session that lives without
+// a daemon that looks after it. It is for runs that no daemon starts.
+func LeftRunning(ctx context.Context, cfg config.Config, session resume.Session) (pid int, found bool, err error) {
+	agents, err := Agents(cfg)
+	if err != nil {
+		return 0, false, err
+	}
+	a := agents[session.Key.Agent]
+	if a == nil {
+		return 0, false, nil
+	}
+	owner, err := a.Owner(ctx, session)
+	if err != nil || owner == nil {
+		return 0, false, err
+	}
+	return owner.PID, owner.Kind == "headless" && agent.Processes("/proc").Variable(owner.PID, agent.MarkVariable) != "", nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"time"
@@ -70,14 +71,15 @@ func Rules(cfg config.Config) resume.Rules {
 		Settle:        cfg.Resume.Settle,
 		Lookback:      cfg.Resume.Lookback,
 		MaxWindows:    cfg.Resume.MaxWindows,
-		Include:       cfg.Resume.Include,
-		Exclude:       cfg.Resume.Exclude,
+		Include:       byAnyName(cfg.Resume.Include),
+		Exclude:       byAnyName(cfg.Resume.Exclude),
 		MaxConcurrent: cfg.Resume.MaxConcurrent,
 		Stagger:       cfg.Resume.Stagger,
 		Order:         resume.Order(cfg.Resume.Order),
 	}
 	if cfg.Resume.Hours != (config.Hours{}) {
-		rules.Open = cfg.Resume.Hours.Next
+		// Hours are the user's, and many of the times come from records in UTC.
+		rules.Open = func(t time.Time) time.Time { return cfg.Resume.Hours.Next(t.Local()) }
 	}
 	for _, class := range limit.Classes() {
 		if policy := cfg.Policy("", class); policy != rules.Backoff {
@@ -93,6 +95,18 @@ func Rules(cfg config.Config) resume.Rules {
 		}
 	}
 	return rules
+}
+
+// byAnyName returns the directories, and what they are without symbolic links:
+// agents write down either.
+func byAnyName(dirs []string) []string {
+	all := slices.Clone(dirs)
+	for _, dir := range dirs {
+		if target, err := filepath.EvalSymlinks(dir); err == nil && target != filepath.Clean(dir) {
+			all = append(all, target)
+		}
+	}
+	return all
 }
 
 // storeTimeout bounds how long an order waits for the engine and the disk.

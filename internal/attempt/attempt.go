@@ -58,6 +58,10 @@ type Options struct {
 	// Tidy removes what a run of an agent's session left beside its transcript.
 	Tidy func(ctx context.Context, agent, session, transcript string) error
 
+	// Left returns the process of a resume of the session that a daemon which is
+	// gone has left running: nobody holds its lease.
+	Left func(ctx context.Context, agent, session string) (pid int, found bool)
+
 	// Waits is told of each wait, and what it returns is called when the wait
 	// is over. Warn tells a person what does not stop the run.
 	Waits func(backoff.Upcoming) (over func())
@@ -86,7 +90,7 @@ func Run(ctx context.Context, o Options) (int, error) {
 	}
 	t := &task{Options: o, relay: relay, input: input, talk: newTalk(o)}
 	defer t.release()
-	if err := t.hold(t.talk.id); err != nil {
+	if err := t.hold(ctx, t.talk.id); err != nil {
 		return CodeFailed, err
 	}
 	err = backoff.Retry(ctx, t.Policy(t.talk.name, limit.None), t.run, backoff.Options{
@@ -160,7 +164,7 @@ func (t *task) run(ctx context.Context) error {
 		failure.allowed = timeout.After
 		failure.Verdict = limit.Verdict{Class: limit.Timeout, WaitHelps: true} // whatever it was saying
 	}
-	if held := t.hold(t.talk.id); held != nil {
+	if held := t.hold(context.WithoutCancel(ctx), t.talk.id); held != nil {
 		failure.final = held
 	}
 	return failure
@@ -194,9 +198,9 @@ func (t *task) next() ([]string, *os.File, error) {
 }
 
 // hold takes the session's lease, so that nobody else continues it while this
-// process waits. The error is a *lease.HeldError; other trouble is told and
+// process waits. The error says who does already; other trouble is told and
 // gone on with.
-func (t *task) hold(session string) error {
+func (t *task) hold(ctx context.Context, session string) error {
 	if session == "" || t.lease != nil && t.lease.ID() == session {
 		return nil
 	}
@@ -208,6 +212,9 @@ func (t *task) hold(session string) error {
 	}
 	if err != nil {
 		t.Warn(err)
+	}
+	if pid, found := t.Left(ctx, t.talk.name, session); found {
+		return fmt.Errorf("process %d, which another resumed has started, still works on this session", pid)
 	}
 	return nil
 }

@@ -149,6 +149,9 @@ func (e *Engine) see(ctx context.Context, sight Sighting) {
 	if known && s.Seen.Epoch == sight.Pos.Epoch && sight.Pos.Offset <= s.Seen.Offset {
 		return
 	}
+	if known && s.outlived(sight) {
+		return
+	}
 	before := s
 	if !known {
 		s.BornAt, s.FoundAt = born(sight.Event), wallNow()

@@ -171,8 +171,8 @@ func TestEnginePassesOverWhatItWasToldBefore(t *testing.T) {
 		require.NoError(t, w.See(t.Context(), []Sighting{line}), "the file is read again")
 		require.Equal(t, Watching, w.session("a").State)
 
-		line.Pos.Epoch = "2"
-		require.NoError(t, w.See(t.Context(), []Sighting{line}), "another file under that name")
+		line.Pos.Epoch, line.Event = "2", limited(time.Now().Add(time.Millisecond), limit.RateLimit)
+		require.NoError(t, w.See(t.Context(), []Sighting{line}), "another file, and another refusal")
 		require.Equal(t, Waiting, w.session("a").State)
 		w.stop()
 	})
@@ -418,6 +418,71 @@ func BenchmarkEngineLimitAndProgress(b *testing.B) {
 				e.see(b.Context(), Sighting{Key: key, Pos: Position{"1", int64(2 * i)}, Event: Progressed{At: now}})
 				e.see(b.Context(), Sighting{Key: key, Pos: Position{"1", int64(2*i + 1)}, Event: limited(now, limit.RateLimit)})
 			}
+		})
+	}
+}
+
+// Another file that tells of a session may be a copy of what is long over.
+func TestWhatASessionHasLeftBehindChangesNothing(t *testing.T) {
+	limitedAt := func(at time.Time) Limited { return limited(at, limit.Overloaded) }
+	for rule, c := range map[string]struct {
+		events func(now time.Time) []Event
+		copied func(now time.Time) []Event
+		want   State
+		taken  bool
+		other  string // account
+	}{
+		"a refusal that it waits for, copied to another account": {
+			events: func(now time.Time) []Event { return []Event{limitedAt(now)} },
+			copied: func(now time.Time) []Event { return []Event{limitedAt(now)} },
+			want:   Waiting, other: "bot:other",
+		},
+		"a refusal from before it moved": {
+			func(now time.Time) []Event { return []Event{Progressed{At: now}} },
+			func(now time.Time) []Event {
+				return []Event{Prompted{At: now.Add(-time.Hour)}, limitedAt(now.Add(-time.Minute))}
+			},
+			Watching, false, "",
+		},
+		"a refusal that it got over": {
+			func(now time.Time) []Event { return []Event{limitedAt(now), Cancelled{At: now}} },
+			func(now time.Time) []Event { return []Event{Prompted{At: now}, limitedAt(now)} },
+			Watching, false, "",
+		},
+		"movement from before it was stopped": {
+			func(now time.Time) []Event { return []Event{limitedAt(now)} },
+			func(now time.Time) []Event { return []Event{Progressed{At: now.Add(-time.Minute)}} },
+			Waiting, false, "",
+		},
+		"but a refusal that it waits for tells where its file lies now": {
+			func(now time.Time) []Event { return []Event{limitedAt(now)} },
+			func(now time.Time) []Event { return []Event{Progressed{At: now.Add(-time.Minute)}, limitedAt(now)} },
+			Waiting, true, "",
+		},
+		"but a refusal since then counts": {
+			func(now time.Time) []Event { return []Event{Progressed{At: now.Add(-time.Second)}} },
+			func(now time.Time) []Event { return []Event{limitedAt(now)} },
+			Waiting, true, "",
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, DefaultRules(), func(context.Context, *world, Session) {})
+				defer w.stop()
+				now := time.Now()
+				for _, ev := range c.events(now) {
+					w.see("s", ev)
+				}
+				for i, ev := range c.copied(now) {
+					require.NoError(t, w.See(t.Context(), []Sighting{{
+						Key: Key{"bot", "s"}, Account: c.other, Transcript: "/copy", Pos: Position{"2", int64(i + 1)}, Event: ev,
+					}}))
+				}
+				s, err := w.Session(t.Context(), Key{"bot", "s"})
+				require.NoError(t, err)
+				require.Equal(t, c.want, s.State)
+				require.Equal(t, c.taken, s.Transcript == "/copy")
+			})
 		})
 	}
 }

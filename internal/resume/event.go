@@ -165,3 +165,19 @@ func born(ev Event) time.Time {
 		return time.Time{}
 	}
 }
+
+// when returns the time of what a transcript says; zero: it does not tell.
+func when(ev Event) time.Time {
+	switch ev := ev.(type) {
+	case Limited:
+		return ev.At
+	case Progressed:
+		return ev.At
+	case Prompted:
+		return ev.At
+	case Cancelled:
+		return ev.At
+	default:
+		return time.Time{}
+	}
+}

@@ -130,7 +130,7 @@ func (l *life) judgeBegin(c Change) {
 		l.never("a resume of a paused session began")
 	case rules.Open != nil && rules.Open(c.At).After(c.At):
 		l.never("a resume began outside of the hours")
-	case rules.excluded(s.Cwd) != "":
+	case rules.Excluded(s.Cwd) != "":
 		l.never("a resume began in an excluded directory")
 	case l.engine.running > max(1, rules.MaxConcurrent):
 		l.never("%d resumes at a time, where %d are allowed", l.engine.running, rules.MaxConcurrent)

@@ -102,7 +102,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 		s = s.withdraw() // newer news than the resume that is about to be sent
 	}
 
-	if ev.Class == limit.UsageLimit && (s.State == Watching || !ev.Reset.At.Equal(s.Limit.Reset.At)) {
+	if ev.Class == limit.UsageLimit && (s.State == Watching || ev.Reset.At.Sub(s.Limit.Reset.At).Abs() > sameWindow) {
 		s.Windows++
 	}
 	// An agent that repeats itself while it is waited for does not begin the
@@ -119,6 +119,28 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 		return s.scheduleAgain(r, now)
 	default:
 		return s.wait(r, ev.At, now, u)
+	}
+}
+
+// outlived reports whether the session has left behind what was read from
+// another file than the one that told of it last: that one is a copy from
+// before, or takes the place of what was read already.
+func (s Session) outlived(sight Sighting) bool {
+	if sight.Pos.Epoch == s.Seen.Epoch {
+		return false
+	}
+	at := when(sight.Event)
+	_, stops := sight.Event.(Limited)
+	switch {
+	case at.IsZero():
+		return false
+	case at.Equal(s.LimitedAt):
+		// What it still waits for tells where its file lies now; but a copy in
+		// another account does not move it there.
+		elsewhere := sight.Account != "" && sight.Account != s.Account
+		return !stops || s.State == Watching || elsewhere
+	default:
+		return at.Before(later(s.LimitedAt, s.MovedAt))
 	}
 }
 

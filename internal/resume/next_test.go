@@ -239,6 +239,17 @@ func TestWindowsWithoutAPersonAreBounded(t *testing.T) {
 	require.Equal(t, 1, w.Windows)
 }
 
+func TestOneWindowIsCountedOnceHoweverItIsStated(t *testing.T) {
+	w := newWalk()
+	w.rules.MaxWindows = 1
+	reset := noon.Add(5 * time.Hour)
+	w.do(limitedUntil(noon, limit.UsageLimit, reset)).after(time.Minute)
+	w.do(limitedUntil(w.now, limit.UsageLimit, reset.Add(time.Second)))
+	require.Equal(t, Waiting, w.State, "agents print it to the minute, or compute it from an age")
+	w.after(time.Minute).do(limitedUntil(w.now, limit.UsageLimit, reset.Add(time.Hour)))
+	require.Equal(t, Parked, w.State)
+}
+
 func TestPeopleAreStrongerThanRules(t *testing.T) {
 	t.Run("a cancelled turn is never resumed", func(t *testing.T) {
 		w := newWalk().do(limited(noon, limit.RateLimit), Cancelled{At: noon})
@@ -420,10 +431,10 @@ func TestDirectories(t *testing.T) {
 		"/src": true, "/src/shop": true, "/srcs": false, "/home": false,
 		"/src/private": false, "/src/private/x": false, "/src/privateer": true, "": false,
 	} {
-		require.Equal(t, touched, rules.excluded(dir) == "", dir)
+		require.Equal(t, touched, rules.Excluded(dir) == "", dir)
 	}
-	require.Empty(t, Rules{}.excluded("/anywhere"))
-	require.NotEmpty(t, Rules{Exclude: []string{"/"}}.excluded("/anywhere"))
+	require.Empty(t, Rules{}.Excluded("/anywhere"))
+	require.NotEmpty(t, Rules{Exclude: []string{"/"}}.Excluded("/anywhere"))
 }
 
 func TestHoursShiftTheWake(t *testing.T) {

@@ -91,8 +91,8 @@ func (r Rules) Policy(agent string, class limit.Class) backoff.Policy {
 	return r.Backoff
 }
 
-// excluded says why sessions in dir are not touched, or "".
-func (r Rules) excluded(dir string) string {
+// Excluded says why sessions in dir are not touched, or "".
+func (r Rules) Excluded(dir string) string {
 	for _, d := range r.Exclude {
 		if within(dir, d) {
 			return "its directory is excluded by resume.exclude (" + d + ")"

@@ -16,7 +16,7 @@ func (s Session) wait(r Rules, from, now time.Time, u float64) Session {
 // schedule computes NextAt from what is known, so that it can be called again
 // whenever the rules change.
 func (s Session) schedule(r Rules, now time.Time) Session {
-	if why := r.excluded(s.Cwd); why != "" {
+	if why := r.Excluded(s.Cwd); why != "" {
 		return s.rest(now, why)
 	}
 	if why := s.hopeless(r, now); why != "" {

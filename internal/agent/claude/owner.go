@@ -24,7 +24,7 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 			return nil, err
 		}
 		for _, e := range entries {
-			if e.SessionID == s.Key.ID && !a.proc.ours(e.PID) {
+			if e.SessionID == s.Key.ID && !a.proc.IsRun(e.PID, s) {
 				return e.owner(a.proc), nil
 			}
 			registered[e.PID] = true

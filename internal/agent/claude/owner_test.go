@@ -99,6 +99,16 @@ func TestWhoHoldsASession(t *testing.T) {
 			[]process{with(claude(7, "-p"), mark...)},
 			map[string]string{"7.json": registered(7, sessionA, "100", "")}, nil,
 		},
+		"a run that another daemon left behind": {
+			[]process{with(claude(7, "-p"), agent.MarkVariable+"=m2")},
+			map[string]string{"7.json": registered(7, sessionA, "100", `,"entrypoint":"sdk-cli"`)},
+			&resume.Owner{PID: 7, Kind: "headless"},
+		},
+		"a person in a terminal that a resumed run once opened": {
+			[]process{with(claude(7), agent.MarkVariable+"=m2", "TMUX_PANE=%4")},
+			map[string]string{"7.json": registered(7, sessionA, "100", `,"entrypoint":"cli"`)},
+			&resume.Owner{PID: 7, Kind: "interactive", Tmux: "%4"},
+		},
 		"our own run of a version without a registry": {[]process{with(claude(7), mark...)}, nil, nil},
 		"a neighbour in the same directory that holds another session": {
 			[]process{claude(7)}, map[string]string{"7.json": registered(7, other, "100", "")}, nil,
@@ -126,7 +136,7 @@ func TestWhoHoldsASession(t *testing.T) {
 			for file, content := range c.registry {
 				register(t, a, file, content)
 			}
-			s := resume.Session{Key: resume.Key{Agent: Name, ID: sessionA}, Cwd: "/src/app"}
+			s := resume.Session{Key: resume.Key{Agent: Name, ID: sessionA}, Cwd: "/src/app", Run: &resume.Run{Mark: "m1"}}
 			got, err := a.Owner(t.Context(), s)
 			require.NoError(t, err)
 			require.Equal(t, c.want, got)

@@ -93,8 +93,8 @@ func TestAStoppedSessionIsContinuedWithTheSettingsItHad(t *testing.T) {
 		"the usual mode is named too, whatever the user's default is": {
 			[]any{mode("default"), overload()}, "continue", []string{"--permission-mode", "default", "continue"},
 		},
-		"a mode nobody knows is not passed on": {
-			[]any{mode("--yolo"), overload()}, "continue", []string{"continue"},
+		"for a mode nobody knows the usual one, whatever the user's default is": {
+			[]any{mode("--yolo"), overload()}, "continue", []string{"--permission-mode", "default", "continue"},
 		},
 		"model and effort of the last answer": {
 			[]any{

@@ -109,5 +109,6 @@ func kindOf(argv []string) string {
 	return "interactive"
 }
 
-// ours reports whether the process was started to resume a session.
+// ours reports whether the process was started to resume some session, which
+// one it does not say.
 func (p procfs) ours(pid int) bool { return p.Variable(pid, agent.MarkVariable) != "" }

@@ -21,8 +21,12 @@ type settings struct {
 // session had it, and never added.
 const bypass = "bypassPermissions"
 
+// usualMode is the mode in which whatever needs a permission is asked for, and
+// refused where nobody is there to give it.
+const usualMode = "default"
+
 var (
-	permissionModes = []string{"default", "acceptEdits", "plan", "auto", "dontAsk", bypass}
+	permissionModes = []string{usualMode, "acceptEdits", "plan", "auto", "dontAsk", bypass}
 	efforts         = []string{"low", "medium", "high", "xhigh", "max"}
 	modelName       = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*$`)
 )
@@ -62,11 +66,15 @@ func lastSettings(transcript string) (settings, error) {
 }
 
 // flags returns the arguments that give a run these settings. A value that is
-// not known is left out: Claude Code then falls back to its own default.
+// not known is left out: Claude Code then falls back to its own default. Not so
+// a mode: what the user's settings say may allow more than the session did.
 func (s settings) flags() []string {
 	var flags []string
-	if slices.Contains(permissionModes, s.permission) {
+	switch {
+	case slices.Contains(permissionModes, s.permission):
 		flags = append(flags, "--permission-mode", s.permission)
+	case s.permission != "":
+		flags = append(flags, "--permission-mode", usualMode)
 	}
 	if modelName.MatchString(s.model) {
 		flags = append(flags, "--model", s.model)

@@ -71,7 +71,7 @@ func (a *Agent) holder(s resume.Session, owner resume.Owner) (holder entry, unto
 			return entry{}, nil, err
 		}
 		for _, e := range entries {
-			if e.SessionID != s.Key.ID || a.proc.ours(e.PID) {
+			if e.SessionID != s.Key.ID || a.proc.IsRun(e.PID, s) {
 				continue
 			}
 			holders++

@@ -36,11 +36,11 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 		return nil, err
 	}
 	for _, pid := range pids {
-		if !a.proc.ours(pid) {
+		if !a.proc.ours(pid, s) {
 			return a.owner(pid), nil
 		}
 	}
-	pid, found, err := a.proc.writer(rollout)
+	pid, found, err := a.proc.writer(rollout, s)
 	if err != nil || !found {
 		return nil, err
 	}

@@ -86,6 +86,7 @@ func TestWhoHoldsASession(t *testing.T) {
 	opened := func(p process, path, flags string) process { p.open = map[string]string{path: flags}; return p }
 	server := []string{"app-server", "--listen", "unix://", "--managed-daemon"}
 	mark := agent.MarkVariable + "=m1"
+	s.Run = &resume.Run{Mark: "m1"}
 	for rule, c := range map[string]struct {
 		locks     string
 		processes []process
@@ -96,6 +97,9 @@ func TestWhoHoldsASession(t *testing.T) {
 		"the server of all terminals":             {locked(7, device, inode), []process{with(codex(server...), "TMUX_PANE=%4")}, &resume.Owner{PID: 7, Kind: "interactive"}},
 		"a run without a terminal":                {locked(7, device, inode), []process{codex("exec", "--json", "hi")}, &resume.Owner{PID: 7, Kind: "headless"}},
 		"our own run":                             {locked(7, device, inode), []process{with(codex("exec"), mark)}, nil},
+		"a run that another daemon left behind":   {locked(7, device, inode), []process{with(codex("exec"), agent.MarkVariable+"=m2")}, &resume.Owner{PID: 7, Kind: "headless"}},
+		"a terminal that a resumed run opened":    {locked(7, device, inode), []process{with(codex(), agent.MarkVariable+"=m2")}, &resume.Owner{PID: 7, Kind: "interactive"}},
+		"such a terminal of such a version":       {"", []process{with(opened(codex(), s.Transcript, toWrite), agent.MarkVariable+"=m2")}, &resume.Owner{PID: 7, Kind: "interactive"}},
 		"a server that our run left behind":       {locked(7, device, inode), []process{with(codex(server...), mark)}, &resume.Owner{PID: 7, Kind: "interactive"}},
 		"a lock on another file":                  {locked(7, device, inode+"1"), []process{codex()}, nil},
 		"a lock on another device":                {locked(7, "ab:cd", inode), []process{codex()}, nil},
@@ -197,6 +201,7 @@ func TestALivingHolderIsFoundAndADeadOneIsNot(t *testing.T) {
 		require.NoError(t, err)
 		return owner
 	}
+	s.Run = &resume.Run{Mark: "m1"}
 	for _, spec := range []string{"lock:" + lock, "open:" + s.Transcript} {
 		require.Nil(t, find())
 		pid, end := living(t, spec)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/resume"
 )
 
 // procfs is where the kernel tells of processes and locks.
@@ -22,10 +23,10 @@ func (p procfs) exists() bool {
 	return err == nil
 }
 
-// ours reports whether the process was started to resume a session. A server
-// that such a run left behind serves people too: it is nobody's own.
-func (p procfs) ours(pid int) bool {
-	return p.Variable(pid, agent.MarkVariable) != "" && !slices.Contains(p.Argv(pid), serverCommand)
+// ours reports whether the process is the resume that the session is in. A
+// server that it left behind serves people too: it is nobody's own.
+func (p procfs) ours(pid int, s resume.Session) bool {
+	return p.IsRun(pid, s) && !slices.Contains(p.Argv(pid), serverCommand)
 }
 
 // lockers returns the processes that hold a lock on the file, by what the
@@ -79,15 +80,15 @@ func parseLock(line string) (pid int, on file, ok bool) {
 	return pid, file{fields[5][:cut], fields[5][cut+1:]}, true
 }
 
-// writer returns a process that has the file open to write into it and is not
-// ours.
-func (p procfs) writer(path string) (int, bool, error) {
+// writer returns a process that has the session's file open to write into it
+// and is not ours.
+func (p procfs) writer(path string, s resume.Session) (int, bool, error) {
 	pids, err := p.PIDs()
 	if err != nil {
 		return 0, false, err
 	}
 	for _, pid := range pids {
-		if pid != os.Getpid() && p.holds(pid, path, true) && !p.ours(pid) {
+		if pid != os.Getpid() && p.holds(pid, path, true) && !p.ours(pid, s) {
 			return pid, true, nil
 		}
 	}

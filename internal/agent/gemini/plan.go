@@ -54,7 +54,7 @@ func (a *Agent) neighbour(ctx context.Context, dir string) (string, error) {
 		return "", err
 	}
 	for _, p := range running {
-		if p.Ours && p.LivesIn(dir) {
+		if p.Mark != "" && p.LivesIn(dir) {
 			return "another resumed session works in " + dir, nil
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/resume"
 )
 
 const stubName = "session-2026-11-15T00-42-1f5b6930.jsonl"
@@ -101,7 +102,7 @@ func TestAStubStaysWhereItIsAllThereIsOrSomebodyLives(t *testing.T) {
 		sc.agent.processes = fakeProc(t, sc.cwd, "A=1", "node", "/usr/bin/gemini")
 		require.NoError(t, sc.agent.Tidy(t.Context(), sc.session))
 		require.FileExists(t, path)
-		sc.agent.processes = fakeProc(t, sc.cwd, agent.MarkVariable+"=m1", "node", "/usr/bin/gemini")
+		sc.agent.processes = fakeProc(t, sc.cwd, agent.MarkVariable+"=m1", "node", "/usr/bin/gemini", "-p", "continue")
 		require.NoError(t, sc.agent.Tidy(t.Context(), sc.session))
 		require.NoFileExists(t, path, "it is ours")
 	})
@@ -122,7 +123,10 @@ func TestWhoHoldsASession(t *testing.T) {
 		"one that names the session":             {[]string{"node", "/n/bin/gemini", "--resume", sessionA, "--prompt=x"}, "/elsewhere", "", "headless"},
 		"one that names it otherwise":            {[]string{"node", "/n/bin/gemini", "--session-id=" + sessionA}, "/elsewhere", "", "interactive"},
 		"one elsewhere":                          {[]string{"node", "/n/bin/gemini"}, "/elsewhere", "", ""},
-		"our own run":                            {[]string{"node", "/n/bin/gemini", "--resume", sessionA}, "", agent.MarkVariable + "=m1", ""},
+		"our own run":                            {[]string{"node", "/n/bin/gemini", "--resume", sessionA, "-p", "x"}, "", agent.MarkVariable + "=m1", ""},
+		"our run of another session":             {[]string{"node", "/n/bin/gemini", "--resume", "another", "-p", "x"}, "", agent.MarkVariable + "=m2", ""},
+		"a run that another daemon left behind":  {[]string{"node", "/n/bin/gemini", "--resume", sessionA, "-p", "x"}, "", agent.MarkVariable + "=m2", "headless"},
+		"a terminal that a resumed run opened":   {[]string{"node", "/n/bin/gemini"}, "", agent.MarkVariable + "=m2", "interactive"},
 		"another program":                        {[]string{"node", "/src/server.js", "gemini"}, "", "", ""},
 		"an editor":                              {[]string{"vim", "gemini.js"}, "", "", ""},
 	} {
@@ -132,6 +136,7 @@ func TestWhoHoldsASession(t *testing.T) {
 				c.cwd = sc.cwd
 			}
 			sc.agent.processes = fakeProc(t, c.cwd, c.env, c.argv...)
+			sc.session.Run = &resume.Run{Mark: "m1"}
 			owner, err := sc.agent.Owner(t.Context(), sc.session)
 			require.NoError(t, err)
 			if c.kind == "" {

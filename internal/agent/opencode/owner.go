@@ -28,7 +28,7 @@ func (a *Agent) holders(ctx context.Context, s resume.Session) ([]agent.Process,
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(running, func(p agent.Process) bool { return p.Ours || !a.mayHold(p, s) }), nil
+	return slices.DeleteFunc(running, func(p agent.Process) bool { return p.Bystands(s, kindOf(p.Args)) || !a.mayHold(p, s) }), nil
 }
 
 // mayHold reports whether a process of opencode may hold the session.

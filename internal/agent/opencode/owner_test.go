@@ -70,13 +70,16 @@ func TestWhoMayHoldASession(t *testing.T) {
 		"nobody who is another program":    {with(tui(), func(p *process) { p.argv[0] = "vim" }), nil},
 		"nobody who only lists sessions":   {tui("session", "list"), nil},
 		"nobody who was started by us":     {with(tui("run"), func(p *process) { p.env = []string{agent.MarkVariable + "=m"} }), nil},
+		"one that another daemon left":     {with(tui("run", "--session", id), func(p *process) { p.env = []string{agent.MarkVariable + "=m2"} }), headless},
+		"one that a resumed run opened":    {with(tui(), func(p *process) { p.env = []string{agent.MarkVariable + "=m2"} }), interactive},
+		"nobody who is our own run":        {with(tui("run", "--session", id), func(p *process) { p.env = []string{agent.MarkVariable + "=m"} }), nil},
 		"nobody without arguments at all":  {process{pid: 7, cwd: dir}, nil},
 		"nobody who names another session": {with(tui("-s", "ses_2"), func(p *process) { p.cwd = "/src" }), nil},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			a := newAgent(t, Options{})
 			a.processes = fakeProc(t, c.process)
-			got, err := a.Owner(t.Context(), resume.Session{Key: resume.Key{Agent: Name, ID: id}, Cwd: dir, Transcript: db})
+			got, err := a.Owner(t.Context(), resume.Session{Key: resume.Key{Agent: Name, ID: id}, Cwd: dir, Transcript: db, Run: &resume.Run{Mark: "m"}})
 			require.NoError(t, err)
 			require.Equal(t, c.want, got)
 		})

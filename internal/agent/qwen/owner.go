@@ -16,10 +16,11 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 		return nil, err
 	}
 	for _, p := range running {
-		if p.Ours || !p.LivesIn(s.Cwd) && !p.Names(s.Key.ID) {
+		kind := p.Kind("-p", "--prompt")
+		if p.Bystands(s, kind) || !p.LivesIn(s.Cwd) && !p.Names(s.Key.ID) {
 			continue
 		}
-		return &resume.Owner{PID: p.PID, Kind: p.Kind("-p", "--prompt"), Tmux: p.Pane}, nil
+		return &resume.Owner{PID: p.PID, Kind: kind, Tmux: p.Pane}, nil
 	}
 	return nil, nil
 }

@@ -325,9 +325,13 @@ func TestWhoHoldsASession(t *testing.T) {
 		env  string
 		want *resume.Owner
 	}{
-		"a dialogue":      {"node /usr/bin/qwen", "TMUX_PANE=%3", &resume.Owner{PID: 42, Kind: "interactive", Tmux: "%3"}},
-		"a headless run":  {"node /n/@qwen-code/qwen-code/cli.js -p hi", "", &resume.Owner{PID: 42, Kind: "headless"}},
-		"our own run":     {"node /usr/bin/qwen -p hi", agent.MarkVariable + "=m", nil},
+		"a dialogue":     {"node /usr/bin/qwen", "TMUX_PANE=%3", &resume.Owner{PID: 42, Kind: "interactive", Tmux: "%3"}},
+		"a headless run": {"node /n/@qwen-code/qwen-code/cli.js -p hi", "", &resume.Owner{PID: 42, Kind: "headless"}},
+		"our own run":    {"node /usr/bin/qwen --resume " + sessionA + " -p hi", agent.MarkVariable + "=m", nil},
+		"our other run":  {"node /usr/bin/qwen -p hi", agent.MarkVariable + "=m2", nil},
+		"a person where a resumed run opened a terminal": {
+			"node /usr/bin/qwen", agent.MarkVariable + "=m2", &resume.Owner{PID: 42, Kind: "interactive"},
+		},
 		"another program": {"node /n/other/cli.js", "", nil},
 	} {
 		t.Run(rule, func(t *testing.T) {
@@ -339,10 +343,10 @@ func TestWhoHoldsASession(t *testing.T) {
 			require.NoError(t, os.Symlink("/src", filepath.Join(dir, "cwd")))
 			a := newAgent(t)
 			a.processes = agent.Processes(root)
-			owner, err := a.Owner(t.Context(), resume.Session{Key: resume.Key{ID: sessionA}, Cwd: "/src"})
+			owner, err := a.Owner(t.Context(), resume.Session{Key: resume.Key{ID: sessionA}, Cwd: "/src", Run: &resume.Run{Mark: "m"}})
 			require.NoError(t, err)
 			require.Equal(t, c.want, owner)
-			owner, err = a.Owner(t.Context(), resume.Session{Key: resume.Key{ID: sessionA}, Cwd: "/elsewhere"})
+			owner, err = a.Owner(t.Context(), resume.Session{Key: resume.Key{ID: sessionA}, Cwd: "/elsewhere", Run: &resume.Run{Mark: "m"}})
 			require.NoError(t, err)
 			require.Nil(t, owner)
 		})

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+// callsOnly is an agent that is seen to be called, and does nothing else.
+const callsOnly = "#!/bin/sh\necho \"$CLAUDE_CONFIG_DIR $*\" >> \"$HOME/calls\"\n"
+
+const slowly = "[backoff]\nbase_delay = \"2s\"\njitter = false\n"
+
+// waiting is a box in which a session of Claude Code was stopped.
+func waiting(t *testing.T, config string) (b *box, transcript string) {
+	b = newBox(t)
+	b.write(configFile, config)
+	b.write("bin/claude", callsOnly)
+	b.start()
+	transcript = promptLine(claudeSession, b.path("bot"), "go") + overloadLine(claudeSession, b.path("bot"))
+	b.write(claudeTranscript, transcript)
+	b.untilState(claudeSession, resume.Waiting)
+	return b, transcript
+}
+
+// stays watches for longer than the wait that would lead to a resume.
+func (b *box) staysWatching() {
+	b.t.Helper()
+	for deadline := time.Now().Add(3 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		require.Empty(b.t, b.read("calls"))
+		require.Equal(b.t, resume.Watching, b.session(claudeSession).State)
+	}
+}
+
+func TestACopyFromBeforeAPersonWentOnStopsNothing(t *testing.T) {
+	b, before := waiting(t, slowly)
+	b.appendTo(claudeTranscript, promptLine(claudeSession, b.path("bot"), "never mind")+answerLine(claudeSession, b.path("bot"), "Done."))
+	b.untilState(claudeSession, resume.Watching)
+	b.write(".claude/projects/-src/"+claudeSession+".copy.jsonl", before)
+	b.staysWatching()
+}
+
+func TestACancelledWaitStaysCancelledWhenItsFileIsReplaced(t *testing.T) {
+	b, before := waiting(t, slowly)
+	_, errOut, code := b.run("cancel", claudeSession)
+	require.Zero(t, code, errOut)
+	b.write("copy", before)
+	require.NoError(t, os.Rename(b.path("copy"), b.path(claudeTranscript)))
+	b.staysWatching()
+}
+
+// The home of a session says whose account it is: without it nothing is known
+// of where to go on.
+func TestASessionOfAHomeThatIsNotWatchedAnyMoreIsLeftAlone(t *testing.T) {
+	b := newBox(t)
+	roots := func(dirs ...string) string {
+		return "[[agent]]\nname = \"claude-code\"\nroots = [\"" + strings.Join(dirs, `", "`) + "\"]\n" + slowly
+	}
+	b.write(configFile, roots(b.path(".claude"), b.path(".claude-work")))
+	b.write("bin/claude", callsOnly)
+	b.start()
+	b.write(strings.Replace(claudeTranscript, ".claude", ".claude-work", 1),
+		promptLine(claudeSession, b.path("bot"), "go")+overloadLine(claudeSession, b.path("bot")))
+	b.untilState(claudeSession, resume.Waiting)
+	b.reconfigure(roots(b.path(".claude")))
+	b.until("it is held back", func() bool {
+		require.Empty(t, b.read("calls"))
+		return strings.Contains(b.session(claudeSession).Reason, "roots")
+	})
+	require.Equal(t, resume.Waiting, b.session(claudeSession).State)
+	b.reconfigure(roots(b.path(".claude"), b.path(".claude-work")))
+	_, errOut, code := b.run("retry", claudeSession)
+	require.Zero(t, code, errOut)
+	b.until("it goes on in its home", func() bool { return strings.Contains(b.read("calls"), b.path(".claude-work")) })
+}
+
+// registersAndWorks is a run that says which session it holds, as Claude Code
+// does, and takes its time.
+const registersAndWorks = `#!/bin/sh
+echo "$*" >> "$HOME/calls"
+mkdir -p "$HOME/.claude/sessions"
+start=$(cut -d' ' -f22 /proc/$$/stat)
+printf '{"pid":%d,"sessionId":"` + claudeSession + `","procStart":"%s","entrypoint":"sdk-cli","status":"busy"}' $$ "$start" > "$HOME/.claude/sessions/$$.json"
+while [ ! -e "$HOME/done" ]; do sleep 0.1; done
+`
+
+func TestARunThatAnotherDaemonLeftBehindIsNotJoined(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, "[backoff]\nbase_delay = \"200ms\"\njitter = false\n")
+	b.write("bin/claude", registersAndWorks)
+	b.start()
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+overloadLine(claudeSession, b.path("bot")))
+	registered := func() bool { entries, _ := os.ReadDir(b.path(".claude/sessions")); return len(entries) > 0 }
+	b.until("the run has begun", registered)
+	b.kill(syscall.SIGKILL)
+
+	b.vars = []string{"XDG_STATE_HOME=" + b.path("other-state")}
+	b.start()
+	b.until("it is held back", func() bool { return strings.Contains(b.session(claudeSession).Reason, "holds the session") })
+	_, errOut, code := b.run("exec", "--", "claude", "-p", "--resume", claudeSession, "go on")
+	require.Equal(t, 1, code)
+	require.Contains(t, errOut, "still works on this session")
+	require.Equal(t, 1, strings.Count(b.read("calls"), "\n"))
+	b.write("done", "")
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+func TestADirectoryIsExcludedByAnyOfItsNames(t *testing.T) {
+	for name, c := range map[string]struct {
+		exclude, cwd string
+		state        resume.State
+	}{
+		"a link to it is excluded":         {"link/secret", "real/secret", resume.Watching},
+		"the session knows it by the link": {"real/secret", "link/secret", resume.Parked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBox(t)
+			b.write("real/secret/main.go", "package main\n")
+			require.NoError(t, os.Symlink(b.path("real"), b.path("link")))
+			b.write(configFile, fmt.Sprintf("[resume]\nexclude = [%q]\n[backoff]\nbase_delay = \"200ms\"\njitter = false\n", b.path(c.exclude)))
+			b.write("bin/claude", callsOnly)
+			b.start()
+			b.write(claudeTranscript, promptLine(claudeSession, b.path(c.cwd), "go")+overloadLine(claudeSession, b.path(c.cwd)))
+			b.until("it is left alone", func() bool {
+				require.Empty(t, b.read("calls"))
+				s := b.session(claudeSession)
+				return s.State == c.state && strings.Contains(s.Reason, "resume.exclude")
+			})
+		})
+	}
+}

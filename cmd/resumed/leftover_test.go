@@ -1,0 +1,53 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+// What an agent has started and left running, such as a server that it tries
+// its work with, is not the agent: it neither keeps the session nor is ended
+// with a later resume.
+func TestWhatAResumedRunLeftBehindIsNotTakenForIt(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, "[resume]\nstall = \"2s\"\n[backoff]\nbase_delay = \"200ms\"\njitter = false\n"+bot)
+	b.write("bot/resume.sh", recordCall+`
+if [ ! -e server ]; then
+	setsid sleep 300 >/dev/null 2>&1 &
+	echo $! > server
+	touch runs
+	while [ ! -e go ]; do sleep 0.05; done
+fi
+echo "step 1" >> logs/s1.log
+`)
+	b.start()
+	b.write("bot/logs/s1.log", "rate limited\n")
+	b.until("the run has begun", func() bool { return b.read("bot/server") != "" })
+	b.until("it is known to run", func() bool { return b.session("s1").State == resume.Resuming })
+	time.Sleep(200 * time.Millisecond) // until that is on disk
+	b.kill(syscall.SIGKILL)
+	b.write("bot/go", "")
+	b.until("the run is over", func() bool { return b.read("bot/logs/s1.log") != "rate limited\n" })
+	time.Sleep(200 * time.Millisecond)
+	b.start()
+	b.untilState("s1", resume.Watching)
+	b.appendTo("bot/logs/s1.log", "rate limited\n")
+	b.within(5*time.Second, "it is resumed again", func() bool { return len(b.calls()) == 2 })
+	b.until("it went on", func() bool { return b.session("s1").State == resume.Watching })
+	time.Sleep(3 * time.Second) // longer than what counts as a stall
+	require.NoError(t, b.signal("bot/server", 0), "the server still runs")
+}
+
+// signal sends a signal to the process whose number is in a file.
+func (b *box) signal(name string, sig syscall.Signal) error {
+	pid, err := strconv.Atoi(strings.TrimSpace(b.read(name)))
+	require.NoError(b.t, err)
+	return syscall.Kill(pid, sig)
+}

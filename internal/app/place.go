@@ -1,0 +1,36 @@
+package app
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"resumed/internal/resume"
+	"resumed/internal/runner"
+)
+
+// untouchable says that the directory is one that the user does not want to be
+// touched, by whatever name. The rules know it by the name in the transcript.
+func (d *daemon) untouchable(dir string) *resume.Held {
+	d.mu.Lock()
+	rules := d.rules
+	d.mu.Unlock()
+	target, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil // the plan says what that means
+	}
+	if why := rules.Excluded(target); why != "" {
+		return &resume.Held{Why: why, Park: true}
+	}
+	return nil
+}
+
+// replaced says that another directory has the name of the session's own: its
+// work is not there, and its permissions were not given for that. A person who
+// asks for a try all the same gets it.
+func replaced(s resume.Session, dir string) string {
+	born, known := runner.Born(dir)
+	if !known || s.CwdBorn.IsZero() || !s.Asked.IsZero() || dir != s.Cwd || born.Equal(s.CwdBorn) {
+		return ""
+	}
+	return fmt.Sprintf("another directory has taken the place of %s since the session was stopped; retry to go on there", dir)
+}

@@ -1,0 +1,79 @@
+package app
+
+import (
+	"context"
+	"sync"
+
+	"resumed/internal/resume"
+	"resumed/internal/runner"
+)
+
+// recover finds out what became of the resumes that an earlier daemon began. A
+// living command is adopted. Of one that is gone the transcript tells, so it is
+// read first; where it tells nothing the resume took no effect and is sent
+// again.
+func (d *daemon) recover(ctx context.Context, sessions []resume.Session) error {
+	var gone []resume.Session
+	var adopted sync.WaitGroup
+	defer adopted.Wait()
+	for _, s := range sessions {
+		if s.Run == nil {
+			continue
+		}
+		process, alive := commandOf(s.Run)
+		if !alive || s.Run.NoProof {
+			gone = append(gone, s)
+			continue
+		}
+		adopted.Go(func() { d.adopt(ctx, s, process) })
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	if err := d.awaitFeeds(ctx); err != nil {
+		return nil
+	}
+	for _, s := range gone {
+		if s.Run.NoProof {
+			d.recoverUnproved(ctx, s)
+			continue
+		}
+		d.tidy(ctx, s)
+		if words, denied := d.denied(ctx, s, d.outputOf(s)); denied {
+			d.tell(ctx, s.Key, resume.Ended{Mark: s.Run.Mark, Outcome: resume.Denied, Err: words})
+			continue
+		}
+		d.log.Info("a resume left no trace and is forgotten", "session", s.Key.ID, "agent", s.Key.Agent)
+		d.tell(ctx, s.Key, resume.Lost{Mark: s.Run.Mark})
+	}
+	return nil
+}
+
+// commandOf returns the living command of a resume that an earlier daemon began.
+// What it left behind carries its mark too, so the mark alone tells only where
+// the daemon ended before it knew more.
+func commandOf(run *resume.Run) (*runner.Process, bool) {
+	process, alive := runner.Find(run.Mark)
+	if !alive || run.Process.Start == 0 {
+		return process, alive
+	}
+	return runner.Adopt(run.Process)
+}
+
+func (d *daemon) adopt(ctx context.Context, s resume.Session, process *runner.Process) {
+	d.mu.Lock()
+	cfg := d.config.Resume
+	d.mu.Unlock()
+	output := d.outputOf(s)
+	process.Bind(runner.Command{
+		Mark: s.Run.Mark, Output: output, Timeout: cfg.Timeout, Stall: cfg.Stall, Signs: signsOfLife(s),
+	})
+	d.log.Info("a resume of the daemon before still runs", "session", s.Key.ID, "agent", s.Key.Agent, "pid", process.PID)
+	d.tell(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: process.Process})
+	release, held := d.lease(s.Key)
+	if held != nil {
+		d.log.Warn("a resume that runs has no lease", "session", s.Key.ID, "agent", s.Key.Agent, "why", held.Why)
+	}
+	defer release()
+	d.follow(ctx, s, process, output)
+}

@@ -98,6 +98,28 @@ func TestALookThatWasOvertakenIsTakenAgain(t *testing.T) {
 	require.Equal(t, 2, looks)
 }
 
+// What a writer shows its readers counts, even if no file looks different.
+func TestAStampTellsEveryCommit(t *testing.T) {
+	db, path := theirs(t, "WAL")
+	write(t, db, "UPDATE notes SET text = 'two'")
+	before, err := StampOf(path)
+	require.NoError(t, err)
+	log, err := os.Stat(path + "-wal")
+	require.NoError(t, err)
+
+	const again = "UPDATE notes SET text = 'six'"
+	for range 20 { // until the log, begun anew, is as long as it was
+		write(t, db, "PRAGMA wal_checkpoint(RESTART)")
+		write(t, db, again)
+	}
+	require.NoError(t, os.Chtimes(path+"-wal", log.ModTime(), log.ModTime()))
+	now, err := StampOf(path)
+	require.NoError(t, err)
+	require.Equal(t, before.wal, now.wal, "by its log it is the same")
+	now.main = before.main
+	require.NotEqual(t, before, now)
+}
+
 func TestWhatIsNoDatabase(t *testing.T) {
 	dir := t.TempDir()
 	_, err := Open(t.Context(), filepath.Join(dir, "none"))

@@ -20,8 +20,11 @@ import (
 )
 
 const (
-	// secondLook is how long after a look that brought nothing the next one is.
+	// secondLook is how long after a look that brought nothing the next one is,
+	// and each after that comes twice as late; there are so many that the look
+	// by the clock comes first.
 	secondLook = time.Second
+	mostLooks  = 5
 
 	// quiet is waited after the first sign of a change: what opencode writes
 	// comes in bursts.
@@ -104,7 +107,7 @@ type follower struct {
 	alarm   *time.Timer // the next look
 	due     time.Time   // when it rings; zero: it does not
 	dirty   map[string]bool
-	second  map[string]bool // a second look is to come
+	vain    map[string]int // how many looks in a row brought nothing
 	lastRun time.Time
 	ready   bool // what lay there was told: what comes now is new
 }
@@ -121,7 +124,7 @@ func (f *follower) run(ctx context.Context) error {
 	defer f.watch.close()
 	f.alarm = time.NewTimer(time.Hour)
 	f.alarm.Stop()
-	f.dirty, f.second = make(map[string]bool), make(map[string]bool)
+	f.dirty, f.vain = make(map[string]bool), make(map[string]int)
 
 	f.survey(ctx)
 	if ctx.Err() != nil {
@@ -171,6 +174,7 @@ func (f *follower) touched(name string) {
 	path := databaseOf(name)
 	if h := f.agent.homeOf(path); filepath.Dir(path) == h.dir && h.has(filepath.Base(path)) {
 		f.dirty[path] = true
+		delete(f.vain, path)
 		f.ring(max(quiet, pause-time.Since(f.lastRun)))
 	}
 }
@@ -218,23 +222,27 @@ func (f *follower) lookAtDirty(ctx context.Context) {
 		case f.agent.events:
 			f.readJournal(ctx)
 		default:
-			f.lookTwice(ctx, f.bookOf(path, f.agent.homeOf(path)))
+			f.lookOn(ctx, f.bookOf(path, f.agent.homeOf(path)))
 		}
 	}
 }
 
-// lookTwice reads what is new in a database that was written to. A writer first
-// writes, which is an event, and then lets readers see it, which is none: where
-// nothing is to be seen yet, one more look follows.
-func (f *follower) lookTwice(ctx context.Context, b *book) {
+// lookOn reads what is new in a database that was written to. A writer first
+// writes, which is an event, and when the disk has it lets readers see it, which
+// is none: where nothing is to be seen yet, more looks follow.
+func (f *follower) lookOn(ctx context.Context, b *book) {
 	row := b.cursor.Row
 	if err := f.lookAt(ctx, b); err != nil { // it complains by itself
 		return
 	}
-	if f.second[b.path] = b.cursor.Row == row && !f.second[b.path]; f.second[b.path] {
-		f.dirty[b.path] = true
-		f.ring(secondLook)
+	n := f.vain[b.path]
+	if b.cursor.Row != row || n == mostLooks {
+		delete(f.vain, b.path)
+		return
 	}
+	f.vain[b.path] = n + 1
+	f.dirty[b.path] = true
+	f.ring(secondLook << n)
 }
 
 // lookNow reads the database that a session is in, whether it changed or not.

@@ -96,6 +96,10 @@ func (a *Agent) limited(m groups, line agent.Line) (resume.Event, bool) {
 	}, true
 }
 
+// tick is how far the clock that files are stamped with may be behind: a wait
+// that is counted from a file's time must not end too soon.
+const tick = 10 * time.Millisecond
+
 // reset reads when the limit lifts. A limit whose time cannot be read is a
 // limit without one.
 func (a *Agent) reset(m groups, at time.Time) limit.Reset {
@@ -106,6 +110,7 @@ func (a *Agent) reset(m groups, at time.Time) limit.Reset {
 			after = fmt.Sprintf("%ds", n) // a bare number is seconds, as in Retry-After
 		}
 		if reset, ok := reader.When("in " + after); ok {
+			reset.At = reset.At.Add(tick)
 			return reset
 		}
 	}

@@ -2,6 +2,7 @@ package resume
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"resumed/internal/limit"
@@ -48,8 +49,7 @@ type Account struct {
 type account struct {
 	limitedAt time.Time // zero: closed
 	reset     time.Time // as it was stated last; zero: it was not
-	probe     Key       // who tries alone
-	probing   bool
+	probes    []Key     // who tries since; after a restart that may be several
 	last      start
 	previous  start // what last was before it
 }
@@ -67,9 +67,9 @@ func shared(c limit.Class) bool { return c == limit.UsageLimit || c == limit.Rat
 // follow learns from one step of one of the account's sessions, and reports
 // whether the account stands otherwise now.
 func (a *account) follow(c Change) bool {
-	before := *a
+	state, reset, last := a.state(), a.reset, a.last
 	a.learn(c)
-	return *a != before
+	return a.state() != state || a.reset != reset || a.last != last
 }
 
 func (a *account) learn(c Change) {
@@ -91,8 +91,8 @@ func (a *account) learn(c Change) {
 	}
 	// A probe that failed for a reason of its own says nothing about the
 	// account: the next one may try.
-	if a.probing && a.probe == key && c.After.State != Resuming && c.After.State != Settling {
-		a.probing = false
+	if c.After.State != Resuming && c.After.State != Settling {
+		a.leave(key)
 	}
 }
 
@@ -107,7 +107,7 @@ func (a *account) moved(at time.Time) {
 func (a *account) begun(key Key, at time.Time) {
 	a.previous, a.last = a.last, start{at, key}
 	if !a.limitedAt.IsZero() {
-		a.probe, a.probing = key, true
+		a.probes = append(a.probes, key)
 	}
 }
 
@@ -123,19 +123,17 @@ func (a *account) open(s Session) {
 	}
 }
 
-// leave learns that a session belongs to another account now.
+// leave learns that a session does not try any longer, or not here.
 func (a *account) leave(key Key) {
-	if a.probe == key {
-		a.probing = false
-	}
+	a.probes = slices.DeleteFunc(a.probes, func(probe Key) bool { return probe == key })
 }
 
 // gate says why a session of the account may not start now, and when that may
 // be another matter; zero: some other change will tell.
 func (a *account) gate(key Key, rules Rules, now time.Time) (why string, until time.Time) {
-	switch {
-	case a.probing && a.probe != key:
-		return fmt.Sprintf("due, but session %s of its account tries first, alone", a.probe.ID), time.Time{}
+	switch other := slices.IndexFunc(a.probes, func(probe Key) bool { return probe != key }); {
+	case other >= 0:
+		return fmt.Sprintf("due, but session %s of its account tries first, alone", a.probes[other].ID), time.Time{}
 	case a.last.key != key && now.Sub(a.last.at) < rules.Stagger:
 		return "due, but sessions of one account start one after the other (resume.stagger)", a.last.at.Add(rules.Stagger)
 	default:
@@ -180,7 +178,7 @@ func (a *account) state() Breaker {
 	switch {
 	case a.limitedAt.IsZero():
 		return Closed
-	case a.probing:
+	case len(a.probes) > 0:
 		return HalfOpen
 	default:
 		return Open

@@ -150,8 +150,7 @@ func TestAnAccountIsKnownAgainAfterARestart(t *testing.T) {
 		}
 		tries := func(s Session) Session { return s.Next(Due{Mark: "m"}, rules, now, half) }
 		reset := now.Add(time.Hour)
-		w := &world{t: t}
-		w.Engine = NewEngine(Options{
+		w := newWorldOf(t, Options{
 			Rules: rules,
 			Sessions: []Session{
 				waits("late", "anthropic", limited(now, limit.UsageLimit)),
@@ -162,17 +161,36 @@ func TestAnAccountIsKnownAgainAfterARestart(t *testing.T) {
 				waits("slow", "google", limited(now.Add(-time.Hour), limit.RateLimit)),
 				{Key: Key{"bot", "quick"}, Account: "bot:default", Provider: "google", State: Watching, MovedAt: now.Add(-time.Minute)},
 			},
-			Act: func(context.Context, Session) {}, Changed: func(Change) {},
-			Rand: func() float64 { return half }, Mark: func() string { return "m" },
-		})
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- w.Run(ctx) }()
+		}, works)
 		require.Equal(t, reset, w.accountOf("anthropic").ResetAt)
 		require.Equal(t, Open, w.accountOf("").State)
 		require.Equal(t, HalfOpen, w.accountOf("openai").State, "who tries does so alone")
 		require.Equal(t, Closed, w.accountOf("google").State, "one of them has moved since")
-		cancel()
-		require.NoError(t, <-done)
+		w.stop()
+	})
+}
+
+// A daemon that died between two steps may leave two sessions behind that try.
+// That one of them is lost leaves the other one alone with its try.
+func TestWhoWasFoundTryingIsWaitedForAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := DefaultRules()
+		rules.MaxConcurrent, rules.Stagger = 10, 0
+		now := time.Now()
+		tries := func(id string) Session {
+			s := Session{Key: Key{"bot", id}, Account: "bot:default"}
+			s = s.Next(limited(now.Add(-time.Hour), limit.RateLimit), rules, now, half)
+			return s.Next(Due{Mark: "of " + id}, rules, now, half)
+		}
+		w := newWorldOf(t, Options{Rules: rules, Sessions: []Session{tries("runs"), tries("gone")}}, works)
+		_, err := w.Tell(t.Context(), Key{"bot", "gone"}, Lost{Mark: "of gone"})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Contains(t, w.session("gone").Reason, "session runs of its account tries first, alone")
+		_, err = w.Tell(t.Context(), Key{"bot", "runs"}, Ended{Mark: "of runs", Outcome: Failed})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Equal(t, Resuming, w.session("gone").State, "now it is its turn")
+		w.stop()
 	})
 }

@@ -28,20 +28,23 @@ type world struct {
 
 // newWorld runs an engine whose resumes are carried out by act.
 func newWorld(t *testing.T, rules Rules, act func(ctx context.Context, w *world, s Session)) *world {
+	return newWorldOf(t, Options{Rules: rules}, act)
+}
+
+// newWorldOf is newWorld with what an earlier daemon left.
+func newWorldOf(t *testing.T, opts Options, act func(ctx context.Context, w *world, s Session)) *world {
 	w := &world{t: t, epoch: time.Now()}
 	marks := 0
-	w.Engine = NewEngine(Options{
-		Rules: rules,
-		Act: func(ctx context.Context, s Session) {
-			w.mu.Lock()
-			w.began = append(w.began, time.Since(w.epoch))
-			w.mu.Unlock()
-			act(ctx, w, s)
-		},
-		Changed: func(c Change) { w.changes = append(w.changes, c) },
-		Rand:    func() float64 { return half },
-		Mark:    func() string { marks++; return fmt.Sprint(marks) },
-	})
+	opts.Act = func(ctx context.Context, s Session) {
+		w.mu.Lock()
+		w.began = append(w.began, time.Since(w.epoch))
+		w.mu.Unlock()
+		act(ctx, w, s)
+	}
+	opts.Changed = func(c Change) { w.changes = append(w.changes, c) }
+	opts.Rand = func() float64 { return half }
+	opts.Mark = func() string { marks++; return fmt.Sprint(marks) }
+	w.Engine = NewEngine(opts)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- w.Run(ctx) }()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,4 +35,26 @@ func TestADirectoryIsExcludedByAnyOfItsNames(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Many change the configuration and then start the service again.
+func TestWhatWasExcludedWhileNoDaemonRanIsLeftAlone(t *testing.T) {
+	b := newBox(t)
+	b.write("secret/main.go", "package main\n")
+	b.write("bin/claude", callsOnly)
+	backoff := "[backoff]\nbase_delay = \"%s\"\njitter = false\n"
+	b.write(configFile, fmt.Sprintf(backoff, "4m"))
+	b.start()
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("secret"), "go")+overloadLine(claudeSession, b.path("secret")))
+	b.untilState(claudeSession, resume.Waiting)
+	require.Zero(t, b.kill(syscall.SIGTERM))
+
+	b.write(configFile, fmt.Sprintf("[resume]\nexclude = [%q]\n"+backoff, b.path("secret"), "10ms"))
+	b.start()
+	b.until("it is left alone", func() bool {
+		require.Empty(t, b.read("calls"))
+		s := b.session(claudeSession)
+		return s.State == resume.Watching && strings.Contains(s.Reason, "resume.exclude")
+	})
+	require.Zero(t, b.kill(syscall.SIGTERM))
 }

@@ -104,6 +104,7 @@ func NewEngine(opts Options) *Engine {
 // order.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.acting.Wait()
+	e.reconsider(ctx) // the rules may be others than those of the daemon that left these waits
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -230,11 +231,17 @@ func (e *Engine) Ping(ctx context.Context) error {
 func (e *Engine) SetRules(ctx context.Context, rules Rules) error {
 	return e.do(ctx, func(ctx context.Context) {
 		e.opts.Rules, e.stirred = rules, true
-		for _, key := range e.keys() {
-			s := e.sessions[key]
+		e.reconsider(ctx)
+	})
+}
+
+// reconsider computes every wait anew.
+func (e *Engine) reconsider(ctx context.Context) {
+	for _, key := range e.keys() {
+		if s := e.sessions[key]; s.State == Waiting || s.State == Settling {
 			e.apply(ctx, s, s, Reconsider{}, wallNow())
 		}
-	})
+	}
 }
 
 // SetPaused keeps anything from being started, or lets what came due start.

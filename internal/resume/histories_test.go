@@ -1,6 +1,7 @@
 package resume
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -49,7 +50,11 @@ type place struct {
 	sends map[int]int // commands by the line of the interruption they were sent for
 }
 
-const histories = 1000
+// How much is tried: go test ./internal/resume -histories 100000 -first 1000.
+var (
+	histories = flag.Uint64("histories", 1000, "how many random `histories` to try")
+	first     = flag.Uint64("first", 0, "the `seed` of the first one")
+)
 
 var providersOfHome = []string{"anthropic", "anthropic", "openai", "openai"}
 
@@ -306,7 +311,7 @@ func (m *machine) settle() {
 func TestRandomHistoriesOfAMachine(t *testing.T) {
 	t.Parallel()
 	sent, deaths := 0, 0
-	for seed := range uint64(histories) {
+	for seed := *first; seed < *first+*histories; seed++ {
 		synctest.Test(t, func(t *testing.T) {
 			m := newMachine(t, seed)
 			m.start(true)
@@ -331,6 +336,6 @@ func TestRandomHistoriesOfAMachine(t *testing.T) {
 			return
 		}
 	}
-	t.Logf("%d histories, %d commands, %d daemons", histories, sent, deaths)
-	require.Greater(t, sent, histories, "the histories are worth something")
+	t.Logf("%d histories, %d commands, %d daemons", *histories, sent, deaths)
+	require.Greater(t, uint64(sent), *histories, "the histories are worth something")
 }

@@ -49,7 +49,7 @@ type Account struct {
 type account struct {
 	limitedAt time.Time // zero: closed
 	reset     time.Time // as it was stated last; zero: it was not
-	probes    []Key     // who tries since; after a restart that may be several
+	tries     []start   // the resumes that run or are settling
 	last      start
 	previous  start // what last was before it
 }
@@ -99,16 +99,14 @@ func (a *account) learn(c Change) {
 // moved learns that one of the account's sessions moved.
 func (a *account) moved(at time.Time) {
 	if at.After(a.limitedAt) {
-		*a = account{last: a.last, previous: a.previous}
+		a.limitedAt, a.reset = time.Time{}, time.Time{}
 	}
 }
 
 // begun learns that one of the account's sessions was resumed.
 func (a *account) begun(key Key, at time.Time) {
 	a.previous, a.last = a.last, start{at, key}
-	if !a.limitedAt.IsZero() {
-		a.probes = append(a.probes, key)
-	}
+	a.tries = append(a.tries, a.last)
 }
 
 // open learns that one of the account's sessions waits for it. Who was told no
@@ -125,15 +123,27 @@ func (a *account) open(s Session) {
 
 // leave learns that a session does not try any longer, or not here.
 func (a *account) leave(key Key) {
-	a.probes = slices.DeleteFunc(a.probes, func(probe Key) bool { return probe == key })
+	a.tries = slices.DeleteFunc(a.tries, func(try start) bool { return try.key == key })
+}
+
+// probe returns who tries whether the limit is over, other than the given one.
+// It is looked for among all that were begun: a limit may be read late, and a
+// crash may leave several behind.
+func (a *account) probe(other Key) (Key, bool) {
+	for _, try := range a.tries {
+		if !a.limitedAt.IsZero() && try.at.After(a.limitedAt) && try.key != other {
+			return try.key, true
+		}
+	}
+	return Key{}, false
 }
 
 // gate says why a session of the account may not start now, and when that may
 // be another matter; zero: some other change will tell.
 func (a *account) gate(key Key, rules Rules, now time.Time) (why string, until time.Time) {
-	switch other := slices.IndexFunc(a.probes, func(probe Key) bool { return probe != key }); {
-	case other >= 0:
-		return fmt.Sprintf("due, but session %s of its account tries first, alone", a.probes[other].ID), time.Time{}
+	switch probe, tried := a.probe(key); {
+	case tried:
+		return fmt.Sprintf("due, but session %s of its account tries first, alone", probe.ID), time.Time{}
 	case a.last.key != key && now.Sub(a.last.at) < rules.Stagger:
 		return "due, but sessions of one account start one after the other (resume.stagger)", a.last.at.Add(rules.Stagger)
 	default:
@@ -175,10 +185,10 @@ func (c Change) postpones(other Session) bool {
 }
 
 func (a *account) state() Breaker {
-	switch {
+	switch _, tried := a.probe(Key{}); {
 	case a.limitedAt.IsZero():
 		return Closed
-	case len(a.probes) > 0:
+	case tried:
 		return HalfOpen
 	default:
 		return Open

@@ -194,3 +194,19 @@ func TestWhoWasFoundTryingIsWaitedForAfterARestart(t *testing.T) {
 		w.stop()
 	})
 }
+
+func TestWhoBeganBeforeALimitWasReadTriesForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := DefaultRules()
+		rules.MaxConcurrent, rules.Stagger = 10, 0
+		w := newWorld(t, rules, works)
+		stopped := time.Now()
+		w.seeOf("anthropic", "first", limited(stopped, limit.Overloaded))
+		time.Sleep(time.Minute)
+		require.Equal(t, Resuming, w.session("first").State)
+		w.seeOf("anthropic", "late", limited(stopped, limit.RateLimit)) // a minute old, and due
+		synctest.Wait()
+		require.Contains(t, w.session("late").Reason, "session first of its account tries first, alone")
+		w.stop()
+	})
+}

@@ -73,7 +73,7 @@ func (e *Engine) restoreAccounts(sessions []Session) {
 		if at.IsZero() {
 			continue
 		}
-		if tries(s) && at.After(a.limitedAt) {
+		if tries(s) {
 			a.begun(s.Key, at)
 		} else {
 			a.previous, a.last = a.last, start{at, s.Key}

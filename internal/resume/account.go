@@ -51,7 +51,7 @@ type account struct {
 	reset     time.Time // as it was stated last; zero: it was not
 	tries     []start   // the resumes that run or are settling
 	last      start
-	previous  start // what last was before it
+	previous  start // the last one of another session
 }
 
 // start is when a session of an account was resumed, and which.
@@ -86,7 +86,7 @@ func (a *account) learn(c Change) {
 		a.moved(ev.At)
 	case Held:
 		if a.last.key == key {
-			a.last = a.previous // nothing was sent: nobody need keep a distance from it
+			a.last, a.previous = a.previous, start{} // nothing was sent: nobody need keep a distance from it
 		}
 	}
 	// A probe that failed for a reason of its own says nothing about the
@@ -105,8 +105,15 @@ func (a *account) moved(at time.Time) {
 
 // begun learns that one of the account's sessions was resumed.
 func (a *account) begun(key Key, at time.Time) {
-	a.previous, a.last = a.last, start{at, key}
+	a.started(key, at)
 	a.tries = append(a.tries, a.last)
+}
+
+func (a *account) started(key Key, at time.Time) {
+	if a.last.key != key {
+		a.previous = a.last
+	}
+	a.last = start{at, key}
 }
 
 // open learns that one of the account's sessions waits for it. Who was told no
@@ -141,11 +148,15 @@ func (a *account) probe(other Key) (Key, bool) {
 // gate says why a session of the account may not start now, and when that may
 // be another matter; zero: some other change will tell.
 func (a *account) gate(key Key, rules Rules, now time.Time) (why string, until time.Time) {
+	before := a.last
+	if before.key == key {
+		before = a.previous
+	}
 	switch probe, tried := a.probe(key); {
 	case tried:
 		return fmt.Sprintf("due, but session %s of its account tries first, alone", probe.ID), time.Time{}
-	case a.last.key != key && now.Sub(a.last.at) < rules.Stagger:
-		return "due, but sessions of one account start one after the other (resume.stagger)", a.last.at.Add(rules.Stagger)
+	case now.Sub(before.at) < rules.Stagger:
+		return "due, but sessions of one account start one after the other (resume.stagger)", before.at.Add(rules.Stagger)
 	default:
 		return "", time.Time{}
 	}

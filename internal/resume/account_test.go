@@ -210,3 +210,26 @@ func TestWhoBeganBeforeALimitWasReadTriesForAll(t *testing.T) {
 		w.stop()
 	})
 }
+
+func TestALostStartDoesNotShortenTheDistanceToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := DefaultRules()
+		rules.MaxConcurrent, rules.Stagger = 10, 20*time.Second
+		now := time.Now()
+		tries := func(id string, at time.Time) Session {
+			s := Session{Key: Key{"bot", id}, Account: "bot:default"}
+			s = s.Next(limited(at.Add(-time.Hour), limit.Overloaded), rules, at, half)
+			return s.Next(Due{Mark: "of " + id}, rules, at, half)
+		}
+		w := newWorldOf(t, Options{Rules: rules, Sessions: []Session{
+			tries("runs", now.Add(-5*time.Second)), tries("gone", now.Add(-time.Second)),
+		}}, works)
+		_, err := w.Tell(t.Context(), Key{"bot", "gone"}, Lost{Mark: "of gone"})
+		require.NoError(t, err)
+		time.Sleep(14 * time.Second)
+		require.Contains(t, w.session("gone").Reason, "resume.stagger")
+		time.Sleep(time.Second)
+		require.Equal(t, Resuming, w.session("gone").State)
+		w.stop()
+	})
+}

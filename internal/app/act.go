@@ -92,6 +92,12 @@ func (d *daemon) prepare(ctx context.Context, session resume.Session) (*sending,
 	if held := d.givenUp(session); held != nil {
 		return nil, held
 	}
+	switch why, err := d.engine.Superseded(ctx, session.Key); { // by what was read just now, or before a restart
+	case err != nil:
+		return nil, nil
+	case why != "":
+		return nil, &resume.Held{Why: why, Park: true}
+	}
 	a := d.agentOf(session.Key.Agent)
 	if a == nil {
 		return nil, &resume.Held{Why: "the agent " + session.Key.Agent + " is not configured or switched off"}

@@ -167,6 +167,10 @@ func (r *reader) observe(batch watch.Batch, line watch.Line) (resume.Sighting, b
 	sight.Account = cmp.Or(sight.Account, r.source.Account)
 	sight.Transcript = cmp.Or(sight.Transcript, batch.Path)
 	sight.Pos = resume.Position{Epoch: batch.Epoch, Offset: line.End}
+	sight.Late = batch.Late
+	if (batch.Late || batch.Back) && !r.source.Shared { // else it began before our eyes
+		sight.Made, _ = runner.Born(batch.Path) // not known: its records must do
+	}
 	return tidy(sight, r.agent.Name()), true
 }
 

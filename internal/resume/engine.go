@@ -75,6 +75,7 @@ type Engine struct {
 	sessions map[Key]Session
 	timers   timers
 	accounts map[AccountKey]*account
+	stopped  stopped
 	ready    map[Key]struct{} // due, but held back
 	wake     time.Time        // when one of them may start; zero: unknown
 	stirred  bool             // something changed that may let one of them start
@@ -90,6 +91,7 @@ func NewEngine(opts Options) *Engine {
 		sessions: make(map[Key]Session, len(opts.Sessions)),
 		timers:   newTimers(),
 		accounts: make(map[AccountKey]*account),
+		stopped:  make(stopped),
 		ready:    make(map[Key]struct{}),
 	}
 	for _, s := range opts.Sessions {
@@ -155,7 +157,7 @@ func (e *Engine) see(ctx context.Context, sight Sighting) {
 	}
 	before := s
 	if !known {
-		s.BornAt, s.FoundAt = born(sight.Event), wallNow()
+		s.BornAt, s.FoundAt = sight.born(), wallNow()
 	}
 	s.Key, s.Seen = sight.Key, sight.Pos
 	s.Account = cmp.Or(sight.Account, s.Account)
@@ -272,6 +274,7 @@ func (e *Engine) apply(ctx context.Context, before, s Session, ev Event, now tim
 	}
 	e.opts.Changed(change)
 	e.postpone(ctx, change)
+	e.meet(ctx, change)
 	if change.Begun() != nil {
 		e.acting.Go(func() { e.opts.Act(ctx, after) })
 	}
@@ -286,6 +289,7 @@ func (e *Engine) keep(s Session) {
 	if s.Run != nil {
 		e.running++
 	}
+	e.stopped.follow(e.sessions[s.Key], s)
 	e.sessions[s.Key] = s
 	delete(e.ready, s.Key)
 	e.timers.set(s.Key, s.deadline())
@@ -297,10 +301,10 @@ func (e *Engine) prune(now time.Time) {
 		return
 	}
 	e.pruned = now
-	for key, s := range e.sessions {
+	for _, s := range e.sessions {
 		over := s.State == Watching && s.Run == nil && !s.Paused && !s.LimitedAt.IsZero()
 		if over && now.Sub(later(s.RecoveredAt, s.LimitedAt)) > remembered {
-			delete(e.sessions, key)
+			e.keep(s.forgotten())
 			e.opts.Changed(Change{At: now, Before: s, After: s, Dropped: true})
 		}
 	}

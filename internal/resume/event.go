@@ -50,6 +50,9 @@ type (
 	// directory with another session.
 	Superseded struct{ By Key }
 
+	// Joined is a session that was begun where this one had been stopped.
+	Joined struct{ Newcomer }
+
 	// Sending is the point from which a resume cannot be taken back: what the
 	// transcript says from here on may be its doing.
 	Sending struct{ Mark string }
@@ -115,6 +118,7 @@ func (Due) event()        {}
 func (Queued) event()     {}
 func (Postponed) event()  {}
 func (Superseded) event() {}
+func (Joined) event()     {}
 func (Sending) event()    {}
 func (Started) event()    {}
 func (Ended) event()      {}
@@ -136,6 +140,8 @@ type Sighting struct {
 	Cwd        string    // where the session works
 	CwdBorn    time.Time // when that directory was made; zero: not known
 	Transcript string    // the file it was read from
+	Made       time.Time // when the session, or that file, was made; zero: not known
+	Late       bool      // this is not how it began: that was read before, or happened elsewhere
 	Pos        Position
 	Event      Event
 }
@@ -148,9 +154,19 @@ type Position struct {
 	Offset int64  `json:"offset"`
 }
 
-// born returns the time of the first event of a session that began before our
-// eyes; zero where it was found.
-func born(ev Event) time.Time {
+// born returns when the session began whose first sighting this is; zero: it
+// was found, and that is not known.
+func (s Sighting) born() time.Time {
+	at := firstWords(s.Event)
+	if s.Late || at.IsZero() || !s.Made.IsZero() && s.Made.Before(at) {
+		return s.Made
+	}
+	return at
+}
+
+// firstWords returns the time of the first event of a session that began before
+// our eyes; zero where it was found.
+func firstWords(ev Event) time.Time {
 	switch ev := ev.(type) {
 	case Limited:
 		if ev.First {

@@ -45,7 +45,12 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Superseded:
 		if s.State == Waiting {
 			s.State, s.NextAt = Parked, time.Time{}
-			s.Reason = fmt.Sprintf("session %s was begun in the same directory after this one was stopped", ev.By.ID)
+			s.Reason = supersededBy(ev.By)
+		}
+		return s
+	case Joined:
+		if s.Interrupted() {
+			s.Newcomer = &ev.Newcomer
 		}
 		return s
 	case Sending:
@@ -200,7 +205,7 @@ func (s Session) rest(now time.Time, why string) Session {
 	}
 	s.State, s.Reason = Watching, why
 	s.Limit, s.LimitText, s.Owner, s.Attempts, s.Cut = limit.Verdict{}, "", nil, nil, nil
-	s.Told = false
+	s.Told, s.Newcomer = false, nil
 	s.NextAt, s.WaitFrom, s.Asked, s.Hold, s.Dice = time.Time{}, time.Time{}, time.Time{}, time.Time{}, 0
 	return s
 }

@@ -180,6 +180,8 @@ type Session struct {
 	Asked    time.Time `json:"asked,omitzero"`     // a person who cut it short,
 	Hold     time.Time `json:"hold,omitzero"`      // and what it may not end before: NextAt can be computed anew
 
+	Newcomer *Newcomer `json:"newcomer,omitempty"` // by which a person went on in its directory
+
 	Run      *Run      `json:"run,omitempty"`      // the resume that is being sent or runs
 	Attempts []Attempt `json:"attempts,omitempty"` // the resumes since the transcript last moved
 	Past     []Attempt `json:"past,omitempty"`     // those of the interruption before
@@ -190,6 +192,14 @@ type Session struct {
 // Interrupted reports whether the session is stopped and not yet given back to
 // its user.
 func (s Session) Interrupted() bool { return s.State != Watching && s.State != 0 }
+
+// forgotten returns the session as one that was never interrupted.
+func (s Session) forgotten() Session {
+	return Session{
+		Key: s.Key, Account: s.Account, Provider: s.Provider, Cwd: s.Cwd, Transcript: s.Transcript, Seen: s.Seen,
+		State: Watching, Program: s.Program, BornAt: s.BornAt, FoundAt: s.FoundAt, MovedAt: s.MovedAt,
+	}
+}
 
 // restore returns the session as a new daemon takes it over.
 func (s Session) restore() Session {

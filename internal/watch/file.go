@@ -27,6 +27,7 @@ type file struct {
 	// however slowly the line grows.
 	searched int64
 
+	late   bool // another watcher has read its beginning
 	dead   bool // deleted: whatever has its name or its inode now is another file
 	first  bool // this incarnation is still to be read from its end back
 	seen   stamp
@@ -125,7 +126,7 @@ func (w *Watcher) identify(ctx context.Context, path string, in *os.File, st sta
 func (f *file) begin(st stamp, gen uint32, whole bool) {
 	f.cur = Cursor{Dev: st.id.dev, Inode: st.id.inode, Gen: gen}
 	f.searched, f.since = 0, 0
-	f.first, f.dead = !whole, false
+	f.first, f.dead, f.late = !whole, false, false
 }
 
 // meet makes the state of a path that has none. A file that was renamed brings
@@ -137,7 +138,7 @@ func (w *Watcher) meet(path string, id fileID) *file {
 		f.path, f.saved = path, Cursor{} // to be stored by the new name too
 	} else {
 		stored, _ := w.opts.Known(path)
-		f = &file{path: path, cur: stored, saved: stored, searched: stored.Offset, since: stored.Offset}
+		f = &file{path: path, cur: stored, saved: stored, searched: stored.Offset, since: stored.Offset, late: stored.Offset > 0}
 	}
 	w.files[path] = f
 	return f

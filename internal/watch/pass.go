@@ -214,6 +214,7 @@ func (p *pass) deliver(ctx context.Context, lines []Line, cur Cursor) (enough bo
 		Epoch:   p.cur.Epoch(),
 		Lines:   lines,
 		Since:   p.since,
+		Late:    p.late,
 		Cursor:  cur,
 		Back:    cur.IsZero(),
 	})

@@ -177,12 +177,17 @@ func (p *pass) bound(newest map[string]message) {
 // sighting says what happened to a session. One data directory is one account,
 // and each provider that is asked from there has its own limit.
 func (b *book) sighting(c conversation, s said, event resume.Event) resume.Sighting {
+	var made time.Time
+	if c.createdMS > 0 {
+		made = time.UnixMilli(c.createdMS).UTC()
+	}
 	return resume.Sighting{
 		Key:        resume.Key{Agent: Name, ID: c.id},
 		Account:    b.account,
 		Provider:   s.record.provider(),
 		Cwd:        c.directory,
 		Transcript: b.path,
+		Made:       made,
 		Pos:        resume.Position{Epoch: epoch, Offset: s.atMS},
 		Event:      event,
 	}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+const (
+	otherSession    = "9b7d3a52-0c64-4f0e-8a1b-5de2c4f7a903"
+	otherTranscript = ".claude/projects/-src/" + otherSession + ".jsonl"
+)
+
+// besides lets another session work in the directory of the bot.
+func (b *box) besides() {
+	b.t.Helper()
+	b.appendTo(otherTranscript, promptLine(otherSession, b.path("bot"), "this instead")+answerLine(otherSession, b.path("bot"), "Done."))
+	b.until("it is seen", func() bool {
+		out, _, _ := b.run("status", "--all")
+		return strings.Contains(out, otherSession[:4])
+	})
+}
+
+// decided waits until the stopped session was resumed or is left alone.
+func (b *box) decided() resume.View {
+	b.t.Helper()
+	var s resume.View
+	b.until("it is decided", func() bool {
+		s = b.session(claudeSession)
+		return s.State == resume.Parked || b.read("calls") != ""
+	})
+	return s
+}
+
+const inBackoff = "[backoff]\nbase_delay = %q\njitter = false\n"
+
+// A session that was never stopped itself is not kept over a restart, but what
+// it means for another one is.
+func TestAPersonWhoWentOnInAnotherSessionIsNotDisturbedAfterARestart(t *testing.T) {
+	b, _ := waiting(t, fmt.Sprintf(inBackoff, "4m"))
+	b.besides()
+	require.Zero(t, b.kill(syscall.SIGTERM))
+
+	b.write(configFile, fmt.Sprintf(inBackoff, "10ms"))
+	b.start()
+	require.Contains(t, b.decided().Reason, otherSession)
+	require.Empty(t, b.read("calls"))
+}
+
+// Two sessions in one directory are no trouble: that a daemon hears of one of
+// them for the first time does not mean that it was begun just then.
+func TestASessionThatWorkedBesideItAllAlongIsNoNewcomerAfterARestart(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, fmt.Sprintf(inBackoff, "4m"))
+	b.write("bin/claude", callsOnly)
+	b.write(otherTranscript, "")
+	b.start()
+	b.besides()
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+overloadLine(claudeSession, b.path("bot")))
+	b.untilState(claudeSession, resume.Waiting)
+	require.Zero(t, b.kill(syscall.SIGTERM))
+
+	b.start()
+	b.besides()
+	b.reconfigure(fmt.Sprintf(inBackoff, "10ms"))
+	b.decided()
+	require.Contains(t, b.read("calls"), claudeSession)
+}

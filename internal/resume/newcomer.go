@@ -1,0 +1,80 @@
+package resume
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Newcomer is a session that was begun where another one had been stopped.
+type Newcomer struct {
+	Key    Key       `json:"key"`
+	BornAt time.Time `json:"born_at"`
+}
+
+// workplace is where sessions of one agent meet.
+type workplace struct{ agent, dir string }
+
+func (s Session) workplace() workplace { return workplace{s.Key.Agent, s.Cwd} }
+
+// stopped are the interrupted sessions, by where they work.
+type stopped map[workplace]map[Key]struct{}
+
+// follow learns of one step of a session.
+func (st stopped) follow(before, after Session) {
+	if before.Interrupted() {
+		delete(st[before.workplace()], before.Key)
+		if len(st[before.workplace()]) == 0 {
+			delete(st, before.workplace())
+		}
+	}
+	if !after.Interrupted() {
+		return
+	}
+	if st[after.workplace()] == nil {
+		st[after.workplace()] = make(map[Key]struct{})
+	}
+	st[after.workplace()][after.Key] = struct{}{}
+}
+
+// meet lets the sessions that are stopped remember by which one a person went
+// on in their directory. Who was never stopped is not kept over a restart, and
+// what was read of it is not read again.
+func (e *Engine) meet(ctx context.Context, c Change) {
+	begins := c.Before.MovedAt.IsZero() && !c.After.MovedAt.IsZero()
+	stops := !c.Before.Interrupted() && c.After.Interrupted()
+	if !begins && !stops {
+		return
+	}
+	for key := range e.stopped[c.After.workplace()] {
+		s := e.sessions[key]
+		if stops && key != c.After.Key {
+			continue
+		}
+		if other, ok := e.successor(s); ok {
+			e.apply(ctx, s, s, Joined{Newcomer{other, e.sessions[other].BornAt}}, c.At)
+		}
+	}
+}
+
+// Superseded says that a person has gone on in the same directory with another
+// session, or "".
+func (e *Engine) Superseded(ctx context.Context, key Key) (why string, err error) {
+	err = e.do(ctx, func(context.Context) {
+		s := e.sessions[key]
+		other, ok := e.successor(s)
+		if n := s.Newcomer; !ok && n != nil && s.Asked.IsZero() && !e.opts.Rules.Parallel[key.Agent] {
+			// After a restart nothing is known of it unless it was stopped too.
+			_, known := e.sessions[n.Key]
+			other, ok = n.Key, n.BornAt.After(s.LimitedAt) && (!known || !e.sessions[n.Key].Interrupted())
+		}
+		if ok {
+			why = supersededBy(other)
+		}
+	})
+	return why, err
+}
+
+func supersededBy(other Key) string {
+	return fmt.Sprintf("session %s was begun in the same directory after this one was stopped", other.ID)
+}

@@ -1,0 +1,165 @@
+package resume
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/limit"
+)
+
+func (w *world) seeIn(dir, id string, sight Sighting) {
+	w.offset++
+	sight.Key, sight.Account, sight.Cwd, sight.Pos = Key{"bot", id}, "bot:"+id, dir, Position{"1", w.offset}
+	require.NoError(w.t, w.See(w.t.Context(), []Sighting{sight}))
+}
+
+// waits is a resume that is about to be sent.
+func waits(context.Context, *world, Session) {}
+
+func (w *world) superseded(id string) string {
+	why, err := w.Superseded(w.t.Context(), Key{"bot", id})
+	require.NoError(w.t, err)
+	return why
+}
+
+// restarted is a world that knows what the other one has put on disk of a
+// session.
+func (w *world) restarted(id string, rules Rules) *world {
+	data, err := json.Marshal(w.session(id))
+	require.NoError(w.t, err)
+	w.stop()
+	var kept Session
+	require.NoError(w.t, json.Unmarshal(data, &kept))
+	next := newWorldOf(w.t, Options{Rules: rules, Sessions: []Session{kept}}, waits)
+	next.offset = w.offset
+	return next
+}
+
+func TestWhoWentOnInTheDirectoryIsKnownAfterARestart(t *testing.T) {
+	hour := func() Limited { return limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(time.Hour)) }
+	parallel := DefaultRules()
+	parallel.Parallel = map[string]bool{"bot": true}
+	for name, c := range map[string]struct {
+		before, after func(*world)
+		rules         Rules
+		want          bool
+	}{
+		"it was begun after the stop": {
+			before: func(w *world) {
+				w.seeIn("/src", "old", Sighting{Event: hour()})
+				time.Sleep(time.Second)
+				w.seeIn("/src", "new", Sighting{Event: Progressed{At: time.Now()}})
+			}, want: true,
+		},
+		"the stop is read late": {
+			before: func(w *world) {
+				at := time.Now()
+				time.Sleep(time.Second)
+				w.seeIn("/src", "new", Sighting{Event: Progressed{At: time.Now()}})
+				w.seeIn("/src", "old", Sighting{Event: limitedUntil(at, limit.UsageLimit, time.Now().Add(time.Hour))})
+			}, want: true,
+		},
+		"it works elsewhere": {
+			before: func(w *world) {
+				w.seeIn("/src", "old", Sighting{Event: hour()})
+				time.Sleep(time.Second)
+				w.seeIn("/elsewhere", "new", Sighting{Event: Progressed{At: time.Now()}})
+			},
+		},
+		"it was there before": {
+			before: func(w *world) {
+				w.seeIn("/src", "new", Sighting{Event: Progressed{At: time.Now()}})
+				time.Sleep(time.Second)
+				w.seeIn("/src", "old", Sighting{Event: hour()})
+				time.Sleep(time.Second)
+				w.seeIn("/src", "new", Sighting{Event: Progressed{At: time.Now()}})
+			},
+			after: func(w *world) { w.seeIn("/src", "new", Sighting{Late: true, Event: Progressed{At: time.Now()}}) },
+		},
+		"its file was there before": {
+			before: func(w *world) {
+				made := time.Now()
+				time.Sleep(time.Second)
+				w.seeIn("/src", "old", Sighting{Event: hour()})
+				time.Sleep(time.Second)
+				w.seeIn("/src", "new", Sighting{Made: made, Event: Progressed{At: time.Now()}})
+			},
+		},
+		"it began while no daemon ran": {
+			before: func(w *world) { w.seeIn("/src", "old", Sighting{Event: hour()}); time.Sleep(time.Second) },
+			after: func(w *world) {
+				w.seeIn("/src", "new", Sighting{Late: true, Made: time.Now(), Event: Progressed{At: time.Now()}})
+			},
+			want: true,
+		},
+		"it is stopped as well": {
+			before: func(w *world) {
+				w.seeIn("/src", "old", Sighting{Event: hour()})
+				time.Sleep(time.Second)
+				w.seeIn("/src", "new", Sighting{Event: Progressed{At: time.Now()}})
+			},
+			after: func(w *world) { w.seeIn("/src", "new", Sighting{Late: true, Event: hour()}) },
+		},
+		"the session was stopped again since": {
+			before: func(w *world) {
+				w.seeIn("/src", "old", Sighting{Event: hour()})
+				time.Sleep(time.Second)
+				w.seeIn("/src", "new", Sighting{Event: Progressed{At: time.Now()}})
+			},
+			after: func(w *world) { time.Sleep(time.Second); w.seeIn("/src", "old", Sighting{Event: hour()}) },
+		},
+		"a person wants it all the same": {
+			before: func(w *world) {
+				w.seeIn("/src", "old", Sighting{Event: hour()})
+				time.Sleep(time.Second)
+				w.seeIn("/src", "new", Sighting{Event: Progressed{At: time.Now()}})
+			},
+			after: func(w *world) { _, _ = w.Tell(w.t.Context(), Key{"bot", "old"}, Retry{}) },
+		},
+		"such sessions share a directory": {
+			before: func(w *world) {
+				w.seeIn("/src", "old", Sighting{Event: hour()})
+				time.Sleep(time.Second)
+				w.seeIn("/src", "new", Sighting{Event: Progressed{At: time.Now()}})
+			}, rules: parallel,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rules := c.rules
+				if rules.MaxConcurrent == 0 {
+					rules = DefaultRules()
+				}
+				w := newWorld(t, rules, waits)
+				c.before(w)
+				w = w.restarted("old", rules)
+				if c.after != nil {
+					c.after(w)
+				}
+				require.Equal(t, c.want, w.superseded("old") != "", w.superseded("old"))
+				w.stop()
+			})
+		})
+	}
+}
+
+// What is over for a day is not listed any more, but when it goes on that is not
+// its beginning.
+func TestASessionThatWasForgottenIsNotBegunAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, DefaultRules(), waits)
+		w.seeIn("/src", "first", Sighting{Event: limited(time.Now(), limit.RateLimit)})
+		w.seeIn("/src", "first", Sighting{Event: Progressed{At: time.Now()}})
+		time.Sleep(26 * time.Hour)
+		w.seeIn("/src", "second", Sighting{Event: limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(time.Hour))})
+		time.Sleep(time.Second)
+		w.seeIn("/src", "first", Sighting{Event: Progressed{At: time.Now()}})
+		require.Empty(t, w.superseded("second"))
+		w.stop()
+	})
+}

@@ -71,3 +71,29 @@ func TestASessionThatWorkedBesideItAllAlongIsNoNewcomerAfterARestart(t *testing.
 	b.decided()
 	require.Contains(t, b.read("calls"), claudeSession)
 }
+
+// What is due when the daemon starts waits until all is read that lies there,
+// in the other homes of the agent too.
+func TestAPersonWhoWentOnInAnotherHomeWhileNoDaemonRanIsNotDisturbed(t *testing.T) {
+	roots := func(b *box) string {
+		return fmt.Sprintf("[[agent]]\nname = \"claude-code\"\nroots = [%q, %q]\n", b.path(".claude"), b.path(".claude-work"))
+	}
+	b := newBox(t)
+	b.write(configFile, roots(b)+fmt.Sprintf(inBackoff, "4m"))
+	b.write("bin/claude", callsOnly)
+	b.start()
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+overloadLine(claudeSession, b.path("bot")))
+	b.untilState(claudeSession, resume.Waiting)
+	require.Zero(t, b.kill(syscall.SIGTERM))
+
+	b.write(configFile, roots(b)+fmt.Sprintf(inBackoff, "10ms"))
+	b.write(strings.Replace(otherTranscript, ".claude", ".claude-work", 1),
+		promptLine(otherSession, b.path("bot"), "this instead")+answerLine(otherSession, b.path("bot"), "Done."))
+	for i := range 1500 { // which are read first
+		id := fmt.Sprintf("%08x-0c64-4f0e-8a1b-5de2c4f7a903", i)
+		b.write(".claude-work/projects/-src/"+id+".jsonl", promptLine(id, b.path("tmp"), "go")+answerLine(id, b.path("tmp"), "Done."))
+	}
+	b.start()
+	require.Contains(t, b.decided().Reason, otherSession)
+	require.Empty(t, b.read("calls"))
+}

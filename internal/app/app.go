@@ -164,9 +164,9 @@ func (d *daemon) run(ctx context.Context, server *control.Server, snapshot state
 	people.run("notifier", d.notifier.Run)
 	inputs := newStage(ctx, fail)
 	d.inputs = inputs
+	d.setFeeds(snapshot) // before anything is resumed: a transcript is read again first
 	core := newStage(ctx, fail)
 	core.run("engine", d.engine.Run)
-	d.setFeeds(snapshot)
 	core.run("recovery", func(ctx context.Context) error { return d.recover(ctx, snapshot.Sessions) })
 	inputs.run("control", server.Run)
 	inputs.run("configuration", d.watchConfig)

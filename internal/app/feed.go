@@ -94,17 +94,16 @@ func (d *daemon) setFeeds(snapshot state.Snapshot) {
 // lookTimeout bounds how long a look at a transcript may take.
 const lookTimeout = time.Minute
 
-// look reads what is new about a session now.
+// look reads what is new about a session now, after all that lay in its agent's
+// files: another session there may tell that a person went on.
 func (d *daemon) look(ctx context.Context, session resume.Session) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, lookTimeout, fmt.Errorf("it took more than %s", lookTimeout))
 	defer cancel()
-	d.mu.Lock()
-	feeds := slices.Clone(d.feeds)
-	d.mu.Unlock()
+	feeds := d.feedsOf(session.Key.Agent)
+	if err := awaitAll(ctx, feeds); err != nil {
+		return err
+	}
 	for _, f := range feeds {
-		if f.agent.Name() != session.Key.Agent {
-			continue
-		}
 		if err := f.look(ctx, session); err != nil {
 			return err
 		}
@@ -112,11 +111,15 @@ func (d *daemon) look(ctx context.Context, session resume.Session) error {
 	return nil
 }
 
-// awaitFeeds returns when all that lay in the agents' files was read.
-func (d *daemon) awaitFeeds(ctx context.Context) error {
+// feedsOf returns the feeds of an agent.
+func (d *daemon) feedsOf(name string) []*feed {
 	d.mu.Lock()
-	feeds := slices.Clone(d.feeds)
-	d.mu.Unlock()
+	defer d.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(d.feeds), func(f *feed) bool { return f.agent.Name() != name })
+}
+
+// awaitAll returns when all that lay in the files of the feeds was read.
+func awaitAll(ctx context.Context, feeds []*feed) error {
 	for _, f := range feeds {
 		select {
 		case <-f.ready:

@@ -13,40 +13,37 @@ import (
 // read first; where it tells nothing the resume took no effect and is sent
 // again.
 func (d *daemon) recover(ctx context.Context, sessions []resume.Session) error {
-	var gone []resume.Session
-	var adopted sync.WaitGroup
-	defer adopted.Wait()
+	var each sync.WaitGroup
+	defer each.Wait()
 	for _, s := range sessions {
 		if s.Run == nil {
 			continue
 		}
-		process, alive := commandOf(s.Run)
-		if !alive || s.Run.NoProof {
-			gone = append(gone, s)
-			continue
+		if process, alive := commandOf(s.Run); alive && !s.Run.NoProof {
+			each.Go(func() { d.adopt(ctx, s, process) })
+		} else {
+			each.Go(func() { d.conclude(ctx, s) })
 		}
-		adopted.Go(func() { d.adopt(ctx, s, process) })
-	}
-	if len(gone) == 0 {
-		return nil
-	}
-	if err := d.awaitFeeds(ctx); err != nil {
-		return nil
-	}
-	for _, s := range gone {
-		if s.Run.NoProof {
-			d.recoverUnproved(ctx, s)
-			continue
-		}
-		d.tidy(ctx, s)
-		if words, denied := d.denied(ctx, s, d.outputOf(s)); denied {
-			d.tell(ctx, s.Key, resume.Ended{Mark: s.Run.Mark, Outcome: resume.Denied, Err: words})
-			continue
-		}
-		d.log.Info("a resume left no trace and is forgotten", "session", s.Key.ID, "agent", s.Key.Agent)
-		d.tell(ctx, s.Key, resume.Lost{Mark: s.Run.Mark})
 	}
 	return nil
+}
+
+// conclude finds out what became of a resume whose command is gone.
+func (d *daemon) conclude(ctx context.Context, s resume.Session) {
+	if awaitAll(ctx, d.feedsOf(s.Key.Agent)) != nil {
+		return // the daemon stops
+	}
+	if s.Run.NoProof {
+		d.recoverUnproved(ctx, s)
+		return
+	}
+	d.tidy(ctx, s)
+	if words, denied := d.denied(ctx, s, d.outputOf(s)); denied {
+		d.tell(ctx, s.Key, resume.Ended{Mark: s.Run.Mark, Outcome: resume.Denied, Err: words})
+		return
+	}
+	d.log.Info("a resume left no trace and is forgotten", "session", s.Key.ID, "agent", s.Key.Agent)
+	d.tell(ctx, s.Key, resume.Lost{Mark: s.Run.Mark})
 }
 
 // commandOf returns the living command of a resume that an earlier daemon began.

@@ -256,24 +256,26 @@ func (d *daemon) swapAgents(before, after config.Config, agents map[string]agent
 			stop = append(stop, f)
 		}
 	}
-	d.feeds, d.agents = keep, agents
+	d.agents = agents
 	d.mu.Unlock()
 
 	for _, f := range stop {
 		f.stop()
 	}
+	var begin []*feed
 	stored := d.cursors()
 	for _, name := range sortedKeys(agents) {
-		if slices.ContainsFunc(keep, func(f *feed) bool { return f.agent.Name() == name }) {
-			continue
+		if !slices.ContainsFunc(keep, func(f *feed) bool { return f.agent.Name() == name }) {
+			begin = append(begin, d.feedsFor(agents[name], stored)...)
 		}
-		feeds := d.feedsFor(agents[name], stored)
-		for _, f := range feeds {
-			f.start(d.inputs)
-		}
-		d.mu.Lock()
-		d.feeds = append(d.feeds, feeds...)
-		d.mu.Unlock()
+	}
+	// Until here a look meets those that have stopped, and no resume goes on
+	// without one.
+	d.mu.Lock()
+	d.feeds = slices.Concat(keep, begin)
+	d.mu.Unlock()
+	for _, f := range begin {
+		f.start(d.inputs)
 	}
 }
 

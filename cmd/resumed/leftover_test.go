@@ -51,3 +51,21 @@ func (b *box) signal(name string, sig syscall.Signal) error {
 	require.NoError(b.t, err)
 	return syscall.Kill(pid, sig)
 }
+
+// A wrapper may empty the environment, and that of another user's process
+// cannot be read: the command that runs is known all the same.
+func TestARunWithoutItsMarkIsNotBegunTwiceAfterARestart(t *testing.T) {
+	b := newBox(t)
+	hidden := strings.Replace(bot, `resume = ["sh"`, `resume = ["env", "-i", "PATH=/usr/bin:/bin", "sh"`, 1)
+	b.write(configFile, "[backoff]\nbase_delay = \"100ms\"\njitter = false\n"+hidden)
+	b.write("bot/resume.sh", recordCall+"while [ ! -e go ]; do sleep 0.05; done\necho \"step 1\" >> logs/s1.log\n")
+	b.start()
+	b.write("bot/logs/s1.log", "rate limited\n")
+	b.until("the run has begun", func() bool { return len(b.calls()) == 1 && strings.Contains(b.logged(), "msg=resumed") })
+	require.Zero(t, b.kill(syscall.SIGTERM))
+	b.start()
+	b.until("it is found again", func() bool { return strings.Contains(b.logged(), "still runs") })
+	b.write("bot/go", "")
+	b.untilState("s1", resume.Watching)
+	require.Len(t, b.calls(), 1)
+}

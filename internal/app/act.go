@@ -53,6 +53,7 @@ func (d *daemon) act(ctx context.Context, session resume.Session) {
 	d.log.Info("resumed", "session", session.Key.ID, "agent", session.Key.Agent, "cwd", command.Dir,
 		"attempt", len(session.Attempts), "pid", process.PID, "output", command.Output)
 	d.tell(ctx, session.Key, resume.Started{Mark: mark, Process: process.Process})
+	_ = d.store.Sync(ctx) // soon: where its mark cannot be read, the next daemon knows it by this alone
 	d.follow(ctx, session, process, command.Output)
 }
 

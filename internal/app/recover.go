@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"sync"
+	"time"
 
 	"resumed/internal/resume"
 	"resumed/internal/runner"
@@ -19,7 +20,7 @@ func (d *daemon) recover(ctx context.Context, sessions []resume.Session) error {
 		if s.Run == nil {
 			continue
 		}
-		if process, alive := commandOf(s.Run); alive && !s.Run.NoProof {
+		if process, alive := commandOf(s); alive && !s.Run.NoProof {
 			each.Go(func() { d.adopt(ctx, s, process) })
 		} else {
 			each.Go(func() { d.conclude(ctx, s) })
@@ -46,15 +47,26 @@ func (d *daemon) conclude(ctx context.Context, s resume.Session) {
 	d.tell(ctx, s.Key, resume.Lost{Mark: s.Run.Mark})
 }
 
+// beginPatience is how long after the claim a command begins at the latest.
+const beginPatience = 5 * time.Minute
+
 // commandOf returns the living command of a resume that an earlier daemon began.
 // What it left behind carries its mark too, so the mark alone tells only where
-// the daemon ended before it knew more.
-func commandOf(run *resume.Run) (*runner.Process, bool) {
-	process, alive := runner.Find(run.Mark)
-	if !alive || run.Process.Start == 0 {
-		return process, alive
+// the daemon ended before it knew more. A command whose environment cannot be
+// read, or was emptied (sudo, env -i), is known by when it began: numbers of
+// processes come again after a restart of the machine.
+func commandOf(s resume.Session) (*runner.Process, bool) {
+	marked, alive := runner.Find(s.Run.Mark)
+	if s.Run.Process.Start == 0 {
+		return marked, alive
 	}
-	return runner.Adopt(run.Process)
+	process, known := runner.Adopt(s.Run.Process)
+	if !known || alive {
+		return process, known
+	}
+	attempt, _ := s.Tried(s.Run.Mark)
+	late := process.Began().Sub(attempt.StartedAt)
+	return process, -time.Second < late && late < beginPatience
 }
 
 func (d *daemon) adopt(ctx context.Context, s resume.Session, process *runner.Process) {

@@ -97,6 +97,9 @@ func Adopt(process resume.Process) (*Process, bool) {
 	return &Process{Process: process, started: time.Now().Add(-age(process))}, true
 }
 
+// Began returns when the command was started.
+func (p *Process) Began() time.Time { return p.started }
+
 // Wait waits for the command to end. It ends it, and all that it started, when
 // it runs or stalls too long. When ctx ends first, the command is left running.
 func (p *Process) Wait(ctx context.Context) Result {

@@ -81,6 +81,7 @@ type Engine struct {
 	stirred  bool             // something changed that may let one of them start
 	running  int              // sessions with a Run
 	pruned   time.Time
+	latest   time.Time // by the clock, as far as is known
 }
 
 // NewEngine returns an engine that knows the given sessions. Run starts it.
@@ -96,6 +97,7 @@ func NewEngine(opts Options) *Engine {
 	}
 	for _, s := range opts.Sessions {
 		e.keep(s.restore())
+		e.latest = later(e.latest, s.latest())
 	}
 	e.restoreAccounts(opts.Sessions)
 	return e
@@ -106,6 +108,7 @@ func NewEngine(opts Options) *Engine {
 // order.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.acting.Wait()
+	e.watchClock(ctx)
 	e.reconsider(ctx) // the rules may be others than those of the daemon that left these waits
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -114,8 +117,10 @@ func (e *Engine) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case order := <-e.orders:
+			e.watchClock(ctx)
 			order(ctx)
 		case <-timer.C:
+			e.watchClock(ctx)
 		}
 		e.ring(ctx)
 		timer.Reset(e.sleep())

@@ -110,6 +110,9 @@ type (
 // Reconsider computes a wait anew from what is known, after the rules changed.
 type Reconsider struct{}
 
+// Rewound is a clock that was set back.
+type Rewound struct{}
+
 func (Limited) event()    {}
 func (Progressed) event() {}
 func (Prompted) event()   {}
@@ -130,6 +133,7 @@ func (Forget) event()     {}
 func (Pause) event()      {}
 func (Unpause) event()    {}
 func (Reconsider) event() {}
+func (Rewound) event()    {}
 
 // Sighting is an event that was read from an agent's files: what happened, to
 // whom, and where it is written.

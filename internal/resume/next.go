@@ -84,6 +84,8 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s
 	case Reconsider:
 		return s.reconsidered(r, now)
+	case Rewound:
+		return s.rewound(r, now)
 	default:
 		panic(fmt.Sprintf("resume: unknown event %T", ev))
 	}
@@ -159,7 +161,7 @@ func (s Session) giveUp(tries int) Session {
 }
 
 func (s Session) progressed(ev Progressed, now time.Time) Session {
-	s.MovedAt = ev.At
+	s.MovedAt = earlier(ev.At, now) // a clock that runs ahead must not make what follows old news
 	if !s.Interrupted() || s.State == Parked && s.DeniedAt(ev.At) {
 		return s // by the run that was refused something: it has ended
 	}

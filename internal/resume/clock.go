@@ -1,0 +1,62 @@
+package resume
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+)
+
+// jump is how far back the clock must have been set to be noticed.
+const jump = 2 * slack
+
+// watchClock notices that the clock was set back: what was noted by the clock
+// of before would lie in a future that may be years away.
+func (e *Engine) watchClock(ctx context.Context) {
+	now := wallNow()
+	back := now.Before(e.latest.Add(-jump))
+	e.latest = now
+	if back {
+		e.rewind(ctx, now)
+	}
+}
+
+// rewind makes of what was noted in the future what was noted now.
+func (e *Engine) rewind(ctx context.Context, now time.Time) {
+	for _, key := range e.keys() {
+		if s := e.sessions[key]; s.latest().After(now) {
+			e.apply(ctx, s, s, Rewound{}, now)
+		}
+	}
+	e.accounts = make(map[AccountKey]*account)
+	e.restoreAccounts(slices.Collect(maps.Values(e.sessions)))
+	e.pruned, e.stirred = now, true
+}
+
+// latest returns when something last happened to the session.
+func (s Session) latest() time.Time {
+	happened := []time.Time{s.LimitedAt, s.MovedAt, s.BornAt, s.FoundAt, s.RecoveredAt, s.WaitFrom, s.Asked, s.lastStart()}
+	return slices.MaxFunc(happened, time.Time.Compare)
+}
+
+// rewound is the session after the clock was set back. A stated reset is a time
+// of the provider's clock and stays; what else holds it back is looked at again.
+func (s Session) rewound(r Rules, now time.Time) Session {
+	for _, t := range []*time.Time{&s.LimitedAt, &s.MovedAt, &s.BornAt, &s.FoundAt, &s.RecoveredAt, &s.WaitFrom, &s.Asked} {
+		*t = earlier(*t, now)
+	}
+	s.Attempts = slices.Clone(s.Attempts)
+	for i := range s.Attempts {
+		a := &s.Attempts[i]
+		a.StartedAt, a.EndedAt = earlier(a.StartedAt, now), earlier(a.EndedAt, now)
+	}
+	s.Hold = time.Time{}
+	return s.reconsidered(r, now)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,121 @@
+package resume
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/limit"
+)
+
+// Inside a bubble the clock cannot be set back, but a daemon may find what one
+// left whose clock ran ahead.
+func TestAWaitThatBeganInTheFutureEnds(t *testing.T) {
+	const ahead = 1000 * time.Hour
+	policy := DefaultRules().Backoff
+	policy.Jitter = false
+	rules := DefaultRules()
+	rules.Backoff = policy
+	wait := policy.Delay(1, half)
+	for name, c := range map[string]struct {
+		at   func(s Session, now time.Time) Session // the session, as a clock wrote it that said now
+		want time.Duration
+	}{
+		"a wait by backoff": {
+			func(s Session, now time.Time) Session { return s.Next(limited(now, limit.Overloaded), rules, now, half) }, wait,
+		},
+		"what a person ordered": {
+			func(s Session, now time.Time) Session {
+				return s.Next(limited(now, limit.Overloaded), rules, now, half).Next(Retry{}, rules, now, half)
+			}, 0,
+		},
+		"what was held back": {
+			func(s Session, now time.Time) Session {
+				s = s.Next(limited(now, limit.Overloaded), rules, now, half)
+				now = now.Add(wait)
+				return s.Next(Due{"m"}, rules, now, half).Next(Held{Mark: "m", Why: "held"}, rules, now, half)
+			}, wait,
+		},
+		"what settles": {
+			func(s Session, now time.Time) Session {
+				s = s.Next(limited(now, limit.Overloaded), rules, now, half)
+				now = now.Add(wait)
+				s = s.Next(Due{"m"}, rules, now, half).Next(Started{Mark: "m"}, rules, now, half)
+				return s.Next(Ended{Mark: "m", Outcome: Delivered}, rules, now, half)
+			}, rules.Settle + policy.Delay(2, half),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := c.at(Session{Key: Key{"bot", "a"}, Account: "bot:a", Cwd: "/src"}, time.Now().Add(ahead))
+				w := newWorldOf(t, Options{Rules: rules, Sessions: []Session{s}}, waits)
+				time.Sleep(time.Hour)
+				w.stop()
+				require.Equal(t, []time.Duration{c.want}, w.started())
+			})
+		})
+	}
+}
+
+func TestAStatedResetStaysWhenTheClockIsSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, DefaultRules(), waits)
+		reset := time.Now().Add(3 * time.Hour)
+		w.see("a", limitedUntil(time.Now(), limit.UsageLimit, reset))
+		before := w.session("a").NextAt
+		w.setBack(time.Hour)
+		require.Equal(t, before, w.session("a").NextAt)
+		w.stop()
+	})
+}
+
+// setBack makes the engine believe that its clock was ahead until now.
+func (w *world) setBack(by time.Duration) {
+	require.NoError(w.t, w.do(w.t.Context(), func(context.Context) {
+		w.latest = w.latest.Add(by)
+		for key, s := range w.sessions {
+			for _, at := range []*time.Time{&s.LimitedAt, &s.MovedAt, &s.BornAt, &s.FoundAt, &s.WaitFrom} {
+				if !at.IsZero() {
+					*at = at.Add(by)
+				}
+			}
+			w.sessions[key] = s
+		}
+		for _, a := range w.accounts {
+			a.last.at = a.last.at.Add(by)
+		}
+	}))
+	require.NoError(w.t, w.Ping(w.t.Context()))
+}
+
+func TestAClockThatIsSetBackHoldsUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, DefaultRules(), recovers)
+		w.seeShared("a", limited(time.Now(), limit.Overloaded))
+		w.seeShared("b", limited(time.Now(), limit.Overloaded))
+		time.Sleep(time.Minute)
+		require.Len(t, w.started(), 2)
+		w.seeShared("a", limited(time.Now(), limit.Overloaded))
+		w.setBack(1000 * time.Hour)
+		w.seeShared("b", limited(time.Now(), limit.Overloaded))
+		time.Sleep(5 * time.Minute)
+		require.Len(t, w.started(), 4)
+		w.stop()
+	})
+}
+
+func TestARecordOfTheFutureDoesNotMakeLaterOnesOldNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, DefaultRules(), waits)
+		w.see("a", Progressed{At: time.Now().Add(1000 * time.Hour)})
+		time.Sleep(time.Second)
+		require.NoError(t, w.See(t.Context(), []Sighting{{
+			Key: Key{"bot", "a"}, Pos: Position{"another file", 1}, Event: limited(time.Now(), limit.Overloaded),
+		}}))
+		require.Equal(t, Waiting, w.session("a").State)
+		w.stop()
+	})
+}

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"database/sql"
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"syscall"
@@ -68,4 +71,16 @@ func TestARunWithoutItsMarkIsNotBegunTwiceAfterARestart(t *testing.T) {
 	b.write("bot/go", "")
 	b.untilState("s1", resume.Watching)
 	require.Len(t, b.calls(), 1)
+}
+
+func TestAWaitWhoseRecordCannotBeReadIsFoundAgain(t *testing.T) {
+	b, _ := waiting(t, fmt.Sprintf(inBackoff, "4m"))
+	require.Zero(t, b.kill(syscall.SIGTERM))
+	db, err := sql.Open("sqlite", "file:"+b.path(".local/state/resumed/resumed.db"))
+	require.NoError(t, err)
+	_, err = db.Exec("UPDATE session SET data = substr(data, 1, 40)")
+	require.NoError(t, errors.Join(err, db.Close()))
+	b.start()
+	b.untilState(claudeSession, resume.Waiting)
+	require.Contains(t, b.logged(), "a stored record was skipped")
 }

@@ -5,6 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"resumed/internal/resume"
 )
@@ -15,6 +19,8 @@ type Snapshot struct {
 	Cursors  map[string]json.RawMessage // by path
 	Paused   bool                       // everything is paused, not one session alone
 	Skipped  []error                    // one for each record that could not be read
+
+	lost []string // the ids of the sessions among these
 }
 
 // Load returns what is on disk. A record that cannot be read is skipped and
@@ -27,6 +33,10 @@ func (s *Store) Load() (Snapshot, error) {
 	if err := s.loadCursors(&snap); err != nil {
 		return Snapshot{}, fmt.Errorf("load cursors: %w", judge(s.path(), err))
 	}
+	// Its transcript, which bears its name with most agents, is read anew.
+	maps.DeleteFunc(snap.Cursors, func(path string, _ json.RawMessage) bool {
+		return slices.ContainsFunc(snap.lost, func(id string) bool { return strings.Contains(filepath.Base(path), id) })
+	})
 	return snap, nil
 }
 
@@ -49,6 +59,7 @@ func (s *Store) loadSessions(snap *Snapshot) error {
 		}
 		if err != nil {
 			snap.Skipped = append(snap.Skipped, fmt.Errorf("read session %q: %w", key, err))
+			snap.lost = append(snap.lost, key.ID)
 			continue
 		}
 		snap.Sessions = append(snap.Sessions, session)

@@ -176,13 +176,15 @@ func TestARecordThatCannotBeReadIsSkippedAndReported(t *testing.T) {
 		`INSERT INTO session VALUES ('claude-code', 'future', '{"key":{"agent":"claude-code","id":"future"},"state":"dreaming"}')`,
 		`INSERT INTO session VALUES ('claude-code', 'other', '{"key":{"agent":"claude-code","id":"someone"},"state":"waiting"}')`,
 		`INSERT INTO cursor VALUES ('/t/bad', 'nonsense')`,
+		`INSERT INTO cursor VALUES ('/t/good.jsonl', '{}')`,
+		`INSERT INTO cursor VALUES ('/t/rollout-torn.jsonl', '{}')`,
 	} {
 		_, err := s.db.Exec(stmt)
 		require.NoError(t, err)
 	}
 	snap := load(t, s)
 	require.Equal(t, []resume.Session{session("good", 1)}, snap.Sessions)
-	require.Empty(t, snap.Cursors)
+	require.Equal(t, map[string]json.RawMessage{"/t/good.jsonl": json.RawMessage(`{}`)}, snap.Cursors, "the others are read anew")
 	require.Len(t, snap.Skipped, 4)
 	require.ErrorContains(t, snap.Skipped[0], "future")
 }

@@ -84,3 +84,17 @@ func TestAWaitWhoseRecordCannotBeReadIsFoundAgain(t *testing.T) {
 	b.untilState(claudeSession, resume.Waiting)
 	require.Contains(t, b.logged(), "a stored record was skipped")
 }
+
+// A command that goes into the background ends well and at once: the session is
+// not given to a second one while it works.
+func TestACommandThatWorksInTheBackgroundIsNotJoined(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, "[resume]\nsettle = \"300ms\"\n[backoff]\nbase_delay = \"100ms\"\njitter = false\n"+bot)
+	b.write("bot/resume.sh", recordCall+"setsid sh -c 'while [ ! -e go ]; do sleep 0.05; done; echo \"step 1\" >> logs/s1.log' >/dev/null 2>&1 &\n")
+	b.start()
+	b.write("bot/logs/s1.log", "rate limited\n")
+	b.until("it is held back", func() bool { return strings.Contains(b.session("s1").Reason, "a live process holds it") })
+	b.write("bot/go", "")
+	b.untilState("s1", resume.Watching)
+	require.Len(t, b.calls(), 1)
+}

@@ -9,7 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"syscall"
+	"sync"
 	"time"
 
 	"resumed/internal/resume"
@@ -42,7 +42,7 @@ func (e *ConfigError) Unwrap() error { return e.Err }
 
 // Server is the daemon's end of the socket.
 type Server struct {
-	listener net.Listener
+	door     *door
 	backend  Backend
 	log      *slog.Logger
 	stopping context.Context // done when streams must end
@@ -50,47 +50,16 @@ type Server struct {
 }
 
 // Listen makes the socket in dir, which only its owner may enter. A socket
-// that a dead daemon left behind is replaced: the caller holds the lock that
-// says there is no living one.
+// that a dead daemon left behind is replaced; the error says where a living one
+// answers on it.
 func Listen(dir string, backend Backend, log *slog.Logger) (*Server, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make runtime directory: %w", err)
-	}
-	path, release, err := socketPath(dir)
+	door, err := openDoor(dir)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
-	if err := removeStale(path); err != nil {
-		return nil, err
-	}
-	// The umask keeps the socket from being open to others between bind and
-	// chmod.
-	old := syscall.Umask(0o177)
-	listener, err := net.Listen("unix", path)
-	syscall.Umask(old)
-	if err != nil {
-		return nil, fmt.Errorf("listen on control socket: %w", err)
-	}
-	s := &Server{listener: peers{listener, log}, backend: backend, log: log}
+	s := &Server{door: door, backend: backend, log: log}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	return s, nil
-}
-
-func removeStale(path string) error {
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil
-	case err != nil:
-		return fmt.Errorf("look at control socket: %w", err)
-	case info.Mode().Type() != os.ModeSocket:
-		return fmt.Errorf("%s is in the way and is no socket: move it away", path)
-	}
-	if err := os.Remove(path); err != nil {
-		return fmt.Errorf("remove stale control socket: %w", err)
-	}
-	return nil
 }
 
 // Run serves until ctx is done.
@@ -101,21 +70,25 @@ func (s *Server) Run(ctx context.Context) error {
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	server.RegisterOnShutdown(s.stop)
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
+	var others sync.WaitGroup
+	defer others.Wait()
+	others.Go(func() {
 		<-ctx.Done()
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		if server.Shutdown(grace) != nil {
 			_ = server.Close()
 		}
-	}()
-	err := server.Serve(s.listener)
-	if ctx.Err() == nil {
+	})
+	first := peers{s.door.listener, s.log}
+	others.Go(func() {
+		s.keepDoor(ctx, func(door *door) {
+			others.Go(func() { _ = server.Serve(peers{door.listener, s.log}) }) // until the server is closed
+		})
+	})
+	if err := server.Serve(first); ctx.Err() == nil {
 		return fmt.Errorf("serve control socket: %w", err)
 	}
-	<-stopped
 	return nil
 }
 

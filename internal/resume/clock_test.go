@@ -25,7 +25,9 @@ func TestAWaitThatBeganInTheFutureEnds(t *testing.T) {
 		want time.Duration
 	}{
 		"a wait by backoff": {
-			func(s Session, now time.Time) Session { return s.Next(limited(now, limit.Overloaded), rules, now, half) }, wait,
+			func(s Session, now time.Time) Session {
+				return s.Next(limited(now, limit.Overloaded), rules, now, half)
+			}, wait,
 		},
 		"what a person ordered": {
 			func(s Session, now time.Time) Session {

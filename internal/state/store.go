@@ -23,6 +23,7 @@ type Store struct {
 	log  *slog.Logger
 	lock *os.File
 	db   *sql.DB
+	made os.FileInfo // the database, as it was opened
 
 	nudge chan struct{} // of size 1: something waits in the queue
 
@@ -62,7 +63,8 @@ func Open(dir string, log *slog.Logger) (*Store, error) {
 		dir: dir, log: log.With("component", "state"), lock: lock, db: db,
 		nudge: make(chan struct{}, 1),
 	}
-	if err := errors.Join(s.loadValues(), s.loadDeliveries()); err != nil {
+	s.made, err = os.Stat(s.path())
+	if err := errors.Join(err, s.loadValues(), s.loadDeliveries()); err != nil {
 		return nil, errors.Join(judge(s.path(), err), s.Close())
 	}
 	return s, nil

@@ -3,7 +3,10 @@ package state
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"time"
 )
 
@@ -122,7 +125,19 @@ func (s *Store) settle(b batch, err error) {
 	}
 }
 
+// errGone says that what is written is lost: no later daemon will find it.
+var errGone = errors.New("the database was removed or replaced while it was in use: start the daemon again")
+
+// gone reports whether the database has lost its name. SQLite would write on.
+func (s *Store) gone() bool {
+	now, err := os.Stat(s.path())
+	return errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, s.made)
+}
+
 func (s *Store) write(b batch) error {
+	if s.gone() {
+		return s.writeError(errGone)
+	}
 	// Not the caller's context: a cancelled one would roll back what others
 	// wait for, and the driver pays a goroutine for each statement.
 	tx, err := s.db.Begin()

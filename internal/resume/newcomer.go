@@ -41,19 +41,22 @@ func (st stopped) follow(before, after Session) {
 // on in their directory. Who was never stopped is not kept over a restart, and
 // what was read of it is not read again.
 func (e *Engine) meet(ctx context.Context, c Change) {
-	begins := c.Before.MovedAt.IsZero() && !c.After.MovedAt.IsZero()
-	stops := !c.Before.Interrupted() && c.After.Interrupted()
-	if !begins && !stops {
+	if e.opts.Rules.Parallel[c.After.Key.Agent] {
 		return
 	}
-	for key := range e.stopped[c.After.workplace()] {
-		s := e.sessions[key]
-		if stops && key != c.After.Key {
-			continue
+	if !c.Before.Interrupted() && c.After.Interrupted() {
+		e.join(ctx, c.After, c.At)
+	}
+	if c.Before.MovedAt.IsZero() && !c.After.MovedAt.IsZero() {
+		for key := range e.stopped[c.After.workplace()] {
+			e.join(ctx, e.sessions[key], c.At)
 		}
-		if other, ok := e.successor(s); ok {
-			e.apply(ctx, s, s, Joined{Newcomer{other, e.sessions[other].BornAt}}, c.At)
-		}
+	}
+}
+
+func (e *Engine) join(ctx context.Context, s Session, now time.Time) {
+	if other, ok := e.successor(s); ok {
+		e.apply(ctx, s, s, Joined{Newcomer{other, e.sessions[other].BornAt}}, now)
 	}
 }
 

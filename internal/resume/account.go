@@ -85,7 +85,7 @@ func (a *account) learn(c Change) {
 	case Progressed:
 		a.moved(ev.At)
 	case Held:
-		if a.last.key == key {
+		if a.last.key == key && c.Before.Run != nil && c.After.Run == nil {
 			a.last, a.previous = a.previous, start{} // nothing was sent: nobody need keep a distance from it
 		}
 	}

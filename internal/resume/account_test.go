@@ -252,3 +252,21 @@ func TestWhatHeldAnEarlierResumeDoesNotUndoTheNext(t *testing.T) {
 		w.stop()
 	})
 }
+
+func TestAProbeStaysOneWhenOthersMeetTheSameLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := DefaultRules()
+		rules.MaxConcurrent, rules.Stagger = 10, 0
+		w := newWorld(t, rules, works)
+		w.seeOf("anthropic", "probe", limitedUntil(time.Now(), limit.RateLimit, time.Now()))
+		time.Sleep(time.Second)
+		require.Equal(t, Resuming, w.session("probe").State)
+		w.seeOf("anthropic", "next", limitedUntil(time.Now(), limit.RateLimit, time.Now()))
+		time.Sleep(time.Second)
+		require.Contains(t, w.session("next").Reason, "session probe of its account tries first, alone")
+		w.seeOf("anthropic", "probe", Progressed{At: time.Now()})
+		synctest.Wait()
+		require.Equal(t, Resuming, w.session("next").State)
+		w.stop()
+	})
+}

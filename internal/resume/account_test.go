@@ -233,3 +233,40 @@ func TestALostStartDoesNotShortenTheDistanceToOthers(t *testing.T) {
 		w.stop()
 	})
 }
+
+// A resume may be withdrawn and begun anew before the first one was told that it
+// is held: that says nothing of the second.
+func TestWhatHeldAnEarlierResumeDoesNotUndoTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := DefaultRules()
+		rules.MaxConcurrent, rules.Stagger = 10, 20*time.Second
+		w := newWorld(t, rules, works)
+		w.seeOf("anthropic", "a", limited(time.Now().Add(-time.Minute), limit.Overloaded))
+		synctest.Wait()
+		require.Equal(t, Resuming, w.session("a").State)
+		_, err := w.Tell(t.Context(), Key{"bot", "a"}, Held{Mark: "an earlier one"})
+		require.NoError(t, err)
+		w.seeOf("anthropic", "b", limited(time.Now().Add(-time.Minute), limit.Overloaded))
+		synctest.Wait()
+		require.Contains(t, w.session("b").Reason, "resume.stagger")
+		w.stop()
+	})
+}
+
+func TestAProbeStaysOneWhenOthersMeetTheSameLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := DefaultRules()
+		rules.MaxConcurrent, rules.Stagger = 10, 0
+		w := newWorld(t, rules, works)
+		w.seeOf("anthropic", "probe", limitedUntil(time.Now(), limit.RateLimit, time.Now()))
+		time.Sleep(time.Second)
+		require.Equal(t, Resuming, w.session("probe").State)
+		w.seeOf("anthropic", "next", limitedUntil(time.Now(), limit.RateLimit, time.Now()))
+		time.Sleep(time.Second)
+		require.Contains(t, w.session("next").Reason, "session probe of its account tries first, alone")
+		w.seeOf("anthropic", "probe", Progressed{At: time.Now()})
+		synctest.Wait()
+		require.Equal(t, Resuming, w.session("next").State)
+		w.stop()
+	})
+}

@@ -96,7 +96,10 @@ func NewEngine(opts Options) *Engine {
 		ready:    make(map[Key]struct{}),
 	}
 	for _, s := range opts.Sessions {
-		e.keep(s.restore())
+		if s = s.restore(); s.State == Settling {
+			s.WaitFrom = wallNow() // what its transcript says since is not read yet
+		}
+		e.keep(s)
 		e.latest = later(e.latest, s.latest())
 	}
 	e.restoreAccounts(opts.Sessions)
@@ -253,7 +256,14 @@ func (e *Engine) reconsider(ctx context.Context) {
 
 // SetPaused keeps anything from being started, or lets what came due start.
 func (e *Engine) SetPaused(ctx context.Context, paused bool) error {
-	return e.do(ctx, func(context.Context) { e.opts.Paused, e.stirred = paused, true })
+	return e.do(ctx, func(ctx context.Context) {
+		e.opts.Paused, e.stirred = paused, true
+		for _, key := range e.keys() {
+			if s := e.sessions[key]; paused && s.Run != nil {
+				e.apply(ctx, s, s, Recalled{}, wallNow())
+			}
+		}
+	})
 }
 
 func (e *Engine) keys() []Key {

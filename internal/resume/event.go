@@ -72,6 +72,9 @@ type (
 		Err     string  // in words; empty where it ended well
 	}
 
+	// Recalled is a resume that is not to be sent, if it was not yet.
+	Recalled struct{}
+
 	// Held is a resume that was not sent, and why.
 	Held struct {
 		Mark  string
@@ -125,6 +128,7 @@ func (Joined) event()     {}
 func (Sending) event()    {}
 func (Started) event()    {}
 func (Ended) event()      {}
+func (Recalled) event()   {}
 func (Held) event()       {}
 func (Lost) event()       {}
 func (Identified) event() {}

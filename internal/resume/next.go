@@ -62,6 +62,8 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.started(ev)
 	case Ended:
 		return s.ended(ev, r, now, u)
+	case Recalled:
+		return s.recalled(r, now)
 	case Held:
 		return s.held(ev, r, now)
 	case Lost:
@@ -78,7 +80,7 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.rest(now, "cancelled by you")
 	case Pause:
 		s.Paused = true
-		return s
+		return s.recalled(r, now)
 	case Unpause:
 		s.Paused = false
 		return s
@@ -300,6 +302,14 @@ func (s Session) lost(ev Lost, r Rules, now time.Time) Session {
 		cut := *last
 		cut.Outcome, cut.EndedAt = CutOff, now
 		s.Cut = append(slices.Clone(s.Cut[max(0, len(s.Cut)-maxCut+1):]), cut)
+	}
+	return s.withdraw().schedule(r, now)
+}
+
+// recalled waits on where the resume was not yet sent.
+func (s Session) recalled(r Rules, now time.Time) Session {
+	if s.State != Resuming || s.Run == nil || s.Run.sent() {
+		return s
 	}
 	return s.withdraw().schedule(r, now)
 }

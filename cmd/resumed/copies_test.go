@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -108,4 +110,24 @@ func TestARunThatAnotherDaemonLeftBehindIsNotJoined(t *testing.T) {
 	require.Contains(t, errOut, "still works on this session")
 	require.Equal(t, 1, strings.Count(b.read("calls"), "\n"))
 	b.write("done", "")
+}
+
+// A home has several names where a link leads to it, and a service may know it
+// by another one than a shell.
+func TestAWaitGoesOnWhenTheHomeHasAnotherName(t *testing.T) {
+	b := newBox(t)
+	link := filepath.Join(t.TempDir(), "home")
+	require.NoError(t, os.Symlink(b.home, link))
+	b.write(configFile, fmt.Sprintf(inBackoff, "4m"))
+	b.write("bin/claude", callsOnly)
+	b.vars = []string{"HOME=" + link}
+	b.start()
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+overloadLine(claudeSession, b.path("bot")))
+	b.untilState(claudeSession, resume.Waiting)
+	require.Zero(t, b.kill(syscall.SIGTERM))
+
+	b.vars = nil
+	b.write(configFile, fmt.Sprintf(inBackoff, "10ms"))
+	b.start()
+	b.until("it is resumed", func() bool { return strings.Contains(b.read("calls"), claudeSession) })
 }

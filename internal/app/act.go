@@ -78,7 +78,7 @@ func (d *daemon) prepare(ctx context.Context, session resume.Session) (*sending,
 	if err := d.store.Sync(ctx); err != nil {
 		return nil, &resume.Held{Why: "the claim could not be written to disk: " + err.Error()}
 	}
-	err := d.look(ctx, session)
+	err := d.look(ctx, d.located(session))
 	if d.inputs.ctx.Err() != nil {
 		return nil, nil // the daemon stops: the claim is found again when it starts
 	}
@@ -90,6 +90,7 @@ func (d *daemon) prepare(ctx context.Context, session resume.Session) (*sending,
 	if err != nil || session.Run == nil || session.Run.Mark != mark {
 		return nil, nil
 	}
+	session = d.located(session)
 	if held := d.givenUp(session); held != nil {
 		return nil, held
 	}

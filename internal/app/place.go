@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"resumed/internal/agent"
 	"resumed/internal/resume"
 	"resumed/internal/runner"
 )
@@ -22,6 +23,31 @@ func (d *daemon) untouchable(dir string) *resume.Held {
 		return &resume.Held{Why: why, Park: true}
 	}
 	return nil
+}
+
+// located returns the session with its transcript by the name that it has in one
+// of its agent's roots: what is a link on the way to it may be another one than
+// when it was read.
+func (d *daemon) located(s resume.Session) resume.Session {
+	a := d.agentOf(s.Key.Agent)
+	if a == nil || agent.Watches(a, s.Transcript) {
+		return s
+	}
+	target, err := filepath.EvalSymlinks(s.Transcript)
+	if err != nil {
+		return s
+	}
+	for _, src := range a.Sources() {
+		root, err := filepath.EvalSymlinks(src.Root)
+		if err != nil {
+			continue
+		}
+		if rel, err := filepath.Rel(root, target); err == nil && filepath.IsLocal(rel) {
+			s.Transcript = filepath.Join(src.Root, rel)
+			return s
+		}
+	}
+	return s
 }
 
 // replaced says that another directory has the name of the session's own: its

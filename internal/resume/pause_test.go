@@ -14,7 +14,9 @@ import (
 // Between the claim and the command lies a look at the transcript, which may
 // take its time.
 func TestNothingIsSentAfterAPause(t *testing.T) {
-	for name, c := range map[string]struct{ pause, unpause func(context.Context, *world) error }{
+	for name, c := range map[string]struct {
+		pause, unpause func(context.Context, *world) error
+	}{
 		"of all": {
 			func(ctx context.Context, w *world) error { return w.SetPaused(ctx, true) },
 			func(ctx context.Context, w *world) error { return w.SetPaused(ctx, false) },

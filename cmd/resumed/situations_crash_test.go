@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -122,4 +123,26 @@ func (s *stay) claimed() {
 	require.NoError(s.t, err)
 	_, err = db.Exec("UPDATE session SET data = ? WHERE id = ?", string(data), s.id)
 	require.NoError(s.t, err)
+}
+
+// A daemon may die between deciding that only a person helps and telling one.
+func TestAPersonIsToldByTheNextDaemonOfASessionThatOnlyTheyCanReach(t *testing.T) {
+	b, hook := newBox(t), newHook(t)
+	b.configureLockless("")
+	s := b.stay(geminiCLI, 1)
+	s.agent.write(b, "")
+	inDirectory()(s)
+	b.start()
+	s.stops(atOnce)
+	b.until("it waits for its process", func() bool { return strings.Contains(b.session(s.id).Reason, "go on in it, or end it") })
+	b.kill(syscall.SIGTERM)
+
+	db, err := sql.Open("sqlite", "file:"+b.path(".local/state/resumed/resumed.db"))
+	require.NoError(t, err)
+	_, err = db.Exec("DELETE FROM value; DELETE FROM delivery")
+	require.NoError(t, errors.Join(err, db.Close()))
+	b.appendTo(configFile, fmt.Sprintf("[notify]\ngroup_wait = \"0s\"\n[[notify.webhook]]\nname = \"hook\"\nurl = %q\n", hook.URL))
+	b.start()
+	b.until("a person is told", func() bool { return len(hook.got()) == 1 })
+	require.Contains(t, hook.got()[0].Title, "needs you")
 }

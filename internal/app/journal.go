@@ -36,10 +36,10 @@ func (j journal) remember(sessions []resume.Session) {
 // between deciding and telling. The notifier passes over what it has told.
 func (j journal) tellAgain(sessions []resume.Session) {
 	for _, s := range sessions {
-		switch s.State {
-		case resume.GaveUp:
+		switch {
+		case s.State == resume.GaveUp:
 			j.notify(notify.GaveUp, s)
-		case resume.Parked:
+		case s.State == resume.Parked, s.Told && s.Owner != nil:
 			j.notify(notify.Parked, s)
 		}
 	}

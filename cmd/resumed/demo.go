@@ -121,7 +121,7 @@ func (s *stageShow) play(ctx context.Context, stop func(), dir, program, file st
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- app.Run(daemon, app.Options{
-			ConfigPath: file, Config: cfg, StateDir: filepath.Join(dir, "state"), RuntimeDir: filepath.Join(dir, "run"), LeaseDir: filepath.Join(dir, "leases"),
+			ConfigPath: file, Config: cfg, StateDir: filepath.Join(dir, "state"), RuntimeDir: filepath.Join(dir, "run"), LeaseDirs: []string{filepath.Join(dir, "leases")},
 			Version: version(), Log: slog.New(slog.DiscardHandler), Seen: s.step, Ready: func() { close(ready) },
 		})
 	}()

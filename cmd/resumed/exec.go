@@ -92,7 +92,7 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 	defer signal.Stop(signals)
 	show := &waitShow{out: c.err, live: isTerminal(c.err)}
 
-	o.Argv, o.Signals, o.LeaseDir = argv, signals, lease.Dir(os.Getenv, stateDir)
+	o.Argv, o.Signals, o.LeaseDirs = argv, signals, lease.Dirs(os.Getenv, stateDir)
 	o.Stdin, o.Stdout, o.Stderr = os.Stdin, os.Stdout, os.Stderr
 	hear, err := app.Hear(cfg)
 	if err != nil {

@@ -382,13 +382,19 @@ exit 1
 `
 
 func TestTheDaemonLeavesASessionToExec(t *testing.T) {
+	for from, runtime := range map[string][]string{"of the same login": nil, "of a cron job": {"XDG_RUNTIME_DIR="}} {
+		t.Run(from, func(t *testing.T) { daemonLeavesASessionToExec(t, runtime...) })
+	}
+}
+
+func daemonLeavesASessionToExec(t *testing.T, vars ...string) {
 	b := newBox(t)
 	b.write(configFile, strings.ReplaceAll(quick, `classes = ["overloaded"]`, ``))
 	env := b.agentIs("claude", claudeWrites)
 	b.start()
 	done := make(chan int, 1)
 	go func() {
-		_, code := b.execAs(env, "--policy", "slow", "--", "claude", "-p", "fix it")
+		_, code := b.execAs(append(env, vars...), "--policy", "slow", "--", "claude", "-p", "fix it")
 		done <- code
 	}()
 	var s resume.View

@@ -62,7 +62,7 @@ func (c *cli) daemon(ctx context.Context, dryRun bool) error {
 		Config:     cfg,
 		StateDir:   stateDir,
 		RuntimeDir: runtimeDir,
-		LeaseDir:   lease.Dir(os.Getenv, stateDir),
+		LeaseDirs:  lease.Dirs(os.Getenv, stateDir),
 		Version:    version(),
 		DryRun:     dryRun,
 		Log:        log,

@@ -99,7 +99,7 @@ var situations = map[string]situation{
 	},
 	"another resumed looks after it": {
 		before: func(s *stay) {
-			held, err := lease.Acquire(s.path("runtime/resumed/leases"), s.agent.name, s.id)
+			held, err := lease.Acquire([]string{s.path("runtime/resumed/leases")}, s.agent.name, s.id)
 			require.NoError(s.t, err)
 			s.t.Cleanup(func() { _ = held.Release() })
 		},

@@ -29,7 +29,7 @@ type Options struct {
 	Config     config.Config // what it says
 	StateDir   string
 	RuntimeDir string
-	LeaseDir   string // where it is agreed who looks after a session
+	LeaseDirs  []string // where it is agreed who looks after a session
 	Version    string
 	DryRun     bool // decide and log everything, start nothing
 
@@ -86,7 +86,7 @@ func Run(ctx context.Context, opts Options) error {
 		path:      opts.ConfigPath,
 		nudge:     make(chan struct{}, 1),
 		loadedAt:  time.Now(),
-		leases:    newLeases(opts.LeaseDir),
+		leases:    newLeases(opts.LeaseDirs),
 		running:   make(map[string]stopper),
 		summary:   newSummary(),
 		witnesses: newWitnesses(),

@@ -89,7 +89,7 @@ func runDaemon(t *testing.T, home string, changes *changes) (stop func()) {
 	go func() {
 		done <- Run(ctx, Options{
 			Config: cfg, StateDir: filepath.Join(home, "state"), RuntimeDir: filepath.Join(home, "run"),
-			LeaseDir: filepath.Join(home, "leases"), Version: "test",
+			LeaseDirs: []string{filepath.Join(home, "leases")}, Version: "test",
 			Log: slog.New(slog.DiscardHandler), Seen: changes.add, Ready: func() { close(ready) },
 		})
 	}()

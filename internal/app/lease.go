@@ -13,7 +13,7 @@ import (
 // continued again while the command that continued it before is still ending:
 // the lease is given back with the last of them.
 type leases struct {
-	dir string
+	dirs []string
 
 	mu   sync.Mutex // guards everything that follows
 	held map[resume.Key]*heldLease
@@ -24,7 +24,9 @@ type heldLease struct {
 	users int
 }
 
-func newLeases(dir string) *leases { return &leases{dir: dir, held: make(map[resume.Key]*heldLease)} }
+func newLeases(dirs []string) *leases {
+	return &leases{dirs: dirs, held: make(map[resume.Key]*heldLease)}
+}
 
 // take makes this daemon the one that looks after the session until release is
 // called. The error is a *lease.HeldError where another process does.
@@ -33,7 +35,7 @@ func (l *leases) take(key resume.Key) (release func() error, err error) {
 	defer l.mu.Unlock()
 	h := l.held[key]
 	if h == nil {
-		taken, err := lease.Acquire(l.dir, key.Agent, key.ID)
+		taken, err := lease.Acquire(l.dirs, key.Agent, key.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -57,7 +59,7 @@ func (l *leases) giveBack(key resume.Key, h *heldLease) error {
 // givenUp returns why a session is left alone of which an exec has said that it
 // gave up on it, after it was stopped. A person's order is stronger.
 func (d *daemon) givenUp(session resume.Session) *resume.Held {
-	note, ok := lease.LastNote(d.leases.dir, session.Key.Agent, session.Key.ID)
+	note, ok := lease.LastNote(d.leases.dirs, session.Key.Agent, session.Key.ID)
 	if !ok || note.At.Before(session.LimitedAt) || !session.Asked.IsZero() {
 		return nil
 	}

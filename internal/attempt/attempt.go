@@ -46,7 +46,7 @@ type Options struct {
 	MaxWait time.Duration // a stated time further away is not waited for; 0: no bound
 	Grace   time.Duration // a clock time this far in the past means now, not tomorrow
 
-	LeaseDir string
+	LeaseDirs []string
 
 	Stdin          *os.File
 	Stdout, Stderr *os.File
@@ -206,7 +206,7 @@ func (t *task) hold(ctx context.Context, session string) error {
 	}
 	t.release()
 	var err error
-	t.lease, err = lease.Acquire(t.LeaseDir, t.talk.name, session)
+	t.lease, err = lease.Acquire(t.LeaseDirs, t.talk.name, session)
 	if held, ok := errors.AsType[*lease.HeldError](err); ok {
 		return held
 	}

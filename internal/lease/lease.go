@@ -15,15 +15,17 @@ import (
 	"resumed/internal/lock"
 )
 
-// Dir returns where the leases of a machine's user are: in a place that goes
-// away with the login where there is one, else beside the state directory, so
-// that daemons with state of their own share it.
-func Dir(getenv func(string) string, stateDir string) string {
-	base := getenv("XDG_RUNTIME_DIR")
-	if !filepath.IsAbs(base) { // the XDG rules say that a relative path is to be passed over
-		base = filepath.Dir(stateDir)
+// Dirs returns where the leases of a machine's user are: in a place that goes
+// away with the login where there is one, and beside the state directory, so
+// that daemons with state of their own share it. A lease is held in all of them:
+// a login has the first place and a cron job or a system's service has not, and
+// each must see what the other holds.
+func Dirs(getenv func(string) string, stateDir string) []string {
+	dirs := []string{filepath.Join(filepath.Dir(stateDir), "resumed", "leases")}
+	if base := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(base) { // the XDG rules say that a relative path is to be passed over
+		dirs = append(dirs, filepath.Join(base, "resumed", "leases"))
 	}
-	return filepath.Join(base, "resumed", "leases")
+	return dirs
 }
 
 // HeldError says that another process looks after the session.
@@ -41,17 +43,40 @@ func (e *HeldError) Error() string {
 // Lease is a session that this process looks after.
 type Lease struct {
 	id      string
-	file    *os.File
+	files   []*os.File
 	release func() error
 }
 
-// Acquire takes the lease of an agent's session. The error is a *HeldError
-// where another process has it, or this one already does.
-func Acquire(dir, agent, id string) (*Lease, error) {
+// Acquire takes the lease of an agent's session in every one of the directories.
+// The error is a *HeldError where another process has it, or this one already
+// does. A place that cannot be written to is done without where there is another.
+func Acquire(dirs []string, agent, id string) (*Lease, error) {
+	l := &Lease{id: id}
+	l.release = sync.OnceValue(l.end)
+	var troubles []error
+	for _, dir := range dirs {
+		file, err := acquire(dir, name(agent, id))
+		if _, held := errors.AsType[*HeldError](err); held {
+			return nil, errors.Join(err, l.Release())
+		}
+		if err != nil {
+			troubles = append(troubles, err)
+			continue
+		}
+		l.files = append(l.files, file)
+	}
+	if len(l.files) == 0 {
+		return nil, errors.Join(troubles...)
+	}
+	return l, nil
+}
+
+// acquire takes the lease in one directory.
+func acquire(dir, name string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of leases: %w", err)
 	}
-	path := filepath.Join(dir, name(agent, id))
+	path := filepath.Join(dir, name)
 	for {
 		file, err := lock.Take(path)
 		if held, ok := errors.AsType[*lock.HeldError](err); ok {
@@ -60,13 +85,10 @@ func Acquire(dir, agent, id string) (*Lease, error) {
 		if err != nil {
 			return nil, fmt.Errorf("take lease: %w", err)
 		}
-		if !current(file, path) {
-			file.Close() // its holder removed it between our opening and our locking
-			continue
+		if current(file, path) {
+			return file, nil
 		}
-		l := &Lease{id: id, file: file}
-		l.release = sync.OnceValue(l.end)
-		return l, nil
+		file.Close() // its holder removed it between our opening and our locking
 	}
 }
 
@@ -81,10 +103,18 @@ func (l *Lease) Release() error {
 	return l.release()
 }
 
-// end removes the file while it is still locked: whoever has opened it by then
-// finds that it is not the one of that name any more.
+// end removes the files while they are still locked: whoever has opened one by
+// then finds that it is not the one of that name any more. One that was removed
+// under our hands may have been taken by another.
 func (l *Lease) end() error {
-	if err := errors.Join(os.Remove(l.file.Name()), l.file.Close()); err != nil {
+	var failed []error
+	for _, file := range l.files {
+		if current(file, file.Name()) {
+			failed = append(failed, os.Remove(file.Name()))
+		}
+		failed = append(failed, file.Close())
+	}
+	if err := errors.Join(failed...); err != nil {
 		return fmt.Errorf("release lease: %w", err)
 	}
 	return nil

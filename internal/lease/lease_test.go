@@ -19,7 +19,7 @@ import (
 // TestMain lets the test binary be another process that holds a lease.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("HOLD_LEASE_IN"); dir != "" {
-		if _, err := Acquire(dir, "codex", "s-1"); err != nil {
+		if _, err := Acquire([]string{dir}, "codex", "s-1"); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
@@ -43,28 +43,28 @@ func TestALeaseIsHeldByOneProcess(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "held\n", said)
 
-	_, err = Acquire(dir, "codex", "s-1")
+	_, err = Acquire([]string{dir}, "codex", "s-1")
 	held, ok := errors.AsType[*HeldError](err)
 	require.True(t, ok, err)
 	require.Equal(t, other.Process.Pid, held.PID)
 	require.EqualError(t, err, fmt.Sprintf("another resumed (pid %d) looks after this session", other.Process.Pid))
 
-	elsewhere, err := Acquire(dir, "claude-code", "s-1")
+	elsewhere, err := Acquire([]string{dir}, "claude-code", "s-1")
 	require.NoError(t, err, "a session of that name of another agent is another session")
 	require.NoError(t, elsewhere.Release())
 
 	require.NoError(t, stdin.Close())
 	require.NoError(t, other.Wait())
-	mine, err := Acquire(dir, "codex", "s-1")
+	mine, err := Acquire([]string{dir}, "codex", "s-1")
 	require.NoError(t, err, "a lease ends with its holder")
 	require.NoError(t, mine.Release())
 }
 
 func TestALeaseLeavesNothingBehind(t *testing.T) {
 	dir := t.TempDir()
-	l, err := Acquire(dir, "codex", "s-1")
+	l, err := Acquire([]string{dir}, "codex", "s-1")
 	require.NoError(t, err)
-	_, err = Acquire(dir, "codex", "s-1")
+	_, err = Acquire([]string{dir}, "codex", "s-1")
 	require.Error(t, err, "not twice in one process either")
 	require.NoError(t, l.Release())
 	require.NoError(t, l.Release(), "a second release does nothing")
@@ -84,7 +84,7 @@ func TestManyWhoComeAndGoNeverHoldItTogether(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for turns.Load() < 200 {
-				l, err := Acquire(dir, "codex", "s-1")
+				l, err := Acquire([]string{dir}, "codex", "s-1")
 				if _, held := errors.AsType[*HeldError](err); held {
 					continue
 				}
@@ -105,7 +105,7 @@ func TestManyWhoComeAndGoNeverHoldItTogether(t *testing.T) {
 func TestAnyNameIsAFileInTheDirectory(t *testing.T) {
 	for _, id := range []string{"..", "../../x", "a/b", "", "ses_1", "a@b", "ü\n\x00", strings.Repeat("x", 5000)} {
 		dir := t.TempDir()
-		l, err := Acquire(dir, "my/bot", id)
+		l, err := Acquire([]string{dir}, "my/bot", id)
 		require.NoError(t, err, "%q", id)
 		entries, err := os.ReadDir(dir)
 		require.NoError(t, err)
@@ -116,31 +116,76 @@ func TestAnyNameIsAFileInTheDirectory(t *testing.T) {
 	require.NotEqual(t, name("a", "b@c"), name("a@b", "c"))
 }
 
-func TestDir(t *testing.T) {
+func TestDirs(t *testing.T) {
 	env := func(runtime string) func(string) string {
 		return func(key string) string { return map[string]string{"XDG_RUNTIME_DIR": runtime}[key] }
 	}
-	const state = "/home/dev/.local/state/resumed"
-	require.Equal(t, "/run/user/1/resumed/leases", Dir(env("/run/user/1"), state))
-	require.Equal(t, "/home/dev/.local/state/resumed/leases", Dir(env(""), state))
-	require.Equal(t, "/home/dev/.local/state/resumed/leases", Dir(env("run"), state))
+	const state, beside = "/home/dev/.local/state/resumed", "/home/dev/.local/state/resumed/leases"
+	require.Equal(t, []string{beside, "/run/user/1/resumed/leases"}, Dirs(env("/run/user/1"), state))
+	require.Equal(t, []string{beside}, Dirs(env(""), state))
+	require.Equal(t, []string{beside}, Dirs(env("run"), state))
+}
+
+func TestALeaseIsSeenInEveryPlaceThatTwoHaveInCommon(t *testing.T) {
+	a, b, c := t.TempDir(), t.TempDir(), t.TempDir()
+	l, err := Acquire([]string{a, b}, "codex", "s-1")
+	require.NoError(t, err)
+	_, err = Acquire([]string{c, b}, "codex", "s-1")
+	_, held := errors.AsType[*HeldError](err)
+	require.True(t, held, err)
+	entries, err := os.ReadDir(c)
+	require.NoError(t, err)
+	require.Empty(t, entries, "who does not get it leaves nothing behind")
+	left := Note{At: time.Now().UTC().Round(time.Second), Why: "gave up"}
+	require.NoError(t, l.GiveUp(left))
+	require.NoError(t, l.Release())
+	got, found := LastNote([]string{c, b}, "codex", "s-1")
+	require.True(t, found)
+	require.Equal(t, left, got)
+}
+
+// A logout removes the runtime directory while its leases are held.
+func TestALeaseWhosePlaceWasRemovedIsHeldInTheOther(t *testing.T) {
+	home, login := t.TempDir(), filepath.Join(t.TempDir(), "login")
+	l, err := Acquire([]string{home, login}, "codex", "s-1")
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(login))
+	_, err = Acquire([]string{home, login}, "codex", "s-1")
+	_, held := errors.AsType[*HeldError](err)
+	require.True(t, held, err)
+	require.NoError(t, l.Release())
+	l, err = Acquire([]string{home, login}, "codex", "s-1")
+	require.NoError(t, err)
+	require.NoError(t, l.Release())
+}
+
+func TestALeaseIsHeldWhereItCanBeHad(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+	l, err := Acquire([]string{filepath.Join(dir, "file"), dir}, "codex", "s-1")
+	require.NoError(t, err)
+	_, err = Acquire([]string{dir}, "codex", "s-1")
+	require.Error(t, err)
+	require.NoError(t, l.Release())
+	_, err = Acquire([]string{filepath.Join(dir, "file")}, "codex", "s-1")
+	require.ErrorContains(t, err, "directory of leases")
 }
 
 func TestANoteOutlivesTheLease(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "leases")
 	for _, id := range []string{"s-1", strings.Repeat("long", 100)} {
-		_, found := LastNote(dir, "codex", id)
+		_, found := LastNote([]string{dir}, "codex", id)
 		require.False(t, found)
-		l, err := Acquire(dir, "codex", id)
+		l, err := Acquire([]string{dir}, "codex", id)
 		require.NoError(t, err)
 		left := Note{At: time.Now().UTC().Round(time.Second), Why: "gave up"}
 		require.NoError(t, l.GiveUp(left))
 		require.NoError(t, l.Release())
-		got, found := LastNote(dir, "codex", id)
+		got, found := LastNote([]string{dir}, "codex", id)
 		require.True(t, found)
 		require.Equal(t, left, got)
 		require.NoError(t, os.WriteFile(notePath(filepath.Join(dir, name("codex", id))), []byte("{"), 0o600))
-		_, found = LastNote(dir, "codex", id)
+		_, found = LastNote([]string{dir}, "codex", id)
 		require.False(t, found, "a torn one is none")
 	}
 	require.NoError(t, (*Lease)(nil).GiveUp(Note{}), "whoever has none leaves none")

@@ -24,21 +24,28 @@ func (l *Lease) GiveUp(n Note) error {
 	if err != nil {
 		return fmt.Errorf("leave a note: %w", err)
 	}
-	if err := os.WriteFile(notePath(l.file.Name()), data, 0o600); err != nil {
-		return fmt.Errorf("leave a note: %w", err)
+	for _, file := range l.files {
+		if err := os.WriteFile(notePath(file.Name()), data, 0o600); err != nil {
+			return fmt.Errorf("leave a note: %w", err)
+		}
 	}
 	return nil
 }
 
 // LastNote returns the note that was left last about an agent's session. One
 // that cannot be read is as good as none.
-func LastNote(dir, agent, id string) (Note, bool) {
-	data, err := os.ReadFile(notePath(filepath.Join(dir, name(agent, id))))
-	if err != nil {
-		return Note{}, false
+func LastNote(dirs []string, agent, id string) (last Note, found bool) {
+	for _, dir := range dirs {
+		data, err := os.ReadFile(notePath(filepath.Join(dir, name(agent, id))))
+		if err != nil {
+			continue
+		}
+		var n Note
+		if json.Unmarshal(data, &n) == nil && n.At.After(last.At) {
+			last, found = n, true
+		}
 	}
-	var n Note
-	return n, json.Unmarshal(data, &n) == nil && !n.At.IsZero()
+	return last, found
 }
 
 // notePath is as long as the path of the lease itself.

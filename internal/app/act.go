@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/config"
@@ -192,10 +193,16 @@ func (d *daemon) commandFor(cfg config.Config, session resume.Session, planned *
 		Env:     env,
 		Output:  d.outputOf(session),
 		Mark:    session.Run.Mark,
-		Timeout: cfg.Resume.Timeout,
-		Stall:   cfg.Resume.Stall,
+		Bounds:  d.bounds,
 		Signs:   signsOfLife(session),
 	}, nil
+}
+
+// bounds returns how long a command may run and be silent, as it is wanted now.
+func (d *daemon) bounds() (timeout, stall time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.config.Resume.Timeout, d.config.Resume.Stall
 }
 
 // cannotStart says what a command that did not start means: what a person

@@ -56,7 +56,7 @@ func (d *daemon) handOver(ctx context.Context, act *sending) {
 	}
 	session, command := act.session, act.command
 	mark := session.Run.Mark
-	command.Timeout, command.Stall = handOverTimeout, 0
+	command.Timeout, command.Bounds = handOverTimeout, nil
 	process, err := runner.Start(*command)
 	if err != nil {
 		d.tell(ctx, session.Key, cannotStart(mark, err))

@@ -70,13 +70,8 @@ func commandOf(s resume.Session) (*runner.Process, bool) {
 }
 
 func (d *daemon) adopt(ctx context.Context, s resume.Session, process *runner.Process) {
-	d.mu.Lock()
-	cfg := d.config.Resume
-	d.mu.Unlock()
 	output := d.outputOf(s)
-	process.Bind(runner.Command{
-		Mark: s.Run.Mark, Output: output, Timeout: cfg.Timeout, Stall: cfg.Stall, Signs: signsOfLife(s),
-	})
+	process.Bind(runner.Command{Mark: s.Run.Mark, Output: output, Bounds: d.bounds, Signs: signsOfLife(s)})
 	d.log.Info("a resume of the daemon before still runs", "session", s.Key.ID, "agent", s.Key.Agent, "pid", process.PID)
 	d.tell(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: process.Process})
 	release, held := d.lease(s.Key)

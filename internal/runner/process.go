@@ -103,12 +103,6 @@ func (p *Process) Began() time.Time { return p.started }
 // Wait waits for the command to end. It ends it, and all that it started, when
 // it runs or stalls too long. When ctx ends first, the command is left running.
 func (p *Process) Wait(ctx context.Context) Result {
-	timeout := make(<-chan time.Time)
-	if p.cmd.Timeout > 0 {
-		timer := time.NewTimer(time.Until(p.started.Add(p.cmd.Timeout)))
-		defer timer.Stop()
-		timeout = timer.C
-	}
 	look := time.NewTicker(p.lookEvery())
 	defer look.Stop()
 	pulse := newPulse(slices.Concat(p.cmd.Signs, []string{p.cmd.Output}))
@@ -121,25 +115,31 @@ func (p *Process) Wait(ctx context.Context) Result {
 				return p.result(nil)
 			}
 			return Result{ExitCode: -1, Err: ErrDetached, Duration: time.Since(p.started)}
-		case <-timeout:
-			return p.cut(ctx, &TimeoutError{After: p.cmd.Timeout})
 		case <-look.C:
 			if p.ended == nil && !alive(p.Process) {
 				return p.result(nil)
 			}
-			if quiet := pulse.quiet(); p.cmd.Stall > 0 && quiet >= p.cmd.Stall {
-				return p.cut(ctx, &StallError{After: p.cmd.Stall})
+			timeout, stall := p.cmd.bounds()
+			if timeout > 0 && time.Since(p.started) >= timeout {
+				return p.cut(ctx, &TimeoutError{After: timeout})
+			}
+			if quiet := pulse.quiet(); stall > 0 && quiet >= stall {
+				return p.cut(ctx, &StallError{After: stall})
 			}
 		}
 	}
 }
 
-// lookEvery is short enough for a short stall.
+// lookEvery is short enough for a short stall, and for a short timeout.
 func (p *Process) lookEvery() time.Duration {
-	if p.cmd.Stall > 0 {
-		return max(time.Millisecond, min(lookEvery, p.cmd.Stall/4))
+	every := lookEvery
+	timeout, stall := p.cmd.bounds()
+	for _, bound := range []time.Duration{timeout, stall} {
+		if bound > 0 {
+			every = min(every, bound/4)
+		}
 	}
-	return lookEvery
+	return max(time.Millisecond, every)
 }
 
 // cut ends the command for the given reason.

@@ -33,10 +33,19 @@ type Command struct {
 	Output string   // the file that its output is appended to; empty: nowhere
 	Mark   string   // goes into the environment as RESUMED_MARK
 
-	Timeout time.Duration // it may run this long; 0: no bound
-	Stall   time.Duration // it may be silent this long; 0: no bound
-	Signs   []string      // files whose change is a sign of life, besides Output
-	Grace   time.Duration // from SIGTERM to SIGKILL; 0: DefaultGrace
+	Timeout time.Duration                         // it may run this long; 0: no bound
+	Stall   time.Duration                         // it may be silent this long; 0: no bound
+	Bounds  func() (timeout, stall time.Duration) // where these may change while it runs; nil: they do not
+	Signs   []string                              // files whose change is a sign of life, besides Output
+	Grace   time.Duration                         // from SIGTERM to SIGKILL; 0: DefaultGrace
+}
+
+// bounds returns the bounds that are in force.
+func (c Command) bounds() (timeout, stall time.Duration) {
+	if c.Bounds != nil {
+		return c.Bounds()
+	}
+	return c.Timeout, c.Stall
 }
 
 // NotFoundError says that the program of a command is not there or cannot be run.

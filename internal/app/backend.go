@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"os"
 	"slices"
@@ -143,7 +144,7 @@ func (b backend) Do(ctx context.Context, key resume.Key, order control.Order) (r
 		return resume.View{}, err
 	}
 	if order == control.Stop && after.Run != nil {
-		if err := b.d.stopRun(ctx, after.Run.Mark); err != nil {
+		if err := b.d.stopRun(ctx, key, after.Run.Mark); err != nil {
 			return resume.View{}, err
 		}
 	}
@@ -151,14 +152,27 @@ func (b backend) Do(ctx context.Context, key resume.Key, order control.Order) (r
 	return b.d.view(after), b.d.store.Sync(ctx)
 }
 
-func (d *daemon) stopRun(ctx context.Context, mark string) error {
-	d.mu.Lock()
-	process := d.running[mark]
-	d.mu.Unlock()
-	if process == nil {
-		return nil
+// stopPatience is how long a command that is being started is waited for.
+const stopPatience = 15 * time.Second
+
+// stopRun ends a command, also one that is just being started. A prompt that
+// was handed to another's process has none.
+func (d *daemon) stopRun(ctx context.Context, key resume.Key, mark string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, stopPatience, errors.New("the resume is still being started: try again"))
+	defer cancel()
+	for ; ctx.Err() == nil; pause(ctx, lookPause) {
+		d.mu.Lock()
+		process := d.running[mark]
+		d.mu.Unlock()
+		if process != nil {
+			return process.Stop(context.WithoutCancel(ctx))
+		}
+		session, err := d.engine.Session(ctx, key)
+		if err != nil || session.Run == nil || session.Run.Mark != mark || session.Run.NoProof {
+			return err
+		}
 	}
-	return process.Stop(ctx)
+	return context.Cause(ctx)
 }
 
 func (b backend) SetPaused(ctx context.Context, paused bool) error {

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+// slowManager stands in for systemd-run with a manager that takes its time.
+const slowManager = `#!/bin/sh
+while [ "$1" != -- ]; do
+	case "$1" in --setenv=RESUMED_MARK=*) export "${1#--setenv=}";; esac
+	shift
+done
+shift
+touch "$HOME/ordered"
+while [ ! -e "$HOME/begin" ]; do sleep 0.05; done
+exec "$@"
+`
+
+// A person who wants a resume to end does not want it to begin a moment later.
+func TestACommandThatIsBeingStartedCanBeStopped(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, fastBackoff+bot)
+	b.write("bot/resume.sh", recordCall+"exec sleep 600\n")
+	b.write("bin/systemd-run", slowManager)
+	b.write("bin/systemctl", "#!/bin/sh\n")
+	b.write("runtime/systemd/private", "")
+	b.vars = []string{"INVOCATION_ID=1", "NOTIFY_SOCKET=" + b.path("no-manager")}
+	b.start()
+	b.write("bot/logs/s1.log", "rate limited\n")
+	b.until("it is ordered", func() bool { _, err := os.Stat(b.path("ordered")); return err == nil })
+
+	done := make(chan int, 1)
+	go func() { _, _, code := b.run("cancel", "--stop", "s1"); done <- code }()
+	b.untilState("s1", resume.Watching)
+	b.write("begin", "")
+	require.Zero(t, <-done)
+	b.until("the command is known", func() bool { return strings.Contains(b.logged(), "msg=resumed") })
+	for _, pid := range b.marked() {
+		t.Errorf("process %s still runs", pid)
+	}
+}
+
+// marked returns the living processes of the box that a resume has started.
+func (b *box) marked() []string {
+	entries, err := os.ReadDir("/proc")
+	require.NoError(b.t, err)
+	var all []string
+	for _, entry := range entries {
+		environ, _ := os.ReadFile("/proc/" + entry.Name() + "/environ")
+		if text := "\x00" + string(environ); strings.Contains(text, "\x00HOME="+b.home+"\x00") && strings.Contains(text, "\x00RESUMED_MARK=") {
+			all = append(all, entry.Name())
+		}
+	}
+	return all
+}

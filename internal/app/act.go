@@ -188,13 +188,13 @@ func (d *daemon) commandFor(cfg config.Config, session resume.Session, planned *
 	dir := d.runsDir(session.Key)
 	pruneRuns(dir, keptRuns-1)
 	return &runner.Command{
-		Argv:    planned.Argv,
-		Dir:     planned.Dir,
-		Env:     env,
-		Output:  d.outputOf(session),
-		Mark:    session.Run.Mark,
-		Bounds:  d.bounds,
-		Signs:   signsOfLife(session),
+		Argv:   planned.Argv,
+		Dir:    planned.Dir,
+		Env:    env,
+		Output: d.outputOf(session),
+		Mark:   session.Run.Mark,
+		Bounds: d.bounds,
+		Signs:  signsOfLife(session),
 	}, nil
 }
 

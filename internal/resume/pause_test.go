@@ -2,6 +2,7 @@ package resume
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,11 +29,11 @@ func TestNothingIsSentAfterAPause(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				sent := 0
+				var sent atomic.Int32
 				w := newWorld(t, DefaultRules(), func(ctx context.Context, w *world, s Session) {
 					time.Sleep(10 * time.Second)
 					if after, err := w.Tell(ctx, s.Key, Sending{Mark: s.Run.Mark}); err == nil && after.Run != nil && after.Run.Mark == s.Run.Mark {
-						sent++
+						sent.Add(1)
 					}
 				})
 				w.see("s", limitedUntil(time.Now(), limit.RateLimit, time.Now().Add(time.Minute)))
@@ -40,13 +41,13 @@ func TestNothingIsSentAfterAPause(t *testing.T) {
 				require.Equal(t, Resuming, w.session("s").State)
 				require.NoError(t, c.pause(t.Context(), w))
 				time.Sleep(time.Hour)
-				require.Zero(t, sent)
+				require.Zero(t, sent.Load())
 				require.Equal(t, Waiting, w.session("s").State)
 				require.Empty(t, w.session("s").Attempts, "it cost nothing")
 
 				require.NoError(t, c.unpause(t.Context(), w))
 				time.Sleep(11 * time.Second)
-				require.Equal(t, 1, sent)
+				require.EqualValues(t, 1, sent.Load())
 				w.stop()
 			})
 		})

@@ -121,9 +121,11 @@ func TestDirs(t *testing.T) {
 		return func(key string) string { return map[string]string{"XDG_RUNTIME_DIR": runtime}[key] }
 	}
 	const state, beside = "/home/dev/.local/state/resumed", "/home/dev/.local/state/resumed/leases"
-	require.Equal(t, []string{beside, "/run/user/1/resumed/leases"}, Dirs(env("/run/user/1"), state))
-	require.Equal(t, []string{beside}, Dirs(env(""), state))
-	require.Equal(t, []string{beside}, Dirs(env("run"), state))
+	require.Equal(t, []string{beside, "/run/user/1/resumed/leases"}, dirs(env("/run/user/1"), state, "/"))
+	require.Equal(t, []string{beside}, dirs(env(""), state, "/not/there"), "nobody has logged in")
+	require.Equal(t, []string{beside}, dirs(env("run"), state, "/not/there"))
+	login := t.TempDir()
+	require.Equal(t, []string{beside, login + "/resumed/leases"}, dirs(env(""), state, login), "a cron job is not told of it")
 }
 
 func TestALeaseIsSeenInEveryPlaceThatTwoHaveInCommon(t *testing.T) {

@@ -107,13 +107,16 @@ func Start(cmd Command) (*Process, error) {
 		// when ours closes, and one group to end it by.
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
-	if err := child.Start(); err != nil {
-		if errors.Is(err, fs.ErrNotExist) { // it is there, so it is what its first line names that is not
-			return nil, missingInterpreter(program, err)
-		}
+	switch err := child.Start(); {
+	case err == nil:
+		return follow(child, cmd), nil
+	case errors.Is(err, fs.ErrNotExist): // it is there, so it is what its first line names that is not
+		return nil, missingInterpreter(program, err)
+	case errors.Is(err, syscall.ENOEXEC):
+		return nil, &NotFoundError{Program: program, Err: errors.New("it is no program of this machine; a script begins with #! and what runs it")}
+	default:
 		return nil, fmt.Errorf("start %s: %w", filepath.Base(program), err)
 	}
-	return follow(child, cmd), nil
 }
 
 func missingInterpreter(program string, err error) error {

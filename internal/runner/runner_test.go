@@ -217,6 +217,8 @@ func TestAMissingProgramOrDirectoryIsToldApart(t *testing.T) {
 	require.NoError(t, os.WriteFile(plain, nil, 0o600))
 	script := filepath.Join(t.TempDir(), "script")
 	require.NoError(t, os.WriteFile(script, []byte("#!/no/such/node\n"), 0o700))
+	nameless := filepath.Join(t.TempDir(), "nameless")
+	require.NoError(t, os.WriteFile(nameless, []byte("echo hello\n"), 0o700))
 	tests := map[string]struct {
 		change   func(*Command)
 		notFound bool
@@ -227,6 +229,7 @@ func TestAMissingProgramOrDirectoryIsToldApart(t *testing.T) {
 		"a file that cannot be run":        {func(c *Command) { c.Argv[0] = plain }, true, "permission denied"},
 		"a directory for a program":        {func(c *Command) { c.Argv[0] = "/usr" }, true, "is a directory"},
 		"a script without its interpreter": {func(c *Command) { c.Argv[0] = script }, true, "interpreter is missing"},
+		"a script that names none":         {func(c *Command) { c.Argv[0] = nameless }, true, "a script begins with #!"},
 		"a directory that is gone":         {func(c *Command) { c.Dir = "/no/such/dir" }, false, `enter directory "/no/such/dir": no such file or directory`},
 		"a file for a directory":           {func(c *Command) { c.Dir = plain }, false, "not a directory"},
 		"a relative directory":             {func(c *Command) { c.Dir = "src" }, false, "not an absolute path"},

@@ -3,11 +3,25 @@ package limit
 // longestLead is how many tokens a lead may have; the name of a file is some of them.
 const longestLead = 64
 
-// behind looks behind a lead: what failed, in words of any program, and a
-// colon. "Error while running the agent: openai.RateLimitError: …" is a report,
-// but one that has to show by itself whose it is: what a program that the agent
-// ran says of its own troubles begins in the same way.
+// behind looks behind a lead. A report that stands there has to show by itself
+// whose it is: what a program that the agent ran says of its own troubles
+// begins in the same way.
 func (m *message) behind(i int) (opening, bool) {
+	p := m.stamped(i)
+	if p == i {
+		return m.behindFailure(i)
+	}
+	o, said := m.report(p)
+	if said != refused {
+		return o, false
+	}
+	e := m.weigh(o)
+	return o, e.shows() || o.sure || e.plain == UsageLimit || e.plain == ContextOverflow
+}
+
+// behindFailure looks behind what failed, in words of any program, and a colon:
+// "Error while running the agent: openai.RateLimitError: …".
+func (m *message) behindFailure(i int) (opening, bool) {
 	line := m.line(i)
 	failed, theirs := false, false
 	for k, t := range line[:min(len(line), longestLead)] {
@@ -19,7 +33,8 @@ func (m *message) behind(i int) (opening, bool) {
 			theirs = theirs || frameWords[t.text].has(providerFrame|nameFrame) || t.is("agent") || t.is("turn")
 		case t.is(":") && failed && k+1 < len(line) && !line[k+1].glued && line[k+1].kind != sign:
 			o, said := m.report(i + k + 1)
-			if said == refused && (o.sure || o.plain != None && theirs) && !m.asks(line, i+len(line)) {
+			shows := o.sure || o.plain != None && theirs || m.record != nil && m.record.shows()
+			if said == refused && shows && !m.asks(line, i+len(line)) {
 				o.framed = true
 				return o, true
 			}
@@ -27,6 +42,26 @@ func (m *message) behind(i int) (opening, bool) {
 	}
 	return opening{}, false
 }
+
+// stamped passes over what programs put before each line of a log: the time,
+// and the name of who writes in brackets. Where there is none it returns i.
+func (m *message) stamped(i int) int {
+	p := i
+	for p < len(m.toks) && (m.toks[p].kind == number || p > i && contains(stampMarks, m.toks[p].text)) {
+		p++
+	}
+	if p-i < 5 { // 12:00:00
+		p = i
+	}
+	if p+1 < len(m.toks) && m.toks[p].is("[") && m.toks[p+1].kind == word && frameWords[m.toks[p+1].text] == 0 {
+		if end := m.closing(p, "]"); end > 0 && end < len(m.toks) && end-p < 8 {
+			p = end
+		}
+	}
+	return min(p, len(m.toks)-1)
+}
+
+var stampMarks = []string{":", ".", ",", "—", "t", "z", "+", "]", "/"}
 
 // tellers are words of those who tell what happened or list what can, and of
 // what is built and tested.

@@ -31,14 +31,16 @@ func init() {
 		plainFrame: `agent subagent call execution completion turn goal needs from with due to an early during
 			compaction repeated last attempt non retryable retriable transient fatal final caused by
 			message received got upstream inference s sdk after retries attempts cli code exit type retry limit in occurred while
-			responses returned streaming xx remote task`,
-		errorFrame:    `error errors failed failure exception terminated paused warning attention disconnected rejected exceeded unexpected sorry oops`,
-		providerFrame: `api provider http status llm model request response stream server code endpoint reconnecting`,
+			responses returned streaming xx remote task when responded answered replied invalid max maximum ran into`,
+		errorFrame: `error errors failed failure exception terminated paused warning attention disconnected rejected denied exceeded unexpected sorry oops
+			fehler erreur ошибка erro errore 错误 錯誤 エラー 오류`,
+		providerFrame: `api provider http status llm model request response stream server code endpoint reconnecting prompt prompting`,
 		actFrame: `get getting parse parsing process processing fetch fetching send sending generate generating calling running query querying prompt prompting
 			complete completing`,
 	} {
 		for w := range strings.FieldsSeq(words) {
 			frameWords[w] |= kind
+			learnGlyphs(w)
 		}
 	}
 }
@@ -56,8 +58,11 @@ func (m *message) frame(p int, seen *frames) int {
 	case word:
 		kind := frameWords[t.text]
 		switch {
-		case kind == 0 && p > 0 && m.toks[p-1].is("after") && numerals[t.text]:
+		case kind == 0 && p > 0 && m.toks[p-1].is("after") && numerals[t.text],
+			t.is("this") && p > 0 && m.toks[p-1].is("into"):
 			return p + 1
+		case methods[t.text] && t.upper:
+			return m.asked(p, seen)
 		case kind == 0:
 			return m.exception(p, seen)
 		}
@@ -78,6 +83,24 @@ func (m *message) frame(p int, seen *frames) int {
 	default:
 		return -1
 	}
+}
+
+// methods begin what a client says of a request that failed.
+var methods = wordSet("get post put patch")
+
+// asked passes over what was asked of whom: POST "https://…":.
+func (m *message) asked(p int, seen *frames) int {
+	end := p + 1
+	for end < len(m.toks) && m.toks[end].is(`"`) {
+		end++
+	}
+	if end >= len(m.toks) || m.toks[end].kind != link || m.namesThisMachine(p) {
+		return -1
+	}
+	*seen |= providerFrame
+	for end++; end < len(m.toks) && m.toks[end].is(`"`); end++ {
+	}
+	return end
 }
 
 // exception passes over the name of an error type, such as ValidationException.
@@ -107,8 +130,16 @@ func (m *message) frameMark(p int, seen frames) int {
 			return end + 1
 		}
 		return p + 1
-	case ":", ")", "[", "]", "·", "—", ",", ";", ".", "…", "/":
-		if t.is("—") && p > 0 && statusAt(m.toks, p-1) != 0 {
+	case "=": // status_code=429
+		if p+1 < len(m.toks) && statusAt(m.toks, p+1) != 0 {
+			return p + 1
+		}
+	case "#": // retry #2
+		if seen.has(errorFrame) && p+1 < len(m.toks) && m.toks[p+1].kind == number {
+			return p + 2
+		}
+	case ":", ")", "[", "]", "·", "—", ",", ";", ".", "…", "/", "*":
+		if (t.is("—") || t.is(":") && p+1 < len(m.toks) && !m.toks[p+1].glued) && p > 0 && statusAt(m.toks, p-1) != 0 {
 			return p + 1
 		}
 		if t.is("[") && t.glued {

@@ -1,12 +1,15 @@
 package limit
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // isCode reports words that are a name in a program: requestTimeout, or
 // ConnectionError in a list of such names; or one word of a sentence in small
 // letters.
 func (m *message) isCode(p, end int) bool {
-	if m.toks[p].kind != word || p+1 >= len(m.toks) {
+	if m.toks[p].kind != word || p+1 >= len(m.toks) || m.src[m.toks[p].start] >= utf8.RuneSelf {
 		return false
 	}
 	next := m.toks[p+1]

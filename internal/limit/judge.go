@@ -164,7 +164,7 @@ func clauseBegins(toks []token, i int) bool {
 	prev := toks[i-1]
 	switch prev.kind {
 	case mark:
-		return strings.Contains(`.!;:,()[]{}·—…|"`, prev.text)
+		return strings.Contains(`.!;:,()[]{}·—…|"*`, prev.text)
 	case sign:
 		return true
 	case word:
@@ -190,7 +190,7 @@ func statusAt(toks []token, i int) int {
 		switch prev := toks[i-1]; {
 		case prev.kind == word && frameWords[prev.text] == 0,
 			prev.kind == number, prev.kind == link,
-			prev.kind == mark && !strings.Contains("([:·—", prev.text):
+			prev.kind == mark && !strings.Contains("([:·—=", prev.text):
 			return 0
 		}
 	}

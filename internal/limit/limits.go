@@ -7,6 +7,14 @@ func addLimits() {
 		youve|you have? hit|reached|exceeded your|the|a|our * rate limit|limits *
 		number of * has|have exceeded your|the * limit|limits *
 	`)
+	statements.add(usage, `
+		key limit exceeded|reached ( daily|weekly|monthly *
+		# minute|minutes|hour|hours|day|days * limit|quota|allowance exceeded|reached|hit|exhausted
+		you ( * ) have|has hit|reached|exceeded your|the * limit|limits|quota *
+	`)
+	statements.add(ruling{class: Billing}, `
+		key limit exceeded|reached
+	`)
 	statements.add(ruling{class: UsageLimit, paced: true}, `
 		youve|you have? exceeded your current quota *
 		youve|you have? exhausted your capacity on|for *
@@ -14,7 +22,7 @@ func addLimits() {
 	statements.add(usage, `
 		your|this|the * has|have hit|reached|exceeded its|their|the|your * limit|quota|cap|allowance *
 		youve|you have? hit|reached|exceeded|exhausted|used|depleted up? all? of? your|the|a|our|this|that * limit|limits|quota|quotas|allowance|allocation|cap|capacity limit|limits? *
-		youve|you have? used|exhausted up? all? of? your * usage|messages|requests
+		youve|you have? used|exhausted|consumed up? all? of? your|the|todays|this|available * usage|messages|requests|quota
 		youre|youve|you are|have? run? out of * messages|requests|usage|quota|tokens|prompts|queries
 		your|the * usage|session|weekly|daily|monthly|hourly|hour|plan|quota|message|request|token * limit|limits|quota|allowance is|has|was|have been? reached|exceeded|exhausted|hit
 		your * limit|limits|quota|allowance will|should|is reset|resets|refresh|refreshes|renew when|at|in|on|after|to *
@@ -40,8 +48,27 @@ func addLimits() {
 		usage|session|weekly|rate|your * limit|limits has|have? reset
 	`)
 
+	// Said of a pace, of a quota and of a want of capacity alike: the one is a
+	// code of Google's, the other the name of a status.
+	statements.add(ruling{class: RateLimit, perPeriod: true, vague: true}, `
+		resource has been exhausted
+		resource exhausted
+		too many requests
+	`)
+	statements.add(ruling{class: RateLimit, perPeriod: true, models: true}, `
+		tpm|rpm|tpd|rpd|qps|tps|rps limit|quota|rate of|for|on? * exceeded|reached|hit *
+		tpm|rpm|tpd|rpd|qps|tps|rps ( * ) limit|quota|rate of|for|on? * exceeded|reached|hit *
+		reached|hit|exceeded * rate limit|limits of|for|on this|the|that|your model|models|organization|org *
+		too many tokens *
+		high concurrency usage of this *
+	`)
 	statements.add(ruling{class: RateLimit, perPeriod: true}, `
 		rate limited
+		rate limit of|: # * exceeded|reached|hit *
+		max|maximum * retries|attempts|retry|attempt * reached|exceeded|exhausted * rate limit|limits *
+		trigger|triggered|triggering|triggers * rate limit|limits|limiting *
+		account|provider|model|endpoint|organization|org|project|deployment|upstream * rate limited *
+		request|requests was|were|is|are|has|have been? rejected|denied|blocked|refused|dropped due|because to|of rate|request limit|limits|limiting *
 		rate limit|limits exceeded|reached|hit|error|met|triggered|applied|active
 		rate limit|limits has|have|was|is been? exceeded|reached|hit
 		api|provider|request|requests|token|tokens|model|global|upstream|account|organization|org|your|the|free * rate limit|limits exceeded|reached|hit|error|has|have
@@ -60,7 +87,6 @@ func addLimits() {
 		the|your * has|have rate limited you
 		were|we are? receiving|getting|seeing|handling too many requests *
 		you have|youve sent|made too many requests *
-		too many requests
 		too many requests have|has been *
 		too many * requests|tokens
 		throttling exception|error
@@ -69,8 +95,6 @@ func addLimits() {
 		requests|tokens per minute|second|hour|day limit|quota? exceeded|reached|hit
 		requests|tokens per minute|second exceeded|limit
 		slow down
-		resource has been exhausted
-		resource exhausted
 		possible quota limitations *
 		concurrency|concurrent * limit exceeded|reached
 		high concurrency usage *
@@ -95,7 +119,8 @@ func addLimits() {
 	`)
 	statements.add(ruling{class: Overloaded}, `
 		overloaded error?
-		the|our|this|that|selected|requested|your|upstream model|server|servers|engine|provider|service|api|system|models|backend|cluster * is|are|currently * overloaded|capacity|busy
+		the|our|this|that|selected|requested|your|upstream * model|server|servers|engine|provider|service|api|system|models|backend|cluster * is|are|currently * overloaded|capacity|busy
+		the|our|this|upstream system|server|servers|service|model|engine|cluster encountered|has|is|are|was|experienced|experiencing * overload *
 		the|our|this|selected|requested * is|are currently|temporarily|at|over|too? overloaded|capacity|busy
 		model|server|servers|engine|provider|service|api|system|anthropic|openai|google|claude|gemini is|are * overloaded|capacity|busy
 		model|server|provider|service overloaded
@@ -146,6 +171,7 @@ func addLimits() {
 		not found error
 		tool use|result|calls * mismatch|concurrency|must|ids *
 	`)
+	addTongues()
 	addWeak()
 }
 
@@ -167,7 +193,6 @@ func addWeak() {
 		timed out waiting|while|after *
 		idle timeout *
 		deadline exceeded
-		unable|failed|cannot|cant|could|couldnt not? to? connect|reach *
 		error sending request *
 		error decoding response body
 		connection error|failed|failure|refused|reset|closed|dropped|lost|aborted|interrupted|terminated|problem|issue
@@ -198,6 +223,9 @@ func addWeak() {
 	`)
 	statements.add(ruling{class: Network, remote: true}, `
 		request to <url> failed , reason : *
+	`)
+	statements.add(ruling{class: Network, vague: true}, `
+		unable|failed|cannot|cant|could|couldnt not? to? connect|reach *
 	`)
 	statements.add(ruling{class: Network, weak: true}, `
 		stream disconnected before completion
@@ -240,7 +268,8 @@ func addWeak() {
 		auto retrying|retry|resuming|continuing in|at|after
 		automatically retrying|continuing|resuming *
 		waiting for * limit|limits|quota to reset *
-		waiting # s|sec|second|seconds|m|min|minutes before|to|until retrying|retry|next
+		waiting|sleeping|pausing for? # *
+		waiting|sleeping|pausing before retrying|retry|trying|the|next *
 	`)
 	statements.add(ruling{class: RateLimit, weak: true, byWait: true, alone: true}, `
 		retry in # *

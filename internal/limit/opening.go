@@ -33,9 +33,17 @@ func (m *message) open(i int) (opening, bool) {
 		return o, said == refused && o.plain == UsageLimit
 	case said == unsaid:
 		return m.behind(i)
+	case m.isNumbered(i):
+		return o, said == refused && o.plain != None
 	default:
 		return o, said == refused
 	}
+}
+
+// isNumbered reports a number that a search puts before the lines it found;
+// that it looks like a status says nothing.
+func (m *message) isNumbered(i int) bool {
+	return i+1 < len(m.toks) && statusAt(m.toks, i) != 0 && m.toks[i+1].is(":")
 }
 
 // report reads the frame of a refusal from toks[i] on, and what it frames.
@@ -55,14 +63,14 @@ func (m *message) report(i int) (opening, said) {
 			return o, talked
 		}
 		if m.record != nil && m.opensRecord(p) {
-			o.sure = o.sure || m.record.coded()
+			o.sure = o.sure || m.record.shows()
 			return o, refused
 		}
 		if o, ok := m.thrown(o, p); ok {
 			return o, refused
 		}
 		if o, said := m.statement(o, m.quoted(p)); said != unsaid {
-			return o, refusedIf(said == refused && theirs)
+			return o, refusedIf(said == refused && (theirs || o.plain != None && seen.has(providerFrame)))
 		}
 		if n := statusAt(m.toks, p); n != 0 {
 			if o.status == 0 {
@@ -120,12 +128,17 @@ func (m *message) skipSigns(i int) int {
 	for i < len(m.toks) {
 		t := m.toks[i]
 		drawn := t.kind == sign && utf8.RuneLen(firstRune(t.text)) > 1 && !prompts[t.text]
-		if !drawn && !t.is("[") && !t.is("·") {
+		if !drawn && !t.is("[") && !t.is("·") && !m.emphasis(i) {
 			break
 		}
 		i++
 	}
 	return i
+}
+
+// emphasis reports one of the two asterisks that Markdown makes words bold with.
+func (m *message) emphasis(i int) bool {
+	return m.toks[i].is("*") && (i+1 < len(m.toks) && m.toks[i+1].is("*") && m.toks[i+1].glued || i > 0 && m.toks[i-1].is("*") && m.toks[i].glued)
 }
 
 func firstRune(s string) rune {
@@ -174,7 +187,7 @@ func (m *message) statement(o opening, p int) (opening, said) {
 		if h.means.class == None {
 			return o, talked
 		}
-		o.plain = h.means.providers()
+		o.plain, o.sure = h.means.providers(), o.sure || h.means.models
 		if o.framed {
 			return o, refused
 		}
@@ -215,7 +228,7 @@ func (m *message) line(i int) []token {
 // tails are words that agents go on with after the refusal itself; other words
 // make it the subject of someone's sentence.
 var tails = wordSet(`for on in by at or and to of please try resets reset retrying retry error exception you your
-		this it we until after from with because due as unexpectedly`)
+		this it we until after from with because due as unexpectedly maximum max`)
 
 func (m *message) tailFits(end int) bool {
 	if end >= len(m.toks) || m.toks[end].first {

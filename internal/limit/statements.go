@@ -81,7 +81,8 @@ func init() {
 		this|the|your request requires|needs more credits *
 		more credits are required|needed *
 		budget has|have been exceeded
-		exceeded budget for deployment|provider|key|team|user|tag *
+		exceeded budget for deployment|provider|key|team|user|tag|model|customer|end *
+		exceeded budget : *
 		no deployments available — crossed budget *
 	`)
 
@@ -142,6 +143,8 @@ func init() {
 		permission error
 		the caller does not have permission *
 		your|this|the project|account|organization has been denied access *
+		your access|account has|have|is been restricted|suspended|revoked|disabled|limited *
+		your account * has|is been? restricted|suspended|disabled|deactivated|banned *
 		forbidden
 		organization|account|user has been|is disabled|suspended|deactivated|banned|on
 		this|your organization|account has|is been|on disabled|suspended|deactivated|hold

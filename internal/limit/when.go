@@ -44,13 +44,16 @@ func (r Reader) When(s string) (Reset, bool) {
 }
 
 // fillers may stand between the word that announces a time and the time.
-var fillers = []string{
-	"at", "on", "by", "in", "after", "again", "for", "about", "approximately", "around", "approx",
-	"~", ":", "=", "(", "the", "is", "are", "will", "be", "next", "another", "of", "up", "access", "within", "from", "to", `"`,
-}
+var fillers = wordSet(`at on by in after again for about approximately around approx ~ : = ( the is are will be next
+	another of up access within from to less than "
+	um am ab nach in etwa zum dans à vers le en a las los em às alle tra через в во к около до
+	将 将在 将于 在 于 请 请在 请于 約 约 大约 あと`)
 
 func (s *timeScan) skipFillers(i int) int {
-	for n := 0; n < 6 && i < len(s.toks) && contains(fillers, s.toks[i].text); n++ {
+	for n := 0; n < 6 && i < len(s.toks) && fillers[s.toks[i].text]; n++ {
+		if numbers[s.toks[i].text] != 0 && s.unitAt(i+1) != 0 {
+			break // "a minute"
+		}
 		i++
 	}
 	return i
@@ -62,13 +65,29 @@ func (s *timeScan) at(i int) (found, bool) {
 	if i >= len(s.toks) {
 		return found{}, false
 	}
-	for _, read := range []func(int) (found, bool){s.iso, s.epoch, s.isoDuration, s.duration, s.countdown, s.calendar} {
+	for _, read := range []func(int) (found, bool){s.iso, s.epoch, s.isoDuration, s.hourOfDay, s.duration, s.countdown, s.calendar} {
 		if f, ok := read(i); ok {
-			return f, true
+			return f, !s.isPast(f.end)
 		}
 	}
 	return found{}, false
 }
+
+// isPast reports that what ends before toks[i] is how long ago something was.
+func (s *timeScan) isPast(i int) bool {
+	return i < len(s.toks) && (s.toks[i].is("ago") || s.toks[i].is("earlier"))
+}
+
+// hourOfDay reads the "15h30" of those who write the time of day so: behind a
+// word that only a time of day follows it is no length.
+func (s *timeScan) hourOfDay(i int) (found, bool) {
+	if i == 0 || !clockWords[s.toks[i-1].text] {
+		return found{}, false
+	}
+	return s.calendar(i)
+}
+
+var clockWords = wordSet("à às um las")
 
 // isoLayouts are the date-times that are one piece of text. Those without
 // a zone are in the reader's.
@@ -154,6 +173,39 @@ var units = map[string]time.Duration{
 	"w": 7 * day, "wk": 7 * day, "wks": 7 * day, "week": 7 * day, "weeks": 7 * day,
 }
 
+// Units in the languages that agents are used in. One letter that means a day
+// of the month elsewhere is none.
+func init() {
+	for unit, words := range map[time.Duration]string{
+		time.Millisecond: "мс 毫秒 ミリ秒",
+		time.Second:      "sek sekunde sekunden seconde secondes seg segundo segundos secondo secondi сек секунда секунду секунды секунд 秒 秒钟 秒鐘 초",
+		time.Minute:      "minuten minuto minutos minuti мин минута минуту минуты минут 分 分钟 分鐘 分間 분",
+		time.Hour:        "std stunde stunden heure heures hora horas ora ore ч час часа часов 小时 小時 个小时 時間 시간",
+		day:              "tag tage tagen jour jours día días dia dias giorno giorni день дня дней сутки суток 天 日間 日後 日后 일간",
+		7 * day:          "woche wochen semaine semaines semana semanas settimana settimane неделю недели недель 周 个星期 週間 주일",
+	} {
+		for w := range strings.FieldsSeq(words) {
+			units[w] = unit
+			learnGlyphs(w)
+		}
+	}
+	for _, set := range []map[string]bool{fillers, andWords} {
+		for w := range set {
+			learnGlyphs(w)
+		}
+	}
+}
+
+// andWords join the parts of a length.
+var andWords = wordSet(", and und et y e и と")
+
+// numbers are amounts in words. None of them is an amount but before a unit.
+var numbers = map[string]float64{
+	"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+	"a": 1, "an": 1, "ein": 1, "eine": 1, "einer": 1, "einem": 1, "un": 1, "une": 1, "una": 1, "um": 1, "uma": 1, "одну": 1, "один": 1,
+	"一": 1, "两": 2, "三": 3,
+}
+
 const (
 	day         = 24 * time.Hour
 	longestWait = 10 * 366 * day // what is longer is not a wait
@@ -166,17 +218,17 @@ func (s *timeScan) unitAt(i int) time.Duration {
 	return units[s.toks[i].text]
 }
 
-// duration reads "2h5m", "3 days and 4 hours", "1.2s", "an hour".
+// duration reads "2h5m", "2h30", "3 days and 4 hours", "1.2s", "half an hour",
+// "an hour and a half".
 func (s *timeScan) duration(i int) (found, bool) {
 	if s.r.At.IsZero() {
 		return found{}, false
 	}
 	var total time.Duration
 	end := -1
-	for {
-		amount, ok := s.amount(i)
-		unit := s.unitAt(i + 1)
-		if !ok || unit == 0 {
+	for last := time.Duration(0); ; {
+		amount, unit, after := s.length(i, last)
+		if unit == 0 {
 			break
 		}
 		part := amount * float64(unit)
@@ -184,15 +236,41 @@ func (s *timeScan) duration(i int) (found, bool) {
 			return found{}, false
 		}
 		total += time.Duration(math.Round(part))
-		end = i + 2
-		if i = end; i < len(s.toks) && (s.toks[i].is(",") || s.toks[i].is("and")) {
-			i = s.skipWords(i, ",", "and")
+		end, last = after, unit
+		for i = end; i < len(s.toks) && andWords[s.toks[i].text]; i++ {
 		}
 	}
 	if end < 0 {
 		return found{}, false
 	}
 	return found{at: s.r.At.Add(total), exact: total, end: end}, true
+}
+
+// length reads one part of a length, which stands behind one in units of last;
+// unit is 0 where there is none.
+func (s *timeScan) length(i int, last time.Duration) (amount float64, unit time.Duration, after int) {
+	half := s.skipWords(i, "a")
+	switch {
+	case i >= len(s.toks):
+		return 0, 0, i
+	case s.toks[i].is("half"):
+		half = s.skipWords(i+1, "a", "an", "of")
+		return 0.5, s.unitAt(half), half + 1
+	case last != 0 && half < len(s.toks) && s.toks[half].is("half"):
+		return 0.5, last, half + 1
+	case last == time.Hour && s.toks[i].glued && len(s.toks[i].text) == 2 && s.unitAt(i+1) == 0:
+		unit = time.Minute // 2h30
+		after = i + 1
+	case last == 0 && i > 0 && s.toks[i-1].is("через") && s.unitAt(i) != 0:
+		return 1, s.unitAt(i), i + 1
+	default:
+		unit, after = s.unitAt(i+1), i+2
+	}
+	amount, ok := s.amount(i)
+	if !ok {
+		return 0, 0, i
+	}
+	return amount, unit, after
 }
 
 // isoDuration reads "PT5M", "PT1H30M", "P1DT2H". Years and months are no
@@ -230,7 +308,7 @@ func (s *timeScan) isoDuration(i int) (found, bool) {
 
 // countdown reads "in 01:30:00": what is announced as a length is no time of day.
 func (s *timeScan) countdown(i int) (found, bool) {
-	if i == 0 || !contains([]string{"in", "within"}, s.toks[i-1].text) || s.r.At.IsZero() {
+	if i == 0 || !contains([]string{"in", "within", "через"}, s.toks[i-1].text) || s.r.At.IsZero() {
 		return found{}, false
 	}
 	hours := smallInt(s.toks[i].text)
@@ -249,15 +327,12 @@ func (s *timeScan) amount(i int) (float64, bool) {
 	if i >= len(s.toks) {
 		return 0, false
 	}
-	switch t := s.toks[i]; {
-	case t.kind == number:
+	if t := s.toks[i]; t.kind == number {
 		n, err := strconv.ParseFloat(t.text, 64)
 		return n, err == nil
-	case t.is("a") || t.is("an") || t.is("one"):
-		return 1, true
-	default:
-		return 0, false
 	}
+	n, ok := numbers[s.toks[i].text]
+	return n, ok
 }
 
 // seconds reads a number without a unit, as Retry-After has it.

@@ -31,7 +31,7 @@ func init() {
 		plainFrame: `agent subagent call execution completion turn goal needs from with due to an early during
 			compaction repeated last attempt non retryable retriable transient fatal final caused by
 			message received got upstream inference s sdk after retries attempts cli code exit type retry limit in occurred while
-			responses returned streaming xx remote task when responded answered replied invalid max maximum ran into`,
+			responses returned streaming xx remote task when responded answered replied invalid max maximum ran into detected exhausted`,
 		errorFrame: `error errors failed failure exception terminated paused warning attention disconnected rejected denied exceeded unexpected sorry oops
 			fehler erreur ошибка erro errore 错误 錯誤 エラー 오류`,
 		providerFrame: `api provider http status llm model request response stream server code endpoint reconnecting prompt prompting`,
@@ -69,7 +69,7 @@ func (m *message) frame(p int, seen *frames) int {
 		*seen |= kind
 		return p + 1
 	case number:
-		if p > 0 && m.toks[p-1].kind == word && frameWords[m.toks[p-1].text] != 0 {
+		if p > 0 && (m.toks[p-1].is("(") || m.toks[p-1].kind == word && frameWords[m.toks[p-1].text] != 0) {
 			return p + 1
 		}
 		return -1

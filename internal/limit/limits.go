@@ -4,16 +4,21 @@ package limit
 func addLimits() {
 	usage := ruling{class: UsageLimit}
 	statements.add(ruling{class: RateLimit, perPeriod: true}, `
-		youve|you have? hit|reached|exceeded your|the|a|our * rate limit|limits *
+		youve|you have? hit|reached|exceeded your|the|a|our? * rate limit|limits *
 		number of * has|have exceeded your|the * limit|limits *
 	`)
 	statements.add(usage, `
-		key limit exceeded|reached ( daily|weekly|monthly *
-		# minute|minutes|hour|hours|day|days * limit|quota|allowance exceeded|reached|hit|exhausted
+		key limit exceeded|reached ( daily|weekly|monthly limit *
+		# minute|minutes|hour|hours|day|days credit|credits|usage|session|request|requests|token|tokens|message|messages limit|quota|allowance exceeded|reached|hit|exhausted
+		youve|you have? used|exhausted|consumed up? all of? # * requests|messages|prompts|queries|tokens|generations *
+		your|this|the * is|are out of quota|usage|requests|messages|tokens
+		no * requests|messages|tokens|queries|prompts|generations left|remaining
 		you ( * ) have|has hit|reached|exceeded your|the * limit|limits|quota *
 	`)
 	statements.add(ruling{class: Billing}, `
-		key limit exceeded|reached
+		key limit exceeded|reached . manage *
+		key limit exceeded|reached ( * limit ) *
+		youve|you have? exceeded|exhausted|used|consumed up? all? of? your|the * credits *
 	`)
 	statements.add(ruling{class: UsageLimit, paced: true}, `
 		youve|you have? exceeded your current quota *
@@ -22,7 +27,7 @@ func addLimits() {
 	statements.add(usage, `
 		your|this|the * has|have hit|reached|exceeded its|their|the|your * limit|quota|cap|allowance *
 		youve|you have? hit|reached|exceeded|exhausted|used|depleted up? all? of? your|the|a|our|this|that * limit|limits|quota|quotas|allowance|allocation|cap|capacity limit|limits? *
-		youve|you have? used|exhausted|consumed up? all? of? your|the|todays|this|available * usage|messages|requests|quota
+		youve|you have? used|exhausted|consumed up? all? of? your|the|todays|this|available * usage|messages|requests|quota|tokens|prompts
 		youre|youve|you are|have? run? out of * messages|requests|usage|quota|tokens|prompts|queries
 		your|the * usage|session|weekly|daily|monthly|hourly|hour|plan|quota|message|request|token * limit|limits|quota|allowance is|has|was|have been? reached|exceeded|exhausted|hit
 		your * limit|limits|quota|allowance will|should|is reset|resets|refresh|refreshes|renew when|at|in|on|after|to *
@@ -59,15 +64,16 @@ func addLimits() {
 		tpm|rpm|tpd|rpd|qps|tps|rps limit|quota|rate of|for|on? * exceeded|reached|hit *
 		tpm|rpm|tpd|rpd|qps|tps|rps ( * ) limit|quota|rate of|for|on? * exceeded|reached|hit *
 		reached|hit|exceeded * rate limit|limits of|for|on this|the|that|your model|models|organization|org *
-		too many tokens *
-		high concurrency usage of this *
+		too many * tokens ,|.|per please|wait|day|minute|second *
+		high concurrency usage of this|the api|model|key|account *
 	`)
 	statements.add(ruling{class: RateLimit, perPeriod: true}, `
 		rate limited
 		rate limit of|: # * exceeded|reached|hit *
 		max|maximum * retries|attempts|retry|attempt * reached|exceeded|exhausted * rate limit|limits *
 		trigger|triggered|triggering|triggers * rate limit|limits|limiting *
-		account|provider|model|endpoint|organization|org|project|deployment|upstream * rate limited *
+		account|provider|model|endpoint|organization|org|project|deployment|upstream * rate limited until|for # *
+		rate limit|limited * cooldown|backoff|pause until|for # *
 		request|requests was|were|is|are|has|have been? rejected|denied|blocked|refused|dropped due|because to|of rate|request limit|limits|limiting *
 		rate limit|limits exceeded|reached|hit|error|met|triggered|applied|active
 		rate limit|limits has|have|was|is been? exceeded|reached|hit
@@ -88,7 +94,7 @@ func addLimits() {
 		were|we are? receiving|getting|seeing|handling too many requests *
 		you have|youve sent|made too many requests *
 		too many requests have|has been *
-		too many * requests|tokens
+		too many * requests
 		throttling exception|error
 		throttled *
 		request limit|rate exceeded|reached
@@ -97,7 +103,6 @@ func addLimits() {
 		slow down
 		possible quota limitations *
 		concurrency|concurrent * limit exceeded|reached
-		high concurrency usage *
 		no deployments available *
 		provider rate limit *
 	`)
@@ -120,7 +125,7 @@ func addLimits() {
 	statements.add(ruling{class: Overloaded}, `
 		overloaded error?
 		the|our|this|that|selected|requested|your|upstream * model|server|servers|engine|provider|service|api|system|models|backend|cluster * is|are|currently * overloaded|capacity|busy
-		the|our|this|upstream system|server|servers|service|model|engine|cluster encountered|has|is|are|was|experienced|experiencing * overload *
+		the|our|this|upstream system|server|servers|service|model|engine|cluster encountered|has|is|are|was|experienced|experiencing an|a * overload and|,|. *
 		the|our|this|selected|requested * is|are currently|temporarily|at|over|too? overloaded|capacity|busy
 		model|server|servers|engine|provider|service|api|system|anthropic|openai|google|claude|gemini is|are * overloaded|capacity|busy
 		model|server|provider|service overloaded
@@ -268,8 +273,7 @@ func addWeak() {
 		auto retrying|retry|resuming|continuing in|at|after
 		automatically retrying|continuing|resuming *
 		waiting for * limit|limits|quota to reset *
-		waiting|sleeping|pausing for? # *
-		waiting|sleeping|pausing before retrying|retry|trying|the|next *
+		waiting # s|sec|second|seconds|m|min|minutes before|to|until retrying|retry|next
 	`)
 	statements.add(ruling{class: RateLimit, weak: true, byWait: true, alone: true}, `
 		retry in # *

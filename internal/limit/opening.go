@@ -138,7 +138,8 @@ func (m *message) skipSigns(i int) int {
 
 // emphasis reports one of the two asterisks that Markdown makes words bold with.
 func (m *message) emphasis(i int) bool {
-	return m.toks[i].is("*") && (i+1 < len(m.toks) && m.toks[i+1].is("*") && m.toks[i+1].glued || i > 0 && m.toks[i-1].is("*") && m.toks[i].glued)
+	star := func(i int) bool { return m.toks[i].is("*") && i+1 < len(m.toks) && m.toks[i+1].start == m.toks[i].end }
+	return star(i) && (i > 0 && m.toks[i-1].is("*") || i+1 < len(m.toks) && star(i+1))
 }
 
 func firstRune(s string) rune {
@@ -227,8 +228,10 @@ func (m *message) line(i int) []token {
 
 // tails are words that agents go on with after the refusal itself; other words
 // make it the subject of someone's sentence.
-var tails = wordSet(`for on in by at or and to of please try resets reset retrying retry error exception you your
-		this it we until after from with because due as unexpectedly maximum max`)
+var tails = wordSet(`for on in at or and to of please try resets reset retrying retry error exception you your
+		this it we until after from with because due as unexpectedly maximum max
+		von für bitte sie kurz pour depuis veuillez sur dans de du por desde para en tu su intenta vuelve aguarde tente к ко для на от
+		了 啦 限制 超限`)
 
 func (m *message) tailFits(end int) bool {
 	if end >= len(m.toks) || m.toks[end].first {
@@ -237,12 +240,17 @@ func (m *message) tailFits(end int) bool {
 	t := m.toks[end]
 	switch t.kind {
 	case word:
-		return tails[t.text]
+		return tails[t.text] || t.upper && frameWords[t.text].has(nameFrame) || t.is("by") && m.namesWho(end+1)
 	case mark:
 		return !strings.Contains(`"=+/*<>#$@&%?`, t.text)
 	default:
 		return true
 	}
+}
+
+// namesWho reports that toks[i] names who limits: a name, or what a provider is called.
+func (m *message) namesWho(i int) bool {
+	return i < len(m.toks) && (m.toks[i].upper || m.toks[i].is("the") || m.toks[i].is("your") || frameWords[m.toks[i].text].has(providerFrame|nameFrame))
 }
 
 // columnGap is how many blanks part the columns of a table.

@@ -122,6 +122,8 @@ func init() {
 		automatically switching|switched
 		switching to the|another *
 		now using
+		waiting|sleeping|pausing for? # *
+		waiting|sleeping|pausing before retrying|retry|trying
 	`)
 	asides.add(ruling{class: Network, weak: true}, `
 		econnreset|econnrefused|enotfound|etimedout|epipe|ehostunreach|enetunreach

@@ -16,6 +16,7 @@ func init() {
 		usage|session|weekly|rate limit|limits :|·|#
 		usage limit warning
 		retry limit reached
+		reconnecting|retrying to|with|the postgres|redis|mysql|database|db|broker|kafka|socket|websocket|device *
 	`)
 
 	statements.add(ruling{class: Cancelled}, `
@@ -110,7 +111,7 @@ func init() {
 		session too large *
 		request too large|long *
 		request entity too large
-		too many tokens in|for *
+		too many tokens in|for the|this|your|a? * request|prompt|input|context|message|conversation *
 		exceeds|exceed|exceeded the? * context|token limit|window|length
 	`)
 
@@ -143,8 +144,8 @@ func init() {
 		permission error
 		the caller does not have permission *
 		your|this|the project|account|organization has been denied access *
-		your access|account has|have|is been restricted|suspended|revoked|disabled|limited *
-		your account * has|is been? restricted|suspended|disabled|deactivated|banned *
+		your access|account has|have|is been restricted|suspended|revoked|disabled|limited
+		your account * has|is been? restricted|suspended|disabled|deactivated|banned
 		forbidden
 		organization|account|user has been|is disabled|suspended|deactivated|banned|on
 		this|your organization|account has|is been|on disabled|suspended|deactivated|hold

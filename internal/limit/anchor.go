@@ -127,12 +127,6 @@ func init() {
 // particles stand between a time and its closer.
 var particles = wordSet("に 以降 から より 에 이후 부터 uhr")
 
-func init() {
-	for w := range particles {
-		learnGlyphs(w)
-	}
-}
-
 // followed reads a time at toks[i] that is announced by what stands behind it.
 func (s *timeScan) followed(i int) (anchor, found, bool) {
 	t := s.toks[i]

@@ -47,10 +47,10 @@ func (m *message) behindFailure(i int) (opening, bool) {
 // and the name of who writes in brackets. Where there is none it returns i.
 func (m *message) stamped(i int) int {
 	p := i
-	for p < len(m.toks) && (m.toks[p].kind == number || p > i && contains(stampMarks, m.toks[p].text)) {
+	for p < len(m.toks) && (m.toks[p].kind == number || contains(stampMarks, m.toks[p].text)) {
 		p++
 	}
-	if p-i < 5 { // 12:00:00
+	if p-i < len("12:00") {
 		p = i
 	}
 	if p+1 < len(m.toks) && m.toks[p].is("[") && m.toks[p+1].kind == word && frameWords[m.toks[p+1].text] == 0 {
@@ -61,7 +61,7 @@ func (m *message) stamped(i int) int {
 	return min(p, len(m.toks)-1)
 }
 
-var stampMarks = []string{":", ".", ",", "—", "t", "z", "+", "]", "/"}
+var stampMarks = []string{":", ".", ",", "—", "t", "z", "+", "[", "]", "/"}
 
 // tellers are words of those who tell what happened or list what can, and of
 // what is built and tested.

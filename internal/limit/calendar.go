@@ -1,8 +1,6 @@
 package limit
 
 import (
-	"iter"
-	"maps"
 	"strings"
 	"time"
 )
@@ -29,40 +27,8 @@ func (w wall) stated() bool  { return w.hasClock || w.hasDate() || w.hasWeekday 
 
 var months = map[string]time.Month{}
 
-// Months as desktop agents print them in the languages of their users.
-var foreignMonths = [...]string{
-	"janv janvier jän jänner januar ene enero janeiro gen gennaio января янв",
-	"févr février februar febrero fev fevereiro febbraio февраля фев",
-	"mars mär märz mrz marzo março марта мар",
-	"avr avril abr abril aprile апреля апр",
-	"mai mayo maio mag maggio мая",
-	"juin juni junio junho giu giugno июня июн",
-	"juil juillet juli julio julho lug luglio июля июл",
-	"août agosto ago августа авг",
-	"septembre septiembre set setembro settembre сентября сен",
-	"octobre okt oktober octubre out outubro ott ottobre октября окт",
-	"novembre noviembre novembro ноября ноя",
-	"déc décembre dez dezember dic diciembre dezembro dicembre декабря дек",
-}
-
 var weekdays = map[string]time.Weekday{
 	"tues": time.Tuesday, "wednes": time.Wednesday, "thur": time.Thursday, "thurs": time.Thursday,
-}
-
-var foreignWeekdays = [...]string{
-	"sonntag dimanche domingo domenica воскресенье 星期日 星期天 周日 日曜日 일요일",
-	"montag lundi lunes lunedì понедельник 星期一 周一 月曜日 월요일",
-	"dienstag mardi martes martedì вторник 星期二 周二 火曜日 화요일",
-	"mittwoch mercredi miércoles mercoledì среду 星期三 周三 水曜日 수요일",
-	"donnerstag jeudi jueves giovedì четверг 星期四 周四 木曜日 목요일",
-	"freitag vendredi viernes venerdì пятницу 星期五 周五 金曜日 금요일",
-	"samstag samedi sábado sabato субботу 星期六 周六 土曜日 토요일",
-}
-
-// Days that are named by how far ahead they are.
-var daysAhead = map[string]int{
-	"today": 0, "tonight": 0, "heute": 0, "hoje": 0, "hoy": 0, "oggi": 0, "сегодня": 0, "今天": 0, "今日": 0, "오늘": 0,
-	"tomorrow": 1, "morgen": 1, "demain": 1, "mañana": 1, "amanhã": 1, "domani": 1, "завтра": 1, "明天": 1, "明日": 1, "내일": 1,
 }
 
 func init() {
@@ -81,17 +47,9 @@ func init() {
 		weekdays[name], weekdays[name[:3]] = d, d
 		for foreign := range strings.FieldsSeq(foreignWeekdays[d]) {
 			weekdays[foreign] = d
-			learnGlyphs(foreign)
-		}
-	}
-	for _, names := range []iter.Seq[string]{maps.Keys(daysAhead), maps.Keys(halves), maps.Keys(midnights)} {
-		for name := range names {
-			learnGlyphs(name)
 		}
 	}
 }
-
-var midnights = wordSet("midnight mitternacht minuit medianoche полночь полуночи 午夜 零点 자정")
 
 // calendar reads a clock time, a date, a weekday, or any of them together in
 // any order, with or without a zone.
@@ -223,9 +181,6 @@ func (s *timeScan) minutes(i int) (minute, second, end int) {
 	}
 	return minute, second, end
 }
-
-// halves stand before the hour: 下午3点.
-var halves = map[string]int{"上午": 0, "凌晨": 0, "早上": 0, "下午": 12, "晚上": 12, "午前": 0, "午後": 12, "오전": 0, "오후": 12}
 
 // hourWord reads what makes a bare number the hour of a day, and the minutes
 // behind it: 15 Uhr, 15h30 behind a word that announces one, 15点30分.

@@ -49,7 +49,7 @@ func init() {
 var numerals = wordSet("one two three four five six seven eight nine ten several")
 
 // joiners never begin a report: what begins with one is a sentence.
-var joiners = wordSet("from with due to during after in while by type")
+var joiners = wordSet("from with due to during after in while when by type")
 
 // frame passes over one part of a frame at toks[p], or returns -1.
 func (m *message) frame(p int, seen *frames) int {

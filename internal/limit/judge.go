@@ -189,7 +189,7 @@ func statusAt(toks []token, i int) int {
 	if i > 0 && !t.first {
 		switch prev := toks[i-1]; {
 		case prev.kind == word && frameWords[prev.text] == 0,
-			prev.kind == number, prev.kind == link,
+			prev.kind == number, prev.kind == link, prev.is("=") && !(prev.glued && t.glued),
 			prev.kind == mark && !strings.Contains("([:·—=", prev.text):
 			return 0
 		}

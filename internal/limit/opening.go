@@ -25,6 +25,9 @@ func (m *message) open(i int) (opening, bool) {
 	if m.choice(i) {
 		return opening{at: i, byMenu: true}, true
 	}
+	if m.beginsAsCode(i) {
+		return opening{}, false
+	}
 	o, said := m.report(i)
 	switch {
 	case m.toks[i].spaces >= tabWidth:

@@ -15,7 +15,8 @@ func init() {
 		usage|session|weekly|rate limit|limits has|have? reset — *
 		usage|session|weekly|rate limit|limits :|·|#
 		usage limit warning
-		retry limit reached
+		this|the error|code|status|message|exception|response means|indicates|occurs|says|shows|appears *
+		retry limit reached|exceeded
 		reconnecting|retrying to|with|the postgres|redis|mysql|database|db|broker|kafka|socket|websocket|device *
 	`)
 

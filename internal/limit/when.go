@@ -65,7 +65,10 @@ func (s *timeScan) at(i int) (found, bool) {
 	if i >= len(s.toks) {
 		return found{}, false
 	}
-	for _, read := range []func(int) (found, bool){s.iso, s.epoch, s.isoDuration, s.hourOfDay, s.duration, s.countdown, s.calendar} {
+	if i > 0 && clockWords[s.toks[i-1].text] {
+		return s.calendar(i)
+	}
+	for _, read := range []func(int) (found, bool){s.iso, s.epoch, s.isoDuration, s.duration, s.countdown, s.calendar} {
 		if f, ok := read(i); ok {
 			return f, !s.isPast(f.end)
 		}
@@ -78,15 +81,8 @@ func (s *timeScan) isPast(i int) bool {
 	return i < len(s.toks) && (s.toks[i].is("ago") || s.toks[i].is("earlier"))
 }
 
-// hourOfDay reads the "15h30" of those who write the time of day so: behind a
-// word that only a time of day follows it is no length.
-func (s *timeScan) hourOfDay(i int) (found, bool) {
-	if i == 0 || !clockWords[s.toks[i-1].text] {
-		return found{}, false
-	}
-	return s.calendar(i)
-}
-
+// clockWords stand before a time of day and never before a length: what
+// follows "à 15h30" is no wait of fifteen hours.
 var clockWords = wordSet("à às um las")
 
 // isoLayouts are the date-times that are one piece of text. Those without
@@ -171,39 +167,6 @@ var units = map[string]time.Duration{
 	"h": time.Hour, "hr": time.Hour, "hrs": time.Hour, "hour": time.Hour, "hours": time.Hour,
 	"d": day, "day": day, "days": day,
 	"w": 7 * day, "wk": 7 * day, "wks": 7 * day, "week": 7 * day, "weeks": 7 * day,
-}
-
-// Units in the languages that agents are used in. One letter that means a day
-// of the month elsewhere is none.
-func init() {
-	for unit, words := range map[time.Duration]string{
-		time.Millisecond: "мс 毫秒 ミリ秒",
-		time.Second:      "sek sekunde sekunden seconde secondes seg segundo segundos secondo secondi сек секунда секунду секунды секунд 秒 秒钟 秒鐘 초",
-		time.Minute:      "minuten minuto minutos minuti мин минута минуту минуты минут 分 分钟 分鐘 分間 분",
-		time.Hour:        "std stunde stunden heure heures hora horas ora ore ч час часа часов 小时 小時 个小时 時間 시간",
-		day:              "tag tage tagen jour jours día días dia dias giorno giorni день дня дней сутки суток 天 日間 日後 日后 일간",
-		7 * day:          "woche wochen semaine semaines semana semanas settimana settimane неделю недели недель 周 个星期 週間 주일",
-	} {
-		for w := range strings.FieldsSeq(words) {
-			units[w] = unit
-			learnGlyphs(w)
-		}
-	}
-	for _, set := range []map[string]bool{fillers, andWords} {
-		for w := range set {
-			learnGlyphs(w)
-		}
-	}
-}
-
-// andWords join the parts of a length.
-var andWords = wordSet(", and und et y e и と")
-
-// numbers are amounts in words. None of them is an amount but before a unit.
-var numbers = map[string]float64{
-	"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-	"a": 1, "an": 1, "ein": 1, "eine": 1, "einer": 1, "einem": 1, "un": 1, "une": 1, "una": 1, "um": 1, "uma": 1, "одну": 1, "один": 1,
-	"一": 1, "两": 2, "三": 3,
 }
 
 const (

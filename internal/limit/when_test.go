@@ -106,6 +106,34 @@ func TestWhenReadsBareTimes(t *testing.T) {
 		"a Retry-After among words":      {"Retry-After: 30", "2026-11-15T11:00:30Z", false},
 		"no-break and thin spaces":       {"3:07\u202fPM", "2026-11-15T14:07:00Z", true},
 		"an offset that is none is left": {"15:00 +99", "2026-11-15T14:00:00Z", true},
+		"a typographic minus":            {"15:00 UTC−03:30", "2026-11-15T18:30:00Z", true},
+		"hours that run into minutes":    {"in 2h30", "2026-11-15T13:30:00Z", false},
+		"half of an hour":                {"in half an hour", "2026-11-15T11:30:00Z", false},
+		"an hour and its half":           {"in an hour and a half", "2026-11-15T12:30:00Z", false},
+		"a number in words":              {"in two hours", "2026-11-15T13:00:00Z", false},
+		"no more than":                   {"in less than a minute", "2026-11-15T11:01:00Z", false},
+		"about a week":                   {"in ~1 week", "2026-11-22T11:00:00Z", false},
+		"day by day":                     {"resets daily at midnight UTC", "2026-11-16T00:00:00Z", true},
+		"the anchor behind its time":     {"2h 13m until the next reset", "2026-11-15T13:13:00Z", false},
+		"a dotted date":                  {"01.12.2026 um 09:00", "2026-12-01T08:00:00Z", true},
+		"German, the verb at its end":    {"wird um 15:00 Uhr zurückgesetzt", "2026-11-15T14:00:00Z", true},
+		"German, a bare hour":            {"um 15 Uhr", "2026-11-15T14:00:00Z", true},
+		"German, a length":               {"in 2 Stunden und 5 Minuten erneut", "2026-11-15T13:05:00Z", false},
+		"French":                         {"réessayez dans une heure", "2026-11-15T12:00:00Z", false},
+		"French, an hour of the day":     {"réinitialisation à 15h30", "2026-11-15T14:30:00Z", true},
+		"Spanish":                        {"se restablece a las 15:00", "2026-11-15T14:00:00Z", true},
+		"Portuguese":                     {"tente novamente em 2 horas e 10 minutos", "2026-11-15T13:10:00Z", false},
+		"Russian":                        {"повторите попытку через 2 часа", "2026-11-15T13:00:00Z", false},
+		"Russian, without a number":      {"попробуйте через час", "2026-11-15T12:00:00Z", false},
+		"Chinese":                        {"请15分钟后再试", "2026-11-15T11:15:00Z", false},
+		"Chinese, a date":                {"2026年11月18日 15:00", "2026-11-18T14:00:00Z", true},
+		"Chinese, half of a day":         {"下午3点30分", "2026-11-15T14:30:00Z", true},
+		"Chinese, tomorrow":              {"将于明天 9:00 重置", "2026-11-16T08:00:00Z", true},
+		"Japanese":                       {"2時間30分後に再試行", "2026-11-15T13:30:00Z", false},
+		"Japanese, an hour of the day":   {"15時にリセットされます", "2026-11-15T14:00:00Z", true},
+		"Japanese, days":                 {"3日後", "2026-11-18T11:00:00Z", false},
+		"Korean":                         {"2시간 후에 다시", "2026-11-15T13:00:00Z", false},
+		"Korean, half of a day":          {"오후 3시에 재설정", "2026-11-15T14:00:00Z", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, ok := r.When(c.in)
@@ -123,6 +151,8 @@ func TestWhenInventsNothing(t *testing.T) {
 		"", " ", "soon", "later", "in a moment", "a few minutes", "3", "attempt 4/10", "2.1.325", "25:00", "3:7pm",
 		"13:61", "Feb 30", "0/0/2026", "every 5h", "May", "99999999999999999999", "9999999d", "the", "pm", "Feb 30, 2027",
 		"PT", "P", "P5", "P1DT", "P3M", "P1Y", "PT5X", "PT5M3", "pt5m", "PT1..5S", "P99999999D", "PT-5M", "PTM", "P5H",
+		"in -5 seconds", "in 1000000000000000000000000000000 seconds", "1e30 seconds", "24:30", "25時", "15日", "13月40日", "in half", "half a lot",
+		"reset 3 hours ago", "last reset: 10:00", "was reset at 10:00", "5 minutes earlier", "через", "下午", "32.12.2026", "01.13.2026", "à 25h", "every 5 hours",
 	} {
 		if in == "3" {
 			continue // a count of seconds, by contract

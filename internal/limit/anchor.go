@@ -1,5 +1,7 @@
 package limit
 
+import "unicode/utf8"
+
 // anchor is what a word announces about the time that follows it.
 type anchor uint8
 
@@ -21,8 +23,9 @@ func init() {
 		reset|resets|refreshes|renews every|each day|week|month|night at|on
 		reset|resets|resetting
 		refresh|refreshes|refreshing
-		renew|renews|renewing
-		replenish|replenishes
+		renew|renews|renewing|renewed
+		replenish|replenishes|replenished|refilled
+		window opens|reopens
 		restored|lifted|lifts|unblocked|unlocked
 		regain access
 		available again?
@@ -48,6 +51,7 @@ func init() {
 		reconnecting
 		continuing automatically?
 		continue|resume|resuming automatically
+		resuming|continuing
 		will continue|resume|retry
 	`)
 }
@@ -130,7 +134,7 @@ var particles = wordSet("に 以降 から より 에 이후 부터 uhr")
 // followed reads a time at toks[i] that is announced by what stands behind it.
 func (s *timeScan) followed(i int) (anchor, found, bool) {
 	t := s.toks[i]
-	if t.kind != number && (t.kind != word || !t.upper) {
+	if _, weekday := weekdays[t.text]; t.kind != number && !weekday && s.src[t.start] < utf8.RuneSelf {
 		return 0, found{}, false
 	}
 	f, ok := s.at(i)

@@ -31,7 +31,7 @@ func init() {
 		plainFrame: `agent subagent call execution completion turn goal needs from with due to an early during
 			compaction repeated last attempt non retryable retriable transient fatal final caused by
 			message received got upstream inference s sdk after retries attempts cli code exit type retry limit in occurred while
-			responses returned streaming xx remote task when responded answered replied invalid max maximum ran into detected exhausted`,
+			responses returned streaming xx remote task when responded answered replied invalid max maximum ran into detected exhausted coding plan data`,
 		errorFrame: `error errors failed failure exception terminated paused warning attention disconnected rejected denied exceeded unexpected sorry oops
 			fehler erreur ошибка erro errore 错误 錯誤 エラー 오류`,
 		providerFrame: `api provider http status llm model request response stream server code endpoint reconnecting prompt prompting`,
@@ -59,7 +59,8 @@ func (m *message) frame(p int, seen *frames) int {
 		kind := frameWords[t.text]
 		switch {
 		case kind == 0 && p > 0 && m.toks[p-1].is("after") && numerals[t.text],
-			t.is("this") && p > 0 && m.toks[p-1].is("into"):
+			t.is("this") && p > 0 && m.toks[p-1].is("into"),
+			t.is("the") && p > 0 && (m.toks[p-1].is("from") || m.toks[p-1].is("by")):
 			return p + 1
 		case methods[t.text] && t.upper:
 			return m.asked(p, seen)
@@ -141,6 +142,9 @@ func (m *message) frameMark(p int, seen frames) int {
 	case ":", ")", "[", "]", "·", "—", ",", ";", ".", "…", "/", "*":
 		if (t.is("—") || t.is(":") && p+1 < len(m.toks) && !m.toks[p+1].glued) && p > 0 && statusAt(m.toks, p-1) != 0 {
 			return p + 1
+		}
+		if t.is(":") && p > 0 && m.toks[p-1].is("data") && p+1 < len(m.toks) && m.opensRecord(p+1) {
+			return p + 1 // a line of an event stream
 		}
 		if t.is("[") && t.glued {
 			return -1 // an index: retry[503]

@@ -29,11 +29,16 @@ func addLimits() {
 		youve|you have? hit|reached|exceeded|exhausted|used|depleted up? all? of? your|the|a|our|this|that * limit|limits|quota|quotas|allowance|allocation|cap|capacity limit|limits? *
 		youve|you have? used|exhausted|consumed up? all? of? your|the|todays|this|available * usage|messages|requests|quota|tokens|prompts
 		youre|youve|you are|have? run? out of * messages|requests|usage|quota|tokens|prompts|queries
-		your|the * usage|session|weekly|daily|monthly|hourly|hour|plan|quota|message|request|token * limit|limits|quota|allowance is|has|was|have been? reached|exceeded|exhausted|hit
+		your|the * usage|session|weekly|daily|monthly|hourly|hour|plan|plans|quota|message|request|token * limit|limits|quota|allowance is|has|was|have been? reached|exceeded|exhausted|hit|used|depleted|spent up?
 		your * limit|limits|quota|allowance will|should|is reset|resets|refresh|refreshes|renew when|at|in|on|after|to *
 		your * limit|limits|quota resets|refreshes|renews when|at|in|on|after *
 		the * usage|session|weekly|daily|monthly|plan|request|quota limit|quota has|is|was been? reached|exceeded|exhausted
+		your * requests|messages|prompts|tokens|queries are|have been|all? used|exhausted|depleted|consumed up?
+		quota for * exhausted|exceeded|depleted|reached
+		youve|you have? exceeded your plan|plans|subscriptions|weekly|monthly|daily|included usage
 		maximum * reached for this|the month|week|day
+		maximum|max usage|requests|messages|prompts reached|exceeded for|in|during *
+		you have|had no * requests|messages|prompts|queries|tokens left|remaining
 		limit reached for this|the month|week|day
 		automatic|auto continue|continuation|resume stopped|cancelled|canceled|failed|disabled|paused|expired *
 		go usage limit error
@@ -70,6 +75,11 @@ func addLimits() {
 	statements.add(ruling{class: RateLimit, perPeriod: true}, `
 		rate limited
 		rate limit of|: # * exceeded|reached|hit *
+		rate limit ( * ) exceeded|reached|hit *
+		youre|you are sending|making * requests|messages|prompts too quickly|fast|often|frequently
+		weve|we have? detected|noticed|received too many * requests *
+		youre|youve|you are|have? been? being? * throttled
+		api|provider|upstream|server|model|anthropic|openai rate limited us|you
 		max|maximum * retries|attempts|retry|attempt * reached|exceeded|exhausted * rate limit|limits *
 		trigger|triggered|triggering|triggers * rate limit|limits|limiting *
 		account|provider|model|endpoint|organization|org|project|deployment|upstream * rate limited until|for # *
@@ -83,7 +93,7 @@ func addLimits() {
 		this|the|your request would|will exceed *
 		this|the|your request exceeded|exceeds your|the * rate|requests|tokens limit|limits *
 		this|the|your request was|has|is been? throttled|rate *
-		request|requests was|were|has|have|is|are been? throttled|rate *
+		request|requests was|were|has|have|is|are been|being? throttled|rate *
 		request|requests throttled|rate limited?
 		request|requests reached|exceeded|hit * rpm|tpm|rps|rpd|tpd|concurrency *
 		requests to the * * operation under azure *
@@ -107,14 +117,16 @@ func addLimits() {
 		provider rate limit *
 	`)
 	statements.add(ruling{class: UsageLimit, perPeriod: true}, `
+		youve|you have? hit|reached|exceeded the|your maximum|max|allowed number|amount of requests|messages|prompts|queries *
 		quota|quotas exceeded|exhausted|depleted
 		@ quota|quotas exceeded|exhausted|depleted
 		quota exceeded for *
 	`)
 	statements.add(ruling{class: UsageLimit, banner: true}, `
-		@ limit|limits|cap|quota|allowance has|have|is? been? reached|exceeded|exhausted|hit|used
+		@ limit|limits|cap|quota|allowance has|have|is? been? reached|exceeded|exhausted|hit|used|depleted|spent up?
 		limit reached|hit|exceeded
 		quota reached|hit
+		@ usage|requests|messages|prompts exhausted|depleted|used up?
 	`)
 
 	statements.add(ruling{class: ServerError}, `
@@ -124,6 +136,7 @@ func addLimits() {
 	`)
 	statements.add(ruling{class: Overloaded}, `
 		overloaded error?
+		engine|model|server overloaded error?
 		the|our|this|that|selected|requested|your|upstream * model|server|servers|engine|provider|service|api|system|models|backend|cluster * is|are|currently * overloaded|capacity|busy
 		the|our|this|upstream system|server|servers|service|model|engine|cluster encountered|has|is|are|was|experienced|experiencing an|a * overload and|,|. *
 		the|our|this|selected|requested * is|are currently|temporarily|at|over|too? overloaded|capacity|busy
@@ -258,6 +271,7 @@ func addWeak() {
 		empty response|answer *
 		the model returned an empty response|answer *
 		api|model|provider|server returned an? empty|invalid|malformed|incomplete response|answer *
+		the api|model|provider|server|upstream returned|reported|sent an? internal|unknown|unexpected error *
 	`)
 	statements.add(ruling{class: RateLimit, weak: true}, `
 		failed to get response from the *

@@ -232,7 +232,7 @@ func (m *message) line(i int) []token {
 // tails are words that agents go on with after the refusal itself; other words
 // make it the subject of someone's sentence.
 var tails = wordSet(`for on in at or and to of please try resets reset retrying retry error exception you your
-		this it we until after from with because due as unexpectedly maximum max
+		this it we until after from with because due as unexpectedly maximum max right now
 		von für bitte sie kurz pour depuis veuillez sur dans de du por desde para en tu su intenta vuelve aguarde tente к ко для на от
 		了 啦 限制 超限`)
 

@@ -124,6 +124,7 @@ func init() {
 		now using
 		waiting|sleeping|pausing for? # *
 		waiting|sleeping|pausing before retrying|retry|trying
+		resuming|continuing in|at # *
 	`)
 	asides.add(ruling{class: Network, weak: true}, `
 		econnreset|econnrefused|enotfound|etimedout|epipe|ehostunreach|enetunreach

@@ -17,6 +17,7 @@ func init() {
 		usage limit warning
 		this|the error|code|status|message|exception|response means|indicates|occurs|says|shows|appears *
 		retry limit reached|exceeded
+		quota|limit exceeded|reached for * disk|disks|storage|cpu|cpus|memory|volume|volumes|instances|pods *
 		reconnecting|retrying to|with|the postgres|redis|mysql|database|db|broker|kafka|socket|websocket|device *
 	`)
 
@@ -66,6 +67,7 @@ func init() {
 		your|this|the|current * plan|subscription|tier does|do not|doesnt * include|support|cover|access
 		your|this|the * plan|subscription doesnt|dont include|support|cover|have
 		you need|require a|an * plan|subscription
+		you need|must|have to? add|buy|purchase * credits|funds|credit *
 		to use * with your * plan ,? upgrade *
 		no payment method *
 		your|the * used|exhausted all? available? credits *
@@ -101,6 +103,8 @@ func init() {
 		context length|window|limit exceeded|full|overflow|reached|exhausted
 		context overflow *
 		context limit reached
+		your|the|this context window|length|limit is|was|has|have been? full|exceeded|exhausted|reached
+		your|the|this prompt|input|conversation|session|chat has|have exceeded|reached the|its|your * context|token * length|limit|window *
 		maximum context length|window *
 		this|the|your models|endpoints maximum|max context|prompt|input *
 		prompt tokens limit exceeded *
@@ -128,6 +132,7 @@ func init() {
 		invalid|incorrect|missing|expired|bad|wrong|revoked x? api? key|token|credentials|credential|authentication|bearer
 		no api? key|credentials|auth|authentication *
 		api key not valid|found|set|provided|configured
+		api key expired|revoked|disabled|invalid
 		api key is|has|was invalid|expired|missing|been|not *
 		your|the * key|token|credentials|login|session|authentication|account is|has|have|was|does|are invalid|expired|been|revoked|missing|disabled|not|suspended|deactivated|on
 		your * token could not be refreshed *

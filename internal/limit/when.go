@@ -45,7 +45,7 @@ func (r Reader) When(s string) (Reset, bool) {
 
 // fillers may stand between the word that announces a time and the time.
 var fillers = wordSet(`at on by in after again for about approximately around approx ~ : = ( the is are will be next
-	another of up access within from to less than "
+	another of up access within from to less than automatically "
 	um am ab nach in etwa zum dans à vers le en a las los em às alle tra через в во к около до
 	将 将在 将于 在 于 请 请在 请于 約 约 大约 あと`)
 
@@ -187,15 +187,15 @@ func (s *timeScan) duration(i int) (found, bool) {
 	if s.r.At.IsZero() {
 		return found{}, false
 	}
-	var total time.Duration
+	var total, last time.Duration
 	end := -1
-	for last := time.Duration(0); ; {
+	for n := 0; ; n++ {
 		amount, unit, after := s.length(i, last)
 		if unit == 0 {
 			break
 		}
 		part := amount * float64(unit)
-		if part+float64(total) > float64(longestWait) {
+		if n == mostParts || part+float64(total) > float64(longestWait) {
 			return found{}, false
 		}
 		total += time.Duration(math.Round(part))
@@ -208,6 +208,9 @@ func (s *timeScan) duration(i int) (found, bool) {
 	}
 	return found{at: s.r.At.Add(total), exact: total, end: end}, true
 }
+
+// mostParts is how many parts a length may have: weeks to milliseconds.
+const mostParts = 6
 
 // length reads one part of a length, which stands behind one in units of last;
 // unit is 0 where there is none.

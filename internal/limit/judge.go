@@ -140,7 +140,7 @@ func (m *message) weigh(o opening) evidence {
 	if lifted {
 		e.addReset(Reset{At: m.r.At, Source: Words})
 	}
-	if o.timed && !e.reset.Stated() {
+	if !e.reset.Stated() && (o.timed || o.told && !e.running && e.status == 0) {
 		return evidence{}
 	}
 	return e

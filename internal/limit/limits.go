@@ -74,6 +74,7 @@ func addLimits() {
 	`)
 	statements.add(ruling{class: RateLimit, perPeriod: true}, `
 		rate limited
+		is|are temporarily|currently|now|being? rate limited|throttled
 		rate limit of|: # * exceeded|reached|hit *
 		rate limit ( * ) exceeded|reached|hit *
 		youre|you are sending|making * requests|messages|prompts too quickly|fast|often|frequently
@@ -142,6 +143,8 @@ func addLimits() {
 		the|our|this|selected|requested * is|are currently|temporarily|at|over|too? overloaded|capacity|busy
 		model|server|servers|engine|provider|service|api|system|anthropic|openai|google|claude|gemini is|are * overloaded|capacity|busy
 		model|server|provider|service overloaded
+		is|are temporarily|currently|now? overloaded|busy
+		all * models|servers|providers are * overloaded|busy|unavailable
 		anthropics|claudes|openais|googles|geminis * is|are * overloaded|busy|capacity *
 		server|model is|at overloaded|capacity
 		at capacity

@@ -12,6 +12,7 @@ type opening struct {
 	framed bool   // it says itself that it reports an error
 	byMenu bool   // it is a choice that agents offer at a limit
 	timed  bool   // it counts only together with a time
+	told   bool   // it may be the end of a sentence about it: a time, or that the agent goes on, tells
 	sure   bool   // no program but an agent prints it
 	plain  Class  // what it says in words that only providers have
 	named  ruling // what the name of an exception means that it begins with
@@ -203,6 +204,7 @@ func (m *message) statement(o opening, p int) (opening, said) {
 			continue // a gauge: "resets on 08/01"
 		}
 		fragment := h.end == len(m.toks) && !m.toks[p].upper
+		o.told = p == o.at && !m.toks[p].upper && !h.open && m.goesOn(h.end)
 		o.timed = h.means.weak && (h.means.banner || h.means.byWait) ||
 			h.means.banner && (fragment || m.bare(p, h.end))
 		return o, refused
@@ -215,6 +217,11 @@ func (m *message) statement(o opening, p int) (opening, said) {
 func (m *message) stands(o opening, p int, h hit[ruling]) bool {
 	line := m.line(o.at)
 	return !m.isCode(p, h.end) && (h.open || m.tailFits(h.end)) && !isTableRow(line) && !m.asks(line, h.end)
+}
+
+// goesOn reports a comma at toks[i] and more than a request to wait behind it.
+func (m *message) goesOn(i int) bool {
+	return i < len(m.toks) && m.toks[i].is(",") && (i+1 == len(m.toks) || !m.toks[i+1].is("please"))
 }
 
 // bare reports a headline of two words: "Limit reached" says nothing without a time.

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -369,4 +370,10 @@ func TestNoResetIsReadThatNobodyStates(t *testing.T) {
 		require.Equal(t, UsageLimit, v.Class, tail)
 		require.False(t, v.Reset.Stated(), "%q was read as %v", tail, v.Reset.At)
 	}
+}
+
+func TestAWaitAsRustPrintsIt(t *testing.T) {
+	v := noon.Text(`error: RateLimited { retry_after: Some(12s) }`)
+	require.Equal(t, RateLimit, v.Class)
+	require.WithinDuration(t, noon.At.Add(12*time.Second), v.Reset.At, 0)
 }

@@ -62,7 +62,7 @@ func (s *timeScan) calendar(i int) (found, bool) {
 			break
 		}
 		end = next
-		i = s.skipWords(next, ",", "at", "on", "by", "of", "the", "—", "de", "à", "um", "às", "alle", "a", "las", "в", "的", "の")
+		i = s.skipWords(next, ",", "at", "on", "by", "of", "the", "—", "de", "à", "um", "às", "alle", "a", "las", "feira", "в", "的", "の")
 	}
 	if !w.stated() || s.r.At.IsZero() && w.year == 0 {
 		return found{}, false

@@ -5,6 +5,7 @@ package limit
 // language. A limit of requests is a pace, one of use an allowance.
 func addTongues() {
 	statements.add(ruling{class: Billing}, `
+		ihr|dein|das guthaben|kontostand ist|reicht * erschöpft|aufgebraucht|leer|aus
 		guthaben|kontostand|crédit|crédits|solde|saldo|crédito|créditos|баланс|средств * erschöpft|aufgebraucht|insuffisant|insuffisants|épuisé|épuisés|insuficiente|insuficientes|agotado|agotados|esgotado|esgotados|исчерпан|недостаточно
 		nicht genügend guthaben
 		недостаточно средств
@@ -17,17 +18,19 @@ func addTongues() {
 	statements.add(ruling{class: RateLimit, perPeriod: true}, `
 		zu viele|viel anfragen|requests|tokens
 		hat|haben das|sein|ihr|dein * anfragelimit|ratenlimit|limit erreicht|überschritten
-		anfragelimit|ratenlimit|ratenbegrenzung|anfragenlimit|rate limit|limit * erreicht|überschritten
+		anfragelimit|ratenlimit|ratenbegrenzung|anfragenlimit * erreicht|überschritten
+		rate limit * erreicht|überschritten
 		trop de requêtes|demandes|tokens
 		limite|quota|plafond de|du|des débit|requêtes|demandes|tokens * atteint|atteinte|dépassé|dépassée|épuisé
 		demasiadas solicitudes|peticiones|consultas
+		se ha|han superado|alcanzado|excedido|agotado el|la * límite|cuota de solicitudes|peticiones|tokens
 		límite|limite de velocidad|tasa|solicitudes|peticiones|tokens * alcanzado|superado|excedido
 		muitas|demasiadas solicitações|requisições|pedidos
 		limite de taxa|requisições|solicitações|pedidos|tokens * atingido|excedido|ultrapassado|alcançado
 		troppe richieste
 		слишком много запросов
 		превышен|превышена|превышено|достигнут|исчерпан лимит|частота|количество|квота|число на? запросов|обращений|токенов
-		请求|請求|访问|訪問|调用|操作|当前|服务 * 频繁|頻繁
+		请求|請求|访问|訪問|调用|操作|当前|服务|您|您的|你的 * 频繁|頻繁
 		请求|請求|访问|调用|并发 数|量|次数|频率|頻率|速率? * 过多|過多|过高|過高|过快|超限|超过|超過|超出|已达
 		请求|請求 过多|過多|太多|过快
 		触发|已触发|触发了|您已触发|遇到 * 限流|限频|速率限制|频率限制|流控
@@ -43,6 +46,8 @@ func addTongues() {
 	statements.add(ruling{class: UsageLimit, perPeriod: true}, `
 		nutzungslimit|nutzungsgrenze|kontingent|tageslimit|wochenlimit|monatslimit|sitzungslimit|limit|nutzungskontingent * erreicht|überschritten|aufgebraucht|erschöpft|ausgeschöpft
 		sie|du|ihr haben|hast|habt ihr|dein|das|ihre|deine|die * limit|nutzungslimit|nutzungsgrenze|kontingent|tageslimit|wochenlimit|monatslimit erreicht|überschritten|aufgebraucht|ausgeschöpft *
+		ihr|dein|das|euer * limit|nutzungslimit|kontingent|tageslimit|wochenlimit|monatslimit ist|wurde erreicht|überschritten|aufgebraucht|erschöpft|ausgeschöpft
+		votre|ta|ton|la|le * limite|quota|plafond * est|a été? atteint|atteinte|dépassé|dépassée|épuisé|épuisée
 		limite|quota|plafond * atteint|atteinte|dépassé|dépassée|épuisé|épuisée
 		vous|tu avez|as atteint|dépassé|épuisé votre|ta|ton|la|le * limite|quota|plafond *
 		límite|cuota * alcanzado|alcanzada|superado|superada|excedido|excedida|agotado|agotada
@@ -50,12 +55,14 @@ func addTongues() {
 		limite|cota|quota * atingido|atingida|excedido|excedida|esgotado|esgotada|ultrapassado|raggiunto|raggiunta|superato|esaurita
 		você|voce|vc atingiu|excedeu|alcançou|esgotou|ultrapassou seu|sua|o|a * limite|cota *
 		hai raggiunto|superato|esaurito il|la|tuo * limite|quota *
+		ваш|ваша|ваше|дневной|дневная|суточный|недельный|месячный * лимит|квота * исчерпан|исчерпана|превышен|превышена|достигнут|израсходован|израсходована
 		вы достигли|превысили|исчерпали|израсходовали * лимит|лимита|лимиты|квоту|квоты *
 		превышен|превышена|достигнут|исчерпан|исчерпана * лимит|квота
 		лимит|квота * исчерпан|исчерпана|превышен|превышена|достигнут|израсходован|израсходована|закончился
 		额度|額度|配额|配額|用量|使用量|限额|流量|套餐 * 用完|用尽|用盡|耗尽|耗盡|超限|超出|超过|上限
 		您|你|您的|你的|本|今日|今天|本周|本月|每日|小时|当前|免费|试用|模型|账户|账号|请求|该|api * 额度|額度|配额|配額|用量|次数|限额 * 用完|用尽|用盡|耗尽|耗盡|超限|上限 *
 		# 小时|小時|天|周|月 * 额度|額度|配额|用量|限额 * 用完|用尽|耗尽|超限|上限
+		每周|每日|每月|本周|本月|今日 * 限额|限額|额度|額度|配额|上限 * 已达到|已达|已超过
 		已达|已达到|已達到|已超过|已超出|达到|達到|超过|超出 * 上限|限额|限額|额度|額度|配额|配額|限制
 		您已|你已|您已经 * 达到|達到|超过|超出|用完|用尽|达 * 上限|限额|限額|额度|額度|配额|配額 *
 		利用|使用|使用量|利用量|週間|月間|本日 * 制限|上限 * 達しました|達しています|超えました|超えています|超過しました|超過しています
@@ -64,6 +71,7 @@ func addTongues() {
 		# 日|時間|週間|か月 * 上限|制限 * 達しました|達しています|超えました|超えています
 		クォータ|クオータ|割り当て * 超えました|超えています|超過しました|使い切りました|達しました|達しています
 		사용량|사용|이용|할당량|토큰|주간|일일|월간|세션|메시지 * 한도|제한|할당량 * 도달했습니다|도달하였습니다|도달했어요|초과했습니다|초과하였습니다|초과되었습니다|초과됐습니다|초과했어요|초과|소진되었습니다|소진했습니다|소진됐습니다|소진했어요
+		일일|주간|월간|오늘 * 사용량|할당량|한도 * 모두|전부? * 소진했습니다|사용했습니다
 		한도|할당량|사용량 * 도달했습니다|도달하였습니다|도달했어요|초과했습니다|초과하였습니다|초과되었습니다|초과됐습니다|초과했어요|초과|소진되었습니다|소진했습니다|소진됐습니다|소진했어요
 	`)
 	statements.add(ruling{class: Overloaded}, `
@@ -74,7 +82,7 @@ func addTongues() {
 		o|a|os|nosso|nossos servidor|servidores|serviço|modelo|sistema * sobrecarregado|sobrecarregados
 		сервер|серверы|сервис|модель|система * перегружен|перегружены|перегружена
 		服务器|服务|系统|模型|引擎|当前|伺服器|網路|网络 * 繁忙|忙碌|过载|過載|超载|拥挤|拥堵|负载过高
-		当前|目前 * 负载|流量|访问量|用户 * 过高|较高|过大|较大|过多
+		当前|目前 * 负载|流量|访问量|用户|人数 * 过高|较高|过大|较大|过多
 		サーバー|サーバ|モデル|サービス|現在 * 混雑しています|混雑中です|過負荷です|混み合っています
 		서버|모델|서비스|현재 * 과부하입니다|과부하|혼잡합니다
 	`)
@@ -108,6 +116,7 @@ func addTongues() {
 		réinitialisation|réinitialisé|réinitialisée|réinitialise|réinitialisera
 		restablece|restablecerá|restablecen|restablecimiento|reinicia|reiniciará|renueva|renovará
 		redefinido|redefinida|redefine|renova|renovará|reiniciado
+		重置时间|重置時間|恢复时间|刷新时间
 		сброс|сбросится|сбрасывается|обновится|обновляется|обновление|восстановится
 	`)
 	anchors.add(again, `

@@ -25,11 +25,11 @@ var foreignMonths = [...]string{
 
 var foreignWeekdays = [...]string{
 	"sonntag dimanche domingo domenica воскресенье 星期日 星期天 周日 日曜日 일요일",
-	"montag lundi lunes lunedì понедельник 星期一 周一 月曜日 월요일",
-	"dienstag mardi martes martedì вторник 星期二 周二 火曜日 화요일",
-	"mittwoch mercredi miércoles mercoledì среду 星期三 周三 水曜日 수요일",
-	"donnerstag jeudi jueves giovedì четверг 星期四 周四 木曜日 목요일",
-	"freitag vendredi viernes venerdì пятницу 星期五 周五 金曜日 금요일",
+	"montag lundi lunes segunda lunedì понедельник 星期一 周一 月曜日 월요일",
+	"dienstag mardi martes terça martedì вторник 星期二 周二 火曜日 화요일",
+	"mittwoch mercredi miércoles quarta mercoledì среду 星期三 周三 水曜日 수요일",
+	"donnerstag jeudi jueves quinta giovedì четверг 星期四 周四 木曜日 목요일",
+	"freitag vendredi viernes sexta venerdì пятницу 星期五 周五 金曜日 금요일",
 	"samstag samedi sábado sabato субботу 星期六 周六 土曜日 토요일",
 }
 

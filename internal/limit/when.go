@@ -46,7 +46,7 @@ func (r Reader) When(s string) (Reset, bool) {
 // fillers may stand between the word that announces a time and the time.
 var fillers = wordSet(`at on by in after again for about approximately around approx ~ : = ( the is are will be next
 	another of up access within from to less than automatically "
-	um am ab nach in etwa zum dans à vers le en a las los em às alle tra через в во к около до
+	um am ab nach in etwa zum sie dans à vers le el en a las los em na no às alle tra через в во к около до
 	将 将在 将于 在 于 请 请在 请于 約 约 大约 あと`)
 
 func (s *timeScan) skipFillers(i int) int {

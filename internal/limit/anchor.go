@@ -92,7 +92,7 @@ func (s *timeScan) announced(i int) (anchor, found, bool) {
 	if !ok {
 		return s.followed(i)
 	}
-	if i > 0 && h.means == lifts && bygone[s.toks[i-1].text] {
+	if i > 0 && h.means == lifts && (bygone[s.toks[i-1].text] || s.toks[i].is("until") && lasting[s.toks[i-1].text]) {
 		return 0, found{}, false
 	}
 	f, ok := s.at(h.end)
@@ -106,7 +106,11 @@ func (s *timeScan) announced(i int) (anchor, found, bool) {
 }
 
 // bygone stand before a reset that has been: "last reset: 10:00".
-var bygone = wordSet("last previous was were been since")
+var bygone = wordSet(`last previous was were been since letzte letzter letzten dernière dernier última último ultimo последний последнего
+	上次 前回 마지막 지난`)
+
+// lasting stand before the end of something else: "valid until Dec 1".
+var lasting = wordSet("valid available active open free good runs")
 
 // closers announce the time that stands before them: "2h until the reset",
 // "15分钟后再试", "in 5 Minuten erneut".

@@ -364,6 +364,9 @@ func TestNoResetIsReadThatNobodyStates(t *testing.T) {
 	for _, tail := range []string{
 		"It was reset 3 hours ago.", "Last reset: 10:00.", "The window was last reset at 10:00.", "Limits reset every 5 hours.",
 		"The free tier will be discontinued on 2026-12-01.", "Resets on the 1st of next month.", "请稍后再试。当前限制: 每分钟10次，每天200次",
+		"Your plan is valid until 2026-12-01.", "This offer is available until Dec 31.", "Rate limited until further notice.",
+		"Letzte Zurücksetzung: 10:00 Uhr.", "Последний сброс: 10:00.", "上次重置时间：10:00。", "5分钟前也发生过。", "Window started at 11:00.",
+		"Upgrade before Dec 1 to save 20%.", "Used 5h of 5h.", "Retry attempt 3/5.", "Limit: 100 per 15 minutes.",
 		"Date: Mon, 16 Nov 2026 11:11:55 GMT", "Try again in a few minutes.", "Try again in -5 seconds.",
 	} {
 		v := noon.Text("You've hit your usage limit. " + tail)

@@ -61,7 +61,7 @@ func init() {
 	}
 	for _, words := range []iter.Seq[string]{
 		maps.Keys(units), maps.Keys(weekdays), maps.Keys(daysAhead), maps.Keys(midnights), maps.Keys(halves),
-		maps.Keys(fillers), maps.Keys(particles), maps.Keys(clockWords),
+		maps.Keys(fillers), maps.Keys(particles), maps.Keys(bygone),
 	} {
 		for w := range words {
 			learnGlyphs(w)

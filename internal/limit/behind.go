@@ -7,7 +7,8 @@ const longestLead = 64
 // whose it is: what a program that the agent ran says of its own troubles
 // begins in the same way.
 func (m *message) behind(i int) (opening, bool) {
-	p := m.stamped(i)
+	stamp := m.stamped(i)
+	p := m.tagged(stamp)
 	if p == i {
 		return m.behindFailure(i)
 	}
@@ -16,7 +17,8 @@ func (m *message) behind(i int) (opening, bool) {
 		return o, false
 	}
 	e := m.weigh(o)
-	return o, e.shows() || o.sure || e.plain == UsageLimit || e.plain == ContextOverflow
+	plain := stamp > i && (e.plain == UsageLimit || e.plain == ContextOverflow)
+	return o, plain || o.sure || e.shows()
 }
 
 // behindFailure looks behind what failed, in words of any program, and a colon:
@@ -43,25 +45,29 @@ func (m *message) behindFailure(i int) (opening, bool) {
 	return opening{}, false
 }
 
-// stamped passes over what programs put before each line of a log: the time,
-// and the name of who writes in brackets. Where there is none it returns i.
+// stamped passes over the time that programs put before each line of a log.
 func (m *message) stamped(i int) int {
 	p := i
-	for p < len(m.toks) && (m.toks[p].kind == number || contains(stampMarks, m.toks[p].text)) {
+	for p < len(m.toks) && (m.toks[p].kind == number || contains(stampMarks, m.toks[p].text) || p == i && m.toks[p].is("[")) {
 		p++
 	}
-	if p-i < len("12:00") {
-		p = i
+	if p-i < len("12:00") || p == len(m.toks) {
+		return i
 	}
-	if p+1 < len(m.toks) && m.toks[p].is("[") && m.toks[p+1].kind == word && frameWords[m.toks[p+1].text] == 0 {
-		if end := m.closing(p, "]"); end > 0 && end < len(m.toks) && end-p < 8 {
-			p = end
-		}
-	}
-	return min(p, len(m.toks)-1)
+	return p
 }
 
-var stampMarks = []string{":", ".", ",", "—", "t", "z", "+", "[", "]", "/"}
+// tagged passes over the name, in brackets, of who writes.
+func (m *message) tagged(p int) int {
+	if p+1 < len(m.toks) && m.toks[p].is("[") && m.toks[p+1].kind == word && frameWords[m.toks[p+1].text] == 0 {
+		if end := m.closing(p, "]"); end > 0 && end < len(m.toks) && end-p < 8 {
+			return end
+		}
+	}
+	return p
+}
+
+var stampMarks = []string{":", ".", ",", "—", "t", "z", "+", "]", "/"}
 
 // tellers are words of those who tell what happened or list what can, and of
 // what is built and tested.

@@ -312,6 +312,7 @@ func TestStampsAndTags(t *testing.T) {
 		UsageLimit: {
 			`2026-11-15 11:59:58 ERROR API Error: You've hit your usage limit. Try again at 3pm.`,
 			`[12:00:01] You've hit your usage limit`,
+			`[12:00:01] [agent-1] You've hit your usage limit`,
 		},
 		RateLimit: {
 			`[my-proxy] Request error: Upstream error: 429 Too Many Requests {"error":{"message":"x","type":"rate_limit_error"}}`,
@@ -324,6 +325,9 @@ func TestStampsAndTags(t *testing.T) {
 			`12:00:01 WARN  RateLimiter - Too many requests from 10.0.0.4`,
 			`[vite] 429 Too Many Requests`,
 			`[webpack] Error: too many requests`,
+			`[TODO] You've hit your usage limit`,
+			`**Usage limit reached**`,
+			`**Rate limit exceeded.** Add a retry.`,
 			`POST "http://localhost:3000/api": 429 Too Many Requests`,
 			`429: Too many requests`,
 			`429:You've hit your usage limit`,

@@ -140,10 +140,14 @@ func (m *message) skipSigns(i int) int {
 	return i
 }
 
-// emphasis reports one of the two asterisks that Markdown makes words bold with.
+// emphasis reports one of the two asterisks before the label of an error:
+// **ERROR**. What else is bold in Markdown is a heading of someone's text.
 func (m *message) emphasis(i int) bool {
-	star := func(i int) bool { return m.toks[i].is("*") && i+1 < len(m.toks) && m.toks[i+1].start == m.toks[i].end }
-	return star(i) && (i > 0 && m.toks[i-1].is("*") || i+1 < len(m.toks) && star(i+1))
+	word := i
+	for word < len(m.toks) && m.toks[word].is("*") {
+		word++
+	}
+	return word > i && word < len(m.toks) && frameWords[m.toks[word].text].has(errorFrame)
 }
 
 func firstRune(s string) rune {

@@ -59,7 +59,7 @@ func (m *message) stamped(i int) int {
 
 // tagged passes over the name, in brackets, of who writes.
 func (m *message) tagged(p int) int {
-	if p+1 < len(m.toks) && m.toks[p].is("[") && m.toks[p+1].kind == word && frameWords[m.toks[p+1].text] == 0 {
+	if p+1 < len(m.toks) && m.toks[p].is("[") && m.toks[p+1].kind == word && !frameWords[m.toks[p+1].text].has(errorFrame|providerFrame) {
 		if end := m.closing(p, "]"); end > 0 && end < len(m.toks) && end-p < 8 {
 			return end
 		}

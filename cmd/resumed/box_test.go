@@ -297,7 +297,8 @@ const recordCall = `echo "$(date +%s.%N) id=$1 prompt=$2 cwd=$(pwd) PWD=$PWD" >>
 
 // calls returns the resumes that the bot was given.
 func (b *box) calls() []string {
-	return strings.Split(strings.TrimSuffix(b.read("bot/calls"), "\n"), "\n")[:strings.Count(b.read("bot/calls"), "\n")]
+	text := b.read("bot/calls") // once: it may grow
+	return strings.Split(text, "\n")[:strings.Count(text, "\n")]
 }
 
 func (b *box) callTimes() []float64 {

@@ -13,13 +13,13 @@ import (
 // slowManager stands in for systemd-run with a manager that takes its time.
 const slowManager = `#!/bin/sh
 while [ "$1" != -- ]; do
-	case "$1" in --setenv=RESUMED_MARK=*) export "${1#--setenv=}";; esac
+	case "$1" in --setenv=RESUMED_MARK=*) mark="${1#--setenv=}";; esac
 	shift
 done
 shift
 touch "$HOME/ordered"
 while [ ! -e "$HOME/begin" ]; do sleep 0.05; done
-exec "$@"
+exec env "$mark" "$@"
 `
 
 // A person who wants a resume to end does not want it to begin a moment later.

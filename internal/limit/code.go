@@ -20,6 +20,8 @@ func init() {
 		org|organization spend|level|service *
 		out of credits
 		overage
+		arrearage
+		allocation quota free tier only
 	`)
 	codes.add(ruling{class: ContextOverflow}, `
 		context length|window|overflow|limit *
@@ -44,11 +46,17 @@ func init() {
 		overloaded *
 		server overloaded
 		server is overloaded
-		model capacity *
+		model|service capacity *
+		service tier capacity *
+		capacity *
 		model overloaded
 		policy capacity unavailable
 		flex unavailable
 		engine overloaded *
+	`)
+	// So SDKs call every 403.
+	codes.add(ruling{class: Auth, weak: true}, `
+		permission denied error
 	`)
 	codes.add(ruling{class: Auth}, `
 		auth|authentication|authorization *

@@ -12,6 +12,8 @@ type evidence struct {
 	running  bool
 	byWait   bool // weak depends on the wait that is asked for
 	paced    bool // strong is a pace where the wait is short
+	phrase   bool // strong only repeats the status
+	reopens  bool // an allowance comes back by itself
 	wait     time.Duration
 	reset    Reset
 	rejected bool // an account's quota was refused, by the record's own field
@@ -28,19 +30,22 @@ func (e *evidence) addCode(ru ruling) {
 
 func (e *evidence) addWords(ru ruling) {
 	e.running = e.running || ru.running
+	e.reopens = e.reopens || ru.reopens
 	switch {
 	case ru.weak && e.weak == None:
 		e.weak, e.byWait = ru.class, ru.byWait
 	case !ru.weak:
-		e.addStrong(ru.class, ru.paced)
+		e.addStrong(ru.class, ru.paced, ru.phrase)
 	}
 }
 
 // addStrong keeps the first plain word, but for one that names what never
 // passes: "Forbidden: your team has used all its credits" is about the credits.
-func (e *evidence) addStrong(c Class, paced bool) {
-	if e.strong == None || neverPasses(c) && !neverPasses(e.strong) {
-		e.strong, e.paced = c, paced
+// "Too many requests" is no word about what there was too much of.
+func (e *evidence) addStrong(c Class, paced, phrase bool) {
+	told := e.phrase && (c == UsageLimit || c == Overloaded)
+	if e.strong == None || told || neverPasses(c) && !neverPasses(e.strong) {
+		e.strong, e.paced, e.phrase = c, paced, phrase
 	}
 }
 
@@ -69,18 +74,23 @@ func (e *evidence) merge(part evidence) {
 	if e.family == None {
 		e.family = part.family
 	}
-	e.addStrong(part.strong, part.paced)
+	e.addStrong(part.strong, part.paced, part.phrase)
 	if e.weak == None {
 		e.weak, e.byWait, e.wait = part.weak, part.byWait, part.wait
 	}
 	e.running = e.running || part.running
+	e.reopens = e.reopens || part.reopens
 	e.rejected = e.rejected || part.rejected
 	e.addReset(part.reset)
 }
 
 // class weighs the evidence. What never passes goes first; then what is named
 // exactly wins over what only names a family, as far as the status admits it.
+// Extra usage that is spent does not matter where the plan's own comes back.
 func (e *evidence) class() Class {
+	if e.reopens && e.reset.Stated() && e.code != Billing && admits(e.status, UsageLimit) {
+		return UsageLimit
+	}
 	for _, c := range [...]Class{e.code, e.strong} {
 		if neverPasses(c) && admits(e.status, c) {
 			return c

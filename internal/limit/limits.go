@@ -36,6 +36,9 @@ func addLimits() {
 		premium request|requests * exhausted|exceeded|reached|used
 		usage|quota * will reset|renew|refresh
 	`)
+	statements.add(ruling{class: UsageLimit, reopens: true}, `
+		your @ limit|limits resets|refreshes|renews *
+	`)
 	statements.add(ruling{class: UsageLimit, lifted: true}, `
 		usage|session|weekly|rate|your * limit|limits has|have? reset
 	`)
@@ -60,7 +63,11 @@ func addLimits() {
 		the|your * has|have rate limited you
 		were|we are? receiving|getting|seeing|handling too many requests *
 		you have|youve sent|made too many requests *
+	`)
+	statements.add(ruling{class: RateLimit, perPeriod: true, phrase: true}, `
 		too many requests
+	`)
+	statements.add(ruling{class: RateLimit, perPeriod: true}, `
 		too many requests have|has been *
 		too many * requests|tokens
 		throttling exception|error
@@ -104,7 +111,7 @@ func addLimits() {
 		at capacity
 		over capacity
 		no capacity available|left|for
-		model|service|tier tier? capacity exhausted|exceeded|reached *
+		model|service|tier|flex tier? capacity exhausted|exceeded|reached *
 		insufficient * capacity
 		capacity exhausted|exceeded|constraints|unavailable
 		policy capacity unavailable
@@ -124,7 +131,7 @@ func addLimits() {
 		safeguards flagged this *
 		this|your|the request|message|prompt|response|content|output|conversation|input * violates|violate|violated|violation|flagged|blocked|refused|rejected|withheld *
 		content policy *
-		content|response|request|prompt|output|message was|is|has? been? blocked|filtered|flagged|refused
+		content|response|request|prompt|input|output|message was|is|has? been? blocked|filtered|flagged|refused
 		blocked by|under|due *
 		policy|safety violation|refusal
 		cyber policy *

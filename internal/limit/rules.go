@@ -34,6 +34,14 @@ type ruling struct {
 	// an hour tells that it is a pace.
 	paced bool
 
+	// phrase is what HTTP calls the status: where the message goes on to speak
+	// of an allowance or of load, that is believed instead.
+	phrase bool
+
+	// reopens is said of an allowance that comes back by itself, whatever else
+	// is used up.
+	reopens bool
+
 	// remote counts only where it is not about this machine.
 	remote bool
 }
@@ -82,6 +90,7 @@ var asides lexicon[ruling]
 func init() {
 	asides.add(ruling{class: Billing}, `
 		not available|included|supported on|in|with|for your * plan|subscription|tier
+		account is not? in good standing
 	`)
 	asides.add(ruling{class: ContextOverflow}, `
 		ran out of room in the * context
@@ -97,7 +106,7 @@ func init() {
 		experiencing high demand , which may cause
 	`)
 	asides.add(ruling{class: Overloaded}, `
-		is|are at|over capacity
+		is|are currently? at|over capacity
 		experiencing high|heavy demand|traffic|load
 		is|are currently? overloaded
 	`)

@@ -83,6 +83,18 @@ func init() {
 		budget has|have been exceeded
 		exceeded budget for deployment|provider|key|team|user|tag *
 		no deployments available — crossed budget *
+		youve|you have? hit|reached|exceeded your|the * shared budget *
+		your seat|license type? does? not|doesnt include * usage|credits *
+		your|the * usage|allocation|credits has|have|is|are been? disabled by your|an|the admin|administrator|owner *
+		your groups|teams|orgs * limit is set to $ #
+		this service is disabled for your|this org|organization|team|workspace
+		your|the|this org|organization|team|workspace is out of usage *
+		opus|sonnet|haiku|fable|mythos * requires|require usage|extra credits|usage *
+		usage credits required|needed *
+		your * does? not|doesnt have any|enough|sufficient credits *
+		you do? not|dont have any|enough|sufficient * credits *
+		key limit exceeded|reached
+		theres|there is? an? issue|problem with your * billing|payment *
 	`)
 
 	statements.add(ruling{class: ContextOverflow}, `

@@ -37,6 +37,8 @@ func TestRefusalTellsTheClass(t *testing.T) {
 		"503 that says over capacity":               {Refusal{Status: 503, Text: "llama-3.3-70b is currently over capacity."}, Overloaded},
 		"403 by an SDK's name for all of them":      {Refusal{Status: 403, Code: "PermissionDeniedError", Text: "403 Input was flagged by moderation"}, BadRequest},
 		"403 with nothing but that name":            {Refusal{Status: 403, Code: "PermissionDeniedError"}, Auth},
+		"a proxy's page":                            {Refusal{Text: "[API Error: <html>\r\n<head><title>429 Too Many Requests</title></head>\r\n<body>…</body></html>]"}, RateLimit},
+		"a service closed to an account":            {Refusal{Text: "[API Error: This service has been disabled in this account for violation of Terms of Service.]"}, Auth},
 		"400 for unpaid bills":                      {Refusal{Status: 400, Text: `{"error":{"code":"Arrearage","message":"Access denied."}}`}, Billing},
 		"400 for an account that owes":              {Refusal{Status: 400, Text: "400 Access denied, please make sure your account is in good standing."}, Billing},
 		"403 for a free tier that is over":          {Refusal{Status: 403, Text: `{"error":{"code":"AllocationQuota.FreeTierOnly","message":"The free tier of the model has been exhausted."}}`}, Billing},

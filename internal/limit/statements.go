@@ -158,6 +158,7 @@ func init() {
 		organization|account|user has been|is disabled|suspended|deactivated|banned|on
 		this|your organization|account has|is been|on disabled|suspended|deactivated|hold
 		account on hold
+		this|the service has been|is disabled|suspended in|for|on this|your account *
 		your|this account does|do not have access *
 		oauth org not allowed
 		verification required

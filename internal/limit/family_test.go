@@ -289,6 +289,8 @@ func TestAPlanThatComesBackBesideASpendLimit(t *testing.T) {
 	for _, line := range []string{
 		`You've hit your org's monthly spend limit · ask your admin to raise it at https://claude.ai/admin-settings/usage · your 5-hour limit resets 2:18pm (UTC)`,
 		`You've hit your team's shared budget · ask your admin to raise it · your weekly limit resets 2:18pm (UTC)`,
+		`You're out of usage credits · resets 2:18pm (UTC)`,
+		`You're out of usage credits · resets 2:18pm (UTC) · progress saved`,
 	} {
 		v := noon.Text(line)
 		require.Equal(t, UsageLimit, v.Class, line)

@@ -27,10 +27,11 @@ func init() {
 		message aborted error
 	`)
 
-	// So Claude Code 1.0 and 2.0 call a window of the plan that opens again by
-	// itself, where extra usage is refused too.
+	// So Claude Code calls a window of the plan that opens again by itself,
+	// where extra usage is refused too: the first in 1.0 and 2.0, the other in 2.1.
 	statements.add(ruling{class: UsageLimit}, `
 		spending cap reached resets *
+		youre out of usage credits · resets *
 	`)
 	statements.add(ruling{class: Billing}, `
 		your|the credit|account|wallet|prepaid balance is|was too? low|insufficient|empty|exhausted|negative|depleted

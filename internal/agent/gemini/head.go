@@ -70,14 +70,20 @@ func idIn(begin []byte) (string, bool) {
 		if !ok || !r.isHeader() {
 			continue
 		}
-		return r.SessionID, sessionName.MatchString(r.SessionID) && (r.Kind == "" || r.Kind == "main")
+		return r.SessionID, sessionName.MatchString(r.SessionID) && isMain(r.Kind)
 	}
 	return "", false
 }
 
+// isMain reports whether chats of that kind are people's own.
+func isMain(kind string) bool { return kind == "" || kind == "main" }
+
 // projectRoot returns the directory that a chat's project is about, by what
 // lies beside its chats or, before that was so, by the list of all projects.
 func projectRoot(chat string) string {
+	if chat == "" {
+		return ""
+	}
 	project := filepath.Dir(filepath.Dir(chat))
 	if data, err := os.ReadFile(filepath.Join(project, ".project_root")); err == nil {
 		if root := strings.TrimRight(string(data), "\r\n"); filepath.IsAbs(root) {

@@ -172,6 +172,27 @@ func TestAChatInOneDocumentTellsHowItEnds(t *testing.T) {
 	}
 }
 
+// As 0.35.3 wrote it.
+func TestAChatInOneDocumentLiesInItsProject(t *testing.T) {
+	path := filepath.Join("testdata", "old", "shop", "chats", "session-2026-11-15T08-49-5576a30f.json")
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	a := newAgent(t, Options{})
+	report, ok := a.Recorded(agent.Recording{Path: path, Text: string(data), At: copiedAt})
+	require.True(t, ok)
+	told := report.Told[0]
+	require.Equal(t, "5576a30f-03c1-40de-a677-0e9dcff20299", told.Session)
+	require.Equal(t, "/home/dev/src/shop", told.Cwd)
+	require.Equal(t, limit.Auth, classOf(told.Event))
+	require.Equal(t, 44, told.Line)
+	require.Empty(t, told.Leave)
+
+	text := strings.Replace(string(data), `"kind": "main"`, `"kind": "subagent"`, 1)
+	report, ok = a.Recorded(agent.Recording{Path: path, Text: text, At: copiedAt})
+	require.True(t, ok)
+	require.Contains(t, report.Told[0].Leave, "a subagent's chat")
+}
+
 func TestTheDialogOfAQuotaTellsWhenItLifts(t *testing.T) {
 	const screen = ` > fix it
 

@@ -12,6 +12,7 @@ type evidence struct {
 	running  bool
 	byWait   bool // weak depends on the wait that is asked for
 	paced    bool // strong is a pace where the wait is short
+	counted  bool // strong is told by the period of the quota, in a field
 	phrase   bool // strong only repeats the status
 	reopens  bool // an allowance comes back by itself
 	wait     time.Duration
@@ -73,6 +74,9 @@ func (e *evidence) merge(part evidence) {
 	}
 	if e.family == None {
 		e.family = part.family
+	}
+	if part.counted && !neverPasses(e.strong) {
+		e.strong, e.paced, e.phrase, e.counted = part.strong, false, false, true
 	}
 	e.addStrong(part.strong, part.paced, part.phrase)
 	if e.weak == None {

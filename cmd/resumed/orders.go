@@ -98,6 +98,9 @@ func (c *cli) order(cmd *cobra.Command, name string, order control.Order, done s
 	}
 	if order == control.Retry && after.State != resume.Waiting {
 		done = "nothing to retry"
+		if after.Reason != "" {
+			done += ", " + after.Reason
+		}
 	}
 	_, err = fmt.Fprintf(c.out, "%s: %s; %s\n", after.Key(), done, view.Standing(after, time.Now()))
 	return err

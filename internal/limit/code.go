@@ -46,9 +46,9 @@ func init() {
 		overloaded *
 		server overloaded
 		server is overloaded
-		model|service capacity *
+		model capacity *
 		service tier capacity *
-		capacity *
+		capacity exceeded|exhausted|unavailable
 		model overloaded
 		policy capacity unavailable
 		flex unavailable

@@ -92,7 +92,7 @@ func (e *evidence) merge(part evidence) {
 // exactly wins over what only names a family, as far as the status admits it.
 // Extra usage that is spent does not matter where the plan's own comes back.
 func (e *evidence) class() Class {
-	if e.reopens && e.reset.Stated() && e.code != Billing && admits(e.status, UsageLimit) {
+	if e.reopens && e.strong == Billing && e.code != Billing && e.reset.Stated() && admits(e.status, UsageLimit) {
 		return UsageLimit
 	}
 	for _, c := range [...]Class{e.code, e.strong} {

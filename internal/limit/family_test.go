@@ -280,6 +280,9 @@ func TestWhatAPlanOrItsAdministratorForbids(t *testing.T) {
 			`The service is disabled for your team in staging.yaml.`,
 			`Your group's usage limit is shown on the dashboard.`,
 			`Opus requires usage of the new encoder.`,
+			`Your 5-hour limit resets 3pm`,
+			`Key limit exceeded in the map test`,
+			`You don't have any credits in the README yet`,
 		},
 	}.check(t)
 }

@@ -36,9 +36,6 @@ func addLimits() {
 		premium request|requests * exhausted|exceeded|reached|used
 		usage|quota * will reset|renew|refresh
 	`)
-	statements.add(ruling{class: UsageLimit, reopens: true}, `
-		your @ limit|limits resets|refreshes|renews *
-	`)
 	statements.add(ruling{class: UsageLimit, lifted: true}, `
 		usage|session|weekly|rate|your * limit|limits has|have? reset
 	`)

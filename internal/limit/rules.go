@@ -102,6 +102,9 @@ func init() {
 	asides.add(ruling{class: UsageLimit}, `
 		reached for this month|week|day
 	`)
+	asides.add(ruling{class: UsageLimit, reopens: true}, `
+		your @ limit|limits resets|refreshes|renews
+	`)
 	asides.add(ruling{class: ServerError}, `
 		experiencing high demand , which may cause
 	`)

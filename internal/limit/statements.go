@@ -93,8 +93,8 @@ func init() {
 		opus|sonnet|haiku|fable|mythos * requires|require usage|extra credits|usage *
 		usage credits required|needed *
 		your * does? not|doesnt have any|enough|sufficient credits *
-		you do? not|dont have any|enough|sufficient * credits *
-		key limit exceeded|reached
+		you do? not|dont have enough|sufficient * credits
+		key limit exceeded ( * limit )
 		theres|there is? an? issue|problem with your * billing|payment *
 	`)
 

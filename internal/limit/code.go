@@ -21,7 +21,10 @@ func init() {
 		out of credits
 		overage
 		arrearage
-		allocation quota free tier only
+		budget exceeded *
+		exceeded budget *
+		exceeded current quota *
+		allocation quota free *
 	`)
 	codes.add(ruling{class: ContextOverflow}, `
 		context length|window|overflow|limit *

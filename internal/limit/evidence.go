@@ -10,11 +10,13 @@ type evidence struct {
 	strong   Class // plain words
 	weak     Class // words that say little
 	running  bool
-	byWait   bool // weak depends on the wait that is asked for
-	paced    bool // strong is a pace where the wait is short
-	counted  bool // strong is told by the period of the quota, in a field
-	phrase   bool // strong only repeats the status
-	reopens  bool // an allowance comes back by itself
+	byWait   bool  // weak depends on the wait that is asked for
+	paced    bool  // strong is a pace where the wait is short
+	vague    bool  // strong yields to plainer words
+	models   bool  // it was said of models only
+	plain    Class // what was said in words that only providers have
+	counted  bool  // strong is told by the period of the quota, in a field
+	reopens  bool  // an allowance comes back by itself
 	wait     time.Duration
 	reset    Reset
 	rejected bool // an account's quota was refused, by the record's own field
@@ -36,25 +38,29 @@ func (e *evidence) addWords(ru ruling) {
 	case ru.weak && e.weak == None:
 		e.weak, e.byWait = ru.class, ru.byWait
 	case !ru.weak:
-		e.addStrong(ru.class, ru.paced, ru.phrase)
+		e.addStrong(ru)
+	}
+	e.models = e.models || ru.models
+	if e.plain == None {
+		e.plain = ru.providers()
 	}
 }
 
 // addStrong keeps the first plain word, but for one that names what never
 // passes: "Forbidden: your team has used all its credits" is about the credits.
-// "Too many requests" is no word about what there was too much of.
-func (e *evidence) addStrong(c Class, paced, phrase bool) {
-	told := e.phrase && (c == UsageLimit || c == Overloaded)
-	if e.strong == None || told || neverPasses(c) && !neverPasses(e.strong) {
-		e.strong, e.paced, e.phrase = c, paced, phrase
+func (e *evidence) addStrong(ru ruling) {
+	plainer := e.vague && ru.class != None && !ru.vague
+	if e.strong == None || plainer || neverPasses(ru.class) && !neverPasses(e.strong) {
+		e.strong, e.paced, e.vague = ru.class, ru.paced, ru.vague
 	}
 }
 
 // neverPasses reports what has to be bought or shortened, however it is dressed.
 func neverPasses(c Class) bool { return c == Billing || c == ContextOverflow }
 
-// coded reports whether a code was named, as providers do.
-func (e *evidence) coded() bool { return e.code != None || e.family != None }
+// shows reports whether it tells by itself that a provider of models said it:
+// by a code, or by words that nobody else has.
+func (e *evidence) shows() bool { return e.code != None || e.family != None || e.models }
 
 // addReset keeps the first time that is stated: parts are read in the order
 // of how far they are to be trusted.
@@ -76,9 +82,10 @@ func (e *evidence) merge(part evidence) {
 		e.family = part.family
 	}
 	if part.counted && !neverPasses(e.strong) {
-		e.strong, e.paced, e.phrase, e.counted = part.strong, false, false, true
+		e.strong, e.paced, e.vague, e.counted = part.strong, false, false, true
 	}
-	e.addStrong(part.strong, part.paced, part.phrase)
+	e.addStrong(ruling{class: part.strong, paced: part.paced, vague: part.vague})
+	e.models = e.models || part.models
 	if e.weak == None {
 		e.weak, e.byWait, e.wait = part.weak, part.byWait, part.wait
 	}

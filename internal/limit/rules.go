@@ -34,16 +34,18 @@ type ruling struct {
 	// an hour tells that it is a pace.
 	paced bool
 
-	// phrase is what HTTP calls the status: where the message goes on to speak
-	// of an allowance or of load, that is believed instead.
-	phrase bool
-
 	// reopens is said of an allowance that comes back by itself, whatever else
 	// is used up.
 	reopens bool
 
 	// remote counts only where it is not about this machine.
 	remote bool
+
+	// vague yields to plainer words later in the message.
+	vague bool
+
+	// models is said of models only: no other service counts tokens.
+	models bool
 }
 
 // counted is what the statement means of a quota that is counted by a period.
@@ -61,7 +63,7 @@ func (ru ruling) counted(by Class) ruling {
 // providers returns the class of what is said of providers only, or None:
 // other programs do not speak of allowances, money and contexts.
 func (ru ruling) providers() Class {
-	if !ru.weak && (ru.class == UsageLimit || ru.class == Overloaded || neverPasses(ru.class)) {
+	if ru.models || !ru.weak && (ru.class == UsageLimit || ru.class == Overloaded || neverPasses(ru.class)) {
 		return ru.class
 	}
 	return None
@@ -91,6 +93,8 @@ func init() {
 	asides.add(ruling{class: Billing}, `
 		not available|included|supported on|in|with|for your * plan|subscription|tier
 		account is not? in good standing
+		must|need to? purchase|buy a|an * plan|subscription
+		on a paid basis
 	`)
 	asides.add(ruling{class: ContextOverflow}, `
 		ran out of room in the * context
@@ -110,6 +114,7 @@ func init() {
 	`)
 	asides.add(ruling{class: Overloaded}, `
 		is|are currently? at|over capacity
+		out of capacity
 		experiencing high|heavy demand|traffic|load
 		is|are currently? overloaded
 	`)
@@ -125,6 +130,9 @@ func init() {
 		automatically switching|switched
 		switching to the|another *
 		now using
+		waiting|sleeping|pausing for? # *
+		waiting|sleeping|pausing before retrying|retry|trying
+		resuming|continuing in|at # *
 	`)
 	asides.add(ruling{class: Network, weak: true}, `
 		econnreset|econnrefused|enotfound|etimedout|epipe|ehostunreach|enetunreach
@@ -152,10 +160,12 @@ var periods lexicon[Class]
 func init() {
 	periods.add(RateLimit, `
 		per minute|second|min|sec
+		by minute|second
 		rpm|tpm|rps
 	`)
 	periods.add(UsageLimit, `
 		per day|week|month
+		by day|week|month
 		rpd|tpd
 		daily|weekly|monthly
 	`)

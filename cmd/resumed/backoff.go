@@ -84,7 +84,7 @@ func (c *cli) backoff(cmd *cobra.Command, s scheduling) error {
 	bad = append(bad, err)
 	dice, err := s.dice()
 	if err := errors.Join(append(bad, err)...); err != nil {
-		return hinted{usageError{err}, "resumed backoff --help"}
+		return usageError{err}
 	}
 	schedule := newSchedule(policy, retries, dice)
 	if c.json {

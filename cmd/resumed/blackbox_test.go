@@ -257,39 +257,6 @@ func TestOneDaemonAtATime(t *testing.T) {
 	require.Contains(t, errOut, "Try:")
 }
 
-func TestExitCodes(t *testing.T) {
-	b := newBox(t)
-	for _, c := range []struct {
-		args []string
-		code int
-		says string
-	}{
-		{[]string{"status"}, exitNoDaemon, "no daemon is running"},
-		{[]string{"retry", "x"}, exitNoDaemon, "Try:"},
-		{[]string{"nonsense"}, exitUsage, "unknown command"},
-		{[]string{"status", "--nonsense"}, exitUsage, "unknown flag"},
-		{[]string{"retry"}, exitUsage, "accepts 1 arg"},
-		{[]string{"--log-level", "loud", "status"}, exitUsage, "--log-level"},
-		{[]string{"--config", "/nowhere.toml", "run"}, exitUsage, "/nowhere.toml"},
-		{[]string{"--config", b.home, "run"}, exitUsage, "Try: mend " + b.home},
-		{[]string{"explain", "/nowhere.jsonl"}, exitFailed, "/nowhere.jsonl"},
-		{[]string{"logs", "x"}, exitNoSession, "no such session"},
-		{[]string{"version"}, exitDone, ""},
-		{[]string{"help"}, exitDone, ""},
-		{[]string{}, exitDone, ""},
-	} {
-		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
-			_, errOut, code := b.run(c.args...)
-			require.Equal(t, c.code, code, errOut)
-			require.Contains(t, errOut, c.says)
-		})
-	}
-	b.start()
-	_, errOut, code := b.run("retry", "nobody")
-	require.Equal(t, exitNoSession, code)
-	require.Contains(t, errOut, "nobody")
-}
-
 func TestConfigCommands(t *testing.T) {
 	b := newBox(t)
 	out, _, code := b.run("config", "init")

@@ -131,6 +131,13 @@ func TestExplainSaysThatARecordingIsNoTranscript(t *testing.T) {
 	got = explanations(t, out)[b.path("run.log")][0]
 	require.Equal(t, "usage_limit", got.Class)
 	require.Empty(t, got.Agent, "words alone do not tell whose they are")
+
+	out, errOut, code = b.runWith(b.read("run.log"), "explain", "--json", "-")
+	require.Zero(t, code, errOut)
+	require.Equal(t, "usage_limit", explanations(t, out)["-"][0].Class, "from standard input as from a file")
+	left, err := os.ReadDir(b.path("tmp"))
+	require.NoError(t, err)
+	require.Empty(t, left)
 }
 
 func TestExplainBelievesWhoseWordsTheyAre(t *testing.T) {

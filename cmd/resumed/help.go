@@ -43,6 +43,7 @@ func addHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	describe(root, "help", "Explain a command", "  resumed help status")
+	explainCommands(root)
 	describe(root, "completion", "Print the completion script of a shell",
 		"  source <(resumed completion bash)\n  resumed completion fish > ~/.config/fish/completions/resumed.fish")
 	for shell, example := range map[string]string{
@@ -55,11 +56,31 @@ func addHelp(root *cobra.Command) {
 	}
 }
 
+// explainCommands has help refuse a command that there is not.
+func explainCommands(root *cobra.Command) {
+	help, _, err := root.Find([]string{"help"})
+	if err != nil {
+		return // this version of cobra has none
+	}
+	help.Use = "help [COMMAND…]"
+	help.Run = nil
+	help.RunE = func(_ *cobra.Command, args []string) error {
+		cmd, rest, err := root.Find(args)
+		if err == nil {
+			err = knowsCommand(cmd, rest)
+		}
+		if err != nil {
+			return usageError{err}
+		}
+		return cmd.Help()
+	}
+}
+
 // describe gives a command that cobra brings words of our own.
 func describe(root *cobra.Command, path, short, example string) {
 	cmd, rest, err := root.Find(strings.Fields(path))
 	if err != nil || len(rest) > 0 {
 		return // this version of cobra has none
 	}
-	cmd.Short, cmd.Long, cmd.Example = short, "", example
+	cmd.Short, cmd.Long, cmd.Example, cmd.Args = short, "", example, nil
 }

@@ -28,7 +28,6 @@ func (c *cli) historyCommand() *cobra.Command {
 		Long: "Prints every decision with its reason, newest last, also the decisions to do nothing.\n" +
 			"It needs no running daemon.",
 		Example: "  resumed history\n  resumed history 4f2a --since 12h\n  resumed history --json | jq 'select(.kind == \"gave_up\")'",
-		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := parseSince(since, time.Now())
 			if err != nil {

@@ -24,7 +24,6 @@ func (c *cli) logsCommand() *cobra.Command {
 		Use:     "logs SESSION",
 		Short:   "Show the output of a session's resumed runs",
 		Example: "  resumed logs 4f2a\n  resumed logs -f 4f2a",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := c.findRuns(args[0])
 			if err != nil {

@@ -27,7 +27,6 @@ func (c *cli) runCommand() *cobra.Command {
 			"stopped. SIGHUP reads the configuration again; SIGTERM and Ctrl-C stop the daemon,\n" +
 			"but no agent that it has resumed.",
 		Example: "  resumed run\n  resumed run --dry-run --log-level debug",
-		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.daemon(cmd.Context(), dryRun) },
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "decide and log everything, start and type nothing")

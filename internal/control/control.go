@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -173,5 +174,6 @@ func Resolve(sessions []resume.View, name string) (resume.View, error) {
 	for _, s := range found {
 		ambiguous.Sessions = append(ambiguous.Sessions, s.Key().String())
 	}
+	slices.Sort(ambiguous.Sessions)
 	return resume.View{}, ambiguous
 }

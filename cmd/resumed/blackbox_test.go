@@ -342,9 +342,25 @@ func TestDryRunStartsNothingAndLeavesNothing(t *testing.T) {
 	b.until("it says what it would do", func() bool {
 		return strings.Contains(b.logged(), "would have run") && strings.Contains(b.logged(), "sh ./resume.sh s-1 continue")
 	})
-	require.Zero(t, b.kill(syscall.SIGTERM))
+	status := b.status()
+	require.True(t, status.Daemon.DryRun, "it is asked where no daemon runs")
+	require.Contains(t, status.Sessions[0].Reason, "would have run")
+	out, _, _ := b.run("status")
+	require.Contains(t, out, ", dry run")
+	out, _, _ = b.run("doctor")
+	require.Contains(t, out, "is a dry run: it resumes nothing")
 	require.Empty(t, b.calls())
 	require.NoDirExists(t, b.path(".local/state/resumed"))
+
+	dryRun := b.proc
+	b.start()
+	b.until("a daemon is asked first", func() bool { return !b.status().Daemon.DryRun })
+	b.kill(syscall.SIGTERM)
+	b.proc = dryRun
+	require.Zero(t, b.kill(syscall.SIGTERM))
+	left, err := os.ReadDir(b.path("tmp"))
+	require.NoError(t, err)
+	require.Empty(t, left)
 }
 
 func TestMissingProgramParksAndCostsNoAttempt(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -194,7 +195,7 @@ func (c *cli) client() *control.Client {
 // socketDir returns where the daemon's socket is, or should be. A daemon that
 // the system's service manager runs has no runtime directory of the user's,
 // and a login over ssh or in a cron job may have none where the daemon has:
-// whoever asks looks in all places.
+// whoever asks looks in all places. A dry run is asked where nothing else runs.
 func socketDir() string {
 	dir, err := state.RuntimeDir(os.Getenv)
 	if err != nil {
@@ -207,17 +208,17 @@ func socketDir() string {
 	if os.Getenv("XDG_RUNTIME_DIR") == "" {
 		places = append(places, fmt.Sprintf("/run/user/%d/resumed", os.Getuid()))
 	}
-	for _, place := range places {
-		if hasSocket(place) {
+	for _, place := range slices.Concat(places, dryRuns()) {
+		if control.Answers(place) {
+			return place
+		}
+	}
+	for _, place := range places { // one that does not answer is worth a word too
+		if _, err := os.Stat(filepath.Join(place, control.SocketName)); err == nil {
 			return place
 		}
 	}
 	return dir
-}
-
-func hasSocket(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, control.SocketName))
-	return err == nil
 }
 
 // jsonFlag lets a command print for programs.

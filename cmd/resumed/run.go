@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -25,7 +27,9 @@ func (c *cli) runCommand() *cobra.Command {
 		Short: "Run the daemon in the foreground",
 		Long: "Watches the sessions of every agent it finds and continues those that a limit\n" +
 			"stopped. SIGHUP reads the configuration again; SIGTERM and Ctrl-C stop the daemon,\n" +
-			"but no agent that it has resumed.",
+			"but no agent that it has resumed.\n\n" +
+			"With --dry-run it disturbs no running daemon and leaves nothing behind; status shows it\n" +
+			"where no other daemon runs.",
 		Example: "  resumed run\n  resumed run --dry-run --log-level debug",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.daemon(cmd.Context(), dryRun) },
 	}
@@ -91,11 +95,31 @@ func (c *cli) logger(cfg config.Config) (*slog.LevelVar, *slog.Logger) {
 	return nil, newLogger(c.err, fixed, format)
 }
 
+// dryRunPrefix begins the name of a dry run's directory.
+const dryRunPrefix = "resumed-dry-run-"
+
+// dryRuns returns the directories of the user's dry runs, also of those that
+// ended badly. Anybody may make one in a place that all share.
+func dryRuns() []string {
+	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), dryRunPrefix+"*"))
+	if err != nil {
+		return nil // a name that means something else: none is looked for there
+	}
+	return slices.DeleteFunc(dirs, func(dir string) bool {
+		info, err := os.Lstat(dir)
+		if err != nil {
+			return true
+		}
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		return !ok || !info.IsDir() || int(stat.Uid) != os.Getuid()
+	})
+}
+
 // places returns where state and socket are. A dry run has places of its own:
 // it must not disturb a running daemon, nor leave anything behind.
 func places(dryRun bool) (stateDir, runtimeDir string, cleanUp func(), err error) {
 	if dryRun {
-		dir, err := os.MkdirTemp("", "resumed-dry-run-")
+		dir, err := os.MkdirTemp("", dryRunPrefix)
 		if err != nil {
 			return "", "", nil, fmt.Errorf("make a directory for the dry run: %w", err)
 		}

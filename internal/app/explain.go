@@ -276,7 +276,7 @@ func readHead(path string) ([]byte, error) {
 	if !info.Mode().IsRegular() { // what is a pipe would never end, or not begin
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
-	file, err := os.Open(path)
+	file, err := agent.OpenText(path)
 	if err != nil {
 		return nil, err
 	}

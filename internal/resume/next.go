@@ -170,11 +170,15 @@ func (s Session) prompted(ev Prompted, now time.Time) Session {
 	if s.ours(ev.At) {
 		return s
 	}
-	s.Windows = 0
+	who := "another resumed"
+	if !ev.Other {
+		who = "a person"
+		s.Windows = 0
+	}
 	if !s.Interrupted() {
 		return s
 	}
-	return s.rest(now, "continued by a person")
+	return s.rest(now, "continued by "+who)
 }
 
 // ours reports whether what was written at that time may be the trace of our

@@ -81,8 +81,9 @@ func newFollowerFeed(d *daemon, a agent.Agent, follower agent.Follower, cursors 
 // of another resumed.
 func (d *daemon) see(ctx context.Context, sightings []resume.Sighting) error {
 	for i, sight := range sightings {
-		if ev, ok := sight.Event.(resume.Prompted); ok {
-			ev.Other = lease.Elsewhere(d.leases.dir, sight.Key.Agent, sight.Key.ID)
+		ev, ok := sight.Event.(resume.Prompted)
+		if ok && ev.By == "" && lease.Elsewhere(d.leases.dir, sight.Key.Agent, sight.Key.ID) {
+			ev.By = "another resumed"
 			sightings[i].Event = ev
 		}
 	}

@@ -25,8 +25,8 @@ type (
 
 	// Prompted is a prompt that was given to the agent, by a person or by us.
 	Prompted struct {
-		At    time.Time
-		Other bool // another resumed looks after the session: it is that one's
+		At time.Time
+		By string // who gave it where it is no person, such as "another resumed"
 	}
 
 	// Cancelled is a turn that a person stopped.

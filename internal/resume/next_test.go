@@ -262,11 +262,11 @@ func TestPeopleAreStrongerThanRules(t *testing.T) {
 		require.Equal(t, Watching, w.State)
 		require.Equal(t, "continued by a person", w.Reason)
 	})
-	t.Run("a prompt of another resumed ends the wait and is no person's", func(t *testing.T) {
+	t.Run("a prompt of another program ends the wait and begins no count anew", func(t *testing.T) {
 		w := newWalk().do(limitedUntil(noon, limit.UsageLimit, noon.Add(time.Hour))).after(time.Second)
 		windows := w.Windows
 		require.Positive(t, windows)
-		w.do(Prompted{At: w.now, Other: true})
+		w.do(Prompted{At: w.now, By: "another resumed"})
 		require.Equal(t, Watching, w.State)
 		require.Equal(t, "continued by another resumed", w.Reason)
 		require.Equal(t, windows, w.Windows)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,6 +45,7 @@ func addHelp(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	describe(root, "help", "Explain a command", "  resumed help status")
 	explainCommands(root)
+	helpPlainBash(root)
 	describe(root, "completion", "Print the completion script of a shell",
 		"  source <(resumed completion bash)\n  resumed completion fish > ~/.config/fish/completions/resumed.fish")
 	for shell, example := range map[string]string{
@@ -53,6 +55,35 @@ func addHelp(root *cobra.Command) {
 		"powershell": "  resumed completion powershell | Out-String | Invoke-Expression",
 	} {
 		describe(root, "completion "+shell, "Print the completion script of "+shell, example)
+	}
+}
+
+// plainBash lets the script of bash work also without the package
+// bash-completion, which many machines do not have.
+const plainBash = `
+if ! declare -F _get_comp_words_by_ref >/dev/null; then
+    __resumed_init_completion()
+    {
+        COMPREPLY=()
+        words=("${COMP_WORDS[@]}") cword=$COMP_CWORD
+        cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+    }
+fi
+`
+
+// helpPlainBash adds it to cobra's script.
+func helpPlainBash(root *cobra.Command) {
+	bash, _, err := root.Find([]string{"completion", "bash"})
+	if err != nil || bash.RunE == nil {
+		return // this version of cobra has none
+	}
+	script := bash.RunE
+	bash.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := script(cmd, args); err != nil {
+			return err
+		}
+		_, err := io.WriteString(cmd.OutOrStdout(), plainBash)
+		return err
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -337,7 +338,7 @@ func TestHomesAreAccounts(t *testing.T) {
 
 func TestTranscriptsAreRecognisedByTheirBeginning(t *testing.T) {
 	a := newAgent(t, Options{})
-	for _, c := range captures(t) {
+	for _, c := range agenttest.Cases[captured](t) {
 		data, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(c.File)))
 		require.NoError(t, err)
 		require.True(t, a.Recognises(data[:min(len(data), 4096)]), c.Case)

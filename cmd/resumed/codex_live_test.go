@@ -246,7 +246,7 @@ func TestACrashWhileQueueing(t *testing.T) {
 				require.Equal(t, resume.Unknown, s.Attempts[0].Outcome)
 				b.kill(syscall.SIGKILL)
 				b.start()
-				require.Equal(t, resume.Parked, b.session(codexSession).State)
+				b.untilState(codexSession, resume.Parked)
 			}
 			require.Equal(t, 1, strings.Count(b.read("calls"), "queue"))
 			require.LessOrEqual(t, b.turns(), 1)

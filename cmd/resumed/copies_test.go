@@ -15,7 +15,7 @@ import (
 // callsOnly is an agent that is seen to be called, and does nothing else.
 const callsOnly = "#!/bin/sh\necho \"$CLAUDE_CONFIG_DIR $*\" >> \"$HOME/calls\"\n"
 
-const slowly = "[backoff]\nbase_delay = \"2s\"\njitter = false\n"
+const slowly = "[backoff]\nbase_delay = \"4s\"\njitter = false\n"
 
 // waiting is a box in which a session of Claude Code was stopped.
 func waiting(t *testing.T, config string) (b *box, transcript string) {

@@ -58,3 +58,22 @@ func TestWhatWasExcludedWhileNoDaemonRanIsLeftAlone(t *testing.T) {
 	})
 	require.Zero(t, b.kill(syscall.SIGTERM))
 }
+
+func TestARetryInAnExcludedDirectoryIsRefused(t *testing.T) {
+	b := newBox(t)
+	b.write("secret/main.go", "package main\n")
+	b.write("bin/claude", callsOnly)
+	rules := "[resume]\nmax_windows = 1\nsettle = \"10ms\"\n%s\n[backoff]\nbase_delay = \"10ms\"\nmax_retries = 1\njitter = false\n"
+	b.write(configFile, fmt.Sprintf(rules, ""))
+	b.start()
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("secret"), "go")+overloadLine(claudeSession, b.path("secret")))
+	b.untilState(claudeSession, resume.GaveUp)
+	before := b.read("calls")
+
+	b.reconfigure(fmt.Sprintf(rules, fmt.Sprintf("exclude = [%q]", b.path("secret"))))
+	out, errOut, code := b.run("retry", claudeSession)
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "nothing to retry")
+	require.Contains(t, out, "resume.exclude")
+	require.Equal(t, before, b.read("calls"))
+}

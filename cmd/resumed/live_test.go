@@ -442,7 +442,7 @@ func TestACrashWhileTyping(t *testing.T) {
 				require.Equal(t, resume.Unknown, view.Attempts[0].Outcome)
 				b.kill(syscall.SIGKILL)
 				b.start()
-				require.Equal(t, resume.Parked, b.session(liveID).State)
+				b.untilState(liveID, resume.Parked)
 				require.Equal(t, c.keys, b.keys(), "nor does the next one")
 			}
 		})

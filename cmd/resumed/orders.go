@@ -96,6 +96,9 @@ func (c *cli) order(cmd *cobra.Command, name string, order control.Order, done s
 	}
 	if order == control.Retry && after.State != resume.Waiting {
 		done = "nothing to retry"
+		if after.Reason != "" {
+			done += ", " + after.Reason
+		}
 	}
 	standing := view.Standing(after, time.Now())
 	if !strings.HasPrefix(standing, done) { // else it says all of it

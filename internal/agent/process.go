@@ -92,6 +92,24 @@ func (p Processes) Running(ctx context.Context, is func(program string) bool) ([
 	return found, nil
 }
 
+// Neighbour returns the living process that may hold the session of an agent
+// that takes no lock: who lives in the session's directory may hold any session
+// of it, and who names the session holds that one.
+func (p Processes) Neighbour(ctx context.Context, s resume.Session, is func(program string) bool, promptOptions ...string) (*resume.Owner, error) {
+	running, err := p.Running(ctx, is)
+	if err != nil {
+		return nil, err
+	}
+	for _, process := range running {
+		kind := process.Kind(promptOptions...)
+		if process.Bystands(s, kind) || !process.LivesIn(s.Cwd) && !process.Names(s.Key.ID) {
+			continue
+		}
+		return &resume.Owner{PID: process.PID, Kind: kind, Tmux: process.Pane}, nil
+	}
+	return nil, nil
+}
+
 // read returns the process where it is one of the program.
 func (p Processes) read(pid int, is func(string) bool) (Process, bool) {
 	argv := p.Argv(pid)

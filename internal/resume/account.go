@@ -49,15 +49,21 @@ type Account struct {
 type account struct {
 	limitedAt time.Time // zero: closed
 	reset     time.Time // as it was stated last; zero: it was not
-	tries     []start   // the resumes that run or are settling
+	tries     []try     // the resumes that run or are settling
 	last      start
-	previous  start // what last was before it
+	previous  start // the last one of another session
 }
 
 // start is when a session of an account was resumed, and which.
 type start struct {
 	at  time.Time
 	key Key
+}
+
+// try is a start whose outcome is not known yet.
+type try struct {
+	start
+	probe bool // it tells whether the limit is over
 }
 
 // shared reports whether a refusal of this class is the account's rather than
@@ -85,8 +91,8 @@ func (a *account) learn(c Change) {
 	case Progressed:
 		a.moved(ev.At)
 	case Held:
-		if a.last.key == key {
-			a.last = a.previous // nothing was sent: nobody need keep a distance from it
+		if a.last.key == key && c.Before.Run != nil && c.After.Run == nil {
+			a.last, a.previous = a.previous, start{} // nothing was sent: nobody need keep a distance from it
 		}
 	}
 	// A probe that failed for a reason of its own says nothing about the
@@ -100,13 +106,24 @@ func (a *account) learn(c Change) {
 func (a *account) moved(at time.Time) {
 	if at.After(a.limitedAt) {
 		a.limitedAt, a.reset = time.Time{}, time.Time{}
+		for i := range a.tries {
+			a.tries[i].probe = false
+		}
 	}
 }
 
 // begun learns that one of the account's sessions was resumed.
 func (a *account) begun(key Key, at time.Time) {
-	a.previous, a.last = a.last, start{at, key}
-	a.tries = append(a.tries, a.last)
+	a.started(key, at)
+	a.tries = append(a.tries, try{start: a.last})
+	a.findProbes()
+}
+
+func (a *account) started(key Key, at time.Time) {
+	if a.last.key != key {
+		a.previous = a.last
+	}
+	a.last = start{at, key}
 }
 
 // open learns that one of the account's sessions waits for it. Who was told no
@@ -119,20 +136,30 @@ func (a *account) open(s Session) {
 	if reset := s.Limit.Reset; reset.Stated() || a.reset.Before(s.LimitedAt) {
 		a.reset = reset.At
 	}
+	a.findProbes()
+}
+
+// findProbes makes probes of those that try since the account was limited. A
+// limit may be read late, and a crash may leave several behind; and who is one
+// stays it when others meet the same limit meanwhile.
+func (a *account) findProbes() {
+	for i, t := range a.tries {
+		if !a.limitedAt.IsZero() && !t.at.Before(a.limitedAt) {
+			a.tries[i].probe = true
+		}
+	}
 }
 
 // leave learns that a session does not try any longer, or not here.
 func (a *account) leave(key Key) {
-	a.tries = slices.DeleteFunc(a.tries, func(try start) bool { return try.key == key })
+	a.tries = slices.DeleteFunc(a.tries, func(t try) bool { return t.key == key })
 }
 
 // probe returns who tries whether the limit is over, other than the given one.
-// It is looked for among all that were begun: a limit may be read late, and a
-// crash may leave several behind.
 func (a *account) probe(other Key) (Key, bool) {
-	for _, try := range a.tries {
-		if !a.limitedAt.IsZero() && try.at.After(a.limitedAt) && try.key != other {
-			return try.key, true
+	for _, t := range a.tries {
+		if t.probe && t.key != other {
+			return t.key, true
 		}
 	}
 	return Key{}, false
@@ -141,11 +168,15 @@ func (a *account) probe(other Key) (Key, bool) {
 // gate says why a session of the account may not start now, and when that may
 // be another matter; zero: some other change will tell.
 func (a *account) gate(key Key, rules Rules, now time.Time) (why string, until time.Time) {
-	switch probe, tried := a.probe(key); {
-	case tried:
+	before := a.last
+	if before.key == key {
+		before = a.previous
+	}
+	switch probe, there := a.probe(key); {
+	case there:
 		return fmt.Sprintf("due, but session %s of its account tries first, alone", probe.ID), time.Time{}
-	case a.last.key != key && now.Sub(a.last.at) < rules.Stagger:
-		return "due, but sessions of one account start one after the other (resume.stagger)", a.last.at.Add(rules.Stagger)
+	case now.Sub(before.at) < rules.Stagger:
+		return "due, but sessions of one account start one after the other (resume.stagger)", before.at.Add(rules.Stagger)
 	default:
 		return "", time.Time{}
 	}
@@ -185,10 +216,10 @@ func (c Change) postpones(other Session) bool {
 }
 
 func (a *account) state() Breaker {
-	switch _, tried := a.probe(Key{}); {
+	switch _, there := a.probe(Key{}); {
 	case a.limitedAt.IsZero():
 		return Closed
-	case tried:
+	case there:
 		return HalfOpen
 	default:
 		return Open

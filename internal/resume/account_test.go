@@ -210,3 +210,63 @@ func TestWhoBeganBeforeALimitWasReadTriesForAll(t *testing.T) {
 		w.stop()
 	})
 }
+
+func TestALostStartDoesNotShortenTheDistanceToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := DefaultRules()
+		rules.MaxConcurrent, rules.Stagger = 10, 20*time.Second
+		now := time.Now()
+		tries := func(id string, at time.Time) Session {
+			s := Session{Key: Key{"bot", id}, Account: "bot:default"}
+			s = s.Next(limited(at.Add(-time.Hour), limit.Overloaded), rules, at, half)
+			return s.Next(Due{Mark: "of " + id}, rules, at, half)
+		}
+		w := newWorldOf(t, Options{Rules: rules, Sessions: []Session{
+			tries("runs", now.Add(-5*time.Second)), tries("gone", now.Add(-time.Second)),
+		}}, works)
+		_, err := w.Tell(t.Context(), Key{"bot", "gone"}, Lost{Mark: "of gone"})
+		require.NoError(t, err)
+		time.Sleep(14 * time.Second)
+		require.Contains(t, w.session("gone").Reason, "resume.stagger")
+		time.Sleep(time.Second)
+		require.Equal(t, Resuming, w.session("gone").State)
+		w.stop()
+	})
+}
+
+// A resume may be withdrawn and begun anew before the first one was told that it
+// is held: that says nothing of the second.
+func TestWhatHeldAnEarlierResumeDoesNotUndoTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := DefaultRules()
+		rules.MaxConcurrent, rules.Stagger = 10, 20*time.Second
+		w := newWorld(t, rules, works)
+		w.seeOf("anthropic", "a", limited(time.Now().Add(-time.Minute), limit.Overloaded))
+		synctest.Wait()
+		require.Equal(t, Resuming, w.session("a").State)
+		_, err := w.Tell(t.Context(), Key{"bot", "a"}, Held{Mark: "an earlier one"})
+		require.NoError(t, err)
+		w.seeOf("anthropic", "b", limited(time.Now().Add(-time.Minute), limit.Overloaded))
+		synctest.Wait()
+		require.Contains(t, w.session("b").Reason, "resume.stagger")
+		w.stop()
+	})
+}
+
+func TestAProbeStaysOneWhenOthersMeetTheSameLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := DefaultRules()
+		rules.MaxConcurrent, rules.Stagger = 10, 0
+		w := newWorld(t, rules, works)
+		w.seeOf("anthropic", "probe", limitedUntil(time.Now(), limit.RateLimit, time.Now()))
+		time.Sleep(time.Second)
+		require.Equal(t, Resuming, w.session("probe").State)
+		w.seeOf("anthropic", "next", limitedUntil(time.Now(), limit.RateLimit, time.Now()))
+		time.Sleep(time.Second)
+		require.Contains(t, w.session("next").Reason, "session probe of its account tries first, alone")
+		w.seeOf("anthropic", "probe", Progressed{At: time.Now()})
+		synctest.Wait()
+		require.Equal(t, Resuming, w.session("next").State)
+		w.stop()
+	})
+}

@@ -261,6 +261,7 @@ func (m *machine) revive(mortal bool) {
 	<-l.done
 	l.others.Wait()
 	m.start(mortal)
+	synctest.Wait()
 }
 
 func (m *machine) stop() {

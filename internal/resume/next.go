@@ -315,6 +315,10 @@ func (s Session) retried(r Rules, now time.Time) Session {
 	default:
 		return s
 	}
+	if why := r.Excluded(s.Cwd); why != "" {
+		s.Reason = why // what a directory was excluded for counts more than haste
+		return s
+	}
 	if len(s.Attempts) > 0 {
 		s.Past = s.Attempts
 	}

@@ -76,7 +76,7 @@ func (e *Engine) restoreAccounts(sessions []Session) {
 		if tries(s) {
 			a.begun(s.Key, at)
 		} else {
-			a.previous, a.last = a.last, start{at, s.Key}
+			a.started(s.Key, at)
 		}
 	}
 }

@@ -12,18 +12,7 @@ import (
 // lock and keeps no file open, and an interactive one may change sessions: who
 // lives in the project's root may hold any of its sessions.
 func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
-	running, err := a.processes.Running(ctx, isProgram)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range running {
-		kind := p.Kind("-p", "--prompt")
-		if p.Bystands(s, kind) || !p.LivesIn(s.Cwd) && !p.Names(s.Key.ID) {
-			continue
-		}
-		return &resume.Owner{PID: p.PID, Kind: kind, Tmux: p.Pane}, nil
-	}
-	return nil, nil
+	return a.processes.Neighbour(ctx, s, isProgram, "-p", "--prompt")
 }
 
 // isProgram reports whether the path is that of Gemini CLI: as it is called, as

@@ -199,7 +199,7 @@ func (f *follower) survey(ctx context.Context) {
 		for _, path := range paths {
 			b := f.bookOf(path, h)
 			if now, err := peek.StampOf(path); err != nil || now != b.stamp || !b.live {
-				_ = f.lookAt(ctx, b) // it complains by itself
+				f.lookOn(ctx, b)
 			}
 		}
 	}
@@ -229,7 +229,8 @@ func (f *follower) lookAtDirty(ctx context.Context) {
 
 // lookOn reads what is new in a database that was written to. A writer first
 // writes, which is an event, and when the disk has it lets readers see it, which
-// is none: where nothing is to be seen yet, more looks follow.
+// is none: where nothing is to be seen yet, more looks follow. That may also have
+// begun just before we did.
 func (f *follower) lookOn(ctx context.Context, b *book) {
 	row := b.cursor.Row
 	if err := f.lookAt(ctx, b); err != nil { // it complains by itself

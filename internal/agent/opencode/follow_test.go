@@ -391,6 +391,19 @@ func TestWithoutEventsTheClockHasToDo(t *testing.T) {
 	until[resume.Progressed](w, "ses_1")
 }
 
+// What was written before the watch began, and is shown to readers after the
+// first look, comes with no event.
+func TestWhatIsShownAfterTheFirstLookIsTold(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t, Options{})
+	a.deaf = true
+	s := newStore(t, a.homes[0].dir)
+	s.session("ses_1", "/src/app", time.Now())
+	w := follow(t, a, nil)
+	s.assistant("msg_1", "ses_1", time.Now(), refused(1))
+	until[resume.Limited](w, "ses_1")
+}
+
 func TestADatabaseMayBeReplaced(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, Options{})

@@ -11,18 +11,7 @@ import (
 // Owner returns the live process that may hold the session. Qwen Code takes no
 // lock: who lives in the session's directory may hold any session of it.
 func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
-	running, err := a.processes.Running(ctx, isProgram)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range running {
-		kind := p.Kind("-p", "--prompt")
-		if p.Bystands(s, kind) || !p.LivesIn(s.Cwd) && !p.Names(s.Key.ID) {
-			continue
-		}
-		return &resume.Owner{PID: p.PID, Kind: kind, Tmux: p.Pane}, nil
-	}
-	return nil, nil
+	return a.processes.Neighbour(ctx, s, isProgram, "-p", "--prompt")
 }
 
 // isProgram reports whether the path is that of Qwen Code: as it is called, or

@@ -60,11 +60,11 @@ func knowsCommand(cmd *cobra.Command, args []string) error {
 	}
 	err := fmt.Errorf("unknown command %q", strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" "))
 	cmd.SuggestionsMinimumDistance = 2
-	hint := ""
-	for _, name := range cmd.SuggestionsFor(args[0]) {
-		hint += cmd.CommandPath() + " " + name + ", or "
+	var tries []string
+	for _, name := range append(cmd.SuggestionsFor(args[0]), "--help") {
+		tries = append(tries, cmd.CommandPath()+" "+name)
 	}
-	return hinted{err, hint + cmd.CommandPath() + " --help"}
+	return hinted{err, strings.Join(tries, ", or ")}
 }
 
 // flagError says of a flag's value what was wanted instead.

@@ -347,8 +347,14 @@ func TestDryRunStartsNothingAndLeavesNothing(t *testing.T) {
 	require.Contains(t, out, "would have run")
 	out, _, _ = b.run("doctor")
 	require.Contains(t, out, "is a dry run: it resumes nothing")
+	out, _, _ = b.run("history")
+	require.Equal(t, "Nothing has been decided yet.\n", out)
 	require.Empty(t, b.calls())
 	require.NoDirExists(t, b.path(".local/state/resumed"))
+	b.vars = []string{"XDG_STATE_HOME=" + b.path("elsewhere")}
+	_, _, code := b.run("status")
+	require.Equal(t, exitNoDaemon, code, "it is not asked about another state")
+	b.vars = nil
 
 	dryRun := b.proc
 	b.start()

@@ -104,6 +104,9 @@ func buildable(cfg config.Config, path string) error {
 }
 
 func toMend(err error, path string) error {
+	if path == "" { // it is no file that is wrong
+		return hinted{usageError{err}, "resumed doctor"}
+	}
 	return hinted{usageError{err}, "mend " + path + ", then resumed config check"}
 }
 

@@ -61,7 +61,8 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 }
 
 func (c *cli) history(ctx context.Context, name string, since time.Time) error {
-	steps, err := c.client().History(ctx, name, since)
+	socket, _ := daemonDir() // what a dry run would have done is no history
+	steps, err := control.NewClient(socket).History(ctx, name, since)
 	if !errors.Is(err, control.ErrNoDaemon) {
 		return c.printHistory(steps, err)
 	}

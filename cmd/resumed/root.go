@@ -192,11 +192,27 @@ func (c *cli) client() *control.Client {
 	return control.NewClient(socketDir())
 }
 
-// socketDir returns where the daemon's socket is, or should be. A daemon that
-// the system's service manager runs has no runtime directory of the user's,
-// and a login over ssh or in a cron job may have none where the daemon has:
-// whoever asks looks in all places. A dry run is asked where nothing else runs.
+// socketDir returns where the daemon's socket is, or should be. Where none
+// runs, a dry run is asked.
 func socketDir() string {
+	dir, answers := daemonDir()
+	own, err := state.Dir(os.Getenv)
+	if answers || err != nil {
+		return dir
+	}
+	for _, dry := range dryRuns(own) {
+		if control.Answers(dry) {
+			return dry
+		}
+	}
+	return dir
+}
+
+// daemonDir returns where the daemon's socket is, or should be, and whether it
+// answers. A daemon that the system's service manager runs has no runtime
+// directory of the user's, and a login over ssh or in a cron job may have none
+// where the daemon has: whoever asks looks in all places.
+func daemonDir() (dir string, answers bool) {
 	dir, err := state.RuntimeDir(os.Getenv)
 	if err != nil {
 		dir = os.DevNull // there is no home to look in: no daemon is there
@@ -208,17 +224,15 @@ func socketDir() string {
 	if os.Getenv("XDG_RUNTIME_DIR") == "" {
 		places = append(places, fmt.Sprintf("/run/user/%d/resumed", os.Getuid()))
 	}
-	for _, place := range slices.Concat(places, dryRuns()) {
-		if control.Answers(place) {
-			return place
-		}
+	if i := slices.IndexFunc(places, control.Answers); i >= 0 {
+		return places[i], true
 	}
 	for _, place := range places { // one that does not answer is worth a word too
 		if _, err := os.Stat(filepath.Join(place, control.SocketName)); err == nil {
-			return place
+			return place, false
 		}
 	}
-	return dir
+	return dir, false
 }
 
 // jsonFlag lets a command print for programs.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -95,13 +96,16 @@ func (c *cli) logger(cfg config.Config) (*slog.LevelVar, *slog.Logger) {
 	return nil, newLogger(c.err, fixed, format)
 }
 
-// dryRunPrefix begins the name of a dry run's directory.
-const dryRunPrefix = "resumed-dry-run-"
+// dryRunPrefix begins the name of a dry run's directory. Dry runs are told
+// apart as daemons are, by the state that they would keep.
+func dryRunPrefix(stateDir string) string {
+	return fmt.Sprintf("resumed-dry-run-%.4x-", sha256.Sum256([]byte(stateDir)))
+}
 
 // dryRuns returns the directories of the user's dry runs, also of those that
 // ended badly. Anybody may make one in a place that all share.
-func dryRuns() []string {
-	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), dryRunPrefix+"*"))
+func dryRuns(stateDir string) []string {
+	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), dryRunPrefix(stateDir)+"*"))
 	if err != nil {
 		return nil // a name that means something else: none is looked for there
 	}
@@ -118,15 +122,15 @@ func dryRuns() []string {
 // places returns where state and socket are. A dry run has places of its own:
 // it must not disturb a running daemon, nor leave anything behind.
 func places(dryRun bool) (stateDir, runtimeDir string, cleanUp func(), err error) {
+	if stateDir, err = state.Dir(os.Getenv); err != nil {
+		return "", "", nil, err
+	}
 	if dryRun {
-		dir, err := os.MkdirTemp("", dryRunPrefix)
+		dir, err := os.MkdirTemp("", dryRunPrefix(stateDir))
 		if err != nil {
 			return "", "", nil, fmt.Errorf("make a directory for the dry run: %w", err)
 		}
 		return dir, dir, func() { _ = os.RemoveAll(dir) }, nil
-	}
-	if stateDir, err = state.Dir(os.Getenv); err != nil {
-		return "", "", nil, err
 	}
 	if runtimeDir, err = state.RuntimeDir(os.Getenv); err != nil {
 		return "", "", nil, err

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"io"
 	"strings"
 	"syscall"
 	"testing"
@@ -77,16 +79,20 @@ func TestNamesOfSessionsAreHarmlessAndMayFitSeveral(t *testing.T) {
 
 func TestASignalEndsACommandThatWaitsForInput(t *testing.T) {
 	b := newBox(t)
-	for _, args := range [][]string{{"explain", "-"}, {"explain", "--text"}} {
-		cmd := b.command(args...)
-		_, err := cmd.StdinPipe() // nothing ever comes
-		require.NoError(t, err)
-		require.NoError(t, cmd.Start())
-		ended := make(chan error, 1)
-		go func() { ended <- cmd.Wait() }()
-		b.until(strings.Join(args, " ")+" ends", func() bool {
-			_ = cmd.Process.Signal(syscall.SIGTERM)
-			return len(ended) > 0
-		})
-	}
+	cmd := b.command("explain", "--text")
+	input, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	output, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = io.WriteString(input, "one line\n") // and no more
+	require.NoError(t, err)
+	answer, err := bufio.NewReader(output).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "none  one line\n", answer)
+
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	b.until("it ends", func() bool { return len(ended) > 0 })
 }

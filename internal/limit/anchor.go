@@ -1,5 +1,7 @@
 package limit
 
+import "unicode/utf8"
+
 // anchor is what a word announces about the time that follows it.
 type anchor uint8
 
@@ -17,10 +19,13 @@ func init() {
 		retry after
 	`)
 	anchors.add(lifts, `
+		reset|resets|refreshes|renews daily|weekly|monthly
+		reset|resets|refreshes|renews every|each day|week|month|night at|on
 		reset|resets|resetting
 		refresh|refreshes|refreshing
-		renew|renews|renewing
-		replenish|replenishes
+		renew|renews|renewing|renewed
+		replenish|replenishes|replenished|refilled
+		window opens|reopens
 		restored|lifted|lifts|unblocked|unlocked
 		regain access
 		available again?
@@ -42,9 +47,11 @@ func init() {
 	anchors.add(continues, `
 		retrying (? # / # )? in
 		retrying
+		waiting|sleeping|pausing for?
 		reconnecting
 		continuing automatically?
 		continue|resume|resuming automatically
+		resuming|continuing
 		will continue|resume|retry
 	`)
 }
@@ -83,6 +90,9 @@ func (s *timeScan) announced(i int) (anchor, found, bool) {
 	}
 	h, ok := anchors.at(s.toks, i)
 	if !ok {
+		return s.followed(i)
+	}
+	if i > 0 && h.means == lifts && (bygone[s.toks[i-1].text] || s.toks[i].is("until") && lasting[s.toks[i-1].text]) {
 		return 0, found{}, false
 	}
 	f, ok := s.at(h.end)
@@ -93,4 +103,55 @@ func (s *timeScan) announced(i int) (anchor, found, bool) {
 		f, ok = s.seconds(s.skipFillers(h.end))
 	}
 	return again, f, ok
+}
+
+// bygone stand before a reset that has been: "last reset: 10:00".
+var bygone = wordSet(`last previous was were been since letzte letzter letzten dernière dernier última último ultimo последний последнего
+	上次 前回 마지막 지난`)
+
+// lasting stand before the end of something else: "valid until Dec 1".
+var lasting = wordSet("valid available active open free good runs")
+
+// closers announce the time that stands before them: "2h until the reset",
+// "15分钟后再试", "in 5 Minuten erneut".
+var closers lexicon[anchor]
+
+func init() {
+	closers.add(lifts, `
+		until|till|before your|the? next? * reset|resets|refresh|renewal
+		zurückgesetzt|erneuert|aufgehoben
+		重置|恢复|恢復|刷新|解除|解封
+		リセット|再開|回復|解除
+		재설정|초기화|갱신|복구|해제
+	`)
+	closers.add(again, `
+		erneut|wieder
+		后|後|之后|之後|以后|以後|后再|後再
+		再试|重试|再試|重試|再試行|お試し
+		후|뒤|다시
+	`)
+}
+
+// particles stand between a time and its closer.
+var particles = wordSet("に 以降 から より 에 이후 부터 uhr")
+
+// followed reads a time at toks[i] that is announced by what stands behind it.
+func (s *timeScan) followed(i int) (anchor, found, bool) {
+	t := s.toks[i]
+	if _, weekday := weekdays[t.text]; t.kind != number && !weekday && s.src[t.start] < utf8.RuneSelf {
+		return 0, found{}, false
+	}
+	f, ok := s.at(i)
+	if !ok {
+		return 0, found{}, false
+	}
+	end := f.end
+	for end < len(s.toks) && particles[s.toks[end].text] {
+		end++
+	}
+	if last := s.toks[f.end-1]; last.is("日後") || last.is("日后") {
+		return again, f, true
+	}
+	h, ok := closers.at(s.toks, end)
+	return h.means, f, ok
 }

@@ -27,22 +27,6 @@ func (w wall) stated() bool  { return w.hasClock || w.hasDate() || w.hasWeekday 
 
 var months = map[string]time.Month{}
 
-// Months as desktop agents print them in the languages of their users.
-var foreignMonths = [...]string{
-	"janv janvier jän jänner januar ene enero janeiro gen gennaio",
-	"févr février februar febrero fev fevereiro febbraio",
-	"mars mär märz mrz marzo março",
-	"avr avril abr abril aprile",
-	"mai mayo maio mag maggio",
-	"juin juni junio junho giu giugno",
-	"juil juillet juli julio julho lug luglio",
-	"août agosto ago",
-	"septembre septiembre set setembro settembre",
-	"octobre okt oktober octubre out outubro ott ottobre",
-	"novembre noviembre novembro",
-	"déc décembre dez dezember dic diciembre dezembro dicembre",
-}
-
 var weekdays = map[string]time.Weekday{
 	"tues": time.Tuesday, "wednes": time.Wednesday, "thur": time.Thursday, "thurs": time.Thursday,
 }
@@ -61,6 +45,9 @@ func init() {
 	for d := time.Sunday; d <= time.Saturday; d++ {
 		name := asciiLower(d.String())
 		weekdays[name], weekdays[name[:3]] = d, d
+		for foreign := range strings.FieldsSeq(foreignWeekdays[d]) {
+			weekdays[foreign] = d
+		}
 	}
 }
 
@@ -75,7 +62,7 @@ func (s *timeScan) calendar(i int) (found, bool) {
 			break
 		}
 		end = next
-		i = s.skipWords(next, ",", "at", "on", "by", "of", "the", "—", "de", "à", "um", "às", "alle")
+		i = s.skipWords(next, ",", "at", "on", "by", "of", "the", "—", "de", "à", "um", "às", "alle", "a", "las", "feira", "в", "的", "の")
 	}
 	if !w.stated() || s.r.At.IsZero() && w.year == 0 {
 		return found{}, false
@@ -120,24 +107,35 @@ func (s *timeScan) part(w *wall, i int) int {
 	return -1
 }
 
-// clock reads 5pm, 5:30 PM, 17:30, 17:30:00, 2:13 a.m., noon or midnight.
+// clock reads 5pm, 5:30 PM, 17:30, 17:30:00, 2:13 a.m., 15 Uhr, 下午3点, noon or midnight.
 func (s *timeScan) clock(w *wall, i int) int {
 	t := s.toks[i]
-	switch t.text {
-	case "noon":
+	switch {
+	case t.is("noon"):
 		w.hour, w.hasClock = 12, true
 		return i + 1
-	case "midnight":
+	case midnights[t.text]:
 		w.hour, w.hasClock = 0, true
 		return i + 1
+	}
+	half, early := halves[t.text]
+	if early && i+1 < len(s.toks) {
+		i++
+		t = s.toks[i]
 	}
 	hour := smallInt(t.text)
 	if t.kind != number || hour < 0 || hour > 24 || len(t.text) > 2 {
 		return -1
 	}
 	minute, second, end := s.minutes(i + 1)
+	if end == i+1 {
+		minute, end = s.hourWord(i + 1)
+	}
 	hasMinutes := end > i+1
-	half, after := s.halfOfDay(end)
+	after := end
+	if !early {
+		half, after = s.halfOfDay(end)
+	}
 	switch {
 	case after < 0 && !hasMinutes:
 		return -1
@@ -184,6 +182,33 @@ func (s *timeScan) minutes(i int) (minute, second, end int) {
 	return minute, second, end
 }
 
+// hourWord reads what makes a bare number the hour of a day, and the minutes
+// behind it: 15 Uhr, 15h30 behind a word that announces one, 15点30分.
+func (s *timeScan) hourWord(i int) (minute, end int) {
+	if i >= len(s.toks) {
+		return 0, i
+	}
+	switch s.toks[i].text {
+	case "h", "heure", "heures", "horas", "ч":
+		if i < 2 || !clockWords[s.toks[i-2].text] {
+			return 0, i
+		}
+	case "uhr", "点", "點", "时", "時", "시":
+	default:
+		return 0, i
+	}
+	if i+1 < len(s.toks) && len(s.toks[i+1].text) == 2 {
+		if m := smallInt(s.toks[i+1].text); m >= 0 && m < 60 && (s.toks[i+1].glued || s.unitAt(i+2) == time.Minute) {
+			end = i + 2
+			if s.unitAt(end) == time.Minute {
+				end++
+			}
+			return m, end
+		}
+	}
+	return 0, i + 1
+}
+
 // halfOfDay reads am and pm in their spellings; after is -1 where none stands.
 func (s *timeScan) halfOfDay(i int) (hours, after int) {
 	if i >= len(s.toks) {
@@ -194,6 +219,8 @@ func (s *timeScan) halfOfDay(i int) (hours, after int) {
 		return 0, i + 1
 	case "pm":
 		return 12, i + 1
+	case "uhr":
+		return s.halfOfDay(i + 1)
 	case "a", "p":
 		if i+1 < len(s.toks) && s.toks[i+1].is("m") {
 			if s.toks[i].is("p") {
@@ -209,12 +236,10 @@ func (s *timeScan) halfOfDay(i int) (hours, after int) {
 // today and tomorrow.
 func (s *timeScan) date(w *wall, i int) int {
 	t := s.toks[i]
+	ahead, named := daysAhead[t.text]
 	switch {
-	case t.is("today"), t.is("tonight"):
-		w.hasAhead = true
-		return i + 1
-	case t.is("tomorrow"):
-		w.ahead, w.hasAhead = 1, true
+	case named:
+		w.ahead, w.hasAhead = ahead, true
 		return i + 1
 	case t.kind == word:
 		month, ok := months[t.text]
@@ -233,7 +258,16 @@ func (s *timeScan) date(w *wall, i int) int {
 		if end := s.numericDate(w, i, "-", 0, 1, 2); end >= 0 {
 			return end
 		}
-		return s.numericDate(w, i, "/", 0, 1, 2)
+		if end := s.numericDate(w, i, "/", 0, 1, 2); end >= 0 {
+			return end
+		}
+		return s.namedDate(w, i)
+	}
+	if end := s.namedDate(w, i); end >= 0 {
+		return end
+	}
+	if end := s.dottedDate(w, i); end >= 0 {
+		return end
 	}
 	if day, end := s.dayOfMonth(i); end >= 0 {
 		end = s.skipWords(end, "of", "de", "—", ".")
@@ -248,6 +282,38 @@ func (s *timeScan) date(w *wall, i int) int {
 		return end
 	}
 	return s.monthAndDay(w, i)
+}
+
+// namedDate reads 2026年8月25日, and the same without its year.
+func (s *timeScan) namedDate(w *wall, i int) int {
+	var n [3]int
+	for k, names := range [...]string{"年 년", "月 월", "日 号 號 일"} {
+		if i+1 < len(s.toks) && s.toks[i].kind == number && contains(strings.Fields(names), s.toks[i+1].text) {
+			n[k] = smallInt(s.toks[i].text)
+			i += 2
+		} else if k > 0 {
+			return -1
+		}
+	}
+	if n[0] != 0 && (n[0] < firstYear || n[0] > lastYear) || n[1] < 1 || n[1] > 12 || n[2] < 1 || n[2] > 31 {
+		return -1
+	}
+	w.year, w.month, w.day = n[0], time.Month(n[1]), n[2]
+	return i
+}
+
+// dottedDate reads 25.08.2026, whose end is lexed as a fraction.
+func (s *timeScan) dottedDate(w *wall, i int) int {
+	if i+1 >= len(s.toks) || s.toks[i+1].kind != number || s.src[s.toks[i].end:s.toks[i+1].start] != "." {
+		return -1
+	}
+	month, year, ok := strings.Cut(s.toks[i+1].text, ".")
+	d, m, y := smallInt(s.toks[i].text), smallInt(month), smallInt(year)
+	if !ok || y < firstYear || y > lastYear || m < 1 || m > 12 || d < 1 || d > 31 {
+		return -1
+	}
+	w.year, w.month, w.day = y, time.Month(m), d
+	return i + 2
 }
 
 // monthAndDay reads 05/01, which is a date only where one is announced: else it

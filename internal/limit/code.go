@@ -20,6 +20,10 @@ func init() {
 		org|organization spend|level|service *
 		out of credits
 		overage
+		budget exceeded *
+		exceeded budget *
+		exceeded current quota *
+		allocation quota free *
 	`)
 	codes.add(ruling{class: ContextOverflow}, `
 		context length|window|overflow|limit *

@@ -10,8 +10,11 @@ type evidence struct {
 	strong   Class // plain words
 	weak     Class // words that say little
 	running  bool
-	byWait   bool // weak depends on the wait that is asked for
-	paced    bool // strong is a pace where the wait is short
+	byWait   bool  // weak depends on the wait that is asked for
+	paced    bool  // strong is a pace where the wait is short
+	vague    bool  // strong yields to plainer words
+	models   bool  // it was said of models only
+	plain    Class // what was said in words that only providers have
 	wait     time.Duration
 	reset    Reset
 	rejected bool // an account's quota was refused, by the record's own field
@@ -32,23 +35,29 @@ func (e *evidence) addWords(ru ruling) {
 	case ru.weak && e.weak == None:
 		e.weak, e.byWait = ru.class, ru.byWait
 	case !ru.weak:
-		e.addStrong(ru.class, ru.paced)
+		e.addStrong(ru)
+	}
+	e.models = e.models || ru.models
+	if e.plain == None {
+		e.plain = ru.providers()
 	}
 }
 
 // addStrong keeps the first plain word, but for one that names what never
 // passes: "Forbidden: your team has used all its credits" is about the credits.
-func (e *evidence) addStrong(c Class, paced bool) {
-	if e.strong == None || neverPasses(c) && !neverPasses(e.strong) {
-		e.strong, e.paced = c, paced
+func (e *evidence) addStrong(ru ruling) {
+	plainer := e.vague && ru.class != None && !ru.vague
+	if e.strong == None || plainer || neverPasses(ru.class) && !neverPasses(e.strong) {
+		e.strong, e.paced, e.vague = ru.class, ru.paced, ru.vague
 	}
 }
 
 // neverPasses reports what has to be bought or shortened, however it is dressed.
 func neverPasses(c Class) bool { return c == Billing || c == ContextOverflow }
 
-// coded reports whether a code was named, as providers do.
-func (e *evidence) coded() bool { return e.code != None || e.family != None }
+// shows reports whether it tells by itself that a provider of models said it:
+// by a code, or by words that nobody else has.
+func (e *evidence) shows() bool { return e.code != None || e.family != None || e.models }
 
 // addReset keeps the first time that is stated: parts are read in the order
 // of how far they are to be trusted.
@@ -69,7 +78,8 @@ func (e *evidence) merge(part evidence) {
 	if e.family == None {
 		e.family = part.family
 	}
-	e.addStrong(part.strong, part.paced)
+	e.addStrong(ruling{class: part.strong, paced: part.paced, vague: part.vague})
+	e.models = e.models || part.models
 	if e.weak == None {
 		e.weak, e.byWait, e.wait = part.weak, part.byWait, part.wait
 	}

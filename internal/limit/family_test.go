@@ -2,6 +2,7 @@ package limit
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -251,4 +252,135 @@ func TestWhatStandsFarIn(t *testing.T) {
 			"\t\tcode: 503,",
 		},
 	}.check(t)
+}
+
+func TestOtherLanguages(t *testing.T) {
+	judged{
+		RateLimit: {
+			`Превышен лимит запросов. Попробуйте через 5 минут`,
+			`Слишком много запросов`,
+			`Zu viele Anfragen. Bitte in 42s erneut versuchen.`,
+			`Fehler: Zu viele Anfragen`,
+			`Trop de requêtes. Veuillez réessayer dans 15 minutes.`,
+			`Demasiadas solicitudes. Intenta de nuevo en un minuto.`,
+			`Limite de requisições excedido. Aguarde um momento e tente novamente.`,
+			`请求过于频繁，请15分钟后再试`,
+			`錯誤：請求過於頻繁`,
+			`リクエストが多すぎます。しばらく待ってから再度お試しください。`,
+			`요청이 너무 많습니다. 잠시 후 다시 시도해주세요.`,
+			`{"error":{"message":"当前模型已达到平台速率限制"}}`,
+		},
+		UsageLimit: {
+			`Вы достигли лимита использования. Повторите попытку через 2 часа.`,
+			`Nutzungslimit erreicht. Wird um 15:00 Uhr zurückgesetzt.`,
+			`Vous avez atteint votre limite d'utilisation. Réinitialisation à 15h30.`,
+			`Has alcanzado tu límite de uso. Vuelve a intentarlo en 3 horas.`,
+			`Você atingiu seu limite de uso. Tente novamente às 15:30.`,
+			`已达到 5 小时的使用上限。您的限额将在 2026-11-15 15:41:44 重置。`,
+			`今日额度已用完，请明天再试。`,
+			`使用量の上限に達しました。15:00にリセットされます。`,
+			`사용량 한도에 도달했습니다. 2시간 후에 다시 시도하세요.`,
+		},
+		Overloaded: {
+			`服务器繁忙，请稍后再试`,
+			`Der Server ist überlastet.`,
+			`サーバーが混雑しています`,
+		},
+		Billing: {
+			`模型 API 额度已用完，请充值后重试。`,
+			`账户余额不足`,
+			`Недостаточно средств`,
+		},
+		None: {
+			`Zu viele Anfragen führen zu einem Fehler.`,
+			`Wenn das Limit erreicht ist, wird um 15:00 Uhr zurückgesetzt.`,
+			`Si la limite est atteinte, le client réessaie dans 15 minutes.`,
+			`Если лимит исчерпан, клиент повторит попытку через 2 часа.`,
+			`如果请求过于频繁，服务器会返回 429。`,
+			`请求过于频繁会返回 429`,
+			`额度用完了怎么办？`,
+			`上限に達した場合は 429 を返します`,
+			`한도에 도달하면 429를 반환합니다`,
+			`| 429 | Zu viele Anfragen |`,
+			`    // 请求过于频繁时返回 429`,
+		},
+	}.check(t)
+}
+
+func TestStampsAndTags(t *testing.T) {
+	judged{
+		UsageLimit: {
+			`2026-11-15 11:59:58 ERROR API Error: You've hit your usage limit. Try again at 3pm.`,
+			`[12:00:01] You've hit your usage limit`,
+			`[12:00:01] [agent-1] You've hit your usage limit`,
+		},
+		RateLimit: {
+			`[my-proxy] Request error: Upstream error: 429 Too Many Requests {"error":{"message":"x","type":"rate_limit_error"}}`,
+			`**ERROR**: 429 Too Many Requests`,
+			`POST "https://api.example.com/v1/messages": 429 Too Many Requests {"error":{"message":"x"}}`,
+			`status_code=429, TPM limit of the model x-flash is exceeded.`,
+		},
+		None: {
+			`2026-11-15 11:59:58 ERROR nginx: 429 Too Many Requests`,
+			`12:00:01 WARN  RateLimiter - Too many requests from 10.0.0.4`,
+			`[vite] 429 Too Many Requests`,
+			`[webpack] Error: too many requests`,
+			`[TODO] You've hit your usage limit`,
+			`**Usage limit reached**`,
+			`**Rate limit exceeded.** Add a retry.`,
+			`POST "http://localhost:3000/api": 429 Too Many Requests`,
+			`429: Too many requests`,
+			`429:You've hit your usage limit`,
+			`** usage limit reached`,
+			`status = 503;`,
+			`SyntaxError: too many tokens`,
+		},
+	}.check(t)
+}
+
+func TestWhatBeginsAsCodeDoes(t *testing.T) {
+	judged{
+		None: {
+			`    DEADLINE_EXCEEDED: The deadline expired before the operation could`,
+			`    TooManyRequests: 429,`,
+			`    retrying.`,
+			`FAILED_RETRYING_INTERNAL = 3`,
+			`  'Context exceeds limit! Use /compress or /clear to reduce.':`,
+			`  "error": "rate_limit | billing_error | unknown",`,
+			`Overloaded, Busy, Idle`,
+			`When the limit is reached it will set the header`,
+			`This error indicates that you have exceeded your request limit.`,
+		},
+		RateLimit: {`    Error: Request failed with status code 429`},
+	}.check(t)
+}
+
+func TestTheNameOfAStatusYieldsToWhatIsSaidBehindIt(t *testing.T) {
+	judged{
+		UsageLimit: {`HTTP 429 Too Many Requests: your usage limit has been reached`},
+		Overloaded: {`RESOURCE_EXHAUSTED: The service is temporarily out of capacity. Try again later.`},
+		RateLimit:  {`Failed to connect to OpenAI API: Rate limit reached for gpt-4.1. Please try again in 11.75s.`},
+		Network:    {`API Error: Unable to connect to API: certificate has expired`},
+	}.check(t)
+}
+
+func TestNoResetIsReadThatNobodyStates(t *testing.T) {
+	for _, tail := range []string{
+		"It was reset 3 hours ago.", "Last reset: 10:00.", "The window was last reset at 10:00.", "Limits reset every 5 hours.",
+		"The free tier will be discontinued on 2026-12-01.", "Resets on the 1st of next month.", "请稍后再试。当前限制: 每分钟10次，每天200次",
+		"Your plan is valid until 2026-12-01.", "This offer is available until Dec 31.", "Rate limited until further notice.",
+		"Letzte Zurücksetzung: 10:00 Uhr.", "Последний сброс: 10:00.", "上次重置时间：10:00。", "5分钟前也发生过。", "Window started at 11:00.",
+		"Upgrade before Dec 1 to save 20%.", "Used 5h of 5h.", "Retry attempt 3/5.", "Limit: 100 per 15 minutes.",
+		"Date: Mon, 16 Nov 2026 11:11:55 GMT", "Try again in a few minutes.", "Try again in -5 seconds.",
+	} {
+		v := noon.Text("You've hit your usage limit. " + tail)
+		require.Equal(t, UsageLimit, v.Class, tail)
+		require.False(t, v.Reset.Stated(), "%q was read as %v", tail, v.Reset.At)
+	}
+}
+
+func TestAWaitAsRustPrintsIt(t *testing.T) {
+	v := noon.Text(`error: RateLimited { retry_after: Some(12s) }`)
+	require.Equal(t, RateLimit, v.Class)
+	require.WithinDuration(t, noon.At.Add(12*time.Second), v.Reset.At, 0)
 }

@@ -75,7 +75,7 @@ func scanFields(s string) []field {
 		if !strings.HasPrefix(value, ":") {
 			continue
 		}
-		value = strings.TrimLeft(value[1:], " \t\r\n")
+		value = strings.TrimPrefix(strings.TrimLeft(value[1:], " \t\r\n"), "Some(") // as Rust prints what is there
 		f := field{key: plainKey(key)}
 		if value != "" && (value[0] == '"' || value[0] == '\'') {
 			f.value, n = scanString(value)

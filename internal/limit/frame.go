@@ -31,14 +31,16 @@ func init() {
 		plainFrame: `agent subagent call execution completion turn goal needs from with due to an early during
 			compaction repeated last attempt non retryable retriable transient fatal final caused by
 			message received got upstream inference s sdk after retries attempts cli code exit type retry limit in occurred while
-			responses returned streaming xx remote task`,
-		errorFrame:    `error errors failed failure exception terminated paused warning attention disconnected rejected exceeded unexpected sorry oops`,
-		providerFrame: `api provider http status llm model request response stream server code endpoint reconnecting`,
+			responses returned streaming xx remote task when responded answered replied invalid max maximum ran into detected exhausted coding plan data`,
+		errorFrame: `error errors failed failure exception terminated paused warning attention disconnected rejected denied exceeded unexpected sorry oops
+			fehler erreur ошибка erro errore 错误 錯誤 エラー 오류`,
+		providerFrame: `api provider http status llm model request response stream server code endpoint reconnecting prompt prompting`,
 		actFrame: `get getting parse parsing process processing fetch fetching send sending generate generating calling running query querying prompt prompting
 			complete completing`,
 	} {
 		for w := range strings.FieldsSeq(words) {
 			frameWords[w] |= kind
+			learnGlyphs(w)
 		}
 	}
 }
@@ -47,7 +49,7 @@ func init() {
 var numerals = wordSet("one two three four five six seven eight nine ten several")
 
 // joiners never begin a report: what begins with one is a sentence.
-var joiners = wordSet("from with due to during after in while by type")
+var joiners = wordSet("from with due to during after in while when by type")
 
 // frame passes over one part of a frame at toks[p], or returns -1.
 func (m *message) frame(p int, seen *frames) int {
@@ -56,15 +58,19 @@ func (m *message) frame(p int, seen *frames) int {
 	case word:
 		kind := frameWords[t.text]
 		switch {
-		case kind == 0 && p > 0 && m.toks[p-1].is("after") && numerals[t.text]:
+		case kind == 0 && p > 0 && m.toks[p-1].is("after") && numerals[t.text],
+			t.is("this") && p > 0 && m.toks[p-1].is("into"),
+			t.is("the") && p > 0 && (m.toks[p-1].is("from") || m.toks[p-1].is("by")):
 			return p + 1
+		case methods[t.text] && t.upper:
+			return m.asked(p, seen)
 		case kind == 0:
 			return m.exception(p, seen)
 		}
 		*seen |= kind
 		return p + 1
 	case number:
-		if p > 0 && m.toks[p-1].kind == word && frameWords[m.toks[p-1].text] != 0 {
+		if p > 0 && (m.toks[p-1].is("(") || m.toks[p-1].kind == word && frameWords[m.toks[p-1].text] != 0) {
 			return p + 1
 		}
 		return -1
@@ -78,6 +84,24 @@ func (m *message) frame(p int, seen *frames) int {
 	default:
 		return -1
 	}
+}
+
+// methods begin what a client says of a request that failed.
+var methods = wordSet("get post put patch")
+
+// asked passes over what was asked of whom: POST "https://…":.
+func (m *message) asked(p int, seen *frames) int {
+	end := p + 1
+	for end < len(m.toks) && m.toks[end].is(`"`) {
+		end++
+	}
+	if end >= len(m.toks) || m.toks[end].kind != link || m.namesThisMachine(p) {
+		return -1
+	}
+	*seen |= providerFrame
+	for end++; end < len(m.toks) && m.toks[end].is(`"`); end++ {
+	}
+	return end
 }
 
 // exception passes over the name of an error type, such as ValidationException.
@@ -107,9 +131,20 @@ func (m *message) frameMark(p int, seen frames) int {
 			return end + 1
 		}
 		return p + 1
-	case ":", ")", "[", "]", "·", "—", ",", ";", ".", "…", "/":
-		if t.is("—") && p > 0 && statusAt(m.toks, p-1) != 0 {
+	case "=": // status_code=429
+		if p+1 < len(m.toks) && statusAt(m.toks, p+1) != 0 {
 			return p + 1
+		}
+	case "#": // retry #2
+		if seen.has(errorFrame) && p+1 < len(m.toks) && m.toks[p+1].kind == number {
+			return p + 2
+		}
+	case ":", ")", "[", "]", "·", "—", ",", ";", ".", "…", "/", "*":
+		if (t.is("—") || t.is(":") && p+1 < len(m.toks) && !m.toks[p+1].glued) && p > 0 && statusAt(m.toks, p-1) != 0 {
+			return p + 1
+		}
+		if t.is(":") && p > 0 && m.toks[p-1].is("data") && p+1 < len(m.toks) && m.opensRecord(p+1) {
+			return p + 1 // a line of an event stream
 		}
 		if t.is("[") && t.glued {
 			return -1 // an index: retry[503]

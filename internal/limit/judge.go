@@ -140,7 +140,7 @@ func (m *message) weigh(o opening) evidence {
 	if lifted {
 		e.addReset(Reset{At: m.r.At, Source: Words})
 	}
-	if o.timed && !e.reset.Stated() {
+	if !e.reset.Stated() && (o.timed || o.told && !e.running && e.status == 0) {
 		return evidence{}
 	}
 	return e
@@ -164,7 +164,7 @@ func clauseBegins(toks []token, i int) bool {
 	prev := toks[i-1]
 	switch prev.kind {
 	case mark:
-		return strings.Contains(`.!;:,()[]{}·—…|"`, prev.text)
+		return strings.Contains(`.!;:,()[]{}·—…|"*`, prev.text)
 	case sign:
 		return true
 	case word:
@@ -189,8 +189,8 @@ func statusAt(toks []token, i int) int {
 	if i > 0 && !t.first {
 		switch prev := toks[i-1]; {
 		case prev.kind == word && frameWords[prev.text] == 0,
-			prev.kind == number, prev.kind == link,
-			prev.kind == mark && !strings.Contains("([:·—", prev.text):
+			prev.kind == number, prev.kind == link, prev.is("=") && !(prev.glued && t.glued),
+			prev.kind == mark && !strings.Contains("([:·—=", prev.text):
 			return 0
 		}
 	}

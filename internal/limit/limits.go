@@ -4,8 +4,21 @@ package limit
 func addLimits() {
 	usage := ruling{class: UsageLimit}
 	statements.add(ruling{class: RateLimit, perPeriod: true}, `
-		youve|you have? hit|reached|exceeded your|the|a|our * rate limit|limits *
+		youve|you have? hit|reached|exceeded your|the|a|our? * rate limit|limits *
 		number of * has|have exceeded your|the * limit|limits *
+	`)
+	statements.add(usage, `
+		key limit exceeded|reached ( daily|weekly|monthly limit *
+		# minute|minutes|hour|hours|day|days credit|credits|usage|session|request|requests|token|tokens|message|messages limit|quota|allowance exceeded|reached|hit|exhausted
+		youve|you have? used|exhausted|consumed up? all of? # * requests|messages|prompts|queries|tokens|generations *
+		your|this|the * is|are out of quota|usage|requests|messages|tokens
+		no * requests|messages|tokens|queries|prompts|generations left|remaining
+		you ( * ) have|has hit|reached|exceeded your|the * limit|limits|quota *
+	`)
+	statements.add(ruling{class: Billing}, `
+		key limit exceeded|reached . manage *
+		key limit exceeded|reached ( * limit ) *
+		youve|you have? exceeded|exhausted|used|consumed up? all? of? your|the * credits *
 	`)
 	statements.add(ruling{class: UsageLimit, paced: true}, `
 		youve|you have? exceeded your current quota *
@@ -14,13 +27,18 @@ func addLimits() {
 	statements.add(usage, `
 		your|this|the * has|have hit|reached|exceeded its|their|the|your * limit|quota|cap|allowance *
 		youve|you have? hit|reached|exceeded|exhausted|used|depleted up? all? of? your|the|a|our|this|that * limit|limits|quota|quotas|allowance|allocation|cap|capacity limit|limits? *
-		youve|you have? used|exhausted up? all? of? your * usage|messages|requests
+		youve|you have? used|exhausted|consumed up? all? of? your|the|todays|this|available * usage|messages|requests|quota|tokens|prompts
 		youre|youve|you are|have? run? out of * messages|requests|usage|quota|tokens|prompts|queries
-		your|the * usage|session|weekly|daily|monthly|hourly|hour|plan|quota|message|request|token * limit|limits|quota|allowance is|has|was|have been? reached|exceeded|exhausted|hit
+		your|the * usage|session|weekly|daily|monthly|hourly|hour|plan|plans|quota|message|request|token * limit|limits|quota|allowance is|has|was|have been? reached|exceeded|exhausted|hit|used|depleted|spent up?
 		your * limit|limits|quota|allowance will|should|is reset|resets|refresh|refreshes|renew when|at|in|on|after|to *
 		your * limit|limits|quota resets|refreshes|renews when|at|in|on|after *
 		the * usage|session|weekly|daily|monthly|plan|request|quota limit|quota has|is|was been? reached|exceeded|exhausted
+		your * requests|messages|prompts|tokens|queries are|have been|all? used|exhausted|depleted|consumed up?
+		quota for * exhausted|exceeded|depleted|reached
+		youve|you have? exceeded your plan|plans|subscriptions|weekly|monthly|daily|included usage
 		maximum * reached for this|the month|week|day
+		maximum|max usage|requests|messages|prompts reached|exceeded for|in|during *
+		you have|had no * requests|messages|prompts|queries|tokens left|remaining
 		limit reached for this|the month|week|day
 		automatic|auto continue|continuation|resume stopped|cancelled|canceled|failed|disabled|paused|expired *
 		go usage limit error
@@ -40,8 +58,34 @@ func addLimits() {
 		usage|session|weekly|rate|your * limit|limits has|have? reset
 	`)
 
+	// Said of a pace, of a quota and of a want of capacity alike: the one is a
+	// code of Google's, the other the name of a status.
+	statements.add(ruling{class: RateLimit, perPeriod: true, vague: true}, `
+		resource has been exhausted
+		resource exhausted
+		too many requests
+	`)
+	statements.add(ruling{class: RateLimit, perPeriod: true, models: true}, `
+		tpm|rpm|tpd|rpd|qps|tps|rps limit|quota|rate of|for|on? * exceeded|reached|hit *
+		tpm|rpm|tpd|rpd|qps|tps|rps ( * ) limit|quota|rate of|for|on? * exceeded|reached|hit *
+		reached|hit|exceeded * rate limit|limits of|for|on this|the|that|your model|models|organization|org *
+		too many * tokens ,|.|per please|wait|day|minute|second *
+		high concurrency usage of this|the api|model|key|account *
+	`)
 	statements.add(ruling{class: RateLimit, perPeriod: true}, `
 		rate limited
+		is|are temporarily|currently|now|being? rate limited|throttled
+		rate limit of|: # * exceeded|reached|hit *
+		rate limit ( * ) exceeded|reached|hit *
+		youre|you are sending|making * requests|messages|prompts too quickly|fast|often|frequently
+		weve|we have? detected|noticed|received too many * requests *
+		youre|youve|you are|have? been? being? * throttled
+		api|provider|upstream|server|model|anthropic|openai rate limited us|you
+		max|maximum * retries|attempts|retry|attempt * reached|exceeded|exhausted * rate limit|limits *
+		trigger|triggered|triggering|triggers * rate limit|limits|limiting *
+		account|provider|model|endpoint|organization|org|project|deployment|upstream * rate limited until|for # *
+		rate limit|limited * cooldown|backoff|pause until|for # *
+		request|requests was|were|is|are|has|have been? rejected|denied|blocked|refused|dropped due|because to|of rate|request limit|limits|limiting *
 		rate limit|limits exceeded|reached|hit|error|met|triggered|applied|active
 		rate limit|limits has|have|was|is been? exceeded|reached|hit
 		api|provider|request|requests|token|tokens|model|global|upstream|account|organization|org|your|the|free * rate limit|limits exceeded|reached|hit|error|has|have
@@ -50,7 +94,7 @@ func addLimits() {
 		this|the|your request would|will exceed *
 		this|the|your request exceeded|exceeds your|the * rate|requests|tokens limit|limits *
 		this|the|your request was|has|is been? throttled|rate *
-		request|requests was|were|has|have|is|are been? throttled|rate *
+		request|requests was|were|has|have|is|are been|being? throttled|rate *
 		request|requests throttled|rate limited?
 		request|requests reached|exceeded|hit * rpm|tpm|rps|rpd|tpd|concurrency *
 		requests to the * * operation under azure *
@@ -60,32 +104,30 @@ func addLimits() {
 		the|your * has|have rate limited you
 		were|we are? receiving|getting|seeing|handling too many requests *
 		you have|youve sent|made too many requests *
-		too many requests
 		too many requests have|has been *
-		too many * requests|tokens
+		too many * requests
 		throttling exception|error
 		throttled *
 		request limit|rate exceeded|reached
 		requests|tokens per minute|second|hour|day limit|quota? exceeded|reached|hit
 		requests|tokens per minute|second exceeded|limit
 		slow down
-		resource has been exhausted
-		resource exhausted
 		possible quota limitations *
 		concurrency|concurrent * limit exceeded|reached
-		high concurrency usage *
 		no deployments available *
 		provider rate limit *
 	`)
 	statements.add(ruling{class: UsageLimit, perPeriod: true}, `
+		youve|you have? hit|reached|exceeded the|your maximum|max|allowed number|amount of requests|messages|prompts|queries *
 		quota|quotas exceeded|exhausted|depleted
 		@ quota|quotas exceeded|exhausted|depleted
 		quota exceeded for *
 	`)
 	statements.add(ruling{class: UsageLimit, banner: true}, `
-		@ limit|limits|cap|quota|allowance has|have|is? been? reached|exceeded|exhausted|hit|used
+		@ limit|limits|cap|quota|allowance has|have|is? been? reached|exceeded|exhausted|hit|used|depleted|spent up?
 		limit reached|hit|exceeded
 		quota reached|hit
+		@ usage|requests|messages|prompts exhausted|depleted|used up?
 	`)
 
 	statements.add(ruling{class: ServerError}, `
@@ -95,10 +137,14 @@ func addLimits() {
 	`)
 	statements.add(ruling{class: Overloaded}, `
 		overloaded error?
-		the|our|this|that|selected|requested|your|upstream model|server|servers|engine|provider|service|api|system|models|backend|cluster * is|are|currently * overloaded|capacity|busy
+		engine|model|server overloaded error?
+		the|our|this|that|selected|requested|your|upstream * model|server|servers|engine|provider|service|api|system|models|backend|cluster * is|are|currently * overloaded|capacity|busy
+		the|our|this|upstream system|server|servers|service|model|engine|cluster encountered|has|is|are|was|experienced|experiencing an|a * overload and|,|. *
 		the|our|this|selected|requested * is|are currently|temporarily|at|over|too? overloaded|capacity|busy
 		model|server|servers|engine|provider|service|api|system|anthropic|openai|google|claude|gemini is|are * overloaded|capacity|busy
 		model|server|provider|service overloaded
+		is|are temporarily|currently|now? overloaded|busy
+		all * models|servers|providers are * overloaded|busy|unavailable
 		anthropics|claudes|openais|googles|geminis * is|are * overloaded|busy|capacity *
 		server|model is|at overloaded|capacity
 		at capacity
@@ -146,6 +192,7 @@ func addLimits() {
 		not found error
 		tool use|result|calls * mismatch|concurrency|must|ids *
 	`)
+	addTongues()
 	addWeak()
 }
 
@@ -167,7 +214,6 @@ func addWeak() {
 		timed out waiting|while|after *
 		idle timeout *
 		deadline exceeded
-		unable|failed|cannot|cant|could|couldnt not? to? connect|reach *
 		error sending request *
 		error decoding response body
 		connection error|failed|failure|refused|reset|closed|dropped|lost|aborted|interrupted|terminated|problem|issue
@@ -199,6 +245,9 @@ func addWeak() {
 	statements.add(ruling{class: Network, remote: true}, `
 		request to <url> failed , reason : *
 	`)
+	statements.add(ruling{class: Network, vague: true}, `
+		unable|failed|cannot|cant|could|couldnt not? to? connect|reach *
+	`)
 	statements.add(ruling{class: Network, weak: true}, `
 		stream disconnected before completion
 		stream error|disconnected|closed|interrupted|ended
@@ -225,6 +274,7 @@ func addWeak() {
 		empty response|answer *
 		the model returned an empty response|answer *
 		api|model|provider|server returned an? empty|invalid|malformed|incomplete response|answer *
+		the api|model|provider|server|upstream returned|reported|sent an? internal|unknown|unexpected error *
 	`)
 	statements.add(ruling{class: RateLimit, weak: true}, `
 		failed to get response from the *

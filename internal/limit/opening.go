@@ -12,6 +12,7 @@ type opening struct {
 	framed bool   // it says itself that it reports an error
 	byMenu bool   // it is a choice that agents offer at a limit
 	timed  bool   // it counts only together with a time
+	told   bool   // it may be the end of a sentence about it: a time, or that the agent goes on, tells
 	sure   bool   // no program but an agent prints it
 	plain  Class  // what it says in words that only providers have
 	named  ruling // what the name of an exception means that it begins with
@@ -25,6 +26,9 @@ func (m *message) open(i int) (opening, bool) {
 	if m.choice(i) {
 		return opening{at: i, byMenu: true}, true
 	}
+	if m.beginsAsCode(i) {
+		return opening{}, false
+	}
 	o, said := m.report(i)
 	switch {
 	case m.toks[i].spaces >= tabWidth:
@@ -33,9 +37,17 @@ func (m *message) open(i int) (opening, bool) {
 		return o, said == refused && o.plain == UsageLimit
 	case said == unsaid:
 		return m.behind(i)
+	case m.isNumbered(i):
+		return o, said == refused && o.plain != None
 	default:
 		return o, said == refused
 	}
+}
+
+// isNumbered reports a number that a search puts before the lines it found;
+// that it looks like a status says nothing.
+func (m *message) isNumbered(i int) bool {
+	return i+1 < len(m.toks) && statusAt(m.toks, i) != 0 && m.toks[i+1].is(":")
 }
 
 // report reads the frame of a refusal from toks[i] on, and what it frames.
@@ -55,14 +67,14 @@ func (m *message) report(i int) (opening, said) {
 			return o, talked
 		}
 		if m.record != nil && m.opensRecord(p) {
-			o.sure = o.sure || m.record.coded()
+			o.sure = o.sure || m.record.shows()
 			return o, refused
 		}
 		if o, ok := m.thrown(o, p); ok {
 			return o, refused
 		}
 		if o, said := m.statement(o, m.quoted(p)); said != unsaid {
-			return o, refusedIf(said == refused && theirs)
+			return o, refusedIf(said == refused && (theirs || o.plain != None && seen.has(providerFrame)))
 		}
 		if n := statusAt(m.toks, p); n != 0 {
 			if o.status == 0 {
@@ -120,12 +132,22 @@ func (m *message) skipSigns(i int) int {
 	for i < len(m.toks) {
 		t := m.toks[i]
 		drawn := t.kind == sign && utf8.RuneLen(firstRune(t.text)) > 1 && !prompts[t.text]
-		if !drawn && !t.is("[") && !t.is("·") {
+		if !drawn && !t.is("[") && !t.is("·") && !m.emphasis(i) {
 			break
 		}
 		i++
 	}
 	return i
+}
+
+// emphasis reports one of the two asterisks before the label of an error:
+// **ERROR**. What else is bold in Markdown is a heading of someone's text.
+func (m *message) emphasis(i int) bool {
+	word := i
+	for word < len(m.toks) && m.toks[word].is("*") {
+		word++
+	}
+	return word > i && word < len(m.toks) && frameWords[m.toks[word].text].has(errorFrame)
 }
 
 func firstRune(s string) rune {
@@ -174,7 +196,7 @@ func (m *message) statement(o opening, p int) (opening, said) {
 		if h.means.class == None {
 			return o, talked
 		}
-		o.plain = h.means.providers()
+		o.plain, o.sure = h.means.providers(), o.sure || h.means.models
 		if o.framed {
 			return o, refused
 		}
@@ -186,6 +208,7 @@ func (m *message) statement(o opening, p int) (opening, said) {
 			continue // a gauge: "resets on 08/01"
 		}
 		fragment := h.end == len(m.toks) && !m.toks[p].upper
+		o.told = p == o.at && !m.toks[p].upper && !h.open && m.goesOn(h.end)
 		o.timed = h.means.weak && (h.means.banner || h.means.byWait) ||
 			h.means.banner && (fragment || m.bare(p, h.end))
 		return o, refused
@@ -198,6 +221,11 @@ func (m *message) statement(o opening, p int) (opening, said) {
 func (m *message) stands(o opening, p int, h hit[ruling]) bool {
 	line := m.line(o.at)
 	return !m.isCode(p, h.end) && (h.open || m.tailFits(h.end)) && !isTableRow(line) && !m.asks(line, h.end)
+}
+
+// goesOn reports a comma at toks[i] and more than a request to wait behind it.
+func (m *message) goesOn(i int) bool {
+	return i < len(m.toks) && m.toks[i].is(",") && (i+1 == len(m.toks) || !m.toks[i+1].is("please"))
 }
 
 // bare reports a headline of two words: "Limit reached" says nothing without a time.
@@ -214,8 +242,10 @@ func (m *message) line(i int) []token {
 
 // tails are words that agents go on with after the refusal itself; other words
 // make it the subject of someone's sentence.
-var tails = wordSet(`for on in by at or and to of please try resets reset retrying retry error exception you your
-		this it we until after from with because due as unexpectedly`)
+var tails = wordSet(`for on in at or and to of please try resets reset retrying retry error exception you your
+		this it we until after from with because due as unexpectedly maximum max right now
+		von für bitte sie kurz pour depuis veuillez sur dans de du por desde para en tu su intenta vuelve aguarde tente к ко для на от
+		了 啦 限制 超限`)
 
 func (m *message) tailFits(end int) bool {
 	if end >= len(m.toks) || m.toks[end].first {
@@ -224,12 +254,17 @@ func (m *message) tailFits(end int) bool {
 	t := m.toks[end]
 	switch t.kind {
 	case word:
-		return tails[t.text]
+		return tails[t.text] || t.upper && frameWords[t.text].has(nameFrame) || t.is("by") && m.namesWho(end+1)
 	case mark:
 		return !strings.Contains(`"=+/*<>#$@&%?`, t.text)
 	default:
 		return true
 	}
+}
+
+// namesWho reports that toks[i] names who limits: a name, or what a provider is called.
+func (m *message) namesWho(i int) bool {
+	return i < len(m.toks) && (m.toks[i].upper || m.toks[i].is("the") || m.toks[i].is("your") || frameWords[m.toks[i].text].has(providerFrame|nameFrame))
 }
 
 // columnGap is how many blanks part the columns of a table.

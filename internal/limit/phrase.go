@@ -50,6 +50,7 @@ func learn(w string) wordID {
 	if !ok {
 		id = wordID(len(vocabulary) + 1)
 		vocabulary[w] = id
+		learnGlyphs(w)
 	}
 	return id
 }
@@ -123,7 +124,7 @@ func matchGap(rest []part, toks []token, i int) int {
 		for i < last && toks[i].id == quoteID {
 			i++
 		}
-		if i >= last || toks[i].kind > number {
+		if i >= last || toks[i].kind > number && !joins(toks, i) {
 			return -1
 		}
 		if words == 0 || toks[i].spaces > 0 {
@@ -134,6 +135,11 @@ func matchGap(rest []part, toks []token, i int) int {
 		}
 		i++
 	}
+}
+
+// joins reports a mark inside a name: x/y:free, a@b.c.
+func joins(toks []token, i int) bool {
+	return toks[i].kind == mark && toks[i].glued && i+1 < len(toks) && toks[i+1].glued && strings.Contains("/:@+~", toks[i].text)
 }
 
 // matchKinds takes as many words of limitKinds as will do: "quota" in "daily

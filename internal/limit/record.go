@@ -75,6 +75,9 @@ func (r Reader) codeField(e *evidence, f field, depth int) {
 		e.rejected = true
 		return
 	}
+	if strings.Contains(f.value, " | ") {
+		return // it says which codes there are
+	}
 	if ru, ok := codeRuling(f.value); ok {
 		e.addCode(ru)
 	} else if f.text && strings.Contains(f.value, " ") && depth < nesting {

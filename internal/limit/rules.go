@@ -36,6 +36,12 @@ type ruling struct {
 
 	// remote counts only where it is not about this machine.
 	remote bool
+
+	// vague yields to plainer words later in the message.
+	vague bool
+
+	// models is said of models only: no other service counts tokens.
+	models bool
 }
 
 // counted is what the statement means of a quota that is counted by a period.
@@ -53,7 +59,7 @@ func (ru ruling) counted(by Class) ruling {
 // providers returns the class of what is said of providers only, or None:
 // other programs do not speak of allowances, money and contexts.
 func (ru ruling) providers() Class {
-	if !ru.weak && (ru.class == UsageLimit || ru.class == Overloaded || neverPasses(ru.class)) {
+	if ru.models || !ru.weak && (ru.class == UsageLimit || ru.class == Overloaded || neverPasses(ru.class)) {
 		return ru.class
 	}
 	return None
@@ -82,6 +88,8 @@ var asides lexicon[ruling]
 func init() {
 	asides.add(ruling{class: Billing}, `
 		not available|included|supported on|in|with|for your * plan|subscription|tier
+		must|need to? purchase|buy a|an * plan|subscription
+		on a paid basis
 	`)
 	asides.add(ruling{class: ContextOverflow}, `
 		ran out of room in the * context
@@ -98,6 +106,7 @@ func init() {
 	`)
 	asides.add(ruling{class: Overloaded}, `
 		is|are at|over capacity
+		out of capacity
 		experiencing high|heavy demand|traffic|load
 		is|are currently? overloaded
 	`)
@@ -113,6 +122,9 @@ func init() {
 		automatically switching|switched
 		switching to the|another *
 		now using
+		waiting|sleeping|pausing for? # *
+		waiting|sleeping|pausing before retrying|retry|trying
+		resuming|continuing in|at # *
 	`)
 	asides.add(ruling{class: Network, weak: true}, `
 		econnreset|econnrefused|enotfound|etimedout|epipe|ehostunreach|enetunreach
@@ -140,10 +152,12 @@ var periods lexicon[Class]
 func init() {
 	periods.add(RateLimit, `
 		per minute|second|min|sec
+		by minute|second
 		rpm|tpm|rps
 	`)
 	periods.add(UsageLimit, `
 		per day|week|month
+		by day|week|month
 		rpd|tpd
 		daily|weekly|monthly
 	`)

@@ -15,7 +15,10 @@ func init() {
 		usage|session|weekly|rate limit|limits has|have? reset — *
 		usage|session|weekly|rate limit|limits :|·|#
 		usage limit warning
-		retry limit reached
+		this|the error|code|status|message|exception|response means|indicates|occurs|says|shows|appears *
+		retry limit reached|exceeded
+		quota|limit exceeded|reached for * disk|disks|storage|cpu|cpus|memory|volume|volumes|instances|pods *
+		reconnecting|retrying to|with|the postgres|redis|mysql|database|db|broker|kafka|socket|websocket|device *
 	`)
 
 	statements.add(ruling{class: Cancelled}, `
@@ -64,6 +67,7 @@ func init() {
 		your|this|the|current * plan|subscription|tier does|do not|doesnt * include|support|cover|access
 		your|this|the * plan|subscription doesnt|dont include|support|cover|have
 		you need|require a|an * plan|subscription
+		you need|must|have to? add|buy|purchase * credits|funds|credit *
 		to use * with your * plan ,? upgrade *
 		no payment method *
 		your|the * used|exhausted all? available? credits *
@@ -81,7 +85,8 @@ func init() {
 		this|the|your request requires|needs more credits *
 		more credits are required|needed *
 		budget has|have been exceeded
-		exceeded budget for deployment|provider|key|team|user|tag *
+		exceeded budget for deployment|provider|key|team|user|tag|model|customer|end *
+		exceeded budget : *
 		no deployments available — crossed budget *
 	`)
 
@@ -98,6 +103,8 @@ func init() {
 		context length|window|limit exceeded|full|overflow|reached|exhausted
 		context overflow *
 		context limit reached
+		your|the|this context window|length|limit is|was|has|have been? full|exceeded|exhausted|reached
+		your|the|this prompt|input|conversation|session|chat has|have exceeded|reached the|its|your * context|token * length|limit|window *
 		maximum context length|window *
 		this|the|your models|endpoints maximum|max context|prompt|input *
 		prompt tokens limit exceeded *
@@ -109,7 +116,7 @@ func init() {
 		session too large *
 		request too large|long *
 		request entity too large
-		too many tokens in|for *
+		too many tokens in|for the|this|your|a? * request|prompt|input|context|message|conversation *
 		exceeds|exceed|exceeded the? * context|token limit|window|length
 	`)
 
@@ -125,6 +132,7 @@ func init() {
 		invalid|incorrect|missing|expired|bad|wrong|revoked x? api? key|token|credentials|credential|authentication|bearer
 		no api? key|credentials|auth|authentication *
 		api key not valid|found|set|provided|configured
+		api key expired|revoked|disabled|invalid
 		api key is|has|was invalid|expired|missing|been|not *
 		your|the * key|token|credentials|login|session|authentication|account is|has|have|was|does|are invalid|expired|been|revoked|missing|disabled|not|suspended|deactivated|on
 		your * token could not be refreshed *
@@ -142,6 +150,8 @@ func init() {
 		permission error
 		the caller does not have permission *
 		your|this|the project|account|organization has been denied access *
+		your access|account has|have|is been restricted|suspended|revoked|disabled|limited
+		your account * has|is been? restricted|suspended|disabled|deactivated|banned
 		forbidden
 		organization|account|user has been|is disabled|suspended|deactivated|banned|on
 		this|your organization|account has|is been|on disabled|suspended|deactivated|hold

@@ -417,11 +417,17 @@ func TestAnyTextIsReadInBoundedTime(t *testing.T) {
 		"❯ 1. ", "\n", "retrying 1/5 in ", "3:00", "\\\"", "{\\\"", "api error (a", "until (Europe/Berlin",
 		"until 3pm (x ", "until ~:=(", "1 day ", "retry after 1 day ", "message:\"a\",", "{message:\"retry in 5s\",", "A", "aA",
 		"AAa", "http://", "you've ", "openai.", "httpx.A", "error: httpx.A: ", "httpx.A\n", "request to http://a ", "until P1D", "until PT1", "521 ",
+		"1s ", "5分", "请求", "请求 ", "12:00:00 ", "[x] ", "**", "429: ", "POST http://a ", "a half ",
 	} {
 		text := strings.Repeat(unit, 1<<20/len(unit))
 		start := time.Now()
 		noon.Text(text)
 		noon.When(text)
+		require.Less(t, time.Since(start), 5*time.Second, unit)
+	}
+	for _, unit := range []string{"1s ", "5分", "12:00:00 ", "a half ", "Mon ", "until "} {
+		start := time.Now()
+		noon.Text("You've hit your usage limit. " + strings.Repeat(unit, mostText/len(unit)))
 		require.Less(t, time.Since(start), 5*time.Second, unit)
 	}
 }

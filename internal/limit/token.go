@@ -43,6 +43,8 @@ var marks = map[rune]string{
 	'—': "—", '–': "—", '-': "—",
 	'|': "|", '/': "/", '…': "…", '%': "%", '=': "=", '+': "+", '~': "~",
 	'>': ">", '<': "<", '#': "#", '$': "$", '*': "*", '@': "@", '&': "&",
+	'。': ".", '！': "!", '？': "?", '；': ";", '：': ":", '，': ",", '、': ",",
+	'（': "(", '）': ")", '「': `"`, '」': `"`, '−': "—",
 }
 
 // lexer cuts a string into tokens.
@@ -100,6 +102,8 @@ func (l *lexer) step() {
 		l.pos += size
 	case isDigit(r):
 		l.number()
+	case isGlyph(r):
+		l.glyphs()
 	case unicode.IsLetter(r):
 		l.word()
 	default:
@@ -205,19 +209,22 @@ func (l *lexer) word() {
 		return
 	}
 	prev := rune(0)
-	apostrophe := false
+	apostrophe, wide := false, false
 	for l.pos < len(l.src) {
 		r, size := utf8.DecodeRuneInString(l.src[l.pos:])
 		if isApostrophe(r) && prev != 0 && l.letterAt(l.pos+size) {
 			apostrophe = true
-		} else if !unicode.IsLetter(r) || unicode.IsUpper(r) && (unicode.IsLower(prev) || l.acronymEnds(start)) {
+		} else if !unicode.IsLetter(r) || isGlyph(r) || unicode.IsUpper(r) && (unicode.IsLower(prev) || l.acronymEnds(start)) {
 			break
 		} else {
-			prev = r
+			prev, wide = r, wide || size > 1
 		}
 		l.pos += size
 	}
 	text := l.lower[start:l.pos]
+	if wide {
+		text = strings.ToLower(text)
+	}
 	if apostrophe {
 		text = dropApostrophes(text)
 	}

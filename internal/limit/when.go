@@ -44,13 +44,16 @@ func (r Reader) When(s string) (Reset, bool) {
 }
 
 // fillers may stand between the word that announces a time and the time.
-var fillers = []string{
-	"at", "on", "by", "in", "after", "again", "for", "about", "approximately", "around", "approx",
-	"~", ":", "=", "(", "the", "is", "are", "will", "be", "next", "another", "of", "up", "access", "within", "from", "to", `"`,
-}
+var fillers = wordSet(`at on by in after again for about approximately around approx ~ : = ( the is are will be next
+	another of up access within from to less than automatically "
+	um am ab nach in etwa zum sie dans à vers le el en a las los em na no às alle tra через в во к около до
+	将 将在 将于 在 于 请 请在 请于 約 约 大约 あと`)
 
 func (s *timeScan) skipFillers(i int) int {
-	for n := 0; n < 6 && i < len(s.toks) && contains(fillers, s.toks[i].text); n++ {
+	for n := 0; n < 6 && i < len(s.toks) && fillers[s.toks[i].text]; n++ {
+		if numbers[s.toks[i].text] != 0 && s.unitAt(i+1) != 0 {
+			break // "a minute"
+		}
 		i++
 	}
 	return i
@@ -62,13 +65,25 @@ func (s *timeScan) at(i int) (found, bool) {
 	if i >= len(s.toks) {
 		return found{}, false
 	}
+	if i > 0 && clockWords[s.toks[i-1].text] {
+		return s.calendar(i)
+	}
 	for _, read := range []func(int) (found, bool){s.iso, s.epoch, s.isoDuration, s.duration, s.countdown, s.calendar} {
 		if f, ok := read(i); ok {
-			return f, true
+			return f, !s.isPast(f.end)
 		}
 	}
 	return found{}, false
 }
+
+// isPast reports that what ends before toks[i] is how long ago something was.
+func (s *timeScan) isPast(i int) bool {
+	return i < len(s.toks) && (s.toks[i].is("ago") || s.toks[i].is("earlier"))
+}
+
+// clockWords stand before a time of day and never before a length: what
+// follows "à 15h30" is no wait of fifteen hours.
+var clockWords = wordSet("à às um las")
 
 // isoLayouts are the date-times that are one piece of text. Those without
 // a zone are in the reader's.
@@ -166,33 +181,62 @@ func (s *timeScan) unitAt(i int) time.Duration {
 	return units[s.toks[i].text]
 }
 
-// duration reads "2h5m", "3 days and 4 hours", "1.2s", "an hour".
+// duration reads "2h5m", "2h30", "3 days and 4 hours", "1.2s", "half an hour",
+// "an hour and a half".
 func (s *timeScan) duration(i int) (found, bool) {
 	if s.r.At.IsZero() {
 		return found{}, false
 	}
-	var total time.Duration
+	var total, last time.Duration
 	end := -1
-	for {
-		amount, ok := s.amount(i)
-		unit := s.unitAt(i + 1)
-		if !ok || unit == 0 {
+	for n := 0; ; n++ {
+		amount, unit, after := s.length(i, last)
+		if unit == 0 {
 			break
 		}
 		part := amount * float64(unit)
-		if part+float64(total) > float64(longestWait) {
+		if n == mostParts || part+float64(total) > float64(longestWait) {
 			return found{}, false
 		}
 		total += time.Duration(math.Round(part))
-		end = i + 2
-		if i = end; i < len(s.toks) && (s.toks[i].is(",") || s.toks[i].is("and")) {
-			i = s.skipWords(i, ",", "and")
+		end, last = after, unit
+		for i = end; i < len(s.toks) && andWords[s.toks[i].text]; i++ {
 		}
 	}
 	if end < 0 {
 		return found{}, false
 	}
 	return found{at: s.r.At.Add(total), exact: total, end: end}, true
+}
+
+// mostParts is how many parts a length may have: weeks to milliseconds.
+const mostParts = 6
+
+// length reads one part of a length, which stands behind one in units of last;
+// unit is 0 where there is none.
+func (s *timeScan) length(i int, last time.Duration) (amount float64, unit time.Duration, after int) {
+	half := s.skipWords(i, "a")
+	switch {
+	case i >= len(s.toks):
+		return 0, 0, i
+	case s.toks[i].is("half"):
+		half = s.skipWords(i+1, "a", "an", "of")
+		return 0.5, s.unitAt(half), half + 1
+	case last != 0 && half < len(s.toks) && s.toks[half].is("half"):
+		return 0.5, last, half + 1
+	case last == time.Hour && s.toks[i].glued && len(s.toks[i].text) == 2 && s.unitAt(i+1) == 0:
+		unit = time.Minute // 2h30
+		after = i + 1
+	case last == 0 && i > 0 && s.toks[i-1].is("через") && s.unitAt(i) != 0:
+		return 1, s.unitAt(i), i + 1
+	default:
+		unit, after = s.unitAt(i+1), i+2
+	}
+	amount, ok := s.amount(i)
+	if !ok {
+		return 0, 0, i
+	}
+	return amount, unit, after
 }
 
 // isoDuration reads "PT5M", "PT1H30M", "P1DT2H". Years and months are no
@@ -230,7 +274,7 @@ func (s *timeScan) isoDuration(i int) (found, bool) {
 
 // countdown reads "in 01:30:00": what is announced as a length is no time of day.
 func (s *timeScan) countdown(i int) (found, bool) {
-	if i == 0 || !contains([]string{"in", "within"}, s.toks[i-1].text) || s.r.At.IsZero() {
+	if i == 0 || !contains([]string{"in", "within", "через"}, s.toks[i-1].text) || s.r.At.IsZero() {
 		return found{}, false
 	}
 	hours := smallInt(s.toks[i].text)
@@ -249,15 +293,12 @@ func (s *timeScan) amount(i int) (float64, bool) {
 	if i >= len(s.toks) {
 		return 0, false
 	}
-	switch t := s.toks[i]; {
-	case t.kind == number:
+	if t := s.toks[i]; t.kind == number {
 		n, err := strconv.ParseFloat(t.text, 64)
 		return n, err == nil
-	case t.is("a") || t.is("an") || t.is("one"):
-		return 1, true
-	default:
-		return 0, false
 	}
+	n, ok := numbers[s.toks[i].text]
+	return n, ok
 }
 
 // seconds reads a number without a unit, as Retry-After has it.

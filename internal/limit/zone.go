@@ -140,17 +140,24 @@ func zoneSpelling(src string) string {
 	return src
 }
 
+// minusSign is what typesetters write for a minus.
+const minusSign = "−"
+
 // offset reads +02:00, -5 or +0530 at a byte offset.
 func (s *timeScan) offset(at int) (*time.Location, int) {
 	src := s.src[at:]
-	if len(src) < 2 || src[0] != '+' && src[0] != '-' {
+	width := 1
+	if strings.HasPrefix(src, minusSign) {
+		width = len(minusSign)
+	}
+	if len(src) < width+1 || width == 1 && src[0] != '+' && src[0] != '-' {
 		return nil, -1
 	}
-	digits := 1
+	digits := width
 	for digits < len(src) && isDigit(rune(src[digits])) {
 		digits++
 	}
-	hours, minutes := src[1:digits], "0"
+	hours, minutes := src[width:digits], "0"
 	end := digits
 	switch {
 	case len(hours) == 4:
@@ -163,7 +170,7 @@ func (s *timeScan) offset(at int) (*time.Location, int) {
 		return nil, -1
 	}
 	seconds := h*hourSeconds + m*60
-	if src[0] == '-' {
+	if src[0] != '+' {
 		seconds = -seconds
 	}
 	return time.FixedZone("", seconds), s.after(at + end)

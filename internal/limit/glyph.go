@@ -1,0 +1,51 @@
+package limit
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// isGlyph reports a letter of the scripts that write words without blanks
+// between them, or with their endings grown on.
+func isGlyph(r rune) bool {
+	return r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r == 'ー'
+}
+
+// glyphWords are the words in such scripts that the grammar knows, by their
+// first letter, longer ones first: they are found by looking for them.
+var glyphWords = map[rune][]string{}
+
+func learnGlyphs(w string) {
+	r, _ := utf8.DecodeRuneInString(w)
+	if !isGlyph(r) {
+		return
+	}
+	words := glyphWords[r]
+	at := 0
+	for at < len(words) && len(words[at]) >= len(w) {
+		if words[at] == w {
+			return
+		}
+		at++
+	}
+	glyphWords[r] = append(words[:at:at], append([]string{w}, words[at:]...)...)
+}
+
+// glyphs takes the longest word that is known, or one letter. These scripts
+// have no small letters, and what stands side by side is no identifier.
+func (l *lexer) glyphs() {
+	start := l.pos
+	r, size := utf8.DecodeRuneInString(l.src[start:])
+	text := l.src[start : start+size]
+	for _, w := range glyphWords[r] {
+		if strings.HasPrefix(l.src[start:], w) {
+			text = w
+			break
+		}
+	}
+	l.pos += len(text)
+	l.parted = true
+	l.emit(token{text: text, start: start, end: l.pos, kind: word, upper: true})
+	l.parted = true
+}

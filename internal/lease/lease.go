@@ -70,6 +70,12 @@ func Acquire(dir, agent, id string) (*Lease, error) {
 	}
 }
 
+// Elsewhere reports whether another process looks after an agent's session.
+func Elsewhere(dir, agent, id string) bool {
+	pid := lock.Holder(filepath.Join(dir, name(agent, id)))
+	return pid != 0 && pid != os.Getpid()
+}
+
 // ID returns the session's id.
 func (l *Lease) ID() string { return l.id }
 

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"resumed/internal/agent"
 )
 
 // head is what a chat's beginning and its place say of its session.
@@ -55,7 +57,7 @@ func readHead(path string) (h head, settled bool) {
 const headSize = 64 << 10
 
 func readBegin(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := agent.OpenText(path)
 	if err != nil {
 		return nil, err
 	}

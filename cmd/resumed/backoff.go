@@ -84,7 +84,7 @@ func (c *cli) backoff(cmd *cobra.Command, s scheduling) error {
 	bad = append(bad, err)
 	dice, err := s.dice()
 	if err := errors.Join(append(bad, err)...); err != nil {
-		return hinted{usageError{err}, "resumed backoff --help"}
+		return usageError{err}
 	}
 	schedule := newSchedule(policy, retries, dice)
 	if c.json {
@@ -196,10 +196,11 @@ func (s schedule) print(p *page, name string) {
 	s.plot(p)
 }
 
-// The plot fits eighty columns.
+// The plot fits eighty columns, or what the terminal has.
 const (
-	plotWidth = 60
-	plotRows  = 24
+	plotWidth  = 60
+	plotBeside = 17 // the number before a bar and the wait behind it
+	plotRows   = 24
 )
 
 // plot draws a bar for each wait: what is certain, what chance added this
@@ -209,7 +210,11 @@ func (s schedule) plot(p *page) {
 	for _, d := range s.Delays {
 		longest = max(longest, d.Max)
 	}
-	cells := func(seconds float64) int { return int(math.Round(seconds / longest * plotWidth)) }
+	width := float64(plotWidth)
+	if p.width > 0 {
+		width = float64(max(1, min(plotWidth, p.width-plotBeside)))
+	}
+	cells := func(seconds float64) int { return int(math.Round(seconds / longest * width)) }
 	for _, d := range s.Delays[:min(len(s.Delays), plotRows)] {
 		least, now, most := cells(d.Min), cells(d.Delay), max(1, cells(d.Max))
 		bar := strings.Repeat("█", least) + strings.Repeat("▒", now-least) + strings.Repeat("░", most-max(now, least))

@@ -2,11 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"resumed/internal/backoff"
 )
 
 func TestBackoffPrintsTheSchedule(t *testing.T) {
@@ -109,4 +112,13 @@ func TestPolicyNamesComplete(t *testing.T) {
 		require.Contains(t, out, "mine\t")
 		require.Contains(t, out, "workflow\t")
 	}
+}
+
+func TestThePlotFitsANarrowTerminal(t *testing.T) {
+	p := &page{out: io.Discard, width: 50}
+	policy := backoff.Default()
+	newSchedule(policy, policy.MaxRetries, func() float64 { return 0.99 }).plot(p)
+	bars, _, _ := strings.Cut(p.text.String(), "\n\n")
+	require.Contains(t, bars, "5m")
+	require.NotContains(t, bars, "…")
 }

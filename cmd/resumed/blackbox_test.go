@@ -257,39 +257,6 @@ func TestOneDaemonAtATime(t *testing.T) {
 	require.Contains(t, errOut, "Try:")
 }
 
-func TestExitCodes(t *testing.T) {
-	b := newBox(t)
-	for _, c := range []struct {
-		args []string
-		code int
-		says string
-	}{
-		{[]string{"status"}, exitNoDaemon, "no daemon is running"},
-		{[]string{"retry", "x"}, exitNoDaemon, "Try:"},
-		{[]string{"nonsense"}, exitUsage, "unknown command"},
-		{[]string{"status", "--nonsense"}, exitUsage, "unknown flag"},
-		{[]string{"retry"}, exitUsage, "accepts 1 arg"},
-		{[]string{"--log-level", "loud", "status"}, exitUsage, "--log-level"},
-		{[]string{"--config", "/nowhere.toml", "run"}, exitUsage, "/nowhere.toml"},
-		{[]string{"--config", b.home, "run"}, exitUsage, "Try: mend " + b.home},
-		{[]string{"explain", "/nowhere.jsonl"}, exitFailed, "/nowhere.jsonl"},
-		{[]string{"logs", "x"}, exitNoSession, "no such session"},
-		{[]string{"version"}, exitDone, ""},
-		{[]string{"help"}, exitDone, ""},
-		{[]string{}, exitDone, ""},
-	} {
-		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
-			_, errOut, code := b.run(c.args...)
-			require.Equal(t, c.code, code, errOut)
-			require.Contains(t, errOut, c.says)
-		})
-	}
-	b.start()
-	_, errOut, code := b.run("retry", "nobody")
-	require.Equal(t, exitNoSession, code)
-	require.Contains(t, errOut, "nobody")
-}
-
 func TestConfigCommands(t *testing.T) {
 	b := newBox(t)
 	out, _, code := b.run("config", "init")
@@ -375,9 +342,30 @@ func TestDryRunStartsNothingAndLeavesNothing(t *testing.T) {
 	b.until("it says what it would do", func() bool {
 		return strings.Contains(b.logged(), "would have run") && strings.Contains(b.logged(), "sh ./resume.sh s-1 continue")
 	})
-	require.Zero(t, b.kill(syscall.SIGTERM))
+	out, _, _ := b.run("status")
+	require.Contains(t, out, ", dry run", "it is asked where no daemon runs")
+	require.Contains(t, out, "would have run")
+	out, _, _ = b.run("doctor")
+	require.Contains(t, out, "is a dry run: it resumes nothing")
+	out, _, _ = b.run("history")
+	require.Equal(t, "Nothing has been decided yet.\n", out)
 	require.Empty(t, b.calls())
 	require.NoDirExists(t, b.path(".local/state/resumed"))
+	b.vars = []string{"XDG_STATE_HOME=" + b.path("elsewhere")}
+	_, _, code := b.run("status")
+	require.Equal(t, exitNoDaemon, code, "it is not asked about another state")
+	b.vars = nil
+
+	dryRun := b.proc
+	b.start()
+	out, _, _ = b.run("status")
+	require.NotContains(t, out, ", dry run", "a daemon is asked first")
+	b.kill(syscall.SIGTERM)
+	b.proc = dryRun
+	require.Zero(t, b.kill(syscall.SIGTERM))
+	left, err := os.ReadDir(b.path("tmp"))
+	require.NoError(t, err)
+	require.Empty(t, left)
 }
 
 func TestMissingProgramParksAndCostsNoAttempt(t *testing.T) {

@@ -163,6 +163,28 @@ func TestPersonSteersFromTheBrowser(t *testing.T) {
 	}
 }
 
+// Many sessions are drawn by and by, and those that nobody can see do not tick.
+func TestBrowserShowsEverySessionOfMany(t *testing.T) {
+	b := newBox(t)
+	w := newBrowser(t)
+	b.write(configFile, bot+served)
+	const many = 450
+	for i := range many {
+		b.write(fmt.Sprintf("bot/logs/s%03d.log", i), fmt.Sprintf("rate limited, retry in %dm\n", 60+i))
+	}
+	b.start()
+	b.until("all are known", func() bool { return len(b.status().Sessions) == many })
+
+	w.do(chromedp.Navigate(b.page()))
+	w.until("all are there", fmt.Sprintf(`document.querySelectorAll('#sessions li').length === %d`, many))
+	require.Equal(t, "true", w.eval(`[...document.querySelectorAll('#sessions li')].every((row, i) =>
+		row.dataset.key === 'mybot/s' + String(i).padStart(3, '0'))`), "the next one first")
+	last := of("s449", ".next")
+	w.until("the last one is out of sight", last+`.textContent === ''`)
+	w.eval(last + ".scrollIntoView()")
+	w.until("it counts down where it is seen", last+`.textContent.startsWith('in 8h ')`)
+}
+
 // shots keeps what a person would see, where SCREENSHOTS names a directory.
 func (b *browser) shots(name string) {
 	dir := os.Getenv("SCREENSHOTS")

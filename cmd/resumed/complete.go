@@ -110,11 +110,15 @@ func (c *cli) completeRuns(*cobra.Command, []string, string) ([]string, cobra.Sh
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	entries, _ := os.ReadDir(app.RunsDir(root, "")) // none is there yet
-	var offers []string
-	for _, entry := range entries {
-		offers = offer(offers, entry.Name(), "")
+	outputs, err := app.Outputs(root)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
+	var offers []string
+	for key := range outputs {
+		offers = offer(offers, key.ID, "")
+	}
+	slices.Sort(offers)
 	return offers, cobra.ShellCompDirectiveNoFileComp
 }
 

@@ -56,9 +56,6 @@ func TestCompletionInARealShell(t *testing.T) {
 	b.write("bot/logs/wait-1.log", "rate limited, retry in 1h\n")
 	b.untilState("wait-1", resume.Waiting)
 	cmd := exec.Command(bash, "--norc", "-c", `
-_get_comp_words_by_ref() { # of the package bash-completion
-	words=("${COMP_WORDS[@]}") cword=$COMP_CWORD cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
-}
 source <("$1" completion bash)
 COMP_WORDS=("$1" retry w) COMP_CWORD=2 COMP_LINE="$1 retry w" COMP_POINT=${#COMP_LINE}
 __start_resumed; printf '%s\n' "${COMPREPLY[@]}"`, "bash", program)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,22 +20,18 @@ func (c *cli) configCommand() *cobra.Command {
 		Use:     "config",
 		Short:   "Write, check or show the configuration",
 		Example: "  resumed config init\n  resumed config check\n  resumed config show",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
 		&cobra.Command{
 			Use:     "init",
 			Short:   "Write a commented file with every key at its default",
 			Example: "  resumed config init",
-			Args:    cobra.NoArgs,
 			RunE:    func(*cobra.Command, []string) error { return c.configInit() },
 		},
 		&cobra.Command{
 			Use:     "check [FILE]",
 			Short:   "Check a file and print all that is wrong with it",
 			Example: "  resumed config check\n  resumed config check new.toml",
-			Args:    cobra.MaximumNArgs(1),
 			RunE: func(_ *cobra.Command, args []string) error {
 				if len(args) == 1 {
 					c.configArg = args[0]
@@ -46,7 +43,6 @@ func (c *cli) configCommand() *cobra.Command {
 			Use:     "show",
 			Short:   "Print the configuration in force, with secrets hidden",
 			Example: "  resumed config show\n  resumed config show --json | jq .backoff",
-			Args:    cobra.NoArgs,
 			RunE:    func(*cobra.Command, []string) error { return c.configShow() },
 		}),
 	)
@@ -54,13 +50,9 @@ func (c *cli) configCommand() *cobra.Command {
 }
 
 func (c *cli) configInit() error {
-	path := c.configArg
+	path := cmp.Or(c.configArg, os.Getenv("RESUMED_CONFIG"), config.UserPath(os.Getenv))
 	if path == "" {
-		dir, err := os.UserConfigDir()
-		if err != nil {
-			return fmt.Errorf("find the configuration directory: %w", err)
-		}
-		path = filepath.Join(dir, "resumed", "resumed.toml")
+		return hinted{errors.New("there is no home to write a configuration in"), "resumed --config FILE config init"}
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the configuration directory: %w", err)
@@ -112,6 +104,9 @@ func buildable(cfg config.Config, path string) error {
 }
 
 func toMend(err error, path string) error {
+	if path == "" { // it is no file that is wrong
+		return hinted{usageError{err}, "resumed doctor"}
+	}
 	return hinted{usageError{err}, "mend " + path + ", then resumed config check"}
 }
 

@@ -71,11 +71,10 @@ const demoPatience = 28 * time.Second
 func (c *cli) demoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
-		Short: "See an interruption and its end, in half a minute",
+		Short: "See an interruption and its end, in ten seconds",
 		Long: "Runs the real daemon in a temporary directory with two make-believe agents: one is\n" +
 			"limited and goes on, one never recovers. Nothing is installed, nothing is left behind.",
 		Example: "  resumed demo",
-		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.demo(cmd.Context()) },
 	}
 }
@@ -256,7 +255,6 @@ func (c *cli) demoAgentCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "demo-agent NAME SESSION PROMPT",
 		Hidden: true,
-		Args:   cobra.ExactArgs(3),
 		RunE:   func(_ *cobra.Command, args []string) error { return demoAgent(args[0], args[1]) },
 	}
 }

@@ -61,7 +61,6 @@ func (c *cli) doctorCommand() *cobra.Command {
 			"clock, files and the daemon, and says how to mend what is wrong. It fails when something\n" +
 			"does not work; a warning is no failure.",
 		Example: "  resumed doctor\n  resumed doctor --json | jq '.checks[] | select(.status != \"ok\")'",
-		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.doctor(cmd.Context()) },
 	})
 }

@@ -209,6 +209,8 @@ func (c *cli) examineDaemon(ctx context.Context, e *examination) {
 		e.warn("daemon", "none runs", "resumed install, or resumed run")
 	case err != nil:
 		e.fail("daemon", "the socket in "+socketDir()+": "+err.Error(), "systemctl --user restart resumed")
+	case d.DryRun:
+		e.warn("daemon", fmt.Sprintf("pid %d is a dry run: it resumes nothing", d.PID), "resumed install, or resumed run")
 	case !d.Config.OK:
 		e.fail("daemon", "the newest configuration is not in force: "+*d.Config.Error, "resumed config check")
 	case len(d.Problems) > 0:

@@ -43,7 +43,6 @@ func (c *cli) execCommand() *cobra.Command {
 		Example: "  resumed exec -- claude -p \"fix the tests\"\n" +
 			"  resumed exec --policy api --timeout 10m -- curl -sSf https://example.org/\n" +
 			"  resumed exec --retry-on network,timeout -- make deploy",
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.exec(cmd.Context(), e, args) },
 	}
 	flags := cmd.Flags()
@@ -74,7 +73,7 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 	}
 	o, err := e.options(cfg)
 	if err != nil {
-		return hinted{usageError{err}, "resumed exec --help"}
+		return usageError{err}
 	}
 	stateDir, err := state.Dir(os.Getenv)
 	if err != nil {

@@ -6,8 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,13 +36,16 @@ func (c *cli) explainCommand() *cobra.Command {
 		Long: "Reads transcripts and opencode's databases and says, without a daemon, how each session\n" +
 			"stands, on which evidence, and what would be done. It reads recordings too: what a run\n" +
 			"of an agent printed (text, json or stream-json), a screen captured from a terminal, the\n" +
-			"events of a server, an exported session.\n\n" +
+			"events of a server, an exported session. The FILE - is standard input.\n\n" +
 			"With --text it classifies messages from standard input, one a line, as if an agent had\n" +
 			"printed them.",
 		Example: "  resumed explain ~/.claude/projects/-src-shop/4f2a….jsonl\n" +
-			"  tmux capture-pane -p -t work > screen.txt; resumed explain screen.txt\n" +
+			"  tmux capture-pane -p -t work | resumed explain -\n" +
 			"  echo \"You've hit your 5-hour limit · resets 2am (UTC)\" | resumed explain --text",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// Nothing is to be wound down: a signal ends it, also where it
+			// waits for input.
+			signal.Reset(os.Interrupt, syscall.SIGTERM)
 			switch {
 			case e.text && len(args) > 0:
 				return usageError{errors.New("explain takes files or --text, not both")}
@@ -47,7 +54,7 @@ func (c *cli) explainCommand() *cobra.Command {
 			case len(args) == 0:
 				return usageError{errors.New("explain needs a file, or --text")}
 			}
-			return c.explainFiles(args, e)
+			return c.explainFiles(cmd.InOrStdin(), args, e)
 		},
 	})
 	flags := cmd.Flags()
@@ -71,7 +78,7 @@ func (e explaining) explainer(cfg config.Config) (*app.Explainer, error) {
 	return explainer, nil
 }
 
-func (c *cli) explainFiles(paths []string, e explaining) error {
+func (c *cli) explainFiles(in io.Reader, paths []string, e explaining) error {
 	now, err := readTime("--now", e.now)
 	if err != nil {
 		return err
@@ -91,7 +98,7 @@ func (c *cli) explainFiles(paths []string, e explaining) error {
 	}
 	bad := false
 	for _, path := range paths {
-		found, err := explainer.File(path, e.agent, now)
+		found, err := explainFile(explainer, in, path, e.agent, now)
 		if err != nil {
 			bad = true
 			c.report(err)
@@ -107,6 +114,31 @@ func (c *cli) explainFiles(paths []string, e explaining) error {
 		return errSilent
 	}
 	return nil
+}
+
+// explainFile explains a file; - is one that comes on standard input.
+func explainFile(explainer *app.Explainer, in io.Reader, path, agent string, now time.Time) ([]app.Explanation, error) {
+	if path != "-" {
+		return explainer.File(path, agent, now)
+	}
+	input, err := io.ReadAll(in) // before there is anything to leave behind
+	if err != nil {
+		return nil, fmt.Errorf("read the input: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "resumed-explain-")
+	if err != nil {
+		return nil, fmt.Errorf("make a place for the input: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	kept := filepath.Join(dir, "standard input")
+	if err := os.WriteFile(kept, input, 0o600); err != nil {
+		return nil, fmt.Errorf("keep the input: %w", err)
+	}
+	found, err := explainer.File(kept, agent, now)
+	for i := range found {
+		found[i].File = path
+	}
+	return found, err
 }
 
 func (c *cli) printExplanation(x app.Explanation, now time.Time) error {

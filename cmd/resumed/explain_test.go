@@ -131,6 +131,36 @@ func TestExplainSaysThatARecordingIsNoTranscript(t *testing.T) {
 	got = explanations(t, out)[b.path("run.log")][0]
 	require.Equal(t, "usage_limit", got.Class)
 	require.Empty(t, got.Agent, "words alone do not tell whose they are")
+
+	out, errOut, code = b.runWith(b.read("run.log"), "explain", "--json", "-")
+	require.Zero(t, code, errOut)
+	require.Equal(t, "usage_limit", explanations(t, out)["-"][0].Class, "from standard input as from a file")
+	left, err := os.ReadDir(b.path("tmp"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// Some editors begin a text with a mark; who saves a transcript there, or mails
+// it, has it.
+func TestExplainPassesOverAByteOrderMark(t *testing.T) {
+	b := newBox(t)
+	for agent, name := range map[string]string{
+		"claude-code": "claude/testdata/transcripts/u5h.jsonl", "codex": "codex/testdata/rollouts/429_usage_limit.rollout.jsonl",
+		"gemini": "gemini/testdata/chats/interactive_auth401.jsonl", "qwen-code": "qwen/testdata/chats/0.15.10-auth401.jsonl",
+	} {
+		data, err := os.ReadFile(filepath.Join("../../internal/agent", name))
+		require.NoError(t, err)
+		var found [2]explained
+		for i, mark := range []string{"", "\ufeff"} {
+			b.write("copy.jsonl", mark+string(data))
+			out, errOut, code := b.run("explain", "--json", "--now", "2026-11-15T00:10:00Z", b.path("copy.jsonl"))
+			require.Zero(t, code, errOut)
+			found[i] = explanations(t, out)[b.path("copy.jsonl")][0]
+		}
+		require.Equal(t, agent, found[0].Agent)
+		require.NotEmpty(t, found[0].Session)
+		require.Equal(t, found[0], found[1])
+	}
 }
 
 func TestExplainBelievesWhoseWordsTheyAre(t *testing.T) {

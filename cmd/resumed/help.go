@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,6 +44,8 @@ func addHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	describe(root, "help", "Explain a command", "  resumed help status")
+	explainCommands(root)
+	helpPlainBash(root)
 	describe(root, "completion", "Print the completion script of a shell",
 		"  source <(resumed completion bash)\n  resumed completion fish > ~/.config/fish/completions/resumed.fish")
 	for shell, example := range map[string]string{
@@ -55,11 +58,60 @@ func addHelp(root *cobra.Command) {
 	}
 }
 
+// plainBash lets the script of bash work also without the package
+// bash-completion, which many machines do not have.
+const plainBash = `
+if ! declare -F _get_comp_words_by_ref >/dev/null; then
+    __resumed_init_completion()
+    {
+        COMPREPLY=()
+        words=("${COMP_WORDS[@]}") cword=$COMP_CWORD
+        cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+    }
+fi
+`
+
+// helpPlainBash adds it to cobra's script.
+func helpPlainBash(root *cobra.Command) {
+	bash, _, err := root.Find([]string{"completion", "bash"})
+	if err != nil || bash.RunE == nil {
+		return // this version of cobra has none
+	}
+	script := bash.RunE
+	bash.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := script(cmd, args); err != nil {
+			return err
+		}
+		_, err := io.WriteString(cmd.OutOrStdout(), plainBash)
+		return err
+	}
+}
+
+// explainCommands has help refuse a command that there is not.
+func explainCommands(root *cobra.Command) {
+	help, _, err := root.Find([]string{"help"})
+	if err != nil {
+		return // this version of cobra has none
+	}
+	help.Use = "help [COMMAND…]"
+	help.Run = nil
+	help.RunE = func(_ *cobra.Command, args []string) error {
+		cmd, rest, err := root.Find(args)
+		if err == nil {
+			err = knowsCommand(cmd, rest)
+		}
+		if err != nil {
+			return usageError{err}
+		}
+		return cmd.Help()
+	}
+}
+
 // describe gives a command that cobra brings words of our own.
 func describe(root *cobra.Command, path, short, example string) {
 	cmd, rest, err := root.Find(strings.Fields(path))
 	if err != nil || len(rest) > 0 {
 		return // this version of cobra has none
 	}
-	cmd.Short, cmd.Long, cmd.Example = short, "", example
+	cmd.Short, cmd.Long, cmd.Example, cmd.Args = short, "", example, nil
 }

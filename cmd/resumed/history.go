@@ -28,7 +28,6 @@ func (c *cli) historyCommand() *cobra.Command {
 		Long: "Prints every decision with its reason, newest last, also the decisions to do nothing.\n" +
 			"It needs no running daemon.",
 		Example: "  resumed history\n  resumed history 4f2a --since 12h\n  resumed history --json | jq 'select(.kind == \"gave_up\")'",
-		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := parseSince(since, time.Now())
 			if err != nil {
@@ -62,7 +61,8 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 }
 
 func (c *cli) history(ctx context.Context, name string, since time.Time) error {
-	steps, err := c.client().History(ctx, name, since)
+	socket, _ := daemonDir() // what a dry run would have done is no history
+	steps, err := control.NewClient(socket).History(ctx, name, since)
 	if !errors.Is(err, control.ErrNoDaemon) {
 		return c.printHistory(steps, err)
 	}

@@ -28,7 +28,6 @@ func (c *cli) installCommand() *cobra.Command {
 		Long: "Writes a systemd user unit that runs this program with the PATH in force now, so that it\n" +
 			"finds your agents, enables it and starts it. A second install brings it up to date.",
 		Example: "  resumed install --dry-run\n  resumed install\n  resumed install --system | sudo sh",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			service, err := c.describeService()
 			if err != nil {
@@ -53,7 +52,6 @@ func (c *cli) uninstallCommand() *cobra.Command {
 		Short:   "Stop the service and remove what install made",
 		Long:    "Stops and disables the service and removes what install made, and nothing else: the\nconfiguration and the state stay. Agents that work go on.",
 		Example: "  resumed uninstall --dry-run\n  resumed uninstall",
-		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.uninstall(cmd.Context(), dryRun) },
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be done")

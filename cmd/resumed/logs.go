@@ -15,6 +15,7 @@ import (
 	"resumed/internal/app"
 	"resumed/internal/clean"
 	"resumed/internal/control"
+	"resumed/internal/resume"
 	"resumed/internal/state"
 )
 
@@ -24,7 +25,6 @@ func (c *cli) logsCommand() *cobra.Command {
 		Use:     "logs SESSION",
 		Short:   "Show the output of a session's resumed runs",
 		Example: "  resumed logs 4f2a\n  resumed logs -f 4f2a",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := c.findRuns(args[0])
 			if err != nil {
@@ -45,31 +45,19 @@ func (c *cli) findRuns(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, id, found := strings.Cut(name, "/"); found {
-		name = id
+	outputs, err := app.Outputs(root)
+	if err != nil {
+		return "", err
 	}
-	entries, err := os.ReadDir(app.RunsDir(root, ""))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("look for outputs: %w", err)
+	var sessions []resume.View
+	for key := range outputs {
+		sessions = append(sessions, resume.View{Agent: key.Agent, ID: key.ID})
 	}
-	var found []string
-	for _, entry := range entries {
-		if entry.Name() == name {
-			found = []string{name}
-			break
-		}
-		if strings.HasPrefix(entry.Name(), name) {
-			found = append(found, entry.Name())
-		}
+	found, err := control.Resolve(sessions, name)
+	if errors.Is(err, control.ErrNoSession) {
+		return "", hinted{fmt.Errorf("no resumed run of %w", err), "resumed status"}
 	}
-	switch len(found) {
-	case 0:
-		return "", hinted{fmt.Errorf("no resumed run of %q: %w", name, control.ErrNoSession), "resumed status"}
-	case 1:
-		return app.RunsDir(root, found[0]), nil
-	default:
-		return "", &control.AmbiguousError{Name: name, Sessions: found}
-	}
+	return outputs[found.Key()], err
 }
 
 // printRuns prints all outputs, oldest first, and goes on with what is

@@ -20,8 +20,6 @@ func (c *cli) notifyCommand() *cobra.Command {
 		Use:     "notify",
 		Short:   "Try the ways to reach you",
 		Example: "  resumed notify test\n  resumed notify test phone",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(c.jsonFlag(&cobra.Command{
 		Use:   "test [NAME]",
@@ -29,7 +27,6 @@ func (c *cli) notifyCommand() *cobra.Command {
 		Long: "Sends a test notice by every channel of the configuration, or by the one of that name,\n" +
 			"and says what came back. It fails when any of them does. It needs no running daemon.",
 		Example: "  resumed notify test\n  resumed notify test phone",
-		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.notifyTest(cmd.Context(), strings.Join(args, ""))
 		},

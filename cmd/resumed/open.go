@@ -26,7 +26,6 @@ func (c *cli) openCommand() *cobra.Command {
 		Long: "Opens the daemon's page, or prints its link where there is no desktop. The link lets in\n" +
 			"whoever has it. The page is served where http.listen says.",
 		Example: "  resumed open\n  resumed open --print",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			url, err := c.client().PageURL(cmd.Context(), false)
 			if _, refused := errors.AsType[*control.RemoteError](err); refused {

@@ -3,10 +3,12 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"resumed/internal/clean"
 	"resumed/internal/control"
 	"resumed/internal/resume"
 	"resumed/internal/view"
@@ -18,7 +20,6 @@ func (c *cli) retryCommand() *cobra.Command {
 		Short:   "Resume a session now, attempts forgiven",
 		Long:    "Makes an interrupted session due now. What protects a session still does: one that a\nliving process holds, or whose directory is gone, is not resumed.",
 		Example: "  resumed retry 4f2a",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.order(cmd, args[0], control.Retry, "due now")
 		},
@@ -32,7 +33,6 @@ func (c *cli) cancelCommand() *cobra.Command {
 		Short:   "Forget a session's interruption",
 		Long:    "Forgets this interruption; a new one counts again. A resume that runs goes on, unless\n--stop is given.",
 		Example: "  resumed cancel 4f2a\n  resumed cancel --stop 4f2a",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if stop {
 				return c.order(cmd, args[0], control.Stop, "cancelled and stopped")
@@ -50,7 +50,6 @@ func (c *cli) pauseCommand() *cobra.Command {
 		Short:   "Start nothing until unpause",
 		Long:    "Nothing is started while paused, for one session or for all; waits go on, and those that\ncame due meanwhile start after unpause. A pause survives a restart.",
 		Example: "  resumed pause\n  resumed pause 4f2a",
-		Args:    cobra.MaximumNArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.setPaused(cmd, args, true) },
 	})
 }
@@ -60,7 +59,6 @@ func (c *cli) unpauseCommand() *cobra.Command {
 		Use:     "unpause [SESSION]",
 		Short:   "End a pause",
 		Example: "  resumed unpause\n  resumed unpause 4f2a",
-		Args:    cobra.MaximumNArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.setPaused(cmd, args, false) },
 	})
 }
@@ -102,6 +100,10 @@ func (c *cli) order(cmd *cobra.Command, name string, order control.Order, done s
 			done += ", " + after.Reason
 		}
 	}
-	_, err = fmt.Fprintf(c.out, "%s: %s; %s\n", after.Key(), done, view.Standing(after, time.Now()))
+	standing := view.Standing(after, time.Now())
+	if !strings.HasPrefix(standing, done) { // else it says all of it
+		standing = done + "; " + standing
+	}
+	_, err = fmt.Fprintf(c.out, "%s: %s\n", clean.Line(after.Key().String()), standing)
 	return err
 }

@@ -7,10 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"resumed/internal/clean"
 	"resumed/internal/config"
 	"resumed/internal/control"
 	"resumed/internal/state"
@@ -32,7 +34,8 @@ type cli struct {
 	logLevel  string
 	logFormat string
 	json      bool
-	reached   bool // a command began: what goes wrong from here is not wrong usage
+	reached   bool   // a command began: what goes wrong from here is not wrong usage
+	command   string // the one that went wrong, as it is called
 }
 
 // hinted is an error with what a person can do about it.
@@ -58,10 +61,11 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errOut)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitDone
 	}
+	c.command = cmd.CommandPath()
 	if !c.reached {
 		err = usageError{err}
 	}
@@ -79,14 +83,19 @@ func (c *cli) report(err error) int {
 	case ended:
 		code = status.code
 	case badUsage:
-		code, hint = exitUsage, "resumed help"
+		code, hint = exitUsage, c.command+" --help"
 	case badConfig:
 		code, hint = exitUsage, "resumed config check"
-		if problem.File != "" {
+		switch {
+		case problem.Env != "":
+			hint = "mend or unset " + problem.Env
+		case problem.File != "":
 			hint = "mend " + problem.File + ", then resumed config check"
 		}
 	case isRemote && remote.BadConfig():
 		code, hint = exitUsage, "resumed config check"
+	case control.IsAmbiguous(err):
+		hint = "one of them by more of its id: resumed status"
 	case errors.Is(err, control.ErrNoDaemon):
 		code, hint = exitNoDaemon, "resumed run, or systemctl --user start resumed"
 	case errors.Is(err, control.ErrNoSession):
@@ -95,7 +104,7 @@ func (c *cli) report(err error) int {
 	if h, ok := errors.AsType[hinted](err); ok {
 		hint = h.hint
 	}
-	if text := err.Error(); text != "" {
+	if text := clean.Text(err.Error()); text != "" { // a file's name may be in it
 		fmt.Fprintln(c.err, "resumed:", strings.ReplaceAll(text, "\n", "\nresumed: "))
 	}
 	if hint != "" {
@@ -106,15 +115,15 @@ func (c *cli) report(err error) int {
 
 func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "resumed",
-		Short: "Continue coding agents that a rate limit stopped",
+		Use:     "resumed",
+		Version: about(),
+		Short:   "Continue coding agents that a rate limit stopped",
 		Long: "resumed watches the sessions of coding agents, knows why each one stopped, waits as\n" +
 			"long as the provider asked, continues the same session and calls you when that does\n" +
 			"not help. It never goes round a limit and never widens permissions.",
-		Example: "  resumed demo      see it work, in half a minute\n" +
+		Example: "  resumed demo      see it work, in ten seconds\n" +
 			"  resumed run       the daemon, in the foreground\n" +
 			"  resumed status    who waits for what",
-		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(*cobra.Command, []string) error {
@@ -133,7 +142,10 @@ func (c *cli) root() *cobra.Command {
 		c.configCommand(), c.notifyCommand(), c.doctorCommand(), c.installCommand(), c.uninstallCommand(),
 		c.backoffCommand(), c.execCommand(), c.demoCommand(), c.demoAgentCommand(), c.versionCommand(),
 	)
+	root.SetFlagErrorFunc(flagError)
+	root.SetVersionTemplate("{{.Version}}\n")
 	addHelp(root)
+	checkArguments(root)
 	c.addCompletion(root)
 	return root
 }
@@ -166,7 +178,7 @@ func (c *cli) checkGlobals() error {
 func (c *cli) load() (config.Config, string, error) {
 	path, err := config.Find(c.configArg, os.Getenv)
 	if err != nil {
-		return config.Config{}, "", hinted{usageError{err}, "resumed config init"}
+		return config.Config{}, "", hinted{usageError{err}, "another file, or resumed config init"}
 	}
 	cfg, err := config.Load(path)
 	if _, told := errors.AsType[*config.Problem](err); err != nil && !told { // it cannot even be read
@@ -180,11 +192,27 @@ func (c *cli) client() *control.Client {
 	return control.NewClient(socketDir())
 }
 
-// socketDir returns where the daemon's socket is, or should be. A daemon that
-// the system's service manager runs has no runtime directory of the user's,
-// and a login over ssh or in a cron job may have none where the daemon has:
-// whoever asks looks in all places.
+// socketDir returns where the daemon's socket is, or should be. Where none
+// runs, a dry run is asked.
 func socketDir() string {
+	dir, answers := daemonDir()
+	own, err := state.Dir(os.Getenv)
+	if answers || err != nil {
+		return dir
+	}
+	for _, dry := range dryRuns(own) {
+		if control.Answers(dry) {
+			return dry
+		}
+	}
+	return dir
+}
+
+// daemonDir returns where the daemon's socket is, or should be, and whether it
+// answers. A daemon that the system's service manager runs has no runtime
+// directory of the user's, and a login over ssh or in a cron job may have none
+// where the daemon has: whoever asks looks in all places.
+func daemonDir() (dir string, answers bool) {
 	dir, err := state.RuntimeDir(os.Getenv)
 	if err != nil {
 		dir = os.DevNull // there is no home to look in: no daemon is there
@@ -196,17 +224,15 @@ func socketDir() string {
 	if os.Getenv("XDG_RUNTIME_DIR") == "" {
 		places = append(places, fmt.Sprintf("/run/user/%d/resumed", os.Getuid()))
 	}
-	for _, place := range places {
-		if hasSocket(place) {
-			return place
+	if i := slices.IndexFunc(places, control.Answers); i >= 0 {
+		return places[i], true
+	}
+	for _, place := range places { // one that does not answer is worth a word too
+		if _, err := os.Stat(filepath.Join(place, control.SocketName)); err == nil {
+			return place, false
 		}
 	}
-	return dir
-}
-
-func hasSocket(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, control.SocketName))
-	return err == nil
+	return dir, false
 }
 
 // jsonFlag lets a command print for programs.

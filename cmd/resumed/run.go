@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -25,9 +28,10 @@ func (c *cli) runCommand() *cobra.Command {
 		Short: "Run the daemon in the foreground",
 		Long: "Watches the sessions of every agent it finds and continues those that a limit\n" +
 			"stopped. SIGHUP reads the configuration again; SIGTERM and Ctrl-C stop the daemon,\n" +
-			"but no agent that it has resumed.",
+			"but no agent that it has resumed.\n\n" +
+			"With --dry-run it disturbs no running daemon and leaves nothing behind; status shows it\n" +
+			"where no other daemon runs.",
 		Example: "  resumed run\n  resumed run --dry-run --log-level debug",
-		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.daemon(cmd.Context(), dryRun) },
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "decide and log everything, start and type nothing")
@@ -92,18 +96,41 @@ func (c *cli) logger(cfg config.Config) (*slog.LevelVar, *slog.Logger) {
 	return nil, newLogger(c.err, fixed, format)
 }
 
+// dryRunPrefix begins the name of a dry run's directory. Dry runs are told
+// apart as daemons are, by the state that they would keep.
+func dryRunPrefix(stateDir string) string {
+	return fmt.Sprintf("resumed-dry-run-%.4x-", sha256.Sum256([]byte(stateDir)))
+}
+
+// dryRuns returns the directories of the user's dry runs, also of those that
+// ended badly. Anybody may make one in a place that all share.
+func dryRuns(stateDir string) []string {
+	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), dryRunPrefix(stateDir)+"*"))
+	if err != nil {
+		return nil // a name that means something else: none is looked for there
+	}
+	return slices.DeleteFunc(dirs, func(dir string) bool {
+		info, err := os.Lstat(dir)
+		if err != nil {
+			return true
+		}
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		return !ok || !info.IsDir() || int(stat.Uid) != os.Getuid()
+	})
+}
+
 // places returns where state and socket are. A dry run has places of its own:
 // it must not disturb a running daemon, nor leave anything behind.
 func places(dryRun bool) (stateDir, runtimeDir string, cleanUp func(), err error) {
+	if stateDir, err = state.Dir(os.Getenv); err != nil {
+		return "", "", nil, err
+	}
 	if dryRun {
-		dir, err := os.MkdirTemp("", "resumed-dry-run-")
+		dir, err := os.MkdirTemp("", dryRunPrefix(stateDir))
 		if err != nil {
 			return "", "", nil, fmt.Errorf("make a directory for the dry run: %w", err)
 		}
 		return dir, dir, func() { _ = os.RemoveAll(dir) }, nil
-	}
-	if stateDir, err = state.Dir(os.Getenv); err != nil {
-		return "", "", nil, err
 	}
 	if runtimeDir, err = state.RuntimeDir(os.Getenv); err != nil {
 		return "", "", nil, err

@@ -43,6 +43,13 @@ func inDirectory(args ...string) func(*stay) {
 	return func(s *stay) { s.lives(s.path(s.dir), args...) }
 }
 
+// leased has another process look after the session.
+func leased(s *stay) {
+	held, err := lease.Acquire([]string{s.path("runtime/resumed/leases")}, s.agent.name, s.id)
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { _ = held.Release() })
+}
+
 func order(args ...string) func(*stay) {
 	return func(s *stay) {
 		_, errOut, code := s.run(append(slices.Clone(args), s.id)...)
@@ -97,14 +104,7 @@ var situations = map[string]situation{
 		},
 		state: resume.Watching, runs: 1,
 	},
-	"another resumed looks after it": {
-		before: func(s *stay) {
-			held, err := lease.Acquire([]string{s.path("runtime/resumed/leases")}, s.agent.name, s.id)
-			require.NoError(s.t, err)
-			s.t.Cleanup(func() { _ = held.Release() })
-		},
-		state: resume.Waiting, why: "looks after this session", pending: true,
-	},
+	"another resumed looks after it": {before: leased, state: resume.Waiting, why: "looks after this session", pending: true},
 
 	// What happened meanwhile.
 	"it goes on by itself": {
@@ -112,6 +112,9 @@ var situations = map[string]situation{
 	},
 	"a person gave it a prompt": {
 		words: soon, then: func(s *stay) { s.say(s.agent.prompt("never mind, do this")) }, state: resume.Watching, why: "continued by a person",
+	},
+	"another resumed gave it a prompt": {
+		before: leased, words: soon, then: func(s *stay) { s.say(s.agent.prompt("continue")) }, state: resume.Watching, why: "continued by another resumed",
 	},
 	"a person stopped the turn":   {words: soon, then: func(s *stay) { s.say(s.agent.cancel) }, state: resume.Watching, why: "stopped by a person"},
 	"a person cancelled the wait": {words: inHours, then: order("cancel"), state: resume.Watching, why: "cancelled by you"},

@@ -24,7 +24,6 @@ func (c *cli) statusCommand() *cobra.Command {
 			"open details, and elsewhere a line whenever something changes.",
 		Example: "  resumed status\n  resumed status --watch\n  resumed status 4f2a\n" +
 			"  resumed status --json | jq '.sessions[] | {id, state}'",
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			status, err := c.client().Status(cmd.Context(), all || len(args) == 1)
 			if err != nil {

@@ -35,19 +35,23 @@ func version() string {
 	return "devel" + revision + changed
 }
 
+// about is what people want to know of a program that they report on.
+func about() string {
+	return fmt.Sprintf("resumed %s (%s, %s/%s)", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
 func (c *cli) versionCommand() *cobra.Command {
 	return c.jsonFlag(&cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
 		Example: "  resumed version",
-		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if c.json {
 				return json.NewEncoder(c.out).Encode(map[string]any{
 					"version": 1, "resumed": version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
 				})
 			}
-			_, err := fmt.Fprintf(c.out, "resumed %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(c.out, about())
 			return err
 		},
 	})

@@ -53,6 +53,9 @@ func LinesBefore(path string, offset int64, visit func(Line) bool) error {
 			if err != nil {
 				return fmt.Errorf("read transcript: %w", err)
 			}
+			if start == 0 {
+				data = bytes.TrimPrefix(data, []byte(byteOrderMark))
+			}
 			line := Line{Path: path, Offset: start, Data: data, Cut: end-start > maxLine, ModTime: info.ModTime()}
 			if !visit(line) {
 				return nil

@@ -13,6 +13,7 @@ import (
 // Recording is what an agent said elsewhere than in a transcript: on the
 // streams of a run, on a screen, to whoever listened to its server.
 type Recording struct {
+	Path   string    // of the file; empty where it is none
 	Text   string    // made harmless; of a long one the beginning and the end
 	Beside string    // what the same run said on its other stream, where that is known
 	At     time.Time // when it was last written to

@@ -1,7 +1,8 @@
-// Package agenttest is a make-believe provider for tests: one server on the
-// loopback that speaks as Anthropic (Messages), OpenAI (Responses and chat
-// completions) and Google (generateContent) do, and that answers, fails and
-// falls silent as it is told. No part of the program may import it.
+// Package agenttest is what tests of agents share. Server is a make-believe
+// provider: one server on the loopback that speaks as Anthropic (Messages),
+// OpenAI (Responses and chat completions) and Google (generateContent) do, and
+// that answers, fails and falls silent as it is told. No part of the program
+// may import it.
 package agenttest
 
 import (

@@ -185,7 +185,10 @@ func (d *daemon) commandFor(cfg config.Config, session resume.Session, planned *
 		return nil, &resume.Held{Why: err.Error(), Park: true}
 	}
 	env = append(slices.Clone(env), extra...)
-	dir := d.runsDir(session.Key)
+	dir, err := d.claimRuns(session.Key)
+	if err != nil {
+		return nil, &resume.Held{Why: "its output could not be kept: " + err.Error()}
+	}
 	pruneRuns(dir, keptRuns-1)
 	return &runner.Command{
 		Argv:   planned.Argv,

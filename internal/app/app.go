@@ -61,6 +61,8 @@ type daemon struct {
 
 	nudge chan struct{} // of size 1: the configuration is to be read again
 
+	claiming sync.Mutex // held while a session takes a directory for its outputs
+
 	// mu guards everything that follows.
 	mu       sync.Mutex
 	config   config.Config

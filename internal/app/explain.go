@@ -269,7 +269,14 @@ const (
 )
 
 func readHead(path string) ([]byte, error) {
-	file, err := os.Open(path)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // what is a pipe would never end, or not begin
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	file, err := agent.OpenText(path)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/lease"
 	"resumed/internal/resume"
 	"resumed/internal/state"
 )
@@ -62,7 +63,7 @@ func newFollowerFeed(d *daemon, a agent.Agent, follower agent.Follower, cursors 
 				for i := range sightings {
 					sightings[i] = tidy(sightings[i], a.Name())
 				}
-				return d.engine.See(ctx, sightings)
+				return d.see(ctx, sightings)
 			},
 			Kept: func(name string) (json.RawMessage, bool) {
 				cursor, ok := cursors[a.Name()+":"+name]
@@ -74,6 +75,19 @@ func newFollowerFeed(d *daemon, a agent.Agent, follower agent.Follower, cursors 
 		})
 	}
 	return f
+}
+
+// see hands on what agents say, with what they cannot know: that a prompt is
+// of another resumed.
+func (d *daemon) see(ctx context.Context, sightings []resume.Sighting) error {
+	for i, sight := range sightings {
+		ev, ok := sight.Event.(resume.Prompted)
+		if ok && ev.By == "" && lease.Elsewhere(d.leases.dirs, sight.Key.Agent, sight.Key.ID) {
+			ev.By = "another resumed"
+			sightings[i].Event = ev
+		}
+	}
+	return d.engine.See(ctx, sightings)
 }
 
 // cursors is how far every place was read, as it is stored.

@@ -38,7 +38,7 @@ type reader struct {
 func newFileFeed(d *daemon, a agent.Agent, src agent.Source, cursors cursors) *feed {
 	f := newFeed(a)
 	r := &reader{
-		agent: a, source: src, see: d.engine.See, keep: d.store.PutCursor,
+		agent: a, source: src, see: d.see, keep: d.store.PutCursor,
 		log: d.log.With("agent", a.Name()), back: make(map[string][]resume.Sighting),
 	}
 	opts := watch.Options{

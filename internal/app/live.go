@@ -221,9 +221,8 @@ func unsent(why string) *resume.Held {
 // keep writes a screen that was not recognised where a person can look at it,
 // and returns words that say where.
 func (t *typist) keep(screen string) string {
-	dir := t.d.runsDir(t.session.Key)
+	dir, err := t.d.claimRuns(t.session.Key)
 	path := filepath.Join(dir, "screen.txt") // the newest is enough
-	err := os.MkdirAll(dir, 0o700)
 	if err == nil {
 		err = os.WriteFile(path, []byte(clean.Text(screen)), 0o600)
 	}

@@ -166,7 +166,7 @@ func readRecording(path string) (rec agent.Recording, skipped skip, err error) {
 		skipped.lines = lineOf(path, info.Size()-int64(len(data))) - 1 - skipped.after
 		data = append(head, data...)
 	}
-	rec.At = info.ModTime()
+	rec.Path, rec.At = path, info.ModTime()
 	if bytes.IndexByte(data, 0) < 0 { // else it is no text
 		rec.Text = clean.Text(string(data))
 	}

@@ -1,6 +1,9 @@
 package app
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,15 +16,64 @@ import (
 // keptRuns is how many outputs of a session's resumes are kept.
 const keptRuns = 10
 
-func (d *daemon) runsDir(key resume.Key) string { return RunsDir(d.opts.StateDir, key.ID) }
+// agentFile says whose outputs a directory keeps: two agents may call a
+// session by one name.
+const agentFile = "agent"
+
+// runsDir returns where the outputs of a session's resumes are: in one named
+// after its id, unless that is another agent's. No id has an @.
+func (d *daemon) runsDir(key resume.Key) string {
+	dir := filepath.Join(runsRoot(d.opts.StateDir), key.ID)
+	if owner := ownerOf(dir); owner != "" && owner != key.Agent {
+		return dir + "@" + key.Agent
+	}
+	return dir
+}
+
+// claimRuns makes the directory of a session's outputs, and the session's own.
+func (d *daemon) claimRuns(key resume.Key) (string, error) {
+	d.claiming.Lock()
+	defer d.claiming.Unlock()
+	dir := d.runsDir(key)
+	if ownerOf(dir) == key.Agent {
+		return dir, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return dir, err
+	}
+	return dir, os.WriteFile(filepath.Join(dir, agentFile), []byte(key.Agent), 0o600)
+}
+
+func runsRoot(stateDir string) string { return filepath.Join(stateDir, "runs") }
+
+func ownerOf(dir string) string {
+	owner, err := os.ReadFile(filepath.Join(dir, agentFile))
+	if err != nil {
+		return "" // nobody's yet
+	}
+	return string(owner)
+}
 
 // outputOf returns where the resume that the session is in writes to.
 func (d *daemon) outputOf(s resume.Session) string {
 	return filepath.Join(d.runsDir(s.Key), strconv.Itoa(s.Run.N)+".log")
 }
 
-// RunsDir returns where the outputs of a session's resumes are.
-func RunsDir(stateDir, id string) string { return filepath.Join(stateDir, "runs", id) }
+// Outputs returns where the outputs of resumes are, for each session that has
+// any.
+func Outputs(stateDir string) (map[resume.Key]string, error) {
+	entries, err := os.ReadDir(runsRoot(stateDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("look for outputs: %w", err)
+	}
+	kept := make(map[resume.Key]string, len(entries))
+	for _, entry := range entries {
+		dir := filepath.Join(runsRoot(stateDir), entry.Name())
+		id, _, _ := strings.Cut(entry.Name(), "@")
+		kept[resume.Key{Agent: ownerOf(dir), ID: id}] = dir
+	}
+	return kept, nil
+}
 
 // Runs returns the outputs in a session's directory, oldest first.
 func Runs(dir string) []string {

@@ -19,7 +19,7 @@ const (
 // named must be there.
 func Find(flag string, getenv func(string) string) (string, error) {
 	if flag != "" {
-		return named(flag, "--config")
+		return named(flag, "read configuration")
 	}
 	if path := getenv("RESUMED_CONFIG"); path != "" {
 		return named(path, "RESUMED_CONFIG")

@@ -21,17 +21,29 @@ type Client struct{ http http.Client }
 // NewClient returns a client of the daemon whose socket is in dir. It connects
 // at the first call.
 func NewClient(dir string) *Client {
-	var dialer net.Dialer
 	return &Client{http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			path, release, err := socketPath(dir)
-			if err != nil {
-				return nil, err
-			}
-			defer release()
-			return dialer.DialContext(ctx, "unix", path)
-		},
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, dir) },
 	}}}
+}
+
+// Answers reports whether a daemon listens on the socket in dir.
+func Answers(dir string) bool {
+	conn, err := dial(context.Background(), dir)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close() // nothing was asked
+	return true
+}
+
+func dial(ctx context.Context, dir string) (net.Conn, error) {
+	path, release, err := socketPath(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	var dialer net.Dialer
+	return dialer.DialContext(ctx, "unix", path)
 }
 
 // Status returns all that the daemon knows.

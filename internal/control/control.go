@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -137,6 +138,16 @@ func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%q fits %d sessions: %s%s", e.Name, len(e.Sessions), strings.Join(shown, ", "), more)
 }
 
+// IsAmbiguous reports whether a name fits several sessions, as found here or
+// as the daemon says.
+func IsAmbiguous(err error) bool {
+	if remote, ok := errors.AsType[*RemoteError](err); ok {
+		return remote.kind == kindAmbiguous
+	}
+	_, ok := errors.AsType[*AmbiguousError](err)
+	return ok
+}
+
 // Resolve returns the one session whose id is, or begins with, name. An
 // agent's name may stand before it: "claude-code/4f2a".
 func Resolve(sessions []resume.View, name string) (resume.View, error) {
@@ -163,5 +174,6 @@ func Resolve(sessions []resume.View, name string) (resume.View, error) {
 	for _, s := range found {
 		ambiguous.Sessions = append(ambiguous.Sessions, s.Key().String())
 	}
+	slices.Sort(ambiguous.Sessions)
 	return resume.View{}, ambiguous
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -97,6 +98,14 @@ func acquire(dir, name string) (*os.File, error) {
 		}
 		file.Close() // its holder removed it between our opening and our locking
 	}
+}
+
+// Elsewhere reports whether another process looks after an agent's session.
+func Elsewhere(dirs []string, agent, id string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		pid := lock.Holder(filepath.Join(dir, name(agent, id)))
+		return pid != 0 && pid != os.Getpid()
+	})
 }
 
 // ID returns the session's id.

@@ -20,6 +20,7 @@ func init() {
 		org|organization spend|level|service *
 		out of credits
 		overage
+		arrearage
 		budget exceeded *
 		exceeded budget *
 		exceeded current quota *
@@ -49,10 +50,16 @@ func init() {
 		server overloaded
 		server is overloaded
 		model capacity *
+		service tier capacity *
+		capacity exceeded|exhausted|unavailable
 		model overloaded
 		policy capacity unavailable
 		flex unavailable
 		engine overloaded *
+	`)
+	// So SDKs call every 403.
+	codes.add(ruling{class: Auth, weak: true}, `
+		permission denied error
 	`)
 	codes.add(ruling{class: Auth}, `
 		auth|authentication|authorization *

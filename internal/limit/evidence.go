@@ -15,6 +15,8 @@ type evidence struct {
 	vague    bool  // strong yields to plainer words
 	models   bool  // it was said of models only
 	plain    Class // what was said in words that only providers have
+	counted  bool  // strong is told by the period of the quota, in a field
+	reopens  bool  // an allowance comes back by itself
 	wait     time.Duration
 	reset    Reset
 	rejected bool // an account's quota was refused, by the record's own field
@@ -31,6 +33,7 @@ func (e *evidence) addCode(ru ruling) {
 
 func (e *evidence) addWords(ru ruling) {
 	e.running = e.running || ru.running
+	e.reopens = e.reopens || ru.reopens
 	switch {
 	case ru.weak && e.weak == None:
 		e.weak, e.byWait = ru.class, ru.byWait
@@ -78,19 +81,27 @@ func (e *evidence) merge(part evidence) {
 	if e.family == None {
 		e.family = part.family
 	}
+	if part.counted && !neverPasses(e.strong) {
+		e.strong, e.paced, e.vague, e.counted = part.strong, false, false, true
+	}
 	e.addStrong(ruling{class: part.strong, paced: part.paced, vague: part.vague})
 	e.models = e.models || part.models
 	if e.weak == None {
 		e.weak, e.byWait, e.wait = part.weak, part.byWait, part.wait
 	}
 	e.running = e.running || part.running
+	e.reopens = e.reopens || part.reopens
 	e.rejected = e.rejected || part.rejected
 	e.addReset(part.reset)
 }
 
 // class weighs the evidence. What never passes goes first; then what is named
 // exactly wins over what only names a family, as far as the status admits it.
+// Extra usage that is spent does not matter where the plan's own comes back.
 func (e *evidence) class() Class {
+	if e.reopens && e.strong == Billing && e.code != Billing && e.reset.Stated() && admits(e.status, UsageLimit) {
+		return UsageLimit
+	}
 	for _, c := range [...]Class{e.code, e.strong} {
 		if neverPasses(c) && admits(e.status, c) {
 			return c

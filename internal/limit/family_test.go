@@ -384,3 +384,52 @@ func TestAWaitAsRustPrintsIt(t *testing.T) {
 	require.Equal(t, RateLimit, v.Class)
 	require.WithinDuration(t, noon.At.Add(12*time.Second), v.Reset.At, 0)
 }
+
+func TestWhatAPlanOrItsAdministratorForbids(t *testing.T) {
+	judged{
+		Billing: {
+			`Your seat type doesn't include usage credits`,
+			`Your seat type doesn't include usage`,
+			`Your usage allocation has been disabled by your admin · run /usage-credits to ask your admin for a higher limit`,
+			`Your group's usage limit is set to $0 · ask your admin for a higher limit`,
+			`This service is disabled for your org`,
+			`Your org is out of usage · add funds to continue`,
+			`Fable 5 requires usage credits. Run /usage-credits to turn them on`,
+			`API Error: Usage credits required for 1M context · turn on usage credits at claude.ai/settings/usage`,
+			`You've hit your team's shared budget · ask your admin to raise it`,
+			`API Error: 403 There is an issue with your billing or payment information.`,
+			`API Error: 403 Key limit exceeded (daily limit). Manage it using https://openrouter.ai/settings/keys`,
+			`API Error: 403 Your newly created team doesn't have any credits yet. You can purchase credits on https://console.x.ai.`,
+			`[API Error: You do not have enough G1 credits.]`,
+		},
+		BadRequest: {
+			`API Error: 403 Input was flagged by moderation`,
+		},
+		None: {
+			`You've exceeded the memory budget of this function.`,
+			`Your test account doesn't have enough balance for the transfer.`,
+			`The service is disabled for your team in staging.yaml.`,
+			`Your group's usage limit is shown on the dashboard.`,
+			`Opus requires usage of the new encoder.`,
+			`Your 5-hour limit resets 3pm`,
+			`Key limit exceeded in the map test`,
+			`You don't have any credits in the README yet`,
+		},
+	}.check(t)
+}
+
+// Extra usage that is spent does not matter where the plan's own comes back.
+func TestAPlanThatComesBackBesideASpendLimit(t *testing.T) {
+	for _, line := range []string{
+		`You've hit your org's monthly spend limit · ask your admin to raise it at https://claude.ai/admin-settings/usage · your 5-hour limit resets 2:18pm (UTC)`,
+		`You've hit your team's shared budget · ask your admin to raise it · your weekly limit resets 2:18pm (UTC)`,
+		`You're out of usage credits · resets 2:18pm (UTC)`,
+		`You're out of usage credits · resets 2:18pm (UTC) · progress saved`,
+	} {
+		v := noon.Text(line)
+		require.Equal(t, UsageLimit, v.Class, line)
+		require.True(t, v.WaitHelps)
+		require.Equal(t, noon.At.Add(2*time.Hour+18*time.Minute), v.Reset.At)
+	}
+	judged{Billing: {`You've hit your org's monthly spend limit · resets Dec 1`}}.check(t)
+}

@@ -186,7 +186,7 @@ func statusAt(toks []token, i int) int {
 	if isPort(toks, i) {
 		return 0
 	}
-	if i > 0 && !t.first {
+	if i > 0 && !t.first && !headsPage(toks, i) {
 		switch prev := toks[i-1]; {
 		case prev.kind == word && frameWords[prev.text] == 0,
 			prev.kind == number, prev.kind == link, prev.is("=") && !(prev.glued && t.glued),
@@ -195,6 +195,12 @@ func statusAt(toks []token, i int) int {
 		}
 	}
 	return smallInt(t.text)
+}
+
+// headsPage reports whether toks[i] begins the title of a page
+// of HTML, as proxies send it: <title>502 Bad Gateway</title>.
+func headsPage(toks []token, i int) bool {
+	return i >= 3 && toks[i-1].is(">") && toks[i-2].is("title") && toks[i-3].is("<")
 }
 
 // isPort reports a number that is the port of an address before it, such as

@@ -150,7 +150,7 @@ func addLimits() {
 		at capacity
 		over capacity
 		no capacity available|left|for
-		model|service|tier tier? capacity exhausted|exceeded|reached *
+		model|service|tier|flex tier? capacity exhausted|exceeded|reached *
 		insufficient * capacity
 		capacity exhausted|exceeded|constraints|unavailable
 		policy capacity unavailable
@@ -170,7 +170,7 @@ func addLimits() {
 		safeguards flagged this *
 		this|your|the request|message|prompt|response|content|output|conversation|input * violates|violate|violated|violation|flagged|blocked|refused|rejected|withheld *
 		content policy *
-		content|response|request|prompt|output|message was|is|has? been? blocked|filtered|flagged|refused
+		content|response|request|prompt|input|output|message was|is|has? been? blocked|filtered|flagged|refused
 		blocked by|under|due *
 		policy|safety violation|refusal
 		cyber policy *

@@ -30,7 +30,7 @@ func (r Reader) record(fields []field, depth int) (evidence, bool) {
 			quota = true
 		case "quotaid":
 			if c := quotaPeriod(f.value); c != None {
-				e.strong, e.paced = c, false
+				e.strong, e.paced, e.counted = c, false, true
 			}
 		case "retryattempt":
 			e.running = true

@@ -34,6 +34,10 @@ type ruling struct {
 	// an hour tells that it is a pace.
 	paced bool
 
+	// reopens is said of an allowance that comes back by itself, whatever else
+	// is used up.
+	reopens bool
+
 	// remote counts only where it is not about this machine.
 	remote bool
 
@@ -88,6 +92,7 @@ var asides lexicon[ruling]
 func init() {
 	asides.add(ruling{class: Billing}, `
 		not available|included|supported on|in|with|for your * plan|subscription|tier
+		account is not? in good standing
 		must|need to? purchase|buy a|an * plan|subscription
 		on a paid basis
 	`)
@@ -101,11 +106,14 @@ func init() {
 	asides.add(ruling{class: UsageLimit}, `
 		reached for this month|week|day
 	`)
+	asides.add(ruling{class: UsageLimit, reopens: true}, `
+		your @ limit|limits resets|refreshes|renews
+	`)
 	asides.add(ruling{class: ServerError}, `
 		experiencing high demand , which may cause
 	`)
 	asides.add(ruling{class: Overloaded}, `
-		is|are at|over capacity
+		is|are currently? at|over capacity
 		out of capacity
 		experiencing high|heavy demand|traffic|load
 		is|are currently? overloaded

@@ -30,10 +30,11 @@ func init() {
 		message aborted error
 	`)
 
-	// So Claude Code 1.0 and 2.0 call a window of the plan that opens again by
-	// itself, where extra usage is refused too.
+	// So Claude Code calls a window of the plan that opens again by itself,
+	// where extra usage is refused too: the first in 1.0 and 2.0, the other in 2.1.
 	statements.add(ruling{class: UsageLimit}, `
 		spending cap reached resets *
+		youre out of usage credits · resets *
 	`)
 	statements.add(ruling{class: Billing}, `
 		your|the credit|account|wallet|prepaid balance is|was too? low|insufficient|empty|exhausted|negative|depleted
@@ -88,6 +89,18 @@ func init() {
 		exceeded budget for deployment|provider|key|team|user|tag|model|customer|end *
 		exceeded budget : *
 		no deployments available — crossed budget *
+		youve|you have? hit|reached|exceeded your|the * shared budget *
+		your seat|license type? does? not|doesnt include * usage|credits *
+		your|the * usage|allocation|credits has|have|is|are been? disabled by your|an|the admin|administrator|owner *
+		your groups|teams|orgs * limit is set to $ #
+		this service is disabled for your|this org|organization|team|workspace
+		your|the|this org|organization|team|workspace is out of usage *
+		opus|sonnet|haiku|fable|mythos * requires|require usage|extra credits|usage *
+		usage credits required|needed *
+		your * does? not|doesnt have any|enough|sufficient credits *
+		you do? not|dont have enough|sufficient * credits
+		key limit exceeded ( * limit )
+		theres|there is? an? issue|problem with your * billing|payment *
 	`)
 
 	statements.add(ruling{class: ContextOverflow}, `
@@ -156,6 +169,7 @@ func init() {
 		organization|account|user has been|is disabled|suspended|deactivated|banned|on
 		this|your organization|account has|is been|on disabled|suspended|deactivated|hold
 		account on hold
+		this|the service has been|is disabled|suspended in|for|on this|your account *
 		your|this account does|do not have access *
 		oauth org not allowed
 		verification required

@@ -86,6 +86,20 @@ func sign(file *os.File) error {
 	return err
 }
 
+// Holder returns the living process that is said to hold the file; 0: none.
+func Holder(path string) int {
+	file, err := os.Open(path)
+	if err != nil {
+		return 0
+	}
+	defer file.Close()
+	pid := holder(file)
+	if pid <= 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		return 0
+	}
+	return pid
+}
+
 func holder(file *os.File) int {
 	text := make([]byte, 32)
 	n, _ := file.ReadAt(text, 0)

@@ -24,7 +24,10 @@ type (
 	Progressed struct{ At time.Time }
 
 	// Prompted is a prompt that was given to the agent, by a person or by us.
-	Prompted struct{ At time.Time }
+	Prompted struct {
+		At time.Time
+		By string // who gave it where it is no person, such as "another resumed"
+	}
 
 	// Cancelled is a turn that a person stopped.
 	Cancelled struct{ At time.Time }

@@ -1,6 +1,7 @@
 package resume
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -179,11 +180,13 @@ func (s Session) prompted(ev Prompted, now time.Time) Session {
 	if s.ours(ev.At) {
 		return s
 	}
-	s.Windows = 0
+	if ev.By == "" {
+		s.Windows = 0
+	}
 	if !s.Interrupted() {
 		return s
 	}
-	return s.rest(now, "continued by a person")
+	return s.rest(now, "continued by "+cmp.Or(ev.By, "a person"))
 }
 
 // ours reports whether what was written at that time may be the trace of our

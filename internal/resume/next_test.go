@@ -262,6 +262,15 @@ func TestPeopleAreStrongerThanRules(t *testing.T) {
 		require.Equal(t, Watching, w.State)
 		require.Equal(t, "continued by a person", w.Reason)
 	})
+	t.Run("a prompt of another program ends the wait and begins no count anew", func(t *testing.T) {
+		w := newWalk().do(limitedUntil(noon, limit.UsageLimit, noon.Add(time.Hour))).after(time.Second)
+		windows := w.Windows
+		require.Positive(t, windows)
+		w.do(Prompted{At: w.now, By: "another resumed"})
+		require.Equal(t, Watching, w.State)
+		require.Equal(t, "continued by another resumed", w.Reason)
+		require.Equal(t, windows, w.Windows)
+	})
 	t.Run("a prompt long after our attempt is a person's", func(t *testing.T) {
 		w := newWalk()
 		w.rules.Backoff.MaxRetries = 1

@@ -23,7 +23,7 @@ func CheckID(id string) error {
 	case len(id) > maxID:
 		return fmt.Errorf("session id is longer than %d characters: %q…", maxID, id[:20])
 	case !isAlnum(id[0]):
-		return fmt.Errorf("session id %q must begin with a letter or digit", id)
+		return fmt.Errorf("session id %q must begin with one of a-z, A-Z and 0-9", id)
 	}
 	for _, r := range id {
 		if r >= utf8.RuneSelf || !isAlnum(byte(r)) && !strings.ContainsRune("_.:-", r) {

@@ -38,7 +38,7 @@ func TestCheckID(t *testing.T) {
 		require.Error(t, err, name)
 		require.NotContains(t, err.Error(), "\n")
 	}
-	require.ErrorContains(t, CheckID("-r"), "must begin with a letter or digit")
+	require.ErrorContains(t, CheckID("-r"), "must begin with one of a-z")
 	require.ErrorContains(t, CheckID("a/b"), `must not contain '/'`)
 }
 

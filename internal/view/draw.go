@@ -110,7 +110,11 @@ func (m *model) tally() string {
 			parts = append(parts, m.page.Paint.In(c, fmt.Sprintf("%d %s", n, words)))
 		}
 	}
-	add(need, "need you", Red)
+	call := "need you"
+	if need == 1 {
+		call = "needs you"
+	}
+	add(need, call, Red)
 	add(busy, "resuming", Magenta)
 	add(counts[resume.Waiting], "waiting", Yellow)
 	add(counts[resume.Watching], "watching", Green)

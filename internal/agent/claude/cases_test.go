@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -24,17 +24,6 @@ type captured struct {
 	Session   string      `json:"session"`
 	Cwd       string      `json:"cwd"`
 	Text      string      `json:"text"`
-}
-
-func captures(t testing.TB) []captured {
-	data, err := os.ReadFile("testdata/cases.json")
-	require.NoError(t, err)
-	var index struct {
-		Cases []captured `json:"cases"`
-	}
-	require.NoError(t, json.Unmarshal(data, &index))
-	require.NotEmpty(t, index.Cases)
-	return index.Cases
 }
 
 func newAgent(t testing.TB, o Options) *Agent {
@@ -55,7 +44,7 @@ func newAgent(t testing.TB, o Options) *Agent {
 func TestEveryCapturedTranscriptIsUnderstood(t *testing.T) {
 	a := newAgent(t, Options{})
 	src := a.Sources()[0]
-	for _, c := range captures(t) {
+	for _, c := range agenttest.Cases[captured](t) {
 		t.Run(c.Case, func(t *testing.T) {
 			path := filepath.Join("testdata", filepath.FromSlash(c.File))
 			last, found, err := agent.Last(a, src, path)
@@ -114,7 +103,7 @@ func requireMeaning(t *testing.T, c captured, event resume.Event) {
 func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 	a := newAgent(t, Options{})
 	src := a.Sources()[0]
-	for _, c := range captures(t) {
+	for _, c := range agenttest.Cases[captured](t) {
 		path := filepath.Join("testdata", filepath.FromSlash(c.File))
 		var back []agent.Evidence
 		require.NoError(t, agent.Back(a, src, path, func(e agent.Evidence) bool {

@@ -1,34 +1,14 @@
 package claude
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
-	"resumed/internal/resume"
+	"resumed/internal/agenttest"
 )
-
-// denied returns what a run was refused whose transcript is a captured one and
-// what follows it.
-func denied(t *testing.T, file string, since time.Time, output string, more ...string) (agent.Denial, bool) {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", file))
-	require.NoError(t, err)
-	for _, line := range more {
-		data = append(data, line+"\n"...)
-	}
-	path := filepath.Join(t.TempDir(), "transcript.jsonl")
-	require.NoError(t, os.WriteFile(path, data, 0o600))
-	a, err := New(Options{})
-	require.NoError(t, err)
-	d, found, err := a.Denied(t.Context(), resume.Session{Transcript: path}, agent.Ran{Since: since, Output: output})
-	require.NoError(t, err)
-	return d, found
-}
 
 func TestADenialThatEndedTheTurnIsFound(t *testing.T) {
 	began := time.Date(2026, 11, 15, 5, 0, 0, 0, time.UTC)
@@ -59,7 +39,7 @@ func TestADenialThatEndedTheTurnIsFound(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, found := denied(t, c.file, c.since, "", c.more...)
+			got, found := agenttest.Denied(t, newAgent(t, Options{}), c.file, c.since, "", c.more...)
 			require.Equal(t, c.want != "", found)
 			if found {
 				require.Equal(t, c.want, got.String())
@@ -73,11 +53,11 @@ func TestARunsResultTellsWhereItsTranscriptDoesNot(t *testing.T) {
 	const result = "Warning: x\n" + `{"type":"result","is_error":false,"permission_denials":[{"tool_name":"Write","tool_input":{"file_path":"/a"}}]}` + "\n"
 	later := time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)
 	const answer = `{"type":"assistant","timestamp":"2026-11-15T06:10:00Z","message":{"model":"m","content":[{"type":"text","text":"I may not."}]}}`
-	got, found := denied(t, "denied.jsonl", later, result, answer)
+	got, found := agenttest.Denied(t, newAgent(t, Options{}), "denied.jsonl", later, result, answer)
 	require.True(t, found)
 	require.Equal(t, agent.Denial{Tool: "Write", Use: "/a"}, got)
-	_, found = denied(t, "denied.jsonl", later, `{"type":"result","permission_denials":[]}`, answer)
+	_, found = agenttest.Denied(t, newAgent(t, Options{}), "denied.jsonl", later, `{"type":"result","permission_denials":[]}`, answer)
 	require.False(t, found)
-	_, found = denied(t, "denied.jsonl", later, "permission_denials", answer)
+	_, found = agenttest.Denied(t, newAgent(t, Options{}), "denied.jsonl", later, "permission_denials", answer)
 	require.False(t, found)
 }

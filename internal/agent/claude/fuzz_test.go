@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"resumed/internal/agent"
+	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -18,7 +19,7 @@ import (
 // Whatever a line holds, it is understood or passed over; and a reset is never
 // made up.
 func FuzzObserve(f *testing.F) {
-	for _, c := range captures(f) {
+	for _, c := range agenttest.Cases[captured](f) {
 		data, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(c.File)))
 		if err != nil {
 			f.Fatal(err)

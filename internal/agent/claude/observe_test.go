@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -86,19 +87,26 @@ func TestWhatALineMeans(t *testing.T) {
 		"Claude Code's own words are no movement": {
 			base(map[string]any{"type": "assistant", "message": said(synthetic, "No response requested.")}), nil,
 		},
-		"a prompt is a prompt":            {asked(nil, "go on"), resume.Prompted{At: at}},
-		"a prompt in blocks is a prompt":  {asked(nil, text("go on")), resume.Prompted{At: at}},
-		"a picture is a prompt":           {asked(nil, []any{map[string]any{"type": "image"}}), resume.Prompted{At: at}},
-		"a note to itself is no prompt":   {asked(map[string]any{"isMeta": true}, "caveat"), nil},
-		"a queued note is no prompt":      {asked(map[string]any{"queueTranscriptOnly": true}, "task done"), nil},
-		"a summary is no prompt":          {asked(map[string]any{"isCompactSummary": true}, "This session is"), nil},
-		"a tool's result is no prompt":    {asked(nil, []any{map[string]any{"type": "tool_result", "tool_use_id": "t"}}), nil},
-		"a subagent's task is no prompt":  {asked(map[string]any{"isSidechain": true}, "say hi"), nil},
-		"leaving is no prompt":            {asked(nil, "<command-name>/exit</command-name>\n<command-message>exit"), nil},
-		"a local answer is no prompt":     {asked(nil, "<local-command-stdout>Bye!</local-command-stdout>"), nil},
-		"a shell command is no prompt":    {asked(nil, "<bash-input>ls</bash-input>"), nil},
-		"an interruption is a cancel":     {asked(nil, text("[Request interrupted by user]")), resume.Cancelled{At: at}},
-		"one in a tool is a cancel too":   {asked(nil, text("[Request interrupted by user for tool use]")), resume.Cancelled{At: at}},
+		"a prompt is a prompt":           {asked(nil, "go on"), resume.Prompted{At: at}},
+		"a prompt in blocks is a prompt": {asked(nil, text("go on")), resume.Prompted{At: at}},
+		"a picture is a prompt":          {asked(nil, []any{map[string]any{"type": "image"}}), resume.Prompted{At: at}},
+		"a note to itself is no prompt":  {asked(map[string]any{"isMeta": true}, "caveat"), nil},
+		"a queued note is no prompt":     {asked(map[string]any{"queueTranscriptOnly": true}, "task done"), nil},
+		"a summary is no prompt":         {asked(map[string]any{"isCompactSummary": true}, "This session is"), nil},
+		"a tool's result is no prompt":   {asked(nil, []any{map[string]any{"type": "tool_result", "tool_use_id": "t"}}), nil},
+		"a subagent's task is no prompt": {asked(map[string]any{"isSidechain": true}, "say hi"), nil},
+		"leaving is no prompt":           {asked(nil, "<command-name>/exit</command-name>\n<command-message>exit"), nil},
+		"a local answer is no prompt":    {asked(nil, "<local-command-stdout>Bye!</local-command-stdout>"), nil},
+		"a shell command is no prompt":   {asked(nil, "<bash-input>ls</bash-input>"), nil},
+		"an interruption is a cancel":    {asked(nil, text("[Request interrupted by user]")), resume.Cancelled{At: at}},
+		"one in a tool is a cancel too":  {asked(nil, text("[Request interrupted by user for tool use]")), resume.Cancelled{At: at}},
+		"one beside a tool's result is a cancel": {
+			asked(nil, append([]any{map[string]any{"type": "tool_result", "tool_use_id": "t"}}, text("[Request interrupted by user for tool use]")...)),
+			resume.Cancelled{At: at},
+		},
+		"one in what a tool printed is none": {
+			asked(nil, []any{map[string]any{"type": "tool_result", "tool_use_id": "t", "content": "[Request interrupted by user]"}}), nil,
+		},
 		"one in an old version, likewise": {asked(nil, "[Request interrupted by user]"), resume.Cancelled{At: at}},
 		"a task that ended is nobody's prompt": {
 			asked(map[string]any{"origin": map[string]any{"kind": "task-notification"}}, "<task-notification>"), nil,
@@ -330,7 +338,7 @@ func TestHomesAreAccounts(t *testing.T) {
 
 func TestTranscriptsAreRecognisedByTheirBeginning(t *testing.T) {
 	a := newAgent(t, Options{})
-	for _, c := range captures(t) {
+	for _, c := range agenttest.Cases[captured](t) {
 		data, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(c.File)))
 		require.NoError(t, err)
 		require.True(t, a.Recognises(data[:min(len(data), 4096)]), c.Case)

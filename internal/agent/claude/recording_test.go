@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -27,21 +28,10 @@ func recorded(t testing.TB, a *Agent, path string) (agent.Told, string) {
 	return report.Told[0], report.Kind
 }
 
-func classOf(event resume.Event) limit.Class {
-	switch ev := event.(type) {
-	case resume.Limited:
-		return ev.Class
-	case resume.Cancelled:
-		return limit.Cancelled
-	default:
-		return limit.None
-	}
-}
-
 func TestWhatARunPrintsTellsWhatItsTranscriptDoes(t *testing.T) {
 	a := newAgent(t, Options{})
 	found := 0
-	for _, c := range captures(t) {
+	for _, c := range agenttest.Cases[captured](t) {
 		paths, err := filepath.Glob("testdata/stdout/" + c.Case + ".*json")
 		require.NoError(t, err)
 		if len(paths) == 0 {
@@ -55,7 +45,7 @@ func TestWhatARunPrintsTellsWhatItsTranscriptDoes(t *testing.T) {
 			if c.Case == "n-midhang-default" {
 				c.Class = limit.Cancelled // the transcript missed that
 			}
-			require.Equal(t, c.Class.String(), classOf(told.Event).String())
+			require.Equal(t, c.Class.String(), agenttest.ClassOf(told.Event).String())
 			got, limited := told.Event.(resume.Limited)
 			if !limited {
 				return
@@ -116,7 +106,7 @@ func TestASubagentsFailureIsNotTheRuns(t *testing.T) {
 	require.Contains(t, text, "is_api_error_message", "the subagent's")
 	report, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: text, At: recordedAt})
 	require.True(t, ok)
-	require.Equal(t, limit.None, classOf(report.Told[0].Event))
+	require.Equal(t, limit.None, agenttest.ClassOf(report.Told[0].Event))
 }
 
 func TestHooksTellWhyATurnFailed(t *testing.T) {
@@ -128,7 +118,7 @@ func TestHooksTellWhyATurnFailed(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			told, kind := recorded(t, newAgent(t, Options{}), path)
 			require.Equal(t, agent.HookCalls, kind)
-			require.Equal(t, want.String(), classOf(told.Event).String())
+			require.Equal(t, want.String(), agenttest.ClassOf(told.Event).String())
 			require.NotEmpty(t, told.Session)
 			require.NotEmpty(t, told.Cwd)
 		})
@@ -179,7 +169,7 @@ func TestAScreenTellsHowTheLastTurnEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			told, kind := recorded(t, newAgent(t, Options{}), "screens/"+name+".txt")
 			require.Equal(t, agent.Screen, kind)
-			require.Equal(t, want.class.String(), classOf(told.Event).String())
+			require.Equal(t, want.class.String(), agenttest.ClassOf(told.Event).String())
 			require.Equal(t, want.working, told.Working)
 			got, limited := told.Event.(resume.Limited)
 			require.Equal(t, want.reset, got.Reset.At)

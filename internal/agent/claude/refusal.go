@@ -56,7 +56,11 @@ func (r record) classOfError(words limit.Class) limit.Class {
 	switch r.Error {
 	case "billing_error":
 		return limit.Billing
-	case "authentication_failed", "oauth_org_not_allowed", "account_on_hold", "verification_required", "cloud_credential_error":
+	case "authentication_failed":
+		if words != limit.Billing { // any 403 is called so
+			return limit.Auth
+		}
+	case "oauth_org_not_allowed", "account_on_hold", "verification_required", "cloud_credential_error":
 		return limit.Auth
 	case "overloaded":
 		return limit.Overloaded

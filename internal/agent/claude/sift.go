@@ -13,6 +13,7 @@ var (
 	quotedUser      = []byte(`"user"`)
 	quotedToolUseID = []byte(`"tool_use_id"`)
 	apiErrorMessage = []byte(`ApiErrorMessage`)
+	interruption    = []byte(interrupted)
 )
 
 // sift passes over bookkeeping and over tool results, which are most of a
@@ -20,10 +21,12 @@ var (
 func sift(line []byte) agent.Weight {
 	switch recordType(line) {
 	case "user":
-		if bytes.Contains(agent.Head(line), quotedToolUseID) || bytes.Contains(line, quotedToolUseID) {
-			return agent.Nothing
+		if !bytes.Contains(agent.Head(line), quotedToolUseID) && !bytes.Contains(line, quotedToolUseID) {
+			return agent.Matters
 		}
-		return agent.Matters
+		if bytes.Contains(line, interruption) { // a person's stop may stand beside the result of the tool it stopped
+			return agent.Matters
+		}
 	case "assistant":
 		if bytes.Contains(line, apiErrorMessage) {
 			return agent.Matters

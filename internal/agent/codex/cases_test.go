@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -33,17 +34,6 @@ func (c captured) path() string { return filepath.Join("testdata", "rollouts", c
 // hidden reports whether the rollout's version did not write what stopped it.
 func (c captured) hidden() bool { return c.Detectable != nil && !*c.Detectable }
 
-func captures(t testing.TB) []captured {
-	data, err := os.ReadFile("testdata/cases.json")
-	require.NoError(t, err)
-	var index struct {
-		Cases []captured `json:"cases"`
-	}
-	require.NoError(t, json.Unmarshal(data, &index))
-	require.NotEmpty(t, index.Cases)
-	return index.Cases
-}
-
 func newAgent(t testing.TB, o Options) *Agent {
 	if o.Zone == nil {
 		o.Zone = time.UTC // the captures' clock times are UTC
@@ -62,7 +52,7 @@ func newAgent(t testing.TB, o Options) *Agent {
 func TestEveryCapturedRolloutIsUnderstood(t *testing.T) {
 	a := newAgent(t, Options{})
 	src := a.Sources()[0]
-	for _, c := range captures(t) {
+	for _, c := range agenttest.Cases[captured](t) {
 		t.Run(c.Case, func(t *testing.T) {
 			last, found, err := agent.Last(a, src, c.path())
 			require.NoError(t, err)
@@ -115,7 +105,7 @@ func requireMeaning(t *testing.T, c captured, event resume.Event) {
 // they stand where a rollout's limits were lost.
 func TestWithoutTheWindowsTheWordsTell(t *testing.T) {
 	a := newAgent(t, Options{})
-	for _, c := range captures(t) {
+	for _, c := range agenttest.Cases[captured](t) {
 		if c.Text == "" {
 			continue
 		}
@@ -156,7 +146,7 @@ func observeAll(a *Agent, src agent.Source, path string, data []byte) []agent.Ev
 // A file that is read from its start gives the same end as one that is read
 // from its end, and reading it again changes nothing.
 func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
-	for _, c := range captures(t) {
+	for _, c := range agenttest.Cases[captured](t) {
 		a := newAgent(t, Options{})
 		src := a.Sources()[0]
 		data, err := os.ReadFile(c.path())
@@ -176,7 +166,7 @@ func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 func TestTheOrderOfFieldsIsNoMatter(t *testing.T) {
 	a := newAgent(t, Options{})
 	src := a.Sources()[0]
-	for _, c := range captures(t) {
+	for _, c := range agenttest.Cases[captured](t) {
 		data, err := os.ReadFile(c.path())
 		require.NoError(t, err)
 		var sorted bytes.Buffer

@@ -1,34 +1,14 @@
 package codex
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
-	"resumed/internal/resume"
+	"resumed/internal/agenttest"
 )
-
-// denied returns what a run was refused whose transcript is a captured one and
-// what follows it.
-func denied(t *testing.T, file string, since time.Time, output string, more ...string) (agent.Denial, bool) {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", file))
-	require.NoError(t, err)
-	for _, line := range more {
-		data = append(data, line+"\n"...)
-	}
-	path := filepath.Join(t.TempDir(), "transcript.jsonl")
-	require.NoError(t, os.WriteFile(path, data, 0o600))
-	a, err := New(Options{})
-	require.NoError(t, err)
-	d, found, err := a.Denied(t.Context(), resume.Session{Transcript: path}, agent.Ran{Since: since, Output: output})
-	require.NoError(t, err)
-	return d, found
-}
 
 func TestADenialThatEndedTheTurnIsFound(t *testing.T) {
 	began := time.Date(2026, 11, 15, 5, 0, 0, 0, time.UTC)
@@ -59,7 +39,7 @@ func TestADenialThatEndedTheTurnIsFound(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, found := denied(t, c.file, c.since, "", c.more...)
+			got, found := agenttest.Denied(t, newAgent(t, Options{}), c.file, c.since, "", c.more...)
 			require.Equal(t, c.want != "", found)
 			if found {
 				require.Equal(t, c.want, got.String())

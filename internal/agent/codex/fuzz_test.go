@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"resumed/internal/agent"
+	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -17,7 +18,7 @@ import (
 // Whatever the last lines of a rollout hold, they are understood or passed
 // over; and a reset is never made up.
 func FuzzObserve(f *testing.F) {
-	for _, c := range captures(f) {
+	for _, c := range agenttest.Cases[captured](f) {
 		data, err := os.ReadFile(c.path())
 		if err != nil {
 			f.Fatal(err)

@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
+
+	"resumed/internal/agent"
 )
 
 // head is the first record of a rollout: what the session is.
@@ -33,7 +34,7 @@ func (a *Agent) headOf(path string) (head, bool) {
 	if h, ok := a.heads.get(path); ok {
 		return h, true
 	}
-	f, err := os.Open(path)
+	f, err := agent.OpenText(path)
 	if err != nil {
 		return head{}, false
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -333,7 +334,7 @@ func TestEachHomeIsAnAccount(t *testing.T) {
 
 func TestARolloutIsRecognisedByItsBeginning(t *testing.T) {
 	a := newAgent(t, Options{})
-	for _, c := range captures(t) {
+	for _, c := range agenttest.Cases[captured](t) {
 		data, err := os.ReadFile(c.path())
 		require.NoError(t, err)
 		require.True(t, a.Recognises(data[:min(len(data), 300)]), c.Case)
@@ -378,7 +379,7 @@ func TestAHugeLineCostsBoundedMemory(t *testing.T) {
 
 func TestWhatIsPassedOverMeansNothing(t *testing.T) {
 	a := newAgent(t, Options{})
-	for _, c := range captures(t) {
+	for _, c := range agenttest.Cases[captured](t) {
 		data, err := os.ReadFile(c.path())
 		require.NoError(t, err)
 		for raw := range strings.Lines(string(data)) {

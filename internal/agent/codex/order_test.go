@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agenttest"
 	"resumed/internal/resume"
 )
 
@@ -17,7 +18,7 @@ import (
 // that nobody knows yet.
 func TestARecordMeansTheSameInAnyOrder(t *testing.T) {
 	a := newAgent(t, Options{})
-	for _, c := range captures(t) {
+	for _, c := range agenttest.Cases[captured](t) {
 		data, err := os.ReadFile(c.path())
 		require.NoError(t, err)
 		for name, change := range map[string]func(map[string]any) string{

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -27,21 +28,10 @@ func recorded(t testing.TB, name string, at time.Time) agent.Report {
 	return report
 }
 
-func classOf(event resume.Event) limit.Class {
-	switch ev := event.(type) {
-	case resume.Limited:
-		return ev.Class
-	case resume.Cancelled:
-		return limit.Cancelled
-	default:
-		return limit.None
-	}
-}
-
 // What a run prints tells also what rollouts of its version do not.
 func TestWhatARunPrintsTellsWhatItsRolloutDoes(t *testing.T) {
 	found := 0
-	for _, c := range captures(t) {
+	for _, c := range agenttest.Cases[captured](t) {
 		for _, format := range []string{".exec-json.jsonl", ".stderr.txt"} {
 			if _, err := os.Stat(filepath.Join("testdata", "recordings", c.Case+format)); err != nil {
 				continue
@@ -61,7 +51,7 @@ func TestWhatARunPrintsTellsWhatItsRolloutDoes(t *testing.T) {
 				if c.Class == limit.Cancelled {
 					c.Class = limit.None // a run that is cut off says nothing any more
 				}
-				require.Equal(t, c.Class.String(), classOf(told.Event).String())
+				require.Equal(t, c.Class.String(), agenttest.ClassOf(told.Event).String())
 				got, limited := told.Event.(resume.Limited)
 				if !limited {
 					return
@@ -126,7 +116,7 @@ func TestAScreenTellsHowTheLastTurnEnded(t *testing.T) {
 			report := recorded(t, name+".screen.txt", copiedAt)
 			require.Equal(t, agent.Screen, report.Kind)
 			told := report.Told[0]
-			require.Equal(t, want.class.String(), classOf(told.Event).String())
+			require.Equal(t, want.class.String(), agenttest.ClassOf(told.Event).String())
 			require.Equal(t, want.working, told.Working)
 			require.Equal(t, "/home/dev/src", told.Cwd)
 			got, _ := told.Event.(resume.Limited)
@@ -183,8 +173,8 @@ func TestHooksAreToldOfNoFailure(t *testing.T) {
 	report := recorded(t, "hooks_and_notify.log", copiedAt)
 	require.Equal(t, agent.HookCalls, report.Kind)
 	require.Len(t, report.Told, 2)
-	require.Equal(t, limit.None, classOf(report.Told[0].Event))
-	require.Equal(t, limit.None, classOf(report.Told[1].Event))
+	require.Equal(t, limit.None, agenttest.ClassOf(report.Told[0].Event))
+	require.Equal(t, limit.None, agenttest.ClassOf(report.Told[1].Event))
 	require.Equal(t, "/home/dev/src", report.Told[1].Cwd)
 }
 

@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -29,17 +29,6 @@ type captured struct {
 
 func (c captured) path() string { return filepath.Join("testdata", filepath.FromSlash(c.File)) }
 
-func captures(t testing.TB) []captured {
-	data, err := os.ReadFile("testdata/cases.json")
-	require.NoError(t, err)
-	var index struct {
-		Cases []captured `json:"cases"`
-	}
-	require.NoError(t, json.Unmarshal(data, &index))
-	require.NotEmpty(t, index.Cases)
-	return index.Cases
-}
-
 func newAgent(t testing.TB, o Options) *Agent {
 	if o.Roots == nil {
 		o.Roots = []string{filepath.Join(t.TempDir(), ".gemini")}
@@ -54,7 +43,7 @@ func newAgent(t testing.TB, o Options) *Agent {
 func TestEveryCapturedChatIsUnderstood(t *testing.T) {
 	a := newAgent(t, Options{})
 	src := a.Sources()[0]
-	for _, c := range captures(t) {
+	for _, c := range agenttest.Cases[captured](t) {
 		t.Run(c.Case, func(t *testing.T) {
 			last, found, err := agent.Last(a, src, c.path())
 			require.NoError(t, err)
@@ -96,7 +85,7 @@ func requireMeaning(t *testing.T, c captured, event resume.Event) {
 func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 	a := newAgent(t, Options{})
 	src := a.Sources()[0]
-	for _, c := range captures(t) {
+	for _, c := range agenttest.Cases[captured](t) {
 		var back, forth []resume.Event
 		require.NoError(t, agent.Back(a, src, c.path(), func(e agent.Evidence) bool {
 			back = append(back, e.Event)
@@ -128,7 +117,7 @@ func TestAStubIsNoSession(t *testing.T) {
 
 func TestChatsAreRecognisedByTheirBeginning(t *testing.T) {
 	a := newAgent(t, Options{})
-	for _, c := range captures(t) {
+	for _, c := range agenttest.Cases[captured](t) {
 		data, err := os.ReadFile(c.path())
 		require.NoError(t, err)
 		require.True(t, a.Recognises(data[:min(len(data), 300)]), c.Case)

@@ -10,13 +10,14 @@ import (
 	"unicode"
 
 	"resumed/internal/agent"
+	"resumed/internal/agenttest"
 	"resumed/internal/resume"
 )
 
 // Whatever a line holds, it is understood or passed over; and a reset is never
 // made up.
 func FuzzObserve(f *testing.F) {
-	for _, c := range captures(f) {
+	for _, c := range agenttest.Cases[captured](f) {
 		data, err := os.ReadFile(c.path())
 		if err != nil {
 			f.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"resumed/internal/agent"
 )
 
 // head is what a chat's beginning and its place say of its session.
@@ -55,7 +57,7 @@ func readHead(path string) (h head, settled bool) {
 const headSize = 64 << 10
 
 func readBegin(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := agent.OpenText(path)
 	if err != nil {
 		return nil, err
 	}
@@ -70,14 +72,20 @@ func idIn(begin []byte) (string, bool) {
 		if !ok || !r.isHeader() {
 			continue
 		}
-		return r.SessionID, sessionName.MatchString(r.SessionID) && (r.Kind == "" || r.Kind == "main")
+		return r.SessionID, sessionName.MatchString(r.SessionID) && isMain(r.Kind)
 	}
 	return "", false
 }
 
+// isMain reports whether chats of that kind are people's own.
+func isMain(kind string) bool { return kind == "" || kind == "main" }
+
 // projectRoot returns the directory that a chat's project is about, by what
 // lies beside its chats or, before that was so, by the list of all projects.
 func projectRoot(chat string) string {
+	if chat == "" {
+		return ""
+	}
 	project := filepath.Dir(filepath.Dir(chat))
 	if data, err := os.ReadFile(filepath.Join(project, ".project_root")); err == nil {
 		if root := strings.TrimRight(string(data), "\r\n"); filepath.IsAbs(root) {

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"strings"
 
 	"resumed/internal/agent"
@@ -11,6 +12,7 @@ import (
 type oldChat struct {
 	SessionID string   `json:"sessionId"`
 	Project   string   `json:"projectHash"`
+	Kind      string   `json:"kind"`
 	Messages  []record `json:"messages"`
 }
 
@@ -21,7 +23,10 @@ func (a *Agent) old(rec agent.Recording) (agent.Told, bool) {
 		if !decode(data, &chat) || !sessionName.MatchString(chat.SessionID) || chat.Project == "" || chat.Messages == nil {
 			continue
 		}
-		told := agent.Told{Session: chat.SessionID, Cwd: firstDirectory(data)}
+		told := agent.Told{Session: chat.SessionID, Cwd: cmp.Or(projectRoot(rec.Path), firstDirectory(data))}
+		if !isMain(chat.Kind) {
+			told.Leave = "a subagent's chat: the session that it works for goes on by itself"
+		}
 		for _, message := range chat.Messages {
 			event, ok := a.event(message, agent.Line{ModTime: rec.At})
 			if !ok {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -22,13 +23,6 @@ func stream(t testing.TB, name string) string {
 		require.NoError(t, err)
 	}
 	return string(data) // nothing was printed there
-}
-
-func classOf(event resume.Event) limit.Class {
-	if got, ok := event.(resume.Limited); ok {
-		return got.Class
-	}
-	return limit.None
 }
 
 func TestTheStreamsOfARunTellHowItEnded(t *testing.T) {
@@ -66,7 +60,7 @@ func TestTheStreamsOfARunTellHowItEnded(t *testing.T) {
 			if want.hidden {
 				report, ok := a.Recorded(rec)
 				require.True(t, ok)
-				require.Equal(t, limit.None, classOf(report.Told[0].Event))
+				require.Equal(t, limit.None, agenttest.ClassOf(report.Told[0].Event))
 			}
 			if want.hidden || strings.HasSuffix(name, "stderr") {
 				rec.Beside = stream(t, other)
@@ -75,7 +69,7 @@ func TestTheStreamsOfARunTellHowItEnded(t *testing.T) {
 			require.True(t, ok)
 			require.Equal(t, agent.RunOutput, report.Kind)
 			told := report.Told[0]
-			require.Equal(t, want.class.String(), classOf(told.Event).String())
+			require.Equal(t, want.class.String(), agenttest.ClassOf(told.Event).String())
 			require.NotEmpty(t, told.Session)
 			got, limited := told.Event.(resume.Limited)
 			require.Equal(t, want.goesOn, got.InProgress)
@@ -110,7 +104,7 @@ func TestPlainTextTellsOfAFailureAsItsLastLine(t *testing.T) {
 	a := newAgent(t, Options{})
 	told, ok := a.Printed(agent.Recording{Text: "Thinking.\n[API Error: terminated]\n", At: copiedAt})
 	require.True(t, ok)
-	require.Equal(t, limit.Network, classOf(told.Event))
+	require.Equal(t, limit.Network, agenttest.ClassOf(told.Event))
 	require.Equal(t, 2, told.Line)
 	told, ok = a.Printed(agent.Recording{Text: "[API Error: You exceeded your current quota, please check your plan and billing details.\n" +
 		"Suggested retry after 11520s.]\nPlease wait and try again later. To increase your limits, request a quota increase.\n", At: copiedAt})
@@ -134,7 +128,7 @@ func TestHooksAreToldOfNoFailure(t *testing.T) {
 	report, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: stream(t, "hooks.log"), At: copiedAt})
 	require.True(t, ok)
 	require.Equal(t, agent.HookCalls, report.Kind)
-	require.Equal(t, limit.None, classOf(report.Told[0].Event))
+	require.Equal(t, limit.None, agenttest.ClassOf(report.Told[0].Event))
 	require.NotEmpty(t, report.Told[0].Cwd)
 }
 
@@ -163,13 +157,34 @@ func TestAChatInOneDocumentTellsHowItEnds(t *testing.T) {
 			require.True(t, ok)
 			told := report.Told[0]
 			require.Equal(t, "4f2a1c9e-0000-4000-8000-000000000001", told.Session)
-			require.Equal(t, c.class.String(), classOf(told.Event).String())
+			require.Equal(t, c.class.String(), agenttest.ClassOf(told.Event).String())
 			require.Equal(t, c.line, told.Line)
 			if c.class != limit.None {
 				require.Equal(t, time.Date(2025, 10, 1, 11, 3, 0, 0, time.UTC), told.Event.(resume.Limited).Reset.At)
 			}
 		})
 	}
+}
+
+// As 0.35.3 wrote it.
+func TestAChatInOneDocumentLiesInItsProject(t *testing.T) {
+	path := filepath.Join("testdata", "old", "shop", "chats", "session-2026-11-15T08-49-5576a30f.json")
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	a := newAgent(t, Options{})
+	report, ok := a.Recorded(agent.Recording{Path: path, Text: string(data), At: copiedAt})
+	require.True(t, ok)
+	told := report.Told[0]
+	require.Equal(t, "5576a30f-03c1-40de-a677-0e9dcff20299", told.Session)
+	require.Equal(t, "/home/dev/src/shop", told.Cwd)
+	require.Equal(t, limit.Auth, agenttest.ClassOf(told.Event))
+	require.Equal(t, 44, told.Line)
+	require.Empty(t, told.Leave)
+
+	text := strings.Replace(string(data), `"kind": "main"`, `"kind": "subagent"`, 1)
+	report, ok = a.Recorded(agent.Recording{Path: path, Text: text, At: copiedAt})
+	require.True(t, ok)
+	require.Contains(t, report.Told[0].Leave, "a subagent's chat")
 }
 
 func TestTheDialogOfAQuotaTellsWhenItLifts(t *testing.T) {

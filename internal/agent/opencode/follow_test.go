@@ -292,6 +292,36 @@ func TestRowsThatAreNumberedAnewAreReadAgain(t *testing.T) {
 	until[resume.Limited](w, "ses_2")
 }
 
+func TestAPromptThatOpencodeGaveItselfIsNoPersons(t *testing.T) {
+	t.Parallel()
+	old := time.Now().Add(-time.Minute)
+	const text, synthetic = `{"type":"text","text":"go on"}`, `{"type":"text","synthetic":true,"text":"Continue if you have next steps"}`
+	for rule, c := range map[string]struct {
+		parts []string
+		by    string
+	}{
+		"a compaction that nobody asked for":      {[]string{`{"type":"compaction","auto":true}`}, "opencode itself"},
+		"the prompt to go on after it":            {[]string{synthetic}, "opencode itself"},
+		"a compaction that somebody asked for":    {[]string{`{"type":"compaction","auto":false}`}, ""},
+		"what a person wrote":                     {[]string{text}, ""},
+		"what a person wrote, with what it names": {[]string{text, synthetic}, ""},
+		"what is not written yet":                 {nil, ""},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			a := newAgent(t, Options{})
+			s := newStore(t, a.homes[0].dir)
+			s.session("ses_1", "/src/app", old)
+			for i, data := range c.parts {
+				s.insert("part", map[string]any{"id": fmt.Sprint("prt_", i), "message_id": "msg_1", "session_id": "ses_1", "data": data})
+			}
+			s.user("msg_1", "ses_1", old)
+			w := follow(t, a, nil)
+			require.Equal(t, c.by, until[resume.Prompted](w, "ses_1").By)
+		})
+	}
+}
+
 func TestATurnThatWasCutOff(t *testing.T) {
 	t.Parallel()
 	old := time.Now().Add(-time.Minute)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -149,37 +148,10 @@ const (
 // compacted reports whether the session was compacted right after the message:
 // then it was cut off for that, and not by a person.
 func (db *database) compacted(ctx context.Context, session string, atMS int64) (bool, error) {
-	if !db.columns["part"]["message_id"] || !db.columns["part"]["data"] || !db.columns["message"]["time_created"] {
+	if !db.columns["message"]["time_created"] {
 		return false, nil
 	}
-	rows, err := db.QueryContext(ctx, `
-		SELECT p.data FROM message m JOIN part p ON p.message_id = m.id
-		WHERE m.session_id = ? AND m.time_created BETWEEN ? AND ?`, session, atMS-compactionBefore, atMS+compactionAfter)
-	if err != nil {
-		return false, fmt.Errorf("read parts: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var data []byte
-		if err := rows.Scan(&data); err != nil {
-			return false, fmt.Errorf("read part: %w", err)
-		}
-		if isCompaction(data) {
-			return true, nil
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return false, fmt.Errorf("read parts: %w", err)
-	}
-	return false, nil
-}
-
-// isCompaction reports whether a part of a message is where opencode compacts
-// the session by itself.
-func isCompaction(data []byte) bool {
-	var part struct {
-		Type string `json:"type"`
-		Auto bool   `json:"auto"`
-	}
-	return json.Unmarshal(data, &part) == nil && part.Type == "compaction" && part.Auto
+	parts, err := db.parts(ctx, "m.session_id = ? AND m.time_created BETWEEN ? AND ?",
+		session, atMS-compactionBefore, atMS+compactionAfter)
+	return slices.ContainsFunc(parts, part.compacts), err
 }

@@ -141,9 +141,19 @@ func (p *pass) take(ctx context.Context, c conversation, m message, last, first 
 		}
 	}
 	event := s.event(p.book.reader)
-	if limited, ok := event.(resume.Limited); ok {
-		limited.First = first
-		event = limited
+	switch ev := event.(type) {
+	case resume.Limited:
+		ev.First = first
+		event = ev
+	case resume.Prompted:
+		parts, err := p.db.parts(ctx, "m.id = ?", m.id)
+		if err != nil {
+			return false, err
+		}
+		if len(parts) > 0 && !slices.ContainsFunc(parts, func(p part) bool { return !p.own() }) {
+			ev.By = "opencode itself"
+			event = ev
+		}
 	}
 	p.news.sightings = append(p.news.sightings, p.book.sighting(c, s, event))
 	return true, nil

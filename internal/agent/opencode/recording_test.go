@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -28,17 +29,6 @@ func report(t testing.TB, text string) agent.Report {
 	r, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: text, At: copiedAt})
 	require.True(t, ok, "it is not recognised")
 	return r
-}
-
-func classOf(event resume.Event) limit.Class {
-	switch ev := event.(type) {
-	case resume.Limited:
-		return ev.Class
-	case resume.Cancelled:
-		return limit.Cancelled
-	default:
-		return limit.None
-	}
 }
 
 func TestRowsThatWereSavedTellWhatTheDatabaseDoes(t *testing.T) {
@@ -122,7 +112,7 @@ func TestAStreamOfEventsTellsHowATurnEnded(t *testing.T) {
 			told := r.Told[0]
 			require.Equal(t, want.session, told.Session)
 			require.Equal(t, "/home/dev/oc/proj", told.Cwd)
-			require.Equal(t, want.class.String(), classOf(told.Event).String())
+			require.Equal(t, want.class.String(), agenttest.ClassOf(told.Event).String())
 			require.False(t, told.Working)
 			got, _ := told.Event.(resume.Limited)
 			require.False(t, got.InProgress)
@@ -139,7 +129,7 @@ func TestEventsOfAllDirectoriesTellOfEachSession(t *testing.T) {
 	r := report(t, readFile(t, "global-event-sample.sse"))
 	require.Len(t, r.Told, 2)
 	require.True(t, r.Told[0].Working)
-	require.Equal(t, limit.None, classOf(r.Told[0].Event))
+	require.Equal(t, limit.None, agenttest.ClassOf(r.Told[0].Event))
 	got := limited(t, r.Told[1].Event)
 	require.Equal(t, limit.UsageLimit, got.Class)
 	require.Equal(t, time.UnixMilli(1794714374730).UTC(), got.Reset.At)
@@ -147,8 +137,8 @@ func TestEventsOfAllDirectoriesTellOfEachSession(t *testing.T) {
 
 	r = report(t, readFile(t, "plugin-events.jsonl"))
 	require.Len(t, r.Told, 3)
-	require.Equal(t, limit.RateLimit, classOf(r.Told[0].Event))
-	require.Equal(t, limit.None, classOf(r.Told[1].Event))
+	require.Equal(t, limit.RateLimit, agenttest.ClassOf(r.Told[0].Event))
+	require.Equal(t, limit.None, agenttest.ClassOf(r.Told[1].Event))
 	require.True(t, r.Told[2].Working)
 }
 
@@ -188,7 +178,7 @@ func TestTheStatesOfSessionsAreTold(t *testing.T) {
 func TestTheLogTellsOfEachSession(t *testing.T) {
 	classes := make(map[string]string)
 	for _, told := range report(t, readFile(t, "opencode.log")).Told {
-		classes[told.Session] = classOf(told.Event).String()
+		classes[told.Session] = agenttest.ClassOf(told.Event).String()
 	}
 	require.Equal(t, "rate_limit", classes["ses_e237f9093ffefZiBJT3sIcMgWY"])
 	require.Equal(t, "auth", classes["ses_e237f6e0effegBNQLa7KTt1wXw"])
@@ -228,7 +218,7 @@ func TestTheStreamsOfARunTellHowItEnded(t *testing.T) {
 			colours := strings.NewReplacer("\x1b[0m", "", "\x1b[91m", "", "\x1b[1m", "", "\x1b[93m", "")
 			r := report(t, colours.Replace(readFile(t, "run/"+name)))
 			require.Equal(t, agent.RunOutput, r.Kind)
-			require.Equal(t, want.String(), classOf(r.Told[0].Event).String())
+			require.Equal(t, want.String(), agenttest.ClassOf(r.Told[0].Event).String())
 			require.Equal(t, strings.HasSuffix(name, "stdout"), r.Told[0].Session != "")
 			if strings.Contains(name, "rl") && strings.HasSuffix(name, "stdout") {
 				require.True(t, limited(t, r.Told[0].Event).Reset.Stated())

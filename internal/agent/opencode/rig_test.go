@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -35,14 +36,8 @@ type captured struct {
 func (c captured) shows() bool { return c.Detectable == nil || *c.Detectable }
 
 func captures(t testing.TB) []captured {
-	data, err := os.ReadFile("testdata/cases.json")
-	require.NoError(t, err)
-	var index struct {
-		Cases []captured `json:"cases"`
-	}
-	require.NoError(t, json.Unmarshal(data, &index))
 	var ofDatabases []captured
-	for _, c := range index.Cases {
+	for _, c := range agenttest.Cases[captured](t) {
 		if strings.HasPrefix(c.File, "db/") {
 			ofDatabases = append(ofDatabases, c)
 		}

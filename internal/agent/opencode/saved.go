@@ -103,11 +103,11 @@ func (a *Agent) saved(e export, c conversation, text string) agent.Told {
 		one := m.message()
 		messages = append(messages, one)
 		for _, part := range m.Parts {
-			compactions[one.id] = compactions[one.id] || isCompaction(part)
+			compactions[one.id] = compactions[one.id] || readPart(part).compacts()
 		}
 	}
 	for _, part := range e.Parts {
-		compactions[part.Message] = compactions[part.Message] || isCompaction(inner(part.Data))
+		compactions[part.Message] = compactions[part.Message] || readPart(inner(part.Data)).compacts()
 	}
 	slices.SortFunc(messages, func(x, y message) int {
 		return cmp.Or(cmp.Compare(y.createdMS, x.createdMS), cmp.Compare(y.id, x.id))

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -32,17 +33,6 @@ type captured struct {
 
 func (c captured) path() string { return filepath.Join("testdata", filepath.FromSlash(c.File)) }
 
-func captures(t testing.TB) []captured {
-	data, err := os.ReadFile("testdata/cases.json")
-	require.NoError(t, err)
-	var index struct {
-		Cases []captured `json:"cases"`
-	}
-	require.NoError(t, json.Unmarshal(data, &index))
-	require.NotEmpty(t, index.Cases)
-	return index.Cases
-}
-
 func newAgent(t testing.TB, roots ...string) *Agent {
 	if roots == nil {
 		roots = []string{t.TempDir()}
@@ -56,7 +46,7 @@ func newAgent(t testing.TB, roots ...string) *Agent {
 func TestEveryCapturedChatIsUnderstood(t *testing.T) {
 	a := newAgent(t)
 	src := a.Sources()[0]
-	for _, c := range captures(t) {
+	for _, c := range agenttest.Cases[captured](t) {
 		t.Run(c.Case, func(t *testing.T) {
 			last, found, err := agent.Last(a, src, c.path())
 			require.NoError(t, err)
@@ -80,7 +70,7 @@ func TestEveryCapturedChatIsUnderstood(t *testing.T) {
 func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 	a := newAgent(t)
 	src := a.Sources()[0]
-	for _, c := range captures(t) {
+	for _, c := range agenttest.Cases[captured](t) {
 		var back, forth []resume.Event
 		require.NoError(t, agent.Back(a, src, c.path(), func(e agent.Evidence) bool {
 			back = append(back, e.Event)
@@ -100,7 +90,7 @@ func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 
 func TestChatsAreRecognisedByTheirBeginning(t *testing.T) {
 	a := newAgent(t)
-	for _, c := range captures(t) {
+	for _, c := range agenttest.Cases[captured](t) {
 		data, err := os.ReadFile(c.path())
 		require.NoError(t, err)
 		require.True(t, a.Recognises(data), c.Case)
@@ -356,7 +346,7 @@ func TestWhoHoldsASession(t *testing.T) {
 // Whatever a line holds, it is understood or passed over; and a reset is never
 // made up.
 func FuzzObserve(f *testing.F) {
-	for _, c := range captures(f) {
+	for _, c := range agenttest.Cases[captured](f) {
 		data, err := os.ReadFile(c.path())
 		if err != nil {
 			f.Fatal(err)

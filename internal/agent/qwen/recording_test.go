@@ -9,18 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
 var copiedAt = time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)
-
-func classOf(event resume.Event) limit.Class {
-	if got, ok := event.(resume.Limited); ok {
-		return got.Class
-	}
-	return limit.None
-}
 
 func TestWhatARunPrintsTellsHowItEnded(t *testing.T) {
 	for name, want := range map[string]struct {
@@ -39,7 +33,7 @@ func TestWhatARunPrintsTellsHowItEnded(t *testing.T) {
 			report, ok := newAgent(t).Recorded(agent.Recording{Text: string(data), At: copiedAt})
 			require.True(t, ok)
 			require.Equal(t, want.session, report.Told[0].Session)
-			require.Equal(t, want.class.String(), classOf(report.Told[0].Event).String())
+			require.Equal(t, want.class.String(), agenttest.ClassOf(report.Told[0].Event).String())
 		})
 	}
 }
@@ -48,7 +42,7 @@ func TestPlainTextTellsOfAFailureAsItsLastLine(t *testing.T) {
 	a := newAgent(t)
 	told, ok := a.Printed(agent.Recording{Text: "[API Error: 401 Incorrect API key provided: dummy.]\n", At: copiedAt})
 	require.True(t, ok)
-	require.Equal(t, limit.Auth, classOf(told.Event))
+	require.Equal(t, limit.Auth, agenttest.ClassOf(told.Event))
 	_, ok = a.Printed(agent.Recording{Text: "The text [API Error: 401] means that a key is wrong.", At: copiedAt})
 	require.False(t, ok)
 }

@@ -3,6 +3,8 @@
 
 const byId = (id) => document.getElementById(id);
 const sessions = new Map(); // key → {row, element}
+const few = 200; // sessions that are drawn at once: many would keep a person waiting for the first
+let room = few;
 let daemon = null;
 let ahead = 0; // the daemon's clock over this one's, in milliseconds
 let heard = 0; // when the daemon last said anything
@@ -44,18 +46,25 @@ function until(time) {
   return left > 0 ? `in ${span(left)}, ${clock(time)}` : 'due now';
 }
 
-function showSession(row) {
-  let known = sessions.get(row.key);
-  if (!known) {
-    const element = byId('session').content.firstElementChild.cloneNode(true);
-    known = {element, next: element.querySelector('.next')};
-    sessions.set(row.key, known);
-    known.element.addEventListener('click', (event) => {
-      const order = event.target.dataset.order;
-      if (order) command(event.target, `/session/${order}`, known.row);
-    });
-  }
-  known.row = row;
+// draw makes a session's element.
+function draw(known) {
+  const element = byId('session').content.firstElementChild.cloneNode(true);
+  element.addEventListener('click', (event) => {
+    const order = event.target.dataset.order;
+    if (order) command(event.target, `/session/${order}`, known.row);
+  });
+  // A countdown that nobody can see need not tick.
+  element.addEventListener('contentvisibilityautostatechange', (event) => {
+    known.away = event.skipped;
+    tickSession(known);
+  });
+  Object.assign(known, {element, next: element.querySelector('.next')});
+}
+
+function showSession(known) {
+  if (!known.element) draw(known);
+  if (known.shown === known.row) return;
+  const row = known.shown = known.row;
   const part = (selector) => known.element.querySelector(selector);
   known.element.dataset.tone = row.tone;
   known.element.dataset.key = row.key;
@@ -86,11 +95,22 @@ function arrange() {
   const order = [...sessions.values()].sort(({row: a}, {row: b}) => a.rank - b.rank ||
     new Date(a.next_at || 0) - new Date(b.next_at || 0) || (a.key < b.key ? -1 : 1));
   const list = byId('sessions'), focus = document.activeElement;
-  order.forEach(({element}, i) => {
-    if (list.children[i] !== element) list.insertBefore(element, list.children[i] || null);
-  });
-  while (list.children.length > order.length) list.lastElementChild.remove();
+  let here = list.firstElementChild;
+  for (const known of order.slice(0, room)) {
+    showSession(known);
+    if (known.element === here) here = here.nextElementSibling;
+    else list.insertBefore(known.element, here);
+  }
+  while (here) {
+    const gone = here;
+    here = here.nextElementSibling;
+    gone.remove();
+  }
   if (focus !== document.activeElement && list.contains(focus)) focus.focus();
+  if (room < order.length) {
+    room *= 2;
+    setTimeout(arrange);
+  }
 }
 
 function showDaemon() {
@@ -117,9 +137,13 @@ function showAccounts(accounts) {
   }));
 }
 
+function tickSession({row, next, away}) {
+  if (next && !away) put(next, row.next_at ? until(row.next_at) : '');
+}
+
 function tick() {
   if (!daemon) return;
-  for (const {row, next} of sessions.values()) put(next, row.next_at ? until(row.next_at) : '');
+  sessions.forEach(tickSession);
   for (const limit of document.querySelectorAll('[data-until]')) {
     const left = new Date(limit.dataset.until) > now();
     put(limit, limit.dataset.words + (left ? `, lifts ${until(limit.dataset.until)}` : ''));
@@ -135,7 +159,7 @@ function show(update) {
     for (const key of [...sessions.keys()]) if (!listed.has(key)) sessions.delete(key);
   }
   for (const key of update.gone || []) sessions.delete(key);
-  update.rows.forEach(showSession);
+  for (const row of update.rows) sessions.set(row.key, Object.assign(sessions.get(row.key) || {}, {row}));
   arrange();
   showDaemon();
   showAccounts(update.accounts);

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// checkArguments has every command take what its usage line says, and say in
+// words of our own what is missing, unexpected or unknown.
+func checkArguments(cmd *cobra.Command) {
+	switch {
+	case cmd.HasSubCommands():
+		cmd.Args = knowsCommand
+		if !cmd.Runnable() {
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	case cmd.Args == nil:
+		cmd.Args = asUsed
+	}
+	for _, sub := range cmd.Commands() {
+		checkArguments(sub)
+	}
+}
+
+// asUsed reads a usage line: WORD is needed, [WORD] may be there, and [WORD…]
+// may be there many times.
+func asUsed(cmd *cobra.Command, args []string) error {
+	var needed []string
+	most := 0
+	for _, word := range strings.Fields(cmd.Use)[1:] {
+		switch {
+		case word == "[flags]" || word == "--":
+		case strings.HasSuffix(word, "…]"):
+			most = math.MaxInt
+		case strings.HasPrefix(word, "["):
+			most++
+		default:
+			needed = append(needed, word)
+			most++
+		}
+	}
+	switch {
+	case len(args) < len(needed):
+		return fmt.Errorf("%s is missing", needed[len(args)])
+	case len(args) > most:
+		return fmt.Errorf("unexpected argument %q", args[most])
+	}
+	return nil
+}
+
+// knowsCommand refuses what is none of a command's own commands.
+func knowsCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("unknown command %q", strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" "))
+	cmd.SuggestionsMinimumDistance = 2
+	var tries []string
+	for _, name := range append(cmd.SuggestionsFor(args[0]), "--help") {
+		tries = append(tries, cmd.CommandPath()+" "+name)
+	}
+	return hinted{err, strings.Join(tries, ", or ")}
+}
+
+// flagError says of a flag's value what was wanted instead.
+func flagError(_ *cobra.Command, err error) error {
+	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return err
+	}
+	want := map[string]string{"bool": "true or false", "int": "a number"}[invalid.GetFlag().Value.Type()]
+	if want == "" {
+		return err
+	}
+	return fmt.Errorf("--%s %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), want)
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+// Two bots may call their sessions alike; what each one prints is its own.
+func TestOutputsOfSessionsWithOneName(t *testing.T) {
+	b := newBox(t)
+	other := strings.NewReplacer("mybot", "other", "~/bot", "~/other").Replace(bot)
+	b.write(configFile, bot+other+"[resume]\nsettle = \"0s\"\n[backoff]\nbase_delay = \"50ms\"\nmax_retries = 2\n")
+	b.write("bot/resume.sh", "echo words of mybot; exit 3")
+	b.write("other/resume.sh", "echo words of other; exit 4")
+	b.write("bot/logs/main.log", "rate limited\n")
+	b.write("other/logs/main.log", "rate limited\n")
+	b.start()
+	b.until("both are given up", func() bool {
+		sessions := b.status().Sessions
+		return len(sessions) == 2 && sessions[0].State == resume.GaveUp && sessions[1].State == resume.GaveUp
+	})
+	for name, foreign := range map[string]string{"mybot": "other", "other": "mybot"} {
+		out, errOut, code := b.run("logs", name+"/main")
+		require.Zero(t, code, errOut)
+		require.Equal(t, 2, strings.Count(out, "words of "+name), out)
+		require.NotContains(t, out, "words of "+foreign)
+	}
+	_, errOut, code := b.run("logs", "main")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errOut, `"main" fits 2 sessions: mybot/main, other/main`)
+}

@@ -1,0 +1,61 @@
+package opencode
+
+import (
+	"context"
+	"fmt"
+)
+
+// part is what is read of a part of a message.
+type part struct {
+	Type      string `json:"type"`
+	Auto      bool   `json:"auto"`      // of a compaction: nobody asked for it
+	Synthetic bool   `json:"synthetic"` // of a text: opencode wrote it
+
+	Tool  string `json:"tool"` // that was called, with what became of it
+	State struct {
+		Status string         `json:"status"`
+		Error  string         `json:"error"`
+		Input  map[string]any `json:"input"`
+	} `json:"state"`
+}
+
+// compacts reports whether the part is where opencode compacts the session by
+// itself.
+func (p part) compacts() bool { return p.Type == "compaction" && p.Auto }
+
+// own reports whether opencode made the part of a prompt by itself: to compact
+// the session, or to go on after that.
+func (p part) own() bool { return p.compacts() || p.Type == "text" && p.Synthetic }
+
+func readPart(data []byte) part {
+	var p part
+	if !decode(data, &p) {
+		return part{}
+	}
+	return p
+}
+
+// parts returns the parts of the messages that a condition selects; none where
+// the database has no such table.
+func (db *database) parts(ctx context.Context, where string, args ...any) ([]part, error) {
+	if !db.columns["part"]["message_id"] || !db.columns["part"]["data"] {
+		return nil, nil
+	}
+	rows, err := db.QueryContext(ctx, "SELECT p.data FROM message m JOIN part p ON p.message_id = m.id WHERE "+where, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read parts: %w", err)
+	}
+	defer rows.Close()
+	var all []part
+	for rows.Next() {
+		var data []byte
+		if err := rows.Scan(&data); err != nil {
+			return nil, fmt.Errorf("read part: %w", err)
+		}
+		all = append(all, readPart(data))
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read parts: %w", err)
+	}
+	return all, nil
+}

@@ -1,0 +1,57 @@
+package agenttest
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// Cases returns what testdata/cases.json says of the files beside it, which
+// real agents wrote.
+func Cases[C any](t testing.TB) []C {
+	t.Helper()
+	data, err := os.ReadFile("testdata/cases.json")
+	require.NoError(t, err)
+	var index struct {
+		Cases []C `json:"cases"`
+	}
+	require.NoError(t, json.Unmarshal(data, &index))
+	require.NotEmpty(t, index.Cases)
+	return index.Cases
+}
+
+// ClassOf returns the class of what an agent said.
+func ClassOf(event resume.Event) limit.Class {
+	switch ev := event.(type) {
+	case resume.Limited:
+		return ev.Class
+	case resume.Cancelled:
+		return limit.Cancelled
+	default:
+		return limit.None
+	}
+}
+
+// Denied returns what a run was refused that printed that output, and whose
+// transcript is a file of testdata and the lines that follow it.
+func Denied(t *testing.T, a agent.Denier, file string, since time.Time, output string, more ...string) (agent.Denial, bool) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", file))
+	require.NoError(t, err)
+	for _, line := range more {
+		data = append(data, line+"\n"...)
+	}
+	path := filepath.Join(t.TempDir(), "transcript.jsonl")
+	require.NoError(t, os.WriteFile(path, data, 0o600))
+	d, found, err := a.Denied(t.Context(), resume.Session{Transcript: path}, agent.Ran{Since: since, Output: output})
+	require.NoError(t, err)
+	return d, found
+}

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	}
 	// These tests wait more than they work.
 	flag.Parse()
-	if err := flag.Set("test.parallel", strconv.Itoa(max(6, runtime.GOMAXPROCS(0)))); err != nil {
+	if err := flag.Set("test.parallel", strconv.Itoa(max(10, 2*runtime.GOMAXPROCS(0)))); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

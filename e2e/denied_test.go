@@ -4,12 +4,17 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agenttest"
 	"resumed/internal/resume"
 )
+
+// thought is how long the provider takes: a session that works for hours lives
+// longer than the daemon needs to see what it is run with.
+const thought = 2 * time.Second
 
 // denied is a session whose next command needs a permission, and whose program
 // the daemon does not find in its PATH: it is continued with the one it was run
@@ -18,7 +23,7 @@ var denied = situation{"refused a permission", func(t *testing.T, b *box, row *r
 	b.kit.ask(b)
 	b.stranger = true
 	b.start(b.config())
-	refusal := agenttest.RateLimit(0)
+	refusal := agenttest.RateLimit(0).Thinking(thought)
 	row.provider = string(refusal.Kind())
 	b.provider.Script(refusal)
 	b.provider.Upon("continue", agenttest.Tool("echo two >> work.txt"), agenttest.Text("I may not."))

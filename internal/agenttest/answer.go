@@ -29,6 +29,13 @@ type Answer struct {
 	kind  Kind
 	text  string        // what is said, or the command that is to be run
 	after time.Duration // until the limit lifts; 0: not stated
+	think time.Duration // before anything is answered
+}
+
+// Thinking is the answer, given after a while.
+func (a Answer) Thinking(d time.Duration) Answer {
+	a.think = d
+	return a
 }
 
 // Kind returns what the provider does.

@@ -163,6 +163,7 @@ func (s *Server) answer(w reply, d dialect, q ask, a Answer, now time.Time) {
 	if !q.stream && a.kind == KindBroken {
 		a = Overloaded() // there is no stream that could break
 	}
+	w.think(a.think)
 	switch {
 	case a.refuses():
 		w.json(d.refuse(a, now))

@@ -358,6 +358,18 @@ func TestSilenceLastsUntilTheAgentGoesAway(t *testing.T) {
 	})
 }
 
+func TestAThinkerAnswersAfterAWhile(t *testing.T) {
+	each(t, func(t *testing.T, p provider) {
+		s := NewServer(t, RateLimit(0).Thinking(50*time.Millisecond))
+		asked := time.Now()
+		resp, err := http.Post(s.URL+p.path, "application/json", strings.NewReader(p.body))
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, http.StatusTooManyRequests, resp.StatusCode)
+		require.GreaterOrEqual(t, time.Since(asked), 50*time.Millisecond)
+	})
+}
+
 // A test that ends while an agent is kept waiting must not wait with it.
 func TestSilenceEndsWithTheTest(t *testing.T) {
 	ended := make(chan error, 1)

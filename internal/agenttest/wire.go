@@ -57,6 +57,15 @@ func (w reply) hang() {
 	}
 }
 
+// think says nothing for a while.
+func (w reply) think(d time.Duration) {
+	select {
+	case <-w.r.Context().Done():
+	case <-w.closed:
+	case <-time.After(d):
+	}
+}
+
 // reset ends the connection as a machine that fell over would.
 func (w reply) reset() {
 	conn, _, err := http.NewResponseController(w.w).Hijack()

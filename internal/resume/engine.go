@@ -75,7 +75,7 @@ type Engine struct {
 	sessions map[Key]Session
 	timers   timers
 	accounts map[AccountKey]*account
-	stopped  stopped
+	places   workplaces
 	ready    map[Key]struct{} // due, but held back
 	wake     time.Time        // when one of them may start; zero: unknown
 	stirred  bool             // something changed that may let one of them start
@@ -92,7 +92,7 @@ func NewEngine(opts Options) *Engine {
 		sessions: make(map[Key]Session, len(opts.Sessions)),
 		timers:   newTimers(),
 		accounts: make(map[AccountKey]*account),
-		stopped:  make(stopped),
+		places:   make(workplaces),
 		ready:    make(map[Key]struct{}),
 	}
 	for _, s := range opts.Sessions {
@@ -304,7 +304,7 @@ func (e *Engine) keep(s Session) {
 	if s.Run != nil {
 		e.running++
 	}
-	e.stopped.follow(e.sessions[s.Key], s)
+	e.places.follow(e.sessions[s.Key], s)
 	e.sessions[s.Key] = s
 	delete(e.ready, s.Key)
 	e.timers.set(s.Key, s.deadline())

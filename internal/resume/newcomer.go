@@ -17,24 +17,22 @@ type workplace struct{ agent, dir string }
 
 func (s Session) workplace() workplace { return workplace{s.Key.Agent, s.Cwd} }
 
-// stopped are the interrupted sessions, by where they work.
-type stopped map[workplace]map[Key]struct{}
+// workplaces are the sessions by where they work.
+type workplaces map[workplace]map[Key]struct{}
 
 // follow learns of one step of a session.
-func (st stopped) follow(before, after Session) {
-	if before.Interrupted() {
-		delete(st[before.workplace()], before.Key)
-		if len(st[before.workplace()]) == 0 {
-			delete(st, before.workplace())
+func (w workplaces) follow(before, after Session) {
+	if left := before.workplace(); left != after.workplace() {
+		if delete(w[left], before.Key); len(w[left]) == 0 {
+			delete(w, left)
 		}
 	}
-	if !after.Interrupted() {
-		return
+	here := w[after.workplace()]
+	if here == nil {
+		here = make(map[Key]struct{})
+		w[after.workplace()] = here
 	}
-	if st[after.workplace()] == nil {
-		st[after.workplace()] = make(map[Key]struct{})
-	}
-	st[after.workplace()][after.Key] = struct{}{}
+	here[after.Key] = struct{}{}
 }
 
 // meet lets the sessions that are stopped remember by which one a person went
@@ -48,8 +46,10 @@ func (e *Engine) meet(ctx context.Context, c Change) {
 		e.join(ctx, c.After, c.At)
 	}
 	if c.Before.MovedAt.IsZero() && !c.After.MovedAt.IsZero() {
-		for key := range e.stopped[c.After.workplace()] {
-			e.join(ctx, e.sessions[key], c.At)
+		for key := range e.places[c.After.workplace()] {
+			if s := e.sessions[key]; s.Interrupted() {
+				e.join(ctx, s, c.At)
+			}
 		}
 	}
 }
@@ -58,6 +58,20 @@ func (e *Engine) join(ctx context.Context, s Session, now time.Time) {
 	if other, ok := e.successor(s); ok {
 		e.apply(ctx, s, s, Joined{Newcomer{other, e.sessions[other].BornAt}}, now)
 	}
+}
+
+// successor returns the session by which a person went on in the same
+// directory after this one was stopped.
+func (e *Engine) successor(s Session) (Key, bool) {
+	if s.Cwd == "" || !s.Asked.IsZero() || e.opts.Rules.Parallel[s.Key.Agent] {
+		return Key{}, false
+	}
+	for key := range e.places[s.workplace()] {
+		if other := e.sessions[key]; key != s.Key && other.State == Watching && other.BornAt.After(s.LimitedAt) && other.MovedAt.After(s.LimitedAt) {
+			return key, true
+		}
+	}
+	return Key{}, false
 }
 
 // Superseded says that a person has gone on in the same directory with another

@@ -157,21 +157,6 @@ func (e *Engine) allowance(s Session, now time.Time) (why string, until time.Tim
 	return why, until
 }
 
-// successor returns the session by which a person went on in the same
-// directory after this one was stopped.
-func (e *Engine) successor(s Session) (Key, bool) {
-	if s.Cwd == "" || !s.Asked.IsZero() || e.opts.Rules.Parallel[s.Key.Agent] {
-		return Key{}, false
-	}
-	for key, other := range e.sessions {
-		if key != s.Key && key.Agent == s.Key.Agent && other.Cwd == s.Cwd && other.State == Watching &&
-			other.BornAt.After(s.LimitedAt) && other.MovedAt.After(s.LimitedAt) {
-			return key, true
-		}
-	}
-	return Key{}, false
-}
-
 // inOrder returns who is ready, first to go first.
 func (e *Engine) inOrder() []Key {
 	keys := make([]Key, 0, len(e.ready))

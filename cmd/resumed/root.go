@@ -211,7 +211,8 @@ func socketDir() string {
 // daemonDir returns where the daemon's socket is, or should be, and whether it
 // answers. A daemon that the system's service manager runs has no runtime
 // directory of the user's, and a login over ssh or in a cron job may have none
-// where the daemon has: whoever asks looks in all places.
+// where the daemon has: whoever asks looks in all places. A daemon that found the
+// usual one taken is in its state directory, and nobody else is.
 func daemonDir() (dir string, answers bool) {
 	dir, err := state.RuntimeDir(os.Getenv)
 	if err != nil {
@@ -219,7 +220,7 @@ func daemonDir() (dir string, answers bool) {
 	}
 	places := []string{dir}
 	if own, err := state.Dir(os.Getenv); err == nil {
-		places = append(places, own)
+		places = []string{own, dir}
 	}
 	if os.Getenv("XDG_RUNTIME_DIR") == "" {
 		places = append(places, fmt.Sprintf("/run/user/%d/resumed", os.Getuid()))

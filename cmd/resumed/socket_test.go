@@ -1,12 +1,15 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/control"
 	"resumed/internal/resume"
 )
 
@@ -19,16 +22,31 @@ func TestADaemonWhoseSocketWasRemovedCanBeReachedAgain(t *testing.T) {
 	require.Zero(t, code, errOut)
 }
 
-// The state directory tells daemons apart, but there is one socket to reach them.
+// The state directory tells daemons apart: each is asked by those who share it.
 func TestASecondDaemonDoesNotTakeTheSocketOfTheFirst(t *testing.T) {
 	b := newBox(t)
 	b.start()
-	pid := b.status().Daemon.PID
+	first := b.status().Daemon.PID
+	asked := func() int {
+		out, _, code := b.run("status", "--json")
+		var status control.Status
+		if code != 0 || json.Unmarshal([]byte(out), &status) != nil {
+			return 0
+		}
+		return status.Daemon.PID
+	}
+
 	b.vars = []string{"XDG_STATE_HOME=" + b.path("other-state")}
-	_, errOut, code := b.run("run")
-	require.Equal(t, exitFailed, code)
-	require.Contains(t, errOut, "another daemon answers on "+b.path("runtime/resumed/resumed.sock"))
-	require.Equal(t, pid, b.status().Daemon.PID)
+	second := b.command("run")
+	require.NoError(t, second.Start())
+	t.Cleanup(func() {
+		require.NoError(t, second.Process.Signal(syscall.SIGTERM))
+		require.NoError(t, second.Wait())
+	})
+	b.until("the second is asked", func() bool { return asked() == second.Process.Pid })
+	require.Contains(t, b.logged(), "the usual control socket is another daemon's")
+	b.vars = nil
+	require.Equal(t, first, asked())
 }
 
 // What is written to a database without a name is lost with the daemon: a claim

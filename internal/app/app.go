@@ -147,7 +147,7 @@ func Run(ctx context.Context, opts Options) error {
 		}
 	}
 
-	server, err := control.Listen(opts.RuntimeDir, backend{d}, opts.Log)
+	server, err := d.listen(opts)
 	if err != nil {
 		return err
 	}

@@ -214,3 +214,14 @@ func (b backend) Reload(ctx context.Context) error {
 	}
 	return nil
 }
+
+// listen opens the door to the daemon: in the state directory where another
+// daemon, of another state directory, has the usual one.
+func (d *daemon) listen(opts Options) (*control.Server, error) {
+	server, err := control.Listen(opts.RuntimeDir, backend{d}, opts.Log)
+	if !errors.Is(err, control.ErrTaken) {
+		return server, err
+	}
+	opts.Log.Warn("the usual control socket is another daemon's, this one has its own", "dir", opts.StateDir)
+	return control.Listen(opts.StateDir, backend{d}, opts.Log)
+}

@@ -13,7 +13,10 @@ import (
 // doorEvery is how often it is looked whether the socket still has its name. A
 // logout or a cleaner of temporary files may take it away, and nobody could
 // reach the daemon any more.
-const doorEvery = 3 * time.Second
+const doorEvery = 10 * time.Second
+
+// ErrTaken says that another daemon answers on the socket.
+var ErrTaken = errors.New("another daemon answers")
 
 // door is a socket and the name that it was given.
 type door struct {
@@ -62,7 +65,7 @@ func removeStale(path string) error {
 	// Another one may live with a state directory of its own.
 	if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		_ = conn.Close()
-		return fmt.Errorf("another daemon answers on %s: stop it first, or set XDG_RUNTIME_DIR", path)
+		return fmt.Errorf("%w on %s: stop it first, or set XDG_RUNTIME_DIR", ErrTaken, path)
 	}
 	if err := os.Remove(path); err != nil {
 		return fmt.Errorf("remove stale control socket: %w", err)

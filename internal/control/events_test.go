@@ -148,13 +148,13 @@ func TestSlowReaderHoldsNobodyUp(t *testing.T) {
 			d.changes.Note(d.sessions[i].Key())
 		}
 	}
-	require.Less(t, time.Since(began), 2*time.Second)
+	require.Less(t, time.Since(began), 5*time.Second)
 	require.True(t, next(t, watch(t, dir, true)).Whole, "another one reads on")
 
 	cancel()
 	began = time.Now()
 	require.NoError(t, <-done)
-	require.Less(t, time.Since(began), 3*time.Second)
+	require.Less(t, time.Since(began), 8*time.Second)
 }
 
 func TestWatchEndsWithTheDaemon(t *testing.T) {

@@ -50,8 +50,8 @@ type Server struct {
 }
 
 // Listen makes the socket in dir, which only its owner may enter. A socket
-// that a dead daemon left behind is replaced; the error says where a living one
-// answers on it.
+// that a dead daemon left behind is replaced; the error is ErrTaken where a living
+// one answers on it.
 func Listen(dir string, backend Backend, log *slog.Logger) (*Server, error) {
 	door, err := openDoor(dir)
 	if err != nil {

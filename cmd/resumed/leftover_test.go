@@ -98,3 +98,21 @@ func TestACommandThatWorksInTheBackgroundIsNotJoined(t *testing.T) {
 	b.untilState("s1", resume.Watching)
 	require.Len(t, b.calls(), 1)
 }
+
+// What was left running by a command that met the limit again, such as a server,
+// keeps nobody from the next try.
+func TestWhatARefusedCommandLeavesRunningHoldsNothing(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, "[backoff]\nbase_delay = \"100ms\"\njitter = false\n"+bot)
+	b.write("bot/resume.sh", recordCall+`if [ $(wc -l < calls) = 1 ]; then
+	setsid sleep 600 >/dev/null 2>&1 &
+	echo "rate limited" >> logs/s1.log
+else
+	echo "step 1" >> logs/s1.log
+fi
+`)
+	b.start()
+	b.write("bot/logs/s1.log", "rate limited\n")
+	b.until("the second try helps", func() bool { return len(b.calls()) == 2 })
+	b.untilState("s1", resume.Watching)
+}

@@ -128,22 +128,25 @@ func (a *Agent) Name() string { return a.name }
 // Sources returns the directories that the agent's files lie in.
 func (a *Agent) Sources() []agent.Source { return slices.Clone(a.sources) }
 
-// Owner returns a process that an earlier resume of the interruption has left
-// running: a command that goes into the background is over at once, and has not
-// yet done what it was started for. What else a user's own agent holds, nobody
-// can know.
+// Owner returns a process of an earlier resume after which nothing was written,
+// neither work nor a refusal: a command that goes into the background is over at
+// once, and has not yet done what it was started for. What one leaves running
+// that has spoken, such as a server, holds nothing; what else a user's own agent
+// holds, nobody can know.
 func (a *Agent) Owner(_ context.Context, s resume.Session) (*resume.Owner, error) {
-	earlier := make(map[string]bool)
+	silent := make(map[string]bool)
 	for _, attempt := range s.Attempts {
-		earlier[attempt.Mark] = s.Run == nil || attempt.Mark != s.Run.Mark
+		if attempt.Outcome == resume.NoProgress {
+			silent[attempt.Mark] = true
+		}
 	}
-	if len(earlier) < 2 {
-		return nil, nil // it is the first
+	if len(silent) == 0 {
+		return nil, nil
 	}
 	processes := agent.Processes("/proc")
 	pids, err := processes.PIDs()
 	for _, pid := range pids {
-		if earlier[processes.Variable(pid, agent.MarkVariable)] {
+		if silent[processes.Variable(pid, agent.MarkVariable)] {
 			return &resume.Owner{PID: pid, Kind: "headless"}, nil
 		}
 	}

@@ -20,43 +20,43 @@ import (
 // app. A package that is not listed may import none of ours.
 var arrows = map[string][]string{
 	"cmd/resumed": {
-		"configs", "internal/app", "internal/backoff", "internal/clean", "internal/config", "internal/control",
-		"internal/attempt", "internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/state", "internal/view", "systemd",
+		"configs", "internal/app", "internal/backoff", "internal/sanitize", "internal/config", "internal/control",
+		"internal/execrun", "internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/state", "internal/termui", "systemd",
 	},
 	"internal/app": {
-		"internal/agent", "internal/agent/*", "internal/backoff", "internal/clean", "internal/config", "internal/control",
-		"internal/lease", "internal/limit", "internal/notify", "internal/page", "internal/resume", "internal/runner", "internal/said",
+		"internal/agent", "internal/agent/*", "internal/backoff", "internal/sanitize", "internal/config", "internal/control",
+		"internal/lease", "internal/limit", "internal/notify", "internal/webui", "internal/resume", "internal/runner", "internal/lastwords",
 		"internal/state", "internal/tmux", "internal/watch",
 	},
-	"internal/attempt":   {"internal/backoff", "internal/clean", "internal/lease", "internal/limit", "internal/said"},
-	"internal/said":      {"internal/clean", "internal/limit"},
-	"internal/config":    {"internal/backoff", "internal/limit", "internal/resume"},
-	"internal/state":     {"internal/lock", "internal/resume"},
-	"internal/lease":     {"internal/lock"},
-	"internal/lock":      {"internal/backoff"},
-	"internal/control":   {"internal/resume"},
-	"internal/view":      {"internal/clean", "internal/control", "internal/limit", "internal/resume"},
-	"internal/page":      {"internal/clean", "internal/control", "internal/resume"},
-	"internal/notify":    {"internal/backoff", "internal/clean", "internal/limit", "internal/resume"},
-	"internal/runner":    {"internal/clean", "internal/resume"},
-	"internal/tmux":      {"internal/resume"},
-	"internal/agent":     {"internal/clean", "internal/limit", "internal/resume"},
-	"internal/agenttest": {"internal/agent", "internal/limit", "internal/resume"}, // for tests alone
-	"internal/agent/*":   {"internal/agent", "internal/backoff", "internal/limit", "internal/peek", "internal/resume"},
-	"internal/peek":      {"internal/backoff"},
-	"internal/resume":    {"internal/backoff", "internal/limit"},
+	"internal/execrun":    {"internal/backoff", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords"},
+	"internal/lastwords":  {"internal/sanitize", "internal/limit"},
+	"internal/config":     {"internal/backoff", "internal/limit", "internal/resume"},
+	"internal/state":      {"internal/lock", "internal/resume"},
+	"internal/lease":      {"internal/lock"},
+	"internal/lock":       {"internal/backoff"},
+	"internal/control":    {"internal/resume"},
+	"internal/termui":     {"internal/sanitize", "internal/control", "internal/limit", "internal/resume"},
+	"internal/webui":      {"internal/sanitize", "internal/control", "internal/resume"},
+	"internal/notify":     {"internal/backoff", "internal/sanitize", "internal/limit", "internal/resume"},
+	"internal/runner":     {"internal/sanitize", "internal/resume"},
+	"internal/tmux":       {"internal/resume"},
+	"internal/agent":      {"internal/sanitize", "internal/limit", "internal/resume"},
+	"internal/agenttest":  {"internal/agent", "internal/limit", "internal/resume"}, // for tests alone
+	"internal/agent/*":    {"internal/agent", "internal/backoff", "internal/limit", "internal/sqliteread", "internal/resume"},
+	"internal/sqliteread": {"internal/backoff"},
+	"internal/resume":     {"internal/backoff", "internal/limit"},
 }
 
 // libraries says which package may know which library. One that is not listed
 // may be known by none.
 var libraries = map[string][]string{
-	"charm.land/bubbletea/v2":                 {"internal/view"},
-	"github.com/charmbracelet/x/ansi":         {"cmd/resumed", "internal/view"},
+	"charm.land/bubbletea/v2":                 {"internal/termui"},
+	"github.com/charmbracelet/x/ansi":         {"cmd/resumed", "internal/termui"},
 	"github.com/coreos/go-systemd/v22/daemon": {"internal/app"},
 	"github.com/fsnotify/fsnotify":            {"internal/agent/opencode", "internal/config", "internal/watch"},
 	"github.com/go-viper/mapstructure/v2":     {"internal/config"},
 	"github.com/godbus/dbus/v5":               {"internal/notify"},
-	"github.com/google/uuid":                  {"internal/app", "internal/attempt"},
+	"github.com/google/uuid":                  {"internal/app", "internal/execrun"},
 	"github.com/lmittmann/tint":               {"cmd/resumed"},
 	"github.com/nicholas-fedor/shoutrrr":      {"internal/notify"},
 	"github.com/pelletier/go-toml/v2":         {"internal/config"},
@@ -65,9 +65,9 @@ var libraries = map[string][]string{
 	"github.com/spf13/pflag":                  {"cmd/resumed"},
 	"github.com/spf13/viper":                  {"internal/config"},
 	"github.com/stretchr/testify":             {"internal/agenttest"},
-	"golang.org/x/sys/unix":                   {"internal/attempt", "internal/control", "internal/notify", "internal/runner", "internal/state", "internal/watch"},
+	"golang.org/x/sys/unix":                   {"internal/execrun", "internal/control", "internal/notify", "internal/runner", "internal/state", "internal/watch"},
 	"golang.org/x/term":                       {"cmd/resumed"},
-	"modernc.org/sqlite":                      {"internal/peek", "internal/state"},
+	"modernc.org/sqlite":                      {"internal/sqliteread", "internal/state"},
 }
 
 // knownOnlyIn narrows a library further, to files.
@@ -78,7 +78,7 @@ var knownOnlyIn = map[string]string{
 }
 
 // pure packages touch nothing outside: no files, no processes, no network.
-var pure = []string{"internal/resume", "internal/backoff", "internal/limit", "internal/clean", "internal/said"}
+var pure = []string{"internal/resume", "internal/backoff", "internal/limit", "internal/sanitize", "internal/lastwords"}
 
 var impure = []string{"os", "os/exec", "net", "net/http", "syscall", "log/slog", "database/sql"}
 

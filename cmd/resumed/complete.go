@@ -13,11 +13,11 @@ import (
 
 	"resumed/internal/app"
 	"resumed/internal/backoff"
-	"resumed/internal/clean"
 	"resumed/internal/config"
 	"resumed/internal/resume"
+	"resumed/internal/sanitize"
 	"resumed/internal/state"
-	"resumed/internal/view"
+	"resumed/internal/termui"
 )
 
 // completionTimeout bounds how long a person who pressed tab waits for the
@@ -98,7 +98,7 @@ func (c *cli) completeSessions(want func(resume.View) bool) completer {
 			if !strings.HasPrefix(name, typed) || want != nil && !want(s) {
 				continue
 			}
-			offers = offer(offers, name, view.Project(s)+", "+view.Standing(s, time.Now()))
+			offers = offer(offers, name, termui.Project(s)+", "+termui.Standing(s, time.Now()))
 		}
 		return offers, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -187,5 +187,5 @@ func offer(offers []string, name, means string) []string {
 	if !harmlessName.MatchString(name) {
 		return offers
 	}
-	return append(offers, cobra.CompletionWithDesc(name, clean.Short(means, 60)))
+	return append(offers, cobra.CompletionWithDesc(name, sanitize.Short(means, 60)))
 }

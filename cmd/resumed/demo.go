@@ -18,11 +18,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/internal/app"
-	"resumed/internal/clean"
 	"resumed/internal/config"
 	"resumed/internal/control"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
+	"resumed/internal/sanitize"
 )
 
 // demoConfig is a real configuration, with short waits and two make-believe
@@ -169,7 +169,7 @@ type stageShow struct {
 func (s *stageShow) say(who string, c colour, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	text := clean.Line(fmt.Sprintf(format, args...))
+	text := sanitize.Line(fmt.Sprintf(format, args...))
 	s.page.line("%5.1fs  %s %s", time.Since(s.began).Seconds(), s.page.paint(c, fmt.Sprintf("%-8s", who)), text)
 	_ = s.page.flush() // a demo that nobody reads need not end
 	s.page.text.Reset()

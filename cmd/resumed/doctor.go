@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"resumed/internal/clean"
+	"resumed/internal/sanitize"
 )
 
 // verdict is how a check ended.
@@ -37,7 +37,7 @@ func (e *examination) warn(name, text, fix string) { e.add(name, checkWarn, text
 func (e *examination) fail(name, text, fix string) { e.add(name, checkFail, text, fix) }
 
 func (e *examination) add(name string, v verdict, text, fix string) {
-	e.checks = append(e.checks, check{name, v, clean.Short(text, 400), fix})
+	e.checks = append(e.checks, check{name, v, sanitize.Short(text, 400), fix})
 }
 
 func (e *examination) count(v verdict) int {
@@ -99,9 +99,9 @@ func (c *cli) printChecks(e examination) error {
 	colours := map[verdict]colour{checkOK: green, checkWarn: yellow, checkFail: red}
 	var rows [][]cell
 	for _, check := range e.checks {
-		rows = append(rows, []cell{{string(check.Status), colours[check.Status]}, plain(clean.Line(check.Name)), plain(clean.Line(check.Text))})
+		rows = append(rows, []cell{{string(check.Status), colours[check.Status]}, plain(sanitize.Line(check.Name)), plain(sanitize.Line(check.Text))})
 		if check.Fix != "" {
-			rows = append(rows, []cell{plain(""), plain(""), {"→ " + clean.Line(check.Fix), bold}})
+			rows = append(rows, []cell{plain(""), plain(""), {"→ " + sanitize.Line(check.Fix), bold}})
 		}
 	}
 	p.table(rows)

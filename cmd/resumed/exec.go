@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/internal/app"
-	"resumed/internal/attempt"
 	"resumed/internal/backoff"
 	"resumed/internal/config"
+	"resumed/internal/execrun"
 	"resumed/internal/lease"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -51,7 +51,7 @@ func (c *cli) execCommand() *cobra.Command {
 	flags.StringVar(&e.policy, "policy", "", "`NAME` of a policy; else the agent's, the class's or [backoff]")
 	flags.StringVar(&e.timeout, "timeout", "", "a `DURATION` that one run may take")
 	flags.StringSliceVar(&e.retryOn, "retry-on", nil, "`CLASS`es of failures to retry, with commas (default: those that pass)")
-	complete(cmd, "agent", attempt.Agents()...)
+	complete(cmd, "agent", execrun.Agents()...)
 	complete(cmd, "retry-on", classNames()...)
 	return cmd
 }
@@ -97,8 +97,8 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 	if err != nil {
 		show.say("%v", err)
 	}
-	o.Hear = func(agent, stdout, stderr string, at time.Time) attempt.Heard {
-		return attempt.Heard(hear(agent, stdout, stderr, at))
+	o.Hear = func(agent, stdout, stderr string, at time.Time) execrun.Heard {
+		return execrun.Heard(hear(agent, stdout, stderr, at))
 	}
 	o.Tidy = func(ctx context.Context, agent, session, transcript string) error {
 		return app.Tidy(ctx, cfg, resume.Session{
@@ -115,13 +115,13 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 	o.Waits = show.begin
 	o.Warn = func(err error) { show.say("%v", err) }
 	// Not ctx: a signal is for the command first.
-	code, err := attempt.Run(context.WithoutCancel(ctx), o)
+	code, err := execrun.Run(context.WithoutCancel(ctx), o)
 	return finished(code, err)
 }
 
 // options reads the flags, and returns everything that is wrong with them.
-func (e executing) options(cfg config.Config) (attempt.Options, error) {
-	o := attempt.Options{
+func (e executing) options(cfg config.Config) (execrun.Options, error) {
+	o := execrun.Options{
 		Agent:   e.agent,
 		Prompt:  cfg.Resume.Prompt,
 		Margin:  cfg.Resume.Margin,
@@ -129,7 +129,7 @@ func (e executing) options(cfg config.Config) (attempt.Options, error) {
 		Grace:   cfg.Resume.Grace,
 	}
 	var bad []error
-	known := slices.Concat(attempt.Agents(), customAgents(cfg))
+	known := slices.Concat(execrun.Agents(), customAgents(cfg))
 	if e.agent != "" && !slices.Contains(known, e.agent) {
 		bad = append(bad, fmt.Errorf("--agent %q: must be one of %s", e.agent, strings.Join(known, ", ")))
 	}
@@ -178,7 +178,7 @@ func finished(code int, err error) error {
 	switch _, held := errors.AsType[*lease.HeldError](err); {
 	case held:
 		hint = "resumed status"
-	case code == attempt.CodeNotFound:
+	case code == execrun.CodeNotFound:
 		hint = "the full path of the program"
 	}
 	return hinted{exitStatus{code, err}, hint}

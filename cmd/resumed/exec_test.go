@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/attempt"
+	"resumed/internal/execrun"
 	"resumed/internal/resume"
 )
 
@@ -419,7 +419,7 @@ func TestTheDaemonDoesNotBeginAgainWhereExecGaveUp(t *testing.T) {
 	env := b.agentIs("claude", strings.ReplaceAll(claudeWrites, "-ge 2", "-ge 99"))
 	b.write(configFile, quick+"[[agent]]\nname = \"claude-code\"\ncommand = \""+b.path("bin/claude")+"\"\n")
 	errOut, code := b.execAs(env, "--", "claude", "-p", "fix it")
-	require.Equal(t, attempt.CodeGaveUp, code, errOut)
+	require.Equal(t, execrun.CodeGaveUp, code, errOut)
 	runs := b.times()
 	b.start()
 	var s resume.View

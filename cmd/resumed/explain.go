@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/internal/app"
-	"resumed/internal/clean"
 	"resumed/internal/config"
 	"resumed/internal/limit"
+	"resumed/internal/sanitize"
 )
 
 // explaining is what the flags of explain say.
@@ -146,24 +146,24 @@ func (c *cli) printExplanation(x app.Explanation, now time.Time) error {
 		return json.NewEncoder(c.out).Encode(x)
 	}
 	p := newPage(c.out)
-	p.line("%s", p.paint(bold, clean.Line(x.File)))
+	p.line("%s", p.paint(bold, sanitize.Line(x.File)))
 	var rows [][]cell
 	for _, known := range [][2]string{{"agent", x.Agent}, {"session", x.Session}, {"directory", x.Cwd}, {"class", x.Class.String()}} {
 		if known[1] != "" { // not every file tells all of it
-			rows = append(rows, []cell{head("  " + known[0]), plain(clean.Line(known[1]))})
+			rows = append(rows, []cell{head("  " + known[0]), plain(sanitize.Line(known[1]))})
 		}
 	}
 	switch {
 	case x.Line > 0:
-		rows = append(rows, []cell{head("  evidence"), plain(fmt.Sprintf("line %d: %s", x.Line, clean.Line(x.Text)))})
+		rows = append(rows, []cell{head("  evidence"), plain(fmt.Sprintf("line %d: %s", x.Line, sanitize.Line(x.Text)))})
 	case x.Text != "":
-		rows = append(rows, []cell{head("  evidence"), plain(clean.Line(x.Text))})
+		rows = append(rows, []cell{head("  evidence"), plain(sanitize.Line(x.Text))})
 	}
 	if x.ResetAt != nil {
 		rows = append(rows, []cell{head("  resets at"), plain(fmt.Sprintf("%s (%s)", clock(*x.ResetAt, now), *x.ResetSource))})
 	}
 	colours := map[app.Action]colour{app.Wait: yellow, app.Resume: green, app.Park: red}
-	rows = append(rows, []cell{head("  would"), {string(x.Action), colours[x.Action]}}, []cell{head("  because"), plain(clean.Line(x.Why))})
+	rows = append(rows, []cell{head("  would"), {string(x.Action), colours[x.Action]}}, []cell{head("  because"), plain(sanitize.Line(x.Why))})
 	p.table(rows)
 	return p.flush()
 }
@@ -217,7 +217,7 @@ func (c *cli) explainText(in io.Reader, e explaining) error {
 }
 
 func (c *cli) printJudged(text string, reader limit.Reader) error {
-	verdict := reader.Text(clean.Text(text))
+	verdict := reader.Text(sanitize.Text(text))
 	j := judged{Version: 1, Text: text, Class: verdict.Class, WaitHelps: verdict.WaitHelps, InProgress: verdict.InProgress}
 	if verdict.Reset.Stated() {
 		j.ResetAt = new(verdict.Reset.At.UTC())
@@ -236,7 +236,7 @@ func (c *cli) printJudged(text string, reader limit.Reader) error {
 	if j.Class != limit.None && !j.WaitHelps {
 		notes += ", waiting does not help"
 	}
-	p.line("%s%s  %s", p.paint(bold, j.Class.String()), notes, p.paint(dim, clean.Line(text)))
+	p.line("%s%s  %s", p.paint(bold, j.Class.String()), notes, p.paint(dim, sanitize.Line(text)))
 	return p.flush()
 }
 

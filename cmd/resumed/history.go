@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/internal/app"
-	"resumed/internal/clean"
 	"resumed/internal/config"
 	"resumed/internal/control"
+	"resumed/internal/sanitize"
 	"resumed/internal/state"
 )
 
@@ -122,7 +122,7 @@ func (c *cli) printHistory(steps iter.Seq2[control.Step, error], err error) erro
 func printStep(p *page, s control.Step) {
 	who := "resumed"
 	if s.Session != "" {
-		who = clean.Short(s.Session, 12)
+		who = sanitize.Short(s.Session, 12)
 	}
 	words, colour := stepName(s)
 	notes := ""
@@ -137,8 +137,8 @@ func printStep(p *page, s control.Step) {
 	if s.To == "waiting" && !s.NextAt.IsZero() {
 		text += "; next at " + s.NextAt.Local().Format(time.DateTime)
 	}
-	p.line("%s  %-12s  %s%s  %s", s.At.Local().Format(time.DateTime), clean.Line(who),
-		p.paint(colour, words), strings.Repeat(" ", max(0, 9-len(words))), clean.Line(text))
+	p.line("%s  %-12s  %s%s  %s", s.At.Local().Format(time.DateTime), sanitize.Line(who),
+		p.paint(colour, words), strings.Repeat(" ", max(0, 9-len(words))), sanitize.Line(text))
 }
 
 func stepName(s control.Step) (string, colour) {
@@ -154,6 +154,6 @@ func stepName(s control.Step) (string, colour) {
 	case "watching":
 		return s.Kind, green
 	default:
-		return clean.Short(s.Kind, 20), dim
+		return sanitize.Short(s.Kind, 20), dim
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"resumed/internal/clean"
+	"resumed/internal/sanitize"
 )
 
 const unitName = "resumed.service"
@@ -249,7 +249,7 @@ func systemdVersion(ctx context.Context) (int, error) {
 	}
 	var version int
 	if _, err := fmt.Sscanf(string(out), "systemd %d", &version); err != nil {
-		return 0, hinted{fmt.Errorf("systemctl does not say which systemd it is of: %q", clean.Short(string(out), 80)), hint}
+		return 0, hinted{fmt.Errorf("systemctl does not say which systemd it is of: %q", sanitize.Short(string(out), 80)), hint}
 	}
 	return version, nil
 }
@@ -259,7 +259,7 @@ func reachManager(ctx context.Context) error {
 	out, err := exec.CommandContext(ctx, "systemctl", "--user", "show-environment").CombinedOutput()
 	if err != nil {
 		return hinted{
-			fmt.Errorf("your own service manager does not answer: %s", clean.Short(string(out), 200)),
+			fmt.Errorf("your own service manager does not answer: %s", sanitize.Short(string(out), 200)),
 			"log in as yourself rather than by su or sudo, or resumed install --system",
 		}
 	}
@@ -269,7 +269,7 @@ func reachManager(ctx context.Context) error {
 func (c *cli) systemctl(ctx context.Context, args ...string) error {
 	out, err := exec.CommandContext(ctx, "systemctl", append([]string{"--user"}, args...)...).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("systemctl --user %s: %w: %s", strings.Join(args, " "), err, clean.Short(string(out), 400))
+		return fmt.Errorf("systemctl --user %s: %w: %s", strings.Join(args, " "), err, sanitize.Short(string(out), 400))
 	}
 	return nil
 }

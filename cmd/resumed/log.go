@@ -11,7 +11,7 @@ import (
 	"github.com/lmittmann/tint"
 	"golang.org/x/term"
 
-	"resumed/internal/clean"
+	"resumed/internal/sanitize"
 )
 
 // newLogger returns a logger for that output: tint on a terminal, text that
@@ -45,7 +45,7 @@ func colours(w io.Writer) bool {
 type cleaning struct{ slog.Handler }
 
 func (h cleaning) Handle(ctx context.Context, record slog.Record) error {
-	safe := slog.NewRecord(record.Time, record.Level, clean.Line(record.Message), record.PC)
+	safe := slog.NewRecord(record.Time, record.Level, sanitize.Line(record.Message), record.PC)
 	record.Attrs(func(a slog.Attr) bool {
 		safe.AddAttrs(cleanAttr(a))
 		return true
@@ -62,16 +62,16 @@ func (h cleaning) WithAttrs(attrs []slog.Attr) slog.Handler {
 }
 
 func (h cleaning) WithGroup(name string) slog.Handler {
-	return cleaning{h.Handler.WithGroup(clean.Line(name))}
+	return cleaning{h.Handler.WithGroup(sanitize.Line(name))}
 }
 
 func cleanAttr(a slog.Attr) slog.Attr {
-	a.Key = clean.Line(a.Key)
+	a.Key = sanitize.Line(a.Key)
 	switch value := a.Value.Resolve(); value.Kind() {
 	case slog.KindString:
-		a.Value = slog.StringValue(clean.Line(value.String()))
+		a.Value = slog.StringValue(sanitize.Line(value.String()))
 	case slog.KindAny:
-		a.Value = slog.StringValue(clean.Line(fmt.Sprint(value.Any())))
+		a.Value = slog.StringValue(sanitize.Line(fmt.Sprint(value.Any())))
 	case slog.KindGroup:
 		members := value.Group()
 		safe := make([]slog.Attr, len(members))

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/internal/app"
-	"resumed/internal/clean"
 	"resumed/internal/control"
 	"resumed/internal/resume"
+	"resumed/internal/sanitize"
 	"resumed/internal/state"
 )
 
@@ -93,7 +93,7 @@ func (c *cli) printRuns(ctx context.Context, dir string, lines int, follow bool)
 // harmless on a terminal.
 func (c *cli) print(text string) error {
 	if isTerminal(c.out) {
-		text = clean.Text(text)
+		text = sanitize.Text(text)
 	}
 	_, err := io.WriteString(c.out, text)
 	return err

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/internal/app"
-	"resumed/internal/clean"
 	"resumed/internal/notify"
+	"resumed/internal/sanitize"
 )
 
 func (c *cli) notifyCommand() *cobra.Command {
@@ -100,14 +100,14 @@ func (c *cli) printTrials(trials []trial) error {
 		}
 		took := (time.Duration(t.TookSeconds * float64(time.Second))).Round(time.Millisecond)
 		if !t.OK {
-			p.line("%s %s: sent %q, failed after %s: %s", p.paint(red, "failed"), clean.Line(name), clean.Line(t.Sent), took, clean.Line(*t.Error))
+			p.line("%s %s: sent %q, failed after %s: %s", p.paint(red, "failed"), sanitize.Line(name), sanitize.Line(t.Sent), took, sanitize.Line(*t.Error))
 			continue
 		}
 		answer := ""
 		if t.Answer != "" {
 			answer = ": " + t.Answer
 		}
-		p.line("%s     %s: sent %q, taken after %s%s", p.paint(green, "ok"), clean.Line(name), clean.Line(t.Sent), took, clean.Line(answer))
+		p.line("%s     %s: sent %q, taken after %s%s", p.paint(green, "ok"), sanitize.Line(name), sanitize.Line(t.Sent), took, sanitize.Line(answer))
 	}
 	return p.flush()
 }

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"resumed/internal/clean"
 	"resumed/internal/control"
 	"resumed/internal/resume"
-	"resumed/internal/view"
+	"resumed/internal/sanitize"
+	"resumed/internal/termui"
 )
 
 func (c *cli) retryCommand() *cobra.Command {
@@ -100,10 +100,10 @@ func (c *cli) order(cmd *cobra.Command, name string, order control.Order, done s
 			done += ", " + after.Reason
 		}
 	}
-	standing := view.Standing(after, time.Now())
+	standing := termui.Standing(after, time.Now())
 	if !strings.HasPrefix(standing, done) { // else it says all of it
 		standing = done + "; " + standing
 	}
-	_, err = fmt.Fprintf(c.out, "%s: %s\n", clean.Line(after.Key().String()), standing)
+	_, err = fmt.Fprintf(c.out, "%s: %s\n", sanitize.Line(after.Key().String()), standing)
 	return err
 }

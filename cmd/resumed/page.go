@@ -10,20 +10,20 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
 
-	"resumed/internal/view"
+	"resumed/internal/termui"
 )
 
 // The colours, by the names that the commands use.
-type colour = view.Colour
+type colour = termui.Colour
 
 const (
-	none   = view.None
-	red    = view.Red
-	green  = view.Green
-	yellow = view.Yellow
-	blue   = view.Blue
-	bold   = view.Bold
-	dim    = view.Dim
+	none   = termui.None
+	red    = termui.Red
+	green  = termui.Green
+	yellow = termui.Yellow
+	blue   = termui.Blue
+	bold   = termui.Bold
+	dim    = termui.Dim
 )
 
 // cell is one field of a table.
@@ -55,7 +55,7 @@ func newPage(out io.Writer) *page {
 	return p
 }
 
-func (p *page) paint(c colour, text string) string { return view.Paint(p.coloured).In(c, text) }
+func (p *page) paint(c colour, text string) string { return termui.Paint(p.coloured).In(c, text) }
 
 func (p *page) line(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
@@ -94,14 +94,14 @@ func (p *page) flush() error {
 }
 
 // span prints a duration as people say it: "2d 4h", "1h 47m", "40s".
-func span(d time.Duration) string { return view.Span(d) }
+func span(d time.Duration) string { return termui.Span(d) }
 
 // clock prints a time in the reader's zone, with the day where it is another.
-func clock(t, now time.Time) string { return view.Clock(t, now) }
+func clock(t, now time.Time) string { return termui.Clock(t, now) }
 
 // view returns where something is shown as it is now.
-func (p *page) view() view.Page {
-	return view.Page{Width: p.width, Paint: view.Paint(p.coloured), Now: time.Now()}
+func (p *page) view() termui.Page {
+	return termui.Page{Width: p.width, Paint: termui.Paint(p.coloured), Now: time.Now()}
 }
 
 func count(n int, noun string) string {

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"resumed/internal/clean"
 	"resumed/internal/config"
 	"resumed/internal/control"
+	"resumed/internal/sanitize"
 	"resumed/internal/state"
 )
 
@@ -104,7 +104,7 @@ func (c *cli) report(err error) int {
 	if h, ok := errors.AsType[hinted](err); ok {
 		hint = h.hint
 	}
-	if text := clean.Text(err.Error()); text != "" { // a file's name may be in it
+	if text := sanitize.Text(err.Error()); text != "" { // a file's name may be in it
 		fmt.Fprintln(c.err, "resumed:", strings.ReplaceAll(text, "\n", "\nresumed: "))
 	}
 	if hint != "" {

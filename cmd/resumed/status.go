@@ -10,7 +10,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/resume"
-	"resumed/internal/view"
+	"resumed/internal/termui"
 )
 
 func (c *cli) statusCommand() *cobra.Command {
@@ -57,8 +57,8 @@ func (c *cli) statusCommand() *cobra.Command {
 
 // watch goes on showing how the sessions stand: all of them, or only one.
 func (c *cli) watch(ctx context.Context, all bool, only *resume.Key) error {
-	following := view.Following{
-		Daemon: c.client(), Out: c.out, Err: c.err, Paint: view.Paint(colours(c.out)), All: all || only != nil, Only: only,
+	following := termui.Following{
+		Daemon: c.client(), Out: c.out, Err: c.err, Paint: termui.Paint(colours(c.out)), All: all || only != nil, Only: only,
 	}
 	switch {
 	case c.json:

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"resumed/internal/backoff"
-	"resumed/internal/clean"
+	"resumed/internal/sanitize"
 )
 
 // waitShow tells a person at the terminal what is waited for: by a line that
@@ -20,7 +20,7 @@ type waitShow struct {
 
 // say prints one line that stays.
 func (w *waitShow) say(format string, args ...any) {
-	fmt.Fprintf(w.out, "resumed: %s\n", clean.Line(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(w.out, "resumed: %s\n", sanitize.Line(fmt.Sprintf(format, args...)))
 }
 
 // begin shows a wait until the function that it returns is called.

@@ -21,10 +21,10 @@ type Agent interface {
 	Sources() []Source
 
 	// Observe says what one line means for its session, or false where it
-	// means nothing. Equal lines give equal sightings, whenever they are read.
+	// means nothing. Equal lines give equal observations, whenever they are read.
 	// It leaves Pos to the caller. Without an id it tells what happened to a
 	// session that cannot be named: enough to explain it, not to continue it.
-	Observe(Source, Line) (resume.Sighting, bool)
+	Observe(Source, Line) (resume.Observation, bool)
 
 	// Owner returns the live process that holds the session, or nil.
 	Owner(context.Context, resume.Session) (*resume.Owner, error)
@@ -97,10 +97,10 @@ type Command struct {
 	Dir  string   // an existing directory
 	Env  []string // KEY=value, added to the daemon's own
 
-	// NoProof says that the command hands the prompt to the process that holds
+	// Unverifiable says that the command hands the prompt to the process that holds
 	// the session: its end proves nothing, and once it is gone nobody knows
 	// whether it did so. Only the transcript tells.
-	NoProof bool
+	Unverifiable bool
 
 	// Keep are files that the agent itself may lose when it runs: each is
 	// copied aside before, and nothing is run where that cannot be done.
@@ -132,9 +132,9 @@ type Follower interface {
 
 // Feed is what a Follower reports to.
 type Feed struct {
-	// See applies sightings, in order; each has its Pos. When it has returned
+	// See applies observations, in order; each has its Pos. When it has returned
 	// nil they will not be lost.
-	See func(ctx context.Context, sightings []resume.Sighting) error
+	See func(ctx context.Context, observations []resume.Observation) error
 
 	// Kept returns what was kept under that name, also by an earlier daemon.
 	Kept func(name string) (json.RawMessage, bool)

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"resumed/internal/clean"
 	"resumed/internal/resume"
+	"resumed/internal/sanitize"
 )
 
 // Denier is what an Agent may also be: one that tells when a run without a
@@ -44,10 +44,10 @@ const longestUse = 120
 func (d Denial) String() string {
 	what := "a tool"
 	if d.Tool != "" {
-		what = clean.Short(d.Tool, longestUse)
+		what = sanitize.Short(d.Tool, longestUse)
 	}
 	if use := strings.TrimSpace(d.Use); use != "" {
-		what += fmt.Sprintf(" (%s)", clean.Short(use, longestUse))
+		what += fmt.Sprintf(" (%s)", sanitize.Short(use, longestUse))
 	}
 	return "the resumed run was refused permission to use " + what + ", and nobody was there to give it: " +
 		"allow it in the agent's own settings, or continue the session yourself"

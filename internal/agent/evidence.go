@@ -29,9 +29,9 @@ type SelfContinuing interface {
 	GoesOn(path string) bool
 }
 
-// Evidence is a sighting and the offset of the line it was read from.
+// Evidence is a observation and the offset of the line it was read from.
 type Evidence struct {
-	resume.Sighting
+	resume.Observation
 	Offset int64
 	Leave  string // why nothing is done about it, whatever the rules say; empty: they decide
 }
@@ -42,8 +42,8 @@ func Back(a Agent, src Source, path string, visit func(Evidence) bool) error {
 		if !src.worth(line.Data) {
 			return true
 		}
-		sighting, ok := a.Observe(src, line)
-		return !ok || visit(Evidence{Sighting: sighting, Offset: line.Offset})
+		observation, ok := a.Observe(src, line)
+		return !ok || visit(Evidence{Observation: observation, Offset: line.Offset})
 	})
 }
 

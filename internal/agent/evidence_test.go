@@ -26,16 +26,16 @@ func (p parrot) Sources() []agent.Source {
 	return all
 }
 
-func (parrot) Observe(_ agent.Source, l agent.Line) (resume.Sighting, bool) {
+func (parrot) Observe(_ agent.Source, l agent.Line) (resume.Observation, bool) {
 	id, what, _ := strings.Cut(string(l.Data), " ")
-	s := resume.Sighting{Key: resume.Key{Agent: "parrot", ID: id}}
+	s := resume.Observation{Key: resume.Key{Agent: "parrot", ID: id}}
 	switch what {
 	case "limit":
 		s.Event = resume.Limited{At: l.ModTime}
 	case "move":
 		s.Event = resume.Progressed{At: l.ModTime}
 	default:
-		return resume.Sighting{}, false
+		return resume.Observation{}, false
 	}
 	return s, true
 }

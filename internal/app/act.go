@@ -37,12 +37,12 @@ func (d *daemon) act(ctx context.Context, session resume.Session) {
 	case sending.message != nil:
 		d.send(ctx, sending)
 		return
-	case sending.noProof:
+	case sending.unverifiable:
 		d.handOver(ctx, sending)
 		return
 	}
 	command := sending.command
-	after, err := d.engine.Tell(ctx, session.Key, resume.Sending{Mark: mark})
+	after, err := d.engine.Apply(ctx, session.Key, resume.Sending{Mark: mark})
 	if err != nil || after.Run == nil || after.Run.Mark != mark {
 		return
 	}
@@ -61,8 +61,8 @@ func (d *daemon) act(ctx context.Context, session resume.Session) {
 // sending is a resume that is ready to be sent: a command, a typing or a
 // message.
 type sending struct {
-	command *runner.Command
-	noProof bool // of the command
+	command      *runner.Command
+	unverifiable bool // of the command
 
 	typing  *agent.Typing
 	message *agent.Sending
@@ -75,16 +75,16 @@ type sending struct {
 // disk, the transcript holds no news, nobody holds the session or its holder
 // can be talked to, and the agent knows how to go on. It returns neither a
 // sending nor a reason where the resume was withdrawn meanwhile.
-func (d *daemon) prepare(ctx context.Context, session resume.Session) (*sending, *resume.Held) {
+func (d *daemon) prepare(ctx context.Context, session resume.Session) (*sending, *resume.NotSent) {
 	if err := d.store.Sync(ctx); err != nil {
-		return nil, &resume.Held{Why: "the claim could not be written to disk: " + err.Error()}
+		return nil, &resume.NotSent{Why: "the claim could not be written to disk: " + err.Error()}
 	}
 	err := d.look(ctx, d.located(session))
 	if d.inputs.ctx.Err() != nil {
 		return nil, nil // the daemon stops: the claim is found again when it starts
 	}
 	if err != nil && ctx.Err() == nil {
-		return nil, &resume.Held{Why: "the transcript could not be read again: " + err.Error()}
+		return nil, &resume.NotSent{Why: "the transcript could not be read again: " + err.Error()}
 	}
 	mark := session.Run.Mark
 	session, err = d.engine.Session(ctx, session.Key)
@@ -99,25 +99,25 @@ func (d *daemon) prepare(ctx context.Context, session resume.Session) (*sending,
 	case err != nil:
 		return nil, nil
 	case why != "":
-		return nil, &resume.Held{Why: why, Park: true}
+		return nil, &resume.NotSent{Why: why, Park: true}
 	}
 	a := d.agentOf(session.Key.Agent)
 	if a == nil {
-		return nil, &resume.Held{Why: "the agent " + session.Key.Agent + " is not configured or switched off"}
+		return nil, &resume.NotSent{Why: "the agent " + session.Key.Agent + " is not configured or switched off"}
 	}
 	if held := d.untouchable(session.Cwd); held != nil {
 		return nil, held
 	}
 	if _, follows := a.(agent.Follower); !follows && !agent.Watches(a, session.Transcript) {
 		// Which account it is of is told by where it lies.
-		return nil, &resume.Held{Why: "its transcript " + session.Transcript + " lies in none of the roots that are configured"}
+		return nil, &resume.NotSent{Why: "its transcript " + session.Transcript + " lies in none of the roots that are configured"}
 	}
 	if err := runner.CheckID(session.Key.ID); err != nil {
-		return nil, &resume.Held{Why: err.Error(), Park: true}
+		return nil, &resume.NotSent{Why: err.Error(), Park: true}
 	}
 	owner, err := a.Owner(ctx, session)
 	if err != nil {
-		return nil, &resume.Held{Why: "it could not be made sure that nobody holds the session: " + err.Error()}
+		return nil, &resume.NotSent{Why: "it could not be made sure that nobody holds the session: " + err.Error()}
 	}
 	if owner != nil {
 		session = d.identify(ctx, a, session, owner)
@@ -127,7 +127,7 @@ func (d *daemon) prepare(ctx context.Context, session resume.Session) (*sending,
 
 // plan asks the agent how the session is continued, with its holder where it
 // has one.
-func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session, owner *resume.Owner) (*sending, *resume.Held) {
+func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session, owner *resume.Owner) (*sending, *resume.NotSent) {
 	d.mu.Lock()
 	cfg := d.config
 	d.mu.Unlock()
@@ -142,24 +142,24 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 	}
 	switch {
 	case err != nil:
-		return nil, &resume.Held{Why: err.Error(), Owner: owner}
+		return nil, &resume.NotSent{Why: err.Error(), Owner: owner}
 	case plan.Leave != nil:
 		return nil, holding(plan.Leave, owner)
 	case plan.Type != nil:
 		return &sending{typing: plan.Type, session: session, agent: a, owner: owner}, nil
 	case plan.Send != nil && d.opts.DryRun:
-		return nil, &resume.Held{Why: fmt.Sprintf("dry run: would have sent %q to %s", plan.Send.Text, plan.Send.To), Park: true}
+		return nil, &resume.NotSent{Why: fmt.Sprintf("dry run: would have sent %q to %s", plan.Send.Text, plan.Send.To), Park: true}
 	case plan.Send != nil:
 		return &sending{message: plan.Send, session: session, agent: a, owner: owner}, nil
 	}
 	if why := replaced(session, plan.Run.Dir); why != "" && owner == nil {
-		return nil, &resume.Held{Why: why, Park: true}
+		return nil, &resume.NotSent{Why: why, Park: true}
 	}
 	if held := d.untouchable(plan.Run.Dir); held != nil {
 		return nil, held
 	}
 	if d.opts.DryRun {
-		return nil, &resume.Held{Why: "dry run: would have run " + strings.Join(plan.Run.Argv, " "), Park: true}
+		return nil, &resume.NotSent{Why: "dry run: would have run " + strings.Join(plan.Run.Argv, " "), Park: true}
 	}
 	if held := d.secure(ctx, a, session, plan.Run.Keep); held != nil {
 		return nil, held
@@ -168,26 +168,26 @@ func (d *daemon) plan(ctx context.Context, a agent.Agent, session resume.Session
 	if held != nil {
 		return nil, held
 	}
-	return &sending{command: command, noProof: plan.Run.NoProof, session: session, agent: a, owner: owner}, nil
+	return &sending{command: command, unverifiable: plan.Run.Unverifiable, session: session, agent: a, owner: owner}, nil
 }
 
 // holding is a resume that is not sent for the reason that the agent gives.
-func holding(leave *agent.Leave, owner *resume.Owner) *resume.Held {
-	return &resume.Held{Why: leave.Why, Park: leave.Park, Tell: leave.Tell, Until: leave.Until, Owner: owner}
+func holding(leave *agent.Leave, owner *resume.Owner) *resume.NotSent {
+	return &resume.NotSent{Why: leave.Why, Park: leave.Park, Tell: leave.Tell, Until: leave.Until, Owner: owner}
 }
 
 // commandFor returns the command that carries out a plan to run one.
-func (d *daemon) commandFor(cfg config.Config, session resume.Session, planned *agent.Command) (*runner.Command, *resume.Held) {
+func (d *daemon) commandFor(cfg config.Config, session resume.Session, planned *agent.Command) (*runner.Command, *resume.NotSent) {
 	env := planned.Env
 	entry, _ := cfg.Agent(session.Key.Agent)
 	extra, err := entry.Environment()
 	if err != nil {
-		return nil, &resume.Held{Why: err.Error(), Park: true}
+		return nil, &resume.NotSent{Why: err.Error(), Park: true}
 	}
 	env = append(slices.Clone(env), extra...)
 	dir, err := d.claimRuns(session.Key)
 	if err != nil {
-		return nil, &resume.Held{Why: "its output could not be kept: " + err.Error()}
+		return nil, &resume.NotSent{Why: "its output could not be kept: " + err.Error()}
 	}
 	pruneRuns(dir, keptRuns-1)
 	return &runner.Command{
@@ -214,7 +214,7 @@ func cannotStart(mark string, err error) resume.Event {
 	_, noProgram := errors.AsType[*runner.NotFoundError](err)
 	_, noDir := errors.AsType[*runner.DirError](err)
 	if noProgram || noDir {
-		return resume.Held{Mark: mark, Why: err.Error(), Park: true}
+		return resume.NotSent{Mark: mark, Why: err.Error(), Park: true}
 	}
 	return resume.Ended{Mark: mark, Outcome: resume.Failed, Err: err.Error()}
 }
@@ -225,7 +225,7 @@ type stopper interface{ Stop(context.Context) error }
 // tell applies an event to a session. That the daemon stops meanwhile is no
 // trouble: what it knows is on disk.
 func (d *daemon) tell(ctx context.Context, key resume.Key, ev resume.Event) {
-	if _, err := d.engine.Tell(ctx, key, ev); err != nil && ctx.Err() == nil {
+	if _, err := d.engine.Apply(ctx, key, ev); err != nil && ctx.Err() == nil {
 		d.log.Error("an event could not be applied", "session", key.ID, "agent", key.Agent, "err", err)
 	}
 }

@@ -18,9 +18,9 @@ import (
 	"resumed/internal/config"
 	"resumed/internal/control"
 	"resumed/internal/notify"
-	"resumed/internal/page"
 	"resumed/internal/resume"
 	"resumed/internal/state"
+	"resumed/internal/webui"
 )
 
 // Options are what a daemon is made of.
@@ -104,7 +104,7 @@ func Run(ctx context.Context, opts Options) error {
 		}
 	}()
 	d.store = store
-	token, err := page.Token(opts.StateDir)
+	token, err := webui.Token(opts.StateDir)
 	if err != nil {
 		return err
 	}

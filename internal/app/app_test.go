@@ -32,8 +32,8 @@ func (p parrot) Sources() []agent.Source {
 	}}
 }
 
-func (p parrot) Observe(_ agent.Source, line agent.Line) (resume.Sighting, bool) {
-	sight := resume.Sighting{
+func (p parrot) Observe(_ agent.Source, line agent.Line) (resume.Observation, bool) {
+	sight := resume.Observation{
 		Key: resume.Key{Agent: "parrot", ID: strings.TrimSuffix(filepath.Base(line.Path), ".txt")}, Cwd: p.dir,
 	}
 	switch {
@@ -45,7 +45,7 @@ func (p parrot) Observe(_ agent.Source, line agent.Line) (resume.Sighting, bool)
 			Verdict: limit.Verdict{Class: limit.RateLimit, WaitHelps: true, Reset: limit.Reset{At: line.ModTime, Source: limit.Words}},
 		}
 	default:
-		return resume.Sighting{}, false
+		return resume.Observation{}, false
 	}
 	return sight, true
 }

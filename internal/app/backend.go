@@ -139,7 +139,7 @@ func (b backend) Do(ctx context.Context, key resume.Key, order control.Order) (r
 		control.Pause:   resume.Pause{},
 		control.Unpause: resume.Unpause{},
 	}
-	after, err := b.d.engine.Tell(ctx, key, events[order])
+	after, err := b.d.engine.Apply(ctx, key, events[order])
 	if err != nil {
 		return resume.View{}, err
 	}
@@ -168,7 +168,7 @@ func (d *daemon) stopRun(ctx context.Context, key resume.Key, mark string) error
 			return process.Stop(context.WithoutCancel(ctx))
 		}
 		session, err := d.engine.Session(ctx, key)
-		if err != nil || session.Run == nil || session.Run.Mark != mark || session.Run.NoProof {
+		if err != nil || session.Run == nil || session.Run.Mark != mark || session.Run.Unverifiable {
 			return err
 		}
 	}

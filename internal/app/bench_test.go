@@ -124,8 +124,8 @@ func benchmarkReading(b *testing.B, dir, name string) {
 		sift := func(line []byte) watch.Weight { return watch.Weight(src.Sift(line)) }
 		seen := 0
 		r := &reader{
-			agent: a, source: src, log: slog.New(slog.DiscardHandler), back: make(map[string][]resume.Sighting),
-			see:  func(_ context.Context, s []resume.Sighting) error { seen += len(s); return nil },
+			agent: a, source: src, log: slog.New(slog.DiscardHandler), back: make(map[string][]resume.Observation),
+			see:  func(_ context.Context, s []resume.Observation) error { seen += len(s); return nil },
 			keep: func(string, json.RawMessage) {},
 		}
 		ctx, cancel := context.WithCancel(b.Context())

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"resumed/internal/agent"
-	"resumed/internal/clean"
 	"resumed/internal/config"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/sanitize"
 )
 
 // Action is what the daemon would do with a session.
@@ -207,7 +207,7 @@ func (x *Explainer) weigh(out *Explanation, event resume.Event, now time.Time) {
 		if ev.Reset.Stated() {
 			out.ResetAt, out.ResetSource = new(ev.Reset.At.UTC()), new(ev.Reset.Source)
 		}
-		out.Text = clean.Short(ev.Text, longestText)
+		out.Text = sanitize.Short(ev.Text, longestText)
 		ev.Text, ev.First = out.Text, true
 		event = ev
 	case resume.Cancelled:

@@ -59,11 +59,11 @@ func newFollowerFeed(d *daemon, a agent.Agent, follower agent.Follower, cursors 
 	f.look = follower.Look
 	f.run = func(ctx context.Context) error {
 		return follower.Follow(ctx, agent.Feed{
-			See: func(ctx context.Context, sightings []resume.Sighting) error {
-				for i := range sightings {
-					sightings[i] = tidy(sightings[i], a.Name())
+			See: func(ctx context.Context, observations []resume.Observation) error {
+				for i := range observations {
+					observations[i] = tidy(observations[i], a.Name())
 				}
-				return d.see(ctx, sightings)
+				return d.see(ctx, observations)
 			},
 			Kept: func(name string) (json.RawMessage, bool) {
 				cursor, ok := cursors[a.Name()+":"+name]
@@ -79,15 +79,15 @@ func newFollowerFeed(d *daemon, a agent.Agent, follower agent.Follower, cursors 
 
 // see hands on what agents say, with what they cannot know: that a prompt is
 // of another resumed.
-func (d *daemon) see(ctx context.Context, sightings []resume.Sighting) error {
-	for i, sight := range sightings {
+func (d *daemon) see(ctx context.Context, observations []resume.Observation) error {
+	for i, sight := range observations {
 		ev, ok := sight.Event.(resume.Prompted)
 		if ok && ev.By == "" && lease.Elsewhere(d.leases.dirs, sight.Key.Agent, sight.Key.ID) {
 			ev.By = "another resumed"
-			sightings[i].Event = ev
+			observations[i].Event = ev
 		}
 	}
-	return d.engine.See(ctx, sightings)
+	return d.engine.Observe(ctx, observations)
 }
 
 // cursors is how far every place was read, as it is stored.

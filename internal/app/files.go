@@ -11,9 +11,9 @@ import (
 	"slices"
 
 	"resumed/internal/agent"
-	"resumed/internal/clean"
 	"resumed/internal/resume"
 	"resumed/internal/runner"
+	"resumed/internal/sanitize"
 	"resumed/internal/watch"
 )
 
@@ -26,20 +26,20 @@ const (
 type reader struct {
 	agent  agent.Agent
 	source agent.Source
-	see    func(context.Context, []resume.Sighting) error
+	see    func(context.Context, []resume.Observation) error
 	keep   func(path string, cursor json.RawMessage)
 	log    *slog.Logger
 
 	// back is what files at first sight say, oldest first. Owned by the
 	// watcher's goroutine.
-	back map[string][]resume.Sighting
+	back map[string][]resume.Observation
 }
 
 func newFileFeed(d *daemon, a agent.Agent, src agent.Source, cursors cursors) *feed {
 	f := newFeed(a)
 	r := &reader{
 		agent: a, source: src, see: d.see, keep: d.store.PutCursor,
-		log: d.log.With("agent", a.Name()), back: make(map[string][]resume.Sighting),
+		log: d.log.With("agent", a.Name()), back: make(map[string][]resume.Observation),
 	}
 	opts := watch.Options{
 		Root:    src.Root,
@@ -86,15 +86,15 @@ func (r *reader) known(cursors cursors, path string) (cursor watch.Cursor, ok bo
 // cursor be stored: a crash between the two reads the lines again, and the
 // engine passes over what it was told before.
 func (r *reader) deliver(ctx context.Context, batch watch.Batch) (enough bool, err error) {
-	sightings := r.digest(batch)
+	observations := r.digest(batch)
 	older := r.back[batch.Path]
 	if batch.Back {
-		if len(sightings) > 0 {
-			r.back[batch.Path] = append(sightings, older...)
+		if len(observations) > 0 {
+			r.back[batch.Path] = append(observations, older...)
 		}
 		return len(r.back[batch.Path]) > 0 && !r.source.Shared, nil
 	}
-	if err := r.see(ctx, append(markFirst(older), sightings...)); err != nil {
+	if err := r.see(ctx, append(markFirst(older), observations...)); err != nil {
 		return false, err
 	}
 	delete(r.back, batch.Path)
@@ -110,25 +110,25 @@ func (r *reader) deliver(ctx context.Context, batch watch.Batch) (enough bool, e
 }
 
 // markFirst marks refusals as old news, which they may be.
-func markFirst(sightings []resume.Sighting) []resume.Sighting {
-	for i, s := range sightings {
+func markFirst(observations []resume.Observation) []resume.Observation {
+	for i, s := range observations {
 		if limited, ok := s.Event.(resume.Limited); ok {
 			limited.First = true
-			sightings[i].Event = limited
+			observations[i].Event = limited
 		}
 	}
-	return sightings
+	return observations
 }
 
 // digest reads the lines that may matter. Of a run of lines that can only be
 // movement, the last real one tells all.
-func (r *reader) digest(batch watch.Batch) []resume.Sighting {
-	var sightings []resume.Sighting
+func (r *reader) digest(batch watch.Batch) []resume.Observation {
+	var observations []resume.Observation
 	var moves []watch.Line
 	flush := func() {
 		for _, line := range slices.Backward(moves) {
 			if sight, ok := r.observe(batch, line); ok {
-				sightings = append(sightings, sight)
+				observations = append(observations, sight)
 				break
 			}
 		}
@@ -141,14 +141,14 @@ func (r *reader) digest(batch watch.Batch) []resume.Sighting {
 		}
 		flush()
 		if sight, ok := r.observe(batch, line); ok {
-			sightings = append(sightings, sight)
+			observations = append(observations, sight)
 		}
 	}
 	flush()
-	return sightings
+	return observations
 }
 
-func (r *reader) observe(batch watch.Batch, line watch.Line) (resume.Sighting, bool) {
+func (r *reader) observe(batch watch.Batch, line watch.Line) (resume.Observation, bool) {
 	var shown int64
 	if !batch.Back {
 		shown = line.Offset - batch.Since
@@ -162,26 +162,26 @@ func (r *reader) observe(batch watch.Batch, line watch.Line) (resume.Sighting, b
 		Shown:   shown,
 	})
 	if !ok || sight.Key.ID == "" {
-		return resume.Sighting{}, false
+		return resume.Observation{}, false
 	}
 	sight.Account = cmp.Or(sight.Account, r.source.Account)
 	sight.Transcript = cmp.Or(sight.Transcript, batch.Path)
 	sight.Pos = resume.Position{Epoch: batch.Epoch, Offset: line.End}
 	sight.Late = batch.Late
 	if (batch.Late || batch.Back) && !r.source.Shared { // else it began before our eyes
-		sight.Made, _ = runner.Born(batch.Path) // not known: its records must do
+		sight.Made, _ = runner.BirthTime(batch.Path) // not known: its records must do
 	}
 	return tidy(sight, r.agent.Name()), true
 }
 
 // tidy makes what an agent says of a session fit to be kept and shown.
-func tidy(sight resume.Sighting, name string) resume.Sighting {
+func tidy(sight resume.Observation, name string) resume.Observation {
 	sight.Key.Agent = cmp.Or(sight.Key.Agent, name)
-	sight.Provider = clean.Short(sight.Provider, longestProvider)
+	sight.Provider = sanitize.Short(sight.Provider, longestProvider)
 	if limited, ok := sight.Event.(resume.Limited); ok {
-		limited.Text = clean.Short(limited.Text, longestText)
+		limited.Text = sanitize.Short(limited.Text, longestText)
 		sight.Event = limited
-		sight.CwdBorn, _ = runner.Born(sight.Cwd) // not known: it cannot be told from another
+		sight.CwdBorn, _ = runner.BirthTime(sight.Cwd) // not known: it cannot be told from another
 	}
 	return sight
 }

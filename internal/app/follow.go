@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
-	"resumed/internal/clean"
 	"resumed/internal/resume"
 	"resumed/internal/runner"
+	"resumed/internal/sanitize"
 )
 
 // follow waits for a resume command and reports how it ended. When the daemon
@@ -77,7 +77,7 @@ func ending(mark string, result runner.Result, output string) resume.Ended {
 	if ended.Outcome == resume.Failed {
 		if words, err := runner.Tail(output, 2048); err == nil {
 			if last := lastLine(words); last != "" {
-				ended.Err += ": " + clean.Short(last, longestText)
+				ended.Err += ": " + sanitize.Short(last, longestText)
 			}
 		}
 	}

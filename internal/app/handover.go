@@ -22,14 +22,14 @@ const (
 
 // claim writes to disk that the prompt may have been handed to the process
 // before it is. It returns false and no reason where the resume was withdrawn.
-func (d *daemon) claim(ctx context.Context, session resume.Session, to resume.Process) (ok bool, held *resume.Held) {
+func (d *daemon) claim(ctx context.Context, session resume.Session, to resume.Process) (ok bool, held *resume.NotSent) {
 	mark := session.Run.Mark
-	now, err := d.engine.Tell(ctx, session.Key, resume.Started{Mark: mark, Process: to, NoProof: true})
+	now, err := d.engine.Apply(ctx, session.Key, resume.Started{Mark: mark, Process: to, Unverifiable: true})
 	if err != nil || now.State != resume.Resuming || now.Run == nil || now.Run.Mark != mark {
 		return false, nil
 	}
 	if err := d.store.Sync(ctx); err != nil {
-		return false, &resume.Held{Why: "the claim could not be written to disk: " + err.Error()}
+		return false, &resume.NotSent{Why: "the claim could not be written to disk: " + err.Error()}
 	}
 	return true, nil
 }
@@ -85,7 +85,7 @@ func (d *daemon) send(ctx context.Context, act *sending) {
 	notSent, nothing := errors.AsType[*agent.NotSentError](err)
 	switch {
 	case nothing:
-		d.tell(ctx, session.Key, resume.Held{Mark: mark, Why: notSent.Why, Park: notSent.Park, Owner: act.owner})
+		d.tell(ctx, session.Key, resume.NotSent{Mark: mark, Why: notSent.Why, Park: notSent.Park, Owner: act.owner})
 	case err != nil:
 		d.tell(ctx, session.Key, unknown(mark, "the prompt was sent, and not answered as it should be: "+err.Error()))
 	default:

@@ -60,7 +60,7 @@ func (r reasons) first(key resume.Key, why string) bool {
 func (j journal) notable(c resume.Change) bool {
 	before, after := c.Before, c.After
 	switch c.Event.(type) {
-	case resume.Held, resume.Queued:
+	case resume.NotSent, resume.Queued:
 		if after.State == resume.Waiting {
 			return j.held.first(after.Key, after.Reason)
 		}
@@ -128,12 +128,12 @@ func delivered(c resume.Change, ev resume.Ended) bool {
 // certain. One that is only about to be handed to a live process may still be
 // held back.
 func given(c resume.Change) bool {
-	if c.Before.Run != nil && c.Before.Run.NoProof {
+	if c.Before.Run != nil && c.Before.Run.Unverifiable {
 		ended, ok := c.Event.(resume.Ended)
 		return ok && delivered(c, ended)
 	}
 	started, ok := c.Event.(resume.Started)
-	return sent(c) && !(ok && started.NoProof)
+	return sent(c) && !(ok && started.Unverifiable)
 }
 
 // concluded returns the resume whose outcome this step brought, or nil. One
@@ -176,7 +176,7 @@ func (j journal) history(c resume.Change) {
 	case resume.Started:
 		line.From = resume.Waiting.String() // the look before it was no step of its own
 		how := "runs as process"
-		if ev.NoProof {
+		if ev.Unverifiable {
 			how = "is handed to process"
 		}
 		line.Reason = fmt.Sprintf("the wait is over: resume %d %s %d", len(s.Attempts), how, ev.PID)

@@ -53,7 +53,7 @@ func started(mark string) resume.Started {
 // A session that a person has open is looked at every minute, all night: that
 // is one line in history and log, not hundreds.
 func TestAHoldIsOneDecisionHoweverOftenItIsMade(t *testing.T) {
-	held := func(mark, why string) resume.Held { return resume.Held{Mark: mark, Why: why} }
+	held := func(mark, why string) resume.NotSent { return resume.NotSent{Mark: mark, Why: why} }
 	got := notables(story(
 		rateLimited(),
 		resume.Due{Mark: "1"}, held("1", "process 7 holds the session"),
@@ -75,7 +75,9 @@ func TestAHoldIsOneDecisionHoweverOftenItIsMade(t *testing.T) {
 
 // A person who asks again is told again.
 func TestAHoldIsSaidAgainAfterARetry(t *testing.T) {
-	held := func(mark string) resume.Held { return resume.Held{Mark: mark, Why: "process 7 holds the session"} }
+	held := func(mark string) resume.NotSent {
+		return resume.NotSent{Mark: mark, Why: "process 7 holds the session"}
+	}
 	got := notables(story(rateLimited(), resume.Due{Mark: "1"}, held("1"), resume.Retry{}, resume.Due{Mark: "2"}, held("2")))
 	require.Equal(t, []string{
 		"waiting: rate limit: slow down",
@@ -101,7 +103,7 @@ func TestAResumeIsSentWhenItsCommandRunsOrWasTyped(t *testing.T) {
 		return n
 	}
 	delivered := resume.Ended{Mark: "1", Outcome: resume.Delivered}
-	require.Equal(t, 0, count(rateLimited(), resume.Due{Mark: "1"}, resume.Held{Mark: "1", Why: "not now"}))
+	require.Equal(t, 0, count(rateLimited(), resume.Due{Mark: "1"}, resume.NotSent{Mark: "1", Why: "not now"}))
 	require.Equal(t, 1, count(rateLimited(), resume.Due{Mark: "1"}, started("1"), started("1"), delivered))
 	require.Equal(t, 1, count(rateLimited(), resume.Due{Mark: "1"}, delivered), "without a process of its own")
 }
@@ -117,14 +119,14 @@ func TestARetryIsToldOnceItReachedTheAgent(t *testing.T) {
 		}
 		return kinds
 	}
-	handing := resume.Started{Mark: "1", Process: resume.Process{PID: 42}, NoProof: true}
+	handing := resume.Started{Mark: "1", Process: resume.Process{PID: 42}, Unverifiable: true}
 	delivered := resume.Ended{Mark: "1", Outcome: resume.Delivered}
 	moved := resume.Progressed{At: time.Date(2026, 11, 15, 12, 3, 0, 0, time.UTC)}
 	require.Equal(t, []string{"resume.Started"}, told(started("1"), delivered))
 	require.Equal(t, []string{"resume.Ended"}, told(handing, delivered))
-	require.Equal(t, []string{"resume.Ended"}, told(resume.Started{Mark: "1", NoProof: true}, delivered))
-	require.Empty(t, told(handing, resume.Held{Mark: "1", Why: "a draft stands there"}))
-	require.Empty(t, told(resume.Held{Mark: "1", Why: "process 7 holds the session"}))
+	require.Equal(t, []string{"resume.Ended"}, told(resume.Started{Mark: "1", Unverifiable: true}, delivered))
+	require.Empty(t, told(handing, resume.NotSent{Mark: "1", Why: "a draft stands there"}))
+	require.Empty(t, told(resume.NotSent{Mark: "1", Why: "process 7 holds the session"}))
 	require.Empty(t, told(handing, resume.Ended{Mark: "1", Outcome: resume.Unknown, Err: "nobody knows"}))
 	require.Empty(t, told(handing, moved, delivered))
 }

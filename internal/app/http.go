@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"resumed/internal/page"
+	"resumed/internal/webui"
 )
 
 const (
@@ -30,7 +30,7 @@ const (
 // from being resumed.
 type web struct {
 	handler http.Handler
-	page    *page.Page
+	page    *webui.Page
 	log     *slog.Logger
 	nudge   chan struct{} // of size 1: wanted changed
 
@@ -43,7 +43,7 @@ type web struct {
 
 func newWeb(d *daemon, token string) *web {
 	mux := http.NewServeMux()
-	page := page.New(backend{d}, token, d.log)
+	page := webui.New(backend{d}, token, d.log)
 	mux.Handle("/", page)
 	mux.Handle("GET /metrics", d.metrics.handler())
 	mux.HandleFunc("GET /healthz", d.healthz)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/page"
 	"resumed/internal/resume"
+	"resumed/internal/webui"
 )
 
 func TestOnlyThisMachinesNamesAreServed(t *testing.T) {
@@ -58,7 +58,7 @@ func TestLinkToThePage(t *testing.T) {
 		"the other family":      {"[::1]:7733", "[::1]:7733", "http://[::1]:7733/?token=T"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &web{page: page.New(nil, "T", nil), wanted: c.listen, addr: c.addr}
+			w := &web{page: webui.New(nil, "T", nil), wanted: c.listen, addr: c.addr}
 			link, err := w.pageURL(false)
 			require.NoError(t, err)
 			require.Equal(t, c.want, link)

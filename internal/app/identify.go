@@ -120,7 +120,7 @@ func (d *daemon) identify(ctx context.Context, a agent.Agent, session resume.Ses
 	if !ok || program == session.Program {
 		return session
 	}
-	_, err := d.engine.Tell(ctx, session.Key, resume.Identified{Program: program})
+	_, err := d.engine.Apply(ctx, session.Key, resume.Identified{Program: program})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, resume.ErrNoSession) {
 		d.log.Error("an event could not be applied", "session", session.Key.ID, "agent", session.Key.Agent, "err", err)
 	}

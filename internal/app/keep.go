@@ -20,16 +20,16 @@ const keptCopies = 3
 
 // secure does what an agent needs so that a run of it loses nothing: what
 // earlier runs left is removed, and its files are copied aside.
-func (d *daemon) secure(ctx context.Context, a agent.Agent, session resume.Session, files []string) *resume.Held {
+func (d *daemon) secure(ctx context.Context, a agent.Agent, session resume.Session, files []string) *resume.NotSent {
 	if tidier, ok := a.(agent.Tidier); ok {
 		if err := tidier.Tidy(ctx, session); err != nil {
-			return &resume.Held{Why: "what an earlier resume left could not be removed: " + err.Error()}
+			return &resume.NotSent{Why: "what an earlier resume left could not be removed: " + err.Error()}
 		}
 	}
 	dir := filepath.Join(d.opts.StateDir, "kept", session.Key.ID)
 	for _, file := range files {
 		if err := copyAside(file, dir, session.Run.N); err != nil {
-			return &resume.Held{Why: "the transcript could not be copied aside: " + err.Error()}
+			return &resume.NotSent{Why: "the transcript could not be copied aside: " + err.Error()}
 		}
 	}
 	return nil

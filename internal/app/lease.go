@@ -4,9 +4,9 @@ import (
 	"errors"
 	"sync"
 
-	"resumed/internal/clean"
 	"resumed/internal/lease"
 	"resumed/internal/resume"
+	"resumed/internal/sanitize"
 )
 
 // leases are the sessions that this daemon looks after. A session may be
@@ -58,27 +58,27 @@ func (l *leases) giveBack(key resume.Key, h *heldLease) error {
 
 // givenUp returns why a session is left alone of which an exec has said that it
 // gave up on it, after it was stopped. A person's order is stronger.
-func (d *daemon) givenUp(session resume.Session) *resume.Held {
+func (d *daemon) givenUp(session resume.Session) *resume.NotSent {
 	note, ok := lease.LastNote(d.leases.dirs, session.Key.Agent, session.Key.ID)
-	if !ok || note.At.Before(session.LimitedAt) || !session.Asked.IsZero() {
+	if !ok || note.At.Before(session.LimitedAt) || !session.RetryAskedAt.IsZero() {
 		return nil
 	}
-	return &resume.Held{Why: "resumed exec gave up on it: " + clean.Short(note.Why, longestText), Park: true}
+	return &resume.NotSent{Why: "resumed exec gave up on it: " + sanitize.Short(note.Why, longestText), Park: true}
 }
 
 // lease takes the session's lease. It returns why not, where another process
 // has it. A dry run sends nothing and takes none.
-func (d *daemon) lease(key resume.Key) (release func(), held *resume.Held) {
+func (d *daemon) lease(key resume.Key) (release func(), held *resume.NotSent) {
 	if d.opts.DryRun {
 		return func() {}, nil
 	}
 	giveBack, err := d.leases.take(key)
 	if other, ok := errors.AsType[*lease.HeldError](err); ok {
-		return func() {}, &resume.Held{Why: other.Error()}
+		return func() {}, &resume.NotSent{Why: other.Error()}
 	}
 	if err != nil {
 		why := "it could not be made sure that nobody else looks after the session: " + err.Error()
-		return func() {}, &resume.Held{Why: why}
+		return func() {}, &resume.NotSent{Why: why}
 	}
 	return func() {
 		if err := giveBack(); err != nil {

@@ -11,9 +11,9 @@ import (
 	"unicode"
 
 	"resumed/internal/agent"
-	"resumed/internal/clean"
 	"resumed/internal/config"
 	"resumed/internal/resume"
+	"resumed/internal/sanitize"
 	"resumed/internal/tmux"
 )
 
@@ -80,7 +80,7 @@ func (d *daemon) typeIn(ctx context.Context, act *sending) {
 	t := &typist{d: d, sending: act}
 	menu, held := t.ready(ctx)
 	if held == nil && d.opts.DryRun {
-		held = &resume.Held{Why: fmt.Sprintf("dry run: would have typed %q into %s", t.typing.Text, t.pane), Park: true}
+		held = &resume.NotSent{Why: fmt.Sprintf("dry run: would have typed %q into %s", t.typing.Text, t.pane), Park: true}
 	}
 	if held == nil {
 		var sent bool
@@ -103,7 +103,7 @@ func (d *daemon) typeIn(ctx context.Context, act *sending) {
 
 // ready finds the pane and looks whether a prompt can be typed there. Nothing
 // is typed yet.
-func (t *typist) ready(ctx context.Context) (menu bool, held *resume.Held) {
+func (t *typist) ready(ctx context.Context) (menu bool, held *resume.NotSent) {
 	pane, err := tmux.Find(ctx, t.typing.Process)
 	if err != nil {
 		return false, t.refused(err)
@@ -114,23 +114,23 @@ func (t *typist) ready(ctx context.Context) (menu bool, held *resume.Held) {
 	case held != nil:
 		return false, held
 	case sight.Draft != "":
-		return false, &resume.Held{Why: "somebody has written something into its composer and not sent it"}
+		return false, &resume.NotSent{Why: "somebody has written something into its composer and not sent it"}
 	}
 	return sight.Menu, nil
 }
 
 // refused says what it means that a pane cannot be used.
-func (t *typist) refused(err error) *resume.Held {
+func (t *typist) refused(err error) *resume.NotSent {
 	refusal, ok := errors.AsType[*tmux.Refusal](err)
 	if !ok {
-		return &resume.Held{Why: err.Error()}
+		return &resume.NotSent{Why: err.Error()}
 	}
-	return &resume.Held{Why: refusal.Why, Park: !refusal.Passing}
+	return &resume.NotSent{Why: refusal.Why, Park: !refusal.Passing}
 }
 
 // look reads the screen until it is as wanted, or patience is over: a program
 // that draws is not to be taken at half a word.
-func (t *typist) look(ctx context.Context, wanted func(agent.Sight) bool) (agent.Sight, *resume.Held) {
+func (t *typist) look(ctx context.Context, wanted func(agent.Sight) bool) (agent.Sight, *resume.NotSent) {
 	for deadline := time.Now().Add(drawPatience); ; pause(ctx, lookPause) {
 		screen, err := t.pane.Screen(ctx)
 		if err != nil {
@@ -154,7 +154,7 @@ func (t *typist) look(ctx context.Context, wanted func(agent.Sight) bool) (agent
 // send types the prompt and sends it. That it may have been sent is on disk
 // before the first key is pressed. It returns false and no reason where the
 // resume was withdrawn.
-func (t *typist) send(ctx context.Context, menu bool) (sent bool, held *resume.Held) {
+func (t *typist) send(ctx context.Context, menu bool) (sent bool, held *resume.NotSent) {
 	if ok, held := t.d.claim(ctx, t.session, t.typing.Process); !ok {
 		return false, held
 	}
@@ -176,7 +176,7 @@ func (t *typist) send(ctx context.Context, menu bool) (sent bool, held *resume.H
 	return true, nil // where tmux gave no answer the transcript will tell
 }
 
-func (t *typist) closeMenu(ctx context.Context) *resume.Held {
+func (t *typist) closeMenu(ctx context.Context) *resume.NotSent {
 	if err := t.pane.Press(ctx, tmux.Escape); err != nil {
 		return t.refused(err)
 	}
@@ -188,7 +188,7 @@ func (t *typist) closeMenu(ctx context.Context) *resume.Held {
 }
 
 // write types the prompt and reads it back.
-func (t *typist) write(ctx context.Context) *resume.Held {
+func (t *typist) write(ctx context.Context) *resume.NotSent {
 	err := t.pane.Type(ctx, t.typing.Text)
 	if _, refused := errors.AsType[*tmux.Refusal](err); refused {
 		return t.refused(err)
@@ -214,8 +214,8 @@ func (t *typist) write(ctx context.Context) *resume.Held {
 }
 
 // unsent is a prompt that was typed and not sent: a person must look.
-func unsent(why string) *resume.Held {
-	return &resume.Held{Why: why + "; Enter was not pressed", Park: true}
+func unsent(why string) *resume.NotSent {
+	return &resume.NotSent{Why: why + "; Enter was not pressed", Park: true}
 }
 
 // keep writes a screen that was not recognised where a person can look at it,
@@ -224,7 +224,7 @@ func (t *typist) keep(screen string) string {
 	dir, err := t.d.claimRuns(t.session.Key)
 	path := filepath.Join(dir, "screen.txt") // the newest is enough
 	if err == nil {
-		err = os.WriteFile(path, []byte(clean.Text(screen)), 0o600)
+		err = os.WriteFile(path, []byte(sanitize.Text(screen)), 0o600)
 	}
 	if err != nil {
 		t.d.log.Warn("a screen could not be kept", "session", t.session.Key.ID, "err", err)

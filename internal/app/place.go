@@ -11,7 +11,7 @@ import (
 
 // untouchable says that the directory is one that the user does not want to be
 // touched, by whatever name. The rules know it by the name in the transcript.
-func (d *daemon) untouchable(dir string) *resume.Held {
+func (d *daemon) untouchable(dir string) *resume.NotSent {
 	d.mu.Lock()
 	rules := d.rules
 	d.mu.Unlock()
@@ -20,7 +20,7 @@ func (d *daemon) untouchable(dir string) *resume.Held {
 		return nil // the plan says what that means
 	}
 	if why := rules.Excluded(target); why != "" {
-		return &resume.Held{Why: why, Park: true}
+		return &resume.NotSent{Why: why, Park: true}
 	}
 	return nil
 }
@@ -54,8 +54,8 @@ func (d *daemon) located(s resume.Session) resume.Session {
 // work is not there, and its permissions were not given for that. A person who
 // asks for a try all the same gets it.
 func replaced(s resume.Session, dir string) string {
-	born, known := runner.Born(dir)
-	if !known || s.CwdBorn.IsZero() || !s.Asked.IsZero() || dir != s.Cwd || born.Equal(s.CwdBorn) {
+	born, known := runner.BirthTime(dir)
+	if !known || s.CwdBorn.IsZero() || !s.RetryAskedAt.IsZero() || dir != s.Cwd || born.Equal(s.CwdBorn) {
 		return ""
 	}
 	return fmt.Sprintf("another directory has taken the place of %s since the session was stopped; retry to go on there", dir)

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"resumed/internal/agent"
-	"resumed/internal/clean"
 	"resumed/internal/config"
+	"resumed/internal/lastwords"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
-	"resumed/internal/said"
+	"resumed/internal/sanitize"
 )
 
 // reading says what a recording tells, and whose it is.
@@ -89,11 +89,11 @@ func (x *Explainer) words(rec agent.Recording) (agent.Told, bool) {
 		return agent.Told{}, false
 	}
 	reader := limit.Reader{At: rec.At, Grace: x.grace}
-	v, _ := said.Judge(reader, said.Last(rec.Text))
+	v, _ := lastwords.Judge(reader, lastwords.Last(rec.Text))
 	if v.Class == limit.None {
 		return agent.Told{}, false
 	}
-	line, words := said.Gist(reader, rec.Text, v)
+	line, words := lastwords.Gist(reader, rec.Text, v)
 	return agent.Told{Event: resume.Limited{At: rec.At, Verdict: v, Text: words}, Line: line}, true
 }
 
@@ -168,7 +168,7 @@ func readRecording(path string) (rec agent.Recording, skipped skip, err error) {
 	}
 	rec.Path, rec.At = path, info.ModTime()
 	if bytes.IndexByte(data, 0) < 0 { // else it is no text
-		rec.Text = clean.Text(string(data))
+		rec.Text = sanitize.Text(string(data))
 	}
 	return rec, skipped, nil
 }

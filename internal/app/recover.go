@@ -20,7 +20,7 @@ func (d *daemon) recover(ctx context.Context, sessions []resume.Session) error {
 		if s.Run == nil {
 			continue
 		}
-		if process, alive := commandOf(s); alive && !s.Run.NoProof {
+		if process, alive := commandOf(s); alive && !s.Run.Unverifiable {
 			each.Go(func() { d.adopt(ctx, s, process) })
 		} else {
 			each.Go(func() { d.conclude(ctx, s) })
@@ -34,7 +34,7 @@ func (d *daemon) conclude(ctx context.Context, s resume.Session) {
 	if awaitAll(ctx, d.feedsOf(s.Key.Agent)) != nil {
 		return // the daemon stops
 	}
-	if s.Run.NoProof {
+	if s.Run.Unverifiable {
 		d.recoverUnproved(ctx, s)
 		return
 	}

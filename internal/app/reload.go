@@ -79,7 +79,7 @@ func Rules(cfg config.Config) resume.Rules {
 	}
 	if cfg.Resume.Hours != (config.Hours{}) {
 		// Hours are the user's, and many of the times come from records in UTC.
-		rules.Open = func(t time.Time) time.Time { return cfg.Resume.Hours.Next(t.Local()) }
+		rules.NextAllowed = func(t time.Time) time.Time { return cfg.Resume.Hours.Next(t.Local()) }
 	}
 	for _, class := range limit.Classes() {
 		if policy := cfg.Policy("", class); policy != rules.Backoff {

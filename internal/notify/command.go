@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"resumed/internal/clean"
+	"resumed/internal/sanitize"
 )
 
 // CommandOptions describe a program that is run for each notice.
@@ -79,7 +79,7 @@ func (c *Command) report(ctx context.Context, n Notice) (string, error) {
 		return "", &PermanentError{fmt.Errorf("start command: %w", err)}
 	}
 	err = cmd.Wait()
-	words := clean.Short(said.String(), 200)
+	words := sanitize.Short(said.String(), 200)
 	switch {
 	case err == nil:
 		return strings.TrimSpace("exit 0 " + words), nil

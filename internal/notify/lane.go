@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"resumed/internal/backoff"
-	"resumed/internal/clean"
+	"resumed/internal/sanitize"
 )
 
 // retryPolicy is how a delivery that did not arrive is tried again.
@@ -241,7 +241,7 @@ func (l *lane) judge(ctx context.Context, it *item, err error, now time.Time) {
 		l.end(ctx, it, Delivered, "")
 		return
 	}
-	it.LastErr = clean.Cut(clean.Text(err.Error()), 500)
+	it.LastErr = sanitize.Cut(sanitize.Text(err.Error()), 500)
 	if _, ok := errors.AsType[*PermanentError](err); ok {
 		log.Error("notice refused", "err", err)
 		l.end(ctx, it, Failed, it.LastErr)

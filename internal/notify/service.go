@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"resumed/internal/clean"
+	"resumed/internal/sanitize"
 
 	"github.com/nicholas-fedor/shoutrrr/pkg/router"
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
@@ -162,7 +162,7 @@ func (s *Service) judge(f *flight) (string, error) {
 	if f.err == nil {
 		return "accepted", nil
 	}
-	told := fmt.Errorf("%s: %s", s.to, clean.Short(s.hide.redact(f.err.Error()), 300))
+	told := fmt.Errorf("%s: %s", s.to, sanitize.Short(s.hide.redact(f.err.Error()), 300))
 	status := f.last.status
 	if failure, ok := errors.AsType[jsonclient.Error](f.err); ok {
 		status = failure.StatusCode

@@ -8,9 +8,9 @@ import (
 	"text/template"
 	"time"
 
-	"resumed/internal/clean"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/sanitize"
 )
 
 // Template is a person's own wording of a title or a text. It sees a Notice
@@ -71,7 +71,7 @@ func (t *Template) words(n Notice) (string, error) {
 	if err != nil && !errors.Is(err, errTooLong) {
 		return "", fmt.Errorf("run template: %w", err)
 	}
-	return strings.TrimSpace(clean.Text(out.String())), nil
+	return strings.TrimSpace(sanitize.Text(out.String())), nil
 }
 
 type limitedWriter struct {

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"resumed/internal/clean"
+	"resumed/internal/sanitize"
 )
 
 // WebhookOptions describe a webhook.
@@ -133,7 +133,7 @@ func (w *Webhook) judge(resp *http.Response, words string, now time.Time) (strin
 		return answer, nil
 	}
 	err := fmt.Errorf("%s answered %s", w.To(), answer)
-	if words = clean.Short(w.hide.redact(words), 200); words != "" {
+	if words = sanitize.Short(w.hide.redact(words), 200); words != "" {
 		err = fmt.Errorf("%w: %s", err, words)
 	}
 	switch {

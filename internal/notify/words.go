@@ -9,9 +9,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"resumed/internal/clean"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/sanitize"
 )
 
 // The bounds of what people read. Push services cut or refuse a text of more
@@ -28,13 +28,13 @@ const (
 // trimView bounds what one session takes in a notice and makes the words that
 // others wrote harmless.
 func trimView(v resume.View) resume.View {
-	v.Reason = clean.Short(v.Reason, maxReason)
+	v.Reason = sanitize.Short(v.Reason, maxReason)
 	v.Attempts = slices.Clone(v.Attempts[max(0, len(v.Attempts)-maxViewAttempts):])
 	if v.Attempts == nil {
 		v.Attempts = []resume.AttemptView{}
 	}
 	for i := range v.Attempts {
-		v.Attempts[i].Error = clean.Short(v.Attempts[i].Error, maxAttemptError)
+		v.Attempts[i].Error = sanitize.Short(v.Attempts[i].Error, maxAttemptError)
 	}
 	return v
 }
@@ -47,9 +47,9 @@ func say(notice *Notice, g *group, zone *time.Location) {
 	switch {
 	case g.Event == ConfigError:
 		notice.Title = "resumed: the changed configuration has errors"
-		notice.Text = fit(clean.Text(g.Detail), "The last good configuration stays in force. To see all: resumed config check")
+		notice.Text = fit(sanitize.Text(g.Detail), "The last good configuration stays in force. To see all: resumed config check")
 	case g.Event == Test:
-		notice.Title = "resumed: test notice from " + clean.Short(notice.Host, 80)
+		notice.Title = "resumed: test notice from " + sanitize.Short(notice.Host, 80)
 		notice.Text = "If you can read this, notices arrive."
 	case g.Total == 1:
 		notice.Title = w.titleOfOne(g.Members[0])
@@ -64,9 +64,9 @@ func say(notice *Notice, g *group, zone *time.Location) {
 func fit(body, advice string) string {
 	body = strings.TrimSpace(body)
 	if advice == "" {
-		return clean.Cut(body, maxText)
+		return sanitize.Cut(body, maxText)
 	}
-	return strings.TrimSpace(clean.Cut(body, maxText-len(advice)-1) + "\n" + advice)
+	return strings.TrimSpace(sanitize.Cut(body, maxText-len(advice)-1) + "\n" + advice)
 }
 
 type words struct {
@@ -137,14 +137,14 @@ func (w words) bodyOfOne(m member) string {
 	v := m.View
 	var out strings.Builder
 	if v.Reason != "" && w.group.Event != Recovered {
-		fmt.Fprintln(&out, sentence(clean.Short(v.Reason, 300)))
+		fmt.Fprintln(&out, sentence(sanitize.Short(v.Reason, 300)))
 	}
-	fmt.Fprintf(&out, "Session %s", clean.Short(m.Short, 40))
+	fmt.Fprintf(&out, "Session %s", sanitize.Short(m.Short, 40))
 	if v.Cwd != "" {
-		fmt.Fprintf(&out, " in %s", clean.Short(v.Cwd, 120))
+		fmt.Fprintf(&out, " in %s", sanitize.Short(v.Cwd, 120))
 	}
 	if w.notice.Host != "" {
-		fmt.Fprintf(&out, " on %s", clean.Short(w.notice.Host, 80))
+		fmt.Fprintf(&out, " on %s", sanitize.Short(w.notice.Host, 80))
 	}
 	if v.LimitedAt != nil {
 		fmt.Fprintf(&out, ", stopped at %s", w.clock(v.LimitedAt)+v.LimitedAt.In(w.zone).Format(" MST"))
@@ -178,7 +178,7 @@ func (w words) tried(out *strings.Builder, v resume.View) {
 			fmt.Fprintf(out, ": %s", strings.ReplaceAll(string(a.Outcome), "_", " "))
 		}
 		if a.Error != "" {
-			fmt.Fprintf(out, ", %s", clean.Short(a.Error, 80))
+			fmt.Fprintf(out, ", %s", sanitize.Short(a.Error, 80))
 		}
 		fmt.Fprintln(out)
 	}
@@ -196,14 +196,14 @@ func (w words) waits(out *strings.Builder, v resume.View) {
 // bodyOfMany lists sessions a line each.
 func (w words) bodyOfMany() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "Account %s", clean.Short(w.group.account().String(), 120))
+	fmt.Fprintf(&out, "Account %s", sanitize.Short(w.group.account().String(), 120))
 	if w.notice.Host != "" {
-		fmt.Fprintf(&out, " on %s", clean.Short(w.notice.Host, 80))
+		fmt.Fprintf(&out, " on %s", sanitize.Short(w.notice.Host, 80))
 	}
 	fmt.Fprintln(&out, ":")
 	shown := w.group.Members[:min(len(w.group.Members), maxTextSessions)]
 	for _, m := range shown {
-		fmt.Fprintf(&out, "- %s (%s)%s\n", project(m.View), clean.Short(m.Short, 20), w.fateOf(m.View))
+		fmt.Fprintf(&out, "- %s (%s)%s\n", project(m.View), sanitize.Short(m.Short, 20), w.fateOf(m.View))
 	}
 	if more := w.group.Total - len(shown); more > 0 {
 		fmt.Fprintf(&out, "and %d more: resumed status\n", more)
@@ -217,7 +217,7 @@ func (w words) fateOf(v resume.View) string {
 	case w.group.Event == GaveUp && len(v.Attempts) > 0:
 		return fmt.Sprintf(": %s, last at %s", times(v.Attempt, "try", "tries"), w.clock(v.Attempts[len(v.Attempts)-1].StartedAt))
 	case w.group.Event == Parked && v.Reason != "":
-		return ": " + clean.Short(v.Reason, 50)
+		return ": " + sanitize.Short(v.Reason, 50)
 	case w.group.Event == Limited && v.NextAt != nil:
 		return ": resumed at " + w.clock(v.NextAt)
 	default:
@@ -255,10 +255,10 @@ func (w words) clock(t *time.Time) string {
 func project(v resume.View) string {
 	base := filepath.Base(v.Cwd)
 	if v.Cwd == "" || base == "/" || base == "." {
-		id := clean.Short(v.ID, 40)
-		return "session " + strings.TrimSuffix(clean.Cut(id, 9), "…")
+		id := sanitize.Short(v.ID, 40)
+		return "session " + strings.TrimSuffix(sanitize.Cut(id, 9), "…")
 	}
-	return clean.Short(base, 60)
+	return sanitize.Short(base, 60)
 }
 
 var agentNames = map[string]string{
@@ -272,7 +272,7 @@ func agentName(name string) string {
 	if known, ok := agentNames[name]; ok {
 		return known
 	}
-	return clean.Short(name, 40)
+	return sanitize.Short(name, 40)
 }
 
 var classWords = map[limit.Class]string{
@@ -325,7 +325,7 @@ func shellWord(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.:", r)
 	}
-	s = clean.Short(s, 200)
+	s = sanitize.Short(s, 200)
 	if s != "" && !strings.HasPrefix(s, "-") && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
 		return s
 	}

@@ -90,7 +90,7 @@ func (a *account) learn(c Change) {
 		}
 	case Progressed:
 		a.moved(ev.At)
-	case Held:
+	case NotSent:
 		if a.last.key == key && c.Before.Run != nil && c.After.Run == nil {
 			a.last, a.previous = a.previous, start{} // nothing was sent: nobody need keep a distance from it
 		}
@@ -186,7 +186,7 @@ func (a *account) gate(key Key, rules Rules, now time.Time) (why string, until t
 // been told how long. A throttle or an overload is over sooner than that, and a
 // person who asks for a try gets one.
 func (s Session) knowsNoEnd() bool {
-	return s.Limit.Class == limit.UsageLimit && !s.Limit.Reset.Stated() && s.Asked.IsZero()
+	return s.Limit.Class == limit.UsageLimit && !s.Limit.Reset.Stated() && s.RetryAskedAt.IsZero()
 }
 
 // awaitsEnd reports whether the session waits for an allowance of which it was

@@ -14,7 +14,7 @@ import (
 // seeOf is see for sessions of one home that ask several providers.
 func (w *world) seeOf(provider, id string, ev Event) {
 	w.offset++
-	require.NoError(w.t, w.See(w.t.Context(), []Sighting{{
+	require.NoError(w.t, w.Observe(w.t.Context(), []Observation{{
 		Key: Key{"bot", id}, Account: "bot:default", Provider: provider, Cwd: "/src/" + id, Pos: Position{"1", w.offset}, Event: ev,
 	}}))
 }
@@ -33,7 +33,7 @@ func (w *world) accountOf(provider string) Account {
 
 // works runs until the daemon ends and shows nothing.
 func works(ctx context.Context, w *world, s Session) {
-	_, _ = w.Tell(ctx, s.Key, Started{Mark: s.Run.Mark, Process: Process{PID: 9}})
+	_, _ = w.Apply(ctx, s.Key, Started{Mark: s.Run.Mark, Process: Process{PID: 9}})
 	<-ctx.Done()
 }
 
@@ -97,7 +97,7 @@ func TestAUsageLimitWithoutATimeEndsWithTheAccounts(t *testing.T) {
 		"a person's order counts more": {
 			func(w *world) {
 				w.seeOf("anthropic", "mute", limited(time.Now(), limit.UsageLimit))
-				_, err := w.Tell(w.t.Context(), Key{"bot", "mute"}, Retry{})
+				_, err := w.Apply(w.t.Context(), Key{"bot", "mute"}, Retry{})
 				require.NoError(w.t, err)
 			}, 0,
 		},
@@ -183,11 +183,11 @@ func TestWhoWasFoundTryingIsWaitedForAfterARestart(t *testing.T) {
 			return s.Next(Due{Mark: "of " + id}, rules, now, half)
 		}
 		w := newWorldOf(t, Options{Rules: rules, Sessions: []Session{tries("runs"), tries("gone")}}, works)
-		_, err := w.Tell(t.Context(), Key{"bot", "gone"}, Lost{Mark: "of gone"})
+		_, err := w.Apply(t.Context(), Key{"bot", "gone"}, Lost{Mark: "of gone"})
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Contains(t, w.session("gone").Reason, "session runs of its account tries first, alone")
-		_, err = w.Tell(t.Context(), Key{"bot", "runs"}, Ended{Mark: "of runs", Outcome: Failed})
+		_, err = w.Apply(t.Context(), Key{"bot", "runs"}, Ended{Mark: "of runs", Outcome: Failed})
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Equal(t, Resuming, w.session("gone").State, "now it is its turn")
@@ -224,7 +224,7 @@ func TestALostStartDoesNotShortenTheDistanceToOthers(t *testing.T) {
 		w := newWorldOf(t, Options{Rules: rules, Sessions: []Session{
 			tries("runs", now.Add(-5*time.Second)), tries("gone", now.Add(-time.Second)),
 		}}, works)
-		_, err := w.Tell(t.Context(), Key{"bot", "gone"}, Lost{Mark: "of gone"})
+		_, err := w.Apply(t.Context(), Key{"bot", "gone"}, Lost{Mark: "of gone"})
 		require.NoError(t, err)
 		time.Sleep(14 * time.Second)
 		require.Contains(t, w.session("gone").Reason, "resume.stagger")
@@ -244,7 +244,7 @@ func TestWhatHeldAnEarlierResumeDoesNotUndoTheNext(t *testing.T) {
 		w.seeOf("anthropic", "a", limited(time.Now().Add(-time.Minute), limit.Overloaded))
 		synctest.Wait()
 		require.Equal(t, Resuming, w.session("a").State)
-		_, err := w.Tell(t.Context(), Key{"bot", "a"}, Held{Mark: "an earlier one"})
+		_, err := w.Apply(t.Context(), Key{"bot", "a"}, NotSent{Mark: "an earlier one"})
 		require.NoError(t, err)
 		w.seeOf("anthropic", "b", limited(time.Now().Add(-time.Minute), limit.Overloaded))
 		synctest.Wait()

@@ -35,14 +35,14 @@ func (e *Engine) rewind(ctx context.Context, now time.Time) {
 
 // latest returns when something last happened to the session.
 func (s Session) latest() time.Time {
-	happened := []time.Time{s.LimitedAt, s.MovedAt, s.BornAt, s.FoundAt, s.RecoveredAt, s.WaitFrom, s.Asked, s.lastStart()}
+	happened := []time.Time{s.LimitedAt, s.MovedAt, s.BornAt, s.FoundAt, s.RecoveredAt, s.WaitFrom, s.RetryAskedAt, s.lastStart()}
 	return slices.MaxFunc(happened, time.Time.Compare)
 }
 
 // rewound is the session after the clock was set back. A stated reset is a time
 // of the provider's clock and stays; what else holds it back is looked at again.
 func (s Session) rewound(r Rules, now time.Time) Session {
-	for _, t := range []*time.Time{&s.LimitedAt, &s.MovedAt, &s.BornAt, &s.FoundAt, &s.RecoveredAt, &s.WaitFrom, &s.Asked} {
+	for _, t := range []*time.Time{&s.LimitedAt, &s.MovedAt, &s.BornAt, &s.FoundAt, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt} {
 		*t = earlier(*t, now)
 	}
 	s.Attempts = slices.Clone(s.Attempts)

@@ -38,7 +38,7 @@ func TestAWaitThatBeganInTheFutureEnds(t *testing.T) {
 			func(s Session, now time.Time) Session {
 				s = s.Next(limited(now, limit.Overloaded), rules, now, half)
 				now = now.Add(wait)
-				return s.Next(Due{"m"}, rules, now, half).Next(Held{Mark: "m", Why: "held"}, rules, now, half)
+				return s.Next(Due{"m"}, rules, now, half).Next(NotSent{Mark: "m", Why: "held"}, rules, now, half)
 			}, wait,
 		},
 		"what settles": {
@@ -114,7 +114,7 @@ func TestARecordOfTheFutureDoesNotMakeLaterOnesOldNews(t *testing.T) {
 		w := newWorld(t, DefaultRules(), waits)
 		w.see("a", Progressed{At: time.Now().Add(1000 * time.Hour)})
 		time.Sleep(time.Second)
-		require.NoError(t, w.See(t.Context(), []Sighting{{
+		require.NoError(t, w.Observe(t.Context(), []Observation{{
 			Key: Key{"bot", "a"}, Pos: Position{"another file", 1}, Event: limited(time.Now(), limit.Overloaded),
 		}}))
 		require.Equal(t, Waiting, w.session("a").State)

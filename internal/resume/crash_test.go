@@ -134,7 +134,7 @@ func (h *history) send() {
 		return
 	}
 	if h.owned {
-		h.step(Held{Mark: mark, Why: "a person's process holds the session"})
+		h.step(NotSent{Mark: mark, Why: "a person's process holds the session"})
 		return
 	}
 	h.step(Sending{Mark: mark})

@@ -18,7 +18,7 @@ func (s Session) denied(ev Ended, now time.Time) Session {
 	if last := s.last(); last != nil {
 		last.Outcome, last.Err, last.EndedAt = Denied, ev.Err, now
 	}
-	s.State, s.NextAt, s.Asked, s.Reason = Parked, time.Time{}, time.Time{}, ev.Err
+	s.State, s.NextAt, s.RetryAskedAt, s.Reason = Parked, time.Time{}, time.Time{}, ev.Err
 	return s
 }
 

@@ -64,7 +64,7 @@ func TestADeniedSessionIsRetriedOnAPersonsOrder(t *testing.T) {
 	require.True(t, w.DeniedAt(noon.Add(30*time.Second)), "its plan must know that it stands where it was left")
 	require.False(t, w.DeniedAt(w.now))
 
-	w.do(Due{Mark: "m2"}, Held{Mark: "m2", Why: "a live process holds it"})
+	w.do(Due{Mark: "m2"}, NotSent{Mark: "m2", Why: "a live process holds it"})
 	require.Equal(t, Waiting, w.State, "it is looked at again")
 	require.Equal(t, "a live process holds it", w.Reason)
 

@@ -143,19 +143,19 @@ func (e *Engine) do(ctx context.Context, f func(context.Context)) error {
 	}
 }
 
-// See applies what was read from an agent's files, in order.
-func (e *Engine) See(ctx context.Context, sightings []Sighting) error {
-	if len(sightings) == 0 {
+// Observe applies what was read from an agent's files, in order.
+func (e *Engine) Observe(ctx context.Context, observations []Observation) error {
+	if len(observations) == 0 {
 		return nil
 	}
 	return e.do(ctx, func(ctx context.Context) {
-		for _, sight := range sightings {
+		for _, sight := range observations {
 			e.see(ctx, sight)
 		}
 	})
 }
 
-func (e *Engine) see(ctx context.Context, sight Sighting) {
+func (e *Engine) see(ctx context.Context, sight Observation) {
 	s, known := e.sessions[sight.Key]
 	if known && s.Seen.Epoch == sight.Pos.Epoch && sight.Pos.Offset <= s.Seen.Offset {
 		return
@@ -178,8 +178,8 @@ func (e *Engine) see(ctx context.Context, sight Sighting) {
 	e.apply(ctx, before, s, sight.Event, wallNow())
 }
 
-// Tell applies an event to a known session and returns what became of it.
-func (e *Engine) Tell(ctx context.Context, key Key, ev Event) (Session, error) {
+// Apply applies an event to a known session and returns what became of it.
+func (e *Engine) Apply(ctx context.Context, key Key, ev Event) (Session, error) {
 	var after Session
 	known := false
 	err := e.do(ctx, func(ctx context.Context) {

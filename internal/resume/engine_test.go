@@ -64,7 +64,7 @@ func (w *world) started() []time.Duration {
 
 func (w *world) see(id string, ev Event) {
 	w.offset++
-	require.NoError(w.t, w.See(w.t.Context(), []Sighting{{
+	require.NoError(w.t, w.Observe(w.t.Context(), []Observation{{
 		Key: Key{"bot", id}, Account: "bot:" + id, Cwd: "/src/" + id, Transcript: "/log", Pos: Position{"1", w.offset}, Event: ev,
 	}}))
 }
@@ -72,7 +72,7 @@ func (w *world) see(id string, ev Event) {
 // seeShared is see for sessions of one account.
 func (w *world) seeShared(id string, ev Event) {
 	w.offset++
-	require.NoError(w.t, w.See(w.t.Context(), []Sighting{{
+	require.NoError(w.t, w.Observe(w.t.Context(), []Observation{{
 		Key: Key{"bot", id}, Account: "bot:default", Cwd: "/src/" + id, Pos: Position{"1", w.offset}, Event: ev,
 	}}))
 }
@@ -93,9 +93,9 @@ func (w *world) session(id string) Session {
 // fails takes a second and ends badly.
 func fails(ctx context.Context, w *world, s Session) {
 	mark := s.Run.Mark
-	_, _ = w.Tell(ctx, s.Key, Started{Mark: mark, Process: Process{PID: 9}})
+	_, _ = w.Apply(ctx, s.Key, Started{Mark: mark, Process: Process{PID: 9}})
 	time.Sleep(time.Second)
-	_, _ = w.Tell(ctx, s.Key, Ended{Mark: mark, Outcome: Failed, Err: "exit status 1"})
+	_, _ = w.Apply(ctx, s.Key, Ended{Mark: mark, Outcome: Failed, Err: "exit status 1"})
 }
 
 func TestEngineKeepsTheScheduleAndGivesUp(t *testing.T) {
@@ -145,8 +145,8 @@ func TestEngineNeverRunsMoreThanAllowed(t *testing.T) {
 					most = max(most, running)
 					time.Sleep(10 * time.Second)
 					running--
-					_, _ = w.Tell(ctx, s.Key, Progressed{At: time.Now()})
-					_, _ = w.Tell(ctx, s.Key, Ended{Mark: s.Run.Mark, Outcome: Delivered})
+					_, _ = w.Apply(ctx, s.Key, Progressed{At: time.Now()})
+					_, _ = w.Apply(ctx, s.Key, Ended{Mark: s.Run.Mark, Outcome: Delivered})
 				})
 				reset := time.Now().Add(time.Minute)
 				for i := range 5 {
@@ -167,15 +167,15 @@ func TestEngineNeverRunsMoreThanAllowed(t *testing.T) {
 func TestEnginePassesOverWhatItWasToldBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, DefaultRules(), fails)
-		line := Sighting{Key: Key{"bot", "a"}, Pos: Position{"1", 100}, Event: limited(time.Now(), limit.RateLimit)}
-		require.NoError(t, w.See(t.Context(), []Sighting{line}))
-		_, err := w.Tell(t.Context(), line.Key, Forget{})
+		line := Observation{Key: Key{"bot", "a"}, Pos: Position{"1", 100}, Event: limited(time.Now(), limit.RateLimit)}
+		require.NoError(t, w.Observe(t.Context(), []Observation{line}))
+		_, err := w.Apply(t.Context(), line.Key, Forget{})
 		require.NoError(t, err)
-		require.NoError(t, w.See(t.Context(), []Sighting{line}), "the file is read again")
+		require.NoError(t, w.Observe(t.Context(), []Observation{line}), "the file is read again")
 		require.Equal(t, Watching, w.session("a").State)
 
 		line.Pos.Epoch, line.Event = "2", limited(time.Now().Add(time.Millisecond), limit.RateLimit)
-		require.NoError(t, w.See(t.Context(), []Sighting{line}), "another file, and another refusal")
+		require.NoError(t, w.Observe(t.Context(), []Observation{line}), "another file, and another refusal")
 		require.Equal(t, Waiting, w.session("a").State)
 		w.stop()
 	})
@@ -240,7 +240,7 @@ func TestEngineForgetsWhatIsLongOver(t *testing.T) {
 func TestEngineKnowsNoStrangers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, DefaultRules(), fails)
-		_, err := w.Tell(t.Context(), Key{"bot", "nobody"}, Retry{})
+		_, err := w.Apply(t.Context(), Key{"bot", "nobody"}, Retry{})
 		require.ErrorIs(t, err, ErrNoSession)
 		w.stop()
 	})
@@ -249,11 +249,11 @@ func TestEngineKnowsNoStrangers(t *testing.T) {
 // recovers takes ten seconds to move, and a minute to end.
 func recovers(ctx context.Context, w *world, s Session) {
 	mark := s.Run.Mark
-	_, _ = w.Tell(ctx, s.Key, Started{Mark: mark, Process: Process{PID: 9}})
+	_, _ = w.Apply(ctx, s.Key, Started{Mark: mark, Process: Process{PID: 9}})
 	time.Sleep(10 * time.Second)
-	_, _ = w.Tell(ctx, s.Key, Progressed{At: time.Now()})
+	_, _ = w.Apply(ctx, s.Key, Progressed{At: time.Now()})
 	time.Sleep(50 * time.Second)
-	_, _ = w.Tell(ctx, s.Key, Ended{Mark: mark, Outcome: Delivered})
+	_, _ = w.Apply(ctx, s.Key, Ended{Mark: mark, Outcome: Delivered})
 }
 
 func TestTheFirstOfAnAccountTriesAloneAndTheRestFollow(t *testing.T) {
@@ -287,10 +287,10 @@ func TestWhenTheFirstMeetsTheLimitAgainAllWait(t *testing.T) {
 				recovers(ctx, w, s)
 				return
 			}
-			_, _ = w.Tell(ctx, s.Key, Started{Mark: s.Run.Mark, Process: Process{PID: 9}})
+			_, _ = w.Apply(ctx, s.Key, Started{Mark: s.Run.Mark, Process: Process{PID: 9}})
 			time.Sleep(time.Second)
-			_, _ = w.Tell(ctx, s.Key, limitedUntil(time.Now(), limit.UsageLimit, later))
-			_, _ = w.Tell(ctx, s.Key, Ended{Mark: s.Run.Mark, Outcome: Failed})
+			_, _ = w.Apply(ctx, s.Key, limitedUntil(time.Now(), limit.UsageLimit, later))
+			_, _ = w.Apply(ctx, s.Key, Ended{Mark: s.Run.Mark, Outcome: Failed})
 		})
 		start := time.Now()
 		for i := range 3 {
@@ -328,7 +328,7 @@ func TestASessionThatIsLeftAloneKeepsNobodyWaiting(t *testing.T) {
 		rules.MaxConcurrent, rules.Margin = 10, 0
 		w := newWorld(t, rules, func(ctx context.Context, w *world, s Session) {
 			if s.Key.ID < "c" {
-				_, _ = w.Tell(ctx, s.Key, Held{Mark: s.Run.Mark, Why: "its directory is gone", Park: true})
+				_, _ = w.Apply(ctx, s.Key, NotSent{Mark: s.Run.Mark, Why: "its directory is gone", Park: true})
 				return
 			}
 			recovers(ctx, w, s)
@@ -349,7 +349,7 @@ func TestAPersonWhoWentOnInAnotherSessionIsNotDisturbed(t *testing.T) {
 		w.see("old", limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(time.Hour)))
 		time.Sleep(time.Minute)
 		w.offset++
-		require.NoError(t, w.See(t.Context(), []Sighting{{
+		require.NoError(t, w.Observe(t.Context(), []Observation{{
 			Key: Key{"bot", "new"}, Account: "x", Cwd: "/src/old", Pos: Position{"1", w.offset}, Event: Progressed{At: time.Now()},
 		}}))
 		time.Sleep(2 * time.Hour)
@@ -357,7 +357,7 @@ func TestAPersonWhoWentOnInAnotherSessionIsNotDisturbed(t *testing.T) {
 		require.Equal(t, Parked, w.session("old").State)
 		require.Contains(t, w.session("old").Reason, "session new was begun in the same directory")
 
-		_, err := w.Tell(t.Context(), Key{"bot", "old"}, Retry{})
+		_, err := w.Apply(t.Context(), Key{"bot", "old"}, Retry{})
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Len(t, w.started(), 1, "a person's order is stronger")
@@ -386,7 +386,7 @@ func TestSessionsThatShareADirectoryByDesignDoNotSupersedeEachOther(t *testing.T
 				}
 				for _, ev := range events {
 					w.offset++
-					require.NoError(t, w.See(t.Context(), []Sighting{{
+					require.NoError(t, w.Observe(t.Context(), []Observation{{
 						Key: Key{"bot", "new"}, Account: "x", Cwd: "/src/old", Pos: Position{"1", w.offset}, Event: ev,
 					}}))
 				}
@@ -408,14 +408,14 @@ func BenchmarkEngineLimitAndProgress(b *testing.B) {
 			keys := make([]Key, n)
 			for i := range keys {
 				keys[i] = Key{"bot", fmt.Sprint(i)}
-				e.see(b.Context(), Sighting{Key: keys[i], Pos: Position{"1", 0}, Event: limited(now, limit.RateLimit)})
+				e.see(b.Context(), Observation{Key: keys[i], Pos: Position{"1", 0}, Event: limited(now, limit.RateLimit)})
 			}
 			i := 0
 			for b.Loop() {
 				i++
 				key := keys[i%n]
-				e.see(b.Context(), Sighting{Key: key, Pos: Position{"1", int64(2 * i)}, Event: Progressed{At: now}})
-				e.see(b.Context(), Sighting{Key: key, Pos: Position{"1", int64(2*i + 1)}, Event: limited(now, limit.RateLimit)})
+				e.see(b.Context(), Observation{Key: key, Pos: Position{"1", int64(2 * i)}, Event: Progressed{At: now}})
+				e.see(b.Context(), Observation{Key: key, Pos: Position{"1", int64(2*i + 1)}, Event: limited(now, limit.RateLimit)})
 			}
 		})
 	}
@@ -473,7 +473,7 @@ func TestWhatASessionHasLeftBehindChangesNothing(t *testing.T) {
 					w.see("s", ev)
 				}
 				for i, ev := range c.copied(now) {
-					require.NoError(t, w.See(t.Context(), []Sighting{{
+					require.NoError(t, w.Observe(t.Context(), []Observation{{
 						Key: Key{"bot", "s"}, Account: c.other, Transcript: "/copy", Pos: Position{"2", int64(i + 1)}, Event: ev,
 					}}))
 				}

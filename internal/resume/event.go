@@ -65,7 +65,7 @@ type (
 	Started struct {
 		Mark string
 		Process
-		NoProof bool
+		Unverifiable bool
 	}
 
 	// Ended is a resume command that is over.
@@ -78,8 +78,8 @@ type (
 	// Recalled is a resume that is not to be sent, if it was not yet.
 	Recalled struct{}
 
-	// Held is a resume that was not sent, and why.
-	Held struct {
+	// NotSent is a resume that was not sent, and why.
+	NotSent struct {
 		Mark  string
 		Why   string
 		Park  bool   // waiting does not mend it
@@ -132,7 +132,7 @@ func (Sending) event()    {}
 func (Started) event()    {}
 func (Ended) event()      {}
 func (Recalled) event()   {}
-func (Held) event()       {}
+func (NotSent) event()    {}
 func (Lost) event()       {}
 func (Identified) event() {}
 func (Retry) event()      {}
@@ -142,9 +142,9 @@ func (Unpause) event()    {}
 func (Reconsider) event() {}
 func (Rewound) event()    {}
 
-// Sighting is an event that was read from an agent's files: what happened, to
+// Observation is an event that was read from an agent's files: what happened, to
 // whom, and where it is written.
-type Sighting struct {
+type Observation struct {
 	Key        Key
 	Account    string    // AGENT:NAME; sessions of one account share a limit
 	Provider   string    // who answers there, where an account may have several; empty: not told
@@ -165,9 +165,9 @@ type Position struct {
 	Offset int64  `json:"offset"`
 }
 
-// born returns when the session began whose first sighting this is; zero: it
+// born returns when the session began whose first observation this is; zero: it
 // was found, and that is not known.
-func (s Sighting) born() time.Time {
+func (s Observation) born() time.Time {
 	at := firstWords(s.Event)
 	if s.Late || at.IsZero() || !s.Made.IsZero() && s.Made.Before(at) {
 		return s.Made

@@ -128,13 +128,13 @@ func (l *life) judgeBegin(c Change) {
 		l.never("a resume began while all is paused")
 	case c.Before.Paused:
 		l.never("a resume of a paused session began")
-	case rules.Open != nil && rules.Open(c.At).After(c.At):
+	case rules.NextAllowed != nil && rules.NextAllowed(c.At).After(c.At):
 		l.never("a resume began outside of the hours")
 	case rules.Excluded(s.Cwd) != "":
 		l.never("a resume began in an excluded directory")
 	case l.engine.running > max(1, rules.MaxConcurrent):
 		l.never("%d resumes at a time, where %d are allowed", l.engine.running, rules.MaxConcurrent)
-	case c.Before.Asked.IsZero() && c.At.Before(c.Before.Limit.Reset.At):
+	case c.Before.RetryAskedAt.IsZero() && c.At.Before(c.Before.Limit.Reset.At):
 		l.never("a resume began before the stated reset")
 	}
 	for key, other := range l.engine.sessions {
@@ -170,25 +170,25 @@ func (l *life) sync() {
 // look reads what is new of all sessions, or of one.
 func (l *life) look(ctx context.Context, only *place) {
 	l.mu.Lock()
-	var sightings []Sighting
+	var observations []Observation
 	for _, p := range l.places {
 		if only != nil && only != p {
 			continue
 		}
 		for i := l.read[p.key]; i < len(p.transcript); i++ {
-			sightings = append(sightings, Sighting{
+			observations = append(observations, Observation{
 				Key: p.key, Account: "bot:default", Provider: p.provider, Cwd: "/src/" + p.key.ID,
 				Pos: Position{"1", int64(i + 1)}, Event: p.transcript[i],
 			})
 		}
 	}
 	l.mu.Unlock()
-	if l.engine.See(ctx, sightings) != nil {
+	if l.engine.Observe(ctx, observations) != nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, sight := range sightings {
+	for _, sight := range observations {
 		l.read[sight.Key] = max(l.read[sight.Key], int(sight.Pos.Offset))
 	}
 }
@@ -203,7 +203,7 @@ func (l *life) recover(ctx context.Context, known []Session) {
 		switch {
 		case s.Run == nil:
 		case lives:
-			_, _ = l.engine.Tell(ctx, s.Key, Started{Mark: s.Run.Mark, Process: Process{PID: 7}})
+			_, _ = l.engine.Apply(ctx, s.Key, Started{Mark: s.Run.Mark, Process: Process{PID: 7}})
 			l.others.Go(func() { l.follow(ctx, s) })
 		default:
 			gone = append(gone, s)
@@ -211,7 +211,7 @@ func (l *life) recover(ctx context.Context, known []Session) {
 	}
 	l.look(ctx, nil)
 	for _, s := range gone {
-		_, _ = l.engine.Tell(ctx, s.Key, Lost{Mark: s.Run.Mark})
+		_, _ = l.engine.Apply(ctx, s.Key, Lost{Mark: s.Run.Mark})
 	}
 }
 
@@ -221,7 +221,7 @@ func (l *life) act(ctx context.Context, s Session) {
 	mark := s.Run.Mark
 	p := l.machine.place(s.Key)
 	if !l.lease(p) {
-		_, _ = l.engine.Tell(ctx, s.Key, Held{Mark: mark, Why: "exec looks after it"})
+		_, _ = l.engine.Apply(ctx, s.Key, NotSent{Mark: mark, Why: "exec looks after it"})
 		return
 	}
 	defer l.release(p)
@@ -238,17 +238,17 @@ func (l *life) act(ctx context.Context, s Session) {
 		return
 	}
 	if l.owned(p) {
-		_, _ = l.engine.Tell(ctx, s.Key, Held{Mark: mark, Why: "a person's process holds it"})
+		_, _ = l.engine.Apply(ctx, s.Key, NotSent{Mark: mark, Why: "a person's process holds it"})
 		return
 	}
-	now, err = l.engine.Tell(ctx, s.Key, Sending{Mark: mark})
+	now, err = l.engine.Apply(ctx, s.Key, Sending{Mark: mark})
 	if err != nil || now.Run == nil || now.Run.Mark != mark || !l.run(p, mark) {
 		return
 	}
 	if l.risk() {
 		return
 	}
-	_, _ = l.engine.Tell(ctx, s.Key, Started{Mark: mark, Process: Process{PID: 7}})
+	_, _ = l.engine.Apply(ctx, s.Key, Started{Mark: mark, Process: Process{PID: 7}})
 	l.follow(ctx, s)
 }
 
@@ -321,5 +321,5 @@ func (l *life) follow(ctx context.Context, s Session) {
 	if l.risk() {
 		return
 	}
-	_, _ = l.engine.Tell(ctx, s.Key, Ended{Mark: s.Run.Mark, Outcome: Failed, Err: "exit status 1"})
+	_, _ = l.engine.Apply(ctx, s.Key, Ended{Mark: s.Run.Mark, Outcome: Failed, Err: "exit status 1"})
 }

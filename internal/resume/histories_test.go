@@ -199,13 +199,13 @@ func (m *machine) order() {
 		err = l.engine.SetPaused(ctx, !m.paused)
 		m.paused = !m.paused
 	case 1:
-		_, err = l.engine.Tell(ctx, key, Pause{})
+		_, err = l.engine.Apply(ctx, key, Pause{})
 	case 2, 3:
-		_, err = l.engine.Tell(ctx, key, Unpause{})
+		_, err = l.engine.Apply(ctx, key, Unpause{})
 	case 4:
-		_, err = l.engine.Tell(ctx, key, Retry{})
+		_, err = l.engine.Apply(ctx, key, Retry{})
 	case 5:
-		_, err = l.engine.Tell(ctx, key, Forget{})
+		_, err = l.engine.Apply(ctx, key, Forget{})
 	case 6:
 		m.rules = m.wishes(margin)
 		err = l.engine.SetRules(ctx, m.rules)
@@ -224,7 +224,7 @@ func (m *machine) wishes(margin time.Duration) Rules {
 		rules.Exclude = []string{"/src/s1"}
 	}
 	if margin%5 == 0 {
-		rules.Open = func(at time.Time) time.Time { // the first half of each hour
+		rules.NextAllowed = func(at time.Time) time.Time { // the first half of each hour
 			if at.Minute() < 30 {
 				return at
 			}

@@ -12,8 +12,8 @@ import (
 func TestAResumeOfWhichNobodyKnowsIsParkedAndNotRepeated(t *testing.T) {
 	w := newWalk().do(limited(noon, limit.Overloaded))
 	w.now = w.NextAt
-	w.do(Due{Mark: "m1"}, Started{Mark: "m1", Process: Process{PID: 7, Start: 1}, NoProof: true})
-	require.True(t, w.Run.NoProof)
+	w.do(Due{Mark: "m1"}, Started{Mark: "m1", Process: Process{PID: 7, Start: 1}, Unverifiable: true})
+	require.True(t, w.Run.Unverifiable)
 	require.Equal(t, Process{PID: 7, Start: 1}, w.Run.Process)
 	w.do(Ended{Mark: "m1", Outcome: Unknown, Err: "nobody knows"})
 	require.Equal(t, Parked, w.State)
@@ -28,7 +28,7 @@ func TestAResumeOfWhichNobodyKnowsIsParkedAndNotRepeated(t *testing.T) {
 }
 
 func TestAResumeIsHeldAsLongAsItIsAskedFor(t *testing.T) {
-	due := func(hold Held) Session {
+	due := func(hold NotSent) Session {
 		w := newWalk().do(limited(noon, limit.Overloaded))
 		w.now = w.NextAt
 		w.do(Due{Mark: "m1"})
@@ -36,10 +36,10 @@ func TestAResumeIsHeldAsLongAsItIsAskedFor(t *testing.T) {
 		return w.do(hold).Session
 	}
 	at := newWalk().do(limited(noon, limit.Overloaded)).NextAt
-	require.Equal(t, at.Add(recheck), due(Held{Why: "it works"}).NextAt)
-	later := due(Held{Why: "it goes on by itself", Until: at.Add(5 * time.Minute)})
+	require.Equal(t, at.Add(recheck), due(NotSent{Why: "it works"}).NextAt)
+	later := due(NotSent{Why: "it goes on by itself", Until: at.Add(5 * time.Minute)})
 	require.Equal(t, at.Add(5*time.Minute), later.NextAt)
 	require.Equal(t, "it goes on by itself", later.Reason)
 	require.Empty(t, later.Attempts)
-	require.Equal(t, at.Add(recheck), due(Held{Why: "long ago", Until: noon.Add(-time.Hour)}).NextAt, "never at once")
+	require.Equal(t, at.Add(recheck), due(NotSent{Why: "long ago", Until: noon.Add(-time.Hour)}).NextAt, "never at once")
 }

@@ -63,7 +63,7 @@ func (e *Engine) join(ctx context.Context, s Session, now time.Time) {
 // successor returns the session by which a person went on in the same
 // directory after this one was stopped.
 func (e *Engine) successor(s Session) (Key, bool) {
-	if s.Cwd == "" || !s.Asked.IsZero() || e.opts.Rules.Parallel[s.Key.Agent] {
+	if s.Cwd == "" || !s.RetryAskedAt.IsZero() || e.opts.Rules.Parallel[s.Key.Agent] {
 		return Key{}, false
 	}
 	for key := range e.places[s.workplace()] {
@@ -80,7 +80,7 @@ func (e *Engine) Superseded(ctx context.Context, key Key) (why string, err error
 	err = e.do(ctx, func(context.Context) {
 		s := e.sessions[key]
 		other, ok := e.successor(s)
-		if n := s.Newcomer; !ok && n != nil && s.Asked.IsZero() && !e.opts.Rules.Parallel[key.Agent] {
+		if n := s.Newcomer; !ok && n != nil && s.RetryAskedAt.IsZero() && !e.opts.Rules.Parallel[key.Agent] {
 			// After a restart nothing is known of it unless it was stopped too.
 			_, known := e.sessions[n.Key]
 			other, ok = n.Key, n.BornAt.After(s.LimitedAt) && (!known || !e.sessions[n.Key].Interrupted())

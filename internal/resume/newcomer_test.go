@@ -12,10 +12,10 @@ import (
 	"resumed/internal/limit"
 )
 
-func (w *world) seeIn(dir, id string, sight Sighting) {
+func (w *world) seeIn(dir, id string, sight Observation) {
 	w.offset++
 	sight.Key, sight.Account, sight.Cwd, sight.Pos = Key{"bot", id}, "bot:"+id, dir, Position{"1", w.offset}
-	require.NoError(w.t, w.See(w.t.Context(), []Sighting{sight}))
+	require.NoError(w.t, w.Observe(w.t.Context(), []Observation{sight}))
 }
 
 // waits is a resume that is about to be sent.
@@ -51,81 +51,81 @@ func TestWhoWentOnInTheDirectoryIsKnownAfterARestart(t *testing.T) {
 	}{
 		"it was begun after the stop": {
 			before: func(w *world) {
-				w.seeIn("/src", "old", Sighting{Event: hour()})
+				w.seeIn("/src", "old", Observation{Event: hour()})
 				time.Sleep(time.Second)
-				w.seeIn("/src", "new", Sighting{Event: Progressed{At: time.Now()}})
+				w.seeIn("/src", "new", Observation{Event: Progressed{At: time.Now()}})
 			}, want: true,
 		},
 		"the stop is read late": {
 			before: func(w *world) {
 				at := time.Now()
 				time.Sleep(time.Second)
-				w.seeIn("/src", "new", Sighting{Event: Progressed{At: time.Now()}})
-				w.seeIn("/src", "old", Sighting{Event: limitedUntil(at, limit.UsageLimit, time.Now().Add(time.Hour))})
+				w.seeIn("/src", "new", Observation{Event: Progressed{At: time.Now()}})
+				w.seeIn("/src", "old", Observation{Event: limitedUntil(at, limit.UsageLimit, time.Now().Add(time.Hour))})
 			}, want: true,
 		},
 		"it works elsewhere": {
 			before: func(w *world) {
-				w.seeIn("/src", "old", Sighting{Event: hour()})
+				w.seeIn("/src", "old", Observation{Event: hour()})
 				time.Sleep(time.Second)
-				w.seeIn("/elsewhere", "new", Sighting{Event: Progressed{At: time.Now()}})
+				w.seeIn("/elsewhere", "new", Observation{Event: Progressed{At: time.Now()}})
 			},
 		},
 		"it was there before": {
 			before: func(w *world) {
-				w.seeIn("/src", "new", Sighting{Event: Progressed{At: time.Now()}})
+				w.seeIn("/src", "new", Observation{Event: Progressed{At: time.Now()}})
 				time.Sleep(time.Second)
-				w.seeIn("/src", "old", Sighting{Event: hour()})
+				w.seeIn("/src", "old", Observation{Event: hour()})
 				time.Sleep(time.Second)
-				w.seeIn("/src", "new", Sighting{Event: Progressed{At: time.Now()}})
+				w.seeIn("/src", "new", Observation{Event: Progressed{At: time.Now()}})
 			},
-			after: func(w *world) { w.seeIn("/src", "new", Sighting{Late: true, Event: Progressed{At: time.Now()}}) },
+			after: func(w *world) { w.seeIn("/src", "new", Observation{Late: true, Event: Progressed{At: time.Now()}}) },
 		},
 		"its file was there before": {
 			before: func(w *world) {
 				made := time.Now()
 				time.Sleep(time.Second)
-				w.seeIn("/src", "old", Sighting{Event: hour()})
+				w.seeIn("/src", "old", Observation{Event: hour()})
 				time.Sleep(time.Second)
-				w.seeIn("/src", "new", Sighting{Made: made, Event: Progressed{At: time.Now()}})
+				w.seeIn("/src", "new", Observation{Made: made, Event: Progressed{At: time.Now()}})
 			},
 		},
 		"it began while no daemon ran": {
-			before: func(w *world) { w.seeIn("/src", "old", Sighting{Event: hour()}); time.Sleep(time.Second) },
+			before: func(w *world) { w.seeIn("/src", "old", Observation{Event: hour()}); time.Sleep(time.Second) },
 			after: func(w *world) {
-				w.seeIn("/src", "new", Sighting{Late: true, Made: time.Now(), Event: Progressed{At: time.Now()}})
+				w.seeIn("/src", "new", Observation{Late: true, Made: time.Now(), Event: Progressed{At: time.Now()}})
 			},
 			want: true,
 		},
 		"it is stopped as well": {
 			before: func(w *world) {
-				w.seeIn("/src", "old", Sighting{Event: hour()})
+				w.seeIn("/src", "old", Observation{Event: hour()})
 				time.Sleep(time.Second)
-				w.seeIn("/src", "new", Sighting{Event: Progressed{At: time.Now()}})
+				w.seeIn("/src", "new", Observation{Event: Progressed{At: time.Now()}})
 			},
-			after: func(w *world) { w.seeIn("/src", "new", Sighting{Late: true, Event: hour()}) },
+			after: func(w *world) { w.seeIn("/src", "new", Observation{Late: true, Event: hour()}) },
 		},
 		"the session was stopped again since": {
 			before: func(w *world) {
-				w.seeIn("/src", "old", Sighting{Event: hour()})
+				w.seeIn("/src", "old", Observation{Event: hour()})
 				time.Sleep(time.Second)
-				w.seeIn("/src", "new", Sighting{Event: Progressed{At: time.Now()}})
+				w.seeIn("/src", "new", Observation{Event: Progressed{At: time.Now()}})
 			},
-			after: func(w *world) { time.Sleep(time.Second); w.seeIn("/src", "old", Sighting{Event: hour()}) },
+			after: func(w *world) { time.Sleep(time.Second); w.seeIn("/src", "old", Observation{Event: hour()}) },
 		},
 		"a person wants it all the same": {
 			before: func(w *world) {
-				w.seeIn("/src", "old", Sighting{Event: hour()})
+				w.seeIn("/src", "old", Observation{Event: hour()})
 				time.Sleep(time.Second)
-				w.seeIn("/src", "new", Sighting{Event: Progressed{At: time.Now()}})
+				w.seeIn("/src", "new", Observation{Event: Progressed{At: time.Now()}})
 			},
-			after: func(w *world) { _, _ = w.Tell(w.t.Context(), Key{"bot", "old"}, Retry{}) },
+			after: func(w *world) { _, _ = w.Apply(w.t.Context(), Key{"bot", "old"}, Retry{}) },
 		},
 		"such sessions share a directory": {
 			before: func(w *world) {
-				w.seeIn("/src", "old", Sighting{Event: hour()})
+				w.seeIn("/src", "old", Observation{Event: hour()})
 				time.Sleep(time.Second)
-				w.seeIn("/src", "new", Sighting{Event: Progressed{At: time.Now()}})
+				w.seeIn("/src", "new", Observation{Event: Progressed{At: time.Now()}})
 			}, rules: parallel,
 		},
 	} {
@@ -153,12 +153,12 @@ func TestWhoWentOnInTheDirectoryIsKnownAfterARestart(t *testing.T) {
 func TestASessionThatWasForgottenIsNotBegunAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, DefaultRules(), waits)
-		w.seeIn("/src", "first", Sighting{Event: limited(time.Now(), limit.RateLimit)})
-		w.seeIn("/src", "first", Sighting{Event: Progressed{At: time.Now()}})
+		w.seeIn("/src", "first", Observation{Event: limited(time.Now(), limit.RateLimit)})
+		w.seeIn("/src", "first", Observation{Event: Progressed{At: time.Now()}})
 		time.Sleep(26 * time.Hour)
-		w.seeIn("/src", "second", Sighting{Event: limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(time.Hour))})
+		w.seeIn("/src", "second", Observation{Event: limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(time.Hour))})
 		time.Sleep(time.Second)
-		w.seeIn("/src", "first", Sighting{Event: Progressed{At: time.Now()}})
+		w.seeIn("/src", "first", Observation{Event: Progressed{At: time.Now()}})
 		require.Empty(t, w.superseded("second"))
 		w.stop()
 	})

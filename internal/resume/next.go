@@ -38,7 +38,7 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 		s.Reason = ev.Why
 		return s
 	case Postponed:
-		if s.State == Waiting && s.Asked.IsZero() {
+		if s.State == Waiting && s.RetryAskedAt.IsZero() {
 			s.Limit.Reset = ev.Reset
 			s = s.schedule(r, now)
 		}
@@ -65,7 +65,7 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.ended(ev, r, now, u)
 	case Recalled:
 		return s.recalled(r, now)
-	case Held:
+	case NotSent:
 		return s.held(ev, r, now)
 	case Lost:
 		return s.lost(ev, r, now)
@@ -123,7 +123,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	switch {
 	case s.State == GaveUp:
 		return s // only movement or a person takes it out of there
-	case repeated && !s.Asked.IsZero():
+	case repeated && !s.RetryAskedAt.IsZero():
 		return s // a person's order stands
 	case repeated:
 		return s.scheduleAgain(r, now)
@@ -135,7 +135,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 // outlived reports whether the session has left behind what was read from
 // another file than the one that told of it last: that one is a copy from
 // before, or takes the place of what was read already.
-func (s Session) outlived(sight Sighting) bool {
+func (s Session) outlived(sight Observation) bool {
 	if sight.Pos.Epoch == s.Seen.Epoch {
 		return false
 	}
@@ -213,7 +213,7 @@ func (s Session) rest(now time.Time, why string) Session {
 	s.State, s.Reason = Watching, why
 	s.Limit, s.LimitText, s.Owner, s.Attempts, s.Cut = limit.Verdict{}, "", nil, nil, nil
 	s.Told, s.Newcomer = false, nil
-	s.NextAt, s.WaitFrom, s.Asked, s.Hold, s.Dice = time.Time{}, time.Time{}, time.Time{}, time.Time{}, 0
+	s.NextAt, s.WaitFrom, s.RetryAskedAt, s.Hold, s.Jitter = time.Time{}, time.Time{}, time.Time{}, time.Time{}, 0
 	return s
 }
 
@@ -243,10 +243,10 @@ func (s Session) started(ev Started) Session {
 		return s
 	}
 	run := *s.Run
-	run.Process, run.NoProof, run.sending = ev.Process, ev.NoProof, true
+	run.Process, run.Unverifiable, run.sending = ev.Process, ev.Unverifiable, true
 	s.Run, s.Owner = &run, nil
 	if s.State == Resuming { // else it is adopted, and a person may have asked for the next
-		s.Asked = time.Time{}
+		s.RetryAskedAt = time.Time{}
 	}
 	return s
 }
@@ -262,7 +262,7 @@ func (s Session) ended(ev Ended, r Rules, now time.Time, u float64) Session {
 	if s.State != Resuming {
 		return s // the transcript has told how it went, and a person may have asked for the next
 	}
-	s.Asked = time.Time{}
+	s.RetryAskedAt = time.Time{}
 	if ev.Outcome == Delivered {
 		s.State, s.WaitFrom, s.NextAt = Settling, now, now.Add(r.Settle)
 		return s
@@ -275,7 +275,7 @@ func (s Session) ended(ev Ended, r Rules, now time.Time, u float64) Session {
 	return s.wait(r, now, now, u)
 }
 
-func (s Session) held(ev Held, r Rules, now time.Time) Session {
+func (s Session) held(ev NotSent, r Rules, now time.Time) Session {
 	if s.Run == nil || s.Run.Mark != ev.Mark {
 		return s
 	}
@@ -340,11 +340,11 @@ func (s Session) retried(r Rules, now time.Time) Session {
 		s.Past = s.Attempts
 	}
 	s.Attempts, s.Windows, s.Hold = nil, 0, time.Time{}
-	s.Asked, s.WaitFrom = now, now
+	s.RetryAskedAt, s.WaitFrom = now, now
 	s.State, s.NextAt = Waiting, now
 	s.Reason = "due now, asked for by you"
-	if r.Open != nil {
-		s.NextAt = r.Open(now)
+	if r.NextAllowed != nil {
+		s.NextAt = r.NextAllowed(now)
 	}
 	return s
 }

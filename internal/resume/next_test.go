@@ -294,7 +294,7 @@ func TestPeopleAreStrongerThanRules(t *testing.T) {
 	})
 	t.Run("an order that could not be carried out yet stands", func(t *testing.T) {
 		w := newWalk().do(limitedUntil(noon, limit.UsageLimit, noon.Add(time.Hour)), Retry{})
-		w.do(Due{Mark: "a"}, Held{Mark: "a", Why: "a person works there"}, Reconsider{})
+		w.do(Due{Mark: "a"}, NotSent{Mark: "a", Why: "a person works there"}, Reconsider{})
 		require.Equal(t, time.Minute, w.NextAt.Sub(w.now), "not an hour")
 		require.Equal(t, "a person works there", w.Reason)
 		w.resume().end(Failed)
@@ -323,7 +323,7 @@ func TestPeopleAreStrongerThanRules(t *testing.T) {
 
 func TestHeldResumesCostNoAttempt(t *testing.T) {
 	w := newWalk().do(limited(noon, limit.RateLimit))
-	w.after(30*time.Second).do(Due{Mark: "a"}, Held{Mark: "a", Why: "a person works there"})
+	w.after(30*time.Second).do(Due{Mark: "a"}, NotSent{Mark: "a", Why: "a person works there"})
 	require.Equal(t, Waiting, w.State)
 	require.Empty(t, w.Attempts)
 	require.Equal(t, time.Minute, w.NextAt.Sub(w.now))
@@ -331,7 +331,7 @@ func TestHeldResumesCostNoAttempt(t *testing.T) {
 
 	w.after(time.Minute).do(Due{Mark: "b"})
 	require.NotContains(t, w.Reason, "a person works there", "what held it does so no more")
-	w.do(Held{Mark: "b", Why: "claude was not found", Park: true})
+	w.do(NotSent{Mark: "b", Why: "claude was not found", Park: true})
 	require.Equal(t, Parked, w.State)
 	require.Empty(t, w.Attempts)
 }
@@ -449,7 +449,7 @@ func TestDirectories(t *testing.T) {
 func TestHoursShiftTheWake(t *testing.T) {
 	evening := time.Date(2026, 11, 15, 22, 0, 0, 0, time.UTC)
 	w := newWalk()
-	w.rules.Open = func(at time.Time) time.Time { return later(at, evening) }
+	w.rules.NextAllowed = func(at time.Time) time.Time { return later(at, evening) }
 	w.do(limited(noon, limit.RateLimit))
 	require.Equal(t, evening, w.NextAt)
 }
@@ -513,7 +513,7 @@ func TestInvariantsOverRandomWalks(t *testing.T) {
 				require.IsType(t, Due{}, ev, where)
 				require.Equal(t, Waiting, before.State, where)
 				require.False(t, w.now.Before(before.NextAt), where)
-				if reset := before.Limit.Reset.At; len(before.Attempts) == 0 && before.Asked.IsZero() {
+				if reset := before.Limit.Reset.At; len(before.Attempts) == 0 && before.RetryAskedAt.IsZero() {
 					require.False(t, w.now.Before(reset), "resumed before the stated time: "+where)
 				}
 			}
@@ -545,7 +545,7 @@ func randomEvent(dice *rand.Rand, w *walk) Event {
 		Due{Mark: fmt.Sprint(dice.Uint32())}, Due{Mark: fmt.Sprint(dice.Uint32())}, Due{Mark: fmt.Sprint(dice.Uint32())},
 		Started{Mark: mark, Process: Process{PID: 1, Start: 1}},
 		Ended{Mark: mark, Outcome: Delivered}, Ended{Mark: mark, Outcome: Failed}, Ended{Mark: mark, Outcome: TimedOut},
-		Held{Mark: mark, Why: "why"}, Held{Mark: mark, Why: "why", Park: true}, Lost{Mark: mark},
+		NotSent{Mark: mark, Why: "why"}, NotSent{Mark: mark, Why: "why", Park: true}, Lost{Mark: mark},
 		Retry{}, Forget{}, Pause{}, Unpause{}, Reconsider{}, Queued{Why: "why"},
 	}
 	return events[dice.IntN(len(events))]

@@ -23,8 +23,8 @@ func TestNothingIsSentAfterAPause(t *testing.T) {
 			func(ctx context.Context, w *world) error { return w.SetPaused(ctx, false) },
 		},
 		"of the session": {
-			func(ctx context.Context, w *world) error { _, err := w.Tell(ctx, bot, Pause{}); return err },
-			func(ctx context.Context, w *world) error { _, err := w.Tell(ctx, bot, Unpause{}); return err },
+			func(ctx context.Context, w *world) error { _, err := w.Apply(ctx, bot, Pause{}); return err },
+			func(ctx context.Context, w *world) error { _, err := w.Apply(ctx, bot, Unpause{}); return err },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestNothingIsSentAfterAPause(t *testing.T) {
 				var sent atomic.Int32
 				w := newWorld(t, DefaultRules(), func(ctx context.Context, w *world, s Session) {
 					time.Sleep(10 * time.Second)
-					if after, err := w.Tell(ctx, s.Key, Sending{Mark: s.Run.Mark}); err == nil && after.Run != nil && after.Run.Mark == s.Run.Mark {
+					if after, err := w.Apply(ctx, s.Key, Sending{Mark: s.Run.Mark}); err == nil && after.Run != nil && after.Run.Mark == s.Run.Mark {
 						sent.Add(1)
 					}
 				})

@@ -55,9 +55,9 @@ type Rules struct {
 	// newer one there says nothing about the others.
 	Parallel map[string]bool
 
-	// Open returns the first time at or after t at which resumes are allowed;
+	// NextAllowed returns the first time at or after t at which resumes are allowed;
 	// nil: always.
-	Open func(t time.Time) time.Time
+	NextAllowed func(t time.Time) time.Time
 
 	MaxConcurrent int           // resumes at a time
 	Stagger       time.Duration // between sessions of one account

@@ -9,7 +9,7 @@ import (
 
 // wait begins a wait at from, or says why there is none.
 func (s Session) wait(r Rules, from, now time.Time, u float64) Session {
-	s.WaitFrom, s.Dice = from, u
+	s.WaitFrom, s.Jitter = from, u
 	return s.schedule(r, now)
 }
 
@@ -31,16 +31,16 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 	s.State, s.Reason = Waiting, describe(s.Limit, s.LimitText)
 	at, stated := s.stated(r)
 	switch {
-	case !s.Asked.IsZero():
-		at = s.Asked
+	case !s.RetryAskedAt.IsZero():
+		at = s.RetryAskedAt
 	case !stated:
-		at = s.WaitFrom.Add(policy.Delay(len(s.Attempts)+1, s.Dice))
+		at = s.WaitFrom.Add(policy.Delay(len(s.Attempts)+1, s.Jitter))
 	}
 	if s.Hold.After(at) {
 		at = s.Hold
 	}
-	if r.Open != nil {
-		at = r.Open(later(at, now))
+	if r.NextAllowed != nil {
+		at = r.NextAllowed(later(at, now))
 	}
 	s.NextAt = at
 	return s
@@ -51,7 +51,7 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 func (s Session) scheduleAgain(r Rules, now time.Time) Session {
 	why := s.Reason
 	s = s.schedule(r, now)
-	if s.State == Waiting && (s.Hold.After(now) && !s.NextAt.After(s.Hold) || !s.Asked.IsZero()) {
+	if s.State == Waiting && (s.Hold.After(now) && !s.NextAt.After(s.Hold) || !s.RetryAskedAt.IsZero()) {
 		s.Reason = why
 	}
 	return s

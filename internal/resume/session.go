@@ -120,9 +120,9 @@ type Run struct {
 	N       int     `json:"n"`                // of the attempt; names its output
 	Process Process `json:"process,omitzero"` // once the command was started
 
-	// NoProof says that the prompt is handed to another's process, by keys or as
+	// Unverifiable says that the prompt is handed to another's process, by keys or as
 	// a message: where the transcript does not tell, nobody knows what became of it.
-	NoProof bool `json:"no_proof,omitempty"`
+	Unverifiable bool `json:"no_proof,omitempty"`
 
 	// sending is true from the point on at which the command may have acted on
 	// the session. One of an earlier daemon always may have.
@@ -174,11 +174,11 @@ type Session struct {
 	RecoveredAt time.Time     `json:"recovered_at,omitzero"` // when an interruption last ended
 	Windows     int           `json:"windows,omitempty"`     // usage limits met since a person's last prompt
 
-	NextAt   time.Time `json:"next_at,omitzero"`   // Waiting: when it is resumed; Settling: when patience ends
-	WaitFrom time.Time `json:"wait_from,omitzero"` // when the wait began,
-	Dice     float64   `json:"dice,omitempty"`     // the chance in it,
-	Asked    time.Time `json:"asked,omitzero"`     // a person who cut it short,
-	Hold     time.Time `json:"hold,omitzero"`      // and what it may not end before: NextAt can be computed anew
+	NextAt       time.Time `json:"next_at,omitzero"`   // Waiting: when it is resumed; Settling: when patience ends
+	WaitFrom     time.Time `json:"wait_from,omitzero"` // when the wait began,
+	Jitter       float64   `json:"dice,omitempty"`     // the chance in it,
+	RetryAskedAt time.Time `json:"asked,omitzero"`     // a person who cut it short,
+	Hold         time.Time `json:"hold,omitzero"`      // and what it may not end before: NextAt can be computed anew
 
 	Newcomer *Newcomer `json:"newcomer,omitempty"` // by which a person went on in its directory
 

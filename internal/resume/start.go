@@ -118,8 +118,8 @@ func (e *Engine) heldBack(s Session, now time.Time) (why string, until time.Time
 	if e.opts.Paused {
 		return "due, but resumed is paused", time.Time{}
 	}
-	if rules.Open != nil {
-		if at := rules.Open(now); at.After(now) {
+	if rules.NextAllowed != nil {
+		if at := rules.NextAllowed(now); at.After(now) {
 			return "due, but outside of resume.hours", at
 		}
 	}

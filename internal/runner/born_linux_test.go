@@ -12,21 +12,21 @@ import (
 func TestADirectoryIsToldFromAnotherOfItsName(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "src")
-	_, known := Born(dir)
+	_, known := BirthTime(dir)
 	require.False(t, known, "there is none")
 	require.NoError(t, os.Mkdir(dir, 0o700))
-	first, known := Born(dir)
+	first, known := BirthTime(dir)
 	if !known {
 		t.Skip("REPLACED DIRECTORIES ARE NOT TOLD HERE: this file system does not say when they were made")
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), nil, 0o600))
-	again, _ := Born(dir)
+	again, _ := BirthTime(dir)
 	require.Equal(t, first, again, "what happens in it makes no other of it")
 
 	time.Sleep(20 * time.Millisecond) // the clock of file systems is coarse
 	require.NoError(t, os.Mkdir(dir+"-other", 0o700))
 	require.NoError(t, os.RemoveAll(dir))
 	require.NoError(t, os.Rename(dir+"-other", dir))
-	other, _ := Born(dir)
+	other, _ := BirthTime(dir)
 	require.NotEqual(t, first, other)
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"resumed/internal/clean"
+	"resumed/internal/sanitize"
 )
 
 const maxID = 200
@@ -58,7 +58,7 @@ func Tail(path string, n int64) (string, error) {
 	if from > 0 {
 		text = wholeLines(text)
 	}
-	return clean.Text(text), nil
+	return sanitize.Text(text), nil
 }
 
 // wholeLines drops the rest of a line whose beginning is missing, but not

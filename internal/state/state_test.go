@@ -106,7 +106,7 @@ func TestSessionsCursorsAndPauseSurviveARestart(t *testing.T) {
 		Key: resume.Key{Agent: "codex", ID: "a/b"}, Account: "codex:default", Cwd: "/tmp/x", Transcript: "/tmp/t.jsonl",
 		Seen: resume.Position{Epoch: "1:2", Offset: 77}, State: resume.Settling, Paused: true, Reason: "why",
 		Limit:     limit.Verdict{Class: limit.UsageLimit, WaitHelps: true, Reset: limit.Reset{At: at, Source: limit.Words, Rough: true}},
-		LimitedAt: at, NextAt: at.Add(time.Hour), Dice: 0.25, Windows: 2,
+		LimitedAt: at, NextAt: at.Add(time.Hour), Jitter: 0.25, Windows: 2,
 		Attempts: []resume.Attempt{{N: 1, Mark: "m", StartedAt: at, Delay: time.Minute, Outcome: resume.Failed}},
 		Run:      &resume.Run{Mark: "m", N: 1, Process: resume.Process{PID: 7, Start: 8}},
 	}
@@ -193,7 +193,7 @@ func TestARecordThatCannotBeWrittenHoldsUpNobody(t *testing.T) {
 	s := open(t, t.TempDir())
 	t.Cleanup(func() { s.Close() })
 	bad := session("bad", 1)
-	bad.Dice = math.NaN() // JSON has no word for it
+	bad.Jitter = math.NaN() // JSON has no word for it
 	s.Put(bad)
 	s.PutCursor("/t/bad", json.RawMessage("nonsense"))
 	s.Put(session("good", 1))

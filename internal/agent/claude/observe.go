@@ -14,23 +14,23 @@ import (
 )
 
 // Observe says what one line of a transcript means for its session.
-func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Sighting, bool) {
+func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Observation, bool) {
 	if line.Cut {
-		return resume.Sighting{}, false // not a whole record: nothing can be said of it
+		return resume.Observation{}, false // not a whole record: nothing can be said of it
 	}
 	r, ok := parse(agent.Lean(line.Data))
 	if !ok || r.IsSidechain {
-		return resume.Sighting{}, false
+		return resume.Observation{}, false
 	}
 	event, ok := a.event(r, line)
 	if !ok {
-		return resume.Sighting{}, false
+		return resume.Observation{}, false
 	}
 	id, ok := sessionID(r, line.Path)
 	if !ok {
-		return resume.Sighting{}, false
+		return resume.Observation{}, false
 	}
-	return resume.Sighting{
+	return resume.Observation{
 		Key:        resume.Key{Agent: Name, ID: id},
 		Account:    src.Account,
 		Cwd:        a.cwd(r, line.Path),

@@ -20,8 +20,8 @@ import (
 
 const sessionA = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c001"
 
-func observeAll(a *Agent, src agent.Source, path string, data []byte) []resume.Sighting {
-	var all []resume.Sighting
+func observeAll(a *Agent, src agent.Source, path string, data []byte) []resume.Observation {
+	var all []resume.Observation
 	for line := range bytes.Lines(data) {
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		if src.Sift(line) == agent.Nothing {

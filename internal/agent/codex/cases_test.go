@@ -135,7 +135,7 @@ func observeAll(a *Agent, src agent.Source, path string, data []byte) []agent.Ev
 		trimmed := bytes.TrimSuffix(line, []byte("\n"))
 		if src.Sift(trimmed) != agent.Nothing {
 			if s, ok := a.Observe(src, agent.Line{Path: path, Offset: offset, Data: trimmed}); ok {
-				all = append(all, agent.Evidence{Sighting: s, Offset: offset})
+				all = append(all, agent.Evidence{Observation: s, Offset: offset})
 			}
 		}
 		offset += int64(len(line))
@@ -177,11 +177,11 @@ func TestTheOrderOfFieldsIsNoMatter(t *testing.T) {
 		}
 		path := filepath.Join(t.TempDir(), "rollout.jsonl")
 		require.NoError(t, os.WriteFile(path, sorted.Bytes(), 0o600))
-		var before, after []resume.Sighting
-		collect := func(into *[]resume.Sighting) func(agent.Evidence) bool {
+		var before, after []resume.Observation
+		collect := func(into *[]resume.Observation) func(agent.Evidence) bool {
 			return func(e agent.Evidence) bool {
 				e.Transcript = ""
-				*into = append(*into, e.Sighting)
+				*into = append(*into, e.Observation)
 				return true
 			}
 		}

@@ -12,27 +12,27 @@ import (
 // Observe says what one line of a rollout means for its session. Retries within
 // a turn are not written, and a turn without an end may last for hours: silence
 // means nothing.
-func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Sighting, bool) {
+func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Observation, bool) {
 	if line.Cut {
-		return resume.Sighting{}, false // not a whole record: nothing can be said of it
+		return resume.Observation{}, false // not a whole record: nothing can be said of it
 	}
 	r, ok := parse(agent.Lean(line.Data))
 	if !ok {
-		return resume.Sighting{}, false
+		return resume.Observation{}, false
 	}
 	h, _ := a.headOf(line.Path)
 	if h.delegated() {
-		return resume.Sighting{}, false
+		return resume.Observation{}, false
 	}
 	if r.Type == "turn_context" {
 		a.begins(r.Payload.turn, line)
 	}
 	event, ok := a.event(h, r, line)
 	if !ok {
-		return resume.Sighting{}, false
+		return resume.Observation{}, false
 	}
 	id, _ := h.sessionID(line.Path) // a copy of the last records may not name it
-	return resume.Sighting{
+	return resume.Observation{
 		Key:        resume.Key{Agent: Name, ID: id},
 		Account:    src.Account,
 		Provider:   h.provider(),

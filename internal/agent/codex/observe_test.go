@@ -69,11 +69,11 @@ func rollout(t testing.TB, lines ...string) string {
 }
 
 // last returns what a rollout of these lines says last.
-func last(t testing.TB, lines ...string) (resume.Sighting, bool) {
+func last(t testing.TB, lines ...string) (resume.Observation, bool) {
 	a := newAgent(t, Options{})
 	e, found, err := agent.Last(a, a.Sources()[0], rollout(t, lines...))
 	require.NoError(t, err)
-	return e.Sighting, found
+	return e.Observation, found
 }
 
 func TestWhatALineMeans(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 
 	"resumed/internal/agent"
-	"resumed/internal/peek"
 	"resumed/internal/resume"
+	"resumed/internal/sqliteread"
 )
 
 var _ agent.Queuing = (*Agent)(nil)
@@ -36,7 +36,7 @@ func (a *Agent) Queued(ctx context.Context, s resume.Session) (bool, error) {
 			continue
 		}
 		var waits bool
-		err := peek.Steadily(ctx, func(ctx context.Context) (err error) {
+		err := sqliteread.Steadily(ctx, func(ctx context.Context) (err error) {
 			waits, err = waitsIn(ctx, filepath.Join(root, entry.Name()), s.Key.ID)
 			return err
 		})
@@ -52,7 +52,7 @@ func (a *Agent) Queued(ctx context.Context, s resume.Session) (bool, error) {
 
 // waitsIn looks into one database. One of another form tells nothing.
 func waitsIn(ctx context.Context, path, thread string) (waits bool, err error) {
-	db, err := peek.Open(ctx, path)
+	db, err := sqliteread.Open(ctx, path)
 	if err != nil {
 		return false, err
 	}

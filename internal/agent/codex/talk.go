@@ -101,6 +101,6 @@ func (a *Agent) queue(s resume.Session, w agent.Words) (agent.Plan, error) {
 		argv = append(argv, "--message", w.Prompt)
 	}
 	return agent.Plan{Run: &agent.Command{
-		Argv: argv, Dir: cwd, Env: a.environment(program, s.Transcript), NoProof: true,
+		Argv: argv, Dir: cwd, Env: a.environment(program, s.Transcript), Unverifiable: true,
 	}}, nil
 }

@@ -38,7 +38,7 @@ func newAgent(t testing.TB, o Options) *Agent {
 
 var written = time.Date(2026, 11, 15, 1, 0, 0, 0, time.UTC)
 
-func observe(a *Agent, path, line string) (resume.Sighting, bool) {
+func observe(a *Agent, path, line string) (resume.Observation, bool) {
 	src := a.Sources()[0]
 	weight := src.Sift([]byte(line))
 	s, ok := a.Observe(src, agent.Line{Path: path, Data: []byte(line), ModTime: written})

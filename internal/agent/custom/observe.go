@@ -34,22 +34,22 @@ func (a *Agent) sift(line []byte) agent.Weight {
 
 // Observe says what one line means. A line's own time is the time it was
 // written, which is what its file says. A limit wins over progress.
-func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Sighting, bool) {
+func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Observation, bool) {
 	for _, re := range a.limits {
 		if m := find(re, line.Data); m != nil {
 			event, ok := a.limited(m, line)
 			if !ok {
-				return resume.Sighting{}, false
+				return resume.Observation{}, false
 			}
-			return a.sighting(src, line, m, event)
+			return a.observation(src, line, m, event)
 		}
 	}
 	for _, re := range a.progress {
 		if m := find(re, line.Data); m != nil {
-			return a.sighting(src, line, m, resume.Progressed{At: line.ModTime})
+			return a.observation(src, line, m, resume.Progressed{At: line.ModTime})
 		}
 	}
-	return resume.Sighting{}, false
+	return resume.Observation{}, false
 }
 
 // groups are the named groups of a match that hold something.
@@ -122,9 +122,9 @@ func (a *Agent) reset(m groups, at time.Time) limit.Reset {
 	return limit.Reset{}
 }
 
-// sighting puts the session to the event: the line's own group, else the
+// observation puts the session to the event: the line's own group, else the
 // session pattern on the line, then on the path.
-func (a *Agent) sighting(src agent.Source, line agent.Line, m groups, event resume.Event) (resume.Sighting, bool) {
+func (a *Agent) observation(src agent.Source, line agent.Line, m groups, event resume.Event) (resume.Observation, bool) {
 	id, cwd := m[groupSession], m[groupCwd]
 	for _, text := range [][]byte{line.Data, []byte(line.Path)} {
 		if id != "" {
@@ -137,12 +137,12 @@ func (a *Agent) sighting(src agent.Source, line agent.Line, m groups, event resu
 		}
 	}
 	if id == "" || !utf8.ValidString(id) {
-		return resume.Sighting{}, false
+		return resume.Observation{}, false
 	}
 	if cwd == "" {
 		cwd = a.dir
 	}
-	return resume.Sighting{
+	return resume.Observation{
 		Key:        resume.Key{Agent: a.name, ID: id},
 		Account:    src.Account,
 		Cwd:        cwd,

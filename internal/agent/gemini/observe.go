@@ -13,23 +13,23 @@ import (
 
 // Observe says what one line of a chat means for its session. Messages do not
 // name their session: the head of their file does.
-func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Sighting, bool) {
+func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Observation, bool) {
 	if line.Cut {
-		return resume.Sighting{}, false // not a whole record: nothing can be said of it
+		return resume.Observation{}, false // not a whole record: nothing can be said of it
 	}
 	r, ok := parse(agent.Lean(line.Data))
 	if !ok {
-		return resume.Sighting{}, false
+		return resume.Observation{}, false
 	}
 	event, ok := a.event(r, line)
 	if !ok {
-		return resume.Sighting{}, false
+		return resume.Observation{}, false
 	}
 	head, ok := a.head(line.Path)
 	if !ok {
-		return resume.Sighting{}, false
+		return resume.Observation{}, false
 	}
-	return resume.Sighting{
+	return resume.Observation{
 		Key:        resume.Key{Agent: Name, ID: head.id},
 		Account:    src.Account,
 		Cwd:        head.cwd,

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"resumed/internal/limit"
-	"resumed/internal/peek"
 	"resumed/internal/resume"
+	"resumed/internal/sqliteread"
 )
 
 // cursor is how far a database was read.
@@ -44,18 +44,18 @@ type book struct {
 	cursor   cursor
 	begun    bool // cursor holds
 	live     bool // it was read by this daemon: what comes now is new
-	stamp    peek.Stamp
+	stamp    sqliteread.Stamp
 	failures int    // in a row
 	told     string // what was last complained of
 }
 
 // news is what one look at a database brought.
 type news struct {
-	sightings []resume.Sighting
-	cursor    cursor
-	stamp     peek.Stamp
-	open      map[string]standing // sessions whose last message is not over
-	again     bool                // a message cannot be judged yet
+	observations []resume.Observation
+	cursor       cursor
+	stamp        sqliteread.Stamp
+	open         map[string]standing // sessions whose last message is not over
+	again        bool                // a message cannot be judged yet
 }
 
 // epoch is the same for every incarnation of a database: offsets are the times
@@ -80,7 +80,7 @@ func (b *book) look(ctx context.Context, now time.Time) (news, error) {
 		return news{}, err
 	}
 	n.stamp = db.Stamp
-	slices.SortStableFunc(n.sightings, func(a, b resume.Sighting) int { return cmp.Compare(a.Pos.Offset, b.Pos.Offset) })
+	slices.SortStableFunc(n.observations, func(a, b resume.Observation) int { return cmp.Compare(a.Pos.Offset, b.Pos.Offset) })
 	return n, nil
 }
 

@@ -7,18 +7,18 @@ import (
 	"fmt"
 	"strings"
 
-	"resumed/internal/peek"
+	"resumed/internal/sqliteread"
 )
 
 // database is a database of opencode that is open for one look.
 type database struct {
-	*peek.Database
+	*sqliteread.Database
 	columns map[string]map[string]bool
 }
 
 // openDatabase opens a database.
 func openDatabase(ctx context.Context, path string) (*database, error) {
-	look, err := peek.Open(ctx, path)
+	look, err := sqliteread.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}

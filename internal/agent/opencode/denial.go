@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
-	"resumed/internal/peek"
 	"resumed/internal/resume"
+	"resumed/internal/sqliteread"
 )
 
 var _ agent.Denier = (*Agent)(nil)
@@ -18,7 +18,7 @@ var _ agent.Denier = (*Agent)(nil)
 func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (d agent.Denial, denied bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, evidenceTimeout)
 	defer cancel()
-	err = peek.Steadily(ctx, func(ctx context.Context) (err error) {
+	err = sqliteread.Steadily(ctx, func(ctx context.Context) (err error) {
 		d, denied, err = a.denied(ctx, s, run.Since.UnixMilli())
 		return err
 	})

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"resumed/internal/agent"
-	"resumed/internal/peek"
 	"resumed/internal/resume"
+	"resumed/internal/sqliteread"
 )
 
 // evidenceTimeout bounds how long a database is read for one answer.
@@ -24,7 +24,7 @@ func (a *Agent) Evidence(path string) ([]agent.Evidence, error) {
 		return nil, err
 	}
 	var found []agent.Evidence
-	err = peek.Steadily(ctx, func(ctx context.Context) error {
+	err = sqliteread.Steadily(ctx, func(ctx context.Context) error {
 		found, err = a.evidence(ctx, path)
 		return err
 	})
@@ -77,7 +77,7 @@ type questions struct {
 
 // stands says how one session stands by its last messages, newest first.
 func (b *book) stands(c conversation, messages []message, ask questions) (agent.Evidence, error) {
-	e := agent.Evidence{Sighting: b.sighting(c, said{atMS: c.createdMS}, resume.Progressed{At: time.UnixMilli(c.createdMS).UTC()}), Leave: c.left()}
+	e := agent.Evidence{Observation: b.observation(c, said{atMS: c.createdMS}, resume.Progressed{At: time.UnixMilli(c.createdMS).UTC()}), Leave: c.left()}
 	for _, m := range messages {
 		s := m.read()
 		switch s.meaning {
@@ -88,7 +88,7 @@ func (b *book) stands(c conversation, messages []message, ask questions) (agent.
 			if err != nil {
 				return agent.Evidence{}, err
 			}
-			e.Sighting = b.sighting(c, s, event)
+			e.Observation = b.observation(c, s, event)
 			if e.Leave == "" {
 				e.Leave = why
 			}
@@ -102,7 +102,7 @@ func (b *book) stands(c conversation, messages []message, ask questions) (agent.
 				continue
 			}
 		}
-		e.Sighting = b.sighting(c, s, s.event(b.reader))
+		e.Observation = b.observation(c, s, s.event(b.reader))
 		return e, nil
 	}
 	return e, nil

@@ -108,7 +108,7 @@ func BenchmarkLook(b *testing.B) {
 			if begun {
 				n, err := book.look(b.Context(), time.Now())
 				require.NoError(b, err)
-				require.Len(b, n.sightings, 1000)
+				require.Len(b, n.observations, 1000)
 				book.accept(n)
 			}
 			for b.Loop() {

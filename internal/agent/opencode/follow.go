@@ -15,8 +15,8 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/backoff"
-	"resumed/internal/peek"
 	"resumed/internal/resume"
+	"resumed/internal/sqliteread"
 )
 
 const (
@@ -198,7 +198,7 @@ func (f *follower) survey(ctx context.Context) {
 		}
 		for _, path := range paths {
 			b := f.bookOf(path, h)
-			if now, err := peek.StampOf(path); err != nil || now != b.stamp || !b.live {
+			if now, err := sqliteread.StampOf(path); err != nil || now != b.stamp || !b.live {
 				f.lookOn(ctx, b)
 			}
 		}
@@ -253,7 +253,7 @@ func (f *follower) lookNow(ctx context.Context, path string) error {
 		return nil // it is none of ours any more: the plan says so
 	}
 	f.readJournal(ctx)
-	return peek.Steadily(ctx, func(ctx context.Context) error { return f.lookAt(ctx, f.bookOf(path, h)) })
+	return sqliteread.Steadily(ctx, func(ctx context.Context) error { return f.lookAt(ctx, f.bookOf(path, h)) })
 }
 
 // bookOf returns the book of a database, to be read on where an earlier daemon
@@ -291,14 +291,14 @@ func (f *follower) lookAt(ctx context.Context, b *book) error {
 		f.complain(b, err)
 		return err
 	}
-	if err := f.feed.See(ctx, n.sightings); err != nil {
+	if err := f.feed.See(ctx, n.observations); err != nil {
 		return err
 	}
 	if b.told != "" {
 		f.log.Info("the database can be read again", "path", b.path)
 	}
 	b.told, b.failures = "", 0
-	changed := !b.live || len(n.sightings) > 0 || n.cursor.Row != b.cursor.Row || len(n.cursor.Open) != len(b.cursor.Open)
+	changed := !b.live || len(n.observations) > 0 || n.cursor.Row != b.cursor.Row || len(n.cursor.Open) != len(b.cursor.Open)
 	b.accept(n)
 	f.note(b, n)
 	if n.again {
@@ -326,7 +326,7 @@ func (f *follower) complain(b *book, err error) {
 	b.failures++
 	f.dirty[b.path] = true
 	f.ring(patience.Delay(b.failures, rand.Float64()))
-	if b.told == err.Error() || peek.Passing(err) && b.failures < 5 {
+	if b.told == err.Error() || sqliteread.Passing(err) && b.failures < 5 {
 		return // locked for an instant: none of a person's business
 	}
 	b.told = err.Error()

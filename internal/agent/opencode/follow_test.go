@@ -26,7 +26,7 @@ type audience struct {
 	stop    func()
 	ready   chan struct{}
 	mu      sync.Mutex
-	told    []resume.Sighting
+	told    []resume.Observation
 	cursors map[string]json.RawMessage
 	log     strings.Builder
 }
@@ -58,10 +58,10 @@ const patient = 20 * time.Second
 
 func (w *audience) feed() agent.Feed {
 	return agent.Feed{
-		See: func(_ context.Context, sightings []resume.Sighting) error {
+		See: func(_ context.Context, observations []resume.Observation) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.told = append(w.told, sightings...)
+			w.told = append(w.told, observations...)
 			return nil
 		},
 		Kept: func(name string) (json.RawMessage, bool) {

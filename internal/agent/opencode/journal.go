@@ -10,7 +10,7 @@ import (
 	"os"
 	"syscall"
 
-	"resumed/internal/peek"
+	"resumed/internal/sqliteread"
 )
 
 // maxJournal bounds how much of the plugin's file is read at a time; the plugin
@@ -78,7 +78,7 @@ func (j *journal) read() ([]note, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("not a regular file")
 	}
-	if now := peek.StampOfFile(info); now.Inode != j.inode || now.Size < j.offset {
+	if now := sqliteread.StampOfFile(info); now.Inode != j.inode || now.Size < j.offset {
 		j.inode, j.offset = now.Inode, 0
 	}
 	if info.Size()-j.offset > maxJournal {

@@ -179,8 +179,8 @@ func (a *Agent) Name() string { return Name }
 func (a *Agent) Sources() []agent.Source { return nil }
 
 // Observe says nothing: a database has no lines.
-func (a *Agent) Observe(agent.Source, agent.Line) (resume.Sighting, bool) {
-	return resume.Sighting{}, false
+func (a *Agent) Observe(agent.Source, agent.Line) (resume.Observation, bool) {
+	return resume.Observation{}, false
 }
 
 // Recognises reports whether a file that begins with head is a database: no

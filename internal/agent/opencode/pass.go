@@ -155,7 +155,7 @@ func (p *pass) take(ctx context.Context, c conversation, m message, last, first 
 			event = ev
 		}
 	}
-	p.news.sightings = append(p.news.sightings, p.book.sighting(c, s, event))
+	p.news.observations = append(p.news.observations, p.book.observation(c, s, event))
 	return true, nil
 }
 
@@ -184,14 +184,14 @@ func (p *pass) bound(newest map[string]message) {
 	}
 }
 
-// sighting says what happened to a session. One data directory is one account,
+// observation says what happened to a session. One data directory is one account,
 // and each provider that is asked from there has its own limit.
-func (b *book) sighting(c conversation, s said, event resume.Event) resume.Sighting {
+func (b *book) observation(c conversation, s said, event resume.Event) resume.Observation {
 	var made time.Time
 	if c.createdMS > 0 {
 		made = time.UnixMilli(c.createdMS).UTC()
 	}
-	return resume.Sighting{
+	return resume.Observation{
 		Key:        resume.Key{Agent: Name, ID: c.id},
 		Account:    b.account,
 		Provider:   s.record.provider(),

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"resumed/internal/agent"
-	"resumed/internal/peek"
 	"resumed/internal/resume"
+	"resumed/internal/sqliteread"
 )
 
 var plainName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]*$`)
@@ -47,7 +47,7 @@ func (a *Agent) stands(ctx context.Context, s resume.Session) (c conversation, o
 		last agent.Evidence
 		why  string
 	)
-	err = peek.Steadily(ctx, func(ctx context.Context) (err error) {
+	err = sqliteread.Steadily(ctx, func(ctx context.Context) (err error) {
 		c, last, why, err = a.again(ctx, s)
 		return err
 	})

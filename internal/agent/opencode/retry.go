@@ -156,7 +156,7 @@ func (f *follower) tell(ctx context.Context, n note) {
 		at.said.atMS++ // after it was in progress
 	}
 	// It is told again with the next look where that fails.
-	_ = f.feed.See(ctx, []resume.Sighting{at.book.sighting(at.session, at.said, event)})
+	_ = f.feed.See(ctx, []resume.Observation{at.book.observation(at.session, at.said, event)})
 }
 
 // standing returns where the session that a note is about stands in a database:

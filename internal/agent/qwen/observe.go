@@ -11,26 +11,26 @@ import (
 )
 
 // Observe says what one line of a chat means for its session.
-func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Sighting, bool) {
+func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Observation, bool) {
 	if line.Cut {
-		return resume.Sighting{}, false // not a whole record: nothing can be said of it
+		return resume.Observation{}, false // not a whole record: nothing can be said of it
 	}
 	r, ok := parse(agent.Lean(line.Data))
 	if !ok || r.IsSidechain {
-		return resume.Sighting{}, false
+		return resume.Observation{}, false
 	}
 	event, ok := a.event(r, line)
 	if !ok {
-		return resume.Sighting{}, false
+		return resume.Observation{}, false
 	}
 	id := r.SessionID
 	if !uuid.MatchString(id) {
 		id = strings.TrimSuffix(filepath.Base(line.Path), ".jsonl")
 	}
 	if !uuid.MatchString(id) {
-		return resume.Sighting{}, false
+		return resume.Observation{}, false
 	}
-	return resume.Sighting{
+	return resume.Observation{
 		Key:        resume.Key{Agent: Name, ID: id},
 		Account:    src.Account,
 		Provider:   r.Payload.Event.Auth,

@@ -1,7 +1,0 @@
-//go:build !linux
-
-package attempt
-
-// followStops is not needed where it cannot be told that a command was
-// stopped.
-func (t *terminal) followStops(int) {}

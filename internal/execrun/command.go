@@ -1,0 +1,189 @@
+package execrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// endGrace lies between the request to end and the end.
+	endGrace = 5 * time.Second
+
+	// drain is how long output is still read after the command has ended: what
+	// it left in the background may hold the pipe for ever.
+	drain = 2 * time.Second
+)
+
+// StartError is a command that could not be started.
+type StartError struct {
+	Code int // CodeNotFound or CodeCannotStart
+	Err  error
+}
+
+func (e *StartError) Error() string { return fmt.Sprintf("start the command: %v", e.Err) }
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+// command is one run of a program in a process group of its own.
+type command struct {
+	argv           []string
+	dir            string
+	stdin          *os.File // nil: empty
+	stdout, stderr *os.File
+}
+
+// ending is how a run ended.
+type ending struct {
+	code      int
+	at        time.Time
+	stdout    words // and stderr where both went to one place
+	stderr    words
+	signalled bool // a signal of ours was passed on
+}
+
+// run runs the command to its end. When ctx ends first, the whole group is
+// ended. What is sent to this process meanwhile goes to the group.
+func (c command) run(ctx context.Context, relay *relay) (*ending, error) {
+	child := exec.Command(c.argv[0], c.argv[1:]...)
+	if child.Err != nil {
+		return nil, cannotStart(child.Err)
+	}
+	child.Dir = c.dir // and with it PWD, which some agents trust more
+	child.WaitDelay = drain
+	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if c.stdin != nil {
+		child.Stdin = c.stdin
+	}
+	terminal := foreground(c.stdin, child.SysProcAttr)
+
+	end := new(ending)
+	child.Stdout = newTee(c.stdout, &end.stdout)
+	child.Stderr = child.Stdout
+	if !sameFile(c.stdout, c.stderr) { // else one pipe keeps the order of what is written
+		child.Stderr = newTee(c.stderr, &end.stderr)
+	}
+	err := relay.attach(func() (int, error) {
+		if err := child.Start(); err != nil {
+			return 0, err
+		}
+		return child.Process.Pid, nil
+	})
+	if err != nil {
+		terminal.takeBack()
+		return nil, cannotStart(err)
+	}
+	group := child.Process.Pid
+	var watchers sync.WaitGroup
+	watchers.Go(func() { terminal.followStops(group) })
+	ended := make(chan struct{})
+	watchers.Go(func() { endWith(ctx, group, ended) })
+
+	err = child.Wait()
+	close(ended)
+	watchers.Wait()
+	terminal.takeBack()
+	end.signalled = relay.detach()
+	end.at = time.Now()
+	end.code = exitCode(child.ProcessState)
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok && !errors.Is(err, exec.ErrWaitDelay) {
+		return end, fmt.Errorf("pass on the command's output: %w", err)
+	}
+	return end, nil
+}
+
+// endWith ends the group when ctx ends before the command.
+func endWith(ctx context.Context, group int, ended <-chan struct{}) {
+	select {
+	case <-ended:
+		return
+	case <-ctx.Done():
+	}
+	_ = syscall.Kill(-group, syscall.SIGTERM) // fails where it is gone
+	timer := time.NewTimer(endGrace)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+	}
+	_ = syscall.Kill(-group, syscall.SIGKILL) // also what the command leaves behind
+}
+
+func exitCode(state *os.ProcessState) int {
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return codeSignal + int(status.Signal())
+	}
+	return state.ExitCode()
+}
+
+func cannotStart(err error) error {
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return &StartError{Code: CodeNotFound, Err: err}
+	}
+	return &StartError{Code: CodeCannotStart, Err: err}
+}
+
+func sameFile(a, b *os.File) bool {
+	one, err := a.Stat()
+	if err != nil {
+		return false
+	}
+	other, err := b.Stat()
+	return err == nil && os.SameFile(one, other)
+}
+
+// tee passes output on as it is and keeps some of it.
+type tee struct {
+	out  io.Writer
+	kept *words
+}
+
+func newTee(out io.Writer, kept *words) *tee { return &tee{out: out, kept: kept} }
+
+func (t *tee) Write(p []byte) (int, error) {
+	t.kept.add(p)
+	return t.out.Write(p)
+}
+
+// input is what the command reads.
+type input struct {
+	file   *os.File
+	offset int64 // where it began, of a file that can be read again
+	again  bool
+	empty  bool // nothing can be read from it
+}
+
+func newInput(file *os.File) (*input, error) {
+	in := &input{file: file}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("look at the standard input: %w", err)
+	}
+	in.empty = info.Mode()&fs.ModeDevice != 0 // a terminal, or /dev/null
+	if info.Mode().IsRegular() {
+		in.offset, err = file.Seek(0, io.SeekCurrent)
+		in.again = err == nil
+	}
+	return in, nil
+}
+
+// rewind lets the next run read what the first one did, where that can be.
+func (in *input) rewind() error {
+	if !in.again {
+		return nil
+	}
+	if _, err := in.file.Seek(in.offset, io.SeekStart); err != nil {
+		return fmt.Errorf("read the standard input again: %w", err)
+	}
+	return nil
+}
+
+// spent reports whether what was read cannot be read again.
+func (in *input) spent() bool { return !in.again && !in.empty }

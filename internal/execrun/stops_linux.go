@@ -1,0 +1,63 @@
+package execrun
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// followStops does for Ctrl-Z what a shell expects: when the command is
+// stopped this process stops too, and when it goes on so does the command. It
+// returns when the command has ended.
+func (t *terminal) followStops(pid int) {
+	if t == nil {
+		return
+	}
+	for {
+		stopped, err := waitForStop(pid)
+		if err != nil || !stopped {
+			return
+		}
+		t.takeBack()
+		stopSelf()
+		if t.ours() { // the shell has let us go on, and in front
+			t.lend(pid)
+		}
+		_ = syscall.Kill(-pid, syscall.SIGCONT)
+	}
+}
+
+// stopSelf stops this process as Ctrl-Z would have, and returns when it goes
+// on. The stop comes a moment after it was asked for, and never where no shell
+// would be there to end it: neither may be taken for the end of it.
+func stopSelf() {
+	goesOn := make(chan os.Signal, 1)
+	signal.Notify(goesOn, syscall.SIGCONT)
+	defer signal.Stop(goesOn)
+	_ = syscall.Kill(0, syscall.SIGTSTP)
+	select {
+	case <-goesOn:
+	case <-time.After(200 * time.Millisecond):
+	}
+}
+
+// waitForStop reports whether the child was stopped, or else has ended. Its
+// end is left for others to see.
+func waitForStop(pid int) (bool, error) {
+	const stopped = 5 // CLD_STOPPED
+	for {
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_PID, pid, &info, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil || info.Code != stopped {
+			return false, err
+		}
+		return true, unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED|unix.WNOHANG, nil)
+	}
+}

@@ -1,0 +1,134 @@
+// Package lastwords finds in the last words of a program why it failed.
+package lastwords
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"resumed/internal/limit"
+	"resumed/internal/sanitize"
+)
+
+// What is judged is bounded: a program says in a few lines why it failed.
+const (
+	lastLines = 12
+	lastBytes = 12 << 10
+)
+
+// stackFrame is where in a program written in JavaScript an error came from:
+// it says nothing, and there may be more of them than lines are judged.
+var stackFrame = regexp.MustCompile(`^\s+at .*[:(]`)
+
+// Last returns the last lines of a text that are not blank, without a stack.
+func Last(text string) string {
+	lines := slices.DeleteFunc(strings.Split(text, "\n"), stackFrame.MatchString)
+	first, size := len(lines), 0
+	for taken := 0; first > 0 && taken < lastLines; first-- {
+		line := lines[first-1]
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if size += len(line); size > lastBytes && taken > 0 {
+			break
+		}
+		taken++
+	}
+	return strings.TrimSpace(strings.Join(lines[first:], "\n"))
+}
+
+// Judge says why a program failed that ended with these words, and in which of
+// them. Where several texts tell, the first counts; but a program that has ended
+// tries nothing again, so one that tells of that counts last.
+func Judge(reader limit.Reader, texts ...string) (limit.Verdict, string) {
+	var unsure limit.Verdict
+	var doubt string
+	for _, text := range texts {
+		v := reader.Text(text)
+		_, words := Gist(reader, text, v)
+		if v.Class != limit.None && !v.InProgress {
+			return v, words
+		}
+		switch {
+		case unsure.Class != limit.None:
+		case v.Class != limit.None:
+			unsure, doubt = v, words
+		default:
+			doubt = cmp.Or(doubt, words)
+		}
+	}
+	return unsure, doubt
+}
+
+// longestGist is how much of a failure's words is shown.
+const longestGist = 160
+
+// Gist returns the line of a text that was judged so, or else the last one that
+// says anything, short enough to be shown, and its number from 1.
+func Gist(reader limit.Reader, text string, v limit.Verdict) (line int, words string) {
+	for i, line := range slices.Backward(strings.Split(text, "\n")) {
+		says := line
+		if r, ok := parse(line); ok {
+			says = r.words()
+		}
+		if !letters.MatchString(says) {
+			continue
+		}
+		if v.Class != limit.None && reader.Text(line).Class == v.Class && !dumpedField.MatchString(line) {
+			return i + 1, sanitize.Short(says, longestGist)
+		}
+		if words == "" {
+			words = sanitize.Short(says, longestGist)
+		}
+	}
+	return 0, words
+}
+
+// dumpedField is a field of an object that a program printed as it is: the line
+// above, which says what the object is, says more to people.
+var dumpedField = regexp.MustCompile(`^\s*\w+: \S+$`)
+
+// letters tell a line that says something from a number or a bracket.
+var letters = regexp.MustCompile(`\pL{2}`)
+
+// record is a line of JSON, as far as programs agree on it.
+type record struct {
+	Result  string          `json:"result"`
+	Message json.RawMessage `json:"message"`
+	Error   json.RawMessage `json:"error"`
+}
+
+func parse(line string) (record, bool) {
+	line = strings.TrimSpace(line)
+	if !strings.HasPrefix(line, "{") {
+		return record{}, false
+	}
+	var r record
+	err := json.Unmarshal([]byte(line), &r)
+	return r, err == nil
+}
+
+// words returns what a record says to people.
+func (r record) words() string {
+	if r.Result != "" {
+		return r.Result
+	}
+	for _, raw := range []json.RawMessage{r.Error, r.Message} {
+		var text string
+		if json.Unmarshal(raw, &text) == nil && text != "" {
+			return text
+		}
+		var inner struct {
+			Message string `json:"message"`
+			Data    struct {
+				Message string `json:"message"`
+			} `json:"data"`
+		}
+		if json.Unmarshal(raw, &inner) == nil && inner.Message+inner.Data.Message != "" {
+			return inner.Message + inner.Data.Message
+		}
+	}
+	return ""
+}

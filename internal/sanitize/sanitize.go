@@ -1,0 +1,80 @@
+// Package sanitize makes text from elsewhere harmless: what an agent or a
+// provider wrote must not move a cursor, forge a line or turn words around on
+// the terminal, in the log or in the notice that shows it.
+package sanitize
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// escapes are the sequences by which a program commands a terminal, also ones
+// that are cut off. None reaches beyond its line, lest one that never ends
+// hides all that follows.
+var escapes = regexp.MustCompile(
+	`(?:\x1b\[|\x{9b})[0-?]*[ -/]*(?:[@-~]|$)` + // colours, cursor
+		`|(?:\x1b[\]PX^_]|[\x{9d}\x{90}\x{98}\x{9e}\x{9f}])[^\x07\x1b\x{9c}\n]*(?:\x07|\x1b\\|\x{9c})?` + // titles, links, clipboard
+		`|\x1b[ -/]*[0-~]?`) // all others
+
+// Text returns s without escape sequences and without characters that cannot
+// be seen or that turn the direction of writing. Tabs stay, and every kind of
+// line break is a newline.
+func Text(s string) string {
+	if harmless(s) {
+		return s
+	}
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = escapes.ReplaceAllString(s, "")
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	return strings.Map(visible, s)
+}
+
+// Line returns Text(s) as one line, in which spaces do not pile up.
+func Line(s string) string { return strings.Join(strings.Fields(Text(s)), " ") }
+
+// Short returns Line(s), cut to at most n characters.
+func Short(s string, n int) string { return Cut(Line(s), n) }
+
+// Cut returns s with at most n characters, the last one an ellipsis where
+// some are missing.
+func Cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	count, end := 0, 0
+	for i := range s {
+		if count == n-1 {
+			end = i
+		}
+		if count++; count > n {
+			return strings.TrimRight(s[:end], " \n") + "…"
+		}
+	}
+	return s
+}
+
+func harmless(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < ' ' && c != '\n' && c != '\t') || c >= utf8.RuneSelf || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+func visible(r rune) rune {
+	switch {
+	case r == '\n' || r == '\t':
+		return r
+	case r == '\r' || r == '\u2028' || r == '\u2029':
+		return '\n'
+	case r == '\u200c' || r == '\u200d': // they join letters and emoji, no more
+		return r
+	case unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r):
+		return -1
+	default:
+		return r
+	}
+}

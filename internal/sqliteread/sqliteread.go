@@ -1,0 +1,103 @@
+// Package sqliteread reads SQLite databases of other programs so that nothing beside
+// them is created or changed, and their writers never wait for us.
+package sqliteread
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"resumed/internal/backoff"
+)
+
+// errMoved says that a database changed under a reader that took no locks.
+var errMoved = errors.New("the database changed while it was read")
+
+// Steadily reads again what could not be read because somebody wrote.
+func Steadily(ctx context.Context, read func(context.Context) error) error {
+	policy, _ := backoff.Named("contention")
+	return backoff.Retry(ctx, policy, read, backoff.Options{Retryable: Passing})
+}
+
+// Passing reports whether an error is over in an instant.
+func Passing(err error) bool {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		code := e.Code() & 0xff // the rest is detail
+		return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
+	}
+	return errors.Is(err, errMoved)
+}
+
+// Database is a database that is open for one look. It is opened for each look
+// and closed after it: a connection that stays open would keep the program that
+// writes it from tidying up when it ends.
+type Database struct {
+	*sql.Conn
+	Stamp Stamp // when it was opened
+
+	path  string
+	pool  *sql.DB
+	still bool // nobody writes: it is read without locks
+}
+
+// Open opens a database. All that is read until it is closed stood there at one
+// time, if Check finds no fault.
+func Open(ctx context.Context, path string) (*Database, error) {
+	seen, err := StampOf(path)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	db := &Database{path: path, Stamp: seen, still: seen.wal.Size == 0}
+	if db.pool, err = sql.Open("sqlite", db.dsn()); err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	if db.Conn, err = db.pool.Conn(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), db.pool.Close())
+	}
+	if _, err = db.ExecContext(ctx, "BEGIN"); err != nil {
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), db.Close())
+	}
+	return db, nil
+}
+
+// busyMillis is how long a look waits for a lock. With a write-ahead log there
+// are none but in the instant in which a database is recovered.
+const busyMillis = 200
+
+func (db *Database) dsn() string {
+	query := url.Values{"mode": {"ro"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyMillis), "query_only(1)"}}
+	switch _, err := os.Stat(db.path + "-shm"); {
+	case db.still:
+		query.Set("immutable", "1") // else SQLite would create the log and its index
+	case err == nil:
+		query.Set("readonly_shm", "1") // else it would write into the index
+	}
+	file := url.URL{Scheme: "file", Path: db.path, RawQuery: query.Encode()}
+	return file.String()
+}
+
+// Close ends the look.
+func (db *Database) Close() error {
+	return errors.Join(db.Conn.Close(), db.pool.Close())
+}
+
+// Check returns an error where what was read may be torn.
+func (db *Database) Check() error {
+	if !db.still {
+		return nil // SQLite's own locks saw to it
+	}
+	now, err := StampOf(db.path)
+	if err != nil {
+		return fmt.Errorf("read database: %w", err)
+	}
+	if now.main != db.Stamp.main {
+		return errMoved
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package sqliteread
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+)
+
+// Stamp tells whether a database was written to: two that are equal say that it
+// was not.
+//
+// A writer first writes its log, which may take long to reach the disk, and only
+// then lets readers see it, in the log's index: that counts too.
+type Stamp struct {
+	main, wal FileStamp
+	index     [indexHeader]byte
+}
+
+// indexHeader is the part of a log's index that every commit changes.
+const indexHeader = 48
+
+// FileStamp is the same for one file.
+type FileStamp struct {
+	Inode uint64
+	Size  int64
+	mod   time.Time
+}
+
+// StampOf returns the stamp of the database at path.
+func StampOf(path string) (Stamp, error) {
+	main, err := os.Stat(path)
+	if err != nil {
+		return Stamp{}, err
+	}
+	if !main.Mode().IsRegular() {
+		return Stamp{}, fmt.Errorf("%s is not a regular file", path)
+	}
+	s := Stamp{main: StampOfFile(main)}
+	if wal, err := os.Stat(path + "-wal"); err == nil {
+		s.wal = StampOfFile(wal)
+	}
+	return s, s.readIndex(path + "-shm")
+}
+
+// readIndex reads what readers of a log go by. Where there is no index nobody
+// writes a log, or shows it to anybody.
+func (s *Stamp) readIndex(path string) error {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.ReadFull(file, s.index[:])
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil // it is only just made
+	}
+	return err
+}
+
+// StampOfFile returns the stamp of one file.
+func StampOfFile(info os.FileInfo) FileStamp {
+	s := FileStamp{Size: info.Size(), mod: info.ModTime()}
+	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
+		s.Inode = sys.Ino
+	}
+	return s
+}

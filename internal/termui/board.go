@@ -1,0 +1,90 @@
+package termui
+
+import (
+	"slices"
+
+	"resumed/internal/control"
+	"resumed/internal/resume"
+)
+
+// board is what is known from the updates so far. There may be ten thousand
+// sessions: those that an update does not bring are neither made nor sorted
+// anew.
+type board struct {
+	status control.Status // without its sessions
+	rows   map[resume.Key]*row
+	order  []*row                 // the same, as they are shown
+	states [resume.Parked + 1]int // how many sessions are in each
+}
+
+// apply takes in an update and returns the rows that it brought, as they are
+// shown.
+func (b *board) apply(u control.Update) []*row {
+	b.status = u.Status
+	b.status.Sessions = nil
+	strangers := u.Whole || len(u.Gone) > 0
+	if u.Whole || b.rows == nil {
+		b.rows = make(map[resume.Key]*row, len(u.Sessions))
+		b.order = nil
+	}
+	for _, key := range u.Gone {
+		b.drop(key)
+	}
+	changed := make([]*row, 0, len(u.Sessions))
+	for _, s := range u.Sessions {
+		r := newRow(s)
+		if old := b.drop(s.Key()); old != nil {
+			r.named(old.name)
+		} else {
+			strangers = true
+		}
+		b.rows[s.Key()] = r
+		changed = append(changed, r)
+	}
+	if strangers {
+		b.rename()
+	}
+	slices.SortFunc(changed, byUrgency)
+	b.order = slices.DeleteFunc(b.order, func(r *row) bool { return r.dropped })
+	b.order = merge(b.order, changed)
+	b.states = [resume.Parked + 1]int{}
+	for _, r := range b.order {
+		b.states[r.view.State]++
+	}
+	return changed
+}
+
+// drop takes a session off the board and returns its row, or nil.
+func (b *board) drop(key resume.Key) *row {
+	r := b.rows[key]
+	if r != nil {
+		r.dropped = true
+		delete(b.rows, key)
+	}
+	return r
+}
+
+// merge joins two sorted lists.
+func merge(a, b []*row) []*row {
+	all := make([]*row, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if byUrgency(a[0], b[0]) <= 0 {
+			all, a = append(all, a[0]), a[1:]
+		} else {
+			all, b = append(all, b[0]), b[1:]
+		}
+	}
+	return append(append(all, a...), b...)
+}
+
+// rename gives every session its short name anew: a new one may share the
+// beginning of its id with another.
+func (b *board) rename() {
+	all := make([]resume.View, 0, len(b.rows))
+	for _, r := range b.rows {
+		all = append(all, r.view)
+	}
+	for key, name := range control.ShortNames(all) {
+		b.rows[key].named(name)
+	}
+}

@@ -1,0 +1,286 @@
+package termui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"resumed/internal/resume"
+	"resumed/internal/sanitize"
+)
+
+// View draws the whole screen.
+func (m *model) View() tea.View {
+	v := tea.NewView(strings.Join(m.screen(), "\n"))
+	v.AltScreen = true
+	v.WindowTitle = "resumed"
+	return v
+}
+
+// screen returns the lines of the screen: exactly as many as it has, none
+// wider than it is.
+func (m *model) screen() []string {
+	lines := m.header()
+	room := m.room()
+	var body []string
+	switch {
+	case m.help:
+		body = m.keys()
+	case m.open:
+		details := m.details()
+		m.scroll = max(0, min(m.scroll, len(details)-room))
+		body = details[m.scroll:]
+	default:
+		body = m.list(room)
+	}
+	for i := range room {
+		if i < len(body) {
+			lines = append(lines, body[i])
+		} else {
+			lines = append(lines, "")
+		}
+	}
+	lines = append(lines, m.message(), m.footer())
+	lines = lines[:min(len(lines), max(0, m.height))]
+	for i, line := range lines {
+		lines[i] = m.page.cut(line)
+	}
+	return lines
+}
+
+// room is how many lines there are between header and footer.
+func (m *model) room() int { return max(1, m.height-len(m.header())-2) }
+
+// header says how the daemon and its accounts stand.
+func (m *model) header() []string {
+	lines := []string{m.spread(m.title(), m.page.Paint.In(Dim, m.page.Now.Format("15:04:05")))}
+	d := m.board.status.Daemon
+	if d.Config.Error != nil {
+		first, _, _ := strings.Cut(*d.Config.Error, "\n")
+		lines = append(lines, m.page.Paint.In(Red, m.page.cut("newest configuration not in force: "+sanitize.Line(first))))
+	}
+	for _, problem := range d.Problems {
+		lines = append(lines, m.page.Paint.In(Red, m.page.cut(sanitize.Line(problem))))
+	}
+	shown := 0
+	for _, a := range m.board.status.Accounts {
+		words, colour := accountWords(a, m.page.Now)
+		if a.State == "closed" || shown >= max(1, m.height/8) {
+			continue
+		}
+		shown++
+		lines = append(lines, fmt.Sprintf("%s %s (%s)", sanitize.Line(a.String()), m.page.Paint.In(colour, words), count(a.Sessions, "session")))
+	}
+	if m.height >= 12 {
+		lines = append(lines, "")
+	}
+	return lines[:min(len(lines), max(1, m.height-5))]
+}
+
+// title is the first line: who this is, and how many stand how.
+func (m *model) title() string {
+	name := m.page.Paint.In(Bold, "resumed")
+	if m.away != nil {
+		return name + "  " + m.page.Paint.In(Red, m.away.String())
+	}
+	if m.board.rows == nil {
+		return name + "  looking for the daemon"
+	}
+	d := m.board.status.Daemon
+	if d.Paused {
+		name += " " + m.page.Paint.In(Cyan, "paused")
+	}
+	if d.DryRun {
+		name += " " + m.page.Paint.In(Cyan, "dry run")
+	}
+	return name + "  " + m.tally()
+}
+
+// tally counts the sessions, most urgent first.
+func (m *model) tally() string {
+	counts := m.board.states
+	need, busy := counts[resume.GaveUp]+counts[resume.Parked], counts[resume.Resuming]+counts[resume.Settling]
+	var parts []string
+	add := func(n int, words string, c Colour) {
+		if n > 0 {
+			parts = append(parts, m.page.Paint.In(c, fmt.Sprintf("%d %s", n, words)))
+		}
+	}
+	call := "need you"
+	if need == 1 {
+		call = "needs you"
+	}
+	add(need, call, Red)
+	add(busy, "resuming", Magenta)
+	add(counts[resume.Waiting], "waiting", Yellow)
+	add(counts[resume.Watching], "watching", Green)
+	if len(parts) == 0 {
+		return "no session is interrupted"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// spread puts one text left and one right, where there is room for both.
+func (m *model) spread(left, right string) string {
+	between := m.page.Width - ansi.StringWidth(left) - ansi.StringWidth(right)
+	if between < gap {
+		return left
+	}
+	return left + strings.Repeat(" ", between) + right
+}
+
+// gutter is where the selected row is marked: also without colours.
+const gutter = 2
+
+// list is the table, as much of it as there is room for.
+func (m *model) list(room int) []string {
+	if len(m.rows) == 0 {
+		switch {
+		case m.filter != "":
+			return []string{"No session matches " + fmt.Sprintf("%q", m.filter) + ". Esc shows all."}
+		case m.board.rows != nil:
+			return []string{"No session is interrupted. They appear here when a limit stops one."}
+		}
+		return nil
+	}
+	room = max(1, room-1)
+	m.top = max(0, min(m.top, m.index, len(m.rows)-room))
+	m.top = max(m.top, m.index-room+1)
+	shown := m.rows[m.top:min(m.top+room, len(m.rows))]
+	natural := m.natural
+	natural[colNext] = m.nextFor
+	natural.countdowns(shown, m.page.Now)
+	m.nextFor = natural[colNext]
+	fitted := natural.fit(max(1, m.page.Width-gutter))
+	lines := []string{strings.Repeat(" ", gutter) + fitted.head(m.page.Paint)}
+	for i, r := range shown {
+		if m.top+i == m.index {
+			lines = append(lines, m.page.Paint.In(Reverse, fill("> "+r.line(fitted, m.page.Now, false), m.page.Width)))
+			continue
+		}
+		lines = append(lines, strings.Repeat(" ", gutter)+r.line(fitted, m.page.Now, m.page.Paint))
+	}
+	return lines
+}
+
+// details is all that is known of the selected session.
+func (m *model) details() []string {
+	r := m.selected()
+	if r == nil {
+		return []string{"This session is not listed any longer."}
+	}
+	return m.page.session(r.view)
+}
+
+// message is the line above the footer: a question, the filter, what became of
+// an order, or where in the list the screen is.
+func (m *model) message() string {
+	where := m.page.Paint.In(Dim, m.where())
+	switch {
+	case m.ask != nil:
+		return m.page.Paint.In(Bold, m.ask.text)
+	case m.typing:
+		return m.spread("/"+sanitize.Line(m.filter)+"▏", where)
+	case m.notice.until.After(m.page.Now):
+		return m.spread(m.page.Paint.In(m.notice.colour, m.notice.text), where)
+	case m.filter != "" && !m.open:
+		return m.spread("filter: "+sanitize.Line(m.filter), where)
+	}
+	return m.spread("", where)
+}
+
+// where says which part of the whole is on the screen.
+func (m *model) where() string {
+	switch shown, all := len(m.rows), len(m.board.rows); {
+	case m.help:
+		return ""
+	case m.open && len(m.details()) > m.room():
+		return fmt.Sprintf("lines %d to %d of %d", m.scroll+1, m.scroll+m.room(), len(m.details()))
+	case m.open || shown == 0:
+		return ""
+	case shown < all:
+		return fmt.Sprintf("%d of %d (%d in all)", m.index+1, shown, all)
+	default:
+		return fmt.Sprintf("%d of %d", m.index+1, shown)
+	}
+}
+
+// bind is a key and what it does. Where there is no room for all, those of the
+// highest spare are left out first.
+type bind struct {
+	key, does string
+	spare     int
+}
+
+var (
+	listKeys = []bind{
+		{"↑↓", "move", 9}, {"enter", "details", 3}, {"r", "retry", 4}, {"c", "cancel", 5}, {"p", "pause", 6},
+		{"/", "filter", 7}, {"?", "keys", 1}, {"q", "quit", 0},
+	}
+	detailKeys = []bind{
+		{"esc", "back", 2}, {"↑↓", "scroll", 3}, {"r", "retry", 4}, {"c", "cancel", 5}, {"p", "pause", 6},
+		{"?", "keys", 1}, {"q", "quit", 0},
+	}
+	filterKeys = []bind{{"enter", "keep", 0}, {"esc", "show all", 1}, {"↑↓", "move", 2}}
+)
+
+// explained says what every key does.
+var explained = []struct{ key, does string }{
+	{"↑ ↓, k j", "move one session"},
+	{"pgup pgdn, b f", "move a page; so does space"},
+	{"home end, g G", "first and last session"},
+	{"enter", "details, evidence, resumes; esc leads back"},
+	{"/", "filter by any words; esc shows all again"},
+	{"r", "retry: due now, attempts forgiven"},
+	{"c", "cancel: forget this interruption"},
+	{"p", "pause or unpause the session"},
+	{"P", "pause or unpause resumed as a whole"},
+	{"q", "quit"},
+}
+
+// footer shows the keys, as many as there is room for.
+func (m *model) footer() string {
+	binds := listKeys
+	switch {
+	case m.help:
+		return m.page.Paint.In(Dim, "any key leads back")
+	case m.typing:
+		binds = filterKeys
+	case m.open:
+		binds = detailKeys
+	}
+	for {
+		line := ""
+		for _, b := range binds {
+			line += m.page.Paint.In(Bold, b.key) + " " + m.page.Paint.In(Dim, b.does) + "  "
+		}
+		line = strings.TrimRight(line, " ")
+		if len(binds) == 0 || ansi.StringWidth(line) <= m.page.Width {
+			return line
+		}
+		sparest := slices.MaxFunc(binds, func(a, b bind) int { return cmp.Compare(a.spare, b.spare) })
+		binds = slices.DeleteFunc(slices.Clone(binds), func(b bind) bool { return b == sparest })
+	}
+}
+
+// keys explains every key.
+func (m *model) keys() []string {
+	room := 0
+	for _, e := range explained {
+		room = max(room, ansi.StringWidth(e.key))
+	}
+	var lines []string
+	for _, e := range explained {
+		for i, text := range m.page.wrap(e.does, strings.Repeat(" ", room+gap)) {
+			if i == 0 {
+				text = m.page.Paint.In(Bold, fill(e.key, room)) + text[room:]
+			}
+			lines = append(lines, text)
+		}
+	}
+	return lines
+}

@@ -1,0 +1,152 @@
+package termui
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+	"time"
+
+	"resumed/internal/control"
+	"resumed/internal/resume"
+	"resumed/internal/sanitize"
+)
+
+// Following is what is followed, and where it is shown.
+type Following struct {
+	Daemon Daemon
+	Out    io.Writer
+	Err    io.Writer // for what is no part of the output
+	Paint  Paint
+	All    bool        // also sessions that were never interrupted
+	Only   *resume.Key // no other session; nil: all of them
+}
+
+// Lines prints how the sessions stand, and then one line whenever something
+// changes, until ctx is done.
+func (f Following) Lines(ctx context.Context) error {
+	p := printer{f: f, said: make(map[resume.Key]string)}
+	return follow(ctx, f.Daemon, f.All, p.update, p.gone)
+}
+
+// Updates calls see with every update until ctx is done.
+func (f Following) Updates(ctx context.Context, see func(control.Update) error) error {
+	return follow(ctx, f.Daemon, f.All, func(u control.Update) error {
+		if f.Only != nil {
+			u = narrow(u, *f.Only)
+			if !u.Whole && len(u.Sessions) == 0 && len(u.Gone) == 0 {
+				return nil
+			}
+		}
+		return see(u)
+	}, func(l lost) error {
+		_, err := fmt.Fprintln(f.Err, "resumed:", l)
+		return err
+	})
+}
+
+// narrow leaves one session in an update.
+func narrow(u control.Update, key resume.Key) control.Update {
+	sessions := []resume.View{}
+	for _, s := range u.Sessions {
+		if s.Key() == key {
+			sessions = append(sessions, s)
+		}
+	}
+	u.Sessions = sessions
+	var gone []resume.Key
+	for _, k := range u.Gone {
+		if k == key {
+			gone = append(gone, k)
+		}
+	}
+	u.Gone = gone
+	return u
+}
+
+// printer prints what differs from what it said before.
+type printer struct {
+	f     Following
+	board board
+	said  map[resume.Key]string
+	heard string // the daemon's last line
+	away  bool
+}
+
+func (p *printer) update(u control.Update) error {
+	p.away = false
+	changed := p.board.apply(u)
+	if err := p.daemon(u.Daemon); err != nil {
+		return err
+	}
+	now := time.Now()
+	for _, r := range changed {
+		key := r.view.Key()
+		if p.f.Only != nil && key != *p.f.Only {
+			continue
+		}
+		// A countdown runs down; that is no news. What it runs to is.
+		essence := fmt.Sprint(r.view.State, r.view.Paused, r.view.Attempt, next(&r.view), r.owner, r.why)
+		if p.said[key] == essence {
+			continue
+		}
+		p.said[key] = essence
+		if err := p.say(now, p.session(r, now)); err != nil {
+			return err
+		}
+	}
+	maps.DeleteFunc(p.said, func(key resume.Key, _ string) bool { return p.board.rows[key] == nil })
+	return nil
+}
+
+func (p *printer) session(r *row, now time.Time) string {
+	state, colour := State(r.view)
+	line := fmt.Sprintf("%s  %s  %s  %s", p.f.Paint.In(Bold, r.name), r.project, r.agent, p.f.Paint.In(colour, state))
+	if when := Countdown(r.view, now); when != "" {
+		line += ", " + when
+	}
+	if r.view.Attempt > 0 {
+		line += ", try " + tries(r.view)
+	}
+	if r.owner != "" {
+		line += ", held by " + r.owner
+	}
+	if r.why != "" {
+		line += ": " + r.why
+	}
+	return line
+}
+
+// daemon says how the daemon stands, where that is news.
+func (p *printer) daemon(d control.Daemon) error {
+	facts := []string{fmt.Sprintf("resumed %s, pid %d", sanitize.Line(d.Version), d.PID)}
+	if d.Paused {
+		facts = append(facts, "paused")
+	}
+	if d.Config.Error != nil {
+		facts = append(facts, "newest configuration not in force: "+sanitize.Line(*d.Config.Error))
+	}
+	for _, problem := range d.Problems {
+		facts = append(facts, sanitize.Line(problem))
+	}
+	line := strings.Join(facts, ", ")
+	if line == p.heard {
+		return nil
+	}
+	p.heard = line
+	return p.say(time.Now(), line)
+}
+
+func (p *printer) gone(l lost) error {
+	if p.away {
+		return nil // said once
+	}
+	p.away, p.heard = true, ""
+	return p.say(time.Now(), p.f.Paint.In(Red, l.String()))
+}
+
+func (p *printer) say(now time.Time, line string) error {
+	_, err := fmt.Fprintln(p.f.Out, p.f.Paint.In(Dim, now.Format("2006-01-02 15:04:05")), line)
+	return err
+}

@@ -1,0 +1,189 @@
+package termui
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"resumed/internal/control"
+	"resumed/internal/resume"
+)
+
+// framesPerSecond bounds how often the terminal is written. A key shows its
+// effect within a frame; more would only cost.
+const framesPerSecond = 20
+
+// Live shows the sessions on a terminal until the person has seen enough, or
+// ctx is done. Keys come from the terminal, whatever standard input is.
+func (f Following) Live(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	program := tea.NewProgram(newModel(ctx, f),
+		tea.WithContext(ctx), tea.WithOutput(f.Out), tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler())
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		send := func(msg tea.Msg) error { program.Send(msg); return nil }
+		_ = follow(ctx, f.Daemon, f.All, // it ends with ctx alone
+			func(u control.Update) error { return send(u) },
+			func(l lost) error { return send(l) })
+	})
+	_, err := program.Run()
+	stop()
+	reading.Wait()
+	if errors.Is(err, tea.ErrProgramKilled) && errors.Is(err, context.Canceled) {
+		return nil // a signal ended it
+	}
+	return err
+}
+
+// model is all that the live view shows and remembers.
+type model struct {
+	ctx  context.Context // of the orders that keys give; ends with the view
+	f    Following
+	page Page // Width and Now are those of the last event
+
+	height int
+	board  board
+	away   *lost // the daemon is gone
+
+	rows    []*row // what the filter lets through, in order
+	natural layout // room for all of them
+	nextFor int    // the widest countdown shown so far: columns must not jump
+
+	filter string
+	typing bool       // keys go into the filter
+	at     resume.Key // the selected session,
+	index  int        // and where it is in rows
+	top    int        // the first row on the screen
+
+	open   bool // the selected session's details are shown
+	help   bool
+	scroll int // of the details
+
+	ask    *question
+	notice notice
+}
+
+// question must be answered before an order is given.
+type question struct {
+	text string
+	yes  tea.Cmd
+}
+
+// notice is what became of an order.
+type notice struct {
+	text   string
+	colour Colour
+	until  time.Time
+}
+
+const noticeFor = 8 * time.Second
+
+func newModel(ctx context.Context, f Following) *model {
+	m := &model{ctx: ctx, f: f, page: Page{Width: 80, Paint: f.Paint, Now: time.Now()}, height: 24}
+	if f.Only != nil {
+		m.at, m.open = *f.Only, true
+	}
+	return m
+}
+
+// tick is a second that went by.
+type tick time.Time
+
+func everySecond() tea.Cmd {
+	return tea.Every(time.Second, func(t time.Time) tea.Msg { return tick(t) })
+}
+
+// Init starts the clock.
+func (m *model) Init() tea.Cmd { return everySecond() }
+
+// Update takes in one event.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	m.page.Now = time.Now()
+	switch msg := msg.(type) {
+	case tick:
+		return m, everySecond()
+	case tea.WindowSizeMsg:
+		m.page.Width, m.height, m.nextFor = msg.Width, msg.Height, 0
+	case control.Update:
+		m.away = nil
+		m.board.apply(msg)
+		m.refresh()
+	case lost:
+		m.away = &msg
+	case notice:
+		m.notice = msg
+	case tea.PasteMsg:
+		if m.typing {
+			m.setFilter(m.filter + msg.Content)
+		}
+	case tea.KeyPressMsg:
+		return m, m.key(msg)
+	}
+	return m, nil
+}
+
+// refresh works out anew which sessions are shown, and keeps the selected one
+// selected wherever it went.
+func (m *model) refresh() {
+	words := strings.Fields(strings.ToLower(m.filter))
+	m.rows = m.rows[:0]
+	m.natural = layout{}
+	for _, r := range m.board.order {
+		if r.matches(words) {
+			m.rows = append(m.rows, r)
+			m.natural.grow(r.room)
+		}
+	}
+	found := -1
+	for i, r := range m.rows {
+		if r.view.Key() == m.at {
+			found = i
+			break
+		}
+	}
+	if found < 0 && m.open && m.board.rows[m.at] != nil {
+		return // its details stay, though the filter hides its row
+	}
+	if found < 0 {
+		found = m.index
+	}
+	m.move(found)
+}
+
+func (r *row) matches(words []string) bool {
+	for _, word := range words {
+		if !strings.Contains(r.hay, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// move selects a row, the nearest one there is.
+func (m *model) move(to int) {
+	m.index = max(0, min(to, len(m.rows)-1))
+	if m.index < len(m.rows) {
+		m.at = m.rows[m.index].view.Key()
+	}
+}
+
+func (m *model) setFilter(text string) {
+	m.filter = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < ' ' }), " ")
+	m.top, m.index, m.at = 0, 0, resume.Key{}
+	m.refresh()
+}
+
+// selected returns the session that keys are about, or nil.
+func (m *model) selected() *row {
+	if m.open {
+		return m.board.rows[m.at]
+	}
+	if m.index < len(m.rows) {
+		return m.rows[m.index]
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+// Package termui shows people how their sessions stand: as a page, as a live
+// view of a terminal, and as lines for a log. What agents and providers wrote
+// goes through clean before it is shown.
+package termui
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"resumed/internal/control"
+	"resumed/internal/resume"
+	"resumed/internal/sanitize"
+)
+
+// Page is where something is shown once.
+type Page struct {
+	Width int // of the terminal; 0 means no bound
+	Paint Paint
+	Now   time.Time
+}
+
+// Status shows the sessions, the accounts and the daemon.
+func (p Page) Status(status control.Status) string {
+	var b strings.Builder
+	say := func(lines ...string) { fmt.Fprintln(&b, strings.Join(lines, "\n")) }
+	if len(status.Sessions) == 0 {
+		say("No session is interrupted.")
+	}
+	b.WriteString(p.Sessions(status.Sessions))
+	if len(status.Accounts) > 0 {
+		say("")
+		say(p.accounts(status.Accounts)...)
+	}
+	say("")
+	say(p.daemon(status.Daemon)...)
+	return b.String()
+}
+
+// Sessions shows a row for each session, what needs a person first.
+func (p Page) Sessions(sessions []resume.View) string {
+	if len(sessions) == 0 {
+		return ""
+	}
+	var b board
+	sorted := b.apply(control.Update{Status: control.Status{Sessions: sessions}, Whole: true})
+	var natural layout
+	for _, r := range sorted {
+		natural.grow(r.room)
+	}
+	natural.countdowns(sorted, p.Now)
+	fitted := natural.fit(p.Width)
+	var text strings.Builder
+	fmt.Fprintln(&text, p.cut(fitted.head(p.Paint)))
+	for _, r := range sorted {
+		fmt.Fprintln(&text, p.cut(r.line(fitted, p.Now, p.Paint)))
+	}
+	return text.String()
+}
+
+// accounts is a line for each limit that sessions share, limited ones first.
+func (p Page) accounts(accounts []control.Account) []string {
+	sorted := slices.SortedStableFunc(slices.Values(accounts), func(a, b control.Account) int {
+		return cmp.Compare(b2i(a.State == "closed"), b2i(b.State == "closed"))
+	})
+	name, state := len("ACCOUNT"), len("LIMIT")
+	for _, a := range sorted {
+		name = max(name, ansi.StringWidth(sanitize.Line(a.String())))
+		words, _ := accountWords(a, p.Now)
+		state = max(state, ansi.StringWidth(words))
+	}
+	if p.Width > 0 {
+		name = max(8, min(name, p.Width-state-len("SESSIONS")-2*gap))
+	}
+	spaces := strings.Repeat(" ", gap)
+	lines := []string{p.Paint.In(Dim, p.cut(fill("ACCOUNT", name)+spaces+fill("LIMIT", state)+spaces+"SESSIONS"))}
+	for _, a := range sorted {
+		words, colour := accountWords(a, p.Now)
+		line := fill(sanitize.Line(a.String()), name) + spaces + p.Paint.In(colour, words) +
+			strings.Repeat(" ", state-ansi.StringWidth(words)) + spaces + fmt.Sprint(a.Sessions)
+		lines = append(lines, p.cut(line))
+	}
+	return lines
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// accountWords says how a limit stands.
+func accountWords(a control.Account, now time.Time) (string, Colour) {
+	switch {
+	case a.State == "closed":
+		return "free", Green
+	case a.State == "half_open":
+		return "one session tries", Magenta
+	case a.ResetAt != nil && a.ResetAt.After(now):
+		return "limited, lifts " + until(*a.ResetAt, now), Yellow
+	default:
+		return "limited", Yellow
+	}
+}
+
+// daemon says how the daemon and its configuration stand.
+func (p Page) daemon(d control.Daemon) []string {
+	line := fmt.Sprintf("resumed %s, pid %d, up %s", sanitize.Line(d.Version), d.PID, Span(p.Now.Sub(d.StartedAt)))
+	if d.Paused {
+		line += p.Paint.In(Cyan, ", paused")
+	}
+	if d.DryRun {
+		line += p.Paint.In(Cyan, ", dry run")
+	}
+	config := "built-in defaults"
+	if d.Config.Path != "" {
+		config = fmt.Sprintf("%s, read %s", home(sanitize.Line(d.Config.Path)), Clock(d.Config.LoadedAt, p.Now))
+	}
+	lines := append(p.wrap(line, ""), p.wrap("configuration: "+config, "")...)
+	if d.Config.Error != nil {
+		lines = append(lines, p.Paint.In(Red, p.cut("The newest configuration is not in force:")))
+		for text := range strings.Lines(*d.Config.Error) {
+			lines = append(lines, p.wrap(sanitize.Line(text), "  ")...)
+		}
+	}
+	for _, ch := range d.Notices.Channels {
+		if notice := undelivered(ch); notice != "" {
+			lines = append(lines, p.Paint.In(Yellow, p.cut(notice)))
+		}
+	}
+	for _, problem := range d.Problems {
+		for _, text := range p.wrap(sanitize.Line(problem), "") {
+			lines = append(lines, p.Paint.In(Red, text))
+		}
+	}
+	return lines
+}
+
+// undelivered says what has not reached people by one way; silence is good news.
+func undelivered(ch control.Channel) string {
+	if ch.Pending == 0 && ch.Failed == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("notices by %s: %d to be delivered, %d failed", sanitize.Line(ch.Name), ch.Pending, ch.Failed)
+	if ch.LastError != "" {
+		text += ": " + sanitize.Line(ch.LastError)
+	}
+	return text
+}
+
+// home writes a path as its owner would.
+func home(path string) string {
+	dir, err := os.UserHomeDir()
+	if err != nil || dir == "/" {
+		return path
+	}
+	if rest, inside := strings.CutPrefix(path, dir+"/"); inside {
+		return "~/" + rest
+	}
+	return path
+}
+
+func (p Page) cut(line string) string {
+	if p.Width <= 0 {
+		return line
+	}
+	return cut(line, p.Width)
+}
+
+func (p Page) wrap(text, indent string) []string {
+	width := p.Width
+	if width > 0 {
+		width = max(10, width-len(indent))
+	}
+	lines := wrap(text, width)
+	for i := range lines {
+		lines[i] = indent + lines[i]
+	}
+	return lines
+}

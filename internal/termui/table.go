@@ -1,0 +1,235 @@
+package termui
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"resumed/internal/resume"
+	"resumed/internal/sanitize"
+)
+
+// byUrgency puts first what needs a person, then what happens next.
+func byUrgency(a, b *row) int {
+	x, y := &a.view, &b.view
+	if d := urgency[x.State] - urgency[y.State]; d != 0 {
+		return d
+	}
+	if d := cmp.Compare(next(x), next(y)); d != 0 {
+		return d
+	}
+	return cmp.Or(cmp.Compare(x.Agent, y.Agent), cmp.Compare(x.ID, y.ID))
+}
+
+var urgency = [...]int{
+	resume.GaveUp: 0, resume.Parked: 1, resume.Resuming: 2, resume.Settling: 3, resume.Waiting: 4, resume.Watching: 5,
+}
+
+func next(v *resume.View) int64 {
+	if v.NextAt == nil {
+		return 0
+	}
+	return v.NextAt.UnixNano()
+}
+
+// row is a session as the table shows it. What does not change with time is
+// made once: there may be ten thousand.
+type row struct {
+	view    resume.View
+	name    string // what a person types to mean it
+	project string
+	agent   string
+	owner   string
+	why     string
+	tries   string
+	hay     string // what a filter looks in
+	room    layout // what its columns need, the countdown's left aside
+	dropped bool   // another one stands for the session, or none
+}
+
+func newRow(v resume.View) *row {
+	state, _ := State(v)
+	r := &row{
+		view:    v,
+		project: Project(v),
+		agent:   sanitize.Line(v.Agent),
+		owner:   owner(v),
+		why:     sanitize.Line(v.Reason),
+		tries:   tries(v),
+	}
+	for column, text := range [columns]string{
+		colProject: r.project, colAgent: r.agent, colState: state, colTry: r.tries, colOwner: r.owner, colWhy: r.why,
+	} {
+		r.room[column] = ansi.StringWidth(text)
+	}
+	r.hay = strings.ToLower(strings.Join([]string{sanitize.Line(v.ID), r.agent, sanitize.Line(v.AccountKey().String()), sanitize.Line(v.Cwd), state, r.owner, r.why}, "\n"))
+	return r
+}
+
+// named says what a person types to mean the session.
+func (r *row) named(name string) {
+	r.name = sanitize.Line(name)
+	r.room[colSession] = ansi.StringWidth(r.name)
+}
+
+// The columns, in the order they are shown.
+const (
+	colSession = iota
+	colProject
+	colAgent
+	colState
+	colNext
+	colTry
+	colOwner
+	colWhy
+	columns
+)
+
+var titles = [columns]string{"SESSION", "PROJECT", "AGENT", "STATE", "NEXT", "TRY", "OWNER", "WHY"}
+
+// widest bounds what one column takes from the others.
+var widest = [columns]int{colSession: 24, colProject: 28, colAgent: 20, colState: 9, colNext: 24, colTry: 7, colOwner: 18}
+
+// What gives way in a narrow terminal, in this order: the countdown goes before
+// the reason, which most rows have room for, as only those that wait have one;
+// columns shrink; they are left out. The reason, last in the row, takes what is
+// left.
+var (
+	shrinks = []struct{ column, to, below int }{
+		{colProject, 14, aloneWhy}, {colAgent, 8, aloneWhy}, {colSession, 12, leastWhy}, {colProject, 9, leastWhy},
+	}
+	leaves = []int{colOwner, colAgent, colTry}
+)
+
+const (
+	gap       = 2  // between columns
+	aloneWhy  = 30 // what a reason needs beside a column of countdowns,
+	leastWhy  = 22 // what it needs to say anything with one before it,
+	uselessAt = 6  // and where it says nothing
+)
+
+// layout is how wide each column is; 0: it is left out.
+type layout [columns]int
+
+// grow makes room for another row.
+func (l *layout) grow(room layout) {
+	for i, width := range room {
+		l[i] = max(l[i], width)
+	}
+}
+
+// countdowns makes room for those of rows.
+func (l *layout) countdowns(rows []*row, now time.Time) {
+	for _, r := range rows {
+		l[colNext] = max(l[colNext], ansi.StringWidth(Countdown(r.view, now)))
+	}
+}
+
+// fit returns the layout for a terminal of a width; 0 means no bound.
+func (l layout) fit(width int) layout {
+	for i := range l {
+		if i == colOwner && l[i] == 0 || i == colNext && l[i] == 0 {
+			continue // nobody has one
+		}
+		l[i] = max(l[i], len(titles[i]))
+		if width > 0 && widest[i] > 0 {
+			l[i] = min(l[i], widest[i])
+		}
+	}
+	if width <= 0 {
+		return l
+	}
+	if l.rest(width) < aloneWhy {
+		l[colNext] = 0
+	}
+	for _, s := range shrinks {
+		missing := s.below - l.rest(width)
+		switch {
+		case missing <= 0:
+		case s.column == colAgent:
+			l[s.column] = min(l[s.column], s.to) // names become shorter at once
+		default:
+			l[s.column] = min(l[s.column], max(s.to, l[s.column]-missing)) // no more than needed
+		}
+	}
+	for _, column := range leaves {
+		if l.rest(width) < leastWhy {
+			l[column] = 0
+		}
+	}
+	if l[colWhy] = l.rest(width); l[colWhy] < uselessAt {
+		l[colWhy] = 0
+	}
+	if l.rest(width) < -gap {
+		l[colProject] = 0
+	}
+	return l
+}
+
+// rest is what the other columns leave for the reason.
+func (l layout) rest(width int) int {
+	for _, w := range l[:colWhy] {
+		if w > 0 {
+			width -= w + gap
+		}
+	}
+	return width
+}
+
+// line prints the row in a layout.
+func (r *row) line(l layout, now time.Time, paint Paint) string {
+	cells := r.cells(now)
+	if l[colOwner] == 0 && r.owner != "" && !strings.Contains(r.why, strconv.Itoa(r.view.Owner.PID)) {
+		cells[colWhy].text = "held by " + r.owner + ": " + r.why
+	}
+	if when := cells[colNext].text; l[colNext] == 0 && when != "" {
+		cells[colWhy].text = strings.TrimSuffix(when+": "+cells[colWhy].text, ": ")
+	}
+	if ansi.StringWidth(r.agent) > l[colAgent] {
+		cells[colAgent].text = strings.TrimSuffix(r.agent, "-code") // known by the rest, too
+	}
+	return l.line(cells, paint)
+}
+
+// cells returns what the row says now.
+func (r *row) cells(now time.Time) [columns]cell {
+	state, colour := State(r.view)
+	return [columns]cell{
+		colSession: {r.name, Bold},
+		colProject: {r.project, None},
+		colAgent:   {r.agent, None},
+		colState:   {state, colour},
+		colNext:    {Countdown(r.view, now), None},
+		colTry:     {r.tries, None},
+		colOwner:   {r.owner, None},
+		colWhy:     {r.why, None},
+	}
+}
+
+// line prints cells side by side.
+func (l layout) line(cells [columns]cell, paint Paint) string {
+	var b strings.Builder
+	for i, c := range cells {
+		if l[i] == 0 {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(strings.Repeat(" ", gap))
+		}
+		text := fill(c.text, l[i])
+		trimmed := strings.TrimRight(text, " ")
+		b.WriteString(paint.In(c.colour, trimmed) + text[len(trimmed):])
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+func (l layout) head(paint Paint) string {
+	var cells [columns]cell
+	for i, title := range titles {
+		cells[i] = cell{title, Dim}
+	}
+	return l.line(cells, paint)
+}

@@ -1,0 +1,202 @@
+// Package webui shows the daemon in a browser: who waits for what, live, with
+// buttons that steer. Whoever has the token may look and steer; nobody else
+// may do either.
+package webui
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"resumed/internal/control"
+	"resumed/internal/resume"
+)
+
+//go:embed files
+var files embed.FS
+
+const (
+	// beatEvery is how often a quiet stream says that it lives: a browser on
+	// another network does not learn by itself that the daemon is gone.
+	beatEvery = 15 * time.Second
+
+	// readerPatience is how long a browser may take for one document.
+	readerPatience = 30 * time.Second
+
+	// orderLimit is how long an order may take. A person who closes the page
+	// has given it all the same.
+	orderLimit = 10 * time.Second
+
+	// formLimit bounds what an order may be made of.
+	formLimit = 16 << 10
+)
+
+// policy lets the page load what is served beside it and nothing else, and
+// nobody put it in a frame.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// Page is a handler for the root of a server, which must check the Host of
+// requests.
+type Page struct {
+	backend control.Backend
+	door    door
+	log     *slog.Logger
+	handler http.Handler
+}
+
+// New returns the page for who has the token.
+func New(backend control.Backend, token string, log *slog.Logger) *Page {
+	p := &Page{backend: backend, door: door{token: token}, log: log}
+	mux := http.NewServeMux()
+	mux.Handle("GET /{$}", p.door.enter(file("files/page.html")))
+	mux.Handle("GET /page.css", p.door.guard(file("files/page.css")))
+	mux.Handle("GET /page.js", p.door.guard(file("files/page.js")))
+	mux.Handle("GET /events", p.door.guard(p.events))
+	mux.Handle("POST /session/{order}", p.door.guard(p.order))
+	mux.Handle("POST /pause", p.door.guard(p.setPaused(true)))
+	mux.Handle("POST /unpause", p.door.guard(p.setPaused(false)))
+	p.handler = headers(http.NewCrossOriginProtection().Handler(mux))
+	return p
+}
+
+// ServeHTTP answers a browser.
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
+
+// Query returns what to add to the page's address to be let in: the token, or
+// with once a ticket that does so once, within a minute.
+func (p *Page) Query(once bool) string {
+	token := p.door.token
+	if once {
+		token = p.door.ticket()
+	}
+	return url.Values{"token": {token}}.Encode()
+}
+
+// headers keep a browser from doing with an answer what it is not for.
+func headers(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+func file(name string) http.HandlerFunc {
+	data, err := files.ReadFile(name)
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(data))
+	}
+}
+
+// events streams what changes, as server-sent events.
+func (p *Page) events(w http.ResponseWriter, r *http.Request) {
+	f := control.Follow(p.backend, false)
+	defer f.Leave()
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := http.NewResponseController(w)
+	for r.Context().Err() == nil {
+		event, err := next(r.Context(), f)
+		if err != nil {
+			p.log.Debug("a page is not told any longer", "err", err)
+			return
+		}
+		_ = out.SetWriteDeadline(time.Now().Add(readerPatience)) // every connection can
+		if _, err := w.Write(event); err != nil || out.Flush() != nil {
+			return // the reader is gone
+		}
+	}
+}
+
+// next returns what is to be sent next: a change, or a beat where there is
+// none for a while.
+func next(ctx context.Context, f *control.Follower) ([]byte, error) {
+	quiet, cancel := context.WithTimeout(ctx, beatEvery)
+	defer cancel()
+	update, err := f.Next(quiet)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return []byte("event: beat\ndata:\n\n"), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	document, err := json.Marshal(show(update))
+	if err != nil {
+		return nil, err
+	}
+	return append(append([]byte("data: "), document...), "\n\n"...), nil
+}
+
+func (p *Page) order(w http.ResponseWriter, r *http.Request) {
+	order := control.Order(r.PathValue("order"))
+	switch order {
+	case control.Retry, control.Cancel, control.Pause, control.Unpause:
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, formLimit)
+	err := r.ParseForm()
+	key := resume.Key{Agent: r.PostForm.Get("agent"), ID: r.PostForm.Get("id")} // not from the address
+	if err != nil || key.Agent == "" || key.ID == "" {
+		http.Error(w, "an order is a short form that names a session", http.StatusBadRequest)
+		return
+	}
+	ctx, cancel := lasting(r)
+	defer cancel()
+	after, err := p.backend.Do(ctx, key, order)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	tell(w, standing(after))
+}
+
+func (p *Page) setPaused(paused bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := lasting(r)
+		defer cancel()
+		if err := p.backend.SetPaused(ctx, paused); err != nil {
+			refuse(w, err)
+			return
+		}
+		if paused {
+			tell(w, "nothing is started until you unpause")
+		} else {
+			tell(w, "what came due starts now")
+		}
+	}
+}
+
+// lasting returns a context that outlives the request.
+func lasting(r *http.Request) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(r.Context()), orderLimit)
+}
+
+func tell(w http.ResponseWriter, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, text) // the reader is gone: nobody to tell
+}
+
+func refuse(w http.ResponseWriter, err error) {
+	code := http.StatusInternalServerError
+	if errors.Is(err, resume.ErrNoSession) {
+		code = http.StatusNotFound
+	}
+	http.Error(w, err.Error(), code)
+}

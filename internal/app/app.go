@@ -61,7 +61,7 @@ type daemon struct {
 
 	nudge chan struct{} // of size 1: the configuration is to be read again
 
-	claiming sync.Mutex // held while a session takes a directory for its outputs
+	claiming sync.Mutex // held while a session takes a directory for what is kept of it
 
 	// mu guards everything that follows.
 	mu       sync.Mutex

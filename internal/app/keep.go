@@ -1,12 +1,14 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,6 +20,8 @@ import (
 // keptCopies is how many copies of a file that an agent may lose are kept.
 const keptCopies = 3
 
+func keptRoot(stateDir string) string { return filepath.Join(stateDir, "kept") }
+
 // secure does what an agent needs so that a run of it loses nothing: what
 // earlier runs left is removed, and its files are copied aside.
 func (d *daemon) secure(ctx context.Context, a agent.Agent, session resume.Session, files []string) *resume.NotSent {
@@ -26,7 +30,13 @@ func (d *daemon) secure(ctx context.Context, a agent.Agent, session resume.Sessi
 			return &resume.NotSent{Why: "what an earlier resume left could not be removed: " + err.Error()}
 		}
 	}
-	dir := filepath.Join(d.opts.StateDir, "kept", session.Key.ID)
+	if len(files) == 0 {
+		return nil
+	}
+	dir, err := d.claimDir(keptRoot(d.opts.StateDir), session.Key)
+	if err != nil {
+		return &resume.NotSent{Why: "the transcript could not be copied aside: " + err.Error()}
+	}
 	for _, file := range files {
 		if err := copyAside(file, dir, session.Run.N); err != nil {
 			return &resume.NotSent{Why: "the transcript could not be copied aside: " + err.Error()}
@@ -47,25 +57,76 @@ func (d *daemon) tidy(ctx context.Context, session resume.Session) {
 }
 
 // copyAside copies a file into a directory of its own below dir, named after
-// the resume that it is copied for. Only the newest copies stay.
+// the claim that it is copied for. A file that is as it was copied last is not
+// copied again: claims that came to nothing would push out what it was before.
+// Only the newest copies stay, whatever their numbers: of most claims there is
+// no copy.
 func copyAside(file, dir string, n int) error {
+	copies, err := copiesIn(dir)
+	if err != nil {
+		return err
+	}
+	if len(copies) > 0 && sameContent(file, filepath.Join(dir, strconv.Itoa(copies[len(copies)-1]), filepath.Base(file))) {
+		return nil
+	}
 	into := filepath.Join(dir, strconv.Itoa(n))
 	if err := os.MkdirAll(into, 0o700); err != nil {
 		return err
 	}
 	if err := copyFile(file, filepath.Join(into, filepath.Base(file))); err != nil {
+		_ = os.Remove(into) // it stays where it holds the copy of another file
 		return err
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
+	if copies, err = copiesIn(dir); err != nil {
 		return err
 	}
-	for _, entry := range entries {
-		if older, err := strconv.Atoi(entry.Name()); err == nil && older <= n-keptCopies {
-			_ = os.RemoveAll(filepath.Join(dir, entry.Name())) // it is tried again with the next resume
-		}
+	for _, older := range copies[:max(0, len(copies)-keptCopies)] {
+		_ = os.RemoveAll(filepath.Join(dir, strconv.Itoa(older))) // it is tried again with the next copy
 	}
 	return nil
+}
+
+// copiesIn returns the numbers of the copies in a session's directory, oldest
+// first.
+func copiesIn(dir string) ([]int, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var numbers []int
+	for _, entry := range entries {
+		if n, err := strconv.Atoi(entry.Name()); err == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers, nil
+}
+
+// sameContent reports whether two files hold the same. One that cannot be read
+// is like no other.
+func sameContent(a, b string) bool {
+	x, err := os.Open(a)
+	if err != nil {
+		return false
+	}
+	defer x.Close()
+	y, err := os.Open(b)
+	if err != nil {
+		return false
+	}
+	defer y.Close()
+	here, there := make([]byte, 1<<16), make([]byte, 1<<16)
+	for {
+		n, errX := io.ReadFull(x, here)
+		m, errY := io.ReadFull(y, there)
+		if !bytes.Equal(here[:n], there[:m]) {
+			return false
+		}
+		if errX != nil || errY != nil {
+			return errX == errY && (errX == io.EOF || errX == io.ErrUnexpectedEOF)
+		}
+	}
 }
 
 // copyFile copies a file so that what has the new name is whole and on disk.
@@ -92,7 +153,7 @@ func copyFile(from, to string) error {
 
 // pruneKept forgets the copies of sessions that were not resumed for that long.
 func pruneKept(stateDir string, age time.Duration, now time.Time) error {
-	dir := filepath.Join(stateDir, "kept")
+	dir := keptRoot(stateDir)
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

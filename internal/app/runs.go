@@ -16,25 +16,26 @@ import (
 // keptRuns is how many outputs of a session's resumes are kept.
 const keptRuns = 10
 
-// agentFile says whose outputs a directory keeps: two agents may call a
-// session by one name.
+// agentFile says of which agent's session a directory keeps something: two
+// agents may call a session by one name.
 const agentFile = "agent"
 
-// runsDir returns where the outputs of a session's resumes are: in one named
-// after its id, unless that is another agent's. No id has an @.
-func (d *daemon) runsDir(key resume.Key) string {
-	dir := filepath.Join(runsRoot(d.opts.StateDir), key.ID)
+// dirOf returns where below root something of a session is kept: in a directory
+// named after its id, unless that is another agent's. No id has an @.
+func dirOf(root string, key resume.Key) string {
+	dir := filepath.Join(root, key.ID)
 	if owner := ownerOf(dir); owner != "" && owner != key.Agent {
 		return dir + "@" + key.Agent
 	}
 	return dir
 }
 
-// claimRuns makes the directory of a session's outputs, and the session's own.
-func (d *daemon) claimRuns(key resume.Key) (string, error) {
+// claimDir makes the directory below root in which something of a session is
+// kept, and makes it the session's own.
+func (d *daemon) claimDir(root string, key resume.Key) (string, error) {
 	d.claiming.Lock()
 	defer d.claiming.Unlock()
-	dir := d.runsDir(key)
+	dir := dirOf(root, key)
 	if ownerOf(dir) == key.Agent {
 		return dir, nil
 	}
@@ -42,6 +43,11 @@ func (d *daemon) claimRuns(key resume.Key) (string, error) {
 		return dir, err
 	}
 	return dir, os.WriteFile(filepath.Join(dir, agentFile), []byte(key.Agent), 0o600)
+}
+
+// claimRuns makes the directory of a session's outputs, and the session's own.
+func (d *daemon) claimRuns(key resume.Key) (string, error) {
+	return d.claimDir(runsRoot(d.opts.StateDir), key)
 }
 
 func runsRoot(stateDir string) string { return filepath.Join(stateDir, "runs") }
@@ -56,7 +62,7 @@ func ownerOf(dir string) string {
 
 // outputOf returns where the resume that the session is in writes to.
 func (d *daemon) outputOf(s resume.Session) string {
-	return filepath.Join(d.runsDir(s.Key), strconv.Itoa(s.Run.N)+".log")
+	return filepath.Join(dirOf(runsRoot(d.opts.StateDir), s.Key), strconv.Itoa(s.Run.N)+".log")
 }
 
 // Outputs returns where the outputs of resumes are, for each session that has

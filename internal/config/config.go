@@ -197,8 +197,10 @@ func (n Notify) channels() map[string]Channel {
 
 // History says how much of the past is kept.
 type History struct {
-	Keep    time.Duration `toml:"keep"`
-	MaxSize Size          `toml:"max_size"`
+	Keep        time.Duration `toml:"keep"`          // steps, outputs, copies of transcripts, notes about files that are gone
+	MaxSize     Size          `toml:"max_size"`      // of all steps together
+	EndedKeep   time.Duration `toml:"ended_keep"`    // sessions that gave up or are parked, from when something last happened to them
+	RunsMaxSize Size          `toml:"runs_max_size"` // of the outputs of all resumes together
 }
 
 // HTTP is the page and the metrics.

@@ -42,7 +42,7 @@ func undecided() Config {
 			Events:    []string{"gave_up", "parked"},
 			GroupWait: 10 * time.Second,
 		},
-		History: History{Keep: 90 * day, MaxSize: 64 << 20},
+		History: History{Keep: 90 * day, MaxSize: 64 << 20, EndedKeep: 30 * day, RunsMaxSize: 256 << 20},
 	}
 }
 

@@ -32,8 +32,7 @@ func (c Config) validate() []*Problem {
 	c.Backoff.validate(&found)
 	c.validateAgents(&found)
 	c.Notify.validate(&found)
-	found.check(c.History.Keep > 0, "history.keep", c.History.Keep, "must be more than 0s")
-	found.check(c.History.MaxSize >= 1<<20, "history.max_size", c.History.MaxSize, "must be at least 1MiB")
+	c.History.validate(&found)
 	c.HTTP.validate(&found)
 	return found
 }
@@ -155,6 +154,18 @@ func fieldErrors(p backoff.Policy) map[string]*backoff.FieldError {
 		}
 	}
 	return found
+}
+
+func (h History) validate(found *problems) {
+	found.duration("history.keep", h.Keep, "")
+	found.size("history.max_size", h.MaxSize)
+	found.duration("history.ended_keep", h.EndedKeep, "")
+	found.size("history.runs_max_size", h.RunsMaxSize)
+}
+
+// size refuses sizes that would leave next to nothing.
+func (ps *problems) size(key string, s Size) {
+	ps.check(s >= 1<<20, key, s, "must be at least 1MiB")
 }
 
 func (h HTTP) validate(found *problems) {

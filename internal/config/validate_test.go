@@ -107,6 +107,8 @@ func TestImpossibleValues(t *testing.T) {
 		"a service without a scheme":       {"[[notify.service]]\nname = \"p\"\nX", "X", `url = "ntfy.sh/t"`, `notify.service[0].url: must be a shoutrrr URL`},
 		"a command that is none":           {"[[notify.command]]\nname = \"p\"\nX", "X", `run = []`, `notify.command[0].run: must be a command`},
 		"nothing is kept":                  {"[history]\nX", "X", `keep = "0s"`, `history.keep = "0s": must be more than 0s`},
+		"no ended session is kept":         {"[history]\nX", "X", `ended_keep = "0s"`, `history.ended_keep = "0s": must be more than 0s`},
+		"hardly any output is kept":        {"[history]\nX", "X", `runs_max_size = "1kB"`, `history.runs_max_size = "1kB": must be at least 1MiB`},
 		"hardly anything is kept":          {"[history]\nX", "X", `max_size = "1kB"`, `history.max_size = "1kB": must be at least 1MiB`},
 		"a port alone":                     {"[http]\nX", "X", `listen = "7733"`, `http.listen = "7733": must be host:port`},
 		"a port that cannot be":            {"[http]\nX", "X", `listen = "localhost:70000"`, `http.listen = "localhost:70000": must be host:port`},

@@ -21,12 +21,15 @@ import (
 var arrows = map[string][]string{
 	"cmd/resumed": {
 		"configs", "internal/app", "internal/backoff", "internal/sanitize", "internal/config", "internal/control",
-		"internal/execrun", "internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/state", "internal/termui", "systemd",
+		"internal/execrun", "internal/explain", "internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/state", "internal/termui", "systemd",
 	},
 	"internal/app": {
 		"internal/agent", "internal/agent/*", "internal/backoff", "internal/sanitize", "internal/config", "internal/control",
-		"internal/lease", "internal/limit", "internal/notify", "internal/webui", "internal/resume", "internal/runner", "internal/lastwords",
+		"internal/lease", "internal/limit", "internal/notify", "internal/webui", "internal/resume", "internal/runner",
 		"internal/state", "internal/tmux", "internal/watch",
+	},
+	"internal/explain": {
+		"internal/agent", "internal/sanitize", "internal/config", "internal/limit", "internal/resume", "internal/lastwords",
 	},
 	"internal/execrun":    {"internal/backoff", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords"},
 	"internal/lastwords":  {"internal/sanitize", "internal/limit"},

@@ -17,6 +17,7 @@ import (
 	"resumed/internal/backoff"
 	"resumed/internal/config"
 	"resumed/internal/execrun"
+	"resumed/internal/explain"
 	"resumed/internal/lease"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -93,7 +94,7 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 
 	o.Argv, o.Signals, o.LeaseDirs = argv, signals, lease.Dirs(os.Getenv, stateDir)
 	o.Stdin, o.Stdout, o.Stderr = os.Stdin, os.Stdout, os.Stderr
-	hear, err := app.Hear(cfg)
+	hear, err := explain.Hear(cfg, app.Agents)
 	if err != nil {
 		show.say("%v", err)
 	}

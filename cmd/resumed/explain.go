@@ -18,6 +18,7 @@ import (
 
 	"resumed/internal/app"
 	"resumed/internal/config"
+	"resumed/internal/explain"
 	"resumed/internal/limit"
 	"resumed/internal/sanitize"
 )
@@ -67,8 +68,8 @@ func (c *cli) explainCommand() *cobra.Command {
 }
 
 // explainer returns one that knows the agent that is named, if any.
-func (e explaining) explainer(cfg config.Config) (*app.Explainer, error) {
-	explainer, err := app.NewExplainer(cfg)
+func (e explaining) explainer(cfg config.Config) (*explain.Explainer, error) {
+	explainer, err := explain.New(cfg, app.Agents)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func (c *cli) explainFiles(in io.Reader, paths []string, e explaining) error {
 }
 
 // explainFile explains a file; - is one that comes on standard input.
-func explainFile(explainer *app.Explainer, in io.Reader, path, agent string, now time.Time) ([]app.Explanation, error) {
+func explainFile(explainer *explain.Explainer, in io.Reader, path, agent string, now time.Time) ([]explain.Explanation, error) {
 	if path != "-" {
 		return explainer.File(path, agent, now)
 	}
@@ -141,7 +142,7 @@ func explainFile(explainer *app.Explainer, in io.Reader, path, agent string, now
 	return found, err
 }
 
-func (c *cli) printExplanation(x app.Explanation, now time.Time) error {
+func (c *cli) printExplanation(x explain.Explanation, now time.Time) error {
 	if c.json {
 		return json.NewEncoder(c.out).Encode(x)
 	}
@@ -162,7 +163,7 @@ func (c *cli) printExplanation(x app.Explanation, now time.Time) error {
 	if x.ResetAt != nil {
 		rows = append(rows, []cell{head("  resets at"), plain(fmt.Sprintf("%s (%s)", clock(*x.ResetAt, now), *x.ResetSource))})
 	}
-	colours := map[app.Action]colour{app.Wait: yellow, app.Resume: green, app.Park: red}
+	colours := map[explain.Action]colour{explain.Wait: yellow, explain.Resume: green, explain.Park: red}
 	rows = append(rows, []cell{head("  would"), {string(x.Action), colours[x.Action]}}, []cell{head("  because"), plain(sanitize.Line(x.Why))})
 	p.table(rows)
 	return p.flush()

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite"
 
-	"resumed/internal/app"
+	"resumed/internal/explain"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -118,22 +118,22 @@ func TestExplainOfADatabase(t *testing.T) {
 
 	out, errOut, code := b.run("explain", elsewhere, "--json")
 	require.Zero(t, code, errOut)
-	found := make(map[string]app.Explanation)
+	found := make(map[string]explain.Explanation)
 	for line := range strings.Lines(out) {
-		var e app.Explanation
+		var e explain.Explanation
 		require.NoError(t, json.Unmarshal([]byte(line), &e))
 		require.Equal(t, "opencode", e.Agent)
 		require.Equal(t, elsewhere, e.File)
 		found[e.Session] = e
 	}
 	require.Len(t, found, 3)
-	require.Equal(t, app.Wait, found["ses_a"].Action)
+	require.Equal(t, explain.Wait, found["ses_a"].Action)
 	require.Equal(t, limit.RateLimit, found["ses_a"].Class)
 	require.Equal(t, "/src/a", found["ses_a"].Cwd)
 	require.WithinDuration(t, time.Now().Add(time.Hour), *found["ses_a"].ResetAt, 30*time.Second)
-	require.Equal(t, app.Leave, found["ses_b"].Action, "a child is never to be acted on")
+	require.Equal(t, explain.Leave, found["ses_b"].Action, "a child is never to be acted on")
 	require.Contains(t, found["ses_b"].Why, "child")
-	require.Equal(t, app.Leave, found["ses_c"].Action)
+	require.Equal(t, explain.Leave, found["ses_c"].Action)
 	require.Equal(t, limit.None, found["ses_c"].Class)
 	require.Equal(t, []string{"copy.sqlite"}, names(t, b.home, "copy.sqlite"), "it is only read")
 }

@@ -5,15 +5,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"time"
 
 	"resumed/internal/agent"
-	"resumed/internal/backoff"
 	"resumed/internal/config"
-	"resumed/internal/limit"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
 	"resumed/internal/state"
@@ -39,7 +36,7 @@ func (d *daemon) build(cfg config.Config) (parts, error) {
 	d.keepDesktops(cfg.Notify, channels)
 	return parts{
 		agents: agents,
-		rules:  Rules(cfg),
+		rules:  cfg.Rules(),
 		notify: notify.Config{Channels: channels, Events: events(cfg.Notify.Events), GroupWait: cfg.Notify.GroupWait},
 	}, nil
 }
@@ -57,56 +54,6 @@ func (d *daemon) keepDesktops(cfg config.Notify, channels []notify.Channel) {
 			channels[now] = d.channels[old]
 		}
 	}
-}
-
-// Rules returns the rules that the configuration asks for.
-func Rules(cfg config.Config) resume.Rules {
-	rules := resume.Rules{
-		Backoff:       cfg.Backoff.Policy,
-		ByClass:       make(map[limit.Class]backoff.Policy),
-		ByAgent:       make(map[string]backoff.Policy),
-		Parallel:      make(map[string]bool),
-		Margin:        cfg.Resume.Margin,
-		MaxWait:       cfg.Resume.MaxWait,
-		Settle:        cfg.Resume.Settle,
-		Lookback:      cfg.Resume.Lookback,
-		MaxWindows:    cfg.Resume.MaxWindows,
-		Include:       byAnyName(cfg.Resume.Include),
-		Exclude:       byAnyName(cfg.Resume.Exclude),
-		MaxConcurrent: cfg.Resume.MaxConcurrent,
-		Stagger:       cfg.Resume.Stagger,
-		Order:         resume.Order(cfg.Resume.Order),
-	}
-	if cfg.Resume.Hours != (config.Hours{}) {
-		// Hours are the user's, and many of the times come from records in UTC.
-		rules.NextAllowed = func(t time.Time) time.Time { return cfg.Resume.Hours.Next(t.Local()) }
-	}
-	for _, class := range limit.Classes() {
-		if policy := cfg.Policy("", class); policy != rules.Backoff {
-			rules.ByClass[class] = policy
-		}
-	}
-	for _, entry := range cfg.Agents {
-		if entry.Kind == config.KindCustom {
-			rules.Parallel[entry.Name] = true
-		}
-		if entry.Policy != "" {
-			rules.ByAgent[entry.Name] = cfg.Policy(entry.Name, limit.None)
-		}
-	}
-	return rules
-}
-
-// byAnyName returns the directories, and what they are without symbolic links:
-// agents write down either.
-func byAnyName(dirs []string) []string {
-	all := slices.Clone(dirs)
-	for _, dir := range dirs {
-		if target, err := filepath.EvalSymlinks(dir); err == nil && target != filepath.Clean(dir) {
-			all = append(all, target)
-		}
-	}
-	return all
 }
 
 // storeTimeout bounds how long an order waits for the engine and the disk.

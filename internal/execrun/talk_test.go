@@ -11,6 +11,7 @@ import (
 
 	"resumed/internal/app"
 	"resumed/internal/config"
+	"resumed/internal/explain"
 	"resumed/internal/lastwords"
 	"resumed/internal/limit"
 )
@@ -262,7 +263,7 @@ func TestIDsThatAreNoneAreNotUsed(t *testing.T) {
 
 // hears understands the agents' own formats.
 func hears(t *testing.T) func(agent, stdout, stderr string, at time.Time) Heard {
-	hear, err := app.Hear(config.Default())
+	hear, err := explain.Hear(config.Default(), app.Agents)
 	require.NoError(t, err)
 	return func(agent, stdout, stderr string, at time.Time) Heard { return Heard(hear(agent, stdout, stderr, at)) }
 }

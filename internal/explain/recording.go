@@ -1,12 +1,14 @@
-package app
+package explain
 
 import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,7 +56,7 @@ func (x *Explainer) recognised(rec agent.Recording, named agent.Agent) (string, 
 	if named != nil {
 		agents = map[string]agent.Agent{named.Name(): named}
 	}
-	for _, known := range sortedKeys(agents) {
+	for _, known := range slices.Sorted(maps.Keys(agents)) {
 		if r, ok := agents[known].(agent.Recorder); ok {
 			if report, ok := r.Recorded(rec); ok {
 				return known, report, true
@@ -204,8 +206,8 @@ type Heard struct {
 
 // Hear returns what says how a run of an agent ended by its streams. With an
 // error it returns what says nothing.
-func Hear(cfg config.Config) (func(name, stdout, stderr string, at time.Time) Heard, error) {
-	agents, err := Agents(everyAgent(cfg))
+func Hear(cfg config.Config, build Build) (func(name, stdout, stderr string, at time.Time) Heard, error) {
+	agents, err := build(everyAgent(cfg))
 	return func(name, stdout, stderr string, at time.Time) Heard {
 		printer, ok := agents[name].(agent.Printer)
 		if !ok {

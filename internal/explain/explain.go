@@ -1,4 +1,6 @@
-package app
+// Package explain says what files mean, for people and without a daemon: the
+// transcripts of all agents, and what else was recorded of them.
+package explain
 
 import (
 	"bytes"
@@ -6,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -59,18 +62,21 @@ type Explainer struct {
 	RecordedAt time.Time
 }
 
-// NewExplainer returns an explainer for the agents of that configuration,
-// also of those that are switched off.
-func NewExplainer(cfg config.Config) (*Explainer, error) {
-	agents, err := Agents(everyAgent(cfg))
+// Build makes the agents of a configuration.
+type Build func(config.Config) (map[string]agent.Agent, error)
+
+// New returns an explainer for the agents of that configuration, also of those
+// that are switched off.
+func New(cfg config.Config, build Build) (*Explainer, error) {
+	agents, err := build(everyAgent(cfg))
 	if err != nil {
 		return nil, err
 	}
-	return &Explainer{agents: agents, rules: Rules(cfg), grace: cfg.Resume.Grace}, nil
+	return &Explainer{agents: agents, rules: cfg.Rules(), grace: cfg.Resume.Grace}, nil
 }
 
 // Agents returns the names of the agents whose files it reads.
-func (x *Explainer) Agents() []string { return sortedKeys(x.agents) }
+func (x *Explainer) Agents() []string { return slices.Sorted(maps.Keys(x.agents)) }
 
 // everyAgent returns the configuration with no agent switched off.
 func everyAgent(cfg config.Config) config.Config {
@@ -199,6 +205,10 @@ func (x *Explainer) judge(a agent.Agent, path string, e agent.Evidence, now time
 	return out
 }
 
+// longestText is how much is shown of an agent's words: as much as the daemon
+// keeps.
+const longestText = 300
+
 // weigh adds what an event means and what would be done about it.
 func (x *Explainer) weigh(out *Explanation, event resume.Event, now time.Time) {
 	switch ev := event.(type) {
@@ -245,7 +255,7 @@ func (x *Explainer) transcriptOf(path string, head []byte, named agent.Agent) ag
 		}
 		agents = map[string]agent.Agent{named.Name(): named}
 	}
-	for _, known := range sortedKeys(agents) {
+	for _, known := range slices.Sorted(maps.Keys(agents)) {
 		for _, src := range agents[known].Sources() {
 			rel, err := filepath.Rel(src.Root, path)
 			if err == nil && filepath.IsLocal(rel) && src.Match(rel) {
@@ -253,7 +263,7 @@ func (x *Explainer) transcriptOf(path string, head []byte, named agent.Agent) ag
 			}
 		}
 	}
-	for _, known := range sortedKeys(agents) {
+	for _, known := range slices.Sorted(maps.Keys(agents)) {
 		if r, ok := agents[known].(agent.Recogniser); ok && r.Recognises(head) {
 			return agents[known]
 		}

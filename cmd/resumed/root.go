@@ -76,7 +76,6 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 func (c *cli) report(err error) int {
 	code, hint := exitFailed, ""
 	problem, badConfig := errors.AsType[*config.Problem](err)
-	remote, isRemote := errors.AsType[*control.RemoteError](err)
 	_, badUsage := errors.AsType[usageError](err)
 	status, ended := errors.AsType[exitStatus](err)
 	switch {
@@ -92,8 +91,6 @@ func (c *cli) report(err error) int {
 		case problem.File != "":
 			hint = "mend " + problem.File + ", then resumed config check"
 		}
-	case isRemote && remote.BadConfig():
-		code, hint = exitUsage, "resumed config check"
 	case control.IsAmbiguous(err):
 		hint = "one of them by more of its id: resumed status"
 	case errors.Is(err, control.ErrNoDaemon):

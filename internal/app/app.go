@@ -59,7 +59,7 @@ type daemon struct {
 	web       *web
 	inputs    *stage // set once, before anybody can ask for a reload
 
-	nudge chan struct{} // of size 1: the configuration is to be read again
+	requests chan func(error) // ask for the configuration to be read again
 
 	claiming sync.Mutex // held while a session takes a directory for what is kept of it
 
@@ -74,7 +74,6 @@ type daemon struct {
 	loadedAt time.Time
 	loadErr  error
 	paused   bool
-	reloads  []chan<- error     // who waits for the configuration to be read
 	running  map[string]stopper // by mark
 }
 
@@ -86,7 +85,7 @@ func Run(ctx context.Context, opts Options) error {
 		startedAt: time.Now(),
 		config:    opts.Config,
 		path:      opts.ConfigPath,
-		nudge:     make(chan struct{}, 1),
+		requests:  make(chan func(error)),
 		loadedAt:  time.Now(),
 		leases:    newLeases(opts.LeaseDirs),
 		running:   make(map[string]stopper),

@@ -25,7 +25,7 @@ func (b backend) Status(ctx context.Context, all bool, only ...resume.Key) (cont
 		return control.Status{}, err
 	}
 	if !all {
-		sessions = slices.DeleteFunc(sessions, func(s resume.Session) bool { return !worthKeeping(s) })
+		sessions = slices.DeleteFunc(sessions, func(s resume.Session) bool { return !s.WorthKeeping() })
 	}
 	accounts, err := b.accounts(ctx, sessions)
 	if err != nil {

@@ -71,92 +71,13 @@ func (j journal) notable(c resume.Change) bool {
 	case resume.Pause, resume.Unpause:
 		return before.Paused != after.Paused
 	case resume.Reconsider, resume.Postponed:
-		return stepped(c)
+		return c.Stepped()
 	}
-	news := sent(c) || stepped(c) || declined(c)
+	news := c.Sent() || c.Stepped() || c.Declined()
 	if news {
 		delete(j.held, after.Key)
 	}
 	return news
-}
-
-// stepped reports whether a session stands otherwise than before.
-func stepped(c resume.Change) bool {
-	before, after := c.Before, c.After
-	if _, started := c.Event.(resume.Started); started {
-		return false // what matters of it is that it was sent
-	}
-	moved := before.State != after.State && (before.State != 0 || after.State != resume.Watching)
-	postponed := after.State == resume.Waiting && !before.NextAt.Equal(after.NextAt)
-	return moved || postponed || before.Reason != after.Reason
-}
-
-// declined reports whether a step is an interruption that is not waited out:
-// it is too old, or its directory is excluded.
-func declined(c resume.Change) bool {
-	_, limited := c.Event.(resume.Limited)
-	if !limited || c.After.State != resume.Watching || c.Before.Interrupted() {
-		return false
-	}
-	return c.Before.Reason != c.After.Reason || !c.Before.LimitedAt.Equal(c.After.LimitedAt)
-}
-
-// sent reports whether with this step a resume was really sent: its command
-// runs, or it was delivered without one.
-func sent(c resume.Change) bool {
-	run := c.Before.Run
-	if run == nil || run.Process.PID != 0 {
-		return false
-	}
-	switch ev := c.Event.(type) {
-	case resume.Started:
-		return c.After.Run != nil && c.After.Run.Process.PID != 0
-	case resume.Ended:
-		return delivered(c, ev)
-	default:
-		return false
-	}
-}
-
-// delivered reports whether the end of a resume brings that it was delivered. A
-// session that moved before is past that.
-func delivered(c resume.Change, ev resume.Ended) bool {
-	return ev.Mark == c.Before.Run.Mark && ev.Outcome == resume.Delivered && c.Before.State == resume.Resuming
-}
-
-// given reports whether with this step a resume has reached the agent for
-// certain. One that is only about to be handed to a live process may still be
-// held back.
-func given(c resume.Change) bool {
-	if c.Before.Run != nil && c.Before.Run.Unverifiable {
-		ended, ok := c.Event.(resume.Ended)
-		return ok && delivered(c, ended)
-	}
-	started, ok := c.Event.(resume.Started)
-	return sent(c) && !(ok && started.Unverifiable)
-}
-
-// concluded returns the resume whose outcome this step brought, or nil. One
-// that moved the session may turn out to have been refused something.
-func concluded(c resume.Change) *resume.Attempt {
-	if n := len(c.After.Attempts); n > 0 && c.Entered(resume.Parked) && c.After.Attempts[n-1].Outcome == resume.Denied {
-		return &c.After.Attempts[n-1]
-	}
-	if len(c.Before.Attempts) == 0 {
-		return nil
-	}
-	was := c.Before.Attempts[len(c.Before.Attempts)-1]
-	if was.Outcome != "" {
-		return nil
-	}
-	for _, attempts := range [][]resume.Attempt{c.After.Attempts, c.After.Past} {
-		for _, a := range attempts {
-			if a.Mark == was.Mark && a.Outcome != "" {
-				return &a
-			}
-		}
-	}
-	return nil
 }
 
 func (j journal) history(c resume.Change) {
@@ -168,7 +89,7 @@ func (j journal) history(c resume.Change) {
 	if s.Interrupted() {
 		line.Class = s.Limit.Class.String()
 	}
-	if attempt := concluded(c); attempt != nil {
+	if attempt := c.Concluded(); attempt != nil {
 		line.Outcome, line.Error = attempt.Outcome, attempt.Err
 	}
 	kind := s.State.String()
@@ -189,7 +110,7 @@ func (j journal) history(c resume.Change) {
 	case resume.Unpause:
 		kind = kindUnpaused
 	case resume.Limited:
-		if declined(c) {
+		if c.Declined() {
 			kind, line.Class = kindLeft, ev.Class.String()
 		}
 	}

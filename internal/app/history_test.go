@@ -96,7 +96,7 @@ func TestAResumeIsSentWhenItsCommandRunsOrWasTyped(t *testing.T) {
 	count := func(events ...resume.Event) int {
 		n := 0
 		for _, c := range story(events...) {
-			if sent(c) {
+			if c.Sent() {
 				n++
 			}
 		}
@@ -113,7 +113,7 @@ func TestAResumeIsSentWhenItsCommandRunsOrWasTyped(t *testing.T) {
 func TestARetryIsToldOnceItReachedTheAgent(t *testing.T) {
 	told := func(events ...resume.Event) (kinds []string) {
 		for _, c := range story(append([]resume.Event{rateLimited(), resume.Due{Mark: "1"}}, events...)...) {
-			if given(c) {
+			if c.Given() {
 				kinds = append(kinds, fmt.Sprintf("%T", c.Event))
 			}
 		}
@@ -140,7 +140,7 @@ func TestAnOutcomeIsConcludedOnce(t *testing.T) {
 		resume.Due{Mark: "2"}, started("2"), resume.Ended{Mark: "2", Outcome: resume.Delivered},
 		resume.Progressed{At: time.Date(2026, 11, 15, 13, 0, 0, 0, time.UTC)},
 	) {
-		if a := concluded(c); a != nil {
+		if a := c.Concluded(); a != nil {
 			got = append(got, a.Outcome)
 		}
 	}

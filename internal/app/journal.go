@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"log/slog"
-	"reflect"
 	"time"
 
 	"resumed/internal/control"
@@ -62,20 +61,20 @@ func (j journal) changed(c resume.Change) {
 		j.d.changes.Note(key)
 		return
 	}
-	if same(c.Before, c.After) {
-		if declined(c) {
+	if c.WorksOn() {
+		if c.Declined() {
 			j.history(c)
 		}
 		return
 	}
 	j.d.changes.Note(key)
-	if !worthKeeping(c.Before) && !worthKeeping(c.After) {
-		if declined(c) {
+	if !c.Before.WorthKeeping() && !c.After.WorthKeeping() {
+		if c.Declined() {
 			j.history(c)
 		}
 		return
 	}
-	if !worthKeeping(c.Before) {
+	if !c.Before.WorthKeeping() {
 		j.names.add(key.ID)
 	}
 	j.d.store.Put(c.After)
@@ -84,20 +83,6 @@ func (j journal) changed(c resume.Change) {
 		j.log(c)
 	}
 	j.people(c)
-}
-
-// worthKeeping reports whether the session was ever interrupted or steered:
-// the others are found again in their files.
-func worthKeeping(s resume.Session) bool { return !s.LimitedAt.IsZero() || s.Paused }
-
-// same reports whether nothing happened but that a working session worked on.
-func same(a, b resume.Session) bool {
-	if a.State != b.State || a.State != resume.Watching {
-		return false
-	}
-	a.Seen, b.Seen = resume.Position{}, resume.Position{}
-	a.MovedAt, b.MovedAt = time.Time{}, time.Time{}
-	return reflect.DeepEqual(a, b)
 }
 
 // log says what a person would want to know the next morning.
@@ -131,7 +116,7 @@ func (j journal) people(c resume.Change) {
 		j.notify(notify.Parked, s)
 	case c.Entered(resume.Waiting) && !c.Before.Interrupted():
 		j.notify(notify.Limited, s)
-	case given(c):
+	case c.Given():
 		if len(s.Attempts) == 0 {
 			s.Attempts = s.Past // it moved before its start was known
 		}

@@ -97,41 +97,21 @@ func (m *metrics) expect(agents []string, channels []notify.Channel) {
 // observe counts a step. It blocks on nothing.
 func (m *metrics) observe(c resume.Change) {
 	agent := c.After.Key.Agent
-	if ev, limited := c.Event.(resume.Limited); limited && interrupts(c) {
+	if ev, limited := c.Event.(resume.Limited); limited && c.Interrupts() {
 		m.interruptions.WithLabelValues(agent, ev.Class.String()).Inc()
 		if !ev.First && !ev.At.IsZero() {
 			m.detection.Observe(max(0, c.At.Sub(ev.At).Seconds()))
 		}
 	}
-	if sent(c) {
-		m.wait.Observe(max(0, waited(c).Seconds()))
+	if c.Sent() {
+		m.wait.Observe(max(0, c.Waited().Seconds()))
 	}
-	if attempt := concluded(c); attempt != nil {
+	if attempt := c.Concluded(); attempt != nil {
 		m.resumes.WithLabelValues(agent, string(attempt.Outcome)).Inc()
 	}
 	if c.Entered(resume.GaveUp) {
 		m.giveUps.WithLabelValues(agent).Inc()
 	}
-}
-
-// interrupts reports whether a refusal stopped a session that worked, or that
-// was just resumed. An agent that repeats itself is not stopped again.
-func interrupts(c resume.Change) bool {
-	switch c.Before.State {
-	case 0, resume.Watching, resume.Resuming, resume.Settling:
-		return !c.After.LimitedAt.Equal(c.Before.LimitedAt)
-	default:
-		return false
-	}
-}
-
-// waited returns how long a session that is resumed now has waited.
-func waited(c resume.Change) time.Duration {
-	attempts := c.Before.Attempts
-	if len(attempts) == 0 {
-		return 0
-	}
-	return attempts[len(attempts)-1].StartedAt.Sub(c.Before.WaitFrom)
 }
 
 // delivered counts the end of a delivery.

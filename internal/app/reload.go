@@ -69,15 +69,14 @@ func (d *daemon) retryFromDesktop(key resume.Key) {
 // watchConfig puts every good change of the file in force.
 func (d *daemon) watchConfig(ctx context.Context) error {
 	return config.Watch(ctx, d.opts.ConfigPath, config.WatchOptions{
-		Current: d.opts.Config,
-		Nudge:   d.nudge,
-		Log:     d.log,
-		Apply: func(cfg config.Config, err error) {
+		Current:  d.opts.Config,
+		Requests: d.requests,
+		Log:      d.log,
+		Apply: func(cfg config.Config, err error) error {
 			d.systemd.reloading()
-			err = d.apply(ctx, cfg, err)
-			d.systemd.reloaded()
-			d.summary.wake()
-			d.answerReload(err)
+			defer d.summary.wake()
+			defer d.systemd.reloaded()
+			return d.apply(ctx, cfg, err)
 		},
 	})
 }
@@ -89,42 +88,24 @@ func (d *daemon) forwardReloads(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-d.opts.Reload:
-			d.askReload()
+			_ = d.reload(ctx) // the log tells
 		}
-	}
-}
-
-// askReload asks the watch of the configuration to read it again. One request
-// that waits stands for all.
-func (d *daemon) askReload() {
-	select {
-	case d.nudge <- struct{}{}:
-	default:
 	}
 }
 
 // reload reads the configuration again and returns what is wrong with it.
 func (d *daemon) reload(ctx context.Context) error {
 	answer := make(chan error, 1)
-	d.mu.Lock()
-	d.reloads = append(d.reloads, answer)
-	d.mu.Unlock()
-	d.askReload()
+	select {
+	case d.requests <- func(err error) { answer <- err }:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	select {
 	case err := <-answer:
 		return err
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	}
-}
-
-func (d *daemon) answerReload(err error) {
-	d.mu.Lock()
-	waiting := d.reloads
-	d.reloads = nil
-	d.mu.Unlock()
-	for _, answer := range waiting {
-		answer <- err
 	}
 }
 

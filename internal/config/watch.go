@@ -37,11 +37,13 @@ const (
 type WatchOptions struct {
 	// Apply is called by Watch itself, one call at a time: with a configuration
 	// that was checked, or with what is wrong with the file. It is called once
-	// for each settled change, and once for each nudge.
-	Apply func(Config, error)
+	// for each settled change and for each request, and returns why that
+	// configuration is not in force.
+	Apply func(Config, error) error
 
-	// Nudge asks for a reload even where nothing changed.
-	Nudge <-chan struct{}
+	// Requests ask for a reload even where nothing changed. Each is called once,
+	// with what Apply returned for the file as it was after the request.
+	Requests <-chan func(error)
 
 	// Current is what was loaded before the watch began. Where the file says
 	// something else by then, that is a change too. The zero Config stands for
@@ -79,11 +81,11 @@ type watch struct {
 	route    route // what is watched now
 	blind    bool  // some of it could not be watched
 
-	last   sight       // what was told last
-	mark   fingerprint // of the file when it was looked at last
-	found  bool        // there was a file
-	filled bool        // it was not empty
-	nudged bool        // somebody waits for a reload
+	last   sight         // what was told last
+	mark   fingerprint   // of the file when it was looked at last
+	found  bool          // there was a file
+	filled bool          // it was not empty
+	asked  []func(error) // who waits for a reload
 
 	settle  *time.Timer
 	pending bool
@@ -161,12 +163,8 @@ func (w *watch) run(ctx context.Context) error {
 			w.log.Debug("configuration events were lost", "err", err)
 			w.follow()
 			w.stir()
-		case _, ok := <-w.opts.Nudge:
-			if !ok {
-				w.opts.Nudge = nil
-				continue
-			}
-			w.nudged = true
+		case request := <-w.opts.Requests:
+			w.asked = append(w.asked, request)
 			if !w.pending {
 				w.tell(w.look())
 			}
@@ -213,16 +211,20 @@ func (w *watch) rest() {
 
 // tell passes on what was seen, once.
 func (w *watch) tell(seen sight) {
-	if seen == w.last && !w.nudged {
+	if seen == w.last && len(w.asked) == 0 {
 		return
 	}
-	w.nudged = false
-	if w.last.state == 0 && seen.state == absent && !w.found {
-		return
+	var err error
+	if nothingYet := w.last.state == 0 && seen.state == absent && !w.found; !nothingYet {
+		w.last = seen
+		var cfg Config
+		cfg, err = w.read(seen)
+		err = w.opts.Apply(cfg, err)
 	}
-	w.last = seen
-	cfg, err := w.read(seen)
-	w.opts.Apply(cfg, err)
+	for _, answer := range w.asked {
+		answer(err)
+	}
+	w.asked = nil
 }
 
 // read makes a configuration of what was seen.

@@ -19,23 +19,23 @@ type change struct {
 // follower runs Watch as a daemon would.
 type follower struct {
 	t       *testing.T
-	nudge   chan struct{}
+	ask     chan func(error)
 	changes chan change
 }
 
-// follow starts a Watch, and returns when it stands: it has answered a nudge.
+// follow starts a Watch, and returns when it stands: it has answered a request.
 func follow(t *testing.T, path string) *follower {
 	t.Helper()
 	f := start(t, path, WatchOptions{})
-	f.nudge <- struct{}{}
+	f.ask <- func(error) {}
 	f.next()
 	return f
 }
 
 func start(t *testing.T, path string, opts WatchOptions) *follower {
-	f := &follower{t, make(chan struct{}), make(chan change, 100)}
-	opts.Nudge = f.nudge
-	opts.Apply = func(c Config, err error) { f.changes <- change{c, err} }
+	f := &follower{t, make(chan func(error)), make(chan change, 100)}
+	opts.Requests = f.ask
+	opts.Apply = func(c Config, err error) error { f.changes <- change{c, err}; return err }
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- Watch(ctx, path, opts) }()
@@ -234,7 +234,7 @@ func TestWatchKeepsQuietAboutWhatDidNotChange(t *testing.T) {
 	put(t, filepath.Join(filepath.Dir(path), "other.toml"), says("other"))
 	require.NoError(t, os.Chtimes(path, time.Now(), time.Now()))
 	f.quiet()
-	f.nudge <- struct{}{}
+	f.ask <- func(error) {}
 	f.prompt("same")
 	f.quiet()
 }
@@ -244,7 +244,7 @@ func TestWatchAllowsAFileThatWasAlwaysEmpty(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "resumed.toml")
 	put(t, path, "")
 	f := follow(t, path)
-	f.nudge <- struct{}{}
+	f.ask <- func(error) {}
 	f.prompt("continue")
 }
 
@@ -252,7 +252,7 @@ func TestWatchWaitsForADirectoryThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a", "b", "resumed.toml")
 	f := start(t, path, WatchOptions{})
-	f.nudge <- struct{}{}
+	f.ask <- func(error) {}
 	f.problem("is gone")
 	require.NoError(t, os.Mkdir(filepath.Dir(filepath.Dir(path)), 0o700))
 	f.quiet()
@@ -267,7 +267,7 @@ func TestWatchWithoutAnyFileFindsTheUsersWhenItAppears(t *testing.T) {
 	defaults, err := Load("")
 	require.NoError(t, err)
 	f := start(t, "", WatchOptions{Current: defaults})
-	f.nudge <- struct{}{}
+	f.ask <- func(error) {}
 	f.prompt("continue")
 
 	path := filepath.Join(home, ".config", "resumed", "resumed.toml")
@@ -299,7 +299,7 @@ func TestWatchPollsWhereThereAreNoEvents(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "resumed.toml")
 	put(t, path, says("old"))
 	changes := make(chan change, 1)
-	w, err := newWatch(path, WatchOptions{Apply: func(c Config, err error) { changes <- change{c, err} }})
+	w, err := newWatch(path, WatchOptions{Apply: func(c Config, err error) error { changes <- change{c, err}; return err }})
 	require.NoError(t, err)
 	w.close()
 	w.notifier, w.events, w.errors, w.blind = nil, nil, nil, true
@@ -312,4 +312,54 @@ func TestWatchPollsWhereThereAreNoEvents(t *testing.T) {
 	f.prompt("new")
 	cancel()
 	require.NoError(t, <-done)
+}
+
+// Who asks for a reload while another one runs wants to know about the file as
+// it is now, not as it was when that one began.
+func TestARequestIsAnsweredForTheFileAsItWasAfterIt(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "resumed.toml")
+	put(t, path, says("good"))
+	applying, goOn := make(chan struct{}), make(chan struct{})
+	requests := make(chan func(error))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- Watch(ctx, path, WatchOptions{Requests: requests, Apply: func(_ Config, err error) error {
+			applying <- struct{}{}
+			<-goOn
+			return err
+		}})
+	}()
+	first, second := make(chan error, 1), make(chan error, 1)
+	requests <- func(err error) { first <- err }
+	<-applying
+	put(t, path, "nonsense = 1\n")
+	go func() { requests <- func(err error) { second <- err } }()
+	goOn <- struct{}{}
+	require.NoError(t, <-first)
+	<-applying
+	goOn <- struct{}{}
+	require.ErrorContains(t, <-second, "nonsense")
+	cancel()
+	for stopped := false; !stopped; { // the change itself may be told once more
+		select {
+		case <-applying:
+			goOn <- struct{}{}
+		case err := <-done:
+			require.NoError(t, err)
+			stopped = true
+		}
+	}
+}
+
+// Where there is no file there is nothing to wait for.
+func TestARequestIsAnsweredWhereThereIsNoFile(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("RESUMED_CONFIG", "")
+	f := start(t, "", WatchOptions{})
+	answer := make(chan error, 1)
+	f.ask <- func(err error) { answer <- err }
+	require.NoError(t, <-answer)
 }

@@ -99,11 +99,6 @@ func (c *Client) SetPaused(ctx context.Context, paused bool) error {
 	return c.call(ctx, http.MethodPost, path, nil, nil)
 }
 
-// Reload makes the daemon read its configuration again.
-func (c *Client) Reload(ctx context.Context) error {
-	return c.call(ctx, http.MethodPost, "/v1/reload", nil, nil)
-}
-
 // PageURL returns where a browser finds the page, with the token that lets it
 // in. With once it lets in one browser, now.
 func (c *Client) PageURL(ctx context.Context, once bool) (string, error) {
@@ -164,9 +159,6 @@ func (e *RemoteError) Error() string { return e.Text }
 func (e *RemoteError) Is(target error) bool {
 	return target == ErrNoSession && e.kind == kindNoSession
 }
-
-// BadConfig reports whether the daemon refused its configuration.
-func (e *RemoteError) BadConfig() bool { return e.kind == kindBadConfig }
 
 func readProblem(response *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))

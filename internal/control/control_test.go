@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -125,14 +127,42 @@ func TestQuestionsAndOrders(t *testing.T) {
 	require.True(t, d.paused)
 	require.NoError(t, client.SetPaused(t.Context(), false))
 	require.False(t, d.paused)
-	require.NoError(t, client.Reload(t.Context()))
+}
+
+// A reload is asked for by programs that speak to the socket themselves.
+func TestAReloadIsAnsweredWithWhatIsWrong(t *testing.T) {
+	d := &daemon{}
+	dir := serve(t, d)
+	reload := func() (int, string) {
+		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(dir, control.SocketName))
+		}
+		client := http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
+		answer, err := client.Post("http://resumed/v1/reload", "", nil)
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		return answer.StatusCode, string(body)
+	}
+	code, _ := reload()
+	require.Equal(t, http.StatusOK, code)
+	d.reload = &control.ConfigError{Err: errors.New("line 3: no such key")}
+	code, body := reload()
+	require.Equal(t, http.StatusUnprocessableEntity, code)
+	require.JSONEq(t, `{"error":"line 3: no such key","kind":"bad_config"}`, body)
+}
+
+// Whoever runs the server must hear of it, or the daemon lives on and is deaf.
+func TestASocketThatCannotBeServedEndsTheServer(t *testing.T) {
+	server, err := control.Listen(t.TempDir(), &daemon{}, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	server.Break()
+	require.ErrorContains(t, server.Run(t.Context()), "serve control socket")
 }
 
 func TestErrorsKeepTheirMeaningOverTheWire(t *testing.T) {
-	d := &daemon{
-		sessions: []resume.View{view("a", "4f2a-1"), view("a", "4f2a-2")},
-		reload:   &control.ConfigError{Err: errors.New("line 3: no such key")},
-	}
+	d := &daemon{sessions: []resume.View{view("a", "4f2a-1"), view("a", "4f2a-2")}}
 	client := control.NewClient(serve(t, d))
 
 	_, err := client.Do(t.Context(), "nobody", control.Retry)
@@ -142,12 +172,6 @@ func TestErrorsKeepTheirMeaningOverTheWire(t *testing.T) {
 	_, err = client.Do(t.Context(), "4f2a", control.Retry)
 	require.ErrorContains(t, err, "fits 2 sessions: a/4f2a-1, a/4f2a-2")
 	require.NotErrorIs(t, err, control.ErrNoSession)
-
-	err = client.Reload(t.Context())
-	remote, ok := errors.AsType[*control.RemoteError](err)
-	require.True(t, ok)
-	require.True(t, remote.BadConfig())
-	require.ErrorContains(t, err, "line 3")
 
 	_, err = client.Do(t.Context(), "4f2a-1", "explode")
 	require.Error(t, err)

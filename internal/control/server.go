@@ -42,7 +42,7 @@ func (e *ConfigError) Unwrap() error { return e.Err }
 
 // Server is the daemon's end of the socket.
 type Server struct {
-	door     *door
+	socket   *socket
 	backend  Backend
 	log      *slog.Logger
 	stopping context.Context // done when streams must end
@@ -53,44 +53,54 @@ type Server struct {
 // that a dead daemon left behind is replaced; the error is ErrTaken where a living
 // one answers on it.
 func Listen(dir string, backend Backend, log *slog.Logger) (*Server, error) {
-	door, err := openDoor(dir)
+	made, err := openSocket(dir)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{door: door, backend: backend, log: log}
+	s := &Server{socket: made, backend: backend, log: log}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	return s, nil
 }
 
-// Run serves until ctx is done.
+// Run serves until ctx is done, or until a socket cannot be served any longer: a
+// daemon that nobody can reach must not look as if all were well.
 func (s *Server) Run(ctx context.Context) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
 	server := &http.Server{
 		Handler:           s.handler(),
 		ReadHeaderTimeout: 5 * time.Second,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	server.RegisterOnShutdown(s.stop)
-	var others sync.WaitGroup
-	defer others.Wait()
-	others.Go(func() {
-		<-ctx.Done()
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		if server.Shutdown(grace) != nil {
-			_ = server.Close()
-		}
-	})
-	first := peers{s.door.listener, s.log}
-	others.Go(func() {
-		s.keepDoor(ctx, func(door *door) {
-			others.Go(func() { _ = server.Serve(peers{door.listener, s.log}) }) // until the server is closed
+	var serving sync.WaitGroup
+	serve := func(made *socket) {
+		serving.Go(func() {
+			if err := server.Serve(peers{made.listener, s.log}); !errors.Is(err, http.ErrServerClosed) {
+				fail(&serveError{err})
+			}
 		})
-	})
-	if err := server.Serve(first); ctx.Err() == nil {
-		return fmt.Errorf("serve control socket: %w", err)
+	}
+	serve(s.socket)
+	s.keepSocket(ctx, serve)
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if server.Shutdown(grace) != nil {
+		_ = server.Close()
+	}
+	serving.Wait()
+	if failure, ok := errors.AsType[*serveError](context.Cause(ctx)); ok {
+		return failure
 	}
 	return nil
 }
+
+// serveError is why a socket cannot be served.
+type serveError struct{ err error }
+
+func (e *serveError) Error() string { return fmt.Sprintf("serve control socket: %v", e.err) }
+
+func (e *serveError) Unwrap() error { return e.err }
 
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()

@@ -19,33 +19,6 @@ const remembered = 24 * time.Hour
 // ErrNoSession is returned for a session that nobody knows.
 var ErrNoSession = errors.New("no such session")
 
-// Change is one step of one session.
-type Change struct {
-	At            time.Time
-	Event         Event
-	Before, After Session
-	Dropped       bool // After is not kept any longer
-}
-
-// Entered reports whether this step led into state.
-func (c Change) Entered(state State) bool {
-	return c.After.State == state && c.Before.State != state
-}
-
-// Calls reports whether this step is one at which a person is needed: nothing
-// goes on without them, or not as long as things stand as they do.
-func (c Change) Calls() bool {
-	return c.Entered(Parked) || c.After.Told && !c.Before.Told
-}
-
-// Begun returns the resume that this step began, or nil.
-func (c Change) Begun() *Run {
-	if run := c.After.Run; run != nil && (c.Before.Run == nil || c.Before.Run.Mark != run.Mark) {
-		return run
-	}
-	return nil
-}
-
 // Options are what an Engine works with. All functions are required.
 type Options struct {
 	Rules    Rules
@@ -53,7 +26,7 @@ type Options struct {
 	Paused   bool      // nothing is started until SetPaused(false)
 
 	// Act sends the resume that session.Run names and reports on it through
-	// Tell. It runs in a goroutine of its own and must return soon after ctx
+	// Apply. It runs in a goroutine of its own and must return soon after ctx
 	// is done.
 	Act func(ctx context.Context, session Session)
 

@@ -193,6 +193,10 @@ type Session struct {
 // its user.
 func (s Session) Interrupted() bool { return s.State != Watching && s.State != 0 }
 
+// WorthKeeping reports whether the session was ever interrupted or steered: the
+// others are found again in their files.
+func (s Session) WorthKeeping() bool { return !s.LimitedAt.IsZero() || s.Paused }
+
 // forgotten returns the session as one that was never interrupted.
 func (s Session) forgotten() Session {
 	return Session{

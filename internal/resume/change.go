@@ -1,0 +1,143 @@
+package resume
+
+import (
+	"reflect"
+	"time"
+)
+
+// Change is one step of one session.
+type Change struct {
+	At            time.Time
+	Event         Event
+	Before, After Session
+	Dropped       bool // After is not kept any longer
+}
+
+// Entered reports whether this step led into state.
+func (c Change) Entered(state State) bool {
+	return c.After.State == state && c.Before.State != state
+}
+
+// Calls reports whether this step is one at which a person is needed: nothing
+// goes on without them, or not as long as things stand as they do.
+func (c Change) Calls() bool {
+	return c.Entered(Parked) || c.After.Told && !c.Before.Told
+}
+
+// Begun returns the resume that this step began, or nil.
+func (c Change) Begun() *Run {
+	if run := c.After.Run; run != nil && (c.Before.Run == nil || c.Before.Run.Mark != run.Mark) {
+		return run
+	}
+	return nil
+}
+
+// Stepped reports whether a session stands otherwise than before.
+func (c Change) Stepped() bool {
+	before, after := c.Before, c.After
+	if _, started := c.Event.(Started); started {
+		return false // what matters of it is that it was sent
+	}
+	moved := before.State != after.State && (before.State != 0 || after.State != Watching)
+	postponed := after.State == Waiting && !before.NextAt.Equal(after.NextAt)
+	return moved || postponed || before.Reason != after.Reason
+}
+
+// Declined reports whether a step is an interruption that is not waited out:
+// it is too old, or its directory is excluded.
+func (c Change) Declined() bool {
+	_, limited := c.Event.(Limited)
+	if !limited || c.After.State != Watching || c.Before.Interrupted() {
+		return false
+	}
+	return c.Before.Reason != c.After.Reason || !c.Before.LimitedAt.Equal(c.After.LimitedAt)
+}
+
+// Sent reports whether with this step a resume was really sent: its command
+// runs, or it was delivered without one.
+func (c Change) Sent() bool {
+	run := c.Before.Run
+	if run == nil || run.Process.PID != 0 {
+		return false
+	}
+	switch ev := c.Event.(type) {
+	case Started:
+		return c.After.Run != nil && c.After.Run.Process.PID != 0
+	case Ended:
+		return c.delivers(ev)
+	default:
+		return false
+	}
+}
+
+// delivers reports whether the end of a resume brings that it was delivered. A
+// session that moved before is past that.
+func (c Change) delivers(ev Ended) bool {
+	return ev.Mark == c.Before.Run.Mark && ev.Outcome == Delivered && c.Before.State == Resuming
+}
+
+// Given reports whether with this step a resume has reached the agent for
+// certain. One that is only about to be handed to a live process may still be
+// held back.
+func (c Change) Given() bool {
+	if c.Before.Run != nil && c.Before.Run.Unverifiable {
+		ended, ok := c.Event.(Ended)
+		return ok && c.delivers(ended)
+	}
+	started, ok := c.Event.(Started)
+	return c.Sent() && !(ok && started.Unverifiable)
+}
+
+// Concluded returns the resume whose outcome this step brought, or nil. One
+// that moved the session may turn out to have been refused something.
+func (c Change) Concluded() *Attempt {
+	if n := len(c.After.Attempts); n > 0 && c.Entered(Parked) && c.After.Attempts[n-1].Outcome == Denied {
+		return &c.After.Attempts[n-1]
+	}
+	if len(c.Before.Attempts) == 0 {
+		return nil
+	}
+	was := c.Before.Attempts[len(c.Before.Attempts)-1]
+	if was.Outcome != "" {
+		return nil
+	}
+	for _, attempts := range [][]Attempt{c.After.Attempts, c.After.Past} {
+		for _, a := range attempts {
+			if a.Mark == was.Mark && a.Outcome != "" {
+				return &a
+			}
+		}
+	}
+	return nil
+}
+
+// Interrupts reports whether a refusal stopped a session that worked, or that
+// was just resumed. An agent that repeats itself is not stopped again.
+func (c Change) Interrupts() bool {
+	switch c.Before.State {
+	case 0, Watching, Resuming, Settling:
+		return !c.After.LimitedAt.Equal(c.Before.LimitedAt)
+	default:
+		return false
+	}
+}
+
+// Waited returns how long a session that is resumed now has waited.
+func (c Change) Waited() time.Duration {
+	attempts := c.Before.Attempts
+	if len(attempts) == 0 {
+		return 0
+	}
+	return attempts[len(attempts)-1].StartedAt.Sub(c.Before.WaitFrom)
+}
+
+// WorksOn reports whether nothing happened but that a working session worked on.
+func (c Change) WorksOn() bool {
+	a, b := c.Before, c.After
+	if a.State != b.State || a.State != Watching {
+		return false
+	}
+	a.Seen, b.Seen = Position{}, Position{}
+	a.MovedAt, b.MovedAt = time.Time{}, time.Time{}
+	return reflect.DeepEqual(a, b)
+}

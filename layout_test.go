@@ -22,11 +22,13 @@ var arrows = map[string][]string{
 	"cmd/resumed": {
 		"configs", "internal/app", "internal/backoff", "internal/sanitize", "internal/config", "internal/control",
 		"internal/execrun", "internal/explain", "internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/state", "internal/termui", "systemd",
+		"internal/atomicfile", "internal/dirs",
 	},
 	"internal/app": {
 		"internal/agent", "internal/agent/*", "internal/backoff", "internal/sanitize", "internal/config", "internal/control",
 		"internal/lease", "internal/limit", "internal/notify", "internal/webui", "internal/resume", "internal/runner",
 		"internal/state", "internal/tmux", "internal/watch",
+		"internal/atomicfile",
 	},
 	"internal/explain": {
 		"internal/agent", "internal/sanitize", "internal/config", "internal/limit", "internal/resume", "internal/lastwords",
@@ -35,11 +37,11 @@ var arrows = map[string][]string{
 	"internal/lastwords":  {"internal/sanitize", "internal/limit"},
 	"internal/config":     {"internal/backoff", "internal/limit", "internal/resume"},
 	"internal/state":      {"internal/lock", "internal/resume"},
-	"internal/lease":      {"internal/lock"},
+	"internal/lease":      {"internal/atomicfile", "internal/lock"},
 	"internal/lock":       {"internal/backoff"},
 	"internal/control":    {"internal/resume"},
 	"internal/termui":     {"internal/sanitize", "internal/control", "internal/limit", "internal/resume"},
-	"internal/webui":      {"internal/sanitize", "internal/control", "internal/resume"},
+	"internal/webui":      {"internal/atomicfile", "internal/sanitize", "internal/control", "internal/resume"},
 	"internal/notify":     {"internal/backoff", "internal/sanitize", "internal/limit", "internal/resume"},
 	"internal/runner":     {"internal/sanitize", "internal/resume"},
 	"internal/tmux":       {"internal/resume"},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"resumed/internal/atomicfile"
 	"resumed/internal/sanitize"
 )
 
@@ -176,13 +177,21 @@ func (c *cli) writeFiles(files []unitFile) (changed bool, err error) {
 		if old, err := os.ReadFile(f.path); err == nil && string(old) == text {
 			continue
 		}
-		if err := os.WriteFile(f.path, []byte(text), 0o644); err != nil {
+		if err := atomicfile.Write(linked(f.path), []byte(text), 0o644); err != nil {
 			return changed, fmt.Errorf("write file: %w", err)
 		}
 		changed = true
 		fmt.Fprintln(c.out, "wrote", f.path)
 	}
 	return changed, nil
+}
+
+// linked returns what a link leads to: who keeps units elsewhere keeps the link.
+func linked(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
 }
 
 func (c *cli) printInstall(files []unitFile) error {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/atomicfile"
 	"resumed/internal/config"
 	"resumed/internal/resume"
 )
@@ -136,19 +137,7 @@ func copyFile(from, to string) error {
 		return err
 	}
 	defer in.Close()
-	out, err := os.CreateTemp(filepath.Dir(to), ".copy-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	err = errors.Join(err, out.Sync(), out.Close())
-	if err == nil {
-		err = os.Rename(out.Name(), to)
-	}
-	if err != nil {
-		_ = os.Remove(out.Name()) // the error tells already
-	}
-	return err
+	return atomicfile.Copy(to, in, 0o600)
 }
 
 // pruneKept forgets the copies of sessions that were not resumed for that long.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"resumed/internal/atomicfile"
 	"resumed/internal/resume"
 )
 
@@ -42,7 +43,7 @@ func (d *daemon) claimDir(root string, key resume.Key) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return dir, err
 	}
-	return dir, os.WriteFile(filepath.Join(dir, agentFile), []byte(key.Agent), 0o600)
+	return dir, atomicfile.Write(filepath.Join(dir, agentFile), []byte(key.Agent), 0o600)
 }
 
 // claimRuns makes the directory of a session's outputs, and the session's own.

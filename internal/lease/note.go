@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"resumed/internal/atomicfile"
 )
 
 // Note is left by a process that gave up on a session: whoever may look after
@@ -25,7 +27,7 @@ func (l *Lease) GiveUp(n Note) error {
 		return fmt.Errorf("leave a note: %w", err)
 	}
 	for _, file := range l.files {
-		if err := os.WriteFile(notePath(file.Name()), data, 0o600); err != nil {
+		if err := atomicfile.Write(notePath(file.Name()), data, 0o600); err != nil {
 			return fmt.Errorf("leave a note: %w", err)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"resumed/internal/atomicfile"
 )
 
 // TokenFile is the name of the file that holds the token.
@@ -48,17 +50,8 @@ func private(path string) bool {
 // newToken replaces what is there at once: whoever reads finds a whole token.
 func newToken(path string) (string, error) {
 	token := rand.Text()
-	temp, err := os.CreateTemp(filepath.Dir(path), "."+TokenFile+"-*") // mode 0600
-	if err != nil {
+	if err := atomicfile.Write(path, []byte(token+"\n"), 0o600); err != nil {
 		return "", fmt.Errorf("write the page's token: %w", err)
-	}
-	_, err = temp.WriteString(token + "\n")
-	err = errors.Join(err, temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		return "", errors.Join(fmt.Errorf("write the page's token: %w", err), os.Remove(temp.Name()))
 	}
 	return token, nil
 }

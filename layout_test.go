@@ -20,12 +20,12 @@ import (
 // app. A package that is not listed may import none of ours.
 var arrows = map[string][]string{
 	"cmd/resumed": {
-		"configs", "internal/app", "internal/backoff", "internal/sanitize", "internal/config", "internal/control",
+		"configs", "internal/agents", "internal/app", "internal/backoff", "internal/sanitize", "internal/config", "internal/control",
 		"internal/execrun", "internal/explain", "internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/state", "internal/termui", "systemd",
 		"internal/atomicfile", "internal/dirs",
 	},
 	"internal/app": {
-		"internal/agent", "internal/agent/*", "internal/backoff", "internal/sanitize", "internal/config", "internal/control",
+		"internal/agent", "internal/agents", "internal/backoff", "internal/sanitize", "internal/config", "internal/control",
 		"internal/lease", "internal/limit", "internal/notify", "internal/webui", "internal/resume", "internal/runner",
 		"internal/state", "internal/tmux", "internal/watch",
 		"internal/atomicfile",
@@ -33,6 +33,7 @@ var arrows = map[string][]string{
 	"internal/explain": {
 		"internal/agent", "internal/sanitize", "internal/config", "internal/limit", "internal/resume", "internal/lastwords",
 	},
+	"internal/agents":     {"internal/agent", "internal/agent/*", "internal/config"},
 	"internal/execrun":    {"internal/backoff", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords"},
 	"internal/lastwords":  {"internal/sanitize", "internal/limit"},
 	"internal/config":     {"internal/backoff", "internal/limit", "internal/resume"},

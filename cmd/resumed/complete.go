@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"resumed/internal/agents"
 	"resumed/internal/app"
 	"resumed/internal/backoff"
 	"resumed/internal/config"
@@ -136,7 +137,7 @@ func (c *cli) completePolicies(cmd *cobra.Command, _ []string, _ string) ([]stri
 }
 
 func (c *cli) completeAgents(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	agents, err := app.Agents(c.inForce(cmd.Context()))
+	agents, err := agents.Make(c.inForce(cmd.Context()))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

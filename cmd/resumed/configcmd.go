@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/configs"
+	"resumed/internal/agents"
 	"resumed/internal/app"
 	"resumed/internal/config"
 )
@@ -95,7 +96,7 @@ func (c *cli) configCheck() error {
 // buildable reports all parts of the daemon that cannot be made of a
 // configuration that is right in itself: a file that it names is missing, say.
 func buildable(cfg config.Config, path string) error {
-	_, badAgents := app.Agents(cfg)
+	_, badAgents := agents.Make(cfg)
 	_, badChannels := app.Channels(path, cfg.Notify, nil, nil)
 	if err := errors.Join(badAgents, badChannels); err != nil {
 		return toMend(err, path)

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"resumed/internal/agents"
 	"resumed/internal/app"
 	"resumed/internal/config"
 	"resumed/internal/control"
@@ -47,7 +48,7 @@ func examineAgents(ctx context.Context, e *examination, cfg config.Config) {
 	if dir, err := unitDir(); err == nil {
 		recorded = recordedPath(dir)
 	}
-	found, err := app.Survey(cfg, recorded)
+	found, err := agents.Survey(cfg, recorded)
 	if err != nil {
 		e.fail("agents", err.Error(), "resumed config check")
 		return
@@ -65,7 +66,7 @@ func examineAgents(ctx context.Context, e *examination, cfg config.Config) {
 }
 
 // present reports whether there is anything of an agent here.
-func present(f app.Finding) bool {
+func present(f agents.Finding) bool {
 	for _, h := range f.Homes {
 		if !h.Missing {
 			return true
@@ -75,7 +76,7 @@ func present(f app.Finding) bool {
 }
 
 // examineAgent returns how many directories of the agent are watched.
-func examineAgent(e *examination, f app.Finding, version string) int {
+func examineAgent(e *examination, f agents.Finding, version string) int {
 	name := "agent " + f.Name
 	if !present(f) {
 		e.ok(name, "not here")
@@ -112,7 +113,7 @@ func examineAgent(e *examination, f app.Finding, version string) int {
 	return directories
 }
 
-func roots(homes []app.Home) string {
+func roots(homes []agents.Home) string {
 	var all []string
 	for _, h := range homes {
 		all = append(all, h.Root)
@@ -122,7 +123,7 @@ func roots(homes []app.Home) string {
 
 // programVersions asks every program which version it is of. One of the user's
 // own is not asked: nobody knows what it does with a question it does not know.
-func programVersions(ctx context.Context, found []app.Finding) map[string]string {
+func programVersions(ctx context.Context, found []agents.Finding) map[string]string {
 	versions := make([]string, len(found))
 	var all sync.WaitGroup
 	for i, f := range found {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"resumed/internal/agents"
 	"resumed/internal/app"
 	"resumed/internal/backoff"
 	"resumed/internal/config"
@@ -94,7 +95,7 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 
 	o.Argv, o.Signals, o.LeaseDirs = argv, signals, lease.Dirs(os.Getenv, stateDir)
 	o.Stdin, o.Stdout, o.Stderr = os.Stdin, os.Stdout, os.Stderr
-	hear, err := explain.Hear(cfg, app.Agents)
+	hear, err := explain.Hear(cfg, agents.Make)
 	if err != nil {
 		show.say("%v", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"resumed/internal/app"
+	"resumed/internal/agents"
 	"resumed/systemd"
 )
 
@@ -45,7 +45,7 @@ func ours(text string) bool {
 
 // pluginFile is the plugin by which opencode tells of its own retries.
 func pluginFile() unitFile {
-	path, text := app.OpencodePlugin()
+	path, text := agents.OpencodePlugin()
 	return unitFile{path: path, text: text}
 }
 

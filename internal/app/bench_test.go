@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/resume"
 	"resumed/internal/watch"
@@ -110,7 +111,7 @@ func lengthen(line []byte) []byte {
 
 // fresh returns an agent that has read nothing yet.
 func fresh(b *testing.B, name string) agent.Agent {
-	agents, err := Agents(config.Default())
+	agents, err := agents.Make(config.Default())
 	require.NoError(b, err)
 	return agents[name]
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/resume"
 )
@@ -131,7 +132,7 @@ func (d *daemon) identify(ctx context.Context, a agent.Agent, session resume.Ses
 // LeftRunning returns the process of a resume of the session that lives without
 // a daemon that looks after it. It is for runs that no daemon starts.
 func LeftRunning(ctx context.Context, cfg config.Config, session resume.Session) (pid int, found bool, err error) {
-	agents, err := Agents(cfg)
+	agents, err := agents.Make(cfg)
 	if err != nil {
 		return 0, false, err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/agents"
 	"resumed/internal/atomicfile"
 	"resumed/internal/config"
 	"resumed/internal/resume"
@@ -163,7 +164,7 @@ func pruneKept(stateDir string, age time.Duration, now time.Time) error {
 // Tidy removes what a run of the session left behind that must not stay. It is
 // for runs that no daemon started.
 func Tidy(ctx context.Context, cfg config.Config, session resume.Session) error {
-	agents, err := Agents(cfg)
+	agents, err := agents.Make(cfg)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
@@ -25,7 +26,7 @@ type parts struct {
 
 // build makes all that can fail, and changes nothing.
 func (d *daemon) build(cfg config.Config) (parts, error) {
-	agents, err := Agents(cfg)
+	agents, err := agents.Make(cfg)
 	if err != nil {
 		return parts{}, err
 	}

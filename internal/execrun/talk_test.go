@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/app"
+	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/explain"
 	"resumed/internal/lastwords"
@@ -263,7 +263,7 @@ func TestIDsThatAreNoneAreNotUsed(t *testing.T) {
 
 // hears understands the agents' own formats.
 func hears(t *testing.T) func(agent, stdout, stderr string, at time.Time) Heard {
-	hear, err := explain.Hear(config.Default(), app.Agents)
+	hear, err := explain.Hear(config.Default(), agents.Make)
 	require.NoError(t, err)
 	return func(agent, stdout, stderr string, at time.Time) Heard { return Heard(hear(agent, stdout, stderr, at)) }
 }

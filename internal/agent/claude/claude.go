@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
@@ -17,14 +16,16 @@ import (
 // Name is Claude Code's name in configuration, status and metrics.
 const Name = "claude-code"
 
-// Options says which Claude Code is meant. The zero Options is the user's own.
-type Options struct {
-	Roots   []string       // config homes, absolute; empty: $CLAUDE_CONFIG_DIR, else ~/.claude
-	Command string         // the program's name or path; empty: it is looked for
-	Env     []string       // KEY=value, added for resumed runs
-	Grace   time.Duration  // a clock time this far in the past means now, not tomorrow
-	Zone    *time.Location // of clock times that name none; nil means local
+// Builtin is Claude Code in the list of agents.
+var Builtin = agent.Builtin{
+	Name:  Name,
+	Title: "Claude Code",
+	New:   func(o agent.Options) (agent.Agent, error) { return New(o) },
 }
+
+// Options says which Claude Code is meant: without Roots its home is $CLAUDE_CONFIG_DIR,
+// else ~/.claude.
+type Options = agent.Options
 
 // Agent is Claude Code with its config homes.
 type Agent struct {

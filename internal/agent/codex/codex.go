@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
@@ -18,13 +17,16 @@ const Name = "codex"
 // homeVariable is the environment variable that moves Codex's home.
 const homeVariable = "CODEX_HOME"
 
-// Options says which Codex is meant. The zero Options is the user's own.
-type Options struct {
-	Roots   []string       // homes, absolute; empty: $CODEX_HOME, else ~/.codex
-	Command string         // the program's name or path; empty: it is looked for
-	Grace   time.Duration  // a clock time this far in the past means now, not tomorrow
-	Zone    *time.Location // of clock times that name none; nil means local
+// Builtin is Codex in the list of agents.
+var Builtin = agent.Builtin{
+	Name:  Name,
+	Title: "Codex",
+	New:   func(o agent.Options) (agent.Agent, error) { return New(o) },
 }
+
+// Options says which Codex is meant: without Roots its home is $CODEX_HOME, else
+// ~/.codex.
+type Options = agent.Options
 
 // Agent is Codex with its homes.
 type Agent struct {

@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
@@ -29,14 +28,16 @@ const homeName = ".gemini"
 // homeVariable names the directory around the home.
 const homeVariable = "GEMINI_CLI_HOME"
 
-// Options says which Gemini CLI is meant. The zero Options is the user's own.
-type Options struct {
-	Roots   []string       // homes, absolute, each called .gemini; empty: in $GEMINI_CLI_HOME, else in ~
-	Command string         // the program's name or path; empty: it is looked for
-	Env     []string       // KEY=value, added for resumed runs
-	Grace   time.Duration  // a clock time this far in the past means now, not tomorrow
-	Zone    *time.Location // of clock times that name none; nil means local
+// Builtin is Gemini CLI in the list of agents.
+var Builtin = agent.Builtin{
+	Name:  Name,
+	Title: "Gemini CLI",
+	New:   func(o agent.Options) (agent.Agent, error) { return New(o) },
 }
+
+// Options says which Gemini CLI is meant: Roots are each called .gemini; without any it
+// is the one in $GEMINI_CLI_HOME, else in ~.
+type Options = agent.Options
 
 // Agent is Gemini CLI with its homes.
 type Agent struct {

@@ -23,14 +23,16 @@ import (
 // Name is opencode's name in configuration, status and metrics.
 const Name = "opencode"
 
-// Options says which opencode is meant. The zero Options is the user's own.
-type Options struct {
-	Roots   []string       // data directories, absolute; empty: $OPENCODE_DB, else $XDG_DATA_HOME/opencode
-	Command string         // the program's name or path; empty: it is looked for
-	Server  string         // URL of a running server; empty: none
-	Grace   time.Duration  // a clock time this far in the past means now, not tomorrow
-	Zone    *time.Location // of clock times that name none; nil means local
+// Builtin is opencode in the list of agents.
+var Builtin = agent.Builtin{
+	Name:  Name,
+	Title: "opencode",
+	New:   func(o agent.Options) (agent.Agent, error) { return New(o) },
 }
+
+// Options says which opencode is meant: Roots are data directories; without any it is
+// that of $OPENCODE_DB, else $XDG_DATA_HOME/opencode.
+type Options = agent.Options
 
 // Agent is opencode with its databases.
 type Agent struct {

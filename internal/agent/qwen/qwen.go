@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
@@ -21,14 +20,16 @@ const Name = "qwen-code"
 // homeVariable names the home of Qwen Code.
 const homeVariable = "QWEN_HOME"
 
-// Options says which Qwen Code is meant. The zero Options is the user's own.
-type Options struct {
-	Roots   []string       // homes, absolute; empty: $QWEN_RUNTIME_DIR, $QWEN_HOME, else ~/.qwen
-	Command string         // the program's name or path; empty: it is looked for
-	Env     []string       // KEY=value, added for resumed runs
-	Grace   time.Duration  // a clock time this far in the past means now, not tomorrow
-	Zone    *time.Location // of clock times that name none; nil means local
+// Builtin is Qwen Code in the list of agents.
+var Builtin = agent.Builtin{
+	Name:  Name,
+	Title: "Qwen Code",
+	New:   func(o agent.Options) (agent.Agent, error) { return New(o) },
 }
+
+// Options says which Qwen Code is meant: without Roots its home is $QWEN_RUNTIME_DIR,
+// $QWEN_HOME, else ~/.qwen.
+type Options = agent.Options
 
 // Agent is Qwen Code with its homes.
 type Agent struct {

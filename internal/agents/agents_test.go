@@ -1,4 +1,4 @@
-package app
+package agents_test
 
 import (
 	"bytes"
@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agents"
+	"resumed/internal/app"
 	"resumed/internal/config"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -58,14 +60,13 @@ func (p parrot) Plan(_ context.Context, s resume.Session, w agent.Words) (agent.
 	}}, nil
 }
 
-// Adding an agent is its folder and one line in the registry.
-func TestAMadeUpAgentNeedsOneLineInTheRegistry(t *testing.T) {
+// Adding an agent is its folder and one line in the list.
+func TestAMadeUpAgentNeedsOneLineInTheList(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	cage := filepath.Join(home, "cage")
 	require.NoError(t, os.Mkdir(cage, 0o700))
-	builtin["parrot"] = func(config.Agent, config.Config) (agent.Agent, error) { return parrot{cage}, nil }
-	t.Cleanup(func() { delete(builtin, "parrot") })
+	agents.Add(t, agent.Builtin{Name: "parrot", New: func(agent.Options) (agent.Agent, error) { return parrot{cage}, nil }})
 
 	changes := newChanges()
 	stop := runDaemon(t, home, changes)
@@ -87,7 +88,7 @@ func runDaemon(t *testing.T, home string, changes *changes) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, done := make(chan struct{}), make(chan error, 1)
 	go func() {
-		done <- Run(ctx, Options{
+		done <- app.Run(ctx, app.Options{
 			Config: cfg, StateDir: filepath.Join(home, "state"), RuntimeDir: filepath.Join(home, "run"),
 			LeaseDirs: []string{filepath.Join(home, "leases")}, Version: "test",
 			Log: slog.New(slog.DiscardHandler), Seen: changes.add, Ready: func() { close(ready) },

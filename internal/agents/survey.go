@@ -1,4 +1,4 @@
-package app
+package agents
 
 import (
 	"errors"
@@ -39,13 +39,13 @@ type Home struct {
 // Survey looks for every agent that the configuration knows. It starts nothing.
 // recorded is the PATH that the service is run with; empty: it has this one.
 func Survey(cfg config.Config, recorded string) ([]Finding, error) {
-	agents, err := Agents(cfg)
+	made, err := Make(cfg)
 	if err != nil {
 		return nil, err
 	}
 	var all []Finding
-	for _, name := range sortedKeys(agents) {
-		a := agents[name]
+	for _, name := range sorted(made) {
+		a := made[name]
 		f := Finding{Name: name}
 		for _, entry := range cfg.Agents {
 			if entry.Name == name {

@@ -1,0 +1,22 @@
+package agent
+
+import "time"
+
+// Builtin is an agent that no user needs to describe: what its room tells the
+// list of agents.
+type Builtin struct {
+	Name  string // in configuration, status and metrics
+	Title string // for people
+	New   func(Options) (Agent, error)
+}
+
+// Options says which installation of an agent is meant. The zero Options is the
+// user's own.
+type Options struct {
+	Roots   []string       // homes, absolute; empty: the one that the agent takes by itself
+	Command string         // the program's name or path; empty: it is looked for
+	Server  string         // URL of a running server, for an agent that has one; empty: none
+	Env     []string       // KEY=value, added for resumed runs
+	Grace   time.Duration  // a clock time this far in the past means now, not tomorrow
+	Zone    *time.Location // of clock times that name none; nil means local
+}

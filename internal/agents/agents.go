@@ -1,0 +1,89 @@
+// Package agents is the one list of agents: what each is called, what people
+// call it, and how it is made from a configuration.
+package agents
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"resumed/internal/agent"
+	"resumed/internal/agent/claude"
+	"resumed/internal/agent/codex"
+	"resumed/internal/agent/custom"
+	"resumed/internal/agent/gemini"
+	"resumed/internal/agent/opencode"
+	"resumed/internal/agent/qwen"
+	"resumed/internal/config"
+)
+
+// builtin is every agent that needs no description. Adding one is a folder
+// under internal/agent and a line here.
+var builtin = []agent.Builtin{
+	claude.Builtin,
+	codex.Builtin,
+	opencode.Builtin,
+	gemini.Builtin,
+	qwen.Builtin,
+}
+
+// Builtin returns every agent that needs no description.
+func Builtin() []agent.Builtin { return slices.Clone(builtin) }
+
+// Title returns what people call the agent of that name; one of the user's own
+// is called by its name.
+func Title(name string) string {
+	for _, b := range builtin {
+		if b.Name == name {
+			return b.Title
+		}
+	}
+	return name
+}
+
+// Make builds every agent that the configuration knows and has not switched
+// off, by name.
+func Make(cfg config.Config) (map[string]agent.Agent, error) {
+	made := make(map[string]agent.Agent)
+	add := func(entry config.Agent, build func() (agent.Agent, error)) error {
+		if !entry.Enabled {
+			return nil
+		}
+		a, err := build()
+		if err != nil {
+			return fmt.Errorf("agent %s: %w", entry.Name, err)
+		}
+		made[entry.Name] = a
+		return nil
+	}
+	for _, b := range builtin {
+		entry, _ := cfg.Agent(b.Name)
+		if err := add(entry, func() (agent.Agent, error) {
+			return b.New(agent.Options{
+				Roots: entry.Roots, Command: entry.Command, Server: entry.Server, Grace: cfg.Resume.Grace,
+			})
+		}); err != nil {
+			return nil, err
+		}
+	}
+	for _, entry := range cfg.Agents {
+		if entry.Kind != config.KindCustom {
+			continue
+		}
+		if err := add(entry, func() (agent.Agent, error) { return makeCustom(entry, cfg) }); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
+}
+
+func makeCustom(entry config.Agent, cfg config.Config) (agent.Agent, error) {
+	return custom.New(custom.Options{
+		Name: entry.Name, Files: entry.Files, Session: entry.Session, Cwd: entry.Cwd,
+		Limit: entry.Limit, Progress: entry.Progress, Resume: entry.Resume,
+		Grace: cfg.Resume.Grace,
+	})
+}
+
+// sorted returns the names of agents that were made, in order.
+func sorted(made map[string]agent.Agent) []string { return slices.Sorted(maps.Keys(made)) }

@@ -22,13 +22,13 @@ var arrows = map[string][]string{
 	"cmd/resumed": {
 		"configs", "internal/agents", "internal/app", "internal/backoff", "internal/sanitize", "internal/config", "internal/control",
 		"internal/execrun", "internal/explain", "internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/state", "internal/termui", "systemd",
-		"internal/atomicfile", "internal/dirs",
+		"internal/atomicfile", "internal/dirs", "internal/humanize",
 	},
 	"internal/app": {
 		"internal/agent", "internal/agents", "internal/backoff", "internal/sanitize", "internal/config", "internal/control",
 		"internal/lease", "internal/limit", "internal/notify", "internal/webui", "internal/resume", "internal/runner",
 		"internal/state", "internal/tmux", "internal/watch",
-		"internal/atomicfile",
+		"internal/atomicfile", "internal/humanize",
 	},
 	"internal/explain": {
 		"internal/agent", "internal/sanitize", "internal/config", "internal/limit", "internal/resume", "internal/lastwords",
@@ -41,9 +41,10 @@ var arrows = map[string][]string{
 	"internal/lease":      {"internal/atomicfile", "internal/lock"},
 	"internal/lock":       {"internal/backoff"},
 	"internal/control":    {"internal/resume"},
-	"internal/termui":     {"internal/sanitize", "internal/control", "internal/limit", "internal/resume"},
-	"internal/webui":      {"internal/atomicfile", "internal/sanitize", "internal/control", "internal/resume"},
-	"internal/notify":     {"internal/backoff", "internal/sanitize", "internal/limit", "internal/resume"},
+	"internal/termui":     {"internal/sanitize", "internal/control", "internal/humanize", "internal/limit", "internal/resume"},
+	"internal/webui":      {"internal/atomicfile", "internal/sanitize", "internal/control", "internal/humanize", "internal/resume"},
+	"internal/humanize":   {"internal/resume", "internal/sanitize"},
+	"internal/notify":     {"internal/backoff", "internal/humanize", "internal/sanitize", "internal/limit", "internal/resume"},
 	"internal/runner":     {"internal/sanitize", "internal/resume"},
 	"internal/tmux":       {"internal/resume"},
 	"internal/agent":      {"internal/sanitize", "internal/limit", "internal/resume"},
@@ -84,7 +85,7 @@ var knownOnlyIn = map[string]string{
 }
 
 // pure packages touch nothing outside: no files, no processes, no network.
-var pure = []string{"internal/resume", "internal/backoff", "internal/limit", "internal/sanitize", "internal/lastwords"}
+var pure = []string{"internal/resume", "internal/backoff", "internal/limit", "internal/sanitize", "internal/lastwords", "internal/humanize"}
 
 var impure = []string{"os", "os/exec", "net", "net/http", "syscall", "log/slog", "database/sql"}
 

@@ -15,6 +15,7 @@ import (
 
 	"resumed/internal/backoff"
 	"resumed/internal/config"
+	"resumed/internal/humanize"
 )
 
 // mostAttempts is how many delays are printed at most: more would be of use to
@@ -235,8 +236,8 @@ func brief(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	for _, step := range []time.Duration{time.Microsecond, time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
 		if d < 1000*step {
-			return config.FormatDuration(d.Round(step))
+			return humanize.Duration(d.Round(step))
 		}
 	}
-	return config.FormatDuration(d.Round(time.Second))
+	return humanize.Duration(d.Round(time.Second))
 }

@@ -15,10 +15,10 @@ import (
 	"resumed/internal/app"
 	"resumed/internal/backoff"
 	"resumed/internal/config"
+	"resumed/internal/humanize"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 	"resumed/internal/state"
-	"resumed/internal/termui"
 )
 
 // completionTimeout bounds how long a person who pressed tab waits for the
@@ -99,7 +99,7 @@ func (c *cli) completeSessions(want func(resume.View) bool) completer {
 			if !strings.HasPrefix(name, typed) || want != nil && !want(s) {
 				continue
 			}
-			offers = offer(offers, name, termui.Project(s)+", "+termui.Standing(s, time.Now()))
+			offers = offer(offers, name, humanize.Project(s)+", "+humanize.Standing(s, time.Now()))
 		}
 		return offers, cobra.ShellCompDirectiveNoFileComp
 	}

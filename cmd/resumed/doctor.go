@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"resumed/internal/humanize"
 	"resumed/internal/sanitize"
 )
 
@@ -108,9 +109,9 @@ func (c *cli) printChecks(e examination) error {
 	p.line("")
 	switch failed, warned := e.count(checkFail), e.count(checkWarn); {
 	case failed > 0:
-		p.line("%s, %s.", p.paint(red, count(failed, "check")+" failed"), count(warned, "warning"))
+		p.line("%s, %s.", p.paint(red, humanize.Count(failed, "check")+" failed"), humanize.Count(warned, "warning"))
 	case warned > 0:
-		p.line("It works, with %s.", count(warned, "warning"))
+		p.line("It works, with %s.", humanize.Count(warned, "warning"))
 	default:
 		p.line("All is well.")
 	}

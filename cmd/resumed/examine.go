@@ -19,6 +19,7 @@ import (
 	"resumed/internal/app"
 	"resumed/internal/config"
 	"resumed/internal/control"
+	"resumed/internal/humanize"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
 	"resumed/internal/state"
@@ -87,7 +88,7 @@ func examineAgent(e *examination, f agents.Finding, version string) int {
 		transcripts += h.Transcripts
 		directories += h.Directories
 		if n := len(h.Unreadable); n > 0 {
-			e.fail(name, fmt.Sprintf("%s cannot be read, such as %s", count(n, "file"), h.Unreadable[0]),
+			e.fail(name, fmt.Sprintf("%s cannot be read, such as %s", humanize.Count(n, "file"), h.Unreadable[0]),
 				fmt.Sprintf("sudo chown -R %s %s", userName(), h.Root))
 		}
 		if h.Missing && f.Configured {
@@ -106,7 +107,7 @@ func examineAgent(e *examination, f agents.Finding, version string) int {
 			text = version + ", " + f.How
 		}
 		if len(f.Homes) > 0 {
-			text += fmt.Sprintf("; %s in %s", count(transcripts, "transcript"), roots(f.Homes))
+			text += fmt.Sprintf("; %s in %s", humanize.Count(transcripts, "transcript"), roots(f.Homes))
 		}
 		e.ok(name, text)
 	}
@@ -219,7 +220,7 @@ func (c *cli) examineDaemon(ctx context.Context, e *examination) {
 	case d.Version != version():
 		e.warn("daemon", fmt.Sprintf("pid %d is resumed %s, and this is %s", d.PID, d.Version, version()), "systemctl --user restart resumed")
 	case d.Notices.Failed > 0:
-		e.warn("daemon", fmt.Sprintf("%s did not reach you", count(d.Notices.Failed, "notice")), "resumed notify test")
+		e.warn("daemon", fmt.Sprintf("%s did not reach you", humanize.Count(d.Notices.Failed, "notice")), "resumed notify test")
 	default:
 		e.ok("daemon", fmt.Sprintf("pid %d, resumed %s", d.PID, d.Version))
 	}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"resumed/internal/humanize"
 )
 
 // examineInotify compares what the kernel allows with what is to be watched.
@@ -33,7 +35,7 @@ func examineInotify(e *examination, directories int) {
 		return
 	}
 	_ = syscall.Close(fd)
-	text := fmt.Sprintf("%s to watch, %d allowed for all programs of yours", plainCount(directories, "directory", "directories"), watches)
+	text := fmt.Sprintf("%s to watch, %d allowed for all programs of yours", humanize.Count(directories, "directory"), watches)
 	switch {
 	case watches == 0:
 		e.warn(name, "the kernel does not tell its limits", "")
@@ -44,13 +46,6 @@ func examineInotify(e *examination, directories int) {
 	default:
 		e.ok(name, text)
 	}
-}
-
-func plainCount(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // clockSynchronised reports whether something keeps the clock right, where the

@@ -19,6 +19,7 @@ import (
 	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/explain"
+	"resumed/internal/humanize"
 	"resumed/internal/limit"
 	"resumed/internal/sanitize"
 )
@@ -161,7 +162,7 @@ func (c *cli) printExplanation(x explain.Explanation, now time.Time) error {
 		rows = append(rows, []cell{head("  evidence"), plain(sanitize.Line(x.Text))})
 	}
 	if x.ResetAt != nil {
-		rows = append(rows, []cell{head("  resets at"), plain(fmt.Sprintf("%s (%s)", clock(*x.ResetAt, now), *x.ResetSource))})
+		rows = append(rows, []cell{head("  resets at"), plain(fmt.Sprintf("%s (%s)", humanize.Clock(*x.ResetAt, now), *x.ResetSource))})
 	}
 	colours := map[explain.Action]colour{explain.Wait: yellow, explain.Resume: green, explain.Park: red}
 	rows = append(rows, []cell{head("  would"), {string(x.Action), colours[x.Action]}}, []cell{head("  because"), plain(sanitize.Line(x.Why))})
@@ -229,7 +230,7 @@ func (c *cli) printJudged(text string, reader limit.Reader) error {
 	p := newPage(c.out)
 	notes := ""
 	if j.ResetAt != nil {
-		notes += ", resets " + clock(*j.ResetAt, reader.At)
+		notes += ", resets " + humanize.Clock(*j.ResetAt, reader.At)
 	}
 	if j.InProgress {
 		notes += ", the agent goes on by itself"

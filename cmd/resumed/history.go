@@ -16,6 +16,7 @@ import (
 	"resumed/internal/app"
 	"resumed/internal/config"
 	"resumed/internal/control"
+	"resumed/internal/humanize"
 	"resumed/internal/sanitize"
 	"resumed/internal/state"
 )
@@ -127,7 +128,7 @@ func printStep(p *page, s control.Step) {
 	words, colour := stepName(s)
 	notes := ""
 	if s.Outcome != "" && (s.Error == "" || !strings.Contains(s.Reason, s.Error)) {
-		notes = "resume " + strings.ReplaceAll(string(s.Outcome), "_", " ")
+		notes = "resume " + humanize.Plain(string(s.Outcome))
 		if s.Error != "" {
 			notes += " (" + s.Error + ")"
 		}

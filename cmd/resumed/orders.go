@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/internal/control"
+	"resumed/internal/humanize"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
-	"resumed/internal/termui"
 )
 
 func (c *cli) retryCommand() *cobra.Command {
@@ -100,7 +100,7 @@ func (c *cli) order(cmd *cobra.Command, name string, order control.Order, done s
 			done += ", " + after.Reason
 		}
 	}
-	standing := termui.Standing(after, time.Now())
+	standing := humanize.Standing(after, time.Now())
 	if !strings.HasPrefix(standing, done) { // else it says all of it
 		standing = done + "; " + standing
 	}

@@ -93,20 +93,7 @@ func (p *page) flush() error {
 	return err
 }
 
-// span prints a duration as people say it: "2d 4h", "1h 47m", "40s".
-func span(d time.Duration) string { return termui.Span(d) }
-
-// clock prints a time in the reader's zone, with the day where it is another.
-func clock(t, now time.Time) string { return termui.Clock(t, now) }
-
 // view returns where something is shown as it is now.
 func (p *page) view() termui.Page {
 	return termui.Page{Width: p.width, Paint: termui.Paint(p.coloured), Now: time.Now()}
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

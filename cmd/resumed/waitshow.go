@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"resumed/internal/backoff"
+	"resumed/internal/humanize"
 	"resumed/internal/sanitize"
 )
 
@@ -31,7 +32,7 @@ func (w *waitShow) begin(next backoff.Upcoming) (over func()) {
 	}
 	then := fmt.Sprintf("retry %d of %d", next.Retry, next.MaxRetries)
 	if !w.live {
-		w.say("%s: %s at %s, in %s", why, then, clock(next.At, time.Now()), brief(next.Delay.Seconds()))
+		w.say("%s: %s at %s, in %s", why, then, humanize.Clock(next.At, time.Now()), brief(next.Delay.Seconds()))
 		return func() {}
 	}
 	w.say("%s", why)
@@ -53,7 +54,7 @@ func (w *waitShow) countDown(until time.Time, then string, quit <-chan struct{})
 		// Rounded up: "in 0s" is over.
 		left := max(0, time.Until(until.Round(0))) + time.Second - time.Nanosecond
 		fmt.Fprintf(w.out, "%sresumed: %s in %s (%s), Ctrl-C stops", clearLine, then,
-			span(left.Truncate(time.Second)), clock(until, time.Now()))
+			humanize.Span(left.Truncate(time.Second)), humanize.Clock(until, time.Now()))
 		select {
 		case <-quit:
 			fmt.Fprint(w.out, clearLine)

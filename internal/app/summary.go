@@ -2,11 +2,11 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"strings"
 	"time"
 
+	"resumed/internal/humanize"
 	"resumed/internal/resume"
 )
 
@@ -89,7 +89,7 @@ func summarise(sessions []resume.Session, paused, refused bool, now time.Time) s
 	if waiting > 0 {
 		text := verb(waiting, "waits", "wait")
 		if !next.IsZero() {
-			text += ", next at " + shortClock(next, now)
+			text += ", next at " + humanize.ShortClock(next, now)
 		}
 		parts = append(parts, text)
 	}
@@ -103,16 +103,5 @@ func summarise(sessions []resume.Session, paused, refused bool, now time.Time) s
 }
 
 func verb(n int, one, many string) string {
-	if n == 1 {
-		return "1 session " + one
-	}
-	return fmt.Sprintf("%d sessions %s", n, many)
-}
-
-func shortClock(t, now time.Time) string {
-	t, now = t.Local(), now.Local()
-	if t.YearDay() == now.YearDay() && t.Year() == now.Year() {
-		return t.Format("15:04")
-	}
-	return t.Format("2 Jan 15:04")
+	return humanize.Count(n, "session") + " " + humanize.Verb(n, one, many)
 }

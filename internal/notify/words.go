@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"resumed/internal/humanize"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
@@ -102,7 +103,7 @@ func (w words) titleOfMany() string {
 func (w words) happened(v resume.View) string {
 	switch w.group.Event {
 	case GaveUp:
-		return fmt.Sprintf("gave up after %s%s", times(v.Attempt, "try", "tries"), because(v.Class))
+		return fmt.Sprintf("gave up after %s%s", humanize.Count(v.Attempt, "try"), because(v.Class))
 	case Parked:
 		return "needs you" + because(v.Class)
 	case Limited:
@@ -155,7 +156,7 @@ func (w words) bodyOfOne(m member) string {
 		w.waits(&out, v)
 	case Recovered:
 		if v.Attempt > 0 {
-			fmt.Fprintf(&out, "It took %s.\n", times(v.Attempt, "try", "tries"))
+			fmt.Fprintf(&out, "It took %s.\n", humanize.Count(v.Attempt, "try"))
 		}
 	default:
 		w.tried(&out, v)
@@ -173,9 +174,9 @@ func (w words) tried(out *strings.Builder, v resume.View) {
 	}
 	fmt.Fprintln(out, "Tried:")
 	for _, a := range v.Attempts[max(0, len(v.Attempts)-maxTextAttempts):] {
-		fmt.Fprintf(out, "%d. %s (waited %s)", a.N, w.clock(a.StartedAt), wait(a.DelaySeconds))
+		fmt.Fprintf(out, "%d. %s (waited %s)", a.N, w.clock(a.StartedAt), humanize.Seconds(a.DelaySeconds))
 		if a.Outcome != "" {
-			fmt.Fprintf(out, ": %s", strings.ReplaceAll(string(a.Outcome), "_", " "))
+			fmt.Fprintf(out, ": %s", humanize.Plain(string(a.Outcome)))
 		}
 		if a.Error != "" {
 			fmt.Fprintf(out, ", %s", sanitize.Short(a.Error, 80))
@@ -215,7 +216,7 @@ func (w words) bodyOfMany() string {
 func (w words) fateOf(v resume.View) string {
 	switch {
 	case w.group.Event == GaveUp && len(v.Attempts) > 0:
-		return fmt.Sprintf(": %s, last at %s", times(v.Attempt, "try", "tries"), w.clock(v.Attempts[len(v.Attempts)-1].StartedAt))
+		return fmt.Sprintf(": %s, last at %s", humanize.Count(v.Attempt, "try"), w.clock(v.Attempts[len(v.Attempts)-1].StartedAt))
 	case w.group.Event == Parked && v.Reason != "":
 		return ": " + sanitize.Short(v.Reason, 50)
 	case w.group.Event == Limited && v.NextAt != nil:
@@ -244,11 +245,7 @@ func (w words) clock(t *time.Time) string {
 	if t == nil {
 		return "an unknown time"
 	}
-	local, at := t.In(w.zone), w.notice.At.In(w.zone)
-	if local.YearDay() == at.YearDay() && local.Year() == at.Year() {
-		return local.Format("15:04:05")
-	}
-	return local.Format("15:04:05 on Mon 2 Jan")
+	return humanize.LastingClock(*t, w.notice.At.In(w.zone))
 }
 
 // project is the name of the directory that a session works in.
@@ -293,25 +290,6 @@ func because(c limit.Class) string {
 		return " (" + w + ")"
 	}
 	return ""
-}
-
-func times(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-// wait writes a duration without its zeros: 2m, not 2m0s.
-func wait(seconds float64) string {
-	d := time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
-	if strings.HasSuffix(d, "m0s") {
-		d = strings.TrimSuffix(d, "0s")
-	}
-	if strings.HasSuffix(d, "h0m") {
-		d = strings.TrimSuffix(d, "0m")
-	}
-	return d
 }
 
 // sentence begins with a capital letter.

@@ -1,11 +1,11 @@
 package termui
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
+	"resumed/internal/humanize"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
@@ -19,7 +19,7 @@ const labels = 12
 
 func (p Page) session(s resume.View) []string {
 	var lines []string
-	state, colour := State(s)
+	state, colour := stateOf(s)
 	fact := func(label, value string, c Colour) {
 		if value == "" {
 			return
@@ -33,7 +33,7 @@ func (p Page) session(s resume.View) []string {
 			lines = append(lines, text)
 		}
 	}
-	if when := Countdown(s, p.Now); when != "" {
+	if when := humanize.Countdown(s, p.Now); when != "" {
 		state += ", " + when
 	}
 	fact("session", sanitize.Line(s.ID), Bold)
@@ -46,7 +46,7 @@ func (p Page) session(s resume.View) []string {
 	fact("run with", home(sanitize.Line(s.Program)), None)
 	fact("attempts", fmt.Sprintf("%d of %d", s.Attempt, s.MaxRetries), None)
 	if s.Windows > 0 {
-		fact("windows", count(s.Windows, "usage limit")+" since a person's last prompt", None)
+		fact("windows", humanize.Count(s.Windows, "usage limit")+" since a person's last prompt", None)
 	}
 	lines = append(lines, p.evidence(s, fact)...)
 	lines = append(lines, p.resumes("Resumes", s.Attempts)...)
@@ -58,19 +58,19 @@ func heldBy(s resume.View) string {
 	if s.Owner == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s (%s)", owner(s), sanitize.Line(s.Owner.Kind))
+	return fmt.Sprintf("%s (%s)", humanize.Owner(s), sanitize.Line(s.Owner.Kind))
 }
 
 // evidence shows on what the state rests. The facts go before the words.
 func (p Page) evidence(s resume.View, fact func(label, value string, c Colour)) []string {
 	if s.State != resume.Watching && s.Class != 0 {
-		fact("class", underscored(s.Class.String()), None)
+		fact("class", humanize.Plain(s.Class.String()), None)
 	}
 	if s.LimitedAt != nil {
-		fact("limited at", Clock(*s.LimitedAt, p.Now), None)
+		fact("limited at", humanize.Clock(*s.LimitedAt, p.Now), None)
 	}
 	if s.ResetAt != nil {
-		fact("resets at", Clock(*s.ResetAt, p.Now)+sourceWords(s.ResetFrom), None)
+		fact("resets at", humanize.Clock(*s.ResetAt, p.Now)+sourceWords(s.ResetFrom), None)
 	}
 	fact("transcript", home(sanitize.Line(s.Transcript)), None)
 	if s.Text == "" {
@@ -105,10 +105,10 @@ func (p Page) resumes(title string, attempts []resume.AttemptView) []string {
 	for _, a := range attempts {
 		when := "?"
 		if a.StartedAt != nil {
-			when = Clock(*a.StartedAt, p.Now)
+			when = humanize.Clock(*a.StartedAt, p.Now)
 		}
-		outcome := underscored(cmp.Or(string(a.Outcome), "running"))
-		text := fmt.Sprintf("%d. %s, waited %s; %s", a.N, when, Span(time.Duration(a.DelaySeconds*float64(time.Second))), outcome)
+		outcome := humanize.Outcome(a.Outcome)
+		text := fmt.Sprintf("%d. %s, waited %s; %s", a.N, when, humanize.Span(time.Duration(a.DelaySeconds*float64(time.Second))), outcome)
 		if a.StartedAt != nil && a.EndedAt != nil {
 			text += ended(a.EndedAt.Sub(*a.StartedAt))
 		}
@@ -124,5 +124,5 @@ func ended(after time.Duration) string {
 	if after < time.Second {
 		return " at once"
 	}
-	return " after " + Span(after)
+	return " after " + humanize.Span(after)
 }

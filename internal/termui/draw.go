@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"resumed/internal/humanize"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 )
@@ -73,7 +74,7 @@ func (m *model) header() []string {
 			continue
 		}
 		shown++
-		lines = append(lines, fmt.Sprintf("%s %s (%s)", sanitize.Line(a.String()), m.page.Paint.In(colour, words), count(a.Sessions, "session")))
+		lines = append(lines, fmt.Sprintf("%s %s (%s)", sanitize.Line(a.String()), m.page.Paint.In(colour, words), humanize.Count(a.Sessions, "session")))
 	}
 	if m.height >= 12 {
 		lines = append(lines, "")
@@ -110,11 +111,7 @@ func (m *model) tally() string {
 			parts = append(parts, m.page.Paint.In(c, fmt.Sprintf("%d %s", n, words)))
 		}
 	}
-	call := "need you"
-	if need == 1 {
-		call = "needs you"
-	}
-	add(need, call, Red)
+	add(need, humanize.Verb(need, "needs you", "need you"), Red)
 	add(busy, "resuming", Magenta)
 	add(counts[resume.Waiting], "waiting", Yellow)
 	add(counts[resume.Watching], "watching", Green)

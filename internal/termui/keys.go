@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"resumed/internal/control"
+	"resumed/internal/humanize"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 )
@@ -144,7 +145,7 @@ func (m *model) give(order control.Order) tea.Cmd {
 
 // outcome says what became of an order.
 func outcome(order control.Order, after resume.View) string {
-	state, _ := State(after)
+	state, _ := humanize.State(after)
 	switch order {
 	case control.Retry:
 		if after.State == resume.Waiting || after.State == resume.Resuming {

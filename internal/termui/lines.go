@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"resumed/internal/control"
+	"resumed/internal/humanize"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 )
@@ -101,13 +102,13 @@ func (p *printer) update(u control.Update) error {
 }
 
 func (p *printer) session(r *row, now time.Time) string {
-	state, colour := State(r.view)
+	state, colour := stateOf(r.view)
 	line := fmt.Sprintf("%s  %s  %s  %s", p.f.Paint.In(Bold, r.name), r.project, r.agent, p.f.Paint.In(colour, state))
-	if when := Countdown(r.view, now); when != "" {
+	if when := humanize.Countdown(r.view, now); when != "" {
 		line += ", " + when
 	}
 	if r.view.Attempt > 0 {
-		line += ", try " + tries(r.view)
+		line += ", try " + humanize.Tries(r.view)
 	}
 	if r.owner != "" {
 		line += ", held by " + r.owner

@@ -4,6 +4,9 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"resumed/internal/humanize"
+	"resumed/internal/resume"
 )
 
 // Colour is one of the sixteen that every terminal theme defines, so that it
@@ -24,6 +27,17 @@ const (
 	Dim     Colour = "2"
 	Reverse Colour = "7"
 )
+
+// tones are the colours of what is said of sessions and limits.
+var tones = map[humanize.Tone]Colour{
+	humanize.Bad: Red, humanize.Wait: Yellow, humanize.Busy: Magenta, humanize.Good: Green, humanize.Still: Cyan,
+}
+
+// stateOf says in a word how a session stands, and in which colour.
+func stateOf(s resume.View) (string, Colour) {
+	word, tone := humanize.State(s)
+	return word, tones[tone]
+}
 
 // Paint colours text where it is true, and leaves it as it is elsewhere.
 type Paint bool

@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"resumed/internal/control"
+	"resumed/internal/humanize"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 )
@@ -97,21 +98,16 @@ func b2i(b bool) int {
 
 // accountWords says how a limit stands.
 func accountWords(a control.Account, now time.Time) (string, Colour) {
-	switch {
-	case a.State == "closed":
-		return "free", Green
-	case a.State == "half_open":
-		return "one session tries", Magenta
-	case a.ResetAt != nil && a.ResetAt.After(now):
-		return "limited, lifts " + until(*a.ResetAt, now), Yellow
-	default:
-		return "limited", Yellow
+	words, tone := humanize.Account(a.State)
+	if tone == humanize.Wait && a.ResetAt != nil && a.ResetAt.After(now) {
+		words += ", lifts " + humanize.Until(*a.ResetAt, now)
 	}
+	return words, tones[tone]
 }
 
 // daemon says how the daemon and its configuration stand.
 func (p Page) daemon(d control.Daemon) []string {
-	line := fmt.Sprintf("resumed %s, pid %d, up %s", sanitize.Line(d.Version), d.PID, Span(p.Now.Sub(d.StartedAt)))
+	line := fmt.Sprintf("resumed %s, pid %d, up %s", sanitize.Line(d.Version), d.PID, humanize.Span(p.Now.Sub(d.StartedAt)))
 	if d.Paused {
 		line += p.Paint.In(Cyan, ", paused")
 	}
@@ -120,7 +116,7 @@ func (p Page) daemon(d control.Daemon) []string {
 	}
 	config := "built-in defaults"
 	if d.Config.Path != "" {
-		config = fmt.Sprintf("%s, read %s", home(sanitize.Line(d.Config.Path)), Clock(d.Config.LoadedAt, p.Now))
+		config = fmt.Sprintf("%s, read %s", home(sanitize.Line(d.Config.Path)), humanize.Clock(d.Config.LoadedAt, p.Now))
 	}
 	lines := append(p.wrap(line, ""), p.wrap("configuration: "+config, "")...)
 	if d.Config.Error != nil {

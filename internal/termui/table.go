@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"resumed/internal/humanize"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 )
@@ -15,17 +16,13 @@ import (
 // byUrgency puts first what needs a person, then what happens next.
 func byUrgency(a, b *row) int {
 	x, y := &a.view, &b.view
-	if d := urgency[x.State] - urgency[y.State]; d != 0 {
+	if d := humanize.Urgency(x.State) - humanize.Urgency(y.State); d != 0 {
 		return d
 	}
 	if d := cmp.Compare(next(x), next(y)); d != 0 {
 		return d
 	}
 	return cmp.Or(cmp.Compare(x.Agent, y.Agent), cmp.Compare(x.ID, y.ID))
-}
-
-var urgency = [...]int{
-	resume.GaveUp: 0, resume.Parked: 1, resume.Resuming: 2, resume.Settling: 3, resume.Waiting: 4, resume.Watching: 5,
 }
 
 func next(v *resume.View) int64 {
@@ -51,14 +48,14 @@ type row struct {
 }
 
 func newRow(v resume.View) *row {
-	state, _ := State(v)
+	state, _ := humanize.State(v)
 	r := &row{
 		view:    v,
-		project: Project(v),
+		project: humanize.Project(v),
 		agent:   sanitize.Line(v.Agent),
-		owner:   owner(v),
+		owner:   humanize.Owner(v),
 		why:     sanitize.Line(v.Reason),
-		tries:   tries(v),
+		tries:   humanize.Tries(v),
 	}
 	for column, text := range [columns]string{
 		colProject: r.project, colAgent: r.agent, colState: state, colTry: r.tries, colOwner: r.owner, colWhy: r.why,
@@ -124,7 +121,7 @@ func (l *layout) grow(room layout) {
 // countdowns makes room for those of rows.
 func (l *layout) countdowns(rows []*row, now time.Time) {
 	for _, r := range rows {
-		l[colNext] = max(l[colNext], ansi.StringWidth(Countdown(r.view, now)))
+		l[colNext] = max(l[colNext], ansi.StringWidth(humanize.Countdown(r.view, now)))
 	}
 }
 
@@ -196,13 +193,13 @@ func (r *row) line(l layout, now time.Time, paint Paint) string {
 
 // cells returns what the row says now.
 func (r *row) cells(now time.Time) [columns]cell {
-	state, colour := State(r.view)
+	state, colour := stateOf(r.view)
 	return [columns]cell{
 		colSession: {r.name, Bold},
 		colProject: {r.project, None},
 		colAgent:   {r.agent, None},
 		colState:   {state, colour},
-		colNext:    {Countdown(r.view, now), None},
+		colNext:    {humanize.Countdown(r.view, now), None},
 		colTry:     {r.tries, None},
 		colOwner:   {r.owner, None},
 		colWhy:     {r.why, None},

@@ -172,22 +172,6 @@ func TestTheOrderIsKept(t *testing.T) {
 	}
 }
 
-func TestWords(t *testing.T) {
-	utc(t)
-	for want, d := range map[string]time.Duration{
-		"0s": -time.Hour, "40s": 40 * time.Second, "1m 0s": 59600 * time.Millisecond, "5m 7s": 5*time.Minute + 7*time.Second,
-		"1h 47m": 107 * time.Minute, "2d 4h": 52 * time.Hour,
-	} {
-		require.Equal(t, want, Span(d))
-	}
-	for want, at := range map[string]time.Time{
-		"due now": noon.Add(-time.Second), "in 1h 47m, 15:00": noon.Add(107 * time.Minute), "in 12h 0m, Mon 01:13": noon.Add(12 * time.Hour),
-		"in 2d 3h, Tue 16:13": noon.Add(51 * time.Hour), "in 10d 0h, 25 Nov 13:13": noon.AddDate(0, 0, 10), "in 60d 0h, 14 Jan 2027": noon.AddDate(0, 0, 60),
-	} {
-		require.Equal(t, want, until(at, noon))
-	}
-}
-
 func TestDetailsShowEvidenceAndResumes(t *testing.T) {
 	utc(t)
 	v := session("4f2a9c1e", resume.GaveUp, func(v *resume.View) {

@@ -2,12 +2,10 @@ package webui
 
 import (
 	"fmt"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"resumed/internal/control"
+	"resumed/internal/humanize"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 )
@@ -96,67 +94,37 @@ func show(u control.Update) document {
 }
 
 func showSession(s resume.View) row {
-	state, tone := stand(s)
+	state, tone := humanize.State(s)
 	r := row{
 		Key: s.Key().String(), Agent: s.Agent, ID: s.ID,
 		Name:    sanitize.Cut(sanitize.Line(s.ID), 4+control.Shortest(s.ID)),
-		Project: "?",
+		Project: humanize.Project(s),
 		By:      sanitize.Line(s.Agent),
 		Cwd:     sanitize.Line(s.Cwd),
-		State:   state, Tone: tone, Rank: urgency[s.State],
+		State:   state, Tone: string(tone), Rank: humanize.Urgency(s.State),
 		Why:      sanitize.Line(s.Reason),
 		Text:     sanitize.Line(s.Text),
-		Tries:    fmt.Sprintf("%d/%d", s.Attempt, s.MaxRetries),
+		Tries:    humanize.Tries(s),
 		Attempts: make([]try, 0, len(s.Attempts)),
 		Paused:   s.Paused,
 		Idle:     s.State == resume.Watching,
 		Running:  s.State == resume.Resuming || s.State == resume.Settling,
 	}
-	if s.Cwd != "" {
-		r.Project = sanitize.Line(filepath.Base(s.Cwd))
-	}
 	if s.State == resume.Waiting {
 		r.NextAt = s.NextAt
 	}
 	if s.Owner != nil {
-		r.Owner = "held by pid " + strconv.Itoa(s.Owner.PID)
+		r.Owner = "held by " + humanize.Owner(s)
 	}
 	for _, a := range s.Attempts {
-		outcome := strings.ReplaceAll(string(a.Outcome), "_", " ")
-		if outcome == "" {
-			outcome = "running"
-		}
-		r.Attempts = append(r.Attempts, try{N: a.N, At: a.StartedAt, Outcome: outcome, Error: sanitize.Line(a.Error)})
+		r.Attempts = append(r.Attempts, try{N: a.N, At: a.StartedAt, Outcome: humanize.Outcome(a.Outcome), Error: sanitize.Line(a.Error)})
 	}
 	return r
 }
 
-// urgency puts first what needs a person, then what happens next.
-var urgency = [...]int{
-	resume.GaveUp: 0, resume.Parked: 1, resume.Resuming: 2, resume.Settling: 3, resume.Waiting: 4, resume.Watching: 5,
-}
-
-// stand says in a word how a session stands, and how that is meant.
-func stand(s resume.View) (state, tone string) {
-	switch {
-	case s.State == resume.GaveUp:
-		return "gave up", "bad"
-	case s.State == resume.Parked:
-		return "parked", "bad"
-	case s.Paused:
-		return "paused", "still"
-	case s.State == resume.Waiting:
-		return "waiting", "wait"
-	case s.State == resume.Resuming, s.State == resume.Settling:
-		return s.State.String(), "busy"
-	default:
-		return s.State.String(), "good"
-	}
-}
-
 // standing says how a session stands after an order.
 func standing(s resume.View) string {
-	state, _ := stand(s)
+	state, _ := humanize.State(s)
 	if s.Reason == "" {
 		return state
 	}
@@ -164,16 +132,9 @@ func standing(s resume.View) string {
 }
 
 func showAccount(a control.Account) account {
-	shown := account{Name: sanitize.Line(a.String()), State: "limited", Tone: "wait", Sessions: fmt.Sprintf("%d sessions", a.Sessions)}
-	if a.Sessions == 1 {
-		shown.Sessions = "1 session"
-	}
-	switch a.State {
-	case "closed":
-		shown.State, shown.Tone = "free", "good"
-	case "half_open":
-		shown.State, shown.Tone = "one session tries", "busy"
-	default:
+	state, tone := humanize.Account(a.State)
+	shown := account{Name: sanitize.Line(a.String()), State: state, Tone: string(tone), Sessions: humanize.Count(a.Sessions, "session")}
+	if tone == humanize.Wait {
 		shown.ResetAt = a.ResetAt
 	}
 	return shown

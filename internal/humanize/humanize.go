@@ -1,0 +1,128 @@
+// Package humanize says for people what programs count: durations, times,
+// numbers of things, and how sessions stand. The terminal, the page, notices, the
+// status line of the service manager and the commands all say it in these words.
+package humanize
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+const day = 24 * time.Hour
+
+// Duration writes a duration without the zeros at its end, in a form that the
+// configuration takes: "5m", not "5m0s"; "90d", not "2160h0m0s".
+func Duration(d time.Duration) string {
+	if d >= 10*day && d%day == 0 {
+		return strconv.Itoa(int(d/day)) + "d"
+	}
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// Seconds is Duration of a number of seconds, as JSON has it, to the second.
+func Seconds(seconds float64) string {
+	return Duration(time.Duration(seconds * float64(time.Second)).Round(time.Second))
+}
+
+// Span says roughly how long something lasts, in two units: "2d 4h", "1h 47m",
+// "40s". Less than nothing is nothing.
+func Span(d time.Duration) string {
+	d = max(0, d.Round(time.Second))
+	pair := func(big, small time.Duration, a, b string) string {
+		return strconv.Itoa(int(d/big)) + a + " " + strconv.Itoa(int(d%big/small)) + b
+	}
+	switch {
+	case d < time.Minute:
+		return strconv.Itoa(int(d/time.Second)) + "s"
+	case d < time.Hour:
+		return pair(time.Minute, time.Second, "m", "s")
+	case d < day:
+		return pair(time.Hour, time.Minute, "h", "m")
+	default:
+		return pair(day, time.Hour, "d", "h")
+	}
+}
+
+// Until says how long it is to a time, and when that is: "in 1h 47m, 15:00".
+func Until(t, now time.Time) string {
+	left := t.Sub(now)
+	if left <= 0 {
+		return "due now"
+	}
+	return "in " + Span((left + time.Second - 1).Truncate(time.Second)) + ", " + ShortClock(t, now)
+}
+
+// Clock says a time in the reader's zone to the second, with the day where it
+// is another.
+func Clock(t, now time.Time) string { return clock(t, now, "15:04:05") }
+
+// ShortClock says a time as Clock does, to the minute.
+func ShortClock(t, now time.Time) string { return clock(t, now, "15:04") }
+
+// clock says a time as shortly as it is clear: of the days to come the day of
+// the week, of others the date.
+func clock(t, now time.Time, today string) string {
+	t, now = t.Local(), now.Local()
+	switch days := int(dayOf(t).Sub(dayOf(now)) / day); {
+	case days == 0:
+		return t.Format(today)
+	case days > 0 && days < 7:
+		return t.Format("Mon 15:04")
+	case t.Year() == now.Year():
+		return t.Format("2 Jan 15:04")
+	default:
+		return t.Format("2 Jan 2006")
+	}
+}
+
+// LastingClock says a time for a text that is kept and may be read days later:
+// it names the day fully where that is another than the one of the text. Both
+// times are taken in the zone of the text's.
+func LastingClock(t, written time.Time) string {
+	t = t.In(written.Location())
+	if dayOf(t).Equal(dayOf(written)) {
+		return t.Format("15:04:05")
+	}
+	return t.Format("15:04:05 on Mon 2 Jan")
+}
+
+// dayOf is the same for two times of one day, in their own zone.
+func dayOf(t time.Time) time.Time {
+	year, month, date := t.Date()
+	return time.Date(year, month, date, 0, 0, 0, 0, time.UTC)
+}
+
+// Count says how many there are: "1 session", "2 sessions", "3 tries". The noun
+// is one with a regular plural.
+func Count(n int, noun string) string {
+	if n != 1 {
+		noun = plural(noun)
+	}
+	return strconv.Itoa(n) + " " + noun
+}
+
+func plural(noun string) string {
+	if stem, ok := strings.CutSuffix(noun, "y"); ok && !strings.ContainsAny(stem[len(stem)-1:], "aeou") {
+		return stem + "ies"
+	}
+	return noun + "s"
+}
+
+// Verb picks the form that goes with a number: Verb(n, "waits", "wait").
+func Verb(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// Plain says a word of the programs', such as no_progress, as people write it.
+func Plain(word string) string { return strings.ReplaceAll(word, "_", " ") }

@@ -1,0 +1,80 @@
+package humanize
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+// noon is a Sunday.
+var noon = time.Date(2026, 11, 15, 13, 13, 0, 0, time.UTC)
+
+func utc(t *testing.T) {
+	before := time.Local
+	time.Local = time.UTC
+	t.Cleanup(func() { time.Local = before })
+}
+
+func TestDurations(t *testing.T) {
+	for want, d := range map[string]time.Duration{
+		"0s": -time.Hour, "40s": 40 * time.Second, "1m 0s": 59600 * time.Millisecond, "5m 7s": 5*time.Minute + 7*time.Second,
+		"1h 47m": 107 * time.Minute, "2d 4h": 52 * time.Hour,
+	} {
+		require.Equal(t, want, Span(d))
+	}
+	for want, d := range map[string]time.Duration{
+		"0s": 0, "250ms": 250 * time.Millisecond, "2m": 2 * time.Minute, "1h": time.Hour, "1h0m5s": time.Hour + 5*time.Second,
+		"10m": 10 * time.Minute, "192h": 192 * time.Hour, "90d": 90 * 24 * time.Hour,
+	} {
+		require.Equal(t, want, Duration(d))
+	}
+	require.Equal(t, "30s", Seconds(30.4))
+}
+
+func TestTimes(t *testing.T) {
+	utc(t)
+	for want, at := range map[string]time.Time{
+		"due now": noon.Add(-time.Second), "in 1h 47m, 15:00": noon.Add(107 * time.Minute), "in 12h 0m, Mon 01:13": noon.Add(12 * time.Hour),
+		"in 2d 3h, Tue 16:13": noon.Add(51 * time.Hour), "in 10d 0h, 25 Nov 13:13": noon.AddDate(0, 0, 10), "in 60d 0h, 14 Jan 2027": noon.AddDate(0, 0, 60),
+	} {
+		require.Equal(t, want, Until(at, noon))
+	}
+	require.Equal(t, "13:13:07", Clock(noon.Add(7*time.Second), noon))
+	require.Equal(t, "14 Nov 13:13", Clock(noon.AddDate(0, 0, -1), noon), "a weekday that is past would be taken for the next one")
+
+	east := time.FixedZone("", 3*3600)
+	require.Equal(t, "16:13:00", LastingClock(noon, noon.In(east)))
+	require.Equal(t, "00:13:00 on Mon 16 Nov", LastingClock(noon.Add(8*time.Hour), noon.In(east)))
+}
+
+func TestNumbersOfThings(t *testing.T) {
+	for want, got := range map[string]string{
+		"0 sessions": Count(0, "session"), "1 session": Count(1, "session"), "2 sessions": Count(2, "session"),
+		"1 try": Count(1, "try"), "3 tries": Count(3, "try"), "2 days": Count(2, "day"),
+		"waits": Verb(1, "waits", "wait"), "wait": Verb(0, "waits", "wait"),
+	} {
+		require.Equal(t, want, got)
+	}
+}
+
+func TestStates(t *testing.T) {
+	due := noon.Add(time.Hour)
+	for want, v := range map[string]resume.View{
+		"gave up":  {State: resume.GaveUp, Paused: true},
+		"parked":   {State: resume.Parked},
+		"paused":   {State: resume.Watching, Paused: true},
+		"watching": {State: resume.Watching, NextAt: &due},
+		"settling": {State: resume.Settling},
+	} {
+		require.Equal(t, want, Standing(v, noon))
+	}
+	utc(t)
+	require.Equal(t, "waiting, in 1h 0m, 14:13", Standing(resume.View{State: resume.Waiting, NextAt: &due}, noon))
+	require.Equal(t, "running", Outcome(""))
+	require.Equal(t, "no progress", Outcome(resume.NoProgress))
+	require.Equal(t, "pid 17 in %3", Owner(resume.View{Owner: &resume.Owner{PID: 17, Tmux: "%3"}}))
+	require.Equal(t, "?", Project(resume.View{}))
+}

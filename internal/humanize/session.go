@@ -1,0 +1,105 @@
+package humanize
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"resumed/internal/resume"
+	"resumed/internal/sanitize"
+)
+
+// Tone is how a word is meant; who shows it has a colour for each.
+type Tone string
+
+// The tones.
+const (
+	Bad   Tone = "bad"   // a person is needed
+	Wait  Tone = "wait"  // it goes on by itself, later
+	Busy  Tone = "busy"  // it is being tried
+	Good  Tone = "good"  // nothing stands in the way
+	Still Tone = "still" // a person has stopped it
+)
+
+// State says in a word how a session stands, and how that is meant.
+func State(s resume.View) (string, Tone) {
+	switch {
+	case s.State == resume.GaveUp, s.State == resume.Parked:
+		return Plain(s.State.String()), Bad
+	case s.Paused:
+		return "paused", Still
+	case s.State == resume.Waiting:
+		return "waiting", Wait
+	case s.State == resume.Resuming, s.State == resume.Settling:
+		return s.State.String(), Busy
+	default:
+		return s.State.String(), Good
+	}
+}
+
+// Urgency ranks states: first, with the lowest number, what needs a person, then
+// what happens next.
+func Urgency(s resume.State) int { return urgency[s] }
+
+var urgency = [...]int{
+	resume.GaveUp: 0, resume.Parked: 1, resume.Resuming: 2, resume.Settling: 3, resume.Waiting: 4, resume.Watching: 5,
+}
+
+// Countdown says when a waiting session goes on; it is empty for others.
+func Countdown(s resume.View, now time.Time) string {
+	if s.State != resume.Waiting || s.NextAt == nil {
+		return ""
+	}
+	return Until(*s.NextAt, now)
+}
+
+// Standing says in one phrase how a session stands: "waiting, in 1h 47m, 15:00".
+func Standing(s resume.View, now time.Time) string {
+	word, _ := State(s)
+	if when := Countdown(s, now); when != "" {
+		word += ", " + when
+	}
+	return word
+}
+
+// Account says in a word how a limit stands that sessions share, by the state of
+// its breaker.
+func Account(state string) (string, Tone) {
+	switch state {
+	case "closed":
+		return "free", Good
+	case "half_open":
+		return "one session tries", Busy
+	default:
+		return "limited", Wait
+	}
+}
+
+// Project names the directory that a session works in.
+func Project(s resume.View) string {
+	if s.Cwd == "" {
+		return "?"
+	}
+	return sanitize.Line(filepath.Base(s.Cwd))
+}
+
+// Owner names the process that holds a session, "pid 17" or "pid 17 in %3"; it is
+// empty where none does.
+func Owner(s resume.View) string {
+	if s.Owner == nil {
+		return ""
+	}
+	words := "pid " + strconv.Itoa(s.Owner.PID)
+	if s.Owner.Tmux != "" {
+		words += " in " + sanitize.Line(s.Owner.Tmux)
+	}
+	return words
+}
+
+// Tries says how many resumes a session has had, and how many it may have.
+func Tries(s resume.View) string { return fmt.Sprintf("%d/%d", s.Attempt, s.MaxRetries) }
+
+// Outcome says how a resume ended, or that it has not.
+func Outcome(o resume.Outcome) string { return Plain(cmp.Or(string(o), "running")) }

@@ -168,7 +168,7 @@ func (c *cli) inForce(ctx context.Context) config.Config {
 	defer cancel()
 	status, err := c.client().Status(ctx, false)
 	if err == nil && c.configArg == "" && status.Daemon.Config.Path != "" {
-		if cfg, err := config.Load(status.Daemon.Config.Path); err == nil {
+		if cfg, err := config.Load(status.Daemon.Config.Path, agents.Known()); err == nil {
 			return cfg
 		}
 	}

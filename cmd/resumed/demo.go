@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"resumed/internal/agents"
 	"resumed/internal/app"
 	"resumed/internal/config"
 	"resumed/internal/control"
@@ -101,7 +102,7 @@ func (c *cli) demo(ctx context.Context) error {
 	if err := os.WriteFile(file, fmt.Appendf(nil, demoConfig, dir, program, phone), 0o600); err != nil {
 		return fmt.Errorf("write the demo's configuration: %w", err)
 	}
-	cfg, err := config.Load(file)
+	cfg, err := config.Load(file, agents.Known())
 	if err != nil {
 		return err
 	}

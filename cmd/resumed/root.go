@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/control"
 	"resumed/internal/sanitize"
@@ -177,7 +178,7 @@ func (c *cli) load() (config.Config, string, error) {
 	if err != nil {
 		return config.Config{}, "", hinted{usageError{err}, "another file, or resumed config init"}
 	}
-	cfg, err := config.Load(path)
+	cfg, err := config.Load(path, agents.Known())
 	if _, told := errors.AsType[*config.Problem](err); err != nil && !told { // it cannot even be read
 		err = toMend(err, path)
 	}

@@ -30,15 +30,23 @@ var builtin = []agent.Builtin{
 // Builtin returns every agent that needs no description.
 func Builtin() []agent.Builtin { return slices.Clone(builtin) }
 
-// Title returns what people call the agent of that name; one of the user's own
-// is called by its name.
-func Title(name string) string {
+// Known returns what a configuration must know of the built-in agents.
+func Known() config.Known {
+	var known config.Known
 	for _, b := range builtin {
-		if b.Name == name {
-			return b.Title
-		}
+		known = append(known, config.Builtin{Name: b.Name, Server: b.Server})
 	}
-	return name
+	return known
+}
+
+// Titles returns what people call the built-in agents, by name. One of the
+// user's own is called by its name.
+func Titles() map[string]string {
+	titles := make(map[string]string)
+	for _, b := range builtin {
+		titles[b.Name] = b.Title
+	}
+	return titles
 }
 
 // Make builds every agent that the configuration knows and has not switched
@@ -57,7 +65,7 @@ func Make(cfg config.Config) (map[string]agent.Agent, error) {
 		return nil
 	}
 	for _, b := range builtin {
-		entry, _ := cfg.Agent(b.Name)
+		entry := cfg.Agent(b.Name)
 		if err := add(entry, func() (agent.Agent, error) {
 			return b.New(agent.Options{
 				Roots: entry.Roots, Command: entry.Command, Server: entry.Server, Grace: cfg.Resume.Grace,

@@ -83,7 +83,7 @@ func TestAMadeUpAgentNeedsOneLineInTheList(t *testing.T) {
 
 // runDaemon runs a daemon with the defaults in that home.
 func runDaemon(t *testing.T, home string, changes *changes) (stop func()) {
-	cfg, err := config.Load("")
+	cfg, err := config.Load("", agents.Known())
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, done := make(chan struct{}), make(chan error, 1)

@@ -179,7 +179,7 @@ func holding(leave *agent.Leave, owner *resume.Owner) *resume.NotSent {
 // commandFor returns the command that carries out a plan to run one.
 func (d *daemon) commandFor(cfg config.Config, session resume.Session, planned *agent.Command) (*runner.Command, *resume.NotSent) {
 	env := planned.Env
-	entry, _ := cfg.Agent(session.Key.Agent)
+	entry := cfg.Agent(session.Key.Agent)
 	extra, err := entry.Environment()
 	if err != nil {
 		return nil, &resume.NotSent{Why: err.Error(), Park: true}

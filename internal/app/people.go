@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
@@ -18,6 +19,7 @@ func newNotifier(d *daemon, cfg notify.Config) (*notify.Notifier, error) {
 	}
 	return notify.New(notify.Options{
 		Config: cfg, Store: outbox{d.store}, Log: d.log, Host: host, Count: d.metrics.delivered,
+		Agents: agents.Titles(),
 	})
 }
 
@@ -113,7 +115,7 @@ func fromFile(option, file string, err error) error {
 }
 
 func common(c config.Channel) notify.Common {
-	return notify.Common{Name: c.Name, Events: events(c.Events), Title: c.Title, Text: c.Text}
+	return notify.Common{Name: c.Name, Events: events(c.Events), Title: c.Title, Text: c.Text, Agents: agents.Titles()}
 }
 
 func events(names []string) []notify.Event {

@@ -71,6 +71,7 @@ func (d *daemon) retryFromDesktop(key resume.Key) {
 func (d *daemon) watchConfig(ctx context.Context) error {
 	return config.Watch(ctx, d.opts.ConfigPath, config.WatchOptions{
 		Current:  d.opts.Config,
+		Known:    agents.Known(),
 		Requests: d.requests,
 		Log:      d.log,
 		Apply: func(cfg config.Config, err error) error {
@@ -209,8 +210,8 @@ func (d *daemon) swapAgents(before, after config.Config, agents map[string]agent
 }
 
 func sameAgent(before, after config.Config, name string) bool {
-	a, _ := before.Agent(name)
-	b, _ := after.Agent(name)
+	a := before.Agent(name)
+	b := after.Agent(name)
 	return reflect.DeepEqual(a, b) && before.Resume.Grace == after.Resume.Grace
 }
 

@@ -5,7 +5,6 @@ package config
 
 import (
 	"log/slog"
-	"slices"
 	"time"
 
 	"resumed/internal/backoff"
@@ -111,20 +110,15 @@ type Agent struct {
 	Resume   []string `toml:"resume"`
 }
 
-// BuiltinAgents returns the names of the agents that need no entry.
-func BuiltinAgents() []string {
-	return []string{"claude-code", "codex", "opencode", "gemini", "qwen-code"}
-}
-
-// Agent returns what is said about the agent of that name, and whether it is
-// one that the configuration knows. An agent without an entry is enabled.
-func (c Config) Agent(name string) (Agent, bool) {
+// Agent returns what is said about the agent of that name. One without an entry
+// is enabled.
+func (c Config) Agent(name string) Agent {
 	for _, a := range c.Agents {
 		if a.Name == name {
-			return a, true
+			return a
 		}
 	}
-	return Agent{Name: name, Enabled: true}, slices.Contains(BuiltinAgents(), name)
+	return Agent{Name: name, Enabled: true}
 }
 
 // Events returns every event that a person can be told.

@@ -24,17 +24,18 @@ const largestFile = 1 << 20
 const keyDelimiter = "::"
 
 // Load reads the file over the defaults and the environment over both, and
-// checks the result. An empty path stands for no file. Its error holds every
-// problem at once; Problems takes them apart.
-func Load(path string) (Config, error) {
+// checks the result. An empty path stands for no file; known are the agents
+// that are built in. Its error holds every problem at once; Problems takes them
+// apart.
+func Load(path string, known Known) (Config, error) {
 	if path == "" {
-		return parse("", nil)
+		return parse("", nil, known)
 	}
 	data, err := readFile(path)
 	if err != nil {
 		return Config{}, fmt.Errorf("read configuration: %w", err)
 	}
-	return parse(path, data)
+	return parse(path, data, known)
 }
 
 func readFile(path string) ([]byte, error) {
@@ -51,7 +52,7 @@ func readFile(path string) ([]byte, error) {
 }
 
 // parse makes a configuration of a file's content.
-func parse(path string, data []byte) (Config, error) {
+func parse(path string, data []byte, known Known) (Config, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors begin with it
 	doc, err := readLayout(data)
 	if p, ok := errors.AsType[*Problem](err); ok {
@@ -70,7 +71,7 @@ func parse(path string, data []byte) (Config, error) {
 		return Config{}, fmt.Errorf("read configuration: %w", err)
 	}
 	found = append(found, beyond(found, cfg.resolvePaths(path))...)
-	found = append(found, beyond(found, cfg.validate())...)
+	found = append(found, beyond(found, cfg.validate(known))...)
 	if len(found) > 0 {
 		for _, p := range found {
 			locate(p, path, doc, env)

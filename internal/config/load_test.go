@@ -16,6 +16,9 @@ import (
 	"resumed/internal/limit"
 )
 
+// known are the built-in agents of these tests.
+var known = Known{{Name: "claude-code"}, {Name: "codex"}, {Name: "opencode", Server: true}, {Name: "gemini"}, {Name: "qwen-code"}}
+
 // write puts content into a file named resumed.toml and returns its path.
 func write(t testing.TB, content string) string {
 	t.Helper()
@@ -26,7 +29,7 @@ func write(t testing.TB, content string) string {
 
 func load(t testing.TB, content string) Config {
 	t.Helper()
-	c, err := Load(write(t, content))
+	c, err := Load(write(t, content), known)
 	require.NoError(t, err)
 	return c
 }
@@ -35,7 +38,7 @@ func load(t testing.TB, content string) Config {
 func complaints(t testing.TB, content string) []string {
 	t.Helper()
 	path := write(t, content)
-	c, err := Load(path)
+	c, err := Load(path, known)
 	require.Error(t, err)
 	require.Equal(t, Config{}, c, "a bad file gives no configuration")
 	return strings.Split(strings.ReplaceAll(err.Error(), filepath.Dir(path)+"/", ""), "\n")
@@ -44,10 +47,10 @@ func complaints(t testing.TB, content string) []string {
 func TestTemplateIsTheDefault(t *testing.T) {
 	require.Equal(t, Default(), load(t, configs.Template))
 	require.Equal(t, Default(), load(t, ""))
-	fromNothing, err := Load("")
+	fromNothing, err := Load("", known)
 	require.NoError(t, err)
 	require.Equal(t, Default(), fromNothing)
-	require.NoError(t, Default().Validate())
+	require.Empty(t, Default().validate(known))
 }
 
 func TestTemplateNamesEveryKeyAndItsExamplesAreValid(t *testing.T) {
@@ -306,7 +309,7 @@ func TestProblemsSayWhatWhereAndWhatToDo(t *testing.T) {
 
 func TestProblemsAreValues(t *testing.T) {
 	path := write(t, "[log]\nlevel = \"loud\"\nx = 1\n")
-	_, err := Load(path)
+	_, err := Load(path, known)
 	problems := Problems(err)
 	require.Len(t, problems, 2)
 	require.Equal(t, Problem{
@@ -314,18 +317,18 @@ func TestProblemsAreValues(t *testing.T) {
 		Want: "must be one of debug, info, warn, error",
 	}, *problems[0])
 
-	_, err = Load(write(t, "["))
+	_, err = Load(write(t, "["), known)
 	require.Len(t, Problems(err), 1)
 	require.Empty(t, Problems(errors.New("other")))
 	require.Empty(t, Problems(nil))
 }
 
 func TestUnreadableFiles(t *testing.T) {
-	_, err := Load(filepath.Join(t.TempDir(), "none.toml"))
+	_, err := Load(filepath.Join(t.TempDir(), "none.toml"), known)
 	require.ErrorIs(t, err, os.ErrNotExist)
-	_, err = Load(t.TempDir())
+	_, err = Load(t.TempDir(), known)
 	require.ErrorContains(t, err, "is a directory")
-	_, err = Load(write(t, strings.Repeat("#", largestFile+1)))
+	_, err = Load(write(t, strings.Repeat("#", largestFile+1)), known)
 	require.ErrorContains(t, err, "not a configuration file")
 }
 
@@ -394,7 +397,7 @@ env_file = "claude.env"
 name = "codex"
 command = "codex"
 `)
-	c, err := Load(path)
+	c, err := Load(path, known)
 	require.NoError(t, err)
 	require.Equal(t, []string{"/home/ann", "/home/ann/b"}, c.Resume.Include)
 	require.Equal(t, "/home/ann/.nvm/bin/claude", c.Agents[0].Command)
@@ -408,12 +411,12 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte("a.b.c = [{x=[[1],{}]}]\n[[t]]\n[t.u]\n[[t.u.v]]\n[[t]]\nk=nan"))
 	f.Add([]byte("[backoff]\njitter_percent = nan\n[[backoff.policy]]\nclasses=[\"\"]"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := parse("/etc/resumed/resumed.toml", data)
+		c, err := parse("/etc/resumed/resumed.toml", data, known)
 		if err != nil {
 			require.NotEmpty(t, Problems(err), "an error must say what is wrong: %v", err)
 			return
 		}
-		again, err := parse("/etc/resumed/resumed.toml", []byte(c.TOML(false)))
+		again, err := parse("/etc/resumed/resumed.toml", []byte(c.TOML(false)), known)
 		require.NoError(t, err)
 		require.Equal(t, c, again, "what is shown is what is in force")
 	})

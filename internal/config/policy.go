@@ -13,7 +13,7 @@ const defaultPolicy = "default"
 // Policy returns the policy of an agent's sessions that were stopped by a
 // refusal of that class: the agent's, else the class's, else [backoff].
 func (c Config) Policy(agent string, class limit.Class) backoff.Policy {
-	if a, _ := c.Agent(agent); a.Policy != "" {
+	if a := c.Agent(agent); a.Policy != "" {
 		if p, ok := c.NamedPolicy(a.Policy); ok {
 			return p
 		}

@@ -15,22 +15,13 @@ import (
 	"resumed/internal/limit"
 )
 
-// Validate returns nil or every value and combination that cannot be meant, as
-// one joined error of *Problem.
-func (c Config) Validate() error {
-	found := c.validate()
-	if len(found) == 0 {
-		return nil
-	}
-	return join(found)
-}
-
-func (c Config) validate() []*Problem {
+// validate returns every value and combination that cannot be meant.
+func (c Config) validate(known Known) []*Problem {
 	var found problems
 	c.Log.validate(&found)
 	c.Resume.validate(&found)
 	c.Backoff.validate(&found)
-	c.validateAgents(&found)
+	c.validateAgents(&found, known)
 	c.Notify.validate(&found)
 	c.History.validate(&found)
 	c.HTTP.validate(&found)

@@ -8,7 +8,31 @@ import (
 	"strings"
 )
 
-func (c Config) validateAgents(found *problems) {
+// Known are the agents that are built in: their entries change them, and
+// describe nothing.
+type Known []Builtin
+
+// Builtin is an agent that needs no entry.
+type Builtin struct {
+	Name   string
+	Server bool // it can be reached through a server, which its entry may name
+}
+
+// names returns those of the agents that is picks.
+func (k Known) names(is func(Builtin) bool) []string {
+	var names []string
+	for _, b := range k {
+		if is(b) {
+			names = append(names, b.Name)
+		}
+	}
+	return names
+}
+
+func (c Config) validateAgents(found *problems, known Known) {
+	builtin := known.names(func(Builtin) bool { return true })
+	servers := known.names(func(b Builtin) bool { return b.Server })
+
 	names := map[string]int{}
 	for i, a := range c.Agents {
 		key := index("agent", i)
@@ -22,10 +46,10 @@ func (c Config) validateAgents(found *problems) {
 			found.check(ok, key+".policy", a.Policy, "%s", oneOf(a.Policy, c.PolicyNames()))
 		}
 		found.environment(key+".env", a.Env)
-		if slices.Contains(BuiltinAgents(), a.Name) {
-			a.validateBuiltin(found, key)
+		if slices.Contains(builtin, a.Name) {
+			a.validateBuiltin(found, key, servers)
 		} else {
-			a.validateCustom(found, key)
+			a.validateCustom(found, key, builtin)
 		}
 	}
 }
@@ -54,7 +78,7 @@ func (ps *problems) unused(table, want string, keys []given) {
 	}
 }
 
-func (a Agent) validateBuiltin(found *problems, key string) {
+func (a Agent) validateBuiltin(found *problems, key string, servers []string) {
 	found.check(a.Kind == "", key+".kind", a.Kind, "must not be set: %s is built in; for an agent of your own choose another name", a.Name)
 	found.unused(key, "is for custom agents only: "+a.Name+" is built in", []given{
 		{"files", a.Files != nil}, {"session", a.Session != ""}, {"cwd", a.Cwd != ""},
@@ -62,15 +86,15 @@ func (a Agent) validateBuiltin(found *problems, key string) {
 	})
 	found.absolute(key+".roots", a.Roots)
 	if a.Server != "" {
-		found.check(a.Name == "opencode", key+".server", a.Server, "is for opencode only")
+		found.check(slices.Contains(servers, a.Name), key+".server", a.Server, "is for %s only", strings.Join(servers, ", "))
 		found.check(isWebURL(a.Server), key+".server", a.Server, "must be an http or https URL")
 	}
 }
 
-func (a Agent) validateCustom(found *problems, key string) {
+func (a Agent) validateCustom(found *problems, key string, builtin []string) {
 	if a.Kind != KindCustom {
-		want := fmt.Sprintf(`must be "custom" for an agent that is not built in (%s)`, strings.Join(BuiltinAgents(), ", "))
-		if near := nearest(a.Name, BuiltinAgents()); near != "" && a.Kind == "" {
+		want := fmt.Sprintf(`must be "custom" for an agent that is not built in (%s)`, strings.Join(builtin, ", "))
+		if near := nearest(a.Name, builtin); near != "" && a.Kind == "" {
 			want += fmt.Sprintf("; did you mean the name %s?", near)
 		}
 		var value any

@@ -198,7 +198,7 @@ max_size = "1500kB"
 
 func TestWarnings(t *testing.T) {
 	path := write(t, secretive)
-	c, err := Load(path)
+	c, err := Load(path, known)
 	require.NoError(t, err)
 	require.Empty(t, Warnings(path, c))
 

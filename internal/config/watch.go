@@ -50,6 +50,8 @@ type WatchOptions struct {
 	// whatever the file says.
 	Current Config
 
+	Known Known // the agents that are built in
+
 	Log *slog.Logger // nil: nothing is logged
 }
 
@@ -132,7 +134,7 @@ func (w *watch) begin() {
 	if reflect.ValueOf(w.opts.Current).IsZero() {
 		return
 	}
-	defaults, _ := parse("", nil)
+	defaults, _ := parse("", nil, w.opts.Known)
 	w.filled = w.filled || !reflect.DeepEqual(w.opts.Current, defaults)
 	if cfg, err := w.read(w.last); err != nil || !reflect.DeepEqual(cfg, w.opts.Current) {
 		w.last = sight{}
@@ -233,7 +235,7 @@ func (w *watch) read(seen sight) (Config, error) {
 	switch seen.state {
 	case absent:
 		if !w.found {
-			return parse("", nil)
+			return parse("", nil, w.opts.Known)
 		}
 		return Config{}, &Problem{File: w.places[0], Want: "is gone" + stays}
 	case unreadable:
@@ -247,5 +249,5 @@ func (w *watch) read(seen sight) (Config, error) {
 	}
 	// From now on it is this file, and its absence means something.
 	w.places, w.found = []string{seen.path}, true
-	return parse(seen.path, []byte(seen.content))
+	return parse(seen.path, []byte(seen.content), w.opts.Known)
 }

@@ -26,7 +26,7 @@ type follower struct {
 // follow starts a Watch, and returns when it stands: it has answered a request.
 func follow(t *testing.T, path string) *follower {
 	t.Helper()
-	f := start(t, path, WatchOptions{})
+	f := start(t, path, WatchOptions{Known: known})
 	f.ask <- func(error) {}
 	f.next()
 	return f
@@ -251,7 +251,7 @@ func TestWatchAllowsAFileThatWasAlwaysEmpty(t *testing.T) {
 func TestWatchWaitsForADirectoryThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a", "b", "resumed.toml")
-	f := start(t, path, WatchOptions{})
+	f := start(t, path, WatchOptions{Known: known})
 	f.ask <- func(error) {}
 	f.problem("is gone")
 	require.NoError(t, os.Mkdir(filepath.Dir(filepath.Dir(path)), 0o700))
@@ -264,9 +264,9 @@ func TestWatchWithoutAnyFileFindsTheUsersWhenItAppears(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", "")
 	t.Setenv("HOME", home)
-	defaults, err := Load("")
+	defaults, err := Load("", known)
 	require.NoError(t, err)
-	f := start(t, "", WatchOptions{Current: defaults})
+	f := start(t, "", WatchOptions{Known: known, Current: defaults})
 	f.ask <- func(error) {}
 	f.prompt("continue")
 
@@ -281,14 +281,14 @@ func TestWatchTellsAChangeFromBeforeItStood(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "resumed.toml")
 	put(t, path, says("loaded"))
-	loaded, err := Load(path)
+	loaded, err := Load(path, known)
 	require.NoError(t, err)
-	f := start(t, path, WatchOptions{Current: loaded})
+	f := start(t, path, WatchOptions{Known: known, Current: loaded})
 	f.quiet()
 
 	put(t, path, says("changed"))
 	f.prompt("changed")
-	late := start(t, path, WatchOptions{Current: loaded})
+	late := start(t, path, WatchOptions{Known: known, Current: loaded})
 	late.prompt("changed")
 	late.quiet()
 }
@@ -299,7 +299,7 @@ func TestWatchPollsWhereThereAreNoEvents(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "resumed.toml")
 	put(t, path, says("old"))
 	changes := make(chan change, 1)
-	w, err := newWatch(path, WatchOptions{Apply: func(c Config, err error) error { changes <- change{c, err}; return err }})
+	w, err := newWatch(path, WatchOptions{Known: known, Apply: func(c Config, err error) error { changes <- change{c, err}; return err }})
 	require.NoError(t, err)
 	w.close()
 	w.notifier, w.events, w.errors, w.blind = nil, nil, nil, true
@@ -325,7 +325,7 @@ func TestARequestIsAnsweredForTheFileAsItWasAfterIt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		done <- Watch(ctx, path, WatchOptions{Requests: requests, Apply: func(_ Config, err error) error {
+		done <- Watch(ctx, path, WatchOptions{Known: known, Requests: requests, Apply: func(_ Config, err error) error {
 			applying <- struct{}{}
 			<-goOn
 			return err
@@ -358,7 +358,7 @@ func TestARequestIsAnsweredWhereThereIsNoFile(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("RESUMED_CONFIG", "")
-	f := start(t, "", WatchOptions{})
+	f := start(t, "", WatchOptions{Known: known})
 	answer := make(chan error, 1)
 	f.ask <- func(err error) { answer <- err }
 	require.NoError(t, <-answer)

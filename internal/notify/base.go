@@ -16,6 +16,7 @@ type Common struct {
 	Events []Event // empty: those of the notifier
 	Title  string  // template; empty: built in
 	Text   string  // template; empty: built in
+	Agents Titles  // for templates that name an agent
 }
 
 // OptionError is an option of a channel that cannot be used.

@@ -132,7 +132,7 @@ func (n *Notifier) add(ctx context.Context, g *group) error {
 	}
 	g.channels = n.active.wanting(g.Event)
 	if len(g.channels) > 0 {
-		payload, err := json.Marshal(compose(g, n.opts.Host, n.opts.Zone))
+		payload, err := json.Marshal(compose(g, n.opts.Host, n.opts.Zone, n.opts.Agents))
 		if err != nil {
 			return fmt.Errorf("encode notice: %w", err)
 		}
@@ -146,7 +146,7 @@ func (n *Notifier) add(ctx context.Context, g *group) error {
 }
 
 // compose makes the notice of a complete group.
-func compose(g *group, host string, zone *time.Location) Notice {
+func compose(g *group, host string, zone *time.Location, agents Titles) Notice {
 	notice := Notice{
 		Version:  Version,
 		ID:       g.ID,
@@ -161,6 +161,6 @@ func compose(g *group, host string, zone *time.Location) Notice {
 	for _, m := range g.Members {
 		notice.Sessions = append(notice.Sessions, m.View)
 	}
-	say(&notice, g, zone)
+	say(&notice, g, zone, agents)
 	return notice
 }

@@ -57,11 +57,12 @@ func (c Config) wanting(event Event) []string {
 // Options are what a Notifier is made of. Store and Log are required.
 type Options struct {
 	Config
-	Store Store
-	Log   *slog.Logger
-	Host  string         // what this machine is called in notices
-	Zone  *time.Location // of the times in texts; nil: local
-	Rand  func() float64 // in [0, 1); nil: a fair dice
+	Store  Store
+	Log    *slog.Logger
+	Host   string         // what this machine is called in notices
+	Zone   *time.Location // of the times in texts; nil: local
+	Agents Titles
+	Rand   func() float64 // in [0, 1); nil: a fair dice
 
 	// Count is called at each end of a delivery, for metrics; may be nil.
 	Count func(channel string, outcome Outcome)

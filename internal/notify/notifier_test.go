@@ -19,7 +19,7 @@ import (
 func TestSessionsOfOneCauseWithinGroupWaitAreOneNotice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := &fakeChannel{name: "a"}
-		n := running(t, Options{Config: Config{Channels: []Channel{ch}, GroupWait: 10 * time.Second}})
+		n := running(t, Options{Agents: known, Config: Config{Channels: []Channel{ch}, GroupWait: 10 * time.Second}})
 		began := time.Now()
 		for i := range 6 {
 			n.Tell(GaveUp, session("claude-code:default", i), fmt.Sprintf("%04x", i))

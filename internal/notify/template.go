@@ -19,10 +19,8 @@ import (
 // clock time of a time, or nothing where there is none.
 type Template struct{ parsed *template.Template }
 
-var templateFuncs = template.FuncMap{
-	"project": project,
-	"agent":   agentName,
-	"local":   localTime,
+func templateFuncs(agents Titles) template.FuncMap {
+	return template.FuncMap{"project": project, "agent": agents.of, "local": localTime}
 }
 
 func localTime(t any) (string, error) {
@@ -42,11 +40,11 @@ func localTime(t any) (string, error) {
 // ParseTemplate reads a template and tries it on a notice of every kind, so
 // that a name it has wrong is found before anything happens. An empty text
 // gives a nil Template, which keeps the built-in words.
-func ParseTemplate(text string) (*Template, error) {
+func ParseTemplate(text string, agents Titles) (*Template, error) {
 	if text == "" {
 		return nil, nil
 	}
-	parsed, err := template.New("words").Funcs(templateFuncs).Option("missingkey=error").Parse(text)
+	parsed, err := template.New("words").Funcs(templateFuncs(agents)).Option("missingkey=error").Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("parse template: %w", err)
 	}
@@ -95,11 +93,11 @@ type Words struct {
 
 // parseWords reads a channel's two templates.
 func parseWords(c Common) (Words, error) {
-	title, titleErr := ParseTemplate(c.Title)
+	title, titleErr := ParseTemplate(c.Title, c.Agents)
 	if titleErr != nil {
 		titleErr = c.wrong("title", "%w", titleErr)
 	}
-	text, textErr := ParseTemplate(c.Text)
+	text, textErr := ParseTemplate(c.Text, c.Agents)
 	if textErr != nil {
 		textErr = c.wrong("text", "%w", textErr)
 	}
@@ -140,7 +138,7 @@ func sampleNotices() []Notice {
 			g.Account, g.Total = view.Account, 2
 			g.Members = []member{{View: view, Short: "4f2a"}, {View: bare, Short: "0198"}}
 		}
-		samples = append(samples, compose(g, "host", time.UTC))
+		samples = append(samples, compose(g, "host", time.UTC, nil))
 	}
 	return samples
 }

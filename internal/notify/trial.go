@@ -39,7 +39,7 @@ func Try(ctx context.Context, channels []Channel, name, host string) ([]Result, 
 		return nil, fmt.Errorf("no channel is named %q", name)
 	}
 	now := time.Now().UTC().Round(0)
-	notice := compose(&group{ID: "ntc_" + rand.Text(), Event: Test, At: now}, host, time.Local)
+	notice := compose(&group{ID: "ntc_" + rand.Text(), Event: Test, At: now}, host, time.Local, nil)
 	results := make([]Result, len(chosen))
 	var all sync.WaitGroup
 	for i, ch := range chosen {

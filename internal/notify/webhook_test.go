@@ -26,7 +26,7 @@ func sample(event Event, n int) Notice {
 		v := session(g.Account, i)
 		g.Members = append(g.Members, member{View: v, Short: v.ID[:4]})
 	}
-	return compose(g, "box", time.UTC)
+	return compose(g, "box", time.UTC, known)
 }
 
 const webhookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

@@ -42,8 +42,8 @@ func trimView(v resume.View) resume.View {
 
 // say writes title, text and command of a notice: what a person understands at
 // three in the morning.
-func say(notice *Notice, g *group, zone *time.Location) {
-	w := words{notice: notice, group: g, zone: zone}
+func say(notice *Notice, g *group, zone *time.Location, agents Titles) {
+	w := words{notice: notice, group: g, zone: zone, agents: agents}
 	notice.RetryCommand = w.retryCommand()
 	switch {
 	case g.Event == ConfigError:
@@ -74,6 +74,7 @@ type words struct {
 	notice *Notice
 	group  *group
 	zone   *time.Location
+	agents Titles
 }
 
 // retryCommand is one line for a shell.
@@ -92,12 +93,12 @@ func (w words) retryCommand() string {
 }
 
 func (w words) titleOfOne(m member) string {
-	return fmt.Sprintf("%s: %s %s", project(m.View), agentName(m.View.Agent), w.happened(m.View))
+	return fmt.Sprintf("%s: %s %s", project(m.View), w.agents.of(m.View.Agent), w.happened(m.View))
 }
 
 func (w words) titleOfMany() string {
 	v := w.group.Members[0].View
-	return fmt.Sprintf("%d sessions: %s %s", w.group.Total, agentName(v.Agent), w.happenedToMany(v.Class))
+	return fmt.Sprintf("%d sessions: %s %s", w.group.Total, w.agents.of(v.Agent), w.happenedToMany(v.Class))
 }
 
 func (w words) happened(v resume.View) string {
@@ -258,16 +259,13 @@ func project(v resume.View) string {
 	return sanitize.Short(base, 60)
 }
 
-var agentNames = map[string]string{
-	"claude-code": "Claude Code",
-	"codex":       "Codex",
-	"gemini":      "Gemini CLI",
-	"qwen-code":   "Qwen Code",
-}
+// Titles is what people call the agents, by name. One that is not in it is
+// called by its name.
+type Titles map[string]string
 
-func agentName(name string) string {
-	if known, ok := agentNames[name]; ok {
-		return known
+func (t Titles) of(name string) string {
+	if title, ok := t[name]; ok {
+		return title
 	}
 	return sanitize.Short(name, 40)
 }

@@ -84,7 +84,7 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 	}
 	var got strings.Builder
 	for _, c := range cases {
-		n := compose(c.group, "box", time.UTC)
+		n := compose(c.group, "box", time.UTC, known)
 		require.LessOrEqual(t, utf8.RuneCountInString(n.Text), maxText+1, c.name)
 		fmt.Fprintf(&got, "=== %s\n%s\n---\n%s\n---\n%s\n\n", c.name, n.Title, n.Text, n.RetryCommand)
 	}
@@ -95,10 +95,13 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 	require.Equal(t, string(must(os.ReadFile(golden))), got.String())
 }
 
+// known is what people call the agents of these tests.
+var known = Titles{"claude-code": "Claude Code"}
+
 func TestSessionTextIsMadeHarmless(t *testing.T) {
 	v := storied(resume.GaveUp)
 	v.Reason, v.Cwd, v.Attempts[0].Error = "\x1b[2Jboo\u202e", "/src/\x1b[31mapi\n\u202eevil", "a\x07b"
-	n := compose(&group{Event: GaveUp, Total: 1, Members: []member{{View: trimView(v), Short: "4f2a"}}}, "h\x1bost", time.UTC)
+	n := compose(&group{Event: GaveUp, Total: 1, Members: []member{{View: trimView(v), Short: "4f2a"}}}, "h\x1bost", time.UTC, known)
 	harmless(t, n.Title+n.Text+n.RetryCommand+n.Sessions[0].Reason+n.Sessions[0].Attempts[0].Error)
 	require.Contains(t, n.Title, "api evil")
 }
@@ -135,7 +138,7 @@ func TestTemplateIsCheckedBeforeItIsNeeded(t *testing.T) {
 		"breaks only where there are no sessions": {"{{(index .Sessions 0).ID}}", "on a config_error notice"},
 		"not a time": {"{{local .Event}}", "wants a time"},
 	} {
-		_, err := ParseTemplate(c.text)
+		_, err := ParseTemplate(c.text, known)
 		if c.problem == "" {
 			require.NoError(t, err, name)
 		} else {

@@ -25,9 +25,10 @@ const Name = "opencode"
 
 // Builtin is opencode in the list of agents.
 var Builtin = agent.Builtin{
-	Name:  Name,
-	Title: "opencode",
-	New:   func(o agent.Options) (agent.Agent, error) { return New(o) },
+	Name:   Name,
+	Title:  "opencode",
+	Server: true,
+	New:    func(o agent.Options) (agent.Agent, error) { return New(o) },
 }
 
 // Options says which opencode is meant: Roots are data directories; without any it is

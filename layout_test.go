@@ -49,7 +49,7 @@ var arrows = map[string][]string{
 	"internal/tmux":       {"internal/resume"},
 	"internal/agent":      {"internal/sanitize", "internal/limit", "internal/resume"},
 	"internal/agenttest":  {"internal/agent", "internal/limit", "internal/resume"}, // for tests alone
-	"internal/agent/*":    {"internal/agent", "internal/backoff", "internal/limit", "internal/sqliteread", "internal/resume"},
+	"internal/agent/*":    {"internal/agent", "internal/backoff", "internal/limit", "internal/sqliteread", "internal/resume", "internal/dirs"},
 	"internal/sqliteread": {"internal/backoff"},
 	"internal/resume":     {"internal/backoff", "internal/limit"},
 }

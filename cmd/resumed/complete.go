@@ -15,10 +15,10 @@ import (
 	"resumed/internal/app"
 	"resumed/internal/backoff"
 	"resumed/internal/config"
+	"resumed/internal/dirs"
 	"resumed/internal/humanize"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
-	"resumed/internal/state"
 )
 
 // completionTimeout bounds how long a person who pressed tab waits for the
@@ -107,7 +107,7 @@ func (c *cli) completeSessions(want func(resume.View) bool) completer {
 
 // completeRuns offers the sessions whose output is kept; it needs no daemon.
 func (c *cli) completeRuns(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	root, err := state.Dir(os.Getenv)
+	root, err := dirs.State(os.Getenv)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

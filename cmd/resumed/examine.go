@@ -19,6 +19,7 @@ import (
 	"resumed/internal/app"
 	"resumed/internal/config"
 	"resumed/internal/control"
+	"resumed/internal/dirs"
 	"resumed/internal/humanize"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
@@ -161,7 +162,7 @@ func programVersion(ctx context.Context, env []string, program, flag string) str
 }
 
 func examineState(e *examination) {
-	dir, err := state.Dir(os.Getenv)
+	dir, err := dirs.State(os.Getenv)
 	if err != nil {
 		e.fail("state", err.Error(), "")
 		return

@@ -17,12 +17,12 @@ import (
 	"resumed/internal/app"
 	"resumed/internal/backoff"
 	"resumed/internal/config"
+	"resumed/internal/dirs"
 	"resumed/internal/execrun"
 	"resumed/internal/explain"
 	"resumed/internal/lease"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
-	"resumed/internal/state"
 )
 
 // executing is what the flags of exec say.
@@ -77,7 +77,7 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	stateDir, err := state.Dir(os.Getenv)
+	stateDir, err := dirs.State(os.Getenv)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 	defer signal.Stop(signals)
 	show := &waitShow{out: c.err, live: isTerminal(c.err)}
 
-	o.Argv, o.Signals, o.LeaseDirs = argv, signals, lease.Dirs(os.Getenv, stateDir)
+	o.Argv, o.Signals, o.LeaseDirs = argv, signals, dirs.Leases(os.Getenv, stateDir)
 	o.Stdin, o.Stdout, o.Stderr = os.Stdin, os.Stdout, os.Stderr
 	hear, err := explain.Hear(cfg, agents.Make)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"resumed/internal/app"
 	"resumed/internal/config"
 	"resumed/internal/control"
+	"resumed/internal/dirs"
 	"resumed/internal/humanize"
 	"resumed/internal/sanitize"
 	"resumed/internal/state"
@@ -67,7 +68,7 @@ func (c *cli) history(ctx context.Context, name string, since time.Time) error {
 	if !errors.Is(err, control.ErrNoDaemon) {
 		return c.printHistory(steps, err)
 	}
-	dir, err := state.Dir(os.Getenv)
+	dir, err := dirs.State(os.Getenv)
 	if err != nil {
 		return err
 	}

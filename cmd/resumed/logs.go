@@ -14,9 +14,9 @@ import (
 
 	"resumed/internal/app"
 	"resumed/internal/control"
+	"resumed/internal/dirs"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
-	"resumed/internal/state"
 )
 
 func (c *cli) logsCommand() *cobra.Command {
@@ -41,7 +41,7 @@ func (c *cli) logsCommand() *cobra.Command {
 // findRuns finds the outputs of a session by the beginning of its id, also
 // when no daemon runs.
 func (c *cli) findRuns(name string) (string, error) {
-	root, err := state.Dir(os.Getenv)
+	root, err := dirs.State(os.Getenv)
 	if err != nil {
 		return "", err
 	}

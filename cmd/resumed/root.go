@@ -15,8 +15,8 @@ import (
 	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/control"
+	"resumed/internal/dirs"
 	"resumed/internal/sanitize"
-	"resumed/internal/state"
 )
 
 // Exit codes, as documented.
@@ -194,7 +194,7 @@ func (c *cli) client() *control.Client {
 // runs, a dry run is asked.
 func socketDir() string {
 	dir, answers := daemonDir()
-	own, err := state.Dir(os.Getenv)
+	own, err := dirs.State(os.Getenv)
 	if answers || err != nil {
 		return dir
 	}
@@ -207,22 +207,13 @@ func socketDir() string {
 }
 
 // daemonDir returns where the daemon's socket is, or should be, and whether it
-// answers. A daemon that the system's service manager runs has no runtime
-// directory of the user's, and a login over ssh or in a cron job may have none
-// where the daemon has: whoever asks looks in all places. A daemon that found the
-// usual one taken is in its state directory, and nobody else is.
+// answers.
 func daemonDir() (dir string, answers bool) {
-	dir, err := state.RuntimeDir(os.Getenv)
+	dir, err := dirs.Runtime(os.Getenv)
 	if err != nil {
 		dir = os.DevNull // there is no home to look in: no daemon is there
 	}
-	places := []string{dir}
-	if own, err := state.Dir(os.Getenv); err == nil {
-		places = []string{own, dir}
-	}
-	if os.Getenv("XDG_RUNTIME_DIR") == "" {
-		places = append(places, fmt.Sprintf("/run/user/%d/resumed", os.Getuid()))
-	}
+	places := dirs.Sockets(os.Getenv)
 	if i := slices.IndexFunc(places, control.Answers); i >= 0 {
 		return places[i], true
 	}

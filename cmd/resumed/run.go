@@ -17,7 +17,7 @@ import (
 
 	"resumed/internal/app"
 	"resumed/internal/config"
-	"resumed/internal/lease"
+	"resumed/internal/dirs"
 	"resumed/internal/state"
 )
 
@@ -66,7 +66,7 @@ func (c *cli) daemon(ctx context.Context, dryRun bool) error {
 		Config:     cfg,
 		StateDir:   stateDir,
 		RuntimeDir: runtimeDir,
-		LeaseDirs:  lease.Dirs(os.Getenv, stateDir),
+		LeaseDirs:  dirs.Leases(os.Getenv, stateDir),
 		Version:    version(),
 		DryRun:     dryRun,
 		Log:        log,
@@ -122,7 +122,7 @@ func dryRuns(stateDir string) []string {
 // places returns where state and socket are. A dry run has places of its own:
 // it must not disturb a running daemon, nor leave anything behind.
 func places(dryRun bool) (stateDir, runtimeDir string, cleanUp func(), err error) {
-	if stateDir, err = state.Dir(os.Getenv); err != nil {
+	if stateDir, err = dirs.State(os.Getenv); err != nil {
 		return "", "", nil, err
 	}
 	if dryRun {
@@ -132,7 +132,7 @@ func places(dryRun bool) (stateDir, runtimeDir string, cleanUp func(), err error
 		}
 		return dir, dir, func() { _ = os.RemoveAll(dir) }, nil
 	}
-	if runtimeDir, err = state.RuntimeDir(os.Getenv); err != nil {
+	if runtimeDir, err = dirs.Runtime(os.Getenv); err != nil {
 		return "", "", nil, err
 	}
 	return stateDir, runtimeDir, func() {}, nil

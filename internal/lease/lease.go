@@ -16,26 +16,6 @@ import (
 	"resumed/internal/lock"
 )
 
-// Dirs returns where the leases of a machine's user are: beside the state
-// directory, so that daemons with state of their own share it, and in the place
-// that goes away with the login, where there is one. A lease is held in all of
-// them: a cron job and a system's service know less of where to look than a
-// login does, and each must see what the others hold.
-func Dirs(getenv func(string) string, stateDir string) []string {
-	return dirs(getenv, stateDir, fmt.Sprintf("/run/user/%d", os.Getuid()))
-}
-
-// dirs is Dirs where a login has that place.
-func dirs(getenv func(string) string, stateDir, login string) []string {
-	all := []string{filepath.Join(filepath.Dir(stateDir), "resumed", "leases")}
-	if runtime := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(runtime) { // the XDG rules say that a relative path is to be passed over
-		login = runtime
-	} else if info, err := os.Stat(login); err != nil || !info.IsDir() {
-		return all
-	}
-	return append(all, filepath.Join(login, "resumed", "leases"))
-}
-
 // HeldError says that another process looks after the session.
 type HeldError struct {
 	PID int // 0: the holder has not said yet

@@ -121,18 +121,6 @@ func TestAnyNameIsAFileInTheDirectory(t *testing.T) {
 	require.NotEqual(t, name("a", "b@c"), name("a@b", "c"))
 }
 
-func TestDirs(t *testing.T) {
-	env := func(runtime string) func(string) string {
-		return func(key string) string { return map[string]string{"XDG_RUNTIME_DIR": runtime}[key] }
-	}
-	const state, beside = "/home/dev/.local/state/resumed", "/home/dev/.local/state/resumed/leases"
-	require.Equal(t, []string{beside, "/run/user/1/resumed/leases"}, dirs(env("/run/user/1"), state, "/"))
-	require.Equal(t, []string{beside}, dirs(env(""), state, "/not/there"), "nobody has logged in")
-	require.Equal(t, []string{beside}, dirs(env("run"), state, "/not/there"))
-	login := t.TempDir()
-	require.Equal(t, []string{beside, login + "/resumed/leases"}, dirs(env(""), state, login), "a cron job is not told of it")
-}
-
 func TestALeaseIsSeenInEveryPlaceThatTwoHaveInCommon(t *testing.T) {
 	a, b, c := t.TempDir(), t.TempDir(), t.TempDir()
 	l, err := Acquire([]string{a, b}, "codex", "s-1")

@@ -58,48 +58,6 @@ func load(t testing.TB, s *Store) Snapshot {
 	return snap
 }
 
-func TestDirectories(t *testing.T) {
-	tests := map[string]struct {
-		env            map[string]string
-		state, runtime string
-		wantErr        string
-	}{
-		"the service's own come first": {
-			env:   map[string]string{"STATE_DIRECTORY": "/var/lib/a:/var/lib/b", "RUNTIME_DIRECTORY": "/run/a:/run/b", "XDG_STATE_HOME": "/x", "XDG_RUNTIME_DIR": "/r", "HOME": "/h"},
-			state: "/var/lib/a", runtime: "/run/a",
-		},
-		"then the user's": {
-			env:   map[string]string{"XDG_STATE_HOME": "/x", "XDG_RUNTIME_DIR": "/r", "HOME": "/h"},
-			state: "/x/resumed", runtime: "/r/resumed",
-		},
-		"then the usual place, also for the socket": {
-			env:   map[string]string{"HOME": "/h"},
-			state: "/h/.local/state/resumed", runtime: "/h/.local/state/resumed",
-		},
-		"a relative XDG path is passed over": {
-			env:   map[string]string{"XDG_STATE_HOME": "x", "XDG_RUNTIME_DIR": "r", "HOME": "/h"},
-			state: "/h/.local/state/resumed", runtime: "/h/.local/state/resumed",
-		},
-		"no home is said":                          {wantErr: "HOME"},
-		"a relative service directory is an error": {env: map[string]string{"STATE_DIRECTORY": "a", "HOME": "/h"}, wantErr: "STATE_DIRECTORY"},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			getenv := func(key string) string { return tt.env[key] }
-			dir, err := Dir(getenv)
-			if tt.wantErr != "" {
-				require.ErrorContains(t, err, tt.wantErr)
-				return
-			}
-			require.NoError(t, err)
-			require.Equal(t, tt.state, dir)
-			dir, err = RuntimeDir(getenv)
-			require.NoError(t, err)
-			require.Equal(t, tt.runtime, dir)
-		})
-	}
-}
-
 func TestSessionsCursorsAndPauseSurviveARestart(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 	full := resume.Session{

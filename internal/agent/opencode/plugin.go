@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"resumed/internal/dirs"
 )
 
 //go:embed plugin.js
@@ -36,11 +38,7 @@ func PluginFile() string {
 // plugin runs in the user's own processes, so it is in the user's state
 // directory, also where the service was given one of its own.
 func EventsFile() string {
-	state := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) {
-		state = filepath.Join(os.Getenv("HOME"), ".local", "state")
-	}
-	return filepath.Join(state, "resumed", "opencode", "events.jsonl")
+	return filepath.Join(dirs.UserState(os.Getenv), "opencode", "events.jsonl")
 }
 
 func isDir(path string) bool {

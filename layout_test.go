@@ -31,8 +31,9 @@ var arrows = map[string][]string{
 		"internal/atomicfile", "internal/humanize",
 	},
 	"internal/explain": {
-		"internal/agent", "internal/sanitize", "internal/config", "internal/limit", "internal/resume", "internal/lastwords",
+		"internal/agent", "internal/agents", "internal/sanitize", "internal/config", "internal/explain/*", "internal/limit", "internal/resume", "internal/lastwords",
 	},
+	"internal/explain/*":  {"internal/agent", "internal/agent/*", "internal/limit", "internal/resume"},
 	"internal/agents":     {"internal/agent", "internal/agent/*", "internal/config"},
 	"internal/execrun":    {"internal/backoff", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords"},
 	"internal/lastwords":  {"internal/sanitize", "internal/limit"},
@@ -146,8 +147,8 @@ func TestArrowsGoDown(t *testing.T) {
 }
 
 func generalise(pkg string) string {
-	if path.Dir(pkg) == "internal/agent" {
-		return "internal/agent/*"
+	if dir := path.Dir(pkg); arrows[pkg] == nil && arrows[dir+"/*"] != nil {
+		return dir + "/*"
 	}
 	return pkg
 }

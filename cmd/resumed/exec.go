@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"resumed/internal/agents"
 	"resumed/internal/app"
 	"resumed/internal/backoff"
 	"resumed/internal/config"
@@ -95,7 +94,7 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 
 	o.Argv, o.Signals, o.LeaseDirs = argv, signals, dirs.Leases(os.Getenv, stateDir)
 	o.Stdin, o.Stdout, o.Stderr = os.Stdin, os.Stdout, os.Stderr
-	hear, err := explain.Hear(cfg, agents.Make)
+	hear, err := explain.Hear(cfg)
 	if err != nil {
 		show.say("%v", err)
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/explain"
 	"resumed/internal/humanize"
@@ -70,7 +69,7 @@ func (c *cli) explainCommand() *cobra.Command {
 
 // explainer returns one that knows the agent that is named, if any.
 func (e explaining) explainer(cfg config.Config) (*explain.Explainer, error) {
-	explainer, err := explain.New(cfg, agents.Make)
+	explainer, err := explain.New(cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func captures(t *testing.T) []capture {
 	require.NoError(t, json.Unmarshal(data, &all))
 	require.Greater(t, len(all), 150)
 	for i := range all {
-		all[i].File, err = filepath.Abs(filepath.Join("../../internal/agent", all[i].File))
+		all[i].File, err = filepath.Abs(filepath.Join("../../internal", all[i].File))
 		require.NoError(t, err)
 	}
 	return all

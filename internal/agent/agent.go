@@ -163,11 +163,3 @@ type Queuing interface {
 	// Queued reports whether a prompt for the session waits to be taken.
 	Queued(context.Context, resume.Session) (bool, error)
 }
-
-// Noter is what an Agent may also be: one that knows what its files cannot
-// tell.
-type Noter interface {
-	// Note returns what a person should know about a file in which no
-	// interruption was found, or nothing.
-	Note(path string) string
-}

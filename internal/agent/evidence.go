@@ -14,21 +14,6 @@ import (
 // own processes from those of people.
 const MarkVariable = resume.MarkVariable
 
-// Recogniser is what an Agent may also be: one that knows its own files by
-// their beginning, wherever they lie.
-type Recogniser interface {
-	// Recognises reports whether a file that begins with head is the agent's.
-	// The head may end in the middle of a line.
-	Recognises(head []byte) bool
-}
-
-// SelfContinuing is what an Agent may also be: one that says in a transcript
-// that it will go on by itself when the limit lifts.
-type SelfContinuing interface {
-	// GoesOn reports whether the transcript ends with that promise.
-	GoesOn(path string) bool
-}
-
 // Evidence is a observation and the offset of the line it was read from.
 type Evidence struct {
 	resume.Observation

@@ -3,7 +3,9 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"iter"
+	"regexp"
 	"strings"
 	"time"
 
@@ -18,21 +20,6 @@ type Recording struct {
 	Beside string    // what the same run said on its other stream, where that is known
 	At     time.Time // when it was last written to
 	Exact  bool      // that is when it was said: it is no copy
-}
-
-// Recorder is what an Agent may also be: one that understands recordings.
-type Recorder interface {
-	// Recorded says what a recording tells, or false where it is none of the
-	// agent's.
-	Recorded(Recording) (Report, bool)
-}
-
-// Printer is what an Agent may also be: one that tells on the streams of a run
-// without a terminal how that ended.
-type Printer interface {
-	// Printed says what the streams of a run tell, or false where they are not
-	// in a format of the agent's.
-	Printed(Recording) (Told, bool)
 }
 
 // Report is what a recording tells.
@@ -119,6 +106,19 @@ func objects(value []byte, line int, yield func(int, []byte) bool) bool {
 	}
 	return true
 }
+
+// Decode reads a record. A field of an unexpected type is as good as absent:
+// what another version changed must not cost the record.
+func Decode(data []byte, into any) bool {
+	err := json.Unmarshal(data, into)
+	_, mistyped := errors.AsType[*json.UnmarshalTypeError](err)
+	return err == nil || mistyped
+}
+
+var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// IsUUID reports whether a text is an id as many agents give it.
+func IsUUID(text string) bool { return uuid.MatchString(text) }
 
 // Block is one thing that a screen shows, which may take several rows.
 type Block struct {

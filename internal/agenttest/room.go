@@ -15,10 +15,10 @@ import (
 )
 
 // Cases returns what testdata/cases.json says of the files beside it, which
-// real agents wrote.
-func Cases[C any](t testing.TB) []C {
+// real agents wrote. It is that of the package under test, or of another one.
+func Cases[C any](t testing.TB, of ...string) []C {
 	t.Helper()
-	data, err := os.ReadFile("testdata/cases.json")
+	data, err := os.ReadFile(filepath.Join(append(of, "testdata", "cases.json")...))
 	require.NoError(t, err)
 	var index struct {
 		Cases []C `json:"cases"`

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/explain"
 	"resumed/internal/lastwords"
@@ -263,7 +262,7 @@ func TestIDsThatAreNoneAreNotUsed(t *testing.T) {
 
 // hears understands the agents' own formats.
 func hears(t *testing.T) func(agent, stdout, stderr string, at time.Time) Heard {
-	hear, err := explain.Hear(config.Default(), agents.Make)
+	hear, err := explain.Hear(config.Default())
 	require.NoError(t, err)
 	return func(agent, stdout, stderr string, at time.Time) Heard { return Heard(hear(agent, stdout, stderr, at)) }
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -53,26 +54,29 @@ type Explanation struct {
 // Explainer says what files mean. It reads them as the daemon does and asks
 // the same rules, so it cannot drift from it.
 type Explainer struct {
-	agents map[string]agent.Agent
-	rules  resume.Rules
-	grace  time.Duration
+	agents  map[string]agent.Agent
+	readers map[string]reader
+	rules   resume.Rules
+	grace   time.Duration
 
 	// RecordedAt is when the words of a recording were printed. Zero: when its
 	// file was last written to.
 	RecordedAt time.Time
 }
 
-// Build makes the agents of a configuration.
-type Build func(config.Config) (map[string]agent.Agent, error)
-
 // New returns an explainer for the agents of that configuration, also of those
 // that are switched off.
-func New(cfg config.Config, build Build) (*Explainer, error) {
-	agents, err := build(everyAgent(cfg))
+func New(cfg config.Config) (*Explainer, error) {
+	known, err := agents.Make(everyAgent(cfg))
 	if err != nil {
 		return nil, err
 	}
-	return &Explainer{agents: agents, rules: cfg.Rules(), grace: cfg.Resume.Grace}, nil
+	return &Explainer{
+		agents:  known,
+		readers: readersOf(known, limit.Reader{Grace: cfg.Resume.Grace}),
+		rules:   cfg.Rules(),
+		grace:   cfg.Resume.Grace,
+	}, nil
 }
 
 // Agents returns the names of the agents whose files it reads.
@@ -147,7 +151,7 @@ func (x *Explainer) transcript(a agent.Agent, path string, now time.Time) ([]Exp
 	if len(found) == 0 {
 		found = append(found, silent(a.Name(), path))
 	}
-	if noter, ok := a.(agent.Noter); ok {
+	if noter, ok := x.readers[a.Name()].(noter); ok {
 		for i := range found {
 			found[i].addNote(noter, path)
 		}
@@ -156,7 +160,7 @@ func (x *Explainer) transcript(a agent.Agent, path string, now time.Time) ([]Exp
 }
 
 // addNote adds what the agent knows and the file does not tell.
-func (x *Explanation) addNote(noter agent.Noter, path string) {
+func (x *Explanation) addNote(noter noter, path string) {
 	if x.Class != limit.None {
 		return
 	}
@@ -198,7 +202,7 @@ func (x *Explainer) judge(a agent.Agent, path string, e agent.Evidence, now time
 		Line: lineOf(path, e.Offset),
 	}
 	x.weigh(&out, e.Event, now)
-	if g, ok := a.(agent.SelfContinuing); ok && out.Action == Wait && g.GoesOn(path) {
+	if g, ok := x.readers[a.Name()].(selfContinuing); ok && out.Action == Wait && g.GoesOn(path) {
 		out.InProgress = true
 		out.Why += ", unless the agent has gone on by itself by then, as it says it will"
 	}
@@ -248,27 +252,32 @@ func action(s resume.Session, now time.Time) (Action, string) {
 // its head, or nil. Where one is named it is that one's or nobody's; one that
 // knows no file by its head knows all.
 func (x *Explainer) transcriptOf(path string, head []byte, named agent.Agent) agent.Agent {
-	agents := x.agents
-	if named != nil {
-		if _, ok := named.(agent.Recogniser); !ok {
-			return named
-		}
-		agents = map[string]agent.Agent{named.Name(): named}
+	if named != nil && x.readers[named.Name()] == nil {
+		return named
 	}
-	for _, known := range slices.Sorted(maps.Keys(agents)) {
-		for _, src := range agents[known].Sources() {
+	names := x.among(named)
+	for _, name := range names {
+		for _, src := range x.agents[name].Sources() {
 			rel, err := filepath.Rel(src.Root, path)
 			if err == nil && filepath.IsLocal(rel) && src.Match(rel) {
-				return agents[known]
+				return x.agents[name]
 			}
 		}
 	}
-	for _, known := range slices.Sorted(maps.Keys(agents)) {
-		if r, ok := agents[known].(agent.Recogniser); ok && r.Recognises(head) {
-			return agents[known]
+	for _, name := range names {
+		if r, ok := x.readers[name]; ok && r.Recognises(head) {
+			return x.agents[name]
 		}
 	}
 	return nil
+}
+
+// among returns the names of all agents, or of the one that is named.
+func (x *Explainer) among(named agent.Agent) []string {
+	if named != nil {
+		return []string{named.Name()}
+	}
+	return x.Agents()
 }
 
 // A file is recognised by its head: this much of it, or its first line where

@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/lastwords"
 	"resumed/internal/limit"
@@ -52,14 +51,10 @@ func (x *Explainer) recording(path string, named agent.Agent, now time.Time, rea
 
 // recognised asks the agents whose recording it is, or the one that is named.
 func (x *Explainer) recognised(rec agent.Recording, named agent.Agent) (string, agent.Report, bool) {
-	agents := x.agents
-	if named != nil {
-		agents = map[string]agent.Agent{named.Name(): named}
-	}
-	for _, known := range slices.Sorted(maps.Keys(agents)) {
-		if r, ok := agents[known].(agent.Recorder); ok {
+	for _, name := range x.among(named) {
+		if r, ok := x.readers[name]; ok {
 			if report, ok := r.Recorded(rec); ok {
-				return known, report, true
+				return name, report, true
 			}
 		}
 	}
@@ -73,8 +68,8 @@ func (x *Explainer) worded(rec agent.Recording, named agent.Agent) (string, agen
 	if named != nil {
 		name = named.Name()
 	}
-	if p, ok := named.(agent.Printer); ok {
-		if told, ok := p.Printed(rec); ok {
+	if r, ok := x.readers[name]; ok {
+		if told, ok := r.Printed(rec); ok {
 			return name, agent.Report{Kind: agent.RunOutput, Told: []agent.Told{told}}, true
 		}
 	}
@@ -206,14 +201,15 @@ type Heard struct {
 
 // Hear returns what says how a run of an agent ended by its streams. With an
 // error it returns what says nothing.
-func Hear(cfg config.Config, build Build) (func(name, stdout, stderr string, at time.Time) Heard, error) {
-	agents, err := build(everyAgent(cfg))
+func Hear(cfg config.Config) (func(name, stdout, stderr string, at time.Time) Heard, error) {
+	known, err := agents.Make(everyAgent(cfg))
+	of := readersOf(known, limit.Reader{Grace: cfg.Resume.Grace})
 	return func(name, stdout, stderr string, at time.Time) Heard {
-		printer, ok := agents[name].(agent.Printer)
+		r, ok := of[name]
 		if !ok {
 			return Heard{}
 		}
-		told, _ := printer.Printed(agent.Recording{Text: stdout, Beside: stderr, At: at, Exact: true})
+		told, _ := r.Printed(agent.Recording{Text: stdout, Beside: stderr, At: at, Exact: true})
 		refused, _ := told.Event.(resume.Limited)
 		return Heard{Session: told.Session, Verdict: refused.Verdict, Text: refused.Text}
 	}, err

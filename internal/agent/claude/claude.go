@@ -39,11 +39,8 @@ type Agent struct {
 }
 
 var (
-	_ agent.Agent      = (*Agent)(nil)
-	_ agent.Recogniser = (*Agent)(nil)
-	_ agent.Recorder   = (*Agent)(nil)
-	_ agent.Printer    = (*Agent)(nil)
-	_ agent.Talker     = (*Agent)(nil)
+	_ agent.Agent  = (*Agent)(nil)
+	_ agent.Talker = (*Agent)(nil)
 )
 
 // New returns the agent. It looks at the environment, not at any file.

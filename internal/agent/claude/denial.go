@@ -39,7 +39,7 @@ func (a *Agent) trace(line agent.Line) agent.Trace {
 		t.Other = true
 		return t
 	}
-	for _, b := range r.blocks() {
+	for _, b := range r.Message.blocks() {
 		switch {
 		case b.Type == "tool_use":
 			t.Calls = append(t.Calls, agent.Call{ID: b.ID, Tool: b.Name, Use: agent.UseOf(b.Input)})
@@ -70,7 +70,7 @@ func (r record) denies(result block) bool {
 }
 
 // content returns the words of a tool's result.
-func (b block) content() string { return record{Message: message{Content: b.Content}}.text() }
+func (b block) content() string { return Message{Content: b.Content}.Text() }
 
 // deniedInResult finds the refusals that the result of a run lists, which is its
 // last line.

@@ -59,9 +59,9 @@ func checkStated(t *testing.T, l resume.Limited, line []byte) {
 	t.Helper()
 	if l.Reset.Source == limit.Structured {
 		r, _ := parse(line)
-		n, err := strconv.ParseFloat(string(r.quota().ResetsAt), 64)
+		n, err := strconv.ParseFloat(string(r.refusal().Quota.ResetsAt), 64)
 		if err != nil || int64(n) != l.Reset.At.Unix() {
-			t.Fatalf("reset %v is not the record's %s", l.Reset.At, r.quota().ResetsAt)
+			t.Fatalf("reset %v is not the record's %s", l.Reset.At, r.refusal().Quota.ResetsAt)
 		}
 		return
 	}

@@ -31,7 +31,11 @@ func (r record) notice() (native, bool) {
 	if r.Type != "system" || r.Subtype != "informational" {
 		return unarmed, false
 	}
-	text := strings.ToLower(r.Notice)
+	return continuationIn(r.Notice)
+}
+
+func continuationIn(text string) (native, bool) {
+	text = strings.ToLower(text)
 	switch {
 	case strings.HasPrefix(text, "automatic continue cancelled"):
 		return cancelled, true
@@ -52,6 +56,13 @@ func (r record) notice() (native, bool) {
 func (r record) declines() bool {
 	state, ok := r.notice()
 	return ok && state == cancelled
+}
+
+// OnContinuation reports whether a text that Claude Code shows is about its
+// going on by itself, and whether it says that a person does not want that.
+func OnContinuation(text string) (is, declined bool) {
+	state, ok := continuationIn(text)
+	return ok, ok && state == cancelled
 }
 
 // continuation is the last notice after the refusal that stopped the session.
@@ -89,8 +100,8 @@ func lastContinuation(transcript string) (continuation, error) {
 
 // GoesOn reports whether the transcript ends with Claude Code's word that it
 // will go on by itself.
-func (a *Agent) GoesOn(path string) bool {
-	last, err := lastContinuation(path)
+func GoesOn(transcript string) bool {
+	last, err := lastContinuation(transcript)
 	return err == nil && last.state == waits
 }
 

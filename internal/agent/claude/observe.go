@@ -52,7 +52,7 @@ func (a *Agent) event(r record, line agent.Line) (resume.Event, bool) {
 	case r.Type == "assistant" && r.IsAPIError:
 		reader := a.reader
 		reader.At = at
-		return resume.Limited{At: at, Verdict: r.verdict(reader), Text: agent.Clip(r.text())}, true
+		return resume.Limited{At: at, Verdict: r.refusal().Verdict(reader), Text: agent.Clip(r.Message.Text())}, true
 	case r.moved():
 		return resume.Progressed{At: at}, true
 	case r.interrupts(), r.declines():
@@ -130,33 +130,4 @@ func cwdIn(head []byte) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// Recognises reports whether a file that begins with head is a transcript of
-// Claude Code.
-func (a *Agent) Recognises(head []byte) bool {
-	for line := range bytes.Lines(head) {
-		var r struct {
-			Type      string `json:"type"`
-			SessionID string `json:"sessionId"`
-			UUID      string `json:"uuid"`
-			Version   string `json:"version"`
-			Message   struct {
-				Parts json.RawMessage `json:"parts"`
-			} `json:"message"`
-			Payload json.RawMessage `json:"systemPayload"`
-		}
-		if json.Unmarshal(line, &r) != nil || !uuid.MatchString(r.SessionID) {
-			continue
-		}
-		switch r.Type {
-		case "user", "assistant", "system", "attachment":
-			if uuid.MatchString(r.UUID) && r.Version != "" {
-				return r.Message.Parts == nil && r.Payload == nil // another agent's records differ in where they say something
-			}
-		case "queue-operation", "mode", "permission-mode":
-			return true
-		}
-	}
-	return false
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
-	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -50,7 +48,7 @@ func said(model, text string) map[string]any {
 
 func refused(fields map[string]any, text string) map[string]any {
 	r := base(fields)
-	r["type"], r["isApiErrorMessage"], r["message"] = "assistant", true, said(synthetic, text)
+	r["type"], r["isApiErrorMessage"], r["message"] = "assistant", true, said(Synthetic, text)
 	return r
 }
 
@@ -85,7 +83,7 @@ func TestWhatALineMeans(t *testing.T) {
 		"an answer broken off is no movement":   {answer(map[string]any{"isAbortedMidStream": true}), nil},
 		"a subagent's answer is not the main's": {answer(map[string]any{"isSidechain": true}), nil},
 		"Claude Code's own words are no movement": {
-			base(map[string]any{"type": "assistant", "message": said(synthetic, "No response requested.")}), nil,
+			base(map[string]any{"type": "assistant", "message": said(Synthetic, "No response requested.")}), nil,
 		},
 		"a prompt is a prompt":           {asked(nil, "go on"), resume.Prompted{At: at}},
 		"a prompt in blocks is a prompt": {asked(nil, text("go on")), resume.Prompted{At: at}},
@@ -334,20 +332,4 @@ func TestHomesAreAccounts(t *testing.T) {
 
 	_, err = New(Options{Roots: []string{"work"}})
 	require.ErrorContains(t, err, `"work"`)
-}
-
-func TestTranscriptsAreRecognisedByTheirBeginning(t *testing.T) {
-	a := newAgent(t, Options{})
-	for _, c := range agenttest.Cases[captured](t) {
-		data, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(c.File)))
-		require.NoError(t, err)
-		require.True(t, a.Recognises(data[:min(len(data), 4096)]), c.Case)
-	}
-	for _, other := range []string{
-		"", "plain text\n", `{"type":"session_meta","payload":{"id":"` + sessionA + `"}}` + "\n",
-		`{"sessionId":"` + sessionA + `","projectHash":"ab","messages":[]}`,
-		`{"uuid":"` + sessionA + `","sessionId":"` + sessionA + `","type":"user","version":"0.24.4","message":{"role":"user","parts":[{"text":"hi"}]}}`,
-	} {
-		require.False(t, a.Recognises([]byte(other)), other)
-	}
 }

@@ -18,7 +18,7 @@ type record struct {
 	Cwd         string    `json:"cwd"`
 	Timestamp   string    `json:"timestamp"`
 	IsSidechain bool      `json:"isSidechain"`
-	Message     message   `json:"message"`
+	Message     Message   `json:"message"`
 	Permission  string    `json:"permissionMode"`
 	Model       string    `json:"requestedModel"`
 	Effort      string    `json:"effort"`
@@ -33,12 +33,14 @@ type record struct {
 	Status      int       `json:"apiErrorStatus"`
 	ErrorType   string    `json:"apiErrorType"`
 	Hopeless    bool      `json:"resendCannotCure"`
-	Quota       quota     `json:"quotaLimits"`
+	Quota       Quota     `json:"quotaLimits"`
 	Params      errParams `json:"apiErrorParams"`
 	Denial      string    `json:"toolDenialKind"` // of a tool's result, since 2.1.2xx
 }
 
-type message struct {
+// Message is what was said. It is the same in a transcript and in what a run
+// prints.
+type Message struct {
 	Model      string          `json:"model"`
 	StopReason string          `json:"stop_reason"`
 	Content    json.RawMessage `json:"content"` // a string or blocks
@@ -50,11 +52,11 @@ type origin struct {
 }
 
 type errParams struct {
-	RateLimit quota `json:"rate_limit_info"`
+	RateLimit Quota `json:"rate_limit_info"`
 }
 
-// quota is the account's limit as the provider stated it.
-type quota struct {
+// Quota is the account's limit as the provider stated it.
+type Quota struct {
 	Status   string          `json:"status"`
 	ResetsAt json.RawMessage `json:"resetsAt"` // epoch seconds
 	Type     string          `json:"rateLimitType"`
@@ -85,23 +87,28 @@ func parse(data []byte) (record, bool) {
 	return r, true
 }
 
-// synthetic is the model of what Claude Code says itself.
-const synthetic = "<synthetic>"
+// Synthetic is the model of what Claude Code says itself.
+const Synthetic = "<synthetic>"
 
 // moved reports whether the model itself spoke. A part of an answer that was
 // broken off is followed by a record that says who broke it.
 func (r record) moved() bool {
-	return r.Type == "assistant" && !r.IsAPIError && !r.Aborted &&
-		r.Message.Model != "" && r.Message.Model != synthetic
+	return r.Type == "assistant" && !r.IsAPIError && !r.Aborted && r.Message.FromModel()
 }
+
+// FromModel reports whether the model itself said it.
+func (m Message) FromModel() bool { return m.Model != "" && m.Model != Synthetic }
 
 const interrupted = "[Request interrupted by user"
 
 // interrupts reports whether a person broke the turn off.
 func (r record) interrupts() bool {
-	return r.Type == "user" && !r.IsMeta && !r.QueueOnly &&
-		strings.HasPrefix(r.text(), interrupted)
+	return r.Type == "user" && !r.IsMeta && !r.QueueOnly && r.Message.Interrupts()
 }
+
+// Interrupts reports whether the message is what stands for a person's key that
+// broke the turn off.
+func (m Message) Interrupts() bool { return strings.HasPrefix(m.Text(), interrupted) }
 
 // localPrefixes begin the traces of commands that are carried out without the
 // model, such as /exit and /usage: a session is not continued by them.
@@ -120,7 +127,7 @@ func (r record) prompts() bool {
 		return false
 	}
 	said := false
-	for _, b := range r.blocks() {
+	for _, b := range r.Message.blocks() {
 		if b.Type == "tool_result" {
 			return false
 		}
@@ -129,7 +136,7 @@ func (r record) prompts() bool {
 	if !said {
 		return false
 	}
-	text := strings.TrimSpace(r.text())
+	text := strings.TrimSpace(r.Message.Text())
 	for _, prefix := range localPrefixes {
 		if strings.HasPrefix(text, prefix) {
 			return false
@@ -139,13 +146,13 @@ func (r record) prompts() bool {
 }
 
 // blocks returns the content; a plain string is one block of text.
-func (r record) blocks() []block {
+func (m Message) blocks() []block {
 	var text string
-	if json.Unmarshal(r.Message.Content, &text) == nil {
+	if json.Unmarshal(m.Content, &text) == nil {
 		return []block{{Type: "text", Text: text}}
 	}
 	var all []block
-	if err := json.Unmarshal(r.Message.Content, &all); err != nil {
+	if err := json.Unmarshal(m.Content, &all); err != nil {
 		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); !ok {
 			return nil
 		}
@@ -153,10 +160,10 @@ func (r record) blocks() []block {
 	return all
 }
 
-// text returns the content's words.
-func (r record) text() string {
+// Text returns the content's words.
+func (m Message) Text() string {
 	var parts []string
-	for _, b := range r.blocks() {
+	for _, b := range m.blocks() {
 		if b.Type == "text" {
 			parts = append(parts, b.Text)
 		}
@@ -177,8 +184,8 @@ func (r record) at(modTime time.Time) time.Time {
 // seconds.
 const maxEpoch = 253402300800
 
-// reset returns when the quota is given again, or false where that is not said.
-func (q quota) reset() (time.Time, bool) {
+// Reset returns when the quota is given again, or false where that is not said.
+func (q Quota) Reset() (time.Time, bool) {
 	n, err := strconv.ParseFloat(string(q.ResetsAt), 64)
 	if err != nil || !(n >= 1 && n < maxEpoch) {
 		return time.Time{}, false

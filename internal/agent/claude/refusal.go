@@ -6,41 +6,63 @@ import (
 	"resumed/internal/limit"
 )
 
-// verdict says what the refusal that ended a turn means. What the record
-// states in fields wins; versions before 2.1.198 have little but words.
-func (r record) verdict(reader limit.Reader) limit.Verdict {
-	text := r.text()
-	v := reader.Refusal(limit.Refusal{Status: r.Status, Code: r.ErrorType, Text: text})
-	v.Class = r.class(v)
+// Refusal is what Claude Code says of a request that was refused: in a
+// transcript, on the output of a run, or to a hook.
+type Refusal struct {
+	Text      string
+	Error     string // Claude Code's own name for it
+	APIError  string // and one that is more precise, in later versions
+	Status    int
+	ErrorType string // as the provider calls it
+	Hopeless  bool   // to send the same again cannot cure it
+	Quota     Quota
+}
+
+func (r record) refusal() Refusal {
+	f := Refusal{
+		Text: r.Message.Text(), Error: r.Error, APIError: r.APIError, Status: r.Status, ErrorType: r.ErrorType,
+		Hopeless: r.Hopeless, Quota: r.Quota,
+	}
+	if r.Params.RateLimit.Stated() {
+		f.Quota = r.Params.RateLimit
+	}
+	return f
+}
+
+// Verdict says what the refusal that ended a turn means. What is stated in
+// fields wins; versions before 2.1.198 have little but words.
+func (f Refusal) Verdict(reader limit.Reader) limit.Verdict {
+	v := reader.Refusal(limit.Refusal{Status: f.Status, Code: f.ErrorType, Text: f.Text})
+	v.Class = f.class(v)
 	v.InProgress = false // it is over: Claude Code writes this when it has given up
-	v.WaitHelps = v.Class.Transient() && !r.Hopeless
-	if at, ok := r.quota().reset(); ok && r.outOfQuota() {
+	v.WaitHelps = v.Class.Transient() && !f.Hopeless
+	if at, ok := f.Quota.Reset(); ok && f.outOfQuota() {
 		v.Reset = limit.Reset{At: at, Source: limit.Structured}
 	}
 	return v
 }
 
-// class returns the class that the record's own fields tell, and what its words
+// class returns the class that the refusal's own fields tell, and what its words
 // tell where they do not. The error code "rate_limit" alone stands for a
 // throttle, a usage limit, a spend cap and missing credits alike.
-func (r record) class(words limit.Verdict) limit.Class {
+func (f Refusal) class(words limit.Verdict) limit.Class {
 	switch {
-	case r.outOfQuota():
-		window := r.quota().Type
+	case f.outOfQuota():
+		window := f.Quota.Type
 		if window == "overage" || window == "" && words.Class == limit.Billing {
 			return limit.Billing // a spend cap: more must be allowed, not awaited
 		}
 		return limit.UsageLimit
-	case strings.HasSuffix(r.APIError, "credits_required"):
+	case strings.HasSuffix(f.APIError, "credits_required"):
 		return limit.Billing
-	case r.APIError == "connection_failed":
+	case f.APIError == "connection_failed":
 		return limit.Network
-	case r.Status == 402:
+	case f.Status == 402:
 		return limit.Billing
-	case r.Status == 529:
+	case f.Status == 529:
 		return limit.Overloaded
-	case r.Error != "":
-		return r.classOfError(words.Class)
+	case f.Error != "":
+		return f.classOfError(words.Class)
 	case words.Class == limit.Billing && words.Reset.Stated():
 		return limit.UsageLimit // 2.0 calls a window that opens again by itself a spending cap
 	case words.Class == limit.None:
@@ -52,8 +74,8 @@ func (r record) class(words limit.Verdict) limit.Class {
 
 // classOfError returns the class that the agent's own error code tells, made
 // more precise by what the words tell.
-func (r record) classOfError(words limit.Class) limit.Class {
-	switch r.Error {
+func (f Refusal) classOfError(words limit.Class) limit.Class {
+	switch f.Error {
 	case "billing_error":
 		return limit.Billing
 	case "authentication_failed":
@@ -85,19 +107,14 @@ func (r record) classOfError(words limit.Class) limit.Class {
 	return words
 }
 
-// quota returns the account's limit that the record states.
-func (r record) quota() quota {
-	if r.Params.RateLimit.Status != "" || len(r.Params.RateLimit.ResetsAt) > 0 {
-		return r.Params.RateLimit
-	}
-	return r.Quota
-}
+// Stated reports whether anything is said of the quota.
+func (q Quota) Stated() bool { return q.Status != "" || len(q.ResetsAt) > 0 }
 
 // outOfQuota reports whether the account's limit is what refused the request. A
 // warning has the same shape, and a quota may stand beside another error.
-func (r record) outOfQuota() bool {
-	if r.APIError != "" {
-		return r.APIError == "usage_limit_reached"
+func (f Refusal) outOfQuota() bool {
+	if f.APIError != "" {
+		return f.APIError == "usage_limit_reached"
 	}
-	return r.Error == "rate_limit" && r.quota().Status == "rejected"
+	return f.Error == "rate_limit" && f.Quota.Status == "rejected"
 }

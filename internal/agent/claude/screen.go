@@ -20,34 +20,47 @@ const (
 	stale                // the limit has reset while the machine slept, and it asks for Enter
 )
 
-// screen is what was read from a terminal.
-type screen struct {
+// Screen is what was read from a terminal.
+type Screen struct {
+	Above []string // the rows above the composer or the menu: the conversation
+
 	view  view
 	draft string // what stands in the composer
 	turn  string // what was said since the last prompt, without spaces
 }
 
-// readScreen recognises a screen of Claude Code, from its end back: below the
+// Known reports whether it is a screen of Claude Code that a prompt can be typed
+// on, now or later.
+func (s Screen) Known() bool { return s.view != strange }
+
+// Works reports whether it shows Claude Code at work, or trying again by itself.
+func (s Screen) Works() bool { return s.view == busy }
+
+// Waits reports whether Claude Code waits for the limit's reset, and goes on
+// then.
+func (s Screen) Waits() bool { return s.view == armed }
+
+// ReadScreen recognises a screen of Claude Code, from its end back: below the
 // lower of two rules are notices and the permission mode, between the rules is
 // the composer, above them is the conversation.
-func readScreen(text string) screen {
-	lines := screenLines(text)
+func ReadScreen(text string) Screen {
+	lines := ScreenRows(text)
 	if isLimitMenu(lines) {
-		return screen{view: menu}
+		return Screen{view: menu, Above: lines[:max(0, lastIndex(lines, isEdge))]}
 	}
 	lower := lastIndex(lines, isRule)
 	if lower < 0 {
-		return screen{}
+		return Screen{}
 	}
 	upper := lastIndex(lines[:lower], isRule)
 	if upper < 0 {
-		return screen{}
+		return Screen{}
 	}
 	draft, ok := readComposer(lines[upper+1 : lower])
 	if !ok {
-		return screen{}
+		return Screen{}
 	}
-	s := screen{view: readFooter(lines[lower+1:]), draft: draft, turn: lastTurn(lines[:upper])}
+	s := Screen{view: readFooter(lines[lower+1:]), draft: draft, turn: lastTurn(lines[:upper]), Above: lines[:upper]}
 	if draft != "" && isBareFooter(lines[lower+1:]) {
 		s.view = composer
 	}
@@ -60,9 +73,9 @@ func readScreen(text string) screen {
 	return s
 }
 
-// screenLines returns the rows without what is blank at their ends, and
+// ScreenRows returns the rows without what is blank at their ends, and
 // without blank rows at the screen's end.
-func screenLines(text string) []string {
+func ScreenRows(text string) []string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		lines[i] = strings.TrimRightFunc(line, unicode.IsSpace) // a no-break space too

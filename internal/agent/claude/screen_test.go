@@ -56,7 +56,7 @@ func TestEveryCapturedScreenIsRecognised(t *testing.T) {
 		"v197-usage-5h-typed-notice":         {composer, "continue"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := readScreen(captureOf(t, name))
+			got := ReadScreen(captureOf(t, name))
 			require.Equal(t, want.view, got.view)
 			require.Equal(t, want.draft, got.draft)
 		})
@@ -146,7 +146,7 @@ func TestWhatAScreenShows(t *testing.T) {
 		},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			got := readScreen(c.text)
+			got := ReadScreen(c.text)
 			require.Equal(t, c.view, got.view)
 			require.Equal(t, c.draft, got.draft)
 		})
@@ -192,7 +192,7 @@ func TestWhatMayBeTyped(t *testing.T) {
 		},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			got := judge(readScreen(captureOf(t, c.screen)), c.status, c.session, 7, now)
+			got := judge(ReadScreen(captureOf(t, c.screen)), c.status, c.session, 7, now)
 			require.Equal(t, c.menu, got.Menu)
 			require.Equal(t, c.strange, got.Strange)
 			if c.why == "" {
@@ -206,11 +206,11 @@ func TestWhatMayBeTyped(t *testing.T) {
 	}
 	asleep := strings.NewReplacer("⚠ Usage limit reached · limit resets 2:02am", "Usage limit has reset",
 		"Continuing automatically at 2:02am · Esc to cancel", "Press enter to continue").Replace(captureOf(t, "usage-5h-oauth"))
-	got := judge(readScreen(asleep), "idle", fiveHours, 7, now)
+	got := judge(ReadScreen(asleep), "idle", fiveHours, 7, now)
 	require.NotNil(t, got.Leave, "nobody has seen it: nothing is typed")
 	require.Contains(t, got.Leave.Why, "asks for Enter")
 	require.True(t, got.Leave.Park && got.Strange, "it is told, and kept")
-	got = judge(readScreen(captureOf(t, "cancel-ctrlc-in-retry")), "idle",
+	got = judge(ReadScreen(captureOf(t, "cancel-ctrlc-in-retry")), "idle",
 		session{LimitText: "Interrupted · What should Claude do instead?"}, 7, now)
 	require.Equal(t, agent.Sight{Draft: "try again"}, got, "a draft is told, not touched")
 }
@@ -219,11 +219,11 @@ func TestWhatMayBeTyped(t *testing.T) {
 func TestARefusalIsFoundHoweverItIsBroken(t *testing.T) {
 	const text = "API Error: Request rejected (429) · This request would exceed"
 	for _, turn := range []string{"● API Error: Request rejected (429)", "● API Err\n  or: Request re\n  jected (429)"} {
-		got := readScreen(prompt("❯ go\n"+turn, "❯ ", "? for shortcuts"))
+		got := ReadScreen(prompt("❯ go\n"+turn, "❯ ", "? for shortcuts"))
 		require.True(t, shows(got.turn, text), turn)
 	}
 	require.False(t, shows("anything", ""), "a refusal without words is not found")
-	got := readScreen(prompt("❯ go\n"+text+"\n❯ again\n● Done.", "❯ ", "? for shortcuts"))
+	got := ReadScreen(prompt("❯ go\n"+text+"\n❯ again\n● Done.", "❯ ", "? for shortcuts"))
 	require.False(t, shows(got.turn, text), "one before the last prompt is over")
 }
 
@@ -236,7 +236,7 @@ func FuzzReadScreen(f *testing.F) {
 		f.Add(string(data))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		s := readScreen(text)
+		s := ReadScreen(text)
 		if s.view == menu {
 			require.Contains(t, text, "Esc to cancel")
 		}

@@ -133,7 +133,7 @@ func (a *Agent) typing(s resume.Session, holder entry, w agent.Words) agent.Plan
 		Process: resume.Process{PID: holder.PID, Start: start},
 		Text:    text,
 		Judge: func(text string) agent.Sight {
-			return judge(readScreen(text), a.proc.status(holder), s, holder.PID, time.Now())
+			return judge(ReadScreen(text), a.proc.status(holder), s, holder.PID, time.Now())
 		},
 	}}
 }
@@ -157,7 +157,7 @@ func cannotBeTyped(text string) string {
 
 // judge says what may be done with a screen, given what the process says of
 // itself.
-func judge(seen screen, status string, s resume.Session, pid int, now time.Time) agent.Sight {
+func judge(seen Screen, status string, s resume.Session, pid int, now time.Time) agent.Sight {
 	givenUntil := s.Limit.Reset.At.Add(patience)
 	switch {
 	case status == "gone":

@@ -54,12 +54,9 @@ type Agent struct {
 }
 
 var (
-	_ agent.Agent      = (*Agent)(nil)
-	_ agent.Follower   = (*Agent)(nil)
-	_ agent.Recogniser = (*Agent)(nil)
-	_ agent.Recorder   = (*Agent)(nil)
-	_ agent.Printer    = (*Agent)(nil)
-	_ agent.Talker     = (*Agent)(nil)
+	_ agent.Agent    = (*Agent)(nil)
+	_ agent.Follower = (*Agent)(nil)
+	_ agent.Talker   = (*Agent)(nil)
 )
 
 // home is one data directory: one account.

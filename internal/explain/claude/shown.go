@@ -6,28 +6,29 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	room "resumed/internal/agent/claude"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
 // shown says what a screen that was captured tells. Where no prompt can be
 // typed it tells nothing of a turn: Claude Code asks something, or has ended.
-func (a *Agent) shown(rec agent.Recording) (agent.Told, bool) {
-	s := readScreen(rec.Text)
-	if s.view == strange && !namesItself.MatchString(rec.Text) {
+func (r Reader) shown(rec agent.Recording) (agent.Told, bool) {
+	s := room.ReadScreen(rec.Text)
+	if !s.Known() && !namesItself.MatchString(rec.Text) {
 		return agent.Told{}, false
 	}
-	if s.view == strange {
-		return a.unprompted(rec), true
+	if !s.Known() {
+		return r.unprompted(rec), true
 	}
-	told := agent.Told{Working: s.view == busy}
+	told := agent.Told{Working: s.Works()}
 	if m := directory.FindStringSubmatch(rec.Text); m != nil {
 		told.Cwd = m[1]
 	}
-	rec.At = a.shownAt(rec)
-	reader := a.reader
+	rec.At = r.shownAt(rec)
+	reader := r.limits
 	reader.At = rec.At
-	for _, b := range blocksOf(conversation(screenLines(rec.Text))) {
+	for _, b := range blocksOf(s.Above) {
 		if event := shownEvent(b, reader); event != nil {
 			told.Event, told.Line = event, b.Line
 		}
@@ -35,7 +36,7 @@ func (a *Agent) shown(rec agent.Recording) (agent.Told, bool) {
 	if told.Working {
 		told.Event, told.Line = resume.Progressed{At: rec.At}, 0
 	}
-	if l, ok := told.Event.(resume.Limited); ok && s.view == armed {
+	if l, ok := told.Event.(resume.Limited); ok && s.Waits() {
 		l.InProgress = true
 		told.Event = l
 	}
@@ -57,7 +58,7 @@ var (
 
 // shownAt returns when the screen was read, by the last clock on it. Its zone is
 // the one that a limit's reset is told in.
-func (a *Agent) shownAt(rec agent.Recording) time.Time {
+func (r Reader) shownAt(rec agent.Recording) time.Time {
 	clocks := doneAt.FindAllStringSubmatch(rec.Text, -1)
 	if len(clocks) == 0 {
 		return rec.At
@@ -66,7 +67,7 @@ func (a *Agent) shownAt(rec agent.Recording) time.Time {
 	if err != nil {
 		return rec.At
 	}
-	zone := a.reader.Zone
+	zone := r.limits.Zone
 	if m := shownZone.FindStringSubmatch(rec.Text); m != nil {
 		if named, err := time.LoadLocation(m[1]); err == nil {
 			zone = named
@@ -77,7 +78,7 @@ func (a *Agent) shownAt(rec agent.Recording) time.Time {
 
 // unprompted is a screen on which no prompt can be typed. A first run that
 // cannot reach its provider says so there.
-func (a *Agent) unprompted(rec agent.Recording) agent.Told {
+func (r Reader) unprompted(rec agent.Recording) agent.Told {
 	told := agent.Told{Leave: "it shows no prompt: Claude Code asks something, or has ended"}
 	if m := resumeHint.FindStringSubmatch(rec.Text); m != nil {
 		told.Session = m[1]
@@ -85,11 +86,11 @@ func (a *Agent) unprompted(rec agent.Recording) agent.Told {
 	if !strings.HasPrefix(strings.TrimSpace(rec.Text), "Welcome to Claude Code") {
 		return told
 	}
-	reader := a.reader
+	reader := r.limits
 	reader.At = rec.At
-	for i, line := range screenLines(rec.Text) {
+	for i, line := range room.ScreenRows(rec.Text) {
 		if v := reader.Text(line); v.Class != limit.None {
-			told.Event, told.Line = resume.Limited{At: rec.At, Verdict: v, Text: agent.Clip(trim(line))}, i+1
+			told.Event, told.Line = resume.Limited{At: rec.At, Verdict: v, Text: agent.Clip(strings.TrimSpace(line))}, i+1
 		}
 	}
 	return told
@@ -97,15 +98,6 @@ func (a *Agent) unprompted(rec agent.Recording) agent.Told {
 
 // resumeHint is what Claude Code says when it ends.
 var resumeHint = regexp.MustCompile(`(?m)^claude .*--resume ([0-9a-f-]{36})$`)
-
-// conversation returns what stands above the composer, or above a menu.
-func conversation(lines []string) []string {
-	end := lastIndex(lines, isEdge)
-	if !isLimitMenu(lines) && end >= 0 {
-		end = lastIndex(lines[:end], isRule)
-	}
-	return lines[:max(end, 0)]
-}
 
 // signs begin what is shown: a prompt, what Claude Code says, what came of a
 // tool or a turn, and how it goes.
@@ -120,7 +112,9 @@ func blocksOf(lines []string) []agent.Block {
 		return m[1], m[2], true
 	}
 	// What begins with a slash is a command that is offered.
-	goesOn := func(line string) bool { return strings.HasPrefix(line, "  ") && !strings.HasPrefix(trim(line), "/") }
+	goesOn := func(line string) bool {
+		return strings.HasPrefix(line, "  ") && !strings.HasPrefix(strings.TrimSpace(line), "/")
+	}
 	return agent.Blocks(lines, begins, goesOn)
 }
 
@@ -142,16 +136,14 @@ func shownEvent(b agent.Block, reader limit.Reader) resume.Event {
 
 // saidOn is what Claude Code says, or what came of a tool or a turn.
 func saidOn(sign, text string, reader limit.Reader) resume.Event {
-	notice := record{Type: "system", Subtype: "informational", Notice: text}
-	switch _, isNotice := notice.notice(); {
-	case strings.HasPrefix(text, "Interrupted"), notice.declines():
+	switch notice, declined := room.OnContinuation(text); {
+	case strings.HasPrefix(text, "Interrupted"), declined:
 		return resume.Cancelled{At: reader.At}
-	case isNotice:
+	case notice:
 		return nil // the refusal itself stands above it
 	}
 	if v := reader.Text(text); v.Class != limit.None {
-		r := record{Message: message{Content: quoted(text)}}
-		v = r.verdict(reader)
+		v = room.Refusal{Text: text}.Verdict(reader)
 		return resume.Limited{At: reader.At, Verdict: v, Text: agent.Clip(text)}
 	}
 	if sign == "⎿" {

@@ -1,42 +1,91 @@
+// Package claude reads what Claude Code says elsewhere than in its transcripts:
+// on the output of a run, to a hook, on a screen.
 package claude
 
 import (
+	"bytes"
 	"encoding/json"
-	"errors"
 	"regexp"
 	"strings"
 	"time"
 
 	"resumed/internal/agent"
+	room "resumed/internal/agent/claude"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
+
+// Name is whose files are read here.
+const Name = room.Name
+
+// Reader reads what was recorded of Claude Code.
+type Reader struct {
+	limits limit.Reader // without its time
+}
+
+// New returns a reader that understands refusals as limits does.
+func New(limits limit.Reader) Reader { return Reader{limits} }
+
+// Recognises reports whether a file that begins with head is a transcript of
+// Claude Code.
+func (Reader) Recognises(head []byte) bool {
+	for line := range bytes.Lines(head) {
+		var r struct {
+			Type      string `json:"type"`
+			SessionID string `json:"sessionId"`
+			UUID      string `json:"uuid"`
+			Version   string `json:"version"`
+			Message   struct {
+				Parts json.RawMessage `json:"parts"`
+			} `json:"message"`
+			Payload json.RawMessage `json:"systemPayload"`
+		}
+		if json.Unmarshal(line, &r) != nil || !agent.IsUUID(r.SessionID) {
+			continue
+		}
+		switch r.Type {
+		case "user", "assistant", "system", "attachment":
+			if agent.IsUUID(r.UUID) && r.Version != "" {
+				return r.Message.Parts == nil && r.Payload == nil // another agent's records differ in where they say something
+			}
+		case "queue-operation", "mode", "permission-mode":
+			return true
+		}
+	}
+	return false
+}
+
+// GoesOn reports whether the transcript ends with Claude Code's word that it
+// will go on by itself.
+func (Reader) GoesOn(transcript string) bool { return room.GoesOn(transcript) }
 
 // printed is one record of what Claude Code says to programs: on the standard
 // output of a run with --output-format json or stream-json, or to a hook. It
 // has much of a transcript's records, in other letters.
 type printed struct {
-	Type      string    `json:"type"`
-	Subtype   string    `json:"subtype"`
-	SessionID string    `json:"session_id"`
-	Cwd       string    `json:"cwd"`
-	Timestamp string    `json:"timestamp"`
-	Parent    string    `json:"parent_tool_use_id"` // of what a subagent says
-	Message   message   `json:"message"`
-	Mode      string    `json:"permissionMode"` // of the record that begins a run
-	RateLimit quota     `json:"rate_limit_info"`
-	IsError   bool      `json:"is_error"`
-	Result    string    `json:"result"`
-	Terminal  string    `json:"terminal_reason"`
-	Turns     int       `json:"num_turns"`
-	Cost      *float64  `json:"total_cost_usd"`
-	Retry     int       `json:"error_status"` // of what is tried again
-	Failed    bool      `json:"is_api_error_message"`
-	Error     string    `json:"error"`
-	APIError  string    `json:"api_error"`
-	Status    int       `json:"api_error_status"`
-	ErrorType string    `json:"api_error_type"`
-	Params    errParams `json:"api_error_params"`
+	Type      string       `json:"type"`
+	Subtype   string       `json:"subtype"`
+	SessionID string       `json:"session_id"`
+	Cwd       string       `json:"cwd"`
+	Timestamp string       `json:"timestamp"`
+	Parent    string       `json:"parent_tool_use_id"` // of what a subagent says
+	Message   room.Message `json:"message"`
+	Mode      string       `json:"permissionMode"` // of the record that begins a run
+	RateLimit room.Quota   `json:"rate_limit_info"`
+	IsError   bool         `json:"is_error"`
+	Result    string       `json:"result"`
+	Terminal  string       `json:"terminal_reason"`
+	Turns     int          `json:"num_turns"`
+	Cost      *float64     `json:"total_cost_usd"`
+	Retry     int          `json:"error_status"` // of what is tried again
+	Failed    bool         `json:"is_api_error_message"`
+	Error     string       `json:"error"`
+	APIError  string       `json:"api_error"`
+	Status    int          `json:"api_error_status"`
+	ErrorType string       `json:"api_error_type"`
+	Params    struct {
+		RateLimit room.Quota `json:"rate_limit_info"`
+	} `json:"api_error_params"`
 
 	Hook       string `json:"hook_event_name"`
 	Transcript string `json:"transcript_path"`
@@ -45,25 +94,20 @@ type printed struct {
 
 func parsePrinted(data []byte) (printed, bool) {
 	var p printed
-	if err := json.Unmarshal(data, &p); err != nil {
-		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); !ok {
-			return printed{}, false
-		}
-	}
-	return p, p.Type != "" || p.Hook != ""
+	return p, agent.Decode(data, &p) && (p.Type != "" || p.Hook != "")
 }
 
 // isOurs reports whether nobody but Claude Code prints such a record. Its
 // descendants print records of the same types.
 func (p printed) isOurs() bool {
-	if !uuid.MatchString(p.SessionID) {
+	if !agent.IsUUID(p.SessionID) {
 		return false
 	}
 	switch p.Type {
 	case "system":
 		return p.Mode != "" || p.Subtype == "api_retry"
 	case "assistant":
-		return p.Message.Model == synthetic || strings.HasPrefix(p.Message.Model, "claude-")
+		return p.Message.Model == room.Synthetic || strings.HasPrefix(p.Message.Model, "claude-")
 	case "result":
 		return p.Cost != nil
 	case "rate_limit_event":
@@ -79,22 +123,22 @@ func (p printed) isHook() bool {
 
 // Printed says what the streams of a run in print mode tell. One that prints
 // plain text tells nothing else than words.
-func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
-	l := a.listen(rec)
+func (r Reader) Printed(rec agent.Recording) (agent.Told, bool) {
+	l := r.listen(rec)
 	return l.told, l.told.Event != nil && !l.hooks
 }
 
-func (a *Agent) listen(rec agent.Recording) listener {
-	l := a.follow(rec.Text, rec)
+func (r Reader) listen(rec agent.Recording) listener {
+	l := r.follow(rec.Text, rec)
 	if !l.ours && l.told.Event == nil && rec.Beside != "" {
-		l = a.follow(rec.Beside, rec)
+		l = r.follow(rec.Beside, rec)
 		l.told.Beside = true
 	}
 	return l
 }
 
-func (a *Agent) follow(text string, rec agent.Recording) listener {
-	l := listener{reader: a.reader, at: rec.At, exact: rec.Exact}
+func (r Reader) follow(text string, rec agent.Recording) listener {
+	l := listener{reader: r.limits, at: rec.At, exact: rec.Exact}
 	for line, data := range agent.Records(text) {
 		if p, ok := parsePrinted(data); ok {
 			l.hear(p, line)
@@ -110,7 +154,7 @@ type listener struct {
 	exact  bool      // at is when it was said
 	ours   bool
 	hooks  bool
-	quota  quota // as it was last refused
+	quota  room.Quota // as it was last refused
 	told   agent.Told
 }
 
@@ -123,7 +167,7 @@ func (l *listener) hear(p printed, line int) {
 	if at, err := time.Parse(time.RFC3339, p.Timestamp); err == nil {
 		l.at, l.exact = at, true
 	}
-	if uuid.MatchString(p.SessionID) {
+	if agent.IsUUID(p.SessionID) {
 		l.told.Session = p.SessionID
 	}
 	if l.told.Cwd == "" {
@@ -141,7 +185,6 @@ func (l *listener) hear(p printed, line int) {
 func (l *listener) event(p printed) resume.Event {
 	failed, _ := l.told.Event.(resume.Limited)
 	hasFailed := failed.Class != limit.None && !failed.InProgress
-	r := record{Type: p.Type, Message: p.Message}
 	switch {
 	case p.isHook():
 		return l.hook(p)
@@ -150,10 +193,10 @@ func (l *listener) event(p printed) resume.Event {
 	case p.Type == "system" && p.Subtype == "api_retry":
 		return l.retried(p)
 	case p.Type == "assistant" && p.Failed:
-		return l.failed(p, r.text())
-	case r.moved():
+		return l.failed(p, p.Message.Text())
+	case p.Type == "assistant" && p.Message.FromModel():
 		return resume.Progressed{At: l.at}
-	case r.interrupts(), p.Type == "result" && strings.HasPrefix(p.Terminal, "aborted"):
+	case p.Type == "user" && p.Message.Interrupts(), p.Type == "result" && strings.HasPrefix(p.Terminal, "aborted"):
 		return resume.Cancelled{At: l.at}
 	case p.Type != "result", hasFailed && (p.Result == failed.Text || p.Turns == 0):
 		return nil // the answer to a subagent's notice comes after the failure
@@ -180,12 +223,12 @@ func (l *listener) hook(p printed) resume.Event {
 // failed is the end of a run that failed.
 func (l *listener) failed(p printed, text string) resume.Event {
 	l.reader.At = l.at
-	r := record{
-		Message: message{Content: quoted(text)},
-		Error:   p.Error, APIError: p.APIError, Status: p.Status, ErrorType: p.ErrorType, Params: p.Params, Quota: l.quota,
+	r := room.Refusal{Text: text, Error: p.Error, APIError: p.APIError, Status: p.Status, ErrorType: p.ErrorType, Quota: l.quota}
+	if p.Params.RateLimit.Stated() {
+		r.Quota = p.Params.RateLimit
 	}
-	v := r.verdict(l.reader)
-	if at, ok := l.quota.reset(); ok && v.Class == limit.UsageLimit {
+	v := r.Verdict(l.reader)
+	if at, ok := l.quota.Reset(); ok && v.Class == limit.UsageLimit {
 		v.Reset = limit.Reset{At: at, Source: limit.Structured}
 	}
 	if !l.exact {
@@ -209,11 +252,6 @@ func withinWindow(reset limit.Reset, text string, at time.Time) limit.Reset {
 	return reset
 }
 
-func quoted(text string) json.RawMessage {
-	content, _ := json.Marshal(text) // a string always can be
-	return content
-}
-
 // retried is a refusal that Claude Code tries again by itself.
 func (l *listener) retried(p printed) resume.Event {
 	l.reader.At = l.at
@@ -227,14 +265,14 @@ func (l *listener) retried(p printed) resume.Event {
 
 // Recorded says what a recording tells: the output of a run, what a hook was
 // told, or a screen.
-func (a *Agent) Recorded(rec agent.Recording) (agent.Report, bool) {
-	if l := a.listen(rec); l.ours {
+func (r Reader) Recorded(rec agent.Recording) (agent.Report, bool) {
+	if l := r.listen(rec); l.ours {
 		kind := agent.RunOutput
 		if l.hooks {
 			kind = agent.HookCalls
 		}
 		return agent.Report{Kind: kind, Told: []agent.Told{l.told}}, true
 	}
-	told, ok := a.shown(rec)
+	told, ok := r.shown(rec)
 	return agent.Report{Kind: agent.Screen, Told: []agent.Told{told}}, ok
 }

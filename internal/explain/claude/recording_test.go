@@ -15,23 +15,41 @@ import (
 	"resumed/internal/resume"
 )
 
+// agentRoom holds the transcripts of the same sessions, and the screens that the
+// daemon reads too.
+const agentRoom = "../../agent/claude"
+
+// captured is one transcript that a real Claude Code wrote, and what it means.
+type captured struct {
+	Case      string      `json:"case"`
+	File      string      `json:"file"`
+	Class     limit.Class `json:"class"`
+	WaitHelps *bool       `json:"wait_helps"`
+	ResetAt   time.Time   `json:"reset_at"`
+	Session   string      `json:"session"`
+	Text      string      `json:"text"`
+}
+
+// newReader reads as the captures want it: their clock times are UTC where they
+// name no zone.
+func newReader() Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+
 // recordedAt is when the captures were made; clock times are read from there.
 var recordedAt = time.Date(2026, 11, 15, 0, 25, 0, 0, time.UTC)
 
-func recorded(t testing.TB, a *Agent, path string) (agent.Told, string) {
+func recorded(t testing.TB, path string) (agent.Told, string) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", path))
+	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	report, ok := a.Recorded(agent.Recording{Text: string(data), At: recordedAt})
+	report, ok := newReader().Recorded(agent.Recording{Text: string(data), At: recordedAt})
 	require.True(t, ok, "it is not recognised")
 	require.Len(t, report.Told, 1)
 	return report.Told[0], report.Kind
 }
 
 func TestWhatARunPrintsTellsWhatItsTranscriptDoes(t *testing.T) {
-	a := newAgent(t, Options{})
 	found := 0
-	for _, c := range agenttest.Cases[captured](t) {
+	for _, c := range agenttest.Cases[captured](t, agentRoom) {
 		paths, err := filepath.Glob("testdata/stdout/" + c.Case + ".*json")
 		require.NoError(t, err)
 		if len(paths) == 0 {
@@ -39,7 +57,7 @@ func TestWhatARunPrintsTellsWhatItsTranscriptDoes(t *testing.T) {
 		}
 		found++
 		t.Run(c.Case, func(t *testing.T) {
-			told, kind := recorded(t, a, strings.TrimPrefix(paths[0], "testdata/"))
+			told, kind := recorded(t, paths[0])
 			require.Equal(t, agent.RunOutput, kind)
 			require.Equal(t, c.Session, told.Session)
 			if c.Case == "n-midhang-default" {
@@ -68,7 +86,7 @@ func TestAWindowOfFiveHoursOpensWithinFiveHours(t *testing.T) {
 	data, err := os.ReadFile("testdata/stdout/u5h-tzNY.json") // resets 9:13pm (America/New_York)
 	require.NoError(t, err)
 	reset := time.Date(2026, 11, 15, 2, 13, 0, 0, time.UTC)
-	a := newAgent(t, Options{Grace: time.Minute})
+	r := New(limit.Reader{Zone: time.UTC, Grace: time.Minute})
 	for rule, c := range map[string]struct {
 		rec  agent.Recording
 		want time.Time
@@ -79,7 +97,7 @@ func TestAWindowOfFiveHoursOpensWithinFiveHours(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			c.rec.Text = string(data)
-			report, ok := a.Recorded(c.rec)
+			report, ok := r.Recorded(c.rec)
 			require.True(t, ok)
 			require.Equal(t, c.want, report.Told[0].Event.(resume.Limited).Reset.At.UTC())
 		})
@@ -90,7 +108,7 @@ func TestARunThatIsTryingAgainIsInProgress(t *testing.T) {
 	data, err := os.ReadFile("testdata/stdout/p529.stream-json")
 	require.NoError(t, err)
 	lines := strings.SplitAfter(string(data), "\n")
-	report, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: lines[0] + lines[1], At: recordedAt})
+	report, ok := newReader().Recorded(agent.Recording{Text: lines[0] + lines[1], At: recordedAt})
 	require.True(t, ok)
 	got := report.Told[0].Event.(resume.Limited)
 	require.Equal(t, limit.Overloaded, got.Class)
@@ -104,7 +122,7 @@ func TestASubagentsFailureIsNotTheRuns(t *testing.T) {
 	text, _, found := strings.Cut(string(data), `"subtype":"task_updated"`)
 	require.True(t, found)
 	require.Contains(t, text, "is_api_error_message", "the subagent's")
-	report, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: text, At: recordedAt})
+	report, ok := newReader().Recorded(agent.Recording{Text: text, At: recordedAt})
 	require.True(t, ok)
 	require.Equal(t, limit.None, agenttest.ClassOf(report.Told[0].Event))
 }
@@ -116,7 +134,7 @@ func TestHooksTellWhyATurnFailed(t *testing.T) {
 		"hooks/resume.Stop.json":                          limit.None,
 	} {
 		t.Run(path, func(t *testing.T) {
-			told, kind := recorded(t, newAgent(t, Options{}), path)
+			told, kind := recorded(t, "testdata/"+path)
 			require.Equal(t, agent.HookCalls, kind)
 			require.Equal(t, want.String(), agenttest.ClassOf(told.Event).String())
 			require.NotEmpty(t, told.Session)
@@ -167,7 +185,7 @@ func TestAScreenTellsHowTheLastTurnEnded(t *testing.T) {
 		"v197-usage-5h":                      {class: limit.UsageLimit, reset: clock("15 02:20")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			told, kind := recorded(t, newAgent(t, Options{}), "screens/"+name+".txt")
+			told, kind := recorded(t, agentRoom+"/testdata/screens/"+name+".txt")
 			require.Equal(t, agent.Screen, kind)
 			require.Equal(t, want.class.String(), agenttest.ClassOf(told.Event).String())
 			require.Equal(t, want.working, told.Working)
@@ -180,16 +198,16 @@ func TestAScreenTellsHowTheLastTurnEnded(t *testing.T) {
 }
 
 func TestACommandThatIsOfferedIsNoPartOfARefusal(t *testing.T) {
-	told, _ := recorded(t, newAgent(t, Options{}), "screens/interactive-resume-after-limit.txt")
+	told, _ := recorded(t, agentRoom+"/testdata/screens/interactive-resume-after-limit.txt")
 	require.Equal(t, "You've hit your 5-hour limit · resets 12:19am (UTC)", told.Event.(resume.Limited).Text)
 }
 
 // The copy of a screen is read by the clock that it shows.
 func TestTheClockOnAScreenCounts(t *testing.T) {
-	data, err := os.ReadFile("testdata/screens/usage-5h-oauth.txt")
+	data, err := os.ReadFile(agentRoom + "/testdata/screens/usage-5h-oauth.txt")
 	require.NoError(t, err)
 	copied := recordedAt.Add(6 * time.Hour)
-	report, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: string(data), At: copied})
+	report, ok := newReader().Recorded(agent.Recording{Text: string(data), At: copied})
 	require.True(t, ok)
 	require.Equal(t, time.Date(2026, 11, 15, 2, 2, 0, 0, time.UTC), report.Told[0].Event.(resume.Limited).Reset.At)
 }
@@ -202,14 +220,29 @@ func TestAnothersRecordingIsNotClaudes(t *testing.T) {
 		"nothing":       "",
 	} {
 		t.Run(rule, func(t *testing.T) {
-			_, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: text, At: recordedAt})
+			_, ok := newReader().Recorded(agent.Recording{Text: text, At: recordedAt})
 			require.False(t, ok)
 		})
 	}
 }
 
+func TestTranscriptsAreRecognisedByTheirBeginning(t *testing.T) {
+	for _, c := range agenttest.Cases[captured](t, agentRoom) {
+		data, err := os.ReadFile(filepath.Join(agentRoom, "testdata", filepath.FromSlash(c.File)))
+		require.NoError(t, err)
+		require.True(t, newReader().Recognises(data[:min(len(data), 4096)]), c.Case)
+	}
+	for _, other := range []string{
+		"", "plain text\n", `{"type":"session_meta","payload":{"id":"4627940e-bc2a-481e-b968-2e9555f91b44"}}` + "\n",
+		`{"sessionId":"4627940e-bc2a-481e-b968-2e9555f91b44","projectHash":"ab","messages":[]}`,
+		`{"uuid":"4627940e-bc2a-481e-b968-2e9555f91b44","sessionId":"4627940e-bc2a-481e-b968-2e9555f91b44","type":"user","version":"0.24.4","message":{"role":"user","parts":[{"text":"hi"}]}}`,
+	} {
+		require.False(t, newReader().Recognises([]byte(other)), other)
+	}
+}
+
 func FuzzRecorded(f *testing.F) {
-	for _, pattern := range []string{"testdata/stdout/u*", "testdata/screens/*", "testdata/hooks/*"} {
+	for _, pattern := range []string{"testdata/stdout/u*", agentRoom + "/testdata/screens/*", "testdata/hooks/*"} {
 		paths, _ := filepath.Glob(pattern)
 		for _, path := range paths {
 			data, err := os.ReadFile(path)
@@ -217,9 +250,9 @@ func FuzzRecorded(f *testing.F) {
 			f.Add(string(data))
 		}
 	}
-	a := newAgent(f, Options{})
+	r := newReader()
 	f.Fuzz(func(t *testing.T, text string) {
-		report, _ := a.Recorded(agent.Recording{Text: text, At: recordedAt})
+		report, _ := r.Recorded(agent.Recording{Text: text, At: recordedAt})
 		for _, told := range report.Told {
 			if got, ok := told.Event.(resume.Limited); ok {
 				require.NotEqual(t, limit.None, got.Class)

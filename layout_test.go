@@ -45,9 +45,10 @@ var arrows = map[string][]string{
 	"internal/termui":     {"internal/sanitize", "internal/control", "internal/humanize", "internal/limit", "internal/resume"},
 	"internal/webui":      {"internal/atomicfile", "internal/sanitize", "internal/control", "internal/humanize", "internal/resume"},
 	"internal/humanize":   {"internal/resume", "internal/sanitize"},
-	"internal/notify":     {"internal/backoff", "internal/humanize", "internal/sanitize", "internal/limit", "internal/resume"},
-	"internal/runner":     {"internal/sanitize", "internal/resume"},
-	"internal/tmux":       {"internal/resume"},
+	"internal/notify":     {"internal/childenv", "internal/backoff", "internal/humanize", "internal/sanitize", "internal/limit", "internal/resume"},
+	"internal/runner":     {"internal/childenv", "internal/sanitize", "internal/resume"},
+	"internal/childenv":   {"internal/resume"},
+	"internal/tmux":       {"internal/childenv", "internal/resume"},
 	"internal/agent":      {"internal/sanitize", "internal/limit", "internal/resume"},
 	"internal/agenttest":  {"internal/agent", "internal/limit", "internal/resume"}, // for tests alone
 	"internal/agent/*":    {"internal/agent", "internal/backoff", "internal/limit", "internal/sqliteread", "internal/resume", "internal/dirs"},

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"resumed/internal/childenv"
 	"resumed/internal/sanitize"
 )
 
@@ -70,7 +71,7 @@ func (c *Command) report(ctx context.Context, n Notice) (string, error) {
 	cmd.Stdin = bytes.NewReader(append(body, '\n'))
 	said := &tail{limit: 4 << 10}
 	cmd.Stdout, cmd.Stderr = said, said
-	cmd.Env = append(commandEnv(os.Environ()), "RESUMED_EVENT="+string(n.Event), "RESUMED_NOTICE_ID="+n.ID)
+	cmd.Env = childenv.Helper(os.Environ(), "RESUMED_EVENT="+string(n.Event), "RESUMED_NOTICE_ID="+n.ID)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 2 * time.Second // a child that escaped the group may hold our pipe
@@ -93,14 +94,6 @@ func (c *Command) report(ctx context.Context, n Notice) (string, error) {
 		err = fmt.Errorf("%w: %s", err, words)
 	}
 	return "", err
-}
-
-// commandEnv is an environment without what is meant for this process alone.
-func commandEnv(env []string) []string {
-	private := []string{"NOTIFY_SOCKET=", "WATCHDOG_PID=", "WATCHDOG_USEC=", "LISTEN_PID=", "LISTEN_FDS=", "LISTEN_FDNAMES=", "CREDENTIALS_DIRECTORY="}
-	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
-		return slices.ContainsFunc(private, func(p string) bool { return strings.HasPrefix(kv, p) })
-	})
 }
 
 // tail keeps the last bytes that are written to it.

@@ -12,13 +12,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"resumed/internal/childenv"
 	"resumed/internal/resume"
 )
 
@@ -83,7 +83,7 @@ func Start(cmd Command) (*Process, error) {
 	if err := checkDir(cmd.Dir); err != nil {
 		return nil, err
 	}
-	env := environ(os.Environ(), cmd)
+	env := childenv.Agent(os.Environ(), cmd.Dir, cmd.Mark, cmd.Env...)
 	program, err := lookUp(cmd.Argv[0], cmd.Dir, env)
 	if err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func lookUp(name, dir string, env []string) (string, error) {
 		}
 		return path, nil
 	}
-	list := lastValue(env, "PATH")
+	list := childenv.Value(env, "PATH")
 	for _, entry := range filepath.SplitList(list) {
 		path := filepath.Join(entry, name)
 		if filepath.IsAbs(entry) && executable(path) == nil {
@@ -212,44 +212,4 @@ func openOutput(path string) (*os.File, error) {
 		return nil, fmt.Errorf("open output file: %w", err)
 	}
 	return file, nil
-}
-
-// notForChildren are variables by which a service manager speaks to the daemon
-// alone. A child that answers to them would be taken for the daemon.
-var notForChildren = []string{
-	"NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC",
-	"LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES",
-	"JOURNAL_STREAM", "INVOCATION_ID", "SYSTEMD_EXEC_PID", "MANAGERPID", "MAINPID", "FDSTORE",
-	"MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE",
-	"STATE_DIRECTORY", "RUNTIME_DIRECTORY", "CACHE_DIRECTORY", "LOGS_DIRECTORY",
-	"CONFIGURATION_DIRECTORY", "CREDENTIALS_DIRECTORY",
-	"PWD", "OLDPWD", // of the daemon
-}
-
-// environ returns the environment of the command, given the daemon's own.
-func environ(own []string, cmd Command) []string {
-	env := slices.DeleteFunc(slices.Clone(own), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		return strings.HasPrefix(name, "RESUMED_") || slices.Contains(notForChildren, name)
-	})
-	for _, entry := range cmd.Env {
-		if !strings.HasPrefix(entry, resume.MarkVariable+"=") {
-			env = append(env, entry)
-		}
-	}
-	env = append(env, "PWD="+cmd.Dir)
-	if cmd.Mark != "" {
-		env = append(env, resume.MarkVariable+"="+cmd.Mark)
-	}
-	return env
-}
-
-// lastValue returns a variable as the child will see it: the last one counts.
-func lastValue(env []string, name string) string {
-	for _, entry := range slices.Backward(env) {
-		if value, ok := strings.CutPrefix(entry, name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }

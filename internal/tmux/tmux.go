@@ -9,10 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
+	"resumed/internal/childenv"
 	"resumed/internal/resume"
 )
 
@@ -173,9 +173,7 @@ func (p *Pane) call(ctx context.Context, args ...string) (string, error) {
 	defer cancel()
 	// -u: without it tmux prints underscores for what a locale of C does not have.
 	cmd := exec.CommandContext(ctx, p.program, append([]string{"-u", "-S", p.socket}, args...)...)
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool {
-		return strings.HasPrefix(entry, "TMUX=") || strings.HasPrefix(entry, "TMUX_PANE=")
-	})
+	cmd.Env = childenv.Without(os.Environ(), "TMUX", "TMUX_PANE")
 	cmd.WaitDelay = time.Second
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -1,0 +1,65 @@
+// Package childenv makes the environment of what the daemon starts.
+package childenv
+
+import (
+	"slices"
+	"strings"
+
+	"resumed/internal/resume"
+)
+
+// private are variables by which a service manager speaks to the daemon alone.
+// A child that answers to them would be taken for the daemon.
+var private = []string{
+	"NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC",
+	"LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES",
+	"JOURNAL_STREAM", "INVOCATION_ID", "SYSTEMD_EXEC_PID", "MANAGERPID", "MAINPID", "FDSTORE",
+	"MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE",
+	"CREDENTIALS_DIRECTORY",
+}
+
+// places are the daemon's own. What works for the daemon may look for it there;
+// an agent has places of its own.
+var places = []string{
+	"STATE_DIRECTORY", "RUNTIME_DIRECTORY", "CACHE_DIRECTORY", "LOGS_DIRECTORY", "CONFIGURATION_DIRECTORY",
+	"PWD", "OLDPWD",
+}
+
+// Helper returns the environment of a program that works for the daemon, such
+// as one that tells people: the daemon's own, with what is added.
+func Helper(own []string, add ...string) []string {
+	return append(Without(own, private...), add...)
+}
+
+// Agent returns the environment of an agent that works in dir, given the
+// daemon's own and what is added for it. It finds nothing of the daemon's there
+// but the mark, by which a later daemon finds it; an empty mark is none.
+func Agent(own []string, dir, mark string, add ...string) []string {
+	env := slices.DeleteFunc(Without(own, slices.Concat(private, places)...), func(entry string) bool {
+		return strings.HasPrefix(entry, "RESUMED_")
+	})
+	env = append(env, Without(add, resume.MarkVariable)...)
+	env = append(env, "PWD="+dir)
+	if mark != "" {
+		env = append(env, resume.MarkVariable+"="+mark)
+	}
+	return env
+}
+
+// Without returns an environment without the variables of these names.
+func Without(env []string, names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(names, name)
+	})
+}
+
+// Value returns a variable as the child will see it: the last one counts.
+func Value(env []string, name string) string {
+	for _, entry := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/godbus/dbus/v5"
 
 	"resumed/internal/resume"
+	"resumed/internal/sessionbus"
 )
 
 // DesktopOptions describe the desktop.
@@ -131,11 +132,7 @@ func (d *Desktop) connect(ctx context.Context) (*dbus.Conn, error) {
 	if conn != nil && conn.Connected() {
 		return conn, nil
 	}
-	address, err := sessionBus()
-	if err != nil {
-		return nil, &UnavailableError{err}
-	}
-	conn, err = dialBus(ctx, address)
+	conn, err := sessionbus.Dial(ctx)
 	if err != nil {
 		return nil, &UnavailableError{err}
 	}

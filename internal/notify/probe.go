@@ -3,16 +3,14 @@ package notify
 import (
 	"context"
 	"fmt"
+
+	"resumed/internal/sessionbus"
 )
 
 // DesktopServer returns the name of the program that shows notices on the user's
 // desktop, or why there is none.
 func DesktopServer(ctx context.Context) (string, error) {
-	address, err := sessionBus()
-	if err != nil {
-		return "", err
-	}
-	conn, err := dialBus(ctx, address)
+	conn, err := sessionbus.Dial(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -115,6 +115,18 @@ func Decode(data []byte, into any) bool {
 	return err == nil || mistyped
 }
 
+// latestMS is the end of the year 9999: no clock runs that far ahead.
+const latestMS = 253402300799999
+
+// Millis returns a time in milliseconds that a record tells, or 0 where it tells
+// none.
+func Millis(ms float64) int64 {
+	if ms > 0 && ms <= latestMS {
+		return int64(ms)
+	}
+	return 0
+}
+
 var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // IsUUID reports whether a text is an id as many agents give it.

@@ -3,6 +3,8 @@ package explain
 import (
 	"resumed/internal/agent"
 	"resumed/internal/explain/claude"
+	"resumed/internal/explain/codex"
+	"resumed/internal/explain/qwen"
 	"resumed/internal/limit"
 )
 
@@ -27,6 +29,8 @@ type reader interface {
 // transcripts alone, which it reads itself.
 var readers = map[string]func(limit.Reader) reader{
 	claude.Name: func(limits limit.Reader) reader { return claude.New(limits) },
+	codex.Name:  func(limits limit.Reader) reader { return codex.New(limits) },
+	qwen.Name:   func(limits limit.Reader) reader { return qwen.New(limits) },
 }
 
 // readersOf returns the readers of those agents.

@@ -82,7 +82,7 @@ func checkStated(t *testing.T, l resume.Limited, before, line []byte) {
 	}
 	for _, raw := range [][]byte{before, line} {
 		r, _ := parse(raw)
-		for _, w := range []window{r.Payload.Limits.Primary, r.Payload.Limits.Secondary} {
+		for _, w := range []Window{r.Payload.Limits.Primary, r.Payload.Limits.Secondary} {
 			if n, err := strconv.ParseFloat(string(w.ResetsAt), 64); err == nil && int64(n) == l.Reset.At.Unix() {
 				return
 			}

@@ -9,16 +9,16 @@ import (
 	"resumed/internal/limit"
 )
 
-// rateLimits is what the provider last said of the account's limits.
-type rateLimits struct {
-	Primary   window `json:"primary"`
-	Secondary window `json:"secondary"`
+// RateLimits is what the provider last said of the account's limits.
+type RateLimits struct {
+	Primary   Window `json:"primary"`
+	Secondary Window `json:"secondary"`
 	Spent     bool   `json:"spend_control_reached"`
 	Reached   string `json:"rate_limit_reached_type"`
 }
 
-// window is one allowance: of five hours, of a week.
-type window struct {
+// Window is one allowance: of five hours, of a week.
+type Window struct {
 	Used     float64         `json:"used_percent"`
 	ResetsAt json.RawMessage `json:"resets_at"` // epoch seconds
 }
@@ -30,9 +30,9 @@ const usedUp = 100
 const maxEpoch = 253402300800
 
 // exhausted returns when the last of the windows that are used up opens again.
-func (l rateLimits) exhausted() (time.Time, bool) {
+func (l RateLimits) exhausted() (time.Time, bool) {
 	var latest time.Time
-	for _, w := range [...]window{l.Primary, l.Secondary} {
+	for _, w := range [...]Window{l.Primary, l.Secondary} {
 		n, err := strconv.ParseFloat(string(w.ResetsAt), 64)
 		if w.Used < usedUp || err != nil || !(n >= 1 && n < maxEpoch) {
 			continue
@@ -46,7 +46,7 @@ func (l rateLimits) exhausted() (time.Time, bool) {
 
 // mustBuy reports whether the limit is one that is lifted by paying or by an
 // administrator, not by waiting.
-func (l rateLimits) mustBuy(reader limit.Reader) bool {
+func (l RateLimits) mustBuy(reader limit.Reader) bool {
 	return l.Spent || reader.Refusal(limit.Refusal{Code: l.Reached}).Class == limit.Billing
 }
 
@@ -57,7 +57,7 @@ const maxSince = 200
 // limitsBefore returns what was said of the limits last before a line, within
 // the turn that it belongs to. It is written just before the turn's end; what
 // an earlier turn was told says nothing about this one.
-func limitsBefore(line agent.Line) (limits rateLimits, found bool) {
+func limitsBefore(line agent.Line) (limits RateLimits, found bool) {
 	visited := 0
 	// A file that cannot be read says nothing: the words of the refusal remain.
 	_ = agent.LinesBefore(line.Path, line.Offset, func(before agent.Line) bool {

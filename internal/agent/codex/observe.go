@@ -1,9 +1,6 @@
 package codex
 
 import (
-	"bytes"
-	"encoding/json"
-
 	"resumed/internal/agent"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -51,8 +48,8 @@ func (a *Agent) event(h head, r record, line agent.Line) (resume.Event, bool) {
 	reader := a.reader
 	reader.At = at
 	if f, ok := r.failed(); ok {
-		limits := func() rateLimits { l, _ := limitsBefore(line); return l }
-		return resume.Limited{At: at, Verdict: f.verdict(reader, limits), Text: agent.Clip(f.Message)}, true
+		limits := func() RateLimits { l, _ := limitsBefore(line); return l }
+		return resume.Limited{At: at, Verdict: f.Verdict(reader, limits), Text: agent.Clip(f.Message)}, true
 	}
 	switch {
 	case r.moved(), r.event() == "task_complete" && r.Payload.Answer != "":
@@ -73,7 +70,7 @@ func (a *Agent) event(h head, r record, line agent.Line) (resume.Event, bool) {
 // The oldest versions do not even write that it ended: there the last that a
 // request leaves behind is what it was told of the limits.
 func silentLimit(r record, line agent.Line, reader limit.Reader) (resume.Event, bool) {
-	var limits rateLimits
+	var limits RateLimits
 	switch {
 	case r.event() == "task_complete":
 		limits, _ = limitsBefore(line)
@@ -89,36 +86,4 @@ func silentLimit(r record, line agent.Line, reader limit.Reader) (resume.Event, 
 		v.Class, v.WaitHelps = limit.Billing, false
 	}
 	return resume.Limited{At: reader.At, Verdict: v, Text: "the turn ended without an answer, and the account's allowance is used up"}, true
-}
-
-// Recognises reports whether a file that begins with head is a rollout.
-func (a *Agent) Recognises(head []byte) bool {
-	for line := range bytes.Lines(head) {
-		kind, timed := kindAndTime(line)
-		switch kind {
-		case "session_meta":
-			return true
-		case "turn_context", "event_msg", "response_item", "world_state":
-			return timed
-		}
-	}
-	return false
-}
-
-// kindAndTime returns the type of a record that has a payload, and whether it
-// has a time. The last line of a head may be torn: its beginning tells enough.
-func kindAndTime(line []byte) (kind string, timed bool) {
-	outer, _ := opening(line)
-	if len(outer) > 0 && bytes.Contains(line[:min(len(line), farthestKind)], []byte(`"timestamp"`)) {
-		return string(outer), true
-	}
-	var r struct {
-		Timestamp string          `json:"timestamp"`
-		Type      string          `json:"type"`
-		Payload   json.RawMessage `json:"payload"`
-	}
-	if !decode(line, &r) || len(r.Payload) == 0 {
-		return "", false
-	}
-	return r.Type, r.Timestamp != ""
 }

@@ -332,21 +332,6 @@ func TestEachHomeIsAnAccount(t *testing.T) {
 	require.ErrorContains(t, err, `"~/x"`)
 }
 
-func TestARolloutIsRecognisedByItsBeginning(t *testing.T) {
-	a := newAgent(t, Options{})
-	for _, c := range agenttest.Cases[captured](t) {
-		data, err := os.ReadFile(c.path())
-		require.NoError(t, err)
-		require.True(t, a.Recognises(data[:min(len(data), 300)]), c.Case)
-	}
-	for _, head := range []string{
-		"", "hello", `{"type":"user","sessionId":"x","message":{}}`, `{"type":"event_msg"}`,
-		`{"kind":"main","messages":[]}`, `{"type":"session_meta"}`,
-	} {
-		require.False(t, a.Recognises([]byte(head)), head)
-	}
-}
-
 // A line of a gibibyte, in a file that takes no room on disk, between a limit
 // and the turn that it belongs to.
 func TestAHugeLineCostsBoundedMemory(t *testing.T) {

@@ -37,7 +37,6 @@ func TestARecordMeansTheSameInAnyOrder(t *testing.T) {
 			path := filepath.Join(t.TempDir(), filepath.Base(c.path()))
 			text := strings.Join(lines, "\n") + "\n"
 			require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-			require.True(t, a.Recognises([]byte(text)), "%s: %s", c.Case, name)
 			require.Equal(t, events(t, a, c.path()), events(t, a, path), "%s: %s", c.Case, name)
 		}
 	}

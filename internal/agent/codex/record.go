@@ -27,7 +27,7 @@ type payload struct {
 	Info    json.RawMessage `json:"codex_error_info"`
 	Reason  string          `json:"reason"` // of turn_aborted
 	Item    item            `json:"item"`   // of item_completed
-	Limits  rateLimits      `json:"rate_limits"`
+	Limits  RateLimits      `json:"rate_limits"`
 
 	turn // of turn_context
 }
@@ -36,8 +36,8 @@ type item struct {
 	Type string `json:"type"`
 }
 
-// failure is the error that ended a turn.
-type failure struct {
+// Failure is the error that ended a turn.
+type Failure struct {
 	Message string          `json:"message"`
 	Info    json.RawMessage `json:"codex_error_info"`
 }
@@ -88,23 +88,23 @@ func (r record) interrupts() bool {
 }
 
 // failed returns the error that ended a turn.
-func (r record) failed() (failure, bool) {
+func (r record) failed() (Failure, bool) {
 	switch r.event() {
 	case "task_complete":
 		return r.Payload.failure()
 	case "error":
-		f := failure{Message: r.Payload.Message, Info: r.Payload.Info}
+		f := Failure{Message: r.Payload.Message, Info: r.Payload.Info}
 		return f, f.endsTurn()
 	default:
-		return failure{}, false
+		return Failure{}, false
 	}
 }
 
-func (p payload) failure() (failure, bool) {
+func (p payload) failure() (Failure, bool) {
 	if len(p.Error) == 0 || string(p.Error) == "null" {
-		return failure{}, false
+		return Failure{}, false
 	}
-	var f failure
+	var f Failure
 	if json.Unmarshal(p.Error, &f.Message) == nil {
 		return f, true
 	}
@@ -115,7 +115,7 @@ func (p payload) failure() (failure, bool) {
 // info returns the name of the error and the status of the answer that it
 // tells, which is 0 where it tells none. It is written as a name, or as an
 // object of the name.
-func (f failure) info() (name string, status int) {
+func (f Failure) info() (name string, status int) {
 	if json.Unmarshal(f.Info, &name) == nil {
 		return name, 0
 	}
@@ -137,7 +137,7 @@ func (f failure) info() (name string, status int) {
 
 // endsTurn reports whether the error of an event ends the turn. Some tell of an
 // order that was refused while the turn goes on.
-func (f failure) endsTurn() bool {
+func (f Failure) endsTurn() bool {
 	name, _ := f.info()
 	return name != "thread_rollback_failed" && name != "active_turn_not_steerable"
 }

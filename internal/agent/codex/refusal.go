@@ -2,10 +2,10 @@ package codex
 
 import "resumed/internal/limit"
 
-// verdict says what the error that ended a turn means. Codex's own name for it
+// Verdict says what the error that ended a turn means. Codex's own name for it
 // wins; "other" and the names of a family leave it to the words. limits returns
 // what was said of the account's limits when the turn ended.
-func (f failure) verdict(reader limit.Reader, limits func() rateLimits) limit.Verdict {
+func (f Failure) Verdict(reader limit.Reader, limits func() RateLimits) limit.Verdict {
 	name, status := f.info()
 	v := reader.Refusal(limit.Refusal{Status: status, Code: code(name), Text: f.Message})
 	v.Class = class(name, v.Class)

@@ -1,7 +1,6 @@
 package qwen
 
 import (
-	"bytes"
 	"path/filepath"
 	"strings"
 
@@ -69,6 +68,11 @@ func (a *Agent) event(r record, line agent.Line) (resume.Event, bool) {
 	}
 }
 
+// Verdict says what the words of a failed request mean.
+func Verdict(limits limit.Reader, words string) limit.Verdict {
+	return telemetry{Message: words}.verdict(limits)
+}
+
 // verdict says what the failure of a request means.
 func (e telemetry) verdict(reader limit.Reader) limit.Verdict {
 	v := reader.Refusal(e.refusal())
@@ -77,19 +81,4 @@ func (e telemetry) verdict(reader limit.Reader) limit.Verdict {
 		v.Class, v.WaitHelps = limit.BadRequest, false // what failed in a way nobody knows is not tried again
 	}
 	return v
-}
-
-// Recognises reports whether a file that begins with head is a chat of Qwen
-// Code.
-func (a *Agent) Recognises(head []byte) bool {
-	for line := range bytes.Lines(head) {
-		r, ok := parse(line)
-		if !ok || !uuid.MatchString(r.SessionID) || !uuid.MatchString(r.UUID) || r.Version == "" {
-			continue
-		}
-		if len(r.Message.Parts) > 0 || strings.HasPrefix(r.Payload.Event.Name, "qwen-code.") {
-			return true
-		}
-	}
-	return false
 }

@@ -88,17 +88,6 @@ func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 	}
 }
 
-func TestChatsAreRecognisedByTheirBeginning(t *testing.T) {
-	a := newAgent(t)
-	for _, c := range agenttest.Cases[captured](t) {
-		data, err := os.ReadFile(c.path())
-		require.NoError(t, err)
-		require.True(t, a.Recognises(data), c.Case)
-	}
-	require.False(t, a.Recognises([]byte(`{"type":"user","sessionId":"1f5b6930-90d5-42d3-b422-4a4abfc38b59",`+
-		`"uuid":"6d804a60-8772-4f41-bd83-af79b5db3f2c","version":"2.1.3","message":{"role":"user","content":"hi"}}`+"\n")))
-}
-
 const sessionA = "6e6faec3-9b19-4907-bdc9-bf24ad0a6e68"
 
 type object = map[string]any

@@ -1,14 +1,56 @@
+// Package qwen reads what Qwen Code says elsewhere than in its chats: on the
+// output of a run.
 package qwen
 
 import (
+	"bytes"
 	"encoding/json"
-	"errors"
 	"strings"
 	"time"
 
 	"resumed/internal/agent"
+	room "resumed/internal/agent/qwen"
+	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
+
+// Name is whose files are read here.
+const Name = room.Name
+
+// Reader reads what was recorded of Qwen Code.
+type Reader struct {
+	limits limit.Reader // without its time
+}
+
+// New returns a reader that understands refusals as limits does.
+func New(limits limit.Reader) Reader { return Reader{limits} }
+
+// Recognises reports whether a file that begins with head is a chat of Qwen
+// Code.
+func (Reader) Recognises(head []byte) bool {
+	for line := range bytes.Lines(head) {
+		var r struct {
+			SessionID string `json:"sessionId"`
+			UUID      string `json:"uuid"`
+			Version   string `json:"version"`
+			Message   struct {
+				Parts []json.RawMessage `json:"parts"`
+			} `json:"message"`
+			Payload struct {
+				Event struct {
+					Name string `json:"event.name"`
+				} `json:"uiEvent"`
+			} `json:"systemPayload"`
+		}
+		if !agent.Decode(line, &r) || !agent.IsUUID(r.SessionID) || !agent.IsUUID(r.UUID) || r.Version == "" {
+			continue
+		}
+		if len(r.Message.Parts) > 0 || strings.HasPrefix(r.Payload.Event.Name, "qwen-code.") {
+			return true
+		}
+	}
+	return false
+}
 
 // printed is one record of what a run prints with --output-format json or
 // stream-json.
@@ -38,7 +80,7 @@ type printed struct {
 // isOurs reports whether nobody but Qwen Code prints such a record: the agent
 // that has the same types of records tells what a run cost.
 func (p printed) isOurs() bool {
-	if !uuid.MatchString(p.SessionID) || !uuid.MatchString(p.UUID) {
+	if !agent.IsUUID(p.SessionID) || !agent.IsUUID(p.UUID) {
 		return false
 	}
 	switch p.Type {
@@ -55,46 +97,44 @@ func (p printed) isOurs() bool {
 
 // Printed says what the streams of a run without a terminal tell. Older
 // versions print an error as if it were the answer.
-func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
-	if told, _ := a.heard(rec); told.Event != nil {
+func (r Reader) Printed(rec agent.Recording) (agent.Told, bool) {
+	if told, _ := r.heard(rec); told.Event != nil {
 		return told, true
 	}
 	text := strings.TrimSpace(rec.Text)
 	last := strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 	if words, ok := plainError(last); ok {
-		return agent.Told{Event: a.refused(words, rec.At), Line: strings.Count(text, "\n") + 1}, true
+		return agent.Told{Event: r.refused(words, rec.At), Line: strings.Count(text, "\n") + 1}, true
 	}
 	return agent.Told{}, false
 }
 
-func (a *Agent) heard(rec agent.Recording) (agent.Told, bool) {
-	if told, ok := a.follow(rec.Text, rec.At); ok || told.Event != nil {
+func (r Reader) heard(rec agent.Recording) (agent.Told, bool) {
+	if told, ok := r.follow(rec.Text, rec.At); ok || told.Event != nil {
 		return told, ok
 	}
-	told, ok := a.follow(rec.Beside, rec.At)
+	told, ok := r.follow(rec.Beside, rec.At)
 	told.Beside = true
 	return told, ok
 }
 
-func (a *Agent) follow(text string, at time.Time) (told agent.Told, ok bool) {
+func (r Reader) follow(text string, at time.Time) (told agent.Told, ok bool) {
 	for line, data := range agent.Records(text) {
 		var p printed
-		if err := json.Unmarshal(data, &p); err != nil {
-			if _, mistyped := errors.AsType[*json.UnmarshalTypeError](err); !mistyped {
-				continue
-			}
+		if !agent.Decode(data, &p) {
+			continue
 		}
 		ok = ok || p.isOurs()
 		if p.Parent != "" {
 			continue
 		}
-		if uuid.MatchString(p.SessionID) {
+		if agent.IsUUID(p.SessionID) {
 			told.Session = p.SessionID
 		}
 		if p.Cwd != "" {
 			told.Cwd = p.Cwd
 		}
-		if event := a.said(p, at); event != nil {
+		if event := r.said(p, at); event != nil {
 			told.Event, told.Line = event, line
 		}
 	}
@@ -102,22 +142,22 @@ func (a *Agent) follow(text string, at time.Time) (told agent.Told, ok bool) {
 }
 
 // said returns what a record says, or nil where it says nothing new.
-func (a *Agent) said(p printed, at time.Time) resume.Event {
+func (r Reader) said(p printed, at time.Time) resume.Event {
 	switch p.Type {
 	case "assistant":
 		for _, c := range p.Message.Content {
 			if words, failed := plainError(c.Text); failed {
-				return a.refused(words, at)
+				return r.refused(words, at)
 			}
 		}
 		return resume.Progressed{At: at}
 	case "result":
 		if words, failed := plainError(p.Result); failed {
-			return a.refused(words, at)
+			return r.refused(words, at)
 		}
 		if p.IsError {
 			words, _ := plainError(p.Error.Message)
-			return a.refused(words, at)
+			return r.refused(words, at)
 		}
 		return resume.Progressed{At: at}
 	default:
@@ -135,14 +175,14 @@ func plainError(text string) (string, bool) {
 	return text, false
 }
 
-func (a *Agent) refused(words string, at time.Time) resume.Limited {
-	reader := a.reader
-	reader.At = at
-	return resume.Limited{At: at, Verdict: telemetry{Message: words}.verdict(reader), Text: agent.Clip("[API Error: " + words + "]")}
+func (r Reader) refused(words string, at time.Time) resume.Limited {
+	limits := r.limits
+	limits.At = at
+	return resume.Limited{At: at, Verdict: room.Verdict(limits, words), Text: agent.Clip("[API Error: " + words + "]")}
 }
 
 // Recorded says what a recording tells: the output of a run.
-func (a *Agent) Recorded(rec agent.Recording) (agent.Report, bool) {
-	told, ok := a.heard(rec)
+func (r Reader) Recorded(rec agent.Recording) (agent.Report, bool) {
+	told, ok := r.heard(rec)
 	return agent.Report{Kind: agent.RunOutput, Told: []agent.Told{told}}, ok
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	room "resumed/internal/agent/codex"
 	"resumed/internal/resume"
 )
 
@@ -62,29 +63,31 @@ func snake(text []byte) []byte {
 	return hump.ReplaceAllFunc(text, func(letter []byte) []byte { return append([]byte{'_'}, letter[0]|0x20) })
 }
 
-func (f servedFailure) asWritten() failure { return failure{Message: f.Message, Info: snake(f.Info)} }
+func (f servedFailure) asWritten() room.Failure {
+	return room.Failure{Message: f.Message, Info: snake(f.Info)}
+}
 
-func (l servedLimits) asWritten() rateLimits {
-	return rateLimits{Primary: window(l.Primary), Secondary: window(l.Secondary), Spent: l.Spent, Reached: l.Reached}
+func (l servedLimits) asWritten() room.RateLimits {
+	return room.RateLimits{Primary: room.Window(l.Primary), Secondary: room.Window(l.Secondary), Spent: l.Spent, Reached: l.Reached}
 }
 
 // served reads the messages of an app-server, which tell of many sessions.
-func (a *Agent) served(rec agent.Recording) (told []agent.Told, ok bool) {
-	var limits rateLimits
+func (r Reader) served(rec agent.Recording) (told []agent.Told, ok bool) {
+	var limits room.RateLimits
 	at := rec.At
 	for line, data := range agent.Records(rec.Text) {
 		var m message
-		if !decode(data, &m) {
+		if !agent.Decode(data, &m) {
 			continue
 		}
 		ok = ok || m.isServers()
-		if m.AtMS >= 1 && m.AtMS < maxEpoch*1000 {
-			at = time.UnixMilli(int64(m.AtMS)).UTC()
+		if ms := agent.Millis(m.AtMS); ms != 0 {
+			at = time.UnixMilli(ms).UTC()
 		}
 		if m.Method == "account/rateLimits/updated" {
 			limits = m.Params.Limits.asWritten()
 		}
-		if event := a.notified(m, at, limits); event != nil {
+		if event := r.notified(m, at, limits); event != nil {
 			told = with(told, agent.Told{Session: m.Params.Thread, Event: event, Line: line})
 		}
 	}
@@ -95,13 +98,13 @@ func (a *Agent) served(rec agent.Recording) (told []agent.Told, ok bool) {
 }
 
 func (m message) isServers() bool {
-	return uuid.MatchString(m.Params.Thread) && m.Method != "" || strings.HasPrefix(m.Method, "account/rateLimits/") ||
+	return agent.IsUUID(m.Params.Thread) && m.Method != "" || strings.HasPrefix(m.Method, "account/rateLimits/") ||
 		m.Result.Limits != nil || len(m.Result.Thread) > 0 && m.Result.Thread[0] == '{'
 }
 
 // notified returns what a message says of its session, or nil.
-func (a *Agent) notified(m message, at time.Time, limits rateLimits) resume.Event {
-	if !uuid.MatchString(m.Params.Thread) {
+func (r Reader) notified(m message, at time.Time, limits room.RateLimits) resume.Event {
+	if !agent.IsUUID(m.Params.Thread) {
 		return nil
 	}
 	switch m.Method {
@@ -110,14 +113,14 @@ func (a *Agent) notified(m message, at time.Time, limits rateLimits) resume.Even
 	case "item/completed":
 		return resume.Progressed{At: at}
 	case "error":
-		return a.errs(m, at, limits)
+		return r.errs(m, at, limits)
 	case "turn/completed":
 		switch turn := m.Params.Turn; turn.Status {
 		case "failed":
 			if turn.Error == nil {
 				return nil // the error before it told
 			}
-			return a.refusedWith(turn.Error.asWritten(), at, limits)
+			return r.refusedWith(turn.Error.asWritten(), at, limits)
 		case "interrupted":
 			return resume.Cancelled{At: at}
 		default:
@@ -128,15 +131,15 @@ func (a *Agent) notified(m message, at time.Time, limits rateLimits) resume.Even
 	}
 }
 
-func (a *Agent) errs(m message, at time.Time, limits rateLimits) resume.Event {
+func (r Reader) errs(m message, at time.Time, limits room.RateLimits) resume.Event {
 	f := m.Params.Error.asWritten()
 	if !m.Params.WillRetry {
-		return a.refusedWith(f, at, limits)
+		return r.refusedWith(f, at, limits)
 	}
 	if m.Params.Error.Details != "" {
 		f.Message += " (" + m.Params.Error.Details + ")"
 	}
-	refused := a.refusedWith(f, at, rateLimits{})
+	refused := r.refusedWith(f, at, room.RateLimits{})
 	refused.Verdict = inProgress(refused.Verdict)
 	return refused
 }
@@ -169,14 +172,14 @@ func hooked(rec agent.Recording) (told []agent.Told, ok bool) {
 		n++
 		begin := strings.IndexByte(line, '{')
 		var c call
-		if begin < 0 || !decode([]byte(line[begin:]), &c) {
+		if begin < 0 || !agent.Decode([]byte(line[begin:]), &c) {
 			continue
 		}
 		var event resume.Event = resume.Prompted{At: rec.At}
 		switch {
-		case c.Type == "agent-turn-complete" && uuid.MatchString(c.Thread):
+		case c.Type == "agent-turn-complete" && agent.IsUUID(c.Thread):
 			c.Session, event = c.Thread, resume.Progressed{At: rec.At}
-		case c.Hook == "" || !uuid.MatchString(c.Session) || !strings.Contains(c.Transcript, "rollout-"):
+		case c.Hook == "" || !agent.IsUUID(c.Session) || !strings.Contains(c.Transcript, "rollout-"):
 			continue
 		case c.Hook == "Stop":
 			event = resume.Progressed{At: rec.At}

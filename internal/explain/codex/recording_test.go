@@ -1,6 +1,8 @@
 package codex
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +17,21 @@ import (
 	"resumed/internal/resume"
 )
 
+// agentRoom holds the rollouts of the same sessions.
+const agentRoom = "../../agent/codex"
+
+// captured is one rollout that a real Codex wrote, and what it means.
+type captured struct {
+	Case    string      `json:"case"`
+	File    string      `json:"file"`
+	Class   limit.Class `json:"class"`
+	ResetAt time.Time   `json:"reset_at"`
+	Session string      `json:"session"`
+	Cwd     string      `json:"cwd"`
+}
+
+func newReader() Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+
 // copiedAt is when the captures were copied, hours after they were made.
 var copiedAt = time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)
 
@@ -22,7 +39,7 @@ func recorded(t testing.TB, name string, at time.Time) agent.Report {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "recordings", name))
 	require.NoError(t, err)
-	report, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: string(data), At: at})
+	report, ok := newReader().Recorded(agent.Recording{Text: string(data), At: at})
 	require.True(t, ok, "it is not recognised")
 	require.NotEmpty(t, report.Told)
 	return report
@@ -31,7 +48,7 @@ func recorded(t testing.TB, name string, at time.Time) agent.Report {
 // What a run prints tells also what rollouts of its version do not.
 func TestWhatARunPrintsTellsWhatItsRolloutDoes(t *testing.T) {
 	found := 0
-	for _, c := range agenttest.Cases[captured](t) {
+	for _, c := range agenttest.Cases[captured](t, agentRoom) {
 		for _, format := range []string{".exec-json.jsonl", ".stderr.txt"} {
 			if _, err := os.Stat(filepath.Join("testdata", "recordings", c.Case+format)); err != nil {
 				continue
@@ -45,7 +62,7 @@ func TestWhatARunPrintsTellsWhatItsRolloutDoes(t *testing.T) {
 				if format == ".exec-json.jsonl" {
 					require.Equal(t, c.Session, told.Session)
 				} else {
-					require.True(t, uuid.MatchString(told.Session), told.Session)
+					require.True(t, agent.IsUUID(told.Session), told.Session)
 					require.Equal(t, c.Cwd, told.Cwd)
 				}
 				if c.Class == limit.Cancelled {
@@ -72,7 +89,7 @@ func TestWhatARunPrintsTellsWhatItsRolloutDoes(t *testing.T) {
 func TestAnExactTimeIsNotDoubted(t *testing.T) {
 	data, err := os.ReadFile("testdata/recordings/v0.150.0_429_usage_limit.exec-json.jsonl")
 	require.NoError(t, err)
-	told, ok := newAgent(t, Options{Grace: time.Minute}).Printed(agent.Recording{Text: string(data), At: copiedAt, Exact: true})
+	told, ok := New(limit.Reader{Zone: time.UTC, Grace: time.Minute}).Printed(agent.Recording{Text: string(data), At: copiedAt, Exact: true})
 	require.True(t, ok)
 	require.Equal(t, time.Date(2026, 11, 16, 1, 16, 0, 0, time.UTC), told.Event.(resume.Limited).Reset.At)
 }
@@ -83,7 +100,7 @@ func TestARunThatIsTryingAgainIsInProgress(t *testing.T) {
 		require.NoError(t, err)
 		text, _, found := strings.Cut(string(data), "2/2")
 		require.True(t, found)
-		report, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: text[:strings.LastIndexByte(text, '\n')], At: copiedAt})
+		report, ok := newReader().Recorded(agent.Recording{Text: text[:strings.LastIndexByte(text, '\n')], At: copiedAt})
 		require.True(t, ok)
 		got := report.Told[0].Event.(resume.Limited)
 		require.True(t, got.InProgress, name)
@@ -134,7 +151,7 @@ func TestTheQuestionAfterAUsageLimitHidesNothing(t *testing.T) {
 	above += "\n\n  Approaching rate limits\n  Switch to gpt-6-luna for lower credit usage?\n\n" +
 		"› 1. Switch to gpt-6-luna                      Fast and affordable\n  2. Keep current model\n" +
 		"  3. Keep current model (never show again)\n\n  enter select · esc back\n"
-	report, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: above, At: time.Date(2026, 11, 15, 0, 6, 0, 0, time.UTC)})
+	report, ok := newReader().Recorded(agent.Recording{Text: above, At: time.Date(2026, 11, 15, 0, 6, 0, 0, time.UTC)})
 	require.True(t, ok)
 	got := report.Told[0].Event.(resume.Limited)
 	require.Equal(t, limit.UsageLimit, got.Class)
@@ -148,7 +165,7 @@ func TestTheClockOnAScreenCounts(t *testing.T) {
 	require.NoError(t, err)
 	limited := strings.Replace(string(text), "exceeded retry limit, last status: 429 Too Many Requests, request id: req_fake_e5d5c8e5",
 		"You’ve hit your usage limit. Try again at 1:14 AM.", 1)
-	report, ok := newAgent(t, Options{Grace: time.Minute}).Recorded(agent.Recording{Text: limited, At: copiedAt})
+	report, ok := New(limit.Reader{Zone: time.UTC, Grace: time.Minute}).Recorded(agent.Recording{Text: limited, At: copiedAt})
 	require.True(t, ok)
 	require.Equal(t, time.Date(2026, 11, 15, 1, 14, 0, 0, time.UTC), report.Told[0].Event.(resume.Limited).Reset.At)
 }
@@ -188,9 +205,29 @@ func TestAnothersRecordingIsNotCodexs(t *testing.T) {
 		"its program": "codex-cli 0.166.0",
 	} {
 		t.Run(rule, func(t *testing.T) {
-			_, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: text, At: copiedAt})
+			_, ok := newReader().Recorded(agent.Recording{Text: text, At: copiedAt})
 			require.False(t, ok)
 		})
+	}
+}
+
+func TestARolloutIsRecognisedByItsBeginning(t *testing.T) {
+	for _, c := range agenttest.Cases[captured](t, agentRoom) {
+		data, err := os.ReadFile(filepath.Join(agentRoom, "testdata", "rollouts", c.File))
+		require.NoError(t, err)
+		require.True(t, newReader().Recognises(data[:min(len(data), 300)]), c.Case)
+
+		var first map[string]any
+		require.NoError(t, json.NewDecoder(bytes.NewReader(data)).Decode(&first))
+		byName, err := json.Marshal(first)
+		require.NoError(t, err)
+		require.True(t, newReader().Recognises(byName), "%s, with its fields in another order", c.Case)
+	}
+	for _, head := range []string{
+		"", "hello", `{"type":"user","sessionId":"x","message":{}}`, `{"type":"event_msg"}`,
+		`{"kind":"main","messages":[]}`, `{"type":"session_meta"}`,
+	} {
+		require.False(t, newReader().Recognises([]byte(head)), head)
 	}
 }
 
@@ -201,9 +238,9 @@ func FuzzRecorded(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(string(data))
 	}
-	a := newAgent(f, Options{})
+	r := newReader()
 	f.Fuzz(func(t *testing.T, text string) {
-		report, _ := a.Recorded(agent.Recording{Text: text, At: copiedAt})
+		report, _ := r.Recorded(agent.Recording{Text: text, At: copiedAt})
 		for _, told := range report.Told {
 			if got, ok := told.Event.(resume.Limited); ok {
 				require.NotEqual(t, limit.None, got.Class)

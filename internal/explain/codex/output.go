@@ -1,22 +1,73 @@
+// Package codex reads what Codex says elsewhere than in its rollouts: on the
+// output of a run, on a screen, to those that talk with its server, to hooks.
 package codex
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"regexp"
 	"strings"
 	"time"
 
 	"resumed/internal/agent"
+	room "resumed/internal/agent/codex"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
+// Name is whose files are read here.
+const Name = room.Name
+
+// Reader reads what was recorded of Codex.
+type Reader struct {
+	limits limit.Reader // without its time
+}
+
+// New returns a reader that understands refusals as limits does.
+func New(limits limit.Reader) Reader { return Reader{limits} }
+
+// Recognises reports whether a file that begins with head is a rollout.
+func (Reader) Recognises(head []byte) bool {
+	for line := range bytes.Lines(head) {
+		kind, timed := kindAndTime(line)
+		switch kind {
+		case "session_meta":
+			return true
+		case "turn_context", "event_msg", "response_item", "world_state":
+			return timed
+		}
+	}
+	return false
+}
+
+// kindAndTime returns the type of a record that has a payload, and whether it
+// has a time. The last line of a head may be torn: its beginning tells enough.
+func kindAndTime(line []byte) (kind string, timed bool) {
+	var r struct {
+		Timestamp string          `json:"timestamp"`
+		Type      string          `json:"type"`
+		Payload   json.RawMessage `json:"payload"`
+	}
+	if agent.Decode(line, &r) {
+		if len(r.Payload) == 0 {
+			return "", false
+		}
+		return r.Type, r.Timestamp != ""
+	}
+	torn, _ := agent.TextAtHead(line, "type")
+	if _, timed = agent.TextAtHead(line, "timestamp"); !timed || !bytes.Contains(agent.Head(line), []byte(`"payload"`)) {
+		return "", false
+	}
+	return string(torn), true
+}
+
 // Printed says what the streams of `codex exec` tell: records with --json, else
 // the words on its standard error.
-func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
+func (r Reader) Printed(rec agent.Recording) (agent.Told, bool) {
 	c := clock{rec.At, rec.Exact}
-	for _, read := range []func(string, clock) (agent.Told, bool){a.records, a.report} {
+	for _, read := range []func(string, clock) (agent.Told, bool){r.records, r.report} {
 		if told, ok := read(rec.Text, c); ok {
 			return told, true
 		}
@@ -30,27 +81,29 @@ func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
 
 // printed is one record of `codex exec --json`.
 type printed struct {
-	Type    string  `json:"type"`
-	Thread  string  `json:"thread_id"`
-	Message string  `json:"message"`
-	Error   failure `json:"error"`
-	Item    item    `json:"item"`
+	Type    string       `json:"type"`
+	Thread  string       `json:"thread_id"`
+	Message string       `json:"message"`
+	Error   room.Failure `json:"error"`
+	Item    struct {
+		Type string `json:"type"`
+	} `json:"item"`
 }
 
 // records reads the records of a run.
-func (a *Agent) records(text string, c clock) (told agent.Told, ok bool) {
+func (r Reader) records(text string, c clock) (told agent.Told, ok bool) {
 	at := c.at
 	for line, data := range agent.Records(text) {
 		var p printed
-		if !decode(data, &p) {
+		if !agent.Decode(data, &p) {
 			continue
 		}
-		if p.Type == "thread.started" && uuid.MatchString(p.Thread) {
+		if p.Type == "thread.started" && agent.IsUUID(p.Thread) {
 			told.Session, ok = p.Thread, true
 			at = c.since(p.Thread)
 		}
 		ok = ok || strings.HasPrefix(p.Type, "turn.")
-		if event := a.said(p, at); event != nil {
+		if event := r.said(p, at); event != nil {
 			told.Event, told.Line = event, line
 		}
 	}
@@ -59,16 +112,16 @@ func (a *Agent) records(text string, c clock) (told agent.Told, ok bool) {
 
 // said returns what a record says, or nil where it says nothing new. An error
 // is also what Codex tries again; items of that name are warnings.
-func (a *Agent) said(p printed, at time.Time) resume.Event {
+func (r Reader) said(p printed, at time.Time) resume.Event {
 	switch {
 	case p.Type == "turn.started":
 		return resume.Prompted{At: at}
 	case p.Type == "turn.completed", p.Type == "item.completed" && p.Item.Type != "error":
 		return resume.Progressed{At: at}
 	case p.Type == "turn.failed":
-		return a.refused(p.Error, at)
+		return r.refused(p.Error, at)
 	case p.Type == "error":
-		return a.refused(failure{Message: p.Message}, at)
+		return r.refused(room.Failure{Message: p.Message}, at)
 	default:
 		return nil
 	}
@@ -79,14 +132,14 @@ var retrying = regexp.MustCompile(`(?i)^(?:reconnecting\.\.\.|stream error: .*re
 
 // refused is an error as Codex tells it outside of a rollout: without what the
 // provider said of the account's limits.
-func (a *Agent) refused(f failure, at time.Time) resume.Limited {
-	return a.refusedWith(f, at, rateLimits{})
+func (r Reader) refused(f room.Failure, at time.Time) resume.Limited {
+	return r.refusedWith(f, at, room.RateLimits{})
 }
 
-func (a *Agent) refusedWith(f failure, at time.Time, limits rateLimits) resume.Limited {
-	reader := a.reader
+func (r Reader) refusedWith(f room.Failure, at time.Time, limits room.RateLimits) resume.Limited {
+	reader := r.limits
 	reader.At = at
-	v := f.verdict(reader, func() rateLimits { return limits })
+	v := f.Verdict(reader, func() room.RateLimits { return limits })
 	if retrying.MatchString(f.Message) {
 		v = inProgress(v)
 	}
@@ -110,7 +163,7 @@ var (
 
 // report reads the words of a run: a banner, then sections that begin with who
 // speaks.
-func (a *Agent) report(text string, c clock) (told agent.Told, begun bool) {
+func (r Reader) report(text string, c clock) (told agent.Told, begun bool) {
 	n, at := 0, c.at
 	for line := range strings.Lines(text) {
 		n++
@@ -120,7 +173,7 @@ func (a *Agent) report(text string, c clock) (told agent.Told, begun bool) {
 		switch {
 		case field != nil && told.Event == nil && field[1] == "workdir":
 			told.Cwd = field[2]
-		case field != nil && told.Event == nil && uuid.MatchString(field[2]):
+		case field != nil && told.Event == nil && agent.IsUUID(field[2]):
 			begun, told.Session = true, field[2]
 			at = c.since(field[2])
 		case !begun:
@@ -129,7 +182,7 @@ func (a *Agent) report(text string, c clock) (told agent.Told, begun bool) {
 		case line == "codex", strings.HasSuffix(line, "] codex"):
 			event = resume.Progressed{At: at}
 		case said != nil:
-			event = a.complained(said[1], at, told.Event)
+			event = r.complained(said[1], at, told.Event)
 		}
 		if event != nil {
 			told.Event, told.Line = event, n
@@ -140,8 +193,8 @@ func (a *Agent) report(text string, c clock) (told agent.Told, begun bool) {
 
 // complained is an error among the words of a run. What is tried again is not
 // said there, but that it is.
-func (a *Agent) complained(text string, at time.Time, before resume.Event) resume.Event {
-	refused := a.refused(failure{Message: text}, at)
+func (r Reader) complained(text string, at time.Time, before resume.Event) resume.Event {
+	refused := r.refused(room.Failure{Message: text}, at)
 	if last, ok := before.(resume.Limited); ok && last.Text == refused.Text {
 		return nil // it is said twice
 	}
@@ -171,17 +224,17 @@ func (c clock) since(session string) time.Time {
 
 // Recorded says what a recording tells: the output of a run, a screen, the
 // messages of an app-server, or what hooks were told.
-func (a *Agent) Recorded(rec agent.Recording) (agent.Report, bool) {
-	if told, ok := a.Printed(rec); ok {
+func (r Reader) Recorded(rec agent.Recording) (agent.Report, bool) {
+	if told, ok := r.Printed(rec); ok {
 		return agent.Report{Kind: agent.RunOutput, Told: []agent.Told{told}}, true
 	}
-	if told, ok := a.served(rec); ok {
+	if told, ok := r.served(rec); ok {
 		return agent.Report{Kind: "the messages of an app-server", Told: told}, true
 	}
 	if told, ok := hooked(rec); ok {
 		return agent.Report{Kind: agent.HookCalls, Told: told}, true
 	}
-	if told, ok := a.shown(rec); ok {
+	if told, ok := r.shown(rec); ok {
 		return agent.Report{Kind: agent.Screen, Told: []agent.Told{told}}, true
 	}
 	return agent.Report{}, false

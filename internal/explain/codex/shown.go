@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	room "resumed/internal/agent/codex"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -15,7 +16,7 @@ import (
 // shown says what a screen that was captured tells. From its end back: lines
 // that say which model and directory it is, the composer or a question, and
 // above it the conversation.
-func (a *Agent) shown(rec agent.Recording) (agent.Told, bool) {
+func (r Reader) shown(rec agent.Recording) (agent.Told, bool) {
 	rows := strings.Split(rec.Text, "\n")
 	for i, row := range rows {
 		rows[i] = strings.TrimRight(row, " \t\r\u00a0")
@@ -24,10 +25,10 @@ func (a *Agent) shown(rec agent.Recording) (agent.Told, bool) {
 	if !ok {
 		return agent.Told{}, false
 	}
-	rec.At = a.shownAt(rec, rows[:end])
+	rec.At = r.shownAt(rec, rows[:end])
 	told := agent.Told{}
 	for _, b := range blocksOf(rows[:end]) {
-		event, working := a.shows(b, rec)
+		event, working := r.shows(b, rec)
 		if event != nil && (working || !told.Working) { // below what moves is only what waits for its turn
 			told.Event, told.Working, told.Line = event, working, b.Line
 		}
@@ -55,12 +56,12 @@ var (
 var workedUntil = regexp.MustCompile(`^ +Worked for .+ • (\d\d):(\d\d)$`)
 
 // shownAt returns when the screen was read, by the last clock on it.
-func (a *Agent) shownAt(rec agent.Recording, rows []string) time.Time {
+func (r Reader) shownAt(rec agent.Recording, rows []string) time.Time {
 	for _, row := range slices.Backward(rows) {
 		if m := workedUntil.FindStringSubmatch(row); m != nil {
 			hour, _ := strconv.Atoi(m[1]) // two digits
 			minute, _ := strconv.Atoi(m[2])
-			return rec.LastShown(a.reader.Zone, hour, minute)
+			return rec.LastShown(r.limits.Zone, hour, minute)
 		}
 	}
 	return rec.At
@@ -120,13 +121,13 @@ func blocksOf(rows []string) []agent.Block {
 const interrupt = "esc to interrupt"
 
 // shows returns what a block says, or nil where it says nothing new.
-func (a *Agent) shows(b agent.Block, rec agent.Recording) (event resume.Event, working bool) {
+func (r Reader) shows(b agent.Block, rec agent.Recording) (event resume.Event, working bool) {
 	text := b.Text()
 	switch {
 	case b.Sign == "›":
 		return resume.Prompted{At: rec.At}, false
 	case b.Sign == "•" && strings.Contains(text, interrupt):
-		return a.works(b, rec)
+		return r.works(b, rec)
 	case b.Sign == "•":
 		return resume.Progressed{At: rec.At}, false
 	case b.Sign != "■":
@@ -134,13 +135,13 @@ func (a *Agent) shows(b agent.Block, rec agent.Recording) (event resume.Event, w
 	case strings.HasPrefix(text, "Conversation interrupted"):
 		return resume.Cancelled{At: rec.At}, false
 	default:
-		return a.refused(failure{Message: text}, rec.At), false
+		return r.refused(room.Failure{Message: text}, rec.At), false
 	}
 }
 
 // works is the line that moves while Codex is at it. It waits for the network
 // without end: what it waits for is worth saying.
-func (a *Agent) works(b agent.Block, rec agent.Recording) (resume.Event, bool) {
+func (r Reader) works(b agent.Block, rec agent.Recording) (resume.Event, bool) {
 	if !strings.Contains(b.Rows[0], "waiting for network") {
 		return resume.Progressed{At: rec.At}, true
 	}

@@ -16,6 +16,16 @@ import (
 
 var copiedAt = time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)
 
+// agentRoom holds chats that a real Qwen Code wrote.
+const agentRoom = "../../agent/qwen"
+
+type captured struct {
+	Case string `json:"case"`
+	File string `json:"file"`
+}
+
+func newReader() Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+
 func TestWhatARunPrintsTellsHowItEnded(t *testing.T) {
 	for name, want := range map[string]struct {
 		session string
@@ -30,7 +40,7 @@ func TestWhatARunPrintsTellsHowItEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			data, err := os.ReadFile(filepath.Join("testdata", "stdout", name+".jsonl"))
 			require.NoError(t, err)
-			report, ok := newAgent(t).Recorded(agent.Recording{Text: string(data), At: copiedAt})
+			report, ok := newReader().Recorded(agent.Recording{Text: string(data), At: copiedAt})
 			require.True(t, ok)
 			require.Equal(t, want.session, report.Told[0].Session)
 			require.Equal(t, want.class.String(), agenttest.ClassOf(report.Told[0].Event).String())
@@ -39,12 +49,22 @@ func TestWhatARunPrintsTellsHowItEnded(t *testing.T) {
 }
 
 func TestPlainTextTellsOfAFailureAsItsLastLine(t *testing.T) {
-	a := newAgent(t)
-	told, ok := a.Printed(agent.Recording{Text: "[API Error: 401 Incorrect API key provided: dummy.]\n", At: copiedAt})
+	r := newReader()
+	told, ok := r.Printed(agent.Recording{Text: "[API Error: 401 Incorrect API key provided: dummy.]\n", At: copiedAt})
 	require.True(t, ok)
 	require.Equal(t, limit.Auth, agenttest.ClassOf(told.Event))
-	_, ok = a.Printed(agent.Recording{Text: "The text [API Error: 401] means that a key is wrong.", At: copiedAt})
+	_, ok = r.Printed(agent.Recording{Text: "The text [API Error: 401] means that a key is wrong.", At: copiedAt})
 	require.False(t, ok)
+}
+
+func TestChatsAreRecognisedByTheirBeginning(t *testing.T) {
+	for _, c := range agenttest.Cases[captured](t, agentRoom) {
+		data, err := os.ReadFile(filepath.Join(agentRoom, "testdata", filepath.FromSlash(c.File)))
+		require.NoError(t, err)
+		require.True(t, newReader().Recognises(data), c.Case)
+	}
+	require.False(t, newReader().Recognises([]byte(`{"type":"user","sessionId":"1f5b6930-90d5-42d3-b422-4a4abfc38b59",`+
+		`"uuid":"6d804a60-8772-4f41-bd83-af79b5db3f2c","version":"2.1.3","message":{"role":"user","content":"hi"}}`+"\n")))
 }
 
 func FuzzRecorded(f *testing.F) {
@@ -54,10 +74,9 @@ func FuzzRecorded(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(string(data))
 	}
-	a, err := New(Options{Roots: []string{f.TempDir()}, Zone: time.UTC})
-	require.NoError(f, err)
+	r := New(limit.Reader{Zone: time.UTC})
 	f.Fuzz(func(t *testing.T, text string) {
-		report, _ := a.Recorded(agent.Recording{Text: text, At: copiedAt})
+		report, _ := r.Recorded(agent.Recording{Text: text, At: copiedAt})
 		for _, told := range report.Told {
 			if got, ok := told.Event.(resume.Limited); ok {
 				require.NotEqual(t, limit.None, got.Class)

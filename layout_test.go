@@ -28,7 +28,7 @@ var arrows = map[string][]string{
 		"internal/agent", "internal/agents", "internal/backoff", "internal/sanitize", "internal/config", "internal/control",
 		"internal/lease", "internal/limit", "internal/notify", "internal/webui", "internal/resume", "internal/runner",
 		"internal/state", "internal/tmux", "internal/watch",
-		"internal/atomicfile", "internal/humanize",
+		"internal/atomicfile", "internal/humanize", "internal/procfs",
 	},
 	"internal/explain": {
 		"internal/agent", "internal/agents", "internal/sanitize", "internal/config", "internal/explain/*", "internal/limit", "internal/resume", "internal/lastwords",
@@ -46,13 +46,13 @@ var arrows = map[string][]string{
 	"internal/webui":      {"internal/atomicfile", "internal/sanitize", "internal/control", "internal/humanize", "internal/resume"},
 	"internal/humanize":   {"internal/resume", "internal/sanitize"},
 	"internal/notify":     {"internal/sessionbus", "internal/childenv", "internal/backoff", "internal/humanize", "internal/sanitize", "internal/limit", "internal/resume"},
-	"internal/runner":     {"internal/childenv", "internal/sanitize", "internal/resume"},
+	"internal/runner":     {"internal/procfs", "internal/childenv", "internal/sanitize", "internal/resume"},
 	"internal/childenv":   {"internal/resume"},
 	"internal/sessionbus": {"internal/dirs"},
-	"internal/tmux":       {"internal/childenv", "internal/resume"},
-	"internal/agent":      {"internal/sanitize", "internal/limit", "internal/resume"},
+	"internal/tmux":       {"internal/procfs", "internal/childenv", "internal/resume"},
+	"internal/agent":      {"internal/procfs", "internal/sanitize", "internal/limit", "internal/resume"},
 	"internal/agenttest":  {"internal/agent", "internal/limit", "internal/resume"}, // for tests alone
-	"internal/agent/*":    {"internal/agent", "internal/backoff", "internal/limit", "internal/sqliteread", "internal/resume", "internal/dirs"},
+	"internal/agent/*":    {"internal/agent", "internal/backoff", "internal/limit", "internal/procfs", "internal/sqliteread", "internal/resume", "internal/dirs"},
 	"internal/sqliteread": {"internal/backoff"},
 	"internal/resume":     {"internal/backoff", "internal/limit"},
 }

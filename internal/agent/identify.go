@@ -40,8 +40,7 @@ func (p Processes) Program(pid int, is func(path string) bool) (resume.Program, 
 		script = p.Variable(pid, "_") // what a shell started it by
 	}
 	if !filepath.IsAbs(script) && strings.ContainsRune(script, filepath.Separator) {
-		cwd, _ := os.Readlink(p.Path(pid, "cwd")) // not known: the path stays relative
-		script = filepath.Join(cwd, script)
+		script = filepath.Join(p.Cwd(pid), script) // not known: the path stays relative
 	}
 	info, err := os.Stat(script)
 	found := is(script) && filepath.IsAbs(script) && err == nil && info.Mode().IsRegular()

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -53,12 +54,12 @@ func TestWhatALiveProcessRunsIsTold(t *testing.T) {
 			require.NoError(t, os.Symlink(dir, file("cwd")))
 			require.NoError(t, os.WriteFile(file("cmdline"), []byte(strings.Join(c.argv, "\x00")), 0o600))
 			require.NoError(t, os.WriteFile(file("environ"), []byte(c.environ), 0o600))
-			got, ok := agent.Processes(proc).Program(7, func(path string) bool { return filepath.Base(path) == "claude" })
+			got, ok := agent.Processes{FS: procfs.FS(proc)}.Program(7, func(path string) bool { return filepath.Base(path) == "claude" })
 			require.Equal(t, c.want != resume.Program{}, ok, got)
 			if ok {
 				require.Equal(t, c.want, got)
 			}
-			_, ok = agent.Processes(proc).Program(8, func(string) bool { return true })
+			_, ok = agent.Processes{FS: procfs.FS(proc)}.Program(8, func(string) bool { return true })
 			require.False(t, ok, "it has ended")
 		})
 	}

@@ -1,23 +1,17 @@
 package agent
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
-// Processes is where the kernel tells of processes: /proc. Where there is no
-// such directory, no process is found.
-type Processes string
+// Processes is where the processes of agents are looked for.
+type Processes struct{ procfs.FS }
 
 // Process is a living program.
 type Process struct {
@@ -27,50 +21,6 @@ type Process struct {
 	Pane string   // of tmux, where it lives in one
 
 	cwd string
-}
-
-// PIDs returns the processes there are.
-func (p Processes) PIDs() ([]int, error) {
-	entries, err := os.ReadDir(string(p))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list processes: %w", err)
-	}
-	var all []int
-	for _, entry := range entries {
-		if pid, err := strconv.Atoi(entry.Name()); err == nil {
-			all = append(all, pid)
-		}
-	}
-	return all, nil
-}
-
-// Path returns where the kernel tells something of a process.
-func (p Processes) Path(pid int, name ...string) string {
-	return filepath.Join(append([]string{string(p), strconv.Itoa(pid)}, name...)...)
-}
-
-// Argv returns the arguments that a process was started with. One that has
-// ended, or is another user's, tells nothing.
-func (p Processes) Argv(pid int) []string {
-	cmdline, err := os.ReadFile(p.Path(pid, "cmdline"))
-	if err != nil || len(cmdline) == 0 {
-		return nil
-	}
-	return strings.Split(strings.TrimRight(string(cmdline), "\x00"), "\x00")
-}
-
-// Variable returns a variable of a process's environment.
-func (p Processes) Variable(pid int, name string) string {
-	environ, _ := os.ReadFile(p.Path(pid, "environ")) // not known: it has none
-	for pair := range bytes.SplitSeq(environ, []byte{0}) {
-		if key, value, _ := strings.Cut(string(pair), "="); key == name {
-			return value
-		}
-	}
-	return ""
 }
 
 // Running returns the living processes of a program, run by itself or by an
@@ -120,9 +70,8 @@ func (p Processes) read(pid int, is func(string) bool) (Process, bool) {
 	if len(argv) == 0 || !is(argv[0]) {
 		return Process{}, false
 	}
-	cwd, _ := os.Readlink(p.Path(pid, "cwd")) // not known: it lives nowhere
 	return Process{
-		PID: pid, Args: argv[1:], Mark: p.Variable(pid, MarkVariable), Pane: p.Variable(pid, "TMUX_PANE"), cwd: cwd,
+		PID: pid, Args: argv[1:], Mark: p.Variable(pid, MarkVariable), Pane: p.Variable(pid, "TMUX_PANE"), cwd: p.Cwd(pid),
 	}, true
 }
 
@@ -148,10 +97,7 @@ func (p Process) LivesIn(dir string) bool { return sameDir(p.cwd, dir) }
 
 // LivesIn reports whether a process works in the directory, by whatever name.
 // Processes of other users are not looked into.
-func (p Processes) LivesIn(pid int, dir string) bool {
-	cwd, _ := os.Readlink(p.Path(pid, "cwd"))
-	return sameDir(cwd, dir)
-}
+func (p Processes) LivesIn(pid int, dir string) bool { return sameDir(p.Cwd(pid), dir) }
 
 // sameDir reports whether dir is a name of the directory at cwd; an empty one is
 // none.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/procfs"
 )
 
 func TestProcessesOfAProgramAreFound(t *testing.T) {
@@ -32,7 +33,7 @@ func TestProcessesOfAProgramAreFound(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(root, "version"), nil, 0o600))
 
 	isBot := func(program string) bool { return filepath.Base(program) == "bot" }
-	found, err := agent.Processes(root).Running(t.Context(), isBot)
+	found, err := agent.Processes{FS: procfs.FS(root)}.Running(t.Context(), isBot)
 	require.NoError(t, err)
 	require.Len(t, found, 2)
 	require.Equal(t, 1, found[0].PID)
@@ -45,7 +46,7 @@ func TestProcessesOfAProgramAreFound(t *testing.T) {
 		require.Equal(t, want, found[0].LivesIn(dir), dir)
 	}
 
-	found, err = agent.Processes(filepath.Join(root, "none")).Running(t.Context(), isBot)
+	found, err = agent.Processes{FS: procfs.FS(filepath.Join(root, "none"))}.Running(t.Context(), isBot)
 	require.NoError(t, err)
 	require.Empty(t, found, "a system without /proc")
 }
@@ -57,7 +58,7 @@ func TestTheTestItselfIsFound(t *testing.T) {
 	self, err := os.ReadFile("/proc/self/cmdline")
 	require.NoError(t, err)
 	name, _, _ := strings.Cut(string(self), "\x00")
-	found, err := agent.Processes("/proc").Running(t.Context(), func(program string) bool { return program == name })
+	found, err := agent.Processes{FS: procfs.FS("/proc")}.Running(t.Context(), func(program string) bool { return program == name })
 	require.NoError(t, err)
 	here, err := os.Getwd()
 	require.NoError(t, err)

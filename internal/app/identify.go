@@ -9,6 +9,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agents"
 	"resumed/internal/config"
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -144,5 +145,5 @@ func LeftRunning(ctx context.Context, cfg config.Config, session resume.Session)
 	if err != nil || owner == nil {
 		return 0, false, err
 	}
-	return owner.PID, owner.Kind == "headless" && agent.Processes("/proc").Variable(owner.PID, agent.MarkVariable) != "", nil
+	return owner.PID, owner.Kind == "headless" && procfs.Proc.Variable(owner.PID, agent.MarkVariable) != "", nil
 }

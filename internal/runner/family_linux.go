@@ -1,58 +1,31 @@
 package runner
 
 import (
-	"bytes"
 	"cmp"
-	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
-// ticksPerSecond is the unit of start times in /proc; it is 100 on every Linux
-// that Go runs on.
-const ticksPerSecond = 100
-
-// stat is what /proc/PID/stat says of a process.
+// stat is what the kernel says of a process.
 type stat struct {
-	resume.Process
-	state   byte
-	group   int
-	session int
+	procfs.Stat
+	pid int
 }
 
-func (s stat) living() bool { return s.state != 'Z' && s.state != 'X' && s.state != 'x' }
-
-// readStat reads /proc/PID/stat. The name in it may hold anything, spaces and
-// parentheses too, so what matters comes after the last parenthesis.
 func readStat(pid int) (stat, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return stat{}, err
-	}
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-	if len(fields) < 20 {
-		return stat{}, fmt.Errorf("read /proc/%d/stat: too short", pid)
-	}
-	s := stat{Process: resume.Process{PID: pid}, state: fields[0][0]}
-	var errs [3]error
-	s.group, errs[0] = strconv.Atoi(string(fields[2]))
-	s.session, errs[1] = strconv.Atoi(string(fields[3]))
-	s.Start, errs[2] = strconv.ParseUint(string(fields[19]), 10, 64)
-	for _, err := range errs {
-		if err != nil {
-			return stat{}, fmt.Errorf("read /proc/%d/stat: %w", pid, err)
-		}
-	}
-	return s, nil
+	s, err := procfs.Proc.Stat(pid)
+	return stat{s, pid}, err
 }
+
+// process names it, whoever has the pid later.
+func (s stat) process() resume.Process { return resume.Process{PID: s.pid, Start: s.Start} }
 
 // StartTime returns when the process started, in clock ticks since the system
 // did. With the pid it names one process, whoever has the pid later.
@@ -63,7 +36,7 @@ func StartTime(pid int) (uint64, error) {
 
 func alive(process resume.Process) bool {
 	s, err := readStat(process.PID)
-	return err == nil && s.Process == process && s.living()
+	return err == nil && s.process() == process && s.Living()
 }
 
 // age returns how long ago a process started.
@@ -72,7 +45,7 @@ func age(process resume.Process) time.Duration {
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
 		return 0
 	}
-	start := time.Duration(process.Start) * (time.Second / ticksPerSecond)
+	start := time.Duration(process.Start) * procfs.Tick
 	return max(0, time.Duration(now.Nano())-start)
 }
 
@@ -87,7 +60,7 @@ func Find(mark string) (*Process, bool) {
 	found := slices.MinFunc(with, func(a, b stat) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), follows(a)-follows(b))
 	})
-	p, ok := Adopt(found.Process)
+	p, ok := Adopt(found.process())
 	if ok {
 		p.cmd.Mark = mark
 	}
@@ -96,7 +69,7 @@ func Find(mark string) (*Process, bool) {
 
 // follows is 0 for the leader of a session and 1 for who follows it.
 func follows(s stat) int {
-	if s.PID == s.session {
+	if s.pid == s.Session {
 		return 0
 	}
 	return 1
@@ -105,7 +78,7 @@ func follows(s stat) int {
 func marked(mark string) []stat {
 	var with []stat
 	for _, s := range processes() {
-		if s.living() && carries(s.PID, mark) {
+		if s.Living() && carries(s.pid, mark) {
 			with = append(with, s)
 		}
 	}
@@ -115,19 +88,12 @@ func marked(mark string) []stat {
 // processes returns those of this user, but never this one: a daemon that was
 // itself started by a resumed command carries that command's mark.
 func processes() []stat {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
+	pids, _ := procfs.Proc.PIDs() // a kernel that tells nothing tells of none
 	uid := uint32(os.Geteuid())
 	var all []stat
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil || pid == os.Getpid() {
-			continue
-		}
+	for _, pid := range pids {
 		var info syscall.Stat_t
-		if syscall.Stat(filepath.Join("/proc", entry.Name()), &info) != nil || info.Uid != uid {
+		if pid == os.Getpid() || syscall.Stat(procfs.Proc.Path(pid), &info) != nil || info.Uid != uid {
 			continue
 		}
 		if s, err := readStat(pid); err == nil {
@@ -138,16 +104,8 @@ func processes() []stat {
 }
 
 func carries(pid int, mark string) bool {
-	if mark == "" {
-		return false
-	}
-	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	if err != nil {
-		return false
-	}
-	// The variable is not the first one, or there is nothing before it.
-	entry := []byte("\x00" + resume.MarkVariable + "=" + mark + "\x00")
-	return bytes.Contains(env, entry) || bytes.HasPrefix(env, entry[1:])
+	env, _ := procfs.Proc.Environ(pid) // of one that is gone nothing is known
+	return mark != "" && slices.Contains(env, resume.MarkVariable+"="+mark)
 }
 
 // family is what is left of a command: who is in its group or session, and who
@@ -164,19 +122,19 @@ func (p *Process) family() family {
 	all := processes()
 	ours := true
 	for _, s := range all {
-		if s.PID == p.PID && s.Start != p.Start {
+		if s.pid == p.PID && s.Start != p.Start {
 			ours = false // the pid has a new owner, so the group had ended
 		}
 	}
 	var f family
 	for _, s := range all {
-		if !s.living() {
+		if !s.Living() {
 			continue
 		}
-		if ours && s.group == p.PID {
+		if ours && s.Group == p.PID {
 			f.group = p.PID
 		}
-		if ours && (s.group == p.PID || s.session == p.PID) || carries(s.PID, p.cmd.Mark) {
+		if ours && (s.Group == p.PID || s.Session == p.PID) || carries(s.pid, p.cmd.Mark) {
 			f.members = append(f.members, s)
 		}
 	}
@@ -191,10 +149,10 @@ func (f family) signal(sig syscall.Signal, told map[resume.Process]bool) {
 		_ = syscall.Kill(-f.group, sig)
 	}
 	for _, s := range f.members {
-		if !told[s.Process] && !(atOnce && s.group == f.group) {
-			signalOne(s.Process, sig)
+		if !told[s.process()] && !(atOnce && s.Group == f.group) {
+			signalOne(s.process(), sig)
 		}
-		told[s.Process] = true
+		told[s.process()] = true
 	}
 }
 

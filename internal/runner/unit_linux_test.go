@@ -186,9 +186,9 @@ func TestAUnitOutlivesItsClient(t *testing.T) {
 func clientOf(t *testing.T, mark string) int {
 	t.Helper()
 	for _, s := range processes() {
-		args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", s.PID))
+		args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", s.pid))
 		if strings.Contains(string(args), "--setenv="+resume.MarkVariable+"="+mark) {
-			return s.PID
+			return s.pid
 		}
 	}
 	t.Fatal("no client")

@@ -1,7 +1,6 @@
 package tmux
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,20 +9,21 @@ import (
 	"strings"
 	"syscall"
 
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
 // variables returns TMUX and TMUX_PANE of a process's environment.
 func variables(pid int) (server, pane string, err error) {
-	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	environ, err := procfs.Proc.Environ(pid)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 		return "", "", &Refusal{Why: fmt.Sprintf("process %d is gone", pid), Passing: true}
 	}
 	if err != nil {
 		return "", "", fmt.Errorf("read the environment of process %d: %w", pid, err)
 	}
-	for entry := range bytes.SplitSeq(environ, []byte{0}) {
-		switch name, value, _ := strings.Cut(string(entry), "="); name {
+	for _, entry := range environ {
+		switch name, value, _ := strings.Cut(entry, "="); name {
 		case "TMUX":
 			server = value
 		case "TMUX_PANE":
@@ -33,44 +33,14 @@ func variables(pid int) (server, pane string, err error) {
 	return server, pane, nil
 }
 
-// stat is what /proc/PID/stat says of a process.
-type stat struct {
-	state      byte
-	parent     int
-	group      int
-	tty        uint64 // the device of its terminal; 0: it has none
-	foreground int    // the group that its terminal's keys go to
-	start      uint64
-}
-
-func readStat(pid int) (stat, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return stat{}, err
-	}
-	// The name in it may hold anything: what matters comes after its end.
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	if len(fields) < 20 {
-		return stat{}, fmt.Errorf("read /proc/%d/stat: too short", pid)
-	}
-	s := stat{state: fields[0][0]}
-	var errs [5]error
-	s.parent, errs[0] = strconv.Atoi(fields[1])
-	s.group, errs[1] = strconv.Atoi(fields[2])
-	s.tty, errs[2] = strconv.ParseUint(fields[4], 10, 32)
-	s.foreground, errs[3] = strconv.Atoi(fields[5])
-	s.start, errs[4] = strconv.ParseUint(fields[19], 10, 64)
-	return s, errors.Join(errs[:]...)
-}
-
 // belongs returns nil where the process is the one that reads the pane's keys:
 // it descends from the pane's first process, its terminal is the pane's, and
 // it is in the foreground there. A program that was moved to the background, or
 // that lives in a terminal within the pane, is somewhere else: what is typed
 // would reach a shell or an editor.
 func belongs(process resume.Process, panePID, paneTTY string) error {
-	s, err := readStat(process.PID)
-	if err != nil || s.state == 'Z' || s.state == 'X' || process.Start != 0 && s.start != process.Start {
+	s, err := procfs.Proc.Stat(process.PID)
+	if err != nil || !s.Living() || process.Start != 0 && s.Start != process.Start {
 		return &Refusal{Why: fmt.Sprintf("process %d is gone", process.PID), Passing: true}
 	}
 	root, err := strconv.Atoi(panePID)
@@ -81,10 +51,10 @@ func belongs(process resume.Process, panePID, paneTTY string) error {
 	if err != nil {
 		return fmt.Errorf("look at the pane's terminal: %w", err)
 	}
-	if s.tty != device {
+	if s.TTY != device {
 		return &Refusal{Why: fmt.Sprintf("process %d has another terminal than its tmux pane", process.PID)}
 	}
-	if s.group != s.foreground || s.state == 'T' || s.state == 't' {
+	if s.Group != s.Foreground || s.State == 'T' || s.State == 't' {
 		return &Refusal{Why: fmt.Sprintf("process %d is not in the foreground of its tmux pane", process.PID), Passing: true}
 	}
 	return nil
@@ -98,11 +68,11 @@ func descends(pid, root int) bool {
 		if pid == root {
 			return true
 		}
-		s, err := readStat(pid)
+		s, err := procfs.Proc.Stat(pid)
 		if err != nil || pid <= 1 {
 			return false
 		}
-		pid = s.parent
+		pid = s.Parent
 	}
 	return false
 }

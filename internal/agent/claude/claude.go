@@ -11,6 +11,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/procfs"
 )
 
 // Name is Claude Code's name in configuration, status and metrics.
@@ -34,7 +35,7 @@ type Agent struct {
 	reader  limit.Reader // without its time
 	homes   agent.Homes
 	userDir string // the user's home directory
-	proc    procfs
+	proc    agent.Processes
 	cwds    cwdCache
 }
 
@@ -57,7 +58,7 @@ func New(o Options) (*Agent, error) {
 		reader:  limit.Reader{Zone: o.Zone, Grace: o.Grace},
 		homes:   homes,
 		userDir: userDir,
-		proc:    procfs{"/proc"},
+		proc:    agent.Processes{FS: procfs.Proc},
 	}, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"resumed/internal/agent"
 	"resumed/internal/resume"
 )
 
@@ -19,13 +20,13 @@ import (
 func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	registered := make(map[int]bool) // live processes of which the session is known
 	for _, root := range a.homes.Roots {
-		entries, err := a.proc.living(filepath.Join(root, "sessions"))
+		entries, err := a.living(filepath.Join(root, "sessions"))
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range entries {
 			if e.SessionID == s.Key.ID && !a.proc.IsRun(e.PID, s) {
-				return e.owner(a.proc), nil
+				return a.ownerBy(e), nil
 			}
 			registered[e.PID] = true
 		}
@@ -51,8 +52,9 @@ func (a *Agent) lodger(ctx context.Context, s resume.Session, registered map[int
 		if registered[pid] {
 			continue
 		}
-		argv, ok := a.proc.claude(pid)
-		if !ok || !a.proc.LivesIn(pid, s.Cwd) || a.proc.ours(pid) {
+		argv, ok := a.claude(pid)
+		if !ok || !a.proc.LivesIn(pid, s.Cwd) || a.proc.Variable(pid, agent.MarkVariable) != "" {
+			// One with a mark was started to resume some session; which one, it does not say.
 			continue
 		}
 		return &resume.Owner{PID: pid, Kind: kindOf(argv), Tmux: a.proc.Variable(pid, "TMUX_PANE")}, nil
@@ -73,20 +75,21 @@ type entry struct {
 	dir string // of the registry
 }
 
-func (e entry) owner(p procfs) *resume.Owner {
+// ownerBy returns the owner that an entry tells of.
+func (a *Agent) ownerBy(e entry) *resume.Owner {
 	o := &resume.Owner{PID: e.PID, Kind: "interactive", Tmux: e.Tmux}
 	if e.Entrypoint == "sdk-cli" {
 		o.Kind = "headless" // its own kind says interactive for -p too
 	}
 	if o.Tmux == "" {
-		o.Tmux = p.Variable(e.PID, "TMUX_PANE")
+		o.Tmux = a.proc.Variable(e.PID, "TMUX_PANE")
 	}
 	return o
 }
 
 // living returns the entries whose process is alive. A process that was killed
 // leaves its file behind, and its pid may be another's by now.
-func (p procfs) living(dir string) ([]entry, error) {
+func (a *Agent) living(dir string) ([]entry, error) {
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // versions before 2.1 have no registry
@@ -101,7 +104,7 @@ func (p procfs) living(dir string) ([]entry, error) {
 		if !isJSON || err != nil || pid <= 0 {
 			continue
 		}
-		if e, ok := p.entry(dir, pid); ok {
+		if e, ok := a.entry(dir, pid); ok {
 			all = append(all, e)
 		}
 	}
@@ -110,21 +113,21 @@ func (p procfs) living(dir string) ([]entry, error) {
 
 // entry returns what a living process says of itself. Where the file is half
 // written it says nothing: the process shows in /proc all the same.
-func (p procfs) entry(dir string, pid int) (entry, bool) {
+func (a *Agent) entry(dir string, pid int) (entry, bool) {
 	data, err := os.ReadFile(filepath.Join(dir, strconv.Itoa(pid)+".json"))
 	if err != nil {
 		return entry{}, false // it ended meanwhile
 	}
 	e := entry{dir: dir}
-	if json.Unmarshal(data, &e) != nil || e.PID != pid || !p.lives(pid, e.ProcStart) {
+	if json.Unmarshal(data, &e) != nil || e.PID != pid || !a.lives(pid, e.ProcStart) {
 		return entry{}, false
 	}
 	return e, true
 }
 
 // status returns what a process is doing now, in its own words.
-func (p procfs) status(of entry) string {
-	now, ok := p.entry(of.dir, of.PID)
+func (a *Agent) status(of entry) string {
+	now, ok := a.entry(of.dir, of.PID)
 	if !ok || now.SessionID != of.SessionID {
 		return "gone"
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -26,7 +27,7 @@ type process struct {
 	state string
 }
 
-func fakeProc(t *testing.T, all ...process) procfs {
+func fakeProc(t *testing.T, all ...process) agent.Processes {
 	root := t.TempDir()
 	for _, p := range all {
 		dir := filepath.Join(root, fmt.Sprint(p.pid))
@@ -43,7 +44,7 @@ func fakeProc(t *testing.T, all ...process) procfs {
 			require.NoError(t, os.Symlink(p.cwd, filepath.Join(dir, "cwd")))
 		}
 	}
-	return procfs{agent.Processes(root)}
+	return agent.Processes{FS: procfs.FS(root)}
 }
 
 func register(t *testing.T, a *Agent, file, content string) {

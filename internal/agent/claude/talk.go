@@ -66,7 +66,7 @@ const registers = time.Minute
 func (a *Agent) holder(s resume.Session, owner resume.Owner) (holder entry, untold *agent.Leave, err error) {
 	holders := 0
 	for _, root := range a.homes.Roots {
-		entries, err := a.proc.living(filepath.Join(root, "sessions"))
+		entries, err := a.living(filepath.Join(root, "sessions"))
 		if err != nil {
 			return entry{}, nil, err
 		}
@@ -84,7 +84,7 @@ func (a *Agent) holder(s resume.Session, owner resume.Owner) (holder entry, unto
 	case holders > 1:
 		return entry{}, &agent.Leave{Why: fmt.Sprintf("%d live processes hold the session", holders), Park: true}, nil
 	case holder.PID == 0:
-		age, known := a.proc.age(owner.PID)
+		age, known := a.proc.Age(owner.PID)
 		return entry{}, &agent.Leave{
 			Why:  fmt.Sprintf("process %d lives in the session's directory and does not say which session it holds", owner.PID),
 			Park: !known || age > registers,
@@ -133,7 +133,7 @@ func (a *Agent) typing(s resume.Session, holder entry, w agent.Words) agent.Plan
 		Process: resume.Process{PID: holder.PID, Start: start},
 		Text:    text,
 		Judge: func(text string) agent.Sight {
-			return judge(ReadScreen(text), a.proc.status(holder), s, holder.PID, time.Now())
+			return judge(ReadScreen(text), a.status(holder), s, holder.PID, time.Now())
 		},
 	}}
 }

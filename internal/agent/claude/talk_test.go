@@ -166,7 +166,7 @@ func TestALiveSessionIsLeftAloneWhere(t *testing.T) {
 		}},
 		"process 8 lives in": {false, func(t *testing.T, sc scene) agent.Plan {
 			sc.agent.proc = fakeProc(t, process{pid: 8, argv: []string{"claude"}, start: "1000"})
-			require.NoError(t, os.WriteFile(filepath.Join(string(sc.agent.proc.Processes), "uptime"), []byte("15.03 29.9\n"), 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(string(sc.agent.proc.FS), "uptime"), []byte("15.03 29.9\n"), 0o600))
 			return sc.talkTo(t, resume.Owner{PID: 8, Kind: "interactive"}, "continue") // it began five seconds ago
 		}},
 		"2 live processes hold": {true, func(t *testing.T, sc scene) agent.Plan {

@@ -17,13 +17,14 @@ const serverCommand = "app-server"
 
 // Owner returns the live process that holds the session: by its writer lock,
 // and by the open rollout for versions before 0.146, which take none and let
-// two processes write into each other's turns.
+// two processes write into each other's turns. The lock itself is not tried:
+// Codex takes it without waiting.
 func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	lock := a.lockOf(s)
-	if !a.proc.exists() {
+	if !a.proc.Exists() {
 		// Codex removes the lock's file when it lets go of a session.
 		if _, err := os.Stat(lock); err == nil {
 			return nil, errors.New("the session has a lock, and this system does not tell who holds it")
@@ -31,20 +32,30 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 		return nil, nil
 	}
 	lock, rollout := resolved(lock), resolved(s.Transcript)
-	pids, err := a.proc.lockers(lock)
+	pids, err := a.proc.Lockers(lock)
 	if err != nil {
 		return nil, err
 	}
 	for _, pid := range pids {
-		if !a.proc.ours(pid, s) {
+		if !a.ours(pid, s) {
 			return a.owner(pid), nil
 		}
 	}
-	pid, found, err := a.proc.writer(rollout, s)
-	if err != nil || !found {
+	if pids, err = a.proc.PIDs(); err != nil {
 		return nil, err
 	}
-	return a.owner(pid), nil
+	for _, pid := range pids {
+		if pid != os.Getpid() && a.proc.Writes(pid, rollout) && !a.ours(pid, s) {
+			return a.owner(pid), nil
+		}
+	}
+	return nil, nil
+}
+
+// ours reports whether the process is the resume that the session is in. A
+// server that it left behind serves people too: it is nobody's own.
+func (a *Agent) ours(pid int, s resume.Session) bool {
+	return a.proc.IsRun(pid, s) && !slices.Contains(a.proc.Argv(pid), serverCommand)
 }
 
 // lockOf returns the file whose lock the session's writer holds.

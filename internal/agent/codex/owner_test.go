@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -26,7 +27,7 @@ type process struct {
 	open map[string]string // what its descriptors point to, and the flags they were opened with
 }
 
-func fakeProc(t *testing.T, locks string, all ...process) procfs {
+func fakeProc(t *testing.T, locks string, all ...process) agent.Processes {
 	root := t.TempDir()
 	put := func(content string, parts ...string) {
 		path := filepath.Join(append([]string{root}, parts...)...)
@@ -47,7 +48,7 @@ func fakeProc(t *testing.T, locks string, all ...process) procfs {
 			fd++
 		}
 	}
-	return procfs{agent.Processes(root)}
+	return agent.Processes{FS: procfs.FS(root)}
 }
 
 const (
@@ -71,6 +72,13 @@ func held(t *testing.T) (a *Agent, s resume.Session, lock string) {
 	return a, s, lock
 }
 
+// identity returns a file's device and inode as the kernel's list of locks
+// prints them.
+func identity(info os.FileInfo) (device, inode string) {
+	stat := info.Sys().(*syscall.Stat_t)
+	return fmt.Sprintf("%02x:%02x", stat.Dev>>8&0xfff, stat.Dev&0xff), fmt.Sprint(stat.Ino)
+}
+
 func TestWhoHoldsASession(t *testing.T) {
 	a, s, lock := held(t)
 	info, err := os.Stat(lock)
@@ -80,7 +88,7 @@ func TestWhoHoldsASession(t *testing.T) {
 			fmt.Sprintf("2: FLOCK  ADVISORY  WRITE %d %s:%s 0 EOF\n", by, device, inode) +
 			fmt.Sprintf("2: -> FLOCK  ADVISORY  WRITE 77 %s:%s 0 EOF\n", device, inode)
 	}
-	device, inode := deviceOf(info), inodeOf(info)
+	device, inode := identity(info)
 	codex := func(more ...string) process { return process{pid: 7, argv: append([]string{"codex"}, more...)} }
 	with := func(p process, env ...string) process { p.env = env; return p }
 	opened := func(p process, path, flags string) process { p.open = map[string]string{path: flags}; return p }
@@ -136,7 +144,7 @@ func TestAHomeMayBeALink(t *testing.T) {
 
 func TestWithoutAListOfLocksALockIsRespected(t *testing.T) {
 	a, s, lock := held(t)
-	a.proc = procfs{agent.Processes(filepath.Join(t.TempDir(), "none"))}
+	a.proc = agent.Processes{FS: procfs.FS(filepath.Join(t.TempDir(), "none"))}
 	_, err := a.Owner(t.Context(), s)
 	require.ErrorContains(t, err, "does not tell who holds it")
 	require.NoError(t, os.Remove(lock))

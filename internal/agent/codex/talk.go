@@ -35,7 +35,7 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	if !readsQueue(a.proc.Argv(owner.PID)) {
 		return park("it serves another program, and a queued message is not known to reach that"), nil
 	}
-	lockers, err := a.proc.lockers(resolved(a.lockOf(s)))
+	lockers, err := a.proc.Lockers(resolved(a.lockOf(s)))
 	if err != nil {
 		return agent.Plan{}, err
 	}

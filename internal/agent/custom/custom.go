@@ -13,6 +13,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -143,10 +144,9 @@ func (a *Agent) Owner(_ context.Context, s resume.Session) (*resume.Owner, error
 	if len(silent) == 0 {
 		return nil, nil
 	}
-	processes := agent.Processes("/proc")
-	pids, err := processes.PIDs()
+	pids, err := procfs.Proc.PIDs()
 	for _, pid := range pids {
-		if silent[processes.Variable(pid, agent.MarkVariable)] {
+		if silent[procfs.Proc.Variable(pid, agent.MarkVariable)] {
 			return &resume.Owner{PID: pid, Kind: "headless"}, nil
 		}
 	}

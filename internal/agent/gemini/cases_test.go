@@ -13,6 +13,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -36,7 +37,7 @@ func newAgent(t testing.TB, o Options) *Agent {
 	o.Zone, o.Grace = time.UTC, 2*time.Hour
 	a, err := New(o)
 	require.NoError(t, err)
-	a.processes = agent.Processes(t.TempDir())
+	a.processes = agent.Processes{FS: procfs.FS(t.TempDir())}
 	return a
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/procfs"
 )
 
 // Name is Gemini CLI's name in configuration, status and metrics.
@@ -75,7 +76,7 @@ func New(o Options) (*Agent, error) {
 		reader:    limit.Reader{Zone: o.Zone, Grace: o.Grace},
 		homes:     homes,
 		userDir:   userDir,
-		processes: "/proc",
+		processes: agent.Processes{FS: procfs.Proc},
 	}, errors.Join(bad...)
 }
 

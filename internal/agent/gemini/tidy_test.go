@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -25,7 +26,7 @@ func fakeProc(t *testing.T, cwd string, env string, argv ...string) agent.Proces
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "cmdline"), cmdline, 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "environ"), []byte(env+"\x00"), 0o600))
 	require.NoError(t, os.Symlink(cwd, filepath.Join(dir, "cwd")))
-	return agent.Processes(root)
+	return agent.Processes{FS: procfs.FS(root)}
 }
 
 func TestTheStubOfAResumeGoesAndNothingElse(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -79,7 +80,7 @@ func New(o Options) (*Agent, error) {
 		reader:    limit.Reader{Zone: o.Zone, Grace: o.Grace},
 		userDir:   userDir,
 		events:    EventsFile(),
-		processes: "/proc",
+		processes: agent.Processes{FS: procfs.Proc},
 		rescan:    rescan,
 		looks:     make(chan look),
 		finished:  make(chan struct{}),

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -39,7 +40,7 @@ func fakeProc(t testing.TB, all ...process) agent.Processes {
 			require.NoError(t, os.Symlink(file, filepath.Join(dir, "fd", fmt.Sprint(i))))
 		}
 	}
-	return agent.Processes(root)
+	return agent.Processes{FS: procfs.FS(root)}
 }
 
 func TestWhoMayHoldASession(t *testing.T) {

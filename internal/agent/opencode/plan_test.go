@@ -10,6 +10,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -32,7 +33,7 @@ func newStopped(t *testing.T) *stopped {
 	t.Setenv("PATH", bin)
 	a, err := New(Options{})
 	require.NoError(t, err)
-	a.processes = agent.Processes(t.TempDir())
+	a.processes = agent.Processes{FS: procfs.FS(t.TempDir())}
 	s.agent, s.store = a, newStore(t, a.homes[0].dir)
 	at := time.Now().Add(-time.Minute)
 	s.store.session("ses_1", s.dir, at)

@@ -3,7 +3,6 @@ package opencode
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,7 +23,7 @@ func isProgram(path string) bool {
 // lives reports whether the process is opencode and alive. Where the kernel
 // does not tell what it is, being alive has to do.
 func (a *Agent) lives(ctx context.Context, pid int) bool {
-	if !isDir(string(a.processes)) {
+	if !a.processes.Exists() {
 		err := syscall.Kill(pid, 0)
 		return err == nil || errors.Is(err, syscall.EPERM)
 	}
@@ -37,15 +36,10 @@ func (a *Agent) lives(ctx context.Context, pid int) bool {
 
 // openDatabases returns the databases that the process has open.
 func (a *Agent) openDatabases(pid int) []string {
-	entries, err := os.ReadDir(a.processes.Path(pid, "fd"))
-	if err != nil {
-		return nil
-	}
 	var found []string
-	for _, entry := range entries {
-		target, err := os.Readlink(a.processes.Path(pid, "fd", entry.Name()))
-		if err == nil && strings.HasSuffix(target, ".db") {
-			found = append(found, target)
+	for _, file := range a.processes.Open(pid) {
+		if strings.HasSuffix(file.Name, ".db") {
+			found = append(found, file.Name)
 		}
 	}
 	return found
@@ -55,7 +49,7 @@ func (a *Agent) openDatabases(pid int) []string {
 // its environment names, which opencode trusts more, and those of its arguments.
 func (a *Agent) places(p agent.Process) []string {
 	var all []string
-	cwd, _ := os.Readlink(a.processes.Path(p.PID, "cwd")) // not known: it lives nowhere
+	cwd := a.processes.Cwd(p.PID)
 	if pwd := a.processes.Variable(p.PID, "PWD"); pwd != "" {
 		all = append(all, pwd)
 	}

@@ -61,7 +61,7 @@ func TestARetryThatThePluginTellsIsInProgressUntilItsProcessDies(t *testing.T) {
 	require.Equal(t, limit.UsageLimit, waiting.Class)
 	require.Equal(t, limit.Reset{At: next, Source: limit.Structured}, waiting.Reset)
 
-	require.NoError(t, os.RemoveAll(string(a.processes)+"/7"))
+	require.NoError(t, os.RemoveAll(string(a.processes.FS)+"/7"))
 	a.append(t, `{"at":1,"pid":9,"type":"session.idle","session":"ses_other"}`) // anything that makes it look
 	require.Eventually(t, func() bool { return !limited(t, w.last("ses_1")).InProgress }, patient, 5*time.Millisecond)
 	died := limited(t, w.last("ses_1"))

@@ -18,6 +18,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -178,7 +179,7 @@ func newAgent(t testing.TB, o Options) *Agent {
 	a, err := New(o)
 	require.NoError(t, err)
 	a.events = filepath.Join(t.TempDir(), "opencode", "events.jsonl")
-	a.processes = agent.Processes(t.TempDir()) // nobody lives there
+	a.processes = agent.Processes{FS: procfs.FS(t.TempDir())} // nobody lives there
 	return a
 }
 

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,19 +49,9 @@ func (a *Agent) serves(pid int) bool {
 	if err != nil {
 		return false
 	}
-	fds, err := os.ReadDir(a.processes.Path(pid, "fd"))
-	if err != nil {
-		return false
-	}
-	open := make(map[string]bool)
-	for _, fd := range fds {
-		if target, err := os.Readlink(a.processes.Path(pid, filepath.Join("fd", fd.Name()))); err == nil {
-			open[target] = true
-		}
-	}
 	return slices.ContainsFunc([]string{"net/tcp", "net/tcp6"}, func(table string) bool {
 		sockets, err := os.ReadFile(a.processes.Path(pid, table))
-		return err == nil && slices.ContainsFunc(listening(sockets, port), func(inode string) bool { return open["socket:["+inode+"]"] })
+		return err == nil && slices.ContainsFunc(listening(sockets, port), func(inode string) bool { return a.processes.Opens(pid, "socket:["+inode+"]") })
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/procfs"
 )
 
 // Name is Qwen Code's name in configuration, status and metrics.
@@ -59,7 +60,7 @@ func New(o Options) (*Agent, error) {
 		reader:    limit.Reader{Zone: o.Zone, Grace: o.Grace},
 		homes:     homes,
 		userDir:   userDir,
-		processes: "/proc",
+		processes: agent.Processes{FS: procfs.Proc},
 	}, err
 }
 

@@ -1,0 +1,127 @@
+package procfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// File is one that a process has open: a path without symbolic links, or a name
+// such as socket:[4711].
+type File struct {
+	Name string
+	fd   string
+}
+
+// Open returns what a process has open.
+func (f FS) Open(pid int) []File {
+	dir := f.Path(pid, "fd")
+	fds, _ := os.ReadDir(dir) // it has ended, or is another user's: nothing is known
+	var files []File
+	for _, fd := range fds {
+		if name, err := os.Readlink(filepath.Join(dir, fd.Name())); err == nil {
+			files = append(files, File{name, fd.Name()})
+		}
+	}
+	return files
+}
+
+// Opens reports whether the process has the file of that name open.
+func (f FS) Opens(pid int, name string) bool {
+	return slices.ContainsFunc(f.Open(pid), func(file File) bool { return file.Name == name })
+}
+
+// Writes reports whether the process has the file of that name open to write
+// into it. Where the kernel does not tell what for, it may be for that.
+func (f FS) Writes(pid int, name string) bool {
+	return slices.ContainsFunc(f.Open(pid), func(file File) bool { return file.Name == name && f.writable(pid, file.fd) })
+}
+
+func (f FS) writable(pid int, fd string) bool {
+	info, err := os.ReadFile(f.Path(pid, "fdinfo", fd))
+	if err != nil {
+		return true
+	}
+	for line := range strings.Lines(string(info)) {
+		value, found := strings.CutPrefix(line, "flags:")
+		if !found {
+			continue
+		}
+		flags, err := strconv.ParseInt(strings.TrimSpace(value), 8, 64)
+		return err != nil || flags&int64(os.O_WRONLY|os.O_RDWR) != 0
+	}
+	return true
+}
+
+// Lockers returns the processes that hold a lock on the file, by what the
+// kernel lists. The lock itself is not tried: a trial at the wrong moment would
+// keep it from whoever takes it without waiting.
+func (f FS) Lockers(path string) ([]int, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // nobody has it open
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look at a lock: %w", err)
+	}
+	locks, err := os.ReadFile(filepath.Join(string(f), "locks"))
+	if err != nil {
+		return nil, fmt.Errorf("list locks: %w", err)
+	}
+	device, inode := identity(info)
+	var pids []int
+	for line := range strings.Lines(string(locks)) {
+		l, ok := parseLock(line)
+		if !ok || l.inode != inode {
+			continue
+		}
+		// File systems of several volumes name another device here than to
+		// those who ask for a file's: then the open file tells.
+		if l.device == device || f.Opens(l.pid, path) {
+			pids = append(pids, l.pid)
+		}
+	}
+	return pids, nil
+}
+
+// lock is one that a process holds on a file.
+type lock struct {
+	pid           int
+	device, inode string
+}
+
+// parseLock reads a line of the list of locks, such as
+//
+//	1: FLOCK  ADVISORY  WRITE 15191 fe:00:131090 0 EOF
+//
+// One who waits for the lock has an arrow in its line, which is none of these.
+func parseLock(line string) (lock, bool) {
+	fields := strings.Fields(line)
+	if len(fields) < 6 {
+		return lock{}, false
+	}
+	pid, err := strconv.Atoi(fields[4])
+	cut := strings.LastIndexByte(fields[5], ':')
+	if err != nil || cut < 0 {
+		return lock{}, false
+	}
+	return lock{pid, fields[5][:cut], fields[5][cut+1:]}, true
+}
+
+// identity returns a file's device and inode as the list of locks prints them.
+func identity(info fs.FileInfo) (device, inode string) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return "", ""
+	}
+	dev := uint64(st.Dev)
+	major := dev>>8&0xfff | dev>>32&^0xfff
+	minor := dev&0xff | dev>>12&^0xff
+	return fmt.Sprintf("%02x:%02x", major, minor), strconv.FormatUint(uint64(st.Ino), 10)
+}

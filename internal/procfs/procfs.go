@@ -1,0 +1,151 @@
+// Package procfs reads what the kernel tells of processes: their arguments,
+// environments, directories, open files and locks.
+package procfs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// FS is where the kernel tells of processes. Where there is no such directory,
+// no process is found. Of processes of other users little is told.
+type FS string
+
+// Proc is the usual place, which Linux alone has.
+const Proc FS = "/proc"
+
+// Exists reports whether the kernel tells of processes at all.
+func (f FS) Exists() bool {
+	_, err := os.Stat(string(f))
+	return err == nil
+}
+
+// PIDs returns the processes there are.
+func (f FS) PIDs() ([]int, error) {
+	entries, err := os.ReadDir(string(f))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	var all []int
+	for _, entry := range entries {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil {
+			all = append(all, pid)
+		}
+	}
+	return all, nil
+}
+
+// Path returns where the kernel tells something of a process.
+func (f FS) Path(pid int, name ...string) string {
+	return filepath.Join(append([]string{string(f), strconv.Itoa(pid)}, name...)...)
+}
+
+// Argv returns the arguments that a process was started with. One that has
+// ended, or is another user's, tells nothing.
+func (f FS) Argv(pid int) []string {
+	cmdline, err := os.ReadFile(f.Path(pid, "cmdline"))
+	if err != nil || len(cmdline) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimRight(string(cmdline), "\x00"), "\x00")
+}
+
+// Environ returns the environment that a process was started with, as
+// KEY=value.
+func (f FS) Environ(pid int) ([]string, error) {
+	environ, err := os.ReadFile(f.Path(pid, "environ"))
+	if err != nil {
+		return nil, err
+	}
+	return strings.Split(string(environ), "\x00"), nil
+}
+
+// Variable returns a variable of a process's environment; empty: it has none,
+// or that is not known.
+func (f FS) Variable(pid int, name string) string {
+	environ, _ := f.Environ(pid)
+	for _, pair := range environ {
+		if value, found := strings.CutPrefix(pair, name+"="); found {
+			return value
+		}
+	}
+	return ""
+}
+
+// Cwd returns the directory that a process works in; empty: it is not known.
+func (f FS) Cwd(pid int) string {
+	cwd, _ := os.Readlink(f.Path(pid, "cwd"))
+	return cwd
+}
+
+// Stat is what the kernel tells of a process in one line.
+type Stat struct {
+	State      byte
+	Parent     int
+	Group      int
+	Session    int
+	TTY        uint64 // the device of its terminal; 0: it has none
+	Foreground int    // the group that its terminal's keys go to
+	Start      uint64 // in ticks since the system began
+}
+
+// Living reports whether the process may still do something. A zombie will not.
+func (s Stat) Living() bool { return s.State != 'Z' && s.State != 'X' && s.State != 'x' }
+
+// Stat reads the line. The name in it may hold anything, spaces and parentheses
+// too, so what matters comes after the last parenthesis.
+func (f FS) Stat(pid int) (Stat, error) {
+	text, err := os.ReadFile(f.Path(pid, "stat"))
+	if err != nil {
+		return Stat{}, err
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 20 {
+		return Stat{}, fmt.Errorf("read %s: too short", f.Path(pid, "stat"))
+	}
+	s := Stat{State: fields[0][0]}
+	var errs [6]error
+	s.Parent, errs[0] = strconv.Atoi(fields[1])
+	s.Group, errs[1] = strconv.Atoi(fields[2])
+	s.Session, errs[2] = strconv.Atoi(fields[3])
+	s.TTY, errs[3] = strconv.ParseUint(fields[4], 10, 32)
+	s.Foreground, errs[4] = strconv.Atoi(fields[5])
+	s.Start, errs[5] = strconv.ParseUint(fields[19], 10, 64)
+	if err := errors.Join(errs[:]...); err != nil {
+		return Stat{}, fmt.Errorf("read %s: %w", f.Path(pid, "stat"), err)
+	}
+	return s, nil
+}
+
+// Tick is the unit in which the kernel counts starts; it is the same on every
+// Linux that Go runs on.
+const Tick = time.Second / 100
+
+// Age returns how long ago a living process began, or false where that is not
+// known.
+func (f FS) Age(pid int) (time.Duration, bool) {
+	s, err := f.Stat(pid)
+	if err != nil || !s.Living() {
+		return 0, false
+	}
+	text, err := os.ReadFile(filepath.Join(string(f), "uptime"))
+	if err != nil {
+		return 0, false
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	uptime, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		return 0, false
+	}
+	return time.Duration(uptime*float64(time.Second)) - time.Duration(s.Start)*Tick, true
+}

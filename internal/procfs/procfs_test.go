@@ -1,0 +1,70 @@
+package procfs_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/procfs"
+)
+
+func TestTheKernelTellsOfAProcess(t *testing.T) {
+	if !procfs.Proc.Exists() {
+		t.Skip("SKIPPED: this system has no /proc, so that processes cannot be read")
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	// A name that looks like the end of the name's field.
+	odd := filepath.Join(dir, "a) Z 1 (b")
+	sleep, err := exec.LookPath("sleep")
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(sleep, odd))
+	opened, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer opened.Close()
+	cmd := exec.CommandContext(t.Context(), odd, "60")
+	cmd.Dir, cmd.Env, cmd.Stdout = dir, []string{"A=1", "AB=2", "B="}, opened
+	require.NoError(t, cmd.Start())
+	pid := cmd.Process.Pid
+
+	pids, err := procfs.Proc.PIDs()
+	require.NoError(t, err)
+	require.Contains(t, pids, pid)
+	require.Equal(t, []string{odd, "60"}, procfs.Proc.Argv(pid))
+	require.Equal(t, "2", procfs.Proc.Variable(pid, "AB"))
+	require.Empty(t, procfs.Proc.Variable(pid, "B"))
+	require.Empty(t, procfs.Proc.Variable(pid, "C"))
+	require.Equal(t, dir, procfs.Proc.Cwd(pid))
+	require.True(t, procfs.Proc.Opens(pid, file))
+	require.True(t, procfs.Proc.Writes(pid, file))
+	require.False(t, procfs.Proc.Opens(pid, file+"x"))
+	stat, err := procfs.Proc.Stat(pid)
+	require.NoError(t, err)
+	require.True(t, stat.Living())
+	require.Equal(t, os.Getpid(), stat.Parent)
+	age, known := procfs.Proc.Age(pid)
+	require.True(t, known)
+	require.Less(t, age, time.Minute)
+
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	_, err = procfs.Proc.Stat(pid)
+	require.Error(t, err)
+	require.Empty(t, procfs.Proc.Open(pid))
+}
+
+func TestWithoutAKernelThatTellsThereIsNobody(t *testing.T) {
+	none := procfs.FS(filepath.Join(t.TempDir(), "none"))
+	require.False(t, none.Exists())
+	pids, err := none.PIDs()
+	require.NoError(t, err)
+	require.Empty(t, pids)
+	require.Empty(t, none.Argv(1))
+	_, known := none.Age(1)
+	require.False(t, known)
+}

@@ -4,6 +4,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/explain/claude"
 	"resumed/internal/explain/codex"
+	"resumed/internal/explain/gemini"
 	"resumed/internal/explain/qwen"
 	"resumed/internal/limit"
 )
@@ -30,6 +31,7 @@ type reader interface {
 var readers = map[string]func(limit.Reader) reader{
 	claude.Name: func(limits limit.Reader) reader { return claude.New(limits) },
 	codex.Name:  func(limits limit.Reader) reader { return codex.New(limits) },
+	gemini.Name: func(limits limit.Reader) reader { return gemini.New(limits) },
 	qwen.Name:   func(limits limit.Reader) reader { return qwen.New(limits) },
 }
 

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"resumed/internal/agent"
+	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
@@ -19,7 +20,7 @@ const maxEndLines = 20_000
 
 // endOf reads how a chat ends. Prompts that are ours do not count as something
 // that happened.
-func (a *Agent) endOf(path string, ours func(record, resume.Prompted) bool) (end, error) {
+func endOf(path string, limits limit.Reader, ours func(record, resume.Prompted) bool) (end, error) {
 	var (
 		e       end
 		rewound bool
@@ -39,7 +40,7 @@ func (a *Agent) endOf(path string, ours func(record, resume.Prompted) bool) (end
 			}
 		}
 		rewound = rewound || r.RewindTo != ""
-		event, happened := a.event(r, line)
+		event, happened := r.event(limits, line.ModTime)
 		prompted, isPrompt := event.(resume.Prompted)
 		if isPrompt && e.prompt == nil {
 			e.prompt = &r
@@ -54,6 +55,13 @@ func (a *Agent) endOf(path string, ours func(record, resume.Prompted) bool) (end
 		return visited < maxEndLines && (e.last == nil || e.prompt == nil || e.model == "")
 	})
 	return e, err
+}
+
+// LastOf returns the last that happened in a chat, or nil, and whether Gemini CLI
+// took the last prompt back out of the conversation.
+func LastOf(chat string) (last resume.Event, lost bool, err error) {
+	e, err := endOf(chat, limit.Reader{}, func(record, resume.Prompted) bool { return false })
+	return e.last, e.lost, err
 }
 
 // again returns what to say so that a prompt that was taken back is given once
@@ -74,24 +82,3 @@ func (r record) again() (string, bool) {
 
 // maxPrompt is less than what Linux takes as one argument.
 const maxPrompt = 120 << 10
-
-const onlyExec = "a run without a terminal that fails leaves no record of why; only `resumed exec` can see that and continue it"
-
-// Note says what a chat cannot tell.
-func (a *Agent) Note(path string) string {
-	none := func(record, resume.Prompted) bool { return false }
-	e, err := a.endOf(path, none)
-	if err != nil {
-		return ""
-	}
-	switch _, prompted := e.last.(resume.Prompted); {
-	case e.last == nil:
-		return "the file holds no conversation"
-	case prompted && e.lost:
-		return "the last prompt was taken back unanswered: " + onlyExec
-	case prompted:
-		return "the last prompt has no answer: it is being worked on, or its run was killed or waits at a dialog; " + onlyExec
-	default:
-		return ""
-	}
-}

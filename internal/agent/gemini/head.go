@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"os"
@@ -19,8 +20,11 @@ type head struct {
 	cwd string // the project's root; empty where it is not known
 }
 
-// sessionName is what an id may look like: it is an argument of a command.
 var sessionName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
+
+// IsID reports whether a text may be the id of a session: it becomes an argument
+// of a command.
+func IsID(text string) bool { return sessionName.MatchString(text) }
 
 // head returns whose chat a file is, or false where it is none's, or a
 // subagent's.
@@ -72,13 +76,19 @@ func idIn(begin []byte) (string, bool) {
 		if !ok || !r.isHeader() {
 			continue
 		}
-		return r.SessionID, sessionName.MatchString(r.SessionID) && isMain(r.Kind)
+		return r.SessionID, IsID(r.SessionID) && IsMain(r.Kind)
 	}
 	return "", false
 }
 
-// isMain reports whether chats of that kind are people's own.
-func isMain(kind string) bool { return kind == "" || kind == "main" }
+// IsMain reports whether chats of that kind are people's own.
+func IsMain(kind string) bool { return kind == "" || kind == "main" }
+
+// DirectoryOf returns the directory that a chat in one document is about, or
+// nothing where neither its place nor its words tell.
+func DirectoryOf(path string, chat []byte) string {
+	return cmp.Or(projectRoot(path), firstDirectory(chat))
+}
 
 // projectRoot returns the directory that a chat's project is about, by what
 // lies beside its chats or, before that was so, by the list of all projects.

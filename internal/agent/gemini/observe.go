@@ -1,10 +1,10 @@
 package gemini
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
@@ -21,7 +21,7 @@ func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Observation, 
 	if !ok {
 		return resume.Observation{}, false
 	}
-	event, ok := a.event(r, line)
+	event, ok := r.event(a.reader, line.ModTime)
 	if !ok {
 		return resume.Observation{}, false
 	}
@@ -38,17 +38,27 @@ func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Observation, 
 	}, true
 }
 
+// EventOf returns what a message of a chat says, or false where that is nothing.
+// written is when its file was.
+func EventOf(message []byte, limits limit.Reader, written time.Time) (resume.Event, bool) {
+	r, ok := parse(message)
+	if !ok {
+		return nil, false
+	}
+	return r.event(limits, written)
+}
+
 // event returns what a record says.
 //
 // A list that replaces all messages moves nothing: each resume begins with one,
 // and a failed or cancelled turn is taken back by one. It matters only where it
 // ends in a refusal or a cancellation itself.
-func (a *Agent) event(r record, line agent.Line) (resume.Event, bool) {
+func (r record) event(limits limit.Reader, modTime time.Time) (resume.Event, bool) {
 	if len(r.Set.Messages) > 0 {
 		for _, message := range slices.Backward(r.Set.Messages) {
 			_, refused := message.refused()
 			if refused || message.cancels() {
-				return a.event(message, line)
+				return message.event(limits, modTime)
 			}
 			if message.Type != "info" && message.Type != "warning" {
 				break
@@ -56,16 +66,15 @@ func (a *Agent) event(r record, line agent.Line) (resume.Event, bool) {
 		}
 		return nil, false
 	}
-	at := r.at(line.ModTime)
+	at := r.at(modTime)
 	if at.IsZero() {
 		return nil, false
 	}
 	text, refused := r.refused()
 	switch {
 	case refused:
-		reader := a.reader
-		reader.At = at
-		return resume.Limited{At: at, Verdict: verdict(reader, text), Text: agent.Clip(text)}, true
+		limits.At = at
+		return resume.Limited{At: at, Verdict: verdict(limits, text), Text: agent.Clip(text)}, true
 	case r.moved():
 		return resume.Progressed{At: at}, true
 	case r.prompts():
@@ -85,17 +94,6 @@ func verdict(reader limit.Reader, text string) limit.Verdict {
 		v.Class, v.WaitHelps = limit.BadRequest, false // what failed in a way nobody knows is not tried again
 	}
 	return v
-}
-
-// Recognises reports whether a file that begins with head is a chat of Gemini
-// CLI.
-func (a *Agent) Recognises(head []byte) bool {
-	for line := range bytes.Lines(head) {
-		if r, ok := parse(line); ok && r.isHeader() {
-			return true
-		}
-	}
-	return false
 }
 
 // firstDirectory finds the directory that the preamble of a chat names first:

@@ -17,13 +17,13 @@ import (
 // session in the root of its project. The mode of approval is not recorded, so
 // none is given: the run has what the user's settings say, and never more.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
-	if !sessionName.MatchString(s.Key.ID) {
+	if !IsID(s.Key.ID) {
 		return agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, Name), nil
 	}
 	ours := func(r record, p resume.Prompted) bool {
 		return agent.SentByUs(s, p.At) || strings.TrimSpace(r.text()) == strings.TrimSpace(w.Prompt)
 	}
-	e, err := a.endOf(s.Transcript, ours)
+	e, err := endOf(s.Transcript, a.reader, ours)
 	if errors.Is(err, fs.ErrNotExist) {
 		return agent.Parked("the transcript is gone: %s deletes chats that it cannot read; copies lie in the daemon's state directory", Name), nil
 	}

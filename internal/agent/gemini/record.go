@@ -184,6 +184,12 @@ func (r record) refused() (string, bool) {
 	return text, strings.HasPrefix(text, apiError)
 }
 
+// IsHeader reports whether a line is the first one of a chat.
+func IsHeader(line []byte) bool {
+	r, ok := parse(line)
+	return ok && r.isHeader()
+}
+
 // isHeader reports whether the record is the first line of a chat.
 func (r record) isHeader() bool {
 	return r.SessionID != "" && r.Project != "" && r.ID == "" && r.Type == "" && r.Messages == nil

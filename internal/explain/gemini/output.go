@@ -1,6 +1,10 @@
+// Package gemini reads what Gemini CLI says elsewhere than in its chats: on the
+// streams of a run, in the report of a failure, to hooks, on a screen; and the
+// chats of older versions, which are not lines.
 package gemini
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"regexp"
@@ -8,9 +12,52 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	room "resumed/internal/agent/gemini"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
+
+// Name is whose files are read here.
+const Name = room.Name
+
+// Reader reads what was recorded of Gemini CLI.
+type Reader struct {
+	limits limit.Reader // without its time
+}
+
+// New returns a reader that understands refusals as limits does.
+func New(limits limit.Reader) Reader { return Reader{limits} }
+
+// Recognises reports whether a file that begins with head is a chat of Gemini
+// CLI.
+func (Reader) Recognises(head []byte) bool {
+	for line := range bytes.Lines(head) {
+		if room.IsHeader(line) {
+			return true
+		}
+	}
+	return false
+}
+
+const onlyExec = "a run without a terminal that fails leaves no record of why; only `resumed exec` can see that and continue it"
+
+// Note says what a chat cannot tell.
+func (Reader) Note(chat string) string {
+	last, lost, err := room.LastOf(chat)
+	if err != nil {
+		return ""
+	}
+	switch _, prompted := last.(resume.Prompted); {
+	case last == nil:
+		return "the file holds no conversation"
+	case prompted && lost:
+		return "the last prompt was taken back unanswered: " + onlyExec
+	case prompted:
+		return "the last prompt has no answer: it is being worked on, or its run was killed or waits at a dialog; " + onlyExec
+	default:
+		return ""
+	}
+}
 
 // printed is one record of what a run prints with --output-format json or
 // stream-json, of the report that a failure leaves, or of what a hook is told.
@@ -39,7 +86,7 @@ type printedError struct {
 
 // isOurs reports whether nobody but Gemini CLI prints such a record.
 func (p printed) isOurs() bool {
-	named := sessionName.MatchString(p.SessionID)
+	named := room.IsID(p.SessionID)
 	switch {
 	case p.Error != nil && strings.Contains(p.Error.Stack, "/gemini-cli/"):
 		return true
@@ -70,13 +117,13 @@ func (p printed) kind() string {
 
 // Printed says what the streams of a run without a terminal tell. What it tries
 // again it says on its standard error only.
-func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
-	if told, kind := a.heard(rec, agent.RunOutput); told.Event != nil && kind == agent.RunOutput {
+func (r Reader) Printed(rec agent.Recording) (agent.Told, bool) {
+	if told, kind := r.heard(rec, agent.RunOutput); told.Event != nil && kind == agent.RunOutput {
 		return told, true
 	}
 	if m := plainError.FindStringSubmatchIndex(rec.Text); m != nil {
 		text := rec.Text[m[2]:m[3]]
-		return agent.Told{Event: a.refuse(text, 0, "", rec.At), Line: strings.Count(rec.Text[:m[2]], "\n") + 1}, true
+		return agent.Told{Event: r.refuse(text, 0, "", rec.At), Line: strings.Count(rec.Text[:m[2]], "\n") + 1}, true
 	}
 	return agent.Told{}, false
 }
@@ -88,13 +135,13 @@ var plainError = regexp.MustCompile(`(?:^|\n)(\[API Error: [^\n]*(?:\n[^\n]+){0,
 // heard reads both streams, and returns what they are; nothing where they are
 // not Gemini CLI's. Where the first tells how the run ended, the other one only
 // adds whose session it was. kind is what they are known to be, if anything.
-func (a *Agent) heard(rec agent.Recording, kind string) (agent.Told, string) {
-	l := listener{agent: a, at: reportedAt(rec), kind: kind}
+func (r Reader) heard(rec agent.Recording, kind string) (agent.Told, string) {
+	l := listener{of: r, at: reportedAt(rec), kind: kind}
 	l.records(rec.Text, false)
 	if !l.over {
 		l.complaints(rec.Text, false)
 	}
-	other := listener{agent: a, at: l.at, kind: kind}
+	other := listener{of: r, at: l.at, kind: kind}
 	other.records(rec.Beside, true)
 	if l.told.Session == "" {
 		l.told.Session = other.told.Session
@@ -113,7 +160,7 @@ func (a *Agent) heard(rec agent.Recording, kind string) (agent.Told, string) {
 
 // listener follows one run.
 type listener struct {
-	agent *Agent
+	of    Reader
 	at    time.Time
 	kind  string // of the recording; empty as long as it is nobody's
 	over  bool   // the run has said how it ended
@@ -124,7 +171,7 @@ type listener struct {
 func (l *listener) records(text string, beside bool) {
 	for line, data := range agent.Records(text) {
 		var p printed
-		if !decode(data, &p) {
+		if !agent.Decode(data, &p) {
 			continue
 		}
 		if l.kind == "" && p.isOurs() {
@@ -136,7 +183,7 @@ func (l *listener) records(text string, beside bool) {
 		if at, err := time.Parse(time.RFC3339, p.Timestamp); err == nil {
 			l.at = at
 		}
-		if sessionName.MatchString(p.SessionID) {
+		if room.IsID(p.SessionID) {
 			l.told.Session = p.SessionID
 		}
 		if p.Cwd != "" {
@@ -161,9 +208,9 @@ func (l *listener) event(p printed) resume.Event {
 	case p.Type == "result" && p.Status == "error", p.Type == "" && p.Error != nil:
 		l.over = true
 		if p.Error == nil {
-			return l.agent.refuse(l.error, 0, "", l.at)
+			return l.of.refuse(l.error, 0, "", l.at)
 		}
-		return l.agent.refuse(p.Error.Message, p.Error.Code, "", l.at)
+		return l.of.refuse(p.Error.Message, p.Error.Code, "", l.at)
 	case p.Type == "result", p.Response != nil:
 		l.over = true
 		return resume.Progressed{At: l.at}
@@ -172,15 +219,18 @@ func (l *listener) event(p printed) resume.Event {
 	}
 }
 
+// apiError begins the words of a failure, in chats too.
+const apiError = "[API Error"
+
 // refuse is a failure that ended a run.
-func (a *Agent) refuse(text string, status int, code string, at time.Time) resume.Limited {
-	reader := a.reader
-	reader.At = at
+func (r Reader) refuse(text string, status int, code string, at time.Time) resume.Limited {
+	limits := r.limits
+	limits.At = at
 	report := text
 	if !strings.HasPrefix(text, apiError) {
 		report = apiError + ": " + text + "]"
 	}
-	v := reader.Refusal(limit.Refusal{Status: status, Code: code, Text: report})
+	v := limits.Refusal(limit.Refusal{Status: status, Code: code, Text: report})
 	v.InProgress = false
 	if v.Class == limit.None {
 		v = limit.Verdict{Class: limit.BadRequest} // what failed in a way nobody knows is not tried again
@@ -191,13 +241,13 @@ func (a *Agent) refuse(text string, status int, code string, at time.Time) resum
 // Recorded says what a recording tells: the output of a run, the report of a
 // failure, what hooks were told, the dialog of a quota, or a chat that an older
 // version wrote.
-func (a *Agent) Recorded(rec agent.Recording) (agent.Report, bool) {
-	if told, ok := a.old(rec); ok {
+func (r Reader) Recorded(rec agent.Recording) (agent.Report, bool) {
+	if told, ok := r.old(rec); ok {
 		return agent.Report{Kind: "a chat of an older version", Told: []agent.Told{told}}, true
 	}
-	if told, ok := a.shown(rec); ok {
+	if told, ok := r.shown(rec); ok {
 		return agent.Report{Kind: agent.Screen, Told: []agent.Told{told}}, true
 	}
-	told, kind := a.heard(rec, "")
+	told, kind := r.heard(rec, "")
 	return agent.Report{Kind: kind, Told: []agent.Told{told}}, kind != ""
 }

@@ -77,7 +77,7 @@ func (l *listener) complaints(text string, beside bool) {
 // waits, but not since when.
 func (l *listener) tried(status, text string) resume.Limited {
 	code, _ := strconv.Atoi(status) // 0 where it is not said
-	event := l.agent.refuse(text, code, "", l.at)
+	event := l.of.refuse(text, code, "", l.at)
 	event.InProgress = true
 	event.Reset.At, event.Reset.Source, event.Reset.Rough = time.Time{}, "", false
 	return event
@@ -100,5 +100,5 @@ func (l *listener) failed(at, text string, more []string) resume.Limited {
 			status, _ = strconv.Atoi(m[2]) // or the name of a system's error
 		}
 	}
-	return l.agent.refuse(text, status, reason, l.at)
+	return l.of.refuse(text, status, reason, l.at)
 }

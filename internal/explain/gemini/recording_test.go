@@ -15,6 +15,21 @@ import (
 	"resumed/internal/resume"
 )
 
+// agentRoom holds chats that a real Gemini CLI wrote.
+const agentRoom = "../../agent/gemini"
+
+type captured struct {
+	Case   string `json:"case"`
+	File   string `json:"file"`
+	Silent bool   `json:"silent"` // what stopped it is not in the file
+}
+
+func (c captured) path() string {
+	return filepath.Join(agentRoom, "testdata", filepath.FromSlash(c.File))
+}
+
+func newReader() Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+
 var copiedAt = time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)
 
 func stream(t testing.TB, name string) string {
@@ -54,18 +69,18 @@ func TestTheStreamsOfARunTellHowItEnded(t *testing.T) {
 		"s503.stderr":        {class: limit.Overloaded},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := newAgent(t, Options{})
+			r := newReader()
 			other := strings.NewReplacer("stdout", "stderr", "stderr", "stdout").Replace(name)
 			rec := agent.Recording{Text: stream(t, name), At: copiedAt}
 			if want.hidden {
-				report, ok := a.Recorded(rec)
+				report, ok := r.Recorded(rec)
 				require.True(t, ok)
 				require.Equal(t, limit.None, agenttest.ClassOf(report.Told[0].Event))
 			}
 			if want.hidden || strings.HasSuffix(name, "stderr") {
 				rec.Beside = stream(t, other)
 			}
-			report, ok := a.Recorded(rec)
+			report, ok := r.Recorded(rec)
 			require.True(t, ok)
 			require.Equal(t, agent.RunOutput, report.Kind)
 			told := report.Told[0]
@@ -83,7 +98,7 @@ func TestTheStreamsOfARunTellHowItEnded(t *testing.T) {
 func TestAQuotaTellsWhenItLifts(t *testing.T) {
 	at := time.Date(2026, 11, 15, 0, 20, 45, 0, time.UTC)
 	for _, name := range []string{"hook_quota_long.stderr", "client-error-report-quota_long.json"} {
-		told, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: stream(t, name), At: at})
+		told, ok := newReader().Recorded(agent.Recording{Text: stream(t, name), At: at})
 		require.True(t, ok, name)
 		got := told.Told[0].Event.(resume.Limited)
 		require.Equal(t, limit.UsageLimit, got.Class, name)
@@ -94,38 +109,38 @@ func TestAQuotaTellsWhenItLifts(t *testing.T) {
 // The time of a failure is in the name of its report.
 func TestACopyOfWordsKeepsTheirTime(t *testing.T) {
 	text, _, _ := strings.Cut(stream(t, "hook_quota_long.stderr"), "{\n  \"session_id\"")
-	told, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: text, At: copiedAt})
+	told, ok := newReader().Recorded(agent.Recording{Text: text, At: copiedAt})
 	require.True(t, ok)
 	got := told.Told[0].Event.(resume.Limited)
 	require.Equal(t, time.Date(2026, 11, 15, 3, 32, 45, 0, time.UTC), got.Reset.At)
 }
 
 func TestPlainTextTellsOfAFailureAsItsLastLine(t *testing.T) {
-	a := newAgent(t, Options{})
-	told, ok := a.Printed(agent.Recording{Text: "Thinking.\n[API Error: terminated]\n", At: copiedAt})
+	r := newReader()
+	told, ok := r.Printed(agent.Recording{Text: "Thinking.\n[API Error: terminated]\n", At: copiedAt})
 	require.True(t, ok)
 	require.Equal(t, limit.Network, agenttest.ClassOf(told.Event))
 	require.Equal(t, 2, told.Line)
-	told, ok = a.Printed(agent.Recording{Text: "[API Error: You exceeded your current quota, please check your plan and billing details.\n" +
+	told, ok = r.Printed(agent.Recording{Text: "[API Error: You exceeded your current quota, please check your plan and billing details.\n" +
 		"Suggested retry after 11520s.]\nPlease wait and try again later. To increase your limits, request a quota increase.\n", At: copiedAt})
 	require.True(t, ok)
 	require.Equal(t, copiedAt.Add(11520*time.Second), told.Event.(resume.Limited).Reset.At)
 	for _, text := range []string{"[API Error: 401] is what it says.", "[API Error: terminated]\nis over, and all is well.", "The text [API Error: 401] means that a key is wrong.", "done", ""} {
-		_, ok = a.Printed(agent.Recording{Text: text, At: copiedAt})
+		_, ok = r.Printed(agent.Recording{Text: text, At: copiedAt})
 		require.False(t, ok)
 	}
 }
 
 func TestJSONOutputIsOneDocument(t *testing.T) {
-	a := newAgent(t, Options{})
-	report, ok := a.Recorded(agent.Recording{Text: "{\n  \"session_id\": \"4f2a-1\",\n  \"response\": \"done\",\n  \"stats\": {}\n}\n", At: copiedAt})
+	r := newReader()
+	report, ok := r.Recorded(agent.Recording{Text: "{\n  \"session_id\": \"4f2a-1\",\n  \"response\": \"done\",\n  \"stats\": {}\n}\n", At: copiedAt})
 	require.True(t, ok)
 	require.Equal(t, resume.Progressed{At: copiedAt}, report.Told[0].Event)
 	require.Equal(t, "4f2a-1", report.Told[0].Session)
 }
 
 func TestHooksAreToldOfNoFailure(t *testing.T) {
-	report, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: stream(t, "hooks.log"), At: copiedAt})
+	report, ok := newReader().Recorded(agent.Recording{Text: stream(t, "hooks.log"), At: copiedAt})
 	require.True(t, ok)
 	require.Equal(t, agent.HookCalls, report.Kind)
 	require.Equal(t, limit.None, agenttest.ClassOf(report.Told[0].Event))
@@ -140,7 +155,7 @@ func TestAChatInOneDocumentTellsHowItEnds(t *testing.T) {
 		said   = `{"id":"2","timestamp":"2025-10-01T10:02:00.000Z","type":"gemini","content":"done","model":"gemini-2.5-pro"}`
 		failed = `{"id":"3","timestamp":"2025-10-01T10:03:00.000Z","type":"error","content":"[API Error: You exceeded your current quota.\nSuggested retry after 3600s.]"}`
 	)
-	a := newAgent(t, Options{})
+	r := newReader()
 	for rule, c := range map[string]struct {
 		text  string
 		class limit.Class
@@ -152,8 +167,8 @@ func TestAChatInOneDocumentTellsHowItEnds(t *testing.T) {
 		"that holds nothing":   {head + "]}", limit.None, 0},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			require.False(t, a.Recognises([]byte(c.text)), "it has no lines to follow")
-			report, ok := a.Recorded(agent.Recording{Text: c.text, At: copiedAt})
+			require.False(t, r.Recognises([]byte(c.text)), "it has no lines to follow")
+			report, ok := r.Recorded(agent.Recording{Text: c.text, At: copiedAt})
 			require.True(t, ok)
 			told := report.Told[0]
 			require.Equal(t, "4f2a1c9e-0000-4000-8000-000000000001", told.Session)
@@ -171,8 +186,8 @@ func TestAChatInOneDocumentLiesInItsProject(t *testing.T) {
 	path := filepath.Join("testdata", "old", "shop", "chats", "session-2026-11-15T08-49-5576a30f.json")
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	a := newAgent(t, Options{})
-	report, ok := a.Recorded(agent.Recording{Path: path, Text: string(data), At: copiedAt})
+	r := newReader()
+	report, ok := r.Recorded(agent.Recording{Path: path, Text: string(data), At: copiedAt})
 	require.True(t, ok)
 	told := report.Told[0]
 	require.Equal(t, "5576a30f-03c1-40de-a677-0e9dcff20299", told.Session)
@@ -182,7 +197,7 @@ func TestAChatInOneDocumentLiesInItsProject(t *testing.T) {
 	require.Empty(t, told.Leave)
 
 	text := strings.Replace(string(data), `"kind": "main"`, `"kind": "subagent"`, 1)
-	report, ok = a.Recorded(agent.Recording{Path: path, Text: text, At: copiedAt})
+	report, ok = r.Recorded(agent.Recording{Path: path, Text: text, At: copiedAt})
 	require.True(t, ok)
 	require.Contains(t, report.Told[0].Leave, "a subagent's chat")
 }
@@ -198,7 +213,7 @@ func TestTheDialogOfAQuotaTellsWhenItLifts(t *testing.T) {
  │   2. Stop                                             │
  ╰───────────────────────────────────────────────────────╯
 `
-	report, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: screen, At: copiedAt})
+	report, ok := newReader().Recorded(agent.Recording{Text: screen, At: copiedAt})
 	require.True(t, ok)
 	require.Equal(t, agent.Screen, report.Kind)
 	got := report.Told[0].Event.(resume.Limited)
@@ -208,14 +223,37 @@ func TestTheDialogOfAQuotaTellsWhenItLifts(t *testing.T) {
 	require.Equal(t, 4, report.Told[0].Line)
 }
 
+func TestChatsAreRecognisedByTheirBeginning(t *testing.T) {
+	for _, c := range agenttest.Cases[captured](t, agentRoom) {
+		data, err := os.ReadFile(c.path())
+		require.NoError(t, err)
+		require.True(t, newReader().Recognises(data[:min(len(data), 300)]), c.Case)
+	}
+	require.False(t, newReader().Recognises([]byte(`{"sessionId":"1f5b6930-90d5-42d3-b422-4a4abfc38b59","type":"user","uuid":"x"}`+"\n")))
+	require.False(t, newReader().Recognises([]byte("plain text\n")))
+}
+
+// What a chat cannot tell is said beside it, and only there.
+func TestSilentChatsHaveANote(t *testing.T) {
+	for _, c := range agenttest.Cases[captured](t, agentRoom) {
+		note := newReader().Note(c.path())
+		if c.Silent {
+			require.Contains(t, note, "only `resumed exec` can", c.Case)
+		} else {
+			require.Empty(t, note, c.Case)
+		}
+	}
+	require.Contains(t, newReader().Note(filepath.Join(agentRoom, "testdata", "chats", "stub.jsonl")), "no conversation")
+}
+
 func FuzzRecorded(f *testing.F) {
 	paths, _ := filepath.Glob("testdata/run/*")
 	for _, path := range paths {
 		f.Add(stream(f, filepath.Base(path)), "")
 	}
-	a := newAgent(f, Options{})
+	r := newReader()
 	f.Fuzz(func(t *testing.T, text, beside string) {
-		report, _ := a.Recorded(agent.Recording{Text: text, Beside: beside, At: copiedAt})
+		report, _ := r.Recorded(agent.Recording{Text: text, Beside: beside, At: copiedAt})
 		for _, told := range report.Told {
 			if got, ok := told.Event.(resume.Limited); ok {
 				require.NotEqual(t, limit.None, got.Class)

@@ -13,7 +13,7 @@ var quotaDialog = regexp.MustCompile(`(?m)^((?:Usage limit reached|Usage limits 
 
 // shown says what a screen that was captured tells, where it ends with that
 // question.
-func (a *Agent) shown(rec agent.Recording) (agent.Told, bool) {
+func (r Reader) shown(rec agent.Recording) (agent.Told, bool) {
 	rows := strings.Split(rec.Text, "\n")
 	for i, row := range rows {
 		rows[i] = strings.Trim(row, "│┃ \t")
@@ -25,6 +25,6 @@ func (a *Agent) shown(rec agent.Recording) (agent.Told, bool) {
 	}
 	last := all[len(all)-1]
 	words := agent.Block{Rows: strings.Split(text[last[2]:last[3]], "\n")}.Text()
-	refused := a.refuse(words, 0, "", rec.At)
+	refused := r.refuse(words, 0, "", rec.At)
 	return agent.Told{Event: refused, Line: strings.Count(text[:last[2]], "\n") + 1}, true
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -117,13 +118,13 @@ func (c *cli) configShow() error {
 		return err
 	}
 	if c.json {
-		data, err := cfg.JSON(true)
+		data, err := json.MarshalIndent(cfg, "", "  ")
 		if err != nil {
 			return fmt.Errorf("encode configuration: %w", err)
 		}
 		_, err = fmt.Fprintln(c.out, string(data))
 		return err
 	}
-	_, err = fmt.Fprint(c.out, cfg.TOML(true))
+	_, err = fmt.Fprint(c.out, cfg.TOML())
 	return err
 }

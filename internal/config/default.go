@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	defaultWebhookTimeout = 10 * time.Second
+	defaultWebhookTimeout = "10s"
 	defaultChannelName    = "desktop"
 )
 

@@ -2,104 +2,96 @@ package config
 
 import (
 	"bytes"
-	"encoding"
 	"encoding/json"
+	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pelletier/go-toml/v2"
 )
 
-// TOML writes the configuration as a file that Load reads as the same one;
-// with redact, its secrets are hidden.
-func (c Config) TOML(redact bool) string {
-	if redact {
-		c = c.Redacted()
+// TOML is the configuration as a file has it, with its secrets hidden.
+func (c Config) TOML() string { return encode(c.redacted()) }
+
+// MarshalJSON writes the configuration with the keys and values of the file,
+// and the version of the document; its secrets are hidden.
+func (c Config) MarshalJSON() ([]byte, error) {
+	type document struct {
+		Version int
+		Config
 	}
-	var b strings.Builder
-	writeTable(&b, "", reflect.ValueOf(c))
-	return strings.TrimLeft(b.String(), "\n")
+	return json.Marshal(mirror(reflect.ValueOf(document{1, c.redacted()}), "", false))
 }
 
-// JSON writes the configuration with the keys and values of the file, and the
-// version of the document; with redact, its secrets are hidden.
-func (c Config) JSON(redact bool) ([]byte, error) {
-	if redact {
-		c = c.Redacted()
+// encode writes a file that Load reads as this very configuration.
+func encode(c Config) string {
+	var b bytes.Buffer
+	err := toml.NewEncoder(&b).EnableMarshalerInterface().Encode(mirror(reflect.ValueOf(c), "", true))
+	if err != nil {
+		panic(fmt.Sprintf("encode configuration: %v", err)) // a mirror has nothing that TOML has not
 	}
-	document := tree(reflect.ValueOf(c)).(map[string]any)
-	document["version"] = 1
-	return json.MarshalIndent(document, "", "  ")
+	return b.String()
 }
 
-// MarshalJSON is JSON with the secrets hidden.
-func (c Config) MarshalJSON() ([]byte, error) { return c.JSON(true) }
-
-// writeTable writes a table's own keys, then the tables in it.
-func writeTable(b *strings.Builder, path string, v reflect.Value) {
-	element := strings.HasSuffix(path, "[]")
-	for key, f := range fieldsOf(v.Type()) {
-		value := v.FieldByIndex(f.Index)
-		switch kindOf(f.Type) {
-		case kindTable, kindTables:
-		default:
-			// An entry of an array shows what it has. Its events are shown
-			// always: without the key it would inherit some.
-			if element && key != "events" && !hasValue(value) {
+// mirror is what encoders are given instead of a configuration: they would
+// write durations as numbers, and know neither the keys of a policy nor what
+// of a secret may be shown. It has the keys of the file in their order. A brief
+// one leaves out what an entry of an array does not say.
+func mirror(v reflect.Value, path string, brief bool) any {
+	switch kindOf(v.Type()) {
+	case kindTable:
+		var fields []reflect.StructField
+		var values []any
+		for key, f := range fieldsOf(v.Type()) {
+			value := v.FieldByIndex(f.Index)
+			if brief && silent(value, path, key) {
 				continue
 			}
-			b.WriteString(key + " = " + literal(value) + "\n")
+			tag := reflect.StructTag(fmt.Sprintf("toml:%q json:%[1]q", key))
+			fields = append(fields, reflect.StructField{Name: f.Name, Type: reflect.TypeFor[any](), Tag: tag})
+			values = append(values, mirror(value, join2(path, key), brief))
 		}
-	}
-	for key, f := range fieldsOf(v.Type()) {
-		value, at := v.FieldByIndex(f.Index), join2(path, key)
-		switch kindOf(f.Type) {
-		case kindTable:
-			b.WriteString("\n[" + at + "]\n")
-			writeTable(b, at, value)
-		case kindTables:
-			for i := range value.Len() {
-				b.WriteString("\n[[" + at + "]]\n")
-				writeTable(b, at+"[]", value.Index(i))
-			}
+		table := reflect.New(reflect.StructOf(fields)).Elem()
+		for i, value := range values {
+			table.Field(i).Set(reflect.ValueOf(value))
 		}
+		return table.Interface()
+	case kindTables, kindList:
+		list := make([]any, v.Len())
+		for i := range list {
+			list[i] = mirror(v.Index(i), path+"[]", brief)
+		}
+		return list
+	default:
+		if text, ok := scalar(v).(string); ok {
+			return quoted(text)
+		}
+		return v.Interface()
 	}
 }
 
-// hasValue tells what was said from what was left out. Numbers and booleans
-// always say something.
-func hasValue(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.String, reflect.Slice:
-		return v.Len() > 0
-	default:
-		return true
+// silent tells what was left out from what was said. The events of a channel
+// always say something: without the key it would inherit some.
+func silent(v reflect.Value, path, key string) bool {
+	if v.Kind() != reflect.String && v.Kind() != reflect.Slice || v.Len() > 0 {
+		return false
 	}
+	return kindOf(v.Type()) == kindTables || strings.HasSuffix(path, "[]") && key != "events"
 }
 
-// literal writes a scalar or a list of scalars as TOML.
-func literal(v reflect.Value) string {
-	if v.Kind() == reflect.Slice {
-		parts := make([]string, v.Len())
-		for i := range parts {
-			parts[i] = literal(v.Index(i))
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
-	}
-	switch s := scalar(v).(type) {
-	case string:
-		return quote(s)
-	case float64:
-		text := strconv.FormatFloat(s, 'f', -1, 64)
-		if !strings.Contains(text, ".") {
-			text += ".0"
-		}
-		return text
-	case bool:
-		return strconv.FormatBool(s)
-	default:
-		return strconv.FormatInt(v.Int(), 10)
-	}
+// quoted is text that TOML has in double quotes, as people write it. The
+// encoder would choose single ones.
+type quoted string
+
+// MarshalTOML uses that JSON's escapes are TOML's too; only DEL has to be
+// escaped besides.
+func (q quoted) MarshalTOML() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(string(q))
+	return bytes.ReplaceAll(bytes.TrimSpace(b.Bytes()), []byte("\x7f"), []byte(`\u007f`)), err
 }
 
 // scalar returns a value as it stands in a file: a string, a number or a bool.
@@ -109,42 +101,11 @@ func scalar(v reflect.Value) any {
 		return FormatDuration(value)
 	case Secret:
 		return value.Reveal()
-	case encoding.TextMarshaler:
-		text, _ := value.MarshalText() // sizes, hours and classes cannot fail
-		return string(text)
+	case fmt.Stringer:
+		return value.String()
 	}
 	if v.Kind() == reflect.String {
 		return v.String() // also of named strings
 	}
 	return v.Interface()
-}
-
-// quote writes a TOML basic string. JSON's escapes are TOML's too; only DEL
-// has to be escaped besides.
-func quote(s string) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string into memory cannot fail
-	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\x7f", `\u007f`)
-}
-
-// tree is a value as maps, lists and scalars, under the keys of the file.
-func tree(v reflect.Value) any {
-	switch kindOf(v.Type()) {
-	case kindTable:
-		table := map[string]any{}
-		for key, f := range fieldsOf(v.Type()) {
-			table[key] = tree(v.FieldByIndex(f.Index))
-		}
-		return table
-	case kindTables, kindList:
-		list := make([]any, v.Len())
-		for i := range list {
-			list[i] = tree(v.Index(i))
-		}
-		return list
-	default:
-		return scalar(v)
-	}
 }

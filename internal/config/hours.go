@@ -89,9 +89,6 @@ func (h Hours) String() string {
 	return clock(h.From) + "-" + clock(h.To)
 }
 
-// MarshalText writes the span as it stands in a file.
-func (h Hours) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
-
 // UnmarshalText reads a span.
 func (h *Hours) UnmarshalText(text []byte) error {
 	parsed, err := ParseHours(string(text))

@@ -17,7 +17,7 @@ import (
 type layout struct {
 	entries []entry
 	byKey   map[string]int // index in entries
-	values  map[string]any // the document itself, as far as the schema knows it
+	values  map[string]any // the document itself
 }
 
 // entry is one key, table or array element of a document.
@@ -91,28 +91,36 @@ func readLayout(data []byte) (layout, error) {
 	if err := r.parser.Error(); err != nil {
 		return layout{}, syntaxProblem(data, err)
 	}
-	return layout{entries: r.entries, byKey: r.byKey, values: prune("", whole).(map[string]any)}, nil
+	return layout{entries: r.entries, byKey: r.byKey, values: whole}, nil
 }
 
-// prune leaves out what the schema does not know. viper takes forever over
-// deep tables, and takes Level for level.
-func prune(path string, value any) any {
+// without returns the document without what is wrong in it, which then has its
+// default and the rest can still be judged; nor what the schema does not know:
+// viper takes forever over deep tables, and takes Level for level.
+func (l layout) without(wrong []*Problem) map[string]any {
+	keys := map[string]bool{}
+	for _, p := range wrong {
+		keys[p.Key] = true
+	}
+	prune(step{}, l.values, keys)
+	return l.values
+}
+
+func prune(at step, value any, wrong map[string]bool) {
 	switch v := value.(type) {
 	case map[string]any:
 		for name := range v {
-			at := step{path: path}.into(name)
-			if !at.known() {
+			if in := at.into(name); !in.known() || wrong[in.key] {
 				delete(v, name)
-				continue
+			} else {
+				prune(in, v[name], wrong)
 			}
-			v[name] = prune(at.path, v[name])
 		}
-	case []any:
+	case []any: // what is wrong in it stays: the others keep their numbers
 		for i := range v {
-			v[i] = prune(path+"[]", v[i])
+			prune(at.element(i), v[i], wrong)
 		}
 	}
-	return value
 }
 
 // bareText matches a line whose value is text without quotes, the commonest

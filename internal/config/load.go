@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -60,9 +61,10 @@ func parse(path string, data []byte, known Known) (Config, error) {
 		return Config{}, p
 	}
 	env, found := readEnvironment()
-	found = append(found, doc.check()...)
+	wrong := doc.check()
+	found = append(found, wrong...)
 
-	settings, err := merge(doc.values, env)
+	settings, err := merge(doc.without(wrong), env)
 	if err != nil {
 		return Config{}, fmt.Errorf("read configuration: %w", err)
 	}
@@ -131,69 +133,69 @@ func At(path string, found []*Problem) error {
 	return join(found)
 }
 
-// merge lays the environment over the file.
-func merge(values map[string]any, env map[string]override) (map[string]any, error) {
+// merge lays the file over the defaults, and the environment over both.
+func merge(file map[string]any, env map[string]override) (map[string]any, error) {
 	v := viper.NewWithOptions(viper.KeyDelimiter(keyDelimiter))
-	if err := v.MergeConfigMap(values); err != nil {
+	v.SetConfigType("toml")
+	err := errors.Join(v.ReadConfig(strings.NewReader(encode(undecided()))), v.MergeConfigMap(file))
+	if err != nil {
 		return nil, err
 	}
 	for key, o := range env {
 		v.Set(strings.ReplaceAll(key, ".", keyDelimiter), o.value)
 	}
-	return v.AllSettings(), nil
+	settings := v.AllSettings()
+	inherit(settings)
+	return settings, nil
 }
 
-// decode lays settings over the defaults. What cannot be decoded keeps its
-// default, so that the rest can still be checked.
+// inherit gives the entries of arrays what they do not say themselves.
+func inherit(settings map[string]any) {
+	fill(settings["agent"], map[string]any{"enabled": true})
+
+	backoff, _ := settings["backoff"].(map[string]any)
+	policy := maps.Clone(backoff)
+	delete(policy, "policy")
+	fill(backoff["policy"], policy)
+
+	notify, _ := settings["notify"].(map[string]any)
+	for _, channels := range notify { // what is no channel has no entries
+		fill(channels, map[string]any{"events": notify["events"]})
+	}
+	fill(notify["webhook"], map[string]any{"timeout": defaultWebhookTimeout})
+}
+
+func fill(entries any, values map[string]any) {
+	list, _ := entries.([]any)
+	for _, entry := range list {
+		table, _ := entry.(map[string]any)
+		for key, value := range values {
+			if _, said := table[key]; table != nil && !said {
+				table[key] = value
+			}
+		}
+	}
+}
+
+// decode makes a configuration of settings that are complete.
 func decode(settings map[string]any) (Config, error) {
-	first := undecided()
-	_ = decodeOver(settings, &first) // what is wrong shows again below
-
-	// What entries of arrays inherit is known only now.
-	cfg := undecided()
-	cfg.Backoff.Policies = make([]NamedPolicy, len(first.Backoff.Policies))
-	for i := range cfg.Backoff.Policies {
-		cfg.Backoff.Policies[i].Policy = first.Backoff.Policy
-	}
-	cfg.Agents = make([]Agent, len(first.Agents))
-	for i := range cfg.Agents {
-		cfg.Agents[i].Enabled = true
-	}
-	inherit := func() Channel { return Channel{Events: slices.Clone(first.Notify.Events)} }
-	for range first.Notify.Desktop {
-		cfg.Notify.Desktop = append(cfg.Notify.Desktop, Desktop{inherit()})
-	}
-	for range first.Notify.Webhook {
-		cfg.Notify.Webhook = append(cfg.Notify.Webhook, Webhook{Channel: inherit(), Timeout: defaultWebhookTimeout})
-	}
-	for range first.Notify.Service {
-		cfg.Notify.Service = append(cfg.Notify.Service, Service{Channel: inherit()})
-	}
-	for range first.Notify.Command {
-		cfg.Notify.Command = append(cfg.Notify.Command, Command{Channel: inherit()})
-	}
-
-	err := decodeOver(settings, &cfg)
-	if len(cfg.Notify.channels()) == 0 {
-		cfg.Notify.Desktop = defaultChannels(cfg.Notify.Events)
-	}
-	dropEmpty(reflect.ValueOf(&cfg).Elem())
-	return cfg, err
-}
-
-func decodeOver(settings map[string]any, cfg *Config) error {
+	var cfg Config
 	d, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
-		Result:      cfg,
+		Result:      &cfg,
 		TagName:     "toml",
 		Squash:      true,
 		ErrorUnused: true,
 		MatchName:   func(key, name string) bool { return key == snake(name) },
 		DecodeHook:  mapstructure.ComposeDecodeHookFunc(decodeDuration, mapstructure.TextUnmarshallerHookFunc()),
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = d.Decode(settings)
 	}
-	return d.Decode(settings)
+	if len(cfg.Notify.channels()) == 0 {
+		cfg.Notify.Desktop = defaultChannels(cfg.Notify.Events)
+	}
+	dropEmpty(reflect.ValueOf(&cfg).Elem())
+	return cfg, err
 }
 
 // decodeDuration refuses numbers, which would silently be nanoseconds.

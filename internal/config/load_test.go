@@ -416,7 +416,7 @@ func FuzzLoad(f *testing.F) {
 			require.NotEmpty(t, Problems(err), "an error must say what is wrong: %v", err)
 			return
 		}
-		again, err := parse("/etc/resumed/resumed.toml", []byte(c.TOML(false)), known)
+		again, err := parse("/etc/resumed/resumed.toml", []byte(encode(c)), known)
 		require.NoError(t, err)
 		require.Equal(t, c, again, "what is shown is what is in force")
 	})

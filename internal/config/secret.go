@@ -32,9 +32,9 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 // MarshalText hides the text from encoders.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Redacted returns the configuration with its secrets hidden: tokens in URLs,
+// redacted returns the configuration with its secrets hidden: tokens in URLs,
 // signing secrets, and the values of environment variables.
-func (c Config) Redacted() Config {
+func (c Config) redacted() Config {
 	c.Agents = slices.Clone(c.Agents)
 	for i := range c.Agents {
 		env := slices.Clone(c.Agents[i].Env)
@@ -81,7 +81,7 @@ func (c Config) holdsSecret() bool {
 }
 
 // String is the configuration as TOML, secrets hidden.
-func (c Config) String() string { return c.TOML(true) }
+func (c Config) String() string { return c.TOML() }
 
 // LogValue keeps a configuration that is logged from showing its secrets.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }

@@ -54,9 +54,6 @@ func (s Size) String() string {
 	return "0B"
 }
 
-// MarshalText writes the size with the largest unit that divides it.
-func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
 // UnmarshalText reads a size.
 func (s *Size) UnmarshalText(text []byte) error {
 	parsed, err := ParseSize(string(text))

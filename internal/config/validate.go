@@ -125,7 +125,10 @@ func (b Backoff) validate(found *problems) {
 // policy adds what is wrong with a policy. What it inherited is reported where
 // it stands, not once more.
 func (ps *problems) policy(key string, p backoff.Policy, inherited map[string]*backoff.FieldError) {
-	errs, values := fieldErrors(p), tree(reflect.ValueOf(p)).(map[string]any)
+	errs, values := fieldErrors(p), map[string]any{}
+	for key, f := range fieldsOf(reflect.TypeFor[backoff.Policy]()) {
+		values[key] = scalar(reflect.ValueOf(p).FieldByIndex(f.Index))
+	}
 	for _, name := range slices.Sorted(maps.Keys(errs)) {
 		e := errs[name]
 		if was, ok := inherited[name]; ok && *was == *e {

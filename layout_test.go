@@ -21,15 +21,20 @@ import (
 var arrows = map[string][]string{
 	"cmd/resumed": {
 		"configs", "internal/agents", "internal/app", "internal/backoff", "internal/sanitize", "internal/config", "internal/control",
-		"internal/execrun", "internal/explain", "internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/state", "internal/termui", "systemd",
+		"internal/deliver", "internal/execrun", "internal/explain", "internal/journal", "internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/state", "internal/termui", "systemd",
 		"internal/atomicfile", "internal/dirs", "internal/humanize",
 	},
 	"internal/app": {
-		"internal/agent", "internal/agents", "internal/backoff", "internal/sanitize", "internal/config", "internal/control",
-		"internal/lease", "internal/limit", "internal/notify", "internal/webui", "internal/resume", "internal/runner",
-		"internal/state", "internal/tmux", "internal/watch",
-		"internal/atomicfile", "internal/humanize", "internal/procfs",
+		"internal/agent", "internal/agents", "internal/config", "internal/control", "internal/deliver", "internal/feed",
+		"internal/humanize", "internal/journal", "internal/lease", "internal/metrics", "internal/notify", "internal/procfs", "internal/resume",
+		"internal/state", "internal/webui",
 	},
+	"internal/deliver": {
+		"internal/agent", "internal/atomicfile", "internal/lease", "internal/resume", "internal/runner", "internal/sanitize", "internal/tmux",
+	},
+	"internal/feed":    {"internal/agent", "internal/resume", "internal/runner", "internal/sanitize", "internal/watch"},
+	"internal/journal": {"internal/control", "internal/notify", "internal/resume", "internal/state"},
+	"internal/metrics": {"internal/limit", "internal/notify", "internal/resume"},
 	"internal/explain": {
 		"internal/agent", "internal/agents", "internal/sanitize", "internal/config", "internal/explain/*", "internal/limit", "internal/resume", "internal/lastwords",
 	},
@@ -70,7 +75,7 @@ var libraries = map[string][]string{
 	"github.com/lmittmann/tint":               {"cmd/resumed"},
 	"github.com/nicholas-fedor/shoutrrr":      {"internal/notify"},
 	"github.com/pelletier/go-toml/v2":         {"internal/config"},
-	"github.com/prometheus/client_golang":     {"internal/app"},
+	"github.com/prometheus/client_golang":     {"internal/metrics"},
 	"github.com/spf13/cobra":                  {"cmd/resumed"},
 	"github.com/spf13/pflag":                  {"cmd/resumed"},
 	"github.com/spf13/viper":                  {"internal/config"},
@@ -84,7 +89,7 @@ var libraries = map[string][]string{
 var knownOnlyIn = map[string]string{
 	"github.com/spf13/viper":                  "internal/config/load.go",
 	"github.com/coreos/go-systemd/v22/daemon": "internal/app/systemd.go",
-	"github.com/prometheus/client_golang":     "internal/app/metrics.go",
+	"github.com/prometheus/client_golang":     "internal/metrics/metrics.go",
 }
 
 // pure packages touch nothing outside: no files, no processes, no network.

@@ -15,6 +15,7 @@ import (
 	"resumed/internal/app"
 	"resumed/internal/backoff"
 	"resumed/internal/config"
+	"resumed/internal/deliver"
 	"resumed/internal/dirs"
 	"resumed/internal/humanize"
 	"resumed/internal/resume"
@@ -111,7 +112,7 @@ func (c *cli) completeRuns(*cobra.Command, []string, string) ([]string, cobra.Sh
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	outputs, err := app.Outputs(root)
+	outputs, err := deliver.Outputs(root)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

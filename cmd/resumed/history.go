@@ -13,11 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"resumed/internal/app"
 	"resumed/internal/config"
 	"resumed/internal/control"
 	"resumed/internal/dirs"
 	"resumed/internal/humanize"
+	"resumed/internal/journal"
 	"resumed/internal/sanitize"
 	"resumed/internal/state"
 )
@@ -82,7 +82,7 @@ func (c *cli) history(ctx context.Context, name string, since time.Time) error {
 		return err
 	}
 	defer reader.Close()
-	steps, err = app.History(ctx, reader, name, since, nil)
+	steps, err = journal.History(ctx, reader, name, since, nil)
 	return c.printHistory(steps, err)
 }
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"resumed/internal/app"
 	"resumed/internal/control"
+	"resumed/internal/deliver"
 	"resumed/internal/dirs"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
@@ -45,7 +45,7 @@ func (c *cli) findRuns(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	outputs, err := app.Outputs(root)
+	outputs, err := deliver.Outputs(root)
 	if err != nil {
 		return "", err
 	}
@@ -101,7 +101,7 @@ func (c *cli) print(text string) error {
 
 // readNew appends what was written since the last look.
 func readNew(text *strings.Builder, dir string, offsets map[string]int64) error {
-	for _, path := range app.Runs(dir) {
+	for _, path := range deliver.Runs(dir) {
 		file, err := os.Open(path)
 		if errors.Is(err, os.ErrNotExist) {
 			continue // an old one, just removed

@@ -5,20 +5,21 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"os"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
-	"resumed/internal/agent"
+	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/control"
+	"resumed/internal/deliver"
+	"resumed/internal/feed"
+	"resumed/internal/journal"
+	"resumed/internal/lease"
+	"resumed/internal/metrics"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
 	"resumed/internal/state"
@@ -43,235 +44,209 @@ type Options struct {
 	Seen   func(resume.Change) // told every step, as a log is; must not block; may be nil
 }
 
-// daemon is a running resumed.
+// daemon is the parts of a running resumed. None of them knows it: each is given
+// what it needs of the others.
 type daemon struct {
-	opts      Options
-	log       *slog.Logger
-	startedAt time.Time
-	store     *state.Store
-	engine    *resume.Engine
-	notifier  *notify.Notifier
-	journal   journal
-	leases    *leases
-	systemd   systemd
-	changes   control.Changes // what those who watch are to be told
-	summary   summary
-	witnesses *witnesses
-	metrics   *metrics
-	web       *web
-	inputs    *stage // set once, before anybody can ask for a reload
+	opts     Options
+	settings *inForce
+	store    *state.Store
+	notifier *notify.Notifier
+	engine   *resume.Engine
+	deliver  *deliver.Deliverer
+	feeds    *feed.Feeds
+	journal  *journal.Journal
+	metrics  *metrics.Metrics
+	server   *control.Server
+	web      *webui.Server
+	reloader *reloader
+	summary  *summary
 
-	requests chan func(error) // ask for the configuration to be read again
-
-	claiming sync.Mutex // held while a session takes a directory for what is kept of it
-
-	// mu guards everything that follows.
-	mu       sync.Mutex
-	config   config.Config
-	path     string // of the configuration; "": built-in defaults
-	rules    resume.Rules
-	agents   map[string]agent.Agent
-	channels []notify.Channel
-	feeds    []*feed
-	loadedAt time.Time
-	loadErr  error
-	paused   bool
-	running  map[string]stopper // by mark
+	disk, people, core, inputs *stage // by when they stop: last first
 }
 
 // Run is the daemon. It returns nil when ctx is done.
 func Run(ctx context.Context, opts Options) error {
-	d := &daemon{
-		opts:      opts,
-		log:       opts.Log,
-		startedAt: time.Now(),
-		config:    opts.Config,
-		path:      opts.ConfigPath,
-		requests:  make(chan func(error)),
-		loadedAt:  time.Now(),
-		leases:    newLeases(opts.LeaseDirs),
-		running:   make(map[string]stopper),
-		summary:   newSummary(),
-		witnesses: newWitnesses(),
-	}
-	d.metrics = newMetrics(d)
 	store, err := state.Open(opts.StateDir, opts.Log)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err := store.Close(); err != nil {
-			d.log.Error("state could not be closed", "err", err)
+			opts.Log.Error("state could not be closed", "err", err)
 		}
 	}()
-	d.store = store
-	token, err := webui.Token(opts.StateDir)
-	if err != nil {
-		return err
-	}
-	d.web = newWeb(d, token)
-	d.web.want(opts.Config.HTTP.Listen)
-
 	snapshot, err := store.Load()
 	if err != nil {
 		return err
 	}
 	for _, err := range snapshot.Skipped {
-		d.log.Warn("a stored record was skipped", "err", err)
+		opts.Log.Warn("a stored record was skipped", "err", err)
 	}
-	d.paused = snapshot.Paused
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	d := &daemon{
+		opts: opts, store: store, settings: new(inForce), summary: newSummary(),
+		disk: newStage(ctx, fail), people: newStage(ctx, fail), core: newStage(ctx, fail), inputs: newStage(ctx, fail),
+	}
+	if err := d.build(snapshot); err != nil {
+		return err
+	}
+	return d.run(ctx, snapshot.Sessions)
+}
 
-	parts, err := d.build(opts.Config)
+// build makes the parts and starts none, in an order in which each finds what it
+// needs; what it will only need once all of them run, it is given as a function.
+func (d *daemon) build(snapshot state.Snapshot) error {
+	opts := d.opts
+	maker := maker{path: opts.ConfigPath, memory: outbox{d.store}, retry: d.retryFromDesktop}
+	first, err := maker.make(opts.Config, nil)
 	if err != nil {
 		return err
 	}
-	d.agents, d.rules, d.channels = parts.agents, parts.rules, parts.notify.Channels
-	d.metrics.expect(sortedKeys(parts.agents), parts.notify.Channels)
-	if d.notifier, err = newNotifier(d, parts.notify); err != nil {
+	d.settings.Store(first)
+	changes := new(control.Changes)
+
+	if d.notifier, err = d.newNotifier(first); err != nil {
 		return err
 	}
-	d.journal = newJournal(d)
+	d.journal = journal.New(journal.Options{Store: d.store, Changes: changes, Log: opts.Log, Tell: d.tell}, snapshot.Sessions)
 	d.engine = resume.NewEngine(resume.Options{
-		Rules:    parts.rules,
-		Sessions: snapshot.Sessions,
-		Paused:   snapshot.Paused,
-		Act:      d.act,
-		Changed:  d.journal.changed,
-		Rand:     rand.Float64,
-		Mark:     uuid.NewString,
+		Rules: first.rules, Sessions: snapshot.Sessions, Paused: snapshot.Paused,
+		Act:     func(ctx context.Context, s resume.Session) { d.deliver.Act(ctx, s) },
+		Changed: d.changed,
+		Rand:    rand.Float64,
+		Mark:    uuid.NewString,
 	})
-	d.journal.remember(snapshot.Sessions)
-	d.journal.tellAgain(snapshot.Sessions)
-	for _, s := range snapshot.Sessions {
-		if s.Interrupted() {
-			d.witnesses.call(s.Key)
-		}
-	}
+	d.metrics = metrics.New(opts.Version, standing{d.engine, d.notifier, d.settings})
+	d.metrics.Expect(first.agentNames(), first.channelNames())
+	d.feeds = feed.New(feed.Options{
+		Observe:   d.engine.Observe,
+		Keep:      d.store.PutCursor,
+		Elsewhere: func(key resume.Key) bool { return lease.Elsewhere(opts.LeaseDirs, key.Agent, key.ID) },
+		Log:       opts.Log,
+	}, first.agents, snapshot.Cursors)
+	d.deliver = deliver.New(deliver.Options{
+		StateDir: opts.StateDir, LeaseDirs: opts.LeaseDirs, DryRun: opts.DryRun,
+		Settings: d.settings.forDelivery, Engine: d.engine, Transcripts: d.feeds,
+		Sync: d.store.Sync, Stopping: d.inputs.stopped, Log: opts.Log,
+	}, snapshot.Sessions)
+	return d.buildDoors(maker, changes, snapshot.Paused)
+}
 
-	server, err := d.listen(opts)
+// buildDoors makes the parts through which people and programs reach the others.
+func (d *daemon) buildDoors(maker maker, changes *control.Changes, paused bool) error {
+	opts := d.opts
+	requests := make(reloadRequests)
+	pause := newPauseSwitch(paused, d.engine, d.store)
+	answers := &backend{
+		opts: opts, startedAt: time.Now(), settings: d.settings, changes: changes, store: d.store, engine: d.engine,
+		notifier: d.notifier, deliver: d.deliver, journal: d.journal, pause: pause, reload: requests.ask, wake: d.summary.wake,
+	}
+	token, err := webui.Token(opts.StateDir)
 	if err != nil {
 		return err
 	}
-	return d.run(ctx, server, snapshot)
+	d.web = webui.NewServer(webui.ServerOptions{
+		Page: webui.New(answers, token, opts.Log), Metrics: d.metrics.Handler(), Ping: d.engine.Ping, Log: opts.Log,
+	})
+	d.web.Want(opts.Config.HTTP.Listen)
+	answers.web = d.web
+	d.reloader = &reloader{
+		opts: opts, maker: maker, requests: requests, settings: d.settings, store: d.store, notifier: d.notifier,
+		engine: d.engine, feeds: d.feeds, web: d.web, metrics: d.metrics, journal: d.journal, changes: changes, wake: d.summary.wake,
+	}
+	d.summary.source = summarySource{d.engine, d.settings, pause}
+	d.server, err = listen(opts, answers)
+	return err
 }
 
 // run starts the parts from the sinks up and stops them in the other order, so
 // that nothing speaks to a part that is gone.
-func (d *daemon) run(ctx context.Context, server *control.Server, snapshot state.Snapshot) error {
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
+func (d *daemon) run(ctx context.Context, sessions []resume.Session) error {
+	d.disk.run("state", d.store.Run)
+	d.people.run("notifier", d.notifier.Run)
+	d.core.run("engine", d.engine.Run)
+	d.core.run("recovery", func(ctx context.Context) error { return d.deliver.Recover(ctx, sessions) })
+	d.inputs.run("feeds", d.feeds.Run)
+	d.inputs.run("control", d.server.Run)
+	d.inputs.run("configuration", d.reloader.Run)
+	d.inputs.run("reload requests", d.reloader.forward)
+	d.inputs.run("housekeeping", d.housekeep)
+	d.inputs.run("watchdog", func(ctx context.Context) error { return feedWatchdog(ctx, d.engine.Ping) })
+	d.inputs.run("summary", d.summary.Run)
+	d.inputs.run("programs", d.deliver.WatchPrograms)
+	d.inputs.run("http", d.web.Run)
 
-	disk := newStage(ctx, fail)
-	disk.run("state", d.store.Run)
-	people := newStage(ctx, fail)
-	people.run("notifier", d.notifier.Run)
-	inputs := newStage(ctx, fail)
-	d.inputs = inputs
-	d.setFeeds(snapshot) // before anything is resumed: a transcript is read again first
-	core := newStage(ctx, fail)
-	core.run("engine", d.engine.Run)
-	core.run("recovery", func(ctx context.Context) error { return d.recover(ctx, snapshot.Sessions) })
-	inputs.run("control", server.Run)
-	inputs.run("configuration", d.watchConfig)
-	inputs.run("reload requests", d.forwardReloads)
-	inputs.run("housekeeping", d.housekeep)
-	inputs.run("watchdog", d.feedWatchdog)
-	inputs.run("summary", d.summarise)
-	inputs.run("programs", d.identifyAll)
-	inputs.run("http", d.web.Run)
-
-	d.log.Info("watching", "version", d.opts.Version, "pid", os.Getpid(), "config", d.opts.ConfigPath,
-		"agents", d.agentNames(), "sessions", len(snapshot.Sessions), "dry_run", d.opts.DryRun)
-	d.note(kindStarted, "resumed "+d.opts.Version)
-	d.systemd.ready("watching")
+	log := d.opts.Log
+	log.Info("watching", "version", d.opts.Version, "pid", os.Getpid(), "config", d.opts.ConfigPath,
+		"agents", d.settings.Load().agentNames(), "sessions", len(sessions), "dry_run", d.opts.DryRun)
+	d.journal.Note(journal.Started, "resumed "+d.opts.Version)
+	serviceManager{}.ready("watching")
 	d.summary.wake()
 	if d.opts.Ready != nil {
 		d.opts.Ready()
 	}
 
 	<-ctx.Done()
-	d.systemd.stopping()
-	inputs.stop()
-	core.stop()
-	people.stop()
+	serviceManager{}.stopping()
+	d.inputs.stop()
+	d.core.stop()
+	d.people.stop()
 	cause := context.Cause(ctx)
-	d.note(kindStopped, cause.Error())
-	disk.stop()
+	d.journal.Note(journal.Stopped, cause.Error())
+	d.disk.stop()
 	if failure, ok := errors.AsType[*partError](cause); ok {
 		return failure
 	}
-	d.log.Info("stopped", "cause", cause)
+	log.Info("stopped", "cause", cause)
 	return nil
 }
 
-// partError is a part of the daemon that ended before its time.
-type partError struct {
-	part string
-	err  error
-}
-
-func (e *partError) Error() string { return fmt.Sprintf("%s ended: %v", e.part, e.err) }
-
-func (e *partError) Unwrap() error { return e.err }
-
-// stage is a set of parts that stop together.
-type stage struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-	fail   context.CancelCauseFunc
-	wg     sync.WaitGroup
-}
-
-// newStage returns a stage that outlives ctx: it ends with stop. A part that
-// fails makes the whole daemon stop.
-func newStage(ctx context.Context, fail context.CancelCauseFunc) *stage {
-	s := &stage{fail: fail}
-	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	return s
-}
-
-func (s *stage) run(part string, run func(context.Context) error) {
-	s.wg.Go(func() {
-		if err := run(s.ctx); err != nil && s.ctx.Err() == nil {
-			s.fail(&partError{part, err})
-		}
-	})
-}
-
-func (s *stage) stop() {
-	s.cancel()
-	s.wg.Wait()
-}
-
-// pruneEvery is the pause between two looks at what may be forgotten.
-const pruneEvery = time.Hour
-
-// housekeep keeps what grows from growing for ever.
-func (d *daemon) housekeep(ctx context.Context) error {
-	ticker := time.NewTicker(pruneEvery)
-	defer ticker.Stop()
-	for {
-		d.mu.Lock()
-		history := d.config.History
-		d.mu.Unlock()
-		if err := d.store.Prune(ctx, history.Keep, int64(history.MaxSize)); err != nil && ctx.Err() == nil {
-			d.log.Warn("old history was not pruned", "err", err)
-		}
-		if err := pruneKept(d.opts.StateDir, history.Keep, time.Now()); err != nil {
-			d.log.Warn("old copies of transcripts were not removed", "err", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
+// changed is told every step by the engine, and blocks on nothing.
+func (d *daemon) changed(c resume.Change) {
+	d.metrics.Observe(c)
+	d.summary.wake()
+	d.deliver.Changed(c)
+	d.journal.Changed(c)
+	if d.opts.Seen != nil {
+		d.opts.Seen(c)
 	}
 }
 
-func (d *daemon) agentNames() []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return sortedKeys(d.agents)
+func (d *daemon) newNotifier(first *settings) (*notify.Notifier, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return notify.New(notify.Options{
+		Config: first.notify(), Store: outbox{d.store}, Log: d.opts.Log, Host: host, Agents: agents.Titles(),
+		Count: func(channel string, outcome notify.Outcome) { d.metrics.Delivered(channel, outcome) },
+	})
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+// tell tells people what happened to a session. A dry run tells nobody.
+func (d *daemon) tell(event notify.Event, s resume.Session, short string) {
+	if !d.opts.DryRun {
+		d.notifier.Tell(event, d.settings.Load().view(s), short)
+	}
+}
+
+// retryFromDesktop is a person who presses the button.
+func (d *daemon) retryFromDesktop(key resume.Key) {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	if _, err := d.engine.Apply(ctx, key, resume.Retry{}); err != nil {
+		d.opts.Log.Error("a retry could not be ordered", "session", key.ID, "agent", key.Agent, "err", err)
+	}
+}
+
+// listen opens the socket of the daemon: in the state directory where another
+// daemon, of another state directory, has the usual one.
+func listen(opts Options, answers control.Backend) (*control.Server, error) {
+	server, err := control.Listen(opts.RuntimeDir, answers, opts.Log)
+	if !errors.Is(err, control.ErrTaken) {
+		return server, err
+	}
+	opts.Log.Warn("the usual control socket is another daemon's, this one has its own", "dir", opts.StateDir)
+	return control.Listen(opts.StateDir, answers, opts.Log)
+}

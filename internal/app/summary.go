@@ -15,21 +15,29 @@ const summaryPause = time.Second
 
 // summary keeps the service manager's status line up to date.
 type summary struct {
-	nudge chan struct{} // of size 1: something changed
+	source summarySource
+	nudge  chan struct{} // of size 1: something changed
 }
 
-func newSummary() summary { return summary{nudge: make(chan struct{}, 1)} }
+// summarySource is what a summary is made of.
+type summarySource struct {
+	engine   *resume.Engine
+	settings *inForce
+	pause    *pauseSwitch
+}
+
+func newSummary() *summary { return &summary{nudge: make(chan struct{}, 1)} }
 
 // wake says that something changed. It returns at once.
-func (s summary) wake() {
+func (s *summary) wake() {
 	select {
 	case s.nudge <- struct{}{}:
 	default:
 	}
 }
 
-// summarise tells the service manager how things stand, when that changes.
-func (d *daemon) summarise(ctx context.Context) error {
+// Run tells the service manager how things stand, when that changes.
+func (s *summary) Run(ctx context.Context) error {
 	if os.Getenv("NOTIFY_SOCKET") == "" {
 		<-ctx.Done()
 		return nil
@@ -39,17 +47,15 @@ func (d *daemon) summarise(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-d.summary.nudge:
+		case <-s.nudge:
 		}
-		sessions, err := d.engine.Sessions(ctx)
+		sessions, err := s.source.engine.Sessions(ctx)
 		if err != nil {
 			continue // the daemon stops
 		}
-		d.mu.Lock()
-		paused, refused := d.paused, d.loadErr != nil
-		d.mu.Unlock()
+		paused, refused := s.source.pause.paused.Load(), s.source.settings.Load().refused != nil
 		if text := summarise(sessions, paused, refused, time.Now()); text != told {
-			d.systemd.status(text)
+			serviceManager{}.status(text)
 			told = text
 		}
 		select {

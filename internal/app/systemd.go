@@ -8,33 +8,33 @@ import (
 	sd "github.com/coreos/go-systemd/v22/daemon"
 )
 
-// systemd tells the service manager how the daemon is. Where there is none it
+// serviceManager tells systemd how the daemon is. Where there is none it
 // does nothing: that is no error, and one that is gone cannot be helped.
-type systemd struct{}
+type serviceManager struct{}
 
-func (systemd) ready(status string) {
+func (serviceManager) ready(status string) {
 	_, _ = sd.SdNotify(false, sd.SdNotifyReady+"\nSTATUS="+status)
 }
 
 // reloaded ends what reloading began.
-func (systemd) reloaded() { _, _ = sd.SdNotify(false, sd.SdNotifyReady) }
+func (serviceManager) reloaded() { _, _ = sd.SdNotify(false, sd.SdNotifyReady) }
 
 // reloading must be followed by reloaded, or the manager waits for ever.
-func (systemd) reloading() {
+func (serviceManager) reloading() {
 	_, _ = sd.SdNotify(false, sd.SdNotifyReloading+"\n"+sd.SdNotifyMonotonicUsec())
 }
 
-func (systemd) stopping() {
+func (serviceManager) stopping() {
 	_, _ = sd.SdNotify(false, sd.SdNotifyStopping+"\nSTATUS=stopping")
 }
 
-func (systemd) status(text string) {
+func (serviceManager) status(text string) {
 	_, _ = sd.SdNotify(false, "STATUS="+text)
 }
 
 // feedWatchdog proves to the service manager that the engine's loop turns. A
 // loop that hangs gets no food, and the manager restarts the daemon.
-func (d *daemon) feedWatchdog(ctx context.Context) error {
+func feedWatchdog(ctx context.Context, ping func(context.Context) error) error {
 	interval, err := sd.SdWatchdogEnabled(false)
 	if err != nil {
 		return fmt.Errorf("read watchdog interval: %w", err)
@@ -46,7 +46,7 @@ func (d *daemon) feedWatchdog(ctx context.Context) error {
 	ticker := time.NewTicker(interval / 3)
 	defer ticker.Stop()
 	for {
-		if err := d.engine.Ping(ctx); err == nil {
+		if err := ping(ctx); err == nil {
 			_, _ = sd.SdNotify(false, sd.SdNotifyWatchdog)
 		}
 		select {

@@ -10,6 +10,9 @@ import (
 	"unicode/utf8"
 )
 
+// Sentence is how many characters of a program's words are kept for people.
+const Sentence = 300
+
 // escapes are the sequences by which a program commands a terminal, also ones
 // that are cut off. None reaches beyond its line, lest one that never ends
 // hides all that follows.

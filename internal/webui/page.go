@@ -47,22 +47,22 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 // requests.
 type Page struct {
 	backend control.Backend
-	door    door
+	access  access
 	log     *slog.Logger
 	handler http.Handler
 }
 
 // New returns the page for who has the token.
 func New(backend control.Backend, token string, log *slog.Logger) *Page {
-	p := &Page{backend: backend, door: door{token: token}, log: log}
+	p := &Page{backend: backend, access: access{token: token}, log: log}
 	mux := http.NewServeMux()
-	mux.Handle("GET /{$}", p.door.enter(file("files/page.html")))
-	mux.Handle("GET /page.css", p.door.guard(file("files/page.css")))
-	mux.Handle("GET /page.js", p.door.guard(file("files/page.js")))
-	mux.Handle("GET /events", p.door.guard(p.events))
-	mux.Handle("POST /session/{order}", p.door.guard(p.order))
-	mux.Handle("POST /pause", p.door.guard(p.setPaused(true)))
-	mux.Handle("POST /unpause", p.door.guard(p.setPaused(false)))
+	mux.Handle("GET /{$}", p.access.enter(file("files/page.html")))
+	mux.Handle("GET /page.css", p.access.guard(file("files/page.css")))
+	mux.Handle("GET /page.js", p.access.guard(file("files/page.js")))
+	mux.Handle("GET /events", p.access.guard(p.events))
+	mux.Handle("POST /session/{order}", p.access.guard(p.order))
+	mux.Handle("POST /pause", p.access.guard(p.setPaused(true)))
+	mux.Handle("POST /unpause", p.access.guard(p.setPaused(false)))
 	p.handler = headers(http.NewCrossOriginProtection().Handler(mux))
 	return p
 }
@@ -73,9 +73,9 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.Ser
 // Query returns what to add to the page's address to be let in: the token, or
 // with once a ticket that does so once, within a minute.
 func (p *Page) Query(once bool) string {
-	token := p.door.token
+	token := p.access.token
 	if once {
-		token = p.door.ticket()
+		token = p.access.ticket()
 	}
 	return url.Values{"token": {token}}.Encode()
 }

@@ -186,7 +186,7 @@ func TestTicketLetsInOnceAndSoon(t *testing.T) {
 		for range 10 * mostTickets {
 			p.Query(true)
 		}
-		require.LessOrEqual(t, len(p.door.tickets), mostTickets)
+		require.LessOrEqual(t, len(p.access.tickets), mostTickets)
 		require.Equal(t, "token="+token, p.Query(false))
 	})
 }

@@ -1,4 +1,4 @@
-package app
+package deliver
 
 import (
 	"os"
@@ -65,7 +65,7 @@ func TestAFileThatDidNotChangeIsCopiedOnce(t *testing.T) {
 
 func TestCopiesOfTwoAgentsDoNotMeet(t *testing.T) {
 	from := filepath.Join(t.TempDir(), "chat.jsonl")
-	d := &daemon{opts: Options{StateDir: t.TempDir()}}
+	d := New(Options{StateDir: t.TempDir()}, nil)
 	for _, agent := range []string{"gemini", "mybot", "gemini"} {
 		require.NoError(t, os.WriteFile(from, []byte(agent), 0o644))
 		session := resume.Session{Key: resume.Key{Agent: agent, ID: "s-1"}, Run: &resume.Run{N: 1}}
@@ -80,13 +80,13 @@ func TestCopiesOfTwoAgentsDoNotMeet(t *testing.T) {
 
 func TestCopiesOfForgottenSessionsGo(t *testing.T) {
 	state := t.TempDir()
-	require.NoError(t, pruneKept(state, time.Hour, time.Now()), "there are none yet")
+	require.NoError(t, PruneBackups(state, time.Hour, time.Now()), "there are none yet")
 	for _, id := range []string{"old", "new"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(state, "kept", id, "1"), 0o700))
 	}
 	long := time.Now().Add(-2 * time.Hour)
 	require.NoError(t, os.Chtimes(filepath.Join(state, "kept", "old"), long, long))
-	require.NoError(t, pruneKept(state, time.Hour, time.Now()))
+	require.NoError(t, PruneBackups(state, time.Hour, time.Now()))
 	require.NoDirExists(t, filepath.Join(state, "kept", "old"))
 	require.DirExists(t, filepath.Join(state, "kept", "new", "1"))
 }

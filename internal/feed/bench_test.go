@@ -1,4 +1,4 @@
-package app
+package feed
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,7 +40,7 @@ func BenchmarkReading(b *testing.B) {
 		"gemini":      "../agent/gemini/testdata/chats/*.jsonl",
 		"qwen-code":   "../agent/qwen/testdata/chats/*.jsonl",
 	}
-	for _, name := range sortedKeys(captures) {
+	for _, name := range slices.Sorted(maps.Keys(captures)) {
 		dir := corpus(b, fresh(b, name), captures[name])
 		b.Run(name, func(b *testing.B) { benchmarkReading(b, dir, name) })
 		b.Run(name+", encoding-json", func(b *testing.B) { benchmarkJSON(b, dir) })
@@ -126,8 +127,11 @@ func benchmarkReading(b *testing.B, dir, name string) {
 		seen := 0
 		r := &reader{
 			agent: a, source: src, log: slog.New(slog.DiscardHandler), back: make(map[string][]resume.Observation),
-			see:  func(_ context.Context, s []resume.Observation) error { seen += len(s); return nil },
-			keep: func(string, json.RawMessage) {},
+			feeds: &Feeds{opts: Options{
+				Observe:   func(_ context.Context, s []resume.Observation) error { seen += len(s); return nil },
+				Keep:      func(string, json.RawMessage) {},
+				Elsewhere: func(resume.Key) bool { return false },
+			}},
 		}
 		ctx, cancel := context.WithCancel(b.Context())
 		w := watch.New(watch.Options{

@@ -1,4 +1,4 @@
-package app
+package webui
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/resume"
-	"resumed/internal/webui"
 )
 
 func TestOnlyThisMachinesNamesAreServed(t *testing.T) {
@@ -58,8 +57,8 @@ func TestLinkToThePage(t *testing.T) {
 		"the other family":      {"[::1]:7733", "[::1]:7733", "http://[::1]:7733/?token=T"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &web{page: webui.New(nil, "T", nil), wanted: c.listen, addr: c.addr}
-			link, err := w.pageURL(false)
+			w := &Server{page: New(nil, "T", nil), wanted: c.listen, addr: c.addr}
+			link, err := w.PageURL(false)
 			require.NoError(t, err)
 			require.Equal(t, c.want, link)
 			request := httptest.NewRequest(http.MethodGet, link, nil)
@@ -70,22 +69,22 @@ func TestLinkToThePage(t *testing.T) {
 			require.Equal(t, http.StatusNotFound, answer.Code, "it is let in")
 		})
 	}
-	for name, w := range map[string]*web{
+	for name, w := range map[string]*Server{
 		"http.listen is empty":   {},
 		"address already in use": {wanted: "127.0.0.1:1", err: syscall.EADDRINUSE},
 		"about to be served":     {wanted: "127.0.0.1:1"},
 	} {
-		_, err := w.pageURL(false)
+		_, err := w.PageURL(false)
 		require.ErrorContains(t, err, name)
 	}
 }
 
 // A daemon whose engine hangs must not look healthy.
 func TestHealthIsTheEnginesLoop(t *testing.T) {
-	d := &daemon{engine: resume.NewEngine(resume.Options{Rand: func() float64 { return 0 }})}
+	engine := resume.NewEngine(resume.Options{Rand: func() float64 { return 0 }})
 	ask := func() *httptest.ResponseRecorder {
 		answer := httptest.NewRecorder()
-		d.healthz(answer, httptest.NewRequest(http.MethodGet, "/healthz", nil))
+		health(engine.Ping)(answer, httptest.NewRequest(http.MethodGet, "/healthz", nil))
 		return answer
 	}
 	hung := ask()
@@ -94,7 +93,7 @@ func TestHealthIsTheEnginesLoop(t *testing.T) {
 
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- d.engine.Run(ctx) }()
+	go func() { done <- engine.Run(ctx) }()
 	require.Equal(t, http.StatusOK, ask().Code)
 	stop()
 	require.NoError(t, <-done)
@@ -103,7 +102,7 @@ func TestHealthIsTheEnginesLoop(t *testing.T) {
 // An address that is taken keeps nothing from working: it is a problem that is
 // shown, and gone when another address is wanted.
 func TestListeningFollowsWhatIsWanted(t *testing.T) {
-	w := &web{
+	w := &Server{
 		handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "here") }),
 		log:     slog.New(slog.DiscardHandler), nudge: make(chan struct{}, 1),
 	}
@@ -114,7 +113,7 @@ func TestListeningFollowsWhatIsWanted(t *testing.T) {
 		t.Helper()
 		deadline := time.Now().Add(10 * time.Second)
 		for {
-			addr, err := w.where()
+			addr, err := w.Where()
 			if ok(addr, err) {
 				return addr
 			}
@@ -124,7 +123,7 @@ func TestListeningFollowsWhatIsWanted(t *testing.T) {
 	}
 	served := func(addr string, err error) bool { return addr != "" && err == nil }
 
-	w.want("127.0.0.1:0")
+	w.Want("127.0.0.1:0")
 	first := until("it is served", served)
 	answer, err := http.Get("http://" + first)
 	require.NoError(t, err)
@@ -134,16 +133,16 @@ func TestListeningFollowsWhatIsWanted(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()
-	w.want(taken.Addr().String())
+	w.Want(taken.Addr().String())
 	until("the address is taken", func(addr string, err error) bool { return addr == "" && err != nil })
 	_, err = net.Dial("tcp", first)
 	require.Error(t, err, "the old address is let go")
 
 	_, port, err := net.SplitHostPort(first)
 	require.NoError(t, err)
-	w.want("localhost:" + port) // the same port by another name
+	w.Want("localhost:" + port) // the same port by another name
 	until("it is served again", served)
-	w.want("")
+	w.Want("")
 	until("it is off", func(addr string, err error) bool { return addr == "" && err == nil })
 	stop()
 	require.NoError(t, <-done)

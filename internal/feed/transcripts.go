@@ -1,4 +1,4 @@
-package app
+package feed
 
 import (
 	"cmp"
@@ -17,29 +17,27 @@ import (
 	"resumed/internal/watch"
 )
 
-const (
-	longestText     = 300 // bounds what is kept of an agent's words
-	longestProvider = 60  // and of a provider's name
-)
+// longestProvider bounds what is kept of a provider's name.
+const longestProvider = 60
 
 // reader reads what an agent writes in the lines of files.
 type reader struct {
 	agent  agent.Agent
 	source agent.Source
-	see    func(context.Context, []resume.Observation) error
-	keep   func(path string, cursor json.RawMessage)
+	feeds  *Feeds
 	log    *slog.Logger
 
-	// back is what files at first sight say, oldest first. Owned by the
+	// back is what files at first seen say, oldest first. Owned by the
 	// watcher's goroutine.
 	back map[string][]resume.Observation
 }
 
-func newFileFeed(d *daemon, a agent.Agent, src agent.Source, cursors cursors) *feed {
-	f := newFeed(a)
+// transcripts makes the feed of an agent's files in one place.
+func (f *Feeds) transcripts(a agent.Agent, src agent.Source, cursors Cursors) *feed {
+	one := newFeed(a)
 	r := &reader{
-		agent: a, source: src, see: d.see, keep: d.store.PutCursor,
-		log: d.log.With("agent", a.Name()), back: make(map[string][]resume.Observation),
+		agent: a, source: src, feeds: f,
+		log: f.opts.Log.With("agent", a.Name()), back: make(map[string][]resume.Observation),
 	}
 	opts := watch.Options{
 		Root:    src.Root,
@@ -48,15 +46,15 @@ func newFileFeed(d *daemon, a agent.Agent, src agent.Source, cursors cursors) *f
 		Needles: src.Needles,
 		Known:   func(path string) (watch.Cursor, bool) { return r.known(cursors, path) },
 		Deliver: r.deliver,
-		Ready:   func() { close(f.ready) },
+		Ready:   func() { close(one.ready) },
 		Log:     r.log,
 	}
 	if src.Sift != nil {
 		opts.Sift = func(line []byte) watch.Weight { return watch.Weight(src.Sift(line)) }
 	}
 	watcher := watch.New(opts)
-	f.run = watcher.Run
-	f.look = func(ctx context.Context, session resume.Session) error {
+	one.run = watcher.Run
+	one.look = func(ctx context.Context, session resume.Session) error {
 		rel, err := filepath.Rel(src.Root, session.Transcript)
 		if err != nil || !filepath.IsLocal(rel) {
 			return nil // it lies in another root of the agent
@@ -67,10 +65,10 @@ func newFileFeed(d *daemon, a agent.Agent, src agent.Source, cursors cursors) *f
 		}
 		return err
 	}
-	return f
+	return one
 }
 
-func (r *reader) known(cursors cursors, path string) (cursor watch.Cursor, ok bool) {
+func (r *reader) known(cursors Cursors, path string) (cursor watch.Cursor, ok bool) {
 	data, ok := cursors[path]
 	if !ok {
 		return watch.Cursor{}, false
@@ -94,7 +92,7 @@ func (r *reader) deliver(ctx context.Context, batch watch.Batch) (enough bool, e
 		}
 		return len(r.back[batch.Path]) > 0 && !r.source.Shared, nil
 	}
-	if err := r.see(ctx, append(markFirst(older), observations...)); err != nil {
+	if err := r.feeds.observe(ctx, append(markFirst(older), observations...)); err != nil {
 		return false, err
 	}
 	delete(r.back, batch.Path)
@@ -105,7 +103,7 @@ func (r *reader) deliver(ctx context.Context, batch watch.Batch) (enough bool, e
 	if err != nil {
 		return false, err
 	}
-	r.keep(batch.Path, cursor)
+	r.feeds.opts.Keep(batch.Path, cursor)
 	return true, nil
 }
 
@@ -127,8 +125,8 @@ func (r *reader) digest(batch watch.Batch) []resume.Observation {
 	var moves []watch.Line
 	flush := func() {
 		for _, line := range slices.Backward(moves) {
-			if sight, ok := r.observe(batch, line); ok {
-				observations = append(observations, sight)
+			if seen, ok := r.observe(batch, line); ok {
+				observations = append(observations, seen)
 				break
 			}
 		}
@@ -140,8 +138,8 @@ func (r *reader) digest(batch watch.Batch) []resume.Observation {
 			continue
 		}
 		flush()
-		if sight, ok := r.observe(batch, line); ok {
-			observations = append(observations, sight)
+		if seen, ok := r.observe(batch, line); ok {
+			observations = append(observations, seen)
 		}
 	}
 	flush()
@@ -153,7 +151,7 @@ func (r *reader) observe(batch watch.Batch, line watch.Line) (resume.Observation
 	if !batch.Back {
 		shown = line.Offset - batch.Since
 	}
-	sight, ok := r.agent.Observe(r.source, agent.Line{
+	seen, ok := r.agent.Observe(r.source, agent.Line{
 		Path:    batch.Path,
 		Offset:  line.Offset,
 		Data:    line.Data,
@@ -161,27 +159,27 @@ func (r *reader) observe(batch watch.Batch, line watch.Line) (resume.Observation
 		ModTime: batch.ModTime,
 		Shown:   shown,
 	})
-	if !ok || sight.Key.ID == "" {
+	if !ok || seen.Key.ID == "" {
 		return resume.Observation{}, false
 	}
-	sight.Account = cmp.Or(sight.Account, r.source.Account)
-	sight.Transcript = cmp.Or(sight.Transcript, batch.Path)
-	sight.Pos = resume.Position{Epoch: batch.Epoch, Offset: line.End}
-	sight.Late = batch.Late
+	seen.Account = cmp.Or(seen.Account, r.source.Account)
+	seen.Transcript = cmp.Or(seen.Transcript, batch.Path)
+	seen.Pos = resume.Position{Epoch: batch.Epoch, Offset: line.End}
+	seen.Late = batch.Late
 	if (batch.Late || batch.Back) && !r.source.Shared { // else it began before our eyes
-		sight.Made, _ = runner.BirthTime(batch.Path) // not known: its records must do
+		seen.Made, _ = runner.BirthTime(batch.Path) // not known: its records must do
 	}
-	return tidy(sight, r.agent.Name()), true
+	return tidy(seen, r.agent.Name()), true
 }
 
 // tidy makes what an agent says of a session fit to be kept and shown.
-func tidy(sight resume.Observation, name string) resume.Observation {
-	sight.Key.Agent = cmp.Or(sight.Key.Agent, name)
-	sight.Provider = sanitize.Short(sight.Provider, longestProvider)
-	if limited, ok := sight.Event.(resume.Limited); ok {
-		limited.Text = sanitize.Short(limited.Text, longestText)
-		sight.Event = limited
-		sight.CwdBorn, _ = runner.BirthTime(sight.Cwd) // not known: it cannot be told from another
+func tidy(seen resume.Observation, name string) resume.Observation {
+	seen.Key.Agent = cmp.Or(seen.Key.Agent, name)
+	seen.Provider = sanitize.Short(seen.Provider, longestProvider)
+	if limited, ok := seen.Event.(resume.Limited); ok {
+		limited.Text = sanitize.Short(limited.Text, sanitize.Sentence)
+		seen.Event = limited
+		seen.CwdBorn, _ = runner.BirthTime(seen.Cwd) // not known: it cannot be told from another
 	}
-	return sight
+	return seen
 }

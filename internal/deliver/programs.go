@@ -1,4 +1,4 @@
-package app
+package deliver
 
 import (
 	"context"
@@ -7,9 +7,6 @@ import (
 	"time"
 
 	"resumed/internal/agent"
-	"resumed/internal/agents"
-	"resumed/internal/config"
-	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -49,6 +46,14 @@ func (w *witnesses) take() map[resume.Key]struct{} {
 // worth looking for.
 const justNow = time.Minute
 
+// Changed is told every step: some are moments at which a process can be looked
+// at. It blocks on nothing.
+func (d *Deliverer) Changed(c resume.Change) {
+	if telling(c) {
+		d.witnesses.call(c.After.Key)
+	}
+}
+
 // telling reports whether a step is one at which the session's process likely
 // lives: it begins before our eyes, or it has just been stopped by a limit.
 func telling(c resume.Change) bool {
@@ -69,9 +74,9 @@ const (
 	nextLook  = 500 * time.Millisecond
 )
 
-// identifyAll looks at the processes of the sessions that are called until ctx
+// WatchPrograms looks at the processes of the sessions that are called until ctx
 // is done.
-func (d *daemon) identifyAll(ctx context.Context) error {
+func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 	looks := make(map[resume.Key]int) // how often each was looked for in vain
 	for {
 		var again <-chan time.Time
@@ -97,9 +102,9 @@ func (d *daemon) identifyAll(ctx context.Context) error {
 
 // witness looks at the process of a session, and reports whether there is
 // nothing more to look for.
-func (d *daemon) witness(ctx context.Context, key resume.Key) bool {
-	session, err := d.engine.Session(ctx, key)
-	a := d.agentOf(key.Agent)
+func (d *Deliverer) witness(ctx context.Context, key resume.Key) bool {
+	session, err := d.opts.Engine.Session(ctx, key)
+	a := d.opts.Settings().Agent(key.Agent)
 	if _, ok := a.(agent.Identifier); err != nil || !ok {
 		return true
 	}
@@ -113,7 +118,7 @@ func (d *daemon) witness(ctx context.Context, key resume.Key) bool {
 
 // identify notes which program the owner of a session runs, and returns the
 // session with that.
-func (d *daemon) identify(ctx context.Context, a agent.Agent, session resume.Session, owner *resume.Owner) resume.Session {
+func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.Session, owner *resume.Owner) resume.Session {
 	identifier, ok := a.(agent.Identifier)
 	if !ok {
 		return session
@@ -122,28 +127,10 @@ func (d *daemon) identify(ctx context.Context, a agent.Agent, session resume.Ses
 	if !ok || program == session.Program {
 		return session
 	}
-	_, err := d.engine.Apply(ctx, session.Key, resume.Identified{Program: program})
+	_, err := d.opts.Engine.Apply(ctx, session.Key, resume.Identified{Program: program})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, resume.ErrNoSession) {
 		d.log.Error("an event could not be applied", "session", session.Key.ID, "agent", session.Key.Agent, "err", err)
 	}
 	session.Program = program
 	return session
-}
-
-// LeftRunning returns the process of a resume of the session that lives without
-// a daemon that looks after it. It is for runs that no daemon starts.
-func LeftRunning(ctx context.Context, cfg config.Config, session resume.Session) (pid int, found bool, err error) {
-	agents, err := agents.Make(cfg)
-	if err != nil {
-		return 0, false, err
-	}
-	a := agents[session.Key.Agent]
-	if a == nil {
-		return 0, false, nil
-	}
-	owner, err := a.Owner(ctx, session)
-	if err != nil || owner == nil {
-		return 0, false, err
-	}
-	return owner.PID, owner.Kind == "headless" && procfs.Proc.Variable(owner.PID, agent.MarkVariable) != "", nil
 }

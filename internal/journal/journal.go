@@ -1,4 +1,6 @@
-package app
+// Package journal turns a step of a session into what outlives it: a row on disk,
+// a line of the history and of the log, a word to people and to those who watch.
+package journal
 
 import (
 	"context"
@@ -8,67 +10,71 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
+	"resumed/internal/state"
 )
 
-// journal fans out what happened to disk, log, people and those who watch. It runs in the
-// engine's goroutine and blocks on nothing.
-type journal struct {
-	d     *daemon
+// Options are what a Journal writes to. None of them may wait for the disk, the
+// network or the engine; all but Tell are required.
+type Options struct {
+	Store interface {
+		Put(resume.Session)
+		DropSession(resume.Key)
+		AppendHistory(state.Entry)
+	}
+	Changes *control.Changes // those who watch
+	Log     *slog.Logger
+
+	// Tell tells people what happened to a session, and by which short name it
+	// is called; nil: nobody is told.
+	Tell func(event notify.Event, session resume.Session, short string)
+}
+
+// Journal fans out what happened. Changed is called by the engine's goroutine
+// alone. It holds locks, those of the store, of the notifier and of who
+// watches, but none for longer than a copy in memory takes.
+type Journal struct {
+	opts  Options
 	names names
 	held  reasons
 }
 
-func newJournal(d *daemon) journal { return journal{d: d, names: make(names), held: make(reasons)} }
-
-// remember lets the sessions of an earlier daemon have their short names, and
-// does not say again why they are held back.
-func (j journal) remember(sessions []resume.Session) {
+// New returns a journal that knows the sessions of an earlier daemon: they have
+// their short names, and why they are held back is not said again. It tells anew
+// what a person must see, in case that daemon died between deciding and telling:
+// the notifier passes over what it has told.
+func New(opts Options, sessions []resume.Session) *Journal {
+	j := &Journal{opts: opts, names: make(names), held: make(reasons)}
 	for _, s := range sessions {
 		j.names.add(s.Key.ID)
 		if s.State == resume.Waiting {
 			j.held.first(s.Key, s.Reason)
 		}
 	}
-}
-
-// tellAgain tells of what a person must see, in case the daemon before died
-// between deciding and telling. The notifier passes over what it has told.
-func (j journal) tellAgain(sessions []resume.Session) {
 	for _, s := range sessions {
 		switch {
 		case s.State == resume.GaveUp:
-			j.notify(notify.GaveUp, s)
+			j.tell(notify.GaveUp, s)
 		case s.State == resume.Parked, s.Told && s.Owner != nil:
-			j.notify(notify.Parked, s)
+			j.tell(notify.Parked, s)
 		}
 	}
+	return j
 }
 
-func (j journal) changed(c resume.Change) {
-	if j.d.opts.Seen != nil {
-		defer j.d.opts.Seen(c)
-	}
-	j.d.metrics.observe(c)
-	j.d.summary.wake()
-	if telling(c) {
-		j.d.witnesses.call(c.After.Key)
-	}
+// Changed writes down one step.
+func (j *Journal) Changed(c resume.Change) {
 	key := c.After.Key
 	if c.Dropped {
 		j.names.drop(key.ID)
 		delete(j.held, key)
-		j.d.store.DropSession(key)
-		j.d.changes.Note(key)
+		j.opts.Store.DropSession(key)
+		j.opts.Changes.Note(key)
 		return
 	}
-	if c.WorksOn() {
-		if c.Declined() {
-			j.history(c)
-		}
-		return
+	if !c.WorksOn() {
+		j.opts.Changes.Note(key)
 	}
-	j.d.changes.Note(key)
-	if !c.Before.WorthKeeping() && !c.After.WorthKeeping() {
+	if c.WorksOn() || !c.Before.WorthKeeping() && !c.After.WorthKeeping() {
 		if c.Declined() {
 			j.history(c)
 		}
@@ -77,7 +83,7 @@ func (j journal) changed(c resume.Change) {
 	if !c.Before.WorthKeeping() {
 		j.names.add(key.ID)
 	}
-	j.d.store.Put(c.After)
+	j.opts.Store.Put(c.After)
 	if j.notable(c) {
 		j.history(c)
 		j.log(c)
@@ -86,9 +92,9 @@ func (j journal) changed(c resume.Change) {
 }
 
 // log says what a person would want to know the next morning.
-func (j journal) log(c resume.Change) {
+func (j *Journal) log(c resume.Change) {
 	s := c.After
-	log := j.d.log.With("session", s.Key.ID, "agent", s.Key.Agent)
+	log := j.opts.Log.With("session", s.Key.ID, "agent", s.Key.Agent)
 	switch {
 	case c.Calls() && s.State == resume.Waiting:
 		log.Warn("waiting, but needs a person", "class", s.Limit.Class, "why", s.Reason)
@@ -107,31 +113,30 @@ func (j journal) log(c resume.Change) {
 }
 
 // people tells the edges that a person may want to know.
-func (j journal) people(c resume.Change) {
+func (j *Journal) people(c resume.Change) {
 	s := c.After
 	switch {
 	case c.Entered(resume.GaveUp):
-		j.notify(notify.GaveUp, s)
+		j.tell(notify.GaveUp, s)
 	case c.Calls():
-		j.notify(notify.Parked, s)
+		j.tell(notify.Parked, s)
 	case c.Entered(resume.Waiting) && !c.Before.Interrupted():
-		j.notify(notify.Limited, s)
+		j.tell(notify.Limited, s)
 	case c.Given():
 		if len(s.Attempts) == 0 {
 			s.Attempts = s.Past // it moved before its start was known
 		}
-		j.notify(notify.Retrying, s)
+		j.tell(notify.Retrying, s)
 	case c.Entered(resume.Watching) && c.Before.Interrupted():
 		s.Attempts = s.Past // the notice shows what was tried
-		j.notify(notify.Recovered, s)
+		j.tell(notify.Recovered, s)
 	}
 }
 
-func (j journal) notify(event notify.Event, s resume.Session) {
-	if j.d.opts.DryRun {
-		return
+func (j *Journal) tell(event notify.Event, s resume.Session) {
+	if j.opts.Tell != nil {
+		j.opts.Tell(event, s, j.names.short(s.Key.ID))
 	}
-	j.d.notifier.Tell(event, j.d.view(s), j.names.short(s.Key.ID))
 }
 
 // names finds short names for sessions without looking at all of them: it

@@ -1,4 +1,6 @@
-package app
+// Package metrics counts what happens, and says how things stand when somebody
+// looks, in the words of Prometheus.
+package metrics
 
 import (
 	"context"
@@ -18,9 +20,18 @@ import (
 // scrapeLimit bounds how long a scrape waits for the engine.
 const scrapeLimit = 2 * time.Second
 
-// metrics counts what happens. What is true at a moment is asked for when
+// Source says how things stand at a moment.
+type Source interface {
+	Sessions(context.Context) ([]resume.Session, error)
+	Accounts(context.Context) ([]resume.Account, error)
+	Agents() []string                // that are watched
+	PendingNotices() int             // deliveries that have not ended
+	Loaded() (at time.Time, ok bool) // the configuration in force, and whether the newest one is
+}
+
+// Metrics counts what happens. What is true at a moment is asked for when
 // somebody looks.
-type metrics struct {
+type Metrics struct {
 	registry      *prometheus.Registry
 	interruptions *prometheus.CounterVec
 	resumes       *prometheus.CounterVec
@@ -30,7 +41,8 @@ type metrics struct {
 	wait          prometheus.Histogram
 }
 
-func newMetrics(d *daemon) *metrics {
+// New returns metrics of the daemon of that version.
+func New(version string, source Source) *Metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
@@ -40,9 +52,9 @@ func newMetrics(d *daemon) *metrics {
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "resumed_build_info", Help: "The version that runs; always 1.",
 	}, []string{"version", "goversion"})
-	build.WithLabelValues(d.opts.Version, runtime.Version()).Set(1)
+	build.WithLabelValues(version, runtime.Version()).Set(1)
 
-	m := &metrics{
+	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		interruptions: counter("resumed_interruptions_total",
 			"Refusals that stopped a session, by what was refused.", "agent", "class"),
@@ -57,13 +69,14 @@ func newMetrics(d *daemon) *metrics {
 			1, 5, 15, 30, 60, 120, 300, 900, 1800, 3600, 2*3600, 5*3600, 12*3600, 24*3600, 7*24*3600),
 	}
 	m.registry.MustRegister(
-		build, m.interruptions, m.resumes, m.giveUps, m.notifications, m.detection, m.wait, gauges{d},
+		build, m.interruptions, m.resumes, m.giveUps, m.notifications, m.detection, m.wait, gauges{source},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
 }
 
-func (m *metrics) handler() http.Handler {
+// Handler answers a scrape.
+func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
 
@@ -73,9 +86,9 @@ var outcomes = []resume.Outcome{
 	resume.NoProgress, resume.Denied, resume.CutOff, resume.Unknown,
 }
 
-// expect makes every counter that may move there from the beginning: of one
+// Expect makes every counter that may move there from the beginning: of one
 // that is born at 1, nobody sees that it rose.
-func (m *metrics) expect(agents []string, channels []notify.Channel) {
+func (m *Metrics) Expect(agents []string, channels []string) {
 	for _, agent := range agents {
 		m.giveUps.WithLabelValues(agent)
 		for _, outcome := range outcomes {
@@ -89,13 +102,13 @@ func (m *metrics) expect(agents []string, channels []notify.Channel) {
 	}
 	for _, channel := range channels {
 		for _, outcome := range notify.Outcomes() {
-			m.notifications.WithLabelValues(channel.Name(), string(outcome))
+			m.notifications.WithLabelValues(channel, string(outcome))
 		}
 	}
 }
 
-// observe counts a step. It blocks on nothing.
-func (m *metrics) observe(c resume.Change) {
+// Observe counts a step. It blocks on nothing.
+func (m *Metrics) Observe(c resume.Change) {
 	agent := c.After.Key.Agent
 	if ev, limited := c.Event.(resume.Limited); limited && c.Interrupts() {
 		m.interruptions.WithLabelValues(agent, ev.Class.String()).Inc()
@@ -114,13 +127,13 @@ func (m *metrics) observe(c resume.Change) {
 	}
 }
 
-// delivered counts the end of a delivery.
-func (m *metrics) delivered(channel string, outcome notify.Outcome) {
+// Delivered counts the end of a delivery.
+func (m *Metrics) Delivered(channel string, outcome notify.Outcome) {
 	m.notifications.WithLabelValues(channel, string(outcome)).Inc()
 }
 
 // gauges asks the daemon how things stand.
-type gauges struct{ d *daemon }
+type gauges struct{ source Source }
 
 var (
 	sessionsDesc = prometheus.NewDesc("resumed_sessions", "Sessions that are known, by state.", []string{"agent", "state"}, nil)
@@ -144,20 +157,18 @@ func (g gauges) Collect(ch chan<- prometheus.Metric) {
 	send := func(desc *prometheus.Desc, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
-	send(pendingDesc, float64(g.d.notifier.Pending()))
-	g.d.mu.Lock()
-	ok, loadedAt := g.d.loadErr == nil, g.d.loadedAt
-	g.d.mu.Unlock()
+	send(pendingDesc, float64(g.source.PendingNotices()))
+	loadedAt, ok := g.source.Loaded()
 	send(reloadDesc, oneIf(ok))
 	send(loadedDesc, float64(loadedAt.UnixMilli())/1000)
 
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeLimit)
 	defer cancel()
-	sessions, err := g.d.engine.Sessions(ctx)
+	sessions, err := g.source.Sessions(ctx)
 	if err != nil {
 		return
 	}
-	accounts, err := g.d.engine.Accounts(ctx)
+	accounts, err := g.source.Accounts(ctx)
 	if err != nil {
 		return
 	}
@@ -183,7 +194,7 @@ func (g gauges) Collect(ch chan<- prometheus.Metric) {
 // a line that appears with its first session cannot be compared with before.
 func (g gauges) count(sessions []resume.Session) map[string]map[resume.State]int {
 	byAgent := make(map[string]map[resume.State]int)
-	for _, name := range g.d.agentNames() {
+	for _, name := range g.source.Agents() {
 		byAgent[name] = make(map[resume.State]int)
 	}
 	for _, s := range sessions {

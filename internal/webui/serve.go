@@ -1,4 +1,4 @@
-package app
+package webui
 
 import (
 	"context"
@@ -13,8 +13,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"resumed/internal/webui"
 )
 
 const (
@@ -25,12 +23,12 @@ const (
 	healthLimit = 2 * time.Second
 )
 
-// web serves metrics, health and the page where http.listen says. An address that
-// cannot be had is a problem to be shown, and tried again: it keeps no session
-// from being resumed.
-type web struct {
+// Server serves the page, metrics and health where http.listen says. An address
+// that cannot be had is a problem to be shown, and tried again: it keeps no
+// session from being resumed.
+type Server struct {
 	handler http.Handler
-	page    *webui.Page
+	page    *Page
 	log     *slog.Logger
 	nudge   chan struct{} // of size 1: wanted changed
 
@@ -41,30 +39,40 @@ type web struct {
 	err    error  // why it is not
 }
 
-func newWeb(d *daemon, token string) *web {
+// ServerOptions are what a Server shows. All are required.
+type ServerOptions struct {
+	Page    *Page
+	Metrics http.Handler
+	Ping    func(context.Context) error // returns when the engine's loop has turned
+	Log     *slog.Logger
+}
+
+// NewServer returns a server that listens nowhere until Want says where.
+func NewServer(opts ServerOptions) *Server {
 	mux := http.NewServeMux()
-	page := webui.New(backend{d}, token, d.log)
-	mux.Handle("/", page)
-	mux.Handle("GET /metrics", d.metrics.handler())
-	mux.HandleFunc("GET /healthz", d.healthz)
-	return &web{handler: mux, page: page, log: d.log, nudge: make(chan struct{}, 1)}
+	mux.Handle("/", opts.Page)
+	mux.Handle("GET /metrics", opts.Metrics)
+	mux.Handle("GET /healthz", health(opts.Ping))
+	return &Server{handler: mux, page: opts.Page, log: opts.Log, nudge: make(chan struct{}, 1)}
 }
 
-// healthz answers 200 while the engine's loop turns.
-func (d *daemon) healthz(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeoutCause(r.Context(), healthLimit, fmt.Errorf("the engine did not turn within %s", healthLimit))
-	defer cancel()
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	if err := d.engine.Ping(ctx); err != nil {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = fmt.Fprintln(w, err)
-		return
+// health answers 200 while the engine's loop turns.
+func health(ping func(context.Context) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeoutCause(r.Context(), healthLimit, fmt.Errorf("the engine did not turn within %s", healthLimit))
+		defer cancel()
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		if err := ping(ctx); err != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = fmt.Fprintln(w, err)
+			return
+		}
+		_, _ = io.WriteString(w, "ok\n")
 	}
-	_, _ = io.WriteString(w, "ok\n")
 }
 
-// want says where to listen from now on. It returns at once.
-func (w *web) want(listen string) {
+// Want says where to listen from now on. It returns at once.
+func (w *Server) Want(listen string) {
 	w.mu.Lock()
 	w.wanted = listen
 	w.mu.Unlock()
@@ -74,16 +82,16 @@ func (w *web) want(listen string) {
 	}
 }
 
-// where returns the address that is served, and why it is not the wanted one.
-func (w *web) where() (string, error) {
+// Where returns the address that is served, and why it is not the wanted one.
+func (w *Server) Where() (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.addr, w.err
 }
 
-// pageURL returns where a browser finds the page, or why there is none. With
+// PageURL returns where a browser finds the page, or why there is none. With
 // once it lets in one browser, now.
-func (w *web) pageURL(once bool) (string, error) {
+func (w *Server) PageURL(once bool) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -104,7 +112,7 @@ func (w *web) pageURL(once bool) (string, error) {
 }
 
 // set notes how it stands and reports whether that is news.
-func (w *web) set(addr string, err error) bool {
+func (w *Server) set(addr string, err error) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	news := addr != w.addr || fmt.Sprint(err) != fmt.Sprint(w.err)
@@ -113,7 +121,7 @@ func (w *web) set(addr string, err error) bool {
 }
 
 // Run serves until ctx is done.
-func (w *web) Run(ctx context.Context) error {
+func (w *Server) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		w.mu.Lock()
 		listen := w.wanted
@@ -139,7 +147,7 @@ func (w *web) Run(ctx context.Context) error {
 
 // pause returns when something else than listen is wanted, ctx is done, or the
 // time is over; 0 means no bound.
-func (w *web) pause(ctx context.Context, listen string, most time.Duration) {
+func (w *Server) pause(ctx context.Context, listen string, most time.Duration) {
 	if most > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, most)
@@ -160,7 +168,7 @@ func (w *web) pause(ctx context.Context, listen string, most time.Duration) {
 	}
 }
 
-func (w *web) serve(ctx context.Context, listener net.Listener, listen string) {
+func (w *Server) serve(ctx context.Context, listener net.Listener, listen string) {
 	server := &http.Server{
 		Handler:           hosts(listen, listener.Addr())(w.handler),
 		ReadHeaderTimeout: 5 * time.Second,

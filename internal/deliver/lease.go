@@ -1,4 +1,4 @@
-package app
+package deliver
 
 import (
 	"errors"
@@ -6,7 +6,6 @@ import (
 
 	"resumed/internal/lease"
 	"resumed/internal/resume"
-	"resumed/internal/sanitize"
 )
 
 // leases are the sessions that this daemon looks after. A session may be
@@ -56,19 +55,9 @@ func (l *leases) giveBack(key resume.Key, h *heldLease) error {
 	return h.Release()
 }
 
-// givenUp returns why a session is left alone of which an exec has said that it
-// gave up on it, after it was stopped. A person's order is stronger.
-func (d *daemon) givenUp(session resume.Session) *resume.NotSent {
-	note, ok := lease.LastNote(d.leases.dirs, session.Key.Agent, session.Key.ID)
-	if !ok || note.At.Before(session.LimitedAt) || !session.RetryAskedAt.IsZero() {
-		return nil
-	}
-	return &resume.NotSent{Why: "resumed exec gave up on it: " + sanitize.Short(note.Why, longestText), Park: true}
-}
-
 // lease takes the session's lease. It returns why not, where another process
 // has it. A dry run sends nothing and takes none.
-func (d *daemon) lease(key resume.Key) (release func(), held *resume.NotSent) {
+func (d *Deliverer) lease(key resume.Key) (release func(), notSent *resume.NotSent) {
 	if d.opts.DryRun {
 		return func() {}, nil
 	}

@@ -3,7 +3,6 @@ package app
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"resumed/internal/agents"
 	"resumed/internal/config"
@@ -11,17 +10,6 @@ import (
 	"resumed/internal/resume"
 	"resumed/internal/state"
 )
-
-func newNotifier(d *daemon, cfg notify.Config) (*notify.Notifier, error) {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return notify.New(notify.Options{
-		Config: cfg, Store: outbox{d.store}, Log: d.log, Host: host, Count: d.metrics.delivered,
-		Agents: agents.Titles(),
-	})
-}
 
 // Channels builds every way to reach people that the configuration knows, and
 // reports all that cannot be built, with its place in the file at path. retry is

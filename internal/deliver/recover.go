@@ -1,4 +1,4 @@
-package app
+package deliver
 
 import (
 	"context"
@@ -9,11 +9,11 @@ import (
 	"resumed/internal/runner"
 )
 
-// recover finds out what became of the resumes that an earlier daemon began. A
+// Recover finds out what became of the resumes that an earlier daemon began. A
 // living command is adopted. Of one that is gone the transcript tells, so it is
 // read first; where it tells nothing the resume took no effect and is sent
 // again.
-func (d *daemon) recover(ctx context.Context, sessions []resume.Session) error {
+func (d *Deliverer) Recover(ctx context.Context, sessions []resume.Session) error {
 	var each sync.WaitGroup
 	defer each.Wait()
 	for _, s := range sessions {
@@ -30,21 +30,21 @@ func (d *daemon) recover(ctx context.Context, sessions []resume.Session) error {
 }
 
 // conclude finds out what became of a resume whose command is gone.
-func (d *daemon) conclude(ctx context.Context, s resume.Session) {
-	if awaitAll(ctx, d.feedsOf(s.Key.Agent)) != nil {
+func (d *Deliverer) conclude(ctx context.Context, s resume.Session) {
+	if d.opts.Transcripts.Await(ctx, s.Key.Agent) != nil {
 		return // the daemon stops
 	}
 	if s.Run.Unverifiable {
-		d.recoverUnproved(ctx, s)
+		d.concludeUnverifiable(ctx, s)
 		return
 	}
 	d.tidy(ctx, s)
 	if words, denied := d.denied(ctx, s, d.outputOf(s)); denied {
-		d.tell(ctx, s.Key, resume.Ended{Mark: s.Run.Mark, Outcome: resume.Denied, Err: words})
+		d.report(ctx, s, resume.Ended{Outcome: resume.Denied, Err: words})
 		return
 	}
 	d.log.Info("a resume left no trace and is forgotten", "session", s.Key.ID, "agent", s.Key.Agent)
-	d.tell(ctx, s.Key, resume.Lost{Mark: s.Run.Mark})
+	d.apply(ctx, s.Key, resume.Lost{Mark: s.Run.Mark})
 }
 
 // beginPatience is how long after the claim a command begins at the latest.
@@ -69,15 +69,27 @@ func commandOf(s resume.Session) (*runner.Process, bool) {
 	return process, -time.Second < late && late < beginPatience
 }
 
-func (d *daemon) adopt(ctx context.Context, s resume.Session, process *runner.Process) {
+func (d *Deliverer) adopt(ctx context.Context, s resume.Session, process *runner.Process) {
 	output := d.outputOf(s)
 	process.Bind(runner.Command{Mark: s.Run.Mark, Output: output, Bounds: d.bounds, Signs: signsOfLife(s)})
 	d.log.Info("a resume of the daemon before still runs", "session", s.Key.ID, "agent", s.Key.Agent, "pid", process.PID)
-	d.tell(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: process.Process})
-	release, held := d.lease(s.Key)
-	if held != nil {
-		d.log.Warn("a resume that runs has no lease", "session", s.Key.ID, "agent", s.Key.Agent, "why", held.Why)
+	d.apply(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: process.Process})
+	release, notSent := d.lease(s.Key)
+	if notSent != nil {
+		d.log.Warn("a resume that runs has no lease", "session", s.Key.ID, "agent", s.Key.Agent, "why", notSent.Why)
 	}
 	defer release()
-	d.follow(ctx, s, process, output)
+	d.report(ctx, s, d.follow(ctx, s, process, output))
+}
+
+// concludeUnverifiable finds out what became of a prompt that an earlier daemon was
+// handing over. Only the transcript can tell, or the queue that it waits in; it
+// is never handed over again.
+func (d *Deliverer) concludeUnverifiable(ctx context.Context, s resume.Session) {
+	if a := d.opts.Settings().Agent(s.Key.Agent); a != nil && (arrived(a, s) || d.queued(ctx, a, s)) {
+		d.report(ctx, s, resume.Ended{Outcome: resume.Delivered})
+		return
+	}
+	d.report(ctx, s, unknown(
+		"resumed ended while it handed the prompt over, and the transcript does not tell whether it was sent"))
 }

@@ -1,4 +1,4 @@
-package app
+package journal
 
 import (
 	"context"
@@ -15,12 +15,12 @@ import (
 
 // Kinds of steps that lead into no state.
 const (
-	kindStarted  = "started"
-	kindStopped  = "stopped"
-	kindPaused   = "paused"
-	kindUnpaused = "unpaused"
-	kindConfig   = "config"
-	kindLeft     = "left" // an interruption that is not waited out
+	Started  = "started"
+	Stopped  = "stopped"
+	Paused   = "paused"
+	Unpaused = "unpaused"
+	Config   = "config"
+	Left     = "left" // an interruption that is not waited out
 )
 
 // step is one line of the history, as it is stored.
@@ -57,7 +57,7 @@ func (r reasons) first(key resume.Key, why string) bool {
 // notable reports whether a step is a decision that was not made before. A
 // session that cannot be resumed now is looked at every minute: that is one
 // decision, with one reason.
-func (j journal) notable(c resume.Change) bool {
+func (j *Journal) notable(c resume.Change) bool {
 	before, after := c.Before, c.After
 	switch c.Event.(type) {
 	case resume.NotSent, resume.Queued:
@@ -80,7 +80,7 @@ func (j journal) notable(c resume.Change) bool {
 	return news
 }
 
-func (j journal) history(c resume.Change) {
+func (j *Journal) history(c resume.Change) {
 	s := c.After
 	line := step{
 		From: max(c.Before.State, resume.Watching).String(), To: s.State.String(),
@@ -106,30 +106,31 @@ func (j journal) history(c resume.Change) {
 			line.Reason = "the resume was delivered: now the transcript must move"
 		}
 	case resume.Pause:
-		kind = kindPaused
+		kind = Paused
 	case resume.Unpause:
-		kind = kindUnpaused
+		kind = Unpaused
 	case resume.Limited:
 		if c.Declined() {
-			kind, line.Class = kindLeft, ev.Class.String()
+			kind, line.Class = Left, ev.Class.String()
 		}
 	}
-	j.d.record(c.At, s.Key, kind, line)
+	j.record(c.At, s.Key, kind, line)
 }
 
-// record appends a line to the history. It blocks on nothing.
-func (d *daemon) record(at time.Time, key resume.Key, kind string, line step) {
+// record appends a line to the history.
+func (j *Journal) record(at time.Time, key resume.Key, kind string, line step) {
 	data, err := json.Marshal(line)
 	if err != nil {
-		d.log.Error("a step could not be written to the history", "err", err)
+		j.opts.Log.Error("a step could not be written to the history", "err", err)
 		return
 	}
-	d.store.AppendHistory(state.Entry{At: at, Key: key, Kind: kind, Data: data})
+	j.opts.Store.AppendHistory(state.Entry{At: at, Key: key, Kind: kind, Data: data})
 }
 
-// note appends a line that concerns the daemon itself.
-func (d *daemon) note(kind, reason string) {
-	d.record(time.Now(), resume.Key{}, kind, step{Reason: reason})
+// Note appends a line that concerns the daemon itself. It may be called by
+// anybody.
+func (j *Journal) Note(kind, reason string) {
+	j.record(time.Now(), resume.Key{}, kind, step{Reason: reason})
 }
 
 // archive is where a history is read from: the state of a daemon, or what one

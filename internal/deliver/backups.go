@@ -1,4 +1,4 @@
-package app
+package deliver
 
 import (
 	"bytes"
@@ -13,20 +13,16 @@ import (
 	"time"
 
 	"resumed/internal/agent"
-	"resumed/internal/agents"
 	"resumed/internal/atomicfile"
-	"resumed/internal/config"
 	"resumed/internal/resume"
 )
 
 // keptCopies is how many copies of a file that an agent may lose are kept.
 const keptCopies = 3
 
-func keptRoot(stateDir string) string { return filepath.Join(stateDir, "kept") }
-
 // secure does what an agent needs so that a run of it loses nothing: what
 // earlier runs left is removed, and its files are copied aside.
-func (d *daemon) secure(ctx context.Context, a agent.Agent, session resume.Session, files []string) *resume.NotSent {
+func (d *Deliverer) secure(ctx context.Context, a agent.Agent, session resume.Session, files []string) *resume.NotSent {
 	if tidier, ok := a.(agent.Tidier); ok {
 		if err := tidier.Tidy(ctx, session); err != nil {
 			return &resume.NotSent{Why: "what an earlier resume left could not be removed: " + err.Error()}
@@ -35,7 +31,7 @@ func (d *daemon) secure(ctx context.Context, a agent.Agent, session resume.Sessi
 	if len(files) == 0 {
 		return nil
 	}
-	dir, err := d.claimDir(keptRoot(d.opts.StateDir), session.Key)
+	dir, err := d.shelves.claim(backups, session.Key)
 	if err != nil {
 		return &resume.NotSent{Why: "the transcript could not be copied aside: " + err.Error()}
 	}
@@ -48,8 +44,8 @@ func (d *daemon) secure(ctx context.Context, a agent.Agent, session resume.Sessi
 }
 
 // tidy removes what a run that is over left behind.
-func (d *daemon) tidy(ctx context.Context, session resume.Session) {
-	tidier, ok := d.agentOf(session.Key.Agent).(agent.Tidier)
+func (d *Deliverer) tidy(ctx context.Context, session resume.Session) {
+	tidier, ok := d.opts.Settings().Agent(session.Key.Agent).(agent.Tidier)
 	if !ok {
 		return
 	}
@@ -141,9 +137,9 @@ func copyFile(from, to string) error {
 	return atomicfile.Copy(to, in, 0o600)
 }
 
-// pruneKept forgets the copies of sessions that were not resumed for that long.
-func pruneKept(stateDir string, age time.Duration, now time.Time) error {
-	dir := keptRoot(stateDir)
+// PruneBackups forgets the copies of sessions that were not resumed for that long.
+func PruneBackups(stateDir string, age time.Duration, now time.Time) error {
+	dir := filepath.Join(stateDir, backups)
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -159,17 +155,4 @@ func pruneKept(stateDir string, age time.Duration, now time.Time) error {
 		}
 	}
 	return errors.Join(failed...)
-}
-
-// Tidy removes what a run of the session left behind that must not stay. It is
-// for runs that no daemon started.
-func Tidy(ctx context.Context, cfg config.Config, session resume.Session) error {
-	agents, err := agents.Make(cfg)
-	if err != nil {
-		return err
-	}
-	if tidier, ok := agents[session.Key.Agent].(agent.Tidier); ok {
-		return tidier.Tidy(ctx, session)
-	}
-	return nil
 }

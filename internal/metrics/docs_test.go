@@ -1,4 +1,4 @@
-package app
+package metrics
 
 import (
 	"encoding/json"

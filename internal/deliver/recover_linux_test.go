@@ -1,4 +1,4 @@
-package app
+package deliver
 
 import (
 	"os/exec"

@@ -20,8 +20,8 @@ const (
 	mostTickets = 16
 )
 
-// door lets in who has the token.
-type door struct {
+// access lets in who has the token.
+type access struct {
 	token string
 
 	// mu guards everything that follows.
@@ -30,7 +30,7 @@ type door struct {
 }
 
 // ticket returns a new ticket.
-func (d *door) ticket() string {
+func (d *access) ticket() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
@@ -44,7 +44,7 @@ func (d *door) ticket() string {
 }
 
 // takes reports whether a link lets in. A ticket does so once.
-func (d *door) takes(given string) bool {
+func (d *access) takes(given string) bool {
 	if d.fits(given) {
 		return true
 	}
@@ -56,11 +56,11 @@ func (d *door) takes(given string) bool {
 }
 
 // fits compares in constant time: how long it takes tells nothing.
-func (d *door) fits(given string) bool {
+func (d *access) fits(given string) bool {
 	return d.token != "" && subtle.ConstantTimeCompare([]byte(given), []byte(d.token)) == 1
 }
 
-func (d *door) knows(r *http.Request) bool {
+func (d *access) knows(r *http.Request) bool {
 	// A browser may send several of one name, such as one that another
 	// program on this host set.
 	for _, c := range r.CookiesNamed(cookie) {
@@ -72,7 +72,7 @@ func (d *door) knows(r *http.Request) bool {
 }
 
 // guard refuses who does not have the token.
-func (d *door) guard(next http.HandlerFunc) http.Handler {
+func (d *access) guard(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !d.knows(r) {
 			http.Error(w, "resumed open gives the link that lets you in", http.StatusUnauthorized)
@@ -84,7 +84,7 @@ func (d *door) guard(next http.HandlerFunc) http.Handler {
 
 // enter takes the token from the link, has the browser keep it, and sends the
 // browser to the address without it, which may be seen and kept.
-func (d *door) enter(next http.HandlerFunc) http.Handler {
+func (d *access) enter(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Method == http.MethodGet && d.takes(r.URL.Query().Get("token")):

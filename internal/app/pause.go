@@ -1,0 +1,43 @@
+package app
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// pauseSwitch pauses the daemon as a whole. It is the only one who knows whether
+// it is paused, besides the engine and the disk, and sees to it that these agree.
+type pauseSwitch struct {
+	engine interface {
+		SetPaused(context.Context, bool) error
+	}
+	store  interface{ SetPaused(bool) }
+	turn   chan struct{} // of size 1: who has put something in may change it
+	paused atomic.Bool
+}
+
+func newPauseSwitch(paused bool, engine interface {
+	SetPaused(context.Context, bool) error
+}, store interface{ SetPaused(bool) },
+) *pauseSwitch {
+	p := &pauseSwitch{engine: engine, store: store, turn: make(chan struct{}, 1)}
+	p.paused.Store(paused)
+	return p
+}
+
+// set pauses, or ends that. Orders that come at the same time are carried out one
+// after the other: what is on disk is what the engine was told last.
+func (p *pauseSwitch) set(ctx context.Context, paused bool) error {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if err := p.engine.SetPaused(ctx, paused); err != nil {
+		return err
+	}
+	p.paused.Store(paused)
+	p.store.SetPaused(paused)
+	return nil
+}

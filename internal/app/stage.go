@@ -1,0 +1,49 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// stage is a set of parts that stop together.
+type stage struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	fail   context.CancelCauseFunc
+	wg     sync.WaitGroup
+}
+
+// newStage returns a stage that outlives ctx: it ends with stop. A part that
+// fails makes the whole daemon stop.
+func newStage(ctx context.Context, fail context.CancelCauseFunc) *stage {
+	s := &stage{fail: fail}
+	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	return s
+}
+
+func (s *stage) run(part string, run func(context.Context) error) {
+	s.wg.Go(func() {
+		if err := run(s.ctx); err != nil && s.ctx.Err() == nil {
+			s.fail(&partError{part, err})
+		}
+	})
+}
+
+func (s *stage) stop() {
+	s.cancel()
+	s.wg.Wait()
+}
+
+// stopped reports whether the parts of the stage are to stop, or have.
+func (s *stage) stopped() bool { return s.ctx.Err() != nil }
+
+// partError is a part of the daemon that ended before its time.
+type partError struct {
+	part string
+	err  error
+}
+
+func (e *partError) Error() string { return fmt.Sprintf("%s ended: %v", e.part, e.err) }
+
+func (e *partError) Unwrap() error { return e.err }

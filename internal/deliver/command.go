@@ -1,0 +1,169 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+	"resumed/internal/runner"
+	"resumed/internal/sanitize"
+)
+
+// command runs a program that continues the session without a terminal.
+type command struct {
+	*delivery
+	plan    *agent.Command
+	process *runner.Process
+	output  string
+}
+
+func (c *command) String() string { return "run " + strings.Join(c.plan.Argv, " ") }
+
+func (c *command) ready(context.Context) *resume.NotSent {
+	if why := replaced(c.session, c.plan.Dir); why != "" && c.owner == nil {
+		return &resume.NotSent{Why: why, Park: true}
+	}
+	return untouchable(c.opts.Settings(), c.plan.Dir)
+}
+
+func (c *command) send(ctx context.Context) (sent bool, instead resume.Event) {
+	run, notSent := c.make(ctx)
+	if notSent != nil {
+		return false, *notSent
+	}
+	key := c.session.Key
+	now, err := c.opts.Engine.Apply(ctx, key, resume.Sending{Mark: run.Mark})
+	if err != nil || now.Run == nil || now.Run.Mark != run.Mark {
+		return false, nil
+	}
+	process, err := runner.Start(*run)
+	if err != nil {
+		return false, cannotStart(err)
+	}
+	c.process, c.output = process, run.Output
+	c.log.Info("resumed", "session", key.ID, "agent", key.Agent, "cwd", run.Dir,
+		"attempt", len(c.session.Attempts), "pid", process.PID, "output", run.Output)
+	c.apply(ctx, key, resume.Started{Mark: run.Mark, Process: process.Process})
+	_ = c.opts.Sync(ctx) // soon: where its mark cannot be read, the next daemon knows it by this alone
+	return true, nil
+}
+
+// confirm waits for the command. When the daemon stops first, the command lives
+// on and the next daemon finds it.
+func (c *command) confirm(ctx context.Context) resume.Event {
+	return c.follow(ctx, c.session, c.process, c.output)
+}
+
+// make returns the command, when all is done that must be done before it runs.
+func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
+	if notSent := c.secure(ctx, c.agent, c.session, c.plan.Keep); notSent != nil {
+		return nil, notSent
+	}
+	extra, err := c.opts.Settings().Env(c.session.Key.Agent)
+	if err != nil {
+		return nil, &resume.NotSent{Why: err.Error(), Park: true}
+	}
+	dir, err := c.shelves.claim(outputs, c.session.Key)
+	if err != nil {
+		return nil, &resume.NotSent{Why: "its output could not be kept: " + err.Error()}
+	}
+	pruneRuns(dir, keptRuns-1)
+	return &runner.Command{
+		Argv:   c.plan.Argv,
+		Dir:    c.plan.Dir,
+		Env:    append(slices.Clone(c.plan.Env), extra...),
+		Output: c.outputOf(c.session),
+		Mark:   c.session.Run.Mark,
+		Bounds: c.bounds,
+		Signs:  signsOfLife(c.session),
+	}, nil
+}
+
+// bounds returns how long a command may run and be silent, as it is wanted now.
+func (d *Deliverer) bounds() (timeout, stall time.Duration) {
+	settings := d.opts.Settings()
+	return settings.Timeout, settings.Stall
+}
+
+// cannotStart says what a command that did not start means: what a person
+// must mend costs no attempt.
+func cannotStart(err error) resume.Event {
+	_, noProgram := errors.AsType[*runner.NotFoundError](err)
+	_, noDir := errors.AsType[*runner.DirError](err)
+	if noProgram || noDir {
+		return resume.NotSent{Why: err.Error(), Park: true}
+	}
+	return resume.Ended{Outcome: resume.Failed, Err: err.Error()}
+}
+
+// follow waits for a command that runs and returns how it ended, or nothing where
+// the daemon stops first.
+func (d *Deliverer) follow(ctx context.Context, session resume.Session, process *runner.Process, output string) resume.Event {
+	result := d.commands.await(ctx, session.Run.Mark, process)
+	if ctx.Err() != nil {
+		return nil
+	}
+	d.tidy(ctx, session)
+	ended := ending(result, output)
+	if ended.Outcome != resume.TimedOut {
+		if words, denied := d.denied(ctx, session, output); denied {
+			ended.Outcome, ended.Err = resume.Denied, words
+		}
+	}
+	return ended
+}
+
+// resultTail is how much of a run's output may hold its result.
+const resultTail = 64 << 10
+
+// denied says in words what a resumed run that is over was refused at last.
+func (d *Deliverer) denied(ctx context.Context, session resume.Session, output string) (words string, denied bool) {
+	denier, ok := d.opts.Settings().Agent(session.Key.Agent).(agent.Denier)
+	attempt, known := session.Tried(session.Run.Mark)
+	if !ok || !known {
+		return "", false
+	}
+	tail, _ := runner.Tail(output, resultTail) // most agents tell in their transcript
+	denial, denied, err := denier.Denied(ctx, session, agent.Ran{Since: attempt.StartedAt, Output: tail})
+	if err != nil && ctx.Err() == nil {
+		d.log.Warn("it could not be read whether a resume was refused something",
+			"session", session.Key.ID, "agent", session.Key.Agent, "err", err)
+	}
+	return denial.String(), denied
+}
+
+// ending puts the end of a command into words.
+func ending(result runner.Result, output string) resume.Ended {
+	ended := resume.Ended{Outcome: resume.Delivered}
+	timeout, timedOut := errors.AsType[*runner.TimeoutError](result.Err)
+	stall, stalled := errors.AsType[*runner.StallError](result.Err)
+	switch {
+	case timedOut:
+		ended.Outcome, ended.Err = resume.TimedOut, timeout.Error()
+	case stalled:
+		ended.Outcome, ended.Err = resume.TimedOut, stall.Error()
+	case result.Err != nil:
+		ended.Outcome, ended.Err = resume.Failed, result.Err.Error()
+	}
+	if ended.Outcome == resume.Failed {
+		if words, err := runner.Tail(output, 2048); err == nil {
+			if last := lastLine(words); last != "" {
+				ended.Err += ": " + sanitize.Short(last, sanitize.Sentence)
+			}
+		}
+	}
+	return ended
+}
+
+// signsOfLife are the files whose change shows that a resumed agent works: its
+// transcript, and what a database writes first.
+func signsOfLife(s resume.Session) []string { return []string{s.Transcript, s.Transcript + "-wal"} }
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}

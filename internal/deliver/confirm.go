@@ -1,0 +1,104 @@
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// appears waits until the agent has written the prompt down. Where it does not,
+// nobody knows what became of it. When the daemon stops the next one looks for
+// its trace.
+func (v *delivery) appears(ctx context.Context, patience time.Duration, done string) resume.Event {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); pause(ctx, lookPause) {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if arrived(v.agent, v.session) {
+			return v.delivered(ctx)
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case v.queued(ctx, v.agent, v.session):
+		return resume.Ended{Outcome: resume.Delivered}
+	default:
+		return unknown(fmt.Sprintf("%s, and did not appear in the transcript within %s", done, patience))
+	}
+}
+
+// delivered reads what else the transcript says, which is to be known before the
+// wait for movement begins.
+func (v *delivery) delivered(ctx context.Context) resume.Event {
+	_ = v.opts.Transcripts.Look(ctx, v.session) // it is read on as it comes
+	return resume.Ended{Outcome: resume.Delivered}
+}
+
+// queued reports whether the prompt waits to be taken: then it is safe, and
+// nobody sends it again.
+func (d *Deliverer) queued(ctx context.Context, a agent.Agent, s resume.Session) bool {
+	q, ok := a.(agent.Queuing)
+	if !ok {
+		return false
+	}
+	waits, err := q.Queued(ctx, s)
+	if err != nil {
+		d.log.Warn("cannot look for a queued prompt", "session", s.Key.ID, "agent", s.Key.Agent, "err", err)
+	}
+	return waits
+}
+
+// unknown is a resume of which nobody knows what became.
+func unknown(why string) resume.Ended {
+	return resume.Ended{Outcome: resume.Unknown, Err: why + "; look at the session before you retry"}
+}
+
+// arrived reports whether the transcript shows a prompt, or what came of one,
+// since the resume was claimed.
+func arrived(a agent.Agent, s resume.Session) bool {
+	if len(s.Attempts) == 0 {
+		return false
+	}
+	const slack = time.Second // some agents write whole seconds
+	since := s.Attempts[len(s.Attempts)-1].StartedAt.Add(-slack)
+	last, found, err := lastOf(a, s)
+	if err != nil || !found || last.Key != s.Key {
+		return false
+	}
+	var at time.Time
+	switch ev := last.Event.(type) {
+	case resume.Prompted:
+		at = ev.At
+	case resume.Progressed:
+		at = ev.At
+	case resume.Limited:
+		at = ev.At
+	}
+	return at.After(s.LimitedAt) && !at.Before(since)
+}
+
+// lastOf returns the last thing that is known of the session.
+func lastOf(a agent.Agent, s resume.Session) (last agent.Evidence, found bool, err error) {
+	follower, ok := a.(agent.Follower)
+	if !ok {
+		return agent.Last(a, agent.SourceOf(a, s.Transcript), s.Transcript)
+	}
+	all, err := follower.Evidence(s.Transcript)
+	for _, e := range all {
+		if e.Key == s.Key {
+			return e, true, nil
+		}
+	}
+	return agent.Evidence{}, false, err
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

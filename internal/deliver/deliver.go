@@ -1,0 +1,205 @@
+// Package deliver carries a resume from due to delivered: it takes the session's
+// lease, looks at everything again, asks the agent how the session is continued,
+// and sends the prompt in one of four ways. No other room acts on the world for a
+// session.
+package deliver
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// Engine is who owns the sessions.
+type Engine interface {
+	Apply(ctx context.Context, key resume.Key, ev resume.Event) (resume.Session, error)
+	Session(ctx context.Context, key resume.Key) (resume.Session, error)
+	Superseded(ctx context.Context, key resume.Key) (why string, err error)
+}
+
+// Transcripts is who reads what agents write.
+type Transcripts interface {
+	// Look reads what is new about a session before it returns.
+	Look(ctx context.Context, session resume.Session) error
+
+	// Await returns when all that lay in the files of an agent was read.
+	Await(ctx context.Context, agent string) error
+}
+
+// Live is what is done about a session whose process lives.
+type Live string
+
+// What may be done.
+const (
+	Type   Live = "type"   // the process is given the prompt
+	Notify Live = "notify" // a person is told
+	Ignore Live = "ignore" // nothing
+)
+
+// Settings are what a delivery goes by, as the user wants it now.
+type Settings struct {
+	Prompt  string
+	Live    Live
+	Timeout time.Duration // one command may run this long; 0: no bound
+	Stall   time.Duration // and be silent this long; 0: no bound
+
+	Agent    func(name string) agent.Agent        // nil: it is not configured, or switched off
+	Env      func(agent string) ([]string, error) // KEY=value, added for its runs
+	Excluded func(directory string) (why string)  // empty: it may be touched
+}
+
+// Options are what a Deliverer works with. All are required.
+type Options struct {
+	StateDir  string   // outputs of commands and copies of transcripts are kept there
+	LeaseDirs []string // where it is agreed who looks after a session
+	DryRun    bool     // say what would be sent, and send nothing
+
+	Settings    func() Settings
+	Engine      Engine
+	Transcripts Transcripts
+	Sync        func(context.Context) error // returns when what was decided is on disk
+	Stopping    func() bool                 // the daemon stops: transcripts are not read any longer
+	Log         *slog.Logger
+}
+
+// Deliverer sends resumes and looks after the commands that run.
+type Deliverer struct {
+	opts      Options
+	log       *slog.Logger
+	leases    *leases
+	shelves   shelves
+	commands  commands
+	witnesses *witnesses
+}
+
+// New returns a deliverer. sessions are those of an earlier daemon: the processes
+// of stopped ones are worth a look. What it began, Recover finds out about.
+func New(opts Options, sessions []resume.Session) *Deliverer {
+	d := &Deliverer{
+		opts: opts, log: opts.Log, leases: newLeases(opts.LeaseDirs), shelves: shelves{stateDir: opts.StateDir},
+		commands: commands{running: make(map[string]stopper)}, witnesses: newWitnesses(),
+	}
+	for _, s := range sessions {
+		if s.Interrupted() {
+			d.witnesses.call(s.Key)
+		}
+	}
+	return d
+}
+
+// Act sends one resume and reports on it. The engine calls it when a session
+// enters Resuming. It returns when the resume is over, or soon after ctx is done.
+func (d *Deliverer) Act(ctx context.Context, session resume.Session) {
+	release, notSent := d.lease(session.Key)
+	defer release()
+	var due *delivery
+	if notSent == nil { // what is looked at next stays true: nobody else continues the session now
+		due, notSent = d.prepare(ctx, session)
+	}
+	if notSent != nil {
+		d.report(ctx, session, *notSent)
+	} else if due != nil {
+		d.report(ctx, session, due.carryOut(ctx))
+	}
+}
+
+// delivery is one resume on its way.
+type delivery struct {
+	*Deliverer
+	session resume.Session
+	agent   agent.Agent
+	owner   *resume.Owner // who is given the prompt, where somebody holds the session
+	way     way
+}
+
+// way is one way to send a prompt.
+type way interface {
+	// String says what is sent, in words that follow "would have".
+	String() string
+
+	// ready says why it cannot be sent now, or nothing. It only looks.
+	ready(context.Context) *resume.NotSent
+
+	// send sends it. Where that came to nothing it returns false and what to
+	// report; nothing at all where the resume was withdrawn, or the daemon stops.
+	send(context.Context) (sent bool, instead resume.Event)
+
+	// confirm returns what became of it, or nothing where the daemon stops
+	// first: the next one finds out.
+	confirm(context.Context) resume.Event
+}
+
+// carryOut sends what is due, and returns what became of it; nothing where the
+// resume was withdrawn, or the daemon stops.
+func (v *delivery) carryOut(ctx context.Context) resume.Event {
+	if notSent := v.way.ready(ctx); notSent != nil {
+		return *notSent
+	}
+	if v.opts.DryRun {
+		return resume.NotSent{Why: "dry run: would have " + v.way.String(), Park: true, Owner: v.owner}
+	}
+	if sent, instead := v.way.send(ctx); !sent {
+		return instead
+	}
+	return v.way.confirm(ctx)
+}
+
+// claim writes to disk that the prompt may have been handed to the process before
+// it is. It returns false and no reason where the resume was withdrawn.
+func (v *delivery) claim(ctx context.Context, to resume.Process) (ok bool, notSent *resume.NotSent) {
+	mark := v.session.Run.Mark
+	now, err := v.opts.Engine.Apply(ctx, v.session.Key, resume.Started{Mark: mark, Process: to, Unverifiable: true})
+	if err != nil || now.State != resume.Resuming || now.Run == nil || now.Run.Mark != mark {
+		return false, nil
+	}
+	if err := v.opts.Sync(ctx); err != nil {
+		return false, &resume.NotSent{Why: notOnDisk + err.Error(), Owner: v.owner}
+	}
+	return true, nil
+}
+
+const notOnDisk = "the claim could not be written to disk: "
+
+// claimOwner is claim for the owner of the session.
+func (v *delivery) claimOwner(ctx context.Context) (ok bool, instead resume.Event) {
+	var to resume.Process
+	if v.owner != nil {
+		to.PID = v.owner.PID
+	}
+	ok, notSent := v.claim(ctx, to)
+	return ok, event(notSent)
+}
+
+// event makes an event of a reason, where there is one.
+func event(notSent *resume.NotSent) resume.Event {
+	if notSent == nil {
+		return nil
+	}
+	return *notSent
+}
+
+// report applies what became of the resume that the session is in.
+func (d *Deliverer) report(ctx context.Context, session resume.Session, ev resume.Event) {
+	switch known := ev.(type) {
+	case nil:
+		return
+	case resume.NotSent:
+		known.Mark = session.Run.Mark
+		ev = known
+	case resume.Ended:
+		known.Mark = session.Run.Mark
+		ev = known
+	}
+	d.apply(ctx, session.Key, ev)
+}
+
+// apply applies an event to a session. That the daemon stops meanwhile is no
+// trouble: what it knows is on disk.
+func (d *Deliverer) apply(ctx context.Context, key resume.Key, ev resume.Event) {
+	if _, err := d.opts.Engine.Apply(ctx, key, ev); err != nil && ctx.Err() == nil {
+		d.log.Error("an event could not be applied", "session", key.ID, "agent", key.Agent, "err", err)
+	}
+}

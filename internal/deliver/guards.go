@@ -1,0 +1,148 @@
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"resumed/internal/agent"
+	"resumed/internal/lease"
+	"resumed/internal/resume"
+	"resumed/internal/runner"
+	"resumed/internal/sanitize"
+)
+
+// prepare does all that must be true before anything is sent: the claim is on
+// disk, the transcript holds no news, nobody holds the session or its holder
+// can be talked to, and the agent knows how to go on. It returns neither a
+// delivery nor a reason where the resume was withdrawn meanwhile.
+func (d *Deliverer) prepare(ctx context.Context, session resume.Session) (*delivery, *resume.NotSent) {
+	if err := d.opts.Sync(ctx); err != nil {
+		return nil, &resume.NotSent{Why: notOnDisk + err.Error()}
+	}
+	session, notSent := d.lookAgain(ctx, session)
+	if notSent != nil || session.Run == nil {
+		return nil, notSent
+	}
+	settings := d.opts.Settings()
+	a := settings.Agent(session.Key.Agent)
+	if a == nil {
+		return nil, &resume.NotSent{Why: "the agent " + session.Key.Agent + " is not configured or switched off"}
+	}
+	if notSent := refused(session, a, settings); notSent != nil {
+		return nil, notSent
+	}
+	owner, err := a.Owner(ctx, session)
+	if err != nil {
+		return nil, &resume.NotSent{Why: "it could not be made sure that nobody holds the session: " + err.Error()}
+	}
+	if owner != nil {
+		session = d.identify(ctx, a, session, owner)
+	}
+	due := &delivery{Deliverer: d, session: session, agent: a, owner: owner}
+	notSent = due.choose(ctx, settings)
+	return due, notSent
+}
+
+// lookAgain reads what is new in the transcript and returns the session as it
+// stands then. It returns one without a resume where that was withdrawn, or the
+// daemon stops.
+func (d *Deliverer) lookAgain(ctx context.Context, session resume.Session) (resume.Session, *resume.NotSent) {
+	mark := session.Run.Mark
+	err := d.opts.Transcripts.Look(ctx, d.located(session))
+	if d.opts.Stopping() {
+		return resume.Session{}, nil // the claim is found again when the next one starts
+	}
+	if err != nil && ctx.Err() == nil {
+		return resume.Session{}, &resume.NotSent{Why: "the transcript could not be read again: " + err.Error()}
+	}
+	session, err = d.opts.Engine.Session(ctx, session.Key)
+	if err != nil || session.Run == nil || session.Run.Mark != mark {
+		return resume.Session{}, nil
+	}
+	if notSent := d.givenUp(session); notSent != nil {
+		return resume.Session{}, notSent
+	}
+	why, err := d.opts.Engine.Superseded(ctx, session.Key) // by what was read just now, or before a restart
+	switch {
+	case err != nil:
+		return resume.Session{}, nil
+	case why != "":
+		return resume.Session{}, &resume.NotSent{Why: why, Park: true}
+	}
+	return d.located(session), nil
+}
+
+// refused says why nothing may be sent to the session, whoever holds it.
+func refused(session resume.Session, a agent.Agent, settings Settings) *resume.NotSent {
+	if notSent := untouchable(settings, session.Cwd); notSent != nil {
+		return notSent
+	}
+	if _, follows := a.(agent.Follower); !follows && !agent.Watches(a, session.Transcript) {
+		// Which account it is of is told by where it lies.
+		return &resume.NotSent{Why: "its transcript " + session.Transcript + " lies in none of the roots that are configured"}
+	}
+	if err := runner.CheckID(session.Key.ID); err != nil {
+		return &resume.NotSent{Why: err.Error(), Park: true}
+	}
+	return nil
+}
+
+// givenUp returns why a session is left alone of which an exec has said that it
+// gave up on it, after it was stopped. A person's order is stronger.
+func (d *Deliverer) givenUp(session resume.Session) *resume.NotSent {
+	note, ok := lease.LastNote(d.opts.LeaseDirs, session.Key.Agent, session.Key.ID)
+	if !ok || note.At.Before(session.LimitedAt) || !session.RetryAskedAt.IsZero() {
+		return nil
+	}
+	return &resume.NotSent{Why: "resumed exec gave up on it: " + sanitize.Short(note.Why, sanitize.Sentence), Park: true}
+}
+
+// untouchable says that the directory is one that the user does not want to be
+// touched, by whatever name. The rules know it by the name in the transcript.
+func untouchable(settings Settings, dir string) *resume.NotSent {
+	target, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil // the plan says what that means
+	}
+	if why := settings.Excluded(target); why != "" {
+		return &resume.NotSent{Why: why, Park: true}
+	}
+	return nil
+}
+
+// located returns the session with its transcript by the name that it has in one
+// of its agent's roots: what is a link on the way to it may be another one than
+// when it was read.
+func (d *Deliverer) located(s resume.Session) resume.Session {
+	a := d.opts.Settings().Agent(s.Key.Agent)
+	if a == nil || agent.Watches(a, s.Transcript) {
+		return s
+	}
+	target, err := filepath.EvalSymlinks(s.Transcript)
+	if err != nil {
+		return s
+	}
+	for _, src := range a.Sources() {
+		root, err := filepath.EvalSymlinks(src.Root)
+		if err != nil {
+			continue
+		}
+		if rel, err := filepath.Rel(root, target); err == nil && filepath.IsLocal(rel) {
+			s.Transcript = filepath.Join(src.Root, rel)
+			return s
+		}
+	}
+	return s
+}
+
+// replaced says that another directory has the name of the session's own: its
+// work is not there, and its permissions were not given for that. A person who
+// asks for a try all the same gets it.
+func replaced(s resume.Session, dir string) string {
+	born, known := runner.BirthTime(dir)
+	if !known || s.CwdBorn.IsZero() || !s.RetryAskedAt.IsZero() || dir != s.Cwd || born.Equal(s.CwdBorn) {
+		return ""
+	}
+	return fmt.Sprintf("another directory has taken the place of %s since the session was stopped; retry to go on there", dir)
+}

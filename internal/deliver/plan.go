@@ -1,0 +1,79 @@
+package deliver
+
+import (
+	"context"
+	"fmt"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// choose asks the agent how the session is continued, with its holder where it
+// has one, and finds the way to do that.
+func (v *delivery) choose(ctx context.Context, settings Settings) *resume.NotSent {
+	var (
+		plan agent.Plan
+		err  error
+	)
+	if v.owner != nil {
+		plan, err = livePlan(ctx, v.agent, v.session, *v.owner, settings)
+	} else {
+		plan, err = v.agent.Plan(ctx, v.session, agent.Words{Prompt: settings.Prompt})
+	}
+	switch {
+	case err != nil:
+		return &resume.NotSent{Why: err.Error(), Owner: v.owner}
+	case plan.Leave != nil:
+		return leaving(plan.Leave, v.owner)
+	case plan.Type != nil:
+		v.way = &typing{delivery: v, plan: plan.Type}
+	case plan.Send != nil:
+		v.way = &message{delivery: v, plan: plan.Send}
+	case plan.Run.Unverifiable:
+		v.way = &queue{command{delivery: v, plan: plan.Run}}
+	default:
+		v.way = &command{delivery: v, plan: plan.Run}
+	}
+	return nil
+}
+
+// leaving is a resume that is not sent for the reason that the agent gives.
+func leaving(leave *agent.Leave, owner *resume.Owner) *resume.NotSent {
+	return &resume.NotSent{Why: leave.Why, Park: leave.Park, Tell: leave.Tell, Until: leave.Until, Owner: owner}
+}
+
+// livePlan says how a session is continued that a live process holds, as far
+// as the user wants it to be.
+func livePlan(ctx context.Context, a agent.Agent, session resume.Session, owner resume.Owner, settings Settings) (agent.Plan, error) {
+	holds := heldBy(owner)
+	var plan agent.Plan
+	if talker, ok := a.(agent.Talker); ok {
+		var err error
+		if plan, err = talker.Talk(ctx, session, owner, agent.Words{Prompt: settings.Prompt}); err != nil {
+			return agent.Plan{}, err
+		}
+	}
+	switch passing := owner.Kind == "headless"; { // it ends by itself
+	case plan == agent.Plan{} && settings.Live == Type && !passing: // there is no way to reach it
+		return agent.Plan{Leave: &agent.Leave{Why: holds + ": go on in it, or end it and the session is continued", Tell: true}}, nil
+	case plan == agent.Plan{}:
+		return agent.Plan{Leave: &agent.Leave{Why: holds, Park: settings.Live == Notify && !passing}}, nil
+	case plan.Leave != nil && !plan.Leave.Park:
+		return plan, nil // it goes on by itself, or works
+	case settings.Live == Ignore:
+		return agent.Plan{Leave: &agent.Leave{Why: holds}}, nil
+	case settings.Live == Notify:
+		return agent.Plan{Leave: &agent.Leave{Why: holds, Park: true}}, nil
+	case plan.Leave != nil:
+		return agent.Plan{Leave: &agent.Leave{Why: holds + ": " + plan.Leave.Why, Park: true}}, nil
+	}
+	return plan, nil
+}
+
+func heldBy(owner resume.Owner) string {
+	words := fmt.Sprintf("a live process holds it: process %d (%s", owner.PID, owner.Kind)
+	if owner.Tmux != "" {
+		words += ", tmux " + owner.Tmux
+	}
+	return words + ")"
+}

@@ -1,0 +1,58 @@
+package deliver
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+
+	"resumed/internal/atomicfile"
+	"resumed/internal/resume"
+)
+
+// What is kept of sessions, by the directory that it is kept in.
+const (
+	outputs = "runs" // what resumed commands print
+	backups = "kept" // transcripts, as they were before a resume that may lose them
+)
+
+// agentFile says of which agent's session a directory keeps something: two
+// agents may call a session by one name.
+const agentFile = "agent"
+
+// shelves are the directories in which something of each session is kept.
+type shelves struct {
+	stateDir string
+	mu       sync.Mutex // held while a session takes a directory
+}
+
+// of returns where something of a session is kept: in a directory named after its
+// id, unless that is another agent's. No id has an @.
+func (s *shelves) of(what string, key resume.Key) string {
+	dir := filepath.Join(s.stateDir, what, key.ID)
+	if owner := ownerOf(dir); owner != "" && owner != key.Agent {
+		return dir + "@" + key.Agent
+	}
+	return dir
+}
+
+// claim makes that directory, and makes it the session's own.
+func (s *shelves) claim(what string, key resume.Key) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	dir := s.of(what, key)
+	if ownerOf(dir) == key.Agent {
+		return dir, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return dir, err
+	}
+	return dir, atomicfile.Write(filepath.Join(dir, agentFile), []byte(key.Agent), 0o600)
+}
+
+func ownerOf(dir string) string {
+	owner, err := os.ReadFile(filepath.Join(dir, agentFile))
+	if err != nil {
+		return "" // nobody's yet
+	}
+	return string(owner)
+}

@@ -1,0 +1,198 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+	"resumed/internal/sanitize"
+	"resumed/internal/tmux"
+)
+
+const (
+	// lookPause lies between two looks at a screen or a transcript.
+	lookPause = 200 * time.Millisecond
+
+	// drawPatience is how long a program may take to draw what was typed.
+	drawPatience = 2 * time.Second
+
+	// linePatience is how long an agent may take to write down the prompt that
+	// it was given.
+	linePatience = 10 * time.Second
+)
+
+// typing types the prompt into the terminal of the process that holds the
+// session.
+type typing struct {
+	*delivery
+	plan *agent.Typing
+	pane *tmux.Pane
+	menu bool // one covers the composer, and is closed first
+}
+
+func (t *typing) String() string { return fmt.Sprintf("typed %q into %s", t.plan.Text, t.pane) }
+
+// ready finds the pane and looks whether a prompt can be typed there.
+func (t *typing) ready(ctx context.Context) *resume.NotSent {
+	pane, err := tmux.Find(ctx, t.plan.Process)
+	if err != nil {
+		return t.named(t.refused(err))
+	}
+	t.pane = pane
+	sight, notSent := t.look(ctx, func(s agent.Sight) bool { return !s.Strange })
+	switch {
+	case notSent != nil:
+		return t.named(notSent)
+	case sight.Draft != "":
+		return t.named(&resume.NotSent{Why: "somebody has written something into its composer and not sent it"})
+	}
+	t.menu = sight.Menu
+	return nil
+}
+
+// refused says what it means that a pane cannot be used.
+func (t *typing) refused(err error) *resume.NotSent {
+	refusal, ok := errors.AsType[*tmux.Refusal](err)
+	if !ok {
+		return &resume.NotSent{Why: err.Error()}
+	}
+	return &resume.NotSent{Why: refusal.Why, Park: !refusal.Passing}
+}
+
+// look reads the screen until it is as wanted, or patience is over: a program
+// that draws is not to be taken at half a word.
+func (t *typing) look(ctx context.Context, wanted func(agent.Sight) bool) (agent.Sight, *resume.NotSent) {
+	for deadline := time.Now().Add(drawPatience); ; pause(ctx, lookPause) {
+		screen, err := t.pane.Screen(ctx)
+		if err != nil {
+			return agent.Sight{}, t.refused(err)
+		}
+		sight := t.plan.Judge(screen)
+		if !wanted(sight) && time.Now().Before(deadline) && ctx.Err() == nil {
+			continue
+		}
+		if sight.Leave == nil {
+			return sight, nil
+		}
+		notSent := leaving(sight.Leave, t.owner)
+		if sight.Strange {
+			notSent.Why += t.keep(screen)
+		}
+		return sight, notSent
+	}
+}
+
+// send types the prompt and sends it. That it may have been sent is on disk
+// before the first key is pressed.
+func (t *typing) send(ctx context.Context) (sent bool, instead resume.Event) {
+	if ok, notSent := t.claim(ctx, t.plan.Process); !ok {
+		return false, event(t.named(notSent))
+	}
+	// Not ctx: a prompt that was begun is never left half typed because the
+	// daemon stops.
+	ctx = context.WithoutCancel(ctx)
+	if t.menu {
+		if notSent := t.closeMenu(ctx); notSent != nil {
+			return false, event(t.named(notSent))
+		}
+	}
+	if notSent := t.write(ctx); notSent != nil {
+		return false, event(t.named(notSent))
+	}
+	err := t.pane.Press(ctx, tmux.Enter)
+	if _, refused := errors.AsType[*tmux.Refusal](err); refused {
+		return false, event(t.named(unsent(err.Error())))
+	}
+	t.log.Info("typed", "session", t.session.Key.ID, "agent", t.session.Key.Agent, "attempt", len(t.session.Attempts),
+		"pid", t.plan.Process.PID, "pane", t.pane.String())
+	return true, nil // where tmux gave no answer the transcript will tell
+}
+
+// confirm waits until the agent has written the prompt down.
+func (t *typing) confirm(ctx context.Context) resume.Event {
+	return t.appears(ctx, linePatience, "the prompt was typed and sent")
+}
+
+// named says of a reason whose terminal it is about.
+func (t *typing) named(notSent *resume.NotSent) *resume.NotSent {
+	if notSent != nil && notSent.Park {
+		notSent.Why = heldBy(*t.owner) + ": " + notSent.Why // for people
+	}
+	if notSent != nil {
+		notSent.Owner = t.owner
+	}
+	return notSent
+}
+
+func (t *typing) closeMenu(ctx context.Context) *resume.NotSent {
+	if err := t.pane.Press(ctx, tmux.Escape); err != nil {
+		return t.refused(err)
+	}
+	sight, notSent := t.look(ctx, func(s agent.Sight) bool { return !s.Menu && !s.Strange })
+	if notSent == nil && (sight.Menu || sight.Draft != "") {
+		return unsent("the limit's menu did not give way to an empty composer")
+	}
+	return notSent
+}
+
+// write types the prompt and reads it back.
+func (t *typing) write(ctx context.Context) *resume.NotSent {
+	err := t.pane.Type(ctx, t.plan.Text)
+	if _, refused := errors.AsType[*tmux.Refusal](err); refused {
+		return t.refused(err)
+	}
+	if err != nil {
+		return unsent(err.Error())
+	}
+	stands := func(s agent.Sight) bool {
+		return s.Leave == nil && !s.Menu && squeeze(s.Draft) == squeeze(t.plan.Text)
+	}
+	sight, notSent := t.look(ctx, stands)
+	switch {
+	case notSent != nil:
+		return unsent("after the prompt was typed, " + notSent.Why)
+	case !stands(sight):
+		why := "what was typed does not stand in its composer as it was typed"
+		if screen, err := t.pane.Screen(ctx); err == nil {
+			why += t.keep(screen)
+		}
+		return unsent(why)
+	}
+	return nil
+}
+
+// unsent is a prompt that was typed and not sent: a person must look.
+func unsent(why string) *resume.NotSent {
+	return &resume.NotSent{Why: why + "; Enter was not pressed", Park: true}
+}
+
+// keep writes a screen that was not recognised where a person can look at it,
+// and returns words that say where.
+func (t *typing) keep(screen string) string {
+	dir, err := t.shelves.claim(outputs, t.session.Key)
+	path := filepath.Join(dir, "screen.txt") // the newest is enough
+	if err == nil {
+		err = os.WriteFile(path, []byte(sanitize.Text(screen)), 0o600)
+	}
+	if err != nil {
+		t.log.Warn("a screen could not be kept", "session", t.session.Key.ID, "err", err)
+		return ""
+	}
+	return "; it is kept in " + path
+}
+
+func squeeze(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, s)
+}

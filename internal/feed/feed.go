@@ -1,0 +1,246 @@
+// Package feed turns what agents write into observations: from lines of files,
+// or by agents that report by themselves, to what the engine is told.
+package feed
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// Options are what Feeds work with. All are required.
+type Options struct {
+	// Observe applies what was read, in order. When it has returned nil it will
+	// not be lost.
+	Observe func(context.Context, []resume.Observation) error
+
+	// Keep keeps how far a place was read. It is on disk after what was observed
+	// ahead of it, never before.
+	Keep func(place string, cursor json.RawMessage)
+
+	// Elsewhere reports whether another resumed looks after the session: its
+	// prompts are not a person's.
+	Elsewhere func(resume.Key) bool
+
+	Log *slog.Logger
+}
+
+// Cursors is how far every place was read, as it is stored.
+type Cursors map[string]json.RawMessage
+
+// Feeds are the feeds of all agents. Run must be running for anything to be
+// read; until then who asks for a look waits.
+type Feeds struct {
+	opts  Options
+	begin chan []*feed // to be started by Run
+
+	mu    sync.Mutex // guards what follows
+	feeds []*feed
+}
+
+// New returns the feeds of those agents, to begin where the cursors stand.
+func New(opts Options, agents map[string]agent.Agent, cursors Cursors) *Feeds {
+	f := &Feeds{opts: opts, begin: make(chan []*feed)}
+	for _, name := range slices.Sorted(maps.Keys(agents)) {
+		f.feeds = append(f.feeds, f.of(agents[name], cursors)...)
+	}
+	return f
+}
+
+// Run reads until ctx is done, or until one of the feeds fails.
+func (f *Feeds) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	failed := make(chan error, 1)
+	begin := f.all()
+	for {
+		for _, one := range begin {
+			running.Go(func() { one.serve(ctx, failed) })
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-failed:
+			return err
+		case begin = <-f.begin:
+		}
+	}
+}
+
+// Swap puts other agents in place: the feeds of those that changed are stopped
+// and their successors start where these stopped. The others go on untouched.
+// cursors is asked for once those have stopped.
+func (f *Feeds) Swap(ctx context.Context, agents map[string]agent.Agent, cursors func() Cursors) {
+	var keep, begin []*feed
+	kept := make(map[string]bool)
+	var stop []*feed
+	for _, one := range f.all() {
+		if name := one.agent.Name(); agents[name] == one.agent {
+			keep, kept[name] = append(keep, one), true
+		} else {
+			stop = append(stop, one)
+		}
+	}
+	for _, one := range stop {
+		close(one.quit)
+	}
+	for _, one := range stop {
+		select {
+		case <-one.done:
+		case <-ctx.Done():
+			return
+		}
+	}
+	stored := cursors()
+	for _, name := range slices.Sorted(maps.Keys(agents)) {
+		if !kept[name] {
+			begin = append(begin, f.of(agents[name], stored)...)
+		}
+	}
+	// Until here a look meets those that have stopped, and no resume goes on
+	// without one.
+	f.mu.Lock()
+	f.feeds = slices.Concat(keep, begin)
+	f.mu.Unlock()
+	select {
+	case f.begin <- begin:
+	case <-ctx.Done():
+	}
+}
+
+// lookTimeout bounds how long a look at a transcript may take.
+const lookTimeout = time.Minute
+
+// Look reads what is new about a session now, after all that lay in its agent's
+// files: another session there may tell that a person went on.
+func (f *Feeds) Look(ctx context.Context, session resume.Session) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, lookTimeout, fmt.Errorf("it took more than %s", lookTimeout))
+	defer cancel()
+	if err := f.Await(ctx, session.Key.Agent); err != nil {
+		return err
+	}
+	for _, one := range f.ofAgent(session.Key.Agent) {
+		if err := one.look(ctx, session); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Await returns when all that lay in the files of an agent was read.
+func (f *Feeds) Await(ctx context.Context, agent string) error {
+	for _, one := range f.ofAgent(agent) {
+		select {
+		case <-one.ready:
+		case <-one.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+func (f *Feeds) all() []*feed {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.feeds
+}
+
+func (f *Feeds) ofAgent(name string) []*feed {
+	return slices.DeleteFunc(slices.Clone(f.all()), func(one *feed) bool { return one.agent.Name() != name })
+}
+
+// of makes the feeds of one agent.
+func (f *Feeds) of(a agent.Agent, cursors Cursors) []*feed {
+	if follower, ok := a.(agent.Follower); ok {
+		return []*feed{f.followed(a, follower, cursors)}
+	}
+	var feeds []*feed
+	for _, src := range a.Sources() {
+		feeds = append(feeds, f.transcripts(a, src, cursors))
+	}
+	return feeds
+}
+
+// feed turns what one agent writes in one place into observations.
+type feed struct {
+	agent agent.Agent
+	run   func(context.Context) error
+	look  func(context.Context, resume.Session) error // reads what is new about a session now
+	ready chan struct{}                               // closed when all that lay there was read
+	quit  chan struct{}                               // closed when it is to stop
+	done  chan struct{}                               // closed when it has stopped
+}
+
+func newFeed(a agent.Agent) *feed {
+	return &feed{agent: a, ready: make(chan struct{}), quit: make(chan struct{}), done: make(chan struct{})}
+}
+
+// serve runs the feed until it is told to quit, and tells the first failure.
+func (f *feed) serve(ctx context.Context, failed chan<- error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-f.quit:
+			cancel()
+		case <-f.done:
+		}
+	}()
+	defer close(f.done)
+	err := f.run(ctx)
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	select {
+	case failed <- fmt.Errorf("watcher of %s: %w", f.agent.Name(), err):
+	default:
+	}
+}
+
+// followed lets an agent that has no files of lines report by itself.
+func (f *Feeds) followed(a agent.Agent, follower agent.Follower, cursors Cursors) *feed {
+	one := newFeed(a)
+	one.look = follower.Look
+	one.run = func(ctx context.Context) error {
+		return follower.Follow(ctx, agent.Feed{
+			See: func(ctx context.Context, observations []resume.Observation) error {
+				for i := range observations {
+					observations[i] = tidy(observations[i], a.Name())
+				}
+				return f.observe(ctx, observations)
+			},
+			Kept: func(name string) (json.RawMessage, bool) {
+				cursor, ok := cursors[a.Name()+":"+name]
+				return cursor, ok
+			},
+			Keep:  func(name string, cursor json.RawMessage) { f.opts.Keep(a.Name()+":"+name, cursor) },
+			Ready: func() { close(one.ready) },
+			Log:   f.opts.Log.With("agent", a.Name()),
+		})
+	}
+	return one
+}
+
+// observe hands on what agents say, with what they cannot know: that a prompt is
+// of another resumed.
+func (f *Feeds) observe(ctx context.Context, observations []resume.Observation) error {
+	for i, seen := range observations {
+		ev, ok := seen.Event.(resume.Prompted)
+		if ok && ev.By == "" && f.opts.Elsewhere(seen.Key) {
+			ev.By = "another resumed"
+			observations[i].Event = ev
+		}
+	}
+	return f.opts.Observe(ctx, observations)
+}

@@ -40,7 +40,7 @@ var arrows = map[string][]string{
 	},
 	"internal/explain/*":  {"internal/agent", "internal/agent/*", "internal/limit", "internal/resume"},
 	"internal/agents":     {"internal/agent", "internal/agent/*", "internal/config"},
-	"internal/execrun":    {"internal/backoff", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords"},
+	"internal/execrun":    {"internal/agent", "internal/backoff", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume"},
 	"internal/lastwords":  {"internal/sanitize", "internal/limit"},
 	"internal/config":     {"internal/backoff", "internal/limit", "internal/resume"},
 	"internal/state":      {"internal/lock", "internal/resume"},

@@ -9,11 +9,10 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"resumed/internal/app"
+	"resumed/internal/agents"
 	"resumed/internal/backoff"
 	"resumed/internal/config"
 	"resumed/internal/dirs"
@@ -21,7 +20,6 @@ import (
 	"resumed/internal/explain"
 	"resumed/internal/lease"
 	"resumed/internal/limit"
-	"resumed/internal/resume"
 )
 
 // executing is what the flags of exec say.
@@ -52,7 +50,7 @@ func (c *cli) execCommand() *cobra.Command {
 	flags.StringVar(&e.policy, "policy", "", "`NAME` of a policy; else the agent's, the class's or [backoff]")
 	flags.StringVar(&e.timeout, "timeout", "", "a `DURATION` that one run may take")
 	flags.StringSliceVar(&e.retryOn, "retry-on", nil, "`CLASS`es of failures to retry, with commas (default: those that pass)")
-	complete(cmd, "agent", execrun.Agents()...)
+	complete(cmd, "agent", builtinAgents()...)
 	complete(cmd, "retry-on", classNames()...)
 	return cmd
 }
@@ -94,25 +92,10 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 
 	o.Argv, o.Signals, o.LeaseDirs = argv, signals, dirs.Leases(os.Getenv, stateDir)
 	o.Stdin, o.Stdout, o.Stderr = os.Stdin, os.Stdout, os.Stderr
-	hear, err := explain.Hear(cfg)
-	if err != nil {
+	if o.Agents, err = agents.MakeAll(cfg); err != nil {
 		show.say("%v", err)
 	}
-	o.Hear = func(agent, stdout, stderr string, at time.Time) execrun.Heard {
-		return execrun.Heard(hear(agent, stdout, stderr, at))
-	}
-	o.Tidy = func(ctx context.Context, agent, session, transcript string) error {
-		return app.Tidy(ctx, cfg, resume.Session{
-			Key: resume.Key{Agent: agent, ID: session}, Transcript: transcript, Cwd: o.Dir,
-		})
-	}
-	o.Left = func(ctx context.Context, agent, session string) (pid int, found bool) {
-		pid, found, err := app.LeftRunning(ctx, cfg, resume.Session{Key: resume.Key{Agent: agent, ID: session}, Cwd: o.Dir})
-		if err != nil {
-			show.say("%v", err)
-		}
-		return pid, found
-	}
+	o.Hear = explain.Hear(o.Agents, cfg.Resume.Grace)
 	o.Waits = show.begin
 	o.Warn = func(err error) { show.say("%v", err) }
 	// Not ctx: a signal is for the command first.
@@ -130,7 +113,7 @@ func (e executing) options(cfg config.Config) (execrun.Options, error) {
 		Grace:   cfg.Resume.Grace,
 	}
 	var bad []error
-	known := slices.Concat(execrun.Agents(), customAgents(cfg))
+	known := slices.Concat(builtinAgents(), customAgents(cfg))
 	if e.agent != "" && !slices.Contains(known, e.agent) {
 		bad = append(bad, fmt.Errorf("--agent %q: must be one of %s", e.agent, strings.Join(known, ", ")))
 	}
@@ -155,6 +138,15 @@ func (e executing) options(cfg config.Config) (execrun.Options, error) {
 		o.RetryOn = append(o.RetryOn, class)
 	}
 	return o, errors.Join(bad...)
+}
+
+// builtinAgents returns the names of the agents that need no description.
+func builtinAgents() []string {
+	var names []string
+	for _, b := range agents.Builtin() {
+		names = append(names, b.Name)
+	}
+	return names
 }
 
 func customAgents(cfg config.Config) []string {

@@ -85,6 +85,16 @@ func Make(cfg config.Config) (map[string]agent.Agent, error) {
 	return made, nil
 }
 
+// MakeAll is Make for every agent that the configuration knows, also those that
+// it has switched off: that is said to the daemon.
+func MakeAll(cfg config.Config) (map[string]agent.Agent, error) {
+	cfg.Agents = slices.Clone(cfg.Agents)
+	for i := range cfg.Agents {
+		cfg.Agents[i].Enabled = true
+	}
+	return Make(cfg)
+}
+
 func makeCustom(entry config.Agent, cfg config.Config) (agent.Agent, error) {
 	return custom.New(custom.Options{
 		Name: entry.Name, Files: entry.Files, Session: entry.Session, Cwd: entry.Cwd,

@@ -12,9 +12,11 @@ import (
 	"syscall"
 	"time"
 
+	"resumed/internal/agent"
 	"resumed/internal/backoff"
 	"resumed/internal/lease"
 	"resumed/internal/limit"
+	"resumed/internal/resume"
 )
 
 // The exit codes that are not the command's own.
@@ -32,9 +34,10 @@ type Options struct {
 	Dir  string // an absolute path
 
 	// Agent names the agent whose command it is. Empty: it is known by the
-	// program's name, where it is one of Agents.
+	// program's name, where it is that of one of Agents.
 	Agent  string
-	Prompt string // what a session is told when it is continued
+	Agents map[string]agent.Agent // by name
+	Prompt string                 // what a session is told when it is continued
 
 	Timeout time.Duration // one run may take this long; 0: no bound
 	RetryOn []limit.Class // what is worth a retry; empty: whatever may pass
@@ -52,28 +55,14 @@ type Options struct {
 	Stdout, Stderr *os.File
 	Signals        <-chan os.Signal // what is sent to this process
 
-	// Hear says what the streams of an agent's run tell.
-	Hear func(agent, stdout, stderr string, at time.Time) Heard
-
-	// Tidy removes what a run of an agent's session left beside its transcript.
-	Tidy func(ctx context.Context, agent, session, transcript string) error
-
-	// Left returns the process of a resume of the session that a daemon which is
-	// gone has left running: nobody holds its lease.
-	Left func(ctx context.Context, agent, session string) (pid int, found bool)
+	// Hear says how a run of an agent failed, by what it printed: of class none
+	// where that does not tell.
+	Hear func(agent string, rec agent.Recording) resume.Limited
 
 	// Waits is told of each wait, and what it returns is called when the wait
 	// is over. Warn tells a person what does not stop the run.
 	Waits func(backoff.Upcoming) (over func())
 	Warn  func(error)
-}
-
-// Heard is what the streams of an agent's run tell, as far as they are in a
-// format of the agent's.
-type Heard struct {
-	Session       string
-	limit.Verdict        // of class none where the run is not known to have failed
-	Text          string // the words of the failure
 }
 
 // Run runs the command until it succeeds, fails for good or the retries run
@@ -90,7 +79,7 @@ func Run(ctx context.Context, o Options) (int, error) {
 	}
 	t := &task{Options: o, relay: relay, input: input, talk: newTalk(o)}
 	defer t.release()
-	if err := t.hold(ctx, t.talk.id); err != nil {
+	if err := t.hold(ctx); err != nil {
 		return CodeFailed, err
 	}
 	err = backoff.Retry(ctx, t.Policy(t.talk.name, limit.None), t.run, backoff.Options{
@@ -142,18 +131,21 @@ func (f *Failure) Error() string {
 // run is one run of the command.
 func (t *task) run(ctx context.Context) error {
 	t.over()
-	argv, stdin, err := t.next()
+	argv, stdin, err := t.next(ctx)
 	if err != nil {
 		return err
 	}
 	t.runs++
-	began := time.Now()
+	t.talk.begins()
 	end, err := command{argv: argv, dir: t.Dir, stdin: stdin, stdout: t.Stdout, stderr: t.Stderr}.run(ctx, t.relay)
 	if err != nil {
 		return err
 	}
-	t.talk.heard(end, began)
-	t.tidy(ctx)
+	lasting := context.WithoutCancel(ctx) // what follows is done also when the time for the run is over
+	t.talk.heard(lasting, end)
+	if err := t.talk.tidy(lasting); err != nil {
+		t.Warn(err)
+	}
 	if end.code == 0 && ctx.Err() == nil && !t.talk.failed() {
 		return nil
 	}
@@ -164,31 +156,22 @@ func (t *task) run(ctx context.Context) error {
 		failure.allowed = timeout.After
 		failure.Verdict = limit.Verdict{Class: limit.Timeout, WaitHelps: true} // whatever it was saying
 	}
-	if held := t.hold(context.WithoutCancel(ctx), t.talk.id); held != nil {
-		failure.final = held
-	}
+	failure.final = t.hold(lasting)
 	return failure
 }
 
-// tidy has what the agent left behind removed, where that must not stay. It is
-// done also when the time for the run is over.
-func (t *task) tidy(ctx context.Context) {
-	known := t.talk.known
-	if known.transcript == "" {
-		return
-	}
-	if err := t.Tidy(context.WithoutCancel(ctx), t.talk.name, known.id, known.transcript); err != nil {
-		t.Warn(err)
-	}
-}
-
 // next returns the command line and the input of the next run.
-func (t *task) next() ([]string, *os.File, error) {
+func (t *task) next(ctx context.Context) ([]string, *os.File, error) {
 	if t.runs == 0 {
 		return t.talk.first(), t.input.file, nil
 	}
+	if held := t.talk.held(ctx); held != nil {
+		if err := t.startOver(ctx, held); err != nil {
+			return nil, nil, err
+		}
+	}
 	argv, continued := t.talk.next()
-	if continued && !t.talk.known.again {
+	if continued && !t.talk.trail.Again {
 		return argv, nil, nil // the session has what was read
 	}
 	if err := t.input.rewind(); err != nil {
@@ -197,10 +180,23 @@ func (t *task) next() ([]string, *os.File, error) {
 	return argv, t.input.file, nil
 }
 
+// startOver gives the session up to who holds it: the command is repeated as it
+// was, where that can be.
+func (t *task) startOver(ctx context.Context, held error) error {
+	t.talk.startOver()
+	t.release()
+	if t.input.spent() && t.talk.needsInput() {
+		return fmt.Errorf("not tried again: %w, and the prompt came by a pipe and cannot be given twice", held)
+	}
+	t.Warn(fmt.Errorf("%w: the command is repeated as it was", held))
+	return t.hold(ctx)
+}
+
 // hold takes the session's lease, so that nobody else continues it while this
 // process waits. The error says who does already; other trouble is told and
 // gone on with.
-func (t *task) hold(ctx context.Context, session string) error {
+func (t *task) hold(ctx context.Context) error {
+	session := t.talk.id
 	if session == "" || t.lease != nil && t.lease.ID() == session {
 		return nil
 	}
@@ -213,7 +209,11 @@ func (t *task) hold(ctx context.Context, session string) error {
 	if err != nil {
 		t.Warn(err)
 	}
-	if pid, found := t.Left(ctx, t.talk.name, session); found {
+	pid, found, err := t.talk.leftRunning(ctx)
+	if err != nil {
+		t.Warn(err)
+	}
+	if found {
 		return fmt.Errorf("process %d, which another resumed has started, still works on this session", pid)
 	}
 	return nil

@@ -1,110 +1,57 @@
 package execrun
 
 import (
+	"cmp"
+	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
+	"resumed/internal/agent"
 	"resumed/internal/lastwords"
 	"resumed/internal/limit"
+	"resumed/internal/procfs"
+	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 )
 
-// Agents returns the names of the agents whose sessions are continued.
-func Agents() []string { return []string{"claude-code", "codex", "opencode", "gemini", "qwen-code"} }
-
-// dialect knows how one agent is spoken to in print mode.
-type dialect interface {
-	program() string // its usual name
-	grammar() grammar
-
-	// prints reports whether the line runs the agent in print mode.
-	prints(line) bool
-
-	// prompted reports whether the line itself says what to do: otherwise
-	// that comes by the standard input.
-	prompted(line) bool
-
-	// named returns the session that the line names, if any.
-	named(line) string
-
-	// fix returns what is to be added so that a new session gets that id, or
-	// nothing where that cannot be.
-	fix(l line, id string) []string
-
-	// heard returns the session of a run that is over, as far as it can be
-	// continued.
-	heard(run) session
-
-	// resume returns the arguments that continue a session.
-	resume(l line, s session, prompt string) []string
-
-	// status returns the HTTP status that an exit code stands for, or 0.
-	status(code int) int
-}
-
-var dialects = map[string]dialect{
-	"claude-code": claude{},
-	"codex":       codex{},
-	"opencode":    opencode{},
-	"gemini":      gemini{},
-	"qwen-code":   qwen{},
-}
-
-// session is what can be continued. The zero session is none.
-type session struct {
-	id    string
-	again bool // it has forgotten the prompt: that has to be given again
-
-	transcript string // where the agent leaves something beside it, else empty
-}
-
-// run is one run of an agent that is over.
-type run struct {
-	line  line
-	dir   string
-	id    string // of the session, where it was fixed, named or heard before
-	began time.Time
-	said  Heard
-}
-
-// talk is one command and, where it is an agent's in print mode, its session.
+// talk is one command and, where it is a known agent's, its session.
 type talk struct {
 	argv   []string
 	prompt string
 	dir    string
 
-	name   string  // of the agent; empty where none is known
-	speaks dialect // nil where the command is no agent's in print mode
-	at     int     // where in argv the program's own arguments begin
-	line   line
-	fixed  []string // added to the first run
-	id     string   // as fixed, named or heard
-	known  session
-	hear   func(agent, stdout, stderr string, at time.Time) Heard
-	said   Heard // in the latest run
+	name  string           // of the agent; empty where none is known
+	agent agent.Agent      // nil where the command is not to be continued
+	line  agent.Invocation // nil with agent
+	at    int              // where in argv the program's own arguments begin
+	hear  func(agent string, rec agent.Recording) resume.Limited
+
+	given []string // added to a command that begins a session, so that it gets the id
+	id    string   // of the session, where it was given, named or told
+	ended func(context.Context, agent.Ended) agent.Trail
+
+	trail agent.Trail    // that the latest run left
+	said  resume.Limited // what the latest run said of its failure; of class none where it said nothing
 }
 
 func newTalk(o Options) *talk {
 	t := &talk{argv: o.Argv, prompt: o.Prompt, dir: o.Dir, hear: o.Hear}
-	t.name, t.at = whose(o.Agent, o.Argv)
-	speaks, ok := dialects[t.name]
+	t.name, t.at = whose(o)
+	known, ok := o.Agents[t.name].(agent.CommandLine)
 	if !ok {
 		return t
 	}
-	t.line = speaks.grammar().parse(o.Argv[t.at:])
-	if !speaks.prints(t.line) {
+	line, ok := known.Invocation(o.Argv[t.at:])
+	if !ok {
 		return t
 	}
-	t.speaks = speaks
-	if t.id = speaks.named(t.line); t.id == "" {
-		id := uuid.NewString()
-		if t.fixed = speaks.fix(t.line, id); t.fixed != nil {
-			t.id = id
-		}
+	t.agent, t.line = o.Agents[t.name], line
+	if t.id = line.Session(); t.id == "" {
+		t.give()
 	}
 	return t
 }
@@ -112,62 +59,126 @@ func newTalk(o Options) *talk {
 // whose returns the agent that a command runs, and where the agent's own
 // arguments begin. A wrapper before the agent (env, npx) is seen through only
 // where the agent is named.
-func whose(agent string, argv []string) (string, int) {
-	program := func(arg string) string { return strings.TrimSuffix(filepath.Base(arg), ".exe") }
-	if agent != "" {
-		if speaks, ok := dialects[agent]; ok {
-			at := slices.IndexFunc(argv, func(arg string) bool { return program(arg) == speaks.program() })
-			return agent, max(at, 0) + 1
-		}
-		return agent, 1
+func whose(o Options) (name string, at int) {
+	runs := func(arg string, a agent.Agent) bool {
+		known, ok := a.(agent.CommandLine)
+		return ok && strings.TrimSuffix(filepath.Base(arg), ".exe") == known.ProgramName()
 	}
-	for name, speaks := range dialects {
-		if program(argv[0]) == speaks.program() {
+	if o.Agent != "" {
+		at := slices.IndexFunc(o.Argv, func(arg string) bool { return runs(arg, o.Agents[o.Agent]) })
+		return o.Agent, max(at, 0) + 1
+	}
+	for name, a := range o.Agents {
+		if runs(o.Argv[0], a) {
 			return name, 1
 		}
 	}
 	return "", 1
 }
 
-// first returns the command line of the first run.
+// give has the session that the command begins be called by a new id, where the
+// agent lets that be chosen.
+func (t *talk) give() {
+	id := uuid.NewString()
+	if t.given = t.line.Give(id); t.given != nil {
+		t.id = id
+	}
+}
+
+// first returns the command line as it was asked for.
 func (t *talk) first() []string {
-	if len(t.fixed) == 0 {
+	if len(t.given) == 0 {
 		return t.argv
 	}
 	end := slices.Index(t.argv, "--")
 	if end < 0 {
 		end = len(t.argv)
 	}
-	return slices.Concat(t.argv[:end], t.fixed, t.argv[end:])
+	return slices.Concat(t.argv[:end], t.given, t.argv[end:])
 }
 
 // next returns the command line of a later run, and whether that continues the
 // session.
 func (t *talk) next() (argv []string, continued bool) {
-	if t.known.id == "" {
+	if t.trail.Session == "" {
 		return t.first(), false
 	}
-	return slices.Concat(t.argv[:t.at], t.speaks.resume(t.line, t.known, t.prompt)), true
+	return slices.Concat(t.argv[:t.at], t.line.Resume(t.trail, t.prompt)), true
 }
 
-// heard takes note of a run that is over.
-func (t *talk) heard(end *ending, began time.Time) {
-	if t.speaks == nil {
+// begins is told that a run begins.
+func (t *talk) begins() {
+	if t.line != nil {
+		t.ended = t.line.Begin(t.dir)
+	}
+}
+
+// heard takes note of the run that is over.
+func (t *talk) heard(ctx context.Context, end *ending) {
+	if t.line == nil {
 		return
 	}
-	t.said = t.hear(t.name, end.stdout.all(), end.stderr.all(), end.at)
-	if !plainID.MatchString(t.said.Session) {
-		t.said.Session = ""
+	rec := agent.Recording{Text: end.stdout.all(), Beside: end.stderr.all(), At: end.at, Exact: true}
+	t.said = t.hear(t.name, rec)
+	t.trail = t.ended(ctx, agent.Ended{Recording: rec, Code: end.code, Session: t.id})
+	t.id = cmp.Or(t.trail.Session, t.id)
+}
+
+// session is what the agent is asked about.
+func (t *talk) session() resume.Session {
+	return resume.Session{
+		Key:        resume.Key{Agent: t.name, ID: t.id},
+		Transcript: t.trail.Transcript,
+		Cwd:        cmp.Or(t.trail.Cwd, t.dir),
 	}
-	latest := run{line: t.line, dir: t.dir, id: t.id, began: began, said: t.said}
-	if heard := t.speaks.heard(latest); heard.id != "" {
-		t.known, t.id = heard, heard.id
+}
+
+// held returns why the session may not be continued: somebody else holds it, or
+// nobody can tell.
+func (t *talk) held(ctx context.Context) error {
+	if t.trail.Session == "" {
+		return nil
+	}
+	owner, err := t.agent.Owner(ctx, t.session())
+	if err != nil {
+		return fmt.Errorf("nobody can tell who holds session %s: %w", t.id, err)
+	}
+	if owner != nil {
+		return fmt.Errorf("process %d (%s) holds session %s", owner.PID, owner.Kind, t.id)
+	}
+	return nil
+}
+
+// leftRunning returns the process of a resume of the session that a daemon which
+// is gone has left running: nobody holds its lease.
+func (t *talk) leftRunning(ctx context.Context) (pid int, found bool, err error) {
+	owner, err := t.agent.Owner(ctx, t.session())
+	if err != nil || owner == nil || owner.Kind != "headless" {
+		return 0, false, err
+	}
+	return owner.PID, procfs.Proc.Variable(owner.PID, agent.MarkVariable) != "", nil
+}
+
+// tidy has what the run left beside the transcript removed, where that must not
+// stay.
+func (t *talk) tidy(ctx context.Context) error {
+	if tidier, ok := t.agent.(agent.Tidier); ok && t.trail.Transcript != "" {
+		return tidier.Tidy(ctx, t.session())
+	}
+	return nil
+}
+
+// startOver forgets the session: the next run is the command as it was.
+func (t *talk) startOver() {
+	t.trail = agent.Trail{}
+	if t.id = t.line.Session(); t.id == "" {
+		t.give()
 	}
 }
 
 // needsInput reports whether another run needs what the first one read.
 func (t *talk) needsInput() bool {
-	return t.speaks != nil && !t.speaks.prompted(t.line) && (t.known.id == "" || t.known.again)
+	return t.line != nil && !t.line.Prompted() && (t.trail.Session == "" || t.trail.Again)
 }
 
 // failed reports whether a run failed though its exit code says otherwise.
@@ -179,10 +190,8 @@ func (t *talk) judge(end *ending, reader limit.Reader) (limit.Verdict, string) {
 		return t.said.Verdict, sanitize.Short(t.said.Text, longestText)
 	}
 	verdict, words := lastwords.Judge(reader, lastwords.Last(end.stderr.all()), lastwords.Last(end.stdout.all()))
-	if t.speaks != nil && verdict.Class == limit.None {
-		if status := t.speaks.status(end.code); status != 0 {
-			verdict = reader.Refusal(limit.Refusal{Status: status})
-		}
+	if verdict.Class == limit.None && t.trail.Status != 0 {
+		verdict = reader.Refusal(limit.Refusal{Status: t.trail.Status})
 	}
 	return verdict, words
 }

@@ -67,7 +67,7 @@ type Explainer struct {
 // New returns an explainer for the agents of that configuration, also of those
 // that are switched off.
 func New(cfg config.Config) (*Explainer, error) {
-	known, err := agents.Make(everyAgent(cfg))
+	known, err := agents.MakeAll(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -81,15 +81,6 @@ func New(cfg config.Config) (*Explainer, error) {
 
 // Agents returns the names of the agents whose files it reads.
 func (x *Explainer) Agents() []string { return slices.Sorted(maps.Keys(x.agents)) }
-
-// everyAgent returns the configuration with no agent switched off.
-func everyAgent(cfg config.Config) config.Config {
-	cfg.Agents = slices.Clone(cfg.Agents)
-	for i := range cfg.Agents {
-		cfg.Agents[i].Enabled = true
-	}
-	return cfg
-}
 
 // File says how the sessions in a file stand. name is whose file it is; where
 // it is empty the file is recognised.

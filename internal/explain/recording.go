@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"resumed/internal/agent"
-	"resumed/internal/agents"
-	"resumed/internal/config"
 	"resumed/internal/lastwords"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -192,25 +190,17 @@ func otherStream(path string) string {
 	return ""
 }
 
-// Heard is what the streams of an agent's run tell.
-type Heard struct {
-	Session       string
-	limit.Verdict        // of class none where the run is not known to have failed
-	Text          string // the words of the failure
-}
-
-// Hear returns what says how a run of an agent ended by its streams. With an
-// error it returns what says nothing.
-func Hear(cfg config.Config) (func(name, stdout, stderr string, at time.Time) Heard, error) {
-	known, err := agents.Make(everyAgent(cfg))
-	of := readersOf(known, limit.Reader{Grace: cfg.Resume.Grace})
-	return func(name, stdout, stderr string, at time.Time) Heard {
+// Hear returns what says how a run of one of these agents failed, by its streams:
+// of class none where they do not tell.
+func Hear(known map[string]agent.Agent, grace time.Duration) func(name string, rec agent.Recording) resume.Limited {
+	of := readersOf(known, limit.Reader{Grace: grace})
+	return func(name string, rec agent.Recording) resume.Limited {
 		r, ok := of[name]
 		if !ok {
-			return Heard{}
+			return resume.Limited{}
 		}
-		told, _ := r.Printed(agent.Recording{Text: stdout, Beside: stderr, At: at, Exact: true})
+		told, _ := r.Printed(rec)
 		refused, _ := told.Event.(resume.Limited)
-		return Heard{Session: told.Session, Verdict: refused.Verdict, Text: refused.Text}
-	}, err
+		return refused
+	}
 }

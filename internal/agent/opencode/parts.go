@@ -8,7 +8,8 @@ import (
 // part is what is read of a part of a message.
 type part struct {
 	Type      string `json:"type"`
-	Auto      bool   `json:"auto"`      // of a compaction: nobody asked for it
+	Auto      bool   `json:"auto"` // of a compaction: nobody asked for it
+	Text      string `json:"text"`
 	Synthetic bool   `json:"synthetic"` // of a text: opencode wrote it
 
 	Tool  string `json:"tool"` // that was called, with what became of it

@@ -1,0 +1,183 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+)
+
+// Grammar says which options of a program take how many values: each field names
+// options, with blanks between them. One that it does not name is taken to have a
+// value where a plain word follows: what is wrongly kept does no harm, what is
+// wrongly dropped might.
+type Grammar struct {
+	Alone string // those without a value
+	One   string
+	Maybe string // one, unless an option follows
+	Many  string // up to the next option
+}
+
+// arity is how many values an option takes.
+type arity uint8
+
+const (
+	alone arity = iota + 1
+	one
+	maybe
+	many
+)
+
+// arities are those of a program's options.
+type arities map[string]arity
+
+// word is an option with its values, or a plain argument.
+type word struct {
+	option string // without "=value"; empty for a plain argument
+	raw    []string
+}
+
+// Arguments are those of a command line, taken apart.
+type Arguments []word
+
+// Parse takes the arguments of the program apart.
+func (g Grammar) Parse(args []string) Arguments {
+	known := make(arities)
+	for takes, options := range map[arity]string{alone: g.Alone, one: g.One, maybe: g.Maybe, many: g.Many} {
+		for option := range strings.FieldsSeq(options) {
+			known[option] = takes
+		}
+	}
+	return known.parse(args)
+}
+
+func (known arities) parse(args []string) Arguments {
+	var all Arguments
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		if arg == "--" {
+			for _, plain := range args[i+1:] {
+				all = append(all, word{raw: []string{plain}})
+			}
+			break
+		}
+		if !isOption(arg) {
+			all = append(all, word{raw: []string{arg}})
+			continue
+		}
+		if letters, ok := known.cluster(arg); ok {
+			all = append(all, letters...)
+			continue
+		}
+		option, _, joined := strings.Cut(arg, "=")
+		if short := arg[:2]; !strings.HasPrefix(arg, "--") && len(arg) > 2 && known[short] > alone {
+			option, joined = short, true // -mMODEL
+		}
+		end := i + 1
+		if !joined {
+			end += known.values(option, args[i+1:])
+		}
+		all = append(all, word{option: option, raw: args[i:end]})
+		i = end - 1
+	}
+	return all
+}
+
+func isOption(arg string) bool { return len(arg) > 1 && arg[0] == '-' }
+
+// cluster takes several one-letter options apart that stand as one: -pc.
+func (known arities) cluster(arg string) (Arguments, bool) {
+	if strings.HasPrefix(arg, "--") || len(arg) < 3 {
+		return nil, false
+	}
+	var letters Arguments
+	for _, letter := range arg[1:] {
+		option := "-" + string(letter)
+		if known[option] != alone {
+			return nil, false
+		}
+		letters = append(letters, word{option: option, raw: []string{option}})
+	}
+	return letters, true
+}
+
+// values returns how many of the arguments that follow belong to an option.
+func (known arities) values(option string, next []string) int {
+	plain := slices.IndexFunc(next, isOption)
+	if plain < 0 {
+		plain = len(next)
+	}
+	switch known[option] {
+	case alone:
+		return 0
+	case one:
+		return min(1, len(next)) // whatever it looks like
+	case many:
+		return plain
+	default:
+		return min(1, plain)
+	}
+}
+
+// Has reports whether one of the options is there.
+func (a Arguments) Has(options ...string) bool {
+	return slices.ContainsFunc(a, func(w word) bool { return w.option != "" && slices.Contains(options, w.option) })
+}
+
+// Value returns the value of the last of the options that has one.
+func (a Arguments) Value(options ...string) string {
+	for _, w := range slices.Backward(a) {
+		if w.option == "" || !slices.Contains(options, w.option) {
+			continue
+		}
+		if len(w.raw) > 1 {
+			return w.raw[1]
+		}
+		if _, value, ok := strings.Cut(w.raw[0], "="); ok {
+			return value
+		}
+		if value := strings.TrimPrefix(w.raw[0], w.option); value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+// Plain returns the arguments that are no options.
+func (a Arguments) Plain() []string {
+	var args []string
+	for _, w := range a {
+		if w.option == "" {
+			args = append(args, w.raw...)
+		}
+	}
+	return args
+}
+
+// Options returns the options with their values, but for those.
+func (a Arguments) Options(but ...string) []string {
+	var args []string
+	for _, w := range a {
+		if w.option != "" && !slices.Contains(but, w.option) {
+			args = append(args, w.raw...)
+		}
+	}
+	return args
+}
+
+// Cut splits the line at the first plain argument, which is a subcommand.
+func (a Arguments) Cut() (before Arguments, command string, after Arguments) {
+	for i, w := range a {
+		if w.option == "" {
+			return a[:i], w.raw[0], a[i+1:]
+		}
+	}
+	return a, "", nil
+}
+
+// WithPrompt appends what an agent is told, so that it is not taken for an
+// option.
+func WithPrompt(args []string, prompt string) []string {
+	if strings.HasPrefix(prompt, "-") {
+		args = append(args, "--")
+	}
+	return append(args, prompt)
+}

@@ -1,0 +1,100 @@
+package claude
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"resumed/internal/agent"
+)
+
+var _ agent.CommandLine = (*Agent)(nil)
+
+// ProgramName is what Claude Code is called on a command line.
+func (a *Agent) ProgramName() string { return "claude" }
+
+var grammar = agent.Grammar{
+	Alone: `-p --print -c --continue --verbose --fork-session --dangerously-skip-permissions --allow-dangerously-skip-permissions
+		--bare --safe-mode --include-partial-messages --include-hook-events --replay-user-messages --strict-mcp-config --mcp-debug
+		--no-session-persistence --disable-slash-commands --chrome --no-chrome --ide --tmux`,
+	One: `--model --fallback-model --permission-mode --permission-prompt-tool --session-id --output-format --input-format
+		--json-schema --max-turns --max-budget-usd --system-prompt --system-prompt-file --append-system-prompt
+		--append-system-prompt-file --settings --setting-sources --agent --agents --effort --debug-file -n --name --plugin-dir`,
+	Maybe: `-r --resume -d --debug -w --worktree --from-pr`,
+	Many:  `--add-dir --allowedTools --allowed-tools --disallowedTools --disallowed-tools --tools --mcp-config --betas --file`,
+}
+
+// invocation is a run with --print.
+type invocation struct {
+	agent.Arguments
+	room *Agent
+}
+
+// Invocation says what a command line asks for that runs Claude Code with
+// --print.
+func (a *Agent) Invocation(args []string) (agent.Invocation, bool) {
+	i := invocation{grammar.Parse(args), a}
+	return i, i.Has("-p", "--print")
+}
+
+func (i invocation) Prompted() bool {
+	return len(i.Plain()) > 0 && i.Value("--input-format") != "stream-json"
+}
+
+func (i invocation) Session() string {
+	id := i.Value("--session-id")
+	if id == "" && !i.Has("--fork-session") {
+		id = strings.TrimSuffix(filepath.Base(i.Value("-r", "--resume")), ".jsonl") // a transcript's path is as good
+	}
+	return agent.PlainID(id)
+}
+
+func (i invocation) Give(id string) []string {
+	continues := i.Has("-c", "--continue", "-r", "--resume", "--from-pr") && !i.Has("--fork-session")
+	if i.keepsNothing() || i.Has("--session-id") || continues {
+		return nil
+	}
+	return []string{"--session-id", id}
+}
+
+// keepsNothing reports whether there will be nothing to continue, or not from
+// this directory.
+func (i invocation) keepsNothing() bool { return i.Has("--no-session-persistence", "-w", "--worktree") }
+
+// Begin believes the id that Claude Code prints to programs: old versions
+// continue a session under a new one. One that it was given counts where it has
+// made a transcript of it, or where nobody can look.
+func (i invocation) Begin(string) func(context.Context, agent.Ended) agent.Trail {
+	return func(_ context.Context, run agent.Ended) agent.Trail {
+		id := run.Session
+		if strings.HasSuffix(i.Value("--output-format"), "json") {
+			if told := agent.ToldID(run.Recording, "session_id"); told != "" {
+				return agent.Trail{Session: told, Transcript: i.room.transcript(told)}
+			}
+		}
+		if id == "" || i.keepsNothing() {
+			return agent.Trail{}
+		}
+		transcript := i.room.transcript(id)
+		if _, err := os.Stat(filepath.Join(i.room.homes.Usual, "projects")); transcript == "" && err == nil {
+			return agent.Trail{}
+		}
+		return agent.Trail{Session: id, Transcript: transcript}
+	}
+}
+
+// transcript returns where a session is kept; empty: it is not found.
+func (a *Agent) transcript(id string) string {
+	found := a.homes.Files("projects/*/" + id + ".jsonl")
+	if len(found) == 0 {
+		return ""
+	}
+	return found[0]
+}
+
+func (i invocation) Resume(t agent.Trail, prompt string) []string {
+	args := i.Options("-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "--from-pr",
+		"--input-format", "--replay-user-messages")
+	return agent.WithPrompt(append(args, "--resume", t.Session), prompt)
+}

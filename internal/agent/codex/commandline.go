@@ -1,0 +1,97 @@
+package codex
+
+import (
+	"cmp"
+	"context"
+	"regexp"
+	"slices"
+
+	"resumed/internal/agent"
+)
+
+var _ agent.CommandLine = (*Agent)(nil)
+
+// ProgramName is what Codex is called on a command line.
+func (a *Agent) ProgramName() string { return "codex" }
+
+var grammar = agent.Grammar{
+	Alone: `--json --experimental-json --full-auto --oss --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox --yolo
+		--dangerously-bypass-hook-trust --ephemeral --include-plan-tool --search --last --all --ignore-user-config --ignore-rules`,
+	One: `-c --config --enable --disable -m --model -p --profile -s --sandbox -a --ask-for-approval -C --cd --add-dir
+		--local-provider --output-schema --color -o --output-last-message -i --image`,
+}
+
+// invocation is a run with exec.
+type invocation struct {
+	before, options agent.Arguments // on either side of exec
+	resumes         bool            // resume follows
+	plain           []string        // what follows that
+	room            *Agent
+}
+
+// Invocation says what a command line asks for that runs Codex with exec.
+func (a *Agent) Invocation(args []string) (agent.Invocation, bool) {
+	before, command, after := grammar.Parse(args).Cut()
+	i := invocation{before: before, options: after, plain: after.Plain(), room: a}
+	if command != "exec" && command != "e" || len(i.plain) > 0 && i.plain[0] == "review" {
+		return nil, false
+	}
+	if len(i.plain) > 0 && i.plain[0] == "resume" {
+		i.resumes, i.plain = true, i.plain[1:]
+	}
+	return i, true
+}
+
+// names reports whether the first plain argument is a session.
+func (i invocation) names() bool {
+	return i.resumes && !slices.Concat(i.before, i.options).Has("--last") && len(i.plain) > 0
+}
+
+func (i invocation) Prompted() bool {
+	plain := i.plain
+	if i.names() {
+		plain = plain[1:]
+	}
+	return len(plain) > 0 && plain[0] != "-"
+}
+
+func (i invocation) Session() string {
+	if !i.names() {
+		return ""
+	}
+	return agent.PlainID(i.plain[0])
+}
+
+func (i invocation) Give(string) []string { return nil }
+
+var bannerID = regexp.MustCompile(`(?m)^session id: ([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\s*$`)
+
+// Begin reads the id that Codex prints first: to programs on its standard
+// output, to people on its standard error. Without one no session was begun.
+// What else stands there is the model's, and may speak of any session.
+func (i invocation) Begin(string) func(context.Context, agent.Ended) agent.Trail {
+	return func(_ context.Context, run agent.Ended) agent.Trail {
+		if i.options.Has("--ephemeral") {
+			return agent.Trail{}
+		}
+		t := agent.Trail{Session: run.Session}
+		if i.options.Has("--json", "--experimental-json") {
+			t.Session = cmp.Or(agent.ToldID(run.Recording, "thread_id"), t.Session)
+		} else if banner := bannerID.FindStringSubmatch(cmp.Or(run.Beside, run.Text)); banner != nil {
+			t.Session = banner[1]
+		}
+		if t.Session != "" {
+			if found := i.room.homes.Files("sessions/*/*/*/rollout-*-" + t.Session + ".jsonl"); len(found) > 0 {
+				t.Transcript = found[0]
+			}
+		}
+		return t
+	}
+}
+
+// Resume repeats every option: a session that is continued keeps neither its
+// model nor its sandbox. What an option before exec means, it means only there.
+func (i invocation) Resume(t agent.Trail, prompt string) []string {
+	args := slices.Concat(i.before.Options(), []string{"exec"}, i.options.Options("--last", "--all", "-i", "--image"))
+	return agent.WithPrompt(append(args, "resume", t.Session), prompt)
+}

@@ -1,0 +1,80 @@
+package agenttest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+)
+
+// ID is a session of tests.
+const ID = "4f2a1c9e-0000-4000-8000-000000000001"
+
+// Words returns the arguments of a command line, in which a prompt is written
+// with _ for its blanks.
+func Words(line string) []string {
+	words := strings.Fields(line)
+	for i := range words {
+		words[i] = strings.ReplaceAll(words[i], "_", " ")
+	}
+	return words
+}
+
+// Called is a command line of an agent, and what is to be known of it.
+type Called struct {
+	Rule, Line string
+	Next       string // what continues the session ID; empty: it is no run without a terminal
+	Session    string // that the line names
+	Silent     bool   // the line does not say what to do
+}
+
+// Invocations checks what an agent makes of command lines.
+func Invocations(t *testing.T, a agent.CommandLine, table []Called) {
+	t.Helper()
+	for _, c := range table {
+		t.Run(c.Rule, func(t *testing.T) {
+			args := Words(c.Line)
+			line, ok := a.Invocation(args)
+			require.Equal(t, c.Next != "", ok)
+			require.Equal(t, Words(c.Line), args, "what was asked for stays")
+			if !ok {
+				return
+			}
+			require.Equal(t, c.Session, line.Session())
+			require.Equal(t, !c.Silent, line.Prompted())
+			next := line.Resume(agent.Trail{Session: ID}, "continue")
+			require.Equal(t, Words(strings.ReplaceAll(c.Next, "ID", ID)), next)
+			next = line.Resume(agent.Trail{Session: ID}, "-continue")
+			last := next[len(next)-1]
+			require.True(t, last == "--prompt=-continue" || next[len(next)-2] == "--" && last == "-continue",
+				"a prompt is taken for an option: %q", next)
+		})
+	}
+}
+
+// Ran returns what a run leaves to go on from that was called by the line in that
+// directory, did that, and left such words.
+func Ran(t *testing.T, a agent.CommandLine, line, dir string, does func(), ended agent.Ended) agent.Trail {
+	t.Helper()
+	called, ok := a.Invocation(Words(line))
+	require.True(t, ok)
+	if ended.Session == "" {
+		ended.Session = called.Session()
+	}
+	over := called.Begin(dir)
+	if does != nil {
+		does()
+	}
+	return over(t.Context(), ended)
+}
+
+// Write writes a file and the directories around it.
+func Write(t *testing.T, path, text string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+}

@@ -5,6 +5,7 @@ import (
 	"resumed/internal/explain/claude"
 	"resumed/internal/explain/codex"
 	"resumed/internal/explain/gemini"
+	"resumed/internal/explain/opencode"
 	"resumed/internal/explain/qwen"
 	"resumed/internal/limit"
 )
@@ -29,20 +30,19 @@ type reader interface {
 // readers is every reader there is. An agent that has none is explained by its
 // transcripts alone, which it reads itself.
 var readers = map[string]func(limit.Reader) reader{
-	claude.Name: func(limits limit.Reader) reader { return claude.New(limits) },
-	codex.Name:  func(limits limit.Reader) reader { return codex.New(limits) },
-	gemini.Name: func(limits limit.Reader) reader { return gemini.New(limits) },
-	qwen.Name:   func(limits limit.Reader) reader { return qwen.New(limits) },
+	claude.Name:   func(limits limit.Reader) reader { return claude.New(limits) },
+	codex.Name:    func(limits limit.Reader) reader { return codex.New(limits) },
+	gemini.Name:   func(limits limit.Reader) reader { return gemini.New(limits) },
+	opencode.Name: func(limits limit.Reader) reader { return opencode.New(limits) },
+	qwen.Name:     func(limits limit.Reader) reader { return qwen.New(limits) },
 }
 
 // readersOf returns the readers of those agents.
 func readersOf(agents map[string]agent.Agent, limits limit.Reader) map[string]reader {
 	of := make(map[string]reader)
-	for name, a := range agents {
+	for name := range agents {
 		if make, ok := readers[name]; ok {
 			of[name] = make(limits)
-		} else if r, ok := a.(reader); ok {
-			of[name] = r
 		}
 	}
 	return of

@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -58,43 +59,22 @@ func (a *Agent) evidence(ctx context.Context, path string) (found []agent.Eviden
 
 // judge says how one session stands by its last messages, newest first.
 func (a *Agent) judge(ctx context.Context, b *book, db *database, c conversation, messages []message) (agent.Evidence, error) {
-	return b.stands(c, messages, questions{
-		compacted:  func(atMS int64) (bool, error) { return db.compacted(ctx, c.id, atMS) },
-		unfinished: func(s said) (resume.Event, string, error) { return a.unfinished(ctx, b, c, s) },
-	})
-}
-
-// questions are what a session's messages alone do not tell.
-type questions struct {
-	// compacted reports whether the session was compacted right after that
-	// time.
-	compacted func(atMS int64) (bool, error)
-
-	// unfinished says what a message means that is not over, and why nothing
-	// is done about it.
-	unfinished func(said) (event resume.Event, why string, err error)
-}
-
-// stands says how one session stands by its last messages, newest first.
-func (b *book) stands(c conversation, messages []message, ask questions) (agent.Evidence, error) {
-	e := agent.Evidence{Observation: b.observation(c, said{atMS: c.createdMS}, resume.Progressed{At: time.UnixMilli(c.createdMS).UTC()}), Leave: c.left()}
+	began := resume.Progressed{At: time.UnixMilli(c.createdMS).UTC()}
+	e := agent.Evidence{Observation: b.observation(c, Said{atMS: c.createdMS}, began), Leave: WhyLeft(c.parent, c.archived)}
 	for _, m := range messages {
 		s := m.read()
 		switch s.meaning {
 		case nothing:
 			continue
 		case pending:
-			event, why, err := ask.unfinished(s)
+			event, why, err := a.unfinished(ctx, b, c, s)
 			if err != nil {
 				return agent.Evidence{}, err
 			}
-			e.Observation = b.observation(c, s, event)
-			if e.Leave == "" {
-				e.Leave = why
-			}
+			e.Observation, e.Leave = b.observation(c, s, event), cmp.Or(e.Leave, why)
 			return e, nil
 		case broken:
-			compacted, err := ask.compacted(s.atMS)
+			compacted, err := db.compacted(ctx, c.id, s.atMS)
 			if err != nil {
 				return agent.Evidence{}, err
 			}
@@ -102,19 +82,19 @@ func (b *book) stands(c conversation, messages []message, ask questions) (agent.
 				continue
 			}
 		}
-		e.Observation = b.observation(c, s, s.event(b.reader))
+		e.Observation = b.observation(c, s, s.Event(b.reader))
 		return e, nil
 	}
 	return e, nil
 }
 
-// left returns why nothing is done about a session whatever happens to it, or
+// WhyLeft returns why nothing is done about a session whatever happens to it, or
 // nothing.
-func (c conversation) left() string {
+func WhyLeft(parent string, archived bool) string {
 	switch {
-	case c.parent != "":
+	case parent != "":
 		return "a child session: its parent goes on by itself"
-	case c.archived:
+	case archived:
 		return "its user archived it"
 	default:
 		return ""
@@ -124,7 +104,7 @@ func (c conversation) left() string {
 // unfinished judges a session whose last message is not over. The database
 // looks the same whether it runs, waits in a retry, or was killed: processes
 // tell the first two from the last.
-func (a *Agent) unfinished(ctx context.Context, b *book, c conversation, s said) (event resume.Event, why string, err error) {
+func (a *Agent) unfinished(ctx context.Context, b *book, c conversation, s Said) (event resume.Event, why string, err error) {
 	at := time.UnixMilli(s.atMS).UTC()
 	owner, err := a.Owner(ctx, resume.Session{
 		Key: resume.Key{Agent: Name, ID: c.id}, Cwd: c.directory, Transcript: b.path,

@@ -46,8 +46,6 @@ func TestAFileThatIsNoDatabaseOfOpencodeIsRefused(t *testing.T) {
 	require.NoError(t, os.WriteFile(text, []byte("SQLite format 3\x00 and then nothing of the kind, whatever its beginning says"), 0o600))
 	_, err = a.Evidence(text)
 	require.Error(t, err)
-	require.True(t, a.Recognises([]byte("SQLite format 3\x00...")))
-	require.False(t, a.Recognises([]byte(`{"type":"user"}`)))
 
 	s := &store{t: t, path: filepath.Join(dir, "other.db")}
 	s.open()
@@ -79,7 +77,7 @@ func TestWhatEachFailureMeans(t *testing.T) {
 		`{}`:                                 {limit.BadRequest, 0},
 	} {
 		m := message{data: fmt.Appendf(nil, `{"role":"assistant","time":{"completed":%d},"error":%s}`, at.UnixMilli(), data)}
-		got := limited(t, m.read().event(limit.Reader{Zone: time.UTC}))
+		got := limited(t, m.read().Event(limit.Reader{Zone: time.UTC}))
 		require.Equal(t, want.class.String(), got.Class.String(), data)
 		require.Equal(t, want.class.Transient(), got.WaitHelps, data)
 		require.Equal(t, want.wait != 0, got.Reset.Stated(), data)

@@ -114,7 +114,7 @@ type follower struct {
 
 // standing is a session whose last message is not over.
 type standing struct {
-	said    said // by that message
+	said    Said // by that message
 	book    *book
 	session conversation
 }

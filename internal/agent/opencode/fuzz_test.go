@@ -22,7 +22,7 @@ func FuzzMessage(f *testing.F) {
 	reader := limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := message{createdMS: 1794700878837, updatedMS: 1794700893299, data: data}.read()
-		event := s.event(reader)
+		event := s.Event(reader)
 		if (event == nil) != (s.meaning == nothing || s.meaning == pending) {
 			t.Fatalf("%v tells %#v", s.meaning, event)
 		}
@@ -54,6 +54,6 @@ func FuzzEntry(f *testing.F) {
 		if ok && (n.session == "" || n.pid <= 0 || n.kind == 0 || n.atMS <= 0) {
 			t.Fatalf("%#v", n)
 		}
-		n.status.verdict(limit.Reader{}, time.UnixMilli(n.atMS))
+		n.status.Verdict(limit.Reader{}, time.UnixMilli(n.atMS))
 	})
 }

@@ -32,7 +32,7 @@ type entry struct {
 	Directory string `json:"directory"`
 	Type      string `json:"type"`
 	Session   string `json:"session"`
-	Status    status `json:"status"`
+	Status    Status `json:"status"`
 }
 
 // parseEntry reads a line of the plugin's, or says that it means nothing.

@@ -30,7 +30,7 @@ type record struct {
 		Completed float64 `json:"completed"`
 	} `json:"time"`
 	Finish string   `json:"finish"`
-	Error  *failure `json:"error"`
+	Error  *Failure `json:"error"`
 
 	Provider string `json:"providerID"` // of an answer
 	Model    struct {
@@ -41,8 +41,8 @@ type record struct {
 // provider returns who was asked, or nothing where the record does not say.
 func (r record) provider() string { return cmp.Or(r.Provider, r.Model.Provider) }
 
-// failure is what ended a turn.
-type failure struct {
+// Failure is what ended a turn.
+type Failure struct {
 	Name string `json:"name"`
 	Data struct {
 		Message   string            `json:"message"`
@@ -88,7 +88,7 @@ func (r record) meaning() meaning {
 		return prompted
 	case r.Role != "assistant":
 		return nothing
-	case r.Error != nil && r.Error.Name == "MessageAbortedError":
+	case r.Error != nil && r.Error.aborts():
 		return cancelled
 	case r.Error != nil:
 		return failed
@@ -101,32 +101,52 @@ func (r record) meaning() meaning {
 	}
 }
 
-// said is what one message says, and when it says it.
-type said struct {
+// Said is what one message says, and when it says it.
+type Said struct {
 	meaning meaning
 	atMS    int64
 	record  record
 }
 
-// read says what the message means. Its time is taken from the record: opencode
-// touches rows again long after what they tell has happened.
-func (m message) read() said {
-	r, ok := parse(m.data)
+func (m message) read() Said { return Read(m.data, m.createdMS, m.updatedMS) }
+
+// Read says what the record of a message means. Its time is taken from the
+// record, and only where that has none from the row: opencode touches rows again
+// long after what they tell has happened.
+func Read(data []byte, createdMS, updatedMS int64) Said {
+	r, ok := parse(data)
 	if !ok {
-		return said{}
+		return Said{}
 	}
-	s := said{meaning: r.meaning(), record: r}
+	s := Said{meaning: r.meaning(), record: r}
 	switch s.meaning {
 	case prompted, pending:
-		s.atMS = cmp.Or(millis(r.Time.Created), m.createdMS, m.updatedMS)
+		s.atMS = cmp.Or(millis(r.Time.Created), createdMS, updatedMS)
 	default:
-		s.atMS = cmp.Or(millis(r.Time.Completed), m.updatedMS, m.createdMS, millis(r.Time.Created))
+		s.atMS = cmp.Or(millis(r.Time.Completed), updatedMS, createdMS, millis(r.Time.Created))
 	}
 	if s.atMS <= 0 || s.atMS > latestMS {
-		return said{}
+		return Said{}
 	}
 	return s
 }
+
+// Silent reports whether it is no message of a conversation.
+func (s Said) Silent() bool { return s.meaning == nothing }
+
+// Open reports whether the message is not over: it runs, waits in a retry, or
+// its process died.
+func (s Said) Open() bool { return s.meaning == pending }
+
+// Broken reports whether the message is over without an end: cancelled in a
+// retry, or about to be compacted.
+func (s Said) Broken() bool { return s.meaning == broken }
+
+// AtMS is when it was said.
+func (s Said) AtMS() int64 { return s.atMS }
+
+// Failure is what ended the turn, or nil.
+func (s Said) Failure() *Failure { return s.record.Error }
 
 // latestMS is the end of the year 9999: no clock runs that far ahead.
 const latestMS = 253402300799999
@@ -138,8 +158,8 @@ func millis(ms float64) int64 {
 	return 0
 }
 
-// event returns what happened, or nil where nothing is to be told.
-func (s said) event(reader limit.Reader) resume.Event {
+// Event returns what happened, or nil where nothing is to be told.
+func (s Said) Event(reader limit.Reader) resume.Event {
 	at := time.UnixMilli(s.atMS).UTC()
 	switch s.meaning {
 	case prompted:
@@ -149,15 +169,25 @@ func (s said) event(reader limit.Reader) resume.Event {
 	case cancelled, broken:
 		return resume.Cancelled{At: at}
 	case failed:
-		f := s.record.Error
-		return resume.Limited{At: at, Verdict: f.verdict(reader, at), Text: agent.Clip(f.words())}
+		return s.record.Error.Event(reader, at)
 	default:
 		return nil
 	}
 }
 
+// Event returns what a failure means that ended a turn at that time.
+func (f *Failure) Event(reader limit.Reader, at time.Time) resume.Event {
+	if f.aborts() {
+		return resume.Cancelled{At: at}
+	}
+	return resume.Limited{At: at, Verdict: f.verdict(reader, at), Text: agent.Clip(f.words())}
+}
+
+// aborts reports whether a person stopped the turn.
+func (f *Failure) aborts() bool { return f.Name == "MessageAbortedError" }
+
 // verdict says what the failure means, seen at that time by our clock.
-func (f *failure) verdict(reader limit.Reader, at time.Time) limit.Verdict {
+func (f *Failure) verdict(reader limit.Reader, at time.Time) limit.Verdict {
 	reader.At = at
 	for name, value := range f.Data.Headers {
 		// What the provider says of time it says by its own clock.
@@ -180,7 +210,7 @@ func (f *failure) verdict(reader limit.Reader, at time.Time) limit.Verdict {
 
 // named returns the class that the failure's name tells, and otherwise the one
 // of a failure of which nothing else is known.
-func (f *failure) named() (class limit.Class, known bool) {
+func (f *Failure) named() (class limit.Class, known bool) {
 	switch f.Name {
 	case "ContextOverflowError":
 		return limit.ContextOverflow, true
@@ -196,7 +226,7 @@ func (f *failure) named() (class limit.Class, known bool) {
 }
 
 // text is all that the failure says, for judging it.
-func (f *failure) text() string {
+func (f *Failure) text() string {
 	if f.Data.Body == "" {
 		return f.Data.Message
 	}
@@ -205,7 +235,7 @@ func (f *failure) text() string {
 
 // words is what the failure says to people: an error in the middle of a stream
 // is stored as the provider's JSON.
-func (f *failure) words() string {
+func (f *Failure) words() string {
 	var inner struct {
 		Message string `json:"message"`
 		Error   struct {

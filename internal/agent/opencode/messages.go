@@ -141,8 +141,8 @@ func (db *database) latest(ctx context.Context, session string) ([]message, erro
 // A compaction begins this soon after the message that was cut off for it, in
 // milliseconds; the two are written by one process, in either order.
 const (
-	compactionBefore = 1_000
-	compactionAfter  = 60_000
+	CompactionBefore = 1_000
+	CompactionAfter  = 60_000
 )
 
 // compacted reports whether the session was compacted right after the message:
@@ -152,6 +152,6 @@ func (db *database) compacted(ctx context.Context, session string, atMS int64) (
 		return false, nil
 	}
 	parts, err := db.parts(ctx, "m.session_id = ? AND m.time_created BETWEEN ? AND ?",
-		session, atMS-compactionBefore, atMS+compactionAfter)
+		session, atMS-CompactionBefore, atMS+CompactionAfter)
 	return slices.ContainsFunc(parts, part.compacts), err
 }

@@ -4,7 +4,6 @@
 package opencode
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net/url"
@@ -182,10 +181,4 @@ func (a *Agent) Sources() []agent.Source { return nil }
 // Observe says nothing: a database has no lines.
 func (a *Agent) Observe(agent.Source, agent.Line) (resume.Observation, bool) {
 	return resume.Observation{}, false
-}
-
-// Recognises reports whether a file that begins with head is a database: no
-// other agent keeps its sessions in one.
-func (a *Agent) Recognises(head []byte) bool {
-	return bytes.HasPrefix(head, []byte("SQLite format 3\x00"))
 }

@@ -28,6 +28,10 @@ func (p part) compacts() bool { return p.Type == "compaction" && p.Auto }
 // the session, or to go on after that.
 func (p part) own() bool { return p.compacts() || p.Type == "text" && p.Synthetic }
 
+// Compacts reports whether a part of a message is where opencode compacts the
+// session by itself.
+func Compacts(part []byte) bool { return readPart(part).compacts() }
+
 func readPart(data []byte) part {
 	var p part
 	if !decode(data, &p) {

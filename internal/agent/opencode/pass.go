@@ -140,7 +140,7 @@ func (p *pass) take(ctx context.Context, c conversation, m message, last, first 
 			return false, nil
 		}
 	}
-	event := s.event(p.book.reader)
+	event := s.Event(p.book.reader)
 	switch ev := event.(type) {
 	case resume.Limited:
 		ev.First = first
@@ -160,7 +160,7 @@ func (p *pass) take(ctx context.Context, c conversation, m message, last, first 
 }
 
 // wait has the message read again: it is not over.
-func (p *pass) wait(c conversation, id string, s said) {
+func (p *pass) wait(c conversation, id string, s Said) {
 	p.news.cursor.Open[c.id] = id
 	if p.news.open == nil {
 		p.news.open = make(map[string]standing)
@@ -186,7 +186,7 @@ func (p *pass) bound(newest map[string]message) {
 
 // observation says what happened to a session. One data directory is one account,
 // and each provider that is asked from there has its own limit.
-func (b *book) observation(c conversation, s said, event resume.Event) resume.Observation {
+func (b *book) observation(c conversation, s Said, event resume.Event) resume.Observation {
 	var made time.Time
 	if c.createdMS > 0 {
 		made = time.UnixMilli(c.createdMS).UTC()

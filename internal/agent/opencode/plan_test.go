@@ -96,7 +96,7 @@ func TestASessionIsLeftAlone(t *testing.T) {
 		"the session was stopped again, until":    {func(s *stopped) { s.assistant("msg_2", "ses_1", now, refused(3600)) }, false},
 		"the turn was interrupted by the user":    {func(s *stopped) { s.assistant("msg_2", "ses_1", now, cutOff) }, false},
 		"opencode tries again by itself at 2026-11-15T03:11:31Z": {func(s *stopped) {
-			s.agent.retries.put(note{kind: retrying, session: "ses_1", status: status{Type: "retry", Next: 1794712291486}})
+			s.agent.retries.put(note{kind: retrying, session: "ses_1", status: Status{Type: "retry", Next: 1794712291486}})
 		}, false},
 		"is gone":                     {func(s *stopped) { require.NoError(t, os.Remove(s.dir)) }, true},
 		"opencode was not found":      {func(s *stopped) { require.NoError(t, os.Remove(s.program)); s.agent.userDir = s.dir }, true},

@@ -19,7 +19,7 @@ type note struct {
 	directory string
 	atMS      int64
 	pid       int // of the process that holds the session; 0: the server does
-	status    status
+	status    Status
 }
 
 type noteKind uint8
@@ -31,8 +31,8 @@ const (
 	dropped                      // nobody holds the session any more
 )
 
-// status is the state of a session as opencode says it.
-type status struct {
+// Status is the state of a session as opencode says it.
+type Status struct {
 	Type    string `json:"type"`
 	Attempt int    `json:"attempt"`
 	Message string `json:"message"`
@@ -43,7 +43,7 @@ type status struct {
 }
 
 // kind returns what the status says, or 0 where it says nothing.
-func (s status) kind() noteKind {
+func (s Status) kind() noteKind {
 	switch s.Type {
 	case "retry":
 		return retrying
@@ -56,8 +56,8 @@ func (s status) kind() noteKind {
 	}
 }
 
-// verdict says what opencode is waiting for.
-func (s status) verdict(reader limit.Reader, at time.Time) limit.Verdict {
+// Verdict says what opencode is waiting for.
+func (s Status) Verdict(reader limit.Reader, at time.Time) limit.Verdict {
 	reader.At = at
 	v := reader.Refusal(limit.Refusal{Text: s.Message})
 	switch {
@@ -149,7 +149,7 @@ func (f *follower) tell(ctx context.Context, n note) {
 		return
 	}
 	when := time.UnixMilli(n.atMS).UTC()
-	event := resume.Limited{At: when, Verdict: n.status.verdict(f.agent.reader, when), Text: n.status.Message, First: !f.ready}
+	event := resume.Limited{At: when, Verdict: n.status.Verdict(f.agent.reader, when), Text: n.status.Message, First: !f.ready}
 	at.said.atMS = n.atMS
 	if n.kind == dropped {
 		event.InProgress = false

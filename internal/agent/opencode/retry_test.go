@@ -101,7 +101,7 @@ func TestARetryOfAChildIsNotTold(t *testing.T) {
 func TestTheCapturedStatesAreUnderstood(t *testing.T) {
 	data, err := os.ReadFile("testdata/session-status-retry.json")
 	require.NoError(t, err)
-	var states map[string]status
+	var states map[string]Status
 	require.NoError(t, json.Unmarshal(data, &states))
 	at := time.Date(2026, 11, 14, 23, 59, 40, 0, time.UTC)
 	for session, want := range map[string]struct {
@@ -113,7 +113,7 @@ func TestTheCapturedStatesAreUnderstood(t *testing.T) {
 		"ses_e237f7874ffeGgaBN0GlyWYjFN": {limit.UsageLimit, 1794740773455},
 		"ses_e237f6feaffexHRm3Jl4hSaNN2": {limit.Overloaded, 1794700791269},
 	} {
-		v := states[session].verdict(limit.Reader{Zone: time.UTC}, at)
+		v := states[session].Verdict(limit.Reader{Zone: time.UTC}, at)
 		require.Equal(t, want.class.String(), v.Class.String(), states[session].Message)
 		require.True(t, v.InProgress && v.WaitHelps)
 		require.Equal(t, want.next, v.Reset.At.UnixMilli())

@@ -171,7 +171,7 @@ type event struct {
 		Type       string `json:"type"`
 		Properties struct {
 			Session string `json:"sessionID"`
-			Status  status `json:"status"`
+			Status  Status `json:"status"`
 		} `json:"properties"`
 	} `json:"payload"`
 }
@@ -249,7 +249,7 @@ func (s *server) resync(ctx context.Context) {
 }
 
 // statuses returns the sessions of a directory that are not idle.
-func (s *server) statuses(ctx context.Context, directory string) (map[string]status, error) {
+func (s *server) statuses(ctx context.Context, directory string) (map[string]Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	query := url.Values{}
@@ -261,7 +261,7 @@ func (s *server) statuses(ctx context.Context, directory string) (map[string]sta
 		return nil, err
 	}
 	defer answer.Body.Close()
-	var listed map[string]status
+	var listed map[string]Status
 	if err := json.NewDecoder(io.LimitReader(answer.Body, maxStatus)).Decode(&listed); err != nil {
 		return nil, fmt.Errorf("read status: %w", err)
 	}

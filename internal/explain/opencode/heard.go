@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	room "resumed/internal/agent/opencode"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -20,19 +21,19 @@ type happening struct {
 	Properties happenedTo      `json:"properties"`
 	AtMS       float64         `json:"at"`
 	Session    string          `json:"session"`
-	Status     status          `json:"status"`
+	Status     room.Status     `json:"status"`
 	Error      json.RawMessage `json:"error"`
 }
 
 type happenedTo struct {
 	Session string          `json:"sessionID"`
-	Status  status          `json:"status"`
-	Error   *failure        `json:"error"`
+	Status  room.Status     `json:"status"`
+	Error   *room.Failure   `json:"error"`
 	Info    json.RawMessage `json:"info"` // of a session or a message
 }
 
 // overheard reads a stream of events: lines of a server's, or records.
-func (a *Agent) overheard(rec agent.Recording) []agent.Told {
+func (r Reader) overheard(rec agent.Recording) []agent.Told {
 	var all tellings
 	lastMS := rec.At.UnixMilli()
 	n := 0
@@ -40,7 +41,7 @@ func (a *Agent) overheard(rec agent.Recording) []agent.Told {
 		n++
 		data, _ := strings.CutPrefix(strings.TrimSpace(line), "data:")
 		var h happening
-		if data = strings.TrimSpace(data); !strings.HasPrefix(data, "{") || !decode([]byte(data), &h) {
+		if data = strings.TrimSpace(data); !strings.HasPrefix(data, "{") || !agent.Decode([]byte(data), &h) {
 			continue
 		}
 		if h.Payload != nil {
@@ -54,12 +55,12 @@ func (a *Agent) overheard(rec agent.Recording) []agent.Told {
 		if h.Session != "" {
 			h.Properties.Status = h.Status
 		}
-		if t := cmp.Or(millis(h.AtMS), h.time()); t != 0 {
+		if t := cmp.Or(agent.Millis(h.AtMS), h.time()); t != 0 {
 			lastMS = t
 		}
 		one := all.of(session)
 		one.Cwd = cmp.Or(h.Directory, one.Cwd)
-		if event := a.happened(one, h, time.UnixMilli(lastMS).UTC()); event != nil {
+		if event := r.happened(one, h, time.UnixMilli(lastMS).UTC()); event != nil {
 			one.Event, one.Line = event, n
 		}
 	}
@@ -69,41 +70,46 @@ func (a *Agent) overheard(rec agent.Recording) []agent.Told {
 // time returns the time that an event tells of a message, or 0: events have
 // none of their own.
 func (h happening) time() int64 {
-	var info record
-	if len(h.Properties.Info) == 0 || !decode(h.Properties.Info, &info) {
+	var info struct {
+		Time struct {
+			Created   float64 `json:"created"`
+			Completed float64 `json:"completed"`
+		} `json:"time"`
+	}
+	if len(h.Properties.Info) == 0 || !agent.Decode(h.Properties.Info, &info) {
 		return 0
 	}
-	return cmp.Or(millis(info.Time.Completed), millis(info.Time.Created))
+	return cmp.Or(agent.Millis(info.Time.Completed), agent.Millis(info.Time.Created))
 }
 
 // happened returns what an event tells of a session, or nil where that is
 // nothing new.
-func (a *Agent) happened(one *telling, h happening, at time.Time) resume.Event {
+func (r Reader) happened(one *telling, h happening, at time.Time) resume.Event {
 	switch h.Type {
 	case "session.created", "session.updated":
 		var s savedSession
-		decode(h.Properties.Info, &s)
+		agent.Decode(h.Properties.Info, &s)
 		one.Cwd = cmp.Or(s.Directory, one.Cwd)
-		one.Leave = s.conversation().left()
+		one.Leave = s.left()
 		return nil
 	case "session.status":
-		return a.status(one, h.Properties.Status, at)
+		return r.status(one, h.Properties.Status, at)
 	case "session.idle":
 		return one.idle(at)
 	case "session.error":
-		return a.erred(one, h, at)
+		return r.erred(one, h, at)
 	case "message.updated":
-		return a.updated(one, h.Properties.Info, at)
+		return r.updated(one, h.Properties.Info)
 	default:
 		return nil
 	}
 }
 
-func (a *Agent) status(one *telling, s status, at time.Time) resume.Event {
-	one.Working = s.kind() == working
-	switch s.kind() {
+func (r Reader) status(one *telling, s room.Status, at time.Time) resume.Event {
+	one.Working = s.Type == working
+	switch s.Type {
 	case retrying:
-		one.waited = resume.Limited{At: at, Verdict: s.verdict(a.reader, at), Text: agent.Clip(s.Message)}
+		one.waited = r.waits(s, at)
 		return one.waited
 	case working:
 		return resume.Prompted{At: at}
@@ -135,7 +141,7 @@ func (one *telling) idle(at time.Time) resume.Event {
 
 // erred is a failure. Our own plugin writes its name only: then it is what was
 // tried again in vain.
-func (a *Agent) erred(one *telling, h happening, at time.Time) resume.Event {
+func (r Reader) erred(one *telling, h happening, at time.Time) resume.Event {
 	one.Working = false
 	f := h.Properties.Error
 	if f == nil {
@@ -143,9 +149,9 @@ func (a *Agent) erred(one *telling, h happening, at time.Time) resume.Event {
 		if json.Unmarshal(h.Error, &name) != nil {
 			return nil
 		}
-		f = &failure{Name: name}
+		f = &room.Failure{Name: name}
 	}
-	event := a.failed(f, at)
+	event := r.failed(f, at)
 	limited, ok := event.(resume.Limited)
 	if !ok {
 		return event
@@ -154,7 +160,7 @@ func (a *Agent) erred(one *telling, h happening, at time.Time) resume.Event {
 }
 
 // lastTry adds what was told of the tries before it to a failure.
-func (one *telling) lastTry(failed resume.Limited, f *failure) resume.Event {
+func (one *telling) lastTry(failed resume.Limited, f *room.Failure) resume.Event {
 	if f.Data.Message == "" && one.waited.Class != limit.None {
 		failed.Verdict, failed.Text = one.waited.Verdict, one.waited.Text
 		failed.InProgress = false
@@ -166,17 +172,47 @@ func (one *telling) lastTry(failed resume.Limited, f *failure) resume.Event {
 }
 
 // updated is a message that has changed.
-func (a *Agent) updated(one *telling, info json.RawMessage, at time.Time) resume.Event {
-	s := message{data: info}.read()
-	switch s.meaning {
-	case failed:
-		if limited, ok := s.event(a.reader).(resume.Limited); ok {
-			return one.lastTry(limited, s.record.Error)
-		}
-		return nil
-	case prompted, moved, cancelled:
-		return s.event(a.reader)
-	default:
-		return nil // it is not over, or what comes next tells
+func (r Reader) updated(one *telling, info json.RawMessage) resume.Event {
+	s := room.Read(info, 0, 0)
+	if s.Broken() {
+		return nil // what comes next tells
 	}
+	event := s.Event(r.limits)
+	if limited, ok := event.(resume.Limited); ok {
+		return one.lastTry(limited, s.Failure())
+	}
+	return event
+}
+
+// tellings is what is told of sessions, in the order in which they appear.
+type tellings struct {
+	order     []string
+	bySession map[string]*telling
+}
+
+// telling is what is told of one session, and what the next event has to know.
+type telling struct {
+	agent.Told
+	waited resume.Limited // for the last time that it tried again
+}
+
+func (t *tellings) of(session string) *telling {
+	if t.bySession == nil {
+		t.bySession = make(map[string]*telling)
+	}
+	one, ok := t.bySession[session]
+	if !ok {
+		one = &telling{Told: agent.Told{Session: session}}
+		t.bySession[session] = one
+		t.order = append(t.order, session)
+	}
+	return one
+}
+
+func (t *tellings) told() []agent.Told {
+	var all []agent.Told
+	for _, session := range t.order {
+		all = append(all, t.bySession[session].Told)
+	}
+	return all
 }

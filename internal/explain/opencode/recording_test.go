@@ -16,17 +16,83 @@ import (
 	"resumed/internal/resume"
 )
 
+// agentRoom holds rows of the same sessions, and what the daemon hears too.
+const agentRoom = "../../agent/opencode"
+
+// captured is a session of a real opencode, and what its rows mean.
+type captured struct {
+	Case       string      `json:"case"`
+	File       string      `json:"file"`
+	Class      limit.Class `json:"class"`
+	WaitHelps  *bool       `json:"wait_helps"`
+	Reset      time.Time   `json:"reset"`
+	Session    string      `json:"session"`
+	Cwd        string      `json:"cwd"`
+	Detectable *bool       `json:"detectable_from_file"`
+}
+
+func (c captured) shows() bool { return c.Detectable == nil || *c.Detectable }
+
+// rows returns the rows of the session, as they were saved.
+func (c captured) rows(t testing.TB) string { return readFile(t, agentRoom+"/testdata/"+c.File) }
+
+func captures(t testing.TB) []captured {
+	var ofDatabases []captured
+	for _, c := range agenttest.Cases[captured](t, agentRoom) {
+		if strings.HasPrefix(c.File, "db/") {
+			ofDatabases = append(ofDatabases, c)
+		}
+	}
+	require.NotEmpty(t, ofDatabases)
+	return ofDatabases
+}
+
+func newReader() Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}) }
+
+func limited(t testing.TB, event resume.Event) resume.Limited {
+	t.Helper()
+	require.IsType(t, resume.Limited{}, event)
+	return event.(resume.Limited)
+}
+
+func requireMeaning(t *testing.T, c captured, event resume.Event) {
+	t.Helper()
+	switch c.Class {
+	case limit.None:
+		require.IsType(t, resume.Progressed{}, event)
+		return
+	case limit.Cancelled:
+		require.IsType(t, resume.Cancelled{}, event)
+		return
+	}
+	got := limited(t, event)
+	require.Equal(t, c.Class.String(), got.Class.String(), got.Text)
+	require.NotEmpty(t, got.Text)
+	waitHelps := c.Class.Transient()
+	if c.WaitHelps != nil {
+		waitHelps = *c.WaitHelps
+	}
+	require.Equal(t, waitHelps, got.WaitHelps)
+	require.False(t, got.InProgress)
+	switch {
+	case !c.Reset.IsZero():
+		require.WithinDuration(t, c.Reset, got.Reset.At, time.Second, got.Reset.Source)
+	case c.Case != "serve_fake_rl_openai_hdr": // its gauges state one
+		require.False(t, got.Reset.Stated(), "no time is stated: %v", got.Reset)
+	}
+}
+
 var copiedAt = time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)
 
-func readFile(t testing.TB, name string) string {
-	data, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(name)))
+func readFile(t testing.TB, path string) string {
+	data, err := os.ReadFile(filepath.FromSlash(path))
 	require.NoError(t, err)
 	return string(data)
 }
 
 func report(t testing.TB, text string) agent.Report {
 	t.Helper()
-	r, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: text, At: copiedAt})
+	r, ok := newReader().Recorded(agent.Recording{Text: text, At: copiedAt})
 	require.True(t, ok, "it is not recognised")
 	return r
 }
@@ -34,7 +100,7 @@ func report(t testing.TB, text string) agent.Report {
 func TestRowsThatWereSavedTellWhatTheDatabaseDoes(t *testing.T) {
 	for _, c := range captures(t) {
 		t.Run(c.Case, func(t *testing.T) {
-			r := report(t, readFile(t, c.File))
+			r := report(t, c.rows(t))
 			require.Equal(t, "a session that was exported", r.Kind)
 			require.Len(t, r.Told, 1)
 			told := r.Told[0]
@@ -52,7 +118,14 @@ func TestRowsThatWereSavedTellWhatTheDatabaseDoes(t *testing.T) {
 }
 
 // asExport writes saved rows as `opencode export` does.
-func asExport(t *testing.T, r rows) string {
+func asExport(t *testing.T, saved string) string {
+	var r struct {
+		Session map[string]any   `json:"session"`
+		Message []map[string]any `json:"message"`
+	}
+	decoder := json.NewDecoder(strings.NewReader(saved))
+	decoder.UseNumber()
+	require.NoError(t, decoder.Decode(&r))
 	type one struct {
 		Info  json.RawMessage   `json:"info"`
 		Parts []json.RawMessage `json:"parts"`
@@ -77,7 +150,7 @@ func asExport(t *testing.T, r rows) string {
 func TestAnExportTellsWhatTheDatabaseDoes(t *testing.T) {
 	for _, c := range captures(t) {
 		t.Run(c.Case, func(t *testing.T) {
-			told := report(t, "Exporting session: "+c.Session+"\n"+asExport(t, loadRows(t, c.File))).Told[0]
+			told := report(t, "Exporting session: "+c.Session+"\n"+asExport(t, c.rows(t))).Told[0]
 			require.Equal(t, c.Session, told.Session)
 			require.Equal(t, c.Cwd, told.Cwd)
 			if c.shows() {
@@ -107,7 +180,7 @@ func TestAStreamOfEventsTellsHowATurnEnded(t *testing.T) {
 		"fake_usage_far": {"ses_e237c891fffebw2gAbeUd5VHVg", limit.UsageLimit, at("03:14:45")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := report(t, readFile(t, "sse/"+name+".sse"))
+			r := report(t, readFile(t, "testdata/sse/"+name+".sse"))
 			require.Len(t, r.Told, 1)
 			told := r.Told[0]
 			require.Equal(t, want.session, told.Session)
@@ -126,7 +199,7 @@ func TestAStreamOfEventsTellsHowATurnEnded(t *testing.T) {
 }
 
 func TestEventsOfAllDirectoriesTellOfEachSession(t *testing.T) {
-	r := report(t, readFile(t, "global-event-sample.sse"))
+	r := report(t, readFile(t, agentRoom+"/testdata/global-event-sample.sse"))
 	require.Len(t, r.Told, 2)
 	require.True(t, r.Told[0].Working)
 	require.Equal(t, limit.None, agenttest.ClassOf(r.Told[0].Event))
@@ -135,7 +208,7 @@ func TestEventsOfAllDirectoriesTellOfEachSession(t *testing.T) {
 	require.Equal(t, time.UnixMilli(1794714374730).UTC(), got.Reset.At)
 	require.NotEmpty(t, r.Told[1].Leave, "the wait was ended by somebody")
 
-	r = report(t, readFile(t, "plugin-events.jsonl"))
+	r = report(t, readFile(t, agentRoom+"/testdata/plugin-events.jsonl"))
 	require.Len(t, r.Told, 3)
 	require.Equal(t, limit.RateLimit, agenttest.ClassOf(r.Told[0].Event))
 	require.Equal(t, limit.None, agenttest.ClassOf(r.Told[1].Event))
@@ -158,7 +231,7 @@ func TestOurOwnPluginsFileTellsWhatWasWaitedFor(t *testing.T) {
 }
 
 func TestTheStatesOfSessionsAreTold(t *testing.T) {
-	r := report(t, readFile(t, "session-status-retry.json"))
+	r := report(t, readFile(t, agentRoom+"/testdata/session-status-retry.json"))
 	require.Len(t, r.Told, 5)
 	waiting, working := 0, 0
 	for _, told := range r.Told {
@@ -177,7 +250,7 @@ func TestTheStatesOfSessionsAreTold(t *testing.T) {
 
 func TestTheLogTellsOfEachSession(t *testing.T) {
 	classes := make(map[string]string)
-	for _, told := range report(t, readFile(t, "opencode.log")).Told {
+	for _, told := range report(t, readFile(t, "testdata/opencode.log")).Told {
 		classes[told.Session] = agenttest.ClassOf(told.Event).String()
 	}
 	require.Equal(t, "rate_limit", classes["ses_e237f9093ffefZiBJT3sIcMgWY"])
@@ -216,7 +289,7 @@ func TestTheStreamsOfARunTellHowItEnded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			colours := strings.NewReplacer("\x1b[0m", "", "\x1b[91m", "", "\x1b[1m", "", "\x1b[93m", "")
-			r := report(t, colours.Replace(readFile(t, "run/"+name)))
+			r := report(t, colours.Replace(readFile(t, "testdata/run/"+name)))
 			require.Equal(t, agent.RunOutput, r.Kind)
 			require.Equal(t, want.String(), agenttest.ClassOf(r.Told[0].Event).String())
 			require.Equal(t, strings.HasSuffix(name, "stdout"), r.Told[0].Session != "")
@@ -237,22 +310,27 @@ func TestAnothersRecordingIsNotOpencodes(t *testing.T) {
 		"another's log": "timestamp=2026-11-15T00:00:00Z level=INFO message=hello\n",
 	} {
 		t.Run(rule, func(t *testing.T) {
-			_, ok := newAgent(t, Options{}).Recorded(agent.Recording{Text: text, At: copiedAt})
+			_, ok := newReader().Recorded(agent.Recording{Text: text, At: copiedAt})
 			require.False(t, ok)
 		})
 	}
 }
 
+func TestADatabaseIsRecognised(t *testing.T) {
+	require.True(t, newReader().Recognises([]byte("SQLite format 3\x00...")))
+	require.False(t, newReader().Recognises([]byte(`{"type":"user"}`)))
+}
+
 func FuzzRecorded(f *testing.F) {
-	for _, pattern := range []string{"db/*", "sse/*", "run/*", "*.*"} {
-		paths, _ := filepath.Glob(filepath.Join("testdata", pattern))
+	for _, pattern := range []string{agentRoom + "/testdata/db/*", agentRoom + "/testdata/*.*", "testdata/sse/*", "testdata/run/*", "testdata/*.*"} {
+		paths, _ := filepath.Glob(pattern)
 		for _, path := range paths {
-			f.Add(readFile(f, strings.TrimPrefix(path, "testdata/")))
+			f.Add(readFile(f, path))
 		}
 	}
-	a := newAgent(f, Options{})
+	reader := newReader()
 	f.Fuzz(func(t *testing.T, text string) {
-		r, _ := a.Recorded(agent.Recording{Text: text, At: copiedAt})
+		r, _ := reader.Recorded(agent.Recording{Text: text, At: copiedAt})
 		for _, told := range r.Told {
 			if got, ok := told.Event.(resume.Limited); ok {
 				require.NotEqual(t, limit.None, got.Class)

@@ -1,6 +1,10 @@
+// Package opencode reads what opencode says elsewhere than in its database: on
+// the streams of a run, as a server or to plugins, in its log, on a screen; and
+// sessions that were exported.
 package opencode
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"regexp"
@@ -9,25 +13,43 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	room "resumed/internal/agent/opencode"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
+
+// Name is whose files are read here.
+const Name = room.Name
+
+// Reader reads what was recorded of opencode.
+type Reader struct {
+	limits limit.Reader // without its time
+}
+
+// New returns a reader that understands refusals as limits does.
+func New(limits limit.Reader) Reader { return Reader{limits} }
+
+// Recognises reports whether a file that begins with head is a database: no
+// other agent keeps its sessions in one.
+func (Reader) Recognises(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("SQLite format 3\x00"))
+}
 
 // sessionName is what a session of opencode is called.
 var sessionName = regexp.MustCompile(`^ses_[0-9A-Za-z]+$`)
 
 // printed is one record of `opencode run --format json`.
 type printed struct {
-	Type    string   `json:"type"`
-	AtMS    float64  `json:"timestamp"`
-	Session string   `json:"sessionID"`
-	Error   *failure `json:"error"`
+	Type    string        `json:"type"`
+	AtMS    float64       `json:"timestamp"`
+	Session string        `json:"sessionID"`
+	Error   *room.Failure `json:"error"`
 }
 
 // Printed says what the streams of `opencode run` tell: records with --format
 // json, else the words on its standard error.
-func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
-	for _, read := range []func(string, time.Time) (agent.Told, bool){a.records, a.words} {
+func (r Reader) Printed(rec agent.Recording) (agent.Told, bool) {
+	for _, read := range []func(string, time.Time) (agent.Told, bool){r.records, r.words} {
 		if told, ok := read(rec.Text, rec.At); ok {
 			return told, true
 		}
@@ -39,19 +61,19 @@ func (a *Agent) Printed(rec agent.Recording) (agent.Told, bool) {
 	return agent.Told{}, false
 }
 
-func (a *Agent) records(text string, at time.Time) (told agent.Told, ok bool) {
+func (r Reader) records(text string, at time.Time) (told agent.Told, ok bool) {
 	for line, data := range agent.Records(text) {
 		var p printed
-		if !decode(data, &p) || !sessionName.MatchString(p.Session) {
+		if !agent.Decode(data, &p) || !sessionName.MatchString(p.Session) {
 			continue
 		}
-		if ms := millis(p.AtMS); ms != 0 {
+		if ms := agent.Millis(p.AtMS); ms != 0 {
 			at = time.UnixMilli(ms).UTC()
 		}
 		var event resume.Event
 		switch p.Type {
 		case "error":
-			event = a.failed(p.Error, at)
+			event = r.failed(p.Error, at)
 		case "step_start":
 			event = resume.Prompted{At: at}
 		case "text", "tool_use", "step_finish", "reasoning":
@@ -64,16 +86,12 @@ func (a *Agent) records(text string, at time.Time) (told agent.Told, ok bool) {
 	return told, ok
 }
 
-// failed is what a failure means that ended a turn.
-func (a *Agent) failed(f *failure, at time.Time) resume.Event {
-	switch {
-	case f == nil:
+// failed is what a failure means that ended a turn, or nil where there is none.
+func (r Reader) failed(f *room.Failure, at time.Time) resume.Event {
+	if f == nil {
 		return nil
-	case f.Name == "MessageAbortedError":
-		return resume.Cancelled{At: at}
-	default:
-		return resume.Limited{At: at, Verdict: f.verdict(a.reader, at), Text: agent.Clip(f.words())}
 	}
+	return f.Event(r.limits, at)
 }
 
 var (
@@ -83,16 +101,16 @@ var (
 
 // words reads what a run says to people: which agent and model it is, and why
 // it failed. It says nothing of a session.
-func (a *Agent) words(text string, at time.Time) (told agent.Told, ok bool) {
+func (r Reader) words(text string, at time.Time) (told agent.Told, ok bool) {
 	n, headed := 0, false
 	for line := range strings.Lines(text) {
 		n++
 		line = strings.TrimRight(line, "\r\n ")
 		headed = headed || heading.MatchString(line)
 		if m := complaint.FindStringSubmatch(line); m != nil && headed {
-			f := &failure{}
+			f := &room.Failure{}
 			f.Data.Message = m[1]
-			told.Event, told.Line, ok = a.failed(f, at), n, true
+			told.Event, told.Line, ok = r.failed(f, at), n, true
 		}
 	}
 	return told, ok
@@ -100,51 +118,63 @@ func (a *Agent) words(text string, at time.Time) (told agent.Told, ok bool) {
 
 // Recorded says what a recording tells: the output of a run, the events of a
 // server or a plugin, a session that was exported, opencode's log, or a screen.
-func (a *Agent) Recorded(rec agent.Recording) (agent.Report, bool) {
-	if told, ok := a.Printed(rec); ok {
+func (r Reader) Recorded(rec agent.Recording) (agent.Report, bool) {
+	if told, ok := r.Printed(rec); ok {
 		return agent.Report{Kind: agent.RunOutput, Told: []agent.Told{told}}, true
 	}
-	for _, r := range []struct {
+	for _, way := range []struct {
 		kind string
 		read func(agent.Recording) []agent.Told
 	}{
-		{"a session that was exported", a.exported},
-		{"the events of a server or a plugin", a.overheard},
-		{"the states of a server's sessions", a.states},
-		{"opencode's log", a.logged},
-		{agent.Screen, a.shown},
+		{"a session that was exported", r.exported},
+		{"the events of a server or a plugin", r.overheard},
+		{"the states of a server's sessions", r.states},
+		{"opencode's log", r.logged},
+		{agent.Screen, r.shown},
 	} {
-		if told := r.read(rec); len(told) > 0 {
-			return agent.Report{Kind: r.kind, Told: told}, true
+		if told := way.read(rec); len(told) > 0 {
+			return agent.Report{Kind: way.kind, Told: told}, true
 		}
 	}
 	return agent.Report{}, false
 }
 
+// The states of a session, as opencode says them.
+const (
+	retrying = "retry" // it waits and will try again by itself
+	working  = "busy"
+	over     = "idle"
+)
+
+// waits is what opencode tries again by itself.
+func (r Reader) waits(s room.Status, at time.Time) resume.Limited {
+	return resume.Limited{At: at, Verdict: s.Verdict(r.limits, at), Text: agent.Clip(s.Message)}
+}
+
 // states reads what a server answers to GET /session/status.
-func (a *Agent) states(rec agent.Recording) []agent.Told {
+func (r Reader) states(rec agent.Recording) []agent.Told {
 	var all []agent.Told
 	for line, data := range agent.Records(rec.Text) {
-		var listed map[string]status
+		var listed map[string]room.Status
 		if json.Unmarshal(data, &listed) != nil {
 			continue
 		}
 		for _, session := range slices.Sorted(maps.Keys(listed)) {
 			s := listed[session]
-			if !sessionName.MatchString(session) || s.kind() == 0 {
+			if !sessionName.MatchString(session) || !slices.Contains([]string{retrying, working, over}, s.Type) {
 				return nil
 			}
-			all = append(all, a.stateOf(session, s, rec.At, line))
+			all = append(all, r.stateOf(session, s, rec.At, line))
 		}
 	}
 	return all
 }
 
-func (a *Agent) stateOf(session string, s status, at time.Time, line int) agent.Told {
+func (r Reader) stateOf(session string, s room.Status, at time.Time, line int) agent.Told {
 	told := agent.Told{Session: session, Line: line}
-	switch s.kind() {
+	switch s.Type {
 	case retrying:
-		told.Event = resume.Limited{At: at, Verdict: s.verdict(a.reader, at), Text: agent.Clip(s.Message)}
+		told.Event = r.waits(s, at)
 	case working:
 		told.Event, told.Working = resume.Progressed{At: at}, true
 	default:
@@ -158,28 +188,28 @@ var shownRetry = regexp.MustCompile(`(?m)^[\s┃│]*(\S[^\n]*?) \[retrying (?:i
 
 // shown reads a screen that was captured. It tells only that opencode waits, and
 // for how long, as of when the screen was read.
-func (a *Agent) shown(rec agent.Recording) []agent.Told {
+func (r Reader) shown(rec agent.Recording) []agent.Told {
 	all := shownRetry.FindAllStringSubmatchIndex(rec.Text, -1)
 	if all == nil {
 		return nil
 	}
 	last := all[len(all)-1]
-	s := status{Type: "retry", Message: rec.Text[last[2]:last[3]]}
-	reader := a.reader
-	reader.At = rec.At
+	s := room.Status{Type: retrying, Message: rec.Text[last[2]:last[3]]}
+	limits := r.limits
+	limits.At = rec.At
 	if last[4] >= 0 {
-		if reset, ok := reader.When(rec.Text[last[4]:last[5]]); ok {
+		if reset, ok := limits.When(rec.Text[last[4]:last[5]]); ok {
 			s.Next = reset.At.UnixMilli()
 		}
 	}
-	return []agent.Told{a.stateOf("", s, rec.At, strings.Count(rec.Text[:last[2]], "\n")+1)}
+	return []agent.Told{r.stateOf("", s, rec.At, strings.Count(rec.Text[:last[2]], "\n")+1)}
 }
 
 var logField = regexp.MustCompile(`(?:^| )([a-z.]+)=("(?:[^"\\]|\\.)*"|\S*)`)
 
 // logged reads opencode's log. It names no time at which something is tried
 // again, and not what became of it where that went well.
-func (a *Agent) logged(rec agent.Recording) []agent.Told {
+func (r Reader) logged(rec agent.Recording) []agent.Told {
 	var all tellings
 	n := 0
 	for line := range strings.Lines(rec.Text) {
@@ -198,7 +228,7 @@ func (a *Agent) logged(rec agent.Recording) []agent.Told {
 		if err != nil || !sessionName.MatchString(session) || fields["small"] == "true" {
 			continue
 		}
-		if event := a.entry(fields, at); event != nil {
+		if event := r.entry(fields, at); event != nil {
 			all.of(session).Event = event
 			all.of(session).Line = n
 		}
@@ -206,8 +236,8 @@ func (a *Agent) logged(rec agent.Recording) []agent.Told {
 	return all.told()
 }
 
-func (a *Agent) entry(fields map[string]string, at time.Time) resume.Event {
-	f := &failure{}
+func (r Reader) entry(fields map[string]string, at time.Time) resume.Event {
+	f := &room.Failure{}
 	switch fields["message"] {
 	case "stream":
 		return resume.Prompted{At: at}
@@ -215,10 +245,10 @@ func (a *Agent) entry(fields map[string]string, at time.Time) resume.Event {
 		return resume.Cancelled{At: at}
 	case "process":
 		f.Data.Message = fields["error"]
-		return a.failed(f, at)
+		return r.failed(f, at)
 	case "stream error":
 		f.Data.Message = strings.TrimPrefix(fields["error.error"], "AI_APICallError: ")
-		event, _ := a.failed(f, at).(resume.Limited)
+		event, _ := r.failed(f, at).(resume.Limited)
 		event.InProgress, event.Reset = event.Class.Transient(), limit.Reset{}
 		return event
 	default:

@@ -51,7 +51,7 @@ var arrows = map[string][]string{
 	"internal/webui":      {"internal/atomicfile", "internal/sanitize", "internal/control", "internal/humanize", "internal/resume"},
 	"internal/humanize":   {"internal/resume", "internal/sanitize"},
 	"internal/notify":     {"internal/sessionbus", "internal/childenv", "internal/backoff", "internal/humanize", "internal/sanitize", "internal/limit", "internal/resume"},
-	"internal/runner":     {"internal/procfs", "internal/childenv", "internal/sanitize", "internal/resume"},
+	"internal/runner":     {"internal/procfs", "internal/sessionbus", "internal/childenv", "internal/sanitize", "internal/resume"},
 	"internal/childenv":   {"internal/resume"},
 	"internal/sessionbus": {"internal/dirs"},
 	"internal/tmux":       {"internal/procfs", "internal/childenv", "internal/resume"},
@@ -68,9 +68,10 @@ var libraries = map[string][]string{
 	"charm.land/bubbletea/v2":                 {"internal/termui"},
 	"github.com/charmbracelet/x/ansi":         {"cmd/resumed", "internal/termui"},
 	"github.com/coreos/go-systemd/v22/daemon": {"internal/app"},
+	"github.com/coreos/go-systemd/v22/dbus":   {"internal/runner"},
 	"github.com/fsnotify/fsnotify":            {"internal/agent/opencode", "internal/config", "internal/watch"},
 	"github.com/go-viper/mapstructure/v2":     {"internal/config"},
-	"github.com/godbus/dbus/v5":               {"internal/notify", "internal/sessionbus"},
+	"github.com/godbus/dbus/v5":               {"internal/notify", "internal/sessionbus", "internal/runner"},
 	"github.com/google/uuid":                  {"internal/app", "internal/execrun"},
 	"github.com/lmittmann/tint":               {"cmd/resumed"},
 	"github.com/nicholas-fedor/shoutrrr":      {"internal/notify"},
@@ -79,7 +80,7 @@ var libraries = map[string][]string{
 	"github.com/spf13/cobra":                  {"cmd/resumed"},
 	"github.com/spf13/pflag":                  {"cmd/resumed"},
 	"github.com/spf13/viper":                  {"internal/config"},
-	"github.com/stretchr/testify":             {"internal/agenttest"},
+	"github.com/stretchr/testify":             {"internal/sessionbus/bustest", "internal/agenttest"},
 	"golang.org/x/sys/unix":                   {"internal/execrun", "internal/control", "internal/notify", "internal/runner", "internal/state", "internal/watch"},
 	"golang.org/x/term":                       {"cmd/resumed"},
 	"modernc.org/sqlite":                      {"internal/sqliteread", "internal/state"},
@@ -89,6 +90,7 @@ var libraries = map[string][]string{
 var knownOnlyIn = map[string]string{
 	"github.com/spf13/viper":                  "internal/config/load.go",
 	"github.com/coreos/go-systemd/v22/daemon": "internal/app/systemd.go",
+	"github.com/coreos/go-systemd/v22/dbus":   "internal/runner/unit.go",
 	"github.com/prometheus/client_golang":     "internal/metrics/metrics.go",
 }
 

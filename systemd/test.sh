@@ -67,6 +67,7 @@ if [[ ! -e $rootfs/usr/bin/systemctl ]]; then
         "$suite" "$rootfs" >"$work/debootstrap.log" || { tail "$work/debootstrap.log" >&2; exit 1; }
 fi
 CGO_ENABLED=0 go build -trimpath -o "$rootfs/usr/local/bin/resumed" ./cmd/resumed
+CGO_ENABLED=0 go test -c -o "$rootfs/usr/local/bin/runner.test" ./internal/runner
 chroot "$rootfs" sh -c 'id alice >/dev/null 2>&1 || useradd -m -u 1000 -s /bin/sh alice'
 rm -rf "$rootfs"/home/alice "$rootfs"/etc/systemd/system/resumed@* "$rootfs"/etc/systemd/system/multi-user.target.wants/resumed@*
 mkdir -p "$rootfs"/var/lib/systemd/linger "$rootfs"/home/alice/{node/bin,bot/logs,.config/resumed} "$rootfs"/var/log/journal
@@ -113,6 +114,13 @@ until_true 60 "the machine is up" says 'running\|degraded' inside systemctl is-s
 until_true 30 "alice has a service manager" is active inside systemctl is-active user@1000.service
 inside systemctl --version | head -n 1
 
+step "commands under a real manager"
+alice 'systemd-run --user --quiet --wait --pipe --collect /usr/local/bin/runner.test -test.v' >"$work/runner.log" 2>&1 ||
+    fail "the tests of the runner: $(grep -v '^=== \|^--- PASS' "$work/runner.log")"
+grep -q '^--- PASS: TestACommandIsAUnitOfItsOwn' "$work/runner.log" || fail "the tests of the runner saw no manager"
+units() { alice "systemctl --user list-units --all --plain --no-legend 'resumed-*'"; }
+[[ -z $(units) ]] || fail "units were left behind: $(units)"
+
 step "install"
 alice 'resumed install' >"$work/install.log" || fail "install: $(cat "$work/install.log")"
 is active property ActiveState || fail "the service is not active"
@@ -148,6 +156,7 @@ alice 'echo "rate limited, retry in 0s" >bot/logs/work.log'
 until_true 15 "the agent runs, found by the recorded PATH" says '^work pid=' alice 'cat bot/calls'
 grep -q '^work .*NoNewPrivs:0' "$rootfs/home/alice/bot/calls" || fail "an agent cannot use sudo under this unit"
 agent=$(sed -n 's/^work pid=\([0-9]*\).*/\1/p' "$rootfs/home/alice/bot/calls")
+says '/resumed-[^/]*\.service$' inside cat "/proc/$agent/cgroup" || fail "the agent has no unit of its own"
 before=$(property MainPID)
 alice 'systemctl --user restart resumed'
 [[ $(property MainPID) != "$before" ]] || fail "it was not restarted"
@@ -156,6 +165,7 @@ until_true 5 "the agent is known again" session_is work resuming
 alice 'touch bot/go-work'
 until_true 15 "the session moves" session_is work watching
 [[ $(grep -c '^work' "$rootfs/home/alice/bot/calls") == 1 ]] || fail "it was resumed twice"
+[[ -z $(units) ]] || fail "units were left behind: $(units)"
 
 step "restart after kill -9"
 inside kill -9 "$(property MainPID)"

@@ -120,7 +120,7 @@ func (f family) size() int   { return len(f.members) }
 
 func (p *Process) family() family {
 	all := processes()
-	ours := true
+	ours := p.PID > 0 // a unit whose process is not known yet has only its mark
 	for _, s := range all {
 		if s.pid == p.PID && s.Start != p.Start {
 			ours = false // the pid has a new owner, so the group had ended

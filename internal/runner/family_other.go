@@ -40,7 +40,7 @@ func (f family) size() int {
 }
 
 func (p *Process) family() family {
-	if syscall.Kill(-p.PID, 0) != nil {
+	if p.PID <= 0 || syscall.Kill(-p.PID, 0) != nil {
 		return family{}
 	}
 	return family{group: p.PID}

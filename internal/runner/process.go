@@ -186,12 +186,8 @@ func (p *Process) Stop(ctx context.Context) error {
 
 // end ends the group, and what left the group and still carries the mark.
 func (p *Process) end(ctx context.Context) error {
-	grace := p.cmd.Grace
-	if grace == 0 {
-		grace = DefaultGrace
-	}
-	p.endUnit(ctx, grace)
-	if p.sweep(ctx, syscall.SIGTERM, grace) == 0 {
+	p.endUnit(ctx)
+	if p.sweep(ctx, syscall.SIGTERM, p.cmd.grace()) == 0 {
 		return p.reaped()
 	}
 	// Not ctx: a group that was told to end is never left half ended.

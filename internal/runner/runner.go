@@ -6,6 +6,7 @@
 package runner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -47,6 +48,9 @@ func (c Command) bounds() (timeout, stall time.Duration) {
 	}
 	return c.Timeout, c.Stall
 }
+
+// grace lies between the request to end and the end.
+func (c Command) grace() time.Duration { return cmp.Or(c.Grace, DefaultGrace) }
 
 // NotFoundError says that the program of a command is not there or cannot be run.
 type NotFoundError struct {
@@ -94,8 +98,8 @@ func Start(cmd Command) (*Process, error) {
 	}
 	defer output.Close()
 	sealDescriptors()
-	if m, ok := ownManager(); ok && cmd.Mark != "" {
-		if p, started, err := m.start(program, cmd, env); started || err != nil {
+	if cmd.Mark != "" && underManager() {
+		if p, err := startUnit(program, cmd, env); p != nil || err != nil {
 			return p, err
 		}
 	}

@@ -28,9 +28,6 @@ const childEnv = "RUNNER_TEST_CHILD"
 const noExitSleep = "GORACE=atexit_sleep_ms=0"
 
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == "systemd-run" {
-		os.Exit(children["systemd-run"](os.Args[1:]))
-	}
 	if role := os.Getenv(childEnv); role != "" {
 		os.Exit(children[role](os.Args[1:]))
 	}
@@ -390,9 +387,7 @@ func TestStopInAHurryStillEndsEverything(t *testing.T) {
 	require.NoError(t, p.Stop(ctx))
 	got := p.Wait(t.Context())
 	require.ErrorIs(t, got.Err, ErrStopped)
-	if _, ok := ownManager(); !ok { // a manager does not tell by which signal
-		require.ErrorContains(t, got.Err, "killed")
-	}
+	require.ErrorContains(t, got.Err, "killed")
 }
 
 func TestNobodyOfACommandIsLeftBehind(t *testing.T) {

@@ -3,18 +3,23 @@ package runner
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
-	"resumed/internal/resume"
+	systemd "github.com/coreos/go-systemd/v22/dbus"
+	"github.com/godbus/dbus/v5"
+
+	"resumed/internal/sessionbus"
 )
 
 // Under a service manager a command is a unit of its own. It does not live in
@@ -22,11 +27,13 @@ import (
 // that it starts can leave its control group, so that it ends as a whole.
 
 const (
-	// beginPatience is how long the manager may take to begin a unit.
-	beginPatience = 10 * time.Second
+	// managerPatience is how long the manager may take to answer, and to begin
+	// a unit.
+	managerPatience = 10 * time.Second
 
-	// beginLook lies between two looks for it. A command may be over soon.
-	beginLook = 5 * time.Millisecond
+	// firstLook is when a unit is looked at for its end first. The looks grow
+	// rarer, up to lookEvery.
+	firstLook = 5 * time.Millisecond
 )
 
 // unitName returns the name of a command's unit. The mark is one that no other
@@ -37,103 +44,183 @@ func unitName(mark string) string {
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9:_.-]`)
 
-// manager is how a user's service manager is spoken to.
-type manager struct{ run, control string } // systemd-run and systemctl
-
-// ownManager returns the service manager that started this daemon, or false
-// where none did or it cannot be reached. A shell that a manager's unit opened
-// passes its variables on, so they must name this very process.
-func ownManager() (manager, bool) {
+// underManager reports whether a user's service manager started this daemon. A
+// shell that a manager's unit opened passes its variables on, so they must name
+// this very process.
+func underManager() bool {
 	if os.Getenv("INVOCATION_ID") == "" {
-		return manager{}, false
+		return false
 	}
 	self, told := os.LookupEnv("SYSTEMD_EXEC_PID") // since 248
 	if told && self != strconv.Itoa(os.Getpid()) || !told && os.Getenv("NOTIFY_SOCKET") == "" {
-		return manager{}, false
+		return false
 	}
 	runtime := os.Getenv("XDG_RUNTIME_DIR")
 	if runtime == "" {
-		return manager{}, false
+		return false
 	}
-	if _, err := os.Stat(filepath.Join(runtime, "systemd", "private")); err != nil {
-		return manager{}, false
-	}
-	return findManager()
+	_, err := os.Stat(filepath.Join(runtime, "systemd", "private"))
+	return err == nil
 }
 
-func findManager() (manager, bool) {
-	run, err := exec.LookPath("systemd-run")
+// dialManager connects to the user's service manager.
+func dialManager(ctx context.Context) (*systemd.Conn, error) {
+	return systemd.NewConnection(func() (*dbus.Conn, error) { return sessionbus.Dial(ctx) })
+}
+
+// startUnit has the manager start the command, and waits until it runs. It
+// returns nil where there is no manager, or it refused: nothing was started.
+func startUnit(program string, cmd Command, env []string) (*Process, error) {
+	if ok, err := startable(program); !ok {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), managerPatience)
+	defer cancel()
+	manager, err := dialManager(ctx)
 	if err != nil {
-		return manager{}, false
+		return nil, nil
 	}
-	control, err := exec.LookPath("systemctl")
-	return manager{run, control}, err == nil
+	p := &Process{cmd: cmd, started: time.Now(), ended: make(chan struct{})}
+	err = p.begin(ctx, manager, unitProperties(program, cmd, env))
+	if err == nil {
+		go p.followUnit(manager)
+		return p, nil
+	}
+	manager.Close()
+	if refused(err) {
+		return nil, nil
+	}
+	return p.lookFor(err, managerPatience), nil
 }
 
-// start has the manager start the command, and waits until it runs. It returns
-// false where the manager refused and nothing was started.
-func (m manager) start(program string, cmd Command, env []string) (*Process, bool, error) {
-	if err := checkInterpreter(program); err != nil {
-		return nil, false, err
+// errNotBegun says that a unit came to nothing before it had a process.
+var errNotBegun = errors.New("the unit was not begun")
+
+// begin orders the unit and waits until its main process is there.
+func (p *Process) begin(ctx context.Context, manager *systemd.Conn, properties []systemd.Property) error {
+	job := make(chan string, 1)
+	if _, err := manager.StartTransientUnitContext(ctx, unitName(p.cmd.Mark), "fail", properties, job); err != nil {
+		return err
 	}
-	client := m.client(program, cmd, env)
-	var words bytes.Buffer
-	client.Stderr = &words
-	if err := client.Start(); err != nil {
-		return nil, false, fmt.Errorf("start %s: %w", filepath.Base(m.run), err)
+	select {
+	case <-job:
+	case <-ctx.Done(): // it is slow: the unit is there all the same
 	}
-	exited := make(chan error, 1)
-	go func() { exited <- client.Wait() }()
-	// Until its main process is known, the unit is known by its client.
-	p := &Process{
-		Process: resume.Process{PID: client.Process.Pid},
-		cmd:     cmd,
-		started: time.Now(),
-		ended:   make(chan struct{}),
+	unit, err := askUnit(manager, p.cmd.Mark)
+	switch {
+	case err != nil:
+		return errors.New("ask for the unit: " + err.Error()) // not wrapped: the order was taken, so no answer is a refusal any more
+	case unit.pid == 0 && unit.over:
+		return errNotBegun
 	}
-	over, err := p.begin(exited)
-	if over && strings.HasPrefix(words.String(), "Failed to ") { // the client's own words: there is no unit
-		return nil, false, nil
+	p.PID = unit.pid
+	if start, err := StartTime(p.PID); err == nil && unit.living {
+		p.Start = start
 	}
-	go func() {
-		if !over {
-			err = <-exited
-		}
-		p.exitErr, p.exitCode = err, client.ProcessState.ExitCode()
-		if p.exitCode < 0 || alive(p.Process) { // it died before its time: that says nothing of the command
-			p.exitErr, p.exitCode, p.unknown = nil, -1, true
-		}
-		for alive(p.Process) {
-			time.Sleep(lookEvery)
-		}
-		close(p.ended)
-	}()
-	return p, true, nil
+	return nil
 }
 
-// begin waits until the unit's main process is there. It returns true, and how
-// the client ended, where all is over before.
-func (p *Process) begin(exited <-chan error) (over bool, err error) {
-	for deadline := time.Now().Add(beginPatience); time.Now().Before(deadline); {
+// refused reports whether an error means that the manager has started nothing.
+// Where its answer was lost it may have; and so where the unit is there already.
+func refused(err error) bool {
+	if _, unsendable := errors.AsType[dbus.FormatError](err); unsendable || errors.Is(err, errNotBegun) {
+		return true
+	}
+	answer, ok := errors.AsType[dbus.Error](err)
+	return ok && !slices.Contains([]string{
+		"org.freedesktop.DBus.Error.Disconnected",
+		"org.freedesktop.DBus.Error.NoReply",
+		"org.freedesktop.DBus.Error.TimedOut",
+		"org.freedesktop.DBus.Error.Timeout",
+		"org.freedesktop.systemd1.UnitExists",
+	}, answer.Name)
+}
+
+// lookFor returns the command that was ordered when the answer was lost. One
+// that is not found may be over already, or never have begun: it is not started
+// again, and nobody can tell how it ended.
+func (p *Process) lookFor(lost error, patience time.Duration) *Process {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(sweepEvery) {
 		if found, ok := Find(p.cmd.Mark); ok {
-			p.Process = found.Process
-			return false, nil
-		}
-		select {
-		case err := <-exited:
-			return true, err
-		case <-time.After(beginLook):
+			found.Bind(p.cmd)
+			return found
 		}
 	}
-	return false, nil
+	p.exitErr, p.exitCode, p.unknown = fmt.Errorf("whether the service manager started the command is not known: %w", lost), -1, true
+	close(p.ended)
+	return p
 }
 
-// checkInterpreter returns an error for a script whose interpreter is not
-// there. A manager would only say that the unit failed.
-func checkInterpreter(program string) error {
+// followUnit waits until the unit is over, with all that is in it, and takes its
+// exit status. The manager keeps it as long as the connection lives.
+func (p *Process) followUnit(manager *systemd.Conn) {
+	defer close(p.ended)
+	defer manager.Close()
+	for wait := firstLook; ; wait = min(2*wait, lookEvery) {
+		if !alive(p.Process) {
+			unit, err := askUnit(manager, p.cmd.Mark)
+			if err != nil {
+				p.exitCode, p.unknown = -1, true
+				return
+			}
+			if unit.over {
+				p.exitCode, p.unknown, p.exitErr = unit.exit()
+				return
+			}
+		}
+		time.Sleep(wait)
+	}
+}
+
+// unit is what the manager says of a command's unit.
+type unit struct {
+	over         bool // with all that was in it
+	pid          int  // of its main process, also when that has ended; 0: none was started
+	living       bool // the main process has not ended yet
+	code, status int32
+}
+
+func askUnit(manager *systemd.Conn, mark string) (unit, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), managerPatience)
+	defer cancel()
+	all, err := manager.GetAllPropertiesContext(ctx, unitName(mark))
+	if err != nil {
+		return unit{}, err
+	}
+	if all["LoadState"] == "not-found" {
+		return unit{}, errors.New("it is forgotten already")
+	}
+	state, _ := all["ActiveState"].(string)
+	pid, _ := all["ExecMainPID"].(uint32)
+	main, _ := all["MainPID"].(uint32)
+	u := unit{over: state == "inactive" || state == "failed", pid: int(pid), living: pid != 0 && pid == main}
+	u.code, _ = all["ExecMainCode"].(int32)
+	u.status, _ = all["ExecMainStatus"].(int32)
+	return u, nil
+}
+
+// exit returns how the main process ended, in the words of a child's end.
+func (u unit) exit() (code int, unknown bool, err error) {
+	const exited, killed, dumped = 1, 2, 3 // CLD_EXITED and so on, of waitid(2)
+	switch {
+	case u.code == exited && u.status == 0:
+		return 0, false, nil
+	case u.code == exited:
+		return int(u.status), false, fmt.Errorf("exit status %d", u.status)
+	case u.code == killed || u.code == dumped:
+		return -1, false, fmt.Errorf("signal: %v", syscall.Signal(u.status))
+	default:
+		return -1, true, nil
+	}
+}
+
+// startable reports whether a program is one that a manager can start. It would
+// only say that the unit failed: what is wrong with others is told by starting
+// them here, but for a script whose interpreter is not there, which is an error.
+func startable(program string) (bool, error) {
 	f, err := os.Open(program)
 	if err != nil {
-		return nil // what cannot be read can still be run
+		return true, nil // what cannot be read can still be run
 	}
 	defer f.Close()
 	head := make([]byte, 256)
@@ -141,79 +228,75 @@ func checkInterpreter(program string) error {
 	line, _, _ := strings.Cut(string(head[:n]), "\n")
 	script, ok := strings.CutPrefix(line, "#!")
 	if !ok {
-		return nil
+		return strings.HasPrefix(line, "\x7fELF"), nil
 	}
-	fields := strings.Fields(script)
-	if len(fields) == 0 {
-		return nil
+	if fields := strings.Fields(script); len(fields) > 0 {
+		if err := executable(fields[0]); err != nil {
+			return false, missingInterpreter(program, err)
+		}
 	}
-	if err := executable(fields[0]); err != nil {
-		return missingInterpreter(program, err)
-	}
-	return nil
+	return true, nil
 }
 
-// client returns the program that orders the unit and lives as long as it does.
-// Values of variables may be secret, so they are not among its arguments.
-func (m manager) client(program string, cmd Command, env []string) *exec.Cmd {
-	grace := cmd.Grace
-	if grace == 0 {
-		grace = DefaultGrace
+// unitProperties describe the unit. Values of variables may be secret: the
+// manager is told them over the bus, and they are in nobody's arguments.
+func unitProperties(program string, cmd Command, env []string) []systemd.Property {
+	argv := []string{program}
+	for _, arg := range cmd.Argv[1:] {
+		argv = append(argv, strings.ReplaceAll(arg, "$", "$$")) // the manager would put variables in
 	}
-	args := []string{
-		"--user", "--quiet", "--wait", "--collect", "--service-type=exec",
-		"--unit=" + unitName(cmd.Mark),
-		"--description=A session that resumed continues",
-		"--working-directory=" + cmd.Dir,
-		fmt.Sprintf("--property=TimeoutStopSec=%dms", max(1, grace.Milliseconds())),
-		"--property=KillMode=control-group",
-		"--setenv=" + resume.MarkVariable + "=" + cmd.Mark,
+	variables := slices.DeleteFunc(slices.Clone(env), func(entry string) bool { return !passes(strings.Cut(entry, "=")) })
+	all := []systemd.Property{
+		systemd.PropDescription("A session that resumed continues"),
+		systemd.PropType("exec"),
+		systemd.PropExecStart(argv, false),
+		property("WorkingDirectory", cmd.Dir),
+		property("Environment", variables),
+		property("KillMode", "control-group"),
+		property("TimeoutStopUSec", uint64(max(time.Millisecond, cmd.grace()).Microseconds())),
+		property("CollectMode", "inactive-or-failed"), // it leaves nothing behind,
+		property("AddRef", true),                      // but not before its end was seen here
 	}
 	if cmd.Output != "" {
-		args = append(args, "--property=StandardOutput=append:"+cmd.Output, "--property=StandardError=append:"+cmd.Output)
+		all = append(all, property("StandardOutputFileToAppend", cmd.Output), property("StandardErrorFileToAppend", cmd.Output))
 	}
-	own := make([]string, 0, len(env))
-	for _, entry := range env {
-		name, value, _ := strings.Cut(entry, "=")
-		if name == resume.MarkVariable {
-			continue // the client is not the command
-		}
-		own = append(own, entry)
-		if passes(name, value) {
-			args = append(args, "--setenv="+name)
-		}
-	}
-	args = append(args, "--", program)
-	for _, arg := range cmd.Argv[1:] {
-		args = append(args, strings.ReplaceAll(arg, "$", "$$")) // the manager would put variables in
-	}
-	return &exec.Cmd{Path: m.run, Args: append([]string{m.run}, args...), Dir: cmd.Dir, Env: own}
+	return all
+}
+
+func property(name string, value any) systemd.Property {
+	return systemd.Property{Name: name, Value: dbus.MakeVariant(value)}
 }
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // passes reports whether a manager takes the variable. It refuses a unit with
 // one that it does not, such as an exported function of a shell.
-func passes(name, value string) bool {
+func passes(name, value string, _ bool) bool {
 	return variableName.MatchString(name) && utf8.ValidString(value) &&
 		!strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0x7f })
 }
 
 // endUnit ends the command's unit, where it has one, with all that is in it.
-// What it leaves is found by the sweep.
-func (p *Process) endUnit(ctx context.Context, grace time.Duration) {
+// What it leaves is found by the sweep, and so is what a manager leaves that is gone.
+func (p *Process) endUnit(ctx context.Context) {
 	if p.cmd.Mark == "" || !inUnit(p.PID, unitName(p.cmd.Mark)) {
 		return
 	}
-	m, ok := findManager()
-	if !ok {
+	ctx, cancel := context.WithTimeout(ctx, p.cmd.grace()+killPatience)
+	defer cancel()
+	manager, err := dialManager(ctx)
+	if err != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, grace+killPatience)
-	defer cancel()
-	stop := exec.CommandContext(ctx, m.control, "--user", "--quiet", "stop", unitName(p.cmd.Mark))
-	stop.WaitDelay = time.Second
-	_ = stop.Run() // a manager that is gone leaves it to the sweep
+	defer manager.Close()
+	job := make(chan string, 1)
+	if _, err := manager.StopUnitContext(ctx, unitName(p.cmd.Mark), "replace", job); err != nil {
+		return
+	}
+	select {
+	case <-job:
+	case <-ctx.Done():
+	}
 }
 
 // inUnit reports whether the process lives in the unit's control group.

@@ -5,85 +5,172 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	systemd "github.com/coreos/go-systemd/v22/dbus"
+	"github.com/godbus/dbus/v5"
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/resume"
+	"resumed/internal/sessionbus/bustest"
 )
 
-// fakeRun stands in for systemd-run: it starts the command as the manager
-// would, outside of its own process group and with nothing but the variables
-// it was told, and lives as long as it does.
-func fakeRun(args []string) int {
-	if words := os.Getenv("FAKE_REFUSES"); words != "" {
-		fmt.Fprintln(os.Stderr, words)
-		return 1
+// Under a real manager these tests are about that one: run the test binary with
+// systemd-run --user --wait, as systemd/test.sh does.
+func underRealManager() bool { return os.Getenv("FAKE_MANAGER") == "" && underManager() }
+
+const (
+	managerPath = "/org/freedesktop/systemd1"
+	managerName = "org.freedesktop.systemd1"
+)
+
+// fakeManager stands in for a user's service manager, on a real bus: it starts
+// commands as that would, outside of this process' group and with nothing but
+// the variables that it was told.
+type fakeManager struct {
+	bus  *bustest.Bus
+	conn *dbus.Conn
+
+	// mu guards everything that follows.
+	mu       sync.Mutex
+	refusal  string // the name of the error that it answers with
+	vanishes bool   // it is gone before it answers
+	repeats  bool   // it says that the unit was there already
+	forgets  string // the name of the error that it answers with when it is asked for a unit; "not-found": there is none
+	units    map[dbus.ObjectPath]map[string]dbus.Variant
+}
+
+// managed makes this process look like the main process of a user's service. It
+// returns nil where it is one.
+func managed(t *testing.T) *fakeManager {
+	if underRealManager() {
+		return nil
 	}
-	env := []string{"MANAGER=1"}
+	m := &fakeManager{bus: bustest.Start(t), units: make(map[dbus.ObjectPath]map[string]dbus.Variant)}
+	var err error
+	m.conn, err = dbus.Connect(m.bus.Address)
+	require.NoError(t, err)
+	t.Cleanup(func() { m.conn.Close() })
+	require.NoError(t, m.conn.Export(managerMethods{m}, managerPath, managerName+".Manager"))
+	require.NoError(t, m.conn.ExportSubtree(unitMethods{m}, managerPath+"/unit", "org.freedesktop.DBus.Properties"))
+	_, err = m.conn.RequestName(managerName, dbus.NameFlagDoNotQueue)
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(filepath.Join(m.bus.Dir, "systemd", "private"), 0o700))
+	t.Setenv("FAKE_MANAGER", "1")
+	t.Setenv("INVOCATION_ID", "0123456789abcdef0123456789abcdef")
+	t.Setenv("SYSTEMD_EXEC_PID", strconv.Itoa(os.Getpid()))
+	return m
+}
+
+func (m *fakeManager) change(f func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f()
+}
+
+type managerMethods struct{ m *fakeManager }
+
+func (o managerMethods) StartTransientUnit(name, mode string, properties []systemd.Property, _ []systemd.PropertyCollection) (dbus.ObjectPath, *dbus.Error) {
+	m := o.m
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.refusal != "" {
+		return "", dbus.NewError(m.refusal, []any{"no"})
+	}
+	told := make(map[string]dbus.Variant)
+	for _, p := range properties {
+		told[p.Name] = p.Value
+	}
+	path := dbus.ObjectPath(managerPath + "/unit/" + systemd.PathBusEscape(name))
+	child, err := fakeChild(told)
+	result := "done"
+	unit := map[string]dbus.Variant{"ActiveState": dbus.MakeVariant("active")}
+	m.units[path] = unit
+	if err != nil { // as one that cannot even fork
+		unit["ActiveState"], result = dbus.MakeVariant("failed"), "failed"
+	} else {
+		unit["ExecMainPID"] = dbus.MakeVariant(uint32(child.Process.Pid))
+		unit["MainPID"] = unit["ExecMainPID"]
+		go m.reap(child, unit)
+	}
+	if m.vanishes {
+		m.conn.Close()
+	}
+	if m.repeats {
+		return "", dbus.NewError("org.freedesktop.systemd1.UnitExists", nil)
+	}
+	const job = dbus.ObjectPath(managerPath + "/job/7")
+	_ = m.conn.Emit(managerPath, managerName+".Manager.JobRemoved", uint32(7), job, name, result)
+	return job, nil
+}
+
+func fakeChild(told map[string]dbus.Variant) (*exec.Cmd, error) {
+	var start []struct {
+		Path   string
+		Argv   []string
+		Ignore bool
+	}
+	var env []string
 	var dir, output string
-	for len(args) > 0 && args[0] != "--" {
-		name, value, _ := strings.Cut(args[0], "=")
-		switch {
-		case name == "--setenv" && strings.Contains(value, "="):
-			env = append(env, value)
-		case name == "--setenv":
-			env = append(env, value+"="+os.Getenv(value))
-		case name == "--working-directory":
-			dir = value
-		case strings.HasPrefix(args[0], "--property=StandardOutput=append:"):
-			_, output, _ = strings.Cut(args[0], "append:")
+	for name, into := range map[string]any{
+		"ExecStart": &start, "Environment": &env, "WorkingDirectory": &dir, "StandardOutputFileToAppend": &output,
+	} {
+		if err := told[name].Store(into); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		args = args[1:]
-	}
-	args = args[1:]
-	for i, arg := range args {
-		args[i] = strings.ReplaceAll(arg, "$$", "$")
 	}
 	file, err := os.OpenFile(output, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return nil, err
 	}
-	child := exec.Command(args[0], args[1:]...)
-	child.Dir, child.Env, child.Stdout, child.Stderr = dir, env, file, file
-	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	err = child.Run()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return exit.ExitCode()
+	defer file.Close()
+	child := &exec.Cmd{
+		Path: start[0].Path, Dir: dir, Env: append(env, "MANAGER=1"), Stdout: file, Stderr: file,
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "Failed to start transient service unit:", err)
-		return 1
+	for _, arg := range start[0].Argv {
+		child.Args = append(child.Args, strings.ReplaceAll(arg, "$$", "$"))
 	}
-	return 0
+	return child, child.Start()
 }
 
-func init() { children["systemd-run"] = fakeRun }
-
-// managed makes this process look like the main process of a user's service.
-func managed(t *testing.T) {
-	if _, ok := ownManager(); ok {
-		return // it is one
+func (m *fakeManager) reap(child *exec.Cmd, unit map[string]dbus.Variant) {
+	_ = child.Wait()
+	status := child.ProcessState.Sys().(syscall.WaitStatus)
+	code, value := int32(1), status.ExitStatus()
+	if status.Signaled() {
+		code, value = 2, int(status.Signal())
 	}
-	bin, runtime := t.TempDir(), t.TempDir()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	require.NoError(t, os.Symlink(self, filepath.Join(bin, "systemd-run")))
-	require.NoError(t, os.Symlink("/bin/true", filepath.Join(bin, "systemctl")))
-	require.NoError(t, os.MkdirAll(filepath.Join(runtime, "systemd", "private"), 0o700))
-	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	t.Setenv("XDG_RUNTIME_DIR", runtime)
-	t.Setenv("INVOCATION_ID", "0123456789abcdef0123456789abcdef")
-	t.Setenv("SYSTEMD_EXEC_PID", strconv.Itoa(os.Getpid()))
+	m.change(func() {
+		unit["ActiveState"], unit["MainPID"] = dbus.MakeVariant("inactive"), dbus.MakeVariant(uint32(0))
+		unit["ExecMainCode"], unit["ExecMainStatus"] = dbus.MakeVariant(code), dbus.MakeVariant(int32(value))
+	})
+}
+
+type unitMethods struct{ m *fakeManager }
+
+func (o unitMethods) GetAll(msg dbus.Message, _ string) (map[string]dbus.Variant, *dbus.Error) {
+	o.m.mu.Lock()
+	defer o.m.mu.Unlock()
+	switch o.m.forgets {
+	case "":
+	case "not-found":
+		return map[string]dbus.Variant{"LoadState": dbus.MakeVariant("not-found"), "ActiveState": dbus.MakeVariant("inactive")}, nil
+	default:
+		return nil, dbus.NewError(o.m.forgets, nil)
+	}
+	path, _ := msg.Headers[dbus.FieldPath].Value().(dbus.ObjectPath)
+	return maps.Clone(o.m.units[path]), nil
 }
 
 func TestACommandUnderAManagerIsTheSameCommand(t *testing.T) {
@@ -108,17 +195,22 @@ func TestACommandUnderAManagerIsTheSameCommand(t *testing.T) {
 	require.NotContains(t, f.Env, "INVOCATION_ID="+os.Getenv("INVOCATION_ID"), "it is not the daemon")
 }
 
-func TestValuesOfVariablesAreNotArguments(t *testing.T) {
-	cmd := Command{Argv: []string{"claude", "-p"}, Dir: "/src", Mark: "m-1", Output: "/o/1.log", Grace: 1500 * time.Millisecond}
-	client := manager{run: "/bin/systemd-run"}.client("/bin/claude", cmd, []string{"KEY=hunter2", "RESUMED_MARK=m-1", "bad%name=x"})
-	require.Equal(t, []string{
-		"/bin/systemd-run", "--user", "--quiet", "--wait", "--collect", "--service-type=exec", "--unit=resumed-m-1.service",
-		"--description=A session that resumed continues", "--working-directory=/src",
-		"--property=TimeoutStopSec=1500ms", "--property=KillMode=control-group", "--setenv=RESUMED_MARK=m-1",
-		"--property=StandardOutput=append:/o/1.log", "--property=StandardError=append:/o/1.log",
-		"--setenv=KEY", "--", "/bin/claude", "-p",
-	}, client.Args)
-	require.Equal(t, []string{"KEY=hunter2", "bad%name=x"}, client.Env, "the client does not carry the mark")
+func TestWhatAManagerIsTold(t *testing.T) {
+	cmd := Command{Argv: []string{"claude", "-p", "$HOME"}, Dir: "/src", Mark: "m-1", Output: "/o/1.log", Grace: 1500 * time.Millisecond}
+	told := make(map[string]any)
+	for _, p := range unitProperties("/bin/claude", cmd, []string{"KEY=hunter2", "RESUMED_MARK=m-1", "bad%name=x", "BELL=\a"}) {
+		told[p.Name] = p.Value.Value()
+		if p.Name == "ExecStart" {
+			require.Equal(t, `[("/bin/claude", ["/bin/claude", "-p", "$$HOME"], false,)]`, p.Value.String())
+			delete(told, p.Name)
+		}
+	}
+	require.Equal(t, map[string]any{
+		"Description": "A session that resumed continues", "Type": "exec", "WorkingDirectory": "/src",
+		"Environment": []string{"KEY=hunter2", "RESUMED_MARK=m-1"}, "KillMode": "control-group", "TimeoutStopUSec": uint64(1_500_000),
+		"CollectMode": "inactive-or-failed", "AddRef": true,
+		"StandardOutputFileToAppend": "/o/1.log", "StandardErrorFileToAppend": "/o/1.log",
+	}, told)
 }
 
 func TestTheExitCodeOfAUnitIsTheCommands(t *testing.T) {
@@ -158,15 +250,27 @@ func TestAUnitThatRunsTooLongIsEnded(t *testing.T) {
 	require.False(t, lives(p.PID))
 }
 
-// A unit is not its client: it outlives it, as it outlives the daemon.
-func TestAUnitOutlivesItsClient(t *testing.T) {
+func TestASignalThatEndsAUnitIsKnown(t *testing.T) {
 	managed(t)
+	cmd := command(t, "sleep")
+	p := start(t, cmd)
+	require.NoError(t, syscall.Kill(p.PID, syscall.SIGKILL))
+	got := p.Wait(t.Context())
+	require.EqualError(t, got.Err, "signal: killed")
+	require.Equal(t, -1, got.ExitCode)
+	require.True(t, got.Known)
+}
+
+// A unit outlives the bus on which it was ordered, as it outlives the daemon.
+func TestAUnitOutlivesTheBus(t *testing.T) {
+	m := managed(t)
+	if m == nil {
+		t.Skip("NOT TESTED UNDER A REAL MANAGER: its bus is needed")
+	}
 	cmd := command(t, "polite")
 	p := start(t, cmd)
 	awaitOutput(t, cmd, "ready")
-	client := clientOf(t, cmd.Mark)
-	require.NotEqual(t, client, p.PID)
-	require.NoError(t, syscall.Kill(client, syscall.SIGKILL))
+	m.bus.Kill()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, p.Wait(ctx).Err, ErrDetached, "it goes on")
@@ -182,45 +286,121 @@ func TestAUnitOutlivesItsClient(t *testing.T) {
 	require.False(t, got.Known, "whoever knew is gone")
 }
 
-// clientOf returns the process that has the mark among its arguments.
-func clientOf(t *testing.T, mark string) int {
-	t.Helper()
-	for _, s := range processes() {
-		args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", s.pid))
-		if strings.Contains(string(args), "--setenv="+resume.MarkVariable+"="+mark) {
-			return s.pid
-		}
-	}
-	t.Fatal("no client")
-	return 0
-}
-
 // A manager that refuses has started nothing: the command runs as it does
 // where there is none.
 func TestAManagerThatRefusesIsDoneWithout(t *testing.T) {
-	if _, ok := ownManager(); ok {
+	m := managed(t)
+	if m == nil {
 		t.Skip("NOT TESTED UNDER A REAL MANAGER: it does not refuse")
 	}
-	managed(t)
-	t.Setenv("FAKE_REFUSES", "Failed to connect to bus: No such file or directory")
-	cmd := command(t, "exit", "3")
-	p := start(t, cmd)
-	got := p.Wait(t.Context())
-	require.Equal(t, 3, got.ExitCode)
-	require.Equal(t, "out\nerr\n", output(t, cmd))
+	runsPlain := func(why string) {
+		t.Helper()
+		cmd := command(t, "exit", "3")
+		got := start(t, cmd).Wait(t.Context())
+		require.Equal(t, 3, got.ExitCode, why)
+		require.Equal(t, "out\nerr\n", output(t, cmd), why)
+	}
+	m.change(func() { m.refusal = "org.freedesktop.DBus.Error.AccessDenied" })
+	runsPlain("it says no")
+	m.change(func() { m.refusal = "org.freedesktop.systemd1.Shutdown" })
+	runsPlain("it says so itself")
+	m.conn.Close()
+	runsPlain("it is not on the bus")
+	m.bus.Kill()
+	runsPlain("there is no bus")
+}
 
-	// Words that are not the client's own are the command's: it has run.
-	t.Setenv("FAKE_REFUSES", "Job for resumed-x.service failed because the control process exited with error code.")
-	cmd = command(t, "exit", "0")
-	got = start(t, cmd).Wait(t.Context())
-	require.Equal(t, 1, got.ExitCode)
-	require.Empty(t, output(t, cmd), "it is not run a second time")
+// What cannot be said on a bus is not said: the command runs as it does
+// where there is no manager.
+func TestACommandThatNoBusCarriesRunsWithoutAUnit(t *testing.T) {
+	managed(t)
+	cmd := command(t, "report", "\xff")
+	got := start(t, cmd).Wait(t.Context())
+	require.NoError(t, got.Err)
+	require.NotContains(t, output(t, cmd), `"MANAGER=1"`)
+}
+
+// A manager would only say that a unit failed.
+func TestAMissingInterpreterIsToldUnderAManagerToo(t *testing.T) {
+	managed(t)
+	for name, text := range map[string]string{"missing": "#!/no/such/shell\n", "unnamed": "echo hello\n"} {
+		cmd := command(t, "exit", "0")
+		cmd.Argv[0] = filepath.Join(t.TempDir(), "script")
+		require.NoError(t, os.WriteFile(cmd.Argv[0], []byte(text), 0o755))
+		_, err := Start(cmd)
+		_, ok := errors.AsType[*NotFoundError](err)
+		require.True(t, ok, "%s: %v", name, err)
+	}
+}
+
+func TestAUnitThatComesToNothingIsDoneWithout(t *testing.T) {
+	m := managed(t)
+	if m == nil {
+		t.Skip("NOT TESTED UNDER A REAL MANAGER: it can start everything")
+	}
+	cmd := command(t, "exit", "0")
+	cmd.Output = filepath.Join(t.TempDir(), "no", "such", "file")
+	p := &Process{cmd: cmd, ended: make(chan struct{})}
+	conn, err := dialManager(t.Context())
+	require.NoError(t, err)
+	defer conn.Close()
+	require.ErrorIs(t, p.begin(t.Context(), conn, unitProperties(cmd.Argv[0], cmd, nil)), errNotBegun)
+	require.True(t, refused(errNotBegun))
+}
+
+// The answer is lost, the unit is not: it is not started a second time.
+func TestALostAnswerStartsNothingTwice(t *testing.T) {
+	for name, lose := range map[string]func(*fakeManager){
+		"the manager goes away":          func(m *fakeManager) { m.vanishes = true },
+		"it does not know its own unit":  func(m *fakeManager) { m.forgets = "org.freedesktop.DBus.Error.UnknownObject" },
+		"it has forgotten the unit":      func(m *fakeManager) { m.forgets = "not-found" },
+		"it says that the unit is there": func(m *fakeManager) { m.repeats = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := managed(t)
+			if m == nil {
+				t.Skip("NOT TESTED UNDER A REAL MANAGER: it answers")
+			}
+			m.change(func() { lose(m) })
+			cmd := command(t, "polite")
+			p := start(t, cmd)
+			awaitOutput(t, cmd, "ready")
+			require.Len(t, marked(cmd.Mark), 1, "one runs")
+			require.NoError(t, p.Stop(t.Context()))
+			require.Equal(t, 1, strings.Count(output(t, cmd), "ready"))
+			require.Empty(t, marked(cmd.Mark))
+			require.ErrorIs(t, p.Wait(t.Context()).Err, ErrStopped)
+		})
+	}
+}
+
+// One that is not found may be over: nobody can tell.
+func TestALostCommandIsNeitherRunNorKnown(t *testing.T) {
+	p := &Process{cmd: Command{Mark: "never-started"}, started: time.Now(), ended: make(chan struct{})}
+	lost := errors.New("connection reset")
+	got := p.lookFor(lost, 100*time.Millisecond).Wait(t.Context())
+	require.ErrorIs(t, got.Err, lost)
+	require.ErrorContains(t, got.Err, "is not known")
+	require.False(t, got.Known)
+	require.Equal(t, -1, got.ExitCode)
+	require.NoError(t, p.Stop(t.Context()), "there is nothing to stop, and nobody else is stopped")
+}
+
+func TestOnlyAnAnswerIsARefusal(t *testing.T) {
+	require.True(t, refused(dbus.Error{Name: "org.freedesktop.DBus.Error.ServiceUnknown"}))
+	require.True(t, refused(dbus.Error{Name: "org.freedesktop.DBus.Error.InvalidArgs"}))
+	for _, lost := range []error{
+		dbus.Error{Name: "org.freedesktop.DBus.Error.NoReply"},
+		dbus.Error{Name: "org.freedesktop.systemd1.UnitExists"},
+		dbus.ErrClosed, context.DeadlineExceeded, io.EOF,
+	} {
+		require.False(t, refused(lost), "%v", lost)
+	}
 }
 
 func TestOnlyTheMainProcessOfAServiceHasAManager(t *testing.T) {
 	managed(t)
-	_, ok := ownManager()
-	require.True(t, ok)
+	require.True(t, underManager())
 	for name, spoil := range map[string]func(){
 		"a shell in a terminal that is a unit": func() { t.Setenv("SYSTEMD_EXEC_PID", "1") },
 		"no service":                           func() { t.Setenv("INVOCATION_ID", "") },
@@ -229,8 +409,7 @@ func TestOnlyTheMainProcessOfAServiceHasAManager(t *testing.T) {
 	} {
 		kept := slices.Clone(os.Environ())
 		spoil()
-		_, ok := ownManager()
-		require.False(t, ok, name)
+		require.False(t, underManager(), name)
 		for _, entry := range kept {
 			key, value, _ := strings.Cut(entry, "=")
 			require.NoError(t, os.Setenv(key, value))
@@ -240,7 +419,7 @@ func TestOnlyTheMainProcessOfAServiceHasAManager(t *testing.T) {
 
 // Under a real manager the command is in a control group of its own.
 func TestACommandIsAUnitOfItsOwn(t *testing.T) {
-	if _, ok := ownManager(); !ok {
+	if !underRealManager() {
 		t.Skip("NOT TESTED HERE: this is not a service of a user's systemd; run the test binary with systemd-run --user --wait")
 	}
 	cmd := command(t, "polite")
@@ -251,7 +430,8 @@ func TestACommandIsAUnitOfItsOwn(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "active\n", string(state))
 	require.NoError(t, p.Stop(t.Context()))
-	listed, err := exec.Command("systemctl", "--user", "list-units", "--all", "--plain", "--no-legend", unitName(cmd.Mark)).Output()
-	require.NoError(t, err)
-	require.Empty(t, string(listed), "nothing of it is left")
+	require.Eventually(t, func() bool {
+		listed, err := exec.Command("systemctl", "--user", "list-units", "--all", "--plain", "--no-legend", unitName(cmd.Mark)).Output()
+		return err == nil && len(listed) == 0
+	}, 5*time.Second, 10*time.Millisecond, "nothing of it is left")
 }

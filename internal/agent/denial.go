@@ -70,6 +70,9 @@ type Trace struct {
 // without. told reports whether the run called any tool at all.
 func LastDenial(path string, since time.Time, read func(Line) Trace) (d Denial, denied, told bool, err error) {
 	err = LinesBack(path, func(line Line) bool {
+		if line.Cut {
+			return true // not a whole record: nothing can be said of it
+		}
 		t := read(line)
 		if !t.At.IsZero() && t.At.Before(since.Add(-slack)) {
 			return false

@@ -107,6 +107,13 @@ func objects(value []byte, line int, yield func(int, []byte) bool) bool {
 	return true
 }
 
+// Parse reads a record as Decode does.
+func Parse[R any](data []byte) (R, bool) {
+	var r R
+	ok := Decode(data, &r)
+	return r, ok
+}
+
 // Decode reads a record. A field of an unexpected type is as good as absent:
 // what another version changed must not cost the record.
 func Decode(data []byte, into any) bool {

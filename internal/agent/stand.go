@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"resumed/internal/resume"
@@ -24,6 +26,33 @@ func SentByUs(s resume.Session, at time.Time) bool {
 		}
 	}
 	return false
+}
+
+// Stands returns the last thing that a session's transcript says and whether the
+// session stands where it stopped, or what is to be done otherwise.
+func Stands(a Agent, s resume.Session) (last Evidence, otherwise Plan, stands bool, err error) {
+	last, found, err := LastOf(a, s)
+	if found && last.Key != s.Key {
+		return last, Left("the transcript goes on as session " + last.Key.ID), false, err
+	}
+	otherwise, stands, err = Standing(s, last.Event, err)
+	return last, otherwise, stands, err
+}
+
+// Standing reports whether a session stands where it stopped by what its
+// transcript says last, or why that could not be read; or it returns what is to
+// be done otherwise.
+func Standing(s resume.Session, last resume.Event, unread error) (otherwise Plan, stands bool, err error) {
+	if errors.Is(unread, fs.ErrNotExist) {
+		return Parked("the transcript is gone"), false, nil
+	}
+	if unread != nil {
+		return Plan{}, false, unread
+	}
+	if why := StandsBack(s, last, time.Now()); why != "" {
+		return Left(why), false, nil
+	}
+	return Plan{}, true, nil
 }
 
 // LastOf returns the last thing that a session's transcript says, but for the
@@ -64,6 +93,9 @@ func StandsBack(s resume.Session, last resume.Event, now time.Time) string {
 		return "the transcript does not say any more that the session stopped"
 	}
 }
+
+// Left returns the plan for what may mend itself.
+func Left(why string) Plan { return Plan{Leave: &Leave{Why: why}} }
 
 // Parked returns the plan for what waiting does not mend.
 func Parked(format string, args ...any) Plan {

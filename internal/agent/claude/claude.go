@@ -3,15 +3,10 @@
 package claude
 
 import (
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 
 	"resumed/internal/agent"
-	"resumed/internal/limit"
-	"resumed/internal/procfs"
 )
 
 // Name is Claude Code's name in configuration, status and metrics.
@@ -24,50 +19,35 @@ var Builtin = agent.Builtin{
 	New:   func(o agent.Options) (agent.Agent, error) { return New(o) },
 }
 
-// Options says which Claude Code is meant: without Roots its home is $CLAUDE_CONFIG_DIR,
-// else ~/.claude.
+// Options says which Claude Code is meant: without Roots its home is
+// $CLAUDE_CONFIG_DIR, else ~/.claude.
 type Options = agent.Options
 
 // Agent is Claude Code with its config homes.
 type Agent struct {
-	command string
-	env     []string
-	reader  limit.Reader // without its time
-	homes   agent.Homes
-	userDir string // the user's home directory
-	proc    agent.Processes
-	cwds    cwdCache
+	agent.Transcripts
+	cwds agent.Cache[string] // where sessions began; transcripts are only appended to
 }
 
-var (
-	_ agent.Agent  = (*Agent)(nil)
-	_ agent.Talker = (*Agent)(nil)
-)
+var _ agent.Talker = (*Agent)(nil)
 
 // New returns the agent. It looks at the environment, not at any file.
 func New(o Options) (*Agent, error) {
-	userDir, userErr := os.UserHomeDir()
-	usual := os.Getenv("CLAUDE_CONFIG_DIR")
-	if usual == "" && userErr == nil {
-		usual = filepath.Join(userDir, ".claude")
+	homes, err := agent.NewHomes(Name, agent.UsualHome(".claude", "CLAUDE_CONFIG_DIR"), o.Roots)
+	a := &Agent{Transcripts: agent.Transcripts{
+		Base:  agent.NewBase(agent.About{Name: Name, Program: "claude", Is: isClaude, Places: []string{".claude/local"}}, o),
+		Homes: homes,
+		Dir:   "projects",
+		Files: agent.Source{Depth: 1, Match: isTranscript, Sift: sift},
+	}}
+	a.Read, a.Trace = a.read, a.trace
+	a.Elsewhere = func(home string) string {
+		if home == filepath.Join(a.UserDir, ".claude") {
+			return "" // naming it would move .claude.json, and with it the login
+		}
+		return "CLAUDE_CONFIG_DIR=" + home
 	}
-	homes, err := agent.NewHomes(Name, usual, o.Roots)
-	return &Agent{
-		command: o.Command,
-		env:     slices.Clone(o.Env),
-		reader:  limit.Reader{Zone: o.Zone, Grace: o.Grace},
-		homes:   homes,
-		userDir: userDir,
-		proc:    agent.Processes{FS: procfs.Proc},
-	}, err
-}
-
-// Name is the agent's name in configuration, status and metrics.
-func (a *Agent) Name() string { return Name }
-
-// Sources returns the directory of transcripts of each config home.
-func (a *Agent) Sources() []agent.Source {
-	return a.homes.Sources("projects", agent.Source{Depth: 1, Match: isTranscript, Sift: sift})
+	return a, err
 }
 
 // isTranscript accepts PROJECT/SESSION.jsonl. Subagents write deeper, and in
@@ -78,29 +58,4 @@ func isTranscript(rel string) bool {
 		!strings.ContainsRune(file, filepath.Separator) &&
 		strings.HasSuffix(file, ".jsonl") &&
 		!strings.HasPrefix(file, "agent-")
-}
-
-// cwdCache remembers where sessions began. Transcripts are only ever appended
-// to, so the first directory stays what it was.
-type cwdCache struct {
-	mu     sync.Mutex
-	byPath map[string]string // guarded by mu
-}
-
-const maxCwds = 4096 // far beyond the sessions that move at a time
-
-func (c *cwdCache) get(path string) (string, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	cwd, ok := c.byPath[path]
-	return cwd, ok
-}
-
-func (c *cwdCache) put(path, cwd string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byPath == nil || len(c.byPath) >= maxCwds {
-		c.byPath = make(map[string]string)
-	}
-	c.byPath[path] = cwd
 }

@@ -11,9 +11,6 @@ import (
 
 var _ agent.CommandLine = (*Agent)(nil)
 
-// ProgramName is what Claude Code is called on a command line.
-func (a *Agent) ProgramName() string { return "claude" }
-
 var grammar = agent.Grammar{
 	Alone: `-p --print -c --continue --verbose --fork-session --dangerously-skip-permissions --allow-dangerously-skip-permissions
 		--bare --safe-mode --include-partial-messages --include-hook-events --replay-user-messages --strict-mcp-config --mcp-debug
@@ -77,7 +74,7 @@ func (i invocation) Begin(string) func(context.Context, agent.Ended) agent.Trail
 			return agent.Trail{}
 		}
 		transcript := i.room.transcript(id)
-		if _, err := os.Stat(filepath.Join(i.room.homes.Usual, "projects")); transcript == "" && err == nil {
+		if _, err := os.Stat(filepath.Join(i.room.Homes.Usual, "projects")); transcript == "" && err == nil {
 			return agent.Trail{}
 		}
 		return agent.Trail{Session: id, Transcript: transcript}
@@ -86,7 +83,7 @@ func (i invocation) Begin(string) func(context.Context, agent.Ended) agent.Trail
 
 // transcript returns where a session is kept; empty: it is not found.
 func (a *Agent) transcript(id string) string {
-	found := a.homes.Files("projects/*/" + id + ".jsonl")
+	found := a.Homes.Files("projects/*/" + id + ".jsonl")
 	if len(found) == 0 {
 		return ""
 	}

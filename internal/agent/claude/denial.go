@@ -10,8 +10,6 @@ import (
 	"resumed/internal/resume"
 )
 
-var _ agent.Denier = (*Agent)(nil)
-
 // Denied returns what a run was refused at last: as the transcript tells, else
 // as its result does, where it was printed as JSON.
 func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (agent.Denial, bool, error) {
@@ -29,7 +27,7 @@ func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (ag
 // trace says what a record tells of tools.
 func (a *Agent) trace(line agent.Line) agent.Trace {
 	r, ok := parse(line.Data)
-	if line.Cut || !ok || r.IsSidechain {
+	if !ok || r.IsSidechain {
 		return agent.Trace{}
 	}
 	t := agent.Trace{At: r.at(line.ModTime)}

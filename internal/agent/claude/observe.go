@@ -13,30 +13,20 @@ import (
 	"resumed/internal/resume"
 )
 
-// Observe says what one line of a transcript means for its session.
-func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Observation, bool) {
-	if line.Cut {
-		return resume.Observation{}, false // not a whole record: nothing can be said of it
-	}
-	r, ok := parse(agent.Lean(line.Data))
+// read says what a line of a transcript means for its session.
+func (a *Agent) read(line agent.Line) (o resume.Observation, ok bool) {
+	r, ok := parse(line.Data)
 	if !ok || r.IsSidechain {
-		return resume.Observation{}, false
+		return o, false
 	}
-	event, ok := a.event(r, line)
-	if !ok {
-		return resume.Observation{}, false
+	if o.Event, ok = a.event(r, line); !ok {
+		return o, false
 	}
-	id, ok := sessionID(r, line.Path)
-	if !ok {
-		return resume.Observation{}, false
+	if o.Key.ID, ok = sessionID(r, line.Path); !ok {
+		return o, false
 	}
-	return resume.Observation{
-		Key:        resume.Key{Agent: Name, ID: id},
-		Account:    src.Account,
-		Cwd:        a.cwd(r, line.Path),
-		Transcript: line.Path,
-		Event:      event,
-	}, true
+	o.Cwd = a.cwd(r, line.Path)
+	return o, true
 }
 
 // event returns what a record of the main conversation says. Records that the
@@ -50,9 +40,7 @@ func (a *Agent) event(r record, line agent.Line) (resume.Event, bool) {
 	}
 	switch {
 	case r.Type == "assistant" && r.IsAPIError:
-		reader := a.reader
-		reader.At = at
-		return resume.Limited{At: at, Verdict: r.refusal().Verdict(reader), Text: agent.Clip(r.Message.Text())}, true
+		return resume.Limited{At: at, Verdict: r.refusal().Verdict(a.LimitsAt(at)), Text: agent.Clip(r.Message.Text())}, true
 	case r.moved():
 		return resume.Progressed{At: at}, true
 	case r.interrupts(), r.declines():
@@ -69,7 +57,7 @@ var plainName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
 // sessionID returns the id that the record names, else the one that its file
 // is named after.
 func sessionID(r record, path string) (string, bool) {
-	if uuid.MatchString(r.SessionID) {
+	if agent.IsUUID(r.SessionID) {
 		return r.SessionID, true
 	}
 	name := strings.TrimSuffix(filepath.Base(path), ".jsonl")
@@ -79,14 +67,14 @@ func sessionID(r record, path string) (string, bool) {
 // cwd returns the directory that the session began in: it is the one to
 // continue in, whatever directory later records name.
 func (a *Agent) cwd(r record, path string) string {
-	if cwd, ok := a.cwds.get(path); ok {
+	if cwd, ok := a.cwds.Get(path); ok {
 		return cwd
 	}
 	cwd, ok := firstCwd(path)
 	if !ok {
 		return r.Cwd
 	}
-	a.cwds.put(path, cwd)
+	a.cwds.Put(path, cwd)
 	return cwd
 }
 

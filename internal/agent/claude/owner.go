@@ -19,13 +19,13 @@ import (
 // lock: a second process on one session forks the conversation.
 func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	registered := make(map[int]bool) // live processes of which the session is known
-	for _, root := range a.homes.Roots {
+	for _, root := range a.Homes.Roots {
 		entries, err := a.living(filepath.Join(root, "sessions"))
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range entries {
-			if e.SessionID == s.Key.ID && !a.proc.IsRun(e.PID, s) {
+			if e.SessionID == s.Key.ID && !a.Processes.IsRun(e.PID, s) {
 				return a.ownerBy(e), nil
 			}
 			registered[e.PID] = true
@@ -41,7 +41,7 @@ func (a *Agent) lodger(ctx context.Context, s resume.Session, registered map[int
 	if s.Cwd == "" {
 		return nil, nil
 	}
-	pids, err := a.proc.PIDs()
+	pids, err := a.Processes.PIDs()
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +53,11 @@ func (a *Agent) lodger(ctx context.Context, s resume.Session, registered map[int
 			continue
 		}
 		argv, ok := a.claude(pid)
-		if !ok || !a.proc.LivesIn(pid, s.Cwd) || a.proc.Variable(pid, agent.MarkVariable) != "" {
+		if !ok || !a.Processes.LivesIn(pid, s.Cwd) || a.Processes.Variable(pid, agent.MarkVariable) != "" {
 			// One with a mark was started to resume some session; which one, it does not say.
 			continue
 		}
-		return &resume.Owner{PID: pid, Kind: kindOf(argv), Tmux: a.proc.Variable(pid, "TMUX_PANE")}, nil
+		return &resume.Owner{PID: pid, Kind: kindOf(argv), Tmux: a.Processes.Variable(pid, "TMUX_PANE")}, nil
 	}
 	return nil, nil
 }
@@ -82,7 +82,7 @@ func (a *Agent) ownerBy(e entry) *resume.Owner {
 		o.Kind = "headless" // its own kind says interactive for -p too
 	}
 	if o.Tmux == "" {
-		o.Tmux = a.proc.Variable(e.PID, "TMUX_PANE")
+		o.Tmux = a.Processes.Variable(e.PID, "TMUX_PANE")
 	}
 	return o
 }

@@ -48,7 +48,7 @@ func fakeProc(t *testing.T, all ...process) agent.Processes {
 }
 
 func register(t *testing.T, a *Agent, file, content string) {
-	dir := filepath.Join(a.homes.Roots[0], "sessions")
+	dir := filepath.Join(a.Homes.Roots[0], "sessions")
 	require.NoError(t, os.MkdirAll(dir, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600))
 }
@@ -133,7 +133,7 @@ func TestWhoHoldsASession(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			a := newAgent(t, Options{})
-			a.proc = fakeProc(t, c.processes...)
+			a.Processes = fakeProc(t, c.processes...)
 			for file, content := range c.registry {
 				register(t, a, file, content)
 			}
@@ -156,12 +156,12 @@ func TestCapturedRegistryFilesAreRead(t *testing.T) {
 		register(t, a, fmt.Sprintf("%d.json", pid), string(content))
 		s := resume.Session{Key: resume.Key{Agent: Name, ID: c.session}}
 
-		a.proc = fakeProc(t, process{pid: pid, argv: []string{"claude"}, start: c.start})
+		a.Processes = fakeProc(t, process{pid: pid, argv: []string{"claude"}, start: c.start})
 		owner, err := a.Owner(t.Context(), s)
 		require.NoError(t, err)
 		require.Equal(t, &resume.Owner{PID: pid, Kind: "interactive", Tmux: c.tmux}, owner)
 
-		a.proc = fakeProc(t, process{pid: pid, argv: []string{"claude"}, start: c.start + "1"})
+		a.Processes = fakeProc(t, process{pid: pid, argv: []string{"claude"}, start: c.start + "1"})
 		owner, err = a.Owner(t.Context(), s)
 		require.NoError(t, err)
 		require.Nil(t, owner, "the pid was given to another process")

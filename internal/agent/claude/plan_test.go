@@ -211,7 +211,7 @@ func TestBypassIsNeverForcedOnRoot(t *testing.T) {
 		require.NotNil(t, leave)
 		require.True(t, leave.Park)
 		require.Contains(t, leave.Why, bypass)
-		sc.agent.env = []string{"IS_SANDBOX=1"}
+		sc.agent.Env = []string{"IS_SANDBOX=1"}
 	}
 	require.Contains(t, sc.plan(t, "continue").Run.Argv, bypass, "the session itself had it")
 }
@@ -246,7 +246,7 @@ func TestClaudeIsFoundWhereItIsUsuallyInstalled(t *testing.T) {
 		})
 	}
 	sc := newScene(t, asked(nil, "work"), overload())
-	sc.agent.command = filepath.Join(t.TempDir(), "claude")
+	sc.agent.Command = filepath.Join(t.TempDir(), "claude")
 	require.Contains(t, sc.plan(t, "continue").Leave.Why, "set command in [[agent]]", "what is configured is not guessed at")
 }
 

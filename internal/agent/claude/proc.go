@@ -13,18 +13,18 @@ import (
 // start is any process of that pid. Where the kernel does not tell, a process is
 // known by its pid alone.
 func (a *Agent) lives(pid int, start string) bool {
-	if !a.proc.Exists() {
+	if !a.Processes.Exists() {
 		err := syscall.Kill(pid, 0)
 		return err == nil || errors.Is(err, syscall.EPERM)
 	}
-	stat, err := a.proc.Stat(pid)
+	stat, err := a.Processes.Stat(pid)
 	return err == nil && stat.Living() && (start == "" || start == strconv.FormatUint(stat.Start, 10))
 }
 
 // claude returns the arguments of a process that is a session of Claude Code.
 // Old versions are node under a title of their own: nothing but "claude".
 func (a *Agent) claude(pid int) ([]string, bool) {
-	argv := a.proc.Argv(pid)
+	argv := a.Processes.Argv(pid)
 	if len(argv) == 0 {
 		return nil, false
 	}

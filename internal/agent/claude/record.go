@@ -2,11 +2,11 @@ package claude
 
 import (
 	"encoding/json"
-	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"resumed/internal/agent"
 )
 
 // record is what is read of one line of a transcript.
@@ -75,17 +75,7 @@ type block struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// parse reads a line. A field of an unexpected type is as good as absent: what
-// another version changed must not cost the record.
-func parse(data []byte) (record, bool) {
-	var r record
-	if err := json.Unmarshal(data, &r); err != nil {
-		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); !ok {
-			return record{}, false
-		}
-	}
-	return r, true
-}
+func parse(line []byte) (record, bool) { return agent.Parse[record](line) }
 
 // Synthetic is the model of what Claude Code says itself.
 const Synthetic = "<synthetic>"
@@ -152,11 +142,7 @@ func (m Message) blocks() []block {
 		return []block{{Type: "text", Text: text}}
 	}
 	var all []block
-	if err := json.Unmarshal(m.Content, &all); err != nil {
-		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); !ok {
-			return nil
-		}
-	}
+	agent.Decode(m.Content, &all)
 	return all
 }
 
@@ -171,14 +157,8 @@ func (m Message) Text() string {
 	return strings.Join(parts, "\n")
 }
 
-// at returns the record's own time. Every version writes one; a record without
-// is as old as its file.
-func (r record) at(modTime time.Time) time.Time {
-	if t, err := time.Parse(time.RFC3339, r.Timestamp); err == nil {
-		return t
-	}
-	return modTime
-}
+// at returns the record's own time, which every version writes.
+func (r record) at(file time.Time) time.Time { return agent.Written(r.Timestamp, file) }
 
 // maxEpoch is the first second of the year 10000: what is beyond is no time in
 // seconds.
@@ -192,5 +172,3 @@ func (q Quota) Reset() (time.Time, bool) {
 	}
 	return time.Unix(int64(n), 0).UTC(), true
 }
-
-var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)

@@ -2,9 +2,7 @@ package claude
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -26,18 +24,12 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	if err := ctx.Err(); err != nil {
 		return agent.Plan{}, err
 	}
-	last, found, err := agent.LastOf(a, s)
-	if errors.Is(err, fs.ErrNotExist) {
-		return park("the transcript is gone"), nil
-	}
-	if err != nil {
-		return agent.Plan{}, err
-	}
-	if why := standsBack(s, last, found); why != "" {
-		return leave(why), nil
+	last, plan, stands, err := agent.Stands(a, s)
+	if !stands {
+		return plan, err
 	}
 	if owner.Kind == "headless" {
-		return leave(fmt.Sprintf("process %d (headless) holds the session", owner.PID)), nil
+		return agent.Left(fmt.Sprintf("process %d (headless) holds the session", owner.PID)), nil
 	}
 	holder, untold, err := a.holder(s, owner)
 	if err != nil {
@@ -50,12 +42,10 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 		return plan, err
 	}
 	if holder.Status == "busy" {
-		return leave(fmt.Sprintf("process %d works on the session", holder.PID)), nil
+		return agent.Left(fmt.Sprintf("process %d works on the session", holder.PID)), nil
 	}
 	return a.typing(s, holder, w), nil
 }
-
-func leave(why string) agent.Plan { return agent.Plan{Leave: &agent.Leave{Why: why}} }
 
 // registers is how long a process may take until it says which session it
 // holds. Versions before 2.1 never do.
@@ -65,13 +55,13 @@ const registers = time.Minute
 // can be said to it.
 func (a *Agent) holder(s resume.Session, owner resume.Owner) (holder entry, untold *agent.Leave, err error) {
 	holders := 0
-	for _, root := range a.homes.Roots {
+	for _, root := range a.Homes.Roots {
 		entries, err := a.living(filepath.Join(root, "sessions"))
 		if err != nil {
 			return entry{}, nil, err
 		}
 		for _, e := range entries {
-			if e.SessionID != s.Key.ID || a.proc.IsRun(e.PID, s) {
+			if e.SessionID != s.Key.ID || a.Processes.IsRun(e.PID, s) {
 				continue
 			}
 			holders++
@@ -84,7 +74,7 @@ func (a *Agent) holder(s resume.Session, owner resume.Owner) (holder entry, unto
 	case holders > 1:
 		return entry{}, &agent.Leave{Why: fmt.Sprintf("%d live processes hold the session", holders), Park: true}, nil
 	case holder.PID == 0:
-		age, known := a.proc.Age(owner.PID)
+		age, known := a.Processes.Age(owner.PID)
 		return entry{}, &agent.Leave{
 			Why:  fmt.Sprintf("process %d lives in the session's directory and does not say which session it holds", owner.PID),
 			Park: !known || age > registers,
@@ -123,11 +113,11 @@ func resetOf(s resume.Session, last agent.Evidence) time.Time {
 func (a *Agent) typing(s resume.Session, holder entry, w agent.Words) agent.Plan {
 	text := strings.Join(strings.Fields(w.Prompt), " ") // a line break would send what stands before it
 	if why := cannotBeTyped(text); why != "" {
-		return park(why)
+		return agent.Parked("%s", why)
 	}
 	start, err := strconv.ParseUint(holder.ProcStart, 10, 64)
 	if err != nil {
-		return park(fmt.Sprintf("process %d does not say when it was started", holder.PID))
+		return agent.Parked("process %d does not say when it was started", holder.PID)
 	}
 	return agent.Plan{Type: &agent.Typing{
 		Process: resume.Process{PID: holder.PID, Start: start},

@@ -40,7 +40,7 @@ func outOfQuota(at, reset time.Time) map[string]any {
 // talk asks how a session is continued that a registered process holds, which
 // began at that time.
 func (sc scene) talk(t *testing.T, status string, began time.Time, more ...process) agent.Plan {
-	sc.agent.proc = fakeProc(t, append(more, process{pid: 7, argv: []string{"claude"}, start: "100"})...)
+	sc.agent.Processes = fakeProc(t, append(more, process{pid: 7, argv: []string{"claude"}, start: "100"})...)
 	register(t, sc.agent, "7.json", fmt.Sprintf(
 		`{"pid":7,"sessionId":%q,"procStart":"100","startedAt":%d,"entrypoint":"cli","status":%q}`,
 		sessionA, began.UnixMilli(), status))
@@ -161,12 +161,12 @@ func TestALiveSessionIsLeftAloneWhere(t *testing.T) {
 			return sc.talkTo(t, resume.Owner{PID: 7, Kind: "headless"}, "continue")
 		}},
 		"does not say which session": {true, func(t *testing.T, sc scene) agent.Plan {
-			sc.agent.proc = fakeProc(t, process{pid: 7, argv: []string{"claude"}, start: "100"})
+			sc.agent.Processes = fakeProc(t, process{pid: 7, argv: []string{"claude"}, start: "100"})
 			return sc.talkTo(t, resume.Owner{PID: 7, Kind: "interactive"}, "continue")
 		}},
 		"process 8 lives in": {false, func(t *testing.T, sc scene) agent.Plan {
-			sc.agent.proc = fakeProc(t, process{pid: 8, argv: []string{"claude"}, start: "1000"})
-			require.NoError(t, os.WriteFile(filepath.Join(string(sc.agent.proc.FS), "uptime"), []byte("15.03 29.9\n"), 0o600))
+			sc.agent.Processes = fakeProc(t, process{pid: 8, argv: []string{"claude"}, start: "1000"})
+			require.NoError(t, os.WriteFile(filepath.Join(string(sc.agent.Processes.FS), "uptime"), []byte("15.03 29.9\n"), 0o600))
 			return sc.talkTo(t, resume.Owner{PID: 8, Kind: "interactive"}, "continue") // it began five seconds ago
 		}},
 		"2 live processes hold": {true, func(t *testing.T, sc scene) agent.Plan {

@@ -153,7 +153,7 @@ func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 		require.NoError(t, err)
 		forth := observeAll(a, src, c.path(), data)
 		var back []agent.Evidence
-		require.NoError(t, agent.Back(newAgent(t, Options{Roots: []string{a.homes.Roots[0]}}), src, c.path(), func(e agent.Evidence) bool {
+		require.NoError(t, agent.Back(newAgent(t, Options{Roots: []string{a.Homes.Roots[0]}}), src, c.path(), func(e agent.Evidence) bool {
 			back = append([]agent.Evidence{e}, back...)
 			return true
 		}))

@@ -11,9 +11,6 @@ import (
 
 var _ agent.CommandLine = (*Agent)(nil)
 
-// ProgramName is what Codex is called on a command line.
-func (a *Agent) ProgramName() string { return "codex" }
-
 var grammar = agent.Grammar{
 	Alone: `--json --experimental-json --full-auto --oss --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox --yolo
 		--dangerously-bypass-hook-trust --ephemeral --include-plan-tool --search --last --all --ignore-user-config --ignore-rules`,
@@ -81,7 +78,7 @@ func (i invocation) Begin(string) func(context.Context, agent.Ended) agent.Trail
 			t.Session = banner[1]
 		}
 		if t.Session != "" {
-			if found := i.room.homes.Files("sessions/*/*/*/rollout-*-" + t.Session + ".jsonl"); len(found) > 0 {
+			if found := i.room.Homes.Files("sessions/*/*/*/rollout-*-" + t.Session + ".jsonl"); len(found) > 0 {
 				t.Transcript = found[0]
 			}
 		}

@@ -12,8 +12,6 @@ import (
 	"resumed/internal/resume"
 )
 
-var _ agent.Denier = (*Agent)(nil)
-
 // Denied returns what a run was refused at last. A run without a terminal never
 // asks: what would leave its sandbox is refused by Codex, or fails in it.
 func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (agent.Denial, bool, error) {
@@ -27,7 +25,7 @@ func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (ag
 	confined := had.Sandbox.mode() != "danger-full-access"
 	d, denied, _, err := agent.LastDenial(s.Transcript, run.Since, func(line agent.Line) agent.Trace {
 		r, ok := parse(line.Data)
-		if line.Cut || !ok {
+		if !ok {
 			return agent.Trace{}
 		}
 		return r.trace(line, confined)
@@ -46,7 +44,7 @@ func (r record) trace(line agent.Line, confined bool) agent.Trace {
 		return t
 	}
 	var tool toolRecord
-	if !decode(line.Data, &tool) {
+	if !agent.Decode(line.Data, &tool) {
 		return t
 	}
 	p := tool.Payload

@@ -31,7 +31,7 @@ const maxHead = 16 << 20
 // headOf returns the first record of a rollout, or false where it cannot be
 // read.
 func (a *Agent) headOf(path string) (head, bool) {
-	if h, ok := a.heads.get(path); ok {
+	if h, ok := a.heads.Get(path); ok {
 		return h, true
 	}
 	f, err := agent.OpenText(path)
@@ -47,10 +47,10 @@ func (a *Agent) headOf(path string) (head, bool) {
 		Type    string `json:"type"`
 		Payload head   `json:"payload"`
 	}
-	if !decode(raw, &first) || first.Type != "session_meta" {
+	if !agent.Decode(raw, &first) || first.Type != "session_meta" {
 		return head{}, false
 	}
-	a.heads.put(path, first.Payload)
+	a.heads.Put(path, first.Payload)
 	return first.Payload, true
 }
 
@@ -100,7 +100,7 @@ var rolloutName = regexp.MustCompile(`([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{1
 // sessionID returns the id that the rollout begins with, else the one that the
 // file is named after.
 func (h head) sessionID(path string) (string, bool) {
-	if uuid.MatchString(h.ID) {
+	if agent.IsUUID(h.ID) {
 		return h.ID, true
 	}
 	m := rolloutName.FindStringSubmatch(filepath.Base(path))

@@ -6,37 +6,27 @@ import (
 	"resumed/internal/resume"
 )
 
-// Observe says what one line of a rollout means for its session. Retries within
-// a turn are not written, and a turn without an end may last for hours: silence
+// read says what a line of a rollout means for its session. Retries within a
+// turn are not written, and a turn without an end may last for hours: silence
 // means nothing.
-func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Observation, bool) {
-	if line.Cut {
-		return resume.Observation{}, false // not a whole record: nothing can be said of it
-	}
-	r, ok := parse(agent.Lean(line.Data))
+func (a *Agent) read(line agent.Line) (o resume.Observation, ok bool) {
+	r, ok := parse(line.Data)
 	if !ok {
-		return resume.Observation{}, false
+		return o, false
 	}
 	h, _ := a.headOf(line.Path)
 	if h.delegated() {
-		return resume.Observation{}, false
+		return o, false
 	}
 	if r.Type == "turn_context" {
 		a.begins(r.Payload.turn, line)
 	}
-	event, ok := a.event(h, r, line)
-	if !ok {
-		return resume.Observation{}, false
+	if o.Event, ok = a.event(h, r, line); !ok {
+		return o, false
 	}
-	id, _ := h.sessionID(line.Path) // a copy of the last records may not name it
-	return resume.Observation{
-		Key:        resume.Key{Agent: Name, ID: id},
-		Account:    src.Account,
-		Provider:   h.provider(),
-		Cwd:        a.cwd(h, line),
-		Transcript: line.Path,
-		Event:      event,
-	}, true
+	o.Key.ID, _ = h.sessionID(line.Path) // a copy of the last records may not name it
+	o.Provider, o.Cwd = h.provider(), a.cwd(h, line)
+	return o, true
 }
 
 // event returns what a record says.
@@ -45,8 +35,7 @@ func (a *Agent) event(h head, r record, line agent.Line) (resume.Event, bool) {
 	if at.IsZero() {
 		return nil, false
 	}
-	reader := a.reader
-	reader.At = at
+	reader := a.LimitsAt(at)
 	if f, ok := r.failed(); ok {
 		limits := func() RateLimits { l, _ := limitsBefore(line); return l }
 		return resume.Limited{At: at, Verdict: f.Verdict(reader, limits), Text: agent.Clip(f.Message)}, true

@@ -24,7 +24,7 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 		return nil, err
 	}
 	lock := a.lockOf(s)
-	if !a.proc.Exists() {
+	if !a.Processes.Exists() {
 		// Codex removes the lock's file when it lets go of a session.
 		if _, err := os.Stat(lock); err == nil {
 			return nil, errors.New("the session has a lock, and this system does not tell who holds it")
@@ -32,7 +32,7 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 		return nil, nil
 	}
 	lock, rollout := resolved(lock), resolved(s.Transcript)
-	pids, err := a.proc.Lockers(lock)
+	pids, err := a.Processes.Lockers(lock)
 	if err != nil {
 		return nil, err
 	}
@@ -41,11 +41,11 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 			return a.owner(pid), nil
 		}
 	}
-	if pids, err = a.proc.PIDs(); err != nil {
+	if pids, err = a.Processes.PIDs(); err != nil {
 		return nil, err
 	}
 	for _, pid := range pids {
-		if pid != os.Getpid() && a.proc.Writes(pid, rollout) && !a.ours(pid, s) {
+		if pid != os.Getpid() && a.Processes.Writes(pid, rollout) && !a.ours(pid, s) {
 			return a.owner(pid), nil
 		}
 	}
@@ -55,12 +55,12 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 // ours reports whether the process is the resume that the session is in. A
 // server that it left behind serves people too: it is nobody's own.
 func (a *Agent) ours(pid int, s resume.Session) bool {
-	return a.proc.IsRun(pid, s) && !slices.Contains(a.proc.Argv(pid), serverCommand)
+	return a.Processes.IsRun(pid, s) && !slices.Contains(a.Processes.Argv(pid), serverCommand)
 }
 
 // lockOf returns the file whose lock the session's writer holds.
 func (a *Agent) lockOf(s resume.Session) string {
-	return filepath.Join(a.homes.Of(s.Transcript), "thread-writer-locks", s.Key.ID+".lock")
+	return filepath.Join(a.Homes.Of(s.Transcript), "thread-writer-locks", s.Key.ID+".lock")
 }
 
 // resolved returns the path without symbolic links, as the kernel names open
@@ -73,7 +73,7 @@ func resolved(path string) string {
 }
 
 func (a *Agent) owner(pid int) *resume.Owner {
-	argv := a.proc.Argv(pid)
+	argv := a.Processes.Argv(pid)
 	o := &resume.Owner{PID: pid, Kind: "interactive"}
 	switch {
 	case slices.Contains(argv, serverCommand):
@@ -81,7 +81,7 @@ func (a *Agent) owner(pid int) *resume.Owner {
 	case slices.Contains(argv, "exec"):
 		o.Kind = "headless"
 	default:
-		o.Tmux = a.proc.Variable(pid, "TMUX_PANE")
+		o.Tmux = a.Processes.Variable(pid, "TMUX_PANE")
 	}
 	return o
 }
@@ -91,3 +91,14 @@ func (a *Agent) owner(pid int) *resume.Owner {
 func occupied(o *resume.Owner) string {
 	return fmt.Sprintf("process %d (%s) holds the session", o.PID, o.Kind)
 }
+
+// Identify returns the program that the process runs. A server was installed by
+// Codex or by an editor for its own use: people run another one.
+func (a *Agent) Identify(pid int) (resume.Program, bool) {
+	if slices.Contains(a.Processes.Argv(pid), serverCommand) {
+		return resume.Program{}, false
+	}
+	return a.Base.Identify(pid)
+}
+
+func isProgram(path string) bool { return filepath.Base(path) == "codex" }

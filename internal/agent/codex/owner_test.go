@@ -119,7 +119,7 @@ func TestWhoHoldsASession(t *testing.T) {
 		"one who writes another session":          {"", []process{opened(codex(), s.Transcript+"x", toWrite)}, nil},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			a.proc = fakeProc(t, c.locks, c.processes...)
+			a.Processes = fakeProc(t, c.locks, c.processes...)
 			got, err := a.Owner(t.Context(), s)
 			require.NoError(t, err)
 			require.Equal(t, c.want, got)
@@ -129,14 +129,14 @@ func TestWhoHoldsASession(t *testing.T) {
 
 func TestAHomeMayBeALink(t *testing.T) {
 	a, s, lock := held(t)
-	real := a.homes.Roots[0]
+	real := a.Homes.Roots[0]
 	link := filepath.Join(t.TempDir(), "home")
 	require.NoError(t, os.Symlink(real, link))
 	a = newAgent(t, Options{Roots: []string{link}})
 	target := s.Transcript
 	s.Transcript = strings.Replace(s.Transcript, real, link, 1)
 	require.NoError(t, os.Remove(lock))
-	a.proc = fakeProc(t, "", process{pid: 7, argv: []string{"codex"}, open: map[string]string{target: toWrite}})
+	a.Processes = fakeProc(t, "", process{pid: 7, argv: []string{"codex"}, open: map[string]string{target: toWrite}})
 	owner, err := a.Owner(t.Context(), s)
 	require.NoError(t, err)
 	require.Equal(t, &resume.Owner{PID: 7, Kind: "interactive"}, owner)
@@ -144,7 +144,7 @@ func TestAHomeMayBeALink(t *testing.T) {
 
 func TestWithoutAListOfLocksALockIsRespected(t *testing.T) {
 	a, s, lock := held(t)
-	a.proc = agent.Processes{FS: procfs.FS(filepath.Join(t.TempDir(), "none"))}
+	a.Processes = agent.Processes{FS: procfs.FS(filepath.Join(t.TempDir(), "none"))}
 	_, err := a.Owner(t.Context(), s)
 	require.ErrorContains(t, err, "does not tell who holds it")
 	require.NoError(t, os.Remove(lock))

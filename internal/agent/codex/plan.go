@@ -3,14 +3,10 @@ package codex
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
@@ -27,14 +23,14 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 		return agent.Plan{}, err
 	}
 	if owner != nil {
-		return leave(occupied(owner)), nil
+		return agent.Left(occupied(owner)), nil
 	}
 	waits, err := a.Queued(ctx, s)
 	if err != nil {
 		return agent.Plan{}, err
 	}
 	if waits {
-		return park(alreadyQueued), nil
+		return agent.Parked(alreadyQueued), nil
 	}
 	return a.run(s, w)
 }
@@ -42,36 +38,11 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 // stands reports whether the session stands where it stopped, or returns what
 // is to be done otherwise.
 func (a *Agent) stands(s resume.Session) (otherwise agent.Plan, stands bool, err error) {
-	if !uuid.MatchString(s.Key.ID) {
-		return park(fmt.Sprintf("the session id %q is none of %s", s.Key.ID, Name)), false, nil
+	if !agent.IsUUID(s.Key.ID) {
+		return agent.Parked("the session id %q is none of %s", s.Key.ID, Name), false, nil
 	}
-	last, found, err := agent.LastOf(a, s)
-	if errors.Is(err, fs.ErrNotExist) {
-		return park("the transcript is gone"), false, nil
-	}
-	if err != nil {
-		return agent.Plan{}, false, err
-	}
-	if why := standsBack(s, last, found); why != "" {
-		return leave(why), false, nil
-	}
-	return agent.Plan{}, true, nil
-}
-
-func park(why string) agent.Plan { return agent.Plan{Leave: &agent.Leave{Why: why, Park: true}} }
-
-func leave(why string) agent.Plan { return agent.Plan{Leave: &agent.Leave{Why: why}} }
-
-// standsBack returns why the session is not continued by what its transcript
-// says last, or nothing where it stands where it stopped.
-func standsBack(s resume.Session, last agent.Evidence, found bool) string {
-	if !found {
-		return "the transcript does not say any more that the session stopped"
-	}
-	if last.Key != s.Key {
-		return fmt.Sprintf("the transcript is of session %s", last.Key.ID)
-	}
-	return agent.StandsBack(s, last.Event, time.Now())
+	_, otherwise, stands, err = agent.Stands(a, s)
+	return otherwise, stands, err
 }
 
 // run returns the command that continues the session.
@@ -82,14 +53,14 @@ func (a *Agent) run(s resume.Session, w agent.Words) (agent.Plan, error) {
 	}
 	cwd := cmp.Or(had.Cwd, s.Cwd)
 	if err := agent.CheckDir(cwd); err != nil {
-		return park(err.Error()), nil
+		return agent.Parked("%v", err), nil
 	}
 	if why := had.refuses(); why != "" {
-		return park(why), nil
+		return agent.Parked("%s", why), nil
 	}
-	program, err := a.program(s)
+	program, err := a.Find(s)
 	if err != nil {
-		return park("codex was not found: set command in [[agent]]"), nil
+		return a.Missing(), nil
 	}
 
 	h, _ := a.headOf(s.Transcript)
@@ -104,7 +75,7 @@ func (a *Agent) run(s resume.Session, w agent.Words) (agent.Plan, error) {
 		argv = append(argv, "--")
 	}
 	return agent.Plan{Run: &agent.Command{
-		Argv: append(argv, w.Prompt), Dir: cwd, Env: a.environment(program, s.Transcript),
+		Argv: append(argv, w.Prompt), Dir: cwd, Env: a.Environment(program, s.Transcript),
 	}}, nil
 }
 
@@ -120,19 +91,4 @@ func inRepository(dir string) bool {
 		}
 		dir = parent
 	}
-}
-
-// environment returns what a run of that rollout's session is given.
-func (a *Agent) environment(program agent.Program, rollout string) []string {
-	env := program.Environment(nil)
-	if root := a.homes.Of(rollout); root != a.homes.Usual {
-		env = append(env, homeVariable+"="+root)
-	}
-	return env
-}
-
-// program finds codex: as configured, as the session was run with, in PATH, or
-// where it is usually put.
-func (a *Agent) program(s resume.Session) (agent.Program, error) {
-	return agent.Search{Name: "codex", Command: a.command, Places: agent.UsualPlaces(a.userDir)}.Find(s.Program)
 }

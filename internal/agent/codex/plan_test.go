@@ -190,7 +190,7 @@ func TestASessionThatWentOnIsLeftAlone(t *testing.T) {
 
 func TestASessionThatSomebodyHoldsIsLeftAlone(t *testing.T) {
 	sc := newScene(t, stopped(ran(readOnly, ""))...)
-	sc.agent.proc = fakeProc(t, "", process{pid: 7, argv: []string{"codex"}, open: map[string]string{sc.session.Transcript: toWrite}})
+	sc.agent.Processes = fakeProc(t, "", process{pid: 7, argv: []string{"codex"}, open: map[string]string{sc.session.Transcript: toWrite}})
 	leave := sc.plan(t, "continue").Leave
 	require.NotNil(t, leave)
 	require.Equal(t, "process 7 (interactive) holds the session", leave.Why)
@@ -247,6 +247,6 @@ func TestCodexIsFoundWhereItIsUsuallyInstalled(t *testing.T) {
 		require.Equal(t, []string{"PATH=" + dir + ":" + os.Getenv("PATH")}, run.Env, "node may lie beside it")
 	}
 	sc := newScene(t, stopped(ran(readOnly, ""))...)
-	sc.agent.command = filepath.Join(t.TempDir(), "codex")
+	sc.agent.Command = filepath.Join(t.TempDir(), "codex")
 	require.Contains(t, sc.plan(t, "continue").Leave.Why, "set command in [[agent]]", "what is configured is not guessed at")
 }

@@ -23,7 +23,7 @@ const queueFiles = "queue_*.sqlite"
 // until whoever opens the session next takes them, also if that is a run with a
 // prompt of its own: the session would be told twice.
 func (a *Agent) Queued(ctx context.Context, s resume.Session) (bool, error) {
-	root := a.homes.Of(s.Transcript)
+	root := a.Homes.Of(s.Transcript)
 	entries, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil

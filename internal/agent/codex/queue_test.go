@@ -18,7 +18,7 @@ const queueTable = `CREATE TABLE queued_items (
 
 // database returns Codex's queue, open as Codex has it.
 func (sc *scene) database(t *testing.T) *sql.DB {
-	db, err := sql.Open("sqlite", filepath.Join(sc.agent.homes.Roots[0], "queue_1.sqlite")+"?_pragma=journal_mode(WAL)")
+	db, err := sql.Open("sqlite", filepath.Join(sc.agent.Homes.Roots[0], "queue_1.sqlite")+"?_pragma=journal_mode(WAL)")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return db
@@ -48,8 +48,8 @@ func TestASessionWithAMessageInTheQueueIsToldNothingMore(t *testing.T) {
 	require.NotNil(t, plan().Run, "a message for another session")
 
 	run(t, db, insert, "2", sessionA)
-	require.Equal(t, park(alreadyQueued), plan())
-	require.Equal(t, park(alreadyQueued), sc.talk(t, "continue"))
+	require.Equal(t, agent.Parked(alreadyQueued), plan())
+	require.Equal(t, agent.Parked(alreadyQueued), sc.talk(t, "continue"))
 
 	run(t, db, "DELETE FROM queued_items WHERE id = '2'")
 	require.NotNil(t, sc.talk(t, "continue").Run, "it was taken")
@@ -57,7 +57,7 @@ func TestASessionWithAMessageInTheQueueIsToldNothingMore(t *testing.T) {
 
 func TestAQueueThatCannotBeReadIsNotPassedOver(t *testing.T) {
 	sc := newScene(t, stopped(ran(readOnly, ""))...)
-	broken := filepath.Join(sc.agent.homes.Roots[0], "queue_1.sqlite")
+	broken := filepath.Join(sc.agent.Homes.Roots[0], "queue_1.sqlite")
 	require.NoError(t, os.WriteFile(broken, []byte("no database at all, but long enough to be looked at as one"), 0o600))
 	_, err := sc.agent.Plan(t.Context(), sc.session, agent.Words{Prompt: "continue"})
 	require.ErrorContains(t, err, "look for queued messages in queue_1.sqlite")

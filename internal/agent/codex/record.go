@@ -2,10 +2,10 @@ package codex
 
 import (
 	"encoding/json"
-	"errors"
-	"regexp"
 	"strings"
 	"time"
+
+	"resumed/internal/agent"
 )
 
 // record is what is read of one line of a rollout.
@@ -42,21 +42,7 @@ type Failure struct {
 	Info    json.RawMessage `json:"codex_error_info"`
 }
 
-// parse reads a line. A field of an unexpected type is as good as absent: what
-// another version changed must not cost the record.
-func parse(data []byte) (record, bool) {
-	var r record
-	return r, decode(data, &r)
-}
-
-func decode(data []byte, into any) bool {
-	err := json.Unmarshal(data, into)
-	if err == nil {
-		return true
-	}
-	_, mistyped := errors.AsType[*json.UnmarshalTypeError](err)
-	return mistyped
-}
+func parse(line []byte) (record, bool) { return agent.Parse[record](line) }
 
 // event returns the kind of an event, or nothing where the record is none.
 func (r record) event() string {
@@ -108,7 +94,7 @@ func (p payload) failure() (Failure, bool) {
 	if json.Unmarshal(p.Error, &f.Message) == nil {
 		return f, true
 	}
-	decode(p.Error, &f)
+	agent.Decode(p.Error, &f)
 	return f, true
 }
 
@@ -127,7 +113,7 @@ func (f Failure) info() (name string, status int) {
 		var detail struct {
 			Status int `json:"http_status_code"`
 		}
-		decode(value, &detail)
+		agent.Decode(value, &detail)
 		if name == "" || key < name { // there is one: the order only makes more of them repeatable
 			name, status = key, detail.Status
 		}
@@ -142,13 +128,5 @@ func (f Failure) endsTurn() bool {
 	return name != "thread_rollback_failed" && name != "active_turn_not_steerable"
 }
 
-// at returns the record's own time. Every version writes one; a record without
-// is as old as its file.
-func (r record) at(modTime time.Time) time.Time {
-	if t, err := time.Parse(time.RFC3339, r.Timestamp); err == nil {
-		return t
-	}
-	return modTime
-}
-
-var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+// at returns the record's own time, which every version writes.
+func (r record) at(file time.Time) time.Time { return agent.Written(r.Timestamp, file) }

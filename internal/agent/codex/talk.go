@@ -23,31 +23,31 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 		return plan, err
 	}
 	if owner.Kind == "headless" {
-		return leave(occupied(&owner)), nil
+		return agent.Left(occupied(&owner)), nil
 	}
 	works, err := turnRuns(s.Transcript)
 	if err != nil {
 		return agent.Plan{}, err
 	}
 	if works {
-		return leave(fmt.Sprintf("process %d works on the session", owner.PID)), nil
+		return agent.Left(fmt.Sprintf("process %d works on the session", owner.PID)), nil
 	}
-	if !readsQueue(a.proc.Argv(owner.PID)) {
-		return park("it serves another program, and a queued message is not known to reach that"), nil
+	if !readsQueue(a.Processes.Argv(owner.PID)) {
+		return agent.Parked("it serves another program, and a queued message is not known to reach that"), nil
 	}
-	lockers, err := a.proc.Lockers(resolved(a.lockOf(s)))
+	lockers, err := a.Processes.Lockers(resolved(a.lockOf(s)))
 	if err != nil {
 		return agent.Plan{}, err
 	}
 	if !slices.Contains(lockers, owner.PID) {
-		return park("it is of a version before 0.146, which takes no messages"), nil
+		return agent.Parked("it is of a version before 0.146, which takes no messages"), nil
 	}
 	waits, err := a.Queued(ctx, s)
 	if err != nil {
 		return agent.Plan{}, err
 	}
 	if waits {
-		return park(alreadyQueued), nil
+		return agent.Parked(alreadyQueued), nil
 	}
 	return a.queue(s, w)
 }
@@ -88,11 +88,11 @@ func (a *Agent) queue(s resume.Session, w agent.Words) (agent.Plan, error) {
 	}
 	cwd := cmp.Or(had.Cwd, s.Cwd)
 	if err := agent.CheckDir(cwd); err != nil {
-		return park(err.Error()), nil
+		return agent.Parked("%v", err), nil
 	}
-	program, err := a.program(s)
+	program, err := a.Find(s)
 	if err != nil {
-		return park("codex was not found: set command in [[agent]]"), nil
+		return a.Missing(), nil
 	}
 	argv := append(program.Argv(), "queue", "--thread", s.Key.ID)
 	if strings.HasPrefix(w.Prompt, "-") {
@@ -101,6 +101,6 @@ func (a *Agent) queue(s resume.Session, w agent.Words) (agent.Plan, error) {
 		argv = append(argv, "--message", w.Prompt)
 	}
 	return agent.Plan{Run: &agent.Command{
-		Argv: argv, Dir: cwd, Env: a.environment(program, s.Transcript), Unverifiable: true,
+		Argv: argv, Dir: cwd, Env: a.Environment(program, s.Transcript), Unverifiable: true,
 	}}, nil
 }

@@ -22,7 +22,7 @@ func (sc *scene) talk(t *testing.T, prompt string, argv ...string) agent.Plan {
 	require.NoError(t, err)
 	device, inode := identity(info)
 	locks := fmt.Sprintf("1: FLOCK  ADVISORY  WRITE 7 %s:%s 0 EOF\n", device, inode)
-	sc.agent.proc = fakeProc(t, locks, process{pid: 7, argv: append([]string{"codex"}, argv...)})
+	sc.agent.Processes = fakeProc(t, locks, process{pid: 7, argv: append([]string{"codex"}, argv...)})
 	owner, err := sc.agent.Owner(t.Context(), sc.session)
 	require.NoError(t, err)
 	require.NotNil(t, owner)

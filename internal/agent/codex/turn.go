@@ -60,17 +60,17 @@ type workDir struct {
 
 // begins notes the directory of the turn that begins with the line.
 func (a *Agent) begins(t turn, line agent.Line) {
-	known, ok := a.dirs.get(line.Path)
+	known, ok := a.dirs.Get(line.Path)
 	if ok && line.Offset <= known.from {
 		return
 	}
-	a.dirs.put(line.Path, workDir{cwd: t.Cwd, from: line.Offset, until: max(line.Offset, known.until)})
+	a.dirs.Put(line.Path, workDir{cwd: t.Cwd, from: line.Offset, until: max(line.Offset, known.until)})
 }
 
 // cwd returns the directory of the turn that the line belongs to. Codex moves a
 // session to wherever it was last continued.
 func (a *Agent) cwd(h head, line agent.Line) string {
-	known, ok := a.dirs.get(line.Path)
+	known, ok := a.dirs.Get(line.Path)
 	switch {
 	case !ok:
 		known = workDir{cwd: h.Cwd, from: -1}
@@ -91,6 +91,6 @@ func (a *Agent) cwd(h head, line agent.Line) string {
 		known.cwd, known.from = t.Cwd, at
 	}
 	known.until = line.Offset
-	a.dirs.put(line.Path, known)
+	a.dirs.Put(line.Path, known)
 	return known.cwd
 }

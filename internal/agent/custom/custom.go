@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"resumed/internal/agent"
-	"resumed/internal/limit"
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
@@ -36,14 +35,12 @@ type Options struct {
 
 // Agent is an agent of the user's own.
 type Agent struct {
-	name     string
+	agent.Base
 	dir      string // Options.Cwd
 	session  *regexp.Regexp
 	limits   []*regexp.Regexp
 	progress []*regexp.Regexp
 	resume   []string
-	env      []string
-	reader   limit.Reader // without its time
 	sources  []agent.Source
 }
 
@@ -60,13 +57,7 @@ const (
 
 // New checks the description and returns all that is wrong with it at once.
 func New(o Options) (*Agent, error) {
-	a := &Agent{
-		name:   o.Name,
-		dir:    o.Cwd,
-		resume: slices.Clone(o.Resume),
-		env:    slices.Clone(o.Env),
-		reader: limit.Reader{Zone: o.Zone, Grace: o.Grace},
-	}
+	a := &Agent{dir: o.Cwd, resume: slices.Clone(o.Resume)}
 	var bad []error
 	complain := func(format string, args ...any) { bad = append(bad, fmt.Errorf(format, args...)) }
 
@@ -99,6 +90,7 @@ func New(o Options) (*Agent, error) {
 	if err := errors.Join(bad...); err != nil {
 		return nil, fmt.Errorf("agent %s: %w", o.Name, err)
 	}
+	a.Base = agent.NewBase(agent.About{Name: o.Name}, agent.Options{Command: o.Resume[0], Env: o.Env, Grace: o.Grace, Zone: o.Zone})
 	a.sources = a.makeSources(patterns)
 	return a, nil
 }
@@ -122,9 +114,6 @@ func (a *Agent) compile(key, pattern string, complain func(string, ...any), grou
 	}
 	return re
 }
-
-// Name is the agent's name in configuration, status and metrics.
-func (a *Agent) Name() string { return a.name }
 
 // Sources returns the directories that the agent's files lie in.
 func (a *Agent) Sources() []agent.Source { return slices.Clone(a.sources) }

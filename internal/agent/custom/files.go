@@ -74,7 +74,7 @@ func (a *Agent) makeSources(patterns []pattern) []agent.Source {
 	needles := needlesOf(slices.Concat(a.limits, a.progress))
 	var sources []agent.Source
 	for _, root := range roots {
-		src := agent.Source{Account: a.name + ":default", Root: root, Needles: needles, Sift: a.sift}
+		src := agent.Source{Account: a.Name() + ":default", Root: root, Needles: needles, Sift: a.sift}
 		for _, p := range patterns {
 			if p.root == root {
 				src.Depth = max(src.Depth, p.depth)

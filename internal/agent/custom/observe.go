@@ -103,8 +103,7 @@ const tick = 10 * time.Millisecond
 // reset reads when the limit lifts. A limit whose time cannot be read is a
 // limit without one.
 func (a *Agent) reset(m groups, at time.Time) limit.Reset {
-	reader := a.reader
-	reader.At = at
+	reader := a.LimitsAt(at)
 	if after, ok := m[groupAfter]; ok {
 		if n, err := strconv.ParseUint(after, 10, 31); err == nil {
 			after = fmt.Sprintf("%ds", n) // a bare number is seconds, as in Retry-After
@@ -143,7 +142,7 @@ func (a *Agent) observation(src agent.Source, line agent.Line, m groups, event r
 		cwd = a.dir
 	}
 	return resume.Observation{
-		Key:        resume.Key{Agent: a.name, ID: id},
+		Key:        resume.Key{Agent: a.Name(), ID: id},
 		Account:    src.Account,
 		Cwd:        cwd,
 		Transcript: line.Path,

@@ -3,7 +3,6 @@ package custom
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"regexp"
@@ -20,37 +19,35 @@ var safeID = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:-]*$`)
 // placeholders filled in and no shell in between.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
 	if !safeID.MatchString(s.Key.ID) {
-		return park(fmt.Sprintf("the session id %q may hold letters, digits and . _ : - only, and begins with a letter or digit", s.Key.ID)), nil
+		return agent.Parked("the session id %q may hold letters, digits and . _ : - only, and begins with a letter or digit", s.Key.ID), nil
 	}
 	last, found, err := a.lastOf(ctx, s)
 	if errors.Is(err, fs.ErrNotExist) {
-		return park("the transcript is gone"), nil
+		return agent.Parked("the transcript is gone"), nil
 	}
 	if err != nil {
 		return agent.Plan{}, err
 	}
 	if why := standsBack(last, found); why != "" {
-		return agent.Plan{Leave: &agent.Leave{Why: why}}, nil
+		return agent.Left(why), nil
 	}
 	cwd := s.Cwd
 	if cwd == "" {
 		cwd = filepath.Dir(s.Transcript) // nothing else is known of where it works
 	}
 	if err := agent.CheckDir(cwd); err != nil {
-		return park(err.Error()), nil
+		return agent.Parked("%v", err), nil
 	}
 	program, err := a.Program()
 	if err != nil {
-		return park(fmt.Sprintf("%s was not found: give its full path in resume of [[agent]]", a.resume[0])), nil
+		return agent.Parked("%s was not found: give its full path in resume of [[agent]]", a.resume[0]), nil
 	}
 	return agent.Plan{Run: &agent.Command{
 		Argv: a.argv(program.Path, s.Key.ID, w.Prompt, cwd),
 		Dir:  cwd,
-		Env:  program.Environment(a.env),
+		Env:  program.Environment(a.Env),
 	}}, nil
 }
-
-func park(why string) agent.Plan { return agent.Plan{Leave: &agent.Leave{Why: why, Park: true}} }
 
 // argv fills in the placeholders, each once: what is put in is not looked at
 // again.

@@ -37,7 +37,7 @@ func newAgent(t testing.TB, o Options) *Agent {
 	o.Zone, o.Grace = time.UTC, 2*time.Hour
 	a, err := New(o)
 	require.NoError(t, err)
-	a.processes = agent.Processes{FS: procfs.FS(t.TempDir())}
+	a.Processes = agent.Processes{FS: procfs.FS(t.TempDir())}
 	return a
 }
 

@@ -13,9 +13,6 @@ import (
 
 var _ agent.CommandLine = (*Agent)(nil)
 
-// ProgramName is what Gemini CLI is called on a command line.
-func (a *Agent) ProgramName() string { return "gemini" }
-
 var grammar = agent.Grammar{
 	Alone: `-d --debug -s --sandbox -y --yolo --skip-trust --screen-reader -l --list-extensions --list-sessions --raw-output
 		--accept-raw-output-risk`,
@@ -71,20 +68,20 @@ const chats = "tmp/*/chats/session-*.jsonl"
 // none: then the session is the one new chat of the directory that begins with
 // the line's own prompt.
 func (i invocation) Begin(dir string) func(context.Context, agent.Ended) agent.Trail {
-	begun := i.room.homes.NewFiles(chats)
+	begun := i.room.Homes.NewFiles(chats)
 	return func(_ context.Context, run agent.Ended) agent.Trail {
 		t := agent.Trail{Status: status(run.Code)}
 		id := run.Session
 		if strings.HasSuffix(i.Value("-o", "--output-format"), "json") {
 			id = cmp.Or(agent.ToldID(run.Recording, "session_id"), id)
 		}
-		if _, err := os.Stat(filepath.Join(i.room.homes.Usual, "tmp")); id != "" && err != nil {
+		if _, err := os.Stat(filepath.Join(i.room.Homes.Usual, "tmp")); id != "" && err != nil {
 			t.Session, t.Again = id, true // nobody can look
 			return t
 		}
 		paths := begun()
 		if id != "" {
-			paths = i.room.homes.Files(chats)
+			paths = i.room.Homes.Files(chats)
 		}
 		var found []chat
 		for _, path := range paths {

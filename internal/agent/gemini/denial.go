@@ -1,16 +1,12 @@
 package gemini
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"strings"
 
 	"resumed/internal/agent"
-	"resumed/internal/resume"
 )
-
-var _ agent.Denier = (*Agent)(nil)
 
 // toolCall is a tool that was called, with what became of it.
 type toolCall struct {
@@ -33,19 +29,10 @@ func (c toolCall) denied() bool {
 	})
 }
 
-// Denied returns what a run was refused at last.
-func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (agent.Denial, bool, error) {
-	if err := ctx.Err(); err != nil {
-		return agent.Denial{}, false, err
-	}
-	d, denied, _, err := agent.LastDenial(s.Transcript, run.Since, a.trace)
-	return d, denied, err
-}
-
 // trace says what a record tells of tools.
-func (a *Agent) trace(line agent.Line) agent.Trace {
+func trace(line agent.Line) agent.Trace {
 	r, ok := parse(line.Data)
-	if line.Cut || !ok || len(r.Set.Messages) > 0 {
+	if !ok || len(r.Set.Messages) > 0 {
 		return agent.Trace{} // a list of all messages tells nothing new
 	}
 	t := agent.Trace{At: r.at(line.ModTime)}

@@ -73,7 +73,7 @@ func FuzzStub(f *testing.F) {
 		}
 		for line := range bytes.Lines(data) {
 			r, _ := parse(line)
-			if event, ok := r.event(a.reader, time.Unix(1, 0)); ok {
+			if event, ok := r.event(a.Limits, time.Unix(1, 0)); ok {
 				t.Fatalf("a stub that says %#v", event)
 			}
 		}

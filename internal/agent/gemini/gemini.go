@@ -5,18 +5,13 @@ package gemini
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"resumed/internal/agent"
-	"resumed/internal/limit"
-	"resumed/internal/procfs"
 )
 
 // Name is Gemini CLI's name in configuration, status and metrics.
@@ -36,30 +31,21 @@ var Builtin = agent.Builtin{
 	New:   func(o agent.Options) (agent.Agent, error) { return New(o) },
 }
 
-// Options says which Gemini CLI is meant: Roots are each called .gemini; without any it
-// is the one in $GEMINI_CLI_HOME, else in ~.
+// Options says which Gemini CLI is meant: Roots are each called .gemini; without
+// any it is the one in $GEMINI_CLI_HOME, else in ~.
 type Options = agent.Options
 
 // Agent is Gemini CLI with its homes.
 type Agent struct {
-	command   string
-	env       []string
-	reader    limit.Reader // without its time
-	homes     agent.Homes
-	userDir   string
-	processes agent.Processes
-	heads     headCache
+	agent.Transcripts
+	heads agent.Cache[head] // neither a header nor a project's root changes
 }
 
-var (
-	_ agent.Agent  = (*Agent)(nil)
-	_ agent.Tidier = (*Agent)(nil)
-)
+var _ agent.Tidier = (*Agent)(nil)
 
 // New returns the agent. It looks at the environment, not at any file.
 func New(o Options) (*Agent, error) {
-	userDir, _ := os.UserHomeDir()
-	usual := cmp.Or(os.Getenv(homeVariable), userDir)
+	usual := agent.UsualHome("", homeVariable) // the directory around it
 	if usual != "" {
 		usual = filepath.Join(usual, homeName)
 	}
@@ -70,22 +56,16 @@ func New(o Options) (*Agent, error) {
 			bad = append(bad, fmt.Errorf("root %q of %s is not called %s, as every home of it is", root, Name, homeName))
 		}
 	}
-	return &Agent{
-		command:   o.Command,
-		env:       slices.Clone(o.Env),
-		reader:    limit.Reader{Zone: o.Zone, Grace: o.Grace},
-		homes:     homes,
-		userDir:   userDir,
-		processes: agent.Processes{FS: procfs.Proc},
-	}, errors.Join(bad...)
-}
+	a := &Agent{Transcripts: agent.Transcripts{
+		Base:  agent.NewBase(agent.About{Name: Name, Program: "gemini", Is: isProgram}, o),
+		Homes: homes,
+		Dir:   "tmp",
+		Files: agent.Source{Depth: 2, Match: isChat, Sift: sift},
 
-// Name is the agent's name in configuration, status and metrics.
-func (a *Agent) Name() string { return Name }
-
-// Sources returns the directory of projects of each home.
-func (a *Agent) Sources() []agent.Source {
-	return a.homes.Sources("tmp", agent.Source{Depth: 2, Match: isChat, Sift: sift})
+		Elsewhere: func(home string) string { return homeVariable + "=" + filepath.Dir(home) },
+	}}
+	a.Read, a.Trace = a.read, trace
+	return a, errors.Join(bad...)
 }
 
 // chatName is how a session's file is called: when it began, to the minute,

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 
 	"resumed/internal/agent"
 )
@@ -29,12 +28,12 @@ func IsID(text string) bool { return sessionName.MatchString(text) }
 // head returns whose chat a file is, or false where it is none's, or a
 // subagent's.
 func (a *Agent) head(path string) (head, bool) {
-	if h, ok := a.heads.get(path); ok {
+	if h, ok := a.heads.Get(path); ok {
 		return h, true
 	}
 	h, settled := readHead(path)
 	if settled {
-		a.heads.put(path, h)
+		a.heads.Put(path, h)
 	}
 	return h, h.id != ""
 }
@@ -118,28 +117,4 @@ func projectRoot(chat string) string {
 		}
 	}
 	return ""
-}
-
-// headCache remembers heads: neither a header nor a project's root changes.
-type headCache struct {
-	mu     sync.Mutex
-	byPath map[string]head // guarded by mu
-}
-
-const maxHeads = 4096 // far beyond the sessions that move at a time
-
-func (c *headCache) get(path string) (head, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	h, ok := c.byPath[path]
-	return h, ok
-}
-
-func (c *headCache) put(path string, h head) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byPath == nil || len(c.byPath) >= maxHeads {
-		c.byPath = make(map[string]head)
-	}
-	c.byPath[path] = h
 }

@@ -11,31 +11,15 @@ import (
 	"resumed/internal/resume"
 )
 
-// Observe says what one line of a chat means for its session. Messages do not
-// name their session: the head of their file does.
-func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Observation, bool) {
-	if line.Cut {
-		return resume.Observation{}, false // not a whole record: nothing can be said of it
-	}
-	r, ok := parse(agent.Lean(line.Data))
-	if !ok {
-		return resume.Observation{}, false
-	}
-	event, ok := r.event(a.reader, line.ModTime)
-	if !ok {
-		return resume.Observation{}, false
+// read says what a line of a chat means for its session. Messages do not name
+// their session: the head of their file does.
+func (a *Agent) read(line agent.Line) (o resume.Observation, ok bool) {
+	if o.Event, ok = EventOf(line.Data, a.Limits, line.ModTime); !ok {
+		return o, false
 	}
 	head, ok := a.head(line.Path)
-	if !ok {
-		return resume.Observation{}, false
-	}
-	return resume.Observation{
-		Key:        resume.Key{Agent: Name, ID: head.id},
-		Account:    src.Account,
-		Cwd:        head.cwd,
-		Transcript: line.Path,
-		Event:      event,
-	}, true
+	o.Key.ID, o.Cwd = head.id, head.cwd
+	return o, ok
 }
 
 // EventOf returns what a message of a chat says, or false where that is nothing.

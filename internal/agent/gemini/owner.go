@@ -12,7 +12,7 @@ import (
 // lock and keeps no file open, and an interactive one may change sessions: who
 // lives in the project's root may hold any of its sessions.
 func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
-	return a.processes.Neighbour(ctx, s, isProgram, "-p", "--prompt")
+	return a.Processes.Neighbour(ctx, s, isProgram, "-p", "--prompt")
 }
 
 // isProgram reports whether the path is that of Gemini CLI: as it is called, as

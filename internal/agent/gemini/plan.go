@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path/filepath"
 	"regexp"
 	"strings"
-	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
@@ -23,15 +21,12 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	ours := func(r record, p resume.Prompted) bool {
 		return agent.SentByUs(s, p.At) || strings.TrimSpace(r.text()) == strings.TrimSpace(w.Prompt)
 	}
-	e, err := endOf(s.Transcript, a.reader, ours)
+	e, err := endOf(s.Transcript, a.Limits, ours)
 	if errors.Is(err, fs.ErrNotExist) {
 		return agent.Parked("the transcript is gone: %s deletes chats that it cannot read; copies lie in the daemon's state directory", Name), nil
 	}
-	if err != nil {
-		return agent.Plan{}, err
-	}
-	if why := agent.StandsBack(s, e.last, time.Now()); why != "" {
-		return agent.Plan{Leave: &agent.Leave{Why: why}}, nil
+	if plan, stands, err := agent.Standing(s, e.last, err); !stands {
+		return plan, err
 	}
 	head, _ := readHead(s.Transcript) // as it is now, not as it was
 	if head.id != s.Key.ID {
@@ -41,7 +36,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 		return agent.Parked("%v", err), nil
 	}
 	if why, err := a.neighbour(ctx, head.cwd); err != nil || why != "" {
-		return agent.Plan{Leave: &agent.Leave{Why: why}}, err
+		return agent.Left(why), err
 	}
 	return a.run(s, e, w, head.cwd)
 }
@@ -49,7 +44,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 // neighbour returns why no other run may start in the directory now: the start
 // of one may delete the chat of another that was resumed and still runs.
 func (a *Agent) neighbour(ctx context.Context, dir string) (string, error) {
-	running, err := a.processes.Running(ctx, isProgram)
+	running, err := a.Processes.Running(ctx, isProgram)
 	if err != nil {
 		return "", err
 	}
@@ -73,9 +68,9 @@ func (a *Agent) run(s resume.Session, e end, w agent.Words, cwd string) (agent.P
 		}
 		words = text
 	}
-	program, err := a.program(s)
+	program, err := a.Find(s)
 	if err != nil {
-		return agent.Parked("%s was not found: set command in [[agent]]", Name), nil
+		return a.Missing(), nil
 	}
 	argv := append(program.Argv(), "--resume", s.Key.ID)
 	if modelName.MatchString(e.model) {
@@ -89,22 +84,7 @@ func (a *Agent) run(s resume.Session, e end, w agent.Words, cwd string) (agent.P
 	return agent.Plan{Run: &agent.Command{
 		Argv: argv,
 		Dir:  cwd,
-		Env:  a.environment(program, s.Transcript),
+		Env:  a.Environment(program, s.Transcript),
 		Keep: []string{s.Transcript},
 	}}, nil
-}
-
-// environment returns what a run of that transcript's session is given.
-func (a *Agent) environment(program agent.Program, transcript string) []string {
-	env := program.Environment(a.env)
-	if root := a.homes.Of(transcript); root != a.homes.Usual {
-		env = append(env, homeVariable+"="+filepath.Dir(root))
-	}
-	return env
-}
-
-// program finds gemini: as configured, as the session was run with, in PATH, or
-// where it is usually put.
-func (a *Agent) program(s resume.Session) (agent.Program, error) {
-	return agent.Search{Name: "gemini", Command: a.command, Places: agent.UsualPlaces(a.userDir)}.Find(s.Program)
 }

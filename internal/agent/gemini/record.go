@@ -2,10 +2,11 @@ package gemini
 
 import (
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"time"
+
+	"resumed/internal/agent"
 )
 
 // record is one line of a chat: the header, a message, or a change of what was
@@ -49,24 +50,7 @@ type part struct {
 	File     json.RawMessage `json:"fileData"`
 }
 
-// parse reads a line. A field of an unexpected type is as good as absent: what
-// another version changed must not cost the record.
-func parse(data []byte) (record, bool) {
-	var r record
-	if !decode(data, &r) {
-		return record{}, false
-	}
-	return r, true
-}
-
-func decode(data []byte, into any) bool {
-	err := json.Unmarshal(data, into)
-	if err == nil {
-		return true
-	}
-	_, ok := errors.AsType[*json.UnmarshalTypeError](err)
-	return ok
-}
+func parse(line []byte) (record, bool) { return agent.Parse[record](line) }
 
 // partsOf returns the pieces of a content, which is a text, a piece, or a list
 // of both.
@@ -84,7 +68,7 @@ func partsOf(content json.RawMessage) []part {
 		var p part
 		if json.Unmarshal(piece, &text) == nil {
 			p.Text = text
-		} else if !decode(piece, &p) {
+		} else if !agent.Decode(piece, &p) {
 			continue
 		}
 		parts = append(parts, p)
@@ -104,13 +88,8 @@ func textOf(parts []part) string {
 
 func (r record) text() string { return textOf(partsOf(r.Content)) }
 
-// at returns the record's own time. A record without one is as old as its file.
-func (r record) at(modTime time.Time) time.Time {
-	if t, err := time.Parse(time.RFC3339, r.Timestamp); err == nil {
-		return t
-	}
-	return modTime
-}
+// at returns the record's own time.
+func (r record) at(file time.Time) time.Time { return agent.Written(r.Timestamp, file) }
 
 // preambles begin what Gemini CLI itself says at the start of each session.
 var preambles = []string{sessionContext, "This is the Gemini CLI."}

@@ -100,10 +100,10 @@ func TestAStubStaysWhereItIsAllThereIsOrSomebodyLives(t *testing.T) {
 		sc := newScene(t, stopped()...)
 		path := filepath.Join(filepath.Dir(sc.session.Transcript), stubName)
 		write(t, path, stub...)
-		sc.agent.processes = fakeProc(t, sc.cwd, "A=1", "node", "/usr/bin/gemini")
+		sc.agent.Processes = fakeProc(t, sc.cwd, "A=1", "node", "/usr/bin/gemini")
 		require.NoError(t, sc.agent.Tidy(t.Context(), sc.session))
 		require.FileExists(t, path)
-		sc.agent.processes = fakeProc(t, sc.cwd, agent.MarkVariable+"=m1", "node", "/usr/bin/gemini", "-p", "continue")
+		sc.agent.Processes = fakeProc(t, sc.cwd, agent.MarkVariable+"=m1", "node", "/usr/bin/gemini", "-p", "continue")
 		require.NoError(t, sc.agent.Tidy(t.Context(), sc.session))
 		require.NoFileExists(t, path, "it is ours")
 	})
@@ -136,7 +136,7 @@ func TestWhoHoldsASession(t *testing.T) {
 			if c.cwd == "" {
 				c.cwd = sc.cwd
 			}
-			sc.agent.processes = fakeProc(t, c.cwd, c.env, c.argv...)
+			sc.agent.Processes = fakeProc(t, c.cwd, c.env, c.argv...)
 			sc.session.Run = &resume.Run{Mark: "m1"}
 			owner, err := sc.agent.Owner(t.Context(), sc.session)
 			require.NoError(t, err)
@@ -154,7 +154,7 @@ func TestWhoHoldsASession(t *testing.T) {
 // The start of a second run could delete the chat of the first.
 func TestOneResumedRunAProject(t *testing.T) {
 	sc := newScene(t, stopped()...)
-	sc.agent.processes = fakeProc(t, sc.cwd, agent.MarkVariable+"=m1", "node", "/usr/bin/gemini", "--resume", "another")
+	sc.agent.Processes = fakeProc(t, sc.cwd, agent.MarkVariable+"=m1", "node", "/usr/bin/gemini", "--resume", "another")
 	leave := sc.plan(t, "continue").Leave
 	require.NotNil(t, leave)
 	require.Contains(t, leave.Why, "another resumed session works in "+sc.cwd)

@@ -15,9 +15,6 @@ import (
 
 var _ agent.CommandLine = (*Agent)(nil)
 
-// ProgramName is what opencode is called on a command line.
-func (a *Agent) ProgramName() string { return "opencode" }
-
 var grammar = agent.Grammar{
 	Alone: `-c --continue --fork --share --thinking --auto --print-logs --pure --dangerously-skip-permissions`,
 	One: `-s --session -m --model --agent --format --title --attach --dir --port --variant --command --log-level
@@ -87,7 +84,7 @@ func (i invocation) Begin(dir string) func(context.Context, agent.Ended) agent.T
 // that are configured.
 func (a *Agent) allDatabases() []string {
 	homes := a.homes
-	if usual, ok := usualHome(a.userDir); ok && !slices.Contains(homes, usual) {
+	if usual, ok := usualHome(a.UserDir); ok && !slices.Contains(homes, usual) {
 		homes = append(slices.Clone(homes), usual)
 	}
 	var all []string

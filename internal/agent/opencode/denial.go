@@ -11,8 +11,6 @@ import (
 	"resumed/internal/sqliteread"
 )
 
-var _ agent.Denier = (*Agent)(nil)
-
 // Denied returns what a run was refused at last. A run without a terminal
 // rejects by itself whatever it would have to ask for, and ends its turn there.
 func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (d agent.Denial, denied bool, err error) {

@@ -42,7 +42,7 @@ func (a *Agent) evidence(ctx context.Context, path string) (found []agent.Eviden
 	if err != nil {
 		return nil, err
 	}
-	b := &book{path: path, account: a.homeOf(path).account, reader: a.reader}
+	b := &book{path: path, account: a.homeOf(path).account, reader: a.Limits}
 	for _, c := range all {
 		messages, err := db.latest(ctx, c.id)
 		if err != nil {

@@ -262,7 +262,7 @@ func (f *follower) bookOf(path string, h home) *book {
 	if b := f.books[path]; b != nil {
 		return b
 	}
-	b := &book{path: path, account: h.account, reader: f.agent.reader}
+	b := &book{path: path, account: h.account, reader: f.agent.Limits}
 	f.books[path] = b
 	stored, ok := f.feed.Kept(path)
 	if !ok {

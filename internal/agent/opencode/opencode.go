@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"resumed/internal/agent"
-	"resumed/internal/limit"
-	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -31,21 +29,18 @@ var Builtin = agent.Builtin{
 	New:    func(o agent.Options) (agent.Agent, error) { return New(o) },
 }
 
-// Options says which opencode is meant: Roots are data directories; without any it is
-// that of $OPENCODE_DB, else $XDG_DATA_HOME/opencode.
+// Options says which opencode is meant: Roots are data directories; without any
+// it is that of $OPENCODE_DB, else $XDG_DATA_HOME/opencode.
 type Options = agent.Options
 
 // Agent is opencode with its databases.
 type Agent struct {
-	command   string
-	server    *url.URL // nil: none
-	reader    limit.Reader
-	homes     []home
-	userDir   string
-	events    string // the file that the plugin writes
-	processes agent.Processes
-	rescan    time.Duration
-	deaf      bool // as on a file system that sends no events
+	agent.Base
+	server *url.URL // nil: none
+	homes  []home
+	events string // the file that the plugin writes
+	rescan time.Duration
+	deaf   bool // as on a file system that sends no events
 
 	retries  retries
 	followed atomic.Bool
@@ -72,18 +67,14 @@ const rescan = time.Minute
 
 // New returns the agent. It looks at the environment, not at any file.
 func New(o Options) (*Agent, error) {
-	userDir, userErr := os.UserHomeDir()
-	usual, found := usualHome(userDir)
 	a := &Agent{
-		command:   o.Command,
-		reader:    limit.Reader{Zone: o.Zone, Grace: o.Grace},
-		userDir:   userDir,
-		events:    EventsFile(),
-		processes: agent.Processes{FS: procfs.Proc},
-		rescan:    rescan,
-		looks:     make(chan look),
-		finished:  make(chan struct{}),
+		Base:     agent.NewBase(agent.About{Name: Name, Program: "opencode", Is: isProgram, Places: []string{".opencode/bin"}}, o),
+		events:   EventsFile(),
+		rescan:   rescan,
+		looks:    make(chan look),
+		finished: make(chan struct{}),
 	}
+	usual, found := usualHome(a.UserDir)
 	var bad []error
 	if o.Server != "" {
 		server, err := url.Parse(o.Server)
@@ -94,7 +85,7 @@ func New(o Options) (*Agent, error) {
 	}
 	if len(o.Roots) == 0 {
 		if !found {
-			return nil, errors.Join(append(bad, fmt.Errorf("find the data directory of %s: %w", Name, userErr))...)
+			return nil, errors.Join(append(bad, fmt.Errorf("find the data directory of %s: $HOME is not set", Name))...)
 		}
 		a.homes = []home{usual}
 	}
@@ -171,9 +162,6 @@ func (a *Agent) homeOf(path string) home {
 	}
 	return a.homes[0]
 }
-
-// Name is the agent's name in configuration, status and metrics.
-func (a *Agent) Name() string { return Name }
 
 // Sources returns nothing: opencode keeps its sessions in a database.
 func (a *Agent) Sources() []agent.Source { return nil }

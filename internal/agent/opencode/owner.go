@@ -24,7 +24,7 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 
 // holders returns the processes that may hold the session and are not ours.
 func (a *Agent) holders(ctx context.Context, s resume.Session) ([]agent.Process, error) {
-	running, err := a.processes.Running(ctx, isProgram)
+	running, err := a.Processes.Running(ctx, isProgram)
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func TestWhoMayHoldASession(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			a := newAgent(t, Options{})
-			a.processes = fakeProc(t, c.process)
+			a.Processes = fakeProc(t, c.process)
 			got, err := a.Owner(t.Context(), resume.Session{Key: resume.Key{Agent: Name, ID: id}, Cwd: dir, Transcript: db, Run: &resume.Run{Mark: "m"}})
 			require.NoError(t, err)
 			require.Equal(t, c.want, got)
@@ -101,6 +101,6 @@ func TestAnOpenMessageIsJudgedByWhoLives(t *testing.T) {
 		return found[0]
 	}
 	require.IsType(t, resume.Cancelled{}, judge().Event)
-	a.processes = fakeProc(t, process{pid: 7, argv: []string{"opencode"}, cwd: "/home/dev/oc/proj2"})
+	a.Processes = fakeProc(t, process{pid: 7, argv: []string{"opencode"}, cwd: "/home/dev/oc/proj2"})
 	require.IsType(t, resume.Progressed{}, judge().Event)
 }

@@ -41,7 +41,7 @@ func (a *Agent) stands(ctx context.Context, s resume.Session) (c conversation, o
 		return c, agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, Name), false, nil
 	}
 	if n, ok := a.retries.get(s.Key.ID); ok && n.kind == retrying {
-		return c, leave(triesAgain + atTime(n.status.Next)), false, nil
+		return c, agent.Left(triesAgain + atTime(n.status.Next)), false, nil
 	}
 	var (
 		last agent.Evidence
@@ -60,7 +60,7 @@ func (a *Agent) stands(ctx context.Context, s resume.Session) (c conversation, o
 		return c, agent.Parked("%s", why), false, nil
 	}
 	if why := standsBack(s, last); why != "" {
-		return c, leave(why), false, nil
+		return c, agent.Left(why), false, nil
 	}
 	if err := agent.CheckDir(c.directory); err != nil {
 		return c, agent.Parked("%s", err), false, nil
@@ -69,8 +69,6 @@ func (a *Agent) stands(ctx context.Context, s resume.Session) (c conversation, o
 }
 
 const triesAgain = "opencode tries again by itself"
-
-func leave(why string) agent.Plan { return agent.Plan{Leave: &agent.Leave{Why: why}} }
 
 func atTime(ms int64) string {
 	if ms <= 0 || ms > latestMS {
@@ -102,7 +100,7 @@ func (a *Agent) again(ctx context.Context, s resume.Session) (c conversation, la
 	if err != nil {
 		return c, last, "", err
 	}
-	b := &book{path: s.Transcript, account: s.Account, reader: a.reader}
+	b := &book{path: s.Transcript, account: s.Account, reader: a.Limits}
 	if last, err = a.judge(ctx, b, db, c, messages); err != nil {
 		return c, last, "", err
 	}
@@ -129,9 +127,9 @@ func standsBack(s resume.Session, last agent.Evidence) string {
 
 // run returns the command that continues the session.
 func (a *Agent) run(s resume.Session, w agent.Words, c conversation) (agent.Plan, error) {
-	program, err := a.program(s)
+	program, err := a.Find(s)
 	if err != nil {
-		return agent.Parked("opencode was not found: set command in [[agent]]"), nil
+		return a.Missing(), nil
 	}
 	argv := append(program.Argv(), "run", "--session", s.Key.ID, "--format", "json")
 	if plainName.MatchString(c.agent) {
@@ -155,9 +153,9 @@ func words(prompt string) []string {
 
 // environment returns what makes a run find the database that the session is in.
 func (a *Agent) environment(program agent.Program, path string) []string {
-	env := program.Environment(nil)
+	env := program.Environment(a.Env)
 	dir, name := filepath.Dir(path), filepath.Base(path)
-	usual, ok := usualHome(a.userDir)
+	usual, ok := usualHome(a.UserDir)
 	if ok && dir == usual.dir && (name == usual.only || usual.only == "" && name == "opencode.db") {
 		return env
 	}
@@ -165,11 +163,4 @@ func (a *Agent) environment(program agent.Program, path string) []string {
 		env = append(env, "XDG_DATA_HOME="+filepath.Dir(dir)) // its logins are there too
 	}
 	return append(env, "OPENCODE_DB="+path)
-}
-
-// program finds opencode: as configured, as the session was run with, in PATH,
-// or where it is usually put.
-func (a *Agent) program(s resume.Session) (agent.Program, error) {
-	places := append([]string{filepath.Join(a.userDir, ".opencode", "bin")}, agent.UsualPlaces(a.userDir)...)
-	return agent.Search{Name: "opencode", Command: a.command, Places: places}.Find(s.Program)
 }

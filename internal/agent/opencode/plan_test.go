@@ -33,7 +33,7 @@ func newStopped(t *testing.T) *stopped {
 	t.Setenv("PATH", bin)
 	a, err := New(Options{})
 	require.NoError(t, err)
-	a.processes = agent.Processes{FS: procfs.FS(t.TempDir())}
+	a.Processes = agent.Processes{FS: procfs.FS(t.TempDir())}
 	s.agent, s.store = a, newStore(t, a.homes[0].dir)
 	at := time.Now().Add(-time.Minute)
 	s.store.session("ses_1", s.dir, at)
@@ -99,7 +99,7 @@ func TestASessionIsLeftAlone(t *testing.T) {
 			s.agent.retries.put(note{kind: retrying, session: "ses_1", status: Status{Type: "retry", Next: 1794712291486}})
 		}, false},
 		"is gone":                     {func(s *stopped) { require.NoError(t, os.Remove(s.dir)) }, true},
-		"opencode was not found":      {func(s *stopped) { require.NoError(t, os.Remove(s.program)); s.agent.userDir = s.dir }, true},
+		"opencode was not found":      {func(s *stopped) { require.NoError(t, os.Remove(s.program)); s.agent.UserDir = s.dir }, true},
 		"the database is gone":        {func(s *stopped) { s.session.Transcript += ".gone" }, true},
 		"not in the database":         {func(s *stopped) { s.session.Key.ID = "ses_9" }, true},
 		"it is a child session":       {func(s *stopped) { s.exec("UPDATE session SET parent_id = 'ses_0'") }, true},

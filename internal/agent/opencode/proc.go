@@ -23,11 +23,11 @@ func isProgram(path string) bool {
 // lives reports whether the process is opencode and alive. Where the kernel
 // does not tell what it is, being alive has to do.
 func (a *Agent) lives(ctx context.Context, pid int) bool {
-	if !a.processes.Exists() {
+	if !a.Processes.Exists() {
 		err := syscall.Kill(pid, 0)
 		return err == nil || errors.Is(err, syscall.EPERM)
 	}
-	running, err := a.processes.Running(ctx, isProgram)
+	running, err := a.Processes.Running(ctx, isProgram)
 	if err != nil {
 		return true // not known: it is not taken for dead
 	}
@@ -37,7 +37,7 @@ func (a *Agent) lives(ctx context.Context, pid int) bool {
 // openDatabases returns the databases that the process has open.
 func (a *Agent) openDatabases(pid int) []string {
 	var found []string
-	for _, file := range a.processes.Open(pid) {
+	for _, file := range a.Processes.Open(pid) {
 		if strings.HasSuffix(file.Name, ".db") {
 			found = append(found, file.Name)
 		}
@@ -49,8 +49,8 @@ func (a *Agent) openDatabases(pid int) []string {
 // its environment names, which opencode trusts more, and those of its arguments.
 func (a *Agent) places(p agent.Process) []string {
 	var all []string
-	cwd := a.processes.Cwd(p.PID)
-	if pwd := a.processes.Variable(p.PID, "PWD"); pwd != "" {
+	cwd := a.Processes.Cwd(p.PID)
+	if pwd := a.Processes.Variable(p.PID, "PWD"); pwd != "" {
 		all = append(all, pwd)
 	}
 	for _, dir := range append(named(p.Args, "--dir", "--cwd"), projectOf(p.Args)...) {

@@ -149,7 +149,7 @@ func (f *follower) tell(ctx context.Context, n note) {
 		return
 	}
 	when := time.UnixMilli(n.atMS).UTC()
-	event := resume.Limited{At: when, Verdict: n.status.Verdict(f.agent.reader, when), Text: n.status.Message, First: !f.ready}
+	event := resume.Limited{At: when, Verdict: n.status.Verdict(f.agent.Limits, when), Text: n.status.Message, First: !f.ready}
 	at.said.atMS = n.atMS
 	if n.kind == dropped {
 		event.InProgress = false

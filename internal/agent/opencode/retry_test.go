@@ -48,7 +48,7 @@ func retryLine(at time.Time, pid int, next time.Time) string {
 func TestARetryThatThePluginTellsIsInProgressUntilItsProcessDies(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, Options{})
-	a.processes = fakeProc(t, process{pid: 7, argv: []string{"opencode"}, cwd: "/src/app"})
+	a.Processes = fakeProc(t, process{pid: 7, argv: []string{"opencode"}, cwd: "/src/app"})
 	s := waitingStore(t, a)
 	a.append(t, "{")
 	w := follow(t, a, nil)
@@ -61,7 +61,7 @@ func TestARetryThatThePluginTellsIsInProgressUntilItsProcessDies(t *testing.T) {
 	require.Equal(t, limit.UsageLimit, waiting.Class)
 	require.Equal(t, limit.Reset{At: next, Source: limit.Structured}, waiting.Reset)
 
-	require.NoError(t, os.RemoveAll(string(a.processes.FS)+"/7"))
+	require.NoError(t, os.RemoveAll(string(a.Processes.FS)+"/7"))
 	a.append(t, `{"at":1,"pid":9,"type":"session.idle","session":"ses_other"}`) // anything that makes it look
 	require.Eventually(t, func() bool { return !limited(t, w.last("ses_1")).InProgress }, patient, 5*time.Millisecond)
 	died := limited(t, w.last("ses_1"))

@@ -179,7 +179,7 @@ func newAgent(t testing.TB, o Options) *Agent {
 	a, err := New(o)
 	require.NoError(t, err)
 	a.events = filepath.Join(t.TempDir(), "opencode", "events.jsonl")
-	a.processes = agent.Processes{FS: procfs.FS(t.TempDir())} // nobody lives there
+	a.Processes = agent.Processes{FS: procfs.FS(t.TempDir())} // nobody lives there
 	return a
 }
 

@@ -50,8 +50,8 @@ func (a *Agent) serves(pid int) bool {
 		return false
 	}
 	return slices.ContainsFunc([]string{"net/tcp", "net/tcp6"}, func(table string) bool {
-		sockets, err := os.ReadFile(a.processes.Path(pid, table))
-		return err == nil && slices.ContainsFunc(listening(sockets, port), func(inode string) bool { return a.processes.Opens(pid, "socket:["+inode+"]") })
+		sockets, err := os.ReadFile(a.Processes.Path(pid, table))
+		return err == nil && slices.ContainsFunc(listening(sockets, port), func(inode string) bool { return a.Processes.Opens(pid, "socket:["+inode+"]") })
 	})
 }
 
@@ -110,7 +110,7 @@ func (a *Agent) through(ctx context.Context, c conversation, w agent.Words) (age
 		return agent.Plan{}, false
 	}
 	if err != nil {
-		return leave("the server of opencode does not say how the session stands: " + err.Error()), true
+		return agent.Left("the server of opencode does not say how the session stands: " + err.Error()), true
 	}
 	if k.ID != c.id || !sameDir(k.Directory, c.directory) {
 		return agent.Plan{}, false
@@ -118,11 +118,11 @@ func (a *Agent) through(ctx context.Context, c conversation, w agent.Words) (age
 	busy, err := s.statuses(ctx, c.directory)
 	switch st := busy[c.id]; {
 	case err != nil:
-		return leave("the server of opencode does not say how the session stands: " + err.Error()), true
+		return agent.Left("the server of opencode does not say how the session stands: " + err.Error()), true
 	case st.kind() == retrying:
-		return leave(triesAgain + atTime(st.Next)), true
+		return agent.Left(triesAgain + atTime(st.Next)), true
 	case st.Type != "" && st.kind() != over:
-		return leave("the server of opencode works on the session"), true
+		return agent.Left("the server of opencode works on the session"), true
 	}
 	return agent.Plan{Send: &agent.Sending{
 		To: "the server of opencode at " + a.server.Redacted(), Text: w.Prompt,

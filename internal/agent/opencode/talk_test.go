@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
-	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -33,7 +32,7 @@ func TestTheServerIsTheProcessThatListensThere(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer listener.Close()
-	a := &Agent{processes: agent.Processes{FS: procfs.Proc}, server: &url.URL{Scheme: "http", Host: listener.Addr().String()}}
+	a := &Agent{Base: agent.NewBase(agent.About{}, Options{}), server: &url.URL{Scheme: "http", Host: listener.Addr().String()}}
 	require.True(t, a.serves(os.Getpid()))
 	require.False(t, a.serves(os.Getppid()))
 	require.NoError(t, listener.Close())

@@ -12,9 +12,6 @@ import (
 
 var _ agent.CommandLine = (*Agent)(nil)
 
-// ProgramName is what Qwen Code is called on a command line.
-func (a *Agent) ProgramName() string { return "qwen" }
-
 var grammar = agent.Grammar{
 	Alone: `-d --debug -s --sandbox -y --yolo --screen-reader -l --list-extensions -c --continue --include-partial-messages`,
 	One: `-m --model -p --prompt -i --prompt-interactive --approval-mode -o --output-format --input-format --session-id
@@ -65,7 +62,7 @@ func (i invocation) Give(string) []string { return nil }
 // none: then the session is the one new chat of the directory that begins with
 // the line's own prompt.
 func (i invocation) Begin(dir string) func(context.Context, agent.Ended) agent.Trail {
-	begun := i.room.homes.NewFiles("projects/*/chats/*.jsonl")
+	begun := i.room.Homes.NewFiles("projects/*/chats/*.jsonl")
 	return func(_ context.Context, run agent.Ended) agent.Trail {
 		id := run.Session
 		if strings.HasSuffix(i.Value("-o", "--output-format"), "json") {

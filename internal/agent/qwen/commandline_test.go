@@ -43,7 +43,7 @@ func TestWhatCanBeContinued(t *testing.T) {
 			}
 			a, err := New(Options{})
 			require.NoError(t, err)
-			chat := filepath.Join(a.homes.Usual, "projects/-src-shop/chats", agenttest.ID+".jsonl")
+			chat := filepath.Join(a.Homes.Usual, "projects/-src-shop/chats", agenttest.ID+".jsonl")
 			write := func(text string) func() { return func() { agenttest.Write(t, chat, text) } }
 			ran := func(line string, does func(), text string) agent.Trail {
 				t.Helper()

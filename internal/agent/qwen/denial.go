@@ -1,29 +1,16 @@
 package qwen
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 
 	"resumed/internal/agent"
-	"resumed/internal/resume"
 )
-
-var _ agent.Denier = (*Agent)(nil)
-
-// Denied returns what a run was refused at last.
-func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (agent.Denial, bool, error) {
-	if err := ctx.Err(); err != nil {
-		return agent.Denial{}, false, err
-	}
-	d, denied, _, err := agent.LastDenial(s.Transcript, run.Since, a.trace)
-	return d, denied, err
-}
 
 // trace says what a record tells of tools.
 func (a *Agent) trace(line agent.Line) agent.Trace {
 	r, ok := parse(line.Data)
-	if line.Cut || !ok || r.IsSidechain {
+	if !ok || r.IsSidechain {
 		return agent.Trace{}
 	}
 	t := agent.Trace{At: r.at(line.ModTime)}

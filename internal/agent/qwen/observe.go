@@ -9,34 +9,20 @@ import (
 	"resumed/internal/resume"
 )
 
-// Observe says what one line of a chat means for its session.
-func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Observation, bool) {
-	if line.Cut {
-		return resume.Observation{}, false // not a whole record: nothing can be said of it
-	}
-	r, ok := parse(agent.Lean(line.Data))
+// read says what a line of a chat means for its session.
+func (a *Agent) read(line agent.Line) (o resume.Observation, ok bool) {
+	r, ok := parse(line.Data)
 	if !ok || r.IsSidechain {
-		return resume.Observation{}, false
+		return o, false
 	}
-	event, ok := a.event(r, line)
-	if !ok {
-		return resume.Observation{}, false
+	if o.Event, ok = a.event(r, line); !ok {
+		return o, false
 	}
-	id := r.SessionID
-	if !uuid.MatchString(id) {
-		id = strings.TrimSuffix(filepath.Base(line.Path), ".jsonl")
+	o.Provider, o.Cwd = r.Payload.Event.Auth, r.Cwd
+	if o.Key.ID = r.SessionID; !agent.IsUUID(o.Key.ID) {
+		o.Key.ID = strings.TrimSuffix(filepath.Base(line.Path), ".jsonl")
 	}
-	if !uuid.MatchString(id) {
-		return resume.Observation{}, false
-	}
-	return resume.Observation{
-		Key:        resume.Key{Agent: Name, ID: id},
-		Account:    src.Account,
-		Provider:   r.Payload.Event.Auth,
-		Cwd:        r.Cwd,
-		Transcript: line.Path,
-		Event:      event,
-	}, true
+	return o, agent.IsUUID(o.Key.ID)
 }
 
 // event returns what a record says. A failed request may be tried again by the
@@ -50,9 +36,7 @@ func (a *Agent) event(r record, line agent.Line) (resume.Event, bool) {
 	failure, failed := r.failed()
 	switch {
 	case failed:
-		reader := a.reader
-		reader.At = at
-		v := failure.verdict(reader)
+		v := failure.verdict(a.LimitsAt(at))
 		if v.Class == limit.Cancelled {
 			return resume.Cancelled{At: at}, true
 		}

@@ -11,7 +11,7 @@ import (
 // Owner returns the live process that may hold the session. Qwen Code takes no
 // lock: who lives in the session's directory may hold any session of it.
 func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
-	return a.processes.Neighbour(ctx, s, isProgram, "-p", "--prompt")
+	return a.Processes.Neighbour(ctx, s, isProgram, "-p", "--prompt")
 }
 
 // isProgram reports whether the path is that of Qwen Code: as it is called, or

@@ -2,11 +2,8 @@ package qwen
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"regexp"
 	"strings"
-	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
@@ -19,30 +16,24 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if err := ctx.Err(); err != nil {
 		return agent.Plan{}, err
 	}
-	if !uuid.MatchString(s.Key.ID) {
+	if !agent.IsUUID(s.Key.ID) {
 		return agent.Parked("the session id %q is none of %s", s.Key.ID, Name), nil
 	}
 	last, model, err := a.endOf(s, w)
-	if errors.Is(err, fs.ErrNotExist) {
-		return agent.Parked("the transcript is gone"), nil
-	}
-	if err != nil {
-		return agent.Plan{}, err
-	}
-	if why := agent.StandsBack(s, last, time.Now()); why != "" {
-		return agent.Plan{Leave: &agent.Leave{Why: why}}, nil
+	if plan, stands, err := agent.Standing(s, last, err); !stands {
+		return plan, err
 	}
 	if err := agent.CheckDir(s.Cwd); err != nil {
 		return agent.Parked("%v", err), nil
 	}
-	program, err := a.program(s)
+	program, err := a.Find(s)
 	if err != nil {
-		return agent.Parked("qwen was not found: set command in [[agent]]"), nil
+		return a.Missing(), nil
 	}
 	return agent.Plan{Run: &agent.Command{
 		Argv: arguments(program, s.Key.ID, model, w.Prompt),
 		Dir:  s.Cwd,
-		Env:  a.environment(program, s.Transcript),
+		Env:  a.Environment(program, s.Transcript),
 	}}, nil
 }
 
@@ -87,19 +78,4 @@ func (a *Agent) endOf(s resume.Session, w agent.Words) (last resume.Event, model
 		return visited < maxEndLines && (last == nil || model == "")
 	})
 	return last, model, err
-}
-
-// environment returns what a run of that transcript's session is given.
-func (a *Agent) environment(program agent.Program, transcript string) []string {
-	env := program.Environment(a.env)
-	if root := a.homes.Of(transcript); root != a.homes.Usual {
-		env = append(env, homeVariable+"="+root)
-	}
-	return env
-}
-
-// program finds qwen: as configured, as the session was run with, in PATH, or
-// where it is usually put.
-func (a *Agent) program(s resume.Session) (agent.Program, error) {
-	return agent.Search{Name: "qwen", Command: a.command, Places: agent.UsualPlaces(a.userDir)}.Find(s.Program)
 }

@@ -40,7 +40,7 @@ func newAgent(t testing.TB, roots ...string) *Agent {
 	}
 	a, err := New(Options{Roots: roots, Zone: time.UTC, Grace: 2 * time.Hour})
 	require.NoError(t, err)
-	a.processes = agent.Processes{FS: procfs.FS(t.TempDir())}
+	a.Processes = agent.Processes{FS: procfs.FS(t.TempDir())}
 	return a
 }
 
@@ -273,7 +273,7 @@ func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
 
 func TestAnotherHomeIsNamedToTheRun(t *testing.T) {
 	sc := newScene(t, stopped()...)
-	home, work := sc.agent.homes.Roots[0], filepath.Join(t.TempDir(), "work")
+	home, work := sc.agent.Homes.Roots[0], filepath.Join(t.TempDir(), "work")
 	require.NoError(t, os.MkdirAll(filepath.Dir(work), 0o700))
 	require.NoError(t, os.Rename(home, work))
 	sc.agent = newAgent(t, home, work)
@@ -322,7 +322,7 @@ func TestWhoHoldsASession(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "environ"), []byte(c.env), 0o600))
 			require.NoError(t, os.Symlink("/src", filepath.Join(dir, "cwd")))
 			a := newAgent(t)
-			a.processes = agent.Processes{FS: procfs.FS(root)}
+			a.Processes = agent.Processes{FS: procfs.FS(root)}
 			owner, err := a.Owner(t.Context(), resume.Session{Key: resume.Key{ID: sessionA}, Cwd: "/src", Run: &resume.Run{Mark: "m"}})
 			require.NoError(t, err)
 			require.Equal(t, c.want, owner)
@@ -352,7 +352,7 @@ func FuzzObserve(f *testing.F) {
 		if !ok {
 			return
 		}
-		if !uuid.MatchString(s.Key.ID) {
+		if !agent.IsUUID(s.Key.ID) {
 			t.Fatalf("session id %q", s.Key.ID)
 		}
 		odd := bytes.ContainsRune(data, '\\') || bytes.Contains(data, quotedResult) // no version writes such a record

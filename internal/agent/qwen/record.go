@@ -3,10 +3,10 @@ package qwen
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"strings"
 	"time"
 
+	"resumed/internal/agent"
 	"resumed/internal/limit"
 )
 
@@ -80,17 +80,7 @@ func (e telemetry) text() string { return cmp.Or(e.Message, e.Error) }
 
 const apiError = "qwen-code.api_error"
 
-// parse reads a line. A field of an unexpected type is as good as absent: what
-// another version changed must not cost the record.
-func parse(data []byte) (record, bool) {
-	var r record
-	if err := json.Unmarshal(data, &r); err != nil {
-		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); !ok {
-			return record{}, false
-		}
-	}
-	return r, true
-}
+func parse(line []byte) (record, bool) { return agent.Parse[record](line) }
 
 // moved reports whether the model itself spoke.
 func (r record) moved() bool {
@@ -143,10 +133,5 @@ func (r record) text() string {
 	return strings.Join(texts, "\n")
 }
 
-// at returns the record's own time. A record without one is as old as its file.
-func (r record) at(modTime time.Time) time.Time {
-	if t, err := time.Parse(time.RFC3339, r.Timestamp); err == nil {
-		return t
-	}
-	return modTime
-}
+// at returns the record's own time.
+func (r record) at(file time.Time) time.Time { return agent.Written(r.Timestamp, file) }

@@ -1,0 +1,87 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"resumed/internal/limit"
+	"resumed/internal/procfs"
+	"resumed/internal/resume"
+)
+
+// About is what an agent's room says of its agent, once.
+type About struct {
+	Name    string                 // in configuration, status and metrics
+	Program string                 // what its program is called
+	Is      func(path string) bool // reports whether a path is the program's
+	Places  []string               // where the program may also lie, below the user's home directory
+}
+
+// Base is what all agents have in common: a room embeds it.
+type Base struct {
+	Processes Processes
+	Limits    limit.Reader // without its time
+	UserDir   string       // the user's home directory; empty: nobody knows
+
+	Command string   // the program's name or path; empty: it is looked for
+	Env     []string // KEY=value, added for resumed runs
+
+	about About
+}
+
+// NewBase returns what an agent has in common with others.
+func NewBase(about About, o Options) Base {
+	userDir, _ := os.UserHomeDir()
+	return Base{
+		Processes: Processes{procfs.Proc},
+		Limits:    limit.Reader{Zone: o.Zone, Grace: o.Grace},
+		UserDir:   userDir,
+		Command:   o.Command,
+		Env:       slices.Clone(o.Env),
+		about:     about,
+	}
+}
+
+// Name is the agent's name in configuration, status and metrics.
+func (b *Base) Name() string { return b.about.Name }
+
+// ProgramName is what the agent's program is called.
+func (b *Base) ProgramName() string { return b.about.Program }
+
+// LimitsAt reads limits that were told at that time.
+func (b *Base) LimitsAt(at time.Time) limit.Reader {
+	reader := b.Limits
+	reader.At = at
+	return reader
+}
+
+// Find returns the program that continues the session: as configured, as the
+// session was run with, in PATH, or where it is usually put.
+func (b *Base) Find(s resume.Session) (Program, error) {
+	var places []string
+	for _, place := range b.about.Places {
+		places = append(places, filepath.Join(b.UserDir, place))
+	}
+	places = append(places, UsualPlaces(b.UserDir)...)
+	return Search{Name: b.about.Program, Command: b.Command, Places: places}.Find(s.Program)
+}
+
+// Missing is the plan where the program is not found.
+func (b *Base) Missing() Plan {
+	return Parked("%s was not found: set command in [[agent]]", b.about.Program)
+}
+
+// Program returns the program that continues sessions of which nothing else is
+// known, or why it is not found.
+func (b *Base) Program() (Program, error) { return b.Find(resume.Session{}) }
+
+// Identify returns the program that the process runs, or false where it is not
+// known for certain.
+func (b *Base) Identify(pid int) (resume.Program, bool) {
+	if b.about.Is == nil {
+		return resume.Program{}, false
+	}
+	return b.Processes.Program(pid, b.about.Is)
+}

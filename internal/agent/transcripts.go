@@ -1,0 +1,118 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"resumed/internal/resume"
+)
+
+// Transcripts is the Base of an agent that writes its sessions, line after
+// line, into files of its homes.
+type Transcripts struct {
+	Base
+	Homes Homes
+	Files Source // what each home's source is like
+	Dir   string // of each home, in which the files lie
+
+	// Elsewhere returns the variable, as KEY=value, that takes a run to another
+	// home than the usual one; empty: it finds that by itself.
+	Elsewhere func(home string) string
+
+	// Read says what a line means for its session, by its id, and leaves to
+	// Observe what is the same for all.
+	Read func(Line) (resume.Observation, bool)
+
+	// Trace says what a line tells of tools.
+	Trace func(Line) Trace
+}
+
+// UsualHome returns the home that the first of these variables names, else the
+// one of that name below the user's home directory; empty: nobody knows.
+func UsualHome(name string, variables ...string) string {
+	var named string
+	for _, variable := range variables {
+		named = cmp.Or(named, os.Getenv(variable))
+	}
+	if userDir, err := os.UserHomeDir(); named == "" && err == nil {
+		return filepath.Join(userDir, name)
+	}
+	return named
+}
+
+// Sources returns the directory of transcripts of each home.
+func (t *Transcripts) Sources() []Source { return t.Homes.Sources(t.Dir, t.Files) }
+
+// Observe says what one line means for its session. Of a line that is not whole
+// nothing can be said.
+func (t *Transcripts) Observe(src Source, line Line) (resume.Observation, bool) {
+	if line.Cut {
+		return resume.Observation{}, false
+	}
+	line.Data = Lean(line.Data)
+	o, ok := t.Read(line)
+	if !ok {
+		return resume.Observation{}, false
+	}
+	o.Key.Agent, o.Account, o.Transcript = t.Name(), src.Account, line.Path
+	return o, true
+}
+
+// Denied returns what a run was refused at last, by what its transcript tells.
+func (t *Transcripts) Denied(ctx context.Context, s resume.Session, run Ran) (Denial, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return Denial{}, false, err
+	}
+	d, denied, _, err := LastDenial(s.Transcript, run.Since, t.Trace)
+	return d, denied, err
+}
+
+// Environment returns what a run of that transcript's session is given.
+func (t *Transcripts) Environment(p Program, transcript string) []string {
+	env := p.Environment(t.Env)
+	if root := t.Homes.Of(transcript); root != t.Homes.Usual {
+		if variable := t.Elsewhere(root); variable != "" {
+			env = append(env, variable)
+		}
+	}
+	return env
+}
+
+// Written returns the time that a record says of itself. One without is as old
+// as its file.
+func Written(timestamp string, file time.Time) time.Time {
+	if t, err := time.Parse(time.RFC3339, timestamp); err == nil {
+		return t
+	}
+	return file
+}
+
+// Cache remembers something of each file. The zero Cache is empty.
+type Cache[V any] struct {
+	mu     sync.Mutex
+	byPath map[string]V // guarded by mu
+}
+
+const maxCached = 4096 // far beyond the sessions that move at a time
+
+// Get returns what is remembered of the file.
+func (c *Cache[V]) Get(path string) (V, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, ok := c.byPath[path]
+	return v, ok
+}
+
+// Put remembers something of the file.
+func (c *Cache[V]) Put(path string, v V) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byPath == nil || len(c.byPath) >= maxCached {
+		c.byPath = make(map[string]V)
+	}
+	c.byPath[path] = v
+}

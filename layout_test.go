@@ -42,7 +42,7 @@ var arrows = map[string][]string{
 	"internal/agents":     {"internal/agent", "internal/agent/*", "internal/config"},
 	"internal/execrun":    {"internal/agent", "internal/backoff", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume"},
 	"internal/lastwords":  {"internal/sanitize", "internal/limit"},
-	"internal/config":     {"internal/backoff", "internal/limit", "internal/resume"},
+	"internal/config":     {"internal/backoff", "internal/humanize", "internal/limit", "internal/resume"},
 	"internal/state":      {"internal/lock", "internal/resume"},
 	"internal/lease":      {"internal/atomicfile", "internal/lock"},
 	"internal/lock":       {"internal/backoff"},

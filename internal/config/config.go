@@ -5,10 +5,13 @@ package config
 
 import (
 	"log/slog"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"resumed/internal/backoff"
 	"resumed/internal/limit"
+	"resumed/internal/resume"
 )
 
 // Config is all that a user can say. Equal files give configurations that are
@@ -32,7 +35,7 @@ type Log struct {
 // SlogLevel returns Level as the logger wants it.
 func (l Log) SlogLevel() slog.Level {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(l.Level)) // a level that Validate refuses is info
+	_ = level.UnmarshalText([]byte(l.Level)) // Load has checked it
 	return level
 }
 
@@ -110,6 +113,27 @@ type Agent struct {
 	Resume   []string `toml:"resume"`
 }
 
+// Known are the agents that are built in: their entries change them, and
+// describe nothing.
+type Known []Builtin
+
+// Builtin is an agent that needs no entry.
+type Builtin struct {
+	Name   string
+	Server bool // it can be reached through a server, which its entry may name
+}
+
+// names returns those of the agents that is picks.
+func (k Known) names(is func(Builtin) bool) []string {
+	var names []string
+	for _, b := range k {
+		if is(b) {
+			names = append(names, b.Name)
+		}
+	}
+	return names
+}
+
 // Agent returns what is said about the agent of that name. One without an entry
 // is enabled.
 func (c Config) Agent(name string) Agent {
@@ -121,8 +145,8 @@ func (c Config) Agent(name string) Agent {
 	return Agent{Name: name, Enabled: true}
 }
 
-// Events returns every event that a person can be told.
-func Events() []string {
+// eventNames returns every event that a person can be told.
+func eventNames() []string {
 	return []string{"gave_up", "parked", "limited", "retrying", "recovered", "config_error", "test"}
 }
 
@@ -200,4 +224,142 @@ type History struct {
 // HTTP is the page and the metrics.
 type HTTP struct {
 	Listen string `toml:"listen"` // host:port; "": off
+}
+
+const (
+	defaultWebhookTimeout = "10s"
+	defaultChannelName    = "desktop"
+)
+
+// Default returns the configuration of a user who said nothing.
+func Default() Config {
+	c := undecided()
+	c.Notify.Desktop = defaultChannels(c.Notify.Events)
+	return c
+}
+
+// undecided is Default before it is known whether the user named a channel.
+func undecided() Config {
+	return Config{
+		Log: Log{Level: "info", Format: "auto"},
+		Resume: Resume{
+			Prompt:        "continue",
+			Margin:        60 * time.Second,
+			Grace:         2 * time.Hour,
+			MaxWait:       192 * time.Hour,
+			Settle:        2 * time.Minute,
+			Stall:         30 * time.Minute,
+			Timeout:       12 * time.Hour,
+			Lookback:      6 * time.Hour,
+			MaxConcurrent: 2,
+			MaxWindows:    8,
+			Stagger:       20 * time.Second,
+			Live:          LiveType,
+			Order:         OldestFirst,
+		},
+		Backoff: Backoff{Policy: backoff.Default()},
+		Notify: Notify{
+			Events:    []string{"gave_up", "parked"},
+			GroupWait: 10 * time.Second,
+		},
+		History: History{Keep: 90 * day, MaxSize: 64 << 20, EndedKeep: 30 * day, RunsMaxSize: 256 << 20},
+	}
+}
+
+func defaultChannels(events []string) []Desktop {
+	return []Desktop{{Channel{Name: defaultChannelName, Events: append([]string(nil), events...)}}}
+}
+
+// defaultPolicy is the name of [backoff] itself.
+const defaultPolicy = "default"
+
+// Policy returns the policy of an agent's sessions that were stopped by a
+// refusal of that class: the agent's, else the class's, else [backoff].
+func (c Config) Policy(agent string, class limit.Class) backoff.Policy {
+	if a := c.Agent(agent); a.Policy != "" {
+		if p, ok := c.NamedPolicy(a.Policy); ok {
+			return p
+		}
+	}
+	for _, p := range c.Backoff.Policies {
+		if slices.Contains(p.Classes, class) {
+			return p.Policy
+		}
+	}
+	return c.Backoff.Policy
+}
+
+// NamedPolicy returns the policy of that name: one of the file, else one that
+// is built in. "default" is [backoff] as it is in force.
+func (c Config) NamedPolicy(name string) (backoff.Policy, bool) {
+	if name == defaultPolicy {
+		return c.Backoff.Policy, true
+	}
+	for _, p := range c.Backoff.Policies {
+		if p.Name == name {
+			return p.Policy, true
+		}
+	}
+	return backoff.Named(name)
+}
+
+// PolicyNames returns every name that NamedPolicy knows.
+func (c Config) PolicyNames() []string {
+	names := backoff.Names()
+	for _, p := range c.Backoff.Policies {
+		if !slices.Contains(names, p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// Rules returns the rules that the configuration asks for.
+func (c Config) Rules() resume.Rules {
+	rules := resume.Rules{
+		Backoff:       c.Backoff.Policy,
+		ByClass:       make(map[limit.Class]backoff.Policy),
+		ByAgent:       make(map[string]backoff.Policy),
+		Parallel:      make(map[string]bool),
+		Margin:        c.Resume.Margin,
+		MaxWait:       c.Resume.MaxWait,
+		Settle:        c.Resume.Settle,
+		Lookback:      c.Resume.Lookback,
+		MaxWindows:    c.Resume.MaxWindows,
+		Include:       byAnyName(c.Resume.Include),
+		Exclude:       byAnyName(c.Resume.Exclude),
+		MaxConcurrent: c.Resume.MaxConcurrent,
+		Stagger:       c.Resume.Stagger,
+		Order:         resume.Order(c.Resume.Order),
+	}
+	if c.Resume.Hours != (Hours{}) {
+		// Hours are the user's, and many of the times come from records in UTC.
+		rules.NextAllowed = func(t time.Time) time.Time { return c.Resume.Hours.Next(t.Local()) }
+	}
+	for _, class := range limit.Classes() {
+		if policy := c.Policy("", class); policy != rules.Backoff {
+			rules.ByClass[class] = policy
+		}
+	}
+	for _, entry := range c.Agents {
+		if entry.Kind == KindCustom {
+			rules.Parallel[entry.Name] = true
+		}
+		if entry.Policy != "" {
+			rules.ByAgent[entry.Name] = c.Policy(entry.Name, limit.None)
+		}
+	}
+	return rules
+}
+
+// byAnyName returns the directories, and what they are without symbolic links:
+// agents write down either.
+func byAnyName(dirs []string) []string {
+	all := slices.Clone(dirs)
+	for _, dir := range dirs {
+		if target, err := filepath.EvalSymlinks(dir); err == nil && target != filepath.Clean(dir) {
+			all = append(all, target)
+		}
+	}
+	return all
 }

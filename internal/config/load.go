@@ -1,33 +1,23 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/viper"
 )
 
-// largestFile is far above what a person writes: a path that leads to a log or
-// a device is refused before it fills the memory.
-const largestFile = 1 << 20
-
-// keyDelimiter keeps viper from splitting keys that contain a dot.
-const keyDelimiter = "::"
-
 // Load reads the file over the defaults and the environment over both, and
 // checks the result. An empty path stands for no file; known are the agents
-// that are built in. Its error holds every problem at once; Problems takes them
-// apart.
+// that are built in. Its error is every problem at once, each a *Problem, in the
+// order of the file.
 func Load(path string, known Known) (Config, error) {
 	if path == "" {
 		return parse("", nil, known)
@@ -38,6 +28,10 @@ func Load(path string, known Known) (Config, error) {
 	}
 	return parse(path, data, known)
 }
+
+// largestFile is far above what a person writes: a path that leads to a log or
+// a device is refused before it fills the memory.
+const largestFile = 1 << 20
 
 func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
@@ -54,7 +48,6 @@ func readFile(path string) ([]byte, error) {
 
 // parse makes a configuration of a file's content.
 func parse(path string, data []byte, known Known) (Config, error) {
-	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors begin with it
 	doc, err := readLayout(data)
 	if p, ok := errors.AsType[*Problem](err); ok {
 		p.File = path
@@ -83,55 +76,8 @@ func parse(path string, data []byte, known Known) (Config, error) {
 	return cfg, nil
 }
 
-// beyond leaves out problems of keys that are known to be wrong already: they
-// were judged by their defaults.
-func beyond(known, more []*Problem) []*Problem {
-	wrong := map[string]bool{}
-	for _, p := range known {
-		wrong[p.Key] = true
-	}
-	return slices.DeleteFunc(more, func(p *Problem) bool {
-		for at := p.Key; at != ""; at = around(at) {
-			if wrong[at] {
-				return true
-			}
-		}
-		return false
-	})
-}
-
-// locate says where a problem's value was written.
-func locate(p *Problem, path string, doc layout, env map[string]override) {
-	if o, ok := env[p.Key]; ok {
-		p.Env, p.Value = o.name, display(o.text)
-	}
-	if p.Env != "" {
-		return
-	}
-	p.File = path
-	if p.Line > 0 {
-		return
-	}
-	e, exact := doc.find(p.Key)
-	p.Line, p.Column = e.line, e.column
-	if exact && p.Value != "" {
-		p.Value = e.value()
-	}
-}
-
-// At returns problems that showed when the configuration of the file at path
-// was put to use, with the places where their values were written.
-func At(path string, found []*Problem) error {
-	var doc layout
-	if data, err := readFile(path); err == nil {
-		doc, _ = readLayout(data) // it was read before: it changed meanwhile, and no line is told
-	}
-	env, _ := readEnvironment()
-	for _, p := range found {
-		locate(p, path, doc, env)
-	}
-	return join(found)
-}
+// keyDelimiter keeps viper from splitting keys that contain a dot.
+const keyDelimiter = "::"
 
 // merge lays the file over the defaults, and the environment over both.
 func merge(file map[string]any, env map[string]override) (map[string]any, error) {
@@ -186,7 +132,7 @@ func decode(settings map[string]any) (Config, error) {
 		Squash:      true,
 		ErrorUnused: true,
 		MatchName:   func(key, name string) bool { return key == snake(name) },
-		DecodeHook:  mapstructure.ComposeDecodeHookFunc(decodeDuration, mapstructure.TextUnmarshallerHookFunc()),
+		DecodeHook:  decodeText,
 	})
 	if err == nil {
 		err = d.Decode(settings)
@@ -198,16 +144,12 @@ func decode(settings map[string]any) (Config, error) {
 	return cfg, err
 }
 
-// decodeDuration refuses numbers, which would silently be nanoseconds.
-func decodeDuration(_, to reflect.Type, data any) (any, error) {
-	if to != reflect.TypeFor[time.Duration]() {
-		return data, nil
+// decodeText reads the text of units and classes.
+func decodeText(_, to reflect.Type, data any) (any, error) {
+	if text, ok := data.(string); ok {
+		return readText(kindOf(to), text)
 	}
-	text, ok := data.(string)
-	if !ok {
-		return nil, errDuration
-	}
-	return ParseDuration(text)
+	return data, nil
 }
 
 // dropEmpty makes lists without entries nil, so that equal files are equal.
@@ -227,8 +169,95 @@ func dropEmpty(v reflect.Value) {
 	}
 }
 
-// directory returns where the relative paths of a file begin.
-func directory(path string) (string, error) {
-	full, err := filepath.Abs(path)
-	return filepath.Dir(full), err
+// beyond leaves out problems of keys that are known to be wrong already: they
+// were judged by their defaults.
+func beyond(known, more []*Problem) []*Problem {
+	wrong := map[string]bool{}
+	for _, p := range known {
+		wrong[p.Key] = true
+	}
+	return slices.DeleteFunc(more, func(p *Problem) bool {
+		for at := p.Key; at != ""; at = around(at) {
+			if wrong[at] {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// locate says where a problem's value was written.
+func locate(p *Problem, path string, doc layout, env map[string]override) {
+	if o, ok := env[p.Key]; ok {
+		p.Env, p.Value = o.name, display(o.text)
+	}
+	if p.Env != "" {
+		return
+	}
+	p.File = path
+	if p.Line > 0 {
+		return
+	}
+	e, exact := doc.find(p.Key)
+	p.Line, p.Column = e.line, e.column
+	if exact && p.Value != "" {
+		p.Value = e.value()
+	}
+}
+
+// At returns problems that showed when the configuration of the file at path
+// was put to use, with the places where their values were written.
+func At(path string, found []*Problem) error {
+	var doc layout
+	if data, err := readFile(path); err == nil {
+		doc, _ = readLayout(data) // it was read before: it changed meanwhile, and no line is told
+	}
+	env, _ := readEnvironment()
+	for _, p := range found {
+		locate(p, path, doc, env)
+	}
+	return join(found)
+}
+
+const envPrefix = "RESUMED_"
+
+// override is a value that the environment gives to a key.
+type override struct {
+	name  string // of the variable
+	text  string // as it is there
+	value any    // as the key holds it
+}
+
+// envName returns the variable that overrides a key, or "" where none does:
+// only single values of a section can be overridden.
+func envName(f field) string {
+	if !f.scalar() || strings.Contains(f.path, "[]") || strings.Count(f.path, ".") != 1 {
+		return ""
+	}
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(f.path, ".", "_"))
+}
+
+// readEnvironment returns what the environment says, by key. An empty variable
+// says nothing.
+func readEnvironment() (map[string]override, []*Problem) {
+	found := map[string]override{}
+	var bad []*Problem
+	for _, path := range slices.Sorted(maps.Keys(schema())) {
+		name := envName(schema()[path])
+		if name == "" {
+			continue
+		}
+		text := os.Getenv(name)
+		if text == "" {
+			continue
+		}
+		value, err := readText(schema()[path].kind, text)
+		if err != nil { // a variable needs no quotes
+			want := strings.NewReplacer(", in quotes", "", ", without quotes", "").Replace(err.Error())
+			bad = append(bad, &Problem{Env: name, Key: path, Value: display(text), Want: want})
+			continue
+		}
+		found[path] = override{name, text, value}
+	}
+	return found, bad
 }

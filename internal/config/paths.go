@@ -2,10 +2,77 @@ package config
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
+
+// Find returns the file that is in force: the flag's, else $RESUMED_CONFIG,
+// else the user's, else the system's; "" where there is none. A file that was
+// named must be there.
+func Find(flag string, getenv func(string) string) (string, error) {
+	if flag != "" {
+		return named(flag, "read configuration")
+	}
+	if path := getenv("RESUMED_CONFIG"); path != "" {
+		return named(path, "RESUMED_CONFIG")
+	}
+	return firstOf(places(getenv))
+}
+
+const (
+	fileName   = "resumed/resumed.toml"
+	systemPath = "/etc/" + fileName
+)
+
+// UserPath returns where the user's own file is or would be; "" where neither
+// $XDG_CONFIG_HOME nor $HOME says.
+func UserPath(getenv func(string) string) string {
+	// A relative XDG_CONFIG_HOME is to be ignored, says its specification.
+	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, fileName)
+	}
+	if home := getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".config", fileName)
+	}
+	return ""
+}
+
+// places returns where a file is looked for that nobody named, best first.
+func places(getenv func(string) string) []string {
+	if user := UserPath(getenv); user != "" {
+		return []string{user, systemPath}
+	}
+	return []string{systemPath}
+}
+
+func named(path, by string) (string, error) {
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("%s: %w", by, err)
+	}
+	return path, nil
+}
+
+// firstOf returns the first path that exists, or "".
+func firstOf(paths []string) (string, error) {
+	for _, path := range paths {
+		_, err := os.Stat(path)
+		switch {
+		case err == nil:
+			return path, nil
+		case !missing(err):
+			return "", fmt.Errorf("look for configuration: %w", err)
+		}
+	}
+	return "", nil
+}
+
+func missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
 
 // resolver makes the paths of a file absolute.
 type resolver struct {
@@ -97,4 +164,74 @@ func (r *resolver) absolute(p string) (string, error) {
 		return "", err
 	}
 	return filepath.Join(dir, p), nil
+}
+
+// directory returns where the relative paths of a file begin.
+func directory(path string) (string, error) {
+	full, err := filepath.Abs(path)
+	return filepath.Dir(full), err
+}
+
+// Environment returns what is added to the environment of an agent's resumed
+// runs: the lines of env_file, then env. It is read anew for every run, so a
+// renewed token needs no reload.
+func (a Agent) Environment() ([]string, error) {
+	if a.EnvFile == "" {
+		return a.Env, nil
+	}
+	data, err := os.ReadFile(a.EnvFile)
+	if err != nil {
+		return nil, fmt.Errorf("read env_file of agent %s: %w", a.Name, err)
+	}
+	var env []string
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, value, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
+		if !found || !envKey.MatchString(name) {
+			return nil, fmt.Errorf("read env_file of agent %s: %s:%d: must be KEY=value", a.Name, a.EnvFile, n)
+		}
+		env = append(env, name+"="+unquote(value))
+	}
+	return append(env, a.Env...), nil
+}
+
+// unquote takes one pair of quotes off, as shells and systemd do.
+func unquote(s string) string {
+	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] {
+		return s[1 : len(s)-1]
+	}
+	return s
+}
+
+// Address returns the URL to post to, from url or url_file.
+func (w Webhook) Address() (Secret, error) { return secretFrom(w.URL, w.URLFile) }
+
+// Key returns the secret that signs bodies, from secret or secret_file; ""
+// where they are not signed.
+func (w Webhook) Key() (Secret, error) {
+	return secretFrom(w.Secret, w.SecretFile)
+}
+
+// Address returns the service's URL, from url or url_file.
+func (s Service) Address() (Secret, error) { return secretFrom(s.URL, s.URLFile) }
+
+// secretFrom leaves it to the caller to say which key of whom it reads.
+func secretFrom(given Secret, file string) (Secret, error) {
+	if file == "" {
+		return given, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	text := strings.TrimSpace(string(data))
+	if text == "" {
+		return "", fmt.Errorf("%s is empty", file)
+	}
+	return Secret(text), nil
 }

@@ -143,14 +143,3 @@ events = []
 	require.Empty(t, c.Notify.Events)
 	require.Empty(t, c.Notify.Desktop[0].Events, "who wants to hear nothing hears nothing")
 }
-
-func TestValidateGuardsConfigurationsMadeByHand(t *testing.T) {
-	c := Default()
-	c.Resume.Include = []string{"relative"}
-	c.Notify.Webhook = []Webhook{{Channel: Channel{Name: "x"}}}
-	require.EqualError(t, join(c.validate(known)), strings.Join([]string{
-		`resume.include[0] = "relative": must be an absolute path`,
-		`notify.webhook[0].url: must be set, here or by url_file`,
-		`notify.webhook[0].timeout = "0s": must be more than 0s`,
-	}, "\n"))
-}

@@ -3,14 +3,145 @@ package config
 import (
 	"bytes"
 	"errors"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
+	"unicode"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"resumed/internal/limit"
 )
+
+// schema holds every key, under its path. It is derived from Config, so that
+// the two cannot disagree. The root is under "".
+var schema = sync.OnceValue(func() map[string]field {
+	all := map[string]field{}
+	describe(all, "", reflect.TypeFor[Config]())
+	return all
+})
+
+// field is one key that a file may have.
+type field struct {
+	path   string // such as agent[].files[]
+	kind   kind
+	secret bool
+}
+
+// scalar reports whether the field holds a single value.
+func (f field) scalar() bool { return f.kind >= kindString }
+
+func describe(all map[string]field, path string, t reflect.Type) {
+	f := field{path: path, kind: kindOf(t), secret: isSecret(path, t)}
+	all[path] = f
+	switch f.kind {
+	case kindTable:
+		for key, ft := range fieldsOf(t) {
+			describe(all, child(path, key), ft.Type)
+		}
+	case kindTables, kindList:
+		describe(all, path+"[]", t.Elem())
+	}
+}
+
+// kind is what a key may hold.
+type kind uint8
+
+const (
+	kindTable  kind = iota + 1
+	kindTables      // an array of tables
+	kindList        // an array of scalars
+	kindString
+	kindInt
+	kindFloat
+	kindBool
+	kindDuration
+	kindSize
+	kindHours
+	kindClass
+)
+
+// isSecret tells the keys whose values are never shown.
+func isSecret(path string, t reflect.Type) bool {
+	return t == reflect.TypeFor[Secret]() || strings.HasPrefix(path, "agent[].env") && !strings.HasPrefix(path, "agent[].env_")
+}
+
+func kindOf(t reflect.Type) kind {
+	switch t {
+	case reflect.TypeFor[time.Duration]():
+		return kindDuration
+	case reflect.TypeFor[Size]():
+		return kindSize
+	case reflect.TypeFor[Hours]():
+		return kindHours
+	case reflect.TypeFor[limit.Class]():
+		return kindClass
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		return kindTable
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Struct {
+			return kindTables
+		}
+		return kindList
+	case reflect.Bool:
+		return kindBool
+	case reflect.Float64:
+		return kindFloat
+	case reflect.Int:
+		return kindInt
+	default:
+		return kindString
+	}
+}
+
+// fieldsOf yields a struct's fields with their keys, in their order; those of
+// embedded structs stand among them.
+func fieldsOf(t reflect.Type) func(yield func(string, reflect.StructField) bool) {
+	return func(yield func(string, reflect.StructField) bool) {
+		for _, f := range reflect.VisibleFields(t) {
+			if f.Anonymous || !f.IsExported() {
+				continue
+			}
+			if !yield(keyOf(f), f) {
+				return
+			}
+		}
+	}
+}
+
+func keyOf(f reflect.StructField) string {
+	if tag, _, _ := strings.Cut(f.Tag.Get("toml"), ","); tag != "" {
+		return tag
+	}
+	return snake(f.Name)
+}
+
+// snake writes BaseDelay as base_delay: a policy need not know how files spell it.
+func snake(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if unicode.IsUpper(r) && i > 0 {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// child is the path of a key in a table.
+func child(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
 
 // layout is what stands where in a TOML document. viper forgets lines and the
 // case of keys, so both are read here.
@@ -68,6 +199,7 @@ func around(key string) string {
 
 // readLayout reads a document. Its error is a *Problem without a file.
 func readLayout(data []byte) (layout, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors begin with it
 	var whole map[string]any
 	if err := toml.Unmarshal(data, &whole); err != nil {
 		return layout{}, syntaxProblem(data, err)
@@ -163,7 +295,7 @@ func (s step) into(name string) step {
 	if !bareKey.MatchString(name) {
 		name = strconv.Quote(name)
 	}
-	return step{join2(s.key, name), join2(s.path, name), s.path}
+	return step{child(s.key, name), child(s.path, name), s.path}
 }
 
 func (s step) element(i int) step { return step{index(s.key, i), s.path + "[]", s.path} }

@@ -1,0 +1,281 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2/unstable"
+
+	"resumed/internal/humanize"
+	"resumed/internal/limit"
+)
+
+// Problem is one thing in a configuration that cannot be meant.
+type Problem struct {
+	File   string
+	Line   int    // 0: unknown
+	Column int    // 0: unknown
+	Env    string // the variable that gave the value, if one did
+	Key    string // such as backoff.max_delay or agent[1].files[0]; "" for TOML that cannot be read
+	Value  string // as it was written; "" where nothing was, or where it is a secret
+	Want   string // what to do about it
+}
+
+func (p *Problem) Error() string {
+	var b strings.Builder
+	if p.File != "" && p.Env == "" {
+		b.WriteString(p.File)
+		if p.Line > 0 {
+			fmt.Fprintf(&b, ":%d", p.Line)
+		}
+		if p.Column > 0 && p.Key == "" {
+			fmt.Fprintf(&b, ":%d", p.Column)
+		}
+		b.WriteString(": ")
+	}
+	switch {
+	case p.Env != "":
+		fmt.Fprintf(&b, "%s=%s: ", p.Env, p.Value)
+	case p.Key != "" && p.Value != "":
+		fmt.Fprintf(&b, "%s = %s: ", p.Key, p.Value)
+	case p.Key != "":
+		fmt.Fprintf(&b, "%s: ", p.Key)
+	}
+	b.WriteString(p.Want)
+	return b.String()
+}
+
+// join sorts problems by their place and makes one error of them.
+func join(problems []*Problem) error {
+	slices.SortStableFunc(problems, func(a, b *Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	errs := make([]error, len(problems))
+	for i, p := range problems {
+		errs[i] = p
+	}
+	return errors.Join(errs...)
+}
+
+// problems collects what is wrong with a configuration.
+type problems []*Problem
+
+func (ps *problems) add(key string, value any, want string, args ...any) {
+	*ps = append(*ps, &Problem{Key: key, Value: display(value), Want: fmt.Sprintf(want, args...)})
+}
+
+// check adds a problem unless ok.
+func (ps *problems) check(ok bool, key string, value any, want string, args ...any) {
+	if !ok {
+		ps.add(key, value, want, args...)
+	}
+}
+
+const longestDisplay = 80
+
+// display writes a value as it would stand in a file, shortened. A nil value
+// or a secret is not written at all.
+func display(value any) string {
+	var s string
+	switch v := value.(type) {
+	case nil, Secret:
+		return ""
+	case string:
+		s = strconv.Quote(v)
+	case time.Duration:
+		s = strconv.Quote(humanize.Duration(v))
+	case fmt.Stringer:
+		s = strconv.Quote(v.String())
+	default:
+		s = fmt.Sprint(v)
+	}
+	if runes := []rune(s); len(runes) > longestDisplay {
+		s = string(runes[:longestDisplay]) + "…"
+	}
+	return s
+}
+
+func index(key string, i int) string { return key + "[" + strconv.Itoa(i) + "]" }
+
+// oneOf says what an enumerated value must be, with the likeliest one.
+func oneOf(value string, words []string) string {
+	want := "must be one of " + strings.Join(words, ", ")
+	if near := nearest(value, words); near != "" {
+		want += fmt.Sprintf("; did you mean %s?", near)
+	}
+	return want
+}
+
+// check compares a document with the schema: unknown keys, wrong types, and
+// text that is not what its key holds.
+func (l layout) check() []*Problem {
+	var found []*Problem
+	for _, e := range l.entries {
+		want, value := "", e.value()
+		if f, known := schema()[e.path]; known {
+			want = f.want(e)
+			if f.secret {
+				value = ""
+			}
+		} else if schema()[e.parent].kind == kindTable && !strings.HasSuffix(e.path, "[]") {
+			want, value = unknownKey(e), ""
+		}
+		if want != "" {
+			found = append(found, &Problem{Line: e.line, Column: e.column, Key: e.key, Value: value, Want: want})
+		}
+	}
+	return found
+}
+
+// forms says how a kind is written, and what is wanted where it is not.
+var forms = map[kind]struct {
+	want  string
+	nodes []unstable.Kind
+}{
+	kindList:     {`must be a list, such as ["…"]`, []unstable.Kind{unstable.Array}},
+	kindInt:      {"must be a whole number, without quotes", []unstable.Kind{unstable.Integer}},
+	kindFloat:    {"must be a number, without quotes", []unstable.Kind{unstable.Float, unstable.Integer}},
+	kindBool:     {"must be true or false, without quotes", []unstable.Kind{unstable.Bool}},
+	kindDuration: {wantDuration, []unstable.Kind{unstable.String}},
+	kindSize:     {wantSize, []unstable.Kind{unstable.String}},
+	kindHours:    {wantHours, []unstable.Kind{unstable.String}},
+	kindString:   {"must be a string, in quotes", []unstable.Kind{unstable.String}},
+	kindClass:    {"must be a string, in quotes", []unstable.Kind{unstable.String}},
+	kindTable:    {"must be a table", []unstable.Kind{unstable.Table, unstable.InlineTable}},
+	kindTables:   {"must be an array of tables", []unstable.Kind{unstable.ArrayTable, unstable.Array}},
+}
+
+// want says what the field must be where e is something else, or "".
+func (f field) want(e entry) string {
+	form := forms[f.kind]
+	switch {
+	case slices.Contains(form.nodes, e.kind):
+		if e.kind == unstable.String {
+			if _, err := readText(f.kind, e.data); err != nil {
+				return err.Error()
+			}
+		}
+		return ""
+	case f.kind == kindTables:
+		return form.want + ": [[" + f.path + "]]"
+	case f.kind == kindTable && !strings.HasSuffix(f.path, "[]"):
+		return form.want + ": [" + f.path + "]"
+	default:
+		return form.want
+	}
+}
+
+// readText reads text as what a key of that kind holds.
+func readText(k kind, s string) (value any, err error) {
+	switch k {
+	case kindDuration:
+		return ParseDuration(s)
+	case kindSize:
+		return parseSize(s)
+	case kindHours:
+		return parseHours(s)
+	case kindClass:
+		if value, err = limit.ParseClass(s); err != nil {
+			err = errors.New(oneOf(s, classNames()))
+		}
+		return value, err
+	case kindInt:
+		value, err = strconv.Atoi(s)
+	case kindFloat:
+		value, err = strconv.ParseFloat(s, 64)
+	case kindBool:
+		value, err = strconv.ParseBool(s)
+	default:
+		return s, nil
+	}
+	if err != nil {
+		err = errors.New(forms[k].want)
+	}
+	return value, err
+}
+
+func classNames() []string {
+	var names []string
+	for _, c := range limit.Classes() {
+		names = append(names, c.String())
+	}
+	return names
+}
+
+// unknownKey says that a key is unknown, and which one was likely meant: one
+// beside it, or one of that very name elsewhere.
+func unknownKey(e entry) string {
+	var beside, elsewhere []string
+	for _, path := range slices.Sorted(maps.Keys(schema())) {
+		if strings.HasSuffix(path, "[]") || path == "" {
+			continue
+		}
+		table, name := around(path), path[strings.LastIndex(path, ".")+1:]
+		if table == e.parent {
+			beside = append(beside, name)
+		} else if strings.EqualFold(name, e.name) {
+			elsewhere = append(elsewhere, path)
+		}
+	}
+	if near := nearest(e.name, beside); near != "" {
+		return fmt.Sprintf("unknown key; did you mean %s?", near)
+	}
+	if len(elsewhere) > 0 {
+		return fmt.Sprintf("unknown key here; did you mean %s?", strings.ReplaceAll(elsewhere[0], "[]", ""))
+	}
+	return "unknown key"
+}
+
+// nearest returns the word that was likely meant, or "".
+func nearest(word string, words []string) string {
+	word = strings.ToLower(word)
+	if word == "" {
+		return ""
+	}
+	best, least := "", len(word)/3+2
+	for _, w := range words {
+		if d := distance(word, strings.ToLower(w)); d < least {
+			best, least = w, d
+		}
+	}
+	if best != "" {
+		return best
+	}
+	for _, w := range words {
+		if len(word) >= 3 && (strings.HasPrefix(w, word) || strings.HasPrefix(word, w)) {
+			return w
+		}
+	}
+	return ""
+}
+
+// distance counts the letters to put in, take out, change or swap with their
+// neighbour to make b of a.
+func distance(a, b string) int {
+	before, last, row := []int(nil), make([]int, len(b)+1), []int(nil)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row = make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := 1
+			if a[i-1] == b[j-1] {
+				change = 0
+			}
+			row[j] = min(row[j-1]+1, last[j]+1, last[j-1]+change)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}

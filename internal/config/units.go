@@ -1,0 +1,220 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	day  = 24 * time.Hour
+	week = 7 * day
+)
+
+const wantDuration = `must be a duration with a unit, in quotes, such as "30s", "5m", "12h" or "90d"`
+
+var errDuration = errors.New(wantDuration)
+
+var longUnits = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)([dw])`)
+
+// ParseDuration reads a duration: Go's units, and before them weeks (w) and
+// days (d), a day being 24 hours.
+func ParseDuration(s string) (time.Duration, error) {
+	rest, negative := strings.CutPrefix(s, "-")
+	var long float64
+	matched := false
+	for {
+		m := longUnits.FindStringSubmatch(rest)
+		if m == nil {
+			break
+		}
+		matched = true
+		n, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			return 0, errDuration
+		}
+		unit := day
+		if m[2] == "w" {
+			unit = week
+		}
+		long += n * float64(unit)
+		rest = rest[len(m[0]):]
+	}
+	var short time.Duration
+	if rest != "" || !matched {
+		var err error
+		// A bare number is refused, "0" too: it hides which unit is meant.
+		if _, bare := strconv.ParseFloat(rest, 64); bare == nil || strings.ContainsAny(rest, "+-") {
+			return 0, errDuration
+		}
+		if short, err = time.ParseDuration(rest); err != nil {
+			return 0, errDuration
+		}
+	}
+	if long+float64(short) >= math.MaxInt64 {
+		return 0, errors.New("must be shorter than 292 years")
+	}
+	d := time.Duration(long) + short
+	if negative {
+		d = -d
+	}
+	return d, nil
+}
+
+// Size is a number of bytes, written with a unit: "64MiB", "500kB".
+type Size int64
+
+const wantSize = `must be a size with a unit, in quotes, such as "64MiB" or "1GB"`
+
+var sizePattern = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]+)$`)
+
+// The units, largest first among those that are written out again.
+var sizeUnits = []struct {
+	name  string
+	bytes int64
+}{
+	{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
+	{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3}, {"B", 1},
+}
+
+func parseSize(s string) (Size, error) {
+	m := sizePattern.FindStringSubmatch(s)
+	if m == nil {
+		return 0, errors.New(wantSize)
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		return 0, errors.New(wantSize)
+	}
+	for _, u := range sizeUnits {
+		if u.name != m[2] {
+			continue
+		}
+		if n*float64(u.bytes) >= math.MaxInt64 {
+			return 0, errors.New("must be less than 8388608TiB")
+		}
+		return Size(n * float64(u.bytes)), nil
+	}
+	return 0, errors.New(wantSize)
+}
+
+func (s Size) String() string {
+	for _, u := range sizeUnits {
+		if s != 0 && int64(s)%u.bytes == 0 {
+			return strconv.FormatInt(int64(s)/u.bytes, 10) + u.name
+		}
+	}
+	return "0B"
+}
+
+// Hours is a span of every day, in local time; it may go over midnight. The
+// zero Hours is all day long.
+type Hours struct {
+	From, To int // minutes after midnight; To is not part of the span
+}
+
+const minutesOfDay = 24 * 60
+
+const wantHours = `must be a span of the day, such as "22:00-08:00"`
+
+// parseHours reads a span such as "22:00-08:00"; "" is all day long.
+func parseHours(s string) (Hours, error) {
+	if s == "" {
+		return Hours{}, nil
+	}
+	from, to, found := strings.Cut(s, "-")
+	if !found {
+		return Hours{}, errors.New(wantHours)
+	}
+	start, err1 := parseClock(strings.TrimSpace(from))
+	end, err2 := parseClock(strings.TrimSpace(to))
+	switch {
+	case err1 != nil || err2 != nil || start == minutesOfDay:
+		return Hours{}, errors.New(wantHours)
+	case start == end || start == 0 && end == minutesOfDay:
+		return Hours{}, errors.New(`must leave out some part of the day; for all of it write ""`)
+	}
+	return Hours{From: start, To: end % minutesOfDay}, nil
+}
+
+func parseClock(s string) (minutes int, err error) {
+	if s == "24:00" {
+		return minutesOfDay, nil
+	}
+	t, err := time.Parse("15:04", s)
+	if err != nil {
+		return 0, err
+	}
+	return t.Hour()*60 + t.Minute(), nil
+}
+
+// IsZero reports whether h is all day long.
+func (h Hours) IsZero() bool { return h == Hours{} }
+
+// Contains reports whether t, in its own zone, lies in the span.
+func (h Hours) Contains(t time.Time) bool {
+	now := t.Hour()*60 + t.Minute()
+	switch {
+	case h.IsZero():
+		return true
+	case h.From < h.To:
+		return h.From <= now && now < h.To
+	default:
+		return now >= h.From || now < h.To
+	}
+}
+
+// Next returns t where the span contains it, else the next minute that it
+// contains, in t's zone. It looks at every minute, because a change of the
+// clocks may leave out the one at which the span begins.
+func (h Hours) Next(t time.Time) time.Time {
+	if h.Contains(t) {
+		return t
+	}
+	next := t.Add(-time.Duration(t.Second())*time.Second - time.Duration(t.Nanosecond()))
+	for range 2 * minutesOfDay {
+		next = next.Add(time.Minute)
+		if h.Contains(next) {
+			break
+		}
+	}
+	return next
+}
+
+func (h Hours) String() string {
+	if h.IsZero() {
+		return ""
+	}
+	clock := func(m int) string { return fmt.Sprintf("%02d:%02d", m/60, m%60) }
+	return clock(h.From) + "-" + clock(h.To)
+}
+
+const hidden = "[hidden]"
+
+// Secret is text that is never printed or logged. Reveal gives it to whoever
+// needs it.
+type Secret string
+
+// Reveal returns the text itself.
+func (s Secret) Reveal() string { return string(s) }
+
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return hidden
+}
+
+// GoString hides the text from %#v too.
+func (s Secret) GoString() string { return s.String() }
+
+// LogValue hides the text from logs.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// MarshalText hides the text from encoders.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

@@ -70,15 +70,15 @@ func commandOf(s resume.Session) (*runner.Process, bool) {
 }
 
 func (d *Deliverer) adopt(ctx context.Context, s resume.Session, process *runner.Process) {
-	output := d.outputOf(s)
-	process.Bind(runner.Command{Mark: s.Run.Mark, Output: output, Bounds: d.bounds, Signs: signsOfLife(s)})
-	d.log.Info("a resume of the daemon before still runs", "session", s.Key.ID, "agent", s.Key.Agent, "pid", process.PID)
-	d.apply(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: process.Process})
 	release, notSent := d.lease(s.Key)
 	if notSent != nil {
 		d.log.Warn("a resume that runs has no lease", "session", s.Key.ID, "agent", s.Key.Agent, "why", notSent.Why)
 	}
 	defer release()
+	output := d.outputOf(s)
+	process.Bind(runner.Command{Mark: s.Run.Mark, Output: output, Bounds: d.bounds, Signs: signsOfLife(s)})
+	d.log.Info("a resume of the daemon before still runs", "session", s.Key.ID, "agent", s.Key.Agent, "pid", process.PID)
+	d.apply(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: process.Process})
 	d.report(ctx, s, d.follow(ctx, s, process, output))
 }
 

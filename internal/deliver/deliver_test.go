@@ -1,0 +1,283 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/lease"
+	"resumed/internal/resume"
+)
+
+// run makes the agent's plan a script.
+func (w *world) run(script string) {
+	w.agent.plan.Run.Argv = []string{"sh", "-c", script}
+}
+
+func (w *world) output() string {
+	data, err := os.ReadFile(filepath.Join(w.d.opts.StateDir, "runs", "s-1", "1.log"))
+	require.NoError(w.t, err)
+	return string(data)
+}
+
+func TestACommandIsRunInItsDirectoryWithItsMark(t *testing.T) {
+	w := newWorld(t)
+	w.agent.plan.Run.Env = []string{"OWN=2"}
+	w.run(`pwd; echo "$RESUMED_MARK $EXTRA $OWN"`)
+	require.Equal(t, []string{"sending", "started", "delivered"}, w.act())
+	require.Equal(t, w.session.Cwd+"\nmark-1 1 2\n", w.output())
+	require.Equal(t, resume.Settling, w.now().State)
+	require.Equal(t, 2, w.agent.tidied, "before the run, and after it")
+}
+
+// The claim is on disk before anything is asked, and before a prompt may reach a
+// process that is not ours.
+func TestTheClaimIsOnDiskFirst(t *testing.T) {
+	w := newWorld(t)
+	w.look = func(context.Context) error { w.diary.add("looked"); return nil }
+	w.d.Act(t.Context(), w.now())
+	require.Equal(t, []string{"on disk", "looked"}, w.diary.all()[:2])
+
+	w = newWorld(t)
+	w.agent.owner = &resume.Owner{PID: 42, Kind: "interactive"}
+	w.agent.talk.Send = &agent.Sending{To: "it", Do: func(context.Context) error { w.diary.add("sent"); return nil }}
+	w.d.Act(t.Context(), w.now())
+	require.Equal(t, []string{"on disk", "may have been handed over", "on disk", "sent", "delivered"}, w.diary.all())
+
+	full := func(o *Options) { o.Sync = func(context.Context) error { return errors.New("no space left") } }
+	w = newWorld(t, full)
+	require.Equal(t, []string{"not sent: the claim could not be written to disk: no space left"}, w.act())
+}
+
+func TestWhatHoldsAResumeBack(t *testing.T) {
+	owner := &resume.Owner{PID: 42, Kind: "interactive"}
+	for name, c := range map[string]struct {
+		given func(*world)
+		want  []string
+	}{
+		"the transcript cannot be read": {
+			func(w *world) { w.look = func(context.Context) error { return errors.New("gone") } },
+			[]string{"not sent: the transcript could not be read again: gone"},
+		},
+		"the daemon stops": {
+			func(w *world) {
+				w.stopping, w.look = true, func(context.Context) error { return errors.New("watcher has stopped") }
+			},
+			[]string{},
+		},
+		"the transcript has moved": {
+			func(w *world) { w.look = func(context.Context) error { w.session.Run = nil; return nil } },
+			[]string{},
+		},
+		"another resume has begun meanwhile": {
+			func(w *world) {
+				w.look = func(context.Context) error { w.session.Run = &resume.Run{Mark: "mark-2"}; return nil }
+			},
+			[]string{},
+		},
+		"a person went on elsewhere in the directory": {
+			func(w *world) { w.why = "you went on in s-2" },
+			[]string{"parked: you went on in s-2"},
+		},
+		"the agent is switched off": {
+			func(w *world) { w.settings.Agent = func(string) agent.Agent { return nil } },
+			[]string{"not sent: the agent fake is not configured or switched off"},
+		},
+		"its directory is excluded": {
+			func(w *world) { w.settings.Excluded = func(string) string { return "it is excluded" } },
+			[]string{"parked: it is excluded"},
+		},
+		"its transcript lies elsewhere": {
+			func(w *world) { w.session.Transcript = "/elsewhere/s-1.log" },
+			[]string{"not sent: its transcript /elsewhere/s-1.log lies in none of the roots that are configured"},
+		},
+		"who holds it is not known": {
+			func(w *world) { w.agent.ownerErr = errors.New("no /proc") },
+			[]string{"not sent: it could not be made sure that nobody holds the session: no /proc"},
+		},
+		"the agent has no plan": {
+			func(w *world) { w.agent.planErr = errors.New("no program") },
+			[]string{"not sent: no program"},
+		},
+		"the agent leaves it": {
+			func(w *world) { w.agent.plan = agent.Plan{Leave: &agent.Leave{Why: "it goes on by itself"}} },
+			[]string{"not sent: it goes on by itself"},
+		},
+		"a process holds it that cannot be reached": {
+			func(w *world) { w.agent.owner = owner },
+			[]string{"not sent: a live process holds it: process 42 (interactive): go on in it, or end it and the session is continued"},
+		},
+		"a process holds it that ends by itself": {
+			func(w *world) { w.agent.owner = &resume.Owner{PID: 42, Kind: "headless"} },
+			[]string{"not sent: a live process holds it: process 42 (headless)"},
+		},
+		"a process holds it, and a person wants to be told": {
+			func(w *world) {
+				w.agent.owner, w.settings.Live = owner, Notify
+				w.agent.talk.Send = &agent.Sending{To: "it"}
+			},
+			[]string{"parked: a live process holds it: process 42 (interactive)"},
+		},
+		"a process holds it, and that is to be ignored": {
+			func(w *world) {
+				w.agent.owner, w.settings.Live = owner, Ignore
+				w.agent.talk.Send = &agent.Sending{To: "it"}
+			},
+			[]string{"not sent: a live process holds it: process 42 (interactive)"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			c.given(w)
+			require.Equal(t, c.want, w.act())
+			require.NoDirExists(t, filepath.Join(w.d.opts.StateDir, "runs"), "nothing was prepared")
+		})
+	}
+}
+
+func TestASessionIsLeftToWhoHasItsLease(t *testing.T) {
+	w := newWorld(t)
+	held, err := lease.Acquire(w.d.opts.LeaseDirs, "fake", "s-1")
+	require.NoError(t, err)
+	got := w.act()
+	require.Len(t, got, 1)
+	require.Contains(t, got[0], "not sent: another resumed")
+	require.NoError(t, held.Release())
+
+	w.session = w.session.Next(resume.Due{Mark: "mark-2"}, rules, time.Now().Add(time.Hour), 0.5)
+	require.Contains(t, w.act(), "delivered", "it is free again")
+	again, err := lease.Acquire(w.d.opts.LeaseDirs, "fake", "s-1")
+	require.NoError(t, err, "and it was given back")
+	require.NoError(t, again.Release())
+}
+
+func TestADryRunSaysWhatItWouldDoAndDoesNothing(t *testing.T) {
+	dry := func(o *Options) { o.DryRun = true }
+	w := newWorld(t, dry)
+	w.run("touch touched")
+	require.Equal(t, []string{"parked: dry run: would have run sh -c touch touched"}, w.act())
+	require.NoFileExists(t, filepath.Join(w.session.Cwd, "touched"))
+	require.NoDirExists(t, w.d.opts.StateDir)
+
+	w = newWorld(t, dry)
+	w.agent.owner = &resume.Owner{PID: 42, Kind: "interactive"}
+	w.agent.talk.Send = &agent.Sending{To: "its server", Text: "continue", Do: func(context.Context) error { panic("sent") }}
+	require.Equal(t, []string{`parked: dry run: would have sent "continue" to its server`}, w.act())
+}
+
+func TestHowACommandEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		given func(*world)
+		want  []string
+	}{
+		"it fails": {
+			func(w *world) { w.run("echo; echo 'no such model'; exit 3") },
+			[]string{"sending", "started", "failed: exit status 3: no such model"},
+		},
+		"it was refused a permission": {
+			func(w *world) { w.agent.denied = "Bash" },
+			[]string{"sending", "started", "denied: " + agent.Denial{Tool: "Bash"}.String()},
+		},
+		"its program is missing": {
+			func(w *world) { w.agent.plan.Run.Argv = []string{"/no/such/program"} },
+			[]string{"sending", `parked: find program "/no/such/program": stat /no/such/program: no such file or directory`},
+		},
+		"its directory is gone": {
+			func(w *world) { w.agent.plan.Run.Dir = "/no/such/directory" },
+			[]string{"sending", `parked: enter directory "/no/such/directory": no such file or directory`},
+		},
+		"it takes too long": {
+			func(w *world) { w.settings.Timeout = 1; w.run("sleep 600") },
+			[]string{"sending", "started", "timed_out: the command was ended: it ran longer than 1ns"},
+		},
+		"its environment cannot be read": {
+			func(w *world) {
+				w.settings.Env = func(string) ([]string, error) { return nil, errors.New("no env file") }
+			},
+			[]string{"parked: no env file"},
+		},
+		"what it may lose cannot be copied aside": {
+			func(w *world) { w.agent.plan.Run.Keep = []string{"/no/such/file"} },
+			[]string{"not sent: the transcript could not be copied aside: open /no/such/file: no such file or directory"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			c.given(w)
+			require.Equal(t, c.want, w.act())
+		})
+	}
+}
+
+// A resume that is withdrawn between the plan and the command is not sent.
+func TestAResumeThatIsWithdrawnAtTheLastMomentIsNotSent(t *testing.T) {
+	w := newWorld(t)
+	w.run("touch touched")
+	w.settings.Env = func(string) ([]string, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.session = w.session.Next(resume.Forget{}, rules, w.session.LimitedAt, 0.5)
+		return nil, nil
+	}
+	require.Equal(t, []string{"sending"}, w.act(), "the engine is asked, and says no")
+	require.NoFileExists(t, filepath.Join(w.session.Cwd, "touched"))
+}
+
+func TestWhatBecomesOfAMessage(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"it is answered":       {nil, "delivered"},
+		"it was not sent":      {&agent.NotSentError{Why: "the server is busy"}, "not sent: the server is busy"},
+		"nobody is there":      {&agent.NotSentError{Why: "it is gone", Park: true}, "parked: it is gone"},
+		"nobody knows, though": {errors.New("EOF"), "unknown: the prompt was sent, and not answered as it should be: EOF; look at the session before you retry"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.agent.owner = &resume.Owner{PID: 42, Kind: "interactive"}
+			w.agent.talk.Send = &agent.Sending{To: "it", Do: func(context.Context) error { return c.err }}
+			require.Equal(t, []string{"may have been handed over", c.want}, w.act())
+		})
+	}
+}
+
+// What only hands the prompt over proves nothing by its end: the transcript must
+// show the prompt, or the agent say that it waits to be taken.
+func TestWhatBecomesOfAQueuedPrompt(t *testing.T) {
+	t.Parallel()
+	hand := func(script string) *world {
+		w := newWorld(t)
+		w.agent.owner = &resume.Owner{PID: 42, Kind: "interactive"}
+		w.agent.talk.Run = &agent.Command{Argv: []string{"sh", "-c", script}, Dir: w.session.Cwd, Unverifiable: true}
+		return w
+	}
+	w := hand("exit 1")
+	require.Equal(t, []string{
+		"may have been handed over",
+		"unknown: the prompt could not be handed over: exit status 1; look at the session before you retry",
+	}, w.act())
+
+	w = hand("")
+	w.agent.talk.Run.Argv[2] = "echo prompt >> " + w.session.Transcript
+	require.Equal(t, []string{"may have been handed over", "delivered"}, w.act())
+}
+
+// A person who stops a resume waits no longer than its command needs to end.
+func TestStopEndsTheCommand(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run("sleep 600")
+	done := make(chan []string)
+	go func() { done <- w.act() }()
+	require.NoError(t, w.d.Stop(t.Context(), w.session.Key, "mark-1"))
+	got := <-done
+	require.Contains(t, got[len(got)-1], "the command was stopped")
+	require.NoError(t, w.d.Stop(t.Context(), w.session.Key, "mark-1"), "there is nothing left to stop")
+}

@@ -1,0 +1,82 @@
+package deliver
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/lease"
+	"resumed/internal/resume"
+	"resumed/internal/runner"
+)
+
+// recovered is what a daemon does that finds the session as an earlier one left it.
+func (w *world) recovered() []string {
+	w.t.Helper()
+	require.NoError(w.t, w.d.Recover(w.t.Context(), []resume.Session{w.now()}))
+	return w.diary.all()
+}
+
+// Where no process and no trace is left, all that lay in the files must have been
+// read before that is believed.
+func TestAResumeThatLeftNothingIsLost(t *testing.T) {
+	w := newWorld(t)
+	require.Equal(t, []string{"all was read", "lost"}, w.recovered())
+}
+
+func TestAResumeThatWasRefusedSomethingIsDenied(t *testing.T) {
+	w := newWorld(t)
+	w.agent.denied = "Bash"
+	got := w.recovered()
+	require.Contains(t, got[len(got)-1], "denied: ")
+}
+
+// A prompt that may have been handed to another's process is never handed over
+// again: the transcript shows it, or it waits to be taken, or nobody knows.
+func TestAPromptThatMayHaveBeenHandedOver(t *testing.T) {
+	handed := func() *world {
+		w := newWorld(t)
+		w.session.Run = &resume.Run{Mark: "mark-1", N: 1, Unverifiable: true}
+		return w
+	}
+	w := handed()
+	got := w.recovered()
+	require.Contains(t, got[len(got)-1], "unknown: resumed ended while it handed the prompt over")
+	require.Equal(t, resume.Parked, w.now().State)
+
+	w = handed()
+	w.agent.queued = true
+	require.Equal(t, []string{"all was read", "delivered"}, w.recovered())
+
+	w = handed()
+	require.NoError(t, exec.Command("sh", "-c", "echo prompt >> "+w.session.Transcript).Run())
+	require.Equal(t, []string{"all was read", "delivered"}, w.recovered())
+}
+
+// A command that lives on is waited for, with the lease of its session.
+func TestACommandThatLivesIsAdopted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	require.NoError(t, syscall.Mkfifo(filepath.Join(w.session.Cwd, "go"), 0o600))
+	_, err := runner.Start(runner.Command{
+		Argv: []string{"sh", "-c", "read line < go"}, Dir: w.session.Cwd, Mark: "mark-1",
+	})
+	require.NoError(t, err)
+	started := make(chan struct{})
+	w.diary.told = func(line string) {
+		if line == "started" {
+			close(started)
+		}
+	}
+	recovered := make(chan []string)
+	go func() { recovered <- w.recovered() }()
+	<-started
+	_, err = lease.Acquire(w.d.opts.LeaseDirs, "fake", "s-1")
+	require.Error(t, err, "somebody looks after the session")
+	require.NoError(t, os.WriteFile(filepath.Join(w.session.Cwd, "go"), []byte("on\n"), 0o600))
+	require.Equal(t, []string{"started", "delivered"}, <-recovered)
+}

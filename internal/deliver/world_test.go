@@ -1,0 +1,222 @@
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/backoff"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// world is one session of one agent that is due, an engine that knows nothing
+// else, and what is done about it.
+type world struct {
+	t        *testing.T
+	d        *Deliverer
+	agent    *fakeAgent
+	settings Settings
+	look     func(context.Context) error // what a look at the transcript brings
+	stopping bool
+	diary    diary
+
+	mu      sync.Mutex // guards what follows
+	session resume.Session
+	why     string // who went on in its directory
+}
+
+// diary is what happened, in order: events that were applied, and whatever else
+// a test wants to see between them.
+type diary struct {
+	told func(line string) // may be nil
+
+	mu    sync.Mutex // guards what follows
+	lines []string
+}
+
+func (d *diary) add(line string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lines = append(d.lines, line)
+	if d.told != nil {
+		d.told(line)
+	}
+}
+
+func (d *diary) all() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.lines)
+}
+
+var rules = resume.Rules{Backoff: backoff.Default(), Settle: time.Minute, MaxConcurrent: 1}
+
+func newWorld(t *testing.T, change ...func(*Options)) *world {
+	dir := t.TempDir()
+	w := &world{t: t, look: func(context.Context) error { return nil }}
+	w.agent = &fakeAgent{root: filepath.Join(dir, "agent")}
+	cwd := filepath.Join(dir, "project")
+	transcript := filepath.Join(w.agent.root, "s-1.log")
+	require.NoError(t, os.MkdirAll(cwd, 0o700))
+	require.NoError(t, os.MkdirAll(w.agent.root, 0o700))
+	require.NoError(t, os.WriteFile(transcript, []byte("limit\n"), 0o600))
+	w.settings = Settings{
+		Prompt: "continue", Live: Type, Timeout: time.Minute,
+		Agent:    func(name string) agent.Agent { return map[string]agent.Agent{"fake": w.agent}[name] },
+		Env:      func(string) ([]string, error) { return []string{"EXTRA=1"}, nil },
+		Excluded: func(string) string { return "" },
+	}
+	w.agent.plan = agent.Plan{Run: &agent.Command{Argv: []string{"true"}, Dir: cwd}}
+	opts := Options{
+		StateDir: filepath.Join(dir, "state"), LeaseDirs: []string{filepath.Join(dir, "leases")},
+		Settings: func() Settings { return w.settings }, Engine: w, Transcripts: w,
+		Sync:     func(context.Context) error { w.diary.add("on disk"); return nil },
+		Stopping: func() bool { return w.stopping },
+		Log:      slog.New(slog.DiscardHandler),
+	}
+	for _, f := range change {
+		f(&opts)
+	}
+	w.d = New(opts, nil)
+	limited := resume.Limited{At: time.Now().Add(-time.Hour), Verdict: limit.Verdict{Class: limit.RateLimit, WaitHelps: true}}
+	s := resume.Session{Key: resume.Key{Agent: "fake", ID: "s-1"}, Cwd: cwd, Transcript: transcript}
+	s = s.Next(limited, rules, time.Now().Add(-time.Hour), 0.5)
+	w.session = s.Next(resume.Due{Mark: "mark-1"}, rules, time.Now(), 0.5)
+	require.Equal(t, resume.Resuming, w.session.State)
+	return w
+}
+
+// act sends the resume that is due, and returns the diary without what was only
+// to be on disk.
+func (w *world) act() []string {
+	w.t.Helper()
+	w.d.Act(w.t.Context(), w.now())
+	return slices.DeleteFunc(w.diary.all(), func(line string) bool { return line == "on disk" })
+}
+
+func (w *world) now() resume.Session {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.session
+}
+
+// Apply is the engine's.
+func (w *world) Apply(_ context.Context, key resume.Key, ev resume.Event) (resume.Session, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if key != w.session.Key {
+		return resume.Session{}, resume.ErrNoSession
+	}
+	w.session = w.session.Next(ev, rules, time.Now(), 0.5)
+	w.diary.add(describe(ev))
+	return w.session, nil
+}
+
+// Session is the engine's.
+func (w *world) Session(context.Context, resume.Key) (resume.Session, error) { return w.now(), nil }
+
+// Superseded is the engine's.
+func (w *world) Superseded(context.Context, resume.Key) (string, error) { return w.why, nil }
+
+// Look is the feeds'.
+func (w *world) Look(ctx context.Context, _ resume.Session) error { return w.look(ctx) }
+
+// Await is the feeds'.
+func (w *world) Await(context.Context, string) error { w.diary.add("all was read"); return nil }
+
+// describe says what a test may want to know of an event.
+func describe(ev resume.Event) string {
+	switch ev := ev.(type) {
+	case resume.NotSent:
+		how := "not sent: "
+		if ev.Park {
+			how = "parked: "
+		}
+		return how + ev.Why
+	case resume.Started:
+		if ev.Unverifiable {
+			return "may have been handed over"
+		}
+		return "started"
+	case resume.Ended:
+		if ev.Err != "" {
+			return fmt.Sprintf("%s: %s", ev.Outcome, ev.Err)
+		}
+		return string(ev.Outcome)
+	case resume.Sending:
+		return "sending"
+	case resume.Lost:
+		return "lost"
+	case resume.Identified:
+		return "identified as " + ev.Program.Path
+	default:
+		return fmt.Sprintf("%T", ev)
+	}
+}
+
+// fakeAgent says what it is told to say. It is every kind of agent that there is.
+type fakeAgent struct {
+	root     string
+	owner    *resume.Owner
+	ownerErr error
+	plan     agent.Plan // how its sessions are continued
+	talk     agent.Plan // and through their owner
+	planErr  error
+	queued   bool
+	denied   string
+	program  resume.Program
+	tidied   int
+}
+
+func (a *fakeAgent) Name() string { return "fake" }
+
+func (a *fakeAgent) Sources() []agent.Source {
+	return []agent.Source{{Root: a.root, Match: func(string) bool { return true }}}
+}
+
+// Observe knows two lines.
+func (a *fakeAgent) Observe(_ agent.Source, line agent.Line) (resume.Observation, bool) {
+	seen := resume.Observation{Key: resume.Key{Agent: "fake", ID: "s-1"}}
+	switch string(line.Data) {
+	case "prompt":
+		seen.Event = resume.Prompted{At: time.Now()}
+	default:
+		return seen, false
+	}
+	return seen, true
+}
+
+func (a *fakeAgent) Owner(context.Context, resume.Session) (*resume.Owner, error) {
+	return a.owner, a.ownerErr
+}
+
+func (a *fakeAgent) Plan(_ context.Context, _ resume.Session, words agent.Words) (agent.Plan, error) {
+	if words.Prompt != "continue" {
+		return agent.Plan{}, fmt.Errorf("told %q", words.Prompt)
+	}
+	return a.plan, a.planErr
+}
+
+func (a *fakeAgent) Talk(context.Context, resume.Session, resume.Owner, agent.Words) (agent.Plan, error) {
+	return a.talk, a.planErr
+}
+
+func (a *fakeAgent) Queued(context.Context, resume.Session) (bool, error) { return a.queued, nil }
+
+func (a *fakeAgent) Denied(context.Context, resume.Session, agent.Ran) (agent.Denial, bool, error) {
+	return agent.Denial{Tool: a.denied}, a.denied != "", nil
+}
+
+func (a *fakeAgent) Tidy(context.Context, resume.Session) error { a.tidied++; return nil }
+
+func (a *fakeAgent) Identify(int) (resume.Program, bool) { return a.program, a.program.Path != "" }

@@ -121,10 +121,10 @@ func (p *Process) Wait(ctx context.Context) Result {
 			}
 			timeout, stall := p.cmd.bounds()
 			if timeout > 0 && time.Since(p.started) >= timeout {
-				return p.cut(ctx, &TimeoutError{After: timeout})
+				return p.endBecause(ctx, &TimeoutError{After: timeout})
 			}
 			if quiet := pulse.quiet(); stall > 0 && quiet >= stall {
-				return p.cut(ctx, &StallError{After: stall})
+				return p.endBecause(ctx, &StallError{After: stall})
 			}
 		}
 	}
@@ -142,8 +142,8 @@ func (p *Process) lookEvery() time.Duration {
 	return max(time.Millisecond, every)
 }
 
-// cut ends the command for the given reason.
-func (p *Process) cut(ctx context.Context, why error) Result {
+// endBecause ends the command for the given reason.
+func (p *Process) endBecause(ctx context.Context, why error) Result {
 	if err := p.end(ctx); err != nil {
 		why = fmt.Errorf("%w; %w", why, err)
 	}

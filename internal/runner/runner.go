@@ -88,7 +88,7 @@ func Start(cmd Command) (*Process, error) {
 		return nil, err
 	}
 	env := childenv.Agent(os.Environ(), cmd.Dir, cmd.Mark, cmd.Env...)
-	program, err := lookUp(cmd.Argv[0], cmd.Dir, env)
+	program, err := findProgram(cmd.Argv[0], cmd.Dir, env)
 	if err != nil {
 		return nil, err
 	}
@@ -169,10 +169,10 @@ func checkDir(dir string) error {
 	return nil
 }
 
-// lookUp finds the program in the PATH that the command itself will see.
+// findProgram finds the program in the PATH that the command itself will see.
 // Relative entries of PATH are passed over: what lies in a session's directory
 // is not for us to run by name.
-func lookUp(name, dir string, env []string) (string, error) {
+func findProgram(name, dir string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
 		path := name
 		if !filepath.IsAbs(path) {

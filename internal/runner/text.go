@@ -37,7 +37,7 @@ func isAlnum(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-// Tail returns the end of a file, up to n bytes of it, made harmless by Clean.
+// Tail returns the end of a file, up to n bytes of it, made harmless.
 // It begins with a whole line where it can.
 func Tail(path string, n int64) (string, error) {
 	file, err := os.Open(path)

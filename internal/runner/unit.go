@@ -19,6 +19,7 @@ import (
 	systemd "github.com/coreos/go-systemd/v22/dbus"
 	"github.com/godbus/dbus/v5"
 
+	"resumed/internal/procfs"
 	"resumed/internal/sessionbus"
 )
 
@@ -90,7 +91,7 @@ func startUnit(program string, cmd Command, env []string) (*Process, error) {
 	if refused(err) {
 		return nil, nil
 	}
-	return p.lookFor(err, managerPatience), nil
+	return p.findOrdered(err, managerPatience), nil
 }
 
 // errNotBegun says that a unit came to nothing before it had a process.
@@ -136,10 +137,10 @@ func refused(err error) bool {
 	}, answer.Name)
 }
 
-// lookFor returns the command that was ordered when the answer was lost. One
+// findOrdered returns the command that was ordered when the answer was lost. One
 // that is not found may be over already, or never have begun: it is not started
 // again, and nobody can tell how it ended.
-func (p *Process) lookFor(lost error, patience time.Duration) *Process {
+func (p *Process) findOrdered(lost error, patience time.Duration) *Process {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(sweepEvery) {
 		if found, ok := Find(p.cmd.Mark); ok {
 			found.Bind(p.cmd)
@@ -301,6 +302,6 @@ func (p *Process) endUnit(ctx context.Context) {
 
 // inUnit reports whether the process lives in the unit's control group.
 func inUnit(pid int, unit string) bool {
-	groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	groups, err := os.ReadFile(procfs.Proc.Path(pid, "cgroup"))
 	return err == nil && (bytes.Contains(groups, []byte("/"+unit+"\n")) || bytes.Contains(groups, []byte("/"+unit+"/")))
 }

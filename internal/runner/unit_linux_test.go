@@ -378,7 +378,7 @@ func TestALostAnswerStartsNothingTwice(t *testing.T) {
 func TestALostCommandIsNeitherRunNorKnown(t *testing.T) {
 	p := &Process{cmd: Command{Mark: "never-started"}, started: time.Now(), ended: make(chan struct{})}
 	lost := errors.New("connection reset")
-	got := p.lookFor(lost, 100*time.Millisecond).Wait(t.Context())
+	got := p.findOrdered(lost, 100*time.Millisecond).Wait(t.Context())
 	require.ErrorIs(t, got.Err, lost)
 	require.ErrorContains(t, got.Err, "is not known")
 	require.False(t, got.Known)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -87,23 +88,37 @@ func (c *cli) completeSessions(want func(resume.View) bool) completer {
 	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 		defer cancel()
-		status, err := c.client().Status(ctx, false)
+		status, err := c.client().Status(ctx, true)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		var offers []string
 		for _, s := range status.Sessions {
-			name := s.ID
-			if strings.Contains(typed, "/") {
-				name = s.Key().String()
-			}
-			if !strings.HasPrefix(name, typed) || want != nil && !want(s) {
+			listed := s.LimitedAt != nil || s.Paused
+			name := typeable(status.Sessions, s, typed)
+			if name == "" || !listed || want != nil && !want(s) {
 				continue
 			}
 			offers = offer(offers, name, humanize.Project(s)+", "+humanize.Standing(s, time.Now()))
 		}
 		return offers, cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// typeable returns what a person may go on to type to mean the session: its id,
+// or its project where that means no other one; "" where neither begins so.
+func typeable(all []resume.View, s resume.View, typed string) string {
+	name, project := s.ID, filepath.Base(s.Cwd)
+	if strings.Contains(typed, "/") {
+		name = s.Key().String()
+	}
+	if strings.HasPrefix(name, typed) {
+		return name
+	}
+	if found, err := resume.Find(all, project); err == nil && found.Key() == s.Key() && strings.HasPrefix(project, typed) {
+		return project
+	}
+	return ""
 }
 
 // completeRuns offers the sessions whose output is kept; it needs no daemon.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,7 +83,11 @@ func (c *cli) history(ctx context.Context, name string, since time.Time) error {
 		return err
 	}
 	defer reader.Close()
-	steps, err = journal.History(ctx, reader, name, since, nil)
+	known, err := sessionsIn(reader)
+	if err != nil {
+		return err
+	}
+	steps, err = journal.History(ctx, reader, name, since, known)
 	return c.printHistory(steps, err)
 }
 
@@ -124,7 +129,7 @@ func (c *cli) printHistory(steps iter.Seq2[control.Step, error], err error) erro
 func printStep(p *page, s control.Step) {
 	who := "resumed"
 	if s.Session != "" {
-		who = sanitize.Short(s.Session, 12)
+		who = cmp.Or(s.Name, s.Session) // whole: it is typed again
 	}
 	words, colour := stepName(s)
 	notes := ""
@@ -139,7 +144,7 @@ func printStep(p *page, s control.Step) {
 	if s.To == "waiting" && !s.NextAt.IsZero() {
 		text += "; next at " + s.NextAt.Local().Format(time.DateTime)
 	}
-	p.line("%s  %-12s  %s%s  %s", s.At.Local().Format(time.DateTime), sanitize.Line(who),
+	p.line("%s  %-13s  %s%s  %s", s.At.Local().Format(time.DateTime), sanitize.Line(who),
 		p.paint(colour, words), strings.Repeat(" ", max(0, 9-len(words))), sanitize.Line(text))
 }
 

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"resumed/internal/dirs"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
+	"resumed/internal/state"
 )
 
 func (c *cli) logsCommand() *cobra.Command {
@@ -38,8 +41,8 @@ func (c *cli) logsCommand() *cobra.Command {
 	return cmd
 }
 
-// findRuns finds the outputs of a session by the beginning of its id, also
-// when no daemon runs.
+// findRuns finds the outputs of a session by what a person calls it, also when
+// no daemon runs.
 func (c *cli) findRuns(name string) (string, error) {
 	root, err := dirs.State(os.Getenv)
 	if err != nil {
@@ -49,15 +52,53 @@ func (c *cli) findRuns(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var sessions []resume.View
-	for key := range outputs {
-		sessions = append(sessions, resume.View{Agent: key.Agent, ID: key.ID})
+	known, err := storedSessions(root)
+	if err != nil {
+		return "", err
 	}
-	found, err := control.Resolve(sessions, name)
+	var resumed []resume.View
+	for key := range outputs {
+		view := resume.View{Agent: key.Agent, ID: key.ID}
+		if at := slices.IndexFunc(known, func(v resume.View) bool { return v.Key() == key }); at >= 0 {
+			view = known[at]
+		} else {
+			known = append(known, view)
+		}
+		resumed = append(resumed, view)
+	}
+	found, err := resume.Find(known, name)
+	if control.IsAmbiguous(err) {
+		found, err = resume.Find(resumed, name)
+	}
+	if err == nil && outputs[found.Key()] == "" {
+		err = fmt.Errorf("%q: %w", name, control.ErrNoSession)
+	}
 	if errors.Is(err, control.ErrNoSession) {
 		return "", hinted{fmt.Errorf("no resumed run of %w", err), "resumed status"}
 	}
 	return outputs[found.Key()], err
+}
+
+// storedSessions returns the sessions that a daemon keeps, or has left behind.
+func storedSessions(stateDir string) ([]resume.View, error) {
+	reader, err := state.OpenReader(stateDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	return sessionsIn(reader)
+}
+
+func sessionsIn(reader *state.Reader) ([]resume.View, error) {
+	sessions, err := reader.Sessions()
+	var views []resume.View
+	for _, s := range sessions {
+		views = append(views, s.View(0)) // what it is allowed is not asked
+	}
+	return views, err
 }
 
 // printRuns prints all outputs, oldest first, and goes on with what is

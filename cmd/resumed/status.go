@@ -19,7 +19,8 @@ func (c *cli) statusCommand() *cobra.Command {
 		Use:   "status [SESSION]",
 		Short: "Show who waits for what",
 		Long: "Shows the interrupted sessions, what needs you first; the accounts and their limits; the\n" +
-			"daemon. A session is named by its id, or by as much of its beginning as no other has.\n\n" +
+			"daemon. SESSION is an id or as much of its beginning as no other has, the name that\n" +
+			"status prints, or the last part of its directory where that is unique.\n\n" +
 			"--watch goes on showing it: a live view on a terminal, where keys retry, cancel, pause and\n" +
 			"open details, and elsewhere a line whenever something changes.",
 		Example: "  resumed status\n  resumed status --watch\n  resumed status 4f2a\n" +
@@ -31,7 +32,7 @@ func (c *cli) statusCommand() *cobra.Command {
 			}
 			var only *resume.Key
 			if len(args) == 1 {
-				session, err := control.Resolve(status.Sessions, args[0])
+				session, err := resume.Find(status.Sessions, args[0])
 				if err != nil {
 					return err
 				}

@@ -146,7 +146,7 @@ func TestLiveViewFitsEveryTerminal(t *testing.T) {
 				screen := term.shows("lost", "-bad", "wait", "good", "in 1h 4", "q quit")
 				require.Contains(t, screen, "2 need you")
 				var order []int
-				for _, name := range []string{"lost", "-bad", "wait", "good"} {
+				for _, name := range []string{"lost", "rebel/-bad", "wait", "good"} {
 					order = append(order, strings.Index(screen, "\n  "+name)+strings.Index(screen, "\n> "+name))
 				}
 				require.True(t, slices.IsSorted(order), "what needs a person comes first:\n%s", screen)
@@ -249,7 +249,7 @@ func newCrowd(n int) *crowd {
 	c := &crowd{started: time.Now()}
 	for i := range n {
 		v := resume.View{
-			ID: fmt.Sprintf("%05d-8b1d-4c55", i), Agent: "claude-code", Account: fmt.Sprintf("claude-code:%d", i%7),
+			ID: fmt.Sprintf("%05d-8b1d-4c55", i), Name: fmt.Sprintf("%05d", i), Agent: "claude-code", Account: fmt.Sprintf("claude-code:%d", i%7),
 			Cwd: fmt.Sprintf("/src/project-%d", i%100), State: resume.States()[1+i%5], MaxRetries: 5,
 			Reason: "usage limit: You've hit your 5-hour limit · resets 3pm", Attempts: []resume.AttemptView{},
 		}
@@ -327,7 +327,7 @@ func TestWatchPrintsALineAChangeWhereThereIsNoTerminal(t *testing.T) {
 	lines := follow(b, "status", "--watch")
 	require.Contains(t, next(b, lines), "resumed")
 	for _, want := range []string{
-		"lost  loser  loser  gave up, try 2/2: ", "-bad  rebel  rebel  parked: ",
+		"lost  loser  loser  gave up, try 2/2: ", "rebel/-bad-1  rebel  rebel  parked: ",
 		"wait  mybot  mybot  waiting, in 1h 4", "good  winner  winner  watching: ",
 	} {
 		line := next(b, lines)

@@ -225,9 +225,10 @@ func (d *daemon) newNotifier(first *settings) (*notify.Notifier, error) {
 }
 
 // tell tells people what happened to a session. A dry run tells nobody.
-func (d *daemon) tell(event notify.Event, s resume.Session, short string) {
+func (d *daemon) tell(event notify.Event, s resume.Session) {
 	if !d.opts.DryRun {
-		d.notifier.Tell(event, d.settings.Load().view(s), short)
+		view := d.settings.Load().view(s)
+		d.notifier.Tell(event, view, view.Name)
 	}
 }
 

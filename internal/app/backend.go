@@ -171,15 +171,11 @@ func (b *backend) SetPaused(ctx context.Context, paused bool) error {
 }
 
 func (b *backend) History(ctx context.Context, name string, since time.Time) (iter.Seq2[control.Step, error], error) {
-	var known []resume.View
-	if name != "" {
-		status, err := b.Status(ctx, true)
-		if err != nil {
-			return nil, err
-		}
-		known = status.Sessions
+	status, err := b.Status(ctx, true)
+	if err != nil {
+		return nil, err
 	}
-	return journal.History(ctx, b.store, name, since, known)
+	return journal.History(ctx, b.store, name, since, status.Sessions)
 }
 
 func (b *backend) PageURL(once bool) (string, error) { return b.web.PageURL(once) }

@@ -5,10 +5,7 @@ package control
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"slices"
-	"strings"
 	"time"
 
 	"resumed/internal/resume"
@@ -123,57 +120,12 @@ var (
 	ErrNoSession = resume.ErrNoSession
 )
 
-// AmbiguousError is a name that fits several sessions.
-type AmbiguousError struct {
-	Name     string
-	Sessions []string
-}
-
-func (e *AmbiguousError) Error() string {
-	const most = 4
-	shown, more := e.Sessions, ""
-	if len(shown) > most {
-		shown, more = shown[:most], ", …"
-	}
-	return fmt.Sprintf("%q fits %d sessions: %s%s", e.Name, len(e.Sessions), strings.Join(shown, ", "), more)
-}
-
 // IsAmbiguous reports whether a name fits several sessions, as found here or
 // as the daemon says.
 func IsAmbiguous(err error) bool {
 	if remote, ok := errors.AsType[*RemoteError](err); ok {
 		return remote.kind == kindAmbiguous
 	}
-	_, ok := errors.AsType[*AmbiguousError](err)
+	_, ok := errors.AsType[*resume.AmbiguousError](err)
 	return ok
-}
-
-// Resolve returns the one session whose id is, or begins with, name. An
-// agent's name may stand before it: "claude-code/4f2a".
-func Resolve(sessions []resume.View, name string) (resume.View, error) {
-	var exact, prefixed []resume.View
-	for _, s := range sessions {
-		switch full := s.Key().String(); {
-		case s.ID == name || full == name:
-			exact = append(exact, s)
-		case strings.HasPrefix(s.ID, name) || strings.HasPrefix(full, name):
-			prefixed = append(prefixed, s)
-		}
-	}
-	found := exact
-	if len(found) == 0 {
-		found = prefixed
-	}
-	switch len(found) {
-	case 0:
-		return resume.View{}, fmt.Errorf("%q: %w", name, ErrNoSession)
-	case 1:
-		return found[0], nil
-	}
-	ambiguous := &AmbiguousError{Name: name}
-	for _, s := range found {
-		ambiguous.Sessions = append(ambiguous.Sessions, s.Key().String())
-	}
-	slices.Sort(ambiguous.Sessions)
-	return resume.View{}, ambiguous
 }

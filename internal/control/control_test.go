@@ -232,47 +232,6 @@ func TestAFileInTheWayIsNotRemoved(t *testing.T) {
 	require.FileExists(t, path)
 }
 
-func TestResolve(t *testing.T) {
-	sessions := []resume.View{view("claude-code", "4f2a"), view("claude-code", "4f2a-long"), view("mybot", "9c"), view("codex", "9c")}
-	for name, want := range map[string]string{
-		"4f2a":           "claude-code/4f2a", // exact wins over longer ones
-		"4f2a-":          "claude-code/4f2a-long",
-		"mybot/9c":       "mybot/9c",
-		"codex/":         "codex/9c",
-		"claude-code/4f": "",
-		"9c":             "",
-		"nobody":         "",
-	} {
-		got, err := control.Resolve(sessions, name)
-		if want == "" {
-			require.Error(t, err, name)
-			continue
-		}
-		require.NoError(t, err, name)
-		require.Equal(t, want, got.Key().String())
-	}
-}
-
-func TestShortNamesAreUnambiguous(t *testing.T) {
-	want := map[string]string{
-		"a/4f2a77": "4f2a", "a/4f2b99": "4f2b", "a/x": "x", "a/9c1d-aaaa-1": "9c1d-aaaa-1", "a/9c1d-aaaa-2": "9c1d-aaaa-2",
-		"a/ses_e237ddd5": "ses_e237", "a/same": "a/same", "b/same": "b/same", "a/日本語": "日本", "a/日付変更": "日付",
-	}
-	var sessions []resume.View
-	for full := range want {
-		agent, id, _ := strings.Cut(full, "/")
-		sessions = append(sessions, view(agent, id))
-	}
-	names := control.ShortNames(sessions)
-	for _, s := range sessions {
-		full := s.Key().String()
-		require.Equal(t, want[full], names[s.Key()], full)
-		found, err := control.Resolve(sessions, names[s.Key()])
-		require.NoError(t, err, full)
-		require.Equal(t, s.Key(), found.Key(), full)
-	}
-}
-
 func TestHistoryIsStreamed(t *testing.T) {
 	d := &daemon{}
 	client := control.NewClient(serve(t, d))

@@ -19,7 +19,8 @@ import (
 type Step struct {
 	Version int            `json:"version"`
 	At      time.Time      `json:"at"`
-	Session string         `json:"session"` // empty: it concerns the daemon itself
+	Session string         `json:"session"`        // empty: it concerns the daemon itself
+	Name    string         `json:"name,omitempty"` // what people call the session; empty where it is long forgotten
 	Agent   string         `json:"agent"`
 	Kind    string         `json:"kind"` // the state that was entered, or what else happened
 	From    string         `json:"from,omitempty"`

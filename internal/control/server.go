@@ -134,7 +134,7 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request) {
 		answer(w, nil, err)
 		return
 	}
-	session, err := Resolve(status.Sessions, r.FormValue("name"))
+	session, err := resume.Find(status.Sessions, r.FormValue("name"))
 	if err != nil {
 		answer(w, nil, err)
 		return
@@ -172,7 +172,7 @@ func answer(w http.ResponseWriter, document any, err error) {
 
 func describe(err error) (problem, int) {
 	p := problem{Error: err.Error()}
-	if _, ok := errors.AsType[*AmbiguousError](err); ok {
+	if _, ok := errors.AsType[*resume.AmbiguousError](err); ok {
 		p.Kind = kindAmbiguous
 		return p, http.StatusConflict
 	}

@@ -141,15 +141,19 @@ type archive interface {
 }
 
 // History returns the steps in a, since a time, of all sessions or of the one
-// of that name. known are sessions that may be named besides those in a.
+// of that name. known are sessions that may be named besides those in a, with their names.
 func History(ctx context.Context, a archive, name string, since time.Time, known []resume.View) (iter.Seq2[control.Step, error], error) {
 	filter := state.Filter{Since: since}
+	names := make(map[resume.Key]string, len(known))
+	for _, v := range known {
+		names[v.Key()] = v.Name
+	}
 	if name != "" {
 		keys, err := a.HistoryKeys(ctx)
 		if err != nil {
 			return nil, err
 		}
-		session, err := control.Resolve(merge(known, keys), name)
+		session, err := resume.Find(merge(known, keys), name)
 		if err != nil {
 			return nil, err
 		}
@@ -161,7 +165,7 @@ func History(ctx context.Context, a archive, name string, since time.Time, known
 				yield(control.Step{}, err)
 				return
 			}
-			if !yield(show(entry), nil) {
+			if !yield(show(entry, names[entry.Key]), nil) {
 				return
 			}
 		}
@@ -186,13 +190,13 @@ func merge(known []resume.View, keys []resume.Key) []resume.View {
 
 // show turns a stored line into one for other programs. One that cannot be
 // read is shown as far as it can.
-func show(entry state.Entry) control.Step {
+func show(entry state.Entry, name string) control.Step {
 	var line step
 	if err := json.Unmarshal(entry.Data, &line); err != nil {
 		line.Error = fmt.Sprintf("the line cannot be read: %v", err)
 	}
 	shown := control.Step{
-		Version: 1, At: entry.At.UTC(), Session: entry.Key.ID, Agent: entry.Key.Agent, Kind: entry.Kind,
+		Version: 1, At: entry.At.UTC(), Session: entry.Key.ID, Name: name, Agent: entry.Key.Agent, Kind: entry.Kind,
 		From: line.From, To: line.To, Class: line.Class, Reason: line.Reason,
 		Attempt: line.Attempt, Outcome: line.Outcome, Error: line.Error,
 	}

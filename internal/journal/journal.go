@@ -24,28 +24,25 @@ type Options struct {
 	Changes *control.Changes // those who watch
 	Log     *slog.Logger
 
-	// Tell tells people what happened to a session, and by which short name it
-	// is called; nil: nobody is told.
-	Tell func(event notify.Event, session resume.Session, short string)
+	// Tell tells people what happened to a session; nil: nobody is told.
+	Tell func(event notify.Event, session resume.Session)
 }
 
 // Journal fans out what happened. Changed is called by the engine's goroutine
 // alone. It holds locks, those of the store, of the notifier and of who
 // watches, but none for longer than a copy in memory takes.
 type Journal struct {
-	opts  Options
-	names names
-	held  reasons
+	opts Options
+	held reasons
 }
 
-// New returns a journal that knows the sessions of an earlier daemon: they have
-// their short names, and why they are held back is not said again. It tells anew
+// New returns a journal that knows the sessions of an earlier daemon: why they are
+// held back is not said again. It tells anew
 // what a person must see, in case that daemon died between deciding and telling:
 // the notifier passes over what it has told.
 func New(opts Options, sessions []resume.Session) *Journal {
-	j := &Journal{opts: opts, names: make(names), held: make(reasons)}
+	j := &Journal{opts: opts, held: make(reasons)}
 	for _, s := range sessions {
-		j.names.add(s.Key.ID)
 		if s.State == resume.Waiting {
 			j.held.first(s.Key, s.Reason)
 		}
@@ -65,7 +62,6 @@ func New(opts Options, sessions []resume.Session) *Journal {
 func (j *Journal) Changed(c resume.Change) {
 	key := c.After.Key
 	if c.Dropped {
-		j.names.drop(key.ID)
 		delete(j.held, key)
 		j.opts.Store.DropSession(key)
 		j.opts.Changes.Note(key)
@@ -79,9 +75,6 @@ func (j *Journal) Changed(c resume.Change) {
 			j.history(c)
 		}
 		return
-	}
-	if !c.Before.WorthKeeping() {
-		j.names.add(key.ID)
 	}
 	j.opts.Store.Put(c.After)
 	if j.notable(c) {
@@ -135,39 +128,6 @@ func (j *Journal) people(c resume.Change) {
 
 func (j *Journal) tell(event notify.Event, s resume.Session) {
 	if j.opts.Tell != nil {
-		j.opts.Tell(event, s, j.names.short(s.Key.ID))
+		j.opts.Tell(event, s)
 	}
-}
-
-// names finds short names for sessions without looking at all of them: it
-// counts how many ids share each beginning.
-type names map[string]int
-
-// longer is by how much a short name may be longer than the shortest.
-var longer = []int{0, 2, 4, 8, 14}
-
-func (n names) add(id string)  { n.count(id, 1) }
-func (n names) drop(id string) { n.count(id, -1) }
-
-func (n names) count(id string, change int) {
-	for _, by := range longer {
-		length := control.Shortest(id) + by
-		if length >= len(id) {
-			return
-		}
-		beginning := id[:length]
-		if n[beginning] += change; n[beginning] <= 0 {
-			delete(n, beginning)
-		}
-	}
-}
-
-// short returns a beginning of id that no other session has.
-func (n names) short(id string) string {
-	for _, by := range longer {
-		if length := control.Shortest(id) + by; length < len(id) && n[id[:length]] <= 1 {
-			return id[:length]
-		}
-	}
-	return id
 }

@@ -24,6 +24,7 @@ const (
 	maxViewAttempts = 50 // kept in a notice, the last ones
 	maxReason       = 500
 	maxAttemptError = 300
+	longestName     = 100 // of a session: one that is cut cannot be typed
 )
 
 // trimView bounds what one session takes in a notice and makes the words that
@@ -141,7 +142,7 @@ func (w words) bodyOfOne(m member) string {
 	if v.Reason != "" && w.group.Event != Recovered {
 		fmt.Fprintln(&out, sentence(sanitize.Short(v.Reason, 300)))
 	}
-	fmt.Fprintf(&out, "Session %s", sanitize.Short(m.Short, 40))
+	fmt.Fprintf(&out, "Session %s", sanitize.Short(m.Short, longestName))
 	if v.Cwd != "" {
 		fmt.Fprintf(&out, " in %s", sanitize.Short(v.Cwd, 120))
 	}
@@ -205,7 +206,7 @@ func (w words) bodyOfMany() string {
 	fmt.Fprintln(&out, ":")
 	shown := w.group.Members[:min(len(w.group.Members), maxTextSessions)]
 	for _, m := range shown {
-		fmt.Fprintf(&out, "- %s (%s)%s\n", project(m.View), sanitize.Short(m.Short, 20), w.fateOf(m.View))
+		fmt.Fprintf(&out, "- %s (%s)%s\n", project(m.View), sanitize.Short(m.Short, longestName), w.fateOf(m.View))
 	}
 	if more := w.group.Total - len(shown); more > 0 {
 		fmt.Fprintf(&out, "and %d more: resumed status\n", more)

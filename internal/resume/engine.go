@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 )
@@ -178,16 +179,33 @@ func (e *Engine) Session(ctx context.Context, key Key) (Session, error) {
 	return s, err
 }
 
-// Sessions returns all sessions, in no particular order.
+// Sessions returns all sessions, in no particular order, each with its name:
+// who asks may show it to somebody.
 func (e *Engine) Sessions(ctx context.Context) ([]Session, error) {
 	var all []Session
 	err := e.do(ctx, func(context.Context) {
+		e.nameAll()
 		all = make([]Session, 0, len(e.sessions))
 		for _, s := range e.sessions {
 			all = append(all, s)
 		}
 	})
 	return all, err
+}
+
+// nameAll gives a name to every session that has none.
+func (e *Engine) nameAll() {
+	var names map[Key]string // made where it is needed: there may be ten thousand sessions
+	for key, s := range e.sessions {
+		if s.Name != "" {
+			continue
+		}
+		if names == nil {
+			names = nameAll(e.keys())
+		}
+		s.Name = names[key]
+		e.sessions[key] = s
+	}
 }
 
 // Accounts returns how the accounts stand, in no particular order.
@@ -218,10 +236,11 @@ func (e *Engine) SetRules(ctx context.Context, rules Rules) error {
 	})
 }
 
-// reconsider computes every wait anew.
+// reconsider computes every wait anew, and has those that a daemon before names
+// were kept left behind be given one.
 func (e *Engine) reconsider(ctx context.Context) {
 	for _, key := range e.keys() {
-		if s := e.sessions[key]; s.State == Waiting || s.State == Settling {
+		if s := e.sessions[key]; s.State == Waiting || s.State == Settling || s.Name == "" && s.WorthKeeping() {
 			e.apply(ctx, s, s, Reconsider{}, wallNow())
 		}
 	}
@@ -251,6 +270,9 @@ func (e *Engine) keys() []Key {
 // before with what the event brought along.
 func (e *Engine) apply(ctx context.Context, before, s Session, ev Event, now time.Time) Session {
 	after := s.Next(ev, e.opts.Rules, now, e.opts.Rand())
+	if after.Name == "" && after.WorthKeeping() {
+		after.Name = name(after.Key, maps.Keys(e.sessions))
+	}
 	e.keep(after)
 	change := Change{At: now, Event: ev, Before: before, After: after}
 	if e.account(after.AccountKey()).follow(change) || before.State != after.State || before.Run != after.Run {

@@ -149,6 +149,7 @@ type Owner struct {
 // one and changes nothing that the old one shares.
 type Session struct {
 	Key        Key       `json:"key"`
+	Name       string    `json:"name,omitempty"` // what people call it; given once, see name
 	Account    string    `json:"account,omitempty"`
 	Provider   string    `json:"provider,omitempty"` // who answered last, where an account may have several
 	Cwd        string    `json:"cwd,omitempty"`
@@ -200,7 +201,7 @@ func (s Session) WorthKeeping() bool { return !s.LimitedAt.IsZero() || s.Paused 
 // forgotten returns the session as one that was never interrupted.
 func (s Session) forgotten() Session {
 	return Session{
-		Key: s.Key, Account: s.Account, Provider: s.Provider, Cwd: s.Cwd, Transcript: s.Transcript, Seen: s.Seen,
+		Key: s.Key, Name: s.Name, Account: s.Account, Provider: s.Provider, Cwd: s.Cwd, Transcript: s.Transcript, Seen: s.Seen,
 		State: Watching, Program: s.Program, BornAt: s.BornAt, FoundAt: s.FoundAt, MovedAt: s.MovedAt,
 	}
 }

@@ -1,6 +1,7 @@
 package resume
 
 import (
+	"cmp"
 	"time"
 
 	"resumed/internal/limit"
@@ -10,6 +11,7 @@ import (
 // JSON is a promise: fields may be added, none may change.
 type View struct {
 	ID         string        `json:"id"`
+	Name       string        `json:"name"` // what people call it, and Find knows it by
 	Agent      string        `json:"agent"`
 	Account    string        `json:"account"`
 	Provider   string        `json:"provider,omitempty"` // where an account may have several
@@ -46,6 +48,10 @@ type AttemptView struct {
 // Key names the session that is seen.
 func (v View) Key() Key { return Key{Agent: v.Agent, ID: v.ID} }
 
+// Interrupted reports whether the session is stopped and not yet given back to
+// its user.
+func (v View) Interrupted() bool { return v.State != Watching && v.State != 0 }
+
 // AccountKey names the limit that the session shares with others.
 func (v View) AccountKey() AccountKey { return AccountKey{v.Account, v.Provider} }
 
@@ -54,6 +60,7 @@ func (v View) AccountKey() AccountKey { return AccountKey{v.Account, v.Provider}
 func (s Session) View(maxRetries int) View {
 	v := View{
 		ID:         s.Key.ID,
+		Name:       cmp.Or(s.Name, s.Key.ID),
 		Agent:      s.Key.Agent,
 		Account:    s.Account,
 		Provider:   s.Provider,

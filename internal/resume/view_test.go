@@ -26,6 +26,7 @@ func TestViewIsThePromisedJSON(t *testing.T) {
 		},
 		"gave up with every field": {
 			Key:        Key{Agent: "claude-code", ID: "4f2a9c1e"},
+			Name:       "4f2a",
 			Account:    "claude-code:default",
 			Cwd:        "/src/api",
 			Transcript: "/t/4f2a9c1e.jsonl",

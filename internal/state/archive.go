@@ -14,7 +14,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// archive reads the history of a database.
+// archive reads what a database keeps.
 type archive struct {
 	db   *sql.DB
 	path string
@@ -120,6 +120,16 @@ func (r *Reader) Close() error { return r.db.Close() }
 // were appended. It ends at the first error.
 func (r *Reader) History(ctx context.Context, f Filter) iter.Seq2[Entry, error] {
 	return r.lines(ctx, f)
+}
+
+// Sessions returns the sessions that are kept. One that cannot be read is
+// passed over: a daemon reports it.
+func (r *Reader) Sessions() ([]resume.Session, error) {
+	var snap Snapshot
+	if err := r.loadSessions(&snap); err != nil {
+		return nil, fmt.Errorf("load sessions: %w", judge(r.path, err))
+	}
+	return snap.Sessions, nil
 }
 
 // HistoryKeys returns the sessions that the history knows.

@@ -27,7 +27,7 @@ type Snapshot struct {
 // reported; it stays where it is until a newer one takes its place.
 func (s *Store) Load() (Snapshot, error) {
 	snap := Snapshot{Cursors: make(map[string]json.RawMessage), Paused: s.paused()}
-	if err := s.loadSessions(&snap); err != nil {
+	if err := s.archive().loadSessions(&snap); err != nil {
 		return Snapshot{}, fmt.Errorf("load sessions: %w", judge(s.path(), err))
 	}
 	if err := s.loadCursors(&snap); err != nil {
@@ -40,8 +40,8 @@ func (s *Store) Load() (Snapshot, error) {
 	return snap, nil
 }
 
-func (s *Store) loadSessions(snap *Snapshot) error {
-	rows, err := s.db.Query("SELECT agent, id, data FROM session ORDER BY agent, id")
+func (a archive) loadSessions(snap *Snapshot) error {
+	rows, err := a.db.Query("SELECT agent, id, data FROM session ORDER BY agent, id")
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,6 @@ type board struct {
 func (b *board) apply(u control.Update) []*row {
 	b.status = u.Status
 	b.status.Sessions = nil
-	strangers := u.Whole || len(u.Gone) > 0
 	if u.Whole || b.rows == nil {
 		b.rows = make(map[resume.Key]*row, len(u.Sessions))
 		b.order = nil
@@ -33,16 +32,9 @@ func (b *board) apply(u control.Update) []*row {
 	changed := make([]*row, 0, len(u.Sessions))
 	for _, s := range u.Sessions {
 		r := newRow(s)
-		if old := b.drop(s.Key()); old != nil {
-			r.named(old.name)
-		} else {
-			strangers = true
-		}
+		b.drop(s.Key())
 		b.rows[s.Key()] = r
 		changed = append(changed, r)
-	}
-	if strangers {
-		b.rename()
 	}
 	slices.SortFunc(changed, byUrgency)
 	b.order = slices.DeleteFunc(b.order, func(r *row) bool { return r.dropped })
@@ -54,14 +46,12 @@ func (b *board) apply(u control.Update) []*row {
 	return changed
 }
 
-// drop takes a session off the board and returns its row, or nil.
-func (b *board) drop(key resume.Key) *row {
-	r := b.rows[key]
-	if r != nil {
+// drop takes a session off the board.
+func (b *board) drop(key resume.Key) {
+	if r := b.rows[key]; r != nil {
 		r.dropped = true
 		delete(b.rows, key)
 	}
-	return r
 }
 
 // merge joins two sorted lists.
@@ -75,16 +65,4 @@ func merge(a, b []*row) []*row {
 		}
 	}
 	return append(append(all, a...), b...)
-}
-
-// rename gives every session its short name anew: a new one may share the
-// beginning of its id with another.
-func (b *board) rename() {
-	all := make([]resume.View, 0, len(b.rows))
-	for _, r := range b.rows {
-		all = append(all, r.view)
-	}
-	for key, name := range control.ShortNames(all) {
-		b.rows[key].named(name)
-	}
 }

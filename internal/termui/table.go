@@ -51,6 +51,7 @@ func newRow(v resume.View) *row {
 	state, _ := humanize.State(v)
 	r := &row{
 		view:    v,
+		name:    sanitize.Line(cmp.Or(v.Name, v.ID)),
 		project: humanize.Project(v),
 		agent:   sanitize.Line(v.Agent),
 		owner:   humanize.Owner(v),
@@ -58,18 +59,12 @@ func newRow(v resume.View) *row {
 		tries:   humanize.Tries(v),
 	}
 	for column, text := range [columns]string{
-		colProject: r.project, colAgent: r.agent, colState: state, colTry: r.tries, colOwner: r.owner, colWhy: r.why,
+		colSession: r.name, colProject: r.project, colAgent: r.agent, colState: state, colTry: r.tries, colOwner: r.owner, colWhy: r.why,
 	} {
 		r.room[column] = ansi.StringWidth(text)
 	}
 	r.hay = strings.ToLower(strings.Join([]string{sanitize.Line(v.ID), r.agent, sanitize.Line(v.AccountKey().String()), sanitize.Line(v.Cwd), state, r.owner, r.why}, "\n"))
 	return r
-}
-
-// named says what a person types to mean the session.
-func (r *row) named(name string) {
-	r.name = sanitize.Line(name)
-	r.room[colSession] = ansi.StringWidth(r.name)
 }
 
 // The columns, in the order they are shown.
@@ -88,15 +83,15 @@ const (
 var titles = [columns]string{"SESSION", "PROJECT", "AGENT", "STATE", "NEXT", "TRY", "OWNER", "WHY"}
 
 // widest bounds what one column takes from the others.
-var widest = [columns]int{colSession: 24, colProject: 28, colAgent: 20, colState: 9, colNext: 24, colTry: 7, colOwner: 18}
+var widest = [columns]int{colProject: 28, colAgent: 20, colState: 9, colNext: 24, colTry: 7, colOwner: 18}
 
 // What gives way in a narrow terminal, in this order: the countdown goes before
 // the reason, which most rows have room for, as only those that wait have one;
 // columns shrink; they are left out. The reason, last in the row, takes what is
-// left.
+// left. A name is cut where nothing else is left to cut: people type it.
 var (
 	shrinks = []struct{ column, to, below int }{
-		{colProject, 14, aloneWhy}, {colAgent, 8, aloneWhy}, {colSession, 12, leastWhy}, {colProject, 9, leastWhy},
+		{colProject, 14, aloneWhy}, {colAgent, 8, aloneWhy}, {colProject, 9, leastWhy},
 	}
 	leaves = []int{colOwner, colAgent, colTry}
 )
@@ -162,6 +157,9 @@ func (l layout) fit(width int) layout {
 	}
 	if l.rest(width) < -gap {
 		l[colProject] = 0
+	}
+	if missing := -gap - l.rest(width); missing > 0 {
+		l[colSession] = max(1, l[colSession]-missing)
 	}
 	return l
 }

@@ -29,7 +29,7 @@ func utc(t *testing.T) {
 
 func session(id string, state resume.State, change ...func(*resume.View)) resume.View {
 	v := resume.View{
-		ID: id, Agent: "claude-code", Account: "claude-code:default", Cwd: "/src/shop", State: state,
+		ID: id, Name: id[:min(4, len(id))], Agent: "claude-code", Account: "claude-code:default", Cwd: "/src/shop", State: state,
 		Class: limit.UsageLimit, Reason: "usage limit: You've hit your 5-hour limit", MaxRetries: 5, Attempts: []resume.AttemptView{},
 	}
 	if state == resume.Waiting {
@@ -130,12 +130,12 @@ func TestBoardFollowsUpdates(t *testing.T) {
 	var b board
 	b.apply(control.Update{Whole: true, Status: status(session("4f2a-1", resume.Waiting), session("9c1d", resume.Waiting))})
 	first := resume.Key{Agent: "claude-code", ID: "4f2a-1"}
-	require.Equal(t, "4f2a", b.rows[first].name)
+	require.Equal(t, "4f2a", b.rows[first].name, "as the daemon calls it")
 
 	changed := b.apply(control.Update{Status: status(session("4f2a-2", resume.Parked))})
 	require.Len(t, changed, 1)
 	require.Len(t, b.rows, 3)
-	require.Equal(t, "4f2a-1", b.rows[first].name, "a newcomer makes the short name ambiguous")
+	require.Equal(t, "4f2a", b.rows[first].name)
 
 	b.apply(control.Update{Status: status(), Gone: []resume.Key{{Agent: "claude-code", ID: "4f2a-2"}}})
 	require.Len(t, b.rows, 2)

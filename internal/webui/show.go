@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -97,7 +98,7 @@ func showSession(s resume.View) row {
 	state, tone := humanize.State(s)
 	r := row{
 		Key: s.Key().String(), Agent: s.Agent, ID: s.ID,
-		Name:    sanitize.Cut(sanitize.Line(s.ID), 4+control.Shortest(s.ID)),
+		Name:    sanitize.Line(cmp.Or(s.Name, s.ID)),
 		Project: humanize.Project(s),
 		By:      sanitize.Line(s.Agent),
 		Cwd:     sanitize.Line(s.Cwd),

@@ -1,0 +1,215 @@
+package resume
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/limit"
+)
+
+// seen is a session as people see it: AGENT/ID, as it stands.
+func seen(full string, state State, more ...func(*View)) View {
+	agent, id, _ := strings.Cut(full, "/")
+	v := View{Agent: agent, ID: id, State: state}
+	for _, f := range more {
+		f(&v)
+	}
+	return v
+}
+
+func called(name string) func(*View) { return func(v *View) { v.Name = name } }
+func worksIn(dir string) func(*View) { return func(v *View) { v.Cwd = dir } }
+
+func TestASessionIsFoundByWhatPeopleCallIt(t *testing.T) {
+	sessions := []View{
+		seen("claude-code/4f2a", Waiting), seen("claude-code/4f2a-long", Waiting), seen("mybot/9c", Waiting), seen("codex/9c", Waiting),
+		seen("codex/0199-one", Watching), seen("codex/0199-two", Parked), seen("codex/0199-three", Watching),
+		seen("codex/task-1", Watching, called("task"), worksIn("/src/web")), seen("codex/task-2", Waiting, called("task-2"), worksIn("/src/web")),
+		seen("a/first", Watching, worksIn("/src/shop")), seen("a/second", Watching, worksIn("/src/shop")), seen("a/third", Watching, worksIn("/home/me/alone")),
+		seen("a/webshop", Watching, worksIn("/")), seen("b/codecs", Watching),
+	}
+	for text, want := range map[string]string{
+		"4f2a":           "claude-code/4f2a", // an id wins over what begins so
+		"4f2a-":          "claude-code/4f2a-long",
+		"mybot/9c":       "mybot/9c",
+		"codex/9":        "codex/9c",
+		"claude-code/4f": "",
+		"9c":             "", // two agents', both interrupted
+		"nobody":         "",
+		"":               "",
+		"0199":           "codex/0199-two", // the one that is interrupted
+		"0199-t":         "codex/0199-two",
+		"0199-th":        "codex/0199-three",
+		"task":           "codex/task-1", // what is printed for one means it, whoever else is interrupted
+		"task-":          "codex/task-2",
+		"web":            "a/webshop", // a beginning of an id wins over a project
+		"shop":           "",
+		"alone":          "a/third",
+		"code":           "b/codecs", // not the agent's name
+	} {
+		got, err := Find(sessions, text)
+		if want == "" {
+			require.Error(t, err, text)
+			continue
+		}
+		require.NoError(t, err, text)
+		require.Equal(t, want, got.Key().String(), text)
+	}
+	found, err := Find(sessions[7:9], "web")
+	require.NoError(t, err)
+	require.Equal(t, "task-2", found.ID, "of a project the one that is interrupted")
+
+	_, err = Find(sessions, "nobody")
+	require.ErrorIs(t, err, ErrNoSession)
+	_, err = Find(sessions, "claude-code/4f")
+	require.ErrorContains(t, err, `"claude-code/4f" fits 2 sessions: claude-code/4f2a, claude-code/4f2a-long`)
+}
+
+func TestNamesAreBeginningsThatNoOtherHas(t *testing.T) {
+	want := map[string]string{
+		"a/4f2a77": "4f2a", "a/4f2b99": "4f2b", "a/x": "x", "a/9c1d-aaaa-1": "9c1d-aaaa-1", "a/9c1d-aaaa-2": "9c1d-aaaa-2",
+		"a/ses_e237ddd5": "ses_e237", "a/same": "a/same", "b/same": "b/same", "a/日本語": "日本", "a/日付変更": "日付",
+		"a/-bad-1": "a/-bad-1", "a/abc-def": "abc-d", // not "abc-"
+		"a/01990000-1111-7222-8333-444444444444": "01990000-1111",
+		"a/01990000-2222-7333-8444-555555555555": "01990000-2222-73",
+		"a/01990000-2222-7444-8444-555555555555": "01990000-2222-74",
+	}
+	var all []View
+	var keys []Key
+	for full := range want {
+		all = append(all, seen(full, Watching))
+		keys = append(keys, all[len(all)-1].Key())
+	}
+	names := nameAll(keys)
+	for _, s := range all {
+		full := s.Key().String()
+		require.Equal(t, want[full], names[s.Key()], full)
+		found, err := Find(all, names[s.Key()])
+		require.NoError(t, err, full)
+		require.Equal(t, s.Key(), found.Key(), full)
+	}
+}
+
+// crowd runs an engine and lets sessions come, which are stopped or not.
+type crowd struct {
+	*Engine
+	t    *testing.T
+	kept map[Key]Session // as on disk
+	stop context.CancelFunc
+}
+
+func newCrowd(t *testing.T, left map[Key]Session) *crowd {
+	c := &crowd{t: t, kept: make(map[Key]Session)}
+	var sessions []Session
+	for key, s := range left {
+		c.kept[key] = s
+		sessions = append(sessions, s)
+	}
+	c.Engine = NewEngine(Options{
+		Rules: DefaultRules(), Sessions: sessions, Paused: true, Rand: func() float64 { return 0.5 }, Mark: func() string { return "mark" },
+		Act: func(context.Context, Session) {},
+		Changed: func(change Change) {
+			if change.After.WorthKeeping() {
+				c.kept[change.After.Key] = change.After
+			}
+		},
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- c.Run(ctx) }()
+	c.stop = func() { stop(); require.NoError(t, <-done) }
+	return c
+}
+
+func (c *crowd) see(id string, ev Event) {
+	require.NoError(c.t, c.Observe(c.t.Context(), []Observation{{
+		Key: Key{"codex", id}, Account: "codex:default", Cwd: "/src", Pos: Position{id, time.Now().UnixNano()}, Event: ev,
+	}}))
+}
+
+func (c *crowd) views() []View {
+	all, err := c.Sessions(c.t.Context())
+	require.NoError(c.t, err)
+	var views []View
+	for _, s := range all {
+		views = append(views, s.View(0))
+	}
+	return views
+}
+
+// Ids of Codex begin with the time at which they were made.
+func timed(at time.Time) string {
+	ms := fmt.Sprintf("%012x", at.UnixMilli())
+	return fmt.Sprintf("%s-%s-7%03x-8%03x-%012x", ms[:8], ms[8:], rand.IntN(1<<12), rand.IntN(1<<12), rand.Int64N(1<<48))
+}
+
+// What was printed for a session means it as long as it is known, whoever comes
+// later, and after a restart.
+func TestANameMeansTheSameSessionForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, nil)
+		printed := make(map[string]string) // names of sessions that are stopped
+		note := func() {
+			for _, v := range c.views() {
+				if !v.Interrupted() {
+					continue
+				}
+				for name, id := range printed {
+					if id == v.ID {
+						require.Equal(t, name, v.Name, "a name stays")
+					}
+				}
+				printed[v.Name] = v.ID
+			}
+		}
+		check := func() {
+			all := c.views()
+			for name, id := range printed {
+				found, err := Find(all, name)
+				require.NoError(t, err)
+				require.Equal(t, id, found.ID)
+			}
+		}
+		for day := range 4 {
+			for range 20 { // of one millisecond, one second, one minute; and others that begin alike
+				now := time.Now()
+				for i, id := range []string{timed(now), timed(now), timed(now), timed(now.Add(time.Second / 3)), "task-" + timed(now), "task-4f2a"} {
+					if i%2 == 0 {
+						c.see(id, limited(time.Now(), limit.UsageLimit))
+					} else {
+						c.see(id, Progressed{At: time.Now()})
+					}
+				}
+				note()
+				time.Sleep(time.Duration(rand.Int64N(int64(time.Minute))))
+			}
+			check()
+			if day == 1 {
+				c.stop()
+				c = newCrowd(t, c.kept)
+			}
+			time.Sleep(20 * time.Hour)
+			check()
+		}
+		require.Greater(t, len(printed), 200)
+		c.stop()
+	})
+}
+
+// A session of a daemon that kept no names is given one, and that is kept.
+func TestASessionThatHasNoNameYetIsGivenOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		key := Key{"claude-code", "4f2a7711-1111-4222-8333-444444444444"}
+		c := newCrowd(t, map[Key]Session{key: {Key: key, State: GaveUp, LimitedAt: time.Now()}})
+		require.NoError(t, c.Ping(t.Context()))
+		require.Equal(t, "4f2a", c.kept[key].Name)
+		c.stop()
+	})
+}

@@ -21,7 +21,6 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/dirs"
 	"resumed/internal/humanize"
-	"resumed/internal/notify"
 	"resumed/internal/resume"
 	"resumed/internal/state"
 )
@@ -260,7 +259,7 @@ func examineTmux(ctx context.Context, e *examination) {
 func examineDesktop(ctx context.Context, e *examination, cfg config.Config) {
 	ctx, cancel := context.WithTimeoutCause(ctx, 3*time.Second, errors.New("the session bus does not answer"))
 	defer cancel()
-	name, err := notify.DesktopServer(ctx)
+	name, err := app.DesktopServer(ctx)
 	switch {
 	case err == nil:
 		e.ok("desktop", name+" shows notices")

@@ -1,12 +1,17 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/notify"
+	"resumed/internal/notify/command"
+	"resumed/internal/notify/desktop"
+	"resumed/internal/notify/service"
+	"resumed/internal/notify/webhook"
 	"resumed/internal/resume"
 	"resumed/internal/state"
 )
@@ -28,7 +33,7 @@ func Channels(path string, cfg config.Notify, retry func(resume.Key), memory not
 		channels = append(channels, ch)
 	}
 	for i, c := range cfg.Desktop {
-		ch, err := notify.NewDesktop(notify.DesktopOptions{Common: common(c.Channel), Retry: retry, Memory: memory})
+		ch, err := desktop.New(desktop.Options{Common: common(c.Channel), Retry: retry, Memory: memory})
 		add("desktop", i, ch, err)
 	}
 	for i, c := range cfg.Webhook {
@@ -40,7 +45,7 @@ func Channels(path string, cfg config.Notify, retry func(resume.Key), memory not
 		add("service", i, ch, err)
 	}
 	for i, c := range cfg.Command {
-		ch, err := notify.NewCommand(notify.CommandOptions{Common: common(c.Channel), Run: c.Run})
+		ch, err := command.New(command.Options{Common: common(c.Channel), Run: c.Run})
 		add("command", i, ch, err)
 	}
 	if len(bad) > 0 {
@@ -48,6 +53,10 @@ func Channels(path string, cfg config.Notify, retry func(resume.Key), memory not
 	}
 	return channels, nil
 }
+
+// DesktopServer returns the name of the program that shows notices on the
+// user's desktop, or why there is none.
+func DesktopServer(ctx context.Context) (string, error) { return desktop.Server(ctx) }
 
 // unusable is what is wrong with the channel at that key. No value is shown: it
 // may be a secret.
@@ -74,7 +83,7 @@ func newWebhook(c config.Webhook) (notify.Channel, error) {
 	if err != nil {
 		return nil, fromFile("secret", c.SecretFile, err)
 	}
-	ch, err := notify.NewWebhook(notify.WebhookOptions{
+	ch, err := webhook.New(webhook.Options{
 		Common: common(c.Channel), URL: address.Reveal(), Secret: key.Reveal(), Timeout: c.Timeout,
 	})
 	return ch, fromFile("secret", c.SecretFile, fromFile("url", c.URLFile, err))
@@ -85,7 +94,7 @@ func newService(c config.Service) (notify.Channel, error) {
 	if err != nil {
 		return nil, fromFile("url", c.URLFile, err)
 	}
-	ch, err := notify.NewService(notify.ServiceOptions{Common: common(c.Channel), URL: address.Reveal()})
+	ch, err := service.New(service.Options{Common: common(c.Channel), URL: address.Reveal()})
 	return ch, fromFile("url", c.URLFile, err)
 }
 

@@ -71,17 +71,17 @@ func (n *Notifier) dispatch(ctx context.Context) error {
 	return nil
 }
 
-// hand gives a delivery to its channel's lane. Before the lanes are there it
+// hand gives a delivery to its channel's sender. Before the senders are there it
 // does nothing: the outbox is read when they are.
 func (n *Notifier) hand(ctx context.Context, d Delivery) {
 	n.mu.Lock()
-	lanes := n.lanes
+	senders := n.senders
 	n.mu.Unlock()
-	if lanes == nil {
+	if senders == nil {
 		return
 	}
-	if l := lanes[d.Channel]; l != nil {
-		l.push(d)
+	if s := senders[d.Channel]; s != nil {
+		s.push(d)
 		return
 	}
 	n.discard(ctx, d.Channel, []Delivery{d})
@@ -101,28 +101,28 @@ func (n *Notifier) discard(ctx context.Context, channel string, gone []Delivery)
 	}
 }
 
-// arrange makes the lanes fit the configuration. Only Run changes the map, and
+// arrange makes the senders fit the configuration. Only Run changes the map, and
 // it makes a new one: whoever reads the old one reads it in peace.
 func (n *Notifier) arrange(ctx context.Context, running *sync.WaitGroup) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.active = n.config
-	lanes := make(map[string]*lane, len(n.active.Channels))
+	senders := make(map[string]*sender, len(n.active.Channels))
 	for _, ch := range n.active.Channels {
-		l := n.lanes[ch.Name()]
-		if l == nil {
-			l = newLane(n, ch)
-			running.Go(func() { l.run(ctx) })
+		s := n.senders[ch.Name()]
+		if s == nil {
+			s = newSender(n, ch)
+			running.Go(func() { s.run(ctx) })
 		}
-		l.use(ch)
-		lanes[ch.Name()] = l
+		s.use(ch)
+		senders[ch.Name()] = s
 	}
-	for name, l := range n.lanes {
-		if lanes[name] == nil {
-			l.remove()
+	for name, s := range n.senders {
+		if senders[name] == nil {
+			s.remove()
 		}
 	}
-	n.lanes = lanes
+	n.senders = senders
 }
 
 // add puts one group into the outbox.

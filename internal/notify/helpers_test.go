@@ -134,6 +134,7 @@ func (s *memStore) outcomes() []string {
 type fakeChannel struct {
 	name   string
 	events []Event
+	prefix string                              // the channel's own words
 	send   func(context.Context, Notice) error // nil: takes everything
 
 	mu     sync.Mutex
@@ -145,15 +146,22 @@ type fakeChannel struct {
 func (c *fakeChannel) Name() string    { return c.name }
 func (c *fakeChannel) Events() []Event { return c.events }
 
-func (c *fakeChannel) Send(ctx context.Context, n Notice) error {
+func (c *fakeChannel) To() string { return "nowhere" }
+
+func (c *fakeChannel) Word(n Notice) Notice {
+	n.Title = c.prefix + n.Title
+	return n
+}
+
+func (c *fakeChannel) Send(ctx context.Context, n Notice) (string, error) {
 	c.mu.Lock()
 	c.got = append(c.got, n)
 	c.at = append(c.at, time.Now())
 	c.mu.Unlock()
 	if c.send != nil {
-		return c.send(ctx, n)
+		return "", c.send(ctx, n)
 	}
-	return nil
+	return "taken", nil
 }
 
 func (c *fakeChannel) Close() error {
@@ -178,6 +186,16 @@ func (c *fakeChannel) times() []time.Time {
 var errDown = errors.New("down")
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// sample is a notice as the notifier composes it.
+func sample(event Event, n int) Notice {
+	g := &group{ID: "ntc_SAMPLE", Event: event, At: time.Date(2026, 3, 1, 2, 20, 0, 0, time.UTC), Account: "claude-code:default", Total: n}
+	for i := range n {
+		v := session(g.Account, i)
+		g.Members = append(g.Members, member{View: v, Short: v.ID[:4]})
+	}
+	return compose(g, "box", time.UTC, known)
+}
 
 // session is a view of a session that stands where event leaves it.
 func session(account string, i int) resume.View {

@@ -41,8 +41,8 @@ func (c Config) wanting(event Event) []string {
 	var names []string
 	for _, ch := range c.Channels {
 		events := c.Events
-		if own, ok := ch.(interface{ Events() []Event }); ok && len(own.Events()) > 0 {
-			events = own.Events()
+		if own := ch.Events(); len(own) > 0 {
+			events = own
 		}
 		if events == nil {
 			events = DefaultEvents()
@@ -74,12 +74,12 @@ type Notifier struct {
 	log   *slog.Logger
 	nudge chan struct{} // of size 1: the ledger or the configuration changed
 
-	mu     sync.Mutex // guards everything that follows
-	config Config
-	ledger *ledger
-	lanes  map[string]*lane // by channel name; nil before Run has read the outbox
+	mu      sync.Mutex // guards everything that follows
+	config  Config
+	ledger  *ledger
+	senders map[string]*sender // by channel name; nil before Run has read the outbox
 
-	// active is the configuration that lanes were arranged for. Owned by Run.
+	// active is the configuration that senders were arranged for. Owned by Run.
 	active Config
 }
 

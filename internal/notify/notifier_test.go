@@ -493,22 +493,33 @@ func TestToldAgainAfterARestartIsPassedOverButNotATrueRepetition(t *testing.T) {
 	})
 }
 
-func TestTestNoticeGoesPastTheOutboxToOneOrAll(t *testing.T) {
-	good := &fakeChannel{name: "good"}
-	bad := &fakeChannel{name: "bad", send: func(context.Context, Notice) error { return errDown }}
-	n, err := New(Options{Store: newMemStore(), Log: quiet(), Host: "box", Config: Config{Channels: []Channel{good, bad}}})
-	require.NoError(t, err)
+func TestNoticeGoesOutInTheChannelsOwnWords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plain, own := &fakeChannel{name: "plain"}, &fakeChannel{name: "own", prefix: "Hear: "}
+		n := running(t, Options{Config: Config{Channels: []Channel{plain, own}}})
+		n.Tell(GaveUp, session("x", 1), "")
+		settle()
+		require.Equal(t, "Hear: "+plain.notices()[0].Title, own.notices()[0].Title)
+	})
+}
 
-	results, err := n.Test(t.Context(), "")
+func TestTestNoticeGoesPastTheOutboxToOneOrAll(t *testing.T) {
+	good := &fakeChannel{name: "good", prefix: "Hear: "}
+	bad := &fakeChannel{name: "bad", send: func(context.Context, Notice) error { return errDown }}
+	channels := []Channel{good, bad}
+
+	results, err := Try(t.Context(), channels, "", "box")
 	require.NoError(t, err)
 	require.Len(t, results, 2)
 	require.NoError(t, results[0].Err)
-	require.Equal(t, "resumed: test notice from box", results[0].Sent)
+	require.Equal(t, "Hear: resumed: test notice from box", results[0].Sent)
+	require.Equal(t, "taken", results[0].Answer)
+	require.Equal(t, "nowhere", results[0].To)
 	require.ErrorIs(t, results[1].Err, errDown)
 
-	results, err = n.Test(t.Context(), "bad")
+	results, err = Try(t.Context(), channels, "bad", "box")
 	require.NoError(t, err)
 	require.Len(t, results, 1)
-	_, err = n.Test(t.Context(), "nobody")
+	_, err = Try(t.Context(), channels, "nobody", "box")
 	require.ErrorContains(t, err, `"nobody"`)
 }

@@ -34,16 +34,6 @@ func Events() []Event {
 // for.
 func DefaultEvents() []Event { return []Event{GaveUp, Parked} }
 
-// ParseEvent returns the event of that name.
-func ParseEvent(name string) (Event, error) {
-	for _, e := range Events() {
-		if string(e) == name {
-			return e, nil
-		}
-	}
-	return "", fmt.Errorf("unknown event %q", name)
-}
-
 // DefaultGroupWait is how long notices of one account, event and cause are
 // gathered into one.
 const DefaultGroupWait = 10 * time.Second
@@ -72,20 +62,30 @@ type Notice struct {
 	RetryCommand string        `json:"retry_command"` // empty where there is nothing to retry
 }
 
-// Channel is one way to reach people. Send is never called by two goroutines
-// at once for deliveries, but a trial may run beside one.
-//
-// Send returns nil once the other side has taken the notice. It must return
-// soon after ctx is done. Any error means "try again later", unless it is a
-// PermanentError, an UnavailableError or a RetryAfterError. Errors are shown
-// and logged: they must not hold secrets.
-//
-// A channel may also have the method Events() []Event, to be told of other
-// events than the notifier's own, and Close() error, called when it is not
-// used any more.
+// Channel is one way to reach people. It may also have the method Close() error,
+// called when it is not used any more.
 type Channel interface {
+	// Name is what the configuration calls it.
 	Name() string
-	Send(context.Context, Notice) error
+
+	// To says where it leads, without secrets.
+	To() string
+
+	// Events are those that it wants to be told of; empty: the notifier's own.
+	Events() []Event
+
+	// Word returns a notice in the channel's own words.
+	Word(Notice) Notice
+
+	// Send sends a notice as it is worded, and returns what the other side
+	// answered, where it says anything. The error is nil once the other side has
+	// taken the notice. Any error means "try again later", unless it is a
+	// PermanentError, an UnavailableError or a RetryAfterError. Errors and answers
+	// are shown and logged: they must not hold secrets.
+	//
+	// It must return soon after ctx is done. Deliveries come one at a time, but a
+	// test notice may be sent beside one.
+	Send(context.Context, Notice) (answer string, err error)
 }
 
 // PermanentError is a refusal that another try would only meet again.

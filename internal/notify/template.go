@@ -13,11 +13,11 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Template is a person's own wording of a title or a text. It sees a Notice
+// wording is a person's own template of a title or a text. It sees a Notice
 // under the names of its Go fields, and has three functions: project gives the
 // directory name of a session, agent the full name of an agent, and local the
 // clock time of a time, or nothing where there is none.
-type Template struct{ parsed *template.Template }
+type wording struct{ parsed *template.Template }
 
 func templateFuncs(agents Titles) template.FuncMap {
 	return template.FuncMap{"project": project, "agent": agents.of, "local": localTime}
@@ -37,10 +37,10 @@ func localTime(t any) (string, error) {
 	}
 }
 
-// ParseTemplate reads a template and tries it on a notice of every kind, so
+// parseWording reads a template and tries it on a notice of every kind, so
 // that a name it has wrong is found before anything happens. An empty text
-// gives a nil Template, which keeps the built-in words.
-func ParseTemplate(text string, agents Titles) (*Template, error) {
+// gives a nil wording, which keeps the built-in words.
+func parseWording(text string, agents Titles) (*wording, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -48,13 +48,13 @@ func ParseTemplate(text string, agents Titles) (*Template, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse template: %w", err)
 	}
-	t := &Template{parsed: parsed}
+	w := &wording{parsed: parsed}
 	for _, sample := range sampleNotices() {
-		if _, err := t.words(sample); err != nil {
+		if _, err := w.try(sample); err != nil {
 			return nil, fmt.Errorf("%w (on a %s notice)", err, sample.Event)
 		}
 	}
-	return t, nil
+	return w, nil
 }
 
 // maxWords bounds what a template may write.
@@ -62,10 +62,22 @@ const maxWords = 16 << 10
 
 var errTooLong = fmt.Errorf("writes more than %d bytes", maxWords)
 
-// words writes the template's words for a notice.
-func (t *Template) words(n Notice) (string, error) {
+// say returns the words for a notice; none where there is no template, or it
+// fails on this one.
+func (w *wording) say(n Notice) string {
+	if w == nil {
+		return ""
+	}
+	words, err := w.try(n)
+	if err != nil {
+		return ""
+	}
+	return words
+}
+
+func (w *wording) try(n Notice) (string, error) {
 	var out strings.Builder
-	err := t.parsed.Execute(&limitedWriter{w: &out, left: maxWords}, n)
+	err := w.parsed.Execute(&limitedWriter{w: &out, left: maxWords}, n)
 	if err != nil && !errors.Is(err, errTooLong) {
 		return "", fmt.Errorf("run template: %w", err)
 	}
@@ -83,42 +95,6 @@ func (l *limitedWriter) Write(p []byte) (int, error) {
 	}
 	l.left -= len(p)
 	return l.w.Write(p)
-}
-
-// Words are a channel's own templates. The zero Words keep what is built in.
-type Words struct {
-	Title *Template
-	Text  *Template
-}
-
-// parseWords reads a channel's two templates.
-func parseWords(c Common) (Words, error) {
-	title, titleErr := ParseTemplate(c.Title, c.Agents)
-	if titleErr != nil {
-		titleErr = c.wrong("title", "%w", titleErr)
-	}
-	text, textErr := ParseTemplate(c.Text, c.Agents)
-	if textErr != nil {
-		textErr = c.wrong("text", "%w", textErr)
-	}
-	return Words{Title: title, Text: text}, errors.Join(titleErr, textErr)
-}
-
-// apply puts the channel's words into a notice. A template that fails on this
-// notice must not cost the person the notice: the built-in words stay.
-func (w Words) apply(n Notice) Notice {
-	own := n
-	if w.Title != nil {
-		if title, err := w.Title.words(n); err == nil && title != "" {
-			own.Title = strings.Join(strings.Fields(title), " ")
-		}
-	}
-	if w.Text != nil {
-		if text, err := w.Text.words(n); err == nil && text != "" {
-			own.Text = text
-		}
-	}
-	return own
 }
 
 // sampleNotices are one notice of each event, with and without sessions.

@@ -18,13 +18,6 @@ type Result struct {
 	Err     error         // nil: it was taken
 }
 
-// reporter is a channel that can say what the other side answered.
-type reporter interface {
-	To() string
-	worded(Notice) Notice
-	report(context.Context, Notice) (answer string, err error)
-}
-
 // Try sends a test notice by each channel at once, or by the one of that name,
 // past the outbox, and waits for the answers. It is an error to name a channel
 // that is not there.
@@ -52,22 +45,8 @@ func Try(ctx context.Context, channels []Channel, name, host string) ([]Result, 
 func try(ctx context.Context, ch Channel, notice Notice) Result {
 	ctx, cancel := context.WithTimeoutCause(ctx, sendLimit, fmt.Errorf("not done within %s", sendLimit))
 	defer cancel()
-	r := Result{Channel: ch.Name(), Sent: notice.Title}
+	notice = ch.Word(notice)
 	began := time.Now()
-	if rep, ok := ch.(reporter); ok {
-		r.To, r.Sent = rep.To(), rep.worded(notice).Title
-		r.Answer, r.Err = rep.report(ctx, notice)
-	} else {
-		r.Err = ch.Send(ctx, notice)
-	}
-	r.Took = time.Since(began)
-	return r
-}
-
-// Test sends a test notice by the channels in force; see Try.
-func (n *Notifier) Test(ctx context.Context, name string) ([]Result, error) {
-	n.mu.Lock()
-	channels := n.config.Channels
-	n.mu.Unlock()
-	return Try(ctx, channels, name, n.opts.Host)
+	answer, err := ch.Send(ctx, notice)
+	return Result{Channel: ch.Name(), To: ch.To(), Sent: notice.Title, Answer: answer, Took: time.Since(began), Err: err}
 }

@@ -1,15 +1,18 @@
 package notify
 
 import (
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
-// redactURL names where a URL leads without what opens the door: user, path
+// RedactURL names where a URL leads without what opens the door: user, path
 // and query are the secrets of most chat and push services.
-func redactURL(u *url.URL) string {
+func RedactURL(u *url.URL) string {
 	shown := u.Scheme + "://" + u.Host
 	if u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		shown += "/…"
@@ -17,16 +20,16 @@ func redactURL(u *url.URL) string {
 	return shown
 }
 
-// redactor takes a URL's secrets out of texts that others wrote.
-type redactor struct{ secrets []string }
+// Redactor takes a URL's secrets out of texts that others wrote.
+type Redactor struct{ secrets []string }
 
 // shortestSecret keeps words such as "hook" or "v1" readable: a token that
 // short protects nothing.
 const shortestSecret = 5
 
-// newRedactor knows every part of a URL that may be a secret. hostToo is for
+// NewRedactor knows every part of a URL that may be a secret. hostToo is for
 // services that carry a token where others carry a host.
-func newRedactor(u *url.URL, hostToo bool) redactor {
+func NewRedactor(u *url.URL, hostToo bool) Redactor {
 	var found []string
 	add := func(parts ...string) {
 		for _, p := range parts {
@@ -52,16 +55,16 @@ func newRedactor(u *url.URL, hostToo bool) redactor {
 	}
 	// The longest first, or a secret's beginning would hide and leave its end.
 	slices.SortFunc(found, func(a, b string) int { return len(b) - len(a) })
-	return redactor{secrets: slices.Compact(found)}
+	return Redactor{secrets: slices.Compact(found)}
 }
 
 var anyURL = regexp.MustCompile(`[a-zA-Z][a-zA-Z0-9+.-]*://[^\s"'<>]+`)
 
-// redact returns text without secrets.
-func (r redactor) redact(text string) string {
+// Redact returns text without secrets.
+func (r Redactor) Redact(text string) string {
 	text = anyURL.ReplaceAllStringFunc(text, func(found string) string {
 		if u, err := url.Parse(found); err == nil {
-			return redactURL(u)
+			return RedactURL(u)
 		}
 		scheme, _, _ := strings.Cut(found, "://")
 		return scheme + "://…"
@@ -70,4 +73,27 @@ func (r redactor) redact(text string) string {
 		text = strings.ReplaceAll(text, s, "…")
 	}
 	return text
+}
+
+// Retryable reports whether a status may be another one later.
+func Retryable(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	default:
+		return status >= 500
+	}
+}
+
+// RetryAfter reads the Retry-After header's two forms, seconds and a date; 0 where it says
+// nothing that can be read.
+func RetryAfter(header string, now time.Time) time.Duration {
+	header = strings.TrimSpace(header)
+	if seconds, err := strconv.ParseInt(header, 10, 32); err == nil {
+		return max(time.Duration(seconds)*time.Second, 0)
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
 }

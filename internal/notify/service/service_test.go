@@ -1,4 +1,4 @@
-package notify
+package service
 
 import (
 	"encoding/json"
@@ -13,13 +13,32 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"resumed/internal/notify"
+	"resumed/internal/notify/notifytest"
 )
 
-func service(t *testing.T, url string, timeout time.Duration) *Service {
+func open(t *testing.T, url string, timeout time.Duration) *Channel {
 	t.Helper()
-	s, err := NewService(ServiceOptions{Common: Common{Name: "phone"}, URL: url, Timeout: timeout})
+	s, err := New(Options{Common: notify.Common{Name: "phone"}, URL: url, Timeout: timeout})
 	require.NoError(t, err)
 	return s
+}
+
+func send(t *testing.T, s *Channel, n notify.Notice) error {
+	t.Helper()
+	_, err := s.Send(t.Context(), n)
+	return err
+}
+
+func TestServiceIsAChannel(t *testing.T) {
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer server.Close()
+	defer close(release)
+	notifytest.Conform(t, func(c notify.Common) (notify.Channel, error) {
+		return New(Options{Common: c, URL: "generic+" + server.URL + "/hook"})
+	})
 }
 
 // inbox is a server that keeps what it was sent.
@@ -50,35 +69,35 @@ func (in *inbox) host() string { return strings.TrimPrefix(in.URL, "http://") }
 
 func TestNtfyShowsTheTitleOfEachNotice(t *testing.T) {
 	in := newInbox(t, 200)
-	s := service(t, "ntfy://"+in.host()+"/topic?scheme=http", 0)
-	require.NoError(t, s.Send(t.Context(), sample(GaveUp, 1)))
-	require.NoError(t, s.Send(t.Context(), sample(Parked, 2)))
-	require.Equal(t, "api0: Claude Code gave up after 1 try (usage limit)", in.headers[0].Get("Title"))
-	require.Equal(t, "2 sessions: Claude Code needs you (usage limit)", in.headers[1].Get("Title"))
+	s := open(t, "ntfy://"+in.host()+"/topic?scheme=http", 0)
+	require.NoError(t, send(t, s, notifytest.Notice(notify.GaveUp, 1)))
+	require.NoError(t, send(t, s, notifytest.Notice(notify.Parked, 2)))
+	require.Equal(t, "1 sessions: gave_up", in.headers[0].Get("Title"))
+	require.Equal(t, "2 sessions: parked", in.headers[1].Get("Title"))
 	require.Contains(t, in.bodies[0], "To try again: resumed retry 0000")
 }
 
 func TestGenericServiceGetsTitleAndText(t *testing.T) {
 	in := newInbox(t, 200)
-	require.NoError(t, service(t, "generic://"+in.host()+"/hook?disabletls=yes", 0).Send(t.Context(), sample(GaveUp, 1)))
-	require.True(t, strings.HasPrefix(in.bodies[0], "api0: Claude Code gave up"), in.bodies[0])
+	require.NoError(t, send(t, open(t, "generic://"+in.host()+"/hook?disabletls=yes", 0), notifytest.Notice(notify.GaveUp, 1)))
+	require.True(t, strings.HasPrefix(in.bodies[0], "1 sessions: gave_up"), in.bodies[0])
 	require.Contains(t, in.bodies[0], "resumed retry 0000")
 
-	require.NoError(t, service(t, "generic://"+in.host()+"/hook?disabletls=yes&template=json", 0).Send(t.Context(), sample(GaveUp, 1)))
+	require.NoError(t, send(t, open(t, "generic://"+in.host()+"/hook?disabletls=yes&template=json", 0), notifytest.Notice(notify.GaveUp, 1)))
 	var doc map[string]string
 	require.NoError(t, json.Unmarshal([]byte(in.bodies[1]), &doc))
-	require.Equal(t, sample(GaveUp, 1).Title, doc["title"])
-	require.Equal(t, sample(GaveUp, 1).Text, doc["message"])
+	require.Equal(t, notifytest.Notice(notify.GaveUp, 1).Title, doc["title"])
+	require.Equal(t, notifytest.Notice(notify.GaveUp, 1).Text, doc["message"])
 }
 
 func TestServiceRefusalsAreFinalOnlyWhereTheyAreClear(t *testing.T) {
 	for status, permanent := range map[int]bool{400: true, 403: true, 429: false, 500: false} {
 		in := newInbox(t, status)
-		err := service(t, "ntfy://"+in.host()+"/topic?scheme=http", 0).Send(t.Context(), sample(GaveUp, 1))
+		err := send(t, open(t, "ntfy://"+in.host()+"/topic?scheme=http", 0), notifytest.Notice(notify.GaveUp, 1))
 		require.Error(t, err, status)
-		_, is := errors.AsType[*PermanentError](err)
+		_, is := errors.AsType[*notify.PermanentError](err)
 		require.Equal(t, permanent, is, "%d: %v", status, err)
-		wait, asked := errors.AsType[*RetryAfterError](err)
+		wait, asked := errors.AsType[*notify.RetryAfterError](err)
 		require.Equal(t, !permanent, asked, "%d: %v", status, err)
 		if asked {
 			require.Equal(t, 42*time.Second, wait.After)
@@ -94,11 +113,11 @@ func TestLateAnswerOfAServiceIsNoReasonToSendAgain(t *testing.T) {
 		<-release
 	}))
 	defer server.Close()
-	s := service(t, "generic+"+server.URL+"/hook", 100*time.Millisecond)
-	require.ErrorContains(t, s.Send(t.Context(), sample(GaveUp, 1)), "no answer within 100ms")
+	s := open(t, "generic+"+server.URL+"/hook", 100*time.Millisecond)
+	require.ErrorContains(t, send(t, s, notifytest.Notice(notify.GaveUp, 1)), "no answer within 100ms")
 	close(release)
 	s.timeout = 10 * time.Second
-	require.NoError(t, s.Send(t.Context(), sample(GaveUp, 1)))
+	require.NoError(t, send(t, s, notifytest.Notice(notify.GaveUp, 1)))
 	require.EqualValues(t, 1, requests.Load())
 	require.Empty(t, s.flying)
 }
@@ -113,8 +132,8 @@ func TestSecretsOfAServiceNeverShow(t *testing.T) {
 		"ntfy://us3rname:passw0rd@127.0.0.1:1/t0picname?scheme=http",
 		"gotify://127.0.0.1:1/AT0kenT0kenT0k?disabletls=yes",
 	} {
-		s := service(t, u, 0)
-		err := s.Send(t.Context(), sample(GaveUp, 1))
+		s := open(t, u, 0)
+		err := send(t, s, notifytest.Notice(notify.GaveUp, 1))
 		require.Error(t, err)
 		for _, secret := range secrets {
 			require.NotContains(t, err.Error(), secret, u)
@@ -122,7 +141,7 @@ func TestSecretsOfAServiceNeverShow(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "passw0rd", "nosuch://passw0rd@host/p4thtoken", "discord://passw0rd", "ntfy://us3rname:passw0rd@host", "slack://passw0rd", "telegram://passw0rd@telegram"} {
-		_, err := NewService(ServiceOptions{Common: Common{Name: "x"}, URL: bad})
+		_, err := New(Options{Common: notify.Common{Name: "x"}, URL: bad})
 		require.Error(t, err, bad)
 		require.NotContains(t, err.Error(), "passw0rd", bad)
 		require.NotContains(t, err.Error(), "p4thtoken", bad)
@@ -141,7 +160,14 @@ func TestWellKnownServicesAreCheckedWithoutANetwork(t *testing.T) {
 		"matrix://user:pass@matrix.example.com",
 		"teams://00000000-0000-4000-8000-000000000001@00000000-0000-4000-8000-000000000002/00000000000000000000000000000003/00000000-0000-4000-8000-000000000004/V2aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa?host=example.webhook.office.com",
 	} {
-		_, err := NewService(ServiceOptions{Common: Common{Name: "x"}, URL: u})
+		_, err := New(Options{Common: notify.Common{Name: "x"}, URL: u})
 		require.NoError(t, err, u)
 	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -1,9 +1,13 @@
-package notify
+package desktop
 
 import (
+	"context"
 	"errors"
+	"fmt"
 
 	"github.com/godbus/dbus/v5"
+
+	"resumed/internal/sessionbus"
 )
 
 // nobodyShows reports whether an error means that no notification server runs
@@ -24,4 +28,20 @@ func nobodyShows(err error) bool {
 		return true
 	}
 	return false
+}
+
+// Server returns the name of the program that shows notices on the user's
+// desktop, or why there is none.
+func Server(ctx context.Context) (string, error) {
+	conn, err := sessionbus.Dial(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	var name, vendor, version, spec string
+	call := conn.Object(notifications, notificationsPath).CallWithContext(ctx, notifications+".GetServerInformation", 0)
+	if err := call.Store(&name, &vendor, &version, &spec); err != nil {
+		return "", fmt.Errorf("ask for the notification server: %w", err)
+	}
+	return name + " " + version, nil
 }

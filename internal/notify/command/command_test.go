@@ -1,4 +1,4 @@
-package notify
+package command
 
 import (
 	"encoding/json"
@@ -12,24 +12,39 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"resumed/internal/notify"
+	"resumed/internal/notify/notifytest"
 )
 
-func command(t *testing.T, timeout time.Duration, run ...string) *Command {
+func open(t *testing.T, timeout time.Duration, run ...string) *Channel {
 	t.Helper()
-	c, err := NewCommand(CommandOptions{Common: Common{Name: "script"}, Run: run, Timeout: timeout})
+	c, err := New(Options{Common: notify.Common{Name: "script"}, Run: run, Timeout: timeout})
 	require.NoError(t, err)
 	return c
+}
+
+func send(t *testing.T, c *Channel, n notify.Notice) error {
+	t.Helper()
+	_, err := c.Send(t.Context(), n)
+	return err
+}
+
+func TestCommandIsAChannel(t *testing.T) {
+	notifytest.Conform(t, func(c notify.Common) (notify.Channel, error) {
+		return New(Options{Common: c, Run: []string{"/bin/sleep", "300"}})
+	})
 }
 
 func TestCommandGetsTheNoticeOnStdin(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", "/run/systemd/notify")
 	out := filepath.Join(t.TempDir(), "out")
-	c := command(t, 0, "/bin/sh", "-c", `cat >"$1"; env >"$1.env"`, "sh", out)
-	require.NoError(t, c.Send(t.Context(), sample(Parked, 1)))
+	c := open(t, 0, "/bin/sh", "-c", `cat >"$1"; env >"$1.env"`, "sh", out)
+	require.NoError(t, send(t, c, notifytest.Notice(notify.Parked, 1)))
 
-	var got Notice
+	var got notify.Notice
 	require.NoError(t, json.Unmarshal(must(os.ReadFile(out)), &got))
-	require.Equal(t, sample(Parked, 1), got)
+	require.Equal(t, notifytest.Notice(notify.Parked, 1), got)
 	env := string(must(os.ReadFile(out + ".env")))
 	require.Contains(t, env, "RESUMED_EVENT=parked\n")
 	require.Contains(t, env, "RESUMED_NOTICE_ID=ntc_SAMPLE\n")
@@ -38,32 +53,32 @@ func TestCommandGetsTheNoticeOnStdin(t *testing.T) {
 
 func TestCommandArgumentsAreReadByNoShell(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "$(touch pwned); *")
-	require.NoError(t, command(t, 0, "/usr/bin/tee", out).Send(t.Context(), sample(GaveUp, 1)))
+	require.NoError(t, send(t, open(t, 0, "/usr/bin/tee", out), notifytest.Notice(notify.GaveUp, 1)))
 	require.FileExists(t, out)
 }
 
 func TestCommandThatFailsIsTriedAgainAndShowsItsLastWords(t *testing.T) {
-	err := command(t, 0, "/bin/sh", "-c", "echo no network >&2; exit 3").Send(t.Context(), sample(GaveUp, 1))
+	err := send(t, open(t, 0, "/bin/sh", "-c", "echo no network >&2; exit 3"), notifytest.Notice(notify.GaveUp, 1))
 	require.ErrorContains(t, err, "exit status 3: no network")
-	_, permanent := errors.AsType[*PermanentError](err)
+	_, permanent := errors.AsType[*notify.PermanentError](err)
 	require.False(t, permanent)
 }
 
 func TestCommandThatDoesNotExistIsFinal(t *testing.T) {
-	err := command(t, 0, "/nonexistent/program").Send(t.Context(), sample(GaveUp, 1))
-	_, permanent := errors.AsType[*PermanentError](err)
+	err := send(t, open(t, 0, "/nonexistent/program"), notifytest.Notice(notify.GaveUp, 1))
+	_, permanent := errors.AsType[*notify.PermanentError](err)
 	require.True(t, permanent, "%v", err)
 }
 
 func TestCommandThatReadsNothingIsDelivered(t *testing.T) {
-	require.NoError(t, command(t, 0, "/bin/true").Send(t.Context(), sample(GaveUp, 50)))
+	require.NoError(t, send(t, open(t, 0, "/bin/true"), notifytest.Notice(notify.GaveUp, 50)))
 }
 
 func TestCommandThatHangsIsKilledWithItsChildren(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	c := command(t, 300*time.Millisecond, "/bin/sh", "-c", `sleep 300 & echo $! >"$1"; wait`, "sh", pidFile)
+	c := open(t, 300*time.Millisecond, "/bin/sh", "-c", `sleep 300 & echo $! >"$1"; wait`, "sh", pidFile)
 	began := time.Now()
-	err := c.Send(t.Context(), sample(GaveUp, 1))
+	err := send(t, c, notifytest.Notice(notify.GaveUp, 1))
 	require.ErrorContains(t, err, "longer than 300ms")
 	require.Less(t, time.Since(began), 2*time.Second)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(must(os.ReadFile(pidFile)))))
@@ -82,4 +97,11 @@ func gone(pid int) bool {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return false
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

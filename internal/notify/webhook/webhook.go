@@ -1,4 +1,5 @@
-package notify
+// Package webhook posts notices to a URL of the user's.
+package webhook
 
 import (
 	"bytes"
@@ -14,52 +15,53 @@ import (
 	"strings"
 	"time"
 
+	"resumed/internal/notify"
 	"resumed/internal/sanitize"
 )
 
-// WebhookOptions describe a webhook.
-type WebhookOptions struct {
-	Common
+// Options describe a webhook.
+type Options struct {
+	notify.Common
 	URL     string        // http or https
 	Secret  string        // whsec_ and base64; empty: not signed
-	Timeout time.Duration // of one try; 0: DefaultTimeout
+	Timeout time.Duration // of one try; 0: notify.DefaultTimeout
 }
 
-// Webhook posts notices as JSON, signed as the Standard Webhooks
+// Channel posts notices as JSON, signed as the Standard Webhooks
 // specification says.
-type Webhook struct {
-	base
+type Channel struct {
+	notify.Base
 	url     *url.URL
 	sign    signer
 	timeout time.Duration
 	client  *http.Client
-	hide    redactor
+	hide    notify.Redactor
 }
 
-// NewWebhook checks the options; it connects to nothing. Its errors hold no
+// New checks the options; it connects to nothing. Its errors hold no
 // part of the URL or the secret.
-func NewWebhook(o WebhookOptions) (*Webhook, error) {
-	b, err := newBase(o.Common)
+func New(o Options) (*Channel, error) {
+	b, err := notify.NewBase(o.Common)
 	if err != nil {
 		return nil, err
 	}
 	u, err := url.Parse(strings.TrimSpace(o.URL))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, o.wrong("url", "it is not an http or https URL")
+		return nil, o.Wrong("url", "it is not an http or https URL")
 	}
 	sign, err := newSigner(o.Secret)
 	if err != nil {
-		return nil, o.wrong("secret", "%w", err)
+		return nil, o.Wrong("secret", "%w", err)
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone() // with the proxies of the environment
 	transport.MaxIdleConns = 1
-	return &Webhook{
-		base:    b,
+	return &Channel{
+		Base:    b,
 		url:     u,
 		sign:    sign,
-		timeout: cmp.Or(o.Timeout, DefaultTimeout),
+		timeout: cmp.Or(o.Timeout, notify.DefaultTimeout),
 		client:  &http.Client{Transport: transport, CheckRedirect: sameHost},
-		hide:    newRedactor(u, false),
+		hide:    notify.NewRedactor(u, false),
 	}, nil
 }
 
@@ -76,30 +78,25 @@ func sameHost(next *http.Request, via []*http.Request) error {
 }
 
 // To returns where the webhook leads, without secrets.
-func (w *Webhook) To() string { return redactURL(w.url) }
+func (w *Channel) To() string { return notify.RedactURL(w.url) }
 
 // Close lets go of idle connections.
-func (w *Webhook) Close() error {
+func (w *Channel) Close() error {
 	w.client.CloseIdleConnections()
 	return nil
 }
 
 // Send posts the notice.
-func (w *Webhook) Send(ctx context.Context, n Notice) error {
-	_, err := w.report(ctx, n)
-	return err
-}
-
-func (w *Webhook) report(ctx context.Context, n Notice) (string, error) {
-	body, err := json.Marshal(w.worded(n))
+func (w *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
+	body, err := json.Marshal(n)
 	if err != nil {
-		return "", &PermanentError{fmt.Errorf("encode notice: %w", err)}
+		return "", &notify.PermanentError{Err: fmt.Errorf("encode notice: %w", err)}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, w.timeout, fmt.Errorf("no answer within %s", w.timeout))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url.String(), bytes.NewReader(body))
 	if err != nil {
-		return "", &PermanentError{errors.New("the URL makes no request")}
+		return "", &notify.PermanentError{Err: errors.New("the URL makes no request")}
 	}
 	now := time.Now()
 	req.Header.Set("Content-Type", "application/json")
@@ -117,57 +114,34 @@ func (w *Webhook) report(ctx context.Context, n Notice) (string, error) {
 }
 
 // explain says why there was no answer.
-func (w *Webhook) explain(ctx context.Context, err error) error {
+func (w *Channel) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	} else if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // the outer one quotes the whole URL
 	}
-	return fmt.Errorf("post to %s: %s", w.To(), w.hide.redact(err.Error()))
+	return fmt.Errorf("post to %s: %s", w.To(), w.hide.Redact(err.Error()))
 }
 
 // judge says what an answer means.
-func (w *Webhook) judge(resp *http.Response, words string, now time.Time) (string, error) {
+func (w *Channel) judge(resp *http.Response, words string, now time.Time) (string, error) {
 	answer := strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode)
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return answer, nil
 	}
 	err := fmt.Errorf("%s answered %s", w.To(), answer)
-	if words = sanitize.Short(w.hide.redact(words), 200); words != "" {
+	if words = sanitize.Short(w.hide.Redact(words), 200); words != "" {
 		err = fmt.Errorf("%w: %s", err, words)
 	}
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
-		return answer, &PermanentError{fmt.Errorf("%w: the redirect is not followed, for it leads to another host or loses the notice", err)}
-	case retried(resp.StatusCode):
-		if after := retryAfter(resp.Header.Get("Retry-After"), now); after > 0 {
-			return answer, &RetryAfterError{After: after, Err: err}
+		return answer, &notify.PermanentError{Err: fmt.Errorf("%w: the redirect is not followed, for it leads to another host or loses the notice", err)}
+	case notify.Retryable(resp.StatusCode):
+		if after := notify.RetryAfter(resp.Header.Get("Retry-After"), now); after > 0 {
+			return answer, &notify.RetryAfterError{After: after, Err: err}
 		}
 		return answer, err
 	default:
-		return answer, &PermanentError{err}
+		return answer, &notify.PermanentError{Err: err}
 	}
-}
-
-// retried reports whether a status may be another one later.
-func retried(status int) bool {
-	switch status {
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
-		return true
-	default:
-		return status >= 500
-	}
-}
-
-// retryAfter reads the header's two forms, seconds and a date; 0 where it says
-// nothing that can be read.
-func retryAfter(header string, now time.Time) time.Duration {
-	header = strings.TrimSpace(header)
-	if seconds, err := strconv.ParseInt(header, 10, 32); err == nil {
-		return max(time.Duration(seconds)*time.Second, 0)
-	}
-	if at, err := http.ParseTime(header); err == nil {
-		return max(at.Sub(now), 0)
-	}
-	return 0
 }

@@ -1,4 +1,4 @@
-package notify
+package webhook
 
 import (
 	"crypto/hmac"
@@ -17,35 +17,42 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"resumed/internal/notify"
+	"resumed/internal/notify/notifytest"
 )
 
-// sample is a notice as the notifier composes it.
-func sample(event Event, n int) Notice {
-	g := &group{ID: "ntc_SAMPLE", Event: event, At: time.Date(2026, 3, 1, 2, 20, 0, 0, time.UTC), Account: "claude-code:default", Total: n}
-	for i := range n {
-		v := session(g.Account, i)
-		g.Members = append(g.Members, member{View: v, Short: v.ID[:4]})
-	}
-	return compose(g, "box", time.UTC, known)
-}
+const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-const webhookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-
-func webhook(t *testing.T, url string, change ...func(*WebhookOptions)) *Webhook {
+func open(t *testing.T, url string, change ...func(*Options)) *Channel {
 	t.Helper()
-	o := WebhookOptions{Common: Common{Name: "ops"}, URL: url, Secret: webhookSecret}
+	o := Options{Common: notify.Common{Name: "ops"}, URL: url, Secret: secret}
 	for _, f := range change {
 		f(&o)
 	}
-	w, err := NewWebhook(o)
+	w, err := New(o)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, w.Close()) })
 	return w
 }
 
+func send(t *testing.T, w *Channel, n notify.Notice) error {
+	t.Helper()
+	_, err := w.Send(t.Context(), n)
+	return err
+}
+
+func TestWebhookIsAChannel(t *testing.T) {
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer server.Close()
+	defer close(release)
+	notifytest.Conform(t, func(c notify.Common) (notify.Channel, error) { return New(Options{Common: c, URL: server.URL}) })
+}
+
 func TestSignatureIsTheOneOfTheSpecification(t *testing.T) {
 	// The example that the specification's own libraries test against.
-	s, err := newSigner(webhookSecret)
+	s, err := newSigner(secret)
 	require.NoError(t, err)
 	h := http.Header{}
 	s.sign(h, "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
@@ -62,11 +69,11 @@ func TestWebhookPostsTheSignedNotice(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	require.NoError(t, webhook(t, server.URL).Send(t.Context(), sample(GaveUp, 2)))
+	require.NoError(t, send(t, open(t, server.URL), notifytest.Notice(notify.GaveUp, 2)))
 
 	require.Equal(t, "application/json", header.Get("Content-Type"))
 	require.Equal(t, "ntc_SAMPLE", header.Get("Webhook-Id"))
-	key := must(base64.StdEncoding.DecodeString(strings.TrimPrefix(webhookSecret, "whsec_")))
+	key := must(base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_")))
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(header.Get("Webhook-Id") + "." + header.Get("Webhook-Timestamp") + "." + string(body)))
 	require.Equal(t, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)), header.Get("Webhook-Signature"))
@@ -78,15 +85,8 @@ func TestWebhookPostsTheSignedNotice(t *testing.T) {
 	}
 	require.Len(t, doc, 10)
 	require.Equal(t, "2026-03-01T02:20:00Z", doc["at"])
-	require.Equal(t, "resumed retry 0000; resumed retry 0001", doc["retry_command"])
+	require.Equal(t, "resumed retry 0000", doc["retry_command"])
 	require.Len(t, doc["sessions"], 2)
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }
 
 func TestWebhookAnswersMeanWhatTheContractSays(t *testing.T) {
@@ -104,8 +104,8 @@ func TestWebhookAnswersMeanWhatTheContractSays(t *testing.T) {
 				w.WriteHeader(status)
 			}))
 			defer server.Close()
-			err := webhook(t, server.URL).Send(t.Context(), sample(GaveUp, 1))
-			_, permanent := errors.AsType[*PermanentError](err)
+			err := send(t, open(t, server.URL), notifytest.Notice(notify.GaveUp, 1))
+			_, permanent := errors.AsType[*notify.PermanentError](err)
 			switch want {
 			case delivered:
 				require.NoError(t, err)
@@ -132,15 +132,15 @@ func TestRetryAfterIsReadAsSecondsAndAsDate(t *testing.T) {
 		"Sun, 01 Mar 2026 02:01:30 GMT": 90 * time.Second,
 		"Sun, 01 Mar 2026 01:00:00 GMT": 0,
 	} {
-		require.Equal(t, want, retryAfter(header, now), header)
+		require.Equal(t, want, notify.RetryAfter(header, now), header)
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "77")
 		w.WriteHeader(http.StatusTooManyRequests)
 	}))
 	defer server.Close()
-	err := webhook(t, server.URL).Send(t.Context(), sample(GaveUp, 1))
-	wait, ok := errors.AsType[*RetryAfterError](err)
+	err := send(t, open(t, server.URL), notifytest.Notice(notify.GaveUp, 1))
+	wait, ok := errors.AsType[*notify.RetryAfterError](err)
 	require.True(t, ok)
 	require.Equal(t, 77*time.Second, wait.After)
 }
@@ -150,10 +150,10 @@ func TestWebhookThatHangsEndsWithTheTimeoutAsCause(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer server.Close()
 	defer close(release)
-	w := webhook(t, server.URL, func(o *WebhookOptions) { o.Timeout = 50 * time.Millisecond })
-	err := w.Send(t.Context(), sample(GaveUp, 1))
+	w := open(t, server.URL, func(o *Options) { o.Timeout = 50 * time.Millisecond })
+	err := send(t, w, notifytest.Notice(notify.GaveUp, 1))
 	require.ErrorContains(t, err, "no answer within 50ms")
-	_, permanent := errors.AsType[*PermanentError](err)
+	_, permanent := errors.AsType[*notify.PermanentError](err)
 	require.False(t, permanent)
 }
 
@@ -176,9 +176,9 @@ func TestWebhookIsTriedAgainAfterNetworkErrors(t *testing.T) {
 	closed.Close()
 
 	for name, address := range map[string]string{"reset": reset.Addr().String(), "refused": closed.Addr().String()} {
-		err := webhook(t, "http://"+address+"/hook/t0ps3cr3t").Send(t.Context(), sample(GaveUp, 1))
+		err := send(t, open(t, "http://"+address+"/hook/t0ps3cr3t"), notifytest.Notice(notify.GaveUp, 1))
 		require.Error(t, err, name)
-		_, permanent := errors.AsType[*PermanentError](err)
+		_, permanent := errors.AsType[*notify.PermanentError](err)
 		require.False(t, permanent, name)
 		require.NotContains(t, err.Error(), "t0ps3cr3t", name)
 	}
@@ -206,11 +206,11 @@ func TestRedirectIsFollowedToTheSameHostOnly(t *testing.T) {
 	server := httptest.NewServer(mux)
 	defer server.Close()
 
-	require.ErrorContains(t, webhook(t, server.URL+"/away").Send(t.Context(), sample(GaveUp, 1)), "redirect is not followed")
+	require.ErrorContains(t, send(t, open(t, server.URL+"/away"), notifytest.Notice(notify.GaveUp, 1)), "redirect is not followed")
 	require.Zero(t, stolen)
-	require.NoError(t, webhook(t, server.URL+"/moved").Send(t.Context(), sample(GaveUp, 1)))
+	require.NoError(t, send(t, open(t, server.URL+"/moved"), notifytest.Notice(notify.GaveUp, 1)))
 	require.Equal(t, 1, taken)
-	require.Error(t, webhook(t, server.URL+"/login").Send(t.Context(), sample(GaveUp, 1)))
+	require.Error(t, send(t, open(t, server.URL+"/login"), notifytest.Notice(notify.GaveUp, 1)))
 }
 
 func TestSecretsOfAWebhookNeverShow(t *testing.T) {
@@ -220,45 +220,31 @@ func TestSecretsOfAWebhookNeverShow(t *testing.T) {
 	}))
 	defer server.Close()
 	address := strings.Replace(server.URL, "http://", "http://us3rname:passw0rd@", 1) + "/services/T0KEN123?key=qu3rysecret"
-	w := webhook(t, address)
-	err := w.Send(t.Context(), sample(GaveUp, 1))
-	for _, secret := range []string{"us3rname", "passw0rd", "T0KEN123", "qu3rysecret", "\x1b", "MfKQ9r8"} {
-		require.NotContains(t, err.Error(), secret)
-		require.NotContains(t, w.To(), secret)
+	w := open(t, address)
+	err := send(t, w, notifytest.Notice(notify.GaveUp, 1))
+	for _, hidden := range []string{"us3rname", "passw0rd", "T0KEN123", "qu3rysecret", "\x1b", "MfKQ9r8"} {
+		require.NotContains(t, err.Error(), hidden)
+		require.NotContains(t, w.To(), hidden)
 	}
 	require.Contains(t, err.Error(), "403 Forbidden")
 
-	for _, bad := range []WebhookOptions{
+	for _, bad := range []Options{
 		{URL: "ftp://h0st/T0KEN123"},
 		{URL: "http://[T0KEN123"},
 		{URL: "https://h0st/T0KEN123", Secret: "whsec_T0KEN123!"},
 	} {
 		bad.Common.Name = "x"
-		_, err := NewWebhook(bad)
+		_, err := New(bad)
 		require.Error(t, err)
 		require.NotContains(t, err.Error(), "T0KEN123")
 	}
-}
-
-func TestWebhookUsesTheChannelsOwnWords(t *testing.T) {
-	var got Notice
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_ = json.NewDecoder(r.Body).Decode(&got)
-	}))
-	defer server.Close()
-	w := webhook(t, server.URL, func(o *WebhookOptions) {
-		o.Title = "{{.Event}} in {{range .Sessions}}{{project .}}{{end}}"
-	})
-	require.NoError(t, w.Send(t.Context(), sample(GaveUp, 1)))
-	require.Equal(t, "gave_up in api0", got.Title)
-	require.Contains(t, got.Text, "To try again: resumed retry 0000")
 }
 
 // The environment's proxies are read once in the life of a process, so this
 // test runs itself in another one.
 func TestWebhookHonoursTheProxyOfTheEnvironment(t *testing.T) {
 	if os.Getenv("NOTIFY_TEST_PROXIED") != "" {
-		require.NoError(t, webhook(t, "http://hooks.invalid/x").Send(t.Context(), sample(GaveUp, 1)))
+		require.NoError(t, send(t, open(t, "http://hooks.invalid/x"), notifytest.Notice(notify.GaveUp, 1)))
 		return
 	}
 	var asked string
@@ -269,4 +255,11 @@ func TestWebhookHonoursTheProxyOfTheEnvironment(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.Equal(t, "hooks.invalid", asked)
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

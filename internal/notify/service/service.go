@@ -1,4 +1,6 @@
-package notify
+// Package service sends notices by the chat, push and mail services that
+// shoutrrr knows.
+package service
 
 import (
 	"cmp"
@@ -12,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"resumed/internal/notify"
 	"resumed/internal/sanitize"
 
 	"github.com/nicholas-fedor/shoutrrr/pkg/router"
@@ -19,24 +22,24 @@ import (
 	"github.com/nicholas-fedor/shoutrrr/pkg/util/jsonclient"
 )
 
-// ServiceOptions describe a chat, push or mail service.
-type ServiceOptions struct {
-	Common
+// Options describe a chat, push or mail service.
+type Options struct {
+	notify.Common
 	URL     string        // as shoutrrr reads it, such as ntfy://ntfy.sh/topic
-	Timeout time.Duration // of one try; 0: DefaultServiceTimeout
+	Timeout time.Duration // of one try; 0: DefaultTimeout
 }
 
-// DefaultServiceTimeout bounds one try of a service that is given no other.
-const DefaultServiceTimeout = 20 * time.Second
+// DefaultTimeout bounds one try of a service that is given no other.
+const DefaultTimeout = 20 * time.Second
 
-// Service sends by one of the services that shoutrrr knows.
-type Service struct {
-	base
+// Channel sends by one service.
+type Channel struct {
+	notify.Base
 	url     string
 	to      string
 	titled  bool
 	timeout time.Duration
-	hide    redactor
+	hide    notify.Redactor
 
 	mu     sync.Mutex // guards everything that follows
 	flying map[string]*flight
@@ -55,43 +58,43 @@ type flight struct {
 // else by it: it is put before the text.
 var untitled = []string{"generic", "googlechat", "hangouts", "logger", "mattermost", "rocketchat", "signal", "wecom", "zulip"}
 
-// NewService checks the options; it connects to nothing. Its errors hold no
+// New checks the options; it connects to nothing. Its errors hold no
 // part of the URL but the scheme.
-func NewService(o ServiceOptions) (*Service, error) {
-	b, err := newBase(o.Common)
+func New(o Options) (*Channel, error) {
+	b, err := notify.NewBase(o.Common)
 	if err != nil {
 		return nil, err
 	}
 	raw := strings.TrimSpace(o.URL)
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme == "" {
-		return nil, o.wrong("url", "it is not a service URL such as ntfy://ntfy.sh/topic")
+		return nil, o.Wrong("url", "it is not a service URL such as ntfy://ntfy.sh/topic")
 	}
 	scheme, _, _ := strings.Cut(strings.ToLower(u.Scheme), "+")
-	s := &Service{
-		base:    b,
+	s := &Channel{
+		Base:    b,
 		url:     raw,
 		to:      scheme,
-		timeout: cmp.Or(o.Timeout, DefaultServiceTimeout),
-		hide:    newRedactor(u, true),
+		timeout: cmp.Or(o.Timeout, DefaultTimeout),
+		hide:    notify.NewRedactor(u, true),
 		flying:  make(map[string]*flight),
 	}
 	s.titled = !slices.Contains(untitled, scheme) || scheme == "generic" && u.Query().Get("template") != ""
 	if scheme == "matrix" { // signs in as soon as it is made
 		if u.Host == "" {
-			return nil, o.wrong("url", "the matrix URL has no host")
+			return nil, o.Wrong("url", "the matrix URL has no host")
 		}
 		return s, nil
 	}
 	if _, err := s.build(http.DefaultTransport); err != nil {
-		return nil, o.wrong("url", "%s", s.hide.redact(err.Error()))
+		return nil, o.Wrong("url", "%s", s.hide.Redact(err.Error()))
 	}
 	return s, nil
 }
 
 // build makes the service anew for each notice: some of shoutrrr's keep the
 // first title they are given for all that follow.
-func (s *Service) build(transport http.RoundTripper) (types.Service, error) {
+func (s *Channel) build(transport http.RoundTripper) (types.Service, error) {
 	service, err := new(router.ServiceRouter).Locate(s.url)
 	if err != nil {
 		return nil, err
@@ -105,15 +108,10 @@ func (s *Service) build(transport http.RoundTripper) (types.Service, error) {
 }
 
 // To returns the kind of service; all else in its URL may be a secret.
-func (s *Service) To() string { return s.to }
+func (s *Channel) To() string { return s.to }
 
 // Send sends by the service.
-func (s *Service) Send(ctx context.Context, n Notice) error {
-	_, err := s.report(ctx, n)
-	return err
-}
-
-func (s *Service) report(ctx context.Context, n Notice) (string, error) {
+func (s *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("no answer within %s", s.timeout))
 	defer cancel()
 	f := s.launch(n)
@@ -130,18 +128,17 @@ func (s *Service) report(ctx context.Context, n Notice) (string, error) {
 
 // launch begins a try, or finds the one that is still under way from before:
 // the notice must not go out again because its first answer was late.
-func (s *Service) launch(n Notice) *flight {
+func (s *Channel) launch(n notify.Notice) *flight {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f := s.flying[n.ID]; f != nil {
 		return f
 	}
-	own := s.worded(n)
-	message, params := own.Text, &types.Params{}
+	message, params := n.Text, &types.Params{}
 	if s.titled {
-		params.SetTitle(own.Title)
+		params.SetTitle(n.Title)
 	} else {
-		message = own.Title + "\n\n" + own.Text
+		message = n.Title + "\n\n" + n.Text
 	}
 	f := &flight{done: make(chan struct{})}
 	s.flying[n.ID] = f
@@ -158,20 +155,20 @@ func (s *Service) launch(n Notice) *flight {
 
 // judge says what an answer means. Only a clear refusal is final: the library
 // gives most errors as words.
-func (s *Service) judge(f *flight) (string, error) {
+func (s *Channel) judge(f *flight) (string, error) {
 	if f.err == nil {
 		return "accepted", nil
 	}
-	told := fmt.Errorf("%s: %s", s.to, sanitize.Short(s.hide.redact(f.err.Error()), 300))
+	told := fmt.Errorf("%s: %s", s.to, sanitize.Short(s.hide.Redact(f.err.Error()), 300))
 	status := f.last.status
 	if failure, ok := errors.AsType[jsonclient.Error](f.err); ok {
 		status = failure.StatusCode
 	}
 	switch {
-	case status >= 400 && !retried(status):
-		return "", &PermanentError{told}
+	case status >= 400 && !notify.Retryable(status):
+		return "", &notify.PermanentError{Err: told}
 	case f.last.after > 0:
-		return "", &RetryAfterError{After: f.last.after, Err: told}
+		return "", &notify.RetryAfterError{After: f.last.after, Err: told}
 	default:
 		return "", told
 	}
@@ -189,7 +186,7 @@ func (a *answer) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := http.DefaultTransport.RoundTrip(req)
 	if err == nil {
 		a.status = resp.StatusCode
-		a.after = retryAfter(resp.Header.Get("Retry-After"), time.Now())
+		a.after = notify.RetryAfter(resp.Header.Get("Retry-After"), time.Now())
 	}
 	return resp, err
 }

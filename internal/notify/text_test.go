@@ -17,7 +17,7 @@ import (
 	"resumed/internal/resume"
 )
 
-var updateWords = flag.Bool("update-words", false, "write the golden words anew")
+var updateTexts = flag.Bool("update-texts", false, "write the golden texts anew")
 
 // storied is a session with a whole story behind it.
 func storied(state resume.State) resume.View {
@@ -88,11 +88,13 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 		require.LessOrEqual(t, utf8.RuneCountInString(n.Text), maxText+1, c.name)
 		fmt.Fprintf(&got, "=== %s\n%s\n---\n%s\n---\n%s\n\n", c.name, n.Title, n.Text, n.RetryCommand)
 	}
-	golden := filepath.Join("testdata", "words.golden")
-	if *updateWords {
+	golden := filepath.Join("testdata", "texts.golden")
+	if *updateTexts {
 		require.NoError(t, os.WriteFile(golden, []byte(got.String()), 0o644))
 	}
-	require.Equal(t, string(must(os.ReadFile(golden))), got.String())
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got.String())
 }
 
 // known is what people call the agents of these tests.
@@ -138,23 +140,19 @@ func TestTemplateIsCheckedBeforeItIsNeeded(t *testing.T) {
 		"breaks only where there are no sessions": {"{{(index .Sessions 0).ID}}", "on a config_error notice"},
 		"not a time": {"{{local .Event}}", "wants a time"},
 	} {
-		_, err := ParseTemplate(c.text, known)
+		_, err := parseWording(c.text, known)
 		if c.problem == "" {
 			require.NoError(t, err, name)
 		} else {
 			require.ErrorContains(t, err, c.problem, name)
 		}
 	}
-	_, err := NewCommand(CommandOptions{Common: Common{Name: "script", Title: "{{.Nope}}", Text: "{{"}, Run: []string{"true"}})
-	require.ErrorContains(t, err, `channel "script"`)
-	require.ErrorContains(t, err, "title: ")
-	require.ErrorContains(t, err, "text: ")
 }
 
 func TestOwnWordsAreBoundedAndHarmless(t *testing.T) {
-	w, err := parseWords(Common{Title: "a\x1b[31m\nb", Text: `{{range .Sessions}}{{printf "%20000s" .ID}}{{end}}`})
+	b, err := NewBase(Common{Name: "x", Title: "a\x1b[31m\nb", Text: `{{range .Sessions}}{{printf "%20000s" .ID}}{{end}}`})
 	require.NoError(t, err)
-	n := w.apply(sample(GaveUp, 3))
+	n := b.Word(sample(GaveUp, 3))
 	require.Equal(t, "a b", n.Title)
 	require.Equal(t, sample(GaveUp, 3).Text, n.Text, "what a template cannot say is said in the built-in words")
 }

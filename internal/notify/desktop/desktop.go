@@ -1,4 +1,6 @@
-package notify
+// Package desktop shows notices on the desktop of the person who runs the
+// daemon, by D-Bus.
+package desktop
 
 import (
 	"cmp"
@@ -13,32 +15,32 @@ import (
 
 	"github.com/godbus/dbus/v5"
 
+	"resumed/internal/notify"
 	"resumed/internal/resume"
 	"resumed/internal/sessionbus"
 )
 
-// DesktopOptions describe the desktop.
-type DesktopOptions struct {
-	Common
-	Timeout time.Duration // of one try; 0: DefaultTimeout
+// Options describe the desktop.
+type Options struct {
+	notify.Common
+	Timeout time.Duration // of one try; 0: notify.DefaultTimeout
 
 	// Retry is called when a person presses "Retry now", once for each session
 	// of the notice. It must not block. Nil: there is no such button.
 	Retry func(resume.Key)
 
-	// Memory remembers over a restart which bubbles are shown, so that good
+	// Memory remembers over a restart which popups are shown, so that good
 	// news still replaces bad; may be nil.
-	Memory Memory
+	Memory notify.Memory
 }
 
-// Desktop shows notices on the desktop of the person who runs the daemon, by
-// D-Bus. Where there is no session bus or no notification server, Send returns
-// an UnavailableError.
-type Desktop struct {
-	base
+// Channel shows notices as popups. Where there is no session bus or no
+// notification server, Send returns a notify.UnavailableError.
+type Channel struct {
+	notify.Base
 	timeout time.Duration
 	retry   func(resume.Key)
-	memory  Memory
+	memory  notify.Memory
 
 	sending   sync.Mutex     // one try at a time
 	listening sync.WaitGroup // the goroutine that hears signals
@@ -46,41 +48,35 @@ type Desktop struct {
 	mu      sync.Mutex // guards everything that follows
 	conn    *dbus.Conn
 	owner   string                  // the server's connection on the bus
-	buttons map[uint32][]resume.Key // what "Retry now" of a bubble means
-	shown   bubbles
+	buttons map[uint32][]resume.Key // what "Retry now" of a popup means
+	shown   popups
 }
 
-// NewDesktop checks the options; it connects to nothing.
-func NewDesktop(o DesktopOptions) (*Desktop, error) {
-	b, err := newBase(o.Common)
+// New checks the options; it connects to nothing.
+func New(o Options) (*Channel, error) {
+	b, err := notify.NewBase(o.Common)
 	if err != nil {
 		return nil, err
 	}
-	d := &Desktop{
-		base:    b,
-		timeout: cmp.Or(o.Timeout, DefaultTimeout),
+	d := &Channel{
+		Base:    b,
+		timeout: cmp.Or(o.Timeout, notify.DefaultTimeout),
 		retry:   o.Retry,
 		memory:  o.Memory,
 		buttons: make(map[uint32][]resume.Key),
 	}
 	if d.memory != nil {
 		if data, found := d.memory.Value(d.memoryKey()); found {
-			d.shown = decodeBubbles(data)
+			d.shown = decodePopups(data)
 		}
 	}
 	return d, nil
 }
 
-func (d *Desktop) memoryKey() string { return "notify/desktop/" + d.name }
+func (d *Channel) memoryKey() string { return "notify/desktop/" + d.Name() }
 
 // To returns what the channel is.
-func (d *Desktop) To() string { return "desktop" }
-
-// Send shows the notice.
-func (d *Desktop) Send(ctx context.Context, n Notice) error {
-	_, err := d.report(ctx, n)
-	return err
-}
+func (d *Channel) To() string { return "desktop" }
 
 const (
 	notifications     = "org.freedesktop.Notifications"
@@ -88,7 +84,8 @@ const (
 	retryAction       = "retry"
 )
 
-func (d *Desktop) report(ctx context.Context, n Notice) (string, error) {
+// Send shows the notice.
+func (d *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	d.sending.Lock()
 	defer d.sending.Unlock()
 	ctx, cancel := context.WithTimeoutCause(ctx, d.timeout, fmt.Errorf("no answer within %s", d.timeout))
@@ -102,7 +99,7 @@ func (d *Desktop) report(ctx context.Context, n Notice) (string, error) {
 	if err != nil {
 		return "", d.explain(ctx, "ask notification server", err)
 	}
-	id, err := d.show(ctx, conn, d.worded(n), can)
+	id, err := d.show(ctx, conn, n, can)
 	if err != nil {
 		return "", d.explain(ctx, "show notice", err)
 	}
@@ -110,14 +107,14 @@ func (d *Desktop) report(ctx context.Context, n Notice) (string, error) {
 }
 
 // explain says why nothing is shown.
-func (d *Desktop) explain(ctx context.Context, act string, err error) error {
+func (d *Channel) explain(ctx context.Context, act string, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w", act, context.Cause(ctx))
 	case nobodyShows(err):
-		return &UnavailableError{errors.New("no notification server runs on the session bus")}
+		return &notify.UnavailableError{Err: errors.New("no notification server runs on the session bus")}
 	case errors.Is(err, dbus.ErrClosed):
-		return &UnavailableError{errors.New("the session bus has ended")}
+		return &notify.UnavailableError{Err: errors.New("the session bus has ended")}
 	default:
 		return fmt.Errorf("%s: %w", act, err)
 	}
@@ -125,7 +122,7 @@ func (d *Desktop) explain(ctx context.Context, act string, err error) error {
 
 // connect returns the connection, a new one where the old one has ended. It
 // stays open after a notice was shown: buttons are pressed later.
-func (d *Desktop) connect(ctx context.Context) (*dbus.Conn, error) {
+func (d *Channel) connect(ctx context.Context) (*dbus.Conn, error) {
 	d.mu.Lock()
 	conn := d.conn
 	d.mu.Unlock()
@@ -134,7 +131,7 @@ func (d *Desktop) connect(ctx context.Context) (*dbus.Conn, error) {
 	}
 	conn, err := sessionbus.Dial(ctx)
 	if err != nil {
-		return nil, &UnavailableError{err}
+		return nil, &notify.UnavailableError{Err: err}
 	}
 	if err := conn.AddMatchSignalContext(ctx, dbus.WithMatchInterface(notifications), dbus.WithMatchObjectPath(notificationsPath)); err != nil {
 		conn.Close()
@@ -155,7 +152,7 @@ func (d *Desktop) connect(ctx context.Context) (*dbus.Conn, error) {
 }
 
 // meet finds out who shows notices and what the server can do.
-func (d *Desktop) meet(ctx context.Context, conn *dbus.Conn) (can []string, err error) {
+func (d *Channel) meet(ctx context.Context, conn *dbus.Conn) (can []string, err error) {
 	server := conn.Object(notifications, notificationsPath)
 	// This first, for it may start the server.
 	if err := server.CallWithContext(ctx, notifications+".GetCapabilities", 0).Store(&can); err != nil {
@@ -177,10 +174,10 @@ func (d *Desktop) meet(ctx context.Context, conn *dbus.Conn) (can []string, err 
 
 // show puts a notice on the screen, in the place of older news of the same
 // sessions.
-func (d *Desktop) show(ctx context.Context, conn *dbus.Conn, n Notice, can []string) (uint32, error) {
+func (d *Channel) show(ctx context.Context, conn *dbus.Conn, n notify.Notice, can []string) (uint32, error) {
 	sessions, keys := subjects(n)
 	d.mu.Lock()
-	before := bubbles{Server: d.shown.Server, Shown: slices.Clone(d.shown.Shown)}
+	before := popups{Server: d.shown.Server, Shown: slices.Clone(d.shown.Shown)}
 	old := d.shown.supersede(keys)
 	d.mu.Unlock()
 
@@ -189,7 +186,7 @@ func (d *Desktop) show(ctx context.Context, conn *dbus.Conn, n Notice, can []str
 		replaces = old[0]
 	}
 	var actions []string
-	calls := n.Event == GaveUp || n.Event == Parked
+	calls := n.Event == notify.GaveUp || n.Event == notify.Parked
 	if calls && d.retry != nil && len(sessions) > 0 && slices.Contains(can, "actions") {
 		actions = []string{retryAction, "Retry now"}
 	}
@@ -225,7 +222,7 @@ func (d *Desktop) show(ctx context.Context, conn *dbus.Conn, n Notice, can []str
 
 // subjects are what a notice is about, for buttons and for replacing. Without
 // sessions the event is its own subject.
-func subjects(n Notice) (sessions []resume.Key, keys []string) {
+func subjects(n notify.Notice) (sessions []resume.Key, keys []string) {
 	for _, v := range n.Sessions {
 		sessions = append(sessions, v.Key())
 		keys = append(keys, v.Key().String())
@@ -251,7 +248,7 @@ func body(text string, can []string) string {
 }
 
 // hear acts on what the server says.
-func (d *Desktop) hear(s *dbus.Signal) {
+func (d *Channel) hear(s *dbus.Signal) {
 	d.mu.Lock()
 	known := s.Sender == d.owner
 	d.mu.Unlock()
@@ -283,7 +280,7 @@ func (d *Desktop) hear(s *dbus.Signal) {
 }
 
 // remember keeps what is shown over a restart.
-func (d *Desktop) remember() {
+func (d *Channel) remember() {
 	if d.memory == nil {
 		return
 	}
@@ -297,7 +294,7 @@ func (d *Desktop) remember() {
 
 // Close ends the connection. Notices stay on the screen; their buttons do
 // nothing any more.
-func (d *Desktop) Close() error {
+func (d *Channel) Close() error {
 	d.mu.Lock()
 	conn := d.conn
 	d.conn = nil

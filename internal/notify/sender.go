@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,8 +42,8 @@ const (
 	stopGrace = 5 * time.Second
 )
 
-// lane delivers what one channel is to send, in its own goroutine.
-type lane struct {
+// sender delivers what one channel is to send, in its own goroutine.
+type sender struct {
 	n    *Notifier
 	name string
 	kick chan struct{} // of size 1: something below changed
@@ -58,15 +59,15 @@ type lane struct {
 	figures Figures
 }
 
-// item is a delivery in a lane.
+// item is a delivery in a sender's queue.
 type item struct {
 	Delivery
 	notice  Notice
 	outcome Outcome // set once it has ended and only its record is missing
 }
 
-func newLane(n *Notifier, ch Channel) *lane {
-	return &lane{
+func newSender(n *Notifier, ch Channel) *sender {
+	return &sender{
 		n:       n,
 		name:    ch.Name(),
 		kick:    make(chan struct{}, 1),
@@ -77,109 +78,109 @@ func newLane(n *Notifier, ch Channel) *lane {
 }
 
 // push adds a delivery.
-func (l *lane) push(d Delivery) {
+func (s *sender) push(d Delivery) {
 	it := &item{Delivery: d}
 	if err := json.Unmarshal(d.Payload, &it.notice); err != nil {
-		l.n.log.Error("notice is unreadable and lost", "channel", l.name, "notice", d.ID, "err", err)
+		s.n.log.Error("notice is unreadable and lost", "channel", s.name, "notice", d.ID, "err", err)
 		it.outcome, it.Tries = Failed, 0
-		l.n.opts.Count(l.name, Failed)
+		s.n.opts.Count(s.name, Failed)
 	}
 	it.Payload = nil // the notice is the same, and is all that is needed
-	l.mu.Lock()
-	l.queue = append(l.queue, it)
-	l.mu.Unlock()
-	l.wake()
+	s.mu.Lock()
+	s.queue = append(s.queue, it)
+	s.mu.Unlock()
+	s.wake()
 }
 
 // use makes a channel the one to send by, from the next try on.
-func (l *lane) use(ch Channel) {
-	l.mu.Lock()
-	l.channel = ch
-	l.mu.Unlock()
-	l.wake()
+func (s *sender) use(ch Channel) {
+	s.mu.Lock()
+	s.channel = ch
+	s.mu.Unlock()
+	s.wake()
 }
 
-// remove ends the lane and what waits in it.
-func (l *lane) remove() {
-	l.mu.Lock()
-	l.removed = true
-	l.mu.Unlock()
-	l.wake()
+// remove ends the sender and what waits in it.
+func (s *sender) remove() {
+	s.mu.Lock()
+	s.removed = true
+	s.mu.Unlock()
+	s.wake()
 }
 
-func (l *lane) wake() {
+func (s *sender) wake() {
 	select {
-	case l.kick <- struct{}{}:
+	case s.kick <- struct{}{}:
 	default:
 	}
 }
 
-func (l *lane) run(ctx context.Context) {
-	defer func() { l.close(l.current) }()
+func (s *sender) run(ctx context.Context) {
+	defer func() { s.close(s.current) }()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		if ctx.Err() != nil {
 			return
 		}
-		if l.renew() {
-			l.n.discard(ctx, l.name, l.rest())
+		if s.renew() {
+			s.n.discard(ctx, s.name, s.rest())
 			return
 		}
-		it, wait := l.next(time.Now())
+		it, wait := s.next(time.Now())
 		if it != nil && wait <= 0 {
-			l.attend(ctx, it)
+			s.attend(ctx, it)
 			continue
 		}
 		timer.Reset(min(wait, longestSleep))
 		select {
 		case <-ctx.Done():
-		case <-l.kick:
+		case <-s.kick:
 		case <-timer.C:
 		}
 	}
 }
 
-// renew takes the channel that is to be used now, and reports whether the lane
-// is to end.
-func (l *lane) renew() (removed bool) {
-	l.mu.Lock()
-	old := l.current
-	l.current = l.channel
-	removed = l.removed
-	l.mu.Unlock()
-	if old != l.current {
-		l.close(old)
+// renew takes the channel that is to be used now, and reports whether the
+// sender is to end.
+func (s *sender) renew() (removed bool) {
+	s.mu.Lock()
+	old := s.current
+	s.current = s.channel
+	removed = s.removed
+	s.mu.Unlock()
+	if old != s.current {
+		s.close(old)
 	}
 	return removed
 }
 
-func (l *lane) close(ch Channel) {
+func (s *sender) close(ch Channel) {
 	if c, ok := ch.(io.Closer); ok {
 		if err := c.Close(); err != nil {
-			l.n.log.Debug("channel did not close well", "channel", l.name, "err", err)
+			s.n.log.Debug("channel did not close well", "channel", s.name, "err", err)
 		}
 	}
 }
 
-func (l *lane) rest() []Delivery {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (s *sender) rest() []Delivery {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var rest []Delivery
-	for _, it := range l.queue {
+	for _, it := range s.queue {
 		rest = append(rest, it.Delivery)
 	}
-	l.queue = nil
+	s.queue = nil
 	return rest
 }
 
 // next returns the delivery whose turn is next, and how long that is.
-func (l *lane) next(now time.Time) (*item, time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (s *sender) next(now time.Time) (*item, time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var first *item
-	for _, it := range l.queue {
-		if (first == nil || it.NextAt.Before(first.NextAt)) && !l.mustWait(it) {
+	for _, it := range s.queue {
+		if (first == nil || it.NextAt.Before(first.NextAt)) && !s.mustWait(it) {
 			first = it
 		}
 	}
@@ -187,37 +188,37 @@ func (l *lane) next(now time.Time) (*item, time.Duration) {
 		return nil, longestSleep
 	}
 	due := first.NextAt
-	if first.outcome == "" && l.hold.After(due) {
-		due = l.hold
+	if first.outcome == "" && s.hold.After(due) {
+		due = s.hold
 	}
 	return first, due.Sub(now)
 }
 
 // mustWait keeps good news from overtaking the bad news that it closes.
-func (l *lane) mustWait(it *item) bool {
+func (s *sender) mustWait(it *item) bool {
 	if it.notice.Event != Recovered {
 		return false
 	}
-	return slices.ContainsFunc(l.queue, func(other *item) bool {
+	return slices.ContainsFunc(s.queue, func(other *item) bool {
 		return other.notice.Account == it.notice.Account && other.At.Before(it.At)
 	})
 }
 
 // attend makes one try, or records the end of one that could not be recorded.
-func (l *lane) attend(ctx context.Context, it *item) {
+func (s *sender) attend(ctx context.Context, it *item) {
 	if it.outcome != "" {
-		l.finish(ctx, it)
+		s.finish(ctx, it)
 		return
 	}
-	err := l.send(ctx, it.notice)
+	err := s.send(ctx, it.notice)
 	if err != nil && ctx.Err() != nil {
 		return // cut off by our own end: no try of its own
 	}
-	l.judge(ctx, it, err, time.Now())
+	s.judge(ctx, it, err, time.Now())
 }
 
 // send makes one try. It outlives ctx by stopGrace.
-func (l *lane) send(ctx context.Context, notice Notice) error {
+func (s *sender) send(ctx context.Context, notice Notice) error {
 	tryCtx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), sendLimit,
 		fmt.Errorf("not done within %s", sendLimit))
 	defer cancel()
@@ -229,108 +230,148 @@ func (l *lane) send(ctx context.Context, notice Notice) error {
 		}
 	})
 	defer stop()
-	return l.current.Send(tryCtx, notice)
+	_, err := s.current.Send(tryCtx, s.current.Word(notice))
+	return err
 }
 
 // judge decides what comes of a try.
-func (l *lane) judge(ctx context.Context, it *item, err error, now time.Time) {
-	log := l.n.log.With("channel", l.name, "notice", it.ID, "event", it.notice.Event)
+func (s *sender) judge(ctx context.Context, it *item, err error, now time.Time) {
+	log := s.n.log.With("channel", s.name, "notice", it.ID, "event", it.notice.Event)
 	it.Tries++
 	if err == nil {
 		log.Debug("notice delivered", "tries", it.Tries)
-		l.end(ctx, it, Delivered, "")
+		s.end(ctx, it, Delivered, "")
 		return
 	}
 	it.LastErr = sanitize.Cut(sanitize.Text(err.Error()), 500)
 	if _, ok := errors.AsType[*PermanentError](err); ok {
 		log.Error("notice refused", "err", err)
-		l.end(ctx, it, Failed, it.LastErr)
+		s.end(ctx, it, Failed, it.LastErr)
 		return
 	}
-	next := now.Add(retryPolicy.Delay(it.Tries, l.n.opts.Rand()))
+	next := now.Add(retryPolicy.Delay(it.Tries, s.n.opts.Rand()))
 	limit := it.At.Add(keepTrying)
 	verdict := Dropped
 	if after, ok := errors.AsType[*RetryAfterError](err); ok && after.After > 0 {
 		next = now.Add(after.After)
-		l.quiet(next)
+		s.quiet(next)
 	}
 	if _, ok := errors.AsType[*UnavailableError](err); ok {
 		limit, verdict = it.At.Add(unavailablePatience), Unavailable
-		l.warnOnce("channel is not available here", err)
+		s.warnOnce("channel is not available here", err)
 	} else {
-		l.warnOnce("notice did not arrive and is tried again", err)
+		s.warnOnce("notice did not arrive and is tried again", err)
 	}
 	if next.After(limit) {
 		if verdict == Dropped {
 			log.Error("notice dropped: it could not be delivered for a day", "tries", it.Tries, "err", err)
 		}
-		l.end(ctx, it, verdict, it.LastErr)
+		s.end(ctx, it, verdict, it.LastErr)
 		return
 	}
-	l.again(it, next)
+	s.again(it, next)
 }
 
-// quiet keeps the lane from sending anything until then.
-func (l *lane) quiet(until time.Time) {
-	l.mu.Lock()
-	l.hold = until.Round(0)
-	l.mu.Unlock()
+// quiet keeps the sender from sending anything until then.
+func (s *sender) quiet(until time.Time) {
+	s.mu.Lock()
+	s.hold = until.Round(0)
+	s.mu.Unlock()
 }
 
 // warnOnce warns of a trouble when it begins or changes, not at every try.
-func (l *lane) warnOnce(message string, err error) {
+func (s *sender) warnOnce(message string, err error) {
 	text := err.Error()
-	l.mu.Lock()
-	known := l.figures.LastError == text
-	l.figures.LastError = text
-	l.mu.Unlock()
+	s.mu.Lock()
+	known := s.figures.LastError == text
+	s.figures.LastError = text
+	s.mu.Unlock()
 	if known {
-		l.n.log.Debug(message, "channel", l.name, "err", err)
+		s.n.log.Debug(message, "channel", s.name, "err", err)
 		return
 	}
-	l.n.log.Warn(message, "channel", l.name, "err", err)
+	s.n.log.Warn(message, "channel", s.name, "err", err)
 }
 
 // again schedules the next try.
-func (l *lane) again(it *item, next time.Time) {
-	l.mu.Lock()
+func (s *sender) again(it *item, next time.Time) {
+	s.mu.Lock()
 	it.NextAt = next.UTC().Round(0)
-	l.mu.Unlock()
-	l.n.opts.Store.Tried(it.ID, l.name, it.Tries, it.NextAt, it.LastErr)
+	s.mu.Unlock()
+	s.n.opts.Store.Tried(it.ID, s.name, it.Tries, it.NextAt, it.LastErr)
 }
 
 // end settles a delivery.
-func (l *lane) end(ctx context.Context, it *item, outcome Outcome, lastErr string) {
-	l.mu.Lock()
+func (s *sender) end(ctx context.Context, it *item, outcome Outcome, lastErr string) {
+	s.mu.Lock()
 	it.outcome = outcome
 	switch outcome {
 	case Delivered:
-		l.figures.Delivered++
+		s.figures.Delivered++
 	default:
-		l.figures.Failed++
+		s.figures.Failed++
 	}
-	l.figures.LastError = lastErr
-	l.mu.Unlock()
-	l.n.opts.Count(l.name, outcome)
+	s.figures.LastError = lastErr
+	s.mu.Unlock()
+	s.n.opts.Count(s.name, outcome)
 	it.Tries = 0 // counts from here on how often the record was refused
-	l.finish(ctx, it)
+	s.finish(ctx, it)
 }
 
 // finish records the end of a delivery. It is never sent again because its end
 // could not be recorded: only the record is tried again. A stop that was
 // ordered meanwhile does not cost the record.
-func (l *lane) finish(ctx context.Context, it *item) {
+func (s *sender) finish(ctx context.Context, it *item) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
 	defer cancel()
-	err := l.n.opts.Store.Done(ctx, it.ID, l.name, string(it.outcome))
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	err := s.n.opts.Store.Done(ctx, it.ID, s.name, string(it.outcome))
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err != nil {
 		if it.Tries++; it.Tries == 1 {
-			l.n.log.Error("end of a delivery cannot be stored", "channel", l.name, "notice", it.ID, "err", err)
+			s.n.log.Error("end of a delivery cannot be stored", "channel", s.name, "notice", it.ID, "err", err)
 		}
 		it.NextAt = time.Now().Round(0).Add(storePolicy.Delay(it.Tries, 0))
 		return
 	}
-	l.queue = slices.DeleteFunc(l.queue, func(other *item) bool { return other == it })
+	s.queue = slices.DeleteFunc(s.queue, func(other *item) bool { return other == it })
+}
+
+// Figures are what status and metrics show of one channel.
+type Figures struct {
+	Name      string `json:"name"`
+	Pending   int    `json:"pending"`   // deliveries that have not ended
+	Delivered int    `json:"delivered"` // since the start
+	Failed    int    `json:"failed"`    // since the start: refused, dropped or unavailable
+	LastError string `json:"last_error,omitempty"`
+}
+
+// Figures returns the figures of every channel, by name.
+func (n *Notifier) Figures() []Figures {
+	n.mu.Lock()
+	senders := n.senders
+	n.mu.Unlock()
+	all := make([]Figures, 0, len(senders))
+	for _, s := range senders {
+		s.mu.Lock()
+		f := s.figures
+		for _, it := range s.queue {
+			if it.outcome == "" {
+				f.Pending++
+			}
+		}
+		s.mu.Unlock()
+		all = append(all, f)
+	}
+	slices.SortFunc(all, func(a, b Figures) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// Pending returns how many deliveries have not ended.
+func (n *Notifier) Pending() int {
+	total := 0
+	for _, f := range n.Figures() {
+		total += f.Pending
+	}
+	return total
 }

@@ -1,4 +1,5 @@
-package notify
+// Package command runs a program of the user's for each notice.
+package command
 
 import (
 	"bytes"
@@ -15,54 +16,50 @@ import (
 	"time"
 
 	"resumed/internal/childenv"
+	"resumed/internal/notify"
 	"resumed/internal/sanitize"
 )
 
-// CommandOptions describe a program that is run for each notice.
-type CommandOptions struct {
-	Common
+// Options describe a program that is run for each notice.
+type Options struct {
+	notify.Common
 	Run     []string      // program and arguments; no shell reads them
-	Timeout time.Duration // of one run; 0: DefaultCommandTimeout
+	Timeout time.Duration // of one run; 0: DefaultTimeout
 }
 
-// DefaultCommandTimeout bounds one run of a command that is given no other.
-const DefaultCommandTimeout = 30 * time.Second
+// DefaultTimeout bounds one run of a command that is given no other.
+const DefaultTimeout = 30 * time.Second
 
-// Command runs a program with the notice as JSON on its stdin. Its environment
+// Channel runs a program with the notice as JSON on its stdin. Its environment
 // is the daemon's, without what systemd gave the daemon alone, and with
 // RESUMED_EVENT and RESUMED_NOTICE_ID. It may be run again for the same notice
 // when it ended other than by exit 0, so it should do its work by that id.
-type Command struct {
-	base
+type Channel struct {
+	notify.Base
 	run     []string
 	timeout time.Duration
 }
 
-// NewCommand checks the options; it runs nothing.
-func NewCommand(o CommandOptions) (*Command, error) {
-	b, err := newBase(o.Common)
+// New checks the options; it runs nothing.
+func New(o Options) (*Channel, error) {
+	b, err := notify.NewBase(o.Common)
 	if err != nil {
 		return nil, err
 	}
 	if len(o.Run) == 0 || o.Run[0] == "" {
-		return nil, o.wrong("run", "it names no program")
+		return nil, o.Wrong("run", "it names no program")
 	}
-	return &Command{base: b, run: slices.Clone(o.Run), timeout: cmp.Or(o.Timeout, DefaultCommandTimeout)}, nil
+	return &Channel{Base: b, run: slices.Clone(o.Run), timeout: cmp.Or(o.Timeout, DefaultTimeout)}, nil
 }
 
 // To returns the program.
-func (c *Command) To() string { return c.run[0] }
+func (c *Channel) To() string { return c.run[0] }
 
 // Send runs the program.
-func (c *Command) Send(ctx context.Context, n Notice) error {
-	_, err := c.report(ctx, n)
-	return err
-}
-
-func (c *Command) report(ctx context.Context, n Notice) (string, error) {
-	body, err := json.Marshal(c.worded(n))
+func (c *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
+	body, err := json.Marshal(n)
 	if err != nil {
-		return "", &PermanentError{fmt.Errorf("encode notice: %w", err)}
+		return "", &notify.PermanentError{Err: fmt.Errorf("encode notice: %w", err)}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("it ran longer than %s and was killed", c.timeout))
 	defer cancel()
@@ -77,7 +74,7 @@ func (c *Command) report(ctx context.Context, n Notice) (string, error) {
 	cmd.WaitDelay = 2 * time.Second // a child that escaped the group may hold our pipe
 
 	if err := cmd.Start(); err != nil {
-		return "", &PermanentError{fmt.Errorf("start command: %w", err)}
+		return "", &notify.PermanentError{Err: fmt.Errorf("start command: %w", err)}
 	}
 	err = cmd.Wait()
 	words := sanitize.Short(said.String(), 200)

@@ -1,10 +1,11 @@
-package notify
+package desktop
 
 import (
 	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -18,6 +19,8 @@ import (
 	"github.com/godbus/dbus/v5"
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/notify"
+	"resumed/internal/notify/notifytest"
 	"resumed/internal/resume"
 )
 
@@ -102,7 +105,7 @@ func (s *screen) change(f func()) {
 	f()
 }
 
-// all returns what was shown and which bubbles were closed.
+// all returns what was shown and which popups were closed.
 func (s *screen) all() ([]shownNote, []uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,26 +161,32 @@ func (m screenMethods) Notify(from dbus.Sender, app string, replaces uint32, _, 
 	return id, nil
 }
 
-func desktop(t *testing.T, change ...func(*DesktopOptions)) *Desktop {
+func open(t *testing.T, change ...func(*Options)) *Channel {
 	t.Helper()
-	o := DesktopOptions{Common: Common{Name: "desktop"}, Timeout: 5 * time.Second}
+	o := Options{Common: notify.Common{Name: "desktop"}, Timeout: 5 * time.Second}
 	for _, f := range change {
 		f(&o)
 	}
-	d, err := NewDesktop(o)
+	d, err := New(o)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = d.Close() })
 	return d
+}
+
+func send(t *testing.T, d *Channel, n notify.Notice) error {
+	t.Helper()
+	_, err := d.Send(t.Context(), n)
+	return err
 }
 
 var everything = []string{"body", "body-markup", "actions", "persistence"}
 
 func TestDesktopShowsANoticeThatCannotBeOverlooked(t *testing.T) {
 	s := newScreen(t, realBus(t), everything...)
-	d := desktop(t, func(o *DesktopOptions) { o.Retry = func(resume.Key) {} })
-	n := sample(GaveUp, 1)
+	d := open(t, func(o *Options) { o.Retry = func(resume.Key) {} })
+	n := notifytest.Notice(notify.GaveUp, 1)
 	n.Text = "a <b>bold</b> & bad thing"
-	require.NoError(t, d.Send(t.Context(), n))
+	require.NoError(t, send(t, d, n))
 	got := s.last()
 	require.Equal(t, "resumed", got.App)
 	require.Equal(t, n.Title, got.Summary)
@@ -185,110 +194,121 @@ func TestDesktopShowsANoticeThatCannotBeOverlooked(t *testing.T) {
 	require.EqualValues(t, 2, got.Urgency)
 	require.Equal(t, []string{"retry", "Retry now"}, got.Actions)
 
-	require.NoError(t, d.Send(t.Context(), sample(Limited, 1)))
+	require.NoError(t, send(t, d, notifytest.Notice(notify.Limited, 1)))
 	require.EqualValues(t, 1, s.last().Urgency)
 	require.Empty(t, s.last().Actions)
 }
 
 func TestDesktopUsesOnlyWhatTheServerCan(t *testing.T) {
 	s := newScreen(t, realBus(t), "body")
-	d := desktop(t, func(o *DesktopOptions) { o.Retry = func(resume.Key) {} })
-	n := sample(GaveUp, 1)
+	d := open(t, func(o *Options) { o.Retry = func(resume.Key) {} })
+	n := notifytest.Notice(notify.GaveUp, 1)
 	n.Text = "1 < 2"
-	require.NoError(t, d.Send(t.Context(), n))
+	require.NoError(t, send(t, d, n))
 	require.Equal(t, "1 < 2", s.last().Body)
 	require.Empty(t, s.last().Actions)
 	s.change(func() { s.can = nil })
-	require.NoError(t, d.Send(t.Context(), n))
+	require.NoError(t, send(t, d, n))
 	require.Empty(t, s.last().Body)
 }
 
-func TestRetryNowRetriesTheSessionsOfTheBubbleOnce(t *testing.T) {
+func TestRetryNowRetriesTheSessionsOfThePopupOnce(t *testing.T) {
 	s := newScreen(t, realBus(t), everything...)
 	pressed := make(chan resume.Key, 10)
-	d := desktop(t, func(o *DesktopOptions) { o.Retry = func(k resume.Key) { pressed <- k } })
-	require.NoError(t, d.Send(t.Context(), sample(GaveUp, 2)))
+	d := open(t, func(o *Options) { o.Retry = func(k resume.Key) { pressed <- k } })
+	require.NoError(t, send(t, d, notifytest.Notice(notify.GaveUp, 2)))
 	id := s.last().ID
-	s.emit(t, "ActionInvoked", id+1, "retry") // of somebody else's bubble
+	s.emit(t, "ActionInvoked", id+1, "retry") // of somebody else's popup
 	s.emit(t, "ActionInvoked", id, "retry")
 	s.emit(t, "ActionInvoked", id, "retry") // a double click
 
-	other := sample(GaveUp, 1)
-	other.Sessions = []resume.View{session("x", 9)}
-	require.NoError(t, d.Send(t.Context(), other))
+	other := notifytest.Notice(notify.GaveUp, 1)
+	other.Sessions = []resume.View{notifytest.Session(9)}
+	require.NoError(t, send(t, d, other))
 	s.emit(t, "ActionInvoked", s.last().ID, "retry")
 	for _, want := range []string{"0000-9c1e", "0001-9c1e", "0009-9c1e"} {
 		require.Equal(t, resume.Key{Agent: "claude-code", ID: want}, <-pressed)
 	}
 }
 
-func TestRecoveredReplacesTheBubbleItCloses(t *testing.T) {
+func TestRecoveredReplacesThePopupItCloses(t *testing.T) {
 	s := newScreen(t, realBus(t), everything...)
-	memory := newMemStore()
-	remembering := func(o *DesktopOptions) { o.Memory = memory }
-	first := desktop(t, remembering)
-	require.NoError(t, first.Send(t.Context(), sample(GaveUp, 3))) // of sessions 0, 1 and 2
+	kept := new(memory)
+	remembering := func(o *Options) { o.Memory = kept }
+	first := open(t, remembering)
+	require.NoError(t, send(t, first, notifytest.Notice(notify.GaveUp, 3))) // of sessions 0, 1 and 2
 	group := s.last().ID
 	require.NoError(t, first.Close())
 
-	d := desktop(t, remembering) // after a restart
-	require.NoError(t, d.Send(t.Context(), sample(Recovered, 1)))
+	d := open(t, remembering) // after a restart
+	require.NoError(t, send(t, d, notifytest.Notice(notify.Recovered, 1)))
 	one := s.last().ID
 	require.Zero(t, s.last().Replaces, "two of the three still need a person")
-	require.NoError(t, d.Send(t.Context(), sample(Recovered, 3)))
+	require.NoError(t, send(t, d, notifytest.Notice(notify.Recovered, 3)))
 	require.Equal(t, group, s.last().Replaces)
 	_, closed := s.all()
 	require.Equal(t, []uint32{one}, closed, "older news of the same session goes away")
 }
 
-func TestBubbleThatAPersonClosedIsNotReplaced(t *testing.T) {
+func TestPopupThatAPersonClosedIsNotReplaced(t *testing.T) {
 	s := newScreen(t, realBus(t), everything...)
-	memory := &watchedMemory{memStore: newMemStore(), puts: make(chan struct{}, 10)}
-	d := desktop(t, func(o *DesktopOptions) { o.Memory = memory })
-	require.NoError(t, d.Send(t.Context(), sample(GaveUp, 1)))
-	<-memory.puts
+	kept := &memory{puts: make(chan struct{}, 10)}
+	d := open(t, func(o *Options) { o.Memory = kept })
+	require.NoError(t, send(t, d, notifytest.Notice(notify.GaveUp, 1)))
+	<-kept.puts
 	s.emit(t, "NotificationClosed", s.last().ID, uint32(2))
-	<-memory.puts
-	require.NoError(t, d.Send(t.Context(), sample(Recovered, 1)))
+	<-kept.puts
+	require.NoError(t, send(t, d, notifytest.Notice(notify.Recovered, 1)))
 	require.Zero(t, s.last().Replaces)
 }
 
-// watchedMemory says when it is given something.
-type watchedMemory struct {
-	*memStore
-	puts chan struct{}
+// memory keeps values over a restart of the channel, and says when it is given
+// one, where somebody listens.
+type memory struct {
+	values sync.Map
+	puts   chan struct{}
 }
 
-func (m *watchedMemory) PutValue(key string, value []byte) {
-	m.memStore.PutValue(key, value)
-	m.puts <- struct{}{}
+func (m *memory) PutValue(key string, value []byte) {
+	m.values.Store(key, value)
+	if m.puts != nil {
+		m.puts <- struct{}{}
+	}
 }
 
-func TestBubblesOfAnotherServerAreNotReplaced(t *testing.T) {
+func (m *memory) Value(key string) ([]byte, bool) {
+	value, ok := m.values.Load(key)
+	if !ok {
+		return nil, false
+	}
+	return value.([]byte), true
+}
+
+func TestPopupsOfAnotherServerAreNotReplaced(t *testing.T) {
 	address := realBus(t)
 	s := newScreen(t, address, everything...)
-	d := desktop(t)
-	require.NoError(t, d.Send(t.Context(), sample(GaveUp, 1)))
+	d := open(t)
+	require.NoError(t, send(t, d, notifytest.Notice(notify.GaveUp, 1)))
 	s.quit()
-	err := d.Send(t.Context(), sample(Recovered, 1))
-	_, unavailable := errors.AsType[*UnavailableError](err)
+	err := send(t, d, notifytest.Notice(notify.Recovered, 1))
+	_, unavailable := errors.AsType[*notify.UnavailableError](err)
 	require.True(t, unavailable, "%v", err)
 
 	other := newScreen(t, address, everything...)
 	other.change(func() { other.nextID = 40 })
-	require.NoError(t, d.Send(t.Context(), sample(Recovered, 1)))
+	require.NoError(t, send(t, d, notifytest.Notice(notify.Recovered, 1)))
 	require.Zero(t, other.last().Replaces, "its number 1 is somebody else's")
 }
 
 func TestFailedReplacementIsTriedAgainInThePlaceOfTheOld(t *testing.T) {
 	s := newScreen(t, realBus(t), everything...)
-	d := desktop(t)
-	require.NoError(t, d.Send(t.Context(), sample(GaveUp, 1)))
+	d := open(t)
+	require.NoError(t, send(t, d, notifytest.Notice(notify.GaveUp, 1)))
 	old := s.last().ID
 	s.change(func() { s.fail = "org.example.Busy" })
-	require.Error(t, d.Send(t.Context(), sample(Recovered, 1)))
+	require.Error(t, send(t, d, notifytest.Notice(notify.Recovered, 1)))
 	s.change(func() { s.fail = "" })
-	require.NoError(t, d.Send(t.Context(), sample(Recovered, 1)))
+	require.NoError(t, send(t, d, notifytest.Notice(notify.Recovered, 1)))
 	require.Equal(t, old, s.last().Replaces)
 }
 
@@ -299,15 +319,15 @@ func TestNoDesktopIsUnavailableAndSaysWhy(t *testing.T) {
 		if _, err := os.Stat(fmt.Sprintf("/run/user/%d/bus", os.Getuid())); err == nil {
 			t.Skip("NO-BUS NOT TESTED: this machine has a session bus in its usual place")
 		}
-		err := desktop(t).Send(t.Context(), sample(GaveUp, 1))
-		_, unavailable := errors.AsType[*UnavailableError](err)
+		err := send(t, open(t), notifytest.Notice(notify.GaveUp, 1))
+		_, unavailable := errors.AsType[*notify.UnavailableError](err)
 		require.True(t, unavailable, "%v", err)
 		require.ErrorContains(t, err, "no session bus")
 	})
 	t.Run("no server on the bus", func(t *testing.T) {
 		realBus(t)
-		err := desktop(t).Send(t.Context(), sample(GaveUp, 1))
-		_, unavailable := errors.AsType[*UnavailableError](err)
+		err := send(t, open(t), notifytest.Notice(notify.GaveUp, 1))
+		_, unavailable := errors.AsType[*notify.UnavailableError](err)
 		require.True(t, unavailable, "%v", err)
 		require.ErrorContains(t, err, "no notification server")
 	})
@@ -315,45 +335,75 @@ func TestNoDesktopIsUnavailableAndSaysWhy(t *testing.T) {
 
 func TestDesktopServerSaysWhoShowsNotices(t *testing.T) {
 	address := realBus(t)
-	_, err := DesktopServer(t.Context())
+	_, err := Server(t.Context())
 	require.ErrorContains(t, err, "ask for the notification server")
 	newScreen(t, address)
-	name, err := DesktopServer(t.Context())
+	name, err := Server(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "screen 1.0", name)
 }
 
-func TestBusThatDoesNotAnswerEndsWithTheTimeout(t *testing.T) {
+// silentBus makes the session bus of this test one that never answers.
+func silentBus(t *testing.T) {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "bus")
 	require.NoError(t, err)
-	defer os.RemoveAll(dir)
+	t.Cleanup(func() { os.RemoveAll(dir) })
 	silent, err := net.Listen("unix", filepath.Join(dir, "bus"))
 	require.NoError(t, err)
-	defer silent.Close()
+	t.Cleanup(func() { silent.Close() })
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path="+filepath.Join(dir, "bus"))
-	d := desktop(t, func(o *DesktopOptions) { o.Timeout = 100 * time.Millisecond })
-	require.ErrorContains(t, d.Send(t.Context(), sample(GaveUp, 1)), "no answer within 100ms")
 }
+
+func TestBusThatDoesNotAnswerEndsWithTheTimeout(t *testing.T) {
+	silentBus(t)
+	d := open(t, func(o *Options) { o.Timeout = 100 * time.Millisecond })
+	require.ErrorContains(t, send(t, d, notifytest.Notice(notify.GaveUp, 1)), "no answer within 100ms")
+}
+
+func TestDesktopIsAChannel(t *testing.T) {
+	silentBus(t)
+	notifytest.Conform(t, func(c notify.Common) (notify.Channel, error) { return New(Options{Common: c}) })
+}
+
+// outbox is a store for a notifier that is never started again.
+type outbox struct {
+	memory
+	added []notify.Delivery
+}
+
+func (o *outbox) AddNotice(_ context.Context, id string, channels []string, payload []byte, at time.Time) error {
+	o.added = append(o.added, notify.Delivery{ID: id, Channel: channels[0], Payload: payload, At: at})
+	return nil
+}
+
+func (o *outbox) Pending() []notify.Delivery                         { return o.added }
+func (o *outbox) Tried(string, string, int, time.Time, string)       {}
+func (o *outbox) Done(context.Context, string, string, string) error { return nil }
+func (o *outbox) Sync(context.Context) error                         { return nil }
 
 func TestDesktopWorksThroughTheNotifier(t *testing.T) {
 	s := newScreen(t, realBus(t), everything...)
-	store := newMemStore()
-	d := desktop(t, func(o *DesktopOptions) { o.Memory, o.Events = store, Events() })
-	done := make(chan Outcome, 10)
-	n, err := New(Options{Store: store, Log: quiet(), Config: Config{Channels: []Channel{d}}, Count: func(_ string, o Outcome) { done <- o }})
+	store := new(outbox)
+	d := open(t, func(o *Options) { o.Memory, o.Events = store, notify.Events() })
+	done := make(chan notify.Outcome, 10)
+	n, err := notify.New(notify.Options{
+		Store: store, Log: slog.New(slog.DiscardHandler), Config: notify.Config{Channels: []notify.Channel{d}},
+		Count: func(_ string, o notify.Outcome) { done <- o },
+	})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- n.Run(ctx) }()
-	n.Tell(GaveUp, session("x", 7), "0007")
-	require.Equal(t, Delivered, <-done)
-	n.Tell(Recovered, session("x", 7), "0007")
-	require.Equal(t, Delivered, <-done)
+	n.Tell(notify.GaveUp, notifytest.Session(7), "0007")
+	require.Equal(t, notify.Delivered, <-done)
+	n.Tell(notify.Recovered, notifytest.Session(7), "0007")
+	require.Equal(t, notify.Delivered, <-done)
 	shown, _ := s.all()
 	require.Equal(t, shown[0].ID, shown[1].Replaces)
 	require.True(t, strings.HasPrefix(shown[1].Summary, "api7: "))
 
-	results, err := n.Test(t.Context(), "desktop")
+	results, err := notify.Try(t.Context(), []notify.Channel{d}, "desktop", "box")
 	require.NoError(t, err)
 	require.NoError(t, results[0].Err)
 	require.Contains(t, results[0].Answer, "shown as")

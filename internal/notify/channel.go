@@ -1,0 +1,83 @@
+package notify
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// DefaultTimeout bounds one try of a channel that is given no other.
+const DefaultTimeout = 10 * time.Second
+
+// Common is what every channel is configured with.
+type Common struct {
+	Name   string
+	Events []Event // empty: those of the notifier
+	Title  string  // template; empty: built in
+	Text   string  // template; empty: built in
+	Agents Titles  // for templates that name an agent
+}
+
+// OptionError is an option of a channel that cannot be used.
+type OptionError struct {
+	Channel string
+	Option  string // title, text, url, secret or run
+	Err     error
+}
+
+// Error names the channel and its option.
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("channel %q: %s: %v", e.Channel, e.Option, e.Err)
+}
+
+// Unwrap returns what is wrong with the option.
+func (e *OptionError) Unwrap() error { return e.Err }
+
+// Wrong returns what is wrong with an option.
+func (c Common) Wrong(option, format string, args ...any) error {
+	return &OptionError{c.Name, option, fmt.Errorf(format, args...)}
+}
+
+// Base is what all channels do alike; a channel embeds it.
+type Base struct {
+	name        string
+	events      []Event
+	title, text *wording // nil: built in
+}
+
+// NewBase checks what all channels are configured with.
+func NewBase(c Common) (Base, error) {
+	if c.Name == "" {
+		return Base{}, errors.New("a channel needs a name")
+	}
+	title, titleErr := parseWording(c.Title, c.Agents)
+	if titleErr != nil {
+		titleErr = c.Wrong("title", "%w", titleErr)
+	}
+	text, textErr := parseWording(c.Text, c.Agents)
+	if textErr != nil {
+		textErr = c.Wrong("text", "%w", textErr)
+	}
+	return Base{name: c.Name, events: slices.Clone(c.Events), title: title, text: text}, errors.Join(titleErr, textErr)
+}
+
+// Name returns the channel's name in the configuration.
+func (b *Base) Name() string { return b.name }
+
+// Events returns the events that the channel wants; empty: the notifier's.
+func (b *Base) Events() []Event { return b.events }
+
+// Word puts a notice into the channel's own words. A template that fails on
+// this notice must not cost the person the notice: the built-in words stay.
+func (b *Base) Word(n Notice) Notice {
+	own := n
+	if title := b.title.say(n); title != "" {
+		own.Title = strings.Join(strings.Fields(title), " ")
+	}
+	if text := b.text.say(n); text != "" {
+		own.Text = text
+	}
+	return own
+}

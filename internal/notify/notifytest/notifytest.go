@@ -1,0 +1,77 @@
+// Package notifytest holds what the tests of all channels share: a notice to
+// send, and what every channel promises.
+package notifytest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/notify"
+	"resumed/internal/resume"
+)
+
+// Notice is a notice about some sessions, numbered from 0, as the notifier
+// composes it.
+func Notice(event notify.Event, sessions int) notify.Notice {
+	at := time.Date(2026, 3, 1, 2, 20, 0, 0, time.UTC)
+	n := notify.Notice{
+		Version: notify.Version, ID: "ntc_SAMPLE", Event: event, At: at, Host: "box", Account: "claude-code:default",
+		Title:        fmt.Sprintf("%d sessions: %s", sessions, event),
+		Text:         "It happened.\nTo try again: resumed retry 0000",
+		RetryCommand: "resumed retry 0000",
+		Sessions:     []resume.View{},
+	}
+	for i := range sessions {
+		n.Sessions = append(n.Sessions, Session(i))
+	}
+	return n
+}
+
+// Session is a session that was given up.
+func Session(i int) resume.View {
+	at := time.Date(2026, 3, 1, 2, 9, 0, 0, time.UTC)
+	return resume.Session{
+		Key:       resume.Key{Agent: "claude-code", ID: fmt.Sprintf("%04x-9c1e", i)},
+		Account:   "claude-code:default",
+		Cwd:       fmt.Sprintf("/home/u/src/api%d", i),
+		State:     resume.GaveUp,
+		Reason:    "gave up after 1 resume without progress",
+		LimitedAt: at,
+		Attempts:  []resume.Attempt{{N: 1, StartedAt: at.Add(time.Minute), Delay: 30 * time.Second, Outcome: resume.LimitedOut}},
+	}.View(5)
+}
+
+// Conform checks what every channel promises. silent makes a channel that leads
+// to somebody who never answers.
+func Conform(t *testing.T, silent func(notify.Common) (notify.Channel, error)) {
+	t.Helper()
+	_, err := silent(notify.Common{})
+	require.ErrorContains(t, err, "needs a name")
+	_, err = silent(notify.Common{Name: "x", Title: "{{.Nope}}", Text: "{{"})
+	require.ErrorContains(t, err, `channel "x": title: `)
+	require.ErrorContains(t, err, `channel "x": text: `)
+
+	ch, err := silent(notify.Common{Name: "x", Events: []notify.Event{notify.Recovered}, Title: "{{.Event}} in {{range .Sessions}}{{project .}}{{end}}"})
+	require.NoError(t, err)
+	require.Equal(t, "x", ch.Name())
+	require.Equal(t, []notify.Event{notify.Recovered}, ch.Events())
+	require.NotEmpty(t, ch.To())
+	notice := Notice(notify.GaveUp, 1)
+	worded := ch.Word(notice)
+	require.Equal(t, "gave_up in api0", worded.Title)
+	require.Equal(t, notice.Text, worded.Text, "what is not worded is said in the built-in words")
+
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	_, err = ch.Send(ctx, worded)
+	require.Error(t, err, "nobody has taken it")
+	require.Less(t, time.Since(began), 3*time.Second, "it returns soon after its context is done")
+	if closer, ok := ch.(interface{ Close() error }); ok {
+		require.NoError(t, closer.Close())
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"resumed/internal/dirs"
 )
 
 // Find returns the file that is in force: the flag's, else $RESUMED_CONFIG,
@@ -31,12 +33,8 @@ const (
 // UserPath returns where the user's own file is or would be; "" where neither
 // $XDG_CONFIG_HOME nor $HOME says.
 func UserPath(getenv func(string) string) string {
-	// A relative XDG_CONFIG_HOME is to be ignored, says its specification.
-	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+	if dir := dirs.Config(getenv); dir != "" {
 		return filepath.Join(dir, fileName)
-	}
-	if home := getenv("HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, ".config", fileName)
 	}
 	return ""
 }

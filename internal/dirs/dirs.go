@@ -1,5 +1,5 @@
-// Package dirs says where resumed keeps what is its own: state, socket and
-// leases. All look for them here, so that they find each other.
+// Package dirs says where resumed keeps what is its own: state, socket, leases
+// and settings. All look for them here, so that they find each other.
 package dirs
 
 import (
@@ -29,12 +29,25 @@ func State(getenv func(string) string) (string, error) {
 // given another: what the user's programs write for the daemon is there. It is
 // empty where there is no home.
 func UserState(getenv func(string) string) string {
-	// The XDG rules say that a relative path is to be passed over.
-	if base := getenv("XDG_STATE_HOME"); filepath.IsAbs(base) {
-		return filepath.Join(base, own)
+	base := xdg(getenv, "XDG_STATE_HOME", ".local/state")
+	if base == "" {
+		return ""
+	}
+	return filepath.Join(base, own)
+}
+
+// Config returns the directory in which the user's programs have a directory of
+// settings each; empty where there is no home.
+func Config(getenv func(string) string) string { return xdg(getenv, "XDG_CONFIG_HOME", ".config") }
+
+// xdg returns a directory by the XDG rules: the one that a variable names, else
+// the usual one in the home. They say that a relative path is to be passed over.
+func xdg(getenv func(string) string, variable, usual string) string {
+	if dir := getenv(variable); filepath.IsAbs(dir) {
+		return dir
 	}
 	if home := getenv("HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, ".local", "state", own)
+		return filepath.Join(home, usual)
 	}
 	return ""
 }

@@ -19,6 +19,7 @@ import (
 	systemd "github.com/coreos/go-systemd/v22/dbus"
 	"github.com/godbus/dbus/v5"
 
+	"resumed/internal/dirs"
 	"resumed/internal/procfs"
 	"resumed/internal/sessionbus"
 )
@@ -56,12 +57,9 @@ func underManager() bool {
 	if told && self != strconv.Itoa(os.Getpid()) || !told && os.Getenv("NOTIFY_SOCKET") == "" {
 		return false
 	}
-	runtime := os.Getenv("XDG_RUNTIME_DIR")
-	if runtime == "" {
-		return false
-	}
-	_, err := os.Stat(filepath.Join(runtime, "systemd", "private"))
-	return err == nil
+	login, told := dirs.Login(os.Getenv)
+	_, err := os.Stat(filepath.Join(login, "systemd", "private"))
+	return told && err == nil
 }
 
 // dialManager connects to the user's service manager.

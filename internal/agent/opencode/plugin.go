@@ -27,11 +27,7 @@ func Plugin(path string) string {
 
 // PluginFile returns where opencode looks for the user's plugins.
 func PluginFile() string {
-	config := os.Getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(config) {
-		config = filepath.Join(os.Getenv("HOME"), ".config")
-	}
-	return filepath.Join(config, "opencode", "plugin", PluginName)
+	return filepath.Join(dirs.Config(os.Getenv), "opencode", "plugin", PluginName)
 }
 
 // EventsFile returns the file that the plugin writes and Follow reads. The

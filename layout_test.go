@@ -38,7 +38,12 @@ var arrows = map[string][]string{
 	"internal/explain": {
 		"internal/agent", "internal/agents", "internal/sanitize", "internal/config", "internal/explain/*", "internal/limit", "internal/resume", "internal/lastwords",
 	},
-	"internal/explain/*":  {"internal/agent", "internal/agent/*", "internal/limit", "internal/resume"},
+	"internal/explain/*": {
+		"internal/agent", "internal/agent/*", "internal/explain/recording", "internal/limit", "internal/resume",
+	},
+	"internal/explain/recording": {
+		"internal/agent", "internal/resume",
+	},
 	"internal/agents":     {"internal/agent", "internal/agent/*", "internal/config"},
 	"internal/execrun":    {"internal/agent", "internal/backoff", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume"},
 	"internal/lastwords":  {"internal/sanitize", "internal/limit"},

@@ -7,6 +7,7 @@ import (
 	"resumed/internal/explain/gemini"
 	"resumed/internal/explain/opencode"
 	"resumed/internal/explain/qwen"
+	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
 )
 
@@ -20,11 +21,11 @@ type reader interface {
 
 	// Recorded says what a recording tells, or false where it is none of the
 	// agent's.
-	Recorded(agent.Recording) (agent.Report, bool)
+	Recorded(agent.Recording) (recording.Report, bool)
 
 	// Printed says what the streams of a run without a terminal tell, or false
 	// where they are not in a format of the agent's.
-	Printed(agent.Recording) (agent.Told, bool)
+	Printed(agent.Recording) (recording.Told, bool)
 }
 
 // readers is every reader there is. An agent that has none is explained by its

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/explain/recording"
 	"resumed/internal/lastwords"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -18,7 +19,7 @@ import (
 )
 
 // reading says what a recording tells, and whose it is.
-type reading func(rec agent.Recording, named agent.Agent) (name string, report agent.Report, ok bool)
+type reading func(rec agent.Recording, named agent.Agent) (name string, report recording.Report, ok bool)
 
 // recording says how the sessions of a recording stand, or nothing where it
 // cannot be read so.
@@ -48,7 +49,7 @@ func (x *Explainer) recording(path string, named agent.Agent, now time.Time, rea
 }
 
 // recognised asks the agents whose recording it is, or the one that is named.
-func (x *Explainer) recognised(rec agent.Recording, named agent.Agent) (string, agent.Report, bool) {
+func (x *Explainer) recognised(rec agent.Recording, named agent.Agent) (string, recording.Report, bool) {
 	for _, name := range x.among(named) {
 		if r, ok := x.readers[name]; ok {
 			if report, ok := r.Recorded(rec); ok {
@@ -56,44 +57,44 @@ func (x *Explainer) recognised(rec agent.Recording, named agent.Agent) (string, 
 			}
 		}
 	}
-	return "", agent.Report{}, false
+	return "", recording.Report{}, false
 }
 
 // worded judges a recording that cannot be recognised: as the output of the
 // agent that is named, or by the last words of a text.
-func (x *Explainer) worded(rec agent.Recording, named agent.Agent) (string, agent.Report, bool) {
+func (x *Explainer) worded(rec agent.Recording, named agent.Agent) (string, recording.Report, bool) {
 	name := ""
 	if named != nil {
 		name = named.Name()
 	}
 	if r, ok := x.readers[name]; ok {
 		if told, ok := r.Printed(rec); ok {
-			return name, agent.Report{Kind: agent.RunOutput, Told: []agent.Told{told}}, true
+			return name, recording.Report{Kind: recording.RunOutput, Told: []recording.Told{told}}, true
 		}
 	}
 	told, ok := x.words(rec)
 	ok = ok || named != nil && strings.TrimSpace(rec.Text) != "" && !looksLikeJSON.MatchString(rec.Text)
-	return name, agent.Report{Kind: "the output of a program", Told: []agent.Told{told}}, ok
+	return name, recording.Report{Kind: "the output of a program", Told: []recording.Told{told}}, ok
 }
 
 var looksLikeJSON = regexp.MustCompile(`^\s*(?:\{|\[\s*["{\[\d])`)
 
 // words judges the last words of a text. Records that no agent knows are none.
-func (x *Explainer) words(rec agent.Recording) (agent.Told, bool) {
+func (x *Explainer) words(rec agent.Recording) (recording.Told, bool) {
 	if looksLikeJSON.MatchString(rec.Text) {
-		return agent.Told{}, false
+		return recording.Told{}, false
 	}
 	reader := limit.Reader{At: rec.At, Grace: x.grace}
 	v, _ := lastwords.Judge(reader, lastwords.Last(rec.Text))
 	if v.Class == limit.None {
-		return agent.Told{}, false
+		return recording.Told{}, false
 	}
 	line, words := lastwords.Gist(reader, rec.Text, v)
-	return agent.Told{Event: resume.Limited{At: rec.At, Verdict: v, Text: words}, Line: line}, true
+	return recording.Told{Event: resume.Limited{At: rec.At, Verdict: v, Text: words}, Line: line}, true
 }
 
 // explainTold adds what is told of a session, and what a recording is.
-func (x *Explainer) explainTold(out *Explanation, told agent.Told, kind string, now time.Time) {
+func (x *Explainer) explainTold(out *Explanation, told recording.Told, kind string, now time.Time) {
 	out.Action, out.Why = Leave, "it does not tell how a session stands"
 	if told.Event != nil {
 		x.weigh(out, told.Event, now)

@@ -11,6 +11,7 @@ import (
 
 	"resumed/internal/agent"
 	room "resumed/internal/agent/claude"
+	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -123,7 +124,7 @@ func (p printed) isHook() bool {
 
 // Printed says what the streams of a run in print mode tell. One that prints
 // plain text tells nothing else than words.
-func (r Reader) Printed(rec agent.Recording) (agent.Told, bool) {
+func (r Reader) Printed(rec agent.Recording) (recording.Told, bool) {
 	l := r.listen(rec)
 	return l.told, l.told.Event != nil && !l.hooks
 }
@@ -155,7 +156,7 @@ type listener struct {
 	ours   bool
 	hooks  bool
 	quota  room.Quota // as it was last refused
-	told   agent.Told
+	told   recording.Told
 }
 
 func (l *listener) hear(p printed, line int) {
@@ -265,14 +266,14 @@ func (l *listener) retried(p printed) resume.Event {
 
 // Recorded says what a recording tells: the output of a run, what a hook was
 // told, or a screen.
-func (r Reader) Recorded(rec agent.Recording) (agent.Report, bool) {
+func (r Reader) Recorded(rec agent.Recording) (recording.Report, bool) {
 	if l := r.listen(rec); l.ours {
-		kind := agent.RunOutput
+		kind := recording.RunOutput
 		if l.hooks {
-			kind = agent.HookCalls
+			kind = recording.HookCalls
 		}
-		return agent.Report{Kind: kind, Told: []agent.Told{l.told}}, true
+		return recording.Report{Kind: kind, Told: []recording.Told{l.told}}, true
 	}
 	told, ok := r.shown(rec)
-	return agent.Report{Kind: agent.Screen, Told: []agent.Told{told}}, ok
+	return recording.Report{Kind: recording.Screen, Told: []recording.Told{told}}, ok
 }

@@ -11,6 +11,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/agenttest"
+	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -37,7 +38,7 @@ func newReader() Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * tim
 // recordedAt is when the captures were made; clock times are read from there.
 var recordedAt = time.Date(2026, 11, 15, 0, 25, 0, 0, time.UTC)
 
-func recorded(t testing.TB, path string) (agent.Told, string) {
+func recorded(t testing.TB, path string) (recording.Told, string) {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -58,7 +59,7 @@ func TestWhatARunPrintsTellsWhatItsTranscriptDoes(t *testing.T) {
 		found++
 		t.Run(c.Case, func(t *testing.T) {
 			told, kind := recorded(t, paths[0])
-			require.Equal(t, agent.RunOutput, kind)
+			require.Equal(t, recording.RunOutput, kind)
 			require.Equal(t, c.Session, told.Session)
 			if c.Case == "n-midhang-default" {
 				c.Class = limit.Cancelled // the transcript missed that
@@ -135,7 +136,7 @@ func TestHooksTellWhyATurnFailed(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			told, kind := recorded(t, "testdata/"+path)
-			require.Equal(t, agent.HookCalls, kind)
+			require.Equal(t, recording.HookCalls, kind)
 			require.Equal(t, want.String(), agenttest.ClassOf(told.Event).String())
 			require.NotEmpty(t, told.Session)
 			require.NotEmpty(t, told.Cwd)
@@ -186,7 +187,7 @@ func TestAScreenTellsHowTheLastTurnEnded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			told, kind := recorded(t, agentRoom+"/testdata/screens/"+name+".txt")
-			require.Equal(t, agent.Screen, kind)
+			require.Equal(t, recording.Screen, kind)
 			require.Equal(t, want.class.String(), agenttest.ClassOf(told.Event).String())
 			require.Equal(t, want.working, told.Working)
 			got, limited := told.Event.(resume.Limited)

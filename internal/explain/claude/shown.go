@@ -7,21 +7,22 @@ import (
 
 	"resumed/internal/agent"
 	room "resumed/internal/agent/claude"
+	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
 // shown says what a screen that was captured tells. Where no prompt can be
 // typed it tells nothing of a turn: Claude Code asks something, or has ended.
-func (r Reader) shown(rec agent.Recording) (agent.Told, bool) {
+func (r Reader) shown(rec agent.Recording) (recording.Told, bool) {
 	s := room.ReadScreen(rec.Text)
 	if !s.Known() && !namesItself.MatchString(rec.Text) {
-		return agent.Told{}, false
+		return recording.Told{}, false
 	}
 	if !s.Known() {
 		return r.unprompted(rec), true
 	}
-	told := agent.Told{Working: s.Works()}
+	told := recording.Told{Working: s.Works()}
 	if m := directory.FindStringSubmatch(rec.Text); m != nil {
 		told.Cwd = m[1]
 	}
@@ -73,13 +74,13 @@ func (r Reader) shownAt(rec agent.Recording) time.Time {
 			zone = named
 		}
 	}
-	return rec.LastShown(zone, shown.Hour(), shown.Minute())
+	return recording.LastShown(rec, zone, shown.Hour(), shown.Minute())
 }
 
 // unprompted is a screen on which no prompt can be typed. A first run that
 // cannot reach its provider says so there.
-func (r Reader) unprompted(rec agent.Recording) agent.Told {
-	told := agent.Told{Leave: "it shows no prompt: Claude Code asks something, or has ended"}
+func (r Reader) unprompted(rec agent.Recording) recording.Told {
+	told := recording.Told{Leave: "it shows no prompt: Claude Code asks something, or has ended"}
 	if m := resumeHint.FindStringSubmatch(rec.Text); m != nil {
 		told.Session = m[1]
 	}
@@ -103,7 +104,7 @@ var resumeHint = regexp.MustCompile(`(?m)^claude .*--resume ([0-9a-f-]{36})$`)
 // tool or a turn, and how it goes.
 var signs = regexp.MustCompile(`^ *([❯●⏺⎿✻✽✶✳✢✦·*]) ?(.*)$`)
 
-func blocksOf(lines []string) []agent.Block {
+func blocksOf(lines []string) []recording.Block {
 	begins := func(line string) (sign, words string, ok bool) {
 		m := signs.FindStringSubmatch(line)
 		if m == nil {
@@ -115,11 +116,11 @@ func blocksOf(lines []string) []agent.Block {
 	goesOn := func(line string) bool {
 		return strings.HasPrefix(line, "  ") && !strings.HasPrefix(strings.TrimSpace(line), "/")
 	}
-	return agent.Blocks(lines, begins, goesOn)
+	return recording.Blocks(lines, begins, goesOn)
 }
 
 // shownEvent returns what a block says, or nil where it says nothing new.
-func shownEvent(b agent.Block, reader limit.Reader) resume.Event {
+func shownEvent(b recording.Block, reader limit.Reader) resume.Event {
 	text := b.Text()
 	switch b.Sign {
 	case "❯":

@@ -13,6 +13,7 @@ import (
 
 	"resumed/internal/agent"
 	room "resumed/internal/agent/codex"
+	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -65,9 +66,9 @@ func kindAndTime(line []byte) (kind string, timed bool) {
 
 // Printed says what the streams of `codex exec` tell: records with --json, else
 // the words on its standard error.
-func (r Reader) Printed(rec agent.Recording) (agent.Told, bool) {
+func (r Reader) Printed(rec agent.Recording) (recording.Told, bool) {
 	c := clock{rec.At, rec.Exact}
-	for _, read := range []func(string, clock) (agent.Told, bool){r.records, r.report} {
+	for _, read := range []func(string, clock) (recording.Told, bool){r.records, r.report} {
 		if told, ok := read(rec.Text, c); ok {
 			return told, true
 		}
@@ -76,7 +77,7 @@ func (r Reader) Printed(rec agent.Recording) (agent.Told, bool) {
 			return told, true
 		}
 	}
-	return agent.Told{}, false
+	return recording.Told{}, false
 }
 
 // printed is one record of `codex exec --json`.
@@ -91,7 +92,7 @@ type printed struct {
 }
 
 // records reads the records of a run.
-func (r Reader) records(text string, c clock) (told agent.Told, ok bool) {
+func (r Reader) records(text string, c clock) (told recording.Told, ok bool) {
 	at := c.at
 	for line, data := range agent.Records(text) {
 		var p printed
@@ -163,7 +164,7 @@ var (
 
 // report reads the words of a run: a banner, then sections that begin with who
 // speaks.
-func (r Reader) report(text string, c clock) (told agent.Told, begun bool) {
+func (r Reader) report(text string, c clock) (told recording.Told, begun bool) {
 	n, at := 0, c.at
 	for line := range strings.Lines(text) {
 		n++
@@ -224,18 +225,18 @@ func (c clock) since(session string) time.Time {
 
 // Recorded says what a recording tells: the output of a run, a screen, the
 // messages of an app-server, or what hooks were told.
-func (r Reader) Recorded(rec agent.Recording) (agent.Report, bool) {
+func (r Reader) Recorded(rec agent.Recording) (recording.Report, bool) {
 	if told, ok := r.Printed(rec); ok {
-		return agent.Report{Kind: agent.RunOutput, Told: []agent.Told{told}}, true
+		return recording.Report{Kind: recording.RunOutput, Told: []recording.Told{told}}, true
 	}
 	if told, ok := r.served(rec); ok {
-		return agent.Report{Kind: "the messages of an app-server", Told: told}, true
+		return recording.Report{Kind: "the messages of an app-server", Told: told}, true
 	}
 	if told, ok := hooked(rec); ok {
-		return agent.Report{Kind: agent.HookCalls, Told: told}, true
+		return recording.Report{Kind: recording.HookCalls, Told: told}, true
 	}
 	if told, ok := r.shown(rec); ok {
-		return agent.Report{Kind: agent.Screen, Told: []agent.Told{told}}, true
+		return recording.Report{Kind: recording.Screen, Told: []recording.Told{told}}, true
 	}
-	return agent.Report{}, false
+	return recording.Report{}, false
 }

@@ -13,6 +13,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/agenttest"
+	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -35,7 +36,7 @@ func newReader() Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * tim
 // copiedAt is when the captures were copied, hours after they were made.
 var copiedAt = time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)
 
-func recorded(t testing.TB, name string, at time.Time) agent.Report {
+func recorded(t testing.TB, name string, at time.Time) recording.Report {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "recordings", name))
 	require.NoError(t, err)
@@ -56,7 +57,7 @@ func TestWhatARunPrintsTellsWhatItsRolloutDoes(t *testing.T) {
 			found++
 			t.Run(c.Case+format, func(t *testing.T) {
 				report := recorded(t, c.Case+format, copiedAt)
-				require.Equal(t, agent.RunOutput, report.Kind)
+				require.Equal(t, recording.RunOutput, report.Kind)
 				require.Len(t, report.Told, 1)
 				told := report.Told[0]
 				if format == ".exec-json.jsonl" {
@@ -131,7 +132,7 @@ func TestAScreenTellsHowTheLastTurnEnded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			report := recorded(t, name+".screen.txt", copiedAt)
-			require.Equal(t, agent.Screen, report.Kind)
+			require.Equal(t, recording.Screen, report.Kind)
 			told := report.Told[0]
 			require.Equal(t, want.class.String(), agenttest.ClassOf(told.Event).String())
 			require.Equal(t, want.working, told.Working)
@@ -188,7 +189,7 @@ func TestAnAppServerTellsOfEachSession(t *testing.T) {
 
 func TestHooksAreToldOfNoFailure(t *testing.T) {
 	report := recorded(t, "hooks_and_notify.log", copiedAt)
-	require.Equal(t, agent.HookCalls, report.Kind)
+	require.Equal(t, recording.HookCalls, report.Kind)
 	require.Len(t, report.Told, 2)
 	require.Equal(t, limit.None, agenttest.ClassOf(report.Told[0].Event))
 	require.Equal(t, limit.None, agenttest.ClassOf(report.Told[1].Event))

@@ -9,6 +9,7 @@ import (
 
 	"resumed/internal/agent"
 	room "resumed/internal/agent/codex"
+	"resumed/internal/explain/recording"
 	"resumed/internal/resume"
 )
 
@@ -72,7 +73,7 @@ func (l servedLimits) asWritten() room.RateLimits {
 }
 
 // served reads the messages of an app-server, which tell of many sessions.
-func (r Reader) served(rec agent.Recording) (told []agent.Told, ok bool) {
+func (r Reader) served(rec agent.Recording) (told []recording.Told, ok bool) {
 	var limits room.RateLimits
 	at := rec.At
 	for line, data := range agent.Records(rec.Text) {
@@ -81,18 +82,18 @@ func (r Reader) served(rec agent.Recording) (told []agent.Told, ok bool) {
 			continue
 		}
 		ok = ok || m.isServers()
-		if ms := agent.Millis(m.AtMS); ms != 0 {
+		if ms := recording.Millis(m.AtMS); ms != 0 {
 			at = time.UnixMilli(ms).UTC()
 		}
 		if m.Method == "account/rateLimits/updated" {
 			limits = m.Params.Limits.asWritten()
 		}
 		if event := r.notified(m, at, limits); event != nil {
-			told = with(told, agent.Told{Session: m.Params.Thread, Event: event, Line: line})
+			told = with(told, recording.Told{Session: m.Params.Thread, Event: event, Line: line})
 		}
 	}
 	if ok && len(told) == 0 {
-		told = []agent.Told{{}}
+		told = []recording.Told{{}}
 	}
 	return told, ok
 }
@@ -145,8 +146,8 @@ func (r Reader) errs(m message, at time.Time, limits room.RateLimits) resume.Eve
 }
 
 // with notes what happened to a session last.
-func with(all []agent.Told, last agent.Told) []agent.Told {
-	at := slices.IndexFunc(all, func(t agent.Told) bool { return t.Session == last.Session })
+func with(all []recording.Told, last recording.Told) []recording.Told {
+	at := slices.IndexFunc(all, func(t recording.Told) bool { return t.Session == last.Session })
 	if at < 0 {
 		return append(all, last)
 	}
@@ -166,7 +167,7 @@ type call struct {
 
 // hooked reads a log of what hooks and notifiers were told: records, each
 // perhaps behind words. Codex tells them of no failure.
-func hooked(rec agent.Recording) (told []agent.Told, ok bool) {
+func hooked(rec agent.Recording) (told []recording.Told, ok bool) {
 	n := 0
 	for line := range strings.Lines(rec.Text) {
 		n++
@@ -188,10 +189,10 @@ func hooked(rec agent.Recording) (told []agent.Told, ok bool) {
 			continue
 		}
 		ok = true
-		told = with(told, agent.Told{Session: c.Session, Cwd: c.Cwd, Event: event, Line: n})
+		told = with(told, recording.Told{Session: c.Session, Cwd: c.Cwd, Event: event, Line: n})
 	}
 	if ok && len(told) == 0 {
-		told = []agent.Told{{}}
+		told = []recording.Told{{}}
 	}
 	return told, ok
 }

@@ -9,6 +9,7 @@ import (
 
 	"resumed/internal/agent"
 	room "resumed/internal/agent/codex"
+	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -16,17 +17,17 @@ import (
 // shown says what a screen that was captured tells. From its end back: lines
 // that say which model and directory it is, the composer or a question, and
 // above it the conversation.
-func (r Reader) shown(rec agent.Recording) (agent.Told, bool) {
+func (r Reader) shown(rec agent.Recording) (recording.Told, bool) {
 	rows := strings.Split(rec.Text, "\n")
 	for i, row := range rows {
 		rows[i] = strings.TrimRight(row, " \t\r\u00a0")
 	}
 	end, footer, ok := composerOf(rows)
 	if !ok {
-		return agent.Told{}, false
+		return recording.Told{}, false
 	}
 	rec.At = r.shownAt(rec, rows[:end])
-	told := agent.Told{}
+	told := recording.Told{}
 	for _, b := range blocksOf(rows[:end]) {
 		event, working := r.shows(b, rec)
 		if event != nil && (working || !told.Working) { // below what moves is only what waits for its turn
@@ -61,7 +62,7 @@ func (r Reader) shownAt(rec agent.Recording, rows []string) time.Time {
 		if m := workedUntil.FindStringSubmatch(row); m != nil {
 			hour, _ := strconv.Atoi(m[1]) // two digits
 			minute, _ := strconv.Atoi(m[2])
-			return rec.LastShown(r.limits.Zone, hour, minute)
+			return recording.LastShown(rec, r.limits.Zone, hour, minute)
 		}
 	}
 	return rec.At
@@ -106,7 +107,7 @@ func question(rows []string, choice int) int {
 
 var signs = regexp.MustCompile(`^([›•■⚠✗]) (.*)$`)
 
-func blocksOf(rows []string) []agent.Block {
+func blocksOf(rows []string) []recording.Block {
 	begins := func(row string) (sign, words string, ok bool) {
 		m := signs.FindStringSubmatch(row)
 		if m == nil || choice.MatchString(row) {
@@ -114,14 +115,14 @@ func blocksOf(rows []string) []agent.Block {
 		}
 		return m[1], m[2], true
 	}
-	return agent.Blocks(rows, begins, func(string) bool { return true })
+	return recording.Blocks(rows, begins, func(string) bool { return true })
 }
 
 // interrupt is what Codex offers as long as it works.
 const interrupt = "esc to interrupt"
 
 // shows returns what a block says, or nil where it says nothing new.
-func (r Reader) shows(b agent.Block, rec agent.Recording) (event resume.Event, working bool) {
+func (r Reader) shows(b recording.Block, rec agent.Recording) (event resume.Event, working bool) {
 	text := b.Text()
 	switch {
 	case b.Sign == "›":
@@ -141,7 +142,7 @@ func (r Reader) shows(b agent.Block, rec agent.Recording) (event resume.Event, w
 
 // works is the line that moves while Codex is at it. It waits for the network
 // without end: what it waits for is worth saying.
-func (r Reader) works(b agent.Block, rec agent.Recording) (resume.Event, bool) {
+func (r Reader) works(b recording.Block, rec agent.Recording) (resume.Event, bool) {
 	if !strings.Contains(b.Rows[0], "waiting for network") {
 		return resume.Progressed{At: rec.At}, true
 	}

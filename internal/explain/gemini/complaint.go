@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/explain/recording"
 	"resumed/internal/resume"
 )
 
@@ -66,7 +67,7 @@ func (l *listener) complaints(text string, beside bool) {
 			continue
 		}
 		if l.kind == "" {
-			l.kind = agent.RunOutput
+			l.kind = recording.RunOutput
 		}
 		l.told.Event, l.told.Line, l.told.Beside = event, begin+1, beside
 		n = end - 1

@@ -6,6 +6,7 @@ import (
 
 	"resumed/internal/agent"
 	room "resumed/internal/agent/gemini"
+	"resumed/internal/explain/recording"
 )
 
 // oldChat is a chat as versions before the lines wrote it: one document, written
@@ -18,13 +19,13 @@ type oldChat struct {
 }
 
 // old says what a chat of that kind tells.
-func (r Reader) old(rec agent.Recording) (agent.Told, bool) {
+func (r Reader) old(rec agent.Recording) (recording.Told, bool) {
 	for _, data := range agent.Records(rec.Text) {
 		var chat oldChat
 		if !agent.Decode(data, &chat) || !room.IsID(chat.SessionID) || chat.Project == "" || chat.Messages == nil {
 			continue
 		}
-		told := agent.Told{Session: chat.SessionID, Cwd: room.DirectoryOf(rec.Path, data)}
+		told := recording.Told{Session: chat.SessionID, Cwd: room.DirectoryOf(rec.Path, data)}
 		if !room.IsMain(chat.Kind) {
 			told.Leave = "a subagent's chat: the session that it works for goes on by itself"
 		}
@@ -44,5 +45,5 @@ func (r Reader) old(rec agent.Recording) (agent.Told, bool) {
 		}
 		return told, true
 	}
-	return agent.Told{}, false
+	return recording.Told{}, false
 }

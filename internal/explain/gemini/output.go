@@ -13,6 +13,7 @@ import (
 
 	"resumed/internal/agent"
 	room "resumed/internal/agent/gemini"
+	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -107,25 +108,25 @@ func (p printed) isOurs() bool {
 func (p printed) kind() string {
 	switch {
 	case p.Hook != "":
-		return agent.HookCalls
+		return recording.HookCalls
 	case p.Error != nil && p.Error.Stack != "":
 		return "the report of a failure"
 	default:
-		return agent.RunOutput
+		return recording.RunOutput
 	}
 }
 
 // Printed says what the streams of a run without a terminal tell. What it tries
 // again it says on its standard error only.
-func (r Reader) Printed(rec agent.Recording) (agent.Told, bool) {
-	if told, kind := r.heard(rec, agent.RunOutput); told.Event != nil && kind == agent.RunOutput {
+func (r Reader) Printed(rec agent.Recording) (recording.Told, bool) {
+	if told, kind := r.heard(rec, recording.RunOutput); told.Event != nil && kind == recording.RunOutput {
 		return told, true
 	}
 	if m := plainError.FindStringSubmatchIndex(rec.Text); m != nil {
 		text := rec.Text[m[2]:m[3]]
-		return agent.Told{Event: r.refuse(text, 0, "", rec.At), Line: strings.Count(rec.Text[:m[2]], "\n") + 1}, true
+		return recording.Told{Event: r.refuse(text, 0, "", rec.At), Line: strings.Count(rec.Text[:m[2]], "\n") + 1}, true
 	}
-	return agent.Told{}, false
+	return recording.Told{}, false
 }
 
 // plainError is how a run that prints plain text tells of a failure, as its last
@@ -135,7 +136,7 @@ var plainError = regexp.MustCompile(`(?:^|\n)(\[API Error: [^\n]*(?:\n[^\n]+){0,
 // heard reads both streams, and returns what they are; nothing where they are
 // not Gemini CLI's. Where the first tells how the run ended, the other one only
 // adds whose session it was. kind is what they are known to be, if anything.
-func (r Reader) heard(rec agent.Recording, kind string) (agent.Told, string) {
+func (r Reader) heard(rec agent.Recording, kind string) (recording.Told, string) {
 	l := listener{of: r, at: reportedAt(rec), kind: kind}
 	l.records(rec.Text, false)
 	if !l.over {
@@ -165,7 +166,7 @@ type listener struct {
 	kind  string // of the recording; empty as long as it is nobody's
 	over  bool   // the run has said how it ended
 	error string // what was said of a failure before its end
-	told  agent.Told
+	told  recording.Told
 }
 
 func (l *listener) records(text string, beside bool) {
@@ -241,13 +242,13 @@ func (r Reader) refuse(text string, status int, code string, at time.Time) resum
 // Recorded says what a recording tells: the output of a run, the report of a
 // failure, what hooks were told, the dialog of a quota, or a chat that an older
 // version wrote.
-func (r Reader) Recorded(rec agent.Recording) (agent.Report, bool) {
+func (r Reader) Recorded(rec agent.Recording) (recording.Report, bool) {
 	if told, ok := r.old(rec); ok {
-		return agent.Report{Kind: "a chat of an older version", Told: []agent.Told{told}}, true
+		return recording.Report{Kind: "a chat of an older version", Told: []recording.Told{told}}, true
 	}
 	if told, ok := r.shown(rec); ok {
-		return agent.Report{Kind: agent.Screen, Told: []agent.Told{told}}, true
+		return recording.Report{Kind: recording.Screen, Told: []recording.Told{told}}, true
 	}
 	told, kind := r.heard(rec, "")
-	return agent.Report{Kind: kind, Told: []agent.Told{told}}, kind != ""
+	return recording.Report{Kind: kind, Told: []recording.Told{told}}, kind != ""
 }

@@ -11,6 +11,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/agenttest"
+	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -82,7 +83,7 @@ func TestTheStreamsOfARunTellHowItEnded(t *testing.T) {
 			}
 			report, ok := r.Recorded(rec)
 			require.True(t, ok)
-			require.Equal(t, agent.RunOutput, report.Kind)
+			require.Equal(t, recording.RunOutput, report.Kind)
 			told := report.Told[0]
 			require.Equal(t, want.class.String(), agenttest.ClassOf(told.Event).String())
 			require.NotEmpty(t, told.Session)
@@ -142,7 +143,7 @@ func TestJSONOutputIsOneDocument(t *testing.T) {
 func TestHooksAreToldOfNoFailure(t *testing.T) {
 	report, ok := newReader().Recorded(agent.Recording{Text: stream(t, "hooks.log"), At: copiedAt})
 	require.True(t, ok)
-	require.Equal(t, agent.HookCalls, report.Kind)
+	require.Equal(t, recording.HookCalls, report.Kind)
 	require.Equal(t, limit.None, agenttest.ClassOf(report.Told[0].Event))
 	require.NotEmpty(t, report.Told[0].Cwd)
 }
@@ -215,7 +216,7 @@ func TestTheDialogOfAQuotaTellsWhenItLifts(t *testing.T) {
 `
 	report, ok := newReader().Recorded(agent.Recording{Text: screen, At: copiedAt})
 	require.True(t, ok)
-	require.Equal(t, agent.Screen, report.Kind)
+	require.Equal(t, recording.Screen, report.Kind)
 	got := report.Told[0].Event.(resume.Limited)
 	require.Equal(t, limit.UsageLimit, got.Class)
 	require.Equal(t, "Usage limit reached for gemini-2.5-flash. Access resets at 9:31 AM UTC.", got.Text)

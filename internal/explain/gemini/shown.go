@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/explain/recording"
 )
 
 // quotaDialog is what Gemini CLI asks when a quota is used up, without the frame
@@ -13,7 +14,7 @@ var quotaDialog = regexp.MustCompile(`(?m)^((?:Usage limit reached|Usage limits 
 
 // shown says what a screen that was captured tells, where it ends with that
 // question.
-func (r Reader) shown(rec agent.Recording) (agent.Told, bool) {
+func (r Reader) shown(rec agent.Recording) (recording.Told, bool) {
 	rows := strings.Split(rec.Text, "\n")
 	for i, row := range rows {
 		rows[i] = strings.Trim(row, "│┃ \t")
@@ -21,10 +22,10 @@ func (r Reader) shown(rec agent.Recording) (agent.Told, bool) {
 	text := strings.Join(rows, "\n")
 	all := quotaDialog.FindAllStringSubmatchIndex(text, -1)
 	if all == nil {
-		return agent.Told{}, false
+		return recording.Told{}, false
 	}
 	last := all[len(all)-1]
-	words := agent.Block{Rows: strings.Split(text[last[2]:last[3]], "\n")}.Text()
+	words := recording.Block{Rows: strings.Split(text[last[2]:last[3]], "\n")}.Text()
 	refused := r.refuse(words, 0, "", rec.At)
-	return agent.Told{Event: refused, Line: strings.Count(text[:last[2]], "\n") + 1}, true
+	return recording.Told{Event: refused, Line: strings.Count(text[:last[2]], "\n") + 1}, true
 }

@@ -8,6 +8,7 @@ import (
 
 	"resumed/internal/agent"
 	room "resumed/internal/agent/opencode"
+	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -33,7 +34,7 @@ type happenedTo struct {
 }
 
 // overheard reads a stream of events: lines of a server's, or records.
-func (r Reader) overheard(rec agent.Recording) []agent.Told {
+func (r Reader) overheard(rec agent.Recording) []recording.Told {
 	var all tellings
 	lastMS := rec.At.UnixMilli()
 	n := 0
@@ -55,7 +56,7 @@ func (r Reader) overheard(rec agent.Recording) []agent.Told {
 		if h.Session != "" {
 			h.Properties.Status = h.Status
 		}
-		if t := cmp.Or(agent.Millis(h.AtMS), h.time()); t != 0 {
+		if t := cmp.Or(recording.Millis(h.AtMS), h.time()); t != 0 {
 			lastMS = t
 		}
 		one := all.of(session)
@@ -79,7 +80,7 @@ func (h happening) time() int64 {
 	if len(h.Properties.Info) == 0 || !agent.Decode(h.Properties.Info, &info) {
 		return 0
 	}
-	return cmp.Or(agent.Millis(info.Time.Completed), agent.Millis(info.Time.Created))
+	return cmp.Or(recording.Millis(info.Time.Completed), recording.Millis(info.Time.Created))
 }
 
 // happened returns what an event tells of a session, or nil where that is
@@ -192,7 +193,7 @@ type tellings struct {
 
 // telling is what is told of one session, and what the next event has to know.
 type telling struct {
-	agent.Told
+	recording.Told
 	waited resume.Limited // for the last time that it tried again
 }
 
@@ -202,15 +203,15 @@ func (t *tellings) of(session string) *telling {
 	}
 	one, ok := t.bySession[session]
 	if !ok {
-		one = &telling{Told: agent.Told{Session: session}}
+		one = &telling{Told: recording.Told{Session: session}}
 		t.bySession[session] = one
 		t.order = append(t.order, session)
 	}
 	return one
 }
 
-func (t *tellings) told() []agent.Told {
-	var all []agent.Told
+func (t *tellings) told() []recording.Told {
+	var all []recording.Told
 	for _, session := range t.order {
 		all = append(all, t.bySession[session].Told)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"resumed/internal/agent"
 	room "resumed/internal/agent/opencode"
+	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -48,8 +49,8 @@ type printed struct {
 
 // Printed says what the streams of `opencode run` tell: records with --format
 // json, else the words on its standard error.
-func (r Reader) Printed(rec agent.Recording) (agent.Told, bool) {
-	for _, read := range []func(string, time.Time) (agent.Told, bool){r.records, r.words} {
+func (r Reader) Printed(rec agent.Recording) (recording.Told, bool) {
+	for _, read := range []func(string, time.Time) (recording.Told, bool){r.records, r.words} {
 		if told, ok := read(rec.Text, rec.At); ok {
 			return told, true
 		}
@@ -58,16 +59,16 @@ func (r Reader) Printed(rec agent.Recording) (agent.Told, bool) {
 			return told, true
 		}
 	}
-	return agent.Told{}, false
+	return recording.Told{}, false
 }
 
-func (r Reader) records(text string, at time.Time) (told agent.Told, ok bool) {
+func (r Reader) records(text string, at time.Time) (told recording.Told, ok bool) {
 	for line, data := range agent.Records(text) {
 		var p printed
 		if !agent.Decode(data, &p) || !sessionName.MatchString(p.Session) {
 			continue
 		}
-		if ms := agent.Millis(p.AtMS); ms != 0 {
+		if ms := recording.Millis(p.AtMS); ms != 0 {
 			at = time.UnixMilli(ms).UTC()
 		}
 		var event resume.Event
@@ -101,7 +102,7 @@ var (
 
 // words reads what a run says to people: which agent and model it is, and why
 // it failed. It says nothing of a session.
-func (r Reader) words(text string, at time.Time) (told agent.Told, ok bool) {
+func (r Reader) words(text string, at time.Time) (told recording.Told, ok bool) {
 	n, headed := 0, false
 	for line := range strings.Lines(text) {
 		n++
@@ -118,25 +119,25 @@ func (r Reader) words(text string, at time.Time) (told agent.Told, ok bool) {
 
 // Recorded says what a recording tells: the output of a run, the events of a
 // server or a plugin, a session that was exported, opencode's log, or a screen.
-func (r Reader) Recorded(rec agent.Recording) (agent.Report, bool) {
+func (r Reader) Recorded(rec agent.Recording) (recording.Report, bool) {
 	if told, ok := r.Printed(rec); ok {
-		return agent.Report{Kind: agent.RunOutput, Told: []agent.Told{told}}, true
+		return recording.Report{Kind: recording.RunOutput, Told: []recording.Told{told}}, true
 	}
 	for _, way := range []struct {
 		kind string
-		read func(agent.Recording) []agent.Told
+		read func(agent.Recording) []recording.Told
 	}{
 		{"a session that was exported", r.exported},
 		{"the events of a server or a plugin", r.overheard},
 		{"the states of a server's sessions", r.states},
 		{"opencode's log", r.logged},
-		{agent.Screen, r.shown},
+		{recording.Screen, r.shown},
 	} {
 		if told := way.read(rec); len(told) > 0 {
-			return agent.Report{Kind: way.kind, Told: told}, true
+			return recording.Report{Kind: way.kind, Told: told}, true
 		}
 	}
-	return agent.Report{}, false
+	return recording.Report{}, false
 }
 
 // The states of a session, as opencode says them.
@@ -152,8 +153,8 @@ func (r Reader) waits(s room.Status, at time.Time) resume.Limited {
 }
 
 // states reads what a server answers to GET /session/status.
-func (r Reader) states(rec agent.Recording) []agent.Told {
-	var all []agent.Told
+func (r Reader) states(rec agent.Recording) []recording.Told {
+	var all []recording.Told
 	for line, data := range agent.Records(rec.Text) {
 		var listed map[string]room.Status
 		if json.Unmarshal(data, &listed) != nil {
@@ -170,8 +171,8 @@ func (r Reader) states(rec agent.Recording) []agent.Told {
 	return all
 }
 
-func (r Reader) stateOf(session string, s room.Status, at time.Time, line int) agent.Told {
-	told := agent.Told{Session: session, Line: line}
+func (r Reader) stateOf(session string, s room.Status, at time.Time, line int) recording.Told {
+	told := recording.Told{Session: session, Line: line}
 	switch s.Type {
 	case retrying:
 		told.Event = r.waits(s, at)
@@ -188,7 +189,7 @@ var shownRetry = regexp.MustCompile(`(?m)^[\s┃│]*(\S[^\n]*?) \[retrying (?:i
 
 // shown reads a screen that was captured. It tells only that opencode waits, and
 // for how long, as of when the screen was read.
-func (r Reader) shown(rec agent.Recording) []agent.Told {
+func (r Reader) shown(rec agent.Recording) []recording.Told {
 	all := shownRetry.FindAllStringSubmatchIndex(rec.Text, -1)
 	if all == nil {
 		return nil
@@ -202,14 +203,14 @@ func (r Reader) shown(rec agent.Recording) []agent.Told {
 			s.Next = reset.At.UnixMilli()
 		}
 	}
-	return []agent.Told{r.stateOf("", s, rec.At, strings.Count(rec.Text[:last[2]], "\n")+1)}
+	return []recording.Told{r.stateOf("", s, rec.At, strings.Count(rec.Text[:last[2]], "\n")+1)}
 }
 
 var logField = regexp.MustCompile(`(?:^| )([a-z.]+)=("(?:[^"\\]|\\.)*"|\S*)`)
 
 // logged reads opencode's log. It names no time at which something is tried
 // again, and not what became of it where that went well.
-func (r Reader) logged(rec agent.Recording) []agent.Told {
+func (r Reader) logged(rec agent.Recording) []recording.Told {
 	var all tellings
 	n := 0
 	for line := range strings.Lines(rec.Text) {

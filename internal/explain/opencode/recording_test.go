@@ -12,6 +12,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/agenttest"
+	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -90,7 +91,7 @@ func readFile(t testing.TB, path string) string {
 	return string(data)
 }
 
-func report(t testing.TB, text string) agent.Report {
+func report(t testing.TB, text string) recording.Report {
 	t.Helper()
 	r, ok := newReader().Recorded(agent.Recording{Text: text, At: copiedAt})
 	require.True(t, ok, "it is not recognised")
@@ -263,7 +264,7 @@ func TestTheLogTellsOfEachSession(t *testing.T) {
 func TestAScreenTellsWhatIsWaitedFor(t *testing.T) {
 	const screen = "  # New session\n\n  ┃  do it\n\n  ┃  The usage limit has been reached [retrying in 3h 11m attempt #1]\n\n  ╹▀▀▀▀\n   esc interrupt\n"
 	r := report(t, screen)
-	require.Equal(t, agent.Screen, r.Kind)
+	require.Equal(t, recording.Screen, r.Kind)
 	got := limited(t, r.Told[0].Event)
 	require.Equal(t, limit.UsageLimit, got.Class)
 	require.True(t, got.InProgress)
@@ -290,7 +291,7 @@ func TestTheStreamsOfARunTellHowItEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			colours := strings.NewReplacer("\x1b[0m", "", "\x1b[91m", "", "\x1b[1m", "", "\x1b[93m", "")
 			r := report(t, colours.Replace(readFile(t, "testdata/run/"+name)))
-			require.Equal(t, agent.RunOutput, r.Kind)
+			require.Equal(t, recording.RunOutput, r.Kind)
 			require.Equal(t, want.String(), agenttest.ClassOf(r.Told[0].Event).String())
 			require.Equal(t, strings.HasSuffix(name, "stdout"), r.Told[0].Session != "")
 			if strings.Contains(name, "rl") && strings.HasSuffix(name, "stdout") {

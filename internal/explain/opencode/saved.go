@@ -9,6 +9,7 @@ import (
 
 	"resumed/internal/agent"
 	room "resumed/internal/agent/opencode"
+	"resumed/internal/explain/recording"
 	"resumed/internal/resume"
 )
 
@@ -42,7 +43,7 @@ func (s savedSession) left() string {
 }
 
 func (s savedSession) createdMS() int64 {
-	return cmp.Or(agent.Millis(s.Created), agent.Millis(s.Time.Created))
+	return cmp.Or(recording.Millis(s.Created), recording.Millis(s.Time.Created))
 }
 
 type savedMessage struct {
@@ -77,8 +78,8 @@ type message struct {
 
 func (m savedMessage) message() message {
 	if len(m.Info) == 0 {
-		created := agent.Millis(m.Created)
-		return message{id: m.ID, createdMS: created, said: room.Read(inner(m.Data), created, agent.Millis(m.Updated))}
+		created := recording.Millis(m.Created)
+		return message{id: m.ID, createdMS: created, said: room.Read(inner(m.Data), created, recording.Millis(m.Updated))}
 	}
 	var info struct {
 		ID   string `json:"id"`
@@ -87,13 +88,13 @@ func (m savedMessage) message() message {
 		} `json:"time"`
 	}
 	agent.Decode(m.Info, &info)
-	created := agent.Millis(info.Time.Created)
+	created := recording.Millis(info.Time.Created)
 	return message{id: info.ID, createdMS: created, said: room.Read(m.Info, created, 0)}
 }
 
 // exported reads sessions that were saved as a whole.
-func (r Reader) exported(rec agent.Recording) []agent.Told {
-	var all []agent.Told
+func (r Reader) exported(rec agent.Recording) []recording.Told {
+	var all []recording.Told
 	for _, data := range agent.Records(rec.Text) {
 		var e export
 		if !agent.Decode(data, &e) {
@@ -130,9 +131,9 @@ func (e export) messages() (all []message, compactedMS []int64) {
 
 // saved says how a session stood when it was saved: as the agent's room judges
 // the rows of a database, but nobody can be asked about it any more.
-func (r Reader) saved(s savedSession, e export, text string) agent.Told {
+func (r Reader) saved(s savedSession, e export, text string) recording.Told {
 	messages, compactedMS := e.messages()
-	told := agent.Told{
+	told := recording.Told{
 		Session: s.ID, Cwd: s.Directory, Leave: s.left(), Event: resume.Progressed{At: time.UnixMilli(s.createdMS()).UTC()},
 	}
 	for _, m := range messages {

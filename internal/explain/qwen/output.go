@@ -10,6 +10,7 @@ import (
 
 	"resumed/internal/agent"
 	room "resumed/internal/agent/qwen"
+	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -97,19 +98,19 @@ func (p printed) isOurs() bool {
 
 // Printed says what the streams of a run without a terminal tell. Older
 // versions print an error as if it were the answer.
-func (r Reader) Printed(rec agent.Recording) (agent.Told, bool) {
+func (r Reader) Printed(rec agent.Recording) (recording.Told, bool) {
 	if told, _ := r.heard(rec); told.Event != nil {
 		return told, true
 	}
 	text := strings.TrimSpace(rec.Text)
 	last := strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 	if words, ok := plainError(last); ok {
-		return agent.Told{Event: r.refused(words, rec.At), Line: strings.Count(text, "\n") + 1}, true
+		return recording.Told{Event: r.refused(words, rec.At), Line: strings.Count(text, "\n") + 1}, true
 	}
-	return agent.Told{}, false
+	return recording.Told{}, false
 }
 
-func (r Reader) heard(rec agent.Recording) (agent.Told, bool) {
+func (r Reader) heard(rec agent.Recording) (recording.Told, bool) {
 	if told, ok := r.follow(rec.Text, rec.At); ok || told.Event != nil {
 		return told, ok
 	}
@@ -118,7 +119,7 @@ func (r Reader) heard(rec agent.Recording) (agent.Told, bool) {
 	return told, ok
 }
 
-func (r Reader) follow(text string, at time.Time) (told agent.Told, ok bool) {
+func (r Reader) follow(text string, at time.Time) (told recording.Told, ok bool) {
 	for line, data := range agent.Records(text) {
 		var p printed
 		if !agent.Decode(data, &p) {
@@ -182,7 +183,7 @@ func (r Reader) refused(words string, at time.Time) resume.Limited {
 }
 
 // Recorded says what a recording tells: the output of a run.
-func (r Reader) Recorded(rec agent.Recording) (agent.Report, bool) {
+func (r Reader) Recorded(rec agent.Recording) (recording.Report, bool) {
 	told, ok := r.heard(rec)
-	return agent.Report{Kind: agent.RunOutput, Told: []agent.Told{told}}, ok
+	return recording.Report{Kind: recording.RunOutput, Told: []recording.Told{told}}, ok
 }

@@ -1,0 +1,166 @@
+package explain
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/agents"
+	"resumed/internal/config"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+var now = time.Date(2026, 11, 15, 4, 0, 0, 0, time.UTC)
+
+// lines is an agent that the user describes: nobody has written a reader for it.
+func lines(dir string) config.Agent {
+	return config.Agent{
+		Name: "lines", Kind: config.KindCustom, Files: []string{filepath.Join(dir, "*.log")},
+		Session: `([^/]+)\.log$`, Cwd: dir, Limit: []string{"quota is used up"}, Progress: []string{"^done"}, Resume: []string{"true"},
+	}
+}
+
+func newExplainer(t *testing.T, more ...config.Agent) *Explainer {
+	t.Helper()
+	t.Setenv("HOME", t.TempDir())
+	for _, variable := range []string{"CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "QWEN_HOME", "QWEN_RUNTIME_DIR", "XDG_DATA_HOME", "OPENCODE_DB"} {
+		t.Setenv(variable, "")
+	}
+	cfg := config.Default()
+	cfg.Agents = append(cfg.Agents, more...)
+	x, err := New(cfg)
+	require.NoError(t, err)
+	return x
+}
+
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	require.NoError(t, os.Chtimes(path, now, now))
+	return path
+}
+
+const (
+	session = "4627940e-bc2a-481e-b968-2e9555f91b44"
+
+	// refused is a record of Claude Code's.
+	refused = `{"type":"assistant","uuid":"` + session + `","sessionId":"` + session + `","version":"2.1.3","cwd":"/src/shop","timestamp":"2026-11-15T03:59:55Z",` +
+		`"isApiErrorMessage":true,"error":"server_error","apiErrorStatus":529,"message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error: 529 Overloaded"}]}}` + "\n"
+
+	// printed is what a run of it prints.
+	printed = `{"type":"result","is_error":true,"session_id":"` + session + `","total_cost_usd":0,"result":"API Error: 529 Overloaded"}` + "\n"
+)
+
+func TestEachReaderIsOfAnAgentThatThereIs(t *testing.T) {
+	for name := range readers {
+		require.True(t, slices.ContainsFunc(agents.Builtin(), func(b agent.Builtin) bool { return b.Name == name }), name)
+	}
+}
+
+func TestATranscriptIsKnownWhereverItLies(t *testing.T) {
+	x := newExplainer(t)
+	for rule, path := range map[string]string{
+		"by its place": filepath.Join(os.Getenv("HOME"), ".claude", "projects", "-src-shop"),
+		"by its head":  t.TempDir(),
+	} {
+		found, err := x.File(write(t, path, session+".jsonl", refused), "", now)
+		require.NoError(t, err, rule)
+		require.Len(t, found, 1)
+		got := found[0]
+		require.Equal(t, "claude-code", got.Agent)
+		require.Equal(t, session, got.Session)
+		require.Equal(t, "/src/shop", got.Cwd)
+		require.Equal(t, limit.Overloaded, got.Class)
+		require.Equal(t, 1, got.Line)
+		require.Equal(t, Wait, got.Action)
+		require.NotContains(t, got.Why, "not a transcript")
+	}
+}
+
+func TestAnAgentWithoutAReaderIsExplainedByItsTranscripts(t *testing.T) {
+	dir := t.TempDir()
+	x := newExplainer(t, lines(dir))
+	require.Contains(t, x.Agents(), "lines", "also where it is switched off")
+	path := write(t, dir, "one.log", "done: the first\nthe quota is used up\n")
+	elsewhere := write(t, t.TempDir(), "copy.log", "done: the first\nthe quota is used up\n")
+	for file, name := range map[string]string{path: "", elsewhere: "lines"} {
+		found, err := x.File(file, name, now)
+		require.NoError(t, err)
+		require.Equal(t, "lines", found[0].Agent)
+		require.NotEqual(t, limit.None, found[0].Class)
+		require.Equal(t, 2, found[0].Line)
+		require.NotContains(t, found[0].Why, "not a transcript")
+	}
+	path = write(t, dir, "two.log", "nothing that counts\n")
+	found, err := x.File(path, "lines", now)
+	require.NoError(t, err)
+	require.Equal(t, Explanation{
+		Version: 1, File: path, Agent: "lines", Action: Leave, Why: "nothing in the file says how a session stands",
+	}, found[0])
+}
+
+func TestARecordingIsNoTranscript(t *testing.T) {
+	x := newExplainer(t)
+	dir := t.TempDir()
+	found, err := x.File(write(t, dir, "run.json", printed), "", now)
+	require.NoError(t, err)
+	require.Equal(t, "claude-code", found[0].Agent)
+	require.Equal(t, limit.Overloaded, found[0].Class)
+	require.Contains(t, found[0].Why, "the output of a run, not a transcript: the daemon does not act on it")
+
+	x.RecordedAt = now
+	words := write(t, dir, "words.txt", "Working.\nYou've hit your 5-hour limit · resets 6am (UTC)\n")
+	for _, name := range []string{"", "codex"} {
+		found, err = x.File(words, name, now)
+		require.NoError(t, err)
+		require.Equal(t, name, found[0].Agent, "words alone do not tell whose they are")
+		require.Equal(t, limit.UsageLimit, found[0].Class)
+		require.Equal(t, now.Add(2*time.Hour), *found[0].ResetAt)
+		require.Equal(t, 2, found[0].Line)
+	}
+}
+
+func TestWhatIsLeftOutOfALongRecordingIsCounted(t *testing.T) {
+	x := newExplainer(t)
+	const lines = 100_000
+	text := strings.Repeat(strings.Repeat(".", 80)+"\n", lines) + "API Error: 529 Overloaded\n"
+	require.Greater(t, len(text), longestRecording)
+	found, err := x.File(write(t, t.TempDir(), "long.txt", text), "claude-code", now)
+	require.NoError(t, err)
+	require.Equal(t, limit.Overloaded, found[0].Class)
+	require.Equal(t, lines+1, found[0].Line)
+}
+
+func TestWhatIsNotKnownIsNotGuessed(t *testing.T) {
+	x := newExplainer(t)
+	dir := t.TempDir()
+	_, err := x.File(write(t, dir, "fine.txt", "The tests pass now.\n"), "", now)
+	require.ErrorContains(t, err, "nothing that is known")
+	_, err = x.File(write(t, dir, "other.json", `{"message":"API Error: 529 Overloaded"}`), "opencode", now)
+	require.ErrorContains(t, err, "nothing that is known", "a record that nobody knows is no words")
+	_, err = x.File(write(t, dir, "any.txt", "x"), "nobody", now)
+	require.ErrorContains(t, err, `no agent is named "nobody"`)
+	_, err = x.File(dir, "", now)
+	require.ErrorContains(t, err, "not a regular file")
+	_, err = x.File(filepath.Join(dir, "none"), "", now)
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestARunIsHeardByItsStreams(t *testing.T) {
+	x := newExplainer(t, lines(t.TempDir()))
+	hear := Hear(x.agents, x.grace)
+	got := hear("claude-code", agent.Recording{Text: printed, At: now, Exact: true})
+	require.Equal(t, limit.Overloaded, got.Class)
+	require.Equal(t, "API Error: 529 Overloaded", got.Text)
+	require.Equal(t, resume.Limited{}, hear("claude-code", agent.Recording{Text: "done\n", At: now}))
+	require.Equal(t, resume.Limited{}, hear("lines", agent.Recording{Text: "the quota is used up\n", At: now}), "nobody knows how it prints")
+}

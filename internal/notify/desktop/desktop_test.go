@@ -1,14 +1,12 @@
 package desktop
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,46 +20,8 @@ import (
 	"resumed/internal/notify"
 	"resumed/internal/notify/notifytest"
 	"resumed/internal/resume"
+	"resumed/internal/sessionbus/bustest"
 )
-
-const busConfig = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
- "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-<busconfig><type>session</type><listen>unix:path=%s</listen>
-<policy context="default"><allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/></policy>
-</busconfig>`
-
-// realBus starts a D-Bus daemon of its own and makes it the session bus of
-// this test, found where a systemd user service finds it.
-func realBus(t *testing.T) (address string) {
-	t.Helper()
-	program, err := exec.LookPath("dbus-daemon")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("dbus-daemon is not installed, and CI must test the desktop")
-		}
-		t.Skip("DESKTOP NOT TESTED: dbus-daemon is not installed")
-	}
-	dir, err := os.MkdirTemp("", "bus") // a socket's path must be short
-	require.NoError(t, err)
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	socket := filepath.Join(dir, "bus")
-	config := filepath.Join(dir, "bus.conf")
-	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, busConfig, socket), 0o600))
-
-	cmd := exec.Command(program, "--config-file="+config, "--nofork", "--print-address=1")
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	_, err = bufio.NewReader(out).ReadString('\n') // it listens now
-	require.NoError(t, err)
-	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "")
-	t.Setenv("XDG_RUNTIME_DIR", dir)
-	return "unix:path=" + socket
-}
 
 // shownNote is one call of Notify.
 type shownNote struct {
@@ -182,7 +142,7 @@ func send(t *testing.T, d *Channel, n notify.Notice) error {
 var everything = []string{"body", "body-markup", "actions", "persistence"}
 
 func TestDesktopShowsANoticeThatCannotBeOverlooked(t *testing.T) {
-	s := newScreen(t, realBus(t), everything...)
+	s := newScreen(t, bustest.Start(t).Address, everything...)
 	d := open(t, func(o *Options) { o.Retry = func(resume.Key) {} })
 	n := notifytest.Notice(notify.GaveUp, 1)
 	n.Text = "a <b>bold</b> & bad thing"
@@ -200,7 +160,7 @@ func TestDesktopShowsANoticeThatCannotBeOverlooked(t *testing.T) {
 }
 
 func TestDesktopUsesOnlyWhatTheServerCan(t *testing.T) {
-	s := newScreen(t, realBus(t), "body")
+	s := newScreen(t, bustest.Start(t).Address, "body")
 	d := open(t, func(o *Options) { o.Retry = func(resume.Key) {} })
 	n := notifytest.Notice(notify.GaveUp, 1)
 	n.Text = "1 < 2"
@@ -213,7 +173,7 @@ func TestDesktopUsesOnlyWhatTheServerCan(t *testing.T) {
 }
 
 func TestRetryNowRetriesTheSessionsOfThePopupOnce(t *testing.T) {
-	s := newScreen(t, realBus(t), everything...)
+	s := newScreen(t, bustest.Start(t).Address, everything...)
 	pressed := make(chan resume.Key, 10)
 	d := open(t, func(o *Options) { o.Retry = func(k resume.Key) { pressed <- k } })
 	require.NoError(t, send(t, d, notifytest.Notice(notify.GaveUp, 2)))
@@ -232,7 +192,7 @@ func TestRetryNowRetriesTheSessionsOfThePopupOnce(t *testing.T) {
 }
 
 func TestRecoveredReplacesThePopupItCloses(t *testing.T) {
-	s := newScreen(t, realBus(t), everything...)
+	s := newScreen(t, bustest.Start(t).Address, everything...)
 	kept := new(memory)
 	remembering := func(o *Options) { o.Memory = kept }
 	first := open(t, remembering)
@@ -251,7 +211,7 @@ func TestRecoveredReplacesThePopupItCloses(t *testing.T) {
 }
 
 func TestPopupThatAPersonClosedIsNotReplaced(t *testing.T) {
-	s := newScreen(t, realBus(t), everything...)
+	s := newScreen(t, bustest.Start(t).Address, everything...)
 	kept := &memory{puts: make(chan struct{}, 10)}
 	d := open(t, func(o *Options) { o.Memory = kept })
 	require.NoError(t, send(t, d, notifytest.Notice(notify.GaveUp, 1)))
@@ -285,7 +245,7 @@ func (m *memory) Value(key string) ([]byte, bool) {
 }
 
 func TestPopupsOfAnotherServerAreNotReplaced(t *testing.T) {
-	address := realBus(t)
+	address := bustest.Start(t).Address
 	s := newScreen(t, address, everything...)
 	d := open(t)
 	require.NoError(t, send(t, d, notifytest.Notice(notify.GaveUp, 1)))
@@ -301,7 +261,7 @@ func TestPopupsOfAnotherServerAreNotReplaced(t *testing.T) {
 }
 
 func TestFailedReplacementIsTriedAgainInThePlaceOfTheOld(t *testing.T) {
-	s := newScreen(t, realBus(t), everything...)
+	s := newScreen(t, bustest.Start(t).Address, everything...)
 	d := open(t)
 	require.NoError(t, send(t, d, notifytest.Notice(notify.GaveUp, 1)))
 	old := s.last().ID
@@ -325,7 +285,7 @@ func TestNoDesktopIsUnavailableAndSaysWhy(t *testing.T) {
 		require.ErrorContains(t, err, "no session bus")
 	})
 	t.Run("no server on the bus", func(t *testing.T) {
-		realBus(t)
+		bustest.Start(t)
 		err := send(t, open(t), notifytest.Notice(notify.GaveUp, 1))
 		_, unavailable := errors.AsType[*notify.UnavailableError](err)
 		require.True(t, unavailable, "%v", err)
@@ -334,7 +294,7 @@ func TestNoDesktopIsUnavailableAndSaysWhy(t *testing.T) {
 }
 
 func TestDesktopServerSaysWhoShowsNotices(t *testing.T) {
-	address := realBus(t)
+	address := bustest.Start(t).Address
 	_, err := Server(t.Context())
 	require.ErrorContains(t, err, "ask for the notification server")
 	newScreen(t, address)
@@ -383,7 +343,7 @@ func (o *outbox) Done(context.Context, string, string, string) error { return ni
 func (o *outbox) Sync(context.Context) error                         { return nil }
 
 func TestDesktopWorksThroughTheNotifier(t *testing.T) {
-	s := newScreen(t, realBus(t), everything...)
+	s := newScreen(t, bustest.Start(t).Address, everything...)
 	store := new(outbox)
 	d := open(t, func(o *Options) { o.Memory, o.Events = store, notify.Events() })
 	done := make(chan notify.Outcome, 10)

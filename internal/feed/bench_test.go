@@ -126,7 +126,7 @@ func benchmarkReading(b *testing.B, dir, name string) {
 		sift := func(line []byte) watch.Weight { return watch.Weight(src.Sift(line)) }
 		seen := 0
 		r := &reader{
-			agent: a, source: src, log: slog.New(slog.DiscardHandler), back: make(map[string][]resume.Observation),
+			agent: a, source: src, log: slog.New(slog.DiscardHandler), back: make(map[string]sight),
 			feeds: &Feeds{opts: Options{
 				Observe:   func(_ context.Context, s []resume.Observation) error { seen += len(s); return nil },
 				Keep:      func(string, json.RawMessage) {},

@@ -40,7 +40,7 @@ type Cursors map[string]json.RawMessage
 // read; until then who asks for a look waits.
 type Feeds struct {
 	opts  Options
-	begin chan []*feed // to be started by Run
+	begin chan []*feed // of size 1: to be started by Run, and by nobody else
 
 	mu    sync.Mutex // guards what follows
 	feeds []*feed
@@ -48,10 +48,11 @@ type Feeds struct {
 
 // New returns the feeds of those agents, to begin where the cursors stand.
 func New(opts Options, agents map[string]agent.Agent, cursors Cursors) *Feeds {
-	f := &Feeds{opts: opts, begin: make(chan []*feed)}
+	f := &Feeds{opts: opts, begin: make(chan []*feed, 1)}
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
 		f.feeds = append(f.feeds, f.of(agents[name], cursors)...)
 	}
+	f.begin <- f.feeds
 	return f
 }
 
@@ -62,17 +63,16 @@ func (f *Feeds) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	failed := make(chan error, 1)
-	begin := f.all()
 	for {
-		for _, one := range begin {
-			running.Go(func() { one.serve(ctx, failed) })
-		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case err := <-failed:
 			return err
-		case begin = <-f.begin:
+		case begin := <-f.begin:
+			for _, one := range begin {
+				running.Go(func() { one.serve(ctx, failed) })
+			}
 		}
 	}
 }

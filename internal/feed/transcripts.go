@@ -27,9 +27,14 @@ type reader struct {
 	feeds  *Feeds
 	log    *slog.Logger
 
-	// back is what files at first seen say, oldest first. Owned by the
-	// watcher's goroutine.
-	back map[string][]resume.Observation
+	// back is what files at first sight say. Owned by the watcher's goroutine.
+	back map[string]sight
+}
+
+// sight is what the first sight of a file has told so far, oldest first.
+type sight struct {
+	number uint64
+	told   []resume.Observation
 }
 
 // transcripts makes the feed of an agent's files in one place.
@@ -37,7 +42,7 @@ func (f *Feeds) transcripts(a agent.Agent, src agent.Source, cursors Cursors) *f
 	one := newFeed(a)
 	r := &reader{
 		agent: a, source: src, feeds: f,
-		log: f.opts.Log.With("agent", a.Name()), back: make(map[string][]resume.Observation),
+		log: f.opts.Log.With("agent", a.Name()), back: make(map[string]sight),
 	}
 	opts := watch.Options{
 		Root:    src.Root,
@@ -85,20 +90,19 @@ func (r *reader) known(cursors Cursors, path string) (cursor watch.Cursor, ok bo
 // engine passes over what it was told before.
 func (r *reader) deliver(ctx context.Context, batch watch.Batch) (enough bool, err error) {
 	observations := r.digest(batch)
-	older := r.back[batch.Path]
-	if batch.Back {
-		if len(observations) > 0 {
-			r.back[batch.Path] = append(observations, older...)
-		}
-		return len(r.back[batch.Path]) > 0 && !r.source.Shared, nil
+	back := r.back[batch.Path]
+	if back.number != batch.Sight {
+		back = sight{number: batch.Sight} // another was begun and not finished
 	}
-	if err := r.feeds.observe(ctx, append(markFirst(older), observations...)); err != nil {
+	if batch.Back {
+		back.told = append(observations, back.told...)
+		r.back[batch.Path] = back
+		return len(back.told) > 0 && !r.source.Shared, nil
+	}
+	if err := r.feeds.observe(ctx, append(markFirst(back.told), observations...)); err != nil {
 		return false, err
 	}
 	delete(r.back, batch.Path)
-	if batch.Cursor.IsZero() {
-		return true, nil
-	}
 	cursor, err := json.Marshal(batch.Cursor)
 	if err != nil {
 		return false, err

@@ -30,6 +30,7 @@ type file struct {
 	late   bool // another watcher has read its beginning
 	dead   bool // deleted: whatever has its name or its inode now is another file
 	first  bool // this incarnation is still to be read from its end back
+	sight  uint64
 	seen   stamp
 	failed bool   // the last reading stopped early
 	round  uint64 // the scan that last saw it

@@ -231,9 +231,13 @@ func TestAnInterruptedFirstSightIsDoneAgain(t *testing.T) {
 	}
 	r := watched(t, root, s, nil)
 	require.Len(t, r.of(path), 1)
+	void := r.of(path)[0].Sight
 	s.set(func() { s.refuse, s.batches = nil, nil })
 	require.NoError(t, r.w.Check(t.Context(), path))
 	require.ElementsMatch(t, lines, r.lines(path))
+	for _, b := range r.of(path) {
+		require.Greater(t, b.Sight, void)
+	}
 }
 
 func TestFilesThatAppearAreReadFromTheirBeginningUnlessLarge(t *testing.T) {

@@ -121,6 +121,8 @@ func (p *pass) advance(ctx context.Context, lines []Line, offset int64) error {
 // backward delivers a file's lines from its end back until Deliver has enough,
 // and leaves the cursor behind the last complete line.
 func (p *pass) backward(ctx context.Context) error {
+	p.w.sights++
+	p.sight = p.w.sights
 	last, err := p.lineStart(p.size)
 	if err != nil {
 		return err
@@ -217,6 +219,7 @@ func (p *pass) deliver(ctx context.Context, lines []Line, cur Cursor) (enough bo
 		Late:    p.late,
 		Cursor:  cur,
 		Back:    cur.IsZero(),
+		Sight:   p.sight,
 	})
 	if err != nil {
 		return false, fmt.Errorf("deliver lines: %w", err)

@@ -118,6 +118,11 @@ type Batch struct {
 	// all batches before. The reading goes on towards the file's beginning
 	// until Deliver has enough.
 	Back bool
+
+	// Sight numbers the first sights of all files. One that could not be
+	// finished is begun anew, under another number: what its Back batches told
+	// may not be true any more.
+	Sight uint64
 }
 
 // Watcher watches one root. New makes one.
@@ -146,6 +151,7 @@ type Watcher struct {
 	files    map[string]*file
 	byID     map[fileID]*file
 	round    uint64            // scans so far
+	sights   uint64            // first sights so far
 	told     map[string]string // what was last complained of, by path
 
 	buf   []byte // one block

@@ -276,8 +276,8 @@ func TestStopEndsTheCommand(t *testing.T) {
 	w.run("sleep 600")
 	done := make(chan []string)
 	go func() { done <- w.act() }()
-	require.NoError(t, w.d.Stop(t.Context(), w.session.Key, "mark-1"))
+	require.NoError(t, w.d.Stop(t.Context(), w.now().Key, "mark-1"))
 	got := <-done
 	require.Contains(t, got[len(got)-1], "the command was stopped")
-	require.NoError(t, w.d.Stop(t.Context(), w.session.Key, "mark-1"), "there is nothing left to stop")
+	require.NoError(t, w.d.Stop(t.Context(), w.now().Key, "mark-1"), "there is nothing left to stop")
 }

@@ -61,9 +61,10 @@ func TestAPromptThatMayHaveBeenHandedOver(t *testing.T) {
 func TestACommandThatLivesIsAdopted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	require.NoError(t, syscall.Mkfifo(filepath.Join(w.session.Cwd, "go"), 0o600))
+	cwd := w.session.Cwd
+	require.NoError(t, syscall.Mkfifo(filepath.Join(cwd, "go"), 0o600))
 	_, err := runner.Start(runner.Command{
-		Argv: []string{"sh", "-c", "read line < go"}, Dir: w.session.Cwd, Mark: "mark-1",
+		Argv: []string{"sh", "-c", "read line < go"}, Dir: cwd, Mark: "mark-1",
 	})
 	require.NoError(t, err)
 	started := make(chan struct{})
@@ -77,6 +78,6 @@ func TestACommandThatLivesIsAdopted(t *testing.T) {
 	<-started
 	_, err = lease.Acquire(w.d.opts.LeaseDirs, "fake", "s-1")
 	require.Error(t, err, "somebody looks after the session")
-	require.NoError(t, os.WriteFile(filepath.Join(w.session.Cwd, "go"), []byte("on\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(cwd, "go"), []byte("on\n"), 0o600))
 	require.Equal(t, []string{"started", "delivered"}, <-recovered)
 }

@@ -5,7 +5,6 @@ package app
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"resumed/internal/agents"
-	"resumed/internal/config"
 	"resumed/internal/control"
 	"resumed/internal/deliver"
 	"resumed/internal/feed"
@@ -25,24 +23,6 @@ import (
 	"resumed/internal/state"
 	"resumed/internal/webui"
 )
-
-// Options are what a daemon is made of.
-type Options struct {
-	ConfigPath string        // the file that is watched; "": built-in defaults
-	Config     config.Config // what it says
-	StateDir   string
-	RuntimeDir string
-	LeaseDirs  []string // where it is agreed who looks after a session
-	Version    string
-	DryRun     bool // decide and log everything, start nothing
-
-	Log   *slog.Logger
-	Level *slog.LevelVar // follows log.level; nil: it stays as it is
-
-	Reload <-chan struct{}     // asks for a reload, as SIGHUP does; may be nil
-	Ready  func()              // called when the daemon watches; may be nil
-	Seen   func(resume.Change) // told every step, as a log is; must not block; may be nil
-}
 
 // daemon is the parts of a running resumed. None of them knows it: each is given
 // what it needs of the others.
@@ -171,7 +151,7 @@ func (d *daemon) run(ctx context.Context, sessions []resume.Session) error {
 	d.inputs.run("control", d.server.Run)
 	d.inputs.run("configuration", d.reloader.Run)
 	d.inputs.run("reload requests", d.reloader.forward)
-	d.inputs.run("housekeeping", d.housekeep)
+	d.inputs.run("housekeeping", housekeeper{d.opts, d.settings, d.store}.Run)
 	d.inputs.run("watchdog", func(ctx context.Context) error { return feedWatchdog(ctx, d.engine.Ping) })
 	d.inputs.run("summary", d.summary.Run)
 	d.inputs.run("programs", d.deliver.WatchPrograms)

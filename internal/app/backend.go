@@ -51,7 +51,7 @@ func (b *backend) Status(ctx context.Context, all bool, only ...resume.Key) (con
 	status := control.Status{
 		Version:  1,
 		Now:      time.Now().UTC(),
-		Daemon:   b.daemon(),
+		Daemon:   b.self(),
 		Accounts: accounts,
 	}
 	if len(only) > 0 {
@@ -71,10 +71,10 @@ func (b *backend) Status(ctx context.Context, all bool, only ...resume.Key) (con
 	return status, nil
 }
 
-func (b *backend) daemon() control.Daemon {
+func (b *backend) self() control.Daemon {
 	now := b.settings.Load()
 	address, httpErr := b.web.Where()
-	daemon := control.Daemon{
+	self := control.Daemon{
 		PID:       os.Getpid(),
 		Version:   b.opts.Version,
 		StartedAt: b.startedAt.UTC(),
@@ -86,15 +86,15 @@ func (b *backend) daemon() control.Daemon {
 		Problems:  []string{},
 	}
 	if httpErr != nil {
-		daemon.Problems = append(daemon.Problems, httpErr.Error())
+		self.Problems = append(self.Problems, httpErr.Error())
 	}
 	if now.refused != nil {
-		daemon.Config.Error = new(now.refused.Error())
+		self.Config.Error = new(now.refused.Error())
 	}
 	if err := b.store.Err(); err != nil {
-		daemon.Problems = append(daemon.Problems, "state cannot be written: "+err.Error())
+		self.Problems = append(self.Problems, "state cannot be written: "+err.Error())
 	}
-	return daemon
+	return self
 }
 
 func notices(figures []notify.Figures) control.Notices {

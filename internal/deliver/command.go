@@ -76,7 +76,7 @@ func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
 		Argv:   c.plan.Argv,
 		Dir:    c.plan.Dir,
 		Env:    append(slices.Clone(c.plan.Env), extra...),
-		Output: c.outputOf(c.session),
+		Output: c.shelves.output(c.session),
 		Mark:   c.session.Run.Mark,
 		Bounds: c.bounds,
 		Signs:  signsOfLife(c.session),

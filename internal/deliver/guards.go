@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -11,38 +12,6 @@ import (
 	"resumed/internal/runner"
 	"resumed/internal/sanitize"
 )
-
-// prepare does all that must be true before anything is sent: the claim is on
-// disk, the transcript holds no news, nobody holds the session or its holder
-// can be talked to, and the agent knows how to go on. It returns neither a
-// delivery nor a reason where the resume was withdrawn meanwhile.
-func (d *Deliverer) prepare(ctx context.Context, session resume.Session) (*delivery, *resume.NotSent) {
-	if err := d.opts.Sync(ctx); err != nil {
-		return nil, &resume.NotSent{Why: notOnDisk + err.Error()}
-	}
-	session, notSent := d.lookAgain(ctx, session)
-	if notSent != nil || session.Run == nil {
-		return nil, notSent
-	}
-	settings := d.opts.Settings()
-	a := settings.Agent(session.Key.Agent)
-	if a == nil {
-		return nil, &resume.NotSent{Why: "the agent " + session.Key.Agent + " is not configured or switched off"}
-	}
-	if notSent := refused(session, a, settings); notSent != nil {
-		return nil, notSent
-	}
-	owner, err := a.Owner(ctx, session)
-	if err != nil {
-		return nil, &resume.NotSent{Why: "it could not be made sure that nobody holds the session: " + err.Error()}
-	}
-	if owner != nil {
-		session = d.identify(ctx, a, session, owner)
-	}
-	due := &delivery{Deliverer: d, session: session, agent: a, owner: owner}
-	notSent = due.choose(ctx, settings)
-	return due, notSent
-}
 
 // lookAgain reads what is new in the transcript and returns the session as it
 // stands then. It returns one without a resume where that was withdrawn, or the
@@ -145,4 +114,25 @@ func replaced(s resume.Session, dir string) string {
 		return ""
 	}
 	return fmt.Sprintf("another directory has taken the place of %s since the session was stopped; retry to go on there", dir)
+}
+
+// lease takes the session's lease. It returns why not, where another process
+// has it. A dry run sends nothing and takes none.
+func (d *Deliverer) lease(key resume.Key) (release func(), notSent *resume.NotSent) {
+	if d.opts.DryRun {
+		return func() {}, nil
+	}
+	giveBack, err := d.leases.take(key)
+	if other, ok := errors.AsType[*lease.HeldError](err); ok {
+		return func() {}, &resume.NotSent{Why: other.Error()}
+	}
+	if err != nil {
+		why := "it could not be made sure that nobody else looks after the session: " + err.Error()
+		return func() {}, &resume.NotSent{Why: why}
+	}
+	return func() {
+		if err := giveBack(); err != nil {
+			d.log.Warn("a lease could not be given back", "session", key.ID, "agent", key.Agent, "err", err)
+		}
+	}, nil
 }

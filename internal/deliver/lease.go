@@ -1,7 +1,6 @@
 package deliver
 
 import (
-	"errors"
 	"sync"
 
 	"resumed/internal/lease"
@@ -53,25 +52,4 @@ func (l *leases) giveBack(key resume.Key, h *heldLease) error {
 	}
 	delete(l.held, key)
 	return h.Release()
-}
-
-// lease takes the session's lease. It returns why not, where another process
-// has it. A dry run sends nothing and takes none.
-func (d *Deliverer) lease(key resume.Key) (release func(), notSent *resume.NotSent) {
-	if d.opts.DryRun {
-		return func() {}, nil
-	}
-	giveBack, err := d.leases.take(key)
-	if other, ok := errors.AsType[*lease.HeldError](err); ok {
-		return func() {}, &resume.NotSent{Why: other.Error()}
-	}
-	if err != nil {
-		why := "it could not be made sure that nobody else looks after the session: " + err.Error()
-		return func() {}, &resume.NotSent{Why: why}
-	}
-	return func() {
-		if err := giveBack(); err != nil {
-			d.log.Warn("a lease could not be given back", "session", key.ID, "agent", key.Agent, "err", err)
-		}
-	}, nil
 }

@@ -16,11 +16,6 @@ import (
 // keptRuns is how many outputs of a session's resumes are kept.
 const keptRuns = 10
 
-// outputOf returns where the resume that the session is in writes to.
-func (d *Deliverer) outputOf(s resume.Session) string {
-	return filepath.Join(d.shelves.of(outputs, s.Key), strconv.Itoa(s.Run.N)+".log")
-}
-
 // Outputs returns where the outputs of resumes are, for each session that has
 // any.
 func Outputs(stateDir string) (map[resume.Key]string, error) {

@@ -8,35 +8,6 @@ import (
 	"resumed/internal/resume"
 )
 
-// choose asks the agent how the session is continued, with its holder where it
-// has one, and finds the way to do that.
-func (v *delivery) choose(ctx context.Context, settings Settings) *resume.NotSent {
-	var (
-		plan agent.Plan
-		err  error
-	)
-	if v.owner != nil {
-		plan, err = livePlan(ctx, v.agent, v.session, *v.owner, settings)
-	} else {
-		plan, err = v.agent.Plan(ctx, v.session, agent.Words{Prompt: settings.Prompt})
-	}
-	switch {
-	case err != nil:
-		return &resume.NotSent{Why: err.Error(), Owner: v.owner}
-	case plan.Leave != nil:
-		return leaving(plan.Leave, v.owner)
-	case plan.Type != nil:
-		v.way = &typing{delivery: v, plan: plan.Type}
-	case plan.Send != nil:
-		v.way = &message{delivery: v, plan: plan.Send}
-	case plan.Run.Unverifiable:
-		v.way = &queue{command{delivery: v, plan: plan.Run}}
-	default:
-		v.way = &command{delivery: v, plan: plan.Run}
-	}
-	return nil
-}
-
 // leaving is a resume that is not sent for the reason that the agent gives.
 func leaving(leave *agent.Leave, owner *resume.Owner) *resume.NotSent {
 	return &resume.NotSent{Why: leave.Why, Park: leave.Park, Tell: leave.Tell, Until: leave.Until, Owner: owner}

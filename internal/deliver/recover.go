@@ -39,7 +39,7 @@ func (d *Deliverer) conclude(ctx context.Context, s resume.Session) {
 		return
 	}
 	d.tidy(ctx, s)
-	if words, denied := d.denied(ctx, s, d.outputOf(s)); denied {
+	if words, denied := d.denied(ctx, s, d.shelves.output(s)); denied {
 		d.report(ctx, s, resume.Ended{Outcome: resume.Denied, Err: words})
 		return
 	}
@@ -75,7 +75,7 @@ func (d *Deliverer) adopt(ctx context.Context, s resume.Session, process *runner
 		d.log.Warn("a resume that runs has no lease", "session", s.Key.ID, "agent", s.Key.Agent, "why", notSent.Why)
 	}
 	defer release()
-	output := d.outputOf(s)
+	output := d.shelves.output(s)
 	process.Bind(runner.Command{Mark: s.Run.Mark, Output: output, Bounds: d.bounds, Signs: signsOfLife(s)})
 	d.log.Info("a resume of the daemon before still runs", "session", s.Key.ID, "agent", s.Key.Agent, "pid", process.PID)
 	d.apply(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: process.Process})

@@ -3,6 +3,7 @@ package deliver
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 
 	"resumed/internal/atomicfile"
@@ -47,6 +48,11 @@ func (s *shelves) claim(what string, key resume.Key) (string, error) {
 		return dir, err
 	}
 	return dir, atomicfile.Write(filepath.Join(dir, agentFile), []byte(key.Agent), 0o600)
+}
+
+// output returns where the resume that the session is in writes to.
+func (s *shelves) output(session resume.Session) string {
+	return filepath.Join(s.of(outputs, session.Key), strconv.Itoa(session.Run.N)+".log")
 }
 
 func ownerOf(dir string) string {

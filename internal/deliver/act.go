@@ -1,0 +1,85 @@
+package deliver
+
+import (
+	"context"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// Act sends one resume and reports on it. The engine calls it when a session
+// enters Resuming. It returns when the resume is over, or soon after ctx is done.
+func (d *Deliverer) Act(ctx context.Context, session resume.Session) {
+	release, notSent := d.lease(session.Key)
+	defer release()
+	var due *delivery
+	if notSent == nil { // what is looked at next stays true: nobody else continues the session now
+		due, notSent = d.prepare(ctx, session)
+	}
+	if notSent != nil {
+		d.report(ctx, session, *notSent)
+	} else if due != nil {
+		d.report(ctx, session, due.carryOut(ctx))
+	}
+}
+
+// prepare does all that must be true before anything is sent: the claim is on
+// disk, the transcript holds no news, nobody holds the session or its holder
+// can be talked to, and the agent knows how to go on. It returns neither a
+// delivery nor a reason where the resume was withdrawn meanwhile.
+func (d *Deliverer) prepare(ctx context.Context, session resume.Session) (*delivery, *resume.NotSent) {
+	if err := d.opts.Sync(ctx); err != nil {
+		return nil, &resume.NotSent{Why: notOnDisk + err.Error()}
+	}
+	session, notSent := d.lookAgain(ctx, session)
+	if notSent != nil || session.Run == nil {
+		return nil, notSent
+	}
+	settings := d.opts.Settings()
+	a := settings.Agent(session.Key.Agent)
+	if a == nil {
+		return nil, &resume.NotSent{Why: "the agent " + session.Key.Agent + " is not configured or switched off"}
+	}
+	if notSent := refused(session, a, settings); notSent != nil {
+		return nil, notSent
+	}
+	owner, err := a.Owner(ctx, session)
+	if err != nil {
+		return nil, &resume.NotSent{Why: "it could not be made sure that nobody holds the session: " + err.Error()}
+	}
+	if owner != nil {
+		session = d.identify(ctx, a, session, owner)
+	}
+	due := &delivery{Deliverer: d, session: session, agent: a, owner: owner}
+	notSent = due.choose(ctx, settings)
+	return due, notSent
+}
+
+// choose asks the agent how the session is continued, with its holder where it
+// has one, and finds the way to do that.
+func (v *delivery) choose(ctx context.Context, settings Settings) *resume.NotSent {
+	var (
+		plan agent.Plan
+		err  error
+	)
+	if v.owner != nil {
+		plan, err = livePlan(ctx, v.agent, v.session, *v.owner, settings)
+	} else {
+		plan, err = v.agent.Plan(ctx, v.session, agent.Words{Prompt: settings.Prompt})
+	}
+	switch {
+	case err != nil:
+		return &resume.NotSent{Why: err.Error(), Owner: v.owner}
+	case plan.Leave != nil:
+		return leaving(plan.Leave, v.owner)
+	case plan.Type != nil:
+		v.way = &typing{delivery: v, plan: plan.Type}
+	case plan.Send != nil:
+		v.way = &message{delivery: v, plan: plan.Send}
+	case plan.Run.Unverifiable:
+		v.way = &queue{command{delivery: v, plan: plan.Run}}
+	default:
+		v.way = &command{delivery: v, plan: plan.Run}
+	}
+	return nil
+}

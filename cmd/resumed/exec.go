@@ -35,8 +35,8 @@ func (c *cli) execCommand() *cobra.Command {
 		Short: "Run a command and try it again when a limit stops it",
 		Long: "Runs a command. When it fails, its exit code and its last words say why: what may pass\n" +
 			"is waited out, as long as was asked for or as the policy says, and the command is run\n" +
-			"again; anything else is returned as it is. A known agent in print mode (claude -p,\n" +
-			"codex exec, opencode run, gemini -p, qwen -p) is continued in the same session.\n\n" +
+			"again; anything else is returned as it is. A known agent is continued in the same session:\n" +
+			strings.Join(headless(), ", ") + ".\n\n" +
 			"The exit code is the command's own, or 75 when the retries ran out. A signal goes to the\n" +
 			"command while it runs, and ends a wait.",
 		Example: "  resumed exec -- claude -p \"fix the tests\"\n" +
@@ -147,6 +147,17 @@ func builtinAgents() []string {
 		names = append(names, b.Name)
 	}
 	return names
+}
+
+// headless returns the runs that are continued.
+func headless() []string {
+	var runs []string
+	for _, b := range agents.Builtin() {
+		if b.Headless != "" {
+			runs = append(runs, b.Headless)
+		}
+	}
+	return runs
 }
 
 func customAgents(cfg config.Config) []string {

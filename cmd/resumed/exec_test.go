@@ -453,7 +453,10 @@ while [ ! -e go ]; do sleep 0.05; done`)
 	}
 	b.write(".claude/projects/-work/"+id+".jsonl", line("user", `,"message":{"role":"user","content":"fix it"}`)+
 		line("assistant", `,"isApiErrorMessage":true,"error":"server_error","apiErrorStatus":529,"message":{"model":"<synthetic>","role":"assistant","content":[{"type":"text","text":"API Error: 529 Overloaded."}]}`))
-	b.until("the daemon's resume runs", func() bool { return strings.Contains(b.read("args"), "--resume "+id) })
+	b.until("the daemon's resume runs", func() bool {
+		called := b.read("args")
+		return strings.Contains(called, "--resume "+id) && b.times() == strings.Count(called, "\n")
+	})
 	before := b.times()
 	errOut, code := b.execAs(env, "--", "claude", "-p", "--resume", id, "go on")
 	require.Equal(t, exitFailed, code, errOut)

@@ -5,10 +5,11 @@ import "time"
 // Builtin is an agent that no user needs to describe: what its room tells the
 // list of agents.
 type Builtin struct {
-	Name   string // in configuration, status and metrics
-	Title  string // for people
-	Server bool   // the user may name a server of it
-	New    func(Options) (Agent, error)
+	Name     string // in configuration, status and metrics
+	Title    string // for people
+	Headless string // how it is run without a terminal, for people; empty: exec cannot continue such runs
+	Server   bool   // the user may name a server of it
+	New      func(Options) (Agent, error)
 }
 
 // Options says which installation of an agent is meant. The zero Options is the

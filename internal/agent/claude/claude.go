@@ -14,9 +14,10 @@ const Name = "claude-code"
 
 // Builtin is Claude Code in the list of agents.
 var Builtin = agent.Builtin{
-	Name:  Name,
-	Title: "Claude Code",
-	New:   func(o agent.Options) (agent.Agent, error) { return New(o) },
+	Name:     Name,
+	Title:    "Claude Code",
+	Headless: "claude -p",
+	New:      func(o agent.Options) (agent.Agent, error) { return New(o) },
 }
 
 // Options says which Claude Code is meant: without Roots its home is

@@ -12,10 +12,53 @@ import (
 )
 
 // Agent knows one kind of coding agent. Its methods are called from several
-// goroutines at once.
+// goroutines at once. It is a Reader or a Follower besides, by the way in which
+// it keeps its sessions. Its room embeds Base, which answers for what an agent
+// does not have.
 type Agent interface {
 	// Name is the agent's name in configuration, status and metrics.
 	Name() string
+
+	// Program returns the program that continues sessions of which nothing
+	// else is known, or why it is not found.
+	Program() (Program, error)
+
+	// Identify returns the program that a live process of the agent runs, or
+	// false where it is not known for certain. Sessions are often run with
+	// another than the one that a service finds.
+	Identify(pid int) (resume.Program, bool)
+
+	// Owner returns the live process that holds the session, or nil.
+	Owner(context.Context, resume.Session) (*resume.Owner, error)
+
+	// Plan says how the session is continued now. It looks at the transcript
+	// again: what was true when the wait began may not be true any more.
+	Plan(context.Context, resume.Session, Words) (Plan, error)
+
+	// Talk says how the session is continued while owner holds it. Like Plan
+	// it looks at everything again. It leaves a session that goes on by itself.
+	// A Plan in which nothing is set says that there is no way to reach owner.
+	Talk(ctx context.Context, session resume.Session, owner resume.Owner, words Words) (Plan, error)
+
+	// Queued reports whether a prompt for the session waits to be taken by a
+	// process.
+	Queued(context.Context, resume.Session) (bool, error)
+
+	// Denied returns what a resumed run of the session was refused at last, or
+	// false where it was refused nothing, or went on without it. A run without a
+	// terminal that needs a permission is refused it, and ends well as far as
+	// its exit code goes.
+	Denied(ctx context.Context, session resume.Session, run Ran) (Denial, bool, error)
+
+	// Tidy removes what resumed runs of the session left behind that must not
+	// stay. It is called before a run, and when it is over, by whichever daemon
+	// sees that.
+	Tidy(context.Context, resume.Session) error
+}
+
+// Reader is an Agent that writes its sessions into the lines of files.
+type Reader interface {
+	Agent
 
 	// Sources returns the places where the agent writes.
 	Sources() []Source
@@ -25,13 +68,22 @@ type Agent interface {
 	// It leaves Pos to the caller. Without an id it tells what happened to a
 	// session that cannot be named: enough to explain it, not to continue it.
 	Observe(Source, Line) (resume.Observation, bool)
+}
 
-	// Owner returns the live process that holds the session, or nil.
-	Owner(context.Context, resume.Session) (*resume.Owner, error)
+// Follower is an Agent that keeps its sessions elsewhere.
+type Follower interface {
+	Agent
 
-	// Plan says how the session is continued now. It looks at the transcript
-	// again: what was true when the wait began may not be true any more.
-	Plan(context.Context, resume.Session, Words) (Plan, error)
+	// Follow reports what happens to the agent's sessions until ctx is done.
+	// It must return soon after that.
+	Follow(ctx context.Context, feed Feed) error
+
+	// Look reports what is new about the session before it returns.
+	Look(ctx context.Context, session resume.Session) error
+
+	// Evidence returns the last thing that the file at path says about each of
+	// its sessions.
+	Evidence(path string) ([]Evidence, error)
 }
 
 // Words is what an agent is told when it is continued.
@@ -82,8 +134,8 @@ type Line struct {
 	Shown int64
 }
 
-// Plan is how a session is continued. One field is set; in the answer of a
-// Talker it may be none.
+// Plan is how a session is continued. One field is set; in the answer of Talk it
+// may be none.
 type Plan struct {
 	Run   *Command
 	Type  *Typing
@@ -115,21 +167,6 @@ type Leave struct {
 	Until time.Time // when to look again; zero: soon
 }
 
-// Follower is what an Agent may also be: one that keeps its sessions elsewhere
-// than in the lines of files. Its Sources and Observe are not used.
-type Follower interface {
-	// Follow reports what happens to the agent's sessions until ctx is done.
-	// It must return soon after that.
-	Follow(ctx context.Context, feed Feed) error
-
-	// Look reports what is new about the session before it returns.
-	Look(ctx context.Context, session resume.Session) error
-
-	// Evidence returns the last thing that the file at path says about each of
-	// its sessions.
-	Evidence(path string) ([]Evidence, error)
-}
-
 // Feed is what a Follower reports to.
 type Feed struct {
 	// See applies observations, in order; each has its Pos. When it has returned
@@ -147,19 +184,4 @@ type Feed struct {
 	Ready func()
 
 	Log *slog.Logger
-}
-
-// Tidier is what an Agent may also be: one whose resumed runs leave something
-// behind that must not stay.
-type Tidier interface {
-	// Tidy removes what resumed runs of the session left. It is called before
-	// a run, and when it is over, by whichever daemon sees that.
-	Tidy(context.Context, resume.Session) error
-}
-
-// Queuing is what an Agent may also be: one that keeps prompts until a process
-// takes them.
-type Queuing interface {
-	// Queued reports whether a prompt for the session waits to be taken.
-	Queued(context.Context, resume.Session) (bool, error)
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +20,8 @@ type About struct {
 	Places  []string               // where the program may also lie, below the user's home directory
 }
 
-// Base is what all agents have in common: a room embeds it.
+// Base is what all agents have in common, and what there is to say where an
+// agent does not have something. A room embeds it.
 type Base struct {
 	Processes Processes
 	Limits    limit.Reader // without its time
@@ -85,3 +87,19 @@ func (b *Base) Identify(pid int) (resume.Program, bool) {
 	}
 	return b.Processes.Program(pid, b.about.Is)
 }
+
+// Talk says that there is no way to reach the owner.
+func (b *Base) Talk(context.Context, resume.Session, resume.Owner, Words) (Plan, error) {
+	return Plan{}, nil
+}
+
+// Queued says that no prompt waits.
+func (b *Base) Queued(context.Context, resume.Session) (bool, error) { return false, nil }
+
+// Denied says that nothing was refused.
+func (b *Base) Denied(context.Context, resume.Session, Ran) (Denial, bool, error) {
+	return Denial{}, false, nil
+}
+
+// Tidy removes nothing: nothing was left.
+func (b *Base) Tidy(context.Context, resume.Session) error { return nil }

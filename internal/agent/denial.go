@@ -1,23 +1,12 @@
 package agent
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
 
-	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 )
-
-// Denier is what an Agent may also be: one that tells when a run without a
-// terminal came to its end because a tool was refused, and nobody was there to
-// allow it. Such a run ends well, as far as its exit code goes.
-type Denier interface {
-	// Denied returns what a resumed run of the session was refused at last, or
-	// false where it was refused nothing, or went on without it.
-	Denied(ctx context.Context, session resume.Session, run Ran) (Denial, bool, error)
-}
 
 // Ran is a resumed run that is over.
 type Ran struct {

@@ -22,7 +22,7 @@ type Evidence struct {
 }
 
 // Back visits what a file says from its end back, until visit returns false.
-func Back(a Agent, src Source, path string, visit func(Evidence) bool) error {
+func Back(a Reader, src Source, path string, visit func(Evidence) bool) error {
 	return LinesBack(path, func(line Line) bool {
 		if !src.worth(line.Data) {
 			return true
@@ -34,7 +34,7 @@ func Back(a Agent, src Source, path string, visit func(Evidence) bool) error {
 
 // Last returns the last thing that a file says: it decides how the session
 // stands. It returns false where the file says nothing.
-func Last(a Agent, src Source, path string) (Evidence, bool, error) {
+func Last(a Reader, src Source, path string) (Evidence, bool, error) {
 	var (
 		last  Evidence
 		found bool
@@ -46,14 +46,25 @@ func Last(a Agent, src Source, path string) (Evidence, bool, error) {
 	return last, found, err
 }
 
-// Watches reports whether path lies in one of the agent's sources.
+// SourcesOf returns the places where the agent writes lines; a Follower has
+// none.
+func SourcesOf(a Agent) []Source {
+	if reader, ok := a.(Reader); ok {
+		return reader.Sources()
+	}
+	return nil
+}
+
+// Watches reports whether path lies in one of the agent's sources. What a
+// Follower reports is wherever it says.
 func Watches(a Agent, path string) bool {
-	return slices.ContainsFunc(a.Sources(), func(src Source) bool { return src.has(path) })
+	_, follows := a.(Follower)
+	return follows || slices.ContainsFunc(SourcesOf(a), func(src Source) bool { return src.has(path) })
 }
 
 // SourceOf returns the agent's source that path lies in. A file from elsewhere
 // is read as if it lay in the agent's first one.
-func SourceOf(a Agent, path string) Source {
+func SourceOf(a Reader, path string) Source {
 	sources := a.Sources()
 	for _, src := range sources {
 		if src.has(path) {

@@ -14,11 +14,14 @@ import (
 )
 
 // parrot is an agent whose lines say plainly what they mean.
-type parrot struct{ roots []string }
+type parrot struct {
+	agent.Base
+	roots []string
+}
 
-func (parrot) Name() string { return "parrot" }
+func (*parrot) Name() string { return "parrot" }
 
-func (p parrot) Sources() []agent.Source {
+func (p *parrot) Sources() []agent.Source {
 	var all []agent.Source
 	for _, root := range p.roots {
 		all = append(all, agent.Source{Root: root})
@@ -26,7 +29,7 @@ func (p parrot) Sources() []agent.Source {
 	return all
 }
 
-func (parrot) Observe(_ agent.Source, l agent.Line) (resume.Observation, bool) {
+func (*parrot) Observe(_ agent.Source, l agent.Line) (resume.Observation, bool) {
 	id, what, _ := strings.Cut(string(l.Data), " ")
 	s := resume.Observation{Key: resume.Key{Agent: "parrot", ID: id}}
 	switch what {
@@ -40,21 +43,21 @@ func (parrot) Observe(_ agent.Source, l agent.Line) (resume.Observation, bool) {
 	return s, true
 }
 
-func (parrot) Owner(context.Context, resume.Session) (*resume.Owner, error) { return nil, nil }
+func (*parrot) Owner(context.Context, resume.Session) (*resume.Owner, error) { return nil, nil }
 
-func (parrot) Plan(context.Context, resume.Session, agent.Words) (agent.Plan, error) {
+func (*parrot) Plan(context.Context, resume.Session, agent.Words) (agent.Plan, error) {
 	return agent.Plan{}, nil
 }
 
 func TestTheLastSightingDecides(t *testing.T) {
 	path := write(t, "a move\na limit\nnoise\nnoise\n")
-	last, found, err := agent.Last(parrot{}, agent.Source{}, path)
+	last, found, err := agent.Last(&parrot{}, agent.Source{}, path)
 	require.NoError(t, err)
 	require.True(t, found)
 	require.IsType(t, resume.Limited{}, last.Event)
 	require.EqualValues(t, 7, last.Offset)
 
-	_, found, err = agent.Last(parrot{}, agent.Source{}, write(t, "noise\n"))
+	_, found, err = agent.Last(&parrot{}, agent.Source{}, write(t, "noise\n"))
 	require.NoError(t, err)
 	require.False(t, found)
 }
@@ -70,7 +73,7 @@ func TestLinesThatCannotMatterAreNotObserved(t *testing.T) {
 			return agent.Nothing
 		}},
 	} {
-		last, found, err := agent.Last(parrot{}, src, path)
+		last, found, err := agent.Last(&parrot{}, src, path)
 		require.NoError(t, err, name)
 		require.True(t, found, name)
 		require.IsType(t, resume.Limited{}, last.Event, name)
@@ -78,11 +81,11 @@ func TestLinesThatCannotMatterAreNotObserved(t *testing.T) {
 }
 
 func TestTheSourceOfAFileIsTheOneItLiesIn(t *testing.T) {
-	p := parrot{roots: []string{"/a", "/b"}}
+	p := &parrot{roots: []string{"/a", "/b"}}
 	require.Equal(t, "/b", agent.SourceOf(p, "/b/x/y.jsonl").Root)
 	require.Equal(t, "/a", agent.SourceOf(p, "/a/..x").Root)
 	require.Equal(t, "/a", agent.SourceOf(p, "/bb/y.jsonl").Root, "a stranger is read as the first's")
-	require.Empty(t, agent.SourceOf(parrot{}, "/b/y.jsonl").Root)
+	require.Empty(t, agent.SourceOf(&parrot{}, "/b/y.jsonl").Root)
 }
 
 func TestWordsAreCutBetweenCharacters(t *testing.T) {

@@ -10,15 +10,6 @@ import (
 	"resumed/internal/resume"
 )
 
-// Identifier is what an Agent may also be: one that can tell which program a
-// live process of its own runs. Sessions are often run with another than the
-// one that a service finds.
-type Identifier interface {
-	// Identify returns the program, or false where it is not known for
-	// certain.
-	Identify(pid int) (resume.Program, bool)
-}
-
 // Program returns what a process runs, so that it can be run again: the agent's
 // own binary, or the script of an interpreter. is tells whether a path is the
 // agent's. A file that was replaced or removed since the process began, one of

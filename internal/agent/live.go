@@ -6,15 +6,6 @@ import (
 	"resumed/internal/resume"
 )
 
-// Talker is what an Agent may also be: one that can continue a session through
-// the live process that holds it.
-type Talker interface {
-	// Talk says how the session is continued while owner holds it. Like Plan
-	// it looks at everything again. It leaves a session that goes on by itself.
-	// A Plan in which nothing is set says that there is no way to reach owner.
-	Talk(ctx context.Context, session resume.Session, owner resume.Owner, words Words) (Plan, error)
-}
-
 // Typing is a prompt that is typed into the terminal of the live process that
 // holds the session.
 type Typing struct {

@@ -23,18 +23,21 @@ import (
 )
 
 // parrot is a made-up agent: all that one folder would hold.
-type parrot struct{ dir string }
+type parrot struct {
+	agent.Base
+	dir string
+}
 
-func (parrot) Name() string { return "parrot" }
+func (*parrot) Name() string { return "parrot" }
 
-func (p parrot) Sources() []agent.Source {
+func (p *parrot) Sources() []agent.Source {
 	return []agent.Source{{
 		Account: "parrot:default", Root: p.dir,
 		Match: func(rel string) bool { return strings.HasSuffix(rel, ".txt") },
 	}}
 }
 
-func (p parrot) Observe(_ agent.Source, line agent.Line) (resume.Observation, bool) {
+func (p *parrot) Observe(_ agent.Source, line agent.Line) (resume.Observation, bool) {
 	sight := resume.Observation{
 		Key: resume.Key{Agent: "parrot", ID: strings.TrimSuffix(filepath.Base(line.Path), ".txt")}, Cwd: p.dir,
 	}
@@ -52,9 +55,9 @@ func (p parrot) Observe(_ agent.Source, line agent.Line) (resume.Observation, bo
 	return sight, true
 }
 
-func (parrot) Owner(context.Context, resume.Session) (*resume.Owner, error) { return nil, nil }
+func (*parrot) Owner(context.Context, resume.Session) (*resume.Owner, error) { return nil, nil }
 
-func (p parrot) Plan(_ context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
+func (p *parrot) Plan(_ context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
 	return agent.Plan{Run: &agent.Command{
 		Argv: []string{"sh", "-c", `echo "squawk $1" >> "$0"`, s.Transcript, w.Prompt}, Dir: p.dir,
 	}}, nil
@@ -66,7 +69,7 @@ func TestAMadeUpAgentNeedsOneLineInTheList(t *testing.T) {
 	t.Setenv("HOME", home)
 	cage := filepath.Join(home, "cage")
 	require.NoError(t, os.Mkdir(cage, 0o700))
-	agents.Add(t, agent.Builtin{Name: "parrot", New: func(agent.Options) (agent.Agent, error) { return parrot{cage}, nil }})
+	agents.Add(t, agent.Builtin{Name: "parrot", New: func(agent.Options) (agent.Agent, error) { return &parrot{dir: cage}, nil }})
 
 	changes := newChanges()
 	stop := runDaemon(t, home, changes)

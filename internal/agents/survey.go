@@ -53,7 +53,7 @@ func Survey(cfg config.Config, recorded string) ([]Finding, error) {
 			}
 		}
 		f.findProgram(a, recorded)
-		for _, src := range a.Sources() {
+		for _, src := range agent.SourcesOf(a) {
 			f.Homes = append(f.Homes, visit(src))
 		}
 		all = append(all, f)
@@ -64,17 +64,13 @@ func Survey(cfg config.Config, recorded string) ([]Finding, error) {
 // findProgram finds the program that would be run where nothing is known of the
 // session.
 func (f *Finding) findProgram(a agent.Agent, recorded string) {
-	installed, ok := a.(agent.Installed)
-	if !ok {
-		return
-	}
 	if recorded != "" {
 		own := os.Getenv("PATH")
 		defer os.Setenv("PATH", own)
 		_ = os.Setenv("PATH", recorded) // errs on a bad name only
 	}
 	var program agent.Program
-	if program, f.ProgramErr = installed.Program(); f.ProgramErr != nil {
+	if program, f.ProgramErr = a.Program(); f.ProgramErr != nil {
 		return
 	}
 	f.Program, f.How, f.Env = program.Path, program.Way.String(), program.Environment(nil)

@@ -42,7 +42,7 @@ func ClassOf(event resume.Event) limit.Class {
 
 // Denied returns what a run was refused that printed that output, and whose
 // transcript is a file of testdata and the lines that follow it.
-func Denied(t *testing.T, a agent.Denier, file string, since time.Time, output string, more ...string) (agent.Denial, bool) {
+func Denied(t *testing.T, a agent.Agent, file string, since time.Time, output string, more ...string) (agent.Denial, bool) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", file))
 	require.NoError(t, err)

@@ -23,10 +23,8 @@ const keptCopies = 3
 // secure does what an agent needs so that a run of it loses nothing: what
 // earlier runs left is removed, and its files are copied aside.
 func (d *Deliverer) secure(ctx context.Context, a agent.Agent, session resume.Session, files []string) *resume.NotSent {
-	if tidier, ok := a.(agent.Tidier); ok {
-		if err := tidier.Tidy(ctx, session); err != nil {
-			return &resume.NotSent{Why: "what an earlier resume left could not be removed: " + err.Error()}
-		}
+	if err := a.Tidy(ctx, session); err != nil {
+		return &resume.NotSent{Why: "what an earlier resume left could not be removed: " + err.Error()}
 	}
 	if len(files) == 0 {
 		return nil
@@ -45,11 +43,11 @@ func (d *Deliverer) secure(ctx context.Context, a agent.Agent, session resume.Se
 
 // tidy removes what a run that is over left behind.
 func (d *Deliverer) tidy(ctx context.Context, session resume.Session) {
-	tidier, ok := d.opts.Settings().Agent(session.Key.Agent).(agent.Tidier)
-	if !ok {
+	a := d.opts.Settings().Agent(session.Key.Agent)
+	if a == nil {
 		return
 	}
-	if err := tidier.Tidy(ctx, session); err != nil && ctx.Err() == nil {
+	if err := a.Tidy(ctx, session); err != nil && ctx.Err() == nil {
 		d.log.Warn("what a resume left could not be removed", "session", session.Key.ID, "agent", session.Key.Agent, "err", err)
 	}
 }

@@ -69,7 +69,7 @@ func TestCopiesOfTwoAgentsDoNotMeet(t *testing.T) {
 	for _, agent := range []string{"gemini", "mybot", "gemini"} {
 		require.NoError(t, os.WriteFile(from, []byte(agent), 0o644))
 		session := resume.Session{Key: resume.Key{Agent: agent, ID: "s-1"}, Run: &resume.Run{N: 1}}
-		require.Nil(t, d.secure(t.Context(), nil, session, []string{from}))
+		require.Nil(t, d.secure(t.Context(), &fakeAgent{}, session, []string{from}))
 	}
 	for dir, agent := range map[string]string{"s-1": "gemini", "s-1@mybot": "mybot"} {
 		data, err := os.ReadFile(filepath.Join(d.opts.StateDir, "kept", dir, "1", "chat.jsonl"))

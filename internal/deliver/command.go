@@ -122,13 +122,13 @@ const resultTail = 64 << 10
 
 // denied says in words what a resumed run that is over was refused at last.
 func (d *Deliverer) denied(ctx context.Context, session resume.Session, output string) (words string, denied bool) {
-	denier, ok := d.opts.Settings().Agent(session.Key.Agent).(agent.Denier)
+	a := d.opts.Settings().Agent(session.Key.Agent)
 	attempt, known := session.Tried(session.Run.Mark)
-	if !ok || !known {
+	if a == nil || !known {
 		return "", false
 	}
 	tail, _ := runner.Tail(output, resultTail) // most agents tell in their transcript
-	denial, denied, err := denier.Denied(ctx, session, agent.Ran{Since: attempt.StartedAt, Output: tail})
+	denial, denied, err := a.Denied(ctx, session, agent.Ran{Since: attempt.StartedAt, Output: tail})
 	if err != nil && ctx.Err() == nil {
 		d.log.Warn("it could not be read whether a resume was refused something",
 			"session", session.Key.ID, "agent", session.Key.Agent, "err", err)

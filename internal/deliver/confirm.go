@@ -41,11 +41,7 @@ func (v *delivery) delivered(ctx context.Context) resume.Event {
 // queued reports whether the prompt waits to be taken: then it is safe, and
 // nobody sends it again.
 func (d *Deliverer) queued(ctx context.Context, a agent.Agent, s resume.Session) bool {
-	q, ok := a.(agent.Queuing)
-	if !ok {
-		return false
-	}
-	waits, err := q.Queued(ctx, s)
+	waits, err := a.Queued(ctx, s)
 	if err != nil {
 		d.log.Warn("cannot look for a queued prompt", "session", s.Key.ID, "agent", s.Key.Agent, "err", err)
 	}
@@ -83,17 +79,19 @@ func arrived(a agent.Agent, s resume.Session) bool {
 
 // lastOf returns the last thing that is known of the session.
 func lastOf(a agent.Agent, s resume.Session) (last agent.Evidence, found bool, err error) {
-	follower, ok := a.(agent.Follower)
-	if !ok {
+	switch a := a.(type) {
+	case agent.Reader:
 		return agent.Last(a, agent.SourceOf(a, s.Transcript), s.Transcript)
-	}
-	all, err := follower.Evidence(s.Transcript)
-	for _, e := range all {
-		if e.Key == s.Key {
-			return e, true, nil
+	case agent.Follower:
+		all, err := a.Evidence(s.Transcript)
+		for _, e := range all {
+			if e.Key == s.Key {
+				return e, true, nil
+			}
 		}
+		return agent.Evidence{}, false, err
 	}
-	return agent.Evidence{}, false, err
+	return agent.Evidence{}, false, nil
 }
 
 func pause(ctx context.Context, d time.Duration) {

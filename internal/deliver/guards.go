@@ -47,7 +47,7 @@ func refused(session resume.Session, a agent.Agent, settings Settings) *resume.N
 	if notSent := untouchable(settings, session.Cwd); notSent != nil {
 		return notSent
 	}
-	if _, follows := a.(agent.Follower); !follows && !agent.Watches(a, session.Transcript) {
+	if !agent.Watches(a, session.Transcript) {
 		// Which account it is of is told by where it lies.
 		return &resume.NotSent{Why: "its transcript " + session.Transcript + " lies in none of the roots that are configured"}
 	}
@@ -92,7 +92,7 @@ func (d *Deliverer) located(s resume.Session) resume.Session {
 	if err != nil {
 		return s
 	}
-	for _, src := range a.Sources() {
+	for _, src := range agent.SourcesOf(a) {
 		root, err := filepath.EvalSymlinks(src.Root)
 		if err != nil {
 			continue

@@ -17,12 +17,9 @@ func leaving(leave *agent.Leave, owner *resume.Owner) *resume.NotSent {
 // as the user wants it to be.
 func livePlan(ctx context.Context, a agent.Agent, session resume.Session, owner resume.Owner, settings Settings) (agent.Plan, error) {
 	holds := heldBy(owner)
-	var plan agent.Plan
-	if talker, ok := a.(agent.Talker); ok {
-		var err error
-		if plan, err = talker.Talk(ctx, session, owner, agent.Words{Prompt: settings.Prompt}); err != nil {
-			return agent.Plan{}, err
-		}
+	plan, err := a.Talk(ctx, session, owner, agent.Words{Prompt: settings.Prompt})
+	if err != nil {
+		return agent.Plan{}, err
 	}
 	switch passing := owner.Kind == "headless"; { // it ends by itself
 	case plan == agent.Plan{} && settings.Live == Type && !passing: // there is no way to reach it

@@ -72,7 +72,7 @@ func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 func (d *Deliverer) witness(ctx context.Context, key resume.Key) bool {
 	session, err := d.opts.Engine.Session(ctx, key)
 	a := d.opts.Settings().Agent(key.Agent)
-	if _, ok := a.(agent.Identifier); err != nil || !ok {
+	if err != nil || a == nil {
 		return true
 	}
 	owner, err := a.Owner(ctx, session)
@@ -86,11 +86,7 @@ func (d *Deliverer) witness(ctx context.Context, key resume.Key) bool {
 // identify notes which program the owner of a session runs, and returns the
 // session with that.
 func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.Session, owner *resume.Owner) resume.Session {
-	identifier, ok := a.(agent.Identifier)
-	if !ok {
-		return session
-	}
-	program, ok := identifier.Identify(owner.PID)
+	program, ok := a.Identify(owner.PID)
 	if !ok || program == session.Program {
 		return session
 	}

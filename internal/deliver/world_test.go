@@ -166,6 +166,7 @@ func describe(ev resume.Event) string {
 
 // fakeAgent says what it is told to say. It is every kind of agent that there is.
 type fakeAgent struct {
+	agent.Base
 	root     string
 	owner    *resume.Owner
 	ownerErr error

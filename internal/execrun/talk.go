@@ -162,10 +162,10 @@ func (t *talk) leftRunning(ctx context.Context) (pid int, found bool, err error)
 // tidy has what the run left beside the transcript removed, where that must not
 // stay.
 func (t *talk) tidy(ctx context.Context) error {
-	if tidier, ok := t.agent.(agent.Tidier); ok && t.trail.Transcript != "" {
-		return tidier.Tidy(ctx, t.session())
+	if t.agent == nil || t.trail.Transcript == "" {
+		return nil
 	}
-	return nil
+	return t.agent.Tidy(ctx, t.session())
 }
 
 // startOver forgets the session: the next run is the command as it was.

@@ -105,7 +105,7 @@ func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error
 		return found, err
 	}
 	var beheaded []Explanation // a transcript whose head is gone
-	if named != nil && len(named.Sources()) > 0 {
+	if named != nil && len(agent.SourcesOf(named)) > 0 {
 		if beheaded, err = x.transcript(named, path, now); err != nil || beheaded[0].Session != "" {
 			return beheaded, err
 		}
@@ -124,12 +124,16 @@ func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error
 // transcript says how the sessions of a transcript or a database stand.
 func (x *Explainer) transcript(a agent.Agent, path string, now time.Time) ([]Explanation, error) {
 	if follower, ok := a.(agent.Follower); ok {
-		return x.database(a, path, follower, now)
+		return x.database(follower, path, now)
 	}
-	src := agent.SourceOf(a, path)
+	reader, ok := a.(agent.Reader)
+	if !ok {
+		return []Explanation{silent(a.Name(), path)}, nil
+	}
+	src := agent.SourceOf(reader, path)
 	latest := make(map[resume.Key]bool)
 	var found []Explanation
-	err := agent.Back(a, src, path, func(e agent.Evidence) bool {
+	err := agent.Back(reader, src, path, func(e agent.Evidence) bool {
 		if !latest[e.Key] {
 			latest[e.Key] = true
 			found = append(found, x.judge(a, path, e, now))
@@ -167,8 +171,8 @@ func silent(name, path string) Explanation {
 }
 
 // database says how the sessions of a database stand.
-func (x *Explainer) database(a agent.Agent, path string, follower agent.Follower, now time.Time) ([]Explanation, error) {
-	evidence, err := follower.Evidence(path)
+func (x *Explainer) database(a agent.Follower, path string, now time.Time) ([]Explanation, error) {
+	evidence, err := a.Evidence(path)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
@@ -248,7 +252,7 @@ func (x *Explainer) transcriptOf(path string, head []byte, named agent.Agent) ag
 	}
 	names := x.among(named)
 	for _, name := range names {
-		for _, src := range x.agents[name].Sources() {
+		for _, src := range agent.SourcesOf(x.agents[name]) {
 			rel, err := filepath.Rel(src.Root, path)
 			if err == nil && filepath.IsLocal(rel) && src.Match(rel) {
 				return x.agents[name]

@@ -51,7 +51,7 @@ func BenchmarkReading(b *testing.B) {
 // of short sessions that failed, with their long texts cut out: refusals,
 // prompts and the like are thinned out to one line in 200 and texts are made
 // longer, as in the transcript of an agent that works for hours.
-func corpus(b *testing.B, a agent.Agent, captures string) string {
+func corpus(b *testing.B, a agent.Reader, captures string) string {
 	files, err := filepath.Glob(captures)
 	require.NoError(b, err)
 	var turns, rare [][]byte
@@ -111,10 +111,10 @@ func lengthen(line []byte) []byte {
 }
 
 // fresh returns an agent that has read nothing yet.
-func fresh(b *testing.B, name string) agent.Agent {
+func fresh(b *testing.B, name string) agent.Reader {
 	agents, err := agents.Make(config.Default())
 	require.NoError(b, err)
-	return agents[name]
+	return agents[name].(agent.Reader)
 }
 
 func benchmarkReading(b *testing.B, dir, name string) {

@@ -162,12 +162,14 @@ func (f *Feeds) ofAgent(name string) []*feed {
 
 // of makes the feeds of one agent.
 func (f *Feeds) of(a agent.Agent, cursors Cursors) []*feed {
-	if follower, ok := a.(agent.Follower); ok {
-		return []*feed{f.followed(a, follower, cursors)}
-	}
 	var feeds []*feed
-	for _, src := range a.Sources() {
-		feeds = append(feeds, f.transcripts(a, src, cursors))
+	switch a := a.(type) {
+	case agent.Follower:
+		feeds = append(feeds, f.followed(a, cursors))
+	case agent.Reader:
+		for _, src := range a.Sources() {
+			feeds = append(feeds, f.transcripts(a, src, cursors))
+		}
 	}
 	return feeds
 }
@@ -209,11 +211,11 @@ func (f *feed) serve(ctx context.Context, failed chan<- error) {
 }
 
 // followed lets an agent that has no files of lines report by itself.
-func (f *Feeds) followed(a agent.Agent, follower agent.Follower, cursors Cursors) *feed {
+func (f *Feeds) followed(a agent.Follower, cursors Cursors) *feed {
 	one := newFeed(a)
-	one.look = follower.Look
+	one.look = a.Look
 	one.run = func(ctx context.Context) error {
-		return follower.Follow(ctx, agent.Feed{
+		return a.Follow(ctx, agent.Feed{
 			See: func(ctx context.Context, observations []resume.Observation) error {
 				for i := range observations {
 					observations[i] = tidy(observations[i], a.Name())

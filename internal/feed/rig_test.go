@@ -27,6 +27,7 @@ const patience = 20 * time.Second
 // diary is an agent of functions. Each file is a session, and each line of it
 // begins with what happened.
 type diary struct {
+	agent.Base
 	name    string
 	sources []agent.Source
 	observe func(agent.Source, agent.Line) (resume.Observation, bool) // nil: readDiary

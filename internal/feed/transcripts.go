@@ -22,7 +22,7 @@ const longestProvider = 60
 
 // reader reads what an agent writes in the lines of files.
 type reader struct {
-	agent  agent.Agent
+	agent  agent.Reader
 	source agent.Source
 	feeds  *Feeds
 	log    *slog.Logger
@@ -38,7 +38,7 @@ type sight struct {
 }
 
 // transcripts makes the feed of an agent's files in one place.
-func (f *Feeds) transcripts(a agent.Agent, src agent.Source, cursors Cursors) *feed {
+func (f *Feeds) transcripts(a agent.Reader, src agent.Source, cursors Cursors) *feed {
 	one := newFeed(a)
 	r := &reader{
 		agent: a, source: src, feeds: f,

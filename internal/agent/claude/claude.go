@@ -30,7 +30,7 @@ type Agent struct {
 	cwds agent.Cache[string] // where sessions began; transcripts are only appended to
 }
 
-var _ agent.Talker = (*Agent)(nil)
+var _ agent.Reader = (*Agent)(nil)
 
 // New returns the agent. It looks at the environment, not at any file.
 func New(o Options) (*Agent, error) {

@@ -35,7 +35,7 @@ type Agent struct {
 	dirs  agent.Cache[workDir]
 }
 
-var _ agent.Talker = (*Agent)(nil)
+var _ agent.Reader = (*Agent)(nil)
 
 // New returns the agent. It looks at the environment, not at any file.
 func New(o Options) (*Agent, error) {

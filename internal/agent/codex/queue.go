@@ -8,12 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"resumed/internal/agent"
 	"resumed/internal/resume"
 	"resumed/internal/sqliteread"
 )
-
-var _ agent.Queuing = (*Agent)(nil)
 
 // queueFiles are the databases that keep messages until a session takes them.
 // The number in their name is that of their form.

@@ -44,7 +44,7 @@ type Agent struct {
 	sources  []agent.Source
 }
 
-var _ agent.Agent = (*Agent)(nil)
+var _ agent.Reader = (*Agent)(nil)
 
 // The groups that a pattern may name.
 const (

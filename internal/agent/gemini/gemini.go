@@ -42,7 +42,7 @@ type Agent struct {
 	heads agent.Cache[head] // neither a header nor a project's root changes
 }
 
-var _ agent.Tidier = (*Agent)(nil)
+var _ agent.Reader = (*Agent)(nil)
 
 // New returns the agent. It looks at the environment, not at any file.
 func New(o Options) (*Agent, error) {

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"resumed/internal/agent"
-	"resumed/internal/resume"
 )
 
 // Name is opencode's name in configuration, status and metrics.
@@ -49,11 +48,7 @@ type Agent struct {
 	finished chan struct{} // closed when Follow has returned
 }
 
-var (
-	_ agent.Agent    = (*Agent)(nil)
-	_ agent.Follower = (*Agent)(nil)
-	_ agent.Talker   = (*Agent)(nil)
-)
+var _ agent.Follower = (*Agent)(nil)
 
 // home is one data directory: one account.
 type home struct {
@@ -162,12 +157,4 @@ func (a *Agent) homeOf(path string) home {
 		}
 	}
 	return a.homes[0]
-}
-
-// Sources returns nothing: opencode keeps its sessions in a database.
-func (a *Agent) Sources() []agent.Source { return nil }
-
-// Observe says nothing: a database has no lines.
-func (a *Agent) Observe(agent.Source, agent.Line) (resume.Observation, bool) {
-	return resume.Observation{}, false
 }

@@ -30,6 +30,8 @@ type Options = agent.Options
 // Agent is Qwen Code with its homes.
 type Agent struct{ agent.Transcripts }
 
+var _ agent.Reader = (*Agent)(nil)
+
 // New returns the agent. It looks at the environment, not at any file.
 func New(o Options) (*Agent, error) {
 	homes, err := agent.NewHomes(Name, agent.UsualHome(".qwen", "QWEN_RUNTIME_DIR", homeVariable), o.Roots)

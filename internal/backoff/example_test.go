@@ -1,0 +1,64 @@
+package backoff_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"resumed/internal/backoff"
+)
+
+// The schedule of the default policy, without its chance: u = 0.5 lies in the
+// middle of the jitter.
+func ExamplePolicy_Delay() {
+	p := backoff.Default()
+	for n := range p.MaxRetries {
+		fmt.Println(p.Delay(n+1, 0.5))
+	}
+	// Output:
+	// 30s
+	// 1m0s
+	// 2m0s
+	// 4m0s
+	// 5m0s
+}
+
+// What a wait may be at least and at most. The cap comes first and the jitter
+// after it, so that waits at the cap differ too.
+func ExamplePolicy_Range() {
+	base, least, greatest := backoff.Default().Range(5)
+	fmt.Println(base, least, greatest)
+	// Output: 5m0s 4m30s 5m30s
+}
+
+// An operation that works at the third try.
+func ExampleRetry() {
+	p := backoff.Policy{Strategy: backoff.Exponential, BaseDelay: time.Millisecond, MaxDelay: time.Second, MaxRetries: 5}
+	tries := 0
+	err := backoff.Retry(context.Background(), p, func(context.Context) error {
+		if tries++; tries < 3 {
+			return errors.New("overloaded")
+		}
+		return nil
+	}, backoff.Options{})
+	fmt.Println(tries, err)
+	// Output: 3 <nil>
+}
+
+// A counter that is kept elsewhere, such as in a record on disk.
+func ExampleTracker() {
+	t := backoff.NewTracker(backoff.Policy{Strategy: backoff.Fixed, BaseDelay: time.Second, MaxDelay: time.Second, MaxRetries: 2})
+	for {
+		wait, ok := t.Next(0.5)
+		if !ok {
+			break
+		}
+		fmt.Println(wait)
+	}
+	fmt.Println("given up:", t.Exhausted())
+	// Output:
+	// 1s
+	// 1s
+	// given up: true
+}

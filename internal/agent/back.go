@@ -134,25 +134,3 @@ func (r *backReader) slice(start, end int64) ([]byte, error) {
 	}
 	return data, nil
 }
-
-// LineNumber returns the number, counted from 1, of the line at offset.
-func LineNumber(path string, offset int64) (int, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, fmt.Errorf("open transcript: %w", err)
-	}
-	defer f.Close()
-
-	n, buf := 1, make([]byte, blockSize)
-	head := io.LimitReader(f, offset)
-	for {
-		got, err := head.Read(buf)
-		n += bytes.Count(buf[:got], []byte{'\n'})
-		if errors.Is(err, io.EOF) {
-			return n, nil
-		}
-		if err != nil {
-			return 0, fmt.Errorf("read transcript: %w", err)
-		}
-	}
-}

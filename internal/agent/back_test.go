@@ -103,8 +103,6 @@ func TestAFileThatCannotBeReadIsAnError(t *testing.T) {
 	none := func(agent.Line) bool { return true }
 	require.ErrorIs(t, agent.LinesBack(filepath.Join(t.TempDir(), "none"), none), os.ErrNotExist)
 	require.ErrorContains(t, agent.LinesBack(t.TempDir(), none), "not a regular file")
-	_, err := agent.LineNumber(filepath.Join(t.TempDir(), "none"), 0)
-	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
 // A line of a gibibyte, in a file that takes no room on disk.
@@ -134,13 +132,4 @@ func TestAHugeLineCostsBoundedMemory(t *testing.T) {
 		{Offset: 0, Data: []byte("first")},
 	}, got)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20))
-}
-
-func TestLinesAreCountedFromOne(t *testing.T) {
-	path := write(t, "a\n\nc\nd")
-	for offset, want := range map[int64]int{0: 1, 2: 2, 3: 3, 5: 4} {
-		n, err := agent.LineNumber(path, offset)
-		require.NoError(t, err)
-		require.Equal(t, want, n, "offset %d", offset)
-	}
 }

@@ -307,12 +307,23 @@ func readHead(path string) ([]byte, error) {
 	}
 }
 
-// lineOf returns the number of the line at offset; 0 where the file cannot be
-// read any more.
+// lineOf returns the number, counted from 1, of the line at offset; 0 where the
+// file cannot be read any more.
 func lineOf(path string, offset int64) int {
-	n, err := agent.LineNumber(path, offset)
+	file, err := os.Open(path)
 	if err != nil {
 		return 0
 	}
-	return n
+	defer file.Close()
+	n, buf := 1, make([]byte, 64<<10)
+	for head := io.LimitReader(file, offset); ; {
+		got, err := head.Read(buf)
+		n += bytes.Count(buf[:got], []byte{'\n'})
+		if errors.Is(err, io.EOF) {
+			return n
+		}
+		if err != nil {
+			return 0
+		}
+	}
 }

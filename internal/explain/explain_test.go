@@ -140,6 +140,14 @@ func TestWhatIsLeftOutOfALongRecordingIsCounted(t *testing.T) {
 	require.Equal(t, lines+1, found[0].Line)
 }
 
+func TestLinesAreCountedFromOne(t *testing.T) {
+	path := write(t, t.TempDir(), "any", "a\n\nc\nd")
+	for offset, want := range map[int64]int{0: 1, 2: 2, 3: 3, 5: 4} {
+		require.Equal(t, want, lineOf(path, offset), "offset %d", offset)
+	}
+	require.Zero(t, lineOf(path+".gone", 0))
+}
+
 func TestWhatIsNotKnownIsNotGuessed(t *testing.T) {
 	x := newExplainer(t)
 	dir := t.TempDir()

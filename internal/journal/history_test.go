@@ -1,35 +1,19 @@
 package journal
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/limit"
+	"resumed/internal/control"
 	"resumed/internal/resume"
+	"resumed/internal/state"
 )
-
-// story applies events to a session, one a minute, and returns the changes.
-func story(events ...resume.Event) []resume.Change {
-	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
-	rules := resume.DefaultRules()
-	rules.Backoff.Jitter = false
-	var s resume.Session
-	var changes []resume.Change
-	for _, ev := range events {
-		if limited, ok := ev.(resume.Limited); ok && limited.At.IsZero() {
-			limited.At = now
-			ev = limited
-		}
-		after := s.Next(ev, rules, now, 0.5)
-		changes = append(changes, resume.Change{At: now, Event: ev, Before: s, After: after})
-		s = after
-		now = now.Add(time.Minute)
-	}
-	return changes
-}
 
 func notables(changes []resume.Change) []string {
 	j := New(Options{}, nil)
@@ -40,14 +24,6 @@ func notables(changes []resume.Change) []string {
 		}
 	}
 	return all
-}
-
-func rateLimited() resume.Limited {
-	return resume.Limited{Verdict: limit.Verdict{Class: limit.RateLimit, WaitHelps: true}, Text: "slow down"}
-}
-
-func started(mark string) resume.Started {
-	return resume.Started{Mark: mark, Process: resume.Process{PID: 42}}
 }
 
 // A session that a person has open is looked at every minute, all night: that
@@ -145,4 +121,83 @@ func TestAnOutcomeIsConcludedOnce(t *testing.T) {
 		}
 	}
 	require.Equal(t, []resume.Outcome{resume.Failed, resume.Recovered}, got)
+}
+
+// files is a history that was written.
+type files struct {
+	entries []state.Entry
+	asked   state.Filter
+	err     error // after the entries
+}
+
+func (f *files) History(_ context.Context, filter state.Filter) iter.Seq2[state.Entry, error] {
+	f.asked = filter
+	return func(yield func(state.Entry, error) bool) {
+		for _, e := range f.entries {
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if f.err != nil {
+			yield(state.Entry{}, f.err)
+		}
+	}
+}
+
+func (f *files) HistoryKeys(context.Context) ([]resume.Key, error) {
+	return []resume.Key{{Agent: "diary", ID: "one-of-a-kind"}}, nil
+}
+
+func TestATornLineIsShownAsFarAsItCanBe(t *testing.T) {
+	key := resume.Key{Agent: "diary", ID: "a"}
+	torn := errors.New("the disk is gone")
+	f := &files{err: torn, entries: []state.Entry{
+		{At: at(0), Key: key, Kind: "waiting", Data: []byte(`{"from":"watching","to":"waiting","next_at":"2026-11-15T13:00:00+01:00"}`)},
+		{At: at(1), Key: key, Kind: "resuming", Data: []byte(`{"from":"waiting","to":"res`)},
+		{At: at(2), Key: key, Kind: "settling", Data: []byte(`{"from":"resuming","attempt":"many","to":"settling"}`)},
+	}}
+	steps, err := History(t.Context(), f, "", at(0), []resume.View{{Agent: "diary", ID: "a", Name: "short"}})
+	require.NoError(t, err)
+	var got []control.Step
+	var last error
+	for step, err := range steps {
+		if last = err; err == nil {
+			got = append(got, step)
+		}
+	}
+	require.ErrorIs(t, last, torn)
+	require.Equal(t, state.Filter{Since: at(0)}, f.asked)
+	require.Len(t, got, 3)
+	require.Equal(t, control.Step{
+		Version: 1, At: at(0), Session: "a", Name: "short", Agent: "diary", Kind: "waiting", From: "watching", To: "waiting",
+		NextAt: time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC),
+	}, got[0])
+	require.Equal(t, "resuming", got[1].Kind)
+	require.Equal(t, at(1), got[1].At)
+	require.Contains(t, got[1].Error, "the line cannot be read: ")
+	require.Equal(t, "resuming settling", got[2].From+" "+got[2].To)
+	require.Contains(t, got[2].Error, "the line cannot be read: ")
+}
+
+func TestAHistoryKnowsSessionsThatNobodyElseRemembers(t *testing.T) {
+	for _, name := range []string{"one-of-a-kind", "diary/one-of-a-kind"} {
+		f := new(files)
+		steps, err := History(t.Context(), f, name, time.Time{}, nil)
+		require.NoError(t, err)
+		for range steps {
+			t.Error("there is none")
+		}
+		require.Equal(t, resume.Key{Agent: "diary", ID: "one-of-a-kind"}, f.asked.Key)
+	}
+	_, err := History(t.Context(), new(files), "another", time.Time{}, nil)
+	require.ErrorIs(t, err, resume.ErrNoSession)
+}
+
+func TestWhatConcernsTheDaemonIsOfNoSession(t *testing.T) {
+	l := new(ledger)
+	New(l.options(), nil).Note(Paused, "ordered by you")
+	require.Len(t, l.entries, 1)
+	require.Equal(t, resume.Key{}, l.entries[0].Key)
+	require.Equal(t, Paused, l.entries[0].Kind)
+	require.Equal(t, "ordered by you", show(l.entries[0], "").Reason)
 }

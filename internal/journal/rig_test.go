@@ -1,0 +1,145 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"resumed/internal/control"
+	"resumed/internal/limit"
+	"resumed/internal/notify"
+	"resumed/internal/resume"
+	"resumed/internal/state"
+)
+
+// story applies events to a session, one every ten minutes, and returns the changes.
+func story(events ...resume.Event) []resume.Change {
+	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+	rules := resume.DefaultRules()
+	rules.Backoff.Jitter = false
+	s := resume.Session{Key: resume.Key{Agent: "diary", ID: "a"}}
+	var changes []resume.Change
+	for _, ev := range events {
+		if limited, ok := ev.(resume.Limited); ok && limited.At.IsZero() {
+			limited.At = now
+			ev = limited
+		}
+		after := s.Next(ev, rules, now, 0.5)
+		changes = append(changes, resume.Change{At: now, Event: ev, Before: s, After: after})
+		s = after
+		now = now.Add(10 * time.Minute)
+	}
+	return changes
+}
+
+func rateLimited() resume.Limited {
+	return resume.Limited{Verdict: limit.Verdict{Class: limit.RateLimit, WaitHelps: true}, Text: "slow down"}
+}
+
+func started(mark string) resume.Started {
+	return resume.Started{Mark: mark, Process: resume.Process{PID: 42}}
+}
+
+// ledger is all that a journal writes to.
+type ledger struct {
+	store   []string      // what was put and dropped
+	entries []state.Entry // of the history
+	told    []notice      // to people
+	log     bytes.Buffer  // level and message of each line
+	changes control.Changes
+}
+
+// notice is what people are told.
+type notice struct {
+	event   notify.Event
+	session resume.Session
+}
+
+func (l *ledger) Put(s resume.Session) {
+	l.store = append(l.store, "put "+s.Key.ID+" "+s.State.String())
+}
+func (l *ledger) DropSession(key resume.Key)  { l.store = append(l.store, "drop "+key.ID) }
+func (l *ledger) AppendHistory(e state.Entry) { l.entries = append(l.entries, e) }
+
+func (l *ledger) options() Options {
+	short := func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.LevelKey || a.Key == slog.MessageKey {
+			return a
+		}
+		return slog.Attr{}
+	}
+	return Options{
+		Store: l, Changes: &l.changes,
+		Log:  slog.New(slog.NewTextHandler(&l.log, &slog.HandlerOptions{ReplaceAttr: short})),
+		Tell: func(event notify.Event, s resume.Session) { l.told = append(l.told, notice{event, s}) },
+	}
+}
+
+// events are those that people were told.
+func (l *ledger) events() []notify.Event {
+	all := []notify.Event{}
+	for _, n := range l.told {
+		all = append(all, n.event)
+	}
+	return all
+}
+
+// history is the lines that were written, each on one line.
+func (l *ledger) history(t *testing.T) []string {
+	t.Helper()
+	all := []string{}
+	for _, e := range l.entries {
+		var line step
+		if err := json.Unmarshal(e.Data, &line); err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprintf("%s: %s to %s", e.Kind, line.From, line.To)
+		for _, more := range []string{line.Class, string(line.Outcome), line.Error, line.Reason} {
+			if more != "" {
+				text += ", " + more
+			}
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+// lines are what was logged.
+func (l *ledger) lines() []string { return strings.Split(strings.TrimSpace(l.log.String()), "\n") }
+
+// tell has a journal write down what happened.
+func tell(l *ledger, changes ...resume.Change) {
+	j := New(l.options(), nil)
+	for _, c := range changes {
+		j.Changed(c)
+	}
+}
+
+// audience is a daemon whose followers are told names only. It must be used in a
+// bubble: they are told at their own pace.
+type audience struct {
+	control.Backend
+	changes *control.Changes
+}
+
+func (a audience) Changes() *control.Changes { return a.changes }
+
+func (a audience) Status(context.Context, bool, ...resume.Key) (control.Status, error) {
+	return control.Status{}, nil
+}
+
+// heard returns the names that a follower is told within a minute.
+func heard(f *control.Follower) []resume.Key {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	update, err := f.Next(ctx)
+	if err != nil {
+		return nil
+	}
+	return update.Gone
+}

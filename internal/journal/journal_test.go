@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,13 +30,12 @@ func TestWhatPeopleAreTold(t *testing.T) {
 		return []resume.Event{resume.Due{Mark: mark}, started(mark), resume.Ended{Mark: mark, Outcome: resume.Failed, Err: "exit status 1"}}
 	}
 	hopeless := []resume.Event{limited}
-	for range resume.DefaultRules().Backoff.MaxRetries {
-		hopeless = append(hopeless, failed("1")...)
+	gaveUp := []notify.Event{notify.Limited}
+	for n := range resume.DefaultRules().Backoff.MaxRetries {
+		hopeless = append(hopeless, failed(fmt.Sprint(n))...)
+		gaveUp = append(gaveUp, notify.Retrying)
 	}
-	retries := make([]notify.Event, resume.DefaultRules().Backoff.MaxRetries)
-	for i := range retries {
-		retries[i] = notify.Retrying
-	}
+	gaveUp = append(gaveUp, notify.GaveUp)
 	held := resume.NotSent{Mark: "1", Why: "process 7 holds the session", Tell: true, Owner: &resume.Owner{PID: 7}}
 
 	for name, c := range map[string]struct {
@@ -64,7 +64,7 @@ func TestWhatPeopleAreTold(t *testing.T) {
 			[]resume.Event{limited, resume.Prompted{At: at(1)}},
 			[]notify.Event{notify.Limited, notify.Recovered},
 		},
-		"is out of retries":    {hopeless, append(append([]notify.Event{notify.Limited}, retries...), notify.GaveUp)},
+		"is out of retries":    {hopeless, gaveUp},
 		"cannot be waited out": {[]resume.Event{cannotWait}, []notify.Event{notify.Parked}},
 		"nobody knows what became of it": {
 			[]resume.Event{limited, due, handing, resume.Ended{Mark: "1", Outcome: resume.Unknown, Err: "nobody knows"}},

@@ -77,7 +77,7 @@ var libraries = map[string][]string{
 	"github.com/coreos/go-systemd/v22/dbus":   {"internal/runner"},
 	"github.com/fsnotify/fsnotify":            {"internal/agent/opencode", "internal/config", "internal/watch"},
 	"github.com/go-viper/mapstructure/v2":     {"internal/config"},
-	"github.com/godbus/dbus/v5":               {"internal/notify/desktop", "internal/sessionbus", "internal/runner"},
+	"github.com/godbus/dbus/v5":               {"internal/sessionbus/bustest", "internal/notify/desktop", "internal/sessionbus", "internal/runner"},
 	"github.com/google/uuid":                  {"internal/app", "internal/execrun"},
 	"github.com/lmittmann/tint":               {"cmd/resumed"},
 	"github.com/nicholas-fedor/shoutrrr":      {"internal/notify/service"},

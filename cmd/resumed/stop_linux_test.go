@@ -5,40 +5,35 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/godbus/dbus/v5"
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/resume"
+	"resumed/internal/sessionbus/bustest"
 )
-
-// slowManager stands in for systemd-run with a manager that takes its time.
-const slowManager = `#!/bin/sh
-while [ "$1" != -- ]; do
-	case "$1" in --setenv=RESUMED_MARK=*) mark="${1#--setenv=}";; esac
-	shift
-done
-shift
-touch "$HOME/ordered"
-while [ ! -e "$HOME/begin" ]; do sleep 0.05; done
-exec env "$mark" "$@"
-`
 
 // A person who wants a resume to end does not want it to begin a moment later.
 func TestACommandThatIsBeingStartedCanBeStopped(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, fastBackoff+bot)
 	b.write("bot/resume.sh", recordCall+"exec sleep 600\n")
-	b.write("bin/systemd-run", slowManager)
-	b.write("bin/systemctl", "#!/bin/sh\n")
+	bus := bustest.Start(t)
+	ordered, begin := make(chan struct{}), make(chan struct{})
+	bus.Manager(t).Before = func() *dbus.Error { // it takes its time
+		close(ordered)
+		<-begin
+		return nil
+	}
 	b.write("runtime/systemd/private", "")
-	b.vars = []string{"INVOCATION_ID=1", "NOTIFY_SOCKET=" + b.path("no-manager")}
+	b.vars = []string{"INVOCATION_ID=1", "NOTIFY_SOCKET=" + b.path("no-manager"), "DBUS_SESSION_BUS_ADDRESS=" + bus.Address}
 	b.start()
 	b.write("bot/logs/s1.log", "rate limited\n")
-	b.until("it is ordered", func() bool { _, err := os.Stat(b.path("ordered")); return err == nil })
+	<-ordered
 
 	done := make(chan int, 1)
 	go func() { _, _, code := b.run("cancel", "--stop", "s1"); done <- code }()
 	b.untilState("s1", resume.Watching)
-	b.write("begin", "")
+	close(begin)
 	require.Zero(t, <-done)
 	b.until("the command is known", func() bool { return strings.Contains(b.logged(), "msg=resumed") })
 	for _, pid := range b.marked() {

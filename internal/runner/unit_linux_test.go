@@ -6,19 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	systemd "github.com/coreos/go-systemd/v22/dbus"
 	"github.com/godbus/dbus/v5"
 	"github.com/stretchr/testify/require"
 
@@ -29,149 +26,20 @@ import (
 // systemd-run --user --wait, as systemd/test.sh does.
 func underRealManager() bool { return os.Getenv("FAKE_MANAGER") == "" && underManager() }
 
-const (
-	managerPath = "/org/freedesktop/systemd1"
-	managerName = "org.freedesktop.systemd1"
-)
-
-// fakeManager stands in for a user's service manager, on a real bus: it starts
-// commands as that would, outside of this process' group and with nothing but
-// the variables that it was told.
-type fakeManager struct {
-	bus  *bustest.Bus
-	conn *dbus.Conn
-
-	// mu guards everything that follows.
-	mu       sync.Mutex
-	refusal  string // the name of the error that it answers with
-	vanishes bool   // it is gone before it answers
-	repeats  bool   // it says that the unit was there already
-	forgets  string // the name of the error that it answers with when it is asked for a unit; "not-found": there is none
-	units    map[dbus.ObjectPath]map[string]dbus.Variant
-}
-
 // managed makes this process look like the main process of a user's service. It
 // returns nil where it is one.
-func managed(t *testing.T) *fakeManager {
+func managed(t *testing.T) (*bustest.Bus, *bustest.Manager) {
 	if underRealManager() {
-		return nil
+		return nil, nil
 	}
-	m := &fakeManager{bus: bustest.Start(t), units: make(map[dbus.ObjectPath]map[string]dbus.Variant)}
-	var err error
-	m.conn, err = dbus.Connect(m.bus.Address)
-	require.NoError(t, err)
-	t.Cleanup(func() { m.conn.Close() })
-	require.NoError(t, m.conn.Export(managerMethods{m}, managerPath, managerName+".Manager"))
-	require.NoError(t, m.conn.ExportSubtree(unitMethods{m}, managerPath+"/unit", "org.freedesktop.DBus.Properties"))
-	_, err = m.conn.RequestName(managerName, dbus.NameFlagDoNotQueue)
-	require.NoError(t, err)
-	require.NoError(t, os.MkdirAll(filepath.Join(m.bus.Dir, "systemd", "private"), 0o700))
+	bus := bustest.Session(t)
 	t.Setenv("FAKE_MANAGER", "1")
 	t.Setenv("INVOCATION_ID", "0123456789abcdef0123456789abcdef")
 	t.Setenv("SYSTEMD_EXEC_PID", strconv.Itoa(os.Getpid()))
-	return m
+	return bus, bus.Manager(t)
 }
 
-func (m *fakeManager) change(f func()) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	f()
-}
-
-type managerMethods struct{ m *fakeManager }
-
-func (o managerMethods) StartTransientUnit(name, mode string, properties []systemd.Property, _ []systemd.PropertyCollection) (dbus.ObjectPath, *dbus.Error) {
-	m := o.m
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.refusal != "" {
-		return "", dbus.NewError(m.refusal, []any{"no"})
-	}
-	told := make(map[string]dbus.Variant)
-	for _, p := range properties {
-		told[p.Name] = p.Value
-	}
-	path := dbus.ObjectPath(managerPath + "/unit/" + systemd.PathBusEscape(name))
-	child, err := fakeChild(told)
-	result := "done"
-	unit := map[string]dbus.Variant{"ActiveState": dbus.MakeVariant("active")}
-	m.units[path] = unit
-	if err != nil { // as one that cannot even fork
-		unit["ActiveState"], result = dbus.MakeVariant("failed"), "failed"
-	} else {
-		unit["ExecMainPID"] = dbus.MakeVariant(uint32(child.Process.Pid))
-		unit["MainPID"] = unit["ExecMainPID"]
-		go m.reap(child, unit)
-	}
-	if m.vanishes {
-		m.conn.Close()
-	}
-	if m.repeats {
-		return "", dbus.NewError("org.freedesktop.systemd1.UnitExists", nil)
-	}
-	const job = dbus.ObjectPath(managerPath + "/job/7")
-	_ = m.conn.Emit(managerPath, managerName+".Manager.JobRemoved", uint32(7), job, name, result)
-	return job, nil
-}
-
-func fakeChild(told map[string]dbus.Variant) (*exec.Cmd, error) {
-	var start []struct {
-		Path   string
-		Argv   []string
-		Ignore bool
-	}
-	var env []string
-	var dir, output string
-	for name, into := range map[string]any{
-		"ExecStart": &start, "Environment": &env, "WorkingDirectory": &dir, "StandardOutputFileToAppend": &output,
-	} {
-		if err := told[name].Store(into); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	file, err := os.OpenFile(output, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	child := &exec.Cmd{
-		Path: start[0].Path, Dir: dir, Env: append(env, "MANAGER=1"), Stdout: file, Stderr: file,
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
-	}
-	for _, arg := range start[0].Argv {
-		child.Args = append(child.Args, strings.ReplaceAll(arg, "$$", "$"))
-	}
-	return child, child.Start()
-}
-
-func (m *fakeManager) reap(child *exec.Cmd, unit map[string]dbus.Variant) {
-	_ = child.Wait()
-	status := child.ProcessState.Sys().(syscall.WaitStatus)
-	code, value := int32(1), status.ExitStatus()
-	if status.Signaled() {
-		code, value = 2, int(status.Signal())
-	}
-	m.change(func() {
-		unit["ActiveState"], unit["MainPID"] = dbus.MakeVariant("inactive"), dbus.MakeVariant(uint32(0))
-		unit["ExecMainCode"], unit["ExecMainStatus"] = dbus.MakeVariant(code), dbus.MakeVariant(int32(value))
-	})
-}
-
-type unitMethods struct{ m *fakeManager }
-
-func (o unitMethods) GetAll(msg dbus.Message, _ string) (map[string]dbus.Variant, *dbus.Error) {
-	o.m.mu.Lock()
-	defer o.m.mu.Unlock()
-	switch o.m.forgets {
-	case "":
-	case "not-found":
-		return map[string]dbus.Variant{"LoadState": dbus.MakeVariant("not-found"), "ActiveState": dbus.MakeVariant("inactive")}, nil
-	default:
-		return nil, dbus.NewError(o.m.forgets, nil)
-	}
-	path, _ := msg.Headers[dbus.FieldPath].Value().(dbus.ObjectPath)
-	return maps.Clone(o.m.units[path]), nil
-}
+func answer(name string) *dbus.Error { return dbus.NewError("org.freedesktop."+name, nil) }
 
 func TestACommandUnderAManagerIsTheSameCommand(t *testing.T) {
 	managed(t)
@@ -263,14 +131,14 @@ func TestASignalThatEndsAUnitIsKnown(t *testing.T) {
 
 // A unit outlives the bus on which it was ordered, as it outlives the daemon.
 func TestAUnitOutlivesTheBus(t *testing.T) {
-	m := managed(t)
-	if m == nil {
+	bus, _ := managed(t)
+	if bus == nil {
 		t.Skip("NOT TESTED UNDER A REAL MANAGER: its bus is needed")
 	}
 	cmd := command(t, "polite")
 	p := start(t, cmd)
 	awaitOutput(t, cmd, "ready")
-	m.bus.Kill()
+	bus.Kill()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, p.Wait(ctx).Err, ErrDetached, "it goes on")
@@ -289,7 +157,7 @@ func TestAUnitOutlivesTheBus(t *testing.T) {
 // A manager that refuses has started nothing: the command runs as it does
 // where there is none.
 func TestAManagerThatRefusesIsDoneWithout(t *testing.T) {
-	m := managed(t)
+	bus, m := managed(t)
 	if m == nil {
 		t.Skip("NOT TESTED UNDER A REAL MANAGER: it does not refuse")
 	}
@@ -300,13 +168,13 @@ func TestAManagerThatRefusesIsDoneWithout(t *testing.T) {
 		require.Equal(t, 3, got.ExitCode, why)
 		require.Equal(t, "out\nerr\n", output(t, cmd), why)
 	}
-	m.change(func() { m.refusal = "org.freedesktop.DBus.Error.AccessDenied" })
+	m.Before = func() *dbus.Error { return answer("DBus.Error.AccessDenied") }
 	runsPlain("it says no")
-	m.change(func() { m.refusal = "org.freedesktop.systemd1.Shutdown" })
+	m.Before = func() *dbus.Error { return answer("systemd1.Shutdown") }
 	runsPlain("it says so itself")
-	m.conn.Close()
+	m.Leave()
 	runsPlain("it is not on the bus")
-	m.bus.Kill()
+	bus.Kill()
 	runsPlain("there is no bus")
 }
 
@@ -334,7 +202,7 @@ func TestAMissingInterpreterIsToldUnderAManagerToo(t *testing.T) {
 }
 
 func TestAUnitThatComesToNothingIsDoneWithout(t *testing.T) {
-	m := managed(t)
+	_, m := managed(t)
 	if m == nil {
 		t.Skip("NOT TESTED UNDER A REAL MANAGER: it can start everything")
 	}
@@ -350,18 +218,24 @@ func TestAUnitThatComesToNothingIsDoneWithout(t *testing.T) {
 
 // The answer is lost, the unit is not: it is not started a second time.
 func TestALostAnswerStartsNothingTwice(t *testing.T) {
-	for name, lose := range map[string]func(*fakeManager){
-		"the manager goes away":          func(m *fakeManager) { m.vanishes = true },
-		"it does not know its own unit":  func(m *fakeManager) { m.forgets = "org.freedesktop.DBus.Error.UnknownObject" },
-		"it has forgotten the unit":      func(m *fakeManager) { m.forgets = "not-found" },
-		"it says that the unit is there": func(m *fakeManager) { m.repeats = true },
+	for name, lose := range map[string]func(*bustest.Manager){
+		"the manager goes away": func(m *bustest.Manager) {
+			m.After = func() *dbus.Error { m.Leave(); return nil }
+		},
+		"it says that the unit is there": func(m *bustest.Manager) {
+			m.After = func() *dbus.Error { return answer("systemd1.UnitExists") }
+		},
+		"it has forgotten the unit": func(m *bustest.Manager) {
+			m.After = func() *dbus.Error { m.Drop(); return nil }
+		},
+		"it does not say how the unit is": func(m *bustest.Manager) { m.Forgets = answer("DBus.Error.UnknownObject") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := managed(t)
+			_, m := managed(t)
 			if m == nil {
 				t.Skip("NOT TESTED UNDER A REAL MANAGER: it answers")
 			}
-			m.change(func() { lose(m) })
+			lose(m)
 			cmd := command(t, "polite")
 			p := start(t, cmd)
 			awaitOutput(t, cmd, "ready")

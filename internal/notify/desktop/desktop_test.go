@@ -142,7 +142,7 @@ func send(t *testing.T, d *Channel, n notify.Notice) error {
 var everything = []string{"body", "body-markup", "actions", "persistence"}
 
 func TestDesktopShowsANoticeThatCannotBeOverlooked(t *testing.T) {
-	s := newScreen(t, bustest.Start(t).Address, everything...)
+	s := newScreen(t, bustest.Session(t).Address, everything...)
 	d := open(t, func(o *Options) { o.Retry = func(resume.Key) {} })
 	n := notifytest.Notice(notify.GaveUp, 1)
 	n.Text = "a <b>bold</b> & bad thing"
@@ -160,7 +160,7 @@ func TestDesktopShowsANoticeThatCannotBeOverlooked(t *testing.T) {
 }
 
 func TestDesktopUsesOnlyWhatTheServerCan(t *testing.T) {
-	s := newScreen(t, bustest.Start(t).Address, "body")
+	s := newScreen(t, bustest.Session(t).Address, "body")
 	d := open(t, func(o *Options) { o.Retry = func(resume.Key) {} })
 	n := notifytest.Notice(notify.GaveUp, 1)
 	n.Text = "1 < 2"
@@ -173,7 +173,7 @@ func TestDesktopUsesOnlyWhatTheServerCan(t *testing.T) {
 }
 
 func TestRetryNowRetriesTheSessionsOfThePopupOnce(t *testing.T) {
-	s := newScreen(t, bustest.Start(t).Address, everything...)
+	s := newScreen(t, bustest.Session(t).Address, everything...)
 	pressed := make(chan resume.Key, 10)
 	d := open(t, func(o *Options) { o.Retry = func(k resume.Key) { pressed <- k } })
 	require.NoError(t, send(t, d, notifytest.Notice(notify.GaveUp, 2)))
@@ -192,7 +192,7 @@ func TestRetryNowRetriesTheSessionsOfThePopupOnce(t *testing.T) {
 }
 
 func TestRecoveredReplacesThePopupItCloses(t *testing.T) {
-	s := newScreen(t, bustest.Start(t).Address, everything...)
+	s := newScreen(t, bustest.Session(t).Address, everything...)
 	kept := new(memory)
 	remembering := func(o *Options) { o.Memory = kept }
 	first := open(t, remembering)
@@ -211,7 +211,7 @@ func TestRecoveredReplacesThePopupItCloses(t *testing.T) {
 }
 
 func TestPopupThatAPersonClosedIsNotReplaced(t *testing.T) {
-	s := newScreen(t, bustest.Start(t).Address, everything...)
+	s := newScreen(t, bustest.Session(t).Address, everything...)
 	kept := &memory{puts: make(chan struct{}, 10)}
 	d := open(t, func(o *Options) { o.Memory = kept })
 	require.NoError(t, send(t, d, notifytest.Notice(notify.GaveUp, 1)))
@@ -245,7 +245,7 @@ func (m *memory) Value(key string) ([]byte, bool) {
 }
 
 func TestPopupsOfAnotherServerAreNotReplaced(t *testing.T) {
-	address := bustest.Start(t).Address
+	address := bustest.Session(t).Address
 	s := newScreen(t, address, everything...)
 	d := open(t)
 	require.NoError(t, send(t, d, notifytest.Notice(notify.GaveUp, 1)))
@@ -261,7 +261,7 @@ func TestPopupsOfAnotherServerAreNotReplaced(t *testing.T) {
 }
 
 func TestFailedReplacementIsTriedAgainInThePlaceOfTheOld(t *testing.T) {
-	s := newScreen(t, bustest.Start(t).Address, everything...)
+	s := newScreen(t, bustest.Session(t).Address, everything...)
 	d := open(t)
 	require.NoError(t, send(t, d, notifytest.Notice(notify.GaveUp, 1)))
 	old := s.last().ID
@@ -285,7 +285,7 @@ func TestNoDesktopIsUnavailableAndSaysWhy(t *testing.T) {
 		require.ErrorContains(t, err, "no session bus")
 	})
 	t.Run("no server on the bus", func(t *testing.T) {
-		bustest.Start(t)
+		bustest.Session(t)
 		err := send(t, open(t), notifytest.Notice(notify.GaveUp, 1))
 		_, unavailable := errors.AsType[*notify.UnavailableError](err)
 		require.True(t, unavailable, "%v", err)
@@ -294,7 +294,7 @@ func TestNoDesktopIsUnavailableAndSaysWhy(t *testing.T) {
 }
 
 func TestDesktopServerSaysWhoShowsNotices(t *testing.T) {
-	address := bustest.Start(t).Address
+	address := bustest.Session(t).Address
 	_, err := Server(t.Context())
 	require.ErrorContains(t, err, "ask for the notification server")
 	newScreen(t, address)
@@ -343,7 +343,7 @@ func (o *outbox) Done(context.Context, string, string, string) error { return ni
 func (o *outbox) Sync(context.Context) error                         { return nil }
 
 func TestDesktopWorksThroughTheNotifier(t *testing.T) {
-	s := newScreen(t, bustest.Start(t).Address, everything...)
+	s := newScreen(t, bustest.Session(t).Address, everything...)
 	store := new(outbox)
 	d := open(t, func(o *Options) { o.Memory, o.Events = store, notify.Events() })
 	done := make(chan notify.Outcome, 10)

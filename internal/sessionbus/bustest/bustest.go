@@ -1,4 +1,5 @@
-// Package bustest gives tests a session bus of their own.
+// Package bustest gives tests a session bus of their own, and a service manager
+// on it.
 package bustest
 
 import (
@@ -20,13 +21,22 @@ const config = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Config
 
 // Bus is a D-Bus daemon that runs.
 type Bus struct {
-	Dir     string // what XDG_RUNTIME_DIR names meanwhile
+	Dir     string // where its socket is, as in the runtime directory of a login
 	Address string
 	daemon  *exec.Cmd
 }
 
-// Start starts a real D-Bus daemon and makes it the session bus of this test,
-// found where a systemd user service finds it.
+// Session starts a bus and makes it the session bus of this process, found where
+// a systemd user service finds it.
+func Session(t *testing.T) *Bus {
+	t.Helper()
+	b := Start(t)
+	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "")
+	t.Setenv("XDG_RUNTIME_DIR", b.Dir)
+	return b
+}
+
+// Start starts a real D-Bus daemon.
 func Start(t *testing.T) *Bus {
 	t.Helper()
 	program, err := exec.LookPath("dbus-daemon")
@@ -50,8 +60,6 @@ func Start(t *testing.T) *Bus {
 	t.Cleanup(b.Kill)
 	_, err = bufio.NewReader(out).ReadString('\n') // it listens now
 	require.NoError(t, err)
-	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "")
-	t.Setenv("XDG_RUNTIME_DIR", dir)
 	return b
 }
 

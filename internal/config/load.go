@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/viper"
@@ -79,11 +80,14 @@ func parse(path string, data []byte, known Known) (Config, error) {
 // keyDelimiter keeps viper from splitting keys that contain a dot.
 const keyDelimiter = "::"
 
+// defaults are what a file would say that changes nothing.
+var defaults = sync.OnceValue(func() string { return encode(undecided()) })
+
 // merge lays the file over the defaults, and the environment over both.
 func merge(file map[string]any, env map[string]override) (map[string]any, error) {
 	v := viper.NewWithOptions(viper.KeyDelimiter(keyDelimiter))
 	v.SetConfigType("toml")
-	err := errors.Join(v.ReadConfig(strings.NewReader(encode(undecided()))), v.MergeConfigMap(file))
+	err := errors.Join(v.ReadConfig(strings.NewReader(defaults())), v.MergeConfigMap(file))
 	if err != nil {
 		return nil, err
 	}

@@ -137,8 +137,8 @@ func (w *watch) begin() {
 	if reflect.ValueOf(w.opts.Current).IsZero() {
 		return
 	}
-	defaults, _ := parse("", nil, w.opts.Known)
-	w.filled = w.filled || !reflect.DeepEqual(w.opts.Current, defaults)
+	nothing, _ := parse("", nil, w.opts.Known)
+	w.filled = w.filled || !reflect.DeepEqual(w.opts.Current, nothing)
 	if cfg, err := w.read(w.last); err != nil || !reflect.DeepEqual(cfg, w.opts.Current) {
 		w.last = sight{}
 		w.stir()

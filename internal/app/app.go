@@ -143,6 +143,7 @@ func (d *daemon) buildDoors(maker maker, changes *control.Changes, paused bool) 
 // run starts the parts from the sinks up and stops them in the other order, so
 // that nothing speaks to a part that is gone.
 func (d *daemon) run(ctx context.Context, sessions []resume.Session) error {
+	d.journal.Note(journal.Started, "resumed "+d.opts.Version) // ahead of all that it decides
 	d.disk.run("state", d.store.Run)
 	d.people.run("notifier", d.notifier.Run)
 	d.core.run("engine", d.engine.Run)
@@ -160,7 +161,6 @@ func (d *daemon) run(ctx context.Context, sessions []resume.Session) error {
 	log := d.opts.Log
 	log.Info("watching", "version", d.opts.Version, "pid", os.Getpid(), "config", d.opts.ConfigPath,
 		"agents", d.settings.Load().agentNames(), "sessions", len(sessions), "dry_run", d.opts.DryRun)
-	d.journal.Note(journal.Started, "resumed "+d.opts.Version)
 	serviceManager{}.ready("watching")
 	d.summary.wake()
 	if d.opts.Ready != nil {

@@ -95,12 +95,17 @@ func (j *Journal) history(c resume.Change) {
 	kind := s.State.String()
 	switch ev := c.Event.(type) {
 	case resume.Started:
-		line.From = resume.Waiting.String() // the look before it was no step of its own
+		// The look before it was no step of its own, and an agent that is quick
+		// has moved by now.
+		line.From, line.To, kind = resume.Waiting.String(), resume.Resuming.String(), resume.Resuming.String()
+		if line.Attempt == 0 {
+			line.Attempt = len(s.Past)
+		}
 		how := "runs as process"
 		if ev.Unverifiable {
 			how = "is handed to process"
 		}
-		line.Reason = fmt.Sprintf("the wait is over: resume %d %s %d", len(s.Attempts), how, ev.PID)
+		line.Reason = fmt.Sprintf("the wait is over: resume %d %s %d", line.Attempt, how, ev.PID)
 	case resume.Ended:
 		if s.State == resume.Settling {
 			line.Reason = "the resume was delivered: now the transcript must move"

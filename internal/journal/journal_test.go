@@ -143,6 +143,18 @@ func TestEveryDecisionIsOneLineOfTheHistoryAndTheLog(t *testing.T) {
 	require.Equal(t, at(0), l.entries[0].At)
 }
 
+// A quick agent has moved before it is known that it was started.
+func TestAStartThatIsKnownLateIsALineOfItsOwn(t *testing.T) {
+	l := new(ledger)
+	tell(l, story(rateLimited(), resume.Due{Mark: "1"}, resume.Sending{Mark: "1"}, resume.Progressed{At: at(3)}, started("1"))...)
+	require.Equal(t, []string{
+		"waiting: watching to waiting, rate_limit, rate limit: slow down",
+		"watching: resuming to watching, recovered, moves again after 1 resume",
+		"resuming: waiting to resuming, the wait is over: resume 1 runs as process 42",
+	}, l.history(t))
+	require.Equal(t, 1, show(l.entries[2], "").Attempt)
+}
+
 func TestTheLogSaysWhatNeedsAPerson(t *testing.T) {
 	parked := rateLimited()
 	parked.WaitHelps = false

@@ -1,0 +1,113 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/config"
+	"resumed/internal/control"
+	"resumed/internal/journal"
+	"resumed/internal/notify"
+	"resumed/internal/state"
+)
+
+// phone is a way to reach people.
+type phone struct {
+	notify.Base
+	heard chan notify.Notice
+}
+
+func (*phone) To() string { return "a pocket" }
+
+func (p *phone) Send(_ context.Context, n notify.Notice) (string, error) {
+	p.heard <- n
+	return "", nil
+}
+
+// What is in force stays so, and everybody who asks is told why.
+func TestARefusedConfigurationLeavesSettingsInForceAndShowsWhy(t *testing.T) {
+	cfg := usual(t)
+	log := slog.New(slog.DiscardHandler)
+	store, err := state.Open(t.TempDir(), log)
+	require.NoError(t, err)
+	defer store.Close()
+	first, err := maker{}.make(cfg, nil)
+	require.NoError(t, err)
+	inForce := new(inForce)
+	inForce.Store(first)
+	base, err := notify.NewBase(notify.Common{Name: "phone", Events: []notify.Event{notify.ConfigError}})
+	require.NoError(t, err)
+	ways := &phone{base, make(chan notify.Notice, 10)}
+	notifier, err := notify.New(notify.Options{Config: notify.Config{Channels: []notify.Channel{ways}}, Store: outbox{store}, Log: log})
+	require.NoError(t, err)
+	disk, people := newStage(t.Context(), func(err error) { t.Error(err) }), newStage(t.Context(), func(err error) { t.Error(err) })
+	disk.run("state", store.Run)
+	people.run("notifier", notifier.Run)
+	defer disk.stop()
+	defer people.stop()
+	r := &reloader{
+		opts: Options{Log: log}, settings: inForce, notifier: notifier, changes: new(control.Changes),
+		journal: journal.New(journal.Options{Store: store, Changes: new(control.Changes), Log: log}, nil),
+	}
+
+	unreadable := errors.New("resumed.toml:1: what is this?")
+	twins := changed(cfg, func(c *config.Config) { c.Notify.Desktop[1].Name = c.Notify.Desktop[0].Name })
+	broken := changed(cfg, func(c *config.Config) { entry(c, "bot").Limit = []string{"("} })
+	for want, c := range map[string]struct {
+		cfg config.Config
+		err error
+	}{
+		"what is this?":       {err: unreadable},
+		"agent bot: limit":    {cfg: broken},
+		"two channels are na": {cfg: twins},
+	} {
+		err := r.apply(t.Context(), c.cfg, c.err)
+		require.ErrorContains(t, err, want)
+		now := inForce.Load()
+		require.Equal(t, err, now.refused)
+		stays := *now
+		stays.refused = nil
+		require.Equal(t, *first, stays)
+		_, ok := standing{settings: inForce}.Loaded()
+		require.False(t, ok)
+		select {
+		case n := <-ways.heard:
+			require.Contains(t, n.Text, want)
+		case <-time.After(patience):
+			require.FailNow(t, "nobody was told")
+		}
+	}
+	var told []string
+	for entry, err := range store.History(t.Context(), state.Filter{}) {
+		require.NoError(t, err)
+		told = append(told, entry.Kind)
+	}
+	require.Equal(t, []string{journal.Config, journal.Config, journal.Config}, told)
+}
+
+func TestARequestForAReloadEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		impatient := errors.New("cannot wait")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, impatient)
+		defer cancel()
+		require.ErrorIs(t, make(reloadRequests).ask(ctx), impatient, "nobody takes it")
+
+		requests := make(reloadRequests)
+		taken := make(chan func(error), 1)
+		go func() { taken <- <-requests }()
+		ctx, cancel = context.WithTimeoutCause(t.Context(), time.Second, impatient)
+		defer cancel()
+		require.ErrorIs(t, requests.ask(ctx), impatient, "nobody answers")
+		(<-taken)(nil) // late, and it need not wait for who has gone
+
+		refused := errors.New("what is this?")
+		go func() { (<-requests)(refused) }()
+		require.ErrorIs(t, requests.ask(t.Context()), refused)
+	})
+}

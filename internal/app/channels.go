@@ -126,13 +126,19 @@ func events(names []string) []notify.Event {
 // outbox lets the notifier keep its notices in the daemon's state.
 type outbox struct{ *state.Store }
 
+// Keep takes the notifier's deliveries for the store's, which are the same.
+func (o outbox) Keep(open []notify.Delivery, key string, value []byte) {
+	kept := make([]state.Delivery, len(open))
+	for i, d := range open {
+		kept[i] = state.Delivery(d)
+	}
+	o.Store.Keep(kept, key, value)
+}
+
 func (o outbox) Pending() []notify.Delivery {
 	var pending []notify.Delivery
 	for _, d := range o.Store.Pending() {
-		pending = append(pending, notify.Delivery{
-			ID: d.ID, Channel: d.Channel, Payload: d.Payload, At: d.CreatedAt,
-			Tries: d.Tries, NextAt: d.NextAt, LastErr: d.LastErr,
-		})
+		pending = append(pending, notify.Delivery(d))
 	}
 	return pending
 }

@@ -13,15 +13,14 @@ import (
 	"resumed/internal/resume"
 )
 
-// ledger is what was told and is not yet in the outbox, and a mark for each
-// edge that was told. Both are one durable value: an edge is either unheard or
-// gathered and marked, whenever the power fails.
+// gathering is what was told and is not complete yet, and a mark for each edge
+// that was told. An edge is a change of a session that people are told of.
 //
 // Its methods do no I/O; the notifier's mutex guards it.
-type ledger struct {
+type gathering struct {
 	groups []*group
 	marks  map[string]mark
-	dirty  bool // differs from what is durable
+	dirty  bool // the marks differ from what is durable
 }
 
 // group is a notice that is being gathered.
@@ -37,12 +36,9 @@ type group struct {
 	Total    int       `json:"total"`            // sessions it is about; Members are the first MaxListed
 	Detail   string    `json:"detail,omitempty"` // of an event without sessions
 
-	// closed is set once its content may be in the outbox: it takes no more.
-	closed bool
-	// added is set once it is in the outbox, for these channels.
-	added    bool
-	channels []string
-	payload  []byte
+	closed bool       // it takes no more
+	dirty  bool       // it differs from what is in the outbox
+	kept   []Delivery // what of it is in the outbox
 }
 
 // member is one session of a group.
@@ -65,7 +61,7 @@ type mark struct {
 	fresh bool
 }
 
-// maxMarks bounds the ledger. The oldest marks go first.
+// maxMarks bounds what is remembered. The oldest marks go first.
 const maxMarks = 20_000
 
 // edgeOf names an edge so that its replay after a crash has the same name,
@@ -84,31 +80,31 @@ func edgeOf(v resume.View) string {
 // hear takes in that something happened to a session, once. wanted says
 // whether any channel is to be told; what is not wanted is only marked, so
 // that it is no news after the configuration changed.
-func (l *ledger) hear(now time.Time, wait time.Duration, wanted bool, event Event, m member) {
+func (all *gathering) hear(now time.Time, wait time.Duration, wanted bool, event Event, m member) {
 	key := m.View.Key().String() + " " + string(event)
 	edge := edgeOf(m.View)
-	old, known := l.marks[key]
+	old, known := all.marks[key]
 	if known && !old.fresh && old.Edge == edge {
 		old.fresh, old.At = true, now.Unix()
-		l.marks[key] = old
+		all.marks[key] = old
 		return
 	}
 	next := mark{Edge: edge, At: now.Unix(), fresh: true}
 	if wanted {
-		g := l.open(now, wait, event, m.View.AccountKey(), causeOf(m.View))
+		g := all.open(now, wait, event, m.View.AccountKey(), causeOf(m.View))
 		g.take(m, known && old.group == g.ID)
 		next.group = g.ID
 	}
-	l.marks[key] = next
-	l.dirty = true
-	l.prune()
+	all.marks[key] = next
+	all.dirty = true
+	all.prune()
 }
 
 // note takes in an event that is about no session.
-func (l *ledger) note(now time.Time, wait time.Duration, event Event, detail string) {
-	g := l.open(now, wait, event, resume.AccountKey{}, "")
+func (all *gathering) note(now time.Time, wait time.Duration, event Event, detail string) {
+	g := all.open(now, wait, event, resume.AccountKey{}, "")
 	g.Detail = detail // the last word counts
-	l.dirty = true
+	g.dirty = true
 }
 
 // causeOf says which sessions belong into one notice. A reason is worded for
@@ -116,8 +112,8 @@ func (l *ledger) note(now time.Time, wait time.Duration, event Event, detail str
 func causeOf(v resume.View) string { return v.Class.String() }
 
 // open returns the group that gathers these, or a new one.
-func (l *ledger) open(now time.Time, wait time.Duration, event Event, account resume.AccountKey, cause string) *group {
-	for _, g := range l.groups {
+func (all *gathering) open(now time.Time, wait time.Duration, event Event, account resume.AccountKey, cause string) *group {
+	for _, g := range all.groups {
 		if !g.closed && g.Event == event && g.account() == account && g.Cause == cause && now.Before(g.Due) {
 			return g
 		}
@@ -131,7 +127,7 @@ func (l *ledger) open(now time.Time, wait time.Duration, event Event, account re
 		At:       now.UTC().Round(0),
 		Due:      now.UTC().Round(0).Add(wait),
 	}
-	l.groups = append(l.groups, g)
+	all.groups = append(all.groups, g)
 	return g
 }
 
@@ -141,6 +137,7 @@ func (g *group) account() resume.AccountKey {
 
 // take adds a session, or what is newly known of one that is already in.
 func (g *group) take(m member, again bool) {
+	g.dirty = true
 	if again {
 		for i := range g.Members {
 			if g.Members[i].View.Key() == m.View.Key() {
@@ -155,11 +152,18 @@ func (g *group) take(m member, again bool) {
 	}
 }
 
+// copy returns a group that may be read while this one changes.
+func (g *group) copy() *group {
+	dup := *g
+	dup.Members = slices.Clone(g.Members)
+	return &dup
+}
+
 // complete closes the groups whose time has come and returns all closed ones.
 // A clock that was set back does not keep a group open for the difference.
-func (l *ledger) complete(now time.Time) []*group {
+func (all *gathering) complete(now time.Time) []*group {
 	var closed []*group
-	for _, g := range l.groups {
+	for _, g := range all.groups {
 		g.closed = g.closed || !now.Before(g.Due) || now.Before(g.At.Add(-time.Minute))
 		if g.closed {
 			closed = append(closed, g)
@@ -169,88 +173,65 @@ func (l *ledger) complete(now time.Time) []*group {
 }
 
 // due returns when the next group is complete, and whether there is one.
-func (l *ledger) due() (time.Time, bool) {
-	if len(l.groups) == 0 {
+func (all *gathering) due() (time.Time, bool) {
+	if len(all.groups) == 0 {
 		return time.Time{}, false
 	}
-	return slices.MinFunc(l.groups, func(a, b *group) int { return a.Due.Compare(b.Due) }).Due, true
+	return slices.MinFunc(all.groups, func(a, b *group) int { return a.Due.Compare(b.Due) }).Due, true
 }
 
-// drop forgets groups that are in the outbox.
-func (l *ledger) drop(gone []*group) {
-	l.groups = slices.DeleteFunc(l.groups, func(g *group) bool { return slices.Contains(gone, g) })
-	l.dirty = true
-}
-
-func (l *ledger) prune() {
-	if len(l.marks) <= maxMarks {
+func (all *gathering) prune() {
+	if len(all.marks) <= maxMarks {
 		return
 	}
-	keys := slices.SortedFunc(maps.Keys(l.marks), func(a, b string) int {
-		return cmp.Or(cmp.Compare(l.marks[a].At, l.marks[b].At), cmp.Compare(a, b))
+	keys := slices.SortedFunc(maps.Keys(all.marks), func(a, b string) int {
+		return cmp.Or(cmp.Compare(all.marks[a].At, all.marks[b].At), cmp.Compare(a, b))
 	})
 	for _, k := range keys[:maxMarks/10] { // many at once: sorting is dear
-		delete(l.marks, k)
+		delete(all.marks, k)
 	}
 }
 
-// ledgerKey is where the ledger is kept; ledgerVersion is its form.
+// marksKey is where the marks are kept; marksVersion is their form. The name is
+// from a time when what was being gathered was kept there too.
 const (
-	ledgerKey     = "notify/ledger"
-	ledgerVersion = 1
+	marksKey     = "notify/ledger"
+	marksVersion = 1
 )
 
-type storedLedger struct {
+type storedMarks struct {
 	Version int               `json:"version"`
-	Groups  []json.RawMessage `json:"groups"`
+	Groups  []json.RawMessage `json:"groups,omitempty"` // read, not written any more
 	Marks   map[string]mark   `json:"marks"`
 }
 
-// copy returns a ledger that may be read while this one changes.
-func (l *ledger) copy() *ledger {
-	c := &ledger{marks: maps.Clone(l.marks)}
-	for _, g := range l.groups {
-		dup := *g
-		dup.Members = slices.Clone(g.Members)
-		c.groups = append(c.groups, &dup)
-	}
-	return c
+func encodeMarks(marks map[string]mark) ([]byte, error) {
+	return json.Marshal(storedMarks{Version: marksVersion, Marks: marks})
 }
 
-func (l *ledger) encode() ([]byte, error) {
-	s := storedLedger{Version: ledgerVersion, Marks: l.marks}
-	for _, g := range l.groups {
-		raw, err := json.Marshal(g)
-		if err != nil {
-			return nil, fmt.Errorf("encode gathered notice: %w", err)
-		}
-		s.Groups = append(s.Groups, raw)
-	}
-	return json.Marshal(s)
-}
-
-// decodeLedger reads a ledger. Its groups are closed: an earlier process may
-// have put them into the outbox as they are, so nothing may be added to them.
-// A group that cannot be read is one lost notice, not a reason to lose others.
-func decodeLedger(data []byte, log *slog.Logger) (*ledger, error) {
-	var s storedLedger
+// decodeMarks reads what an earlier process was told, and what one of an earlier
+// version was gathering. Those groups are closed: they may be in the outbox as
+// they are. One that cannot be read is one lost notice, not a reason to lose
+// others.
+func decodeMarks(data []byte, log *slog.Logger) (*gathering, error) {
+	var s storedMarks
 	if err := json.Unmarshal(data, &s); err != nil {
-		return nil, fmt.Errorf("read notice ledger: %w", err)
+		return nil, fmt.Errorf("read what was told: %w", err)
 	}
-	if s.Version != ledgerVersion {
-		return nil, fmt.Errorf("read notice ledger: version %d is not known", s.Version)
+	if s.Version != marksVersion {
+		return nil, fmt.Errorf("read what was told: version %d is not known", s.Version)
 	}
-	l := &ledger{marks: s.Marks}
-	if l.marks == nil {
-		l.marks = make(map[string]mark)
+	all := &gathering{marks: s.Marks, dirty: len(s.Groups) > 0}
+	if all.marks == nil {
+		all.marks = make(map[string]mark)
 	}
 	for _, raw := range s.Groups {
-		g := &group{closed: true}
+		g := &group{closed: true, dirty: true}
 		if err := json.Unmarshal(raw, g); err != nil {
 			log.Error("gathered notice is unreadable and lost", "err", err)
 			continue
 		}
-		l.groups = append(l.groups, g)
+		all.groups = append(all.groups, g)
 	}
-	return l, nil
+	return all, nil
 }

@@ -75,16 +75,15 @@ func (s *memStore) crash() {
 
 func (s *memStore) Sync(context.Context) error { return s.write("sync") }
 
-func (s *memStore) AddNotice(_ context.Context, id string, channels []string, payload []byte, at time.Time) error {
+func (s *memStore) Keep(open []Delivery, key string, value []byte) {
 	s.put(func() {
-		for _, c := range channels {
-			key := id + " " + c
-			if _, pending := s.rows[key]; !pending && s.ended[key] == "" {
-				s.rows[key] = Delivery{ID: id, Channel: c, Payload: bytes.Clone(payload), At: at}
+		for _, d := range open {
+			if s.ended[d.ID+" "+d.Channel] == "" {
+				s.rows[d.ID+" "+d.Channel] = d
 			}
 		}
+		s.values[key] = bytes.Clone(value)
 	})
-	return s.write("add")
 }
 
 func (s *memStore) Pending() []Delivery {

@@ -72,12 +72,12 @@ type Options struct {
 type Notifier struct {
 	opts  Options
 	log   *slog.Logger
-	nudge chan struct{} // of size 1: the ledger or the configuration changed
+	nudge chan struct{} // of size 1: something was told, or the configuration changed
 
-	mu      sync.Mutex // guards everything that follows
-	config  Config
-	ledger  *ledger
-	senders map[string]*sender // by channel name; nil before Run has read the outbox
+	mu        sync.Mutex // guards everything that follows
+	config    Config
+	gathering *gathering
+	senders   map[string]*sender // by channel name; nil before Run
 
 	// active is the configuration that senders were arranged for. Owned by Run.
 	active Config
@@ -101,15 +101,15 @@ func New(opts Options) (*Notifier, error) {
 		opts.Count = func(string, Outcome) {}
 	}
 	n := &Notifier{
-		opts:   opts,
-		log:    opts.Log,
-		nudge:  make(chan struct{}, 1),
-		config: opts.Config,
-		ledger: &ledger{marks: make(map[string]mark)},
+		opts:      opts,
+		log:       opts.Log,
+		nudge:     make(chan struct{}, 1),
+		config:    opts.Config,
+		gathering: &gathering{marks: make(map[string]mark)},
 	}
-	if data, found := opts.Store.Value(ledgerKey); found {
+	if data, found := opts.Store.Value(marksKey); found {
 		var err error
-		if n.ledger, err = decodeLedger(data, n.log); err != nil {
+		if n.gathering, err = decodeMarks(data, n.log); err != nil {
 			return nil, err
 		}
 	}
@@ -129,7 +129,7 @@ func (n *Notifier) Tell(event Event, session resume.View, short string) {
 	n.mu.Lock()
 	wanted := len(n.config.wanting(event)) > 0
 	if wanted || event == GaveUp || event == Parked {
-		n.ledger.hear(time.Now(), n.config.GroupWait, wanted, event, member{View: trimView(session), Short: short})
+		n.gathering.hear(time.Now(), n.config.GroupWait, wanted, event, member{View: trimView(session), Short: short})
 	}
 	n.mu.Unlock()
 	n.wake()
@@ -139,7 +139,7 @@ func (n *Notifier) Tell(event Event, session resume.View, short string) {
 func (n *Notifier) TellConfigError(why string) {
 	n.mu.Lock()
 	if len(n.config.wanting(ConfigError)) > 0 {
-		n.ledger.note(time.Now(), n.config.GroupWait, ConfigError, why)
+		n.gathering.note(time.Now(), n.config.GroupWait, ConfigError, why)
 	}
 	n.mu.Unlock()
 	n.wake()
@@ -181,7 +181,8 @@ var storePolicy = backoff.Policy{Strategy: backoff.Exponential, BaseDelay: time.
 func (n *Notifier) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
-	n.start(ctx, &running)
+	n.arrange(ctx, &running)
+	n.takeUp(ctx)
 	var failures int
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -202,34 +203,35 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// start takes up what an earlier process left. What it had gathered goes into
-// the outbox before the outbox is read: no delivery may be seen twice.
-func (n *Notifier) start(ctx context.Context, running *sync.WaitGroup) {
+// arrange makes the senders fit the configuration. Only Run changes the map, and
+// it makes a new one: whoever reads the old one reads it in peace.
+func (n *Notifier) arrange(ctx context.Context, running *sync.WaitGroup) {
 	n.mu.Lock()
+	defer n.mu.Unlock()
 	n.active = n.config
-	n.mu.Unlock()
-	for failures := 0; ; {
-		wait := n.turn(ctx, &failures)
-		if failures == 0 {
-			break
+	senders := make(map[string]*sender, len(n.active.Channels))
+	for _, ch := range n.active.Channels {
+		s := n.senders[ch.Name()]
+		if s == nil {
+			s = newSender(n, ch)
+			running.Go(func() { s.run(ctx) })
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
+		s.use(ch)
+		senders[ch.Name()] = s
+	}
+	for name, s := range n.senders {
+		if senders[name] == nil {
+			s.remove()
 		}
 	}
-	n.arrange(ctx, running)
-	for _, d := range n.opts.Store.Pending() {
-		n.hand(ctx, d)
-	}
+	n.senders = senders
 }
 
 // stop keeps what was gathered last.
 func (n *Notifier) stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
 	defer cancel()
-	if err := n.save(ctx); err != nil {
+	if err := n.keep(ctx); err != nil {
 		return fmt.Errorf("keep gathered notices: %w", err)
 	}
 	return nil
@@ -238,7 +240,7 @@ func (n *Notifier) stop(ctx context.Context) error {
 // turn moves on what is complete, and returns how long there is nothing to do.
 // failures counts the turns that the store refused in a row.
 func (n *Notifier) turn(ctx context.Context, failures *int) time.Duration {
-	err := n.dispatch(ctx)
+	err := n.release(ctx)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		if *failures++; *failures == 1 {
@@ -256,7 +258,7 @@ func (n *Notifier) turn(ctx context.Context, failures *int) time.Duration {
 func (n *Notifier) untilDue() time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	due, any := n.ledger.due()
+	due, any := n.gathering.due()
 	if !any {
 		return longestSleep
 	}

@@ -326,7 +326,7 @@ func TestTenThousandSessionsAtOnceAreOneBoundedNoticeAnAccount(t *testing.T) {
 			require.Contains(t, notice.Title, "5000 sessions")
 			require.Less(t, len(notice.Text), 1500)
 		}
-		require.Less(t, len(store.values[ledgerKey]), 2<<20)
+		require.Less(t, len(store.values[marksKey]), 2<<20)
 		require.Less(t, store.writes, 20, "a burst is stored in batches")
 	})
 }
@@ -355,29 +355,41 @@ func TestStoreThatRefusesIsAskedAgainAndNothingIsSentMeanwhile(t *testing.T) {
 	})
 }
 
-func TestNoticeIsSentOnceAlsoWhenTheStoreFailsBetweenOutboxAndLedger(t *testing.T) {
+func TestNoticeIsSentOnceAlsoWhenTheStoreFailsWhenItIsComplete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var added, failures atomic.Int32
+		var failures atomic.Int32
 		store := newMemStore()
 		store.gate = func(op string, after bool) error {
-			if op == "add" && after {
-				added.Add(1)
-			}
-			if op == "sync" && !after && added.Load() > 0 && failures.Add(1) <= 3 {
+			if op == "sync" && failures.Add(1) <= 3 {
 				return errors.New("disk full")
 			}
 			return nil
 		}
 		ch := &fakeChannel{name: "a"}
 		n := running(t, Options{Store: store, Config: Config{Channels: []Channel{ch}}})
-		settle() // past the start, which reads the outbox anyway
 		n.Tell(GaveUp, session("x", 1), "")
 		settle()
-		require.Empty(t, ch.notices(), "while it is in the ledger a restart would send it again")
+		require.Empty(t, ch.notices(), "it is not sent before it is on disk")
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.Len(t, ch.notices(), 1)
-		require.EqualValues(t, 1, added.Load())
+	})
+}
+
+func TestWhatIsGatheredGoesToTheChannelsOfTheDayItIsComplete(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gone, kept, added := &fakeChannel{name: "gone"}, &fakeChannel{name: "kept"}, &fakeChannel{name: "added"}
+		store := newMemStore()
+		n := running(t, Options{Store: store, Config: Config{Channels: []Channel{gone, kept}, GroupWait: 10 * time.Second}})
+		n.Tell(GaveUp, session("x", 1), "")
+		settle()
+		require.NoError(t, n.Swap(Config{Channels: []Channel{kept, added}, GroupWait: 10 * time.Second}))
+		time.Sleep(11 * time.Second)
+		synctest.Wait()
+		require.Empty(t, gone.notices())
+		require.Len(t, kept.notices(), 1)
+		require.Len(t, added.notices(), 1)
+		require.Empty(t, store.Pending())
 	})
 }
 

@@ -41,6 +41,26 @@ func trimView(v resume.View) resume.View {
 	return v
 }
 
+// compose makes the notice of a group.
+func compose(g *group, host string, zone *time.Location, agents Titles) Notice {
+	notice := Notice{
+		Version:  Version,
+		ID:       g.ID,
+		Event:    g.Event,
+		At:       g.At,
+		Host:     host,
+		Account:  g.Account,
+		Provider: g.Provider,
+		Sessions: make([]resume.View, 0, len(g.Members)),
+		Omitted:  g.Total - len(g.Members),
+	}
+	for _, m := range g.Members {
+		notice.Sessions = append(notice.Sessions, m.View)
+	}
+	say(&notice, g, zone, agents)
+	return notice
+}
+
 // say writes title, text and command of a notice: what a person understands at
 // three in the morning.
 func say(notice *Notice, g *group, zone *time.Location, agents Titles) {

@@ -49,7 +49,8 @@ func writeUntilKilled(dir string) int {
 			return fail(err)
 		}
 		fmt.Println("synced", n)
-		if err := s.AddNotice(ctx, notice(n), []string{"ops"}, []byte("payload"), time.Now()); err != nil {
+		s.Keep([]Delivery{{ID: notice(n), Channel: "ops", Payload: []byte("payload"), At: time.Now()}}, "told", []byte(notice(n)))
+		if err := s.Sync(ctx); err != nil {
 			return fail(err)
 		}
 		fmt.Println("added", n)
@@ -116,6 +117,12 @@ func TestWhatWasPromisedSurvivesKillAtAnyTime(t *testing.T) {
 			_, known := s.deliveries[deliveryKey{notice(added), "ops"}]
 			require.True(t, known, "round %d: a notice that was promised", round)
 		}
+		told, _ := s.Value("told")
+		newest := ""
+		for key := range s.deliveries {
+			newest = max(newest, key.id)
+		}
+		require.Equal(t, newest, string(told), "round %d: a notice and what was told of it are one", round)
 		require.False(t, pending[notice(said["done"])], "round %d: a notice that was delivered", round)
 		require.NoError(t, s.Close())
 	}

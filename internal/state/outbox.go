@@ -15,13 +15,13 @@ const doneFor = 7 * 24 * time.Hour
 
 // Delivery is one notice that is still to be delivered by one channel.
 type Delivery struct {
-	ID        string // of the notice
-	Channel   string
-	Payload   []byte
-	CreatedAt time.Time
-	Tries     int
-	NextAt    time.Time // zero: now
-	LastErr   string    // of the last try; empty before the first
+	ID      string // of the notice
+	Channel string
+	Payload []byte
+	At      time.Time // when the notice came to be
+	Tries   int
+	NextAt  time.Time // zero: now
+	LastErr string    // of the last try; empty before the first
 }
 
 type deliveryKey struct{ id, channel string }
@@ -36,24 +36,21 @@ type delivery struct {
 
 func (d delivery) key() deliveryKey { return deliveryKey{d.ID, d.Channel} }
 
-// AddNotice puts a notice into the outbox, to be delivered by each of the
-// channels. On a nil error it is on disk, and so is all that was queued before
-// it. On an error it is pending all the same, and written as soon as the disk
-// allows. A notice that was added before is not added again, whatever became of
-// it, so a caller that cannot know may add it twice.
-func (s *Store) AddNotice(ctx context.Context, id string, channels []string, payload []byte, at time.Time) error {
+// Keep queues deliveries for the outbox and a small value under a name, as one
+// change: both are on disk after a crash, or neither is. A delivery that is there
+// already takes the new content; one that is over stays so, so a caller that
+// cannot know may keep it twice.
+func (s *Store) Keep(open []Delivery, key string, value []byte) {
 	s.mu.Lock()
-	for _, channel := range channels {
-		d := delivery{Delivery: Delivery{ID: id, Channel: channel, Payload: bytes.Clone(payload), CreatedAt: at}}
-		if _, known := s.deliveries[d.key()]; !known {
-			s.putDeliveryLocked(d)
+	for _, d := range open {
+		if s.deliveries[deliveryKey{d.ID, d.Channel}].doneAt.IsZero() {
+			d.Payload = bytes.Clone(d.Payload)
+			s.putDeliveryLocked(delivery{Delivery: d})
 		}
 	}
+	s.putValueLocked(key, value)
 	s.mu.Unlock()
-	if err := s.Sync(ctx); err != nil {
-		return fmt.Errorf("store notice %s: %w", id, err)
-	}
-	return nil
+	s.wake()
 }
 
 // Pending returns what is still to be delivered, oldest first.
@@ -67,7 +64,7 @@ func (s *Store) Pending() []Delivery {
 		}
 	}
 	slices.SortFunc(open, func(a, b Delivery) int {
-		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Channel, b.Channel))
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Channel, b.Channel))
 	})
 	return open
 }
@@ -111,7 +108,7 @@ func (s *Store) putDeliveryLocked(d delivery) {
 		stmt: `INSERT OR REPLACE INTO delivery
 			(id, channel, payload, created_at, tries, next_at, last_error, done_at, outcome)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		args: given(d.ID, d.Channel, d.Payload, millis(d.CreatedAt), d.Tries, millis(d.NextAt), d.LastErr, millis(d.doneAt), d.outcome),
+		args: given(d.ID, d.Channel, d.Payload, millis(d.At), d.Tries, millis(d.NextAt), d.LastErr, millis(d.doneAt), d.outcome),
 	})
 }
 
@@ -129,7 +126,7 @@ func (s *Store) loadDeliveries() error {
 		if err != nil {
 			return fmt.Errorf("load notices: %w", err)
 		}
-		d.CreatedAt, d.NextAt, d.doneAt = fromMillis(created), fromMillis(next), fromMillis(done)
+		d.At, d.NextAt, d.doneAt = fromMillis(created), fromMillis(next), fromMillis(done)
 		s.deliveries[d.key()] = d
 	}
 	if err := rows.Err(); err != nil {

@@ -7,34 +7,51 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// add keeps a notice for channels, durably.
+func add(t *testing.T, s *Store, id string, channels []string, payload []byte, at time.Time) error {
+	t.Helper()
+	var open []Delivery
+	for _, channel := range channels {
+		open = append(open, Delivery{ID: id, Channel: channel, Payload: payload, At: at})
+	}
+	s.Keep(open, "told", []byte("told "+id))
+	return s.Sync(t.Context())
+}
+
 func TestNoticesArePendingUntilTheyAreDone(t *testing.T) {
 	s := open(t, t.TempDir())
 	at := time.UnixMilli(1_800_000_000_000)
 	ctx := t.Context()
-	require.NoError(t, s.AddNotice(ctx, "n1", []string{"desktop", "ops"}, []byte(`{"a":1}`), at))
-	require.NoError(t, s.AddNotice(ctx, "n2", []string{"ops"}, []byte("two"), at.Add(time.Second)))
+	require.NoError(t, add(t, s, "n1", []string{"desktop", "ops"}, []byte(`{"a":1}`), at))
+	require.NoError(t, add(t, s, "n2", []string{"ops"}, []byte("two"), at.Add(time.Second)))
 	require.NoError(t, s.Done(ctx, "n1", "desktop", "delivered"))
 	s.Tried("n1", "ops", 3, at.Add(time.Minute), "503")
 	s.Tried("n1", "desktop", 9, at, "late news of one that is done")
 	s.Tried("n9", "ops", 1, at, "never heard of")
 
 	want := []Delivery{
-		{ID: "n1", Channel: "ops", Payload: []byte(`{"a":1}`), CreatedAt: at, Tries: 3, NextAt: at.Add(time.Minute), LastErr: "503"},
-		{ID: "n2", Channel: "ops", Payload: []byte("two"), CreatedAt: at.Add(time.Second)},
+		{ID: "n1", Channel: "ops", Payload: []byte(`{"a":1}`), At: at, Tries: 3, NextAt: at.Add(time.Minute), LastErr: "503"},
+		{ID: "n2", Channel: "ops", Payload: []byte("two"), At: at.Add(time.Second)},
 	}
 	require.Equal(t, want, s.Pending())
 	s = reopen(t, s)
 	require.Equal(t, want, s.Pending())
 
-	require.NoError(t, s.AddNotice(ctx, "n1", []string{"desktop", "ops"}, []byte("again"), at), "adding twice is no error")
-	require.Equal(t, want, s.Pending(), "and delivers nothing twice")
+	told, _ := s.Value("told")
+	require.Equal(t, "told n2", string(told))
+
+	require.NoError(t, add(t, s, "n1", []string{"desktop", "ops"}, []byte("more"), at), "keeping it twice is no error")
+	want[0].Payload, want[0].Tries, want[0].NextAt, want[0].LastErr = []byte("more"), 0, time.Time{}, ""
+	require.Equal(t, want, s.Pending(), "and what is over is not delivered again")
+	s = reopen(t, s)
+	require.Equal(t, want, s.Pending())
 }
 
 func TestANoticeOnAFullDiskIsPendingAllTheSame(t *testing.T) {
 	s := open(t, t.TempDir())
 	shrinkDisk(t, s)
 	payload := make([]byte, 50_000)
-	require.Error(t, s.AddNotice(t.Context(), "n1", []string{"a", "b"}, payload, time.Now()))
+	require.Error(t, add(t, s, "n1", []string{"a", "b"}, payload, time.Now()))
 	require.Len(t, s.Pending(), 2)
 	require.Error(t, s.Done(t.Context(), "n1", "a", "delivered"))
 	require.Len(t, s.Pending(), 1, "what was delivered must not be delivered again because the disk is full")
@@ -47,7 +64,7 @@ func TestANoticeOnAFullDiskIsPendingAllTheSame(t *testing.T) {
 func TestOldDeliveriesAreForgottenAndOpenOnesAreNot(t *testing.T) {
 	s := open(t, t.TempDir())
 	old := time.Now().Add(-30 * 24 * time.Hour)
-	require.NoError(t, s.AddNotice(t.Context(), "n1", []string{"done", "open"}, nil, old))
+	require.NoError(t, add(t, s, "n1", []string{"done", "open"}, nil, old))
 	require.NoError(t, s.Done(t.Context(), "n1", "done", "delivered"))
 	s.pruneDeliveries(time.Now().Add(time.Minute))
 	s = reopen(t, s)

@@ -25,21 +25,25 @@ func (s *Store) paused() bool {
 // PutValue queues a small value under a name; nil takes it away. Value returns
 // it from now on.
 func (s *Store) PutValue(key string, value []byte) {
-	o := op{key: "value\x00" + key, stmt: "DELETE FROM value WHERE key = ?", args: given(key)}
-	if value != nil {
-		value = append([]byte{}, value...) // never nil, for nil means none
-		o.stmt = "INSERT INTO value (key, data) VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data"
-		o.args = given(key, value)
-	}
 	s.mu.Lock()
-	if value != nil {
-		s.values[key] = value
-	} else {
-		delete(s.values, key)
-	}
-	s.queue.put(o)
+	s.putValueLocked(key, value)
 	s.mu.Unlock()
 	s.wake()
+}
+
+func (s *Store) putValueLocked(key string, value []byte) {
+	if value == nil {
+		delete(s.values, key)
+		s.queue.put(op{key: "value\x00" + key, stmt: "DELETE FROM value WHERE key = ?", args: given(key)})
+		return
+	}
+	value = append([]byte{}, value...) // never nil, for nil means none
+	s.values[key] = value
+	s.queue.put(op{
+		key:  "value\x00" + key,
+		stmt: "INSERT INTO value (key, data) VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data",
+		args: given(key, value),
+	})
 }
 
 // Value returns the value of that name, and whether there is one.

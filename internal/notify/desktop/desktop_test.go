@@ -326,25 +326,18 @@ func TestDesktopIsAChannel(t *testing.T) {
 	notifytest.Conform(t, func(c notify.Common) (notify.Channel, error) { return New(Options{Common: c}) })
 }
 
-// outbox is a store for a notifier that is never started again.
-type outbox struct {
-	memory
-	added []notify.Delivery
-}
+// noOutbox is a store for a notifier that is never started again.
+type noOutbox struct{ *memory }
 
-func (o *outbox) AddNotice(_ context.Context, id string, channels []string, payload []byte, at time.Time) error {
-	o.added = append(o.added, notify.Delivery{ID: id, Channel: channels[0], Payload: payload, At: at})
-	return nil
-}
-
-func (o *outbox) Pending() []notify.Delivery                         { return o.added }
-func (o *outbox) Tried(string, string, int, time.Time, string)       {}
-func (o *outbox) Done(context.Context, string, string, string) error { return nil }
-func (o *outbox) Sync(context.Context) error                         { return nil }
+func (noOutbox) Keep([]notify.Delivery, string, []byte)             {}
+func (noOutbox) Pending() []notify.Delivery                         { return nil }
+func (noOutbox) Tried(string, string, int, time.Time, string)       {}
+func (noOutbox) Done(context.Context, string, string, string) error { return nil }
+func (noOutbox) Sync(context.Context) error                         { return nil }
 
 func TestDesktopWorksThroughTheNotifier(t *testing.T) {
 	s := newScreen(t, bustest.Session(t).Address, everything...)
-	store := new(outbox)
+	store := noOutbox{new(memory)}
 	d := open(t, func(o *Options) { o.Memory, o.Events = store, notify.Events() })
 	done := make(chan notify.Outcome, 10)
 	n, err := notify.New(notify.Options{

@@ -81,19 +81,20 @@ const patience = time.Minute
 
 // box is a machine of its own for one test: a home, a daemon, a bot.
 type box struct {
-	t    *testing.T
-	home string
-	vars []string // KEY=value, over those of env
-	log  bytes.Buffer
-	proc *exec.Cmd
-	mu   sync.Mutex
+	t      *testing.T
+	binary string
+	home   string
+	vars   []string // KEY=value, over those of env
+	log    bytes.Buffer
+	proc   *exec.Cmd
+	mu     sync.Mutex
 
 	daemon *control.Client
 }
 
 func newBox(t *testing.T) *box {
 	t.Parallel()
-	b := &box{t: t, home: t.TempDir()}
+	b := &box{t: t, binary: program, home: t.TempDir()}
 	b.daemon = control.NewClient(b.path("runtime", "resumed"))
 	t.Cleanup(b.sweep)
 	require.NoError(t, os.Mkdir(b.path("bot"), 0o755))
@@ -166,7 +167,7 @@ func (b *box) runWith(stdin string, args ...string) (stdout, stderr string, code
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, args...)
+	cmd := exec.CommandContext(ctx, b.binary, args...)
 	cmd.Env, cmd.Dir = b.env(), b.home
 	cmd.Stdin = strings.NewReader(stdin)
 	var out, errOut bytes.Buffer
@@ -194,7 +195,7 @@ func (b *box) start(args ...string) {
 
 // command returns a command whose log is kept.
 func (b *box) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(program, args...)
+	cmd := exec.Command(b.binary, args...)
 	cmd.Env, cmd.Dir = b.env(), b.home
 	cmd.Stderr = writer(func(p []byte) {
 		b.mu.Lock()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"resumed/internal/agents"
 	"resumed/internal/atomicfile"
 	"resumed/internal/sanitize"
 )
@@ -22,7 +23,7 @@ import (
 const unitName = "resumed.service"
 
 func (c *cli) installCommand() *cobra.Command {
-	dryRun, system, plugin := false, false, false
+	dryRun, system, plugins := false, false, make(map[string]*bool)
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Run the daemon as a service of your own",
@@ -37,12 +38,16 @@ func (c *cli) installCommand() *cobra.Command {
 			if system {
 				return c.printSystemInstall(service)
 			}
-			return c.install(cmd.Context(), service, plugin, dryRun)
+			return c.install(cmd.Context(), service, pluginFiles(func(agent string) bool { return *plugins[agent] }), dryRun)
 		},
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be done")
 	cmd.Flags().BoolVar(&system, "system", false, "print how to run it as resumed@USER.service")
-	cmd.Flags().BoolVar(&plugin, "opencode-plugin", false, "also add a plugin to opencode by which it tells of its own retries")
+	for _, b := range agents.Builtin() {
+		if b.Plugin != nil {
+			plugins[b.Name] = cmd.Flags().Bool(b.Name+"-plugin", false, "also add a plugin to "+b.Title+" by which it tells of its own retries")
+		}
+	}
 	return cmd
 }
 
@@ -89,7 +94,7 @@ func unitDir() (string, error) {
 	return filepath.Join(dir, "systemd", "user"), nil
 }
 
-func (c *cli) install(ctx context.Context, s service, plugin, dryRun bool) error {
+func (c *cli) install(ctx context.Context, s service, plugins []unitFile, dryRun bool) error {
 	dir, err := unitDir()
 	if err != nil {
 		return err
@@ -98,10 +103,7 @@ func (c *cli) install(ctx context.Context, s service, plugin, dryRun bool) error
 	if err != nil {
 		return err
 	}
-	files := s.userFiles(dir, version)
-	if plugin {
-		files = append(files, pluginFile())
-	}
+	files := append(s.userFiles(dir, version), plugins...)
 	if err := foreign(files); err != nil {
 		return err
 	}

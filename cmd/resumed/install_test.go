@@ -43,7 +43,11 @@ const (
 func TestInstallAndUninstallLeaveNoTrace(t *testing.T) {
 	b := newBox(t)
 	b.withSystemctl("257 (257.7-1)")
-	b.vars = append(b.vars, "CLAUDE_CONFIG_DIR=/srv/claude")
+	homes := []string{
+		"CLAUDE_CONFIG_DIR=/srv/claude", "CODEX_HOME=/srv/codex", "OPENCODE_DB=/srv/opencode.db", "GEMINI_CLI_HOME=/srv/gemini",
+		"QWEN_HOME=/srv/qwen", "QWEN_RUNTIME_DIR=/srv/run/qwen",
+	}
+	b.vars = append(b.vars, homes...)
 	before := b.tree()
 
 	out, errOut, code := b.run("install", "--dry-run")
@@ -62,7 +66,9 @@ func TestInstallAndUninstallLeaveNoTrace(t *testing.T) {
 	dropIn := b.read(dropInPath)
 	require.Contains(t, dropIn, `Environment="PATH=`+b.path("bin")+":"+b.path("node modules/100%% $HOME/bin")+":"+os.Getenv("PATH")[:5],
 		"as it is, without what is relative or twice there")
-	require.Contains(t, dropIn, "Environment=\"CLAUDE_CONFIG_DIR=/srv/claude\"\n")
+	for _, home := range homes {
+		require.Contains(t, dropIn, "Environment=\""+home+"\"\n", "the service finds every agent's sessions where they are")
+	}
 	require.Contains(t, dropIn, "ExecStart=\nExecStart=\""+program+"\" --config \""+b.path("conf.toml")+"\" run\n")
 	verifyUnit(t, b.path(unitFilePath))
 

@@ -43,19 +43,27 @@ func ours(text string) bool {
 	return strings.HasPrefix(text, marker) || strings.HasPrefix(text, pluginMarker)
 }
 
-// pluginFile is the plugin by which opencode tells of its own retries.
-func pluginFile() unitFile {
-	path, text := agents.OpencodePlugin()
-	return unitFile{path: path, text: text}
+// pluginFiles are the plugins of agents that wanted picks.
+func pluginFiles(wanted func(agent string) bool) []unitFile {
+	var files []unitFile
+	for _, b := range agents.Builtin() {
+		if b.Plugin != nil && wanted(b.Name) {
+			path, text := b.Plugin()
+			files = append(files, unitFile{path: path, text: text})
+		}
+	}
+	return files
 }
 
 // recorded returns the variables without which the daemon would not find what
 // it finds here: a service has none of the shell's.
 func recorded(getenv func(string) string) []string {
 	all := []string{"PATH=" + usablePath(getenv("PATH"))}
-	for _, name := range []string{
-		"RESUMED_CONFIG", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME",
-	} {
+	names := []string{"RESUMED_CONFIG", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"}
+	for _, b := range agents.Builtin() {
+		names = append(names, b.Variables...)
+	}
+	for _, name := range names {
 		if value := getenv(name); value != "" {
 			all = append(all, name+"="+value)
 		}
@@ -133,7 +141,7 @@ func recordedPath(dir string) string {
 // installed returns the files of ours that are in dir.
 func installed(dir string) []unitFile {
 	var files []unitFile
-	for _, f := range append((service{}).userFiles(dir, notifyReloadSince), pluginFile()) {
+	for _, f := range append((service{}).userFiles(dir, notifyReloadSince), pluginFiles(func(string) bool { return true })...) {
 		if text, err := os.ReadFile(f.path); err == nil && ours(string(text)) {
 			f.text = string(text)
 			files = append(files, f)

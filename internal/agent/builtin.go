@@ -5,11 +5,18 @@ import "time"
 // Builtin is an agent that no user needs to describe: what its room tells the
 // list of agents.
 type Builtin struct {
-	Name     string // in configuration, status and metrics
-	Title    string // for people
-	Headless string // how it is run without a terminal, for people; empty: exec cannot continue such runs
-	Server   bool   // the user may name a server of it
-	New      func(Options) (Agent, error)
+	Name      string   // in configuration, status and metrics
+	Title     string   // for people
+	Headless  string   // how it is run without a terminal, for people; empty: exec cannot continue such runs
+	Server    bool     // the user may name a server of it
+	Variables []string // of the environment, that say where it keeps its sessions
+
+	// New makes the agent.
+	New func(Options) (Agent, error)
+
+	// Plugin returns what makes the agent tell more than it writes by itself,
+	// and where it belongs; nil: nothing does.
+	Plugin func() (path, text string)
 }
 
 // Options says which installation of an agent is meant. The zero Options is the

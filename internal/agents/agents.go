@@ -68,7 +68,7 @@ func Make(cfg config.Config) (map[string]agent.Agent, error) {
 		entry := cfg.Agent(b.Name)
 		if err := add(entry, func() (agent.Agent, error) {
 			return b.New(agent.Options{
-				Roots: entry.Roots, Command: entry.Command, Server: entry.Server, Grace: cfg.Resume.Grace,
+				Roots: entry.Roots, Command: entry.Command, Server: entry.Server, Env: entry.Env, Grace: cfg.Resume.Grace,
 			})
 		}); err != nil {
 			return nil, err
@@ -98,7 +98,7 @@ func MakeAll(cfg config.Config) (map[string]agent.Agent, error) {
 func makeCustom(entry config.Agent, cfg config.Config) (agent.Agent, error) {
 	return custom.New(custom.Options{
 		Name: entry.Name, Files: entry.Files, Session: entry.Session, Cwd: entry.Cwd,
-		Limit: entry.Limit, Progress: entry.Progress, Resume: entry.Resume,
+		Limit: entry.Limit, Progress: entry.Progress, Resume: entry.Resume, Env: entry.Env,
 		Grace: cfg.Resume.Grace,
 	})
 }

@@ -1,14 +1,9 @@
 package agents_test
 
 import (
-	"bytes"
-	"context"
-	"log/slog"
+	"errors"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,132 +11,91 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/agents"
-	"resumed/internal/app"
 	"resumed/internal/config"
-	"resumed/internal/limit"
-	"resumed/internal/resume"
 )
 
-// parrot is a made-up agent: all that one folder would hold.
-type parrot struct {
-	agent.Base
-	dir string
+func TestWhoReadsTheListFindsEveryAgent(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	made, err := agents.Make(config.Default())
+	require.NoError(t, err)
+	require.NotEmpty(t, agents.Builtin())
+	require.Len(t, made, len(agents.Builtin()), "no two have one name")
+	require.Len(t, agents.Known(), len(made))
+	for i, b := range agents.Builtin() {
+		require.Equal(t, b.Name, made[b.Name].Name())
+		require.Equal(t, b.Name, agents.Known()[i].Name)
+		require.NotEmpty(t, agents.Titles()[b.Name])
+		_, reads := made[b.Name].(agent.Reader)
+		_, follows := made[b.Name].(agent.Follower)
+		require.NotEqual(t, reads, follows, "%s is read or followed", b.Name)
+		_, exec := made[b.Name].(agent.CommandLine)
+		require.Equal(t, b.Headless != "", exec, "what %s is said to continue, it can", b.Name)
+	}
 }
 
-func (*parrot) Name() string { return "parrot" }
+// known is an agent of which nothing but its name is known.
+type known struct {
+	agent.Agent
+	options agent.Options
+}
 
-func (p *parrot) Sources() []agent.Source {
-	return []agent.Source{{
-		Account: "parrot:default", Root: p.dir,
-		Match: func(rel string) bool { return strings.HasSuffix(rel, ".txt") },
+func TestAnAgentIsMadeOfWhatItsEntrySays(t *testing.T) {
+	var failure error
+	agents.Add(t, agent.Builtin{Name: "parrot", New: func(o agent.Options) (agent.Agent, error) { return known{options: o}, failure }})
+	t.Setenv("HOME", t.TempDir())
+	cfg := config.Default()
+	cfg.Resume.Grace = time.Hour
+	cfg.Agents = []config.Agent{{
+		Name: "parrot", Enabled: true, Roots: []string{"/cage"}, Command: "/bin/parrot", Server: "http://cage", Env: []string{"IS_SANDBOX=1"},
 	}}
+	made, err := agents.Make(cfg)
+	require.NoError(t, err)
+	require.Equal(t, agent.Options{
+		Roots: []string{"/cage"}, Command: "/bin/parrot", Server: "http://cage", Env: []string{"IS_SANDBOX=1"}, Grace: time.Hour,
+	}, made["parrot"].(known).options)
+
+	cfg.Agents[0].Enabled = false
+	made, err = agents.Make(cfg)
+	require.NoError(t, err)
+	require.NotContains(t, made, "parrot")
+	made, err = agents.MakeAll(cfg)
+	require.NoError(t, err)
+	require.Contains(t, made, "parrot", "also what is switched off")
+
+	failure = errors.New("the cage is locked")
+	_, err = agents.MakeAll(cfg)
+	require.EqualError(t, err, "agent parrot: the cage is locked")
 }
 
-func (p *parrot) Observe(_ agent.Source, line agent.Line) (resume.Observation, bool) {
-	sight := resume.Observation{
-		Key: resume.Key{Agent: "parrot", ID: strings.TrimSuffix(filepath.Base(line.Path), ".txt")}, Cwd: p.dir,
-	}
-	switch {
-	case bytes.HasPrefix(line.Data, []byte("squawk")):
-		sight.Event = resume.Progressed{At: line.ModTime}
-	case bytes.HasPrefix(line.Data, []byte("tired")):
-		sight.Event = resume.Limited{
-			At: line.ModTime, Text: string(line.Data),
-			Verdict: limit.Verdict{Class: limit.RateLimit, WaitHelps: true, Reset: limit.Reset{At: line.ModTime, Source: limit.Words}},
-		}
-	default:
-		return resume.Observation{}, false
-	}
-	return sight, true
-}
-
-func (*parrot) Owner(context.Context, resume.Session) (*resume.Owner, error) { return nil, nil }
-
-func (p *parrot) Plan(_ context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
-	return agent.Plan{Run: &agent.Command{
-		Argv: []string{"sh", "-c", `echo "squawk $1" >> "$0"`, s.Transcript, w.Prompt}, Dir: p.dir,
-	}}, nil
-}
-
-// Adding an agent is its folder and one line in the list.
-func TestAMadeUpAgentNeedsOneLineInTheList(t *testing.T) {
+func TestASurveySaysWhatIsThereOfAnAgent(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
-	cage := filepath.Join(home, "cage")
-	require.NoError(t, os.Mkdir(cage, 0o700))
-	agents.Add(t, agent.Builtin{Name: "parrot", New: func(agent.Options) (agent.Agent, error) { return &parrot{dir: cage}, nil }})
-
-	changes := newChanges()
-	stop := runDaemon(t, home, changes)
-	perch := filepath.Join(cage, "polly.txt")
-	require.NoError(t, os.WriteFile(perch, []byte("squawk\ntired\n"), 0o600))
-	changes.await(t, func(c resume.Change) bool {
-		return c.Entered(resume.Watching) && c.Before.Interrupted() && c.After.Key.ID == "polly"
-	})
-	stop()
-	said, err := os.ReadFile(perch)
+	t.Setenv("CLAUDE_CONFIG_DIR", "")
+	program, logs := filepath.Join(home, "mybot"), filepath.Join(home, "logs")
+	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755))
+	require.NoError(t, os.Mkdir(logs, 0o755))
+	for _, name := range []string{"a.log", "b.log", "notes.txt"} {
+		require.NoError(t, os.WriteFile(filepath.Join(logs, name), nil, 0o644))
+	}
+	cfg := config.Default()
+	cfg.Agents = []config.Agent{{
+		Name: "mybot", Kind: config.KindCustom, Enabled: true,
+		Files: []string{filepath.Join(logs, "*.log")}, Session: `(\w+)\.log`, Limit: []string{"limit"}, Resume: []string{program, "{session}"},
+	}}
+	found, err := agents.Survey(cfg, "")
 	require.NoError(t, err)
-	require.Equal(t, "squawk\ntired\nsquawk continue\n", string(said))
-}
-
-// runDaemon runs a daemon with the defaults in that home.
-func runDaemon(t *testing.T, home string, changes *changes) (stop func()) {
-	cfg, err := config.Load("", agents.Known())
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	ready, done := make(chan struct{}), make(chan error, 1)
-	go func() {
-		done <- app.Run(ctx, app.Options{
-			Config: cfg, StateDir: filepath.Join(home, "state"), RuntimeDir: filepath.Join(home, "run"),
-			LeaseDirs: []string{filepath.Join(home, "leases")}, Version: "test",
-			Log: slog.New(slog.DiscardHandler), Seen: changes.add, Ready: func() { close(ready) },
-		})
-	}()
-	select {
-	case <-ready:
-	case err := <-done:
-		require.NoError(t, err)
+	byName := make(map[string]agents.Finding)
+	for _, f := range found {
+		byName[f.Name] = f
 	}
-	return func() {
-		cancel()
-		require.NoError(t, <-done)
-	}
-}
+	mybot := byName["mybot"]
+	require.True(t, mybot.Configured && mybot.Custom)
+	require.Equal(t, program, mybot.Program)
+	require.Equal(t, logs+": 2 transcripts in 1 directories", mybot.Homes[0].Says())
+	require.WithinDuration(t, time.Now(), mybot.Homes[0].Newest, time.Minute)
 
-// changes remembers what a daemon decided.
-type changes struct {
-	mu   sync.Mutex
-	all  []resume.Change
-	more chan struct{}
-}
-
-func newChanges() *changes { return &changes{more: make(chan struct{}, 1)} }
-
-func (c *changes) add(change resume.Change) {
-	c.mu.Lock()
-	c.all = append(c.all, change)
-	c.mu.Unlock()
-	select {
-	case c.more <- struct{}{}:
-	default:
-	}
-}
-
-func (c *changes) await(t *testing.T, wanted func(resume.Change) bool) {
-	t.Helper()
-	deadline := time.After(20 * time.Second)
-	for seen := 0; ; {
-		c.mu.Lock()
-		fresh := c.all[seen:]
-		seen = len(c.all)
-		c.mu.Unlock()
-		if slices.ContainsFunc(fresh, wanted) {
-			return
-		}
-		select {
-		case <-c.more:
-		case <-deadline:
-			t.Fatal("it did not happen within 20 s")
-		}
-	}
+	claude := byName["claude-code"]
+	require.False(t, claude.Configured || claude.Custom)
+	require.True(t, claude.Homes[0].Missing)
+	require.Equal(t, filepath.Join(home, ".claude", "projects")+" is not there", claude.Homes[0].Says())
 }

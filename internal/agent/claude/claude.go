@@ -12,12 +12,16 @@ import (
 // Name is Claude Code's name in configuration, status and metrics.
 const Name = "claude-code"
 
+// homeVariable is the environment variable that moves its config home.
+const homeVariable = "CLAUDE_CONFIG_DIR"
+
 // Builtin is Claude Code in the list of agents.
 var Builtin = agent.Builtin{
-	Name:     Name,
-	Title:    "Claude Code",
-	Headless: "claude -p",
-	New:      func(o agent.Options) (agent.Agent, error) { return New(o) },
+	Name:      Name,
+	Title:     "Claude Code",
+	Headless:  "claude -p",
+	Variables: []string{homeVariable},
+	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
 }
 
 // Options says which Claude Code is meant: without Roots its home is
@@ -34,7 +38,7 @@ var _ agent.Reader = (*Agent)(nil)
 
 // New returns the agent. It looks at the environment, not at any file.
 func New(o Options) (*Agent, error) {
-	homes, err := agent.NewHomes(Name, agent.UsualHome(".claude", "CLAUDE_CONFIG_DIR"), o.Roots)
+	homes, err := agent.NewHomes(Name, agent.UsualHome(".claude", homeVariable), o.Roots)
 	a := &Agent{Transcripts: agent.Transcripts{
 		Base:  agent.NewBase(agent.About{Name: Name, Program: "claude", Is: isClaude, Places: []string{".claude/local"}}, o),
 		Homes: homes,
@@ -46,7 +50,7 @@ func New(o Options) (*Agent, error) {
 		if home == filepath.Join(a.UserDir, ".claude") {
 			return "" // naming it would move .claude.json, and with it the login
 		}
-		return "CLAUDE_CONFIG_DIR=" + home
+		return homeVariable + "=" + home
 	}
 	return a, err
 }

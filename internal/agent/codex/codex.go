@@ -17,10 +17,11 @@ const homeVariable = "CODEX_HOME"
 
 // Builtin is Codex in the list of agents.
 var Builtin = agent.Builtin{
-	Name:     Name,
-	Title:    "Codex",
-	Headless: "codex exec",
-	New:      func(o agent.Options) (agent.Agent, error) { return New(o) },
+	Name:      Name,
+	Title:     "Codex",
+	Headless:  "codex exec",
+	Variables: []string{homeVariable},
+	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
 }
 
 // Options says which Codex is meant: without Roots its home is $CODEX_HOME,

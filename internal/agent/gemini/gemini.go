@@ -26,10 +26,11 @@ const homeVariable = "GEMINI_CLI_HOME"
 
 // Builtin is Gemini CLI in the list of agents.
 var Builtin = agent.Builtin{
-	Name:     Name,
-	Title:    "Gemini CLI",
-	Headless: "gemini -p",
-	New:      func(o agent.Options) (agent.Agent, error) { return New(o) },
+	Name:      Name,
+	Title:     "Gemini CLI",
+	Headless:  "gemini -p",
+	Variables: []string{homeVariable},
+	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
 }
 
 // Options says which Gemini CLI is meant: Roots are each called .gemini; without

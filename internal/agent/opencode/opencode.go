@@ -22,11 +22,13 @@ const Name = "opencode"
 
 // Builtin is opencode in the list of agents.
 var Builtin = agent.Builtin{
-	Name:     Name,
-	Title:    "opencode",
-	Headless: "opencode run",
-	Server:   true,
-	New:      func(o agent.Options) (agent.Agent, error) { return New(o) },
+	Name:      Name,
+	Title:     "opencode",
+	Headless:  "opencode run",
+	Server:    true,
+	Variables: []string{"OPENCODE_DB"},
+	Plugin:    func() (path, text string) { return PluginFile(), Plugin(EventsFile()) },
+	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
 }
 
 // Options says which opencode is meant: Roots are data directories; without any

@@ -17,10 +17,11 @@ const homeVariable = "QWEN_HOME"
 
 // Builtin is Qwen Code in the list of agents.
 var Builtin = agent.Builtin{
-	Name:     Name,
-	Title:    "Qwen Code",
-	Headless: "qwen -p",
-	New:      func(o agent.Options) (agent.Agent, error) { return New(o) },
+	Name:      Name,
+	Title:     "Qwen Code",
+	Headless:  "qwen -p",
+	Variables: []string{"QWEN_RUNTIME_DIR", homeVariable},
+	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
 }
 
 // Options says which Qwen Code is meant: without Roots its home is

@@ -1,0 +1,110 @@
+// Package parrot is a made-up agent: all that the room of one must hold. It
+// writes what happens, line after line, into a file for each session.
+package parrot
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+const name = "parrot"
+
+// Builtin is the parrot in the list of agents.
+var Builtin = agent.Builtin{
+	Name:      name,
+	Title:     "Polly the Parrot",
+	Headless:  "parrot -p",
+	Variables: []string{"PARROT_HOME"},
+	New:       newAgent,
+}
+
+// room is the parrot with its homes.
+type room struct{ agent.Transcripts }
+
+func newAgent(o agent.Options) (agent.Agent, error) {
+	homes, err := agent.NewHomes(name, agent.UsualHome(".parrot", "PARROT_HOME"), o.Roots)
+	a := &room{agent.Transcripts{
+		Base:      agent.NewBase(agent.About{Name: name, Program: "parrot", Is: isProgram}, o),
+		Homes:     homes,
+		Dir:       "perches",
+		Files:     agent.Source{Match: func(rel string) bool { return strings.HasSuffix(rel, ".jsonl") }},
+		Elsewhere: func(home string) string { return "PARROT_HOME=" + home },
+	}}
+	a.Read = a.read
+	a.Trace = func(agent.Line) agent.Trace { return agent.Trace{} } // it has no tools
+	return a, err
+}
+
+func isProgram(path string) bool { return filepath.Base(path) == "parrot" }
+
+// record is one line.
+type record struct {
+	At   time.Time `json:"at"`
+	Cwd  string    `json:"cwd"`
+	Kind string    `json:"kind"` // heard, said or refused
+	Text string    `json:"text"`
+}
+
+func (a *room) read(line agent.Line) (o resume.Observation, ok bool) {
+	r, ok := agent.Parse[record](line.Data)
+	if !ok {
+		return o, false
+	}
+	o.Key.ID, o.Cwd = strings.TrimSuffix(filepath.Base(line.Path), ".jsonl"), r.Cwd
+	switch r.Kind {
+	case "heard":
+		o.Event = resume.Prompted{At: r.At}
+	case "said":
+		o.Event = resume.Progressed{At: r.At}
+	case "refused":
+		verdict := a.LimitsAt(r.At).Refusal(limit.Refusal{Text: r.Text})
+		o.Event = resume.Limited{At: r.At, Verdict: verdict, Text: agent.Clip(r.Text)}
+	}
+	return o, o.Event != nil
+}
+
+func (a *room) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
+	return a.Processes.Neighbour(ctx, s, isProgram, "-p")
+}
+
+func (a *room) Plan(_ context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
+	if _, plan, stands, err := agent.Stands(a, s); !stands {
+		return plan, err
+	}
+	if err := agent.CheckDir(s.Cwd); err != nil {
+		return agent.Parked("%v", err), nil
+	}
+	program, err := a.Find(s)
+	if err != nil {
+		return a.Missing(), nil
+	}
+	return agent.Plan{Run: &agent.Command{
+		Argv: append(program.Argv(), "--perch", s.Key.ID, "-p", w.Prompt), Dir: s.Cwd, Env: a.Environment(program, s.Transcript),
+	}}, nil
+}
+
+// invocation is a command line of the parrot.
+type invocation struct{ agent.Arguments }
+
+func (a *room) Invocation(args []string) (agent.Invocation, bool) {
+	i := invocation{agent.Grammar{One: "-p --perch"}.Parse(args)}
+	return i, i.Has("-p")
+}
+
+func (i invocation) Prompted() bool          { return true }
+func (i invocation) Session() string         { return agent.PlainID(i.Value("--perch")) }
+func (i invocation) Give(id string) []string { return []string{"--perch", id} }
+
+func (i invocation) Begin(string) func(context.Context, agent.Ended) agent.Trail {
+	return func(_ context.Context, run agent.Ended) agent.Trail { return agent.Trail{Session: run.Session} }
+}
+
+func (i invocation) Resume(t agent.Trail, prompt string) []string {
+	return append(i.Options("--perch", "-p"), "--perch", t.Session, "-p", prompt)
+}

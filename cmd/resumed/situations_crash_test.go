@@ -17,8 +17,9 @@ import (
 	"resumed/internal/resume"
 )
 
-// dies kills the daemon, once.
-const dies = "mkdir \"$HOME/died\" 2>/dev/null && kill -9 $PPID\n"
+// dies kills the daemon, once. It is the parent of what keeps the command's exit
+// status.
+const dies = "mkdir \"$HOME/died\" 2>/dev/null && read -r _ _ _ daemon _ < /proc/$PPID/stat && kill -9 \"$daemon\"\n"
 
 // A daemon may die at every step of a resume. Nothing is sent twice, and what
 // came to nothing is sent again.
@@ -77,7 +78,7 @@ func TestACrashAtEachStepOfAgentsWithoutALock(t *testing.T) {
 		for _, a := range []lockless{geminiCLI, qwenCode} {
 			t.Run(a.name+"/"+name, func(t *testing.T) {
 				b := newBox(t)
-				b.configureLockless("")
+				b.configureLockless("settle = \"2s\"\n") // what left no trace counts, and is followed by another
 				s := b.stay(a, 1)
 				b.write("prompt", a.prompt(a.words))
 				a.write(b, c.script)

@@ -77,6 +77,7 @@ func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
 		Dir:    c.plan.Dir,
 		Env:    append(slices.Clone(c.plan.Env), extra...),
 		Output: c.shelves.output(c.session),
+		Status: c.shelves.status(c.session),
 		Mark:   c.session.Run.Mark,
 		Bounds: c.bounds,
 		Signs:  signsOfLife(c.session),
@@ -107,6 +108,11 @@ func (d *Deliverer) follow(ctx context.Context, session resume.Session, process 
 	if ctx.Err() != nil {
 		return nil
 	}
+	return d.ended(ctx, session, result, output)
+}
+
+// ended says what the end of a command means, and removes what it left behind.
+func (d *Deliverer) ended(ctx context.Context, session resume.Session, result runner.Result, output string) resume.Ended {
 	d.tidy(ctx, session)
 	ended := ending(result, output)
 	if ended.Outcome != resume.TimedOut {

@@ -57,5 +57,6 @@ func pruneRuns(dir string, keep int) {
 	paths := Runs(dir)
 	for _, path := range paths[:max(0, len(paths)-keep)] {
 		_ = os.Remove(path) // it is tried again with the next resume
+		_ = os.Remove(strings.TrimSuffix(path, ".log") + statusSuffix)
 	}
 }

@@ -29,7 +29,7 @@ func (q *queue) send(ctx context.Context) (sent bool, instead resume.Event) {
 	if ok, instead := q.claimOwner(ctx); !ok {
 		return false, instead
 	}
-	run.Timeout, run.Bounds = handOverTimeout, nil
+	run.Timeout, run.Bounds, run.Status = handOverTimeout, nil, "" // only the transcript tells what became of it
 	process, err := runner.Start(*run)
 	if err != nil {
 		return false, cannotStart(err)

@@ -11,8 +11,7 @@ import (
 
 // Recover finds out what became of the resumes that an earlier daemon began. A
 // living command is adopted. Of one that is gone the transcript tells, so it is
-// read first; where it tells nothing the resume took no effect and is sent
-// again.
+// read first, and what the command left behind.
 func (d *Deliverer) Recover(ctx context.Context, sessions []resume.Session) error {
 	var each sync.WaitGroup
 	defer each.Wait()
@@ -29,7 +28,10 @@ func (d *Deliverer) Recover(ctx context.Context, sessions []resume.Session) erro
 	return nil
 }
 
-// conclude finds out what became of a resume whose command is gone.
+// conclude finds out what became of a resume whose command is gone. One that was
+// begun counts, however it ended and whether or not it left a trace: what it did
+// must not be done twice. Only a claim that was never begun took no effect, and is
+// sent again at no cost.
 func (d *Deliverer) conclude(ctx context.Context, s resume.Session) {
 	if d.opts.Transcripts.Await(ctx, s.Key.Agent) != nil {
 		return // the daemon stops
@@ -38,13 +40,15 @@ func (d *Deliverer) conclude(ctx context.Context, s resume.Session) {
 		d.concludeUnverifiable(ctx, s)
 		return
 	}
-	d.tidy(ctx, s)
-	if words, denied := d.denied(ctx, s, d.shelves.output(s)); denied {
-		d.report(ctx, s, resume.Ended{Outcome: resume.Denied, Err: words})
+	left := runner.ReadLeft(d.shelves.status(s))
+	ended := d.ended(ctx, s, left.Result(), d.shelves.output(s))
+	if begun := left.Began || s.Run.Process.PID != 0 || ended.Outcome == resume.Denied; !begun {
+		d.log.Info("a resume was never begun and is forgotten", "session", s.Key.ID, "agent", s.Key.Agent)
+		d.apply(ctx, s.Key, resume.Lost{Mark: s.Run.Mark})
 		return
 	}
-	d.log.Info("a resume left no trace and is forgotten", "session", s.Key.ID, "agent", s.Key.Agent)
-	d.apply(ctx, s.Key, resume.Lost{Mark: s.Run.Mark})
+	d.log.Info("a resume ended while no daemon ran", "session", s.Key.ID, "agent", s.Key.Agent, "exit_known", left.Ended)
+	d.report(ctx, s, ended)
 }
 
 // beginPatience is how long after the claim a command begins at the latest.
@@ -76,7 +80,7 @@ func (d *Deliverer) adopt(ctx context.Context, s resume.Session, process *runner
 	}
 	defer release()
 	output := d.shelves.output(s)
-	process.Bind(runner.Command{Mark: s.Run.Mark, Output: output, Bounds: d.bounds, Signs: signsOfLife(s)})
+	process.Bind(runner.Command{Mark: s.Run.Mark, Output: output, Status: d.shelves.status(s), Bounds: d.bounds, Signs: signsOfLife(s)})
 	d.log.Info("a resume of the daemon before still runs", "session", s.Key.ID, "agent", s.Key.Agent, "pid", process.PID)
 	d.apply(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: process.Process})
 	d.report(ctx, s, d.follow(ctx, s, process, output))

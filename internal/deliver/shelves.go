@@ -16,6 +16,9 @@ const (
 	backups = "kept" // transcripts, as they were before a resume that may lose them
 )
 
+// statusSuffix ends the name of the file that tells how a command ended.
+const statusSuffix = ".exit"
+
 // agentFile says of which agent's session a directory keeps something: two
 // agents may call a session by one name.
 const agentFile = "agent"
@@ -53,6 +56,11 @@ func (s *shelves) claim(what string, key resume.Key) (string, error) {
 // output returns where the resume that the session is in writes to.
 func (s *shelves) output(session resume.Session) string {
 	return filepath.Join(s.of(outputs, session.Key), strconv.Itoa(session.Run.N)+".log")
+}
+
+// status returns where that resume leaves that it was begun, and how it ended.
+func (s *shelves) status(session resume.Session) string {
+	return filepath.Join(s.of(outputs, session.Key), strconv.Itoa(session.Run.N)+statusSuffix)
 }
 
 func ownerOf(dir string) string {

@@ -211,7 +211,14 @@ func (l *life) recover(ctx context.Context, known []Session) {
 	}
 	l.look(ctx, nil)
 	for _, s := range gone {
-		_, _ = l.engine.Apply(ctx, s.Key, Lost{Mark: s.Run.Mark})
+		l.mu.Lock()
+		begun := l.machine.place(s.Key).begun[s.Run.Mark]
+		l.mu.Unlock()
+		if begun { // by what the command left behind
+			_, _ = l.engine.Apply(ctx, s.Key, Ended{Mark: s.Run.Mark, Outcome: Failed, Err: "exit status 1"})
+		} else {
+			_, _ = l.engine.Apply(ctx, s.Key, Lost{Mark: s.Run.Mark})
+		}
 	}
 }
 
@@ -298,7 +305,7 @@ func (l *life) run(p *place, mark string) bool {
 	l.log("SENT %s %s", p.key.ID, mark)
 	l.sent++
 	p.sends[stop]++
-	p.process, p.began = mark, time.Now()
+	p.process, p.began, p.begun[mark] = mark, time.Now(), true
 	return true
 }
 

@@ -59,7 +59,7 @@ func (e *StallError) Timeout() bool { return true }
 // Result is how a command ended.
 type Result struct {
 	ExitCode int           // -1 where a signal ended it or it is not known
-	Known    bool          // false for a command that an earlier daemon started, or that goes on
+	Known    bool          // false where nobody took its exit status, or it goes on
 	Err      error         // nil where it ended well, or nobody can tell how
 	Duration time.Duration // since it was started
 }
@@ -156,6 +156,9 @@ func (p *Process) result(why error) Result {
 	if p.over() {
 		r.ExitCode, r.Known = p.exitCode, !p.unknown
 		r.Err = cmp.Or(why, p.exitErr)
+	} else if left := ReadLeft(p.cmd.Status); p.ended == nil && left.Ended && why == nil {
+		r = left.Result()
+		r.Duration = time.Since(p.started)
 	}
 	if p.stopped.Load() && why == nil {
 		r.Err = ErrStopped

@@ -32,6 +32,7 @@ type Command struct {
 	Dir    string   // an absolute path
 	Env    []string // KEY=value, added to the daemon's own
 	Output string   // the file that its output is appended to; empty: nowhere
+	Status string   // the file that tells, also when no daemon runs, that it was begun and how it ended; empty: none
 	Mark   string   // goes into the environment as RESUMED_MARK
 
 	Timeout time.Duration                         // it may run this long; 0: no bound
@@ -97,6 +98,11 @@ func Start(cmd Command) (*Process, error) {
 		return nil, err
 	}
 	defer output.Close()
+	if ok, err := startable(program); err != nil {
+		return nil, err
+	} else if ok && cmd.Status != "" { // what is wrong with others is told by starting them
+		program, cmd.Argv = kept(program, cmd.Argv, cmd.Status)
+	}
 	sealDescriptors()
 	if cmd.Mark != "" && underManager() {
 		if p, err := startUnit(program, cmd, env); p != nil || err != nil {

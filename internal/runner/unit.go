@@ -70,8 +70,8 @@ func dialManager(ctx context.Context) (*systemd.Conn, error) {
 // startUnit has the manager start the command, and waits until it runs. It
 // returns nil where there is no manager, or it refused: nothing was started.
 func startUnit(program string, cmd Command, env []string) (*Process, error) {
-	if ok, err := startable(program); !ok {
-		return nil, err
+	if ok, _ := startable(program); !ok {
+		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), managerPatience)
 	defer cancel()
@@ -227,7 +227,7 @@ func startable(program string) (bool, error) {
 	line, _, _ := strings.Cut(string(head[:n]), "\n")
 	script, ok := strings.CutPrefix(line, "#!")
 	if !ok {
-		return strings.HasPrefix(line, "\x7fELF"), nil
+		return strings.HasPrefix(line, "\x7fELF") || machO(head[:n]), nil
 	}
 	if fields := strings.Fields(script); len(fields) > 0 {
 		if err := executable(fields[0]); err != nil {
@@ -235,6 +235,11 @@ func startable(program string) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// machO reports whether a file that begins so is a program of macOS.
+func machO(head []byte) bool {
+	return bytes.HasPrefix(head, []byte{0xcf, 0xfa, 0xed, 0xfe}) || bytes.HasPrefix(head, []byte{0xca, 0xfe, 0xba, 0xbe})
 }
 
 // unitProperties describe the unit. Values of variables may be secret: the

@@ -1,0 +1,64 @@
+package runner
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// A command may end while no daemon runs that could take its exit status. So it
+// runs under a few lines of shell that note in a small file that it was begun,
+// before it is, and then how it ended. They are given its arguments as they are,
+// say nothing themselves and end as it ended; a request to end goes to the whole
+// group, and they wait for what the command makes of it.
+const (
+	shell  = "/bin/sh"
+	keeper = `: > "$0" || exit 126
+trap : HUP INT TERM
+exec 3>&2 2>/dev/null
+"$@" 2>&3 3>&-
+code=$?
+echo "$code" > "$0"
+trap - HUP INT TERM
+[ "$code" -gt 128 ] && kill "-$((code - 128))" $$
+exit "$code"`
+)
+
+// kept returns the program and the arguments that run a command under the keeper.
+func kept(program string, argv []string, status string) (string, []string) {
+	return shell, append([]string{shell, "-c", keeper, status, program}, argv[1:]...)
+}
+
+// Left is what a command left in its status file.
+type Left struct {
+	Began bool // it may have acted
+	Ended bool // and its end is known:
+	Code  int  // the exit code; 128 and the signal's number where one ended it
+}
+
+// ReadLeft reads a status file. One that is not there, or cannot be read, tells
+// nothing.
+func ReadLeft(path string) Left {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Left{}
+	}
+	code, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	return Left{Began: true, Ended: err == nil, Code: code}
+}
+
+// Result is how the command ended, as far as that is known.
+func (l Left) Result() Result {
+	switch {
+	case !l.Ended:
+		return Result{ExitCode: -1}
+	case l.Code == 0:
+		return Result{Known: true}
+	case l.Code > 128:
+		return Result{ExitCode: -1, Known: true, Err: fmt.Errorf("signal: %v", syscall.Signal(l.Code-128))}
+	default:
+		return Result{ExitCode: l.Code, Known: true, Err: fmt.Errorf("exit status %d", l.Code)}
+	}
+}

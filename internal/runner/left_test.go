@@ -1,0 +1,84 @@
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// However a command ends, the file that it leaves tells the same as its exit
+// status, and what it prints is its own words alone.
+func TestWhatACommandLeavesTellsHowItEnded(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script string
+		code   int
+		err    string
+		said   string
+	}{
+		"it ends well":              {"echo done", 0, "", "done\n"},
+		"it fails":                  {"echo no luck >&2; exit 3", 3, "exit status 3", "no luck\n"},
+		"a signal ends it":          {"kill -9 $$", -1, "signal: killed", ""},
+		"its arguments are its own": {`printf '%s|' "$@"`, 0, "", "a b|$HOME|'|"},
+		"its group is told to end":  {"trap 'exit 7' TERM; kill -TERM 0; sleep 600 & wait", 7, "exit status 7", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			cmd := Command{
+				Argv: []string{"sh", "-c", c.script, "script", "a b", "$HOME", "'"}, Dir: dir,
+				Output: filepath.Join(dir, "1.log"), Status: filepath.Join(dir, "1.exit"),
+			}
+			process, err := Start(cmd)
+			require.NoError(t, err)
+			result := process.Wait(t.Context())
+			left := ReadLeft(cmd.Status)
+			require.True(t, left.Began)
+			require.True(t, left.Ended)
+			for _, r := range []Result{result, left.Result()} {
+				require.Equal(t, c.code, r.ExitCode)
+				require.True(t, r.Known)
+				if c.err == "" {
+					require.NoError(t, r.Err)
+				} else {
+					require.EqualError(t, r.Err, c.err)
+				}
+			}
+			said, err := os.ReadFile(cmd.Output)
+			require.NoError(t, err)
+			if c.said != "" {
+				require.Equal(t, c.said, string(said))
+			}
+		})
+	}
+}
+
+// What was begun and never ended was cut off with the machine, or by SIGKILL.
+func TestWhatACommandLeavesWithoutItsEnd(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cmd := Command{Argv: []string{"sleep", "600"}, Dir: dir, Status: filepath.Join(dir, "1.exit")}
+	require.Equal(t, Left{}, ReadLeft(cmd.Status), "nothing was begun")
+	process, err := Start(cmd)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(-process.PID, syscall.SIGKILL))
+	process.Wait(t.Context())
+	left := ReadLeft(cmd.Status)
+	require.False(t, left.Ended)
+	require.False(t, left.Result().Known)
+	require.NoError(t, left.Result().Err, "nobody can tell")
+}
+
+// A command that cannot note that it was begun is not begun.
+func TestACommandThatCannotLeaveAnythingIsNotRun(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cmd := Command{Argv: []string{"touch", "touched"}, Dir: dir, Status: filepath.Join(dir, "none", "1.exit")}
+	process, err := Start(cmd)
+	require.NoError(t, err)
+	require.Error(t, process.Wait(t.Context()).Err)
+	require.NoFileExists(t, filepath.Join(dir, "touched"))
+}

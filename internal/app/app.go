@@ -213,8 +213,8 @@ func (d *daemon) tell(event notify.Event, s resume.Session) {
 }
 
 // retryFromDesktop is a person who presses the button.
-func (d *daemon) retryFromDesktop(key resume.Key) {
-	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+func (d *daemon) retryFromDesktop(ctx context.Context, key resume.Key) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	if _, err := d.engine.Apply(ctx, key, resume.Retry{}); err != nil {
 		d.opts.Log.Error("a retry could not be ordered", "session", key.ID, "agent", key.Agent, "err", err)

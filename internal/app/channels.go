@@ -20,7 +20,7 @@ import (
 // reports all that cannot be built, with its place in the file at path. retry is
 // called when a person asks for a session on the desktop; it may be nil, and so
 // may memory.
-func Channels(path string, cfg config.Notify, retry func(resume.Key), memory notify.Memory) ([]notify.Channel, error) {
+func Channels(path string, cfg config.Notify, retry func(context.Context, resume.Key), memory notify.Memory) ([]notify.Channel, error) {
 	var (
 		channels []notify.Channel
 		bad      []*config.Problem

@@ -68,7 +68,7 @@ func (f *inForce) forDelivery() deliver.Settings {
 type maker struct {
 	path   string // of the file that is watched; "": it may still appear
 	memory notify.Memory
-	retry  func(resume.Key) // a person asks for a session on the desktop
+	retry  func(context.Context, resume.Key) // a person asks for a session on the desktop
 }
 
 // make does all that can fail, and changes nothing. What did not change since

@@ -26,8 +26,9 @@ type Options struct {
 	Timeout time.Duration // of one try; 0: notify.DefaultTimeout
 
 	// Retry is called when a person presses "Retry now", once for each session
-	// of the notice. It must not block. Nil: there is no such button.
-	Retry func(resume.Key)
+	// of the notice. It may take its time, until ctx ends with the channel. Nil:
+	// there is no such button.
+	Retry func(ctx context.Context, session resume.Key)
 
 	// Memory remembers over a restart which popups are shown, so that good
 	// news still replaces bad; may be nil.
@@ -39,11 +40,13 @@ type Options struct {
 type Channel struct {
 	notify.Base
 	timeout time.Duration
-	retry   func(resume.Key)
 	memory  notify.Memory
 
-	sending   sync.Mutex     // one try at a time
-	listening sync.WaitGroup // the goroutine that hears signals
+	sending sync.Mutex // one try at a time
+
+	press   func([]resume.Key) // "Retry now" of these; returns at once; nil: there is no button
+	end     context.CancelFunc // of what was pressed
+	running sync.WaitGroup     // what was pressed, and the goroutine that hears signals
 
 	mu      sync.Mutex // guards everything that follows
 	conn    *dbus.Conn
@@ -61,9 +64,21 @@ func New(o Options) (*Channel, error) {
 	d := &Channel{
 		Base:    b,
 		timeout: cmp.Or(o.Timeout, notify.DefaultTimeout),
-		retry:   o.Retry,
 		memory:  o.Memory,
 		buttons: make(map[uint32][]resume.Key),
+	}
+	life, end := context.WithCancel(context.Background())
+	d.end = end
+	if o.Retry != nil {
+		// An order waits for the engine and the disk. What the server says is
+		// heard meanwhile.
+		d.press = func(sessions []resume.Key) {
+			d.running.Go(func() {
+				for _, key := range sessions {
+					o.Retry(life, key)
+				}
+			})
+		}
 	}
 	if d.memory != nil {
 		if data, found := d.memory.Value(d.memoryKey()); found {
@@ -143,7 +158,7 @@ func (d *Channel) connect(ctx context.Context) (*dbus.Conn, error) {
 	d.conn = conn
 	clear(d.buttons)
 	d.mu.Unlock()
-	d.listening.Go(func() {
+	d.running.Go(func() {
 		for s := range signals { // closed with the connection
 			d.hear(s)
 		}
@@ -187,7 +202,7 @@ func (d *Channel) show(ctx context.Context, conn *dbus.Conn, n notify.Notice, ca
 	}
 	var actions []string
 	calls := n.Event == notify.GaveUp || n.Event == notify.Parked
-	if calls && d.retry != nil && len(sessions) > 0 && slices.Contains(can, "actions") {
+	if calls && d.press != nil && len(sessions) > 0 && slices.Contains(can, "actions") {
 		actions = []string{retryAction, "Retry now"}
 	}
 	urgency := byte(1)
@@ -265,10 +280,8 @@ func (d *Channel) hear(s *dbus.Signal) {
 		sessions := d.buttons[id]
 		delete(d.buttons, id) // a second press is no second order
 		d.mu.Unlock()
-		if s.Body[1] == any(retryAction) {
-			for _, key := range sessions {
-				d.retry(key)
-			}
+		if len(sessions) > 0 && s.Body[1] == any(retryAction) {
+			d.press(sessions)
 		}
 	case notifications + ".NotificationClosed":
 		d.mu.Lock()
@@ -303,6 +316,7 @@ func (d *Channel) Close() error {
 	if conn != nil {
 		err = conn.Close()
 	}
-	d.listening.Wait()
+	d.end()
+	d.running.Wait()
 	return err
 }

@@ -143,7 +143,7 @@ var everything = []string{"body", "body-markup", "actions", "persistence"}
 
 func TestDesktopShowsANoticeThatCannotBeOverlooked(t *testing.T) {
 	s := newScreen(t, bustest.Session(t).Address, everything...)
-	d := open(t, func(o *Options) { o.Retry = func(resume.Key) {} })
+	d := open(t, func(o *Options) { o.Retry = func(context.Context, resume.Key) {} })
 	n := notifytest.Notice(notify.GaveUp, 1)
 	n.Text = "a <b>bold</b> & bad thing"
 	require.NoError(t, send(t, d, n))
@@ -161,7 +161,7 @@ func TestDesktopShowsANoticeThatCannotBeOverlooked(t *testing.T) {
 
 func TestDesktopUsesOnlyWhatTheServerCan(t *testing.T) {
 	s := newScreen(t, bustest.Session(t).Address, "body")
-	d := open(t, func(o *Options) { o.Retry = func(resume.Key) {} })
+	d := open(t, func(o *Options) { o.Retry = func(context.Context, resume.Key) {} })
 	n := notifytest.Notice(notify.GaveUp, 1)
 	n.Text = "1 < 2"
 	require.NoError(t, send(t, d, n))
@@ -175,7 +175,7 @@ func TestDesktopUsesOnlyWhatTheServerCan(t *testing.T) {
 func TestRetryNowRetriesTheSessionsOfThePopupOnce(t *testing.T) {
 	s := newScreen(t, bustest.Session(t).Address, everything...)
 	pressed := make(chan resume.Key, 10)
-	d := open(t, func(o *Options) { o.Retry = func(k resume.Key) { pressed <- k } })
+	d := open(t, func(o *Options) { o.Retry = func(_ context.Context, k resume.Key) { pressed <- k } })
 	require.NoError(t, send(t, d, notifytest.Notice(notify.GaveUp, 2)))
 	id := s.last().ID
 	s.emit(t, "ActionInvoked", id+1, "retry") // of somebody else's popup
@@ -186,8 +186,44 @@ func TestRetryNowRetriesTheSessionsOfThePopupOnce(t *testing.T) {
 	other.Sessions = []resume.View{notifytest.Session(9)}
 	require.NoError(t, send(t, d, other))
 	s.emit(t, "ActionInvoked", s.last().ID, "retry")
-	for _, want := range []string{"0000-9c1e", "0001-9c1e", "0009-9c1e"} {
-		require.Equal(t, resume.Key{Agent: "claude-code", ID: want}, <-pressed)
+	var got []string
+	for range 3 {
+		got = append(got, (<-pressed).ID)
+	}
+	require.ElementsMatch(t, []string{"0000-9c1e", "0001-9c1e", "0009-9c1e"}, got)
+	require.NoError(t, d.Close())
+	require.Empty(t, pressed)
+}
+
+func TestRetryThatTakesLongHoldsUpNeitherSignalsNorTheEnd(t *testing.T) {
+	s := newScreen(t, bustest.Session(t).Address, everything...)
+	kept := &memory{puts: make(chan struct{}, 10)}
+	began := make(chan struct{})
+	d := open(t, func(o *Options) {
+		o.Memory = kept
+		o.Retry = func(ctx context.Context, _ resume.Key) {
+			close(began)
+			<-ctx.Done()
+		}
+	})
+	require.NoError(t, send(t, d, notifytest.Notice(notify.GaveUp, 1)))
+	<-kept.puts
+	id := s.last().ID
+	s.emit(t, "ActionInvoked", id, "retry")
+	<-began
+	s.emit(t, "NotificationClosed", id, uint32(2))
+	soon(t, kept.puts, "the end of the popup is heard")
+	closed := make(chan struct{})
+	go func() { _ = d.Close(); close(closed) }()
+	soon(t, closed, "the channel ends")
+}
+
+func soon(t *testing.T, happens <-chan struct{}, what string) {
+	t.Helper()
+	select {
+	case <-happens:
+	case <-time.After(5 * time.Second):
+		t.Fatal("not within 5 s: " + what)
 	}
 }
 

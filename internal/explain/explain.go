@@ -57,7 +57,7 @@ type Explainer struct {
 	agents  map[string]agent.Agent
 	readers map[string]reader
 	rules   resume.Rules
-	grace   time.Duration
+	limits  limit.Reader // without its time
 
 	// RecordedAt is when the words of a recording were printed. Zero: when its
 	// file was last written to.
@@ -71,12 +71,8 @@ func New(cfg config.Config) (*Explainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Explainer{
-		agents:  known,
-		readers: readersOf(known, limit.Reader{Grace: cfg.Resume.Grace}),
-		rules:   cfg.Rules(),
-		grace:   cfg.Resume.Grace,
-	}, nil
+	limits := limit.Reader{Grace: cfg.Resume.Grace}
+	return &Explainer{agents: known, readers: readersOf(known, limits), rules: cfg.Rules(), limits: limits}, nil
 }
 
 // Agents returns the names of the agents whose files it reads.

@@ -84,12 +84,13 @@ func (x *Explainer) words(rec agent.Recording) (recording.Told, bool) {
 	if looksLikeJSON.MatchString(rec.Text) {
 		return recording.Told{}, false
 	}
-	reader := limit.Reader{At: rec.At, Grace: x.grace}
-	v, _ := lastwords.Judge(reader, lastwords.Last(rec.Text))
+	limits := x.limits
+	limits.At = rec.At
+	v, _ := lastwords.Judge(limits, lastwords.Last(rec.Text))
 	if v.Class == limit.None {
 		return recording.Told{}, false
 	}
-	line, words := lastwords.Gist(reader, rec.Text, v)
+	line, words := lastwords.Gist(limits, rec.Text, v)
 	return recording.Told{Event: resume.Limited{At: rec.At, Verdict: v, Text: words}, Line: line}, true
 }
 

@@ -103,13 +103,13 @@ func TestHistoryKeepsDecisionsToDoNothing(t *testing.T) {
 	b.write("bot/logs/s-1.log", "rate limited, retry in 0s\n")
 	b.untilState("s-1", resume.Resuming)
 	b.write("bot/logs/s-2.log", "rate limited, retry in 0s\n")
-	b.until("the second is held back", func() bool { return strings.Contains(b.session("s-2").Reason, "tries first") })
+	b.until("the second is held back", func() bool { return strings.Contains(b.session("s-2").Reason, "tries alone") })
 	for range 3 { // each turns the engine's loop once more
 		b.run("pause", "s-3")
 	}
 	held := b.steps("s-2")
 	require.Equal(t, []string{"waiting", "waiting"}, kinds(held))
-	require.Contains(t, held[1].Reason, "s-1 of its account tries first")
+	require.Contains(t, held[1].Reason, "the first one tries alone")
 
 	_, _, code := b.run("pause", "s-2")
 	require.Zero(t, code)

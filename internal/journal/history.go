@@ -39,18 +39,17 @@ type step struct {
 // happened to it.
 type reasons map[resume.Key][]string
 
-// mostReasons bounds what is remembered of one session.
+// mostReasons bounds what is remembered of one session, and what is told of it
+// until something else happens to it.
 const mostReasons = 16
 
 // first reports whether a session is held back for that reason for the first
 // time.
 func (r reasons) first(key resume.Key, why string) bool {
-	if slices.Contains(r[key], why) {
+	if slices.Contains(r[key], why) || len(r[key]) >= mostReasons {
 		return false
 	}
-	if len(r[key]) < mostReasons {
-		r[key] = append(r[key], why)
-	}
+	r[key] = append(r[key], why)
 	return true
 }
 

@@ -201,3 +201,13 @@ func TestWhatConcernsTheDaemonIsOfNoSession(t *testing.T) {
 	require.Equal(t, Paused, l.entries[0].Kind)
 	require.Equal(t, "ordered by you", show(l.entries[0], "").Reason)
 }
+
+// Reasons that change with each look must not fill a disk.
+func TestTheReasonsToldOfOneHoldAreBounded(t *testing.T) {
+	events := []resume.Event{rateLimited()}
+	for i := range 500 {
+		mark := fmt.Sprint(i)
+		events = append(events, resume.Due{Mark: mark}, resume.NotSent{Mark: mark, Why: "process " + mark + " holds the session"})
+	}
+	require.Len(t, notables(story(events...)), 1+mostReasons)
+}

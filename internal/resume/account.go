@@ -1,7 +1,6 @@
 package resume
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -155,14 +154,16 @@ func (a *account) leave(key Key) {
 	a.tries = slices.DeleteFunc(a.tries, func(t try) bool { return t.key == key })
 }
 
-// probe returns who tries whether the limit is over, other than the given one.
-func (a *account) probe(other Key) (Key, bool) {
-	for _, t := range a.tries {
-		if t.probe && t.key != other {
-			return t.key, true
-		}
-	}
-	return Key{}, false
+// probed reports whether a session other than the given one tries whether the
+// limit is over.
+func (a *account) probed(other Key) bool {
+	return slices.ContainsFunc(a.tries, func(t try) bool { return t.probe && t.key != other })
+}
+
+// involves reports whether the session tries, or started last: the gate may be
+// closed for all others because of it.
+func (a *account) involves(key Key) bool {
+	return a.last.key == key || slices.ContainsFunc(a.tries, func(t try) bool { return t.key == key })
 }
 
 // gate says why a session of the account may not start now, and when that may
@@ -172,15 +173,19 @@ func (a *account) gate(key Key, rules Rules, now time.Time) (why string, until t
 	if before.key == key {
 		before = a.previous
 	}
-	switch probe, there := a.probe(key); {
-	case there:
-		return fmt.Sprintf("due, but session %s of its account tries first, alone", probe.ID), time.Time{}
+	switch {
+	case a.probed(key):
+		return oneByOne, time.Time{}
 	case now.Sub(before.at) < rules.Stagger:
-		return "due, but sessions of one account start one after the other (resume.stagger)", before.at.Add(rules.Stagger)
+		return oneByOne, before.at.Add(rules.Stagger)
 	default:
 		return "", time.Time{}
 	}
 }
+
+// oneByOne names nobody: a reason that changed with whoever tries would be a step
+// of all that wait, each time.
+const oneByOne = "due, but sessions of its account start one after the other (resume.stagger), and after a limit the first one tries alone"
 
 // knowsNoEnd reports whether the session waits for an allowance without having
 // been told how long. A throttle or an overload is over sooner than that, and a
@@ -216,7 +221,7 @@ func (c Change) postpones(other Session) bool {
 }
 
 func (a *account) state() Breaker {
-	switch _, there := a.probe(Key{}); {
+	switch there := a.probed(Key{}); {
 	case a.limitedAt.IsZero():
 		return Closed
 	case there:

@@ -50,10 +50,11 @@ type Engine struct {
 	timers   timers
 	accounts map[AccountKey]*account
 	places   workplaces
-	ready    map[Key]struct{} // due, but held back
-	wake     time.Time        // when one of them may start; zero: unknown
-	stirred  bool             // something changed that may let one of them start
-	running  int              // sessions with a Run
+	ready    queue     // due, but held back
+	walk     []queued  // memory for a walk through them
+	wake     time.Time // when one of them may start; zero: unknown
+	stirred  bool      // something changed that may let one of them start
+	running  int       // sessions with a Run
 	pruned   time.Time
 	latest   time.Time // by the clock, as far as is known
 }
@@ -67,7 +68,6 @@ func NewEngine(opts Options) *Engine {
 		timers:   newTimers(),
 		accounts: make(map[AccountKey]*account),
 		places:   make(workplaces),
-		ready:    make(map[Key]struct{}),
 	}
 	for _, s := range opts.Sessions {
 		if s = s.restore(); s.State == Settling {
@@ -300,8 +300,8 @@ func (e *Engine) keep(s Session) {
 		e.running++
 	}
 	e.places.follow(e.sessions[s.Key], s)
+	e.ready.drop(e.sessions[s.Key])
 	e.sessions[s.Key] = s
-	delete(e.ready, s.Key)
 	e.timers.set(s.Key, s.deadline())
 }
 

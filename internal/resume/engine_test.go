@@ -268,7 +268,7 @@ func TestTheFirstOfAnAccountTriesAloneAndTheRestFollow(t *testing.T) {
 		require.Equal(t, Account{AccountKey: AccountKey{Name: "bot:default"}, State: Open, ResetAt: reset, Sessions: 4}, w.account())
 		time.Sleep(time.Hour + 5*time.Second)
 		require.Equal(t, HalfOpen, w.account().State)
-		require.Contains(t, w.session("s2").Reason, "tries first, alone")
+		require.Contains(t, w.session("s2").Reason, "the first one tries alone")
 		time.Sleep(10 * time.Second)
 		require.Equal(t, Closed, w.account().State)
 		time.Sleep(time.Hour)

@@ -1,10 +1,9 @@
 package resume
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -21,7 +20,7 @@ func (e *Engine) ring(ctx context.Context) {
 			continue
 		}
 		e.timers.set(key, time.Time{})
-		e.ready[key] = struct{}{}
+		e.ready.add(e.sessions[key])
 		e.stirred = true
 	}
 	if e.stirred || (!e.wake.IsZero() && !e.wake.After(now)) {
@@ -81,23 +80,34 @@ func (e *Engine) restoreAccounts(sessions []Session) {
 	}
 }
 
-// start begins the resumes that are due, as far as anything allows.
+// start begins the resumes that are due, as far as anything allows. Thousands may
+// wait behind one that tries: who would only be told again what it knows is not
+// looked at.
 func (e *Engine) start(ctx context.Context, now time.Time) {
 	e.wake = time.Time{}
-	for _, key := range e.inOrder() {
-		s := e.sessions[key]
-		why, until := e.heldBack(s, now)
+	lifts := sync.OnceValue(func() allowances { return e.allowances(now) })
+	closed := make(map[AccountKey]bool) // whose sessions wait for another one of theirs
+	e.walk = e.ready.inOrder(e.opts.Rules.Order, e.walk)
+	for _, one := range e.walk {
+		if one.why == oneByOne && closed[one.account] && !e.account(one.account).involves(one.key) {
+			continue
+		}
+		s := e.sessions[one.key]
+		why, until := e.heldBack(s, lifts, now)
 		if why == "" {
 			e.begin(ctx, s, now)
 			continue
+		}
+		if why == oneByOne && !e.account(one.account).involves(one.key) {
+			closed[one.account] = true
 		}
 		if !until.IsZero() && (e.wake.IsZero() || until.Before(e.wake)) {
 			e.wake = until
 		}
 		if s.Reason != why {
-			e.apply(ctx, s, s, Queued{Why: why}, now)
-			e.timers.set(key, time.Time{})
-			e.ready[key] = struct{}{}
+			s = e.apply(ctx, s, s, Queued{Why: why}, now)
+			e.timers.set(one.key, time.Time{})
+			e.ready.add(s)
 		}
 	}
 }
@@ -113,7 +123,7 @@ func (e *Engine) begin(ctx context.Context, s Session, now time.Time) {
 
 // heldBack says why a session that is due may not start now, and when that may
 // be another matter; zero: some other change will tell.
-func (e *Engine) heldBack(s Session, now time.Time) (why string, until time.Time) {
+func (e *Engine) heldBack(s Session, lifts func() allowances, now time.Time) (why string, until time.Time) {
 	rules := e.opts.Rules
 	if e.opts.Paused {
 		return "due, but resumed is paused", time.Time{}
@@ -123,8 +133,11 @@ func (e *Engine) heldBack(s Session, now time.Time) (why string, until time.Time
 			return "due, but outside of resume.hours", at
 		}
 	}
-	if why, until := e.allowance(s, now); why != "" {
-		return why, until
+	if s.knowsNoEnd() && e.account(s.AccountKey()).state() != Closed {
+		if at := lifts()[s.AccountKey()]; !at.IsZero() {
+			return "due, but the usage limit of its account lifts at " + at.UTC().Format(time.RFC3339) + ", as another session was told",
+				at.Add(rules.Margin)
+		}
 	}
 	if why, until := e.account(s.AccountKey()).gate(s.Key, rules, now); why != "" {
 		return why, until
@@ -135,41 +148,24 @@ func (e *Engine) heldBack(s Session, now time.Time) (why string, until time.Time
 	return "", time.Time{}
 }
 
-// allowance says that the session waits for a usage limit of which others of
-// its account know when it lifts, and when that is. Without it a session that
-// is told no time would use up its retries before a reset that is known.
-func (e *Engine) allowance(s Session, now time.Time) (why string, until time.Time) {
-	if !s.knowsNoEnd() || e.account(s.AccountKey()).state() == Closed {
-		return "", time.Time{}
-	}
-	margin := e.opts.Rules.Margin
-	for _, other := range e.sessions {
-		lifts := other.Limit.Reset.At
-		if other.AccountKey() != s.AccountKey() || !other.awaitsEnd(now.Add(-margin)) {
+// allowances are the times at which usage limits lift, by account, as far as any
+// session was told. Without them a session that is told no time would use up its
+// retries before a reset that is known.
+type allowances map[AccountKey]time.Time
+
+func (e *Engine) allowances(now time.Time) allowances {
+	var lifts allowances
+	since := now.Add(-e.opts.Rules.Margin)
+	for _, s := range e.sessions {
+		if !s.awaitsEnd(since) {
 			continue
 		}
-		if until.IsZero() || lifts.Add(margin).Before(until) {
-			until = lifts.Add(margin)
-			why = fmt.Sprintf("due, but the usage limit of its account lifts at %s, as session %s was told",
-				lifts.UTC().Format(time.RFC3339), other.Key.ID)
+		if lifts == nil {
+			lifts = make(allowances)
+		}
+		if at := lifts[s.AccountKey()]; at.IsZero() || s.Limit.Reset.At.Before(at) {
+			lifts[s.AccountKey()] = s.Limit.Reset.At
 		}
 	}
-	return why, until
-}
-
-// inOrder returns who is ready, first to go first.
-func (e *Engine) inOrder() []Key {
-	keys := make([]Key, 0, len(e.ready))
-	for key := range e.ready {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b Key) int {
-		sa, sb := e.sessions[a], e.sessions[b]
-		order := sa.LimitedAt.Compare(sb.LimitedAt)
-		if e.opts.Rules.Order == Newest {
-			order = -order
-		}
-		return cmp.Or(order, cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.ID, b.ID))
-	})
-	return keys
+	return lifts
 }

@@ -1,0 +1,58 @@
+package resume
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/limit"
+)
+
+// Sessions that wait behind one that tries are told so once: a thousand that give
+// up one after the other are a few thousand steps, not a million.
+func TestWaitingForOthersIsOneStepHoweverManyGoFirst(t *testing.T) {
+	const sessions = 300
+	synctest.Test(t, func(t *testing.T) {
+		rules := DefaultRules()
+		rules.Backoff.MaxRetries, rules.MaxConcurrent, rules.Stagger, rules.Settle = 1, 1, time.Second, 0
+		steps := 0
+		var e *Engine
+		e = NewEngine(Options{
+			Rules: rules, Rand: func() float64 { return 0.5 }, Mark: counter(),
+			Changed: func(Change) { steps++ },
+			Act: func(ctx context.Context, s Session) {
+				_, _ = e.Apply(ctx, s.Key, Started{Mark: s.Run.Mark, Process: Process{PID: 7}})
+				_, _ = e.Apply(ctx, s.Key, Ended{Mark: s.Run.Mark, Outcome: Failed, Err: "exit status 1"})
+			},
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- e.Run(ctx) }()
+		var all []Observation
+		for i := range sessions {
+			all = append(all, Observation{
+				Key: Key{"bot", fmt.Sprint("s", i)}, Account: "bot:default", Pos: Position{"1", 1}, Event: limited(wallNow(), limit.RateLimit),
+			})
+		}
+		require.NoError(t, e.Observe(ctx, all))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		now, err := e.Sessions(ctx)
+		require.NoError(t, err)
+		for _, s := range now {
+			require.Equal(t, GaveUp, s.State, s.Reason)
+		}
+		require.Less(t, steps, 10*sessions)
+		stop()
+		require.NoError(t, <-done)
+	})
+}
+
+func counter() func() string {
+	n := 0
+	return func() string { n++; return fmt.Sprint("mark-", n) }
+}

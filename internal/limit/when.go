@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // timeScan reads times out of the tokens of one message.
@@ -233,10 +234,17 @@ func (s *timeScan) length(i int, last time.Duration) (amount float64, unit time.
 		unit, after = s.unitAt(i+1), i+2
 	}
 	amount, ok := s.amount(i)
-	if !ok {
-		return 0, 0, i
+	if !ok || s.toks[i].kind == word && s.abbreviated(after-1) {
+		return 0, 0, i // "an hour", but not "a h"
 	}
 	return amount, unit, after
+}
+
+// abbreviated reports whether a unit is one or two letters, as no unit is behind an
+// amount in words: there they are something else.
+func (s *timeScan) abbreviated(i int) bool {
+	text := s.toks[min(i, len(s.toks)-1)].text
+	return len(text) < 3 && text[0] < utf8.RuneSelf
 }
 
 // isoDuration reads "PT5M", "PT1H30M", "P1DT2H". Years and months are no

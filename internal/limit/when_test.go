@@ -153,7 +153,7 @@ func TestWhenInventsNothing(t *testing.T) {
 		"PT", "P", "P5", "P1DT", "P3M", "P1Y", "PT5X", "PT5M3", "pt5m", "PT1..5S", "P99999999D", "PT-5M", "PTM", "P5H",
 		"in -5 seconds", "in 1000000000000000000000000000000 seconds", "1e30 seconds", "24:30", "25時", "15日", "13月40日", "in half", "half a lot",
 		"reset 3 hours ago", "last reset: 10:00", "was reset at 10:00", "5 minutes earlier", "через", "下午", "32.12.2026", "01.13.2026", "à 25h", "every 5 hours",
-		"1s 2s 3s 4s 5s 6s 7s",
+		"1s 2s 3s 4s 5s 6s 7s", "in a h", "retry A d", "A.mA", "in one m", "an s",
 	} {
 		if in == "3" {
 			continue // a count of seconds, by contract

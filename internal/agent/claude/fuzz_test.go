@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode"
 
 	"resumed/internal/agent"
 	"resumed/internal/agenttest"
@@ -65,7 +64,7 @@ func checkStated(t *testing.T, l resume.Limited, line []byte) {
 		}
 		return
 	}
-	if !bytes.ContainsFunc([]byte(l.Text), unicode.IsDigit) && !strings.HasSuffix(l.Text, "…") {
+	if !agenttest.MayStateATime(l.Text) && !strings.HasSuffix(l.Text, "…") {
 		t.Fatalf("reset %v of a text without a number: %q", l.Reset, l.Text)
 	}
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -180,4 +181,23 @@ func WithPrompt(args []string, prompt string) []string {
 		args = append(args, "--")
 	}
 	return append(args, prompt)
+}
+
+// WithValue appends an option and its value, so that the value is not taken for
+// an option: that needs the option's long name.
+func WithValue(args []string, option, long, value string) []string {
+	if strings.HasPrefix(value, "-") {
+		return append(args, long+"="+value)
+	}
+	return append(args, option, value)
+}
+
+var modelName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:@/-]*$`)
+
+// WithModel appends the model that a session had, where that is known.
+func WithModel(args []string, model string) []string {
+	if modelName.MatchString(model) {
+		return append(args, "--model", model)
+	}
+	return args
 }

@@ -121,6 +121,3 @@ func (h Homes) NewFiles(pattern string) func() []string {
 		})
 	}
 }
-
-// SameDir reports whether two paths are one directory, by whatever name.
-func SameDir(a, b string) bool { return sameDir(a, b) || sameDir(b, a) }

@@ -93,23 +93,24 @@ func (p Process) Bystands(s resume.Session, kind string) bool {
 }
 
 // LivesIn reports whether the process works in the directory, by whatever name.
-func (p Process) LivesIn(dir string) bool { return sameDir(p.cwd, dir) }
+func (p Process) LivesIn(dir string) bool { return SameDir(p.cwd, dir) }
 
 // LivesIn reports whether a process works in the directory, by whatever name.
 // Processes of other users are not looked into.
-func (p Processes) LivesIn(pid int, dir string) bool { return sameDir(p.Cwd(pid), dir) }
+func (p Processes) LivesIn(pid int, dir string) bool { return SameDir(p.Cwd(pid), dir) }
 
-// sameDir reports whether dir is a name of the directory at cwd; an empty one is
-// none.
-func sameDir(cwd, dir string) bool {
-	if dir == "" || cwd == "" {
+// SameDir reports whether two paths are one place, by whatever name; an empty
+// one is none.
+func SameDir(a, b string) bool {
+	if a == "" || b == "" {
 		return false
 	}
-	if cwd == filepath.Clean(dir) {
+	if filepath.Clean(a) == filepath.Clean(b) {
 		return true
 	}
-	target, err := filepath.EvalSymlinks(dir)
-	return err == nil && cwd == target
+	realA, errA := filepath.EvalSymlinks(a)
+	realB, errB := filepath.EvalSymlinks(b)
+	return errA == nil && errB == nil && realA == realB
 }
 
 // Names reports whether an argument of the process is that word, or gives it as

@@ -71,6 +71,19 @@ func (t *Transcripts) Denied(ctx context.Context, s resume.Session, run Ran) (De
 	return d, denied, err
 }
 
+// Run is the plan to continue a session by the program and these arguments, in
+// that directory.
+func (t *Transcripts) Run(s resume.Session, dir string, args ...string) Plan {
+	if err := CheckDir(dir); err != nil {
+		return Parked("%v", err)
+	}
+	program, err := t.Find(s)
+	if err != nil {
+		return t.Missing()
+	}
+	return Plan{Run: &Command{Argv: append(program.Argv(), args...), Dir: dir, Env: t.Environment(program, s.Transcript)}}
+}
+
 // Environment returns what a run of that transcript's session is given.
 func (t *Transcripts) Environment(p Program, transcript string) []string {
 	env := p.Environment(t.Env)

@@ -2,7 +2,6 @@ package claude
 
 import (
 	"context"
-	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
@@ -50,10 +49,7 @@ func (a *Agent) run(s resume.Session, w agent.Words, cwd string) (agent.Plan, er
 
 	argv := append(program.Argv(), "-p", "--resume", s.Key.ID)
 	argv = append(argv, had.flags()...)
-	if strings.HasPrefix(w.Prompt, "-") {
-		argv = append(argv, "--")
-	}
-	return agent.Plan{Run: &agent.Command{Argv: append(argv, w.Prompt), Dir: cwd, Env: env}}, nil
+	return agent.Plan{Run: &agent.Command{Argv: agent.WithPrompt(argv, w.Prompt), Dir: cwd, Env: env}}, nil
 }
 
 // program finds claude. A version that forks sessions is not taken because a

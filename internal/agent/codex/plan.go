@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
@@ -25,12 +24,8 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if owner != nil {
 		return agent.Left(occupied(owner)), nil
 	}
-	waits, err := a.Queued(ctx, s)
-	if err != nil {
-		return agent.Plan{}, err
-	}
-	if waits {
-		return agent.Parked(alreadyQueued), nil
+	if plan, waits, err := a.waits(ctx, s); waits || err != nil {
+		return plan, err
 	}
 	return a.run(s, w)
 }
@@ -45,6 +40,16 @@ func (a *Agent) stands(s resume.Session) (otherwise agent.Plan, stands bool, err
 	return otherwise, stands, err
 }
 
+// waits reports whether a prompt waits to be taken already, and what is to be
+// done then.
+func (a *Agent) waits(ctx context.Context, s resume.Session) (agent.Plan, bool, error) {
+	waits, err := a.Queued(ctx, s)
+	if !waits {
+		return agent.Plan{}, false, err
+	}
+	return agent.Parked(alreadyQueued), true, err
+}
+
 // run returns the command that continues the session.
 func (a *Agent) run(s resume.Session, w agent.Words) (agent.Plan, error) {
 	had, _, _, err := turnBefore(s.Transcript, math.MaxInt64, 0)
@@ -52,31 +57,16 @@ func (a *Agent) run(s resume.Session, w agent.Words) (agent.Plan, error) {
 		return agent.Plan{}, err
 	}
 	cwd := cmp.Or(had.Cwd, s.Cwd)
-	if err := agent.CheckDir(cwd); err != nil {
-		return agent.Parked("%v", err), nil
-	}
 	if why := had.refuses(); why != "" {
 		return agent.Parked("%s", why), nil
 	}
-	program, err := a.Find(s)
-	if err != nil {
-		return a.Missing(), nil
-	}
-
 	h, _ := a.headOf(s.Transcript)
-	argv := append(program.Argv(), "exec", "-C", cwd)
-	argv = append(argv, had.flags(h.Provider)...)
+	args := append([]string{"exec", "-C", cwd}, had.flags(h.Provider)...)
 	if !inRepository(cwd) {
 		// Codex would not begin there unless told to, and the session did.
-		argv = append(argv, "--skip-git-repo-check")
+		args = append(args, "--skip-git-repo-check")
 	}
-	argv = append(argv, "resume", s.Key.ID)
-	if strings.HasPrefix(w.Prompt, "-") {
-		argv = append(argv, "--")
-	}
-	return agent.Plan{Run: &agent.Command{
-		Argv: append(argv, w.Prompt), Dir: cwd, Env: a.Environment(program, s.Transcript),
-	}}, nil
+	return a.Run(s, cwd, agent.WithPrompt(append(args, "resume", s.Key.ID), w.Prompt)...), nil
 }
 
 // inRepository reports whether the directory lies in a work tree of git.

@@ -42,12 +42,8 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	if !slices.Contains(lockers, owner.PID) {
 		return agent.Parked("it is of a version before 0.146, which takes no messages"), nil
 	}
-	waits, err := a.Queued(ctx, s)
-	if err != nil {
-		return agent.Plan{}, err
-	}
-	if waits {
-		return agent.Parked(alreadyQueued), nil
+	if plan, waits, err := a.waits(ctx, s); waits || err != nil {
+		return plan, err
 	}
 	return a.queue(s, w)
 }
@@ -86,21 +82,10 @@ func (a *Agent) queue(s resume.Session, w agent.Words) (agent.Plan, error) {
 	if err != nil {
 		return agent.Plan{}, err
 	}
-	cwd := cmp.Or(had.Cwd, s.Cwd)
-	if err := agent.CheckDir(cwd); err != nil {
-		return agent.Parked("%v", err), nil
+	args := []string{"queue", "--thread", s.Key.ID}
+	plan := a.Run(s, cmp.Or(had.Cwd, s.Cwd), agent.WithValue(args, "--message", "--message", w.Prompt)...)
+	if plan.Run != nil {
+		plan.Run.Unverifiable = true
 	}
-	program, err := a.Find(s)
-	if err != nil {
-		return a.Missing(), nil
-	}
-	argv := append(program.Argv(), "queue", "--thread", s.Key.ID)
-	if strings.HasPrefix(w.Prompt, "-") {
-		argv = append(argv, "--message="+w.Prompt)
-	} else {
-		argv = append(argv, "--message", w.Prompt)
-	}
-	return agent.Plan{Run: &agent.Command{
-		Argv: argv, Dir: cwd, Env: a.Environment(program, s.Transcript), Unverifiable: true,
-	}}, nil
+	return plan, nil
 }

@@ -155,8 +155,5 @@ func (i invocation) Resume(t agent.Trail, prompt string) []string {
 		return append(args, i.Plain()...)
 	}
 	args := append(i.Options("-r", "--resume", "--session-id", "-p", "--prompt"), "--resume", t.Session)
-	if strings.HasPrefix(prompt, "-") {
-		return append(args, "--prompt="+prompt)
-	}
-	return append(args, "-p", prompt)
+	return agent.WithValue(args, "-p", "--prompt", prompt)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"regexp"
 	"strings"
 
 	"resumed/internal/agent"
@@ -38,7 +37,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if why, err := a.neighbour(ctx, head.cwd); err != nil || why != "" {
 		return agent.Left(why), err
 	}
-	return a.run(s, e, w, head.cwd)
+	return a.run(s, e, w, head.cwd), nil
 }
 
 // neighbour returns why no other run may start in the directory now: the start
@@ -56,35 +55,20 @@ func (a *Agent) neighbour(ctx context.Context, dir string) (string, error) {
 	return "", nil
 }
 
-var modelName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:@/-]*$`)
-
 // run returns the command that continues the session.
-func (a *Agent) run(s resume.Session, e end, w agent.Words, cwd string) (agent.Plan, error) {
+func (a *Agent) run(s resume.Session, e end, w agent.Words, cwd string) agent.Plan {
 	words := w.Prompt
 	if e.prompt != nil && e.lost {
 		text, ok := e.prompt.again()
 		if !ok {
-			return agent.Parked("%s took the last prompt back, and it cannot be given again on a command line", Name), nil
+			return agent.Parked("%s took the last prompt back, and it cannot be given again on a command line", Name)
 		}
 		words = text
 	}
-	program, err := a.Find(s)
-	if err != nil {
-		return a.Missing(), nil
+	args := agent.WithModel([]string{"--resume", s.Key.ID}, e.model)
+	plan := a.Run(s, cwd, agent.WithValue(args, "-p", "--prompt", words)...)
+	if plan.Run != nil {
+		plan.Run.Keep = []string{s.Transcript}
 	}
-	argv := append(program.Argv(), "--resume", s.Key.ID)
-	if modelName.MatchString(e.model) {
-		argv = append(argv, "--model", e.model)
-	}
-	if strings.HasPrefix(words, "-") {
-		argv = append(argv, "--prompt="+words)
-	} else {
-		argv = append(argv, "-p", words)
-	}
-	return agent.Plan{Run: &agent.Command{
-		Argv: argv,
-		Dir:  cwd,
-		Env:  a.Environment(program, s.Transcript),
-		Keep: []string{s.Transcript},
-	}}, nil
+	return plan
 }

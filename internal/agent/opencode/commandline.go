@@ -120,7 +120,7 @@ func begun(ctx context.Context, path, dir string, since time.Time, prompt string
 		return nil, err
 	}
 	for _, c := range all {
-		if c.createdMS < since.UnixMilli() || c.parent != "" || !sameDir(c.directory, dir) {
+		if c.createdMS < since.UnixMilli() || c.parent != "" || !agent.SameDir(c.directory, dir) {
 			continue
 		}
 		first, err := db.firstPrompt(ctx, c.id)

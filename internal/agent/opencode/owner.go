@@ -2,7 +2,6 @@ package opencode
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -42,24 +41,11 @@ func (a *Agent) mayHold(p agent.Process, s resume.Session) bool {
 		return false
 	}
 	return slices.Contains(named(p.Args, "-s", "--session"), s.Key.ID) || p.LivesIn(s.Cwd) ||
-		slices.ContainsFunc(a.places(p), func(place string) bool { return sameDir(place, s.Cwd) })
+		slices.ContainsFunc(a.places(p), func(place string) bool { return agent.SameDir(place, s.Cwd) })
 }
 
 func holdsOneOf(open []string, path string) bool {
-	return slices.ContainsFunc(open, func(p string) bool { return sameDir(p, path) })
-}
-
-// sameDir reports whether two paths are one place, by whatever name.
-func sameDir(a, b string) bool {
-	if a == "" || b == "" {
-		return false
-	}
-	if filepath.Clean(a) == filepath.Clean(b) {
-		return true
-	}
-	realA, errA := filepath.EvalSymlinks(a)
-	realB, errB := filepath.EvalSymlinks(b)
-	return errA == nil && errB == nil && realA == realB
+	return slices.ContainsFunc(open, func(p string) bool { return agent.SameDir(p, path) })
 }
 
 // bystanders are commands that hold no session.

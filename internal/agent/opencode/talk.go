@@ -112,7 +112,7 @@ func (a *Agent) through(ctx context.Context, c conversation, w agent.Words) (age
 	if err != nil {
 		return agent.Left("the server of opencode does not say how the session stands: " + err.Error()), true
 	}
-	if k.ID != c.id || !sameDir(k.Directory, c.directory) {
+	if k.ID != c.id || !agent.SameDir(k.Directory, c.directory) {
 		return agent.Plan{}, false
 	}
 	busy, err := s.statuses(ctx, c.directory)

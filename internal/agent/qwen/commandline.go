@@ -96,8 +96,5 @@ func opening(chat string) (cwd, prompt string) {
 func (i invocation) Resume(t agent.Trail, prompt string) []string {
 	args := i.Options("-r", "--resume", "--session-id", "-c", "--continue", "-p", "--prompt", "--input-format")
 	args = append(args, "--resume", t.Session)
-	if strings.HasPrefix(prompt, "-") {
-		return append(args, "--prompt="+prompt)
-	}
-	return append(args, "-p", prompt)
+	return agent.WithValue(args, "-p", "--prompt", prompt)
 }

@@ -2,7 +2,6 @@ package qwen
 
 import (
 	"context"
-	"regexp"
 	"strings"
 
 	"resumed/internal/agent"
@@ -23,31 +22,8 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if plan, stands, err := agent.Standing(s, last, err); !stands {
 		return plan, err
 	}
-	if err := agent.CheckDir(s.Cwd); err != nil {
-		return agent.Parked("%v", err), nil
-	}
-	program, err := a.Find(s)
-	if err != nil {
-		return a.Missing(), nil
-	}
-	return agent.Plan{Run: &agent.Command{
-		Argv: arguments(program, s.Key.ID, model, w.Prompt),
-		Dir:  s.Cwd,
-		Env:  a.Environment(program, s.Transcript),
-	}}, nil
-}
-
-var modelName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:@/-]*$`)
-
-func arguments(program agent.Program, id, model, prompt string) []string {
-	argv := append(program.Argv(), "--resume", id)
-	if modelName.MatchString(model) {
-		argv = append(argv, "--model", model)
-	}
-	if strings.HasPrefix(prompt, "-") {
-		return append(argv, "--prompt="+prompt)
-	}
-	return append(argv, "-p", prompt)
+	args := agent.WithModel([]string{"--resume", s.Key.ID}, model)
+	return a.Run(s, s.Cwd, agent.WithValue(args, "-p", "--prompt", w.Prompt)...), nil
 }
 
 // maxEndLines bounds how far back a chat is looked through.

@@ -77,16 +77,7 @@ func (a *room) Plan(_ context.Context, s resume.Session, w agent.Words) (agent.P
 	if _, plan, stands, err := agent.Stands(a, s); !stands {
 		return plan, err
 	}
-	if err := agent.CheckDir(s.Cwd); err != nil {
-		return agent.Parked("%v", err), nil
-	}
-	program, err := a.Find(s)
-	if err != nil {
-		return a.Missing(), nil
-	}
-	return agent.Plan{Run: &agent.Command{
-		Argv: append(program.Argv(), "--perch", s.Key.ID, "-p", w.Prompt), Dir: s.Cwd, Env: a.Environment(program, s.Transcript),
-	}}, nil
+	return a.Run(s, s.Cwd, "--perch", s.Key.ID, "-p", w.Prompt), nil
 }
 
 // invocation is a command line of the parrot.

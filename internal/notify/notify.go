@@ -34,10 +34,6 @@ func Events() []Event {
 // for.
 func DefaultEvents() []Event { return []Event{GaveUp, Parked} }
 
-// DefaultGroupWait is how long notices of one account, event and cause are
-// gathered into one.
-const DefaultGroupWait = 10 * time.Second
-
 // MaxListed is how many sessions one notice lists at most; Notice.Omitted says
 // how many more it is about.
 const MaxListed = 100

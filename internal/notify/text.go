@@ -74,11 +74,9 @@ func say(notice *Notice, g *group, zone *time.Location, agents Titles) {
 		notice.Title = "resumed: test notice from " + sanitize.Short(notice.Host, 80)
 		notice.Text = "If you can read this, notices arrive."
 	case g.Total == 1:
-		notice.Title = w.titleOfOne(g.Members[0])
-		notice.Text = fit(w.bodyOfOne(g.Members[0]), w.advice())
+		notice.Title, notice.Text = w.title(), fit(w.bodyOfOne(g.Members[0]), w.advice())
 	default:
-		notice.Title = w.titleOfMany()
-		notice.Text = fit(w.bodyOfMany(), w.advice())
+		notice.Title, notice.Text = w.title(), fit(w.bodyOfMany(), w.advice())
 	}
 }
 
@@ -113,41 +111,33 @@ func (w words) retryCommand() string {
 	return strings.Join(commands, "; ")
 }
 
-func (w words) titleOfOne(m member) string {
-	return fmt.Sprintf("%s: %s %s", project(m.View), w.agents.of(m.View.Agent), w.happened(m.View))
-}
-
-func (w words) titleOfMany() string {
+// title says who it is about and what happened.
+func (w words) title() string {
 	v := w.group.Members[0].View
-	return fmt.Sprintf("%d sessions: %s %s", w.group.Total, w.agents.of(v.Agent), w.happenedToMany(v.Class))
+	who := project(v)
+	if w.group.Total > 1 {
+		who = fmt.Sprintf("%d sessions", w.group.Total)
+	}
+	return fmt.Sprintf("%s: %s %s", who, w.agents.of(v.Agent), w.happened(v))
 }
 
+// happened says what happened; of one session it knows more.
 func (w words) happened(v resume.View) string {
+	one := w.group.Total == 1
 	switch w.group.Event {
 	case GaveUp:
-		return fmt.Sprintf("gave up after %s%s", humanize.Count(v.Attempt, "try"), because(v.Class))
+		if one {
+			return "gave up after " + humanize.Count(v.Attempt, "try") + because(v.Class)
+		}
+		return "gave up" + because(v.Class)
 	case Parked:
 		return "needs you" + because(v.Class)
 	case Limited:
 		return "waits" + because(v.Class)
 	case Retrying:
-		return fmt.Sprintf("is being resumed (try %d of %d)", max(v.Attempt, 1), v.MaxRetries)
-	case Recovered:
-		return "is working again"
-	default:
-		return string(w.group.Event)
-	}
-}
-
-func (w words) happenedToMany(c limit.Class) string {
-	switch w.group.Event {
-	case GaveUp:
-		return "gave up" + because(c)
-	case Parked:
-		return "needs you" + because(c)
-	case Limited:
-		return "waits" + because(c)
-	case Retrying:
+		if one {
+			return fmt.Sprintf("is being resumed (try %d of %d)", max(v.Attempt, 1), v.MaxRetries)
+		}
 		return "is being resumed"
 	case Recovered:
 		return "is working again"

@@ -31,7 +31,10 @@ type check struct {
 }
 
 // examination gathers checks.
-type examination struct{ checks []check }
+type examination struct {
+	checks []check
+	kept   []kept // what a daemon keeps, how much and where
+}
 
 func (e *examination) ok(name, text string)        { e.add(name, checkOK, text, "") }
 func (e *examination) warn(name, text, fix string) { e.add(name, checkWarn, text, fix) }
@@ -75,6 +78,7 @@ func (c *cli) doctor(ctx context.Context) error {
 		examineAgents(ctx, &e, cfg)
 	}
 	examineState(&e)
+	examineKept(ctx, &e, cfg, readable)
 	c.examineDaemon(ctx, &e)
 	examineTmux(ctx, &e)
 	examineDesktop(ctx, &e, cfg)
@@ -84,7 +88,7 @@ func (c *cli) doctor(ctx context.Context) error {
 	failed := e.count(checkFail)
 	var err error
 	if c.json {
-		err = json.NewEncoder(c.out).Encode(map[string]any{"version": 1, "ok": failed == 0, "checks": e.checks})
+		err = json.NewEncoder(c.out).Encode(map[string]any{"version": 1, "ok": failed == 0, "checks": e.checks, "kept": e.kept})
 	} else {
 		err = c.printChecks(e)
 	}

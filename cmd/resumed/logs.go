@@ -151,6 +151,9 @@ func readNew(text *strings.Builder, dir string, offsets map[string]int64) error 
 			return fmt.Errorf("open output: %w", err)
 		}
 		offset, seen := offsets[path]
+		if info, err := file.Stat(); err == nil {
+			offset = min(offset, info.Size()) // its beginning was cut off
+		}
 		if !seen {
 			fmt.Fprintf(text, "--- resume %s ---\n", strings.TrimSuffix(filepath.Base(path), ".log"))
 		}

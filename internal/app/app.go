@@ -152,7 +152,7 @@ func (d *daemon) run(ctx context.Context, sessions []resume.Session) error {
 	d.inputs.run("control", d.server.Run)
 	d.inputs.run("configuration", d.reloader.Run)
 	d.inputs.run("reload requests", d.reloader.forward)
-	d.inputs.run("housekeeping", housekeeper{d.opts, d.settings, d.store}.Run)
+	d.inputs.run("housekeeping", housekeeper{d.opts, d.settings, d.store, d.deliver}.Run)
 	d.inputs.run("watchdog", func(ctx context.Context) error { return feedWatchdog(ctx, d.engine.Ping) })
 	d.inputs.run("summary", d.summary.Run)
 	d.inputs.run("programs", d.deliver.WatchPrograms)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"resumed/internal/deliver"
+	"resumed/internal/lease"
 	"resumed/internal/state"
 )
 
@@ -16,6 +17,7 @@ type housekeeper struct {
 	opts     Options
 	settings *inForce
 	store    *state.Store
+	deliver  *deliver.Deliverer
 }
 
 // Run looks at what may be forgotten until ctx is done.
@@ -26,6 +28,12 @@ func (h housekeeper) Run(ctx context.Context) error {
 		history := h.settings.Load().config.History
 		if err := h.store.Prune(ctx, history.Keep, int64(history.MaxSize)); err != nil && ctx.Err() == nil {
 			h.opts.Log.Warn("old history was not pruned", "err", err)
+		}
+		if err := h.deliver.PruneOutputs(ctx, history.Keep, int64(history.RunsMaxSize), time.Now()); err != nil {
+			h.opts.Log.Warn("old outputs were not removed", "err", err)
+		}
+		if err := lease.Prune(h.opts.LeaseDirs, time.Now().Add(-history.EndedKeep)); err != nil {
+			h.opts.Log.Warn("old leases were not removed", "err", err)
 		}
 		if err := deliver.PruneBackups(h.opts.StateDir, history.Keep, time.Now()); err != nil {
 			h.opts.Log.Warn("old copies of transcripts were not removed", "err", err)

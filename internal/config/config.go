@@ -314,6 +314,11 @@ func (c Config) PolicyNames() []string {
 	return names
 }
 
+// leastQuiet is how long a session that was never interrupted is remembered at
+// least: one that moves again after it was forgotten must be told from one that
+// has just begun.
+const leastQuiet = 24 * time.Hour
+
 // Rules returns the rules that the configuration asks for.
 func (c Config) Rules() resume.Rules {
 	rules := resume.Rules{
@@ -331,6 +336,8 @@ func (c Config) Rules() resume.Rules {
 		MaxConcurrent: c.Resume.MaxConcurrent,
 		Stagger:       c.Resume.Stagger,
 		Order:         resume.Order(c.Resume.Order),
+		KeepEnded:     c.History.EndedKeep,
+		KeepQuiet:     max(c.History.EndedKeep, leastQuiet),
 	}
 	if c.Resume.Hours != (Hours{}) {
 		// Hours are the user's, and many of the times come from records in UTC.

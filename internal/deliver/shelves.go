@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"time"
 
 	"resumed/internal/atomicfile"
 	"resumed/internal/resume"
@@ -61,6 +62,16 @@ func (s *shelves) output(session resume.Session) string {
 // status returns where that resume leaves that it was begun, and how it ended.
 func (s *shelves) status(session resume.Session) string {
 	return filepath.Join(s.of(outputs, session.Key), strconv.Itoa(session.Run.N)+statusSuffix)
+}
+
+// clear removes a directory, unless a session has taken it since then.
+func (s *shelves) clear(dir string, since time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if info, err := os.Stat(dir); err != nil || info.ModTime().After(since) {
+		return nil
+	}
+	return os.RemoveAll(dir)
 }
 
 func ownerOf(dir string) string {

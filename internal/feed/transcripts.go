@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
@@ -170,10 +171,23 @@ func (r *reader) observe(batch watch.Batch, line watch.Line) (resume.Observation
 	seen.Transcript = cmp.Or(seen.Transcript, batch.Path)
 	seen.Pos = resume.Position{Epoch: batch.Epoch, Offset: line.End}
 	seen.Late = batch.Late
-	if (batch.Late || batch.Back) && !r.source.Shared { // else it began before our eyes
-		seen.Made, _ = runner.BirthTime(batch.Path) // not known: its records must do
+	if born, known := runner.BirthTime(batch.Path); known && !r.source.Shared { // else its records must do
+		seen.Made = made(batch, born, time.Now())
 	}
 	return tidy(seen, r.agent.Name()), true
+}
+
+// longMade is how old a file is that nothing begins in: the engine remembers a
+// session that rests for longer than that, but not for ever.
+const longMade = 24 * time.Hour
+
+// made returns when the session of a file was made, unless it began before our
+// eyes, as its records tell.
+func made(batch watch.Batch, born, now time.Time) time.Time {
+	if batch.Late || batch.Back || now.Sub(born) > longMade {
+		return born
+	}
+	return time.Time{}
 }
 
 // tidy makes what an agent says of a session fit to be kept and shown.

@@ -11,12 +11,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
 	"resumed/internal/runner"
+	"resumed/internal/watch"
 )
 
 func TestANewLineIsAnObservation(t *testing.T) {
@@ -271,4 +273,15 @@ func TestALookWaitsForAllThatLayThere(t *testing.T) {
 	close(gate)
 	require.NoError(t, f.Look(within(t), of("diary", path)))
 	require.Equal(t, []string{"move"}, texts(s.told()))
+}
+
+// A session that rested for so long that it was forgotten does not begin anew
+// when it goes on.
+func TestNothingBeginsInAnOldFile(t *testing.T) {
+	now := time.Now()
+	hour, month := now.Add(-time.Hour), now.Add(-30*24*time.Hour)
+	require.Zero(t, made(watch.Batch{}, hour, now), "it begins before our eyes")
+	require.Equal(t, month, made(watch.Batch{}, month, now))
+	require.Equal(t, hour, made(watch.Batch{Late: true}, hour, now))
+	require.Equal(t, hour, made(watch.Batch{Back: true}, hour, now))
 }

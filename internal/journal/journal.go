@@ -63,7 +63,9 @@ func (j *Journal) Changed(c resume.Change) {
 	key := c.After.Key
 	if c.Dropped {
 		delete(j.held, key)
-		j.opts.Store.DropSession(key)
+		if c.Before.WorthKeeping() {
+			j.opts.Store.DropSession(key)
+		}
 		j.opts.Changes.Note(key)
 		return
 	}
@@ -120,6 +122,7 @@ func (j *Journal) people(c resume.Change) {
 			s.Attempts = s.Past // it moved before its start was known
 		}
 		j.tell(notify.Retrying, s)
+	case c.Forgets(): // nothing is well again
 	case c.Entered(resume.Watching) && c.Before.Interrupted():
 		s.Attempts = s.Past // the notice shows what was tried
 		j.tell(notify.Recovered, s)

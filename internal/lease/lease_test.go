@@ -185,3 +185,42 @@ func TestANoteOutlivesTheLease(t *testing.T) {
 	}
 	require.NoError(t, (*Lease)(nil).GiveUp(Note{}), "whoever has none leaves none")
 }
+
+func TestOldNotesAndAbandonedLeasesGo(t *testing.T) {
+	dirs := []string{t.TempDir(), filepath.Join(t.TempDir(), "none")}
+	month := time.Now().Add(-30 * 24 * time.Hour)
+	age := func(name string) {
+		t.Helper()
+		require.NoError(t, os.Chtimes(filepath.Join(dirs[0], name), month, month))
+	}
+	for id, at := range map[string]time.Time{"old": month, "new": time.Now()} {
+		l, err := Acquire(dirs[:1], "codex", id)
+		require.NoError(t, err)
+		require.NoError(t, l.GiveUp(Note{At: at, Why: "gave up"}))
+		require.NoError(t, l.Release())
+		age("codex@" + id + ".note")
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dirs[0], "codex@torn.note"), []byte("{"), 0o600))
+	age("codex@torn.note")
+	held, err := Acquire(dirs[:1], "codex", "held")
+	require.NoError(t, err)
+	age("codex@held.lock")
+	for _, name := range []string{"codex@dead.lock", "codex@young.lock", "mine.txt"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dirs[0], name), nil, 0o600))
+	}
+	age("codex@dead.lock")
+	age("mine.txt")
+
+	require.NoError(t, Prune(dirs, time.Now().Add(-24*time.Hour)))
+	var left []string
+	entries, err := os.ReadDir(dirs[0])
+	require.NoError(t, err)
+	for _, entry := range entries {
+		left = append(left, entry.Name())
+	}
+	require.Equal(t, []string{"codex@held.lock", "codex@new.note", "codex@young.lock", "mine.txt"}, left)
+	require.NoDirExists(t, dirs[1])
+	_, err = Acquire(dirs[:1], "codex", "held")
+	require.Error(t, err, "it is held as before")
+	require.NoError(t, held.Release())
+}

@@ -50,5 +50,8 @@ func LastNote(dirs []string, agent, id string) (last Note, found bool) {
 	return last, found
 }
 
+// noteSuffix ends the name of every note.
+const noteSuffix = ".note"
+
 // notePath is as long as the path of the lease itself.
-func notePath(lease string) string { return lease[:len(lease)-len(suffix)] + ".note" }
+func notePath(lease string) string { return lease[:len(lease)-len(suffix)] + noteSuffix }

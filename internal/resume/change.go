@@ -24,6 +24,13 @@ func (c Change) Calls() bool {
 	return c.Entered(Parked) || c.After.Told && !c.Before.Told
 }
 
+// Forgets reports whether this step forgets an interruption that nobody has cared
+// for.
+func (c Change) Forgets() bool {
+	_, expired := c.Event.(Expired)
+	return expired
+}
+
 // Begun returns the resume that this step began, or nil.
 func (c Change) Begun() *Run {
 	if run := c.After.Run; run != nil && (c.Before.Run == nil || c.Before.Run.Mark != run.Mark) {

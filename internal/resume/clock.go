@@ -30,7 +30,7 @@ func (e *Engine) rewind(ctx context.Context, now time.Time) {
 	}
 	e.accounts = make(map[AccountKey]*account)
 	e.restoreAccounts(slices.Collect(maps.Values(e.sessions)))
-	e.pruned, e.stirred = now, true
+	e.forgot, e.stirred = now, true
 }
 
 // latest returns when something last happened to the session.

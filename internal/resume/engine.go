@@ -14,9 +14,6 @@ import (
 // at most.
 const longestSleep = time.Minute
 
-// remembered is how long a session that recovered stays in the list.
-const remembered = 24 * time.Hour
-
 // ErrNoSession is returned for a session that nobody knows.
 var ErrNoSession = errors.New("no such session")
 
@@ -55,7 +52,7 @@ type Engine struct {
 	wake     time.Time // when one of them may start; zero: unknown
 	stirred  bool      // something changed that may let one of them start
 	running  int       // sessions with a Run
-	pruned   time.Time
+	forgot   time.Time // when it was last looked at what may be forgotten
 	latest   time.Time // by the clock, as far as is known
 }
 
@@ -303,21 +300,6 @@ func (e *Engine) keep(s Session) {
 	e.ready.drop(e.sessions[s.Key])
 	e.sessions[s.Key] = s
 	e.timers.set(s.Key, s.deadline())
-}
-
-// prune forgets, once an hour, the interruptions that ended long ago.
-func (e *Engine) prune(now time.Time) {
-	if now.Sub(e.pruned) < time.Hour {
-		return
-	}
-	e.pruned = now
-	for _, s := range e.sessions {
-		over := s.State == Watching && s.Run == nil && !s.Paused && !s.LimitedAt.IsZero()
-		if over && now.Sub(later(s.RecoveredAt, s.LimitedAt)) > remembered {
-			e.keep(s.forgotten())
-			e.opts.Changed(Change{At: now, Before: s, After: s, Dropped: true})
-		}
-	}
 }
 
 func (e *Engine) sleep() time.Duration {

@@ -119,6 +119,9 @@ type Reconsider struct{}
 // Rewound is a clock that was set back.
 type Rewound struct{}
 
+// Expired is an interruption that ended long ago, and that nobody has cared for.
+type Expired struct{}
+
 func (Limited) event()    {}
 func (Progressed) event() {}
 func (Prompted) event()   {}
@@ -141,6 +144,7 @@ func (Pause) event()      {}
 func (Unpause) event()    {}
 func (Reconsider) event() {}
 func (Rewound) event()    {}
+func (Expired) event()    {}
 
 // Observation is an event that was read from an agent's files: what happened, to
 // whom, and where it is written.

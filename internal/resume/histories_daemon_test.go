@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -101,7 +100,14 @@ func (l *life) changed(c Change) {
 	}
 	data, err := json.Marshal(c.After)
 	require.NoError(l.t, err)
-	l.pending[c.After.Key] = data
+	if l.pending[c.After.Key] = data; c.Dropped {
+		l.pending[c.After.Key] = nil
+	}
+	if c.Dropped || c.Forgets() {
+		l.forgets++
+		p := l.machine.place(c.After.Key)
+		p.forgotten[p.lastStop(l.read[p.key])] = true
+	}
 	l.log("%s %T %s -> %s", c.After.Key.ID, c.Event, c.Before.State, c.After.State)
 	if c.Begun() != nil {
 		l.judgeBegin(c)
@@ -158,13 +164,19 @@ func (l *life) sync() {
 	if l.dead {
 		return
 	}
-	maps.Copy(l.disk, l.pending)
-	clear(l.pending)
 	for _, p := range l.places {
-		if l.dice.IntN(2) == 0 {
+		data, changed := l.pending[p.key]
+		dropped := changed && data == nil
+		if dropped {
+			delete(l.disk, p.key)
+		} else if changed {
+			l.disk[p.key] = data
+		}
+		if dropped || l.dice.IntN(2) == 0 { // what is dropped was read long ago
 			p.cursor = l.read[p.key]
 		}
 	}
+	clear(l.pending)
 }
 
 // look reads what is new of all sessions, or of one.
@@ -291,7 +303,7 @@ func (l *life) run(p *place, mark string) bool {
 	if l.dead {
 		return false
 	}
-	stop := p.lastStop()
+	stop := p.lastStop(len(p.transcript))
 	switch {
 	case p.process != "":
 		l.never("%s: a second command while the first one runs", p.key.ID)
@@ -299,6 +311,8 @@ func (l *life) run(p *place, mark string) bool {
 		l.never("%s: a command while an owner lives", p.key.ID)
 	case p.exec:
 		l.never("%s: a command while exec looks after it", p.key.ID)
+	case p.forgotten[stop]:
+		l.never("%s: a command for an interruption that was forgotten", p.key.ID)
 	case stop < 0:
 		l.never("%s: a command for a session that is not interrupted", p.key.ID)
 	}

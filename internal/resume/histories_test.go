@@ -18,20 +18,22 @@ import (
 // two providers. Its daemon dies again and again; people, exec, orders and
 // changed rules come in between.
 type machine struct {
-	t    *testing.T
-	dice *rand.Rand // of the world
+	t     *testing.T
+	dice  *rand.Rand // of the world
+	weeks bool
 
-	mu     sync.Mutex // guards everything that follows
-	places []*place
-	disk   map[Key][]byte
-	paused bool // on disk, and in force
-	rules  Rules
-	life   *life
-	lives  int
-	marks  int
-	sent   int
-	trail  []string
-	broken string // what must never happen and did
+	mu      sync.Mutex // guards everything that follows
+	places  []*place
+	disk    map[Key][]byte
+	paused  bool // on disk, and in force
+	rules   Rules
+	life    *life
+	lives   int
+	marks   int
+	sent    int
+	forgets int
+	trail   []string
+	broken  string // what must never happen and did
 }
 
 // place is where one session lives: what is true of it whoever is looking.
@@ -50,6 +52,8 @@ type place struct {
 	begun   map[string]bool // the commands that ever were, by mark
 	sends   map[int]int     // commands by the line of the interruption they were sent for
 	retries int             // how often a person ordered one
+
+	forgotten map[int]bool // interruptions that a daemon has forgotten, by their line
 }
 
 // How much is tried: go test ./internal/resume -histories 100000 -first 1000.
@@ -61,9 +65,9 @@ var (
 var providersOfHome = []string{"anthropic", "anthropic", "openai", "openai"}
 
 func newMachine(t *testing.T, seed uint64) *machine {
-	m := &machine{t: t, dice: rand.New(rand.NewPCG(seed, 7)), disk: make(map[Key][]byte), rules: DefaultRules()}
+	m := &machine{t: t, dice: rand.New(rand.NewPCG(seed, 7)), disk: make(map[Key][]byte), rules: DefaultRules(), weeks: seed%10 == 0}
 	for i, provider := range providersOfHome {
-		m.places = append(m.places, &place{key: Key{"bot", fmt.Sprint("s", i)}, provider: provider, sends: make(map[int]int), begun: make(map[string]bool)})
+		m.places = append(m.places, &place{key: Key{"bot", fmt.Sprint("s", i)}, provider: provider, sends: make(map[int]int), begun: make(map[string]bool), forgotten: make(map[int]bool)})
 	}
 	return m
 }
@@ -89,9 +93,10 @@ func (m *machine) place(key Key) *place {
 	panic("no such place")
 }
 
-// lastStop returns the line of the refusal that the transcript ends with, or -1.
-func (p *place) lastStop() int {
-	for i := len(p.transcript) - 1; i >= 0; i-- {
+// lastStop returns the line of the refusal that the first lines of the transcript
+// end with, or -1.
+func (p *place) lastStop(lines int) int {
+	for i := lines - 1; i >= 0; i-- {
 		switch p.transcript[i].(type) {
 		case Limited:
 			return i
@@ -227,6 +232,7 @@ func (m *machine) wishes(margin time.Duration) Rules {
 	rules := DefaultRules()
 	rules.Margin, rules.Stagger = margin, margin/8
 	rules.MaxConcurrent = 1 + int(margin%3)
+	rules.KeepEnded, rules.KeepQuiet = 10*margin, 20*margin
 	if margin%4 == 0 {
 		rules.Exclude = []string{"/src/s1"}
 	}
@@ -241,9 +247,13 @@ func (m *machine) wishes(margin time.Duration) Rules {
 	return rules
 }
 
-// turn lets time pass and something happen.
+// turn lets time pass and something happen. On a machine that runs for weeks
+// there are quiet days.
 func (m *machine) turn() {
 	time.Sleep(time.Duration(m.dice.Int64N(int64(2 * time.Minute))))
+	if m.weeks && m.dice.IntN(10) == 0 {
+		time.Sleep(time.Duration(m.dice.Int64N(int64(40 * time.Hour))))
+	}
 	synctest.Wait()
 	m.revive(m.life.mortal)
 	m.happen()
@@ -308,7 +318,7 @@ func (m *machine) settle() {
 		if s.State == GaveUp || s.State == Parked || s.Paused {
 			continue
 		}
-		if stop := m.place(s.Key).lastStop(); s.State != Watching {
+		if stop := m.place(s.Key).lastStop(len(m.place(s.Key).transcript)); s.State != Watching {
 			m.never("%s: an interruption (line %d) was forgotten in state %s: %s", s.Key.ID, stop, s.State, s.Reason)
 		}
 	}
@@ -318,7 +328,7 @@ func (m *machine) settle() {
 // person or exec, never against the rules in force, and nobody is forgotten.
 func TestRandomHistoriesOfAMachine(t *testing.T) {
 	t.Parallel()
-	sent, deaths := 0, 0
+	sent, deaths, forgets := 0, 0, 0
 	for seed := *first; seed < *first+*histories; seed++ {
 		synctest.Test(t, func(t *testing.T) {
 			m := newMachine(t, seed)
@@ -338,12 +348,12 @@ func TestRandomHistoriesOfAMachine(t *testing.T) {
 					require.LessOrEqual(t, n, DefaultRules().Backoff.MaxRetries*(1+p.retries), "seed %d, line %d: however often the daemon died", seed, line)
 				}
 			}
-			sent, deaths = sent+m.sent, deaths+m.lives
+			sent, deaths, forgets = sent+m.sent, deaths+m.lives, forgets+m.forgets
 		})
 		if t.Failed() {
 			return
 		}
 	}
-	t.Logf("%d histories, %d commands, %d daemons", *histories, sent, deaths)
+	t.Logf("%d histories, %d commands, %d daemons, %d sessions forgotten", *histories, sent, deaths, forgets)
 	require.Greater(t, uint64(sent), *histories, "the histories are worth something")
 }

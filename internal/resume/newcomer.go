@@ -22,10 +22,8 @@ type workplaces map[workplace]map[Key]struct{}
 
 // follow learns of one step of a session.
 func (w workplaces) follow(before, after Session) {
-	if left := before.workplace(); left != after.workplace() {
-		if delete(w[left], before.Key); len(w[left]) == 0 {
-			delete(w, left)
-		}
+	if before.workplace() != after.workplace() {
+		w.leave(before)
 	}
 	here := w[after.workplace()]
 	if here == nil {
@@ -33,6 +31,14 @@ func (w workplaces) follow(before, after Session) {
 		w[after.workplace()] = here
 	}
 	here[after.Key] = struct{}{}
+}
+
+// leave learns that a session is not there any longer.
+func (w workplaces) leave(s Session) {
+	left := s.workplace()
+	if delete(w[left], s.Key); len(w[left]) == 0 {
+		delete(w, left)
+	}
 }
 
 // meet lets the sessions that are stopped remember by which one a person went

@@ -89,6 +89,8 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.reconsidered(r, now)
 	case Rewound:
 		return s.rewound(r, now)
+	case Expired:
+		return s.expired(now)
 	default:
 		panic(fmt.Sprintf("resume: unknown event %T", ev))
 	}

@@ -59,6 +59,9 @@ type Rules struct {
 	// nil: always.
 	NextAllowed func(t time.Time) time.Time
 
+	KeepEnded time.Duration // a session that gave up or is parked is forgotten after this; 0: never
+	KeepQuiet time.Duration // one that was never interrupted, after it was silent this long; 0: never
+
 	MaxConcurrent int           // resumes at a time
 	Stagger       time.Duration // between sessions of one account
 	Order         Order         // who goes first when several are due

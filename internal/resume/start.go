@@ -27,7 +27,7 @@ func (e *Engine) ring(ctx context.Context) {
 		e.stirred = false
 		e.start(ctx, now)
 	}
-	e.prune(now)
+	e.forget(ctx, now)
 }
 
 // postpone lets the sessions that wait for the same reset wait on.

@@ -71,13 +71,17 @@ func (s *Store) HistoryKeys(ctx context.Context) ([]resume.Key, error) {
 func (s *Store) archive() archive { return archive{s.db, s.path()} }
 
 // Prune forgets history older than keep, then the oldest of what takes more
-// than maxBytes, then notices that have long been delivered. 0 means no bound.
+// than maxBytes; cursors of files that have been gone for longer than keep; and
+// notices that have long been delivered. 0 means no bound.
 func (s *Store) Prune(ctx context.Context, keep time.Duration, maxBytes int64) error {
 	now := time.Now()
 	s.pruneDeliveries(now.Add(-doneFor))
 	if keep > 0 {
 		const old = "SELECT seq FROM history WHERE at < ? LIMIT ?"
 		if err := s.deleteHistory(ctx, old, now.Add(-keep).UnixMilli()); err != nil {
+			return err
+		}
+		if err := s.pruneCursors(ctx, keep, now); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,91 @@
+package resume
+
+import (
+	"context"
+	"time"
+)
+
+// remembered is how long a session that recovered stays in the list.
+const remembered = 24 * time.Hour
+
+// forgetEvery is the pause between two looks at what may be forgotten.
+const forgetEvery = time.Hour
+
+// forget lets go of what is long over, once an hour, so that a daemon that runs
+// for years grows with what it looks after and not with its age. What is
+// interrupted and waits, or runs, is never forgotten.
+func (e *Engine) forget(ctx context.Context, now time.Time) {
+	if now.Sub(e.forgot) < forgetEvery {
+		return
+	}
+	e.forgot = now
+	for _, key := range e.keys() {
+		s, rules := e.sessions[key], e.opts.Rules
+		switch {
+		case s.Run != nil:
+		case s.over() && longer(now.Sub(s.latest()), rules.KeepEnded):
+			e.apply(ctx, s, s, Expired{}, now)
+		case s.State != Watching || s.Paused:
+		case !s.LimitedAt.IsZero():
+			if now.Sub(later(s.RecoveredAt, s.LimitedAt)) > remembered {
+				e.keep(s.forgotten())
+				e.opts.Changed(Change{At: now, Before: s, After: s, Dropped: true})
+			}
+		case longer(now.Sub(s.quietSince()), rules.KeepQuiet):
+			e.drop(s)
+			e.opts.Changed(Change{At: now, Before: s, After: s, Dropped: true})
+		}
+	}
+	e.forgetAccounts(now)
+}
+
+// longer reports whether an age is beyond a bound; 0: there is none.
+func longer(age, bound time.Duration) bool { return bound > 0 && age > bound }
+
+// over reports whether nothing becomes of the interruption without a person.
+func (s Session) over() bool { return s.State == GaveUp || s.State == Parked }
+
+// quietSince returns when a session that was never interrupted last moved, as
+// far as is known.
+func (s Session) quietSince() time.Time {
+	if s.MovedAt.IsZero() {
+		return s.FoundAt
+	}
+	return s.MovedAt
+}
+
+// expired ends an interruption that nobody has cared for.
+func (s Session) expired(now time.Time) Session {
+	switch s.State {
+	case GaveUp:
+		return s.rest(now, "forgotten: it gave up longer ago than history.ended_keep")
+	case Parked:
+		return s.rest(now, "forgotten: it was parked longer ago than history.ended_keep")
+	default:
+		return s
+	}
+}
+
+// drop forgets a session altogether. It is found again when it moves, as after a
+// restart.
+func (e *Engine) drop(s Session) {
+	e.timers.set(s.Key, time.Time{})
+	e.places.leave(s)
+	e.ready.drop(s)
+	delete(e.sessions, s.Key)
+}
+
+// forgetAccounts forgets the accounts of which no session is left. They say
+// nothing that another start would not have forgotten, too, but for the distance
+// that the next session keeps from the last.
+func (e *Engine) forgetAccounts(now time.Time) {
+	used := make(map[AccountKey]bool, len(e.accounts))
+	for _, s := range e.sessions {
+		used[s.AccountKey()] = true
+	}
+	for key, a := range e.accounts {
+		if !used[key] && now.Sub(a.last.at) > e.opts.Rules.Stagger {
+			delete(e.accounts, key)
+		}
+	}
+}

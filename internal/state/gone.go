@@ -1,0 +1,69 @@
+package state
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// missed is what a cursor says of its file besides how far it was read.
+type missed struct {
+	GoneAt int64 `json:"gone_at"` // milliseconds; 0: it was there when it was last looked for
+}
+
+// pruneCursors forgets how far files were read that have been gone for that
+// long. A file may come back, as with a disk that is not always there; so what
+// is noted at first is only since when it is missed. A cursor that is stored anew
+// does not have that note.
+func (s *Store) pruneCursors(ctx context.Context, keep time.Duration, now time.Time) error {
+	gone, err := s.goneFiles(ctx)
+	if err != nil {
+		return fmt.Errorf("look for cursors of files that are gone: %w", judge(s.path(), err))
+	}
+	for path, data := range gone {
+		var m missed
+		_ = json.Unmarshal([]byte(data), &m) // what cannot be read is missed from now on
+		stmt, args := "", []any{path, data}
+		switch {
+		case m.GoneAt == 0:
+			stmt, args = "UPDATE cursor SET data = json_set(data, '$.gone_at', ?) WHERE path = ? AND data = ?", append([]any{millis(now)}, args...)
+		case now.Sub(fromMillis(m.GoneAt)) > keep:
+			stmt = "DELETE FROM cursor WHERE path = ? AND data = ?"
+		default:
+			continue
+		}
+		// A key of its own: it must not take the place of a newer cursor, and
+		// does nothing where there is one.
+		s.enqueue(op{key: "gone\x00" + path, stmt: stmt, args: given(args...)})
+	}
+	return nil
+}
+
+// goneFiles returns the cursors of files that are not there. What an agent
+// keeps that reports by itself is not named by a path.
+func (s *Store) goneFiles(ctx context.Context) (map[string]string, error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT path, data FROM cursor WHERE CASE WHEN json_valid(data) THEN json_type(data) = 'object' END")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	cursors := make(map[string]string) // not asked for one by one: the database has one connection, and a disk may be slow
+	for rows.Next() {
+		var path, data string
+		if err := rows.Scan(&path, &data); err != nil {
+			return nil, err
+		}
+		cursors[path] = data
+	}
+	for path := range cursors {
+		if _, err := os.Lstat(path); !filepath.IsAbs(path) || !errors.Is(err, fs.ErrNotExist) {
+			delete(cursors, path)
+		}
+	}
+	return cursors, rows.Err()
+}

@@ -65,10 +65,10 @@ func TestNamesOfSessionsAreHarmlessAndMayFitSeveral(t *testing.T) {
 	b.write("bot/logs/twin-2.log", "rate limited, retry in 1h\n")
 	b.until("both are seen", func() bool { return len(b.status().Sessions) == 2 })
 
-	for _, args := range [][]string{{"retry", "twin"}, {"status", "twin"}, {"history", "twin"}} {
+	for _, args := range [][]string{{"retry", "twi"}, {"status", "twi"}, {"history", "twi"}} {
 		_, errOut, code := b.run(args...)
 		require.Equal(t, exitFailed, code)
-		require.Equal(t, "resumed: \"twin\" fits 2 sessions: mybot/twin-1, mybot/twin-2\n"+
+		require.Equal(t, "resumed: \"twi\" fits 2 sessions: mybot/twin-1, mybot/twin-2\n"+
 			"Try: one of them by more of its id: resumed status\n", errOut)
 	}
 	out, _, code := b.run("pause", "twin-1")

@@ -95,10 +95,10 @@ func (t *Transcripts) Environment(p Program, transcript string) []string {
 	return env
 }
 
-// Written returns the time that a record says of itself. One without is as old
-// as its file.
+// Written returns the time that a record says of itself. One without, or with an
+// impossible one, is as old as its file.
 func Written(timestamp string, file time.Time) time.Time {
-	if t, err := time.Parse(time.RFC3339, timestamp); err == nil {
+	if t, err := time.Parse(time.RFC3339, timestamp); err == nil && resume.Possible(t) {
 		return t
 	}
 	return file

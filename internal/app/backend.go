@@ -91,6 +91,7 @@ func (b *backend) self() control.Daemon {
 	if now.refused != nil {
 		self.Config.Error = new(now.refused.Error())
 	}
+	self.Problems = append(self.Problems, b.store.Found()...)
 	if err := b.store.Err(); err != nil {
 		self.Problems = append(self.Problems, "state cannot be written: "+err.Error())
 	}
@@ -152,7 +153,7 @@ func (b *backend) Do(ctx context.Context, key resume.Key, order control.Order) (
 		}
 	}
 	b.opts.Log.Info("ordered by a person", "order", order, "session", key.ID, "agent", key.Agent)
-	return b.settings.Load().view(after), b.store.Sync(ctx)
+	return b.settings.Load().view(after), b.store.Sync(ctx, key)
 }
 
 func (b *backend) SetPaused(ctx context.Context, paused bool) error {

@@ -126,6 +126,9 @@ func events(names []string) []notify.Event {
 // outbox lets the notifier keep its notices in the daemon's state.
 type outbox struct{ *state.Store }
 
+// Sync asks for no session: a notice is sent whatever the state of one may be.
+func (o outbox) Sync(ctx context.Context) error { return o.Store.Sync(ctx) }
+
 // Keep takes the notifier's deliveries for the store's, which are the same.
 func (o outbox) Keep(open []notify.Delivery, key string, value []byte) {
 	kept := make([]state.Delivery, len(open))

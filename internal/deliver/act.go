@@ -28,7 +28,7 @@ func (d *Deliverer) Act(ctx context.Context, session resume.Session) {
 // can be talked to, and the agent knows how to go on. It returns neither a
 // delivery nor a reason where the resume was withdrawn meanwhile.
 func (d *Deliverer) prepare(ctx context.Context, session resume.Session) (*delivery, *resume.NotSent) {
-	if err := d.opts.Sync(ctx); err != nil {
+	if err := d.opts.Sync(ctx, session.Key); err != nil {
 		return nil, &resume.NotSent{Why: notOnDisk + err.Error()}
 	}
 	session, notSent := d.lookAgain(ctx, session)

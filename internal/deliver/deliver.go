@@ -60,9 +60,13 @@ type Options struct {
 	Settings    func() Settings
 	Engine      Engine
 	Transcripts Transcripts
-	Sync        func(context.Context) error // returns when what was decided is on disk
-	Stopping    func() bool                 // the daemon stops: transcripts are not read any longer
-	Log         *slog.Logger
+
+	// Sync returns when what was decided is on disk, and an error where that cannot
+	// be: of those sessions, and of all where the disk refuses.
+	Sync func(context.Context, ...resume.Key) error
+
+	Stopping func() bool // the daemon stops: transcripts are not read any longer
+	Log      *slog.Logger
 }
 
 // Deliverer sends resumes and looks after the commands that run.

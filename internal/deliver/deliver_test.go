@@ -50,7 +50,9 @@ func TestTheClaimIsOnDiskFirst(t *testing.T) {
 	w.d.Act(t.Context(), w.now())
 	require.Equal(t, []string{"on disk", "may have been handed over", "on disk", "sent", "delivered"}, w.diary.all())
 
-	full := func(o *Options) { o.Sync = func(context.Context) error { return errors.New("no space left") } }
+	full := func(o *Options) {
+		o.Sync = func(context.Context, ...resume.Key) error { return errors.New("no space left") }
+	}
 	w = newWorld(t, full)
 	require.Equal(t, []string{"not sent: the claim could not be written to disk: no space left"}, w.act())
 }

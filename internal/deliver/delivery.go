@@ -56,7 +56,7 @@ func (v *delivery) claim(ctx context.Context, to resume.Process) (ok bool, notSe
 	if err != nil || now.State != resume.Resuming || now.Run == nil || now.Run.Mark != mark {
 		return false, nil
 	}
-	if err := v.opts.Sync(ctx); err != nil {
+	if err := v.opts.Sync(ctx, v.session.Key); err != nil {
 		return false, &resume.NotSent{Why: notOnDisk + err.Error(), Owner: v.owner}
 	}
 	return true, nil

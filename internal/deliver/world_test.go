@@ -80,7 +80,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 	opts := Options{
 		StateDir: filepath.Join(dir, "state"), LeaseDirs: []string{filepath.Join(dir, "leases")},
 		Settings: func() Settings { return w.settings }, Engine: w, Transcripts: w,
-		Sync:     func(context.Context) error { w.diary.add("on disk"); return nil },
+		Sync:     func(context.Context, ...resume.Key) error { w.diary.add("on disk"); return nil },
 		Stopping: func() bool { return w.stopping },
 		Log:      slog.New(slog.DiscardHandler),
 	}

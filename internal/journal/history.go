@@ -204,7 +204,7 @@ func show(entry state.Entry, name string) control.Step {
 		From: line.From, To: line.To, Class: line.Class, Reason: line.Reason,
 		Attempt: line.Attempt, Outcome: line.Outcome, Error: line.Error,
 	}
-	if !line.NextAt.IsZero() {
+	if !line.NextAt.IsZero() && resume.Tellable(line.NextAt) {
 		shown.NextAt = line.NextAt.UTC()
 	}
 	return shown

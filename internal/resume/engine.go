@@ -127,6 +127,7 @@ func (e *Engine) Observe(ctx context.Context, observations []Observation) error 
 }
 
 func (e *Engine) see(ctx context.Context, sight Observation) {
+	sight = sight.bounded()
 	s, known := e.sessions[sight.Key]
 	if known && s.Seen.Epoch == sight.Pos.Epoch && sight.Pos.Offset <= s.Seen.Offset {
 		return
@@ -156,7 +157,7 @@ func (e *Engine) Apply(ctx context.Context, key Key, ev Event) (Session, error) 
 	err := e.do(ctx, func(ctx context.Context) {
 		var s Session
 		if s, known = e.sessions[key]; known {
-			after = e.apply(ctx, s, s, ev, wallNow())
+			after = e.apply(ctx, s, s, bounded(ev), wallNow())
 		}
 	})
 	if err == nil && !known {

@@ -105,8 +105,10 @@ func viewAttempts(attempts []Attempt) []AttemptView {
 	return views
 }
 
+// viewTime returns a time as others see it. One that cannot be written must not
+// keep all that is told along with it from being told.
 func viewTime(t time.Time) *time.Time {
-	if t.IsZero() {
+	if t.IsZero() || !Tellable(t) {
 		return nil
 	}
 	return new(t.UTC())

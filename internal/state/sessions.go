@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"resumed/internal/resume"
 )
@@ -18,9 +19,10 @@ type Snapshot struct {
 	Sessions []resume.Session
 	Cursors  map[string]json.RawMessage // by path
 	Paused   bool                       // everything is paused, not one session alone
-	Skipped  []error                    // one for each record that could not be read
+	Skipped  []error                    // one for each record that could not be read, or not all of it
 
-	lost []string // the ids of the sessions among these
+	lost   []string         // the ids of the sessions among these
+	mended []resume.Session // kept, but not all that they told
 }
 
 // Load returns what is on disk. A record that cannot be read is skipped and
@@ -30,6 +32,9 @@ func (s *Store) Load() (Snapshot, error) {
 	if err := s.archive().loadSessions(&snap); err != nil {
 		return Snapshot{}, fmt.Errorf("load sessions: %w", judge(s.path(), err))
 	}
+	for _, session := range snap.mended {
+		s.Put(session)
+	}
 	if err := s.loadCursors(&snap); err != nil {
 		return Snapshot{}, fmt.Errorf("load cursors: %w", judge(s.path(), err))
 	}
@@ -37,6 +42,11 @@ func (s *Store) Load() (Snapshot, error) {
 	maps.DeleteFunc(snap.Cursors, func(path string, _ json.RawMessage) bool {
 		return slices.ContainsFunc(snap.lost, func(id string) bool { return strings.Contains(filepath.Base(path), id) })
 	})
+	s.mu.Lock()
+	for _, err := range snap.Skipped {
+		s.found = append(s.found, "a stored record was bad: "+err.Error())
+	}
+	s.mu.Unlock()
 	return snap, nil
 }
 
@@ -61,6 +71,11 @@ func (a archive) loadSessions(snap *Snapshot) error {
 			snap.Skipped = append(snap.Skipped, fmt.Errorf("read session %q: %w", key, err))
 			snap.lost = append(snap.lost, key.ID)
 			continue
+		}
+		session, impossible := session.Bounded(time.Now())
+		if impossible {
+			snap.mended = append(snap.mended, session)
+			snap.Skipped = append(snap.Skipped, fmt.Errorf("session %q: it bears a time that cannot be; the session is kept without it", key))
 		}
 		snap.Sessions = append(snap.Sessions, session)
 	}

@@ -155,10 +155,17 @@ func TestARecordThatCannotBeWrittenHoldsUpNobody(t *testing.T) {
 	s.Put(bad)
 	s.PutCursor("/t/bad", json.RawMessage("nonsense"))
 	s.Put(session("good", 1))
-	require.NoError(t, s.Sync(t.Context()))
+	require.NoError(t, s.Sync(t.Context(), session("good", 1).Key))
 	snap := load(t, s)
 	require.Equal(t, []resume.Session{session("good", 1)}, snap.Sessions)
 	require.Empty(t, snap.Cursors)
+
+	require.ErrorContains(t, s.Sync(t.Context(), bad.Key), "bad cannot be stored", "its claim must not be acted on")
+	require.Error(t, s.Err(), "status tells")
+	s.Put(session("bad", 2))
+	s.PutCursor("/t/bad", json.RawMessage("{}"))
+	require.NoError(t, s.Sync(t.Context(), bad.Key))
+	require.NoError(t, s.Err())
 }
 
 func TestADatabaseThatIsNotOursIsLeftAlone(t *testing.T) {

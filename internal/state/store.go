@@ -34,7 +34,9 @@ type Store struct {
 	// mu guards everything that follows, and is never held while the disk works.
 	mu         sync.Mutex
 	queue      queue
-	err        error // of the last write
+	found      []string         // what was wrong with what the last daemon left
+	err        error            // of the last write
+	refused    map[string]error // records that cannot be stored, by the key of their op
 	values     map[string][]byte
 	deliveries map[deliveryKey]delivery
 }

@@ -6,8 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"time"
+
+	"resumed/internal/resume"
 )
 
 const (
@@ -48,7 +53,24 @@ func (s *Store) Run(ctx context.Context) error {
 // Sync returns nil when all that was queued before the call is on disk: then
 // a claim may be acted on. On an error nothing may be started; what was queued
 // stays queued and is tried again until something newer takes its place.
-func (s *Store) Sync(ctx context.Context) error {
+//
+// A record that no disk would take does not hold up the others. It is an error
+// for who asks for its session.
+func (s *Store) Sync(ctx context.Context, sessions ...resume.Key) error {
+	if err := s.sync(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range sessions {
+		if err := s.refused[sessionKey(key)]; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) sync(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("write state: %w", context.Cause(ctx))
 	}
@@ -62,11 +84,22 @@ func (s *Store) Sync(ctx context.Context) error {
 	return s.commit()
 }
 
-// Err returns why the last write did not reach the disk, or nil where it did.
+// Err returns why the last write did not reach the disk, or which record cannot
+// be stored; nil where all is on disk.
 func (s *Store) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.err
+	if s.err != nil || len(s.refused) == 0 {
+		return s.err
+	}
+	return s.refused[slices.Min(slices.Collect(maps.Keys(s.refused)))]
+}
+
+// Found returns what was wrong with what the last daemon left, for people.
+func (s *Store) Found() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.found)
 }
 
 // enqueue never blocks on the disk.
@@ -175,10 +208,8 @@ type writer struct {
 
 func (w *writer) exec(o op) error {
 	args, err := o.args()
-	if err != nil {
-		// No later try mends it, and it must not hold up the others.
-		w.store.log.Error("record cannot be stored", "record", o.key, "err", err)
-		return nil
+	if w.store.refuse(o.key, err) {
+		return nil // no later try mends it, and it must not hold up the others
 	}
 	stmt := w.stmts[o.stmt]
 	if stmt == nil {
@@ -189,6 +220,25 @@ func (w *writer) exec(o op) error {
 	}
 	_, err = stmt.Exec(args...)
 	return err
+}
+
+// refuse notes whether a record can be stored at all. It reports that it cannot.
+func (s *Store) refuse(key string, err error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		delete(s.refused, key)
+		return false
+	}
+	err = fmt.Errorf("%s cannot be stored: %w", strings.ReplaceAll(key, "\x00", " "), err)
+	if was := s.refused[key]; was == nil || was.Error() != err.Error() {
+		s.log.Error("a record cannot be stored, and nothing is done that needs it", "err", err)
+	}
+	if s.refused == nil {
+		s.refused = make(map[string]error)
+	}
+	s.refused[key] = err
+	return true
 }
 
 // given returns args that need no making.

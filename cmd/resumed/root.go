@@ -96,6 +96,8 @@ func (c *cli) report(err error) int {
 		hint = "one of them by more of its id: resumed status"
 	case errors.Is(err, control.ErrNoDaemon):
 		code, hint = exitNoDaemon, "resumed run, or systemctl --user start resumed"
+	case errors.Is(err, control.ErrHung):
+		hint = "systemctl --user restart resumed, or end the daemon and start it anew: sessions and waits stay"
 	case errors.Is(err, control.ErrNoSession):
 		code, hint = exitNoSession, "resumed status --all"
 	}
@@ -152,7 +154,10 @@ func (c *cli) root() *cobra.Command {
 // a short help where none does.
 func (c *cli) greet(cmd *cobra.Command, _ []string) error {
 	status, err := c.client().Status(cmd.Context(), false)
-	if err != nil {
+	switch {
+	case errors.Is(err, control.ErrHung):
+		return err
+	case err != nil:
 		return cmd.Help()
 	}
 	return c.printStatus(status)

@@ -11,8 +11,16 @@ import (
 	"net/http"
 	"net/url"
 	"syscall"
+	"time"
 
 	"resumed/internal/resume"
+)
+
+// How long the daemon may take to begin its answer, and to go on with it. An
+// order may have to wait for a disk, or for a command that is to end.
+const (
+	answerLimit = 20 * time.Second
+	orderLimit  = 45 * time.Second
 )
 
 // Client is the command line's end of the socket.
@@ -42,7 +50,7 @@ func dial(ctx context.Context, dir string) (net.Conn, error) {
 		return nil, err
 	}
 	defer release()
-	var dialer net.Dialer
+	dialer := net.Dialer{Timeout: answerLimit}
 	return dialer.DialContext(ctx, "unix", path)
 }
 
@@ -69,6 +77,7 @@ func (c *Client) Watch(ctx context.Context, all bool, see func(Update) error) er
 		return err
 	}
 	defer body.Close()
+	body.limit = 0 // it is quiet for as long as nothing changes
 	for lines := json.NewDecoder(body); ; {
 		var update Update
 		if err := lines.Decode(&update); err != nil {
@@ -127,24 +136,74 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 }
 
 // open asks the daemon and returns its answer, to be read and closed.
-func (c *Client) open(ctx context.Context, method, path string, query url.Values) (io.ReadCloser, error) {
+func (c *Client) open(ctx context.Context, method, path string, query url.Values) (*reply, error) {
+	limit := answerLimit
+	if method == http.MethodPost {
+		limit = orderLimit
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	r := &reply{ctx: ctx, cancel: cancel, limit: limit}
+	err := r.inTime(func() error { return r.ask(&c.http, method, path, query) })
+	if err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	return r, nil
+}
+
+// reply is an answer that the daemon does not leave half said for ever.
+type reply struct {
+	ctx    context.Context // of the request
+	cancel context.CancelCauseFunc
+	limit  time.Duration // for each part of it; 0: none
+	body   io.ReadCloser
+}
+
+// ask sends the request and waits for the answer to begin.
+func (r *reply) ask(client *http.Client, method, path string, query url.Values) error {
 	target := url.URL{Scheme: "http", Host: "resumed", Path: path, RawQuery: query.Encode()}
-	request, err := http.NewRequestWithContext(ctx, method, target.String(), http.NoBody)
+	request, err := http.NewRequestWithContext(r.ctx, method, target.String(), http.NoBody)
 	if err != nil {
-		return nil, fmt.Errorf("ask the daemon: %w", err)
+		return fmt.Errorf("ask the daemon: %w", err)
 	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-			return nil, ErrNoDaemon
-		}
-		return nil, fmt.Errorf("ask the daemon: %w", err)
-	}
-	if response.StatusCode != http.StatusOK {
+	response, err := client.Do(request)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED):
+		return ErrNoDaemon
+	case errors.Is(err, syscall.EAGAIN): // too many wait for it already
+		return ErrHung
+	case err != nil:
+		return fmt.Errorf("ask the daemon: %w", err)
+	case response.StatusCode != http.StatusOK:
 		defer response.Body.Close()
-		return nil, readProblem(response)
+		return readProblem(response)
 	}
-	return response.Body, nil
+	r.body = response.Body
+	return nil
+}
+
+func (r *reply) Read(p []byte) (n int, err error) {
+	err = r.inTime(func() error { n, err = r.body.Read(p); return err })
+	return n, err
+}
+
+func (r *reply) Close() error {
+	defer r.cancel(nil)
+	return r.body.Close()
+}
+
+// inTime gives up a step that takes too long.
+func (r *reply) inTime(step func() error) error {
+	if r.limit == 0 {
+		return step()
+	}
+	hung := fmt.Errorf("%w: it was given %s", ErrHung, r.limit)
+	defer time.AfterFunc(r.limit, func() { r.cancel(hung) }).Stop()
+	err := step()
+	if err != nil && context.Cause(r.ctx) == hung {
+		return hung
+	}
+	return err
 }
 
 // RemoteError is the daemon's own word on what went wrong.

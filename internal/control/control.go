@@ -117,6 +117,7 @@ type Backend interface {
 // Errors that the command line turns into exit codes.
 var (
 	ErrNoDaemon  = errors.New("no daemon is running")
+	ErrHung      = errors.New("the daemon does not answer")
 	ErrNoSession = resume.ErrNoSession
 )
 

@@ -1,4 +1,18 @@
 package control
 
+import (
+	"context"
+	"net"
+	"net/http"
+)
+
 // Break closes the socket under the server.
 func (s *Server) Break() { _ = s.socket.listener.Close() }
+
+// NewClientOf returns a client of whoever is at the other end of a connection.
+func NewClientOf(conn net.Conn) *Client {
+	return &Client{http.Client{Transport: &http.Transport{
+		DialContext:       func(context.Context, string, string) (net.Conn, error) { return conn, nil },
+		DisableKeepAlives: true,
+	}}}
+}

@@ -78,6 +78,7 @@ func (d *access) guard(next http.HandlerFunc) http.Handler {
 			http.Error(w, "resumed open gives the link that lets you in", http.StatusUnauthorized)
 			return
 		}
+		vouch(r.Context())
 		next(w, r)
 	})
 }

@@ -21,6 +21,12 @@ const (
 
 	// healthLimit is how long the engine's loop may take to turn.
 	healthLimit = 2 * time.Second
+
+	// What a request's head and its body may take, and for how long a
+	// connection may be silent between two requests.
+	headLimit = 5 * time.Second
+	bodyLimit = 5 * time.Second
+	idleLimit = time.Minute
 )
 
 // Server serves the page, metrics and health where http.listen says. An address
@@ -170,10 +176,11 @@ func (w *Server) pause(ctx context.Context, listen string, most time.Duration) {
 
 func (w *Server) serve(ctx context.Context, listener net.Listener, listen string) {
 	server := &http.Server{
-		Handler:           hosts(listen, listener.Addr())(w.handler),
-		ReadHeaderTimeout: 5 * time.Second,
-		IdleTimeout:       2 * time.Minute,
+		Handler:           bounded(hosts(listen, listener.Addr())(w.handler)),
+		ReadHeaderTimeout: headLimit,
+		IdleTimeout:       idleLimit,
 		MaxHeaderBytes:    16 << 10,
+		ConnContext:       introduce,
 		ErrorLog:          slog.NewLogLogger(w.log.Handler(), slog.LevelDebug),
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -185,7 +192,7 @@ func (w *Server) serve(ctx context.Context, listener net.Listener, listen string
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		defer cancel() // it ended before its time: listen again
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Serve(&door{Listener: listener, room: roomForGuests()}); !errors.Is(err, http.ErrServerClosed) {
 			w.log.Warn("metrics stopped being served", "err", err)
 		}
 	})
@@ -199,6 +206,21 @@ func (w *Server) serve(ctx context.Context, listener net.Listener, listen string
 		_ = server.Close()
 	}
 	serving.Wait()
+}
+
+// bounded gives a request's body and the reader of its answer their time, before
+// anybody asks who it is. A body that nobody wants takes time too: the server
+// reads what is left of it before the next request. A stream that is given sets
+// times of its own.
+func bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, now := http.NewResponseController(w), time.Now()
+		_ = conn.SetWriteDeadline(now.Add(readerPatience)) // every connection can
+		if r.ContentLength != 0 {                          // unknown is -1
+			_ = conn.SetReadDeadline(now.Add(bodyLimit))
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // hosts lets in requests for this machine alone. A web page that points its

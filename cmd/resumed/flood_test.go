@@ -1,0 +1,133 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+// flood opens connections by the hundred, without a token, and keeps each for as
+// long as it is let: some say nothing, some begin a request and do not end it,
+// some begin a body, some do not read what they asked for. It returns when all
+// of them were opened once; those that are cut off are opened anew until the
+// test ends.
+func flood(t *testing.T, address string, many int) {
+	openings := []string{
+		"",
+		"GET /metrics HTTP/1.1\r\nHost: ",
+		"POST /pause HTTP/1.1\r\nHost: " + address + "\r\nContent-Length: 1000\r\n\r\nx",
+		"POST /session/retry HTTP/1.1\r\nHost: " + address + "\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n",
+		"POST / HTTP/1.1\r\nHost: elsewhere.example\r\nContent-Length: 1000\r\n\r\nx",
+		"GET /healthz HTTP/1.1\r\nHost: " + address + "\r\nContent-Length: 1000\r\n\r\nx",
+		strings.Repeat("GET /metrics HTTP/1.1\r\nHost: "+address+"\r\n\r\n", 100),
+	}
+	var opened, open sync.WaitGroup
+	stop := make(chan struct{})
+	t.Cleanup(func() { close(stop); open.Wait() })
+	for i := range many {
+		opened.Add(1)
+		open.Go(func() {
+			for first := true; ; first = false {
+				conn, err := net.Dial("tcp", address)
+				if err == nil {
+					_, _ = io.WriteString(conn, openings[i%len(openings)]) // cut off already: opened anew
+				}
+				if first {
+					opened.Done()
+				}
+				if err == nil {
+					hold(conn, stop)
+				}
+				select {
+				case <-stop:
+					return
+				case <-time.After(50 * time.Millisecond): // a flood, not a test of the machine
+				}
+			}
+		})
+	}
+	opened.Wait()
+}
+
+// hold returns when the other end has cut off the connection, or at the stop. It
+// reads no more than needed to see that.
+func hold(conn net.Conn, stop <-chan struct{}) {
+	defer conn.Close()
+	for {
+		_ = conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+		_, err := conn.Read(make([]byte, 1))
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			return
+		}
+		select {
+		case <-stop:
+			return
+		default:
+		}
+	}
+}
+
+// Whoever can reach the page's port has no token yet, and must not be able to
+// keep the daemon from its work: a machine has only so many descriptors.
+func TestStrangersOnThePortStopNothing(t *testing.T) {
+	b := newBox(t)
+	b.write("bin/poor", fmt.Sprintf("#!/bin/sh\nulimit -n 64\nexec %s \"$@\"\n", program))
+	b.binary = b.path("bin/poor")
+	b.write(configFile, bot+served+fastBackoff)
+	b.write("bot/resume.sh", recordCall+"echo 'step 2' >> logs/$1.log\n")
+	b.start()
+	var address string
+	b.until("the page is served", func() bool { address = b.status().Daemon.HTTP; return address != "" })
+	flood(t, address, 200)
+
+	b.write("bot/logs/far.log", "rate limited, retry in 1h\n")
+	b.untilState("far", resume.Waiting)
+	b.write("bot/logs/near.log", "rate limited\n")
+	b.until("a session is resumed meanwhile", func() bool { return len(b.calls()) == 1 })
+	out, errOut, code := b.run("status")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "far")
+	b.until("who asks properly is answered", func() bool {
+		answer, err := http.Get("http://" + address + "/healthz")
+		if err != nil {
+			return false // its turn to make room
+		}
+		defer answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	})
+	require.NotContains(t, b.logged(), "too many open files")
+}
+
+// A daemon that hangs is told, and waited for no longer than a person would.
+func TestHungDaemonDoesNotHangTheCommands(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, bot+served)
+	b.write("bot/logs/s1.log", "rate limited, retry in 1h\n")
+	b.start()
+	b.untilState("s1", resume.Waiting)
+	require.NoError(t, b.proc.Process.Signal(syscall.SIGSTOP))
+	var asking sync.WaitGroup
+	for _, args := range []string{"", "status", "status --json", "status --watch", "retry s1", "pause", "history", "open --print"} {
+		asking.Go(func() {
+			_, errOut, code := b.run(strings.Fields(args)...)
+			if code != exitFailed || !strings.Contains(errOut, "does not answer") || !strings.Contains(errOut, "Try: ") {
+				t.Errorf("resumed %s: exit code %d, %q", args, code, errOut)
+			}
+		})
+	}
+	asking.Wait()
+	require.NoError(t, b.proc.Process.Signal(syscall.SIGCONT))
+	require.Equal(t, resume.Waiting, b.session("s1").State, "nothing was lost meanwhile")
+}

@@ -1,0 +1,89 @@
+package control_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/control"
+)
+
+// hears returns a client of a daemon that says this, and then nothing until the
+// client is gone, after which ended is closed.
+func hears(t *testing.T, said ...string) (client *control.Client, ended chan struct{}) {
+	here, there := net.Pipe()
+	ended = make(chan struct{})
+	go func() {
+		defer close(ended)
+		question := bufio.NewReader(there)
+		if _, err := http.ReadRequest(question); err != nil {
+			t.Error(err)
+		}
+		for _, part := range said {
+			_, _ = io.WriteString(there, part)
+			time.Sleep(time.Hour)
+		}
+		_, _ = io.Copy(io.Discard, question)
+		_ = there.Close()
+	}()
+	return control.NewClientOf(here), ended
+}
+
+// Whoever asks a daemon that hangs is told so, in time, wherever it stopped.
+func TestAHungDaemonIsNotWaitedForForEver(t *testing.T) {
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
+	for name, c := range map[string]struct {
+		said  string
+		ask   func(context.Context, *control.Client) error
+		limit time.Duration
+	}{
+		"before its answer": {"", func(ctx context.Context, c *control.Client) error { _, err := c.Status(ctx, false); return err }, 20 * time.Second},
+		"in its answer":     {head + `{"version"`, func(ctx context.Context, c *control.Client) error { _, err := c.Status(ctx, false); return err }, 20 * time.Second},
+		"before an order":   {"", func(ctx context.Context, c *control.Client) error { return c.SetPaused(ctx, true) }, 45 * time.Second},
+		"before a stream": {"", func(ctx context.Context, c *control.Client) error {
+			return c.Watch(ctx, false, func(control.Update) error { return nil })
+		}, 20 * time.Second},
+		"in its history": {head + `{"version":1}` + "\n", func(ctx context.Context, c *control.Client) error {
+			steps, err := c.History(ctx, "", time.Time{})
+			for _, e := range steps {
+				err = errors.Join(err, e)
+			}
+			return err
+		}, 20 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, ended := hears(t, c.said)
+				began := time.Now()
+				require.ErrorIs(t, c.ask(t.Context(), client), control.ErrHung)
+				require.Equal(t, c.limit, time.Since(began))
+				<-ended
+			})
+		})
+	}
+}
+
+// A stream is quiet for as long as nothing changes.
+func TestAQuietStreamIsNoHungDaemon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, ended := hears(t, "HTTP/1.1 200 OK\r\n\r\n{\"version\":1}\n", "{\"version\":1}\n")
+		seen := 0
+		enough := errors.New("enough")
+		err := client.Watch(t.Context(), false, func(control.Update) error {
+			if seen++; seen == 2 {
+				return enough
+			}
+			return nil
+		})
+		require.ErrorIs(t, err, enough)
+		<-ended
+	})
+}

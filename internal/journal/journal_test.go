@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/config"
 	"resumed/internal/control"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
@@ -31,7 +32,7 @@ func TestWhatPeopleAreTold(t *testing.T) {
 	}
 	hopeless := []resume.Event{limited}
 	gaveUp := []notify.Event{notify.Limited}
-	for n := range resume.DefaultRules().Backoff.MaxRetries {
+	for n := range config.Default().Rules().Backoff.MaxRetries {
 		hopeless = append(hopeless, failed(fmt.Sprint(n))...)
 		gaveUp = append(gaveUp, notify.Retrying)
 	}

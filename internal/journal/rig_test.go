@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"resumed/internal/config"
 	"resumed/internal/control"
 	"resumed/internal/limit"
 	"resumed/internal/notify"
@@ -20,7 +21,7 @@ import (
 // story applies events to a session, one every ten minutes, and returns the changes.
 func story(events ...resume.Event) []resume.Change {
 	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
-	rules := resume.DefaultRules()
+	rules := config.Default().Rules()
 	rules.Backoff.Jitter = false
 	s := resume.Session{Key: resume.Key{Agent: "diary", ID: "a"}}
 	var changes []resume.Change

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/config"
 	"resumed/internal/limit"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
@@ -37,7 +38,7 @@ func (s *standing) Loaded() (time.Time, bool)                          { return 
 
 // observe counts what happens to a session, one event every ten seconds.
 func observe(m *Metrics, events ...resume.Event) {
-	rules := resume.DefaultRules()
+	rules := config.Default().Rules()
 	rules.Backoff.Jitter = false
 	rules.Backoff.BaseDelay, rules.Backoff.MaxRetries = 5*time.Second, 2
 	s, now := resume.Session{Key: resume.Key{Agent: "diary", ID: "a"}}, noon

@@ -39,7 +39,7 @@ func works(ctx context.Context, w *world, s Session) {
 
 func TestALimitOfOneProviderHoldsBackNobodyOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rules := DefaultRules()
+		rules := defaultRules()
 		rules.MaxConcurrent, rules.Stagger = 10, time.Hour
 		w := newWorld(t, rules, works)
 		start := time.Now()
@@ -62,7 +62,7 @@ func TestALimitOfOneProviderHoldsBackNobodyOfAnother(t *testing.T) {
 
 func TestASessionThatChangesItsProviderLeavesTheAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rules := DefaultRules()
+		rules := defaultRules()
 		rules.MaxConcurrent, rules.Stagger, rules.Margin = 10, 0, 0
 		w := newWorld(t, rules, works)
 		reset := time.Now().Add(time.Minute)
@@ -117,7 +117,7 @@ func TestAUsageLimitWithoutATimeEndsWithTheAccounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				rules := DefaultRules()
+				rules := defaultRules()
 				rules.MaxConcurrent, rules.Stagger, rules.Margin = 10, 0, 0
 				w := newWorld(t, rules, recovers)
 				start := time.Now()
@@ -142,7 +142,7 @@ func TestAUsageLimitWithoutATimeEndsWithTheAccounts(t *testing.T) {
 // What was known of an account is said again by the sessions that wait.
 func TestAnAccountIsKnownAgainAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rules := DefaultRules()
+		rules := defaultRules()
 		now := time.Now()
 		waits := func(id, provider string, ev Limited) Session {
 			s := Session{Key: Key{"bot", id}, Account: "bot:default", Provider: provider}
@@ -174,7 +174,7 @@ func TestAnAccountIsKnownAgainAfterARestart(t *testing.T) {
 // That one of them is lost leaves the other one alone with its try.
 func TestWhoWasFoundTryingIsWaitedForAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rules := DefaultRules()
+		rules := defaultRules()
 		rules.MaxConcurrent, rules.Stagger = 10, 0
 		now := time.Now()
 		tries := func(id string) Session {
@@ -197,7 +197,7 @@ func TestWhoWasFoundTryingIsWaitedForAfterARestart(t *testing.T) {
 
 func TestWhoBeganBeforeALimitWasReadTriesForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rules := DefaultRules()
+		rules := defaultRules()
 		rules.MaxConcurrent, rules.Stagger = 10, 0
 		w := newWorld(t, rules, works)
 		stopped := time.Now()
@@ -213,7 +213,7 @@ func TestWhoBeganBeforeALimitWasReadTriesForAll(t *testing.T) {
 
 func TestALostStartDoesNotShortenTheDistanceToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rules := DefaultRules()
+		rules := defaultRules()
 		rules.MaxConcurrent, rules.Stagger = 10, 20*time.Second
 		now := time.Now()
 		tries := func(id string, at time.Time) Session {
@@ -238,7 +238,7 @@ func TestALostStartDoesNotShortenTheDistanceToOthers(t *testing.T) {
 // is held: that says nothing of the second.
 func TestWhatHeldAnEarlierResumeDoesNotUndoTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rules := DefaultRules()
+		rules := defaultRules()
 		rules.MaxConcurrent, rules.Stagger = 10, 20*time.Second
 		w := newWorld(t, rules, works)
 		w.seeOf("anthropic", "a", limited(time.Now().Add(-time.Minute), limit.Overloaded))
@@ -255,7 +255,7 @@ func TestWhatHeldAnEarlierResumeDoesNotUndoTheNext(t *testing.T) {
 
 func TestAProbeStaysOneWhenOthersMeetTheSameLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rules := DefaultRules()
+		rules := defaultRules()
 		rules.MaxConcurrent, rules.Stagger = 10, 0
 		w := newWorld(t, rules, works)
 		w.seeOf("anthropic", "probe", limitedUntil(time.Now(), limit.RateLimit, time.Now()))

@@ -15,9 +15,9 @@ import (
 // left whose clock ran ahead.
 func TestAWaitThatBeganInTheFutureEnds(t *testing.T) {
 	const ahead = 1000 * time.Hour
-	policy := DefaultRules().Backoff
+	policy := defaultRules().Backoff
 	policy.Jitter = false
-	rules := DefaultRules()
+	rules := defaultRules()
 	rules.Backoff = policy
 	wait := policy.Delay(1, half)
 	for name, c := range map[string]struct {
@@ -64,7 +64,7 @@ func TestAWaitThatBeganInTheFutureEnds(t *testing.T) {
 
 func TestAStatedResetStaysWhenTheClockIsSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, DefaultRules(), waits)
+		w := newWorld(t, defaultRules(), waits)
 		reset := time.Now().Add(3 * time.Hour)
 		w.see("a", limitedUntil(time.Now(), limit.UsageLimit, reset))
 		before := w.session("a").NextAt
@@ -95,7 +95,7 @@ func (w *world) setBack(by time.Duration) {
 
 func TestAClockThatIsSetBackHoldsUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, DefaultRules(), recovers)
+		w := newWorld(t, defaultRules(), recovers)
 		w.seeShared("a", limited(time.Now(), limit.Overloaded))
 		w.seeShared("b", limited(time.Now(), limit.Overloaded))
 		time.Sleep(65 * time.Second)
@@ -111,7 +111,7 @@ func TestAClockThatIsSetBackHoldsUpNobody(t *testing.T) {
 
 func TestARecordOfTheFutureDoesNotMakeLaterOnesOldNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, DefaultRules(), waits)
+		w := newWorld(t, defaultRules(), waits)
 		w.see("a", Progressed{At: time.Now().Add(1000 * time.Hour)})
 		time.Sleep(time.Second)
 		require.NoError(t, w.Observe(t.Context(), []Observation{{

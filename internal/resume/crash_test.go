@@ -60,7 +60,7 @@ func (h *history) write(ev Event) {
 
 // step applies an event to the daemon's session.
 func (h *history) step(ev Event) {
-	h.session = h.session.Next(ev, DefaultRules(), h.now, h.dice.Float64())
+	h.session = h.session.Next(ev, defaultRules(), h.now, h.dice.Float64())
 	h.log("%T -> %s", ev, h.session.State)
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"sync"
 	"time"
 )
@@ -46,6 +45,7 @@ type Engine struct {
 	sessions map[Key]Session
 	timers   timers
 	accounts map[AccountKey]*account
+	names    names
 	places   workplaces
 	ready    queue     // due, but held back
 	walk     []queued  // memory for a walk through them
@@ -193,16 +193,11 @@ func (e *Engine) Sessions(ctx context.Context) ([]Session, error) {
 
 // nameAll gives a name to every session that has none.
 func (e *Engine) nameAll() {
-	var names map[Key]string // made where it is needed: there may be ten thousand sessions
 	for key, s := range e.sessions {
-		if s.Name != "" {
-			continue
+		if s.Name == "" {
+			s.Name = e.names.name(key)
+			e.sessions[key] = s
 		}
-		if names == nil {
-			names = nameAll(e.keys())
-		}
-		s.Name = names[key]
-		e.sessions[key] = s
 	}
 }
 
@@ -269,7 +264,7 @@ func (e *Engine) keys() []Key {
 func (e *Engine) apply(ctx context.Context, before, s Session, ev Event, now time.Time) Session {
 	after := s.Next(ev, e.opts.Rules, now, e.opts.Rand())
 	if after.Name == "" && after.WorthKeeping() {
-		after.Name = name(after.Key, maps.Keys(e.sessions))
+		after.Name = e.names.name(after.Key)
 	}
 	e.keep(after)
 	change := Change{At: now, Event: ev, Before: before, After: after}
@@ -299,6 +294,9 @@ func (e *Engine) keep(s Session) {
 	}
 	e.places.follow(e.sessions[s.Key], s)
 	e.ready.drop(e.sessions[s.Key])
+	if _, known := e.sessions[s.Key]; !known {
+		e.names.add(s.Key)
+	}
 	e.sessions[s.Key] = s
 	e.timers.set(s.Key, s.deadline())
 }

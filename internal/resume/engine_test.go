@@ -100,7 +100,7 @@ func fails(ctx context.Context, w *world, s Session) {
 
 func TestEngineKeepsTheScheduleAndGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, DefaultRules(), fails)
+		w := newWorld(t, defaultRules(), fails)
 		w.see("a", limited(time.Now(), limit.Overloaded))
 		time.Sleep(time.Hour)
 		w.stop()
@@ -116,7 +116,7 @@ func TestEngineWakesALaptopThatSleptThroughTheReset(t *testing.T) {
 	// Inside a bubble nothing suspends; that no sleep is longer than a minute
 	// is what bounds the delay.
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, DefaultRules(), fails)
+		w := newWorld(t, defaultRules(), fails)
 		w.see("a", limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(100*time.Hour)))
 		var sleep time.Duration
 		require.NoError(t, w.do(t.Context(), func(context.Context) { sleep = w.sleep() }))
@@ -137,7 +137,7 @@ func TestEngineNeverRunsMoreThanAllowed(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				running, most := 0, 0
 				var order []string
-				rules := DefaultRules()
+				rules := defaultRules()
 				rules.MaxConcurrent, rules.Order = 1, c.order
 				w := newWorld(t, rules, func(ctx context.Context, w *world, s Session) {
 					order = append(order, s.Key.ID)
@@ -166,7 +166,7 @@ func TestEngineNeverRunsMoreThanAllowed(t *testing.T) {
 
 func TestEnginePassesOverWhatItWasToldBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, DefaultRules(), fails)
+		w := newWorld(t, defaultRules(), fails)
 		line := Observation{Key: Key{"bot", "a"}, Pos: Position{"1", 100}, Event: limited(time.Now(), limit.RateLimit)}
 		require.NoError(t, w.Observe(t.Context(), []Observation{line}))
 		_, err := w.Apply(t.Context(), line.Key, Forget{})
@@ -183,7 +183,7 @@ func TestEnginePassesOverWhatItWasToldBefore(t *testing.T) {
 
 func TestEnginePauseHoldsWhatComesDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, DefaultRules(), fails)
+		w := newWorld(t, defaultRules(), fails)
 		require.NoError(t, w.SetPaused(t.Context(), true))
 		w.see("a", limited(time.Now(), limit.RateLimit))
 		time.Sleep(10 * time.Minute)
@@ -198,9 +198,9 @@ func TestEnginePauseHoldsWhatComesDue(t *testing.T) {
 
 func TestEngineRulesChangeLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, DefaultRules(), fails)
+		w := newWorld(t, defaultRules(), fails)
 		w.see("a", limited(time.Now(), limit.RateLimit))
-		rules := DefaultRules()
+		rules := defaultRules()
 		rules.Backoff.BaseDelay = 5 * time.Second
 		require.NoError(t, w.SetRules(t.Context(), rules))
 		time.Sleep(6 * time.Second)
@@ -211,7 +211,7 @@ func TestEngineRulesChangeLive(t *testing.T) {
 
 func TestEngineStopsWithoutWaitingForWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, DefaultRules(), func(ctx context.Context, w *world, s Session) { <-ctx.Done() })
+		w := newWorld(t, defaultRules(), func(ctx context.Context, w *world, s Session) { <-ctx.Done() })
 		w.see("a", limited(time.Now(), limit.RateLimit))
 		w.see("b", limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(9*time.Hour)))
 		time.Sleep(time.Minute)
@@ -225,7 +225,7 @@ func TestEngineStopsWithoutWaitingForWaits(t *testing.T) {
 
 func TestEngineForgetsWhatIsLongOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, DefaultRules(), fails)
+		w := newWorld(t, defaultRules(), fails)
 		w.see("a", limited(time.Now(), limit.RateLimit))
 		w.see("a", Progressed{At: time.Now()})
 		time.Sleep(23 * time.Hour)
@@ -239,7 +239,7 @@ func TestEngineForgetsWhatIsLongOver(t *testing.T) {
 
 func TestEngineKnowsNoStrangers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, DefaultRules(), fails)
+		w := newWorld(t, defaultRules(), fails)
 		_, err := w.Apply(t.Context(), Key{"bot", "nobody"}, Retry{})
 		require.ErrorIs(t, err, ErrNoSession)
 		w.stop()
@@ -258,7 +258,7 @@ func recovers(ctx context.Context, w *world, s Session) {
 
 func TestTheFirstOfAnAccountTriesAloneAndTheRestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rules := DefaultRules()
+		rules := defaultRules()
 		rules.MaxConcurrent, rules.Margin = 10, 0
 		w := newWorld(t, rules, recovers)
 		reset := time.Now().Add(time.Hour)
@@ -279,7 +279,7 @@ func TestTheFirstOfAnAccountTriesAloneAndTheRestFollow(t *testing.T) {
 
 func TestWhenTheFirstMeetsTheLimitAgainAllWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rules := DefaultRules()
+		rules := defaultRules()
 		rules.MaxConcurrent, rules.Margin = 10, 0
 		later := time.Now().Add(5 * time.Hour)
 		w := newWorld(t, rules, func(ctx context.Context, w *world, s Session) {
@@ -310,7 +310,7 @@ func TestWhenTheFirstMeetsTheLimitAgainAllWait(t *testing.T) {
 
 func TestAProbeThatFailsByItselfLetsTheNextOneTry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rules := DefaultRules()
+		rules := defaultRules()
 		rules.MaxConcurrent, rules.Margin, rules.Stagger = 10, 0, 0
 		w := newWorld(t, rules, fails)
 		reset := time.Now().Add(time.Minute)
@@ -324,7 +324,7 @@ func TestAProbeThatFailsByItselfLetsTheNextOneTry(t *testing.T) {
 
 func TestASessionThatIsLeftAloneKeepsNobodyWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rules := DefaultRules()
+		rules := defaultRules()
 		rules.MaxConcurrent, rules.Margin = 10, 0
 		w := newWorld(t, rules, func(ctx context.Context, w *world, s Session) {
 			if s.Key.ID < "c" {
@@ -345,7 +345,7 @@ func TestASessionThatIsLeftAloneKeepsNobodyWaiting(t *testing.T) {
 
 func TestAPersonWhoWentOnInAnotherSessionIsNotDisturbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, DefaultRules(), fails)
+		w := newWorld(t, defaultRules(), fails)
 		w.see("old", limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(time.Hour)))
 		time.Sleep(time.Minute)
 		w.offset++
@@ -375,7 +375,7 @@ func TestSessionsThatShareADirectoryByDesignDoNotSupersedeEachOther(t *testing.T
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				rules := DefaultRules()
+				rules := defaultRules()
 				rules.Parallel = c.parallel
 				w := newWorld(t, rules, recovers)
 				w.see("old", limited(time.Now(), limit.RateLimit))
@@ -402,7 +402,7 @@ func BenchmarkEngineLimitAndProgress(b *testing.B) {
 	for _, n := range []int{1_000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			e := NewEngine(Options{
-				Rules: DefaultRules(), Changed: func(Change) {}, Rand: func() float64 { return half },
+				Rules: defaultRules(), Changed: func(Change) {}, Rand: func() float64 { return half },
 			})
 			now := time.Now()
 			keys := make([]Key, n)
@@ -466,7 +466,7 @@ func TestWhatASessionHasLeftBehindChangesNothing(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, DefaultRules(), func(context.Context, *world, Session) {})
+				w := newWorld(t, defaultRules(), func(context.Context, *world, Session) {})
 				defer w.stop()
 				now := time.Now()
 				for _, ev := range c.events(now) {

@@ -155,7 +155,7 @@ type Observation struct {
 	Cwd        string    // where the session works
 	CwdBorn    time.Time // when that directory was made; zero: not known
 	Transcript string    // the file it was read from
-	Made       time.Time // when the session, or that file, was made; zero: not known
+	Made       time.Time // when the session, or that file, was made; zero: not known, or its first event tells
 	Late       bool      // this is not how it began: that was read before, or happened elsewhere
 	Pos        Position
 	Event      Event

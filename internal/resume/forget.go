@@ -72,6 +72,7 @@ func (e *Engine) drop(s Session) {
 	e.timers.set(s.Key, time.Time{})
 	e.places.leave(s)
 	e.ready.drop(s)
+	e.names.drop(s.Key)
 	delete(e.sessions, s.Key)
 }
 

@@ -13,7 +13,7 @@ import (
 
 // keeping are rules of a user who wants little kept.
 func keeping() Rules {
-	rules := DefaultRules()
+	rules := defaultRules()
 	rules.KeepEnded, rules.KeepQuiet = 30*24*time.Hour, 30*24*time.Hour
 	return rules
 }

@@ -65,7 +65,7 @@ var (
 var providersOfHome = []string{"anthropic", "anthropic", "openai", "openai"}
 
 func newMachine(t *testing.T, seed uint64) *machine {
-	m := &machine{t: t, dice: rand.New(rand.NewPCG(seed, 7)), disk: make(map[Key][]byte), rules: DefaultRules(), weeks: seed%10 == 0}
+	m := &machine{t: t, dice: rand.New(rand.NewPCG(seed, 7)), disk: make(map[Key][]byte), rules: defaultRules(), weeks: seed%10 == 0}
 	for i, provider := range providersOfHome {
 		m.places = append(m.places, &place{key: Key{"bot", fmt.Sprint("s", i)}, provider: provider, sends: make(map[int]int), begun: make(map[string]bool), forgotten: make(map[int]bool)})
 	}
@@ -229,7 +229,7 @@ func (m *machine) order() {
 
 // wishes are rules of some kind.
 func (m *machine) wishes(margin time.Duration) Rules {
-	rules := DefaultRules()
+	rules := defaultRules()
 	rules.Margin, rules.Stagger = margin, margin/8
 	rules.MaxConcurrent = 1 + int(margin%3)
 	rules.KeepEnded, rules.KeepQuiet = 10*margin, 20*margin
@@ -292,7 +292,7 @@ func (m *machine) stop() {
 func (m *machine) settle() {
 	m.stop()
 	m.mu.Lock()
-	m.rules, m.paused = DefaultRules(), false
+	m.rules, m.paused = defaultRules(), false
 	for _, p := range m.places {
 		p.owned, p.exec = false, false
 	}
@@ -345,7 +345,7 @@ func TestRandomHistoriesOfAMachine(t *testing.T) {
 			}
 			for _, p := range m.places {
 				for line, n := range p.sends {
-					require.LessOrEqual(t, n, DefaultRules().Backoff.MaxRetries*(1+p.retries), "seed %d, line %d: however often the daemon died", seed, line)
+					require.LessOrEqual(t, n, defaultRules().Backoff.MaxRetries*(1+p.retries), "seed %d, line %d: however often the daemon died", seed, line)
 				}
 			}
 			sent, deaths, forgets = sent+m.sent, deaths+m.lives, forgets+m.forgets

@@ -15,44 +15,66 @@ import (
 // or in somebody's memory: one that comes later and begins alike is given a
 // longer name.
 
-// name returns a name for a session among all that are known.
-func name(key Key, known func(yield func(Key) bool)) string {
-	shared, twin := 0, false
-	for other := range known {
-		if other != key {
-			shared = max(shared, common(key.ID, other.ID))
-			twin = twin || other.ID == key.ID
+// names finds names for sessions among all that are known. It keeps them sorted,
+// where the ids that share most with an id stand beside it; but sorts only when it
+// is asked for a name: of most sessions nobody ever wants one.
+type names struct {
+	sorted []Key
+	fresh  []Key // not sorted in yet
+}
+
+func compareNames(a, b Key) int {
+	return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Agent, b.Agent))
+}
+
+// add learns of a session that was not known.
+func (n *names) add(key Key) { n.fresh = append(n.fresh, key) }
+
+// drop learns that a session is not known any longer.
+func (n *names) drop(key Key) {
+	if i, found := n.find(key); found {
+		n.sorted = slices.Delete(n.sorted, i, i+1)
+	}
+}
+
+// find returns where a session stands among the sorted.
+func (n *names) find(key Key) (int, bool) {
+	if len(n.fresh) > 1 {
+		n.sorted = append(n.sorted, n.fresh...)
+		slices.SortFunc(n.sorted, compareNames)
+		n.fresh = nil
+	}
+	for _, one := range n.fresh {
+		i, _ := slices.BinarySearchFunc(n.sorted, one, compareNames)
+		n.sorted = slices.Insert(n.sorted, i, one)
+		n.fresh = n.fresh[:0]
+	}
+	return slices.BinarySearchFunc(n.sorted, key, compareNames)
+}
+
+// name returns a name for a session, known or new: the shortest beginning of its id that
+// is no other's. An id that two agents use has the agent's name before it, and so
+// has one that a command would take for an option.
+func (n *names) name(key Key) string {
+	before, found := n.find(key)
+	after := before
+	if found {
+		after++
+	}
+	length := shortest(key.ID)
+	for _, beside := range slices.Concat(n.sorted[max(0, before-1):before], n.sorted[after:min(after+1, len(n.sorted))]) {
+		if beside.ID == key.ID {
+			return key.String()
 		}
+		length = max(length, common(key.ID, beside.ID)+1)
 	}
-	return nameBeyond(key, shared, twin)
-}
-
-// nameAll returns a name for each of the sessions among all of them.
-func nameAll(keys []Key) map[Key]string {
-	// Sorted, the ids that share most with an id stand beside it.
-	keys = slices.SortedFunc(slices.Values(keys), func(a, b Key) int {
-		return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Agent, b.Agent))
-	})
-	names := make(map[Key]string, len(keys))
-	for i, key := range keys {
-		beside := slices.Concat(keys[max(0, i-1):i], keys[i+1:min(i+2, len(keys))])
-		names[key] = name(key, slices.Values(beside))
-	}
-	return names
-}
-
-// nameBeyond returns a name for a session of which shared bytes are the
-// beginning of another's id too. An id that two agents use has the agent's name
-// before it, and so has one that a command would take for an option.
-func nameBeyond(key Key, shared int, twin bool) string {
-	if twin || strings.HasPrefix(key.ID, "-") {
+	if strings.HasPrefix(key.ID, "-") {
 		return key.String()
 	}
-	n := max(shared+1, shortest(key.ID))
-	for n < len(key.ID) && (!utf8.RuneStart(key.ID[n]) || key.ID[n-1] == '-') {
-		n++
+	for length < len(key.ID) && (!utf8.RuneStart(key.ID[length]) || key.ID[length-1] == '-') {
+		length++
 	}
-	return key.ID[:min(n, len(key.ID))]
+	return key.ID[:min(length, len(key.ID))]
 }
 
 // common returns how many bytes a and b begin with alike.

@@ -42,8 +42,8 @@ func (w workplaces) leave(s Session) {
 }
 
 // meet lets the sessions that are stopped remember by which one a person went
-// on in their directory. Who was never stopped is not kept over a restart, and
-// what was read of it is not read again.
+// on in their directory. Who was never stopped is kept neither over a restart nor
+// for ever, and what was read of it is not read again.
 func (e *Engine) meet(ctx context.Context, c Change) {
 	if e.opts.Rules.Parallel[c.After.Key.Agent] {
 		return
@@ -87,7 +87,8 @@ func (e *Engine) Superseded(ctx context.Context, key Key) (why string, err error
 		s := e.sessions[key]
 		other, ok := e.successor(s)
 		if n := s.Newcomer; !ok && n != nil && s.RetryAskedAt.IsZero() && !e.opts.Rules.Parallel[key.Agent] {
-			// After a restart nothing is known of it unless it was stopped too.
+			// After a restart, or when it has rested for long, nothing is known of
+			// it unless it was stopped too.
 			_, known := e.sessions[n.Key]
 			other, ok = n.Key, n.BornAt.After(s.LimitedAt) && (!known || !e.sessions[n.Key].Interrupted())
 		}

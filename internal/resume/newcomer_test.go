@@ -42,7 +42,7 @@ func (w *world) restarted(id string, rules Rules) *world {
 
 func TestWhoWentOnInTheDirectoryIsKnownAfterARestart(t *testing.T) {
 	hour := func() Limited { return limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(time.Hour)) }
-	parallel := DefaultRules()
+	parallel := defaultRules()
 	parallel.Parallel = map[string]bool{"bot": true}
 	for name, c := range map[string]struct {
 		before, after func(*world)
@@ -133,7 +133,7 @@ func TestWhoWentOnInTheDirectoryIsKnownAfterARestart(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				rules := c.rules
 				if rules.MaxConcurrent == 0 {
-					rules = DefaultRules()
+					rules = defaultRules()
 				}
 				w := newWorld(t, rules, waits)
 				c.before(w)
@@ -152,7 +152,7 @@ func TestWhoWentOnInTheDirectoryIsKnownAfterARestart(t *testing.T) {
 // its beginning.
 func TestASessionThatWasForgottenIsNotBegunAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, DefaultRules(), waits)
+		w := newWorld(t, defaultRules(), waits)
 		w.seeIn("/src", "first", Observation{Event: limited(time.Now(), limit.RateLimit)})
 		w.seeIn("/src", "first", Observation{Event: Progressed{At: time.Now()}})
 		time.Sleep(26 * time.Hour)

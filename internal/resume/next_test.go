@@ -17,6 +17,21 @@ var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 // half is the dice that adds no jitter to a symmetric policy.
 const half = 0.5
 
+// defaultRules are those of a user who wishes nothing special.
+func defaultRules() Rules {
+	return Rules{
+		Backoff:       backoff.Default(),
+		Margin:        time.Minute,
+		MaxWait:       192 * time.Hour,
+		Settle:        2 * time.Minute,
+		Lookback:      6 * time.Hour,
+		MaxWindows:    8,
+		MaxConcurrent: 2,
+		Stagger:       20 * time.Second,
+		Order:         Oldest,
+	}
+}
+
 // walk applies events to one session at given times.
 type walk struct {
 	Session
@@ -27,7 +42,7 @@ type walk struct {
 func newWalk() *walk {
 	return &walk{
 		Session: Session{Key: Key{"claude-code", "4f2a"}, Cwd: "/src/shop"},
-		rules:   DefaultRules(),
+		rules:   defaultRules(),
 		now:     noon,
 	}
 }

@@ -30,7 +30,7 @@ func TestNothingIsSentAfterAPause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var sent atomic.Int32
-				w := newWorld(t, DefaultRules(), func(ctx context.Context, w *world, s Session) {
+				w := newWorld(t, defaultRules(), func(ctx context.Context, w *world, s Session) {
 					time.Sleep(10 * time.Second)
 					if after, err := w.Apply(ctx, s.Key, Sending{Mark: s.Run.Mark}); err == nil && after.Run != nil && after.Run.Mark == s.Run.Mark {
 						sent.Add(1)
@@ -57,7 +57,7 @@ func TestNothingIsSentAfterAPause(t *testing.T) {
 // A command that was begun is not taken back.
 func TestAPauseLeavesWhatRunsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, DefaultRules(), recovers)
+		w := newWorld(t, defaultRules(), recovers)
 		w.see("s", limitedUntil(time.Now(), limit.RateLimit, time.Now().Add(time.Minute)))
 		time.Sleep(time.Minute + time.Second)
 		require.NoError(t, w.SetPaused(t.Context(), true))
@@ -71,7 +71,7 @@ func TestAPauseLeavesWhatRunsAlone(t *testing.T) {
 // A daemon that starts long after a resume has not yet read what came of it.
 func TestWhatSettledWhileNoDaemonRanIsNotJudgedUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rules := DefaultRules()
+		rules := defaultRules()
 		rules.Backoff.MaxRetries = 1
 		began := time.Now().Add(-time.Hour)
 		s := Session{Key: bot, Account: "bot:s", Cwd: "/src/s"}.Next(limited(began, limit.Overloaded), rules, began, half)

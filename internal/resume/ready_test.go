@@ -17,7 +17,7 @@ import (
 func TestWaitingForOthersIsOneStepHoweverManyGoFirst(t *testing.T) {
 	const sessions = 300
 	synctest.Test(t, func(t *testing.T) {
-		rules := DefaultRules()
+		rules := defaultRules()
 		rules.Backoff.MaxRetries, rules.MaxConcurrent, rules.Stagger, rules.Settle = 1, 1, time.Second, 0
 		steps := 0
 		var e *Engine

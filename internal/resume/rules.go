@@ -9,21 +9,6 @@ import (
 	"resumed/internal/limit"
 )
 
-// Defaults of the rules.
-const (
-	DefaultPrompt        = "continue"
-	DefaultMargin        = 60 * time.Second
-	DefaultGrace         = 2 * time.Hour
-	DefaultMaxWait       = 192 * time.Hour
-	DefaultSettle        = 2 * time.Minute
-	DefaultStall         = 30 * time.Minute
-	DefaultTimeout       = 12 * time.Hour
-	DefaultLookback      = 6 * time.Hour
-	DefaultMaxConcurrent = 2
-	DefaultMaxWindows    = 8
-	DefaultStagger       = 20 * time.Second
-)
-
 // recheck is how long a resume that could not be sent waits before the next look.
 const recheck = time.Minute
 
@@ -36,7 +21,7 @@ const (
 	Newest Order = "newest"
 )
 
-// Rules are the user's wishes, as Next needs them.
+// Rules are the user's wishes, as Next and the engine need them.
 type Rules struct {
 	Backoff backoff.Policy                 // where nothing else applies
 	ByClass map[limit.Class]backoff.Policy // for what was refused
@@ -65,21 +50,6 @@ type Rules struct {
 	MaxConcurrent int           // resumes at a time
 	Stagger       time.Duration // between sessions of one account
 	Order         Order         // who goes first when several are due
-}
-
-// DefaultRules returns the rules of a user who wishes nothing special.
-func DefaultRules() Rules {
-	return Rules{
-		Backoff:       backoff.Default(),
-		Margin:        DefaultMargin,
-		MaxWait:       DefaultMaxWait,
-		Settle:        DefaultSettle,
-		Lookback:      DefaultLookback,
-		MaxWindows:    DefaultMaxWindows,
-		MaxConcurrent: DefaultMaxConcurrent,
-		Stagger:       DefaultStagger,
-		Order:         Oldest,
-	}
 }
 
 // Policy returns the backoff policy for a session of that agent that met that

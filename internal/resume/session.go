@@ -117,7 +117,7 @@ type Attempt struct {
 // Resuming: an agent that works again is Watching while its command runs on.
 type Run struct {
 	Mark    string  `json:"mark"`
-	N       int     `json:"n"`                // of the attempt; names its output
+	N       int     `json:"n"`                // which of all claims of the session; names what is kept of it
 	Process Process `json:"process,omitzero"` // once the command was started
 
 	// Unverifiable says that the prompt is handed to another's process, by keys or as
@@ -149,7 +149,7 @@ type Owner struct {
 // one and changes nothing that the old one shares.
 type Session struct {
 	Key        Key       `json:"key"`
-	Name       string    `json:"name,omitempty"` // what people call it; given once, see name
+	Name       string    `json:"name,omitempty"` // what people call it; given once, by names
 	Account    string    `json:"account,omitempty"`
 	Provider   string    `json:"provider,omitempty"` // who answered last, where an account may have several
 	Cwd        string    `json:"cwd,omitempty"`
@@ -169,7 +169,7 @@ type Session struct {
 	Limit       limit.Verdict `json:"limit,omitzero"`        // what stopped it
 	LimitText   string        `json:"limit_text,omitempty"`  // in the agent's words
 	LimitedAt   time.Time     `json:"limited_at,omitzero"`   // when it was stopped last
-	BornAt      time.Time     `json:"born_at,omitzero"`      // when it began, where that was seen
+	BornAt      time.Time     `json:"born_at,omitzero"`      // when it began; zero: not known
 	FoundAt     time.Time     `json:"found_at,omitzero"`     // when it was first heard of
 	MovedAt     time.Time     `json:"moved_at,omitzero"`     // when the transcript last moved
 	RecoveredAt time.Time     `json:"recovered_at,omitzero"` // when an interruption last ended
@@ -187,18 +187,20 @@ type Session struct {
 	Attempts []Attempt `json:"attempts,omitempty"` // the resumes since the transcript last moved
 	Past     []Attempt `json:"past,omitempty"`     // those of the interruption before
 	Cut      []Attempt `json:"cut,omitempty"`      // those since the transcript last moved that ended with a daemon: they cost nothing, but may have left a prompt
-	Runs     int       `json:"runs,omitempty"`     // all resumes ever: numbers their outputs
+	Runs     int       `json:"runs,omitempty"`     // how often it was claimed, also where nothing came of it: numbers what is kept of a resume
 }
 
 // Interrupted reports whether the session is stopped and not yet given back to
 // its user.
 func (s Session) Interrupted() bool { return s.State != Watching && s.State != 0 }
 
-// WorthKeeping reports whether the session was ever interrupted or steered: the
-// others are found again in their files.
+// WorthKeeping reports whether the session is or was interrupted, not too long
+// ago, or is paused: people see it, and it is kept over a restart. The others are
+// found again in their files.
 func (s Session) WorthKeeping() bool { return !s.LimitedAt.IsZero() || s.Paused }
 
-// forgotten returns the session as one that was never interrupted.
+// forgotten returns the session as one that was never interrupted. It keeps its
+// name: somebody may still know it.
 func (s Session) forgotten() Session {
 	return Session{
 		Key: s.Key, Name: s.Name, Account: s.Account, Provider: s.Provider, Cwd: s.Cwd, Transcript: s.Transcript, Seen: s.Seen,

@@ -24,7 +24,7 @@ var strange = map[string]time.Time{
 func TestEveryTimeIsBoundedWhereItEnters(t *testing.T) {
 	for name, at := range strange {
 		t.Run(name, func(t *testing.T) {
-			rules := DefaultRules()
+			rules := defaultRules()
 			rules.MaxWait = 0
 			verdict := limit.Verdict{Class: limit.UsageLimit, WaitHelps: true, Reset: limit.Reset{At: at, Source: limit.Structured}}
 			for _, ev := range []Event{Limited{At: at, Verdict: verdict}, Progressed{At: at}, Prompted{At: at}, Cancelled{At: at}} {

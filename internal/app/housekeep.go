@@ -20,28 +20,41 @@ type housekeeper struct {
 	deliver  *deliver.Deliverer
 }
 
-// Run looks at what may be forgotten until ctx is done.
+// Run looks at what may be forgotten until ctx is done: at everything once an
+// hour, and at the history also when it has grown.
 func (h housekeeper) Run(ctx context.Context) error {
 	ticker := time.NewTicker(pruneEvery)
 	defer ticker.Stop()
+	h.tidyAll(ctx)
 	for {
-		history := h.settings.Load().config.History
-		if err := h.store.Prune(ctx, history.Keep, int64(history.MaxSize)); err != nil && ctx.Err() == nil {
-			h.opts.Log.Warn("old history was not pruned", "err", err)
-		}
-		if err := h.deliver.PruneOutputs(ctx, history.Keep, int64(history.RunsMaxSize), time.Now()); err != nil {
-			h.opts.Log.Warn("old outputs were not removed", "err", err)
-		}
-		if err := lease.Prune(h.opts.LeaseDirs, time.Now().Add(-history.EndedKeep)); err != nil {
-			h.opts.Log.Warn("old leases were not removed", "err", err)
-		}
-		if err := deliver.PruneBackups(h.opts.StateDir, history.Keep, time.Now()); err != nil {
-			h.opts.Log.Warn("old copies of transcripts were not removed", "err", err)
-		}
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-h.store.Grown():
+			h.pruneHistory(ctx)
 		case <-ticker.C:
+			h.tidyAll(ctx)
 		}
+	}
+}
+
+func (h housekeeper) pruneHistory(ctx context.Context) {
+	history := h.settings.Load().config.History
+	if err := h.store.Prune(ctx, history.Keep, int64(history.MaxSize)); err != nil && ctx.Err() == nil {
+		h.opts.Log.Warn("old history was not pruned", "err", err)
+	}
+}
+
+func (h housekeeper) tidyAll(ctx context.Context) {
+	h.pruneHistory(ctx)
+	history := h.settings.Load().config.History
+	if err := h.deliver.PruneOutputs(ctx, history.Keep, int64(history.RunsMaxSize), time.Now()); err != nil {
+		h.opts.Log.Warn("old outputs were not removed", "err", err)
+	}
+	if err := lease.Prune(h.opts.LeaseDirs, time.Now().Add(-history.EndedKeep)); err != nil {
+		h.opts.Log.Warn("old leases were not removed", "err", err)
+	}
+	if err := deliver.PruneBackups(h.opts.StateDir, history.Keep, time.Now()); err != nil {
+		h.opts.Log.Warn("old copies of transcripts were not removed", "err", err)
 	}
 }

@@ -23,6 +23,9 @@ const (
 	// lineCost is what a line takes besides its data: its other columns, its
 	// place in three trees.
 	lineCost = 200
+
+	// leastBudget is how much history is appended between two prunings at least.
+	leastBudget = 256 << 10
 )
 
 // Entry is one line of the history: what was decided or done, when, and why.
@@ -49,9 +52,18 @@ func (s *Store) AppendHistory(e Entry) {
 		stmt: "INSERT INTO history (at, agent, id, kind, data) VALUES (?, ?, ?, ?, ?)",
 		args: given(millis(e.At), e.Key.Agent, e.Key.ID, e.Kind, data),
 	})
+	s.appended += int64(len(data)) + lineCost
+	overdue := s.budget > 0 && s.appended > s.budget
 	s.mu.Unlock()
 	s.wake()
+	if overdue {
+		nudge(s.grown)
+	}
 }
+
+// Grown tells when so much history was appended since it was last pruned that
+// its bound may be passed: a bound that is looked at once an hour is none.
+func (s *Store) Grown() <-chan struct{} { return s.grown }
 
 // History returns the lines that the filter wants, in the order in which they
 // were appended. It ends at the first error.
@@ -75,6 +87,12 @@ func (s *Store) archive() archive { return archive{s.db, s.path()} }
 // notices that have long been delivered. 0 means no bound.
 func (s *Store) Prune(ctx context.Context, keep time.Duration, maxBytes int64) error {
 	now := time.Now()
+	s.mu.Lock()
+	s.appended, s.budget = 0, 0
+	if maxBytes > 0 {
+		s.budget = max(leastBudget, maxBytes/8)
+	}
+	s.mu.Unlock()
 	s.pruneDeliveries(now.Add(-doneFor))
 	if keep > 0 {
 		const old = "SELECT seq FROM history WHERE at < ? LIMIT ?"

@@ -117,3 +117,33 @@ func TestReaderReadsWithoutHolding(t *testing.T) {
 	s = open(t, dir)
 	require.NoError(t, s.Close(), "a reader leaves nothing that keeps a daemon from starting")
 }
+
+// A bound that is looked at once an hour is none: a storm of steps is told while
+// it blows.
+func TestAHistoryThatGrowsIsPrunedBeforeItPassesItsBound(t *testing.T) {
+	const bound = 4 << 20
+	s := open(t, t.TempDir())
+	ctx := t.Context()
+	require.NoError(t, s.Prune(ctx, 0, bound))
+	data := json.RawMessage(`{"reason":"` + strings.Repeat("x", 800) + `"}`)
+	told := 0
+	for range 40 {
+		for range 500 {
+			s.AppendHistory(Entry{At: time.Now(), Kind: "waiting", Data: data})
+		}
+		require.NoError(t, s.Sync(ctx))
+		select {
+		case <-s.Grown():
+			told++
+			require.NoError(t, s.Prune(ctx, 0, bound))
+		default:
+		}
+		info, err := os.Stat(s.path())
+		require.NoError(t, err)
+		require.Less(t, info.Size(), int64(2*bound))
+	}
+	require.Greater(t, told, 3)
+	require.NoError(t, s.Prune(ctx, 0, 0))
+	s.AppendHistory(Entry{At: time.Now(), Kind: "waiting", Data: json.RawMessage(`"` + strings.Repeat("x", 2*bound) + `"`)})
+	require.Empty(t, s.Grown(), "where there is no bound nobody is told")
+}

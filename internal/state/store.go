@@ -26,6 +26,7 @@ type Store struct {
 	made os.FileInfo // the database, as it was opened
 
 	nudge chan struct{} // of size 1: something waits in the queue
+	grown chan struct{} // of size 1: the history has grown so much that it is worth pruning
 
 	// writing is held through a transaction, so that batches reach the disk
 	// in the order in which they were taken. It comes before mu.
@@ -36,6 +37,8 @@ type Store struct {
 	queue      queue
 	found      []string         // what was wrong with what the last daemon left
 	err        error            // of the last write
+	appended   int64            // bytes of history since it was last pruned,
+	budget     int64            // and how many there may be; 0: no bound is known
 	refused    map[string]error // records that cannot be stored, by the key of their op
 	values     map[string][]byte
 	deliveries map[deliveryKey]delivery
@@ -63,7 +66,7 @@ func Open(dir string, log *slog.Logger) (*Store, error) {
 	}
 	s := &Store{
 		dir: dir, log: log.With("component", "state"), lock: lock, db: db,
-		nudge: make(chan struct{}, 1),
+		nudge: make(chan struct{}, 1), grown: make(chan struct{}, 1),
 	}
 	s.made, err = os.Stat(s.path())
 	if err := errors.Join(err, s.loadValues(), s.loadDeliveries()); err != nil {

@@ -110,9 +110,12 @@ func (s *Store) enqueue(o op) {
 	s.wake()
 }
 
-func (s *Store) wake() {
+func (s *Store) wake() { nudge(s.nudge) }
+
+// nudge wakes who waits on a channel of size 1. It returns at once.
+func nudge(ch chan<- struct{}) {
 	select {
-	case s.nudge <- struct{}{}:
+	case ch <- struct{}{}:
 	default:
 	}
 }

@@ -89,7 +89,7 @@ func (c *cli) backoff(cmd *cobra.Command, s scheduling) error {
 	}
 	schedule := newSchedule(policy, retries, dice)
 	if c.json {
-		return json.NewEncoder(c.out).Encode(schedule)
+		return json.NewEncoder(escaping{c.out}).Encode(schedule)
 	}
 	p := newPage(c.out)
 	schedule.print(p, cmp.Or(s.policy, "default"))

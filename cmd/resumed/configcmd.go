@@ -15,6 +15,7 @@ import (
 	"resumed/internal/agents"
 	"resumed/internal/app"
 	"resumed/internal/config"
+	"resumed/internal/sanitize"
 )
 
 func (c *cli) configCommand() *cobra.Command {
@@ -85,7 +86,7 @@ func (c *cli) configCheck() error {
 		return err
 	}
 	for _, warning := range config.Warnings(path, cfg) {
-		fmt.Fprintln(c.err, "resumed: warning:", warning)
+		fmt.Fprintln(c.err, "resumed: warning:", sanitize.Line(warning))
 	}
 	if path == "" {
 		path = "no file found: the built-in defaults"
@@ -122,7 +123,7 @@ func (c *cli) configShow() error {
 		if err != nil {
 			return fmt.Errorf("encode configuration: %w", err)
 		}
-		_, err = fmt.Fprintln(c.out, string(data))
+		_, err = fmt.Fprintln(c.out, string(sanitize.Escape(data)))
 		return err
 	}
 	_, err = fmt.Fprint(c.out, cfg.TOML())

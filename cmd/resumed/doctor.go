@@ -88,7 +88,7 @@ func (c *cli) doctor(ctx context.Context) error {
 	failed := e.count(checkFail)
 	var err error
 	if c.json {
-		err = json.NewEncoder(c.out).Encode(map[string]any{"version": 1, "ok": failed == 0, "checks": e.checks, "kept": e.kept})
+		err = json.NewEncoder(escaping{c.out}).Encode(map[string]any{"version": 1, "ok": failed == 0, "checks": e.checks, "kept": e.kept})
 	} else {
 		err = c.printChecks(e)
 	}

@@ -144,7 +144,7 @@ func explainFile(explainer *explain.Explainer, in io.Reader, path, agent string,
 
 func (c *cli) printExplanation(x explain.Explanation, now time.Time) error {
 	if c.json {
-		return json.NewEncoder(c.out).Encode(x)
+		return json.NewEncoder(escaping{c.out}).Encode(x)
 	}
 	p := newPage(c.out)
 	p.line("%s", p.paint(bold, sanitize.Line(x.File)))
@@ -224,7 +224,7 @@ func (c *cli) printJudged(text string, reader limit.Reader) error {
 		j.ResetAt = new(verdict.Reset.At.UTC())
 	}
 	if c.json {
-		return json.NewEncoder(c.out).Encode(j)
+		return json.NewEncoder(escaping{c.out}).Encode(j)
 	}
 	p := newPage(c.out)
 	notes := ""

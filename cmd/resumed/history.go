@@ -99,7 +99,7 @@ func (c *cli) printHistory(steps iter.Seq2[control.Step, error], err error) erro
 	if err != nil {
 		return err
 	}
-	encoder, any := json.NewEncoder(c.out), false
+	encoder, any := json.NewEncoder(escaping{c.out}), false
 	p := newPage(c.out)
 	p.width = 0 // the reason is what people came for: it is never cut
 	for step, err := range steps {

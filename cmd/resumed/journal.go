@@ -35,9 +35,9 @@ func newJournalLogger(out io.Writer, options *slog.HandlerOptions, format string
 		return a
 	}
 	target := &prioritised{out: out}
-	var inner slog.Handler = slog.NewTextHandler(target, options)
+	var inner slog.Handler = slog.NewTextHandler(escaping{target}, options)
 	if format == "json" {
-		inner = slog.NewJSONHandler(target, options)
+		inner = slog.NewJSONHandler(escaping{target}, options)
 	}
 	return slog.New(journalHandler{inner, target})
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -23,12 +24,23 @@ func newLogger(out io.Writer, level slog.Leveler, format string) *slog.Logger {
 	}
 	switch {
 	case format == "json":
-		return slog.New(slog.NewJSONHandler(out, options))
+		return slog.New(slog.NewJSONHandler(escaping{out}, options))
 	case format != "text" && isTerminal(out):
 		handler := tint.NewTextHandler(out, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !colours(out)})
 		return slog.New(cleaning{handler})
 	}
-	return slog.New(slog.NewTextHandler(out, options))
+	return slog.New(slog.NewTextHandler(escaping{out}, options))
+}
+
+// escaping stands before an output of JSON or of slog's text: what is written
+// there commands no terminal. It is given whole records.
+type escaping struct{ io.Writer }
+
+func (w escaping) Write(record []byte) (int, error) {
+	if _, err := w.Writer.Write(sanitize.Escape(record)); err != nil {
+		return 0, err
+	}
+	return len(record), nil
 }
 
 func isTerminal(w io.Writer) bool {
@@ -45,7 +57,7 @@ func colours(w io.Writer) bool {
 type cleaning struct{ slog.Handler }
 
 func (h cleaning) Handle(ctx context.Context, record slog.Record) error {
-	safe := slog.NewRecord(record.Time, record.Level, sanitize.Line(record.Message), record.PC)
+	safe := slog.NewRecord(record.Time, record.Level, harmless(record.Message), record.PC)
 	record.Attrs(func(a slog.Attr) bool {
 		safe.AddAttrs(cleanAttr(a))
 		return true
@@ -62,16 +74,16 @@ func (h cleaning) WithAttrs(attrs []slog.Attr) slog.Handler {
 }
 
 func (h cleaning) WithGroup(name string) slog.Handler {
-	return cleaning{h.Handler.WithGroup(sanitize.Line(name))}
+	return cleaning{h.Handler.WithGroup(harmless(name))}
 }
 
 func cleanAttr(a slog.Attr) slog.Attr {
-	a.Key = sanitize.Line(a.Key)
+	a.Key = harmless(a.Key)
 	switch value := a.Value.Resolve(); value.Kind() {
 	case slog.KindString:
-		a.Value = slog.StringValue(sanitize.Line(value.String()))
+		a.Value = slog.StringValue(harmless(value.String()))
 	case slog.KindAny:
-		a.Value = slog.StringValue(sanitize.Line(fmt.Sprint(value.Any())))
+		a.Value = slog.StringValue(harmless(fmt.Sprint(value.Any())))
 	case slog.KindGroup:
 		members := value.Group()
 		safe := make([]slog.Attr, len(members))
@@ -81,4 +93,10 @@ func cleanAttr(a slog.Attr) slog.Attr {
 		a.Value = slog.GroupValue(safe...)
 	}
 	return a
+}
+
+// harmless returns text that stays so: of these four characters tint makes an
+// escape itself, when it has quoted them.
+func harmless(text string) string {
+	return strings.ReplaceAll(sanitize.Line(text), `\x1b`, `\u001b`)
 }

@@ -80,7 +80,7 @@ func (c *cli) notifyTest(ctx context.Context, name string) error {
 		trials = append(trials, t)
 	}
 	if c.json {
-		err = json.NewEncoder(c.out).Encode(map[string]any{"version": 1, "channels": trials})
+		err = json.NewEncoder(escaping{c.out}).Encode(map[string]any{"version": 1, "channels": trials})
 	} else {
 		err = c.printTrials(trials)
 	}

@@ -75,7 +75,7 @@ func (c *cli) setPaused(cmd *cobra.Command, args []string, paused bool) error {
 		return err
 	}
 	if c.json {
-		return json.NewEncoder(c.out).Encode(map[string]any{"version": 1, "paused": paused})
+		return json.NewEncoder(escaping{c.out}).Encode(map[string]any{"version": 1, "paused": paused})
 	}
 	_, err := fmt.Fprintf(c.out, "resumed is %s\n", done)
 	return err
@@ -89,7 +89,7 @@ func (c *cli) order(cmd *cobra.Command, name string, order control.Order, done s
 		return err
 	}
 	if c.json {
-		return json.NewEncoder(c.out).Encode(struct {
+		return json.NewEncoder(escaping{c.out}).Encode(struct {
 			Version int         `json:"version"`
 			Session resume.View `json:"session"`
 		}{1, after})

@@ -48,9 +48,7 @@ func (c *cli) daemon(ctx context.Context, dryRun bool) error {
 	// it end by a signal.
 	debug.SetTraceback("crash")
 	level, log := c.logger(cfg)
-	for _, warning := range config.Warnings(path, cfg) {
-		log.Warn("configuration", "warning", warning)
-	}
+	app.Warn(log, path, cfg)
 	if err := buildable(cfg, path); err != nil {
 		return err
 	}

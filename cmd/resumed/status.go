@@ -43,7 +43,7 @@ func (c *cli) statusCommand() *cobra.Command {
 			case watch:
 				return c.watch(cmd.Context(), all, only)
 			case c.json:
-				return json.NewEncoder(c.out).Encode(status)
+				return json.NewEncoder(escaping{c.out}).Encode(status)
 			case only != nil:
 				return c.show(newPage(c.out).view().Session(status.Sessions[0]))
 			default:
@@ -63,7 +63,7 @@ func (c *cli) watch(ctx context.Context, all bool, only *resume.Key) error {
 	}
 	switch {
 	case c.json:
-		lines := json.NewEncoder(c.out)
+		lines := json.NewEncoder(escaping{c.out})
 		return following.Updates(ctx, func(u control.Update) error { return lines.Encode(u) })
 	case isTerminal(c.out) && os.Getenv("TERM") != "dumb":
 		return following.Live(ctx)

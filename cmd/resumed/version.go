@@ -47,7 +47,7 @@ func (c *cli) versionCommand() *cobra.Command {
 		Example: "  resumed version",
 		RunE: func(*cobra.Command, []string) error {
 			if c.json {
-				return json.NewEncoder(c.out).Encode(map[string]any{
+				return json.NewEncoder(escaping{c.out}).Encode(map[string]any{
 					"version": 1, "resumed": version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
 				})
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"resumed/internal/agents"
@@ -111,8 +112,16 @@ func (r *reloader) apply(ctx context.Context, cfg config.Config, err error) erro
 	}
 	r.changes.NoteAll()
 	r.opts.Log.Info("configuration in force", "config", made.path)
+	Warn(r.opts.Log, made.path, cfg)
 	r.journal.Note(journal.Config, "in force: "+cmp.Or(made.path, "built-in defaults"))
 	return nil
+}
+
+// Warn logs what a person should know about a configuration that is put in force.
+func Warn(log *slog.Logger, path string, cfg config.Config) {
+	for _, warning := range config.Warnings(path, cfg) {
+		log.Warn("configuration", "warning", warning)
+	}
 }
 
 // refuse notes why a newer configuration is not in force.

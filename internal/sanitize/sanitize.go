@@ -4,9 +4,12 @@
 package sanitize
 
 import (
+	"bytes"
+	"fmt"
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -80,4 +83,31 @@ func visible(r rune) rune {
 	default:
 		return r
 	}
+}
+
+// Escape returns JSON, or a line of a log, with every character that cannot be
+// seen or that turns the direction of writing spelled out as JSON spells it.
+// encoding/json and log/slog do so for some of them alone. What JSON means stays
+// the same. Newlines stay.
+func Escape(text []byte) []byte {
+	if !bytes.ContainsFunc(text, concealed) {
+		return text
+	}
+	safe := make([]byte, 0, len(text)+32)
+	for _, r := range string(text) {
+		high, low := utf16.EncodeRune(r)
+		switch {
+		case !concealed(r):
+			safe = utf8.AppendRune(safe, r)
+		case high != utf8.RuneError:
+			safe = fmt.Appendf(safe, `\u%04x\u%04x`, high, low)
+		default:
+			safe = fmt.Appendf(safe, `\u%04x`, r)
+		}
+	}
+	return safe
+}
+
+func concealed(r rune) bool {
+	return r != '\n' && (r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp))
 }

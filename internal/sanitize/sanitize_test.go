@@ -1,6 +1,7 @@
 package sanitize_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"unicode"
@@ -44,6 +45,20 @@ func TestCut(t *testing.T) {
 	require.Equal(t, "grü…", sanitize.Cut("grünes", 4))
 	require.Equal(t, "a…", sanitize.Short("a  bcd", 3))
 	require.Equal(t, strings.Repeat("ä", 99)+"…", sanitize.Cut(strings.Repeat("ä", 120), 100))
+}
+
+// What programs read says the same; what a terminal gets commands it nothing.
+func TestEscape(t *testing.T) {
+	const said = "a\x1b[2J\x7f\u0085\u009b31m\u202e\u2066\ufeff\u2028\U000e0041\xff é 漢 👩‍💻\tb\nc"
+	data, err := json.Marshal(map[string]string{said: said})
+	require.NoError(t, err)
+	safe := sanitize.Escape(data)
+	require.Equal(t, string(safe), sanitize.Text(string(safe)), "there is nothing left to take out")
+	require.Contains(t, string(safe), `\u009b31m\u202e`)
+	require.Contains(t, string(safe), "é 漢")
+	require.JSONEq(t, string(data), string(safe))
+	require.Equal(t, "{}\n", string(sanitize.Escape([]byte("{}\n"))))
+	require.Equal(t, `a\u007fb\ufffd`, string(sanitize.Escape([]byte("a\x7fb\xff"))))
 }
 
 func FuzzText(f *testing.F) {

@@ -37,6 +37,10 @@ bench: ## Run the benchmarks, the peers beside them
 e2e: ## Try the daemon with the real agents (E2E=claude-code,codex for some)
 	E2E="$${E2E:-all}" go test -count=1 -v -parallel 64 -timeout 30m ./e2e
 
+# A failing run prints its seed; SOAK_SEED throws the same dice again.
+soak: ## Kill the daemon all the time and check from outside what it did (SOAK=10m)
+	SOAK="$${SOAK:-10m}" go test -count=1 -v -timeout 0 ./soak
+
 fuzz: ## Fuzz every parser for a while (FUZZTIME=30s each)
 	@grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u | while read -r dir; do \
 		for target in $$(grep -hoE '^func Fuzz[A-Za-z0-9]+' $$dir/*_test.go | cut -c6-); do \
@@ -47,4 +51,4 @@ fuzz: ## Fuzz every parser for a while (FUZZTIME=30s each)
 systemd-test: ## Boot a systemd and run the units under it (root, two minutes)
 	systemd/test.sh
 
-.PHONY: help build test race lint fix cover bench e2e fuzz systemd-test
+.PHONY: help build test race lint fix cover bench e2e soak fuzz systemd-test

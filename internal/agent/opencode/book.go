@@ -47,6 +47,8 @@ type book struct {
 	stamp    sqliteread.Stamp
 	failures int    // in a row
 	told     string // what was last complained of
+
+	passedOver map[string]bool // messages that were too long to be read
 }
 
 // news is what one look at a database brought.
@@ -56,6 +58,7 @@ type news struct {
 	stamp        sqliteread.Stamp
 	open         map[string]standing // sessions whose last message is not over
 	again        bool                // a message cannot be judged yet
+	long         []message           // those that are too long to be read
 }
 
 // epoch is the same for every incarnation of a database: offsets are the times

@@ -68,10 +68,22 @@ func (db *database) describe(ctx context.Context) error {
 	return nil
 }
 
+// A row may hold anything. How long a value is, SQLite knows without reading it,
+// and one that is too long is never read.
+const (
+	longest     = 4 << 20 // the record of a message or a part
+	longestWord = 4 << 10 // an id, a directory, a time
+)
+
+// bounded returns the expression for a column whose value may be too long.
+func bounded(column string, bytes int, otherwise string) string {
+	return fmt.Sprintf("CASE WHEN octet_length(%[1]s) <= %[2]d THEN %[1]s ELSE %[3]s END", column, bytes, otherwise)
+}
+
 // pick returns the expression for a column that may be missing.
 func (db *database) pick(table, column, otherwise string) string {
 	if db.columns[table][column] {
-		return fmt.Sprintf("coalesce(%s, %s)", column, otherwise)
+		return bounded(column, longestWord, otherwise)
 	}
 	return otherwise
 }
@@ -88,7 +100,7 @@ type conversation struct {
 
 func (db *database) sessionColumns() string {
 	return strings.Join([]string{
-		"id",
+		db.pick("session", "id", "''"),
 		db.pick("session", "parent_id", "''"),
 		db.pick("session", "directory", "''"),
 		db.pick("session", "time_created", "0"),
@@ -110,7 +122,9 @@ func (db *database) conversations(ctx context.Context) ([]conversation, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, c)
+		if c.id != "" { // one that long is nobody's
+			all = append(all, c)
+		}
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("read sessions: %w", err)

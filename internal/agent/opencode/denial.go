@@ -34,7 +34,7 @@ func (a *Agent) denied(ctx context.Context, s resume.Session, sinceMS int64) (d 
 		return d, false, err
 	}
 	for _, m := range messages {
-		said := m.read()
+		said := m.said
 		if said.meaning != moved || said.atMS < sinceMS {
 			break // something else happened, or it was before the run
 		}

@@ -62,7 +62,7 @@ func (a *Agent) judge(ctx context.Context, b *book, db *database, c conversation
 	began := resume.Progressed{At: time.UnixMilli(c.createdMS).UTC()}
 	e := agent.Evidence{Observation: b.observation(c, Said{atMS: c.createdMS}, began), Leave: WhyLeft(c.parent, c.archived)}
 	for _, m := range messages {
-		s := m.read()
+		s := m.said
 		switch s.meaning {
 		case nothing:
 			continue

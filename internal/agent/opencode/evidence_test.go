@@ -76,8 +76,8 @@ func TestWhatEachFailureMeans(t *testing.T) {
 		`{"name":"Brand new","data":"what"}`: {limit.BadRequest, 0},
 		`{}`:                                 {limit.BadRequest, 0},
 	} {
-		m := message{data: fmt.Appendf(nil, `{"role":"assistant","time":{"completed":%d},"error":%s}`, at.UnixMilli(), data)}
-		got := limited(t, m.read().Event(limit.Reader{Zone: time.UTC}))
+		said := Read(fmt.Appendf(nil, `{"role":"assistant","time":{"completed":%d},"error":%s}`, at.UnixMilli(), data), 0, 0)
+		got := limited(t, said.Event(limit.Reader{Zone: time.UTC}))
 		require.Equal(t, want.class.String(), got.Class.String(), data)
 		require.Equal(t, want.class.Transient(), got.WaitHelps, data)
 		require.Equal(t, want.wait != 0, got.Reset.Stated(), data)

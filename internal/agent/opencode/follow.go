@@ -301,6 +301,7 @@ func (f *follower) lookAt(ctx context.Context, b *book) error {
 	changed := !b.live || len(n.observations) > 0 || n.cursor.Row != b.cursor.Row || len(n.cursor.Open) != len(b.cursor.Open)
 	b.accept(n)
 	f.note(b, n)
+	f.sayLong(b, n.long)
 	if n.again {
 		f.dirty[b.path] = true
 		f.ring(hesitation)
@@ -318,6 +319,20 @@ func (f *follower) keep(b *book) error {
 	}
 	f.feed.Keep(b.path, stored)
 	return nil
+}
+
+// sayLong logs which messages are too long to be read, each once.
+func (f *follower) sayLong(b *book, messages []message) {
+	for _, m := range messages {
+		if b.passedOver[m.id] {
+			continue
+		}
+		if b.passedOver == nil {
+			b.passedOver = make(map[string]bool)
+		}
+		b.passedOver[m.id] = true
+		f.log.Warn("a message was passed over: it is too long to be read", "path", b.path, "session", m.session, "message", m.id, "longest_mib", longest>>20)
+	}
 }
 
 // complain logs what is wrong with a database, once until it changes, and has

@@ -21,7 +21,7 @@ func FuzzMessage(f *testing.F) {
 	}
 	reader := limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := message{createdMS: 1794700878837, updatedMS: 1794700893299, data: data}.read()
+		s := Read(data, 1794700878837, 1794700893299)
 		event := s.Event(reader)
 		if (event == nil) != (s.meaning == nothing || s.meaning == pending) {
 			t.Fatalf("%v tells %#v", s.meaning, event)

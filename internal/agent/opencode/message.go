@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"resumed/internal/agent"
@@ -18,8 +19,8 @@ type message struct {
 	id        string
 	session   string
 	createdMS int64
-	updatedMS int64
-	data      []byte
+	said      Said
+	long      bool // it is too long to be read: what it says is not known
 }
 
 // record is what the column data holds.
@@ -108,8 +109,6 @@ type Said struct {
 	record  record
 }
 
-func (m message) read() Said { return Read(m.data, m.createdMS, m.updatedMS) }
-
 // Read says what the record of a message means. Its time is taken from the
 // record, and only where that has none from the row: opencode touches rows again
 // long after what they tell has happened.
@@ -127,6 +126,26 @@ func Read(data []byte, createdMS, updatedMS int64) Said {
 	}
 	if s.atMS <= 0 || s.atMS > latestMS {
 		return Said{}
+	}
+	return s
+}
+
+// longestText is what is kept of one text while others are read. A prompt that a
+// command line can hold is not longer.
+const longestText = 256 << 10
+
+// clipped returns the beginning of a text, without the rest in memory.
+func clipped(text string) string {
+	if len(text) <= longestText {
+		return text
+	}
+	return strings.Clone(text[:longestText])
+}
+
+// trimmed lets go of what nobody reads in a very long failure.
+func (s Said) trimmed() Said {
+	if f := s.record.Error; f != nil {
+		f.Data.Message, f.Data.Body = clipped(f.Data.Message), clipped(f.Data.Body)
 	}
 	return s
 }

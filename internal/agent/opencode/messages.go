@@ -13,11 +13,12 @@ import (
 func (db *database) messageColumns() string {
 	return strings.Join([]string{
 		"rowid",
-		"id",
-		"session_id",
+		db.pick("message", "id", "''"),
+		db.pick("message", "session_id", "''"),
 		db.pick("message", "time_created", "0"),
 		db.pick("message", "time_updated", "0"),
-		"data",
+		bounded("data", longest, "NULL"),
+		fmt.Sprintf("octet_length(data) > %d", longest),
 	}, ", ")
 }
 
@@ -31,10 +32,13 @@ func (db *database) each(ctx context.Context, visit func(message) error, where s
 	for rows.Next() {
 		var m message
 		var created, updated any
-		if err := rows.Scan(&m.row, &m.id, &m.session, &created, &updated, &m.data); err != nil {
+		var data []byte
+		var long sql.NullBool // nothing at all has no length
+		if err := rows.Scan(&m.row, &m.id, &m.session, &created, &updated, &data, &long); err != nil {
 			return fmt.Errorf("read message: %w", err)
 		}
-		m.createdMS, m.updatedMS = number(created), number(updated)
+		m.createdMS, m.long = number(created), long.Bool
+		m.said = Read(data, m.createdMS, number(updated)).trimmed()
 		if err := visit(m); err != nil {
 			return err
 		}
@@ -58,15 +62,12 @@ func (db *database) one(ctx context.Context, column string, value any) (found me
 // rowIs reports whether the row of that number is the message of that id: rows
 // are numbered anew when messages are taken back or the database is compacted.
 func (db *database) rowIs(ctx context.Context, row int64, id string) (bool, error) {
-	var got string
-	err := db.QueryRowContext(ctx, "SELECT id FROM message WHERE rowid = ?", row).Scan(&got)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	if err != nil {
+	var same bool
+	err := db.QueryRowContext(ctx, "SELECT "+db.pick("message", "id", "''")+" = ? FROM message WHERE rowid = ?", id, row).Scan(&same)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return false, fmt.Errorf("read message: %w", err)
 	}
-	return got == id, nil
+	return same, nil
 }
 
 // lastRow returns the number of the last row; 0 where there is none.
@@ -97,7 +98,8 @@ const kept = 6
 // row of all. It reads no data: one walk through an index, where there is one.
 func (db *database) ends(ctx context.Context) (bySession map[string][]ref, last ref, err error) {
 	rows, err := db.QueryContext(ctx,
-		"SELECT rowid, id, session_id, "+db.pick("message", "time_created", "0")+" FROM message")
+		"SELECT rowid, "+db.pick("message", "id", "''")+", "+db.pick("message", "session_id", "''")+", "+
+			db.pick("message", "time_created", "0")+" FROM message")
 	if err != nil {
 		return nil, ref{}, fmt.Errorf("read messages: %w", err)
 	}

@@ -40,13 +40,28 @@ func readPart(data []byte) part {
 	return p
 }
 
+// brief reads a part and keeps no more of it than is asked for. One that was too
+// long to be read is what a tool has printed, or a person has given: it is
+// nothing of opencode's own, and nothing that was refused.
+func brief(data []byte) part {
+	if data == nil {
+		return part{Type: "tool"}
+	}
+	p := readPart(data)
+	p.Text = clipped(p.Text)
+	if !p.denied() {
+		p.State.Input = nil
+	}
+	return p
+}
+
 // parts returns the parts of the messages that a condition selects; none where
 // the database has no such table.
 func (db *database) parts(ctx context.Context, where string, args ...any) ([]part, error) {
 	if !db.columns["part"]["message_id"] || !db.columns["part"]["data"] {
 		return nil, nil
 	}
-	rows, err := db.QueryContext(ctx, "SELECT p.data FROM message m JOIN part p ON p.message_id = m.id WHERE "+where, args...)
+	rows, err := db.QueryContext(ctx, "SELECT "+bounded("p.data", longest, "NULL")+" FROM message m JOIN part p ON p.message_id = m.id WHERE "+where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read parts: %w", err)
 	}
@@ -57,7 +72,7 @@ func (db *database) parts(ctx context.Context, where string, args ...any) ([]par
 		if err := rows.Scan(&data); err != nil {
 			return nil, fmt.Errorf("read part: %w", err)
 		}
-		all = append(all, readPart(data))
+		all = append(all, brief(data))
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("read parts: %w", err)

@@ -120,7 +120,10 @@ func (p *pass) conversation(ctx context.Context, id string) (conversation, bool,
 // take notes what a message says and reports whether it says anything. last is
 // whether it is its session's last one.
 func (p *pass) take(ctx context.Context, c conversation, m message, last, first bool) (bool, error) {
-	s := m.read()
+	s := m.said
+	if m.long {
+		p.news.long = append(p.news.long, m)
+	}
 	switch s.meaning {
 	case nothing:
 		return false, nil

@@ -2,12 +2,10 @@ package watch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 )
 
 // wholeUpTo is the size up to which a file that appears or is replaced while
@@ -32,8 +30,10 @@ type file struct {
 	first  bool // this incarnation is still to be read from its end back
 	sight  uint64
 	seen   stamp
-	failed bool   // the last reading stopped early
-	round  uint64 // the scan that last saw it
+	failed bool // the last reading stopped early
+
+	reading *reading // it is being read, and waits for its turn
+	round   uint64   // the scan that last saw it
 }
 
 // settled says whether there is nothing to do for a file that looks like this.
@@ -41,59 +41,12 @@ func (f *file) settled(st stamp) bool {
 	return !f.failed && !f.first && !f.dead && f.cur == f.saved && f.seen == st
 }
 
-// tend reads what is new in a file and logs what goes wrong.
-func (w *Watcher) tend(ctx context.Context, path string) {
-	err := w.read(ctx, path)
-	switch {
-	case err == nil, errors.Is(err, fs.ErrNotExist):
-		delete(w.told, path)
-	case ctx.Err() != nil, errors.Is(err, errShrunk):
-	default:
-		w.complain(path, err)
-	}
-}
-
-// read delivers what is new in a file, whichever file has the name by now.
-func (w *Watcher) read(ctx context.Context, path string) error {
-	f := w.files[path]
-	// Looked at before it is opened: the mere opening of a FIFO wakes a writer.
-	info, err := os.Lstat(path)
-	switch {
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%w: %s", ErrNotWatched, kind(info.Mode()))
-	case f != nil && f.settled(stampOf(info)):
-		return nil
-	}
-	in, st, err := open(path)
-	if errors.Is(err, syscall.ELOOP) {
-		return fmt.Errorf("%w: %s", ErrNotWatched, kind(fs.ModeSymlink))
-	}
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-
-	f, err = w.identify(ctx, path, in, st)
-	if err != nil {
-		return err
-	}
-	p := pass{w: w, file: f, in: in, stamp: st}
-	if err := p.run(ctx); err != nil {
-		f.failed = true
-		return err
-	}
-	f.failed, f.seen = false, st
-	return nil
-}
-
 // identify returns the state of the file that has the name by now: known,
 // known by another name, replaced, truncated, or never seen.
 func (w *Watcher) identify(ctx context.Context, path string, in *os.File, st stamp) (*file, error) {
 	f := w.files[path]
 	if f == nil {
-		f = w.meet(path, st.id)
+		f = w.meet(ctx, path, st.id)
 	}
 	old := f.cur
 	same, err := old.fits(in, st)
@@ -103,7 +56,7 @@ func (w *Watcher) identify(ctx context.Context, path string, in *os.File, st sta
 	case same && !f.dead:
 		f.cur.Dev = st.id.dev
 	case old.IsZero():
-		f.begin(st, 0, w.ready && st.size <= wholeUpTo)
+		f.begin(st, 0, !w.lain[path] && st.size <= wholeUpTo)
 	default:
 		if old.id() != st.id && !f.dead {
 			w.followOld(ctx, f)
@@ -132,9 +85,10 @@ func (f *file) begin(st stamp, gen uint32, whole bool) {
 
 // meet makes the state of a path that has none. A file that was renamed brings
 // its own.
-func (w *Watcher) meet(path string, id fileID) *file {
+func (w *Watcher) meet(ctx context.Context, path string, id fileID) *file {
 	f := w.byID[id]
 	if f != nil && !w.holds(f.path, id) {
+		w.leave(ctx, f)
 		delete(w.files, f.path)
 		f.path, f.saved = path, Cursor{} // to be stored by the new name too
 	} else {
@@ -169,6 +123,7 @@ func (w *Watcher) followOld(ctx context.Context, f *file) {
 // readRest delivers the unread rest of a file whose new name is not wanted, as
 // lines of the old one.
 func (w *Watcher) readRest(ctx context.Context, f *file, path string) {
+	w.leave(ctx, f)
 	in, st, err := open(path)
 	if err != nil {
 		w.complain(path, err)

@@ -20,6 +20,21 @@ type pass struct {
 	*file
 	in *os.File
 	stamp
+
+	left  int64       // of this turn
+	yield func() bool // ends the turn; false: it is not to be read on. Nil: there is one turn
+}
+
+// pause lets others have their turn where this one is over. What is in the
+// watcher's buffers is lost.
+func (p *pass) pause(ctx context.Context) error {
+	if p.left <= 0 && p.yield != nil {
+		p.left = turnSize
+		if !p.yield() || p.dead {
+			return errAbandoned
+		}
+	}
+	return ctx.Err()
 }
 
 func (p *pass) run(ctx context.Context) error {
@@ -46,7 +61,7 @@ func (p *pass) run(ctx context.Context) error {
 // forward delivers the complete lines from the cursor on.
 func (p *pass) forward(ctx context.Context) error {
 	for p.searched < p.size {
-		if err := ctx.Err(); err != nil {
+		if err := p.pause(ctx); err != nil {
 			return err
 		}
 		if p.searched > p.cur.Offset {
@@ -77,7 +92,7 @@ func (p *pass) forward(ctx context.Context) error {
 // looked for. A line longer than a block is delivered by itself.
 func (p *pass) finishLine(ctx context.Context) (found bool, err error) {
 	for p.searched < p.size {
-		if err := ctx.Err(); err != nil {
+		if err := p.pause(ctx); err != nil {
 			return false, err
 		}
 		block, err := p.block(p.w.buf, p.searched, p.size)
@@ -86,7 +101,7 @@ func (p *pass) finishLine(ctx context.Context) (found bool, err error) {
 		}
 		i := bytes.IndexByte(block, '\n')
 		if i < 0 {
-			p.searched += int64(len(block))
+			p.searched = min(p.size, nextData(p.in, p.searched+int64(len(block))))
 			continue
 		}
 		end := p.searched + int64(i) + 1
@@ -123,7 +138,7 @@ func (p *pass) advance(ctx context.Context, lines []Line, offset int64) error {
 func (p *pass) backward(ctx context.Context) error {
 	p.w.sights++
 	p.sight = p.w.sights
-	last, err := p.lineStart(p.size)
+	last, err := p.lineStart(ctx, p.size)
 	if err != nil {
 		return err
 	}
@@ -133,11 +148,11 @@ func (p *pass) backward(ctx context.Context) error {
 	}
 	look, enough := int64(firstLook), false
 	for end := last; end > 0 && !enough; look = min(2*look, blockSize) {
-		if err := ctx.Err(); err != nil {
+		if err := p.pause(ctx); err != nil {
 			return err
 		}
 		var lines []Line
-		if lines, end, err = p.linesBefore(end, look); err != nil {
+		if lines, end, err = p.linesBefore(ctx, end, look); err != nil {
 			return err
 		}
 		if enough, err = p.deliver(ctx, lines, Cursor{}); err != nil {
@@ -150,7 +165,7 @@ func (p *pass) backward(ctx context.Context) error {
 
 // linesBefore returns the lines that end at end, as many as begin within look
 // bytes before it, at least one, and where the first of them begins.
-func (p *pass) linesBefore(end, look int64) ([]Line, int64, error) {
+func (p *pass) linesBefore(ctx context.Context, end, look int64) ([]Line, int64, error) {
 	from := max(0, end-look)
 	block, err := p.exactly(p.w.buf[:end-from], from)
 	if err != nil {
@@ -163,7 +178,7 @@ func (p *pass) linesBefore(end, look int64) ([]Line, int64, error) {
 		start := from + int64(i) + 1
 		return p.w.sift(block[i+1:], start), start, nil
 	}
-	start, err := p.lineStart(from)
+	start, err := p.lineStart(ctx, from)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -172,8 +187,11 @@ func (p *pass) linesBefore(end, look int64) ([]Line, int64, error) {
 }
 
 // lineStart returns where the line begins that the byte before end is of.
-func (p *pass) lineStart(end int64) (int64, error) {
+func (p *pass) lineStart(ctx context.Context, end int64) (int64, error) {
 	for end > 0 {
+		if err := p.pause(ctx); err != nil {
+			return 0, err
+		}
 		from := max(0, end-blockSize)
 		block, err := p.exactly(p.w.buf[:end-from], from)
 		if err != nil {
@@ -182,7 +200,7 @@ func (p *pass) lineStart(end int64) (int64, error) {
 		if start := lineStart(block); start > 0 {
 			return from + int64(start), nil
 		}
-		end = from
+		end = lastData(p.in, from)
 	}
 	return 0, nil
 }
@@ -236,6 +254,7 @@ func (p *pass) block(room []byte, offset, end int64) ([]byte, error) {
 }
 
 func (p *pass) exactly(room []byte, offset int64) ([]byte, error) {
+	p.left -= int64(len(room))
 	if err := readAt(p.in, room, offset); err != nil {
 		return nil, err
 	}

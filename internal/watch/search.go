@@ -136,13 +136,18 @@ func (g *group) stands(block []byte, i int, maybe uint64) bool {
 }
 
 // lines calls keep with the bounds of each line of the block that contains a
-// needle, newline included, in their order. The block is of whole lines.
+// needle, newline included, in their order; of each that is not empty where there
+// are no needles. The block is of whole lines.
 func (f *finder) lines(block []byte, keep func(start, end int)) {
 	if !f.every {
 		among(f.groups, block, 0, keep)
 		return
 	}
 	for start := 0; start < len(block); {
+		if block[start] == '\n' { // an empty line says nothing, and there may be a million
+			start++
+			continue
+		}
 		end := lineEnd(block, start)
 		keep(start, end)
 		start = end

@@ -51,8 +51,13 @@ func (w *Watcher) came(ctx context.Context, path string) {
 	}
 	if info.IsDir() {
 		var news []found
-		w.walk(path, &news)
-		w.tendAll(ctx, news)
+		w.walk(ctx, path, &news)
+		paths := inOrder(news)
+		now := min(len(paths), atOnce)
+		w.todo = append(paths[now:], w.todo...)
+		for _, path := range paths[:now] {
+			w.tend(ctx, path)
+		}
 		return
 	}
 	if w.wanted(path) {
@@ -87,7 +92,7 @@ func (w *Watcher) left(ctx context.Context, path string, deleted bool) {
 func (w *Watcher) rescan(ctx context.Context) {
 	w.round++
 	var news []found
-	for w.attach() && !w.walk(w.opts.Root, &news) { // gone again meanwhile
+	for w.attach() && !w.walk(ctx, w.opts.Root, &news) { // gone again meanwhile
 		w.detach()
 	}
 	for dir, round := range w.dirs {
@@ -95,10 +100,15 @@ func (w *Watcher) rescan(ctx context.Context) {
 			w.unwatch(dir)
 		}
 	}
-	w.tendAll(ctx, news)
-	if ctx.Err() != nil {
+	w.todo = inOrder(news) // with what was left of the last time
+}
+
+// forgetMissed drops the state of files that are gone.
+func (w *Watcher) forgetMissed() {
+	if w.missedIn == w.round {
 		return
 	}
+	w.missedIn = w.round
 	for _, f := range w.files {
 		if f.round+1 < w.round { // missed twice: no rename is on its way
 			w.forget(f)
@@ -106,30 +116,29 @@ func (w *Watcher) rescan(ctx context.Context) {
 	}
 }
 
-// tendAll reads files, those that changed last first: they are the ones that
+// inOrder returns files, those that changed last first: they are the ones that
 // somebody waits for.
-func (w *Watcher) tendAll(ctx context.Context, news []found) {
+func inOrder(news []found) []string {
 	slices.SortFunc(news, func(a, b found) int {
 		return cmp.Or(b.mtime.Compare(a.mtime), strings.Compare(a.path, b.path))
 	})
-	for _, n := range news {
-		if ctx.Err() != nil {
-			return
-		}
-		w.tend(ctx, n.path)
+	paths := make([]string, len(news))
+	for i, n := range news {
+		paths[i] = n.path
 	}
+	return paths
 }
 
 // walk watches a directory and those below it, and collects the files that have
 // changed. The watch comes before the list: what is made between the two is in
 // the list, what is made later sends an event. It returns false where there is
 // no such directory any more.
-func (w *Watcher) walk(dir string, news *[]found) bool {
+func (w *Watcher) walk(ctx context.Context, dir string, news *[]found) bool {
 	depth := 0
 	if rel, below := w.rel(dir); below {
 		depth = strings.Count(rel, "/") + 1
 	}
-	if depth > w.opts.Depth {
+	if depth > w.opts.Depth || ctx.Err() != nil {
 		return true
 	}
 	err := w.watch(dir)
@@ -146,7 +155,7 @@ func (w *Watcher) walk(dir string, news *[]found) bool {
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if e.IsDir() {
-			w.walk(path, news)
+			w.walk(ctx, path, news)
 		} else if w.wanted(path) {
 			w.notice(path, e, news)
 		}

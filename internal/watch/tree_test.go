@@ -154,6 +154,10 @@ func TestFilesThatAreGoneAreForgotten(t *testing.T) {
 	r.w.notify = nil // closed by Run
 	for range 2 {
 		r.w.rescan(t.Context())
+		for !r.w.idle() {
+			r.w.work(t.Context())
+		}
+		r.w.forgetMissed()
 	}
 	require.Len(t, r.w.files, 1) // the mark of settle
 	require.Len(t, r.w.byID, 1)

@@ -68,7 +68,8 @@ type Options struct {
 	Rescan time.Duration
 
 	// Ready is called once, when all that lay there at the start was
-	// delivered. It may be nil.
+	// delivered; files of which very much is to be read are not waited
+	// for. It may be nil.
 	Ready func()
 
 	// Log may be nil.
@@ -143,7 +144,10 @@ type Watcher struct {
 	// What follows is owned by Run.
 
 	notify   *fsnotify.Watcher // nil without events
-	ready    bool              // the first scan is over: what appears now is new
+	todo     []string          // to be read, as a scan found them
+	open     []*reading        // being read, by whose turn comes next
+	odd      bool              // whether one of the latter comes next
+	lain     map[string]bool   // lay there at the start and is not read yet; nil: Ready was told
 	attached bool              // Root is there and its directories are watched
 	rootID   fileID
 	parent   string            // watched while Root is not there
@@ -151,6 +155,7 @@ type Watcher struct {
 	files    map[string]*file
 	byID     map[fileID]*file
 	round    uint64            // scans so far
+	missedIn uint64            // the scan after which files were forgotten
 	sights   uint64            // first sights so far
 	told     map[string]string // what was last complained of, by path
 
@@ -205,30 +210,54 @@ func (w *Watcher) Run(ctx context.Context) error {
 	events, failures, release := w.listen()
 	defer release()
 
+	defer w.leaveAll()
+
 	w.rescan(ctx)
-	if ctx.Err() != nil {
-		return nil
+	w.lain = make(map[string]bool, len(w.todo))
+	for _, path := range w.todo {
+		w.lain[path] = true
 	}
-	w.ready = true
-	if w.opts.Ready != nil {
-		w.opts.Ready()
-	}
+	always := make(chan struct{})
+	close(always)
 
 	sweep := time.NewTicker(w.opts.Rescan)
 	defer sweep.Stop()
 	for {
+		if ctx.Err() != nil {
+			return nil
+		}
+		w.announce()
+		var work chan struct{} // nil: there is none
+		if w.idle() {
+			w.forgetMissed()
+		} else {
+			work = always
+		}
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-work:
+			w.work(ctx)
 		case ev := <-events:
 			w.handle(ctx, ev)
 		case err := <-failures:
 			w.missed(ctx, err)
 		case c := <-w.checks:
-			c.done <- w.look(ctx, c.path)
+			w.look(ctx, c)
 		case <-sweep.C:
 			w.rescan(ctx)
 		}
+	}
+}
+
+// announce tells that all that lay there at the start was delivered.
+func (w *Watcher) announce() {
+	if w.lain == nil || len(w.lain) > 0 {
+		return
+	}
+	w.lain = nil
+	if w.opts.Ready != nil {
+		w.opts.Ready()
 	}
 }
 
@@ -246,6 +275,8 @@ func (w *Watcher) Check(ctx context.Context, path string) error {
 	select {
 	case err := <-c.done:
 		return err
+	case <-w.stopped:
+		return ErrStopped
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -281,17 +312,15 @@ func (w *Watcher) missed(ctx context.Context, err error) {
 }
 
 // look is Check within Run.
-func (w *Watcher) look(ctx context.Context, path string) error {
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
+func (w *Watcher) look(ctx context.Context, c check) {
+	if abs, err := filepath.Abs(c.path); err == nil {
+		c.path = abs
 	}
-	if !w.wanted(path) {
-		return fmt.Errorf("check %s: %w", path, ErrNotWatched)
+	if !w.wanted(c.path) {
+		c.done <- fmt.Errorf("check %s: %w", c.path, ErrNotWatched)
+		return
 	}
-	if err := w.read(ctx, path); err != nil {
-		return fmt.Errorf("check %s: %w", path, err)
-	}
-	return nil
+	w.tend(ctx, c.path, c.done)
 }
 
 // rel returns a path below Root as relative to it.

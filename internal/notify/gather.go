@@ -65,8 +65,12 @@ type mark struct {
 const maxMarks = 20_000
 
 // edgeOf names an edge so that its replay after a crash has the same name,
-// whatever time it is replayed at.
-func edgeOf(v resume.View) string {
+// whatever time it is replayed at. What calls a person has a name of its own: it
+// is told again after a restart, when more may be known of the session.
+func edgeOf(event Event, v resume.View) string {
+	if v.Call != "" && (event == GaveUp || event == Parked) {
+		return v.Call
+	}
 	var limited, started int64
 	if v.LimitedAt != nil {
 		limited = v.LimitedAt.UnixMilli()
@@ -82,7 +86,7 @@ func edgeOf(v resume.View) string {
 // that it is no news after the configuration changed.
 func (all *gathering) hear(now time.Time, wait time.Duration, wanted bool, event Event, m member) {
 	key := m.View.Key().String() + " " + string(event)
-	edge := edgeOf(m.View)
+	edge := edgeOf(event, m.View)
 	old, known := all.marks[key]
 	if known && !old.fresh && old.Edge == edge {
 		old.fresh, old.At = true, now.Unix()

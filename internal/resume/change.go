@@ -1,6 +1,7 @@
 package resume
 
 import (
+	"fmt"
 	"reflect"
 	"time"
 )
@@ -22,6 +23,27 @@ func (c Change) Entered(state State) bool {
 // goes on without them, or not as long as things stand as they do.
 func (c Change) Calls() bool {
 	return c.Entered(Parked) || c.After.Told && !c.Before.Told
+}
+
+// called gives the step that calls a person a name. It is made of what a crash
+// does not change, so that the step has the same name when it is taken again; and it
+// is kept, so that a limit that is read later does not make another call of it.
+func (s Session) called(before Session) Session {
+	c := Change{Before: before, After: s}
+	switch {
+	case c.Calls() || c.Entered(GaveUp):
+		s.Call = fmt.Sprintf("%d.%d.%d", millis(s.LimitedAt), len(s.Attempts), millis(s.lastStart()))
+	case !s.over() && !s.Told:
+		s.Call = ""
+	}
+	return s
+}
+
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
 }
 
 // Forgets reports whether this step forgets an interruption that nobody has cared

@@ -23,6 +23,10 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 	if s.State == 0 {
 		s.State = Watching
 	}
+	return s.next(ev, r, now, u).called(s)
+}
+
+func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	switch ev := ev.(type) {
 	case Limited:
 		return s.limited(ev, r, now, u)

@@ -33,6 +33,8 @@ type View struct {
 	Program    string        `json:"program,omitempty"` // what its own process ran, where that was seen
 	Attempts   []AttemptView `json:"attempts"`          // never null
 	Past       []AttemptView `json:"past,omitempty"`    // those of the interruption before
+
+	Call string `json:"-"` // names the step that called a person
 }
 
 // AttemptView is one resume as other programs see it.
@@ -80,6 +82,7 @@ func (s Session) View(maxRetries int) View {
 		Windows:    s.Windows,
 		Program:    s.Program.Path,
 		Attempts:   viewAttempts(s.Attempts),
+		Call:       s.Call,
 	}
 	if len(s.Past) > 0 {
 		v.Past = viewAttempts(s.Past)

@@ -1,0 +1,53 @@
+package resume
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/limit"
+)
+
+// What calls a person has one name, whatever is read or set after it.
+func TestACallKeepsItsNameUntilItIsOver(t *testing.T) {
+	rules := defaultRules()
+	rules.Backoff.MaxRetries, rules.Backoff.Jitter = 1, false
+	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+	limited := Limited{Verdict: limit.Verdict{Class: limit.RateLimit, WaitHelps: true}, Text: "slow down"}
+	hopeless := Limited{Verdict: limit.Verdict{Class: limit.Billing}, Text: "no money"}
+	resumed := []Event{Due{Mark: "1"}, Started{Mark: "1"}, Ended{Mark: "1", Outcome: Failed}}
+
+	play := func(s Session, events ...Event) Session {
+		for _, ev := range events {
+			now = now.Add(10 * time.Minute)
+			if l, ok := ev.(Limited); ok {
+				l.At = now
+				ev = l
+			}
+			s = s.Next(ev, rules, now, 0.5)
+		}
+		return s
+	}
+	for name, c := range map[string]struct {
+		events []Event
+		state  State
+		more   Limited
+	}{
+		"gave up": {append([]Event{limited}, resumed...), GaveUp, limited},
+		"parked":  {[]Event{hopeless}, Parked, hopeless},
+	} {
+		s := play(Session{}, c.events...)
+		require.Equal(t, c.state, s.State, name)
+		require.NotEmpty(t, s.Call, name)
+		require.Equal(t, s.Call, play(s, c.more, c.more).Call, name)
+		require.Equal(t, s.Call, s.Next(Rewound{}, rules, now.AddDate(-3, 0, 0), 0.5).Call, name)
+
+		moved := play(s, Progressed{At: now.Add(10 * time.Minute)})
+		require.Empty(t, moved.Call, name)
+		again := play(moved, c.events...)
+		require.Equal(t, c.state, again.State, name)
+		require.NotEqual(t, s.Call, again.Call, name)
+		require.NotEmpty(t, again.Call, name)
+	}
+}

@@ -6,14 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/control"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
 )
@@ -172,4 +176,166 @@ func told(h *hook, id string) int {
 		}
 	}
 	return len(notices)
+}
+
+// failing is a bot whose resumes fail, and a webhook that is told of it.
+func failing(url string) string {
+	return bot + `
+[resume]
+stagger = "0s"
+[backoff]
+base_delay = "1ms"
+max_delay = "1ms"
+max_retries = 1
+[notify]
+group_wait = "0s"
+[[notify.webhook]]
+name = "ops"
+url = "` + url + `"
+`
+}
+
+// A limit line that is read after the give-up says nothing new, however often the
+// daemon is started after it.
+func TestAGiveUpIsToldOnceWhateverIsReadAfterIt(t *testing.T) {
+	b, hook := newBox(t), newHook(t)
+	b.write(configFile, failing(hook.URL))
+	b.write("bot/resume.sh", `exit 1`)
+	b.start()
+	b.write("bot/logs/s-0.log", "rate limited\n")
+	b.until("it is told", func() bool { return told(hook, "s-0") == 1 })
+	for round := range 3 {
+		before := *b.session("s-0").LimitedAt
+		b.appendTo("bot/logs/s-0.log", "rate limited\n")
+		b.until("the line is read", func() bool { return b.session("s-0").LimitedAt.After(before) })
+		require.Zero(t, b.kill(syscall.SIGTERM))
+		b.start()
+		other := fmt.Sprintf("s-%d", round+1) // what is told at the start is told before it
+		b.write("bot/logs/"+other+".log", "rate limited\n")
+		b.until("the notice of "+other+" arrives", func() bool { return told(hook, other) == 1 })
+		require.Equal(t, 1, told(hook, "s-0"))
+	}
+}
+
+// moody is a webhook that answers as it is told to, by the session that a notice is
+// about.
+func moody(t *testing.T, answer func(w http.ResponseWriter, session string)) *hook {
+	h := &hook{}
+	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var n notify.Notice
+		if err := json.NewDecoder(r.Body).Decode(&n); err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		answer(w, n.Sessions[0].ID)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.notices = append(h.notices, n)
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
+
+// outbox asks the state of a daemon that is stopped for a number in each row.
+func (b *box) outbox(statement string, args ...any) (next []int64) {
+	db, err := sql.Open("sqlite", "file:"+b.path(".local/state/resumed/resumed.db"))
+	require.NoError(b.t, err)
+	defer db.Close()
+	rows, err := db.Query(statement, args...)
+	require.NoError(b.t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var n int64
+		require.NoError(b.t, rows.Scan(&n))
+		next = append(next, n)
+	}
+	require.NoError(b.t, rows.Err())
+	return next
+}
+
+// A gateway that asks for 68 years of silence costs no notice, not its own and no
+// other.
+func TestAnAbsurdRetryAfterDropsNoNoticeAndHoldsUpNoOther(t *testing.T) {
+	b := newBox(t)
+	hook := moody(t, func(w http.ResponseWriter, session string) {
+		if session == "s-0" {
+			w.Header().Set("Retry-After", "2147483647")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	b.write(configFile, failing(hook.URL))
+	b.write("bot/resume.sh", `exit 1`)
+	b.start()
+	b.write("bot/logs/s-0.log", "rate limited\n")
+	b.until("it is refused", func() bool { return b.status().Daemon.Notices.Channels[0].LastError != "" })
+	b.write("bot/logs/s-1.log", "rate limited\n")
+	b.until("the other one arrives", func() bool { return told(hook, "s-1") == 1 })
+	b.until("that is noted", func() bool { return b.status().Daemon.Notices.Channels[0].Delivered == 1 })
+	figures := b.status().Daemon.Notices.Channels[0]
+	require.Equal(t, 1, figures.Pending)
+	require.Zero(t, figures.Failed, "it is not dropped")
+	require.Zero(t, b.kill(syscall.SIGTERM))
+	next := b.outbox("SELECT next_at FROM delivery WHERE done_at = 0")
+	require.Len(t, next, 1)
+	require.WithinDuration(t, time.Now().Add(time.Hour), time.UnixMilli(next[0]), 5*time.Minute)
+}
+
+// Notices that were noted by a clock years ahead of today's arrive soon after the
+// clock was set right, and so do those of a clock that was years behind.
+func TestNoticesOfAClockThatWasWrongArrive(t *testing.T) {
+	for name, by := range map[string]int{"ahead": 20, "behind": -20} {
+		t.Run(name, func(t *testing.T) {
+			b := newBox(t)
+			var up atomic.Bool
+			hook := moody(t, func(w http.ResponseWriter, _ string) {
+				if !up.Load() {
+					w.WriteHeader(http.StatusServiceUnavailable)
+				}
+			})
+			b.write(configFile, failing(hook.URL))
+			b.write("bot/resume.sh", `exit 1`)
+			b.start()
+			b.write("bot/logs/s-0.log", "rate limited\n")
+			b.until("it is refused", func() bool { return b.status().Daemon.Notices.Channels[0].LastError != "" })
+			require.Zero(t, b.kill(syscall.SIGTERM))
+			then := time.Now().AddDate(by, 0, 0).UnixMilli()
+			require.Len(t, b.outbox("UPDATE delivery SET created_at = ?, next_at = ? WHERE done_at = 0 RETURNING tries", then, then), 1)
+
+			refused := len(hook.got())
+			b.start()
+			b.until("it is tried, and refused once more", func() bool { return len(hook.got()) > refused })
+			up.Store(true)
+			b.until("it arrives", func() bool { return b.status().Daemon.Notices.Channels[0].Delivered == 1 })
+			require.Zero(t, b.status().Daemon.Notices.Channels[0].Failed)
+		})
+	}
+}
+
+// A notifier's program that is just being replaced is run a little later.
+func TestACommandThatIsBeingWrittenIsRunLater(t *testing.T) {
+	b := newBox(t)
+	shell, err := os.ReadFile("/bin/sh")
+	require.NoError(t, err)
+	b.write("notifier", string(shell))
+	require.NoError(t, os.Chmod(b.path("notifier"), 0o755))
+	held, err := os.OpenFile(b.path("notifier"), os.O_WRONLY, 0)
+	require.NoError(t, err)
+	b.write(configFile, strings.Replace(failing("http://127.0.0.1:9/"), "[[notify.webhook]]", `[[notify.command]]
+name = "script"
+run = ["`+b.path("notifier")+`", "-c", "cat >> told"]
+[[notify.webhook]]`, 1))
+	b.write("bot/resume.sh", `exit 1`)
+	b.start()
+	b.write("bot/logs/s-0.log", "rate limited\n")
+	script := func() control.Channel {
+		for _, f := range b.status().Daemon.Notices.Channels {
+			if f.Name == "script" {
+				return f
+			}
+		}
+		return control.Channel{}
+	}
+	b.until("it cannot be run", func() bool { return strings.Contains(script().LastError, "text file busy") })
+	require.NoError(t, held.Close())
+	b.until("it is run", func() bool { return script().Delivered == 1 })
 }

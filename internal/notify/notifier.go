@@ -64,6 +64,9 @@ type Options struct {
 	Agents Titles
 	Rand   func() float64 // in [0, 1); nil: a fair dice
 
+	// Now is the clock on the wall, which people set; nil: the machine's.
+	Now func() time.Time
+
 	// Count is called at each end of a delivery, for metrics; may be nil.
 	Count func(channel string, outcome Outcome)
 }
@@ -93,6 +96,9 @@ func New(opts Options) (*Notifier, error) {
 	}
 	if opts.Rand == nil {
 		opts.Rand = rand.Float64
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
 	}
 	if opts.Zone == nil {
 		opts.Zone = time.Local
@@ -129,7 +135,7 @@ func (n *Notifier) Tell(event Event, session resume.View, short string) {
 	n.mu.Lock()
 	wanted := len(n.config.wanting(event)) > 0
 	if wanted || event == GaveUp || event == Parked {
-		n.gathering.hear(time.Now(), n.config.GroupWait, wanted, event, member{View: trimView(session), Short: short})
+		n.gathering.hear(n.now(), n.config.GroupWait, wanted, event, member{View: trimView(session), Short: short})
 	}
 	n.mu.Unlock()
 	n.wake()
@@ -139,11 +145,15 @@ func (n *Notifier) Tell(event Event, session resume.View, short string) {
 func (n *Notifier) TellConfigError(why string) {
 	n.mu.Lock()
 	if len(n.config.wanting(ConfigError)) > 0 {
-		n.gathering.note(time.Now(), n.config.GroupWait, ConfigError, why)
+		n.gathering.note(n.now(), n.config.GroupWait, ConfigError, why)
 	}
 	n.mu.Unlock()
 	n.wake()
 }
+
+// now returns the time without its monotonic reading, which stands still while
+// the machine sleeps.
+func (n *Notifier) now() time.Time { return n.opts.Now().Round(0) }
 
 // Swap puts another configuration in force. What waits for a channel that is
 // gone is dropped; a channel of the same name takes over what waits.
@@ -262,5 +272,5 @@ func (n *Notifier) untilDue() time.Duration {
 	if !any {
 		return longestSleep
 	}
-	return min(max(time.Until(due), 0), longestSleep)
+	return min(max(due.Sub(n.now()), 0), longestSleep)
 }

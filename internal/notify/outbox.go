@@ -129,7 +129,7 @@ func (g *group) channels() []string {
 // release hands what is complete to its channels, once it is durable.
 func (n *Notifier) release(ctx context.Context) error {
 	n.mu.Lock()
-	complete := n.gathering.complete(time.Now())
+	complete := n.gathering.complete(n.now())
 	n.mu.Unlock()
 	if err := n.keep(ctx); err != nil {
 		return err

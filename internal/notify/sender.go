@@ -29,6 +29,15 @@ const (
 	// keepTrying is how old a notice may get before it is dropped.
 	keepTrying = 24 * time.Hour
 
+	// secondChance is how long a notice that an earlier process left is tried,
+	// however old it is by the clock: the machine may have been off, or the clock
+	// wrong.
+	secondChance = time.Hour
+
+	// longestSilence is how long the other side may ask to be left alone. Who asks
+	// for more has said nothing that can be believed.
+	longestSilence = time.Hour
+
 	// unavailablePatience is how old a notice may get while the means of its
 	// channel do not exist. It covers a login in progress and a notification
 	// server that restarts; on a server without a desktop nothing piles up.
@@ -48,8 +57,10 @@ type sender struct {
 	name string
 	kick chan struct{} // of size 1: something below changed
 
-	// current is the channel in use. Owned by run.
+	// current is the channel in use, and clock what it was last seen at. Owned by
+	// run.
 	current Channel
+	clock   clock
 
 	mu      sync.Mutex // guards everything that follows
 	channel Channel
@@ -63,7 +74,8 @@ type sender struct {
 type item struct {
 	Delivery
 	notice  Notice
-	outcome Outcome // set once it has ended and only its record is missing
+	taken   time.Time // when it came into the queue
+	outcome Outcome   // set once it has ended and only its record is missing
 }
 
 func newSender(n *Notifier, ch Channel) *sender {
@@ -72,6 +84,7 @@ func newSender(n *Notifier, ch Channel) *sender {
 		name:    ch.Name(),
 		kick:    make(chan struct{}, 1),
 		current: ch,
+		clock:   clock{wall: n.now(), lived: time.Now()},
 		channel: ch,
 		figures: Figures{Name: ch.Name()},
 	}
@@ -79,7 +92,8 @@ func newSender(n *Notifier, ch Channel) *sender {
 
 // push adds a delivery.
 func (s *sender) push(d Delivery) {
-	it := &item{Delivery: d}
+	it := &item{Delivery: d, taken: s.n.now()}
+	it.settleClock()
 	if err := json.Unmarshal(d.Payload, &it.notice); err != nil {
 		s.n.log.Error("notice is unreadable and lost", "channel", s.name, "notice", d.ID, "err", err)
 		it.outcome, it.Tries = Failed, 0
@@ -127,7 +141,8 @@ func (s *sender) run(ctx context.Context) {
 			s.n.discard(ctx, s.name, s.rest())
 			return
 		}
-		it, wait := s.next(time.Now())
+		s.watchClock()
+		it, wait := s.next(s.n.now())
 		if it != nil && wait <= 0 {
 			s.attend(ctx, it)
 			continue
@@ -199,9 +214,8 @@ func (s *sender) mustWait(it *item) bool {
 	if it.notice.Event != Recovered {
 		return false
 	}
-	return slices.ContainsFunc(s.queue, func(other *item) bool {
-		return other.notice.Account == it.notice.Account && other.At.Before(it.At)
-	})
+	before := s.queue[:slices.Index(s.queue, it)]
+	return slices.ContainsFunc(before, func(other *item) bool { return other.notice.Account == it.notice.Account })
 }
 
 // attend makes one try, or records the end of one that could not be recorded.
@@ -214,7 +228,8 @@ func (s *sender) attend(ctx context.Context, it *item) {
 	if err != nil && ctx.Err() != nil {
 		return // cut off by our own end: no try of its own
 	}
-	s.judge(ctx, it, err, time.Now())
+	s.watchClock()
+	s.judge(ctx, it, err, s.n.now())
 }
 
 // send makes one try. It outlives ctx by stopGrace.
@@ -250,11 +265,13 @@ func (s *sender) judge(ctx context.Context, it *item, err error, now time.Time) 
 		return
 	}
 	next := now.Add(retryPolicy.Delay(it.Tries, s.n.opts.Rand()))
-	limit := it.At.Add(keepTrying)
+	limit := later(it.At.Add(keepTrying), it.taken.Add(secondChance))
 	verdict := Dropped
 	if after, ok := errors.AsType[*RetryAfterError](err); ok && after.After > 0 {
-		next = now.Add(after.After)
-		s.quiet(next)
+		next = now.Add(min(after.After, longestSilence))
+		if after.After <= longestSilence {
+			s.quiet(next)
+		}
 	}
 	if _, ok := errors.AsType[*UnavailableError](err); ok {
 		limit, verdict = it.At.Add(unavailablePatience), Unavailable
@@ -331,7 +348,7 @@ func (s *sender) finish(ctx context.Context, it *item) {
 		if it.Tries++; it.Tries == 1 {
 			s.n.log.Error("end of a delivery cannot be stored", "channel", s.name, "notice", it.ID, "err", err)
 		}
-		it.NextAt = time.Now().Round(0).Add(storePolicy.Delay(it.Tries, 0))
+		it.NextAt = s.n.now().Add(storePolicy.Delay(it.Tries, 0))
 		return
 	}
 	s.queue = slices.DeleteFunc(s.queue, func(other *item) bool { return other == it })

@@ -74,7 +74,11 @@ func (c *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	cmd.WaitDelay = 2 * time.Second // a child that escaped the group may hold our pipe
 
 	if err := cmd.Start(); err != nil {
-		return "", &notify.PermanentError{Err: fmt.Errorf("start command: %w", err)}
+		err = fmt.Errorf("start command: %w", err)
+		if passing(err) {
+			return "", err
+		}
+		return "", &notify.PermanentError{Err: err}
 	}
 	err = cmd.Wait()
 	words := sanitize.Short(said.String(), 200)
@@ -91,6 +95,17 @@ func (c *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 		err = fmt.Errorf("%w: %s", err, words)
 	}
 	return "", err
+}
+
+// passing reports whether a program that could not be started may start later: it
+// is being written just now, or the machine is short of something.
+func passing(err error) bool {
+	for _, no := range []syscall.Errno{syscall.ETXTBSY, syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.EINTR, syscall.EIO, syscall.ESTALE} {
+		if errors.Is(err, no) {
+			return true
+		}
+	}
+	return false
 }
 
 // tail keeps the last bytes that are written to it.

@@ -70,6 +70,30 @@ func TestCommandThatDoesNotExistIsFinal(t *testing.T) {
 	require.True(t, permanent, "%v", err)
 }
 
+// An editor or an update holds the program open for a moment: the kernel answers
+// "text file busy".
+func TestCommandThatIsBeingWrittenIsTriedAgain(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "program")
+	require.NoError(t, os.WriteFile(program, must(os.ReadFile("/bin/true")), 0o755))
+	held, err := os.OpenFile(program, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	err = send(t, open(t, 0, program), notifytest.Notice(notify.GaveUp, 1))
+	require.ErrorIs(t, err, syscall.ETXTBSY)
+	_, permanent := errors.AsType[*notify.PermanentError](err)
+	require.False(t, permanent, "%v", err)
+	require.NoError(t, held.Close())
+	require.NoError(t, send(t, open(t, 0, program), notifytest.Notice(notify.GaveUp, 1)))
+}
+
+func TestCommandIsRefusedForGoodOnlyByWhatStays(t *testing.T) {
+	for no, want := range map[syscall.Errno]bool{
+		syscall.ETXTBSY: true, syscall.EAGAIN: true, syscall.ENOMEM: true, syscall.EMFILE: true,
+		syscall.ENOENT: false, syscall.EACCES: false, syscall.ENOEXEC: false, syscall.E2BIG: false,
+	} {
+		require.Equal(t, want, passing(&os.PathError{Op: "fork/exec", Path: "/bin/x", Err: no}), no)
+	}
+}
+
 func TestCommandThatReadsNothingIsDelivered(t *testing.T) {
 	require.NoError(t, send(t, open(t, 0, "/bin/true"), notifytest.Notice(notify.GaveUp, 50)))
 }

@@ -83,10 +83,10 @@ const unreachable = "live and out of reach"
 // when its process is gone.
 func outOfReach(answer agenttest.Answer, class limit.Class) situation {
 	return situation{unreachable, func(t *testing.T, b *box, row *result) {
-		p, s, before := b.stopped(answer, row)
+		p, s, _ := b.stopped(answer, row)
 		require.Equal(t, class, s.Class)
 		b.untilHeld()
-		before = b.calm()
+		before := b.calm()
 
 		b.reload(b.telling())
 		_, err := b.ask("retry", s.ID)

@@ -127,7 +127,7 @@ func (d *daemon) buildDoors(maker maker, changes *control.Changes, paused bool) 
 		return err
 	}
 	d.web = webui.NewServer(webui.ServerOptions{
-		Page: webui.New(answers, token, opts.Log), Metrics: d.metrics.Handler(), Ping: d.engine.Ping, Log: opts.Log,
+		Page: webui.New(answers, token, opts.Log), Metrics: d.metrics.Handler(), Ping: d.healthy, Log: opts.Log,
 	})
 	d.web.Want(opts.Config.HTTP.Listen)
 	answers.web = d.web
@@ -202,6 +202,18 @@ func (d *daemon) newNotifier(first *settings) (*notify.Notifier, error) {
 		Config: first.notify(), Store: outbox{d.store}, Log: d.opts.Log, Host: host, Agents: agents.Titles(),
 		Count: func(channel string, outcome notify.Outcome) { d.metrics.Delivered(channel, outcome) },
 	})
+}
+
+// healthy says what only another start mends: an engine that hangs, and a state
+// directory that is gone.
+func (d *daemon) healthy(ctx context.Context) error {
+	if err := d.engine.Ping(ctx); err != nil {
+		return err
+	}
+	if err := d.store.Err(); errors.Is(err, state.ErrGone) {
+		return err
+	}
+	return nil
 }
 
 // tell tells people what happened to a session. A dry run tells nobody.

@@ -7,17 +7,36 @@ import (
 	"time"
 )
 
-// jump is how far back the clock must have been set to be noticed.
+// jump is how far the clock must have been set to be noticed.
 const jump = 2 * slack
 
 // watchClock notices that the clock was set back: what was noted by the clock
-// of before would lie in a future that may be years away.
+// of before would lie in a future that may be years away. It notices as well that
+// the clock ran on while nothing else did, by which it was set forward, or the
+// machine slept.
 func (e *Engine) watchClock(ctx context.Context) {
-	now := wallNow()
+	turn := time.Now() // with its monotonic reading
+	now := turn.Round(0)
 	back := now.Before(e.latest.Add(-jump))
-	e.latest = now
-	if back {
+	var skipped time.Duration
+	if !e.turned.IsZero() {
+		skipped = now.Sub(e.latest) - turn.Sub(e.turned)
+	}
+	e.latest, e.turned = now, turn
+	switch {
+	case back:
 		e.rewind(ctx, now)
+	case skipped > jump:
+		e.skip(ctx, skipped, now)
+	}
+}
+
+// skip gives what settles the time that nobody had.
+func (e *Engine) skip(ctx context.Context, skipped time.Duration, now time.Time) {
+	for _, key := range e.keys() {
+		if s := e.sessions[key]; s.State == Settling {
+			e.apply(ctx, s, s, Slept{skipped}, now)
+		}
 	}
 }
 

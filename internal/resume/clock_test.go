@@ -121,3 +121,30 @@ func TestARecordOfTheFutureDoesNotMakeLaterOnesOldNews(t *testing.T) {
 		w.stop()
 	})
 }
+
+// A laptop that is closed right after a resume: its agent slept too.
+func TestWhatSettlesIsGivenTheTimeThatTheMachineSlept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const night = 8 * time.Hour
+		w := newWorld(t, defaultRules(), func(ctx context.Context, w *world, s Session) {
+			_, _ = w.Apply(ctx, s.Key, Ended{Mark: s.Run.Mark, Outcome: Delivered})
+		})
+		w.see("a", limited(time.Now(), limit.Overloaded))
+		time.Sleep(time.Minute)
+		s := w.session("a")
+		require.Equal(t, Settling, s.State)
+		left := time.Until(s.NextAt)
+		require.NoError(t, w.do(t.Context(), func(ctx context.Context) {
+			w.latest = w.latest.Add(-night) // what was noted was noted by the clock of the evening
+			s.WaitFrom, s.NextAt = s.WaitFrom.Add(-night), s.NextAt.Add(-night)
+			w.keep(s)
+			w.watchClock(ctx)
+		}))
+		require.Equal(t, Settling, w.session("a").State, "it did not have the time to move")
+		require.Equal(t, left, time.Until(w.session("a").NextAt))
+		time.Sleep(left)
+		synctest.Wait()
+		require.Equal(t, NoProgress, w.session("a").Attempts[0].Outcome, "it had the time now")
+		w.stop()
+	})
+}

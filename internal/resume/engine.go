@@ -54,6 +54,7 @@ type Engine struct {
 	running  int       // sessions with a Run
 	forgot   time.Time // when it was last looked at what may be forgotten
 	latest   time.Time // by the clock, as far as is known
+	turned   time.Time // when the loop last turned, with its monotonic reading
 }
 
 // NewEngine returns an engine that knows the given sessions. Run starts it.

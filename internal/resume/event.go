@@ -119,6 +119,9 @@ type Reconsider struct{}
 // Rewound is a clock that was set back.
 type Rewound struct{}
 
+// Slept is a clock that ran on while nothing else did.
+type Slept struct{ For time.Duration }
+
 // Expired is an interruption that ended long ago, and that nobody has cared for.
 type Expired struct{}
 
@@ -144,6 +147,7 @@ func (Pause) event()      {}
 func (Unpause) event()    {}
 func (Reconsider) event() {}
 func (Rewound) event()    {}
+func (Slept) event()      {}
 func (Expired) event()    {}
 
 // Observation is an event that was read from an agent's files: what happened, to

@@ -93,6 +93,12 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.reconsidered(r, now)
 	case Rewound:
 		return s.rewound(r, now)
+	case Slept:
+		if s.State == Settling {
+			s.WaitFrom = earlier(s.WaitFrom.Add(ev.For), now)
+			s.NextAt = s.WaitFrom.Add(r.Settle)
+		}
+		return s
 	case Expired:
 		return s.expired(now)
 	default:

@@ -86,15 +86,15 @@ func (e *VersionError) Error() string {
 		"run the resumed that wrote it, or move the file away to start afresh", e.Path, e.Found, e.Known)
 }
 
-// DamagedError says that the database cannot be read. It is left as it is.
+// DamagedError says that the database cannot be read.
 type DamagedError struct {
 	Path string
 	Err  error
 }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("%s is damaged (%v); move it away together with its -wal and -shm files to start afresh: "+
-		"interruptions are found again in the transcripts", e.Path, e.Err)
+	return fmt.Sprintf("%s is damaged (%v); start the daemon again: it keeps what can be read, and interruptions are found again in the transcripts",
+		e.Path, e.Err)
 }
 
 func (e *DamagedError) Unwrap() error { return e.Err }

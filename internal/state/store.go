@@ -46,8 +46,9 @@ type Store struct {
 
 // Open takes the state directory for this process and opens the database in
 // it; both are created where they are missing. The error is a *HeldError where
-// another daemon holds the directory, a *VersionError where the database is not
-// one that this program knows, and a *DamagedError where it cannot be read.
+// another daemon holds the directory, and a *VersionError where the database is
+// not one that this program knows. One that is damaged is moved aside, and what
+// can be read of it is kept: Found tells.
 func Open(dir string, log *slog.Logger) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -60,17 +61,35 @@ func Open(dir string, log *slog.Logger) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := openDatabase(dir)
+	log = log.With("component", "state")
+	s, err := openStore(dir, lock, log)
+	if damaged, ok := errors.AsType[*DamagedError](err); ok {
+		var found string
+		if found, err = rescue(dir, log, damaged); err == nil {
+			s, err = openStore(dir, lock, log)
+		}
+		if err == nil {
+			s.found = append(s.found, found)
+		}
+	}
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
+	return s, nil
+}
+
+func openStore(dir string, lock *os.File, log *slog.Logger) (*Store, error) {
+	db, err := openDatabase(dir)
+	if err != nil {
+		return nil, err
+	}
 	s := &Store{
-		dir: dir, log: log.With("component", "state"), lock: lock, db: db,
+		dir: dir, log: log, lock: lock, db: db,
 		nudge: make(chan struct{}, 1), grown: make(chan struct{}, 1),
 	}
 	s.made, err = os.Stat(s.path())
 	if err := errors.Join(err, s.loadValues(), s.loadDeliveries()); err != nil {
-		return nil, errors.Join(judge(s.path(), err), s.Close())
+		return nil, errors.Join(judge(s.path(), err), db.Close())
 	}
 	return s, nil
 }

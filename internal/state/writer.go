@@ -23,11 +23,17 @@ const (
 
 	// retryEvery is how often a disk that refuses is asked again.
 	retryEvery = time.Second
+
+	// lookEvery is how often it is made sure that the database is still there:
+	// a daemon that has nothing to write would not notice.
+	lookEvery = 2 * time.Second
 )
 
 // Run writes what is queued until ctx ends, and what is queued then. Its error
 // is that of the last write.
 func (s *Store) Run(ctx context.Context) error {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
 	timer := time.NewTimer(0)
 	armed := true // what an earlier life of the queue holds is written at once
 	for {
@@ -40,6 +46,8 @@ func (s *Store) Run(ctx context.Context) error {
 				armed = true
 				timer.Reset(linger)
 			}
+		case <-look.C:
+			s.look()
 		case <-timer.C:
 			armed = false
 			if s.commit() != nil { // it is kept and logged there
@@ -161,8 +169,23 @@ func (s *Store) settle(b batch, err error) {
 	}
 }
 
-// errGone says that what is written is lost: no later daemon will find it.
-var errGone = errors.New("the database was removed or replaced while it was in use: start the daemon again")
+// look notices that the database was removed, and that it is back.
+func (s *Store) look() {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.mu.Lock()
+	knew := errors.Is(s.err, ErrGone)
+	nothing := batch{upTo: s.queue.written}
+	s.mu.Unlock()
+	if gone := s.gone(); gone != knew && gone {
+		s.settle(nothing, s.writeError(ErrGone))
+	} else if gone != knew {
+		s.settle(nothing, nil)
+	}
+}
+
+// ErrGone says that what is written is lost: no later daemon will find it.
+var ErrGone = errors.New("the database was removed or replaced while it was in use: start the daemon again")
 
 // gone reports whether the database has lost its name. SQLite would write on.
 func (s *Store) gone() bool {
@@ -172,7 +195,7 @@ func (s *Store) gone() bool {
 
 func (s *Store) write(b batch) error {
 	if s.gone() {
-		return s.writeError(errGone)
+		return s.writeError(ErrGone)
 	}
 	// Not the caller's context: a cancelled one would roll back what others
 	// wait for, and the driver pays a goroutine for each statement.

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+// A database that is damaged is no worse than one that was deleted.
+func TestADamagedDatabaseStopsNobody(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, bot)
+	b.start()
+	b.write("bot/logs/s-1.log", "rate limited, retry in 3h\n")
+	before := b.untilState("s-1", resume.Waiting)
+	require.Zero(t, b.kill(syscall.SIGTERM))
+	b.write(".local/state/resumed/resumed.db", strings.Repeat("this is no database\n", 1000))
+	b.start()
+	require.Equal(t, before.ResetAt, b.untilState("s-1", resume.Waiting).ResetAt, "it was found again in its transcript")
+	problems := strings.Join(b.status().Daemon.Problems, "\n")
+	require.Contains(t, problems, "damaged")
+	require.Contains(t, problems, b.path(".local/state/resumed/resumed.db.damaged-"))
+	require.Contains(t, b.logged(), "level=ERROR")
+	require.Zero(t, b.kill(syscall.SIGTERM))
+	b.start()
+	b.untilState("s-1", resume.Waiting)
+	require.Empty(t, b.status().Daemon.Problems)
+}
+
+// Whoever removes the state of a daemon that has nothing to write must be told.
+func TestAStateDirectoryThatIsRemovedIsTold(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, "[http]\nlisten = \"127.0.0.1:0\"\n")
+	b.start()
+	health := func() int {
+		answer, err := http.Get("http://" + b.status().Daemon.HTTP + "/healthz")
+		if err != nil {
+			return 0
+		}
+		answer.Body.Close()
+		return answer.StatusCode
+	}
+	b.until("it is well", func() bool { return health() == http.StatusOK })
+	state := b.path(".local/state/resumed")
+	require.NoError(t, os.Rename(state, state+"-away"))
+	b.until("it is not well", func() bool { return health() == http.StatusServiceUnavailable })
+	require.Contains(t, strings.Join(b.status().Daemon.Problems, "\n"), "removed or replaced")
+	require.Contains(t, b.logged(), "level=ERROR")
+	require.NoError(t, os.Rename(state+"-away", state))
+	b.until("it is well again", func() bool { return health() == http.StatusOK && len(b.status().Daemon.Problems) == 0 })
+}

@@ -1,0 +1,65 @@
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+func TestADamagedDatabaseIsMovedAsideAndItsRestKept(t *testing.T) {
+	s := open(t, t.TempDir())
+	const all = 2000
+	for n := range all {
+		s.Put(session(fmt.Sprintf("session-%04d", n), n))
+		s.AppendHistory(Entry{At: time.Now(), Key: resume.Key{Agent: "bot", ID: fmt.Sprint(n)}, Kind: "waiting", Data: json.RawMessage(`{}`)})
+	}
+	s.PutCursor("/t/one", json.RawMessage(`{"offset":1}`))
+	s.SetPaused(true)
+	require.NoError(t, s.Close())
+	good, err := os.ReadFile(s.path())
+	require.NoError(t, err)
+	edit := func(at int, with string) []byte {
+		return append(append(append([]byte(nil), good[:at]...), with...), good[at+len(with):]...)
+	}
+
+	for name, c := range map[string]struct {
+		data []byte
+		kept int // sessions, at least
+	}{
+		"no database at all": {[]byte(strings.Repeat("plain text\n", 1000)), 0},
+		"cut off":            {good[:len(good)/2+100], 0},
+		"garbage inside":     {edit(len(good)/2, strings.Repeat("\xff\x00garbage", 1000)), all / 4},
+		"one bad page":       {edit(len(good)-8192, strings.Repeat("\xff", 4096)), all / 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, databaseName), c.data, 0o600))
+			s := open(t, dir)
+			require.Len(t, s.Found(), 1)
+			require.Contains(t, s.Found()[0], "damaged")
+			aside, err := filepath.Glob(filepath.Join(dir, databaseName+".damaged-*"))
+			require.NoError(t, err)
+			require.NotEmpty(t, aside)
+			require.Contains(t, s.Found()[0], aside[0])
+			was, err := os.ReadFile(aside[0])
+			require.NoError(t, err)
+			require.Equal(t, c.data, was, "nothing of it is lost")
+
+			snap := load(t, s)
+			require.GreaterOrEqual(t, len(snap.Sessions), c.kept)
+			require.Empty(t, snap.Cursors, "what is lost is found again")
+			s.Put(session("new", 1))
+			s = reopen(t, s)
+			require.Empty(t, s.Found(), "it is whole again")
+			require.Contains(t, load(t, s).Sessions, session("new", 1))
+		})
+	}
+}

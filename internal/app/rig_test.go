@@ -40,7 +40,8 @@ func (h house) path(name string) string { return filepath.Join(h.dir, name) }
 // enough" is a limit.
 func (h house) configure(t *testing.T, delay, word string) {
 	t.Helper()
-	text := fmt.Sprintf(`
+	var text strings.Builder
+	text.WriteString(fmt.Sprintf(`
 [backoff]
 base_delay = %[2]q
 max_delay = "10h"
@@ -56,11 +57,11 @@ cwd = %[1]q
 limit = ['rate limited', '%[3]s: enough']
 progress = ['^step ']
 resume = ["sh", "-c", 'echo "step %[3]s: $1" >> "$0.log"', "{session}", "{prompt}"]
-`, h.dir, delay, word)
+`, h.dir, delay, word))
 	for _, b := range agents.Builtin() {
-		text += fmt.Sprintf("[[agent]]\nname = %q\nenabled = false\n", b.Name)
+		text.WriteString(fmt.Sprintf("[[agent]]\nname = %q\nenabled = false\n", b.Name))
 	}
-	require.NoError(t, os.WriteFile(h.path("config.toml"), []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(h.path("config.toml"), []byte(text.String()), 0o600))
 }
 
 // write appends to the transcript of a session.

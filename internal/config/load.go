@@ -160,8 +160,8 @@ func decodeText(_, to reflect.Type, data any) (any, error) {
 func dropEmpty(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
-		for i := range v.NumField() {
-			dropEmpty(v.Field(i))
+		for _, field := range v.Fields() {
+			dropEmpty(field)
 		}
 	case reflect.Slice:
 		if v.Len() == 0 {

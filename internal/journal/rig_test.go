@@ -99,13 +99,14 @@ func (l *ledger) history(t *testing.T) []string {
 		if err := json.Unmarshal(e.Data, &line); err != nil {
 			t.Fatal(err)
 		}
-		text := fmt.Sprintf("%s: %s to %s", e.Kind, line.From, line.To)
+		var text strings.Builder
+		text.WriteString(fmt.Sprintf("%s: %s to %s", e.Kind, line.From, line.To))
 		for _, more := range []string{line.Class, string(line.Outcome), line.Error, line.Reason} {
 			if more != "" {
-				text += ", " + more
+				text.WriteString(", " + more)
 			}
 		}
-		all = append(all, text)
+		all = append(all, text.String())
 	}
 	return all
 }

@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,7 +86,9 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 // eval returns what an expression is, as text.
 func (b *browser) eval(expression string) string {
 	b.t.Helper()
-	text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("String("+expression+")"))
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("String("+expression+")"))
 	require.NoError(b.t, err)
 	return text
 }
@@ -204,4 +209,95 @@ func (b *browser) shots(name string) {
 		require.NoError(b.t, err)
 		require.NoError(b.t, os.WriteFile(filepath.Join(dir, name+"-"+look.name+".png"), png, 0o600))
 	}
+}
+
+// neighbour is another program on another port of this machine, and all that a
+// browser has ever told it.
+func neighbour(t *testing.T) (address string, told func() string) {
+	var mu sync.Mutex
+	var all strings.Builder
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintln(&all, r.Method, r.URL, r.Header, string(body))
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<title>neighbour</title>")
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return all.String()
+	}
+}
+
+// A browser sends its cookies to every port of a host, so to every program of
+// every user of this machine. What lets the page in stays with the page.
+func TestOtherPortsAreToldNoSecret(t *testing.T) {
+	b := newBox(t)
+	w := newBrowser(t)
+	b.write(configFile, bot+served)
+	b.write("bot/logs/s1.log", "rate limited, retry in 1h\n")
+	b.start()
+	b.untilState("s1", resume.Waiting)
+	link := b.page()
+	origin, token, _ := strings.Cut(link, "?token=")
+	const live = `document.querySelector('#link') !== null && document.querySelector('#link').textContent === 'live'`
+	w.do(chromedp.Navigate(link))
+	w.until("it is live", live)
+
+	// The same person looks at what another program serves, in the same tab.
+	elsewhere, told := neighbour(t)
+	w.do(chromedp.Navigate(elsewhere + "/here"))
+	require.Contains(t, told(), "GET /here")
+	require.NotContains(t, told(), "Cookie")
+	require.NotContains(t, told(), token)
+	require.Equal(t, "0", w.eval("document.cookie.length + sessionStorage.length + localStorage.length"))
+	for what, options := range map[string]string{
+		"events":        `{credentials: 'include'}`,
+		"pause":         `{method: 'POST', credentials: 'include', mode: 'no-cors'}`,
+		"session/retry": `{method: 'POST', credentials: 'include', headers: {Authorization: 'Bearer x'}, body: 'agent=mybot&id=s1'}`,
+	} {
+		w.eval(fmt.Sprintf(`(window.got = '', fetch('%s%s', %s).then((a) => { window.got = a.type }, () => { window.got = 'refused' }), 0)`, origin, what, options))
+		w.until("the browser has its answer", `window.got !== ''`)
+		require.Contains(t, []string{"refused", "opaque"}, w.eval("window.got"), what)
+	}
+	require.False(t, b.status().Daemon.Paused)
+
+	// Back, without the token, and after a reload, the page is let in.
+	w.do(chromedp.Navigate(origin))
+	w.until("it is live again", live)
+	key := w.eval("sessionStorage.getItem('key')")
+	w.do(chromedp.Reload())
+	w.until("it is live after a reload", live)
+	w.do(chromedp.Click(chromedp.CSS(`[data-key="mybot/s1"] [data-order=pause]`)))
+	w.until("it takes orders", of("s1", ".state")+`.textContent === 'paused'`)
+	require.NotContains(t, told(), key)
+	require.NotContains(t, b.logged(), key)
+
+	// A tab that was opened without the link says how to get in.
+	another := w.tab()
+	another.do(chromedp.Navigate(origin))
+	another.until("it says how", `document.querySelector('#locked').checkVisibility() && document.body.innerText.includes('resumed open')`)
+	require.Equal(t, "false", another.eval(`document.querySelector('section').checkVisibility()`))
+	another.shots("locked")
+	another.do(chromedp.Navigate(origin + "?token=" + strings.Repeat("x", 40)))
+	another.until("it says what is wrong with the link", `document.querySelector('#locked').innerText.includes('too old')`)
+	require.Equal(t, origin, another.eval("location.href"))
+
+	require.NoError(t, os.Remove(b.path(".local/state/resumed/page.token")))
+	w.until("who is in is put out", `document.querySelector('#locked').checkVisibility()`)
+	require.Equal(t, "false", w.eval(`document.querySelector('section').checkVisibility()`))
+	w.do(chromedp.Navigate(b.page()))
+	w.until("a new link lets in again", live)
+}
+
+// tab returns a new tab of the same browser.
+func (b *browser) tab() *browser {
+	ctx, end := chromedp.NewContext(b.ctx)
+	b.t.Cleanup(end)
+	_, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}) // a tab lives as long as the context of its first call
+	require.NoError(b.t, err)
+	return &browser{t: b.t, ctx: ctx}
 }

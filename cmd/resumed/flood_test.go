@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -53,7 +54,7 @@ func flood(t *testing.T, address string, many int) {
 				select {
 				case <-stop:
 					return
-				case <-time.After(50 * time.Millisecond): // a flood, not a test of the machine
+				case <-time.After(500 * time.Millisecond): // a flood, not a test of the machine
 				}
 			}
 		})
@@ -90,10 +91,23 @@ func TestStrangersOnThePortStopNothing(t *testing.T) {
 	b.start()
 	var address string
 	b.until("the page is served", func() bool { address = b.status().Daemon.HTTP; return address != "" })
+	stream := visit(t, b.page()).ask(http.MethodGet, "/events", nil)
+	defer stream.Body.Close()
+	shown := make(chan struct{})
+	go func() {
+		defer close(shown)
+		for lines := bufio.NewScanner(stream.Body); lines.Scan() && !strings.Contains(lines.Text(), "mybot/far"); {
+		}
+	}()
 	flood(t, address, 200)
 
 	b.write("bot/logs/far.log", "rate limited, retry in 1h\n")
 	b.untilState("far", resume.Waiting)
+	select {
+	case <-shown:
+	case <-time.After(patience):
+		t.Fatal("a page that is open is not told")
+	}
 	b.write("bot/logs/near.log", "rate limited\n")
 	b.until("a session is resumed meanwhile", func() bool { return len(b.calls()) == 1 })
 	out, errOut, code := b.run("status")

@@ -23,8 +23,8 @@ func (c *cli) openCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "open",
 		Short: "Open the page in a browser",
-		Long: "Opens the daemon's page, or prints its link where there is no desktop. The link lets in\n" +
-			"whoever has it. The page is served where http.listen says.",
+		Long: "Opens the daemon's page, or prints its link where there is no desktop. For 15 minutes the\n" +
+			"link lets in whoever has it. The page is served where http.listen says.",
 		Example: "  resumed open\n  resumed open --print",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			url, err := c.client().PageURL(cmd.Context(), false)

@@ -3,8 +3,8 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"io"
 	"net/http"
-	"net/http/cookiejar"
 	"net/url"
 	"os"
 	"strings"
@@ -28,6 +28,52 @@ func (b *box) page() string {
 	return link
 }
 
+// visitor is a page that was let in, as a program.
+type visitor struct {
+	t           *testing.T
+	origin, key string
+}
+
+// visit follows a link as the page does. The key is "" where the link does not
+// let in.
+func visit(t *testing.T, link string) visitor {
+	t.Helper()
+	parsed, err := url.Parse(link)
+	require.NoError(t, err)
+	v := visitor{t: t, origin: "http://" + parsed.Host}
+	answer, err := http.PostForm(v.origin+"/enter", parsed.Query())
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	require.Empty(t, answer.Cookies())
+	if answer.StatusCode != http.StatusOK {
+		require.Equal(t, http.StatusUnauthorized, answer.StatusCode)
+		return v
+	}
+	key, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	v.key = string(key)
+	return v
+}
+
+func (v visitor) ask(method, path string, form url.Values) *http.Response {
+	v.t.Helper()
+	request, err := http.NewRequestWithContext(v.t.Context(), method, v.origin+path, strings.NewReader(form.Encode()))
+	require.NoError(v.t, err)
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	request.Header.Set("Authorization", "Bearer "+v.key)
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(v.t, err)
+	return answer
+}
+
+// order returns the status code of the answer.
+func (v visitor) order(path string, form url.Values) int {
+	v.t.Helper()
+	answer := v.ask(http.MethodPost, path, form)
+	require.NoError(v.t, answer.Body.Close())
+	return answer.StatusCode
+}
+
 func TestLinkLetsABrowserIn(t *testing.T) {
 	b := newBox(t)
 	_, errOut, code := b.run("open", "--print")
@@ -48,18 +94,14 @@ func TestLinkLetsABrowserIn(t *testing.T) {
 	token := parsed.Query().Get("token")
 	require.GreaterOrEqual(t, len(token), 26)
 
-	jar, err := cookiejar.New(nil)
-	require.NoError(t, err)
-	person := &http.Client{Jar: jar}
-	answer, err := person.Get(link)
+	answer, err := http.Get(link)
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusOK, answer.StatusCode)
-	require.Empty(t, answer.Request.URL.RawQuery, "the address that stays has no token")
+	require.Empty(t, answer.Header.Values("Set-Cookie"), "every port of this machine would be sent it")
 
-	origin := "http://" + parsed.Host
-	stream, err := person.Get(origin + "/events")
-	require.NoError(t, err)
+	person := visit(t, link)
+	stream := person.ask(http.MethodGet, "/events", nil)
 	defer stream.Body.Close()
 	require.Equal(t, "text/event-stream", stream.Header.Get("Content-Type"))
 	rows := make(chan []map[string]any)
@@ -81,15 +123,14 @@ func TestLinkLetsABrowserIn(t *testing.T) {
 	require.Len(t, changed, 1)
 	require.Equal(t, "waiting", changed[0]["state"])
 
-	answer, err = person.PostForm(origin+"/session/pause", url.Values{"agent": {"mybot"}, "id": {"one"}})
-	require.NoError(t, err)
-	require.NoError(t, answer.Body.Close())
-	require.Equal(t, http.StatusOK, answer.StatusCode)
+	require.Equal(t, http.StatusUnauthorized, visitor{t, person.origin, token}.order("/pause", nil), "the token itself is no key")
+	require.Equal(t, http.StatusOK, person.order("/session/pause", url.Values{"agent": {"mybot"}, "id": {"one"}}))
 	require.True(t, b.session("one").Paused)
 	require.Equal(t, resume.Waiting, b.session("one").State)
 	require.Equal(t, true, (<-rows)[0]["paused"], "the stream tells what came of it")
 
-	info, err := os.Stat(b.path(".local/state/resumed/page.token"))
+	secret := b.path(".local/state/resumed/page.token")
+	info, err := os.Stat(secret)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	require.Zero(t, b.kill(syscall.SIGTERM), "an open page does not keep the daemon from ending")
@@ -97,8 +138,15 @@ func TestLinkLetsABrowserIn(t *testing.T) {
 	require.False(t, open)
 	require.NoError(t, lines.Err(), "the stream is ended, not torn")
 	require.NotContains(t, b.logged(), token)
+	require.NotContains(t, b.logged(), person.key)
+	b.write(configFile, bot+"[http]\nlisten = \""+parsed.Host+"\"\n")
 	b.start()
-	require.Contains(t, b.page(), token, "a page that is open goes on after a restart")
+	b.page()
+	require.Equal(t, http.StatusOK, person.order("/pause", nil), "a page that is open goes on after a restart")
+	require.NoError(t, os.Remove(secret))
+	require.Equal(t, http.StatusUnauthorized, person.order("/unpause", nil), "everybody is locked out")
+	require.Empty(t, visit(t, link).key)
+	require.NotEmpty(t, visit(t, b.page()).key)
 }
 
 // Where there is a desktop the link goes there, and where that fails to the
@@ -115,19 +163,11 @@ func TestOpenAsksTheDesktop(t *testing.T) {
 	require.NotContains(t, out, "token")
 	once := strings.TrimSpace(b.read("opened"))
 	require.NotEqual(t, link, once, "others may see what a browser is started with")
-	enter := func() int {
-		jar, err := cookiejar.New(nil)
-		require.NoError(t, err)
-		answer, err := (&http.Client{Jar: jar}).Get(once)
-		require.NoError(t, err)
-		require.NoError(t, answer.Body.Close())
-		return answer.StatusCode
-	}
-	require.Equal(t, http.StatusOK, enter())
-	require.Equal(t, http.StatusUnauthorized, enter(), "it was good for once")
+	require.NotEmpty(t, visit(t, once).key)
+	require.Empty(t, visit(t, once).key, "it was good for once")
 
 	b.write("bin/xdg-open", "#!/bin/sh\nexit 3\n")
 	out, _, code = b.run("open")
 	require.Zero(t, code)
-	require.Equal(t, link+"\n", out)
+	require.NotEmpty(t, visit(t, strings.TrimSuffix(out, "\n")).key)
 }

@@ -122,12 +122,12 @@ func (d *daemon) buildDoors(maker maker, changes *control.Changes, paused bool) 
 		opts: opts, startedAt: time.Now(), settings: d.settings, changes: changes, store: d.store, engine: d.engine,
 		notifier: d.notifier, deliver: d.deliver, journal: d.journal, pause: pause, reload: requests.ask, wake: d.summary.wake,
 	}
-	token, err := webui.Token(opts.StateDir)
+	secret, err := webui.OpenSecret(opts.StateDir)
 	if err != nil {
 		return err
 	}
 	d.web = webui.NewServer(webui.ServerOptions{
-		Page: webui.New(answers, token, opts.Log), Metrics: d.metrics.Handler(), Ping: d.healthy, Log: opts.Log,
+		Page: webui.New(answers, secret, opts.Log), Metrics: d.metrics.Handler(), Ping: d.healthy, Log: opts.Log,
 	})
 	d.web.Want(opts.Config.HTTP.Listen)
 	answers.web = d.web

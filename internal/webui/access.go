@@ -2,16 +2,26 @@ package webui
 
 import (
 	"crypto/rand"
-	"crypto/subtle"
 	"io"
 	"maps"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
 
-// cookie is where a browser keeps the token.
-const cookie = "resumed_token"
+// What lets a browser in is never a cookie: a browser sends those of 127.0.0.1 to
+// every port of it, and so to every program of every user of the machine. The
+// link has a token; the page gives it for a key, which it keeps for its own
+// origin and tab, and shows with each request.
+const (
+	link purpose = "link" // a token that lets in whoever has it
+	key  purpose = "key"  // what the page shows
+
+	linkLife = 15 * time.Minute
+	keyLife  = 12 * time.Hour
+	keyEvery = time.Hour // a page that is open gets a new one this often
+)
 
 // A ticket is a token for one minute and one browser, for where others may read
 // along: what a program is started with is no secret on a machine.
@@ -20,14 +30,20 @@ const (
 	mostTickets = 16
 )
 
-// access lets in who has the token.
+// access lets in who shows a key, and gives one to who has a token.
 type access struct {
-	token string
+	secret *Secret
 
 	// mu guards everything that follows.
 	mu      sync.Mutex
 	tickets map[string]time.Time // and when they end
 }
+
+// link returns a new token, for a link that is printed.
+func (d *access) link() (string, error) { return d.secret.sign(link, time.Now().Add(linkLife)) }
+
+// key returns a new key.
+func (d *access) key() (string, error) { return d.secret.sign(key, time.Now().Add(keyLife)) }
 
 // ticket returns a new ticket.
 func (d *access) ticket() string {
@@ -43,39 +59,24 @@ func (d *access) ticket() string {
 	return ticket
 }
 
-// takes reports whether a link lets in. A ticket does so once.
-func (d *access) takes(given string) bool {
-	if d.fits(given) {
+// takes reports whether a token lets in. A ticket does so once.
+func (d *access) takes(token string) bool {
+	if d.secret.holds(link, token) {
 		return true
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	end, issued := d.tickets[given]
-	delete(d.tickets, given)
+	end, issued := d.tickets[token]
+	delete(d.tickets, token)
 	return issued && !time.Now().After(end)
 }
 
-// fits compares in constant time: how long it takes tells nothing.
-func (d *access) fits(given string) bool {
-	return d.token != "" && subtle.ConstantTimeCompare([]byte(given), []byte(d.token)) == 1
-}
-
-func (d *access) knows(r *http.Request) bool {
-	// A browser may send several of one name, such as one that another
-	// program on this host set.
-	for _, c := range r.CookiesNamed(cookie) {
-		if d.fits(c.Value) {
-			return true
-		}
-	}
-	return false
-}
-
-// guard refuses who does not have the token.
+// guard refuses who does not show a key.
 func (d *access) guard(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !d.knows(r) {
-			http.Error(w, "resumed open gives the link that lets you in", http.StatusUnauthorized)
+		shown, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if !found || !d.secret.holds(key, shown) {
+			stranger(w)
 			return
 		}
 		vouch(r.Context())
@@ -83,32 +84,22 @@ func (d *access) guard(next http.HandlerFunc) http.Handler {
 	})
 }
 
-// enter takes the token from the link, has the browser keep it, and sends the
-// browser to the address without it, which may be seen and kept.
-func (d *access) enter(next http.HandlerFunc) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.Method == http.MethodGet && d.takes(r.URL.Query().Get("token")):
-			http.SetCookie(w, &http.Cookie{
-				Name: cookie, Value: d.token, Path: "/", MaxAge: 90 * 24 * 60 * 60,
-				HttpOnly: true, SameSite: http.SameSiteStrictMode,
-			})
-			w.Header().Set("Location", "/") // http.Redirect would repeat it in a body
-			w.WriteHeader(http.StatusSeeOther)
-		case d.knows(r):
-			next(w, r)
-		default:
-			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			w.WriteHeader(http.StatusUnauthorized)
-			_, _ = io.WriteString(w, stranger)
-		}
-	})
+// enter gives a key for a token.
+func (d *access) enter(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, formLimit)
+	if r.ParseForm() != nil || !d.takes(r.PostForm.Get("token")) { // not from the address
+		stranger(w)
+		return
+	}
+	given, err := d.key()
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, given) // the reader is gone: nobody to tell
 }
 
-// stranger is shown to who has no token. The link helps who followed one from
-// another site: the browser did not send the cookie along then.
-const stranger = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark"><title>resumed</title>
-<h1>resumed</h1><p>This page opens with its own link: run <code>resumed open</code> on the machine it runs on.</p>
-<p><a href="/">Try again</a></p></html>
-`
+func stranger(w http.ResponseWriter) {
+	http.Error(w, "resumed open gives the link that lets you in", http.StatusUnauthorized)
+}

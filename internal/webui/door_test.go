@@ -89,7 +89,7 @@ func TestABodyHasItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		outside := make(street, 1)
 		server := &http.Server{
-			Handler:           bounded(newPage(&board{})),
+			Handler:           bounded(newPage(t, &board{})),
 			ReadHeaderTimeout: headLimit, IdleTimeout: idleLimit,
 			ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
 		}
@@ -141,12 +141,13 @@ func TestAnAnswerHasItsTime(t *testing.T) {
 // A body that comes in time is taken as ever.
 func TestAServerThatIsBoundedStillTakesOrders(t *testing.T) {
 	b := &board{}
-	server := httptest.NewServer(bounded(newPage(b)))
+	p := newPage(t, b)
+	server := httptest.NewServer(bounded(p))
 	defer server.Close()
 	request, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/session/retry", strings.NewReader("agent=a&id=1"))
 	require.NoError(t, err)
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	known(request)
+	known(t, p)(request)
 	answer, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())

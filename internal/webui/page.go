@@ -1,6 +1,6 @@
 // Package webui shows the daemon in a browser: who waits for what, live, with
-// buttons that steer. Whoever has the token may look and steer; nobody else
-// may do either.
+// buttons that steer. Whoever has its link may look and steer; nobody else may do
+// either.
 package webui
 
 import (
@@ -52,13 +52,14 @@ type Page struct {
 	handler http.Handler
 }
 
-// New returns the page for who has the token.
-func New(backend control.Backend, token string, log *slog.Logger) *Page {
-	p := &Page{backend: backend, access: access{token: token}, log: log}
+// New returns the page for who has a link that the secret signs.
+func New(backend control.Backend, secret *Secret, log *slog.Logger) *Page {
+	p := &Page{backend: backend, access: access{secret: secret}, log: log}
 	mux := http.NewServeMux()
-	mux.Handle("GET /{$}", p.access.enter(file("files/page.html")))
-	mux.Handle("GET /page.css", p.access.guard(file("files/page.css")))
-	mux.Handle("GET /page.js", p.access.guard(file("files/page.js")))
+	mux.Handle("GET /{$}", file("files/page.html")) // everybody may have these: they tell nothing
+	mux.Handle("GET /page.css", file("files/page.css"))
+	mux.Handle("GET /page.js", file("files/page.js"))
+	mux.HandleFunc("POST /enter", p.access.enter)
 	mux.Handle("GET /events", p.access.guard(p.events))
 	mux.Handle("POST /session/{order}", p.access.guard(p.order))
 	mux.Handle("POST /pause", p.access.guard(p.setPaused(true)))
@@ -70,14 +71,14 @@ func New(backend control.Backend, token string, log *slog.Logger) *Page {
 // ServeHTTP answers a browser.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
 
-// Query returns what to add to the page's address to be let in: the token, or
-// with once a ticket that does so once, within a minute.
-func (p *Page) Query(once bool) string {
-	token := p.access.token
+// Query returns what to add to the page's address to be let in: a token that is
+// good for a while, or with once a ticket that lets in once, within a minute.
+func (p *Page) Query(once bool) (string, error) {
 	if once {
-		token = p.access.ticket()
+		return url.Values{"token": {p.access.ticket()}}.Encode(), nil
 	}
-	return url.Values{"token": {token}}.Encode()
+	token, err := p.access.link()
+	return url.Values{"token": {token}}.Encode(), err
 }
 
 // headers keep a browser from doing with an answer what it is not for.
@@ -104,17 +105,33 @@ func file(name string) http.HandlerFunc {
 	}
 }
 
-// events streams what changes, as server-sent events.
+// events streams what changes, as server-sent events. It ends when what the
+// reader has shown is worth nothing any more.
 func (p *Page) events(w http.ResponseWriter, r *http.Request) {
+	secret, err := p.access.secret.now()
+	if err != nil {
+		refuse(w, err)
+		return
+	}
 	f := control.Follow(p.backend, false)
 	defer f.Leave()
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
+	var keyed time.Time
 	for r.Context().Err() == nil {
 		event, err := next(r.Context(), f)
 		if err != nil {
 			p.log.Debug("a page is not told any longer", "err", err)
 			return
+		}
+		if still, err := p.access.secret.now(); err != nil || still != secret {
+			return
+		}
+		if time.Since(keyed) >= keyEvery {
+			keyed = time.Now()
+			if fresh, err := p.access.key(); err == nil {
+				event = append([]byte("event: key\ndata: "+fresh+"\n\n"), event...)
+			}
 		}
 		_ = out.SetWriteDeadline(time.Now().Add(readerPatience)) // every connection can
 		if _, err := w.Write(event); err != nil || out.Flush() != nil {

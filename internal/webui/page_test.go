@@ -23,8 +23,6 @@ import (
 	"resumed/internal/resume"
 )
 
-const token = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
 // board is a daemon that only notes what it is ordered.
 type board struct {
 	changes control.Changes
@@ -71,7 +69,11 @@ func (b *board) PageURL(bool) (string, error) { return "", nil }
 
 func (b *board) Reload(context.Context) error { return nil }
 
-func newPage(b *board) *Page { return New(b, token, slog.New(slog.DiscardHandler)) }
+func newPage(t *testing.T, b *board) *Page {
+	secret, err := OpenSecret(t.TempDir())
+	require.NoError(t, err)
+	return New(b, secret, slog.New(slog.DiscardHandler))
+}
 
 // ask sends a request as a program would; change makes it a browser's.
 func ask(h http.Handler, method, target, body string, change func(*http.Request)) *httptest.ResponseRecorder {
@@ -89,9 +91,30 @@ func ask(h http.Handler, method, target, body string, change func(*http.Request)
 	return answer
 }
 
-func known(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookie, Value: token}) }
+// known makes a request one of a page that was let in.
+func known(t *testing.T, p *Page) func(*http.Request) {
+	given, err := p.access.key()
+	require.NoError(t, err)
+	return showing(given)
+}
+
+func showing(key string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }
+}
+
+// enter gives a token for a key.
+func enter(p *Page, query string) *httptest.ResponseRecorder {
+	return ask(p, "POST", "/enter", query, nil)
+}
 
 func TestWhoGetsIn(t *testing.T) {
+	b := &board{}
+	p := newPage(t, b)
+	known := known(t, p)
+	link, err := p.Query(false)
+	require.NoError(t, err)
+	secret, err := p.access.secret.now()
+	require.NoError(t, err)
 	from := func(site, origin string) func(*http.Request) {
 		return func(r *http.Request) {
 			known(r)
@@ -99,8 +122,12 @@ func TestWhoGetsIn(t *testing.T) {
 			r.Header.Set("Origin", origin)
 		}
 	}
-	holding := func(value string) func(*http.Request) {
-		return func(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookie, Value: value}) }
+	late, err := p.access.secret.sign(key, time.Now())
+	require.NoError(t, err)
+	cookie := func(r *http.Request) {
+		known(r)
+		r.AddCookie(&http.Cookie{Name: "key", Value: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")})
+		r.Header.Del("Authorization")
 	}
 	const here, there = "http://127.0.0.1:7733", "http://evil.example"
 	const form = "agent=a&id=1"
@@ -110,19 +137,20 @@ func TestWhoGetsIn(t *testing.T) {
 		want           int
 		ordered        []string
 	}{
-		"the page, with nothing":              {"GET", "/", nil, 401, nil},
-		"the page, with a wrong link":         {"GET", "/?token=" + token[1:] + "A", nil, 401, nil},
-		"the page, with an empty link":        {"GET", "/?token=", nil, 401, nil},
-		"the page, with its link":             {"GET", "/?token=" + token, nil, 303, nil},
-		"the page, by a browser that knows":   {"GET", "/", known, 200, nil},
-		"the page, with a stale cookie":       {"GET", "/", holding("OLD"), 401, nil},
-		"a stale cookie beside the right one": {"GET", "/", func(r *http.Request) { holding("OLD")(r); known(r) }, 200, nil},
-		"the script, with nothing":            {"GET", "/page.js", nil, 401, nil},
-		"the style, with nothing":             {"GET", "/page.css", nil, 401, nil},
+		"the page, which tells nothing":       {"GET", "/", nil, 200, nil},
+		"the page, with its link":             {"GET", "/?" + link, nil, 200, nil},
+		"the script":                          {"GET", "/page.js", nil, 200, nil},
+		"the style":                           {"GET", "/page.css", nil, 200, nil},
 		"the stream, with nothing":            {"GET", "/events", nil, 401, nil},
-		"the stream, with a link":             {"GET", "/events?token=" + token, nil, 401, nil},
+		"the stream, with a link":             {"GET", "/events?" + link, nil, 401, nil},
+		"the stream, with the link's token":   {"GET", "/events", showing(strings.TrimPrefix(link, "token=")), 401, nil},
+		"the stream, with the secret":         {"GET", "/events", showing(secret), 401, nil},
+		"the stream, with an empty key":       {"GET", "/events", showing(""), 401, nil},
+		"the stream, with a key that ended":   {"GET", "/events", showing(late), 401, nil},
+		"the stream, with a key made longer":  {"GET", "/events", showing("z" + late), 401, nil},
 		"an order, with nothing":              {"POST", "/session/retry", nil, 401, nil},
-		"an order, with a link":               {"POST", "/session/retry?token=" + token, nil, 401, nil},
+		"an order, with a link":               {"POST", "/session/retry?" + link, nil, 401, nil},
+		"an order, with a cookie":             {"POST", "/session/retry", cookie, 401, nil},
 		"a pause, with nothing":               {"POST", "/pause", nil, 401, nil},
 		"an order from the page":              {"POST", "/session/retry", from("same-origin", here), 200, []string{"retry a/1"}},
 		"an order from a program":             {"POST", "/session/cancel", known, 200, []string{"cancel a/1"}},
@@ -132,6 +160,9 @@ func TestWhoGetsIn(t *testing.T) {
 		"an order from a neighbour":           {"POST", "/session/retry", from("same-site", "http://127.0.0.1:8080"), 403, nil},
 		"an order from an old browser, there": {"POST", "/session/retry", from("", there), 403, nil},
 		"a pause from another site":           {"POST", "/pause", from("cross-site", there), 403, nil},
+		"a key, from another site":            {"POST", "/enter", from("cross-site", there), 403, nil},
+		"a key, with a link in the address":   {"POST", "/enter?" + link, nil, 401, nil},
+		"a key by GET":                        {"GET", "/enter?" + link, nil, 405, nil},
 		"an order by GET":                     {"GET", "/session/retry?" + form, known, 405, nil},
 		"a pause by GET":                      {"GET", "/pause", known, 405, nil},
 		"an unpause by GET":                   {"GET", "/unpause", known, 405, nil},
@@ -143,67 +174,98 @@ func TestWhoGetsIn(t *testing.T) {
 		"a file of the program's":             {"GET", "/files/page.html", known, 404, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := &board{}
+			b.orders = nil
 			body := form
 			if strings.HasSuffix(c.target, form) {
 				body = "" // it is in the address
 			}
-			answer := ask(newPage(b), c.method, c.target, body, c.change)
+			answer := ask(p, c.method, c.target, body, c.change)
 			require.Equal(t, c.want, answer.Code, answer.Body)
 			require.Equal(t, c.ordered, b.orders)
 			require.Contains(t, answer.Header().Get("Content-Security-Policy"), "default-src 'none'; script-src 'self';")
 			require.Equal(t, "no-store", answer.Header().Get("Cache-Control"))
-			require.NotContains(t, answer.Body.String(), token)
-			if c.want != http.StatusSeeOther {
-				require.Empty(t, answer.Result().Cookies())
-			}
+			require.NotContains(t, answer.Body.String(), strings.TrimPrefix(link, "token="))
+			require.NotContains(t, answer.Body.String(), secret)
+			require.Empty(t, answer.Header().Values("Set-Cookie"), "a cookie goes to every port")
 		})
 	}
 }
 
-func TestLinkBecomesACookie(t *testing.T) {
-	answer := ask(newPage(&board{}), "GET", "/?token="+token, "", nil)
-	require.Equal(t, "/", answer.Header().Get("Location"))
-	cookies := answer.Result().Cookies()
-	require.Len(t, cookies, 1)
-	require.Equal(t, token, cookies[0].Value)
-	require.True(t, cookies[0].HttpOnly)
-	require.Equal(t, http.SameSiteStrictMode, cookies[0].SameSite)
+// A printed link lets in for a while, as often as it is followed.
+func TestLinkBecomesAKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPage(t, &board{})
+		link, err := p.Query(false)
+		require.NoError(t, err)
+		for range 2 {
+			answer := enter(p, link)
+			require.Equal(t, 200, answer.Code)
+			require.Equal(t, 200, ask(p, "POST", "/pause", "", showing(answer.Body.String())).Code)
+		}
+		require.Equal(t, 401, enter(p, link+"x").Code)
+		require.Equal(t, 401, enter(p, "token=").Code)
+		require.Equal(t, 401, enter(p, "token="+strings.Repeat("x", formLimit)).Code)
+		given := enter(p, link).Body.String()
+		require.Equal(t, 401, enter(p, "token="+given).Code, "a key makes no new one")
+		time.Sleep(linkLife)
+		require.Equal(t, 401, enter(p, link).Code)
+		require.Equal(t, 200, ask(p, "POST", "/pause", "", showing(given)).Code)
+		time.Sleep(keyLife - linkLife)
+		require.Equal(t, 401, ask(p, "POST", "/pause", "", showing(given)).Code)
+	})
 }
 
 // What a browser is started with is no secret.
 func TestTicketLetsInOnceAndSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPage(&board{})
-		used, late := "/?"+p.Query(true), "/?"+p.Query(true)
-		require.NotContains(t, used, token)
-		answer := ask(p, "GET", used, "", nil)
-		require.Equal(t, 303, answer.Code)
-		require.Equal(t, token, answer.Result().Cookies()[0].Value)
-		require.Equal(t, 401, ask(p, "GET", used, "", nil).Code)
+		p := newPage(t, &board{})
+		ticket := func() string {
+			query, err := p.Query(true)
+			require.NoError(t, err)
+			return query
+		}
+		used, late := ticket(), ticket()
+		require.Equal(t, 200, ask(p, "GET", "/?"+used, "", nil).Code, "whoever only looks at a link does not use it up")
+		require.Equal(t, 200, enter(p, used).Code)
+		require.Equal(t, 401, enter(p, used).Code)
 		time.Sleep(ticketLife + time.Second)
-		require.Equal(t, 401, ask(p, "GET", late, "", nil).Code)
+		require.Equal(t, 401, enter(p, late).Code)
 		for range 10 * mostTickets {
-			p.Query(true)
+			ticket()
 		}
 		require.LessOrEqual(t, len(p.access.tickets), mostTickets)
-		require.Equal(t, "token="+token, p.Query(false))
 	})
 }
 
-// A page without a token would be open to everybody.
-func TestNoTokenLetsNobodyIn(t *testing.T) {
-	h := New(&board{}, "", slog.New(slog.DiscardHandler))
-	require.Equal(t, 401, ask(h, "GET", "/?token=", "", nil).Code)
-	require.Equal(t, 401, ask(h, "GET", "/", "", func(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookie}) }).Code)
+// Who removes the secret locks everybody out, at once.
+func TestKeysAreWorthTheirSecret(t *testing.T) {
+	p := newPage(t, &board{})
+	known := known(t, p)
+	link, err := p.Query(false)
+	require.NoError(t, err)
+	require.Equal(t, 200, ask(p, "POST", "/pause", "", known).Code)
+	require.NoError(t, os.Remove(p.access.secret.path))
+	require.Equal(t, 401, ask(p, "POST", "/pause", "", known).Code)
+	require.Equal(t, 401, enter(p, link).Code)
+	link, err = p.Query(false)
+	require.NoError(t, err)
+	require.Equal(t, 200, enter(p, link).Code, "there is a new one")
+
+	// Where none can be had, nobody gets in.
+	require.NoError(t, os.RemoveAll(filepath.Dir(p.access.secret.path)))
+	require.Equal(t, 401, enter(p, link).Code)
+	_, err = p.Query(false)
+	require.ErrorContains(t, err, "write the page's secret")
 }
 
 func TestRefusedOrderSaysWhy(t *testing.T) {
 	b := &board{err: resume.ErrNoSession}
-	answer := ask(newPage(b), "POST", "/session/retry", "agent=a&id=1", known)
+	p := newPage(t, b)
+	known := known(t, p)
+	answer := ask(p, "POST", "/session/retry", "agent=a&id=1", known)
 	require.Equal(t, 404, answer.Code)
 	require.Contains(t, answer.Body.String(), resume.ErrNoSession.Error())
-	require.Equal(t, 400, ask(newPage(b), "POST", "/session/retry", "id="+strings.Repeat("x", formLimit), known).Code)
+	require.Equal(t, 400, ask(p, "POST", "/session/retry", "id="+strings.Repeat("x", formLimit), known).Code)
 }
 
 // A person who gives an order and closes the page has given it.
@@ -229,11 +291,12 @@ func TestFilesAskNobodyElse(t *testing.T) {
 
 // stream reads what a page is told.
 func stream(t *testing.T, b *board) <-chan document {
-	server := httptest.NewServer(newPage(b))
+	p := newPage(t, b)
+	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
 	request, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/events", nil)
 	require.NoError(t, err)
-	known(request)
+	known(t, p)(request)
 	answer, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	t.Cleanup(func() { answer.Body.Close() })
@@ -313,40 +376,41 @@ func TestQuietStreamBeats(t *testing.T) {
 	})
 }
 
-func TestToken(t *testing.T) {
+func TestSecret(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, TokenFile)
-	first, err := Token(dir)
-	require.NoError(t, err)
-	require.True(t, sound(first))
+	path := filepath.Join(dir, SecretFile)
+	read := func() string {
+		secret, err := OpenSecret(dir)
+		require.NoError(t, err)
+		text, err := secret.now()
+		require.NoError(t, err)
+		require.True(t, sound(text))
+		return text
+	}
+	first := read()
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-	again, err := Token(dir)
-	require.NoError(t, err)
-	require.Equal(t, first, again, "it stays")
+	require.Equal(t, first, read(), "it stays")
 
 	for name, spoil := range map[string]func() error{
-		"one that others could read": func() error { return os.Chmod(path, 0o644) },
-		"one that is cut off":        func() error { return os.WriteFile(path, []byte("ABC"), 0o600) },
-		"an empty one":               func() error { return os.Truncate(path, 0) },
-		"none":                       func() error { return os.Remove(path) },
+		"one that others could read":   func() error { return os.Chmod(path, 0o644) },
+		"one that browsers were given": func() error { return os.WriteFile(path, []byte(first[:26]+"\n"), 0o600) },
+		"one that is cut off":          func() error { return os.WriteFile(path, []byte("ABC"), 0o600) },
+		"an empty one":                 func() error { return os.Truncate(path, 0) },
+		"none":                         func() error { return os.Remove(path) },
 	} {
 		t.Run(name+" is replaced", func(t *testing.T) {
-			before, err := Token(dir)
-			require.NoError(t, err)
+			before := read()
 			require.NoError(t, spoil())
-			after, err := Token(dir)
-			require.NoError(t, err)
-			require.True(t, sound(after))
-			require.NotEqual(t, before, after)
+			require.NotEqual(t, before, read())
 		})
 	}
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, left, 1)
-	_, err = Token(filepath.Join(dir, "missing"))
-	require.ErrorContains(t, err, "write the page's token")
+	_, err = OpenSecret(filepath.Join(dir, "missing"))
+	require.ErrorContains(t, err, "write the page's secret")
 }
 
 func TestDaemonInWords(t *testing.T) {
@@ -362,4 +426,40 @@ func TestDaemonInWords(t *testing.T) {
 		require.Equal(t, want, showAccount(control.Account{State: state}).State)
 	}
 	require.Equal(t, "1 session", showAccount(control.Account{Sessions: 1}).Sessions)
+}
+
+// A page that stays open stays let in, until its secret is gone.
+func TestAnOpenPageIsGivenNewKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPage(t, &board{})
+		outside := make(street, 1)
+		server := &http.Server{Handler: bounded(p), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)}
+		go func() { _ = server.Serve(outside) }()
+		conn := outside.come()
+		request := httptest.NewRequest("GET", "http://127.0.0.1/events", nil)
+		known(t, p)(request)
+		request.Close = true // the end of the stream is that of the connection
+		go func() { _ = request.Write(conn) }()
+		events := bufio.NewScanner(conn)
+		began, latest := time.Now(), ""
+		for events.Scan() {
+			text, found := strings.CutPrefix(events.Text(), "data: ")
+			if found && p.access.secret.holds(key, text) {
+				latest = text
+			}
+			if time.Since(began) > 2*keyLife {
+				break
+			}
+		}
+		require.Equal(t, 200, ask(p, "POST", "/pause", "", showing(latest)).Code)
+
+		require.NoError(t, os.Remove(p.access.secret.path))
+		began = time.Now()
+		for events.Scan() { // to its end
+		}
+		require.LessOrEqual(t, time.Since(began), beatEvery)
+		require.NoError(t, conn.Close())
+		close(outside)
+		require.NoError(t, server.Close())
+	})
 }

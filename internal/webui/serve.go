@@ -113,7 +113,11 @@ func (w *Server) PageURL(once bool) (string, error) {
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	target := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port), Path: "/", RawQuery: w.page.Query(once)}
+	query, err := w.page.Query(once)
+	if err != nil {
+		return "", fmt.Errorf("there is no link to the page: %w", err)
+	}
+	target := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port), Path: "/", RawQuery: query}
 	return target.String(), nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -49,18 +50,20 @@ func TestOnlyThisMachinesNamesAreServed(t *testing.T) {
 // The link must name a host that hosts lets in.
 func TestLinkToThePage(t *testing.T) {
 	for name, c := range map[string]struct{ listen, addr, want string }{
-		"loopback":              {"127.0.0.1:7733", "127.0.0.1:7733", "http://127.0.0.1:7733/?token=T"},
-		"a port that was found": {"127.0.0.1:0", "127.0.0.1:40123", "http://127.0.0.1:40123/?token=T"},
-		"a name":                {"box.lan:7733", "192.168.1.5:7733", "http://box.lan:7733/?token=T"},
-		"everywhere":            {"0.0.0.0:7733", "[::]:7733", "http://127.0.0.1:7733/?token=T"},
-		"without an address":    {":7733", "[::]:7733", "http://127.0.0.1:7733/?token=T"},
-		"the other family":      {"[::1]:7733", "[::1]:7733", "http://[::1]:7733/?token=T"},
+		"loopback":              {"127.0.0.1:7733", "127.0.0.1:7733", "http://127.0.0.1:7733/"},
+		"a port that was found": {"127.0.0.1:0", "127.0.0.1:40123", "http://127.0.0.1:40123/"},
+		"a name":                {"box.lan:7733", "192.168.1.5:7733", "http://box.lan:7733/"},
+		"everywhere":            {"0.0.0.0:7733", "[::]:7733", "http://127.0.0.1:7733/"},
+		"without an address":    {":7733", "[::]:7733", "http://127.0.0.1:7733/"},
+		"the other family":      {"[::1]:7733", "[::1]:7733", "http://[::1]:7733/"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &Server{page: New(nil, "T", nil), wanted: c.listen, addr: c.addr}
+			w := &Server{page: newPage(t, nil), wanted: c.listen, addr: c.addr}
 			link, err := w.PageURL(false)
 			require.NoError(t, err)
-			require.Equal(t, c.want, link)
+			address, query, _ := strings.Cut(link, "?")
+			require.Equal(t, c.want, address)
+			require.Equal(t, http.StatusOK, enter(w.page, query).Code)
 			request := httptest.NewRequest(http.MethodGet, link, nil)
 			bound, err := net.ResolveTCPAddr("tcp", c.addr)
 			require.NoError(t, err)

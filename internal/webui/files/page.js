@@ -8,7 +8,24 @@ let room = few;
 let daemon = null;
 let ahead = 0; // the daemon's clock over this one's, in milliseconds
 let heard = 0; // when the daemon last said anything
-let stream = null;
+let listening = new AbortController(); // ends the stream that is read
+
+// What lets the page in: first the token of its link, then a key. That is kept for
+// this tab and this port alone; a cookie would be sent to every port.
+let token = new URLSearchParams(location.search).get('token');
+let key = '';
+try {
+  key = sessionStorage.getItem('key') || '';
+} catch { /* a browser that keeps nothing shows the page until it is reloaded */ }
+
+function keep(text) {
+  key = text;
+  try {
+    sessionStorage.setItem('key', text);
+  } catch { /* likewise */ }
+}
+
+const ask = (path, options) => fetch(path, {...options, headers: {Authorization: `Bearer ${key}`}});
 
 const now = () => Date.now() + ahead;
 
@@ -174,14 +191,59 @@ function connection(tone, text) {
   put(byId('link'), text);
 }
 
-function connect() {
-  if (stream) stream.close();
+// enter gives the token of the link for a key. The address that stays in the
+// browser does not have it.
+async function enter() {
+  if (token === null) return;
+  const answer = await fetch('/enter', {method: 'POST', body: new URLSearchParams({token})});
+  history.replaceState(null, '', location.pathname);
+  token = null;
+  if (answer.ok) keep(await answer.text());
+  else put(byId('old-link'), 'The link that you followed is too old, or was used before. ');
+}
+
+// hear takes one event of the stream.
+function hear(event) {
   heard = Date.now();
-  stream = new EventSource('/events');
-  const alive = () => { heard = Date.now(); connection('good', 'live'); };
-  stream.addEventListener('beat', alive);
-  stream.onmessage = (event) => { alive(); show(JSON.parse(event.data)); };
-  stream.onerror = () => connection('bad', 'not connected: what you see is old');
+  connection('good', 'live');
+  const field = (name) => (event.match(new RegExp(`^${name}: ?(.*)$`, 'm')) || [])[1] || '';
+  if (field('event') === 'key') keep(field('data'));
+  else if (field('data')) show(JSON.parse(field('data')));
+}
+
+// listen reads the stream to its end. An EventSource could not show the key.
+async function listen() {
+  heard = Date.now();
+  listening = new AbortController();
+  const answer = await ask('/events', {signal: listening.signal});
+  if (answer.status === 401) keep('');
+  if (!answer.ok) return;
+  const stream = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let text = '', part; !(part = await stream.read()).done;) {
+    const events = (text + part.value).split('\n\n');
+    text = events.pop();
+    events.forEach(hear);
+  }
+}
+
+async function follow() {
+  for (;;) {
+    try {
+      await enter();
+      if (key) await listen();
+    } catch (error) {
+      console.warn(error); // mostly the connection's end
+    }
+    if (!key && token === null) return lock();
+    connection('bad', 'not connected: what you see is old');
+    await new Promise((again) => setTimeout(again, 2000));
+  }
+}
+
+// lock hides what a person without a key is not to see, and says how to get in.
+function lock() {
+  connection('still', 'locked');
+  document.body.dataset.locked = '';
 }
 
 // command gives an order. The stream shows what comes of it.
@@ -191,8 +253,9 @@ async function command(button, path, row) {
   const said = byId('said');
   put(said, `${words} …`);
   try {
-    const answer = await fetch(path, {method: 'POST', body: new URLSearchParams(row ? {agent: row.agent, id: row.id} : {})});
+    const answer = await ask(path, {method: 'POST', body: new URLSearchParams(row ? {agent: row.agent, id: row.id} : {})});
     put(said, `${words}: ${(await answer.text()).trim()}`);
+    if (answer.status === 401) listening.abort(); // the stream will be refused too
   } catch {
     put(said, `${words}: the daemon does not answer`);
   }
@@ -201,6 +264,6 @@ async function command(button, path, row) {
 byId('pause').addEventListener('click', (event) => command(event.target, daemon.paused ? '/unpause' : '/pause'));
 setInterval(() => {
   tick();
-  if (stream.readyState === EventSource.CLOSED && Date.now() - heard > 5000 || Date.now() - heard > 45000) connect();
+  if (Date.now() - heard > 45000) listening.abort();
 }, 1000);
-connect();
+follow();

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,17 +23,17 @@ var arrows = map[string][]string{
 	"cmd/resumed": {
 		"configs", "internal/agents", "internal/app", "internal/backoff", "internal/sanitize", "internal/config", "internal/control",
 		"internal/deliver", "internal/execrun", "internal/explain", "internal/journal", "internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/state", "internal/termui", "systemd",
-		"internal/atomicfile", "internal/dirs", "internal/humanize",
+		"internal/atomicfile", "internal/dirs", "internal/humanize", "internal/ownership",
 	},
 	"internal/app": {
 		"internal/agent", "internal/agents", "internal/config", "internal/control", "internal/deliver", "internal/feed",
-		"internal/humanize", "internal/journal", "internal/lease", "internal/metrics", "internal/notify", "internal/notify/*", "internal/procfs", "internal/resume",
+		"internal/humanize", "internal/journal", "internal/lease", "internal/metrics", "internal/notify", "internal/notify/*", "internal/ownership", "internal/procfs", "internal/resume",
 		"internal/state", "internal/webui",
 	},
 	"internal/deliver": {
-		"internal/agent", "internal/atomicfile", "internal/lease", "internal/resume", "internal/runner", "internal/sanitize", "internal/tmux",
+		"internal/agent", "internal/atomicfile", "internal/lease", "internal/ownership", "internal/resume", "internal/runner", "internal/sanitize", "internal/tmux",
 	},
-	"internal/feed":    {"internal/agent", "internal/resume", "internal/runner", "internal/sanitize", "internal/watch"},
+	"internal/feed":    {"internal/agent", "internal/ownership", "internal/resume", "internal/runner", "internal/sanitize", "internal/watch"},
 	"internal/journal": {"internal/control", "internal/notify", "internal/resume", "internal/state"},
 	"internal/metrics": {"internal/limit", "internal/notify", "internal/resume"},
 	"internal/explain": {
@@ -44,10 +45,10 @@ var arrows = map[string][]string{
 	"internal/explain/recording": {
 		"internal/agent", "internal/resume",
 	},
-	"internal/agents":     {"internal/agent", "internal/agent/*", "internal/config"},
+	"internal/agents":     {"internal/agent", "internal/agent/*", "internal/config", "internal/ownership"},
 	"internal/execrun":    {"internal/agent", "internal/backoff", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume"},
 	"internal/lastwords":  {"internal/sanitize", "internal/limit"},
-	"internal/config":     {"internal/dirs", "internal/backoff", "internal/humanize", "internal/limit", "internal/resume"},
+	"internal/config":     {"internal/dirs", "internal/backoff", "internal/humanize", "internal/limit", "internal/ownership", "internal/resume"},
 	"internal/state":      {"internal/lock", "internal/resume"},
 	"internal/lease":      {"internal/atomicfile", "internal/lock"},
 	"internal/lock":       {"internal/backoff"},
@@ -55,7 +56,7 @@ var arrows = map[string][]string{
 	"internal/termui":     {"internal/sanitize", "internal/control", "internal/humanize", "internal/limit", "internal/resume"},
 	"internal/webui":      {"internal/atomicfile", "internal/sanitize", "internal/control", "internal/humanize", "internal/resume"},
 	"internal/humanize":   {"internal/resume", "internal/sanitize"},
-	"internal/notify/*":   {"internal/notify", "internal/childenv", "internal/resume", "internal/sanitize", "internal/sessionbus"},
+	"internal/notify/*":   {"internal/notify", "internal/childenv", "internal/ownership", "internal/resume", "internal/sanitize", "internal/sessionbus"},
 	"internal/notify":     {"internal/backoff", "internal/humanize", "internal/sanitize", "internal/limit", "internal/resume"},
 	"internal/runner":     {"internal/dirs", "internal/procfs", "internal/sessionbus", "internal/childenv", "internal/sanitize", "internal/resume"},
 	"internal/childenv":   {"internal/resume"},
@@ -233,5 +234,29 @@ func TestEachPackageSaysWhatItIs(t *testing.T) {
 	}
 	for pkg, times := range said {
 		require.Equal(t, 1, times, "package comments in %s", pkg)
+	}
+}
+
+// SECURITY.md promises nothing that no test holds.
+func TestEveryPromiseHasItsTests(t *testing.T) {
+	text, err := os.ReadFile("SECURITY.md")
+	require.NoError(t, err)
+	_, promises, _ := strings.Cut(string(text), "## What is promised")
+	promises, _, _ = strings.Cut(promises, "## What is not")
+	var tests strings.Builder
+	require.NoError(t, filepath.WalkDir(".", func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		data, err := os.ReadFile(file)
+		tests.Write(data)
+		return err
+	}))
+	for promise := range strings.SplitSeq(promises, "\n- ") {
+		named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(promise, -1)
+		require.True(t, len(named) > 0 || !strings.HasPrefix(promise, "**"), promise)
+		for _, name := range named {
+			require.Contains(t, tests.String(), "func "+name[1]+"(", promise)
+		}
 	}
 }

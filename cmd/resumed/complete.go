@@ -166,7 +166,7 @@ func (c *cli) completeAgents(cmd *cobra.Command, _ []string, _ string) ([]string
 }
 
 func (c *cli) completeChannels(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	channels, err := app.Channels("", c.inForce(cmd.Context()).Notify, nil, nil)
+	channels, err := app.Channels("", c.inForce(cmd.Context()), nil, nil)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

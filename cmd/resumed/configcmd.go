@@ -99,7 +99,7 @@ func (c *cli) configCheck() error {
 // configuration that is right in itself: a file that it names is missing, say.
 func buildable(cfg config.Config, path string) error {
 	_, badAgents := agents.Make(cfg)
-	_, badChannels := app.Channels(path, cfg.Notify, nil, nil)
+	_, badChannels := app.Channels(path, cfg, nil, nil)
 	if err := errors.Join(badAgents, badChannels); err != nil {
 		return toMend(err, path)
 	}

@@ -79,7 +79,7 @@ func (c *cli) doctor(ctx context.Context) error {
 	}
 	examineState(&e)
 	examineKept(ctx, &e, cfg, readable)
-	c.examineDaemon(ctx, &e)
+	c.examineDaemon(ctx, &e, cfg.Resume.Trust())
 	examineTmux(ctx, &e)
 	examineDesktop(ctx, &e, cfg)
 	examineSystemd(ctx, &e)

@@ -21,6 +21,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/dirs"
 	"resumed/internal/humanize"
+	"resumed/internal/ownership"
 	"resumed/internal/resume"
 	"resumed/internal/state"
 )
@@ -28,7 +29,7 @@ import (
 func (c *cli) examineConfig(e *examination) (config.Config, bool) {
 	cfg, path, err := c.load()
 	if err == nil {
-		_, err = app.Channels(path, cfg.Notify, nil, nil)
+		_, err = app.Channels(path, cfg, nil, nil)
 	}
 	if err != nil {
 		e.fail("config", err.Error(), "resumed config check")
@@ -95,6 +96,9 @@ func examineAgent(e *examination, f agents.Finding, version string) int {
 			e.warn(name, h.Says(), "")
 		}
 	}
+	for _, wrong := range f.Foreign {
+		e.fail(name, "it is not obeyed: "+wrong.Path+" "+wrong.Why, wrong.Fix)
+	}
 	const fix = "install it, run resumed install in a shell that finds it, or name it: command = \"…\" in its [[agent]] entry"
 	switch {
 	case f.ProgramErr != nil && (transcripts > 0 || f.Configured):
@@ -129,7 +133,7 @@ func programVersions(ctx context.Context, found []agents.Finding) map[string]str
 	var all sync.WaitGroup
 	for i, f := range found {
 		switch {
-		case f.Custom:
+		case f.Custom || len(f.Foreign) > 0: // nor is one that another can have written
 			versions[i] = f.Program
 		case f.Program != "":
 			all.Go(func() { versions[i] = programVersion(ctx, f.Env, f.Program, "--version") })
@@ -200,11 +204,11 @@ func examineState(e *examination) {
 	e.ok("state", dir)
 }
 
-func (c *cli) examineDaemon(ctx context.Context, e *examination) {
+func (c *cli) examineDaemon(ctx context.Context, e *examination, trust ownership.Trust) {
 	ctx, cancel := context.WithTimeoutCause(ctx, 5*time.Second, errors.New("it does not answer"))
 	defer cancel()
 	status, err := c.client().Status(ctx, false)
-	examineSessions(e, status.Sessions)
+	examineSessions(e, status.Sessions, trust)
 	d := status.Daemon
 	switch {
 	case errors.Is(err, control.ErrNoDaemon):
@@ -231,14 +235,22 @@ const mostSessions = 20
 
 // examineSessions says which program each interrupted session was run with,
 // where that was seen: it is continued with the same.
-func examineSessions(e *examination, sessions []resume.View) {
+func examineSessions(e *examination, sessions []resume.View, trust ownership.Trust) {
 	named := 0
 	for _, s := range sessions {
-		if s.State == resume.Watching || s.Program == "" || named == mostSessions {
+		if s.State == resume.Watching || named == mostSessions {
+			continue
+		}
+		name := fmt.Sprintf("session %.8s of %s", s.ID, s.Agent)
+		if wrong, ok := errors.AsType[*ownership.Error](trust.Check(s.Cwd)); ok && s.Cwd != "" {
+			named++
+			e.fail(name, "it is not continued: "+wrong.Path+" "+wrong.Why, wrong.Fix)
+			continue
+		}
+		if s.Program == "" {
 			continue
 		}
 		named++
-		name := fmt.Sprintf("session %.8s of %s", s.ID, s.Agent)
 		if _, err := os.Stat(s.Program); err != nil {
 			e.warn(name, s.Program+", which its own process ran, is gone: the agent's usual program continues it", "")
 			continue

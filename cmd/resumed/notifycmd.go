@@ -50,7 +50,7 @@ func (c *cli) notifyTest(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	channels, err := app.Channels(path, cfg.Notify, nil, nil)
+	channels, err := app.Channels(path, cfg, nil, nil)
 	if err != nil {
 		return toMend(err, path)
 	}

@@ -6,11 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/config"
+	"resumed/internal/ownership"
 )
 
 // Finding is what is there of one agent.
@@ -23,6 +25,10 @@ type Finding struct {
 	Env        []string // what a run of it needs
 	ProgramErr error    // why it is not found
 	Homes      []Home
+
+	// Foreign is what another user can have written, of the program and of the
+	// homes: it is not obeyed.
+	Foreign []*ownership.Error
 }
 
 // Home is one place where an agent writes.
@@ -52,9 +58,19 @@ func Survey(cfg config.Config, recorded string) ([]Finding, error) {
 				f.Configured, f.Custom = true, entry.Kind == config.KindCustom
 			}
 		}
+		foreign := func(path string) {
+			wrong, ok := errors.AsType[*ownership.Error](cfg.Resume.Trust().Check(path))
+			told := func(e *ownership.Error) bool { return e.Path == wrong.Path }
+			if ok && !slices.ContainsFunc(f.Foreign, told) {
+				f.Foreign = append(f.Foreign, wrong)
+			}
+		}
 		f.findProgram(a, recorded)
+		if f.Program != "" {
+			foreign(f.Program)
+		}
 		for _, src := range agent.SourcesOf(a) {
-			f.Homes = append(f.Homes, visit(src))
+			f.Homes = append(f.Homes, visit(src, foreign))
 		}
 		all = append(all, f)
 	}
@@ -80,7 +96,7 @@ func (f *Finding) findProgram(a agent.Agent, recorded string) {
 }
 
 // visit looks at all that would be watched of a source.
-func visit(src agent.Source) Home {
+func visit(src agent.Source, foreign func(path string)) Home {
 	h := Home{Account: src.Account, Root: src.Root}
 	_ = filepath.WalkDir(src.Root, func(path string, entry fs.DirEntry, err error) error {
 		rel, relErr := filepath.Rel(src.Root, path)
@@ -98,6 +114,7 @@ func visit(src agent.Source) Home {
 			h.Directories++
 		case src.Match(rel):
 			h.transcript(path, entry)
+			foreign(path)
 		}
 		return nil
 	})

@@ -19,6 +19,7 @@ import (
 	"resumed/internal/lease"
 	"resumed/internal/metrics"
 	"resumed/internal/notify"
+	"resumed/internal/ownership"
 	"resumed/internal/resume"
 	"resumed/internal/state"
 	"resumed/internal/webui"
@@ -103,6 +104,7 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 		Observe:   d.engine.Observe,
 		Keep:      d.store.PutCursor,
 		Elsewhere: func(key resume.Key) bool { return lease.Elsewhere(opts.LeaseDirs, key.Agent, key.ID) },
+		Trust:     func() ownership.Trust { return d.settings.Load().config.Resume.Trust() },
 		Log:       opts.Log,
 	}, first.agents, snapshot.Cursors)
 	d.deliver = deliver.New(deliver.Options{

@@ -12,6 +12,7 @@ import (
 	"resumed/internal/notify/desktop"
 	"resumed/internal/notify/service"
 	"resumed/internal/notify/webhook"
+	"resumed/internal/ownership"
 	"resumed/internal/resume"
 	"resumed/internal/state"
 )
@@ -20,7 +21,8 @@ import (
 // reports all that cannot be built, with its place in the file at path. retry is
 // called when a person asks for a session on the desktop; it may be nil, and so
 // may memory.
-func Channels(path string, cfg config.Notify, retry func(context.Context, resume.Key), memory notify.Memory) ([]notify.Channel, error) {
+func Channels(path string, whole config.Config, retry func(context.Context, resume.Key), memory notify.Memory) ([]notify.Channel, error) {
+	cfg, trust := whole.Notify, whole.Resume.Trust()
 	var (
 		channels []notify.Channel
 		bad      []*config.Problem
@@ -37,15 +39,15 @@ func Channels(path string, cfg config.Notify, retry func(context.Context, resume
 		add("desktop", i, ch, err)
 	}
 	for i, c := range cfg.Webhook {
-		ch, err := newWebhook(c)
+		ch, err := newWebhook(c, trust)
 		add("webhook", i, ch, err)
 	}
 	for i, c := range cfg.Service {
-		ch, err := newService(c)
+		ch, err := newService(c, trust)
 		add("service", i, ch, err)
 	}
 	for i, c := range cfg.Command {
-		ch, err := command.New(command.Options{Common: common(c.Channel), Run: c.Run})
+		ch, err := command.New(command.Options{Common: common(c.Channel), Run: c.Run, Trust: trust})
 		add("command", i, ch, err)
 	}
 	if len(bad) > 0 {
@@ -74,12 +76,12 @@ func unusable(key string, err error) []*config.Problem {
 	return []*config.Problem{{Key: key, Want: err.Error()}}
 }
 
-func newWebhook(c config.Webhook) (notify.Channel, error) {
-	address, err := c.Address()
+func newWebhook(c config.Webhook, trust ownership.Trust) (notify.Channel, error) {
+	address, err := c.Address(trust)
 	if err != nil {
 		return nil, fromFile("url", c.URLFile, err)
 	}
-	key, err := c.Key()
+	key, err := c.Key(trust)
 	if err != nil {
 		return nil, fromFile("secret", c.SecretFile, err)
 	}
@@ -89,8 +91,8 @@ func newWebhook(c config.Webhook) (notify.Channel, error) {
 	return ch, fromFile("secret", c.SecretFile, fromFile("url", c.URLFile, err))
 }
 
-func newService(c config.Service) (notify.Channel, error) {
-	address, err := c.Address()
+func newService(c config.Service, trust ownership.Trust) (notify.Channel, error) {
+	address, err := c.Address(trust)
 	if err != nil {
 		return nil, fromFile("url", c.URLFile, err)
 	}

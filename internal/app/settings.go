@@ -59,8 +59,9 @@ func (f *inForce) forDelivery() deliver.Settings {
 	return deliver.Settings{
 		Prompt: wanted.Prompt, Live: deliver.Live(wanted.Live), Timeout: wanted.Timeout, Stall: wanted.Stall,
 		Agent:    func(name string) agent.Agent { return s.agents[name] },
-		Env:      func(name string) ([]string, error) { return s.config.Agent(name).Environment() },
+		Env:      func(name string) ([]string, error) { return s.config.Agent(name).Environment(wanted.Trust()) },
 		Excluded: s.rules.Excluded,
+		Trust:    wanted.Trust(),
 	}
 }
 
@@ -80,7 +81,7 @@ func (m maker) make(cfg config.Config, before *settings) (*settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	channels, err := Channels(path, cfg.Notify, m.retry, m.memory)
+	channels, err := Channels(path, cfg, m.retry, m.memory)
 	if err != nil {
 		return nil, err
 	}

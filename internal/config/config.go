@@ -11,6 +11,7 @@ import (
 
 	"resumed/internal/backoff"
 	"resumed/internal/limit"
+	"resumed/internal/ownership"
 	"resumed/internal/resume"
 )
 
@@ -70,6 +71,13 @@ type Resume struct {
 	Exclude       []string      `toml:"exclude"` // absolute
 	Hours         Hours         `toml:"hours"`
 	Order         string        `toml:"order"`
+	TrustedUsers  []string      `toml:"trusted_users"`  // besides root and the user himself
+	TrustedGroups []string      `toml:"trusted_groups"` // that may write what is obeyed
+}
+
+// Trust is who may have written what is obeyed.
+func (r Resume) Trust() ownership.Trust {
+	return ownership.Trust{Users: r.TrustedUsers, Groups: r.TrustedGroups}
 }
 
 // Backoff is the policy of every wait that nothing else is said about, and the

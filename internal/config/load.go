@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/viper"
+
+	"resumed/internal/ownership"
 )
 
 // Load reads the file over the defaults and the environment over both, and
@@ -24,6 +26,9 @@ func Load(path string, known Known) (Config, error) {
 		return parse("", nil, known)
 	}
 	data, err := readFile(path)
+	if wrong, ok := errors.AsType[*ownership.Error](err); ok {
+		return Config{}, &Problem{File: path, Want: "is not obeyed: " + wrong.Error()}
+	}
 	if err != nil {
 		return Config{}, fmt.Errorf("read configuration: %w", err)
 	}
@@ -34,8 +39,12 @@ func Load(path string, known Known) (Config, error) {
 // a device is refused before it fills the memory.
 const largestFile = 1 << 20
 
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+// readFile reads a configuration that the user or root alone can have written:
+// whom else to trust is said in it.
+func readFile(path string) ([]byte, error) { return readTrusted(ownership.Trust{}, path) }
+
+func readTrusted(trust ownership.Trust, path string) ([]byte, error) {
+	f, err := trust.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +77,7 @@ func parse(path string, data []byte, known Known) (Config, error) {
 	}
 	found = append(found, beyond(found, cfg.resolvePaths(path))...)
 	found = append(found, beyond(found, cfg.validate(known))...)
+	found = append(found, beyond(found, cfg.foreignFiles())...)
 	if len(found) > 0 {
 		for _, p := range found {
 			locate(p, path, doc, env)

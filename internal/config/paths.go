@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"resumed/internal/dirs"
+	"resumed/internal/ownership"
 )
 
 // Find returns the file that is in force: the flag's, else $RESUMED_CONFIG,
@@ -173,11 +174,11 @@ func directory(path string) (string, error) {
 // Environment returns what is added to the environment of an agent's resumed
 // runs: the lines of env_file, then env. It is read anew for every run, so a
 // renewed token needs no reload.
-func (a Agent) Environment() ([]string, error) {
+func (a Agent) Environment(trust ownership.Trust) ([]string, error) {
 	if a.EnvFile == "" {
 		return a.Env, nil
 	}
-	data, err := os.ReadFile(a.EnvFile)
+	data, err := readTrusted(trust, a.EnvFile)
 	if err != nil {
 		return nil, fmt.Errorf("read env_file of agent %s: %w", a.Name, err)
 	}
@@ -207,23 +208,27 @@ func unquote(s string) string {
 }
 
 // Address returns the URL to post to, from url or url_file.
-func (w Webhook) Address() (Secret, error) { return secretFrom(w.URL, w.URLFile) }
+func (w Webhook) Address(trust ownership.Trust) (Secret, error) {
+	return secretFrom(trust, w.URL, w.URLFile)
+}
 
 // Key returns the secret that signs bodies, from secret or secret_file; ""
 // where they are not signed.
-func (w Webhook) Key() (Secret, error) {
-	return secretFrom(w.Secret, w.SecretFile)
+func (w Webhook) Key(trust ownership.Trust) (Secret, error) {
+	return secretFrom(trust, w.Secret, w.SecretFile)
 }
 
 // Address returns the service's URL, from url or url_file.
-func (s Service) Address() (Secret, error) { return secretFrom(s.URL, s.URLFile) }
+func (s Service) Address(trust ownership.Trust) (Secret, error) {
+	return secretFrom(trust, s.URL, s.URLFile)
+}
 
 // secretFrom leaves it to the caller to say which key of whom it reads.
-func secretFrom(given Secret, file string) (Secret, error) {
+func secretFrom(trust ownership.Trust, given Secret, file string) (Secret, error) {
 	if file == "" {
 		return given, nil
 	}
-	data, err := os.ReadFile(file)
+	data, err := readTrusted(trust, file)
 	if err != nil {
 		return "", err
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"resumed/internal/ownership"
 )
 
 func TestSecretsOfTheirOwnFiles(t *testing.T) {
@@ -16,22 +18,22 @@ func TestSecretsOfTheirOwnFiles(t *testing.T) {
 		return path
 	}
 	w := Webhook{Channel: Channel{Name: "ops"}, URLFile: file("url", " https://x/y\n"), Secret: "s"}
-	url, err := w.Address()
+	url, err := w.Address(ownership.Trust{})
 	require.NoError(t, err)
 	require.Equal(t, "https://x/y", url.Reveal())
-	key, err := w.Key()
+	key, err := w.Key(ownership.Trust{})
 	require.NoError(t, err)
 	require.Equal(t, "s", key.Reveal())
 
-	_, err = Service{Channel: Channel{Name: "phone"}, URLFile: file("empty", "\n")}.Address()
+	_, err = Service{Channel: Channel{Name: "phone"}, URLFile: file("empty", "\n")}.Address(ownership.Trust{})
 	require.ErrorContains(t, err, filepath.Join(dir, "empty")+" is empty")
 
 	a := Agent{Name: "codex", Env: []string{"B=3"}, EnvFile: file("env", "# keys\n\nexport A=1\nB='two words'\nC=x=y\n")}
-	env, err := a.Environment()
+	env, err := a.Environment(ownership.Trust{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"A=1", "B=two words", "C=x=y", "B=3"}, env, "env stands after env_file, so it wins")
 	a.EnvFile = file("bad", "A=1\nhunter2\n")
-	_, err = a.Environment()
+	_, err = a.Environment(ownership.Trust{})
 	require.ErrorContains(t, err, "bad:2: must be KEY=value")
 	require.NotContains(t, err.Error(), "hunter2")
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -16,6 +17,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"resumed/internal/humanize"
+	"resumed/internal/ownership"
 )
 
 // TOML is the configuration as a file has it, with its secrets hidden.
@@ -217,6 +219,18 @@ func (c Config) secretFiles() []secretFile {
 		add(index("notify.service", i)+".url_file", s.URLFile)
 	}
 	return all
+}
+
+// foreignFiles returns the files that are named and that another user can have
+// written. What cannot be read is told by whoever reads it.
+func (c Config) foreignFiles() []*Problem {
+	var found problems
+	for _, f := range c.secretFiles() {
+		if wrong, ok := errors.AsType[*ownership.Error](c.Resume.Trust().Check(f.path)); ok {
+			found.add(f.key, f.path, "is not obeyed: %s", wrong)
+		}
+	}
+	return found
 }
 
 func readableByOthers(path string) bool {

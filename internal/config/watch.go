@@ -316,6 +316,8 @@ type fingerprint struct {
 	inode uint64
 	size  int64
 	mtime time.Time
+	mode  fs.FileMode
+	uid   uint32
 }
 
 func fingerprintOf(places []string) fingerprint {
@@ -324,9 +326,9 @@ func fingerprintOf(places []string) fingerprint {
 		if err != nil {
 			continue
 		}
-		f := fingerprint{path: path, size: info.Size(), mtime: info.ModTime()}
+		f := fingerprint{path: path, size: info.Size(), mtime: info.ModTime(), mode: info.Mode()}
 		if s, ok := info.Sys().(*syscall.Stat_t); ok {
-			f.inode = s.Ino
+			f.inode, f.uid = s.Ino, s.Uid
 		}
 		return f
 	}

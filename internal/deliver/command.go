@@ -27,7 +27,11 @@ func (c *command) ready(context.Context) *resume.NotSent {
 	if why := replaced(c.session, c.plan.Dir); why != "" && c.owner == nil {
 		return &resume.NotSent{Why: why, Park: true}
 	}
-	return untouchable(c.opts.Settings(), c.plan.Dir)
+	settings := c.opts.Settings()
+	if notSent := untouchable(settings, c.plan.Dir); notSent != nil {
+		return notSent
+	}
+	return foreign(settings, c.plan.Dir)
 }
 
 func (c *command) send(ctx context.Context) (sent bool, instead resume.Event) {
@@ -72,7 +76,7 @@ func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
 		return nil, &resume.NotSent{Why: "its output could not be kept: " + err.Error()}
 	}
 	pruneRuns(dir, keptRuns-1)
-	return &runner.Command{
+	run := &runner.Command{
 		Argv:   c.plan.Argv,
 		Dir:    c.plan.Dir,
 		Env:    append(slices.Clone(c.plan.Env), extra...),
@@ -81,7 +85,8 @@ func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
 		Mark:   c.session.Run.Mark,
 		Bounds: c.bounds,
 		Signs:  signsOfLife(c.session),
-	}, nil
+	}
+	return run, foreign(c.opts.Settings(), run.Programs()...)
 }
 
 // bounds returns how long a command may run and be silent, as it is wanted now.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/ownership"
 	"resumed/internal/resume"
 )
 
@@ -49,6 +50,7 @@ type Settings struct {
 	Agent    func(name string) agent.Agent        // nil: it is not configured, or switched off
 	Env      func(agent string) ([]string, error) // KEY=value, added for its runs
 	Excluded func(directory string) (why string)  // empty: it may be touched
+	Trust    ownership.Trust                      // who may have written what is obeyed
 }
 
 // Options are what a Deliverer works with. All are required.

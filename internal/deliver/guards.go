@@ -54,6 +54,21 @@ func refused(session resume.Session, a agent.Agent, settings Settings) *resume.N
 	if err := runner.CheckID(session.Key.ID); err != nil {
 		return &resume.NotSent{Why: err.Error(), Park: true}
 	}
+	return foreign(settings, session.Transcript, session.Cwd)
+}
+
+// foreign says that another user can have written one of these paths: what a
+// transcript says is obeyed, its permissions too, and what lies in a directory
+// is run by the agent. It is asked before anything is taken from them.
+func foreign(settings Settings, paths ...string) *resume.NotSent {
+	for _, path := range paths {
+		if path == "" {
+			continue // the plan says what that means
+		}
+		if err := settings.Trust.Check(path); err != nil {
+			return &resume.NotSent{Why: "it is not obeyed: " + err.Error(), Park: true}
+		}
+	}
 	return nil
 }
 

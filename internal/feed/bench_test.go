@@ -19,6 +19,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agents"
 	"resumed/internal/config"
+	"resumed/internal/ownership"
 	"resumed/internal/resume"
 	"resumed/internal/watch"
 )
@@ -130,6 +131,7 @@ func benchmarkReading(b *testing.B, dir, name string) {
 			feeds: &Feeds{opts: Options{
 				Observe:   func(_ context.Context, s []resume.Observation) error { seen += len(s); return nil },
 				Keep:      func(string, json.RawMessage) {},
+				Trust:     func() ownership.Trust { return ownership.Trust{} },
 				Elsewhere: func(resume.Key) bool { return false },
 			}},
 		}

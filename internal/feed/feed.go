@@ -5,6 +5,7 @@ package feed
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/ownership"
 	"resumed/internal/resume"
 )
 
@@ -30,6 +32,9 @@ type Options struct {
 	// prompts are not a person's.
 	Elsewhere func(resume.Key) bool
 
+	// Trust is who may have written what is read.
+	Trust func() ownership.Trust
+
 	Log *slog.Logger
 }
 
@@ -41,6 +46,7 @@ type Cursors map[string]json.RawMessage
 type Feeds struct {
 	opts  Options
 	begin chan []*feed // of size 1: to be started by Run, and by nobody else
+	told  sync.Map     // paths of which it was said that they are another user's
 
 	mu    sync.Mutex // guards what follows
 	feeds []*feed
@@ -217,6 +223,7 @@ func (f *Feeds) followed(a agent.Follower, cursors Cursors) *feed {
 	one.run = func(ctx context.Context) error {
 		return a.Follow(ctx, agent.Feed{
 			See: func(ctx context.Context, observations []resume.Observation) error {
+				observations = slices.DeleteFunc(observations, func(seen resume.Observation) bool { return f.foreign(a.Name(), seen.Transcript) })
 				for i := range observations {
 					observations[i] = tidy(observations[i], a.Name())
 				}
@@ -232,6 +239,24 @@ func (f *Feeds) followed(a agent.Follower, cursors Cursors) *feed {
 		})
 	}
 	return one
+}
+
+// foreign reports whether a file belongs to a user who is not trusted: it is not
+// even observed. That is said once. Who else may have written it is looked at
+// when it is to be obeyed, and then a person is told.
+func (f *Feeds) foreign(agent, path string) bool {
+	if path == "" {
+		return false
+	}
+	wrong, ok := errors.AsType[*ownership.Error](f.opts.Trust().Owner(path))
+	if !ok {
+		return false
+	}
+	if _, told := f.told.LoadOrStore(path, true); !told {
+		f.opts.Log.Warn("a transcript of another user is not read; when it is mended or resume.trusted_users names him, restart",
+			"agent", agent, "path", path, "err", wrong)
+	}
+	return true
 }
 
 // observe hands on what agents say, with what they cannot know: that a prompt is

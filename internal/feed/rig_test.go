@@ -17,6 +17,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/ownership"
 	"resumed/internal/resume"
 )
 
@@ -159,6 +160,7 @@ func (s *sink) await(t *testing.T, n int) []resume.Observation {
 
 func (s *sink) options() Options {
 	return Options{
+		Trust:   func() ownership.Trust { return ownership.Trust{} },
 		Observe: s.observe, Keep: s.keep, Elsewhere: func(resume.Key) bool { return false }, Log: slog.New(slog.DiscardHandler),
 	}
 }

@@ -90,6 +90,9 @@ func (r *reader) known(cursors Cursors, path string) (cursor watch.Cursor, ok bo
 // cursor be stored: a crash between the two reads the lines again, and the
 // engine passes over what it was told before.
 func (r *reader) deliver(ctx context.Context, batch watch.Batch) (enough bool, err error) {
+	if r.feeds.foreign(r.agent.Name(), batch.Path) {
+		return true, nil // and no cursor is stored: mended, it is read by the next daemon
+	}
 	observations := r.digest(batch)
 	back := r.back[batch.Path]
 	if back.number != batch.Sight {

@@ -285,3 +285,31 @@ func TestNothingBeginsInAnOldFile(t *testing.T) {
 	require.Equal(t, hour, made(watch.Batch{Late: true}, hour, now))
 	require.Equal(t, hour, made(watch.Batch{Back: true}, hour, now))
 }
+
+// Whoever can put a file into a home must not have it obeyed. It is said once,
+// and what was passed over is not taken for read.
+func TestATranscriptOfAnotherUserIsPassedOver(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("NOT TESTED: only root can give files to another user; run the tests as root too")
+	}
+	dir, s := t.TempDir(), newSink()
+	theirs, mine := filepath.Join(dir, "a.txt"), filepath.Join(dir, "b.txt")
+	write(t, theirs, "limit theirs\n")
+	require.NoError(t, os.Chown(theirs, 65534, 65534))
+	write(t, mine, "limit mine\n")
+	var log bytes.Buffer
+	opts := s.options()
+	opts.Log = slog.New(slog.NewTextHandler(&log, nil))
+	f, stop := ready(t, opts, nil, newDiary("diary", dir))
+	write(t, theirs, "limit theirs again\n")
+	require.NoError(t, f.Look(within(t), of("diary", theirs)))
+	stop()
+	require.Equal(t, []string{"limit mine"}, texts(s.told()))
+	require.NotContains(t, s.kept(), theirs)
+	require.Equal(t, 1, strings.Count(log.String(), theirs+" belongs to nobody"), log.String())
+
+	require.NoError(t, os.Chown(theirs, 0, 0))
+	_, stop = ready(t, s.options(), s.kept(), newDiary("diary", dir))
+	stop()
+	require.Equal(t, []string{"limit mine", "limit theirs", "limit theirs again"}, texts(s.told()))
+}

@@ -175,6 +175,29 @@ func checkDir(dir string) error {
 	return nil
 }
 
+// Programs returns the paths of what the command runs: its program, and the
+// script that it is given where it is an interpreter. What is not found is left
+// out: Start tells.
+func (c Command) Programs() []string {
+	if len(c.Argv) == 0 || !filepath.IsAbs(c.Dir) {
+		return nil
+	}
+	program, err := findProgram(c.Argv[0], c.Dir, childenv.Agent(os.Environ(), c.Dir, c.Mark, c.Env...))
+	if err != nil {
+		return nil
+	}
+	if len(c.Argv) > 1 && strings.Contains(c.Argv[1], "/") {
+		script := c.Argv[1]
+		if !filepath.IsAbs(script) {
+			script = filepath.Join(c.Dir, script)
+		}
+		if info, err := os.Stat(script); err == nil && info.Mode().IsRegular() {
+			return []string{program, script}
+		}
+	}
+	return []string{program}
+}
+
 // findProgram finds the program in the PATH that the command itself will see.
 // Relative entries of PATH are passed over: what lies in a session's directory
 // is not for us to run by name.

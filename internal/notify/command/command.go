@@ -17,6 +17,7 @@ import (
 
 	"resumed/internal/childenv"
 	"resumed/internal/notify"
+	"resumed/internal/ownership"
 	"resumed/internal/sanitize"
 )
 
@@ -25,6 +26,7 @@ type Options struct {
 	notify.Common
 	Run     []string      // program and arguments; no shell reads them
 	Timeout time.Duration // of one run; 0: DefaultTimeout
+	Trust   ownership.Trust
 }
 
 // DefaultTimeout bounds one run of a command that is given no other.
@@ -38,6 +40,7 @@ type Channel struct {
 	notify.Base
 	run     []string
 	timeout time.Duration
+	trust   ownership.Trust
 }
 
 // New checks the options; it runs nothing.
@@ -49,7 +52,18 @@ func New(o Options) (*Channel, error) {
 	if len(o.Run) == 0 || o.Run[0] == "" {
 		return nil, o.Wrong("run", "it names no program")
 	}
-	return &Channel{Base: b, run: slices.Clone(o.Run), timeout: cmp.Or(o.Timeout, DefaultTimeout)}, nil
+	if err := ours(o.Trust, exec.Command(o.Run[0])); err != nil {
+		return nil, o.Wrong("run", "%w", err)
+	}
+	return &Channel{Base: b, run: slices.Clone(o.Run), timeout: cmp.Or(o.Timeout, DefaultTimeout), trust: o.Trust}, nil
+}
+
+// ours says that another user can have written the program.
+func ours(trust ownership.Trust, cmd *exec.Cmd) error {
+	if wrong, ok := errors.AsType[*ownership.Error](trust.Check(cmd.Path)); ok {
+		return fmt.Errorf("its program is not run: %w", wrong)
+	}
+	return nil // what is not there is told by running it
 }
 
 // To returns the program.
@@ -73,6 +87,9 @@ func (c *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 2 * time.Second // a child that escaped the group may hold our pipe
 
+	if err := ours(c.trust, cmd); err != nil {
+		return "", err // it may be mended before the notice is too old
+	}
 	if err := cmd.Start(); err != nil {
 		err = fmt.Errorf("start command: %w", err)
 		if passing(err) {

@@ -51,6 +51,26 @@ func TestCommandGetsTheNoticeOnStdin(t *testing.T) {
 	require.NotContains(t, env, "NOTIFY_SOCKET")
 }
 
+// What others can write others decide; checked when it is used, and a notice
+// waits for the mend.
+func TestCommandThatOthersCanWriteIsNotRun(t *testing.T) {
+	dir := t.TempDir()
+	program, out := filepath.Join(dir, "tell"), filepath.Join(dir, "out")
+	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\ntouch \"$1\"\n"), 0o700))
+	c := open(t, 0, program, out)
+	require.NoError(t, os.Chmod(program, 0o777))
+	err := send(t, c, notifytest.Notice(notify.GaveUp, 1))
+	require.ErrorContains(t, err, "chmod go-w "+program)
+	_, final := errors.AsType[*notify.PermanentError](err)
+	require.False(t, final)
+	_, err = New(Options{Common: notify.Common{Name: "script"}, Run: []string{program}})
+	require.ErrorContains(t, err, "chmod go-w "+program)
+	require.NoFileExists(t, out)
+	require.NoError(t, os.Chmod(program, 0o700))
+	require.NoError(t, send(t, c, notifytest.Notice(notify.GaveUp, 1)))
+	require.FileExists(t, out)
+}
+
 func TestCommandArgumentsAreReadByNoShell(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "$(touch pwned); *")
 	require.NoError(t, send(t, open(t, 0, "/usr/bin/tee", out), notifytest.Notice(notify.GaveUp, 1)))

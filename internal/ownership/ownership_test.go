@@ -1,0 +1,114 @@
+package ownership
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// stranger is another user: nobody.
+const stranger = nobody
+
+// asRoot skips, loudly, where files cannot be given away.
+func asRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		require.Empty(t, os.Getenv("CI_ROOT"), "this run was to be root's")
+		t.Skip("NOT TESTED: only root can give files to another user; run the tests as root too")
+	}
+}
+
+func write(t *testing.T, path string, mode os.FileMode) string {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	require.NoError(t, os.Chmod(path, mode))
+	return path
+}
+
+func refused(t *testing.T, err error, path, why, fix string) {
+	t.Helper()
+	var wrong *Error
+	require.ErrorAs(t, err, &wrong)
+	require.Equal(t, path, wrong.Path)
+	require.Contains(t, wrong.Why, why)
+	require.Equal(t, fix, wrong.Fix)
+}
+
+func TestOnesOwnFilesAreTrusted(t *testing.T) {
+	dir := t.TempDir()
+	file := write(t, filepath.Join(dir, "a/b/file"), 0o644)
+	require.NoError(t, Trust{}.Check(file))
+	require.NoError(t, Trust{}.Check(filepath.Dir(file)))
+	require.NoError(t, Trust{}.Check("/bin/sh"), "so are those of the system, through its links")
+	require.NoError(t, Trust{}.Check(filepath.Join(file, "below")), "what is not there is nobody's")
+	require.NoError(t, Trust{}.Check(filepath.Join(dir, "missing/file")))
+}
+
+func TestWhatOthersCanWriteIsNot(t *testing.T) {
+	dir := t.TempDir()
+	file := write(t, filepath.Join(dir, "it's/file"), 0o666)
+	above := filepath.Dir(file)
+	refused(t, Trust{}.Check(file), file, "can be written by everybody", `chmod go-w '`+dir+`/it'\''s/file'`)
+
+	require.NoError(t, os.Chmod(file, 0o600))
+	require.NoError(t, os.Chmod(above, 0o777))
+	refused(t, Trust{}.Check(file), above, "everybody can replace", `chmod go-w '`+dir+`/it'\''s'`)
+	require.NoError(t, os.Chmod(above, 0o777|os.ModeSticky))
+	require.NoError(t, Trust{}.Check(file), "as in /tmp nobody else takes it away")
+	refused(t, Trust{}.Check(above), above, "can be written by everybody", `chmod go-w '`+dir+`/it'\''s'`)
+}
+
+func TestALinkLeadsToWhatIsChecked(t *testing.T) {
+	dir := t.TempDir()
+	file := write(t, filepath.Join(dir, "open/file"), 0o600)
+	require.NoError(t, os.Chmod(filepath.Dir(file), 0o777))
+	link := filepath.Join(dir, "link")
+	require.NoError(t, os.Symlink("./open/../open/file", link))
+	refused(t, Trust{}.Check(link), filepath.Join(dir, "open"), "everybody", "chmod go-w "+filepath.Join(dir, "open"))
+	loop := filepath.Join(dir, "loop")
+	require.NoError(t, os.Symlink("loop", loop))
+	require.Error(t, Trust{}.Check(loop))
+}
+
+func TestWhatBelongsToAnotherIsNot(t *testing.T) {
+	asRoot(t)
+	dir := t.TempDir()
+	file := write(t, filepath.Join(dir, "theirs/file"), 0o600)
+	require.NoError(t, os.Chown(file, stranger, 0))
+	refused(t, Trust{}.Check(file), file, "belongs to nobody, not to you", "rm "+file+", or if you know what it holds: sudo chown root "+file)
+	refused(t, Trust{}.Owner(file), file, "belongs to nobody", "rm "+file+", or if you know what it holds: sudo chown root "+file)
+	_, err := Trust{}.Open(file)
+	refused(t, err, file, "belongs to nobody", "rm "+file+", or if you know what it holds: sudo chown root "+file)
+	require.NoError(t, Trust{Users: []string{"65534"}}.Check(file))
+	require.NoError(t, Trust{Users: []string{"nobody"}}.Check(file))
+
+	require.NoError(t, os.Chown(file, 0, 0))
+	above := filepath.Dir(file)
+	require.NoError(t, os.Chown(above, stranger, 0))
+	refused(t, Trust{}.Check(file), above, "belongs to nobody", "sudo chown root "+above)
+	require.NoError(t, Trust{}.Owner(file), "it says no more than whose it is")
+
+	link := filepath.Join(dir, "link")
+	require.NoError(t, os.Symlink(write(t, filepath.Join(dir, "mine"), 0o600), link))
+	require.NoError(t, os.Lchown(link, stranger, 0))
+	refused(t, Trust{}.Check(link), link, "belongs to nobody", "rm "+link)
+}
+
+// A umask of 002 and a group for each user is how many systems are set up.
+func TestAGroupWithoutStrangersMayWrite(t *testing.T) {
+	asRoot(t)
+	file := write(t, filepath.Join(t.TempDir(), "file"), 0o664)
+	require.NoError(t, Trust{}.Check(file), "root's own group")
+	require.NoError(t, os.Chown(file, 0, nobody)) // by that number nogroup, in which are several
+	refused(t, Trust{}.Check(file), file, "can be written by the group "+groupName(nobody), "chmod go-w "+file)
+	require.NoError(t, Trust{Groups: []string{"65534"}}.Check(file))
+	require.NoError(t, Trust{Groups: []string{groupName(nobody)}}.Check(file))
+	require.NoError(t, os.Chown(file, 1, 1)) // daemon, and a group of its own: as a user and his group
+	require.NoError(t, Trust{Users: []string{"1"}}.Check(file), "all who are in it are trusted")
+	require.NoError(t, os.Chown(file, 0, 1))
+	require.Error(t, Trust{}.Check(file))
+	require.NoError(t, os.Chown(file, 0, 4242)) // no file knows it
+	require.Error(t, Trust{}.Check(file))
+}

@@ -55,3 +55,30 @@ func TestAStateDirectoryThatIsRemovedIsTold(t *testing.T) {
 	require.NoError(t, os.Rename(state+"-away", state))
 	b.until("it is well again", func() bool { return health() == http.StatusOK && len(b.status().Daemon.Problems) == 0 })
 }
+
+// Who tidies up the folders of an agent has not deleted its sessions.
+func TestATranscriptThatIsRenamedIsFollowed(t *testing.T) {
+	for name, down := range map[string]bool{"while the daemon runs": false, "while none runs": true} {
+		t.Run(name, func(t *testing.T) {
+			b := newBox(t)
+			b.write(configFile, strings.Replace(bot, "~/bot/logs/*.log", "~/bot/*/*.log", 1))
+			b.write("bot/resume.sh", recordCall+`echo "step 2" >> "old/$1.log"`+"\n")
+			b.start()
+			b.write("bot/logs/s-1.log", "rate limited, retry in 3h\n")
+			b.untilState("s-1", resume.Waiting)
+			if down {
+				require.Zero(t, b.kill(syscall.SIGTERM))
+			}
+			require.NoError(t, os.Mkdir(b.path("bot/old"), 0o755))
+			require.NoError(t, os.Rename(b.path("bot/logs/s-1.log"), b.path("bot/old/s-1.log")))
+			if down {
+				b.start()
+			}
+			b.until("it is known where it lies", func() bool { return b.session("s-1").Transcript == b.path("bot/old/s-1.log") })
+			_, errOut, code := b.run("retry", "s-1")
+			require.Zero(t, code, errOut)
+			b.untilState("s-1", resume.Watching)
+			require.Len(t, b.calls(), 1)
+		})
+	}
+}

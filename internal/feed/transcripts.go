@@ -103,7 +103,13 @@ func (r *reader) deliver(ctx context.Context, batch watch.Batch) (enough bool, e
 		r.back[batch.Path] = back
 		return len(back.told) > 0 && !r.source.Shared, nil
 	}
-	if err := r.feeds.observe(ctx, append(markFirst(back.told), observations...)); err != nil {
+	told := append(markFirst(back.told), observations...)
+	if batch.Was != "" {
+		told = append([]resume.Observation{{
+			Key: resume.Key{Agent: r.agent.Name()}, Transcript: batch.Path, Event: resume.Renamed{From: batch.Was},
+		}}, told...)
+	}
+	if err := r.feeds.observe(ctx, told); err != nil {
 		return false, err
 	}
 	delete(r.back, batch.Path)

@@ -129,8 +129,13 @@ func (e *Engine) Observe(ctx context.Context, observations []Observation) error 
 
 func (e *Engine) see(ctx context.Context, sight Observation) {
 	sight = sight.bounded()
+	if ev, ok := sight.Event.(Renamed); ok {
+		e.renamed(ctx, sight.Key.Agent, ev, sight.Transcript)
+		return
+	}
 	s, known := e.sessions[sight.Key]
 	if known && s.Seen.Epoch == sight.Pos.Epoch && sight.Pos.Offset <= s.Seen.Offset {
+		e.relocate(ctx, s, Renamed{s.Transcript}, sight.Transcript) // while no daemon ran
 		return
 	}
 	if known && s.outlived(sight) {
@@ -149,6 +154,24 @@ func (e *Engine) see(ctx context.Context, sight Observation) {
 		s.CwdBorn = sight.CwdBorn
 	}
 	e.apply(ctx, before, s, sight.Event, wallNow())
+}
+
+// renamed tells the sessions of a transcript where it lies now.
+func (e *Engine) renamed(ctx context.Context, agent string, ev Renamed, to string) {
+	for _, key := range e.keys() {
+		if s := e.sessions[key]; key.Agent == agent && s.Transcript == ev.From {
+			e.relocate(ctx, s, ev, to)
+		}
+	}
+}
+
+func (e *Engine) relocate(ctx context.Context, s Session, ev Renamed, to string) {
+	if to == "" || to == s.Transcript {
+		return
+	}
+	before := s
+	s.Transcript = to
+	e.apply(ctx, before, s, ev, wallNow())
 }
 
 // Apply applies an event to a known session and returns what became of it.

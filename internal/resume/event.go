@@ -33,6 +33,10 @@ type (
 	Cancelled struct{ At time.Time }
 )
 
+// Renamed is a transcript that has another name now. It concerns every session
+// of its agent that was read from it, so its observation names no session.
+type Renamed struct{ From string }
+
 // What becomes of a resume.
 type (
 	// Due is the end of a wait. Mark names the resume that follows from it.
@@ -148,6 +152,7 @@ func (Unpause) event()    {}
 func (Reconsider) event() {}
 func (Rewound) event()    {}
 func (Slept) event()      {}
+func (Renamed) event()    {}
 func (Expired) event()    {}
 
 // Observation is an event that was read from an agent's files: what happened, to

@@ -93,6 +93,8 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.reconsidered(r, now)
 	case Rewound:
 		return s.rewound(r, now)
+	case Renamed:
+		return s // where it lies now came with the event
 	case Slept:
 		if s.State == Settling {
 			s.WaitFrom = earlier(s.WaitFrom.Add(ev.For), now)

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -16,6 +17,7 @@ const wholeUpTo = 1 << 20
 // file is what is known about one path. Owned by Run.
 type file struct {
 	path  string
+	was   string // the name that those who are told know it by, where that is another
 	cur   Cursor // how far it was read
 	saved Cursor // the last one that Deliver took
 	since int64  // where the reading on began
@@ -90,6 +92,7 @@ func (w *Watcher) meet(ctx context.Context, path string, id fileID) *file {
 	if f != nil && !w.holds(f.path, id) {
 		w.leave(ctx, f)
 		delete(w.files, f.path)
+		f.was = cmp.Or(f.was, f.path)
 		f.path, f.saved = path, Cursor{} // to be stored by the new name too
 	} else {
 		stored, _ := w.opts.Known(path)

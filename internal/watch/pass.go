@@ -233,6 +233,7 @@ func (p *pass) deliver(ctx context.Context, lines []Line, cur Cursor) (enough bo
 		ModTime: p.mtime,
 		Epoch:   p.cur.Epoch(),
 		Lines:   lines,
+		Was:     p.was,
 		Since:   p.since,
 		Late:    p.late,
 		Cursor:  cur,
@@ -243,7 +244,7 @@ func (p *pass) deliver(ctx context.Context, lines []Line, cur Cursor) (enough bo
 		return false, fmt.Errorf("deliver lines: %w", err)
 	}
 	if !cur.IsZero() {
-		p.saved = cur
+		p.saved, p.was = cur, ""
 	}
 	return enough, nil
 }

@@ -105,6 +105,7 @@ type Batch struct {
 	ModTime time.Time // of the file when the reading began
 	Epoch   string    // the incarnation of the file that the lines stand in
 	Lines   []Line    // those that were kept
+	Was     string    // the file's name until now, where it was renamed
 	Late    bool      // the file is read on from a stored cursor: another watcher has read its beginning
 
 	// Since is where this run of batches began: each line from there on was

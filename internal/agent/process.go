@@ -2,9 +2,11 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
@@ -12,6 +14,17 @@ import (
 
 // Processes is where the processes of agents are looked for.
 type Processes struct{ procfs.FS }
+
+// ErrUnseen is in the error of an Owner who cannot be known: a live process may
+// hold the session, or none.
+var ErrUnseen = procfs.ErrUnseen
+
+// Answers reports whether there is a process of that number. Where the kernel
+// does not tell more, it is taken for the one that was meant.
+func Answers(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}
 
 // Process is a living program.
 type Process struct {
@@ -26,18 +39,21 @@ type Process struct {
 // Running returns the living processes of a program, run by itself or by an
 // interpreter of JavaScript. is tells whether a path is the program's.
 func (p Processes) Running(ctx context.Context, is func(program string) bool) ([]Process, error) {
-	pids, err := p.PIDs()
+	all, err := p.List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var found []Process
-	for _, pid := range pids {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	for _, listed := range all {
+		argv := withoutInterpreter(listed.Argv)
+		if len(argv) == 0 || !is(argv[0]) {
+			continue
 		}
-		if process, ok := p.read(pid, is); ok {
-			found = append(found, process)
+		process, err := p.read(listed.PID, argv[1:])
+		if err != nil {
+			return nil, err // it may be the one that is looked for
 		}
+		found = append(found, process)
 	}
 	return found, nil
 }
@@ -60,19 +76,12 @@ func (p Processes) Neighbour(ctx context.Context, s resume.Session, is func(prog
 	return nil, nil
 }
 
-// read returns the process where it is one of the program.
-func (p Processes) read(pid int, is func(string) bool) (Process, bool) {
-	argv := p.Argv(pid)
-	if len(argv) == 0 {
-		return Process{}, false
-	}
-	argv = withoutInterpreter(argv)
-	if len(argv) == 0 || !is(argv[0]) {
-		return Process{}, false
-	}
+// read returns what is known of a process of the program.
+func (p Processes) read(pid int, args []string) (Process, error) {
+	cwd, err := p.Where(pid)
 	return Process{
-		PID: pid, Args: argv[1:], Mark: p.Variable(pid, MarkVariable), Pane: p.Variable(pid, "TMUX_PANE"), cwd: p.Cwd(pid),
-	}, true
+		PID: pid, Args: args, Mark: p.Variable(pid, MarkVariable), Pane: p.Variable(pid, "TMUX_PANE"), cwd: cwd,
+	}, err
 }
 
 // IsRun reports whether the process is the resume that the session is in. A mark
@@ -94,10 +103,6 @@ func (p Process) Bystands(s resume.Session, kind string) bool {
 
 // LivesIn reports whether the process works in the directory, by whatever name.
 func (p Process) LivesIn(dir string) bool { return SameDir(p.cwd, dir) }
-
-// LivesIn reports whether a process works in the directory, by whatever name.
-// Processes of other users are not looked into.
-func (p Processes) LivesIn(pid int, dir string) bool { return SameDir(p.Cwd(pid), dir) }
 
 // SameDir reports whether two paths are one place, by whatever name; an empty
 // one is none.

@@ -46,9 +46,8 @@ func TestProcessesOfAProgramAreFound(t *testing.T) {
 		require.Equal(t, want, found[0].LivesIn(dir), dir)
 	}
 
-	found, err = agent.Processes{FS: procfs.FS(filepath.Join(root, "none"))}.Running(t.Context(), isBot)
-	require.NoError(t, err)
-	require.Empty(t, found, "a system without /proc")
+	_, err = agent.Processes{FS: procfs.FS(filepath.Join(root, "none"))}.Running(t.Context(), isBot)
+	require.ErrorIs(t, err, agent.ErrUnseen, "a system that shows no processes")
 }
 
 func TestTheTestItselfIsFound(t *testing.T) {

@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"errors"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
@@ -45,7 +46,8 @@ func (d *Deliverer) prepare(ctx context.Context, session resume.Session) (*deliv
 	}
 	owner, err := a.Owner(ctx, session)
 	if err != nil {
-		return nil, &resume.NotSent{Why: "it could not be made sure that nobody holds the session: " + err.Error()}
+		why := "it could not be made sure that nobody holds the session: " + err.Error()
+		return nil, &resume.NotSent{Why: why, Tell: errors.Is(err, agent.ErrUnseen)}
 	}
 	if owner != nil {
 		session = d.identify(ctx, a, session, owner)
@@ -69,7 +71,7 @@ func (v *delivery) choose(ctx context.Context, settings Settings) *resume.NotSen
 	}
 	switch {
 	case err != nil:
-		return &resume.NotSent{Why: err.Error(), Owner: v.owner}
+		return &resume.NotSent{Why: err.Error(), Owner: v.owner, Tell: errors.Is(err, agent.ErrUnseen)}
 	case plan.Leave != nil:
 		return leaving(plan.Leave, v.owner)
 	case plan.Type != nil:

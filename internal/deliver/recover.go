@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -19,7 +20,7 @@ func (d *Deliverer) Recover(ctx context.Context, sessions []resume.Session) erro
 		if s.Run == nil {
 			continue
 		}
-		if process, alive := commandOf(s); alive && !s.Run.Unverifiable {
+		if process, alive := d.commandOf(s); alive && !s.Run.Unverifiable {
 			each.Go(func() { d.adopt(ctx, s, process) })
 		} else {
 			each.Go(func() { d.conclude(ctx, s) })
@@ -59,7 +60,15 @@ const beginPatience = 5 * time.Minute
 // the daemon ended before it knew more. A command whose environment cannot be
 // read, or was emptied (sudo, env -i), is known by when it began: numbers of
 // processes come again after a restart of the machine.
-func commandOf(s resume.Session) (*runner.Process, bool) {
+func (d *Deliverer) commandOf(s resume.Session) (*runner.Process, bool) {
+	attempt, _ := s.Tried(s.Run.Mark)
+	if !runner.Sees() { // whatever answers to its number may be it, and is not joined
+		left := runner.ReadLeft(d.shelves.status(s))
+		if left.Ended {
+			return nil, false
+		}
+		return runner.Answering(cmp.Or(s.Run.Process.PID, left.PID), attempt.StartedAt)
+	}
 	marked, alive := runner.Find(s.Run.Mark)
 	if s.Run.Process.Start == 0 {
 		return marked, alive
@@ -68,7 +77,6 @@ func commandOf(s resume.Session) (*runner.Process, bool) {
 	if !known || alive {
 		return process, known
 	}
-	attempt, _ := s.Tried(s.Run.Mark)
 	late := process.Began().Sub(attempt.StartedAt)
 	return process, -time.Second < late && late < beginPatience
 }

@@ -1,6 +1,7 @@
 package procfs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -69,6 +70,10 @@ func (f FS) Lockers(path string) ([]int, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look at a lock: %w", err)
+	}
+	if f.asks() { // who has a file open that is there to be locked, holds it
+		users, _, err := usersByLsof(context.Background(), path)
+		return users, err
 	}
 	locks, err := os.ReadFile(filepath.Join(string(f), "locks"))
 	if err != nil {

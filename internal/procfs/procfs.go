@@ -1,12 +1,11 @@
-// Package procfs reads what the kernel tells of processes: their arguments,
-// environments, directories, open files and locks.
+// Package procfs reads what the kernel tells of processes, or ps and lsof where it
+// does not: their arguments, environments, directories, open files and locks.
 package procfs
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,25 +13,20 @@ import (
 	"time"
 )
 
-// FS is where the kernel tells of processes. Where there is no such directory,
-// no process is found. Of processes of other users little is told.
+// FS is where the kernel tells of processes. Where it does not, ps and lsof are
+// asked; what they do not tell either is not known, which is ErrUnseen. Of
+// processes of other users little is told.
 type FS string
 
 // Proc is the usual place, which Linux alone has.
 const Proc FS = "/proc"
 
-// Exists reports whether the kernel tells of processes at all.
-func (f FS) Exists() bool {
-	_, err := os.Stat(string(f))
-	return err == nil
-}
-
-// PIDs returns the processes there are.
+// PIDs returns the processes that the kernel tells of.
 func (f FS) PIDs() ([]int, error) {
-	entries, err := os.ReadDir(string(f))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	if !f.Seen() {
+		return nil, fmt.Errorf("list processes: %w", ErrUnseen)
 	}
+	entries, err := os.ReadDir(string(f))
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
 	}
@@ -53,6 +47,9 @@ func (f FS) Path(pid int, name ...string) string {
 // Argv returns the arguments that a process was started with. One that has
 // ended, or is another user's, tells nothing.
 func (f FS) Argv(pid int) []string {
+	if f.asks() {
+		return argvByPS(pid)
+	}
 	cmdline, err := os.ReadFile(f.Path(pid, "cmdline"))
 	if err != nil || len(cmdline) == 0 {
 		return nil
@@ -63,6 +60,9 @@ func (f FS) Argv(pid int) []string {
 // Environ returns the environment that a process was started with, as
 // KEY=value.
 func (f FS) Environ(pid int) ([]string, error) {
+	if f.asks() {
+		return environByPS(pid)
+	}
 	environ, err := os.ReadFile(f.Path(pid, "environ"))
 	if err != nil {
 		return nil, err
@@ -74,6 +74,10 @@ func (f FS) Environ(pid int) ([]string, error) {
 // or that is not known.
 func (f FS) Variable(pid int, name string) string {
 	environ, _ := f.Environ(pid)
+	return variable(environ, name)
+}
+
+func variable(environ []string, name string) string {
 	for _, pair := range environ {
 		if value, found := strings.CutPrefix(pair, name+"="); found {
 			return value

@@ -13,7 +13,7 @@ import (
 )
 
 func TestTheKernelTellsOfAProcess(t *testing.T) {
-	if !procfs.Proc.Exists() {
+	if !procfs.Proc.Seen() {
 		t.Skip("SKIPPED: this system has no /proc, so that processes cannot be read")
 	}
 	dir := t.TempDir()
@@ -58,12 +58,17 @@ func TestTheKernelTellsOfAProcess(t *testing.T) {
 	require.Empty(t, procfs.Proc.Open(pid))
 }
 
-func TestWithoutAKernelThatTellsThereIsNobody(t *testing.T) {
+func TestWithoutAKernelThatTellsNothingIsKnown(t *testing.T) {
 	none := procfs.FS(filepath.Join(t.TempDir(), "none"))
-	require.False(t, none.Exists())
-	pids, err := none.PIDs()
-	require.NoError(t, err)
-	require.Empty(t, pids)
+	require.False(t, none.Seen())
+	_, err := none.PIDs()
+	require.ErrorIs(t, err, procfs.ErrUnseen)
+	_, err = none.List(t.Context())
+	require.ErrorIs(t, err, procfs.ErrUnseen)
+	_, err = none.Writers(t.Context(), "/file")
+	require.ErrorIs(t, err, procfs.ErrUnseen)
+	_, err = none.Having(t.Context(), "A")
+	require.ErrorIs(t, err, procfs.ErrUnseen)
 	require.Empty(t, none.Argv(1))
 	_, known := none.Age(1)
 	require.False(t, known)

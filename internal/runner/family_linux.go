@@ -34,7 +34,13 @@ func StartTime(pid int) (uint64, error) {
 	return s.Start, err
 }
 
+// Sees reports whether processes of an earlier daemon can be told from others.
+func Sees() bool { return procfs.Proc.Seen() }
+
 func alive(process resume.Process) bool {
+	if !Sees() {
+		return answers(process.PID)
+	}
 	s, err := readStat(process.PID)
 	return err == nil && s.process() == process && s.Living()
 }
@@ -119,6 +125,12 @@ func (f family) empty() bool { return len(f.members) == 0 }
 func (f family) size() int   { return len(f.members) }
 
 func (p *Process) family() family {
+	if !Sees() { // what left the group is not found here
+		if p.PID <= 0 || syscall.Kill(-p.PID, 0) != nil {
+			return family{}
+		}
+		return family{group: p.PID, members: []stat{{pid: p.PID}}}
+	}
 	all := processes()
 	ours := p.PID > 0 // a unit whose process is not known yet has only its mark
 	for _, s := range all {

@@ -19,9 +19,11 @@ func StartTime(int) (uint64, error) {
 // Find finds nothing: environments of other processes are not read here.
 func Find(string) (*Process, bool) { return nil, false }
 
-// alive cannot tell a process from a later owner of its pid, so nothing that
-// an earlier daemon started is taken for alive.
-func alive(resume.Process) bool { return false }
+// Sees reports whether processes of an earlier daemon can be told from others.
+func Sees() bool { return false }
+
+// alive cannot tell a process from a later owner of its pid.
+func alive(process resume.Process) bool { return answers(process.PID) }
 
 func age(resume.Process) time.Duration { return 0 }
 

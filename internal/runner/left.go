@@ -10,7 +10,7 @@ import (
 
 // A command may end while no daemon runs that could take its exit status. So it
 // runs under a few lines of shell that note in a small file that it was begun,
-// before it is, and then how it ended. They are given its arguments as they are,
+// before it is, under which number, and then how it ended. They are given its arguments as they are,
 // say nothing themselves and end as it ended; a request to end goes to the whole
 // group, and they wait for what the command makes of it.
 const (
@@ -18,6 +18,7 @@ const (
 	keeper = `: > "$0" || exit 126
 trap : HUP INT TERM
 exec 3>&2 2>/dev/null
+echo "pid $$" > "$0"
 "$@" 2>&3 3>&-
 code=$?
 echo "$code" > "$0"
@@ -34,6 +35,7 @@ func kept(program string, argv []string, status string) (string, []string) {
 // Left is what a command left in its status file.
 type Left struct {
 	Began bool // it may have acted
+	PID   int  // of what leads its group; 0: not known
 	Ended bool // and its end is known:
 	Code  int  // the exit code; 128 and the signal's number where one ended it
 }
@@ -45,7 +47,12 @@ func ReadLeft(path string) Left {
 	if err != nil {
 		return Left{}
 	}
-	code, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	text := strings.TrimSpace(string(data))
+	if pid, found := strings.CutPrefix(text, "pid "); found {
+		number, _ := strconv.Atoi(pid) // half of it is none
+		return Left{Began: true, PID: number}
+	}
+	code, err := strconv.Atoi(text)
 	return Left{Began: true, Ended: err == nil, Code: code}
 }
 

@@ -71,6 +71,7 @@ type Process struct {
 
 	cmd     Command
 	started time.Time
+	guessed bool // it answers to the pid of the command, and nothing more is known
 	stopped atomic.Bool
 
 	// ended is closed when a child of our own is over; nil for an adopted
@@ -97,6 +98,26 @@ func Adopt(process resume.Process) (*Process, bool) {
 	return &Process{Process: process, started: time.Now().Add(-age(process))}, true
 }
 
+// Answering returns the process that has the pid of a command of ours, begun at
+// that time, where processes cannot be seen: it is taken for that command, so that
+// it is not run twice, and never ended, for it may be another's.
+func Answering(pid int, since time.Time) (*Process, bool) {
+	if !answers(pid) {
+		return nil, false
+	}
+	return &Process{Process: resume.Process{PID: pid}, started: since, guessed: true}, true
+}
+
+// answers reports whether there is a process of this user with that pid that
+// leads its group, as our commands do.
+func answers(pid int) bool {
+	if pid <= 0 || pid == os.Getpid() || syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	group, err := syscall.Getpgid(pid)
+	return err == nil && group == pid
+}
+
 // Began returns when the command was started.
 func (p *Process) Began() time.Time { return p.started }
 
@@ -116,8 +137,12 @@ func (p *Process) Wait(ctx context.Context) Result {
 			}
 			return Result{ExitCode: -1, Err: ErrDetached, Duration: time.Since(p.started)}
 		case <-look.C:
-			if p.ended == nil && !alive(p.Process) {
+			// One that nobody reaps answers for ever, so what it left counts too.
+			if p.ended == nil && (!alive(p.Process) || p.guessed && ReadLeft(p.cmd.Status).Ended) {
 				return p.result(nil)
+			}
+			if p.guessed {
+				continue
 			}
 			timeout, stall := p.cmd.bounds()
 			if timeout > 0 && time.Since(p.started) >= timeout {
@@ -189,6 +214,9 @@ func (p *Process) Stop(ctx context.Context) error {
 
 // end ends the group, and what left the group and still carries the mark.
 func (p *Process) end(ctx context.Context) error {
+	if p.guessed {
+		return fmt.Errorf("end the command: processes cannot be seen here, so that process %d may be another's: end it yourself", p.PID)
+	}
 	p.endUnit(ctx)
 	if p.sweep(ctx, syscall.SIGTERM, p.cmd.grace()) == 0 {
 		return p.reaped()

@@ -41,25 +41,43 @@ func (a *Agent) lodger(ctx context.Context, s resume.Session, registered map[int
 	if s.Cwd == "" {
 		return nil, nil
 	}
-	pids, err := a.Processes.PIDs()
+	all, err := a.Processes.List(ctx)
+	if err != nil && writerRegisters(s.Transcript) {
+		return nil, nil // who holds it would have said so
+	}
 	if err != nil {
 		return nil, err
 	}
-	for _, pid := range pids {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if registered[pid] {
+	for _, p := range all {
+		if registered[p.PID] || !isSession(p.Argv) || !a.lives(p.PID, "") {
 			continue
 		}
-		argv, ok := a.claude(pid)
-		if !ok || !a.Processes.LivesIn(pid, s.Cwd) || a.Processes.Variable(pid, agent.MarkVariable) != "" {
+		place, err := a.Processes.Where(p.PID)
+		if err != nil {
+			return nil, err
+		}
+		if !agent.SameDir(place, s.Cwd) || a.Processes.Variable(p.PID, agent.MarkVariable) != "" {
 			// One with a mark was started to resume some session; which one, it does not say.
 			continue
 		}
-		return &resume.Owner{PID: pid, Kind: kindOf(argv), Tmux: a.Processes.Variable(pid, "TMUX_PANE")}, nil
+		return &resume.Owner{PID: p.PID, Kind: kindOf(p.Argv), Tmux: a.Processes.Variable(p.PID, "TMUX_PANE")}, nil
 	}
 	return nil, nil
+}
+
+// writerRegisters reports whether a version that is in the registry while it lives was
+// the last to write the transcript: 2.1 was the first.
+func writerRegisters(transcript string) bool {
+	var major, minor int
+	err := agent.LinesBack(transcript, func(line agent.Line) bool {
+		var r struct {
+			Version string `json:"version"`
+		}
+		_ = json.Unmarshal(line.Data, &r) // what is no record names no version
+		n, _ := fmt.Sscanf(r.Version, "%d.%d.", &major, &minor)
+		return n < 2
+	})
+	return err == nil && (major > 2 || major == 2 && minor >= 1)
 }
 
 // entry is one file of the registry, sessions/PID.json.

@@ -1,47 +1,34 @@
 package claude
 
 import (
-	"errors"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
+
+	"resumed/internal/agent"
 )
 
 // lives reports whether the process that began at start is alive; an empty
 // start is any process of that pid. Where the kernel does not tell, a process is
 // known by its pid alone.
 func (a *Agent) lives(pid int, start string) bool {
-	if !a.Processes.Exists() {
-		err := syscall.Kill(pid, 0)
-		return err == nil || errors.Is(err, syscall.EPERM)
+	if !a.Processes.Seen() {
+		return agent.Answers(pid)
 	}
 	stat, err := a.Processes.Stat(pid)
 	return err == nil && stat.Living() && (start == "" || start == strconv.FormatUint(stat.Start, 10))
 }
 
-// claude returns the arguments of a process that is a session of Claude Code.
-// Old versions are node under a title of their own: nothing but "claude".
-func (a *Agent) claude(pid int) ([]string, bool) {
-	argv := a.Processes.Argv(pid)
-	if len(argv) == 0 {
-		return nil, false
-	}
+// isSession reports whether a process of these arguments is a session of Claude
+// Code. Old versions are node under a title of their own: nothing but "claude".
+func isSession(argv []string) bool {
 	program, args := argv[0], argv[1:]
 	if base := filepath.Base(program); (base == "node" || base == "bun") && len(args) > 0 {
 		program, args = args[0], args[1:]
 	}
-	if !isClaude(program) {
-		return nil, false
-	}
-	if !a.lives(pid, "") {
-		return nil, false
-	}
-	if len(args) > 0 && (args[0] == "daemon" || args[0] == "mcp") {
-		return nil, false // serves others, holds no session
-	}
-	return argv, true
+	serves := len(args) > 0 && (args[0] == "daemon" || args[0] == "mcp") // others, and holds no session
+	return isClaude(program) && !serves
 }
 
 func isClaude(program string) bool {

@@ -88,11 +88,20 @@ func (h head) delegated() bool {
 // silent reports whether the record is of a version that does not write why a
 // turn failed: 0.145 was the first that does.
 func (h head) silent(r record) bool {
-	var major, minor int
-	if n, _ := fmt.Sscanf(h.Version, "%d.%d.", &major, &minor); n < 2 {
-		return false
-	}
-	return len(r.Ordinal) == 0 && major == 0 && minor < 145
+	major, minor, known := h.version()
+	return known && len(r.Ordinal) == 0 && major == 0 && minor < 145
+}
+
+// locks reports whether the session was begun by a version that holds a lock while
+// it writes: 0.146 was the first.
+func (h head) locks() bool {
+	major, minor, known := h.version()
+	return known && (major > 0 || minor >= 146)
+}
+
+func (h head) version() (major, minor int, known bool) {
+	n, _ := fmt.Sscanf(h.Version, "%d.%d.", &major, &minor)
+	return major, minor, n == 2
 }
 
 var rolloutName = regexp.MustCompile(`([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$`)

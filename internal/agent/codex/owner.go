@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
+	"resumed/internal/agent"
 	"resumed/internal/resume"
 )
 
@@ -23,29 +23,25 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	lock := a.lockOf(s)
-	if !a.Processes.Exists() {
-		// Codex removes the lock's file when it lets go of a session.
-		if _, err := os.Stat(lock); err == nil {
-			return nil, errors.New("the session has a lock, and this system does not tell who holds it")
-		}
-		return nil, nil
-	}
-	lock, rollout := resolved(lock), resolved(s.Transcript)
+	lock, rollout := resolved(a.lockOf(s)), resolved(s.Transcript)
 	pids, err := a.Processes.Lockers(lock)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the session has a lock, and nobody can tell who holds it: %w", err)
 	}
 	for _, pid := range pids {
 		if !a.ours(pid, s) {
 			return a.owner(pid), nil
 		}
 	}
-	if pids, err = a.Processes.PIDs(); err != nil {
+	pids, err = a.Processes.Writers(ctx, rollout)
+	if h, ok := a.headOf(s.Transcript); errors.Is(err, agent.ErrUnseen) && ok && h.locks() {
+		return nil, nil // it has no lock: Codex removes the file when it lets go of a session
+	}
+	if err != nil {
 		return nil, err
 	}
 	for _, pid := range pids {
-		if pid != os.Getpid() && a.Processes.Writes(pid, rollout) && !a.ours(pid, s) {
+		if !a.ours(pid, s) {
 			return a.owner(pid), nil
 		}
 	}

@@ -146,11 +146,15 @@ func TestWithoutAListOfLocksALockIsRespected(t *testing.T) {
 	a, s, lock := held(t)
 	a.Processes = agent.Processes{FS: procfs.FS(filepath.Join(t.TempDir(), "none"))}
 	_, err := a.Owner(t.Context(), s)
-	require.ErrorContains(t, err, "does not tell who holds it")
+	require.ErrorContains(t, err, "nobody can tell who holds it")
 	require.NoError(t, os.Remove(lock))
+	_, err = a.Owner(t.Context(), s)
+	require.ErrorIs(t, err, agent.ErrUnseen, "a version that takes no lock may hold it")
+
+	require.NoError(t, os.WriteFile(s.Transcript, []byte(`{"type":"session_meta","payload":{"cli_version":"0.146.0"}}`+"\n"), 0o600))
 	owner, err := a.Owner(t.Context(), s)
 	require.NoError(t, err)
-	require.Nil(t, owner)
+	require.Nil(t, owner, "one that locks would hold the lock")
 }
 
 // childVariable makes the test program a process that holds files until its end.

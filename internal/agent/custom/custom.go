@@ -123,7 +123,7 @@ func (a *Agent) Sources() []agent.Source { return slices.Clone(a.sources) }
 // once, and has not yet done what it was started for. What one leaves running
 // that has spoken, such as a server, holds nothing; what else a user's own agent
 // holds, nobody can know.
-func (a *Agent) Owner(_ context.Context, s resume.Session) (*resume.Owner, error) {
+func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	silent := make(map[string]bool)
 	for _, attempt := range s.Attempts {
 		if attempt.Outcome == resume.NoProgress {
@@ -133,9 +133,9 @@ func (a *Agent) Owner(_ context.Context, s resume.Session) (*resume.Owner, error
 	if len(silent) == 0 {
 		return nil, nil
 	}
-	pids, err := procfs.Proc.PIDs()
-	for _, pid := range pids {
-		if silent[procfs.Proc.Variable(pid, agent.MarkVariable)] {
+	marked, err := procfs.Proc.Having(ctx, agent.MarkVariable)
+	for pid, mark := range marked {
+		if silent[mark] {
 			return &resume.Owner{PID: pid, Kind: "headless"}, nil
 		}
 	}

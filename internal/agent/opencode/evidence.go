@@ -109,6 +109,9 @@ func (a *Agent) unfinished(ctx context.Context, b *book, c conversation, s Said)
 	owner, err := a.Owner(ctx, resume.Session{
 		Key: resume.Key{Agent: Name, ID: c.id}, Cwd: c.directory, Transcript: b.path,
 	})
+	if errors.Is(err, agent.ErrUnseen) {
+		return resume.Progressed{At: at}, "its last turn is not over, and nobody can tell whether opencode still works on it", nil
+	}
 	if err != nil {
 		return nil, "", err
 	}

@@ -2,11 +2,9 @@ package opencode
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"resumed/internal/agent"
 )
@@ -23,9 +21,8 @@ func isProgram(path string) bool {
 // lives reports whether the process is opencode and alive. Where the kernel
 // does not tell what it is, being alive has to do.
 func (a *Agent) lives(ctx context.Context, pid int) bool {
-	if !a.Processes.Exists() {
-		err := syscall.Kill(pid, 0)
-		return err == nil || errors.Is(err, syscall.EPERM)
+	if !a.Processes.Seen() && !agent.Answers(pid) {
+		return false
 	}
 	running, err := a.Processes.Running(ctx, isProgram)
 	if err != nil {

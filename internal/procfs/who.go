@@ -1,0 +1,110 @@
+package procfs
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// Seen reports whether the kernel tells of processes: of us, at least, by our own
+// number. An empty directory does not, nor one of another namespace of numbers.
+func (f FS) Seen() bool {
+	if f != Proc { // made up by a test, which is no process there
+		_, err := os.Stat(string(f))
+		return err == nil
+	}
+	self, err := os.Readlink(filepath.Join(string(f), "self"))
+	return err == nil && self == strconv.Itoa(os.Getpid())
+}
+
+// asks reports whether other programs are to be asked about processes.
+func (f FS) asks() bool { return f == Proc && !f.Seen() }
+
+// Listed is a process with the arguments that it was started with.
+type Listed struct {
+	PID  int
+	Argv []string
+}
+
+// List returns the processes that tell their arguments, or why they cannot be
+// known.
+func (f FS) List(ctx context.Context) ([]Listed, error) {
+	var all []Listed
+	if f.asks() {
+		found, err := listByPS(ctx, "-ax", "-ww")
+		for _, l := range found {
+			all = append(all, Listed{l.pid, words(l.command)})
+		}
+		return all, err
+	}
+	pids, err := f.PIDs()
+	if err != nil {
+		return nil, err
+	}
+	for _, pid := range pids {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if argv := f.Argv(pid); len(argv) > 0 {
+			all = append(all, Listed{pid, argv})
+		}
+	}
+	return all, nil
+}
+
+// Where returns the directory that a process works in, or why it cannot be known.
+// It is empty where the process has ended or is another user's.
+func (f FS) Where(pid int) (string, error) {
+	if f.asks() {
+		return cwdByLsof(pid)
+	}
+	return f.Cwd(pid), nil
+}
+
+// Writers returns the processes but this one that have the file of that name open
+// to write into it, or why they cannot be known.
+func (f FS) Writers(ctx context.Context, name string) ([]int, error) {
+	var found []int
+	if f.asks() {
+		_, writers, err := usersByLsof(ctx, name)
+		for _, pid := range writers {
+			if pid != os.Getpid() {
+				found = append(found, pid)
+			}
+		}
+		return found, err
+	}
+	pids, err := f.PIDs()
+	if err != nil {
+		return nil, err
+	}
+	for _, pid := range pids {
+		if pid != os.Getpid() && f.Writes(pid, name) {
+			found = append(found, pid)
+		}
+	}
+	return found, nil
+}
+
+// Having returns the processes that have a variable in their environment, with
+// its value, or why they cannot be known.
+func (f FS) Having(ctx context.Context, name string) (map[int]string, error) {
+	if f.asks() {
+		return havingByPS(ctx, name)
+	}
+	pids, err := f.PIDs()
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[int]string)
+	for _, pid := range pids {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if value := f.Variable(pid, name); value != "" {
+			found[pid] = value
+		}
+	}
+	return found, nil
+}

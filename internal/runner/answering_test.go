@@ -1,0 +1,44 @@
+package runner
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Where processes cannot be seen, whatever answers to a command's number is taken
+// for it, and is not ended.
+func TestWhatAnswersIsTakenForTheCommandAndLeftAlone(t *testing.T) {
+	child := exec.Command("sleep", "600")
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	require.NoError(t, child.Start())
+	since := time.Now().Add(-time.Hour)
+	p, alive := Answering(child.Process.Pid, since)
+	require.True(t, alive)
+	require.Equal(t, since, p.Began())
+	status := filepath.Join(t.TempDir(), "status")
+	require.NoError(t, os.WriteFile(status, []byte("pid 7\n"), 0o600))
+	p.Bind(Command{Timeout: time.Nanosecond, Status: status})
+	require.ErrorContains(t, p.Stop(t.Context()), "end it yourself")
+	require.NoError(t, child.Process.Signal(syscall.Signal(0)), "it lives")
+	require.Equal(t, Left{Began: true, PID: 7}, ReadLeft(status))
+
+	require.NoError(t, child.Process.Kill())
+	require.Error(t, child.Wait())
+	_, alive = Answering(child.Process.Pid, since)
+	require.False(t, alive)
+	for _, pid := range []int{0, -1, os.Getpid()} {
+		_, alive = Answering(pid, since)
+		require.False(t, alive, pid)
+	}
+	follower := exec.Command("sleep", "600") // in our group: no command of ours
+	require.NoError(t, follower.Start())
+	t.Cleanup(func() { _ = follower.Process.Kill(); _ = follower.Wait() })
+	_, alive = Answering(follower.Process.Pid, since)
+	require.False(t, alive)
+}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -23,9 +24,14 @@ func (e *Error) Error() string { return fmt.Sprintf("%s %s: %s", e.Path, e.Why, 
 
 // Trust is whom the user trusts besides root and himself, by names or numbers.
 type Trust struct {
-	Users  []string
+	Users  []string // Everybody among them: no file system that shows all as open is in the way
 	Groups []string // that may write; one without strangers needs no mention
 }
+
+// Everybody stands for all users of the machine.
+const Everybody = "*"
+
+func (t Trust) everybody() bool { return slices.Contains(t.Users, Everybody) }
 
 // Check returns an *Error where another user can have written the file or
 // directory at path, or can put another in its place: by a directory above it,
@@ -144,7 +150,7 @@ func parts(path string) []string {
 
 func (t Trust) owned(at place) error {
 	uid, _ := at.ids()
-	if t.user(uid) || behindNobody(uid, at) {
+	if t.everybody() || t.user(uid) || behindNobody(uid, at) {
 		return nil
 	}
 	wrong := &Error{
@@ -168,6 +174,8 @@ func (t Trust) writable(at place) error {
 	_, gid := at.ids()
 	by := ""
 	switch {
+	case t.everybody():
+		return nil
 	case mode&0o002 != 0:
 		by = "everybody"
 	case mode&0o020 != 0 && !t.group(gid):

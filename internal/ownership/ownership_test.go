@@ -52,6 +52,7 @@ func TestWhatOthersCanWriteIsNot(t *testing.T) {
 	above := filepath.Dir(file)
 	refused(t, Trust{}.Check(file), file, "can be written by everybody", `chmod go-w '`+dir+`/it'\''s/file'`)
 
+	require.NoError(t, Trust{Users: []string{Everybody}}.Check(file), "where a file system shows all as open, as a disk of Windows")
 	require.NoError(t, os.Chmod(file, 0o600))
 	require.NoError(t, os.Chmod(above, 0o777))
 	refused(t, Trust{}.Check(file), above, "everybody can replace", `chmod go-w '`+dir+`/it'\''s'`)
@@ -83,6 +84,7 @@ func TestWhatBelongsToAnotherIsNot(t *testing.T) {
 	refused(t, err, file, "belongs to nobody", "rm "+file+", or if you know what it holds: sudo chown root "+file)
 	require.NoError(t, Trust{Users: []string{"65534"}}.Check(file))
 	require.NoError(t, Trust{Users: []string{"nobody"}}.Check(file))
+	require.NoError(t, Trust{Users: []string{Everybody}}.Check(file))
 
 	require.NoError(t, os.Chown(file, 0, 0))
 	above := filepath.Dir(file)

@@ -37,7 +37,7 @@ func TestATranscriptOfAnotherUserIsNotRead(t *testing.T) {
 	b.write(planted, bypassing(theirs, b.path("tmp"))+overloadLine(theirs, b.path("tmp")))
 	require.NoError(t, os.Chmod(b.path(".claude/projects/-src"), 0o777))
 	require.NoError(t, os.Chown(b.path(planted), stranger, stranger))
-	b.write(".claude/projects/-mine/"+claudeSession+".jsonl", bypassing(claudeSession, b.path("bot"))+overloadLine(claudeSession, b.path("bot")))
+	b.write(".claude/projects/-mine/"+claudeSession+".jsonl", promptLine(claudeSession, b.path("bot"), "work")+overloadLine(claudeSession, b.path("bot")))
 	b.start()
 	b.until("the user's own is continued", func() bool { return strings.Contains(b.read("calls"), claudeSession) })
 	require.NotContains(t, b.read("calls"), theirs)

@@ -3,18 +3,17 @@ package main
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"resumed/internal/resume"
 )
@@ -84,11 +83,11 @@ func hold(conn net.Conn, stop <-chan struct{}) {
 // keep the daemon from its work: a machine has only so many descriptors.
 func TestStrangersOnThePortStopNothing(t *testing.T) {
 	b := newBox(t)
-	b.write("bin/poor", fmt.Sprintf("#!/bin/sh\nulimit -n 64\nexec %s \"$@\"\n", program))
-	b.binary = b.path("bin/poor")
-	b.write(configFile, bot+served+fastBackoff)
+	b.write(configFile, bot+fastBackoff)
 	b.write("bot/resume.sh", recordCall+"echo 'step 2' >> logs/$1.log\n")
 	b.start()
+	require.NoError(t, unix.Prlimit(b.proc.Process.Pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 64, Max: 64}, nil))
+	b.reconfigure(bot + served + fastBackoff)
 	var address string
 	b.until("the page is served", func() bool { address = b.status().Daemon.HTTP; return address != "" })
 	stream := visit(t, b.page()).ask(http.MethodGet, "/events", nil)
@@ -122,26 +121,4 @@ func TestStrangersOnThePortStopNothing(t *testing.T) {
 		return answer.StatusCode == http.StatusOK
 	})
 	require.NotContains(t, b.logged(), "too many open files")
-}
-
-// A daemon that hangs is told, and waited for no longer than a person would.
-func TestHungDaemonDoesNotHangTheCommands(t *testing.T) {
-	b := newBox(t)
-	b.write(configFile, bot+served)
-	b.write("bot/logs/s1.log", "rate limited, retry in 1h\n")
-	b.start()
-	b.untilState("s1", resume.Waiting)
-	require.NoError(t, b.proc.Process.Signal(syscall.SIGSTOP))
-	var asking sync.WaitGroup
-	for _, args := range []string{"", "status", "status --json", "status --watch", "retry s1", "pause", "history", "open --print"} {
-		asking.Go(func() {
-			_, errOut, code := b.run(strings.Fields(args)...)
-			if code != exitFailed || !strings.Contains(errOut, "does not answer") || !strings.Contains(errOut, "Try: ") {
-				t.Errorf("resumed %s: exit code %d, %q", args, code, errOut)
-			}
-		})
-	}
-	asking.Wait()
-	require.NoError(t, b.proc.Process.Signal(syscall.SIGCONT))
-	require.Equal(t, resume.Waiting, b.session("s1").State, "nothing was lost meanwhile")
 }

@@ -5,7 +5,6 @@ package service
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -15,11 +14,13 @@ import (
 	"time"
 
 	"resumed/internal/notify"
-	"resumed/internal/sanitize"
 
 	"github.com/nicholas-fedor/shoutrrr/pkg/router"
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/discord"
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/rocketchat"
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/telegram"
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/pushover"
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
-	"github.com/nicholas-fedor/shoutrrr/pkg/util/jsonclient"
 )
 
 // Options describe a chat, push or mail service.
@@ -56,7 +57,7 @@ type flight struct {
 
 // untitled are the services that have no place for a title, or mean something
 // else by it: it is put before the text.
-var untitled = []string{"generic", "googlechat", "hangouts", "logger", "mattermost", "rocketchat", "signal", "wecom", "zulip"}
+var untitled = []string{"generic", "googlechat", "hangouts", "logger", "mattermost", "pagerduty", "rocketchat", "signal", "wecom", "zulip"}
 
 // New checks the options; it connects to nothing. Its errors hold no
 // part of the URL but the scheme.
@@ -92,19 +93,41 @@ func New(o Options) (*Channel, error) {
 	return s, nil
 }
 
+// sender is what of shoutrrr's services is used.
+type sender interface {
+	Send(message string, params *types.Params) error
+}
+
 // build makes the service anew for each notice: some of shoutrrr's keep the
-// first title they are given for all that follow.
-func (s *Channel) build(transport http.RoundTripper) (types.Service, error) {
-	service, err := new(router.ServiceRouter).Locate(s.url)
+// first title they are given for all that follow. Where a service takes a client, it
+// is given ours: the library's know no proxy, keep a connection open for each service
+// that was ever made, or keep what was answered to themselves.
+func (s *Channel) build(transport http.RoundTripper) (sender, error) {
+	made, err := new(router.ServiceRouter).Locate(s.url)
 	if err != nil {
 		return nil, err
 	}
-	// ntfy brings its own transport, which knows no proxy and keeps a
-	// connection open for each service that was ever made.
-	if takes, ok := service.(interface{ SetHTTPClient(*http.Client) }); ok && !strings.Contains(strings.ToLower(s.url), "disabletlsverification") {
-		takes.SetHTTPClient(&http.Client{Timeout: s.timeout, Transport: transport})
+	if strings.Contains(strings.ToLower(s.url), "disabletlsverification") {
+		return made, nil
 	}
-	return service, nil
+	client := &http.Client{Timeout: s.timeout, Transport: transport}
+	switch service := made.(type) {
+	case *telegram.Service:
+		return &telegramBot{*service.Config, client}, nil
+	case *discord.Service:
+		service.HTTPClient, service.Sleeper = impatient{client}, impatient{}
+	case *pushover.Service:
+		service.Client = client
+	case *rocketchat.Service:
+		service.Client = client
+	case interface{ SetHTTPClient(*http.Client) }: // ntfy, pagerduty
+		service.SetHTTPClient(client)
+	case interface{ GetHTTPClient() *http.Client }: // mattermost
+		if its := service.GetHTTPClient(); its != nil {
+			*its = *client
+		}
+	}
+	return made, nil
 }
 
 // To returns the kind of service; all else in its URL may be a secret.
@@ -144,6 +167,13 @@ func (s *Channel) launch(n notify.Notice) *flight {
 	s.flying[n.ID] = f
 	go func() {
 		defer close(f.done)
+		defer func() {
+			// The library panics where zulip cannot be reached; that must not be the end
+			// of the daemon.
+			if p := recover(); p != nil {
+				f.err = fmt.Errorf("the library failed, as it does without a network: %v", p)
+			}
+		}()
 		service, err := s.build(&f.last)
 		if err == nil {
 			err = service.Send(message, params)
@@ -151,42 +181,4 @@ func (s *Channel) launch(n notify.Notice) *flight {
 		f.err = err
 	}()
 	return f
-}
-
-// judge says what an answer means. Only a clear refusal is final: the library
-// gives most errors as words.
-func (s *Channel) judge(f *flight) (string, error) {
-	if f.err == nil {
-		return "accepted", nil
-	}
-	told := fmt.Errorf("%s: %s", s.to, sanitize.Short(s.hide.Redact(f.err.Error()), 300))
-	status := f.last.status
-	if failure, ok := errors.AsType[jsonclient.Error](f.err); ok {
-		status = failure.StatusCode
-	}
-	switch {
-	case status >= 400 && !notify.Retryable(status):
-		return "", &notify.PermanentError{Err: told}
-	case f.last.after > 0:
-		return "", &notify.RetryAfterError{After: f.last.after, Err: told}
-	default:
-		return "", told
-	}
-}
-
-// answer is a transport that notes what was answered, for services that keep
-// it to themselves.
-type answer struct {
-	status int
-	after  time.Duration
-}
-
-// RoundTrip asks with the proxies of the environment.
-func (a *answer) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err == nil {
-		a.status = resp.StatusCode
-		a.after = notify.RetryAfter(resp.Header.Get("Retry-After"), time.Now())
-	}
-	return resp, err
 }

@@ -87,7 +87,7 @@ func New(o Options) (*Channel, error) {
 		}
 		return s, nil
 	}
-	if _, err := s.build(http.DefaultTransport); err != nil {
+	if _, err := s.build(http.DefaultClient); err != nil {
 		return nil, o.Wrong("url", "%s", s.hide.Redact(err.Error()))
 	}
 	return s, nil
@@ -102,7 +102,7 @@ type sender interface {
 // first title they are given for all that follow. Where a service takes a client, it
 // is given ours: the library's know no proxy, keep a connection open for each service
 // that was ever made, or keep what was answered to themselves.
-func (s *Channel) build(transport http.RoundTripper) (sender, error) {
+func (s *Channel) build(client *http.Client) (sender, error) {
 	made, err := new(router.ServiceRouter).Locate(s.url)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,6 @@ func (s *Channel) build(transport http.RoundTripper) (sender, error) {
 	if strings.Contains(strings.ToLower(s.url), "disabletlsverification") {
 		return made, nil
 	}
-	client := &http.Client{Timeout: s.timeout, Transport: transport}
 	switch service := made.(type) {
 	case *telegram.Service:
 		return &telegramBot{*service.Config, client}, nil
@@ -165,6 +164,7 @@ func (s *Channel) launch(n notify.Notice) *flight {
 	}
 	f := &flight{done: make(chan struct{})}
 	s.flying[n.ID] = f
+	client := &http.Client{Timeout: s.timeout, Transport: &f.last}
 	go func() {
 		defer close(f.done)
 		defer func() {
@@ -174,7 +174,7 @@ func (s *Channel) launch(n notify.Notice) *flight {
 				f.err = fmt.Errorf("the library failed, as it does without a network: %v", p)
 			}
 		}()
-		service, err := s.build(&f.last)
+		service, err := s.build(client)
 		if err == nil {
 			err = service.Send(message, params)
 		}

@@ -75,7 +75,6 @@ func TestWhatIsLongOverIsRemoved(t *testing.T) {
 	for _, name := range []string{"runs/old/1.log", "runs/old", "leases/codex@old.note", "leases/codex@dead.lock"} {
 		require.NoError(t, os.Chtimes(b.path(stateOf, name), long, long))
 	}
-	b.write("bot/logs/gone.log", "step 1\n")
 	b.start()
 	b.until("what is old is gone", func() bool {
 		for _, name := range []string{"runs/old", "leases/codex@old.note", "leases/codex@dead.lock"} {

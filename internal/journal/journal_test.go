@@ -2,6 +2,7 @@ package journal
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,6 +67,8 @@ func TestWhatPeopleAreTold(t *testing.T) {
 			[]notify.Event{notify.Limited, notify.Recovered},
 		},
 		"is out of retries":    {hopeless, gaveUp},
+		"is long out of them":  {slices.Concat(hopeless, []resume.Event{resume.Expired{}}), gaveUp},
+		"is parked for long":   {[]resume.Event{cannotWait, resume.Expired{}}, []notify.Event{notify.Parked}},
 		"cannot be waited out": {[]resume.Event{cannotWait}, []notify.Event{notify.Parked}},
 		"nobody knows what became of it": {
 			[]resume.Event{limited, due, handing, resume.Ended{Mark: "1", Outcome: resume.Unknown, Err: "nobody knows"}},

@@ -35,13 +35,13 @@ func TestAnUnseenSessionIsHeld(t *testing.T) {
 	b, hook := newBox(t), newHook(t)
 	b.unseen()
 	const oldClaude, oldCodex = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c0aa", "01a1dc7f-d50d-70c2-94be-ec6581ff1faa"
-	agents := ""
+	var agents strings.Builder
 	for _, name := range []string{"claude-code", "codex", "gemini", "qwen-code", "opencode"} {
 		b.write("tools/"+name, "#!/bin/sh\necho \"$*\" >> \"$HOME/sent\"\n")
-		agents += fmt.Sprintf("[[agent]]\nname = %q\ncommand = %q\n", name, b.path("tools", name))
+		agents.WriteString(fmt.Sprintf("[[agent]]\nname = %q\ncommand = %q\n", name, b.path("tools", name)))
 	}
 	b.write(configFile, "[backoff]\nbase_delay = \"100ms\"\njitter = false\n[resume]\nmargin = \"0s\"\nstagger = \"0s\"\n"+
-		"[notify]\ngroup_wait = \"0s\"\n[[notify.webhook]]\nname = \"ops\"\nurl = \""+hook.URL+"\"\n"+agents)
+		"[notify]\ngroup_wait = \"0s\"\n[[notify.webhook]]\nname = \"ops\"\nurl = \""+hook.URL+"\"\n"+agents.String())
 
 	gemini, qwen := b.stay(geminiCLI, 1), b.stay(qwenCode, 2)
 	for _, s := range []*stay{gemini, qwen} {

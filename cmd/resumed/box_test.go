@@ -252,6 +252,15 @@ func (b *box) status() control.Status {
 	return status
 }
 
+// channel returns how it goes with the first way to reach people; zero where the
+// notifier has not begun.
+func (b *box) channel() control.Channel {
+	if channels := b.status().Daemon.Notices.Channels; len(channels) > 0 {
+		return channels[0]
+	}
+	return control.Channel{}
+}
+
 func (b *box) session(id string) resume.View {
 	for _, s := range b.status().Sessions {
 		if s.ID == id {

@@ -73,7 +73,8 @@ function draw(known) {
   // A countdown that nobody can see need not tick.
   element.addEventListener('contentvisibilityautostatechange', (event) => {
     known.away = event.skipped;
-    tickSession(known);
+    if (known.away) put(known.next, ''); // it may have ticked before that was known
+    else tickSession(known);
   });
   Object.assign(known, {element, next: element.querySelector('.next')});
 }

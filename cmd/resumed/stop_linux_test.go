@@ -19,11 +19,13 @@ func TestACommandThatIsBeingStartedCanBeStopped(t *testing.T) {
 	b.write("bot/resume.sh", recordCall+"exec sleep 600\n")
 	bus := bustest.Start(t)
 	ordered, begin := make(chan struct{}), make(chan struct{})
-	bus.Manager(t).Before = func() *dbus.Error { // it takes its time
-		close(ordered)
-		<-begin
-		return nil
-	}
+	bus.Manager(t).Behave(func(m *bustest.Manager) {
+		m.Before = func() *dbus.Error { // it takes its time
+			close(ordered)
+			<-begin
+			return nil
+		}
+	})
 	b.write("runtime/systemd/private", "")
 	b.vars = []string{"INVOCATION_ID=1", "NOTIFY_SOCKET=" + b.path("no-manager"), "DBUS_SESSION_BUS_ADDRESS=" + bus.Address}
 	b.start()

@@ -168,9 +168,9 @@ func TestAManagerThatRefusesIsDoneWithout(t *testing.T) {
 		require.Equal(t, 3, got.ExitCode, why)
 		require.Equal(t, "out\nerr\n", output(t, cmd), why)
 	}
-	m.Before = func() *dbus.Error { return answer("DBus.Error.AccessDenied") }
+	m.Behave(func(m *bustest.Manager) { m.Before = func() *dbus.Error { return answer("DBus.Error.AccessDenied") } })
 	runsPlain("it says no")
-	m.Before = func() *dbus.Error { return answer("systemd1.Shutdown") }
+	m.Behave(func(m *bustest.Manager) { m.Before = func() *dbus.Error { return answer("systemd1.Shutdown") } })
 	runsPlain("it says so itself")
 	m.Leave()
 	runsPlain("it is not on the bus")
@@ -220,15 +220,17 @@ func TestAUnitThatComesToNothingIsDoneWithout(t *testing.T) {
 func TestALostAnswerStartsNothingTwice(t *testing.T) {
 	for name, lose := range map[string]func(*bustest.Manager){
 		"the manager goes away": func(m *bustest.Manager) {
-			m.After = func() *dbus.Error { m.Leave(); return nil }
+			m.Behave(func(m *bustest.Manager) { m.After = func() *dbus.Error { m.Leave(); return nil } })
 		},
 		"it says that the unit is there": func(m *bustest.Manager) {
-			m.After = func() *dbus.Error { return answer("systemd1.UnitExists") }
+			m.Behave(func(m *bustest.Manager) { m.After = func() *dbus.Error { return answer("systemd1.UnitExists") } })
 		},
 		"it has forgotten the unit": func(m *bustest.Manager) {
-			m.After = func() *dbus.Error { m.Drop(); return nil }
+			m.Behave(func(m *bustest.Manager) { m.After = func() *dbus.Error { m.Drop(); return nil } })
 		},
-		"it does not say how the unit is": func(m *bustest.Manager) { m.Forgets = answer("DBus.Error.UnknownObject") },
+		"it does not say how the unit is": func(m *bustest.Manager) {
+			m.Behave(func(m *bustest.Manager) { m.Forgets = answer("DBus.Error.UnknownObject") })
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, m := managed(t)

@@ -26,14 +26,13 @@ const (
 // commands as that would, outside of this process' group and with nothing but
 // the variables that it is told, and MANAGER=1.
 type Manager struct {
+	conn *dbus.Conn
+	mu   sync.Mutex // guards everything that follows, the behaviour too: see Behave
+
 	Before  func() *dbus.Error // is done before a unit is started; an error is the answer, and nothing is started
 	After   func() *dbus.Error // is done when a unit was started; an error is the answer all the same
 	Forgets *dbus.Error        // is the answer to who asks for a unit
 
-	conn *dbus.Conn
-
-	// mu guards everything that follows.
-	mu    sync.Mutex
 	units map[string]map[string]dbus.Variant
 }
 
@@ -53,6 +52,13 @@ func (b *Bus) Manager(t *testing.T) *Manager {
 	return m
 }
 
+// Behave changes how the manager behaves while it answers.
+func (m *Manager) Behave(change func(*Manager)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	change(m)
+}
+
 // Leave takes the manager from the bus, whoever waits for its answer.
 func (m *Manager) Leave() { m.conn.Close() }
 
@@ -70,11 +76,13 @@ type auxiliary struct {
 }
 
 func (o managerMethods) StartTransientUnit(name, _ string, properties []property, _ []auxiliary) (dbus.ObjectPath, *dbus.Error) {
-	if failure := o.m.Before(); failure != nil {
+	var before, after func() *dbus.Error
+	o.m.Behave(func(m *Manager) { before, after = m.Before, m.After })
+	if failure := before(); failure != nil {
 		return "", failure
 	}
 	result := o.m.start(name, properties)
-	if failure := o.m.After(); failure != nil {
+	if failure := after(); failure != nil {
 		return "", failure
 	}
 	const job = dbus.ObjectPath(managerPath + "/job/7")

@@ -17,7 +17,7 @@ import (
 type command struct {
 	*delivery
 	plan    *agent.Command
-	process *runner.Process
+	process Process
 	output  string
 }
 
@@ -44,14 +44,14 @@ func (c *command) send(ctx context.Context) (sent bool, instead resume.Event) {
 	if err != nil || now.Run == nil || now.Run.Mark != run.Mark {
 		return false, nil
 	}
-	process, err := runner.Start(*run)
+	process, err := c.machine.Start(*run)
 	if err != nil {
 		return false, cannotStart(err)
 	}
 	c.process, c.output = process, run.Output
 	c.log.Info("resumed", "session", key.ID, "agent", key.Agent, "cwd", run.Dir,
-		"attempt", len(c.session.Attempts), "pid", process.PID, "output", run.Output)
-	c.apply(ctx, key, resume.Started{Mark: run.Mark, Process: process.Process})
+		"attempt", len(c.session.Attempts), "pid", process.Identity().PID, "output", run.Output)
+	c.apply(ctx, key, resume.Started{Mark: run.Mark, Process: process.Identity()})
 	_ = c.opts.Sync(ctx) // soon: where its mark cannot be read, the next daemon knows it by this alone
 	return true, nil
 }
@@ -108,7 +108,7 @@ func cannotStart(err error) resume.Event {
 
 // follow waits for a command that runs and returns how it ended, or nothing where
 // the daemon stops first.
-func (d *Deliverer) follow(ctx context.Context, session resume.Session, process *runner.Process, output string) resume.Event {
+func (d *Deliverer) follow(ctx context.Context, session resume.Session, process Process, output string) resume.Event {
 	result := d.commands.await(ctx, session.Run.Mark, process)
 	if ctx.Err() != nil {
 		return nil

@@ -33,7 +33,7 @@ func (c *commands) set(mark string, process stopper) {
 }
 
 // await waits for a command, which can be stopped meanwhile.
-func (c *commands) await(ctx context.Context, mark string, process *runner.Process) runner.Result {
+func (c *commands) await(ctx context.Context, mark string, process Process) runner.Result {
 	c.set(mark, process)
 	defer c.set(mark, nil)
 	return process.Wait(ctx)

@@ -5,6 +5,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -53,7 +54,7 @@ type Settings struct {
 	Trust    ownership.Trust                      // who may have written what is obeyed
 }
 
-// Options are what a Deliverer works with. All are required.
+// Options are what a Deliverer works with. All but Machine are required.
 type Options struct {
 	StateDir  string   // outputs of commands and copies of transcripts are kept there
 	LeaseDirs []string // where it is agreed who looks after a session
@@ -67,6 +68,7 @@ type Options struct {
 	// be: of those sessions, and of all where the disk refuses.
 	Sync func(context.Context, ...resume.Key) error
 
+	Machine  Machine     // nil: this one
 	Stopping func() bool // the daemon stops: transcripts are not read any longer
 	Log      *slog.Logger
 }
@@ -75,6 +77,7 @@ type Options struct {
 type Deliverer struct {
 	opts      Options
 	log       *slog.Logger
+	machine   Machine
 	leases    *leases
 	shelves   shelves
 	commands  commands
@@ -85,7 +88,7 @@ type Deliverer struct {
 // of stopped ones are worth a look. What it began, Recover finds out about.
 func New(opts Options, sessions []resume.Session) *Deliverer {
 	d := &Deliverer{
-		opts: opts, log: opts.Log, leases: newLeases(opts.LeaseDirs), shelves: shelves{stateDir: opts.StateDir},
+		opts: opts, log: opts.Log, machine: cmp.Or[Machine](opts.Machine, here{}), leases: newLeases(opts.LeaseDirs), shelves: shelves{stateDir: opts.StateDir},
 		commands: commands{running: make(map[string]stopper)}, witnesses: newWitnesses(),
 	}
 	for _, s := range sessions {

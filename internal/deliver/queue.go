@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"resumed/internal/resume"
-	"resumed/internal/runner"
 )
 
 const (
@@ -30,12 +29,12 @@ func (q *queue) send(ctx context.Context) (sent bool, instead resume.Event) {
 		return false, instead
 	}
 	run.Timeout, run.Bounds, run.Status = handOverTimeout, nil, "" // only the transcript tells what became of it
-	process, err := runner.Start(*run)
+	process, err := q.machine.Start(*run)
 	if err != nil {
 		return false, cannotStart(err)
 	}
 	q.log.Info("handed over", "session", q.session.Key.ID, "agent", q.session.Key.Agent,
-		"attempt", len(q.session.Attempts), "pid", process.PID, "output", run.Output)
+		"attempt", len(q.session.Attempts), "pid", process.Identity().PID, "output", run.Output)
 	result := q.commands.await(ctx, run.Mark, process)
 	switch {
 	case ctx.Err() != nil:

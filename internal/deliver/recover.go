@@ -41,7 +41,7 @@ func (d *Deliverer) conclude(ctx context.Context, s resume.Session) {
 		d.concludeUnverifiable(ctx, s)
 		return
 	}
-	left := runner.ReadLeft(d.shelves.status(s))
+	left := d.machine.Left(d.shelves.status(s))
 	ended := d.ended(ctx, s, left.Result(), d.shelves.output(s))
 	if begun := left.Began || s.Run.Process.PID != 0 || ended.Outcome == resume.Denied; !begun {
 		d.log.Info("a resume was never begun and is forgotten", "session", s.Key.ID, "agent", s.Key.Agent)
@@ -60,20 +60,20 @@ const beginPatience = 5 * time.Minute
 // the daemon ended before it knew more. A command whose environment cannot be
 // read, or was emptied (sudo, env -i), is known by when it began: numbers of
 // processes come again after a restart of the machine.
-func (d *Deliverer) commandOf(s resume.Session) (*runner.Process, bool) {
+func (d *Deliverer) commandOf(s resume.Session) (Process, bool) {
 	attempt, _ := s.Tried(s.Run.Mark)
-	if !runner.Sees() { // whatever answers to its number may be it, and is not joined
-		left := runner.ReadLeft(d.shelves.status(s))
+	if !d.machine.Sees() { // whatever answers to its number may be it, and is not joined
+		left := d.machine.Left(d.shelves.status(s))
 		if left.Ended {
 			return nil, false
 		}
-		return runner.Answering(cmp.Or(s.Run.Process.PID, left.PID), attempt.StartedAt)
+		return d.machine.Answering(cmp.Or(s.Run.Process.PID, left.PID), attempt.StartedAt)
 	}
-	marked, alive := runner.Find(s.Run.Mark)
+	marked, alive := d.machine.Find(s.Run.Mark)
 	if s.Run.Process.Start == 0 {
 		return marked, alive
 	}
-	process, known := runner.Adopt(s.Run.Process)
+	process, known := d.machine.Adopt(s.Run.Process)
 	if !known || alive {
 		return process, known
 	}
@@ -81,7 +81,7 @@ func (d *Deliverer) commandOf(s resume.Session) (*runner.Process, bool) {
 	return process, -time.Second < late && late < beginPatience
 }
 
-func (d *Deliverer) adopt(ctx context.Context, s resume.Session, process *runner.Process) {
+func (d *Deliverer) adopt(ctx context.Context, s resume.Session, process Process) {
 	release, notSent := d.lease(s.Key)
 	if notSent != nil {
 		d.log.Warn("a resume that runs has no lease", "session", s.Key.ID, "agent", s.Key.Agent, "why", notSent.Why)
@@ -89,8 +89,8 @@ func (d *Deliverer) adopt(ctx context.Context, s resume.Session, process *runner
 	defer release()
 	output := d.shelves.output(s)
 	process.Bind(runner.Command{Mark: s.Run.Mark, Output: output, Status: d.shelves.status(s), Bounds: d.bounds, Signs: signsOfLife(s)})
-	d.log.Info("a resume of the daemon before still runs", "session", s.Key.ID, "agent", s.Key.Agent, "pid", process.PID)
-	d.apply(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: process.Process})
+	d.log.Info("a resume of the daemon before still runs", "session", s.Key.ID, "agent", s.Key.Agent, "pid", process.Identity().PID)
+	d.apply(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: process.Identity()})
 	d.report(ctx, s, d.follow(ctx, s, process, output))
 }
 

@@ -33,7 +33,7 @@ const (
 type typing struct {
 	*delivery
 	plan *agent.Typing
-	pane *tmux.Pane
+	pane Pane
 	menu bool // one covers the composer, and is closed first
 }
 
@@ -41,7 +41,7 @@ func (t *typing) String() string { return fmt.Sprintf("typed %q into %s", t.plan
 
 // ready finds the pane and looks whether a prompt can be typed there.
 func (t *typing) ready(ctx context.Context) *resume.NotSent {
-	pane, err := tmux.Find(ctx, t.plan.Process)
+	pane, err := t.machine.Pane(ctx, t.plan.Process)
 	if err != nil {
 		return t.named(t.refused(err))
 	}

@@ -118,6 +118,9 @@ func answers(pid int) bool {
 	return err == nil && group == pid
 }
 
+// Identity names the process beyond the reuse of its pid.
+func (p *Process) Identity() resume.Process { return p.Process }
+
 // Began returns when the command was started.
 func (p *Process) Began() time.Time { return p.started }
 

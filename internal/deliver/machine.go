@@ -1,0 +1,63 @@
+package deliver
+
+import (
+	"context"
+	"time"
+
+	"resumed/internal/resume"
+	"resumed/internal/runner"
+	"resumed/internal/tmux"
+)
+
+// Machine is where commands run and terminals are: this one, or one that a
+// simulation makes up.
+type Machine interface {
+	// Start starts a command.
+	Start(runner.Command) (Process, error)
+
+	// Sees reports whether processes of an earlier daemon can be told from others.
+	Sees() bool
+
+	// Find returns the living process that carries the mark, Adopt the one of that
+	// pid and start time, and Answering whatever has that pid.
+	Find(mark string) (Process, bool)
+	Adopt(resume.Process) (Process, bool)
+	Answering(pid int, since time.Time) (Process, bool)
+
+	// Left returns what a command left in its status file.
+	Left(path string) runner.Left
+
+	// Pane returns the terminal that a process lives in.
+	Pane(context.Context, resume.Process) (Pane, error)
+}
+
+// Process is a command that runs, or ran.
+type Process interface {
+	Identity() resume.Process
+	Began() time.Time
+	Bind(runner.Command)
+	Wait(context.Context) runner.Result
+	Stop(context.Context) error
+}
+
+// Pane is a terminal that can be read and typed into.
+type Pane interface {
+	String() string
+	Screen(context.Context) (string, error)
+	Type(ctx context.Context, text string) error
+	Press(context.Context, tmux.Key) error
+}
+
+// here is the machine that this is.
+type here struct{}
+
+func (here) Start(cmd runner.Command) (Process, error)       { return runner.Start(cmd) }
+func (here) Sees() bool                                      { return runner.Sees() }
+func (here) Find(mark string) (Process, bool)                { return runner.Find(mark) }
+func (here) Adopt(process resume.Process) (Process, bool)    { return runner.Adopt(process) }
+func (here) Left(path string) runner.Left                    { return runner.ReadLeft(path) }
+func (here) Answering(pid int, at time.Time) (Process, bool) { return runner.Answering(pid, at) }
+
+func (here) Pane(ctx context.Context, process resume.Process) (Pane, error) {
+	return tmux.Find(ctx, process)
+}

@@ -294,8 +294,18 @@ func (c Config) Policy(agent string, class limit.Class) backoff.Policy {
 			return p.Policy
 		}
 	}
+	if p := c.Backoff.Policy; class == limit.Unknown {
+		if p.MaxRetries == 0 || p.MaxRetries > unknownTries {
+			p.MaxRetries = unknownTries
+		}
+		return p
+	}
 	return c.Backoff.Policy
 }
+
+// unknownTries is how often a failure that nobody understands is tried again
+// before a person is told, unless a policy of the file says otherwise.
+const unknownTries = 2
 
 // NamedPolicy returns the policy of that name: one of the file, else one that
 // is built in. "default" is [backoff] as it is in force.

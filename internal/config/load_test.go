@@ -154,6 +154,8 @@ policy = "default"
 	busy := c.Backoff.Policy
 	busy.BaseDelay = 15 * time.Second
 	require.Equal(t, 7, busy.MaxRetries, "unset keys are those of [backoff]")
+	twice := c.Backoff.Policy
+	twice.MaxRetries = 2
 
 	for name, tt := range map[string]struct {
 		agent string
@@ -165,12 +167,17 @@ policy = "default"
 		"the class's":                          {"claude-code", limit.Overloaded, busy},
 		"else [backoff]":                       {"claude-code", limit.RateLimit, c.Backoff.Policy},
 		"default is [backoff] as it is":        {"opencode", limit.Overloaded, c.Backoff.Policy},
+		"what nobody understands: two tries":   {"claude-code", limit.Unknown, twice},
+		"unless the agent has its own":         {"codex", limit.Unknown, interactive},
 		"an unknown agent has the class's too": {"nobody", limit.ServerError, busy},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, tt.want, c.Policy(tt.agent, tt.class))
 		})
 	}
+	mine := load(t, "[[backoff.policy]]\nname = \"odd\"\nclasses = [\"unknown\"]\nmax_retries = 4\n")
+	require.Equal(t, 4, mine.Policy("claude-code", limit.Unknown).MaxRetries, "a policy of the file wins")
+	require.Equal(t, 4, mine.Rules().Policy("claude-code", limit.Unknown).MaxRetries)
 }
 
 func TestProblemsSayWhatWhereAndWhatToDo(t *testing.T) {

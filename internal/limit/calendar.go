@@ -67,9 +67,39 @@ func (s *timeScan) calendar(i int) (found, bool) {
 	if !w.stated() || s.r.At.IsZero() && w.year == 0 {
 		return found{}, false
 	}
+	if w.hasDate() && !w.hasClock && (s.goesOnAsClock(end) || s.isToday(w)) {
+		return found{}, false // a date without its clock is not midnight
+	}
 	at, ok := s.r.next(w)
 	exact := w.hasSeconds && w.year != 0 && w.zone != nil
 	return found{at: at, rough: !exact, end: end}, ok
+}
+
+// goesOnAsClock reports that a clock stands behind a date in a spelling that
+// nobody knows: what is only partly understood is no time.
+func (s *timeScan) goesOnAsClock(end int) bool {
+	if end >= len(s.toks) || s.toks[end].first {
+		return false
+	}
+	t := s.toks[end]
+	if t.is("t") && t.glued {
+		return true
+	}
+	end = s.skipWords(end, ",", "at", "—")
+	return end+1 < len(s.toks) && s.toks[end].kind == number && s.toks[end+1].is(":") && s.toks[end+1].glued
+}
+
+// isToday reports a date that has begun already: when on that day, it does not say.
+func (s *timeScan) isToday(w wall) bool {
+	if s.r.At.IsZero() {
+		return false
+	}
+	zone := w.zone
+	if zone == nil {
+		zone = s.r.zone()
+	}
+	year, month, day := s.r.At.In(zone).Date()
+	return w.month == month && w.day == day && (w.year == 0 || w.year == year)
 }
 
 // part reads one part of a calendar time that is not there yet, and returns
@@ -324,11 +354,20 @@ func (s *timeScan) monthAndDay(w *wall, i int) int {
 	}
 	month := smallInt(s.toks[i].text)
 	day, end := s.dayOfMonth(i + 2)
-	if end < 0 || month < 1 || month > 12 {
+	if end < 0 || month < 1 || month > 31 || min(month, day) > 12 {
 		return -1
+	}
+	if month > 12 || day <= 12 && !s.isNear(month, day) && s.isNear(day, month) {
+		month, day = day, month
 	}
 	w.month, w.day = time.Month(month), day
 	return end
+}
+
+// isNear reports a day of the coming month: no limit's window is longer.
+func (s *timeScan) isNear(month, day int) bool {
+	on, ok := s.r.next(wall{month: time.Month(month), day: day})
+	return ok && !on.Before(s.r.At.Add(-staleDay)) && on.Before(s.r.At.Add(staleDate))
 }
 
 // dayOfMonth reads 18 and 18th, but not the hour of a clock time.
@@ -384,7 +423,15 @@ func (s *timeScan) numericDate(w *wall, i int, separator string, y, m, d int) in
 		return -1
 	}
 	w.year, w.month, w.day = n[y], time.Month(n[m]), n[d]
+	if separator == "/" && y == 2 && n[d] <= 12 && s.isPastDay(*w) {
+		w.month, w.day = time.Month(n[d]), n[m] // the day first: of both the one ahead is meant
+	}
 	return at
+}
+
+// isPastDay reports a date that lies before the day at hand.
+func (s *timeScan) isPastDay(w wall) bool {
+	return time.Date(w.year, w.month, w.day+1, 0, 0, 0, 0, s.r.zone()).Before(s.r.At)
 }
 
 func (s *timeScan) yearAt(w *wall, i int) int {

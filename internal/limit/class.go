@@ -14,6 +14,7 @@ const (
 	ServerError
 	Network
 	Timeout
+	Unknown
 	Auth
 	Billing
 	ContextOverflow
@@ -29,6 +30,7 @@ var classNames = [...]string{
 	ServerError:     "server_error",
 	Network:         "network",
 	Timeout:         "timeout",
+	Unknown:         "unknown",
 	Auth:            "auth",
 	Billing:         "billing",
 	ContextOverflow: "context_overflow",
@@ -55,10 +57,11 @@ func ParseClass(name string) (Class, error) {
 	return None, fmt.Errorf("unknown class %q", name)
 }
 
-// Transient reports whether a refusal of this class may lift by itself.
+// Transient reports whether a refusal of this class may lift by itself. What
+// nobody understands may: it is tried a little before a person is told.
 func (c Class) Transient() bool {
 	switch c {
-	case RateLimit, UsageLimit, Overloaded, ServerError, Network, Timeout:
+	case RateLimit, UsageLimit, Overloaded, ServerError, Network, Timeout, Unknown:
 		return true
 	default:
 		return false

@@ -4,22 +4,23 @@ import "time"
 
 // evidence is what the parts of one refusal say about it.
 type evidence struct {
-	status   int
-	code     Class // a code that names the class
-	family   Class // a code that names only a family
-	strong   Class // plain words
-	weak     Class // words that say little
-	running  bool
-	byWait   bool  // weak depends on the wait that is asked for
-	paced    bool  // strong is a pace where the wait is short
-	vague    bool  // strong yields to plainer words
-	models   bool  // it was said of models only
-	plain    Class // what was said in words that only providers have
-	counted  bool  // strong is told by the period of the quota, in a field
-	reopens  bool  // an allowance comes back by itself
-	wait     time.Duration
-	reset    Reset
-	rejected bool // an account's quota was refused, by the record's own field
+	status     int
+	code       Class // a code that names the class
+	family     Class // a code that names only a family
+	strong     Class // plain words
+	weak       Class // words that say little
+	running    bool
+	byWait     bool  // weak depends on the wait that is asked for
+	paced      bool  // strong is a pace where the wait is short
+	vague      bool  // strong yields to plainer words
+	models     bool  // it was said of models only
+	plain      Class // what was said in words that only providers have
+	counted    bool  // strong is told by the period of the quota, in a field
+	reopens    bool  // an allowance comes back by itself
+	wait       time.Duration
+	reset      Reset
+	failedHook bool // what a hook was told when a turn failed
+	rejected   bool // an account's quota was refused, by the record's own field
 }
 
 func (e *evidence) addCode(ru ruling) {
@@ -122,6 +123,30 @@ func (e *evidence) class() Class {
 		}
 	}
 	return e.byLength()
+}
+
+// mayLift reports a class that a stated time overrules: what an agent recorded
+// as refused until then is a limit that lifts then, whatever its words. Not so
+// where a field says that it has to be bought, shortened or signed in for.
+func (e *evidence) mayLift(c Class) bool {
+	switch c {
+	case None, BadRequest:
+		return true
+	case Auth:
+		return e.status != 401
+	case Billing:
+		return e.code != Billing && e.status != 402
+	default:
+		return false
+	}
+}
+
+// liftsAs returns the class of a limit of which nothing is known but when it lifts.
+func (e *evidence) liftsAs(now time.Time) Class {
+	if e.reset.Rough || e.reset.At.Sub(now) >= asksHours {
+		return UsageLimit
+	}
+	return RateLimit
 }
 
 // asksHours is the wait from which on a request to come back later means an

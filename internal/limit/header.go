@@ -80,11 +80,14 @@ func (r Reader) gauges(h headerSet) (time.Time, bool) {
 			last = at
 		}
 	}
-	if at, ok := r.resetValue(h["anthropic-ratelimit-unified-reset"]); ok {
+	if at, ok := r.resetValue(h[unifiedReset]); ok && !h.hasRoom(unifiedReset) {
 		return at, true
 	}
 	return last, !last.IsZero()
 }
+
+// unifiedReset is when the window of Anthropic's that refused opens again.
+const unifiedReset = "anthropic-ratelimit-unified-reset"
 
 // hasRoom reports whether the window of a reset header is known not to be used up.
 func (h headerSet) hasRoom(reset string) bool {

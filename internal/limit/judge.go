@@ -51,7 +51,14 @@ func (r Reader) Refusal(f Refusal) Verdict {
 	if reset, ok := r.headerReset(h, e.class()); ok {
 		e.reset = reset
 	}
-	return e.verdict()
+	v := e.verdict()
+	switch {
+	case e.reset.At.After(r.At) && e.mayLift(v.Class):
+		return Verdict{Class: e.liftsAs(r.At), WaitHelps: true, InProgress: e.running, Reset: e.reset}
+	case v.Class == None && (f.Status != 0 || f.Code != "" || f.Text != "" || len(f.Headers) > 0):
+		return Verdict{Class: Unknown, WaitHelps: true, InProgress: e.running, Reset: e.reset}
+	}
+	return v
 }
 
 // lastLine returns the last line of s that is not blank, without blanks around it.
@@ -183,7 +190,7 @@ func statusAt(toks []token, i int) int {
 	if i+1 < len(toks) && toks[i+1].glued && toks[i+1].kind != mark {
 		return 0 // 500ms
 	}
-	if isPort(toks, i) {
+	if isPort(toks, i) || isAmount(toks, i) {
 		return 0
 	}
 	if i > 0 && !t.first && !headsPage(toks, i) {
@@ -196,6 +203,28 @@ func statusAt(toks []token, i int) int {
 	}
 	return smallInt(t.text)
 }
+
+// isAmount reports a number that counts something: "after 402 seconds", "500
+// requests", "Retry-After: 403".
+func isAmount(toks []token, i int) bool {
+	if i+1 < len(toks) && !toks[i+1].first && toks[i+1].kind == word && !toks[i+1].upper {
+		if next := toks[i+1].text; units[next] != 0 || countables[next] {
+			return true
+		}
+	}
+	before := i - 1
+	for before >= 0 && !toks[before+1].first && (toks[before].is(":") || toks[before].is("=") || toks[before].is("~")) {
+		before--
+	}
+	return before >= 0 && !toks[before+1].first && waitWords[toks[before].text]
+}
+
+// countables are what limits are counted in.
+var countables = wordSet(`tokens token requests request messages message prompts calls credits characters bytes kb mb gb files images steps tests errors retries
+	attempts times items lines words percent usd dollars cents rpm tpm k m`)
+
+// waitWords stand before a length, never before a status.
+var waitWords = wordSet("after in within wait waiting for limit")
 
 // headsPage reports whether toks[i] begins the title of a page
 // of HTML, as proxies send it: <title>502 Bad Gateway</title>.

@@ -40,6 +40,7 @@ func addLimits() {
 		maximum|max usage|requests|messages|prompts reached|exceeded for|in|during *
 		you have|had no * requests|messages|prompts|queries|tokens left|remaining
 		limit reached for this|the month|week|day
+		usage limit reached again · continuing *
 		automatic|auto continue|continuation|resume stopped|cancelled|canceled|failed|disabled|paused|expired *
 		go usage limit error
 		free usage limit error
@@ -177,6 +178,7 @@ func addLimits() {
 		misalignment policy *
 		invalid request|argument|parameter|params|json|schema *
 		invalid prompt *
+		invalid value for *
 		bad request
 		model not found|supported|available
 		models /? * is not found|supported *

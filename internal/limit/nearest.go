@@ -9,6 +9,9 @@ import (
 // is longer than a month, so what lies further back means the coming year.
 const staleDate = 31 * day
 
+// staleDay is how long a day that has begun is still the one at hand.
+const staleDay = day
+
 // next returns the point in time that the wall clock shows w, near r.At: the
 // next one, or the one just past where it is past by no more than r.Grace.
 func (r Reader) next(w wall) (time.Time, bool) {

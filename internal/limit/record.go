@@ -22,6 +22,8 @@ func (r Reader) record(fields []field, depth int) (evidence, bool) {
 			case "assistant":
 				answer = true
 			}
+		case "hookeventname":
+			e.failedHook = f.value == "StopFailure"
 		case "isapierrormessage":
 			isError = f.value == "true"
 		case "iserror":
@@ -53,6 +55,10 @@ func (r Reader) field(e *evidence, f field, depth int) {
 		"type", "reason", "error", "errortype", "apierror", "apierrortype", "codexerrorinfo", "name",
 		"ratelimitreachedtype", "ratelimittype", "errorinfo":
 		r.codeField(e, f, depth)
+	case "lastassistantmessage":
+		if e.failedHook {
+			e.merge(r.gather(f.value, true, depth+1))
+		}
 	case "message", "text", "errormessage", "result", "detail", "details", "content", "title", "formatted", "description", "msg":
 		if f.text && depth < nesting {
 			e.merge(r.gather(f.value, true, depth+1))

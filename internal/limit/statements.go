@@ -15,6 +15,8 @@ func init() {
 		usage|session|weekly|rate limit|limits has|have? reset — *
 		usage|session|weekly|rate limit|limits :|·|#
 		usage limit warning
+		your claude ai usage limit has reset *
+		automatic|auto continue|continuation|resume cancelled|canceled . your session *
 		this|the error|code|status|message|exception|response means|indicates|occurs|says|shows|appears *
 		retry limit reached|exceeded
 		quota|limit exceeded|reached for * disk|disks|storage|cpu|cpus|memory|volume|volumes|instances|pods *

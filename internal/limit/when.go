@@ -69,7 +69,10 @@ func (s *timeScan) at(i int) (found, bool) {
 	if i > 0 && clockWords[s.toks[i-1].text] {
 		return s.calendar(i)
 	}
-	for _, read := range []func(int) (found, bool){s.iso, s.epoch, s.isoDuration, s.duration, s.countdown, s.calendar} {
+	if s.isCountdown(i) {
+		return s.countdown(i)
+	}
+	for _, read := range []func(int) (found, bool){s.iso, s.epoch, s.isoDuration, s.duration, s.calendar} {
 		if f, ok := read(i); ok {
 			return f, !s.isPast(f.end)
 		}
@@ -93,7 +96,10 @@ var isoLayouts = []struct {
 	rough  bool
 }{
 	{time.RFC3339Nano, false},
+	{"2006-01-02T15:04:05Z0700", false},
+	{"2006-01-02T15:04:05Z07", false},
 	{"2006-01-02 15:04:05Z07:00", false},
+	{"2006-01-02 15:04:05Z0700", false},
 	{"2006-01-02 15:04:05 -0700", false},
 	{"2006-01-02T15:04Z07:00", true},
 	{"2006-01-02T15:04:05", false},
@@ -280,17 +286,23 @@ func (s *timeScan) isoDuration(i int) (found, bool) {
 	return found{at: s.r.At.Add(d), exact: d, end: s.after(t.start + 1 + len(src) - len(rest))}, true
 }
 
-// countdown reads "in 01:30:00": what is announced as a length is no time of day.
-func (s *timeScan) countdown(i int) (found, bool) {
-	if i == 0 || !contains([]string{"in", "within", "через"}, s.toks[i-1].text) || s.r.At.IsZero() {
-		return found{}, false
+// isCountdown reports what is announced as a length, "in 01:30:00", and is no
+// time of day.
+func (s *timeScan) isCountdown(i int) bool {
+	if i == 0 || !contains([]string{"in", "within", "через"}, s.toks[i-1].text) || s.toks[i].kind != number {
+		return false
 	}
+	_, _, end := s.minutes(i + 1)
+	_, after := s.halfOfDay(end)
+	return end > i+1 && after < 0
+}
+
+// countdown reads hours, minutes and seconds. Of two numbers nobody knows
+// whether they are hours and minutes or minutes and seconds.
+func (s *timeScan) countdown(i int) (found, bool) {
 	hours := smallInt(s.toks[i].text)
 	minute, second, end := s.minutes(i + 1)
-	if hours < 0 || second < 0 {
-		return found{}, false
-	}
-	if _, after := s.halfOfDay(end); after >= 0 {
+	if hours < 0 || second < 0 || s.r.At.IsZero() {
 		return found{}, false
 	}
 	total := time.Duration(hours)*time.Hour + time.Duration(minute)*time.Minute + time.Duration(second)*time.Second

@@ -288,6 +288,7 @@ var classWords = map[limit.Class]string{
 	limit.ServerError:     "provider errors",
 	limit.Network:         "no network",
 	limit.Timeout:         "timeouts",
+	limit.Unknown:         "a failure that nobody understands",
 	limit.Auth:            "sign-in refused",
 	limit.Billing:         "billing",
 	limit.ContextOverflow: "context too long",

@@ -171,6 +171,9 @@ func (s Session) outlived(sight Observation) bool {
 func (s Session) giveUp(tries int) Session {
 	s.State, s.NextAt = GaveUp, time.Time{}
 	s.Reason = fmt.Sprintf("gave up after %d %s without progress", tries, plural(tries, "resume"))
+	if s.Limit.Class == limit.Unknown {
+		s.Reason += " from " + describe(s.Limit, s.LimitText) // a person may understand it
+	}
 	if err := s.lastErr(); err != "" {
 		s.Reason += ": " + err
 	}

@@ -26,6 +26,8 @@ func classWords(c limit.Class) string {
 		return "provider error"
 	case limit.Network:
 		return "network"
+	case limit.Unknown:
+		return "a failure that nobody understands"
 	case limit.Auth:
 		return "not logged in"
 	case limit.ContextOverflow:

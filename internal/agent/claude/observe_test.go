@@ -94,6 +94,7 @@ func TestWhatALineMeans(t *testing.T) {
 		"a tool's result is no prompt":   {asked(nil, []any{map[string]any{"type": "tool_result", "tool_use_id": "t"}}), nil},
 		"a subagent's task is no prompt": {asked(map[string]any{"isSidechain": true}, "say hi"), nil},
 		"leaving is no prompt":           {asked(nil, "<command-name>/exit</command-name>\n<command-message>exit"), nil},
+		"a command of one's own is one":  {asked(nil, "<command-message>review is running…</command-message>\n<command-name>/review</command-name>"), resume.Prompted{At: at}},
 		"a local answer is no prompt":    {asked(nil, "<local-command-stdout>Bye!</local-command-stdout>"), nil},
 		"a shell command is no prompt":   {asked(nil, "<bash-input>ls</bash-input>"), nil},
 		"an interruption is a cancel":    {asked(nil, text("[Request interrupted by user]")), resume.Cancelled{At: at}},
@@ -228,8 +229,8 @@ func TestWhatARefusalMeans(t *testing.T) {
 		"a model that is not there": {
 			map[string]any{"error": "model_not_found", "apiErrorStatus": 404}, "There's an issue with the selected model", limit.BadRequest, false, limit.Reset{},
 		},
-		"an error nobody knows is not retried": {
-			map[string]any{"error": "unknown"}, "Something new happened", limit.BadRequest, false, limit.Reset{},
+		"an error that nobody understands is tried a little": {
+			map[string]any{"error": "unknown"}, "Something new happened", limit.Unknown, true, limit.Reset{},
 		},
 	} {
 		t.Run(rule, func(t *testing.T) {

@@ -90,6 +90,10 @@ func TestAStoppedSessionIsContinuedWithTheSettingsItHad(t *testing.T) {
 			[]any{mode("plan"), answered(nil), mode("acceptEdits"), overload()}, "continue",
 			[]string{"--permission-mode", "acceptEdits", "continue"},
 		},
+		"the mode that a person changed to in the middle of the turn": {
+			[]any{mode("acceptEdits"), answered(nil), map[string]any{"type": "permission-mode", "permissionMode": "plan"}, overload()}, "continue",
+			[]string{"--permission-mode", "plan", "continue"},
+		},
 		"the usual mode is named too, whatever the user's default is": {
 			[]any{mode("default"), overload()}, "continue", []string{"--permission-mode", "default", "continue"},
 		},

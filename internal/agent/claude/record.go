@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/limit"
 )
 
 // record is what is read of one line of a transcript.
@@ -101,9 +102,10 @@ func (r record) interrupts() bool {
 func (m Message) Interrupts() bool { return strings.HasPrefix(m.Text(), interrupted) }
 
 // localPrefixes begin the traces of commands that are carried out without the
-// model, such as /exit and /usage: a session is not continued by them.
+// model, such as /exit and /usage: a session is not continued by them. A command
+// that is a prompt, such as one of the user's own, begins with <command-message>.
 var localPrefixes = []string{
-	"<command-name>", "<command-message>", "<local-command-", "<bash-input>", "<bash-stdout>", "<bash-stderr>",
+	"<command-name>", "<local-command-", "<bash-input>", "<bash-stdout>", "<bash-stderr>",
 }
 
 // prompts reports whether the agent was told to work. What Claude Code tells
@@ -160,15 +162,11 @@ func (m Message) Text() string {
 // at returns the record's own time, which every version writes.
 func (r record) at(file time.Time) time.Time { return agent.Written(r.Timestamp, file) }
 
-// maxEpoch is the first second of the year 10000: what is beyond is no time in
-// seconds.
-const maxEpoch = 253402300800
-
 // Reset returns when the quota is given again, or false where that is not said.
 func (q Quota) Reset() (time.Time, bool) {
 	n, err := strconv.ParseFloat(string(q.ResetsAt), 64)
-	if err != nil || !(n >= 1 && n < maxEpoch) {
+	if err != nil {
 		return time.Time{}, false
 	}
-	return time.Unix(int64(n), 0).UTC(), true
+	return limit.Epoch(n)
 }

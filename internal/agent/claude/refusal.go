@@ -65,8 +65,6 @@ func (f Refusal) class(words limit.Verdict) limit.Class {
 		return f.classOfError(words.Class)
 	case words.Class == limit.Billing && words.Reset.Stated():
 		return limit.UsageLimit // 2.0 calls a window that opens again by itself a spending cap
-	case words.Class == limit.None:
-		return limit.BadRequest // a turn that failed in a way nobody knows is not retried
 	default:
 		return words.Class
 	}
@@ -79,7 +77,7 @@ func (f Refusal) classOfError(words limit.Class) limit.Class {
 	case "billing_error":
 		return limit.Billing
 	case "authentication_failed":
-		if words != limit.Billing { // any 403 is called so
+		if words != limit.Billing && words != limit.UsageLimit && words != limit.RateLimit { // any 403 is called so
 			return limit.Auth
 		}
 	case "oauth_org_not_allowed", "account_on_hold", "verification_required", "cloud_credential_error":
@@ -89,20 +87,17 @@ func (f Refusal) classOfError(words limit.Class) limit.Class {
 	case "model_not_found", "max_output_tokens":
 		return limit.BadRequest
 	case "invalid_request":
-		if words != limit.ContextOverflow {
+		if words != limit.ContextOverflow && words != limit.Billing && words != limit.UsageLimit && words != limit.RateLimit {
 			return limit.BadRequest
 		}
 	case "server_error":
-		if !words.Transient() {
+		if !words.Transient() || words == limit.Unknown {
 			return limit.ServerError
 		}
 	case "rate_limit":
 		if words != limit.UsageLimit && words != limit.Billing {
 			return limit.RateLimit
 		}
-	}
-	if words == limit.None {
-		return limit.BadRequest
 	}
 	return words
 }

@@ -36,7 +36,7 @@ var (
 const maxSettingsLines = 20_000
 
 // lastSettings reads what the session ran with last: the permission mode is
-// with its last prompt, model and effort are with its last answer. Versions
+// with its last prompt, or in a record of its own since it was changed; model and effort are with its last answer. Versions
 // before 2.1 record none of them.
 func lastSettings(transcript string) (settings, error) {
 	var (
@@ -54,7 +54,7 @@ func lastSettings(transcript string) (settings, error) {
 			r, ok := parse(line.Data)
 			switch {
 			case !ok || r.IsSidechain:
-			case mayPrompt && r.Type == "user" && r.Permission != "":
+			case mayPrompt && (r.Type == "user" || r.Type == "permission-mode") && r.Permission != "":
 				had.permission, prompt = r.Permission, true
 			case mayAnswer && r.moved():
 				had.model, had.effort, answer = r.Model, r.Effort, true

@@ -25,19 +25,15 @@ type Window struct {
 
 const usedUp = 100
 
-// maxEpoch is the first second of the year 10000: what is beyond is no time in
-// seconds.
-const maxEpoch = 253402300800
-
 // exhausted returns when the last of the windows that are used up opens again.
 func (l RateLimits) exhausted() (time.Time, bool) {
 	var latest time.Time
 	for _, w := range [...]Window{l.Primary, l.Secondary} {
 		n, err := strconv.ParseFloat(string(w.ResetsAt), 64)
-		if w.Used < usedUp || err != nil || !(n >= 1 && n < maxEpoch) {
+		if w.Used < usedUp || err != nil {
 			continue
 		}
-		if at := time.Unix(int64(n), 0).UTC(); at.After(latest) {
+		if at, ok := limit.Epoch(n); ok && at.After(latest) {
 			latest = at
 		}
 	}

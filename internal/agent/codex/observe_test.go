@@ -110,7 +110,7 @@ func TestWhatALineMeans(t *testing.T) {
 		"a record of unexpected types says nothing":    {`{"timestamp":5,"type":"event_msg","payload":["task_complete"]}`, nil},
 		"a torn line says nothing":                     {event(prompted)[:60] + `"user_message"`, nil},
 		"what others quote is not what they say":       {said(`{"type":"function_call_output","output":` + fmt.Sprintf("%q", failed(`"other"`, "x")) + `}`), nil},
-		"an error that is not an object ends the turn": {event(`{"type":"task_complete","error":"odd"}`), resume.Limited{At: written, Verdict: limit.Verdict{Class: limit.BadRequest}, Text: "odd"}},
+		"an error that is not an object ends the turn": {event(`{"type":"task_complete","error":"odd"}`), resume.Limited{At: written, Verdict: limit.Verdict{Class: limit.Unknown, WaitHelps: true}, Text: "odd"}},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			got, ok := last(t, meta(`,"cli_version":"0.166.0"`), c.line)
@@ -159,7 +159,7 @@ func TestWhatAnErrorMeans(t *testing.T) {
 		"a model that does not exist":                    {`"model_not_found"`, "The model `x` does not exist", nil, limit.BadRequest, limit.Reset{}},
 		"a context that is full":                         {`"context_window_exceeded"`, "x", nil, limit.ContextOverflow, limit.Reset{}},
 		"a policy":                                       {`"cyber_policy"`, "This request was flagged.", nil, limit.BadRequest, limit.Reset{}},
-		"a name that nobody knows is not retried":        {`"quantum_flux"`, "odd", nil, limit.BadRequest, limit.Reset{}},
+		"a name that nobody knows is tried a little":     {`"quantum_flux"`, "odd", nil, limit.Unknown, limit.Reset{}},
 		"a failure without a name is judged by its text": {`null`, "stream disconnected before completion: stream closed before response.completed", nil, limit.Network, limit.Reset{}},
 	} {
 		t.Run(rule, func(t *testing.T) {

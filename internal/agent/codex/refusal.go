@@ -44,12 +44,12 @@ func class(name string, words limit.Class) limit.Class {
 			return limit.UsageLimit
 		}
 	case "http_connection_failed", "response_stream_connection_failed", "response_stream_disconnected":
-		if words == limit.None {
+		if words == limit.None || words == limit.Unknown {
 			return limit.Network
 		}
 	}
 	if words == limit.None {
-		return limit.BadRequest // a turn that failed in a way nobody knows is not retried
+		return limit.Unknown // it failed, and says nothing
 	}
 	return words
 }

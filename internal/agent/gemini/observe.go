@@ -75,7 +75,7 @@ func verdict(reader limit.Reader, text string) limit.Verdict {
 	v := reader.Refusal(limit.Refusal{Text: text})
 	v.InProgress = false // it is over: Gemini CLI writes this when it has given up
 	if v.Class == limit.None {
-		v.Class, v.WaitHelps = limit.BadRequest, false // what failed in a way nobody knows is not tried again
+		v.Class, v.WaitHelps = limit.Unknown, true // it failed, and says nothing
 	}
 	return v
 }

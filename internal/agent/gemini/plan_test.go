@@ -262,6 +262,8 @@ func TestWhatALineMeans(t *testing.T) {
 		"the preamble is none":          {preamble(), nil},
 		"the result of a tool is none":  {said("u", "user", []object{{"functionResponse": object{"id": "x"}}}, time.Minute), nil},
 		"what it tells itself is none":  {said("u", "user", []object{{"text": "[System: You previously returned an empty response.]"}}, time.Minute), nil},
+		"nor is that, in later words":   {said("u", "user", []object{{"text": "System: Please continue."}}, time.Minute), nil},
+		"a person says please":          {said("u", "user", []object{{"text": "Please continue."}}, time.Minute), resume.Prompted{At: at}},
 		"an answer":                     {answered("g", time.Minute), resume.Progressed{At: at}},
 		"an answer that holds nothing":  {said("g", "gemini", "", time.Minute), nil},
 		"an update of metadata":         {object{"$set": object{"lastUpdated": began}}, nil},

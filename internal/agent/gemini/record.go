@@ -112,12 +112,12 @@ func (r record) isPreamble() bool {
 
 // nudges begin what Gemini CLI tells itself, in the user's name, after an answer
 // that held nothing; a refused request in the middle of a turn counts as one.
+// Without that beginning the same words are a person's.
 var nudges = []string{"[System: ", "System: Please continue."}
 
 func (r record) isNudge() bool {
 	text := strings.TrimSpace(r.text())
-	return text == "Please continue." ||
-		slices.ContainsFunc(nudges, func(nudge string) bool { return strings.HasPrefix(text, nudge) })
+	return slices.ContainsFunc(nudges, func(nudge string) bool { return strings.HasPrefix(text, nudge) })
 }
 
 // prompts reports whether the agent was told to work. Results of tools are said

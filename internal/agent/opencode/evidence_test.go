@@ -63,7 +63,7 @@ func TestWhatEachFailureMeans(t *testing.T) {
 	}{
 		`{"name":"UnknownError","data":{"message":"{\"message\":\"Rate limit reached mid stream\",\"type\":\"requests\",\"code\":\"rate_limit_exceeded\"}"}}`:                                                                                {limit.RateLimit, 0},
 		`{"name":"UnknownError","data":{"message":"{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}"}}`:                                                                                                                            {limit.Overloaded, 0},
-		`{"name":"UnknownError","data":{"message":"TypeError: undefined is not a function"}}`:                                                                                                                                                {limit.BadRequest, 0},
+		`{"name":"UnknownError","data":{"message":"TypeError: undefined is not a function"}}`:                                                                                                                                                {limit.Unknown, 0},
 		`{"name":"ContextOverflowError","data":{"message":"Session too large to compact - context exceeds model limit even after stripping media"}}`:                                                                                         {limit.ContextOverflow, 0},
 		`{"name":"ProviderAuthError","data":{"providerID":"x","message":"no key"}}`:                                                                                                                                                          {limit.Auth, 0},
 		`{"name":"APIError","data":{"message":"Connection reset by server","isRetryable":true,"metadata":{"code":"ECONNRESET"}}}`:                                                                                                            {limit.Network, 0},
@@ -73,8 +73,8 @@ func TestWhatEachFailureMeans(t *testing.T) {
 		`{"name":"APIError","data":{"message":"slow down","statusCode":429,"responseHeaders":{"retry-after":"7","date":"Sat, 14 Nov 2026 23:59:00 GMT"}}}`:                                                                                   {limit.RateLimit, -53 * time.Second},
 		`{"name":"APIError","data":{"message":"This request would exceed your account's rate limit","statusCode":429,"responseHeaders":{"anthropic-ratelimit-unified-status":"rejected","anthropic-ratelimit-unified-reset":"1794711600"}}}`: {limit.UsageLimit, 3 * time.Hour},
 		`{"name":"APIError","data":{"message":"You exceeded your current quota, please check your plan and billing details.","statusCode":429,"responseBody":"{\"error\":{\"code\":\"insufficient_quota\"}}"}}`:                              {limit.Billing, 0},
-		`{"name":"Brand new","data":"what"}`: {limit.BadRequest, 0},
-		`{}`:                                 {limit.BadRequest, 0},
+		`{"name":"Brand new","data":"what"}`: {limit.Unknown, 0},
+		`{}`:                                 {limit.Unknown, 0},
 	} {
 		said := Read(fmt.Appendf(nil, `{"role":"assistant","time":{"completed":%d},"error":%s}`, at.UnixMilli(), data), 0, 0)
 		got := limited(t, said.Event(limit.Reader{Zone: time.UTC}))

@@ -220,7 +220,7 @@ func (f *Failure) verdict(reader limit.Reader, at time.Time) limit.Verdict {
 		Text:    f.text(),
 	})
 	v.InProgress = false // it is over: opencode stores an error when it has given up
-	if class, known := f.named(); known || v.Class == limit.None {
+	if class, known := f.named(); known || v.Class == limit.None || v.Class == limit.Unknown {
 		v.Class = class
 		v.WaitHelps = class.Transient()
 	}
@@ -241,7 +241,7 @@ func (f *Failure) named() (class limit.Class, known bool) {
 	if f.Data.Retryable && f.Data.Status == 0 {
 		return limit.Network, false // there was no answer
 	}
-	return limit.BadRequest, false // a turn that failed in a way nobody knows is not retried
+	return limit.Unknown, false
 }
 
 // text is all that the failure says, for judging it.

@@ -63,12 +63,12 @@ func (s Status) Verdict(reader limit.Reader, at time.Time) limit.Verdict {
 	switch {
 	case s.Action.Reason == "account_rate_limit" || s.Action.Reason == "free_tier_limit":
 		v.Class = limit.UsageLimit
-	case !v.Class.Transient():
+	case !v.Class.Transient() || v.Class == limit.Unknown:
 		v.Class = limit.ServerError // it is tried again, so it is one that passes
 	}
 	v.WaitHelps, v.InProgress = true, true
-	if s.Next > 0 && s.Next <= latestMS {
-		v.Reset = limit.Reset{At: time.UnixMilli(s.Next).UTC(), Source: limit.Structured}
+	if at, ok := limit.Epoch(s.Next); ok {
+		v.Reset = limit.Reset{At: at, Source: limit.Structured}
 	}
 	return v
 }

@@ -62,7 +62,7 @@ func (e telemetry) verdict(reader limit.Reader) limit.Verdict {
 	v := reader.Refusal(e.refusal())
 	v.InProgress = false
 	if v.Class == limit.None {
-		v.Class, v.WaitHelps = limit.BadRequest, false // what failed in a way nobody knows is not tried again
+		v.Class, v.WaitHelps = limit.Unknown, true // it failed, and says nothing
 	}
 	return v
 }

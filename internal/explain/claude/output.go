@@ -257,7 +257,7 @@ func withinWindow(reset limit.Reset, text string, at time.Time) limit.Reset {
 func (l *listener) retried(p printed) resume.Event {
 	l.reader.At = l.at
 	v := l.reader.Refusal(limit.Refusal{Status: p.Retry, Code: p.Error})
-	if v.Class == limit.None {
+	if v.Class == limit.None || v.Class == limit.Unknown {
 		v.Class = limit.Network // there was no answer
 	}
 	v.WaitHelps, v.InProgress = true, true

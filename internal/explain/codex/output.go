@@ -150,7 +150,7 @@ func (r Reader) refusedWith(f room.Failure, at time.Time, limits room.RateLimits
 // inProgress is what a refusal means that Codex tries again by itself. Codex
 // says when in no words of its own.
 func inProgress(v limit.Verdict) limit.Verdict {
-	if !v.Class.Transient() {
+	if !v.Class.Transient() || v.Class == limit.Unknown {
 		v.Class = limit.ServerError // it is tried again, so it may be one that passes
 	}
 	v.WaitHelps, v.InProgress, v.Reset = true, true, limit.Reset{}

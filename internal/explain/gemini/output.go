@@ -234,7 +234,7 @@ func (r Reader) refuse(text string, status int, code string, at time.Time) resum
 	v := limits.Refusal(limit.Refusal{Status: status, Code: code, Text: report})
 	v.InProgress = false
 	if v.Class == limit.None {
-		v = limit.Verdict{Class: limit.BadRequest} // what failed in a way nobody knows is not tried again
+		v = limit.Verdict{Class: limit.Unknown, WaitHelps: true} // it failed, and says nothing
 	}
 	return resume.Limited{At: at, Verdict: v, Text: agent.Clip(text)}
 }

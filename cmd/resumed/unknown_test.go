@@ -1,0 +1,32 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// A failure that nobody understands is tried twice, and then a person is told in
+// which words.
+func TestAFailureThatNobodyUnderstandsIsTriedTwice(t *testing.T) {
+	b, hook := newBox(t), newHook(t)
+	b.write(configFile, quickly(hook)+"[resume]\nsettle = \"300ms\"\n")
+	b.write("bin/claude", "#!/bin/sh\necho \"$*\" >> \"$HOME/calls\"\n")
+	b.start()
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+transcriptLine(claudeSession, b.path("bot"), time.Now(), map[string]any{
+		"type": "assistant", "isApiErrorMessage": true, "error": "unknown",
+		"message": map[string]any{
+			"role": "assistant", "model": "<synthetic>",
+			"content": []any{map[string]any{"type": "text", "text": "The flux capacitor is misaligned"}},
+		},
+	}))
+	gaveUp := b.untilState(claudeSession, resume.GaveUp)
+	require.Equal(t, limit.Unknown, gaveUp.Class)
+	require.Len(t, gaveUp.Attempts, 2)
+	b.until("the notice arrives", func() bool { return len(hook.got()) > 0 })
+	require.Contains(t, hook.got()[0].Text, "The flux capacitor is misaligned")
+}

@@ -1,0 +1,90 @@
+package limit
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What was once read wrong, as an agent's own record of a failure.
+func TestRecordsThatWereReadWrong(t *testing.T) {
+	for name, c := range map[string]struct {
+		refusal Refusal
+		class   Class
+		at      string // the reset; "" where none is stated
+	}{
+		"402 seconds are no status":                {Refusal{Text: "Please retry after 402 seconds"}, RateLimit, "2026-11-15T12:06:42Z"},
+		"nor are 403":                              {Refusal{Text: "Please retry after 403 seconds"}, RateLimit, "2026-11-15T12:06:43Z"},
+		"nor 450, behind a header's name":          {Refusal{Text: "Too fast. Retry-After: 450"}, RateLimit, "2026-11-15T12:07:30Z"},
+		"an amount is no status":                   {Refusal{Text: "You exceeded 500 requests"}, Unknown, ""},
+		"a stamp with an offset without its colon": {Refusal{Text: "Usage limit reached. Resets 2026-11-15T22:00:00.000+0000"}, UsageLimit, "2026-11-15T22:00:00Z"},
+		"of two readings of a date the one ahead":  {Refusal{Text: "Usage limit reached, resets 05/12/2026"}, UsageLimit, "2026-12-05T00:00:00Z"},
+		"a window that has room refused nothing":   {Refusal{Status: 429, Text: "Rate limited", Headers: map[string]string{"anthropic-ratelimit-unified-status": "allowed", "anthropic-ratelimit-unified-reset": "1794760200", "anthropic-ratelimit-unified-5h-reset": "1794760200", "anthropic-ratelimit-unified-5h-status": "allowed"}}, RateLimit, ""},
+		"a time that is stated is believed":        {Refusal{Text: "Your plan's usage refreshes at 4:40pm"}, UsageLimit, "2026-11-15T16:40:00Z"},
+		"also under a status for sign-in":          {Refusal{Status: 403, Text: "This membership can go on in 2 hours 11 minutes, resets at 14:11"}, UsageLimit, "2026-11-15T14:11:00Z"},
+		"an allowance under a code for sign-in":    {Refusal{Status: 403, Code: "access_terminated_error", Text: "You've reached your weekly (7-day) usage limit. Your quota will reset when the current 7-day window ends."}, UsageLimit, ""},
+		"a failure that nobody understands":        {Refusal{Text: "The flux capacitor is misaligned"}, Unknown, ""},
+		"a status is a fact":                       {Refusal{Status: 400, Text: "The flux capacitor is misaligned"}, BadRequest, ""},
+		"credits come back by no clock":            {Refusal{Status: 402, Text: "Add credits. Offer available until 15:00."}, Billing, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := noon.Refusal(c.refusal)
+			require.Equal(t, c.class, v.Class)
+			require.Equal(t, c.class.Transient(), v.WaitHelps)
+			if c.at == "" {
+				require.False(t, v.Reset.Stated(), "read %v", v.Reset.At)
+				return
+			}
+			require.WithinDuration(t, instant(t, c.at), v.Reset.At, 0)
+		})
+	}
+}
+
+// What was once read wrong where a program printed it.
+func TestLinesThatWereReadWrong(t *testing.T) {
+	for text, c := range map[string]struct {
+		class   Class
+		running bool
+		at      string
+	}{
+		`{"hook_event_name":"StopFailure","error":"rate_limit","last_assistant_message":"You've hit your session limit · resets 12:53pm (Etc/UTC)"}`: {UsageLimit, false, "2026-11-15T12:53:00Z"},
+		`{"hook_event_name":"Stop","last_assistant_message":"You've hit your session limit · resets 12:53pm (Etc/UTC)"}`:                             {None, false, ""},
+		`Usage limit reached again · continuing automatically at 4:10pm`:                                                                             {UsageLimit, true, "2026-11-15T16:10:00Z"},
+		`Your claude.ai usage limit has reset. Continue the task you were working on when the limit was reached; do not repeat work.`:                {None, false, ""},
+		`Automatic continue cancelled. Your session will wait for you instead`:                                                                       {None, false, ""},
+	} {
+		v := noon.Text(text)
+		require.Equal(t, c.class, v.Class, text)
+		require.Equal(t, c.running, v.InProgress, text)
+		require.Equal(t, c.at != "", v.Reset.Stated(), text)
+		if c.at != "" {
+			require.WithinDuration(t, instant(t, c.at), v.Reset.At, 0, text)
+		}
+	}
+}
+
+// A time that is only partly understood is none.
+func TestTimesInPart(t *testing.T) {
+	for in, want := range map[string]string{
+		"resets 2026-11-15T22:00:00.000+0000": "2026-11-15T22:00:00Z",
+		"resets 2026-11-16T22:00+0100":        "",
+		"resets 2026-11-16T22h":               "",
+		"resets 2026-11-15":                   "", // when on this day, it does not say
+		"resets 2026-11-16":                   "2026-11-16T00:00:00Z",
+		"resets 05/12/2026":                   "2026-12-05T00:00:00Z",
+		"resets 12/05/2026":                   "2026-12-05T00:00:00Z",
+		"resets on 01/12":                     "2026-12-01T00:00:00Z",
+		"resets on 12/01":                     "2026-12-01T00:00:00Z",
+		"resets in 4:30":                      "",
+		"resets in 04:30:00":                  "2026-11-15T16:30:00Z",
+		"resets 9999-12-31T23:59:59Z":         "",
+		"resets 1970-01-01T00:00:00Z":         "",
+	} {
+		got, ok := noon.When(in)
+		require.Equal(t, want != "", ok, "%q was read as %v", in, got.At)
+		if want != "" {
+			require.WithinDuration(t, instant(t, want), got.At, time.Second, in)
+		}
+	}
+}

@@ -31,7 +31,7 @@ var arrows = map[string][]string{
 		"internal/state", "internal/webui",
 	},
 	"internal/deliver": {
-		"internal/agent", "internal/atomicfile", "internal/lease", "internal/ownership", "internal/resume", "internal/runner", "internal/sanitize", "internal/tmux",
+		"internal/agent", "internal/atomicfile", "internal/childenv", "internal/humanize", "internal/leash", "internal/lease", "internal/ownership", "internal/resume", "internal/runner", "internal/sanitize", "internal/tmux",
 	},
 	"internal/feed":    {"internal/agent", "internal/ownership", "internal/resume", "internal/runner", "internal/sanitize", "internal/watch"},
 	"internal/journal": {"internal/control", "internal/notify", "internal/resume", "internal/state"},
@@ -62,9 +62,10 @@ var arrows = map[string][]string{
 	"internal/childenv":   {"internal/resume"},
 	"internal/sessionbus": {"internal/dirs"},
 	"internal/tmux":       {"internal/procfs", "internal/childenv", "internal/resume"},
-	"internal/agent":      {"internal/procfs", "internal/sanitize", "internal/limit", "internal/resume"},
-	"internal/agenttest":  {"internal/agent", "internal/limit", "internal/resume"}, // for tests alone
-	"internal/agent/*":    {"internal/agent", "internal/backoff", "internal/limit", "internal/procfs", "internal/sqliteread", "internal/resume", "internal/dirs"},
+	"internal/leash":      {"internal/resume"},
+	"internal/agent":      {"internal/leash", "internal/procfs", "internal/sanitize", "internal/limit", "internal/resume"},
+	"internal/agenttest":  {"internal/agent", "internal/leash", "internal/limit", "internal/resume"}, // for tests alone
+	"internal/agent/*":    {"internal/agent", "internal/backoff", "internal/leash", "internal/limit", "internal/procfs", "internal/sqliteread", "internal/resume", "internal/dirs"},
 	"internal/sqliteread": {"internal/backoff"},
 	"internal/resume":     {"internal/backoff", "internal/limit"},
 }
@@ -102,7 +103,7 @@ var knownOnlyIn = map[string]string{
 }
 
 // pure packages touch nothing outside: no files, no processes, no network.
-var pure = []string{"internal/resume", "internal/backoff", "internal/limit", "internal/sanitize", "internal/lastwords", "internal/humanize"}
+var pure = []string{"internal/resume", "internal/backoff", "internal/limit", "internal/sanitize", "internal/lastwords", "internal/humanize", "internal/leash"}
 
 var impure = []string{"os", "os/exec", "net", "net/http", "syscall", "log/slog", "database/sql"}
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"resumed/internal/leash"
 	"resumed/internal/resume"
 )
 
@@ -27,6 +28,21 @@ type Agent interface {
 	// false where it is not known for certain. Sessions are often run with
 	// another than the one that a service finds.
 	Identify(pid int) (resume.Program, bool)
+
+	// Origin returns what a live process of the agent was started with, as far
+	// as that matters; nil: it is not known. Secrets are kept only if wanted.
+	Origin(pid int, secrets bool) *resume.Origin
+
+	// Lives reports whether the very process lives.
+	Lives(resume.Process) bool
+
+	// ByHand returns the command by which a person goes on with the session; nil:
+	// there is none that is known.
+	ByHand(resume.Session) []string
+
+	// Variables are those of the environment that a resume must share with its
+	// session.
+	Variables() leash.Variables
 
 	// Owner returns the live process that holds the session, or nil.
 	Owner(context.Context, resume.Session) (*resume.Owner, error)
@@ -148,6 +164,13 @@ type Command struct {
 	Argv []string // Argv[0] is looked up in PATH
 	Dir  string   // an existing directory
 	Env  []string // KEY=value, added to the daemon's own
+
+	// Carried is what it repeats of the session's own command line.
+	Carried leash.Carried
+
+	// Inside says that the program is the way into the world that the session
+	// lived in, where that is another one than the daemon's.
+	Inside bool
 
 	// Unverifiable says that the command hands the prompt to the process that holds
 	// the session: its end proves nothing, and once it is gone nobody knows

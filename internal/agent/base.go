@@ -1,12 +1,15 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
+	"resumed/internal/leash"
 	"resumed/internal/limit"
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
@@ -18,7 +21,23 @@ type About struct {
 	Program string                 // what its program is called
 	Is      func(path string) bool // reports whether a path is the program's
 	Places  []string               // where the program may also lie, below the user's home directory
+
+	ByHand string // the arguments by which a person goes on with a session, whose id follows; empty: not known
+
+	Flags     leash.Flags     // those of the program, in all versions that are supported
+	Variables leash.Variables // those of the environment that matter to it alone
 }
+
+// Unseen is what is done about a session that may do things without asking, where
+// nobody saw what it was started with: flags may have bounded that.
+type Unseen string
+
+// What may be done.
+const (
+	Narrow   Unseen = "narrow"    // it goes on in the next mode that asks
+	SameMode Unseen = "same_mode" // it goes on in the mode that its transcript tells
+	Park     Unseen = "park"      // a person is asked
+)
 
 // Base is what all agents have in common, and what there is to say where an
 // agent does not have something. A room embeds it.
@@ -29,6 +48,7 @@ type Base struct {
 
 	Command string   // the program's name or path; empty: it is looked for
 	Env     []string // KEY=value, added for resumed runs
+	Unseen  Unseen
 
 	about About
 }
@@ -42,6 +62,7 @@ func NewBase(about About, o Options) Base {
 		UserDir:   userDir,
 		Command:   o.Command,
 		Env:       slices.Clone(o.Env),
+		Unseen:    cmp.Or(o.Unseen, Narrow),
 		about:     about,
 	}
 }
@@ -67,7 +88,33 @@ func (b *Base) Find(s resume.Session) (Program, error) {
 		places = append(places, filepath.Join(b.UserDir, place))
 	}
 	places = append(places, UsualPlaces(b.UserDir)...)
-	return Search{Name: b.about.Program, Command: b.Command, Places: places}.Find(s.Program)
+	found, err := Search{Name: b.about.Program, Command: b.Command, Places: places}.Find(s.Program)
+	if o := s.StartedWith(); err == nil && found.Way != ByConfig && o != nil && len(o.Through) > 0 {
+		found.Way, found.Through = BySession, o.Through
+	}
+	return found, err
+}
+
+// Carry says what of its start a session is continued with, but for the flags of
+// which something newer is known. It is false where nobody saw that start.
+func (b *Base) Carry(s resume.Session, newer ...string) (carried leash.Carried, seen bool) {
+	o := s.StartedWith()
+	if o == nil || !o.ArgsSeen {
+		return leash.Carried{}, false
+	}
+	return b.about.Flags.Carry(*o, newer...), true
+}
+
+// Begin returns the command that runs the program in that directory.
+func (b *Base) Begin(p Program, dir string, carried leash.Carried, env []string, args ...string) *Command {
+	argv := slices.Clone(p.Argv())
+	for i := range argv {
+		argv[i] = strings.ReplaceAll(argv[i], "{cwd}", dir)
+	}
+	return &Command{
+		Argv: append(argv, args...), Dir: dir, Env: env, Carried: carried,
+		Inside: len(p.Through) > 0 || p.Way == ByConfig && filepath.Base(p.Path) != b.about.Program,
+	}
 }
 
 // Missing is the plan where the program is not found.
@@ -78,6 +125,17 @@ func (b *Base) Missing() Plan {
 // Program returns the program that continues sessions of which nothing else is
 // known, or why it is not found.
 func (b *Base) Program() (Program, error) { return b.Find(resume.Session{}) }
+
+// Lives reports whether the very process lives.
+func (b *Base) Lives(process resume.Process) bool { return b.Processes.Lives(process) }
+
+// ByHand returns the command by which a person goes on with the session.
+func (b *Base) ByHand(s resume.Session) []string {
+	if b.about.ByHand == "" {
+		return nil
+	}
+	return append(strings.Fields(b.about.Program+" "+b.about.ByHand), s.Key.ID)
+}
 
 // Identify returns the program that the process runs, or false where it is not
 // known for certain.

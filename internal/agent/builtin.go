@@ -26,6 +26,7 @@ type Options struct {
 	Command string         // the program's name or path; empty: it is looked for
 	Server  string         // URL of a running server, for an agent that has one; empty: none
 	Env     []string       // KEY=value, added for resumed runs
+	Unseen  Unseen         // what is done about a session whose start nobody saw; empty: Narrow
 	Grace   time.Duration  // a clock time this far in the past means now, not tomorrow
 	Zone    *time.Location // of clock times that name none; nil means local
 }

@@ -51,21 +51,3 @@ func TestIDsThatAreNone(t *testing.T) {
 	}
 	require.Equal(t, "abcd-1234", PlainID("abcd-1234"))
 }
-
-func FuzzArguments(f *testing.F) {
-	f.Add("-p fix_it --allowedTools a b -- x")
-	f.Add("-c a=b exec resume --last -")
-	f.Add("run -ffile --session= x")
-	f.Add("-pyx -r --")
-	grammar := Grammar{Alone: "-p -y --print", One: "-c -f --session", Maybe: "-r", Many: "--allowedTools"}
-	f.Fuzz(func(t *testing.T, text string) {
-		args := strings.Fields(text)
-		parsed := grammar.Parse(args)
-		before, command, after := parsed.Cut()
-		if command != "" {
-			require.Equal(t, len(parsed.Plain()), len(before.Plain())+1+len(after.Plain()))
-		}
-		kept := append(parsed.Options(), parsed.Plain()...)
-		require.GreaterOrEqual(t, len(kept), len(args)-1, "only -- is dropped, and clusters are taken apart")
-	})
-}

@@ -49,11 +49,7 @@ func liesBelow(exe, name string) bool {
 // executableOf returns the file that a process of our own user runs, where it
 // is still that very file.
 func executableOf(dir string) (string, bool) {
-	owner, err := os.Stat(dir)
-	if err != nil {
-		return "", false
-	}
-	if stat, ok := owner.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != os.Getuid() {
+	if !isOwned(dir) {
 		return "", false
 	}
 	link := filepath.Join(dir, "exe")
@@ -66,6 +62,16 @@ func executableOf(dir string) (string, bool) {
 	runs, runsErr := os.Stat(link)
 	there, thereErr := os.Stat(path)
 	return path, runsErr == nil && thereErr == nil && os.SameFile(runs, there) && isExecutable(path)
+}
+
+// isOwned reports whether a process that is told of in dir is of our own user.
+func isOwned(dir string) bool {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Getuid()
 }
 
 // runsOthers reports whether a program is one by which others are run: what it

@@ -44,7 +44,8 @@ func (w Way) String() string {
 // Program is a program that was found.
 type Program struct {
 	resume.Program
-	Way Way
+	Way     Way
+	Through []string // what stands before its arguments instead of it; empty: nothing does
 }
 
 // Search says how the program of an agent is found.
@@ -59,22 +60,35 @@ type Search struct {
 // one in the first of the usual places. What is configured is not guessed at.
 func (s Search) Find(recorded resume.Program) (Program, error) {
 	if s.Command != "" {
-		path, err := lookUp(s.Command)
-		return Program{resume.Program{Path: path}, ByConfig}, err
+		return configured(s.Command)
 	}
 	if usable(recorded) {
-		return Program{recorded, BySession}, nil
+		return Program{Program: recorded, Way: BySession}, nil
 	}
 	path, err := lookUp(s.Name)
 	if err == nil {
-		return Program{resume.Program{Path: path}, ByPath}, nil
+		return Program{Program: resume.Program{Path: path}, Way: ByPath}, nil
 	}
 	for _, place := range s.Places {
 		if path, err := lookUp(filepath.Join(place, s.Name)); err == nil {
-			return Program{resume.Program{Path: path}, ByPlace}, nil
+			return Program{Program: resume.Program{Path: path}, Way: ByPlace}, nil
 		}
 	}
 	return Program{}, err
+}
+
+// configured returns the program that the user names: by its name, by its path, or
+// by a command line that ends with it and is the way to it, such as "podman exec
+// box claude".
+func configured(command string) (Program, error) {
+	path, err := lookUp(command)
+	words := strings.Fields(command)
+	if err == nil || len(words) < 2 {
+		return Program{Program: resume.Program{Path: path}, Way: ByConfig}, err
+	}
+	path, err = lookUp(words[0])
+	words[0] = path
+	return Program{Program: resume.Program{Path: path}, Way: ByConfig, Through: words}, err
 }
 
 // lookUp returns the path of a program by its name in PATH. A name with a slash
@@ -127,6 +141,9 @@ func isExecutable(path string) bool {
 // Argv returns what a command line of the program begins with: its path, or its
 // interpreter's where a script cannot be run by itself.
 func (p Program) Argv() []string {
+	if len(p.Through) > 0 {
+		return p.Through
+	}
 	if p.Interpreter == "" || isExecutable(p.Path) && asksFor(p.Path, p.Interpreter) {
 		return []string{p.Path}
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"resumed/internal/leash"
 	"resumed/internal/resume"
 )
 
@@ -72,8 +73,8 @@ func (t *Transcripts) Denied(ctx context.Context, s resume.Session, run Ran) (De
 }
 
 // Run is the plan to continue a session by the program and these arguments, in
-// that directory.
-func (t *Transcripts) Run(s resume.Session, dir string, args ...string) Plan {
+// that directory. What is carried is among them.
+func (t *Transcripts) Run(s resume.Session, dir string, carried leash.Carried, args ...string) Plan {
 	if err := CheckDir(dir); err != nil {
 		return Parked("%v", err)
 	}
@@ -81,7 +82,7 @@ func (t *Transcripts) Run(s resume.Session, dir string, args ...string) Plan {
 	if err != nil {
 		return t.Missing()
 	}
-	return Plan{Run: &Command{Argv: append(program.Argv(), args...), Dir: dir, Env: t.Environment(program, s.Transcript)}}
+	return Plan{Run: t.Begin(program, dir, carried, t.Environment(program, s.Transcript), args...)}
 }
 
 // Environment returns what a run of that transcript's session is given.

@@ -60,6 +60,7 @@ func (f *inForce) forDelivery() deliver.Settings {
 		Prompt: wanted.Prompt, Live: deliver.Live(wanted.Live), Timeout: wanted.Timeout, Stall: wanted.Stall,
 		Agent:    func(name string) agent.Agent { return s.agents[name] },
 		Env:      func(name string) ([]string, error) { return s.config.Agent(name).Environment(wanted.Trust()) },
+		Secrets:  wanted.KeepEnv == config.KeepSecrets,
 		Excluded: s.rules.Excluded,
 		Trust:    wanted.Trust(),
 	}
@@ -110,7 +111,8 @@ func (m maker) configPath() string {
 }
 
 func sameAgent(before, after config.Config, name string) bool {
-	return reflect.DeepEqual(before.Agent(name), after.Agent(name)) && before.Resume.Grace == after.Resume.Grace
+	return reflect.DeepEqual(before.Agent(name), after.Agent(name)) && before.Resume.Grace == after.Resume.Grace &&
+		before.Resume.Unseen == after.Resume.Unseen
 }
 
 // keepDesktops puts the desktops that did not change back in their places.

@@ -47,6 +47,20 @@ const (
 	LiveIgnore = "ignore"
 )
 
+// What is done about a session that may do things without asking, where nobody saw
+// what it was started with.
+const (
+	UnseenNarrow = "narrow"    // it goes on in the next mode that asks
+	UnseenSame   = "same_mode" // it goes on in the mode that its transcript tells
+	UnseenPark   = "park"      // a person is asked
+)
+
+// What is kept of the environment that a session was started in.
+const (
+	KeepNames   = "names"   // of secrets only what they are called, and a hash
+	KeepSecrets = "secrets" // all of it
+)
+
 // Who goes first when several sessions are due.
 const (
 	OldestFirst = "oldest"
@@ -67,6 +81,8 @@ type Resume struct {
 	MaxWindows    int           `toml:"max_windows"`
 	Stagger       time.Duration `toml:"stagger"` // 0: none
 	Live          string        `toml:"live"`
+	Unseen        string        `toml:"unseen"`
+	KeepEnv       string        `toml:"keep_env"`
 	Include       []string      `toml:"include"` // absolute; none: all
 	Exclude       []string      `toml:"exclude"` // absolute
 	Hours         Hours         `toml:"hours"`
@@ -263,6 +279,8 @@ func undecided() Config {
 			MaxWindows:    8,
 			Stagger:       20 * time.Second,
 			Live:          LiveType,
+			Unseen:        UnseenNarrow,
+			KeepEnv:       KeepNames,
 			Order:         OldestFirst,
 		},
 		Backoff: Backoff{Policy: backoff.Default()},

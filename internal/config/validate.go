@@ -64,6 +64,8 @@ func (r Resume) validate(found *problems) {
 	found.check(r.MaxConcurrent >= 1, "resume.max_concurrent", r.MaxConcurrent, "must be at least 1; to resume nothing use `resumed pause`")
 	found.check(r.MaxWindows >= 1, "resume.max_windows", r.MaxWindows, "must be at least 1")
 	found.enum("resume.live", r.Live, LiveType, LiveNotify, LiveIgnore)
+	found.enum("resume.unseen", r.Unseen, UnseenNarrow, UnseenSame, UnseenPark)
+	found.enum("resume.keep_env", r.KeepEnv, KeepNames, KeepSecrets)
 	found.enum("resume.order", r.Order, OldestFirst, NewestFirst)
 	for i, dir := range r.Include {
 		found.check(!slices.Contains(r.Exclude, dir), index("resume.include", i), dir, "is in resume.exclude too: no session there would be resumed")

@@ -3,11 +3,12 @@ package deliver
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/humanize"
+	"resumed/internal/leash"
 	"resumed/internal/resume"
 	"resumed/internal/runner"
 	"resumed/internal/sanitize"
@@ -17,11 +18,18 @@ import (
 type command struct {
 	*delivery
 	plan    *agent.Command
+	env     surroundings
 	process Process
 	output  string
 }
 
-func (c *command) String() string { return "run " + strings.Join(c.plan.Argv, " ") }
+func (c *command) String() string {
+	words := "run " + humanize.CommandLine(c.plan.Argv...)
+	if left := c.plan.Carried.LeftOut; len(left) > 0 {
+		words += " (left out: " + strings.Join(leash.Words(left), "; ") + ")"
+	}
+	return words
+}
 
 func (c *command) ready(context.Context) *resume.NotSent {
 	if why := replaced(c.session, c.plan.Dir); why != "" && c.owner == nil {
@@ -31,7 +39,21 @@ func (c *command) ready(context.Context) *resume.NotSent {
 	if notSent := untouchable(settings, c.plan.Dir); notSent != nil {
 		return notSent
 	}
-	return foreign(settings, c.plan.Dir)
+	if notSent := foreign(settings, c.plan.Dir); notSent != nil {
+		return notSent
+	}
+	return c.bind()
+}
+
+// bind gives the command the environment that its session had, or says why it may
+// not run. What only hands a message to the session's own process is free of that.
+func (c *command) bind() (notSent *resume.NotSent) {
+	session := c.session
+	if c.plan.Unverifiable {
+		session.Origin = nil
+	}
+	c.env, notSent = c.leashed(session, c.agent, c.plan)
+	return notSent
 }
 
 func (c *command) send(ctx context.Context) (sent bool, instead resume.Event) {
@@ -40,7 +62,7 @@ func (c *command) send(ctx context.Context) (sent bool, instead resume.Event) {
 		return false, *notSent
 	}
 	key := c.session.Key
-	now, err := c.opts.Engine.Apply(ctx, key, resume.Sending{Mark: run.Mark})
+	now, err := c.opts.Engine.Apply(ctx, key, resume.Sending{Mark: run.Mark, LeftOut: leash.Words(c.plan.Carried.LeftOut)})
 	if err != nil || now.Run == nil || now.Run.Mark != run.Mark {
 		return false, nil
 	}
@@ -67,10 +89,6 @@ func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
 	if notSent := c.secure(ctx, c.agent, c.session, c.plan.Keep); notSent != nil {
 		return nil, notSent
 	}
-	extra, err := c.opts.Settings().Env(c.session.Key.Agent)
-	if err != nil {
-		return nil, &resume.NotSent{Why: err.Error(), Park: true}
-	}
 	dir, err := c.shelves.claim(outputs, c.session.Key)
 	if err != nil {
 		return nil, &resume.NotSent{Why: "its output could not be kept: " + err.Error()}
@@ -79,7 +97,8 @@ func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
 	run := &runner.Command{
 		Argv:   c.plan.Argv,
 		Dir:    c.plan.Dir,
-		Env:    append(slices.Clone(c.plan.Env), extra...),
+		Env:    c.env.set,
+		Unset:  c.env.unset,
 		Output: c.shelves.output(c.session),
 		Status: c.shelves.status(c.session),
 		Mark:   c.session.Run.Mark,

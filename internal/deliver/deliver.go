@@ -50,6 +50,7 @@ type Settings struct {
 
 	Agent    func(name string) agent.Agent        // nil: it is not configured, or switched off
 	Env      func(agent string) ([]string, error) // KEY=value, added for its runs
+	Secrets  bool                                 // those of a session's environment are kept
 	Excluded func(directory string) (why string)  // empty: it may be touched
 	Trust    ownership.Trust                      // who may have written what is obeyed
 }

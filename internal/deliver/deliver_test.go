@@ -163,7 +163,7 @@ func TestADryRunSaysWhatItWouldDoAndDoesNothing(t *testing.T) {
 	dry := func(o *Options) { o.DryRun = true }
 	w := newWorld(t, dry)
 	w.run("touch touched")
-	require.Equal(t, []string{"parked: dry run: would have run sh -c touch touched"}, w.act())
+	require.Equal(t, []string{"parked: dry run: would have run sh -c 'touch touched'"}, w.act())
 	require.NoFileExists(t, filepath.Join(w.session.Cwd, "touched"))
 	require.NoDirExists(t, w.d.opts.StateDir)
 

@@ -16,19 +16,24 @@ const justNow = time.Minute
 // Changed is told every step: some are moments at which a process can be looked
 // at. It blocks on nothing.
 func (d *Deliverer) Changed(c resume.Change) {
-	if telling(c) {
+	_, moves := c.Event.(resume.Progressed)
+	if telling(c) && !(moves && d.witnesses.vain(c.After.Key, c.At)) {
 		d.witnesses.call(c.After.Key)
 	}
 }
 
 // telling reports whether a step is one at which the session's process likely
-// lives: it begins before our eyes, or it has just been stopped by a limit.
+// lives, and at which it is not known yet what it was started with: it was just
+// given a prompt, it moves, or it has just been stopped by a limit.
 func telling(c resume.Change) bool {
-	switch c.Event.(type) {
+	fresh := func(at time.Time) bool { return c.At.Sub(at) < justNow }
+	switch ev := c.Event.(type) {
 	case resume.Limited:
 		return c.After.Interrupted()
-	case resume.Prompted, resume.Progressed:
-		return c.Before.State == 0 && c.At.Sub(c.After.BornAt) < justNow
+	case resume.Prompted:
+		return fresh(ev.At)
+	case resume.Progressed:
+		return fresh(ev.At) && c.After.StartedWith() == nil
 	default:
 		return false
 	}
@@ -60,8 +65,13 @@ func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 		case <-again:
 		}
 		for key, n := range looks {
-			if looks[key] = n + 1; d.witness(ctx, key) || looks[key] == mostLooks {
+			looks[key] = n + 1
+			found := d.witness(ctx, key)
+			if found || looks[key] == mostLooks {
 				delete(looks, key)
+			}
+			if !found && n+1 == mostLooks {
+				d.witnesses.giveUp(key, time.Now())
 			}
 		}
 	}
@@ -75,25 +85,57 @@ func (d *Deliverer) witness(ctx context.Context, key resume.Key) bool {
 	if err != nil || a == nil {
 		return true
 	}
+	if d.stillRuns(ctx, a, session) {
+		return true
+	}
 	owner, err := a.Owner(ctx, session)
 	if err != nil || owner == nil {
-		return time.Since(session.LimitedAt) > justNow && time.Since(session.BornAt) > justNow
+		return time.Since(session.LimitedAt) > justNow && time.Since(session.PromptedAt) > justNow && time.Since(session.MovedAt) > justNow
 	}
 	d.identify(ctx, a, session, owner)
 	return true
 }
 
-// identify notes which program the owner of a session runs, and returns the
-// session with that.
+// stillRuns reports whether the process is still the one of which all is known:
+// the cheap look, at one file of the kernel. It notes that it was seen.
+func (d *Deliverer) stillRuns(ctx context.Context, a agent.Agent, session resume.Session) bool {
+	if session.Origin == nil || session.Interrupted() || !a.Lives(session.Origin.Process) {
+		return false
+	}
+	if session.StartedWith() == nil {
+		seen := *session.Origin
+		seen.SeenAt = time.Now().Round(0)
+		d.note(ctx, session, resume.Identified{Origin: &seen})
+	}
+	return true
+}
+
+// identify notes which program the owner of a session runs and what it was started
+// with, and returns the session with that.
 func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.Session, owner *resume.Owner) resume.Session {
-	program, ok := a.Identify(owner.PID)
-	if !ok || program == session.Program {
+	var news resume.Identified
+	if program, ok := a.Identify(owner.PID); ok && program != session.Program {
+		news.Program = program
+	}
+	if had := session.StartedWith(); had == nil || !a.Lives(had.Process) || had.Process.PID != owner.PID {
+		news.Origin = a.Origin(owner.PID, d.opts.Settings().Secrets)
+	}
+	if news == (resume.Identified{}) {
 		return session
 	}
-	_, err := d.opts.Engine.Apply(ctx, session.Key, resume.Identified{Program: program})
-	if err != nil && ctx.Err() == nil && !errors.Is(err, resume.ErrNoSession) {
-		d.log.Error("an event could not be applied", "session", session.Key.ID, "agent", session.Key.Agent, "err", err)
+	return d.note(ctx, session, news)
+}
+
+// note applies what was seen of a session's process, and returns the session with
+// that.
+func (d *Deliverer) note(ctx context.Context, session resume.Session, news resume.Identified) resume.Session {
+	after, err := d.opts.Engine.Apply(ctx, session.Key, news)
+	if err != nil {
+		if ctx.Err() == nil && !errors.Is(err, resume.ErrNoSession) {
+			d.log.Error("an event could not be applied", "session", session.Key.ID, "agent", session.Key.Agent, "err", err)
+		}
+		return session
 	}
-	session.Program = program
+	session.Program, session.Origin = after.Program, after.Origin
 	return session
 }

@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"sync"
+	"time"
 
 	"resumed/internal/resume"
 )
@@ -13,10 +14,11 @@ type witnesses struct {
 
 	mu   sync.Mutex // guards everything that follows
 	keys map[resume.Key]struct{}
+	lost map[resume.Key]time.Time // whose process was looked for in vain, and when
 }
 
 func newWitnesses() *witnesses {
-	return &witnesses{wake: make(chan struct{}, 1), keys: make(map[resume.Key]struct{})}
+	return &witnesses{wake: make(chan struct{}, 1), keys: make(map[resume.Key]struct{}), lost: make(map[resume.Key]time.Time)}
 }
 
 // call asks for a look at a session. It blocks on nothing.
@@ -29,6 +31,29 @@ func (w *witnesses) call(key resume.Key) {
 	default:
 	}
 }
+
+// giveUp notes that a session's process is not found: it is another user's, or in
+// a world that cannot be seen.
+func (w *witnesses) giveUp(key resume.Key, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.lost) >= maxLost {
+		clear(w.lost)
+	}
+	w.lost[key] = now
+}
+
+// vain reports whether it was looked for in vain just now: a session that moves all
+// the time must not be looked for all the time.
+func (w *witnesses) vain(key resume.Key, now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at, ok := w.lost[key]
+	return ok && now.Sub(at) < justNow
+}
+
+// maxLost bounds what is remembered of those.
+const maxLost = 4096
 
 func (w *witnesses) take() map[resume.Key]struct{} {
 	w.mu.Lock()

@@ -63,7 +63,7 @@ func (j *Journal) Changed(c resume.Change) {
 	key := c.After.Key
 	if c.Dropped {
 		delete(j.held, key)
-		if c.Before.WorthKeeping() {
+		if c.Before.WorthKeeping() || c.Before.Origin != nil {
 			j.opts.Store.DropSession(key)
 		}
 		j.opts.Changes.Note(key)
@@ -76,6 +76,9 @@ func (j *Journal) Changed(c resume.Change) {
 		if c.Declined() {
 			j.history(c)
 		}
+		if startedAnew(c) {
+			j.opts.Store.Put(c.After)
+		}
 		return
 	}
 	j.opts.Store.Put(c.After)
@@ -84,6 +87,12 @@ func (j *Journal) Changed(c resume.Change) {
 		j.log(c)
 	}
 	j.people(c)
+}
+
+// startedAnew reports whether it became known what a session runs with, or
+// whether that still counts: the process may be gone when the next daemon looks.
+func startedAnew(c resume.Change) bool {
+	return c.After.Origin != c.Before.Origin || c.After.Origin != nil && !c.After.PromptedAt.Equal(c.Before.PromptedAt)
 }
 
 // log says what a person would want to know the next morning.

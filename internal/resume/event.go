@@ -62,7 +62,10 @@ type (
 
 	// Sending is the point from which a resume cannot be taken back: what the
 	// transcript says from here on may be its doing.
-	Sending struct{ Mark string }
+	Sending struct {
+		Mark    string
+		LeftOut []string // what of the session's own command line is not repeated, in words
+	}
 
 	// Started is a resume command that runs now, or a prompt that is about to
 	// be handed to the process that holds the session.
@@ -98,9 +101,12 @@ type (
 	Lost struct{ Mark string }
 )
 
-// Identified is a live process of the session's own, by the program that it
-// runs.
-type Identified struct{ Program Program }
+// Identified is a live process of the session's own: the program that it runs,
+// and what it was started with. What is not known of it is zero.
+type Identified struct {
+	Program Program
+	Origin  *Origin
+}
 
 // What a person orders.
 type (

@@ -60,6 +60,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s
 	case Sending:
 		if s.Run != nil && s.Run.Mark == ev.Mark {
+			s.LeftOut = ev.LeftOut
 			return s.restore()
 		}
 		return s
@@ -74,8 +75,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Lost:
 		return s.lost(ev, r, now)
 	case Identified:
-		s.Program = ev.Program
-		return s
+		return s.identified(ev)
 	case Retry:
 		return s.retried(r, now)
 	case Forget:
@@ -197,6 +197,7 @@ func (s Session) prompted(ev Prompted, now time.Time) Session {
 	if s.ours(ev.At) {
 		return s
 	}
+	s.PromptedAt = later(s.PromptedAt, earlier(ev.At, now))
 	if ev.By == "" {
 		s.Windows = 0
 	}

@@ -167,12 +167,20 @@ type Session struct {
 	// Program is what its process ran when it was last seen alive.
 	Program Program `json:"program,omitzero"`
 
+	// Origin is what that process was started with. StartedWith says whether
+	// it still counts.
+	Origin *Origin `json:"origin,omitempty"`
+
+	// LeftOut is what the last resume did not repeat of it, in words.
+	LeftOut []string `json:"left_out,omitempty"`
+
 	Limit       limit.Verdict `json:"limit,omitzero"`        // what stopped it
 	LimitText   string        `json:"limit_text,omitempty"`  // in the agent's words
 	LimitedAt   time.Time     `json:"limited_at,omitzero"`   // when it was stopped last
 	BornAt      time.Time     `json:"born_at,omitzero"`      // when it began; zero: not known
 	FoundAt     time.Time     `json:"found_at,omitzero"`     // when it was first heard of
 	MovedAt     time.Time     `json:"moved_at,omitzero"`     // when the transcript last moved
+	PromptedAt  time.Time     `json:"prompted_at,omitzero"`  // when somebody else than a resume last gave it a prompt
 	RecoveredAt time.Time     `json:"recovered_at,omitzero"` // when an interruption last ended
 	Windows     int           `json:"windows,omitempty"`     // usage limits met since a person's last prompt
 
@@ -205,7 +213,8 @@ func (s Session) WorthKeeping() bool { return !s.LimitedAt.IsZero() || s.Paused 
 func (s Session) forgotten() Session {
 	return Session{
 		Key: s.Key, Name: s.Name, Account: s.Account, Provider: s.Provider, Cwd: s.Cwd, Transcript: s.Transcript, Seen: s.Seen,
-		State: Watching, Program: s.Program, BornAt: s.BornAt, FoundAt: s.FoundAt, MovedAt: s.MovedAt,
+		State: Watching, Program: s.Program, Origin: s.Origin, PromptedAt: s.PromptedAt,
+		BornAt: s.BornAt, FoundAt: s.FoundAt, MovedAt: s.MovedAt,
 	}
 }
 

@@ -2,6 +2,7 @@ package resume
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"resumed/internal/limit"
@@ -31,10 +32,26 @@ type View struct {
 	Windows    int           `json:"windows"`
 	Owner      *Owner        `json:"owner"`
 	Program    string        `json:"program,omitempty"` // what its own process ran, where that was seen
-	Attempts   []AttemptView `json:"attempts"`          // never null
-	Past       []AttemptView `json:"past,omitempty"`    // those of the interruption before
+	Started    StartView     `json:"started_with"`
+	Carried    CarriedView   `json:"carried"`
+	Attempts   []AttemptView `json:"attempts"`       // never null
+	Past       []AttemptView `json:"past,omitempty"` // those of the interruption before
 
 	Call string `json:"-"` // names the step that called a person
+}
+
+// StartView is what a session's own process was started with. It names variables
+// and never tells what is in them.
+type StartView struct {
+	Argv    []string `json:"argv"`    // never null; without the prompt
+	Seen    bool     `json:"seen"`    // false: its process was not seen, or hides its arguments
+	Env     []string `json:"env"`     // never null
+	Sandbox *string  `json:"sandbox"` // how its world differs from the daemon's; null: it does not, as far as is known
+}
+
+// CarriedView is what became of that in the last resume.
+type CarriedView struct {
+	LeftOut []string `json:"left_out"` // never null
 }
 
 // AttemptView is one resume as other programs see it.
@@ -81,6 +98,8 @@ func (s Session) View(maxRetries int) View {
 		MaxRetries: maxRetries,
 		Windows:    s.Windows,
 		Program:    s.Program.Path,
+		Started:    s.viewStart(),
+		Carried:    CarriedView{LeftOut: append([]string{}, s.LeftOut...)},
 		Attempts:   viewAttempts(s.Attempts),
 		Call:       s.Call,
 	}
@@ -89,6 +108,28 @@ func (s Session) View(maxRetries int) View {
 	}
 	if s.Owner != nil {
 		v.Owner = new(*s.Owner)
+	}
+	return v
+}
+
+func (s Session) viewStart() StartView {
+	v := StartView{Argv: []string{}, Env: []string{}}
+	o := s.StartedWith()
+	if o == nil {
+		return v
+	}
+	if v.Seen = o.ArgsSeen; v.Seen {
+		began := o.Through
+		if len(began) == 0 {
+			began = []string{s.Program.Path}
+		}
+		v.Argv = slices.Concat(began, o.Args)
+	}
+	for _, variable := range o.Env {
+		v.Env = append(v.Env, variable.Name)
+	}
+	if o.Sandbox != "" {
+		v.Sandbox = new(o.Sandbox)
 	}
 	return v
 }

@@ -31,6 +31,7 @@ type Command struct {
 	Argv   []string // Argv[0] is looked up in the PATH of its environment
 	Dir    string   // an absolute path
 	Env    []string // KEY=value, added to the daemon's own
+	Unset  []string // the names of those of the daemon's own that it does not get
 	Output string   // the file that its output is appended to; empty: nowhere
 	Status string   // the file that tells, also when no daemon runs, that it was begun and how it ended; empty: none
 	Mark   string   // goes into the environment as RESUMED_MARK
@@ -52,6 +53,11 @@ func (c Command) bounds() (timeout, stall time.Duration) {
 
 // grace lies between the request to end and the end.
 func (c Command) grace() time.Duration { return cmp.Or(c.Grace, DefaultGrace) }
+
+// environment returns the one that the command runs in.
+func (c Command) environment() []string {
+	return childenv.Agent(childenv.Without(os.Environ(), c.Unset...), c.Dir, c.Mark, c.Env...)
+}
 
 // NotFoundError says that the program of a command is not there or cannot be run.
 type NotFoundError struct {
@@ -88,7 +94,7 @@ func Start(cmd Command) (*Process, error) {
 	if err := checkDir(cmd.Dir); err != nil {
 		return nil, err
 	}
-	env := childenv.Agent(os.Environ(), cmd.Dir, cmd.Mark, cmd.Env...)
+	env := cmd.environment()
 	program, err := findProgram(cmd.Argv[0], cmd.Dir, env)
 	if err != nil {
 		return nil, err
@@ -182,7 +188,7 @@ func (c Command) Programs() []string {
 	if len(c.Argv) == 0 || !filepath.IsAbs(c.Dir) {
 		return nil
 	}
-	program, err := findProgram(c.Argv[0], c.Dir, childenv.Agent(os.Environ(), c.Dir, c.Mark, c.Env...))
+	program, err := findProgram(c.Argv[0], c.Dir, c.environment())
 	if err != nil {
 		return nil
 	}

@@ -261,10 +261,20 @@ func unitProperties(program string, cmd Command, env []string) []systemd.Propert
 		property("CollectMode", "inactive-or-failed"), // it leaves nothing behind,
 		property("AddRef", true),                      // but not before its end was seen here
 	}
+	if gone := missing(cmd.Unset, env); len(gone) > 0 { // the manager has an environment, too
+		all = append(all, property("UnsetEnvironment", gone))
+	}
 	if cmd.Output != "" {
 		all = append(all, property("StandardOutputFileToAppend", cmd.Output), property("StandardErrorFileToAppend", cmd.Output))
 	}
 	return all
+}
+
+// missing returns the names that an environment does not have.
+func missing(names, env []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return !variableName.MatchString(name) || slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
+	})
 }
 
 func property(name string, value any) systemd.Property {

@@ -7,31 +7,21 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/leash"
 )
 
 var _ agent.CommandLine = (*Agent)(nil)
 
-var grammar = agent.Grammar{
-	Alone: `-p --print -c --continue --verbose --fork-session --dangerously-skip-permissions --allow-dangerously-skip-permissions
-		--bare --safe-mode --include-partial-messages --include-hook-events --replay-user-messages --strict-mcp-config --mcp-debug
-		--no-session-persistence --disable-slash-commands --chrome --no-chrome --ide --tmux`,
-	One: `--model --fallback-model --permission-mode --permission-prompt-tool --session-id --output-format --input-format
-		--json-schema --max-turns --max-budget-usd --system-prompt --system-prompt-file --append-system-prompt
-		--append-system-prompt-file --settings --setting-sources --agent --agents --effort --debug-file -n --name --plugin-dir`,
-	Maybe: `-r --resume -d --debug -w --worktree --from-pr`,
-	Many:  `--add-dir --allowedTools --allowed-tools --disallowedTools --disallowed-tools --tools --mcp-config --betas --file`,
-}
-
 // invocation is a run with --print.
 type invocation struct {
-	agent.Arguments
+	leash.Arguments
 	room *Agent
 }
 
 // Invocation says what a command line asks for that runs Claude Code with
 // --print.
 func (a *Agent) Invocation(args []string) (agent.Invocation, bool) {
-	i := invocation{grammar.Parse(args), a}
+	i := invocation{flags.Parse(args), a}
 	return i, i.Has("-p", "--print")
 }
 
@@ -93,5 +83,5 @@ func (a *Agent) transcript(id string) string {
 func (i invocation) Resume(t agent.Trail, prompt string) []string {
 	args := i.Options("-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "--from-pr",
 		"--input-format", "--replay-user-messages")
-	return agent.WithPrompt(append(args, "--resume", t.Session), prompt)
+	return leash.WithPrompt(append(args, "--resume", t.Session), prompt)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"resumed/internal/agent"
+	"resumed/internal/leash"
 	"resumed/internal/resume"
 )
 
@@ -47,9 +48,8 @@ func (a *Agent) run(s resume.Session, w agent.Words, cwd string) (agent.Plan, er
 		return agent.Parked("the session ran with %s, which claude refuses to root outside a sandbox", bypass), nil
 	}
 
-	argv := append(program.Argv(), "-p", "--resume", s.Key.ID)
-	argv = append(argv, had.flags()...)
-	return agent.Plan{Run: &agent.Command{Argv: agent.WithPrompt(argv, w.Prompt), Dir: cwd, Env: env}}, nil
+	args := append([]string{"-p", "--resume", s.Key.ID}, had.flags()...)
+	return agent.Plan{Run: a.Begin(program, cwd, leash.Carried{}, env, leash.WithPrompt(args, w.Prompt)...)}, nil
 }
 
 // program finds claude. A version that forks sessions is not taken because a

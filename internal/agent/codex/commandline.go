@@ -7,20 +7,14 @@ import (
 	"slices"
 
 	"resumed/internal/agent"
+	"resumed/internal/leash"
 )
 
 var _ agent.CommandLine = (*Agent)(nil)
 
-var grammar = agent.Grammar{
-	Alone: `--json --experimental-json --full-auto --oss --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox --yolo
-		--dangerously-bypass-hook-trust --ephemeral --include-plan-tool --search --last --all --ignore-user-config --ignore-rules`,
-	One: `-c --config --enable --disable -m --model -p --profile -s --sandbox -a --ask-for-approval -C --cd --add-dir
-		--local-provider --output-schema --color -o --output-last-message -i --image`,
-}
-
 // invocation is a run with exec.
 type invocation struct {
-	before, options agent.Arguments // on either side of exec
+	before, options leash.Arguments // on either side of exec
 	resumes         bool            // resume follows
 	plain           []string        // what follows that
 	room            *Agent
@@ -28,7 +22,7 @@ type invocation struct {
 
 // Invocation says what a command line asks for that runs Codex with exec.
 func (a *Agent) Invocation(args []string) (agent.Invocation, bool) {
-	before, command, after := grammar.Parse(args).Cut()
+	before, command, after := flags.Parse(args).Cut()
 	i := invocation{before: before, options: after, plain: after.Plain(), room: a}
 	if command != "exec" && command != "e" || len(i.plain) > 0 && i.plain[0] == "review" {
 		return nil, false
@@ -90,5 +84,5 @@ func (i invocation) Begin(string) func(context.Context, agent.Ended) agent.Trail
 // model nor its sandbox. What an option before exec means, it means only there.
 func (i invocation) Resume(t agent.Trail, prompt string) []string {
 	args := slices.Concat(i.before.Options(), []string{"exec"}, i.options.Options("--last", "--all", "-i", "--image"))
-	return agent.WithPrompt(append(args, "resume", t.Session), prompt)
+	return leash.WithPrompt(append(args, "resume", t.Session), prompt)
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"resumed/internal/agent"
+	"resumed/internal/leash"
 	"resumed/internal/resume"
 )
 
@@ -66,7 +67,7 @@ func (a *Agent) run(s resume.Session, w agent.Words) (agent.Plan, error) {
 		// Codex would not begin there unless told to, and the session did.
 		args = append(args, "--skip-git-repo-check")
 	}
-	return a.Run(s, cwd, agent.WithPrompt(append(args, "resume", s.Key.ID), w.Prompt)...), nil
+	return a.Run(s, cwd, leash.Carried{}, leash.WithPrompt(append(args, "resume", s.Key.ID), w.Prompt)...), nil
 }
 
 // inRepository reports whether the directory lies in a work tree of git.

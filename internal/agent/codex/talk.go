@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/leash"
 	"resumed/internal/resume"
 )
 
@@ -83,7 +84,7 @@ func (a *Agent) queue(s resume.Session, w agent.Words) (agent.Plan, error) {
 		return agent.Plan{}, err
 	}
 	args := []string{"queue", "--thread", s.Key.ID}
-	plan := a.Run(s, cmp.Or(had.Cwd, s.Cwd), agent.WithValue(args, "--message", "--message", w.Prompt)...)
+	plan := a.Run(s, cmp.Or(had.Cwd, s.Cwd), leash.Carried{}, leash.WithValue(args, "--message", "--message", w.Prompt)...)
 	if plan.Run != nil {
 		plan.Run.Unverifiable = true
 	}

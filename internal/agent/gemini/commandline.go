@@ -9,31 +9,24 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/leash"
 )
 
 var _ agent.CommandLine = (*Agent)(nil)
-
-var grammar = agent.Grammar{
-	Alone: `-d --debug -s --sandbox -y --yolo --skip-trust --screen-reader -l --list-extensions --list-sessions --raw-output
-		--accept-raw-output-risk`,
-	One: `-m --model -p --prompt -i --prompt-interactive --approval-mode -o --output-format --session-id
-		--allowed-mcp-server-names --allowed-tools -e --extensions --include-directories --policy`,
-	Maybe: `-r --resume -w --worktree`,
-}
 
 // subcommands are words that are no prompt.
 var subcommands = []string{"mcp", "extensions", "extension", "skills", "skill", "hooks", "hook", "gemma"}
 
 // invocation is a run that is given its prompt.
 type invocation struct {
-	agent.Arguments
+	leash.Arguments
 	room *Agent
 }
 
 // Invocation says what a command line asks for that runs Gemini CLI without a
 // terminal.
 func (a *Agent) Invocation(args []string) (agent.Invocation, bool) {
-	i := invocation{grammar.Parse(args), a}
+	i := invocation{flags.Parse(args), a}
 	plain := i.Plain()
 	if len(plain) > 0 && slices.Contains(subcommands, plain[0]) || i.Has("-i", "--prompt-interactive", "--list-sessions") {
 		return nil, false
@@ -155,5 +148,5 @@ func (i invocation) Resume(t agent.Trail, prompt string) []string {
 		return append(args, i.Plain()...)
 	}
 	args := append(i.Options("-r", "--resume", "--session-id", "-p", "--prompt"), "--resume", t.Session)
-	return agent.WithValue(args, "-p", "--prompt", prompt)
+	return leash.WithValue(args, "-p", "--prompt", prompt)
 }

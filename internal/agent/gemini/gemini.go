@@ -59,7 +59,7 @@ func New(o Options) (*Agent, error) {
 		}
 	}
 	a := &Agent{Transcripts: agent.Transcripts{
-		Base:  agent.NewBase(agent.About{Name: Name, Program: "gemini", Is: isProgram}, o),
+		Base:  agent.NewBase(agent.About{Name: Name, Program: "gemini", Is: isProgram, ByHand: "--resume", Flags: flags, Variables: variables}, o),
 		Homes: homes,
 		Dir:   "tmp",
 		Files: agent.Source{Depth: 2, Match: isChat, Sift: sift},

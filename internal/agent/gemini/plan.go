@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/leash"
 	"resumed/internal/resume"
 )
 
@@ -65,8 +66,8 @@ func (a *Agent) run(s resume.Session, e end, w agent.Words, cwd string) agent.Pl
 		}
 		words = text
 	}
-	args := agent.WithModel([]string{"--resume", s.Key.ID}, e.model)
-	plan := a.Run(s, cwd, agent.WithValue(args, "-p", "--prompt", words)...)
+	args := leash.WithModel([]string{"--resume", s.Key.ID}, e.model)
+	plan := a.Run(s, cwd, leash.Carried{}, leash.WithValue(args, "-p", "--prompt", words)...)
 	if plan.Run != nil {
 		plan.Run.Keep = []string{s.Transcript}
 	}

@@ -10,26 +10,21 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/leash"
 	"resumed/internal/sqliteread"
 )
 
 var _ agent.CommandLine = (*Agent)(nil)
 
-var grammar = agent.Grammar{
-	Alone: `-c --continue --fork --share --thinking --auto --print-logs --pure --dangerously-skip-permissions`,
-	One: `-s --session -m --model --agent --format --title --attach --dir --port --variant --command --log-level
-		-p --password -u --username -f --file`,
-}
-
 // invocation is a run with run.
 type invocation struct {
-	before, options agent.Arguments // on either side of run
+	before, options leash.Arguments // on either side of run
 	room            *Agent
 }
 
 // Invocation says what a command line asks for that runs opencode with run.
 func (a *Agent) Invocation(args []string) (agent.Invocation, bool) {
-	before, command, after := grammar.Parse(args).Cut()
+	before, command, after := flags.Parse(args).Cut()
 	return invocation{before, after, a}, command == "run"
 }
 

@@ -66,7 +66,7 @@ const rescan = time.Minute
 // New returns the agent. It looks at the environment, not at any file.
 func New(o Options) (*Agent, error) {
 	a := &Agent{
-		Base:     agent.NewBase(agent.About{Name: Name, Program: "opencode", Is: isProgram, Places: []string{".opencode/bin"}}, o),
+		Base:     agent.NewBase(agent.About{Name: Name, Program: "opencode", Is: isProgram, ByHand: "--session", Flags: flags, Variables: variables, Places: []string{".opencode/bin"}}, o),
 		events:   EventsFile(),
 		rescan:   rescan,
 		looks:    make(chan look),

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/leash"
 	"resumed/internal/resume"
 	"resumed/internal/sqliteread"
 )
@@ -131,14 +132,14 @@ func (a *Agent) run(s resume.Session, w agent.Words, c conversation) (agent.Plan
 	if err != nil {
 		return a.Missing(), nil
 	}
-	argv := append(program.Argv(), "run", "--session", s.Key.ID, "--format", "json")
+	args := []string{"run", "--session", s.Key.ID, "--format", "json"}
 	if plainName.MatchString(c.agent) {
 		// Left to itself it takes the usual one, which may do more than the
 		// session's own.
-		argv = append(argv, "--agent", c.agent)
+		args = append(args, "--agent", c.agent)
 	}
-	argv = append(argv, words(w.Prompt)...)
-	return agent.Plan{Run: &agent.Command{Argv: argv, Dir: c.directory, Env: a.environment(program, s.Transcript)}}, nil
+	args = append(args, words(w.Prompt)...)
+	return agent.Plan{Run: a.Begin(program, c.directory, leash.Carried{}, a.environment(program, s.Transcript), args...)}, nil
 }
 
 // words returns the prompt as arguments. opencode joins its arguments by blanks

@@ -8,31 +8,24 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/leash"
 )
 
 var _ agent.CommandLine = (*Agent)(nil)
-
-var grammar = agent.Grammar{
-	Alone: `-d --debug -s --sandbox -y --yolo --screen-reader -l --list-extensions -c --continue --include-partial-messages`,
-	One: `-m --model -p --prompt -i --prompt-interactive --approval-mode -o --output-format --input-format --session-id
-		--auth-type --max-session-turns --allowed-mcp-server-names --allowed-tools -e --extensions --include-directories
-		--core-tools --exclude-tools`,
-	Maybe: `-r --resume`,
-}
 
 // subcommands are words that are no prompt.
 var subcommands = []string{"mcp", "extensions", "extension", "skills", "skill", "hooks", "hook", "auth", "channel"}
 
 // invocation is a run that is given its prompt.
 type invocation struct {
-	agent.Arguments
+	leash.Arguments
 	room *Agent
 }
 
 // Invocation says what a command line asks for that runs Qwen Code without a
 // terminal.
 func (a *Agent) Invocation(args []string) (agent.Invocation, bool) {
-	i := invocation{grammar.Parse(args), a}
+	i := invocation{flags.Parse(args), a}
 	plain := i.Plain()
 	if len(plain) > 0 && slices.Contains(subcommands, plain[0]) || i.Has("-i", "--prompt-interactive") {
 		return nil, false
@@ -96,5 +89,5 @@ func opening(chat string) (cwd, prompt string) {
 func (i invocation) Resume(t agent.Trail, prompt string) []string {
 	args := i.Options("-r", "--resume", "--session-id", "-c", "--continue", "-p", "--prompt", "--input-format")
 	args = append(args, "--resume", t.Session)
-	return agent.WithValue(args, "-p", "--prompt", prompt)
+	return leash.WithValue(args, "-p", "--prompt", prompt)
 }

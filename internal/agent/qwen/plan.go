@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/leash"
 	"resumed/internal/resume"
 )
 
@@ -22,8 +23,8 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if plan, stands, err := agent.Standing(s, last, err); !stands {
 		return plan, err
 	}
-	args := agent.WithModel([]string{"--resume", s.Key.ID}, model)
-	return a.Run(s, s.Cwd, agent.WithValue(args, "-p", "--prompt", w.Prompt)...), nil
+	args := leash.WithModel([]string{"--resume", s.Key.ID}, model)
+	return a.Run(s, s.Cwd, leash.Carried{}, leash.WithValue(args, "-p", "--prompt", w.Prompt)...), nil
 }
 
 // maxEndLines bounds how far back a chat is looked through.

@@ -37,7 +37,7 @@ var _ agent.Reader = (*Agent)(nil)
 func New(o Options) (*Agent, error) {
 	homes, err := agent.NewHomes(Name, agent.UsualHome(".qwen", "QWEN_RUNTIME_DIR", homeVariable), o.Roots)
 	a := &Agent{agent.Transcripts{
-		Base:  agent.NewBase(agent.About{Name: Name, Program: "qwen", Is: isProgram}, o),
+		Base:  agent.NewBase(agent.About{Name: Name, Program: "qwen", Is: isProgram, ByHand: "--resume", Flags: flags, Variables: variables}, o),
 		Homes: homes,
 		Dir:   "projects",
 		Files: agent.Source{Depth: 2, Match: isChat, Sift: sift},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/leash"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -77,14 +78,14 @@ func (a *room) Plan(_ context.Context, s resume.Session, w agent.Words) (agent.P
 	if _, plan, stands, err := agent.Stands(a, s); !stands {
 		return plan, err
 	}
-	return a.Run(s, s.Cwd, "--perch", s.Key.ID, "-p", w.Prompt), nil
+	return a.Run(s, s.Cwd, leash.Carried{}, "--perch", s.Key.ID, "-p", w.Prompt), nil
 }
 
 // invocation is a command line of the parrot.
-type invocation struct{ agent.Arguments }
+type invocation struct{ leash.Arguments }
 
 func (a *room) Invocation(args []string) (agent.Invocation, bool) {
-	i := invocation{agent.Grammar{One: "-p --perch"}.Parse(args)}
+	i := invocation{leash.Flags{{Takes: leash.One, Names: "-p --perch"}}.Parse(args)}
 	return i, i.Has("-p")
 }
 

@@ -1,34 +1,10 @@
-package agent
+package leash
 
 import (
 	"regexp"
 	"slices"
 	"strings"
 )
-
-// Grammar says which options of a program take how many values: each field names
-// options, with blanks between them. One that it does not name is taken to have a
-// value where a plain word follows: what is wrongly kept does no harm, what is
-// wrongly dropped might.
-type Grammar struct {
-	Alone string // those without a value
-	One   string
-	Maybe string // one, unless an option follows
-	Many  string // up to the next option
-}
-
-// arity is how many values an option takes.
-type arity uint8
-
-const (
-	alone arity = iota + 1
-	one
-	maybe
-	many
-)
-
-// arities are those of a program's options.
-type arities map[string]arity
 
 // word is an option with its values, or a plain argument.
 type word struct {
@@ -39,18 +15,12 @@ type word struct {
 // Arguments are those of a command line, taken apart.
 type Arguments []word
 
-// Parse takes the arguments of the program apart.
-func (g Grammar) Parse(args []string) Arguments {
-	known := make(arities)
-	for takes, options := range map[arity]string{alone: g.Alone, one: g.One, maybe: g.Maybe, many: g.Many} {
-		for option := range strings.FieldsSeq(options) {
-			known[option] = takes
-		}
-	}
-	return known.parse(args)
-}
+// Parse takes the arguments of the program apart. A flag that the table does not
+// name is taken to have a value where a plain word follows: what is wrongly kept
+// does no harm, what is wrongly dropped might.
+func (f Flags) Parse(args []string) Arguments { return f.known().parse(args) }
 
-func (known arities) parse(args []string) Arguments {
+func (k known) parse(args []string) Arguments {
 	var all Arguments
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
@@ -64,17 +34,17 @@ func (known arities) parse(args []string) Arguments {
 			all = append(all, word{raw: []string{arg}})
 			continue
 		}
-		if letters, ok := known.cluster(arg); ok {
+		if letters, ok := k.cluster(arg); ok {
 			all = append(all, letters...)
 			continue
 		}
 		option, _, joined := strings.Cut(arg, "=")
-		if short := arg[:2]; !strings.HasPrefix(arg, "--") && len(arg) > 2 && known[short] > alone {
+		if short := arg[:2]; !strings.HasPrefix(arg, "--") && len(arg) > 2 && k.arity(short) > Alone {
 			option, joined = short, true // -mMODEL
 		}
 		end := i + 1
 		if !joined {
-			end += known.values(option, args[i+1:])
+			end += k.values(option, args[i+1:])
 		}
 		all = append(all, word{option: option, raw: args[i:end]})
 		i = end - 1
@@ -82,17 +52,20 @@ func (known arities) parse(args []string) Arguments {
 	return all
 }
 
+// arity returns how many values a flag takes; 0: nobody knows.
+func (k known) arity(option string) Takes { return k[option].Takes & arityMask }
+
 func isOption(arg string) bool { return len(arg) > 1 && arg[0] == '-' }
 
 // cluster takes several one-letter options apart that stand as one: -pc.
-func (known arities) cluster(arg string) (Arguments, bool) {
+func (k known) cluster(arg string) (Arguments, bool) {
 	if strings.HasPrefix(arg, "--") || len(arg) < 3 {
 		return nil, false
 	}
 	var letters Arguments
 	for _, letter := range arg[1:] {
 		option := "-" + string(letter)
-		if known[option] != alone {
+		if k.arity(option) != Alone {
 			return nil, false
 		}
 		letters = append(letters, word{option: option, raw: []string{option}})
@@ -101,17 +74,17 @@ func (known arities) cluster(arg string) (Arguments, bool) {
 }
 
 // values returns how many of the arguments that follow belong to an option.
-func (known arities) values(option string, next []string) int {
+func (k known) values(option string, next []string) int {
 	plain := slices.IndexFunc(next, isOption)
 	if plain < 0 {
 		plain = len(next)
 	}
-	switch known[option] {
-	case alone:
+	switch k.arity(option) {
+	case Alone:
 		return 0
-	case one:
+	case One:
 		return min(1, len(next)) // whatever it looks like
-	case many:
+	case Many:
 		return plain
 	default:
 		return min(1, plain)

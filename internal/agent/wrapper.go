@@ -1,0 +1,75 @@
+package agent
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// maxForebears bounds how far up a process's forebears are looked at.
+const maxForebears = 8
+
+// wrapper returns the program by which the agent was started and that still stands
+// before it, with its arguments up to the agent's own: a sandbox, a script that is
+// called as the agent is, whatever the user put there; and the arguments that it
+// was given for the agent. It is nil where the agent was started as such.
+//
+// It stands in the same terminal, or the agent has none: what is in another one
+// only shows the agent.
+func (p Processes) wrapper(pid int, args []string, about About) (through, given []string) {
+	given = args
+	child, err := p.Stat(pid)
+	if err != nil {
+		return nil, given
+	}
+	for range maxForebears {
+		parent := child.Parent
+		stat, err := p.Stat(parent)
+		if parent <= 1 || err != nil || child.TTY != 0 && stat.TTY != child.TTY || !isOwned(p.Path(parent)) {
+			break
+		}
+		if before, rest := p.throughOf(parent, given, about); before != nil {
+			through, given = before, rest // one further up stands before it
+		}
+		child = stat
+	}
+	return through, given
+}
+
+// throughOf returns what the command line of a forebear begins with, where the
+// rest of it is the agent's name and some of these arguments.
+func (p Processes) throughOf(pid int, args []string, about About) (through, given []string) {
+	argv := p.Argv(pid)
+	at := slices.IndexFunc(argv, func(arg string) bool { return filepath.Base(arg) == about.Program })
+	if at < 1 || !containsAll(args, argv[at+1:]) {
+		return nil, nil // at 0 it is the agent itself, which has begun itself anew
+	}
+	exe := p.executable(pid)
+	switch name := strings.TrimRight(filepath.Base(exe), "0123456789."); {
+	case name == "resumed": // it is no part of what a person started
+		return nil, nil
+	case slices.Contains(scripting, name) && at == 1: // a script that is called as the agent is
+		script := argv[1]
+		if !filepath.IsAbs(script) {
+			script = filepath.Join(p.Cwd(pid), script)
+		}
+		if !isExecutable(script) {
+			return nil, nil
+		}
+		return []string{script}, argv[2:]
+	case runsOthers(exe): // node runs the agent itself, and in a shell it was typed
+		return nil, nil
+	}
+	through = slices.Clone(argv[:at+1])
+	if filepath.IsAbs(exe) {
+		through[0] = exe
+	}
+	return through, argv[at+1:]
+}
+
+func containsAll(all, some []string) bool {
+	return !slices.ContainsFunc(some, func(arg string) bool { return !slices.Contains(all, arg) })
+}
+
+// scripting are the interpreters of scripts that people put before a program.
+var scripting = []string{"sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "python", "perl", "ruby"}

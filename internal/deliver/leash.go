@@ -1,0 +1,62 @@
+package deliver
+
+import (
+	"fmt"
+	"os"
+	"slices"
+
+	"resumed/internal/agent"
+	"resumed/internal/childenv"
+	"resumed/internal/humanize"
+	"resumed/internal/leash"
+	"resumed/internal/resume"
+	"resumed/internal/sanitize"
+)
+
+// surroundings are the environment that a command of the agent is given: what is
+// added to the daemon's own, and what is taken away from it.
+type surroundings struct{ set, unset []string }
+
+// leashed says why the command may not run for the session, because it would be
+// freer than the session was, or ask another account; else it returns the
+// environment that it runs in.
+func (d *Deliverer) leashed(session resume.Session, a agent.Agent, plan *agent.Command) (surroundings, *resume.NotSent) {
+	settings := d.opts.Settings()
+	configured, err := settings.Env(session.Key.Agent)
+	if err != nil {
+		return surroundings{}, &resume.NotSent{Why: err.Error(), Park: true}
+	}
+	all := surroundings{set: slices.Concat(plan.Env, configured)}
+	o := session.StartedWith()
+	if o == nil {
+		return all, nil // the agent's room knows what that means
+	}
+	if o.Sandbox != "" && !plan.Inside {
+		return all, &resume.NotSent{Why: outside(session, *o, a), Park: true}
+	}
+	missing := plan.Carried.Missing
+	if o.EnvSeen {
+		env := a.Variables().Carry(*o, os.Environ(), configured)
+		missing = slices.Concat(missing, env.Missing)
+		all = surroundings{set: append(childenv.Without(all.set, env.Unset...), env.Set...), unset: env.Unset}
+	}
+	if len(missing) > 0 {
+		why := sanitize.Short(leash.Refusal(missing), sanitize.Sentence) + "; " + byHand(session, a)
+		return all, &resume.NotSent{Why: why, Park: true}
+	}
+	return all, nil
+}
+
+// outside says that the session lived in a world that the command would not run in.
+func outside(session resume.Session, o resume.Origin, a agent.Agent) string {
+	return fmt.Sprintf("it ran in a sandbox (%s) and would be continued outside it: %s in there, or set command of [[agent]] to the way in",
+		sanitize.Short(o.Sandbox, sanitize.Sentence), byHand(session, a))
+}
+
+// byHand is what a person can do instead.
+func byHand(session resume.Session, a agent.Agent) string {
+	if argv := a.ByHand(session); len(argv) > 0 {
+		return "go on with: " + humanize.CommandLine(argv...)
+	}
+	return "go on by hand"
+}

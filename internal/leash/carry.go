@@ -1,0 +1,92 @@
+package leash
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"resumed/internal/resume"
+)
+
+// Carried is what a resume takes over from the start of its session.
+type Carried struct {
+	Args    []string   // to be repeated, as they were
+	LeftOut []Omission // what is not, where a person may miss it
+	Missing []Omission // what has to be and cannot: nothing may be sent
+}
+
+// Omission is something that is not repeated.
+type Omission struct{ What, Why string }
+
+func (o Omission) String() string { return o.What + ": " + o.Why }
+
+// Words returns omissions as people read them.
+func Words(all []Omission) []string {
+	words := make([]string, len(all))
+	for i, o := range all {
+		words[i] = o.String()
+	}
+	return words
+}
+
+// Carry says which arguments of its start a session is continued with. newer are
+// the flags for which something newer is known, and given by the caller; what a
+// session may do without asking is always given by the caller.
+func (f Flags) Carry(o resume.Origin, newer ...string) Carried {
+	var (
+		carried Carried
+		rows    = f.known()
+	)
+	for _, w := range rows.parse(o.Args) {
+		if slices.Contains(newer, w.option) {
+			continue
+		}
+		row, known := rows[w.option]
+		switch effect := rows.effect(w); {
+		case w.option == "" || effect == Once || effect == Nothing || effect == Mode:
+		case effect == Attended:
+			carried.LeftOut = append(carried.LeftOut, Omission{w.shown(), "it needs a terminal, or the program that started the session"})
+		case w.hidden():
+			carried.Missing = append(carried.Missing, Omission{w.shown(), `its value is a secret, which is kept with keep_env = "secrets" only`})
+		case !known && len(w.raw) > 1 && strings.ContainsAny(w.raw[1], " \n\t"):
+			carried.Missing = append(carried.Missing, Omission{w.option, "this flag is not known here, and what follows it may be a prompt"})
+		default:
+			carried.Args = append(carried.Args, w.from(o.Cwd, row.Takes)...)
+		}
+	}
+	return carried
+}
+
+// shown returns the word as people see it.
+func (w word) shown() string { return strings.Join(w.raw, " ") }
+
+// from returns the word with its relative paths as seen from dir: the resume may
+// begin elsewhere. A document that stands in the place of its file is left as it is.
+func (w word) from(dir string, takes Takes) []string {
+	if takes&Path == 0 || dir == "" {
+		return w.raw
+	}
+	raw := slices.Clone(w.raw)
+	for i := range raw {
+		switch head, value, joined := strings.Cut(raw[i], "="); {
+		case i > 0:
+			raw[i] = absolute(dir, raw[i])
+		case joined:
+			raw[i] = head + "=" + absolute(dir, value)
+		}
+	}
+	return raw
+}
+
+func absolute(dir, path string) string {
+	if path == "" || filepath.IsAbs(path) || strings.ContainsAny(path[:1], "~{[-") {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// Refusal says why nothing is sent where something has to be repeated and cannot.
+func Refusal(missing []Omission) string {
+	return fmt.Sprintf("what the session was started with cannot be repeated: %s", strings.Join(Words(missing), "; "))
+}

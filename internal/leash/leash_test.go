@@ -1,0 +1,127 @@
+package leash
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+var table = Flags{
+	{Effect: Restricts, Takes: Many, Names: "--deny"},
+	{Effect: Restricts, Takes: One | Path, Names: "--settings"},
+	{Effect: Grants, Takes: Many | Path, Names: "--add-dir"},
+	{Effect: Selects, Takes: One, Names: "-m --model"},
+	{Effect: Account, Takes: One | Secret, Names: "--api-key"},
+	{Effect: Mode, Takes: One, Names: "--mode"},
+	{Effect: Nothing, Takes: Alone, Names: "--verbose"},
+	{Effect: Once, Takes: One, Names: "-p --prompt"},
+	{Effect: Attended, Takes: Alone, Names: "--ide"},
+	{Takes: One, Names: "-c", By: func(value string) Effect {
+		if strings.HasPrefix(value, "colour=") {
+			return Nothing
+		}
+		return Restricts
+	}},
+}
+
+func TestWhatOfACommandLineIsKept(t *testing.T) {
+	line := []string{"-p", "my plans", "--deny", "a", "b", "--api-key", "hunter22", "--settings={\"api_key\":\"hunter2\"}", "--verbose", "do it"}
+	kept := table.Keep(line, false)
+	require.Equal(t, []string{"-p", "--deny", "a", "b", "--api-key", Hidden, "--settings=" + Hidden, "--verbose"}, kept)
+	require.NotContains(t, strings.Join(kept, " "), "hunter2")
+	require.Equal(t, []string{"--api-key", "hunter22"}, table.Keep([]string{"--api-key", "hunter22"}, true), "who wants secrets kept gets that")
+}
+
+func TestWhatAResumeRepeats(t *testing.T) {
+	for name, c := range map[string]struct {
+		args, newer   []string
+		repeated      []string
+		left, missing []string
+	}{
+		"restrictions, grants and choices, as they were": {
+			args:     []string{"--deny", "x", "y", "--add-dir", "/lib", "-m", "opus"},
+			repeated: []string{"--deny", "x", "y", "--add-dir", "/lib", "-m", "opus"},
+		},
+		"a flag that nobody knows restricts":     {args: []string{"--new", "x", "--verbose", "--newer=y"}, repeated: []string{"--new", "x", "--newer=y"}},
+		"one whose value may be a prompt":        {args: []string{"--new", "fix the tests"}, missing: []string{"--new"}},
+		"never a prompt":                         {args: []string{"-p", "--verbose", "--prompt"}},
+		"what has a newer value is the room's":   {args: []string{"-m", "opus", "--deny", "x"}, newer: []string{"-m", "--model"}, repeated: []string{"--deny", "x"}},
+		"a mode is the room's":                   {args: []string{"--mode", "yolo"}},
+		"a relative path is from where it began": {args: []string{"--settings", "s.json", "--add-dir", "a", "/b"}, repeated: []string{"--settings", "/src/s.json", "--add-dir", "/src/a", "/b"}},
+		"a document is no path":                  {args: []string{"--settings", `{"a":1}`}, repeated: []string{"--settings", `{"a":1}`}},
+		"a secret that was not kept":             {args: []string{"--api-key", Hidden}, missing: []string{"--api-key " + Hidden}},
+		"what needs somebody at its other end":   {args: []string{"--ide"}, left: []string{"--ide"}},
+		"by the value":                           {args: []string{"-c", "colour=red", "-c", "web=off"}, repeated: []string{"-c", "web=off"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			what := func(all []Omission) (words []string) {
+				for _, o := range all {
+					words = append(words, o.What)
+				}
+				return words
+			}
+			got := table.Carry(resume.Origin{Args: c.args, Cwd: "/src", ArgsSeen: true}, c.newer...)
+			require.Equal(t, c.repeated, got.Args)
+			require.Equal(t, c.left, what(got.LeftOut))
+			require.Equal(t, c.missing, what(got.Missing))
+		})
+	}
+}
+
+var surroundings = slices.Concat(Variables{
+	{Effect: Nothing, Names: "BOT_ENTRYPOINT"},
+	{Effect: Account, Names: "BOT_BASE_URL BOT_API_KEY"},
+	{Effect: Restricts, Names: "BOT_*"},
+}, Common)
+
+func TestWhatOfAnEnvironmentIsKept(t *testing.T) {
+	kept, salt := surroundings.Keep([]string{
+		"BOT_API_KEY=sk-1234567890", "BOT_BASE_URL=http://x", "BOT_DENY=all", "BOT_ENTRYPOINT=cli", "EDITOR=vi",
+		"HTTPS_PROXY=http://me:hunter2@proxy", "BOT_MAX_TOKENS=64000", "PATH=/bin", "", "BOT_DENY=twice",
+	}, false)
+	require.NotEmpty(t, salt)
+	all := make(map[string]string)
+	for _, v := range kept {
+		all[v.Name] = v.Value
+		require.True(t, (v.Value == "") != (v.Hash == ""), v.Name)
+	}
+	require.Equal(t, map[string]string{
+		"BOT_API_KEY": "", "HTTPS_PROXY": "", "BOT_BASE_URL": "http://x", "BOT_DENY": "all", "BOT_MAX_TOKENS": "64000", "PATH": "/bin",
+	}, all)
+}
+
+func TestTheEnvironmentOfAResumeIsTheOneThatTheSessionHad(t *testing.T) {
+	had := []string{"BOT_API_KEY=sk-of-the-session", "BOT_DENY=all", "PATH=/mine"}
+	kept, salt := surroundings.Keep(had, false)
+	o := resume.Origin{Env: kept, Salt: salt, EnvSeen: true}
+
+	env := surroundings.Carry(o, []string{"BOT_API_KEY=sk-of-the-daemon", "BOT_BASE_URL=http://elsewhere", "PATH=/usr/bin", "EDITOR=vi"}, nil)
+	require.Len(t, env.Missing, 1)
+	require.Contains(t, env.Missing[0].String(), "BOT_API_KEY: another account would be asked")
+	require.Equal(t, []string{"BOT_BASE_URL"}, env.Unset)
+	require.NotContains(t, strings.Join(env.Set, " "), "daemon")
+
+	env = surroundings.Carry(o, []string{"BOT_API_KEY=sk-of-the-daemon"}, []string{"BOT_API_KEY=sk-of-the-session", "BOT_COLOUR=red", "BOT_DENY=none"})
+	require.Empty(t, env.Missing, "the user's own file has it")
+	require.Equal(t, []string{"BOT_API_KEY=sk-of-the-session", "BOT_DENY=all", "PATH=/mine"}, env.Set)
+	require.Empty(t, env.Unset, "what the user wants for resumed runs, and asks nobody else, stays")
+}
+
+func TestSecretsAreKnownBySight(t *testing.T) {
+	for _, secret := range []string{
+		"sk-ant-REDACTED", `{"env":{"ANTHROPIC_AUTH_TOKEN":"abcdef123"}}`, "http://u:p@host", "Authorization: Bearer abcdefgh",
+		`{"headers":{"x-api-key":"a123456789"}}`, "mcp_servers.x.bearer_token=\"abcdefgh\"",
+	} {
+		require.True(t, IsSecret(secret), secret)
+	}
+	for _, plain := range []string{
+		"", "opus", "Bash(touch:*)", `{"permissions":{"deny":["Bash"]}}`, "http://host/path", "model_max_output_tokens=128000", "/home/u/.keys/settings.json",
+		`{"apiKeyHelper":"/bin/helper"}`, "git@github.com:x/y",
+	} {
+		require.False(t, IsSecret(plain), plain)
+	}
+}

@@ -1,0 +1,79 @@
+package leash
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Hidden stands for a value that is not kept.
+const Hidden = "(not kept)"
+
+// Keep returns of the arguments of a program what may be kept: no prompt, and no
+// secret unless they are wanted.
+func (f Flags) Keep(args []string, secrets bool) []string {
+	rows := f.known()
+	var kept []string
+	for _, w := range rows.parse(args) {
+		switch row, known := rows[w.option]; {
+		case w.option == "":
+			continue // a prompt, a subcommand, a directory: it was for that one start
+		case known && row.Effect == Once:
+			kept = append(kept, w.option)
+		case secrets:
+			kept = append(kept, w.raw...)
+		default:
+			kept = append(kept, w.hide(row.Takes&Secret != 0)...)
+		}
+	}
+	return kept
+}
+
+// hide returns the word without values that are secret.
+func (w word) hide(all bool) []string {
+	raw := slices.Clone(w.raw)
+	if value, joined := strings.CutPrefix(raw[0], w.option); joined && value != "" && (all || IsSecret(value)) {
+		raw[0] = w.option + "=" + Hidden
+	}
+	for i := 1; i < len(raw); i++ {
+		if all || IsSecret(raw[i]) {
+			raw[i] = Hidden
+		}
+	}
+	return raw
+}
+
+// hidden reports whether a value of the word was not kept.
+func (w word) hidden() bool {
+	return slices.ContainsFunc(w.raw, func(arg string) bool { return arg == Hidden || strings.HasSuffix(arg, "="+Hidden) })
+}
+
+var (
+	// secretField is a field of a document, or of a header, that holds a secret.
+	secretField = regexp.MustCompile(`(?i)(api[_-]?key|token|secret|passw(or)?d|authorization|bearer|cookie|credential)s?["']?\s*[:= ]\s*["']?([^\s"'{}\[\],$]{6,})`)
+	// keyWord looks like a key of one of the providers.
+	keyWord = regexp.MustCompile(`\b(sk|pk|rk|ghp|gho|ghs|xox[abp]|AIza|AKIA|eyJ)[-_A-Za-z0-9]{12,}`)
+)
+
+// IsSecret reports whether a text holds what looks like a key, a token or a
+// password.
+func IsSecret(text string) bool {
+	if keyWord.MatchString(text) {
+		return true
+	}
+	for _, found := range secretField.FindAllStringSubmatch(text, -1) {
+		if strings.Trim(found[len(found)-1], "0123456789") != "" { // a number of tokens is none
+			return true
+		}
+	}
+	for word := range strings.FieldsSeq(text) {
+		if !strings.Contains(word, "@") || !strings.Contains(word, "://") {
+			continue
+		}
+		if u, err := url.Parse(strings.Trim(word, `"'`)); err != nil || u.User != nil {
+			return true
+		}
+	}
+	return false
+}

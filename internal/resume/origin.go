@@ -1,0 +1,57 @@
+package resume
+
+import "time"
+
+// Origin is what a session's own process was started with, as it was seen while
+// that process lived. It says what a resume must repeat. It holds no secret,
+// unless the user wants that.
+type Origin struct {
+	Process Process   `json:"process"` // whose it is
+	SeenAt  time.Time `json:"seen_at"` // when that process was last seen alive
+	Cwd     string    `json:"cwd,omitempty"`
+
+	// Args are the arguments of the program, without its prompt. ArgsSeen is
+	// false where the process hides them: that is not the same as none.
+	Args     []string `json:"args,omitempty"`
+	ArgsSeen bool     `json:"args_seen,omitempty"`
+
+	// Env are the variables that matter to the agent. EnvSeen is false where they
+	// could not be read: that is not the same as none.
+	Env     []Variable `json:"env,omitempty"`
+	EnvSeen bool       `json:"env_seen,omitempty"`
+	Salt    string     `json:"salt,omitempty"` // of the hashes in Env
+
+	Login   string   `json:"login,omitempty"`   // a hash of who was signed in then; empty: not known
+	Sandbox string   `json:"sandbox,omitempty"` // how its world differs from the daemon's, in words; empty: it does not
+	Through []string `json:"through,omitempty"` // the program that started it, and still stood before it, with its arguments up to the agent's
+	TTY     bool     `json:"tty,omitempty"`     // it has a terminal
+}
+
+// Variable is one of the environment. Of a secret only a hash is kept: enough to
+// know it again.
+type Variable struct {
+	Name  string `json:"name"`
+	Value string `json:"value,omitempty"`
+	Hash  string `json:"hash,omitempty"` // of a value that is not kept
+}
+
+// StartedWith returns what the process was started with that took the session's
+// last prompt; nil: nobody saw it. One that was seen before that prompt and not
+// after it may have been followed by another, with other arguments.
+func (s Session) StartedWith() *Origin {
+	if s.Origin == nil || s.Origin.SeenAt.Before(s.PromptedAt) {
+		return nil
+	}
+	return s.Origin
+}
+
+// identified notes what a live process of the session shows.
+func (s Session) identified(ev Identified) Session {
+	if ev.Program != (Program{}) {
+		s.Program = ev.Program
+	}
+	if ev.Origin != nil {
+		s.Origin = ev.Origin
+	}
+	return s
+}

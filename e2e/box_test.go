@@ -39,6 +39,8 @@ type box struct {
 	extra    []string
 	backoff  time.Duration // of the daemon, where no time is stated
 	stranger bool          // the daemon does not have the agent in its PATH
+	columns  int           // of the agent's terminal; 0: as many as people have
+	rows     int
 	provider *agenttest.Server
 	proc     *exec.Cmd // the daemon
 	log      lockedBuffer

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,7 +39,10 @@ func (b *box) talk(prompt string) *pane {
 	})
 	argv := b.kit.talk(prompt)
 	argv[0] = filepath.Join(b.bin, argv[0])
-	args := append([]string{"-f", "/dev/null", "new-session", "-d", "-x", "140", "-y", "45", "-s", "e2e", "-c", b.work, "--"}, argv...)
+	columns, rows := cmp.Or(b.columns, 140), cmp.Or(b.rows, 45)
+	args := append([]string{
+		"-f", "/dev/null", "new-session", "-d", "-x", strconv.Itoa(columns), "-y", strconv.Itoa(rows), "-s", "e2e", "-c", b.work, "--",
+	}, argv...)
 	out, err := p.command(args...).CombinedOutput()
 	require.NoError(b.t, err, string(out))
 	return p
@@ -112,6 +116,22 @@ func (b *box) stopped(answer agenttest.Answer, row *result) (*pane, resume.View,
 	return p, s, before
 }
 
+// set adds a setting to those of Claude Code.
+func (b *box) set(key string, value any) {
+	b.t.Helper()
+	b.writeJSON(".claude/settings.json", map[string]any{"permissions": map[string]any{"allow": []string{"Bash"}}, key: value})
+}
+
+// behindMenu is Claude Code asking what to do about the limit.
+func behindMenu(t *testing.T, b *box, row *result) {
+	b.set("autoContinueAtUsageLimit", false)
+	p, s, before := b.stopped(agenttest.UsageLimit(8*time.Second), row)
+	require.Equal(t, limit.UsageLimit, s.Class)
+	p.until("the menu", func(screen string) bool { return strings.Contains(screen, "What do you want to do?") })
+	b.finished(s, before, 1, once)
+	row.did, row.outcome = "closed the menu and typed the prompt once", "finished"
+}
+
 // What Claude Code does in a terminal when it was stopped, and what the daemon
 // must make of it.
 var (
@@ -124,16 +144,30 @@ var (
 		row.did, row.outcome = "typed the prompt once", "finished"
 	}}
 
-	menu = situation{"live with the limit's menu open", func(t *testing.T, b *box, row *result) {
-		b.writeJSON(".claude/settings.json", map[string]any{
-			"permissions":              map[string]any{"allow": []string{"Bash"}},
-			"autoContinueAtUsageLimit": false,
+	menu = situation{"live with the limit's menu open", behindMenu}
+
+	small = situation{"the same in a small terminal", func(t *testing.T, b *box, row *result) {
+		b.columns, b.rows = 40, 10
+		behindMenu(t, b, row)
+	}}
+
+	vim = situation{"live with vim's keys", func(t *testing.T, b *box, row *result) {
+		b.backoff = patient
+		b.set("editorMode", "vim")
+		p, s, before := b.stopped(agenttest.Overloaded(), row)
+		p.until("INSERT", func(screen string) bool { return strings.Contains(screen, "-- INSERT --") })
+		p.press("Escape")
+		p.until("nothing of NORMAL", func(screen string) bool { return !strings.Contains(screen, "-- INSERT --") })
+		b.until("the daemon sees it", func() bool {
+			s, _ := b.session()
+			return strings.Contains(s.Reason, "vim's NORMAL mode")
 		})
-		p, s, before := b.stopped(agenttest.UsageLimit(8*time.Second), row)
-		require.Equal(t, limit.UsageLimit, s.Class)
-		p.until("the menu", func(screen string) bool { return strings.Contains(screen, "What do you want to do?") })
+		b.mustStayQuiet(before, 0)
+		p.press("i")
+		_, err := b.ask("retry", s.ID)
+		require.NoError(t, err)
 		b.finished(s, before, 1, once)
-		row.did, row.outcome = "closed the menu and typed the prompt once", "finished"
+		row.did, row.outcome = "nothing in NORMAL, and typed the prompt once in INSERT", "finished"
 	}}
 
 	armed = situation{"live and continuing by itself", func(t *testing.T, b *box, row *result) {

@@ -189,6 +189,33 @@ func TestASessionThatLives(t *testing.T) {
 			},
 			state: resume.Watching, keys: "\x1bcontinue\r",
 		},
+		"a menu that a narrow terminal breaks is closed too": {
+			live:  show(func(s *standIn) { s.Screen, s.Status, s.AfterMenu = "narrow-menu-40", "waiting", "narrow-529-40" }),
+			stop:  func(b *liveBox) { b.outOfQuota(time.Now().Add(-time.Second), fiveHourText) },
+			state: resume.Watching, keys: "\x1bcontinue\r",
+		},
+		"and one whose edge a notice covers": {
+			live:  show(func(s *standIn) { s.Screen, s.Status, s.AfterMenu = "menu-80-notice-tmux", "waiting", "529-final" }),
+			stop:  func(b *liveBox) { b.outOfQuota(time.Now().Add(-time.Second), fiveHourText) },
+			state: resume.Watching, keys: "\x1bcontinue\r",
+		},
+		"a screen of ten rows is typed into": {
+			live: show(func(s *standIn) { s.Screen = "low-529-10" }), stop: overload, state: resume.Watching, keys: "continue\r",
+		},
+		"vim's INSERT mode is typed into": {
+			live: func(b *liveBox) {
+				b.write(".claude/settings.json", `{"editorMode":"vim"}`)
+				show(func(s *standIn) { s.Screen = "vim-insert" })(b)
+			},
+			stop: overload, state: resume.Watching, keys: "continue\r",
+		},
+		"vim's NORMAL mode is not": {
+			live: func(b *liveBox) {
+				b.write(".claude/settings.json", `{"editorMode":"vim"}`)
+				show(func(s *standIn) { s.Screen = "vim-normal" })(b)
+			},
+			stop: overload, state: resume.Waiting, why: "vim's NORMAL mode", pending: true,
+		},
 		"a menu that does not close is left": {
 			live:  show(func(s *standIn) { s.Screen, s.Status = "usage-weekly-menu", "waiting" }),
 			stop:  func(b *liveBox) { b.outOfQuota(time.Now().Add(-time.Second), weeklyText) },
@@ -338,7 +365,9 @@ func TestASessionThatLives(t *testing.T) {
 			c.stop(b)
 			var s resume.View
 			b.until(fmt.Sprintf("it is %s because %q", c.state, c.why), func() bool {
-				s = b.session(liveID)
+				if s = b.session(liveID); strings.Contains(s.Reason, "it is looked at again") {
+					b.run("retry", liveID) // not in a minute: now
+				}
 				return s.State == c.state && strings.Contains(s.Reason, c.why)
 			})
 			require.Equal(t, c.keys, b.keys())

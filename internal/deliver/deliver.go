@@ -82,6 +82,7 @@ type Deliverer struct {
 	leases    *leases
 	shelves   shelves
 	commands  commands
+	glances   *glances
 	witnesses *witnesses
 }
 
@@ -90,7 +91,7 @@ type Deliverer struct {
 func New(opts Options, sessions []resume.Session) *Deliverer {
 	d := &Deliverer{
 		opts: opts, log: opts.Log, machine: cmp.Or[Machine](opts.Machine, here{}), leases: newLeases(opts.LeaseDirs), shelves: shelves{stateDir: opts.StateDir},
-		commands: commands{running: make(map[string]stopper)}, witnesses: newWitnesses(),
+		commands: commands{running: make(map[string]stopper)}, glances: &glances{seen: make(map[resume.Key]int)}, witnesses: newWitnesses(),
 	}
 	for _, s := range sessions {
 		if s.Interrupted() {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -47,7 +48,12 @@ func (t *typing) ready(ctx context.Context) *resume.NotSent {
 	}
 	t.pane = pane
 	sight, notSent := t.look(ctx, func(s agent.Sight) bool { return !s.Strange })
+	n := t.glances.count(t.session.Key, sight.Strange)
 	switch {
+	case notSent != nil && sight.Strange && n < lastGlance:
+		notSent.Park = false
+		notSent.Why = fmt.Sprintf("%s; it is looked at again before you are called (look %d of %d)", notSent.Why, n, lastGlance)
+		return t.named(notSent)
 	case notSent != nil:
 		return t.named(notSent)
 	case sight.Draft != "":
@@ -55,6 +61,31 @@ func (t *typing) ready(ctx context.Context) *resume.NotSent {
 	}
 	t.menu = sight.Menu
 	return nil
+}
+
+// lastGlance is how many looks at screens that are not known it takes until a
+// person is called. What covers a terminal for a while (a notice, a dialog that
+// somebody reads) is gone by then.
+const lastGlance = 3
+
+// glances counts, for each session, the looks at screens that were not known.
+type glances struct {
+	mu   sync.Mutex
+	seen map[resume.Key]int // guarded by mu
+}
+
+// count returns how many looks in a row showed nothing that is known. The last
+// one that is waited for ends the row.
+func (g *glances) count(key resume.Key, strange bool) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := g.seen[key] + 1
+	if strange && n < lastGlance {
+		g.seen[key] = n
+	} else {
+		delete(g.seen, key)
+	}
+	return n
 }
 
 // refused says what it means that a pane cannot be used.

@@ -77,21 +77,33 @@ func TestNothingIsTypedWhereAPersonHasWrittenSomething(t *testing.T) {
 	require.Equal(t, w.agent.owner, w.now().Owner, "status shows who holds it")
 }
 
-// A screen that nobody knows is for a person to look at: it is kept.
-func TestAScreenThatIsNotKnownIsKept(t *testing.T) {
+// A screen that is not known may be known a moment later: nobody is called
+// before it was looked at three times. What is seen then is kept.
+func TestAScreenThatIsNotKnownIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.composer()
+	known := w.agent.talk.Type.Judge
 	w.agent.talk.Type.Judge = func(string) agent.Sight {
 		return agent.Sight{Strange: true, Leave: &agent.Leave{Why: "its screen is not known", Park: true}}
 	}
-	got := w.act()
-	require.Len(t, got, 1)
 	kept := filepath.Join(w.d.opts.StateDir, "runs", "s-1", "screen.txt")
-	require.Equal(t, fmt.Sprintf("parked: %s: its screen is not known; it is kept in %s", heldBy(*w.agent.owner), kept), got[0])
+	why := "its screen is not known; it is kept in " + kept
+	first := fmt.Sprintf("not sent: %s; it is looked at again before you are called (look 1 of 3)", why)
+	second := strings.Replace(first, "1 of", "2 of", 1)
+	require.Equal(t, []string{first}, w.act())
+	require.Equal(t, []string{first, second}, w.actAgain())
+	require.Equal(t, []string{first, second, fmt.Sprintf("parked: %s: %s", heldBy(*w.agent.owner), why)}, w.actAgain())
 	require.FileExists(t, kept)
 	require.Equal(t, "limit\n", w.transcript())
+
+	require.Equal(t, first, last(w.actAgain()), "the next time it is looked at three times again")
+	w.agent.talk.Type.Judge = known
+	require.Equal(t, "delivered", last(w.actAgain()), "and it is typed as soon as the screen is known")
+	require.Equal(t, "limit\nprompt\n", w.transcript())
 }
+
+func last(events []string) string { return events[len(events)-1] }
 
 // What does not stand in the composer as it was typed is not sent.
 func TestWhatIsNotShownAsItWasTypedIsNotSent(t *testing.T) {

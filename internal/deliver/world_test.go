@@ -104,6 +104,16 @@ func (w *world) act() []string {
 	return slices.DeleteFunc(w.diary.all(), func(line string) bool { return line == "on disk" })
 }
 
+// actAgain does so again, after one that was not sent.
+func (w *world) actAgain() []string {
+	w.t.Helper()
+	w.mu.Lock()
+	mark := fmt.Sprintf("mark-%d", w.session.Runs+1)
+	w.session = w.session.Next(resume.Retry{}, rules, time.Now(), 0.5).Next(resume.Due{Mark: mark}, rules, time.Now(), 0.5)
+	w.mu.Unlock()
+	return w.act()
+}
+
 func (w *world) now() resume.Session {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -24,9 +24,13 @@ const (
 type Screen struct {
 	Above []string // the rows above the composer or the menu: the conversation
 
-	view  view
-	draft string // what stands in the composer
-	turn  string // what was said since the last prompt, without spaces
+	view   view
+	draft  string // what stands in the composer
+	turn   string // what was said since the last prompt, without spaces
+	cut    bool   // and that begins above the screen
+	insert bool   // vim's mode in which letters are letters is shown
+	normal bool   // vim's other one is in force, which no screen shows
+	asked  bool   // the limit's menu was seen just before: that is what stopped it
 }
 
 // Known reports whether it is a screen of Claude Code that a prompt can be typed
@@ -60,9 +64,12 @@ func ReadScreen(text string) Screen {
 	if !ok {
 		return Screen{}
 	}
-	s := Screen{view: readFooter(lines[lower+1:]), draft: draft, turn: lastTurn(lines[:upper]), Above: lines[:upper]}
-	if draft != "" && isBareFooter(lines[lower+1:]) {
-		s.view = composer
+	footer := withoutNotices(lines[lower+1:])
+	s := Screen{view: readFooter(footer), draft: draft, Above: lines[:upper]}
+	s.turn, s.cut = lastTurn(lines[:upper])
+	s.insert = slices.ContainsFunc(footer, func(line string) bool { return strings.HasPrefix(line, insertMode) })
+	if draft != "" && len(footer) == 0 {
+		s.view = composer // 2.1.197 hides its hint, in the mode that has no name, while something stands in the composer
 	}
 	if strings.Contains(strings.ToLower(s.turn), squeeze(hasReset+" · "+pressEnter)) {
 		s.view = stale
@@ -102,7 +109,8 @@ func isRule(line string) bool {
 }
 
 // isEdge reports whether the line may be the upper edge of a menu.
-func isEdge(line string) bool { return strings.HasPrefix(line, "▔▔▔") || isRule(line) }
+// A notice may cover most of it.
+func isEdge(line string) bool { return strings.HasSuffix(line, "▔") || isRule(line) }
 
 // readComposer returns what stands between the rules. A shell command begins
 // with another sign than a prompt: that is no composer for prompts.
@@ -123,15 +131,22 @@ func readComposer(lines []string) (draft string, ok bool) {
 
 func trim(s string) string { return strings.TrimFunc(s, unicode.IsSpace) }
 
+// insertMode stands before the mode, or alone. NORMAL shows nothing: such a screen
+// looks like one without vim.
+const insertMode = "-- INSERT --"
+
 var (
-	// modeLine ends every screen that takes a prompt.
-	modeLine = regexp.MustCompile(`^(?:⏵⏵|⏸) .+ on\b|^\? for shortcuts\b`)
+	// modeLine ends every screen that takes a prompt, where there is room for it.
+	modeLine = regexp.MustCompile(`^(?:-- INSERT -- )?(?:⏵⏵|⏸) .+ on\b|^\? for shortcuts\b|^` + insertMode)
 
 	// choice is what a footer never has: it would be a menu.
 	choice = regexp.MustCompile(`❯|^\d+\.|(?i)\benter to\b|\besc to (?:cancel|go back|close)\b|\(y/n\)`)
 
 	// atTheKeys is what takes the place of the mode for a while after a key.
 	atTheKeys = regexp.MustCompile(`(?i)^(?:paste again to|press \S+ again to|(?:esc|ctrl\S*) again to)`)
+
+	// working may be cut by the terminal's edge.
+	working = regexp.MustCompile(`\besc to (?:interrupt\b|(?:i|in|int|inte|inter|interr|interru|interrup)?…$)`)
 )
 
 // What Claude Code says when it should have gone on while the machine slept. How
@@ -142,6 +157,10 @@ const (
 	pressEnter = "press enter to continue"
 )
 
+// resetsAt begins the lines that say that Claude Code goes on by itself. Where a
+// terminal has few rows it is all that is left of them.
+const resetsAt = "⚠ Usage limit reached · limit resets"
+
 // readFooter says what the lines below the composer mean. What a user's own
 // status line says there is nobody's business.
 func readFooter(lines []string) view {
@@ -150,22 +169,24 @@ func readFooter(lines []string) view {
 	}
 	v := composer
 	for _, line := range lines {
-		line = trim(line)
 		switch {
-		case strings.Contains(line, "esc to interrupt"):
+		case working.MatchString(line):
 			return busy
-		case strings.HasPrefix(line, "⚠ Usage limit reached · limit resets"),
+		case strings.HasPrefix(line, resetsAt),
 			strings.HasPrefix(line, "Continuing ") && strings.HasSuffix(line, "Esc to cancel"):
 			v = armed
+		case v == armed && strings.HasSuffix("· Esc to cancel", line): // a narrow terminal broke it off
 		case strings.HasPrefix(strings.ToLower(line), pressEnter):
 			return stale
 		case choice.MatchString(line):
 			return strange
 		}
 	}
-	switch last := trim(lines[len(lines)-1]); {
+	switch last := lines[len(lines)-1]; {
 	case atTheKeys.MatchString(last):
 		return touched
+	case strings.HasPrefix(last, resetsAt):
+		return armed
 	case !modeLine.MatchString(last):
 		return strange
 	}
@@ -177,18 +198,23 @@ func readFooter(lines []string) view {
 const noticeIndent = 8
 
 // isNotice reports whether a line below the composer is one of those that come
-// and go at its right: how hard the model thinks, what the terminal lacks.
+// and go at its right: how hard the model thinks, what the terminal lacks. In a
+// narrow terminal what it lacks fills the line.
 func isNotice(line string) bool {
 	text := trim(line)
-	return strings.HasPrefix(line, strings.Repeat(" ", noticeIndent)) &&
-		!choice.MatchString(text) && !strings.Contains(text, "esc to ")
+	atTheRight := strings.HasPrefix(line, strings.Repeat(" ", noticeIndent)) || strings.HasPrefix(text, "tmux focus-events off")
+	return atTheRight && !choice.MatchString(text) && !strings.Contains(text, "esc to ")
 }
 
-// isBareFooter reports whether nothing but notices stands below the composer.
-// 2.1.197 shows its hint, in the mode that has no name, only as long as nothing
-// stands in the composer.
-func isBareFooter(lines []string) bool {
-	return !slices.ContainsFunc(lines, func(line string) bool { return line != "" && !isNotice(line) })
+// withoutNotices returns what else the lines below the composer say.
+func withoutNotices(lines []string) []string {
+	var rest []string
+	for _, line := range lines {
+		if line != "" && !isNotice(line) {
+			rest = append(rest, trim(line))
+		}
+	}
+	return rest
 }
 
 // spinner is a line that moves while Claude Code works. When a turn is over it
@@ -215,10 +241,11 @@ func showsWork(lines []string) bool {
 }
 
 // lastTurn returns what the screen shows since the last prompt, without spaces,
-// for lines are broken wherever the terminal's edge is.
-func lastTurn(lines []string) string {
+// for lines are broken wherever the terminal's edge is; and whether that prompt
+// stands above the screen.
+func lastTurn(lines []string) (turn string, cut bool) {
 	from := lastIndex(lines, func(line string) bool { return strings.HasPrefix(line, "❯") }) + 1
-	return squeeze(strings.Join(lines[from:], ""))
+	return squeeze(strings.Join(lines[from:], "")), from == 0
 }
 
 // squeeze drops what a terminal adds to a text: spaces and line breaks.
@@ -233,14 +260,22 @@ func squeeze(s string) string {
 
 // The limit's menu, as its versions write it. Escape closes it; every other key
 // that does anything chooses something, and one of the choices buys.
-var limitMenu = []*regexp.Regexp{
-	regexp.MustCompile(`^What do you want to do\?$`),
-	regexp.MustCompile(`^❯ 1\. Stop and wait for limit to reset$`),
-	regexp.MustCompile(`^\d\. (?:Wait here, then continue automatically .+|Upgrade your plan|Add funds to continue with .+|Request more|Switch to .+)$`),
-	regexp.MustCompile(`^Enter to confirm · Esc to cancel$`),
-}
+const (
+	menuHead = "What do you want to do? ❯ 1. Stop and wait for limit to reset"
+	menuFoot = "Enter to confirm · Esc to cancel"
+)
+
+var (
+	menuNumber = regexp.MustCompile(` \d\. `)
+	menuChoice = regexp.MustCompile(
+		`^(?:Wait here, then continue automatically [^❯]+|Upgrade your plan|Add funds to continue with [^❯]+|Request more|Switch to [^❯]+)$`)
+)
+
+// longestMenu is how many rows of it there may be, where each choice takes two.
+const longestMenu = 20
 
 // isLimitMenu reports whether the screen ends with that menu and nothing else.
+// A narrow terminal breaks its lines, a low one shows the first choice alone.
 func isLimitMenu(lines []string) bool {
 	var rows []string
 	for _, line := range slices.Backward(lines) {
@@ -250,19 +285,16 @@ func isLimitMenu(lines []string) bool {
 		if line = trim(line); line != "" {
 			rows = append(rows, line)
 		}
-		if len(rows) > 10 {
+		if len(rows) > longestMenu {
 			return false
 		}
 	}
 	slices.Reverse(rows)
-	if len(rows) < 4 || !limitMenu[0].MatchString(rows[0]) || !limitMenu[1].MatchString(rows[1]) ||
-		!limitMenu[3].MatchString(rows[len(rows)-1]) {
+	text, headed := strings.CutPrefix(strings.Join(rows, " "), menuHead)
+	text, footed := strings.CutSuffix(text, " "+menuFoot)
+	if !headed || !footed {
 		return false
 	}
-	for _, row := range rows[2 : len(rows)-1] {
-		if !limitMenu[2].MatchString(row) {
-			return false
-		}
-	}
-	return true
+	choices := menuNumber.Split(text, -1)
+	return choices[0] == "" && !slices.ContainsFunc(choices[1:], func(choice string) bool { return !menuChoice.MatchString(choice) })
 }

@@ -36,6 +36,23 @@ func TestEveryCapturedScreenIsRecognised(t *testing.T) {
 		"interactive-resume":                 {composer, ""},
 		"interactive-resume-after-limit":     {composer, ""},
 		"interactive-resume-with-prompt":     {composer, ""},
+		"low-529-10":                         {composer, ""},
+		"low-529-10-narrow":                  {composer, ""},
+		"low-menu-10":                        {menu, ""},
+		"low-menu-10-notice":                 {menu, ""},
+		"low-usage-5h-10":                    {armed, ""},
+		"menu-80-notice-focus":               {menu, ""},
+		"menu-80-notice-tmux":                {menu, ""},
+		"narrow-529-40":                      {composer, ""},
+		"narrow-529-40-typed":                {composer, "continue"},
+		"narrow-menu-40":                     {menu, ""},
+		"narrow-menu-40-notice":              {menu, ""},
+		"narrow-menu-50":                     {menu, ""},
+		"narrow-menu-56":                     {menu, ""},
+		"narrow-menu-56-coming":              {busy, ""},
+		"narrow-usage-5h-40":                 {armed, ""},
+		"narrow-usage-5h-50":                 {armed, ""},
+		"narrow-vim-insert-40":               {composer, ""},
 		"ok":                                 {composer, ""},
 		"prompt-idle":                        {composer, ""},
 		"rate-limit-options":                 {menu, ""},
@@ -52,18 +69,32 @@ func TestEveryCapturedScreenIsRecognised(t *testing.T) {
 		"usage-weekly-menu":                  {menu, ""},
 		"v197-529-typed":                     {composer, "continue"},
 		"v197-529-typed-effort":              {composer, "continue"},
+		"v197-low-529-10":                    {composer, ""},
+		"v197-low-menu-10":                   {menu, ""},
+		"v197-low-menu-10-closed":            {composer, ""},
+		"v197-narrow-529-40":                 {composer, ""},
+		"v197-narrow-529-40-typed":           {composer, "continue"},
 		"v197-usage-5h":                      {menu, ""},
 		"v197-usage-5h-typed-notice":         {composer, "continue"},
+		"v197-vim-insert":                    {composer, ""},
+		"v197-vim-normal":                    {composer, ""},
+		"vim-insert":                         {composer, ""},
+		"vim-insert-typed":                   {composer, "continue"},
+		"vim-menu-closed":                    {composer, ""},
+		"vim-normal":                         {composer, ""},
+		"vim-usage-5h":                       {armed, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ReadScreen(captureOf(t, name))
 			require.Equal(t, want.view, got.view)
 			require.Equal(t, want.draft, got.draft)
+			inserts := strings.Contains(name, "vim-") && !strings.HasSuffix(name, "vim-normal")
+			require.Equal(t, inserts, got.insert, "vim's INSERT is shown, and nothing else of vim")
 		})
 	}
 	files, err := filepath.Glob("testdata/screens/*.txt")
 	require.NoError(t, err)
-	require.Len(t, files, 29, "every capture is in the table")
+	require.Len(t, files, 58, "every capture is in the table")
 }
 
 // rule is as wide as the terminals that were captured.
@@ -138,6 +169,23 @@ func TestWhatAScreenShows(t *testing.T) {
 		"a menu with a choice nobody knows": {
 			rule2("What do you want to do?", "❯ 1. Stop and wait for limit to reset", "2. Delete everything", "Enter to confirm · Esc to cancel"), strange, "",
 		},
+		"a menu with a choice nobody knows after one that is broken": {
+			rule2("What do you want to do?", "❯ 1. Stop and wait for limit to", "  reset", "2. Wait here, then continue", "automatically at 5pm",
+				"3. Delete everything", "Enter to confirm · Esc to cancel"), strange, "",
+		},
+		"the limit's menu with a notice on its edge": {
+			" tmux detected · scroll … ▔\n  What do you want to do?\n  ❯ 1. Stop and wait for limit to reset\n  2. Upgrade your plan\n  Enter to confirm · Esc to cancel\n", menu, "",
+		},
+		"the limit's menu below something else": {
+			"▔▔▔▔\n  Really?\n  What do you want to do?\n  ❯ 1. Stop and wait for limit to reset\n  Enter to confirm · Esc to cancel\n", strange, "",
+		},
+		"work, by a footer that is cut off":        {prompt(refusal, "❯ ", "⏵⏵ auto mode on (shift+tab to cycle) · esc to inter…"), busy, ""},
+		"a hint above a notice at the right edge":  {prompt(refusal, "❯ ", "? for shortcuts", strings.Repeat(" ", 20)+"● high · /effort"), composer, ""},
+		"a continuation on a screen with few rows": {prompt(refusal, "❯ ", "⚠ Usage limit reached · limit resets 2:52am"), armed, ""},
+		"a cancel key of something else":           {prompt(refusal, "❯ ", "· Esc to cancel", mode), strange, ""},
+		"vim's letters":                            {prompt(refusal, "❯ ", "-- INSERT -- "+mode), composer, ""},
+		"vim's letters without a mode's name":      {prompt(refusal, "❯ ", "-- INSERT -- ← for agents"), composer, ""},
+		"vim selects":                              {prompt(refusal, "❯ ", "-- VISUAL -- "+mode), strange, ""},
 		"the limit's menu with another choice marked": {
 			rule2("What do you want to do?", "1. Stop and wait for limit to reset", "❯ 2. Upgrade your plan", "Enter to confirm · Esc to cancel"), strange, "",
 		},
@@ -204,6 +252,11 @@ func TestWhatMayBeTyped(t *testing.T) {
 			require.Equal(t, c.park, got.Leave.Park)
 		})
 	}
+	low := ReadScreen(captureOf(t, "v197-low-menu-10-closed"))
+	require.Contains(t, judge(low, "idle", fiveHours, 7, now).Leave.Why, "does not show what stopped")
+	low.asked = true
+	require.Equal(t, agent.Sight{}, judge(low, "idle", fiveHours, 7, now), "the menu that stood there has told")
+
 	asleep := strings.NewReplacer("⚠ Usage limit reached · limit resets 2:02am", "Usage limit has reset",
 		"Continuing automatically at 2:02am · Esc to cancel", "Press enter to continue").Replace(captureOf(t, "usage-5h-oauth"))
 	got := judge(ReadScreen(asleep), "idle", fiveHours, 7, now)
@@ -220,11 +273,17 @@ func TestARefusalIsFoundHoweverItIsBroken(t *testing.T) {
 	const text = "API Error: Request rejected (429) · This request would exceed"
 	for _, turn := range []string{"● API Error: Request rejected (429)", "● API Err\n  or: Request re\n  jected (429)"} {
 		got := ReadScreen(prompt("❯ go\n"+turn, "❯ ", "? for shortcuts"))
-		require.True(t, shows(got.turn, text), turn)
+		require.True(t, got.shows(text), turn)
 	}
-	require.False(t, shows("anything", ""), "a refusal without words is not found")
+	require.False(t, Screen{turn: "anything"}.shows(""), "a refusal without words is not found")
+	const long = "API Error: 529 Overloaded. This is a server-side issue, usually temporary — try again in a moment. If it persists, check your inference gateway (127.0.0.1:37967)."
+	low := ReadScreen(captureOf(t, "low-529-10-narrow"))
+	require.True(t, low.shows(long), "its beginning stands above the screen")
+	require.False(t, low.shows("API Error: 500 Internal server error. Try again in a moment."))
+	low.cut = false
+	require.False(t, low.shows(long), "a turn whose beginning is seen must show the refusal's")
 	got := ReadScreen(prompt("❯ go\n"+text+"\n❯ again\n● Done.", "❯ ", "? for shortcuts"))
-	require.False(t, shows(got.turn, text), "one before the last prompt is over")
+	require.False(t, got.shows(text), "one before the last prompt is over")
 }
 
 func FuzzReadScreen(f *testing.F) {

@@ -119,11 +119,17 @@ func (a *Agent) typing(s resume.Session, holder entry, w agent.Words) agent.Plan
 	if err != nil {
 		return agent.Parked("process %d does not say when it was started", holder.PID)
 	}
+	asked := false
 	return agent.Plan{Type: &agent.Typing{
 		Process: resume.Process{PID: holder.PID, Start: start},
 		Text:    text,
 		Judge: func(text string) agent.Sight {
-			return judge(ReadScreen(text), a.status(holder), s, holder.PID, time.Now())
+			seen := ReadScreen(text)
+			seen.asked = asked
+			seen.normal = !seen.insert && a.editsAsVim(filepath.Dir(holder.dir), s.Cwd)
+			sight := judge(seen, a.status(holder), s, holder.PID, time.Now())
+			asked = asked || sight.Menu
+			return sight
 		},
 	}}
 }
@@ -168,8 +174,11 @@ func judge(seen Screen, status string, s resume.Session, pid int, now time.Time)
 		return unknown("its terminal shows a screen that is not known")
 	case seen.view == armed && now.Before(givenUntil):
 		return agent.Sight{Leave: &agent.Leave{Why: goesOn(pid, givenUntil), Until: givenUntil}}
-	case !shows(seen.turn, s.LimitText):
+	case !seen.shows(s.LimitText):
 		return unknown("its terminal does not show what stopped the session")
+	case seen.normal:
+		const why = "its composer is in vim's NORMAL mode, where letters are commands: press i there, and the prompt is typed"
+		return agent.Sight{Leave: &agent.Leave{Why: why, Tell: true}}
 	default:
 		return agent.Sight{Draft: seen.draft}
 	}
@@ -181,13 +190,27 @@ func unknown(why string) agent.Sight {
 	return agent.Sight{Leave: &agent.Leave{Why: why, Park: true}, Strange: true}
 }
 
-// shownStart is how much of a refusal's words must be on the screen. They may
+// shownPart is how much of a refusal's words must be on the screen. They may
 // be cut, and what follows them differs.
-const shownStart = 20
+const shownPart = 20
 
 // shows reports whether the turn on the screen ends with the refusal that the
-// transcript tells of: then it is this session that is shown, as it stopped.
-func shows(turn, refusal string) bool {
+// transcript tells of: then it is this session that is shown, as it stopped. On
+// a low screen that turn begins in the middle of those words, or below them.
+func (s Screen) shows(refusal string) bool {
 	words := []rune(squeeze(refusal))
-	return len(words) > 0 && strings.Contains(turn, string(words[:min(shownStart, len(words))]))
+	switch {
+	case s.asked, s.cut && s.view == armed:
+		return true
+	case len(words) == 0:
+		return false
+	case strings.Contains(s.turn, string(words[:min(shownPart, len(words))])):
+		return true
+	}
+	for from := 1; s.cut && from <= len(words)-shownPart; from++ {
+		if strings.HasPrefix(s.turn, string(words[from:])) {
+			return true
+		}
+	}
+	return false
 }

@@ -231,3 +231,51 @@ func TestTheJudgementFollowsTheProcess(t *testing.T) {
 	register(t, sc.agent, "7.json", registered(7, "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c002", "100", `,"status":"idle"`))
 	require.Contains(t, typing.Judge(screen).Leave.Why, "let go")
 }
+
+// In vim's NORMAL mode letters are commands, and no screen shows it: the settings
+// tell that vim is on, and INSERT is shown.
+func TestNothingIsTypedInVimsNormalMode(t *testing.T) {
+	const vim, plain = `{"editorMode":"vim"}`, `{"editorMode":"normal"}`
+	for rule, c := range map[string]struct {
+		user, project, local, config string
+		screen                       string
+		typed                        bool
+	}{
+		"no word of vim":                         {screen: "vim-normal", typed: true},
+		"the user's settings, NORMAL":            {user: vim, screen: "vim-normal"},
+		"the user's settings, INSERT":            {user: vim, screen: "vim-insert", typed: true},
+		"the program's own configuration":        {config: vim, screen: "vim-normal"},
+		"an older version":                       {config: vim, screen: "v197-vim-normal"},
+		"an older version, INSERT":               {config: vim, screen: "v197-vim-insert", typed: true},
+		"the project's settings":                 {project: vim, screen: "vim-normal"},
+		"the project's settings win":             {project: plain, user: vim, screen: "vim-normal", typed: true},
+		"the user's settings of the project win": {local: vim, project: plain, screen: "vim-normal"},
+		"settings that cannot be read":           {user: "{", config: vim, screen: "vim-normal"},
+		"INSERT is shown and nobody knows why":   {screen: "vim-insert", typed: true},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			text := "API Error: 529 Overloaded. This is a server-side issue, usually temporary"
+			sc := newScene(t, refused(map[string]any{"error": "server_error", "apiErrorStatus": 529}, text))
+			sc.session.LimitText = text
+			home := sc.agent.Homes.Roots[0]
+			for path, content := range map[string]string{
+				filepath.Join(home, "settings.json"): c.user, home + ".json": c.config,
+				filepath.Join(sc.session.Cwd, ".claude", "settings.json"):       c.project,
+				filepath.Join(sc.session.Cwd, ".claude", "settings.local.json"): c.local,
+			} {
+				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+				require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+			}
+			plan := sc.talk(t, "idle", time.Now().Add(-time.Hour))
+			require.NotNil(t, plan.Type)
+			sight := plan.Type.Judge(captureOf(t, c.screen))
+			if c.typed {
+				require.Equal(t, agent.Sight{}, sight)
+				return
+			}
+			require.NotNil(t, sight.Leave)
+			require.Contains(t, sight.Leave.Why, "vim's NORMAL mode")
+			require.True(t, sight.Leave.Tell && !sight.Leave.Park && !sight.Strange, "it is told once, and typed when i was pressed")
+		})
+	}
+}

@@ -19,7 +19,14 @@ const (
 // besides lets another session work in the directory of the bot.
 func (b *box) besides() {
 	b.t.Helper()
-	b.appendTo(otherTranscript, promptLine(otherSession, b.path("bot"), "this instead")+answerLine(otherSession, b.path("bot"), "Done."))
+	b.besidesBy("cli")
+}
+
+// besidesBy is besides for a session that was entered that way.
+func (b *box) besidesBy(entrypoint string) {
+	b.t.Helper()
+	work := promptLine(otherSession, b.path("bot"), "this instead") + answerLine(otherSession, b.path("bot"), "Done.")
+	b.appendTo(otherTranscript, strings.ReplaceAll(work, `"cwd":`, `"entrypoint":"`+entrypoint+`","cwd":`))
 	b.until("it is seen", func() bool {
 		out, _, _ := b.run("status", "--all")
 		return strings.Contains(out, otherSession[:4])
@@ -96,4 +103,25 @@ func TestAPersonWhoWentOnInAnotherHomeWhileNoDaemonRanIsNotDisturbed(t *testing.
 	b.start()
 	require.Contains(t, b.decided().Reason, otherSession)
 	require.Empty(t, b.read("calls"))
+}
+
+// A commit hook asks `claude -p` for a message in the directory of a session that
+// waits: nobody has gone on with that one's work.
+func TestASideJobInTheSameDirectoryTakesNobodysPlace(t *testing.T) {
+	for name, c := range map[string]struct {
+		config  string
+		resumed bool
+	}{
+		"as usual":                  {"", true},
+		"where any newcomer counts": {"[resume]\nnewcomer = \"any\"\n", false},
+		"where no newcomer counts":  {"[resume]\nnewcomer = \"never\"\n", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, _ := waiting(t, c.config+fmt.Sprintf(inBackoff, "4m"))
+			b.besidesBy("sdk-cli")
+			b.reconfigure(c.config + fmt.Sprintf(inBackoff, "10ms"))
+			s := b.decided()
+			require.Equal(t, c.resumed, strings.Contains(b.read("calls"), claudeSession), s.Reason)
+		})
+	}
 }

@@ -83,6 +83,7 @@ type Resume struct {
 	Live          string        `toml:"live"`
 	Unseen        string        `toml:"unseen"`
 	KeepEnv       string        `toml:"keep_env"`
+	Newcomer      string        `toml:"newcomer"`
 	Include       []string      `toml:"include"` // absolute; none: all
 	Exclude       []string      `toml:"exclude"` // absolute
 	Hours         Hours         `toml:"hours"`
@@ -281,6 +282,7 @@ func undecided() Config {
 			Live:          LiveType,
 			Unseen:        UnseenNarrow,
 			KeepEnv:       KeepNames,
+			Newcomer:      string(resume.InteractiveNewcomers),
 			Order:         OldestFirst,
 		},
 		Backoff: Backoff{Policy: backoff.Default()},
@@ -369,6 +371,7 @@ func (c Config) Rules() resume.Rules {
 		MaxWindows:    c.Resume.MaxWindows,
 		Include:       byAnyName(c.Resume.Include),
 		Exclude:       byAnyName(c.Resume.Exclude),
+		Newcomers:     resume.Newcomers(c.Resume.Newcomer),
 		MaxConcurrent: c.Resume.MaxConcurrent,
 		Stagger:       c.Resume.Stagger,
 		Order:         resume.Order(c.Resume.Order),

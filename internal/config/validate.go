@@ -16,6 +16,7 @@ import (
 
 	"resumed/internal/backoff"
 	"resumed/internal/limit"
+	"resumed/internal/resume"
 )
 
 // validate returns every value and combination that cannot be meant.
@@ -66,6 +67,7 @@ func (r Resume) validate(found *problems) {
 	found.enum("resume.live", r.Live, LiveType, LiveNotify, LiveIgnore)
 	found.enum("resume.unseen", r.Unseen, UnseenNarrow, UnseenSame, UnseenPark)
 	found.enum("resume.keep_env", r.KeepEnv, KeepNames, KeepSecrets)
+	found.enum("resume.newcomer", r.Newcomer, string(resume.InteractiveNewcomers), string(resume.AnyNewcomer), string(resume.NoNewcomer))
 	found.enum("resume.order", r.Order, OldestFirst, NewestFirst)
 	for i, dir := range r.Include {
 		found.check(!slices.Contains(r.Exclude, dir), index("resume.include", i), dir, "is in resume.exclude too: no session there would be resumed")

@@ -43,6 +43,7 @@ func TestImpossibleValues(t *testing.T) {
 		"nobody at a time":              {"[resume]\nX", "X", `max_concurrent = 0`, `resume.max_concurrent = 0: must be at least 1`},
 		"no windows":                    {"[resume]\nX", "X", `max_windows = 0`, `resume.max_windows = 0: must be at least 1`},
 		"live":                          {"[resume]\nX", "X", `live = "typ"`, `resume.live = "typ": must be one of type, notify, ignore; did you mean type?`},
+		"newcomer":                      {"[resume]\nX", "X", `newcomer = "always"`, `resume.newcomer = "always": must be one of interactive, any, never`},
 		"order":                         {"[resume]\nX", "X", `order = "random"`, `resume.order = "random": must be one of oldest, newest`},
 		"hours":                         {"[resume]\nX", "X", `hours = "22-8"`, `resume.hours = "22-8": must be a span of the day, such as "22:00-08:00"`},
 		"included and excluded":         {"[resume]\nX", "X", "include = [\"/a\"]\nexclude = [\"/a\"]", `resume.include[0] = "/a": is in resume.exclude too`},

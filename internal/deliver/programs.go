@@ -110,8 +110,8 @@ func (d *Deliverer) stillRuns(ctx context.Context, a agent.Agent, session resume
 	return true
 }
 
-// identify notes which program the owner of a session runs and what it was started
-// with, and returns the session with that.
+// identify notes which program the owner of a session runs, what it was started
+// with and whether a person sits before it, and returns the session with that.
 func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.Session, owner *resume.Owner) resume.Session {
 	var news resume.Identified
 	if program, ok := a.Identify(owner.PID); ok && program != session.Program {
@@ -119,6 +119,9 @@ func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.
 	}
 	if had := session.StartedWith(); had == nil || !a.Lives(had.Process) || had.Process.PID != owner.PID {
 		news.Origin = a.Origin(owner.PID, d.opts.Settings().Secrets)
+	}
+	if session.Attended(owner.Kind).Kind != session.Kind {
+		news.Kind = owner.Kind
 	}
 	if news == (resume.Identified{}) {
 		return session
@@ -136,6 +139,6 @@ func (d *Deliverer) note(ctx context.Context, session resume.Session, news resum
 		}
 		return session
 	}
-	session.Program, session.Origin = after.Program, after.Origin
+	session.Program, session.Origin, session.Kind = after.Program, after.Origin, after.Kind
 	return session
 }

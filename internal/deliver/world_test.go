@@ -89,7 +89,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 	}
 	w.d = New(opts, nil)
 	limited := resume.Limited{At: time.Now().Add(-time.Hour), Verdict: limit.Verdict{Class: limit.RateLimit, WaitHelps: true}}
-	s := resume.Session{Key: resume.Key{Agent: "fake", ID: "s-1"}, Cwd: cwd, Transcript: transcript}
+	s := resume.Session{Key: resume.Key{Agent: "fake", ID: "s-1"}, Cwd: cwd, Transcript: transcript, Kind: resume.Interactive}
 	s = s.Next(limited, rules, time.Now().Add(-time.Hour), 0.5)
 	w.session = s.Next(resume.Due{Mark: "mark-1"}, rules, time.Now(), 0.5)
 	require.Equal(t, resume.Resuming, w.session.State)

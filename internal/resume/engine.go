@@ -150,6 +150,7 @@ func (e *Engine) see(ctx context.Context, sight Observation) {
 	s.Provider = cmp.Or(sight.Provider, s.Provider)
 	s.Cwd = cmp.Or(sight.Cwd, s.Cwd)
 	s.Transcript = cmp.Or(sight.Transcript, s.Transcript)
+	s = s.Attended(sight.Kind)
 	if _, stopped := sight.Event.(Limited); stopped {
 		s.CwdBorn = sight.CwdBorn
 	}

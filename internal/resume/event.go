@@ -102,10 +102,12 @@ type (
 )
 
 // Identified is a live process of the session's own: the program that it runs,
-// and what it was started with. What is not known of it is zero.
+// what it was started with, and whether a person sits before it. What is not known
+// of it is zero.
 type Identified struct {
 	Program Program
 	Origin  *Origin
+	Kind    string // Interactive or Headless
 }
 
 // What a person orders.
@@ -170,6 +172,7 @@ type Observation struct {
 	Cwd        string    // where the session works
 	CwdBorn    time.Time // when that directory was made; zero: not known
 	Transcript string    // the file it was read from
+	Kind       string    // Interactive or Headless; empty: not told
 	Made       time.Time // when the session, or that file, was made; zero: not known, or its first event tells
 	Late       bool      // this is not how it began: that was read before, or happened elsewhere
 	Pos        Position

@@ -22,7 +22,8 @@ type life struct {
 	done    chan struct{}
 	pending map[Key][]byte // not on disk yet
 	read    map[Key]int
-	dice    *rand.Rand // of its deaths
+	known   map[Key]bool // something of it was read by an earlier daemon
+	dice    *rand.Rand   // of its deaths
 	mortal  bool
 	others  sync.WaitGroup
 }
@@ -34,12 +35,12 @@ func (m *machine) start(mortal bool) {
 	m.lives++
 	ctx, cancel := context.WithCancel(m.t.Context())
 	l := &life{
-		machine: m, ctx: ctx, cancel: cancel, done: make(chan struct{}), pending: make(map[Key][]byte), read: make(map[Key]int),
+		machine: m, ctx: ctx, cancel: cancel, done: make(chan struct{}), pending: make(map[Key][]byte), read: make(map[Key]int), known: make(map[Key]bool),
 		dice: rand.New(rand.NewPCG(m.dice.Uint64(), 3)), mortal: mortal,
 	}
 	var known []Session
 	for _, p := range m.places {
-		l.read[p.key] = p.cursor
+		l.read[p.key], l.known[p.key] = p.cursor, p.cursor > 0
 		if data, ok := m.disk[p.key]; ok {
 			var s Session
 			require.NoError(m.t, json.Unmarshal(data, &s))
@@ -100,7 +101,7 @@ func (l *life) changed(c Change) {
 	}
 	data, err := json.Marshal(c.After)
 	require.NoError(l.t, err)
-	if l.pending[c.After.Key] = data; c.Dropped {
+	if l.pending[c.After.Key] = data; c.Dropped || !c.After.WorthKeeping() {
 		l.pending[c.After.Key] = nil
 	}
 	if c.Dropped || c.Forgets() {
@@ -189,8 +190,8 @@ func (l *life) look(ctx context.Context, only *place) {
 		}
 		for i := l.read[p.key]; i < len(p.transcript); i++ {
 			observations = append(observations, Observation{
-				Key: p.key, Account: "bot:default", Provider: p.provider, Cwd: "/src/" + p.key.ID,
-				Pos: Position{"1", int64(i + 1)}, Event: p.transcript[i],
+				Key: p.key, Account: "bot:default", Provider: p.provider, Cwd: p.dir, Kind: p.kind,
+				Made: p.born, Late: l.known[p.key] && i > 0, Pos: Position{"1", int64(i + 1)}, Event: p.transcript[i],
 			})
 		}
 	}
@@ -251,9 +252,13 @@ func (l *life) act(ctx context.Context, s Session) {
 	if l.risk() {
 		return
 	}
-	l.look(ctx, p)
+	l.look(ctx, nil)
 	now, err := l.engine.Session(ctx, s.Key)
 	if err != nil || now.Run == nil || now.Run.Mark != mark {
+		return
+	}
+	if why, err := l.engine.Superseded(ctx, s.Key); err != nil || why != "" {
+		_, _ = l.engine.Apply(ctx, s.Key, NotSent{Mark: mark, Why: why, Park: true})
 		return
 	}
 	if l.owned(p) {
@@ -315,11 +320,13 @@ func (l *life) run(p *place, mark string) bool {
 		l.never("%s: a command for an interruption that was forgotten", p.key.ID)
 	case stop < 0:
 		l.never("%s: a command for a session that is not interrupted", p.key.ID)
+	case l.machine.replaced(p, stop, l.machine.rules) != nil:
+		l.never("%s: a command although a person went on in its directory", p.key.ID)
 	}
 	l.log("SENT %s %s", p.key.ID, mark)
 	l.sent++
 	p.sends[stop]++
-	p.process, p.began, p.begun[mark] = mark, time.Now(), true
+	p.process, p.began, p.begun[mark], p.ordered = mark, time.Now(), true, false
 	return true
 }
 

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -39,6 +40,9 @@ type machine struct {
 // place is where one session lives: what is true of it whoever is looking.
 type place struct {
 	key        Key
+	dir        string
+	kind       string // of the session
+	born       time.Time
 	provider   string
 	transcript []Event
 	cursor     int // lines that were read, as it is on disk
@@ -52,6 +56,7 @@ type place struct {
 	begun   map[string]bool // the commands that ever were, by mark
 	sends   map[int]int     // commands by the line of the interruption they were sent for
 	retries int             // how often a person ordered one
+	ordered bool            // one that was not sent yet
 
 	forgotten map[int]bool // interruptions that a daemon has forgotten, by their line
 }
@@ -67,9 +72,59 @@ var providersOfHome = []string{"anthropic", "anthropic", "openai", "openai"}
 func newMachine(t *testing.T, seed uint64) *machine {
 	m := &machine{t: t, dice: rand.New(rand.NewPCG(seed, 7)), disk: make(map[Key][]byte), rules: defaultRules(), weeks: seed%10 == 0}
 	for i, provider := range providersOfHome {
-		m.places = append(m.places, &place{key: Key{"bot", fmt.Sprint("s", i)}, provider: provider, sends: make(map[int]int), begun: make(map[string]bool), forgotten: make(map[int]bool)})
+		m.settleIn(&place{key: Key{"bot", fmt.Sprint("s", i)}, dir: fmt.Sprint("/src/s", i), provider: provider, born: time.Now()})
 	}
 	return m
+}
+
+func (m *machine) settleIn(p *place) {
+	p.sends, p.begun, p.forgotten = make(map[int]int), make(map[string]bool), make(map[int]bool)
+	m.places = append(m.places, p)
+}
+
+// mostPlaces bounds how many sessions a machine has.
+const mostPlaces = 8
+
+// join begins another session where that one lives: a person who goes on, or a
+// side job.
+func (m *machine) join(host *place) {
+	if len(m.places) == mostPlaces {
+		return
+	}
+	p := &place{
+		key: Key{"bot", fmt.Sprint("n", len(m.places))}, dir: host.dir, provider: host.provider,
+		kind: []string{"", Interactive, Headless, Headless}[m.dice.IntN(4)], born: time.Now(),
+	}
+	if slices.ContainsFunc(m.places[len(providersOfHome):], func(q *place) bool { return q.dir == p.dir && q.kind != Headless }) {
+		p.kind = Headless // of several people the last one is remembered
+	}
+	m.settleIn(p)
+	m.log("%s begins in %s, %s", p.key.ID, p.dir, p.kind)
+	m.write(p, Prompted{At: time.Now()})
+	m.write(p, Progressed{At: time.Now()})
+}
+
+// replaced returns the session by which a person went on in the place's
+// directory since it was stopped in that line, or nil.
+func (m *machine) replaced(p *place, stop int, rules Rules) *place {
+	if stop < 0 || p.ordered {
+		return nil
+	}
+	var here []*place
+	for _, q := range m.places {
+		if q != p && q.dir == p.dir {
+			here = append(here, q)
+		}
+	}
+	for _, q := range here {
+		if q.kind == Headless && len(here) > 1 {
+			continue // of several one is remembered, and rather a person than a side job
+		}
+		if q.born.After(when(p.transcript[stop])) && q.lastStop(len(q.transcript)) < 0 && rules.replaces("bot", q.kind) {
+			return q
+		}
+	}
+	return nil
 }
 
 func (m *machine) log(format string, args ...any) {
@@ -133,7 +188,7 @@ func (m *machine) happen() {
 	defer m.mu.Unlock()
 	p := m.places[m.dice.IntN(len(m.places))]
 	free := p.process == "" && p.leased == nil
-	switch m.dice.IntN(9) {
+	switch m.dice.IntN(10) {
 	case 0, 1:
 		if free {
 			m.refuse(p)
@@ -163,6 +218,8 @@ func (m *machine) happen() {
 		if free {
 			m.write(p, Cancelled{At: time.Now()})
 		}
+	case 7:
+		m.join(p)
 	}
 	for _, p := range m.places {
 		m.work(p)
@@ -214,6 +271,7 @@ func (m *machine) order() {
 	case 4:
 		m.mu.Lock()
 		m.place(key).retries++
+		m.place(key).ordered = true
 		m.mu.Unlock()
 		_, err = l.engine.Apply(ctx, key, Retry{})
 	case 5:
@@ -232,6 +290,7 @@ func (m *machine) wishes(margin time.Duration) Rules {
 	rules := defaultRules()
 	rules.Margin, rules.Stagger = margin, margin/8
 	rules.MaxConcurrent = 1 + int(margin%3)
+	rules.Newcomers = []Newcomers{InteractiveNewcomers, AnyNewcomer, NoNewcomer}[margin%7%3]
 	rules.KeepEnded, rules.KeepQuiet = 10*margin, 20*margin
 	if margin%4 == 0 {
 		rules.Exclude = []string{"/src/s1"}

@@ -163,3 +163,61 @@ func TestASessionThatWasForgottenIsNotBegunAnew(t *testing.T) {
 		w.stop()
 	})
 }
+
+// A commit hook or a script that asks an agent something in the directory of a
+// session that waits does not go on with that session's work.
+func TestWhoTakesThePlaceOfASessionThatWasStopped(t *testing.T) {
+	joins := func(w *world, id, kind string) {
+		time.Sleep(time.Second)
+		w.seeIn("/src", id, Observation{Kind: kind, Event: Progressed{At: time.Now()}})
+	}
+	identified := func(w *world, kind string) {
+		_, err := w.Apply(w.t.Context(), Key{"bot", "new"}, Identified{Kind: kind})
+		require.NoError(w.t, err)
+	}
+	for name, c := range map[string]struct {
+		newcomers Newcomers
+		happens   func(*world)
+		want      bool
+	}{
+		"a person does":                 {InteractiveNewcomers, func(w *world) { joins(w, "new", Interactive) }, true},
+		"who does not tell is a person": {InteractiveNewcomers, func(w *world) { joins(w, "new", "") }, true},
+		"a side job does not":           {InteractiveNewcomers, func(w *world) { joins(w, "new", Headless) }, false},
+		"one by its process does not":   {InteractiveNewcomers, func(w *world) { joins(w, "new", ""); identified(w, Headless) }, false},
+		"a side job that a person took over does": {InteractiveNewcomers, func(w *world) {
+			joins(w, "new", Headless)
+			joins(w, "new", Interactive)
+		}, true},
+		"a person's session that a script continues does": {InteractiveNewcomers, func(w *world) {
+			joins(w, "new", Interactive)
+			joins(w, "new", Headless)
+		}, true},
+		"a side job after a person leaves that one there": {InteractiveNewcomers, func(w *world) {
+			joins(w, "new", Interactive)
+			joins(w, "hook", Headless)
+		}, true},
+		"a side job does where any newcomer counts": {AnyNewcomer, func(w *world) { joins(w, "new", Headless) }, true},
+		"nobody does where none counts":             {NoNewcomer, func(w *world) { joins(w, "new", Interactive) }, false},
+	} {
+		for when, restarts := range map[string]bool{"": false, ", also after a restart": true} {
+			t.Run(name+when, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					rules := defaultRules()
+					rules.Newcomers = c.newcomers
+					w := newWorld(t, rules, works)
+					w.seeIn("/src", "old", Observation{Event: limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(time.Hour))})
+					c.happens(w)
+					if restarts {
+						w = w.restarted("old", rules)
+					}
+					require.Equal(t, c.want, w.superseded("old") != "", w.superseded("old"))
+					if !restarts {
+						time.Sleep(2 * time.Hour)
+						require.Equal(t, c.want, w.session("old").State == Parked, w.session("old").State)
+					}
+					w.stop()
+				})
+			})
+		}
+	}
+}

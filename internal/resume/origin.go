@@ -53,5 +53,5 @@ func (s Session) identified(ev Identified) Session {
 	if ev.Origin != nil {
 		s.Origin = ev.Origin
 	}
-	return s
+	return s.Attended(ev.Kind)
 }

@@ -36,6 +36,8 @@ type Rules struct {
 	Include []string // directories whose sessions are resumed; empty: all
 	Exclude []string // directories that are never touched
 
+	Newcomers Newcomers // who takes the place of a session that was stopped
+
 	// Parallel are the agents whose sessions share a directory by design: a
 	// newer one there says nothing about the others.
 	Parallel map[string]bool

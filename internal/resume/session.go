@@ -138,10 +138,16 @@ type Program struct {
 	Interpreter string `json:"interpreter,omitempty"` // the program that ran the script
 }
 
+// Whether a person sits before a session. Where nothing tells, one does.
+const (
+	Interactive = "interactive"
+	Headless    = "headless" // it was given its prompt when it was started, and ends by itself
+)
+
 // Owner is a live process that holds a session.
 type Owner struct {
 	PID  int    `json:"pid"`
-	Kind string `json:"kind"`           // interactive | headless
+	Kind string `json:"kind"`           // Interactive or Headless
 	Tmux string `json:"tmux,omitempty"` // the pane it lives in
 }
 
@@ -155,7 +161,8 @@ type Session struct {
 	Cwd        string    `json:"cwd,omitempty"`
 	CwdBorn    time.Time `json:"cwd_born,omitzero"` // when that directory was made, as it was seen when the session was stopped
 	Transcript string    `json:"transcript,omitempty"`
-	Seen       Position  `json:"seen,omitzero"` // the last event it was told
+	Kind       string    `json:"kind,omitempty"` // Interactive or Headless; empty: not told
+	Seen       Position  `json:"seen,omitzero"`  // the last event it was told
 
 	State  State  `json:"state"`
 	Paused bool   `json:"paused,omitempty"`
@@ -212,7 +219,7 @@ func (s Session) WorthKeeping() bool { return !s.LimitedAt.IsZero() || s.Paused 
 // name: somebody may still know it.
 func (s Session) forgotten() Session {
 	return Session{
-		Key: s.Key, Name: s.Name, Account: s.Account, Provider: s.Provider, Cwd: s.Cwd, Transcript: s.Transcript, Seen: s.Seen,
+		Key: s.Key, Name: s.Name, Account: s.Account, Provider: s.Provider, Cwd: s.Cwd, Transcript: s.Transcript, Kind: s.Kind, Seen: s.Seen,
 		State: Watching, Program: s.Program, Origin: s.Origin, PromptedAt: s.PromptedAt,
 		BornAt: s.BornAt, FoundAt: s.FoundAt, MovedAt: s.MovedAt,
 	}

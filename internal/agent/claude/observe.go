@@ -25,7 +25,7 @@ func (a *Agent) read(line agent.Line) (o resume.Observation, ok bool) {
 	if o.Key.ID, ok = sessionID(r, line.Path); !ok {
 		return o, false
 	}
-	o.Cwd = a.cwd(r, line.Path)
+	o.Cwd, o.Kind = a.cwd(r, line.Path), kindBy(r.Entrypoint)
 	return o, true
 }
 

@@ -334,3 +334,15 @@ func TestHomesAreAccounts(t *testing.T) {
 	_, err = New(Options{Roots: []string{"work"}})
 	require.ErrorContains(t, err, `"work"`)
 }
+
+func TestWhetherAPersonSitsBeforeASession(t *testing.T) {
+	a := newAgent(t, Options{})
+	for entrypoint, want := range map[string]string{
+		"cli": resume.Interactive, "sdk-cli": resume.Headless, "sdk-ts": "", "": "",
+	} {
+		record := base(map[string]any{"type": "assistant", "entrypoint": entrypoint, "message": said("claude-opus-5-5", "Done.")})
+		got := observeAll(a, a.Sources()[0], "/nowhere/"+sessionA+".jsonl", encode(t, record))
+		require.Len(t, got, 1)
+		require.Equal(t, want, got[0].Kind, entrypoint)
+	}
+}

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,10 +96,7 @@ type entry struct {
 
 // ownerBy returns the owner that an entry tells of.
 func (a *Agent) ownerBy(e entry) *resume.Owner {
-	o := &resume.Owner{PID: e.PID, Kind: "interactive", Tmux: e.Tmux}
-	if e.Entrypoint == "sdk-cli" {
-		o.Kind = "headless" // its own kind says interactive for -p too
-	}
+	o := &resume.Owner{PID: e.PID, Kind: cmp.Or(kindBy(e.Entrypoint), resume.Interactive), Tmux: e.Tmux}
 	if o.Tmux == "" {
 		o.Tmux = a.Processes.Variable(e.PID, "TMUX_PANE")
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/resume"
 )
 
 // lives reports whether the process that began at start is alive; an empty
@@ -44,7 +45,21 @@ func isClaude(program string) bool {
 // kindOf says whether a person sits before a process of these arguments.
 func kindOf(argv []string) string {
 	if slices.Contains(argv, "-p") || slices.Contains(argv, "--print") {
-		return "headless"
+		return resume.Headless
 	}
-	return "interactive"
+	return resume.Interactive
+}
+
+// kindBy says by the way in which Claude Code was entered whether a person sits
+// before it, or nothing: programs that speak through a kit of its own are editors
+// as well as scripts. What the registry calls kind is interactive for -p too.
+func kindBy(entrypoint string) string {
+	switch entrypoint {
+	case "cli":
+		return resume.Interactive
+	case "sdk-cli":
+		return resume.Headless
+	default:
+		return ""
+	}
 }

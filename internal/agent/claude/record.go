@@ -17,6 +17,7 @@ type record struct {
 	Notice      string    `json:"content"` // of a record of type system
 	SessionID   string    `json:"sessionId"`
 	Cwd         string    `json:"cwd"`
+	Entrypoint  string    `json:"entrypoint"`
 	Timestamp   string    `json:"timestamp"`
 	IsSidechain bool      `json:"isSidechain"`
 	Message     Message   `json:"message"`

@@ -8,6 +8,7 @@ import (
 	"regexp"
 
 	"resumed/internal/agent"
+	"resumed/internal/resume"
 )
 
 // head is the first record of a rollout: what the session is.
@@ -17,6 +18,7 @@ type head struct {
 	Version  string `json:"cli_version"`
 	Provider string `json:"model_provider"`
 
+	Originator   string          `json:"originator"`
 	Source       json.RawMessage `json:"source"` // a name, or an object of the kind of thread
 	ThreadSource string          `json:"thread_source"`
 	Parent       string          `json:"parent_thread_id"`
@@ -64,6 +66,21 @@ func (h head) provider() string {
 		return ""
 	}
 	return h.Provider
+}
+
+// kind says whether a person sits before the session. The source alone does not
+// tell a terminal from an editor, and a program may call itself what it likes.
+func (h head) kind() string {
+	var source string
+	_ = json.Unmarshal(h.Source, &source) // of another kind of thread it is no name
+	switch {
+	case h.Originator == "codex_exec" || source == "exec":
+		return resume.Headless
+	case h.Originator == "codex-tui" || source == "cli":
+		return resume.Interactive
+	default:
+		return ""
+	}
 }
 
 // delegated reports whether the thread works for another one, or for Codex

@@ -25,7 +25,7 @@ func (a *Agent) read(line agent.Line) (o resume.Observation, ok bool) {
 		return o, false
 	}
 	o.Key.ID, _ = h.sessionID(line.Path) // a copy of the last records may not name it
-	o.Provider, o.Cwd = h.provider(), a.cwd(h, line)
+	o.Provider, o.Cwd, o.Kind = h.provider(), a.cwd(h, line), h.kind()
 	return o, true
 }
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"resumed/internal/agent"
+	"resumed/internal/resume"
 	"resumed/internal/sqliteread"
 )
 
@@ -96,6 +98,25 @@ type conversation struct {
 	createdMS int64
 	archived  bool
 	agent     string // which of opencode's agents works on it: each has its own permissions
+	rules     string // its own permissions, beside the agent's, as JSON
+}
+
+// kind says whether a person sits before the session: one that `opencode run`
+// began may ask nobody anything. Versions without such rules do not tell.
+func (c conversation) kind() string {
+	var rules []struct {
+		Permission string `json:"permission"`
+		Action     string `json:"action"`
+	}
+	if c.rules == "" || !agent.Decode([]byte(c.rules), &rules) {
+		return ""
+	}
+	for _, rule := range rules {
+		if rule.Permission == "question" && rule.Action == "deny" {
+			return resume.Headless
+		}
+	}
+	return resume.Interactive
 }
 
 func (db *database) sessionColumns() string {
@@ -106,7 +127,17 @@ func (db *database) sessionColumns() string {
 		db.pick("session", "time_created", "0"),
 		db.pick("session", "time_archived", "0") + " <> 0",
 		db.pick("session", "agent", "''"),
+		db.ownRules(),
 	}, ", ")
+}
+
+// ownRules is the expression for the permissions of a session; none are "[]".
+func (db *database) ownRules() string {
+	rules := db.pick("session", "permission", "''")
+	if db.columns["session"]["permission"] {
+		return "CASE WHEN permission IS NULL THEN '[]' ELSE " + rules + " END"
+	}
+	return rules
 }
 
 // conversations returns the sessions, oldest first.
@@ -145,7 +176,7 @@ func (db *database) conversation(ctx context.Context, id string) (conversation, 
 func scanConversation(scan func(...any) error) (conversation, error) {
 	var c conversation
 	var created any // SQLite's columns hold what was put into them
-	if err := scan(&c.id, &c.parent, &c.directory, &created, &c.archived, &c.agent); err != nil {
+	if err := scan(&c.id, &c.parent, &c.directory, &created, &c.archived, &c.agent, &c.rules); err != nil {
 		return conversation{}, fmt.Errorf("read session: %w", err)
 	}
 	c.createdMS = number(created)

@@ -469,3 +469,30 @@ func TestALockedDatabaseIsReadWhenItIsFree(t *testing.T) {
 	s.exec("PRAGMA user_version = 0") // gives the lock back
 	until[resume.Limited](w, "ses_1")
 }
+
+func TestWhetherAPersonSitsBeforeASession(t *testing.T) {
+	const asksNobody = `[{"permission":"question","action":"deny","pattern":"*"},{"permission":"plan_enter","action":"deny","pattern":"*"}]`
+	for rule, c := range map[string]struct {
+		rules any
+		want  string
+	}{
+		"run asks nobody anything":      {asksNobody, resume.Headless},
+		"a terminal has no rules":       {nil, resume.Interactive},
+		"another rule tells nothing":    {`[{"permission":"bash","action":"deny","pattern":"rm *"}]`, resume.Interactive},
+		"what is no rule tells nothing": {"x", ""},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			s := newStore(t, t.TempDir())
+			s.exec("ALTER TABLE session ADD COLUMN permission text")
+			s.insert("session", map[string]any{"id": "ses_1", "directory": "/src", "permission": c.rules})
+			db, err := openDatabase(t.Context(), s.path)
+			require.NoError(t, err)
+			defer db.Close()
+			got, ok, err := db.conversation(t.Context(), "ses_1")
+			require.NoError(t, err)
+			require.True(t, ok)
+			require.Equal(t, c.want, got.kind())
+		})
+	}
+	require.Empty(t, conversation{}.kind(), "a version without such rules")
+}

@@ -201,6 +201,7 @@ func (b *book) observation(c conversation, s Said, event resume.Event) resume.Ob
 		Cwd:        c.directory,
 		Transcript: b.path,
 		Made:       made,
+		Kind:       c.kind(),
 		Pos:        resume.Position{Epoch: epoch, Offset: s.atMS},
 		Event:      event,
 	}

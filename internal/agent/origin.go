@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -57,7 +59,7 @@ func (p Processes) arguments(pid int, is func(string) bool) ([]string, bool) {
 		return nil, false
 	}
 	titled := len(argv) == len(raw) && runsOthers(p.executable(pid))
-	return argv[1:], !titled
+	return argv[1:], !titled && p.Seen() // ps does not tell where one argument ends
 }
 
 // executable returns the file that a process runs; empty: it is not known.
@@ -67,8 +69,12 @@ func (p Processes) executable(pid int) string {
 }
 
 // sandbox says how the world of a process differs from ours; empty: it does not.
+// What a process hides of it counts as different.
 func (p Processes) sandbox(pid int) (string, error) {
 	apart, err := p.Apart(pid)
+	if errors.Is(err, fs.ErrPermission) {
+		return "it hides its namespaces, or runs as another user", nil
+	}
 	if err != nil || len(apart) == 0 {
 		return "", err
 	}

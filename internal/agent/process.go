@@ -66,14 +66,25 @@ func (p Processes) Neighbour(ctx context.Context, s resume.Session, is func(prog
 	if err != nil {
 		return nil, err
 	}
-	for _, process := range running {
-		kind := process.Kind(promptOptions...)
-		if process.Bystands(s, kind) || !process.LivesIn(s.Cwd) && !process.Names(s.Key.ID) {
-			continue
-		}
-		return &resume.Owner{PID: process.PID, Kind: kind, Tmux: process.Pane}, nil
+	running = slices.DeleteFunc(running, func(p Process) bool {
+		return p.Bystands(s, p.Kind(promptOptions...)) || !p.LivesIn(s.Cwd) && !p.Names(s.Key.ID)
+	})
+	return OneOf(running, s, func(p Process) string { return p.Kind(promptOptions...) }), nil
+}
+
+// OneOf returns the owner among processes that may hold the session: the one that
+// names it, else the only one, else a guess.
+func OneOf(holders []Process, s resume.Session, kind func(Process) string) *resume.Owner {
+	if len(holders) == 0 {
+		return nil
 	}
-	return nil, nil
+	owner, guessed := holders[0], len(holders) > 1
+	for _, p := range holders {
+		if p.Names(s.Key.ID) {
+			owner, guessed = p, false
+		}
+	}
+	return &resume.Owner{PID: owner.PID, Kind: kind(owner), Tmux: owner.Pane, Guessed: guessed}
 }
 
 // read returns what is known of a process of the program.

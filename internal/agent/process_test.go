@@ -10,6 +10,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/procfs"
+	"resumed/internal/resume"
 )
 
 func TestProcessesOfAProgramAreFound(t *testing.T) {
@@ -48,6 +49,16 @@ func TestProcessesOfAProgramAreFound(t *testing.T) {
 
 	_, err = agent.Processes{FS: procfs.FS(filepath.Join(root, "none"))}.Running(t.Context(), isBot)
 	require.ErrorIs(t, err, agent.ErrUnseen, "a system that shows no processes")
+}
+
+func TestWhoIsOneOfSeveralIsAGuess(t *testing.T) {
+	session := resume.Session{Key: resume.Key{ID: "abcd"}}
+	kind := func(p agent.Process) string { return p.Kind("-p") }
+	one, other := agent.Process{PID: 1}, agent.Process{PID: 2, Args: []string{"-p", "--resume=abcd"}}
+	require.Nil(t, agent.OneOf(nil, session, kind))
+	require.Equal(t, &resume.Owner{PID: 1, Kind: "interactive"}, agent.OneOf([]agent.Process{one}, session, kind))
+	require.Equal(t, &resume.Owner{PID: 2, Kind: "headless"}, agent.OneOf([]agent.Process{one, other}, session, kind), "it names the session")
+	require.True(t, agent.OneOf([]agent.Process{one, {PID: 3}}, session, kind).Guessed)
 }
 
 func TestTheTestItselfIsFound(t *testing.T) {

@@ -40,7 +40,9 @@ func (p Processes) wrapper(pid int, args []string, about About) (through, given 
 // rest of it is the agent's name and some of these arguments.
 func (p Processes) throughOf(pid int, args []string, about About) (through, given []string) {
 	argv := p.Argv(pid)
-	at := slices.IndexFunc(argv, func(arg string) bool { return filepath.Base(arg) == about.Program })
+	at := slices.IndexFunc(argv, func(arg string) bool {
+		return filepath.Base(arg) == about.Program && !strings.ContainsAny(arg, " \t\n") // a line for a shell is no name
+	})
 	if at < 1 || !containsAll(args, argv[at+1:]) {
 		return nil, nil // at 0 it is the agent itself, which has begun itself anew
 	}

@@ -117,7 +117,7 @@ func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.
 	if program, ok := a.Identify(owner.PID); ok && program != session.Program {
 		news.Program = program
 	}
-	if had := session.StartedWith(); had == nil || !a.Lives(had.Process) || had.Process.PID != owner.PID {
+	if had := session.StartedWith(); !owner.Guessed && (had == nil || !a.Lives(had.Process) || had.Process.PID != owner.PID) {
 		news.Origin = a.Origin(owner.PID, d.opts.Settings().Secrets)
 	}
 	if session.Attended(owner.Kind).Kind != session.Kind {

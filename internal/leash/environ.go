@@ -27,7 +27,7 @@ type Variables []Row
 // Common are variables that matter to every agent.
 var Common = Variables{
 	{Effect: Selects, Names: "PATH HOME VIRTUAL_ENV XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME", Plain: true},
-	{Effect: Account, Names: "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy"},
+	{Effect: Selects, Names: "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy"},
 	{Effect: Selects, Names: "NODE_EXTRA_CA_CERTS NODE_TLS_REJECT_UNAUTHORIZED SSL_CERT_FILE SSL_CERT_DIR", Plain: true},
 }
 

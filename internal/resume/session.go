@@ -149,6 +149,10 @@ type Owner struct {
 	PID  int    `json:"pid"`
 	Kind string `json:"kind"`           // Interactive or Headless
 	Tmux string `json:"tmux,omitempty"` // the pane it lives in
+
+	// Guessed says that another process may hold it as well: what this one was
+	// started with may be another session's.
+	Guessed bool `json:"-"`
 }
 
 // Session is one conversation of one agent. It is a value: Next returns a new

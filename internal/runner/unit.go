@@ -80,6 +80,7 @@ func startUnit(program string, cmd Command, env []string) (*Process, error) {
 		return nil, nil
 	}
 	p := &Process{cmd: cmd, started: time.Now(), ended: make(chan struct{})}
+	cmd.Unset = append(slices.Clone(cmd.Unset), managerVariables(manager)...)
 	err = p.begin(ctx, manager, unitProperties(program, cmd, env))
 	if err == nil {
 		go p.followUnit(manager)
@@ -90,6 +91,27 @@ func startUnit(program string, cmd Command, env []string) (*Process, error) {
 		return nil, nil
 	}
 	return p.findOrdered(err, managerPatience), nil
+}
+
+// managerVariables returns the names of the variables that the manager gives to
+// each of its units: a person may have put a key there, of another account. Where
+// it does not tell, only those are taken away that are known to be wrong.
+func managerVariables(manager *systemd.Conn) []string {
+	text, err := manager.GetManagerProperty("Environment")
+	if err != nil {
+		return nil
+	}
+	variant, err := dbus.ParseVariant(text, dbus.SignatureOf([]string{}))
+	if err != nil {
+		return nil
+	}
+	entries, _ := variant.Value().([]string)
+	names := make([]string, 0, len(entries))
+	for _, entry := range entries {
+		name, _, _ := strings.Cut(entry, "=")
+		names = append(names, name)
+	}
+	return names
 }
 
 // errNotBegun says that a unit came to nothing before it had a process.

@@ -63,6 +63,26 @@ func TestACommandUnderAManagerIsTheSameCommand(t *testing.T) {
 	require.NotContains(t, f.Env, "INVOCATION_ID="+os.Getenv("INVOCATION_ID"), "it is not the daemon")
 }
 
+func TestAManagersOwnVariablesAreNotTheCommands(t *testing.T) {
+	_, manager := managed(t)
+	if manager == nil {
+		t.Skip("SKIPPED: this is about a manager that has a key, and the real one has none")
+	}
+	t.Setenv("KEY_OF_THE_DAEMON", "hunter2")
+	t.Setenv("KEPT", "as it is")
+	manager.Behave(func(m *bustest.Manager) {
+		m.Variables = []string{"KEY_OF_A_PERSON=hunter3", "KEY_OF_THE_DAEMON=hunter4", "KEPT=other"}
+	})
+	cmd := command(t, "report")
+	cmd.Unset = []string{"KEY_OF_THE_DAEMON"}
+	require.NoError(t, start(t, cmd).Wait(t.Context()).Err)
+	var f facts
+	require.NoError(t, json.Unmarshal([]byte(output(t, cmd)), &f))
+	require.Contains(t, f.Env, "MANAGER=1", "the manager started it")
+	require.NotContains(t, strings.Join(f.Env, " "), "hunter")
+	require.Contains(t, f.Env, "KEPT=as it is")
+}
+
 func TestWhatAManagerIsTold(t *testing.T) {
 	cmd := Command{Argv: []string{"claude", "-p", "$HOME"}, Dir: "/src", Mark: "m-1", Output: "/o/1.log", Grace: 1500 * time.Millisecond}
 	told := make(map[string]any)

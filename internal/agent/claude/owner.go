@@ -38,7 +38,7 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 // lodger returns a process of Claude Code that lives in the session's
 // directory and is in no registry, as versions before 2.1 are. Which session it
 // holds cannot be known, so it may be this one.
-func (a *Agent) lodger(ctx context.Context, s resume.Session, registered map[int]bool) (*resume.Owner, error) {
+func (a *Agent) lodger(ctx context.Context, s resume.Session, registered map[int]bool) (found *resume.Owner, err error) {
 	if s.Cwd == "" {
 		return nil, nil
 	}
@@ -61,9 +61,13 @@ func (a *Agent) lodger(ctx context.Context, s resume.Session, registered map[int
 			// One with a mark was started to resume some session; which one, it does not say.
 			continue
 		}
-		return &resume.Owner{PID: p.PID, Kind: kindOf(p.Argv), Tmux: a.Processes.Variable(p.PID, "TMUX_PANE")}, nil
+		if found != nil {
+			found.Guessed = true
+			break
+		}
+		found = &resume.Owner{PID: p.PID, Kind: kindOf(p.Argv), Tmux: a.Processes.Variable(p.PID, "TMUX_PANE")}
 	}
-	return nil, nil
+	return found, nil
 }
 
 // writerRegisters reports whether a version that is in the registry while it lives was

@@ -14,11 +14,7 @@ import (
 // session's directory is enough: two processes on one session both write.
 func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	holders, err := a.holders(ctx, s)
-	if err != nil || len(holders) == 0 {
-		return nil, err
-	}
-	p := holders[0]
-	return &resume.Owner{PID: p.PID, Kind: kindOf(p.Args), Tmux: p.Pane}, nil
+	return agent.OneOf(holders, s, func(p agent.Process) string { return kindOf(p.Args) }), err
 }
 
 // holders returns the processes that may hold the session and are not ours.

@@ -1,12 +1,14 @@
 package bustest
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,6 +35,8 @@ type Manager struct {
 	After   func() *dbus.Error // is done when a unit was started; an error is the answer all the same
 	Forgets *dbus.Error        // is the answer to who asks for a unit
 
+	Variables []string // KEY=value, that each unit gets which does not say otherwise
+
 	units map[string]map[string]dbus.Variant
 }
 
@@ -45,6 +49,7 @@ func (b *Bus) Manager(t *testing.T) *Manager {
 	m := &Manager{Before: nothing, After: nothing, conn: conn, units: make(map[string]map[string]dbus.Variant)}
 	t.Cleanup(m.Leave)
 	require.NoError(t, conn.Export(managerMethods{m}, managerPath, managerName+".Manager"))
+	require.NoError(t, conn.Export(managerProperties{m}, managerPath, "org.freedesktop.DBus.Properties"))
 	require.NoError(t, conn.ExportSubtree(unitMethods{m}, managerPath+"/unit", "org.freedesktop.DBus.Properties"))
 	_, err = conn.RequestName(managerName, dbus.NameFlagDoNotQueue)
 	require.NoError(t, err)
@@ -100,7 +105,7 @@ func (m *Manager) start(name string, properties []property) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.units[name] = unit
-	child, err := start(told)
+	child, err := start(told, m.Variables)
 	if err != nil { // as a manager that cannot even fork
 		unit["ActiveState"] = dbus.MakeVariant("failed")
 		return "failed"
@@ -111,14 +116,21 @@ func (m *Manager) start(name string, properties []property) string {
 	return "done"
 }
 
-func start(told map[string]dbus.Variant) (*exec.Cmd, error) {
+func start(told map[string]dbus.Variant, variables []string) (*exec.Cmd, error) {
 	var commands []struct {
 		Path   string
 		Argv   []string
 		Ignore bool
 	}
-	var env []string
+	var env, unset []string
 	var dir, output string
+	if taken, ok := told["UnsetEnvironment"]; ok {
+		_ = taken.Store(&unset) // another type is none
+	}
+	variables = slices.DeleteFunc(slices.Clone(variables), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(unset, name)
+	})
 	for name, into := range map[string]any{
 		"ExecStart": &commands, "Environment": &env, "WorkingDirectory": &dir, "StandardOutputFileToAppend": &output,
 	} {
@@ -132,7 +144,7 @@ func start(told map[string]dbus.Variant) (*exec.Cmd, error) {
 	}
 	defer file.Close()
 	child := &exec.Cmd{
-		Path: commands[0].Path, Dir: dir, Env: append(env, "MANAGER=1"), Stdout: file, Stderr: file,
+		Path: commands[0].Path, Dir: dir, Env: append(slices.Concat(variables, env), "MANAGER=1"), Stdout: file, Stderr: file,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	for _, arg := range commands[0].Argv {
@@ -153,6 +165,17 @@ func (m *Manager) reap(child *exec.Cmd, unit map[string]dbus.Variant) {
 	defer m.mu.Unlock()
 	unit["ActiveState"], unit["MainPID"] = dbus.MakeVariant("inactive"), dbus.MakeVariant(uint32(0))
 	unit["ExecMainCode"], unit["ExecMainStatus"] = dbus.MakeVariant(code), dbus.MakeVariant(value)
+}
+
+type managerProperties struct{ m *Manager }
+
+func (o managerProperties) Get(_, name string) (dbus.Variant, *dbus.Error) {
+	o.m.mu.Lock()
+	defer o.m.mu.Unlock()
+	if name != "Environment" {
+		return dbus.Variant{}, dbus.MakeFailedError(errors.New("there is no " + name))
+	}
+	return dbus.MakeVariant(slices.Clone(o.m.Variables)), nil
 }
 
 type unitMethods struct{ m *Manager }

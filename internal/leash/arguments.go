@@ -105,11 +105,8 @@ func (a Arguments) Value(options ...string) string {
 		if len(w.raw) > 1 {
 			return w.raw[1]
 		}
-		if _, value, ok := strings.Cut(w.raw[0], "="); ok {
-			return value
-		}
 		if value := strings.TrimPrefix(w.raw[0], w.option); value != "" {
-			return value
+			return strings.TrimPrefix(value, "=")
 		}
 	}
 	return ""

@@ -54,6 +54,10 @@ type Flag struct {
 	// By tells the effect by the value, for flags of many meanings; nil: it is
 	// always the same.
 	By func(value string) Effect
+
+	// Hides reports whether a value must not be kept, beside those that look like
+	// secrets. Where it is there, values are KEY=VALUE, and KEY is no secret.
+	Hides func(value string) bool
 }
 
 // Flags is the table of a program's flags, in all of its versions that are

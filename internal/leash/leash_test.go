@@ -20,20 +20,39 @@ var table = Flags{
 	{Effect: Nothing, Takes: Alone, Names: "--verbose"},
 	{Effect: Once, Takes: One, Names: "-p --prompt"},
 	{Effect: Attended, Takes: Alone, Names: "--ide"},
-	{Takes: One, Names: "-c", By: func(value string) Effect {
-		if strings.HasPrefix(value, "colour=") {
-			return Nothing
-		}
-		return Restricts
-	}},
+	{
+		Takes: One, Names: "-c --config",
+		By: func(value string) Effect {
+			if strings.HasPrefix(value, "colour=") {
+				return Nothing
+			}
+			return Restricts
+		},
+		Hides: func(value string) bool { return strings.HasPrefix(value, "cookie=") },
+	},
 }
 
 func TestWhatOfACommandLineIsKept(t *testing.T) {
 	line := []string{"-p", "my plans", "--deny", "a", "b", "--api-key", "hunter22", "--settings={\"api_key\":\"hunter2\"}", "--verbose", "do it"}
 	kept := table.Keep(line, false)
-	require.Equal(t, []string{"-p", "--deny", "a", "b", "--api-key", Hidden, "--settings=" + Hidden, "--verbose"}, kept)
+	require.Equal(t, []string{"-p=" + Hidden, "--deny", "a", "b", "--api-key", Hidden, "--settings=" + Hidden, "--verbose"}, kept)
 	require.NotContains(t, strings.Join(kept, " "), "hunter2")
+	require.Contains(t, table.Carry(resume.Origin{Args: kept}).Args, "--deny", "what is left of a prompt does not swallow what follows it")
 	require.Equal(t, []string{"--api-key", "hunter22"}, table.Keep([]string{"--api-key", "hunter22"}, true), "who wants secrets kept gets that")
+}
+
+func TestOfAPairTheKeyIsKept(t *testing.T) {
+	for line, want := range map[string]string{
+		"-c web=off":                "-c web=off",
+		"-c cookie=x":               "-c cookie=" + Hidden,
+		"-ccookie=x":                "-c=cookie=" + Hidden,
+		"--config=cookie=x":         "--config=cookie=" + Hidden,
+		"-c a.bearer_token=abcdefg": "-c a.bearer_token=" + Hidden,
+	} {
+		kept := table.Keep(strings.Fields(line), false)
+		require.Equal(t, want, strings.Join(kept, " "))
+		require.Equal(t, strings.Contains(want, Hidden), len(table.Carry(resume.Origin{Args: kept}).Missing) > 0, line)
+	}
 }
 
 func TestWhatAResumeRepeats(t *testing.T) {
@@ -55,7 +74,7 @@ func TestWhatAResumeRepeats(t *testing.T) {
 		"a document is no path":                  {args: []string{"--settings", `{"a":1}`}, repeated: []string{"--settings", `{"a":1}`}},
 		"a secret that was not kept":             {args: []string{"--api-key", Hidden}, missing: []string{"--api-key " + Hidden}},
 		"what needs somebody at its other end":   {args: []string{"--ide"}, left: []string{"--ide"}},
-		"by the value":                           {args: []string{"-c", "colour=red", "-c", "web=off"}, repeated: []string{"-c", "web=off"}},
+		"by the value":                           {args: []string{"-c", "colour=red", "-ccolour=red", "--config=colour=red", "-cweb=off"}, repeated: []string{"-cweb=off"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			what := func(all []Omission) (words []string) {

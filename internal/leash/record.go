@@ -19,29 +19,45 @@ func (f Flags) Keep(args []string, secrets bool) []string {
 		switch row, known := rows[w.option]; {
 		case w.option == "":
 			continue // a prompt, a subcommand, a directory: it was for that one start
+		case known && row.Effect == Once && row.Takes&arityMask == One:
+			kept = append(kept, w.option+"="+Hidden) // alone it would take what follows for its value
 		case known && row.Effect == Once:
 			kept = append(kept, w.option)
 		case secrets:
 			kept = append(kept, w.raw...)
 		default:
-			kept = append(kept, w.hide(row.Takes&Secret != 0)...)
+			kept = append(kept, w.hide(row)...)
 		}
 	}
 	return kept
 }
 
 // hide returns the word without values that are secret.
-func (w word) hide(all bool) []string {
+func (w word) hide(row Flag) []string {
 	raw := slices.Clone(w.raw)
-	if value, joined := strings.CutPrefix(raw[0], w.option); joined && value != "" && (all || IsSecret(value)) {
-		raw[0] = w.option + "=" + Hidden
-	}
-	for i := 1; i < len(raw); i++ {
-		if all || IsSecret(raw[i]) {
-			raw[i] = Hidden
+	if value := strings.TrimPrefix(raw[0], w.option); value != "" {
+		value = strings.TrimPrefix(value, "=")
+		if shown := row.hide(value); shown != value {
+			raw[0] = w.option + "=" + shown
 		}
 	}
+	for i := 1; i < len(raw); i++ {
+		raw[i] = row.hide(raw[i])
+	}
 	return raw
+}
+
+// hide returns what may be kept of a value.
+func (f Flag) hide(value string) string {
+	key, _, pair := strings.Cut(value, "=")
+	switch {
+	case f.Takes&Secret == 0 && !IsSecret(value) && (f.Hides == nil || !f.Hides(value)):
+		return value
+	case f.Hides != nil && pair:
+		return key + "=" + Hidden
+	default:
+		return Hidden
+	}
 }
 
 // hidden reports whether a value of the word was not kept.

@@ -168,6 +168,11 @@ type Command struct {
 	// Carried is what it repeats of the session's own command line.
 	Carried leash.Carried
 
+	// Spare reports whether the session does without a variable that it had and that
+	// nobody has now: it is of a provider that the session does not ask. nil: it
+	// does without none.
+	Spare func(variable string) bool
+
 	// Inside says that the program is the way into the world that the session
 	// lived in, where that is another one than the daemon's.
 	Inside bool

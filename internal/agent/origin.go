@@ -18,6 +18,11 @@ import (
 // what is not known for certain is not known. Secrets are kept as such only where
 // they are wanted.
 func (b *Base) Origin(pid int, secrets bool) *resume.Origin {
+	return b.OriginBy(b.Variables(), pid, secrets)
+}
+
+// OriginBy is Origin by another table of variables than the agent's usual one.
+func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Origin {
 	p := b.Processes
 	before, err := p.Stat(pid)
 	if err != nil && p.Seen() || b.about.Is == nil {
@@ -35,7 +40,7 @@ func (b *Base) Origin(pid int, secrets bool) *resume.Origin {
 		o.Args, o.ArgsSeen = b.about.Flags.Keep(args, secrets), true
 	}
 	if environ, err := p.Environ(pid); err == nil {
-		o.Env, o.Salt = b.Variables().Keep(environ, secrets)
+		o.Env, o.Salt = table.Keep(environ, secrets)
 		o.EnvSeen = true
 	}
 	if after, err := p.Stat(pid); err == nil && after.Start != before.Start || err != nil && p.Seen() {

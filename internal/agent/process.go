@@ -33,7 +33,8 @@ type Process struct {
 	Mark string   // of the resume that it was started for, or by; empty: of none
 	Pane string   // of tmux, where it lives in one
 
-	cwd string
+	cwd    string
+	parent int
 }
 
 // Running returns the living processes of a program, run by itself or by an
@@ -78,6 +79,7 @@ func OneOf(holders []Process, s resume.Session, kind func(Process) string) *resu
 	if len(holders) == 0 {
 		return nil
 	}
+	holders = begun(holders)
 	owner, guessed := holders[0], len(holders) > 1
 	for _, p := range holders {
 		if p.Names(s.Key.ID) {
@@ -87,11 +89,21 @@ func OneOf(holders []Process, s resume.Session, kind func(Process) string) *resu
 	return &resume.Owner{PID: owner.PID, Kind: kind(owner), Tmux: owner.Pane, Guessed: guessed}
 }
 
+// begun returns the processes without those that one of them has started with its
+// own arguments: programs begin themselves anew for more memory, and a script starts
+// the binary that it brings. What a person gave is the first one's.
+func begun(all []Process) []Process {
+	return slices.DeleteFunc(slices.Clone(all), func(p Process) bool {
+		return slices.ContainsFunc(all, func(first Process) bool { return first.PID == p.parent && slices.Equal(first.Args, p.Args) })
+	})
+}
+
 // read returns what is known of a process of the program.
 func (p Processes) read(pid int, args []string) (Process, error) {
 	cwd, err := p.Where(pid)
+	stat, _ := p.Stat(pid) // whose parent is not known is nobody's child
 	return Process{
-		PID: pid, Args: args, Mark: p.Variable(pid, MarkVariable), Pane: p.Variable(pid, "TMUX_PANE"), cwd: cwd,
+		PID: pid, Args: args, Mark: p.Variable(pid, MarkVariable), Pane: p.Variable(pid, "TMUX_PANE"), cwd: cwd, parent: stat.Parent,
 	}, err
 }
 
@@ -145,6 +157,16 @@ func (p Process) Kind(promptOptions ...string) string {
 		}
 	}
 	return "interactive"
+}
+
+// ProgramArgs returns the arguments of the program that a command line runs, by
+// itself or by an interpreter of JavaScript.
+func ProgramArgs(argv []string) []string {
+	if len(argv) == 0 {
+		return nil
+	}
+	args := withoutInterpreter(argv)
+	return args[min(1, len(args)):]
 }
 
 // interpreterValues are the options of node whose value is an argument of its own.

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,6 +60,32 @@ func TestWhoIsOneOfSeveralIsAGuess(t *testing.T) {
 	require.Equal(t, &resume.Owner{PID: 1, Kind: "interactive"}, agent.OneOf([]agent.Process{one}, session, kind))
 	require.Equal(t, &resume.Owner{PID: 2, Kind: "headless"}, agent.OneOf([]agent.Process{one, other}, session, kind), "it names the session")
 	require.True(t, agent.OneOf([]agent.Process{one, {PID: 3}}, session, kind).Guessed)
+}
+
+// Gemini CLI and Qwen Code begin themselves anew for more memory, and opencode's
+// script starts its binary.
+func TestAProgramThatBeganItselfAnewIsOne(t *testing.T) {
+	const stat = "%d (node) S %d 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0"
+	root := t.TempDir()
+	at := func(pid, parent int, argv ...string) {
+		dir := filepath.Join(root, fmt.Sprint(pid))
+		require.NoError(t, os.MkdirAll(dir, 0o700))
+		require.NoError(t, os.Symlink("/src", filepath.Join(dir, "cwd")))
+		for name, text := range map[string]string{"cmdline": strings.Join(argv, "\x00") + "\x00", "stat": fmt.Sprintf(stat, pid, parent), "environ": ""} {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		}
+	}
+	owner := func() *resume.Owner {
+		found, err := agent.Processes{FS: procfs.FS(root)}.Neighbour(t.Context(), resume.Session{Cwd: "/src"},
+			func(path string) bool { return filepath.Base(path) == "bot" }, "-p")
+		require.NoError(t, err)
+		return found
+	}
+	at(20, 1, "node", "/bin/bot", "-p", "x")
+	at(10, 20, "/usr/bin/node", "--max-old-space-size=9", "/bin/bot", "-p", "x")
+	require.Equal(t, &resume.Owner{PID: 20, Kind: "headless"}, owner())
+	at(30, 20, "node", "/bin/bot", "-p", "y")
+	require.True(t, owner().Guessed, "another one that it started")
 }
 
 func TestTheTestItselfIsFound(t *testing.T) {

@@ -52,7 +52,7 @@ func randomLine(dice *rand.Rand, flags leash.Flags) []string {
 	for range dice.IntN(6) {
 		name := names[dice.IntN(len(names))]
 		switch flags.Takes(name) {
-		case leash.Alone:
+		case leash.Alone, leash.Switch:
 			args = append(args, name)
 		case leash.Many:
 			args = append(args, name)

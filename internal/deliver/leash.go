@@ -34,10 +34,16 @@ func (d *Deliverer) leashed(session resume.Session, a agent.Agent, plan *agent.C
 	if o.Sandbox != "" && !plan.Inside {
 		return all, &resume.NotSent{Why: outside(session, *o, a), Park: true}
 	}
-	missing := plan.Carried.Missing
+	missing := slices.Clone(plan.Carried.Missing)
 	if o.EnvSeen {
 		env := a.Variables().Carry(*o, os.Environ(), configured)
-		missing = slices.Concat(missing, env.Missing)
+		for _, lost := range env.Missing {
+			if plan.Spare == nil || !plan.Spare(lost.What) {
+				missing = append(missing, lost)
+				continue
+			}
+			env.Unset = append(env.Unset, lost.What) // the daemon's own is another one
+		}
 		all = surroundings{set: append(childenv.Without(all.set, env.Unset...), env.Set...), unset: env.Unset}
 	}
 	if len(missing) > 0 {

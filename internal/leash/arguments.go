@@ -34,12 +34,13 @@ func (k known) parse(args []string) Arguments {
 			all = append(all, word{raw: []string{arg}})
 			continue
 		}
-		if letters, ok := k.cluster(arg); ok {
+		if letters, last := k.cluster(arg); last != "" {
 			all = append(all, letters...)
-			continue
+			arg = last
+			args = slices.Concat(args[:i], []string{last}, args[i+1:])
 		}
 		option, _, joined := strings.Cut(arg, "=")
-		if short := arg[:2]; !strings.HasPrefix(arg, "--") && len(arg) > 2 && k.arity(short) > Alone {
+		if short := arg[:2]; !strings.HasPrefix(arg, "--") && len(arg) > 2 && k.takes(short) {
 			option, joined = short, true // -mMODEL
 		}
 		end := i + 1
@@ -55,22 +56,32 @@ func (k known) parse(args []string) Arguments {
 // arity returns how many values a flag takes; 0: nobody knows.
 func (k known) arity(option string) Takes { return k[option].Takes & arityMask }
 
+// takes reports whether a flag has a value that may stand right behind it.
+func (k known) takes(option string) bool {
+	arity := k.arity(option)
+	return arity == One || arity == Maybe || arity == Many
+}
+
 func isOption(arg string) bool { return len(arg) > 1 && arg[0] == '-' }
 
-// cluster takes several one-letter options apart that stand as one: -pc.
-func (k known) cluster(arg string) (Arguments, bool) {
+// cluster takes several one-letter options apart that stand as one: -pc. Only the
+// last of them may have values, which follow; it is empty where they are none.
+func (k known) cluster(arg string) (letters Arguments, last string) {
 	if strings.HasPrefix(arg, "--") || len(arg) < 3 {
-		return nil, false
+		return nil, ""
 	}
-	var letters Arguments
-	for _, letter := range arg[1:] {
+	for i, letter := range arg[1:] {
 		option := "-" + string(letter)
-		if k.arity(option) != Alone {
-			return nil, false
+		arity := k.arity(option)
+		if i+1 == len(arg)-1 && arity != 0 {
+			return letters, option
+		}
+		if arity != Alone && arity != Switch {
+			return nil, ""
 		}
 		letters = append(letters, word{option: option, raw: []string{option}})
 	}
-	return letters, true
+	return nil, ""
 }
 
 // values returns how many of the arguments that follow belong to an option.
@@ -81,6 +92,11 @@ func (k known) values(option string, next []string) int {
 	}
 	switch k.arity(option) {
 	case Alone:
+		return 0
+	case Switch:
+		if len(next) > 0 && (next[0] == "true" || next[0] == "false") {
+			return 1
+		}
 		return 0
 	case One:
 		return min(1, len(next)) // whatever it looks like

@@ -48,6 +48,12 @@ func (v Variables) row(name string) (Row, bool) {
 	return Row{}, false
 }
 
+// Has reports whether a variable matters.
+func (v Variables) Has(name string) bool {
+	_, matters := v.row(name)
+	return matters
+}
+
 // secret reports whether the value of a variable must not be kept.
 func (r Row) secret(name, value string) bool {
 	if len(value) > longest || IsSecret(value) {

@@ -33,8 +33,9 @@ type Takes uint8
 const (
 	Alone Takes = iota + 1 // none
 	One
-	Maybe // one, unless a flag follows
-	Many  // up to the next flag
+	Maybe  // one, unless a flag follows
+	Many   // up to the next flag
+	Switch // none, but for the word true or false; --no- before its name turns it off
 
 	arityMask = 7
 )
@@ -72,6 +73,9 @@ func (f Flags) known() known {
 	for _, row := range f {
 		for name := range strings.FieldsSeq(row.Names) {
 			all[name] = row
+			if long, ok := strings.CutPrefix(name, "--"); ok && row.Takes&arityMask == Switch {
+				all["--no-"+long] = row
+			}
 		}
 	}
 	return all

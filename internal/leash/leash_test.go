@@ -97,6 +97,29 @@ var surroundings = slices.Concat(Variables{
 	{Effect: Restricts, Names: "BOT_*"},
 }, Common)
 
+// As yargs reads a command line, by which several agents are called.
+func TestSwitchesAndClusters(t *testing.T) {
+	flags := Flags{
+		{Effect: Grants, Takes: Switch, Names: "-y --yolo"}, {Effect: Restricts, Takes: Switch, Names: "-s --sandbox"},
+		{Effect: Once, Takes: Maybe, Names: "-p --prompt"}, {Effect: Nothing, Takes: Alone, Names: "-d"},
+	}
+	for line, want := range map[string]string{
+		"--yolo false fix":         "--yolo false | fix",
+		"--yolo fix":               "--yolo | fix",
+		"--no-sandbox fix":         "--no-sandbox | fix",
+		"-yp fix it":               "-y -p fix | it",
+		"-dsy true":                "-d -s -y true |",
+		"-yx fix":                  "-yx fix |",
+		"--sandbox=true -s true x": "--sandbox=true -s true | x",
+	} {
+		parsed := flags.Parse(strings.Fields(line))
+		got := strings.Join(parsed.Options(), " ") + " | " + strings.Join(parsed.Plain(), " ")
+		require.Equal(t, want, strings.TrimSpace(got), line)
+	}
+	carried := flags.Carry(resume.Origin{Args: flags.Keep(strings.Fields("-yp secret --no-sandbox"), false), ArgsSeen: true})
+	require.Equal(t, []string{"-y", "--no-sandbox"}, carried.Args)
+}
+
 func TestWhatOfAnEnvironmentIsKept(t *testing.T) {
 	kept, salt := surroundings.Keep([]string{
 		"BOT_API_KEY=sk-1234567890", "BOT_BASE_URL=http://x", "BOT_DENY=all", "BOT_ENTRYPOINT=cli", "EDITOR=vi",

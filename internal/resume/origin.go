@@ -25,6 +25,7 @@ type Origin struct {
 	Sandbox string   `json:"sandbox,omitempty"` // how its world differs from the daemon's, in words; empty: it does not
 	Through []string `json:"through,omitempty"` // the program that started it, and still stood before it, with its arguments up to the agent's
 	TTY     bool     `json:"tty,omitempty"`     // it has a terminal
+	Server  bool     `json:"server,omitempty"`  // it works for others, who need not live where it does
 }
 
 // Variable is one of the environment. Of a secret only a hash is kept: enough to

@@ -16,7 +16,7 @@ func TestInvocations(t *testing.T) {
 	require.NoError(t, err)
 	agenttest.Invocations(t, a, []agenttest.Called{
 		{Rule: "flags", Line: "run --format json -m a/b --agent build fix it now", Next: "run --format json -m a/b --agent build --session ID continue"},
-		{Rule: "continued", Line: "--print-logs run -c --fork --title t -f a.txt fix_it", Next: "--print-logs run --session ID continue"},
+		{Rule: "continued", Line: "--print-logs run fix_it -c --fork --title t -f a.txt b.txt", Next: "--print-logs run --session ID continue"},
 		{Rule: "a session", Line: "run fix_it -s abcd-1234", Next: "run --session ID continue", Session: "abcd-1234"},
 		{Rule: "a session that is forked", Line: "run fix_it -s abcd-1234 --fork", Next: "run --session ID continue"},
 		{Rule: "a command", Line: "run --command review", Next: "run --session ID continue"},

@@ -99,6 +99,7 @@ type conversation struct {
 	archived  bool
 	agent     string // which of opencode's agents works on it: each has its own permissions
 	rules     string // its own permissions, beside the agent's, as JSON
+	asked     record // its last prompt, where that was read
 }
 
 // kind says whether a person sits before the session: one that `opencode run`

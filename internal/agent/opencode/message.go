@@ -33,9 +33,13 @@ type record struct {
 	Finish string   `json:"finish"`
 	Error  *Failure `json:"error"`
 
+	Agent    string `json:"agent"`
+	Variant  string `json:"variant"`
 	Provider string `json:"providerID"` // of an answer
 	Model    struct {
 		Provider string `json:"providerID"` // of a prompt
+		ID       string `json:"modelID"`
+		Variant  string `json:"variant"`
 	} `json:"model"`
 }
 

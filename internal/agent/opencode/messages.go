@@ -140,6 +140,23 @@ func (db *database) latest(ctx context.Context, session string) ([]message, erro
 	return all, err
 }
 
+var errEnough = errors.New("enough was read")
+
+// lastPrompt returns what a session was asked last.
+func (db *database) lastPrompt(ctx context.Context, session string) (last record, err error) {
+	err = db.each(ctx, func(m message) error {
+		if m.said.meaning != prompted {
+			return nil
+		}
+		last = m.said.record
+		return errEnough
+	}, "WHERE session_id = ? ORDER BY 4 DESC, 2 DESC", session)
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return last, err
+}
+
 // A compaction begins this soon after the message that was cut off for it, in
 // milliseconds; the two are written by one process, in either order.
 const (

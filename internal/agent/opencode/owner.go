@@ -14,16 +14,31 @@ import (
 // session's directory is enough: two processes on one session both write.
 func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	holders, err := a.holders(ctx, s)
+	working := slices.DeleteFunc(slices.Clone(holders), func(p agent.Process) bool { return attachedTo(p.Args) != "" })
+	if len(working) > 0 {
+		holders = working // what shows a server's sessions holds none
+	}
 	return agent.OneOf(holders, s, func(p agent.Process) string { return kindOf(p.Args) }), err
 }
 
-// holders returns the processes that may hold the session and are not ours.
+// holders returns the processes that may hold the session and are not ours. A
+// server may hold those of any directory: it does where nobody else does, and
+// neither its own process nor its permissions say that it is another's.
 func (a *Agent) holders(ctx context.Context, s resume.Session) ([]agent.Process, error) {
 	running, err := a.Processes.Running(ctx, isProgram)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(running, func(p agent.Process) bool { return p.Bystands(s, kindOf(p.Args)) || !a.mayHold(p, s) }), nil
+	near := func(p agent.Process) bool { return !p.Bystands(s, kindOf(p.Args)) && a.mayHold(p, s) }
+	if slices.ContainsFunc(running, near) {
+		return slices.DeleteFunc(running, func(p agent.Process) bool { return !near(p) }), nil
+	}
+	if o := s.StartedWith(); o == nil && s.Kind != resume.Interactive || o != nil && !o.Server {
+		return nil, nil
+	}
+	return slices.DeleteFunc(running, func(p agent.Process) bool {
+		return !isServer(p.Args) || p.Mark != "" || !holdsOneOf(a.openDatabases(p.PID), s.Transcript)
+	}), nil
 }
 
 // mayHold reports whether a process of opencode may hold the session.

@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -26,10 +27,20 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if !stands {
 		return plan, err
 	}
-	if plan, ok := a.through(ctx, c, w); ok {
-		return plan, nil
+	if a.mayBeServed(s) {
+		if plan, ok := a.through(ctx, c, w); ok {
+			return plan, nil
+		}
 	}
 	return a.run(s, w, c)
+}
+
+// mayBeServed reports whether a server may go on with the session: it worked on it
+// before, or nobody saw who did. A session of another process had an environment
+// of its own, which the server has not.
+func (a *Agent) mayBeServed(s resume.Session) bool {
+	o := s.StartedWith()
+	return o == nil || o.Server
 }
 
 // stands reads the session anew and reports whether it stands where it stopped,
@@ -105,6 +116,9 @@ func (a *Agent) again(ctx context.Context, s resume.Session) (c conversation, la
 	if last, err = a.judge(ctx, b, db, c, messages); err != nil {
 		return c, last, "", err
 	}
+	if c.asked, err = db.lastPrompt(ctx, c.id); err != nil {
+		return c, last, "", err
+	}
 	return c, last, "", db.Check()
 }
 
@@ -132,14 +146,31 @@ func (a *Agent) run(s resume.Session, w agent.Words, c conversation) (agent.Plan
 	if err != nil {
 		return a.Missing(), nil
 	}
-	args := []string{"run", "--session", s.Key.ID, "--format", "json"}
-	if plainName.MatchString(c.agent) {
-		// Left to itself it takes the usual one, which may do more than the
-		// session's own.
-		args = append(args, "--agent", c.agent)
+	chosen, newer := c.chosen()
+	carried, _ := a.Carry(s, newer...) // of what nobody saw there is only what the database tells
+	args := slices.Concat([]string{"run", "--session", s.Key.ID, "--format", "json"}, chosen, carried.Args, words(w.Prompt))
+	command := a.Begin(program, c.directory, carried, a.environment(program, s.Transcript), args...)
+	command.Spare = a.spare(c.asked.provider(), c.directory)
+	return agent.Plan{Run: command}, nil
+}
+
+// chosen returns what the session's last prompt was asked with. Left to itself
+// opencode takes the usual agent, which may do more than the session's own, and
+// the model of that, which may be another provider's.
+// newer are the flags that the start of the session need not tell any more.
+func (c conversation) chosen() (args, newer []string) {
+	if name := cmp.Or(c.agent, c.asked.Agent); plainName.MatchString(name) {
+		args, newer = append(args, "--agent", name), append(newer, "--agent")
 	}
-	args = append(args, words(w.Prompt)...)
-	return agent.Plan{Run: a.Begin(program, c.directory, leash.Carried{}, a.environment(program, s.Transcript), args...)}, nil
+	model := c.asked.Model
+	with := leash.WithModel(args, model.Provider+"/"+model.ID)
+	if model.Provider == "" || model.ID == "" || len(with) == len(args) {
+		return args, newer
+	}
+	if variant := cmp.Or(model.Variant, c.asked.Variant); plainName.MatchString(variant) {
+		with = append(with, "--variant", variant)
+	}
+	return with, append(newer, "-m", "--model", "--variant")
 }
 
 // words returns the prompt as arguments. opencode joins its arguments by blanks

@@ -1,7 +1,6 @@
 package opencode
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,10 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"slices"
-	"strconv"
-	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
@@ -26,63 +21,31 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	if !stands {
 		return plan, err
 	}
-	if a.server == nil {
-		return agent.Plan{}, nil
-	}
 	holders, err := a.holders(ctx, s)
 	if err != nil {
 		return agent.Plan{}, err
 	}
 	for _, p := range holders {
-		// A terminal that is attached to a server holds nothing itself.
-		if command(p.Args) != "attach" && !a.serves(p.PID) {
-			return agent.Plan{}, nil
+		// What only shows a server's sessions holds none itself.
+		if attachedTo(p.Args) == "" && (a.server == nil || !a.listensAt(p.PID, a.server.String())) {
+			return a.unreached(p), nil
 		}
 	}
 	plan, _ = a.through(ctx, c, w)
 	return plan, nil
 }
 
-// serves reports whether the process listens where the configured server does.
-func (a *Agent) serves(pid int) bool {
-	port, err := strconv.ParseUint(portOf(a.server), 10, 16)
-	if err != nil {
-		return false
+// unreached is the plan where a process holds the session that nobody has named as
+// the server: one that is a server is told, with the setting that is missing.
+func (a *Agent) unreached(p agent.Process) agent.Plan {
+	address := a.addressOf(p.PID)
+	if !isServer(p.Args) || address == "" {
+		return agent.Plan{}
 	}
-	return slices.ContainsFunc([]string{"net/tcp", "net/tcp6"}, func(table string) bool {
-		sockets, err := os.ReadFile(a.Processes.Path(pid, table))
-		return err == nil && slices.ContainsFunc(listening(sockets, port), func(inode string) bool { return a.Processes.Opens(pid, "socket:["+inode+"]") })
-	})
-}
-
-func portOf(u *url.URL) string {
-	switch {
-	case u.Port() != "":
-		return u.Port()
-	case u.Scheme == "https":
-		return "443"
-	default:
-		return "80"
-	}
-}
-
-// listening returns the sockets that listen on the port, from the kernel's
-// table: number, local address, remote address, state, …; the tenth field is the
-// socket.
-func listening(table []byte, port uint64) []string {
-	const listen = "0A"
-	var inodes []string
-	for line := range bytes.Lines(table) {
-		fields := strings.Fields(string(line))
-		if len(fields) < 10 || fields[3] != listen {
-			continue
-		}
-		_, hex, _ := strings.Cut(fields[1], ":")
-		if n, err := strconv.ParseUint(hex, 16, 16); err == nil && n == port {
-			inodes = append(inodes, fields[9])
-		}
-	}
-	return inodes
+	return agent.Plan{Leave: &agent.Leave{
+		Why:  fmt.Sprintf("opencode %s (process %d) holds it: %s, and it is continued through that", command(p.Args), p.PID, setting(address)),
+		Tell: true,
+	}}
 }
 
 // known is what the server says of a session.

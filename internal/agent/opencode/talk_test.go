@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -26,17 +27,16 @@ half a line
 `
 
 func TestTheServerIsTheProcessThatListensThere(t *testing.T) {
-	require.Equal(t, []string{"4711"}, listening([]byte(sockets), 4096), "a connection is none that listens")
-	require.Empty(t, listening([]byte(sockets), 80))
+	require.Equal(t, map[string]string{"4096": "4711", "4097": "4713"}, maps.Collect(listening([]byte(sockets))), "a connection is none that listens")
 
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer listener.Close()
 	a := &Agent{Base: agent.NewBase(agent.About{}, Options{}), server: &url.URL{Scheme: "http", Host: listener.Addr().String()}}
-	require.True(t, a.serves(os.Getpid()))
-	require.False(t, a.serves(os.Getppid()))
+	require.True(t, a.listensAt(os.Getpid(), a.server.String()))
+	require.False(t, a.listensAt(os.Getppid(), a.server.String()))
 	require.NoError(t, listener.Close())
-	require.False(t, a.serves(os.Getpid()))
+	require.False(t, a.listensAt(os.Getpid(), a.server.String()))
 }
 
 // A server that hangs, breaks or speaks nonsense never leads to a second

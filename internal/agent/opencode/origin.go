@@ -1,0 +1,93 @@
+package opencode
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"resumed/internal/agent"
+	"resumed/internal/leash"
+	"resumed/internal/resume"
+)
+
+// Origin returns what the process was started with that works on the session. What
+// shows a server's sessions to people works on none: then that is the server.
+func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
+	args := agent.ProgramArgs(a.Processes.Argv(pid))
+	if url := attachedTo(args); url != "" {
+		if pid = a.serverAt(url); pid == 0 {
+			return nil
+		}
+		args = agent.ProgramArgs(a.Processes.Argv(pid))
+	}
+	table := a.Variables()
+	for dir := a.Processes.Cwd(pid); len(dir) > 1; dir = filepath.Dir(dir) {
+		table = append(table, envIn(configsIn(dir, filepath.Join(dir, ".opencode"))...))
+	}
+	o := a.OriginBy(table, pid, secrets)
+	if o != nil {
+		o.Server = isServer(args)
+	}
+	return o
+}
+
+// Variables are those that matter to opencode, and those that its configuration
+// names.
+func (a *Agent) Variables() leash.Variables {
+	global := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "opencode")
+	if !filepath.IsAbs(global) {
+		global = filepath.Join(a.UserDir, ".config", "opencode")
+	}
+	files := configsIn(global, os.Getenv("OPENCODE_CONFIG_DIR"))
+	return append(a.Base.Variables(), envIn(append(files, os.Getenv("OPENCODE_CONFIG"))...))
+}
+
+// configsIn returns the files of a configuration that may lie in the directories.
+func configsIn(dirs ...string) []string {
+	var files []string
+	for _, dir := range dirs {
+		for _, name := range []string{"opencode.json", "opencode.jsonc", "config.json"} {
+			files = append(files, filepath.Join(dir, name))
+		}
+	}
+	return files
+}
+
+// reference is how a configuration takes a value from the environment.
+var reference = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// maxConfig is more than a configuration has.
+const maxConfig = 1 << 20
+
+// named returns the variables that files of a configuration name.
+func envIn(files ...string) leash.Row {
+	var names []string
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil || !info.Mode().IsRegular() || info.Size() > maxConfig {
+			continue
+		}
+		text, _ := os.ReadFile(file) // what cannot be read names nothing
+		for _, found := range reference.FindAllSubmatch(text, -1) {
+			names = append(names, string(found[1]))
+		}
+	}
+	return leash.Row{Effect: leash.Account, Names: strings.Join(names, " ")}
+}
+
+// spare says which variables a session that asks the provider does without: the
+// keys of others. nil: nobody knows.
+func (a *Agent) spare(provider, dir string) func(string) bool {
+	own, known := keysOf[provider]
+	if !known {
+		return nil
+	}
+	configured := a.Variables()[len(a.Base.Variables()):]
+	configured = append(configured, envIn(configsIn(dir, filepath.Join(dir, ".opencode"))...))
+	return func(name string) bool {
+		needed := slices.Concat(leash.Variables{{Names: own}}, configured)
+		return !needed.Has(name) && leash.Variables{{Names: providerVariables}}.Has(name)
+	}
+}

@@ -39,8 +39,9 @@ e2e: ## Try the daemon with the real agents (E2E=claude-code,codex for some)
 	E2E="$${E2E:-all}" go test -count=1 -v -parallel 64 -timeout 30m ./e2e
 
 # A failing run prints its seed; SOAK_SEED throws the same dice again.
-soak: ## Kill the daemon all the time and check from outside what it did (SOAK=10m)
+soak: ## Kill the daemon all the time and check what it did (SOAK=10m, STEPS=10000000)
 	SOAK="$${SOAK:-10m}" go test -count=1 -v -timeout 0 ./soak
+	go test -count=1 -v -timeout 0 -run Histories ./internal/simulation -steps "$${STEPS:-10000000}" -first "$${SOAK_SEED:-$$(date +%s)}"
 
 fuzz: ## Fuzz every parser for a while (FUZZTIME=30s each)
 	@grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u | while read -r dir; do \

@@ -51,7 +51,7 @@ func New(opts Options, sessions []resume.Session) *Journal {
 		switch {
 		case s.State == resume.GaveUp:
 			j.tell(notify.GaveUp, s)
-		case s.State == resume.Parked, s.Told && s.Owner != nil:
+		case s.State == resume.Parked, s.Told:
 			j.tell(notify.Parked, s)
 		}
 	}

@@ -248,7 +248,7 @@ func TestAStartTellsAgainWhatAPersonMustSee(t *testing.T) {
 		session("waits", resume.Session{State: resume.Waiting}),
 		session("waits for who holds it", resume.Session{State: resume.Waiting, Owner: owner}),
 		session("waits for who should know", resume.Session{State: resume.Waiting, Owner: owner, Told: true}),
-		session("was told, and is free", resume.Session{State: resume.Waiting, Told: true}),
+		session("waits where nobody can be seen", resume.Session{State: resume.Waiting, Told: true}),
 		session("runs", resume.Session{State: resume.Resuming}),
 		session("settles", resume.Session{State: resume.Settling}),
 		session("gave up", resume.Session{State: resume.GaveUp}),
@@ -259,9 +259,9 @@ func TestAStartTellsAgainWhatAPersonMustSee(t *testing.T) {
 		told[n.session.Key.ID] = n.event
 	}
 	require.Equal(t, map[string]notify.Event{
-		"waits for who should know": notify.Parked, "gave up": notify.GaveUp, "parked": notify.Parked,
+		"waits for who should know": notify.Parked, "waits where nobody can be seen": notify.Parked, "gave up": notify.GaveUp, "parked": notify.Parked,
 	}, told)
-	require.Len(t, l.told, 3)
+	require.Len(t, l.told, 4)
 	require.Empty(t, l.store, "it is on disk")
 	require.Empty(t, l.entries)
 }

@@ -203,6 +203,10 @@ func (n *Notifier) Run(ctx context.Context) error {
 		case <-n.nudge:
 		case <-timer.C:
 		}
+		select { // what was told until now is part of this turn
+		case <-n.nudge:
+		default:
+		}
 		n.arrange(ctx, &running)
 		wait := n.turn(ctx, &failures)
 		select {

@@ -1,6 +1,7 @@
 package resume
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -50,4 +51,26 @@ func TestACallKeepsItsNameUntilItIsOver(t *testing.T) {
 		require.NotEqual(t, s.Call, again.Call, name)
 		require.NotEmpty(t, again.Call, name)
 	}
+}
+
+// Two steps that call a person have two names, also where the session stands as it
+// stood before: what a restart takes for told is never told.
+func TestEachCallHasANameOfItsOwn(t *testing.T) {
+	held := NotSent{Mark: "1", Why: "nobody can see", Tell: true}
+	parked := NotSent{Mark: "2", Why: "nobody can go on", Park: true}
+	again := NotSent{Mark: "3", Why: "nobody can go on", Park: true}
+	w := newWalk().do(limited(noon, limit.RateLimit)).after(time.Minute).do(Due{Mark: "1"}, held)
+	names := []string{w.Call}
+	w.after(time.Hour).do(Due{Mark: "2"}, parked)
+	names = append(names, w.Call)
+	w.after(time.Hour).do(Retry{})
+	require.Empty(t, w.Call)
+	w.do(Due{Mark: "3"}, again)
+	names = append(names, w.Call)
+	require.Equal(t, Parked, w.State)
+	slices.Sort(names)
+	require.Len(t, slices.Compact(names), 3)
+
+	w.after(time.Hour).do(Retry{}, Due{Mark: "4"})
+	require.False(t, w.Told, "a person who orders it is told again where it is held")
 }

@@ -33,6 +33,12 @@ func (s Session) called(before Session) Session {
 	switch {
 	case c.Calls() || c.Entered(GaveUp):
 		s.Call = fmt.Sprintf("%d.%d.%d", millis(s.LimitedAt), len(s.Attempts), millis(s.lastStart()))
+		if !s.RetryAskedAt.IsZero() { // it stands where it stood before a person sent it on
+			s.Call += fmt.Sprintf(".%d", millis(s.RetryAskedAt))
+		}
+		if !s.over() { // it may still come to stand there
+			s.Call += ".told"
+		}
 	case !s.over() && !s.Told:
 		s.Call = ""
 	}

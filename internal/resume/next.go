@@ -112,6 +112,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	if ev.At.IsZero() || ev.At.After(now) {
 		ev.At = now // a clock that runs ahead must not prolong the wait
 	}
+	old := s.Run.sent() && ev.At.Add(slack).Before(s.lastStart())
 	switch {
 	case ev.Class == limit.None || ev.InProgress:
 		return s // nothing is to be done yet
@@ -120,14 +121,20 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	case r.stale(ev, s.FoundAt, now):
 		s.Reason = "its interruption was older than resume.lookback when it was first seen"
 		return s
-	case s.Run.sent() && ev.At.Add(slack).Before(s.lastStart()):
+	case old && s.State != Resuming:
 		return s // old news: the resume was sent after it
 	case s.Run != nil && !s.Run.sent():
 		s = s.withdraw() // newer news than the resume that is about to be sent
+	case s.State == Resuming && !old:
+		s.RetryAskedAt = time.Time{} // a person's order was carried out, also where its start is not known yet
 	}
 
 	if ev.Class == limit.UsageLimit && (s.State == Watching || ev.Reset.At.Sub(s.Limit.Reset.At).Abs() > sameWindow) {
 		s.Windows++
+	}
+	if old { // or it never was, by the daemon before: then this is what it waits for
+		s.Limit, s.LimitText = ev.Verdict, ev.Text
+		return s
 	}
 	// An agent that repeats itself while it is waited for does not begin the
 	// wait anew: it would never end.
@@ -357,7 +364,7 @@ func (s Session) retried(r Rules, now time.Time) Session {
 	if len(s.Attempts) > 0 {
 		s.Past = s.Attempts
 	}
-	s.Attempts, s.Windows, s.Hold = nil, 0, time.Time{}
+	s.Attempts, s.Windows, s.Hold, s.Told = nil, 0, time.Time{}, false
 	s.RetryAskedAt, s.WaitFrom = now, now
 	s.State, s.NextAt = Waiting, now
 	s.Reason = "due now, asked for by you"

@@ -424,6 +424,28 @@ func TestOldNewsOfASentResumeChangesNothing(t *testing.T) {
 	require.Equal(t, before, w.Session)
 }
 
+// A daemon that dies between its claim and the command leaves a resume of which
+// the next one must take for granted that it was sent, until it knows better.
+func TestOldNewsCountsWhereTheResumeWasNeverSent(t *testing.T) {
+	w := newWalk().do(limited(noon, limit.RateLimit)).after(30 * time.Second).do(Due{Mark: "a"})
+	w.Session = w.Session.restore()
+	reset := noon.Add(time.Hour)
+	w.do(limitedUntil(noon.Add(10*time.Second), limit.UsageLimit, reset))
+	require.Equal(t, Resuming, w.State)
+	w.do(Lost{Mark: "a"})
+	require.Equal(t, Waiting, w.State)
+	require.Equal(t, reset.Add(w.rules.Margin), w.NextAt, "nothing before a stated reset")
+}
+
+// What a person ordered was carried out when its command was sent, whether or not
+// that it runs is known by the time it meets a limit.
+func TestAnOrderIsCarriedOutOnce(t *testing.T) {
+	w := newWalk().do(limited(noon, limit.RateLimit), Retry{}, Due{Mark: "a"}, Sending{Mark: "a"})
+	reset := w.now.Add(time.Hour)
+	w.do(limitedUntil(w.now, limit.UsageLimit, reset), Started{Mark: "a", Process: Process{PID: 7}}, Ended{Mark: "a", Outcome: Failed})
+	require.Equal(t, reset.Add(w.rules.Margin), w.NextAt, "nothing before a stated reset")
+}
+
 func TestReloadComputesTheWaitAnew(t *testing.T) {
 	w := newWalk().do(limited(noon, limit.RateLimit))
 	w.rules.Backoff.BaseDelay = 10 * time.Minute

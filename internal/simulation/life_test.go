@@ -1,0 +1,534 @@
+package simulation
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/control"
+	"resumed/internal/deliver"
+	"resumed/internal/journal"
+	"resumed/internal/limit"
+	"resumed/internal/notify"
+	"resumed/internal/ownership"
+	"resumed/internal/resume"
+	"resumed/internal/state"
+)
+
+// life is one daemon, from its start to its end. What it is made of is real.
+type life struct {
+	*world
+	dir      string // its state
+	store    *state.Store
+	engine   *resume.Engine
+	deliver  *deliver.Deliverer
+	journal  *journal.Journal
+	notifier *notify.Notifier
+	quiet    *slog.Logger
+
+	disk, people, core *part
+
+	// Guarded by the world's mutex.
+	dead     bool
+	stopping bool
+	gates    []*gate
+	seen     map[resume.Key]int // lines that were read
+	claims   map[string]*claim
+}
+
+// claim is what a life has decided about one resume.
+type claim struct {
+	place          *place
+	handed         bool // that it may be handed to a process
+	onDisk, toldIt bool // the claim is on disk; and so is that
+}
+
+// gate is where a daemon is about to touch the world.
+type gate struct {
+	name string
+	pass chan fate
+}
+
+type fate struct {
+	alive bool
+	dice  int
+}
+
+var errDead = errors.New("the daemon is dead")
+
+// pass waits until the world lets the daemon through. A dead one has no effect any more.
+func (l *life) pass(format string, args ...any) (dice int, alive bool) {
+	l.mu.Lock()
+	if l.dead {
+		l.mu.Unlock()
+		return 0, false
+	}
+	g := &gate{name: fmt.Sprintf(format, args...), pass: make(chan fate, 1)}
+	l.gates = append(l.gates, g)
+	l.mu.Unlock()
+	f := <-g.pass
+	return f.dice, f.alive
+}
+
+// part is goroutines that end together.
+type part struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	wait   sync.WaitGroup
+}
+
+func (w *world) newPart() *part {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	return &part{ctx: ctx, cancel: cancel}
+}
+
+func (p *part) run(f func(context.Context) error) { p.wait.Go(func() { _ = f(p.ctx) }) }
+
+// start begins the life of a daemon with what the disk has, in the order of the
+// real one.
+func (w *world) start(dir string) {
+	w.counts.lives++
+	if dir == "" {
+		dir = filepath.Join(w.home, fmt.Sprint("life-", w.counts.lives))
+	}
+	l := &life{
+		world: w, dir: dir, quiet: slog.New(slog.DiscardHandler),
+		disk: w.newPart(), people: w.newPart(), core: w.newPart(),
+		seen: make(map[resume.Key]int), claims: make(map[string]*claim),
+	}
+	var err error
+	l.store, err = state.Open(dir, l.quiet)
+	require.NoError(w.t, err)
+	snapshot, err := l.store.Load()
+	require.NoError(w.t, err)
+	require.Empty(w.t, l.store.Found(), "a daemon that dies damages nothing")
+	l.remember(snapshot)
+	w.mu.Lock()
+	w.life = l
+	w.log("START with %d sessions", len(snapshot.Sessions))
+	w.mu.Unlock()
+	l.build(snapshot)
+	l.disk.run(l.store.Run)
+	l.people.run(l.notifier.Run)
+	l.core.run(l.engine.Run)
+	l.core.run(func(ctx context.Context) error { return l.deliver.Recover(ctx, snapshot.Sessions) })
+	synctest.Wait()
+}
+
+// remember takes over what the disk knows.
+func (l *life) remember(snapshot state.Snapshot) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range l.places {
+		if data, ok := snapshot.Cursors[p.path()]; ok {
+			var line int
+			require.NoError(l.t, json.Unmarshal(data, &line))
+			l.seen[p.key] = line
+		}
+	}
+	l.owed(snapshot.Sessions)
+	for _, s := range snapshot.Sessions {
+		if s.Run != nil {
+			l.claims[s.Run.Mark] = &claim{place: l.world.place(s.Key), onDisk: true}
+		}
+	}
+}
+
+func (l *life) build(snapshot state.Snapshot) {
+	var err error
+	var channels []notify.Channel
+	for _, p := range l.phones {
+		channels = append(channels, &line{life: l, phone: p})
+	}
+	l.notifier, err = notify.New(notify.Options{
+		Config: notify.Config{Channels: channels, GroupWait: 2 * time.Second}, Store: outbox{l.store, l},
+		Log: l.quiet, Host: "here", Zone: time.UTC, Rand: func() float64 { return 0.5 },
+	})
+	require.NoError(l.t, err)
+	known := snapshot.Sessions
+	if l.bug == forgetsToTell {
+		known = nil
+	}
+	l.journal = journal.New(journal.Options{Store: l.store, Changes: new(control.Changes), Log: l.quiet, Tell: l.tell}, known)
+	chance := rand.New(rand.NewPCG(l.dice.Uint64(), 5))
+	l.engine = resume.NewEngine(resume.Options{
+		Rules: l.rules, Sessions: snapshot.Sessions, Paused: snapshot.Paused,
+		Act: l.act, Changed: l.changed, Rand: chance.Float64, Mark: l.mark,
+	})
+	l.deliver = deliver.New(deliver.Options{
+		StateDir: l.home, LeaseDirs: []string{filepath.Join(l.home, "leases")},
+		Settings: l.settings, Engine: core{l.engine, l}, Transcripts: transcripts{l}, Sync: l.sync,
+		Machine: computer{l}, Stopping: l.isStopping, Log: l.quiet,
+	}, snapshot.Sessions)
+}
+
+func (l *life) settings() deliver.Settings {
+	return deliver.Settings{
+		Prompt: "continue", Live: deliver.Type, Timeout: time.Hour,
+		Agent:    func(string) agent.Agent { return &bot{life: l} },
+		Env:      func(string) ([]string, error) { return nil, nil },
+		Excluded: func(string) string { return "" },
+		Trust:    ownership.Trust{Users: []string{ownership.Everybody}},
+	}
+}
+
+func (l *life) mark() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.counts.marks++
+	return fmt.Sprint("m", l.counts.marks)
+}
+
+func (l *life) isStopping() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stopping
+}
+
+// act is told by the engine that a session is due.
+func (l *life) act(ctx context.Context, s resume.Session) {
+	p := l.world.place(s.Key)
+	l.mu.Lock()
+	p.acting++
+	l.mu.Unlock()
+	if l.bug != dropsDue || s.Run.N%4 > 0 {
+		l.deliver.Act(ctx, s)
+	}
+	l.mu.Lock()
+	p.acting--
+	l.mu.Unlock()
+}
+
+// changed is told every step by the engine.
+func (l *life) changed(c resume.Change) {
+	l.mu.Lock()
+	if !l.dead {
+		l.counts.steps++
+		l.log("%s %s: %s -> %s %s", c.After.Key.ID, strings.TrimPrefix(fmt.Sprintf("%T", c.Event), "resume."), c.Before.State, c.After.State, c.After.Reason)
+		l.judge(c)
+	}
+	l.mu.Unlock()
+	l.journal.Changed(c)
+}
+
+func (l *life) tell(event notify.Event, s resume.Session) {
+	view := s.View(maxRetries)
+	view.Program = callOf(s) // so that it can be told from others when it arrives
+	l.notifier.Tell(event, view, view.Name)
+}
+
+// sync is the barrier before anything is sent. Now and then the disk is full.
+func (l *life) sync(ctx context.Context, keys ...resume.Key) error {
+	dice, alive := l.pass("sync %v", keys)
+	if !alive {
+		return errDead
+	}
+	l.mu.Lock()
+	full := !l.calm && dice%20 == 0
+	now := make(map[*claim]claim)
+	for _, c := range l.claims {
+		now[c] = *c
+	}
+	l.mu.Unlock()
+	if full {
+		return errors.New("no space left on device")
+	}
+	if l.bug != acceptsBeforeDisk {
+		if err := l.store.Sync(ctx, keys...); err != nil {
+			return err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c, was := range now {
+		c.onDisk, c.toldIt = true, c.toldIt || was.handed
+	}
+	return nil
+}
+
+// read reads what is new in all transcripts, as it is told by the file system.
+func (l *life) read() { _ = l.look(l.core.ctx, l.places...) }
+
+func (l *life) look(ctx context.Context, places ...*place) error {
+	l.mu.Lock()
+	var news []resume.Observation
+	upTo := make(map[*place]int)
+	for _, p := range places {
+		for i := l.seen[p.key]; i < len(p.transcript); i++ {
+			ev := p.transcript[i]
+			if limited, ok := ev.(resume.Limited); ok && l.bug == ignoresResets {
+				limited.Reset = limit.Reset{}
+				ev = limited
+			}
+			news = append(news, resume.Observation{
+				Key: p.key, Account: "bot:default", Provider: p.provider, Cwd: "/made-up/" + p.key.ID, Transcript: p.path(),
+				Pos: resume.Position{Epoch: "1", Offset: int64(i + 1)}, Event: ev,
+			})
+		}
+		upTo[p] = len(p.transcript)
+	}
+	l.mu.Unlock()
+	if err := l.engine.Observe(ctx, news); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range places {
+		if upTo[p] > l.seen[p.key] {
+			l.seen[p.key] = upTo[p]
+			l.store.PutCursor(p.path(), json.RawMessage(fmt.Sprint(upTo[p])))
+		}
+	}
+	return nil
+}
+
+// core is the engine as delivery has it.
+type core struct {
+	*resume.Engine
+	life *life
+}
+
+func (c core) Apply(ctx context.Context, key resume.Key, ev resume.Event) (resume.Session, error) {
+	if _, alive := c.life.pass("apply %s %s", key.ID, strings.TrimPrefix(fmt.Sprintf("%T", ev), "resume.")); !alive {
+		return resume.Session{}, errDead
+	}
+	ended, over := ev.(resume.Ended)
+	switch {
+	case c.life.bug == sendsUnknownAgain && over && ended.Outcome == resume.Unknown:
+		ev = resume.Ended{Mark: ended.Mark, Outcome: resume.Failed}
+	case c.life.bug == countsNothing && over && ended.Outcome == resume.Failed:
+		ev = resume.Lost{Mark: ended.Mark}
+	}
+	return c.Engine.Apply(ctx, key, ev)
+}
+
+// transcripts are read for delivery.
+type transcripts struct{ *life }
+
+func (t transcripts) Look(ctx context.Context, s resume.Session) error {
+	if _, alive := t.pass("look %s", s.Key.ID); !alive {
+		return errDead
+	}
+	return t.look(ctx, t.world.place(s.Key))
+}
+
+func (t transcripts) Await(ctx context.Context, _ string) error {
+	if _, alive := t.pass("await"); !alive {
+		return errDead
+	}
+	return t.look(ctx, t.places...)
+}
+
+// outbox is the store as the notifier has it.
+type outbox struct {
+	*state.Store
+	life *life
+}
+
+func (o outbox) Keep(open []notify.Delivery, key string, value []byte) {
+	kept := make([]state.Delivery, len(open))
+	for i, d := range open {
+		kept[i] = state.Delivery(d)
+	}
+	if o.life.bug != keepsNoNotice {
+		o.Store.Keep(kept, key, value)
+	}
+}
+
+func (o outbox) Pending() []notify.Delivery {
+	var pending []notify.Delivery
+	for _, d := range o.Store.Pending() {
+		pending = append(pending, notify.Delivery(d))
+	}
+	// Notices of one time are in the order of their names, which are another
+	// each time that a seed is played.
+	slices.SortStableFunc(pending, func(a, b notify.Delivery) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(about(a), about(b)))
+	})
+	return pending
+}
+
+// about says what a notice tells.
+func about(d notify.Delivery) string {
+	var n notify.Notice
+	_ = json.Unmarshal(d.Payload, &n)
+	text := ""
+	for _, v := range n.Sessions {
+		text += v.ID + " " + v.Program + " "
+	}
+	return text
+}
+
+func (o outbox) Sync(ctx context.Context) error {
+	dice, alive := o.life.pass("keep notices")
+	switch {
+	case !alive:
+		return errDead
+	case !o.life.isCalm() && dice%20 == 0:
+		return errors.New("no space left on device")
+	}
+	return o.Store.Sync(ctx)
+}
+
+func (o outbox) Done(ctx context.Context, id, channel, outcome string) error {
+	if _, alive := o.life.pass("note that %s was told", channel); !alive {
+		return errDead
+	}
+	if o.life.bug == forgetsItTold {
+		o.life.recorded(id, channel)
+		return nil
+	}
+	if err := o.Store.Done(ctx, id, channel, outcome); err != nil {
+		return err
+	}
+	o.life.recorded(id, channel)
+	return nil
+}
+
+func (w *world) isCalm() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.calm
+}
+
+// crash ends the daemon at once, wherever it is: while it writes to the disk too,
+// and with all that runs on the machine where the power fails.
+func (w *world) crash(kind int) {
+	l := w.life
+	next := l.image(kind < 4)
+	w.mu.Lock()
+	l.dead = true
+	w.log("CRASH %d", kind)
+	if kind == 0 {
+		for _, p := range w.places {
+			w.powerOff(p)
+		}
+	}
+	gates := l.gates
+	l.gates = nil
+	w.mu.Unlock()
+	for _, g := range gates {
+		g.pass <- fate{}
+	}
+	for _, part := range []*part{l.core, l.people, l.disk} {
+		part.cancel()
+	}
+	for _, part := range []*part{l.core, l.people, l.disk} {
+		part.wait.Wait()
+	}
+	for _, p := range w.places {
+		p.acting = 0
+	}
+	_ = l.store.Close()
+	w.discard(l.dir)
+	w.unrecorded()
+	w.start(next)
+}
+
+// powerOff ends all that runs. Nobody writes down how it ended.
+func (w *world) powerOff(p *place) {
+	if p.owner != 0 {
+		w.hold(p)
+	}
+	if p.process != nil {
+		close(p.process.over)
+		p.process = nil
+	}
+}
+
+// restart stops the daemon as a service manager does, and starts the next.
+func (w *world) restart() {
+	w.stop()
+	w.start(w.life.dir)
+}
+
+// stop ends the daemon's parts in the order of the real one. What it still does to the world it does.
+func (w *world) stop() {
+	l := w.life
+	w.mu.Lock()
+	l.stopping = true
+	w.log("STOP")
+	w.mu.Unlock()
+	for _, part := range []*part{l.core, l.people, l.disk} {
+		part.cancel()
+		ended := make(chan struct{})
+		go func() { part.wait.Wait(); close(ended) }()
+		for !closed(ended) {
+			if synctest.Wait(); !w.open() {
+				time.Sleep(100 * time.Millisecond)
+			}
+		}
+	}
+	require.NoError(w.t, l.store.Close())
+	w.unrecorded()
+}
+
+func closed(ch chan struct{}) bool {
+	synctest.Wait()
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}
+
+// order lets a person order something. What was answered is on disk.
+func (w *world) order() {
+	l := w.life
+	p := w.places[w.dice.IntN(len(w.places))]
+	kind := w.dice.IntN(6)
+	var err error
+	switch kind {
+	case 0:
+		w.mu.Lock()
+		w.paused = w.dice.IntN(3) == 0
+		w.mu.Unlock()
+		err = l.engine.SetPaused(l.core.ctx, w.paused)
+		l.store.SetPaused(w.paused)
+	case 1:
+		_, err = l.engine.Apply(l.core.ctx, p.key, resume.Pause{})
+	case 2, 3:
+		_, err = l.engine.Apply(l.core.ctx, p.key, resume.Unpause{})
+	case 4:
+		w.retry(p)
+	case 5:
+		_, err = l.engine.Apply(l.core.ctx, p.key, resume.Forget{})
+	}
+	if err == nil {
+		require.NoError(w.t, l.store.Sync(l.core.ctx))
+	}
+}
+
+// retry is a person who has looked at the session, and wants it to go on.
+func (w *world) retry(p *place) {
+	l := w.life
+	w.mu.Lock()
+	if p.acting > 0 {
+		w.mu.Unlock()
+		return
+	}
+	w.log("%s RETRY", p.key.ID)
+	p.retries++
+	p.ordered, p.open = true, ""
+	w.mu.Unlock()
+	s, err := l.engine.Apply(l.core.ctx, p.key, resume.Retry{})
+	if err == nil && l.store.Sync(l.core.ctx) == nil {
+		w.mu.Lock()
+		l.stands(s)
+		w.mu.Unlock()
+	}
+}

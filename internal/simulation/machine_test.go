@@ -1,0 +1,292 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/deliver"
+	"resumed/internal/resume"
+	"resumed/internal/runner"
+	"resumed/internal/tmux"
+)
+
+// bot is an agent of every kind that there is.
+type bot struct {
+	agent.Base
+	*life
+}
+
+func (b *bot) Name() string { return "bot" }
+
+func (b *bot) Program() (agent.Program, error) { return agent.Program{}, nil }
+
+func (b *bot) Identify(int) (resume.Program, bool) { return resume.Program{}, false }
+
+func (b *bot) Follow(context.Context, agent.Feed) error { return nil }
+
+func (b *bot) Look(context.Context, resume.Session) error { return nil }
+
+// Evidence returns the last line of the session's transcript.
+func (b *bot) Evidence(path string) ([]agent.Evidence, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range b.places {
+		if n := len(p.transcript); p.path() == path && n > 0 {
+			return []agent.Evidence{{Observation: resume.Observation{Key: p.key, Event: p.transcript[n-1]}}}, nil
+		}
+	}
+	return nil, nil
+}
+
+func (b *bot) Owner(_ context.Context, s resume.Session) (*resume.Owner, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := b.world.place(s.Key)
+	switch {
+	case b.blind:
+		return nil, fmt.Errorf("no process can be seen: %w", agent.ErrUnseen)
+	case p.owner == 0:
+		return nil, nil
+	default:
+		return &resume.Owner{PID: p.owner, Kind: "interactive"}, nil
+	}
+}
+
+func (b *bot) Plan(context.Context, resume.Session, agent.Words) (agent.Plan, error) {
+	return agent.Plan{Run: &agent.Command{Argv: []string{"/bin/sh"}, Dir: "/"}}, nil
+}
+
+func (b *bot) Talk(_ context.Context, s resume.Session, owner resume.Owner, words agent.Words) (agent.Plan, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := b.world.place(s.Key)
+	mark := s.Run.Mark
+	if p.queue > 0 {
+		return agent.Plan{Leave: &agent.Leave{Why: "a prompt waits for it"}}, nil
+	}
+	switch p.way {
+	case "message":
+		return agent.Plan{Send: &agent.Sending{To: "it", Text: words.Prompt, Do: func(context.Context) error { return b.message(p, mark) }}}, nil
+	case "queue":
+		return agent.Plan{Run: &agent.Command{Argv: []string{"/bin/sh"}, Dir: "/", Unverifiable: true}}, nil
+	case "keys":
+		process := resume.Process{PID: owner.PID, Start: uint64(owner.PID)}
+		judge := func(screen string) agent.Sight { return agent.Sight{Draft: screen} }
+		return agent.Plan{Type: &agent.Typing{Process: process, Text: words.Prompt + " " + mark, Judge: judge}}, nil
+	default:
+		return agent.Plan{}, nil
+	}
+}
+
+func (b *bot) Queued(_ context.Context, s resume.Session) (bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := b.world.place(s.Key)
+	if p.queue > 0 && !b.dead {
+		p.open = "" // there it is
+	}
+	return p.queue > 0, nil
+}
+
+// message hands a prompt to the process that holds the session, by a request that
+// may be refused, and whose answer may be lost.
+func (b *bot) message(p *place, mark string) error {
+	dice, alive := b.pass("message %s", mark)
+	if !alive {
+		return errDead
+	}
+	b.mu.Lock()
+	lost := !b.calm && dice%5 == 1
+	switch {
+	case p.owner == 0 || !b.calm && dice%5 == 0:
+		b.mu.Unlock()
+		return &agent.NotSentError{Why: "it does not listen"}
+	case !b.calm && dice%5 == 2: // the request was lost
+		p.open, lost = mark, true
+	default:
+		b.sent(p, mark, "message")
+		p.inbox++
+	}
+	b.mu.Unlock()
+	if _, alive := b.pass("answer to %s", mark); !alive {
+		return errDead
+	}
+	if lost {
+		return errors.New("connection reset by peer")
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p.open = "" // the answer is the proof
+	return nil
+}
+
+// computer is where commands run. They outlive a daemon.
+type computer struct{ *life }
+
+// process is a command that was begun.
+type process struct {
+	*life  // who looks at it
+	mark   string
+	status string
+	id     resume.Process
+	began  time.Time
+	over   chan struct{}
+	result runner.Result // written before over is closed
+}
+
+func (c computer) Start(cmd runner.Command) (deliver.Process, error) {
+	dice, alive := c.pass("start %s", cmd.Mark)
+	if !alive {
+		return nil, errDead
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.calm && dice%20 == 0 {
+		return nil, errors.New("fork: resource temporarily unavailable")
+	}
+	p := c.claims[cmd.Mark].place
+	way := "command"
+	if cmd.Status == "" {
+		way = "queue"
+	}
+	c.sent(p, cmd.Mark, way)
+	c.counts.pids++
+	proc := &process{
+		life: c.life, mark: cmd.Mark, status: cmd.Status, began: time.Now(), over: make(chan struct{}),
+		id: resume.Process{PID: c.counts.pids, Start: uint64(c.counts.pids)},
+	}
+	if p.process = proc; cmd.Status != "" {
+		p.left[cmd.Status] = runner.Left{Began: true, PID: proc.id.PID}
+	}
+	return proc, nil
+}
+
+func (c computer) Sees() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.blind
+}
+
+// found returns a living command as a later daemon has it.
+func (c computer) found(is func(*process) bool) (deliver.Process, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.places {
+		if p.process != nil && is(p.process) && c.bug != losesCommands {
+			return &adopted{process: p.process, life: c.life}, true
+		}
+	}
+	return nil, false
+}
+
+func (c computer) Find(mark string) (deliver.Process, bool) {
+	return c.found(func(p *process) bool { return p.mark == mark })
+}
+
+func (c computer) Adopt(id resume.Process) (deliver.Process, bool) {
+	return c.found(func(p *process) bool { return p.id == id })
+}
+
+func (c computer) Answering(pid int, _ time.Time) (deliver.Process, bool) {
+	return c.found(func(p *process) bool { return p.id.PID == pid })
+}
+
+func (c computer) Left(path string) runner.Left {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.bug == losesCommands {
+		return runner.Left{}
+	}
+	id := filepath.Base(filepath.Dir(path))
+	return c.world.place(resume.Key{Agent: "bot", ID: id}).left[path]
+}
+
+func (p *process) Identity() resume.Process   { return p.id }
+func (p *process) Began() time.Time           { return p.began }
+func (p *process) Bind(runner.Command)        {}
+func (p *process) Stop(context.Context) error { return nil }
+
+func (p *process) Wait(ctx context.Context) runner.Result { return p.wait(ctx, p.life) }
+
+func (p *process) wait(ctx context.Context, l *life) runner.Result {
+	select {
+	case <-p.over:
+	case <-ctx.Done():
+		return runner.Result{ExitCode: -1, Err: runner.ErrDetached}
+	}
+	if _, alive := l.pass("end of %s", p.mark); !alive {
+		return runner.Result{ExitCode: -1, Err: runner.ErrDetached}
+	}
+	return p.result
+}
+
+// adopted is a command that an earlier daemon began.
+type adopted struct {
+	*process
+	life *life
+}
+
+func (a *adopted) Wait(ctx context.Context) runner.Result { return a.wait(ctx, a.life) }
+
+// Pane returns the terminal of the process that holds a session.
+func (c computer) Pane(_ context.Context, id resume.Process) (deliver.Pane, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.places {
+		if p.owner == id.PID {
+			return &pane{life: c.life, place: p}, nil
+		}
+	}
+	return nil, &tmux.Refusal{Why: "it does not live in tmux"}
+}
+
+type pane struct {
+	*life
+	place *place
+}
+
+func (p *pane) String() string { return "pane of " + p.place.key.ID }
+
+func (p *pane) Screen(context.Context) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead {
+		return "", errDead
+	}
+	return p.place.draft, nil
+}
+
+func (p *pane) Type(_ context.Context, text string) error {
+	if _, alive := p.pass("type into %s", p.place.key.ID); !alive {
+		return errDead
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.place.draft += text
+	return nil
+}
+
+func (p *pane) Press(_ context.Context, key tmux.Key) error {
+	dice, alive := p.pass("press %s in %s", key, p.place.key.ID)
+	if !alive {
+		return errDead
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, mark, _ := strings.Cut(p.place.draft, " ")
+	if p.place.owner == 0 {
+		return &tmux.Refusal{Why: "its tmux pane is gone"}
+	}
+	p.sent(p.place, mark, "keys")
+	p.place.draft = ""
+	p.place.inbox++
+	if !p.calm && dice%5 == 0 {
+		return errors.New("tmux gave no answer")
+	}
+	return nil
+}

@@ -92,7 +92,7 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 	}
 	d.journal = journal.New(journal.Options{Store: d.store, Changes: changes, Log: opts.Log, Tell: d.tell}, snapshot.Sessions)
 	d.engine = resume.NewEngine(resume.Options{
-		Rules: first.rules, Sessions: snapshot.Sessions, Paused: snapshot.Paused,
+		Rules: first.rules, Sessions: snapshot.Sessions, Paused: snapshot.Paused, AliveAt: snapshot.AliveAt,
 		Act:     func(ctx context.Context, s resume.Session) { d.deliver.Act(ctx, s) },
 		Changed: d.changed,
 		Rand:    rand.Float64,
@@ -154,7 +154,7 @@ func (d *daemon) run(ctx context.Context, sessions []resume.Session) error {
 	d.inputs.run("control", d.server.Run)
 	d.inputs.run("configuration", d.reloader.Run)
 	d.inputs.run("reload requests", d.reloader.forward)
-	d.inputs.run("housekeeping", housekeeper{d.opts, d.settings, d.store, d.deliver}.Run)
+	d.inputs.run("housekeeping", housekeeper{d.opts, d.settings, d.store, d.deliver, d.engine.Ping}.Run)
 	d.inputs.run("watchdog", func(ctx context.Context) error { return feedWatchdog(ctx, d.engine.Ping) })
 	d.inputs.run("summary", d.summary.Run)
 	d.inputs.run("programs", d.deliver.WatchPrograms)
@@ -173,6 +173,7 @@ func (d *daemon) run(ctx context.Context, sessions []resume.Session) error {
 	serviceManager{}.stopping()
 	d.inputs.stop()
 	d.core.stop()
+	d.store.SetAlive(time.Now())
 	d.people.stop()
 	cause := context.Cause(ctx)
 	d.journal.Note(journal.Stopped, cause.Error())

@@ -18,13 +18,23 @@ type housekeeper struct {
 	settings *inForce
 	store    *state.Store
 	deliver  *deliver.Deliverer
+	ping     func(context.Context) error // returns when the engine's loop has turned
 }
+
+// aliveEvery is how often it is noted that the daemon is there: after a crash it
+// seems to have been away for that much longer at most.
+const aliveEvery = 10 * time.Minute
 
 // Run looks at what may be forgotten until ctx is done: at everything once an
 // hour, and at the history also when it has grown.
 func (h housekeeper) Run(ctx context.Context) error {
 	ticker := time.NewTicker(pruneEvery)
 	defer ticker.Stop()
+	alive := time.NewTicker(aliveEvery)
+	defer alive.Stop()
+	if h.ping(ctx) == nil { // what passed while no daemon was there is noted before it is forgotten that none was
+		h.store.SetAlive(time.Now())
+	}
 	h.tidyAll(ctx)
 	for {
 		select {
@@ -34,6 +44,8 @@ func (h housekeeper) Run(ctx context.Context) error {
 			h.pruneHistory(ctx)
 		case <-ticker.C:
 			h.tidyAll(ctx)
+		case now := <-alive.C:
+			h.store.SetAlive(now)
 		}
 	}
 }

@@ -73,6 +73,7 @@ type Resume struct {
 	Margin        time.Duration `toml:"margin"`   // 0: none
 	Grace         time.Duration `toml:"grace"`    // 0: none
 	MaxWait       time.Duration `toml:"max_wait"` // 0: no bound
+	Overdue       time.Duration `toml:"overdue"`  // 0: nobody is asked
 	Settle        time.Duration `toml:"settle"`   // 0: none
 	Stall         time.Duration `toml:"stall"`    // 0: no bound
 	Timeout       time.Duration `toml:"timeout"`  // 0: no bound
@@ -272,6 +273,7 @@ func undecided() Config {
 			Margin:        60 * time.Second,
 			Grace:         2 * time.Hour,
 			MaxWait:       192 * time.Hour,
+			Overdue:       24 * time.Hour,
 			Settle:        2 * time.Minute,
 			Stall:         30 * time.Minute,
 			Timeout:       12 * time.Hour,
@@ -366,6 +368,7 @@ func (c Config) Rules() resume.Rules {
 		Parallel:      make(map[string]bool),
 		Margin:        c.Resume.Margin,
 		MaxWait:       c.Resume.MaxWait,
+		Overdue:       c.Resume.Overdue,
 		Settle:        c.Resume.Settle,
 		Lookback:      c.Resume.Lookback,
 		MaxWindows:    c.Resume.MaxWindows,

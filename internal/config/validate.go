@@ -53,6 +53,7 @@ func (r Resume) validate(found *problems) {
 		{"margin", r.Margin, "none"},
 		{"grace", r.Grace, "none"},
 		{"max_wait", r.MaxWait, "no bound"},
+		{"overdue", r.Overdue, "nobody is asked"},
 		{"settle", r.Settle, "none"},
 		{"stall", r.Stall, "no bound"},
 		{"timeout", r.Timeout, "no bound"},

@@ -135,6 +135,7 @@ stagger = "0s"
 stall = "0s"
 timeout = "0s"
 max_wait = "0s"
+overdue = "0s"
 [notify]
 group_wait = "0s"
 events = []

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/lease"
@@ -37,6 +38,9 @@ func (d *Deliverer) lookAgain(ctx context.Context, session resume.Session) (resu
 	case err != nil:
 		return resume.Session{}, nil
 	case why != "":
+		return resume.Session{}, &resume.NotSent{Why: why, Park: true}
+	}
+	if why := session.Overdue(time.Now()); why != "" { // only now it is known that nobody has gone on meanwhile
 		return resume.Session{}, &resume.NotSent{Why: why, Park: true}
 	}
 	return d.located(session), nil

@@ -17,10 +17,11 @@ const jump = 2 * slack
 func (e *Engine) watchClock(ctx context.Context) {
 	turn := time.Now() // with its monotonic reading
 	now := turn.Round(0)
-	back := now.Before(e.latest.Add(-jump))
+	since, begins := e.latest, e.turned.IsZero()
+	back := now.Before(since.Add(-jump))
 	var skipped time.Duration
 	if !e.turned.IsZero() {
-		skipped = now.Sub(e.latest) - turn.Sub(e.turned)
+		skipped = now.Sub(since) - turn.Sub(e.turned)
 	}
 	e.latest, e.turned = now, turn
 	switch {
@@ -28,6 +29,9 @@ func (e *Engine) watchClock(ctx context.Context) {
 		e.rewind(ctx, now)
 	case skipped > jump:
 		e.skip(ctx, skipped, now)
+	}
+	if begins || now.Sub(since) > away {
+		e.comeBack(ctx, since, now)
 	}
 }
 

@@ -21,6 +21,7 @@ type Options struct {
 	Rules    Rules
 	Sessions []Session // as they were when the engine last stopped
 	Paused   bool      // nothing is started until SetPaused(false)
+	AliveAt  time.Time // when a daemon was last there, as far as is known
 
 	// Act sends the resume that session.Run names and reports on it through
 	// Apply. It runs in a goroutine of its own and must return soon after ctx
@@ -74,6 +75,7 @@ func NewEngine(opts Options) *Engine {
 		e.keep(s)
 		e.latest = later(e.latest, s.latest())
 	}
+	e.latest = later(e.latest, opts.AliveAt)
 	e.restoreAccounts(opts.Sessions)
 	return e
 }

@@ -134,6 +134,9 @@ type Rewound struct{}
 // Slept is a clock that ran on while nothing else did.
 type Slept struct{ For time.Duration }
 
+// CameBack is the end of a time in which no daemon ran, or the machine slept.
+type CameBack struct{ Since time.Time }
+
 // Expired is an interruption that ended long ago, and that nobody has cared for.
 type Expired struct{}
 
@@ -161,6 +164,7 @@ func (Reconsider) event() {}
 func (Rewound) event()    {}
 func (Slept) event()      {}
 func (Renamed) event()    {}
+func (CameBack) event()   {}
 func (Expired) event()    {}
 
 // Observation is an event that was read from an agent's files: what happened, to

@@ -49,7 +49,7 @@ func (m *machine) start(mortal bool) {
 	}
 	chance := rand.New(rand.NewPCG(m.dice.Uint64(), 5))
 	l.engine = NewEngine(Options{
-		Rules: m.rules, Sessions: known, Paused: m.paused, Act: l.act, Changed: l.changed, Rand: chance.Float64,
+		Rules: m.rules, Sessions: known, Paused: m.paused, AliveAt: m.alive, Act: l.act, Changed: l.changed, Rand: chance.Float64,
 		Mark: func() string {
 			m.mu.Lock()
 			defer m.mu.Unlock()
@@ -70,7 +70,7 @@ func (l *life) die() {
 	if l.dead {
 		return
 	}
-	l.dead = true
+	l.dead, l.died = true, time.Now()
 	l.log("CRASH")
 	for _, p := range l.places {
 		if p.leased == l {
@@ -165,6 +165,7 @@ func (l *life) sync() {
 	if l.dead {
 		return
 	}
+	l.alive = time.Now()
 	for _, p := range l.places {
 		data, changed := l.pending[p.key]
 		dropped := changed && data == nil
@@ -261,6 +262,11 @@ func (l *life) act(ctx context.Context, s Session) {
 		_, _ = l.engine.Apply(ctx, s.Key, NotSent{Mark: mark, Why: why, Park: true})
 		return
 	}
+	if why := now.Overdue(time.Now()); why != "" {
+		l.ask(now)
+		_, _ = l.engine.Apply(ctx, s.Key, NotSent{Mark: mark, Why: why, Park: true})
+		return
+	}
 	if l.owned(p) {
 		_, _ = l.engine.Apply(ctx, s.Key, NotSent{Mark: mark, Why: "a person's process holds it"})
 		return
@@ -274,6 +280,16 @@ func (l *life) act(ctx context.Context, s Session) {
 	}
 	_, _ = l.engine.Apply(ctx, s.Key, Started{Mark: mark, Process: Process{PID: 7}})
 	l.follow(ctx, s)
+}
+
+// ask judges that a person is asked about a session.
+func (l *life) ask(s Session) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asks++
+	if l.away.Before(s.LimitedAt) {
+		l.never("%s: somebody is asked about it, although nobody was away", s.Key.ID)
+	}
 }
 
 func (l *life) lease(p *place) bool {
@@ -322,10 +338,15 @@ func (l *life) run(p *place, mark string) bool {
 		l.never("%s: a command for a session that is not interrupted", p.key.ID)
 	case l.machine.replaced(p, stop, l.machine.rules) != nil:
 		l.never("%s: a command although a person went on in its directory", p.key.ID)
+	case p.missed == stop:
+		l.never("%s: a command although its time passed long ago, while nobody was there", p.key.ID)
 	}
 	l.log("SENT %s %s", p.key.ID, mark)
 	l.sent++
 	p.sends[stop]++
+	if p.ordered {
+		p.wanted = stop
+	}
 	p.process, p.began, p.begun[mark], p.ordered = mark, time.Now(), true, false
 	return true
 }

@@ -33,6 +33,10 @@ type machine struct {
 	marks   int
 	sent    int
 	forgets int
+	asks    int
+	died    time.Time // the last daemon
+	alive   time.Time // on disk: when one was there
+	away    time.Time // when nobody was there for long, last
 	trail   []string
 	broken  string // what must never happen and did
 }
@@ -57,6 +61,8 @@ type place struct {
 	sends   map[int]int     // commands by the line of the interruption they were sent for
 	retries int             // how often a person ordered one
 	ordered bool            // one that was not sent yet
+	wanted  int             // the line of the interruption for which it was
+	missed  int             // the line of an interruption whose time passed while nobody was there; -1: none
 
 	forgotten map[int]bool // interruptions that a daemon has forgotten, by their line
 }
@@ -70,7 +76,8 @@ var (
 var providersOfHome = []string{"anthropic", "anthropic", "openai", "openai"}
 
 func newMachine(t *testing.T, seed uint64) *machine {
-	m := &machine{t: t, dice: rand.New(rand.NewPCG(seed, 7)), disk: make(map[Key][]byte), rules: defaultRules(), weeks: seed%10 == 0}
+	m := &machine{t: t, dice: rand.New(rand.NewPCG(seed, 7)), disk: make(map[Key][]byte), weeks: seed%10 == 0}
+	m.rules = m.usual()
 	for i, provider := range providersOfHome {
 		m.settleIn(&place{key: Key{"bot", fmt.Sprint("s", i)}, dir: fmt.Sprint("/src/s", i), provider: provider, born: time.Now()})
 	}
@@ -78,6 +85,7 @@ func newMachine(t *testing.T, seed uint64) *machine {
 }
 
 func (m *machine) settleIn(p *place) {
+	p.missed, p.wanted = -1, -1
 	p.sends, p.begun, p.forgotten = make(map[int]int), make(map[string]bool), make(map[int]bool)
 	m.places = append(m.places, p)
 }
@@ -270,8 +278,9 @@ func (m *machine) order() {
 		_, err = l.engine.Apply(ctx, key, Unpause{})
 	case 4:
 		m.mu.Lock()
-		m.place(key).retries++
-		m.place(key).ordered = true
+		p := m.place(key)
+		p.retries++
+		p.ordered, p.wanted, p.missed = true, p.lastStop(len(p.transcript)), -1
 		m.mu.Unlock()
 		_, err = l.engine.Apply(ctx, key, Retry{})
 	case 5:
@@ -285,9 +294,22 @@ func (m *machine) order() {
 	}
 }
 
+// usual are the rules that a machine begins with.
+func (m *machine) usual() Rules {
+	rules := defaultRules()
+	rules.Overdue = 24 * time.Hour
+	return rules
+}
+
 // wishes are rules of some kind.
 func (m *machine) wishes(margin time.Duration) Rules {
-	rules := defaultRules()
+	rules := m.usual()
+	if margin%9 == 0 {
+		rules.Overdue = 0
+		for _, p := range m.places {
+			p.missed = -1
+		}
+	}
 	rules.Margin, rules.Stagger = margin, margin/8
 	rules.MaxConcurrent = 1 + int(margin%3)
 	rules.Newcomers = []Newcomers{InteractiveNewcomers, AnyNewcomer, NoNewcomer}[margin%7%3]
@@ -336,8 +358,27 @@ func (m *machine) revive(mortal bool) {
 	}
 	<-l.done
 	l.others.Wait()
+	if mortal && m.dice.IntN(8) == 0 {
+		time.Sleep(time.Duration(m.dice.Int64N(int64(72 * time.Hour))))
+	}
+	m.comeBack()
 	m.start(mortal)
 	synctest.Wait()
+}
+
+// comeBack notes whose time has passed while nobody was there. An hour is more than
+// any wait here takes.
+func (m *machine) comeBack() {
+	if m.rules.Overdue == 0 || time.Since(m.alive) < m.rules.Overdue {
+		return
+	}
+	m.away = time.Now()
+	for _, p := range m.places {
+		stop := p.lastStop(len(p.transcript))
+		if stop >= 0 && time.Since(later(when(p.transcript[stop]).Add(time.Hour), m.died)) > m.rules.Overdue+time.Hour && p.wanted != stop && !p.ordered {
+			p.missed = stop
+		}
+	}
 }
 
 func (m *machine) stop() {
@@ -353,7 +394,7 @@ func (m *machine) settle() {
 	m.mu.Lock()
 	m.rules, m.paused = defaultRules(), false
 	for _, p := range m.places {
-		p.owned, p.exec = false, false
+		p.owned, p.exec, p.missed = false, false, -1
 	}
 	m.mu.Unlock()
 	m.start(false)
@@ -387,7 +428,7 @@ func (m *machine) settle() {
 // person or exec, never against the rules in force, and nobody is forgotten.
 func TestRandomHistoriesOfAMachine(t *testing.T) {
 	t.Parallel()
-	sent, deaths, forgets := 0, 0, 0
+	sent, deaths, forgets, asks := 0, 0, 0, 0
 	for seed := *first; seed < *first+*histories; seed++ {
 		synctest.Test(t, func(t *testing.T) {
 			m := newMachine(t, seed)
@@ -407,12 +448,12 @@ func TestRandomHistoriesOfAMachine(t *testing.T) {
 					require.LessOrEqual(t, n, defaultRules().Backoff.MaxRetries*(1+p.retries), "seed %d, line %d: however often the daemon died", seed, line)
 				}
 			}
-			sent, deaths, forgets = sent+m.sent, deaths+m.lives, forgets+m.forgets
+			sent, deaths, forgets, asks = sent+m.sent, deaths+m.lives, forgets+m.forgets, asks+m.asks
 		})
 		if t.Failed() {
 			return
 		}
 	}
-	t.Logf("%d histories, %d commands, %d daemons, %d sessions forgotten", *histories, sent, deaths, forgets)
+	t.Logf("%d histories, %d commands, %d daemons, %d sessions forgotten, %d asked about", *histories, sent, deaths, forgets, asks)
 	require.Greater(t, uint64(sent), *histories, "the histories are worth something")
 }

@@ -101,6 +101,11 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 			s.NextAt = s.WaitFrom.Add(r.Settle)
 		}
 		return s
+	case CameBack:
+		if s.missed(ev.Since, r, now) {
+			s.MissedAt = s.dueAt()
+		}
+		return s
 	case Expired:
 		return s.expired(now)
 	default:
@@ -147,9 +152,9 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	case repeated && !s.RetryAskedAt.IsZero():
 		return s // a person's order stands
 	case repeated:
-		return s.scheduleAgain(r, now)
+		return s.scheduleAgain(r, now).late(r, now)
 	default:
-		return s.wait(r, ev.At, now, u)
+		return s.wait(r, ev.At, now, u).late(r, now)
 	}
 }
 
@@ -237,7 +242,7 @@ func (s Session) rest(now time.Time, why string) Session {
 	}
 	s.State, s.Reason = Watching, why
 	s.Limit, s.LimitText, s.Owner, s.Attempts, s.Cut = limit.Verdict{}, "", nil, nil, nil
-	s.Told, s.Newcomer = false, nil
+	s.Told, s.Newcomer, s.MissedAt = false, nil, time.Time{}
 	s.NextAt, s.WaitFrom, s.RetryAskedAt, s.Hold, s.Jitter = time.Time{}, time.Time{}, time.Time{}, time.Time{}, 0
 	return s
 }
@@ -364,7 +369,7 @@ func (s Session) retried(r Rules, now time.Time) Session {
 	if len(s.Attempts) > 0 {
 		s.Past = s.Attempts
 	}
-	s.Attempts, s.Windows, s.Hold, s.Told = nil, 0, time.Time{}, false
+	s.Attempts, s.Windows, s.Hold, s.Told, s.MissedAt = nil, 0, time.Time{}, false, time.Time{}
 	s.RetryAskedAt, s.WaitFrom = now, now
 	s.State, s.NextAt = Waiting, now
 	s.Reason = "due now, asked for by you"
@@ -375,6 +380,9 @@ func (s Session) retried(r Rules, now time.Time) Session {
 }
 
 func (s Session) reconsidered(r Rules, now time.Time) Session {
+	if r.Overdue == 0 {
+		s.MissedAt = time.Time{}
+	}
 	switch s.State {
 	case Settling:
 		s.NextAt = s.WaitFrom.Add(r.Settle)

@@ -29,6 +29,7 @@ type Rules struct {
 
 	Margin     time.Duration // waited past a stated usage-limit reset or clock time
 	MaxWait    time.Duration // a stated reset further away is parked; 0: no bound
+	Overdue    time.Duration // a wait that was over this long while no daemon was there is asked about; 0: never
 	Settle     time.Duration // after a resume the transcript must move within this
 	Lookback   time.Duration // older interruptions are not adopted at first sight
 	MaxWindows int           // usage limits a session may cross without a person's prompt; 0: no bound

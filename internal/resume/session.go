@@ -201,6 +201,8 @@ type Session struct {
 	RetryAskedAt time.Time `json:"asked,omitzero"`     // a person who cut it short,
 	Hold         time.Time `json:"hold,omitzero"`      // and what it may not end before: NextAt can be computed anew
 
+	MissedAt time.Time `json:"missed_at,omitzero"` // when it would have been resumed, had anybody been there: it is asked about
+
 	Newcomer *Newcomer `json:"newcomer,omitempty"` // by which a person went on in its directory
 
 	Run      *Run      `json:"run,omitempty"`      // the resume that is being sent or runs

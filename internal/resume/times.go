@@ -82,7 +82,7 @@ func (s Session) Bounded(now time.Time) (Session, bool) {
 			*t, bad = with, true
 		}
 	}
-	for _, t := range []*time.Time{&s.CwdBorn, &s.BornAt, &s.FoundAt, &s.MovedAt, &s.PromptedAt, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt} {
+	for _, t := range []*time.Time{&s.CwdBorn, &s.BornAt, &s.FoundAt, &s.MovedAt, &s.PromptedAt, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt, &s.MissedAt} {
 		mend(t, past)
 	}
 	interrupted := !s.LimitedAt.IsZero()

@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"fmt"
+	"time"
 )
 
 // pausedKey is the value that is there while everything is paused.
@@ -20,6 +21,21 @@ func (s *Store) SetPaused(paused bool) {
 func (s *Store) paused() bool {
 	_, ok := s.Value(pausedKey)
 	return ok
+}
+
+// aliveKey is the value that says when a daemon was last there.
+const aliveKey = "alive_at"
+
+// SetAlive queues that a daemon is there.
+func (s *Store) SetAlive(at time.Time) {
+	s.PutValue(aliveKey, []byte(at.UTC().Format(time.RFC3339)))
+}
+
+// aliveAt returns when a daemon was last there; zero: nobody noted it.
+func (s *Store) aliveAt() time.Time {
+	text, _ := s.Value(aliveKey)
+	at, _ := time.Parse(time.RFC3339, string(text)) // what is no time is as good as none
+	return at
 }
 
 // PutValue queues a small value under a name; nil takes it away. Value returns

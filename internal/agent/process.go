@@ -33,8 +33,9 @@ type Process struct {
 	Mark string   // of the resume that it was started for, or by; empty: of none
 	Pane string   // of tmux, where it lives in one
 
-	cwd    string
-	parent int
+	cwd       string
+	forebears []int // the nearest first
+	sandboxed bool  // it lives in a sandbox that its own program made
 }
 
 // Running returns the living processes of a program, run by itself or by an
@@ -90,21 +91,27 @@ func OneOf(holders []Process, s resume.Session, kind func(Process) string) *resu
 }
 
 // begun returns the processes without those that one of them has started with its
-// own arguments: programs begin themselves anew for more memory, and a script starts
-// the binary that it brings. What a person gave is the first one's.
+// own arguments: programs begin themselves anew, for more memory or in a sandbox of
+// their own, and a script starts the binary that it brings. What a person gave is
+// the first one's.
 func begun(all []Process) []Process {
 	return slices.DeleteFunc(slices.Clone(all), func(p Process) bool {
-		return slices.ContainsFunc(all, func(first Process) bool { return first.PID == p.parent && slices.Equal(first.Args, p.Args) })
+		return slices.ContainsFunc(all, func(first Process) bool {
+			return slices.Equal(first.Args, p.Args) && (slices.Contains(p.forebears, first.PID) || p.sandboxed && !first.sandboxed)
+		})
 	})
 }
 
 // read returns what is known of a process of the program.
 func (p Processes) read(pid int, args []string) (Process, error) {
 	cwd, err := p.Where(pid)
-	stat, _ := p.Stat(pid) // whose parent is not known is nobody's child
-	return Process{
-		PID: pid, Args: args, Mark: p.Variable(pid, MarkVariable), Pane: p.Variable(pid, "TMUX_PANE"), cwd: cwd, parent: stat.Parent,
-	}, err
+	process := Process{PID: pid, Args: args, Mark: p.Variable(pid, MarkVariable), Pane: p.Variable(pid, "TMUX_PANE"), cwd: cwd}
+	apart, _ := p.Apart(pid)                                               // who hides it is nobody's child
+	process.sandboxed = len(apart) > 0 && p.Variable(pid, "SANDBOX") != "" // as Gemini CLI and Qwen Code tell themselves in there
+	for stat, err := p.Stat(pid); err == nil && stat.Parent > 1 && len(process.forebears) < maxForebears; stat, err = p.Stat(stat.Parent) {
+		process.forebears = append(process.forebears, stat.Parent)
+	}
+	return process, err
 }
 
 // IsRun reports whether the process is the resume that the session is in. A mark

@@ -74,12 +74,13 @@ func randomLine(dice *rand.Rand, flags leash.Flags) []string {
 }
 
 // contains reports whether a line has these arguments, in this order and side by
-// side. A relative path may be absolute there.
+// side. A relative path may be absolute in one of both.
 func contains(line, args []string) bool {
-	same := func(at, arg string) bool {
+	absolute := func(abs, arg string) bool {
 		head, value, joined := strings.Cut(arg, "=")
-		return at == arg || at == filepath.Join("/where/it/began", arg) || joined && at == head+"="+filepath.Join("/where/it/began", value)
+		return abs == filepath.Join("/where/it/began", arg) || joined && abs == head+"="+filepath.Join("/where/it/began", value)
 	}
+	same := func(a, b string) bool { return a == b || absolute(a, b) || absolute(b, a) }
 	for i := range len(line) - len(args) + 1 {
 		if slices.EqualFunc(line[i:i+len(args)], args, same) {
 			return true

@@ -2,8 +2,11 @@ package gemini
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"resumed/internal/agent"
@@ -12,8 +15,9 @@ import (
 )
 
 // Plan says how the session is continued now: by a headless run of the same
-// session in the root of its project. The mode of approval is not recorded, so
-// none is given: the run has what the user's settings say, and never more.
+// session in the root of its project, with the flags that it was started with. The
+// mode of approval is in no chat: where nobody saw how it was started, the run has
+// what the user's settings say, and never more.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
 	if !IsID(s.Key.ID) {
 		return agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, Name), nil
@@ -67,9 +71,32 @@ func (a *Agent) run(s resume.Session, e end, w agent.Words, cwd string) agent.Pl
 		words = text
 	}
 	args := leash.WithModel([]string{"--resume", s.Key.ID}, e.model)
-	plan := a.Run(s, cwd, leash.Carried{}, leash.WithValue(args, "-p", "--prompt", words)...)
+	var newer []string
+	if len(args) > 2 {
+		newer = []string{"-m", "--model"}
+	}
+	carried, _ := a.Carry(s, newer...)
+	args = append(args, carried.Args...)
+	plan := a.Run(s, cwd, carried, leash.WithValue(args, "-p", "--prompt", words)...)
 	if plan.Run != nil {
-		plan.Run.Keep = []string{s.Transcript}
+		plan.Run.Keep, plan.Run.Spare = []string{s.Transcript}, a.spare(s.Transcript)
 	}
 	return plan
+}
+
+// spare says which keys a session does without: those of others, where a person
+// signed in; nil: nobody knows.
+func (a *Agent) spare(chat string) func(string) bool {
+	var settings struct {
+		Security struct {
+			Auth struct {
+				Type string `json:"selectedType"`
+			} `json:"auth"`
+		} `json:"security"`
+	}
+	text, err := os.ReadFile(filepath.Join(a.Homes.Of(chat), "settings.json"))
+	if err != nil || json.Unmarshal(text, &settings) != nil || settings.Security.Auth.Type != "oauth-personal" {
+		return nil
+	}
+	return leash.Variables{{Names: signedIn}}.Has
 }

@@ -1,7 +1,10 @@
 package qwen
 
 import (
+	"cmp"
 	"context"
+	"regexp"
+	"slices"
 	"strings"
 
 	"resumed/internal/agent"
@@ -10,8 +13,9 @@ import (
 )
 
 // Plan says how the session is continued now: by a headless run of the same
-// session in its directory. The mode of approval is not recorded, so none is
-// given: the run has what the user's settings say, and never more.
+// session in its directory, with the flags that it was started with. The mode of
+// approval is in no chat: where nobody saw how it was started, the run has what the
+// user's settings say, and never more.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return agent.Plan{}, err
@@ -19,20 +23,46 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if !agent.IsUUID(s.Key.ID) {
 		return agent.Parked("the session id %q is none of %s", s.Key.ID, Name), nil
 	}
-	last, model, err := a.endOf(s, w)
-	if plan, stands, err := agent.Standing(s, last, err); !stands {
+	e, err := a.endOf(s, w)
+	if plan, stands, err := agent.Standing(s, e.last, err); !stands {
 		return plan, err
 	}
-	args := leash.WithModel([]string{"--resume", s.Key.ID}, model)
-	return a.Run(s, s.Cwd, leash.Carried{}, leash.WithValue(args, "-p", "--prompt", w.Prompt)...), nil
+	chosen, newer := e.chosen()
+	carried, _ := a.Carry(s, newer...)
+	args := slices.Concat([]string{"--resume", s.Key.ID}, chosen, carried.Args)
+	plan := a.Run(s, s.Cwd, carried, leash.WithValue(args, "-p", "--prompt", w.Prompt)...)
+	if plan.Run != nil {
+		plan.Run.Spare = a.spare(e.auth, s)
+	}
+	return plan, nil
+}
+
+// end is how a chat ends.
+type end struct {
+	last  resume.Event // beside prompts of our own; nil: nothing happened
+	model string       // that was asked last
+	auth  string       // by which kind of login; empty: not told
+}
+
+var kindOfLogin = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+
+// chosen returns what the session asked with last. newer are the flags that its
+// start need not tell any more.
+func (e end) chosen() (args, newer []string) {
+	if args = leash.WithModel(nil, e.model); len(args) > 0 {
+		newer = append(newer, "-m", "--model")
+	}
+	if kindOfLogin.MatchString(e.auth) {
+		args, newer = append(args, "--auth-type", e.auth), append(newer, "--auth-type")
+	}
+	return args, newer
 }
 
 // maxEndLines bounds how far back a chat is looked through.
 const maxEndLines = 20_000
 
-// endOf returns the last that happened to the session, beside prompts of our
-// own, and the model it was asked of.
-func (a *Agent) endOf(s resume.Session, w agent.Words) (last resume.Event, model string, err error) {
+// endOf reads how the chat of a session ends.
+func (a *Agent) endOf(s resume.Session, w agent.Words) (e end, err error) {
 	visited := 0
 	err = agent.LinesBack(s.Transcript, func(line agent.Line) bool {
 		visited++
@@ -43,16 +73,16 @@ func (a *Agent) endOf(s resume.Session, w agent.Words) (last resume.Event, model
 		event, happened := a.event(r, line)
 		prompted, isPrompt := event.(resume.Prompted)
 		ours := isPrompt && (agent.SentByUs(s, prompted.At) || strings.TrimSpace(r.text()) == strings.TrimSpace(w.Prompt))
-		if happened && last == nil && !ours {
-			last = event
+		if happened && e.last == nil && !ours {
+			e.last = event
 		}
-		if failure, failed := r.failed(); failed && model == "" {
-			model = failure.Model
+		if failure, failed := r.failed(); failed && e.auth == "" {
+			e.model, e.auth = cmp.Or(e.model, failure.Model), failure.Auth
 		}
-		if r.Type == "assistant" && model == "" {
-			model = r.Model
+		if r.Type == "assistant" && e.model == "" {
+			e.model = r.Model
 		}
-		return visited < maxEndLines && (last == nil || model == "")
+		return visited < maxEndLines && (e.last == nil || e.model == "")
 	})
-	return last, model, err
+	return e, err
 }

@@ -1,0 +1,64 @@
+package gemini
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agenttest"
+	"resumed/internal/resume"
+)
+
+// arguments returns those that continue the session where its process was seen to
+// begin so.
+func (sc *scene) arguments(t *testing.T, o resume.Origin) []string {
+	o.SeenAt = time.Now()
+	sc.session.Origin = &o
+	plan := sc.plan(t, "continue")
+	require.NotNil(t, plan.Run, "%+v", plan.Leave)
+	if len(plan.Run.Carried.Missing) > 0 {
+		return nil // nothing is sent
+	}
+	return plan.Run.Argv[1:]
+}
+
+func TestAResumeLacksNoRestrictionAndHasNoGrantOfItsOwn(t *testing.T) {
+	sc := newScene(t, halted()...)
+	agenttest.Leash(t, flags, []string{"-m", "--model"}, sc.arguments)
+	silent := newScene(t, asked("u1", "first", time.Second), overloaded(time.Minute))
+	agenttest.Leash(t, flags, nil, silent.arguments)
+}
+
+func TestASessionGoesOnAsItWasStarted(t *testing.T) {
+	for line, want := range map[string]string{
+		"-m old -yp fix":                              "--model gemini-2.5-pro -y",
+		"--approval-mode plan -s":                     "--model gemini-2.5-pro --approval-mode plan -s",
+		"--yolo false --no-sandbox":                   "--model gemini-2.5-pro --yolo false --no-sandbox",
+		"-i fix --policy p.toml -e none -r latest":    "--model gemini-2.5-pro --policy /src/p.toml -e none",
+		"--debug -o json --session-id=x -w wt prompt": "--model gemini-2.5-pro",
+	} {
+		sc := newScene(t, halted()...)
+		got := sc.arguments(t, resume.Origin{Cwd: "/src", Args: flags.Keep(strings.Fields(line), false), ArgsSeen: true})
+		require.Equal(t, "--resume "+sessionA+" "+want+" -p continue", strings.Join(got, " "), line)
+	}
+	sc := newScene(t, halted()...)
+	require.Equal(t, "--resume "+sessionA+" --model gemini-2.5-pro -p continue", strings.Join(sc.arguments(t, resume.Origin{Args: []string{"-y"}}), " "),
+		"what is not known for certain is not known")
+}
+
+// Who signed in asks for no key, whatever the shell had.
+func TestWhichKeysASessionNeeds(t *testing.T) {
+	sc := newScene(t, halted()...)
+	require.Nil(t, sc.plan(t, "continue").Run.Spare)
+	settings := filepath.Join(sc.agent.Homes.Usual, "settings.json")
+	agenttest.Write(t, settings, `{"security":{"auth":{"selectedType":"gemini-api-key"}}}`)
+	require.Nil(t, sc.plan(t, "continue").Run.Spare)
+	agenttest.Write(t, settings, `{"security":{"auth":{"selectedType":"oauth-personal"}}}`)
+	spare := sc.plan(t, "continue").Run.Spare
+	require.True(t, spare("GEMINI_API_KEY"))
+	require.False(t, spare("GOOGLE_CLOUD_PROJECT"))
+	require.False(t, spare("GEMINI_SANDBOX"))
+}

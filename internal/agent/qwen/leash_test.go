@@ -1,0 +1,89 @@
+package qwen
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agenttest"
+	"resumed/internal/leash"
+	"resumed/internal/resume"
+)
+
+// arguments returns those that continue the session where its process was seen to
+// begin so.
+func (sc *scene) arguments(t *testing.T, o resume.Origin) []string {
+	o.SeenAt = time.Now()
+	sc.session.Origin = &o
+	plan := sc.plan(t, "continue")
+	require.NotNil(t, plan.Run, "%+v", plan.Leave)
+	if len(plan.Run.Carried.Missing) > 0 {
+		return nil // nothing is sent
+	}
+	return plan.Run.Argv[1:]
+}
+
+func TestAResumeLacksNoRestrictionAndHasNoGrantOfItsOwn(t *testing.T) {
+	sc := newScene(t, stopped()...)
+	agenttest.Leash(t, flags, []string{"-m", "--model"}, sc.arguments)
+	sc.write(t, failed(time.Minute, object{"auth_type": "openai"}))
+	agenttest.Leash(t, flags, []string{"-m", "--model", "--auth-type"}, sc.arguments)
+}
+
+func TestASessionGoesOnAsItWasStarted(t *testing.T) {
+	for line, want := range map[string]string{
+		"-m old --auth-type anthropic -yp fix":            "--model qwen3-max --auth-type openai -y",
+		"--exclude-tools a b --core-tools c -i fix":       "--model qwen3-max --auth-type openai --exclude-tools a b --core-tools c",
+		"--approval-mode=yolo --max-session-turns 3 -c":   "--model qwen3-max --auth-type openai --approval-mode=yolo --max-session-turns 3",
+		"--add-dir lib /abs --mcp-config m.json -s":       "--model qwen3-max --auth-type openai --add-dir /src/lib /abs --mcp-config /src/m.json -s",
+		"--openai-base-url http://h/v1 -o json -d prompt": "--model qwen3-max --auth-type openai --openai-base-url http://h/v1",
+	} {
+		sc := newScene(t, failed(time.Second, object{"auth_type": "openai"}))
+		got := sc.arguments(t, resume.Origin{Cwd: "/src", Args: flags.Keep(strings.Fields(line), false), ArgsSeen: true})
+		require.Equal(t, "--resume "+sessionA+" "+want+" -p continue", strings.Join(got, " "), line)
+	}
+}
+
+func TestAKeyOnTheCommandLineIsNotKept(t *testing.T) {
+	sc := newScene(t, stopped()...)
+	kept := flags.Keep([]string{"--openai-api-key", "hunter2"}, false)
+	require.NotContains(t, strings.Join(kept, " "), "hunter2")
+	o := resume.Origin{Args: kept, ArgsSeen: true, SeenAt: time.Now()}
+	sc.session.Origin = &o
+	require.Len(t, sc.plan(t, "continue").Run.Carried.Missing, 1, "so that nothing is sent")
+}
+
+func TestWhichKeysASessionNeeds(t *testing.T) {
+	spare := func(auth string) string {
+		sc := newScene(t, failed(time.Second, object{"auth_type": auth}))
+		agenttest.Write(t, filepath.Join(sc.session.Cwd, ".qwen", "settings.json"), `{"modelProviders":{"x":[{"envKey": "SHOP_KEY"}]}}`)
+		require.True(t, sc.agent.Variables().Has("SHOP_KEY"))
+		does := sc.plan(t, "continue").Run.Spare
+		if does == nil {
+			return "nobody knows"
+		}
+		var names []string
+		for _, name := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "SHOP_KEY", "QWEN_SANDBOX", "PATH"} {
+			if does(name) {
+				names = append(names, name)
+			}
+		}
+		return strings.Join(names, " ")
+	}
+	require.Equal(t, "OPENAI_API_KEY ANTHROPIC_API_KEY", spare("qwen-oauth"))
+	require.Equal(t, "OPENAI_API_KEY", spare("anthropic"))
+	require.Equal(t, "nobody knows", spare("openai"))
+}
+
+// What Qwen Code gives itself when it begins anew is not the person's.
+func TestVariablesOfItsOwnDoNotMatter(t *testing.T) {
+	table := leash.Variables(variables)
+	for _, name := range []string{"QWEN_CODE_NO_RELAUNCH", "QWEN_CODE_MANAGED_NPM_PIN", "QWEN_CODE_PRIVATE_RELAUNCH_ENV_PROVENANCE", "QWEN_CODE_CLI"} {
+		require.False(t, table.Has(name), name)
+	}
+	require.True(t, table.Has("QWEN_SANDBOX"))
+	require.True(t, table.Has("QWEN_HOME"))
+}

@@ -105,7 +105,7 @@ EOF
 
 func TestCodexSessionIsContinuedOnceWithTheSettingsItHad(t *testing.T) {
 	b := newBox(t)
-	b.write(configFile, "[resume]\nmargin = \"0s\"\n")
+	b.write(configFile, "[resume]\nmargin = \"0s\"\nunseen = \"same_mode\"\n")
 	b.write("bin/codex", codexStandIn)
 	b.start()
 	reset := time.Now().Add(2 * time.Second).Truncate(time.Second)
@@ -117,7 +117,32 @@ func TestCodexSessionIsContinuedOnceWithTheSettingsItHad(t *testing.T) {
 	require.Empty(t, after.Attempts, "movement forgives")
 	require.Equal(t, []string{
 		b.path("bot"),
-		"exec", "-C", b.path("bot"), "-s", "danger-full-access", "-m", "gpt-5.1-codex", "-c", `model_provider="fake"`,
+		"exec", "-C", b.path("bot"), "-s", "danger-full-access", "-c", `approvals_reviewer="user"`, "-m", "gpt-5.1-codex", "-c", `model_provider="fake"`,
 		"--skip-git-repo-check", "resume", codexSession, "continue",
 	}, strings.Split(strings.TrimSpace(b.read("calls")), "\n"))
+}
+
+// The rollout tells of full access, and nobody saw which flags may have bounded it.
+func TestACodexSessionThatNobodySawBeginIsContinuedInASandbox(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, "[resume]\nmargin = \"0s\"\n")
+	b.write("bin/codex", codexStandIn)
+	b.start()
+	b.write(codexRollout, shiftRollout(t, time.Now().Add(2*time.Second), b.path("bot")))
+	b.untilState(codexSession, resume.Watching)
+	calls := strings.ReplaceAll(b.read("calls"), "\n", " ")
+	require.Contains(t, calls, "-s workspace-write -c sandbox_workspace_write.network_access=false -c sandbox_workspace_write.writable_roots=[]")
+	require.NotContains(t, calls, "danger-full-access")
+}
+
+func TestACodexSessionThatNobodySawBeginIsParkedWhereThatIsWanted(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, "[resume]\nmargin = \"0s\"\nunseen = \"park\"\n")
+	b.write("bin/codex", codexStandIn)
+	b.start()
+	b.write(codexRollout, shiftRollout(t, time.Now().Add(2*time.Second), b.path("bot")))
+	parked := b.untilState(codexSession, resume.Parked)
+	require.Contains(t, parked.Reason, "danger-full-access: its command line was never seen")
+	require.Contains(t, parked.Reason, "codex resume "+codexSession)
+	require.NoFileExists(t, b.path("calls"))
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,36 +38,46 @@ func (p Processes) wrapper(pid int, args []string, about About) (through, given 
 }
 
 // throughOf returns what the command line of a forebear begins with, where the
-// rest of it is the agent's name and some of these arguments.
+// rest of it is the agent's name and these arguments: a script may add some of its
+// own, another program hands them on as they are.
 func (p Processes) throughOf(pid int, args []string, about About) (through, given []string) {
-	argv := p.Argv(pid)
-	at := slices.IndexFunc(argv, func(arg string) bool {
-		return filepath.Base(arg) == about.Program && !strings.ContainsAny(arg, " \t\n") // a line for a shell is no name
-	})
-	if at < 1 || !containsAll(args, argv[at+1:]) {
-		return nil, nil // at 0 it is the agent itself, which has begun itself anew
-	}
-	exe := p.executable(pid)
+	argv, exe := p.Argv(pid), p.executable(pid)
+	at := len(argv) - len(args) - 1
 	switch name := strings.TrimRight(filepath.Base(exe), "0123456789."); {
-	case name == "resumed": // it is no part of what a person started
+	case len(argv) < 2 || name == "resumed": // it is no part of what a person started
 		return nil, nil
-	case slices.Contains(scripting, name) && at == 1: // a script that is called as the agent is
-		script := argv[1]
-		if !filepath.IsAbs(script) {
-			script = filepath.Join(p.Cwd(pid), script)
-		}
-		if !isExecutable(script) {
+	case slices.Contains(scripting, name): // a script that is called as the agent is
+		script := p.seenFrom(pid, argv[1])
+		if filepath.Base(script) != about.Program || !isExecutable(script) || !containsAll(args, argv[2:]) {
 			return nil, nil
 		}
 		return []string{script}, argv[2:]
 	case runsOthers(exe): // node runs the agent itself, and in a shell it was typed
 		return nil, nil
+	case at < 1 || filepath.Base(argv[at]) != about.Program || !slices.Equal(argv[at+1:], args):
+		return nil, nil // at 0 it is the agent itself, which has begun itself anew
+	}
+	if file := p.seenFrom(pid, argv[at]); exists(file) && !isExecutable(file) {
+		return nil, nil // a directory or a text of that name
 	}
 	through = slices.Clone(argv[:at+1])
 	if filepath.IsAbs(exe) {
 		through[0] = exe
 	}
-	return through, argv[at+1:]
+	return through, args
+}
+
+// seenFrom returns the path that a process means.
+func (p Processes) seenFrom(pid int, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(p.Cwd(pid), path)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 func containsAll(all, some []string) bool {

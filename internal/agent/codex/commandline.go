@@ -3,6 +3,7 @@ package codex
 import (
 	"cmp"
 	"context"
+	"math"
 	"regexp"
 	"slices"
 
@@ -24,7 +25,7 @@ type invocation struct {
 func (a *Agent) Invocation(args []string) (agent.Invocation, bool) {
 	before, command, after := flags.Parse(args).Cut()
 	i := invocation{before: before, options: after, plain: after.Plain(), room: a}
-	if command != "exec" && command != "e" || len(i.plain) > 0 && i.plain[0] == "review" {
+	if command != execCommand && command != "e" || len(i.plain) > 0 && i.plain[0] == "review" {
 		return nil, false
 	}
 	if len(i.plain) > 0 && i.plain[0] == "resume" {
@@ -81,8 +82,15 @@ func (i invocation) Begin(string) func(context.Context, agent.Ended) agent.Trail
 }
 
 // Resume repeats every option: a session that is continued keeps neither its
-// model nor its sandbox. What an option before exec means, it means only there.
+// model nor its sandbox. What an option before exec means, it means only there. A
+// work tree that was made for the session is not made again.
 func (i invocation) Resume(t agent.Trail, prompt string) []string {
-	args := slices.Concat(i.before.Options(), []string{"exec"}, i.options.Options("--last", "--all", "-i", "--image"))
+	const made = "--worktree"
+	args := slices.Concat(i.before.Options(made), []string{execCommand}, i.options.Options("--last", "--all", "-i", "--image", made))
+	if slices.Concat(i.before, i.options).Has(made) {
+		if had, _, found, _ := turnBefore(t.Transcript, math.MaxInt64, 0); found { // else it goes on here
+			args = append(args, "-C", had.Cwd)
+		}
+	}
 	return leash.WithPrompt(append(args, "resume", t.Session), prompt)
 }

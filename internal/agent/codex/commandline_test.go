@@ -21,8 +21,10 @@ func TestInvocations(t *testing.T) {
 		{Rule: "resumed by id", Line: "exec resume abcd-1234 go_on -m gpt-5", Next: "exec -m gpt-5 resume ID continue", Session: "abcd-1234"},
 		{Rule: "resumed, prompt by the standard input", Line: "exec resume abcd-1234 -", Next: "exec resume ID continue", Session: "abcd-1234", Silent: true},
 		{Rule: "prompt by the standard input", Line: "exec", Next: "exec resume ID continue", Silent: true},
-		{Rule: "pictures are in the session", Line: "exec -i a.png fix_it", Next: "exec resume ID continue"},
+		{Rule: "pictures are in the session", Line: "exec fix_it -i a.png", Next: "exec resume ID continue"},
+		{Rule: "as many as there are", Line: "exec -i a.png fix_it", Next: "exec resume ID continue", Silent: true},
 		{Rule: "values without a blank", Line: "exec -sread-only -mgpt-5 fix_it", Next: "exec -sread-only -mgpt-5 resume ID continue"},
+		{Rule: "a work tree is made once", Line: "exec --worktree --json fix_it", Next: "exec --json resume ID continue"},
 		{Rule: "a review", Line: "exec review x"},
 		{Rule: "a terminal", Line: "x"},
 	})

@@ -22,7 +22,7 @@ func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (ag
 	if err != nil {
 		return agent.Denial{}, false, err
 	}
-	confined := had.Sandbox.mode() != "danger-full-access"
+	confined := had.Sandbox.mode() != fullAccess
 	d, denied, _, err := agent.LastDenial(s.Transcript, run.Since, func(line agent.Line) agent.Trace {
 		r, ok := parse(line.Data)
 		if !ok {

@@ -1,12 +1,86 @@
 package codex
 
-import "resumed/internal/leash"
+import (
+	"slices"
+	"strings"
 
+	"resumed/internal/leash"
+)
+
+// flags are those of codex, codex exec, resume, fork and review, and of the server
+// that holds sessions, from 0.58 to 0.166, by their --help.
 var flags = leash.Flags{
-	{Takes: leash.Alone, Names: `--json --experimental-json --full-auto --oss --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox --yolo
-		--dangerously-bypass-hook-trust --ephemeral --include-plan-tool --search --last --all --ignore-user-config --ignore-rules`},
-	{Takes: leash.One, Names: `-c --config --enable --disable -m --model -p --profile -s --sandbox -a --ask-for-approval -C --cd --add-dir
-		--local-provider --output-schema --color -o --output-last-message -i --image`},
+	// What a configuration says may forbid or allow anything: it is repeated.
+	{Takes: leash.One, Names: `-c --config`, By: effectOf, Hides: holdsSecret},
+	{Effect: leash.Restricts, Takes: leash.One, Names: `--disable`},
+	{Effect: leash.Grants, Takes: leash.One, Names: `--enable --cyber-access-program`},
+	{Effect: leash.Restricts, Takes: leash.Alone, Names: `--strict-config --ignore-user-config`},
+	// Hooks and rules forbid things as well as they allow some.
+	{Effect: leash.Restricts, Takes: leash.Alone, Names: `--dangerously-bypass-hook-trust --ignore-rules`},
+	{Effect: leash.Grants, Takes: leash.Alone, Names: searchFlag},
+
+	{Effect: leash.Selects, Takes: leash.One, Names: `-p --profile -m --model`},
+	{Effect: leash.Selects, Takes: leash.One | leash.Path, Names: `-C --cd`},
+	{Effect: leash.Account, Takes: leash.Alone, Names: `--oss`},
+	{Effect: leash.Account, Takes: leash.One, Names: `--local-provider`},
+
+	{Effect: leash.Mode, Takes: leash.One, Names: `-s --sandbox -a --ask-for-approval`},
+	{Effect: leash.Mode, Takes: leash.Alone, Names: `--full-auto --approve-for-me --yolo --dangerously-bypass-approvals-and-sandbox`},
+	{Effect: leash.Grants, Takes: leash.One | leash.Path, Names: `--add-dir`},
+
+	{Effect: leash.Nothing, Takes: leash.Alone, Names: `--json --experimental-json --no-alt-screen --no-daemon --skip-git-repo-check --include-plan-tool`},
+	{Effect: leash.Nothing, Takes: leash.One, Names: `--color -o --output-last-message --thread-source`},
+	{Effect: leash.Nothing, Takes: leash.Alone, Names: managedDaemon + ` --analytics-default-enabled --stdio`},
+	{Effect: leash.Nothing, Takes: leash.One, Names: `--listen --ws-auth --ws-token-file --ws-token-sha256 --ws-shared-secret-file --ws-issuer --ws-audience
+		--ws-max-clock-skew-seconds`},
+
+	{Effect: leash.Once, Takes: leash.Many, Names: `-i --image`},
+	{Effect: leash.Once, Takes: leash.Alone, Names: `--last --all --include-non-interactive --worktree --ephemeral --uncommitted -h --help -V --version`},
+	{Effect: leash.Once, Takes: leash.One, Names: `--base --commit --title`},
+
+	// The shape of an answer is for the program that reads it.
+	{Effect: leash.Attended, Takes: leash.One | leash.Path, Names: `--output-schema`},
+	{Effect: leash.Attended, Takes: leash.One, Names: `--remote --remote-auth-token-env`},
 }
 
-var variables = leash.Variables{}
+const (
+	searchFlag    = "--search"         // a terminal's own: codex exec takes it before its name, and does not obey it
+	managedDaemon = "--managed-daemon" // of the server that terminals share
+)
+
+// told are the keys of the configuration of which every turn tells what is in
+// force: the newest counts.
+var told = []string{
+	"model", "model_provider", "model_reasoning_effort", "sandbox_mode", "approval_policy", "approvals_reviewer",
+	"sandbox_workspace_write", "default_permissions",
+}
+
+// whom are the keys that choose who is asked, and in whose name.
+var whom = []string{
+	"model_providers", "openai_base_url", "chatgpt_base_url", "oss_provider", "forced_login_method", "forced_chatgpt_workspace_id",
+	"preferred_auth_method", "cli_auth_credentials_store",
+}
+
+// effectOf says what KEY=VALUE of the configuration does.
+func effectOf(setting string) leash.Effect {
+	key, _ := pair(setting)
+	switch table, _, _ := strings.Cut(key, "."); {
+	case slices.Contains(told, table):
+		return leash.Mode
+	case slices.Contains(whom, table):
+		return leash.Account
+	default:
+		return leash.Restricts
+	}
+}
+
+// holdsSecret reports whether KEY=VALUE holds what is sent to prove who asks. What
+// env_http_headers has are names of variables.
+func holdsSecret(setting string) bool {
+	return strings.Contains(strings.ReplaceAll(setting, "env_http_headers", ""), "http_headers")
+}
+
+func pair(setting string) (key, value string) {
+	key, value, _ = strings.Cut(setting, "=")
+	return strings.TrimSpace(key), strings.TrimSpace(value)
+}

@@ -182,10 +182,15 @@ func holdUntilEnd(spec string) {
 
 // living starts a process that holds a file, and returns its end.
 func living(t *testing.T, spec string, env ...string) (pid int, end func()) {
+	return livingWith(t, spec, []string{"exec"}, env...)
+}
+
+// livingWith is living with other arguments.
+func livingWith(t *testing.T, spec string, args []string, env ...string) (pid int, end func()) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), self)
-	cmd.Args = []string{"codex", "exec"}
+	cmd.Args = append([]string{"codex"}, args...)
 	cmd.Env = append(os.Environ(), append(env, childVariable+"="+spec)...)
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"resumed/internal/agent"
 	"resumed/internal/leash"
@@ -62,12 +63,21 @@ func (a *Agent) run(s resume.Session, w agent.Words) (agent.Plan, error) {
 		return agent.Parked("%s", why), nil
 	}
 	h, _ := a.headOf(s.Transcript)
-	args := append([]string{"exec", "-C", cwd}, had.flags(h.Provider)...)
+	carried, seen := a.carry(s, h, had)
+	if !seen {
+		bound, left, why := a.bound(had)
+		if why != "" {
+			return a.unseen(s, why), nil
+		}
+		had, carried.LeftOut = bound, append(carried.LeftOut, left...)
+	}
+	// Of two settings of one key the last counts: that of the last turn.
+	args := slices.Concat([]string{execCommand, "-C", cwd}, carried.Args, had.flags(h.Provider))
 	if !inRepository(cwd) {
 		// Codex would not begin there unless told to, and the session did.
 		args = append(args, "--skip-git-repo-check")
 	}
-	return a.Run(s, cwd, leash.Carried{}, leash.WithPrompt(append(args, "resume", s.Key.ID), w.Prompt)...), nil
+	return a.Run(s, cwd, carried, leash.WithPrompt(append(args, "resume", s.Key.ID), w.Prompt)...), nil
 }
 
 // inRepository reports whether the directory lies in a work tree of git.

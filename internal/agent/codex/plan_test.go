@@ -56,6 +56,11 @@ func (sc *scene) write(t *testing.T, lines ...string) {
 	}
 }
 
+// startedWith says that the session's process was seen, with these arguments.
+func (sc *scene) startedWith(args ...string) {
+	sc.session.Origin = &resume.Origin{SeenAt: time.Now(), Cwd: sc.cwd, Args: flags.Keep(args, false), ArgsSeen: true}
+}
+
 func (sc *scene) plan(t *testing.T, prompt string) agent.Plan {
 	plan, err := sc.agent.Plan(t.Context(), sc.session, agent.Words{Prompt: prompt})
 	require.NoError(t, err)
@@ -117,6 +122,14 @@ func TestAStoppedSessionIsContinuedWithTheSettingsItHad(t *testing.T) {
 			stopped(ran(readOnly, `,"active_permission_profile":{"id":"strict"}`)), "continue",
 			with([]string{"-c", `default_permissions="strict"`}, provider),
 		},
+		"a reviewer that asks nobody": {
+			stopped(ran(readOnly, `,"approvals_reviewer":"auto_review"`)), "continue",
+			with([]string{"-s", "read-only", "-c", `approvals_reviewer="auto_review"`, "-c", `approval_policy="on-request"`}, provider),
+		},
+		"none where a person was asked, whatever is configured": {
+			stopped(ran(readOnly, `,"approvals_reviewer":"user"`)), "continue",
+			with([]string{"-s", "read-only", "-c", `approvals_reviewer="user"`}, provider),
+		},
 		"those of the last turn": {
 			append(stopped(ran(`{"type":"danger-full-access"}`, `,"model":"a"`)), stopped(ran(readOnly, `,"model":"b"`))[1:]...), "continue",
 			with([]string{"-s", "read-only", "-m", "b"}, provider),
@@ -132,6 +145,7 @@ func TestAStoppedSessionIsContinuedWithTheSettingsItHad(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			sc := newScene(t, c.lines...)
+			sc.startedWith()
 			plan := sc.plan(t, c.prompt)
 			require.NotNil(t, plan.Run, "%+v", plan.Leave)
 			want := with([]string{sc.program, "exec", "-C", sc.cwd}, c.want, []string{"resume", sessionA})

@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	sandboxes = []string{"read-only", "workspace-write", "danger-full-access"}
+	sandboxes = []string{"read-only", "workspace-write", fullAccess}
 	plainName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:/-]*$`)
 )
 
@@ -51,9 +51,7 @@ func (s sandbox) mode() string {
 }
 
 // flags returns the arguments that give a run these settings: it would take
-// none of them over from the session. What is not known is left out. How
-// commands are approved is no argument of a run without a terminal: it never
-// asks, and so never leaves its sandbox.
+// none of them over from the session. What is not known is left out.
 func (t turn) flags(provider string) []string {
 	flags := t.Sandbox.flags()
 	if t.Profile.own() {
@@ -61,6 +59,7 @@ func (t turn) flags(provider string) []string {
 		// the profile is not there any more.
 		flags = []string{"-c", override("default_permissions", t.Profile.ID)}
 	}
+	flags = append(flags, t.review()...)
 	if plainName.MatchString(t.Model) {
 		flags = append(flags, "-m", t.Model)
 	}
@@ -71,6 +70,21 @@ func (t turn) flags(provider string) []string {
 		flags = append(flags, "-c", override("model_reasoning_effort", t.Effort))
 	}
 	return flags
+}
+
+// review returns the arguments that say who is asked whether a command may leave
+// the sandbox. A run without a terminal asks nobody, unless Codex itself reviews
+// what it would ask a person: that is never taken from the configuration.
+func (t turn) review() []string {
+	const key, byCodex = "approvals_reviewer", "auto_review"
+	switch {
+	case t.Reviewer == "":
+		return nil // an old version, which has none
+	case t.Reviewer == byCodex && t.approval() == "on-request":
+		return []string{"-c", override(key, byCodex), "-c", override("approval_policy", t.approval())}
+	default:
+		return []string{"-c", override(key, "user")}
+	}
 }
 
 // flags names all that the sandbox allows, so that the configuration cannot add

@@ -9,7 +9,8 @@ import (
 // turn is what a turn was begun with.
 type turn struct {
 	Cwd      string          `json:"cwd"`
-	Approval json.RawMessage `json:"approval_policy"` // a name, or an object of details
+	Approval json.RawMessage `json:"approval_policy"`    // a name, or an object of details
+	Reviewer string          `json:"approvals_reviewer"` // who is asked
 	Sandbox  sandbox         `json:"sandbox_policy"`
 	Profile  profile         `json:"active_permission_profile"`
 	Model    string          `json:"model"`

@@ -1,0 +1,111 @@
+package codex
+
+import (
+	"slices"
+	"strings"
+
+	"resumed/internal/agent"
+	"resumed/internal/leash"
+	"resumed/internal/resume"
+)
+
+// carry says what of its start the session is continued with, but for what its
+// last turn tells. It is not seen where a program that drives the session may have
+// bounded it otherwise than by a command line.
+func (a *Agent) carry(s resume.Session, h head, had turn) (carried leash.Carried, seen bool) {
+	o := s.StartedWith()
+	if o == nil {
+		return leash.Carried{}, false
+	}
+	carried = flags.Carry(*o, had.told()...)
+	line := flags.Parse(o.Args)
+	if line.Has(searchFlag) && !slices.Contains(line.Plain(), execCommand) {
+		carried.Args = append(carried.Args, "-c", override("web_search", "live")) // as the terminal does
+	}
+	return carried, o.ArgsSeen && (h.kind() == resume.Interactive || !line.Has(managedDaemon))
+}
+
+// told returns the flags of which the turn tells something newer, or that are given
+// in another form.
+func (t turn) told() []string {
+	told := []string{"-C", "--cd", searchFlag}
+	if plainName.MatchString(t.Model) {
+		told = append(told, "-m", "--model")
+	}
+	if !t.Profile.own() {
+		told = append(told, "--add-dir") // it is among the sandbox's writable roots
+	}
+	return told
+}
+
+// fullAccess is the sandbox that is none. What a session in it does nobody is
+// asked about: a run without a terminal never asks.
+const fullAccess = "danger-full-access"
+
+// bound returns what a session goes on with of which not all is known how it was
+// started: what it may do may have been bounded by flags that nobody saw. Without a
+// sandbox it is the user's choice what becomes of it.
+func (a *Agent) bound(t turn) (_ turn, left []leash.Omission, parked string) {
+	const why = "its command line was never seen, and may have bounded it"
+	if t.Sandbox.mode() != fullAccess || a.Unseen == agent.SameMode {
+		return t, nil, ""
+	}
+	if a.Unseen == agent.Park {
+		return t, nil, fullAccess + ": " + why
+	}
+	t.Sandbox, t.Profile, t.Reviewer = sandbox{Type: "workspace-write"}, profile{}, "user"
+	return t, []leash.Omission{{What: fullAccess, Why: why + ": continued in workspace-write without network"}}, ""
+}
+
+// Origin returns what the process was started with. A server holds the sessions of
+// others: the one that terminals share was started with all that they have beyond
+// what turns tell, for a terminal with other flags is its own server. What other
+// programs tell their servers is in no command line.
+func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
+	o := a.Base.Origin(pid, secrets)
+	argv := a.Processes.Argv(pid)
+	if o == nil || len(argv) == 0 {
+		return o
+	}
+	_, command, _ := flags.Parse(argv[1:]).Cut()
+	switch command {
+	case serverCommand:
+		o.Args = flags.Keep(argv[1:], secrets)
+		o.ArgsSeen = o.ArgsSeen && slices.Contains(argv, managedDaemon)
+	case execCommand, "e":
+		o.Args = append([]string{execCommand}, o.Args...)
+	}
+	o.Args = lastOnly(o.Args)
+	return o
+}
+
+const execCommand = "exec"
+
+// severally are the flags that may be there more than once. Of the others one may
+// stand before exec and one after it, of which the second counts; side by side
+// Codex refuses them.
+var severally = []string{"-c", "--config", "--enable", "--disable", "--add-dir"}
+
+// lastOnly returns the arguments with the last of those of which there is but one.
+func lastOnly(args []string) []string {
+	words := flags.Words(args)
+	long := func(w leash.Word) string {
+		if w.Option == "-p" {
+			return "--profile"
+		}
+		return w.Option
+	}
+	kept := flags.Parse(args).Plain()
+	for i, w := range words {
+		again := func(later leash.Word) bool { return long(later) == long(w) }
+		if slices.Contains(severally, w.Option) || !slices.ContainsFunc(words[i+1:], again) {
+			kept = append(kept, w.Raw...)
+		}
+	}
+	return kept
+}
+
+// unseen says why nothing is sent.
+func (a *Agent) unseen(s resume.Session, why string) agent.Plan {
+	return agent.Parked("%s (unseen = %q): go on with: %s", why, a.Unseen, strings.Join(a.ByHand(s), " "))
+}

@@ -1,0 +1,155 @@
+package codex
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/agenttest"
+	"resumed/internal/leash"
+	"resumed/internal/resume"
+)
+
+// between returns the arguments of a plan between the directory and the settings of
+// the last turn, which begin with its sandbox.
+func between(t *testing.T, argv []string) string {
+	from, to := slices.Index(argv, "-C"), slices.Index(argv, "-s")
+	require.Positive(t, from)
+	require.Greater(t, to, from)
+	return strings.Join(argv[from+2:to], " ")
+}
+
+func TestWhatASessionWasStartedWithIsRepeated(t *testing.T) {
+	for rule, c := range map[string]struct{ line, want string }{
+		"settings that forbid":                  {"-c shell_environment_policy.inherit=none -c web_search=disabled", "-c shell_environment_policy.inherit=none -c web_search=disabled"},
+		"features, both ways":                   {"--disable apps --enable goals", "--disable apps --enable goals"},
+		"a profile":                             {"-p work", "-p work"},
+		"who is asked":                          {"-c model_providers.x.base_url=http://127.0.0.1/ --oss --local-provider ollama", "-c model_providers.x.base_url=http://127.0.0.1/ --oss --local-provider ollama"},
+		"hooks and rules as they were":          {"--dangerously-bypass-hook-trust --ignore-rules --ignore-user-config", "--dangerously-bypass-hook-trust --ignore-rules --ignore-user-config"},
+		"not what the last turn tells":          {"-s danger-full-access -a never -C /elsewhere -m old -c sandbox_mode=danger-full-access -c model=old -c sandbox_workspace_write.network_access=true", ""},
+		"nor by another spelling":               {"-csandbox_mode=danger-full-access --config=approvals_reviewer=auto_review -c model_provider=x", ""},
+		"no flag that bypasses":                 {"--yolo --dangerously-bypass-approvals-and-sandbox --full-auto --approve-for-me", ""},
+		"directories are in the sandbox's list": {"--add-dir /lib", ""},
+		"no prompt, picture or choice":          {"-i a.png b.png --last --worktree resume", ""},
+		"nor how things look":                   {"--no-alt-screen --no-daemon --json --color never -o out.txt", ""},
+		"what a terminal takes for itself":      {"--search", `-c web_search="live"`},
+		"a flag that nobody knows":              {"--not-known-yet=x", "--not-known-yet=x"},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			sc := newScene(t, stopped(ran(readOnly, `,"model":"gpt-5"`))...)
+			sc.startedWith(strings.Fields(c.line)...)
+			plan := sc.plan(t, "continue")
+			require.NotNil(t, plan.Run)
+			require.Equal(t, c.want, between(t, plan.Run.Argv))
+			require.Empty(t, plan.Run.Carried.LeftOut)
+		})
+	}
+}
+
+func TestWhatCodexExecDoesNotObeyIsNotGivenToIt(t *testing.T) {
+	sc := newScene(t, stopped(ran(readOnly, ""))...)
+	sc.startedWith("--search")
+	sc.session.Origin.Args = append([]string{execCommand}, sc.session.Origin.Args...)
+	require.Empty(t, between(t, sc.plan(t, "continue").Run.Argv))
+}
+
+func TestWhatCannotBeRepeatedIsSaid(t *testing.T) {
+	sc := newScene(t, stopped(ran(readOnly, ""))...)
+	sc.startedWith("--remote", "unix://", "--output-schema", "/tmp/schema.json")
+	require.Len(t, sc.plan(t, "continue").Run.Carried.LeftOut, 2)
+
+	for _, secret := range []string{`model_providers.x.http_headers={"X-Corp"="abc"}`, `model_providers.x.experimental_bearer_token="abcdefgh"`} {
+		sc.startedWith("-c", secret)
+		missing := sc.plan(t, "continue").Run.Carried.Missing
+		require.Len(t, missing, 1)
+		require.Contains(t, missing[0].What, "model_providers.x.")
+		require.NotContains(t, missing[0].What, "abc")
+	}
+	sc.startedWith("-c", `model_providers.x.env_http_headers={"X-Corp"="CORP"}`, "-c", `model_providers.x.env_key="CORP_KEY"`)
+	require.Empty(t, sc.plan(t, "continue").Run.Carried.Missing, "names of variables are no secrets")
+}
+
+func TestNoRestrictionIsLostAndNothingGranted(t *testing.T) {
+	sc := newScene(t, stopped(ran(readOnly, `,"model":"gpt-5"`))...)
+	agenttest.Leash(t, flags, turn{Model: "gpt-5"}.told(), func(t *testing.T, o resume.Origin) []string {
+		o.SeenAt = sc.session.PromptedAt
+		sc.session.Origin = &o
+		run := sc.plan(t, "continue").Run
+		if len(run.Carried.Missing) > 0 {
+			return nil
+		}
+		return run.Argv[1:]
+	})
+}
+
+// Without a sandbox nobody is asked: what nobody saw may have bounded the session.
+func TestASessionWhoseStartNobodySaw(t *testing.T) {
+	const free = `{"type":"danger-full-access"}`
+	sandboxOf := func(plan agent.Plan) string { return flags.Parse(plan.Run.Argv[1:]).Value("-s") }
+
+	sc := newScene(t, stopped(ran(readOnly, ""))...)
+	require.Equal(t, "read-only", sandboxOf(sc.plan(t, "continue")), "a sandbox stays the one that it is")
+	require.Empty(t, sc.plan(t, "continue").Run.Carried.LeftOut)
+
+	sc = newScene(t, stopped(ran(free, `,"approvals_reviewer":"auto_review"`))...)
+	run := sc.plan(t, "continue").Run
+	line := strings.Join(run.Argv, " ")
+	require.Contains(t, line, "-s workspace-write -c sandbox_workspace_write.network_access=false -c sandbox_workspace_write.writable_roots=[]")
+	require.Contains(t, line, `-c approvals_reviewer="user"`)
+	require.Equal(t, []leash.Omission{{What: fullAccess, Why: "its command line was never seen, and may have bounded it: continued in workspace-write without network"}}, run.Carried.LeftOut)
+
+	sc.agent.Unseen = agent.SameMode
+	require.Equal(t, fullAccess, sandboxOf(sc.plan(t, "continue")))
+	sc.agent.Unseen = agent.Park
+	leave := sc.plan(t, "continue").Leave
+	require.True(t, leave.Park)
+	require.Contains(t, leave.Why, `danger-full-access: its command line was never seen, and may have bounded it (unseen = "park"): go on with: codex resume `+sessionA)
+
+	sc.startedWith("--yolo")
+	require.Equal(t, fullAccess, sandboxOf(sc.plan(t, "continue")), "as it was")
+}
+
+func TestWhatIsSeenOfALivingProcess(t *testing.T) {
+	if _, err := os.Stat("/proc/self/ns/mnt"); err != nil {
+		t.Skip("SKIPPED: this system has no /proc, so that nothing is seen of processes")
+	}
+	a, s, _ := held(t)
+	for rule, c := range map[string]struct {
+		line string
+		args []string
+		seen bool
+	}{
+		"a terminal":                          {"-s read-only --search fix_it", []string{"-s", "read-only", "--search"}, true},
+		"a run without one":                   {"-p a exec -p b --strict-config fix_it", []string{"exec", "-p", "b", "--strict-config"}, true},
+		"the server that terminals share":     {"app-server --listen unix:// -c features.goals=false --managed-daemon", []string{"--listen", "unix://", "-c", "features.goals=false", "--managed-daemon"}, true},
+		"a server of another program":         {"app-server -c web_search=disabled", []string{"-c", "web_search=disabled"}, false},
+		"settings of one key are not one":     {"-c a=1 -c b=2 exec -c a=3", []string{"exec", "-c", "a=1", "-c", "b=2", "-c", "a=3"}, true},
+		"a value that is no flag's is no run": {"-m exec", []string{"-m", "exec"}, true},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			pid, end := livingWith(t, "open:"+s.Transcript, strings.Fields(c.line), "CODEX_API_KEY=sk-1234567890", "CODEX_SANDBOX=x", "CODEX_THREAD_ID=y")
+			defer end()
+			o := a.Origin(pid, false)
+			require.NotNil(t, o)
+			require.Equal(t, c.args, o.Args)
+			require.Equal(t, c.seen, o.ArgsSeen)
+			require.True(t, o.EnvSeen)
+		})
+	}
+}
+
+// A server that terminals share also serves programs that bound a session
+// otherwise.
+func TestASessionOfTheSharedServer(t *testing.T) {
+	for originator, want := range map[string]string{"codex-tui": fullAccess, "codex_vscode": "workspace-write"} {
+		sc := newScene(t, append([]string{meta(`,"source":"vscode","originator":"` + originator + `"`)}, stopped(ran(`{"type":"danger-full-access"}`, ""))[1:]...)...)
+		sc.startedWith("app-server", "-c", "features.goals=false", managedDaemon)
+		argv := sc.plan(t, "continue").Run.Argv
+		require.Equal(t, "-c features.goals=false", between(t, argv))
+		require.Equal(t, want, flags.Parse(argv[1:]).Value("-s"), originator)
+	}
+}

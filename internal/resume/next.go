@@ -275,7 +275,7 @@ func (s Session) started(ev Started) Session {
 	run := *s.Run
 	run.Process, run.Unverifiable, run.sending = ev.Process, ev.Unverifiable, true
 	s.Run, s.Owner = &run, nil
-	if s.State == Resuming { // else it is adopted, and a person may have asked for the next
+	if s.State == Resuming && !ev.Unverifiable { // else it is adopted and a person may have asked for the next, or may still be refused
 		s.RetryAskedAt = time.Time{}
 	}
 	return s

@@ -446,6 +446,15 @@ func TestAnOrderIsCarriedOutOnce(t *testing.T) {
 	require.Equal(t, reset.Add(w.rules.Margin), w.NextAt, "nothing before a stated reset")
 }
 
+// A prompt that a live process refuses was not sent: what a person ordered stands.
+func TestAnOrderStandsUntilItIsCarriedOut(t *testing.T) {
+	reset := noon.Add(time.Hour)
+	w := newWalk().do(limitedUntil(noon, limit.UsageLimit, reset), Retry{}, Due{Mark: "a"})
+	w.do(Started{Mark: "a", Process: Process{PID: 7}, Unverifiable: true}, NotSent{Mark: "a", Why: "it does not listen"})
+	require.Equal(t, Waiting, w.State)
+	require.True(t, w.NextAt.Before(reset), "at the next look, not at the reset")
+}
+
 func TestReloadComputesTheWaitAnew(t *testing.T) {
 	w := newWalk().do(limited(noon, limit.RateLimit))
 	w.rules.Backoff.BaseDelay = 10 * time.Minute

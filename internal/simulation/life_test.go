@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing/synctest"
@@ -203,6 +201,7 @@ func (l *life) act(ctx context.Context, s resume.Session) {
 	p := l.world.place(s.Key)
 	l.mu.Lock()
 	p.acting++
+	p.sent = false
 	l.mu.Unlock()
 	if l.bug != dropsDue || s.Run.N%4 > 0 {
 		l.deliver.Act(ctx, s)
@@ -295,240 +294,8 @@ func (l *life) look(ctx context.Context, places ...*place) error {
 	return nil
 }
 
-// core is the engine as delivery has it.
-type core struct {
-	*resume.Engine
-	life *life
-}
-
-func (c core) Apply(ctx context.Context, key resume.Key, ev resume.Event) (resume.Session, error) {
-	if _, alive := c.life.pass("apply %s %s", key.ID, strings.TrimPrefix(fmt.Sprintf("%T", ev), "resume.")); !alive {
-		return resume.Session{}, errDead
-	}
-	ended, over := ev.(resume.Ended)
-	switch {
-	case c.life.bug == sendsUnknownAgain && over && ended.Outcome == resume.Unknown:
-		ev = resume.Ended{Mark: ended.Mark, Outcome: resume.Failed}
-	case c.life.bug == countsNothing && over && ended.Outcome == resume.Failed:
-		ev = resume.Lost{Mark: ended.Mark}
-	}
-	return c.Engine.Apply(ctx, key, ev)
-}
-
-// transcripts are read for delivery.
-type transcripts struct{ *life }
-
-func (t transcripts) Look(ctx context.Context, s resume.Session) error {
-	if _, alive := t.pass("look %s", s.Key.ID); !alive {
-		return errDead
-	}
-	return t.look(ctx, t.world.place(s.Key))
-}
-
-func (t transcripts) Await(ctx context.Context, _ string) error {
-	if _, alive := t.pass("await"); !alive {
-		return errDead
-	}
-	return t.look(ctx, t.places...)
-}
-
-// outbox is the store as the notifier has it.
-type outbox struct {
-	*state.Store
-	life *life
-}
-
-func (o outbox) Keep(open []notify.Delivery, key string, value []byte) {
-	kept := make([]state.Delivery, len(open))
-	for i, d := range open {
-		kept[i] = state.Delivery(d)
-	}
-	if o.life.bug != keepsNoNotice {
-		o.Store.Keep(kept, key, value)
-	}
-}
-
-func (o outbox) Pending() []notify.Delivery {
-	var pending []notify.Delivery
-	for _, d := range o.Store.Pending() {
-		pending = append(pending, notify.Delivery(d))
-	}
-	// Notices of one time are in the order of their names, which are another
-	// each time that a seed is played.
-	slices.SortStableFunc(pending, func(a, b notify.Delivery) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(about(a), about(b)))
-	})
-	return pending
-}
-
-// about says what a notice tells.
-func about(d notify.Delivery) string {
-	var n notify.Notice
-	_ = json.Unmarshal(d.Payload, &n)
-	text := ""
-	for _, v := range n.Sessions {
-		text += v.ID + " " + v.Program + " "
-	}
-	return text
-}
-
-func (o outbox) Sync(ctx context.Context) error {
-	dice, alive := o.life.pass("keep notices")
-	switch {
-	case !alive:
-		return errDead
-	case !o.life.isCalm() && dice%20 == 0:
-		return errors.New("no space left on device")
-	}
-	return o.Store.Sync(ctx)
-}
-
-func (o outbox) Done(ctx context.Context, id, channel, outcome string) error {
-	if _, alive := o.life.pass("note that %s was told", channel); !alive {
-		return errDead
-	}
-	if o.life.bug == forgetsItTold {
-		o.life.recorded(id, channel)
-		return nil
-	}
-	if err := o.Store.Done(ctx, id, channel, outcome); err != nil {
-		return err
-	}
-	o.life.recorded(id, channel)
-	return nil
-}
-
 func (w *world) isCalm() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.calm
-}
-
-// crash ends the daemon at once, wherever it is: while it writes to the disk too,
-// and with all that runs on the machine where the power fails.
-func (w *world) crash(kind int) {
-	l := w.life
-	next := l.image(kind < 4)
-	w.mu.Lock()
-	l.dead = true
-	w.log("CRASH %d", kind)
-	if kind == 0 {
-		for _, p := range w.places {
-			w.powerOff(p)
-		}
-	}
-	gates := l.gates
-	l.gates = nil
-	w.mu.Unlock()
-	for _, g := range gates {
-		g.pass <- fate{}
-	}
-	for _, part := range []*part{l.core, l.people, l.disk} {
-		part.cancel()
-	}
-	for _, part := range []*part{l.core, l.people, l.disk} {
-		part.wait.Wait()
-	}
-	for _, p := range w.places {
-		p.acting = 0
-	}
-	_ = l.store.Close()
-	w.discard(l.dir)
-	w.unrecorded()
-	w.start(next)
-}
-
-// powerOff ends all that runs. Nobody writes down how it ended.
-func (w *world) powerOff(p *place) {
-	if p.owner != 0 {
-		w.hold(p)
-	}
-	if p.process != nil {
-		close(p.process.over)
-		p.process = nil
-	}
-}
-
-// restart stops the daemon as a service manager does, and starts the next.
-func (w *world) restart() {
-	w.stop()
-	w.start(w.life.dir)
-}
-
-// stop ends the daemon's parts in the order of the real one. What it still does to the world it does.
-func (w *world) stop() {
-	l := w.life
-	w.mu.Lock()
-	l.stopping = true
-	w.log("STOP")
-	w.mu.Unlock()
-	for _, part := range []*part{l.core, l.people, l.disk} {
-		part.cancel()
-		ended := make(chan struct{})
-		go func() { part.wait.Wait(); close(ended) }()
-		for !closed(ended) {
-			if synctest.Wait(); !w.open() {
-				time.Sleep(100 * time.Millisecond)
-			}
-		}
-	}
-	require.NoError(w.t, l.store.Close())
-	w.unrecorded()
-}
-
-func closed(ch chan struct{}) bool {
-	synctest.Wait()
-	select {
-	case <-ch:
-		return true
-	default:
-		return false
-	}
-}
-
-// order lets a person order something. What was answered is on disk.
-func (w *world) order() {
-	l := w.life
-	p := w.places[w.dice.IntN(len(w.places))]
-	kind := w.dice.IntN(6)
-	var err error
-	switch kind {
-	case 0:
-		w.mu.Lock()
-		w.paused = w.dice.IntN(3) == 0
-		w.mu.Unlock()
-		err = l.engine.SetPaused(l.core.ctx, w.paused)
-		l.store.SetPaused(w.paused)
-	case 1:
-		_, err = l.engine.Apply(l.core.ctx, p.key, resume.Pause{})
-	case 2, 3:
-		_, err = l.engine.Apply(l.core.ctx, p.key, resume.Unpause{})
-	case 4:
-		w.retry(p)
-	case 5:
-		_, err = l.engine.Apply(l.core.ctx, p.key, resume.Forget{})
-	}
-	if err == nil {
-		require.NoError(w.t, l.store.Sync(l.core.ctx))
-	}
-}
-
-// retry is a person who has looked at the session, and wants it to go on.
-func (w *world) retry(p *place) {
-	l := w.life
-	w.mu.Lock()
-	if p.acting > 0 {
-		w.mu.Unlock()
-		return
-	}
-	w.log("%s RETRY", p.key.ID)
-	p.retries++
-	p.ordered, p.open = true, ""
-	w.mu.Unlock()
-	s, err := l.engine.Apply(l.core.ctx, p.key, resume.Retry{})
-	if err == nil && l.store.Sync(l.core.ctx) == nil {
-		w.mu.Lock()
-		l.stands(s)
-		w.mu.Unlock()
-	}
 }

@@ -85,7 +85,7 @@ func (l *life) sent(p *place, mark, way string) {
 	case p.sends[stop] > maxRetries*(1+p.retries):
 		l.never("%s: %d tries, where %d are allowed", p.key.ID, p.sends[stop], maxRetries)
 	}
-	l.marks[mark], p.ordered = true, false
+	l.marks[mark], p.ordered, p.sent = true, false, true
 	if way != "command" {
 		p.open = mark
 	}

@@ -199,8 +199,11 @@ func TestABrokenPromiseIsFound(t *testing.T) {
 func TestASeedIsAHistory(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
-		same := func() bool { return slices.Equal(sorted(play(t, seed, "").trail), sorted(play(t, seed, "").trail)) }
-		require.True(t, same() || same() || same(), "seed %d", seed) // on a busy machine the scheduler may step in
+		played := func() []string { return sorted(play(t, seed, "").trail) }
+		once, tries := played(), 0
+		for ; tries < 5 && !slices.Equal(once, played()); tries++ { // on a busy machine the scheduler may step in
+		}
+		require.Less(t, tries, 5, "seed %d", seed)
 	}
 }
 

@@ -62,7 +62,8 @@ type place struct {
 	key        resume.Key
 	provider   string
 	transcript []resume.Event
-	acting     int // deliveries of the daemon that are under way
+	acting     int  // deliveries of the daemon that are under way
+	sent       bool // by the one that was begun last
 
 	process *process // the command that continues it
 	left    map[string]runner.Left
@@ -285,7 +286,8 @@ func (w *world) work(p *place) {
 	if p.process != nil && w.dice.IntN(3) > 0 {
 		w.workCommand(p)
 	}
-	if p.owner != 0 && p.inbox+p.queue > 0 && w.dice.IntN(3) > 0 {
+	settled := p.acting == 0 || p.sent // else it would move between a last look and the act
+	if p.owner != 0 && p.inbox+p.queue > 0 && settled && w.dice.IntN(3) > 0 {
 		p.inbox, p.queue = 0, 0
 		if w.calm || w.dice.IntN(5) > 0 { // else it is lost on the way
 			w.turnOf(p)

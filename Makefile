@@ -44,11 +44,7 @@ soak: ## Kill the daemon all the time and check what it did (SOAK=10m, STEPS=100
 	go test -count=1 -v -timeout 0 -run Histories ./internal/simulation -steps "$${STEPS:-10000000}" -first "$${SOAK_SEED:-$$(date +%s)}"
 
 fuzz: ## Fuzz every parser for a while (FUZZTIME=30s each)
-	@grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u | while read -r dir; do \
-		for target in $$(grep -hoE '^func Fuzz[A-Za-z0-9]+' $$dir/*_test.go | cut -c6-); do \
-			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $${FUZZTIME:-30s} $$dir || exit 1; \
-		done; \
-	done
+	.ci/fuzz "$${FUZZTIME:-30s}"
 
 systemd-test: ## Boot a systemd and run the units under it (root, two minutes)
 	systemd/test.sh

@@ -33,8 +33,12 @@ func search(block []byte, needles []string) (lines []string) {
 
 // simply is the search as one would write it for reading.
 func simply(block []byte, needles []string) (lines []string) {
+	every := len(needles) == 0 || slices.Contains(needles, "")
 	for line := range bytes.Lines(block) {
-		if len(needles) == 0 || slices.ContainsFunc(needles, func(n string) bool {
+		if every && string(line) == "\n" {
+			continue // it says nothing
+		}
+		if every || slices.ContainsFunc(needles, func(n string) bool {
 			return bytes.Contains(line, []byte(n)) && !strings.Contains(n, "\n")
 		}) {
 			lines = append(lines, string(line))

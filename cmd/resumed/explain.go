@@ -163,6 +163,9 @@ func (c *cli) printExplanation(x explain.Explanation, now time.Time) error {
 	if x.ResetAt != nil {
 		rows = append(rows, []cell{head("  resets at"), plain(fmt.Sprintf("%s (%s)", humanize.Clock(*x.ResetAt, now), *x.ResetSource))})
 	}
+	if x.Context != nil {
+		rows = append(rows, []cell{head("  context"), plain(humanize.Context(*x.Context, x.Cold))})
+	}
 	colours := map[explain.Action]colour{explain.Wait: yellow, explain.Resume: green, explain.Park: red}
 	rows = append(rows, []cell{head("  would"), {string(x.Action), colours[x.Action]}}, []cell{head("  because"), plain(sanitize.Line(x.Why))})
 	p.table(rows)

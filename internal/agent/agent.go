@@ -33,6 +33,10 @@ type Agent interface {
 	// as that matters; nil: it is not known. Secrets are kept only if wanted.
 	Origin(pid int, secrets bool) *resume.Origin
 
+	// Weigh returns what a resume of the session has to read again, or false where
+	// that is not known.
+	Weigh(context.Context, resume.Session) (resume.Context, bool, error)
+
 	// Lives reports whether the very process lives.
 	Lives(resume.Process) bool
 

@@ -30,6 +30,10 @@ type Transcripts struct {
 
 	// Trace says what a line tells of tools.
 	Trace func(Line) Trace
+
+	// Size returns how large the context was at a line that is an answer; nil:
+	// this agent does not tell.
+	Size func(Line) (resume.Context, bool)
 }
 
 // UsualHome returns the home that the first of these variables names, else the

@@ -49,7 +49,11 @@ func (s *settings) notify() notify.Config {
 
 // view shows a session with the bound that the rules give it.
 func (s *settings) view(session resume.Session) resume.View {
-	return session.View(s.rules.Policy(session.Key.Agent, session.Limit.Class).MaxRetries)
+	v := session.View(s.rules.Policy(session.Key.Agent, session.Limit.Class).MaxRetries)
+	if cold, known := session.Cold(time.Now()); known && v.Cold == nil {
+		v.Cold = new(cold) // it is not waiting: a resume would be now
+	}
+	return v
 }
 
 // forDelivery returns what a delivery goes by now.
@@ -62,6 +66,7 @@ func (f *inForce) forDelivery() deliver.Settings {
 		Env:      func(name string) ([]string, error) { return s.config.Agent(name).Environment(wanted.Trust()) },
 		Secrets:  wanted.KeepEnv == config.KeepSecrets,
 		Excluded: s.rules.Excluded,
+		TooCold:  func(session resume.Session) string { return s.rules.TooCold(session, time.Now()) },
 		Trust:    wanted.Trust(),
 	}
 }

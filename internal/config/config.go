@@ -89,6 +89,8 @@ type Resume struct {
 	Exclude       []string      `toml:"exclude"` // absolute
 	Hours         Hours         `toml:"hours"`
 	Order         string        `toml:"order"`
+	MaxColdTokens int           `toml:"max_cold_tokens"` // 0: no bound
+	OnCold        string        `toml:"on_cold"`
 	TrustedUsers  []string      `toml:"trusted_users"`  // besides root and the user himself
 	TrustedGroups []string      `toml:"trusted_groups"` // that may write what is obeyed
 }
@@ -284,6 +286,7 @@ func undecided() Config {
 			Live:          LiveType,
 			Unseen:        UnseenNarrow,
 			KeepEnv:       KeepNames,
+			OnCold:        string(resume.ResumeCold),
 			Newcomer:      string(resume.InteractiveNewcomers),
 			Order:         OldestFirst,
 		},
@@ -378,6 +381,8 @@ func (c Config) Rules() resume.Rules {
 		MaxConcurrent: c.Resume.MaxConcurrent,
 		Stagger:       c.Resume.Stagger,
 		Order:         resume.Order(c.Resume.Order),
+		MaxColdTokens: int64(c.Resume.MaxColdTokens),
+		OnCold:        resume.OnCold(c.Resume.OnCold),
 		KeepEnded:     c.History.EndedKeep,
 		KeepQuiet:     max(c.History.EndedKeep, leastQuiet),
 	}

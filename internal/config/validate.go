@@ -68,6 +68,8 @@ func (r Resume) validate(found *problems) {
 	found.enum("resume.live", r.Live, LiveType, LiveNotify, LiveIgnore)
 	found.enum("resume.unseen", r.Unseen, UnseenNarrow, UnseenSame, UnseenPark)
 	found.enum("resume.keep_env", r.KeepEnv, KeepNames, KeepSecrets)
+	found.enum("resume.on_cold", r.OnCold, string(resume.ResumeCold), string(resume.TellCold), string(resume.ParkCold))
+	found.check(r.MaxColdTokens >= 0, "resume.max_cold_tokens", r.MaxColdTokens, "must not be negative; 0 is no bound")
 	found.enum("resume.newcomer", r.Newcomer, string(resume.InteractiveNewcomers), string(resume.AnyNewcomer), string(resume.NoNewcomer))
 	found.enum("resume.order", r.Order, OldestFirst, NewestFirst)
 	for i, dir := range r.Include {

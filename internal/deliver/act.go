@@ -44,6 +44,10 @@ func (d *Deliverer) prepare(ctx context.Context, session resume.Session) (*deliv
 	if notSent := refused(session, a, settings); notSent != nil {
 		return nil, notSent
 	}
+	session = d.weigh(ctx, a, session)
+	if why := settings.TooCold(session); why != "" {
+		return nil, &resume.NotSent{Why: why, Park: true}
+	}
 	owner, err := a.Owner(ctx, session)
 	if err != nil {
 		why := "it could not be made sure that nobody holds the session: " + err.Error()

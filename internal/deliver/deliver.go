@@ -52,6 +52,7 @@ type Settings struct {
 	Env      func(agent string) ([]string, error) // KEY=value, added for its runs
 	Secrets  bool                                 // those of a session's environment are kept
 	Excluded func(directory string) (why string)  // empty: it may be touched
+	TooCold  func(resume.Session) (why string)    // it would read too much anew; empty: it may go on
 	Trust    ownership.Trust                      // who may have written what is obeyed
 }
 

@@ -85,6 +85,9 @@ func (d *Deliverer) witness(ctx context.Context, key resume.Key) bool {
 	if err != nil || a == nil {
 		return true
 	}
+	if session.Interrupted() {
+		d.weigh(ctx, a, session)
+	}
 	if d.stillRuns(ctx, a, session) {
 		return true
 	}
@@ -131,7 +134,7 @@ func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.
 
 // note applies what was seen of a session's process, and returns the session with
 // that.
-func (d *Deliverer) note(ctx context.Context, session resume.Session, news resume.Identified) resume.Session {
+func (d *Deliverer) note(ctx context.Context, session resume.Session, news resume.Event) resume.Session {
 	after, err := d.opts.Engine.Apply(ctx, session.Key, news)
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, resume.ErrNoSession) {

@@ -75,6 +75,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 		Agent:    func(name string) agent.Agent { return map[string]agent.Agent{"fake": w.agent}[name] },
 		Env:      func(string) ([]string, error) { return []string{"EXTRA=1"}, nil },
 		Excluded: func(string) string { return "" },
+		TooCold:  func(resume.Session) string { return "" },
 	}
 	w.agent.plan = agent.Plan{Run: &agent.Command{Argv: []string{"true"}, Dir: cwd}}
 	opts := Options{

@@ -5,6 +5,7 @@ package explain
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -47,6 +48,8 @@ type Explanation struct {
 	ResetSource *limit.Source `json:"reset_source"`
 	Line        int           `json:"line"` // of the evidence; 0: there is none
 	Text        string        `json:"text"`
+	Context     *int64        `json:"context_tokens"`
+	Cold        *bool         `json:"cold"`
 	Action      Action        `json:"action"`
 	Why         string        `json:"why"`
 }
@@ -193,11 +196,28 @@ func (x *Explainer) judge(a agent.Agent, path string, e agent.Evidence, now time
 		Line: lineOf(path, e.Offset),
 	}
 	x.weigh(&out, e.Event, now)
+	if out.Action == Wait || out.Action == Resume {
+		seen := resume.Session{Key: e.Key, Transcript: path}
+		if seen.Context, _, _ = a.Weigh(context.Background(), seen); seen.Context.Tokens > 0 { // what is not told is not known
+			out.Context = new(seen.Context.Tokens)
+		}
+		if cold, known := seen.Cold(resumeAt(out.ResetAt, now)); known {
+			out.Cold = new(cold)
+		}
+	}
 	if g, ok := x.readers[a.Name()].(selfContinuing); ok && out.Action == Wait && g.GoesOn(path) {
 		out.InProgress = true
 		out.Why += ", unless the agent has gone on by itself by then, as it says it will"
 	}
 	return out
+}
+
+// resumeAt is when a resume would come at the earliest.
+func resumeAt(reset *time.Time, now time.Time) time.Time {
+	if reset != nil && reset.After(now) {
+		return *reset
+	}
+	return now
 }
 
 // longestText is how much is shown of an agent's words: as much as the daemon

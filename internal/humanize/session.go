@@ -103,3 +103,28 @@ func Tries(s resume.View) string { return fmt.Sprintf("%d/%d", s.Attempt, s.MaxR
 
 // Outcome says how a resume ended, or that it has not.
 func Outcome(o resume.Outcome) string { return Plain(cmp.Or(string(o), "running")) }
+
+// Context says what a resume has to read again; empty: that is not known.
+func Context(tokens int64, cold *bool) string {
+	if tokens <= 0 {
+		return ""
+	}
+	words := "about " + Number(tokens) + " tokens"
+	switch {
+	case cold == nil:
+	case *cold:
+		words += ", read anew: the provider has dropped them by then"
+	default:
+		words += ", which the provider still has at hand"
+	}
+	return words
+}
+
+// Number writes a large number so that people can read it.
+func Number(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + " " + text[i:]
+	}
+	return text
+}

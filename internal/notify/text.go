@@ -166,6 +166,9 @@ func (w words) bodyOfOne(m member) string {
 	switch w.group.Event {
 	case Limited:
 		w.waits(&out, v)
+		if v.Context != nil && v.Cold != nil && *v.Cold {
+			fmt.Fprintf(&out, "A resume reads %s.\n", humanize.Context(*v.Context, v.Cold))
+		}
 	case Recovered:
 		if v.Attempt > 0 {
 			fmt.Fprintf(&out, "It took %s.\n", humanize.Count(v.Attempt, "try"))

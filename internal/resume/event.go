@@ -156,6 +156,7 @@ func (Recalled) event()   {}
 func (NotSent) event()    {}
 func (Lost) event()       {}
 func (Identified) event() {}
+func (Weighed) event()    {}
 func (Retry) event()      {}
 func (Forget) event()     {}
 func (Pause) event()      {}

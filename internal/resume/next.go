@@ -76,6 +76,8 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.lost(ev, r, now)
 	case Identified:
 		return s.identified(ev)
+	case Weighed:
+		return s.weighed(ev, r)
 	case Retry:
 		return s.retried(r, now)
 	case Forget:
@@ -254,6 +256,10 @@ func (s Session) due(ev Due, r Rules, now time.Time, u float64) Session {
 	if s.State == Settling {
 		s = s.conclude(NoProgress, "the transcript did not move within "+r.Settle.String(), now)
 		return s.wait(r, now, now, u)
+	}
+	if why := r.TooCold(s, now); why != "" {
+		s.State, s.NextAt, s.Reason = Parked, time.Time{}, why
+		return s
 	}
 	s.Runs++
 	s.Run = &Run{Mark: ev.Mark, N: s.Runs}

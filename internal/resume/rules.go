@@ -47,6 +47,9 @@ type Rules struct {
 	// nil: always.
 	NextAllowed func(t time.Time) time.Time
 
+	MaxColdTokens int64  // a resume may read this much anew; 0: no bound
+	OnCold        OnCold // what is done where it would read more
+
 	KeepEnded time.Duration // a session that gave up or is parked is forgotten after this; 0: never
 	KeepQuiet time.Duration // one that was never interrupted, after it was silent this long; 0: never
 

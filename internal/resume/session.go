@@ -190,6 +190,7 @@ type Session struct {
 	LimitedAt   time.Time     `json:"limited_at,omitzero"`   // when it was stopped last
 	BornAt      time.Time     `json:"born_at,omitzero"`      // when it began; zero: not known
 	FoundAt     time.Time     `json:"found_at,omitzero"`     // when it was first heard of
+	Context     Context       `json:"context,omitzero"`      // what a resume has to read again, as far as is known
 	MovedAt     time.Time     `json:"moved_at,omitzero"`     // when the transcript last moved
 	PromptedAt  time.Time     `json:"prompted_at,omitzero"`  // when somebody else than a resume last gave it a prompt
 	RecoveredAt time.Time     `json:"recovered_at,omitzero"` // when an interruption last ended

@@ -54,6 +54,9 @@ func bounded(ev Event) Event {
 	case NotSent:
 		ev.Until = ahead(ev.Until)
 		return ev
+	case Weighed:
+		ev.Context.At = past(ev.Context.At)
+		return ev
 	default:
 		return ev
 	}
@@ -82,7 +85,7 @@ func (s Session) Bounded(now time.Time) (Session, bool) {
 			*t, bad = with, true
 		}
 	}
-	for _, t := range []*time.Time{&s.CwdBorn, &s.BornAt, &s.FoundAt, &s.MovedAt, &s.PromptedAt, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt, &s.MissedAt} {
+	for _, t := range []*time.Time{&s.CwdBorn, &s.BornAt, &s.FoundAt, &s.MovedAt, &s.PromptedAt, &s.Context.At, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt, &s.MissedAt} {
 		mend(t, past)
 	}
 	interrupted := !s.LimitedAt.IsZero()

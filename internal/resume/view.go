@@ -32,6 +32,8 @@ type View struct {
 	Windows    int           `json:"windows"`
 	Owner      *Owner        `json:"owner"`
 	Program    string        `json:"program,omitempty"` // what its own process ran, where that was seen
+	Context    *int64        `json:"context_tokens"`    // what a resume has to read again; null: not known
+	Cold       *bool         `json:"cold"`              // the provider does not have it at hand then; null: not known
 	Started    StartView     `json:"started_with"`
 	Carried    CarriedView   `json:"carried"`
 	Attempts   []AttemptView `json:"attempts"`       // never null
@@ -102,6 +104,12 @@ func (s Session) View(maxRetries int) View {
 		Carried:    CarriedView{LeftOut: append([]string{}, s.LeftOut...)},
 		Attempts:   viewAttempts(s.Attempts),
 		Call:       s.Call,
+	}
+	if s.Context.Tokens > 0 {
+		v.Context = new(s.Context.Tokens)
+	}
+	if cold, known := s.Cold(s.NextAt); known && !s.NextAt.IsZero() {
+		v.Cold = new(cold)
 	}
 	if len(s.Past) > 0 {
 		v.Past = viewAttempts(s.Past)

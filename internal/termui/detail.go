@@ -48,6 +48,9 @@ func (p Page) session(s resume.View) []string {
 	if s.Windows > 0 {
 		fact("windows", humanize.Count(s.Windows, "usage limit")+" since a person's last prompt", None)
 	}
+	if s.Context != nil && s.State != resume.Watching {
+		fact("context", humanize.Context(*s.Context, s.Cold), None)
+	}
 	lines = append(lines, p.evidence(s, fact)...)
 	lines = append(lines, p.resumes("Resumes", s.Attempts)...)
 	lines = append(lines, p.resumes("Resumes of the interruption before", s.Past)...)

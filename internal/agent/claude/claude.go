@@ -45,7 +45,7 @@ func New(o Options) (*Agent, error) {
 		Dir:   "projects",
 		Files: agent.Source{Depth: 1, Match: isTranscript, Sift: sift},
 	}}
-	a.Read, a.Trace = a.read, a.trace
+	a.Read, a.Trace, a.Size = a.read, a.trace, size
 	a.Elsewhere = func(home string) string {
 		if home == filepath.Join(a.UserDir, ".claude") {
 			return "" // naming it would move .claude.json, and with it the login

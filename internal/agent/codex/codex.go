@@ -52,7 +52,7 @@ func New(o Options) (*Agent, error) {
 		},
 		Elsewhere: func(home string) string { return homeVariable + "=" + home },
 	}}
-	a.Read = a.read
+	a.Read, a.Size = a.read, size
 	return a, err
 }
 

@@ -66,7 +66,7 @@ func New(o Options) (*Agent, error) {
 
 		Elsewhere: func(home string) string { return homeVariable + "=" + filepath.Dir(home) },
 	}}
-	a.Read, a.Trace = a.read, trace
+	a.Read, a.Trace, a.Size = a.read, trace, size
 	return a, errors.Join(bad...)
 }
 

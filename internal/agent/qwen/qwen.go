@@ -44,7 +44,7 @@ func New(o Options) (*Agent, error) {
 
 		Elsewhere: func(home string) string { return homeVariable + "=" + home },
 	}}
-	a.Read, a.Trace = a.read, a.trace
+	a.Read, a.Trace, a.Size = a.read, a.trace, size
 	return a, err
 }
 

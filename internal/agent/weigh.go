@@ -1,0 +1,31 @@
+package agent
+
+import (
+	"context"
+
+	"resumed/internal/resume"
+)
+
+// maxWeighLines bounds how far back an answer is looked for.
+const maxWeighLines = 2000
+
+// Weigh says that the size of the context is not known.
+func (b *Base) Weigh(context.Context, resume.Session) (resume.Context, bool, error) {
+	return resume.Context{}, false, nil
+}
+
+// Weigh returns the size of the context as the last answer in the transcript
+// tells it.
+func (t *Transcripts) Weigh(ctx context.Context, s resume.Session) (found resume.Context, known bool, err error) {
+	if t.Size == nil {
+		return found, false, nil
+	}
+	visited := 0
+	err = LinesBack(s.Transcript, func(line Line) bool {
+		if visited++; !line.Cut {
+			found, known = t.Size(line)
+		}
+		return !known && visited < maxWeighLines && ctx.Err() == nil
+	})
+	return found, known, err
+}

@@ -1,0 +1,22 @@
+package deliver
+
+import (
+	"context"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// weigh notes what a resume of the session has to read again, and returns the
+// session with that. That it is not known is no trouble.
+func (d *Deliverer) weigh(ctx context.Context, a agent.Agent, session resume.Session) resume.Session {
+	size, known, err := a.Weigh(ctx, session)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		d.log.Debug("it could not be read how large the context is", "session", session.Key.ID, "agent", session.Key.Agent, "err", err)
+	case err == nil && known && size != session.Context:
+		d.note(ctx, session, resume.Weighed{Context: size})
+		session.Context = size
+	}
+	return session
+}

@@ -41,8 +41,14 @@ func (b *box) nodeAt(dir string) (claude string) {
 // the session.
 func (b *box) live(claude, dir string) *exec.Cmd {
 	b.t.Helper()
-	cmd := exec.Command(claude)
-	cmd.Dir, cmd.Env = b.path("bot"), append(b.env(), "PATH="+dir+":"+os.Getenv("PATH"))
+	return b.liveWith([]string{"PATH=" + dir + ":" + os.Getenv("PATH")}, claude)
+}
+
+// liveWith is live with variables and arguments of its own.
+func (b *box) liveWith(vars []string, claude string, args ...string) *exec.Cmd {
+	b.t.Helper()
+	cmd := exec.Command(claude, args...)
+	cmd.Dir, cmd.Env = b.path("bot"), append(b.env(), vars...)
 	require.NoError(b.t, cmd.Start())
 	pid := cmd.Process.Pid
 	b.until("it runs", func() bool {

@@ -169,6 +169,9 @@ type Command struct {
 	Dir  string   // an existing directory
 	Env  []string // KEY=value, added to the daemon's own
 
+	// Unset are the variables of the daemon's own that it does not get.
+	Unset []string
+
 	// Carried is what it repeats of the session's own command line.
 	Carried leash.Carried
 

@@ -26,7 +26,7 @@ func (d *Deliverer) leashed(session resume.Session, a agent.Agent, plan *agent.C
 	if err != nil {
 		return surroundings{}, &resume.NotSent{Why: err.Error(), Park: true}
 	}
-	all := surroundings{set: slices.Concat(plan.Env, configured)}
+	all := surroundings{set: slices.Concat(plan.Env, configured), unset: plan.Unset}
 	o := session.StartedWith()
 	if o == nil {
 		return all, nil // the agent's room knows what that means
@@ -36,7 +36,7 @@ func (d *Deliverer) leashed(session resume.Session, a agent.Agent, plan *agent.C
 	}
 	missing := slices.Clone(plan.Carried.Missing)
 	if o.EnvSeen {
-		env := a.Variables().Carry(*o, os.Environ(), configured)
+		env := a.Variables().Carry(*o, slices.Concat(os.Environ(), plan.Env), configured)
 		for _, lost := range env.Missing {
 			if plan.Spare == nil || !plan.Spare(lost.What) {
 				missing = append(missing, lost)
@@ -44,7 +44,7 @@ func (d *Deliverer) leashed(session resume.Session, a agent.Agent, plan *agent.C
 			}
 			env.Unset = append(env.Unset, lost.What) // the daemon's own is another one
 		}
-		all = surroundings{set: append(childenv.Without(all.set, env.Unset...), env.Set...), unset: env.Unset}
+		all = surroundings{set: append(childenv.Without(all.set, env.Unset...), env.Set...), unset: slices.Concat(plan.Unset, env.Unset)}
 	}
 	if len(missing) > 0 {
 		why := sanitize.Short(leash.Refusal(missing), sanitize.Sentence) + "; " + byHand(session, a)

@@ -110,8 +110,9 @@ func (v Variables) Carry(o resume.Origin, own, configured []string) Environment 
 		if variable.Hash != "" {
 			value, ok = find(variable, o.Salt, own, configured)
 		}
-		if !ok {
-			e.Missing = append(e.Missing, v.missing(variable.Name))
+		row, _ := v.row(variable.Name)
+		if !ok || row.Effect == Attended {
+			e.Missing = append(e.Missing, row.missing(variable.Name))
 			continue
 		}
 		e.Set = append(e.Set, variable.Name+"="+value)
@@ -130,11 +131,15 @@ func (v Variables) Carry(o resume.Origin, own, configured []string) Environment 
 	return e
 }
 
-func (v Variables) missing(name string) Omission {
-	if row, _ := v.row(name); row.Effect == Account {
+func (r Row) missing(name string) Omission {
+	switch r.Effect {
+	case Attended:
+		return Omission{name, "the session had it from the program that started it, which alone can give it"}
+	case Account:
 		return Omission{name, "another account would be asked: the session had it in its environment, and neither the daemon nor env_file of [[agent]] has the same value"}
+	default:
+		return Omission{name, "the session had it in its environment, and neither the daemon nor env_file of [[agent]] has the same value"}
 	}
-	return Omission{name, "the session had it in its environment, and neither the daemon nor env_file of [[agent]] has the same value"}
 }
 
 // find returns the value of a secret that was not kept, from environments that may

@@ -2,15 +2,80 @@ package claude
 
 import "resumed/internal/leash"
 
+// flags are those of Claude Code 2.0 to 2.1.325, by its --help and, for those that
+// it does not show there, by what the program itself declares.
 var flags = leash.Flags{
-	{Takes: leash.Alone, Names: `-p --print -c --continue --verbose --fork-session --dangerously-skip-permissions --allow-dangerously-skip-permissions
-		--bare --safe-mode --include-partial-messages --include-hook-events --replay-user-messages --strict-mcp-config --mcp-debug
-		--no-session-persistence --disable-slash-commands --chrome --no-chrome --ide --tmux`},
-	{Takes: leash.One, Names: `--model --fallback-model --permission-mode --permission-prompt-tool --session-id --output-format --input-format
-		--json-schema --max-turns --max-budget-usd --system-prompt --system-prompt-file --append-system-prompt
-		--append-system-prompt-file --settings --setting-sources --agent --agents --effort --debug-file -n --name --plugin-dir`},
-	{Takes: leash.Maybe, Names: `-r --resume -d --debug -w --worktree --from-pr`},
-	{Takes: leash.Many, Names: `--add-dir --allowedTools --allowed-tools --disallowedTools --disallowed-tools --tools --mcp-config --betas --file`},
+	{Effect: leash.Restricts, Takes: leash.Many, Names: `--disallowedTools --disallowed-tools --tools`},
+	{Effect: leash.Restricts, Takes: leash.Alone, Names: `--restricted --bare --safe-mode --disable-slash-commands --no-chrome --strict-mcp-config`},
+	{Effect: leash.Restricts, Takes: leash.One, Names: `--setting-sources --max-turns --max-budget-usd --max-thinking-tokens --task-budget
+		--permission-prompts --managed-settings --agent`},
+	{Effect: leash.Restricts, Takes: leash.One | leash.Path, Names: `--settings --agents --plugin-dir --plugin-dir-no-mcp --project-config-root`},
+	{Effect: leash.Restricts, Takes: leash.One, Names: `--plugin-url --client-data-url`},
+	{Takes: leash.One, Names: `--permission-prompt-tool`, By: func(value string) leash.Effect {
+		if value == stdio {
+			return leash.Attended
+		}
+		return leash.Restricts
+	}},
+	// What the model is told for the whole session: people write there what it
+	// must not do.
+	{Effect: leash.Restricts, Takes: leash.One, Names: `--system-prompt --append-system-prompt --append-subagent-system-prompt --plan-mode-instructions`},
+	{Effect: leash.Restricts, Takes: leash.One | leash.Path, Names: `--system-prompt-file --append-system-prompt-file --append-subagent-system-prompt-file`},
+
+	{Effect: leash.Grants, Takes: leash.Many, Names: `--allowedTools --allowed-tools --channels`},
+	{Effect: leash.Grants, Takes: leash.Many | leash.Path, Names: `--add-dir --mcp-config`},
+	{Effect: leash.Grants, Takes: leash.Alone, Names: `--brief --chrome --allow-other-models`},
+
+	{Effect: leash.Selects, Takes: leash.One, Names: `--model --fallback-model --effort --advisor --thinking --autocompact --fast-mode
+		--system-prompt-snapshot --json-schema`},
+	{Effect: leash.Selects, Takes: leash.Alone, Names: `--exclude-dynamic-system-prompt-sections`},
+	{Effect: leash.Selects, Takes: leash.Many, Names: `--betas`},
+
+	{Effect: leash.Mode, Takes: leash.One, Names: `--permission-mode --inherit-permission-mode`},
+	{Effect: leash.Mode, Takes: leash.Alone, Names: `--dangerously-skip-permissions --allow-dangerously-skip-permissions --enable-auto-mode`},
+
+	{Effect: leash.Nothing, Takes: leash.Alone, Names: `-p --print --verbose --mcp-debug -d2e --debug-to-stderr --include-partial-messages
+		--include-hook-events --forward-subagent-text --enable-auth-status --session-mirror --ax-screen-reader --include-unsupported-models`},
+	{Effect: leash.Nothing, Takes: leash.One, Names: `--output-format --debug-file -n --name --thinking-display --workload --parent-session-id
+		--remote-control-session-name-prefix --result-format`},
+	{Effect: leash.Nothing, Takes: leash.Maybe, Names: `-d --debug --prompt-suggestions`},
+
+	{Effect: leash.Once, Takes: leash.Alone, Names: `-c --continue --fork-session --reply-on-resume --no-session-persistence --init --init-only
+		--maintenance --tmux --bg --background --desktop --deep-link-origin -h --help -v --version`},
+	{Effect: leash.Once, Takes: leash.One, Names: `--session-id --resume-session-at --resume-drops-turn --rewind-files --session-began-as-copy
+		--prefill --prefill-b64 --deep-link-cwd-b64 --deep-link-last-fetch --deep-link-repo --environment --pool --ref --on-branch
+		--correlation-id --forward-home-settings`},
+	{Effect: leash.Once, Takes: leash.Maybe, Names: `-r --resume --from-pr -w --worktree --teleport --cloud --remote`},
+	{Effect: leash.Once, Takes: leash.Many, Names: `--file`},
+
+	{Effect: leash.Attended, Takes: leash.Alone, Names: `--ide --replay-user-messages --await-claim --await-initialize
+		--managed-settings-in-initialize --host-auth-is-org-sign-in --plan-mode-required`},
+	{Effect: leash.Attended, Takes: leash.One, Names: `--sdk-url --attach-serve --watch-artifact --watch-artifact-no-autoreact --agent-id
+		--agent-name --agent-type --agent-color --team-name --teammate-mode --lead-verify-key`},
+	{Effect: leash.Attended, Takes: leash.Maybe, Names: `--remote-control --rc`},
+	{Effect: leash.Attended, Takes: leash.Many, Names: `--dangerously-load-development-channels`},
+	{Takes: leash.One, Names: `--input-format`, By: func(value string) leash.Effect {
+		if value == streamed {
+			return leash.Attended
+		}
+		return leash.Nothing
+	}},
 }
 
-var variables = leash.Variables{}
+const (
+	stdio    = "stdio"       // of --permission-prompt-tool: the program that drives the session is asked
+	streamed = "stream-json" // of --input-format: another program drives the session
+)
+
+// driving are the flags of a session that another program drives. What that
+// program forbids by its answers and hooks is in no command line.
+var driving = []string{
+	"--sdk-url", "--await-claim", "--await-initialize", "--managed-settings-in-initialize", "--agent-id", "--agent-type", "--plan-mode-required",
+}
+
+// driven reports whether another program drives the session that was started with
+// these arguments.
+func driven(args []string) bool {
+	line := flags.Parse(args)
+	return line.Has(driving...) || line.Value("--input-format") == streamed || line.Value("--permission-prompt-tool") == stdio
+}

@@ -2,6 +2,8 @@ package claude
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/leash"
@@ -43,13 +45,34 @@ func (a *Agent) run(s resume.Session, w agent.Words, cwd string) (agent.Plan, er
 	if err != nil {
 		return agent.Plan{}, err
 	}
+	carried, _ := a.Carry(s, had.told()...)
+	mode, left, parked := a.mode(had.permission, s)
+	if parked != "" {
+		return agent.Parked("%s (unseen = %q): go on with: %s", parked, a.Unseen, strings.Join(a.ByHand(s), " ")), nil
+	}
+	had.permission, carried.LeftOut = mode, append(carried.LeftOut, left...)
 	env := a.Environment(program, s.Transcript)
-	if had.permission == bypass && refusesBypass(env) {
+	if mode == bypass && refusesBypass(env, s.StartedWith()) {
 		return agent.Parked("the session ran with %s, which claude refuses to root outside a sandbox", bypass), nil
 	}
 
-	args := append([]string{"-p", "--resume", s.Key.ID}, had.flags()...)
-	return agent.Plan{Run: a.Begin(program, cwd, leash.Carried{}, env, leash.WithPrompt(args, w.Prompt)...)}, nil
+	args := slices.Concat([]string{"-p"}, carried.Args, []string{"--resume", s.Key.ID}, had.flags())
+	run := a.Begin(program, cwd, carried, env, leash.WithPrompt(args, w.Prompt)...)
+	run.Unset, run.Spare = a.unset(s.Transcript), a.spare(s, cwd)
+	return agent.Plan{Run: run}, nil
+}
+
+// unset are the variables that a run must not have from the daemon: what a Claude
+// Code told the daemon in whose terminal it was started, and another home.
+func (a *Agent) unset(transcript string) []string {
+	names := []string{
+		"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION",
+		"CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_PID", "CLAUDE_EFFORT",
+	}
+	if root := a.Homes.Of(transcript); root != a.Homes.Usual && a.Elsewhere(root) == "" {
+		names = append(names, homeVariable)
+	}
+	return names
 }
 
 // program finds claude. A version that forks sessions is not taken because a

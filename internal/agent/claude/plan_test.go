@@ -84,7 +84,7 @@ func TestAStoppedSessionIsContinuedWithTheSettingsItHad(t *testing.T) {
 		want    []string
 	}{
 		"an old version tells no settings": {
-			[]any{asked(nil, "work"), overload()}, "continue", []string{"continue"},
+			[]any{asked(nil, "work"), overload()}, "continue", []string{"--permission-mode", "default", "continue"},
 		},
 		"the mode of the last prompt": {
 			[]any{mode("plan"), answered(nil), mode("acceptEdits"), overload()}, "continue",
@@ -108,7 +108,7 @@ func TestAStoppedSessionIsContinuedWithTheSettingsItHad(t *testing.T) {
 			[]string{"--permission-mode", "auto", "--model", "claude-opus-5-5", "--effort", "high", "continue"},
 		},
 		"a prompt is never an option": {
-			[]any{asked(nil, "work"), overload()}, "--help", []string{"--", "--help"},
+			[]any{mode("plan"), overload()}, "--help", []string{"--permission-mode", "plan", "--", "--help"},
 		},
 		"bookkeeping, leaving and notes after the stop change nothing": {
 			[]any{
@@ -210,6 +210,7 @@ func TestTheSessionIsContinuedWhereItBegan(t *testing.T) {
 
 func TestBypassIsNeverForcedOnRoot(t *testing.T) {
 	sc := newScene(t, asked(map[string]any{"permissionMode": bypass}, "work"), overload())
+	sc.startedWith("--dangerously-skip-permissions")
 	if os.Geteuid() == 0 {
 		leave := sc.plan(t, "continue").Leave
 		require.NotNil(t, leave)
@@ -218,6 +219,10 @@ func TestBypassIsNeverForcedOnRoot(t *testing.T) {
 		sc.agent.Env = []string{"IS_SANDBOX=1"}
 	}
 	require.Contains(t, sc.plan(t, "continue").Run.Argv, bypass, "the session itself had it")
+
+	sc.agent.Env, sc.session.Origin.EnvSeen = nil, true
+	sc.session.Origin.Env = []resume.Variable{{Name: "IS_SANDBOX", Value: "1"}}
+	require.Contains(t, sc.plan(t, "continue").Run.Argv, bypass, "it said so in its own environment")
 }
 
 func TestAnotherHomeIsNamedToTheRun(t *testing.T) {

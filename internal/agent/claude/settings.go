@@ -2,11 +2,14 @@ package claude
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"regexp"
 	"slices"
 
 	"resumed/internal/agent"
+	"resumed/internal/leash"
+	"resumed/internal/resume"
 )
 
 // settings is what a session ran with and what a resumed run does not take
@@ -65,16 +68,24 @@ func lastSettings(transcript string) (settings, error) {
 	return had, err
 }
 
+// told returns the flags of which the transcript tells something newer.
+func (s settings) told() []string {
+	var told []string
+	if modelName.MatchString(s.model) {
+		told = append(told, "--model")
+	}
+	if slices.Contains(efforts, s.effort) {
+		told = append(told, "--effort")
+	}
+	return told
+}
+
 // flags returns the arguments that give a run these settings. A value that is
-// not known is left out: Claude Code then falls back to its own default. Not so
-// a mode: what the user's settings say may allow more than the session did.
+// not known is left out: Claude Code then falls back to its own default.
 func (s settings) flags() []string {
 	var flags []string
-	switch {
-	case slices.Contains(permissionModes, s.permission):
+	if s.permission != "" {
 		flags = append(flags, "--permission-mode", s.permission)
-	case s.permission != "":
-		flags = append(flags, "--permission-mode", usualMode)
 	}
 	if modelName.MatchString(s.model) {
 		flags = append(flags, "--model", s.model)
@@ -85,8 +96,64 @@ func (s settings) flags() []string {
 	return flags
 }
 
-// refusesBypass reports whether claude, run with env, would refuse to go on
-// without permission checks.
-func refusesBypass(env []string) bool {
-	return os.Geteuid() == 0 && os.Getenv("IS_SANDBOX") != "1" && !slices.Contains(env, "IS_SANDBOX=1")
+// modeOf returns the permission mode that a command line asks for; empty: it says
+// nothing of it.
+func modeOf(args []string) string {
+	line := flags.Parse(args)
+	if line.Has("--dangerously-skip-permissions") {
+		return bypass
+	}
+	return line.Value("--permission-mode")
 }
+
+// asking are the modes in which Claude Code asks, or a program that judges for it,
+// before it does what might do harm.
+var asking = []string{usualMode, "acceptEdits", "plan", "auto"}
+
+// mode returns the permission mode that a session goes on in: the last that its
+// transcript tells, else the one that it was started with. Where not all is known
+// of how it was started, a mode that never asks may have been bounded by flags that
+// nobody saw: then it is the user's choice what becomes of it.
+func (a *Agent) mode(had string, s resume.Session) (mode string, left []leash.Omission, parked string) {
+	o := s.StartedWith()
+	seen := o != nil && o.ArgsSeen
+	if had == "" && seen {
+		had = modeOf(o.Args)
+	}
+	if had != "" && !slices.Contains(permissionModes, had) {
+		had = usualMode // what the user's settings say may allow more than the session did
+	}
+	var why string
+	switch {
+	case slices.Contains(asking, had) || seen && !driven(o.Args):
+		return had, nil, ""
+	case seen:
+		why = "another program drove the session, and may have bounded it"
+	default:
+		why = "its command line was never seen, and may have bounded it"
+	}
+	what := cmp.Or(had, "its permission mode, which nothing tells")
+	switch a.Unseen {
+	case agent.SameMode:
+		return had, nil, ""
+	case agent.Park:
+		return "", nil, what + ": " + why
+	default:
+		return usualMode, []leash.Omission{{What: what, Why: why + ": continued in " + usualMode + ", which asks"}}, ""
+	}
+}
+
+// refusesBypass reports whether claude, run with env for a session that was started
+// like that, would refuse to go on without permission checks.
+func refusesBypass(env []string, o *resume.Origin) bool {
+	if os.Geteuid() != 0 || slices.Contains(env, inSandbox+"=1") {
+		return false
+	}
+	if o != nil && o.EnvSeen {
+		return !slices.Contains(o.Env, resume.Variable{Name: inSandbox, Value: "1"})
+	}
+	return os.Getenv(inSandbox) != "1"
+}
+
+// inSandbox is the variable by which root says that there is nothing to lose.
+const inSandbox = "IS_SANDBOX"

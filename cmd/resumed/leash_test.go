@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+// tellingClaude is a Claude Code that tells how it was run.
+const tellingClaude = `#!/usr/bin/env node
+case "$*" in *continue*)
+	echo "args=$* url=$ANTHROPIC_BASE_URL token=$ANTHROPIC_AUTH_TOKEN key=$ANTHROPIC_API_KEY home=$CLAUDE_CONFIG_DIR" >> "$HOME/calls"
+	now=$(date -u +%%Y-%%m-%%dT%%H:%%M:%%S.000Z)
+	printf '{"type":"assistant","sessionId":"%[1]s","timestamp":"%%s","message":{"model":"m","content":[{"type":"text","text":"Done."}]}}\n' "$now" >> "$HOME/%[2]s"
+	exit
+esac
+while [ ! -e "$HOME/over" ]; do sleep 0.05; done
+`
+
+// leashed is a session of Claude Code that was started with these variables and
+// arguments, was stopped, and whose process has ended.
+func (b *box) leashed(mode string, vars []string, args ...string) {
+	b.t.Helper()
+	claude := b.nodeAt("node20/bin")
+	b.write("node20/bin/claude", fmt.Sprintf(tellingClaude, claudeSession, claudeTranscript))
+	b.write(configFile, "[backoff]\nbase_delay = \"200ms\"\njitter = false\n[resume]\nlive = \"ignore\"\n"+b.read(configFile))
+	b.start()
+	b.steer("pause") // until all is as it should be
+	holder := b.liveWith(append(vars, "PATH="+b.path("node20/bin")+":"+os.Getenv("PATH")), claude, args...)
+	prompt := strings.Replace(promptLine(claudeSession, b.path("bot"), "work"), "{", `{"permissionMode":"`+mode+`",`, 1)
+	b.write(claudeTranscript, prompt+overloadLine(claudeSession, b.path("bot")))
+	b.until("it is known what it was started with", func() bool { return b.session(claudeSession).Started.Seen })
+	b.write("over", "")
+	require.NoError(b.t, holder.Wait())
+	b.steer("unpause")
+}
+
+func TestWhatAPersonForbadeStaysForbidden(t *testing.T) {
+	b := newBox(t)
+	b.vars = []string{"ANTHROPIC_BASE_URL=http://127.0.0.1:1/daemon", "ANTHROPIC_API_KEY=sk-of-the-daemon", "CLAUDE_CONFIG_DIR="}
+	b.leashed("acceptEdits", []string{"ANTHROPIC_BASE_URL=http://127.0.0.1:1/session", "ANTHROPIC_API_KEY="},
+		"--disallowedTools", "Bash(touch:*)", "--settings", "s.json", "--verbose", "--max-turns=3")
+	b.untilState(claudeSession, resume.Watching)
+	require.Equal(t, "args=-p --disallowedTools Bash(touch:*) --settings "+b.path("bot/s.json")+" --max-turns=3 --resume "+claudeSession+
+		" --permission-mode acceptEdits continue url=http://127.0.0.1:1/session token= key= home=\n", b.read("calls"))
+	require.NotContains(t, b.logged()+b.read(".local/state/resumed/state.db"), "sk-of-the-daemon")
+}
+
+func TestNoOtherAccountIsAsked(t *testing.T) {
+	b := newBox(t)
+	b.vars = []string{"ANTHROPIC_AUTH_TOKEN=of-the-daemon"}
+	b.leashed("default", []string{"ANTHROPIC_AUTH_TOKEN=of-the-session"})
+	parked := b.untilState(claudeSession, resume.Parked)
+	require.Contains(t, parked.Reason, "ANTHROPIC_AUTH_TOKEN: another account would be asked")
+	require.Contains(t, parked.Reason, "claude --resume "+claudeSession)
+	require.Empty(t, b.read("calls"))
+	require.NotContains(t, b.logged(), "of-the-session")
+
+	b.write("keys", "ANTHROPIC_AUTH_TOKEN=of-the-session\n")
+	require.NoError(t, os.Chmod(b.path("keys"), 0o600))
+	b.reconfigure(b.read(configFile) + "[[agent]]\nname = \"claude-code\"\nenv_file = \"~/keys\"\n")
+	b.until("that is in force", func() bool { return strings.Contains(b.logged(), "configuration in force") })
+	_, errOut, code := b.run("retry", claudeSession)
+	require.Zero(t, code, errOut)
+	b.untilState(claudeSession, resume.Watching)
+	require.Contains(t, b.read("calls"), " token=of-the-session ")
+}
+
+// A session that never asks, and of which nobody saw what bounds it, goes on in a
+// mode that asks.
+func TestAStartThatNobodySawIsNotTakenForAFreeOne(t *testing.T) {
+	for setting, want := range map[string]string{"": "--permission-mode default", "unseen = \"park\"": ""} {
+		t.Run(setting, func(t *testing.T) {
+			b := newBox(t)
+			b.write("bin/claude", "#!/bin/sh\necho \"$*\" >> \"$HOME/calls\"\n")
+			b.write(configFile, "[backoff]\nbase_delay = \"100ms\"\njitter = false\n[resume]\n"+setting+"\n")
+			b.write(claudeTranscript, bypassing(claudeSession, b.path("bot"))+overloadLine(claudeSession, b.path("bot")))
+			b.start()
+			if want == "" {
+				require.Contains(t, b.untilState(claudeSession, resume.Parked).Reason, "bypassPermissions: its command line was never seen")
+				return
+			}
+			b.until("it is continued", func() bool { return strings.Contains(b.read("calls"), want) })
+			require.NotContains(t, b.read("calls"), "bypass")
+			require.Contains(t, b.session(claudeSession).Carried.LeftOut[0], "continued in default, which asks")
+		})
+	}
+}

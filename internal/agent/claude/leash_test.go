@@ -1,0 +1,223 @@
+package claude
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/agenttest"
+	"resumed/internal/leash"
+	"resumed/internal/resume"
+)
+
+// startedWith says that the session's process was seen, with these arguments.
+func (sc *scene) startedWith(args ...string) {
+	sc.session.Origin = &resume.Origin{Cwd: sc.cwd, Args: flags.Keep(args, false), ArgsSeen: true, SeenAt: time.Now()}
+}
+
+// inMode is a session that was stopped in that mode; empty: its version tells none.
+func inMode(t *testing.T, mode string) scene {
+	fields := map[string]any{"permissionMode": mode}
+	if mode == "" {
+		fields = nil
+	}
+	t.Helper()
+	sc := newScene(t, asked(fields, "work"), overload())
+	t.Setenv("IS_SANDBOX", "1")
+	return sc
+}
+
+func TestAResumeLacksNoRestrictionAndHasNoNewGrant(t *testing.T) {
+	sc := inMode(t, "default")
+	agenttest.Leash(t, flags, nil, func(t *testing.T, o resume.Origin) []string {
+		o.SeenAt = time.Now()
+		sc.session.Origin = &o
+		run := sc.plan(t, "continue").Run
+		if len(run.Carried.Missing) > 0 {
+			return nil
+		}
+		return run.Argv[1:]
+	})
+}
+
+func TestWhatASessionWasStartedWithIsRepeated(t *testing.T) {
+	for rule, c := range map[string]struct {
+		mode string
+		args []string
+		want []string // after -p
+		left []string
+	}{
+		"what is forbidden stays so": {
+			"default", []string{"--disallowedTools", "Bash(touch:*)", "Edit", "--tools=Read,Bash", "-p", "do it"},
+			[]string{"--disallowedTools", "Bash(touch:*)", "Edit", "--tools=Read,Bash", "--resume", sessionA, "--permission-mode", "default"}, nil,
+		},
+		"a mode is told by the transcript, never by the flag that skips permissions": {
+			bypass, []string{"--dangerously-skip-permissions", "--disallowedTools", "Bash"},
+			[]string{"--disallowedTools", "Bash", "--resume", sessionA, "--permission-mode", bypass}, nil,
+		},
+		"a mode that was lowered since counts": {
+			"plan", []string{"--dangerously-skip-permissions"}, []string{"--resume", sessionA, "--permission-mode", "plan"}, nil,
+		},
+		"where no transcript tells, the mode is what the flags said": {
+			"", []string{"--permission-mode", "acceptEdits"}, []string{"--resume", sessionA, "--permission-mode", "acceptEdits"}, nil,
+		},
+		"where no transcript tells, skipping is a mode": {
+			"", []string{"--dangerously-skip-permissions"}, []string{"--resume", sessionA, "--permission-mode", bypass}, nil,
+		},
+		"where neither tells, it has none": {"", []string{"--verbose"}, []string{"--resume", sessionA}, nil},
+		"limits and budgets": {
+			"default", []string{"-p", "--max-turns", "3", "--max-budget-usd=2"},
+			[]string{"--max-turns", "3", "--max-budget-usd=2", "--resume", sessionA, "--permission-mode", "default"}, nil,
+		},
+		"a session of another start is not chosen again": {
+			"default", []string{"-c", "--fork-session", "-r", "x", "--session-id", "y", "-w", "tree"},
+			[]string{"--resume", sessionA, "--permission-mode", "default"}, nil,
+		},
+		"what needs a terminal is told": {
+			"default", []string{"--ide"}, []string{"--resume", sessionA, "--permission-mode", "default"},
+			[]string{"--ide: it needs a terminal, or the program that started the session"},
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			sc := inMode(t, c.mode)
+			sc.startedWith(c.args...)
+			run := sc.plan(t, "continue").Run
+			require.Equal(t, append(append([]string{sc.program, "-p"}, c.want...), "continue"), run.Argv)
+			require.Empty(t, run.Carried.Missing)
+			require.ElementsMatch(t, c.left, leash.Words(run.Carried.LeftOut))
+		})
+	}
+}
+
+func TestARelativePathIsMeantFromWhereTheSessionBegan(t *testing.T) {
+	sc := inMode(t, "default")
+	sc.startedWith("--settings", "s.json", "--add-dir", "../lib", "/abs", "--agents", `{"a":{}}`)
+	require.Equal(t, []string{
+		"--settings", filepath.Join(sc.cwd, "s.json"), "--add-dir", filepath.Join(filepath.Dir(sc.cwd), "lib"), "/abs", "--agents", `{"a":{}}`,
+	}, sc.plan(t, "continue").Run.Argv[2:9])
+}
+
+// The model that answered last counts, not the one that was asked for at the start.
+func TestModelAndEffortAreTheNewest(t *testing.T) {
+	sc := newScene(t, asked(map[string]any{"permissionMode": "default"}, "work"),
+		answered(map[string]any{"requestedModel": "claude-opus-5-5", "effort": "high"}), overload())
+	sc.startedWith("--model", "sonnet", "--effort", "low", "--fallback-model", "haiku")
+	require.Equal(t, []string{
+		"-p", "--fallback-model", "haiku", "--resume", sessionA, "--permission-mode", "default", "--model", "claude-opus-5-5", "--effort", "high", "continue",
+	}, sc.plan(t, "continue").Run.Argv[1:])
+
+	sc = inMode(t, "default")
+	sc.startedWith("--model", "sonnet", "--effort", "low")
+	require.Equal(t, []string{"-p", "--model", "sonnet", "--effort", "low", "--resume"}, sc.plan(t, "continue").Run.Argv[1:7])
+}
+
+func TestASessionWhoseStartNobodySaw(t *testing.T) {
+	const narrowed = ", and may have bounded it: continued in default, which asks"
+	for rule, c := range map[string]struct {
+		mode   string
+		args   []string // where it was seen
+		unseen agent.Unseen
+		want   string
+		left   string
+		parked string
+	}{
+		"a mode that asks goes on":            {mode: "acceptEdits", want: "acceptEdits"},
+		"one that plans goes on":              {mode: "plan", want: "plan", unseen: agent.Park},
+		"one that never asks is narrowed":     {mode: bypass, want: "default", left: bypass + ": its command line was never seen" + narrowed},
+		"one that refuses without asking too": {mode: "dontAsk", want: "default", left: "dontAsk: its command line was never seen" + narrowed},
+		"one that nobody knows as well":       {mode: "", want: "default", left: "its permission mode, which nothing tells: its command line was never seen" + narrowed},
+		"or stays, for who wants that":        {mode: bypass, unseen: agent.SameMode, want: bypass},
+		"or is left to a person":              {mode: bypass, unseen: agent.Park, parked: bypass + ": its command line was never seen, and may have bounded it (unseen = \"park\"): go on with: claude --resume " + sessionA},
+		"one that another program drove": {
+			mode: bypass, args: []string{"-p", "--input-format", "stream-json", "--output-format=stream-json"},
+			want: "default", left: bypass + ": another program drove the session" + narrowed,
+		},
+		"or that program was asked": {
+			mode: bypass, args: []string{"--permission-prompt-tool=stdio"}, want: "default", left: bypass + ": another program drove the session" + narrowed,
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			sc := inMode(t, c.mode)
+			if c.unseen != "" {
+				sc.agent.Unseen = c.unseen
+			}
+			if c.args != nil {
+				sc.startedWith(c.args...)
+			}
+			plan := sc.plan(t, "continue")
+			if c.parked != "" {
+				require.Equal(t, &agent.Leave{Why: c.parked, Park: true}, plan.Leave)
+				return
+			}
+			require.Contains(t, plan.Run.Argv, c.want)
+			if c.left != "" {
+				require.Contains(t, leash.Words(plan.Run.Carried.LeftOut), c.left)
+			}
+		})
+	}
+}
+
+func TestSeenBeforeTheLastPromptIsNotSeen(t *testing.T) {
+	sc := inMode(t, bypass)
+	sc.startedWith("--dangerously-skip-permissions")
+	sc.session.PromptedAt = time.Now().Add(time.Minute)
+	require.NotContains(t, sc.plan(t, "continue").Run.Argv, bypass)
+}
+
+func TestTheUsualHomeIsNotTakenForTheDaemons(t *testing.T) {
+	sc := inMode(t, "default")
+	home := filepath.Join(os.Getenv("HOME"), ".claude")
+	t.Setenv("CLAUDE_CONFIG_DIR", t.TempDir())
+	sc.agent = newAgent(t, Options{Roots: []string{os.Getenv("CLAUDE_CONFIG_DIR"), home}})
+	run := sc.plan(t, "continue").Run
+	require.Contains(t, run.Unset, "CLAUDE_CONFIG_DIR")
+	require.Contains(t, run.Unset, "CLAUDECODE", "it was not begun by the daemon's own agent")
+
+	t.Setenv("CLAUDE_CONFIG_DIR", "")
+	sc.agent = newAgent(t, Options{Roots: []string{home}})
+	require.NotContains(t, sc.plan(t, "continue").Run.Unset, "CLAUDE_CONFIG_DIR")
+}
+
+func TestWhichVariablesMatter(t *testing.T) {
+	effects := map[string]bool{} // whether they are kept as they are
+	kept, _ := variables.Keep([]string{
+		"ANTHROPIC_BASE_URL=http://x", "ANTHROPIC_AUTH_TOKEN=hunter22", "CLAUDE_CODE_OAUTH_TOKEN=hunter22", "CLAUDE_CONFIG_DIR=/c", "CLAUDECODE=1",
+		"CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_SSE_PORT=7", "CLAUDE_CODE_MAX_OUTPUT_TOKENS=64000", "DISABLE_TELEMETRY=1", "AWS_SECRET_ACCESS_KEY=hunter22",
+		"GOOGLE_APPLICATION_CREDENTIALS=/home/u/key.json", "EDITOR=vi", "BASH_ENV=/x", "ANTHROPIC_CUSTOM_HEADERS=x-key: hunter22", "IS_SANDBOX=1",
+	}, false)
+	for _, v := range kept {
+		effects[v.Name] = v.Hash == ""
+	}
+	require.Equal(t, map[string]bool{
+		"ANTHROPIC_BASE_URL": true, "ANTHROPIC_AUTH_TOKEN": false, "CLAUDE_CODE_OAUTH_TOKEN": false, "CLAUDE_CONFIG_DIR": true,
+		"CLAUDE_CODE_MAX_OUTPUT_TOKENS": true, "DISABLE_TELEMETRY": true, "AWS_SECRET_ACCESS_KEY": false, "GOOGLE_APPLICATION_CREDENTIALS": true,
+		"ANTHROPIC_CUSTOM_HEADERS": false, "IS_SANDBOX": true,
+	}, effects)
+}
+
+// Whose AWS key lies about in the environment is nobody's account, unless it is
+// Bedrock that is asked.
+func TestACloudsKeysMatterWhereThatCloudIsAsked(t *testing.T) {
+	sc := inMode(t, "default")
+	sc.startedWith()
+	spare := func(name string) bool { return sc.plan(t, "continue").Run.Spare(name) }
+	require.True(t, spare("AWS_SECRET_ACCESS_KEY"))
+	require.False(t, spare("AWS_BEARER_TOKEN_BEDROCK"))
+	require.False(t, spare("ANTHROPIC_API_KEY"))
+
+	sc.session.Origin.Env = []resume.Variable{{Name: "CLAUDE_CODE_USE_BEDROCK", Value: "1"}}
+	require.False(t, spare("AWS_SECRET_ACCESS_KEY"))
+	sc.session.Origin.Env = nil
+	require.NoError(t, os.WriteFile(filepath.Join(os.Getenv("HOME"), ".claude/settings.json"), []byte(`{"env":{"CLAUDE_CODE_USE_BEDROCK":"1"}}`), 0o600))
+	require.False(t, spare("AWS_SECRET_ACCESS_KEY"), "settings say so, too")
+}
+
+func TestAKeyByAnOpenFileCannotBeRepeated(t *testing.T) {
+	kept, salt := variables.Keep([]string{"CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR=3"}, false)
+	env := variables.Carry(resume.Origin{Env: kept, Salt: salt, EnvSeen: true}, nil, nil)
+	require.Contains(t, env.Missing[0].String(), "which alone can give it")
+}

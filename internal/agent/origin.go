@@ -32,6 +32,9 @@ func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Or
 		Process: resume.Process{PID: pid, Start: before.Start},
 		SeenAt:  time.Now().Round(0), Cwd: p.Cwd(pid), TTY: before.TTY != 0,
 	}
+	if age, known := p.Age(pid); known {
+		o.BeganAt = o.SeenAt.Add(-age)
+	}
 	if o.Sandbox, err = p.sandbox(pid); err != nil {
 		return nil
 	}

@@ -56,6 +56,8 @@ func (p Processes) throughOf(pid int, args []string, about About) (through, give
 		return nil, nil
 	case at < 1 || filepath.Base(argv[at]) != about.Program || !slices.Equal(argv[at+1:], args):
 		return nil, nil // at 0 it is the agent itself, which has begun itself anew
+	case strings.ContainsAny(argv[at], " \t\n"): // a line for a shell, which ends as the name does
+		return nil, nil
 	}
 	if file := p.seenFrom(pid, argv[at]); exists(file) && !isExecutable(file) {
 		return nil, nil // a directory or a text of that name

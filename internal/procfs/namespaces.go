@@ -3,6 +3,8 @@ package procfs
 import (
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 )
 
 // namespaces are those in which what a process sees is another's: the kernel's
@@ -12,7 +14,7 @@ var namespaces = []struct{ file, word string }{
 }
 
 // Apart returns in which respects a process lives in another world than we do: its
-// mounts, its processes, its users, its root directory. It fails where that cannot
+// mounts, its processes, its users, its root directory, its own user. It fails where that cannot
 // be known. Systems without a /proc have no such worlds.
 func (f FS) Apart(pid int) ([]string, error) {
 	if f.asks() {
@@ -39,12 +41,42 @@ func (f FS) Apart(pid int) ([]string, error) {
 	if ours, err := os.Stat("/"); err == nil && !os.SameFile(theirs, ours) {
 		apart = append(apart, "root directory")
 	}
+	if user, err := f.user(pid); err != nil {
+		return nil, fmt.Errorf("read whose process %d is: %w", pid, err)
+	} else if user != os.Getuid() {
+		apart = append(apart, "user id")
+	}
 	return apart, nil
 }
 
+// user returns whose process it is. The owner of its directory does not tell: one
+// that hides its memory is root's there.
+func (f FS) user(pid int) (int, error) {
+	status, err := os.ReadFile(f.Path(pid, "status"))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		if users, ok := strings.CutPrefix(line, "Uid:"); ok {
+			if all := strings.Fields(users); len(all) > 1 {
+				return strconv.Atoi(all[1]) // the one that counts
+			}
+		}
+	}
+	return 0, fmt.Errorf("%s does not tell", f.Path(pid, "status"))
+}
+
 // Container returns what kind of container a process says that it lives in; empty:
-// none, as far as it says.
+// none that we do not live in ourselves, as far as it says.
 func (f FS) Container(pid int) string {
+	kind := f.container(pid)
+	if kind == f.container(os.Getpid()) {
+		return ""
+	}
+	return kind
+}
+
+func (f FS) container(pid int) string {
 	if kind := f.Variable(pid, "container"); kind != "" {
 		return kind
 	}

@@ -6,8 +6,9 @@ import "time"
 // that process lived. It says what a resume must repeat. It holds no secret,
 // unless the user wants that.
 type Origin struct {
-	Process Process   `json:"process"` // whose it is
-	SeenAt  time.Time `json:"seen_at"` // when that process was last seen alive
+	Process Process   `json:"process"`           // whose it is
+	BeganAt time.Time `json:"began_at,omitzero"` // when it was started; zero: not known
+	SeenAt  time.Time `json:"seen_at"`           // when it was last seen alive
 	Cwd     string    `json:"cwd,omitempty"`
 
 	// Args are the arguments of the program, without its prompt. ArgsSeen is
@@ -51,8 +52,19 @@ func (s Session) identified(ev Identified) Session {
 	if ev.Program != (Program{}) {
 		s.Program = ev.Program
 	}
-	if ev.Origin != nil {
+	if ev.Origin != nil && !s.missedBy(*ev.Origin) {
 		s.Origin = ev.Origin
 	}
 	return s.Attended(ev.Kind)
+}
+
+// missedBy reports whether a process began too late to have taken the session's
+// last prompt: it was only opened to look at the session, or holds another one of
+// the same directory.
+func (s Session) missedBy(o Origin) bool {
+	prompted := s.PromptedAt
+	if prompted.IsZero() {
+		prompted = s.LimitedAt // there was one before that
+	}
+	return !prompted.IsZero() && o.BeganAt.After(prompted.Add(slack))
 }

@@ -1,0 +1,345 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+// heldClaude stands in for Claude Code, as a script that node runs: with -p it
+// notes how it was called and answers, else it lives until it is told to end.
+const heldClaude = `#!/usr/bin/env node
+case " $* " in
+*" --version "*) echo 2.1.325; exit;;
+*" -p "*)
+	for arg; do printf '%%s\n' "$arg"; done > "$HOME/ran.args"
+	env > "$HOME/ran.env"
+	readlink /proc/self/ns/mnt > "$HOME/ran.mounts"
+	echo "$0" >> "$HOME/ran"
+	now=$(date -u +%%Y-%%m-%%dT%%H:%%M:%%S.000Z)
+	printf '{"type":"assistant","sessionId":"%[1]s","timestamp":"%%s","message":{"model":"m","content":[{"type":"text","text":"Done."}]}}\n' "$now" >> "$HOME/%[2]s"
+	exit;;
+esac
+while [ ! -e "$HOME/over" ]; do sleep 0.05; done
+`
+
+// leashBox is a box with a Claude Code that somebody starts.
+type leashBox struct {
+	*box
+	claude string
+	held   []*exec.Cmd
+}
+
+func newLeashBox(t *testing.T) *leashBox {
+	b := &leashBox{box: newBox(t)}
+	b.claude = b.path("node20/bin/claude")
+	b.install("node20/bin/claude", fmt.Sprintf(heldClaude, claudeSession, claudeTranscript))
+	shell, err := os.ReadFile("/bin/sh")
+	require.NoError(t, err)
+	b.install("node20/bin/node", string(shell))
+	b.write(configFile, leashConfig)
+	require.NoError(t, os.MkdirAll(filepath.Dir(b.path(claudeTranscript)), 0o700))
+	return b
+}
+
+// install writes a program. Another process does so: one that a test starts
+// meanwhile would keep the file busy.
+func (b *leashBox) install(name, text string) {
+	b.t.Helper()
+	require.NoError(b.t, os.MkdirAll(filepath.Dir(b.path(name)), 0o755))
+	write := exec.Command("sh", "-c", `cat > "$0" && chmod +x "$0"`, b.path(name))
+	write.Stdin = strings.NewReader(text)
+	require.NoError(b.t, write.Run())
+}
+
+// leashConfig is a configuration whose waits are short.
+const leashConfig = "[backoff]\nbase_delay = \"200ms\"\njitter = false\n[resume]\nlive = \"ignore\"\n"
+
+// hold starts a command in the session's directory that lives until release.
+func (b *leashBox) hold(env []string, argv ...string) (pid int) {
+	b.t.Helper()
+	if argv[0] == "claude" {
+		argv[0] = b.claude // the test itself has another PATH
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir = b.path("bot")
+	own := b.env()
+	own = own[:len(own)-len(b.vars)] // those are the daemon's
+	cmd.Env = slices.Concat(own, []string{"PATH=" + b.path("node20/bin") + ":" + os.Getenv("PATH")}, env)
+	require.NoError(b.t, cmd.Start())
+	b.held = append(b.held, cmd)
+	b.until("it runs", func() bool {
+		pid = b.running()
+		return pid != 0
+	})
+	return pid
+}
+
+// running returns the process that runs claude; 0: none does.
+func (b *leashBox) running() int {
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range lines {
+		cmdline, _ := os.ReadFile(path)
+		if strings.HasPrefix(string(cmdline), "node\x00") && strings.Contains(string(cmdline), b.claude+"\x00") {
+			var pid int
+			_, err := fmt.Sscanf(path, "/proc/%d/", &pid)
+			require.NoError(b.t, err)
+			return pid
+		}
+	}
+	return 0
+}
+
+// register lets a process say that it holds the session.
+func (b *leashBox) register(pid int) {
+	b.write(fmt.Sprintf(".claude/sessions/%d.json", pid), fmt.Sprintf(
+		`{"pid":%d,"sessionId":%q,"procStart":%q,"status":"idle","entrypoint":"cli"}`, pid, claudeSession, procStart(pid)))
+}
+
+// release ends what was held.
+func (b *leashBox) release() {
+	b.t.Helper()
+	b.write("over", "")
+	for _, cmd := range b.held {
+		require.NoError(b.t, cmd.Wait())
+	}
+	b.held = nil
+	require.NoError(b.t, os.Remove(b.path("over")))
+}
+
+func (b *leashBox) prompted() {
+	b.appendTo(claudeTranscript, promptLine(claudeSession, b.path("bot"), "work"))
+}
+
+func (b *leashBox) stopped() {
+	b.appendTo(claudeTranscript, overloadLine(claudeSession, b.path("bot")))
+}
+
+// anySession also finds one that was never stopped.
+func (b *leashBox) anySession() resume.View {
+	status, err := b.daemon.Status(b.t.Context(), true)
+	require.NoError(b.t, err)
+	for _, s := range status.Sessions {
+		if s.ID == claudeSession {
+			return s
+		}
+	}
+	return resume.View{}
+}
+
+func (b *leashBox) untilSeen(word string) {
+	b.t.Helper()
+	b.until("it is known what it was started with", func() bool { return slices.Contains(b.anySession().Started.Argv, word) })
+}
+
+// ran returns the arguments of the resume.
+func (b *leashBox) ran() []string {
+	b.t.Helper()
+	b.until("it is continued", func() bool { return b.read("ran") != "" })
+	return strings.Split(strings.TrimSpace(b.read("ran.args")), "\n")
+}
+
+// ranAtLast asks for the resume until it is sent: one that is due while the
+// configuration changes is put off for a minute.
+func (b *leashBox) ranAtLast() []string {
+	b.t.Helper()
+	b.until("it is continued", func() bool {
+		b.run("retry", claudeSession)
+		return b.read("ran") != ""
+	})
+	return b.ran()
+}
+
+// ranWith returns a variable of the resume, with its name.
+func (b *leashBox) ranWith(name string) string {
+	for line := range strings.SplitSeq(b.read("ran.env"), "\n") {
+		if strings.HasPrefix(line, name+"=") {
+			return line
+		}
+	}
+	return ""
+}
+
+func TestASessionIsContinuedAsItWasStarted(t *testing.T) {
+	b := newLeashBox(t)
+	b.vars = []string{"SSL_CERT_FILE=/of/the/daemon", "HTTPS_PROXY=http://me:hunter2pass@proxy:1"}
+	b.start()
+	b.steer("pause")
+	pid := b.hold([]string{"SSL_CERT_FILE=/of/the/session", "NODE_EXTRA_CA_CERTS=/more"}, "claude",
+		"--disallowedTools", "Bash(touch:*)", "--max-turns", "3", "--", "my secret plans")
+	b.register(pid)
+	b.prompted()
+	b.untilSeen("Bash(touch:*)")
+	v := b.anySession()
+	require.Equal(t, []string{b.claude, "--disallowedTools", "Bash(touch:*)", "--max-turns", "3"}, v.Started.Argv)
+	require.True(t, v.Started.Seen)
+	require.Subset(t, v.Started.Env, []string{"SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "PATH"})
+	require.Nil(t, v.Started.Sandbox)
+	require.Empty(t, v.Carried.LeftOut)
+
+	b.release()
+	require.Zero(t, b.kill(syscall.SIGTERM)) // between the look and the limit
+	b.stopped()
+	b.start()
+	require.Equal(t, resume.Waiting, b.untilState(claudeSession, resume.Waiting).State)
+	require.Equal(t, v.Started, b.session(claudeSession).Started, "it is kept with the session")
+	b.steer("unpause")
+	args := b.ran()
+	require.Subset(t, args, []string{"-p", "--resume", claudeSession, "continue"})
+	require.NotContains(t, args, "my secret plans")
+	require.Equal(t, "SSL_CERT_FILE=/of/the/session", b.ranWith("SSL_CERT_FILE"))
+	require.Equal(t, "NODE_EXTRA_CA_CERTS=/more", b.ranWith("NODE_EXTRA_CA_CERTS"))
+	require.Empty(t, b.ranWith("HTTPS_PROXY"), "the session had none")
+	require.True(t, strings.HasPrefix(b.ranWith("PATH"), "PATH="+b.path("node20/bin")+":"))
+}
+
+// Another process with other flags takes the next prompt: those count.
+func TestTheNewestStartOfASessionCounts(t *testing.T) {
+	b := newLeashBox(t)
+	b.start()
+	b.steer("pause")
+	b.register(b.hold(nil, "claude", "--max-turns", "3"))
+	b.prompted()
+	b.untilSeen("--max-turns")
+	b.release()
+	b.register(b.hold(nil, "claude", "--resume", claudeSession, "--tools", "Read"))
+	b.prompted()
+	b.untilSeen("--tools")
+	require.NotContains(t, b.anySession().Started.Argv, "--max-turns")
+	b.release()
+	b.stopped()
+	b.untilState(claudeSession, resume.Waiting)
+
+	// Somebody opens it to read, and leaves: what took its last prompt still counts.
+	time.Sleep(1100 * time.Millisecond) // some agents stamp whole seconds
+	b.register(b.hold(nil, "claude", "--resume", claudeSession, "--verbose"))
+	b.steer("unpause")
+	b.until("it is held", func() bool { return strings.Contains(b.session(claudeSession).Reason, "a live process holds it") })
+	b.release()
+	require.Contains(t, b.session(claudeSession).Started.Argv, "--tools")
+	require.NotContains(t, b.ranAtLast(), "--max-turns")
+}
+
+// A process that nobody saw took the last prompt: what an earlier one was started
+// with says nothing of it.
+func TestAPromptOfAnUnseenProcessMakesItsStartUnknown(t *testing.T) {
+	b := newLeashBox(t)
+	b.start()
+	b.steer("pause")
+	b.register(b.hold(nil, "claude", "--max-turns", "3"))
+	b.prompted()
+	b.untilSeen("--max-turns")
+	b.release()
+	b.prompted()
+	b.stopped()
+	b.until("that start does not count", func() bool {
+		s := b.session(claudeSession)
+		return s.State == resume.Waiting && !s.Started.Seen
+	})
+	require.Equal(t, resume.StartView{Argv: []string{}, Env: []string{}}, b.session(claudeSession).Started)
+	b.steer("unpause")
+	require.NotContains(t, b.ran(), "--max-turns")
+}
+
+// namespaces returns a command that gives another one mounts, processes and users
+// of its own.
+func namespaces(t *testing.T) []string {
+	argv := []string{"unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork"}
+	if out, err := exec.Command(argv[0], append(argv[1:], "true")...).CombinedOutput(); err != nil {
+		t.Skipf("SKIPPED: SESSIONS IN NAMESPACES OF THEIR OWN ARE NOT TESTED HERE: unshare is not allowed: %v: %s", err, out)
+	}
+	return argv
+}
+
+func TestASandboxedSessionIsNotContinuedOutside(t *testing.T) {
+	sandbox := namespaces(t)
+	b := newLeashBox(t)
+	b.start()
+	b.hold(nil, append(sandbox, "sh", "-c", "exec claude --max-turns 3")...)
+	b.prompted()
+	b.untilSeen("--max-turns")
+	require.Contains(t, *b.anySession().Started.Sandbox, "mounts, processes, users of its own")
+	b.release()
+	b.stopped()
+	parked := b.untilState(claudeSession, resume.Parked)
+	require.Contains(t, parked.Reason, "it ran in a sandbox")
+	require.Contains(t, parked.Reason, "go on with: claude --resume "+claudeSession)
+	require.Zero(t, parked.Attempt)
+	require.Empty(t, b.read("ran"))
+
+	// The user names the way in.
+	b.install("way-in", "#!/bin/sh\necho \"$1 $HOME\" > \"$HOME/way\"\nshift\nexec "+strings.Join(sandbox, " ")+" \"$@\"\n")
+	b.reconfigure(leashConfig + fmt.Sprintf("[[agent]]\nname = \"claude-code\"\ncommand = %q\n", b.path("way-in")+" {cwd} "+b.claude))
+	b.ranAtLast()
+	require.Equal(t, b.path("bot")+" "+b.home+"\n", b.read("way"))
+	mounts, err := os.Readlink("/proc/self/ns/mnt")
+	require.NoError(t, err)
+	require.NotEqual(t, mounts, strings.TrimSpace(b.read("ran.mounts")))
+}
+
+// What stood before the program when it was started stands before it again.
+func TestWhatStoodBeforeASessionStandsThereAgain(t *testing.T) {
+	sandbox := namespaces(t)
+	for name, c := range map[string]struct {
+		way   func(b *leashBox) []string
+		apart bool
+	}{
+		"a sandbox": {func(*leashBox) []string { return append(slices.Clone(sandbox), "claude") }, true},
+		"a script by the program's name": {func(b *leashBox) []string {
+			b.install("wrap/claude", "#!/bin/sh\nexport NODE_EXTRA_CA_CERTS=/of/the/script\n"+b.claude+" --strict-mcp-config \"$@\"\n")
+			return []string{b.path("wrap/claude")}
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newLeashBox(t)
+			b.start()
+			b.hold(nil, append(c.way(b), "--max-turns", "3")...)
+			b.prompted()
+			b.untilSeen("--max-turns")
+			started := b.anySession().Started
+			require.Equal(t, "--max-turns", started.Argv[len(started.Argv)-2])
+			b.release()
+			b.stopped()
+			b.ran()
+			mounts, err := os.Readlink("/proc/self/ns/mnt")
+			require.NoError(t, err)
+			require.Equal(t, c.apart, mounts != strings.TrimSpace(b.read("ran.mounts")))
+			if !c.apart {
+				require.Contains(t, b.read("ran.args"), "--strict-mcp-config")
+				require.Equal(t, 1, strings.Count(b.read("ran.args"), "--strict-mcp-config"), "the script adds it, and nobody else")
+			}
+		})
+	}
+}
+
+// A key that the session had and nobody has now is not replaced by another.
+func TestAKeyThatNobodyHasIsNotReplaced(t *testing.T) {
+	b := newLeashBox(t)
+	b.vars = []string{"HTTPS_PROXY=http://me:of-the-daemon@proxy:1"}
+	b.start()
+	b.register(b.hold([]string{"HTTPS_PROXY=http://me:of-the-session@proxy:1"}, "claude", "--max-turns", "3"))
+	b.prompted()
+	b.untilSeen("--max-turns")
+	b.release()
+	b.stopped()
+	parked := b.untilState(claudeSession, resume.Parked)
+	require.Contains(t, parked.Reason, "HTTPS_PROXY")
+	require.Contains(t, parked.Reason, "neither the daemon nor env_file of [[agent]] has the same value")
+	require.Empty(t, b.read("ran"))
+
+	b.write("keys", "HTTPS_PROXY=http://me:of-the-session@proxy:1\n")
+	require.NoError(t, os.Chmod(b.path("keys"), 0o600))
+	b.reconfigure(leashConfig + fmt.Sprintf("[[agent]]\nname = \"claude-code\"\nenv_file = %q\n", b.path("keys")))
+	b.ranAtLast()
+	require.Equal(t, "HTTPS_PROXY=http://me:of-the-session@proxy:1", b.ranWith("HTTPS_PROXY"))
+}

@@ -1,0 +1,244 @@
+package agent_test
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/leash"
+	"resumed/internal/procfs"
+	"resumed/internal/resume"
+)
+
+// holdEnv makes the test binary a stand-in for an agent, whatever its arguments
+// are: it lives until its standard input ends.
+const holdEnv = "AGENT_TEST_HOLD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(holdEnv) != "" {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// scene is a directory with an agent's program in it.
+type scene struct {
+	*testing.T
+	dir  string
+	base agent.Base
+	as   uint32 // the user whose processes they are; 0: this one
+}
+
+func newScene(t *testing.T) *scene {
+	base := agent.NewBase(agent.About{
+		Name: "bot", Program: "bot", Is: func(path string) bool { return filepath.Base(path) == "bot" },
+		Flags: leash.Flags{
+			{Effect: leash.Restricts, Takes: leash.Many, Names: "--deny"},
+			{Effect: leash.Account, Takes: leash.One | leash.Secret, Names: "--key"},
+			{Effect: leash.Once, Takes: leash.One, Names: "-p"},
+		},
+		Variables: leash.Variables{{Effect: leash.Restricts, Names: "BOT_*"}},
+	}, agent.Options{})
+	s := &scene{T: t, dir: t.TempDir(), base: base}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	s.copy(self, "bot")
+	return s
+}
+
+func (s *scene) path(parts ...string) string {
+	return filepath.Join(append([]string{s.dir}, parts...)...)
+}
+
+// copy puts a program under another name. The file is written by another process:
+// one that is started meanwhile would keep it busy.
+func (s *scene) copy(program, name string) {
+	s.Helper()
+	require.NoError(s, os.MkdirAll(filepath.Dir(s.path(name)), 0o755))
+	require.NoError(s, exec.Command("cp", program, s.path(name)).Run())
+}
+
+// begin starts a command and returns the process in it that runs the program.
+func (s *scene) begin(program string, argv ...string) int {
+	s.Helper()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	if filepath.Base(argv[0]) == "node" && argv[1] == "as" { // under a title of its own
+		cmd.Args = argv[2:]
+	}
+	cmd.Dir = s.dir
+	cmd.Env = []string{holdEnv + "=" + s.dir, "PATH=" + s.dir + ":" + os.Getenv("PATH"), "BOT_DENY=all", "BOT_API_KEY=sk-0123456789abcdef", "EDITOR=vi"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if s.as != 0 {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: s.as, Gid: s.as}
+	}
+	stdin, err := cmd.StdinPipe()
+	require.NoError(s, err)
+	require.NoError(s, cmd.Start())
+	s.Cleanup(func() { stdin.Close(); _ = cmd.Wait() })
+	var pid int
+	require.Eventually(s, func() bool {
+		all, err := procfs.Proc.Having(s.Context(), holdEnv)
+		require.NoError(s, err)
+		for p, dir := range all {
+			exe, _ := os.Readlink(procfs.Proc.Path(p, "exe"))
+			if dir == s.dir && exe == program {
+				pid = p
+			}
+		}
+		return pid != 0
+	}, time.Minute, 5*time.Millisecond)
+	return pid
+}
+
+func TestWhatALiveProcessWasStartedWith(t *testing.T) {
+	s := newScene(t)
+	pid := s.begin(s.path("bot"), s.path("bot"), "--deny", "a", "b", "--key", "hunter22", "-p", "my plans", "--", "and more")
+	o := s.base.Origin(pid, false)
+	require.NotNil(t, o)
+	require.Equal(t, []string{"--deny", "a", "b", "--key", leash.Hidden, "-p=" + leash.Hidden}, o.Args)
+	require.True(t, o.ArgsSeen)
+	require.True(t, o.EnvSeen)
+	require.Equal(t, s.dir, o.Cwd)
+	require.Empty(t, o.Sandbox)
+	require.Empty(t, o.Through, "the tests' own processes are none")
+	require.WithinDuration(t, time.Now(), o.BeganAt, time.Minute)
+	var names []string
+	for _, v := range o.Env {
+		names = append(names, v.Name)
+		require.NotContains(t, v.Value+v.Hash, "0123456789abcdef")
+	}
+	require.Equal(t, []string{"BOT_API_KEY", "BOT_DENY", "PATH"}, names)
+	require.True(t, s.base.Lives(o.Process))
+	require.False(t, s.base.Lives(resume.Process{PID: pid, Start: o.Process.Start + 1}), "another one of that number")
+
+	wanted := s.base.Origin(pid, true)
+	require.Contains(t, wanted.Args, "hunter22", "who wants secrets kept gets that")
+	require.Nil(t, s.base.Origin(1<<22+1, false), "one that is not there")
+}
+
+func TestWhatAProcessHidesIsNotNothing(t *testing.T) {
+	s := newScene(t)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	s.copy(self, "node")
+	o := s.base.Origin(s.begin(s.path("node"), s.path("node"), "as", "bot"), false)
+	require.NotNil(t, o)
+	require.False(t, o.ArgsSeen, "it has given itself a title")
+	require.True(t, o.EnvSeen)
+}
+
+func TestWhatStoodBeforeTheAgent(t *testing.T) {
+	sh, err := filepath.EvalSymlinks("/bin/sh")
+	require.NoError(t, err)
+	timeout, err := exec.LookPath("timeout")
+	require.NoError(t, err)
+	timeout, err = filepath.EvalSymlinks(timeout)
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		argv    func(s *scene) []string
+		through func(s *scene) []string
+		args    []string
+	}{
+		"nothing": {
+			argv: func(s *scene) []string { return []string{s.path("bot"), "--deny", "a"} },
+			args: []string{"--deny", "a"},
+		},
+		"a shell in which it was typed": {
+			argv: func(s *scene) []string { return []string{"sh", "-c", "bot --deny a; true"} },
+			args: []string{"--deny", "a"},
+		},
+		"a program that runs others": {
+			argv:    func(s *scene) []string { return []string{timeout, "5m", "bot", "--deny", "a"} },
+			through: func(s *scene) []string { return []string{timeout, "5m", "bot"} },
+			args:    []string{"--deny", "a"},
+		},
+		"a script that is called as it is, and adds something": {
+			argv:    func(s *scene) []string { return []string{sh, "wrap/bot", "--deny", "a"} },
+			through: func(s *scene) []string { return []string{s.path("wrap/bot")} },
+			args:    []string{"--deny", "a"},
+		},
+		"both": {
+			argv:    func(s *scene) []string { return []string{timeout, "5m", "wrap/bot", "--deny", "a"} },
+			through: func(s *scene) []string { return []string{timeout, "5m", "wrap/bot"} },
+			args:    []string{"--deny", "a"},
+		},
+		"a line for a shell that ends as its name does": {
+			argv: func(s *scene) []string { return []string{timeout, "5m", "sh", "-c", "exec " + s.path("bot")} },
+			args: nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			require.NoError(t, os.Mkdir(s.path("wrap"), 0o755))
+			script := "#!" + sh + "\n" + s.path("bot") + " --deny more \"$@\"\ntrue\n"
+			write := exec.Command("sh", "-c", `cat > "$0" && chmod +x "$0"`, s.path("wrap/bot"))
+			write.Stdin = strings.NewReader(script)
+			require.NoError(t, write.Run())
+			var through []string
+			if c.through != nil {
+				through = c.through(s)
+			}
+			o := s.base.Origin(s.begin(s.path("bot"), c.argv(s)...), false)
+			require.NotNil(t, o)
+			require.Equal(t, through, o.Through)
+			require.Equal(t, c.args, o.Args)
+
+			program, err := s.base.Find(resume.Session{Program: resume.Program{Path: s.path("bot")}, Origin: o})
+			require.NoError(t, err)
+			if through == nil {
+				through = []string{s.path("bot")}
+			}
+			require.Equal(t, through, program.Argv(), "it is continued that way")
+			require.Equal(t, c.through != nil, s.base.Begin(program, s.dir, leash.Carried{}, nil).Inside)
+		})
+	}
+}
+
+func TestAWorldOfItsOwnIsSeen(t *testing.T) {
+	unshare, err := exec.LookPath("unshare")
+	flags := []string{"--user", "--map-root-user", "--mount", "--pid", "--fork"}
+	if err == nil {
+		err = exec.Command(unshare, append(slices.Clone(flags), "true")...).Run()
+	}
+	if err != nil {
+		t.Skipf("SKIPPED: SESSIONS IN NAMESPACES OF THEIR OWN ARE NOT TESTED HERE: unshare is not allowed: %v", err)
+	}
+	s := newScene(t)
+	o := s.base.Origin(s.begin(s.path("bot"), slices.Concat([]string{unshare}, flags, []string{"bot", "--deny", "a"})...), false)
+	require.NotNil(t, o)
+	require.Equal(t, "mounts, processes, users of its own", o.Sandbox)
+	unshare, err = filepath.EvalSymlinks(unshare)
+	require.NoError(t, err)
+	require.Equal(t, slices.Concat([]string{unshare}, flags, []string{"bot"}), o.Through, "the way in stands before it")
+	require.Equal(t, []string{"--deny", "a"}, o.Args)
+
+	s = newScene(t)
+	o = s.base.Origin(s.begin(s.path("bot"), slices.Concat([]string{unshare}, flags, []string{"sh", "-c", "exec bot --deny a"})...), false)
+	require.NotNil(t, o)
+	require.Contains(t, o.Sandbox, "mounts")
+	require.Empty(t, o.Through, "nobody knows the way in")
+}
+
+func TestAProcessOfAnotherUserIsInAnotherWorld(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("SKIPPED: PROCESSES OF OTHER USERS ARE NOT TESTED HERE: only root can start one")
+	}
+	s := newScene(t)
+	s.as = 65534
+	require.NoError(t, os.Chmod(filepath.Dir(s.dir), 0o755))
+	require.NoError(t, os.Chmod(s.dir, 0o755))
+	o := s.base.Origin(s.begin(s.path("bot"), s.path("bot")), false)
+	require.NotNil(t, o)
+	require.Equal(t, "user id of its own", o.Sandbox)
+}

@@ -22,7 +22,7 @@ import (
 var arrows = map[string][]string{
 	"cmd/resumed": {
 		"configs", "internal/agents", "internal/app", "internal/backoff", "internal/sanitize", "internal/config", "internal/control",
-		"internal/deliver", "internal/execrun", "internal/explain", "internal/journal", "internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/state", "internal/termui", "systemd",
+		"internal/deliver", "internal/execrun", "internal/explain", "internal/journal", "internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/state", "internal/termui", "internal/tmux", "systemd",
 		"internal/atomicfile", "internal/dirs", "internal/humanize", "internal/ownership",
 	},
 	"internal/app": {

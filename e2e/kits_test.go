@@ -108,7 +108,7 @@ func claude(version string) kit {
 		talk:  func(prompt string) []string { return []string{"claude", prompt} },
 		cases: headless,
 		ask:   func(b *box) { b.write(".claude/settings.json", "{}") },
-		live:  []situation{idle, menu, small, vim, armed, drafted, busy, dead, denied},
+		live:  []situation{idle, menu, small, vim, plain, armed, drafted, busy, dead, denied},
 		slow:  named(armed.name),
 	}
 }

@@ -116,6 +116,15 @@ func (b *box) stopped(answer agenttest.Answer, row *result) (*pane, resume.View,
 	return p, s, before
 }
 
+// shellWords quotes arguments for a shell.
+func shellWords(argv []string) string {
+	var words []string
+	for _, arg := range argv {
+		words = append(words, "'"+strings.ReplaceAll(arg, "'", `'\''`)+"'")
+	}
+	return strings.Join(words, " ")
+}
+
 // set adds a setting to those of Claude Code.
 func (b *box) set(key string, value any) {
 	b.t.Helper()
@@ -204,6 +213,28 @@ var (
 		b.mustStayQuiet(b.provider.Requests(), 0)
 		require.NotContains(t, p.screen(), "continue", "nothing is typed into a turn")
 		row.did, row.outcome = "nothing", "left alone"
+	}}
+
+	plain = situation{"live in a plain terminal", func(t *testing.T, b *box, row *result) {
+		row.provider = string(agenttest.KindOverloaded)
+		b.start(b.config())
+		b.provider.Script(b.step("one"), agenttest.Overloaded())
+		b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
+		argv := b.kit.talk(prompt)
+		argv[0] = filepath.Join(b.bin, argv[0])
+		agent := b.launch("sh", "-c", `sleep 600 | script -qfc "stty cols 100 rows 30; exec $1" /dev/null`, "sh", shellWords(argv))
+		s := b.untilState(resume.Waiting, resume.Resuming)
+		row.said = saw(s)
+		b.until("the daemon says that it cannot be reached", func() bool {
+			s, _ := b.session()
+			return s.State == resume.Waiting && s.Owner != nil && strings.Contains(s.Unreached, "does not live in tmux")
+		})
+		before := b.refused()
+		b.mustStayQuiet(before, 0)
+		require.NoError(t, syscall.Kill(-agent.cmd.Process.Pid, syscall.SIGKILL), "its window is closed")
+		agent.wait(t)
+		b.finished(s, before, 1, once)
+		row.did, row.outcome = "told a person, and continued once, when its window was closed", "finished"
 	}}
 
 	dead = situation{"the terminal was killed", func(t *testing.T, b *box, row *result) {

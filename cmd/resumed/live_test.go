@@ -303,11 +303,11 @@ func TestASessionThatLives(t *testing.T) {
 		},
 		"a process outside of tmux is told of": {
 			live: func(b *liveBox) { b.alone(b.standIn(), "claude") }, stop: overload,
-			state: resume.Parked, why: "does not live in tmux",
+			state: resume.Waiting, why: "does not live in tmux", pending: true,
 		},
 		"a terminal within the pane is not typed into": {
 			live: func(b *liveBox) { b.show(b.standIn(), "script -qec SELF /dev/null") }, stop: overload,
-			state: resume.Parked, why: "another terminal",
+			state: resume.Waiting, why: "another terminal", pending: true,
 		},
 		"somebody who reads back is waited for": {
 			live: func(b *liveBox) { b.show(b.standIn(), inPane); b.tmux("copy-mode") }, stop: overload,

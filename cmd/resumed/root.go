@@ -140,7 +140,7 @@ func (c *cli) root() *cobra.Command {
 		c.runCommand(), c.statusCommand(), c.explainCommand(), c.logsCommand(), c.historyCommand(),
 		c.retryCommand(), c.cancelCommand(), c.pauseCommand(), c.unpauseCommand(), c.openCommand(),
 		c.configCommand(), c.notifyCommand(), c.doctorCommand(), c.installCommand(), c.uninstallCommand(),
-		c.backoffCommand(), c.execCommand(), c.demoCommand(), c.demoAgentCommand(), c.versionCommand(),
+		c.backoffCommand(), c.execCommand(), c.shellCommand(), c.demoCommand(), c.demoAgentCommand(), c.versionCommand(),
 	)
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("{{.Version}}\n")

@@ -135,7 +135,7 @@ func TestAPersonIsToldByTheNextDaemonOfASessionThatOnlyTheyCanReach(t *testing.T
 	inDirectory()(s)
 	b.start()
 	s.stops(atOnce)
-	b.until("it waits for its process", func() bool { return strings.Contains(b.session(s.id).Reason, "go on in it, or end it") })
+	b.until("it waits for its process", func() bool { return strings.Contains(b.session(s.id).Reason, "go on in its terminal, or quit it") })
 	b.kill(syscall.SIGTERM)
 
 	db, err := sql.Open("sqlite", "file:"+b.path(".local/state/resumed/resumed.db"))

@@ -90,7 +90,7 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 	if d.notifier, err = d.newNotifier(first); err != nil {
 		return err
 	}
-	d.journal = journal.New(journal.Options{Store: d.store, Changes: changes, Log: opts.Log, Tell: d.tell}, snapshot.Sessions)
+	d.journal = journal.New(journal.Options{Store: d.store, Changes: changes, Log: opts.Log, Tell: d.tell, Amend: d.amend}, snapshot.Sessions)
 	d.engine = resume.NewEngine(resume.Options{
 		Rules: first.rules, Sessions: snapshot.Sessions, Paused: snapshot.Paused, AliveAt: snapshot.AliveAt,
 		Act:     func(ctx context.Context, s resume.Session) { d.deliver.Act(ctx, s) },
@@ -224,6 +224,14 @@ func (d *daemon) tell(event notify.Event, s resume.Session) {
 	if !d.opts.DryRun {
 		view := d.settings.Load().view(s)
 		d.notifier.Tell(event, view, view.Name)
+	}
+}
+
+// amend says what is newly known of a session in a notice that was not sent yet.
+func (d *daemon) amend(event notify.Event, s resume.Session) {
+	if !d.opts.DryRun {
+		view := d.settings.Load().view(s)
+		d.notifier.Amend(event, view, view.Name)
 	}
 }
 

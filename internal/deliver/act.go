@@ -77,7 +77,9 @@ func (v *delivery) choose(ctx context.Context, settings Settings) *resume.NotSen
 	case err != nil:
 		return &resume.NotSent{Why: err.Error(), Owner: v.owner, Tell: errors.Is(err, agent.ErrUnseen)}
 	case plan.Leave != nil:
-		return leaving(plan.Leave, v.owner)
+		notSent := leaving(plan.Leave, v.owner)
+		notSent.Unreached = v.owner != nil && plan.Leave.Tell
+		return notSent
 	case plan.Type != nil:
 		v.way = &typing{delivery: v, plan: plan.Type}
 	case plan.Send != nil:

@@ -85,6 +85,7 @@ type Deliverer struct {
 	commands  commands
 	glances   *glances
 	witnesses *witnesses
+	holders   *holders
 }
 
 // New returns a deliverer. sessions are those of an earlier daemon: the processes
@@ -92,7 +93,7 @@ type Deliverer struct {
 func New(opts Options, sessions []resume.Session) *Deliverer {
 	d := &Deliverer{
 		opts: opts, log: opts.Log, machine: cmp.Or[Machine](opts.Machine, here{}), leases: newLeases(opts.LeaseDirs), shelves: shelves{stateDir: opts.StateDir},
-		commands: commands{running: make(map[string]stopper)}, glances: &glances{seen: make(map[resume.Key]int)}, witnesses: newWitnesses(),
+		commands: commands{running: make(map[string]stopper)}, glances: &glances{seen: make(map[resume.Key]int)}, witnesses: newWitnesses(), holders: newHolders(sessions),
 	}
 	for _, s := range sessions {
 		if s.Interrupted() {

@@ -113,7 +113,7 @@ func TestWhatHoldsAResumeBack(t *testing.T) {
 		},
 		"a process holds it that cannot be reached": {
 			func(w *world) { w.agent.owner = owner },
-			[]string{"not sent: a live process holds it: process 42 (interactive): go on in it, or end it and the session is continued"},
+			[]string{"not sent: go on in its terminal, or quit it and it is continued: a live process holds it: process 42 (interactive): it takes no prompt from outside"},
 		},
 		"a process holds it that ends by itself": {
 			func(w *world) { w.agent.owner = &resume.Owner{PID: 42, Kind: "headless"} },

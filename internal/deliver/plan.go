@@ -23,7 +23,7 @@ func livePlan(ctx context.Context, a agent.Agent, session resume.Session, owner 
 	}
 	switch passing := owner.Kind == "headless"; { // it ends by itself
 	case plan == agent.Plan{} && settings.Live == Type && !passing: // there is no way to reach it
-		return agent.Plan{Leave: &agent.Leave{Why: holds + ": go on in it, or end it and the session is continued", Tell: true}}, nil
+		return agent.Plan{Leave: &agent.Leave{Why: whatHelps + holds + ": it takes no prompt from outside", Tell: true}}, nil
 	case plan == agent.Plan{}:
 		return agent.Plan{Leave: &agent.Leave{Why: holds, Park: settings.Live == Notify && !passing}}, nil
 	case plan.Leave != nil && !plan.Leave.Park:
@@ -37,6 +37,10 @@ func livePlan(ctx context.Context, a agent.Agent, session resume.Session, owner 
 	}
 	return plan, nil
 }
+
+// whatHelps begins the reason where a process lives and can be given nothing: that
+// much fits into every terminal.
+const whatHelps = "go on in its terminal, or quit it and it is continued: "
 
 func heldBy(owner resume.Owner) string {
 	words := fmt.Sprintf("a live process holds it: process %d (%s", owner.PID, owner.Kind)

@@ -16,6 +16,7 @@ const justNow = time.Minute
 // Changed is told every step: some are moments at which a process can be looked
 // at. It blocks on nothing.
 func (d *Deliverer) Changed(c resume.Change) {
+	d.holders.follow(c.After)
 	_, moves := c.Event.(resume.Progressed)
 	if telling(c) && !(moves && d.witnesses.vain(c.After.Key, c.At)) {
 		d.witnesses.call(c.After.Key)
@@ -46,9 +47,11 @@ const (
 	nextLook  = 500 * time.Millisecond
 )
 
-// WatchPrograms looks at the processes of the sessions that are called until ctx
-// is done.
+// WatchPrograms looks at the processes of the sessions that are called, and at
+// those that hold stopped ones, until ctx is done.
 func (d *Deliverer) WatchPrograms(ctx context.Context) error {
+	holders := time.NewTicker(nextHolderLook)
+	defer holders.Stop()
 	looks := make(map[resume.Key]int) // how often each was looked for in vain
 	for {
 		var again <-chan time.Time
@@ -63,6 +66,9 @@ func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 				looks[key] = 0
 			}
 		case <-again:
+		case <-holders.C:
+			d.lookAfterHolders(ctx)
+			continue
 		}
 		for key, n := range looks {
 			looks[key] = n + 1
@@ -95,8 +101,8 @@ func (d *Deliverer) witness(ctx context.Context, key resume.Key) bool {
 	if err != nil || owner == nil {
 		return time.Since(session.LimitedAt) > justNow && time.Since(session.PromptedAt) > justNow && time.Since(session.MovedAt) > justNow
 	}
-	d.identify(ctx, a, session, owner)
-	return true
+	session = d.identify(ctx, a, session, owner)
+	return d.reach(ctx, a, session, *owner)
 }
 
 // stillRuns reports whether the process is still the one of which all is known:

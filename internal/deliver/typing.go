@@ -94,7 +94,15 @@ func (t *typing) refused(err error) *resume.NotSent {
 	if !ok {
 		return &resume.NotSent{Why: err.Error()}
 	}
-	return &resume.NotSent{Why: refusal.Why, Park: !refusal.Passing}
+	if refusal.Passing {
+		return &resume.NotSent{Why: refusal.Why}
+	}
+	return &resume.NotSent{Why: noPane(*t.owner, refusal), Tell: true, Unreached: true}
+}
+
+// noPane says of a process that lives where nothing can be typed what helps.
+func noPane(owner resume.Owner, refusal *tmux.Refusal) string {
+	return whatHelps + heldBy(owner) + ": " + refusal.Why + " (resumed shell starts it where it can be typed into)"
 }
 
 // look reads the screen until it is as wanted, or patience is over: a program

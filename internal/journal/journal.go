@@ -26,6 +26,10 @@ type Options struct {
 
 	// Tell tells people what happened to a session; nil: nobody is told.
 	Tell func(event notify.Event, session resume.Session)
+
+	// Amend tells what is newly known of a session in a notice that was not sent
+	// yet; nil: nobody is told.
+	Amend func(event notify.Event, session resume.Session)
 }
 
 // Journal fans out what happened. Changed is called by the engine's goroutine
@@ -119,6 +123,9 @@ func (j *Journal) log(c resume.Change) {
 // people tells the edges that a person may want to know.
 func (j *Journal) people(c resume.Change) {
 	s := c.After
+	if _, ok := c.Event.(resume.Occupied); ok && j.opts.Amend != nil {
+		j.opts.Amend(notify.Limited, s)
+	}
 	switch {
 	case c.Entered(resume.GaveUp):
 		j.tell(notify.GaveUp, s)

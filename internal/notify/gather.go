@@ -104,6 +104,17 @@ func (all *gathering) hear(now time.Time, wait time.Duration, wanted bool, event
 	all.prune()
 }
 
+// amend takes in what is newly known of a session, where its notice is still
+// being gathered.
+func (all *gathering) amend(now time.Time, event Event, m member) {
+	in := all.marks[m.View.Key().String()+" "+string(event)].group
+	for _, g := range all.groups {
+		if g.ID == in && !g.closed && now.Before(g.Due) {
+			g.take(m, true)
+		}
+	}
+}
+
 // note takes in an event that is about no session.
 func (all *gathering) note(now time.Time, wait time.Duration, event Event, detail string) {
 	g := all.open(now, wait, event, resume.AccountKey{}, "")

@@ -135,10 +135,26 @@ func (n *Notifier) Tell(event Event, session resume.View, short string) {
 	n.mu.Lock()
 	wanted := len(n.config.wanting(event)) > 0
 	if wanted || event == GaveUp || event == Parked {
-		n.gathering.hear(n.now(), n.config.GroupWait, wanted, event, member{View: trimView(session), Short: short})
+		wait := n.config.GroupWait
+		if event == Limited {
+			wait = max(wait, lookTime)
+		}
+		n.gathering.hear(n.now(), wait, wanted, event, member{View: trimView(session), Short: short})
 	}
 	n.mu.Unlock()
 	n.wake()
+}
+
+// lookTime is how long a session that was just stopped is looked at until it is
+// known how it goes on: nobody is told before.
+const lookTime = 3 * time.Second
+
+// Amend says what is newly known of a session in a notice that is still being
+// gathered. It returns at once.
+func (n *Notifier) Amend(event Event, session resume.View, short string) {
+	n.mu.Lock()
+	n.gathering.amend(n.now(), event, member{View: trimView(session), Short: short})
+	n.mu.Unlock()
 }
 
 // TellConfigError says that a changed configuration was refused, and why.

@@ -163,13 +163,13 @@ func (w words) bodyOfOne(m member) string {
 		fmt.Fprintf(&out, ", stopped at %s", w.clock(v.LimitedAt)+v.LimitedAt.In(w.zone).Format(" MST"))
 	}
 	fmt.Fprintln(&out)
-	switch w.group.Event {
-	case Limited:
+	switch {
+	case w.group.Event == Limited, w.group.Event == Parked && v.State == resume.Waiting && v.Unreached != "":
 		w.waits(&out, v)
 		if v.Context != nil && v.Cold != nil && *v.Cold {
 			fmt.Fprintf(&out, "A resume reads %s.\n", humanize.Context(*v.Context, v.Cold))
 		}
-	case Recovered:
+	case w.group.Event == Recovered:
 		if v.Attempt > 0 {
 			fmt.Fprintf(&out, "It took %s.\n", humanize.Count(v.Attempt, "try"))
 		}
@@ -204,7 +204,10 @@ func (w words) waits(out *strings.Builder, v resume.View) {
 	if v.ResetAt != nil {
 		fmt.Fprintf(out, "The limit lifts at %s.\n", w.clock(v.ResetAt))
 	}
-	if v.NextAt != nil {
+	switch {
+	case v.Unreached != "":
+		fmt.Fprintln(out, "It is not resumed while that process lives.")
+	case v.NextAt != nil:
 		fmt.Fprintf(out, "It is resumed at %s. There is nothing to do.\n", w.clock(v.NextAt))
 	}
 }
@@ -234,6 +237,8 @@ func (w words) fateOf(v resume.View) string {
 		return fmt.Sprintf(": %s, last at %s", humanize.Count(v.Attempt, "try"), w.clock(v.Attempts[len(v.Attempts)-1].StartedAt))
 	case w.group.Event == Parked && v.Reason != "":
 		return ": " + sanitize.Short(v.Reason, 50)
+	case w.group.Event == Limited && v.Unreached != "":
+		return ": go on in its terminal, or quit it and it is continued"
 	case w.group.Event == Limited && v.NextAt != nil:
 		return ": resumed at " + w.clock(v.NextAt)
 	default:

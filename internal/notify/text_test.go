@@ -74,6 +74,13 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 			v.Class, v.Reason, v.Attempts, v.Attempt = limit.Billing, "waiting does not help: credit balance is too low", nil, 0
 		})},
 		{"limited", one(Limited, func(v *resume.View) { v.Reason, v.Attempts, v.Attempt = "overloaded", nil, 0 })},
+		{"limited, out of reach", one(Limited, func(v *resume.View) { outOfReach(v); v.State = resume.Waiting })},
+		{"out of reach", one(Parked, func(v *resume.View) { outOfReach(v); v.State = resume.Waiting })},
+		{"three limited, one out of reach", func() *group {
+			g := many(Limited, 3)
+			outOfReach(&g.Members[1].View)
+			return g
+		}()},
 		{"retrying", one(Retrying, func(v *resume.View) { v.Reason, v.Attempts, v.Attempt = "", v.Attempts[:2], 2 })},
 		{"recovered", one(Recovered, nil)},
 		{"six gave up", many(GaveUp, 6)},
@@ -95,6 +102,15 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
 	require.Equal(t, string(want), got.String())
+}
+
+// outOfReach is a session that is open where nothing can be typed.
+func outOfReach(v *resume.View) {
+	v.Class, v.Attempts, v.Attempt = limit.UsageLimit, nil, 0
+	v.Owner = &resume.Owner{PID: 4242, Kind: "interactive"}
+	v.Unreached = "go on in its terminal, or quit it and it is continued: a live process holds it: process 4242 (interactive): " +
+		"it does not live in tmux (resumed shell starts it where it can be typed into)"
+	v.Reason = v.Unreached + "; usage limit: You've hit your 5-hour limit · resets 11pm (UTC)"
 }
 
 // known is what people call the agents of these tests.

@@ -93,6 +93,9 @@ type (
 		Tell  bool   // it may mend itself, but a person should know, once
 		Owner *Owner // who holds the session, where that is why
 
+		// Unreached says that the owner can be given nothing, as long as it lives.
+		Unreached bool
+
 		Until time.Time // when to look again; zero: soon
 	}
 
@@ -109,6 +112,20 @@ type Identified struct {
 	Origin  *Origin
 	Kind    string // Interactive or Headless
 }
+
+// Who holds a session that was stopped.
+type (
+	// Occupied is a live process that holds it, and why nothing can be given to
+	// that process; "" where something can.
+	Occupied struct {
+		Owner     Owner
+		Unreached string
+		Tell      bool // a person should know, once
+	}
+
+	// Released is the end of that process.
+	Released struct{}
+)
 
 // What a person orders.
 type (
@@ -157,6 +174,8 @@ func (NotSent) event()    {}
 func (Lost) event()       {}
 func (Identified) event() {}
 func (Weighed) event()    {}
+func (Occupied) event()   {}
+func (Released) event()   {}
 func (Retry) event()      {}
 func (Forget) event()     {}
 func (Pause) event()      {}

@@ -43,3 +43,61 @@ func TestAResumeIsHeldAsLongAsItIsAskedFor(t *testing.T) {
 	require.Empty(t, later.Attempts)
 	require.Equal(t, at.Add(recheck), due(NotSent{Why: "long ago", Until: noon.Add(-time.Hour)}).NextAt, "never at once")
 }
+
+// A session that is open where nothing can be typed says so at once, and goes on
+// by the same rules when its process is gone.
+func TestASessionOutOfReachWaitsForItsProcess(t *testing.T) {
+	const why = "quit it: process 7 holds it"
+	reset := noon.Add(time.Hour)
+	met := limitedUntil(noon, limit.UsageLimit, reset)
+	due := newWalk().do(met).NextAt
+	occupied := Occupied{Owner: Owner{PID: 7, Kind: "interactive"}, Unreached: why, Tell: true}
+
+	w := newWalk().do(met, occupied)
+	require.Equal(t, Waiting, w.State)
+	require.Equal(t, due, w.NextAt, "it is looked at again then")
+	require.Equal(t, why+"; usage limit: try later", w.Reason, "what helps comes first")
+	require.True(t, w.Told)
+	require.Equal(t, 7, w.Owner.PID)
+	require.Equal(t, w.Reason, w.do(Reconsider{}).Reason, "a reload does not forget it")
+
+	w.do(Released{})
+	require.Nil(t, w.Owner)
+	require.Equal(t, "usage limit: try later", w.Reason)
+	require.Equal(t, due, w.NextAt, "not before the limit lifts")
+	require.False(t, w.Told, "the next one who holds it is told of again")
+
+	w = newWalk().do(met, occupied)
+	w.now = w.NextAt
+	w.do(Due{Mark: "m1"}, NotSent{Mark: "m1", Why: why, Tell: true, Unreached: true, Owner: &Owner{PID: 7}})
+	require.Equal(t, why, w.Reason)
+	require.Equal(t, w.now.Add(recheck), w.NextAt)
+	require.False(t, w.do(Released{}).NextAt.After(w.now), "due at once when the process is gone")
+
+	gone := newWalk().do(met, occupied, Occupied{Owner: Owner{PID: 8}})
+	require.Equal(t, "usage limit: try later", gone.Reason, "another one holds it, and can be reached")
+	require.Empty(t, newWalk().do(met, occupied, Prompted{At: noon.Add(time.Minute)}).Unreached, "a person went on in it")
+}
+
+// What was parked because of who held it is not parked for ever: but what was
+// parked for another reason is, whoever held it.
+func TestTheEndOfAHolderRevivesOnlyWhatItHeldBack(t *testing.T) {
+	parked := func(hold NotSent) *walk {
+		w := newWalk().do(limited(noon, limit.Overloaded))
+		w.now = w.NextAt
+		hold.Mark, hold.Park = "m1", true
+		w.do(Due{Mark: "m1"}, hold)
+		require.Equal(t, Parked, w.State)
+		return w
+	}
+	held := parked(NotSent{Why: "a screen that is not known", Owner: &Owner{PID: 7}})
+	require.Equal(t, Waiting, held.do(Released{}).State)
+	require.Equal(t, Parked, parked(NotSent{Why: "the directory is gone"}).do(Released{}).State)
+
+	superseded := newWalk().do(limited(noon, limit.Overloaded), Occupied{Owner: Owner{PID: 7}, Unreached: "held"}, Superseded{By: Key{ID: "other"}})
+	require.Equal(t, Parked, superseded.State)
+	require.Equal(t, Parked, superseded.do(Released{}).State)
+
+	unknown := newWalk().do(limited(noon, limit.Overloaded)).resume().end(Unknown)
+	require.Equal(t, Parked, unknown.do(Released{}).State, "nobody knows what became of a prompt: never sent twice")
+}

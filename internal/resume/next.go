@@ -78,6 +78,10 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.identified(ev)
 	case Weighed:
 		return s.weighed(ev, r)
+	case Occupied:
+		return s.occupied(ev)
+	case Released:
+		return s.released(r, now)
 	case Retry:
 		return s.retried(r, now)
 	case Forget:
@@ -244,7 +248,7 @@ func (s Session) rest(now time.Time, why string) Session {
 	}
 	s.State, s.Reason = Watching, why
 	s.Limit, s.LimitText, s.Owner, s.Attempts, s.Cut = limit.Verdict{}, "", nil, nil, nil
-	s.Told, s.Newcomer, s.MissedAt = false, nil, time.Time{}
+	s.Told, s.Unreached, s.Newcomer, s.MissedAt = false, "", nil, time.Time{}
 	s.NextAt, s.WaitFrom, s.RetryAskedAt, s.Hold, s.Jitter = time.Time{}, time.Time{}, time.Time{}, time.Time{}, 0
 	return s
 }
@@ -280,7 +284,7 @@ func (s Session) started(ev Started) Session {
 	}
 	run := *s.Run
 	run.Process, run.Unverifiable, run.sending = ev.Process, ev.Unverifiable, true
-	s.Run, s.Owner = &run, nil
+	s.Run, s.Owner, s.Unreached = &run, nil, ""
 	if s.State == Resuming && !ev.Unverifiable { // else it is adopted and a person may have asked for the next, or may still be refused
 		s.RetryAskedAt = time.Time{}
 	}
@@ -316,7 +320,10 @@ func (s Session) held(ev NotSent, r Rules, now time.Time) Session {
 		return s
 	}
 	s = s.withdraw()
-	s.Owner, s.Told = ev.Owner, s.Told || ev.Tell
+	s.Owner, s.Told, s.Unreached = ev.Owner, s.Told || ev.Tell, ""
+	if ev.Unreached || ev.Park && ev.Owner != nil {
+		s.Unreached = ev.Why
+	}
 	if ev.Park {
 		s.State, s.NextAt, s.Reason = Parked, time.Time{}, ev.Why
 		return s

@@ -28,7 +28,7 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 		return s.giveUp(n)
 	}
 
-	s.State, s.Reason = Waiting, describe(s.Limit, s.LimitText)
+	s.State, s.Reason = Waiting, s.cause()
 	at, stated := s.stated(r)
 	switch {
 	case !s.RetryAskedAt.IsZero():

@@ -173,7 +173,11 @@ type Session struct {
 	Reason string `json:"reason,omitempty"` // why it stands where it stands, for people
 	Owner  *Owner `json:"owner,omitempty"`
 	Told   bool   `json:"told,omitempty"` // a person knows why it waits on
-	Call   string `json:"call,omitempty"` // names the step that called a person; what is read later does not change it
+
+	// Unreached is why its owner can be given nothing, in words.
+	Unreached string `json:"unreached,omitempty"`
+
+	Call string `json:"call,omitempty"` // names the step that called a person; what is read later does not change it
 
 	// Program is what its process ran when it was last seen alive.
 	Program Program `json:"program,omitzero"`

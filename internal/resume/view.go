@@ -31,9 +31,10 @@ type View struct {
 	MaxRetries int           `json:"max_retries"`
 	Windows    int           `json:"windows"`
 	Owner      *Owner        `json:"owner"`
-	Program    string        `json:"program,omitempty"` // what its own process ran, where that was seen
-	Context    *int64        `json:"context_tokens"`    // what a resume has to read again; null: not known
-	Cold       *bool         `json:"cold"`              // the provider does not have it at hand then; null: not known
+	Program    string        `json:"program,omitempty"`   // what its own process ran, where that was seen
+	Context    *int64        `json:"context_tokens"`      // what a resume has to read again; null: not known
+	Cold       *bool         `json:"cold"`                // the provider does not have it at hand then; null: not known
+	Unreached  string        `json:"unreached,omitempty"` // why the owner can be given nothing, and what helps
 	Started    StartView     `json:"started_with"`
 	Carried    CarriedView   `json:"carried"`
 	Attempts   []AttemptView `json:"attempts"`       // never null
@@ -102,6 +103,7 @@ func (s Session) View(maxRetries int) View {
 		Program:    s.Program.Path,
 		Started:    s.viewStart(),
 		Carried:    CarriedView{LeftOut: append([]string{}, s.LeftOut...)},
+		Unreached:  s.Unreached,
 		Attempts:   viewAttempts(s.Attempts),
 		Call:       s.Call,
 	}

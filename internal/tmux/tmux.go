@@ -1,4 +1,5 @@
-// Package tmux reads a pane, proves whose it is, and types into it.
+// Package tmux reads a pane, proves whose it is, and types into it; it begins a
+// session for a command that is to be typed into.
 package tmux
 
 import (

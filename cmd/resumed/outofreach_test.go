@@ -1,0 +1,88 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/notify"
+	"resumed/internal/resume"
+)
+
+var updateReach = flag.Bool("update-reach", false, "write the golden words about sessions out of reach anew")
+
+// A session that is open in a plain terminal is told of when it is stopped, waits
+// for its process, and is continued when that is gone.
+func TestASessionInAPlainTerminalWaitsForItsProcess(t *testing.T) {
+	b, hook := newLiveBox(t), newHook(t)
+	b.write(configFile, b.read(configFile)+fmt.Sprintf("[notify]\nevents = [\"limited\", \"parked\"]\ngroup_wait = \"0s\"\n"+
+		"[[notify.webhook]]\nname = \"ops\"\nurl = %q\n", hook.URL))
+	s := b.standIn()
+	s.Screen = "usage-weekly-after-typing-continue"
+	b.alone(s, "claude")
+	b.start()
+	b.outOfQuota(time.Now().Add(time.Hour), fiveHourText)
+	b.until("people are told", func() bool { return len(hook.got()) == 2 })
+	view := b.session(liveID)
+	require.Equal(t, resume.Waiting, view.State)
+	require.Equal(t, b.registeredPID(), view.Owner.PID)
+	require.NotEmpty(t, view.Unreached)
+
+	told := hook.got()
+	slices.SortFunc(told, func(a, b notify.Notice) int { return strings.Compare(string(a.Event), string(b.Event)) })
+	var text strings.Builder
+	for _, n := range told {
+		text.WriteString(fmt.Sprintf("=== notice: %s\n%s\n---\n%s\n\n", n.Event, n.Title, n.Text))
+	}
+	status, _, code := b.run("status")
+	require.Zero(t, code)
+	one, _, code := b.run("status", liveID)
+	require.Zero(t, code)
+	text.WriteString("=== status\n" + status[:strings.Index(status, "\n\n")] + "\n\n=== status SESSION\n" + one[:strings.Index(one, "\nattempts")] + "\n")
+	sameAs(t, "testdata/out-of-reach.golden", b.impersonal(text.String(), view.Owner.PID))
+
+	_, errOut, code := b.run("retry", liveID) // the wait is over: nothing is typed, nothing runs beside it
+	require.Zero(t, code, errOut)
+	b.until("it is held back", func() bool { s := b.session(liveID); return s.Reason == s.Unreached })
+	require.Empty(t, b.read("runs"))
+	require.Empty(t, b.keys())
+
+	require.NoError(t, syscall.Kill(view.Owner.PID, syscall.SIGKILL))
+	b.untilState(liveID, resume.Watching)
+	require.Equal(t, 1, strings.Count(b.read("runs"), "\n"), "it was continued without a terminal, once")
+	require.LessOrEqual(t, len(hook.got()), 3, "who asks is answered, and nobody is told anything else")
+}
+
+// impersonal leaves out of a text what differs from run to run.
+func (b *liveBox) impersonal(text string, pid int) string {
+	host, err := os.Hostname()
+	require.NoError(b.t, err)
+	for _, r := range []struct{ what, instead string }{
+		{regexp.QuoteMeta(b.home), "HOME"}, {fmt.Sprint(pid), "4242"}, {" on " + regexp.QuoteMeta(host) + ",", " on HOST,"},
+		{`\d\d:\d\d(:\d\d)?( [A-Z][A-Za-z]*\b)?`, "TIME"}, {`in \d+[hms][0-9hms ]*`, "in TIME"}, {` +`, " "}, {`today |tomorrow |, in TIME`, ""},
+	} {
+		text = regexp.MustCompile(r.what).ReplaceAllString(text, r.instead)
+	}
+	return text
+}
+
+// sameAs compares a text with a golden file.
+func sameAs(t *testing.T, golden, got string) {
+	t.Helper()
+	if *updateReach {
+		require.NoError(t, os.MkdirAll(filepath.Dir(golden), 0o755))
+		require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got)
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"resumed/internal/execrun"
+	"resumed/internal/sanitize"
+	"resumed/internal/tmux"
+)
+
+func (c *cli) shellCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "shell COMMAND [ARG…]",
+		Short: "Start an agent in this terminal so that it can be typed into",
+		Long: "Starts an agent in this terminal, within a tmux of its own: when a limit stops it, the daemon\n" +
+			"types the prompt there, and nothing is lost when the window is closed. Ctrl-b d leaves it\n" +
+			"running; how to come back is said then. Where this is a tmux already, the agent is started\n" +
+			"as it is. The exit code is the agent's own.",
+		Example: "  resumed shell claude\n" +
+			"  resumed shell claude --resume 4f2a9c1e-77aa-4b0e-9d52-0a3b6f1c2d3e\n" +
+			"  alias claude='resumed shell claude'",
+		RunE: func(_ *cobra.Command, args []string) error { return c.shell(args) },
+	}
+	cmd.Flags().SetInterspersed(false) // what follows the command is the command's
+	return cmd
+}
+
+func (c *cli) shell(argv []string) error {
+	program, err := exec.LookPath(argv[0])
+	if err != nil {
+		return finished(execrun.CodeNotFound, err)
+	}
+	if os.Getenv("TMUX") != "" {
+		return fmt.Errorf("start %s: %w", program, syscall.Exec(program, argv, os.Environ()))
+	}
+	if !isTerminal(os.Stdin) || !isTerminal(os.Stdout) {
+		return hinted{errors.New("there is no terminal to show " + argv[0] + " in"), "start it without resumed shell"}
+	}
+	if _, err := exec.LookPath("tmux"); err != nil {
+		return hinted{errors.New("tmux is not installed, and an agent can be typed into only there"), "install the package tmux, or start " + argv[0] + " as it is"}
+	}
+	return c.showShell(append([]string{program}, argv[1:]...))
+}
+
+// showShell runs the command in a tmux of its own, in this terminal, until it has
+// ended or somebody leaves it.
+func (c *cli) showShell(argv []string) error {
+	note, err := os.MkdirTemp("", "resumed-shell-")
+	if err != nil {
+		return fmt.Errorf("make a directory for the exit code: %w", err)
+	}
+	defer os.RemoveAll(note)
+	dir, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("find the working directory: %w", err)
+	}
+	session := tmux.Session{Server: fmt.Sprintf("resumed-%d", os.Getpid()), Dir: dir, Argv: argv, Note: note}
+	show := exec.Command("tmux", session.Args()...)
+	show.Stdin, show.Stdout, show.Stderr = os.Stdin, os.Stdout, os.Stderr
+	// Caught, for this program only: when the window is closed the command lives on,
+	// and what it leaves behind is nobody's business.
+	closed := make(chan os.Signal, 1)
+	signal.Notify(closed, syscall.SIGHUP)
+	defer signal.Stop(closed)
+	err = show.Run()
+	code, noCode := session.ExitCode()
+	switch {
+	case noCode == nil:
+		if left := session.LastScreen(); left != "" {
+			fmt.Fprintln(c.out, sanitize.Text(left))
+		}
+		return finished(code, nil)
+	case session.Lives():
+		fmt.Fprintf(c.err, "It runs on. To come back: tmux -L %s attach\n", session.Server)
+		return nil
+	case err != nil:
+		return fmt.Errorf("run tmux: %w", err)
+	default:
+		return noCode
+	}
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+// inTerminal runs resumed in a terminal that is no tmux, and returns its exit code
+// and what it showed.
+func (b *liveBox) inTerminal(command string) (shown string, code int) {
+	b.t.Helper()
+	cmd := exec.Command("script", "-qec", command, "/dev/null")
+	cmd.Env, cmd.Dir = append(b.env(), "TMUX_TMPDIR="+b.dir, "TMPDIR="+b.dir, "TERM=xterm-256color"), b.path("bot")
+	out, _ := cmd.Output()
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+func TestShellHandsOnTheExitCode(t *testing.T) {
+	b := newLiveBox(t)
+	for _, code := range []int{0, 7, 130} {
+		shown, got := b.inTerminal( // its last words outlive its screen
+			fmt.Sprintf("%s shell sh -c 'pwd; echo $1; exit %d' sh 'a;'", b.binary, code))
+		require.Equal(t, code, got, shown)
+		require.Contains(t, shown, b.path("bot"), "it runs where it was started")
+		require.Contains(t, shown, "a;")
+	}
+	shown, code := b.inTerminal(`sh -c 'FRESH="one two" ` + b.binary + ` shell sh -c "echo [\$FRESH]"'`)
+	require.Zero(t, code)
+	require.Contains(t, shown, "[one two]", "with the environment that it was started in")
+	left, err := filepath.Glob(b.dir + "/resumed-shell-*")
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestShellWithoutWhatItNeeds(t *testing.T) {
+	b := newLiveBox(t)
+	_, errOut, code := b.run("shell", "sh", "-c", "exit 7")
+	require.Equal(t, exitFailed, code)
+	require.Equal(t, "resumed: there is no terminal to show sh in\nTry: start it without resumed shell\n", errOut)
+
+	_, errOut, code = b.run("shell", "no-such-agent")
+	require.Equal(t, 127, code)
+	require.Contains(t, errOut, "no-such-agent")
+
+	_, errOut, code = b.run("shell")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errOut, "COMMAND is missing")
+
+	bin := t.TempDir() // a machine without tmux
+	for _, program := range []string{"sh", "script"} {
+		path, err := exec.LookPath(program)
+		require.NoError(t, err)
+		require.NoError(t, os.Symlink(path, filepath.Join(bin, program)))
+	}
+	shown, code := b.inTerminal("PATH=" + bin + " " + b.binary + " shell sh -c 'exit 7'")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, shown, "tmux is not installed, and an agent can be typed into only there")
+	require.Contains(t, shown, "Try: install the package tmux, or start sh as it is")
+
+	cmd := exec.Command(b.binary, "shell", "sh", "-c", "exit 7")
+	cmd.Env = append(b.env(), "TMUX=/tmp/elsewhere,1,0")
+	out, _ := cmd.CombinedOutput()
+	require.Equal(t, 7, cmd.ProcessState.ExitCode(), "in tmux the agent is started as it is: %s", out)
+}
+
+// What is started by it is typed into, and lives on when somebody leaves it.
+func TestShellIsTypedIntoAndCanBeLeft(t *testing.T) {
+	b := newLiveBox(t)
+	b.show(b.standIn(), "env -u TMUX -u TMUX_PANE TMUX_TMPDIR="+b.dir+" "+b.binary+" shell SELF; sleep 100")
+	screen := func() string {
+		out, _ := exec.Command("tmux", "-u", "-S", filepath.Join(b.dir, "s1"), "capture-pane", "-p").Output()
+		return string(out)
+	}
+	b.until("the agent is shown", func() bool { return strings.Contains(screen(), "C-b d detaches") })
+	b.start()
+	b.tmux("send-keys", "C-b", "d")
+	b.until("it is left", func() bool { return strings.Contains(screen(), "It runs on. To come back: tmux -L resumed-") })
+	b.overloaded()
+	b.untilState(liveID, resume.Watching)
+	require.Equal(t, "continue\r", b.keys())
+
+	_, name, _ := strings.Cut(screen(), "tmux -L ")
+	name = strings.Fields(name)[0]
+	end := exec.Command("tmux", "-L", name, "kill-server")
+	end.Env = append(os.Environ(), "TMUX_TMPDIR="+b.dir)
+	out, err := end.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}

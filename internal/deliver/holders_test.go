@@ -1,0 +1,100 @@
+package deliver
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// stopped is a session that was stopped an hour before its limit lifts, and that
+// a live process holds.
+func stopped(t *testing.T) *world {
+	w := newWorld(t)
+	ago := time.Now().Add(-time.Minute)
+	s := resume.Session{Key: w.session.Key, Cwd: w.session.Cwd, Transcript: w.session.Transcript}
+	w.session = s.Next(resume.Limited{At: ago, Verdict: limit.Verdict{
+		Class: limit.UsageLimit, WaitHelps: true, Reset: limit.Reset{At: time.Now().Add(time.Hour), Source: limit.Structured},
+	}}, rules, ago, 0.5)
+	require.Equal(t, resume.Waiting, w.session.State)
+	w.agent.owner = &resume.Owner{PID: 42, Kind: "interactive"}
+	return w
+}
+
+// A person is told at once that nothing will be typed, not when it is due.
+func TestWhoCannotBeReachedIsToldOfWhenItIsStopped(t *testing.T) {
+	t.Parallel()
+	for rule, c := range map[string]struct {
+		given func(*world)
+		known bool   // it can be told
+		why   string // in the reason; "": it can be given the prompt
+		told  bool
+	}{
+		"there is no way to reach it": {func(*world) {}, true, "it takes no prompt from outside", true},
+		"it can be sent a message":    {func(w *world) { w.agent.talk.Send = &agent.Sending{To: "it"} }, true, "", false},
+		"it works": {
+			func(w *world) { w.agent.talk.Leave = &agent.Leave{Why: "it works"} }, false, "", false,
+		},
+		"it goes on by itself": {
+			func(w *world) { w.agent.talk.Leave = &agent.Leave{Why: "it goes on", Until: time.Now().Add(time.Hour)} }, true, "", false,
+		},
+		"nobody knows which one holds it": {
+			func(w *world) {
+				w.agent.talk.Leave = &agent.Leave{Why: "2 live processes hold the session", Park: true}
+			}, true, "2 live processes", true,
+		},
+		"a person wants to be told of live ones when it is due": {
+			func(w *world) { w.settings.Live = Notify }, true, "a live process holds it: process 42 (interactive)", false,
+		},
+		"a person wants to be told of none": {
+			func(w *world) { w.settings.Live = Ignore }, true, "a live process holds it: process 42 (interactive)", false,
+		},
+		"it ends by itself":           {func(w *world) { w.agent.owner.Kind = "headless" }, true, "", false},
+		"it was stopped a moment ago": {func(w *world) { w.session.LimitedAt = time.Now() }, false, "", false},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			w := stopped(t)
+			c.given(w)
+			require.Equal(t, c.known, w.d.witness(t.Context(), w.session.Key))
+			now := w.now()
+			require.Equal(t, c.told, now.Told)
+			require.Contains(t, now.Unreached, c.why)
+			if c.why == "" {
+				require.Empty(t, now.Unreached)
+				return
+			}
+			require.True(t, strings.HasPrefix(now.Reason, whatHelps), "what helps comes first: %s", now.Reason)
+			require.Equal(t, w.agent.owner, now.Owner)
+			w.d.reach(t.Context(), w.agent, now, *w.agent.owner)
+			require.Equal(t, []string{"identified as ", "resume.Occupied"}, w.diary.all(), "what is known is not said again")
+		})
+	}
+}
+
+// When the process ends the session is its rules' again; one that nobody can look
+// at is not taken for gone.
+func TestTheEndOfAHolderIsSeen(t *testing.T) {
+	t.Parallel()
+	w := stopped(t)
+	require.True(t, w.d.witness(t.Context(), w.session.Key))
+	w.d.Changed(resume.Change{After: w.now()})
+
+	w.agent.ownerErr = agent.ErrUnseen
+	w.d.lookAfterHolders(t.Context())
+	require.NotNil(t, w.now().Owner)
+
+	w.agent.owner, w.agent.ownerErr = nil, nil
+	w.d.lookAfterHolders(t.Context())
+	require.Nil(t, w.now().Owner)
+	require.NotContains(t, w.now().Reason, "process 42")
+
+	w.d.Changed(resume.Change{After: w.now()})
+	require.Empty(t, w.d.holders.all())
+	require.NotPanics(t, func() { w.d.lookAfterHolders(context.Background()) })
+}

@@ -47,6 +47,8 @@ func (f Flags) Carry(o resume.Origin, newer ...string) Carried {
 		case w.option == "" || effect == Once || effect == Nothing || effect == Mode:
 		case effect == Attended:
 			carried.LeftOut = append(carried.LeftOut, Omission{w.shown(), "it needs a terminal, or the program that started the session"})
+		case w.hidden() && effect == Grants:
+			carried.LeftOut = append(carried.LeftOut, Omission{w.shown(), `its value is a secret, which is kept with keep_env = "secrets" only`})
 		case w.hidden():
 			carried.Missing = append(carried.Missing, Omission{w.shown(), `its value is a secret, which is kept with keep_env = "secrets" only`})
 		case !known && len(w.raw) > 1 && strings.ContainsAny(w.raw[1], " \n\t"):

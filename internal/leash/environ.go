@@ -76,7 +76,7 @@ func (v Variables) Keep(environ []string, secrets bool) (kept []resume.Variable,
 		if secrets || !row.secret(name, value) {
 			variable.Value = value
 		} else {
-			variable.Hash = hash(salt, value)
+			variable.Hash = Hash(salt, value)
 		}
 		kept = append(kept, variable)
 	}
@@ -84,8 +84,8 @@ func (v Variables) Keep(environ []string, secrets bool) (kept []resume.Variable,
 	return kept, salt
 }
 
-// hash returns what a secret is known by.
-func hash(salt, value string) string {
+// Hash returns what a secret is known by.
+func Hash(salt, value string) string {
 	mac := hmac.New(sha256.New, []byte(salt))
 	mac.Write([]byte(value))
 	return hex.EncodeToString(mac.Sum(nil)[:16])
@@ -148,7 +148,7 @@ func find(variable resume.Variable, salt string, environments ...[]string) (stri
 	for _, environ := range environments {
 		for _, entry := range environ {
 			name, value, _ := strings.Cut(entry, "=")
-			if name == variable.Name && hmac.Equal([]byte(hash(salt, value)), []byte(variable.Hash)) {
+			if name == variable.Name && hmac.Equal([]byte(Hash(salt, value)), []byte(variable.Hash)) {
 				return value, true
 			}
 		}

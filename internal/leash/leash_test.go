@@ -65,16 +65,17 @@ func TestWhatAResumeRepeats(t *testing.T) {
 			args:     []string{"--deny", "x", "y", "--add-dir", "/lib", "-m", "opus"},
 			repeated: []string{"--deny", "x", "y", "--add-dir", "/lib", "-m", "opus"},
 		},
-		"a flag that nobody knows restricts":     {args: []string{"--new", "x", "--verbose", "--newer=y"}, repeated: []string{"--new", "x", "--newer=y"}},
-		"one whose value may be a prompt":        {args: []string{"--new", "fix the tests"}, missing: []string{"--new"}},
-		"never a prompt":                         {args: []string{"-p", "--verbose", "--prompt"}},
-		"what has a newer value is the room's":   {args: []string{"-m", "opus", "--deny", "x"}, newer: []string{"-m", "--model"}, repeated: []string{"--deny", "x"}},
-		"a mode is the room's":                   {args: []string{"--mode", "yolo"}},
-		"a relative path is from where it began": {args: []string{"--settings", "s.json", "--add-dir", "a", "/b"}, repeated: []string{"--settings", "/src/s.json", "--add-dir", "/src/a", "/b"}},
-		"a document is no path":                  {args: []string{"--settings", `{"a":1}`}, repeated: []string{"--settings", `{"a":1}`}},
-		"a secret that was not kept":             {args: []string{"--api-key", Hidden}, missing: []string{"--api-key " + Hidden}},
-		"what needs somebody at its other end":   {args: []string{"--ide"}, left: []string{"--ide"}},
-		"by the value":                           {args: []string{"-c", "colour=red", "-ccolour=red", "--config=colour=red", "-cweb=off"}, repeated: []string{"-cweb=off"}},
+		"a flag that nobody knows restricts":        {args: []string{"--new", "x", "--verbose", "--newer=y"}, repeated: []string{"--new", "x", "--newer=y"}},
+		"one whose value may be a prompt":           {args: []string{"--new", "fix the tests"}, missing: []string{"--new"}},
+		"never a prompt":                            {args: []string{"-p", "--verbose", "--prompt"}},
+		"what has a newer value is the room's":      {args: []string{"-m", "opus", "--deny", "x"}, newer: []string{"-m", "--model"}, repeated: []string{"--deny", "x"}},
+		"a mode is the room's":                      {args: []string{"--mode", "yolo"}},
+		"a relative path is from where it began":    {args: []string{"--settings", "s.json", "--add-dir", "a", "/b"}, repeated: []string{"--settings", "/src/s.json", "--add-dir", "/src/a", "/b"}},
+		"a document is no path":                     {args: []string{"--settings", `{"a":1}`}, repeated: []string{"--settings", `{"a":1}`}},
+		"a secret that was not kept":                {args: []string{"--api-key", Hidden}, missing: []string{"--api-key " + Hidden}},
+		"a grant that was not kept is done without": {args: []string{"--add-dir", Hidden}, left: []string{"--add-dir " + Hidden}},
+		"what needs somebody at its other end":      {args: []string{"--ide"}, left: []string{"--ide"}},
+		"by the value":                              {args: []string{"-c", "colour=red", "-ccolour=red", "--config=colour=red", "-cweb=off"}, repeated: []string{"-cweb=off"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			what := func(all []Omission) (words []string) {
@@ -161,7 +162,7 @@ func TestSecretsAreKnownBySight(t *testing.T) {
 		require.True(t, IsSecret(secret), secret)
 	}
 	for _, plain := range []string{
-		"", "opus", "Bash(touch:*)", `{"permissions":{"deny":["Bash"]}}`, "http://host/path", "model_max_output_tokens=128000", "/home/u/.keys/settings.json",
+		"", "opus", "never print the token anywhere", "ask for a password before you begin", "Bash(touch:*)", `{"permissions":{"deny":["Bash"]}}`, "http://host/path", "model_max_output_tokens=128000", "/home/u/.keys/settings.json",
 		`{"apiKeyHelper":"/bin/helper"}`, "git@github.com:x/y",
 	} {
 		require.False(t, IsSecret(plain), plain)

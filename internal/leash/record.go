@@ -67,7 +67,7 @@ func (w word) hidden() bool {
 
 var (
 	// secretField is a field of a document, or of a header, that holds a secret.
-	secretField = regexp.MustCompile(`(?i)(api[_-]?key|token|secret|passw(or)?d|authorization|bearer|cookie|credential)s?["']?\s*[:= ]\s*["']?([^\s"'{}\[\],$]{6,})`)
+	secretField = regexp.MustCompile(`(?i)(?:(?:api[_-]?key|token|secret|passw(?:or)?d|authorization|cookie|credential)s?["']?\s*[:=]|bearer)\s*["']?([^\s"'{}\[\],$]{6,})`)
 	// keyWord looks like a key of one of the providers.
 	keyWord = regexp.MustCompile(`\b(sk|pk|rk|ghp|gho|ghs|xox[abp]|AIza|AKIA|eyJ)[-_A-Za-z0-9]{12,}`)
 )

@@ -19,7 +19,7 @@ func (a *Agent) carry(s resume.Session, h head, had turn) (carried leash.Carried
 	}
 	carried = flags.Carry(*o, had.told()...)
 	line := flags.Parse(o.Args)
-	if line.Has(searchFlag) && !slices.Contains(line.Plain(), execCommand) {
+	if line.Has(searchFlag) && !byExec(o.Args) {
 		carried.Args = append(carried.Args, "-c", override("web_search", "live")) // as the terminal does
 	}
 	return carried, o.ArgsSeen && (h.kind() == resume.Interactive || !line.Has(managedDaemon))
@@ -55,28 +55,6 @@ func (a *Agent) bound(t turn) (_ turn, left []leash.Omission, parked string) {
 	}
 	t.Sandbox, t.Profile, t.Reviewer = sandbox{Type: "workspace-write"}, profile{}, "user"
 	return t, []leash.Omission{{What: fullAccess, Why: why + ": continued in workspace-write without network"}}, ""
-}
-
-// Origin returns what the process was started with. A server holds the sessions of
-// others: the one that terminals share was started with all that they have beyond
-// what turns tell, for a terminal with other flags is its own server. What other
-// programs tell their servers is in no command line.
-func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
-	o := a.Base.Origin(pid, secrets)
-	argv := a.Processes.Argv(pid)
-	if o == nil || len(argv) == 0 {
-		return o
-	}
-	_, command, _ := flags.Parse(argv[1:]).Cut()
-	switch command {
-	case serverCommand:
-		o.Args = flags.Keep(argv[1:], secrets)
-		o.ArgsSeen = o.ArgsSeen && slices.Contains(argv, managedDaemon)
-	case execCommand, "e":
-		o.Args = append([]string{execCommand}, o.Args...)
-	}
-	o.Args = lastOnly(o.Args)
-	return o
 }
 
 const execCommand = "exec"

@@ -2,6 +2,7 @@ package codex
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -118,6 +119,8 @@ func TestWhatIsSeenOfALivingProcess(t *testing.T) {
 		t.Skip("SKIPPED: this system has no /proc, so that nothing is seen of processes")
 	}
 	a, s, _ := held(t)
+	home := a.Homes.Roots[0]
+	require.NoError(t, os.WriteFile(filepath.Join(home, "auth.json"), []byte(`{"OPENAI_API_KEY":"sk-1"}`), 0o600))
 	for rule, c := range map[string]struct {
 		line string
 		args []string
@@ -131,13 +134,21 @@ func TestWhatIsSeenOfALivingProcess(t *testing.T) {
 		"a value that is no flag's is no run": {"-m exec", []string{"-m", "exec"}, true},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			pid, end := livingWith(t, "open:"+s.Transcript, strings.Fields(c.line), "CODEX_API_KEY=sk-1234567890", "CODEX_SANDBOX=x", "CODEX_THREAD_ID=y")
+			pid, end := livingWith(t, "open:"+s.Transcript, strings.Fields(c.line), "CODEX_API_KEY=sk-1234567890", "CODEX_SANDBOX=x", "CODEX_THREAD_ID=y", homeVariable+"="+home)
 			defer end()
 			o := a.Origin(pid, false)
 			require.NotNil(t, o)
 			require.Equal(t, c.args, o.Args)
 			require.Equal(t, c.seen, o.ArgsSeen)
 			require.True(t, o.EnvSeen)
+			var names []string
+			for _, v := range o.Env {
+				names = append(names, v.Name)
+			}
+			require.Contains(t, names, "CODEX_SANDBOX")
+			require.NotContains(t, names, "CODEX_THREAD_ID")
+			require.Equal(t, slices.Contains(c.args, execCommand) && c.args[0] == execCommand, slices.Contains(names, execKey), "a terminal does not obey it")
+			require.NotEmpty(t, o.Login)
 		})
 	}
 }

@@ -77,7 +77,12 @@ func (a *Agent) run(s resume.Session, w agent.Words) (agent.Plan, error) {
 		// Codex would not begin there unless told to, and the session did.
 		args = append(args, "--skip-git-repo-check")
 	}
-	return a.Run(s, cwd, carried, leash.WithPrompt(append(args, "resume", s.Key.ID), w.Prompt)...), nil
+	carried.Missing = append(carried.Missing, a.otherLogin(s, h.Provider)...)
+	plan := a.Run(s, cwd, carried, leash.WithPrompt(append(args, "resume", s.Key.ID), w.Prompt)...)
+	if plan.Run != nil {
+		plan.Run.Spare = a.spare(s, h)
+	}
+	return plan, nil
 }
 
 // inRepository reports whether the directory lies in a work tree of git.

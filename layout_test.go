@@ -63,7 +63,8 @@ var arrows = map[string][]string{
 	"internal/sessionbus": {"internal/dirs"},
 	"internal/tmux":       {"internal/procfs", "internal/childenv", "internal/resume"},
 	"internal/leash":      {"internal/resume"},
-	"internal/agent":      {"internal/leash", "internal/procfs", "internal/sanitize", "internal/limit", "internal/resume"},
+	"internal/watch":      {"internal/sparse"},
+	"internal/agent":      {"internal/sparse", "internal/leash", "internal/procfs", "internal/sanitize", "internal/limit", "internal/resume"},
 	"internal/agenttest":  {"internal/agent", "internal/leash", "internal/limit", "internal/resume"}, // for tests alone
 	"internal/agent/*":    {"internal/agent", "internal/backoff", "internal/leash", "internal/limit", "internal/procfs", "internal/sqliteread", "internal/resume", "internal/dirs"},
 	"internal/sqliteread": {"internal/backoff"},
@@ -89,7 +90,7 @@ var libraries = map[string][]string{
 	"github.com/spf13/pflag":                  {"cmd/resumed"},
 	"github.com/spf13/viper":                  {"internal/config"},
 	"github.com/stretchr/testify":             {"internal/sessionbus/bustest", "internal/agenttest", "internal/notify/notifytest"},
-	"golang.org/x/sys/unix":                   {"internal/execrun", "internal/control", "internal/runner", "internal/state", "internal/watch"},
+	"golang.org/x/sys/unix":                   {"internal/execrun", "internal/control", "internal/runner", "internal/sparse", "internal/state"},
 	"golang.org/x/term":                       {"cmd/resumed"},
 	"modernc.org/sqlite":                      {"internal/sqliteread", "internal/state"},
 }

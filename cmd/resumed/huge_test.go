@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"syscall"
 	"testing"
@@ -40,6 +41,41 @@ func TestAHugeFileHoldsUpNobody(t *testing.T) {
 			require.Less(t, time.Since(began), 10*time.Second, "a second at most, on a machine that is not busy")
 		})
 	}
+}
+
+// Before a resume the session's own transcript is read from its end back, by
+// whatever asks it for something. It may have grown as no transcript does.
+func TestAHugeTranscriptOfItsOwnHoldsUpNobody(t *testing.T) {
+	for name, grow := range map[string]func(path string) error{
+		"by a hole":         func(path string) error { return os.Truncate(path, 100<<30) },
+		"by empty lines":    func(path string) error { return appendBytes(path, bytes.Repeat([]byte("\n"), 300<<20)) },
+		"by an endless one": func(path string) error { return appendBytes(path, bytes.Repeat([]byte("x"), 100<<20)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBox(t)
+			b.write(configFile, fastBackoff+bot)
+			b.write("bot/resume.sh", recordCall)
+			b.write("bot/logs/s-1.log", "rate limited, retry in 0s\n")
+			if err := grow(b.path("bot/logs/s-1.log")); err != nil {
+				t.Skip("no such file here: ", err)
+			}
+			b.start()
+			b.until("it is resumed", func() bool { return len(b.calls()) > 0 })
+			began := time.Now()
+			require.Zero(t, b.kill(syscall.SIGTERM))
+			t.Logf("stopped in %s", time.Since(began).Round(time.Millisecond))
+			require.Less(t, time.Since(began), 10*time.Second, "a second at most, on a machine that is not busy")
+		})
+	}
+}
+
+func appendBytes(path string, data []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	return errors.Join(err, file.Close())
 }
 
 // sized makes a file that has that size and only the text in it.

@@ -2,11 +2,14 @@ package agent
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
+
+	"resumed/internal/sparse"
 )
 
 const (
@@ -20,13 +23,14 @@ const (
 
 // LinesBack visits the lines of a file from its end back, until visit returns
 // false. A last line without its newline is visited too; empty ones are not.
-// Memory stays bounded whatever the file holds.
-func LinesBack(path string, visit func(Line) bool) error {
-	return LinesBefore(path, math.MaxInt64, visit)
+// Memory stays bounded whatever the file holds, and the work between two looks at
+// ctx does too; holes cost nothing.
+func LinesBack(ctx context.Context, path string, visit func(Line) bool) error {
+	return LinesBefore(ctx, path, math.MaxInt64, visit)
 }
 
 // LinesBefore is LinesBack from an offset on, at which a line begins.
-func LinesBefore(path string, offset int64, visit func(Line) bool) error {
+func LinesBefore(ctx context.Context, path string, offset int64, visit func(Line) bool) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("open transcript: %w", err)
@@ -42,7 +46,7 @@ func LinesBefore(path string, offset int64, visit func(Line) bool) error {
 	}
 
 	from := min(offset, info.Size())
-	r := backReader{f: f, block: make([]byte, max(0, min(blockSize, from)))}
+	r := backReader{ctx: ctx, f: f, block: make([]byte, max(0, min(blockSize, from)))}
 	for end := from; end > 0; {
 		start, err := r.lineStart(end)
 		if err != nil {
@@ -61,14 +65,15 @@ func LinesBefore(path string, offset int64, visit func(Line) bool) error {
 				return nil
 			}
 		}
-		end = start - 1 // the newline before it
+		end = r.text(start - 1) // before the newline before it
 	}
 	return nil
 }
 
 // backReader reads a file from its end back, one block at a time.
 type backReader struct {
-	f     io.ReaderAt
+	ctx   context.Context
+	f     *os.File
 	block []byte // its length is what a block may hold
 	at    int64  // where the held bytes stand in the file
 	held  int    // how many of block's bytes are from the file
@@ -80,6 +85,9 @@ type backReader struct {
 func (r *backReader) lineStart(end int64) (int64, error) {
 	for pos := end; pos > 0; pos = r.at {
 		if pos <= r.at || pos > r.at+int64(r.held) {
+			if pos = sparse.LastData(r.f, pos); pos == 0 {
+				break
+			}
 			if err := r.load(pos); err != nil {
 				return 0, err
 			}
@@ -105,8 +113,20 @@ func lastNewline(b []byte) int {
 	return -1
 }
 
+// text returns the end of what stands before end without empty lines, of which
+// there may be a billion, as far as the held block tells.
+func (r *backReader) text(end int64) int64 {
+	if end <= r.at || end > r.at+int64(r.held) {
+		return end
+	}
+	return r.at + int64(len(bytes.TrimRight(r.block[:end-r.at], "\n")))
+}
+
 // load holds the block that ends at pos.
 func (r *backReader) load(pos int64) error {
+	if err := r.ctx.Err(); err != nil {
+		return context.Cause(r.ctx)
+	}
 	n := min(int64(len(r.block)), pos)
 	r.at, r.held = pos-n, 0
 	got, err := r.f.ReadAt(r.block[:n], r.at)

@@ -2,6 +2,8 @@ package agent_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -29,7 +31,7 @@ type seen struct {
 
 func linesBack(t testing.TB, path string) []seen {
 	var all []seen
-	require.NoError(t, agent.LinesBack(path, func(l agent.Line) bool {
+	require.NoError(t, agent.LinesBack(t.Context(), path, func(l agent.Line) bool {
 		require.False(t, l.Cut)
 		require.Equal(t, path, l.Path)
 		require.False(t, l.ModTime.IsZero())
@@ -80,7 +82,7 @@ func TestLinesReadBackAreTheLinesReadForth(t *testing.T) {
 func TestReadingBackStopsWhenToldTo(t *testing.T) {
 	path := write(t, "a\nb\nc\n")
 	var got []string
-	require.NoError(t, agent.LinesBack(path, func(l agent.Line) bool {
+	require.NoError(t, agent.LinesBack(t.Context(), path, func(l agent.Line) bool {
 		got = append(got, string(l.Data))
 		return len(got) < 2
 	}))
@@ -91,7 +93,7 @@ func TestReadingBackBeginsWhereItIsToldTo(t *testing.T) {
 	path := write(t, "a\nb\n\nc\n")
 	for offset, want := range map[int64][]string{0: nil, 2: {"a"}, 5: {"b", "a"}, 7: {"c", "b", "a"}, 99: {"c", "b", "a"}, -1: nil} {
 		var got []string
-		require.NoError(t, agent.LinesBefore(path, offset, func(l agent.Line) bool {
+		require.NoError(t, agent.LinesBefore(t.Context(), path, offset, func(l agent.Line) bool {
 			got = append(got, string(l.Data))
 			return true
 		}))
@@ -101,8 +103,8 @@ func TestReadingBackBeginsWhereItIsToldTo(t *testing.T) {
 
 func TestAFileThatCannotBeReadIsAnError(t *testing.T) {
 	none := func(agent.Line) bool { return true }
-	require.ErrorIs(t, agent.LinesBack(filepath.Join(t.TempDir(), "none"), none), os.ErrNotExist)
-	require.ErrorContains(t, agent.LinesBack(t.TempDir(), none), "not a regular file")
+	require.ErrorIs(t, agent.LinesBack(t.Context(), filepath.Join(t.TempDir(), "none"), none), os.ErrNotExist)
+	require.ErrorContains(t, agent.LinesBack(t.Context(), t.TempDir(), none), "not a regular file")
 }
 
 // A line of a gibibyte, in a file that takes no room on disk.
@@ -120,7 +122,7 @@ func TestAHugeLineCostsBoundedMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	var got []agent.Line
-	require.NoError(t, agent.LinesBack(path, func(l agent.Line) bool {
+	require.NoError(t, agent.LinesBack(t.Context(), path, func(l agent.Line) bool {
 		got = append(got, agent.Line{Offset: l.Offset, Cut: l.Cut, Data: bytes.Clone(l.Data[:min(11, len(l.Data))])})
 		return true
 	}))
@@ -132,4 +134,37 @@ func TestAHugeLineCostsBoundedMemory(t *testing.T) {
 		{Offset: 0, Data: []byte("first")},
 	}, got)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20))
+}
+
+// What nobody wrote takes no time, however much of it there is.
+func TestLinesAreReadBackOverHoles(t *testing.T) {
+	const tera = 1 << 40
+	path := write(t, "a\n")
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	if _, err := file.WriteAt([]byte("\nb\n"), tera); err != nil {
+		t.Skip("no file of a terabyte here: ", err)
+	}
+	require.NoError(t, file.Close())
+	var offsets []int64
+	require.NoError(t, agent.LinesBack(t.Context(), path, func(l agent.Line) bool {
+		offsets = append(offsets, l.Offset)
+		require.Equal(t, l.Offset == 2, l.Cut)
+		return true
+	}))
+	require.Equal(t, []int64{tera + 1, 2, 0}, offsets)
+}
+
+// Whoever stops need not wait until the beginning of a file is reached.
+func TestReadingBackEndsWithItsContext(t *testing.T) {
+	path := write(t, strings.Repeat("\n", 1<<20)+strings.Repeat("line\n", 1<<20))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough, visited := errors.New("enough"), 0
+	err := agent.LinesBack(ctx, path, func(agent.Line) bool {
+		cancel(enough)
+		visited++
+		return true
+	})
+	require.ErrorIs(t, err, enough)
+	require.Less(t, visited, 1<<17, "no more than was held")
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -57,8 +58,8 @@ type Trace struct {
 // LastDenial reads a transcript from its end back to where a run began. A
 // denial counts where no tool was called after it: otherwise the agent went on
 // without. told reports whether the run called any tool at all.
-func LastDenial(path string, since time.Time, read func(Line) Trace) (d Denial, denied, told bool, err error) {
-	err = LinesBack(path, func(line Line) bool {
+func LastDenial(ctx context.Context, path string, since time.Time, read func(Line) Trace) (d Denial, denied, told bool, err error) {
+	err = LinesBack(ctx, path, func(line Line) bool {
 		if line.Cut {
 			return true // not a whole record: nothing can be said of it
 		}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"context"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,8 +23,8 @@ type Evidence struct {
 }
 
 // Back visits what a file says from its end back, until visit returns false.
-func Back(a Reader, src Source, path string, visit func(Evidence) bool) error {
-	return LinesBack(path, func(line Line) bool {
+func Back(ctx context.Context, a Reader, src Source, path string, visit func(Evidence) bool) error {
+	return LinesBack(ctx, path, func(line Line) bool {
 		if !src.worth(line.Data) {
 			return true
 		}
@@ -34,12 +35,12 @@ func Back(a Reader, src Source, path string, visit func(Evidence) bool) error {
 
 // Last returns the last thing that a file says: it decides how the session
 // stands. It returns false where the file says nothing.
-func Last(a Reader, src Source, path string) (Evidence, bool, error) {
+func Last(ctx context.Context, a Reader, src Source, path string) (Evidence, bool, error) {
 	var (
 		last  Evidence
 		found bool
 	)
-	err := Back(a, src, path, func(e Evidence) bool {
+	err := Back(ctx, a, src, path, func(e Evidence) bool {
 		last, found = e, true
 		return false
 	})

@@ -51,13 +51,13 @@ func (*parrot) Plan(context.Context, resume.Session, agent.Words) (agent.Plan, e
 
 func TestTheLastSightingDecides(t *testing.T) {
 	path := write(t, "a move\na limit\nnoise\nnoise\n")
-	last, found, err := agent.Last(&parrot{}, agent.Source{}, path)
+	last, found, err := agent.Last(t.Context(), &parrot{}, agent.Source{}, path)
 	require.NoError(t, err)
 	require.True(t, found)
 	require.IsType(t, resume.Limited{}, last.Event)
 	require.EqualValues(t, 7, last.Offset)
 
-	_, found, err = agent.Last(&parrot{}, agent.Source{}, write(t, "noise\n"))
+	_, found, err = agent.Last(t.Context(), &parrot{}, agent.Source{}, write(t, "noise\n"))
 	require.NoError(t, err)
 	require.False(t, found)
 }
@@ -73,7 +73,7 @@ func TestLinesThatCannotMatterAreNotObserved(t *testing.T) {
 			return agent.Nothing
 		}},
 	} {
-		last, found, err := agent.Last(&parrot{}, src, path)
+		last, found, err := agent.Last(t.Context(), &parrot{}, src, path)
 		require.NoError(t, err, name)
 		require.True(t, found, name)
 		require.IsType(t, resume.Limited{}, last.Event, name)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,8 +31,8 @@ func SentByUs(s resume.Session, at time.Time) bool {
 
 // Stands returns the last thing that a session's transcript says and whether the
 // session stands where it stopped, or what is to be done otherwise.
-func Stands(a Reader, s resume.Session) (last Evidence, otherwise Plan, stands bool, err error) {
-	last, found, err := LastOf(a, s)
+func Stands(ctx context.Context, a Reader, s resume.Session) (last Evidence, otherwise Plan, stands bool, err error) {
+	last, found, err := LastOf(ctx, a, s)
 	if found && last.Key != s.Key {
 		return last, Left("the transcript goes on as session " + last.Key.ID), false, err
 	}
@@ -58,8 +59,8 @@ func Standing(s resume.Session, last resume.Event, unread error) (otherwise Plan
 // LastOf returns the last thing that a session's transcript says, but for the
 // prompts of our own resumes: one that was cut off leaves its prompt behind,
 // and nothing has moved.
-func LastOf(a Reader, s resume.Session) (last Evidence, found bool, err error) {
-	err = Back(a, SourceOf(a, s.Transcript), s.Transcript, func(e Evidence) bool {
+func LastOf(ctx context.Context, a Reader, s resume.Session) (last Evidence, found bool, err error) {
+	err = Back(ctx, a, SourceOf(a, s.Transcript), s.Transcript, func(e Evidence) bool {
 		if prompt, ok := e.Event.(resume.Prompted); ok && e.Key == s.Key && SentByUs(s, prompt.At) {
 			return true
 		}

@@ -72,7 +72,7 @@ func (t *Transcripts) Denied(ctx context.Context, s resume.Session, run Ran) (De
 	if err := ctx.Err(); err != nil {
 		return Denial{}, false, err
 	}
-	d, denied, _, err := LastDenial(s.Transcript, run.Since, t.Trace)
+	d, denied, _, err := LastDenial(ctx, s.Transcript, run.Since, t.Trace)
 	return d, denied, err
 }
 

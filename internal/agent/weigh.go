@@ -21,11 +21,11 @@ func (t *Transcripts) Weigh(ctx context.Context, s resume.Session) (found resume
 		return found, false, nil
 	}
 	visited := 0
-	err = LinesBack(s.Transcript, func(line Line) bool {
+	err = LinesBack(ctx, s.Transcript, func(line Line) bool {
 		if visited++; !line.Cut {
 			found, known = t.Size(line)
 		}
-		return !known && visited < maxWeighLines && ctx.Err() == nil
+		return !known && visited < maxWeighLines
 	})
 	return found, known, err
 }

@@ -17,7 +17,7 @@ func (v *delivery) appears(ctx context.Context, patience time.Duration, done str
 		if ctx.Err() != nil {
 			return nil
 		}
-		if arrived(v.agent, v.session) {
+		if arrived(ctx, v.agent, v.session) {
 			return v.delivered(ctx)
 		}
 	}
@@ -55,13 +55,13 @@ func unknown(why string) resume.Ended {
 
 // arrived reports whether the transcript shows a prompt, or what came of one,
 // since the resume was claimed.
-func arrived(a agent.Agent, s resume.Session) bool {
+func arrived(ctx context.Context, a agent.Agent, s resume.Session) bool {
 	if len(s.Attempts) == 0 {
 		return false
 	}
 	const slack = time.Second // some agents write whole seconds
 	since := s.Attempts[len(s.Attempts)-1].StartedAt.Add(-slack)
-	last, found, err := lastOf(a, s)
+	last, found, err := lastOf(ctx, a, s)
 	if err != nil || !found || last.Key != s.Key {
 		return false
 	}
@@ -78,10 +78,10 @@ func arrived(a agent.Agent, s resume.Session) bool {
 }
 
 // lastOf returns the last thing that is known of the session.
-func lastOf(a agent.Agent, s resume.Session) (last agent.Evidence, found bool, err error) {
+func lastOf(ctx context.Context, a agent.Agent, s resume.Session) (last agent.Evidence, found bool, err error) {
 	switch a := a.(type) {
 	case agent.Reader:
-		return agent.Last(a, agent.SourceOf(a, s.Transcript), s.Transcript)
+		return agent.Last(ctx, a, agent.SourceOf(a, s.Transcript), s.Transcript)
 	case agent.Follower:
 		all, err := a.Evidence(s.Transcript)
 		for _, e := range all {

@@ -98,7 +98,7 @@ func (d *Deliverer) adopt(ctx context.Context, s resume.Session, process Process
 // handing over. Only the transcript can tell, or the queue that it waits in; it
 // is never handed over again.
 func (d *Deliverer) concludeUnverifiable(ctx context.Context, s resume.Session) {
-	if a := d.opts.Settings().Agent(s.Key.Agent); a != nil && (arrived(a, s) || d.queued(ctx, a, s)) {
+	if a := d.opts.Settings().Agent(s.Key.Agent); a != nil && (arrived(ctx, a, s) || d.queued(ctx, a, s)) {
 		d.report(ctx, s, resume.Ended{Outcome: resume.Delivered})
 		return
 	}

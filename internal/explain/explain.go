@@ -132,7 +132,7 @@ func (x *Explainer) transcript(a agent.Agent, path string, now time.Time) ([]Exp
 	src := agent.SourceOf(reader, path)
 	latest := make(map[resume.Key]bool)
 	var found []Explanation
-	err := agent.Back(reader, src, path, func(e agent.Evidence) bool {
+	err := agent.Back(context.Background(), reader, src, path, func(e agent.Evidence) bool {
 		if !latest[e.Key] {
 			latest[e.Key] = true
 			found = append(found, x.judge(a, path, e, now))

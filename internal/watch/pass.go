@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"resumed/internal/sparse"
 )
 
 const (
@@ -101,7 +102,7 @@ func (p *pass) finishLine(ctx context.Context) (found bool, err error) {
 		}
 		i := bytes.IndexByte(block, '\n')
 		if i < 0 {
-			p.searched = min(p.size, nextData(p.in, p.searched+int64(len(block))))
+			p.searched = min(p.size, sparse.NextData(p.in, p.searched+int64(len(block))))
 			continue
 		}
 		end := p.searched + int64(i) + 1
@@ -200,7 +201,7 @@ func (p *pass) lineStart(ctx context.Context, end int64) (int64, error) {
 		if start := lineStart(block); start > 0 {
 			return from + int64(start), nil
 		}
-		end = lastData(p.in, from)
+		end = sparse.LastData(p.in, from)
 	}
 	return 0, nil
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sparse makes a file of that size in which nothing was written but the texts.
-func sparse(t *testing.T, path string, size int64, texts map[int64]string) {
+// hollow makes a file of that size in which nothing was written but the texts.
+func hollow(t *testing.T, path string, size int64, texts map[int64]string) {
 	t.Helper()
 	f, err := os.Create(path)
 	require.NoError(t, err)
@@ -41,7 +41,7 @@ func TestHolesArePassedOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
 			path := filepath.Join(root, "a.log")
-			sparse(t, path, tera, texts)
+			hollow(t, path, tera, texts)
 			r := watched(t, root, newSink(), nil)
 			var want []string
 			for _, at := range []int64{tera - 6, tera / 2, 0} { // from the end back

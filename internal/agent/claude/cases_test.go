@@ -47,7 +47,7 @@ func TestEveryCapturedTranscriptIsUnderstood(t *testing.T) {
 	for _, c := range agenttest.Cases[captured](t) {
 		t.Run(c.Case, func(t *testing.T) {
 			path := filepath.Join("testdata", filepath.FromSlash(c.File))
-			last, found, err := agent.Last(a, src, path)
+			last, found, err := agent.Last(t.Context(), a, src, path)
 			require.NoError(t, err)
 			if c.Session == "" {
 				require.False(t, found, "a subagent's file is no session: %v", last)
@@ -106,7 +106,7 @@ func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 	for _, c := range agenttest.Cases[captured](t) {
 		path := filepath.Join("testdata", filepath.FromSlash(c.File))
 		var back []agent.Evidence
-		require.NoError(t, agent.Back(a, src, path, func(e agent.Evidence) bool {
+		require.NoError(t, agent.Back(t.Context(), a, src, path, func(e agent.Evidence) bool {
 			back = append(back, e)
 			return true
 		}))

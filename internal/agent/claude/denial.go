@@ -16,7 +16,7 @@ func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (ag
 	if err := ctx.Err(); err != nil {
 		return agent.Denial{}, false, err
 	}
-	d, denied, told, err := agent.LastDenial(s.Transcript, run.Since, a.trace)
+	d, denied, told, err := agent.LastDenial(ctx, s.Transcript, run.Since, a.trace)
 	if denied || told || err != nil {
 		return d, denied, err
 	}

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"time"
 
@@ -72,9 +73,9 @@ type continuation struct {
 }
 
 // lastContinuation reads it from the transcript's end.
-func lastContinuation(transcript string) (continuation, error) {
+func lastContinuation(ctx context.Context, transcript string) (continuation, error) {
 	var last continuation
-	err := agent.LinesBack(transcript, func(line agent.Line) bool {
+	err := agent.LinesBack(ctx, transcript, func(line agent.Line) bool {
 		switch {
 		case line.Cut:
 			return true
@@ -101,7 +102,7 @@ func lastContinuation(transcript string) (continuation, error) {
 // GoesOn reports whether the transcript ends with Claude Code's word that it
 // will go on by itself.
 func GoesOn(transcript string) bool {
-	last, err := lastContinuation(transcript)
+	last, err := lastContinuation(context.Background(), transcript)
 	return err == nil && last.state == waits
 }
 

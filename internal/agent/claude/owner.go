@@ -43,7 +43,7 @@ func (a *Agent) lodger(ctx context.Context, s resume.Session, registered map[int
 		return nil, nil
 	}
 	all, err := a.Processes.List(ctx)
-	if err != nil && writerRegisters(s.Transcript) {
+	if err != nil && writerRegisters(ctx, s.Transcript) {
 		return nil, nil // who holds it would have said so
 	}
 	if err != nil {
@@ -72,9 +72,9 @@ func (a *Agent) lodger(ctx context.Context, s resume.Session, registered map[int
 
 // writerRegisters reports whether a version that is in the registry while it lives was
 // the last to write the transcript: 2.1 was the first.
-func writerRegisters(transcript string) bool {
+func writerRegisters(ctx context.Context, transcript string) bool {
 	var major, minor int
-	err := agent.LinesBack(transcript, func(line agent.Line) bool {
+	err := agent.LinesBack(ctx, transcript, func(line agent.Line) bool {
 		var r struct {
 			Version string `json:"version"`
 		}

@@ -19,7 +19,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if !plainName.MatchString(s.Key.ID) {
 		return agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, Name), nil
 	}
-	if _, plan, stands, err := agent.Stands(a, s); !stands {
+	if _, plan, stands, err := agent.Stands(ctx, a, s); !stands {
 		return plan, err
 	}
 	cwd, ok := firstCwd(s.Transcript)
@@ -29,11 +29,11 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if err := agent.CheckDir(cwd); err != nil {
 		return agent.Parked("%v", err), nil
 	}
-	return a.run(s, w, cwd)
+	return a.run(ctx, s, w, cwd)
 }
 
 // run returns the command that continues the session.
-func (a *Agent) run(s resume.Session, w agent.Words, cwd string) (agent.Plan, error) {
+func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words, cwd string) (agent.Plan, error) {
 	program, err := a.program(s)
 	if err != nil {
 		return a.Missing(), nil
@@ -41,7 +41,7 @@ func (a *Agent) run(s resume.Session, w agent.Words, cwd string) (agent.Plan, er
 	if version := versionOf(program.Path); forksSessions(version) {
 		return agent.Parked("Claude Code %s continues a session under a new id: update it to 2.0 or later", version), nil
 	}
-	had, err := lastSettings(s.Transcript)
+	had, err := lastSettings(ctx, s.Transcript)
 	if err != nil {
 		return agent.Plan{}, err
 	}

@@ -203,7 +203,7 @@ func TestTheSessionIsContinuedWhereItBegan(t *testing.T) {
 		refused(map[string]any{"cwd": elsewhere, "apiErrorStatus": 529}, "API Error: 529 Overloaded."))
 	sc.session.Cwd = elsewhere
 	require.Equal(t, sc.cwd, sc.plan(t, "continue").Run.Dir)
-	last, _, err := agent.Last(sc.agent, sc.agent.Sources()[0], sc.session.Transcript)
+	last, _, err := agent.Last(t.Context(), sc.agent, sc.agent.Sources()[0], sc.session.Transcript)
 	require.NoError(t, err)
 	require.Equal(t, sc.cwd, last.Cwd)
 }

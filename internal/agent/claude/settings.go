@@ -3,6 +3,7 @@ package claude
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"os"
 	"regexp"
 	"slices"
@@ -41,7 +42,7 @@ const maxSettingsLines = 20_000
 // lastSettings reads what the session ran with last: the permission mode is
 // with its last prompt, or in a record of its own since it was changed; model and effort are with its last answer. Versions
 // before 2.1 record none of them.
-func lastSettings(transcript string) (settings, error) {
+func lastSettings(ctx context.Context, transcript string) (settings, error) {
 	var (
 		had             settings
 		prompt, answer  bool
@@ -49,7 +50,7 @@ func lastSettings(transcript string) (settings, error) {
 		quotedMode      = []byte(`"permissionMode"`)
 		quotedRequested = []byte(`"requestedModel"`)
 	)
-	err := agent.LinesBack(transcript, func(line agent.Line) bool {
+	err := agent.LinesBack(ctx, transcript, func(line agent.Line) bool {
 		visited++
 		mayPrompt := !prompt && bytes.Contains(line.Data, quotedMode)
 		mayAnswer := !answer && bytes.Contains(line.Data, quotedRequested)

@@ -24,7 +24,7 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	if err := ctx.Err(); err != nil {
 		return agent.Plan{}, err
 	}
-	last, plan, stands, err := agent.Stands(a, s)
+	last, plan, stands, err := agent.Stands(ctx, a, s)
 	if !stands {
 		return plan, err
 	}
@@ -38,7 +38,7 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	if untold != nil {
 		return agent.Plan{Leave: untold}, nil
 	}
-	if plan, ok, err := standsAside(s, last, holder); ok || err != nil {
+	if plan, ok, err := standsAside(ctx, s, last, holder); ok || err != nil {
 		return plan, err
 	}
 	if holder.Status == "busy" {
@@ -85,8 +85,8 @@ func (a *Agent) holder(s resume.Session, owner resume.Owner) (holder entry, unto
 }
 
 // standsAside leaves a session that Claude Code continues by itself.
-func standsAside(s resume.Session, last agent.Evidence, holder entry) (agent.Plan, bool, error) {
-	own, err := lastContinuation(s.Transcript)
+func standsAside(ctx context.Context, s resume.Session, last agent.Evidence, holder entry) (agent.Plan, bool, error) {
+	own, err := lastContinuation(ctx, s.Transcript)
 	if err != nil {
 		return agent.Plan{}, false, err
 	}

@@ -129,10 +129,10 @@ func TestANoticeBeforeTheLastRefusalIsOver(t *testing.T) {
 }
 
 func TestTheCapturedNoticeIsArmed(t *testing.T) {
-	got, err := lastContinuation("testdata/transcripts/i-u5h-armed.jsonl")
+	got, err := lastContinuation(t.Context(), "testdata/transcripts/i-u5h-armed.jsonl")
 	require.NoError(t, err)
 	require.Equal(t, continuation{waits, time.Date(2026, 11, 15, 0, 2, 58, 721e6, time.UTC)}, got)
-	got, err = lastContinuation("testdata/transcripts/i-529.jsonl")
+	got, err = lastContinuation(t.Context(), "testdata/transcripts/i-529.jsonl")
 	require.NoError(t, err)
 	require.Zero(t, got)
 }

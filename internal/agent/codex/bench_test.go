@@ -41,7 +41,7 @@ func BenchmarkObserve(b *testing.B) {
 	lines := append([]string{meta(""), turnIn("/one", "")}, filler...)
 	path := rollout(b, append(lines, windows("100@1794704327", "", ""), failed(`"usage_limit_exceeded"`, "You've hit your usage limit."))...)
 	var end agent.Line
-	if err := agent.LinesBack(path, func(l agent.Line) bool {
+	if err := agent.LinesBack(b.Context(), path, func(l agent.Line) bool {
 		end = l
 		end.Data = []byte(string(l.Data))
 		return false

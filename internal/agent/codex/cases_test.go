@@ -54,7 +54,7 @@ func TestEveryCapturedRolloutIsUnderstood(t *testing.T) {
 	src := a.Sources()[0]
 	for _, c := range agenttest.Cases[captured](t) {
 		t.Run(c.Case, func(t *testing.T) {
-			last, found, err := agent.Last(a, src, c.path())
+			last, found, err := agent.Last(t.Context(), a, src, c.path())
 			require.NoError(t, err)
 			require.True(t, found)
 			require.Equal(t, resume.Key{Agent: "codex", ID: c.Session}, last.Key)
@@ -114,7 +114,7 @@ func TestWithoutTheWindowsTheWordsTell(t *testing.T) {
 		data = bytes.ReplaceAll(data, []byte(`"rate_limits":{`), []byte(`"limits":{`))
 		path := filepath.Join(t.TempDir(), "rollout.jsonl")
 		require.NoError(t, os.WriteFile(path, data, 0o600))
-		last, found, err := agent.Last(a, a.Sources()[0], path)
+		last, found, err := agent.Last(t.Context(), a, a.Sources()[0], path)
 		require.NoError(t, err)
 		require.True(t, found)
 		limited, ok := last.Event.(resume.Limited)
@@ -153,7 +153,7 @@ func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 		require.NoError(t, err)
 		forth := observeAll(a, src, c.path(), data)
 		var back []agent.Evidence
-		require.NoError(t, agent.Back(newAgent(t, Options{Roots: []string{a.Homes.Roots[0]}}), src, c.path(), func(e agent.Evidence) bool {
+		require.NoError(t, agent.Back(t.Context(), newAgent(t, Options{Roots: []string{a.Homes.Roots[0]}}), src, c.path(), func(e agent.Evidence) bool {
 			back = append([]agent.Evidence{e}, back...)
 			return true
 		}))
@@ -185,8 +185,8 @@ func TestTheOrderOfFieldsIsNoMatter(t *testing.T) {
 				return true
 			}
 		}
-		require.NoError(t, agent.Back(a, src, c.path(), collect(&before)))
-		require.NoError(t, agent.Back(a, src, path, collect(&after)))
+		require.NoError(t, agent.Back(t.Context(), a, src, c.path(), collect(&before)))
+		require.NoError(t, agent.Back(t.Context(), a, src, path, collect(&after)))
 		require.Equal(t, before, after, c.Case)
 	}
 }

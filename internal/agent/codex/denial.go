@@ -18,12 +18,12 @@ func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (ag
 	if err := ctx.Err(); err != nil {
 		return agent.Denial{}, false, err
 	}
-	had, _, _, err := turnBefore(s.Transcript, math.MaxInt64, 0)
+	had, _, _, err := turnBefore(ctx, s.Transcript, math.MaxInt64, 0)
 	if err != nil {
 		return agent.Denial{}, false, err
 	}
 	confined := had.Sandbox.mode() != fullAccess
-	d, denied, _, err := agent.LastDenial(s.Transcript, run.Since, func(line agent.Line) agent.Trace {
+	d, denied, _, err := agent.LastDenial(ctx, s.Transcript, run.Since, func(line agent.Line) agent.Trace {
 		r, ok := parse(line.Data)
 		if !ok {
 			return agent.Trace{}

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"context"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -56,7 +57,7 @@ const maxSince = 200
 func limitsBefore(line agent.Line) (limits RateLimits, found bool) {
 	visited := 0
 	// A file that cannot be read says nothing: the words of the refusal remain.
-	_ = agent.LinesBefore(line.Path, line.Offset, func(before agent.Line) bool {
+	_ = agent.LinesBefore(context.Background(), line.Path, line.Offset, func(before agent.Line) bool {
 		visited++
 		if mayBe(before.Data, "event_msg", "task_started") {
 			return false
@@ -75,7 +76,7 @@ func limitsBefore(line agent.Line) (limits RateLimits, found bool) {
 // with in versions that write no events at the ends of turns.
 func followsTurnContext(line agent.Line) bool {
 	follows := false
-	_ = agent.LinesBefore(line.Path, line.Offset, func(before agent.Line) bool {
+	_ = agent.LinesBefore(context.Background(), line.Path, line.Offset, func(before agent.Line) bool {
 		follows = mayBe(before.Data, "turn_context", "")
 		return false
 	})

@@ -71,7 +71,7 @@ func rollout(t testing.TB, lines ...string) string {
 // last returns what a rollout of these lines says last.
 func last(t testing.TB, lines ...string) (resume.Observation, bool) {
 	a := newAgent(t, Options{})
-	e, found, err := agent.Last(a, a.Sources()[0], rollout(t, lines...))
+	e, found, err := agent.Last(t.Context(), a, a.Sources()[0], rollout(t, lines...))
 	require.NoError(t, err)
 	return e.Observation, found
 }
@@ -288,14 +288,14 @@ func TestTheDirectoryIsThatOfTheLastTurn(t *testing.T) {
 
 	// What is read back after that, and what is appended, is told right too.
 	got = nil
-	require.NoError(t, agent.Back(a, src, path, func(e agent.Evidence) bool {
+	require.NoError(t, agent.Back(t.Context(), a, src, path, func(e agent.Evidence) bool {
 		got = append([]string{e.Cwd}, got...)
 		return true
 	}))
 	require.Equal(t, want, got)
 	grown := string(data) + turnIn("/three", "") + "\n" + said(answered) + "\n"
 	require.NoError(t, os.WriteFile(path, []byte(grown), 0o600))
-	e, _, err := agent.Last(a, src, path)
+	e, _, err := agent.Last(t.Context(), a, src, path)
 	require.NoError(t, err)
 	require.Equal(t, "/three", e.Cwd)
 }
@@ -351,7 +351,7 @@ func TestAHugeLineCostsBoundedMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	var events []resume.Event
-	require.NoError(t, agent.Back(a, a.Sources()[0], path, func(e agent.Evidence) bool {
+	require.NoError(t, agent.Back(t.Context(), a, a.Sources()[0], path, func(e agent.Evidence) bool {
 		events = append(events, e.Event)
 		require.Equal(t, "/one", e.Cwd)
 		return true

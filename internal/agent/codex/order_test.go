@@ -46,7 +46,7 @@ func TestARecordMeansTheSameInAnyOrder(t *testing.T) {
 func events(t *testing.T, a *Agent, path string) []resume.Event {
 	t.Helper()
 	var all []resume.Event
-	require.NoError(t, agent.Back(a, a.Sources()[0], path, func(e agent.Evidence) bool {
+	require.NoError(t, agent.Back(t.Context(), a, a.Sources()[0], path, func(e agent.Evidence) bool {
 		all = append(all, e.Event)
 		return true
 	}))

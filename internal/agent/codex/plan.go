@@ -16,7 +16,7 @@ import (
 // Plan says how the session is continued now: by a headless run of the same
 // session, in the directory of its last turn, with the settings that turn had.
 func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
-	if plan, stands, err := a.stands(s); !stands {
+	if plan, stands, err := a.stands(ctx, s); !stands {
 		return plan, err
 	}
 	owner, err := a.Owner(ctx, s)
@@ -29,16 +29,16 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if plan, waits, err := a.waits(ctx, s); waits || err != nil {
 		return plan, err
 	}
-	return a.run(s, w)
+	return a.run(ctx, s, w)
 }
 
 // stands reports whether the session stands where it stopped, or returns what
 // is to be done otherwise.
-func (a *Agent) stands(s resume.Session) (otherwise agent.Plan, stands bool, err error) {
+func (a *Agent) stands(ctx context.Context, s resume.Session) (otherwise agent.Plan, stands bool, err error) {
 	if !agent.IsUUID(s.Key.ID) {
 		return agent.Parked("the session id %q is none of %s", s.Key.ID, Name), false, nil
 	}
-	_, otherwise, stands, err = agent.Stands(a, s)
+	_, otherwise, stands, err = agent.Stands(ctx, a, s)
 	return otherwise, stands, err
 }
 
@@ -53,8 +53,8 @@ func (a *Agent) waits(ctx context.Context, s resume.Session) (agent.Plan, bool, 
 }
 
 // run returns the command that continues the session.
-func (a *Agent) run(s resume.Session, w agent.Words) (agent.Plan, error) {
-	had, _, _, err := turnBefore(s.Transcript, math.MaxInt64, 0)
+func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
+	had, _, _, err := turnBefore(ctx, s.Transcript, math.MaxInt64, 0)
 	if err != nil {
 		return agent.Plan{}, err
 	}

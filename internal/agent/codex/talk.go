@@ -20,13 +20,13 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	if err := ctx.Err(); err != nil {
 		return agent.Plan{}, err
 	}
-	if plan, stands, err := a.stands(s); !stands {
+	if plan, stands, err := a.stands(ctx, s); !stands {
 		return plan, err
 	}
 	if owner.Kind == "headless" {
 		return agent.Left(occupied(&owner)), nil
 	}
-	works, err := turnRuns(s.Transcript)
+	works, err := turnRuns(ctx, s.Transcript)
 	if err != nil {
 		return agent.Plan{}, err
 	}
@@ -46,7 +46,7 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	if plan, waits, err := a.waits(ctx, s); waits || err != nil {
 		return plan, err
 	}
-	return a.queue(s, w)
+	return a.queue(ctx, s, w)
 }
 
 // readsQueue reports whether a process of these arguments takes the messages
@@ -65,8 +65,8 @@ var turnEdges = []string{"task_started", "task_complete", "turn_aborted"}
 
 // turnRuns reports whether a turn was begun that is not over. Codex waits and
 // retries within one, and writes nothing meanwhile.
-func turnRuns(rollout string) (runs bool, err error) {
-	err = agent.LinesBack(rollout, func(line agent.Line) bool {
+func turnRuns(ctx context.Context, rollout string) (runs bool, err error) {
+	err = agent.LinesBack(ctx, rollout, func(line agent.Line) bool {
 		if line.Cut || !slices.ContainsFunc(turnEdges, func(kind string) bool { return mayBe(line.Data, "event_msg", kind) }) {
 			return true
 		}
@@ -78,8 +78,8 @@ func turnRuns(rollout string) (runs bool, err error) {
 }
 
 // queue returns the command that leaves a message for the session's owner.
-func (a *Agent) queue(s resume.Session, w agent.Words) (agent.Plan, error) {
-	had, _, _, err := turnBefore(s.Transcript, math.MaxInt64, 0)
+func (a *Agent) queue(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
+	had, _, _, err := turnBefore(ctx, s.Transcript, math.MaxInt64, 0)
 	if err != nil {
 		return agent.Plan{}, err
 	}

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"context"
 	"encoding/json"
 
 	"resumed/internal/agent"
@@ -35,8 +36,8 @@ type profile struct {
 
 // turnBefore returns the last turn_context before an offset, and where it
 // stands. Lines before since are not looked at.
-func turnBefore(path string, offset, since int64) (t turn, at int64, found bool, err error) {
-	err = agent.LinesBefore(path, offset, func(line agent.Line) bool {
+func turnBefore(ctx context.Context, path string, offset, since int64) (t turn, at int64, found bool, err error) {
+	err = agent.LinesBefore(ctx, path, offset, func(line agent.Line) bool {
 		if line.Offset < since {
 			return false
 		}
@@ -76,7 +77,7 @@ func (a *Agent) cwd(h head, line agent.Line) string {
 	case !ok:
 		known = workDir{cwd: h.Cwd, from: -1}
 	case line.Offset <= known.from: // a look back
-		t, _, found, err := turnBefore(line.Path, line.Offset, 0)
+		t, _, found, err := turnBefore(context.Background(), line.Path, line.Offset, 0)
 		if err != nil || !found {
 			return h.Cwd
 		}
@@ -84,7 +85,7 @@ func (a *Agent) cwd(h head, line agent.Line) string {
 	case line.Offset <= known.until, line.Offset-line.Shown <= known.until:
 		return known.cwd
 	}
-	t, at, found, err := turnBefore(line.Path, line.Offset, known.until)
+	t, at, found, err := turnBefore(context.Background(), line.Path, line.Offset, known.until)
 	if err != nil {
 		return known.cwd
 	}

@@ -67,7 +67,7 @@ func (a *Agent) lastOf(ctx context.Context, s resume.Session) (agent.Evidence, b
 		last  agent.Evidence
 		found bool
 	)
-	err := agent.Back(a, agent.SourceOf(a, s.Transcript), s.Transcript, func(e agent.Evidence) bool {
+	err := agent.Back(ctx, a, agent.SourceOf(a, s.Transcript), s.Transcript, func(e agent.Evidence) bool {
 		if e.Key == s.Key {
 			last, found = e, true
 		}

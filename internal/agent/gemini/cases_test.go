@@ -46,7 +46,7 @@ func TestEveryCapturedChatIsUnderstood(t *testing.T) {
 	src := a.Sources()[0]
 	for _, c := range agenttest.Cases[captured](t) {
 		t.Run(c.Case, func(t *testing.T) {
-			last, found, err := agent.Last(a, src, c.path())
+			last, found, err := agent.Last(t.Context(), a, src, c.path())
 			require.NoError(t, err)
 			require.True(t, found)
 			require.Equal(t, resume.Key{Agent: "gemini", ID: c.Session}, last.Key)
@@ -86,7 +86,7 @@ func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 	src := a.Sources()[0]
 	for _, c := range agenttest.Cases[captured](t) {
 		var back, forth []resume.Event
-		require.NoError(t, agent.Back(a, src, c.path(), func(e agent.Evidence) bool {
+		require.NoError(t, agent.Back(t.Context(), a, src, c.path(), func(e agent.Evidence) bool {
 			back = append(back, e.Event)
 			return true
 		}))
@@ -108,7 +108,7 @@ func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 func TestAStubIsNoSession(t *testing.T) {
 	a := newAgent(t, Options{})
 	path := filepath.Join("testdata", "chats", "stub.jsonl")
-	_, found, err := agent.Last(a, a.Sources()[0], path)
+	_, found, err := agent.Last(t.Context(), a, a.Sources()[0], path)
 	require.NoError(t, err)
 	require.False(t, found)
 }

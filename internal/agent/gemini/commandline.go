@@ -110,7 +110,7 @@ func (a *Agent) chat(path, dir string) (chat, bool) {
 			holds, c.open = true, r.Type == "user"
 		}
 	}
-	err := agent.LinesBack(path, func(line agent.Line) bool {
+	err := agent.LinesBack(context.Background(), path, func(line agent.Line) bool {
 		r, ok := parse(line.Data)
 		if line.Cut || !ok {
 			return true

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"context"
 	"resumed/internal/agent"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -20,14 +21,14 @@ const maxEndLines = 20_000
 
 // endOf reads how a chat ends. Prompts that are ours do not count as something
 // that happened.
-func endOf(path string, limits limit.Reader, ours func(record, resume.Prompted) bool) (end, error) {
+func endOf(ctx context.Context, path string, limits limit.Reader, ours func(record, resume.Prompted) bool) (end, error) {
 	var (
 		e       end
 		rewound bool
 		kept    map[string]bool // ids of the messages that the latest list holds
 		visited int
 	)
-	err := agent.LinesBack(path, func(line agent.Line) bool {
+	err := agent.LinesBack(ctx, path, func(line agent.Line) bool {
 		visited++
 		r, ok := parse(line.Data)
 		if line.Cut || !ok {
@@ -60,7 +61,7 @@ func endOf(path string, limits limit.Reader, ours func(record, resume.Prompted) 
 // LastOf returns the last that happened in a chat, or nil, and whether Gemini CLI
 // took the last prompt back out of the conversation.
 func LastOf(chat string) (last resume.Event, lost bool, err error) {
-	e, err := endOf(chat, limit.Reader{}, func(record, resume.Prompted) bool { return false })
+	e, err := endOf(context.Background(), chat, limit.Reader{}, func(record, resume.Prompted) bool { return false })
 	return e.last, e.lost, err
 }
 

@@ -25,7 +25,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	ours := func(r record, p resume.Prompted) bool {
 		return agent.SentByUs(s, p.At) || strings.TrimSpace(r.text()) == strings.TrimSpace(w.Prompt)
 	}
-	e, err := endOf(s.Transcript, a.Limits, ours)
+	e, err := endOf(ctx, s.Transcript, a.Limits, ours)
 	if errors.Is(err, fs.ErrNotExist) {
 		return agent.Parked("the transcript is gone: %s deletes chats that it cannot read; copies lie in the daemon's state directory", Name), nil
 	}

@@ -77,7 +77,7 @@ func (i invocation) Begin(dir string) func(context.Context, agent.Ended) agent.T
 
 // opening returns what a chat begins with: where it works, and what was asked.
 func opening(chat string) (cwd, prompt string) {
-	_ = agent.LinesBack(chat, func(line agent.Line) bool { // what cannot be read is nobody's
+	_ = agent.LinesBack(context.Background(), chat, func(line agent.Line) bool { // what cannot be read is nobody's
 		if r, ok := parse(line.Data); ok && !line.Cut && r.prompts() {
 			cwd, prompt = r.Cwd, r.text()
 		}

@@ -23,7 +23,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if !agent.IsUUID(s.Key.ID) {
 		return agent.Parked("the session id %q is none of %s", s.Key.ID, Name), nil
 	}
-	e, err := a.endOf(s, w)
+	e, err := a.endOf(ctx, s, w)
 	if plan, stands, err := agent.Standing(s, e.last, err); !stands {
 		return plan, err
 	}
@@ -62,9 +62,9 @@ func (e end) chosen() (args, newer []string) {
 const maxEndLines = 20_000
 
 // endOf reads how the chat of a session ends.
-func (a *Agent) endOf(s resume.Session, w agent.Words) (e end, err error) {
+func (a *Agent) endOf(ctx context.Context, s resume.Session, w agent.Words) (e end, err error) {
 	visited := 0
-	err = agent.LinesBack(s.Transcript, func(line agent.Line) bool {
+	err = agent.LinesBack(ctx, s.Transcript, func(line agent.Line) bool {
 		visited++
 		r, ok := parse(line.Data)
 		if line.Cut || !ok || r.IsSidechain {

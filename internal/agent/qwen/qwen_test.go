@@ -49,7 +49,7 @@ func TestEveryCapturedChatIsUnderstood(t *testing.T) {
 	src := a.Sources()[0]
 	for _, c := range agenttest.Cases[captured](t) {
 		t.Run(c.Case, func(t *testing.T) {
-			last, found, err := agent.Last(a, src, c.path())
+			last, found, err := agent.Last(t.Context(), a, src, c.path())
 			require.NoError(t, err)
 			require.True(t, found)
 			require.Equal(t, resume.Key{Agent: "qwen-code", ID: c.Session}, last.Key)
@@ -73,7 +73,7 @@ func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 	src := a.Sources()[0]
 	for _, c := range agenttest.Cases[captured](t) {
 		var back, forth []resume.Event
-		require.NoError(t, agent.Back(a, src, c.path(), func(e agent.Evidence) bool {
+		require.NoError(t, agent.Back(t.Context(), a, src, c.path(), func(e agent.Evidence) bool {
 			back = append(back, e.Event)
 			return true
 		}))

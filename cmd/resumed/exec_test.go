@@ -344,6 +344,19 @@ func TestExecDoesNotRepeatAnAgentWhosePromptIsGone(t *testing.T) {
 }
 
 // At its next start Gemini CLI would delete the chat because of the stub.
+// Gemini CLI says that the quota of a day is used up, and not until when: that is
+// known. The report is of a day far away, which nobody waits for.
+func TestExecKnowsWhenTheQuotaOfADayIsThereAgain(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, strings.Replace(quick, "[resume]", "[resume]\nmax_wait = \"48h\"", 1))
+	env := b.agentIs("gemini", `echo "Error when talking to Gemini API Full report available at: /tmp/gemini-client-error-Turn.run-sendMessageStream-2099-01-01T20-00-00-794Z.json `+
+		`TerminalQuotaError: You have exhausted your daily quota on this model." >&2; exit 1`)
+	words, code := b.execAs(append(env, "TZ=UTC"), "--", "gemini", "-p", "task")
+	require.Equal(t, 1, code)
+	require.Contains(t, words, "it lifts at Fri 2 Jan 08:0")
+	require.Equal(t, 1, b.times(), "and is not tried five times")
+}
+
 func TestExecRemovesTheStubThatGeminiLeaves(t *testing.T) {
 	const id = "4f2a1c9e-0000-4000-8000-000000000001"
 	b := newBox(t)

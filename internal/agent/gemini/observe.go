@@ -58,7 +58,7 @@ func (r record) event(limits limit.Reader, modTime time.Time) (resume.Event, boo
 	switch {
 	case refused:
 		limits.At = at
-		return resume.Limited{At: at, Verdict: verdict(limits, text), Text: agent.Clip(text)}, true
+		return resume.Limited{At: at, Verdict: Verdict(limits, limit.Refusal{Text: text}), Text: agent.Clip(text)}, true
 	case r.moved():
 		return resume.Progressed{At: at}, true
 	case r.prompts():
@@ -68,16 +68,6 @@ func (r record) event(limits limit.Reader, modTime time.Time) (resume.Event, boo
 	default:
 		return nil, false
 	}
-}
-
-// verdict says what the refusal that ended a turn means.
-func verdict(reader limit.Reader, text string) limit.Verdict {
-	v := reader.Refusal(limit.Refusal{Text: text})
-	v.InProgress = false // it is over: Gemini CLI writes this when it has given up
-	if v.Class == limit.None {
-		v.Class, v.WaitHelps = limit.Unknown, true // it failed, and says nothing
-	}
-	return v
 }
 
 // firstDirectory finds the directory that the preamble of a chat names first:

@@ -231,11 +231,7 @@ func (r Reader) refuse(text string, status int, code string, at time.Time) resum
 	if !strings.HasPrefix(text, apiError) {
 		report = apiError + ": " + text + "]"
 	}
-	v := limits.Refusal(limit.Refusal{Status: status, Code: code, Text: report})
-	v.InProgress = false
-	if v.Class == limit.None {
-		v = limit.Verdict{Class: limit.Unknown, WaitHelps: true} // it failed, and says nothing
-	}
+	v := room.Verdict(limits, limit.Refusal{Status: status, Code: code, Text: report})
 	return resume.Limited{At: at, Verdict: v, Text: agent.Clip(text)}
 }
 

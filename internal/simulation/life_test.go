@@ -179,6 +179,7 @@ func (l *life) settings() deliver.Settings {
 		Agent:    func(string) agent.Agent { return &bot{life: l} },
 		Env:      func(string) ([]string, error) { return nil, nil },
 		Excluded: func(string) string { return "" },
+		TooCold:  func(resume.Session) string { return "" },
 		Trust:    ownership.Trust{Users: []string{ownership.Everybody}},
 	}
 }

@@ -38,7 +38,12 @@ func (a *Agent) event(r record, line agent.Line) (resume.Event, bool) {
 	if at.IsZero() {
 		return nil, false
 	}
+	if ev, ok := a.leavesOff(r, line); ok {
+		return ev, true
+	}
 	switch {
+	case r.Type == "user" && r.IsMeta && r.Note == release:
+		return resume.Progressed{At: at}, true
 	case r.Type == "assistant" && r.IsAPIError:
 		return resume.Limited{At: at, Verdict: r.refusal().Verdict(a.LimitsAt(at)), Text: agent.Clip(r.Message.Text())}, true
 	case r.moved():

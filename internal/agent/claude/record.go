@@ -28,6 +28,7 @@ type record struct {
 	IsMeta      bool      `json:"isMeta"`
 	QueueOnly   bool      `json:"queueTranscriptOnly"`
 	Summary     bool      `json:"isCompactSummary"`
+	Note        string    `json:"usageLimitNote"` // of what Claude Code tells the model about the limit
 	Origin      origin    `json:"origin"`
 	IsAPIError  bool      `json:"isApiErrorMessage"`
 	Error       string    `json:"error"`

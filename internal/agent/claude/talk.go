@@ -3,7 +3,9 @@ package claude
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -202,6 +204,8 @@ func (s Screen) shows(refusal string) bool {
 	switch {
 	case s.asked, s.cut && s.view == armed:
 		return true
+	case slices.Contains(slices.Collect(maps.Values(leftOff)), refusal):
+		return true // that is shown nowhere: the turn ended well
 	case len(words) == 0:
 		return false
 	case strings.Contains(s.turn, string(words[:min(shownPart, len(words))])):

@@ -1,0 +1,93 @@
+package claude
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// noted is what Claude Code tells the model about the limit.
+func noted(kind, text string) map[string]any {
+	return asked(map[string]any{"isMeta": true, "turnCompanion": true, "usageLimitNote": kind}, text)
+}
+
+// A turn that Claude Code let end because of a usage limit is one that a limit
+// stopped, though it ended well.
+func TestATurnThatWasLetEndIsAUsageLimit(t *testing.T) {
+	answer := func(stop, text string) map[string]any {
+		m := said("claude-opus-5-5", text)
+		m["stop_reason"] = stop
+		return base(map[string]any{"type": "assistant", "message": m})
+	}
+	var (
+		prompt  = asked(nil, "build it")
+		again   = asked(nil, "and the tests")
+		call    = answer("tool_use", "I run the tests.")
+		result  = asked(nil, []any{map[string]any{"type": "tool_result", "tool_use_id": "t1", "content": `{"usageLimitNote":"near_limit"}`}})
+		near    = noted(nearLimit, "[Usage limit approaching. Checkpoint now: finish the current step, …]")
+		grace   = noted(wrapUp, "[Usage limit reached — grace window active. Wrap up: finish or checkpoint; …]")
+		over    = noted(release, "[The usage limit has reset.]")
+		end     = answer("end_turn", "I stop here. Left: the tests.")
+		armed   = noticed(time.Date(2026, 11, 15, 0, 0, 21, 0, time.UTC), armedNotice)
+		refusal = refused(map[string]any{"error": "server_error", "apiErrorStatus": 529}, "API Error: 529 Overloaded.")
+		side    = func(r map[string]any) map[string]any { r = base(r); r["isSidechain"] = true; return r }
+	)
+	for rule, c := range map[string]struct {
+		records []any
+		want    string // the text of the limit; "": it is none
+		reset   bool
+	}{
+		"the limit was near":                {[]any{prompt, call, result, near, end}, leftOff[nearLimit], false},
+		"more tools were called after that": {[]any{prompt, call, near, call, result, end}, leftOff[nearLimit], false},
+		"in the grace after it":             {[]any{prompt, call, result, grace, end}, leftOff[wrapUp], false},
+		"and it goes on by itself":          {[]any{prompt, call, grace, end, armed}, leftOff[wrapUp], true},
+		"bookkeeping follows":               {[]any{prompt, near, end, base(map[string]any{"type": "last-prompt"})}, leftOff[nearLimit], false},
+		"it works on":                       {[]any{prompt, near, call}, "", false},
+		"the limit is over":                 {[]any{prompt, near, end, over}, "", false},
+		"and it went on":                    {[]any{prompt, near, end, over, end}, "", false},
+		"it went on by itself": {
+			[]any{prompt, grace, end, armed, asked(map[string]any{"isMeta": true, "origin": map[string]any{"kind": "auto-continuation"}}, "Continue."), end}, "", false,
+		},
+		"a person went on":              {[]any{prompt, near, end, again}, "", false},
+		"and that turn ended well":      {[]any{prompt, near, end, again, end}, "", false},
+		"no note at all":                {[]any{prompt, call, result, end}, "", false},
+		"a note of a subagent":          {[]any{prompt, side(near), end}, "", false},
+		"a note of a kind nobody knows": {[]any{prompt, noted("later", "[…]"), end}, "", false},
+		"a refusal tells more":          {[]any{prompt, near, refusal}, "API Error: 529 Overloaded.", false},
+		"its own continuation after a refusal": {
+			[]any{prompt, near, end, outOfQuota(time.Date(2026, 11, 15, 0, 0, 20, 0, time.UTC), time.Date(2026, 11, 15, 2, 2, 0, 0, time.UTC)), armed},
+			"You've hit your 5-hour limit · resets 2:02am (UTC)", true,
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			sc := newScene(t, c.records...)
+			last, found, err := agent.Last(t.Context(), sc.agent, agent.SourceOf(sc.agent, sc.session.Transcript), sc.session.Transcript)
+			require.NoError(t, err)
+			require.True(t, found)
+			got, limited := last.Event.(resume.Limited)
+			require.Equal(t, c.want != "", limited, "%#v", last.Event)
+			if !limited {
+				return
+			}
+			require.Equal(t, c.want, got.Text)
+			require.True(t, got.WaitHelps)
+			require.Equal(t, c.reset, got.Reset.Stated())
+			if c.reset {
+				require.Equal(t, limit.UsageLimit, got.Class)
+			}
+		})
+	}
+}
+
+// No screen shows why such a turn ended: the prompt is typed all the same.
+func TestAfterATurnThatWasLetEndThePromptIsTyped(t *testing.T) {
+	for _, text := range leftOff {
+		got := judge(ReadScreen(captureOf(t, "ok")), "idle", resume.Session{LimitText: text}, 7, time.Now())
+		require.Equal(t, agent.Sight{}, got)
+	}
+}

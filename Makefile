@@ -46,7 +46,10 @@ soak: ## Kill the daemon all the time and check what it did (SOAK=10m, STEPS=100
 fuzz: ## Fuzz every parser for a while (FUZZTIME=30s each)
 	.ci/fuzz "$${FUZZTIME:-30s}"
 
+learn: ## Learn the weights of words from the examples of refusals, and say how they do on sources left out
+	go run ./internal/limit/learn
+
 systemd-test: ## Boot a systemd and run the units under it (root, two minutes)
 	systemd/test.sh
 
-.PHONY: help build test race lint fix cover bench e2e soak fuzz systemd-test
+.PHONY: help build test race lint fix cover bench e2e soak fuzz learn systemd-test

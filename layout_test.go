@@ -69,6 +69,12 @@ var arrows = map[string][]string{
 	"internal/agent/*":    {"internal/agent", "internal/backoff", "internal/leash", "internal/limit", "internal/procfs", "internal/sqliteread", "internal/resume", "internal/dirs"},
 	"internal/sqliteread": {"internal/backoff"},
 	"internal/resume":     {"internal/backoff", "internal/limit"},
+
+	"internal/limit":       {"internal/limit/class", "internal/limit/facts", "internal/limit/token", "internal/limit/when", "internal/limit/words"},
+	"internal/limit/facts": {"internal/limit/class", "internal/limit/token"},
+	"internal/limit/when":  {"internal/limit/token"},
+	"internal/limit/words": {"internal/limit/class", "internal/limit/token"},
+	"internal/limit/learn": {"internal/limit/class", "internal/limit/facts", "internal/limit/token", "internal/limit/words"}, // make learn
 }
 
 // libraries says which package may know which library. One that is not listed
@@ -104,7 +110,8 @@ var knownOnlyIn = map[string]string{
 }
 
 // pure packages touch nothing outside: no files, no processes, no network.
-var pure = []string{"internal/resume", "internal/backoff", "internal/limit", "internal/sanitize", "internal/lastwords", "internal/humanize", "internal/leash"}
+var pure = []string{"internal/resume", "internal/backoff", "internal/limit", "internal/limit/class", "internal/limit/facts", "internal/limit/token", "internal/limit/when", "internal/limit/words",
+	"internal/sanitize", "internal/lastwords", "internal/humanize", "internal/leash"}
 
 var impure = []string{"os", "os/exec", "net", "net/http", "syscall", "log/slog", "database/sql"}
 

@@ -23,6 +23,7 @@ type sample struct {
 	ResetHint string `json:"reset_hint"`
 	Date      string `json:"date"`
 	Running   bool   `json:"in_progress"`
+	Status    int    `json:"status"`
 }
 
 func samples(t *testing.T, file string) []sample {
@@ -151,6 +152,21 @@ func TestMessagesAsAgentsPrintThem(t *testing.T) { readAll(t, "messages.jsonl") 
 // What people pasted from agents and providers that the grammar was not made
 // after, with sentences of the same words that are no refusal.
 func TestMessagesAsPeoplePasteThem(t *testing.T) { readAll(t, "pasted.jsonl") }
+
+// Each line of the phrases, families and wordings that the weights are learned from.
+func TestMessagesThatWereLearnedFrom(t *testing.T) {
+	for _, file := range []string{"families.jsonl", "worded.jsonl"} {
+		all, right := 0, 0
+		for _, s := range samples(t, file) {
+			all++
+			if noon.Text(s.Text).Class.String() == s.Class {
+				right++
+			}
+		}
+		t.Logf("%s: %d of %d", file, right, all)
+		require.Greater(t, right, all*93/100, file)
+	}
+}
 
 func readAll(t *testing.T, file string) {
 	t.Helper()

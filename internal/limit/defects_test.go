@@ -17,7 +17,7 @@ func TestRecordsThatWereReadWrong(t *testing.T) {
 		"402 seconds are no status":                {Refusal{Text: "Please retry after 402 seconds"}, RateLimit, "2026-11-15T12:06:42Z"},
 		"nor are 403":                              {Refusal{Text: "Please retry after 403 seconds"}, RateLimit, "2026-11-15T12:06:43Z"},
 		"nor 450, behind a header's name":          {Refusal{Text: "Too fast. Retry-After: 450"}, RateLimit, "2026-11-15T12:07:30Z"},
-		"an amount is no status":                   {Refusal{Text: "You exceeded 500 requests"}, Unknown, ""},
+		"an amount is no status":                   {Refusal{Text: "You exceeded 500 requests"}, RateLimit, ""},
 		"a stamp with an offset without its colon": {Refusal{Text: "Usage limit reached. Resets 2026-11-15T22:00:00.000+0000"}, UsageLimit, "2026-11-15T22:00:00Z"},
 		"of two readings of a date the one ahead":  {Refusal{Text: "Usage limit reached, resets 05/12/2026"}, UsageLimit, "2026-12-05T00:00:00Z"},
 		"a window that has room refused nothing":   {Refusal{Status: 429, Text: "Rate limited", Headers: map[string]string{"anthropic-ratelimit-unified-status": "allowed", "anthropic-ratelimit-unified-reset": "1794760200", "anthropic-ratelimit-unified-5h-reset": "1794760200", "anthropic-ratelimit-unified-5h-status": "allowed"}}, RateLimit, ""},

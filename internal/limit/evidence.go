@@ -1,67 +1,62 @@
 package limit
 
-import "time"
+import (
+	"time"
+
+	"resumed/internal/limit/facts"
+	"resumed/internal/limit/words"
+)
 
 // evidence is what the parts of one refusal say about it.
 type evidence struct {
-	status     int
-	code       Class // a code that names the class
-	family     Class // a code that names only a family
-	strong     Class // plain words
-	weak       Class // words that say little
-	running    bool
-	byWait     bool  // weak depends on the wait that is asked for
-	paced      bool  // strong is a pace where the wait is short
-	vague      bool  // strong yields to plainer words
-	models     bool  // it was said of models only
-	plain      Class // what was said in words that only providers have
-	counted    bool  // strong is told by the period of the quota, in a field
-	reopens    bool  // an allowance comes back by itself
-	wait       time.Duration
-	reset      Reset
-	failedHook bool // what a hook was told when a turn failed
-	rejected   bool // an account's quota was refused, by the record's own field
+	facts.Facts
+	strong  Class // plain words
+	weak    Class // words that say little
+	scored  Class // what the words are like, where no phrase is known
+	sure    bool  // of that
+	running bool
+	byWait  bool // weak depends on the wait that is asked for
+	paced   bool // strong is a pace where the wait is short
+	vague   bool // strong yields to plainer words
+	counted bool // strong is told by the period of the quota, in a field
+	reopens bool // an allowance comes back by itself
+	lifted  bool // it is over
+	alone   bool // it goes on by itself, if nothing else is said
+	wait    time.Duration
+	reset   Reset
 }
 
-func (e *evidence) addCode(ru ruling) {
-	switch {
-	case ru.weak && e.family == None:
-		e.family = ru.class
-	case !ru.weak && (e.code == None || ru.class == Billing):
-		e.code = ru.class
+// addPhrase adds what a phrase says of a quota that is counted by a period.
+func (e *evidence) addPhrase(p words.Phrase, period Class) {
+	if period != None {
+		if p.PerPeriod {
+			p.Class = period
+		}
+		p.Paced = false
 	}
-}
-
-func (e *evidence) addWords(ru ruling) {
-	e.running = e.running || ru.running
-	e.reopens = e.reopens || ru.reopens
+	e.running = e.running || p.Running
+	e.reopens = e.reopens || p.Reopens
+	e.lifted = e.lifted || p.Lifted
+	e.alone = e.alone || p.Alone
 	switch {
-	case ru.weak && e.weak == None:
-		e.weak, e.byWait = ru.class, ru.byWait
-	case !ru.weak:
-		e.addStrong(ru)
-	}
-	e.models = e.models || ru.models
-	if e.plain == None {
-		e.plain = ru.providers()
+	case p.Weak && e.weak == None:
+		e.weak, e.byWait = p.Class, p.ByWait
+	case !p.Weak:
+		e.addStrong(p.Class, p.Paced, p.Vague)
 	}
 }
 
 // addStrong keeps the first plain word, but for one that names what never
 // passes: "Forbidden: your team has used all its credits" is about the credits.
-func (e *evidence) addStrong(ru ruling) {
-	plainer := e.vague && ru.class != None && !ru.vague
-	if e.strong == None || plainer || neverPasses(ru.class) && !neverPasses(e.strong) {
-		e.strong, e.paced, e.vague = ru.class, ru.paced, ru.vague
+func (e *evidence) addStrong(c Class, paced, vague bool) {
+	plainer := e.vague && c != None && !vague
+	if e.strong == None || plainer || neverPasses(c) && !neverPasses(e.strong) {
+		e.strong, e.paced, e.vague = c, paced, vague
 	}
 }
 
 // neverPasses reports what has to be bought or shortened, however it is dressed.
 func neverPasses(c Class) bool { return c == Billing || c == ContextOverflow }
-
-// shows reports whether it tells by itself that a provider of models said it:
-// by a code, or by words that nobody else has.
-func (e *evidence) shows() bool { return e.code != None || e.family != None || e.models }
 
 // addReset keeps the first time that is stated: parts are read in the order
 // of how far they are to be trusted.
@@ -71,28 +66,40 @@ func (e *evidence) addReset(reset Reset) {
 	}
 }
 
+// addFacts adds what the fields of a part say.
+func (e *evidence) addFacts(f *facts.Facts) {
+	if e.Status == 0 {
+		e.Status = f.Status
+	}
+	if f.Code != None && (e.Code == None || f.Code == Billing) {
+		e.Code = f.Code
+	}
+	if e.Family == None {
+		e.Family = f.Family
+	}
+	if f.Period != None && !neverPasses(e.strong) {
+		e.strong, e.paced, e.vague, e.counted = f.Period, false, false, true
+	}
+	e.running = e.running || f.Running
+	e.Rejected = e.Rejected || f.Rejected
+	e.Beijing = e.Beijing || f.Beijing
+}
+
 // merge adds what a part of the message says by itself.
 func (e *evidence) merge(part evidence) {
-	if e.status == 0 {
-		e.status = part.status
-	}
-	if part.code != None {
-		e.addCode(ruling{class: part.code})
-	}
-	if e.family == None {
-		e.family = part.family
-	}
+	e.addFacts(&part.Facts)
 	if part.counted && !neverPasses(e.strong) {
 		e.strong, e.paced, e.vague, e.counted = part.strong, false, false, true
 	}
-	e.addStrong(ruling{class: part.strong, paced: part.paced, vague: part.vague})
-	e.models = e.models || part.models
+	e.addStrong(part.strong, part.paced, part.vague)
 	if e.weak == None {
 		e.weak, e.byWait, e.wait = part.weak, part.byWait, part.wait
 	}
+	if part.scored != None && (e.scored == None || part.sure) {
+		e.scored, e.sure = part.scored, part.sure
+	}
 	e.running = e.running || part.running
 	e.reopens = e.reopens || part.reopens
-	e.rejected = e.rejected || part.rejected
 	e.addReset(part.reset)
 }
 
@@ -100,29 +107,36 @@ func (e *evidence) merge(part evidence) {
 // exactly wins over what only names a family, as far as the status admits it.
 // Extra usage that is spent does not matter where the plan's own comes back.
 func (e *evidence) class() Class {
-	if e.reopens && e.strong == Billing && e.code != Billing && e.reset.Stated() && admits(e.status, UsageLimit) {
+	if e.reopens && e.strong == Billing && e.Code != Billing && e.reset.Stated() && facts.Admits(e.Status, UsageLimit) {
 		return UsageLimit
 	}
-	for _, c := range [...]Class{e.code, e.strong} {
-		if neverPasses(c) && admits(e.status, c) {
+	for _, c := range [...]Class{e.Code, e.strong} {
+		if neverPasses(c) && facts.Admits(e.Status, c) {
 			return c
 		}
 	}
-	if e.rejected {
+	if e.Rejected {
 		return UsageLimit
 	}
-	if e.strong == RateLimit && e.status == 0 && e.code == None && e.wait >= asksHours {
+	if e.strong == RateLimit && e.Status == 0 && e.Code == None && e.wait >= asksHours {
 		return UsageLimit
 	}
-	if e.paced && e.wait > 0 && e.wait < asksHours && e.code == None {
+	if e.paced && e.wait > 0 && e.wait < asksHours && e.Code == None {
 		return RateLimit
 	}
-	for _, c := range [...]Class{e.code, e.strong, byStatus(e.status), e.family} {
-		if admits(e.status, c) {
+	refined := None
+	if e.sure && e.strong == None && e.weak == None {
+		refined = e.scored
+	}
+	for _, c := range [...]Class{e.Code, e.strong, refined, facts.ByStatus(e.Status), e.Family} {
+		if facts.Admits(e.Status, c) {
 			return c
 		}
 	}
-	return e.byLength()
+	if e.weak != None {
+		return e.byLength()
+	}
+	return e.scored
 }
 
 // mayLift reports a class that a stated time overrules: what an agent recorded
@@ -133,9 +147,9 @@ func (e *evidence) mayLift(c Class) bool {
 	case None, BadRequest:
 		return true
 	case Auth:
-		return e.status != 401
+		return e.Status != 401
 	case Billing:
-		return e.code != Billing && e.status != 402
+		return e.Code != Billing && e.Status != 402
 	default:
 		return false
 	}

@@ -53,7 +53,6 @@ func TestExceptionsByTheirDottedNames(t *testing.T) {
 			`requests.exceptions.ConnectionError: HTTPSConnectionPool(host='api.example.com', port=443): Max retries exceeded`,
 			`requests.exceptions.ReadTimeout: HTTPSConnectionPool(host='api.example.com', port=443): Read timed out. (read timeout=60)`,
 			`urllib3.exceptions.MaxRetryError: HTTPSConnectionPool(host='api.example.com', port=443)`,
-			`httpx.ReadTimeout: The read operation timed out`,
 			`httpx.ConnectError: [Errno 111] Connection refused`,
 			`httpx.RemoteProtocolError: peer closed connection without sending complete message body`,
 			`httpx.ConnectTimeout`,

@@ -1,24 +1,21 @@
 package limit
 
-import "strings"
+import (
+	"strings"
+	"time"
 
-// mostText is how much of a message is read. Of a longer one its beginning and
-// its end are: an error stands in one of them.
-const mostText = 16 << 10
-
-func clip(s string) string {
-	if len(s) <= mostText {
-		return s
-	}
-	return s[:mostText/2] + "\n" + s[len(s)-mostText/2:]
-}
+	"resumed/internal/limit/facts"
+	"resumed/internal/limit/token"
+	"resumed/internal/limit/when"
+	"resumed/internal/limit/words"
+)
 
 // Text judges words as something the agent itself printed: one line, or a few
 // that were its last. A person's prompt, source code, a tool's own output and a
 // usage gauge are no refusal.
 func (r Reader) Text(s string) Verdict {
-	s = clip(s)
-	if !isRecord(lastLine(s)) || !strings.Contains(s, "\n") {
+	s = token.Clip(s)
+	if !strings.Contains(s, "\n") || !hasRecords(s) {
 		e := r.gather(s, false, 0)
 		if v := e.verdict(); v.Class != None || !strings.Contains(s, "\n") {
 			return v
@@ -39,15 +36,15 @@ func (r Reader) Text(s string) Verdict {
 // Refusal judges a refusal by its status, its code, its headers, and then its
 // text. Text is taken for the agent's own report of the refusal.
 func (r Reader) Refusal(f Refusal) Verdict {
-	e := evidence{status: f.Status}
-	if n := smallInt(f.Code); n >= 400 && n < 600 && e.status == 0 {
-		e.status = n
-	} else if ru, ok := codeRuling(f.Code); ok {
-		e.addCode(ru)
+	if f.Status == 0 && f.Code == "" && f.Text == "" && len(f.Headers) == 0 {
+		return Verdict{}
 	}
-	e.merge(r.gather(clip(f.Text), true, 0))
-	h := headers(f.Headers)
-	h.addTo(&e)
+	var e evidence
+	e.Status = f.Status
+	e.AddCode(f.Code)
+	e.merge(r.gather(token.Clip(f.Text), true, 0))
+	h := facts.Lower(f.Headers)
+	h.AddTo(&e.Facts)
 	if reset, ok := r.headerReset(h, e.class()); ok {
 		e.reset = reset
 	}
@@ -55,10 +52,42 @@ func (r Reader) Refusal(f Refusal) Verdict {
 	switch {
 	case e.reset.At.After(r.At) && e.mayLift(v.Class):
 		return Verdict{Class: e.liftsAs(r.At), WaitHelps: true, InProgress: e.running, Reset: e.reset}
-	case v.Class == None && (f.Status != 0 || f.Code != "" || f.Text != "" || len(f.Headers) > 0):
+	case v.Class == None:
 		return Verdict{Class: Unknown, WaitHelps: true, InProgress: e.running, Reset: e.reset}
 	}
 	return v
+}
+
+// headerReset returns when the headers of a refusal of that class say it
+// lifts. Retry-After is about this refusal; the gauges stand on every answer.
+func (r Reader) headerReset(h facts.Headers, c Class) (Reset, bool) {
+	if at, ok := r.first(h.Retry()); ok {
+		return Reset{At: at, Source: Header}, true
+	}
+	if c != RateLimit && c != UsageLimit && c != Billing {
+		return Reset{}, false
+	}
+	windows, refused := h.Gauges()
+	if refused != nil {
+		windows = []facts.Time{*refused}
+	}
+	var last time.Time
+	for _, window := range windows {
+		if at, ok := r.first([]facts.Time{window}); ok && at.After(last) {
+			last = at
+		}
+	}
+	return Reset{At: last, Source: Header}, !last.IsZero()
+}
+
+// first returns the first of the times that can be read.
+func (r Reader) first(times []facts.Time) (time.Time, bool) {
+	for _, t := range times {
+		if at, ok := when.Reader(r).Value(t.Value, t.Unit, t.Any); ok {
+			return at, true
+		}
+	}
+	return time.Time{}, false
 }
 
 // lastLine returns the last line of s that is not blank, without blanks around it.
@@ -67,177 +96,140 @@ func lastLine(s string) string {
 	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
 }
 
-func isRecord(line string) bool {
-	return strings.HasPrefix(line, "{") && strings.HasSuffix(line, "}")
+// hasRecords reports a line that ends with a record, all of which it holds.
+func hasRecords(s string) bool {
+	for line := range strings.Lines(s) {
+		if strings.Contains(line, "{") && strings.HasSuffix(strings.TrimSpace(line), "}") {
+			return true
+		}
+	}
+	return false
 }
 
+// begins reports whether a clause may begin at toks[i].
+func begins(toks []token.Token, i int) bool {
+	return i == 0 || toks[i].First || toks[i-1].Kind >= token.Mark || facts.StatusAt(toks, i-1) != 0
+}
+
+// nesting is how deep messages within messages are read.
+const nesting = 3
+
 // gather reads one message. Where it is trusted, it is known to be a report of
-// a refusal; otherwise it has to begin like one.
+// a refusal; otherwise one of its lines has to read like one.
 func (r Reader) gather(s string, trusted bool, depth int) evidence {
-	fields, rest := splitFields(s)
-	m := message{r: r, src: rest, toks: tokenize(rest)}
-	if len(fields) > 0 {
-		e, ok := r.record(fields, depth)
-		if !ok {
-			return evidence{}
-		}
-		m.record = &e
+	record, rest, ok := facts.Split(s)
+	if !ok {
+		return evidence{}
 	}
+	toks := token.Cut(rest)
 	if trusted {
-		return m.weigh(opening{framed: true})
+		return r.weigh(message{rest, toks, record, nil}, true, depth)
 	}
-	for i := len(m.toks) - 1; i >= 0; i-- {
-		if !m.toks[i].first {
+	for end, i := len(toks), len(toks)-1; i >= 0; i-- {
+		if !toks[i].First {
 			continue
 		}
-		if o, ok := m.open(i); ok {
-			return m.weigh(o)
+		if score := words.Score(rest, toks[i:end]); reports(rest, toks[i:end], record, score) {
+			return r.weigh(message{rest, toks[i:], record, &score}, false, depth)
 		}
+		end = i
 	}
 	return evidence{}
 }
 
-// message is one message, cut up.
-type message struct {
-	r      Reader
-	src    string
-	toks   []token
-	record *evidence // of its structured part, where it has one
-}
+// little is what a line has to score where a known code or a status in an
+// error's frame speaks for it too.
+const little = -10
 
-// weigh collects all that the message says from its opening on.
-func (m *message) weigh(o opening) evidence {
-	e := evidence{status: o.status}
-	toks := m.toks[o.at:]
-	if o.byMenu {
-		e.strong = UsageLimit
+// reports reports whether a line reads like the agent's own report of a refusal.
+func reports(src string, line []token.Token, record *facts.Facts, score words.Scores) bool {
+	if record != nil && line[0].Is("{") && len(line) <= 3 {
+		return true // a record, and nothing else
 	}
-	lifted, alone := false, false
-	counted := period(toks)
-	for i := range toks {
-		if n := statusAt(toks, i); n != 0 && e.status == 0 {
-			e.status = n
-		}
-		if clauseBegins(toks, i) {
-			if inner, ok := m.thrown(opening{at: o.at + i, framed: true}, o.at+i); ok && o.named.class == None {
-				o.named = inner.named
-			}
-			if h, ok := statements.at(toks, i); ok && h.means.class != None {
-				e.addWords(h.means.counted(counted))
-				lifted = lifted || h.means.lifted
-				alone = alone || h.means.alone
-			}
-		}
-		if h, ok := asides.at(toks, i); ok {
-			e.addWords(h.means.counted(counted))
-		}
-	}
-	if m.record != nil {
-		e.merge(*m.record)
-	}
-	if o.named.class != None {
-		e.addCode(o.named)
-	}
-	scan := timeScan{r: m.r, src: m.src, toks: toks}
-	if f, ok := scan.anchored(e.running); ok {
-		e.addReset(f.reset())
-		e.wait = f.exact
-	}
-	e.running = e.running || alone && e.strong == None && e.status == 0
-	if lifted {
-		e.addReset(Reset{At: m.r.At, Source: Words})
-	}
-	if !e.reset.Stated() && (o.timed || o.told && !e.running && e.status == 0) {
-		return evidence{}
-	}
-	return e
-}
-
-// period returns the class of the first period that is named, or None.
-func period(toks []token) Class {
-	for i := range toks {
-		if h, ok := periods.at(toks, i); ok {
-			return h.means
-		}
-	}
-	return None
-}
-
-// clauseBegins reports whether a clause may begin at toks[i].
-func clauseBegins(toks []token, i int) bool {
-	if i == 0 || toks[i].first {
+	_, over, _ := score.Best()
+	if over >= words.Enough && len(line) > 2 {
 		return true
 	}
-	prev := toks[i-1]
-	switch prev.kind {
-	case mark:
-		return strings.Contains(`.!;:,()[]{}·—…|"*`, prev.text)
-	case sign:
-		return true
-	case word:
-		return frameWords[prev.text] != 0
-	default:
-		return statusAt(toks, i-1) != 0
+	known := record != nil && record.Known() && opensRecord(line) || facts.Leads(src, line) || facts.Throws(src, line)
+	if p, ok := words.At(line, 0); ok && !p.Weak {
+		known = true
 	}
+	for i := range line {
+		heads := i == 0 && len(line) > 1 && line[1].Upper // 401 Unauthorized
+		known = known || (i > 0 || heads) && facts.StatusAt(line, i) != 0
+	}
+	return known && over >= little
 }
 
-// statusAt reads an HTTP status that stands where one is expected.
-func statusAt(toks []token, i int) int {
-	t := toks[i]
-	if t.kind != number || len(t.text) != 3 || t.text < "400" || t.text > "599" {
-		return 0
-	}
-	if i+1 < len(toks) && toks[i+1].glued && toks[i+1].kind != mark {
-		return 0 // 500ms
-	}
-	if isPort(toks, i) || isAmount(toks, i) {
-		return 0
-	}
-	if i > 0 && !t.first && !headsPage(toks, i) {
-		switch prev := toks[i-1]; {
-		case prev.kind == word && frameWords[prev.text] == 0,
-			prev.kind == number, prev.kind == link, prev.is("=") && !(prev.glued && t.glued),
-			prev.kind == mark && !strings.Contains("([:·—=", prev.text):
-			return 0
-		}
-	}
-	return smallInt(t.text)
-}
-
-// isAmount reports a number that counts something: "after 402 seconds", "500
-// requests", "Retry-After: 403".
-func isAmount(toks []token, i int) bool {
-	if i+1 < len(toks) && !toks[i+1].first && toks[i+1].kind == word && !toks[i+1].upper {
-		if next := toks[i+1].text; units[next] != 0 || countables[next] {
+// opensRecord reports whether the structured part stands in the line.
+func opensRecord(line []token.Token) bool {
+	for i, t := range line {
+		if t.Is("{") && i+1 < len(line) && line[i+1].Is("}") {
 			return true
 		}
 	}
-	before := i - 1
-	for before >= 0 && !toks[before+1].first && (toks[before].is(":") || toks[before].is("=") || toks[before].is("~")) {
-		before--
-	}
-	return before >= 0 && !toks[before+1].first && waitWords[toks[before].text]
+	return false
 }
 
-// countables are what limits are counted in.
-var countables = wordSet(`tokens token requests request messages message prompts calls credits characters bytes kb mb gb files images steps tests errors retries
-	attempts times items lines words percent usd dollars cents rpm tpm k m`)
-
-// waitWords stand before a length, never before a status.
-var waitWords = wordSet("after in within wait waiting for limit")
-
-// headsPage reports whether toks[i] begins the title of a page
-// of HTML, as proxies send it: <title>502 Bad Gateway</title>.
-func headsPage(toks []token, i int) bool {
-	return i >= 3 && toks[i-1].is(">") && toks[i-2].is("title") && toks[i-3].is("<")
+// gatherInner adds what a record says in words. Where one of its texts reports
+// a refusal, the others are about it.
+func (r Reader) gatherInner(e *evidence, record *facts.Facts, trusted bool, depth int) {
+	for _, text := range record.Texts {
+		if trusted {
+			break
+		}
+		inner := r.gather(text, false, depth)
+		trusted = inner.class() != None
+	}
+	for _, text := range record.Texts {
+		e.merge(r.gather(text, trusted, depth))
+	}
 }
 
-// isPort reports a number that is the port of an address before it, such as
-// 443: "status:503" names a status, "10.0.0.1:503" does not.
-func isPort(toks []token, i int) bool {
-	if i < 2 || !toks[i].glued || !toks[i-1].is(":") || !toks[i-1].glued {
-		return false
+// message is one message, cut up.
+type message struct {
+	src    string
+	toks   []token.Token
+	record *facts.Facts  // its structured part, where it has one
+	score  *words.Scores // of the line that reports; nil where it was not needed to know that
+}
+
+// weigh collects all that a message says.
+func (r Reader) weigh(m message, trusted bool, depth int) evidence {
+	var e evidence
+	src, toks, record := m.src, m.toks, m.record
+	period := words.Period(toks)
+	for i := range toks {
+		if e.Status == 0 {
+			e.Status = facts.StatusAt(toks, i)
+		}
+		e.AddThrown(src, toks, i)
+		if p, ok := words.At(toks, i); ok && (!p.First || begins(toks, i)) {
+			e.addPhrase(p, period)
+		}
 	}
-	host := toks[i-2]
-	return host.kind == number || host.is(":") || host.is("]") || host.kind == word && frameWords[host.text] == 0
+	if record != nil {
+		e.addFacts(record)
+		if at, ok := r.first(record.Times); ok {
+			e.addReset(Reset{At: at, Source: Words})
+		}
+		if depth < nesting {
+			r.gatherInner(&e, record, trusted || record.Failed || record.Known(), depth+1)
+		}
+	}
+	if e.Code == None && e.strong == None && e.scored == None {
+		if m.score == nil {
+			m.score = new(words.Score(src, toks))
+		}
+		e.scored, e.sure = m.score.Judge(src, toks, trusted)
+	}
+	if f, ok := when.Reader(r).Announced(src, toks, e.running); ok {
+		e.addReset(Reset{At: f.At, Source: Words, Rough: f.Rough})
+		e.wait = f.Exact
+	}
+	e.running = e.running || e.alone && e.strong == None && e.Status == 0
+	if e.lifted {
+		e.addReset(Reset{At: r.At, Source: Words})
+	}
+	return e
 }

@@ -1,9 +1,40 @@
 // Package limit says what a provider's refusal means: its class, whether
-// waiting helps, and when it lifts. It is the one place that knows the
-// language of limits: status codes, error codes, headers and words.
+// waiting helps, and when it lifts. Facts are believed first: statuses, codes,
+// headers and stated times; words refine them, and tell what no field says.
 package limit
 
-import "time"
+import (
+	"time"
+
+	"resumed/internal/limit/class"
+	"resumed/internal/limit/when"
+)
+
+// Class says what kind of refusal stopped a session.
+type Class = class.Class
+
+// The classes. The zero Class is None: nothing was refused.
+const (
+	None            = class.None
+	RateLimit       = class.RateLimit
+	UsageLimit      = class.UsageLimit
+	Overloaded      = class.Overloaded
+	ServerError     = class.ServerError
+	Network         = class.Network
+	Timeout         = class.Timeout
+	Unknown         = class.Unknown
+	Auth            = class.Auth
+	Billing         = class.Billing
+	ContextOverflow = class.ContextOverflow
+	BadRequest      = class.BadRequest
+	Cancelled       = class.Cancelled
+)
+
+// Classes returns every class, in the order of the documentation.
+func Classes() []Class { return class.All() }
+
+// ParseClass returns the class of that name.
+func ParseClass(name string) (Class, error) { return class.Parse(name) }
 
 // Source says where a reset time was read.
 type Source string
@@ -35,4 +66,40 @@ type Verdict struct {
 	WaitHelps  bool  `json:"wait_helps"`
 	InProgress bool  `json:"in_progress,omitempty"` // the agent retries or will continue by itself
 	Reset      Reset `json:"reset,omitzero"`
+}
+
+// Reader reads refusals that were printed at one time and place.
+type Reader struct {
+	At    time.Time      // when the words were printed
+	Zone  *time.Location // the zone they were printed in where they name none; nil means local
+	Grace time.Duration  // a clock time this far in the past means now, not tomorrow
+}
+
+// Refusal is what is known of one provider's refusal. Any field may be empty;
+// structured fields win over text.
+type Refusal struct {
+	Status  int               // HTTP status; 0 where there was no answer
+	Code    string            // the provider's or the agent's own error code, such as "rate_limit_error"
+	Headers map[string]string // of the answer; names in any case
+	Text    string            // what the agent printed
+}
+
+// Epoch reads a Unix time in seconds, or in milliseconds where it would
+// otherwise lie thousands of years ahead. It refuses what is neither: counts,
+// identifiers, and times outside this century.
+func Epoch[N int | int64 | float64](n N) (time.Time, bool) { return when.Epoch(n) }
+
+// When reads a bare time: a duration, a clock time, a date, a weekday, an
+// epoch, an RFC 3339 or HTTP date. A number alone is a count of seconds, as in
+// Retry-After, unless it is long enough to be an epoch.
+func (r Reader) When(s string) (Reset, bool) {
+	f, ok := when.Reader(r).When(s)
+	return Reset{At: f.At, Source: sourceIf(ok), Rough: f.Rough}, ok
+}
+
+func sourceIf(stated bool) Source {
+	if stated {
+		return Words
+	}
+	return ""
 }

@@ -230,7 +230,7 @@ func TestWhatARefusalMeans(t *testing.T) {
 			map[string]any{"error": "model_not_found", "apiErrorStatus": 404}, "There's an issue with the selected model", limit.BadRequest, false, limit.Reset{},
 		},
 		"an error that nobody understands is tried a little": {
-			map[string]any{"error": "unknown"}, "Something new happened", limit.Unknown, true, limit.Reset{},
+			map[string]any{"error": "unknown"}, "The flux capacitor is misaligned", limit.Unknown, true, limit.Reset{},
 		},
 	} {
 		t.Run(rule, func(t *testing.T) {

@@ -1,11 +1,22 @@
-package limit
+package facts
+
+import (
+	"resumed/internal/limit/class"
+	"resumed/internal/limit/token"
+)
+
+// naming is what a code says.
+type naming struct {
+	class class.Class
+	weak  bool // it only names a family
+}
 
 // codes are error codes of providers and agents, as words. A code that only
 // names a family is weak: the words of the same refusal may say which member.
-var codes lexicon[ruling]
+var codes token.Lexicon[naming]
 
 func init() {
-	codes.add(ruling{class: Billing}, `
+	codes.Add(naming{class: class.Billing}, `
 		insufficient * quota|credits|balance|funds *
 		billing *
 		credit *
@@ -26,7 +37,7 @@ func init() {
 		exceeded current quota *
 		allocation quota free *
 	`)
-	codes.add(ruling{class: ContextOverflow}, `
+	codes.Add(naming{class: class.ContextOverflow}, `
 		context length|window|overflow|limit *
 		prompt too long
 		request too large
@@ -34,7 +45,7 @@ func init() {
 		string above max length
 		session budget exceeded
 	`)
-	codes.add(ruling{class: UsageLimit}, `
+	codes.Add(naming{class: class.UsageLimit}, `
 		usage limit|limited *
 		go usage limit *
 		free usage limit *
@@ -45,7 +56,7 @@ func init() {
 		account rate limit
 		session limit *
 	`)
-	codes.add(ruling{class: Overloaded}, `
+	codes.Add(naming{class: class.Overloaded}, `
 		overloaded *
 		server overloaded
 		server is overloaded
@@ -58,10 +69,10 @@ func init() {
 		engine overloaded *
 	`)
 	// So SDKs call every 403.
-	codes.add(ruling{class: Auth, weak: true}, `
+	codes.Add(naming{class: class.Auth, weak: true}, `
 		permission denied error
 	`)
-	codes.add(ruling{class: Auth}, `
+	codes.Add(naming{class: class.Auth}, `
 		auth|authentication|authorization *
 		unauthorized|unauthenticated|forbidden
 		permission *
@@ -76,13 +87,13 @@ func init() {
 		cloud credential error
 		provider auth *
 	`)
-	codes.add(ruling{class: Cancelled}, `
+	codes.Add(naming{class: class.Cancelled}, `
 		message aborted *
 		aborted|cancelled|canceled|interrupted *
 		user cancelled|canceled|aborted|interrupted
 		request cancelled|canceled|aborted
 	`)
-	codes.add(ruling{class: Network}, `
+	codes.Add(naming{class: class.Network}, `
 		connection *
 		network *
 		econnreset|econnrefused|enotfound|etimedout|epipe|ehostunreach|enetunreach
@@ -96,7 +107,7 @@ func init() {
 		response stream disconnected
 		response stream connection failed
 	`)
-	codes.add(ruling{class: BadRequest}, `
+	codes.Add(naming{class: class.BadRequest}, `
 		cyber policy *
 		misalignment *
 		content policy|filter *
@@ -109,7 +120,7 @@ func init() {
 		too many denials
 		sandbox error
 	`)
-	codes.add(ruling{class: RateLimit, weak: true}, `
+	codes.Add(naming{class: class.RateLimit, weak: true}, `
 		rate limit|limited|limits *
 		provider rate limit *
 		too many *
@@ -121,7 +132,7 @@ func init() {
 		response too many failed attempts
 		request limit *
 	`)
-	codes.add(ruling{class: ServerError, weak: true}, `
+	codes.Add(naming{class: class.ServerError, weak: true}, `
 		server|api|internal error *
 		internal server error
 		internal
@@ -130,7 +141,7 @@ func init() {
 		bad gateway
 		gateway timeout
 	`)
-	codes.add(ruling{class: BadRequest, weak: true}, `
+	codes.Add(naming{class: class.BadRequest, weak: true}, `
 		invalid request *
 		invalid argument
 		invalid prompt
@@ -141,51 +152,51 @@ func init() {
 	`)
 }
 
-// byStatus returns the family that an HTTP status names.
-func byStatus(status int) Class {
+// ByStatus returns the family that an HTTP status names.
+func ByStatus(status int) class.Class {
 	switch {
 	case status == 401 || status == 403 || status == 407:
-		return Auth
+		return class.Auth
 	case status == 402:
-		return Billing
+		return class.Billing
 	case status == 408:
-		return Network
+		return class.Network
 	case status == 413:
-		return ContextOverflow
+		return class.ContextOverflow
 	case status == 429:
-		return RateLimit
+		return class.RateLimit
 	case status == 499:
-		return Cancelled
+		return class.Cancelled
 	case status == 529:
-		return Overloaded
+		return class.Overloaded
 	case status >= 500 && status < 600:
-		return ServerError
+		return class.ServerError
 	case status >= 400 && status < 500:
-		return BadRequest
+		return class.BadRequest
 	default:
-		return None
+		return class.None
 	}
 }
 
-// admits reports whether a refusal with that status can be of that class:
+// Admits reports whether a refusal with that status can be of that class:
 // whether words and codes may say so.
-func admits(status int, c Class) bool {
+func Admits(status int, c class.Class) bool {
 	switch {
-	case c == None:
+	case c == class.None:
 		return false
-	case c == byStatus(status) || status < 400 || status >= 600:
+	case c == ByStatus(status) || status < 400 || status >= 600:
 		return true
 	case status == 402 || status == 529:
 		return false
-	case c == Billing || c == ContextOverflow || c == UsageLimit:
+	case c == class.Billing || c == class.ContextOverflow || c == class.UsageLimit:
 		return true
 	case status == 429 || status == 503:
-		return c == Overloaded || c == RateLimit
+		return c == class.Overloaded || c == class.RateLimit
 	case status >= 500:
-		return c == RateLimit
+		return c == class.RateLimit
 	case status == 401 || status == 403:
-		return c == RateLimit || c == BadRequest
+		return c == class.RateLimit || c == class.BadRequest
 	default:
-		return c == Auth || c == RateLimit || c == Overloaded || c == Network
+		return c == class.Auth || c == class.RateLimit || c == class.Overloaded || c == class.Network
 	}
 }

@@ -1,4 +1,4 @@
-package limit
+package token
 
 import (
 	"strings"
@@ -16,7 +16,7 @@ func isGlyph(r rune) bool {
 // first letter, longer ones first: they are found by looking for them.
 var glyphWords = map[rune][]string{}
 
-func learnGlyphs(w string) {
+func LearnGlyphs(w string) {
 	r, _ := utf8.DecodeRuneInString(w)
 	if !isGlyph(r) {
 		return
@@ -46,6 +46,6 @@ func (l *lexer) glyphs() {
 	}
 	l.pos += len(text)
 	l.parted = true
-	l.emit(token{text: text, start: start, end: l.pos, kind: word, upper: true})
+	l.emit(Token{Text: text, Start: start, End: l.pos, Kind: Word, Upper: true})
 	l.parted = true
 }

@@ -1,4 +1,6 @@
-package limit
+// Package token cuts a message into words, numbers and marks, and finds phrases
+// in them: prose and the identifiers of programs are read by the same phrases.
+package token
 
 import (
 	"strings"
@@ -6,33 +8,49 @@ import (
 	"unicode/utf8"
 )
 
-// kind is what a token is made of.
-type kind uint8
+// Kind is what a token is made of.
+type Kind uint8
 
 const (
-	word   kind = iota // letters; lower case, apostrophes dropped
-	number             // digits, with a fraction where there is one
-	mark               // punctuation that parts or joins clauses
-	sign               // any other symbol: bullets, frames, emoji
-	link               // a whole URL: its words say nothing about limits
+	Word   Kind = iota // letters; lower case, apostrophes dropped
+	Number             // digits, with a fraction where there is one
+	Mark               // punctuation that parts or joins clauses
+	Sign               // any other symbol: bullets, frames, emoji
+	Link               // a whole URL: its words say nothing about limits
 )
 
-// token is one piece of a message. Words are in lower case and broken where
+// Token is one piece of a message. Words are in lower case and broken where
 // identifiers are ("rate_limit_error", "rateLimitExceeded" and "rate-limit"
 // all begin with the words rate and limit), so that codes and prose are read
 // by the same phrases.
-type token struct {
-	text       string
-	id         wordID
-	start, end int // in the tokenized string
-	kind       kind
-	spaces     uint8 // blanks before it, counted up to 255; a tab is several
-	glued      bool  // nothing before it, not even a separator
-	first      bool  // first of its line
-	upper      bool  // begins with an upper-case letter
+type Token struct {
+	Text       string
+	Hash       Hash // of Text
+	ID         wordID
+	Start, End int // in the string that was cut
+	Kind       Kind
+	Spaces     uint8 // blanks before it, counted up to 255; a tab is several
+	Glued      bool  // nothing before it, not even a separator
+	First      bool  // first of its line
+	Upper      bool  // begins with an upper-case letter
 }
 
-func (t token) is(text string) bool { return t.text == text }
+// Hash is FNV-1a.
+type Hash uint64
+
+// Hashed returns the hash of a text.
+func Hashed(s string) Hash { return Hash(14695981039346656037).With(s) }
+
+// With goes on from a hash with more of a text.
+func (h Hash) With(s string) Hash {
+	for i := range len(s) {
+		h = (h ^ Hash(s[i])) * 1099511628211
+	}
+	return h
+}
+
+// Is reports whether the token reads so.
+func (t Token) Is(text string) bool { return t.Text == text }
 
 // marks maps what parts clauses to one spelling each.
 var marks = map[rune]string{
@@ -52,24 +70,25 @@ type lexer struct {
 	src   string
 	lower string // src with ASCII letters in lower case; the same offsets
 	pos   int
-	out   []token
+	out   []Token
 
 	spaces uint8
 	fresh  bool // at the beginning of a line
 	parted bool // a separator came since the last token
 }
 
-func tokenize(s string) []token {
-	l := lexer{src: s, lower: asciiLower(s), fresh: true, parted: true}
-	l.out = make([]token, 0, len(s)/4+4)
+// Cut returns the tokens of a message.
+func Cut(s string) []Token {
+	l := lexer{src: s, lower: Lower(s), fresh: true, parted: true}
+	l.out = make([]Token, 0, len(s)/4+4)
 	for l.pos < len(s) {
 		l.step()
 	}
 	return l.out
 }
 
-// asciiLower keeps every offset, which strings.ToLower does not.
-func asciiLower(s string) string {
+// Lower keeps every offset, which strings.ToLower does not.
+func Lower(s string) string {
 	lower := []byte(s)
 	for i, c := range lower {
 		if 'A' <= c && c <= 'Z' {
@@ -100,7 +119,7 @@ func (l *lexer) step() {
 	case isApostrophe(r) || r == '_' || r == '-' && l.between() || r == '.' && l.before():
 		l.parted = true
 		l.pos += size
-	case isDigit(r):
+	case IsDigit(r):
 		l.number()
 	case isGlyph(r):
 		l.glyphs()
@@ -114,17 +133,17 @@ func (l *lexer) step() {
 func isApostrophe(r rune) bool {
 	return r == '\'' || r == '’' || r == '‘' || r == '´' || r == 'ʼ'
 }
-func isDigit(r rune) bool { return '0' <= r && r <= '9' }
+func IsDigit(r rune) bool { return '0' <= r && r <= '9' }
 
 // between reports whether the hyphen at hand joins two words.
 func (l *lexer) between() bool {
-	return l.pos > 0 && isAlnum(l.src[l.pos-1]) && l.before()
+	return l.pos > 0 && IsAlnum(l.src[l.pos-1]) && l.before()
 }
 
 // before reports whether a letter or digit follows the byte at hand.
-func (l *lexer) before() bool { return l.pos+1 < len(l.src) && isAlnum(l.src[l.pos+1]) }
+func (l *lexer) before() bool { return l.pos+1 < len(l.src) && IsAlnum(l.src[l.pos+1]) }
 
-func isAlnum(c byte) bool {
+func IsAlnum(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
@@ -138,11 +157,12 @@ func (l *lexer) escape() {
 	}
 }
 
-func (l *lexer) emit(t token) {
-	t.spaces, t.first = l.spaces, l.fresh
-	t.glued = !l.parted
-	if t.kind == word || t.kind == mark {
-		t.id = vocabulary[t.text]
+func (l *lexer) emit(t Token) {
+	t.Spaces, t.First = l.spaces, l.fresh
+	t.Glued = !l.parted
+	t.Hash = Hashed(t.Text)
+	if t.Kind == Word || t.Kind == Mark {
+		t.ID = idOf(t.Hash)
 	}
 	l.spaces, l.fresh, l.parted = 0, false, false
 	l.out = append(l.out, t)
@@ -153,7 +173,7 @@ func (l *lexer) number() {
 	l.digits()
 	text := l.src[start:l.pos]
 	switch {
-	case l.at('.') && l.before() && isDigit(rune(l.src[l.pos+1])) && !l.dotted():
+	case l.at('.') && l.before() && IsDigit(rune(l.src[l.pos+1])) && !l.dotted():
 		l.pos++
 		l.digits()
 		text = l.src[start:l.pos]
@@ -163,11 +183,11 @@ func (l *lexer) number() {
 		}
 		text = strings.ReplaceAll(l.src[start:l.pos], ",", "")
 	}
-	l.emit(token{text: text, start: start, end: l.pos, kind: number})
+	l.emit(Token{Text: text, Start: start, End: l.pos, Kind: Number})
 }
 
 func (l *lexer) digits() {
-	for l.pos < len(l.src) && isDigit(rune(l.src[l.pos])) {
+	for l.pos < len(l.src) && IsDigit(rune(l.src[l.pos])) {
 		l.pos++
 	}
 }
@@ -178,10 +198,10 @@ func (l *lexer) at(c byte) bool { return l.pos < len(l.src) && l.src[l.pos] == c
 // version, such as 2.1.325.
 func (l *lexer) dotted() bool {
 	i := l.pos + 1
-	for i < len(l.src) && isDigit(rune(l.src[i])) {
+	for i < len(l.src) && IsDigit(rune(l.src[i])) {
 		i++
 	}
-	return i+1 < len(l.src) && l.src[i] == '.' && isDigit(rune(l.src[i+1]))
+	return i+1 < len(l.src) && l.src[i] == '.' && IsDigit(rune(l.src[i+1]))
 }
 
 // thousands reports whether a group such as ",000" follows.
@@ -190,11 +210,11 @@ func (l *lexer) thousands() bool {
 		return false
 	}
 	for _, c := range l.src[l.pos+1 : l.pos+4] {
-		if !isDigit(c) {
+		if !IsDigit(c) {
 			return false
 		}
 	}
-	return l.pos+4 == len(l.src) || !isDigit(rune(l.src[l.pos+4]))
+	return l.pos+4 == len(l.src) || !IsDigit(rune(l.src[l.pos+4]))
 }
 
 func (l *lexer) word() {
@@ -205,12 +225,17 @@ func (l *lexer) word() {
 	start := l.pos
 	if n := l.brand(); n > 0 {
 		l.pos += n
-		l.emit(token{text: l.lower[start:l.pos], start: start, end: l.pos, kind: word, upper: isUpper(l.src[start])})
+		l.emit(Token{Text: l.lower[start:l.pos], Start: start, End: l.pos, Kind: Word, Upper: IsUpper(l.src[start])})
 		return
 	}
 	prev := rune(0)
 	apostrophe, wide := false, false
 	for l.pos < len(l.src) {
+		if c := l.src[l.pos]; IsLower(c) {
+			prev = rune(c)
+			l.pos++
+			continue
+		}
 		r, size := utf8.DecodeRuneInString(l.src[l.pos:])
 		if isApostrophe(r) && prev != 0 && l.letterAt(l.pos+size) {
 			apostrophe = true
@@ -229,7 +254,7 @@ func (l *lexer) word() {
 		text = dropApostrophes(text)
 	}
 	first, _ := utf8.DecodeRuneInString(l.src[start:])
-	l.emit(token{text: text, start: start, end: l.pos, kind: word, upper: unicode.IsUpper(first)})
+	l.emit(Token{Text: text, Start: start, End: l.pos, Kind: Word, Upper: unicode.IsUpper(first)})
 }
 
 // brands are names that are one word in spite of the capital inside.
@@ -237,9 +262,12 @@ var brands = []string{"openai", "openrouter", "opencode", "chatgpt", "deepseek",
 
 // brand returns the length of the brand that begins here, or 0.
 func (l *lexer) brand() int {
+	if strings.IndexByte("ocdlx", l.src[l.pos]|0x20) < 0 {
+		return 0
+	}
 	for _, name := range brands {
 		if end := l.pos + len(name); l.src[l.pos]|0x20 == name[0] && strings.HasPrefix(l.lower[l.pos:], name) &&
-			(end == len(l.src) || !isLower(l.src[end])) {
+			(end == len(l.src) || !IsLower(l.src[end])) {
 			return len(name)
 		}
 	}
@@ -249,14 +277,14 @@ func (l *lexer) brand() int {
 // acronymEnds reports whether the capital at hand begins a word after an
 // acronym: the C of APICall, but neither the A of OAuth nor the I of APIs.
 func (l *lexer) acronymEnds(start int) bool {
-	if l.pos-start < 2 || l.pos+2 >= len(l.src) || !isUpper(l.src[l.pos-1]) {
+	if l.pos-start < 2 || l.pos+2 >= len(l.src) || !IsUpper(l.src[l.pos-1]) {
 		return false
 	}
-	return isLower(l.src[l.pos+1]) && isLower(l.src[l.pos+2])
+	return IsLower(l.src[l.pos+1]) && IsLower(l.src[l.pos+2])
 }
 
-func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
-func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
+func IsUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
+func IsLower(c byte) bool { return 'a' <= c && c <= 'z' }
 
 func (l *lexer) letterAt(i int) bool {
 	r, _ := utf8.DecodeRuneInString(l.src[min(i, len(l.src)):])
@@ -284,7 +312,7 @@ func (l *lexer) url() {
 	for l.pos > start && strings.IndexByte(".,;:!?", l.src[l.pos-1]) >= 0 {
 		l.pos--
 	}
-	l.emit(token{text: "", start: start, end: l.pos, kind: link})
+	l.emit(Token{Text: "", Start: start, End: l.pos, Kind: Link})
 }
 
 func (l *lexer) symbol(r rune, size int) {
@@ -298,8 +326,20 @@ func (l *lexer) symbol(r rune, size int) {
 	}
 	text, ok := marks[r]
 	if !ok {
-		l.emit(token{text: l.src[start:l.pos], start: start, end: l.pos, kind: sign})
+		l.emit(Token{Text: l.src[start:l.pos], Start: start, End: l.pos, Kind: Sign})
 		return
 	}
-	l.emit(token{text: text, start: start, end: l.pos, kind: mark})
+	l.emit(Token{Text: text, Start: start, End: l.pos, Kind: Mark})
+}
+
+// mostText is how much of a message is read. Of a longer one its beginning and
+// its end are: an error stands in one of them.
+const mostText = 16 << 10
+
+// Clip returns as much of a message as is read.
+func Clip(s string) string {
+	if len(s) <= mostText {
+		return s
+	}
+	return s[:mostText/2] + "\n" + s[len(s)-mostText/2:]
 }

@@ -1,4 +1,4 @@
-package limit
+package when
 
 import (
 	"cmp"
@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 	_ "time/tzdata" // a machine without zone files still knows where Kyiv is
+
+	"resumed/internal/limit/token"
 )
 
 // Zones by the short names that people and agents use. A name that stands
@@ -78,10 +80,10 @@ func capitals(name string) string {
 // name that nobody knows is passed over and leaves the reader's own zone: a
 // bad zone must not cost the time that stands before it.
 func (s *timeScan) zoneAt(i int) (zone *time.Location, end int) {
-	if i < len(s.toks) && s.toks[i].is("(") {
+	if i < len(s.toks) && s.toks[i].Is("(") {
 		inner, end := s.zoneName(i + 1)
 		for j := max(end, i+1); j < len(s.toks) && j < i+12; j++ {
-			if s.toks[j].is(")") {
+			if s.toks[j].Is(")") {
 				if inner == nil {
 					inner = s.r.zone()
 				}
@@ -98,42 +100,42 @@ func (s *timeScan) zoneName(i int) (*time.Location, int) {
 		return nil, -1
 	}
 	t := s.toks[i]
-	if t.kind != word {
-		return s.offset(t.start)
+	if t.Kind != token.Word {
+		return s.offset(t.Start)
 	}
-	if name := zoneSpelling(s.src[t.start:]); strings.Contains(name, "/") {
+	if name := zoneSpelling(s.src[t.Start:]); strings.Contains(name, "/") {
 		if z, ok := loadZone(name); ok {
-			return z, s.after(t.start + len(name))
+			return z, s.after(t.Start + len(name))
 		}
 		return nil, -1
 	}
-	if t.is("local") || t.is("your") {
+	if t.Is("local") || t.Is("your") {
 		return s.r.zone(), s.skipWords(i+1, "local", "time", "timezone", "zone")
 	}
-	if place, ok := placeZones[t.text]; ok {
+	if place, ok := placeZones[t.Text]; ok {
 		z, _ := loadZone(place)
 		return z, s.skipWords(i+1, "time", "standard", "daylight", "zone")
 	}
-	seconds, ok := fixedZones[t.text]
+	seconds, ok := fixedZones[t.Text]
 	if !ok {
 		return nil, -1
 	}
 	if seconds == 0 {
 		// UTC+2 counts eastward, other than the POSIX Etc/GMT-2.
-		if z, end := s.offset(t.end); z != nil {
+		if z, end := s.offset(t.End); z != nil {
 			return z, end
 		}
 	}
 	if seconds == 0 {
 		return time.UTC, i + 1
 	}
-	return time.FixedZone(strings.ToUpper(t.text), seconds), i + 1
+	return time.FixedZone(strings.ToUpper(t.Text), seconds), i + 1
 }
 
 // zoneSpelling returns the longest beginning of src that could be a zone's name.
 func zoneSpelling(src string) string {
 	for i := range len(src) {
-		if c := src[i]; !isAlnum(c) && c != '/' && c != '_' && c != '-' && c != '+' {
+		if c := src[i]; !token.IsAlnum(c) && c != '/' && c != '_' && c != '-' && c != '+' {
 			return src[:i]
 		}
 	}
@@ -154,7 +156,7 @@ func (s *timeScan) offset(at int) (*time.Location, int) {
 		return nil, -1
 	}
 	digits := width
-	for digits < len(src) && isDigit(rune(src[digits])) {
+	for digits < len(src) && token.IsDigit(rune(src[digits])) {
 		digits++
 	}
 	hours, minutes := src[width:digits], "0"
@@ -178,12 +180,12 @@ func (s *timeScan) offset(at int) (*time.Location, int) {
 
 // after returns the index of the first token at or behind a byte offset.
 func (s *timeScan) after(offset int) int {
-	i, _ := slices.BinarySearchFunc(s.toks, offset, func(t token, at int) int { return cmp.Compare(t.start, at) })
+	i, _ := slices.BinarySearchFunc(s.toks, offset, func(t token.Token, at int) int { return cmp.Compare(t.Start, at) })
 	return i
 }
 
 func (s *timeScan) skipWords(i int, words ...string) int {
-	for i < len(s.toks) && contains(words, s.toks[i].text) {
+	for i < len(s.toks) && contains(words, s.toks[i].Text) {
 		i++
 	}
 	return i

@@ -1,8 +1,10 @@
-package limit
+package when
 
 import (
 	"strings"
 	"time"
+
+	"resumed/internal/limit/token"
 )
 
 // wall is what a message says of a point in time on the wall: any part of it
@@ -33,7 +35,7 @@ var weekdays = map[string]time.Weekday{
 
 func init() {
 	for m := time.January; m <= time.December; m++ {
-		name := asciiLower(m.String())
+		name := token.Lower(m.String())
 		months[name], months[name[:3]] = m, m
 	}
 	months["sept"] = time.September
@@ -43,7 +45,7 @@ func init() {
 		}
 	}
 	for d := time.Sunday; d <= time.Saturday; d++ {
-		name := asciiLower(d.String())
+		name := token.Lower(d.String())
 		weekdays[name], weekdays[name[:3]] = d, d
 		for foreign := range strings.FieldsSeq(foreignWeekdays[d]) {
 			weekdays[foreign] = d
@@ -53,7 +55,7 @@ func init() {
 
 // calendar reads a clock time, a date, a weekday, or any of them together in
 // any order, with or without a zone.
-func (s *timeScan) calendar(i int) (found, bool) {
+func (s *timeScan) calendar(i int) (Found, bool) {
 	var w wall
 	end := -1
 	for {
@@ -65,28 +67,28 @@ func (s *timeScan) calendar(i int) (found, bool) {
 		i = s.skipWords(next, ",", "at", "on", "by", "of", "the", "—", "de", "à", "um", "às", "alle", "a", "las", "feira", "в", "的", "の")
 	}
 	if !w.stated() || s.r.At.IsZero() && w.year == 0 {
-		return found{}, false
+		return Found{}, false
 	}
 	if w.hasDate() && !w.hasClock && (s.goesOnAsClock(end) || s.isToday(w)) {
-		return found{}, false // a date without its clock is not midnight
+		return Found{}, false // a date without its clock is not midnight
 	}
 	at, ok := s.r.next(w)
 	exact := w.hasSeconds && w.year != 0 && w.zone != nil
-	return found{at: at, rough: !exact, end: end}, ok
+	return Found{At: at, Rough: !exact, End: end}, ok
 }
 
 // goesOnAsClock reports that a clock stands behind a date in a spelling that
 // nobody knows: what is only partly understood is no time.
 func (s *timeScan) goesOnAsClock(end int) bool {
-	if end >= len(s.toks) || s.toks[end].first {
+	if end >= len(s.toks) || s.toks[end].First {
 		return false
 	}
 	t := s.toks[end]
-	if t.is("t") && t.glued {
+	if t.Is("t") && t.Glued {
 		return true
 	}
 	end = s.skipWords(end, ",", "at", "—")
-	return end+1 < len(s.toks) && s.toks[end].kind == number && s.toks[end+1].is(":") && s.toks[end+1].glued
+	return end+1 < len(s.toks) && s.toks[end].Kind == token.Number && s.toks[end+1].Is(":") && s.toks[end+1].Glued
 }
 
 // isToday reports a date that has begun already: when on that day, it does not say.
@@ -119,7 +121,7 @@ func (s *timeScan) part(w *wall, i int) int {
 		}
 	}
 	t := s.toks[i]
-	if d, ok := weekdays[t.text]; ok && !w.hasWeekday && t.kind == word {
+	if d, ok := weekdays[t.Text]; ok && !w.hasWeekday && t.Kind == token.Word {
 		w.weekday, w.hasWeekday = d, true
 		return i + 1
 	}
@@ -141,20 +143,20 @@ func (s *timeScan) part(w *wall, i int) int {
 func (s *timeScan) clock(w *wall, i int) int {
 	t := s.toks[i]
 	switch {
-	case t.is("noon"):
+	case t.Is("noon"):
 		w.hour, w.hasClock = 12, true
 		return i + 1
-	case midnights[t.text]:
+	case midnights[t.Text]:
 		w.hour, w.hasClock = 0, true
 		return i + 1
 	}
-	half, early := halves[t.text]
+	half, early := halves[t.Text]
 	if early && i+1 < len(s.toks) {
 		i++
 		t = s.toks[i]
 	}
-	hour := smallInt(t.text)
-	if t.kind != number || hour < 0 || hour > 24 || len(t.text) > 2 {
+	hour := smallInt(t.Text)
+	if t.Kind != token.Number || hour < 0 || hour > 24 || len(t.Text) > 2 {
 		return -1
 	}
 	minute, second, end := s.minutes(i + 1)
@@ -190,10 +192,10 @@ func (s *timeScan) clock(w *wall, i int) int {
 func (s *timeScan) minutes(i int) (minute, second, end int) {
 	second, end = -1, i
 	for n := range 2 {
-		if i+1 >= len(s.toks) || !s.toks[i].is(":") || !s.toks[i].glued || !s.toks[i+1].glued {
+		if i+1 >= len(s.toks) || !s.toks[i].Is(":") || !s.toks[i].Glued || !s.toks[i+1].Glued {
 			break
 		}
-		text := s.toks[i+1].text
+		text := s.toks[i+1].Text
 		if n == 1 && len(text) > 2 {
 			text = text[:2] // a fraction of a second
 		}
@@ -218,17 +220,17 @@ func (s *timeScan) hourWord(i int) (minute, end int) {
 	if i >= len(s.toks) {
 		return 0, i
 	}
-	switch s.toks[i].text {
+	switch s.toks[i].Text {
 	case "h", "heure", "heures", "horas", "ч":
-		if i < 2 || !clockWords[s.toks[i-2].text] {
+		if i < 2 || !clockWords[s.toks[i-2].Text] {
 			return 0, i
 		}
 	case "uhr", "点", "點", "时", "時", "시":
 	default:
 		return 0, i
 	}
-	if i+1 < len(s.toks) && len(s.toks[i+1].text) == 2 {
-		if m := smallInt(s.toks[i+1].text); m >= 0 && m < 60 && (s.toks[i+1].glued || s.unitAt(i+2) == time.Minute) {
+	if i+1 < len(s.toks) && len(s.toks[i+1].Text) == 2 {
+		if m := smallInt(s.toks[i+1].Text); m >= 0 && m < 60 && (s.toks[i+1].Glued || s.unitAt(i+2) == time.Minute) {
 			end = i + 2
 			if s.unitAt(end) == time.Minute {
 				end++
@@ -244,7 +246,7 @@ func (s *timeScan) halfOfDay(i int) (hours, after int) {
 	if i >= len(s.toks) {
 		return 0, -1
 	}
-	switch s.toks[i].text {
+	switch s.toks[i].Text {
 	case "am":
 		return 0, i + 1
 	case "pm":
@@ -252,8 +254,8 @@ func (s *timeScan) halfOfDay(i int) (hours, after int) {
 	case "uhr":
 		return s.halfOfDay(i + 1)
 	case "a", "p":
-		if i+1 < len(s.toks) && s.toks[i+1].is("m") {
-			if s.toks[i].is("p") {
+		if i+1 < len(s.toks) && s.toks[i+1].Is("m") {
+			if s.toks[i].Is("p") {
 				hours = 12
 			}
 			return hours, i + 2
@@ -266,13 +268,13 @@ func (s *timeScan) halfOfDay(i int) (hours, after int) {
 // today and tomorrow.
 func (s *timeScan) date(w *wall, i int) int {
 	t := s.toks[i]
-	ahead, named := daysAhead[t.text]
+	ahead, named := daysAhead[t.Text]
 	switch {
 	case named:
 		w.ahead, w.hasAhead = ahead, true
 		return i + 1
-	case t.kind == word:
-		month, ok := months[t.text]
+	case t.Kind == token.Word:
+		month, ok := months[t.Text]
 		if !ok {
 			return -1
 		}
@@ -282,9 +284,9 @@ func (s *timeScan) date(w *wall, i int) int {
 		}
 		w.month, w.day = month, day
 		return end
-	case t.kind != number:
+	case t.Kind != token.Number:
 		return -1
-	case len(t.text) == 4:
+	case len(t.Text) == 4:
 		if end := s.numericDate(w, i, "-", 0, 1, 2); end >= 0 {
 			return end
 		}
@@ -301,8 +303,8 @@ func (s *timeScan) date(w *wall, i int) int {
 	}
 	if day, end := s.dayOfMonth(i); end >= 0 {
 		end = s.skipWords(end, "of", "de", "—", ".")
-		if end < len(s.toks) && s.toks[end].kind == word {
-			if month, ok := months[s.toks[end].text]; ok {
+		if end < len(s.toks) && s.toks[end].Kind == token.Word {
+			if month, ok := months[s.toks[end].Text]; ok {
 				w.month, w.day = month, day
 				return s.skipWords(end+1, ".")
 			}
@@ -318,8 +320,8 @@ func (s *timeScan) date(w *wall, i int) int {
 func (s *timeScan) namedDate(w *wall, i int) int {
 	var n [3]int
 	for k, names := range [...]string{"年 년", "月 월", "日 号 號 일"} {
-		if i+1 < len(s.toks) && s.toks[i].kind == number && contains(strings.Fields(names), s.toks[i+1].text) {
-			n[k] = smallInt(s.toks[i].text)
+		if i+1 < len(s.toks) && s.toks[i].Kind == token.Number && contains(strings.Fields(names), s.toks[i+1].Text) {
+			n[k] = smallInt(s.toks[i].Text)
 			i += 2
 		} else if k > 0 {
 			return -1
@@ -334,11 +336,11 @@ func (s *timeScan) namedDate(w *wall, i int) int {
 
 // dottedDate reads 25.08.2026, whose end is lexed as a fraction.
 func (s *timeScan) dottedDate(w *wall, i int) int {
-	if i+1 >= len(s.toks) || s.toks[i+1].kind != number || s.src[s.toks[i].end:s.toks[i+1].start] != "." {
+	if i+1 >= len(s.toks) || s.toks[i+1].Kind != token.Number || s.src[s.toks[i].End:s.toks[i+1].Start] != "." {
 		return -1
 	}
-	month, year, ok := strings.Cut(s.toks[i+1].text, ".")
-	d, m, y := smallInt(s.toks[i].text), smallInt(month), smallInt(year)
+	month, year, ok := strings.Cut(s.toks[i+1].Text, ".")
+	d, m, y := smallInt(s.toks[i].Text), smallInt(month), smallInt(year)
 	if !ok || y < firstYear || y > lastYear || m < 1 || m > 12 || d < 1 || d > 31 {
 		return -1
 	}
@@ -349,10 +351,10 @@ func (s *timeScan) dottedDate(w *wall, i int) int {
 // monthAndDay reads 05/01, which is a date only where one is announced: else it
 // counts attempts.
 func (s *timeScan) monthAndDay(w *wall, i int) int {
-	if i == 0 || i+2 >= len(s.toks) || !contains([]string{"on", "by", "until"}, s.toks[i-1].text) || !s.toks[i+1].is("/") {
+	if i == 0 || i+2 >= len(s.toks) || !contains([]string{"on", "by", "until"}, s.toks[i-1].Text) || !s.toks[i+1].Is("/") {
 		return -1
 	}
-	month := smallInt(s.toks[i].text)
+	month := smallInt(s.toks[i].Text)
 	day, end := s.dayOfMonth(i + 2)
 	if end < 0 || month < 1 || month > 31 || min(month, day) > 12 {
 		return -1
@@ -372,18 +374,18 @@ func (s *timeScan) isNear(month, day int) bool {
 
 // dayOfMonth reads 18 and 18th, but not the hour of a clock time.
 func (s *timeScan) dayOfMonth(i int) (day, end int) {
-	if i >= len(s.toks) || s.toks[i].kind != number {
+	if i >= len(s.toks) || s.toks[i].Kind != token.Number {
 		return 0, -1
 	}
-	day = smallInt(s.toks[i].text)
-	if day < 1 || day > 31 || len(s.toks[i].text) > 2 {
+	day = smallInt(s.toks[i].Text)
+	if day < 1 || day > 31 || len(s.toks[i].Text) > 2 {
 		return 0, -1
 	}
 	end = i + 1
 	if end < len(s.toks) {
-		if next := s.toks[end]; next.is(":") && next.glued {
+		if next := s.toks[end]; next.Is(":") && next.Glued {
 			return 0, -1
-		} else if next.glued && contains([]string{"st", "nd", "rd", "th"}, next.text) {
+		} else if next.Glued && contains([]string{"st", "nd", "rd", "th"}, next.Text) {
 			end++
 		}
 	}
@@ -397,18 +399,18 @@ func (s *timeScan) numericDate(w *wall, i int, separator string, y, m, d int) in
 	at := i
 	for k := range n {
 		if k > 0 && separator == "/" {
-			if at >= len(s.toks) || !s.toks[at].is("/") {
+			if at >= len(s.toks) || !s.toks[at].Is("/") {
 				return -1
 			}
 			at++
 		}
-		if at >= len(s.toks) || s.toks[at].kind != number {
+		if at >= len(s.toks) || s.toks[at].Kind != token.Number {
 			return -1
 		}
-		if k > 0 && separator == "-" && s.src[s.toks[at].start-1] != '-' {
+		if k > 0 && separator == "-" && s.src[s.toks[at].Start-1] != '-' {
 			return -1
 		}
-		if n[k] = smallInt(s.toks[at].text); n[k] < 0 {
+		if n[k] = smallInt(s.toks[at].Text); n[k] < 0 {
 			return -1
 		}
 		at++
@@ -436,10 +438,10 @@ func (s *timeScan) isPastDay(w wall) bool {
 
 func (s *timeScan) yearAt(w *wall, i int) int {
 	t := s.toks[i]
-	if t.kind != number || len(t.text) != 4 {
+	if t.Kind != token.Number || len(t.Text) != 4 {
 		return -1
 	}
-	if y := smallInt(t.text); y >= firstYear && y <= lastYear {
+	if y := smallInt(t.Text); y >= firstYear && y <= lastYear {
 		w.year = y
 		return i + 1
 	}

@@ -1,10 +1,12 @@
-package limit
+package when
 
 import (
 	"iter"
 	"maps"
 	"strings"
 	"time"
+
+	"resumed/internal/limit/token"
 )
 
 // Months as desktop agents print them in the languages of their users.
@@ -39,7 +41,7 @@ var daysAhead = map[string]int{
 	"tomorrow": 1, "morgen": 1, "demain": 1, "mañana": 1, "amanhã": 1, "domani": 1, "завтра": 1, "明天": 1, "明日": 1, "내일": 1,
 }
 
-var midnights = wordSet("midnight mitternacht minuit medianoche полночь полуночи 午夜 零点 자정")
+var midnights = token.Set("midnight mitternacht minuit medianoche полночь полуночи 午夜 零点 자정")
 
 // halves stand before the hour: 下午3点.
 var halves = map[string]int{"上午": 0, "凌晨": 0, "早上": 0, "下午": 12, "晚上": 12, "午前": 0, "午後": 12, "오전": 0, "오후": 12}
@@ -64,17 +66,41 @@ func init() {
 		maps.Keys(fillers), maps.Keys(particles), maps.Keys(bygone),
 	} {
 		for w := range words {
-			learnGlyphs(w)
+			token.LearnGlyphs(w)
 		}
 	}
 }
 
 // andWords join the parts of a length.
-var andWords = wordSet(", and und et y e и と")
+var andWords = token.Set(", and und et y e и と")
 
 // numbers are amounts in words. None of them is an amount but before a unit.
 var numbers = map[string]float64{
 	"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
 	"a": 1, "an": 1, "ein": 1, "eine": 1, "einer": 1, "einem": 1, "un": 1, "une": 1, "una": 1, "um": 1, "uma": 1, "одну": 1, "один": 1,
 	"一": 1, "两": 2, "三": 3,
+}
+
+func init() {
+	anchors.Add(lifts, `
+		zurücksetzung|zurückgesetzt
+		réinitialisation|réinitialisé|réinitialisée|réinitialise|réinitialisera
+		restablece|restablecerá|restablecen|restablecimiento|reinicia|reiniciará|renueva|renovará
+		redefinido|redefinida|redefine|renova|renovará|reiniciado
+		重置时间|重置時間|恢复时间|刷新时间
+		сброс|сбросится|сбрасывается|обновится|обновляется|обновление|восстановится
+	`)
+	anchors.Add(again, `
+		versuche|versuchen|versuch * in|nach|um|ab|am
+		warte|warten
+		réessayez|réessayer|réessaie|patientez|patienter
+		intenta|intente|inténtalo|inténtelo|intentarlo|intentar * en|a|dentro|después
+		espere|espera
+		tente|tentar novamente|mais? * em|às|após|daqui
+		aguarde
+		повторите|попробуйте|повтор * через|в|после
+		подождите|подождать|ожидание|ждите
+		через
+		请等待|等待
+	`)
 }

@@ -1,4 +1,4 @@
-package limit
+package when
 
 import (
 	"slices"

@@ -1,15 +1,17 @@
-package limit
+package facts
 
 import (
 	"strconv"
 	"strings"
+
+	"resumed/internal/limit/token"
 )
 
 // field is a key with a plain value, as in JSON or a printed struct.
 type field struct {
-	key   string // lower case, without separators
-	value string
-	text  bool // the value was quoted
+	key    string // lower case, without separators
+	value  string
+	quoted bool // the value was quoted
 }
 
 const mostFields = 400
@@ -64,7 +66,7 @@ func scanFields(s string) []field {
 		switch {
 		case s[i] == '"' || s[i] == '\'' && opens(s, i):
 			key, n = scanString(s[i:])
-		case isAlnum(s[i]):
+		case token.IsAlnum(s[i]):
 			key, n = scanName(s[i:])
 		default:
 			i++
@@ -79,12 +81,15 @@ func scanFields(s string) []field {
 		f := field{key: plainKey(key)}
 		if value != "" && (value[0] == '"' || value[0] == '\'') {
 			f.value, n = scanString(value)
-			f.text = true
+			f.quoted = true
 		} else {
 			f.value, n = scanName(value)
 		}
-		if f.value != "" {
+		switch {
+		case f.value != "":
 			out = append(out, f)
+		case f.key == "error" && value != "" && strings.IndexByte("{[", value[0]) >= 0:
+			out = append(out, field{key: "failure"})
 		}
 		i = len(s) - len(value) + n
 	}
@@ -134,7 +139,7 @@ func unescape(raw string) string {
 // scanName reads a bare name, number, true, false or null.
 func scanName(s string) (string, int) {
 	n := 0
-	for n < len(s) && (isAlnum(s[n]) || s[n] == '_' || s[n] == '.' || s[n] == '-' || s[n] == '+') {
+	for n < len(s) && (token.IsAlnum(s[n]) || s[n] == '_' || s[n] == '.' || s[n] == '-' || s[n] == '+') {
 		n++
 	}
 	return s[:n], n
@@ -146,10 +151,5 @@ func plainKey(key string) string {
 			return -1
 		}
 		return r
-	}, asciiLower(key))
-}
-
-func (f field) number() (float64, bool) {
-	n, err := strconv.ParseFloat(f.value, 64)
-	return n, err == nil
+	}, token.Lower(key))
 }

@@ -1,4 +1,6 @@
-package limit
+// Package when reads times out of what providers and agents say: lengths, clock
+// times, dates, weekdays, epochs, in the languages that agents are used in.
+package when
 
 import (
 	"math"
@@ -7,52 +9,64 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"resumed/internal/limit/token"
 )
+
+// Reader reads times that were stated at one time and place.
+type Reader struct {
+	At    time.Time      // when the words were printed
+	Zone  *time.Location // the zone they were printed in where they name none; nil means local
+	Grace time.Duration  // a clock time this far in the past means now, not tomorrow
+}
 
 // timeScan reads times out of the tokens of one message.
 type timeScan struct {
 	r    Reader
 	src  string
-	toks []token
+	toks []token.Token
 }
 
-// found is a time and where it ends.
-type found struct {
-	at    time.Time
-	rough bool
-	exact time.Duration // its length where it was stated as a duration
-	end   int
+// Found is a time and where it ends.
+type Found struct {
+	At    time.Time
+	Rough bool          // cut short to the minute, or to the day
+	Exact time.Duration // its length where it was stated as a duration
+	End   int           // the token behind it
 }
-
-func (f found) reset() Reset { return Reset{At: f.at, Source: Words, Rough: f.rough} }
 
 // When reads a bare time: a duration, a clock time, a date, a weekday, an
 // epoch, an RFC 3339 or HTTP date. A number alone is a count of seconds, as in
 // Retry-After, unless it is long enough to be an epoch.
-func (r Reader) When(s string) (Reset, bool) {
-	toks := tokenize(clip(s))
-	scan := timeScan{r: r, src: clip(s), toks: toks}
+func (r Reader) When(s string) (Found, bool) {
+	s = token.Clip(s)
+	scan := timeScan{r: r, src: s, toks: token.Cut(s)}
 	if f, ok := scan.at(0); ok {
-		return f.reset(), true
+		return f, true
 	}
-	if f, ok := scan.seconds(scan.skipFillers(0)); ok && f.end == len(toks) {
-		return f.reset(), true
+	if f, ok := scan.seconds(scan.skipFillers(0)); ok && f.End == len(scan.toks) {
+		return f, true
 	}
-	if f, ok := scan.anchored(false); ok {
-		return f.reset(), true
-	}
-	return Reset{}, false
+	return scan.anchored(false)
+}
+
+// Announced returns the time that the words of a message announce; toks are
+// those of src, or the last of them. A message of an agent that goes on by
+// itself is read for when it does.
+func (r Reader) Announced(src string, toks []token.Token, running bool) (Found, bool) {
+	scan := timeScan{r: r, src: src, toks: toks}
+	return scan.anchored(running)
 }
 
 // fillers may stand between the word that announces a time and the time.
-var fillers = wordSet(`at on by in after again for about approximately around approx ~ : = ( the is are will be next
+var fillers = token.Set(`at on by in after again for about approximately around approx ~ : = ( the is are will be next
 	another of up access within from to less than automatically "
 	um am ab nach in etwa zum sie dans à vers le el en a las los em na no às alle tra через в во к около до
 	将 将在 将于 在 于 请 请在 请于 約 约 大约 あと`)
 
 func (s *timeScan) skipFillers(i int) int {
-	for n := 0; n < 6 && i < len(s.toks) && fillers[s.toks[i].text]; n++ {
-		if numbers[s.toks[i].text] != 0 && s.unitAt(i+1) != 0 {
+	for n := 0; n < 6 && i < len(s.toks) && fillers[s.toks[i].Text]; n++ {
+		if numbers[s.toks[i].Text] != 0 && s.unitAt(i+1) != 0 {
 			break // "a minute"
 		}
 		i++
@@ -61,33 +75,33 @@ func (s *timeScan) skipFillers(i int) int {
 }
 
 // at reads the time that stands at toks[i], fillers before it aside.
-func (s *timeScan) at(i int) (found, bool) {
+func (s *timeScan) at(i int) (Found, bool) {
 	i = s.skipFillers(i)
 	if i >= len(s.toks) {
-		return found{}, false
+		return Found{}, false
 	}
-	if i > 0 && clockWords[s.toks[i-1].text] {
+	if i > 0 && clockWords[s.toks[i-1].Text] {
 		return s.calendar(i)
 	}
 	if s.isCountdown(i) {
 		return s.countdown(i)
 	}
-	for _, read := range []func(int) (found, bool){s.iso, s.epoch, s.isoDuration, s.duration, s.calendar} {
+	for _, read := range []func(int) (Found, bool){s.iso, s.epoch, s.isoDuration, s.duration, s.calendar} {
 		if f, ok := read(i); ok {
-			return f, !s.isPast(f.end)
+			return f, !s.isPast(f.End)
 		}
 	}
-	return found{}, false
+	return Found{}, false
 }
 
 // isPast reports that what ends before toks[i] is how long ago something was.
 func (s *timeScan) isPast(i int) bool {
-	return i < len(s.toks) && (s.toks[i].is("ago") || s.toks[i].is("earlier"))
+	return i < len(s.toks) && (s.toks[i].Is("ago") || s.toks[i].Is("earlier"))
 }
 
 // clockWords stand before a time of day and never before a length: what
 // follows "à 15h30" is no wait of fifteen hours.
-var clockWords = wordSet("à às um las")
+var clockWords = token.Set("à às um las")
 
 // isoLayouts are the date-times that are one piece of text. Those without
 // a zone are in the reader's.
@@ -107,43 +121,43 @@ var isoLayouts = []struct {
 }
 
 // iso reads an RFC 3339 time and its near relatives that are one word.
-func (s *timeScan) iso(i int) (found, bool) {
+func (s *timeScan) iso(i int) (Found, bool) {
 	t := s.toks[i]
-	if t.kind != number || len(t.text) != 4 || i+4 >= len(s.toks) {
-		return found{}, false
+	if t.Kind != token.Number || len(t.Text) != 4 || i+4 >= len(s.toks) {
+		return Found{}, false
 	}
-	src := s.src[t.start:]
+	src := s.src[t.Start:]
 	n := 0
-	for n < len(src) && n < 40 && (isAlnum(src[n]) || src[n] == '-' || src[n] == ':' || src[n] == '.' || src[n] == '+' || n == 10 && src[n] == ' ') {
+	for n < len(src) && n < 40 && (token.IsAlnum(src[n]) || src[n] == '-' || src[n] == ':' || src[n] == '.' || src[n] == '+' || n == 10 && src[n] == ' ') {
 		n++
 	}
 	for ; n > 10 && (src[n-1] == '.' || src[n-1] == ':'); n-- {
 	}
 	for _, l := range isoLayouts {
-		if at, err := time.ParseInLocation(l.layout, src[:n], s.r.zone()); err == nil && thinkable(at) {
-			return found{at: at, rough: l.rough, end: s.after(t.start + n)}, true
+		if at, err := time.ParseInLocation(l.layout, src[:n], s.r.zone()); err == nil && Thinkable(at) {
+			return Found{At: at, Rough: l.rough, End: s.after(t.Start + n)}, true
 		}
 	}
-	return found{}, false
+	return Found{}, false
 }
 
-// thinkable reports a year in which a limit may lift.
-func thinkable(at time.Time) bool { return at.Year() >= firstYear && at.Year() <= lastYear }
+// Thinkable reports a year in which a limit may lift.
+func Thinkable(at time.Time) bool { return at.Year() >= firstYear && at.Year() <= lastYear }
 
 const firstYear, lastYear = 2000, 2199
 
 // epoch reads seconds or milliseconds since 1970.
-func (s *timeScan) epoch(i int) (found, bool) {
+func (s *timeScan) epoch(i int) (Found, bool) {
 	t := s.toks[i]
-	if t.kind != number || len(t.text) < 10 {
-		return found{}, false
+	if t.Kind != token.Number || len(t.Text) < 10 {
+		return Found{}, false
 	}
-	n, err := strconv.ParseFloat(t.text, 64)
+	n, err := strconv.ParseFloat(t.Text, 64)
 	if err != nil || s.unitAt(i+1) != 0 {
-		return found{}, false
+		return Found{}, false
 	}
 	at, ok := Epoch(n)
-	return found{at: at, end: i + 1}, ok
+	return Found{At: at, End: i + 1}, ok
 }
 
 // Epoch reads a Unix time in seconds, or in milliseconds where it would
@@ -177,22 +191,22 @@ var units = map[string]time.Duration{
 }
 
 const (
-	day         = 24 * time.Hour
-	longestWait = 10 * 366 * day // what is longer is not a wait
+	day     = 24 * time.Hour
+	Longest = 10 * 366 * day // what is longer is not a wait
 )
 
 func (s *timeScan) unitAt(i int) time.Duration {
-	if i >= len(s.toks) || s.toks[i].kind != word {
+	if i >= len(s.toks) || s.toks[i].Kind != token.Word {
 		return 0
 	}
-	return units[s.toks[i].text]
+	return units[s.toks[i].Text]
 }
 
 // duration reads "2h5m", "2h30", "3 days and 4 hours", "1.2s", "half an hour",
 // "an hour and a half".
-func (s *timeScan) duration(i int) (found, bool) {
+func (s *timeScan) duration(i int) (Found, bool) {
 	if s.r.At.IsZero() {
-		return found{}, false
+		return Found{}, false
 	}
 	var total, last time.Duration
 	end := -1
@@ -202,18 +216,18 @@ func (s *timeScan) duration(i int) (found, bool) {
 			break
 		}
 		part := amount * float64(unit)
-		if n == mostParts || part+float64(total) > float64(longestWait) {
-			return found{}, false
+		if n == mostParts || part+float64(total) > float64(Longest) {
+			return Found{}, false
 		}
 		total += time.Duration(math.Round(part))
 		end, last = after, unit
-		for i = end; i < len(s.toks) && andWords[s.toks[i].text]; i++ {
+		for i = end; i < len(s.toks) && andWords[s.toks[i].Text]; i++ {
 		}
 	}
 	if end < 0 {
-		return found{}, false
+		return Found{}, false
 	}
-	return found{at: s.r.At.Add(total), exact: total, end: end}, true
+	return Found{At: s.r.At.Add(total), Exact: total, End: end}, true
 }
 
 // mostParts is how many parts a length may have: weeks to milliseconds.
@@ -226,21 +240,21 @@ func (s *timeScan) length(i int, last time.Duration) (amount float64, unit time.
 	switch {
 	case i >= len(s.toks):
 		return 0, 0, i
-	case s.toks[i].is("half"):
+	case s.toks[i].Is("half"):
 		half = s.skipWords(i+1, "a", "an", "of")
 		return 0.5, s.unitAt(half), half + 1
-	case last != 0 && half < len(s.toks) && s.toks[half].is("half"):
+	case last != 0 && half < len(s.toks) && s.toks[half].Is("half"):
 		return 0.5, last, half + 1
-	case last == time.Hour && s.toks[i].glued && len(s.toks[i].text) == 2 && s.unitAt(i+1) == 0:
+	case last == time.Hour && s.toks[i].Glued && len(s.toks[i].Text) == 2 && s.unitAt(i+1) == 0:
 		unit = time.Minute // 2h30
 		after = i + 1
-	case last == 0 && i > 0 && s.toks[i-1].is("через") && s.unitAt(i) != 0:
+	case last == 0 && i > 0 && s.toks[i-1].Is("через") && s.unitAt(i) != 0:
 		return 1, s.unitAt(i), i + 1
 	default:
 		unit, after = s.unitAt(i+1), i+2
 	}
 	amount, ok := s.amount(i)
-	if !ok || s.toks[i].kind == word && s.abbreviated(after-1) {
+	if !ok || s.toks[i].Kind == token.Word && s.abbreviated(after-1) {
 		return 0, 0, i // "an hour", but not "a h"
 	}
 	return amount, unit, after
@@ -249,47 +263,47 @@ func (s *timeScan) length(i int, last time.Duration) (amount float64, unit time.
 // abbreviated reports whether a unit is one or two letters, as no unit is behind an
 // amount in words: there they are something else.
 func (s *timeScan) abbreviated(i int) bool {
-	text := s.toks[min(i, len(s.toks)-1)].text
+	text := s.toks[min(i, len(s.toks)-1)].Text
 	return len(text) < 3 && text[0] < utf8.RuneSelf
 }
 
 // isoDuration reads "PT5M", "PT1H30M", "P1DT2H". Years and months are no
 // lengths of time, and no limit is stated in them.
-func (s *timeScan) isoDuration(i int) (found, bool) {
+func (s *timeScan) isoDuration(i int) (Found, bool) {
 	t := s.toks[i]
-	if t.kind != word || !t.upper || !t.is("p") && !t.is("pt") || s.r.At.IsZero() {
-		return found{}, false
+	if t.Kind != token.Word || !t.Upper || !t.Is("p") && !t.Is("pt") || s.r.At.IsZero() {
+		return Found{}, false
 	}
-	src := s.src[t.start+1:]
+	src := s.src[t.Start+1:]
 	rest, scale := src, "WD"
 	total, parts := 0.0, 0
-	for rest != "" && isAlnum(rest[0]) {
+	for rest != "" && token.IsAlnum(rest[0]) {
 		if rest[0] == 'T' && scale != "HMS" {
 			rest, scale, parts = rest[1:], "HMS", 0
 			continue
 		}
 		n := 0
-		for n < len(rest) && (isDigit(rune(rest[n])) || rest[n] == '.') {
+		for n < len(rest) && (token.IsDigit(rune(rest[n])) || rest[n] == '.') {
 			n++
 		}
 		amount, err := strconv.ParseFloat(rest[:n], 64)
 		if err != nil || n == len(rest) || strings.IndexByte(scale, rest[n]) < 0 {
-			return found{}, false
+			return Found{}, false
 		}
 		total += amount * float64(units[strings.ToLower(rest[n:n+1])])
 		rest, parts = rest[n+1:], parts+1
 	}
-	if parts == 0 || total > float64(longestWait) {
-		return found{}, false
+	if parts == 0 || total > float64(Longest) {
+		return Found{}, false
 	}
 	d := time.Duration(math.Round(total))
-	return found{at: s.r.At.Add(d), exact: d, end: s.after(t.start + 1 + len(src) - len(rest))}, true
+	return Found{At: s.r.At.Add(d), Exact: d, End: s.after(t.Start + 1 + len(src) - len(rest))}, true
 }
 
 // isCountdown reports what is announced as a length, "in 01:30:00", and is no
 // time of day.
 func (s *timeScan) isCountdown(i int) bool {
-	if i == 0 || !contains([]string{"in", "within", "через"}, s.toks[i-1].text) || s.toks[i].kind != number {
+	if i == 0 || !contains([]string{"in", "within", "через"}, s.toks[i-1].Text) || s.toks[i].Kind != token.Number {
 		return false
 	}
 	_, _, end := s.minutes(i + 1)
@@ -299,40 +313,40 @@ func (s *timeScan) isCountdown(i int) bool {
 
 // countdown reads hours, minutes and seconds. Of two numbers nobody knows
 // whether they are hours and minutes or minutes and seconds.
-func (s *timeScan) countdown(i int) (found, bool) {
-	hours := smallInt(s.toks[i].text)
+func (s *timeScan) countdown(i int) (Found, bool) {
+	hours := smallInt(s.toks[i].Text)
 	minute, second, end := s.minutes(i + 1)
 	if hours < 0 || second < 0 || s.r.At.IsZero() {
-		return found{}, false
+		return Found{}, false
 	}
 	total := time.Duration(hours)*time.Hour + time.Duration(minute)*time.Minute + time.Duration(second)*time.Second
-	return found{at: s.r.At.Add(total), exact: total, end: end}, true
+	return Found{At: s.r.At.Add(total), Exact: total, End: end}, true
 }
 
 func (s *timeScan) amount(i int) (float64, bool) {
 	if i >= len(s.toks) {
 		return 0, false
 	}
-	if t := s.toks[i]; t.kind == number {
-		n, err := strconv.ParseFloat(t.text, 64)
+	if t := s.toks[i]; t.Kind == token.Number {
+		n, err := strconv.ParseFloat(t.Text, 64)
 		return n, err == nil
 	}
-	n, ok := numbers[s.toks[i].text]
+	n, ok := numbers[s.toks[i].Text]
 	return n, ok
 }
 
 // seconds reads a number without a unit, as Retry-After has it.
-func (s *timeScan) seconds(i int) (found, bool) {
-	if i >= len(s.toks) || s.toks[i].kind != number || s.r.At.IsZero() {
-		return found{}, false
+func (s *timeScan) seconds(i int) (Found, bool) {
+	if i >= len(s.toks) || s.toks[i].Kind != token.Number || s.r.At.IsZero() {
+		return Found{}, false
 	}
-	n, err := strconv.ParseFloat(s.toks[i].text, 64)
+	n, err := strconv.ParseFloat(s.toks[i].Text, 64)
 	wait := n * float64(time.Second)
-	if err != nil || wait > float64(longestWait) {
-		return found{}, false
+	if err != nil || wait > float64(Longest) {
+		return Found{}, false
 	}
 	d := time.Duration(wait)
-	return found{at: s.r.At.Add(d), exact: d, end: i + 1}, true
+	return Found{At: s.r.At.Add(d), Exact: d, End: i + 1}, true
 }
 
 func smallInt(s string) int {

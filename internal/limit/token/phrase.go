@@ -1,4 +1,4 @@
-package limit
+package token
 
 import (
 	"iter"
@@ -43,16 +43,40 @@ const (
 // are matched against tokens by these alone.
 type wordID uint16
 
-var vocabulary = map[string]wordID{}
-
-func learn(w string) wordID {
-	id, ok := vocabulary[w]
-	if !ok {
-		id = wordID(len(vocabulary) + 1)
-		vocabulary[w] = id
-		learnGlyphs(w)
+// vocabulary finds them by the words' hashes, which are known already when a
+// message is cut: every one stands where its hash says, or soon after.
+var (
+	vocabulary [1 << 13]struct {
+		hash Hash
+		id   wordID
 	}
-	return id
+	words wordID
+)
+
+// learn returns the id of a word, and gives it one.
+func learn(w string) wordID {
+	h := Hashed(w)
+	at := h % Hash(len(vocabulary))
+	for ; vocabulary[at].id != 0; at = (at + 1) % Hash(len(vocabulary)) {
+		if vocabulary[at].hash == h {
+			return vocabulary[at].id
+		}
+	}
+	if words++; int(words) > len(vocabulary)/2 {
+		panic("phrases have more words than the vocabulary has room for")
+	}
+	vocabulary[at].hash, vocabulary[at].id = h, words
+	LearnGlyphs(w)
+	return words
+}
+
+// idOf returns the id of the word with that hash, or zero.
+func idOf(h Hash) wordID {
+	at := h % Hash(len(vocabulary))
+	for vocabulary[at].id != 0 && vocabulary[at].hash != h {
+		at = (at + 1) % Hash(len(vocabulary))
+	}
+	return vocabulary[at].id
 }
 
 var quoteID = learn(`"`)
@@ -87,9 +111,9 @@ func parsePhrase(notation string) phrase {
 }
 
 // match returns the position after the phrase where it stands at toks[i], or -1.
-func (p phrase) match(toks []token, i int) int { return matchParts(p.parts, toks, i) }
+func (p phrase) match(toks []Token, i int) int { return matchParts(p.parts, toks, i) }
 
-func matchParts(parts []part, toks []token, i int) int {
+func matchParts(parts []part, toks []Token, i int) int {
 	if len(parts) == 0 {
 		return i
 	}
@@ -100,7 +124,7 @@ func matchParts(parts []part, toks []token, i int) int {
 	if head.kinds {
 		return matchKinds(rest, toks, i)
 	}
-	for i < len(toks) && toks[i].id == quoteID {
+	for i < len(toks) && toks[i].ID == quoteID {
 		i++
 	}
 	if i < len(toks) && head.fits(toks[i]) {
@@ -115,19 +139,19 @@ func matchParts(parts []part, toks []token, i int) int {
 }
 
 // matchGap passes over as few words as will do.
-func matchGap(rest []part, toks []token, i int) int {
+func matchGap(rest []part, toks []Token, i int) int {
 	last := min(len(toks), i+gapTokens)
 	for words := 0; ; {
 		if end := matchParts(rest, toks, i); end >= 0 {
 			return end
 		}
-		for i < last && toks[i].id == quoteID {
+		for i < last && toks[i].ID == quoteID {
 			i++
 		}
-		if i >= last || toks[i].kind > number && !joins(toks, i) {
+		if i >= last || toks[i].Kind > Number && !joins(toks, i) {
 			return -1
 		}
-		if words == 0 || toks[i].spaces > 0 {
+		if words == 0 || toks[i].Spaces > 0 {
 			words++
 		}
 		if words > gapWords {
@@ -138,15 +162,15 @@ func matchGap(rest []part, toks []token, i int) int {
 }
 
 // joins reports a mark inside a name: x/y:free, a@b.c.
-func joins(toks []token, i int) bool {
-	return toks[i].kind == mark && toks[i].glued && i+1 < len(toks) && toks[i+1].glued && strings.Contains("/:@+~", toks[i].text)
+func joins(toks []Token, i int) bool {
+	return toks[i].Kind == Mark && toks[i].Glued && i+1 < len(toks) && toks[i+1].Glued && strings.Contains("/:@+~", toks[i].Text)
 }
 
 // matchKinds takes as many words of limitKinds as will do: "quota" in "daily
 // quota limit reached" is one of them, in "daily quota reached" it is not.
-func matchKinds(rest []part, toks []token, i int) int {
+func matchKinds(rest []part, toks []Token, i int) int {
 	for range gapWords {
-		if i >= len(toks) || toks[i].kind != number && !limitKinds[toks[i].text] {
+		if i >= len(toks) || toks[i].Kind != Number && !limitKinds[toks[i].Text] {
 			return -1
 		}
 		i++
@@ -157,19 +181,19 @@ func matchKinds(rest []part, toks []token, i int) int {
 	return -1
 }
 
-func (e part) fits(t token) bool {
+func (e part) fits(t Token) bool {
 	if e.number {
-		return t.kind == number
+		return t.Kind == Number
 	}
 	if e.link {
-		return t.kind == link
+		return t.Kind == Link
 	}
-	return t.id != 0 && slices.Contains(e.words, t.id)
+	return t.ID != 0 && slices.Contains(e.words, t.ID)
 }
 
-// lexicon finds, of many phrases, those that stand at one place. It is
+// Lexicon finds, of many phrases, those that stand at one place. It is
 // indexed by first word, so that looking costs one map access where none does.
-type lexicon[T any] struct {
+type Lexicon[T any] struct {
 	byWord   [][]entry[T] // by wordID
 	byNumber []entry[T]
 }
@@ -179,9 +203,9 @@ type entry[T any] struct {
 	means T
 }
 
-// add puts in every line of the notation; blank lines are passed over. A
+// Add puts in every line of the notation; blank lines are passed over. A
 // phrase begins with words or a number that must be there.
-func (x *lexicon[T]) add(means T, lines string) {
+func (x *Lexicon[T]) Add(means T, lines string) {
 	for line := range strings.Lines(lines) {
 		p := parsePhrase(line)
 		if len(p.parts) == 0 {
@@ -209,48 +233,66 @@ func (x *lexicon[T]) add(means T, lines string) {
 	}
 }
 
-// hit is a phrase that was found.
-type hit[T any] struct {
-	means T
-	end   int  // the position after it
-	open  bool // anything may follow
+// Hit is a phrase that was found.
+type Hit[T any] struct {
+	Means T
+	End   int  // the position after it
+	Open  bool // anything may follow
 }
 
-// hits yields the phrases that stand at toks[i]; those that were added first
+// Hits yields the phrases that stand at toks[i]; those that were added first
 // go first.
-func (x *lexicon[T]) hits(toks []token, i int) iter.Seq[hit[T]] {
-	return func(yield func(hit[T]) bool) {
+func (x *Lexicon[T]) Hits(toks []Token, i int) iter.Seq[Hit[T]] {
+	return func(yield func(Hit[T]) bool) {
 		if i >= len(toks) {
 			return
 		}
 		var entries []entry[T]
-		if t := toks[i]; t.kind == number {
+		if t := toks[i]; t.Kind == Number {
 			entries = x.byNumber
-		} else if t.id != 0 && int(t.id) < len(x.byWord) {
-			entries = x.byWord[t.id]
+		} else if t.ID != 0 && int(t.ID) < len(x.byWord) {
+			entries = x.byWord[t.ID]
 		}
 		for _, e := range entries {
-			if end := e.match(toks, i); end >= 0 && !yield(hit[T]{e.means, end, e.open}) {
+			if end := e.match(toks, i); end >= 0 && !yield(Hit[T]{e.means, end, e.open}) {
 				return
 			}
 		}
 	}
 }
 
-// at returns the first of the phrases that stand at toks[i].
-func (x *lexicon[T]) at(toks []token, i int) (hit[T], bool) {
-	for h := range x.hits(toks, i) {
+// At returns the first of the phrases that stand at toks[i].
+func (x *Lexicon[T]) At(toks []Token, i int) (Hit[T], bool) {
+	for h := range x.Hits(toks, i) {
 		return h, true
 	}
-	return hit[T]{}, false
+	return Hit[T]{}, false
 }
 
-// within reports whether any phrase stands anywhere in toks.
-func (x *lexicon[T]) within(toks []token) bool {
+// Within reports whether any phrase stands anywhere in toks.
+func (x *Lexicon[T]) Within(toks []Token) bool {
 	for i := range toks {
-		if _, ok := x.at(toks, i); ok {
+		if _, ok := x.At(toks, i); ok {
 			return true
 		}
 	}
 	return false
+}
+
+// limitKinds are what limits are called after: "5-hour limit", "weekly Opus
+// limit", "free daily request quota". A limit of another kind (threads,
+// retries, file sizes) is the agent's own affair.
+var limitKinds = Set(`usage session weekly daily monthly hourly hour hours h day days week month minute
+		plan quota model models opus sonnet haiku fable claude codex gemini gpt qwen copilot kiro amazon q developer cursor grok
+		free tier pro max plus premium team enterprise individual personal organization org account workspace subscription
+		message messages request requests prompt prompts token tokens agentic chat completion completions interaction interactions
+		api oauth global baseline base included extra allocated spending user your the cli`)
+
+// Set returns the words as a set.
+func Set(words string) map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		set[w] = true
+	}
+	return set
 }

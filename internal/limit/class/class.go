@@ -1,4 +1,5 @@
-package limit
+// Package class names what kinds of refusals there are.
+package class
 
 import "fmt"
 
@@ -38,8 +39,8 @@ var classNames = [...]string{
 	Cancelled:       "cancelled",
 }
 
-// Classes returns every class, in the order of the documentation.
-func Classes() []Class {
+// All returns every class, in the order of the documentation.
+func All() []Class {
 	all := make([]Class, len(classNames))
 	for i := range all {
 		all[i] = Class(i)
@@ -47,8 +48,8 @@ func Classes() []Class {
 	return all
 }
 
-// ParseClass returns the class of that name.
-func ParseClass(name string) (Class, error) {
+// Parse returns the class of that name.
+func Parse(name string) (Class, error) {
 	for i, n := range classNames {
 		if n == name {
 			return Class(i), nil
@@ -80,7 +81,7 @@ func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // UnmarshalText reads a class's name.
 func (c *Class) UnmarshalText(text []byte) error {
-	parsed, err := ParseClass(string(text))
+	parsed, err := Parse(string(text))
 	if err != nil {
 		return err
 	}

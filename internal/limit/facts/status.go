@@ -1,0 +1,138 @@
+package facts
+
+import (
+	"strconv"
+	"strings"
+
+	"resumed/internal/limit/class"
+	"resumed/internal/limit/token"
+)
+
+// before are words that a status may stand behind.
+var before = token.Set(`error errors failed failure exception code status http api provider llm model request response server upstream endpoint stream
+	got received returned responded answered replied with from type retry attempt last fatal unexpected exceeded rejected paused claude openai anthropic gemini
+	codex proxy gateway url is was fehler erreur ошибка erro errore 错误 錯誤 エラー 오류`)
+
+// StatusAt reads an HTTP status that stands where one is expected, or 0.
+func StatusAt(toks []token.Token, i int) int {
+	t := toks[i]
+	if t.Kind != token.Number || len(t.Text) != 3 || t.Text[0] != '4' && t.Text[0] != '5' || isPort(toks, i) || isAmount(toks, i) {
+		return 0
+	}
+	if i+1 < len(toks) && toks[i+1].Glued && toks[i+1].Kind != token.Mark {
+		return 0 // 500ms
+	}
+	if i > 0 && !t.First && !headsPage(toks, i) {
+		switch prev := toks[i-1]; {
+		case prev.Kind == token.Word && !before[prev.Text],
+			prev.Kind == token.Number, prev.Kind == token.Link, prev.Is("=") && !(prev.Glued && t.Glued),
+			prev.Kind == token.Mark && !strings.Contains("([:·—=", prev.Text):
+			return 0
+		}
+	}
+	n, _ := strconv.Atoi(t.Text)
+	return n
+}
+
+// headsPage reports whether toks[i] begins the title of a page
+// of HTML, as proxies send it: <title>502 Bad Gateway</title>.
+func headsPage(toks []token.Token, i int) bool {
+	return i >= 3 && toks[i-1].Is(">") && toks[i-2].Is("title") && toks[i-3].Is("<")
+}
+
+// isPort reports a number that is the port of an address before it, such as
+// 443: "status:503" names a status, "10.0.0.1:503" does not.
+func isPort(toks []token.Token, i int) bool {
+	if i < 2 || !toks[i].Glued || !toks[i-1].Is(":") || !toks[i-1].Glued {
+		return false
+	}
+	host := toks[i-2]
+	return host.Kind == token.Number || host.Is(":") || host.Is("]") || host.Kind == token.Word && !before[host.Text]
+}
+
+// isAmount reports a number that counts something: "after 402 seconds", "500
+// requests", "Retry-After: 403".
+func isAmount(toks []token.Token, i int) bool {
+	if i+1 < len(toks) && !toks[i+1].First && !toks[i+1].Upper && countables[toks[i+1].Text] {
+		return true
+	}
+	at := i - 1
+	for at >= 0 && !toks[at+1].First && (toks[at].Is(":") || toks[at].Is("=") || toks[at].Is("~")) {
+		at--
+	}
+	return at >= 0 && !toks[at+1].First && waits[toks[at].Text]
+}
+
+var (
+	// countables are what limits and lengths are counted in.
+	countables = token.Set(`ms s sec secs second seconds m min mins minute minutes h hr hrs hour hours d day days
+	tokens token requests request messages message prompts calls credits characters bytes kb mb gb files images steps tests errors retries
+	attempts times items lines words percent usd dollars cents rpm tpm k`)
+
+	// waits stand before a length, never before a status.
+	waits = token.Set("after in within wait waiting for limit")
+)
+
+// exceptions are the names of exceptions that are no provider's code.
+var exceptions token.Lexicon[naming]
+
+func init() {
+	exceptions.Add(naming{class: class.Network}, `
+		read|write|connect|pool|api|proxy timeout *
+		read|write|connect|close|proxy|ssl|transport|network|protocol error
+		remote|local protocol error
+		max retry error
+		new connection error
+		name resolution error
+		incomplete read
+		chunked encoding error
+		client connector|connection|payload|os *
+		server disconnected|timeout *
+		endpoint connection error
+		api timeout|connection *
+	`)
+	exceptions.Add(naming{class: class.RateLimit}, `
+		router rate limit *
+	`)
+}
+
+// sdks are the roots of the names that clients of providers throw: they speak of nothing else.
+var sdks = token.Set("openai anthropic litellm groq mistralai cohere ollama genai")
+
+// Throws reports whether the tokens begin with an exception of a provider's client.
+func Throws(src string, toks []token.Token) bool {
+	dotted := len(toks) > 1 && src[toks[0].End:toks[1].Start] == "."
+	if !dotted || toks[0].Upper || !sdks[toks[0].Text] && !toks[0].Is("google") {
+		return false
+	}
+	for i := 1; i < len(toks) && src[toks[i-1].End:toks[i].Start] != " " && !toks[i].First; i++ {
+		if toks[i].Is("error") || toks[i].Is("errors") || toks[i].Is("exceptions") {
+			return toks[0].Text != "google" || toks[1].Is("genai") || toks[1].Is("api")
+		}
+	}
+	return false
+}
+
+// AddThrown adds what the name of an exception says that stands at toks[i], as an
+// SDK prints it: openai.RateLimitError: ….
+func (f *Facts) AddThrown(src string, toks []token.Token, i int) {
+	if !toks[i].Upper || i > 0 && toks[i].Glued {
+		return
+	}
+	end := i + 1
+	for end < len(toks) && toks[end].Kind == token.Word && toks[end].Start == toks[end-1].End {
+		end++
+	}
+	if end == i+1 || end < len(toks) && !toks[end].First && !toks[end].Is(":") && !toks[end].Is(")") && !toks[end].Is("(") && !toks[end].Is(",") {
+		return
+	}
+	name := toks[i:end]
+	for _, names := range [...]*token.Lexicon[naming]{&exceptions, &codes} {
+		for h := range names.Hits(name, 0) {
+			if h.Open || h.End == len(name) || name[h.End].Is("error") || name[h.End].Is("exception") {
+				f.name(h.Means)
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package words
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"resumed/internal/limit/class"
+	"resumed/internal/limit/token"
+)
+
+// Example is one line of which it is known what it means.
+type Example struct {
+	Text  string
+	Class class.Class
+}
+
+const (
+	rounds     = 16
+	wantMargin = 1.0  // by how much the right class has to win
+	mostStep   = 0.03 // how much one example may move a weight
+	smallest   = 0.02 // a weight below it is left out
+	hundred    = 100
+)
+
+// Train learns weights from examples: an averaged perceptron that asks for a
+// margin. The same examples give the same weights, in whatever order.
+func Train(examples []Example) Weights {
+	type known struct {
+		features []feature
+		class    int
+	}
+	names := map[feature]string{}
+	var all []known
+	for _, e := range slices.SortedFunc(slices.Values(examples), func(a, b Example) int {
+		return cmp.Or(cmp.Compare(a.Text, b.Text), cmp.Compare(a.Class, b.Class))
+	}) {
+		k := known{class: slices.Index(learned[:], e.Class)}
+		if k.class < 0 {
+			continue
+		}
+		eachFeature(e.Text, token.Cut(e.Text), func(f feature, first, second string) {
+			k.features = append(k.features, f)
+			names[f] = nameOf(first, second)
+		})
+		all = append(all, k)
+	}
+	now, sum := map[feature]*[len(learned)]float64{}, map[feature]*[len(learned)]float64{}
+	for f := range names {
+		now[f], sum[f] = new([len(learned)]float64), new([len(learned)]float64)
+	}
+	dice, step := rand.New(rand.NewPCG(1, 2)), 0.0
+	for range rounds {
+		dice.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		for _, k := range all {
+			step++
+			var total [len(learned)]float64
+			for _, f := range k.features {
+				for i, w := range now[f] {
+					total[i] += w
+				}
+			}
+			rival := -1
+			for i := range total {
+				if i != k.class && (rival < 0 || total[i] > total[rival]) {
+					rival = i
+				}
+			}
+			short := total[rival] - total[k.class] + wantMargin
+			if short <= 0 {
+				continue
+			}
+			move := min(mostStep, short/float64(2*len(k.features)))
+			for _, f := range k.features {
+				now[f][k.class] += move
+				now[f][rival] -= move
+				sum[f][k.class] += move * step
+				sum[f][rival] -= move * step
+			}
+		}
+	}
+	out := Weights{}
+	for f, name := range names {
+		entry, counts := &weight{name: name}, false
+		for i := range entry.adds {
+			w := now[f][i] - sum[f][i]/step
+			if math.Abs(w) >= smallest {
+				entry.adds[i], counts = int32(math.Round(w*hundred)), true
+			}
+		}
+		if counts {
+			out[f] = entry
+		}
+	}
+	return out
+}
+
+// Format writes the weights, a line a feature, in the order of their names.
+func (w Weights) Format() string {
+	var b strings.Builder
+	b.WriteString("// Made by make learn from the examples in testdata: what each word, or two side by side, adds for each class, in hundredths.\n// feature")
+	for _, c := range learned {
+		fmt.Fprintf(&b, "\t%s", c)
+	}
+	b.WriteString("\n")
+	for _, entry := range slices.SortedFunc(maps.Values(w), func(a, b *weight) int { return cmp.Compare(a.name, b.name) }) {
+		b.WriteString(entry.name)
+		for _, n := range entry.adds {
+			b.WriteString("\t")
+			if n != 0 {
+				fmt.Fprint(&b, n)
+			}
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}

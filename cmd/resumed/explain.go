@@ -167,6 +167,9 @@ func (c *cli) printExplanation(x explain.Explanation, now time.Time) error {
 		rows = append(rows, []cell{head("  context"), plain(humanize.Context(*x.Context, x.Cold))})
 	}
 	colours := map[explain.Action]colour{explain.Wait: yellow, explain.Resume: green, explain.Park: red}
+	if len(x.Because) > 0 {
+		rows = append(rows, []cell{head("  because of"), plain(sanitize.Line("'" + strings.Join(x.Because, "', '") + "'"))})
+	}
 	rows = append(rows, []cell{head("  would"), {string(x.Action), colours[x.Action]}}, []cell{head("  because"), plain(sanitize.Line(x.Why))})
 	p.table(rows)
 	return p.flush()
@@ -180,6 +183,7 @@ type judged struct {
 	WaitHelps  bool        `json:"wait_helps"`
 	ResetAt    *time.Time  `json:"reset_at"`
 	InProgress bool        `json:"in_progress"`
+	Because    []string    `json:"because,omitempty"`
 }
 
 func (c *cli) explainText(in io.Reader, e explaining) error {
@@ -223,6 +227,9 @@ func (c *cli) explainText(in io.Reader, e explaining) error {
 func (c *cli) printJudged(text string, reader limit.Reader) error {
 	verdict := reader.Text(sanitize.Text(text))
 	j := judged{Version: 1, Text: text, Class: verdict.Class, WaitHelps: verdict.WaitHelps, InProgress: verdict.InProgress}
+	if verdict.Class != limit.None {
+		j.Because = limit.Because(sanitize.Text(text), verdict.Class)
+	}
 	if verdict.Reset.Stated() {
 		j.ResetAt = new(verdict.Reset.At.UTC())
 	}
@@ -239,6 +246,9 @@ func (c *cli) printJudged(text string, reader limit.Reader) error {
 	}
 	if j.Class != limit.None && !j.WaitHelps {
 		notes += ", waiting does not help"
+	}
+	if len(j.Because) > 0 {
+		notes += ", because of: '" + strings.Join(j.Because, "', '") + "'"
 	}
 	p.line("%s%s  %s", p.paint(bold, j.Class.String()), notes, p.paint(dim, sanitize.Line(text)))
 	return p.flush()

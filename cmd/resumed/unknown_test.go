@@ -10,6 +10,18 @@ import (
 	"resumed/internal/resume"
 )
 
+// Words that nobody has listed are judged by what was learned, and it is said by which.
+func TestExplainSaysWhichWordsItJudgedBy(t *testing.T) {
+	b := newBox(t)
+	const line = "Your weekly allowance has been consumed, it is topped up on Monday at 09:00.\n"
+	out, errOut, code := b.runWith(line, "explain", "--text", "--at", "2026-11-15T12:00:00Z", "--tz", "UTC")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "usage_limit")
+	require.Contains(t, out, "because of: '")
+	out, _, _ = b.runWith(line, "explain", "--text", "--json")
+	require.Contains(t, out, `"because":["`)
+}
+
 // A failure that nobody understands is tried twice, and then a person is told in
 // which words.
 func TestAFailureThatNobodyUnderstandsIsTriedTwice(t *testing.T) {

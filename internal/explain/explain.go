@@ -52,6 +52,7 @@ type Explanation struct {
 	Cold        *bool         `json:"cold"`
 	Action      Action        `json:"action"`
 	Why         string        `json:"why"`
+	Because     []string      `json:"because,omitempty"` // the words that it was judged by
 }
 
 // Explainer says what files mean. It reads them as the daemon does and asks
@@ -233,6 +234,7 @@ func (x *Explainer) weigh(out *Explanation, event resume.Event, now time.Time) {
 			out.ResetAt, out.ResetSource = new(ev.Reset.At.UTC()), new(ev.Reset.Source)
 		}
 		out.Text = sanitize.Short(ev.Text, longestText)
+		out.Because = limit.Because(ev.Text, ev.Class)
 		ev.Text, ev.First = out.Text, true
 		event = ev
 	case resume.Cancelled:

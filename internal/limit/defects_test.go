@@ -64,6 +64,24 @@ func TestLinesThatWereReadWrong(t *testing.T) {
 	}
 }
 
+// How far back a clock may lie depends on the window, and a provider that names
+// no zone means its own.
+func TestClocksOfWindowsAndOfProviders(t *testing.T) {
+	for text, want := range map[string]string{
+		"Daily limit reached, resets at 11:00":                                                                           "2026-11-16T11:00:00Z",
+		"Your weekly usage limit was reached, resets at 11:00":                                                           "2026-11-16T11:00:00Z",
+		"5-hour limit reached, resets at 11:00":                                                                          "2026-11-15T11:00:00Z",
+		"Daily limit reached, resets at 11:55":                                                                           "2026-11-15T11:55:00Z",
+		"Usage limit reached for 5 hour. Your limit will reset at 2026-11-15 22:30:37":                                   "2026-11-15T14:30:37Z",
+		`API Error: 429 {"error":{"code":"1308","message":"5 hour usage limit reached, resets at 2026-11-15 22:30:37"}}`: "2026-11-15T14:30:37Z",
+		"Usage limit reached for 5 hour. Your limit will reset at 2026-11-15 22:30:37 UTC":                               "2026-11-15T22:30:37Z",
+	} {
+		v := noon.Refusal(Refusal{Text: text})
+		require.Equal(t, UsageLimit, v.Class, text)
+		require.WithinDuration(t, instant(t, want), v.Reset.At, 0, text)
+	}
+}
+
 // A time that is only partly understood is none.
 func TestTimesInPart(t *testing.T) {
 	for in, want := range map[string]string{

@@ -38,6 +38,7 @@ func (e *evidence) addPhrase(p words.Phrase, period Class) {
 	e.reopens = e.reopens || p.Reopens
 	e.lifted = e.lifted || p.Lifted
 	e.alone = e.alone || p.Alone
+	e.Beijing = e.Beijing || p.Beijing
 	switch {
 	case p.Weak && e.weak == None:
 		e.weak, e.byWait = p.Class, p.ByWait

@@ -58,6 +58,24 @@ func (r Reader) Refusal(f Refusal) Verdict {
 	return v
 }
 
+// Because returns the words of a text that speak for a class, the plainest first.
+func Because(text string, c Class) []string {
+	record, rest, ok := facts.Split(token.Clip(text))
+	if !ok {
+		return nil
+	}
+	toks := token.Cut(rest)
+	said := words.Because(rest, toks, c)
+	if record != nil {
+		for _, inner := range record.Texts {
+			if len(said) == 0 {
+				said = words.Because(inner, token.Cut(inner), c)
+			}
+		}
+	}
+	return said
+}
+
 // headerReset returns when the headers of a refusal of that class say it
 // lifts. Retry-After is about this refusal; the gauges stand on every answer.
 func (r Reader) headerReset(h facts.Headers, c Class) (Reset, bool) {
@@ -171,9 +189,27 @@ func opensRecord(line []token.Token) bool {
 	return false
 }
 
+// shortGrace is how far in the past a clock time may lie that is told of a window
+// of a day or more: such a limit is met long after its window began, so a time that is past is tomorrow's.
+const shortGrace = 10 * time.Minute
+
+// clock returns a reader of the times that a message states.
+func (r Reader) clock(e *evidence, period Class) when.Reader {
+	if period == UsageLimit {
+		r.Grace = min(r.Grace, shortGrace)
+	}
+	if e.Beijing {
+		r.Zone = when.Beijing
+	}
+	return when.Reader(r)
+}
+
 // gatherInner adds what a record says in words. Where one of its texts reports
 // a refusal, the others are about it.
 func (r Reader) gatherInner(e *evidence, record *facts.Facts, trusted bool, depth int) {
+	if record.Beijing {
+		r.Zone = when.Beijing
+	}
 	for _, text := range record.Texts {
 		if trusted {
 			break
@@ -223,7 +259,7 @@ func (r Reader) weigh(m message, trusted bool, depth int) evidence {
 		}
 		e.scored, e.sure = m.score.Judge(src, toks, trusted)
 	}
-	if f, ok := when.Reader(r).Announced(src, toks, e.running); ok {
+	if f, ok := r.clock(&e, period).Announced(src, toks, e.running); ok {
 		e.addReset(Reset{At: f.At, Source: Words, Rough: f.Rough})
 		e.wait = f.Exact
 	}

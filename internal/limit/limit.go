@@ -97,6 +97,25 @@ func (r Reader) When(s string) (Reset, bool) {
 	return Reset{At: f.At, Source: sourceIf(ok), Rough: f.Rough}, ok
 }
 
+// Written reads when a line says that it was written: the last such time at or
+// before r.At, which is when its file was. It reports false for what is no time, and
+// for a date that lies ahead.
+func (r Reader) Written(s string) (time.Time, bool) {
+	r.Grace = 0
+	f, ok := when.Reader(r).When(s)
+	if !ok || f.Exact != 0 {
+		return time.Time{}, false // a length tells no time
+	}
+	if f.At.After(r.At) && f.Daily {
+		f.At = f.At.AddDate(0, 0, -1) // a clock without a date
+	}
+	return f.At, !f.At.After(r.At)
+}
+
+// ParseZone returns the zone of that name: of the zone database, in short, or as
+// an offset.
+func ParseZone(name string) (*time.Location, bool) { return when.Zone(name) }
+
 func sourceIf(stated bool) Source {
 	if stated {
 		return Words

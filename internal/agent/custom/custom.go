@@ -18,7 +18,8 @@ import (
 
 // Options describes the agent. Patterns are regular expressions; their named
 // groups say what is where: session and cwd, after and at (when the limit
-// lifts), class (what kind of limit it is).
+// lifts), class (what kind of limit it is), time and zone (when the line was
+// written, and where).
 type Options struct {
 	Name     string
 	Files    []string // globs of absolute paths
@@ -53,6 +54,8 @@ const (
 	groupAfter   = "after"
 	groupAt      = "at"
 	groupClass   = "class"
+	groupTime    = "time"
+	groupZone    = "zone"
 )
 
 // New checks the description and returns all that is wrong with it at once.
@@ -72,10 +75,10 @@ func New(o Options) (*Agent, error) {
 		complain("limit: at least one pattern is needed")
 	}
 	for _, p := range o.Limit {
-		a.limits = append(a.limits, a.compile("limit", p, complain, groupSession, groupCwd, groupAfter, groupAt, groupClass))
+		a.limits = append(a.limits, a.compile("limit", p, complain, groupSession, groupCwd, groupAfter, groupAt, groupClass, groupTime, groupZone))
 	}
 	for _, p := range o.Progress {
-		a.progress = append(a.progress, a.compile("progress", p, complain, groupSession, groupCwd))
+		a.progress = append(a.progress, a.compile("progress", p, complain, groupSession, groupCwd, groupTime, groupZone))
 	}
 	switch {
 	case len(o.Resume) == 0 || o.Resume[0] == "":

@@ -131,6 +131,35 @@ func TestAClockTimeIsReadByTheSameGrammar(t *testing.T) {
 	}
 }
 
+func TestALineMayTellWhenItWasWritten(t *testing.T) {
+	o := mybot("/logs")
+	o.Limit = []string{`^\[(?P<time>[^\]]+?)(?: (?P<zone>[A-Z]\S+|[+-]\S+))?\] rate limited, retry in (?P<after>\S+)`}
+	o.Progress = []string{`^\[(?P<time>[^\]]+)\] step`}
+	a := newAgent(t, o)
+	for line, age := range map[string]time.Duration{
+		"[2026-11-15T00:30:00Z] rate limited, retry in 2h":            30 * time.Minute,
+		"[2026-11-15 00:30:00] rate limited, retry in 2h":             30 * time.Minute,
+		"[2026-11-15 01:30:00 Europe/Rome] rate limited, retry in 2h": 30 * time.Minute,
+		"[2026-11-14 19:30:00 EST] rate limited, retry in 2h":         30 * time.Minute,
+		"[2026-11-15 01:30:00 +01:00] rate limited, retry in 2h":      30 * time.Minute,
+		"[1794702600] rate limited, retry in 2h":                      30 * time.Minute,
+		"[00:30:00] rate limited, retry in 2h":                        30 * time.Minute,
+		"[23:00:00] rate limited, retry in 2h":                        2 * time.Hour, // yesterday's
+		"[2026-11-15T03:00:00Z] rate limited, retry in 2h":            0,             // no line is younger than its file
+		"[soon] rate limited, retry in 2h":                            0,
+		"[5 minutes] rate limited, retry in 2h":                       0,
+	} {
+		s, ok := observe(a, "/logs/s1.log", line)
+		require.True(t, ok, line)
+		limited := s.Event.(resume.Limited)
+		require.WithinDuration(t, written.Add(-age), limited.At, 0, line)
+		require.WithinDuration(t, written.Add(2*time.Hour-age), limited.Reset.At, tick, line)
+	}
+	s, ok := observe(a, "/logs/s1.log", "[2026-11-15T00:30:00Z] step 2")
+	require.True(t, ok)
+	require.Equal(t, written.Add(-30*time.Minute), s.Event.(resume.Progressed).At)
+}
+
 func TestTheSessionIsNamedByTheLineElseByThePath(t *testing.T) {
 	for _, c := range []struct{ rule, session, line, path, id, cwd string }{
 		{"the path", `([^/]+)\.log$`, "step 1", "/logs/s1.log", "s1", "/home"},

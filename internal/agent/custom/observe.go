@@ -32,8 +32,8 @@ func (a *Agent) sift(line []byte) agent.Weight {
 	return agent.Nothing
 }
 
-// Observe says what one line means. A line's own time is the time it was
-// written, which is what its file says. A limit wins over progress.
+// Observe says what one line means. A line's own time is the one that its groups
+// tell, else the time that its file was written. A limit wins over progress.
 func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Observation, bool) {
 	for _, re := range a.limits {
 		if m := find(re, line.Data); m != nil {
@@ -46,7 +46,8 @@ func (a *Agent) Observe(src agent.Source, line agent.Line) (resume.Observation, 
 	}
 	for _, re := range a.progress {
 		if m := find(re, line.Data); m != nil {
-			return a.observation(src, line, m, resume.Progressed{At: line.ModTime})
+			at, _ := a.written(m, line)
+			return a.observation(src, line, m, resume.Progressed{At: at})
 		}
 	}
 	return resume.Observation{}, false
@@ -83,17 +84,34 @@ func (a *Agent) limited(m groups, line agent.Line) (resume.Event, bool) {
 			text = fmt.Sprintf("%s (%v, taken as %s)", text, err, class)
 		}
 	}
+	at, reader := a.written(m, line)
 	switch class {
 	case limit.None:
 		return nil, false
 	case limit.Cancelled:
-		return resume.Cancelled{At: line.ModTime}, true
+		return resume.Cancelled{At: at}, true
 	}
 	return resume.Limited{
-		At:      line.ModTime,
-		Verdict: limit.Verdict{Class: class, WaitHelps: class.Transient(), Reset: a.reset(m, line.ModTime)},
+		At:      at,
+		Verdict: limit.Verdict{Class: class, WaitHelps: class.Transient(), Reset: reset(m, reader)},
 		Text:    text,
 	}, true
+}
+
+// written returns when a line was written, and how its times are read. A zone
+// that nobody knows is the reader's own, and so is a time that cannot be: no
+// line is younger than its file.
+func (a *Agent) written(m groups, line agent.Line) (time.Time, limit.Reader) {
+	reader := a.LimitsAt(line.ModTime)
+	if zone, ok := limit.ParseZone(m[groupZone]); ok {
+		reader.Zone = zone
+	}
+	// What was written within the second that is told is as young as the file: what
+	// comes after it in that second must not seem to be older.
+	if at, ok := reader.Written(m[groupTime]); ok && line.ModTime.Sub(at) >= time.Second {
+		reader.At = at
+	}
+	return reader.At, reader
 }
 
 // tick is how far the clock that files are stamped with may be behind: a wait
@@ -102,8 +120,7 @@ const tick = 10 * time.Millisecond
 
 // reset reads when the limit lifts. A limit whose time cannot be read is a
 // limit without one.
-func (a *Agent) reset(m groups, at time.Time) limit.Reset {
-	reader := a.LimitsAt(at)
+func reset(m groups, reader limit.Reader) limit.Reset {
 	if after, ok := m[groupAfter]; ok {
 		if n, err := strconv.ParseUint(after, 10, 31); err == nil {
 			after = fmt.Sprintf("%ds", n) // a bare number is seconds, as in Retry-After

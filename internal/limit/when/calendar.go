@@ -74,7 +74,8 @@ func (s *timeScan) calendar(i int) (Found, bool) {
 	}
 	at, ok := s.r.next(w)
 	exact := w.hasSeconds && w.year != 0 && w.zone != nil
-	return Found{At: at, Rough: !exact, End: end}, ok
+	daily := !w.hasDate() && !w.hasWeekday && !w.hasAhead
+	return Found{At: at, Rough: !exact, Daily: daily, End: end}, ok
 }
 
 // goesOnAsClock reports that a clock stands behind a date in a spelling that

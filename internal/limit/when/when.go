@@ -31,6 +31,7 @@ type timeScan struct {
 type Found struct {
 	At    time.Time
 	Rough bool          // cut short to the minute, or to the day
+	Daily bool          // a clock time without a date
 	Exact time.Duration // its length where it was stated as a duration
 	End   int           // the token behind it
 }

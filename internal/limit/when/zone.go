@@ -22,6 +22,9 @@ var placeZones = map[string]string{
 
 const hourSeconds = 60 * 60
 
+// Beijing is the zone of providers that name none and mean their own.
+var Beijing = time.FixedZone("CST", 8*hourSeconds)
+
 var fixedZones = map[string]int{
 	"utc": 0, "gmt": 0, "z": 0, "wet": 0,
 	"est": -5 * hourSeconds, "edt": -4 * hourSeconds,
@@ -130,6 +133,16 @@ func (s *timeScan) zoneName(i int) (*time.Location, int) {
 		return time.UTC, i + 1
 	}
 	return time.FixedZone(strings.ToUpper(t.Text), seconds), i + 1
+}
+
+// Zone returns the zone of that name: Europe/Berlin, PST, +02:00.
+func Zone(name string) (*time.Location, bool) {
+	scan := timeScan{r: Reader{Zone: time.UTC}, src: name, toks: token.Cut(name)}
+	if len(scan.toks) == 0 || scan.toks[0].Is("local") {
+		return nil, false
+	}
+	zone, end := scan.zoneName(0)
+	return zone, zone != nil && end == len(scan.toks)
 }
 
 // zoneSpelling returns the longest beginning of src that could be a zone's name.

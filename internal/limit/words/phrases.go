@@ -22,6 +22,7 @@ type Phrase struct {
 	Reopens   bool // said of an allowance that comes back by itself, whatever else is used up
 	Paced     bool // said of a pace and of an allowance alike: a short wait tells a pace
 	ByWait    bool // the length of the wait that is asked for tells the class
+	Beijing   bool // said by a provider that states times as they are in Beijing
 	PerPeriod bool // the period of the quota tells the class: by the minute it is a pace
 	Period    bool // names such a period
 }
@@ -60,7 +61,7 @@ func parsePhrase(line string) (pattern string, means Phrase, err error) {
 	}
 	traits := map[string]*bool{
 		"first": &means.First, "weak": &means.Weak, "vague": &means.Vague, "running": &means.Running, "alone": &means.Alone, "lifted": &means.Lifted,
-		"reopens": &means.Reopens, "paced": &means.Paced, "by_wait": &means.ByWait, "per_period": &means.PerPeriod, "period": &means.Period,
+		"reopens": &means.Reopens, "paced": &means.Paced, "by_wait": &means.ByWait, "beijing": &means.Beijing, "per_period": &means.PerPeriod, "period": &means.Period,
 	}
 	for trait := range strings.SplitSeq(columns[2], ",") {
 		if trait == "" {

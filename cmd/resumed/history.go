@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"resumed/internal/config"
@@ -101,7 +102,6 @@ func (c *cli) printHistory(steps iter.Seq2[control.Step, error], err error) erro
 	}
 	encoder, any := json.NewEncoder(escaping{c.out}), false
 	p := newPage(c.out)
-	p.width = 0 // the reason is what people came for: it is never cut
 	for step, err := range steps {
 		if err != nil {
 			return err
@@ -130,6 +130,9 @@ func printStep(p *page, s control.Step) {
 	who := "resumed"
 	if s.Session != "" {
 		who = cmp.Or(s.Name, s.Session) // whole: it is typed again
+		if s.Project != "" {
+			who += " " + s.Project
+		}
 	}
 	words, colour := stepName(s)
 	notes := ""
@@ -142,11 +145,23 @@ func printStep(p *page, s control.Step) {
 	}
 	text := notes + s.Reason
 	if s.To == "waiting" && !s.NextAt.IsZero() {
-		text += "; next at " + s.NextAt.Local().Format(time.DateTime)
+		text += "; next at " + humanize.Clock(s.NextAt, s.At.Local())
 	}
-	p.line("%s  %-13s  %s%s  %s", s.At.Local().Format(time.DateTime), sanitize.Line(who),
-		p.paint(colour, words), strings.Repeat(" ", max(0, 9-len(words))), sanitize.Line(text))
+	start := fmt.Sprintf("%s  %-18s  ", s.At.Local().Format(time.DateTime), sanitize.Line(who))
+	pad := strings.Repeat(" ", max(0, 9-len(words))) + "  "
+	indent := ansi.StringWidth(start) + len(words) + len(pad)
+	lines := []string{sanitize.Line(text)}
+	if p.width > indent+leastReason { // the reason is what people came for: it is broken, never cut
+		lines = strings.Split(ansi.Wrap(lines[0], p.width-indent, ""), "\n")
+	}
+	fmt.Fprintln(&p.text, start+p.paint(colour, words)+pad+lines[0])
+	for _, more := range lines[1:] {
+		fmt.Fprintln(&p.text, strings.Repeat(" ", indent)+more)
+	}
 }
+
+// leastReason is how much room a reason needs beside what stands before it.
+const leastReason = 20
 
 func stepName(s control.Step) (string, colour) {
 	switch s.Kind {

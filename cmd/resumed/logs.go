@@ -17,6 +17,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/deliver"
 	"resumed/internal/dirs"
+	"resumed/internal/humanize"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 	"resumed/internal/state"
@@ -27,6 +28,7 @@ func (c *cli) logsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "logs SESSION",
 		Short:   "Show the output of a session's resumed runs",
+		Long:    "Prints what the resumed runs of a session wrote, oldest first: when each began, how long it\ntook, how it ended, and its output. A prompt that was typed into a terminal leaves none.",
 		Example: "  resumed logs 4f2a\n  resumed logs -f 4f2a",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := c.findRuns(args[0])
@@ -74,7 +76,7 @@ func (c *cli) findRuns(name string) (string, error) {
 		err = fmt.Errorf("%q: %w", name, control.ErrNoSession)
 	}
 	if errors.Is(err, control.ErrNoSession) {
-		return "", hinted{fmt.Errorf("no resumed run of %w", err), "resumed status"}
+		return "", hinted{fmt.Errorf("no resumed run of %w", err), "resumed history " + sanitize.Line(name) + ", or resumed status"}
 	}
 	return outputs[found.Key()], err
 }
@@ -155,7 +157,7 @@ func readNew(text *strings.Builder, dir string, offsets map[string]int64) error 
 			offset = min(offset, info.Size()) // its beginning was cut off
 		}
 		if !seen {
-			fmt.Fprintf(text, "--- resume %s ---\n", strings.TrimSuffix(filepath.Base(path), ".log"))
+			fmt.Fprintf(text, "--- resume %s ---%s\n", strings.TrimSuffix(filepath.Base(path), ".log"), runWords(path, time.Now()))
 		}
 		n, err := io.Copy(text, io.NewSectionReader(file, offset, 1<<62))
 		_ = file.Close()
@@ -165,6 +167,22 @@ func readNew(text *strings.Builder, dir string, offsets map[string]int64) error 
 		offsets[path] = offset + n
 	}
 	return nil
+}
+
+// runWords says when a run began, how long it took and how it ended.
+func runWords(path string, now time.Time) string {
+	began, ended, how := deliver.RunOf(path)
+	words := ""
+	if !began.IsZero() {
+		words = " " + humanize.Clock(began, now)
+	}
+	if !began.IsZero() && !ended.IsZero() {
+		words += ", took " + humanize.Span(ended.Sub(began))
+	}
+	if how != "" {
+		words += ", " + how
+	}
+	return words
 }
 
 func lastLines(text string, n int) string {

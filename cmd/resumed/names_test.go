@@ -90,7 +90,8 @@ run = ["sh", "-c", "cat >> `+b.path("told")+`"]
 				require.Zero(t, code, "%s: %s", args, errOut)
 			}
 			out, _, _ := b.run("logs", name)
-			id := strings.Fields(out)[strings.Count("--- resume 1 --- output of", " ")+1]
+			_, id, _ := strings.Cut(out, "output of ")
+			id = strings.Fields(id)[0]
 			met = append(met, id)
 			out, errOut, code := b.run("status", name, "--json")
 			require.Zero(t, code, errOut)

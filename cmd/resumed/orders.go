@@ -64,9 +64,9 @@ func (c *cli) unpauseCommand() *cobra.Command {
 }
 
 func (c *cli) setPaused(cmd *cobra.Command, args []string, paused bool) error {
-	order, done := control.Pause, "paused"
+	order, done, all := control.Pause, "paused", "Paused: nothing is started until resumed unpause."
 	if !paused {
-		order, done = control.Unpause, "not paused"
+		order, done, all = control.Unpause, "unpaused", "Unpaused: what came due meanwhile starts now."
 	}
 	if len(args) == 1 {
 		return c.order(cmd, args[0], order, done)
@@ -77,7 +77,7 @@ func (c *cli) setPaused(cmd *cobra.Command, args []string, paused bool) error {
 	if c.json {
 		return json.NewEncoder(escaping{c.out}).Encode(map[string]any{"version": 1, "paused": paused})
 	}
-	_, err := fmt.Fprintf(c.out, "resumed is %s\n", done)
+	_, err := fmt.Fprintln(c.out, all)
 	return err
 }
 

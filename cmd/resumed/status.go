@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 
@@ -19,7 +20,7 @@ func (c *cli) statusCommand() *cobra.Command {
 		Use:   "status [SESSION]",
 		Short: "Show who waits for what",
 		Long: "Shows the interrupted sessions, what needs you first; the accounts and their limits; the\n" +
-			"daemon. SESSION is an id or as much of its beginning as no other has, the name that\n" +
+			"daemon. Without a daemon it shows what the last one left. SESSION is an id or as much of its beginning as no other has, the name that\n" +
 			"status prints, or the last part of its directory where that is unique.\n\n" +
 			"--watch goes on showing it: a live view on a terminal, where keys retry, cancel, pause and\n" +
 			"open details, and elsewhere a line whenever something changes.",
@@ -27,6 +28,9 @@ func (c *cli) statusCommand() *cobra.Command {
 			"  resumed status --json | jq '.sessions[] | {id, state}'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			status, err := c.client().Status(cmd.Context(), all || len(args) == 1)
+			if errors.Is(err, control.ErrNoDaemon) && !watch {
+				return errors.Join(c.leftBehind(all, args), err)
+			}
 			if err != nil {
 				return err
 			}

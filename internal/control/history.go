@@ -19,8 +19,9 @@ import (
 type Step struct {
 	Version int            `json:"version"`
 	At      time.Time      `json:"at"`
-	Session string         `json:"session"`        // empty: it concerns the daemon itself
-	Name    string         `json:"name,omitempty"` // what people call the session; empty where it is long forgotten
+	Session string         `json:"session"`           // empty: it concerns the daemon itself
+	Name    string         `json:"name,omitempty"`    // what people call the session; empty where it is long forgotten
+	Project string         `json:"project,omitempty"` // the last part of its directory
 	Agent   string         `json:"agent"`
 	Kind    string         `json:"kind"` // the state that was entered, or what else happened
 	From    string         `json:"from,omitempty"`

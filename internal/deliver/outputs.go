@@ -9,8 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"resumed/internal/resume"
+	"resumed/internal/runner"
 )
 
 // keptRuns is how many outputs of a session's resumes are kept.
@@ -50,6 +53,29 @@ func Runs(dir string) []string {
 		paths[i] = filepath.Join(dir, strconv.Itoa(n)+".log")
 	}
 	return paths
+}
+
+// RunOf says when the run with that output began and ended, and how. What is not
+// known is zero.
+func RunOf(output string) (began, ended time.Time, how string) {
+	began, _ = runner.BirthTime(output)
+	path := strings.TrimSuffix(output, ".log") + statusSuffix
+	left := runner.ReadLeft(path)
+	switch {
+	case !left.Began:
+		return began, time.Time{}, ""
+	case !left.Ended && left.PID != 0 && syscall.Kill(left.PID, 0) == nil:
+		return began, time.Time{}, "it runs"
+	case !left.Ended:
+		return began, time.Time{}, "nobody saw how it ended"
+	}
+	if info, err := os.Stat(path); err == nil {
+		ended = info.ModTime()
+	}
+	if err := left.Result().Err; err != nil {
+		return began, ended, err.Error()
+	}
+	return began, ended, "ended well"
 }
 
 // pruneRuns removes all but the newest outputs.

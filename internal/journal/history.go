@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -148,9 +149,9 @@ type archive interface {
 // of that name. known are sessions that may be named besides those in a, with their names.
 func History(ctx context.Context, a archive, name string, since time.Time, known []resume.View) (iter.Seq2[control.Step, error], error) {
 	filter := state.Filter{Since: since}
-	names := make(map[resume.Key]string, len(known))
+	views := make(map[resume.Key]resume.View, len(known))
 	for _, v := range known {
-		names[v.Key()] = v.Name
+		views[v.Key()] = v
 	}
 	if name != "" {
 		keys, err := a.HistoryKeys(ctx)
@@ -169,7 +170,7 @@ func History(ctx context.Context, a archive, name string, since time.Time, known
 				yield(control.Step{}, err)
 				return
 			}
-			if !yield(show(entry, names[entry.Key]), nil) {
+			if !yield(show(entry, views[entry.Key]), nil) {
 				return
 			}
 		}
@@ -194,15 +195,18 @@ func merge(known []resume.View, keys []resume.Key) []resume.View {
 
 // show turns a stored line into one for other programs. One that cannot be
 // read is shown as far as it can.
-func show(entry state.Entry, name string) control.Step {
+func show(entry state.Entry, of resume.View) control.Step {
 	var line step
 	if err := json.Unmarshal(entry.Data, &line); err != nil {
 		line.Error = fmt.Sprintf("the line cannot be read: %v", err)
 	}
 	shown := control.Step{
-		Version: 1, At: entry.At.UTC(), Session: entry.Key.ID, Name: name, Agent: entry.Key.Agent, Kind: entry.Kind,
+		Version: 1, At: entry.At.UTC(), Session: entry.Key.ID, Name: of.Name, Agent: entry.Key.Agent, Kind: entry.Kind,
 		From: line.From, To: line.To, Class: line.Class, Reason: line.Reason,
 		Attempt: line.Attempt, Outcome: line.Outcome, Error: line.Error,
+	}
+	if of.Cwd != "" {
+		shown.Project = filepath.Base(of.Cwd)
 	}
 	if !line.NextAt.IsZero() && resume.Tellable(line.NextAt) {
 		shown.NextAt = line.NextAt.UTC()

@@ -199,7 +199,7 @@ func TestWhatConcernsTheDaemonIsOfNoSession(t *testing.T) {
 	require.Len(t, l.entries, 1)
 	require.Equal(t, resume.Key{}, l.entries[0].Key)
 	require.Equal(t, Paused, l.entries[0].Kind)
-	require.Equal(t, "ordered by you", show(l.entries[0], "").Reason)
+	require.Equal(t, "ordered by you", show(l.entries[0], resume.View{}).Reason)
 }
 
 // Reasons that change with each look must not fill a disk.

@@ -156,7 +156,7 @@ func TestAStartThatIsKnownLateIsALineOfItsOwn(t *testing.T) {
 		"watching: resuming to watching, recovered, moves again after 1 resume",
 		"resuming: waiting to resuming, the wait is over: resume 1 runs as process 42",
 	}, l.history(t))
-	require.Equal(t, 1, show(l.entries[2], "").Attempt)
+	require.Equal(t, 1, show(l.entries[2], resume.View{}).Attempt)
 }
 
 func TestTheLogSaysWhatNeedsAPerson(t *testing.T) {

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"resumed/internal/dirs"
+	"resumed/internal/humanize"
+	"resumed/internal/resume"
+)
+
+// leftBehind shows how the sessions stood when the last daemon ended, as far as
+// there are any.
+func (c *cli) leftBehind(all bool, args []string) error {
+	dir, err := dirs.State(os.Getenv)
+	if err != nil {
+		return err
+	}
+	written := lastWritten(dir) // before it is opened
+	known, err := storedSessions(dir)
+	if err != nil {
+		return err
+	}
+	cfg, _, configErr := c.load()
+	sessions := []resume.View{}
+	for _, v := range known {
+		if configErr == nil { // without one it is not known what it is allowed
+			v.MaxRetries = cfg.Policy(v.Agent, v.Class).MaxRetries
+		}
+		if all || len(args) == 1 || v.Interrupted() {
+			sessions = append(sessions, v)
+		}
+	}
+	if len(args) == 1 {
+		session, err := resume.Find(sessions, args[0])
+		if err != nil {
+			return nil // that there is no daemon is all that can be said
+		}
+		sessions = []resume.View{session}
+	}
+	switch {
+	case c.json:
+		return json.NewEncoder(escaping{c.out}).Encode(map[string]any{
+			"version": 1, "now": time.Now().UTC(), "daemon": nil, "accounts": []any{}, "sessions": sessions,
+		})
+	case len(sessions) == 0:
+		return nil
+	}
+	now := time.Now()
+	view := newPage(c.out).view()
+	text := view.Sessions(sessions)
+	if len(args) == 1 {
+		text = view.Session(sessions[0])
+	}
+	return c.show(fmt.Sprintf("How things stood at %s, when a daemon last wrote them down:\n\n%s\n", humanize.Clock(written, now), text))
+}
+
+// lastWritten returns when a daemon last wrote into its state.
+func lastWritten(dir string) time.Time {
+	var last time.Time
+	for _, name := range []string{"resumed.db", "resumed.db-wal"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
+}

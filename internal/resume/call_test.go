@@ -71,6 +71,11 @@ func TestEachCallHasANameOfItsOwn(t *testing.T) {
 	slices.Sort(names)
 	require.Len(t, slices.Compact(names), 3)
 
-	w.after(time.Hour).do(Retry{}, Due{Mark: "4"})
+	w = newWalk().do(limited(noon, limit.RateLimit), Occupied{Owner: Owner{PID: 7}, Unreached: "no", Tell: true})
+	first := w.Call
+	w.do(Released{}, Occupied{Owner: Owner{PID: 8}, Unreached: "no", Tell: true})
+	require.NotEqual(t, first, w.Call)
+
+	w.do(Retry{}, Due{Mark: "4"})
 	require.False(t, w.Told, "a person who orders it is told again where it is held")
 }

@@ -38,6 +38,9 @@ func (s Session) called(before Session) Session {
 		}
 		if !s.over() { // it may still come to stand there
 			s.Call += ".told"
+			if s.Owner != nil { // and may be held by another then
+				s.Call += fmt.Sprintf(".%d", s.Owner.PID)
+			}
 		}
 	case !s.over() && !s.Told:
 		s.Call = ""

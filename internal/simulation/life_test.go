@@ -123,6 +123,7 @@ func (w *world) start(dir string) {
 	l.people.run(l.notifier.Run)
 	l.core.run(l.engine.Run)
 	l.core.run(func(ctx context.Context) error { return l.deliver.Recover(ctx, snapshot.Sessions) })
+	l.core.run(l.deliver.WatchPrograms)
 	synctest.Wait()
 }
 
@@ -156,11 +157,7 @@ func (l *life) build(snapshot state.Snapshot) {
 		Log: l.quiet, Host: "here", Zone: time.UTC, Rand: func() float64 { return 0.5 },
 	})
 	require.NoError(l.t, err)
-	known := snapshot.Sessions
-	if l.bug == forgetsToTell {
-		known = nil
-	}
-	l.journal = journal.New(journal.Options{Store: l.store, Changes: new(control.Changes), Log: l.quiet, Tell: l.tell}, known)
+	l.journal = journal.New(journal.Options{Store: l.store, Changes: new(control.Changes), Log: l.quiet, Tell: l.tell, Amend: l.amend}, snapshot.Sessions)
 	chance := rand.New(rand.NewPCG(l.dice.Uint64(), 5))
 	l.engine = resume.NewEngine(resume.Options{
 		Rules: l.rules, Sessions: snapshot.Sessions, Paused: snapshot.Paused,
@@ -221,10 +218,20 @@ func (l *life) changed(c resume.Change) {
 		l.judge(c)
 	}
 	l.mu.Unlock()
+	l.deliver.Changed(c)
 	l.journal.Changed(c)
 }
 
+func (l *life) amend(event notify.Event, s resume.Session) {
+	view := s.View(maxRetries)
+	view.Program = callOf(s)
+	l.notifier.Amend(event, view, view.Name)
+}
+
 func (l *life) tell(event notify.Event, s resume.Session) {
+	if l.bug == forgetsToTell && len(s.Attempts) == maxRetries {
+		return
+	}
 	view := s.View(maxRetries)
 	view.Program = callOf(s) // so that it can be told from others when it arrives
 	l.notifier.Tell(event, view, view.Name)

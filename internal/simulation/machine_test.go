@@ -65,7 +65,10 @@ func (b *bot) Talk(_ context.Context, s resume.Session, owner resume.Owner, word
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := b.world.place(s.Key)
-	mark := s.Run.Mark
+	mark := "" // it is only asked whether it could be
+	if s.Run != nil {
+		mark = s.Run.Mark
+	}
 	if p.queue > 0 {
 		return agent.Plan{Leave: &agent.Leave{Why: "a prompt waits for it"}}, nil
 	}

@@ -50,7 +50,7 @@ func dieAt(t *testing.T, way string, kind, point int) (died bool) {
 		}
 		w.mu.Unlock()
 		w.life.read()
-		for passed, idle := 0, 0; idle < 300; idle++ {
+		for passed, idle := 0, 0; idle < 400; idle++ {
 			synctest.Wait()
 			if w.waiting() && passed == point && !died {
 				w.crash(kind)

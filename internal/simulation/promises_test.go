@@ -16,7 +16,7 @@ const (
 	countsNothing     bug = "a resume that failed costs no attempt"
 	ignoresResets     bug = "a stated reset is not waited for"
 	dropsDue          bug = "a session that is due is forgotten"
-	forgetsToTell     bug = "what an earlier daemon decided is not told"
+	forgetsToTell     bug = "that a session was given up is not told"
 	keepsNoNotice     bug = "a notice is sent that is not on disk"
 	forgetsItTold     bug = "that a notice was delivered is not kept"
 )

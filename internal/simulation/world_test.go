@@ -179,10 +179,7 @@ func (w *world) isBroken() bool {
 // turn lets one thing happen: a gate opens, time passes, the world moves, or the
 // daemon ends.
 func (w *world) turn() {
-	deaths := 5
-	if w.isNervous() {
-		deaths = 50
-	}
+	deaths := w.risk()
 	switch chance := w.dice.IntN(1000); {
 	case chance < deaths:
 		w.crash(w.dice.IntN(10))
@@ -201,12 +198,20 @@ func (w *world) turn() {
 	synctest.Wait()
 }
 
-// isNervous reports whether something has just happened that must not be forgotten.
-func (w *world) isNervous() bool {
+// risk returns how many of a thousand times the daemon dies now: more often where
+// something has just happened that must not be forgotten.
+func (w *world) risk() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.nervous--
-	return w.nervous >= 0
+	switch {
+	case w.nervous > 0:
+		return 200
+	case w.nervous == 0:
+		return 30
+	default:
+		return 3
+	}
 }
 
 // open opens one of the gates that somebody waits at.

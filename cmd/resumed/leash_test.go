@@ -26,6 +26,13 @@ while [ ! -e "$HOME/over" ]; do sleep 0.05; done
 // arguments, was stopped, and whose process has ended.
 func (b *box) leashed(mode string, vars []string, args ...string) {
 	b.t.Helper()
+	b.waiting(mode, vars, args...)
+	b.steer("unpause")
+}
+
+// waiting is leashed while nothing is resumed.
+func (b *box) waiting(mode string, vars []string, args ...string) {
+	b.t.Helper()
 	claude := b.nodeAt("node20/bin")
 	b.write("node20/bin/claude", fmt.Sprintf(tellingClaude, claudeSession, claudeTranscript))
 	b.write(configFile, "[backoff]\nbase_delay = \"200ms\"\njitter = false\n[resume]\nlive = \"ignore\"\n"+b.read(configFile))
@@ -37,7 +44,6 @@ func (b *box) leashed(mode string, vars []string, args ...string) {
 	b.until("it is known what it was started with", func() bool { return b.session(claudeSession).Started.Seen })
 	b.write("over", "")
 	require.NoError(b.t, holder.Wait())
-	b.steer("unpause")
 }
 
 func TestWhatAPersonForbadeStaysForbidden(t *testing.T) {
@@ -90,4 +96,23 @@ func TestAStartThatNobodySawIsNotTakenForAFreeOne(t *testing.T) {
 			require.Contains(t, b.session(claudeSession).Carried.LeftOut[0], "continued in default, which asks")
 		})
 	}
+}
+
+// Who hits a limit and signs in as somebody else must not have the first session
+// go on in the name of the second account.
+func TestASessionIsNotContinuedInTheNameOfAnotherLogin(t *testing.T) {
+	b := newBox(t)
+	signIn := func(id string) { b.write(".claude.json", `{"oauthAccount":{"accountUuid":"`+id+`"}}`) }
+	signIn("first")
+	b.waiting("default", nil)
+	signIn("second")
+	b.steer("unpause")
+	parked := b.untilState(claudeSession, resume.Parked)
+	require.Contains(t, parked.Reason, "another account would be asked: who is signed in now is not who was")
+	require.Empty(t, b.read("calls"))
+
+	signIn("first")
+	_, errOut, code := b.run("retry", claudeSession)
+	require.Zero(t, code, errOut)
+	b.untilState(claudeSession, resume.Watching)
 }

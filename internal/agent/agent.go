@@ -48,6 +48,10 @@ type Agent interface {
 	// session.
 	Variables() leash.Variables
 
+	// Login returns a salted hash of who is signed in for a run with that
+	// environment; empty: nobody knows.
+	Login(environ []string, salt string) string
+
 	// Owner returns the live process that holds the session, or nil.
 	Owner(context.Context, resume.Session) (*resume.Owner, error)
 

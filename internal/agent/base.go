@@ -26,6 +26,10 @@ type About struct {
 
 	Flags     leash.Flags     // those of the program, in all versions that are supported
 	Variables leash.Variables // those of the environment that matter to it alone
+
+	// Login returns who is signed in for a process with these variables; empty:
+	// nobody, or a key decides. It is nil where the agent does not tell.
+	Login func(variable func(name string) string) string
 }
 
 // Unseen is what is done about a session that may do things without asking, where

@@ -45,11 +45,32 @@ func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Or
 	if environ, err := p.Environ(pid); err == nil {
 		o.Env, o.Salt = table.Keep(environ, secrets)
 		o.EnvSeen = true
+		o.Login = b.Login(environ, o.Salt)
 	}
 	if after, err := p.Stat(pid); err == nil && after.Start != before.Start || err != nil && p.Seen() {
 		return nil // what was read may be another's
 	}
 	return o
+}
+
+// Login returns a hash of who is signed in for a process with that environment;
+// empty: nobody knows.
+func (b *Base) Login(environ []string, salt string) string {
+	if b.about.Login == nil {
+		return ""
+	}
+	who := b.about.Login(func(name string) string {
+		for _, entry := range slices.Backward(environ) {
+			if value, ok := strings.CutPrefix(entry, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	})
+	if who == "" {
+		return ""
+	}
+	return leash.Hash(salt, who)
 }
 
 // Variables are those of the environment that matter to the agent.

@@ -50,7 +50,16 @@ func (d *Deliverer) leashed(session resume.Session, a agent.Agent, plan *agent.C
 		why := sanitize.Short(leash.Refusal(missing), sanitize.Sentence) + "; " + byHand(session, a)
 		return all, &resume.NotSent{Why: why, Park: true}
 	}
+	if o.Login != "" && a.Login(all.environ(), o.Salt) != o.Login {
+		why := "another account would be asked: who is signed in now is not who was when the session ran; sign in as then, or " + byHand(session, a)
+		return all, &resume.NotSent{Why: why, Park: true}
+	}
 	return all, nil
+}
+
+// environ returns the whole environment.
+func (s surroundings) environ() []string {
+	return append(childenv.Without(os.Environ(), s.unset...), s.set...)
 }
 
 // outside says that the session lived in a world that the command would not run in.

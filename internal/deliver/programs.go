@@ -126,7 +126,9 @@ func (d *Deliverer) identify(ctx context.Context, a agent.Agent, session resume.
 	if program, ok := a.Identify(owner.PID); ok && program != session.Program {
 		news.Program = program
 	}
-	if had := session.StartedWith(); !owner.Guessed && (had == nil || !a.Lives(had.Process) || had.Process.PID != owner.PID) {
+	had := session.StartedWith()
+	known := had != nil && a.Lives(had.Process) && had.Process.PID == owner.PID
+	if !owner.Guessed && (!known || had.Login != "") { // a person may sign in as somebody else in the midst of it
 		news.Origin = a.Origin(owner.PID, d.opts.Settings().Secrets)
 	}
 	if session.Attended(owner.Kind).Kind != session.Kind {

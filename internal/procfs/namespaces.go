@@ -87,3 +87,24 @@ func (f FS) container(pid int) string {
 	}
 	return ""
 }
+
+// Inner returns the number by which a process knows itself: another one than ours
+// for it where it lives in a namespace of processes of its own. It is 0 where
+// nobody tells.
+func (f FS) Inner(pid int) int {
+	status, err := os.ReadFile(f.Path(pid, "status"))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		if numbers, ok := strings.CutPrefix(line, "NSpid:"); ok {
+			all := strings.Fields(numbers)
+			if len(all) == 0 {
+				return 0
+			}
+			inner, _ := strconv.Atoi(all[len(all)-1]) // the kernel writes numbers
+			return inner
+		}
+	}
+	return 0
+}

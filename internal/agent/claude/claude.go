@@ -40,7 +40,10 @@ var _ agent.Reader = (*Agent)(nil)
 func New(o Options) (*Agent, error) {
 	homes, err := agent.NewHomes(Name, agent.UsualHome(".claude", homeVariable), o.Roots)
 	a := &Agent{Transcripts: agent.Transcripts{
-		Base:  agent.NewBase(agent.About{Name: Name, Program: "claude", Is: isClaude, ByHand: "--resume", Flags: flags, Variables: variables, Places: []string{".claude/local"}}, o),
+		Base: agent.NewBase(agent.About{
+			Name: Name, Program: "claude", Is: isClaude, ByHand: "--resume",
+			Flags: flags, Variables: variables, Login: login, Places: []string{".claude/local"},
+		}, o),
 		Homes: homes,
 		Dir:   "projects",
 		Files: agent.Source{Depth: 1, Match: isTranscript, Sift: sift},

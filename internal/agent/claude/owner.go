@@ -1,16 +1,10 @@
 package claude
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
@@ -26,7 +20,13 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 			return nil, err
 		}
 		for _, e := range entries {
-			if e.SessionID == s.Key.ID && !a.Processes.IsRun(e.PID, s) {
+			switch mine := e.SessionID == s.Key.ID; {
+			case e.elsewhere != "":
+				if mine && !e.changed().Before(s.PromptedAt.Add(-slack)) {
+					return nil, fmt.Errorf("a Claude Code on another machine or in a container (%s) registered it, and whether that lives: %w", e.elsewhere, agent.ErrUnseen)
+				}
+				continue
+			case mine && !a.Processes.IsRun(e.PID, s):
 				return a.ownerBy(e), nil
 			}
 			registered[e.PID] = true
@@ -83,73 +83,4 @@ func writerRegisters(ctx context.Context, transcript string) bool {
 		return n < 2
 	})
 	return err == nil && (major > 2 || major == 2 && minor >= 1)
-}
-
-// entry is one file of the registry, sessions/PID.json.
-type entry struct {
-	PID        int    `json:"pid"`
-	SessionID  string `json:"sessionId"`
-	ProcStart  string `json:"procStart"`
-	StartedAt  int64  `json:"startedAt"` // in milliseconds
-	Entrypoint string `json:"entrypoint"`
-	Tmux       string `json:"tmux"`
-	Status     string `json:"status"` // busy | idle | waiting
-
-	dir string // of the registry
-}
-
-// ownerBy returns the owner that an entry tells of.
-func (a *Agent) ownerBy(e entry) *resume.Owner {
-	o := &resume.Owner{PID: e.PID, Kind: cmp.Or(kindBy(e.Entrypoint), resume.Interactive), Tmux: e.Tmux}
-	if o.Tmux == "" {
-		o.Tmux = a.Processes.Variable(e.PID, "TMUX_PANE")
-	}
-	return o
-}
-
-// living returns the entries whose process is alive. A process that was killed
-// leaves its file behind, and its pid may be another's by now.
-func (a *Agent) living(dir string) ([]entry, error) {
-	files, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // versions before 2.1 have no registry
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read session registry: %w", err)
-	}
-	var all []entry
-	for _, file := range files {
-		name, isJSON := strings.CutSuffix(file.Name(), ".json")
-		pid, err := strconv.Atoi(name)
-		if !isJSON || err != nil || pid <= 0 {
-			continue
-		}
-		if e, ok := a.entry(dir, pid); ok {
-			all = append(all, e)
-		}
-	}
-	return all, nil
-}
-
-// entry returns what a living process says of itself. Where the file is half
-// written it says nothing: the process shows in /proc all the same.
-func (a *Agent) entry(dir string, pid int) (entry, bool) {
-	data, err := os.ReadFile(filepath.Join(dir, strconv.Itoa(pid)+".json"))
-	if err != nil {
-		return entry{}, false // it ended meanwhile
-	}
-	e := entry{dir: dir}
-	if json.Unmarshal(data, &e) != nil || e.PID != pid || !a.lives(pid, e.ProcStart) {
-		return entry{}, false
-	}
-	return e, true
-}
-
-// status returns what a process is doing now, in its own words.
-func (a *Agent) status(of entry) string {
-	now, ok := a.entry(of.dir, of.PID)
-	if !ok || now.SessionID != of.SessionID {
-		return "gone"
-	}
-	return now.Status
 }

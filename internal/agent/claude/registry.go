@@ -1,0 +1,140 @@
+package claude
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"resumed/internal/resume"
+)
+
+// entry is one file of the registry, sessions/PID.json.
+type entry struct {
+	PID        int    `json:"pid"`
+	SessionID  string `json:"sessionId"`
+	ProcStart  string `json:"procStart"`
+	StartedAt  int64  `json:"startedAt"` // in milliseconds
+	Entrypoint string `json:"entrypoint"`
+	Tmux       string `json:"tmux"`
+	Status     string `json:"status"`    // busy | idle | waiting
+	Domain     string `json:"pidDomain"` // whose numbers of processes these are: linux:MACHINE:NAMESPACE, since 2.1.2xx
+	UpdatedAt  int64  `json:"updatedAt"` // in milliseconds
+
+	dir       string // of the registry
+	number    int    // by which it is registered: its own, in its own world
+	elsewhere string // the domain, where that is not ours and its process is not to be seen
+}
+
+// slack is how much older than the session's last prompt an entry may be of the
+// process that took it.
+const slack = time.Minute
+
+// changed returns when the process last said something of itself.
+func (e entry) changed() time.Time { return time.UnixMilli(max(e.UpdatedAt, e.StartedAt)) }
+
+// ownerBy returns the owner that an entry tells of.
+func (a *Agent) ownerBy(e entry) *resume.Owner {
+	o := &resume.Owner{PID: e.PID, Kind: cmp.Or(kindBy(e.Entrypoint), resume.Interactive), Tmux: e.Tmux}
+	if o.Tmux == "" {
+		o.Tmux = a.Processes.Variable(e.PID, "TMUX_PANE")
+	}
+	return o
+}
+
+// living returns the entries whose process is alive, or cannot be seen. A process
+// that was killed leaves its file behind, and its pid may be another's by now.
+func (a *Agent) living(dir string) ([]entry, error) {
+	files, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // versions before 2.1 have no registry
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read session registry: %w", err)
+	}
+	var all []entry
+	for _, file := range files {
+		name, isJSON := strings.CutSuffix(file.Name(), ".json")
+		pid, err := strconv.Atoi(name)
+		if !isJSON || err != nil || pid <= 0 {
+			continue
+		}
+		if e, ok := a.entry(dir, pid); ok {
+			all = append(all, e)
+		}
+	}
+	return all, nil
+}
+
+// entry returns what a living process says of itself. Where the file is half
+// written it says nothing: the process shows in /proc all the same.
+func (a *Agent) entry(dir string, number int) (entry, bool) {
+	data, err := os.ReadFile(filepath.Join(dir, strconv.Itoa(number)+".json"))
+	if err != nil {
+		return entry{}, false // it ended meanwhile
+	}
+	e := entry{dir: dir, number: number}
+	if json.Unmarshal(data, &e) != nil || e.PID != number {
+		return entry{}, false
+	}
+	foreign := a.foreign(e.Domain)
+	if !foreign && a.lives(number, e.ProcStart) {
+		return e, true
+	}
+	if foreign || e.Domain == "" {
+		if pid := a.outer(e); pid > 0 {
+			e.PID = pid
+			return e, true
+		}
+		e.elsewhere = e.Domain
+	}
+	return e, foreign
+}
+
+// outer returns the number that we know a process by which lives in a namespace of
+// its own and is registered by the number that it has there; 0: it is none.
+func (a *Agent) outer(e entry) int {
+	pids, err := a.Processes.PIDs()
+	if err != nil || e.ProcStart == "" {
+		return 0
+	}
+	for _, pid := range pids {
+		if pid != e.number && a.lives(pid, e.ProcStart) && a.Processes.Inner(pid) == e.number {
+			return pid
+		}
+	}
+	return 0
+}
+
+// foreign reports whether a domain of process numbers is another one than ours.
+// Versions that tell none are taken for ours.
+func (a *Agent) foreign(domain string) bool {
+	parts := strings.Split(domain, ":")
+	if len(parts) < 3 || parts[0] != "linux" {
+		return false
+	}
+	if machine, err := os.ReadFile("/etc/machine-id"); err == nil && parts[1] != "" && parts[1] != strings.TrimSpace(string(machine)) {
+		return true
+	}
+	ours, err := os.Readlink(a.Processes.Path(os.Getpid(), "ns", "pid"))
+	if err != nil {
+		return false
+	}
+	theirs := strings.Join(parts[2:], ":")
+	return theirs != "" && theirs != ours
+}
+
+// status returns what a process is doing now, in its own words.
+func (a *Agent) status(of entry) string {
+	now, ok := a.entry(of.dir, of.number)
+	if !ok || now.SessionID != of.SessionID {
+		return "gone"
+	}
+	return now.Status
+}

@@ -50,7 +50,7 @@ func examineAgents(ctx context.Context, e *examination, cfg config.Config) {
 	if dir, err := unitDir(); err == nil {
 		recorded = recordedPath(dir)
 	}
-	found, err := agents.Survey(cfg, recorded)
+	found, err := agents.Survey(ctx, cfg, recorded)
 	if err != nil {
 		e.fail("agents", err.Error(), "resumed config check")
 		return
@@ -74,7 +74,7 @@ func present(f agents.Finding) bool {
 			return true
 		}
 	}
-	return f.Program != "" || f.Configured
+	return f.Program != "" || f.Configured || len(f.Strays) > 0
 }
 
 // examineAgent returns how many directories of the agent are watched.
@@ -98,6 +98,9 @@ func examineAgent(e *examination, f agents.Finding, version string) int {
 	}
 	for _, wrong := range f.Foreign {
 		e.fail(name, "it is not obeyed: "+wrong.Path+" "+wrong.Why, wrong.Fix)
+	}
+	for _, stray := range f.Strays {
+		e.warn(name, stray.String(), stray.Remedy())
 	}
 	const fix = "install it, run resumed install in a shell that finds it, or name it: command = \"…\" in its [[agent]] entry"
 	switch {

@@ -82,7 +82,7 @@ func TestASurveySaysWhatIsThereOfAnAgent(t *testing.T) {
 		Name: "mybot", Kind: config.KindCustom, Enabled: true,
 		Files: []string{filepath.Join(logs, "*.log")}, Session: `(\w+)\.log`, Limit: []string{"limit"}, Resume: []string{program, "{session}"},
 	}}
-	found, err := agents.Survey(cfg, "")
+	found, err := agents.Survey(t.Context(), cfg, "")
 	require.NoError(t, err)
 	byName := make(map[string]agents.Finding)
 	for _, f := range found {

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,6 +30,9 @@ type Finding struct {
 	// Foreign is what another user can have written, of the program and of the
 	// homes: it is not obeyed.
 	Foreign []*ownership.Error
+
+	// Strays are its live processes that keep their sessions where nobody looks.
+	Strays []agent.Stray
 }
 
 // Home is one place where an agent writes.
@@ -44,7 +48,7 @@ type Home struct {
 
 // Survey looks for every agent that the configuration knows. It starts nothing.
 // recorded is the PATH that the service is run with; empty: it has this one.
-func Survey(cfg config.Config, recorded string) ([]Finding, error) {
+func Survey(ctx context.Context, cfg config.Config, recorded string) ([]Finding, error) {
 	made, err := Make(cfg)
 	if err != nil {
 		return nil, err
@@ -71,6 +75,9 @@ func Survey(cfg config.Config, recorded string) ([]Finding, error) {
 		}
 		for _, src := range agent.SourcesOf(a) {
 			f.Homes = append(f.Homes, visit(src, foreign))
+		}
+		if homed, ok := a.(agent.Homed); ok {
+			f.Strays, _ = homed.Strays(ctx) // where processes cannot be seen, nobody strays
 		}
 		all = append(all, f)
 	}

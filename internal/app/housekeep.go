@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"resumed/internal/agent"
 	"resumed/internal/deliver"
 	"resumed/internal/lease"
 	"resumed/internal/state"
@@ -25,6 +26,9 @@ type housekeeper struct {
 // seems to have been away for that much longer at most.
 const aliveEvery = 10 * time.Minute
 
+// straysEvery is how often it is looked whether an agent works where nobody looks.
+const straysEvery = time.Minute
+
 // Run looks at what may be forgotten until ctx is done: at everything once an
 // hour, and at the history also when it has grown.
 func (h housekeeper) Run(ctx context.Context) error {
@@ -36,6 +40,10 @@ func (h housekeeper) Run(ctx context.Context) error {
 		h.store.SetAlive(time.Now())
 	}
 	h.tidyAll(ctx)
+	strays := time.NewTicker(straysEvery)
+	defer strays.Stop()
+	told := make(map[string]bool)
+	h.tellStrays(ctx, told)
 	for {
 		select {
 		case <-ctx.Done():
@@ -46,6 +54,8 @@ func (h housekeeper) Run(ctx context.Context) error {
 			h.tidyAll(ctx)
 		case now := <-alive.C:
 			h.store.SetAlive(now)
+		case <-strays.C:
+			h.tellStrays(ctx, told)
 		}
 	}
 }
@@ -68,5 +78,24 @@ func (h housekeeper) tidyAll(ctx context.Context) {
 	}
 	if err := deliver.PruneBackups(h.opts.StateDir, history.Keep, time.Now()); err != nil {
 		h.opts.Log.Warn("old copies of transcripts were not removed", "err", err)
+	}
+}
+
+// tellStrays says once of each home that an agent works in it and that nobody
+// looks there.
+func (h housekeeper) tellStrays(ctx context.Context, told map[string]bool) {
+	settings := h.settings.Load()
+	for _, name := range settings.agentNames() {
+		homed, ok := settings.agents[name].(agent.Homed)
+		if !ok {
+			continue
+		}
+		strays, _ := homed.Strays(ctx) // where processes cannot be seen, nobody strays
+		for _, stray := range strays {
+			if key := name + "\x00" + stray.Home; !told[key] {
+				told[key] = true
+				h.opts.Log.Warn("an agent works in a home that is not watched", "agent", name, "what", stray.String(), "remedy", stray.Remedy())
+			}
+		}
 	}
 }

@@ -81,6 +81,9 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words) (agent
 	plan := a.Run(s, cwd, carried, leash.WithPrompt(append(args, "resume", s.Key.ID), w.Prompt)...)
 	if plan.Run != nil {
 		plan.Run.Spare = a.spare(s, h)
+		if o := s.StartedWith(); h.kind() == resume.Interactive && (o == nil || !byExec(o.Args)) {
+			plan.Run.Unset = []string{execKey} // the terminal did not obey it
+		}
 	}
 	return plan, nil
 }

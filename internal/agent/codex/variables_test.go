@@ -83,3 +83,13 @@ func TestASessionIsNotContinuedInAnothersName(t *testing.T) {
 	require.NoError(t, os.Remove(auth))
 	require.Empty(t, missing(), "Codex itself says that nobody is signed in")
 }
+
+func TestATerminalsSessionIsNotGivenAKeyThatItDidNotObey(t *testing.T) {
+	for originator, want := range map[string][]string{"codex-tui": {execKey}, "codex_exec": nil} {
+		sc := newScene(t, append([]string{meta(`,"originator":"` + originator + `"`)}, stopped(ran(readOnly, ""))[1:]...)...)
+		require.Equal(t, want, sc.plan(t, "continue").Run.Unset, originator)
+	}
+	sc := newScene(t, append([]string{meta(`,"originator":"codex-tui"`)}, stopped(ran(readOnly, ""))[1:]...)...)
+	sc.session.Origin = &resume.Origin{SeenAt: time.Now(), ArgsSeen: true, Args: []string{execCommand}}
+	require.Empty(t, sc.plan(t, "continue").Run.Unset, "it was last continued by codex exec")
+}

@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"resumed/internal/sanitize"
+)
+
+// Stray is a live process of an agent that keeps its sessions where nobody looks.
+type Stray struct {
+	PID      int
+	Variable string   // that says where
+	Home     string   // what it says
+	Roots    []string // what has to be watched: the last of them is not
+}
+
+// Homed is an agent whose processes may have other homes than those that are
+// watched.
+type Homed interface {
+	Strays(context.Context) ([]Stray, error)
+}
+
+// String says it for people.
+func (s Stray) String() string {
+	return fmt.Sprintf("process %d has %s=%s, which is not watched: its sessions are not continued",
+		s.PID, s.Variable, sanitize.Short(s.Home, sanitize.Sentence))
+}
+
+// Remedy is the line of the configuration that mends it.
+func (s Stray) Remedy() string {
+	quoted := make([]string, len(s.Roots))
+	for i, root := range s.Roots {
+		quoted[i] = strconv.Quote(root)
+	}
+	return fmt.Sprintf("roots = [%s] in its [[agent]] entry", strings.Join(quoted, ", "))
+}
+
+// Strays returns the live processes of the agent whose environment names a home
+// that is not among those that are watched, one for each such home. A process with
+// another home directory than the user's is somebody else's concern.
+func (t *Transcripts) Strays(ctx context.Context) ([]Stray, error) {
+	running, err := t.Processes.Running(ctx, t.about.Is)
+	if err != nil {
+		return nil, err
+	}
+	variable, _, _ := strings.Cut(t.Elsewhere("/somewhere"), "=")
+	var strays []Stray
+	for _, process := range running {
+		said := t.Processes.Variable(process.PID, variable)
+		if said == "" || process.Mark != "" || !SameDir(t.Processes.Variable(process.PID, "HOME"), t.UserDir) {
+			continue
+		}
+		if !filepath.IsAbs(said) {
+			said = filepath.Join(process.cwd, said)
+		}
+		home := filepath.Clean(said)
+		if below := filepath.Join(said, filepath.Base(t.Homes.Usual)); t.Elsewhere(below) == variable+"="+home {
+			home = below // the variable names the directory around it
+		}
+		is := func(other string) bool { return SameDir(other, home) }
+		told := func(s Stray) bool { return is(s.Roots[len(s.Roots)-1]) }
+		if !slices.ContainsFunc(t.Homes.Roots, is) && !slices.ContainsFunc(strays, told) {
+			strays = append(strays, Stray{process.PID, variable, said, append(slices.Clone(t.Homes.Roots), home)})
+		}
+	}
+	return strays, nil
+}

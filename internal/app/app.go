@@ -161,8 +161,8 @@ func (d *daemon) run(ctx context.Context, sessions []resume.Session) error {
 	d.inputs.run("http", d.web.Run)
 
 	log := d.opts.Log
-	log.Info("watching", "version", d.opts.Version, "pid", os.Getpid(), "config", d.opts.ConfigPath,
-		"agents", d.settings.Load().agentNames(), "sessions", len(sessions), "dry_run", d.opts.DryRun)
+	log.Info("watching", "version", d.opts.Version, "pid", os.Getpid(), "config", d.opts.ConfigPath, "dry_run", d.opts.DryRun)
+	d.inputs.run("first look", d.sayFound)
 	serviceManager{}.ready("watching")
 	d.summary.wake()
 	if d.opts.Ready != nil {

@@ -30,7 +30,9 @@ func TestAHomeThatNobodyLooksAtIsTold(t *testing.T) {
 	b.works("claude", "CLAUDE_CONFIG_DIR=work/claude")
 	b.works("claude", "CLAUDE_CONFIG_DIR="+b.path("elsewhere"), "HOME=/nowhere") // of no concern here
 	b.start()
-	b.until("it is in the log", func() bool { return strings.Contains(b.logged(), b.path("work", "claude")) })
+	b.until("it is in the log", func() bool {
+		return strings.Contains(b.logged(), b.path("work", "claude")) && strings.Contains(b.logged(), b.path("work", "codex"))
+	})
 	require.Equal(t, 2, strings.Count(b.logged(), "an agent works in a home that is not watched"), b.logged())
 
 	said, code := b.examined()

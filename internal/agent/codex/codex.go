@@ -42,7 +42,7 @@ var _ agent.Reader = (*Agent)(nil)
 func New(o Options) (*Agent, error) {
 	homes, err := agent.NewHomes(Name, agent.UsualHome(".codex", homeVariable), o.Roots)
 	a := &Agent{Transcripts: agent.Transcripts{
-		Base:  agent.NewBase(agent.About{Name: Name, Program: "codex", Is: isProgram, ByHand: "resume", Flags: flags, Variables: variables}, o),
+		Base:  agent.NewBase(agent.About{Name: Name, Program: "codex", Is: isProgram, ByHand: "resume", Flags: flags, Variables: variables, Login: login}, o),
 		Homes: homes,
 		Dir:   "sessions",
 		Files: agent.Source{

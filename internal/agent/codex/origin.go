@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
-	"resumed/internal/leash"
 	"resumed/internal/resume"
 )
 
@@ -35,48 +35,37 @@ func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 	}
 	if !byExec(o.Args) { // it is not obeyed there, and would be by the resume
 		o.Env = slices.DeleteFunc(o.Env, func(v resume.Variable) bool { return v.Name == execKey })
+		if environ, err := a.Processes.Environ(pid); err == nil {
+			o.Login = a.Login(append(environ, execKey+"="), o.Salt)
+		}
 	}
 	o.Args = lastOnly(o.Args)
-	home := cmp.Or(a.Processes.Variable(pid, homeVariable), filepath.Join(a.Processes.Variable(pid, "HOME"), ".codex"))
-	if who := signedIn(home); who != "" && o.Salt != "" {
-		o.Login = leash.Hash(o.Salt, who)
-	}
 	return o
 }
 
 // byExec reports whether these arguments are of a run without a terminal.
 func byExec(args []string) bool { return slices.Contains(flags.Parse(args).Plain(), execCommand) }
 
-// signedIn returns who is signed in to a home; empty: nobody, or nobody can tell.
-// Tokens are renewed all the time, the account stays.
-func signedIn(home string) string {
-	text, err := os.ReadFile(filepath.Join(home, "auth.json"))
-	if err != nil {
-		return ""
+// login returns who is signed in for a process with these variables; empty: nobody,
+// nobody can tell, or it is not asked in their name. Tokens are renewed all the
+// time, the account stays.
+func login(variable func(name string) string) string {
+	home := cmp.Or(variable(homeVariable), filepath.Join(variable("HOME"), ".codex"))
+	for range 3 { // it may be written just now
+		text, err := os.ReadFile(filepath.Join(home, "auth.json"))
+		if err != nil || variable(execKey) != "" {
+			return ""
+		}
+		var auth struct {
+			Key    string `json:"OPENAI_API_KEY"`
+			Tokens struct {
+				Account string `json:"account_id"`
+			} `json:"tokens"`
+		}
+		if json.Unmarshal(text, &auth) == nil {
+			return cmp.Or(auth.Tokens.Account, auth.Key)
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
-	var auth struct {
-		Key    string `json:"OPENAI_API_KEY"`
-		Tokens struct {
-			Account string `json:"account_id"`
-		} `json:"tokens"`
-	}
-	if json.Unmarshal(text, &auth) != nil {
-		return ""
-	}
-	return cmp.Or(auth.Tokens.Account, auth.Key)
-}
-
-// otherLogin says that somebody else is signed in by now than when the session was
-// seen, where that is who is asked.
-func (a *Agent) otherLogin(s resume.Session, provider string) []leash.Omission {
-	o := s.StartedWith()
-	if o == nil || o.Login == "" || len(a.named(s.Cwd, o.Args)[provider]) > 0 ||
-		slices.ContainsFunc(o.Env, func(v resume.Variable) bool { return v.Name == execKey }) {
-		return nil
-	}
-	who := signedIn(a.Homes.Of(s.Transcript))
-	if who == "" || leash.Hash(o.Salt, who) == o.Login {
-		return nil
-	}
-	return []leash.Omission{{What: "auth.json", Why: "another account would be asked: another one was signed in when the session was seen"}}
+	return ""
 }

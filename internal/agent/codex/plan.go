@@ -77,7 +77,6 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words) (agent
 		// Codex would not begin there unless told to, and the session did.
 		args = append(args, "--skip-git-repo-check")
 	}
-	carried.Missing = append(carried.Missing, a.otherLogin(s, h.Provider)...)
 	plan := a.Run(s, cwd, carried, leash.WithPrompt(append(args, "resume", s.Key.ID), w.Prompt)...)
 	if plan.Run != nil {
 		plan.Run.Spare = a.spare(s, h)

@@ -61,27 +61,29 @@ func TestTheKeysOfOtherProvidersAreSpared(t *testing.T) {
 	require.False(t, sc.plan(t, "continue").Run.Spare(usualKey), "nobody knows whether an old version obeys it")
 }
 
-func TestASessionIsNotContinuedInAnothersName(t *testing.T) {
-	const mine, others = `{"tokens":{"account_id":"mine","access_token":"a"}}`, `{"tokens":{"account_id":"others"}}`
-	sc := newScene(t, append([]string{meta(`,"model_provider":"openai"`)}, stopped(ran(readOnly, ""))[1:]...)...)
-	auth := filepath.Join(os.Getenv("HOME"), ".codex", "auth.json")
-	write := func(text string) { require.NoError(t, os.WriteFile(auth, []byte(text), 0o600)) }
-	missing := func() []leash.Omission { return sc.plan(t, "continue").Run.Carried.Missing }
-	write(mine)
-	sc.session.Origin = &resume.Origin{SeenAt: time.Now(), ArgsSeen: true, Salt: "s", Login: leash.Hash("s", signedIn(filepath.Dir(auth)))}
-	require.Empty(t, missing())
+func TestWhoIsSignedIn(t *testing.T) {
+	home := t.TempDir()
+	write := func(text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(home, "auth.json"), []byte(text), 0o600))
+	}
+	who := func(environ ...string) string {
+		return newAgent(t, Options{}).Login(append(environ, homeVariable+"="+home), "salt")
+	}
+	require.Empty(t, who(), "nobody")
+	write(`{"tokens":{"account_id":"mine","access_token":"a"}}`)
+	mine := who()
+	require.NotEmpty(t, mine)
+	require.NotContains(t, mine, "mine")
 	write(`{"tokens":{"account_id":"mine","access_token":"renewed"}}`)
-	require.Empty(t, missing(), "tokens are renewed")
-	write(others)
-	require.Len(t, missing(), 1)
-	require.Contains(t, missing()[0].String(), "auth.json: another account would be asked")
+	require.Equal(t, mine, who(), "tokens are renewed")
+	write(`{"tokens":{"account_id":"others"}}`)
+	require.NotEqual(t, mine, who())
 	write(`{"OPENAI_API_KEY":"sk-1"}`)
-	require.Len(t, missing(), 1)
-	sc.session.Origin.Env = []resume.Variable{{Name: execKey, Hash: "x"}}
-	require.Empty(t, missing(), "who is signed in was not asked")
-	sc.session.Origin.Env = nil
-	require.NoError(t, os.Remove(auth))
-	require.Empty(t, missing(), "Codex itself says that nobody is signed in")
+	require.NotEqual(t, mine, who())
+	require.Empty(t, who(execKey+"=sk-2"), "who is signed in is not asked")
+	require.NotEmpty(t, who(execKey+"="))
+	write("no JSON")
+	require.Empty(t, who())
 }
 
 func TestATerminalsSessionIsNotGivenAKeyThatItDidNotObey(t *testing.T) {

@@ -123,6 +123,9 @@ live = %q
 [backoff]
 base_delay = %q
 jitter = false
+[[backoff.policy]]
+name = "like-limits"
+classes = ["overloaded", "server_error", "network"]
 [notify]
 group_wait = "0s"
 events = %s

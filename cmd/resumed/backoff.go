@@ -22,10 +22,14 @@ import (
 // nobody and could fill a disk.
 const mostAttempts = 100_000
 
+// unboundedShown is how many delays are printed of a policy that a time ends, at most.
+const unboundedShown = 60
+
 // scheduling is what the flags of backoff say. All of them are read as text,
 // so that everything that is wrong can be said at once.
 type scheduling struct {
 	policy, attempts, seed string
+	learned                bool
 	keys                   policyKeys
 }
 
@@ -41,12 +45,18 @@ func (c *cli) backoffCommand() *cobra.Command {
 			"  resumed backoff --policy contention --seed 1\n" +
 			"  resumed backoff --base-delay 2s --max-delay 1m --attempts 8 --json",
 		Args: noStrayValue,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.backoff(cmd, s) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if s.learned {
+				return c.learned(cmd.Context())
+			}
+			return c.backoff(cmd, s)
+		},
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&s.policy, "policy", "", "`NAME` of a policy: of the configuration, or built in")
 	flags.StringVar(&s.attempts, "attempts", "", "how many waits to print, `N` (default max_retries)")
 	flags.StringVar(&s.seed, "seed", "", "a `NUMBER` that makes chance repeatable")
+	flags.BoolVar(&s.learned, "learned", false, "how long outages took that were ridden out, and what follows")
 	s.keys.register(cmd)
 	complete(cmd, "strategy", texts(backoff.Strategies())...)
 	complete(cmd, "jitter-mode", texts(backoff.JitterModes())...)
@@ -125,6 +135,9 @@ func checkPolicy(policy backoff.Policy) error {
 }
 
 func (s scheduling) count(retries int) (int, error) {
+	if s.attempts == "" && retries == 0 {
+		return unboundedShown, nil
+	}
 	if s.attempts == "" {
 		return min(retries, mostAttempts), nil
 	}
@@ -169,6 +182,9 @@ func newSchedule(policy backoff.Policy, retries int, dice func() float64) schedu
 	longer := policy
 	longer.MaxRetries = retries
 	for n, delay := range longer.Delays(dice) {
+		if policy.MaxElapsed > 0 && s.Total >= policy.MaxElapsed.Seconds() {
+			break
+		}
 		base, least, greatest := policy.Range(n)
 		s.Delays = append(s.Delays, plannedDelay{n, base.Seconds(), least.Seconds(), greatest.Seconds(), delay.Seconds()})
 		s.Total += delay.Seconds()

@@ -79,7 +79,7 @@ func TestBackoffForPrograms(t *testing.T) {
 
 	s = b.schedule("--policy", "contention", "--hard-cap", "--max-exponent", "1", "--base-delay", "1m", "--max-delay", "1d", "--jitter-mode", "full", "--jitter-percent", "0.25", "--max-retries", "2")
 	require.Equal(t, map[string]any{
-		"strategy": "exponential", "base_delay": "1m", "max_delay": "24h", "max_retries": 2.0, "jitter": true,
+		"strategy": "exponential", "base_delay": "1m", "max_delay": "24h", "max_retries": 2.0, "max_elapsed": "0s", "jitter": true,
 		"jitter_mode": "full", "jitter_percent": 0.25, "hard_cap": true, "max_exponent": 1.0,
 	}, s.Policy)
 	require.Len(t, s.Delays, 2)

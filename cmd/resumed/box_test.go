@@ -301,6 +301,9 @@ progress = ['^step ']
 resume = ["sh", "./resume.sh", "{session}", "{prompt}"]
 `
 
+// likeLimits has outages tried as limits are: tests cannot wait for the policy outage.
+const likeLimits = "[[backoff.policy]]\nname = \"like-limits\"\nclasses = [\"overloaded\", \"server_error\", \"network\"]\n"
+
 // recordCall is what every resume.sh begins with.
 const recordCall = `echo "$(date +%s.%N) id=$1 prompt=$2 cwd=$(pwd) PWD=$PWD" >> calls
 `

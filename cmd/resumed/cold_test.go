@@ -30,7 +30,7 @@ func TestAResumeThatReadsTooMuchAnewWaitsForAPerson(t *testing.T) {
 	hourAgo := time.Now().Add(-time.Hour)
 	b.write(claudeTranscript, transcriptLine(claudeSession, b.path("bot"), hourAgo, map[string]any{
 		"type": "user", "message": map[string]any{"role": "user", "content": "go"},
-	})+largeAnswer(b.path("bot"), hourAgo)+overloadLine(claudeSession, b.path("bot")))
+	})+largeAnswer(b.path("bot"), hourAgo)+refusalLine(claudeSession, b.path("bot")))
 
 	parked := b.untilState(claudeSession, resume.Parked)
 	require.Equal(t, "a resume reads about 180 500 tokens anew, more than resume.max_cold_tokens (100 000)", parked.Reason)
@@ -48,7 +48,7 @@ func TestAResumeThatReadsTooMuchAnewWaitsForAPerson(t *testing.T) {
 
 func TestTheCostOfAResumeIsExplained(t *testing.T) {
 	b := newBox(t)
-	b.write("chat/"+claudeSession+".jsonl", largeAnswer(b.path("bot"), time.Now().Add(-time.Minute))+overloadLine(claudeSession, b.path("bot")))
+	b.write("chat/"+claudeSession+".jsonl", largeAnswer(b.path("bot"), time.Now().Add(-time.Minute))+refusalLine(claudeSession, b.path("bot")))
 	out, errOut, code := b.run("explain", "--agent", "claude-code", b.path("chat", claudeSession+".jsonl"))
 	require.Zero(t, code, errOut)
 	require.Contains(t, out, "about 180 500 tokens, which the provider still has at hand")

@@ -25,7 +25,7 @@ func waiting(t *testing.T, config string) (b *box, transcript string) {
 	b.write(configFile, config)
 	b.write("bin/claude", callsOnly)
 	b.start()
-	transcript = promptLine(claudeSession, b.path("bot"), "go") + overloadLine(claudeSession, b.path("bot"))
+	transcript = promptLine(claudeSession, b.path("bot"), "go") + refusalLine(claudeSession, b.path("bot"))
 	b.write(claudeTranscript, transcript)
 	b.untilState(claudeSession, resume.Waiting)
 	return b, transcript
@@ -68,7 +68,7 @@ func TestASessionOfAHomeThatIsNotWatchedAnyMoreIsLeftAlone(t *testing.T) {
 	b.write("bin/claude", callsOnly)
 	b.start()
 	b.write(strings.Replace(claudeTranscript, ".claude", ".claude-work", 1),
-		promptLine(claudeSession, b.path("bot"), "go")+overloadLine(claudeSession, b.path("bot")))
+		promptLine(claudeSession, b.path("bot"), "go")+refusalLine(claudeSession, b.path("bot")))
 	b.untilState(claudeSession, resume.Waiting)
 	b.reconfigure(roots(b.path(".claude")))
 	b.until("it is held back", func() bool {
@@ -97,7 +97,7 @@ func TestARunThatAnotherDaemonLeftBehindIsNotJoined(t *testing.T) {
 	b.write(configFile, "[backoff]\nbase_delay = \"200ms\"\njitter = false\n")
 	b.write("bin/claude", registersAndWorks)
 	b.start()
-	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+overloadLine(claudeSession, b.path("bot")))
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+refusalLine(claudeSession, b.path("bot")))
 	registered := func() bool { entries, _ := os.ReadDir(b.path(".claude/sessions")); return len(entries) > 0 }
 	b.until("the run has begun", registered)
 	b.kill(syscall.SIGKILL)
@@ -122,7 +122,7 @@ func TestAWaitGoesOnWhenTheHomeHasAnotherName(t *testing.T) {
 	b.write("bin/claude", callsOnly)
 	b.vars = []string{"HOME=" + link}
 	b.start()
-	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+overloadLine(claudeSession, b.path("bot")))
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+refusalLine(claudeSession, b.path("bot")))
 	b.untilState(claudeSession, resume.Waiting)
 	require.Zero(t, b.kill(syscall.SIGTERM))
 

@@ -18,13 +18,13 @@ const (
 	claudeTranscript = ".claude/projects/-src/" + claudeSession + ".jsonl"
 )
 
-// overloadLine is what Claude Code writes when it gives up on a busy provider.
-func overloadLine(session, cwd string) string {
+// refusalLine is what Claude Code writes when it gives up on a busy provider.
+func refusalLine(session, cwd string) string {
 	return transcriptLine(session, cwd, time.Now(), map[string]any{
-		"type": "assistant", "isApiErrorMessage": true, "error": "server_error", "apiErrorStatus": 529,
+		"type": "assistant", "isApiErrorMessage": true, "error": "rate_limit", "apiErrorStatus": 429, "apiErrorType": "rate_limit_error",
 		"message": map[string]any{
 			"role": "assistant", "model": "<synthetic>",
-			"content": []any{map[string]any{"type": "text", "text": "API Error: 529 Overloaded"}},
+			"content": []any{map[string]any{"type": "text", "text": "API Error: Request rejected (429) · This request would exceed your organization's rate limit of 50,000 input tokens per minute."}},
 		},
 	})
 }
@@ -75,7 +75,7 @@ func TestADeniedPermissionIsToldOnceAndRetriedOnOrder(t *testing.T) {
 	b.write(configFile, quickly(hook))
 	b.write("bin/claude", fmt.Sprintf(claudeScript, claudeSession, b.path("bot"), claudeTranscript))
 	b.start()
-	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "deploy it")+overloadLine(claudeSession, b.path("bot")))
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "deploy it")+refusalLine(claudeSession, b.path("bot")))
 
 	b.mustBeDenied(hook, claudeSession, "Bash (make deploy)")
 	require.Zero(t, b.kill(syscall.SIGTERM))
@@ -100,7 +100,7 @@ func TestADenialIsFoundAfterTheDaemonWasAway(t *testing.T) {
 	b.write(configFile, quickly(hook))
 	b.write("bin/claude", fmt.Sprintf(claudeScript, claudeSession, b.path("bot"), claudeTranscript))
 	b.start()
-	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "deploy it")+overloadLine(claudeSession, b.path("bot")))
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "deploy it")+refusalLine(claudeSession, b.path("bot")))
 	b.until("the run has begun", func() bool { return b.read("calls") != "" })
 	b.kill(syscall.SIGKILL)
 	b.until("the run is over", func() bool { return strings.Contains(b.read(claudeTranscript), "That is all.") })

@@ -27,7 +27,7 @@ func TestADirectoryIsExcludedByAnyOfItsNames(t *testing.T) {
 			b.write(configFile, fmt.Sprintf("[resume]\nexclude = [%q]\n[backoff]\nbase_delay = \"200ms\"\njitter = false\n", b.path(c.exclude)))
 			b.write("bin/claude", callsOnly)
 			b.start()
-			b.write(claudeTranscript, promptLine(claudeSession, b.path(c.cwd), "go")+overloadLine(claudeSession, b.path(c.cwd)))
+			b.write(claudeTranscript, promptLine(claudeSession, b.path(c.cwd), "go")+refusalLine(claudeSession, b.path(c.cwd)))
 			b.until("it is left alone", func() bool {
 				require.Empty(t, b.read("calls"))
 				s := b.session(claudeSession)
@@ -45,7 +45,7 @@ func TestWhatWasExcludedWhileNoDaemonRanIsLeftAlone(t *testing.T) {
 	backoff := "[backoff]\nbase_delay = \"%s\"\njitter = false\n"
 	b.write(configFile, fmt.Sprintf(backoff, "4m"))
 	b.start()
-	b.write(claudeTranscript, promptLine(claudeSession, b.path("secret"), "go")+overloadLine(claudeSession, b.path("secret")))
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("secret"), "go")+refusalLine(claudeSession, b.path("secret")))
 	b.untilState(claudeSession, resume.Waiting)
 	require.Zero(t, b.kill(syscall.SIGTERM))
 
@@ -66,7 +66,7 @@ func TestARetryInAnExcludedDirectoryIsRefused(t *testing.T) {
 	rules := "[resume]\nmax_windows = 1\nsettle = \"10ms\"\n%s\n[backoff]\nbase_delay = \"10ms\"\nmax_retries = 1\njitter = false\n"
 	b.write(configFile, fmt.Sprintf(rules, ""))
 	b.start()
-	b.write(claudeTranscript, promptLine(claudeSession, b.path("secret"), "go")+overloadLine(claudeSession, b.path("secret")))
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("secret"), "go")+refusalLine(claudeSession, b.path("secret")))
 	b.untilState(claudeSession, resume.GaveUp)
 	before := b.read("calls")
 

@@ -78,7 +78,7 @@ func TestHistoryTellsTheWholeStoryWithAndWithoutADaemon(t *testing.T) {
 
 	out, _, code := b.run("history", "s-1")
 	require.Zero(t, code)
-	require.Contains(t, out, "gave up    gave up after 2 resumes")
+	require.Contains(t, out, "gave up    exit status 7: no luck; gave up after 2 resumes")
 	require.Equal(t, 5, strings.Count(out, "\n"))
 	b.start()
 	require.Zero(t, b.kill(syscall.SIGTERM))

@@ -18,6 +18,6 @@ func TestHoursAreThoseOfTheUsersClock(t *testing.T) {
 		now.Add(-time.Hour).Format("15:04"), now.Add(time.Hour).Format("15:04")))
 	b.write("bin/claude", callsOnly)
 	b.start()
-	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+overloadLine(claudeSession, b.path("bot")))
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+refusalLine(claudeSession, b.path("bot")))
 	b.within(5*time.Second, "it is resumed within its hours", func() bool { return b.read("calls") != "" })
 }

@@ -122,7 +122,7 @@ func (b *leashBox) prompted() {
 }
 
 func (b *leashBox) stopped() {
-	b.appendTo(claudeTranscript, overloadLine(claudeSession, b.path("bot")))
+	b.appendTo(claudeTranscript, refusalLine(claudeSession, b.path("bot")))
 }
 
 // anySession also finds one that was never stopped.

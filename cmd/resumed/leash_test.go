@@ -40,7 +40,7 @@ func (b *box) waiting(mode string, vars []string, args ...string) {
 	b.steer("pause") // until all is as it should be
 	holder := b.liveWith(append(vars, "PATH="+b.path("node20/bin")+":"+os.Getenv("PATH")), claude, args...)
 	prompt := strings.Replace(promptLine(claudeSession, b.path("bot"), "work"), "{", `{"permissionMode":"`+mode+`",`, 1)
-	b.write(claudeTranscript, prompt+overloadLine(claudeSession, b.path("bot")))
+	b.write(claudeTranscript, prompt+refusalLine(claudeSession, b.path("bot")))
 	b.until("it is known what it was started with", func() bool { return b.session(claudeSession).Started.Seen })
 	b.write("over", "")
 	require.NoError(b.t, holder.Wait())
@@ -85,7 +85,7 @@ func TestAStartThatNobodySawIsNotTakenForAFreeOne(t *testing.T) {
 			b := newBox(t)
 			b.write("bin/claude", "#!/bin/sh\necho \"$*\" >> \"$HOME/calls\"\n")
 			b.write(configFile, "[backoff]\nbase_delay = \"100ms\"\njitter = false\n[resume]\n"+setting+"\n")
-			b.write(claudeTranscript, bypassing(claudeSession, b.path("bot"))+overloadLine(claudeSession, b.path("bot")))
+			b.write(claudeTranscript, bypassing(claudeSession, b.path("bot"))+refusalLine(claudeSession, b.path("bot")))
 			b.start()
 			if want == "" {
 				require.Contains(t, b.untilState(claudeSession, resume.Parked).Reason, "bypassPermissions: its command line was never seen")

@@ -68,7 +68,7 @@ func TestASessionThatWorkedBesideItAllAlongIsNoNewcomerAfterARestart(t *testing.
 	b.write(otherTranscript, "")
 	b.start()
 	b.besides()
-	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+overloadLine(claudeSession, b.path("bot")))
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+refusalLine(claudeSession, b.path("bot")))
 	b.untilState(claudeSession, resume.Waiting)
 	require.Zero(t, b.kill(syscall.SIGTERM))
 
@@ -89,7 +89,7 @@ func TestAPersonWhoWentOnInAnotherHomeWhileNoDaemonRanIsNotDisturbed(t *testing.
 	b.write(configFile, roots(b)+fmt.Sprintf(inBackoff, "4m"))
 	b.write("bin/claude", callsOnly)
 	b.start()
-	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+overloadLine(claudeSession, b.path("bot")))
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+refusalLine(claudeSession, b.path("bot")))
 	b.untilState(claudeSession, resume.Waiting)
 	require.Zero(t, b.kill(syscall.SIGTERM))
 

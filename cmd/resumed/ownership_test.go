@@ -34,10 +34,10 @@ func TestATranscriptOfAnotherUserIsNotRead(t *testing.T) {
 	const planted = ".claude/projects/-src/" + theirs + ".jsonl"
 	b.write(configFile, "[backoff]\nbase_delay = \"100ms\"\njitter = false\n[resume]\nstagger = \"0s\"\n")
 	b.write("bin/claude", "#!/bin/sh\necho \"$*\" >> \"$HOME/calls\"\n")
-	b.write(planted, bypassing(theirs, b.path("tmp"))+overloadLine(theirs, b.path("tmp")))
+	b.write(planted, bypassing(theirs, b.path("tmp"))+refusalLine(theirs, b.path("tmp")))
 	require.NoError(t, os.Chmod(b.path(".claude/projects/-src"), 0o777))
 	require.NoError(t, os.Chown(b.path(planted), stranger, stranger))
-	b.write(".claude/projects/-mine/"+claudeSession+".jsonl", promptLine(claudeSession, b.path("bot"), "work")+overloadLine(claudeSession, b.path("bot")))
+	b.write(".claude/projects/-mine/"+claudeSession+".jsonl", promptLine(claudeSession, b.path("bot"), "work")+refusalLine(claudeSession, b.path("bot")))
 	b.start()
 	b.until("the user's own is continued", func() bool { return strings.Contains(b.read("calls"), claudeSession) })
 	require.NotContains(t, b.read("calls"), theirs)

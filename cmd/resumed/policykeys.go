@@ -14,7 +14,7 @@ import (
 
 // policyKeys are the flags that stand for the keys of a policy.
 type policyKeys struct {
-	strategy, baseDelay, maxDelay, maxRetries              string
+	strategy, baseDelay, maxDelay, maxRetries, maxElapsed  string
 	jitter, jitterMode, jitterPercent, hardCap, mostDouble string
 }
 
@@ -24,6 +24,7 @@ func (k *policyKeys) register(cmd *cobra.Command) {
 	flags.StringVar(&k.baseDelay, "base-delay", "", "the first wait, a `DURATION` such as 30s")
 	flags.StringVar(&k.maxDelay, "max-delay", "", "a `DURATION` that bounds the growth")
 	flags.StringVar(&k.maxRetries, "max-retries", "", "`N` retries at most")
+	flags.StringVar(&k.maxElapsed, "max-elapsed", "", "a `DURATION` after which no more is tried; 0s: max-retries alone ends it")
 	flags.StringVar(&k.jitter, "jitter", "", "whether chance spreads the waits: true | false")
 	flags.StringVar(&k.jitterMode, "jitter-mode", "", "symmetric | additive | full | equal")
 	flags.StringVar(&k.jitterPercent, "jitter-percent", "", "how far chance reaches, a `NUMBER` from 0.0 to 1.0")
@@ -51,6 +52,7 @@ func (k *policyKeys) override(cmd *cobra.Command, p *backoff.Policy) error {
 	read("base-delay", k.baseDelay, duration(&p.BaseDelay), aDuration)
 	read("max-delay", k.maxDelay, duration(&p.MaxDelay), aDuration)
 	read("max-retries", k.maxRetries, number(&p.MaxRetries), aNumber)
+	read("max-elapsed", k.maxElapsed, duration(&p.MaxElapsed), aDuration)
 	read("jitter", k.jitter, choice(&p.Jitter), aChoice)
 	read("jitter-mode", k.jitterMode, text(&p.JitterMode), "")
 	read("jitter-percent", k.jitterPercent, fraction(&p.JitterPercent), "a number from 0.0 to 1.0")

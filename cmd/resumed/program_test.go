@@ -74,7 +74,7 @@ func TestASessionIsContinuedWithTheProgramItWasRunWith(t *testing.T) {
 	b.start()
 	b.steer("pause") // until all is as it should be
 	holder := b.live(claude, b.path("node20/bin"))
-	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "work")+overloadLine(claudeSession, b.path("bot")))
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "work")+refusalLine(claudeSession, b.path("bot")))
 	b.until("its program is known", func() bool { return b.session(claudeSession).Program == claude })
 	b.write("over", "")
 	require.NoError(t, holder.Wait())
@@ -110,7 +110,7 @@ func TestTheProgramOfAShortRunIsKnownFromItsBeginning(t *testing.T) {
 	})
 	b.write("over", "")
 	require.NoError(t, holder.Wait())
-	b.appendTo(claudeTranscript, overloadLine(claudeSession, b.path("bot")))
+	b.appendTo(claudeTranscript, refusalLine(claudeSession, b.path("bot")))
 	b.until("it is continued", func() bool { return b.read("calls") != "" })
 	require.Regexp(t, "^"+claude+" ", b.read("calls"))
 }
@@ -141,7 +141,7 @@ func TestARecordedProgramThatIsGoneGivesWay(t *testing.T) {
 	b.start()
 	b.steer("pause") // until all is as it should be
 	holder := b.live(claude, b.path("node20/bin"))
-	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "work")+overloadLine(claudeSession, b.path("bot")))
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "work")+refusalLine(claudeSession, b.path("bot")))
 	b.until("its program is known", func() bool { return b.session(claudeSession).Program == claude })
 	b.write("over", "")
 	require.NoError(t, holder.Wait())
@@ -160,7 +160,7 @@ func TestAMissingProgramParksAndCostsNothing(t *testing.T) {
 	b.vars = []string{"PATH=/usr/bin:/bin"}
 	b.write(configFile, "[backoff]\nbase_delay = \"100ms\"\njitter = false\n[[agent]]\nname = \"claude-code\"\ncommand = \"~/none/claude\"\n")
 	b.start()
-	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "work")+overloadLine(claudeSession, b.path("bot")))
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "work")+refusalLine(claudeSession, b.path("bot")))
 	parked := b.untilState(claudeSession, resume.Parked)
 	require.Contains(t, parked.Reason, "claude was not found")
 	require.Zero(t, parked.Attempt)

@@ -41,7 +41,7 @@ func TestARecordOfAnImpossibleTimeIsOneSessionsTrouble(t *testing.T) {
 			b.write("bot/resume.sh", recordCall+"exit 3\n")
 			b.write("src/x", "")
 			b.start()
-			b.write(claudeTranscript, dated(overloadLine(claudeSession, b.path("src")), at))
+			b.write(claudeTranscript, dated(refusalLine(claudeSession, b.path("src")), at))
 			bad := b.untilState(claudeSession, resume.Waiting)
 			require.NotNil(t, bad.LimitedAt)
 			require.WithinDuration(t, time.Now(), *bad.LimitedAt, time.Hour, "as old as its file")

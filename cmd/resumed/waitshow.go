@@ -30,7 +30,10 @@ func (w *waitShow) begin(next backoff.Upcoming) (over func()) {
 	if timeout, ok := errors.AsType[*backoff.TimeoutError](next.Err); ok {
 		why = (&backoff.TimeoutError{After: timeout.After}).Error() // how it died of that tells nothing
 	}
-	then := fmt.Sprintf("retry %d of %d", next.Retry, next.MaxRetries)
+	then := fmt.Sprintf("retry %d", next.Retry)
+	if next.MaxRetries > 0 {
+		then += fmt.Sprintf(" of %d", next.MaxRetries)
+	}
 	if !w.live {
 		w.say("%s: %s at %s, in %s", why, then, humanize.Clock(next.At, time.Now()), brief(next.Delay.Seconds()))
 		return func() {}

@@ -92,9 +92,10 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 	}
 	d.journal = journal.New(journal.Options{Store: d.store, Changes: changes, Log: opts.Log, Tell: d.tell, Amend: d.amend}, snapshot.Sessions)
 	d.engine = resume.NewEngine(resume.Options{
-		Rules: first.rules, Sessions: snapshot.Sessions, Paused: snapshot.Paused, AliveAt: snapshot.AliveAt,
+		Rules: first.rules, Sessions: snapshot.Sessions, Paused: snapshot.Paused, AliveAt: snapshot.AliveAt, Recoveries: snapshot.Recoveries,
 		Act:     func(ctx context.Context, s resume.Session) { d.deliver.Act(ctx, s) },
 		Changed: d.changed,
+		Learned: d.store.SetRecoveries,
 		Rand:    rand.Float64,
 		Mark:    uuid.NewString,
 	})

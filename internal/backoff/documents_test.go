@@ -131,6 +131,17 @@ func TestProviderPolicyAndItsTunings(t *testing.T) {
 	}
 }
 
+func TestOutagePolicyIsEndedByATime(t *testing.T) {
+	p := mustNamed(t, "outage")
+	require.Equal(t, []time.Duration{30 * sec, 60 * sec, 120 * sec, 240 * sec, 480 * sec, 900 * sec, 900 * sec}, plain(p, 7))
+	require.Equal(t, window{900 * sec, 720 * sec, 1080 * sec}, windows(p, 7)[6], "±20 %")
+	require.False(t, p.Spent(1000, 12*time.Hour-1), "no number of tries ends it")
+	require.True(t, p.Spent(1, 12*time.Hour))
+	require.False(t, p.Spent(0, 100*time.Hour), "it is tried once at least")
+	p.MaxRetries = 3
+	require.True(t, p.Spent(3, 0), "whichever comes first")
+}
+
 func TestTaskPolicyIsItsSchedule(t *testing.T) {
 	p := mustNamed(t, "task")
 	require.Equal(t, 3, p.MaxRetries)
@@ -141,7 +152,7 @@ func TestTaskPolicyIsItsSchedule(t *testing.T) {
 
 func TestEveryBuiltInPolicyIsValidAndKnownByName(t *testing.T) {
 	require.Equal(t, []string{
-		"default", "interactive", "conservative", "batch", "api", "task", "contention", "workflow",
+		"default", "interactive", "conservative", "batch", "api", "task", "contention", "outage", "workflow",
 	}, Names())
 	for _, name := range Names() {
 		require.NoError(t, mustNamed(t, name).Validate(), name)

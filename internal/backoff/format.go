@@ -22,10 +22,14 @@ func (p Policy) String() string {
 	if p.MaxExponent > 0 && p.Strategy == Exponential {
 		fmt.Fprintf(&b, ", doubled at most %s", count(p.MaxExponent, "time", "times"))
 	}
-	if p.MaxRetries == Unlimited {
-		b.WriteString(", unlimited retries")
-	} else {
+	switch {
+	case p.retries() != Unlimited:
 		b.WriteString(", " + count(p.MaxRetries, "retry", "retries"))
+	case p.MaxElapsed == 0:
+		b.WriteString(", unlimited retries")
+	}
+	if p.MaxElapsed > 0 {
+		b.WriteString(", for " + short(p.MaxElapsed))
 	}
 	return b.String()
 }
@@ -59,6 +63,7 @@ type asConfigured struct {
 	BaseDelay     duration   `json:"base_delay"`
 	MaxDelay      duration   `json:"max_delay"`
 	MaxRetries    int        `json:"max_retries"`
+	MaxElapsed    duration   `json:"max_elapsed"`
 	Jitter        bool       `json:"jitter"`
 	JitterMode    JitterMode `json:"jitter_mode"`
 	JitterPercent float64    `json:"jitter_percent"`
@@ -72,6 +77,7 @@ func (p Policy) asConfigured() asConfigured {
 		BaseDelay:     duration(p.BaseDelay),
 		MaxDelay:      duration(p.MaxDelay),
 		MaxRetries:    p.MaxRetries,
+		MaxElapsed:    duration(p.MaxElapsed),
 		Jitter:        p.Jitter,
 		JitterMode:    p.JitterMode,
 		JitterPercent: p.JitterPercent,
@@ -96,6 +102,7 @@ func (p *Policy) UnmarshalJSON(data []byte) error {
 		BaseDelay:     time.Duration(c.BaseDelay),
 		MaxDelay:      time.Duration(c.MaxDelay),
 		MaxRetries:    c.MaxRetries,
+		MaxElapsed:    time.Duration(c.MaxElapsed),
 		Jitter:        c.Jitter,
 		JitterMode:    c.JitterMode,
 		JitterPercent: c.JitterPercent,

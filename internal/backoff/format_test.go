@@ -18,6 +18,7 @@ func TestPolicyReadsAsASentence(t *testing.T) {
 		"api":          "exponential 1s…32s ±20%, 3 retries",
 		"task":         "exponential 1s…30s, no jitter, 3 retries",
 		"contention":   "exponential 10ms…1s +0…50%, never over 1s, doubled at most 6 times, 6 retries",
+		"outage":       "exponential 30s…15m ±20%, for 12h",
 		"workflow":     "exponential 1s…1m ±50%, never over 1m, 4 retries",
 	}
 	for _, name := range Names() {
@@ -36,7 +37,7 @@ func TestPolicyReadsAsASentence(t *testing.T) {
 func TestPolicyIsWrittenAsInTheConfiguration(t *testing.T) {
 	got, err := json.Marshal(Default())
 	require.NoError(t, err)
-	require.Equal(t, `{"strategy":"exponential","base_delay":"30s","max_delay":"5m","max_retries":5,`+
+	require.Equal(t, `{"strategy":"exponential","base_delay":"30s","max_delay":"5m","max_retries":5,"max_elapsed":"0s",`+
 		`"jitter":true,"jitter_mode":"symmetric","jitter_percent":0.1,"hard_cap":false,"max_exponent":0}`, string(got))
 
 	_, err = json.Marshal(Policy{JitterPercent: math.NaN()})

@@ -15,6 +15,7 @@ var named = []struct {
 	{"api", doubling(3, time.Second, 32*time.Second, 0.2)},
 	{"task", unspread(doubling(3, time.Second, 30*time.Second, 0))},
 	{"contention", contention()},
+	{"outage", outage()},
 	{"workflow", hardCapped(doubling(4, time.Second, 60*time.Second, 0.5))},
 }
 
@@ -56,6 +57,14 @@ func unspread(p Policy) Policy {
 
 func hardCapped(p Policy) Policy {
 	p.HardCap = true
+	return p
+}
+
+// outage rides out what a provider needs hours to mend: published incidents last
+// 20 to 180 minutes.
+func outage() Policy {
+	p := doubling(0, 30*time.Second, 15*time.Minute, 0.2)
+	p.MaxElapsed = 12 * time.Hour
 	return p
 }
 

@@ -34,7 +34,8 @@ type Policy struct {
 	Strategy      Strategy      `mapstructure:"strategy"       toml:"strategy"`
 	BaseDelay     time.Duration `mapstructure:"base_delay"     toml:"base_delay"`
 	MaxDelay      time.Duration `mapstructure:"max_delay"      toml:"max_delay"`
-	MaxRetries    int           `mapstructure:"max_retries"    toml:"max_retries"`
+	MaxRetries    int           `mapstructure:"max_retries"    toml:"max_retries"` // 0: no bound, where MaxElapsed is one
+	MaxElapsed    time.Duration `mapstructure:"max_elapsed"    toml:"max_elapsed"` // tries end this long after the first failure; 0: only MaxRetries ends them
 	Jitter        bool          `mapstructure:"jitter"         toml:"jitter"`
 	JitterMode    JitterMode    `mapstructure:"jitter_mode"    toml:"jitter_mode"`
 	JitterPercent float64       `mapstructure:"jitter_percent" toml:"jitter_percent"` // 0.0 … 1.0
@@ -45,6 +46,20 @@ type Policy struct {
 // Unlimited is the MaxRetries of an operation that only its caller's deadline
 // bounds.
 const Unlimited = math.MaxInt
+
+// retries returns how many there are at most.
+func (p *Policy) retries() int {
+	if p.MaxRetries == 0 && p.MaxElapsed > 0 {
+		return Unlimited
+	}
+	return p.MaxRetries
+}
+
+// Spent reports whether nothing is left of the policy after so many retries, the
+// last of which failed that long after the first failure.
+func (p Policy) Spent(retries int, elapsed time.Duration) bool {
+	return retries >= p.retries() || p.MaxElapsed > 0 && retries > 0 && elapsed >= p.MaxElapsed
+}
 
 // Default returns the policy of a session that nothing else is said about:
 // 30 s, doubling to 5 minutes, ±10 %, five retries.

@@ -63,8 +63,8 @@ type Upcoming struct {
 }
 
 // Retry runs op until it returns nil, and waits between attempts as the policy
-// says. It runs op 1 + p.MaxRetries times at most; 0 or fewer retries run it
-// once. What it returns tells how it ended:
+// says. It runs op 1 + p.MaxRetries times at most, and not again once p.MaxElapsed
+// has passed since it first failed; 0 or fewer retries run it once. What it returns tells how it ended:
 //
 //   - nil: op did;
 //   - op's own error, as it is: it was not worth a retry;
@@ -121,11 +121,19 @@ func (r *run) failed(ctx context.Context, made Attempt) (done bool, err error) {
 	if r.opts.PolicyFor != nil {
 		r.tracker.policy = r.opts.PolicyFor(made.Err)
 	}
-	if r.tracker.Exhausted() {
+	first := made
+	if len(r.history) > 0 {
+		first = r.history[0]
+	}
+	elapsed := made.EndedAt.Sub(first.EndedAt)
+	if r.tracker.policy.Spent(r.tracker.Retries(), elapsed) {
 		return true, &ExhaustedError{History: append(r.history, made)}
 	}
 	formula, _ := r.tracker.Next(r.opts.Rand())
 	delay, stated := r.heed(made.Err, formula)
+	if bound := r.tracker.policy.MaxElapsed; bound > 0 && !stated {
+		delay = min(delay, max(0, bound-elapsed)) // the last try is made when the time is up
+	}
 	if deadline, ok := ctx.Deadline(); ok && delay >= time.Until(deadline) {
 		return true, &ExhaustedError{History: append(r.history, made), OutOfTime: true, Wait: delay}
 	}

@@ -230,3 +230,19 @@ func TestRetryForADay(t *testing.T) {
 		require.Less(t, time.Since(begin), 24*time.Hour)
 	})
 }
+
+func TestTriesEndWhenTheirTimeIsUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := Policy{Strategy: Exponential, BaseDelay: sec, MaxDelay: time.Minute, MaxElapsed: 10 * sec}
+		var at []time.Duration
+		start := time.Now()
+		err := Retry(t.Context(), p, func(context.Context) error {
+			at = append(at, time.Since(start))
+			return errRefused
+		}, Options{})
+		exhausted, ok := errors.AsType[*ExhaustedError](err)
+		require.True(t, ok)
+		require.Equal(t, seconds(0, 1, 3, 7, 10), at, "the last one is made when the time is up")
+		require.Len(t, exhausted.History, 5)
+	})
+}

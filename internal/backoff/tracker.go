@@ -26,7 +26,7 @@ func (t *Tracker) Next(u float64) (time.Duration, bool) {
 func (t *Tracker) Retries() int { return t.retries }
 
 // Exhausted reports whether the policy allows no more retries.
-func (t *Tracker) Exhausted() bool { return t.retries >= t.policy.MaxRetries }
+func (t *Tracker) Exhausted() bool { return t.retries >= t.policy.retries() }
 
 // Reset forgives all retries, as after a success.
 func (t *Tracker) Reset() { t.retries = 0 }

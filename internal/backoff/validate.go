@@ -47,8 +47,14 @@ func (p Policy) Validate() error {
 	}
 	check(p.MaxDelay >= least,
 		"max_delay", p.MaxDelay.String(), want)
-	check(p.MaxRetries > 0,
-		"max_retries", strconv.Itoa(p.MaxRetries), "must be at least 1")
+	fewest, wantRetries := 1, "must be at least 1"
+	if p.MaxElapsed > 0 {
+		fewest, wantRetries = 0, "must be 0 (no bound, as max_elapsed is one) or more"
+	}
+	check(p.MaxRetries >= fewest,
+		"max_retries", strconv.Itoa(p.MaxRetries), wantRetries)
+	check(p.MaxElapsed >= 0,
+		"max_elapsed", p.MaxElapsed.String(), "must be 0s (no bound) or more")
 	check(slices.Contains(JitterModes(), p.JitterMode) || p.JitterMode == "" && !p.Jitter,
 		"jitter_mode", strconv.Quote(string(p.JitterMode)), "must be one of "+list(JitterModes()))
 	check(p.JitterPercent >= 0 && p.JitterPercent <= 1, // false for NaN

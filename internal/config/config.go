@@ -328,6 +328,21 @@ func (c Config) Policy(agent string, class limit.Class) backoff.Policy {
 	return c.Backoff.Policy
 }
 
+// outagePolicy is the name of the policy of sessions whose provider cannot be
+// reached, or does not answer.
+const outagePolicy = "outage"
+
+// SessionPolicy is Policy for what the daemon looks after: an outage is ridden out,
+// unless the file says otherwise of its class.
+func (c Config) SessionPolicy(agent string, class limit.Class) backoff.Policy {
+	named := func(p NamedPolicy) bool { return slices.Contains(p.Classes, class) }
+	if class.Outage() && c.Agent(agent).Policy == "" && !slices.ContainsFunc(c.Backoff.Policies, named) {
+		p, _ := c.NamedPolicy(outagePolicy)
+		return p
+	}
+	return c.Policy(agent, class)
+}
+
 // unknownTries is how often a failure that nobody understands is tried again
 // before a person is told, unless a policy of the file says otherwise.
 const unknownTries = 2
@@ -391,7 +406,7 @@ func (c Config) Rules() resume.Rules {
 		rules.NextAllowed = func(t time.Time) time.Time { return c.Resume.Hours.Next(t.Local()) }
 	}
 	for _, class := range limit.Classes() {
-		if policy := c.Policy("", class); policy != rules.Backoff {
+		if policy := c.SessionPolicy("", class); policy != rules.Backoff {
 			rules.ByClass[class] = policy
 		}
 	}

@@ -98,8 +98,14 @@ func Owner(s resume.View) string {
 	return words
 }
 
-// Tries says how many resumes a session has had, and how many it may have.
-func Tries(s resume.View) string { return fmt.Sprintf("%d/%d", s.Attempt, s.MaxRetries) }
+// Tries says how many resumes a session has had, and how many it may have where
+// that is bounded.
+func Tries(s resume.View) string {
+	if s.MaxRetries == 0 {
+		return strconv.Itoa(s.Attempt)
+	}
+	return fmt.Sprintf("%d/%d", s.Attempt, s.MaxRetries)
+}
 
 // Outcome says how a resume ended, or that it has not.
 func Outcome(o resume.Outcome) string { return Plain(cmp.Or(string(o), "running")) }

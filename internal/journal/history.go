@@ -84,7 +84,7 @@ func (j *Journal) history(c resume.Change) {
 	s := c.After
 	line := step{
 		From: max(c.Before.State, resume.Watching).String(), To: s.State.String(),
-		Reason: s.Reason, NextAt: s.NextAt, Attempt: len(s.Attempts),
+		Reason: s.Reason, NextAt: s.NextAt, Attempt: s.Tries(),
 	}
 	if s.Interrupted() {
 		line.Class = s.Limit.Class.String()

@@ -108,9 +108,9 @@ func (j *Journal) log(c resume.Change) {
 		log.Warn("waiting, but needs a person", "class", s.Limit.Class, "why", s.Reason)
 	case c.Entered(resume.Waiting):
 		log.Info("waiting", "class", s.Limit.Class, "until", s.NextAt.UTC().Format(time.RFC3339),
-			"attempt", len(s.Attempts)+1, "why", s.Reason)
+			"attempt", s.Tries()+1, "why", s.Reason)
 	case c.Entered(resume.GaveUp):
-		log.Error("gave up", "attempts", len(s.Attempts), "why", s.Reason)
+		log.Error("gave up", "attempts", s.Tries(), "why", s.Reason)
 	case c.Entered(resume.Parked):
 		log.Warn("parked: needs a person", "class", s.Limit.Class, "why", s.Reason)
 	case c.Entered(resume.Watching) && c.Before.Interrupted():

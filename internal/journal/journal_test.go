@@ -129,7 +129,7 @@ func TestEveryDecisionIsOneLineOfTheHistoryAndTheLog(t *testing.T) {
 	require.Equal(t, []string{
 		"waiting: watching to waiting, rate_limit, rate limit: slow down",
 		"resuming: waiting to resuming, rate_limit, the wait is over: resume 1 runs as process 42",
-		"waiting: resuming to waiting, rate_limit, failed, exit status 1, rate limit: slow down",
+		"waiting: resuming to waiting, rate_limit, failed, exit status 1, exit status 1; stopped by rate limit: slow down",
 		"waiting: resuming to waiting, rate_limit, a person types",
 		"paused: waiting to waiting, rate_limit, a person types",
 		"unpaused: waiting to waiting, rate_limit, a person types",

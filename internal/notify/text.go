@@ -131,12 +131,16 @@ func (w words) happened(v resume.View) string {
 		}
 		return "gave up" + because(v.Class)
 	case Parked:
+		if v.State == resume.Waiting && v.GivesUpAt != nil && v.Owner == nil {
+			return "is still being tried" + because(v.Class)
+		}
 		return "needs you" + because(v.Class)
 	case Limited:
 		return "waits" + because(v.Class)
 	case Retrying:
 		if one {
-			return fmt.Sprintf("is being resumed (try %d of %d)", max(v.Attempt, 1), v.MaxRetries)
+			v.Attempt = max(v.Attempt, 1)
+			return fmt.Sprintf("is being resumed (try %s)", strings.ReplaceAll(humanize.Tries(v), "/", " of "))
 		}
 		return "is being resumed"
 	case Recovered:

@@ -46,12 +46,18 @@ type Account struct {
 // account is what the engine knows of one account. It needs no place on disk:
 // the sessions that wait, or try, say all of it again after a restart.
 type account struct {
-	limitedAt time.Time // zero: closed
+	limitedAt time.Time // zero: nothing is known to be refused but what windows say
 	reset     time.Time // as it was stated last; zero: it was not
-	tries     []try     // the resumes that run or are settling
+	movedAt   time.Time // when one of its sessions last moved
+	windows   map[Key]window
+	tries     []try // the resumes that run or are settling
 	last      start
 	previous  start // the last one of another session
 }
+
+// window is a limit of which a session that it stopped was told when it lifts. A
+// movement of another session disproves none: limits are also of a model.
+type window struct{ statedAt, lifts time.Time }
 
 // start is when a session of an account was resumed, and which.
 type start struct {
@@ -67,18 +73,22 @@ type try struct {
 
 // shared reports whether a refusal of this class is the account's rather than
 // the session's.
-func shared(c limit.Class) bool { return c == limit.UsageLimit || c == limit.RateLimit }
+func shared(c limit.Class) bool { return limits(c) || c.Outage() }
+
+// limits reports whether a refusal of this class says that an allowance is used up.
+func limits(c limit.Class) bool { return c == limit.UsageLimit || c == limit.RateLimit }
 
 // follow learns from one step of one of the account's sessions, and reports
 // whether the account stands otherwise now.
 func (a *account) follow(c Change) bool {
-	state, reset, last := a.state(), a.reset, a.last
+	free, probed, reset, last, windows := a.limitedAt.IsZero(), a.probed(Key{}), a.reset, a.last, len(a.windows)
 	a.learn(c)
-	return a.state() != state || a.reset != reset || a.last != last
+	return a.limitedAt.IsZero() != free || a.probed(Key{}) != probed || a.reset != reset || a.last != last || len(a.windows) != windows
 }
 
 func (a *account) learn(c Change) {
 	key := c.After.Key
+	a.note(c.After)
 	if c.Begun() != nil {
 		a.begun(key, c.At)
 	}
@@ -101,8 +111,72 @@ func (a *account) learn(c Change) {
 	}
 }
 
+// note learns which window has stopped a session, if any.
+func (a *account) note(s Session) {
+	if !s.Interrupted() || !limits(s.Limit.Class) || !s.Limit.Reset.Stated() {
+		delete(a.windows, s.Key)
+		return
+	}
+	if a.windows == nil {
+		a.windows = make(map[Key]window)
+	}
+	a.windows[s.Key] = window{s.LimitedAt, s.Limit.Reset.At}
+}
+
+// opensAt returns the earliest end of a window that lies after now; zero: there is
+// none.
+func (a *account) opensAt(now time.Time) (at time.Time) {
+	for _, w := range a.windows {
+		if w.lifts.After(now) && (at.IsZero() || w.lifts.Before(at)) {
+			at = w.lifts
+		}
+	}
+	return at
+}
+
+// resetAt returns when the account is free again, as far as is known: the earliest
+// end of what lies ahead, else what was stated last.
+func (a *account) resetAt(now time.Time) time.Time {
+	if at := a.opensAt(now); !at.IsZero() {
+		return at
+	}
+	return a.reset
+}
+
+// bar returns the earliest end of a window that lies after now and that no movement of
+// the account since has shown not to be everybody's; zero: there is none.
+func (a *account) bar(now time.Time) (at time.Time) {
+	for _, w := range a.windows {
+		if w.lifts.After(now) && !a.movedAt.After(w.statedAt) && (at.IsZero() || w.lifts.Before(at)) {
+			at = w.lifts
+		}
+	}
+	return at
+}
+
+// near is how far away a window may end that somebody is held back for who waits
+// for something else. One of days may be of a model that they do not use.
+const near = 6 * time.Hour
+
+// heeds reports whether a session that is due would only run into a window of its
+// account that ends then, of which another one was told. Who was told a time itself
+// goes by that, and a person who asks for a try gets one.
+func (s Session) heeds(bar, now time.Time) bool {
+	switch {
+	case bar.IsZero() || !s.RetryAskedAt.IsZero():
+		return false
+	case s.Limit.Class == limit.UsageLimit:
+		return !s.Limit.Reset.Stated()
+	case s.Limit.Class == limit.RateLimit && s.Limit.Reset.Stated():
+		return false
+	default:
+		return bar.Sub(now) <= near
+	}
+}
+
 // moved learns that one of the account's sessions moved.
 func (a *account) moved(at time.Time) {
+	a.movedAt = later(a.movedAt, at)
 	if at.After(a.limitedAt) {
 		a.limitedAt, a.reset = time.Time{}, time.Time{}
 		for i := range a.tries {
@@ -187,19 +261,6 @@ func (a *account) gate(key Key, rules Rules, now time.Time) (why string, until t
 // of all that wait, each time.
 const oneByOne = "due, but sessions of its account start one after the other (resume.stagger), and after a limit the first one tries alone"
 
-// knowsNoEnd reports whether the session waits for an allowance without having
-// been told how long. A throttle or an overload is over sooner than that, and a
-// person who asks for a try gets one.
-func (s Session) knowsNoEnd() bool {
-	return s.Limit.Class == limit.UsageLimit && !s.Limit.Reset.Stated() && s.RetryAskedAt.IsZero()
-}
-
-// awaitsEnd reports whether the session waits for an allowance of which it was
-// told that it lifts after now.
-func (s Session) awaitsEnd(now time.Time) bool {
-	return s.State == Waiting && s.Limit.Class == limit.UsageLimit && s.Limit.Reset.At.After(now)
-}
-
 // sameWindow is how far apart two statements of one reset may lie: agents
 // print it to the minute, and compute it from an age.
 const sameWindow = 2 * time.Minute
@@ -220,11 +281,13 @@ func (c Change) postpones(other Session) bool {
 		theirs.Stated() && theirs.At.Sub(c.Before.Limit.Reset.At).Abs() <= sameWindow
 }
 
-func (a *account) state() Breaker {
-	switch there := a.probed(Key{}); {
-	case a.limitedAt.IsZero():
+// state returns how the account stands: it is not free while a window of one of its
+// sessions lies ahead.
+func (a *account) state(now time.Time) Breaker {
+	switch ahead := !a.opensAt(now).IsZero(); {
+	case a.limitedAt.IsZero() && !ahead:
 		return Closed
-	case there:
+	case !a.limitedAt.IsZero() && a.probed(Key{}):
 		return HalfOpen
 	default:
 		return Open

@@ -2,6 +2,8 @@ package resume
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -91,8 +93,16 @@ func TestAUsageLimitWithoutATimeEndsWithTheAccounts(t *testing.T) {
 		"another provider's has its own": {
 			func(w *world) { w.seeOf("openai", "mute", limited(time.Now(), limit.UsageLimit)) }, 30 * time.Second,
 		},
-		"a throttle is over sooner": {
-			func(w *world) { w.seeOf("anthropic", "mute", limited(time.Now(), limit.RateLimit)) }, 30 * time.Second,
+		"who waits for something else does not probe through it": {
+			func(w *world) { w.seeOf("anthropic", "mute", limited(time.Now(), limit.Overloaded)) }, hours,
+		},
+		"a throttle does not either": {
+			func(w *world) { w.seeOf("anthropic", "mute", limited(time.Now(), limit.RateLimit)) }, hours,
+		},
+		"another throttle with a time goes by that": {
+			func(w *world) {
+				w.seeOf("anthropic", "mute", limitedUntil(time.Now(), limit.RateLimit, time.Now().Add(time.Minute)))
+			}, time.Minute,
 		},
 		"a person's order counts more": {
 			func(w *world) {
@@ -218,7 +228,7 @@ func TestALostStartDoesNotShortenTheDistanceToOthers(t *testing.T) {
 		now := time.Now()
 		tries := func(id string, at time.Time) Session {
 			s := Session{Key: Key{"bot", id}, Account: "bot:default"}
-			s = s.Next(limited(at.Add(-time.Hour), limit.Overloaded), rules, at, half)
+			s = s.Next(limited(at.Add(-time.Hour), limit.Timeout), rules, at, half)
 			return s.Next(Due{Mark: "of " + id}, rules, at, half)
 		}
 		w := newWorldOf(t, Options{Rules: rules, Sessions: []Session{
@@ -268,5 +278,138 @@ func TestAProbeStaysOneWhenOthersMeetTheSameLimit(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, Resuming, w.session("next").State)
 		w.stop()
+	})
+}
+
+func TestAccountsTellTheTruth(t *testing.T) {
+	const hour = time.Hour
+	until := func(w *world, id string, class limit.Class, in time.Duration) {
+		w.seeOf("anthropic", id, limitedUntil(time.Now(), class, time.Now().Add(in)))
+	}
+	for sentence, c := range map[string]struct {
+		happens func(w *world)
+		state   Breaker
+		resetIn time.Duration // from the beginning; 0: none is known
+	}{
+		"an account of which nothing is refused is free": {
+			func(w *world) { w.seeOf("anthropic", "a", Progressed{At: time.Now()}) }, Closed, 0,
+		},
+		"it is not free while a stated window lies ahead": {func(w *world) { until(w, "a", limit.UsageLimit, hour) }, Open, hour},
+		"nor when another session moves meanwhile": {
+			func(w *world) {
+				until(w, "a", limit.UsageLimit, hour)
+				time.Sleep(time.Minute)
+				w.seeOf("anthropic", "b", Progressed{At: time.Now()})
+			}, Open, hour,
+		},
+		"nor when one that waited for something else recovers": {
+			func(w *world) {
+				until(w, "a", limit.UsageLimit, hour)
+				w.seeOf("anthropic", "b", limited(time.Now(), limit.Overloaded))
+				w.seeOf("anthropic", "b", Progressed{At: time.Now().Add(time.Second)})
+			}, Open, hour,
+		},
+		"nor while the session is parked for it": {func(w *world) { until(w, "a", limit.UsageLimit, 300*hour) }, Open, 300 * hour},
+		"nor while one tries before, by a person's order": {
+			func(w *world) {
+				until(w, "a", limit.UsageLimit, hour)
+				w.order("a", Retry{})
+				time.Sleep(time.Second)
+			}, HalfOpen, hour,
+		},
+		"of several windows the earliest is told": {
+			func(w *world) {
+				until(w, "a", limit.UsageLimit, 100*hour)
+				until(w, "b", limit.UsageLimit, hour)
+				until(w, "c", limit.UsageLimit, 50*hour)
+			}, Open, hour,
+		},
+		"the movement of the session itself ends its window": {
+			func(w *world) {
+				until(w, "a", limit.UsageLimit, hour)
+				time.Sleep(time.Minute)
+				w.seeOf("anthropic", "a", Progressed{At: time.Now()})
+			}, Closed, 0,
+		},
+		"a window that is over is none, once one has moved": {
+			func(w *world) {
+				until(w, "a", limit.UsageLimit, hour)
+				w.order("a", Pause{})
+				time.Sleep(2 * hour)
+				w.seeOf("anthropic", "b", Progressed{At: time.Now()})
+			}, Closed, 0,
+		},
+		"a limit without a time is over when another session moves": {
+			func(w *world) {
+				w.seeOf("anthropic", "a", limited(time.Now(), limit.UsageLimit))
+				w.order("a", Pause{})
+				time.Sleep(time.Minute)
+				w.seeOf("anthropic", "b", Progressed{At: time.Now()})
+			}, Closed, 0,
+		},
+		"what moved before the limit proves nothing": {
+			func(w *world) {
+				moved := time.Now()
+				time.Sleep(time.Minute)
+				w.seeOf("anthropic", "a", limited(time.Now(), limit.UsageLimit))
+				w.seeOf("anthropic", "b", Progressed{At: moved})
+			}, Open, 0,
+		},
+	} {
+		for after, restarts := range map[string]bool{"": false, ", also after a restart": true} {
+			t.Run(sentence+after, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t, defaultRules(), works)
+					start := time.Now()
+					c.happens(w)
+					synctest.Wait()
+					if restarts {
+						var kept []Session
+						all, err := w.Sessions(t.Context())
+						require.NoError(t, err)
+						for _, s := range all {
+							data, err := json.Marshal(s)
+							require.NoError(t, err)
+							var back Session
+							require.NoError(t, json.Unmarshal(data, &back))
+							kept = append(kept, back)
+						}
+						w.stop()
+						w = newWorldOf(t, Options{Rules: defaultRules(), Sessions: kept, Paused: true}, works)
+					}
+					a := w.accountOf("anthropic")
+					require.Equal(t, c.state, a.State)
+					if c.resetIn > 0 {
+						require.WithinDuration(t, start.Add(c.resetIn), a.ResetAt, 0)
+					}
+					w.stop()
+				})
+			})
+		}
+	}
+}
+
+// README promises it: nothing of an account is tried before the time that any of its
+// sessions was told.
+func TestNothingIsProbedBeforeTheStatedTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := ridingOut(t)
+		rules.MaxConcurrent, rules.Stagger = 10, 0
+		w := newWorld(t, rules, recovers)
+		reset := time.Now().Add(3 * time.Hour)
+		for i, class := range []limit.Class{limit.Overloaded, limit.Network, limit.RateLimit, limit.Timeout} {
+			w.seeOf("anthropic", fmt.Sprint("before", i), limited(time.Now(), class))
+		}
+		time.Sleep(time.Second)
+		w.seeOf("anthropic", "told", limitedUntil(time.Now(), limit.UsageLimit, reset))
+		for i, class := range []limit.Class{limit.UsageLimit, limit.Overloaded, limit.ServerError, limit.Unknown} {
+			w.seeOf("anthropic", fmt.Sprint("after", i), limited(time.Now(), class))
+		}
+		time.Sleep(10 * time.Hour)
+		w.stop()
+		require.Len(t, w.started(), 9)
+		for _, at := range w.started() {
+			require.GreaterOrEqual(t, at, 3*time.Hour+rules.Margin)
+		}
 	})
 }

@@ -30,6 +30,14 @@ func (s Session) last() *Attempt {
 	return &s.Attempts[len(s.Attempts)-1]
 }
 
+// Tries returns how many resumes there were since the transcript last moved.
+func (s Session) Tries() int {
+	if last := s.last(); last != nil {
+		return last.N
+	}
+	return 0
+}
+
 func (s Session) lastErr() string {
 	if last := s.last(); last != nil {
 		return last.Err

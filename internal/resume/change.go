@@ -32,7 +32,7 @@ func (s Session) called(before Session) Session {
 	c := Change{Before: before, After: s}
 	switch {
 	case c.Calls() || c.Entered(GaveUp):
-		s.Call = fmt.Sprintf("%d.%d.%d", millis(s.LimitedAt), len(s.Attempts), millis(s.lastStart()))
+		s.Call = fmt.Sprintf("%d.%d.%d", millis(s.LimitedAt), s.Tries(), millis(s.lastStart()))
 		if !s.RetryAskedAt.IsZero() { // it stands where it stood before a person sent it on
 			s.Call += fmt.Sprintf(".%d", millis(s.RetryAskedAt))
 		}

@@ -65,7 +65,7 @@ func (s Session) latest() time.Time {
 // rewound is the session after the clock was set back. A stated reset is a time
 // of the provider's clock and stays; what else holds it back is looked at again.
 func (s Session) rewound(r Rules, now time.Time) Session {
-	for _, t := range []*time.Time{&s.LimitedAt, &s.MovedAt, &s.BornAt, &s.FoundAt, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt} {
+	for _, t := range []*time.Time{&s.LimitedAt, &s.StoppedAt, &s.MovedAt, &s.BornAt, &s.FoundAt, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt} {
 		*t = earlier(*t, now)
 	}
 	s.Attempts = slices.Clone(s.Attempts)

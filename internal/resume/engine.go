@@ -16,12 +16,14 @@ const longestSleep = time.Minute
 // ErrNoSession is returned for a session that nobody knows.
 var ErrNoSession = errors.New("no such session")
 
-// Options are what an Engine works with. All functions are required.
+// Options are what an Engine works with. All functions but Learned are required.
 type Options struct {
 	Rules    Rules
 	Sessions []Session // as they were when the engine last stopped
 	Paused   bool      // nothing is started until SetPaused(false)
 	AliveAt  time.Time // when a daemon was last there, as far as is known
+
+	Recoveries Recoveries // what an earlier daemon learned
 
 	// Act sends the resume that session.Run names and reports on it through
 	// Apply. It runs in a goroutine of its own and must return soon after ctx
@@ -31,6 +33,10 @@ type Options struct {
 	// Changed is told every step, in order. It must not block and must not
 	// call the engine.
 	Changed func(Change)
+
+	// Learned is told all recoveries when there is one more. Like Changed it must
+	// not block.
+	Learned func(Recoveries)
 
 	Rand func() float64 // in [0, 1)
 	Mark func() string  // a name that no other resume has
@@ -60,6 +66,7 @@ type Engine struct {
 
 // NewEngine returns an engine that knows the given sessions. Run starts it.
 func NewEngine(opts Options) *Engine {
+	opts.Rules.recoveries = opts.Recoveries
 	e := &Engine{
 		opts:     opts,
 		orders:   make(chan func(context.Context)),
@@ -236,8 +243,9 @@ func (e *Engine) Accounts(ctx context.Context) ([]Account, error) {
 		for _, s := range e.sessions {
 			count[s.AccountKey()]++
 		}
+		now := wallNow()
 		for key, a := range e.accounts {
-			all = append(all, Account{AccountKey: key, State: a.state(), ResetAt: a.reset, Sessions: count[key]})
+			all = append(all, Account{AccountKey: key, State: a.state(now), ResetAt: a.resetAt(now), Sessions: count[key]})
 		}
 	})
 	return all, err
@@ -251,6 +259,7 @@ func (e *Engine) Ping(ctx context.Context) error {
 // SetRules changes the rules and computes every wait anew.
 func (e *Engine) SetRules(ctx context.Context, rules Rules) error {
 	return e.do(ctx, func(ctx context.Context) {
+		rules.recoveries = e.opts.Rules.recoveries
 		e.opts.Rules, e.stirred = rules, true
 		e.reconsider(ctx)
 	})
@@ -300,8 +309,10 @@ func (e *Engine) apply(ctx context.Context, before, s Session, ev Event, now tim
 	}
 	if left := e.accounts[before.AccountKey()]; left != nil && before.AccountKey() != after.AccountKey() {
 		left.leave(after.Key)
+		delete(left.windows, after.Key)
 		e.stirred = true
 	}
+	e.learn(change)
 	e.opts.Changed(change)
 	e.postpone(ctx, change)
 	e.meet(ctx, change)

@@ -13,6 +13,10 @@ import (
 // stamp with a coarse clock and some agents write whole seconds.
 const slack = time.Second
 
+// maxAttempts bounds how many resumes of one interruption are remembered. The
+// number of the last one tells how many there were.
+const maxAttempts = 100
+
 // maxCut bounds how many resumes that ended with a daemon are remembered.
 const maxCut = 20
 
@@ -150,6 +154,9 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	// An agent that repeats itself while it is waited for does not begin the
 	// wait anew: it would never end.
 	repeated := s.State == Waiting && s.Run == nil
+	if !s.Interrupted() {
+		s.StoppedAt = ev.At
+	}
 	s = s.conclude(LimitedOut, ev.Text, now)
 	s.Limit, s.LimitText, s.LimitedAt = ev.Verdict, ev.Text, ev.At
 	switch {
@@ -187,14 +194,8 @@ func (s Session) outlived(sight Observation) bool {
 }
 
 func (s Session) giveUp(tries int) Session {
-	s.State, s.NextAt = GaveUp, time.Time{}
-	s.Reason = fmt.Sprintf("gave up after %d %s without progress", tries, plural(tries, "resume"))
-	if s.Limit.Class == limit.Unknown {
-		s.Reason += " from " + describe(s.Limit, s.LimitText) // a person may understand it
-	}
-	if err := s.lastErr(); err != "" {
-		s.Reason += ": " + err
-	}
+	s.State, s.NextAt, s.GivesUpAt = GaveUp, time.Time{}, time.Time{}
+	s.Reason = s.cause(fmt.Sprintf("gave up after %d %s without progress", tries, plural(tries, "resume")))
 	return s
 }
 
@@ -204,7 +205,7 @@ func (s Session) progressed(ev Progressed, now time.Time) Session {
 		return s // by the run that was refused something: it has ended
 	}
 	why := "went on without help"
-	if n := len(s.Attempts); n > 0 {
+	if n := s.Tries(); n > 0 {
 		why = fmt.Sprintf("moves again after %d %s", n, plural(n, "resume"))
 	}
 	s = s.conclude(Recovered, "", now)
@@ -248,7 +249,7 @@ func (s Session) rest(now time.Time, why string) Session {
 	}
 	s.State, s.Reason = Watching, why
 	s.Limit, s.LimitText, s.Owner, s.Attempts, s.Cut = limit.Verdict{}, "", nil, nil, nil
-	s.Told, s.Unreached, s.Newcomer, s.MissedAt = false, "", nil, time.Time{}
+	s.Told, s.Unreached, s.Newcomer, s.MissedAt, s.StoppedAt, s.GivesUpAt = false, "", nil, time.Time{}, time.Time{}, time.Time{}
 	s.NextAt, s.WaitFrom, s.RetryAskedAt, s.Hold, s.Jitter = time.Time{}, time.Time{}, time.Time{}, time.Time{}, 0
 	return s
 }
@@ -267,14 +268,14 @@ func (s Session) due(ev Due, r Rules, now time.Time, u float64) Session {
 	}
 	s.Runs++
 	s.Run = &Run{Mark: ev.Mark, N: s.Runs}
-	s.Attempts = append(slices.Clone(s.Attempts), Attempt{
-		N:         len(s.Attempts) + 1,
+	s.Reason = s.cause("") // what held it back until now does so no more
+	s.Attempts = append(slices.Clone(s.Attempts[max(0, len(s.Attempts)-maxAttempts+1):]), Attempt{
+		N:         s.Tries() + 1,
 		Mark:      ev.Mark,
 		StartedAt: now,
 		Delay:     max(0, s.NextAt.Sub(s.WaitFrom)),
 	})
 	s.State, s.NextAt, s.Hold = Resuming, time.Time{}, time.Time{}
-	s.Reason = describe(s.Limit, s.LimitText) // what held it back until now does so no more
 	return s
 }
 
@@ -383,7 +384,7 @@ func (s Session) retried(r Rules, now time.Time) Session {
 		s.Past = s.Attempts
 	}
 	s.Attempts, s.Windows, s.Hold, s.Told, s.MissedAt = nil, 0, time.Time{}, false, time.Time{}
-	s.RetryAskedAt, s.WaitFrom = now, now
+	s.RetryAskedAt, s.WaitFrom, s.StoppedAt, s.GivesUpAt = now, now, now, time.Time{}
 	s.State, s.NextAt = Waiting, now
 	s.Reason = "due now, asked for by you"
 	if r.NextAllowed != nil {

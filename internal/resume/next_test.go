@@ -91,7 +91,7 @@ func TestWaitsGrowAndThenItGivesUp(t *testing.T) {
 	}, waits)
 	require.Equal(t, GaveUp, w.State)
 	require.Len(t, w.Attempts, 5, "the notice shows all of them")
-	require.Equal(t, "gave up after 5 resumes without progress: exit status 1", w.Reason)
+	require.Equal(t, "exit status 1; gave up after 5 resumes without progress; stopped by provider overloaded: try later", w.Reason)
 	require.Equal(t, 4*time.Minute, w.Attempts[3].Delay)
 	require.Equal(t, Failed, w.Attempts[4].Outcome)
 }
@@ -595,4 +595,39 @@ func randomEvent(dice *rand.Rand, w *walk) Event {
 		Retry{}, Forget{}, Pause{}, Unpause{}, Reconsider{}, Queued{Why: "why"},
 	}
 	return events[dice.IntN(len(events))]
+}
+
+// The last failure is the reason, and stands first: what a limit said hours before
+// helps nobody to mend what fails now.
+func TestTheLastFailureIsTheReason(t *testing.T) {
+	rules := ridingOut(t)
+	rules.Backoff.MaxRetries = 2
+	limit5h := limitedUntil(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), limit.UsageLimit, time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC))
+	const boom = "exit status 3: boom: cannot connect"
+	fails := func(w *walk) {
+		w.now = later(w.now, w.NextAt)
+		w.Session = w.Next(Due{Mark: "m"}, rules, w.now, half)
+		w.Session = w.Next(Ended{Mark: "m", Outcome: Failed, Err: boom}, rules, w.now, half)
+	}
+	w := &walk{rules: rules, now: limit5h.At}
+	w.Session = w.Next(limit5h, rules, w.now, half)
+	require.Equal(t, "usage limit: try later", w.Reason)
+	fails(w)
+	require.Equal(t, boom+"; stopped by usage limit: try later", w.Reason)
+	w.now = w.NextAt
+	resuming := w.Next(Due{Mark: "n"}, rules, w.now, half)
+	require.Equal(t, w.Reason, resuming.Reason, "also while the next one runs")
+	again := resuming.Next(Started{Mark: "n"}, rules, w.now, half).Next(limited(w.now, limit.UsageLimit), rules, w.now, half)
+	require.Contains(t, again.Reason, "usage limit, gave up after 2 resumes without progress: try later", "another limit is the last failure then")
+	fails(w)
+	require.Equal(t, boom+"; gave up after 2 resumes without progress; stopped by usage limit: try later", w.Reason)
+	w.Session = w.Next(Retry{}, rules, w.now, half)
+	require.Equal(t, "due now, asked for by you", w.Reason)
+
+	w.Session = Session{}.Next(limited(w.now, limit.Overloaded), rules, w.now, half)
+	fails(w)
+	fails(w)
+	require.Regexp(t, "^"+boom+"; still tried after 2 resumes, until .*; stopped by provider overloaded: try later$", w.Reason)
+	w.Session = Session{}.Next(limited(w.now, limit.Auth), rules, w.now, half)
+	require.Equal(t, "not logged in, waiting does not help: try later", w.Reason)
 }

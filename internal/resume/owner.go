@@ -2,16 +2,6 @@ package resume
 
 import "time"
 
-// cause says why the session waits. Who holds it and cannot be reached comes
-// first: that is what a person can do something about.
-func (s Session) cause() string {
-	why := describe(s.Limit, s.LimitText)
-	if s.Unreached == "" {
-		return why
-	}
-	return s.Unreached + "; " + why
-}
-
 // occupied notes who holds the session while it waits.
 func (s Session) occupied(ev Occupied) Session {
 	if s.State != Waiting || s.Run != nil {
@@ -20,7 +10,7 @@ func (s Session) occupied(ev Occupied) Session {
 	s.Owner, s.Told = &ev.Owner, s.Told || ev.Tell
 	if s.Unreached != ev.Unreached {
 		s.Unreached = ev.Unreached
-		s.Reason = s.cause()
+		s.Reason = s.cause("")
 	}
 	return s
 }

@@ -56,6 +56,8 @@ type Rules struct {
 	MaxConcurrent int           // resumes at a time
 	Stagger       time.Duration // between sessions of one account
 	Order         Order         // who goes first when several are due
+
+	recoveries Recoveries // the engine's own: what outages have taught
 }
 
 // Policy returns the backoff policy for a session of that agent that met that

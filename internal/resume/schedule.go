@@ -23,18 +23,22 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 		s.State, s.NextAt, s.Reason = Parked, time.Time{}, why
 		return s
 	}
-	policy := r.Policy(s.Key.Agent, s.Limit.Class)
-	if n := len(s.Attempts); n >= policy.MaxRetries {
-		return s.giveUp(n)
+	policy := r.policyOf(s)
+	if policy.Spent(s.Tries(), s.WaitFrom.Sub(s.stoppedAt())) {
+		return s.giveUp(s.Tries())
 	}
 
-	s.State, s.Reason = Waiting, s.cause()
+	s.State, s.Reason = Waiting, s.cause("")
+	s = s.ridesOut(policy, r)
 	at, stated := s.stated(r)
 	switch {
 	case !s.RetryAskedAt.IsZero():
 		at = s.RetryAskedAt
 	case !stated:
-		at = s.WaitFrom.Add(policy.Delay(len(s.Attempts)+1, s.Jitter))
+		at = s.WaitFrom.Add(policy.Delay(s.Tries()+1, s.Jitter))
+		if !s.GivesUpAt.IsZero() {
+			at = earlier(at, later(s.WaitFrom, s.GivesUpAt)) // the last try is made when the time is up
+		}
 	}
 	if s.Hold.After(at) {
 		at = s.Hold
@@ -81,9 +85,9 @@ func (s Session) hopeless(r Rules, now time.Time) string {
 	case s.Limit.Class == limit.None && len(s.Attempts) == 0:
 		return "" // it waits on a person's order alone
 	case s.Limit.Class == limit.None:
-		return "the resume that you asked for did not help: " + s.lastErr()
+		return join(s.lastErr(), "the resume that you asked for did not help")
 	case !s.Limit.Class.Transient() || !s.Limit.WaitHelps:
-		return "waiting does not help: " + describe(s.Limit, s.LimitText)
+		return s.cause("waiting does not help")
 	case r.MaxWait > 0 && reset.Stated() && reset.At.Sub(now) > r.MaxWait:
 		return fmt.Sprintf("the limit resets at %s, further away than resume.max_wait (%s)",
 			reset.At.UTC().Format(time.RFC3339), r.MaxWait)

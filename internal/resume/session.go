@@ -192,6 +192,7 @@ type Session struct {
 	Limit       limit.Verdict `json:"limit,omitzero"`        // what stopped it
 	LimitText   string        `json:"limit_text,omitempty"`  // in the agent's words
 	LimitedAt   time.Time     `json:"limited_at,omitzero"`   // when it was stopped last
+	StoppedAt   time.Time     `json:"stopped_at,omitzero"`   // when it was stopped first, since it last moved or a person asked for it
 	BornAt      time.Time     `json:"born_at,omitzero"`      // when it began; zero: not known
 	FoundAt     time.Time     `json:"found_at,omitzero"`     // when it was first heard of
 	Context     Context       `json:"context,omitzero"`      // what a resume has to read again, as far as is known
@@ -206,12 +207,14 @@ type Session struct {
 	RetryAskedAt time.Time `json:"asked,omitzero"`     // a person who cut it short,
 	Hold         time.Time `json:"hold,omitzero"`      // and what it may not end before: NextAt can be computed anew
 
+	GivesUpAt time.Time `json:"gives_up_at,omitzero"` // when no more is tried; zero: the number of tries ends it
+
 	MissedAt time.Time `json:"missed_at,omitzero"` // when it would have been resumed, had anybody been there: it is asked about
 
 	Newcomer *Newcomer `json:"newcomer,omitempty"` // by which a person went on in its directory
 
 	Run      *Run      `json:"run,omitempty"`      // the resume that is being sent or runs
-	Attempts []Attempt `json:"attempts,omitempty"` // the resumes since the transcript last moved
+	Attempts []Attempt `json:"attempts,omitempty"` // the resumes since the transcript last moved, the last ones of very many
 	Past     []Attempt `json:"past,omitempty"`     // those of the interruption before
 	Cut      []Attempt `json:"cut,omitempty"`      // those since the transcript last moved that ended with a daemon: they cost nothing, but may have left a prompt
 	Runs     int       `json:"runs,omitempty"`     // how often it was claimed, also where nothing came of it: numbers what is kept of a resume

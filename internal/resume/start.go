@@ -3,7 +3,6 @@ package resume
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -63,6 +62,7 @@ func (e *Engine) restoreAccounts(sessions []Session) {
 		if (s.State == Waiting || tries(s)) && shared(s.Limit.Class) {
 			e.account(s.AccountKey()).open(s)
 		}
+		e.account(s.AccountKey()).note(s)
 	}
 	for _, s := range sessions {
 		e.account(s.AccountKey()).moved(s.MovedAt)
@@ -85,7 +85,7 @@ func (e *Engine) restoreAccounts(sessions []Session) {
 // looked at.
 func (e *Engine) start(ctx context.Context, now time.Time) {
 	e.wake = time.Time{}
-	lifts := sync.OnceValue(func() allowances { return e.allowances(now) })
+	bars := bars{e, make(map[AccountKey]time.Time)}
 	closed := make(map[AccountKey]bool) // whose sessions wait for another one of theirs
 	e.walk = e.ready.inOrder(e.opts.Rules.Order, e.walk)
 	for _, one := range e.walk {
@@ -93,7 +93,7 @@ func (e *Engine) start(ctx context.Context, now time.Time) {
 			continue
 		}
 		s := e.sessions[one.key]
-		why, until := e.heldBack(s, lifts, now)
+		why, until := e.heldBack(s, bars, now)
 		if why == "" {
 			e.begin(ctx, s, now)
 			continue
@@ -123,7 +123,7 @@ func (e *Engine) begin(ctx context.Context, s Session, now time.Time) {
 
 // heldBack says why a session that is due may not start now, and when that may
 // be another matter; zero: some other change will tell.
-func (e *Engine) heldBack(s Session, lifts func() allowances, now time.Time) (why string, until time.Time) {
+func (e *Engine) heldBack(s Session, bars bars, now time.Time) (why string, until time.Time) {
 	rules := e.opts.Rules
 	if e.opts.Paused {
 		return "due, but resumed is paused", time.Time{}
@@ -133,11 +133,9 @@ func (e *Engine) heldBack(s Session, lifts func() allowances, now time.Time) (wh
 			return "due, but outside of resume.hours", at
 		}
 	}
-	if s.knowsNoEnd() && e.account(s.AccountKey()).state() != Closed {
-		if at := lifts()[s.AccountKey()]; !at.IsZero() {
-			return "due, but the usage limit of its account lifts at " + at.UTC().Format(time.RFC3339) + ", as another session was told",
-				at.Add(rules.Margin)
-		}
+	if at := bars.of(s, now.Add(-rules.Margin)); s.heeds(at, now) {
+		return "due, but the limit of its account lifts at " + at.UTC().Format(time.RFC3339) + ", as another session was told",
+			at.Add(rules.Margin)
 	}
 	if why, until := e.account(s.AccountKey()).gate(s.Key, rules, now); why != "" {
 		return why, until
@@ -148,24 +146,18 @@ func (e *Engine) heldBack(s Session, lifts func() allowances, now time.Time) (wh
 	return "", time.Time{}
 }
 
-// allowances are the times at which usage limits lift, by account, as far as any
-// session was told. Without them a session that is told no time would use up its
-// retries before a reset that is known.
-type allowances map[AccountKey]time.Time
+// bars are the times before which nothing of an account is tried, each worked out
+// once in a walk: thousands may be due.
+type bars struct {
+	engine *Engine
+	known  map[AccountKey]time.Time
+}
 
-func (e *Engine) allowances(now time.Time) allowances {
-	var lifts allowances
-	since := now.Add(-e.opts.Rules.Margin)
-	for _, s := range e.sessions {
-		if !s.awaitsEnd(since) {
-			continue
-		}
-		if lifts == nil {
-			lifts = make(allowances)
-		}
-		if at := lifts[s.AccountKey()]; at.IsZero() || s.Limit.Reset.At.Before(at) {
-			lifts[s.AccountKey()] = s.Limit.Reset.At
-		}
+func (b bars) of(s Session, now time.Time) time.Time {
+	at, known := b.known[s.AccountKey()]
+	if !known {
+		at = b.engine.account(s.AccountKey()).bar(now)
+		b.known[s.AccountKey()] = at
 	}
-	return lifts
+	return at
 }

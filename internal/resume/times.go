@@ -85,7 +85,7 @@ func (s Session) Bounded(now time.Time) (Session, bool) {
 			*t, bad = with, true
 		}
 	}
-	for _, t := range []*time.Time{&s.CwdBorn, &s.BornAt, &s.FoundAt, &s.MovedAt, &s.PromptedAt, &s.Context.At, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt, &s.MissedAt} {
+	for _, t := range []*time.Time{&s.CwdBorn, &s.BornAt, &s.FoundAt, &s.MovedAt, &s.PromptedAt, &s.Context.At, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt, &s.MissedAt, &s.StoppedAt} {
 		mend(t, past)
 	}
 	interrupted := !s.LimitedAt.IsZero()
@@ -95,7 +95,7 @@ func (s Session) Bounded(now time.Time) (Session, bool) {
 			s.LimitedAt = now
 		}
 	}
-	for _, t := range []*time.Time{&s.NextAt, &s.Hold} { // with a margin they may be later than the latest
+	for _, t := range []*time.Time{&s.NextAt, &s.Hold, &s.GivesUpAt} { // with a margin they may be later than the latest
 		if !Tellable(*t) {
 			mend(t, ahead)
 		}

@@ -27,8 +27,9 @@ type View struct {
 	ResetAt    *time.Time    `json:"reset_at"`
 	ResetFrom  limit.Source  `json:"reset_source,omitempty"`
 	NextAt     *time.Time    `json:"next_at"`
-	Attempt    int           `json:"attempt"` // resumes since the transcript last moved
-	MaxRetries int           `json:"max_retries"`
+	Attempt    int           `json:"attempt"`               // resumes since the transcript last moved
+	MaxRetries int           `json:"max_retries"`           // 0: no bound
+	GivesUpAt  *time.Time    `json:"gives_up_at,omitempty"` // when no more is tried, where a time ends it
 	Windows    int           `json:"windows"`
 	Owner      *Owner        `json:"owner"`
 	Program    string        `json:"program,omitempty"`   // what its own process ran, where that was seen
@@ -97,8 +98,9 @@ func (s Session) View(maxRetries int) View {
 		ResetAt:    viewTime(s.Limit.Reset.At),
 		ResetFrom:  s.Limit.Reset.Source,
 		NextAt:     viewTime(s.NextAt),
-		Attempt:    len(s.Attempts),
+		Attempt:    s.Tries(),
 		MaxRetries: maxRetries,
+		GivesUpAt:  viewTime(s.GivesUpAt),
 		Windows:    s.Windows,
 		Program:    s.Program.Path,
 		Started:    s.viewStart(),

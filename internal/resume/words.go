@@ -1,6 +1,11 @@
 package resume
 
-import "resumed/internal/limit"
+import (
+	"slices"
+	"strings"
+
+	"resumed/internal/limit"
+)
 
 // describe says what stopped a session, for people.
 func describe(v limit.Verdict, text string) string {
@@ -12,6 +17,44 @@ func describe(v limit.Verdict, text string) string {
 		return words + ": " + text
 	}
 	return words
+}
+
+// cause says what stands in the session's way. Who holds it and cannot be reached
+// comes first: that is what a person can do something about. Then the latest: a
+// resume that failed by itself is told before the limit that it was to go on after.
+// remark is what else is to be said, and comes before that limit's words, which may
+// be long.
+func (s Session) cause(remark string) string {
+	class, failed := describe(s.Limit, ""), s.failure()
+	switch {
+	case failed != "":
+		return join(s.Unreached, failed, remark, "stopped by "+describe(s.Limit, s.LimitText))
+	case s.Limit.Class == limit.None || s.LimitText == "":
+		return join(s.Unreached, class, remark)
+	case remark == "":
+		return join(s.Unreached, describe(s.Limit, s.LimitText))
+	default:
+		return join(s.Unreached, class+", "+remark+": "+s.LimitText)
+	}
+}
+
+// failure says why the last resume failed, or "" where the limit is the reason.
+func (s Session) failure() string {
+	last := s.last()
+	if last == nil {
+		return ""
+	}
+	switch last.Outcome {
+	case Failed, TimedOut, NoProgress:
+		return last.Err
+	default:
+		return ""
+	}
+}
+
+// join puts what is not empty into one line.
+func join(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
 }
 
 func classWords(c limit.Class) string {

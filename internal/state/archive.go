@@ -132,5 +132,15 @@ func (r *Reader) Sessions() ([]resume.Session, error) {
 	return snap.Sessions, nil
 }
 
+// Recoveries returns what outages have taught.
+func (r *Reader) Recoveries(ctx context.Context) (resume.Recoveries, error) {
+	var data []byte
+	err := r.db.QueryRowContext(ctx, "SELECT data FROM value WHERE key = ?", recoveriesKey).Scan(&data)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("load recoveries: %w", judge(r.path, err))
+	}
+	return readRecoveries(data), nil
+}
+
 // HistoryKeys returns the sessions that the history knows.
 func (r *Reader) HistoryKeys(ctx context.Context) ([]resume.Key, error) { return r.keys(ctx) }

@@ -16,11 +16,12 @@ import (
 
 // Snapshot is what was known when the last daemon ended.
 type Snapshot struct {
-	Sessions []resume.Session
-	Cursors  map[string]json.RawMessage // by path
-	Paused   bool                       // everything is paused, not one session alone
-	AliveAt  time.Time                  // when a daemon was last there; zero: nobody noted it
-	Skipped  []error                    // one for each record that could not be read, or not all of it
+	Sessions   []resume.Session
+	Cursors    map[string]json.RawMessage // by path
+	Paused     bool                       // everything is paused, not one session alone
+	Recoveries resume.Recoveries          // what outages have taught
+	AliveAt    time.Time                  // when a daemon was last there; zero: nobody noted it
+	Skipped    []error                    // one for each record that could not be read, or not all of it
 
 	lost   []string         // the ids of the sessions among these
 	mended []resume.Session // kept, but not all that they told
@@ -29,7 +30,7 @@ type Snapshot struct {
 // Load returns what is on disk. A record that cannot be read is skipped and
 // reported; it stays where it is until a newer one takes its place.
 func (s *Store) Load() (Snapshot, error) {
-	snap := Snapshot{Cursors: make(map[string]json.RawMessage), Paused: s.paused(), AliveAt: s.aliveAt()}
+	snap := Snapshot{Cursors: make(map[string]json.RawMessage), Paused: s.paused(), AliveAt: s.aliveAt(), Recoveries: s.recoveries()}
 	if err := s.archive().loadSessions(&snap); err != nil {
 		return Snapshot{}, fmt.Errorf("load sessions: %w", judge(s.path(), err))
 	}

@@ -2,8 +2,11 @@ package state
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"time"
+
+	"resumed/internal/resume"
 )
 
 // pausedKey is the value that is there while everything is paused.
@@ -36,6 +39,31 @@ func (s *Store) aliveAt() time.Time {
 	text, _ := s.Value(aliveKey)
 	at, _ := time.Parse(time.RFC3339, string(text)) // what is no time is as good as none
 	return at
+}
+
+// recoveriesKey is the value that says what outages have taught.
+const recoveriesKey = "recoveries"
+
+// SetRecoveries queues what outages have taught.
+func (s *Store) SetRecoveries(r resume.Recoveries) {
+	data, err := json.Marshal(r)
+	if err == nil { // durations by names can always be written
+		s.PutValue(recoveriesKey, data)
+	}
+}
+
+func (s *Store) recoveries() resume.Recoveries {
+	data, _ := s.Value(recoveriesKey)
+	return readRecoveries(data)
+}
+
+// readRecoveries reads what was kept; what cannot be read teaches nothing.
+func readRecoveries(data []byte) resume.Recoveries {
+	var r resume.Recoveries
+	if json.Unmarshal(data, &r) != nil {
+		return nil
+	}
+	return r
 }
 
 // PutValue queues a small value under a name; nil takes it away. Value returns

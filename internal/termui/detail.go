@@ -44,7 +44,7 @@ func (p Page) session(s resume.View) []string {
 	fact("why", sanitize.Line(s.Reason), None)
 	fact("held by", heldBy(s), None)
 	fact("run with", home(sanitize.Line(s.Program)), None)
-	fact("attempts", fmt.Sprintf("%d of %d", s.Attempt, s.MaxRetries), None)
+	fact("attempts", strings.ReplaceAll(humanize.Tries(s), "/", " of "), None)
 	if s.Windows > 0 {
 		fact("windows", humanize.Count(s.Windows, "usage limit")+" since a person's last prompt", None)
 	}

@@ -69,6 +69,10 @@ func (c Class) Transient() bool {
 	}
 }
 
+// Outage reports whether a refusal of this class says that the provider does not
+// work for anybody, or cannot be reached.
+func (c Class) Outage() bool { return c == Overloaded || c == ServerError || c == Network }
+
 func (c Class) String() string {
 	if int(c) < len(classNames) {
 		return classNames[c]

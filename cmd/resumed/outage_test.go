@@ -1,0 +1,152 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/notify"
+	"resumed/internal/resume"
+)
+
+// outageIn is a policy that rides out an outage in the time of a test.
+const outageIn = `
+[backoff]
+max_retries = 2
+[[backoff.policy]]
+name = "outage"
+base_delay = "200ms"
+max_delay = "500ms"
+max_retries = 0
+max_elapsed = "%s"
+`
+
+const outageBot = `
+[notify]
+group_wait = "0s"
+[[agent]]
+name = "mybot"
+kind = "custom"
+files = ["~/bot/logs/*.log"]
+session = '([^/]+)\.log$'
+cwd = "~/bot"
+limit = ['(?P<class>overloaded)$', '(?P<class>rate_limit)$']
+progress = ['^step ']
+resume = ["sh", "resume.sh"]
+`
+
+// An outage is tried for longer than anything else: a person is told once that it
+// is, and until when; and it gives up when the time is up.
+func TestAnOutageIsRiddenOutAndToldOnce(t *testing.T) {
+	b, hook := newBox(t), newHook(t)
+	b.write(configFile, strings.ReplaceAll(outageIn, "%s", "12s")+outageBot+"[[notify.webhook]]\nname = \"ops\"\nurl = \""+hook.URL+"\"\n")
+	b.write("bot/resume.sh", `echo overloaded >> logs/s-1.log; exit 1`)
+	b.start()
+	b.write("bot/logs/s-1.log", "step 1\noverloaded\n")
+	var told resume.View
+	b.until("a person is told", func() bool {
+		for _, n := range hook.got() {
+			told = n.Sessions[0]
+		}
+		return told.ID != ""
+	})
+	require.Equal(t, resume.Waiting, told.State)
+	require.Equal(t, 2, told.Attempt, "after the tries of [backoff]")
+	require.Contains(t, told.Reason, "provider overloaded, still tried after 2 resumes, until "+told.GivesUpAt.Format(time.RFC3339))
+	require.Contains(t, hook.got()[0].Title, "is still being tried")
+	require.Zero(t, told.MaxRetries)
+	b.untilState("s-1", resume.GaveUp)
+	b.until("that it gave up is told", func() bool { return len(hook.got()) == 2 })
+	require.Equal(t, notify.GaveUp, hook.got()[1].Event)
+	require.Greater(t, b.session("s-1").Attempt, 2)
+}
+
+func TestTheOutagePolicyIsPrintedAndWhatWasLearned(t *testing.T) {
+	b := newBox(t)
+	out, errOut, code := b.run("backoff", "--policy", "outage", "--json", "--seed", "1")
+	require.Zero(t, code, errOut)
+	var printed struct {
+		Policy map[string]any
+		Delays []struct {
+			Base float64 `json:"base_seconds"`
+			Min  float64 `json:"min_seconds"`
+			Max  float64 `json:"max_seconds"`
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &printed))
+	require.Equal(t, "12h", printed.Policy["max_elapsed"])
+	require.EqualValues(t, 0, printed.Policy["max_retries"])
+	require.LessOrEqual(t, len(printed.Delays), 60)
+	require.Greater(t, len(printed.Delays), 40)
+	require.EqualValues(t, 30, printed.Delays[0].Base)
+	require.EqualValues(t, 720, printed.Delays[9].Min)
+	require.EqualValues(t, 1080, printed.Delays[9].Max)
+
+	out, errOut, code = b.run("backoff", "--learned")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "No outage was ridden out yet")
+
+	b.write(configFile, strings.ReplaceAll(outageIn, "%s", "1h")+outageBot)
+	b.write("bot/resume.sh", `echo step 2 >> logs/s-1.log`)
+	b.start()
+	b.write("bot/logs/s-1.log", "step 1\noverloaded\n")
+	b.until("it was learned", func() bool {
+		out, _, _ := b.run("backoff", "--learned")
+		return strings.Contains(out, "mybot")
+	})
+	out, errOut, code = b.run("backoff", "--learned", "--json")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, `"provider":"mybot","recoveries":1`)
+	require.Contains(t, out, `"max_delay_seconds":null`)
+}
+
+// What stands in the way now is said first, wherever it is said: a limit of hours
+// ago helps nobody to mend it.
+func TestTheLastFailureIsSaidFirstEverywhere(t *testing.T) {
+	b, hook := newBox(t), newHook(t)
+	b.write(configFile, "[backoff]\nbase_delay = \"100ms\"\nmax_retries = 2\n"+served+outageBot+"[[notify.webhook]]\nname = \"ops\"\nurl = \""+hook.URL+"\"\n")
+	b.write("bot/resume.sh", `echo "boom: cannot connect" >&2; exit 3`)
+	b.start()
+	b.write("bot/logs/s-1.log", "step 1\nrate_limit\n")
+	b.untilState("s-1", resume.GaveUp)
+	s := b.session("s-1")
+	require.Regexp(t, `^exit status 3: boom: cannot connect; gave up after 2 resumes without progress; stopped by rate limit: rate_limit$`, s.Reason)
+	b.until("it is told", func() bool { return len(hook.got()) == 1 })
+	require.Contains(t, hook.got()[0].Text, "xit status 3: boom: cannot connect")
+	out, _, _ := b.run("status")
+	require.Contains(t, out, "exit status 3: boom: cannot connect")
+	require.Equal(t, "rate_limit", s.Text, "the limit's own words are there still")
+}
+
+// An account is not called free while one of its sessions waits for a time that it
+// was told, whoever else moves.
+func TestAnAccountIsNotFreeWhileAWindowLiesAhead(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, served)
+	b.write("bin/claude", callsOnly)
+	b.start()
+	reset := time.Now().Add(time.Hour)
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+transcriptLine(claudeSession, b.path("bot"), time.Now(), map[string]any{
+		"type": "assistant", "isApiErrorMessage": true, "error": "rate_limit", "apiErrorStatus": 429,
+		"quotaLimits": map[string]any{"status": "rejected", "resetsAt": reset.Unix(), "rateLimitType": "five_hour"},
+		"message": map[string]any{
+			"role": "assistant", "model": "<synthetic>",
+			"content": []any{map[string]any{"type": "text", "text": "You've hit your session limit"}},
+		},
+	}))
+	b.untilState(claudeSession, resume.Waiting)
+	b.appendTo(otherTranscript, promptLine(otherSession, b.path("tmp"), "this")+answerLine(otherSession, b.path("tmp"), "Done."))
+	b.until("it is seen", func() bool {
+		out, _, _ := b.run("status", "--all")
+		return strings.Contains(out, otherSession[:4])
+	})
+	accounts := b.status().Accounts
+	require.Len(t, accounts, 1)
+	require.EqualValues(t, resume.Open, accounts[0].State)
+	require.NotNil(t, accounts[0].ResetAt)
+	require.Equal(t, reset.Unix(), accounts[0].ResetAt.Unix())
+	require.EqualValues(t, 1, value(b.scrape(), "resumed_account_open", "account", accounts[0].Name))
+}

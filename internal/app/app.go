@@ -159,6 +159,9 @@ func (d *daemon) run(ctx context.Context, sessions []resume.Session) error {
 	d.inputs.run("watchdog", func(ctx context.Context) error { return feedWatchdog(ctx, d.engine.Ping) })
 	d.inputs.run("summary", d.summary.Run)
 	d.inputs.run("programs", d.deliver.WatchPrograms)
+	if !d.opts.DryRun {
+		d.inputs.run("digest", digester{d.settings, d.store, d.engine, d.notifier}.Run)
+	}
 	d.inputs.run("http", d.web.Run)
 
 	log := d.opts.Log

@@ -175,7 +175,7 @@ func (c Config) Agent(name string) Agent {
 
 // eventNames returns every event that a person can be told.
 func eventNames() []string {
-	return []string{"gave_up", "parked", "limited", "retrying", "recovered", "config_error", "test"}
+	return []string{"gave_up", "parked", "limited", "retrying", "recovered", "config_error", "digest", "test"}
 }
 
 // Notify says what people are told, and by which ways. Load leaves no Notify
@@ -183,6 +183,7 @@ func eventNames() []string {
 type Notify struct {
 	Events    []string      `toml:"events"`
 	GroupWait time.Duration `toml:"group_wait"` // 0: none
+	DigestAt  string        `toml:"digest_at"`  // the time of day of the event digest, such as "07:30"
 	Desktop   []Desktop     `toml:"desktop"`
 	Webhook   []Webhook     `toml:"webhook"`
 	Service   []Service     `toml:"service"`
@@ -294,6 +295,7 @@ func undecided() Config {
 		Notify: Notify{
 			Events:    []string{"gave_up", "parked"},
 			GroupWait: 10 * time.Second,
+			DigestAt:  "07:30",
 		},
 		History: History{Keep: 90 * day, MaxSize: 64 << 20, EndedKeep: 30 * day, RunsMaxSize: 256 << 20},
 	}

@@ -341,6 +341,8 @@ func (a Agent) validateResume(found *problems, key string) {
 func (n Notify) validate(found *problems) {
 	found.events("notify.events", n.Events)
 	found.duration("notify.group_wait", n.GroupWait, "none")
+	_, err := time.Parse("15:04", n.DigestAt)
+	found.check(err == nil, "notify.digest_at", n.DigestAt, `must be a time of day, such as "07:30"`)
 	names := map[string]string{}
 	channels := n.channels()
 	for _, key := range slices.Sorted(maps.Keys(channels)) {

@@ -22,12 +22,13 @@ const (
 	Retrying    Event = "retrying"     // a session is being resumed
 	Recovered   Event = "recovered"    // an interrupted session moved again
 	ConfigError Event = "config_error" // a changed configuration was refused
+	Digest      Event = "digest"       // what happened since the last one, once a day
 	Test        Event = "test"         // somebody asked whether notices arrive
 )
 
 // Events returns every event, in the order of the documentation.
 func Events() []Event {
-	return []Event{GaveUp, Parked, Limited, Retrying, Recovered, ConfigError, Test}
+	return []Event{GaveUp, Parked, Limited, Retrying, Recovered, ConfigError, Digest, Test}
 }
 
 // DefaultEvents returns the events that are told where nothing else is asked

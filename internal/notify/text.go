@@ -70,6 +70,9 @@ func say(notice *Notice, g *group, zone *time.Location, agents Titles) {
 	case g.Event == ConfigError:
 		notice.Title = "resumed: the changed configuration has errors"
 		notice.Text = fit(sanitize.Text(g.Detail), "The last good configuration stays in force. To see all: resumed config check")
+	case g.Event == Digest:
+		title, body, _ := strings.Cut(g.Detail, "\n")
+		notice.Title, notice.Text = title, fit(body, "")
 	case g.Event == Test:
 		notice.Title = "resumed: test notice from " + sanitize.Short(notice.Host, 80)
 		notice.Text = "If you can read this, notices arrive."

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +88,13 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 		{"six parked", many(Parked, 6)},
 		{"ten thousand gave up", many(GaveUp, 10_000)},
 		{"config error", &group{Event: ConfigError, At: at, Detail: "resumed.toml:3: backoff.base_delay: must be a duration such as \"30s\", got 30"}},
+		{"digest", &group{Event: Digest, At: at, Detail: digestText([]Digested{
+			{View: storied(resume.Watching), Short: "4f2a", GoOn: "claude --resume 4f2a9c1e-77aa-4b0e-9d52-0a3b6f1c2d3e"},
+			{View: storied(resume.GaveUp), Short: "77aa", GoOn: "codex resume 77aa", Needed: true},
+			{View: storied(resume.Watching), Short: "b0e9"},
+		})}},
+		{"digest of a good night", &group{Event: Digest, At: at, Detail: digestText([]Digested{{View: storied(resume.Watching), Short: "4f2a"}})}},
+		{"digest of a bad night", &group{Event: Digest, At: at, Detail: digestText(slices.Repeat([]Digested{{View: storied(resume.GaveUp), Short: "4f2a", Needed: true}}, 12))}},
 		{"test", &group{Event: Test, At: at}},
 	}
 	var got strings.Builder

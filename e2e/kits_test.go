@@ -179,7 +179,7 @@ func opencode(version string) kit {
 			b.change(".config/opencode/opencode.json", `{"autoupdate"`, `{"permission":{"bash":"ask"},"autoupdate"`)
 		},
 		cases: headless,
-		live:  []situation{outOfReach(agenttest.RateLimit(time.Second), limit.RateLimit), denied},
+		live:  append([]situation{outOfReach(agenttest.RateLimit(time.Second), limit.RateLimit), denied}, opencodeLeash()...),
 		// Without a time in a header it tries for over a minute.
 		slow: named("limit with a stated reset", "throttle without one", "overload", unreachable, denied.name),
 	}
@@ -236,7 +236,7 @@ func qwen(version string) kit {
 		},
 		begin: func(prompt string) []string { return []string{"qwen", "-p", prompt} },
 		talk:  func(prompt string) []string { return []string{"qwen", "-i", prompt} },
-		live:  []situation{outOfReach(agenttest.RateLimit(time.Second), limit.RateLimit)},
+		live:  append([]situation{outOfReach(agenttest.RateLimit(time.Second), limit.RateLimit)}, qwenLeash()...),
 		// Where no time is stated it tries for minutes: it is stopped by its end.
 		cases: []interruption{
 			headless[0],

@@ -198,6 +198,14 @@ type Command struct {
 	Keep []string
 }
 
+// Writing is what an Agent may also be: one of which nobody knows who holds a
+// session, but at times who writes its transcript.
+type Writing interface {
+	// Writer returns the process that has the session's transcript open to write
+	// into it; 0: none is known.
+	Writer(ctx context.Context, s resume.Session) int
+}
+
 // Leave says why nothing may be sent.
 type Leave struct {
 	Why   string

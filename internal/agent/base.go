@@ -77,6 +77,9 @@ func (b *Base) Name() string { return b.about.Name }
 // ProgramName is what the agent's program is called.
 func (b *Base) ProgramName() string { return b.about.Program }
 
+// Flags is the table of the program's flags.
+func (b *Base) Flags() leash.Flags { return b.about.Flags }
+
 // LimitsAt reads limits that were told at that time.
 func (b *Base) LimitsAt(at time.Time) limit.Reader {
 	reader := b.Limits

@@ -25,7 +25,7 @@ func (b *Base) Origin(pid int, secrets bool) *resume.Origin {
 func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Origin {
 	p := b.Processes
 	before, err := p.Stat(pid)
-	if err != nil && p.Seen() || b.about.Is == nil {
+	if err != nil && p.Seen() {
 		return nil
 	}
 	o := &resume.Origin{
@@ -38,7 +38,7 @@ func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Or
 	if o.Sandbox, err = p.sandbox(pid); err != nil {
 		return nil
 	}
-	if args, seen := p.arguments(pid, b.about.Is); seen {
+	if args, seen := p.arguments(pid, b.about.Is); seen { // of a user's own agent nobody knows the flags
 		o.Through, args = p.wrapper(pid, args, b.about)
 		o.Args, o.ArgsSeen = b.about.Flags.Keep(args, secrets), true
 	}
@@ -80,7 +80,7 @@ func (b *Base) Variables() leash.Variables { return slices.Concat(b.about.Variab
 // not tell: one that has given itself a title has none any more.
 func (p Processes) arguments(pid int, is func(string) bool) ([]string, bool) {
 	raw := p.Argv(pid)
-	if len(raw) == 0 {
+	if len(raw) == 0 || is == nil {
 		return nil, false
 	}
 	argv := withoutInterpreter(raw)

@@ -108,10 +108,24 @@ func (p Processes) read(pid int, args []string) (Process, error) {
 	process := Process{PID: pid, Args: args, Mark: p.Variable(pid, MarkVariable), Pane: p.Variable(pid, "TMUX_PANE"), cwd: cwd}
 	apart, _ := p.Apart(pid)                                               // who hides it is nobody's child
 	process.sandboxed = len(apart) > 0 && p.Variable(pid, "SANDBOX") != "" // as Gemini CLI and Qwen Code tell themselves in there
-	for stat, err := p.Stat(pid); err == nil && stat.Parent > 1 && len(process.forebears) < maxForebears; stat, err = p.Stat(stat.Parent) {
-		process.forebears = append(process.forebears, stat.Parent)
-	}
+	process.forebears = p.forebears(pid)
 	return process, err
+}
+
+// forebears returns who started a process, who started that, and so on.
+func (p Processes) forebears(pid int) []int {
+	var all []int
+	for stat, err := p.Stat(pid); err == nil && stat.Parent > 1 && len(all) < maxForebears; stat, err = p.Stat(stat.Parent) {
+		all = append(all, stat.Parent)
+	}
+	return all
+}
+
+// Eldest returns the processes without those that others of them have started.
+func (p Processes) Eldest(pids []int) []int {
+	return slices.DeleteFunc(slices.Clone(pids), func(pid int) bool {
+		return slices.ContainsFunc(p.forebears(pid), func(forebear int) bool { return slices.Contains(pids, forebear) })
+	})
 }
 
 // IsRun reports whether the process is the resume that the session is in. A mark

@@ -23,6 +23,7 @@ type Request struct {
 	Side    bool      // not of the conversation itself: a title, a summary, a probe
 	Prompts []string  // what people said in the conversation so far, oldest first
 	Answer  Kind      // what it was answered
+	Key     string    // in whose name
 	Reset   time.Time // when the limit lifts that was stated, or zero
 }
 
@@ -154,9 +155,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	a := s.next(q)
 	s.record(Request{
-		At: now, Path: r.URL.Path, Side: q.side, Prompts: q.prompts, Answer: a.kind, Reset: a.resetAt(now),
+		At: now, Path: r.URL.Path, Side: q.side, Prompts: q.prompts, Answer: a.kind, Reset: a.resetAt(now), Key: keyOf(r),
 	})
 	s.answer(reply{w: w, r: r, closed: s.closed}, d, q, a, now)
+}
+
+// keyOf returns the key that a request brings.
+func keyOf(r *http.Request) string {
+	return cmp.Or(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), r.Header.Get("X-Api-Key"), r.Header.Get("X-Goog-Api-Key"))
 }
 
 func (s *Server) answer(w reply, d dialect, q ask, a Answer, now time.Time) {

@@ -55,6 +55,8 @@ func (d *Deliverer) prepare(ctx context.Context, session resume.Session) (*deliv
 	}
 	if owner != nil {
 		session = d.identify(ctx, a, session, owner)
+	} else {
+		session, _ = d.writer(ctx, a, session)
 	}
 	due := &delivery{Deliverer: d, session: session, agent: a, owner: owner}
 	notSent = due.choose(ctx, settings)

@@ -64,7 +64,7 @@ func (s surroundings) environ() []string {
 
 // outside says that the session lived in a world that the command would not run in.
 func outside(session resume.Session, o resume.Origin, a agent.Agent) string {
-	return fmt.Sprintf("it ran in a sandbox (%s) and would be continued outside it: %s in there, or set command of [[agent]] to the way in",
+	return fmt.Sprintf("it ran in a sandbox (%s) and would be continued outside it: %s in there, or make command of [[agent]] the way in (resume, for an agent of your own)",
 		sanitize.Short(o.Sandbox, sanitize.Sentence), byHand(session, a))
 }
 

@@ -98,11 +98,29 @@ func (d *Deliverer) witness(ctx context.Context, key resume.Key) bool {
 		return true
 	}
 	owner, err := a.Owner(ctx, session)
+	if _, seen := d.writer(ctx, a, session); seen && err == nil && owner == nil {
+		return true
+	}
 	if err != nil || owner == nil {
 		return time.Since(session.LimitedAt) > justNow && time.Since(session.PromptedAt) > justNow && time.Since(session.MovedAt) > justNow
 	}
 	session = d.identify(ctx, a, session, owner)
 	return d.reach(ctx, a, session, *owner)
+}
+
+// writer notes what the process was started with that writes the session's
+// transcript, where the agent knows no more of it than that: it holds nothing, but
+// tells where the session lives.
+func (d *Deliverer) writer(ctx context.Context, a agent.Agent, session resume.Session) (after resume.Session, seen bool) {
+	writing, ok := a.(agent.Writing)
+	if !ok {
+		return session, false
+	}
+	pid := writing.Writer(ctx, session)
+	if pid == 0 {
+		return session, false
+	}
+	return d.identify(ctx, a, session, &resume.Owner{PID: pid, Kind: session.Kind}), true
 }
 
 // stillRuns reports whether the process is still the one of which all is known:

@@ -2,9 +2,11 @@ package custom
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -333,4 +336,29 @@ func TestNobodyIsKnownToHoldASession(t *testing.T) {
 	owner, err := a.Owner(t.Context(), s)
 	require.NoError(t, err)
 	require.Nil(t, owner)
+}
+
+// Whoever writes the file of a session tells where it lives, and whether the user's
+// command only runs the same program again.
+func TestWhoWritesASessionsFile(t *testing.T) {
+	if !procfs.Proc.Seen() {
+		t.Skip("SKIPPED: this system has no /proc")
+	}
+	file := filepath.Join(t.TempDir(), "s-1.log")
+	cmd := exec.Command("sh", "-c", "exec 3>>"+file+"; echo step >&3; sleep 60 & wait")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); _ = cmd.Wait() })
+	a, err := New(Options{Name: "bot", Files: []string{file}, Session: `(s-\d)`, Limit: []string{"limit"}, Resume: []string{"sh", "bot.sh"}})
+	require.NoError(t, err)
+	s := resume.Session{Transcript: file}
+	require.Eventually(t, func() bool { return a.Writer(t.Context(), s) == cmd.Process.Pid }, 10*time.Second, 10*time.Millisecond)
+	s.Origin = a.Origin(cmd.Process.Pid, false)
+	require.NotNil(t, s.Origin)
+	require.False(t, s.Origin.ArgsSeen, "nobody knows its flags")
+	require.True(t, s.Origin.EnvSeen)
+	require.Empty(t, s.Origin.Sandbox)
+	require.False(t, a.leadsIn(s), "it is the same program")
+	a.resume = []string{"/usr/bin/podman", "exec", "box", "sh"}
+	require.True(t, a.leadsIn(s))
 }

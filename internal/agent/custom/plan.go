@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"resumed/internal/agent"
@@ -43,10 +44,18 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 		return agent.Parked("%s was not found: give its full path in resume of [[agent]]", a.resume[0]), nil
 	}
 	return agent.Plan{Run: &agent.Command{
-		Argv: a.argv(program.Path, s.Key.ID, w.Prompt, cwd),
-		Dir:  cwd,
-		Env:  program.Environment(a.Env),
+		Argv:   a.argv(program.Path, s.Key.ID, w.Prompt, cwd),
+		Dir:    cwd,
+		Env:    program.Environment(a.Env),
+		Inside: a.leadsIn(s),
 	}}, nil
+}
+
+// leadsIn reports whether the user's command is the way into the world that the
+// session lives in: it begins with another program than the one that was seen there.
+func (a *Agent) leadsIn(s resume.Session) bool {
+	o := s.StartedWith()
+	return o != nil && !slices.Contains(o.Args, filepath.Base(a.resume[0]))
 }
 
 // argv fills in the placeholders, each once: what is put in is not looked at

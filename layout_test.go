@@ -37,7 +37,7 @@ var arrows = map[string][]string{
 	"internal/journal": {"internal/control", "internal/notify", "internal/resume", "internal/state"},
 	"internal/metrics": {"internal/limit", "internal/notify", "internal/resume"},
 	"internal/explain": {
-		"internal/agent", "internal/agents", "internal/sanitize", "internal/config", "internal/explain/*", "internal/limit", "internal/resume", "internal/lastwords",
+		"internal/agent", "internal/agents", "internal/sanitize", "internal/config", "internal/explain/*", "internal/leash", "internal/limit", "internal/resume", "internal/lastwords",
 	},
 	"internal/explain/*": {
 		"internal/agent", "internal/agent/*", "internal/explain/recording", "internal/limit", "internal/resume",

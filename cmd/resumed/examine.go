@@ -213,6 +213,9 @@ func (c *cli) examineDaemon(ctx context.Context, e *examination, trust ownership
 	status, err := c.client().Status(ctx, false)
 	examineSessions(e, status.Sessions, trust)
 	d := status.Daemon
+	if err == nil {
+		examineWorld(e, d.PID)
+	}
 	switch {
 	case errors.Is(err, control.ErrNoDaemon):
 		e.warn("daemon", "none runs", "resumed install, or resumed run")

@@ -48,6 +48,18 @@ func examineInotify(e *examination, directories int) {
 	}
 }
 
+// examineWorld says where the daemon lives in another view of the files than who
+// asks: to such a daemon every session lives in a sandbox.
+func examineWorld(e *examination, daemon int) {
+	ours, err := os.Readlink("/proc/self/ns/mnt")
+	theirs, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", daemon))
+	if err != nil || err2 != nil || ours == theirs {
+		return // it is another user's, or all is well
+	}
+	e.warn("daemon's mounts", fmt.Sprintf("pid %d has mounts of its own, or you have: sessions that you start from here look to it as if they lived in a sandbox, and are not continued", daemon),
+		"run the daemon where you work: without Protect… or Private… in its unit, or inside your container")
+}
+
 // clockSynchronised reports whether something keeps the clock right, where the
 // kernel can tell.
 func clockSynchronised() (synchronised, known bool) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"resumed/internal/explain"
 	"resumed/internal/humanize"
 	"resumed/internal/limit"
+	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 )
 
@@ -55,7 +57,7 @@ func (c *cli) explainCommand() *cobra.Command {
 			case len(args) == 0:
 				return usageError{errors.New("explain needs a file, or --text")}
 			}
-			return c.explainFiles(cmd.InOrStdin(), args, e)
+			return c.explainFiles(cmd.Context(), cmd.InOrStdin(), args, e)
 		},
 	})
 	flags := cmd.Flags()
@@ -79,7 +81,7 @@ func (e explaining) explainer(cfg config.Config) (*explain.Explainer, error) {
 	return explainer, nil
 }
 
-func (c *cli) explainFiles(in io.Reader, paths []string, e explaining) error {
+func (c *cli) explainFiles(ctx context.Context, in io.Reader, paths []string, e explaining) error {
 	now, err := readTime("--now", e.now)
 	if err != nil {
 		return err
@@ -106,7 +108,8 @@ func (c *cli) explainFiles(in io.Reader, paths []string, e explaining) error {
 			continue
 		}
 		for _, x := range found {
-			if err := c.printExplanation(x, now); err != nil {
+			seen := c.watched(ctx, &x)
+			if err := c.printExplanation(x, seen, now); err != nil {
 				return err
 			}
 		}
@@ -142,7 +145,26 @@ func explainFile(explainer *explain.Explainer, in io.Reader, path, agent string,
 	return found, err
 }
 
-func (c *cli) printExplanation(x explain.Explanation, now time.Time) error {
+// daemonPatience is how long explain waits for a daemon: it does without.
+const daemonPatience = 5 * time.Second
+
+// watched asks the daemon, where one runs, what it knows of the session: what it
+// was started with is in no file. It returns nothing where nobody knows it.
+func (c *cli) watched(ctx context.Context, x *explain.Explanation) *resume.View {
+	if x.Plan == nil || x.Session == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, daemonPatience)
+	defer cancel()
+	status, err := c.client().Session(ctx, x.Session)
+	if err != nil || status.Sessions[0].Key() != (resume.Key{Agent: x.Agent, ID: x.Session}) || status.Sessions[0].Plan == nil {
+		return nil
+	}
+	x.Plan = status.Sessions[0].Plan
+	return &status.Sessions[0]
+}
+
+func (c *cli) printExplanation(x explain.Explanation, seen *resume.View, now time.Time) error {
 	if c.json {
 		return json.NewEncoder(escaping{c.out}).Encode(x)
 	}
@@ -172,7 +194,13 @@ func (c *cli) printExplanation(x explain.Explanation, now time.Time) error {
 	}
 	rows = append(rows, []cell{head("  would"), {string(x.Action), colours[x.Action]}}, []cell{head("  because"), plain(sanitize.Line(x.Why))})
 	p.table(rows)
-	return p.flush()
+	if err := p.flush(); err != nil || x.Plan == nil {
+		return err
+	}
+	if seen == nil {
+		seen = &resume.View{Plan: x.Plan}
+	}
+	return c.show(newPage(c.out).view().Leash(*seen))
 }
 
 // judged is one message as `explain --text --json` prints it.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,6 +23,7 @@ const heldClaude = `#!/usr/bin/env node
 case " $* " in
 *" --version "*) echo 2.1.325; exit;;
 *" -p "*)
+	[ ! -e "$HOME/fails" ] || exit 1
 	for arg; do printf '%%s\n' "$arg"; done > "$HOME/ran.args"
 	env > "$HOME/ran.env"
 	readlink /proc/self/ns/mnt > "$HOME/ran.mounts"
@@ -193,14 +195,43 @@ func TestASessionIsContinuedAsItWasStarted(t *testing.T) {
 	b.start()
 	require.Equal(t, resume.Waiting, b.untilState(claudeSession, resume.Waiting).State)
 	require.Equal(t, v.Started, b.session(claudeSession).Started, "it is kept with the session")
+	b.tellsWhatItWouldRun()
 	b.steer("unpause")
 	args := b.ran()
-	require.Subset(t, args, []string{"-p", "--resume", claudeSession, "continue"})
+	require.Subset(t, args, []string{"-p", "--resume", claudeSession, "--disallowedTools", "Bash(touch:*)", "--max-turns", "3", "continue"})
 	require.NotContains(t, args, "my secret plans")
 	require.Equal(t, "SSL_CERT_FILE=/of/the/session", b.ranWith("SSL_CERT_FILE"))
 	require.Equal(t, "NODE_EXTRA_CA_CERTS=/more", b.ranWith("NODE_EXTRA_CA_CERTS"))
 	require.Empty(t, b.ranWith("HTTPS_PROXY"), "the session had none")
 	require.True(t, strings.HasPrefix(b.ranWith("PATH"), "PATH="+b.path("node20/bin")+":"))
+}
+
+// tellsWhatItWouldRun looks at what people are shown before a resume.
+func (b *leashBox) tellsWhatItWouldRun() {
+	b.t.Helper()
+	command := b.claude + " -p --disallowedTools 'Bash(touch:*)' --max-turns 3 --resume " + claudeSession + " continue"
+	file := b.path(claudeTranscript)
+	for _, args := range [][]string{{"status", "4f2a"}, {"explain", file}} {
+		out, errOut, code := b.run(args...)
+		require.Zero(b.t, code, errOut)
+		require.Contains(b.t, out, "Started with\n  "+b.claude+" --disallowedTools 'Bash(touch:*)' --max-turns 3\n  with the variables ")
+		require.Contains(b.t, out, "The next resume runs\n  "+command+"\n")
+		require.Contains(b.t, out, "Repeated from its start\n  --disallowedTools 'Bash(touch:*)' --max-turns 3\n")
+		require.Contains(b.t, out, "Without those of the daemon\n  HTTPS_PROXY\n")
+		require.NotContains(b.t, out, "hunter2pass")
+	}
+	var one struct{ Sessions []resume.View }
+	out, _, _ := b.run("status", "--json", claudeSession)
+	require.NoError(b.t, json.Unmarshal([]byte(out), &one))
+	require.Equal(b.t, []string{"--disallowedTools", "Bash(touch:*)", "--max-turns", "3"}, one.Sessions[0].Plan.Repeated)
+	require.Equal(b.t, b.path("bot"), one.Sessions[0].Plan.Dir)
+	require.Empty(b.t, one.Sessions[0].Plan.Instead)
+	out, _, _ = b.run("status", "--json")
+	require.NotContains(b.t, out, `"plan"`, "a list is told without asking for each")
+
+	b.write("elsewhere.toml", leashConfig)
+	out, _, _ = b.run("explain", "--config", b.path("elsewhere.toml"), "--json", file)
+	require.Contains(b.t, out, `"repeated":["--disallowedTools"`)
 }
 
 // Another process with other flags takes the next prompt: those count.
@@ -227,7 +258,9 @@ func TestTheNewestStartOfASessionCounts(t *testing.T) {
 	b.until("it is held", func() bool { return strings.Contains(b.session(claudeSession).Reason, "a live process holds it") })
 	b.release()
 	require.Contains(t, b.session(claudeSession).Started.Argv, "--tools")
-	require.NotContains(t, b.ranAtLast(), "--max-turns")
+	args := b.ranAtLast()
+	require.Contains(t, args, "--tools")
+	require.NotContains(t, args, "--max-turns")
 }
 
 // A process that nobody saw took the last prompt: what an earlier one was started
@@ -310,7 +343,7 @@ func TestWhatStoodBeforeASessionStandsThereAgain(t *testing.T) {
 			require.Equal(t, "--max-turns", started.Argv[len(started.Argv)-2])
 			b.release()
 			b.stopped()
-			b.ran()
+			require.Contains(t, b.ran(), "--max-turns")
 			mounts, err := os.Readlink("/proc/self/ns/mnt")
 			require.NoError(t, err)
 			require.Equal(t, c.apart, mounts != strings.TrimSpace(b.read("ran.mounts")))
@@ -342,4 +375,22 @@ func TestAKeyThatNobodyHasIsNotReplaced(t *testing.T) {
 	b.reconfigure(leashConfig + fmt.Sprintf("[[agent]]\nname = \"claude-code\"\nenv_file = %q\n", b.path("keys")))
 	b.ranAtLast()
 	require.Equal(t, "HTTPS_PROXY=http://me:of-the-session@proxy:1", b.ranWith("HTTPS_PROXY"))
+}
+
+func TestDoctorTellsOfADaemonWithMountsOfItsOwn(t *testing.T) {
+	if out, err := exec.Command("unshare", "-m", "true").CombinedOutput(); err != nil {
+		t.Skipf("SKIPPED: A DAEMON WITH MOUNTS OF ITS OWN IS NOT TESTED HERE: unshare is not allowed: %v: %s", err, out)
+	}
+	b := newLeashBox(t)
+	b.start()
+	said, _ := b.examined()
+	require.NotContains(t, said, "daemon's mounts")
+	b.kill(syscall.SIGTERM)
+	b.install("apart", "#!/bin/sh\nexec unshare -m '"+program+"' \"$@\"\n")
+	b.binary = b.path("apart")
+	b.start()
+	b.binary = program
+	said, _ = b.examined()
+	require.Equal(t, checkWarn, said["daemon's mounts"].Status)
+	require.Contains(t, said["daemon's mounts"].Text, "as if they lived in a sandbox")
 }

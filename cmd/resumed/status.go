@@ -27,21 +27,24 @@ func (c *cli) statusCommand() *cobra.Command {
 		Example: "  resumed status\n  resumed status --watch\n  resumed status 4f2a\n" +
 			"  resumed status --json | jq '.sessions[] | {id, state}'",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			status, err := c.client().Status(cmd.Context(), all || len(args) == 1)
+			var (
+				status control.Status
+				only   *resume.Key
+				err    error
+			)
+			if len(args) == 1 {
+				status, err = c.client().Session(cmd.Context(), args[0])
+			} else {
+				status, err = c.client().Status(cmd.Context(), all)
+			}
 			if errors.Is(err, control.ErrNoDaemon) && !watch {
 				return errors.Join(c.leftBehind(all, args), err)
 			}
 			if err != nil {
 				return err
 			}
-			var only *resume.Key
 			if len(args) == 1 {
-				session, err := resume.Find(status.Sessions, args[0])
-				if err != nil {
-					return err
-				}
-				status.Sessions = []resume.View{session}
-				only = new(session.Key())
+				only = new(status.Sessions[0].Key())
 			}
 			switch {
 			case watch:

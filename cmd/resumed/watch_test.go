@@ -274,6 +274,10 @@ func (c *crowd) Status(_ context.Context, _ bool, only ...resume.Key) (control.S
 	return status, nil
 }
 
+func (c *crowd) Plan(context.Context, resume.Key) (resume.PlanView, error) {
+	return resume.PlanView{Command: []string{"claude", "-p"}, LeftOut: []string{"--ide: <b>"}}, nil
+}
+
 func (c *crowd) Do(_ context.Context, key resume.Key, _ control.Order) (resume.View, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

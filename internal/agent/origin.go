@@ -41,6 +41,11 @@ func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Or
 	if args, seen := p.arguments(pid, b.about.Is); seen { // of a user's own agent nobody knows the flags
 		o.Through, args = p.wrapper(pid, args, b.about)
 		o.Args, o.ArgsSeen = b.about.Flags.Keep(args, secrets), true
+		if through := leash.Hide(o.Through); !secrets {
+			o.Through = through
+		} else if shown := slices.Concat(through, b.about.Flags.Keep(args, false)); !slices.Equal(shown, slices.Concat(o.Through, o.Args)) {
+			o.Shown = shown
+		}
 	}
 	if environ, err := p.Environ(pid); err == nil {
 		o.Env, o.Salt = table.Keep(environ, secrets)

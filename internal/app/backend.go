@@ -71,6 +71,14 @@ func (b *backend) Status(ctx context.Context, all bool, only ...resume.Key) (con
 	return status, nil
 }
 
+func (b *backend) Plan(ctx context.Context, key resume.Key) (resume.PlanView, error) {
+	session, err := b.engine.Session(ctx, key)
+	if err != nil {
+		return resume.PlanView{}, err
+	}
+	return b.deliver.Preview(ctx, session), nil
+}
+
 func (b *backend) self() control.Daemon {
 	now := b.settings.Load()
 	address, httpErr := b.web.Where()

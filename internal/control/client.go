@@ -65,6 +65,14 @@ func (c *Client) Status(ctx context.Context, all bool) (Status, error) {
 	return status, err
 }
 
+// Session returns what the daemon knows of one session, and what the next resume
+// of it would do. The status lists no other.
+func (c *Client) Session(ctx context.Context, name string) (Status, error) {
+	var status Status
+	err := c.call(ctx, http.MethodGet, "/v1/session", url.Values{"name": {name}}, &status)
+	return status, err
+}
+
 // Watch calls see with all that the daemon knows and then with what changes,
 // until ctx is done, the daemon is gone, or see returns an error.
 func (c *Client) Watch(ctx context.Context, all bool, see func(Update) error) error {

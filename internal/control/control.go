@@ -93,6 +93,9 @@ type Backend interface {
 	// accounts and daemon are told in full.
 	Status(ctx context.Context, all bool, only ...resume.Key) (Status, error)
 
+	// Plan returns what the next resume of a session would do, as things stand.
+	Plan(ctx context.Context, key resume.Key) (resume.PlanView, error)
+
 	// Changes is where the daemon notes what changed.
 	Changes() *Changes
 

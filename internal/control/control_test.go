@@ -61,6 +61,10 @@ func (d *daemon) set(i int, state resume.State) {
 	d.changes.Note(key)
 }
 
+func (d *daemon) Plan(context.Context, resume.Key) (resume.PlanView, error) {
+	return resume.PlanView{Command: []string{"claude", "-p"}, LeftOut: []string{"--ide: <b>"}}, nil
+}
+
 func (d *daemon) Do(_ context.Context, key resume.Key, order control.Order) (resume.View, error) {
 	d.orders = append(d.orders, string(order)+" "+key.String())
 	return resume.View{ID: key.ID, Agent: key.Agent, State: resume.Waiting}, nil

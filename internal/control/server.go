@@ -106,6 +106,7 @@ func (e *serveError) Unwrap() error { return e.err }
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/status", s.status)
+	mux.HandleFunc("GET /v1/session", s.session)
 	mux.HandleFunc("GET /v1/events", s.events)
 	mux.HandleFunc("GET /v1/history", s.history)
 	mux.HandleFunc("GET /v1/page", s.page(false))
@@ -120,6 +121,24 @@ func (s *Server) handler() http.Handler {
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 	status, err := s.backend.Status(r.Context(), r.FormValue("all") != "")
 	answer(w, status, err)
+}
+
+func (s *Server) session(w http.ResponseWriter, r *http.Request) {
+	status, err := s.backend.Status(r.Context(), true)
+	if err != nil {
+		answer(w, nil, err)
+		return
+	}
+	session, err := resume.Find(status.Sessions, r.FormValue("name"))
+	if err != nil {
+		answer(w, nil, err)
+		return
+	}
+	if plan, err := s.backend.Plan(r.Context(), session.Key()); err == nil { // else it is gone meanwhile
+		session.Plan = &plan
+	}
+	status.Sessions = []resume.View{session}
+	answer(w, status, nil)
 }
 
 func (s *Server) order(w http.ResponseWriter, r *http.Request) {

@@ -36,6 +36,12 @@ func (d *Deliverer) prepare(ctx context.Context, session resume.Session) (*deliv
 	if notSent != nil || session.Run == nil {
 		return nil, notSent
 	}
+	return d.decide(ctx, session, true)
+}
+
+// decide finds out how the session is continued, or why it is not. What is seen
+// on the way is noted with the session where that is wanted.
+func (d *Deliverer) decide(ctx context.Context, session resume.Session, note bool) (*delivery, *resume.NotSent) {
 	settings := d.opts.Settings()
 	a := settings.Agent(session.Key.Agent)
 	if a == nil {
@@ -44,7 +50,9 @@ func (d *Deliverer) prepare(ctx context.Context, session resume.Session) (*deliv
 	if notSent := refused(session, a, settings); notSent != nil {
 		return nil, notSent
 	}
-	session = d.weigh(ctx, a, session)
+	if note {
+		session = d.weigh(ctx, a, session)
+	}
 	if why := settings.TooCold(session); why != "" {
 		return nil, &resume.NotSent{Why: why, Park: true}
 	}
@@ -53,14 +61,13 @@ func (d *Deliverer) prepare(ctx context.Context, session resume.Session) (*deliv
 		why := "it could not be made sure that nobody holds the session: " + err.Error()
 		return nil, &resume.NotSent{Why: why, Tell: errors.Is(err, agent.ErrUnseen)}
 	}
-	if owner != nil {
+	if owner != nil && note {
 		session = d.identify(ctx, a, session, owner)
 	} else {
 		session, _ = d.writer(ctx, a, session)
 	}
 	due := &delivery{Deliverer: d, session: session, agent: a, owner: owner}
-	notSent = due.choose(ctx, settings)
-	return due, notSent
+	return due, due.choose(ctx, settings)
 }
 
 // choose asks the agent how the session is continued, with its holder where it

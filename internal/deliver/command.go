@@ -24,7 +24,7 @@ type command struct {
 }
 
 func (c *command) String() string {
-	words := "run " + humanize.CommandLine(c.plan.Argv...)
+	words := "run " + humanize.CommandLine(c.session.Shown(c.plan.Argv)...)
 	if left := c.plan.Carried.LeftOut; len(left) > 0 {
 		words += " (left out: " + strings.Join(leash.Words(left), "; ") + ")"
 	}

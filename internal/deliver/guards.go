@@ -30,20 +30,26 @@ func (d *Deliverer) lookAgain(ctx context.Context, session resume.Session) (resu
 	if err != nil || session.Run == nil || session.Run.Mark != mark {
 		return resume.Session{}, nil
 	}
-	if notSent := d.givenUp(session); notSent != nil {
+	if notSent, err := d.setAside(ctx, session); err != nil || notSent != nil {
 		return resume.Session{}, notSent
 	}
-	why, err := d.opts.Engine.Superseded(ctx, session.Key) // by what was read just now, or before a restart
-	switch {
-	case err != nil:
-		return resume.Session{}, nil
-	case why != "":
-		return resume.Session{}, &resume.NotSent{Why: why, Park: true}
-	}
-	if why := session.Overdue(time.Now()); why != "" { // only now it is known that nobody has gone on meanwhile
-		return resume.Session{}, &resume.NotSent{Why: why, Park: true}
-	}
 	return d.located(session), nil
+}
+
+// setAside says that somebody has taken the session out of our hands, or has to say
+// whether it is still wanted. It fails where the daemon stops.
+func (d *Deliverer) setAside(ctx context.Context, session resume.Session) (*resume.NotSent, error) {
+	if notSent := d.givenUp(session); notSent != nil {
+		return notSent, nil
+	}
+	why, err := d.opts.Engine.Superseded(ctx, session.Key) // by what was read just now, or before a restart
+	if err == nil && why == "" {
+		why = session.Overdue(time.Now()) // only now it is known that nobody has gone on meanwhile
+	}
+	if err != nil || why == "" {
+		return nil, err
+	}
+	return &resume.NotSent{Why: why, Park: true}, nil
 }
 
 // refused says why nothing may be sent to the session, whoever holds it.

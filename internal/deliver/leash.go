@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/childenv"
@@ -15,7 +16,10 @@ import (
 
 // surroundings are the environment that a command of the agent is given: what is
 // added to the daemon's own, and what is taken away from it.
-type surroundings struct{ set, unset []string }
+type surroundings struct {
+	set, unset []string
+	had        []string // the names of those that the session had
+}
 
 // leashed says why the command may not run for the session, because it would be
 // freer than the session was, or ask another account; else it returns the
@@ -35,6 +39,9 @@ func (d *Deliverer) leashed(session resume.Session, a agent.Agent, plan *agent.C
 		return all, &resume.NotSent{Why: outside(session, *o, a), Park: true}
 	}
 	missing := slices.Clone(plan.Carried.Missing)
+	if leash.Hides(plan.Argv) && len(missing) == 0 {
+		missing = append(missing, leash.Omission{What: "what stood before the program", Why: `there is a secret in it, which is kept with keep_env = "secrets" only`})
+	}
 	if o.EnvSeen {
 		env := a.Variables().Carry(*o, slices.Concat(os.Environ(), plan.Env), configured)
 		for _, lost := range env.Missing {
@@ -44,7 +51,9 @@ func (d *Deliverer) leashed(session resume.Session, a agent.Agent, plan *agent.C
 			}
 			env.Unset = append(env.Unset, lost.What) // the daemon's own is another one
 		}
-		all = surroundings{set: append(childenv.Without(all.set, env.Unset...), env.Set...), unset: slices.Concat(plan.Unset, env.Unset)}
+		all = surroundings{
+			set: append(childenv.Without(all.set, env.Unset...), env.Set...), unset: slices.Concat(plan.Unset, env.Unset), had: namesOf(env.Set),
+		}
 	}
 	if len(missing) > 0 {
 		why := sanitize.Short(leash.Refusal(missing), sanitize.Sentence) + "; " + byHand(session, a)
@@ -60,6 +69,14 @@ func (d *Deliverer) leashed(session resume.Session, a agent.Agent, plan *agent.C
 // environ returns the whole environment.
 func (s surroundings) environ() []string {
 	return append(childenv.Without(os.Environ(), s.unset...), s.set...)
+}
+
+func namesOf(environ []string) []string {
+	names := make([]string, len(environ))
+	for i, entry := range environ {
+		names[i], _, _ = strings.Cut(entry, "=")
+	}
+	return names
 }
 
 // outside says that the session lived in a world that the command would not run in.

@@ -18,6 +18,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agents"
 	"resumed/internal/config"
+	"resumed/internal/leash"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
@@ -53,6 +54,10 @@ type Explanation struct {
 	Action      Action        `json:"action"`
 	Why         string        `json:"why"`
 	Because     []string      `json:"because,omitempty"` // the words that it was judged by
+
+	// Plan is what would be run, where something would: by the daemon that looks
+	// after the session, else as for one whose start nobody saw.
+	Plan *resume.PlanView `json:"plan,omitempty"`
 }
 
 // Explainer says what files mean. It reads them as the daemon does and asks
@@ -62,6 +67,7 @@ type Explainer struct {
 	readers map[string]reader
 	rules   resume.Rules
 	limits  limit.Reader // without its time
+	prompt  string       // what an agent is told
 
 	// RecordedAt is when the words of a recording were printed. Zero: when its
 	// file was last written to.
@@ -76,7 +82,7 @@ func New(cfg config.Config) (*Explainer, error) {
 		return nil, err
 	}
 	limits := limit.Reader{Grace: cfg.Resume.Grace}
-	return &Explainer{agents: known, readers: readersOf(known, limits), rules: cfg.Rules(), limits: limits}, nil
+	return &Explainer{agents: known, readers: readersOf(known, limits), rules: cfg.Rules(), limits: limits, prompt: cfg.Resume.Prompt}, nil
 }
 
 // Agents returns the names of the agents whose files it reads.
@@ -206,11 +212,34 @@ func (x *Explainer) judge(a agent.Agent, path string, e agent.Evidence, now time
 			out.Cold = new(cold)
 		}
 	}
+	if out.Action == Wait || out.Action == Resume {
+		out.Plan = x.plan(a, path, e)
+	}
 	if g, ok := x.readers[a.Name()].(selfContinuing); ok && out.Action == Wait && g.GoesOn(path) {
 		out.InProgress = true
 		out.Why += ", unless the agent has gone on by itself by then, as it says it will"
 	}
 	return out
+}
+
+// plan says what would be run for a session of which nothing is known but its file.
+func (x *Explainer) plan(a agent.Agent, path string, e agent.Evidence) *resume.PlanView {
+	limited, _ := e.Event.(resume.Limited)
+	session := resume.Session{Key: e.Key, Cwd: e.Cwd, Transcript: path, Limit: limited.Verdict, LimitedAt: limited.At}
+	plan, err := a.Plan(context.Background(), session, agent.Words{Prompt: x.prompt})
+	view := &resume.PlanView{Command: []string{}, Repeated: []string{}, LeftOut: []string{}, Env: []string{}, EnvUnset: []string{}}
+	switch {
+	case err != nil:
+		view.Instead = err.Error()
+	case plan.Leave != nil:
+		view.Instead = plan.Leave.Why
+	case plan.Run != nil:
+		view.Command, view.Dir = plan.Run.Argv, plan.Run.Dir
+		view.LeftOut = append(view.LeftOut, leash.Words(plan.Run.Carried.LeftOut)...)
+	default:
+		return nil
+	}
+	return view
 }
 
 // resumeAt is when a resume would come at the earliest.

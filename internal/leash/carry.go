@@ -46,11 +46,11 @@ func (f Flags) Carry(o resume.Origin, newer ...string) Carried {
 		switch effect := rows.effect(w); {
 		case w.option == "" || effect == Once || effect == Nothing || effect == Mode:
 		case effect == Attended:
-			carried.LeftOut = append(carried.LeftOut, Omission{w.shown(), "it needs a terminal, or the program that started the session"})
+			carried.LeftOut = append(carried.LeftOut, Omission{w.shown(row), "it needs a terminal, or the program that started the session"})
 		case w.hidden() && effect == Grants:
-			carried.LeftOut = append(carried.LeftOut, Omission{w.shown(), `its value is a secret, which is kept with keep_env = "secrets" only`})
+			carried.LeftOut = append(carried.LeftOut, Omission{w.shown(row), `its value is a secret, which is kept with keep_env = "secrets" only`})
 		case w.hidden():
-			carried.Missing = append(carried.Missing, Omission{w.shown(), `its value is a secret, which is kept with keep_env = "secrets" only`})
+			carried.Missing = append(carried.Missing, Omission{w.shown(row), `its value is a secret, which is kept with keep_env = "secrets" only`})
 		case !known && len(w.raw) > 1 && strings.ContainsAny(w.raw[1], " \n\t"):
 			carried.Missing = append(carried.Missing, Omission{w.option, "this flag is not known here, and what follows it may be a prompt"})
 		default:
@@ -61,7 +61,7 @@ func (f Flags) Carry(o resume.Origin, newer ...string) Carried {
 }
 
 // shown returns the word as people see it.
-func (w word) shown() string { return strings.Join(w.raw, " ") }
+func (w word) shown(row Flag) string { return strings.Join(w.hide(row), " ") }
 
 // from returns the word with its relative paths as seen from dir: the resume may
 // begin elsewhere. A document that stands in the place of its file is left as it is.

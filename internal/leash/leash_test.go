@@ -168,3 +168,11 @@ func TestSecretsAreKnownBySight(t *testing.T) {
 		require.False(t, IsSecret(plain), plain)
 	}
 }
+
+func TestSecretsOfAWrapperAreHidden(t *testing.T) {
+	line := []string{"podman", "run", "-e", "ANTHROPIC_API_KEY=abcdefgh", "--env=MY_TOKEN=abc", "-v", "/a:/b", "--proxy", "http://u:p@host", "-e", "COLOUR=red", "box", "bot"}
+	shown := Hide(line)
+	require.Equal(t, []string{"podman", "run", "-e", "ANTHROPIC_API_KEY=" + Hidden, "--env=MY_TOKEN=" + Hidden, "-v", "/a:/b", "--proxy", Hidden, "-e", "COLOUR=red", "box", "bot"}, shown)
+	require.True(t, Hides(shown))
+	require.False(t, Hides(line))
+}

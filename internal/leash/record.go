@@ -32,6 +32,28 @@ func (f Flags) Keep(args []string, secrets bool) []string {
 	return kept
 }
 
+// Hide returns the command line of any program without what looks like a secret.
+func Hide(argv []string) []string {
+	shown := slices.Clone(argv)
+	for i, arg := range argv {
+		if IsSecret(arg) {
+			shown[i] = Hidden
+		}
+		for at, letter := range arg {
+			head := arg[:at]
+			if name := head[strings.LastIndexAny(head, "-=")+1:]; letter == '=' && secretName.MatchString(strings.ToUpper(name)) {
+				shown[i] = head + "=" + Hidden
+				break
+			}
+		}
+	}
+	return shown
+}
+
+// Hides reports whether something of a command line was not kept: it cannot be
+// run again.
+func Hides(argv []string) bool { return word{raw: argv}.hidden() }
+
 // hide returns the word without values that are secret.
 func (w word) hide(row Flag) []string {
 	raw := slices.Clone(w.raw)

@@ -31,6 +31,8 @@ const (
 // others wrote harmless.
 func trimView(v resume.View) resume.View {
 	v.Reason = sanitize.Short(v.Reason, maxReason)
+	v.Started.Argv, v.Plan = []string{}, nil // what people told their agents stays on this machine
+	v.Carried.LeftOut = notCarried(v.Carried.LeftOut)
 	v.Attempts = slices.Clone(v.Attempts[max(0, len(v.Attempts)-maxViewAttempts):])
 	if v.Attempts == nil {
 		v.Attempts = []resume.AttemptView{}
@@ -39,6 +41,21 @@ func trimView(v resume.View) resume.View {
 		v.Attempts[i].Error = sanitize.Short(v.Attempts[i].Error, maxAttemptError)
 	}
 	return v
+}
+
+// notCarried names what of its start a resume did not repeat, without the values
+// of flags and without reasons.
+func notCarried(leftOut []string) []string {
+	names := make([]string, 0, len(leftOut))
+	for _, words := range leftOut {
+		what, _, _ := strings.Cut(words, ": ")
+		if strings.HasPrefix(what, "-") {
+			what, _, _ = strings.Cut(what, " ")
+			what, _, _ = strings.Cut(what, "=")
+		}
+		names = append(names, sanitize.Short(what, 80))
+	}
+	return names
 }
 
 // compose makes the notice of a group.
@@ -183,7 +200,19 @@ func (w words) bodyOfOne(m member) string {
 	default:
 		w.tried(&out, v)
 	}
+	if lost := w.lost(v); lost != "" {
+		fmt.Fprintf(&out, "%s.\n", sentence(lost))
+	}
 	return out.String()
+}
+
+// lost says what of a session's start its first resume did not repeat. Those that
+// follow leave out the same.
+func (w words) lost(v resume.View) string {
+	if w.group.Event != Retrying || v.Attempt > 1 || len(v.Carried.LeftOut) == 0 {
+		return ""
+	}
+	return "not repeated of its start: " + sanitize.Short(strings.Join(v.Carried.LeftOut, ", "), 200)
 }
 
 // tried lists the last attempts with their times.
@@ -248,6 +277,8 @@ func (w words) fateOf(v resume.View) string {
 		return ": go on in its terminal, or quit it and it is continued"
 	case w.group.Event == Limited && v.NextAt != nil:
 		return ": resumed at " + w.clock(v.NextAt)
+	case w.lost(v) != "":
+		return ": " + w.lost(v)
 	default:
 		return ""
 	}

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -179,4 +180,26 @@ func TestOwnWordsAreBoundedAndHarmless(t *testing.T) {
 	n := b.Word(sample(GaveUp, 3))
 	require.Equal(t, "a b", n.Title)
 	require.Equal(t, sample(GaveUp, 3).Text, n.Text, "what a template cannot say is said in the built-in words")
+}
+
+func TestTheFirstResumeSaysWhatItDoesNotRepeat(t *testing.T) {
+	said := func(event Event, attempt int) Notice {
+		v := trimView(resume.View{
+			ID: "abcd1234", Agent: "claude-code", Cwd: "/src/shop", MaxRetries: 5, Attempt: attempt,
+			Started: resume.StartView{Argv: []string{"claude", "--append-system-prompt", "my plans"}, Seen: true, Env: []string{"HOME"}},
+			Carried: resume.CarriedView{LeftOut: []string{"--ide: it needs a terminal", "--sdk-url=ws://me: likewise", "--watch a b: likewise", "its mode, which nothing tells: continued in default"}},
+			Plan:    &resume.PlanView{Command: []string{"claude", "my plans"}},
+		})
+		return compose(&group{ID: "1", Event: event, Total: 1, Members: []member{{View: v, Short: "abcd"}}}, "box", time.UTC, nil)
+	}
+	const line = "Not repeated of its start: --ide, --sdk-url, --watch, its mode, which nothing tells."
+	first := said(Retrying, 1)
+	require.Contains(t, first.Text, line)
+	require.NotContains(t, said(Retrying, 2).Text, "Not repeated", "once for an interruption")
+	require.NotContains(t, said(GaveUp, 1).Text, "Not repeated")
+	body, err := json.Marshal(first)
+	require.NoError(t, err)
+	require.NotContains(t, string(body), "my plans", "what people told their agents stays on their machine")
+	require.NotContains(t, string(body), "ws://me")
+	require.Contains(t, string(body), `"started_with":{"argv":[],"seen":true,"env":["HOME"],"sandbox":null}`)
 }

@@ -1,6 +1,9 @@
 package resume
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Origin is what a session's own process was started with, as it was seen while
 // that process lived. It says what a resume must repeat. It holds no secret,
@@ -15,6 +18,9 @@ type Origin struct {
 	// false where the process hides them: that is not the same as none.
 	Args     []string `json:"args,omitempty"`
 	ArgsSeen bool     `json:"args_seen,omitempty"`
+
+	// Shown is Through and Args without the secrets in them, where these are kept.
+	Shown []string `json:"shown,omitempty"`
 
 	// Env are the variables that matter to the agent. EnvSeen is false where they
 	// could not be read: that is not the same as none.
@@ -45,6 +51,21 @@ func (s Session) StartedWith() *Origin {
 		return nil
 	}
 	return s.Origin
+}
+
+// Shown returns a command line that continues the session as people may see it:
+// without the secrets that are kept of its start.
+func (s Session) Shown(argv []string) []string {
+	if s.Origin == nil || s.Origin.Shown == nil {
+		return argv
+	}
+	shown, kept := slices.Clone(argv), slices.Concat(s.Origin.Through, s.Origin.Args)
+	for i, arg := range argv {
+		if at := slices.Index(kept, arg); at >= 0 && at < len(s.Origin.Shown) {
+			shown[i] = s.Origin.Shown[at]
+		}
+	}
+	return shown
 }
 
 // identified notes what a live process of the session shows.

@@ -38,6 +38,7 @@ type View struct {
 	Unreached  string        `json:"unreached,omitempty"` // why the owner can be given nothing, and what helps
 	Started    StartView     `json:"started_with"`
 	Carried    CarriedView   `json:"carried"`
+	Plan       *PlanView     `json:"plan,omitempty"` // what the next resume would do, where one session is asked for
 	Attempts   []AttemptView `json:"attempts"`       // never null
 	Past       []AttemptView `json:"past,omitempty"` // those of the interruption before
 
@@ -56,6 +57,19 @@ type StartView struct {
 // CarriedView is what became of that in the last resume.
 type CarriedView struct {
 	LeftOut []string `json:"left_out"` // never null
+}
+
+// PlanView is what the next resume of a session would do, as things stand. It
+// names variables and never tells what is in them.
+type PlanView struct {
+	Command  []string `json:"command"`   // never null; empty: none would be run
+	Dir      string   `json:"dir"`       // where
+	Does     string   `json:"does"`      // in words, where something else than a command is done
+	Repeated []string `json:"repeated"`  // never null: of Command, what was taken over from the session's own start
+	LeftOut  []string `json:"left_out"`  // never null: what of that start was not, and why
+	Env      []string `json:"env"`       // never null: variables that are as the session had them
+	EnvUnset []string `json:"env_unset"` // never null: those of the daemon that the session did not have
+	Instead  string   `json:"instead"`   // why nothing would be sent; empty: it would
 }
 
 // AttemptView is one resume as other programs see it.
@@ -135,7 +149,7 @@ func (s Session) viewStart() StartView {
 		if len(began) == 0 {
 			began = []string{s.Program.Path}
 		}
-		v.Argv = slices.Concat(began, o.Args)
+		v.Argv = s.Shown(slices.Concat(began, o.Args))
 	}
 	for _, variable := range o.Env {
 		v.Env = append(v.Env, variable.Name)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"resumed/internal/control"
+	"resumed/internal/humanize"
 	"resumed/internal/resume"
 )
 
@@ -61,6 +62,7 @@ func New(backend control.Backend, secret *Secret, log *slog.Logger) *Page {
 	mux.Handle("GET /page.js", file("files/page.js"))
 	mux.HandleFunc("POST /enter", p.access.enter)
 	mux.Handle("GET /events", p.access.guard(p.events))
+	mux.Handle("GET /leash", p.access.guard(p.leash))
 	mux.Handle("POST /session/{order}", p.access.guard(p.order))
 	mux.Handle("POST /pause", p.access.guard(p.setPaused(true)))
 	mux.Handle("POST /unpause", p.access.guard(p.setPaused(false)))
@@ -157,6 +159,26 @@ func next(ctx context.Context, f *control.Follower) ([]byte, error) {
 		return nil, err
 	}
 	return append(append([]byte("data: "), document...), "\n\n"...), nil
+}
+
+// leash tells what one session was started with, and what its next resume would
+// run.
+func (p *Page) leash(w http.ResponseWriter, r *http.Request) {
+	key := resume.Key{Agent: r.FormValue("agent"), ID: r.FormValue("id")}
+	status, err := p.backend.Status(r.Context(), true, key)
+	if err == nil && len(status.Sessions) != 1 {
+		err = resume.ErrNoSession
+	}
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	session := status.Sessions[0]
+	if plan, err := p.backend.Plan(r.Context(), key); err == nil { // else it is gone meanwhile
+		session.Plan = &plan
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(humanize.Leash(session)) // the reader is gone: nobody to tell
 }
 
 func (p *Page) order(w http.ResponseWriter, r *http.Request) {

@@ -47,6 +47,10 @@ func (b *board) Status(_ context.Context, _ bool, only ...resume.Key) (control.S
 
 func (b *board) Changes() *control.Changes { return &b.changes }
 
+func (b *board) Plan(context.Context, resume.Key) (resume.PlanView, error) {
+	return resume.PlanView{Command: []string{"claude", "-p"}, LeftOut: []string{"--ide: <b>"}}, nil
+}
+
 func (b *board) Do(ctx context.Context, key resume.Key, order control.Order) (resume.View, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -462,4 +466,27 @@ func TestAnOpenPageIsGivenNewKeys(t *testing.T) {
 		close(outside)
 		require.NoError(t, server.Close())
 	})
+}
+
+func TestOneSessionTellsHowItIsContinued(t *testing.T) {
+	b := &board{sessions: []resume.View{{
+		Agent: "claude-code", ID: "4f2a", Cwd: "/src",
+		Started: resume.StartView{Argv: []string{"claude", "--deny", "<script>\x1b[2J"}, Seen: true, Sandbox: new("mounts of its own")},
+	}}}
+	p := newPage(t, b)
+	const target = "/leash?agent=claude-code&id=4f2a"
+	require.Equal(t, http.StatusUnauthorized, ask(p, "GET", target, "", nil).Code, "nobody else is told")
+	answer := ask(p, "GET", target, "", known(t, p))
+	require.Equal(t, http.StatusOK, answer.Code)
+	require.Equal(t, "application/json", answer.Header().Get("Content-Type"))
+	var parts []struct {
+		Title string
+		Lines []string
+	}
+	require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &parts))
+	require.Equal(t, "Started with", parts[0].Title)
+	require.Equal(t, []string{"claude --deny '<script>'", "in a sandbox: mounts of its own"}, parts[0].Lines)
+	require.Equal(t, []string{"claude -p"}, parts[1].Lines)
+	require.Equal(t, []string{"--ide: <b>"}, parts[2].Lines, "text stays text: the page puts it where no markup is read")
+	require.Equal(t, http.StatusNotFound, ask(p, "GET", "/leash?agent=claude-code&id=other", "", known(t, p)).Code)
 }

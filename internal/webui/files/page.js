@@ -70,6 +70,9 @@ function draw(known) {
     const order = event.target.dataset.order;
     if (order) command(event.target, `/session/${order}`, known.row);
   });
+  element.querySelector('.leash').addEventListener('toggle', (event) => {
+    if (event.target.open) showLeash(known);
+  });
   // A countdown that nobody can see need not tick.
   element.addEventListener('contentvisibilityautostatechange', (event) => {
     known.away = event.skipped;
@@ -77,6 +80,19 @@ function draw(known) {
     else tickSession(known);
   });
   Object.assign(known, {element, next: element.querySelector('.next')});
+}
+
+// showLeash asks what the session was started with, and what the next resume would
+// run: that is found out only for who wants to see it.
+async function showLeash(known) {
+  const list = known.element.querySelector('.leash dl');
+  try {
+    const answer = await ask(`/leash?${new URLSearchParams({agent: known.row.agent, id: known.row.id})}`);
+    const parts = answer.ok ? await answer.json() : [{title: 'It cannot be told', lines: [await answer.text()]}];
+    list.replaceChildren(...parts.flatMap((part) => [make('dt', part.title), ...part.lines.map((line) => make('dd', line))]));
+  } catch {
+    list.replaceChildren(make('dt', 'The daemon does not answer'));
+  }
 }
 
 function showSession(known) {
@@ -93,7 +109,7 @@ function showSession(known) {
   part('.who').title = row.id;
   put(part('.why'), row.why);
   part('.why').title = row.text || '';
-  put(part('summary'), row.attempts.length === 1 ? '1 resume so far' : `${row.attempts.length} resumes so far`);
+  put(part('.tries summary'), row.attempts.length === 1 ? '1 resume so far' : `${row.attempts.length} resumes so far`);
   part('.tries').hidden = row.attempts.length === 0;
   part('ol').replaceChildren(...row.attempts.map((a) =>
     make('li', `${a.n}. ${a.at ? clock(a.at) : ''} ${a.outcome}${a.error ? ': ' + a.error : ''}`)));

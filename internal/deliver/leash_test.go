@@ -1,0 +1,121 @@
+package deliver
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/leash"
+	"resumed/internal/resume"
+)
+
+// startedWith lets somebody have seen what the session was started with.
+func (w *world) startedWith(o resume.Origin) {
+	o.SeenAt, o.ArgsSeen, o.EnvSeen = time.Now(), true, true
+	w.session.Origin = &o
+}
+
+func TestACommandRunsInTheEnvironmentOfItsSession(t *testing.T) {
+	t.Setenv("SSL_CERT_FILE", "/of/the/daemon")
+	t.Setenv("HTTPS_PROXY", "http://of-the-daemon")
+	w := newWorld(t)
+	out := filepath.Join(t.TempDir(), "env")
+	w.agent.plan.Run.Argv = []string{"sh", "-c", `env > "$0"`, out}
+	w.startedWith(resume.Origin{Env: []resume.Variable{{Name: "SSL_CERT_FILE", Value: "/of/the/session"}, {Name: "PATH", Value: os.Getenv("PATH")}}})
+	require.Equal(t, []string{"sending", "started", "delivered"}, w.act())
+	env, err := os.ReadFile(out)
+	require.NoError(t, err)
+	require.Contains(t, string(env), "SSL_CERT_FILE=/of/the/session\n")
+	require.NotContains(t, string(env), "HTTPS_PROXY", "the session had none")
+	require.Contains(t, string(env), "EXTRA=1\n", "what the user adds for resumed runs")
+}
+
+func TestWhatWouldBeFreerThanTheSessionIsParked(t *testing.T) {
+	for name, c := range map[string]struct {
+		origin resume.Origin
+		change func(*agent.Command)
+		why    string // empty: it is run
+	}{
+		"a session that lived in a sandbox":   {resume.Origin{Sandbox: "mounts of its own"}, nil, "it ran in a sandbox (mounts of its own)"},
+		"not where the command is the way in": {resume.Origin{Sandbox: "mounts of its own"}, func(c *agent.Command) { c.Inside = true }, ""},
+		"a restriction that is lost": {resume.Origin{}, func(c *agent.Command) {
+			c.Carried.Missing = []leash.Omission{{What: "--settings", Why: "its value is a secret"}}
+		}, "--settings: its value is a secret"},
+		"a secret in what stood before the program": {resume.Origin{}, func(c *agent.Command) {
+			c.Argv = []string{"box", "-e", "KEY=" + leash.Hidden, "true"}
+		}, "there is a secret in it"},
+		"a variable that nobody has":                  {resume.Origin{Env: []resume.Variable{{Name: "HTTPS_PROXY", Hash: "00"}}, Salt: "x"}, nil, "HTTPS_PROXY"},
+		"nor what hands a message to its own process": {resume.Origin{Sandbox: "mounts of its own"}, func(c *agent.Command) { c.Unverifiable = true }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			if c.change != nil {
+				c.change(w.agent.plan.Run)
+			}
+			w.startedWith(c.origin)
+			preview := w.d.Preview(t.Context(), w.now())
+			require.Equal(t, w.agent.plan.Run.Argv, preview.Command)
+			if c.why == "" {
+				require.Empty(t, preview.Instead)
+				return
+			}
+			require.Contains(t, preview.Instead, c.why)
+			require.Equal(t, []string{"parked: " + preview.Instead}, w.act(), "a preview says what a resume would say")
+		})
+	}
+}
+
+func TestAPreviewTouchesNothing(t *testing.T) {
+	t.Setenv("HTTPS_PROXY", "http://of-the-daemon")
+	w := newWorld(t)
+	w.agent.plan.Run.Argv = []string{"bot", "--key", "hunter22", "--deny", "x", "continue"}
+	w.agent.plan.Run.Carried = leash.Carried{Args: []string{"--key", "hunter22", "--deny", "x"}, LeftOut: []leash.Omission{{What: "--ide", Why: "it needs a terminal"}}}
+	w.startedWith(resume.Origin{
+		Args: []string{"--key", "hunter22", "--deny", "x", "--ide"}, Shown: []string{"--key", leash.Hidden, "--deny", "x", "--ide"},
+		Env: []resume.Variable{{Name: "SSL_CERT_FILE", Value: "/mine"}},
+	})
+	before := w.now()
+	require.Equal(t, resume.PlanView{
+		Command: []string{"bot", "--key", leash.Hidden, "--deny", "x", "continue"}, Dir: w.session.Cwd,
+		Repeated: []string{"--key", leash.Hidden, "--deny", "x"}, LeftOut: []string{"--ide: it needs a terminal"},
+		Env: []string{"SSL_CERT_FILE"}, EnvUnset: []string{"HTTPS_PROXY"},
+	}, trimmed(w.d.Preview(t.Context(), before)))
+	require.Empty(t, w.diary.all(), "nothing is noted, and nothing is written to disk")
+	require.Equal(t, before, w.now())
+	require.NoDirExists(t, w.d.opts.StateDir)
+	require.NoDirExists(t, w.d.opts.LeaseDirs[0])
+
+	w.agent.owner = &resume.Owner{PID: 42, Kind: "interactive"}
+	require.Contains(t, w.d.Preview(t.Context(), before).Instead, "a live process holds it: process 42")
+	w.agent.talk = agent.Plan{Type: &agent.Typing{Process: resume.Process{PID: 42}, Text: "continue"}}
+	preview := w.d.Preview(t.Context(), before)
+	require.Equal(t, `"continue" is typed into the terminal of process 42`, preview.Does)
+	require.Empty(t, preview.Command)
+	w.why = "somebody went on"
+	require.Equal(t, "somebody went on", w.d.Preview(t.Context(), before).Instead)
+	require.Empty(t, w.diary.all())
+}
+
+// trimmed leaves out what the environment of the tests has besides.
+func trimmed(p resume.PlanView) resume.PlanView {
+	kept := []string{}
+	for _, name := range p.EnvUnset {
+		if strings.HasSuffix(name, "_PROXY") {
+			kept = append(kept, name)
+		}
+	}
+	p.EnvUnset = kept
+	return p
+}
+
+func TestADryRunSaysTheSame(t *testing.T) {
+	w := newWorld(t, func(o *Options) { o.DryRun = true })
+	w.agent.plan.Run.Argv = []string{"bot", "--deny", "Bash(touch:*)"}
+	w.agent.plan.Run.Carried.LeftOut = []leash.Omission{{What: "--ide", Why: "it needs a terminal"}}
+	require.Equal(t, []string{"parked: dry run: would have run bot --deny 'Bash(touch:*)' (left out: --ide: it needs a terminal)"}, w.act())
+}

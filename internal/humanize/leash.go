@@ -1,0 +1,78 @@
+package humanize
+
+import (
+	"strings"
+
+	"resumed/internal/resume"
+	"resumed/internal/sanitize"
+)
+
+// Part is a few lines under a title.
+type Part struct {
+	Title string   `json:"title"`
+	Lines []string `json:"lines"`
+}
+
+// Leash says what a session was started with and what its next resume would do.
+// It says nothing of a session of which nothing is asked.
+func Leash(s resume.View) []Part {
+	parts := []Part{{"Started with", started(s.Started)}}
+	if s.Plan != nil {
+		parts = append(parts, plan(*s.Plan, s.Cwd)...)
+	} else if len(s.Carried.LeftOut) > 0 {
+		parts = append(parts, Part{"Left out by the last resume", lines(s.Carried.LeftOut)})
+	}
+	return parts
+}
+
+// started says what is known of a session's own start.
+func started(s resume.StartView) []string {
+	said := []string{"its command line was never seen: its process was gone before anybody looked, or hides it"}
+	if s.Seen {
+		said = []string{sanitize.Line(CommandLine(s.Argv...))}
+	}
+	if len(s.Env) > 0 {
+		said = append(said, "with the variables "+sanitize.Line(strings.Join(s.Env, ", ")))
+	}
+	if s.Sandbox != nil {
+		said = append(said, "in a sandbox: "+sanitize.Line(*s.Sandbox))
+	}
+	return said
+}
+
+// plan says what the next resume of a session of that directory would do.
+func plan(p resume.PlanView, cwd string) []Part {
+	var parts []Part
+	add := func(title string, words ...string) {
+		if len(words) > 0 && words[0] != "" {
+			parts = append(parts, Part{title, lines(words)})
+		}
+	}
+	add("Nothing would be sent now, because", p.Instead)
+	command := []string{CommandLine(p.Command...)}
+	if p.Dir != cwd && p.Dir != "" {
+		command = append(command, "in "+p.Dir)
+	}
+	switch {
+	case len(p.Command) > 0 && p.Instead != "":
+		add("Otherwise the next resume would run", command...)
+	case len(p.Command) > 0:
+		add("The next resume runs", command...)
+	case p.Does != "":
+		add("With the next resume", p.Does)
+	}
+	add("Repeated from its start", CommandLine(p.Repeated...))
+	add("Left out, and why", p.LeftOut...)
+	if len(p.EnvUnset) > 0 {
+		add("Without those of the daemon", strings.Join(p.EnvUnset, ", "))
+	}
+	return parts
+}
+
+func lines(words []string) []string {
+	all := make([]string, len(words))
+	for i, word := range words {
+		all[i] = sanitize.Line(word)
+	}
+	return all
+}

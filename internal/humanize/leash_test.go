@@ -1,0 +1,45 @@
+package humanize_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/humanize"
+	"resumed/internal/resume"
+)
+
+func TestHowASessionIsContinuedInWords(t *testing.T) {
+	seen := resume.StartView{Argv: []string{"claude", "--tools", "Read, Grep"}, Seen: true, Env: []string{"HOME", "PATH"}, Sandbox: new("mounts of its own")}
+	for name, c := range map[string]struct {
+		view resume.View
+		want []humanize.Part
+	}{
+		"nobody saw it": {resume.View{}, []humanize.Part{
+			{"Started with", []string{"its command line was never seen: its process was gone before anybody looked, or hides it"}},
+		}},
+		"a command": {resume.View{Started: seen, Cwd: "/src", Plan: &resume.PlanView{
+			Command: []string{"claude", "-p", "--tools", "Read, Grep"}, Dir: "/src", Repeated: []string{"--tools", "Read, Grep"},
+			LeftOut: []string{"--ide: it needs a terminal", "x: y"}, EnvUnset: []string{"KEY"},
+		}}, []humanize.Part{
+			{"Started with", []string{"claude --tools 'Read, Grep'", "with the variables HOME, PATH", "in a sandbox: mounts of its own"}},
+			{"The next resume runs", []string{"claude -p --tools 'Read, Grep'"}},
+			{"Repeated from its start", []string{"--tools 'Read, Grep'"}},
+			{"Left out, and why", []string{"--ide: it needs a terminal", "x: y"}},
+			{"Without those of the daemon", []string{"KEY"}},
+		}},
+		"elsewhere, and not now": {resume.View{Started: seen, Cwd: "/src", Plan: &resume.PlanView{
+			Command: []string{"claude"}, Dir: "/other\x1b[2J", Instead: "it ran in a sandbox",
+		}}, []humanize.Part{
+			{"Started with", []string{"claude --tools 'Read, Grep'", "with the variables HOME, PATH", "in a sandbox: mounts of its own"}},
+			{"Nothing would be sent now, because", []string{"it ran in a sandbox"}},
+			{"Otherwise the next resume would run", []string{"claude", "in /other"}},
+		}},
+		"no command": {resume.View{Plan: &resume.PlanView{Does: "it is typed"}}, []humanize.Part{
+			{"Started with", []string{"its command line was never seen: its process was gone before anybody looked, or hides it"}},
+			{"With the next resume", []string{"it is typed"}},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, humanize.Leash(c.view)) })
+	}
+}

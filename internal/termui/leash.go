@@ -1,0 +1,44 @@
+package termui
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"resumed/internal/humanize"
+	"resumed/internal/resume"
+)
+
+// Leash shows what is known of how a session is continued.
+func (p Page) Leash(s resume.View) string { return strings.Join(p.leash(s), "\n") + "\n" }
+
+// leash shows what the session was started with and what the next resume would
+// run, with what it repeats of that.
+func (p Page) leash(s resume.View) []string {
+	var lines []string
+	for _, part := range humanize.Leash(s) {
+		lines = append(lines, "", p.Paint.In(Dim, part.Title))
+		for _, text := range part.Lines {
+			lines = append(lines, p.words(text)...)
+		}
+	}
+	return lines
+}
+
+// words breaks a text between its words only: a flag that is broken at its hyphens
+// cannot be read.
+func (p Page) words(text string) []string {
+	const indent = "  "
+	var lines []string
+	line := indent
+	for word := range strings.FieldsSeq(text) {
+		if line != indent && p.Width > 0 && ansi.StringWidth(line+" "+word) > p.Width {
+			lines, line = append(lines, line), indent
+		}
+		if line != indent {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}

@@ -167,6 +167,8 @@ func TestASessionThatLives(t *testing.T) {
 		}
 	}
 	overload := func(b *liveBox) { b.overloaded() }
+	var said sentences
+	t.Cleanup(func() { said.sameAs(t, "testdata/live.golden") }) // when all of them are through
 	for name, c := range map[string]struct {
 		live    func(*liveBox) // what lives before the daemon starts
 		stop    func(*liveBox) // what stops the session
@@ -370,6 +372,8 @@ func TestASessionThatLives(t *testing.T) {
 				}
 				return s.State == c.state && strings.Contains(s.Reason, c.why)
 			})
+			why, _, _ := strings.Cut(s.Reason, "; provider overloaded: ") // who is told of before it is due is told the cause too
+			said.add(name, b.impersonal(why, 0))
 			require.Equal(t, c.keys, b.keys())
 			require.Equal(t, c.runs, strings.Count(b.read("runs"), "\n"))
 			require.Equal(t, c.keeps, b.evidence() != "")

@@ -3,11 +3,13 @@ package main
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -67,12 +69,40 @@ func (b *liveBox) impersonal(text string, pid int) string {
 	host, err := os.Hostname()
 	require.NoError(b.t, err)
 	for _, r := range []struct{ what, instead string }{
-		{regexp.QuoteMeta(b.home), "HOME"}, {fmt.Sprint(pid), "4242"}, {" on " + regexp.QuoteMeta(host) + ",", " on HOST,"},
+		{regexp.QuoteMeta(b.home), "HOME"}, {fmt.Sprintf(`\b%d\b`, pid), "4242"}, {`process \d+`, "process 4242"}, {`tmux %\d+`, "tmux %0"}, {`\d{4}-\d\d-\d\dT[0-9:]+Z`, "TIME"}, {" on " + regexp.QuoteMeta(host) + ",", " on HOST,"},
 		{`\d\d:\d\d(:\d\d)?( [A-Z][A-Za-z]*\b)?`, "TIME"}, {`in \d+[hms][0-9hms ]*`, "in TIME"}, {` +`, " "}, {`today |tomorrow |, in TIME`, ""},
 	} {
 		text = regexp.MustCompile(r.what).ReplaceAllString(text, r.instead)
 	}
 	return text
+}
+
+// sentences are what people read in many situations, by their names.
+type sentences struct {
+	mu  sync.Mutex
+	all map[string]string // guarded by mu
+}
+
+func (s *sentences) add(situation, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = make(map[string]string)
+	}
+	s.all[situation] = text
+}
+
+// sameAs compares them with a golden file. Where only some situations were tried,
+// there is nothing to compare.
+func (s *sentences) sameAs(t *testing.T, golden string) {
+	if t.Failed() || flag.Lookup("test.run").Value.String() != "" && strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
+		return
+	}
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(s.all)) {
+		fmt.Fprintf(&text, "%s:\n    %s\n", name, s.all[name])
+	}
+	sameAs(t, golden, text.String())
 }
 
 // sameAs compares a text with a golden file.

@@ -157,7 +157,7 @@ func (r Reader) gather(s string, trusted bool, depth int) evidence {
 
 // little is what a line has to score where a known code or a status in an
 // error's frame speaks for it too.
-const little = -10
+const little = -20
 
 // reports reports whether a line reads like the agent's own report of a refusal.
 func reports(src string, line []token.Token, record *facts.Facts, score words.Scores) bool {

@@ -20,9 +20,14 @@ import (
 	"resumed/internal/limit/words"
 )
 
-// corpora are the examples that are learned from. heldout.jsonl is none of
-// them: it tells what the weights do with what nobody fitted.
-var corpora = []string{"messages.jsonl", "pasted.jsonl", "families.jsonl", "worded.jsonl"}
+// corpora are the examples that are learned from, and how much each of them
+// counts: what agents really printed counts more than what is only like it.
+// heldout.jsonl is none of them: it tells what the weights do with what nobody
+// fitted.
+var corpora = []struct {
+	name   string
+	counts int
+}{{"messages.jsonl", 3}, {"pasted.jsonl", 2}, {"families.jsonl", 2}, {"worded.jsonl", 1}}
 
 func main() {
 	if err := run(os.Stdout, "internal/limit"); err != nil {
@@ -52,8 +57,8 @@ func run(out io.Writer, dir string) error {
 // read returns the examples by their source: an agent, a provider.
 func read(dir string) (map[string][]words.Example, error) {
 	bySource := map[string][]words.Example{}
-	for _, name := range corpora {
-		f, err := os.Open(filepath.Join(dir, name))
+	for _, corpus := range corpora {
+		f, err := os.Open(filepath.Join(dir, corpus.name))
 		if err != nil {
 			return nil, err
 		}
@@ -66,12 +71,14 @@ func read(dir string) (map[string][]words.Example, error) {
 				Class       class.Class
 			}
 			if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
+				return nil, fmt.Errorf("%s: %w", corpus.name, err)
 			}
-			bySource[row.Agent] = append(bySource[row.Agent], examples(row.Text, row.Class)...)
+			for range corpus.counts {
+				bySource[row.Agent] = append(bySource[row.Agent], examples(row.Text, row.Class)...)
+			}
 		}
 		if err := lines.Err(); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", corpus.name, err)
 		}
 	}
 	return bySource, nil
@@ -115,7 +122,12 @@ func crossValidate(out io.Writer, bySource map[string][]words.Example) error {
 			}
 		}
 		weights := words.Train(known)
+		counted := map[string]bool{}
 		for _, e := range unseen {
+			if counted[e.Text] {
+				continue
+			}
+			counted[e.Text] = true
 			t := tallies[e.Class]
 			if t == nil {
 				t = &tally{}

@@ -1,6 +1,7 @@
 package words
 
 import (
+	"slices"
 	"strings"
 
 	"resumed/internal/limit/token"
@@ -96,6 +97,7 @@ func spelling(t token.Token) string {
 var (
 	suffixes = token.Set("ts js py go rs java rb tsx jsx php yaml yml json toml conf md txt sh css html c cpp h vue lock log")
 	here     = []string{"localhost", "127.0.0.1", "0.0.0.0", "::1"}
+	inner    = []string{" 10.", "/10.", "192.168.", ".local", ".internal"}
 	lengths  = [...]string{"!words<4", "!words<8", "!words<14", "!words<22", "!words<32", "!long"}
 )
 
@@ -148,10 +150,12 @@ func looks(src string, toks []token.Token, tell func(name string)) {
 			tell(look.name)
 		}
 	}
-	for _, host := range here {
-		if strings.Contains(line, host) {
-			tell("!here")
-			break
+	for _, hosts := range [...]struct {
+		names []string
+		name  string
+	}{{here, "!here"}, {inner, "!inner"}} {
+		if slices.ContainsFunc(hosts.names, func(host string) bool { return strings.Contains(line, host) }) {
+			tell(hosts.name)
 		}
 	}
 }

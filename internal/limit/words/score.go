@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 
 	"resumed/internal/limit/class"
 	"resumed/internal/limit/token"
@@ -134,7 +135,7 @@ func (s Scores) Best() (best class.Class, overNone, overNext int32) {
 }
 
 // Enough is by how much a class has to win to be believed.
-const Enough = 30
+const Enough = 50
 
 // Judge returns the class that the words of a refusal are like, or None, and
 // whether that is sure. Where it is a refusal for other reasons than its words,
@@ -144,7 +145,7 @@ func (s Scores) Judge(src string, toks []token.Token, known bool) (c class.Class
 	switch {
 	case c == class.Cancelled, !speaks(toks):
 		return class.None, false
-	case known && (over < -Enough || !c.Transient() && over < 0 || !familiar(src, toks)):
+	case known && over < 0 && (over < -2*Enough || c == class.BadRequest || !familiar(src, toks)):
 		return class.None, false
 	}
 	return c, next >= Enough
@@ -186,7 +187,7 @@ func Because(src string, toks []token.Token, c class.Class) []string {
 	var reasons []reason
 	eachFeature(src, toks, func(f feature, first, second string) {
 		adds, words := trained().adds(f), nameOf(first, second)
-		if adds != nil && adds[at] > 0 && !strings.ContainsAny(words, "!^$#~<") {
+		if adds != nil && adds[at] > 0 && plain(words) {
 			reasons = append(reasons, reason{words, adds[at] - adds[0]})
 		}
 	})
@@ -201,3 +202,8 @@ func Because(src string, toks []token.Token, c class.Class) []string {
 }
 
 const mostReasons = 3
+
+// plain reports what is made of letters only.
+func plain(words string) bool {
+	return !strings.ContainsFunc(words, func(r rune) bool { return r != ' ' && !unicode.IsLetter(r) })
+}

@@ -21,7 +21,7 @@ type Example struct {
 
 const (
 	rounds     = 16
-	wantMargin = 1.0  // by how much the right class has to win
+	wantMargin = 2.0  // by how much the right class has to win
 	mostStep   = 0.03 // how much one example may move a weight
 	smallest   = 0.02 // a weight below it is left out
 	hundred    = 100

@@ -99,6 +99,6 @@ func TestBecauseOfWhichWords(t *testing.T) {
 	const text = "Your weekly allowance is used up, it resets on Monday."
 	said := Because(text, token.Cut(text), class.UsageLimit)
 	require.NotEmpty(t, said)
-	require.Contains(t, strings.Join(said, " "), "allowance")
+	require.Contains(t, strings.Join(said, " "), "used up")
 	require.Nil(t, Because(text, token.Cut(text), class.Timeout))
 }

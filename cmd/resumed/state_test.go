@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,7 +16,7 @@ import (
 // A database that is damaged is no worse than one that was deleted.
 func TestADamagedDatabaseStopsNobody(t *testing.T) {
 	b := newBox(t)
-	b.write(configFile, bot)
+	b.write(configFile, bot+b.toldTo())
 	b.start()
 	b.write("bot/logs/s-1.log", "rate limited, retry in 3h\n")
 	before := b.untilState("s-1", resume.Waiting)
@@ -31,12 +32,15 @@ func TestADamagedDatabaseStopsNobody(t *testing.T) {
 	b.start()
 	b.untilState("s-1", resume.Waiting)
 	require.Empty(t, b.status().Daemon.Problems)
+	b.until("people are told", func() bool { return len(b.told()) > 0 })
+	require.Len(t, b.told(), 1)
+	require.Contains(t, b.told()[0], "damaged")
 }
 
 // Whoever removes the state of a daemon that has nothing to write must be told.
 func TestAStateDirectoryThatIsRemovedIsTold(t *testing.T) {
 	b := newBox(t)
-	b.write(configFile, "[http]\nlisten = \"127.0.0.1:0\"\n")
+	b.write(configFile, "[http]\nlisten = \"127.0.0.1:0\"\n"+b.toldTo())
 	b.start()
 	health := func() int {
 		answer, err := http.Get("http://" + b.status().Daemon.HTTP + "/healthz")
@@ -52,8 +56,29 @@ func TestAStateDirectoryThatIsRemovedIsTold(t *testing.T) {
 	b.until("it is not well", func() bool { return health() == http.StatusServiceUnavailable })
 	require.Contains(t, strings.Join(b.status().Daemon.Problems, "\n"), "removed or replaced")
 	require.Contains(t, b.logged(), "level=ERROR")
+	b.until("people are told", func() bool { return len(b.told()) == 1 })
+	require.Contains(t, b.told()[0], "removed or replaced")
 	require.NoError(t, os.Rename(state+"-away", state))
 	b.until("it is well again", func() bool { return health() == http.StatusOK && len(b.status().Daemon.Problems) == 0 })
+}
+
+// toldTo is a channel whose notices told returns. It asks for nothing of its own.
+func (b *box) toldTo() string {
+	return "[[notify.command]]\nname = \"script\"\nrun = [\"sh\", \"-c\", \"cat > " + b.path("told-") + "$(date +%s%N)\"]\n"
+}
+
+// told returns the notices of damaged or removed state.
+func (b *box) told() (all []string) {
+	files, err := filepath.Glob(b.path("told-*"))
+	require.NoError(b.t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(b.t, err)
+		if strings.Contains(string(text), `"event":"state_error"`) {
+			all = append(all, string(text))
+		}
+	}
+	return all
 }
 
 // Who tidies up the folders of an agent has not deleted its sessions.

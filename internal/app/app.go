@@ -149,6 +149,9 @@ func (d *daemon) run(ctx context.Context, sessions []resume.Session) error {
 	d.journal.Note(journal.Started, "resumed "+d.opts.Version) // ahead of all that it decides
 	d.disk.run("state", d.store.Run)
 	d.people.run("notifier", d.notifier.Run)
+	if !d.opts.DryRun {
+		d.people.run("alarm", alarm{d.store, d.notifier}.Run)
+	}
 	d.core.run("engine", d.engine.Run)
 	d.core.run("recovery", func(ctx context.Context) error { return d.deliver.Recover(ctx, sessions) })
 	d.inputs.run("feeds", d.feeds.Run)

@@ -175,7 +175,7 @@ func (c Config) Agent(name string) Agent {
 
 // eventNames returns every event that a person can be told.
 func eventNames() []string {
-	return []string{"gave_up", "parked", "limited", "retrying", "recovered", "config_error", "digest", "test"}
+	return []string{"gave_up", "parked", "limited", "retrying", "recovered", "config_error", "state_error", "digest", "test"}
 }
 
 // Notify says what people are told, and by which ways. Load leaves no Notify

@@ -89,7 +89,7 @@ func TestImpossibleValues(t *testing.T) {
 		"a program from the transcript":    {mybot, `["mybot", `, `["{session}", `, `must be a fixed program, without a placeholder`},
 		"an unknown placeholder":           {mybot, `{prompt}`, `{promt}`, `agent[0].resume[3] = "{promt}": has the placeholder {promt}; there are {session}, {prompt}, {cwd}`},
 		"a custom agent with roots":        {mybot, `kind =`, "roots = [\"/x\"]\nkind =", `agent[0].roots: is for built-in agents only`},
-		"an unknown event":                 {"[notify]\nX", "X", `events = ["gaveup"]`, `notify.events[0] = "gaveup": must be one of gave_up, parked, limited, retrying, recovered, config_error, digest, test; did you mean gave_up?`},
+		"an unknown event":                 {"[notify]\nX", "X", `events = ["gaveup"]`, `notify.events[0] = "gaveup": must be one of gave_up, parked, limited, retrying, recovered, config_error, state_error, digest, test; did you mean gave_up?`},
 		"a channel's unknown event":        {hook + "X", "X", `events = ["x"]`, `notify.webhook[0].events[0] = "x"`},
 		"channels of one name":             {hook + "X", "X", "[[notify.desktop]]\nname = \"ops\"", `notify.webhook[0].name = "ops": must be unique: notify.desktop[0] has it too`},
 		"a channel without a name":         {hook, `name = "ops"`, ``, `notify.webhook[0].name: must be set`},

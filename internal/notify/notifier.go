@@ -47,7 +47,8 @@ func (c Config) wanting(event Event) []string {
 		if events == nil {
 			events = DefaultEvents()
 		}
-		if slices.Contains(events, event) {
+		// Whoever is called when nothing goes on without a person is told that, too.
+		if slices.Contains(events, event) || event == StateError && slices.Contains(events, Parked) {
 			names = append(names, ch.Name())
 		}
 	}

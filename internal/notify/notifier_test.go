@@ -96,6 +96,40 @@ func TestEventsAreThoseOfTheChannelElseOfTheNotifier(t *testing.T) {
 	})
 }
 
+// Damaged state is told once, over restarts too, to whom is called when nothing goes
+// on without a person.
+func TestDamagedStateIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, people, silent := newMemStore(), &fakeChannel{name: "people"}, &fakeChannel{name: "silent", events: []Event{Recovered}}
+		for range 2 {
+			n, stop := start(t, Options{Store: store, Config: Config{Channels: []Channel{people, silent}}})
+			n.TellStateError("resumed.db was damaged")
+			settle()
+			stop()
+		}
+		require.Equal(t, []Event{StateError}, eventsOf(people))
+		require.Contains(t, people.notices()[0].Text, "resumed.db was damaged")
+		require.Empty(t, eventsOf(silent))
+	})
+}
+
+// A removed state has no outbox: what is said of that is said past it.
+func TestLostStateIsToldWithoutAnOutbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, tries := newMemStore(), 0
+		store.gate = func(string, bool) error { return errors.New("it is gone") }
+		people := &fakeChannel{name: "people", send: func(context.Context, Notice) error {
+			if tries++; tries < 3 {
+				return errors.New("nobody answers")
+			}
+			return nil
+		}}
+		n := running(t, Options{Store: store, Config: Config{Channels: []Channel{people}}})
+		n.TellStateLost(t.Context(), "the database was removed")
+		require.Equal(t, 3, tries)
+	})
+}
+
 func TestNoEventsAtAllMeansThatNothingIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		quiet := &fakeChannel{name: "quiet"}

@@ -22,13 +22,14 @@ const (
 	Retrying    Event = "retrying"     // a session is being resumed
 	Recovered   Event = "recovered"    // an interrupted session moved again
 	ConfigError Event = "config_error" // a changed configuration was refused
+	StateError  Event = "state_error"  // what is remembered was damaged or removed
 	Digest      Event = "digest"       // what happened since the last one, once a day
 	Test        Event = "test"         // somebody asked whether notices arrive
 )
 
 // Events returns every event, in the order of the documentation.
 func Events() []Event {
-	return []Event{GaveUp, Parked, Limited, Retrying, Recovered, ConfigError, Digest, Test}
+	return []Event{GaveUp, Parked, Limited, Retrying, Recovered, ConfigError, StateError, Digest, Test}
 }
 
 // DefaultEvents returns the events that are told where nothing else is asked

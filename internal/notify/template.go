@@ -110,7 +110,7 @@ func sampleNotices() []Notice {
 	var samples []Notice
 	for _, e := range Events() {
 		g := &group{ID: "ntc_sample", Event: e, At: at}
-		if e != ConfigError && e != Test {
+		if e != ConfigError && e != StateError && e != Test {
 			g.Account, g.Total = view.Account, 2
 			g.Members = []member{{View: view, Short: "4f2a"}, {View: bare, Short: "0198"}}
 		}

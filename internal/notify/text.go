@@ -87,6 +87,9 @@ func say(notice *Notice, g *group, zone *time.Location, agents Titles) {
 	case g.Event == ConfigError:
 		notice.Title = "resumed: the changed configuration has errors"
 		notice.Text = fit(sanitize.Text(g.Detail), "The last good configuration stays in force. To see all: resumed config check")
+	case g.Event == StateError:
+		notice.Title = "resumed: what it remembers was damaged or removed"
+		notice.Text = fit(sanitize.Text(g.Detail), "To see how your sessions stand: resumed status")
 	case g.Event == Digest:
 		title, body, _ := strings.Cut(g.Detail, "\n")
 		notice.Title, notice.Text = title, fit(body, "")

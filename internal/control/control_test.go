@@ -182,6 +182,18 @@ func TestErrorsKeepTheirMeaningOverTheWire(t *testing.T) {
 	require.Empty(t, d.orders)
 }
 
+// Where the way to a socket cannot be gone, nobody knows whether a daemon is there.
+func TestASocketThatCannotBeReachedIsNotNobody(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	defer control.WithoutProc()()
+	_, err := control.NewClient(dir).Status(t.Context(), false)
+	require.NotErrorIs(t, err, control.ErrNoDaemon)
+	require.ErrorContains(t, err, "set XDG_RUNTIME_DIR")
+	_, err = control.Listen(dir, &daemon{}, slog.New(slog.DiscardHandler))
+	require.ErrorContains(t, err, "set XDG_RUNTIME_DIR")
+}
+
 func TestNoDaemon(t *testing.T) {
 	dir := t.TempDir()
 	_, err := control.NewClient(dir).Status(t.Context(), false)

@@ -16,3 +16,10 @@ func NewClientOf(conn net.Conn) *Client {
 		DisableKeepAlives: true,
 	}}}
 }
+
+// WithoutProc makes this process see nothing of its own open files, until undo.
+func WithoutProc() (undo func()) {
+	was := openFiles
+	openFiles = "/nowhere"
+	return func() { openFiles = was }
+}

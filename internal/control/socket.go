@@ -113,6 +113,16 @@ func (s *Server) keepSocket(ctx context.Context, opened func(*socket)) {
 // longestPath is what the kernel takes as the path of a socket.
 const longestPath = 100
 
+// openFiles is where the kernel shows what this process has open.
+var openFiles = "/proc/self/fd"
+
+// PathError says that nobody can reach a socket by a path as long as that.
+type PathError struct{ Path string }
+
+func (e *PathError) Error() string {
+	return fmt.Sprintf("%s is too long a path for a socket, and without /proc there is no other way to it: set XDG_RUNTIME_DIR to a shorter one", e.Path)
+}
+
 // socketPath returns a path of the socket in dir that the kernel takes. Where
 // the real one is too long it leads through the open directory, and is good
 // until release is called.
@@ -125,7 +135,11 @@ func socketPath(dir string) (path string, release func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	return fmt.Sprintf("/proc/self/fd/%d/%s", open.Fd(), SocketName), func() { _ = open.Close() }, nil
+	through := filepath.Join(openFiles, fmt.Sprint(open.Fd()))
+	if _, err := os.Stat(through); err != nil { // else a daemon that runs there would be taken for none
+		return "", nil, errors.Join(&PathError{path}, open.Close())
+	}
+	return filepath.Join(through, SocketName), func() { _ = open.Close() }, nil
 }
 
 // withDescriptor asks the kernel something about a connection.

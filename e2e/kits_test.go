@@ -108,7 +108,7 @@ func claude(version string) kit {
 		talk:  func(prompt string) []string { return []string{"claude", prompt} },
 		cases: headless,
 		ask:   func(b *box) { b.write(".claude/settings.json", "{}") },
-		live:  []situation{idle, menu, small, vim, plain, armed, drafted, busy, dead, denied},
+		live:  append([]situation{idle, menu, small, vim, plain, armed, drafted, busy, dead, denied}, claudeLeash()...),
 		slow:  named(armed.name),
 	}
 }
@@ -250,7 +250,7 @@ func qwen(version string) kit {
 // older is a Claude Code that states resets by the minute only, cut short.
 func older(k kit) kit {
 	k.margin = "60s"
-	k.live = []situation{idle, menu, small, dead, denied}
+	k.live = append([]situation{idle, menu, small, dead, denied}, claudeLeash()...)
 	k.slow = named("limit with a stated reset", menu.name, small.name, dead.name)
 	return k
 }

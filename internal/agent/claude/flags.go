@@ -51,7 +51,7 @@ var flags = leash.Flags{
 	{Effect: leash.Attended, Takes: leash.Alone, Names: `--ide --replay-user-messages --await-claim --await-initialize
 		--managed-settings-in-initialize --host-auth-is-org-sign-in --plan-mode-required`},
 	{Effect: leash.Attended, Takes: leash.One, Names: `--sdk-url --attach-serve --watch-artifact --watch-artifact-no-autoreact --agent-id
-		--agent-name --agent-type --agent-color --team-name --teammate-mode --lead-verify-key`},
+		--agent-name --agent-type --agent-color --team-name --teammate-mode --lead-verify-key --bg-spare --bg-pty-host --daemon-worker`},
 	{Effect: leash.Attended, Takes: leash.Maybe, Names: `--remote-control --rc`},
 	{Effect: leash.Attended, Takes: leash.Many, Names: `--dangerously-load-development-channels`},
 	{Takes: leash.One, Names: `--input-format`, By: func(value string) leash.Effect {
@@ -67,10 +67,11 @@ const (
 	streamed = "stream-json" // of --input-format: another program drives the session
 )
 
-// driving are the flags of a session that another program drives. What that
-// program forbids by its answers and hooks is in no command line.
+// driving are the flags of a session that another program drives, be it Claude
+// Code itself. What that forbids by its answers and hooks is in no command line, nor
+// what a process was told that had waited for its session.
 var driving = []string{
-	"--sdk-url", "--await-claim", "--await-initialize", "--managed-settings-in-initialize", "--agent-id", "--agent-type", "--plan-mode-required",
+	"--bg-spare", "--bg-pty-host", "--daemon-worker", "--sdk-url", "--await-claim", "--await-initialize", "--managed-settings-in-initialize", "--agent-id", "--agent-type", "--plan-mode-required",
 }
 
 // driven reports whether another program drives the session that was started with

@@ -136,6 +136,9 @@ func TestASessionWhoseStartNobodySaw(t *testing.T) {
 			mode: bypass, args: []string{"-p", "--input-format", "stream-json", "--output-format=stream-json"},
 			want: "default", left: bypass + ": another program drove the session" + narrowed,
 		},
+		"one in the background, in a process that waited for it": {
+			mode: bypass, args: []string{"--bg-spare", "/tmp/s"}, want: "default", left: bypass + ": another program drove the session" + narrowed,
+		},
 		"or that program was asked": {
 			mode: bypass, args: []string{"--permission-prompt-tool=stdio"}, want: "default", left: bypass + ": another program drove the session" + narrowed,
 		},

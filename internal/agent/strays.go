@@ -11,12 +11,13 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Stray is a live process of an agent that keeps its sessions where nobody looks.
+// Stray is a live process of an agent that keeps its sessions where nobody looks,
+// or a server of its sessions that nobody has named.
 type Stray struct {
 	PID      int
 	Variable string   // that says where
-	Home     string   // what it says
-	Roots    []string // what has to be watched: the last of them is not
+	Home     string   // what it says; of a server, its address
+	Roots    []string // what has to be watched: the last of them is not; none: it is a server
 }
 
 // Homed is an agent whose processes may have other homes than those that are
@@ -27,12 +28,18 @@ type Homed interface {
 
 // String says it for people.
 func (s Stray) String() string {
+	if len(s.Roots) == 0 {
+		return fmt.Sprintf("process %d serves sessions at %s, which is not configured: they are not continued", s.PID, sanitize.Short(s.Home, sanitize.Sentence))
+	}
 	return fmt.Sprintf("process %d has %s=%s, which is not watched: its sessions are not continued",
 		s.PID, s.Variable, sanitize.Short(s.Home, sanitize.Sentence))
 }
 
 // Remedy is the line of the configuration that mends it.
 func (s Stray) Remedy() string {
+	if len(s.Roots) == 0 {
+		return fmt.Sprintf("server = %q in its [[agent]] entry", s.Home)
+	}
 	quoted := make([]string, len(s.Roots))
 	for i, root := range s.Roots {
 		quoted[i] = strconv.Quote(root)

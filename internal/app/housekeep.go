@@ -94,7 +94,11 @@ func (h housekeeper) tellStrays(ctx context.Context, told map[string]bool) {
 		for _, stray := range strays {
 			if key := name + "\x00" + stray.Home; !told[key] {
 				told[key] = true
-				h.opts.Log.Warn("an agent works in a home that is not watched", "agent", name, "what", stray.String(), "remedy", stray.Remedy())
+				words := "an agent works in a home that is not watched"
+				if len(stray.Roots) == 0 {
+					words = "an agent's server is not configured"
+				}
+				h.opts.Log.Warn(words, "agent", name, "what", stray.String(), "remedy", stray.Remedy())
 			}
 		}
 	}

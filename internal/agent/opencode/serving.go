@@ -48,6 +48,27 @@ func (a *Agent) serverAt(address string) int {
 	return running[at].PID
 }
 
+var _ agent.Homed = (*Agent)(nil)
+
+// Strays returns the servers that work on sessions of the user's where none is
+// configured.
+func (a *Agent) Strays(ctx context.Context) ([]agent.Stray, error) {
+	if a.server != nil {
+		return nil, nil
+	}
+	running, err := a.Processes.Running(ctx, isProgram)
+	var strays []agent.Stray
+	for _, p := range running {
+		if !isServer(p.Args) || p.Mark != "" || !agent.SameDir(a.Processes.Variable(p.PID, "HOME"), a.UserDir) {
+			continue
+		}
+		if address := a.addressOf(p.PID); address != "" {
+			strays = append(strays, agent.Stray{PID: p.PID, Home: address})
+		}
+	}
+	return strays, err
+}
+
 // listensAt reports whether the process listens where the address leads.
 func (a *Agent) listensAt(pid int, address string) bool {
 	u, err := url.Parse(address)

@@ -44,6 +44,9 @@ func (d *Deliverer) leashed(session resume.Session, a agent.Agent, plan *agent.C
 	}
 	if o.EnvSeen {
 		env := a.Variables().Carry(*o, slices.Concat(os.Environ(), plan.Env), configured)
+		if o.Sandbox != "" && !runsThrough(plan.Argv, o.Through) {
+			env = env.Without(leash.Places) // the way in is a program of our own world
+		}
 		for _, lost := range env.Missing {
 			if plan.Spare == nil || !plan.Spare(lost.What) {
 				missing = append(missing, lost)
@@ -64,6 +67,12 @@ func (d *Deliverer) leashed(session resume.Session, a agent.Agent, plan *agent.C
 		return all, &resume.NotSent{Why: why, Park: true}
 	}
 	return all, nil
+}
+
+// runsThrough reports whether a command begins with what stood before the session's
+// own program.
+func runsThrough(argv, through []string) bool {
+	return len(through) > 0 && len(argv) >= len(through) && slices.Equal(argv[:len(through)], through)
 }
 
 // environ returns the whole environment.

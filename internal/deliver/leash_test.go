@@ -35,6 +35,33 @@ func TestACommandRunsInTheEnvironmentOfItsSession(t *testing.T) {
 	require.Contains(t, string(env), "EXTRA=1\n", "what the user adds for resumed runs")
 }
 
+// A program that leads into a container is one of our own world: the homes in there
+// are not its own.
+func TestTheWayIntoASandboxKeepsItsOwnPlaces(t *testing.T) {
+	t.Setenv("HOME", "/home/outside")
+	for name, c := range map[string]struct {
+		through []string
+		home    string
+	}{
+		"as configured": {nil, "/home/outside"},
+		"what stood before the session's program": {[]string{"sh"}, "/root"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			out := filepath.Join(t.TempDir(), "env")
+			w.agent.plan.Run.Argv, w.agent.plan.Run.Inside = []string{"sh", "-c", `env > "$0"`, out}, true
+			w.startedWith(resume.Origin{Sandbox: "a container", Through: c.through, Env: []resume.Variable{
+				{Name: "HOME", Value: "/root"}, {Name: "SSL_CERT_FILE", Value: "/in/the/box"}, {Name: "PATH", Value: os.Getenv("PATH")},
+			}})
+			require.Equal(t, []string{"sending", "started", "delivered"}, w.act())
+			env, err := os.ReadFile(out)
+			require.NoError(t, err)
+			require.Contains(t, string(env), "HOME="+c.home+"\n")
+			require.Contains(t, string(env), "SSL_CERT_FILE=/in/the/box\n")
+		})
+	}
+}
+
 func TestWhatWouldBeFreerThanTheSessionIsParked(t *testing.T) {
 	for name, c := range map[string]struct {
 		origin resume.Origin

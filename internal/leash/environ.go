@@ -24,9 +24,12 @@ type Row struct {
 // Variables is the table of the environment variables that matter to a program.
 type Variables []Row
 
+// Places are the variables that say where things lie in the world of a process.
+const Places = "PATH HOME VIRTUAL_ENV XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME"
+
 // Common are variables that matter to every agent.
 var Common = Variables{
-	{Effect: Selects, Names: "PATH HOME VIRTUAL_ENV XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME", Plain: true},
+	{Effect: Selects, Names: Places, Plain: true},
 	{Effect: Selects, Names: "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy"},
 	{Effect: Selects, Names: "NODE_EXTRA_CA_CERTS NODE_TLS_REJECT_UNAUTHORIZED SSL_CERT_FILE SSL_CERT_DIR", Plain: true},
 }
@@ -96,6 +99,17 @@ type Environment struct {
 	Set     []string   // KEY=value, in place of what is configured and of the daemon's own
 	Unset   []string   // the names of those that the session did not have
 	Missing []Omission // those that the session had and nobody has now: nothing may be sent
+}
+
+// Without returns the environment that leaves variables of these names as they are
+// with the daemon.
+func (e Environment) Without(names string) Environment {
+	spared := func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(strings.Fields(names), name)
+	}
+	e.Set, e.Unset = slices.DeleteFunc(slices.Clone(e.Set), spared), slices.DeleteFunc(slices.Clone(e.Unset), spared)
+	return e
 }
 
 // Carry says which environment the session is continued with, so that it is the

@@ -149,7 +149,7 @@ trust_level = "trusted"
 		ask: func(b *box) {
 			b.change(".codex/config.toml", `"never"`, `"on-request"`, "danger-full-access", "read-only")
 		},
-		live: []situation{queued, shared, dead, denied},
+		live: append([]situation{queued, shared, dead, denied}, codexLeash()...),
 	}
 }
 
@@ -263,7 +263,7 @@ func silent(k kit) kit {
 			k.cases[i] = unwritten(k.cases[i])
 		}
 	}
-	k.live = []situation{outOfReach(agenttest.UsageLimit(8*time.Second), limit.UsageLimit)}
+	k.live = append([]situation{outOfReach(agenttest.UsageLimit(8*time.Second), limit.UsageLimit)}, codexLeash()...)
 	return k
 }
 

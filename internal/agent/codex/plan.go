@@ -87,10 +87,15 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words) (agent
 	return plan, nil
 }
 
-// inRepository reports whether the directory lies in a work tree of git.
+// inRepository reports whether the directory lies in a work tree of git. Codex's own
+// sandbox leaves empty directories of that name behind, as in /tmp.
 func inRepository(dir string) bool {
 	for {
-		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
+		git := filepath.Join(dir, ".git")
+		if info, err := os.Stat(git); err == nil && info.Mode().IsRegular() {
+			return true
+		}
+		if _, err := os.Stat(filepath.Join(git, "HEAD")); err == nil {
 			return true
 		}
 		parent := filepath.Dir(dir)

@@ -33,6 +33,7 @@ func newScene(t *testing.T, lines ...string) *scene {
 	t.Setenv("PATH", bin)
 	sc := &scene{program: filepath.Join(bin, "codex"), cwd: filepath.Join(user, "app")}
 	require.NoError(t, os.MkdirAll(filepath.Join(sc.cwd, ".git"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(sc.cwd, ".git", "HEAD"), nil, 0o600))
 	require.NoError(t, os.WriteFile(sc.program, []byte("#!/bin/sh\n"), 0o700))
 	sc.agent = newAgent(t, Options{Roots: []string{filepath.Join(user, ".codex")}})
 	day := filepath.Join(user, ".codex", "sessions", "2026", "11", "15")
@@ -170,9 +171,17 @@ func TestTheSessionIsContinuedWhereItWorkedLast(t *testing.T) {
 func TestOutsideARepositoryCodexIsToldThatItMayBegin(t *testing.T) {
 	sc := newScene(t, stopped(ran(readOnly, ""))...)
 	require.NotContains(t, sc.plan(t, "continue").Run.Argv, "--skip-git-repo-check")
-	require.NoError(t, os.Remove(filepath.Join(sc.cwd, ".git")))
-	argv := sc.plan(t, "continue").Run.Argv
-	require.Equal(t, []string{"--skip-git-repo-check", "resume", sessionA, "continue"}, argv[len(argv)-4:])
+	told := func() {
+		argv := sc.plan(t, "continue").Run.Argv
+		require.Equal(t, []string{"--skip-git-repo-check", "resume", sessionA, "continue"}, argv[len(argv)-4:])
+	}
+	git := filepath.Join(sc.cwd, ".git")
+	require.NoError(t, os.Remove(filepath.Join(git, "HEAD")))
+	told() // an empty directory is what a sandbox leaves behind
+	require.NoError(t, os.Remove(git))
+	told()
+	require.NoError(t, os.WriteFile(git, []byte("gitdir: /elsewhere\n"), 0o600))
+	require.NotContains(t, sc.plan(t, "continue").Run.Argv, "--skip-git-repo-check", "a further work tree")
 }
 
 func TestASessionThatWentOnIsLeftAlone(t *testing.T) {

@@ -147,8 +147,8 @@ func (r Reader) gather(s string, trusted bool, depth int) evidence {
 		if !toks[i].First {
 			continue
 		}
-		if score := words.Score(rest, toks[i:end]); reports(rest, toks[i:end], record, score) {
-			return r.weigh(message{rest, toks[i:], record, &score}, false, depth)
+		if score, ok := reports(rest, toks[i:end], record); ok {
+			return r.weigh(message{rest, toks[i:], record, score}, false, depth)
 		}
 		end = i
 	}
@@ -159,24 +159,34 @@ func (r Reader) gather(s string, trusted bool, depth int) evidence {
 // error's frame speaks for it too.
 const little = -20
 
-// reports reports whether a line reads like the agent's own report of a refusal.
-func reports(src string, line []token.Token, record *facts.Facts, score words.Scores) bool {
+// reports reports whether a line reads like the agent's own report of a refusal,
+// and returns its score where that was needed to know it.
+func reports(src string, line []token.Token, record *facts.Facts) (*words.Scores, bool) {
 	if record != nil && line[0].Is("{") && len(line) <= 3 {
-		return true // a record, and nothing else
+		return nil, true // a record, and nothing else
 	}
-	_, over, _ := score.Best()
-	if over >= words.Enough && len(line) > 2 {
-		return true
-	}
-	known := record != nil && record.Known() && opensRecord(line) || facts.Leads(src, line) || facts.Throws(src, line)
-	if p, ok := words.At(line, 0); ok && !p.Weak {
-		known = true
-	}
+	status := false
 	for i := range line {
 		heads := i == 0 && len(line) > 1 && line[1].Upper // 401 Unauthorized
-		known = known || (i > 0 || heads) && facts.StatusAt(line, i) != 0
+		status = status || (i > 0 || heads) && facts.StatusAt(line, i) != 0
 	}
-	return known && over >= little
+	code := record != nil && record.Known() && opensRecord(line)
+	if code && status && line[0].Upper {
+		return nil, true
+	}
+	score := words.Score(src, line)
+	_, over, _ := score.Best()
+	switch {
+	case over >= words.Enough && len(line) > 2:
+		return &score, true
+	case over < little:
+		return nil, false
+	case code || status || facts.Leads(src, line) || facts.Throws(src, line):
+		return &score, true
+	default:
+		p, ok := words.At(line, 0)
+		return &score, ok && !p.Weak
+	}
 }
 
 // opensRecord reports whether the structured part stands in the line.

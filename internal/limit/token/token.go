@@ -26,8 +26,8 @@ const (
 type Token struct {
 	Text       string
 	Hash       Hash // of Text
+	Start, End int  // in the string that was cut
 	ID         wordID
-	Start, End int // in the string that was cut
 	Kind       Kind
 	Spaces     uint8 // blanks before it, counted up to 255; a tab is several
 	Glued      bool  // nothing before it, not even a separator
@@ -89,6 +89,9 @@ func Cut(s string) []Token {
 
 // Lower keeps every offset, which strings.ToLower does not.
 func Lower(s string) string {
+	if isASCII(s) {
+		return strings.ToLower(s)
+	}
 	lower := []byte(s)
 	for i, c := range lower {
 		if 'A' <= c && c <= 'Z' {
@@ -96,6 +99,15 @@ func Lower(s string) string {
 		}
 	}
 	return string(lower)
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // tabWidth makes a tab as wide as the columns of a table are apart.

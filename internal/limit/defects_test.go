@@ -68,6 +68,8 @@ func TestLinesThatWereReadWrong(t *testing.T) {
 // no zone means its own.
 func TestClocksOfWindowsAndOfProviders(t *testing.T) {
 	for text, want := range map[string]string{
+		"Your weekly allowance is used up, it is topped up on Monday at 09:00":                                           "2026-11-16T09:00:00Z",
+		"Your allowance is used up, it recovers in 3 hours":                                                              "2026-11-15T15:00:00Z",
 		"Daily limit reached, resets at 11:00":                                                                           "2026-11-16T11:00:00Z",
 		"Your weekly usage limit was reached, resets at 11:00":                                                           "2026-11-16T11:00:00Z",
 		"5-hour limit reached, resets at 11:00":                                                                          "2026-11-15T11:00:00Z",

@@ -35,6 +35,12 @@ func init() {
 		available again?
 		back online?
 		resume|continue|start using * at|on|in
+		topped|filled up
+		recovers|recover|returns|restarts
+		refill|refills
+		comes|come back
+		starts|start|begins over|afresh|again
+		renewal
 		cycle ends
 		window ends
 		until

@@ -6,6 +6,8 @@
 //	SOAK=10m go test -v -timeout 0 ./soak          (make soak)
 //	SOAK=10m SOAK_SEED=42 go test -v ./soak        the same dice again
 //	SOAK=1m SOAK_BINARY=/usr/bin/resumed go test …  another build
+//	SOAK=1m SOAK_SESSIONS=5000 go test …            more sessions than 24
+//	SOAK=1m SOAK_FAULTS=calls,disk go test …        system calls that fail (strace), a disk of half a megabyte (root)
 package soak
 
 import (
@@ -25,10 +27,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const (
-	sessions   = 24
-	maxRetries = 3
-)
+const maxRetries = 3
 
 const settings = `
 [log]
@@ -81,6 +80,10 @@ type world struct {
 	daemon *exec.Cmd
 	kills  map[syscall.Signal]int
 	limits int
+
+	sessions int
+	faults   faults
+	failing  bool // things fail in the life of this daemon: it may end with an error
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
@@ -92,6 +95,14 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w.write(".config/resumed/resumed.toml", fmt.Sprintf(settings, home), 0o600)
 	w.write("continue", command, 0o700)
 	w.write("calls", "", 0o600)
+	w.sessions = 24
+	if given := os.Getenv("SOAK_SESSIONS"); given != "" {
+		var err error
+		w.sessions, err = strconv.Atoi(given)
+		require.NoError(t, err)
+	}
+	w.strew()
+	w.faults = w.wanted(os.Getenv("SOAK_FAULTS"))
 	if w.binary = os.Getenv("SOAK_BINARY"); w.binary != "" {
 		return w
 	}
@@ -114,7 +125,7 @@ func (w *world) command(args ...string) *exec.Cmd {
 
 // live runs a daemon for a while and ends it.
 func (w *world) live() {
-	w.daemon = w.command("run")
+	w.daemon = w.faulty(w.command("run"))
 	require.NoError(w.t, w.daemon.Start())
 	life := time.Duration(20+w.dice.IntN(400)) * time.Millisecond
 	for begun := time.Now(); time.Since(begun) < life; time.Sleep(time.Duration(5+w.dice.IntN(30)) * time.Millisecond) {
@@ -137,7 +148,7 @@ func (w *world) end(signal syscall.Signal) {
 	}
 	said := w.daemon.Stderr.(*bytes.Buffer).String()
 	require.NotContains(w.t, said, "panic:")
-	if status, ok := w.daemon.ProcessState.Sys().(syscall.WaitStatus); ok && !status.Signaled() && signal == syscall.SIGTERM {
+	if status, ok := w.daemon.ProcessState.Sys().(syscall.WaitStatus); ok && !status.Signaled() && signal == syscall.SIGTERM && !w.failing {
 		require.NoError(w.t, err, said)
 	}
 }
@@ -148,7 +159,7 @@ func (w *world) happen() {
 	if w.dice.IntN(3) > 0 {
 		return
 	}
-	name := fmt.Sprintf("logs/s-%d.log", w.dice.IntN(sessions))
+	name := fmt.Sprintf("logs/s-%d.log", w.dice.IntN(w.sessions))
 	file, err := os.OpenFile(filepath.Join(w.home, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	require.NoError(w.t, err)
 	defer file.Close()
@@ -159,6 +170,7 @@ func (w *world) happen() {
 
 // settle lets a last daemon do what is left to do, until nothing moves any more.
 func (w *world) settle() {
+	w.mend()
 	w.daemon = w.command("run")
 	require.NoError(w.t, w.daemon.Start())
 	var left []string

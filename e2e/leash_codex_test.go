@@ -32,6 +32,8 @@ func codexLeash() []situation {
 		noVariables, noSearch, ownSandbox, bypassed, neverSeen,
 		ownKey("a key of its own, which nobody knows any more", false), ownKey("a key of its own, which env_file knows", true),
 		ownProvider,
+		hidden(codexLimit, false, words("codex", "exec", "--skip-git-repo-check")),
+		hidden(codexLimit, true, words("codex", "exec", "--skip-git-repo-check")),
 	}
 }
 

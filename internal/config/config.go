@@ -91,8 +91,15 @@ type Resume struct {
 	Order         string        `toml:"order"`
 	MaxColdTokens int           `toml:"max_cold_tokens"` // 0: no bound
 	OnCold        string        `toml:"on_cold"`
+	Priority      []Priority    `toml:"priority"`
 	TrustedUsers  []string      `toml:"trusted_users"`  // besides root and the user himself
 	TrustedGroups []string      `toml:"trusted_groups"` // that may write what is obeyed
+}
+
+// Priority is the rank of the sessions of a directory.
+type Priority struct {
+	Dir  string `toml:"dir"` // absolute
+	Rank int    `toml:"rank"`
 }
 
 // Trust is who may have written what is obeyed.
@@ -406,6 +413,11 @@ func (c Config) Rules() resume.Rules {
 	if c.Resume.Hours != (Hours{}) {
 		// Hours are the user's, and many of the times come from records in UTC.
 		rules.NextAllowed = func(t time.Time) time.Time { return c.Resume.Hours.Next(t.Local()) }
+	}
+	for _, p := range c.Resume.Priority {
+		for _, dir := range byAnyName([]string{p.Dir}) {
+			rules.Priority = append(rules.Priority, resume.Priority{Dir: dir, Rank: p.Rank})
+		}
 	}
 	for _, class := range limit.Classes() {
 		if policy := c.SessionPolicy("", class); policy != rules.Backoff {

@@ -85,6 +85,9 @@ func (c *Config) resolvePaths(file string) []*Problem {
 	r := resolver{file: file}
 	r.paths("resume.include", c.Resume.Include)
 	r.paths("resume.exclude", c.Resume.Exclude)
+	for i := range c.Resume.Priority {
+		r.path(index("resume.priority", i)+".dir", &c.Resume.Priority[i].Dir)
+	}
 	for i := range c.Agents {
 		a, key := &c.Agents[i], index("agent", i)
 		r.paths(key+".roots", a.Roots)

@@ -72,6 +72,11 @@ func (r Resume) validate(found *problems) {
 	found.check(r.MaxColdTokens >= 0, "resume.max_cold_tokens", r.MaxColdTokens, "must not be negative; 0 is no bound")
 	found.enum("resume.newcomer", r.Newcomer, string(resume.InteractiveNewcomers), string(resume.AnyNewcomer), string(resume.NoNewcomer))
 	found.enum("resume.order", r.Order, OldestFirst, NewestFirst)
+	for i, p := range r.Priority {
+		key := index("resume.priority", i)
+		found.check(p.Dir != "", key+".dir", p.Dir, "must be set")
+		found.check(p.Rank >= 1, key+".rank", p.Rank, "must be at least 1, which goes first")
+	}
 	for i, dir := range r.Include {
 		found.check(!slices.Contains(r.Exclude, dir), index("resume.include", i), dir, "is in resume.exclude too: no session there would be resumed")
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
 )
 
 const mybot = `
@@ -44,6 +46,7 @@ func TestImpossibleValues(t *testing.T) {
 		"no windows":                    {"[resume]\nX", "X", `max_windows = 0`, `resume.max_windows = 0: must be at least 1`},
 		"live":                          {"[resume]\nX", "X", `live = "typ"`, `resume.live = "typ": must be one of type, notify, ignore; did you mean type?`},
 		"newcomer":                      {"[resume]\nX", "X", `newcomer = "always"`, `resume.newcomer = "always": must be one of interactive, any, never`},
+		"a rank before the first":       {"[[resume.priority]]\ndir = \"/a\"\nX", "X", `rank = 0`, `resume.priority[0].rank = 0: must be at least 1, which goes first`},
 		"order":                         {"[resume]\nX", "X", `order = "random"`, `resume.order = "random": must be one of oldest, newest`},
 		"hours":                         {"[resume]\nX", "X", `hours = "22-8"`, `resume.hours = "22-8": must be a span of the day, such as "22:00-08:00"`},
 		"included and excluded":         {"[resume]\nX", "X", "include = [\"/a\"]\nexclude = [\"/a\"]", `resume.include[0] = "/a": is in resume.exclude too`},
@@ -144,4 +147,9 @@ events = []
 	require.Zero(t, c.Notify.GroupWait)
 	require.Empty(t, c.Notify.Events)
 	require.Empty(t, c.Notify.Desktop[0].Events, "who wants to hear nothing hears nothing")
+}
+
+func TestDirectoriesOfRank(t *testing.T) {
+	rules := load(t, "[[resume.priority]]\ndir = \"/work/release\"\nrank = 1\n[[resume.priority]]\ndir = \"/work\"\nrank = 2\n").Rules()
+	require.Equal(t, []resume.Priority{{Dir: "/work/release", Rank: 1}, {Dir: "/work", Rank: 2}}, rules.Priority)
 }

@@ -261,6 +261,7 @@ func (e *Engine) SetRules(ctx context.Context, rules Rules) error {
 	return e.do(ctx, func(ctx context.Context) {
 		rules.recoveries = e.opts.Rules.recoveries
 		e.opts.Rules, e.stirred = rules, true
+		e.ready.rankAnew(e.sessions, rules)
 		e.reconsider(ctx)
 	})
 }

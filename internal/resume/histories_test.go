@@ -322,6 +322,9 @@ func (m *machine) wishes(margin time.Duration) Rules {
 	rules.MaxConcurrent = 1 + int(margin%3)
 	rules.Newcomers = []Newcomers{InteractiveNewcomers, AnyNewcomer, NoNewcomer}[margin%7%3]
 	rules.KeepEnded, rules.KeepQuiet = 10*margin, 20*margin
+	if margin%6 < 3 {
+		rules.Priority = []Priority{{"/src/s2", 1}, {"/src", 2}}
+	}
 	if margin%4 == 0 {
 		rules.Exclude = []string{"/src/s1"}
 	}

@@ -56,3 +56,36 @@ func counter() func() string {
 	n := 0
 	return func() string { n++; return fmt.Sprint("mark-", n) }
 }
+
+func TestWhoGoesFirstByDirectoryThenByContextThenByAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := defaultRules()
+		rules.MaxConcurrent, rules.Stagger, rules.Margin = 1, 0, 0
+		rules.Priority = []Priority{{"/src", 2}, {"/src/urgent", 1}}
+		w := newWorld(t, rules, recovers)
+		reset := time.Now().Add(time.Hour)
+		stop := func(id, dir string, tokens int64) {
+			time.Sleep(time.Second)
+			w.offset++
+			require.NoError(t, w.Observe(t.Context(), []Observation{{
+				Key: Key{"bot", id}, Account: "bot:" + id, Cwd: dir, Pos: Position{"1", w.offset},
+				Event: limitedUntil(time.Now(), limit.UsageLimit, reset),
+			}}))
+			w.order(id, Weighed{Context{Tokens: tokens, At: time.Now()}})
+		}
+		stop("elsewhere", "/other", 1)
+		stop("old", "/src/a", 0)
+		stop("large", "/src/b", 900)
+		stop("small", "/src/c", 100)
+		stop("urgent", "/src/urgent/x", 5000)
+		time.Sleep(2 * time.Hour)
+		w.stop()
+		var order []string
+		for _, c := range w.changes {
+			if c.Begun() != nil {
+				order = append(order, c.After.Key.ID)
+			}
+		}
+		require.Equal(t, []string{"urgent", "small", "large", "old", "elsewhere"}, order)
+	})
+}

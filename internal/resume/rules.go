@@ -55,7 +55,8 @@ type Rules struct {
 
 	MaxConcurrent int           // resumes at a time
 	Stagger       time.Duration // between sessions of one account
-	Order         Order         // who goes first when several are due
+	Priority      []Priority    // who goes first when several are due, by directory,
+	Order         Order         // and else
 
 	recoveries Recoveries // the engine's own: what outages have taught
 }

@@ -19,7 +19,7 @@ func (e *Engine) ring(ctx context.Context) {
 			continue
 		}
 		e.timers.set(key, time.Time{})
-		e.ready.add(e.sessions[key])
+		e.ready.add(e.sessions[key], e.opts.Rules)
 		e.stirred = true
 	}
 	if e.stirred || (!e.wake.IsZero() && !e.wake.After(now)) {
@@ -87,7 +87,7 @@ func (e *Engine) start(ctx context.Context, now time.Time) {
 	e.wake = time.Time{}
 	bars := bars{e, make(map[AccountKey]time.Time)}
 	closed := make(map[AccountKey]bool) // whose sessions wait for another one of theirs
-	e.walk = e.ready.inOrder(e.opts.Rules.Order, e.walk)
+	e.walk = e.ready.inOrder(e.opts.Rules, e.walk)
 	for _, one := range e.walk {
 		if one.why == oneByOne && closed[one.account] && !e.account(one.account).involves(one.key) {
 			continue
@@ -107,7 +107,7 @@ func (e *Engine) start(ctx context.Context, now time.Time) {
 		if s.Reason != why {
 			s = e.apply(ctx, s, s, Queued{Why: why}, now)
 			e.timers.set(one.key, time.Time{})
-			e.ready.add(s)
+			e.ready.add(s, e.opts.Rules)
 		}
 	}
 }

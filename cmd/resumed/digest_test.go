@@ -38,7 +38,7 @@ func TestTheMorningDigest(t *testing.T) {
 	notice := hook.got()[0]
 	require.Equal(t, notify.Digest, notice.Event)
 	require.Equal(t, "resumed: 1 session continued, 1 needs you", notice.Title)
-	require.Regexp(t, `(?s)^Needs you:\n- bot \(s-1\): gave up after .*\nContinued:\n- bot \(0b6b\)\n  claude --resume `+liveID+`$`, notice.Text)
+	require.Regexp(t, `(?s)^Needs you:\n- bot \(s-1\): .*gave up after .*\nContinued:\n- bot \(0b6b\)\n  claude --resume `+liveID+`$`, notice.Text)
 	require.Len(t, notice.Sessions, 2)
 
 	require.Zero(t, b.kill(syscall.SIGTERM))

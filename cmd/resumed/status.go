@@ -20,7 +20,8 @@ func (c *cli) statusCommand() *cobra.Command {
 		Use:   "status [SESSION]",
 		Short: "Show who waits for what",
 		Long: "Shows the interrupted sessions, what needs you first; the accounts and their limits; the\n" +
-			"daemon. Without a daemon it shows what the last one left. SESSION is an id or as much of its beginning as no other has, the name that\n" +
+			"daemon. Without a daemon it shows what the last one left.\n\n" +
+			"SESSION is an id or as much of its beginning as no other has, the name that\n" +
 			"status prints, or the last part of its directory where that is unique.\n\n" +
 			"--watch goes on showing it: a live view on a terminal, where keys retry, cancel, pause and\n" +
 			"open details, and elsewhere a line whenever something changes.",

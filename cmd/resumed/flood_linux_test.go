@@ -100,15 +100,15 @@ func TestStrangersOnThePortStopNothing(t *testing.T) {
 	}()
 	flood(t, address, 200)
 
-	b.write("bot/logs/far.log", "rate limited, retry in 1h\n")
+	b.write("bot/logs/near.log", "rate limited\n")
+	b.until("a session is resumed meanwhile", func() bool { return len(b.calls()) == 1 })
+	b.write("bot/logs/far.log", "rate limited, retry in 1h\n") // from here on the account is known to be limited
 	b.untilState("far", resume.Waiting)
 	select {
 	case <-shown:
 	case <-time.After(patience):
 		t.Fatal("a page that is open is not told")
 	}
-	b.write("bot/logs/near.log", "rate limited\n")
-	b.until("a session is resumed meanwhile", func() bool { return len(b.calls()) == 1 })
 	out, errOut, code := b.run("status")
 	require.Zero(t, code, errOut)
 	require.Contains(t, out, "far")

@@ -172,7 +172,7 @@ echo '{"uuid":"`+qwenSession+`","sessionId":"`+qwenSession+`","timestamp":"'$now
 	require.Equal(t, b.path("bot"), s.Cwd)
 
 	b.untilState(qwenSession, resume.Watching)
-	require.Equal(t, "cwd="+b.path("bot")+" args=--resume "+qwenSession+" --model usage_far -p continue\n", b.read("calls"))
+	require.Equal(t, "cwd="+b.path("bot")+" args=--resume "+qwenSession+" --model usage_far --auth-type openai -p continue\n", b.read("calls"))
 
 	file, err := filepath.Abs("testdata/qwen-usage-limit.jsonl")
 	require.NoError(t, err)

@@ -311,7 +311,7 @@ func TestASandboxedSessionIsNotContinuedOutside(t *testing.T) {
 	require.Empty(t, b.read("ran"))
 
 	// The user names the way in.
-	b.install("way-in", "#!/bin/sh\necho \"$1 $HOME\" > \"$HOME/way\"\nshift\nexec "+strings.Join(sandbox, " ")+" \"$@\"\n")
+	b.install("way-in", "#!/bin/sh\necho \"$1 $HOME\" > \"$HOME/way\"\nshift\nPATH="+filepath.Dir(b.claude)+":$PATH exec "+strings.Join(sandbox, " ")+" \"$@\"\n")
 	b.reconfigure(leashConfig + fmt.Sprintf("[[agent]]\nname = \"claude-code\"\ncommand = %q\n", b.path("way-in")+" {cwd} "+b.claude))
 	b.ranAtLast()
 	require.Equal(t, b.path("bot")+" "+b.home+"\n", b.read("way"))

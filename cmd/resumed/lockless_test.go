@@ -84,7 +84,7 @@ func qwenFailed(kind string, status int, words string) string {
 }
 
 var qwenCode = lockless{
-	name: "qwen-code", program: "qwen", words: "continue", model: "qwen3-coder", shell: "$2",
+	name: "qwen-code", program: "qwen", words: "continue", model: "qwen3-coder --auth-type openai", shell: "$2", // its chat tells both
 	chat: func(project, id string) string { return ".qwen/projects/-" + project + "/chats/" + id + ".jsonl" },
 	begin: func() string {
 		return qwenSaid("user", "user", "first turn") + qwenSaid("assistant", "model", "Done.") + qwenSaid("user", "user", "second turn")

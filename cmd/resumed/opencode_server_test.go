@@ -172,7 +172,7 @@ func TestAServedOpencodeSession(t *testing.T) {
 				b.serve(b.path("src"), "", nil)
 				b.configure("http://127.0.0.1:1", "")
 			},
-			state: resume.Waiting, why: "a live process holds it",
+			state: resume.Waiting, why: "holds it: set server = ",
 		},
 		"a server that does not know it is waited for": {
 			live:  serves("", func(s *opencodeServer) { s.Answer = "" }),

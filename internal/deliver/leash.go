@@ -3,6 +3,7 @@ package deliver
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -47,6 +48,7 @@ func (d *Deliverer) leashed(session resume.Session, a agent.Agent, plan *agent.C
 		if o.Sandbox != "" && !runsThrough(plan.Argv, o.Through) {
 			env = env.Without(leash.Places) // the way in is a program of our own world
 		}
+		env.Set = withProgram(env.Set, plan.Env)
 		for _, lost := range env.Missing {
 			if plan.Spare == nil || !plan.Spare(lost.What) {
 				missing = append(missing, lost)
@@ -67,6 +69,30 @@ func (d *Deliverer) leashed(session resume.Session, a agent.Agent, plan *agent.C
 		return all, &resume.NotSent{Why: why, Park: true}
 	}
 	return all, nil
+}
+
+// withProgram returns the variables of a session with what its program needs in
+// PATH: it may be another program than the one that the session was run with.
+func withProgram(set, plan []string) []string {
+	const name = "PATH"
+	had, needs := childenv.Value(set, name), childenv.Value(plan, name)
+	if had == "" || needs == "" {
+		return set
+	}
+	ours, theirs := filepath.SplitList(os.Getenv(name)), filepath.SplitList(had)
+	var before, after []string
+	own := false // from here on the daemon's own directories stand
+	for _, dir := range filepath.SplitList(needs) {
+		switch own = own || len(ours) > 0 && dir == ours[0]; {
+		case slices.Contains(theirs, dir) || slices.Contains(ours, dir):
+		case own:
+			after = append(after, dir)
+		default:
+			before = append(before, dir)
+		}
+	}
+	path := strings.Join(slices.Concat(before, theirs, after), string(filepath.ListSeparator))
+	return append(childenv.Without(set, name), name+"="+path)
 }
 
 // runsThrough reports whether a command begins with what stood before the session's

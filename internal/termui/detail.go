@@ -52,9 +52,9 @@ func (p Page) session(s resume.View) []string {
 		fact("context", humanize.Context(*s.Context, s.Cold), None)
 	}
 	lines = append(lines, p.evidence(s, fact)...)
-	lines = append(lines, p.leash(s)...)
 	lines = append(lines, p.resumes("Resumes", s.Attempts)...)
 	lines = append(lines, p.resumes("Resumes of the interruption before", s.Past)...)
+	lines = append(lines, p.leash(s)...)
 	return lines
 }
 

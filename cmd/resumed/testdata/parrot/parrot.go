@@ -74,8 +74,8 @@ func (a *room) Owner(ctx context.Context, s resume.Session) (*resume.Owner, erro
 	return a.Processes.Neighbour(ctx, s, isProgram, "-p")
 }
 
-func (a *room) Plan(_ context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
-	if _, plan, stands, err := agent.Stands(a, s); !stands {
+func (a *room) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
+	if _, plan, stands, err := agent.Stands(ctx, a, s); !stands {
 		return plan, err
 	}
 	return a.Run(s, s.Cwd, leash.Carried{}, "--perch", s.Key.ID, "-p", w.Prompt), nil

@@ -33,7 +33,8 @@ bench: ## Run the benchmarks, the peers beside them
 
 # The only way in which the tests install and start real agents. E2E names them
 # (claude-code,codex,opencode,gemini,qwen-code) or says all; E2E_CACHE is where
-# they are installed, ~/.cache/resumed-e2e without it; with E2E_KEEP set their
+# they are installed, ~/.cache/resumed-e2e without it; E2E_SHORT plays a sample of
+# the rows about what a session was started with, as CI does; with E2E_KEEP set their
 # homes stay, to be looked at.
 e2e: ## Try the daemon with the real agents (E2E=claude-code,codex for some)
 	E2E="$${E2E:-all}" go test -count=1 -v -parallel 64 -timeout 30m ./e2e

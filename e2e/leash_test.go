@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -159,6 +160,19 @@ func otherAccount(url, key string, limited agenttest.Answer, known bool, argv fu
 		require.Error(t, err, "the key is kept: %s", kept)
 		require.NotContains(t, b.log.String(), mine)
 	}}
+}
+
+// sample returns one of so many rows where E2E_SHORT asks for a short run, else all
+// of them.
+func sample(every int, all []situation) []situation {
+	if os.Getenv("E2E_SHORT") == "" {
+		return all
+	}
+	var some []situation
+	for i := 0; i < len(all); i += every {
+		some = append(some, all[i])
+	}
+	return some
 }
 
 func nothing(*box) []string { return nil }

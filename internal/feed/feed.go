@@ -16,6 +16,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/ownership"
 	"resumed/internal/resume"
+	"resumed/internal/watch"
 )
 
 // Options are what Feeds work with. All are required.
@@ -50,6 +51,7 @@ type Feeds struct {
 
 	mu    sync.Mutex // guards what follows
 	feeds []*feed
+	swap  <-chan struct{} // closed when a swap that is under way is over; nil: none is
 }
 
 // New returns the feeds of those agents, to begin where the cursors stand.
@@ -87,6 +89,7 @@ func (f *Feeds) Run(ctx context.Context) error {
 // and their successors start where these stopped. The others go on untouched.
 // cursors is asked for once those have stopped.
 func (f *Feeds) Swap(ctx context.Context, agents map[string]agent.Agent, cursors func() Cursors) {
+	defer f.swapping()()
 	var keep, begin []*feed
 	kept := make(map[string]bool)
 	var stop []*feed
@@ -113,8 +116,8 @@ func (f *Feeds) Swap(ctx context.Context, agents map[string]agent.Agent, cursors
 			begin = append(begin, f.of(agents[name], stored)...)
 		}
 	}
-	// Until here a look meets those that have stopped, and no resume goes on
-	// without one.
+	// Until here a look meets those that have stopped, and waits: no resume goes
+	// on without one.
 	f.mu.Lock()
 	f.feeds = slices.Concat(keep, begin)
 	f.mu.Unlock()
@@ -132,6 +135,27 @@ const lookTimeout = time.Minute
 func (f *Feeds) Look(ctx context.Context, session resume.Session) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, lookTimeout, fmt.Errorf("it took more than %s", lookTimeout))
 	defer cancel()
+	for {
+		seen, _ := f.current()
+		err := f.lookOnce(ctx, session)
+		if !errors.Is(err, watch.ErrStopped) {
+			return err
+		}
+		now, swap := f.current()
+		switch {
+		case swap != nil: // others take their place: these tell
+			select {
+			case <-swap:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		case slices.Equal(seen, now):
+			return err // the daemon stops
+		}
+	}
+}
+
+func (f *Feeds) lookOnce(ctx context.Context, session resume.Session) error {
 	if err := f.Await(ctx, session.Key.Agent); err != nil {
 		return err
 	}
@@ -157,9 +181,30 @@ func (f *Feeds) Await(ctx context.Context, agent string) error {
 }
 
 func (f *Feeds) all() []*feed {
+	feeds, _ := f.current()
+	return feeds
+}
+
+// current returns the feeds, and what is closed when a swap that is under way is
+// over; nil: none is.
+func (f *Feeds) current() (feeds []*feed, swap <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.feeds
+	return f.feeds, f.swap
+}
+
+// swapping says that others take the place of the feeds, until over is called.
+func (f *Feeds) swapping() (over func()) {
+	swap := make(chan struct{})
+	f.mu.Lock()
+	f.swap = swap
+	f.mu.Unlock()
+	return func() {
+		f.mu.Lock()
+		f.swap = nil
+		f.mu.Unlock()
+		close(swap)
+	}
 }
 
 func (f *Feeds) ofAgent(name string) []*feed {

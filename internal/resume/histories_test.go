@@ -291,8 +291,11 @@ func (m *machine) order() {
 	case 5:
 		_, err = l.engine.Apply(ctx, key, Forget{})
 	case 6:
-		m.rules = m.wishes(margin)
-		err = l.engine.SetRules(ctx, m.rules)
+		rules := m.wishes(margin)
+		m.mu.Lock()
+		m.rules = rules
+		m.mu.Unlock()
+		err = l.engine.SetRules(ctx, rules)
 	}
 	if err == nil {
 		l.sync() // an order that was answered is on disk

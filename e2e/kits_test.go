@@ -108,7 +108,7 @@ func claude(version string) kit {
 		talk:  func(prompt string) []string { return []string{"claude", prompt} },
 		cases: headless,
 		ask:   func(b *box) { b.write(".claude/settings.json", "{}") },
-		live:  append([]situation{idle, menu, small, vim, plain, armed, drafted, busy, dead, denied}, sample(2, claudeLeash())...),
+		live:  append([]situation{idle, menu, small, vim, plain, armed, drafted, busy, dead, denied}, sample(4, claudeLeash())...),
 		slow:  named(armed.name),
 	}
 }
@@ -149,7 +149,7 @@ trust_level = "trusted"
 		ask: func(b *box) {
 			b.change(".codex/config.toml", `"never"`, `"on-request"`, "danger-full-access", "read-only")
 		},
-		live: append([]situation{queued, shared, dead, denied}, sample(2, codexLeash())...),
+		live: append([]situation{queued, shared, dead, denied}, sample(3, codexLeash())...),
 	}
 }
 
@@ -179,7 +179,7 @@ func opencode(version string) kit {
 			b.change(".config/opencode/opencode.json", `{"autoupdate"`, `{"permission":{"bash":"ask"},"autoupdate"`)
 		},
 		cases: headless,
-		live:  append([]situation{outOfReach(agenttest.RateLimit(time.Second), limit.RateLimit), denied}, sample(4, opencodeLeash())...),
+		live:  append([]situation{outOfReach(agenttest.RateLimit(time.Second), limit.RateLimit), denied}, sample(6, opencodeLeash())...),
 		// Without a time in a header it tries for over a minute.
 		slow: named("limit with a stated reset", "throttle without one", "overload", unreachable, denied.name),
 	}
@@ -250,7 +250,7 @@ func qwen(version string) kit {
 // older is a Claude Code that states resets by the minute only, cut short.
 func older(k kit) kit {
 	k.margin = "60s"
-	k.live = append([]situation{idle, menu, small, dead, denied}, sample(8, claudeLeash())...)
+	k.live = append([]situation{idle, menu, small, dead, denied}, sample(16, claudeLeash())...)
 	k.slow = named("limit with a stated reset", menu.name, small.name, dead.name)
 	return k
 }
@@ -264,7 +264,7 @@ func silent(k kit) kit {
 		}
 	}
 	// Its first commands may see variables that they should not, whoever starts it.
-	k.live = append([]situation{outOfReach(agenttest.UsageLimit(8*time.Second), limit.UsageLimit)}, sample(5, codexLeash()[1:])...)
+	k.live = append([]situation{outOfReach(agenttest.UsageLimit(8*time.Second), limit.UsageLimit)}, sample(10, codexLeash()[1:])...)
 	return k
 }
 

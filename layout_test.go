@@ -22,20 +22,22 @@ import (
 var arrows = map[string][]string{
 	"cmd/resumed": {
 		"configs", "internal/agents", "internal/app", "internal/backoff", "internal/sanitize", "internal/config", "internal/control",
-		"internal/deliver", "internal/execrun", "internal/explain", "internal/journal", "internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/state", "internal/termui", "internal/tmux", "systemd",
-		"internal/atomicfile", "internal/dirs", "internal/humanize", "internal/ownership",
+		"internal/deliver", "internal/execrun", "internal/explain", "internal/journal", "internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/runner", "internal/state", "internal/termui", "internal/tmux", "launchd", "systemd",
+		"internal/atomicfile", "internal/dirs", "internal/fleet/natskv", "internal/hub", "internal/humanize", "internal/mounts", "internal/ownership",
+		"internal/usage",
 	},
 	"internal/app": {
 		"internal/agent", "internal/agents", "internal/config", "internal/control", "internal/deliver", "internal/feed",
-		"internal/humanize", "internal/journal", "internal/lease", "internal/metrics", "internal/notify", "internal/notify/*", "internal/ownership", "internal/procfs", "internal/resume",
+		"internal/fleet", "internal/fleet/natskv", "internal/humanize", "internal/journal", "internal/lease", "internal/metrics", "internal/mounts", "internal/notify", "internal/notify/*", "internal/ownership", "internal/procfs", "internal/resume",
 		"internal/state", "internal/webui",
+		"internal/usage",
 	},
 	"internal/deliver": {
-		"internal/agent", "internal/atomicfile", "internal/childenv", "internal/humanize", "internal/leash", "internal/lease", "internal/ownership", "internal/resume", "internal/runner", "internal/sanitize", "internal/tmux",
+		"internal/agent", "internal/atomicfile", "internal/childenv", "internal/humanize", "internal/leash", "internal/lease", "internal/ownership", "internal/process", "internal/resume", "internal/runner", "internal/sanitize", "internal/tmux",
 	},
 	"internal/feed":    {"internal/agent", "internal/ownership", "internal/resume", "internal/runner", "internal/sanitize", "internal/watch"},
-	"internal/journal": {"internal/control", "internal/notify", "internal/resume", "internal/state"},
-	"internal/metrics": {"internal/limit", "internal/notify", "internal/resume"},
+	"internal/journal": {"internal/control", "internal/notify", "internal/resume", "internal/sanitize", "internal/state"},
+	"internal/metrics": {"internal/limit", "internal/notify", "internal/resume", "internal/usage"},
 	"internal/explain": {
 		"internal/agent", "internal/agents", "internal/sanitize", "internal/config", "internal/explain/*", "internal/leash", "internal/limit", "internal/resume", "internal/lastwords",
 	},
@@ -45,36 +47,44 @@ var arrows = map[string][]string{
 	"internal/explain/recording": {
 		"internal/agent", "internal/resume",
 	},
-	"internal/agents":     {"internal/agent", "internal/agent/*", "internal/config", "internal/ownership"},
-	"internal/execrun":    {"internal/agent", "internal/backoff", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume"},
-	"internal/lastwords":  {"internal/sanitize", "internal/limit"},
-	"internal/config":     {"internal/dirs", "internal/backoff", "internal/humanize", "internal/limit", "internal/ownership", "internal/resume"},
-	"internal/state":      {"internal/lock", "internal/resume"},
-	"internal/lease":      {"internal/atomicfile", "internal/lock"},
-	"internal/lock":       {"internal/backoff"},
-	"internal/control":    {"internal/resume"},
-	"internal/termui":     {"internal/sanitize", "internal/control", "internal/humanize", "internal/limit", "internal/resume"},
-	"internal/webui":      {"internal/atomicfile", "internal/sanitize", "internal/control", "internal/humanize", "internal/resume"},
-	"internal/humanize":   {"internal/resume", "internal/sanitize"},
-	"internal/notify/*":   {"internal/notify", "internal/childenv", "internal/ownership", "internal/resume", "internal/sanitize", "internal/sessionbus"},
-	"internal/notify":     {"internal/backoff", "internal/humanize", "internal/sanitize", "internal/limit", "internal/resume"},
-	"internal/runner":     {"internal/dirs", "internal/procfs", "internal/sessionbus", "internal/childenv", "internal/sanitize", "internal/resume"},
-	"internal/childenv":   {"internal/resume"},
-	"internal/sessionbus": {"internal/dirs"},
-	"internal/tmux":       {"internal/procfs", "internal/childenv", "internal/resume"},
-	"internal/leash":      {"internal/resume"},
-	"internal/watch":      {"internal/sparse"},
-	"internal/agent":      {"internal/sparse", "internal/leash", "internal/procfs", "internal/sanitize", "internal/limit", "internal/resume"},
-	"internal/agenttest":  {"internal/agent", "internal/leash", "internal/limit", "internal/resume"}, // for tests alone
-	"internal/agent/*":    {"internal/agent", "internal/backoff", "internal/leash", "internal/limit", "internal/procfs", "internal/sqliteread", "internal/resume", "internal/dirs"},
-	"internal/sqliteread": {"internal/backoff"},
-	"internal/resume":     {"internal/backoff", "internal/limit"},
+	"internal/agents":          {"internal/agent", "internal/agent/*", "internal/config", "internal/limit", "internal/ownership", "internal/program", "internal/resume", "internal/usage"},
+	"internal/execrun":         {"internal/agent", "internal/backoff", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume"},
+	"internal/lastwords":       {"internal/sanitize", "internal/limit"},
+	"internal/config":          {"internal/dirs", "internal/backoff", "internal/humanize", "internal/limit", "internal/ownership", "internal/resume"},
+	"internal/state":           {"internal/atomicfile", "internal/lock", "internal/resume"},
+	"internal/lease":           {"internal/atomicfile", "internal/lock"},
+	"internal/lock":            {"internal/backoff"},
+	"internal/control":         {"internal/resume", "internal/usage"},
+	"internal/termui":          {"internal/sanitize", "internal/control", "internal/humanize", "internal/limit", "internal/resume"},
+	"internal/webui":           {"internal/atomicfile", "internal/sanitize", "internal/control", "internal/humanize", "internal/resume", "internal/timeline", "internal/usage"},
+	"internal/timeline":        {"internal/control", "internal/humanize", "internal/limit", "internal/resume"},
+	"internal/humanize":        {"internal/limit", "internal/resume", "internal/sanitize", "internal/usage"},
+	"internal/notify/*":        {"internal/notify", "internal/backoff", "internal/childenv", "internal/ownership", "internal/resume", "internal/sanitize", "internal/sessionbus"},
+	"internal/notify":          {"internal/backoff", "internal/humanize", "internal/sanitize", "internal/limit", "internal/resume", "internal/usage"},
+	"internal/ownership":       {"internal/sanitize"},
+	"internal/runner":          {"internal/atomicfile", "internal/dirs", "internal/procfs", "internal/sessionbus", "internal/childenv", "internal/sanitize", "internal/resume"},
+	"internal/childenv":        {"internal/resume"},
+	"internal/sessionbus":      {"internal/dirs"},
+	"internal/tmux":            {"internal/procfs", "internal/childenv", "internal/resume"},
+	"internal/leash":           {"internal/resume"},
+	"internal/fleet":           {"internal/limit", "internal/resume"},
+	"internal/fleet/fleettest": {"internal/fleet"}, // for tests alone
+	"internal/fleet/natskv":    {"internal/fleet"},
+	"internal/hub":             {"internal/atomicfile", "internal/fleet/natskv"},
+	"internal/watch":           {"internal/mounts", "internal/sparse"},
+	"internal/agent":           {"internal/sparse", "internal/leash", "internal/process", "internal/procfs", "internal/program", "internal/sanitize", "internal/limit", "internal/resume", "internal/usage"},
+	"internal/process":         {"internal/procfs", "internal/program", "internal/sanitize", "internal/resume"},
+	"internal/program":         {"internal/resume"},
+	"internal/agenttest":       {"internal/agent", "internal/leash", "internal/limit", "internal/resume"}, // for tests alone
+	"internal/agent/*":         {"internal/agent", "internal/backoff", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/program", "internal/sqliteread", "internal/resume", "internal/dirs", "internal/usage"},
+	"internal/sqliteread":      {"internal/backoff"},
+	"internal/resume":          {"internal/backoff", "internal/limit"},
 
 	"internal/limit":       {"internal/limit/class", "internal/limit/facts", "internal/limit/token", "internal/limit/when", "internal/limit/words"},
 	"internal/limit/facts": {"internal/limit/class", "internal/limit/token"},
 	"internal/limit/when":  {"internal/limit/token"},
 	"internal/limit/words": {"internal/limit/class", "internal/limit/token"},
-	"internal/limit/learn": {"internal/limit/class", "internal/limit/facts", "internal/limit/token", "internal/limit/words"}, // make learn
+	"internal/limit/learn": {"internal/limit", "internal/limit/class", "internal/limit/facts", "internal/limit/token", "internal/limit/words"}, // make learn
 }
 
 // libraries says which package may know which library. One that is not listed
@@ -89,14 +99,18 @@ var libraries = map[string][]string{
 	"github.com/godbus/dbus/v5":               {"internal/sessionbus/bustest", "internal/notify/desktop", "internal/sessionbus", "internal/runner"},
 	"github.com/google/uuid":                  {"internal/app", "internal/execrun"},
 	"github.com/lmittmann/tint":               {"cmd/resumed"},
+	"github.com/nats-io/nats-server/v2":       {"internal/hub"},
+	"github.com/nats-io/nats.go":              {"internal/fleet/natskv", "internal/hub"},
+	"github.com/nats-io/nkeys":                {"internal/fleet/natskv", "internal/hub"},
 	"github.com/nicholas-fedor/shoutrrr":      {"internal/notify/service"},
 	"github.com/pelletier/go-toml/v2":         {"internal/config"},
 	"github.com/prometheus/client_golang":     {"internal/metrics"},
+	"github.com/shirou/gopsutil/v4":           {"internal/procfs"},
 	"github.com/spf13/cobra":                  {"cmd/resumed"},
 	"github.com/spf13/pflag":                  {"cmd/resumed"},
 	"github.com/spf13/viper":                  {"internal/config"},
-	"github.com/stretchr/testify":             {"internal/sessionbus/bustest", "internal/agenttest", "internal/notify/notifytest"},
-	"golang.org/x/sys/unix":                   {"internal/execrun", "internal/control", "internal/runner", "internal/sparse", "internal/state"},
+	"github.com/stretchr/testify":             {"internal/sessionbus/bustest", "internal/agenttest", "internal/fleet/fleettest", "internal/notify/notifytest"},
+	"golang.org/x/sys/unix":                   {"internal/procfs", "internal/execrun", "internal/control", "internal/runner", "internal/sparse", "internal/state"},
 	"golang.org/x/term":                       {"cmd/resumed"},
 	"modernc.org/sqlite":                      {"internal/sqliteread", "internal/state"},
 }
@@ -106,12 +120,13 @@ var knownOnlyIn = map[string]string{
 	"github.com/spf13/viper":                  "internal/config/load.go",
 	"github.com/coreos/go-systemd/v22/daemon": "internal/app/systemd.go",
 	"github.com/coreos/go-systemd/v22/dbus":   "internal/runner/unit.go",
-	"github.com/prometheus/client_golang":     "internal/metrics/metrics.go",
 }
 
 // pure packages touch nothing outside: no files, no processes, no network.
-var pure = []string{"internal/resume", "internal/backoff", "internal/limit", "internal/limit/class", "internal/limit/facts", "internal/limit/token", "internal/limit/when", "internal/limit/words",
-	"internal/sanitize", "internal/lastwords", "internal/humanize", "internal/leash"}
+var pure = []string{
+	"internal/resume", "internal/backoff", "internal/limit", "internal/limit/class", "internal/limit/facts", "internal/limit/token", "internal/limit/when", "internal/limit/words",
+	"internal/sanitize", "internal/lastwords", "internal/humanize", "internal/leash", "internal/timeline",
+}
 
 var impure = []string{"os", "os/exec", "net", "net/http", "syscall", "log/slog", "database/sql"}
 
@@ -243,6 +258,21 @@ func TestEachPackageSaysWhatItIs(t *testing.T) {
 	}
 	for pkg, times := range said {
 		require.Equal(t, 1, times, "package comments in %s", pkg)
+	}
+}
+
+// On Windows the program says that it runs in WSL, and nothing else of it is compiled.
+func TestWindowsGetsASentence(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.pkg != "cmd/resumed" || strings.HasSuffix(s.file, "_windows.go") {
+			continue
+		}
+		text, err := os.ReadFile(s.file)
+		require.NoError(t, err)
+		first, _, _ := strings.Cut(string(text), "\n")
+		linux := strings.HasSuffix(s.file, "_linux.go") // its name says so
+		require.True(t, linux || strings.HasPrefix(first, "//go:build ") && strings.Contains(first, "!windows"),
+			"%s begins with //go:build !windows", s.file)
 	}
 }
 

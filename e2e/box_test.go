@@ -41,6 +41,7 @@ type box struct {
 	stranger bool          // the daemon does not have the agent in its PATH
 	columns  int           // of the agent's terminal; 0: as many as people have
 	rows     int
+	plain    bool // the agent's terminal looks as if it were not in tmux
 	provider *agenttest.Server
 	proc     *exec.Cmd // the daemon
 	log      lockedBuffer

@@ -25,6 +25,7 @@ type record struct {
 	IsSidechain bool
 	Content     json.RawMessage
 	Message     struct{ Content, Parts json.RawMessage }
+	Data        struct{ Content json.RawMessage }
 	Payload     struct {
 		Type, Role string
 		Content    json.RawMessage
@@ -76,6 +77,13 @@ var qwenChats = chats(".qwen/projects/*/chats/*.jsonl", func(before []string, r 
 	return append(before, agenttest.Texts(r.Message.Parts)...)
 })
 
+var copilotEvents = chats(".copilot/session-state/*/events.jsonl", func(before []string, r record) []string {
+	if r.Type != "user.message" {
+		return before
+	}
+	return append(before, agenttest.Texts(r.Data.Content)...)
+})
+
 // Gemini CLI states all messages anew when it takes one back.
 var geminiChats = chats(".gemini/tmp/*/chats/session-*.jsonl", geminiSaid)
 
@@ -92,8 +100,13 @@ func geminiSaid(before []string, r record) []string {
 	return append(before, agenttest.Texts(r.Content)...)
 }
 
-func opencodeSessions(t *testing.T, home string) kept {
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(home, ".local/share/opencode/opencode.db")+"?mode=ro")
+// sessionsIn reads the database of opencode, or of a program that was made of it.
+func sessionsIn(path string) func(*testing.T, string) kept {
+	return func(t *testing.T, home string) kept { return sessionsAt(t, filepath.Join(home, path)) }
+}
+
+func sessionsAt(t *testing.T, path string) kept {
+	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
 	require.NoError(t, err)
 	defer db.Close()
 	rows, err := db.QueryContext(t.Context(), `

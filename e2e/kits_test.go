@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -62,6 +63,9 @@ func (k kit) situations() []situation {
 	for _, w := range k.exec {
 		all = append(all, situation{w.name, w.play})
 	}
+	if slices.Contains([]string{"claude-code 2.1.325", "codex 0.166.0"}, k.name()) {
+		all = append(all, fromQueue)
+	}
 	return append(all, k.live...)
 }
 
@@ -108,7 +112,7 @@ func claude(version string) kit {
 		talk:  func(prompt string) []string { return []string{"claude", prompt} },
 		cases: headless,
 		ask:   func(b *box) { b.write(".claude/settings.json", "{}") },
-		live:  append([]situation{idle, menu, small, vim, plain, armed, drafted, busy, dead, denied}, sample(4, claudeLeash())...),
+		live:  append([]situation{idle, menu, small, vim, plain, quit, armed, drafted, busy, dead, denied}, sample(4, claudeLeash())...),
 		slow:  named(armed.name),
 	}
 }
@@ -153,13 +157,21 @@ trust_level = "trusted"
 	}
 }
 
-func opencode(version string) kit {
+func opencode(version string) kit { return ofOpencode("opencode", "opencode-ai", version) }
+
+// kilo was made of opencode.
+func kilo(version string) kit { return ofOpencode("kilo", "@kilocode/cli", version) }
+
+// ofOpencode is opencode or a program that was made of it. All that is its own is
+// called by its name.
+func ofOpencode(program, npm, version string) kit {
+	config, variable := filepath.Join(".config", program, program+".json"), strings.ToUpper(program)
 	return kit{
-		agent: "opencode", version: version, npm: "opencode-ai", program: "opencode",
-		margin: "0s", kept: opencodeSessions,
+		agent: program, version: version, npm: npm, program: program,
+		margin: "0s", kept: sessionsIn(filepath.Join(".local/share", program, program+".db")),
 		exec: wraps(agenttest.RateLimit(time.Second)),
 		setUp: func(b *box) []string {
-			b.writeJSON(".config/opencode/opencode.json", map[string]any{
+			b.writeJSON(config, map[string]any{
 				"autoupdate": false, "share": "disabled", "snapshot": false, "model": "fake/fake",
 				"provider": map[string]any{"fake": map[string]any{
 					"npm": "@ai-sdk/openai-compatible", "name": "fake",
@@ -170,18 +182,40 @@ func opencode(version string) kit {
 				}},
 			})
 			return []string{
-				"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_SHARE=1",
+				variable + "_DISABLE_AUTOUPDATE=1", variable + "_DISABLE_MODELS_FETCH=1", variable + "_DISABLE_SHARE=1",
 			}
 		},
-		begin: func(prompt string) []string { return []string{"opencode", "run", prompt} },
-		talk:  func(prompt string) []string { return []string{"opencode", "--prompt", prompt} },
+		begin: func(prompt string) []string { return []string{program, "run", prompt} },
+		talk:  func(prompt string) []string { return []string{program, "--prompt", prompt} },
 		ask: func(b *box) {
-			b.change(".config/opencode/opencode.json", `{"autoupdate"`, `{"permission":{"bash":"ask"},"autoupdate"`)
+			b.change(config, `{"autoupdate"`, `{"permission":{"bash":"ask"},"autoupdate"`)
 		},
 		cases: headless,
-		live:  append([]situation{outOfReach(agenttest.RateLimit(time.Second), limit.RateLimit), denied}, sample(6, opencodeLeash())...),
+		live:  append([]situation{outOfReach(agenttest.RateLimit(time.Second), limit.RateLimit), denied}, sample(6, opencodeLeash(program))...),
 		// Without a time in a header it tries for over a minute.
 		slow: named("limit with a stated reset", "throttle without one", "overload", unreachable, denied.name),
+	}
+}
+
+// copilot asks a provider of the user's own: GitHub's needs an account.
+func copilot(version string) kit {
+	return kit{
+		agent: "copilot", version: version, npm: "@github/copilot", program: "copilot",
+		margin: "0s", kept: copilotEvents,
+		exec: wraps(agenttest.RateLimit(time.Second)),
+		setUp: func(b *box) []string {
+			b.writeJSON(".copilot/config.json", map[string]any{"trustedFolders": []string{b.work}})
+			return []string{
+				"COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false", "COPILOT_PROVIDER_BASE_URL=" + b.provider.URL + "/v1", "COPILOT_PROVIDER_API_KEY=" + dummy,
+				"COPILOT_MODEL=fake", "COPILOT_CACHE_HOME=" + filepath.Join(filepath.Dir(b.bin), ".copilot-cache"),
+			}
+		},
+		begin: func(prompt string) []string { return []string{"copilot", "--allow-all-tools", "-p", prompt} },
+		talk:  func(prompt string) []string { return []string{"copilot", "--allow-all-tools", "-i", prompt} },
+		cases: headless,
+		live:  append([]situation{outOfReach(agenttest.RateLimit(time.Second), limit.RateLimit)}, copilotLeash()...),
+		// Without a time in a header it tries for a minute.
+		slow: named("throttle without one"),
 	}
 }
 

@@ -143,7 +143,7 @@ func ownKey(name string, known bool) situation {
 			row.did, row.outcome = "continued once with its own key", "finished"
 		} else {
 			s = b.untilState(resume.Parked)
-			require.Contains(t, s.Reason, "FAKE_KEY: another account would be asked")
+			require.Contains(t, s.Reason, "FAKE_KEY: another account would be used")
 			b.mustStayQuiet(b.refused(), 0)
 			row.did, row.outcome = "parked it", "left to a person"
 		}

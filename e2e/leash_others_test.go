@@ -14,21 +14,31 @@ import (
 	"resumed/internal/leash"
 )
 
-// opencodeLeash are sessions of opencode with a leash of their own.
-func opencodeLeash() []situation {
+// opencodeLeash are sessions of opencode, or of a program that was made of it, with a
+// leash of their own.
+func opencodeLeash(program string) []situation {
 	limited := agenttest.RateLimit(time.Second)
 	byVariables := func(b *box) []string {
-		b.change(".config/opencode/opencode.json", b.provider.URL, "{env:FAKE_URL}", `"`+dummy+`"`, `"{env:FAKE_KEY}"`, `/v1"`, `"`)
-		return words("opencode", "run")(b)
+		b.change(filepath.Join(".config", program, program+".json"), b.provider.URL, "{env:FAKE_URL}", `"`+dummy+`"`, `"{env:FAKE_KEY}"`, `/v1"`, `"`)
+		return words(program, "run")(b)
 	}
 	return []situation{
 		forbidden("permissions of its own shell", limited,
-			func(*box) []string { return []string{`OPENCODE_PERMISSION={"bash":"deny"}`} }, words("opencode", "run")),
-		allowed("allowed by a flag", limited, words("opencode", "run", "--auto")),
-		hidden(limited, false, words("opencode", "run")),
-		hidden(limited, true, words("opencode", "run")),
+			func(*box) []string { return []string{strings.ToUpper(program) + `_PERMISSION={"bash":"deny"}`} }, words(program, "run")),
+		allowed("allowed by a flag", limited, words(program, "run", "--auto")),
+		hidden(limited, false, words(program, "run")),
+		hidden(limited, true, words(program, "run")),
 		otherAccount("FAKE_URL", "FAKE_KEY", limited, false, byVariables),
 		otherAccount("FAKE_URL", "FAKE_KEY", limited, true, byVariables),
+	}
+}
+
+// copilotLeash are sessions of GitHub Copilot CLI with a leash of their own.
+func copilotLeash() []situation {
+	limited := agenttest.RateLimit(time.Second)
+	return []situation{
+		forbidden("a tool that is denied", limited, nothing, words("copilot", "--allow-all-tools", "--deny-tool=shell", "-p")),
+		otherAccount("COPILOT_PROVIDER_BASE_URL", "COPILOT_PROVIDER_API_KEY", limited, true, words("copilot", "--allow-all-tools", "-p")),
 	}
 }
 
@@ -43,12 +53,50 @@ func qwenLeash() []situation {
 	}
 }
 
+// helpFlag is a line of GitHub Copilot CLI's help: the names of a flag, and its value.
+var helpFlag = regexp.MustCompile(`(?m)^ {2,6}((?:-\w, )?--[\w-]+|-\w)(?: (<\S+>|\[<\S+>\]|\[<\S+>\.\.\.\]))?\s*$`)
+
+// TestEveryFlagOfCopilotIsKnown looks whether the table has every flag that the program
+// tells of, and whether it has values there as it has here.
+func TestEveryFlagOfCopilotIsKnown(t *testing.T) {
+	k := copilot("1.0.102")
+	if !wanted(k.agent) {
+		t.Skip("SKIPPED: E2E does not ask for it")
+	}
+	bin, _ := install(t, k)
+	b, table := newBox(t, k, bin), flagsOf(t, k.agent)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, k.program), "--help")
+	cmd.Env, cmd.Dir = b.env(), b.work
+	out, err := cmd.Output()
+	require.NoError(t, err, string(out))
+	found := helpFlag.FindAllStringSubmatch(string(out), -1)
+	require.Greater(t, len(found), 70, "the help is read")
+	for _, f := range found {
+		for name := range strings.SplitSeq(f[1], ", ") {
+			require.Equal(t, helpTakes(f[2]), table.Takes(name), name)
+		}
+	}
+}
+
+func helpTakes(value string) leash.Takes {
+	switch {
+	case strings.HasSuffix(value, "...]"):
+		return leash.Many
+	case strings.HasPrefix(value, "["):
+		return leash.Maybe
+	case value != "":
+		return leash.One
+	default:
+		return leash.Alone
+	}
+}
+
 // TestEveryFlagOfYargsIsKnown looks whether the tables have every flag that the
 // programs tell of, and whether it has values there as it has here.
 func TestEveryFlagOfYargsIsKnown(t *testing.T) {
-	subcommands := map[string][]string{"opencode": {"run", "serve", "web", "attach", "acp"}}
+	subcommands := map[string][]string{"opencode": {"run", "serve", "web", "attach", "acp"}, "kilo": {"run", "serve", "attach", "acp"}}
 	for _, k := range []kit{
-		opencode("1.18.33"), opencode("1.17.11"), gemini("0.61.0"), gemini("0.40.1"), qwen("0.24.4"), qwen("0.15.10"),
+		opencode("1.18.33"), opencode("1.17.11"), kilo("7.7.7"), gemini("0.61.0"), gemini("0.40.1"), qwen("0.24.4"), qwen("0.15.10"),
 	} {
 		t.Run(k.name(), func(t *testing.T) {
 			if !wanted(k.agent) {

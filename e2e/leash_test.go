@@ -145,7 +145,7 @@ func otherAccount(url, key string, limited agenttest.Answer, known bool, argv fu
 			row.did, row.outcome = "continued once with its own key", "finished"
 		} else {
 			s = b.untilState(resume.Parked)
-			require.Contains(t, s.Reason, "another account would be asked")
+			require.Contains(t, s.Reason, "another account would be used")
 			require.NotContains(t, s.Reason, mine)
 			b.mustStayQuiet(before, 0)
 			row.did, row.outcome = "parked it", "left to a person"

@@ -39,6 +39,9 @@ func (b *box) talk(prompt string) *pane {
 	})
 	argv := b.kit.talk(prompt)
 	argv[0] = filepath.Join(b.bin, argv[0])
+	if b.plain {
+		argv = append([]string{"env", "-u", "TMUX", "-u", "TMUX_PANE"}, argv...)
+	}
 	columns, rows := cmp.Or(b.columns, 140), cmp.Or(b.rows, 45)
 	args := append([]string{
 		"-f", "/dev/null", "new-session", "-d", "-x", strconv.Itoa(columns), "-y", strconv.Itoa(rows), "-s", "e2e", "-c", b.work, "--",
@@ -227,7 +230,7 @@ var (
 		row.said = saw(s)
 		b.until("the daemon says that it cannot be reached", func() bool {
 			s, _ := b.session()
-			return s.State == resume.Waiting && s.Owner != nil && strings.Contains(s.Unreached, "does not live in tmux")
+			return s.State == resume.Waiting && s.Owner != nil && strings.Contains(s.Unreached, "it is not in tmux")
 		})
 		before := b.refused()
 		b.mustStayQuiet(before, 0)
@@ -237,7 +240,30 @@ var (
 		row.did, row.outcome = "told a person, and continued once, when its window was closed", "finished"
 	}}
 
-	dead = situation{"the terminal was killed", func(t *testing.T, b *box, row *result) {
+	quit = situation{"quit by /exit after a limit", func(t *testing.T, b *box, row *result) {
+		b.plain = true
+		b.set("autoContinueAtUsageLimit", false)
+		p, s, before := b.stopped(agenttest.UsageLimit(20*time.Second), row)
+		b.reload(strings.Replace(b.config(), "[resume]", "[resume]\nclosed = \"leave\"", 1))
+		b.until("the daemon says that it is left to who quits it", func() bool {
+			s, _ := b.session()
+			return strings.Contains(s.Unreached, "if you quit it, it is left to you")
+		})
+		p.until("the menu", func(screen string) bool { return strings.Contains(screen, "What do you want to do?") })
+		p.press("Escape")
+		p.until("no menu", func(screen string) bool { return !strings.Contains(screen, "What do you want to do?") })
+		p.write("/exit")
+		p.until("the command", func(screen string) bool { return strings.Contains(screen, "/exit") })
+		p.press("Enter")
+		left := b.untilState(resume.Parked)
+		require.Contains(t, left.Reason, "you closed it")
+		b.mustStayQuiet(before, 0)
+		b.reload(b.config())
+		b.finished(s, before, 1, once)
+		row.did, row.outcome = "left it, as was asked for, and continued it once when that was not wanted any more", "finished"
+	}}
+
+	dead = situation{"the terminal was killed", func(_ *testing.T, b *box, row *result) {
 		p, s, before := b.stopped(agenttest.UsageLimit(15*time.Second), row)
 		p.kill()
 		b.finished(s, before, 1, once)

@@ -51,6 +51,8 @@ func TestMatrix(t *testing.T) {
 		codex("0.166.0"),
 		silent(codex("0.144.6")),
 		opencode("1.18.33"),
+		kilo("7.7.7"),
+		copilot("1.0.102"),
 		gemini("0.61.0"),
 		qwen("0.24.4"),
 	} {
@@ -229,7 +231,7 @@ func (b *box) mustStayQuiet(before []agenttest.Request, resumes int) []agenttest
 	b.t.Helper()
 	time.Sleep(b.backoff + time.Second)
 	now := b.provider.Requests()
-	require.Equal(b.t, len(before), len(now), "requests of the agent")
+	require.Len(b.t, now, len(before), "requests of the agent")
 	log := b.log.String()
 	done := strings.Count(log, "msg=resumed ") + strings.Count(log, "msg=typed ") + strings.Count(log, `msg="handed over" `)
 	require.Equal(b.t, resumes, done, "resumes of the daemon")

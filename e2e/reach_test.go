@@ -147,7 +147,7 @@ func (b *box) untilHeld() {
 	b.t.Helper()
 	b.until("the daemon sees who holds the session", func() bool {
 		s, _ := b.session()
-		return strings.Contains(s.Reason, "a live process holds it")
+		return strings.Contains(s.Reason, "open in ")
 	})
 }
 

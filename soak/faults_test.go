@@ -17,6 +17,7 @@ import (
 type faults struct {
 	calls bool // system calls, by strace
 	disk  bool // the file system of its state is too small
+	clock bool // the clock on the wall is set, back and forth
 }
 
 // wanted reads which faults are asked for. One that cannot be made here is said,
@@ -35,8 +36,12 @@ func (w *world) wanted(list string) (f faults) {
 			if f.disk = err == nil; err != nil {
 				w.t.Logf("NOT TRIED: a small disk needs root and a mount: %v", err)
 			}
+		case "clock":
+			if f.clock = os.Getenv("SOAK_BINARY") == ""; !f.clock {
+				w.t.Log("NOT TRIED: a clock that is set needs a build of the soak's own")
+			}
 		default:
-			w.t.Fatalf("SOAK_FAULTS: %q is none of calls, disk", name)
+			w.t.Fatalf("SOAK_FAULTS: %q is none of calls, disk, clock", name)
 		}
 	}
 	return f

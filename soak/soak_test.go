@@ -7,7 +7,8 @@
 //	SOAK=10m SOAK_SEED=42 go test -v ./soak        the same dice again
 //	SOAK=1m SOAK_BINARY=/usr/bin/resumed go test …  another build
 //	SOAK=1m SOAK_SESSIONS=5000 go test …            more sessions than 24
-//	SOAK=1m SOAK_FAULTS=calls,disk go test …        system calls that fail (strace), a disk of half a megabyte (root)
+//	SOAK=1m SOAK_FAULTS=calls,disk,clock go test …  system calls that fail (strace), a disk of half a megabyte (root),
+//	                                               a clock that is set back and forth (a build of its own)
 package soak
 
 import (
@@ -19,7 +20,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -27,14 +27,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const maxRetries = 3
-
 const settings = `
 [log]
 level = "warn"
 [resume]
 settle = "300ms"
 stagger = "0s"
+lookback = "876000h"
+overdue = "0s"
 margin = "0s"
 max_concurrent = 8
 max_windows = 1000000
@@ -43,7 +43,11 @@ base_delay = "50ms"
 max_delay = "100ms"
 max_retries = 3
 [notify]
-events = []
+events = ["gave_up"]
+group_wait = "0s"
+[[notify.command]]
+name = "phone"
+run = ["%[1]s/phone"]
 [[agent]]
 name = "mybot"
 kind = "custom"
@@ -55,31 +59,18 @@ progress = ['^step ']
 resume = ["%[1]s/continue", "{session}"]
 `
 
-// command is what continues a session. What it does is decided by its mark, so
-// that one who is sent twice does the same twice. It writes down for which
-// interruption it runs, by the number of limits in the transcript.
-const command = `#!/bin/sh
-k=$(grep -c 'rate limited' "logs/$1.log")
-echo "start $RESUMED_MARK $1 $k" >> calls
-case $RESUMED_MARK in
-[0-4]*) sleep 0.05; echo "step $RESUMED_MARK" >> "logs/$1.log" ;;
-[5-8]*) ;; # it ends well and leaves no trace
-[9ab]*) sleep 0.1; code=3 ;;
-*) sleep 0.8; echo "step $RESUMED_MARK" >> "logs/$1.log" ;; # it likely outlives a daemon
-esac
-echo "end $RESUMED_MARK $1 $k" >> calls
-exit ${code:-0}
-`
-
 // world is a home in which one daemon after the other lives.
 type world struct {
-	t      *testing.T
-	dice   *rand.Rand
-	home   string
-	binary string
-	daemon *exec.Cmd
-	kills  map[syscall.Signal]int
-	limits int
+	t        *testing.T
+	dice     *rand.Rand
+	calls    *calls
+	home     string
+	binary   string
+	daemon   *exec.Cmd
+	kills    map[syscall.Signal]int
+	killedAt []time.Time
+	limits   int
+	steps    int // of the clock
 
 	sessions int
 	faults   faults
@@ -87,14 +78,24 @@ type world struct {
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
-	home := t.TempDir()
+	home, err := os.MkdirTemp("", "soak-") // kept where something is found
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if !t.Failed() {
+			require.NoError(t, os.RemoveAll(home))
+			return
+		}
+		t.Logf("what there was at the end: %s", home)
+	})
 	w := &world{t: t, dice: rand.New(rand.NewPCG(seed, 1)), home: home, kills: make(map[syscall.Signal]int)}
-	for _, dir := range []string{".config/resumed", "logs", "run"} {
+	for _, dir := range []string{".config/resumed", "logs", "run", "build", "rung"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(home, dir), 0o700))
 	}
 	w.write(".config/resumed/resumed.toml", fmt.Sprintf(settings, home), 0o600)
 	w.write("continue", command, 0o700)
+	w.write("phone", phone, 0o700)
 	w.write("calls", "", 0o600)
+	w.calls = newCalls(t, filepath.Join(home, "calls"))
 	w.sessions = 24
 	if given := os.Getenv("SOAK_SESSIONS"); given != "" {
 		var err error
@@ -107,7 +108,12 @@ func newWorld(t *testing.T, seed uint64) *world {
 		return w
 	}
 	w.binary = filepath.Join(home, "resumed")
-	out, err := exec.Command("go", "build", "-o", w.binary, "resumed/cmd/resumed").CombinedOutput()
+	build := []string{"build", "-o", w.binary}
+	if w.faults.clock {
+		build = append(build, w.overlay())
+		w.set(0)
+	}
+	out, err := exec.Command("go", append(build, "resumed/cmd/resumed")...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return w
 }
@@ -118,7 +124,7 @@ func (w *world) write(name, text string, mode os.FileMode) {
 
 func (w *world) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(w.binary, args...)
-	cmd.Env = []string{"HOME=" + w.home, "PATH=" + os.Getenv("PATH"), "XDG_RUNTIME_DIR=" + filepath.Join(w.home, "run")}
+	cmd.Env = []string{"HOME=" + w.home, "PATH=" + os.Getenv("PATH"), "XDG_RUNTIME_DIR=" + filepath.Join(w.home, "run"), clockEnv + "=" + filepath.Join(w.home, "clock")}
 	cmd.Stderr = new(bytes.Buffer)
 	return cmd
 }
@@ -128,8 +134,12 @@ func (w *world) live() {
 	w.daemon = w.faulty(w.command("run"))
 	require.NoError(w.t, w.daemon.Start())
 	life := time.Duration(20+w.dice.IntN(400)) * time.Millisecond
+	if w.dice.IntN(3) > 0 {
+		w.untilCommand()
+	}
 	for begun := time.Now(); time.Since(begun) < life; time.Sleep(time.Duration(5+w.dice.IntN(30)) * time.Millisecond) {
 		w.happen()
+		w.step()
 	}
 	signal := syscall.SIGKILL
 	if w.dice.IntN(3) == 0 {
@@ -138,8 +148,20 @@ func (w *world) live() {
 	w.end(signal)
 }
 
+// untilCommand lets the daemon come to begin a command, which a busy machine's would
+// hardly ever do before it is killed: the command is to outlive it.
+func (w *world) untilCommand() {
+	before := w.calls.read()
+	for begun := time.Now(); w.calls.read() == before && time.Since(begun) < 5*time.Second; time.Sleep(5 * time.Millisecond) {
+		w.happen()
+	}
+}
+
 func (w *world) end(signal syscall.Signal) {
 	w.kills[signal]++
+	if signal == syscall.SIGKILL {
+		w.killedAt = append(w.killedAt, time.Now())
+	}
 	_ = w.daemon.Process.Signal(signal)
 	begun := time.Now()
 	err := w.daemon.Wait()
@@ -153,17 +175,22 @@ func (w *world) end(signal syscall.Signal) {
 	}
 }
 
-// happen lets one session meet a limit, after a person has gone on in it where it
-// stands still.
+// happen lets one session meet a limit, after a person has gone on in it: mostly
+// where it stands still, and now and then in the midst of things.
 func (w *world) happen() {
-	if w.dice.IntN(3) > 0 {
+	if w.dice.IntN(12) > 0 {
 		return
 	}
-	name := fmt.Sprintf("logs/s-%d.log", w.dice.IntN(w.sessions))
-	file, err := os.OpenFile(filepath.Join(w.home, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	session := fmt.Sprint("s-", w.dice.IntN(w.sessions))
+	rests := w.calls.rests(session)
+	if !rests && w.dice.IntN(4) > 0 {
+		return
+	}
+	file, err := os.OpenFile(filepath.Join(w.home, "logs", session+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	require.NoError(w.t, err)
 	defer file.Close()
 	w.limits++
+	w.calls.limited(session, rests)
 	_, err = fmt.Fprintf(file, "step by a person\nrate limited, retry in 0s (%d)\n", w.limits)
 	require.NoError(w.t, err)
 }
@@ -180,53 +207,31 @@ func (w *world) settle() {
 			return
 		}
 	}
-	w.t.Fatalf("sessions are not taken care of: %v", left)
+	w.t.Fatalf("sessions are not taken care of: %v\n%s", left, w.daemon.Stderr)
 }
 
 // unsettled returns the sessions that neither work nor were given up.
 func (w *world) unsettled() []string {
-	out, err := w.command("status", "--json").Output()
+	status := w.command("status", "--json")
+	out, err := status.Output()
 	if err != nil {
-		return []string{"no answer yet"}
+		return []string{fmt.Sprintf("no answer yet: %v %s", err, status.Stderr)}
 	}
-	var status struct {
+	var known struct {
 		Sessions []struct{ ID, State, Reason string }
+		Daemon   struct{ Notices struct{ Pending int } }
 	}
-	require.NoError(w.t, json.Unmarshal(out, &status))
+	require.NoError(w.t, json.Unmarshal(out, &known))
 	var left []string
-	for _, s := range status.Sessions {
+	for _, s := range known.Sessions {
 		if s.State != "watching" && s.State != "gave_up" {
 			left = append(left, fmt.Sprintf("%s is %s (%s)", s.ID, s.State, s.Reason))
 		}
 	}
-	return left
-}
-
-// check reads what the commands wrote down.
-func (w *world) check() (commands int) {
-	calls, err := os.ReadFile(filepath.Join(w.home, "calls"))
-	require.NoError(w.t, err)
-	begun, running, tries := make(map[string]int), make(map[string]string), make(map[string]int)
-	for line := range strings.Lines(string(calls)) {
-		fields := strings.Fields(line)
-		require.Len(w.t, fields, 4, line)
-		what, mark, session, interruption := fields[0], fields[1], fields[2], fields[2]+" "+fields[3]
-		switch what {
-		case "start":
-			commands++
-			begun[mark]++
-			require.Equal(w.t, 1, begun[mark], "a resume was sent twice: %s", line)
-			require.Empty(w.t, running[session], "a second command while the first one runs: %s", line)
-			running[session] = mark
-			tries[interruption]++
-			require.LessOrEqual(w.t, tries[interruption], maxRetries, "more tries than max_retries: %s", line)
-		case "end":
-			require.Equal(w.t, mark, running[session], line)
-			delete(running, session)
-		}
+	if n := known.Daemon.Notices.Pending; n > 0 {
+		left = append(left, fmt.Sprintf("%d notices", n))
 	}
-	require.Empty(w.t, running, "commands that never ended")
-	return commands
+	return left
 }
 
 func TestADaemonThatDiesAllTheTimeBreaksNoPromise(t *testing.T) {
@@ -245,8 +250,11 @@ func TestADaemonThatDiesAllTheTimeBreaksNoPromise(t *testing.T) {
 		w.live()
 	}
 	w.settle()
-	commands := w.check()
-	t.Logf("%d daemons (%d killed, %d stopped), %d limits, %d commands: none doubled, none overlapping, none over max_retries",
-		w.kills[syscall.SIGKILL]+w.kills[syscall.SIGTERM], w.kills[syscall.SIGKILL], w.kills[syscall.SIGTERM], w.limits, commands)
+	commands := w.calls.read()
+	require.Empty(t, w.calls.running, "commands that never ended")
+	t.Logf("%d daemons (%d killed, %d stopped), %d limits, %d steps of the clock, %d commands: none doubled, none overlapping, none over max_retries",
+		w.kills[syscall.SIGKILL]+w.kills[syscall.SIGTERM], w.kills[syscall.SIGKILL], w.kills[syscall.SIGTERM], w.limits, w.steps, commands)
+	heard := w.listen(w.gaveUp())
+	t.Logf("%d notices: none lost, none under two names, %d came again under the same id after a kill", heard.notices, heard.again)
 	require.Positive(t, commands)
 }

@@ -3,7 +3,8 @@
 # reload, watchdog, restart, agents that live on, install and uninstall.
 #
 # It needs root, debootstrap, systemd-nspawn and Debian's packages. A tree that
-# ROOTFS names is used again, and made where it is missing (two minutes).
+# ROOTFS names is used again, and made where it is missing (two minutes). With PACKAGE,
+# a deb, and LATER, the same with a later version, it also goes through a package's life.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -43,13 +44,12 @@ alice() {
 }
 property() { alice "systemctl --user show -P $1 resumed.service"; }
 
-# until_true waits for a condition: until_true SECONDS DESCRIPTION COMMAND…
+# until_true waits for a condition, as long as a busy machine needs: until_true DESCRIPTION COMMAND…
 until_true() {
-    local seconds=$1 what=$2 deadline
-    shift 2
-    deadline=$((SECONDS + seconds))
+    local what=$1 deadline=$((SECONDS + 90))
+    shift
     until "$@" >/dev/null 2>&1; do
-        ((SECONDS < deadline)) || fail "waited ${seconds}s in vain: $what"
+        ((SECONDS < deadline)) || fail "waited 90s in vain: $what"
         sleep 0.2
     done
 }
@@ -108,10 +108,10 @@ unshare -m --propagation private bash -c '
 ' boot "$rootfs" >"$work/console.log" 2>&1 </dev/null &
 container=$!
 find_init() { init=$(pgrep -P "$container" -x systemd) && [[ -n $init ]]; }
-until_true 30 "the machine has an init" find_init
+until_true "the machine has an init" find_init
 find_init
-until_true 60 "the machine is up" says 'running\|degraded' inside systemctl is-system-running
-until_true 30 "alice has a service manager" is active inside systemctl is-active user@1000.service
+until_true "the machine is up" says 'running\|degraded' inside systemctl is-system-running
+until_true "alice has a service manager" is active inside systemctl is-active user@1000.service
 inside systemctl --version | head -n 1
 
 step "commands under a real manager"
@@ -125,14 +125,14 @@ step "install"
 alice 'resumed install' >"$work/install.log" || fail "install: $(cat "$work/install.log")"
 is active property ActiveState || fail "the service is not active"
 is notify-reload property Type || fail "the drop-in for reloads is not in force"
-until_true 10 "the status line tells" says watching property StatusText
+until_true "the status line tells" says watching property StatusText
 alice 'resumed status' >/dev/null || fail "status does not answer"
 says wrote alice 'resumed install' && fail "a second install wrote something"
 [[ $(alice 'resumed doctor --json') == *'"ok":true'* ]] || fail "doctor: $(alice 'resumed doctor')"
 
 step "status line"
 alice 'echo "rate limited, retry in 2h" >bot/logs/far.log'
-until_true 10 "the wait shows" says '^1 session waits, next at [0-2][0-9]:[0-5][0-9]$' property StatusText
+until_true "the wait shows" says '^1 session waits, next at \([A-Z][a-z]* \)\?[0-2][0-9]:[0-5][0-9]$' property StatusText
 
 step "reload"
 cat "$work/good.toml" - >"$rootfs/home/alice/.config/resumed/resumed.toml" <<'END'
@@ -142,18 +142,18 @@ END
 began=$(date +%s%N)
 alice 'systemctl --user reload resumed' || fail "reload failed"
 printf 'reloaded in %d ms\n' $((($(date +%s%N) - began) / 1000000))
-until_true 5 "the new configuration is in force" says '"http":"127.0.0.1:7733"' alice 'resumed status --json'
+until_true "the new configuration is in force" says '"http":"127.0.0.1:7733"' alice 'resumed status --json'
 echo 'nonsense = 1' >>"$rootfs/home/alice/.config/resumed/resumed.toml"
 alice 'systemctl --user reload resumed' || fail "a refused configuration must not end the reload badly"
-until_true 5 "the refusal shows" says refused property StatusText
+until_true "the refusal shows" says refused property StatusText
 is active property ActiveState || fail "a refused configuration ended the service"
 cp "$work/good.toml" "$rootfs/home/alice/.config/resumed/resumed.toml"
 alice 'systemctl --user reload resumed'
-until_true 5 "the mended configuration shows" says '^1 session waits' property StatusText
+until_true "the mended configuration shows" says '^1 session waits' property StatusText
 
 step "agents live on over a restart"
 alice 'echo "rate limited, retry in 0s" >bot/logs/work.log'
-until_true 15 "the agent runs, found by the recorded PATH" says '^work pid=' alice 'cat bot/calls'
+until_true "the agent runs, found by the recorded PATH" says '^work pid=' alice 'cat bot/calls'
 grep -q '^work .*NoNewPrivs:0' "$rootfs/home/alice/bot/calls" || fail "an agent cannot use sudo under this unit"
 agent=$(sed -n 's/^work pid=\([0-9]*\).*/\1/p' "$rootfs/home/alice/bot/calls")
 says '/resumed-[^/]*\.service$' inside cat "/proc/$agent/cgroup" || fail "the agent has no unit of its own"
@@ -161,17 +161,17 @@ before=$(property MainPID)
 alice 'systemctl --user restart resumed'
 [[ $(property MainPID) != "$before" ]] || fail "it was not restarted"
 inside kill -0 "$agent" || fail "the agent died with the daemon"
-until_true 5 "the agent is known again" session_is work resuming
+until_true "the agent is known again" session_is work resuming
 alice 'touch bot/go-work'
-until_true 15 "the session moves" session_is work watching
+until_true "the session moves" session_is work watching
 [[ $(grep -c '^work' "$rootfs/home/alice/bot/calls") == 1 ]] || fail "it was resumed twice"
 [[ -z $(units) ]] || fail "units were left behind: $(units)"
 
 step "restart after kill -9"
 inside kill -9 "$(property MainPID)"
-until_true 20 "it is restarted" is 1 property NRestarts
-until_true 10 "it is up" is active property ActiveState
-until_true 5 "the wait is kept" session_is far waiting
+until_true "it is restarted" is 1 property NRestarts
+until_true "it is up" is active property ActiveState
+until_true "the wait is kept" session_is far waiting
 
 step "watchdog"
 alice 'mkdir -p .config/systemd/user/resumed.service.d
@@ -181,10 +181,10 @@ before=$(property NRestarts)
 sleep 5
 [[ $(property NRestarts) == "$before" ]] || fail "the watchdog bit a daemon that works"
 inside kill -STOP "$(property MainPID)"
-until_true 30 "the watchdog bites and it is restarted" is $((before + 1)) property NRestarts
-until_true 10 "it is up" is active property ActiveState
+until_true "the watchdog bites and it is restarted" is $((before + 1)) property NRestarts
+until_true "it is up" is active property ActiveState
 says "result 'watchdog'" inside journalctl --no-pager || fail "the journal does not say that it was the watchdog"
-until_true 5 "the wait is kept" session_is far waiting
+until_true "the wait is kept" session_is far waiting
 alice 'rm .config/systemd/user/resumed.service.d/test.conf; systemctl --user daemon-reload'
 
 step "journal"
@@ -195,7 +195,7 @@ grep -q '"PRIORITY":"3".*refused\|refused.*"PRIORITY":"3"' "$work/journal.json" 
 step "a configuration that is wrong is not tried again and again"
 alice 'systemctl --user stop resumed; systemctl --user reset-failed resumed # it was started often
     echo "nonsense = 1" >>.config/resumed/resumed.toml; systemctl --user start resumed' 2>/dev/null || true
-until_true 10 "it gives up" is failed property ActiveState
+until_true "it gives up" is failed property ActiveState
 is exit-code property Result || fail "it ended for another reason"
 is 2 property ExecMainStatus || fail "it ended with another code"
 sleep 6
@@ -205,7 +205,7 @@ alice 'systemctl --user reset-failed resumed; systemctl --user start resumed'
 
 step "uninstall"
 alice 'echo "rate limited, retry in 0s" >bot/logs/late.log'
-until_true 15 "an agent runs" says '^late pid=' alice 'cat bot/calls'
+until_true "an agent runs" says '^late pid=' alice 'cat bot/calls'
 agent=$(sed -n 's/^late pid=\([0-9]*\).*/\1/p' "$rootfs/home/alice/bot/calls")
 alice 'rm -d .config/systemd/user/resumed.service.d/test.conf 2>/dev/null; resumed uninstall' >/dev/null || fail "uninstall"
 inside kill -0 "$agent" || fail "the agent died with the service"
@@ -217,12 +217,58 @@ alice 'resumed install --system' | inside sh >/dev/null 2>&1 || fail "the printe
 is active inside systemctl is-active resumed@alice.service || fail "resumed@alice is not active"
 is alice inside ps -o user= -p "$(inside systemctl show -P MainPID resumed@alice.service)" || fail "it runs as somebody else"
 alice 'touch bot/go-late'
-until_true 15 "alice sees her session move" session_is late watching
+until_true "alice sees her session move" session_is late watching
 [[ $(grep -c '^late' "$rootfs/home/alice/bot/calls") == 1 ]] || fail "it was resumed twice"
 alice 'touch bot/go-last; echo "rate limited, retry in 0s" >bot/logs/last.log'
-until_true 40 "a session is resumed" session_is last watching # it keeps its distance from the one before, over the restart
+until_true "a session is resumed" session_is last watching # it keeps its distance from the one before, over the restart
 grep -q '^last .*NoNewPrivs:0' "$rootfs/home/alice/bot/calls" || fail "an agent cannot use sudo under this unit"
 inside systemctl reload resumed@alice.service || fail "reload failed"
 inside systemctl disable --now resumed@alice.service 2>/dev/null
+
+if [[ -n ${PACKAGE:-} ]]; then
+    step "a package: install"
+    inside rm -rf /usr/local/bin/resumed /etc/systemd/system/resumed@.service /etc/systemd/system/resumed@alice.service.d
+    alice 'rm -rf .local/state/resumed bot/logs/* bot/calls bot/go-*'
+    cp "$PACKAGE" "$rootfs/var/now.deb"
+    cp "$LATER" "$rootfs/var/later.deb"
+    package() { inside env DEBIAN_FRONTEND=noninteractive dpkg "$@" >>"$work/dpkg.log" 2>&1 || fail "dpkg $*: $(tail -n 20 "$work/dpkg.log")"; }
+    package --install /var/now.deb
+    inside test -x /usr/bin/resumed || fail "the program is not there"
+    alice 'systemctl --user daemon-reload'
+    [[ $(property ActiveState) == inactive ]] || fail "a package that is installed started something"
+    is inactive inside systemctl is-active resumed@alice.service || fail "a package that is installed started something for alice"
+
+    step "a package: its units"
+    alice 'systemctl --user enable --now resumed' 2>/dev/null || fail "the user's unit does not start"
+    is /usr/lib/systemd/user/resumed.service property FragmentPath || fail "another unit was started"
+    says '^resumed ' alice 'resumed status' || fail "status does not answer"
+    alice 'echo "rate limited, retry in 2h" >bot/logs/far.log'
+    until_true "the wait shows" session_is far waiting
+
+    step "a package: upgrade"
+    before=$(property MainPID)
+    package --install /var/later.deb
+    until_true "the daemon is up" is active property ActiveState
+    [[ $(property MainPID) != "$before" ]] || fail "the daemon was not started anew"
+    until_true "the wait is kept" session_is far waiting
+    alice 'systemctl --user disable --now resumed' 2>/dev/null
+    inside systemctl enable --now resumed@alice.service 2>/dev/null || fail "the system's unit does not start"
+    until_true "alice's own status finds it" session_is far waiting
+    before=$(inside systemctl show -P MainPID resumed@alice.service)
+    package --install /var/later.deb
+    is active inside systemctl is-active resumed@alice.service || fail "it is down after an upgrade"
+    [[ $(inside systemctl show -P MainPID resumed@alice.service) != "$before" ]] || fail "the daemon was not started anew"
+    is inactive property ActiveState || fail "an upgrade started what was stopped"
+
+    step "a package: remove, purge"
+    package --remove resumed
+    is inactive inside systemctl is-active resumed@alice.service || fail "it runs on"
+    inside test -e /etc/resumed/resumed.toml || fail "the configuration went before a purge"
+    package --purge resumed
+    left=$(inside find / -xdev -name '*resumed*' -not -path '/proc/*' -not -path '/home/*' -not -path '/var/log/*' -not -path '/run/*' -not -path '/usr/local/bin/*')
+    [[ -z $left ]] || fail "purge left: $left"
+    inside test -e /home/alice/.local/state/resumed/resumed.db || fail "purge took what is alice's"
+    inside rm -f /var/now.deb /var/later.deb
+fi
 
 echo "all is well"

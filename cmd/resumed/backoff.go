@@ -1,3 +1,5 @@
+//go:build !windows
+
 package main
 
 import (
@@ -38,9 +40,9 @@ func (c *cli) backoffCommand() *cobra.Command {
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:   "backoff",
 		Short: "Print the waits of a retry policy",
-		Long: "Prints how long a policy waits before each retry, with the range that chance makes of\n" +
-			"it. The policy is [backoff] of the configuration or the one that --policy names; the\n" +
-			"flags change single keys of it.",
+		Long: "Prints how long a policy waits before each retry, with the range that random jitter adds.\n" +
+			"The policy is [backoff] of the configuration, or the one that --policy names; flags\n" +
+			"change single keys of it.",
 		Example: "  resumed backoff\n" +
 			"  resumed backoff --policy contention --seed 1\n" +
 			"  resumed backoff --base-delay 2s --max-delay 1m --attempts 8 --json",
@@ -56,7 +58,7 @@ func (c *cli) backoffCommand() *cobra.Command {
 	flags.StringVar(&s.policy, "policy", "", "`NAME` of a policy: of the configuration, or built in")
 	flags.StringVar(&s.attempts, "attempts", "", "how many waits to print, `N` (default max_retries)")
 	flags.StringVar(&s.seed, "seed", "", "a `NUMBER` that makes chance repeatable")
-	flags.BoolVar(&s.learned, "learned", false, "how long outages took that were ridden out, and what follows")
+	flags.BoolVar(&s.learned, "learned", false, "how long past outages took, and what is learned from that")
 	s.keys.register(cmd)
 	complete(cmd, "strategy", texts(backoff.Strategies())...)
 	complete(cmd, "jitter-mode", texts(backoff.JitterModes())...)

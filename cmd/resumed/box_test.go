@@ -30,6 +30,18 @@ import (
 // program is the built binary that the black-box tests run.
 var program string
 
+// testsAtOnce is how many tests run at a time. They wait more than they work; but each has a
+// daemon, which takes about eight of the inotify instances that a user may have.
+func testsAtOnce() int {
+	tests := max(10, 2*runtime.GOMAXPROCS(0))
+	if most, err := os.ReadFile("/proc/sys/fs/inotify/max_user_instances"); err == nil {
+		if n, err := strconv.Atoi(strings.TrimSpace(string(most))); err == nil {
+			tests = min(tests, max(2, n/16))
+		}
+	}
+	return tests
+}
+
 func TestMain(m *testing.M) {
 	// Stand-ins first: their arguments are not a test's.
 	for variable, run := range map[string]func(string) int{
@@ -39,9 +51,8 @@ func TestMain(m *testing.M) {
 			os.Exit(run(settings))
 		}
 	}
-	// These tests wait more than they work.
 	flag.Parse()
-	if err := flag.Set("test.parallel", strconv.Itoa(max(10, 2*runtime.GOMAXPROCS(0)))); err != nil {
+	if err := flag.Set("test.parallel", strconv.Itoa(testsAtOnce())); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -8,13 +8,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -44,7 +42,7 @@ func newBrowser(t *testing.T) *browser {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
-		chromedp.WSURLReadTimeout(patience))
+		chromedp.WindowSize(1280, 900), chromedp.WSURLReadTimeout(patience))
 	ctx, endProcess := chromedp.NewExecAllocator(t.Context(), options...)
 	ctx, endTab := chromedp.NewContext(ctx)
 	b := &browser{t: t, ctx: ctx}
@@ -104,6 +102,9 @@ func (b *browser) until(what, expression string) {
 	}
 }
 
+// drawer is the expression of where all of one session is shown.
+const drawer = `document.querySelector('#drawer')`
+
 // of returns the expression of an element in a session's row.
 func of(id, selector string) string {
 	return fmt.Sprintf(`document.querySelector('[data-key="mybot/%s"] %s')`, id, selector)
@@ -115,10 +116,10 @@ func TestPersonSteersFromTheBrowser(t *testing.T) {
 	const markup = `<img src=x onerror=document.title='owned'>`
 	b.write(configFile, bot+served+"[resume]\nstagger = \"0s\"\n[backoff]\nbase_delay = \"100ms\"\nmax_retries = 1\n")
 	b.write("bot/resume.sh", recordCall+"exit 3")
-	b.write("bot/logs/patient.log", "rate limited, retry in 1h "+markup+"\n")
 	b.write("bot/logs/hopeless.log", "rate limited\n")
 	b.start()
-	b.untilState("hopeless", resume.GaveUp)
+	b.untilState("hopeless", resume.GaveUp) // before the account is known to be limited for an hour
+	b.write("bot/logs/patient.log", "rate limited, retry in 1h "+markup+"\n")
 	b.untilState("patient", resume.Waiting)
 	link := b.page()
 
@@ -148,7 +149,12 @@ func TestPersonSteersFromTheBrowser(t *testing.T) {
 	calls := len(b.calls())
 	w.do(chromedp.Click(chromedp.CSS(`[data-key="mybot/patient"] [data-order=retry]`)))
 	b.until("it is resumed at once", func() bool { return len(b.calls()) > calls })
-	w.until("what became of it shows", of("patient", ".tries")+`.hidden === false`)
+	w.do(chromedp.Click(chromedp.CSS(`[data-key="mybot/patient"] .open`)))
+	w.until("what became of it shows", drawer+`.innerText.includes('waited')`)
+	require.Contains(t, w.eval(drawer+".innerText"), markup, "evidence and reasons are text too")
+	require.Equal(t, "0", w.eval("document.querySelectorAll('img').length"))
+	w.do(chromedp.KeyEvent(kb.Escape))
+	w.until("the drawer is closed", `!`+drawer+`.open`)
 
 	w.do(chromedp.Click(chromedp.CSS("#pause")))
 	w.until("all is paused", `document.querySelector('#notes').innerText.includes('Paused')`)
@@ -165,49 +171,6 @@ func TestPersonSteersFromTheBrowser(t *testing.T) {
 	origin := link[:strings.Index(link, "?")]
 	for _, address := range w.asked {
 		require.True(t, strings.HasPrefix(address, origin) || strings.HasPrefix(address, "data:"), address)
-	}
-}
-
-// Many sessions are drawn by and by, and those that nobody can see do not tick.
-func TestBrowserShowsEverySessionOfMany(t *testing.T) {
-	b := newBox(t)
-	w := newBrowser(t)
-	b.write(configFile, bot+served)
-	const many = 450
-	for i := range many {
-		b.write(fmt.Sprintf("bot/logs/s%03d.log", i), fmt.Sprintf("rate limited, retry in %dm\n", 60+i))
-	}
-	b.start()
-	b.until("all are known", func() bool { return len(b.status().Sessions) == many })
-
-	w.do(chromedp.Navigate(b.page()))
-	w.until("all are there", fmt.Sprintf(`document.querySelectorAll('#sessions li').length === %d`, many))
-	require.Equal(t, "true", w.eval(`[...document.querySelectorAll('#sessions li')].every((row, i) =>
-		row.dataset.key === 'mybot/s' + String(i).padStart(3, '0'))`), "the next one first")
-	last := of("s449", ".next")
-	w.until("the last one is out of sight", last+`.textContent === ''`)
-	w.eval(last + ".scrollIntoView()")
-	w.until("it counts down where it is seen", last+`.textContent.startsWith('in 8h ')`)
-}
-
-// shots keeps what a person would see, where SCREENSHOTS names a directory.
-func (b *browser) shots(name string) {
-	dir := os.Getenv("SCREENSHOTS")
-	if dir == "" {
-		return
-	}
-	for _, look := range []struct {
-		name, scheme string
-		width        int64
-	}{{"light", "light", 1100}, {"dark", "dark", 1100}, {"phone", "dark", 390}} {
-		_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look.scheme}},
-		})
-		require.NoError(b.t, err)
-		b.do(chromedp.EmulateViewport(look.width, 800))
-		png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-		require.NoError(b.t, err)
-		require.NoError(b.t, os.WriteFile(filepath.Join(dir, name+"-"+look.name+".png"), png, 0o600))
 	}
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -139,6 +138,7 @@ var codexDaemon = []string{"app-server", "--listen", "unix://", "--analytics-def
 
 // Each situation has one right action.
 func TestACodexSessionThatLives(t *testing.T) {
+	t.Parallel()
 	holds := func(change func(*codexHolder), args ...string) func(*codexLiveBox) {
 		return func(b *codexLiveBox) { b.hold(change, args...) }
 	}
@@ -159,7 +159,7 @@ func TestACodexSessionThatLives(t *testing.T) {
 			live: holds(nil, codexDaemon...), more: codexEvent(`{"type":"task_started","turn_id":"t2"}`),
 			state: resume.Waiting, why: "works on the session",
 		},
-		"a run without a terminal ends by itself": {live: holds(nil, "exec", "hello"), state: resume.Waiting, why: "holds the session"},
+		"a run without a terminal ends by itself": {live: holds(nil, "exec", "hello"), state: resume.Waiting, why: "runs it without a terminal"},
 		"a server of another program is told of": {
 			live: holds(nil, "app-server"), state: resume.Parked, why: "serves another program",
 		},
@@ -178,8 +178,8 @@ func TestACodexSessionThatLives(t *testing.T) {
 			},
 			state: resume.Parked, why: "no such thread", queued: true, unknown: true,
 		},
-		"a person is told, where that is asked for": {live: configured(`live = "notify"`), state: resume.Parked, why: "a live process holds it"},
-		"nobody is told, where that is asked for":   {live: configured(`live = "ignore"`), state: resume.Waiting, why: "a live process holds it"},
+		"a person is told, where that is asked for": {live: configured(`live = "notify"`), state: resume.Parked, why: `resume.live is "notify"`},
+		"nobody is told, where that is asked for":   {live: configured(`live = "ignore"`), state: resume.Waiting, why: `resume.live is "ignore"`},
 		"a directory that moved away is told of": {
 			live: func(b *codexLiveBox) {
 				b.hold(nil, codexDaemon...)
@@ -221,6 +221,7 @@ func TestACodexSessionThatLives(t *testing.T) {
 
 // A daemon that dies while a message is left for Codex never leaves a second.
 func TestACrashWhileQueueing(t *testing.T) {
+	t.Parallel()
 	const dies = "mkdir \"$HOME/died\" 2>/dev/null && kill -9 $PPID\n"
 	for name, c := range map[string]struct {
 		script string
@@ -293,5 +294,5 @@ func TestDryRunQueuesNothing(t *testing.T) {
 	b.until("it says what it would do", func() bool { return strings.Contains(b.logged(), "queue --thread") })
 	require.Zero(t, b.kill(syscall.SIGTERM))
 	_, err := os.Stat(b.path("calls"))
-	require.True(t, errors.Is(err, os.ErrNotExist))
+	require.ErrorIs(t, err, os.ErrNotExist)
 }

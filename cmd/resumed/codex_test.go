@@ -64,6 +64,23 @@ func TestAnOldTranscriptThatAppearsIsLeftAlone(t *testing.T) {
 	require.Len(t, b.status().Sessions, 1, "the old one was never interrupted before our eyes")
 }
 
+// A transcript that nobody has touched for months is not even opened: a start must not
+// take longer for all that ever was. When its session goes on, that is seen.
+func TestATranscriptThatRestedForMonthsIsReadWhenItMoves(t *testing.T) {
+	b := newBox(t)
+	text := shiftRollout(t, time.Now().Add(2*time.Hour), b.path("bot"))
+	b.write(codexRollout, text)
+	old := time.Now().Add(-60 * 24 * time.Hour)
+	require.NoError(t, os.Chtimes(b.path(codexRollout), old, old))
+	b.start()
+	b.until("all that lies there was read", func() bool { return strings.Contains(b.logged(), "codex: none") })
+	require.Empty(t, b.status().Sessions)
+
+	_, turn, _ := strings.Cut(text, "\n")
+	b.appendTo(codexRollout, turn)
+	b.untilState(codexSession, resume.Waiting)
+}
+
 func TestCodexUsageLimitWaitsForItsReset(t *testing.T) {
 	b := newBox(t)
 	b.start()

@@ -1,3 +1,5 @@
+//go:build !windows
+
 package main
 
 import (
@@ -27,13 +29,13 @@ func (c *cli) configCommand() *cobra.Command {
 	cmd.AddCommand(
 		&cobra.Command{
 			Use:     "init",
-			Short:   "Write a commented file with every key at its default",
+			Short:   "Write a file with every key, its default and a comment",
 			Example: "  resumed config init",
 			RunE:    func(*cobra.Command, []string) error { return c.configInit() },
 		},
 		&cobra.Command{
 			Use:     "check [FILE]",
-			Short:   "Check a file and print all that is wrong with it",
+			Short:   "Check a file and print every error in it",
 			Example: "  resumed config check\n  resumed config check new.toml",
 			RunE: func(_ *cobra.Command, args []string) error {
 				if len(args) == 1 {
@@ -44,7 +46,7 @@ func (c *cli) configCommand() *cobra.Command {
 		},
 		c.jsonFlag(&cobra.Command{
 			Use:     "show",
-			Short:   "Print the configuration in force, with secrets hidden",
+			Short:   "Print the configuration in use, with secrets hidden",
 			Example: "  resumed config show\n  resumed config show --json | jq .backoff",
 			RunE:    func(*cobra.Command, []string) error { return c.configShow() },
 		}),
@@ -106,11 +108,16 @@ func buildable(cfg config.Config, path string) error {
 	return nil
 }
 
+// toCorrect says what to do about a file that is wrong.
+func toCorrect(path string) string {
+	return "correct " + path + ", then resumed config check " + sanitize.ShellWord(path)
+}
+
 func toMend(err error, path string) error {
 	if path == "" { // it is no file that is wrong
 		return hinted{usageError{err}, "resumed doctor"}
 	}
-	return hinted{usageError{err}, "mend " + path + ", then resumed config check"}
+	return hinted{usageError{err}, toCorrect(path)}
 }
 
 func (c *cli) configShow() error {

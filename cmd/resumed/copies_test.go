@@ -104,7 +104,7 @@ func TestARunThatAnotherDaemonLeftBehindIsNotJoined(t *testing.T) {
 
 	b.vars = []string{"XDG_STATE_HOME=" + b.path("other-state")}
 	b.start()
-	b.until("it is held back", func() bool { return strings.Contains(b.session(claudeSession).Reason, "holds the session") })
+	b.until("it is held back", func() bool { return strings.Contains(b.session(claudeSession).Reason, "runs it without a terminal") })
 	_, errOut, code := b.run("exec", "--", "claude", "-p", "--resume", claudeSession, "go on")
 	require.Equal(t, 1, code)
 	require.Contains(t, errOut, "still works on this session")

@@ -1,3 +1,5 @@
+//go:build !windows
+
 package main
 
 import (
@@ -21,6 +23,7 @@ import (
 	"resumed/internal/app"
 	"resumed/internal/config"
 	"resumed/internal/control"
+	"resumed/internal/humanize"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
@@ -72,9 +75,9 @@ const demoPatience = 28 * time.Second
 func (c *cli) demoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
-		Short: "See an interruption and its end, in ten seconds",
-		Long: "Runs the real daemon in a temporary directory with two make-believe agents: one is\n" +
-			"limited and goes on, one never recovers. Nothing is installed, nothing is left behind.",
+		Short: "See in ten seconds what happens after a limit",
+		Long: "Runs the real daemon in a temporary directory with two pretend agents: one hits a limit\n" +
+			"and continues, the other never recovers. It installs nothing and leaves nothing behind.",
 		Example: "  resumed demo",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.demo(cmd.Context()) },
 	}
@@ -190,9 +193,9 @@ func (s *stageShow) step(change resume.Change) {
 	case change.Begun() != nil:
 		s.say("resumed", blue, "continues the session %s of %s (resume %d of 3)", after.Key.ID, who, len(after.Attempts))
 	case change.Entered(resume.Watching) && change.Before.Interrupted():
-		s.say("resumed", green, "%s %s", who, after.Reason)
+		s.say("resumed", green, "%s %s", who, humanize.ReasonAt(after.Reason, change.At))
 	case change.Entered(resume.GaveUp):
-		s.say("resumed", red, "%s: %s", who, after.Reason)
+		s.say("resumed", red, "%s: %s", who, humanize.ReasonAt(after.Reason, change.At))
 	}
 }
 
@@ -248,7 +251,7 @@ func (s *stageShow) curtain(status control.Status) error {
 	s.page.line("%s", s.page.paint(bold, "resumed status"))
 	s.page.text.WriteString(s.page.view().Sessions(status.Sessions))
 	s.page.line("")
-	s.page.line("Next: resumed run, then resumed status. Your agents need no setup.")
+	s.page.line("Next: resumed install, then resumed status. Your agents need no setup.")
 	return s.page.flush()
 }
 

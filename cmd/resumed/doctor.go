@@ -1,3 +1,5 @@
+//go:build !windows
+
 package main
 
 import (
@@ -60,10 +62,10 @@ const doctorLimit = 30 * time.Second
 func (c *cli) doctorCommand() *cobra.Command {
 	return c.jsonFlag(&cobra.Command{
 		Use:   "doctor",
-		Short: "Show what is found and what stands in the way",
-		Long: "Looks at agents, their transcripts, limits of the kernel, tmux, the desktop, systemd, the\n" +
-			"clock, files and the daemon, and says how to mend what is wrong. It fails when something\n" +
-			"does not work; a warning is no failure.",
+		Short: "Check your setup and say how to fix problems",
+		Long: "Checks agents, their transcripts, kernel limits, the fleet, tmux, the desktop, systemd, the\n" +
+			"clock, files and the daemon, and says how to fix what is wrong. It fails if something does not\n" +
+			"work; warnings do not make it fail.",
 		Example: "  resumed doctor\n  resumed doctor --json | jq '.checks[] | select(.status != \"ok\")'",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.doctor(cmd.Context()) },
 	})
@@ -80,6 +82,7 @@ func (c *cli) doctor(ctx context.Context) error {
 	examineState(&e)
 	examineKept(ctx, &e, cfg, readable)
 	c.examineDaemon(ctx, &e, cfg.Resume.Trust())
+	examineFleet(ctx, &e, cfg.Fleet)
 	examineTmux(ctx, &e)
 	examineDesktop(ctx, &e, cfg)
 	examineSystemd(ctx, &e)

@@ -84,7 +84,7 @@ func TestDoctorFindsWhatStandsInTheWay(t *testing.T) {
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, said["config"].Text, "log.level")
 	require.Equal(t, "resumed config check", said["config"].Fix)
-	require.Contains(t, said["daemon"].Text, "not in force")
+	require.Contains(t, said["daemon"].Text, "is not used")
 
 	out, _, code := b.run("doctor")
 	require.Equal(t, exitFailed, code)

@@ -1,3 +1,5 @@
+//go:build !windows
+
 package main
 
 import (
@@ -21,6 +23,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/dirs"
 	"resumed/internal/humanize"
+	"resumed/internal/mounts"
 	"resumed/internal/ownership"
 	"resumed/internal/resume"
 	"resumed/internal/state"
@@ -40,7 +43,7 @@ func (c *cli) examineConfig(e *examination) (config.Config, bool) {
 		e.warn("config", warning, "")
 	}
 	if len(warnings) == 0 {
-		e.ok("config", cmp.Or(path, "none: the built-in defaults"))
+		e.ok("config", cmp.Or(path, "no file: built-in defaults"))
 	}
 	return cfg, true
 }
@@ -56,13 +59,13 @@ func examineAgents(ctx context.Context, e *examination, cfg config.Config) {
 		return
 	}
 	versions := programVersions(ctx, found)
-	directories, any := 0, false
+	directories, here := 0, false
 	for _, f := range found {
 		directories += examineAgent(e, f, versions[f.Name])
-		any = any || present(f)
+		here = here || present(f)
 	}
-	if !any {
-		e.warn("agents", "no agent is found: nothing can be resumed", "install one, or describe your own: resumed config init")
+	if !here {
+		e.warn("agents", "no agent was found: there is nothing to resume", "install one, or describe your own: resumed config init")
 	}
 	examineInotify(e, directories)
 }
@@ -81,7 +84,7 @@ func present(f agents.Finding) bool {
 func examineAgent(e *examination, f agents.Finding, version string) int {
 	name := "agent " + f.Name
 	if !present(f) {
-		e.ok(name, "not here")
+		e.ok(name, "not installed")
 		return 0
 	}
 	transcripts, directories := 0, 0
@@ -94,6 +97,9 @@ func examineAgent(e *examination, f agents.Finding, version string) int {
 		}
 		if h.Missing && f.Configured {
 			e.warn(name, h.Says(), "")
+		}
+		if kind := mounts.Network(h.Root); kind != "" && !h.Missing {
+			e.warn(name, fmt.Sprintf("%s lies on %s, which other machines may share: a daemon on each of them would continue the same sessions", h.Root, kind), "let resumed run on one of them")
 		}
 	}
 	for _, wrong := range f.Foreign {
@@ -176,7 +182,7 @@ func examineState(e *examination) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		e.ok("state", dir+" is made by the first run")
+		e.ok("state", dir+" does not exist yet: the first run creates it")
 		return
 	case err != nil:
 		e.fail("state", err.Error(), "")
@@ -193,7 +199,7 @@ func examineState(e *examination) {
 	_ = probe.Close()
 	_ = os.Remove(probe.Name())
 	if info.Mode().Perm()&0o077 != 0 {
-		e.warn("state", "others can look into "+dir, "chmod 700 "+dir)
+		e.warn("state", "other users can read "+dir, "chmod 700 "+dir)
 		return
 	}
 	reader, err := state.OpenReader(dir)
@@ -218,13 +224,13 @@ func (c *cli) examineDaemon(ctx context.Context, e *examination, trust ownership
 	}
 	switch {
 	case errors.Is(err, control.ErrNoDaemon):
-		e.warn("daemon", "none runs", "resumed install, or resumed run")
+		e.warn("daemon", "not running", "resumed install, or resumed run")
 	case err != nil:
 		e.fail("daemon", "the socket in "+socketDir()+": "+err.Error(), "systemctl --user restart resumed")
 	case d.DryRun:
 		e.warn("daemon", fmt.Sprintf("pid %d is a dry run: it resumes nothing", d.PID), "resumed install, or resumed run")
 	case !d.Config.OK:
-		e.fail("daemon", "the newest configuration is not in force: "+*d.Config.Error, "resumed config check")
+		e.fail("daemon", "the newest configuration has errors and is not used: "+*d.Config.Error, "resumed config check")
 	case len(d.Problems) > 0:
 		e.fail("daemon", strings.Join(d.Problems, "; "), "")
 	case d.Version != version():
@@ -268,7 +274,7 @@ func examineSessions(e *examination, sessions []resume.View, trust ownership.Tru
 func examineTmux(ctx context.Context, e *examination) {
 	path, err := exec.LookPath("tmux")
 	if err != nil {
-		e.warn("tmux", "not found: a session that lives in a terminal cannot be continued there", "install tmux")
+		e.warn("tmux", "not found: without it resumed cannot type into an agent that is open in a terminal", "install tmux")
 		return
 	}
 	e.ok("tmux", programVersion(ctx, nil, path, "-V"))
@@ -284,17 +290,21 @@ func examineDesktop(ctx context.Context, e *examination, cfg config.Config) {
 	case len(cfg.Notify.Desktop) == 0:
 		e.ok("desktop", "not used")
 	default:
-		e.warn("desktop", "nobody shows notices here: "+err.Error(), "configure another channel: resumed config init")
+		e.warn("desktop", "notices cannot be shown here: "+err.Error(), "configure another channel: resumed config init")
 	}
 }
 
 func examineSystemd(ctx context.Context, e *examination) {
+	if runtime.GOOS == "darwin" {
+		examineLaunchd(ctx, e)
+		return
+	}
 	if runtime.GOOS != "linux" {
 		e.ok("systemd", "not on "+runtime.GOOS)
 		return
 	}
-	if _, err := os.Stat("/run/systemd/system"); err != nil {
-		e.warn("systemd", "it does not run here: nothing starts resumed by itself", "")
+	if !systemdRuns() {
+		e.warn("systemd", "not running here: nothing starts resumed automatically", "resumed install shows what to do instead")
 		return
 	}
 	version, err := systemdVersion(ctx)
@@ -306,11 +316,13 @@ func examineSystemd(ctx context.Context, e *examination) {
 	switch {
 	case err == nil && len(installed(dir)) > 0:
 		e.ok("systemd", fmt.Sprintf("version %d, %s is installed", version, unitName))
+	case packaged(dir):
+		e.ok("systemd", fmt.Sprintf("version %d, a package's unit is enabled", version))
 	default:
 		e.warn("systemd", fmt.Sprintf("version %d, and no service is installed", version), "resumed install")
 	}
 	if lingers(userName()) {
-		e.ok("linger", "services work on when you log out")
+		e.ok("linger", "your services keep running when you log out")
 	} else {
 		e.warn("linger", "your services stop when you log out", "loginctl enable-linger")
 	}
@@ -328,7 +340,7 @@ func examineClock(e *examination, now time.Time) {
 	case now.Year() < 2025:
 		e.fail("clock", text+" is in the past", "timedatectl set-ntp true")
 	case known && !synchronised:
-		e.warn("clock", text+", and nothing keeps it right", "timedatectl set-ntp true")
+		e.warn("clock", text+", not synchronised", "timedatectl set-ntp true")
 	default:
 		e.ok("clock", text)
 	}

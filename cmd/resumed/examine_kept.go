@@ -1,3 +1,5 @@
+//go:build !windows
+
 package main
 
 import (
@@ -67,10 +69,14 @@ func keptInDatabase(ctx context.Context, e *examination, stateDir string, h conf
 
 func keptInFiles(stateDir string, h config.History) []kept {
 	all := []kept{
-		{What: "outputs", Path: filepath.Join(stateDir, "runs"),
-			Bound: fmt.Sprintf("for %s (history.keep), at most %s (history.runs_max_size)", humanize.Duration(h.Keep), h.RunsMaxSize)},
-		{What: "copies", Path: filepath.Join(stateDir, "kept"),
-			Bound: fmt.Sprintf("the newest three of a transcript for %s (history.keep)", humanize.Duration(h.Keep))},
+		{
+			What: "outputs", Path: filepath.Join(stateDir, "runs"),
+			Bound: fmt.Sprintf("for %s (history.keep), at most %s (history.runs_max_size)", humanize.Duration(h.Keep), h.RunsMaxSize),
+		},
+		{
+			What: "copies", Path: filepath.Join(stateDir, "kept"),
+			Bound: fmt.Sprintf("the newest three of a transcript for %s (history.keep)", humanize.Duration(h.Keep)),
+		},
 	}
 	for _, dir := range dirs.Leases(os.Getenv, stateDir) {
 		all = append(all, kept{What: "leases", Path: dir, Bound: fmt.Sprintf("notes for %s (history.ended_keep)", humanize.Duration(h.EndedKeep))})

@@ -38,7 +38,7 @@ func examineInotify(e *examination, directories int) {
 	text := fmt.Sprintf("%s to watch, %d allowed for all programs of yours", humanize.Count(directories, "directory"), watches)
 	switch {
 	case watches == 0:
-		e.warn(name, "the kernel does not tell its limits", "")
+		e.warn(name, "the limits of the kernel cannot be read", "")
 	case directories > watches:
 		e.fail(name, text, fmt.Sprintf(fix, "max_user_watches", 4*directories))
 	case directories > watches/2:

@@ -1,3 +1,5 @@
+//go:build !windows
+
 package main
 
 import (
@@ -33,12 +35,12 @@ func (c *cli) execCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "exec [flags] -- COMMAND [ARG…]",
 		Short: "Run a command and try it again when a limit stops it",
-		Long: "Runs a command. When it fails, its exit code and its last words say why: what may pass\n" +
-			"is waited out, as long as was asked for or as the policy says, and the command is run\n" +
-			"again; anything else is returned as it is. A known agent is continued in the same session:\n" +
+		Long: "Runs a command. If it fails, its exit code and its last output say why. If waiting can\n" +
+			"help, exec waits as long as the provider asked, or as the policy says, and runs the command\n" +
+			"again; any other failure is returned at once. A known agent continues in the same session:\n" +
 			strings.Join(headless(), ", ") + ".\n\n" +
-			"The exit code is the command's own, or 75 when the retries ran out. A signal goes to the\n" +
-			"command while it runs, and ends a wait.",
+			"The exit code is the command's own, or 75 if no retries are left. A signal is passed to\n" +
+			"the command while it runs, and ends a wait.",
 		Example: "  resumed exec -- claude -p \"fix the tests\"\n" +
 			"  resumed exec --policy api --timeout 10m -- curl -sSf https://example.org/\n" +
 			"  resumed exec --retry-on network,timeout -- make deploy",
@@ -46,7 +48,7 @@ func (c *cli) execCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SetInterspersed(false) // what follows the command is the command's
-	flags.StringVar(&e.agent, "agent", "", "`NAME` of the agent that is run; else it is known by the program's name")
+	flags.StringVar(&e.agent, "agent", "", "`NAME` of the agent (default: known from the program's name)")
 	flags.StringVar(&e.policy, "policy", "", "`NAME` of a policy; else the agent's, the class's or [backoff]")
 	flags.StringVar(&e.timeout, "timeout", "", "a `DURATION` that one run may take")
 	flags.StringSliceVar(&e.retryOn, "retry-on", nil, "`CLASS`es of failures to retry, with commas (default: those that pass)")

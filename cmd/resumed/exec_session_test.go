@@ -201,6 +201,7 @@ func TestExecFindsTheSessionOfOpencodeInItsDatabase(t *testing.T) {
 // Whoever holds the session would find a second conversation in it, or lose its
 // own.
 func TestExecLeavesASessionToWhoHoldsIt(t *testing.T) {
+	t.Parallel()
 	const stays = ` >/dev/null 2>&1 </dev/null &`
 	for name, c := range map[string]struct{ run, argv, again string }{
 		"claude": {

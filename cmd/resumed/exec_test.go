@@ -47,6 +47,7 @@ func (b *box) times() int { return strings.Count(b.read("runs"), "\n") }
 const counting = `echo run >> runs; n=$(wc -l < runs); `
 
 func TestExecClassifiesHowACommandEnds(t *testing.T) {
+	t.Parallel()
 	overloaded := `echo "Error: 529 Overloaded" >&2; exit 3`
 	for name, c := range map[string]struct {
 		flags  []string
@@ -120,7 +121,7 @@ func TestExecHonoursAStatedTime(t *testing.T) {
 	_, err := fmt.Sscan(b.read("times"), &first, &second)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, second-first, 2.0, "never before")
-	require.Less(t, second-first, 10.0, "no margin on a plain duration")
+	require.Less(t, second-first, 30.0, "no margin on a plain duration")
 }
 
 func TestExecAddsTheMarginToAUsageLimit(t *testing.T) {
@@ -395,6 +396,7 @@ exit 1
 `
 
 func TestTheDaemonLeavesASessionToExec(t *testing.T) {
+	t.Parallel()
 	for from, runtime := range map[string][]string{"of the same login": nil, "of a cron job": {"XDG_RUNTIME_DIR="}} {
 		t.Run(from, func(t *testing.T) { daemonLeavesASessionToExec(t, runtime...) })
 	}

@@ -1,3 +1,5 @@
+//go:build !windows
+
 package main
 
 import (
@@ -35,23 +37,23 @@ func (c *cli) explainCommand() *cobra.Command {
 	var e explaining
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:   "explain [FILE…]",
-		Short: "Say what a transcript or a message means, and what would be done",
-		Long: "Reads transcripts and opencode's databases and says, without a daemon, how each session\n" +
-			"stands, on which evidence, and what would be done. It reads recordings too: what a run\n" +
-			"of an agent printed (text, json or stream-json), a screen captured from a terminal, the\n" +
-			"events of a server, an exported session. The FILE - is standard input.\n\n" +
-			"With --text it classifies messages from standard input, one a line, as if an agent had\n" +
-			"printed them.",
+		Short: "Explain what a transcript or a message means, and what resumed would do",
+		Long: "Reads transcripts and opencode's databases and says, without a daemon, what state each\n" +
+			"session is in, why, and what resumed would do. It also reads recordings: the output of a\n" +
+			"run (text, json or stream-json), a screen captured from a terminal, the events of a\n" +
+			"server, an exported session. The FILE - is standard input.\n\n" +
+			"With --text it classifies the messages that you give, or those on standard input, one per\n" +
+			"line, as if an agent had printed them.",
 		Example: "  resumed explain ~/.claude/projects/-src-shop/4f2a….jsonl\n" +
 			"  tmux capture-pane -p -t work | resumed explain -\n" +
-			"  echo \"You've hit your 5-hour limit · resets 2am (UTC)\" | resumed explain --text",
+			"  resumed explain --text \"You've hit your 5-hour limit · resets 2am (UTC)\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Nothing is to be wound down: a signal ends it, also where it
 			// waits for input.
 			signal.Reset(os.Interrupt, syscall.SIGTERM)
 			switch {
 			case e.text && len(args) > 0:
-				return usageError{errors.New("explain takes files or --text, not both")}
+				return c.explainText(strings.NewReader(strings.Join(args, "\n")), e)
 			case e.text:
 				return c.explainText(cmd.InOrStdin(), e)
 			case len(args) == 0:
@@ -61,9 +63,9 @@ func (c *cli) explainCommand() *cobra.Command {
 		},
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&e.agent, "agent", "", "whose file or message it is; else it is recognised")
-	flags.StringVar(&e.now, "now", "", "judge as if it were this `TIME` (RFC 3339)")
-	flags.BoolVar(&e.text, "text", false, "classify messages from standard input, one a line")
+	flags.StringVar(&e.agent, "agent", "", "which agent the file or message is from (default: recognised)")
+	flags.StringVar(&e.now, "now", "", "decide as if it were this `TIME` (RFC 3339)")
+	flags.BoolVar(&e.text, "text", false, "classify messages, or those on standard input, one per line")
 	flags.StringVar(&e.at, "at", "", "`TIME` when messages or a recording were printed (RFC 3339; default now, or the file's)")
 	flags.StringVar(&e.zone, "tz", "", "`ZONE` they were printed in where they name none (default local)")
 	return cmd
@@ -192,15 +194,32 @@ func (c *cli) printExplanation(x explain.Explanation, seen *resume.View, now tim
 	if len(x.Because) > 0 {
 		rows = append(rows, []cell{head("  because of"), plain(sanitize.Line("'" + strings.Join(x.Because, "', '") + "'"))})
 	}
-	rows = append(rows, []cell{head("  would"), {string(x.Action), colours[x.Action]}}, []cell{head("  because"), plain(sanitize.Line(x.Why))})
+	rows = append(rows, []cell{head("  would"), {string(x.Action), colours[x.Action]}}, []cell{head("  because"), plain(humanize.ReasonAt(x.Why, now))})
+	if x.Remedy != "" {
+		rows = append(rows, []cell{head("  to do"), plain(sanitize.Line(x.Remedy))})
+	}
 	p.table(rows)
-	if err := p.flush(); err != nil || x.Plan == nil {
+	if err := p.flush(); err != nil {
 		return err
+	}
+	view := newPage(c.out).view()
+	view.Now = now
+	asked := x.View
+	if seen != nil {
+		asked = *seen // who looks after it knows more than its file tells
+	}
+	if asked.State != 0 {
+		if err := c.show(view.WhyNot(asked)); err != nil {
+			return err
+		}
+	}
+	if x.Plan == nil {
+		return nil
 	}
 	if seen == nil {
 		seen = &resume.View{Plan: x.Plan}
 	}
-	return c.show(newPage(c.out).view().Leash(*seen))
+	return c.show(view.Leash(*seen))
 }
 
 // judged is one message as `explain --text --json` prints it.

@@ -55,7 +55,7 @@ func TestGeminiQuotaWaitsForItsReset(t *testing.T) {
 	require.Equal(t, "gemini", s.Agent)
 	require.Equal(t, "gemini:default", s.Account)
 	require.Equal(t, limit.UsageLimit, s.Class)
-	require.WithinDuration(t, limited.Add(11520*time.Second), *s.ResetAt, 5*time.Second)
+	require.WithinDuration(t, limited.Add(11520*time.Second), *s.ResetAt, time.Minute)
 	require.Equal(t, time.Minute, s.NextAt.Sub(*s.ResetAt), "the margin")
 	require.Equal(t, b.path("bot"), s.Cwd)
 
@@ -64,6 +64,20 @@ func TestGeminiQuotaWaitsForItsReset(t *testing.T) {
 	require.Equal(t, "text", x["reset_source"])
 	require.Equal(t, "wait", x["action"])
 	require.Equal(t, geminiSession, x["session"])
+}
+
+// Some editors begin a text with a mark that is no part of its first record, which
+// says whose session it is.
+func TestAByteOrderMarkHidesNoSession(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, "[resume]\nmargin = \"1h\"\n")
+	b.start()
+	b.write(".gemini/tmp/bot/.project_root", b.path("bot"))
+	b.write(geminiChat, "\ufeff"+b.now("gemini-usage-limit.jsonl"))
+	b.write(codexRollout, "\ufeff"+shiftRollout(t, time.Now(), b.path("bot")))
+	for _, id := range []string{geminiSession, codexSession} {
+		require.Equal(t, b.path("bot"), b.untilState(id, resume.Waiting).Cwd)
+	}
 }
 
 func TestExplainSaysWhatAGeminiChatCannotTell(t *testing.T) {

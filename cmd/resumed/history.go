@@ -1,3 +1,5 @@
+//go:build !windows
+
 package main
 
 import (
@@ -29,8 +31,8 @@ func (c *cli) historyCommand() *cobra.Command {
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:   "history [SESSION]",
 		Short: "Show what was decided and done, and why",
-		Long: "Prints every decision with its reason, newest last, also the decisions to do nothing.\n" +
-			"It needs no running daemon.",
+		Long: "Prints every decision and its reason, newest last, including decisions to do nothing.\n" +
+			"It works without a running daemon.",
 		Example: "  resumed history\n  resumed history 4f2a --since 12h\n  resumed history --json | jq 'select(.kind == \"gave_up\")'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := parseSince(since, time.Now())
@@ -44,7 +46,7 @@ func (c *cli) historyCommand() *cobra.Command {
 			return c.history(cmd.Context(), name, from)
 		},
 	})
-	cmd.Flags().StringVar(&since, "since", "", "only what is younger than `D`, such as 12h or 7d, or later than a time (RFC 3339)")
+	cmd.Flags().StringVar(&since, "since", "", "only the last `D`, such as 12h or 7d, or since a time (RFC 3339)")
 	return cmd
 }
 
@@ -100,13 +102,13 @@ func (c *cli) printHistory(steps iter.Seq2[control.Step, error], err error) erro
 	if err != nil {
 		return err
 	}
-	encoder, any := json.NewEncoder(escaping{c.out}), false
+	encoder, found := json.NewEncoder(escaping{c.out}), false
 	p := newPage(c.out)
 	for step, err := range steps {
 		if err != nil {
 			return err
 		}
-		any = true
+		found = true
 		if c.json {
 			err = encoder.Encode(step)
 		} else {
@@ -118,7 +120,7 @@ func (c *cli) printHistory(steps iter.Seq2[control.Step, error], err error) erro
 			return err
 		}
 	}
-	if !any && !c.json {
+	if !found && !c.json {
 		_, err := fmt.Fprintln(c.out, "Nothing has been decided yet.")
 		return err
 	}
@@ -150,7 +152,7 @@ func printStep(p *page, s control.Step) {
 	start := fmt.Sprintf("%s  %-18s  ", s.At.Local().Format(time.DateTime), sanitize.Line(who))
 	pad := strings.Repeat(" ", max(0, 9-len(words))) + "  "
 	indent := ansi.StringWidth(start) + len(words) + len(pad)
-	lines := []string{sanitize.Line(text)}
+	lines := []string{humanize.ReasonAt(text, s.At.Local())}
 	if p.width > indent+leastReason { // the reason is what people came for: it is broken, never cut
 		lines = strings.Split(ansi.Wrap(lines[0], p.width-indent, ""), "\n")
 	}

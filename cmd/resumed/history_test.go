@@ -14,10 +14,13 @@ import (
 	"resumed/internal/resume"
 )
 
-// steps returns the history as programs read it.
+// steps returns the history as programs read it; none of a session that is not known yet.
 func (b *box) steps(args ...string) []control.Step {
 	b.t.Helper()
 	out, errOut, code := b.run(append([]string{"history", "--json"}, args...)...)
+	if code == exitNoSession {
+		return nil
+	}
 	require.Zero(b.t, code, errOut)
 	var all []control.Step
 	for line := range strings.Lines(out) {
@@ -83,6 +86,10 @@ func TestHistoryTellsTheWholeStoryWithAndWithoutADaemon(t *testing.T) {
 	b.start()
 	require.Zero(t, b.kill(syscall.SIGTERM))
 	require.Equal(t, []string{"started", "stopped"}, kinds(b.steps())[len(all):])
+	require.Zero(t, all[0].AliveAt, "none ran before the first one")
+	b.start()
+	again := b.steps()[len(all)+2]
+	require.False(t, again.AliveAt.IsZero() || again.AliveAt.After(again.At), "it knows when one was last there")
 }
 
 // A decision to do nothing is a decision: it is there, with its reason, once.

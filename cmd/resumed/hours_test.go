@@ -19,5 +19,5 @@ func TestHoursAreThoseOfTheUsersClock(t *testing.T) {
 	b.write("bin/claude", callsOnly)
 	b.start()
 	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+refusalLine(claudeSession, b.path("bot")))
-	b.within(5*time.Second, "it is resumed within its hours", func() bool { return b.read("calls") != "" })
+	b.until("it is resumed within its hours", func() bool { return b.read("calls") != "" })
 }

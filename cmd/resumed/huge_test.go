@@ -30,7 +30,7 @@ func TestAHugeFileHoldsUpNobody(t *testing.T) {
 			b.write("bot/resume.sh", recordCall+`echo "step 2" >> "logs/$1.log"`+"\n")
 			b.write("bot/logs/s-1.log", "rate limited, retry in 0s\n")
 			if err := huge(b.path("bot/logs/huge.log")); err != nil {
-				t.Skip("no such file here: ", err)
+				t.Skip("HUGE FILES ARE NOT TESTED HERE: no such file can be made: ", err)
 			}
 			b.start()
 			b.until("the other is resumed", func() bool { return len(b.calls()) == 1 && b.session("s-1").State == resume.Watching })
@@ -38,7 +38,7 @@ func TestAHugeFileHoldsUpNobody(t *testing.T) {
 			b.appendTo("bot/logs/huge.log", "\nstep 3\n")
 			began := time.Now()
 			require.Zero(t, b.kill(syscall.SIGTERM))
-			require.Less(t, time.Since(began), 10*time.Second, "a second at most, on a machine that is not busy")
+			require.Less(t, time.Since(began), 30*time.Second, "a second at most, on a machine that is not busy")
 		})
 	}
 }
@@ -57,14 +57,14 @@ func TestAHugeTranscriptOfItsOwnHoldsUpNobody(t *testing.T) {
 			b.write("bot/resume.sh", recordCall)
 			b.write("bot/logs/s-1.log", "rate limited, retry in 0s\n")
 			if err := grow(b.path("bot/logs/s-1.log")); err != nil {
-				t.Skip("no such file here: ", err)
+				t.Skip("HUGE FILES ARE NOT TESTED HERE: no such file can be made: ", err)
 			}
 			b.start()
 			b.until("it is resumed", func() bool { return len(b.calls()) > 0 })
 			began := time.Now()
 			require.Zero(t, b.kill(syscall.SIGTERM))
 			t.Logf("stopped in %s", time.Since(began).Round(time.Millisecond))
-			require.Less(t, time.Since(began), 10*time.Second, "a second at most, on a machine that is not busy")
+			require.Less(t, time.Since(began), 30*time.Second, "a second at most, on a machine that is not busy")
 		})
 	}
 }

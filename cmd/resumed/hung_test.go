@@ -16,11 +16,13 @@ func TestHungDaemonDoesNotHangTheCommands(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, bot+served)
 	b.write("bot/logs/s1.log", "rate limited, retry in 1h\n")
+	b.write("bot/logs/s2.log", "rate limited, retry in 1h\n") // what is asked for may still be done when the daemon goes on
 	b.start()
 	b.untilState("s1", resume.Waiting)
+	b.untilState("s2", resume.Waiting)
 	require.NoError(t, b.proc.Process.Signal(syscall.SIGSTOP))
 	var asking sync.WaitGroup
-	for _, args := range []string{"", "status", "status --json", "status --watch", "retry s1", "pause", "history", "open --print"} {
+	for _, args := range []string{"", "status", "status --json", "status --watch", "retry s2", "pause", "history", "open --print"} {
 		asking.Go(func() {
 			_, errOut, code := b.run(strings.Fields(args)...)
 			if code != exitFailed || !strings.Contains(errOut, "does not answer") || !strings.Contains(errOut, "Try: ") {

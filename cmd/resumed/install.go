@@ -1,9 +1,12 @@
+//go:build !windows
+
 package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -26,9 +29,10 @@ func (c *cli) installCommand() *cobra.Command {
 	dryRun, system, plugins := false, false, make(map[string]*bool)
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Run the daemon as a service of your own",
-		Long: "Writes a systemd user unit that runs this program with the PATH in force now, so that it\n" +
-			"finds your agents, enables it and starts it. A second install brings it up to date.",
+		Short: "Run the daemon as your own service",
+		Long: "Writes a systemd user unit (on macOS a launchd agent) that runs this program with your\n" +
+			"current PATH, so that it finds your agents, then enables and starts it. Run it again to\n" +
+			"update the service. A program in a temporary directory is first copied to ~/.local/bin.",
 		Example: "  resumed install --dry-run\n  resumed install\n  resumed install --system | sudo sh",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			service, err := c.describeService()
@@ -36,6 +40,9 @@ func (c *cli) installCommand() *cobra.Command {
 				return err
 			}
 			if system {
+				if _, err := c.settle(service); err != nil {
+					return err
+				}
 				return c.printSystemInstall(service)
 			}
 			return c.install(cmd.Context(), service, pluginFiles(func(agent string) bool { return *plugins[agent] }), dryRun)
@@ -52,15 +59,23 @@ func (c *cli) installCommand() *cobra.Command {
 }
 
 func (c *cli) uninstallCommand() *cobra.Command {
-	dryRun := false
+	dryRun, purge, yes := false, false, false
 	cmd := &cobra.Command{
-		Use:     "uninstall",
-		Short:   "Stop the service and remove what install made",
-		Long:    "Stops and disables the service and removes what install made, and nothing else: the\nconfiguration and the state stay. Agents that work go on.",
-		Example: "  resumed uninstall --dry-run\n  resumed uninstall",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return c.uninstall(cmd.Context(), dryRun) },
+		Use:   "uninstall",
+		Short: "Stop the service and remove what install made",
+		Long: "Stops and disables the service and removes what install made, and nothing else: the\nconfiguration and the state stay. Working agents are not stopped.\n\n" +
+			"With --purge it lists what is left in your home, asks, and removes that too.",
+		Example: "  resumed uninstall --dry-run\n  resumed uninstall\n  resumed uninstall --purge",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := c.uninstall(cmd.Context(), dryRun); err != nil || !purge {
+				return err
+			}
+			return c.purge(cmd.Context(), dryRun, yes)
+		},
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be done")
+	cmd.Flags().BoolVar(&purge, "purge", false, "also remove configuration and state, after asking")
+	cmd.Flags().BoolVar(&yes, "yes", false, "with --purge: do not ask")
 	return cmd
 }
 
@@ -72,6 +87,12 @@ func (c *cli) describeService() (service, error) {
 		return service{}, fmt.Errorf("find this program: %w", err)
 	}
 	s := service{program: program, variables: recorded(os.Getenv)}
+	if s.fleeting = fleeting(program, os.TempDir()); s.fleeting != "" {
+		s.copyOf = program
+		if s.program, err = lasting(); err != nil {
+			return service{}, err
+		}
+	}
 	if c.configArg != "" {
 		if s.config, err = filepath.Abs(c.configArg); err != nil {
 			return service{}, fmt.Errorf("find the configuration: %w", err)
@@ -95,25 +116,32 @@ func unitDir() (string, error) {
 }
 
 func (c *cli) install(ctx context.Context, s service, plugins []unitFile, dryRun bool) error {
+	if runtime.GOOS == "darwin" {
+		return c.installAgent(ctx, s, plugins, dryRun)
+	}
 	dir, err := unitDir()
 	if err != nil {
 		return err
 	}
 	version, err := systemdVersion(ctx)
 	if err != nil {
-		return err
+		return s.withoutSystemd(err)
 	}
 	files := append(s.userFiles(dir, version), plugins...)
 	if err := foreign(files); err != nil {
 		return err
 	}
 	if dryRun {
-		return c.printInstall(files)
+		return c.printInstall(s, files)
 	}
 	if err := reachManager(ctx); err != nil {
+		return s.withoutSystemd(err)
+	}
+	made, err := c.settle(s)
+	if err != nil {
 		return err
 	}
-	changed, err := c.writeFiles(files)
+	changed, err := c.writeFiles(files, made)
 	if err != nil {
 		return err
 	}
@@ -162,8 +190,8 @@ func foreign(files []unitFile) error {
 }
 
 // writeFiles writes what is not there yet and reports whether anything changed.
-func (c *cli) writeFiles(files []unitFile) (changed bool, err error) {
-	made := madeBefore(files)
+func (c *cli) writeFiles(files []unitFile, made []string) (changed bool, err error) {
+	made = append(madeBefore(files), made...)
 	for _, f := range files {
 		fresh, err := makeDirs(filepath.Dir(f.path))
 		if err != nil {
@@ -190,17 +218,18 @@ func (c *cli) writeFiles(files []unitFile) (changed bool, err error) {
 
 // linked returns what a link leads to: who keeps units elsewhere keeps the link.
 func linked(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
 	}
 	return path
 }
 
-func (c *cli) printInstall(files []unitFile) error {
+func (c *cli) printInstall(s service, files []unitFile) error {
 	var b strings.Builder
-	for _, f := range files {
-		fmt.Fprintf(&b, "# write %s\n%s\n", f.path, f.text)
+	if s.copyOf != "" {
+		fmt.Fprintf(&b, "# This program %s.\ncp %s %s\n", s.fleeting, s.copyOf, s.program)
 	}
+	printFiles(&b, files)
 	for _, args := range [][]string{{"daemon-reload"}, {"enable", unitName}, {"restart", unitName}} {
 		fmt.Fprintf(&b, "systemctl --user %s\n", strings.Join(args, " "))
 	}
@@ -209,7 +238,16 @@ func (c *cli) printInstall(files []unitFile) error {
 	return err
 }
 
+func printFiles(w io.Writer, files []unitFile) {
+	for _, f := range files {
+		fmt.Fprintf(w, "# write %s\n%s\n", f.path, f.text)
+	}
+}
+
 func (c *cli) uninstall(ctx context.Context, dryRun bool) error {
+	if runtime.GOOS == "darwin" {
+		return c.uninstallAgent(ctx, dryRun)
+	}
 	dir, err := unitDir()
 	if err != nil {
 		return err
@@ -224,6 +262,11 @@ func (c *cli) uninstall(ctx context.Context, dryRun bool) error {
 		fmt.Fprintf(c.out, "systemctl --user disable --now %s\n", unitName)
 		for _, f := range files {
 			fmt.Fprintln(c.out, "rm", f.path)
+		}
+		for _, path := range made {
+			if isResumed(path) {
+				fmt.Fprintln(c.out, "rm", path)
+			}
 		}
 		_, err := fmt.Fprintln(c.out, "# Nothing was done: this was a dry run.")
 		return err
@@ -241,22 +284,34 @@ func (c *cli) uninstall(ctx context.Context, dryRun bool) error {
 		}
 		fmt.Fprintln(c.out, "removed", f.path)
 	}
-	removeEmpty(made)
+	c.removeMade(made)
 	if managed {
 		return c.systemctl(ctx, "daemon-reload")
 	}
 	return nil
 }
 
+var errNoSystemd = errors.New("install needs systemd")
+
+// withoutSystemd adds to an error what can be done where there is no systemd, or
+// none that runs.
+func (s service) withoutSystemd(err error) error {
+	if !errors.Is(err, errNoSystemd) && systemdRuns() {
+		return err
+	}
+	program := s.program
+	if s.copyOf != "" {
+		program = "resumed" // where it is now it will not be then
+	}
+	return hinted{err, unsupervised(program)}
+}
+
 // systemdVersion returns the version of systemd here.
 func systemdVersion(ctx context.Context) (int, error) {
 	const hint = "resumed run, under the supervisor that you have"
-	if runtime.GOOS == "darwin" {
-		return 0, hinted{errors.New("install needs systemd, which macOS does not have"), "launchd/README.md in resumed's sources"}
-	}
 	out, err := exec.CommandContext(ctx, "systemctl", "--version").Output()
 	if err != nil {
-		return 0, hinted{fmt.Errorf("install needs systemd: %w", err), hint}
+		return 0, hinted{fmt.Errorf("%w: %w", errNoSystemd, err), hint}
 	}
 	var version int
 	if _, err := fmt.Sscanf(string(out), "systemd %d", &version); err != nil {

@@ -38,6 +38,7 @@ const (
 	unitFilePath = ".config/systemd/user/resumed.service"
 	dropInPath   = unitFilePath + ".d/install.conf"
 	reloadPath   = unitFilePath + ".d/notify-reload.conf"
+	copyPath     = ".local/bin/resumed" // the tests' program lies in a temporary directory
 )
 
 func TestInstallAndUninstallLeaveNoTrace(t *testing.T) {
@@ -69,7 +70,7 @@ func TestInstallAndUninstallLeaveNoTrace(t *testing.T) {
 	for _, home := range homes {
 		require.Contains(t, dropIn, "Environment=\""+home+"\"\n", "the service finds every agent's sessions where they are")
 	}
-	require.Contains(t, dropIn, "ExecStart=\nExecStart=\""+program+"\" --config \""+b.path("conf.toml")+"\" run\n")
+	require.Contains(t, dropIn, "ExecStart=\nExecStart=\""+b.path(copyPath)+"\" --config \""+b.path("conf.toml")+"\" run\n")
 	verifyUnit(t, b.path(unitFilePath))
 
 	written := dropIn
@@ -152,6 +153,10 @@ func TestInstallWithoutAManagerDoesNothingAndSaysWhatToDo(t *testing.T) {
 	_, errOut, code = b.run("install")
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, errOut, "install needs systemd")
+	for _, instead := range []string{"tmux new-session -d -s resumed 'resumed run'", "@reboot resumed run", "runsvdir"} {
+		require.Contains(t, errOut, instead)
+	}
+	require.Equal(t, before, b.tree())
 }
 
 func TestInstallSystemPrintsAScriptThatIsReadByAShell(t *testing.T) {

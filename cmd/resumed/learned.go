@@ -1,3 +1,5 @@
+//go:build !windows
+
 package main
 
 import (
@@ -60,7 +62,7 @@ func (c *cli) learned(ctx context.Context) error {
 
 func printLessons(p *page, lessons []lesson) {
 	if len(lessons) == 0 {
-		p.line("No outage was ridden out yet. After 20 of a provider the longest wait of the policy outage follows them.")
+		p.line("No outage has been recorded yet. After 20 outages of a provider, their length decides the longest wait of the policy outage.")
 		return
 	}
 	rows := [][]cell{{head("PROVIDER"), head("OUTAGES"), head("MEDIAN"), head("LONGEST WAIT")}}

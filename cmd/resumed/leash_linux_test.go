@@ -255,7 +255,7 @@ func TestTheNewestStartOfASessionCounts(t *testing.T) {
 	time.Sleep(1100 * time.Millisecond) // some agents stamp whole seconds
 	b.register(b.hold(nil, "claude", "--resume", claudeSession, "--verbose"))
 	b.steer("unpause")
-	b.until("it is held", func() bool { return strings.Contains(b.session(claudeSession).Reason, "a live process holds it") })
+	b.until("it is held", func() bool { return strings.Contains(b.session(claudeSession).Reason, "open in its terminal") })
 	b.release()
 	require.Contains(t, b.session(claudeSession).Started.Argv, "--tools")
 	args := b.ranAtLast()
@@ -306,7 +306,7 @@ func TestASandboxedSessionIsNotContinuedOutside(t *testing.T) {
 	b.stopped()
 	parked := b.untilState(claudeSession, resume.Parked)
 	require.Contains(t, parked.Reason, "it ran in a sandbox")
-	require.Contains(t, parked.Reason, "go on with: claude --resume "+claudeSession)
+	require.Contains(t, parked.Reason, " && claude --resume "+claudeSession)
 	require.Zero(t, parked.Attempt)
 	require.Empty(t, b.read("ran"))
 

@@ -62,7 +62,7 @@ func TestNoOtherAccountIsAsked(t *testing.T) {
 	b.vars = []string{"ANTHROPIC_AUTH_TOKEN=of-the-daemon"}
 	b.leashed("default", []string{"ANTHROPIC_AUTH_TOKEN=of-the-session"})
 	parked := b.untilState(claudeSession, resume.Parked)
-	require.Contains(t, parked.Reason, "ANTHROPIC_AUTH_TOKEN: another account would be asked")
+	require.Contains(t, parked.Reason, "ANTHROPIC_AUTH_TOKEN: another account would be used")
 	require.Contains(t, parked.Reason, "claude --resume "+claudeSession)
 	require.Empty(t, b.read("calls"))
 	require.NotContains(t, b.logged(), "of-the-session")
@@ -108,7 +108,7 @@ func TestASessionIsNotContinuedInTheNameOfAnotherLogin(t *testing.T) {
 	signIn("second")
 	b.steer("unpause")
 	parked := b.untilState(claudeSession, resume.Parked)
-	require.Contains(t, parked.Reason, "another account would be asked: who is signed in now is not who was")
+	require.Contains(t, parked.Reason, "another account would be used: you are signed in as someone else")
 	require.Empty(t, b.read("calls"))
 
 	signIn("first")

@@ -1,3 +1,5 @@
+//go:build !windows
+
 package main
 
 import (
@@ -7,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"resumed/internal/agents"
 	"resumed/internal/dirs"
 	"resumed/internal/humanize"
 	"resumed/internal/resume"
@@ -30,6 +33,7 @@ func (c *cli) leftBehind(all bool, args []string) error {
 		if configErr == nil { // without one it is not known what it is allowed
 			v.MaxRetries = cfg.Policy(v.Agent, v.Class).MaxRetries
 		}
+		v.Remedy = agents.Remedy(v)
 		if all || len(args) == 1 || v.Interrupted() {
 			sessions = append(sessions, v)
 		}

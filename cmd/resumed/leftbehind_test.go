@@ -29,8 +29,8 @@ func TestStatusWithoutADaemonShowsWhatIsOnDisk(t *testing.T) {
 
 	out, errOut, code = b.run("status")
 	require.Equal(t, exitNoDaemon, code)
-	require.Regexp(t, regexp.MustCompile(`^How things stood at \S+, when a daemon last wrote them down:\n\nSESSION .*\ns-1 .*gave up .*2/2`), out)
-	require.Equal(t, "resumed: no daemon is running\nTry: resumed run, or systemctl --user start resumed\n", errOut)
+	require.Regexp(t, `^How things stood at \S+, when a daemon last wrote them down:\n\nSESSION .*\ns-1 .*gave up .*2/2`, out)
+	require.Equal(t, "resumed: no daemon is running\nTry: resumed install (as a service), or resumed run (in this terminal)\n", errOut)
 
 	out, _, code = b.run("status", "bot")
 	require.Equal(t, exitNoDaemon, code)

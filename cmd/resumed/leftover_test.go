@@ -42,7 +42,7 @@ echo "step 1" >> logs/s1.log
 	b.start()
 	b.untilState("s1", resume.Watching)
 	b.appendTo("bot/logs/s1.log", "rate limited\n")
-	b.within(5*time.Second, "it is resumed again", func() bool { return len(b.calls()) == 2 })
+	b.until("it is resumed again", func() bool { return len(b.calls()) == 2 })
 	b.until("it went on", func() bool { return b.session("s1").State == resume.Watching })
 	time.Sleep(3 * time.Second) // longer than what counts as a stall
 	require.NoError(t, b.signal("bot/server", 0), "the server still runs")
@@ -93,7 +93,7 @@ func TestACommandThatWorksInTheBackgroundIsNotJoined(t *testing.T) {
 	b.write("bot/resume.sh", recordCall+"setsid sh -c 'while [ ! -e go ]; do sleep 0.05; done; echo \"step 1\" >> logs/s1.log' >/dev/null 2>&1 &\n")
 	b.start()
 	b.write("bot/logs/s1.log", "rate limited\n")
-	b.until("it is held back", func() bool { return strings.Contains(b.session("s1").Reason, "a live process holds it") })
+	b.until("it is held back", func() bool { return strings.Contains(b.session("s1").Reason, "without a terminal, and is waited for") })
 	b.write("bot/go", "")
 	b.untilState("s1", resume.Watching)
 	require.Len(t, b.calls(), 1)

@@ -156,6 +156,7 @@ func (b *liveBox) evidence() string {
 
 // Each situation has one right action.
 func TestASessionThatLives(t *testing.T) {
+	t.Parallel()
 	const inPane = "exec SELF"
 	show := func(change func(*standIn)) func(*liveBox) {
 		return func(b *liveBox) {
@@ -305,7 +306,7 @@ func TestASessionThatLives(t *testing.T) {
 		},
 		"a process outside of tmux is told of": {
 			live: func(b *liveBox) { b.alone(b.standIn(), "claude") }, stop: overload,
-			state: resume.Waiting, why: "does not live in tmux", pending: true,
+			state: resume.Waiting, why: "it is not in tmux", pending: true,
 		},
 		"a terminal within the pane is not typed into": {
 			live: func(b *liveBox) { b.show(b.standIn(), "script -qec SELF /dev/null") }, stop: overload,
@@ -353,11 +354,11 @@ func TestASessionThatLives(t *testing.T) {
 		},
 		"a person is told, where that is asked for": {
 			live: func(b *liveBox) { b.configure(`live = "notify"`); b.show(b.standIn(), inPane) }, stop: overload,
-			state: resume.Parked, why: "a live process holds it",
+			state: resume.Parked, why: `resume.live is "notify"`,
 		},
 		"nobody is told, where that is asked for": {
 			live: func(b *liveBox) { b.configure(`live = "ignore"`); b.show(b.standIn(), inPane) }, stop: overload,
-			state: resume.Waiting, why: "a live process holds it", pending: true,
+			state: resume.Waiting, why: `resume.live is "ignore"`, pending: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -428,7 +429,7 @@ func TestALiveSessionIsLookedAtAgainAfterItsOwnTime(t *testing.T) {
 		view = b.session(liveID)
 		return strings.Contains(view.Reason, "continues by itself")
 	})
-	require.WithinDuration(t, reset.Add(5*time.Minute), *view.NextAt, 3*time.Second)
+	require.WithinDuration(t, reset.Add(5*time.Minute), *view.NextAt, time.Minute)
 	require.Equal(t, b.registeredPID(), view.Owner.PID)
 	b.appendTo(b.transcript(), answerLine(liveID, b.path("bot"), "Going on by myself."))
 	require.Contains(t, b.untilState(liveID, resume.Watching).Reason, "without help")
@@ -437,6 +438,7 @@ func TestALiveSessionIsLookedAtAgainAfterItsOwnTime(t *testing.T) {
 
 // A daemon that dies at any step of typing never types twice.
 func TestACrashWhileTyping(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		step  string // the word in a call of tmux at which the daemon dies
 		after bool   // the call is still carried out
@@ -484,10 +486,10 @@ func TestACrashWhileTyping(t *testing.T) {
 
 // dieAt puts a tmux in front of the real one that kills the daemon, once.
 func (b *liveBox) dieAt(step string, after bool) {
-	real, err := exec.LookPath("tmux")
+	program, err := exec.LookPath("tmux")
 	require.NoError(b.t, err)
 	kill := "kill -9 $PPID"
-	call := real + ` "$@"`
+	call := program + ` "$@"`
 	order := kill + "\nexit 1"
 	if after {
 		order = call + "\nsleep 0.3\n" + kill + "\nexit 1"

@@ -96,6 +96,29 @@ var qwenCode = lockless{
 	cancel: qwenFailed("APIUserAbortError", 0, "Request was aborted."),
 }
 
+func copilotEvent(kind string, data map[string]any) string {
+	return chatLine(map[string]any{"type": kind, "data": data, "id": recordID, "timestamp": "@TIME@"})
+}
+
+// copilotCLI notes who holds a session; its stand-ins do not, as one that is only just
+// starting.
+var copilotCLI = lockless{
+	name: "copilot", program: "copilot", words: "continue", shell: "$2", // a session keeps its model
+	chat: func(_, id string) string { return ".copilot/session-state/" + id + "/events.jsonl" },
+	begin: func() string {
+		return copilotEvent("session.start", map[string]any{"sessionId": "@ID@", "producer": "copilot-agent", "context": map[string]any{"cwd": "@CWD@"}}) +
+			copilotEvent("user.message", map[string]any{"content": "first turn"}) + copilotEvent("assistant.message", map[string]any{"content": "Done."}) +
+			copilotEvent("user.message", map[string]any{"content": "second turn"})
+	},
+	refusal: func(words string) string {
+		return copilotEvent("assistant.turn_end", map[string]any{"turnId": "0"}) +
+			copilotEvent("session.error", map[string]any{"errorType": "query", "message": words, "statusCode": 503})
+	},
+	prompt: func(text string) string { return copilotEvent("user.message", map[string]any{"content": text}) },
+	answer: `{"type":"assistant.message","data":{"content":"Going on."},"id":"` + recordID + `","timestamp":"@TIME@"}`,
+	cancel: copilotEvent("abort", map[string]any{"reason": "user_initiated"}),
+}
+
 // write puts a stand-in for the agent into the PATH: it keeps how it was called,
 // and goes on with the session. script runs in between.
 func (a lockless) write(b *box, script string) {
@@ -153,7 +176,11 @@ func (s *stay) calls() []string {
 
 // call is how it is to be called.
 func (s *stay) call() string {
-	return s.path(s.dir) + " --resume " + s.id + " --model " + s.agent.model + " -p " + s.agent.words
+	model := ""
+	if s.agent.model != "" {
+		model = " --model " + s.agent.model
+	}
+	return s.path(s.dir) + " --resume " + s.id + model + " -p " + s.agent.words
 }
 
 // kept returns the copy of the chat that was made before a resume.
@@ -161,11 +188,12 @@ func (s *stay) kept(n int) string {
 	return s.read(fmt.Sprintf(".local/state/resumed/kept/%s/%d/%s", s.id, n, filepath.Base(s.chat())))
 }
 
-// configureLockless lets both programs be found, and waits be short.
+// configureLockless lets their programs be found, and waits be short.
 func (b *box) configureLockless(keys string) {
 	b.t.Helper()
 	b.write(configFile, "[backoff]\nbase_delay = \"300ms\"\njitter = false\n"+likeLimits+"[resume]\nmargin = \"0s\"\nstagger = \"0s\"\nmax_concurrent = 99\n"+keys+"\n"+
-		fmt.Sprintf("[[agent]]\nname = \"gemini\"\ncommand = %q\n[[agent]]\nname = \"qwen-code\"\ncommand = %q\n", b.path("bin/gemini"), b.path("bin/qwen")))
+		fmt.Sprintf("[[agent]]\nname = \"gemini\"\ncommand = %q\n[[agent]]\nname = \"qwen-code\"\ncommand = %q\n[[agent]]\nname = \"copilot\"\ncommand = %q\n",
+			b.path("bin/gemini"), b.path("bin/qwen"), b.path("bin/copilot")))
 }
 
 // pidsIn returns the processes of the agent that live in a directory of the

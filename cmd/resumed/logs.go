@@ -1,3 +1,5 @@
+//go:build !windows
+
 package main
 
 import (
@@ -38,7 +40,7 @@ func (c *cli) logsCommand() *cobra.Command {
 			return c.printRuns(cmd.Context(), dir, lines, follow)
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on printing what is written")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing new output")
 	cmd.Flags().IntVarP(&lines, "lines", "n", 0, "only the last `N` lines; 0: all")
 	return cmd
 }
@@ -98,7 +100,9 @@ func sessionsIn(reader *state.Reader) ([]resume.View, error) {
 	sessions, err := reader.Sessions()
 	var views []resume.View
 	for _, s := range sessions {
-		views = append(views, s.View(0)) // what it is allowed is not asked
+		if !s.StandsIn() { // else it is a task
+			views = append(views, s.View(0)) // what it is allowed is not asked
+		}
 	}
 	return views, err
 }

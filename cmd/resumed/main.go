@@ -1,3 +1,5 @@
+//go:build !packages && !windows
+
 // Command resumed continues the sessions of coding agents that a limit
 // stopped: it waits as long as the provider asked, continues the same session,
 // and calls a person when that does not help.

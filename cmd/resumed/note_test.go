@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -25,4 +26,24 @@ func TestATurnThatWasLetEndIsContinued(t *testing.T) {
 	view := b.untilState(liveID, resume.Watching)
 	require.Contains(t, view.Reason, "moves again after 1 resume")
 	require.Equal(t, 1, strings.Count(b.read("runs"), "\n"))
+}
+
+// A resume that worked and was let end near the limit again has moved the session, also
+// where its last answer is the first thing that tells so.
+func TestATurnThatWorkedAndWasLetEndAgainIsForgiven(t *testing.T) {
+	b := newLiveBox(t)
+	b.configure("")
+	b.write(configFile, strings.Replace(b.read(configFile), `base_delay = "100ms"`, "base_delay = \"100ms\"\nmax_retries = 2", 1))
+	note := transcriptLine(liveID, b.path("bot"), time.Now(), map[string]any{
+		"type": "user", "isMeta": true, "turnCompanion": true, "usageLimitNote": "near_limit",
+		"message": map[string]any{"role": "user", "content": "[Usage limit approaching. Checkpoint now: finish the current step.]"},
+	})
+	works := strings.Replace(answerLine(liveID, b.path("bot"), "One step."), `"end_turn"`, `"tool_use"`, 1)
+	turn := promptLine(liveID, b.path("bot"), "continue") + note + works + answerLine(liveID, b.path("bot"), "I stop here.")
+	b.write("turn", regexp.MustCompile(`("timestamp":")[^"]+`).ReplaceAllString(turn, "${1}AT"))
+	b.write("claude.sh", "#!/bin/sh\necho \"$*\" >> \"$HOME/runs\"\nsed \"s/\\\"AT\\\"/\\\"$(date -u +%FT%T.%NZ)\\\"/\" \"$HOME/turn\" >> \"$HOME/"+b.transcript()+"\"\n")
+	b.start()
+	b.appendTo(b.transcript(), note+answerLine(liveID, b.path("bot"), "I stop here."))
+	b.until("it was continued more often than it may be without movement", func() bool { return strings.Count(b.read("runs"), "\n") >= 4 })
+	require.NotEqual(t, resume.GaveUp, b.session(liveID).State)
 }

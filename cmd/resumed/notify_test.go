@@ -283,6 +283,7 @@ func TestAnAbsurdRetryAfterDropsNoNoticeAndHoldsUpNoOther(t *testing.T) {
 // Notices that were noted by a clock years ahead of today's arrive soon after the
 // clock was set right, and so do those of a clock that was years behind.
 func TestNoticesOfAClockThatWasWrongArrive(t *testing.T) {
+	t.Parallel()
 	for name, by := range map[string]int{"ahead": 20, "behind": -20} {
 		t.Run(name, func(t *testing.T) {
 			b := newBox(t)

@@ -1,3 +1,5 @@
+//go:build !windows
+
 package main
 
 import (
@@ -18,14 +20,14 @@ import (
 func (c *cli) notifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "notify",
-		Short:   "Try the ways to reach you",
+		Short:   "Test how you are notified",
 		Example: "  resumed notify test\n  resumed notify test phone",
 	}
 	cmd.AddCommand(c.jsonFlag(&cobra.Command{
 		Use:   "test [NAME]",
-		Short: "Send a test notice by every configured way, or by one",
-		Long: "Sends a test notice by every channel of the configuration, or by the one of that name,\n" +
-			"and says what came back. It fails when any of them does. It needs no running daemon.",
+		Short: "Send a test notice through every channel, or one",
+		Long: "Sends a test notice through every configured channel, or the one with that name, and\n" +
+			"prints the answer. It fails if any of them fails. It works without a running daemon.",
 		Example: "  resumed notify test\n  resumed notify test phone",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.notifyTest(cmd.Context(), strings.Join(args, ""))

@@ -1,3 +1,5 @@
+//go:build !windows
+
 package main
 
 import (
@@ -22,9 +24,9 @@ func (c *cli) openCommand() *cobra.Command {
 	onlyPrint := false
 	cmd := &cobra.Command{
 		Use:   "open",
-		Short: "Open the page in a browser",
-		Long: "Opens the daemon's page, or prints its link where there is no desktop. For 15 minutes the\n" +
-			"link lets in whoever has it. The page is served where http.listen says.",
+		Short: "Open the web page of the daemon",
+		Long: "Opens the web page in your browser, or prints its link if there is no desktop. Anybody who\n" +
+			"has the printed link can use it for 15 minutes. http.listen sets the address of the page.",
 		Example: "  resumed open\n  resumed open --print",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			url, err := c.client().PageURL(cmd.Context(), false)

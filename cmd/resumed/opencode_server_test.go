@@ -50,8 +50,8 @@ func runOpencodeServer(settings string) int {
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	})
-	mux.HandleFunc("GET /session/status", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, s.Status) })
-	mux.HandleFunc("GET /session/ses_1", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET /session/status", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, s.Status) })
+	mux.HandleFunc("GET /session/ses_1", func(w http.ResponseWriter, _ *http.Request) {
 		if s.Answer == "" {
 			w.WriteHeader(http.StatusNotFound)
 		}
@@ -128,6 +128,7 @@ func (b *servedBox) sent() string {
 
 // Each situation has one right action.
 func TestAServedOpencodeSession(t *testing.T) {
+	t.Parallel()
 	serves := func(keys string, change func(*opencodeServer)) func(*servedBox) {
 		return func(b *servedBox) { b.serve(b.path("src"), keys, change) }
 	}
@@ -158,7 +159,7 @@ func TestAServedOpencodeSession(t *testing.T) {
 				b.serve(b.path("src"), "", nil)
 				b.standIn("opencode", opencodeServerEnv, opencodeServer{}, b.path("src"))
 			},
-			state: resume.Waiting, why: "a live process holds it",
+			state: resume.Waiting, why: "without a terminal, and is waited for",
 		},
 		"one that is attached to the server does not": {
 			live: func(b *servedBox) {
@@ -176,7 +177,7 @@ func TestAServedOpencodeSession(t *testing.T) {
 		},
 		"a server that does not know it is waited for": {
 			live:  serves("", func(s *opencodeServer) { s.Answer = "" }),
-			state: resume.Waiting, why: "a live process holds it",
+			state: resume.Waiting, why: "without a terminal, and is waited for",
 		},
 		"a server that is gone holds nothing": {
 			live: func(b *servedBox) { b.configure("http://127.0.0.1:1", "") }, state: resume.Watching, runs: 1,
@@ -189,8 +190,8 @@ func TestAServedOpencodeSession(t *testing.T) {
 			live:  serves("", func(s *opencodeServer) { s.Code = http.StatusBadGateway }),
 			state: resume.Parked, why: "502 Bad Gateway", sent: true, unknown: true,
 		},
-		"a person is told, where that is asked for": {live: serves(`live = "notify"`, nil), state: resume.Parked, why: "a live process holds it"},
-		"nobody is told, where that is asked for":   {live: serves(`live = "ignore"`, nil), state: resume.Waiting, why: "a live process holds it"},
+		"a person is told, where that is asked for": {live: serves(`live = "notify"`, nil), state: resume.Parked, why: `resume.live is "notify"`},
+		"nobody is told, where that is asked for":   {live: serves(`live = "ignore"`, nil), state: resume.Waiting, why: `resume.live is "ignore"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newServedBox(t)

@@ -1,3 +1,5 @@
+//go:build !windows
+
 package main
 
 import (
@@ -17,8 +19,8 @@ import (
 func (c *cli) retryCommand() *cobra.Command {
 	return c.jsonFlag(&cobra.Command{
 		Use:     "retry SESSION",
-		Short:   "Resume a session now, attempts forgiven",
-		Long:    "Makes an interrupted session due now. What protects a session still does: one that a\nliving process holds, or whose directory is gone, is not resumed.",
+		Short:   "Resume a session now, with all tries available again",
+		Long:    "Resumes an interrupted session without waiting. Safety checks still apply: a session that is\nopen in a running process, or whose directory is gone, is not resumed.",
 		Example: "  resumed retry 4f2a",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.order(cmd, args[0], control.Retry, "due now")
@@ -30,8 +32,8 @@ func (c *cli) cancelCommand() *cobra.Command {
 	stop := false
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:     "cancel SESSION",
-		Short:   "Forget a session's interruption",
-		Long:    "Forgets this interruption; a new one counts again. A resume that runs goes on, unless\n--stop is given.",
+		Short:   "Do not continue a session after this limit",
+		Long:    "Leaves the session alone until its next limit. A resume that is running goes on, unless you\nadd --stop.",
 		Example: "  resumed cancel 4f2a\n  resumed cancel --stop 4f2a",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if stop {
@@ -47,8 +49,8 @@ func (c *cli) cancelCommand() *cobra.Command {
 func (c *cli) pauseCommand() *cobra.Command {
 	return c.jsonFlag(&cobra.Command{
 		Use:     "pause [SESSION]",
-		Short:   "Start nothing until unpause",
-		Long:    "Nothing is started while paused, for one session or for all; waits go on, and those that\ncame due meanwhile start after unpause. A pause survives a restart.",
+		Short:   "Start nothing until you unpause",
+		Long:    "While paused, nothing is started, for one session or for all. Waits continue; sessions whose\nwait ended meanwhile start after unpause. A pause survives a restart.",
 		Example: "  resumed pause\n  resumed pause 4f2a",
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.setPaused(cmd, args, true) },
 	})
@@ -66,7 +68,7 @@ func (c *cli) unpauseCommand() *cobra.Command {
 func (c *cli) setPaused(cmd *cobra.Command, args []string, paused bool) error {
 	order, done, all := control.Pause, "paused", "Paused: nothing is started until resumed unpause."
 	if !paused {
-		order, done, all = control.Unpause, "unpaused", "Unpaused: what came due meanwhile starts now."
+		order, done, all = control.Unpause, "unpaused", "Unpaused: sessions whose wait is over start now."
 	}
 	if len(args) == 1 {
 		return c.order(cmd, args[0], order, done)
@@ -97,11 +99,15 @@ func (c *cli) order(cmd *cobra.Command, name string, order control.Order, done s
 	if order == control.Retry && after.State != resume.Waiting {
 		done = "nothing to retry"
 		if after.Reason != "" {
-			done += ", " + after.Reason
+			done += ", " + humanize.ReasonAt(after.Reason, time.Now())
 		}
 	}
 	standing := humanize.Standing(after, time.Now())
-	if !strings.HasPrefix(standing, done) { // else it says all of it
+	switch {
+	case strings.HasPrefix(standing, done): // it says all of it
+	case strings.HasSuffix(standing, done):
+		standing = done
+	default:
 		standing = done + "; " + standing
 	}
 	_, err = fmt.Fprintf(c.out, "%s: %s\n", sanitize.Line(after.Key().String()), standing)

@@ -51,7 +51,7 @@ func TestOneProvidersLimitDoesNotHoldUpAnother(t *testing.T) {
 
 	b.untilState("ses_other", resume.Resuming)
 	b.until("it is known when the limit of all lifts", func() bool {
-		return strings.Contains(b.session("ses_mute").Reason, "as another session was told")
+		return strings.Contains(b.session("ses_mute").Reason, "as another session of its account was told")
 	})
 	b.until("the other provider is asked", func() bool { return b.read("runs") == "ses_other\n" })
 

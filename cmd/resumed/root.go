@@ -1,3 +1,5 @@
+//go:build !windows
+
 package main
 
 import (
@@ -88,14 +90,14 @@ func (c *cli) report(err error) int {
 		code, hint = exitUsage, "resumed config check"
 		switch {
 		case problem.Env != "":
-			hint = "mend or unset " + problem.Env
+			hint = "correct or unset " + problem.Env
 		case problem.File != "":
-			hint = "mend " + problem.File + ", then resumed config check"
+			hint = toCorrect(problem.File)
 		}
 	case control.IsAmbiguous(err):
 		hint = "one of them by more of its id: resumed status"
 	case errors.Is(err, control.ErrNoDaemon):
-		code, hint = exitNoDaemon, "resumed run, or systemctl --user start resumed"
+		code, hint = exitNoDaemon, "resumed install (as a service), or resumed run (in this terminal)"
 	case errors.Is(err, control.ErrHung):
 		hint = "systemctl --user restart resumed, or end the daemon and start it anew: sessions and waits stay"
 	case errors.Is(err, control.ErrNoSession):
@@ -117,13 +119,13 @@ func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:     "resumed",
 		Version: about(),
-		Short:   "Continue coding agents that a rate limit stopped",
-		Long: "resumed watches the sessions of coding agents, knows why each one stopped, waits as\n" +
-			"long as the provider asked, continues the same session and calls you when that does\n" +
-			"not help. It never goes round a limit and never widens permissions.",
+		Short:   "Continue coding agents that a limit stopped",
+		Long: "resumed watches the sessions of coding agents, finds out why each one stopped, waits as\n" +
+			"long as the provider asked, continues the same session and tells you when that does\n" +
+			"not help. It never works around a limit and never gives more permissions.",
 		Example: "  resumed demo      see it work, in ten seconds\n" +
-			"  resumed run       the daemon, in the foreground\n" +
-			"  resumed status    who waits for what",
+			"  resumed run       run the daemon in this terminal\n" +
+			"  resumed status    see which sessions wait",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(*cobra.Command, []string) error {
@@ -137,10 +139,10 @@ func (c *cli) root() *cobra.Command {
 	flags.StringVar(&c.logLevel, "log-level", "", "debug | info | warn | error")
 	flags.StringVar(&c.logFormat, "log-format", "", "auto | text | json")
 	root.AddCommand(
-		c.runCommand(), c.statusCommand(), c.explainCommand(), c.logsCommand(), c.historyCommand(),
+		c.runCommand(), c.statusCommand(), c.explainCommand(), c.logsCommand(), c.historyCommand(), c.usageCommand(), c.statuslineCommand(), c.queueCommand(),
 		c.retryCommand(), c.cancelCommand(), c.pauseCommand(), c.unpauseCommand(), c.openCommand(),
 		c.configCommand(), c.notifyCommand(), c.doctorCommand(), c.installCommand(), c.uninstallCommand(),
-		c.backoffCommand(), c.execCommand(), c.shellCommand(), c.demoCommand(), c.demoAgentCommand(), c.versionCommand(),
+		c.backoffCommand(), c.execCommand(), c.shellCommand(), c.fleetCommand(), c.hubCommand(), c.demoCommand(), c.demoAgentCommand(), c.keepCommand(), c.versionCommand(),
 	)
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("{{.Version}}\n")

@@ -1,3 +1,5 @@
+//go:build !windows
+
 package main
 
 import (
@@ -25,16 +27,16 @@ func (c *cli) runCommand() *cobra.Command {
 	dryRun := false
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Run the daemon in the foreground",
-		Long: "Watches the sessions of every agent it finds and continues those that a limit\n" +
+		Short: "Run the daemon in this terminal",
+		Long: "Watches the sessions of every agent that it finds and continues those that a limit\n" +
 			"stopped. SIGHUP reads the configuration again; SIGTERM and Ctrl-C stop the daemon,\n" +
-			"but no agent that it has resumed.\n\n" +
-			"With --dry-run it disturbs no running daemon and leaves nothing behind; status shows it\n" +
-			"where no other daemon runs.",
+			"but not the agents that it has resumed.\n\n" +
+			"With --dry-run it does not disturb a running daemon and leaves nothing behind; status\n" +
+			"shows it if no other daemon runs.",
 		Example: "  resumed run\n  resumed run --dry-run --log-level debug",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.daemon(cmd.Context(), dryRun) },
 	}
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "decide and log everything, start and type nothing")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "decide and log everything, but start and type nothing")
 	return cmd
 }
 

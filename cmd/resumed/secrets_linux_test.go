@@ -97,8 +97,16 @@ func TestSecretsOfASessionReachNobody(t *testing.T) {
 				return strings.Contains(b.read("notices"), `"event":"`+c.state.String()+`"`)
 			})
 			for _, args := range [][]string{
-				{"status"}, {"status", "--json"}, {"status", claudeSession}, {"status", "--json", claudeSession}, {"history"}, {"history", "--json"},
-				{"logs", claudeSession}, {"explain", b.path(claudeTranscript)}, {"explain", "--json", b.path(claudeTranscript)}, {"doctor"},
+				{"status"},
+				{"status", "--json"},
+				{"status", claudeSession},
+				{"status", "--json", claudeSession},
+				{"history"},
+				{"history", "--json"},
+				{"logs", claudeSession},
+				{"explain", b.path(claudeTranscript)},
+				{"explain", "--json", b.path(claudeTranscript)},
+				{"doctor"},
 			} {
 				out, errOut, _ := b.run(args...)
 				seen.add(out + errOut)

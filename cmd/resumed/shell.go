@@ -1,3 +1,5 @@
+//go:build !windows
+
 package main
 
 import (
@@ -18,11 +20,11 @@ import (
 func (c *cli) shellCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "shell COMMAND [ARG…]",
-		Short: "Start an agent in this terminal so that it can be typed into",
-		Long: "Starts an agent in this terminal, within a tmux of its own: when a limit stops it, the daemon\n" +
-			"types the prompt there, and nothing is lost when the window is closed. Ctrl-b d leaves it\n" +
-			"running; how to come back is said then. Where this is a tmux already, the agent is started\n" +
-			"as it is. The exit code is the agent's own.",
+		Short: "Start an agent so that the daemon can type into it",
+		Long: "Starts an agent in this terminal, inside its own tmux. After a limit the daemon types the\n" +
+			"prompt there, and nothing is lost if you close the window. Ctrl-b d leaves the agent\n" +
+			"running and prints how to come back. If you are already in tmux, the agent is started\n" +
+			"directly. The exit code is the agent's own.",
 		Example: "  resumed shell claude\n" +
 			"  resumed shell claude --resume 4f2a9c1e-77aa-4b0e-9d52-0a3b6f1c2d3e\n" +
 			"  alias claude='resumed shell claude'",

@@ -24,6 +24,7 @@ const dies = "mkdir \"$HOME/died\" 2>/dev/null && read -r _ _ _ daemon _ < /proc
 // A daemon may die at every step of a resume. Nothing is sent twice, and what
 // came to nothing is sent again.
 func TestACrashAtEachStepOfAgentsWithoutALock(t *testing.T) {
+	t.Parallel()
 	const inSeconds = "503 The model is overloaded. Please retry in 5s."
 	killed := func(s *stay) { s.kill(syscall.SIGKILL) }
 	died := func(s *stay) {
@@ -135,7 +136,7 @@ func TestAPersonIsToldByTheNextDaemonOfASessionThatOnlyTheyCanReach(t *testing.T
 	inDirectory()(s)
 	b.start()
 	s.stops(atOnce)
-	b.until("it waits for its process", func() bool { return strings.Contains(b.session(s.id).Reason, "go on in its terminal, or quit it") })
+	b.until("it waits for its process", func() bool { return strings.Contains(b.session(s.id).Reason, "go on there, or quit it") })
 	b.kill(syscall.SIGTERM)
 
 	db, err := sql.Open("sqlite", "file:"+b.path(".local/state/resumed/resumed.db"))

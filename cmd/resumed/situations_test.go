@@ -71,24 +71,24 @@ const excluded = "its directory is excluded"
 var situations = map[string]situation{
 	// Who holds it.
 	"nobody lives there":                {state: resume.Watching, runs: 1},
-	"a person lives in the directory":   {before: inDirectory(), state: resume.Waiting, why: "a live process holds it", pending: true},
-	"a person resumed it there":         {before: inDirectory("--resume", "latest"), state: resume.Waiting, why: "(interactive)", pending: true},
-	"a run without a terminal is there": {before: inDirectory("-p", "go"), state: resume.Waiting, why: "(headless)", pending: true},
+	"a person lives in the directory":   {before: inDirectory(), state: resume.Waiting, why: "open in its terminal", pending: true},
+	"a person resumed it there":         {before: inDirectory("--resume", "latest"), state: resume.Waiting, why: "open in its terminal", pending: true},
+	"a run without a terminal is there": {before: inDirectory("-p", "go"), state: resume.Waiting, why: "without a terminal, and is waited for", pending: true},
 	"a person lives there by another name": {
 		before: func(s *stay) {
 			require.NoError(s.t, os.Symlink(s.path(s.dir), s.path(s.dir+"-link")))
 			s.lives(s.path(s.dir + "-link"))
 		},
-		state: resume.Waiting, why: "a live process holds it", pending: true,
+		state: resume.Waiting, why: "open in its terminal", pending: true,
 	},
 	"two writers live there": {
-		before: func(s *stay) { inDirectory()(s); inDirectory()(s) }, state: resume.Waiting, why: "a live process holds it", pending: true,
+		before: func(s *stay) { inDirectory()(s); inDirectory()(s) }, state: resume.Waiting, why: "open in its terminal", pending: true,
 	},
 	"a process elsewhere names the session": {
-		before: func(s *stay) { s.lives(s.home, "--resume", s.id) }, state: resume.Waiting, why: "a live process holds it", pending: true,
+		before: func(s *stay) { s.lives(s.home, "--resume", s.id) }, state: resume.Waiting, why: "open in its terminal", pending: true,
 	},
 	"a process elsewhere names it in one word": {
-		before: func(s *stay) { s.lives(s.home, "--resume="+s.id) }, state: resume.Waiting, why: "a live process holds it", pending: true,
+		before: func(s *stay) { s.lives(s.home, "--resume="+s.id) }, state: resume.Waiting, why: "open in its terminal", pending: true,
 	},
 	"a person lives in another directory": {before: func(s *stay) { s.lives(s.home) }, state: resume.Watching, runs: 1},
 	"another program lives there": {
@@ -120,7 +120,7 @@ var situations = map[string]situation{
 	"a person cancelled the wait": {words: inHours, then: order("cancel"), state: resume.Watching, why: "cancelled by you"},
 	"a person wants it now":       {words: inHours, then: order("retry"), state: resume.Watching, runs: 1},
 	"a person wants it now, and lives there": {
-		before: inDirectory(), words: inHours, then: order("retry"), state: resume.Waiting, why: "a live process holds it", pending: true,
+		before: inDirectory(), words: inHours, then: order("retry"), state: resume.Waiting, why: "open in its terminal", pending: true,
 	},
 	"a person paused it": {
 		words: soon, then: order("pause"), state: resume.Waiting, why: "overloaded", pending: true,
@@ -170,7 +170,7 @@ var situations = map[string]situation{
 		check: func(s *stay) { require.Empty(s.t, s.read(s.stubName())); require.NotEmpty(s.t, s.read(s.chat())) },
 	},
 	"a stub of a living process is its own": {
-		only: "gemini", before: func(s *stay) { s.stub(); inDirectory()(s) }, state: resume.Waiting, why: "a live process holds it", pending: true,
+		only: "gemini", before: func(s *stay) { s.stub(); inDirectory()(s) }, state: resume.Waiting, why: "open in its terminal", pending: true,
 		check: func(s *stay) { require.NotEmpty(s.t, s.read(s.stubName())) },
 	},
 	"the project's root is not known": {
@@ -198,7 +198,7 @@ var situations = map[string]situation{
 	// What Qwen Code does by itself.
 	"it still tries by itself": {
 		only: "qwen-code", before: inDirectory(), then: func(s *stay) { s.say(s.agent.refusal(atOnce)) },
-		state: resume.Waiting, why: "a live process holds it", pending: true,
+		state: resume.Waiting, why: "open in its terminal", pending: true,
 	},
 	"a helper of it was refused": {
 		only: "qwen-code", words: soon,
@@ -242,7 +242,7 @@ func TestSituationsOfAgentsWithoutALock(t *testing.T) {
 	var scenes []scene
 	var exclude []string
 	for _, name := range slices.Sorted(maps.Keys(situations)) {
-		for _, a := range []lockless{geminiCLI, qwenCode} {
+		for _, a := range []lockless{geminiCLI, qwenCode, copilotCLI} {
 			if c := situations[name]; c.only == "" || c.only == a.name {
 				scenes = append(scenes, scene{b.stay(a, len(scenes)), c, a.name + "/" + name})
 			}
@@ -254,6 +254,7 @@ func TestSituationsOfAgentsWithoutALock(t *testing.T) {
 	b.configureLockless("exclude = [" + strings.Join(exclude, ", ") + "]")
 	geminiCLI.write(b, "")
 	qwenCode.write(b, "")
+	copilotCLI.write(b, "")
 	for _, sc := range scenes {
 		if sc.before != nil {
 			sc.before(sc.stay)
@@ -298,6 +299,7 @@ func TestSituationsOfAgentsWithoutALock(t *testing.T) {
 
 // Wishes that are for all sessions.
 func TestWishesOfAgentsWithoutALock(t *testing.T) {
+	t.Parallel()
 	closed := time.Now().UTC().Add(2 * time.Hour)
 	for name, c := range map[string]struct {
 		keys    string
@@ -307,13 +309,13 @@ func TestWishesOfAgentsWithoutALock(t *testing.T) {
 		pending bool
 	}{
 		"a person is told, where that is asked for": {
-			keys: `live = "notify"`, before: inDirectory(), state: resume.Parked, why: "a live process holds it",
+			keys: `live = "notify"`, before: inDirectory(), state: resume.Parked, why: "open in its terminal",
 		},
 		"a run without a terminal ends by itself": {
-			keys: `live = "notify"`, before: inDirectory("-p", "go"), state: resume.Waiting, why: "a live process holds it", pending: true,
+			keys: `live = "notify"`, before: inDirectory("-p", "go"), state: resume.Waiting, why: "without a terminal, and is waited for", pending: true,
 		},
 		"nobody is told, where that is asked for": {
-			keys: `live = "ignore"`, before: inDirectory(), state: resume.Waiting, why: "a live process holds it", pending: true,
+			keys: `live = "ignore"`, before: inDirectory(), state: resume.Waiting, why: "open in its terminal", pending: true,
 		},
 		"outside of its hours nothing is started": {
 			keys:  fmt.Sprintf(`hours = "%s-%s"`, closed.Format("15:04"), closed.Add(time.Hour).Format("15:04")),
@@ -372,14 +374,14 @@ func TestAPersonIsToldOfASessionThatOnlyTheyCanReach(t *testing.T) {
 	s.stops(atOnce)
 	held := func() bool {
 		v := b.session(s.id)
-		return v.State == resume.Waiting && strings.Contains(v.Reason, "go on in its terminal, or quit it")
+		return v.State == resume.Waiting && strings.Contains(v.Reason, "go on there, or quit it")
 	}
 	b.until("it waits for its process", held)
 	b.until("a person is told", func() bool { return len(hook.got()) == 1 })
 	notice := hook.got()[0]
 	require.Equal(t, notify.Parked, notice.Event)
 	require.Contains(t, notice.Title, "needs you")
-	require.Contains(t, notice.Text, "live process holds it")
+	require.Contains(t, notice.Text, "Go on there, or quit it")
 	require.Empty(t, notice.RetryCommand, "it is looked at again by itself")
 
 	b.kill(syscall.SIGTERM)

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/term"
@@ -45,7 +48,7 @@ func runStandIn(settings string) int {
 		if err != nil {
 			return fail(err)
 		}
-		defer term.Restore(0, old)
+		defer func() { _ = term.Restore(0, old) }()
 	}
 	keys, err := os.OpenFile(s.Keys, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -54,6 +57,7 @@ func runStandIn(settings string) int {
 	defer keys.Close()
 	s.draw()
 	s.register()
+	go s.leave()
 	buf := make([]byte, 256)
 	for {
 		n, err := os.Stdin.Read(buf)
@@ -105,6 +109,16 @@ func (s *standIn) send() {
 	fmt.Fprint(f, promptLine(s.Session, s.Cwd, prompt), answerLine(s.Session, s.Cwd, "Going on."))
 }
 
+// leave ends it as the real one ends when its window is closed: it is not in the
+// registry any longer.
+func (s *standIn) leave() {
+	closed := make(chan os.Signal, 1)
+	signal.Notify(closed, syscall.SIGHUP)
+	<-closed
+	_ = os.Remove(filepath.Join(s.Registry, fmt.Sprint(os.Getpid())+".json"))
+	os.Exit(129)
+}
+
 func (s *standIn) draw() {
 	data, err := os.ReadFile(filepath.Join(s.Screens, s.Screen+".txt"))
 	if err != nil {
@@ -116,8 +130,8 @@ func (s *standIn) draw() {
 		text = strings.ReplaceAll(text, old, instead)
 	}
 	lines := strings.Split(text, "\n")
-	for i := len(lines) - 1; i >= 0; i-- {
-		if strings.HasPrefix(lines[i], "❯") { // the last one is the composer's
+	for i, line := range slices.Backward(lines) {
+		if strings.HasPrefix(line, "❯") { // the last one is the composer's
 			lines[i] = "❯\u00a0" + s.Draft
 			break
 		}

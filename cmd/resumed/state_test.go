@@ -37,6 +37,27 @@ func TestADamagedDatabaseStopsNobody(t *testing.T) {
 	require.Contains(t, b.told()[0], "damaged")
 }
 
+// What was told is a value of the state like others: garbage in it stops nobody.
+func TestWhatWasToldMayBeDamaged(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, bot+"[backoff]\nbase_delay = \"50ms\"\nmax_retries = 1\n[notify]\ngroup_wait = \"0s\"\n"+b.toldTo())
+	b.write("bot/resume.sh", "exit 3\n")
+	b.start()
+	b.write("bot/logs/s-1.log", "rate limited, retry in 0s\n")
+	b.untilState("s-1", resume.GaveUp)
+	b.until("it is told", func() bool { return b.status().Daemon.Notices.Channels[0].Delivered == 1 })
+	require.Zero(t, b.kill(syscall.SIGTERM))
+	database := ".local/state/resumed/resumed.db"
+	whole := b.read(database)
+	broken := strings.Replace(whole, `"marks":{`, `"marks":`+"\x01", 1)
+	require.NotEqual(t, whole, broken)
+	b.write(database, broken)
+	b.start()
+	b.untilState("s-1", resume.GaveUp)
+	b.until("people are told", func() bool { return len(b.told()) == 1 })
+	require.Contains(t, b.told()[0], "read what was told")
+}
+
 // Whoever removes the state of a daemon that has nothing to write must be told.
 func TestAStateDirectoryThatIsRemovedIsTold(t *testing.T) {
 	b := newBox(t)
@@ -83,6 +104,7 @@ func (b *box) told() (all []string) {
 
 // Who tidies up the folders of an agent has not deleted its sessions.
 func TestATranscriptThatIsRenamedIsFollowed(t *testing.T) {
+	t.Parallel()
 	for name, down := range map[string]bool{"while the daemon runs": false, "while none runs": true} {
 		t.Run(name, func(t *testing.T) {
 			b := newBox(t)

@@ -1,3 +1,5 @@
+//go:build !windows
+
 package main
 
 import (
@@ -15,19 +17,24 @@ import (
 )
 
 func (c *cli) statusCommand() *cobra.Command {
-	all, watch := false, false
+	all, watch, fleet := false, false, false
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:   "status [SESSION]",
-		Short: "Show who waits for what",
-		Long: "Shows the interrupted sessions, what needs you first; the accounts and their limits; the\n" +
-			"daemon. Without a daemon it shows what the last one left.\n\n" +
-			"SESSION is an id or as much of its beginning as no other has, the name that\n" +
-			"status prints, or the last part of its directory where that is unique.\n\n" +
-			"--watch goes on showing it: a live view on a terminal, where keys retry, cancel, pause and\n" +
-			"open details, and elsewhere a line whenever something changes.",
+		Short: "Show which sessions wait, and for what",
+		Long: "Shows the interrupted sessions, those that need you first, then accounts with their limits,\n" +
+			"then the daemon. Without a daemon it shows what the last one saved.\n\n" +
+			"SESSION is an id, the beginning of an id, the name that status prints, or the last part of\n" +
+			"its directory if only one session has that.\n\n" +
+			"--watch keeps showing it: as a live view in a terminal, with keys to retry, cancel, pause\n" +
+			"and see details; elsewhere as one line for each change.\n\n" +
+			"--fleet shows the machines that share an account with this one, and their interrupted\n" +
+			"sessions. Use HOST/SESSION to name one of them in retry, cancel, pause and unpause.",
 		Example: "  resumed status\n  resumed status --watch\n  resumed status 4f2a\n" +
 			"  resumed status --json | jq '.sessions[] | {id, state}'",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if fleet {
+				return c.statusOfFleet(cmd)
+			}
 			var (
 				status control.Status
 				only   *resume.Key
@@ -59,8 +66,9 @@ func (c *cli) statusCommand() *cobra.Command {
 			}
 		},
 	})
-	cmd.Flags().BoolVar(&all, "all", false, "also sessions that were never interrupted")
-	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on showing it: live on a terminal, elsewhere a line a change")
+	cmd.Flags().BoolVar(&all, "all", false, "include sessions that were never interrupted")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "keep showing it: live in a terminal, elsewhere a line for each change")
+	cmd.Flags().BoolVar(&fleet, "fleet", false, "all machines of the fleet, and their interrupted sessions")
 	return cmd
 }
 

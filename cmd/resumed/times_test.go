@@ -33,6 +33,7 @@ func dated(record, at string) string {
 
 // These times can be read, and not be written in UTC.
 func TestARecordOfAnImpossibleTimeIsOneSessionsTrouble(t *testing.T) {
+	t.Parallel()
 	for _, at := range []string{"0000-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"} {
 		t.Run(at, func(t *testing.T) {
 			b, h := newBox(t), newHook(t)

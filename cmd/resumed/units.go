@@ -1,3 +1,5 @@
+//go:build !windows
+
 package main
 
 import (
@@ -17,8 +19,12 @@ const (
 	pluginMarker = "// Written by resumed"
 )
 
-// madePrefix begins the lines that keep which directories install has made.
-const madePrefix = "# made directory: "
+// These begin the lines that keep which directories install has made, and where
+// it has put a copy of the program.
+const (
+	madePrefix   = "# made directory: "
+	copiedPrefix = "# made file: "
+)
 
 // notifyReloadSince is the first systemd that knows Type=notify-reload. An
 // older one would take it for Type=simple, and only warn.
@@ -26,7 +32,9 @@ const notifyReloadSince = 253
 
 // service is the daemon as a service manager is to run it.
 type service struct {
-	program   string   // path of this program
+	program   string   // path of this program, or of the copy that is made of it
+	copyOf    string   // what is copied there; "": nothing has to be
+	fleeting  string   // why it is
 	config    string   // "": the one that is found
 	user      string   // who runs it
 	variables []string // KEY=value
@@ -168,13 +176,17 @@ func makeDirs(dir string) ([]string, error) {
 
 func madeLines(made []string) string {
 	var b strings.Builder
-	for _, dir := range made {
-		b.WriteString(madePrefix + dir + "\n")
+	for _, path := range made {
+		prefix := madePrefix
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			prefix = copiedPrefix
+		}
+		b.WriteString(prefix + path + "\n")
 	}
 	return b.String()
 }
 
-// madeBefore returns the directories that an earlier install has made.
+// madeBefore returns what an earlier install has made.
 func madeBefore(files []unitFile) []string {
 	var made []string
 	for _, f := range files {
@@ -186,19 +198,15 @@ func madeBefore(files []unitFile) []string {
 			continue
 		}
 		for line := range strings.Lines(string(text)) {
-			if dir, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), madePrefix); ok {
-				made = append(made, dir)
+			line = strings.TrimSuffix(line, "\n")
+			for _, prefix := range []string{madePrefix, copiedPrefix} {
+				if path, ok := strings.CutPrefix(line, prefix); ok {
+					made = append(made, path)
+				}
 			}
 		}
 	}
 	return made
-}
-
-// removeEmpty removes the directories that were made, unless others use them.
-func removeEmpty(made []string) {
-	for _, dir := range slices.Backward(made) {
-		_ = os.Remove(dir) // one that is not empty stays
-	}
 }
 
 // printSystemInstall prints a script that sets up the system unit for this

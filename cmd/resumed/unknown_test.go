@@ -18,6 +18,8 @@ func TestExplainSaysWhichWordsItJudgedBy(t *testing.T) {
 	require.Zero(t, code, errOut)
 	require.Contains(t, out, "usage_limit")
 	require.Contains(t, out, "because of: '")
+	told, _, _ := b.runWith("", "explain", "--text", line, "--at", "2026-11-15T12:00:00Z", "--tz", "UTC")
+	require.Equal(t, out, told, "words that are given are read like those from standard input")
 	out, _, _ = b.runWith(line, "explain", "--text", "--json")
 	require.Contains(t, out, `"because":["`)
 }

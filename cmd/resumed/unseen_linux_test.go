@@ -38,7 +38,7 @@ func TestAnUnseenSessionIsHeld(t *testing.T) {
 	var agents strings.Builder
 	for _, name := range []string{"claude-code", "codex", "gemini", "qwen-code", "opencode"} {
 		b.write("tools/"+name, "#!/bin/sh\necho \"$*\" >> \"$HOME/sent\"\n")
-		agents.WriteString(fmt.Sprintf("[[agent]]\nname = %q\ncommand = %q\n", name, b.path("tools", name)))
+		fmt.Fprintf(&agents, "[[agent]]\nname = %q\ncommand = %q\n", name, b.path("tools", name))
 	}
 	b.write(configFile, "[backoff]\nbase_delay = \"100ms\"\njitter = false\n"+likeLimits+"[resume]\nmargin = \"0s\"\nstagger = \"0s\"\n"+
 		"[notify]\ngroup_wait = \"0s\"\n[[notify.webhook]]\nname = \"ops\"\nurl = \""+hook.URL+"\"\n"+agents.String())

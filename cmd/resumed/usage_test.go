@@ -1,98 +1,81 @@
 package main
 
 import (
-	"bufio"
-	"io"
+	"encoding/json"
+	"fmt"
 	"strings"
-	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"resumed/internal/notify"
+	"resumed/internal/usage"
 )
 
-func TestExitCodes(t *testing.T) {
-	b := newBox(t)
-	for _, c := range []struct {
-		args []string
-		code int
-		says string
-	}{
-		{[]string{"status"}, exitNoDaemon, "no daemon is running"},
-		{[]string{"retry", "x"}, exitNoDaemon, "Try:"},
-		{[]string{"nonsense"}, exitUsage, "unknown command \"nonsense\"\nTry: resumed --help"},
-		{[]string{"statsu"}, exitUsage, "Try: resumed status, or resumed --help"},
-		{[]string{"config", "chek"}, exitUsage, "unknown command \"config chek\"\nTry: resumed config check, or"},
-		{[]string{"help", "nonsense"}, exitUsage, "unknown command"},
-		{[]string{"completion", "tcsh"}, exitUsage, "unknown command"},
-		{[]string{"status", "--nonsense"}, exitUsage, "unknown flag: --nonsense\nTry: resumed status --help"},
-		{[]string{"retry"}, exitUsage, "SESSION is missing\nTry: resumed retry --help"},
-		{[]string{"retry", "one", "two"}, exitUsage, `unexpected argument "two"`},
-		{[]string{"run", "fast"}, exitUsage, `unexpected argument "fast"`},
-		{[]string{"exec", "--"}, exitUsage, "COMMAND is missing"},
-		{[]string{"logs", "-n", "few", "x"}, exitUsage, `--lines "few": want a number`},
-		{[]string{"--log-level", "loud", "status"}, exitUsage, "--log-level"},
-		{[]string{"--config", "/nowhere.toml", "run"}, exitUsage, "/nowhere.toml"},
-		{[]string{"--config", b.home, "run"}, exitUsage, "Try: mend " + b.home},
-		{[]string{"explain", "/nowhere.jsonl"}, exitFailed, "/nowhere.jsonl"},
-		{[]string{"explain", b.home}, exitFailed, "not a regular file"},
-		{[]string{"logs", "x"}, exitNoSession, "no such session"},
-		{[]string{"version"}, exitDone, ""},
-		{[]string{"--version"}, exitDone, ""},
-		{[]string{"help"}, exitDone, ""},
-		{[]string{"help", "config", "check"}, exitDone, ""},
-		{[]string{"config"}, exitDone, ""},
-		{[]string{}, exitDone, ""},
-	} {
-		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
-			_, errOut, code := b.run(c.args...)
-			require.Equal(t, c.code, code, errOut)
-			require.Contains(t, errOut, c.says)
-		})
+// usedRollout is one in which an allowance was used at an even pace for an hour.
+func usedRollout(t *testing.T, cwd string, resets time.Time, from, to float64) string {
+	head, _, _ := strings.Cut(shiftRollout(t, time.Now(), cwd), "\n")
+	var text strings.Builder
+	fmt.Fprintln(&text, head)
+	const steps = 30
+	for i := range steps + 1 {
+		at := time.Now().Add(time.Duration(i-steps) * 2 * time.Minute)
+		fmt.Fprintf(&text, `{"timestamp":%q,"type":"event_msg","payload":{"type":"token_count","info":null,"rate_limits":{"primary":{"used_percent":%.1f,"window_minutes":300,"resets_at":%d},"secondary":{"used_percent":61.0,"window_minutes":10080,"resets_at":%d}}}}`+"\n",
+			at.UTC().Format("2006-01-02T15:04:05.000Z"), from+(to-from)*float64(i)/steps, resets.Unix(), resets.Add(48*time.Hour).Unix())
 	}
-	b.start()
-	_, errOut, code := b.run("retry", "nobody")
-	require.Equal(t, exitNoSession, code)
-	require.Contains(t, errOut, "nobody")
+	fmt.Fprintf(&text, `{"timestamp":%q,"type":"event_msg","payload":{"type":"task_complete","last_agent_message":"done"}}`+"\n", time.Now().UTC().Format("2006-01-02T15:04:05.000Z"))
+	return text.String()
 }
 
-// What an agent calls its sessions is not ours to trust, and neither does it
-// say which one a person means.
-func TestNamesOfSessionsAreHarmlessAndMayFitSeveral(t *testing.T) {
-	b := newBox(t)
-	b.write(configFile, bot)
+// How much is used is read out of what the agent was told, and the wall is seen before
+// it is met.
+func TestUsageAheadOfTheWall(t *testing.T) {
+	b, hook := newBox(t), newHook(t)
+	b.write(configFile, "[notify]\nevents = [\"usage\"]\ngroup_wait = \"0s\"\n[[notify.webhook]]\nname = \"ops\"\nurl = \""+hook.URL+"\"\n")
+	out, _, code := b.run("usage")
+	require.NotZero(t, code, out)
 	b.start()
-	b.write("bot/logs/twin-1\x1b[31m.log", "rate limited, retry in 1h\n")
-	b.write("bot/logs/twin-2.log", "rate limited, retry in 1h\n")
-	b.until("both are seen", func() bool { return len(b.status().Sessions) == 2 })
-
-	for _, args := range [][]string{{"retry", "twi"}, {"status", "twi"}, {"history", "twi"}} {
-		_, errOut, code := b.run(args...)
-		require.Equal(t, exitFailed, code)
-		require.Equal(t, "resumed: \"twi\" fits 2 sessions: mybot/twin-1, mybot/twin-2\n"+
-			"Try: one of them by more of its id: resumed status\n", errOut)
-	}
-	out, _, code := b.run("pause", "twin-1")
+	out, _, code = b.run("usage")
 	require.Zero(t, code)
-	require.Contains(t, out, "mybot/twin-1: paused, in ")
-	require.NotContains(t, out, "\x1b")
-}
+	require.Contains(t, out, "Nothing is known yet")
 
-func TestASignalEndsACommandThatWaitsForInput(t *testing.T) {
-	b := newBox(t)
-	cmd := b.command("explain", "--text")
-	input, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	output, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	_, err = io.WriteString(input, "one line\n") // and no more
-	require.NoError(t, err)
-	answer, err := bufio.NewReader(output).ReadString('\n')
-	require.NoError(t, err)
-	require.Equal(t, "none  one line\n", answer)
+	resets := time.Now().Add(3 * time.Hour).Truncate(time.Second)
+	b.write(codexRollout, usedRollout(t, b.path("bot"), resets, 42, 82))
+	var said struct {
+		Version  int
+		Accounts []struct {
+			Name    string
+			Windows []usage.Window
+		}
+	}
+	b.until("it is known", func() bool {
+		out, _, _ := b.run("usage", "--json")
+		return json.Unmarshal([]byte(out), &said) == nil && len(said.Accounts) == 1
+	})
+	require.Equal(t, 1, said.Version)
+	require.Equal(t, "codex:default", said.Accounts[0].Name)
+	require.Len(t, said.Accounts[0].Windows, 2)
+	short := said.Accounts[0].Windows[0]
+	require.Equal(t, "five_hour", short.Kind)
+	require.InDelta(t, 82, short.Used, 0.01)
+	require.InDelta(t, 40, *short.PerHour, 1, "40 percent in an hour")
+	require.Equal(t, resets.UTC(), short.ResetsAt)
+	require.InDelta(t, 27*60, short.FullAt.Sub(short.At).Seconds(), 120, "the other 18 in 27 minutes")
+	require.Equal(t, "reported", short.Source)
+	require.Equal(t, "seven_day", said.Accounts[0].Windows[1].Kind)
+	require.Nil(t, said.Accounts[0].Windows[1].FullAt)
 
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-	b.until("it ends", func() bool { return len(ended) > 0 })
+	out, _, code = b.run("usage")
+	require.Zero(t, code)
+	require.Regexp(t, `codex:default \(fake\) +5 hours +82 % +40\.\d % +\w`, out)
+	out, _, _ = b.run("status")
+	require.Contains(t, out, "82 % of 5 hours, 61 % of 7 days")
+	require.Equal(t, 82.0, b.status().Accounts[0].Windows[0].Used)
+
+	b.until("it is told", func() bool { return len(hook.got()) == 1 })
+	notice := hook.got()[0]
+	require.Equal(t, notify.Usage, notice.Event)
+	require.Equal(t, "resumed: 82 % of the 5 hours of codex:default (fake) used", notice.Title)
+	require.Regexp(t, `^At this pace it is used up at .+\.\nIt resets .+\.$`, notice.Text)
 }

@@ -22,6 +22,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/resume"
+	"resumed/internal/usage"
 )
 
 // terminal is a terminal of a test's own, in which a command runs.
@@ -169,7 +170,7 @@ func TestLiveViewFitsEveryTerminal(t *testing.T) {
 func TestLiveViewSteers(t *testing.T) {
 	b := newBox(t)
 	severalStates(b)
-	term := newTerminal(b, 80, 24, nil, "status", "--watch")
+	term := newTerminal(b, 80, 30, nil, "status", "--watch")
 	term.shows("lost", "wait")
 
 	term.keys("Enter")
@@ -177,7 +178,7 @@ func TestLiveViewSteers(t *testing.T) {
 	term.resize(60, 15)
 	term.shows("lines 1 to")
 	term.keys("G")
-	term.shows("2. ")
+	term.shows("Started with")
 	term.resize(100, 30)
 	term.shows("Evidence", "esc back")
 	term.keys("Escape")
@@ -186,7 +187,7 @@ func TestLiveViewSteers(t *testing.T) {
 	term.keys("/", "w", "a", "i", "t", "Enter")
 	term.shows("1 of 1 (4 in all)")
 	term.keys("p")
-	term.shows("paused")
+	term.shows("mybot  paused") // in its row: from here on the key means the opposite
 	require.True(t, b.session("wait-1").Paused)
 	term.keys("p")
 	b.until("it goes on", func() bool { return !b.session("wait-1").Paused })
@@ -274,6 +275,13 @@ func (c *crowd) Status(_ context.Context, _ bool, only ...resume.Key) (control.S
 	return status, nil
 }
 
+func (c *crowd) Find(_ context.Context, name string) (resume.Key, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found, err := resume.Find(c.sessions, name)
+	return found.Key(), err
+}
+
 func (c *crowd) Plan(context.Context, resume.Key) (resume.PlanView, error) {
 	return resume.PlanView{Command: []string{"claude", "-p"}, LeftOut: []string{"--ide: <b>"}}, nil
 }
@@ -287,6 +295,9 @@ func (c *crowd) Do(_ context.Context, key resume.Key, _ control.Order) (resume.V
 	return c.sessions[i], nil
 }
 
+func (c *crowd) Told(context.Context, resume.Key, []usage.Reading) error { return nil }
+
+func (c *crowd) Queue() control.Tasks                  { return nil }
 func (c *crowd) SetPaused(context.Context, bool) error { return nil }
 func (c *crowd) Reload(context.Context) error          { return nil }
 func (c *crowd) PageURL(bool) (string, error)          { return "", nil }
@@ -309,7 +320,7 @@ func TestLiveViewOfTenThousandSessions(t *testing.T) {
 	term.shows("1 of 10000")
 	t.Logf("first screen after %s", time.Since(began).Round(time.Millisecond))
 	if !raceDetector { // which makes it ten times slower
-		require.Less(t, time.Since(began), 10*time.Second)
+		require.Less(t, time.Since(began), 30*time.Second)
 	}
 
 	term.keys("PgDn", "PgDn")

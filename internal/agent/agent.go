@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"resumed/internal/leash"
+	"resumed/internal/procfs"
+	"resumed/internal/program"
 	"resumed/internal/resume"
+	"resumed/internal/usage"
 )
 
 // Agent knows one kind of coding agent. Its methods are called from several
@@ -22,7 +25,7 @@ type Agent interface {
 
 	// Program returns the program that continues sessions of which nothing
 	// else is known, or why it is not found.
-	Program() (Program, error)
+	Program() (program.Found, error)
 
 	// Identify returns the program that a live process of the agent runs, or
 	// false where it is not known for certain. Sessions are often run with
@@ -37,12 +40,20 @@ type Agent interface {
 	// that is not known.
 	Weigh(context.Context, resume.Session) (resume.Context, bool, error)
 
+	// Usage returns what the agent knows of its account's allowances, or false where it
+	// does not tell.
+	Usage(context.Context, resume.Session) (resume.Usage, bool, error)
+
+	// Readings returns what the agent was told of each window of its account's
+	// allowances, as far as that stands in the session's files; none: it does not tell.
+	Readings(context.Context, resume.Session) ([]usage.Reading, error)
+
 	// Lives reports whether the very process lives.
 	Lives(resume.Process) bool
 
-	// ByHand returns the command by which a person goes on with the session; nil:
-	// there is none that is known.
-	ByHand(resume.Session) []string
+	// GoOn returns the line for a shell by which a person goes on with the session where
+	// it works, or "": none is known.
+	GoOn(resume.Session) string
 
 	// Variables are those of the environment that a resume must share with its
 	// session.
@@ -52,8 +63,13 @@ type Agent interface {
 	// environment; empty: nobody knows.
 	Login(environ []string, salt string) string
 
-	// Owner returns the live process that holds the session, or nil.
+	// Owner returns the live process that holds the session, or nil. Where that
+	// cannot be known its error is ErrUnseen.
 	Owner(context.Context, resume.Session) (*resume.Owner, error)
+
+	// Killed reports whether the process that held the session, and is gone, is known
+	// to have been killed, or to have crashed: its user did not end it.
+	Killed(resume.Session, resume.Owner) bool
 
 	// Plan says how the session is continued now. It looks at the transcript
 	// again: what was true when the wait began may not be true any more.
@@ -79,6 +95,10 @@ type Agent interface {
 	// sees that.
 	Tidy(context.Context, resume.Session) error
 }
+
+// ErrUnseen is in the error of an Owner who cannot be known: a live process may
+// hold the session, or none.
+var ErrUnseen = procfs.ErrUnseen
 
 // Reader is an Agent that writes its sessions into the lines of files.
 type Reader interface {
@@ -153,6 +173,10 @@ type Line struct {
 	Cut     bool      // the line is longer than can be held: Data is its beginning
 	ModTime time.Time // of the file, when the line was read
 
+	// Before is what of the file right before the line is in memory anyway, from the
+	// beginning of a line on; valid during the call only. LinesBefore reads it.
+	Before []byte
+
 	// Shown is how many bytes right before the line the agent was shown, line
 	// after line, except for what Sift passed over.
 	Shown int64
@@ -172,6 +196,9 @@ type Command struct {
 	Argv []string // Argv[0] is looked up in PATH
 	Dir  string   // an existing directory
 	Env  []string // KEY=value, added to the daemon's own
+
+	// Begins are the arguments of one that begins a session, without the prompt.
+	Begins []string
 
 	// Unset are the variables of the daemon's own that it does not get.
 	Unset []string
@@ -238,6 +265,7 @@ type Feed struct {
 type Typing struct {
 	Process resume.Process // whose terminal it is
 	Text    string         // one line
+	Program string         // what people start such a process by
 
 	// Judge says what the terminal's screen shows now. It is asked before
 	// anything is typed, and again before the prompt is sent.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"sync"
 
 	"resumed/internal/sparse"
 )
@@ -19,18 +20,55 @@ const (
 
 	// blockSize is how much is read at a time on the way back.
 	blockSize = 256 << 10
+
+	// firstBlock is how much is read at first: mostly what is looked for is there.
+	firstBlock = 16 << 10
 )
+
+// blocks are what is read into. They are shared: thousands of sessions may be looked
+// at, but few at a time.
+var blocks = sync.Pool{New: func() any { return new([blockSize]byte) }}
+
+// Borrow returns room to read into, until done is called.
+func Borrow() (room []byte, done func()) {
+	block := blocks.Get().(*[blockSize]byte)
+	return block[:], func() { blocks.Put(block) }
+}
 
 // LinesBack visits the lines of a file from its end back, until visit returns
 // false. A last line without its newline is visited too; empty ones are not.
 // Memory stays bounded whatever the file holds, and the work between two looks at
 // ctx does too; holes cost nothing.
 func LinesBack(ctx context.Context, path string, visit func(Line) bool) error {
-	return LinesBefore(ctx, path, math.MaxInt64, visit)
+	return linesBack(ctx, path, math.MaxInt64, visit)
 }
 
-// LinesBefore is LinesBack from an offset on, at which a line begins.
-func LinesBefore(ctx context.Context, path string, offset int64, visit func(Line) bool) error {
+// LinesBefore is LinesBack from a line on, without it. The file is opened only if what
+// is held of it does not do.
+func LinesBefore(ctx context.Context, line Line, visit func(Line) bool) error {
+	held, at := line.Before, line.Offset-int64(len(line.Before))
+	for {
+		if held = bytes.TrimRight(held, "\n"); len(held) == 0 {
+			break
+		}
+		start := lastNewline(held) + 1
+		data := held[start:]
+		held = held[:start]
+		if at == 0 && start == 0 {
+			data = bytes.TrimPrefix(data, []byte(byteOrderMark))
+		}
+		if !visit(Line{Path: line.Path, Offset: at + int64(start), Data: data, ModTime: line.ModTime, Before: held}) {
+			return nil
+		}
+	}
+	if at == 0 {
+		return nil
+	}
+	return linesBack(ctx, line.Path, at, visit)
+}
+
+// linesBack is LinesBack from an offset on, at which a line begins.
+func linesBack(ctx context.Context, path string, offset int64, visit func(Line) bool) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("open transcript: %w", err)
@@ -46,7 +84,9 @@ func LinesBefore(ctx context.Context, path string, offset int64, visit func(Line
 	}
 
 	from := min(offset, info.Size())
-	r := backReader{ctx: ctx, f: f, block: make([]byte, max(0, min(blockSize, from)))}
+	block, done := Borrow()
+	defer done()
+	r := backReader{ctx: ctx, f: f, block: block[:firstBlock]}
 	for end := from; end > 0; {
 		start, err := r.lineStart(end)
 		if err != nil {
@@ -74,7 +114,7 @@ func LinesBefore(ctx context.Context, path string, offset int64, visit func(Line
 type backReader struct {
 	ctx   context.Context
 	f     *os.File
-	block []byte // its length is what a block may hold
+	block []byte // its length is what the next block may hold
 	at    int64  // where the held bytes stand in the file
 	held  int    // how many of block's bytes are from the file
 
@@ -127,6 +167,9 @@ func (r *backReader) load(pos int64) error {
 	if err := r.ctx.Err(); err != nil {
 		return context.Cause(r.ctx)
 	}
+	if r.held > 0 {
+		r.block = r.block[:cap(r.block)]
+	}
 	n := min(int64(len(r.block)), pos)
 	r.at, r.held = pos-n, 0
 	got, err := r.f.ReadAt(r.block[:n], r.at)
@@ -157,6 +200,12 @@ func (r *backReader) slice(start, end int64) ([]byte, error) {
 
 // byteOrderMark is what some editors begin a text with.
 const byteOrderMark = "\ufeff"
+
+// Beginning returns the file's beginning up to the line, behind a byte order mark, where it
+// is at hand.
+func (l Line) Beginning() (begin []byte, ok bool) {
+	return bytes.TrimPrefix(l.Before, []byte(byteOrderMark)), l.Offset > 0 && int64(len(l.Before)) == l.Offset
+}
 
 // OpenText opens a file at its beginning, behind a byte order mark.
 func OpenText(path string) (*os.File, error) {

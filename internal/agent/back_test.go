@@ -93,12 +93,38 @@ func TestReadingBackBeginsWhereItIsToldTo(t *testing.T) {
 	path := write(t, "a\nb\n\nc\n")
 	for offset, want := range map[int64][]string{0: nil, 2: {"a"}, 5: {"b", "a"}, 7: {"c", "b", "a"}, 99: {"c", "b", "a"}, -1: nil} {
 		var got []string
-		require.NoError(t, agent.LinesBefore(t.Context(), path, offset, func(l agent.Line) bool {
+		require.NoError(t, agent.LinesBefore(t.Context(), agent.Line{Path: path, Offset: offset}, func(l agent.Line) bool {
 			got = append(got, string(l.Data))
 			return true
 		}))
 		require.Equal(t, want, got, "offset %d", offset)
 	}
+}
+
+// What is held of a file tells the same as the file itself, however much it is.
+func TestReadingBackBeginsWithWhatIsHeld(t *testing.T) {
+	const text = "\ufeffone\n\n\ntwo\nthree\r\n\nfour\n"
+	path := write(t, text)
+	visits := func(line agent.Line) (all []string) {
+		require.NoError(t, agent.LinesBefore(t.Context(), line, func(l agent.Line) bool {
+			all = append(all, fmt.Sprintf("%d %q %v", l.Offset, l.Data, l.ModTime.Equal(line.ModTime)))
+			return true
+		}))
+		return all
+	}
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	line := agent.Line{Path: path, Offset: int64(len(text)), ModTime: info.ModTime()}
+	want := visits(line)
+	require.Len(t, want, 4)
+	for from := range len(text) {
+		if from == 0 || text[from-1] == '\n' {
+			line.Before = []byte(text[from:])
+			require.Equal(t, want, visits(line), "from %d", from)
+		}
+	}
+	line.Path, line.Before = filepath.Join(t.TempDir(), "none"), []byte(text)
+	require.Equal(t, want, visits(line), "it is not opened")
 }
 
 func TestAFileThatCannotBeReadIsAnError(t *testing.T) {

@@ -11,8 +11,10 @@ import (
 
 	"resumed/internal/leash"
 	"resumed/internal/limit"
-	"resumed/internal/procfs"
+	"resumed/internal/process"
+	"resumed/internal/program"
 	"resumed/internal/resume"
+	"resumed/internal/sanitize"
 )
 
 // About is what an agent's room says of its agent, once.
@@ -30,6 +32,13 @@ type About struct {
 	// Login returns who is signed in for a process with these variables; empty:
 	// nobody, or a key decides. It is nil where the agent does not tell.
 	Login func(variable func(name string) string) string
+
+	// Account returns whose allowance is used where no key decides, of an agent whose sessions go on
+	// whoever is signed in. It is nil where Login tells, or nobody does.
+	Account func(variable func(name string) string) string
+
+	// Keys are variables of which each decides whose allowance is used, by a key.
+	Keys []string
 }
 
 // Unseen is what is done about a session that may do things without asking, where
@@ -46,7 +55,7 @@ const (
 // Base is what all agents have in common, and what there is to say where an
 // agent does not have something. A room embeds it.
 type Base struct {
-	Processes Processes
+	Processes process.Table
 	Limits    limit.Reader // without its time
 	UserDir   string       // the user's home directory; empty: nobody knows
 
@@ -61,7 +70,7 @@ type Base struct {
 func NewBase(about About, o Options) Base {
 	userDir, _ := os.UserHomeDir()
 	return Base{
-		Processes: Processes{procfs.Proc},
+		Processes: process.Here,
 		Limits:    limit.Reader{Zone: o.Zone, Grace: o.Grace},
 		UserDir:   userDir,
 		Command:   o.Command,
@@ -89,15 +98,15 @@ func (b *Base) LimitsAt(at time.Time) limit.Reader {
 
 // Find returns the program that continues the session: as configured, as the
 // session was run with, in PATH, or where it is usually put.
-func (b *Base) Find(s resume.Session) (Program, error) {
+func (b *Base) Find(s resume.Session) (program.Found, error) {
 	var places []string
 	for _, place := range b.about.Places {
 		places = append(places, filepath.Join(b.UserDir, place))
 	}
-	places = append(places, UsualPlaces(b.UserDir)...)
-	found, err := Search{Name: b.about.Program, Command: b.Command, Places: places}.Find(s.Program)
-	if o := s.StartedWith(); err == nil && found.Way != ByConfig && o != nil && len(o.Through) > 0 {
-		found.Way, found.Through = BySession, o.Through
+	places = append(places, program.UsualPlaces(b.UserDir)...)
+	found, err := program.Search{Name: b.about.Program, Command: b.Command, Places: places}.Find(s.Program)
+	if o := s.StartedWith(); err == nil && found.Way != program.ByConfig && o != nil && len(o.Through) > 0 {
+		found.Way, found.Through = program.BySession, o.Through
 	}
 	return found, err
 }
@@ -113,14 +122,14 @@ func (b *Base) Carry(s resume.Session, newer ...string) (carried leash.Carried, 
 }
 
 // Begin returns the command that runs the program in that directory.
-func (b *Base) Begin(p Program, dir string, carried leash.Carried, env []string, args ...string) *Command {
+func (b *Base) Begin(p program.Found, dir string, carried leash.Carried, env []string, args ...string) *Command {
 	argv := slices.Clone(p.Argv())
 	for i := range argv {
 		argv[i] = strings.ReplaceAll(argv[i], "{cwd}", dir)
 	}
 	return &Command{
 		Argv: append(argv, args...), Dir: dir, Env: env, Carried: carried,
-		Inside: len(p.Through) > 0 || p.Way == ByConfig && filepath.Base(p.Path) != b.about.Program,
+		Inside: len(p.Through) > 0 || p.Way == program.ByConfig && filepath.Base(p.Path) != b.about.Program,
 	}
 }
 
@@ -131,17 +140,22 @@ func (b *Base) Missing() Plan {
 
 // Program returns the program that continues sessions of which nothing else is
 // known, or why it is not found.
-func (b *Base) Program() (Program, error) { return b.Find(resume.Session{}) }
+func (b *Base) Program() (program.Found, error) { return b.Find(resume.Session{}) }
 
 // Lives reports whether the very process lives.
 func (b *Base) Lives(process resume.Process) bool { return b.Processes.Lives(process) }
 
-// ByHand returns the command by which a person goes on with the session.
-func (b *Base) ByHand(s resume.Session) []string {
+// GoOn returns the line for a shell by which a person goes on with the session where it
+// works, or "": agents work in the directory that they are started in.
+func (b *Base) GoOn(s resume.Session) string {
 	if b.about.ByHand == "" {
-		return nil
+		return ""
 	}
-	return append(strings.Fields(b.about.Program+" "+b.about.ByHand), s.Key.ID)
+	line := b.about.Program + " " + b.about.ByHand + " " + sanitize.ShellWord(s.Key.ID)
+	if s.Cwd == "" {
+		return line
+	}
+	return "cd " + sanitize.ShellWord(s.Cwd) + " && " + line
 }
 
 // Identify returns the program that the process runs, or false where it is not
@@ -168,3 +182,6 @@ func (b *Base) Denied(context.Context, resume.Session, Ran) (Denial, bool, error
 
 // Tidy removes nothing: nothing was left.
 func (b *Base) Tidy(context.Context, resume.Session) error { return nil }
+
+// Killed says that nothing is known of how a process ended.
+func (b *Base) Killed(resume.Session, resume.Owner) bool { return false }

@@ -1,6 +1,10 @@
 package agent
 
-import "time"
+import (
+	"time"
+
+	"resumed/internal/usage"
+)
 
 // Builtin is an agent that no user needs to describe: what its room tells the
 // list of agents.
@@ -10,6 +14,7 @@ type Builtin struct {
 	Headless  string   // how it is run without a terminal, for people; empty: exec cannot continue such runs
 	Server    bool     // the user may name a server of it
 	Variables []string // of the environment, that say where it keeps its sessions
+	Hands     Hands    // what a person does in it
 
 	// New makes the agent.
 	New func(Options) (Agent, error)
@@ -17,6 +22,18 @@ type Builtin struct {
 	// Plugin returns what makes the agent tell more than it writes by itself,
 	// and where it belongs; nil: nothing does.
 	Plugin func() (path, text string)
+
+	// StatusLine reads what the agent gives to the command of its status line: the
+	// session, and what its account was told of its allowances; nil: it has none.
+	StatusLine func(said []byte, now time.Time) (session string, readings []usage.Reading)
+}
+
+// Hands are what a person does in an agent where waiting does not help, as phrases
+// for a sentence. What is empty is said in general words.
+type Hands struct {
+	SignIn  string // "run claude and type /login"
+	Pay     string // "raise the spend limit at …"
+	Shorten string // "/compact": what makes a conversation that is too long shorter
 }
 
 // Options says which installation of an agent is meant. The zero Options is the

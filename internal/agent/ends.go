@@ -1,6 +1,9 @@
 package agent
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // endSize is how far a record's fields are looked for from either end of its
 // line. What is longer stands between them: an answer, a file, a tool's output.
@@ -13,19 +16,96 @@ const endSize = 1 << 10
 //
 // The text is as the line has it, with its escapes.
 func TextAtEnds(line []byte, field string) ([]byte, bool) {
-	if text, ok := TextAtHead(line, field); ok {
+	if text, ok := plainHead(line, field); ok {
 		return text, true
 	}
-	return textAtTail(line, field)
+	if text, ok := plainTail(line, field); ok {
+		return text, true
+	}
+	if text, ok := walkHead(line, field); ok {
+		return text, true
+	}
+	return walkTail(line, field)
+}
+
+// plainHead finds the text where nothing before it is more than names, texts and
+// numbers, as in nearly every line. It is several times faster than the walk, and
+// where it finds nothing, that says nothing.
+func plainHead(line []byte, field string) ([]byte, bool) {
+	head := Head(line)
+	at := valueOf(head, 0, field)
+	if at < 0 || head[0] != '{' {
+		return nil, false
+	}
+	before := head[1 : at-len(field)-len(`"":"`)]
+	if bytes.IndexByte(before, '{') >= 0 || bytes.IndexByte(before, '[') >= 0 || bytes.IndexByte(before, '}') >= 0 {
+		return nil, false
+	}
+	return textFrom(head, at)
+}
+
+// plainTail is plainHead from the line's end.
+func plainTail(line []byte, field string) ([]byte, bool) {
+	tail := line[max(0, len(line)-endSize):]
+	at := -1
+	for next := valueOf(tail, 0, field); next >= 0; next = valueOf(tail, next, field) {
+		at = next
+	}
+	if at < 0 {
+		return nil, false
+	}
+	after := tail[at:]
+	if bytes.IndexByte(after, '}') != len(after)-1 ||
+		bytes.IndexByte(after, '{') >= 0 || bytes.IndexByte(after, '[') >= 0 || bytes.IndexByte(after, ']') >= 0 {
+		return nil, false
+	}
+	return textFrom(tail, at)
+}
+
+// valueOf returns where the text begins that stands behind the name, written without
+// spaces, at or after from; -1 where there is none. No text of JSON can hold such a
+// name: its quotes would be escaped.
+func valueOf(b []byte, from int, field string) int {
+	rare := max(0, strings.IndexByte(field, 'y'), strings.IndexByte(field, 'w')) // rare in transcripts
+	for i := from + rare + len(`,"`); i < len(b); i++ {
+		step := bytes.IndexByte(b[i:], field[rare])
+		if step < 0 {
+			return -1
+		}
+		i += step
+		start := i - rare
+		end := start + len(field)
+		if end+len(`":"`) <= len(b) && string(b[start:end]) == field && b[start-1] == '"' &&
+			(b[start-2] == ',' || b[start-2] == '{') && string(b[end:end+len(`":"`)]) == `":"` {
+			return end + len(`":"`)
+		}
+	}
+	return -1
+}
+
+// textFrom returns the text that begins at a place.
+func textFrom(b []byte, at int) ([]byte, bool) {
+	end := closingQuote(b, at-1)
+	if end < 0 {
+		return nil, false
+	}
+	return b[at:end], true
 }
 
 // Head returns the beginning of a line, as far as TextAtEnds looks.
 func Head(line []byte) []byte { return line[:min(len(line), endSize)] }
 
-// TextAtHead is TextAtEnds for a text near the beginning. It walks on until it
-// enters what lies in the record: fields that come after that are found from
-// the other end, if at all.
+// TextAtHead is TextAtEnds for a text near the beginning.
 func TextAtHead(line []byte, field string) ([]byte, bool) {
+	if text, ok := plainHead(line, field); ok {
+		return text, true
+	}
+	return walkHead(line, field)
+}
+
+// walkHead walks on until it enters what lies in the record: fields that come after
+// that are found from the other end, if at all.
+func walkHead(line []byte, field string) ([]byte, bool) {
 	head := Head(line)
 	start := bytes.IndexByte(head, '{')
 	if start < 0 {
@@ -51,10 +131,10 @@ func TextAtHead(line []byte, field string) ([]byte, bool) {
 	return nil, false
 }
 
-// textAtTail walks back from the record's end. A quote that is met first on
+// walkTail walks back from the record's end. A quote that is met first on
 // the way back closes a string, as one that is met first on the way there
 // opens it.
-func textAtTail(line []byte, field string) ([]byte, bool) {
+func walkTail(line []byte, field string) ([]byte, bool) {
 	tail := line[max(0, len(line)-endSize):]
 	depth := 0
 	for i := len(tail) - 1; i >= 0; i-- {

@@ -48,7 +48,13 @@ func FuzzTextAtEndsIsWhatTheRecordSays(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) {
 		got, ok := TextAtEnds([]byte(line), "type")
 		var record map[string]json.RawMessage
-		if !ok || json.Unmarshal([]byte(line), &record) != nil {
+		if json.Unmarshal([]byte(line), &record) != nil {
+			return
+		}
+		if walked, found := walkHead([]byte(line), "type"); found && strings.Count(line, `"type"`) == 1 {
+			require.Equal(t, string(walked), string(got), "the short way leads where the walk does")
+		}
+		if !ok {
 			return
 		}
 		if strings.Count(line, `"type"`) == 1 && !strings.Contains(line, `\u`) { // not a name twice, not a name in escapes

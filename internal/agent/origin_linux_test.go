@@ -154,22 +154,22 @@ func TestWhatStoodBeforeTheAgent(t *testing.T) {
 			args: []string{"--deny", "a"},
 		},
 		"a shell in which it was typed": {
-			argv: func(s *scene) []string { return []string{"sh", "-c", "bot --deny a; true"} },
+			argv: func(*scene) []string { return []string{"sh", "-c", "bot --deny a; true"} },
 			args: []string{"--deny", "a"},
 		},
 		"a program that runs others": {
-			argv:    func(s *scene) []string { return []string{timeout, "5m", "bot", "--deny", "a"} },
-			through: func(s *scene) []string { return []string{timeout, "5m", "bot"} },
+			argv:    func(*scene) []string { return []string{timeout, "5m", "bot", "--deny", "a"} },
+			through: func(*scene) []string { return []string{timeout, "5m", "bot"} },
 			args:    []string{"--deny", "a"},
 		},
 		"a script that is called as it is, and adds something": {
-			argv:    func(s *scene) []string { return []string{sh, "wrap/bot", "--deny", "a"} },
+			argv:    func(*scene) []string { return []string{sh, "wrap/bot", "--deny", "a"} },
 			through: func(s *scene) []string { return []string{s.path("wrap/bot")} },
 			args:    []string{"--deny", "a"},
 		},
 		"both": {
-			argv:    func(s *scene) []string { return []string{timeout, "5m", "wrap/bot", "--deny", "a"} },
-			through: func(s *scene) []string { return []string{timeout, "5m", "wrap/bot"} },
+			argv:    func(*scene) []string { return []string{timeout, "5m", "wrap/bot", "--deny", "a"} },
+			through: func(*scene) []string { return []string{timeout, "5m", "wrap/bot"} },
 			args:    []string{"--deny", "a"},
 		},
 		"a line for a shell that ends as its name does": {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -77,13 +76,6 @@ func objects(value []byte, line int, yield func(int, []byte) bool) bool {
 	return true
 }
 
-// Parse reads a record as Decode does.
-func Parse[R any](data []byte) (R, bool) {
-	var r R
-	ok := Decode(data, &r)
-	return r, ok
-}
-
 // Decode reads a record. A field of an unexpected type is as good as absent:
 // what another version changed must not cost the record.
 func Decode(data []byte, into any) bool {
@@ -92,7 +84,17 @@ func Decode(data []byte, into any) bool {
 	return err == nil || mistyped
 }
 
-var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-
 // IsUUID reports whether a text is an id as many agents give it.
-func IsUUID(text string) bool { return uuid.MatchString(text) }
+func IsUUID(text string) bool {
+	const like = "00000000-0000-0000-0000-000000000000"
+	if len(text) != len(like) {
+		return false
+	}
+	for i := range len(text) {
+		hex := '0' <= text[i] && text[i] <= '9' || 'a' <= text[i]|0x20 && text[i]|0x20 <= 'f'
+		if dash := like[i] == '-'; dash != (text[i] == '-') || !dash && !hex {
+			return false
+		}
+	}
+	return true
+}

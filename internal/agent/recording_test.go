@@ -58,3 +58,13 @@ func FuzzRecords(f *testing.F) {
 		}
 	})
 }
+
+func TestWhatIsAnIDOfManyAgents(t *testing.T) {
+	const id = "0f3a9c1e-2b4d-4c6f-8a7b-9e0d1c2b3a4f"
+	for text, is := range map[string]bool{
+		id: true, strings.ToUpper(id): true, "": false, id[1:]: false, id + "0": false, "g" + id[1:]: false,
+		strings.ReplaceAll(id, "-", "0"): false, strings.Replace(id, "-2", "--", 1): false, strings.Replace(id, "3a", "\x00\xff", 1): false,
+	} {
+		require.Equal(t, is, agent.IsUUID(text), text)
+	}
+}

@@ -98,6 +98,11 @@ func StandsBack(s resume.Session, last resume.Event, now time.Time) string {
 // Left returns the plan for what may mend itself.
 func Left(why string) Plan { return Plan{Leave: &Leave{Why: why}} }
 
+// Runs returns the plan for a session that a run without a terminal holds.
+func Runs(owner resume.Owner) Plan {
+	return Left(fmt.Sprintf("process %d runs it without a terminal, and is waited for", owner.PID))
+}
+
 // Parked returns the plan for what waiting does not mend.
 func Parked(format string, args ...any) Plan {
 	return Plan{Leave: &Leave{Why: fmt.Sprintf(format, args...), Park: true}}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"resumed/internal/process"
 	"resumed/internal/sanitize"
 )
 
@@ -57,22 +58,22 @@ func (t *Transcripts) Strays(ctx context.Context) ([]Stray, error) {
 	}
 	variable, _, _ := strings.Cut(t.Elsewhere("/somewhere"), "=")
 	var strays []Stray
-	for _, process := range running {
-		said := t.Processes.Variable(process.PID, variable)
-		if said == "" || process.Mark != "" || !SameDir(t.Processes.Variable(process.PID, "HOME"), t.UserDir) {
+	for _, p := range running {
+		said := p.Variable(variable)
+		if said == "" || p.Mark != "" || !process.SameDir(p.Variable("HOME"), t.UserDir) {
 			continue
 		}
 		if !filepath.IsAbs(said) {
-			said = filepath.Join(process.cwd, said)
+			said = filepath.Join(p.Cwd, said)
 		}
 		home := filepath.Clean(said)
 		if below := filepath.Join(said, filepath.Base(t.Homes.Usual)); t.Elsewhere(below) == variable+"="+home {
 			home = below // the variable names the directory around it
 		}
-		is := func(other string) bool { return SameDir(other, home) }
+		is := func(other string) bool { return process.SameDir(other, home) }
 		told := func(s Stray) bool { return is(s.Roots[len(s.Roots)-1]) }
 		if !slices.ContainsFunc(t.Homes.Roots, is) && !slices.ContainsFunc(strays, told) {
-			strays = append(strays, Stray{process.PID, variable, said, append(slices.Clone(t.Homes.Roots), home)})
+			strays = append(strays, Stray{p.PID, variable, said, append(slices.Clone(t.Homes.Roots), home)})
 		}
 	}
 	return strays, nil

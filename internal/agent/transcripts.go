@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"resumed/internal/leash"
+	"resumed/internal/program"
 	"resumed/internal/resume"
 )
 
@@ -82,15 +83,15 @@ func (t *Transcripts) Run(s resume.Session, dir string, carried leash.Carried, a
 	if err := CheckDir(dir); err != nil {
 		return Parked("%v", err)
 	}
-	program, err := t.Find(s)
+	found, err := t.Find(s)
 	if err != nil {
 		return t.Missing()
 	}
-	return Plan{Run: t.Begin(program, dir, carried, t.Environment(program, s.Transcript), args...)}
+	return Plan{Run: t.Begin(found, dir, carried, t.Environment(found, s.Transcript), args...)}
 }
 
 // Environment returns what a run of that transcript's session is given.
-func (t *Transcripts) Environment(p Program, transcript string) []string {
+func (t *Transcripts) Environment(p program.Found, transcript string) []string {
 	env := p.Environment(t.Env)
 	if root := t.Homes.Of(transcript); root != t.Homes.Usual {
 		if variable := t.Elsewhere(root); variable != "" {
@@ -115,7 +116,7 @@ type Cache[V any] struct {
 	byPath map[string]V // guarded by mu
 }
 
-const maxCached = 4096 // far beyond the sessions that move at a time
+const maxCached = 512 // beyond the sessions that move at a time
 
 // Get returns what is remembered of the file.
 func (c *Cache[V]) Get(path string) (V, bool) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"resumed/internal/resume"
+	"resumed/internal/usage"
 )
 
 // maxWeighLines bounds how far back an answer is looked for.
@@ -12,6 +13,11 @@ const maxWeighLines = 2000
 // Weigh says that the size of the context is not known.
 func (b *Base) Weigh(context.Context, resume.Session) (resume.Context, bool, error) {
 	return resume.Context{}, false, nil
+}
+
+// Usage says that the agent does not tell how much of its allowances is used.
+func (b *Base) Usage(context.Context, resume.Session) (resume.Usage, bool, error) {
+	return resume.Usage{}, false, nil
 }
 
 // Weigh returns the size of the context as the last answer in the transcript
@@ -29,3 +35,6 @@ func (t *Transcripts) Weigh(ctx context.Context, s resume.Session) (found resume
 	})
 	return found, known, err
 }
+
+// Readings says the same of every window of its allowances.
+func (b *Base) Readings(context.Context, resume.Session) ([]usage.Reading, error) { return nil, nil }

@@ -6,15 +6,18 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/claude"
 	"resumed/internal/agent/codex"
+	"resumed/internal/agent/copilot"
 	"resumed/internal/agent/custom"
 	"resumed/internal/agent/gemini"
 	"resumed/internal/agent/opencode"
 	"resumed/internal/agent/qwen"
 	"resumed/internal/config"
+	"resumed/internal/usage"
 )
 
 // builtin is every agent that needs no description. Adding one is a folder
@@ -23,6 +26,8 @@ var builtin = []agent.Builtin{
 	claude.Builtin,
 	codex.Builtin,
 	opencode.Builtin,
+	opencode.Kilo,
+	copilot.Builtin,
 	gemini.Builtin,
 	qwen.Builtin,
 }
@@ -47,6 +52,19 @@ func Titles() map[string]string {
 		titles[b.Name] = b.Title
 	}
 	return titles
+}
+
+// StatusLine reads what an agent gives to the command of its status line: the session,
+// and what its account was told of its allowances.
+func StatusLine(said []byte, now time.Time) (session string, readings []usage.Reading) {
+	for _, b := range builtin {
+		if b.StatusLine != nil {
+			if session, readings = b.StatusLine(said, now); session != "" {
+				return session, readings
+			}
+		}
+	}
+	return "", nil
 }
 
 // Make builds every agent that the configuration knows and has not switched

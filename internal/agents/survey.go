@@ -14,6 +14,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/config"
 	"resumed/internal/ownership"
+	"resumed/internal/program"
 )
 
 // Finding is what is there of one agent.
@@ -92,12 +93,12 @@ func (f *Finding) findProgram(a agent.Agent, recorded string) {
 		defer os.Setenv("PATH", own)
 		_ = os.Setenv("PATH", recorded) // errs on a bad name only
 	}
-	var program agent.Program
-	if program, f.ProgramErr = a.Program(); f.ProgramErr != nil {
+	var found program.Found
+	if found, f.ProgramErr = a.Program(); f.ProgramErr != nil {
 		return
 	}
-	f.Program, f.How, f.Env = program.Path, program.Way.String(), program.Environment(nil)
-	if recorded != "" && program.Way == agent.ByPath {
+	f.Program, f.How, f.Env = found.Path, found.Way.String(), found.Environment(nil)
+	if recorded != "" && found.Way == program.ByPath {
 		f.How = "found in the PATH that install recorded"
 	}
 }

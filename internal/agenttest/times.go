@@ -7,8 +7,8 @@ import (
 )
 
 // timeWords are those by which a time is stated without a number: "an hour",
-// "tomorrow at noon". Abbreviations are none.
-var timeWords = regexp.MustCompile(`(?i)sec|min|hour|hrs?\b|day|week|noon|midnight|tomorrow|tonight|month`)
+// "tomorrow at noon", "until Wed". Other abbreviations are none.
+var timeWords = regexp.MustCompile(`(?i)sec|min|hour|hrs?\b|day|week|noon|midnight|tomorrow|tonight|month|\b(mon|tue|wed|thu|fri|sat|sun)\b`)
 
 // MayStateATime reports whether a text holds anything that a time can be read
 // from. Times that nobody stated are the worst that can be read.

@@ -34,6 +34,9 @@ type daemon struct {
 	notifier *notify.Notifier
 	engine   *resume.Engine
 	deliver  *deliver.Deliverer
+	gauge    *gauge
+	desk     *desk
+	crew     *crew
 	feeds    *feed.Feeds
 	journal  *journal.Journal
 	metrics  *metrics.Metrics
@@ -72,46 +75,54 @@ func Run(ctx context.Context, opts Options) error {
 	if err := d.build(snapshot); err != nil {
 		return err
 	}
-	return d.run(ctx, snapshot.Sessions)
+	return d.run(ctx, snapshot)
 }
 
 // build makes the parts and starts none, in an order in which each finds what it
 // needs; what it will only need once all of them run, it is given as a function.
 func (d *daemon) build(snapshot state.Snapshot) error {
 	opts := d.opts
-	maker := maker{path: opts.ConfigPath, memory: outbox{d.store}, retry: d.retryFromDesktop}
+	maker := maker{path: opts.ConfigPath, memory: outbox{d.store}, order: d.ordered}
 	first, err := maker.make(opts.Config, nil)
 	if err != nil {
 		return err
 	}
 	d.settings.Store(first)
 	changes := new(control.Changes)
+	d.crew = newCrew(opts, d.settings, changes)
 
-	if d.notifier, err = d.newNotifier(first); err != nil {
+	if d.notifier, err = d.newNotifier(first, changes); err != nil {
 		return err
 	}
 	d.journal = journal.New(journal.Options{Store: d.store, Changes: changes, Log: opts.Log, Tell: d.tell, Amend: d.amend}, snapshot.Sessions)
 	d.engine = resume.NewEngine(resume.Options{
 		Rules: first.rules, Sessions: snapshot.Sessions, Paused: snapshot.Paused, AliveAt: snapshot.AliveAt, Recoveries: snapshot.Recoveries,
 		Act:     func(ctx context.Context, s resume.Session) { d.deliver.Act(ctx, s) },
+		Gate:    d.gate,
 		Changed: d.changed,
 		Learned: d.store.SetRecoveries,
 		Rand:    rand.Float64,
 		Mark:    uuid.NewString,
 	})
-	d.metrics = metrics.New(opts.Version, standing{d.engine, d.notifier, d.settings})
+	d.crew.engine, d.crew.notifier = d.engine, d.notifier
+	d.gauge = newGauge(d.settings, d.store, d.notifier, changes.NoteDaemon)
+	d.desk = &desk{settings: d.settings, engine: d.engine, store: d.store, gauge: d.gauge, changes: changes, log: opts.Log}
+	d.metrics = metrics.New(opts.Version, standing{d.engine, d.notifier, d.settings, d.gauge.meters, d.crew})
+	d.crew.metrics = d.metrics
 	d.metrics.Expect(first.agentNames(), first.channelNames())
 	d.feeds = feed.New(feed.Options{
 		Observe:   d.engine.Observe,
 		Keep:      d.store.PutCursor,
+		Kept:      d.store.Cursor,
 		Elsewhere: func(key resume.Key) bool { return lease.Elsewhere(opts.LeaseDirs, key.Agent, key.ID) },
+		Since:     func() time.Time { return d.settings.Load().rules.Unread(time.Now()) },
 		Trust:     func() ownership.Trust { return d.settings.Load().config.Resume.Trust() },
 		Log:       opts.Log,
 	}, first.agents, snapshot.Cursors)
 	d.deliver = deliver.New(deliver.Options{
 		StateDir: opts.StateDir, LeaseDirs: opts.LeaseDirs, DryRun: opts.DryRun,
 		Settings: d.settings.forDelivery, Engine: d.engine, Transcripts: d.feeds,
-		Sync: d.store.Sync, Stopping: d.inputs.stopped, Log: opts.Log,
+		Hold: d.crew.hold, Sync: d.store.Sync, Stopping: d.inputs.stopped, Log: opts.Log,
 	}, snapshot.Sessions)
 	return d.buildDoors(maker, changes, snapshot.Paused)
 }
@@ -123,8 +134,10 @@ func (d *daemon) buildDoors(maker maker, changes *control.Changes, paused bool) 
 	pause := newPauseSwitch(paused, d.engine, d.store)
 	answers := &backend{
 		opts: opts, startedAt: time.Now(), settings: d.settings, changes: changes, store: d.store, engine: d.engine,
-		notifier: d.notifier, deliver: d.deliver, journal: d.journal, pause: pause, reload: requests.ask, wake: d.summary.wake,
+		notifier: d.notifier, deliver: d.deliver, journal: d.journal, gauge: d.gauge, pause: pause, reload: requests.ask, wake: d.summary.wake,
+		crew: d.crew, desk: d.desk,
 	}
+	d.crew.order = answers.ordered
 	secret, err := webui.OpenSecret(opts.StateDir)
 	if err != nil {
 		return err
@@ -137,6 +150,7 @@ func (d *daemon) buildDoors(maker maker, changes *control.Changes, paused bool) 
 	d.reloader = &reloader{
 		opts: opts, maker: maker, requests: requests, settings: d.settings, store: d.store, notifier: d.notifier,
 		engine: d.engine, feeds: d.feeds, web: d.web, metrics: d.metrics, journal: d.journal, changes: changes, wake: d.summary.wake,
+		crew: d.crew,
 	}
 	d.summary.source = summarySource{d.engine, d.settings, pause}
 	d.server, err = listen(opts, answers)
@@ -144,16 +158,16 @@ func (d *daemon) buildDoors(maker maker, changes *control.Changes, paused bool) 
 }
 
 // run starts the parts from the sinks up and stops them in the other order, so
-// that nothing speaks to a part that is gone.
-func (d *daemon) run(ctx context.Context, sessions []resume.Session) error {
-	d.journal.Note(journal.Started, "resumed "+d.opts.Version) // ahead of all that it decides
+// that nothing speaks to a part that is gone. before is what the daemon before left.
+func (d *daemon) run(ctx context.Context, before state.Snapshot) error {
+	d.journal.NoteStart(d.opts.Version, before.AliveAt) // ahead of all that it decides
 	d.disk.run("state", d.store.Run)
 	d.people.run("notifier", d.notifier.Run)
 	if !d.opts.DryRun {
 		d.people.run("alarm", alarm{d.store, d.notifier}.Run)
 	}
 	d.core.run("engine", d.engine.Run)
-	d.core.run("recovery", func(ctx context.Context) error { return d.deliver.Recover(ctx, sessions) })
+	d.core.run("recovery", func(ctx context.Context) error { return d.deliver.Recover(ctx, before.Sessions) })
 	d.inputs.run("feeds", d.feeds.Run)
 	d.inputs.run("control", d.server.Run)
 	d.inputs.run("configuration", d.reloader.Run)
@@ -161,9 +175,12 @@ func (d *daemon) run(ctx context.Context, sessions []resume.Session) error {
 	d.inputs.run("housekeeping", housekeeper{d.opts, d.settings, d.store, d.deliver, d.engine.Ping}.Run)
 	d.inputs.run("watchdog", func(ctx context.Context) error { return feedWatchdog(ctx, d.engine.Ping) })
 	d.inputs.run("summary", d.summary.Run)
+	d.inputs.run("memory", d.tendMemory)
 	d.inputs.run("programs", d.deliver.WatchPrograms)
+	d.inputs.run("gauge", d.gauge.Run)
+	d.inputs.run("fleet", d.crew.Run)
 	if !d.opts.DryRun {
-		d.inputs.run("digest", digester{d.settings, d.store, d.engine, d.notifier}.Run)
+		d.inputs.run("digest", digester{d.settings, d.store, d.engine, d.notifier, d.opts.Log}.Run)
 	}
 	d.inputs.run("http", d.web.Run)
 
@@ -192,18 +209,28 @@ func (d *daemon) run(ctx context.Context, sessions []resume.Session) error {
 	return nil
 }
 
+// gate has the last word on a start.
+func (d *daemon) gate(s resume.Session, now time.Time) (why string, until time.Time) {
+	if why, until = d.desk.full(s, now); why != "" {
+		return why, until
+	}
+	return d.crew.gate(s, now)
+}
+
 // changed is told every step by the engine, and blocks on nothing.
 func (d *daemon) changed(c resume.Change) {
 	d.metrics.Observe(c)
 	d.summary.wake()
 	d.deliver.Changed(c)
+	d.gauge.follow(c)
+	d.crew.changed(c)
 	d.journal.Changed(c)
 	if d.opts.Seen != nil {
 		d.opts.Seen(c)
 	}
 }
 
-func (d *daemon) newNotifier(first *settings) (*notify.Notifier, error) {
+func (d *daemon) newNotifier(first *settings, changes *control.Changes) (*notify.Notifier, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
@@ -211,6 +238,7 @@ func (d *daemon) newNotifier(first *settings) (*notify.Notifier, error) {
 	return notify.New(notify.Options{
 		Config: first.notify(), Store: outbox{d.store}, Log: d.opts.Log, Host: host, Agents: agents.Titles(),
 		Count: func(channel string, outcome notify.Outcome) { d.metrics.Delivered(channel, outcome) },
+		Share: d.crew.share, Changed: changes.NoteDaemon,
 	})
 }
 
@@ -242,12 +270,13 @@ func (d *daemon) amend(event notify.Event, s resume.Session) {
 	}
 }
 
-// retryFromDesktop is a person who presses the button.
-func (d *daemon) retryFromDesktop(ctx context.Context, key resume.Key) {
+// ordered is a person who presses a button of a notice.
+func (d *daemon) ordered(ctx context.Context, order notify.Order, key resume.Key) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	if _, err := d.engine.Apply(ctx, key, resume.Retry{}); err != nil {
-		d.opts.Log.Error("a retry could not be ordered", "session", key.ID, "agent", key.Agent, "err", err)
+	events := map[notify.Order]resume.Event{notify.RetryNow: resume.Retry{}, notify.Forget: resume.Forget{}, notify.Hold: resume.Pause{}}
+	if _, err := d.engine.Apply(ctx, key, events[order]); err != nil {
+		d.opts.Log.Error("what a button ordered could not be done", "order", order, "session", key.ID, "agent", key.Agent, "err", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"os"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"resumed/internal/notify"
 	"resumed/internal/resume"
 	"resumed/internal/state"
+	"resumed/internal/usage"
 	"resumed/internal/webui"
 )
 
@@ -30,36 +32,31 @@ type backend struct {
 	journal   *journal.Journal
 	pause     *pauseSwitch
 	web       *webui.Server
+	gauge     *gauge
+	crew      *crew
+	desk      *desk
 	reload    func(context.Context) error
 	wake      func() // says that something changed
 }
 
+func (b *backend) Queue() control.Tasks { return b.desk }
+
 func (b *backend) Changes() *control.Changes { return b.changes }
 
 func (b *backend) Status(ctx context.Context, all bool, only ...resume.Key) (control.Status, error) {
-	sessions, err := b.engine.Sessions(ctx)
+	sessions, err := b.sessions(ctx, all, only)
 	if err != nil {
 		return control.Status{}, err
 	}
-	if !all {
-		sessions = slices.DeleteFunc(sessions, func(s resume.Session) bool { return !s.WorthKeeping() })
-	}
-	accounts, err := b.accounts(ctx, sessions)
+	accounts, err := b.engine.Accounts(ctx)
 	if err != nil {
 		return control.Status{}, err
 	}
 	status := control.Status{
 		Version:  1,
 		Now:      time.Now().UTC(),
-		Daemon:   b.self(),
-		Accounts: accounts,
-	}
-	if len(only) > 0 {
-		wanted := make(map[resume.Key]bool, len(only))
-		for _, key := range only {
-			wanted[key] = true
-		}
-		sessions = slices.DeleteFunc(sessions, func(s resume.Session) bool { return !wanted[s.Key] })
+		Daemon:   b.self(ctx, accounts),
+		Accounts: b.accounts(accounts, all),
 	}
 	status.Sessions = make([]resume.View, 0, len(sessions))
 	for _, s := range sessions {
@@ -71,6 +68,23 @@ func (b *backend) Status(ctx context.Context, all bool, only ...resume.Key) (con
 	return status, nil
 }
 
+// sessions asks the engine for no more than is shown.
+func (b *backend) sessions(ctx context.Context, all bool, only []resume.Key) ([]resume.Session, error) {
+	switch {
+	case len(only) > 0:
+		these, err := b.engine.These(ctx, only)
+		return slices.DeleteFunc(these, func(s resume.Session) bool { return !all && !s.WorthKeeping() }), err
+	case all:
+		return b.engine.Sessions(ctx)
+	default:
+		return b.engine.Kept(ctx)
+	}
+}
+
+func (b *backend) Find(ctx context.Context, name string) (resume.Key, error) {
+	return b.engine.Find(ctx, name)
+}
+
 func (b *backend) Plan(ctx context.Context, key resume.Key) (resume.PlanView, error) {
 	session, err := b.engine.Session(ctx, key)
 	if err != nil {
@@ -79,7 +93,7 @@ func (b *backend) Plan(ctx context.Context, key resume.Key) (resume.PlanView, er
 	return b.deliver.Preview(ctx, session), nil
 }
 
-func (b *backend) self() control.Daemon {
+func (b *backend) self(ctx context.Context, accounts []resume.Account) control.Daemon {
 	now := b.settings.Load()
 	address, httpErr := b.web.Where()
 	self := control.Daemon{
@@ -91,7 +105,13 @@ func (b *backend) self() control.Daemon {
 		Config:    control.Config{Path: now.path, LoadedAt: now.loadedAt.UTC(), OK: now.refused == nil},
 		HTTP:      address,
 		Notices:   notices(b.notifier.Figures()),
+		Agents:    watched(now.agentNames(), accounts),
 		Problems:  []string{},
+		Fleet:     b.crew.standing(),
+		Queue:     b.desk.count(ctx),
+	}
+	if why := b.crew.problem(); why != "" {
+		self.Problems = append(self.Problems, why)
 	}
 	if httpErr != nil {
 		self.Problems = append(self.Problems, httpErr.Error())
@@ -116,31 +136,25 @@ func notices(figures []notify.Figures) control.Notices {
 	return sum
 }
 
-// accounts shows how the accounts stand that have a session in the list.
-func (b *backend) accounts(ctx context.Context, sessions []resume.Session) ([]control.Account, error) {
-	known, err := b.engine.Accounts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	listed := make(map[resume.AccountKey]bool)
-	for _, s := range sessions {
-		listed[s.AccountKey()] = true
-	}
-	all := []control.Account{}
+// accounts shows how the accounts stand that have a session in the list of all, or
+// of those that are kept.
+func (b *backend) accounts(known []resume.Account, all bool) []control.Account {
+	shown := []control.Account{}
 	for _, a := range known {
-		if !listed[a.AccountKey] {
+		windows := b.gauge.meters.Windows(a.AccountKey.String(), time.Now())
+		if a.Kept == 0 && len(windows) == 0 && (!all || a.Sessions == 0) {
 			continue
 		}
-		account := control.Account{Name: a.Name, Provider: a.Provider, State: string(a.State), Sessions: a.Sessions}
+		account := control.Account{Name: a.Name, Provider: a.Provider, State: string(a.State), Sessions: a.Sessions, Windows: windows}
 		if !a.ResetAt.IsZero() {
 			account.ResetAt = new(a.ResetAt.UTC())
 		}
-		all = append(all, account)
+		shown = append(shown, account)
 	}
-	slices.SortFunc(all, func(x, y control.Account) int {
+	slices.SortFunc(shown, func(x, y control.Account) int {
 		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.Provider, y.Provider))
 	})
-	return all, nil
+	return shown
 }
 
 func (b *backend) Do(ctx context.Context, key resume.Key, order control.Order) (resume.View, error) {
@@ -162,6 +176,38 @@ func (b *backend) Do(ctx context.Context, key resume.Key, order control.Order) (
 	}
 	b.opts.Log.Info("ordered by a person", "order", order, "session", key.ID, "agent", key.Agent)
 	return b.settings.Load().view(after), b.store.Sync(ctx, key)
+}
+
+func (b *backend) Told(ctx context.Context, key resume.Key, readings []usage.Reading) error {
+	session, err := b.engine.Session(ctx, key)
+	if err == nil {
+		b.gauge.take(session.AccountKey(), readings)
+	}
+	return err
+}
+
+// ordered is Do for another host, which calls a session as a person would.
+func (b *backend) ordered(ctx context.Context, session string, order control.Order) (resume.View, error) {
+	if !slices.Contains([]control.Order{control.Retry, control.Cancel, control.Stop, control.Pause, control.Unpause}, order) {
+		return resume.View{}, fmt.Errorf("%q is no order", order)
+	}
+	key, err := b.Find(ctx, session)
+	if err != nil {
+		return resume.View{}, err
+	}
+	return b.Do(ctx, key, order)
+}
+
+func (b *backend) Fleet(ctx context.Context, after string, most int) (control.Fleet, error) {
+	return b.crew.fleetPage(ctx, after, most)
+}
+
+func (b *backend) ForgetAccount(ctx context.Context, name string) error {
+	return b.crew.forget(ctx, name)
+}
+
+func (b *backend) DoAway(ctx context.Context, host, session string, order control.Order) (resume.View, error) {
+	return b.crew.do(ctx, host, session, order)
 }
 
 func (b *backend) SetPaused(ctx context.Context, paused bool) error {

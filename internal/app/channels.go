@@ -18,10 +18,10 @@ import (
 )
 
 // Channels builds every way to reach people that the configuration knows, and
-// reports all that cannot be built, with its place in the file at path. retry is
-// called when a person asks for a session on the desktop; it may be nil, and so
+// reports all that cannot be built, with its place in the file at path. order is
+// called when a person presses a button of a notice; it may be nil, and so
 // may memory.
-func Channels(path string, whole config.Config, retry func(context.Context, resume.Key), memory notify.Memory) ([]notify.Channel, error) {
+func Channels(path string, whole config.Config, order func(context.Context, notify.Order, resume.Key), memory notify.Memory) ([]notify.Channel, error) {
 	cfg, trust := whole.Notify, whole.Resume.Trust()
 	var (
 		channels []notify.Channel
@@ -34,6 +34,10 @@ func Channels(path string, whole config.Config, retry func(context.Context, resu
 		}
 		channels = append(channels, ch)
 	}
+	var retry func(context.Context, resume.Key)
+	if order != nil {
+		retry = func(ctx context.Context, key resume.Key) { order(ctx, notify.RetryNow, key) }
+	}
 	for i, c := range cfg.Desktop {
 		ch, err := desktop.New(desktop.Options{Common: common(c.Channel), Retry: retry, Memory: memory})
 		add("desktop", i, ch, err)
@@ -43,7 +47,7 @@ func Channels(path string, whole config.Config, retry func(context.Context, resu
 		add("webhook", i, ch, err)
 	}
 	for i, c := range cfg.Service {
-		ch, err := newService(c, trust)
+		ch, err := newService(c, trust, order, memory)
 		add("service", i, ch, err)
 	}
 	for i, c := range cfg.Command {
@@ -91,12 +95,12 @@ func newWebhook(c config.Webhook, trust ownership.Trust) (notify.Channel, error)
 	return ch, fromFile("secret", c.SecretFile, fromFile("url", c.URLFile, err))
 }
 
-func newService(c config.Service, trust ownership.Trust) (notify.Channel, error) {
+func newService(c config.Service, trust ownership.Trust, order func(context.Context, notify.Order, resume.Key), memory notify.Memory) (notify.Channel, error) {
 	address, err := c.Address(trust)
 	if err != nil {
 		return nil, fromFile("url", c.URLFile, err)
 	}
-	ch, err := service.New(service.Options{Common: common(c.Channel), URL: address.Reveal()})
+	ch, err := service.New(service.Options{Common: common(c.Channel), URL: address.Reveal(), Replies: c.Replies, Order: order, Memory: memory})
 	return ch, fromFile("url", c.URLFile, err)
 }
 

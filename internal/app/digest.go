@@ -1,8 +1,9 @@
 package app
 
 import (
+	"bytes"
 	"context"
-	"strings"
+	"log/slog"
 	"time"
 
 	"resumed/internal/agent"
@@ -19,27 +20,32 @@ type digester struct {
 	store    *state.Store
 	engine   *resume.Engine
 	notifier *notify.Notifier
+	log      *slog.Logger
 }
 
-// digestKey is where the time of the last digest is kept.
-const digestKey = "digest/last"
+// Where it is kept when the last digest was told, or when the first daemon started, and
+// which of both that is.
+const (
+	digestKey  = "digest/last"
+	digestless = "digest/first"
+)
 
 // digestLook bounds how long it sleeps: timers stand still while a machine does.
 const digestLook = time.Minute
 
-// Run tells a digest whenever its time of day has come, until ctx is done.
+// Run tells a digest whenever it is time, until ctx is done.
 func (d digester) Run(ctx context.Context) error {
-	last := time.Now() // what was before the first start is nobody's night
-	if data, found := d.store.Value(digestKey); found {
-		_ = last.UnmarshalText(data) // one that cannot be read is now
-	} else {
-		d.keep(last)
-	}
+	since, first := d.last()
 	for {
-		if now := time.Now(); last.Before(lastDigest(now, d.settings.Load().config.Notify.DigestAt)) {
-			d.tell(ctx, last)
-			last = now
-			d.keep(last)
+		now := time.Now()
+		begins, ends := d.settings.Load().config.Notify.LastNight(now)
+		// A first start in the middle of a night leaves the end of that to be told.
+		isTime := (since.Before(begins) || first && since.Before(ends)) && (!now.Before(ends) || d.isDone(ctx, begins))
+		d.log.Debug("looked whether it is time for the digest", "is_time", isTime)
+		if isTime {
+			d.tell(ctx, since)
+			since, first = now, false
+			d.keep(digestKey, now)
 		}
 		select {
 		case <-ctx.Done():
@@ -49,37 +55,59 @@ func (d digester) Run(ctx context.Context) error {
 	}
 }
 
-func (d digester) keep(at time.Time) {
+// last returns when a digest was told last. Where none was, that is the time of the first
+// start: what was before that is nobody's night.
+func (d digester) last() (at time.Time, first bool) {
+	at = time.Now()
+	data, found := d.store.Value(digestKey)
+	if !found {
+		d.keep(digestKey, at)
+		d.keep(digestless, at)
+		return at, true
+	}
+	_ = at.UnmarshalText(data) // one that cannot be read is now
+	started, _ := d.store.Value(digestless)
+	return at, bytes.Equal(data, started)
+}
+
+func (d digester) keep(key string, at time.Time) {
 	if data, err := at.Round(0).UTC().MarshalText(); err == nil {
-		d.store.PutValue(digestKey, data)
+		d.store.PutValue(key, data)
 	}
 }
 
-// lastDigest returns when a digest was last due, by a time of day such as "07:30".
-func lastDigest(now time.Time, at string) time.Time {
-	clock, err := time.Parse("15:04", at)
+// isDone reports whether the last resume of a night is over: there was one, and nothing
+// waits or runs any longer but for people.
+func (d digester) isDone(ctx context.Context, night time.Time) bool {
+	sessions, err := d.engine.Kept(ctx)
 	if err != nil {
-		return time.Time{} // a checked configuration has none
+		return false // it stops
 	}
-	due := time.Date(now.Year(), now.Month(), now.Day(), clock.Hour(), clock.Minute(), 0, 0, now.Location())
-	if due.After(now) {
-		due = due.AddDate(0, 0, -1)
+	for _, s := range sessions {
+		if s.Run != nil || s.Interrupted() && !needsPerson(s) {
+			return false
+		}
 	}
-	return due
+	return len(d.resumed(ctx, night)) > 0
+}
+
+// needsPerson reports whether a session goes on by nobody but a person.
+func needsPerson(s resume.Session) bool {
+	return s.State == resume.GaveUp || s.State == resume.Parked || s.State == resume.Waiting && s.Told
 }
 
 // tell tells what happened since that time.
 func (d digester) tell(ctx context.Context, since time.Time) {
-	sessions, err := d.engine.Sessions(ctx)
+	sessions, err := d.engine.Kept(ctx)
 	if err != nil {
 		return // it stops
 	}
 	settings := d.settings.Load()
-	moved := d.continued(ctx, since)
+	resumed := d.resumed(ctx, since)
 	var all []notify.Digested
 	for _, s := range sessions {
-		needed := s.State == resume.GaveUp || s.State == resume.Parked || s.State == resume.Waiting && s.Told
-		if !needed && !moved[s.Key] {
+		needed := needsPerson(s)
+		if !needed && resumed[s.Key] != resume.Recovered {
 			continue
 		}
 		view := settings.view(s)
@@ -88,32 +116,31 @@ func (d digester) tell(ctx context.Context, since time.Time) {
 	d.notifier.TellDigest(all)
 }
 
-// continued returns the sessions that moved again by a resume since that time.
-func (d digester) continued(ctx context.Context, since time.Time) map[resume.Key]bool {
-	moved := make(map[resume.Key]bool)
+// resumed returns the sessions that were resumed since that time, and how that ended: of
+// several resumes the one that moved it.
+func (d digester) resumed(ctx context.Context, since time.Time) map[resume.Key]resume.Outcome {
+	ends := make(map[resume.Key]resume.Outcome)
 	steps, err := journal.History(ctx, d.store, "", since, nil)
 	if err != nil {
-		return moved
+		return ends
 	}
 	for step, err := range steps {
 		if err != nil {
 			break
 		}
-		if step.Outcome == resume.Recovered {
-			moved[resume.Key{Agent: step.Agent, ID: step.Session}] = true
+		key := resume.Key{Agent: step.Agent, ID: step.Session}
+		if step.Outcome != "" && ends[key] != resume.Recovered {
+			ends[key] = step.Outcome
 		}
 	}
-	return moved
+	return ends
 }
 
 // goOn returns the command by which a person goes on in a session, where its agent
 // knows one.
 func goOn(a agent.Agent, s resume.Session) string {
-	by, ok := a.(interface {
-		ByHand(resume.Session) []string
-	})
-	if !ok {
-		return ""
+	if a == nil {
+		return "" // it is switched off
 	}
-	return strings.Join(by.ByHand(s), " ")
+	return a.GoOn(s)
 }

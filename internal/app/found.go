@@ -19,31 +19,25 @@ func (d *daemon) sayFound(ctx context.Context) error {
 			return nil // it stops
 		}
 	}
-	sessions, err := d.engine.Sessions(ctx)
+	tallies, err := d.engine.Tallies(ctx)
 	if err != nil {
 		return nil
 	}
-	d.opts.Log.Info("found", "sessions", foundWords(names, sessions), "next", "resumed status, resumed doctor")
+	d.opts.Log.Info("found", "sessions", foundWords(names, tallies), "next", "resumed status, resumed doctor")
+	giveBack() // what the first look took is not needed again
 	return nil
 }
 
 // foundWords says how many sessions each agent has, and how many of them are
 // stopped.
-func foundWords(names []string, sessions []resume.Session) string {
-	all, stopped := make(map[string]int), make(map[string]int)
-	for _, s := range sessions {
-		all[s.Key.Agent]++
-		if s.Interrupted() {
-			stopped[s.Key.Agent]++
-		}
-	}
+func foundWords(names []string, tallies map[string]resume.Tally) string {
 	var words []string
 	for _, name := range names {
-		text := name + ": none"
-		if n := all[name]; n > 0 {
+		tally, text := tallies[name], name+": none"
+		if n := tally.Known(); n > 0 {
 			text = name + ": " + humanize.Count(n, "session")
 		}
-		if n := stopped[name]; n > 0 {
+		if n := tally.Stopped(); n > 0 {
 			text += fmt.Sprintf(" (%d stopped)", n)
 		}
 		words = append(words, text)

@@ -9,13 +9,9 @@ import (
 )
 
 func TestTheFirstLinesSayWhatWasFound(t *testing.T) {
-	of := func(agent string, state resume.State) resume.Session {
-		return resume.Session{Key: resume.Key{Agent: agent, ID: agent + state.String()}, State: state}
-	}
 	require.Equal(t, "claude-code: 3 sessions (2 stopped), codex: none, gemini: 1 session", foundWords(
 		[]string{"claude-code", "codex", "gemini"},
-		[]resume.Session{
-			of("claude-code", resume.Watching), of("claude-code", resume.Waiting), of("claude-code", resume.Parked),
-			of("gemini", resume.Watching), of("opencode", resume.Watching),
+		map[string]resume.Tally{
+			"claude-code": {resume.Watching: 1, resume.Waiting: 1, resume.Parked: 1}, "gemini": {resume.Watching: 1}, "opencode": {resume.Watching: 1},
 		}))
 }

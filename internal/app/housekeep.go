@@ -94,11 +94,12 @@ func (h housekeeper) tellStrays(ctx context.Context, told map[string]bool) {
 		for _, stray := range strays {
 			if key := name + "\x00" + stray.Home; !told[key] {
 				told[key] = true
-				words := "an agent works in a home that is not watched"
+				log := h.opts.Log.With("agent", name, "what", stray.String(), "remedy", stray.Remedy())
 				if len(stray.Roots) == 0 {
-					words = "an agent's server is not configured"
+					log.Warn("an agent's server is not configured")
+				} else {
+					log.Warn("an agent works in a home that is not watched")
 				}
-				h.opts.Log.Warn(words, "agent", name, "what", stray.String(), "remedy", stray.Remedy())
 			}
 		}
 	}

@@ -55,6 +55,7 @@ type reloader struct {
 	metrics  *metrics.Metrics
 	journal  *journal.Journal
 	changes  *control.Changes
+	crew     *crew
 	wake     func() // says that something changed
 }
 
@@ -100,16 +101,17 @@ func (r *reloader) apply(ctx context.Context, cfg config.Config, err error) erro
 		r.refuse(err)
 		return err
 	}
-	r.settings.Store(made)
+	if err := r.engine.SetRules(ctx, made.rules); err != nil {
+		return fmt.Errorf("put the rules in force: %w", err)
+	}
+	r.settings.Store(made) // from here on it is said to be in force
 	if r.opts.Level != nil {
 		r.opts.Level.Set(cfg.Log.SlogLevel())
 	}
 	r.web.Want(cfg.HTTP.Listen)
+	r.crew.want()
 	r.metrics.Expect(made.agentNames(), made.channelNames())
 	r.feeds.Swap(ctx, made.agents, r.cursors)
-	if err := r.engine.SetRules(ctx, made.rules); err != nil {
-		return fmt.Errorf("put the rules in force: %w", err)
-	}
 	r.changes.NoteAll()
 	r.opts.Log.Info("configuration in force", "config", made.path)
 	Warn(r.opts.Log, made.path, cfg)

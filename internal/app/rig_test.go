@@ -41,7 +41,7 @@ func (h house) path(name string) string { return filepath.Join(h.dir, name) }
 func (h house) configure(t *testing.T, delay, word string) {
 	t.Helper()
 	var text strings.Builder
-	text.WriteString(fmt.Sprintf(`
+	fmt.Fprintf(&text, `
 [backoff]
 base_delay = %[2]q
 max_delay = "10h"
@@ -57,9 +57,9 @@ cwd = %[1]q
 limit = ['rate limited', '%[3]s: enough']
 progress = ['^step ']
 resume = ["sh", "-c", 'echo "step %[3]s: $1" >> "$0.log"', "{session}", "{prompt}"]
-`, h.dir, delay, word))
+`, h.dir, delay, word)
 	for _, b := range agents.Builtin() {
-		text.WriteString(fmt.Sprintf("[[agent]]\nname = %q\nenabled = false\n", b.Name))
+		fmt.Fprintf(&text, "[[agent]]\nname = %q\nenabled = false\n", b.Name)
 	}
 	require.NoError(t, os.WriteFile(h.path("config.toml"), []byte(text.String()), 0o600))
 }

@@ -13,8 +13,10 @@ import (
 	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/deliver"
+	"resumed/internal/metrics"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
+	"resumed/internal/usage"
 )
 
 // settings is all that a configuration makes. It is never changed: a reload
@@ -53,6 +55,7 @@ func (s *settings) view(session resume.Session) resume.View {
 	if cold, known := session.Cold(time.Now()); known && v.Cold == nil {
 		v.Cold = new(cold) // it is not waiting: a resume would be now
 	}
+	v.Remedy = agents.Remedy(v)
 	return v
 }
 
@@ -62,12 +65,17 @@ func (f *inForce) forDelivery() deliver.Settings {
 	wanted := s.config.Resume
 	return deliver.Settings{
 		Prompt: wanted.Prompt, Live: deliver.Live(wanted.Live), Timeout: wanted.Timeout, Stall: wanted.Stall,
+		Leaves:   s.rules.Closed == resume.LeaveClosed,
 		Agent:    func(name string) agent.Agent { return s.agents[name] },
 		Env:      func(name string) ([]string, error) { return s.config.Agent(name).Environment(wanted.Trust()) },
 		Secrets:  wanted.KeepEnv == config.KeepSecrets,
 		Excluded: s.rules.Excluded,
 		TooCold:  func(session resume.Session) string { return s.rules.TooCold(session, time.Now()) },
-		Trust:    wanted.Trust(),
+		Reserved: func(session resume.Session) string {
+			why, _ := s.rules.Reserved(session, time.Now())
+			return why
+		},
+		Trust: wanted.Trust(),
 	}
 }
 
@@ -75,7 +83,7 @@ func (f *inForce) forDelivery() deliver.Settings {
 type maker struct {
 	path   string // of the file that is watched; "": it may still appear
 	memory notify.Memory
-	retry  func(context.Context, resume.Key) // a person asks for a session on the desktop
+	order  func(context.Context, notify.Order, resume.Key) // a person presses a button of a notice
 }
 
 // make does all that can fail, and changes nothing. What did not change since
@@ -87,7 +95,7 @@ func (m maker) make(cfg config.Config, before *settings) (*settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	channels, err := Channels(path, cfg, m.retry, m.memory)
+	channels, err := Channels(path, cfg, m.order, m.memory)
 	if err != nil {
 		return nil, err
 	}
@@ -137,10 +145,25 @@ type standing struct {
 	engine   *resume.Engine
 	notifier *notify.Notifier
 	settings *inForce
+	meters   *usage.Meters
+	crew     *crew
 }
 
-func (s standing) Sessions(ctx context.Context) ([]resume.Session, error) {
-	return s.engine.Sessions(ctx)
+func (s standing) Windows(account string) []usage.Window {
+	return s.meters.Windows(account, time.Now())
+}
+
+func (s standing) Tasks(ctx context.Context) (map[resume.TaskState]int, error) {
+	tasks, err := s.engine.Tasks(ctx)
+	counts := make(map[resume.TaskState]int)
+	for _, task := range tasks {
+		counts[task.TaskState()]++
+	}
+	return counts, err
+}
+
+func (s standing) Tallies(ctx context.Context) (map[string]resume.Tally, error) {
+	return s.engine.Tallies(ctx)
 }
 
 func (s standing) Accounts(ctx context.Context) ([]resume.Account, error) {
@@ -150,6 +173,8 @@ func (s standing) Accounts(ctx context.Context) ([]resume.Account, error) {
 func (s standing) Agents() []string { return s.settings.Load().agentNames() }
 
 func (s standing) PendingNotices() int { return s.notifier.Pending() }
+
+func (s standing) Fleet() (metrics.Fleet, bool) { return s.crew.figures() }
 
 func (s standing) Loaded() (at time.Time, ok bool) {
 	now := s.settings.Load()

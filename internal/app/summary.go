@@ -49,7 +49,7 @@ func (s *summary) Run(ctx context.Context) error {
 			return nil
 		case <-s.nudge:
 		}
-		sessions, err := s.source.engine.Sessions(ctx)
+		sessions, err := s.source.engine.Kept(ctx)
 		if err != nil {
 			continue // the daemon stops
 		}
@@ -80,6 +80,7 @@ func summarise(sessions []resume.Session, paused, refused bool, now time.Time) s
 			running++
 		case resume.GaveUp, resume.Parked:
 			lost++
+		case resume.Watching:
 		}
 	}
 	var parts []string

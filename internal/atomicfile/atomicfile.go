@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // Write makes data the whole of the file at path. It is os.WriteFile, but that
@@ -37,15 +38,19 @@ func Copy(path string, from io.Reader, perm fs.FileMode) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(temp))
 	}
-	syncDir(dir)
-	return nil
+	return SyncDir(dir)
 }
 
-// syncDir brings the new name itself to disk. Not every file system can do
-// that, and without it a crash brings back the old file, which is whole too.
-func syncDir(dir string) {
-	if d, err := os.Open(dir); err == nil {
-		_ = d.Sync()
-		_ = d.Close()
+// SyncDir brings the names in a directory to disk. A file system that cannot do that
+// is left to itself: there is no other way to ask.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil // it may be written to and not read
 	}
+	defer d.Close()
+	if err := d.Sync(); !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
 }

@@ -16,43 +16,50 @@ import (
 // u is a random number in [0, 1): the caller owns the dice, so equal arguments
 // give equal waits. Whatever the arguments and however bad the policy, the
 // result is never negative and never overflows.
-func (p Policy) Delay(n int, u float64) time.Duration { return p.delay(n, u) }
-
-// delay is Delay without the copy that a method of a value makes.
-func (p *Policy) delay(n int, u float64) time.Duration {
-	d := p.capped(n)
+func (p *Policy) Delay(n int, u float64) time.Duration {
 	if !p.Jitter || n <= 0 {
-		return d
+		return p.capped(n)
 	}
-
-	// Chance moves the delay from low to low + width. Nanoseconds are exact in
-	// a float64 up to 104 days.
-	low, width := float64(d), 0.0
-	switch p.JitterMode {
-	case Symmetric:
-		half := low * inUnit(p.JitterPercent)
-		low, width = low-half, half+half
-	case Additive:
-		width = low * inUnit(p.JitterPercent)
-	case Full:
-		low, width = 0, low
-	case Equal:
-		low, width = low/2, low/2
-	}
-
-	// The product is rounded by itself, so that every machine gives the same
-	// delay; the half makes the sum the nearest nanosecond, so that 30 s - 55 %
-	// is 13.5 s and not 13.499999999 s.
-	sum := low + float64(width*inUnit(u)) + 0.5
-	if sum >= math.MaxInt64 {
-		d = math.MaxInt64
-	} else {
-		d = time.Duration(sum)
-	}
+	d := p.span(n).at(u)
 	if p.HardCap {
 		return min(d, max(p.MaxDelay, 0))
 	}
 	return d
+}
+
+// span is what chance makes of a delay: something from low to low + width.
+// Nanoseconds are exact in a float64 up to 104 days.
+type span struct{ low, width float64 }
+
+// span returns the one before retry n.
+func (p *Policy) span(n int) span {
+	d := float64(p.capped(n))
+	switch p.JitterMode {
+	case Symmetric:
+		half := d * inUnit(p.JitterPercent)
+		return span{d - half, half + half}
+	case Additive:
+		return span{d, d * inUnit(p.JitterPercent)}
+	case Full:
+		return span{0, d}
+	case Equal:
+		return span{d / 2, d / 2}
+	default:
+		return span{d, 0}
+	}
+}
+
+// at returns the delay by a random number.
+//
+// The product is rounded by itself, so that every machine gives the same delay; the
+// half makes the sum the nearest nanosecond, so that 30 s - 55 % is 13.5 s and not
+// 13.499999999 s.
+func (s span) at(u float64) time.Duration {
+	sum := s.low + float64(s.width*inUnit(u)) + 0.5
+	if sum >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return time.Duration(sum)
 }
 
 // Range returns the capped delay before retry n as it is before jitter, and

@@ -185,7 +185,7 @@ func attempt(ctx context.Context, timeout time.Duration, op func(context.Context
 	limited, cancel := context.WithTimeoutCause(ctx, timeout, expired)
 	defer cancel() // also when op panics
 	err := op(limited)
-	if err != nil && context.Cause(limited) == error(expired) {
+	if err != nil && errors.Is(context.Cause(limited), expired) {
 		// A killed command or a broken connection does not mention the
 		// deadline that ended it: the context knows.
 		return &TimeoutError{After: timeout, Err: err}

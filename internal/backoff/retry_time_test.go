@@ -77,7 +77,7 @@ func TestZeroTimeoutMeansNoBound(t *testing.T) {
 
 func TestNegativeTimeoutHasPassedAlready(t *testing.T) {
 	err := Retry(t.Context(), steady(5), func(context.Context) error { panic("not run") }, Options{Timeout: -1})
-	timeout, ok := err.(*TimeoutError)
+	timeout, ok := errors.AsType[*TimeoutError](err)
 	require.True(t, ok, "no attempt was made, so none was exhausted")
 	require.NoError(t, timeout.Unwrap())
 	require.EqualError(t, err, "timed out before it began")
@@ -225,7 +225,7 @@ func TestRetryForADay(t *testing.T) {
 		require.True(t, ok)
 		require.True(t, exhausted.OutOfTime)
 		require.Equal(t, 10*time.Minute, exhausted.Wait)
-		require.Equal(t, 150, len(exhausted.History), "8 in the first 635 s, then one every 10 minutes")
+		require.Len(t, exhausted.History, 150, "8 in the first 635 s, then one every 10 minutes")
 		require.Greater(t, time.Since(begin), 24*time.Hour-10*time.Minute)
 		require.Less(t, time.Since(begin), 24*time.Hour)
 	})

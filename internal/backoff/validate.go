@@ -58,7 +58,7 @@ func (p Policy) Validate() error {
 	check(slices.Contains(JitterModes(), p.JitterMode) || p.JitterMode == "" && !p.Jitter,
 		"jitter_mode", strconv.Quote(string(p.JitterMode)), "must be one of "+list(JitterModes()))
 	check(p.JitterPercent >= 0 && p.JitterPercent <= 1, // false for NaN
-		"jitter_percent", strconv.FormatFloat(p.JitterPercent, 'g', -1, 64), "must be between 0.0 and 1.0")
+		"jitter_percent", strconv.FormatFloat(p.JitterPercent, 'g', -1, 64), "must be between 0.0 and 1.0: 0.1 is 10 %")
 	check(p.MaxExponent >= 0,
 		"max_exponent", strconv.Itoa(p.MaxExponent), "must be 0 (no bound) or more")
 	return errors.Join(bad...)

@@ -37,11 +37,11 @@ func TestValidateNamesTheFieldTheValueAndWhatIsWanted(t *testing.T) {
 		"unknown mode":      {func(p *Policy) { p.JitterMode = "wild" }, FieldError{"jitter_mode", `"wild"`, modes}},
 		"unknown mode, off": {func(p *Policy) { p.JitterMode = "wild"; p.Jitter = false }, FieldError{"jitter_mode", `"wild"`, modes}},
 		"no mode":           {func(p *Policy) { p.JitterMode = "" }, FieldError{"jitter_mode", `""`, modes}},
-		"percent below 0":   {func(p *Policy) { p.JitterPercent = -0.01 }, FieldError{"jitter_percent", "-0.01", "must be between 0.0 and 1.0"}},
-		"percent above 1":   {func(p *Policy) { p.JitterPercent = 10 }, FieldError{"jitter_percent", "10", "must be between 0.0 and 1.0"}},
-		"percent is NaN":    {func(p *Policy) { p.JitterPercent = math.NaN() }, FieldError{"jitter_percent", "NaN", "must be between 0.0 and 1.0"}},
-		"percent is +Inf":   {func(p *Policy) { p.JitterPercent = math.Inf(1) }, FieldError{"jitter_percent", "+Inf", "must be between 0.0 and 1.0"}},
-		"percent is -Inf":   {func(p *Policy) { p.JitterPercent = math.Inf(-1) }, FieldError{"jitter_percent", "-Inf", "must be between 0.0 and 1.0"}},
+		"percent below 0":   {func(p *Policy) { p.JitterPercent = -0.01 }, FieldError{"jitter_percent", "-0.01", "must be between 0.0 and 1.0: 0.1 is 10 %"}},
+		"percent above 1":   {func(p *Policy) { p.JitterPercent = 10 }, FieldError{"jitter_percent", "10", "must be between 0.0 and 1.0: 0.1 is 10 %"}},
+		"percent is NaN":    {func(p *Policy) { p.JitterPercent = math.NaN() }, FieldError{"jitter_percent", "NaN", "must be between 0.0 and 1.0: 0.1 is 10 %"}},
+		"percent is +Inf":   {func(p *Policy) { p.JitterPercent = math.Inf(1) }, FieldError{"jitter_percent", "+Inf", "must be between 0.0 and 1.0: 0.1 is 10 %"}},
+		"percent is -Inf":   {func(p *Policy) { p.JitterPercent = math.Inf(-1) }, FieldError{"jitter_percent", "-Inf", "must be between 0.0 and 1.0: 0.1 is 10 %"}},
 		"negative exponent": {func(p *Policy) { p.MaxExponent = -1 }, FieldError{"max_exponent", "-1", "must be 0 (no bound) or more"}},
 	}
 	for name, tt := range tests {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"resumed/internal/backoff"
@@ -25,6 +26,7 @@ type Config struct {
 	Notify  Notify  `toml:"notify"`
 	History History `toml:"history"`
 	HTTP    HTTP    `toml:"http"`
+	Fleet   Fleet   `toml:"fleet"`
 }
 
 // Log says how much is logged, and in which form.
@@ -85,12 +87,14 @@ type Resume struct {
 	Unseen        string        `toml:"unseen"`
 	KeepEnv       string        `toml:"keep_env"`
 	Newcomer      string        `toml:"newcomer"`
+	Closed        string        `toml:"closed"`
 	Include       []string      `toml:"include"` // absolute; none: all
 	Exclude       []string      `toml:"exclude"` // absolute
 	Hours         Hours         `toml:"hours"`
 	Order         string        `toml:"order"`
 	MaxColdTokens int           `toml:"max_cold_tokens"` // 0: no bound
 	OnCold        string        `toml:"on_cold"`
+	WeeklyReserve int           `toml:"weekly_reserve"` // percent; 0: none
 	Priority      []Priority    `toml:"priority"`
 	TrustedUsers  []string      `toml:"trusted_users"`  // besides root and the user himself
 	TrustedGroups []string      `toml:"trusted_groups"` // that may write what is obeyed
@@ -129,7 +133,8 @@ type Agent struct {
 	Name    string `toml:"name"`
 	Kind    string `toml:"kind"` // "" for a built-in agent, else KindCustom
 	Enabled bool   `toml:"enabled"`
-	Policy  string `toml:"policy"` // "": by class
+	Policy  string `toml:"policy"`  // "": by class
+	Account string `toml:"account"` // of a fleet: whose allowance it uses; "": as its files say
 
 	Env     []string `toml:"env"` // KEY=value
 	EnvFile string   `toml:"env_file"`
@@ -182,7 +187,7 @@ func (c Config) Agent(name string) Agent {
 
 // eventNames returns every event that a person can be told.
 func eventNames() []string {
-	return []string{"gave_up", "parked", "limited", "retrying", "recovered", "config_error", "state_error", "digest", "test"}
+	return []string{"gave_up", "parked", "limited", "retrying", "recovered", "config_error", "state_error", "digest", "usage", "host_gone", "test"}
 }
 
 // Notify says what people are told, and by which ways. Load leaves no Notify
@@ -190,11 +195,37 @@ func eventNames() []string {
 type Notify struct {
 	Events    []string      `toml:"events"`
 	GroupWait time.Duration `toml:"group_wait"` // 0: none
-	DigestAt  string        `toml:"digest_at"`  // the time of day of the event digest, such as "07:30"
+	DigestAt  string        `toml:"digest_at"`  // when the event digest is told: a time of day, such as "07:30", or a night, such as "22:00-08:00"
 	Desktop   []Desktop     `toml:"desktop"`
 	Webhook   []Webhook     `toml:"webhook"`
 	Service   []Service     `toml:"service"`
 	Command   []Command     `toml:"command"`
+}
+
+// digestHours returns the span of the day in which a digest is told; where that is
+// one time, it begins and ends then.
+func (n Notify) digestHours() (Hours, error) {
+	if strings.Contains(n.DigestAt, "-") {
+		return parseHours(n.DigestAt)
+	}
+	at, err := parseClock(n.DigestAt)
+	return Hours{From: at % minutesOfDay, To: at % minutesOfDay}, err
+}
+
+// LastNight returns when the span last began of which a digest tells, and when that one
+// ends, or ended.
+func (n Notify) LastNight(now time.Time) (begins, ends time.Time) {
+	hours, _ := n.digestHours() // Load has checked it
+	at := func(day time.Time, minutes int) time.Time {
+		return time.Date(day.Year(), day.Month(), day.Day(), minutes/60, minutes%60, 0, 0, day.Location())
+	}
+	if begins = at(now, hours.From); begins.After(now) {
+		begins = at(now.AddDate(0, 0, -1), hours.From)
+	}
+	if ends = at(begins, hours.To); ends.Before(begins) {
+		ends = at(begins.AddDate(0, 0, 1), hours.To)
+	}
+	return begins, ends
 }
 
 // Channel is what all channels have.
@@ -223,6 +254,7 @@ type Service struct {
 	Channel
 	URL     Secret `toml:"url"`
 	URLFile string `toml:"url_file"`
+	Replies string `toml:"replies"` // a topic of ntfy; "": notices have no buttons
 }
 
 // Command gives notices to a program.
@@ -262,6 +294,29 @@ type HTTP struct {
 	Listen string `toml:"listen"` // host:port; "": off
 }
 
+// What of a host its fleet is told.
+const (
+	ShareFacts = "facts" // how sessions stand, and where
+	ShareTexts = "texts" // also prompts and what agents said
+)
+
+// What is done about a session in a shared home whose host is gone.
+const (
+	TakeoverAsk  = "ask"
+	TakeoverAuto = "auto"
+)
+
+// Fleet is how hosts that share an account find each other.
+type Fleet struct {
+	URL             string        `toml:"url"` // of one or several servers, with commas; "": there is no fleet
+	CredentialsFile string        `toml:"credentials_file"`
+	CAFile          string        `toml:"ca_file"`
+	Name            string        `toml:"name"` // of this host; "": the system's
+	Share           string        `toml:"share"`
+	Takeover        string        `toml:"takeover"`
+	Heartbeat       time.Duration `toml:"heartbeat"`
+}
+
 const (
 	defaultWebhookTimeout = "10s"
 	defaultChannelName    = "desktop"
@@ -296,6 +351,7 @@ func undecided() Config {
 			KeepEnv:       KeepNames,
 			OnCold:        string(resume.ResumeCold),
 			Newcomer:      string(resume.InteractiveNewcomers),
+			Closed:        string(resume.ResumeClosed),
 			Order:         OldestFirst,
 		},
 		Backoff: Backoff{Policy: backoff.Default()},
@@ -305,6 +361,7 @@ func undecided() Config {
 			DigestAt:  "07:30",
 		},
 		History: History{Keep: 90 * day, MaxSize: 64 << 20, EndedKeep: 30 * day, RunsMaxSize: 256 << 20},
+		Fleet:   Fleet{Share: ShareFacts, Takeover: TakeoverAsk, Heartbeat: 15 * time.Second},
 	}
 }
 
@@ -402,11 +459,13 @@ func (c Config) Rules() resume.Rules {
 		Include:       byAnyName(c.Resume.Include),
 		Exclude:       byAnyName(c.Resume.Exclude),
 		Newcomers:     resume.Newcomers(c.Resume.Newcomer),
+		Closed:        resume.OnClosed(c.Resume.Closed),
 		MaxConcurrent: c.Resume.MaxConcurrent,
 		Stagger:       c.Resume.Stagger,
 		Order:         resume.Order(c.Resume.Order),
 		MaxColdTokens: int64(c.Resume.MaxColdTokens),
 		OnCold:        resume.OnCold(c.Resume.OnCold),
+		WeeklyReserve: c.Resume.WeeklyReserve,
 		KeepEnded:     c.History.EndedKeep,
 		KeepQuiet:     max(c.History.EndedKeep, leastQuiet),
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -46,6 +48,7 @@ func describe(all map[string]field, path string, t reflect.Type) {
 		}
 	case kindTables, kindList:
 		describe(all, path+"[]", t.Elem())
+	default: // a scalar
 	}
 }
 
@@ -259,6 +262,9 @@ func prune(at step, value any, wrong map[string]bool) {
 // slip; the parser complains of the letter after "inf" or "t".
 var bareText = regexp.MustCompile(`^\s*[A-Za-z0-9_.-]+\s*=\s*([A-Za-z~/]|[0-9.]+[a-zA-Z])`)
 
+// tableTwice is what the parser says of a section that was pasted below a file that has it.
+var tableTwice = regexp.MustCompile(`^table (\S+) already exists$`)
+
 // syntaxProblem never shows the line itself: it may hold a secret.
 func syntaxProblem(data []byte, err error) *Problem {
 	p := &Problem{Want: strings.TrimPrefix(err.Error(), "toml: ")}
@@ -266,11 +272,27 @@ func syntaxProblem(data []byte, err error) *Problem {
 		p.Line, p.Column = e.Position()
 	}
 	lines := bytes.Split(data, []byte("\n"))
-	if p.Line > 0 && p.Line <= len(lines) && bareText.Match(lines[p.Line-1]) {
+	if p.Line < 1 || p.Line > len(lines) {
+		return p
+	}
+	line := lines[p.Line-1]
+	if p.Column > 0 && p.Column <= len(line) {
+		if r, _ := utf8.DecodeRune(line[p.Column-1:]); strings.ContainsRune(curlyQuotes, r) {
+			p.Want = fmt.Sprintf("%c is a curly quote, as text editors make them: write \" or ' instead", r)
+			return p
+		}
+	}
+	if twice := tableTwice.FindStringSubmatch(p.Want); twice != nil {
+		p.Want = fmt.Sprintf("[%s] is in the file twice: put all its keys under one of them", twice[1])
+		return p
+	}
+	if bareText.Match(line) {
 		p.Want += "; text and durations must be in quotes"
 	}
 	return p
 }
+
+const curlyQuotes = "“”„‟‘’‚‛«»‹›″′"
 
 // layoutReader walks a document once.
 type layoutReader struct {

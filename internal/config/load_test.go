@@ -229,6 +229,14 @@ func TestProblemsSayWhatWhereAndWhatToDo(t *testing.T) {
 			"[resume]\nmargin = \"0\"\n",
 			[]string{`resumed.toml:2: resume.margin = "0": must be a duration with a unit`},
 		},
+		"a section twice": {
+			"[http]\nlisten = \"\"\n[http]\nlisten = \"127.0.0.1:7733\"\n",
+			[]string{`resumed.toml:3:2: [http] is in the file twice: put all its keys under one of them`},
+		},
+		"curly quotes": {
+			"[log]\nlevel = “debug”\n",
+			[]string{`resumed.toml:2:9: “ is a curly quote, as text editors make them: write " or ' instead`},
+		},
 		"quotes around a number": {
 			"[backoff]\nmax_retries = \"5\"\n",
 			[]string{`resumed.toml:2: backoff.max_retries = "5": must be a whole number, without quotes`},
@@ -325,7 +333,8 @@ func TestProblemsAreValues(t *testing.T) {
 	}, problems[0])
 
 	_, err = Load(write(t, "["), known)
-	require.IsType(t, &Problem{}, err)
+	var one *Problem
+	require.ErrorAs(t, err, &one)
 }
 
 func TestUnreadableFiles(t *testing.T) {

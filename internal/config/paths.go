@@ -88,6 +88,8 @@ func (c *Config) resolvePaths(file string) []*Problem {
 	for i := range c.Resume.Priority {
 		r.path(index("resume.priority", i)+".dir", &c.Resume.Priority[i].Dir)
 	}
+	r.path("fleet.credentials_file", &c.Fleet.CredentialsFile)
+	r.path("fleet.ca_file", &c.Fleet.CAFile)
 	for i := range c.Agents {
 		a, key := &c.Agents[i], index("agent", i)
 		r.paths(key+".roots", a.Roots)

@@ -190,22 +190,41 @@ func Warnings(path string, c Config) []string {
 			warn("%s: others can read %s: chmod 600 %s", f.key, f.path, f.path)
 		}
 	}
-	for _, name := range unknownVariables(os.Environ()) {
-		warn("the environment has %s, which overrides no key", name)
+	for _, d := range c.Resume.directories() {
+		if info, err := os.Stat(d.path); err != nil || !info.IsDir() {
+			warn("%s: there is no directory %s: write it from the root on, or with ~/", d.key, d.path)
+		}
 	}
+	found = append(found, unknownVariables(os.Environ())...)
 	if c.HTTP.Listen != "" && !loopback(c.HTTP.Listen) {
 		warn("http.listen = %q can be reached from other machines", c.HTTP.Listen)
 	}
 	return found
 }
 
-type secretFile struct{ key, path string }
+// directories returns the directories that sessions are chosen by.
+func (r Resume) directories() []namedPath {
+	var all []namedPath
+	for i, dir := range r.Include {
+		all = append(all, namedPath{index("resume.include", i), dir})
+	}
+	for i, dir := range r.Exclude {
+		all = append(all, namedPath{index("resume.exclude", i), dir})
+	}
+	for i, p := range r.Priority {
+		all = append(all, namedPath{index("resume.priority", i) + ".dir", p.Dir})
+	}
+	return all
+}
 
-func (c Config) secretFiles() []secretFile {
-	var all []secretFile
+// namedPath is a path and the key that names it.
+type namedPath struct{ key, path string }
+
+func (c Config) secretFiles() []namedPath {
+	var all []namedPath
 	add := func(key, path string) {
 		if path != "" {
-			all = append(all, secretFile{key, path})
+			all = append(all, namedPath{key, path})
 		}
 	}
 	for i, a := range c.Agents {
@@ -218,6 +237,7 @@ func (c Config) secretFiles() []secretFile {
 	for i, s := range c.Notify.Service {
 		add(index("notify.service", i)+".url_file", s.URLFile)
 	}
+	add("fleet.credentials_file", c.Fleet.CredentialsFile)
 	return all
 }
 
@@ -247,13 +267,15 @@ func loopback(listen string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// unknownVariables returns the variables that look like overrides and are
-// none. Others that begin with RESUMED_ belong to somebody else.
+// unknownVariables tells of the variables that look like overrides and are
+// none: they name a section, or nearly a key. Others that begin with RESUMED_
+// belong to somebody else.
 func unknownVariables(environ []string) []string {
-	known := map[string]bool{}
-	var sections []string
+	var known, sections []string
 	for path, f := range schema() {
-		known[envName(f)] = true
+		if name := envName(f); name != "" {
+			known = append(known, name)
+		}
 		if f.kind == kindTable && path != "" && !strings.ContainsAny(path, ".[") {
 			sections = append(sections, envPrefix+strings.ToUpper(path)+"_")
 		}
@@ -261,11 +283,28 @@ func unknownVariables(environ []string) []string {
 	var unknown []string
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
+		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) {
+			continue
+		}
 		inSection := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
-		if !known[name] && slices.ContainsFunc(sections, inSection) {
-			unknown = append(unknown, name)
+		switch meant := misspelt(name, known); {
+		case meant != "":
+			unknown = append(unknown, fmt.Sprintf("the environment has %s, which overrides no key: did you mean %s?", name, meant))
+		case slices.ContainsFunc(sections, inSection):
+			unknown = append(unknown, fmt.Sprintf("the environment has %s, which overrides no key", name))
 		}
 	}
 	slices.Sort(unknown)
 	return unknown
+}
+
+// misspelt returns the variable that a name is a slip of the fingers away from.
+func misspelt(name string, known []string) string {
+	best, least := "", 3
+	for _, k := range slices.Sorted(slices.Values(known)) {
+		if d := distance(name, k); d < least {
+			best, least = k, d
+		}
+	}
+	return best
 }

@@ -123,11 +123,20 @@ func TestWarnings(t *testing.T) {
 	require.NoError(t, os.WriteFile(open, []byte("x"), 0o644))
 	c = load(t, fmt.Sprintf("[[notify.webhook]]\nname = \"x\"\nurl_file = %q\nsecret_file = %q\n[http]\nlisten = \":7733\"\n", open, filepath.Join(dir, "none")))
 	t.Setenv("RESUMED_BACKOFF_BASEDELAY", "5s")
+	t.Setenv("RESUMED_BACKOF_MAX_DELAY", "5m")
+	t.Setenv("RESUMED_LOG_NOISE", "none")
 	t.Setenv("RESUMED_MARK", "not ours to judge")
+	c.Resume.Include = []string{dir}
+	c.Resume.Exclude = []string{filepath.Join(dir, "secret-project")}
+	c.Resume.Priority = []Priority{{Dir: open}}
 	got := Warnings("", c)
-	require.Len(t, got, 4)
+	require.Len(t, got, 8)
 	require.Equal(t, "notify.webhook[0].url_file: others can read "+open+": chmod 600 "+open, got[0])
 	require.Contains(t, got[1], "notify.webhook[0].secret_file: ")
-	require.Equal(t, "the environment has RESUMED_BACKOFF_BASEDELAY, which overrides no key", got[2])
-	require.Equal(t, `http.listen = ":7733" can be reached from other machines`, got[3])
+	require.Equal(t, "resume.exclude[0]: there is no directory "+c.Resume.Exclude[0]+": write it from the root on, or with ~/", got[2])
+	require.Equal(t, "resume.priority[0].dir: there is no directory "+open+": write it from the root on, or with ~/", got[3])
+	require.Equal(t, "the environment has RESUMED_BACKOFF_BASEDELAY, which overrides no key: did you mean RESUMED_BACKOFF_BASE_DELAY?", got[4])
+	require.Equal(t, "the environment has RESUMED_BACKOF_MAX_DELAY, which overrides no key: did you mean RESUMED_BACKOFF_MAX_DELAY?", got[5])
+	require.Equal(t, "the environment has RESUMED_LOG_NOISE, which overrides no key", got[6])
+	require.Equal(t, `http.listen = ":7733" can be reached from other machines`, got[7])
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -29,6 +30,7 @@ func (c Config) validate(known Known) []*Problem {
 	c.Notify.validate(&found)
 	c.History.validate(&found)
 	c.HTTP.validate(&found)
+	c.Fleet.validate(&found)
 	return found
 }
 
@@ -70,6 +72,8 @@ func (r Resume) validate(found *problems) {
 	found.enum("resume.keep_env", r.KeepEnv, KeepNames, KeepSecrets)
 	found.enum("resume.on_cold", r.OnCold, string(resume.ResumeCold), string(resume.TellCold), string(resume.ParkCold))
 	found.check(r.MaxColdTokens >= 0, "resume.max_cold_tokens", r.MaxColdTokens, "must not be negative; 0 is no bound")
+	found.check(r.WeeklyReserve >= 0 && r.WeeklyReserve < 100, "resume.weekly_reserve", r.WeeklyReserve, "must be a number of percent, 0 (none) to 99")
+	found.enum("resume.closed", r.Closed, string(resume.ResumeClosed), string(resume.LeaveClosed))
 	found.enum("resume.newcomer", r.Newcomer, string(resume.InteractiveNewcomers), string(resume.AnyNewcomer), string(resume.NoNewcomer))
 	found.enum("resume.order", r.Order, OldestFirst, NewestFirst)
 	for i, p := range r.Priority {
@@ -84,10 +88,9 @@ func (r Resume) validate(found *problems) {
 
 // duration refuses negative durations, and 0s unless it means something.
 func (ps *problems) duration(key string, d time.Duration, zero string) {
-	switch {
-	case zero == "":
+	if zero == "" {
 		ps.check(d > 0, key, d, "must be more than 0s")
-	default:
+	} else {
 		ps.check(d >= 0, key, d, "must be 0s (%s) or more", zero)
 	}
 }
@@ -148,7 +151,7 @@ func fieldErrors(p backoff.Policy) map[string]*backoff.FieldError {
 	found := map[string]*backoff.FieldError{}
 	if joined, ok := p.Validate().(interface{ Unwrap() []error }); ok {
 		for _, err := range joined.Unwrap() {
-			if e, ok := err.(*backoff.FieldError); ok {
+			if e, ok := errors.AsType[*backoff.FieldError](err); ok {
 				found[e.Field] = e
 			}
 		}
@@ -199,6 +202,9 @@ func (c Config) validateAgents(found *problems, known Known) {
 			found.check(ok, key+".policy", a.Policy, "%s", oneOf(a.Policy, c.PolicyNames()))
 		}
 		found.environment(key+".env", a.Env)
+		if a.Account != "" {
+			found.name(key+".account", a.Account)
+		}
 		if slices.Contains(builtin, a.Name) {
 			a.validateBuiltin(found, key, servers)
 		} else {
@@ -234,8 +240,12 @@ func (ps *problems) unused(table, want string, keys []given) {
 func (a Agent) validateBuiltin(found *problems, key string, servers []string) {
 	found.check(a.Kind == "", key+".kind", a.Kind, "must not be set: %s is built in; for an agent of your own choose another name", a.Name)
 	found.unused(key, "is for custom agents only: "+a.Name+" is built in", []given{
-		{"files", a.Files != nil}, {"session", a.Session != ""}, {"cwd", a.Cwd != ""},
-		{"limit", a.Limit != nil}, {"progress", a.Progress != nil}, {"resume", a.Resume != nil},
+		{"files", a.Files != nil},
+		{"session", a.Session != ""},
+		{"cwd", a.Cwd != ""},
+		{"limit", a.Limit != nil},
+		{"progress", a.Progress != nil},
+		{"resume", a.Resume != nil},
 	})
 	if a.Server != "" {
 		found.check(slices.Contains(servers, a.Name), key+".server", a.Server, "is for %s only", strings.Join(servers, ", "))
@@ -294,7 +304,7 @@ func (a Agent) validatePatterns(found *problems, key string) {
 }
 
 // groups returns the groups that mean something in a custom agent's regexps.
-func groups() []string { return []string{"session", "cwd", "after", "at", "class"} }
+func groups() []string { return []string{"session", "cwd", "after", "at", "class", "time", "zone"} }
 
 // pattern compiles a regexp and refuses groups that mean nothing there. It
 // returns nil for one that does not compile.
@@ -346,8 +356,8 @@ func (a Agent) validateResume(found *problems, key string) {
 func (n Notify) validate(found *problems) {
 	found.events("notify.events", n.Events)
 	found.duration("notify.group_wait", n.GroupWait, "none")
-	_, err := time.Parse("15:04", n.DigestAt)
-	found.check(err == nil, "notify.digest_at", n.DigestAt, `must be a time of day, such as "07:30"`)
+	_, err := n.digestHours()
+	found.check(err == nil, "notify.digest_at", n.DigestAt, `must be a time of day, such as "07:30", or a night, such as "22:00-08:00"`)
 	names := map[string]string{}
 	channels := n.channels()
 	for _, key := range slices.Sorted(maps.Keys(channels)) {

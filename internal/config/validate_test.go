@@ -26,6 +26,13 @@ name = "ops"
 url = "https://example.com/x"
 `
 
+const fleet = `
+[fleet]
+url = "tls://hub:4222"
+credentials_file = "/etc/x"
+name = "box"
+`
+
 func TestCustomAgent(t *testing.T) {
 	c := load(t, mybot)
 	a := c.Agent("mybot")
@@ -45,6 +52,8 @@ func TestImpossibleValues(t *testing.T) {
 		"nobody at a time":              {"[resume]\nX", "X", `max_concurrent = 0`, `resume.max_concurrent = 0: must be at least 1`},
 		"no windows":                    {"[resume]\nX", "X", `max_windows = 0`, `resume.max_windows = 0: must be at least 1`},
 		"live":                          {"[resume]\nX", "X", `live = "typ"`, `resume.live = "typ": must be one of type, notify, ignore; did you mean type?`},
+		"closed":                        {"[resume]\nX", "X", `closed = "park"`, `resume.closed = "park": must be one of resume, leave`},
+		"weekly reserve":                {"[resume]\nX", "X", `weekly_reserve = 100`, `resume.weekly_reserve = 100: must be a number of percent, 0 (none) to 99`},
 		"newcomer":                      {"[resume]\nX", "X", `newcomer = "always"`, `resume.newcomer = "always": must be one of interactive, any, never`},
 		"a rank before the first":       {"[[resume.priority]]\ndir = \"/a\"\nX", "X", `rank = 0`, `resume.priority[0].rank = 0: must be at least 1, which goes first`},
 		"order":                         {"[resume]\nX", "X", `order = "random"`, `resume.order = "random": must be one of oldest, newest`},
@@ -56,8 +65,8 @@ func TestImpossibleValues(t *testing.T) {
 		"no base delay":                 {"[backoff]\nX", "X", `base_delay = "0s"`, `backoff.base_delay = "0s": must be more than 0s`},
 		"strategy":                      {"[backoff]\nX", "X", `strategy = "quadratic"`, `backoff.strategy = "quadratic": must be one of`},
 		"jitter mode":                   {"[backoff]\nX", "X", `jitter_mode = "some"`, `backoff.jitter_mode = "some": must be one of`},
-		"more jitter than delay":        {"[backoff]\nX", "X", `jitter_percent = 10`, `backoff.jitter_percent = 10: must be between 0.0 and 1.0`},
-		"no number":                     {"[backoff]\nX", "X", `jitter_percent = nan`, `backoff.jitter_percent = nan: must be between 0.0 and 1.0`},
+		"more jitter than delay":        {"[backoff]\nX", "X", `jitter_percent = 10`, `backoff.jitter_percent = 10: must be between 0.0 and 1.0: 0.1 is 10 %`},
+		"no number":                     {"[backoff]\nX", "X", `jitter_percent = nan`, `backoff.jitter_percent = nan: must be between 0.0 and 1.0: 0.1 is 10 %`},
 		"negative exponent":             {"[backoff]\nX", "X", `max_exponent = -1`, `backoff.max_exponent = -1: must be`},
 		"a policy without a name":       {"[[backoff.policy]]\nX", "X", ``, `backoff.policy[0].name: must be set`},
 		"a policy named default":        {"[[backoff.policy]]\nX", "X", `name = "default"`, `"default" is [backoff] itself`},
@@ -92,7 +101,7 @@ func TestImpossibleValues(t *testing.T) {
 		"a program from the transcript":    {mybot, `["mybot", `, `["{session}", `, `must be a fixed program, without a placeholder`},
 		"an unknown placeholder":           {mybot, `{prompt}`, `{promt}`, `agent[0].resume[3] = "{promt}": has the placeholder {promt}; there are {session}, {prompt}, {cwd}`},
 		"a custom agent with roots":        {mybot, `kind =`, "roots = [\"/x\"]\nkind =", `agent[0].roots: is for built-in agents only`},
-		"an unknown event":                 {"[notify]\nX", "X", `events = ["gaveup"]`, `notify.events[0] = "gaveup": must be one of gave_up, parked, limited, retrying, recovered, config_error, state_error, digest, test; did you mean gave_up?`},
+		"an unknown event":                 {"[notify]\nX", "X", `events = ["gaveup"]`, `notify.events[0] = "gaveup": must be one of gave_up, parked, limited, retrying, recovered, config_error, state_error, digest, usage, host_gone, test; did you mean gave_up?`},
 		"a channel's unknown event":        {hook + "X", "X", `events = ["x"]`, `notify.webhook[0].events[0] = "x"`},
 		"channels of one name":             {hook + "X", "X", "[[notify.desktop]]\nname = \"ops\"", `notify.webhook[0].name = "ops": must be unique: notify.desktop[0] has it too`},
 		"a channel without a name":         {hook, `name = "ops"`, ``, `notify.webhook[0].name: must be set`},
@@ -108,6 +117,16 @@ func TestImpossibleValues(t *testing.T) {
 		"no ended session is kept":         {"[history]\nX", "X", `ended_keep = "0s"`, `history.ended_keep = "0s": must be more than 0s`},
 		"hardly any output is kept":        {"[history]\nX", "X", `runs_max_size = "1kB"`, `history.runs_max_size = "1kB": must be at least 1MiB`},
 		"hardly anything is kept":          {"[history]\nX", "X", `max_size = "1kB"`, `history.max_size = "1kB": must be at least 1MiB`},
+		"what a fleet is told":             {fleet, "name", "share = \"all\"\nname", `fleet.share = "all": must be one of facts, texts`},
+		"a heartbeat of nobody":            {fleet, "name", "heartbeat = \"2h\"\nname", `fleet.heartbeat = "2h": must be 1s to 1m`},
+		"who takes over":                   {fleet, "name", "takeover = \"never\"\nname", `fleet.takeover = "never": must be one of ask, auto`},
+		"a fleet without words":            {fleet, "tls://hub:4222", "hub:4222", `fleet.url = "hub:4222": must be "tls://host:port"`},
+		"a fleet in clear":                 {fleet, "tls://hub", "nats://hub", `fleet.url = "nats://hub:4222": must begin with tls://`},
+		"a fleet with a password":          {fleet, "tls://hub", "tls://me:secret@hub", `must be "tls://host:port"`},
+		"a host without a key":             {fleet, `credentials_file = "/etc/x"`, ``, `fleet.credentials_file: must be set`},
+		"a host of two parts":              {fleet, `"box"`, `"box.lan"`, `fleet.name = "box.lan": must be letters`},
+		"a host without a fleet":           {"[fleet]\nX", "X", `name = "box"`, `fleet.name: has no effect without url`},
+		"an account that is no name":       {mybot, "kind =", "account = \"a b\"\nkind =", `agent[0].account = "a b": must be letters`},
 		"a port alone":                     {"[http]\nX", "X", `listen = "7733"`, `http.listen = "7733": must be host:port`},
 		"a port that cannot be":            {"[http]\nX", "X", `listen = "localhost:70000"`, `http.listen = "localhost:70000": must be host:port`},
 		"a duration that is too long":      {"[resume]\nX", "X", `timeout = "99999999d"`, `must be shorter than 292 years`},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"resumed/internal/resume"
+	"resumed/internal/usage"
 )
 
 // How long the daemon may take to begin its answer, and to go on with it. An
@@ -92,7 +93,7 @@ func (c *Client) Watch(ctx context.Context, all bool, see func(Update) error) er
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			return fmt.Errorf("%w: it ended while it was watched (%v)", ErrNoDaemon, err)
+			return fmt.Errorf("%w: it ended while it was watched (%w)", ErrNoDaemon, err)
 		}
 		if err := see(update); err != nil {
 			return err
@@ -105,6 +106,15 @@ func (c *Client) Do(ctx context.Context, name string, order Order) (resume.View,
 	var after resume.View
 	err := c.call(ctx, http.MethodPost, "/v1/session/"+string(order), url.Values{"name": {name}}, &after)
 	return after, err
+}
+
+// Told tells what a session's agent was told of the allowances of its account.
+func (c *Client) Told(ctx context.Context, name string, readings []usage.Reading) error {
+	data, err := json.Marshal(readings)
+	if err != nil {
+		return err
+	}
+	return c.call(ctx, http.MethodPost, "/v1/told", url.Values{"name": {name}, "readings": {string(data)}}, nil)
 }
 
 // SetPaused pauses the daemon, or ends that.
@@ -208,7 +218,7 @@ func (r *reply) inTime(step func() error) error {
 	hung := fmt.Errorf("%w: it was given %s", ErrHung, r.limit)
 	defer time.AfterFunc(r.limit, func() { r.cancel(hung) }).Stop()
 	err := step()
-	if err != nil && context.Cause(r.ctx) == hung {
+	if err != nil && errors.Is(context.Cause(r.ctx), hung) {
 		return hung
 	}
 	return err
@@ -222,9 +232,9 @@ type RemoteError struct {
 
 func (e *RemoteError) Error() string { return e.Text }
 
-// Is tells a session that nobody knows from other troubles.
+// Is tells a session, or a task, that nobody knows from other troubles.
 func (e *RemoteError) Is(target error) bool {
-	return target == ErrNoSession && e.kind == kindNoSession
+	return target == ErrNoSession && e.kind == kindNoSession || target == ErrNoTask && e.kind == kindNoTask
 }
 
 func readProblem(response *http.Response) error {

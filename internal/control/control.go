@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"resumed/internal/resume"
+	"resumed/internal/usage"
 )
 
 // SocketName is the name of the socket in the runtime directory.
@@ -33,7 +34,26 @@ type Daemon struct {
 	Config    Config    `json:"config"`
 	HTTP      string    `json:"http"` // where metrics and the page are served; empty: nowhere
 	Notices   Notices   `json:"notices"`
+	Agents    []Watched `json:"agents"`   // whose sessions it watches; never null
 	Problems  []string  `json:"problems"` // what stands in its way right now
+
+	Fleet *DaemonFleet `json:"fleet"` // null: it is in none
+	Queue Queue        `json:"queue"`
+}
+
+// Queue is how many tasks stand where. Those that were begun are sessions.
+type Queue struct {
+	Queued   int        `json:"queued"`
+	Starting int        `json:"starting"`
+	Failed   int        `json:"failed"`
+	NextAt   *time.Time `json:"next_at"` // when the first of them is due, if there is room; null: none waits
+}
+
+// Watched is an agent whose sessions are watched.
+type Watched struct {
+	Name     string     `json:"name"`
+	Sessions int        `json:"sessions"` // that are known
+	MovedAt  *time.Time `json:"moved_at"` // when one of them last moved; null: nobody saw it
 }
 
 // Config is how the configuration in force came to be.
@@ -68,6 +88,8 @@ type Account struct {
 	State    string     `json:"state"` // closed | open | half_open
 	ResetAt  *time.Time `json:"reset_at"`
 	Sessions int        `json:"sessions"`
+
+	Windows []usage.Window `json:"windows"` // its allowances, as far as the agent tells; never null
 }
 
 func (a Account) String() string {
@@ -93,6 +115,9 @@ type Backend interface {
 	// accounts and daemon are told in full.
 	Status(ctx context.Context, all bool, only ...resume.Key) (Status, error)
 
+	// Find returns the session that a person means by a text.
+	Find(ctx context.Context, name string) (resume.Key, error)
+
 	// Plan returns what the next resume of a session would do, as things stand.
 	Plan(ctx context.Context, key resume.Key) (resume.PlanView, error)
 
@@ -101,6 +126,12 @@ type Backend interface {
 
 	// Do carries out an order and returns the session after it.
 	Do(ctx context.Context, key resume.Key, order Order) (resume.View, error)
+
+	// Told takes what a session's agent was told of the allowances of its account.
+	Told(ctx context.Context, key resume.Key, readings []usage.Reading) error
+
+	// Queue is who keeps the tasks.
+	Queue() Tasks
 
 	// SetPaused pauses the daemon as a whole, or ends that.
 	SetPaused(ctx context.Context, paused bool) error
@@ -117,11 +148,33 @@ type Backend interface {
 	Reload(ctx context.Context) error
 }
 
+// Tasks keeps the work that has no session yet. A task is called by its number, or by
+// its id.
+type Tasks interface {
+	// Tasks returns those that wait and those that were begun not long ago, in their order.
+	Tasks(ctx context.Context) ([]resume.TaskView, error)
+
+	// Enqueue takes a task, Edit puts another one in its place, Drop forgets it.
+	Enqueue(ctx context.Context, order resume.TaskOrder) (resume.TaskView, error)
+	Edit(ctx context.Context, task string, order resume.TaskOrder) (resume.TaskView, error)
+	Drop(ctx context.Context, task string) (resume.TaskView, error)
+
+	// Move gives a task the place of another one, or the first or last.
+	Move(ctx context.Context, task, to string) ([]resume.TaskView, error)
+}
+
+// The places that have names.
+const (
+	First = "FIRST"
+	Last  = "LAST"
+)
+
 // Errors that the command line turns into exit codes.
 var (
 	ErrNoDaemon  = errors.New("no daemon is running")
 	ErrHung      = errors.New("the daemon does not answer")
 	ErrNoSession = resume.ErrNoSession
+	ErrNoTask    = errors.New("no such task")
 )
 
 // IsAmbiguous reports whether a name fits several sessions, as found here or

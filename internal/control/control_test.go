@@ -22,11 +22,13 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/resume"
+	"resumed/internal/usage"
 )
 
 // daemon is a backend of a few sessions.
 type daemon struct {
 	orders  []string
+	told    []usage.Reading
 	paused  bool
 	reload  error
 	changes control.Changes
@@ -61,6 +63,13 @@ func (d *daemon) set(i int, state resume.State) {
 	d.changes.Note(key)
 }
 
+func (d *daemon) Find(_ context.Context, name string) (resume.Key, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	found, err := resume.Find(d.sessions, name)
+	return found.Key(), err
+}
+
 func (d *daemon) Plan(context.Context, resume.Key) (resume.PlanView, error) {
 	return resume.PlanView{Command: []string{"claude", "-p"}, LeftOut: []string{"--ide: <b>"}}, nil
 }
@@ -69,6 +78,13 @@ func (d *daemon) Do(_ context.Context, key resume.Key, order control.Order) (res
 	d.orders = append(d.orders, string(order)+" "+key.String())
 	return resume.View{ID: key.ID, Agent: key.Agent, State: resume.Waiting}, nil
 }
+
+func (d *daemon) Told(_ context.Context, _ resume.Key, readings []usage.Reading) error {
+	d.told = append(d.told, readings...)
+	return nil
+}
+
+func (d *daemon) Queue() control.Tasks { return nil }
 
 func (d *daemon) SetPaused(_ context.Context, paused bool) error { d.paused = paused; return nil }
 
@@ -131,6 +147,15 @@ func TestQuestionsAndOrders(t *testing.T) {
 	require.True(t, d.paused)
 	require.NoError(t, client.SetPaused(t.Context(), false))
 	require.False(t, d.paused)
+}
+
+func TestWhatAnAgentWasToldIsPassedOn(t *testing.T) {
+	d := &daemon{sessions: []resume.View{view("bot", "s-1")}}
+	client := control.NewClient(serve(t, d))
+	reading := usage.Reading{Kind: usage.FiveHours, Length: 5 * time.Hour, Used: 71.5, ResetsAt: time.Unix(1794758400, 0).UTC(), At: time.Unix(1794750000, 0).UTC()}
+	require.NoError(t, client.Told(t.Context(), "s-1", []usage.Reading{reading}))
+	require.Equal(t, []usage.Reading{reading}, d.told)
+	require.ErrorIs(t, client.Told(t.Context(), "s-2", []usage.Reading{reading}), control.ErrNoSession)
 }
 
 // A reload is asked for by programs that speak to the socket themselves.

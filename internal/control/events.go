@@ -21,12 +21,12 @@ type Update struct {
 
 // A stream is written in bundles.
 const (
-	// bundleGap is the least time between two lines of one stream: what
-	// changes meanwhile goes into one.
-	bundleGap = 200 * time.Millisecond
+	// bundleGap is the least time between two lines of one stream: the first
+	// change is told at once, what follows it within this goes into one line.
+	bundleGap = 10 * time.Millisecond
 
 	// manyChanges is how many sessions are told one by one. Beyond, all are
-	// told anew: one look at everything costs less than that many names.
+	// told anew: little may wait for a reader that is slow.
 	manyChanges = 512
 
 	// readerPatience is how long a reader may take for one line. One that
@@ -61,6 +61,9 @@ func (c *Changes) Note(key resume.Key) {
 		f.wake()
 	}
 }
+
+// NoteDaemon says that the daemon itself stands otherwise, or an account, and no session.
+func (c *Changes) NoteDaemon() { c.Note(resume.Key{}) }
 
 // NoteAll says that anything may have changed, the daemon itself too.
 func (c *Changes) NoteAll() {
@@ -176,7 +179,7 @@ func (f *Follower) gather(ctx context.Context, keys []resume.Key, whole bool) (U
 	for _, v := range status.Sessions {
 		listed[v.Key()] = true
 	}
-	gone := slices.DeleteFunc(keys, func(key resume.Key) bool { return listed[key] })
+	gone := slices.DeleteFunc(keys, func(key resume.Key) bool { return listed[key] || key == resume.Key{} })
 	return Update{Status: status, Gone: gone}, err
 }
 

@@ -23,3 +23,6 @@ func WithoutProc() (undo func()) {
 	openFiles = "/nowhere"
 	return func() { openFiles = was }
 }
+
+// BundleGap is the least time between two lines of one stream.
+const BundleGap = bundleGap

@@ -32,6 +32,7 @@ type Step struct {
 	Attempt int            `json:"attempt"`           // resumes since the transcript last moved
 	Outcome resume.Outcome `json:"outcome,omitempty"` // of the resume that ended with this step
 	Error   string         `json:"error,omitempty"`
+	AliveAt time.Time      `json:"alive_at,omitzero"` // of a daemon that starts: when one was last there before; zero: never, or not known
 }
 
 // history streams the steps as JSON Lines: there may be more than anyone

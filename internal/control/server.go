@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"resumed/internal/resume"
+	"resumed/internal/usage"
 )
 
 // problem is an error on the wire.
 type problem struct {
 	Error string `json:"error"`
-	Kind  string `json:"kind,omitempty"` // no_session | ambiguous | bad_config
+	Kind  string `json:"kind,omitempty"` // no_session | ambiguous | bad_config | no_task
 }
 
 // page is where a browser finds the page.
@@ -31,6 +32,7 @@ const (
 	kindNoSession = "no_session"
 	kindAmbiguous = "ambiguous"
 	kindBadConfig = "bad_config"
+	kindNoTask    = "no_task"
 )
 
 // ConfigError is a configuration that Reload refused.
@@ -112,9 +114,14 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /v1/page", s.page(false))
 	mux.HandleFunc("POST /v1/page", s.page(true))
 	mux.HandleFunc("POST /v1/session/{order}", s.order)
+	mux.HandleFunc("POST /v1/told", s.told)
+	mux.HandleFunc("GET /v1/queue", s.tasks)
+	mux.HandleFunc("POST /v1/queue/{order}", s.taskOrder)
 	mux.HandleFunc("POST /v1/pause", s.setPaused(true))
 	mux.HandleFunc("POST /v1/unpause", s.setPaused(false))
 	mux.HandleFunc("POST /v1/reload", s.reload)
+	mux.HandleFunc("GET /v1/fleet", s.fleet)
+	mux.HandleFunc("POST /v1/fleet/forget", s.forgetAccount)
 	return mux
 }
 
@@ -124,21 +131,29 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) session(w http.ResponseWriter, r *http.Request) {
-	status, err := s.backend.Status(r.Context(), true)
+	status, err := s.one(r.Context(), r.FormValue("name"))
 	if err != nil {
 		answer(w, nil, err)
 		return
 	}
-	session, err := resume.Find(status.Sessions, r.FormValue("name"))
-	if err != nil {
-		answer(w, nil, err)
-		return
-	}
+	session := &status.Sessions[0]
 	if plan, err := s.backend.Plan(r.Context(), session.Key()); err == nil { // else it is gone meanwhile
 		session.Plan = &plan
 	}
-	status.Sessions = []resume.View{session}
 	answer(w, status, nil)
+}
+
+// one returns a status with the one session that is meant.
+func (s *Server) one(ctx context.Context, name string) (Status, error) {
+	key, err := s.backend.Find(ctx, name)
+	if err != nil {
+		return Status{}, err
+	}
+	status, err := s.backend.Status(ctx, true, key)
+	if err == nil && len(status.Sessions) == 0 {
+		err = ErrNoSession
+	}
+	return status, err
 }
 
 func (s *Server) order(w http.ResponseWriter, r *http.Request) {
@@ -149,18 +164,31 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	status, err := s.backend.Status(r.Context(), true)
+	key, err := s.backend.Find(r.Context(), r.FormValue("name"))
+	if errors.Is(err, resume.ErrNoSession) {
+		if after, is, err := s.away(r.Context(), r.FormValue("name"), order); is {
+			answer(w, after, err)
+			return
+		}
+	}
 	if err != nil {
 		answer(w, nil, err)
 		return
 	}
-	session, err := resume.Find(status.Sessions, r.FormValue("name"))
-	if err != nil {
-		answer(w, nil, err)
-		return
-	}
-	after, err := s.backend.Do(r.Context(), session.Key(), order)
+	after, err := s.backend.Do(r.Context(), key, order)
 	answer(w, after, err)
+}
+
+func (s *Server) told(w http.ResponseWriter, r *http.Request) {
+	var readings []usage.Reading
+	key, err := s.backend.Find(r.Context(), r.FormValue("name"))
+	if err == nil {
+		err = json.Unmarshal([]byte(r.FormValue("readings")), &readings)
+	}
+	if err == nil {
+		err = s.backend.Told(r.Context(), key, readings)
+	}
+	answer(w, struct{}{}, err)
 }
 
 func (s *Server) setPaused(paused bool) http.HandlerFunc {
@@ -199,6 +227,10 @@ func describe(err error) (problem, int) {
 	if _, ok := errors.AsType[*ConfigError](err); ok {
 		p.Kind = kindBadConfig
 		return p, http.StatusUnprocessableEntity
+	}
+	if errors.Is(err, ErrNoTask) {
+		p.Kind = kindNoTask
+		return p, http.StatusNotFound
 	}
 	if errors.Is(err, resume.ErrNoSession) {
 		p.Kind = kindNoSession

@@ -11,8 +11,11 @@ import (
 // Act sends one resume and reports on it. The engine calls it when a session
 // enters Resuming. It returns when the resume is over, or soon after ctx is done.
 func (d *Deliverer) Act(ctx context.Context, session resume.Session) {
-	release, notSent := d.lease(session.Key)
+	held, release, notSent := d.lease(ctx, session.Key)
 	defer release()
+	if notSent == nil {
+		notSent = d.askHosts(ctx, held, session)
+	}
 	var due *delivery
 	if notSent == nil { // what is looked at next stays true: nobody else continues the session now
 		due, notSent = d.prepare(ctx, session)
@@ -20,6 +23,7 @@ func (d *Deliverer) Act(ctx context.Context, session resume.Session) {
 	if notSent != nil {
 		d.report(ctx, session, *notSent)
 	} else if due != nil {
+		due.held = held
 		d.report(ctx, session, due.carryOut(ctx))
 	}
 }
@@ -31,6 +35,9 @@ func (d *Deliverer) Act(ctx context.Context, session resume.Session) {
 func (d *Deliverer) prepare(ctx context.Context, session resume.Session) (*delivery, *resume.NotSent) {
 	if err := d.opts.Sync(ctx, session.Key); err != nil {
 		return nil, &resume.NotSent{Why: notOnDisk + err.Error()}
+	}
+	if session.Pending() {
+		return d.prepareTask(ctx, session)
 	}
 	session, notSent := d.lookAgain(ctx, session)
 	if notSent != nil || session.Run == nil {
@@ -56,18 +63,38 @@ func (d *Deliverer) decide(ctx context.Context, session resume.Session, note boo
 	if why := settings.TooCold(session); why != "" {
 		return nil, &resume.NotSent{Why: why, Park: true}
 	}
+	if settings.Reserved != nil {
+		if why := settings.Reserved(session); why != "" {
+			return nil, &resume.NotSent{Why: why, Kept: true}
+		}
+	}
 	owner, err := a.Owner(ctx, session)
 	if err != nil {
-		why := "it could not be made sure that nobody holds the session: " + err.Error()
+		why := "cannot tell whether another process has the session open: " + whatHelps(err).Error()
 		return nil, &resume.NotSent{Why: why, Tell: errors.Is(err, agent.ErrUnseen)}
+	}
+	if owner == nil && note && settings.Leaves && session.RetryAskedAt.IsZero() && d.closed(a, session) {
+		return nil, &resume.NotSent{Why: "you have closed it", Closed: true}
 	}
 	if owner != nil && note {
 		session = d.identify(ctx, a, session, owner)
+		d.holders.saw(session.Key)
 	} else {
 		session, _ = d.writer(ctx, a, session)
 	}
 	due := &delivery{Deliverer: d, session: session, agent: a, owner: owner}
 	return due, due.choose(ctx, settings)
+}
+
+// whatHelps leaves out what was done when processes could not be seen: what helps is all
+// that a person needs, and a notice has room for. An error that says it itself stays.
+func whatHelps(err error) error {
+	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
+		if cause == agent.ErrUnseen { //nolint:errorlint // that very one, not what only is like it
+			return cause
+		}
+	}
+	return err
 }
 
 // choose asks the agent how the session is continued, with its holder where it
@@ -78,7 +105,7 @@ func (v *delivery) choose(ctx context.Context, settings Settings) *resume.NotSen
 		err  error
 	)
 	if v.owner != nil {
-		plan, err = livePlan(ctx, v.agent, v.session, *v.owner, settings)
+		plan, _, err = livePlan(ctx, v.agent, v.session, *v.owner, settings)
 	} else {
 		plan, err = v.agent.Plan(ctx, v.session, agent.Words{Prompt: settings.Prompt})
 	}

@@ -120,9 +120,14 @@ func sameContent(a, b string) bool {
 			return false
 		}
 		if errX != nil || errY != nil {
-			return errX == errY && (errX == io.EOF || errX == io.ErrUnexpectedEOF)
+			return ended(errX) && ended(errY)
 		}
 	}
+}
+
+// ended reports whether there is nothing more to read.
+func ended(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // copyFile copies a file so that what has the new name is whole and on disk.

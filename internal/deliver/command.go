@@ -71,9 +71,17 @@ func (c *command) send(ctx context.Context) (sent bool, instead resume.Event) {
 		return false, cannotStart(err)
 	}
 	c.process, c.output = process, run.Output
-	c.log.Info("resumed", "session", key.ID, "agent", key.Agent, "cwd", run.Dir,
+	log := c.log.With("session", key.ID, "agent", key.Agent, "cwd", run.Dir,
 		"attempt", len(c.session.Attempts), "pid", process.Identity().PID, "output", run.Output)
+	if c.session.Pending() {
+		log.Info("begun")
+	} else {
+		log.Info("resumed")
+	}
 	c.apply(ctx, key, resume.Started{Mark: run.Mark, Process: process.Identity()})
+	if c.session.Pending() {
+		c.apply(ctx, key, resume.Identified{Origin: c.origin(), Kind: resume.Headless})
+	}
 	_ = c.opts.Sync(ctx) // soon: where its mark cannot be read, the next daemon knows it by this alone
 	return true, nil
 }
@@ -103,7 +111,7 @@ func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
 		Status: c.shelves.status(c.session),
 		Mark:   c.session.Run.Mark,
 		Bounds: c.bounds,
-		Signs:  signsOfLife(c.session),
+		Signs:  c.signsOfLife(c.session),
 	}
 	return run, foreign(c.opts.Settings(), run.Programs()...)
 }
@@ -115,12 +123,15 @@ func (d *Deliverer) bounds() (timeout, stall time.Duration) {
 }
 
 // cannotStart says what a command that did not start means: what a person
-// must mend costs no attempt.
+// must mend costs no attempt, and neither does a disk that is full.
 func cannotStart(err error) resume.Event {
 	_, noProgram := errors.AsType[*runner.NotFoundError](err)
 	_, noDir := errors.AsType[*runner.DirError](err)
 	if noProgram || noDir {
 		return resume.NotSent{Why: err.Error(), Park: true}
+	}
+	if _, notKept := errors.AsType[*runner.KeepError](err); notKept {
+		return resume.NotSent{Why: err.Error()}
 	}
 	return resume.Ended{Outcome: resume.Failed, Err: err.Error()}
 }
@@ -128,6 +139,11 @@ func cannotStart(err error) resume.Event {
 // follow waits for a command that runs and returns how it ended, or nothing where
 // the daemon stops first.
 func (d *Deliverer) follow(ctx context.Context, session resume.Session, process Process, output string) resume.Event {
+	if session.Pending() {
+		hearing, over := context.WithCancel(ctx)
+		defer over()
+		go d.hear(hearing, session, output)
+	}
 	result := d.commands.await(ctx, session.Run.Mark, process)
 	if ctx.Err() != nil {
 		return nil
@@ -137,8 +153,14 @@ func (d *Deliverer) follow(ctx context.Context, session resume.Session, process 
 
 // ended says what the end of a command means, and removes what it left behind.
 func (d *Deliverer) ended(ctx context.Context, session resume.Session, result runner.Result, output string) resume.Ended {
-	d.tidy(ctx, session)
 	ended := ending(result, output)
+	if session.Pending() {
+		d.hearLast(ctx, session, output)
+		if session = d.became(session); session.Transcript == "" {
+			return ended // of what nobody has seen no more can be told
+		}
+	}
+	d.tidy(ctx, session)
 	if ended.Outcome != resume.TimedOut {
 		if words, denied := d.denied(ctx, session, output); denied {
 			ended.Outcome, ended.Err = resume.Denied, words
@@ -189,9 +211,19 @@ func ending(result runner.Result, output string) resume.Ended {
 	return ended
 }
 
-// signsOfLife are the files whose change shows that a resumed agent works: its
+// signsOfLife returns the files whose change shows that a resumed agent works: its
 // transcript, and what a database writes first.
-func signsOfLife(s resume.Session) []string { return []string{s.Transcript, s.Transcript + "-wal"} }
+func (d *Deliverer) signsOfLife(s resume.Session) func() []string {
+	return func() []string {
+		if s.Transcript == "" {
+			s = d.became(s) // it is made while the command runs
+		}
+		if s.Transcript == "" {
+			return nil
+		}
+		return []string{s.Transcript, s.Transcript + "-wal"}
+	}
+}
 
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")

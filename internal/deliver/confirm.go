@@ -13,18 +13,22 @@ import (
 // nobody knows what became of it. When the daemon stops the next one looks for
 // its trace.
 func (v *delivery) appears(ctx context.Context, patience time.Duration, done string) resume.Event {
+	return v.Deliverer.appears(ctx, v.agent, v.session, patience, done)
+}
+
+func (d *Deliverer) appears(ctx context.Context, a agent.Agent, s resume.Session, patience time.Duration, done string) resume.Event {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); pause(ctx, lookPause) {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if arrived(ctx, v.agent, v.session) {
-			return v.delivered(ctx)
+		if arrived(ctx, a, s) {
+			return d.delivered(ctx, s)
 		}
 	}
 	switch {
 	case ctx.Err() != nil:
 		return nil
-	case v.queued(ctx, v.agent, v.session):
+	case d.queued(ctx, a, s):
 		return resume.Ended{Outcome: resume.Delivered}
 	default:
 		return unknown(fmt.Sprintf("%s, and did not appear in the transcript within %s", done, patience))
@@ -33,8 +37,8 @@ func (v *delivery) appears(ctx context.Context, patience time.Duration, done str
 
 // delivered reads what else the transcript says, which is to be known before the
 // wait for movement begins.
-func (v *delivery) delivered(ctx context.Context) resume.Event {
-	_ = v.opts.Transcripts.Look(ctx, v.session) // it is read on as it comes
+func (d *Deliverer) delivered(ctx context.Context, s resume.Session) resume.Event {
+	_ = d.opts.Transcripts.Look(ctx, s) // it is read on as it comes
 	return resume.Ended{Outcome: resume.Delivered}
 }
 
@@ -54,15 +58,16 @@ func unknown(why string) resume.Ended {
 }
 
 // arrived reports whether the transcript shows a prompt, or what came of one,
-// since the resume was claimed.
+// since the resume was claimed, behind all that it said before: an earlier prompt
+// may have come late, a moment ago.
 func arrived(ctx context.Context, a agent.Agent, s resume.Session) bool {
-	if len(s.Attempts) == 0 {
+	if len(s.Attempts) == 0 || s.Run == nil {
 		return false
 	}
 	const slack = time.Second // some agents write whole seconds
 	since := s.Attempts[len(s.Attempts)-1].StartedAt.Add(-slack)
 	last, found, err := lastOf(ctx, a, s)
-	if err != nil || !found || last.Key != s.Key {
+	if err != nil || !found || last.Key != s.Key || last.Pos.Offset <= s.Run.Behind.Offset {
 		return false
 	}
 	var at time.Time
@@ -81,7 +86,9 @@ func arrived(ctx context.Context, a agent.Agent, s resume.Session) bool {
 func lastOf(ctx context.Context, a agent.Agent, s resume.Session) (last agent.Evidence, found bool, err error) {
 	switch a := a.(type) {
 	case agent.Reader:
-		return agent.Last(ctx, a, agent.SourceOf(a, s.Transcript), s.Transcript)
+		last, found, err = agent.Last(ctx, a, agent.SourceOf(a, s.Transcript), s.Transcript)
+		last.Pos.Offset = last.Offset + 1 // a line that begins where another one ended stands behind it
+		return last, found, err
 	case agent.Follower:
 		all, err := a.Evidence(s.Transcript)
 		for _, e := range all {

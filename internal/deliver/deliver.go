@@ -47,16 +47,18 @@ type Settings struct {
 	Live    Live
 	Timeout time.Duration // one command may run this long; 0: no bound
 	Stall   time.Duration // and be silent this long; 0: no bound
+	Leaves  bool          // what its user closed after it was stopped is left alone
 
 	Agent    func(name string) agent.Agent        // nil: it is not configured, or switched off
 	Env      func(agent string) ([]string, error) // KEY=value, added for its runs
 	Secrets  bool                                 // those of a session's environment are kept
 	Excluded func(directory string) (why string)  // empty: it may be touched
 	TooCold  func(resume.Session) (why string)    // it would read too much anew; empty: it may go on
+	Reserved func(resume.Session) string          // what is left of the week is for people; empty: it may go on. nil: nothing is
 	Trust    ownership.Trust                      // who may have written what is obeyed
 }
 
-// Options are what a Deliverer works with. All but Machine are required.
+// Options are what a Deliverer works with. All but Hold and Machine are required.
 type Options struct {
 	StateDir  string   // outputs of commands and copies of transcripts are kept there
 	LeaseDirs []string // where it is agreed who looks after a session
@@ -69,6 +71,10 @@ type Options struct {
 	// Sync returns when what was decided is on disk, and an error where that cannot
 	// be: of those sessions, and of all where the disk refuses.
 	Sync func(context.Context, ...resume.Key) error
+
+	// Hold makes this host the one that looks after a session that others may continue
+	// as well, or says why not; neither where no other can. nil: there are no others.
+	Hold func(context.Context, resume.Session) (Hold, *resume.NotSent)
 
 	Machine  Machine     // nil: this one
 	Stopping func() bool // the daemon stops: transcripts are not read any longer
@@ -86,6 +92,7 @@ type Deliverer struct {
 	glances   *glances
 	witnesses *witnesses
 	holders   *holders
+	firsts    firsts
 }
 
 // New returns a deliverer. sessions are those of an earlier daemon: the processes

@@ -101,7 +101,7 @@ func TestWhatHoldsAResumeBack(t *testing.T) {
 		},
 		"who holds it is not known": {
 			func(w *world) { w.agent.ownerErr = errors.New("no /proc") },
-			[]string{"not sent: it could not be made sure that nobody holds the session: no /proc"},
+			[]string{"not sent: cannot tell whether another process has the session open: no /proc"},
 		},
 		"the agent has no plan": {
 			func(w *world) { w.agent.planErr = errors.New("no program") },
@@ -113,25 +113,25 @@ func TestWhatHoldsAResumeBack(t *testing.T) {
 		},
 		"a process holds it that cannot be reached": {
 			func(w *world) { w.agent.owner = owner },
-			[]string{"not sent: go on in its terminal, or quit it and it is continued: a live process holds it: process 42 (interactive): it takes no prompt from outside"},
+			[]string{"not sent: open in its terminal: go on there, or quit it and it is continued in the background; nothing is typed for you there (process 42): it cannot be given a prompt from outside"},
 		},
 		"a process holds it that ends by itself": {
 			func(w *world) { w.agent.owner = &resume.Owner{PID: 42, Kind: "headless"} },
-			[]string{"not sent: a live process holds it: process 42 (headless)"},
+			[]string{"not sent: process 42 runs it without a terminal, and is waited for"},
 		},
 		"a process holds it, and a person wants to be told": {
 			func(w *world) {
 				w.agent.owner, w.settings.Live = owner, Notify
 				w.agent.talk.Send = &agent.Sending{To: "it"}
 			},
-			[]string{"parked: a live process holds it: process 42 (interactive)"},
+			[]string{`parked: open in its terminal (process 42): resume.live is "notify"`},
 		},
 		"a process holds it, and that is to be ignored": {
 			func(w *world) {
 				w.agent.owner, w.settings.Live = owner, Ignore
 				w.agent.talk.Send = &agent.Sending{To: "it"}
 			},
-			[]string{"not sent: a live process holds it: process 42 (interactive)"},
+			[]string{`not sent: open in its terminal (process 42): resume.live is "ignore"`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,6 +14,7 @@ type delivery struct {
 	agent   agent.Agent
 	owner   *resume.Owner // who is given the prompt, where somebody holds the session
 	way     way
+	held    *heldLease
 }
 
 // way is one way to send a prompt.
@@ -42,6 +43,9 @@ func (v *delivery) carryOut(ctx context.Context) resume.Event {
 	if v.opts.DryRun {
 		return resume.NotSent{Why: "dry run: would have " + v.way.String(), Park: true, Owner: v.owner}
 	}
+	if notSent := v.held.confirm(ctx); notSent != nil {
+		return *notSent
+	}
 	if sent, instead := v.way.send(ctx); !sent {
 		return instead
 	}
@@ -56,6 +60,7 @@ func (v *delivery) claim(ctx context.Context, to resume.Process) (ok bool, notSe
 	if err != nil || now.State != resume.Resuming || now.Run == nil || now.Run.Mark != mark {
 		return false, nil
 	}
+	v.session.Run = now.Run
 	if err := v.opts.Sync(ctx, v.session.Key); err != nil {
 		return false, &resume.NotSent{Why: notOnDisk + err.Error(), Owner: v.owner}
 	}

@@ -143,20 +143,20 @@ func replaced(s resume.Session, dir string) string {
 
 // lease takes the session's lease. It returns why not, where another process
 // has it. A dry run sends nothing and takes none.
-func (d *Deliverer) lease(key resume.Key) (release func(), notSent *resume.NotSent) {
+func (d *Deliverer) lease(ctx context.Context, key resume.Key) (held *heldLease, release func(), notSent *resume.NotSent) {
 	if d.opts.DryRun {
-		return func() {}, nil
+		return new(heldLease), func() {}, nil
 	}
-	giveBack, err := d.leases.take(key)
+	held, err := d.leases.take(key)
 	if other, ok := errors.AsType[*lease.HeldError](err); ok {
-		return func() {}, &resume.NotSent{Why: other.Error()}
+		return nil, func() {}, &resume.NotSent{Why: other.Error()}
 	}
 	if err != nil {
-		why := "it could not be made sure that nobody else looks after the session: " + err.Error()
-		return func() {}, &resume.NotSent{Why: why}
+		why := "cannot tell whether another program looks after the session: " + err.Error()
+		return nil, func() {}, &resume.NotSent{Why: why}
 	}
-	return func() {
-		if err := giveBack(); err != nil {
+	return held, func() {
+		if err := d.leases.giveBack(ctx, key, held); err != nil {
 			d.log.Warn("a lease could not be given back", "session", key.ID, "agent", key.Agent, "err", err)
 		}
 	}, nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/process"
 	"resumed/internal/resume"
 	"resumed/internal/tmux"
 )
@@ -24,11 +25,11 @@ const (
 // holders are the sessions that were stopped and that a live process holds.
 type holders struct {
 	mu   sync.Mutex
-	keys map[resume.Key]struct{} // guarded by mu
+	keys map[resume.Key]bool // guarded by mu; whether the process was seen alive since this daemon started
 }
 
 func newHolders(sessions []resume.Session) *holders {
-	h := &holders{keys: make(map[resume.Key]struct{})}
+	h := &holders{keys: make(map[resume.Key]bool)}
 	for _, s := range sessions {
 		h.follow(s)
 	}
@@ -39,11 +40,26 @@ func newHolders(sessions []resume.Session) *holders {
 func (h *holders) follow(s resume.Session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if s.Owner != nil && s.Interrupted() && s.Run == nil {
-		h.keys[s.Key] = struct{}{}
-	} else {
+	_, known := h.keys[s.Key]
+	switch held := s.Owner != nil && s.Interrupted() && s.Run == nil; {
+	case held && !known:
+		h.keys[s.Key] = false
+	case !held:
 		delete(h.keys, s.Key)
 	}
+}
+
+// saw notes that the process lives.
+func (h *holders) saw(key resume.Key) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.keys[key] = true
+}
+
+func (h *holders) wasSeen(key resume.Key) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.keys[key]
 }
 
 func (h *holders) all() []resume.Key {
@@ -59,6 +75,7 @@ func (h *holders) all() []resume.Key {
 // lookAfterHolders looks whether the holders of stopped sessions still live. A
 // session whose holder is gone is continued as any other.
 func (d *Deliverer) lookAfterHolders(ctx context.Context) {
+	ctx = process.Together(ctx)
 	for _, key := range d.holders.all() {
 		session, err := d.opts.Engine.Session(ctx, key)
 		a := d.opts.Settings().Agent(key.Agent)
@@ -69,11 +86,20 @@ func (d *Deliverer) lookAfterHolders(ctx context.Context) {
 		switch {
 		case err != nil: // who cannot be seen is not gone
 		case owner == nil:
-			d.apply(ctx, key, resume.Released{})
+			d.apply(ctx, key, resume.Released{Closed: d.closed(a, session)})
 		default:
+			d.holders.saw(key)
 			d.reach(ctx, a, session, *owner)
 		}
 	}
+}
+
+// closed reports whether a person has ended the process that held the session, as
+// far as can be told: it ended before our eyes and was not killed. What ended while no
+// daemon looked may have ended with the machine.
+func (d *Deliverer) closed(a agent.Agent, session resume.Session) bool {
+	owner := session.Owner
+	return owner != nil && owner.Kind != resume.Headless && d.holders.wasSeen(session.Key) && !a.Killed(session, *owner)
 }
 
 // reach notes whether the process that holds a session that was stopped can be
@@ -90,6 +116,7 @@ func (d *Deliverer) reach(ctx context.Context, a agent.Agent, session resume.Ses
 	why, told := d.unreached(ctx, a, session, owner, settings)
 	if told && (session.Owner == nil || *session.Owner != owner || session.Unreached != why) {
 		d.apply(ctx, session.Key, resume.Occupied{Owner: owner, Unreached: why, Tell: why != "" && settings.Live == Type})
+		d.holders.saw(session.Key)
 	}
 	return told
 }
@@ -97,16 +124,16 @@ func (d *Deliverer) reach(ctx context.Context, a agent.Agent, session resume.Ses
 // unreached says why nothing can be given to the process, or "". It reports
 // whether that can be told: one that works may yet say that it goes on by itself.
 func (d *Deliverer) unreached(ctx context.Context, a agent.Agent, session resume.Session, owner resume.Owner, settings Settings) (why string, told bool) {
-	plan, err := livePlan(ctx, a, session, owner, settings)
+	plan, barred, err := livePlan(ctx, a, session, owner, settings)
 	switch {
 	case err != nil:
 		return "", false
 	case plan.Leave != nil && !plan.Leave.Until.IsZero(): // it goes on by itself
 		return "", true
+	case barred != "":
+		return settings.outOfReach(owner, barred), true
 	case plan.Leave != nil && plan.Leave.Tell:
 		return plan.Leave.Why, true
-	case plan.Leave != nil && (plan.Leave.Park || plan.Leave.Why == heldBy(owner)):
-		return whatHelps + plan.Leave.Why, true
 	case plan.Leave != nil:
 		return "", false
 	case plan.Type == nil:
@@ -114,7 +141,7 @@ func (d *Deliverer) unreached(ctx context.Context, a agent.Agent, session resume
 	}
 	_, err = d.machine.Pane(ctx, plan.Type.Process)
 	if refusal, ok := errors.AsType[*tmux.Refusal](err); ok && !refusal.Passing {
-		return noPane(owner, refusal), true
+		return settings.outOfReach(owner, noPane(refusal, plan.Type)), true
 	}
 	return "", true
 }

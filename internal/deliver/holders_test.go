@@ -36,7 +36,7 @@ func TestWhoCannotBeReachedIsToldOfWhenItIsStopped(t *testing.T) {
 		why   string // in the reason; "": it can be given the prompt
 		told  bool
 	}{
-		"there is no way to reach it": {func(*world) {}, true, "it takes no prompt from outside", true},
+		"there is no way to reach it": {func(*world) {}, true, "it cannot be given a prompt from outside", true},
 		"it can be sent a message":    {func(w *world) { w.agent.talk.Send = &agent.Sending{To: "it"} }, true, "", false},
 		"it works": {
 			func(w *world) { w.agent.talk.Leave = &agent.Leave{Why: "it works"} }, false, "", false,
@@ -50,10 +50,10 @@ func TestWhoCannotBeReachedIsToldOfWhenItIsStopped(t *testing.T) {
 			}, true, "2 live processes", true,
 		},
 		"a person wants to be told of live ones when it is due": {
-			func(w *world) { w.settings.Live = Notify }, true, "a live process holds it: process 42 (interactive)", false,
+			func(w *world) { w.settings.Live = Notify }, true, `there (process 42): resume.live is "notify"`, false,
 		},
 		"a person wants to be told of none": {
-			func(w *world) { w.settings.Live = Ignore }, true, "a live process holds it: process 42 (interactive)", false,
+			func(w *world) { w.settings.Live = Ignore }, true, `there (process 42): resume.live is "ignore"`, false,
 		},
 		"it ends by itself":           {func(w *world) { w.agent.owner.Kind = "headless" }, true, "", false},
 		"it was stopped a moment ago": {func(w *world) { w.session.LimitedAt = time.Now() }, false, "", false},
@@ -61,7 +61,7 @@ func TestWhoCannotBeReachedIsToldOfWhenItIsStopped(t *testing.T) {
 		t.Run(rule, func(t *testing.T) {
 			w := stopped(t)
 			c.given(w)
-			require.Equal(t, c.known, w.d.witness(t.Context(), w.session.Key))
+			require.Equal(t, c.known, w.d.witness(t.Context(), w.agent, w.session.Key, true))
 			now := w.now()
 			require.Equal(t, c.told, now.Told)
 			require.Contains(t, now.Unreached, c.why)
@@ -69,7 +69,7 @@ func TestWhoCannotBeReachedIsToldOfWhenItIsStopped(t *testing.T) {
 				require.Empty(t, now.Unreached)
 				return
 			}
-			require.True(t, strings.HasPrefix(now.Reason, whatHelps), "what helps comes first: %s", now.Reason)
+			require.True(t, strings.HasPrefix(now.Reason, "open in its terminal: go on there, or quit it"), "what helps comes first: %s", now.Reason)
 			require.Equal(t, w.agent.owner, now.Owner)
 			w.d.reach(t.Context(), w.agent, now, *w.agent.owner)
 			require.Equal(t, []string{"identified as ", "resume.Occupied"}, w.diary.all(), "what is known is not said again")
@@ -82,7 +82,7 @@ func TestWhoCannotBeReachedIsToldOfWhenItIsStopped(t *testing.T) {
 func TestTheEndOfAHolderIsSeen(t *testing.T) {
 	t.Parallel()
 	w := stopped(t)
-	require.True(t, w.d.witness(t.Context(), w.session.Key))
+	require.True(t, w.d.witness(t.Context(), w.agent, w.session.Key, true))
 	w.d.Changed(resume.Change{After: w.now()})
 
 	w.agent.ownerErr = agent.ErrUnseen

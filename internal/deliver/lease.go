@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"context"
 	"sync"
 
 	"resumed/internal/lease"
@@ -19,16 +20,19 @@ type leases struct {
 
 type heldLease struct {
 	*lease.Lease
-	users int
+	users int // guarded by leases.mu
+
+	mu   sync.Mutex
+	hold Hold // guarded by mu; nil: other hosts were not asked, or there are none
 }
 
 func newLeases(dirs []string) *leases {
 	return &leases{dirs: dirs, held: make(map[resume.Key]*heldLease)}
 }
 
-// take makes this daemon the one that looks after the session until release is
-// called. The error is a *lease.HeldError where another process does.
-func (l *leases) take(key resume.Key) (release func() error, err error) {
+// take makes this daemon the one that looks after the session until it is given
+// back. The error is a *lease.HeldError where another process does.
+func (l *leases) take(key resume.Key) (*heldLease, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := l.held[key]
@@ -41,15 +45,21 @@ func (l *leases) take(key resume.Key) (release func() error, err error) {
 		l.held[key] = h
 	}
 	h.users++
-	return func() error { return l.giveBack(key, h) }, nil
+	return h, nil
 }
 
-func (l *leases) giveBack(key resume.Key, h *heldLease) error {
+// giveBack gives it back. Other hosts may have the session only where what was sent
+// has ended, and not with the daemon.
+func (l *leases) giveBack(ctx context.Context, key resume.Key, h *heldLease) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if h.users--; h.users > 0 {
 		return nil
 	}
 	delete(l.held, key)
+	if h.mu.Lock(); h.hold != nil && ctx.Err() == nil {
+		go h.hold.Release(context.WithoutCancel(ctx))
+	}
+	h.mu.Unlock()
 	return h.Release()
 }

@@ -9,7 +9,6 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/childenv"
-	"resumed/internal/humanize"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
@@ -65,7 +64,7 @@ func (d *Deliverer) leashed(session resume.Session, a agent.Agent, plan *agent.C
 		return all, &resume.NotSent{Why: why, Park: true}
 	}
 	if o.Login != "" && a.Login(all.environ(), o.Salt) != o.Login {
-		why := "another account would be asked: who is signed in now is not who was when the session ran; sign in as then, or " + byHand(session, a)
+		why := "another account would be used: you are signed in as someone else than when the session ran; sign in as before, or " + byHand(session, a)
 		return all, &resume.NotSent{Why: why, Park: true}
 	}
 	return all, nil
@@ -122,8 +121,8 @@ func outside(session resume.Session, o resume.Origin, a agent.Agent) string {
 
 // byHand is what a person can do instead.
 func byHand(session resume.Session, a agent.Agent) string {
-	if argv := a.ByHand(session); len(argv) > 0 {
-		return "go on with: " + humanize.CommandLine(argv...)
+	if line := a.GoOn(session); line != "" {
+		return "go on with: " + line
 	}
 	return "go on by hand"
 }

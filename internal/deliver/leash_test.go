@@ -118,7 +118,7 @@ func TestAPreviewTouchesNothing(t *testing.T) {
 	require.NoDirExists(t, w.d.opts.LeaseDirs[0])
 
 	w.agent.owner = &resume.Owner{PID: 42, Kind: "interactive"}
-	require.Contains(t, w.d.Preview(t.Context(), before).Instead, "a live process holds it: process 42")
+	require.Contains(t, w.d.Preview(t.Context(), before).Instead, "process 42")
 	w.agent.talk = agent.Plan{Type: &agent.Typing{Process: resume.Process{PID: 42}, Text: "continue"}}
 	preview := w.d.Preview(t.Context(), before)
 	require.Equal(t, `"continue" is typed into the terminal of process 42`, preview.Does)

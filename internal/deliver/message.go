@@ -38,4 +38,4 @@ func (m *message) send(ctx context.Context) (sent bool, instead resume.Event) {
 }
 
 // confirm has nothing to wait for: the answer was the proof.
-func (m *message) confirm(ctx context.Context) resume.Event { return m.delivered(ctx) }
+func (m *message) confirm(ctx context.Context) resume.Event { return m.delivered(ctx, m.session) }

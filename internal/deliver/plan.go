@@ -14,38 +14,49 @@ func leaving(leave *agent.Leave, owner *resume.Owner) *resume.NotSent {
 }
 
 // livePlan says how a session is continued that a live process holds, as far
-// as the user wants it to be.
-func livePlan(ctx context.Context, a agent.Agent, session resume.Session, owner resume.Owner, settings Settings) (agent.Plan, error) {
-	holds := heldBy(owner)
-	plan, err := a.Talk(ctx, session, owner, agent.Words{Prompt: settings.Prompt})
-	if err != nil {
-		return agent.Plan{}, err
-	}
-	switch passing := owner.Kind == "headless"; { // it ends by itself
-	case plan == agent.Plan{} && settings.Live == Type && !passing: // there is no way to reach it
-		return agent.Plan{Leave: &agent.Leave{Why: whatHelps + holds + ": it takes no prompt from outside", Tell: true}}, nil
-	case plan == agent.Plan{}:
-		return agent.Plan{Leave: &agent.Leave{Why: holds, Park: settings.Live == Notify && !passing}}, nil
-	case plan.Leave != nil && !plan.Leave.Park:
-		return plan, nil // it goes on by itself, or works
-	case settings.Live == Ignore:
-		return agent.Plan{Leave: &agent.Leave{Why: holds}}, nil
-	case settings.Live == Notify:
-		return agent.Plan{Leave: &agent.Leave{Why: holds, Park: true}}, nil
+// as the user wants it to be. barred is why that process is given nothing as long as
+// it lives; what passes has no such reason.
+func livePlan(ctx context.Context, a agent.Agent, session resume.Session, owner resume.Owner, settings Settings) (plan agent.Plan, barred string, err error) {
+	plan, err = a.Talk(ctx, session, owner, agent.Words{Prompt: settings.Prompt})
+	switch {
+	case err != nil:
+		return agent.Plan{}, "", err
+	case plan.Leave != nil && !plan.Leave.Park: // it goes on by itself, or works
+		return plan, "", nil
+	case plan == agent.Plan{} && owner.Kind == resume.Headless:
+		return agent.Runs(owner), "", nil
+	case settings.Live != Type:
+		barred = fmt.Sprintf("resume.live is %q", settings.Live)
+		return agent.Plan{Leave: &agent.Leave{Why: heldBy(owner) + ": " + barred, Park: settings.Live == Notify}}, barred, nil
+	case plan == agent.Plan{}: // there is no way to reach it
+		barred = "it cannot be given a prompt from outside"
+		return agent.Plan{Leave: &agent.Leave{Why: settings.outOfReach(owner, barred), Tell: true}}, barred, nil
 	case plan.Leave != nil:
-		return agent.Plan{Leave: &agent.Leave{Why: holds + ": " + plan.Leave.Why, Park: true}}, nil
+		barred = plan.Leave.Why
+		return agent.Plan{Leave: &agent.Leave{Why: heldBy(owner) + ": " + barred, Park: true}}, barred, nil
+	default:
+		return plan, "", nil
 	}
-	return plan, nil
 }
 
-// whatHelps begins the reason where a process lives and can be given nothing: that
-// much fits into every terminal.
-const whatHelps = "go on in its terminal, or quit it and it is continued: "
-
-func heldBy(owner resume.Owner) string {
-	words := fmt.Sprintf("a live process holds it: process %d (%s", owner.PID, owner.Kind)
-	if owner.Tmux != "" {
-		words += ", tmux " + owner.Tmux
+// outOfReach says of a session that is open where nothing can be typed: where that
+// is and what helps, which is all that a narrow line has room for, and then why.
+func (s Settings) outOfReach(owner resume.Owner, why string) string {
+	helps := "go on there, or quit it and it is continued in the background"
+	if s.Leaves {
+		helps = "go on there (if you quit it, it is left to you)"
 	}
-	return words + ")"
+	return fmt.Sprintf("%s: %s; nothing is typed for you there (process %d): %s", place(owner), helps, owner.PID, why)
+}
+
+// heldBy begins a reason that is about the process that has the session open.
+func heldBy(owner resume.Owner) string {
+	return fmt.Sprintf("%s (process %d)", place(owner), owner.PID)
+}
+
+func place(owner resume.Owner) string {
+	if owner.Tmux != "" {
+		return "open in tmux " + owner.Tmux
+	}
+	return "open in its terminal"
 }

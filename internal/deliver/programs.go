@@ -3,9 +3,12 @@ package deliver
 import (
 	"context"
 	"errors"
+	"iter"
+	"maps"
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/process"
 	"resumed/internal/resume"
 )
 
@@ -47,51 +50,72 @@ const (
 	nextLook  = 500 * time.Millisecond
 )
 
+// breath is how long those who are called after a look wait for company: a look goes
+// through all processes of the machine, and there may be hundreds of calls a second.
+const breath = 50 * time.Millisecond
+
 // WatchPrograms looks at the processes of the sessions that are called, and at
 // those that hold stopped ones, until ctx is done.
 func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 	holders := time.NewTicker(nextHolderLook)
 	defer holders.Stop()
 	looks := make(map[resume.Key]int) // how often each was looked for in vain
+	var again <-chan time.Time        // when those are looked for again; nil: there are none
+	wake, rested := d.witnesses.wake, (<-chan time.Time)(nil)
 	for {
-		var again <-chan time.Time
-		if len(looks) > 0 {
+		if again == nil && len(looks) > 0 {
 			again = time.After(nextLook)
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-d.witnesses.wake:
-			for key := range d.witnesses.take() {
+		case <-rested:
+			wake = d.witnesses.wake
+		case <-wake:
+			called := d.witnesses.take()
+			for key := range called {
 				looks[key] = 0
 			}
+			d.lookFor(ctx, looks, maps.Keys(called))
+			wake, rested = nil, time.After(breath)
 		case <-again:
+			d.lookFor(ctx, looks, maps.Keys(looks))
+			again = nil
 		case <-holders.C:
 			d.lookAfterHolders(ctx)
-			continue
 		}
-		for key, n := range looks {
-			looks[key] = n + 1
-			found := d.witness(ctx, key)
-			if found || looks[key] == mostLooks {
-				delete(looks, key)
-			}
-			if !found && n+1 == mostLooks {
-				d.witnesses.giveUp(key, time.Now())
-			}
+	}
+}
+
+// lookFor looks for the processes of some sessions, and drops those of looks that
+// need not be looked for again.
+func (d *Deliverer) lookFor(ctx context.Context, looks map[resume.Key]int, keys iter.Seq[resume.Key]) {
+	together := process.Together(ctx) // who holds which of them is answered by one look at all processes
+	settings := d.opts.Settings()
+	for key := range keys {
+		looks[key]++
+		found := d.witness(together, settings.Agent(key.Agent), key, looks[key] == 1)
+		if !found && looks[key] == mostLooks {
+			d.witnesses.giveUp(key, time.Now())
+		}
+		if found || looks[key] == mostLooks {
+			delete(looks, key)
 		}
 	}
 }
 
 // witness looks at the process of a session, and reports whether there is
-// nothing more to look for.
-func (d *Deliverer) witness(ctx context.Context, key resume.Key) bool {
+// nothing more to look for. What the session's files say of one that stands still is
+// read at the first look alone.
+func (d *Deliverer) witness(ctx context.Context, a agent.Agent, key resume.Key, first bool) bool {
+	if a == nil {
+		return true // it is switched off
+	}
 	session, err := d.opts.Engine.Session(ctx, key)
-	a := d.opts.Settings().Agent(key.Agent)
-	if err != nil || a == nil {
+	if err != nil {
 		return true
 	}
-	if session.Interrupted() {
+	if first && session.Interrupted() {
 		d.weigh(ctx, a, session)
 	}
 	if d.stillRuns(ctx, a, session) {

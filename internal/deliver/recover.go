@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"resumed/internal/agent"
 	"resumed/internal/resume"
 	"resumed/internal/runner"
 )
@@ -82,13 +83,17 @@ func (d *Deliverer) commandOf(s resume.Session) (Process, bool) {
 }
 
 func (d *Deliverer) adopt(ctx context.Context, s resume.Session, process Process) {
-	release, notSent := d.lease(s.Key)
+	held, release, notSent := d.lease(ctx, s.Key)
+	defer release()
 	if notSent != nil {
 		d.log.Warn("a resume that runs has no lease", "session", s.Key.ID, "agent", s.Key.Agent, "why", notSent.Why)
+	} else if d.opts.Hold != nil {
+		insisting, stop := context.WithCancel(ctx)
+		defer stop()
+		go d.insist(insisting, held, s)
 	}
-	defer release()
 	output := d.shelves.output(s)
-	process.Bind(runner.Command{Mark: s.Run.Mark, Output: output, Status: d.shelves.status(s), Bounds: d.bounds, Signs: signsOfLife(s)})
+	process.Bind(runner.Command{Mark: s.Run.Mark, Output: output, Status: d.shelves.status(s), Bounds: d.bounds, Signs: d.signsOfLife(s)})
 	d.log.Info("a resume of the daemon before still runs", "session", s.Key.ID, "agent", s.Key.Agent, "pid", process.Identity().PID)
 	d.apply(ctx, s.Key, resume.Started{Mark: s.Run.Mark, Process: process.Identity()})
 	d.report(ctx, s, d.follow(ctx, s, process, output))
@@ -96,12 +101,29 @@ func (d *Deliverer) adopt(ctx context.Context, s resume.Session, process Process
 
 // concludeUnverifiable finds out what became of a prompt that an earlier daemon was
 // handing over. Only the transcript can tell, or the queue that it waits in; it
-// is never handed over again.
+// is never handed over again. A command that hands it over and still runs is waited for: a person
+// who is called may want the next one at once.
 func (d *Deliverer) concludeUnverifiable(ctx context.Context, s resume.Session) {
-	if a := d.opts.Settings().Agent(s.Key.Agent); a != nil && (arrived(ctx, a, s) || d.queued(ctx, a, s)) {
+	a := d.opts.Settings().Agent(s.Key.Agent)
+	process, alive := d.machine.Find(s.Run.Mark)
+	switch {
+	case a != nil && alive:
+		d.report(ctx, s, d.handing(ctx, a, s, process))
+		return
+	case a != nil && (arrived(ctx, a, s) || d.queued(ctx, a, s)):
 		d.report(ctx, s, resume.Ended{Outcome: resume.Delivered})
 		return
 	}
 	d.report(ctx, s, unknown(
 		"resumed ended while it handed the prompt over, and the transcript does not tell whether it was sent"))
+}
+
+// handing waits for a command that hands a prompt over, and for the prompt.
+func (d *Deliverer) handing(ctx context.Context, a agent.Agent, s resume.Session, process Process) resume.Event {
+	process.Bind(runner.Command{Mark: s.Run.Mark, Output: d.shelves.output(s), Timeout: handOverTimeout})
+	d.commands.await(ctx, s.Run.Mark, process)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return d.appears(ctx, a, s, queuePatience, "the prompt was queued")
 }

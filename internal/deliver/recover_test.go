@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -54,6 +55,45 @@ func TestAPromptThatMayHaveBeenHandedOver(t *testing.T) {
 
 	w = handed()
 	require.NoError(t, exec.Command("sh", "-c", "echo prompt >> "+w.session.Transcript).Run())
+	require.Equal(t, []string{"all was read", "delivered"}, w.recovered())
+}
+
+// A prompt that nobody knew of came late, a moment before a person asked for the next one:
+// it does not stand for that one.
+func TestAPromptThatCameLateStandsForNoOther(t *testing.T) {
+	for name, c := range map[string]struct{ after, want string }{
+		"nothing came after it":   {"", "unknown: resumed ended while it handed the prompt over"},
+		"its own stands after it": {"prompt\n", "delivered"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			before := "limit\nprompt\n"
+			w.session.Seen = resume.Position{Epoch: "1", Offset: int64(len(before))}
+			w.session = w.session.Next(resume.Started{Mark: "mark-1", Unverifiable: true}, rules, time.Now(), 0.5)
+			require.NoError(t, os.WriteFile(w.session.Transcript, []byte(before+c.after), 0o600))
+			got := w.recovered()
+			require.Contains(t, got[len(got)-1], c.want)
+		})
+	}
+}
+
+// A command that hands a prompt over and still runs is waited for before anybody is
+// called: who is may want the next one at once.
+func TestACommandThatHandsAPromptOverIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cwd := w.session.Cwd
+	require.NoError(t, syscall.Mkfifo(filepath.Join(cwd, "go"), 0o600))
+	_, err := runner.Start(runner.Command{
+		Argv: []string{"sh", "-c", "read line < go; echo prompt >> " + w.session.Transcript}, Dir: cwd, Mark: "mark-1",
+	})
+	require.NoError(t, err)
+	w.session.Run = &resume.Run{Mark: "mark-1", N: 1, Unverifiable: true}
+	w.diary.told = func(line string) {
+		if line == "all was read" {
+			go func() { _ = os.WriteFile(filepath.Join(cwd, "go"), []byte("\n"), 0o600) }()
+		}
+	}
 	require.Equal(t, []string{"all was read", "delivered"}, w.recovered())
 }
 

@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -49,6 +50,10 @@ func (s *shelves) claim(what string, key resume.Key) (string, error) {
 		return dir, nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return dir, err
+	}
+	// What is kept there is on disk only where the directories above it are.
+	if err := errors.Join(atomicfile.SyncDir(filepath.Dir(dir)), atomicfile.SyncDir(s.stateDir)); err != nil {
 		return dir, err
 	}
 	return dir, atomicfile.Write(filepath.Join(dir, agentFile), []byte(key.Agent), 0o600)

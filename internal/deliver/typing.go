@@ -97,12 +97,15 @@ func (t *typing) refused(err error) *resume.NotSent {
 	if refusal.Passing {
 		return &resume.NotSent{Why: refusal.Why}
 	}
-	return &resume.NotSent{Why: noPane(*t.owner, refusal), Tell: true, Unreached: true}
+	return &resume.NotSent{Why: noPane(refusal, t.plan), Tell: true, Unreached: true}
 }
 
-// noPane says of a process that lives where nothing can be typed what helps.
-func noPane(owner resume.Owner, refusal *tmux.Refusal) string {
-	return whatHelps + heldBy(owner) + ": " + refusal.Why + " (resumed shell starts it where it can be typed into)"
+// noPane says why nothing can be typed, and what helps the next time.
+func noPane(refusal *tmux.Refusal, plan *agent.Typing) string {
+	if !refusal.Outside {
+		return refusal.Why
+	}
+	return fmt.Sprintf("%s; next time start it with `resumed shell %s`", refusal.Why, plan.Program)
 }
 
 // look reads the screen until it is as wanted, or patience is over: a program
@@ -159,13 +162,17 @@ func (t *typing) confirm(ctx context.Context) resume.Event {
 	return t.appears(ctx, linePatience, "the prompt was typed and sent")
 }
 
-// named says of a reason whose terminal it is about.
+// named says of a reason whose terminal it is about, where a person must look there.
 func (t *typing) named(notSent *resume.NotSent) *resume.NotSent {
-	if notSent != nil && notSent.Park {
-		notSent.Why = heldBy(*t.owner) + ": " + notSent.Why // for people
+	if notSent == nil {
+		return nil
 	}
-	if notSent != nil {
-		notSent.Owner = t.owner
+	notSent.Owner = t.owner
+	switch {
+	case notSent.Unreached:
+		notSent.Why = t.opts.Settings().outOfReach(*t.owner, notSent.Why)
+	case notSent.Park:
+		notSent.Why = heldBy(*t.owner) + ": " + notSent.Why
 	}
 	return notSent
 }

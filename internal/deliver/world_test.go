@@ -181,8 +181,10 @@ type fakeAgent struct {
 	root     string
 	owner    *resume.Owner
 	ownerErr error
-	plan     agent.Plan // how its sessions are continued
-	talk     agent.Plan // and through their owner
+	asked    []context.Context // in which its owner was asked for
+	weighed  int               // how often its files were read for the size of a context
+	plan     agent.Plan        // how its sessions are continued
+	talk     agent.Plan        // and through their owner
 	planErr  error
 	queued   bool
 	denied   string
@@ -208,8 +210,14 @@ func (a *fakeAgent) Observe(_ agent.Source, line agent.Line) (resume.Observation
 	return seen, true
 }
 
-func (a *fakeAgent) Owner(context.Context, resume.Session) (*resume.Owner, error) {
+func (a *fakeAgent) Owner(ctx context.Context, _ resume.Session) (*resume.Owner, error) {
+	a.asked = append(a.asked, ctx)
 	return a.owner, a.ownerErr
+}
+
+func (a *fakeAgent) Weigh(context.Context, resume.Session) (resume.Context, bool, error) {
+	a.weighed++
+	return resume.Context{}, false, nil
 }
 
 func (a *fakeAgent) Plan(_ context.Context, _ resume.Session, words agent.Words) (agent.Plan, error) {

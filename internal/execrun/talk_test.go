@@ -180,13 +180,17 @@ func TestJudgement(t *testing.T) {
 		gist                 string
 	}{
 		"codex": {"codex exec x", "", "session id: " + id + "\nERROR: Reconnecting... 1/2\nERROR: You’ve hit your usage limit. Try again at 12:58 AM.\ntokens used\n1,240\n", 1, true, limit.UsageLimit, "You’ve hit your usage limit. Try again at 12:58 AM."},
-		"opencode, in colour": {"opencode run x", "", "\x1b[0m\n> build · rl\n\x1b[0m\n\x1b[91m\x1b[1mError: \x1b[0mRate limit reached for requests\n", 1, true,
-			limit.RateLimit, "Rate limit reached for requests"},
+		"opencode, in colour": {
+			"opencode run x", "", "\x1b[0m\n> build · rl\n\x1b[0m\n\x1b[91m\x1b[1mError: \x1b[0mRate limit reached for requests\n", 1, true,
+			limit.RateLimit, "Rate limit reached for requests",
+		},
 		"claude, with a result that is none": {"claude -p x", `{"type":"result","subtype":"success","is_error":true,"result":"API Error: 529 Overloaded"}` + "\n" +
 			`{"type":"result","subtype":"success","is_error":false,"result":"","num_turns":0}`, "", 0, true, limit.Overloaded, "API Error: 529 Overloaded"},
 		"gemini, by its exit code": {"gemini -p x", "", "", 173, false, limit.RateLimit, ""},
-		"gemini, with a stack": {"gemini -p x", "", captured(t, "gemini-0.61-429.stderr"), 1, true, limit.RateLimit,
-			"Resource has been exhausted (e.g. check quota)."},
+		"gemini, with a stack": {
+			"gemini -p x", "", captured(t, "gemini-0.61-429.stderr"), 1, true, limit.RateLimit,
+			"Resource has been exhausted (e.g. check quota).",
+		},
 		"gemini, that says 0":         {"gemini -p x", `{"type":"result","status":"error","error":{"message":"[API Error: terminated]"}}`, "", 0, true, limit.Network, "[API Error: terminated]"},
 		"gemini, that is fine":        {"gemini -p x", `{"type":"result","status":"success","stats":{}}`, "", 0, false, limit.None, ""},
 		"gemini, that gave up trying": {"gemini -p x", `{"type":"result","status":"error","error":{"message":"[API Error: No capacity available for model x on the server]"}}`, "Attempt 1 failed: No capacity available. Retrying after 1189ms...", 173, true, limit.Overloaded, "[API Error: No capacity available for model x on the server]"},

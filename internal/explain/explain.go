@@ -53,7 +53,11 @@ type Explanation struct {
 	Cold        *bool         `json:"cold"`
 	Action      Action        `json:"action"`
 	Why         string        `json:"why"`
+	Remedy      string        `json:"remedy,omitempty"`  // what a person can do, where waiting does not help
 	Because     []string      `json:"because,omitempty"` // the words that it was judged by
+
+	// View is the session as the daemon would see it, for what is said of any.
+	View resume.View `json:"-"`
 
 	// Plan is what would be run, where something would: by the daemon that looks
 	// after the session, else as for one whose start nobody saw.
@@ -271,7 +275,11 @@ func (x *Explainer) weigh(out *Explanation, event resume.Event, now time.Time) {
 	}
 	const noJitter = 0.5
 	session := resume.Session{Key: resume.Key{Agent: out.Agent, ID: out.Session}, Cwd: out.Cwd}
-	out.Action, out.Why = action(session.Next(event, x.rules, now, noJitter), now)
+	session = session.Next(event, x.rules, now, noJitter)
+	out.Action, out.Why = action(session, now)
+	out.View = session.View(0)
+	out.Remedy = agents.Remedy(out.View)
+	out.View.Remedy = out.Remedy
 	if out.InProgress {
 		out.Why = "the agent goes on by itself"
 	}
@@ -299,6 +307,9 @@ func (x *Explainer) transcriptOf(path string, head []byte, named agent.Agent) ag
 	}
 	names := x.among(named)
 	for _, name := range names {
+		if a, ok := x.agents[name].(databases); ok && a.HasDatabase(path) {
+			return x.agents[name]
+		}
 		for _, src := range agent.SourcesOf(x.agents[name]) {
 			rel, err := filepath.Rel(src.Root, path)
 			if err == nil && filepath.IsLocal(rel) && src.Match(rel) {
@@ -314,12 +325,17 @@ func (x *Explainer) transcriptOf(path string, head []byte, named agent.Agent) ag
 	return nil
 }
 
-// among returns the names of all agents, or of the one that is named.
+// among returns the names of all agents, or of the one that is named. Of those that
+// write alike, the one that stands first in the list of agents is asked first.
 func (x *Explainer) among(named agent.Agent) []string {
 	if named != nil {
 		return []string{named.Name()}
 	}
-	return x.Agents()
+	place := make(map[string]int)
+	for i, b := range agents.Builtin() {
+		place[b.Name] = i - len(agents.Builtin()) // before the user's own
+	}
+	return slices.SortedStableFunc(slices.Values(x.Agents()), func(a, b string) int { return cmp.Compare(place[a], place[b]) })
 }
 
 // A file is recognised by its head: this much of it, or its first line where

@@ -4,6 +4,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/explain/claude"
 	"resumed/internal/explain/codex"
+	"resumed/internal/explain/copilot"
 	"resumed/internal/explain/gemini"
 	"resumed/internal/explain/opencode"
 	"resumed/internal/explain/qwen"
@@ -33,8 +34,10 @@ type reader interface {
 var readers = map[string]func(limit.Reader) reader{
 	claude.Name:   func(limits limit.Reader) reader { return claude.New(limits) },
 	codex.Name:    func(limits limit.Reader) reader { return codex.New(limits) },
+	copilot.Name:  func(limits limit.Reader) reader { return copilot.New(limits) },
 	gemini.Name:   func(limits limit.Reader) reader { return gemini.New(limits) },
 	opencode.Name: func(limits limit.Reader) reader { return opencode.New(limits) },
+	opencode.Kilo: func(limits limit.Reader) reader { return opencode.New(limits) },
 	qwen.Name:     func(limits limit.Reader) reader { return qwen.New(limits) },
 }
 
@@ -42,11 +45,17 @@ var readers = map[string]func(limit.Reader) reader{
 func readersOf(agents map[string]agent.Agent, limits limit.Reader) map[string]reader {
 	of := make(map[string]reader)
 	for name := range agents {
-		if make, ok := readers[name]; ok {
-			of[name] = make(limits)
+		if newReader, ok := readers[name]; ok {
+			of[name] = newReader(limits)
 		}
 	}
 	return of
+}
+
+// databases is what an agent may also be: one whose databases are known by their names.
+type databases interface {
+	// HasDatabase reports whether the agent gives its databases such a name.
+	HasDatabase(path string) bool
 }
 
 // noter is what a reader may also be: one that knows what a transcript cannot

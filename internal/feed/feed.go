@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 	"resumed/internal/watch"
 )
 
-// Options are what Feeds work with. All are required.
+// Options are what Feeds work with. All but Since and Kept are required.
 type Options struct {
 	// Observe applies what was read, in order. When it has returned nil it will
 	// not be lost.
@@ -29,9 +30,18 @@ type Options struct {
 	// ahead of it, never before.
 	Keep func(place string, cursor json.RawMessage)
 
+	// Kept returns how far a place was read, as it is stored now. It is asked for
+	// places that come when all that lay there was read. Nil: nothing is known.
+	Kept func(place string) (json.RawMessage, bool)
+
 	// Elsewhere reports whether another resumed looks after the session: its
 	// prompts are not a person's.
 	Elsewhere func(resume.Key) bool
+
+	// Since returns the time before which a transcript that nobody has read must have
+	// moved for the last time to be left unread: nothing in it matters any more. Nil:
+	// each is read.
+	Since func() time.Time
 
 	// Trust is who may have written what is read.
 	Trust func() ownership.Trust
@@ -264,18 +274,26 @@ func (f *feed) serve(ctx context.Context, failed chan<- error) {
 // followed lets an agent that has no files of lines report by itself.
 func (f *Feeds) followed(a agent.Follower, cursors Cursors) *feed {
 	one := newFeed(a)
+	own := make(Cursors) // those of all others need not stay in memory
+	for place, cursor := range cursors {
+		if name, ok := strings.CutPrefix(place, a.Name()+":"); ok {
+			own[name] = cursor
+		}
+	}
 	one.look = a.Look
 	one.run = func(ctx context.Context) error {
 		return a.Follow(ctx, agent.Feed{
 			See: func(ctx context.Context, observations []resume.Observation) error {
-				observations = slices.DeleteFunc(observations, func(seen resume.Observation) bool { return f.foreign(a.Name(), seen.Transcript) })
+				observations = slices.DeleteFunc(observations, func(seen resume.Observation) bool {
+					return seen.Transcript != "" && f.foreign(a.Name(), seen.Transcript, f.opts.Trust().Owner(seen.Transcript))
+				})
 				for i := range observations {
 					observations[i] = tidy(observations[i], a.Name())
 				}
 				return f.observe(ctx, observations)
 			},
 			Kept: func(name string) (json.RawMessage, bool) {
-				cursor, ok := cursors[a.Name()+":"+name]
+				cursor, ok := own[name]
 				return cursor, ok
 			},
 			Keep:  func(name string, cursor json.RawMessage) { f.opts.Keep(a.Name()+":"+name, cursor) },
@@ -286,19 +304,16 @@ func (f *Feeds) followed(a agent.Follower, cursors Cursors) *feed {
 	return one
 }
 
-// foreign reports whether a file belongs to a user who is not trusted: it is not
-// even observed. That is said once. Who else may have written it is looked at
-// when it is to be obeyed, and then a person is told.
-func (f *Feeds) foreign(agent, path string) bool {
-	if path == "" {
-		return false
-	}
-	wrong, ok := errors.AsType[*ownership.Error](f.opts.Trust().Owner(path))
+// foreign reports whether a file belongs, as err says, to a user who is not
+// trusted: it is not even observed. That is said once. Who else may have written it
+// is looked at when it is to be obeyed, and then a person is told.
+func (f *Feeds) foreign(agent, path string, err error) bool {
+	wrong, ok := errors.AsType[*ownership.Error](err)
 	if !ok {
 		return false
 	}
 	if _, told := f.told.LoadOrStore(path, true); !told {
-		f.opts.Log.Warn("a transcript of another user is not read; when it is mended or resume.trusted_users names him, restart",
+		f.opts.Log.Warn("a transcript of another user is not read; when that is corrected or resume.trusted_users names its owner, restart",
 			"agent", agent, "path", path, "err", wrong)
 	}
 	return true

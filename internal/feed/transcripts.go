@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"resumed/internal/agent"
@@ -28,13 +29,31 @@ type reader struct {
 	feeds  *Feeds
 	log    *slog.Logger
 
-	// back is what files at first sight say. Owned by the watcher's goroutine.
-	back map[string]sight
+	// What follows is owned by the watcher's goroutine.
+	moves    []watch.Line     // memory for a run of them
+	back     map[string]sight // what files at first sight say
+	gathered gathering
 }
+
+// gathering is what files have told that the engine was not told yet: with thousands
+// of them at a start, a call for each would cost more than their reading.
+type gathering struct {
+	told    []resume.Observation
+	cursors []placed
+}
+
+// placed is how far a file was read.
+type placed struct {
+	path   string
+	cursor watch.Cursor
+}
+
+// mostGathered bounds how long the first of them waits.
+const mostGathered = 64
 
 // sight is what the first sight of a file has told so far, oldest first.
 type sight struct {
-	number uint64
+	number uint32
 	told   []resume.Observation
 }
 
@@ -52,8 +71,13 @@ func (f *Feeds) transcripts(a agent.Reader, src agent.Source, cursors Cursors) *
 		Needles: src.Needles,
 		Known:   func(path string) (watch.Cursor, bool) { return r.known(cursors, path) },
 		Deliver: r.deliver,
-		Ready:   func() { close(one.ready) },
-		Log:     r.log,
+		Since:   f.opts.Since,
+		Settle:  r.settle,
+		Ready: func() {
+			cursors = nil // they are in the watcher's memory now
+			close(one.ready)
+		},
+		Log: r.log,
 	}
 	if src.Sift != nil {
 		opts.Sift = func(line []byte) watch.Weight { return watch.Weight(src.Sift(line)) }
@@ -76,6 +100,9 @@ func (f *Feeds) transcripts(a agent.Reader, src agent.Source, cursors Cursors) *
 
 func (r *reader) known(cursors Cursors, path string) (cursor watch.Cursor, ok bool) {
 	data, ok := cursors[path]
+	if cursors == nil && r.feeds.opts.Kept != nil {
+		data, ok = r.feeds.opts.Kept(path)
+	}
 	if !ok {
 		return watch.Cursor{}, false
 	}
@@ -90,7 +117,7 @@ func (r *reader) known(cursors Cursors, path string) (cursor watch.Cursor, ok bo
 // cursor be stored: a crash between the two reads the lines again, and the
 // engine passes over what it was told before.
 func (r *reader) deliver(ctx context.Context, batch watch.Batch) (enough bool, err error) {
-	if r.feeds.foreign(r.agent.Name(), batch.Path) {
+	if r.feeds.foreign(r.agent.Name(), batch.Path, r.feeds.opts.Trust().OwnerOf(batch.Path, batch.Info)) {
 		return true, nil // and no cursor is stored: mended, it is read by the next daemon
 	}
 	observations := r.digest(batch)
@@ -109,16 +136,46 @@ func (r *reader) deliver(ctx context.Context, batch watch.Batch) (enough bool, e
 			Key: resume.Key{Agent: r.agent.Name()}, Transcript: batch.Path, Event: resume.Renamed{From: batch.Was},
 		}}, told...)
 	}
-	if err := r.feeds.observe(ctx, told); err != nil {
-		return false, err
+	before := r.gathered
+	r.gathered.told = append(r.gathered.told, told...)
+	r.gathered.cursors = append(r.gathered.cursors, placed{batch.Path, batch.Cursor})
+	if !batch.More || len(r.gathered.cursors) >= mostGathered {
+		if err := r.handOn(ctx); err != nil {
+			r.gathered = before // this file comes again
+			return false, err
+		}
 	}
 	delete(r.back, batch.Path)
-	cursor, err := json.Marshal(batch.Cursor)
-	if err != nil {
-		return false, err
-	}
-	r.feeds.opts.Keep(batch.Path, cursor)
 	return true, nil
+}
+
+// settle tells the engine what was gathered. Where it does not listen, which is at
+// the end, the next daemon reads it again.
+func (r *reader) settle(ctx context.Context) {
+	if err := r.handOn(ctx); err != nil && ctx.Err() == nil {
+		r.log.Warn("what was read could not be told, it is tried again", "err", err)
+	}
+}
+
+// handOn tells the engine what was gathered, and lets the cursors be stored.
+func (r *reader) handOn(ctx context.Context) error {
+	g := &r.gathered
+	if err := r.feeds.observe(ctx, g.told); err != nil {
+		return err
+	}
+	for _, at := range g.cursors {
+		cursor, err := json.Marshal(at.cursor)
+		if err != nil {
+			return err
+		}
+		r.feeds.opts.Keep(at.path, cursor)
+	}
+	if len(r.back) == 0 {
+		r.back = make(map[string]sight) // what was the most at a start need not stay
+	}
+	clear(g.told) // of what they point to
+	g.told, g.cursors = g.told[:0], g.cursors[:0]
+	return nil
 }
 
 // markFirst marks refusals as old news, which they may be.
@@ -133,13 +190,16 @@ func markFirst(observations []resume.Observation) []resume.Observation {
 }
 
 // digest reads the lines that may matter. Of a run of lines that can only be
-// movement, the last real one tells all.
+// movement, the last real one tells all; at first sight it tells nothing that
+// movement after it does not.
 func (r *reader) digest(batch watch.Batch) []resume.Observation {
 	var observations []resume.Observation
-	var moves []watch.Line
+	born := sync.OnceValues(func() (time.Time, bool) { return runner.BirthTime(batch.Path) })
+	moves := r.moves[:0]
+	defer func() { r.moves = moves }()
 	flush := func() {
 		for _, line := range slices.Backward(moves) {
-			if seen, ok := r.observe(batch, line); ok {
+			if seen, ok := r.observe(batch, line, born); ok {
 				observations = append(observations, seen)
 				break
 			}
@@ -151,8 +211,15 @@ func (r *reader) digest(batch watch.Batch) []resume.Observation {
 			moves = append(moves, line)
 			continue
 		}
+		if !batch.Back {
+			flush()
+		}
+		seen, ok := r.observe(batch, line, born)
+		if _, moved := seen.Event.(resume.Progressed); moved {
+			moves = moves[:0]
+		}
 		flush()
-		if seen, ok := r.observe(batch, line); ok {
+		if ok {
 			observations = append(observations, seen)
 		}
 	}
@@ -160,13 +227,18 @@ func (r *reader) digest(batch watch.Batch) []resume.Observation {
 	return observations
 }
 
-func (r *reader) observe(batch watch.Batch, line watch.Line) (resume.Observation, bool) {
+func (r *reader) observe(batch watch.Batch, line watch.Line, born func() (time.Time, bool)) (resume.Observation, bool) {
 	var shown int64
 	if !batch.Back {
 		shown = line.Offset - batch.Since
 	}
+	var before []byte
+	if ahead := line.Offset - batch.HeldAt; ahead > 0 && ahead <= int64(len(batch.Held)) {
+		before = batch.Held[:ahead]
+	}
 	seen, ok := r.agent.Observe(r.source, agent.Line{
 		Path:    batch.Path,
+		Before:  before,
 		Offset:  line.Offset,
 		Data:    line.Data,
 		Cut:     line.Cut,
@@ -180,8 +252,8 @@ func (r *reader) observe(batch watch.Batch, line watch.Line) (resume.Observation
 	seen.Transcript = cmp.Or(seen.Transcript, batch.Path)
 	seen.Pos = resume.Position{Epoch: batch.Epoch, Offset: line.End}
 	seen.Late = batch.Late
-	if born, known := runner.BirthTime(batch.Path); known && !r.source.Shared { // else its records must do
-		seen.Made = made(batch, born, time.Now())
+	if at, known := born(); known && !r.source.Shared { // else its records must do
+		seen.Made = made(batch, at, time.Now())
 	}
 	return tidy(seen, r.agent.Name()), true
 }

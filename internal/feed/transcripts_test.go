@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -198,6 +199,29 @@ func TestOfARunOfLinesThatOnlyMoveTheLastRealOneTells(t *testing.T) {
 	require.Equal(t, int64(len("move 1\nmove 2\nmove 3\n")), s.told()[0].Pos.Offset)
 }
 
+// With thousands of files at a start, each record that need not be read counts.
+func TestAtFirstSightMovementTellsAllOfTheMovementBeforeIt(t *testing.T) {
+	dir, s := t.TempDir(), newSink()
+	d := newDiary("diary", dir)
+	d.sources[0].Sift = func(line []byte) agent.Weight {
+		if bytes.HasPrefix(line, []byte("move")) && !bytes.HasSuffix(line, []byte("end")) {
+			return agent.Moves
+		}
+		return agent.Matters
+	}
+	var parsed []string // by the goroutine of the watcher, before it tells
+	d.observe = func(src agent.Source, line agent.Line) (resume.Observation, bool) {
+		parsed = append(parsed, string(line.Data))
+		return readDiary(src, line)
+	}
+	lines := []string{"move 1", "limit 2", "move 3", "move 4", "move 5 end", "move 6", "move 7 end"}
+	write(t, filepath.Join(dir, "a.txt"), strings.Join(lines, "\n")+"\n")
+	_, stop := ready(t, s.options(), nil, d)
+	stop()
+	require.Equal(t, []string{"limit 2", "move 1", "move 5 end", "move 7 end"}, parsed)
+	require.Equal(t, []string{"move", "limit 2", "move", "move"}, texts(s.told()))
+}
+
 func TestTheCursorsOfAnEarlierDaemonAreContinued(t *testing.T) {
 	dir, s := t.TempDir(), newSink()
 	path := filepath.Join(dir, "a.txt")
@@ -312,4 +336,67 @@ func TestATranscriptOfAnotherUserIsPassedOver(t *testing.T) {
 	_, stop = ready(t, s.options(), s.kept(), newDiary("diary", dir))
 	stop()
 	require.Equal(t, []string{"limit mine", "limit theirs", "limit theirs again"}, texts(s.told()))
+}
+
+// At a start the engine is asked once for many files, and no file is forgotten.
+func TestAStartTellsManyFilesAtOnce(t *testing.T) {
+	dir, s := t.TempDir(), newSink()
+	const files = 3*mostGathered + 5
+	for n := range files {
+		write(t, filepath.Join(dir, fmt.Sprintf("%d.txt", n)), "move\n")
+	}
+	calls := 0
+	opts := s.options()
+	opts.Observe = func(ctx context.Context, seen []resume.Observation) error {
+		if len(seen) > 0 {
+			calls++
+		}
+		return s.observe(ctx, seen)
+	}
+	ready(t, opts, nil, newDiary("diary", dir))
+	require.Len(t, s.told(), files)
+	require.Len(t, s.kept(), files)
+	require.Equal(t, 4, calls)
+}
+
+// What was gathered and not taken is told again, with what comes next.
+func TestWhatWasGatheredAndRefusedIsToldAgain(t *testing.T) {
+	dir, s := t.TempDir(), newSink()
+	s.refuse = errors.New("not now")
+	for n := range 3 {
+		write(t, filepath.Join(dir, fmt.Sprintf("%d.txt", n)), "move\n")
+	}
+	ready(t, s.options(), nil, newDiary("diary", dir))
+	require.Empty(t, s.kept(), "no cursor is kept of what nobody knows")
+	s.set(func() { s.refuse = nil })
+	write(t, filepath.Join(dir, "3.txt"), "move\n")
+	var ids []string
+	for _, seen := range s.await(t, 3) { // the last of the three comes with its next event
+		ids = append(ids, seen.Key.ID)
+	}
+	require.Contains(t, ids, "3")
+}
+
+// A disk that comes back while the daemon runs brings old news: how far it was read is
+// on disk, and not kept in memory.
+func TestAFileThatComesBackIsReadOn(t *testing.T) {
+	dir, away, s := t.TempDir(), t.TempDir(), newSink()
+	path, elsewhere := filepath.Join(dir, "a.txt"), filepath.Join(away, "a.txt")
+	write(t, path, "limit one\n")
+	_, stop := ready(t, s.options(), nil, newDiary("diary", dir))
+	stop()
+	require.NoError(t, os.Rename(path, elsewhere))
+
+	later := newSink()
+	opts := later.options()
+	opts.Kept = func(place string) (json.RawMessage, bool) {
+		cursor, ok := s.kept()[place]
+		return cursor, ok
+	}
+	ready(t, opts, Cursors{}, newDiary("diary", dir))
+	write(t, elsewhere, "limit two\n")
+	require.NoError(t, os.Rename(elsewhere, path))
+	seen := later.await(t, 1)
+	require.Equal(t, []string{"limit two"}, texts(seen))
+	require.True(t, seen[0].Late)
 }

@@ -4,9 +4,12 @@
 package humanize
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"resumed/internal/sanitize"
 )
 
 const day = 24 * time.Hour
@@ -81,6 +84,32 @@ func clock(t, now time.Time, today string) string {
 	default:
 		return t.Format("2 Jan 2006")
 	}
+}
+
+// stamp is how a reason names a time: it is kept, and who reads it may be anywhere.
+var stamp = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+
+// Reason returns a reason as one line, its times said as they are to a reader here.
+func Reason(text string, say func(time.Time) string) string {
+	text = sanitize.Line(text)
+	if !strings.Contains(text, "Z") { // most have none, and there may be ten thousand
+		return text
+	}
+	return stamp.ReplaceAllStringFunc(text, func(written string) string {
+		at, err := time.Parse(time.RFC3339, written)
+		if err != nil {
+			return written
+		}
+		return say(at)
+	})
+}
+
+// Stamp says a time as a reason names it, for who will say it to a reader somewhere.
+func Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// ReasonAt is Reason for who reads it now.
+func ReasonAt(text string, now time.Time) string {
+	return Reason(text, func(t time.Time) string { return Clock(t, now) })
 }
 
 // LastingClock says a time for a text that is kept and may be read days later:

@@ -78,3 +78,16 @@ func TestStates(t *testing.T) {
 	require.Equal(t, "pid 17 in %3", Owner(resume.View{Owner: &resume.Owner{PID: 17, Tmux: "%3"}}))
 	require.Equal(t, "?", Project(resume.View{}))
 }
+
+func TestReasonsSayTimesAsTheyAreHere(t *testing.T) {
+	utc(t)
+	time.Local = time.FixedZone("", 3600)
+	for text, want := range map[string]string{
+		"limited until 2026-11-15T13:14:00Z, as was told":     "limited until 14:14:00, as was told",
+		"until 2026-11-17T13:14:00Z\x1b[31m":                  "until Tue 14:14",
+		"2026-11-15T13:14:00Z and 2026-11-15T13:15:00Z":       "14:14:00 and 14:15:00",
+		"no time: Zebra, 2026-99-99T13:14:00Z, 2026-11-15T1Z": "no time: Zebra, 2026-99-99T13:14:00Z, 2026-11-15T1Z",
+	} {
+		require.Equal(t, want, ReasonAt(text, noon))
+	}
+}

@@ -11,16 +11,17 @@ import (
 type Part struct {
 	Title string   `json:"title"`
 	Lines []string `json:"lines"`
+	Said  bool     `json:"said,omitempty"` // they are reasons, their times are stamps
 }
 
 // Leash says what a session was started with and what its next resume would do.
 // It says nothing of a session of which nothing is asked.
 func Leash(s resume.View) []Part {
-	parts := []Part{{"Started with", started(s.Started)}}
+	parts := []Part{{"Started with", started(s.Started), false}}
 	if s.Plan != nil {
 		parts = append(parts, plan(*s.Plan, s.Cwd)...)
 	} else if len(s.Carried.LeftOut) > 0 {
-		parts = append(parts, Part{"Left out by the last resume", lines(s.Carried.LeftOut)})
+		parts = append(parts, Part{"Left out by the last resume", lines(s.Carried.LeftOut), false})
 	}
 	return parts
 }
@@ -45,10 +46,12 @@ func plan(p resume.PlanView, cwd string) []Part {
 	var parts []Part
 	add := func(title string, words ...string) {
 		if len(words) > 0 && words[0] != "" {
-			parts = append(parts, Part{title, lines(words)})
+			parts = append(parts, Part{title, lines(words), false})
 		}
 	}
-	add("Nothing would be sent now, because", p.Instead)
+	if p.Instead != "" {
+		parts = append(parts, Part{"Nothing would be sent now, because", lines([]string{p.Instead}), true})
+	}
 	command := []string{CommandLine(p.Command...)}
 	if p.Dir != cwd && p.Dir != "" {
 		command = append(command, "in "+p.Dir)

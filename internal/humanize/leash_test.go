@@ -16,28 +16,28 @@ func TestHowASessionIsContinuedInWords(t *testing.T) {
 		want []humanize.Part
 	}{
 		"nobody saw it": {resume.View{}, []humanize.Part{
-			{"Started with", []string{"its command line was never seen: its process was gone before anybody looked, or hides it"}},
+			{"Started with", []string{"its command line was never seen: its process was gone before anybody looked, or hides it"}, false},
 		}},
 		"a command": {resume.View{Started: seen, Cwd: "/src", Plan: &resume.PlanView{
 			Command: []string{"claude", "-p", "--tools", "Read, Grep"}, Dir: "/src", Repeated: []string{"--tools", "Read, Grep"},
 			LeftOut: []string{"--ide: it needs a terminal", "x: y"}, EnvUnset: []string{"KEY"},
 		}}, []humanize.Part{
-			{"Started with", []string{"claude --tools 'Read, Grep'", "with the variables HOME, PATH", "in a sandbox: mounts of its own"}},
-			{"The next resume runs", []string{"claude -p --tools 'Read, Grep'"}},
-			{"Repeated from its start", []string{"--tools 'Read, Grep'"}},
-			{"Left out, and why", []string{"--ide: it needs a terminal", "x: y"}},
-			{"Without those of the daemon", []string{"KEY"}},
+			{"Started with", []string{"claude --tools 'Read, Grep'", "with the variables HOME, PATH", "in a sandbox: mounts of its own"}, false},
+			{"The next resume runs", []string{"claude -p --tools 'Read, Grep'"}, false},
+			{"Repeated from its start", []string{"--tools 'Read, Grep'"}, false},
+			{"Left out, and why", []string{"--ide: it needs a terminal", "x: y"}, false},
+			{"Without those of the daemon", []string{"KEY"}, false},
 		}},
 		"elsewhere, and not now": {resume.View{Started: seen, Cwd: "/src", Plan: &resume.PlanView{
 			Command: []string{"claude"}, Dir: "/other\x1b[2J", Instead: "it ran in a sandbox",
 		}}, []humanize.Part{
-			{"Started with", []string{"claude --tools 'Read, Grep'", "with the variables HOME, PATH", "in a sandbox: mounts of its own"}},
-			{"Nothing would be sent now, because", []string{"it ran in a sandbox"}},
-			{"Otherwise the next resume would run", []string{"claude", "in /other"}},
+			{"Started with", []string{"claude --tools 'Read, Grep'", "with the variables HOME, PATH", "in a sandbox: mounts of its own"}, false},
+			{"Nothing would be sent now, because", []string{"it ran in a sandbox"}, true},
+			{"Otherwise the next resume would run", []string{"claude", "in /other"}, false},
 		}},
 		"no command": {resume.View{Plan: &resume.PlanView{Does: "it is typed"}}, []humanize.Part{
-			{"Started with", []string{"its command line was never seen: its process was gone before anybody looked, or hides it"}},
-			{"With the next resume", []string{"it is typed"}},
+			{"Started with", []string{"its command line was never seen: its process was gone before anybody looked, or hides it"}, false},
+			{"With the next resume", []string{"it is typed"}, false},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, humanize.Leash(c.view)) })

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"resumed/internal/limit"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 )
@@ -36,6 +37,50 @@ func State(s resume.View) (string, Tone) {
 		return s.State.String(), Busy
 	default:
 		return s.State.String(), Good
+	}
+}
+
+// Need is what a session needs, from the most to the least urgent.
+type Need int
+
+// The needs.
+const (
+	You     Need = iota // nothing goes on without a person
+	Trying              // it is being resumed
+	Time                // it goes on by itself
+	Unpause             // a person has stopped it
+	Nothing             // it is back at work
+)
+
+// Needs says what a session needs. One that waits for an owner who can be given nothing
+// needs a person, whatever time it names.
+func Needs(s resume.View) Need {
+	switch _, tone := State(s); {
+	case tone == Bad, tone == Wait && s.Unreached != "":
+		return You
+	case tone == Busy:
+		return Trying
+	case tone == Wait:
+		return Time
+	case tone == Still:
+		return Unpause
+	default:
+		return Nothing
+	}
+}
+
+// Cause says in few words why a session stands where it stands, the same for all that
+// stand there for the same reason; empty: there is nothing to say.
+func Cause(s resume.View) string {
+	switch {
+	case s.State == resume.Watching:
+		return ""
+	case s.State == resume.Waiting && s.Unreached != "":
+		return "cannot be reached"
+	case s.Class == limit.None:
+		return "asked for by you"
+	default:
+		return s.Class.Words()
 	}
 }
 
@@ -109,6 +154,28 @@ func Tries(s resume.View) string {
 
 // Outcome says how a resume ended, or that it has not.
 func Outcome(o resume.Outcome) string { return Plain(cmp.Or(string(o), "running")) }
+
+// OutcomeTone says how the end of a resume is meant.
+func OutcomeTone(o resume.Outcome) Tone {
+	switch o {
+	case "", resume.Delivered:
+		return Busy
+	case resume.Recovered:
+		return Good
+	case resume.LimitedOut, resume.CutOff:
+		return Wait
+	default:
+		return Bad
+	}
+}
+
+// Took says after how long something ended.
+func Took(d time.Duration) string {
+	if d < time.Second {
+		return " at once"
+	}
+	return " after " + Span(d)
+}
 
 // Context says what a resume has to read again; empty: that is not known.
 func Context(tokens int64, cold *bool) string {

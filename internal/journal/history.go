@@ -11,6 +11,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/resume"
+	"resumed/internal/sanitize"
 	"resumed/internal/state"
 )
 
@@ -21,7 +22,9 @@ const (
 	Paused   = "paused"
 	Unpaused = "unpaused"
 	Config   = "config"
-	Left     = "left" // an interruption that is not waited out
+	Left     = "left"     // an interruption that is not waited out
+	Enqueued = "queued"   // a task that was asked for
+	Unqueued = "unqueued" // one that was dropped
 )
 
 // step is one line of the history, as it is stored.
@@ -34,6 +37,7 @@ type step struct {
 	Attempt int            `json:"attempt,omitempty"`
 	Outcome resume.Outcome `json:"outcome,omitempty"`
 	Error   string         `json:"error,omitempty"`
+	AliveAt time.Time      `json:"alive_at,omitzero"`
 }
 
 // reasons are those for which a session was held back since something last
@@ -72,6 +76,10 @@ func (j *Journal) notable(c resume.Change) bool {
 		return before.Paused != after.Paused
 	case resume.Reconsider, resume.Postponed:
 		return c.Stepped()
+	case resume.Recalled:
+		if after.Pending() {
+			return false // nothing was told of it before
+		}
 	}
 	news := c.Sent() || c.Stepped() || c.Declined()
 	if news {
@@ -101,15 +109,24 @@ func (j *Journal) history(c resume.Change) {
 		if line.Attempt == 0 {
 			line.Attempt = len(s.Past)
 		}
+		if c.Begins() {
+			line.Attempt, line.Reason = 0, fmt.Sprintf("there is room: task %d is begun by process %d", s.Task.N, ev.PID)
+			break
+		}
 		how := "runs as process"
 		if ev.Unverifiable {
 			how = "is handed to process"
 		}
 		line.Reason = fmt.Sprintf("the wait is over: resume %d %s %d", line.Attempt, how, ev.PID)
 	case resume.Ended:
-		if s.State == resume.Settling {
+		if s.State == resume.Settling && s.Pending() {
+			line.Reason = "the command ended: now its session must show"
+		} else if s.State == resume.Settling {
 			line.Reason = "the resume was delivered: now the transcript must move"
 		}
+	case resume.Enqueued:
+		kind = Enqueued
+		line.Reason = fmt.Sprintf("task %d: %s", s.Task.N, sanitize.Short(s.Task.Prompt, sanitize.Sentence))
 	case resume.Pause:
 		kind = Paused
 	case resume.Unpause:
@@ -136,6 +153,12 @@ func (j *Journal) record(at time.Time, key resume.Key, kind string, line step) {
 // anybody.
 func (j *Journal) Note(kind, reason string) {
 	j.record(time.Now(), resume.Key{}, kind, step{Reason: reason})
+}
+
+// NoteStart appends that a daemon starts, and when one was last there before it: one
+// that crashed could not say when it ended.
+func (j *Journal) NoteStart(version string, alive time.Time) {
+	j.record(time.Now(), resume.Key{}, Started, step{Reason: "resumed " + version, AliveAt: alive})
 }
 
 // archive is where a history is read from: the state of a daemon, or what one
@@ -177,6 +200,29 @@ func History(ctx context.Context, a archive, name string, since time.Time, known
 	}, nil
 }
 
+// Steps returns the newest steps since a time, of one session or, where the key is zero,
+// of all, oldest first. It asks for nobody's name.
+func Steps(ctx context.Context, a archive, key resume.Key, since time.Time, most int) iter.Seq2[control.Step, error] {
+	return func(yield func(control.Step, error) bool) {
+		for entry, err := range a.History(ctx, state.Filter{Key: key, Since: since, Last: most}) {
+			if !yield(show(entry, resume.View{}), err) {
+				return
+			}
+		}
+	}
+}
+
+// Own returns the steps since a time that concern the daemon itself, oldest first.
+func Own(ctx context.Context, a archive, since time.Time) iter.Seq2[control.Step, error] {
+	return func(yield func(control.Step, error) bool) {
+		for entry, err := range a.History(ctx, state.Filter{Own: true, Since: since}) {
+			if !yield(show(entry, resume.View{}), err) {
+				return
+			}
+		}
+	}
+}
+
 // merge returns every session once.
 func merge(known []resume.View, keys []resume.Key) []resume.View {
 	seen := make(map[resume.Key]bool)
@@ -204,6 +250,9 @@ func show(entry state.Entry, of resume.View) control.Step {
 		Version: 1, At: entry.At.UTC(), Session: entry.Key.ID, Name: of.Name, Agent: entry.Key.Agent, Kind: entry.Kind,
 		From: line.From, To: line.To, Class: line.Class, Reason: line.Reason,
 		Attempt: line.Attempt, Outcome: line.Outcome, Error: line.Error,
+	}
+	if !line.AliveAt.IsZero() && resume.Tellable(line.AliveAt) {
+		shown.AliveAt = line.AliveAt.UTC()
 	}
 	if of.Cwd != "" {
 		shown.Project = filepath.Base(of.Cwd)

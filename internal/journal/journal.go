@@ -67,16 +67,20 @@ func (j *Journal) Changed(c resume.Change) {
 	key := c.After.Key
 	if c.Dropped {
 		delete(j.held, key)
+		if c.Before.Pending() {
+			j.record(c.At, key, Unqueued, step{Reason: c.After.Reason})
+		}
 		if c.Before.WorthKeeping() || c.Before.Origin != nil {
 			j.opts.Store.DropSession(key)
 		}
 		j.opts.Changes.Note(key)
 		return
 	}
-	if !c.WorksOn() {
+	worksOn := c.WorksOn()
+	if !worksOn {
 		j.opts.Changes.Note(key)
 	}
-	if c.WorksOn() || !c.Before.WorthKeeping() && !c.After.WorthKeeping() {
+	if worksOn || !c.Before.WorthKeeping() && !c.After.WorthKeeping() {
 		if c.Declined() {
 			j.history(c)
 		}
@@ -104,6 +108,10 @@ func (j *Journal) log(c resume.Change) {
 	s := c.After
 	log := j.opts.Log.With("session", s.Key.ID, "agent", s.Key.Agent)
 	switch {
+	case c.Entered(resume.Waiting) && s.Pending():
+		log.Info("queued", "task", s.Task.N, "cwd", s.Cwd, "from", s.NextAt.UTC().Format(time.RFC3339), "why", s.Reason)
+	case c.Before.Pending() && !s.Pending() && s.State == resume.Watching:
+		log.Info("a task is a session now", "task", s.Task.N, "why", s.Reason)
 	case c.Calls() && s.State == resume.Waiting:
 		log.Warn("waiting, but needs a person", "class", s.Limit.Class, "why", s.Reason)
 	case c.Entered(resume.Waiting):
@@ -123,6 +131,10 @@ func (j *Journal) log(c resume.Change) {
 // people tells the edges that a person may want to know.
 func (j *Journal) people(c resume.Change) {
 	s := c.After
+	if c.Before.Pending() || s.Pending() || c.Given() && c.Begins() {
+		j.peopleOfTask(c)
+		return
+	}
 	if _, ok := c.Event.(resume.Occupied); ok && j.opts.Amend != nil {
 		j.opts.Amend(notify.Limited, s)
 	}
@@ -142,6 +154,17 @@ func (j *Journal) people(c resume.Change) {
 	case c.Entered(resume.Watching) && c.Before.Interrupted():
 		s.Attempts = s.Past // the notice shows what was tried
 		j.tell(notify.Recovered, s)
+	}
+}
+
+// peopleOfTask tells of a task what a person must see of it: that it came to nothing, and
+// that its session was stopped at its first step.
+func (j *Journal) peopleOfTask(c resume.Change) {
+	switch {
+	case c.Calls():
+		j.tell(notify.Parked, c.After)
+	case c.Before.Pending() && c.After.State == resume.Waiting && !c.After.Pending():
+		j.tell(notify.Limited, c.After)
 	}
 }
 

@@ -100,7 +100,7 @@ func (l *ledger) history(t *testing.T) []string {
 			t.Fatal(err)
 		}
 		var text strings.Builder
-		text.WriteString(fmt.Sprintf("%s: %s to %s", e.Kind, line.From, line.To))
+		fmt.Fprintf(&text, "%s: %s to %s", e.Kind, line.From, line.To)
 		for _, more := range []string{line.Class, string(line.Outcome), line.Error, line.Reason} {
 			if more != "" {
 				text.WriteString(", " + more)

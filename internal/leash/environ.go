@@ -150,7 +150,7 @@ func (r Row) missing(name string) Omission {
 	case Attended:
 		return Omission{name, "the session had it from the program that started it, which alone can give it"}
 	case Account:
-		return Omission{name, "another account would be asked: the session had it in its environment, and neither the daemon nor env_file of [[agent]] has the same value"}
+		return Omission{name, "another account would be used: the session had it in its environment, and neither the daemon nor env_file of [[agent]] has the same value"}
 	default:
 		return Omission{name, "the session had it in its environment, and neither the daemon nor env_file of [[agent]] has the same value"}
 	}

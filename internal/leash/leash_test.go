@@ -101,8 +101,10 @@ var surroundings = slices.Concat(Variables{
 // As yargs reads a command line, by which several agents are called.
 func TestSwitchesAndClusters(t *testing.T) {
 	flags := Flags{
-		{Effect: Grants, Takes: Switch, Names: "-y --yolo"}, {Effect: Restricts, Takes: Switch, Names: "-s --sandbox"},
-		{Effect: Once, Takes: Maybe, Names: "-p --prompt"}, {Effect: Nothing, Takes: Alone, Names: "-d"},
+		{Effect: Grants, Takes: Switch, Names: "-y --yolo"},
+		{Effect: Restricts, Takes: Switch, Names: "-s --sandbox"},
+		{Effect: Once, Takes: Maybe, Names: "-p --prompt"},
+		{Effect: Nothing, Takes: Alone, Names: "-d"},
 	}
 	for line, want := range map[string]string{
 		"--yolo false fix":         "--yolo false | fix",
@@ -144,7 +146,7 @@ func TestTheEnvironmentOfAResumeIsTheOneThatTheSessionHad(t *testing.T) {
 
 	env := surroundings.Carry(o, []string{"BOT_API_KEY=sk-of-the-daemon", "BOT_BASE_URL=http://elsewhere", "PATH=/usr/bin", "EDITOR=vi"}, nil)
 	require.Len(t, env.Missing, 1)
-	require.Contains(t, env.Missing[0].String(), "BOT_API_KEY: another account would be asked")
+	require.Contains(t, env.Missing[0].String(), "BOT_API_KEY: another account would be used")
 	require.Equal(t, []string{"BOT_BASE_URL"}, env.Unset)
 	require.NotContains(t, strings.Join(env.Set, " "), "daemon")
 

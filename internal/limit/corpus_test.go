@@ -155,7 +155,7 @@ func TestMessagesAsPeoplePasteThem(t *testing.T) { readAll(t, "pasted.jsonl") }
 
 // Each line of the phrases, families and wordings that the weights are learned from.
 func TestMessagesThatWereLearnedFrom(t *testing.T) {
-	for _, file := range []string{"families.jsonl", "worded.jsonl"} {
+	for _, file := range []string{"families.jsonl", "worded.jsonl", "elsewhere.jsonl"} {
 		all, right := 0, 0
 		for _, s := range samples(t, file) {
 			all++

@@ -50,9 +50,11 @@ func TestLinesThatWereReadWrong(t *testing.T) {
 	}{
 		`{"hook_event_name":"StopFailure","error":"rate_limit","last_assistant_message":"You've hit your session limit · resets 12:53pm (Etc/UTC)"}`: {UsageLimit, false, "2026-11-15T12:53:00Z"},
 		`{"hook_event_name":"Stop","last_assistant_message":"You've hit your session limit · resets 12:53pm (Etc/UTC)"}`:                             {None, false, ""},
-		`Usage limit reached again · continuing automatically at 4:10pm`:                                                                             {UsageLimit, true, "2026-11-15T16:10:00Z"},
-		`Your claude.ai usage limit has reset. Continue the task you were working on when the limit was reached; do not repeat work.`:                {None, false, ""},
-		`Automatic continue cancelled. Your session will wait for you instead`:                                                                       {None, false, ""},
+		`Please retry after 402 seconds`:                                 {RateLimit, false, "2026-11-15T12:06:42Z"},
+		`Please retry after 403 seconds`:                                 {RateLimit, false, "2026-11-15T12:06:43Z"},
+		`Usage limit reached again · continuing automatically at 4:10pm`: {UsageLimit, true, "2026-11-15T16:10:00Z"},
+		`Your claude.ai usage limit has reset. Continue the task you were working on when the limit was reached; do not repeat work.`: {None, false, ""},
+		`Automatic continue cancelled. Your session will wait for you instead`:                                                        {None, false, ""},
 	} {
 		v := noon.Text(text)
 		require.Equal(t, c.class, v.Class, text)

@@ -14,6 +14,7 @@ type evidence struct {
 	weak    Class // words that say little
 	scored  Class // what the words are like, where no phrase is known
 	sure    bool  // of that
+	scores  *words.Scores
 	running bool
 	byWait  bool // weak depends on the wait that is asked for
 	paced   bool // strong is a pace where the wait is short
@@ -97,7 +98,7 @@ func (e *evidence) merge(part evidence) {
 		e.weak, e.byWait, e.wait = part.weak, part.byWait, part.wait
 	}
 	if part.scored != None && (e.scored == None || part.sure) {
-		e.scored, e.sure = part.scored, part.sure
+		e.scored, e.sure, e.scores = part.scored, part.sure, part.scores
 	}
 	e.running = e.running || part.running
 	e.reopens = e.reopens || part.reopens
@@ -119,15 +120,15 @@ func (e *evidence) class() Class {
 	if e.Rejected {
 		return UsageLimit
 	}
-	if e.strong == RateLimit && e.Status == 0 && e.Code == None && e.wait >= asksHours {
+	if e.strong == RateLimit && e.Status == 0 && e.Code == None && e.wait >= longWait {
 		return UsageLimit
 	}
-	if e.paced && e.wait > 0 && e.wait < asksHours && e.Code == None {
+	if e.paced && e.wait > 0 && e.wait < longWait && e.Code == None {
 		return RateLimit
 	}
-	refined := None
-	if e.sure && e.strong == None && e.weak == None {
-		refined = e.scored
+	refined := e.refined()
+	if e.Code == Auth && (e.strong == UsageLimit || refined == UsageLimit) {
+		return UsageLimit // so some providers call an allowance that is used up
 	}
 	for _, c := range [...]Class{e.Code, e.strong, refined, facts.ByStatus(e.Status), e.Family} {
 		if facts.Admits(e.Status, c) {
@@ -140,6 +141,21 @@ func (e *evidence) class() Class {
 	return e.scored
 }
 
+// refined returns what the words are like where no phrase says it. A status
+// narrows that down.
+func (e *evidence) refined() Class {
+	family := facts.ByStatus(e.Status)
+	switch {
+	case e.scored == None || e.strong != None:
+		return None
+	case family == None && e.sure:
+		return e.scored
+	case family == None:
+		return None
+	}
+	return e.scores.Among(family, func(c Class) bool { return c != Cancelled && facts.Admits(e.Status, c) })
+}
+
 // mayLift reports a class that a stated time overrules: what an agent recorded
 // as refused until then is a limit that lifts then, whatever its words. Not so
 // where a field says that it has to be bought, shortened or signed in for.
@@ -150,7 +166,7 @@ func (e *evidence) mayLift(c Class) bool {
 	case Auth:
 		return e.Status != 401
 	case Billing:
-		return e.Code != Billing && e.Status != 402
+		return e.Code != Billing && (e.Status != 402 || e.strong != Billing && e.scored == UsageLimit)
 	default:
 		return false
 	}
@@ -158,18 +174,18 @@ func (e *evidence) mayLift(c Class) bool {
 
 // liftsAs returns the class of a limit of which nothing is known but when it lifts.
 func (e *evidence) liftsAs(now time.Time) Class {
-	if e.reset.Rough || e.reset.At.Sub(now) >= asksHours {
+	if e.reset.Rough || e.reset.At.Sub(now) >= longWait {
 		return UsageLimit
 	}
 	return RateLimit
 }
 
-// asksHours is the wait from which on a request to come back later means an
+// longWait is the wait from which on a request to come back later means an
 // allowance that is used up rather than a pace that was too quick.
-const asksHours = time.Hour
+const longWait = time.Hour
 
 func (e *evidence) byLength() Class {
-	if e.byWait && (e.reset.Rough || e.wait >= asksHours) {
+	if e.byWait && (e.reset.Rough || e.wait >= longWait) {
 		return UsageLimit
 	}
 	return e.weak

@@ -54,6 +54,7 @@ func TestExceptionsByTheirDottedNames(t *testing.T) {
 			`requests.exceptions.ReadTimeout: HTTPSConnectionPool(host='api.example.com', port=443): Read timed out. (read timeout=60)`,
 			`urllib3.exceptions.MaxRetryError: HTTPSConnectionPool(host='api.example.com', port=443)`,
 			`httpx.ConnectError: [Errno 111] Connection refused`,
+			`httpx.ReadTimeout: The read operation timed out`,
 			`httpx.RemoteProtocolError: peer closed connection without sending complete message body`,
 			`httpx.ConnectTimeout`,
 			`LLM error: requests.exceptions.ConnectionError: HTTPSConnectionPool(host='api.example.com', port=443): Max retries exceeded`,
@@ -124,6 +125,17 @@ func TestStatusesOfAProxyBeforeTheProvider(t *testing.T) {
 			`line 522: connection timed out`,
 			`The proxy answers 524 A timeout occurred`,
 		},
+	}.check(t)
+}
+
+// A program that ends with nothing but a status was refused.
+func TestAStatusAndItsNameAlone(t *testing.T) {
+	judged{
+		ServerError: {`503 Service Unavailable`, `504 Gateway Timeout`, `500 Internal Server Error`, `502 Bad Gateway`},
+		Overloaded:  {`529 Overloaded`},
+		RateLimit:   {`429 Too Many Requests`},
+		Auth:        {`401 Unauthorized`},
+		UsageLimit:  {`您已达到使用上限，请在 2 小时后重试。`},
 	}.check(t)
 }
 
@@ -375,6 +387,18 @@ func TestNoResetIsReadThatNobodyStates(t *testing.T) {
 		v := noon.Text("You've hit your usage limit. " + tail)
 		require.Equal(t, UsageLimit, v.Class, tail)
 		require.False(t, v.Reset.Stated(), "%q was read as %v", tail, v.Reset.At)
+	}
+}
+
+func TestWaysOfSayingWhenItLifts(t *testing.T) {
+	for tail, after := range map[string]time.Duration{
+		"Give it 40 seconds.": 40 * time.Second, "Hold on 1 minute.": time.Minute, "Please back off 1.5s.": 1500 * time.Millisecond,
+		"A place should free up in 22s.": 22 * time.Second, "Next slot in 2m.": 2 * time.Minute, "Ease up for 90 seconds.": 90 * time.Second,
+		"Available once more Monday 09:00.": 21 * time.Hour, "The counter goes back to zero at midnight.": 12 * time.Hour, "It is ready again at 14:00.": 2 * time.Hour,
+		"It will be refreshed at 18:00.": 6 * time.Hour,
+	} {
+		v := noon.Text("You've hit your usage limit. " + tail)
+		require.WithinDuration(t, noon.At.Add(after), v.Reset.At, 0, tail)
 	}
 }
 

@@ -80,7 +80,7 @@ func Because(text string, c Class) []string {
 // lifts. Retry-After is about this refusal; the gauges stand on every answer.
 func (r Reader) headerReset(h facts.Headers, c Class) (Reset, bool) {
 	if at, ok := r.first(h.Retry()); ok {
-		return Reset{At: at, Source: Header}, true
+		return Reset{At: at.At, Source: Header, Counted: at.Counted}, true
 	}
 	if c != RateLimit && c != UsageLimit && c != Billing {
 		return Reset{}, false
@@ -89,23 +89,23 @@ func (r Reader) headerReset(h facts.Headers, c Class) (Reset, bool) {
 	if refused != nil {
 		windows = []facts.Time{*refused}
 	}
-	var last time.Time
+	var last when.Found
 	for _, window := range windows {
-		if at, ok := r.first([]facts.Time{window}); ok && at.After(last) {
+		if at, ok := r.first([]facts.Time{window}); ok && at.At.After(last.At) {
 			last = at
 		}
 	}
-	return Reset{At: last, Source: Header}, !last.IsZero()
+	return Reset{At: last.At, Source: Header, Counted: last.Counted}, !last.At.IsZero()
 }
 
 // first returns the first of the times that can be read.
-func (r Reader) first(times []facts.Time) (time.Time, bool) {
+func (r Reader) first(times []facts.Time) (when.Found, bool) {
 	for _, t := range times {
 		if at, ok := when.Reader(r).Value(t.Value, t.Unit, t.Any); ok {
 			return at, true
 		}
 	}
-	return time.Time{}, false
+	return when.Found{}, false
 }
 
 // lastLine returns the last line of s that is not blank, without blanks around it.
@@ -183,10 +183,13 @@ func reports(src string, line []token.Token, record *facts.Facts) (*words.Scores
 		return nil, false
 	case code || status || facts.Leads(src, line) || facts.Throws(src, line):
 		return &score, true
-	default:
-		p, ok := words.At(line, 0)
-		return &score, ok && !p.Weak
 	}
+	at := 0
+	if len(line) > 2 && line[1].Is(":") && facts.SaysError(line[0]) {
+		at = 2
+	}
+	p, ok := words.At(line, at)
+	return &score, ok && !p.Weak
 }
 
 // opensRecord reports whether the structured part stands in the line.
@@ -249,7 +252,7 @@ func (r Reader) weigh(m message, trusted bool, depth int) evidence {
 		if e.Status == 0 {
 			e.Status = facts.StatusAt(toks, i)
 		}
-		e.AddThrown(src, toks, i)
+		e.AddThrown(toks, i)
 		if p, ok := words.At(toks, i); ok && (!p.First || begins(toks, i)) {
 			e.addPhrase(p, period)
 		}
@@ -257,25 +260,26 @@ func (r Reader) weigh(m message, trusted bool, depth int) evidence {
 	if record != nil {
 		e.addFacts(record)
 		if at, ok := r.first(record.Times); ok {
-			e.addReset(Reset{At: at, Source: Words})
+			e.addReset(Reset{At: at.At, Source: Words, Counted: at.Counted})
 		}
 		if depth < nesting {
 			r.gatherInner(&e, record, trusted || record.Failed || record.Known(), depth+1)
 		}
 	}
-	if e.Code == None && e.strong == None && e.scored == None {
+	if (e.Code == None || e.Code == Auth) && e.strong == None && e.scored == None {
 		if m.score == nil {
 			m.score = new(words.Score(src, toks))
 		}
+		e.scores = m.score
 		e.scored, e.sure = m.score.Judge(src, toks, trusted)
 	}
 	if f, ok := r.clock(&e, period).Announced(src, toks, e.running); ok {
-		e.addReset(Reset{At: f.At, Source: Words, Rough: f.Rough})
+		e.addReset(Reset{At: f.At, Source: Words, Rough: f.Rough, Counted: f.Counted})
 		e.wait = f.Exact
 	}
 	e.running = e.running || e.alone && e.strong == None && e.Status == 0
 	if e.lifted {
-		e.addReset(Reset{At: r.At, Source: Words})
+		e.addReset(Reset{At: r.At, Source: Words, Counted: true})
 	}
 	return e
 }

@@ -55,6 +55,10 @@ type Reset struct {
 	// those cut short to the minute, so a margin belongs after them. A plain
 	// duration ("retry in 2s"), a header or an epoch is exact.
 	Rough bool `json:"rough,omitempty"`
+
+	// Counted is true for a duration: it counts from when it was said, by the clock of
+	// whoever wrote that down.
+	Counted bool `json:"counted,omitempty"`
 }
 
 // Stated reports whether a time was stated at all.
@@ -94,7 +98,7 @@ func Epoch[N int | int64 | float64](n N) (time.Time, bool) { return when.Epoch(n
 // Retry-After, unless it is long enough to be an epoch.
 func (r Reader) When(s string) (Reset, bool) {
 	f, ok := when.Reader(r).When(s)
-	return Reset{At: f.At, Source: sourceIf(ok), Rough: f.Rough}, ok
+	return Reset{At: f.At, Source: sourceIf(ok), Rough: f.Rough, Counted: f.Counted}, ok
 }
 
 // Written reads when a line says that it was written: the last such time at or

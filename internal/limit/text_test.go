@@ -302,28 +302,39 @@ func TestTextOfSeveralLines(t *testing.T) {
 		reset   string
 	}{
 		"the last report counts": {
-			"Error: 529 Overloaded\nYou've hit your limit · resets 3pm", UsageLimit, false, "2026-11-15T15:00:00Z"},
+			"Error: 529 Overloaded\nYou've hit your limit · resets 3pm", UsageLimit, false, "2026-11-15T15:00:00Z",
+		},
 		"a line wrapped within a number": {
-			"■ You've hit your usage limit. Upgrade to Pro or try again in 5 days 22 hours 11\nminutes.", UsageLimit, false, "2026-11-21T10:11:00Z"},
+			"■ You've hit your usage limit. Upgrade to Pro or try again in 5 days 22 hours 11\nminutes.", UsageLimit, false, "2026-11-21T10:11:00Z",
+		},
 		"a line wrapped within the statement": {
-			"● You've hit your weekly\n  limit · resets 3pm", UsageLimit, false, "2026-11-15T15:00:00Z"},
+			"● You've hit your weekly\n  limit · resets 3pm", UsageLimit, false, "2026-11-15T15:00:00Z",
+		},
 		"the agent waits by itself": {
-			"  ⎿  You've hit your 5-hour limit · resets 2:02pm (UTC)\n\n● Usage limit reached · continuing automatically at 2:02pm · esc to cancel", UsageLimit, true, "2026-11-15T14:02:00Z"},
+			"  ⎿  You've hit your 5-hour limit · resets 2:02pm (UTC)\n\n● Usage limit reached · continuing automatically at 2:02pm · esc to cancel", UsageLimit, true, "2026-11-15T14:02:00Z",
+		},
 		"the agent gave up retrying": {
-			"✻ 529 Overloaded · Retrying in 3s · attempt 10/10\n● API Error: 529 Overloaded. This is a server-side issue.", Overloaded, false, ""},
+			"✻ 529 Overloaded · Retrying in 3s · attempt 10/10\n● API Error: 529 Overloaded. This is a server-side issue.", Overloaded, false, "",
+		},
 		"output before it": {
-			"compiling…\nall tests pass\nERROR: rate limit exceeded: Slow down", RateLimit, false, ""},
+			"compiling…\nall tests pass\nERROR: rate limit exceeded: Slow down", RateLimit, false, "",
+		},
 		"output alone": {
-			"compiling…\nall tests pass", None, false, ""},
+			"compiling…\nall tests pass", None, false, "",
+		},
 		"records": {
 			`{"type":"error","message":"Reconnecting... 1/2 (rate limit exceeded: Slow down)"}` + "\n" +
-				`{"type":"turn.failed","error":{"message":"You’ve hit your usage limit. Try again later."}}`, UsageLimit, false, ""},
+				`{"type":"turn.failed","error":{"message":"You’ve hit your usage limit. Try again later."}}`, UsageLimit, false, "",
+		},
 		"records with nothing behind": {
-			`{"type":"error","message":"Rate limit exceeded"}` + "\n" + `{"type":"thread.ended"}`, RateLimit, false, ""},
+			`{"type":"error","message":"Rate limit exceeded"}` + "\n" + `{"type":"thread.ended"}`, RateLimit, false, "",
+		},
 		"records of nothing": {
-			`{"type":"a"}` + "\n" + `{"type":"b"}`, None, false, ""},
+			`{"type":"a"}` + "\n" + `{"type":"b"}`, None, false, "",
+		},
 		"a printed structure over many lines": {
-			"✕ [API Error: [{\n  \"error\": {\n    \"code\": 429,\n    \"message\": \"You exceeded your current quota\",\n    \"details\": [{\"retryDelay\": \"34s\"}]\n  }\n}]]", UsageLimit, false, "2026-11-15T12:00:34Z"},
+			"✕ [API Error: [{\n  \"error\": {\n    \"code\": 429,\n    \"message\": \"You exceeded your current quota\",\n    \"details\": [{\"retryDelay\": \"34s\"}]\n  }\n}]]", UsageLimit, false, "2026-11-15T12:00:34Z",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := noon.Text(c.text)

@@ -93,6 +93,8 @@ func TestWhenReadsBareTimes(t *testing.T) {
 		"tomorrow":                       {"tomorrow at 9am", "2026-11-16T08:00:00Z", true},
 		"today, though past":             {"today at 9am", "2026-11-15T08:00:00Z", true},
 		"a weekday":                      {"Monday", "2026-11-15T23:00:00Z", true},
+		"a weekday that lifts it":        {"resets Monday", "2026-11-15T23:00:00Z", true},
+		"a weekday, in bad English":      {"resets in Tue 00:00", "2026-11-16T23:00:00Z", true},
 		"a weekday with a clock":         {"Tue 00:00", "2026-11-16T23:00:00Z", true},
 		"the same weekday later":         {"Sunday at 3pm", "2026-11-15T14:00:00Z", true},
 		"the same weekday earlier":       {"Sunday at 9am", "2026-11-22T08:00:00Z", true},
@@ -154,6 +156,7 @@ func TestWhenInventsNothing(t *testing.T) {
 		"in -5 seconds", "in 1000000000000000000000000000000 seconds", "1e30 seconds", "24:30", "25時", "15日", "13月40日", "in half", "half a lot",
 		"reset 3 hours ago", "last reset: 10:00", "was reset at 10:00", "5 minutes earlier", "через", "下午", "32.12.2026", "01.13.2026", "à 25h", "every 5 hours",
 		"1s 2s 3s 4s 5s 6s 7s", "in a h", "retry A d", "A.mA", "in one m", "an s",
+		"in Wed", "retry in Wed", "try again in Sat mode", "resets within Sunday", "dans mercredi",
 	} {
 		if in == "3" {
 			continue // a count of seconds, by contract

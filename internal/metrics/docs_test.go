@@ -13,14 +13,18 @@ import (
 // What the dashboard and the alerts ask for must be there, and what is there
 // must be described.
 func TestDocumentsNameMetricsThatExist(t *testing.T) {
-	source, err := os.ReadFile("metrics.go")
-	require.NoError(t, err)
+	var source []byte
+	for _, file := range []string{"metrics.go", "fleet.go"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		source = append(source, text...)
+	}
 	names := regexp.MustCompile(`resumed_[a-z_]+[a-z]`)
 	known := make(map[string]bool)
 	for _, name := range names.FindAllString(string(source), -1) {
 		known[name] = true
 	}
-	require.Len(t, known, 13, "the contract's 12, and that of providers")
+	require.Len(t, known, 21, "the contract's 12, that of providers, that of allowances, that of the queue and six of a fleet")
 
 	read := func(file string) string {
 		text, err := os.ReadFile("../../docs/" + file)

@@ -4,8 +4,10 @@ package metrics
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,6 +17,7 @@ import (
 	"resumed/internal/limit"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
+	"resumed/internal/usage"
 )
 
 // scrapeLimit bounds how long a scrape waits for the engine.
@@ -22,11 +25,14 @@ const scrapeLimit = 2 * time.Second
 
 // Source says how things stand at a moment.
 type Source interface {
-	Sessions(context.Context) ([]resume.Session, error)
+	Tallies(context.Context) (map[string]resume.Tally, error) // by agent
 	Accounts(context.Context) ([]resume.Account, error)
+	Windows(account string) []usage.Window
+	Tasks(context.Context) (map[resume.TaskState]int, error)
 	Agents() []string                // that are watched
 	PendingNotices() int             // deliveries that have not ended
 	Loaded() (at time.Time, ok bool) // the configuration in force, and whether the newest one is
+	Fleet() (stands Fleet, ok bool)  // not, where there is none
 }
 
 // Metrics counts what happens. What is true at a moment is asked for when
@@ -39,6 +45,7 @@ type Metrics struct {
 	notifications *prometheus.CounterVec
 	detection     prometheus.Histogram
 	wait          prometheus.Histogram
+	fleet         fleetCounters
 }
 
 // New returns metrics of the daemon of that version.
@@ -67,9 +74,10 @@ func New(version string, source Source) *Metrics {
 			.01, .05, .1, .25, .5, 1, 2.5, 5, 15, 60, 300),
 		wait: histogram("resumed_wait_seconds", "What was waited before a resume.",
 			1, 5, 15, 30, 60, 120, 300, 900, 1800, 3600, 2*3600, 5*3600, 12*3600, 24*3600, 7*24*3600),
+		fleet: newFleetCounters(),
 	}
 	m.registry.MustRegister(
-		build, m.interruptions, m.resumes, m.giveUps, m.notifications, m.detection, m.wait, gauges{source},
+		build, m.interruptions, m.resumes, m.giveUps, m.notifications, m.detection, m.wait, m.fleet.cas, m.fleet.probes, gauges{source},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
@@ -116,7 +124,7 @@ func (m *Metrics) Observe(c resume.Change) {
 			m.detection.Observe(max(0, c.At.Sub(ev.At).Seconds()))
 		}
 	}
-	if c.Sent() {
+	if c.Sent() && !c.Begins() {
 		m.wait.Observe(max(0, c.Waited().Seconds()))
 	}
 	if attempt := c.Concluded(); attempt != nil {
@@ -139,6 +147,8 @@ var (
 	sessionsDesc = prometheus.NewDesc("resumed_sessions", "Sessions that are known, by state.", []string{"agent", "state"}, nil)
 	accountDesc  = prometheus.NewDesc("resumed_account_open", "1 while a limit holds the account back.", []string{"account"}, nil)
 	providerDesc = prometheus.NewDesc("resumed_account_provider_open", "1 while a limit of this provider holds sessions of the account back.", []string{"account", "provider"}, nil)
+	usedDesc     = prometheus.NewDesc("resumed_account_used_ratio", "What share of a window of the account's allowance is used, as its agent was told.", []string{"account", "provider", "window"}, nil)
+	tasksDesc    = prometheus.NewDesc("resumed_tasks", "Tasks of the queue that are no session yet, by state.", []string{"state"}, nil)
 	pendingDesc  = prometheus.NewDesc("resumed_notifications_pending", "Deliveries of notices that have not ended.", nil, nil)
 	reloadDesc   = prometheus.NewDesc("resumed_config_last_reload_successful", "1 unless the newest configuration was refused.", nil, nil)
 	loadedDesc   = prometheus.NewDesc("resumed_config_last_reload_success_timestamp_seconds", "When the configuration in force was read.", nil, nil)
@@ -146,7 +156,7 @@ var (
 
 // Describe names the gauges.
 func (gauges) Describe(ch chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{sessionsDesc, accountDesc, providerDesc, pendingDesc, reloadDesc, loadedDesc} {
+	for _, desc := range append([]*prometheus.Desc{sessionsDesc, accountDesc, providerDesc, usedDesc, tasksDesc, pendingDesc, reloadDesc, loadedDesc}, fleetDescs...) {
 		ch <- desc
 	}
 }
@@ -161,10 +171,13 @@ func (g gauges) Collect(ch chan<- prometheus.Metric) {
 	loadedAt, ok := g.source.Loaded()
 	send(reloadDesc, oneIf(ok))
 	send(loadedDesc, float64(loadedAt.UnixMilli())/1000)
+	if fleet, ok := g.source.Fleet(); ok {
+		fleet.collect(ch)
+	}
 
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeLimit)
 	defer cancel()
-	sessions, err := g.source.Sessions(ctx)
+	tallies, err := g.source.Tallies(ctx)
 	if err != nil {
 		return
 	}
@@ -172,15 +185,27 @@ func (g gauges) Collect(ch chan<- prometheus.Metric) {
 	if err != nil {
 		return
 	}
-	for agent, states := range g.count(sessions) {
+	// An agent without any is there too: a line that appears with its first session
+	// cannot be compared with before.
+	agents := slices.Concat(g.source.Agents(), slices.Collect(maps.Keys(tallies)))
+	slices.Sort(agents)
+	for _, agent := range slices.Compact(agents) {
 		for _, state := range resume.States() {
-			send(sessionsDesc, float64(states[state]), agent, state.String())
+			send(sessionsDesc, float64(tallies[agent][state]), agent, state.String())
+		}
+	}
+	if tasks, err := g.source.Tasks(ctx); err == nil {
+		for _, state := range []resume.TaskState{resume.TaskQueued, resume.TaskStarting, resume.TaskFailed} {
+			send(tasksDesc, float64(tasks[state]), string(state))
 		}
 	}
 	open := make(map[string]bool) // an account of several providers is one that any of them holds back
 	for _, account := range accounts {
 		limited := account.State != resume.Closed
 		open[account.Name] = open[account.Name] || limited
+		for _, w := range g.source.Windows(account.AccountKey.String()) {
+			send(usedDesc, w.Used/100, account.Name, account.Provider, w.Kind)
+		}
 		if account.Provider != "" {
 			send(providerDesc, oneIf(limited), account.Name, account.Provider)
 		}
@@ -188,22 +213,6 @@ func (g gauges) Collect(ch chan<- prometheus.Metric) {
 	for name, limited := range open {
 		send(accountDesc, oneIf(limited), name)
 	}
-}
-
-// count sorts sessions by agent and state. An agent without any is there too:
-// a line that appears with its first session cannot be compared with before.
-func (g gauges) count(sessions []resume.Session) map[string]map[resume.State]int {
-	byAgent := make(map[string]map[resume.State]int)
-	for _, name := range g.source.Agents() {
-		byAgent[name] = make(map[resume.State]int)
-	}
-	for _, s := range sessions {
-		if byAgent[s.Key.Agent] == nil {
-			byAgent[s.Key.Agent] = make(map[resume.State]int)
-		}
-		byAgent[s.Key.Agent][s.State]++
-	}
-	return byAgent
 }
 
 func oneIf(ok bool) float64 {

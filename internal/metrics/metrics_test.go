@@ -16,6 +16,7 @@ import (
 	"resumed/internal/limit"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
+	"resumed/internal/usage"
 )
 
 // noon is when every story begins.
@@ -28,13 +29,38 @@ type standing struct {
 	pending  int
 	refused  bool
 	stuck    error // the engine does not answer
+	fleet    *Fleet
 }
 
-func (s *standing) Sessions(context.Context) ([]resume.Session, error) { return s.sessions, s.stuck }
 func (s *standing) Accounts(context.Context) ([]resume.Account, error) { return s.accounts, s.stuck }
-func (s *standing) Agents() []string                                   { return []string{"diary"} }
-func (s *standing) PendingNotices() int                                { return s.pending }
-func (s *standing) Loaded() (time.Time, bool)                          { return noon, !s.refused }
+func (s *standing) Windows(account string) []usage.Window {
+	if account == "other:default" {
+		return []usage.Window{{Kind: usage.FiveHours, Used: 71.5}}
+	}
+	return nil
+}
+func (s *standing) Agents() []string          { return []string{"diary"} }
+func (s *standing) PendingNotices() int       { return s.pending }
+func (s *standing) Loaded() (time.Time, bool) { return noon, !s.refused }
+
+func (s *standing) Fleet() (Fleet, bool) {
+	if s.fleet == nil {
+		return Fleet{}, false
+	}
+	return *s.fleet, true
+}
+
+func (s *standing) Tasks(context.Context) (map[resume.TaskState]int, error) { return nil, nil }
+
+func (s *standing) Tallies(context.Context) (map[string]resume.Tally, error) {
+	tallies := make(map[string]resume.Tally)
+	for _, one := range s.sessions {
+		tally := tallies[one.Key.Agent]
+		tally[one.State]++
+		tallies[one.Key.Agent] = tally
+	}
+	return tallies, s.stuck
+}
 
 // observe counts what happens to a session, one event every ten seconds.
 func observe(m *Metrics, events ...resume.Event) {
@@ -203,6 +229,7 @@ func TestHowThingsStandIsAskedWhenSomebodyLooks(t *testing.T) {
 	require.ElementsMatch(t, append([]string{
 		`resumed_account_open{account="diary:work"} 1`,
 		`resumed_account_open{account="other:default"} 0`,
+		`resumed_account_used_ratio{account="other:default",provider="",window="five_hour"} 0.715`,
 		`resumed_account_provider_open{account="diary:work",provider="p"} 1`,
 		`resumed_account_provider_open{account="diary:work",provider="q"} 0`,
 		`resumed_sessions{agent="diary",state="gave_up"} 0`,

@@ -18,6 +18,7 @@ type Common struct {
 	Title  string  // template; empty: built in
 	Text   string  // template; empty: built in
 	Agents Titles  // for templates that name an agent
+	Lines  int     // the built-in text is cut to so many; 0: it is not
 }
 
 // OptionError is an option of a channel that cannot be used.
@@ -45,6 +46,7 @@ type Base struct {
 	name        string
 	events      []Event
 	title, text *wording // nil: built in
+	lines       int      // of the built-in text; 0: no bound
 }
 
 // NewBase checks what all channels are configured with.
@@ -60,7 +62,7 @@ func NewBase(c Common) (Base, error) {
 	if textErr != nil {
 		textErr = c.Wrong("text", "%w", textErr)
 	}
-	return Base{name: c.Name, events: slices.Clone(c.Events), title: title, text: text}, errors.Join(titleErr, textErr)
+	return Base{name: c.Name, events: slices.Clone(c.Events), title: title, text: text, lines: c.Lines}, errors.Join(titleErr, textErr)
 }
 
 // Name returns the channel's name in the configuration.
@@ -78,6 +80,8 @@ func (b *Base) Word(n Notice) Notice {
 	}
 	if text := b.text.say(n); text != "" {
 		own.Text = text
+	} else if b.lines > 0 {
+		own.Text = brief(n.Text, b.lines)
 	}
 	return own
 }

@@ -3,6 +3,7 @@ package notify
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"resumed/internal/humanize"
 	"resumed/internal/resume"
@@ -42,7 +43,7 @@ func digestText(sessions []Digested) string {
 	for _, s := range sessions {
 		line := fmt.Sprintf("- %s (%s)", project(s.View), sanitize.Short(s.Short, longestName))
 		if s.Needed {
-			line += ": " + sanitize.Short(s.View.Reason, 80)
+			line += ": " + sanitize.Short(humanize.Reason(s.View.Reason, func(t time.Time) string { return humanize.LastingClock(t, time.Now()) }), 80)
 		}
 		if s.GoOn != "" {
 			line += "\n  " + sanitize.Line(s.GoOn)
@@ -67,7 +68,7 @@ func digestText(sessions []Digested) string {
 		left -= len(shown)
 		text.WriteString("\n" + part.title + "\n" + strings.Join(shown, "\n"))
 		if more := len(part.lines) - len(shown); more > 0 {
-			text.WriteString(fmt.Sprintf("\nand %d more: resumed status", more))
+			fmt.Fprintf(&text, "\nand %d more: resumed status", more)
 		}
 	}
 	return text.String()

@@ -36,6 +36,8 @@ type group struct {
 	Total    int       `json:"total"`            // sessions it is about; Members are the first MaxListed
 	Detail   string    `json:"detail,omitempty"` // of an event without sessions
 
+	Allowance *Allowance `json:"allowance,omitempty"`
+
 	closed bool       // it takes no more
 	dirty  bool       // it differs from what is in the outbox
 	kept   []Delivery // what of it is in the outbox
@@ -57,7 +59,8 @@ type mark struct {
 
 	// fresh is set for edges that this process has heard. A mark from before
 	// is a reason to pass over one equal edge: the one that is replayed, or
-	// told again to be sure, after a restart.
+	// told again to be sure, after a restart. A call is passed over however often
+	// it is told: the next one has another name.
 	fresh bool
 }
 
@@ -68,7 +71,7 @@ const maxMarks = 20_000
 // whatever time it is replayed at. What calls a person has a name of its own: it
 // is told again after a restart, when more may be known of the session.
 func edgeOf(event Event, v resume.View) string {
-	if v.Call != "" && (event == GaveUp || event == Parked) {
+	if isCall(event, v) {
 		return v.Call
 	}
 	var limited, started int64
@@ -81,6 +84,12 @@ func edgeOf(event Event, v resume.View) string {
 	return fmt.Sprintf("%d.%d.%d", limited, v.Attempt, started)
 }
 
+// isCall reports whether an edge is a call of a person, which has a name that no
+// other has.
+func isCall(event Event, v resume.View) bool {
+	return v.Call != "" && (event == GaveUp || event == Parked)
+}
+
 // hear takes in that something happened to a session, once. wanted says
 // whether any channel is to be told; what is not wanted is only marked, so
 // that it is no news after the configuration changed.
@@ -88,7 +97,7 @@ func (all *gathering) hear(now time.Time, wait time.Duration, wanted bool, event
 	key := m.View.Key().String() + " " + string(event)
 	edge := edgeOf(event, m.View)
 	old, known := all.marks[key]
-	if known && !old.fresh && old.Edge == edge {
+	if known && old.Edge == edge && (!old.fresh || isCall(event, m.View)) {
 		old.fresh, old.At = true, now.Unix()
 		all.marks[key] = old
 		return

@@ -48,7 +48,7 @@ func (c Config) wanting(event Event) []string {
 			events = DefaultEvents()
 		}
 		// Whoever is called when nothing goes on without a person is told that, too.
-		if slices.Contains(events, event) || event == StateError && slices.Contains(events, Parked) {
+		if slices.Contains(events, event) || (event == StateError || event == HostGone) && slices.Contains(events, Parked) {
 			names = append(names, ch.Name())
 		}
 	}
@@ -68,8 +68,15 @@ type Options struct {
 	// Now is the clock on the wall, which people set; nil: the machine's.
 	Now func() time.Time
 
+	// Share hands in a notice of an account that several hosts share, to be told once
+	// by one of them. It reports whether that is done; nil: there are no others.
+	Share func(context.Context, Notice) bool
+
 	// Count is called at each end of a delivery, for metrics; may be nil.
 	Count func(channel string, outcome Outcome)
+
+	// Changed is called whenever Figures are others, and must not block; may be nil.
+	Changed func()
 }
 
 // Notifier gathers what happens into notices and delivers them.
@@ -82,6 +89,9 @@ type Notifier struct {
 	config    Config
 	gathering *gathering
 	senders   map[string]*sender // by channel name; nil before Run
+	tookUp    bool               // what was in the outbox at the start is with the senders
+	declined  time.Time          // when it was last given a notice that no channel wants
+	handed    map[string]bool    // the notices of others, and of earlier processes, that are, too
 
 	// active is the configuration that senders were arranged for. Owned by Run.
 	active Config
@@ -104,6 +114,9 @@ func New(opts Options) (*Notifier, error) {
 	if opts.Zone == nil {
 		opts.Zone = time.Local
 	}
+	if opts.Changed == nil {
+		opts.Changed = func() {}
+	}
 	if opts.Count == nil {
 		opts.Count = func(string, Outcome) {}
 	}
@@ -114,13 +127,24 @@ func New(opts Options) (*Notifier, error) {
 		config:    opts.Config,
 		gathering: &gathering{marks: make(map[string]mark)},
 	}
-	if data, found := opts.Store.Value(marksKey); found {
-		var err error
-		if n.gathering, err = decodeMarks(data, n.log); err != nil {
-			return nil, err
-		}
-	}
+	n.remember()
 	return n, nil
+}
+
+// remember reads what an earlier process has told. Where that is damaged people may be
+// called again for what they know, which is better than that nobody is called.
+func (n *Notifier) remember() {
+	data, found := n.opts.Store.Value(marksKey)
+	if !found {
+		return
+	}
+	told, err := decodeMarks(data, n.log)
+	if err != nil {
+		n.log.Error("what was told cannot be read and begins anew", "err", err)
+		n.TellStateError(fmt.Sprintf("%v: it begins anew, and you may be called again for what you know", err))
+		return
+	}
+	n.gathering = told
 }
 
 // Tell says that something happened to a session: call it on each edge, after
@@ -289,8 +313,8 @@ func (n *Notifier) turn(ctx context.Context, failures *int) time.Duration {
 func (n *Notifier) untilDue() time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	due, any := n.gathering.due()
-	if !any {
+	due, ok := n.gathering.due()
+	if !ok {
 		return longestSleep
 	}
 	return min(max(due.Sub(n.now()), 0), longestSleep)

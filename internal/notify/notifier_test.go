@@ -34,7 +34,7 @@ func TestSessionsOfOneCauseWithinGroupWaitAreOneNotice(t *testing.T) {
 		require.Len(t, got[0].Sessions, 6)
 		require.Equal(t, "claude-code:default", got[0].Account)
 		require.Equal(t, 10*time.Second, ch.times()[0].Sub(began))
-		require.Equal(t, "6 sessions: Claude Code gave up (usage limit)", got[0].Title)
+		require.Equal(t, "6 sessions: resumed gave up (usage limit)", got[0].Title)
 		for i := range 6 {
 			require.Contains(t, got[0].Text, fmt.Sprintf("api%d", i))
 		}
@@ -77,7 +77,7 @@ func TestGroupWaitZeroTellsAtOnce(t *testing.T) {
 		n.Tell(GaveUp, session("x", 1), "0001")
 		settle()
 		require.Len(t, ch.notices(), 1)
-		require.Equal(t, "resumed retry 0001", ch.notices()[0].RetryCommand)
+		require.Equal(t, "resumed retry 0001-9c1e", ch.notices()[0].RetryCommand)
 	})
 }
 
@@ -251,21 +251,38 @@ func TestRefusedNoticeIsNotTriedAgain(t *testing.T) {
 	})
 }
 
-func TestUnavailableChannelIsWarnedOfOnceAndWaitedForALittle(t *testing.T) {
+// A machine without a desktop all night: who logs in in the morning is told of it
+// within a minute, and where nobody logs in for a day nothing piles up.
+func TestNoticesWaitForTheNextLogin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logs
+		var loggedIn atomic.Bool
 		ch := &fakeChannel{name: "a", send: func(context.Context, Notice) error {
+			if loggedIn.Load() {
+				return nil
+			}
 			return &UnavailableError{errors.New("no desktop")}
 		}}
 		store := newMemStore()
 		n := running(t, Options{Store: store, Log: log.logger(), Config: Config{Channels: []Channel{ch}}})
 		for i := range 3 {
-			n.Tell(GaveUp, session("x", i), "")
-			time.Sleep(time.Hour)
+			n.Tell(GaveUp, session(fmt.Sprint("account", i), i), "")
+			time.Sleep(3 * time.Hour)
 		}
 		synctest.Wait()
-		require.Equal(t, []string{"unavailable", "unavailable", "unavailable"}, store.outcomes())
+		require.Empty(t, store.outcomes(), "they wait")
+		require.Less(t, len(ch.notices()), 3*180+60, "one look a minute is enough for all that waits")
+		loggedIn.Store(true)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, []string{"delivered", "delivered", "delivered"}, store.outcomes())
 		require.Equal(t, 1, strings.Count(log.String(), "no desktop"), log.String())
+
+		loggedIn.Store(false)
+		n.Tell(GaveUp, session("last", 9), "")
+		time.Sleep(25 * time.Hour)
+		synctest.Wait()
+		require.Equal(t, "unavailable", store.outcomes()[3])
 		require.NotContains(t, log.String(), "level=ERROR")
 	})
 }
@@ -370,7 +387,7 @@ func TestStoreThatRefusesIsAskedAgainAndNothingIsSentMeanwhile(t *testing.T) {
 		var full atomic.Bool
 		full.Store(true)
 		store := newMemStore()
-		store.gate = func(op string, after bool) error {
+		store.gate = func(_ string, after bool) error {
 			if full.Load() && !after {
 				return errors.New("disk full")
 			}
@@ -393,7 +410,7 @@ func TestNoticeIsSentOnceAlsoWhenTheStoreFailsWhenItIsComplete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failures atomic.Int32
 		store := newMemStore()
-		store.gate = func(op string, after bool) error {
+		store.gate = func(op string, _ bool) error {
 			if op == "sync" && failures.Add(1) <= 3 {
 				return errors.New("disk full")
 			}

@@ -6,6 +6,7 @@ package notify
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"resumed/internal/resume"
@@ -24,12 +25,14 @@ const (
 	ConfigError Event = "config_error" // a changed configuration was refused
 	StateError  Event = "state_error"  // what is remembered was damaged or removed
 	Digest      Event = "digest"       // what happened since the last one, once a day
+	Usage       Event = "usage"        // much of an allowance is used, or nearly all of it
+	HostGone    Event = "host_gone"    // a host of the fleet is gone while sessions wait there
 	Test        Event = "test"         // somebody asked whether notices arrive
 )
 
 // Events returns every event, in the order of the documentation.
 func Events() []Event {
-	return []Event{GaveUp, Parked, Limited, Retrying, Recovered, ConfigError, StateError, Digest, Test}
+	return []Event{GaveUp, Parked, Limited, Retrying, Recovered, ConfigError, StateError, Digest, Usage, HostGone, Test}
 }
 
 // DefaultEvents returns the events that are told where nothing else is asked
@@ -57,7 +60,8 @@ type Notice struct {
 	Provider     string        `json:"provider,omitempty"` // where the account has several
 	Sessions     []resume.View `json:"sessions"`           // never null
 	Omitted      int           `json:"sessions_omitted,omitempty"`
-	RetryCommand string        `json:"retry_command"` // empty where there is nothing to retry
+	RetryCommand string        `json:"retry_command"`       // empty where there is nothing to retry
+	Allowance    *Allowance    `json:"allowance,omitempty"` // of which much is used
 }
 
 // Channel is one way to reach people. It may also have the method Close() error,
@@ -86,6 +90,21 @@ type Channel interface {
 	Send(context.Context, Notice) (answer string, err error)
 }
 
+// Order is what a person can order from where a notice arrives. There is nothing else.
+type Order string
+
+// The orders.
+const (
+	RetryNow Order = "retry"
+	Forget   Order = "cancel"
+	Hold     Order = "pause"
+)
+
+// Listener is a channel by which people answer. Listen hears them until ctx is done.
+type Listener interface {
+	Listen(ctx context.Context, log *slog.Logger)
+}
+
 // PermanentError is a refusal that another try would only meet again.
 type PermanentError struct{ Err error }
 
@@ -108,7 +127,8 @@ func (e *RetryAfterError) Error() string {
 func (e *RetryAfterError) Unwrap() error { return e.Err }
 
 // UnavailableError says that the means of a channel do not exist here, such as
-// a desktop on a server. It is warned about once and waited for only a little.
+// a desktop while nobody is logged in. It is warned about once and waited for as long as
+// for a channel that is down.
 type UnavailableError struct{ Err error }
 
 func (e *UnavailableError) Error() string { return e.Err.Error() }
@@ -126,7 +146,8 @@ const (
 	Dropped     Outcome = "dropped"     // it could not be delivered for a day
 	Unavailable Outcome = "unavailable" // the means of the channel do not exist here
 	Removed     Outcome = "removed"     // the channel is not configured any more
+	Shared      Outcome = "shared"      // one host of the fleet tells it for all
 )
 
 // Outcomes returns every outcome.
-func Outcomes() []Outcome { return []Outcome{Delivered, Failed, Dropped, Unavailable, Removed} }
+func Outcomes() []Outcome { return []Outcome{Delivered, Failed, Dropped, Unavailable, Removed, Shared} }

@@ -138,7 +138,9 @@ func (n *Notifier) release(ctx context.Context) error {
 	n.gathering.groups = slices.DeleteFunc(n.gathering.groups, func(g *group) bool { return slices.Contains(complete, g) })
 	n.mu.Unlock()
 	for _, g := range complete {
-		n.hand(ctx, g.kept)
+		if !n.share(ctx, g.kept) {
+			n.hand(ctx, g.kept)
+		}
 	}
 	return nil
 }
@@ -177,8 +179,16 @@ func (n *Notifier) discard(ctx context.Context, channel string, gone []Delivery)
 
 // takeUp hands over what an earlier process left: nothing joins it any more.
 func (n *Notifier) takeUp(ctx context.Context) {
+	n.mu.Lock()
+	n.tookUp = true
+	n.mu.Unlock()
 	left := n.opts.Store.Pending()
 	n.mu.Lock()
+	fresh := make(map[string]bool)
+	for _, d := range left {
+		fresh[d.ID] = fresh[d.ID] || n.claim(d.ID)
+	}
+	left = slices.DeleteFunc(left, func(d Delivery) bool { return !fresh[d.ID] })
 	// An earlier version may have died with a notice in both places.
 	n.gathering.groups = slices.DeleteFunc(n.gathering.groups, func(g *group) bool {
 		return slices.ContainsFunc(left, func(d Delivery) bool { return d.ID == g.ID })

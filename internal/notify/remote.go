@@ -85,6 +85,10 @@ func Retryable(status int) bool {
 	}
 }
 
+// Machine asks by HTTP as every program of this machine does, with the proxies of the
+// environment.
+var Machine = http.DefaultTransport
+
 // RetryAfter reads the Retry-After header's two forms, seconds and a date; 0 where it says
 // nothing that can be read.
 func RetryAfter(header string, now time.Time) time.Duration {

@@ -38,10 +38,9 @@ const (
 	// for more has said nothing that can be believed.
 	longestSilence = time.Hour
 
-	// unavailablePatience is how old a notice may get while the means of its
-	// channel do not exist. It covers a login in progress and a notification
-	// server that restarts; on a server without a desktop nothing piles up.
-	unavailablePatience = 15 * time.Minute
+	// lookAgain is how often it is tried at least whether the means of a channel exist by
+	// now: who logs in in the morning is told then what happened at night.
+	lookAgain = time.Minute
 
 	// sendLimit bounds one try, whatever the channel's own timeout is.
 	sendLimit = 2 * time.Minute
@@ -103,6 +102,7 @@ func (s *sender) push(d Delivery) {
 	s.mu.Lock()
 	s.queue = append(s.queue, it)
 	s.mu.Unlock()
+	s.n.opts.Changed()
 	s.wake()
 }
 
@@ -130,14 +130,24 @@ func (s *sender) wake() {
 }
 
 func (s *sender) run(ctx context.Context) {
-	defer func() { s.close(s.current) }()
+	hush := s.listen(ctx)
+	defer func() {
+		hush()
+		s.close(s.current)
+	}()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		if ctx.Err() != nil {
 			return
 		}
-		if s.renew() {
+		before := s.current
+		removed := s.renew()
+		if s.current != before {
+			hush()
+			hush = s.listen(ctx)
+		}
+		if removed {
 			s.n.discard(ctx, s.name, s.rest())
 			return
 		}
@@ -153,6 +163,21 @@ func (s *sender) run(ctx context.Context) {
 		case <-s.kick:
 		case <-timer.C:
 		}
+	}
+}
+
+// listen hears what people answer by the channel, until it is told to stop.
+func (s *sender) listen(ctx context.Context) (hush func()) {
+	ears, ok := s.current.(Listener)
+	if !ok {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var ended sync.WaitGroup
+	ended.Go(func() { ears.Listen(ctx, s.n.log) })
+	return func() {
+		cancel()
+		ended.Wait()
 	}
 }
 
@@ -274,7 +299,8 @@ func (s *sender) judge(ctx context.Context, it *item, err error, now time.Time) 
 		}
 	}
 	if _, ok := errors.AsType[*UnavailableError](err); ok {
-		limit, verdict = it.At.Add(unavailablePatience), Unavailable
+		next, verdict = earlier(next, now.Add(lookAgain)), Unavailable
+		s.quiet(next) // one look is enough for all that waits
 		s.warnOnce("channel is not available here", err)
 	} else {
 		s.warnOnce("notice did not arrive and is tried again", err)
@@ -289,6 +315,13 @@ func (s *sender) judge(ctx context.Context, it *item, err error, now time.Time) 
 	s.again(it, next)
 }
 
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // quiet keeps the sender from sending anything until then.
 func (s *sender) quiet(until time.Time) {
 	s.mu.Lock()
@@ -297,6 +330,8 @@ func (s *sender) quiet(until time.Time) {
 }
 
 // warnOnce warns of a trouble when it begins or changes, not at every try.
+//
+//nolint:sloglint // its callers say a constant
 func (s *sender) warnOnce(message string, err error) {
 	text := err.Error()
 	s.mu.Lock()
@@ -307,6 +342,7 @@ func (s *sender) warnOnce(message string, err error) {
 		s.n.log.Debug(message, "channel", s.name, "err", err)
 		return
 	}
+	s.n.opts.Changed()
 	s.n.log.Warn(message, "channel", s.name, "err", err)
 }
 
@@ -331,6 +367,7 @@ func (s *sender) end(ctx context.Context, it *item, outcome Outcome, lastErr str
 	s.figures.LastError = lastErr
 	s.mu.Unlock()
 	s.n.opts.Count(s.name, outcome)
+	s.n.opts.Changed()
 	it.Tries = 0 // counts from here on how often the record was refused
 	s.finish(ctx, it)
 }

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -20,9 +21,9 @@ import (
 const (
 	maxText         = 1000
 	maxTextSessions = 10 // listed in a text
-	maxTextAttempts = 5  // listed in a text, the last ones
 	maxViewAttempts = 50 // kept in a notice, the last ones
 	maxReason       = 500
+	maxWhat         = 160 // of what happened, and of what to do
 	maxAttemptError = 300
 	longestName     = 100 // of a session: one that is cut cannot be typed
 )
@@ -61,15 +62,16 @@ func notCarried(leftOut []string) []string {
 // compose makes the notice of a group.
 func compose(g *group, host string, zone *time.Location, agents Titles) Notice {
 	notice := Notice{
-		Version:  Version,
-		ID:       g.ID,
-		Event:    g.Event,
-		At:       g.At,
-		Host:     host,
-		Account:  g.Account,
-		Provider: g.Provider,
-		Sessions: make([]resume.View, 0, len(g.Members)),
-		Omitted:  g.Total - len(g.Members),
+		Version:   Version,
+		ID:        g.ID,
+		Event:     g.Event,
+		At:        g.At,
+		Host:      host,
+		Account:   g.Account,
+		Provider:  g.Provider,
+		Allowance: g.Allowance,
+		Sessions:  make([]resume.View, 0, len(g.Members)),
+		Omitted:   g.Total - len(g.Members),
 	}
 	for _, m := range g.Members {
 		notice.Sessions = append(notice.Sessions, m.View)
@@ -86,11 +88,11 @@ func say(notice *Notice, g *group, zone *time.Location, agents Titles) {
 	switch {
 	case g.Event == ConfigError:
 		notice.Title = "resumed: the changed configuration has errors"
-		notice.Text = fit(sanitize.Text(g.Detail), "The last good configuration stays in force. To see all: resumed config check")
+		notice.Text = fit(sanitize.Text(g.Detail), "The configuration before stays in force. To see all errors: resumed config check")
 	case g.Event == StateError:
-		notice.Title = "resumed: what it remembers was damaged or removed"
+		notice.Title = "resumed: its saved state was damaged or removed"
 		notice.Text = fit(sanitize.Text(g.Detail), "To see how your sessions stand: resumed status")
-	case g.Event == Digest:
+	case g.Event == Digest, g.Event == Usage:
 		title, body, _ := strings.Cut(g.Detail, "\n")
 		notice.Title, notice.Text = title, fit(body, "")
 	case g.Event == Test:
@@ -129,10 +131,13 @@ func (w words) retryCommand() string {
 		if m.View.State == resume.Waiting {
 			continue // it is tried again by itself
 		}
-		commands = append(commands, "resumed retry "+shellWord(m.Short))
+		commands = append(commands, retryOf(m))
 	}
 	return strings.Join(commands, "; ")
 }
+
+// retryOf is the command that tries a session again. It names it by its whole id.
+func retryOf(m member) string { return "resumed retry " + shellWord(m.View.Typed()) }
 
 // title says who it is about and what happened.
 func (w words) title() string {
@@ -140,6 +145,9 @@ func (w words) title() string {
 	who := project(v)
 	if w.group.Total > 1 {
 		who = fmt.Sprintf("%d sessions", w.group.Total)
+	}
+	if w.group.Event == GaveUp {
+		return fmt.Sprintf("%s: resumed %s", who, w.happened(v)) // the agent has not: it was not asked again
 	}
 	return fmt.Sprintf("%s: %s %s", who, w.agents.of(v.Agent), w.happened(v))
 }
@@ -173,40 +181,77 @@ func (w words) happened(v resume.View) string {
 	}
 }
 
+// bodyOfOne is what happened and where; what to do comes after it. With the title that
+// is four lines, which is what a desktop shows.
 func (w words) bodyOfOne(m member) string {
 	v := m.View
-	var out strings.Builder
-	if v.Reason != "" && w.group.Event != Recovered {
-		fmt.Fprintln(&out, sentence(sanitize.Short(v.Reason, 300)))
+	var lines []string
+	if what := w.what(v); what != "" {
+		lines = append(lines, what)
 	}
-	fmt.Fprintf(&out, "Session %s", sanitize.Short(m.Short, longestName))
-	if v.Cwd != "" {
-		fmt.Fprintf(&out, " in %s", sanitize.Short(v.Cwd, 120))
+	lines = append(lines, w.where(m))
+	if next := w.next(v); next != "" {
+		lines = append(lines, next)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// what says in one line what happened, beyond the title.
+func (w words) what(v resume.View) string {
+	switch {
+	case w.group.Event == Recovered:
+		return ""
+	case w.group.Event == GaveUp && len(v.Attempts) > 0:
+		return sentence(strings.TrimPrefix(sanitize.Short(v.Text, 100)+"; "+w.tried(v), "; "))
+	case v.Unreached != "" && v.Owner != nil:
+		where, _, _ := strings.Cut(v.Unreached, ": ")
+		where, _, _ = strings.Cut(where, " (process")
+		return sentence(fmt.Sprintf("%s (process %d): nothing is typed for you there", sanitize.Short(where, 80), v.Owner.PID))
+	}
+	reason := w.reason(v)
+	if w.group.Event == Parked && !v.Class.Transient() && strings.HasSuffix(reason, v.Text) {
+		reason = cmp.Or(v.Text, reason) // the title says the rest
+	}
+	if w.notice.RetryCommand != "" { // which follows, and need not be said twice
+		reason, _, _ = strings.Cut(reason, "`resumed retry ")
+		reason = strings.TrimRight(reason, ":; ")
+	}
+	return sentence(sanitize.Short(reason, maxWhat))
+}
+
+// where says which session it is, on which machine, and since when it stands.
+func (w words) where(m member) string {
+	where := "Session " + sanitize.Short(m.Short, longestName)
+	if m.View.Cwd != "" {
+		where = sanitize.Short(m.View.Cwd, 120)
 	}
 	if w.notice.Host != "" {
-		fmt.Fprintf(&out, " on %s", sanitize.Short(w.notice.Host, 80))
+		where += " on " + sanitize.Short(w.notice.Host, 80)
 	}
-	if v.LimitedAt != nil {
-		fmt.Fprintf(&out, ", stopped at %s", w.clock(v.LimitedAt)+v.LimitedAt.In(w.zone).Format(" MST"))
+	if at := m.View.LimitedAt; at != nil {
+		where += ", stopped at " + w.clock(at) + at.In(w.zone).Format(" MST")
 	}
-	fmt.Fprintln(&out)
+	return where
+}
+
+// next says what comes now without anybody's help.
+func (w words) next(v resume.View) string {
 	switch {
-	case w.group.Event == Limited, w.group.Event == Parked && v.State == resume.Waiting && v.Unreached != "":
-		w.waits(&out, v)
+	case w.group.Event == Limited && v.Unreached == "" && v.NextAt != nil:
+		words := "It is resumed at " + w.clock(v.NextAt) + "; there is nothing to do"
 		if v.Context != nil && v.Cold != nil && *v.Cold {
-			fmt.Fprintf(&out, "A resume reads %s.\n", humanize.Context(*v.Context, v.Cold))
+			words += ". A resume reads " + humanize.Context(*v.Context, v.Cold)
 		}
-	case w.group.Event == Recovered:
-		if v.Attempt > 0 {
-			fmt.Fprintf(&out, "It took %s.\n", humanize.Count(v.Attempt, "try"))
-		}
+		return words
+	case w.group.Event == Recovered && v.Attempt > 0:
+		return "It took " + humanize.Count(v.Attempt, "try")
+	case w.group.Event == Retrying && w.lost(v) != "":
+		return sentence(w.tried(v) + "; " + w.lost(v))
+	case w.group.Event == Retrying:
+		return sentence(w.tried(v))
 	default:
-		w.tried(&out, v)
+		return ""
 	}
-	if lost := w.lost(v); lost != "" {
-		fmt.Fprintf(&out, "%s.\n", sentence(lost))
-	}
-	return out.String()
 }
 
 // lost says what of a session's start its first resume did not repeat. Those that
@@ -218,43 +263,29 @@ func (w words) lost(v resume.View) string {
 	return "not repeated of its start: " + sanitize.Short(strings.Join(v.Carried.LeftOut, ", "), 200)
 }
 
-// tried lists the last attempts with their times.
-func (w words) tried(out *strings.Builder, v resume.View) {
+// tried says when it was tried, and how the last try ended.
+func (w words) tried(v resume.View) string {
 	if len(v.Attempts) == 0 {
-		if w.group.Event != Retrying {
-			fmt.Fprintln(out, "Nothing was tried.")
-		}
-		return
+		return ""
 	}
-	fmt.Fprintln(out, "Tried:")
-	for _, a := range v.Attempts[max(0, len(v.Attempts)-maxTextAttempts):] {
-		fmt.Fprintf(out, "%d. %s (waited %s)", a.N, w.clock(a.StartedAt), humanize.Seconds(a.DelaySeconds))
-		if a.Outcome != "" {
-			fmt.Fprintf(out, ": %s", humanize.Plain(string(a.Outcome)))
-		}
-		if a.Error != "" {
-			fmt.Fprintf(out, ", %s", sanitize.Short(a.Error, 80))
-		}
-		fmt.Fprintln(out)
+	last := v.Attempts[len(v.Attempts)-1]
+	said := "tried at " + w.clock(last.StartedAt)
+	if len(v.Attempts) > 1 {
+		said = fmt.Sprintf("tried from %s to %s", w.clock(v.Attempts[0].StartedAt), w.clock(last.StartedAt))
 	}
-}
-
-func (w words) waits(out *strings.Builder, v resume.View) {
-	if v.ResetAt != nil {
-		fmt.Fprintf(out, "The limit lifts at %s.\n", w.clock(v.ResetAt))
+	if last.Outcome != "" {
+		said += ": " + humanize.Plain(string(last.Outcome))
 	}
-	switch {
-	case v.Unreached != "":
-		fmt.Fprintln(out, "It is not resumed while that process lives.")
-	case v.NextAt != nil:
-		fmt.Fprintf(out, "It is resumed at %s. There is nothing to do.\n", w.clock(v.NextAt))
+	if last.Error != "" {
+		said += ", " + sanitize.Short(last.Error, 80)
 	}
+	return said
 }
 
 // bodyOfMany lists sessions a line each.
 func (w words) bodyOfMany() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "Account %s", sanitize.Short(w.group.account().String(), 120))
+	fmt.Fprintf(&out, "Of %s", sanitize.Short(w.group.account().String(), 120))
 	if w.notice.Host != "" {
 		fmt.Fprintf(&out, " on %s", sanitize.Short(w.notice.Host, 80))
 	}
@@ -275,9 +306,9 @@ func (w words) fateOf(v resume.View) string {
 	case w.group.Event == GaveUp && len(v.Attempts) > 0:
 		return fmt.Sprintf(": %s, last at %s", humanize.Count(v.Attempt, "try"), w.clock(v.Attempts[len(v.Attempts)-1].StartedAt))
 	case w.group.Event == Parked && v.Reason != "":
-		return ": " + sanitize.Short(v.Reason, 50)
+		return ": " + sanitize.Short(w.reason(v), 50)
 	case w.group.Event == Limited && v.Unreached != "":
-		return ": go on in its terminal, or quit it and it is continued"
+		return ": " + sanitize.Short(v.Remedy, 120)
 	case w.group.Event == Limited && v.NextAt != nil:
 		return ": resumed at " + w.clock(v.NextAt)
 	case w.lost(v) != "":
@@ -287,18 +318,43 @@ func (w words) fateOf(v resume.View) string {
 	}
 }
 
-// advice says what to do.
+// advice says what to do now, and by which command the session goes on then.
 func (w words) advice() string {
+	remedy := sentence(sanitize.Short(w.group.Members[0].View.Remedy, maxWhat))
+	calls := w.group.Event == GaveUp || w.group.Event == Parked
 	switch {
-	case w.notice.RetryCommand == "":
+	case !calls && (w.group.Event != Limited || w.group.Total > 1):
 		return ""
-	case w.group.Total > 1:
-		return "To try one again: resumed retry " + shellWord(w.group.Members[0].Short)
-	case w.group.Event == Parked:
-		return "Once it is mended: " + w.notice.RetryCommand
-	default:
-		return "To try again: " + w.notice.RetryCommand
+	case w.notice.RetryCommand == "":
+		return remedy
 	}
+	command := w.notice.RetryCommand
+	if w.group.Total > 1 {
+		command = w.firstRetry()
+	}
+	switch {
+	case remedy != "" && w.group.Total > 1:
+		return remedy + ", then one by one: " + command
+	case w.group.Total > 1:
+		return "To try one again: " + command
+	case remedy != "":
+		return remedy + ", then: " + command
+	case w.group.Event == Parked:
+		return "To go on: " + command
+	default:
+		return "To try again: " + command
+	}
+}
+
+// firstRetry is the command for the first of several sessions that needs one.
+func (w words) firstRetry() string {
+	first, _, _ := strings.Cut(w.notice.RetryCommand, "; ")
+	return first
+}
+
+// reason is the session's, with its times as they are said here.
+func (w words) reason(v resume.View) string {
+	return humanize.Reason(v.Reason, func(t time.Time) string { return w.clock(&t) })
 }
 
 // clock writes a time as people here say it, with the day where it is another.
@@ -307,6 +363,20 @@ func (w words) clock(t *time.Time) string {
 		return "an unknown time"
 	}
 	return humanize.LastingClock(*t, w.notice.At.In(w.zone))
+}
+
+// brief cuts a text to so many lines. What to do is kept: that is the last line, or
+// the command that shows all.
+func brief(text string, most int) string {
+	lines := strings.Split(text, "\n")
+	if len(lines) <= most {
+		return text
+	}
+	last := lines[len(lines)-1]
+	if !strings.Contains(last, "resumed ") {
+		last = "To see all: resumed status"
+	}
+	return strings.Join(append(lines[:most-1:most-1], last), "\n")
 }
 
 // project is the name of the directory that a session works in.
@@ -330,22 +400,8 @@ func (t Titles) of(name string) string {
 	return sanitize.Short(name, 40)
 }
 
-var classWords = map[limit.Class]string{
-	limit.RateLimit:       "rate limit",
-	limit.UsageLimit:      "usage limit",
-	limit.Overloaded:      "provider overloaded",
-	limit.ServerError:     "provider errors",
-	limit.Network:         "no network",
-	limit.Timeout:         "timeouts",
-	limit.Unknown:         "a failure that nobody understands",
-	limit.Auth:            "sign-in refused",
-	limit.Billing:         "billing",
-	limit.ContextOverflow: "context too long",
-	limit.BadRequest:      "request refused",
-}
-
 func because(c limit.Class) string {
-	if w := classWords[c]; w != "" {
+	if w := c.Words(); w != "" {
 		return " (" + w + ")"
 	}
 	return ""
@@ -353,22 +409,18 @@ func because(c limit.Class) string {
 
 // sentence begins with a capital letter.
 func sentence(s string) string {
+	if s == "" {
+		return ""
+	}
 	first, size := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(first)) + s[size:]
 }
 
 // shellWord quotes what a shell would not take as one plain word.
 func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.:", r)
-	}
-	s = sanitize.Short(s, 200)
-	if s != "" && !strings.HasPrefix(s, "-") && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return s
-	}
-	quoted := "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	word := sanitize.ShellWord(sanitize.Short(s, 200))
 	if strings.HasPrefix(s, "-") {
-		return "-- " + quoted
+		return "-- " + word
 	}
-	return quoted
+	return word
 }

@@ -15,8 +15,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agents"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/usage"
 )
 
 var updateTexts = flag.Bool("update-texts", false, "write the golden texts anew")
@@ -31,6 +33,7 @@ func storied(state resume.State) resume.View {
 		State:     state,
 		Reason:    "gave up after 5 resumes without progress",
 		Limit:     limit.Verdict{Class: limit.Overloaded, WaitHelps: true, Reset: limit.Reset{At: at.Add(21 * time.Hour)}},
+		LimitText: "API Error: 529 Overloaded",
 		LimitedAt: at,
 		NextAt:    at.Add(21*time.Hour + time.Minute),
 	}
@@ -52,6 +55,7 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 		if change != nil {
 			change(&v)
 		}
+		v.Remedy = agents.Remedy(v)
 		return &group{ID: "ntc_1", Event: e, At: at, Account: v.Account, Total: 1, Members: []member{{View: trimView(v), Short: "4f2a"}}}
 	}
 	many := func(e Event, n int) *group {
@@ -60,8 +64,9 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 			v := storied(resume.GaveUp)
 			v.ID, v.Cwd = fmt.Sprintf("%04x", i), fmt.Sprintf("/home/ann/src/service-%d", i)
 			if e == Parked {
-				v.Reason = fmt.Sprintf("directory %s is gone", v.Cwd)
+				v.State, v.Reason = resume.Parked, fmt.Sprintf("directory %s is gone", v.Cwd)
 			}
+			v.Remedy = agents.Remedy(v)
 			g.Members = append(g.Members, member{View: trimView(v), Short: v.ID})
 		}
 		return g
@@ -72,36 +77,73 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 	}{
 		{"gave up", one(GaveUp, nil)},
 		{"gave up without a directory, of an agent of one's own", one(GaveUp, func(v *resume.View) { v.Cwd, v.Agent, v.Class = "", "mybot", limit.None })},
-		{"parked", one(Parked, func(v *resume.View) {
-			v.Class, v.Reason, v.Attempts, v.Attempt = limit.Billing, "waiting does not help: credit balance is too low", nil, 0
+		{"gave up after resumes that failed by themselves", one(GaveUp, func(v *resume.View) {
+			v.Attempts = v.Attempts[:1]
+			v.Attempt, v.Attempts[0].Outcome, v.Attempts[0].Error = 1, resume.Failed, "exit status 3: boom: cannot connect"
 		})},
-		{"limited", one(Limited, func(v *resume.View) { v.Reason, v.Attempts, v.Attempt = "overloaded", nil, 0 })},
+		{"parked, left to its person", one(Parked, func(v *resume.View) {
+			v.State, v.Class, v.Attempts, v.Attempt = resume.Parked, limit.UsageLimit, nil, 0
+			v.Reason = "you closed it after it was stopped, so it is left to you (resume.closed): `resumed retry 4f2a9c1e-77aa-4b0e-9d52-0a3b6f1c2d3e` continues it"
+		})},
+		{"limited", one(Limited, func(v *resume.View) { v.State, v.Reason, v.Attempts, v.Attempt = resume.Waiting, "overloaded", nil, 0 })},
 		{"limited, out of reach", one(Limited, func(v *resume.View) { outOfReach(v); v.State = resume.Waiting })},
 		{"out of reach", one(Parked, func(v *resume.View) { outOfReach(v); v.State = resume.Waiting })},
 		{"three limited, one out of reach", func() *group {
 			g := many(Limited, 3)
 			outOfReach(&g.Members[1].View)
+			g.Members[1].View.State = resume.Waiting
+			g.Members[1].View.Remedy = agents.Remedy(g.Members[1].View)
 			return g
 		}()},
-		{"retrying", one(Retrying, func(v *resume.View) { v.Reason, v.Attempts, v.Attempt = "", v.Attempts[:2], 2 })},
+		{"retrying", one(Retrying, func(v *resume.View) {
+			v.Reason, v.Attempts, v.Attempt = "provider overloaded: API Error: 529 Overloaded", v.Attempts[:2], 2
+		})},
 		{"recovered", one(Recovered, nil)},
 		{"six gave up", many(GaveUp, 6)},
 		{"six parked", many(Parked, 6)},
 		{"ten thousand gave up", many(GaveUp, 10_000)},
 		{"config error", &group{Event: ConfigError, At: at, Detail: "resumed.toml:3: backoff.base_delay: must be a duration such as \"30s\", got 30"}},
 		{"digest", &group{Event: Digest, At: at, Detail: digestText([]Digested{
-			{View: storied(resume.Watching), Short: "4f2a", GoOn: "claude --resume 4f2a9c1e-77aa-4b0e-9d52-0a3b6f1c2d3e"},
+			{View: storied(resume.Watching), Short: "4f2a", GoOn: "cd /home/ann/src/payments-api && claude --resume 4f2a9c1e-77aa-4b0e-9d52-0a3b6f1c2d3e"},
 			{View: storied(resume.GaveUp), Short: "77aa", GoOn: "codex resume 77aa", Needed: true},
 			{View: storied(resume.Watching), Short: "b0e9"},
 		})}},
+		{"usage", &group{Event: Usage, At: at, Detail: usageText(resume.AccountKey{Name: "codex:default"}, usage.Window{
+			Kind: usage.FiveHours, Used: 82.4, ResetsAt: at.Add(2 * time.Hour), FullAt: new(at.Add(40 * time.Minute)), Earliest: new(at.Add(30 * time.Minute)), Latest: new(at.Add(time.Hour)),
+		}, at)}},
 		{"digest of a good night", &group{Event: Digest, At: at, Detail: digestText([]Digested{{View: storied(resume.Watching), Short: "4f2a"}})}},
 		{"digest of a bad night", &group{Event: Digest, At: at, Detail: digestText(slices.Repeat([]Digested{{View: storied(resume.GaveUp), Short: "4f2a", Needed: true}}, 12))}},
 		{"test", &group{Event: Test, At: at}},
 	}
+	for _, class := range limit.Classes() {
+		for _, agent := range []string{"claude-code", "codex", "opencode", "gemini", "qwen-code", "mybot"} {
+			if class.Transient() && agent != "mybot" || class == limit.None || class == limit.Cancelled {
+				continue // what is to be done about them is the same of all
+			}
+			event, state, said := Parked, resume.Parked, class.Words()+", waiting does not help: the agent's own words"
+			if class.Transient() {
+				event, state = GaveUp, resume.GaveUp
+			}
+			cases = append(cases, struct {
+				name  string
+				group *group
+			}{class.String() + " of " + agent, one(event, func(v *resume.View) {
+				v.State, v.Class, v.Agent, v.Reason, v.Text, v.Attempts = state, class, agent, said, "the agent's own words", v.Attempts[:4:4]
+			})})
+		}
+	}
+	desk, err := NewBase(Common{Name: "desktop", Lines: 3})
+	require.NoError(t, err)
 	var got strings.Builder
 	for _, c := range cases {
 		n := compose(c.group, "box", time.UTC, known)
 		require.LessOrEqual(t, utf8.RuneCountInString(n.Text), maxText+1, c.name)
+		require.LessOrEqual(t, strings.Count(n.Text, "\n"), 13, "one screen of a phone: %s", c.name)
+		shown := desk.Word(n)
+		require.LessOrEqual(t, strings.Count(shown.Title+"\n"+shown.Text, "\n"), 3, "four lines of a desktop: %s", c.name)
+		if n.RetryCommand != "" {
+			require.Contains(t, shown.Text, strings.Split(n.RetryCommand, "; ")[0], "what to do is shown: %s", c.name)
+		}
 		fmt.Fprintf(&got, "=== %s\n%s\n---\n%s\n---\n%s\n\n", c.name, n.Title, n.Text, n.RetryCommand)
 	}
 	golden := filepath.Join("testdata", "texts.golden")
@@ -117,8 +159,8 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 func outOfReach(v *resume.View) {
 	v.Class, v.Attempts, v.Attempt = limit.UsageLimit, nil, 0
 	v.Owner = &resume.Owner{PID: 4242, Kind: "interactive"}
-	v.Unreached = "go on in its terminal, or quit it and it is continued: a live process holds it: process 4242 (interactive): " +
-		"it does not live in tmux (resumed shell starts it where it can be typed into)"
+	v.Unreached = "open in its terminal: go on there, or quit it and it is continued in the background; " +
+		"nothing is typed for you there (process 4242): it is not in tmux; next time start it with `resumed shell claude`"
 	v.Reason = v.Unreached + "; usage limit: You've hit your 5-hour limit · resets 11pm (UTC)"
 }
 
@@ -146,7 +188,7 @@ func TestRetryCommandIsSafeToPaste(t *testing.T) {
 		"ses_1-a.b":  "ses_1-a.b",
 		"$(reboot)":  "'$(reboot)'",
 		"it's":       `'it'\''s'`,
-		"-x":         "-- '-x'",
+		"-x":         "-- -x",
 		"":           "''",
 		"a\nb":       "'a b'",
 		"a;rm -rf /": "'a;rm -rf /'",
@@ -192,7 +234,7 @@ func TestTheFirstResumeSaysWhatItDoesNotRepeat(t *testing.T) {
 		})
 		return compose(&group{ID: "1", Event: event, Total: 1, Members: []member{{View: v, Short: "abcd"}}}, "box", time.UTC, nil)
 	}
-	const line = "Not repeated of its start: --ide, --sdk-url, --watch, its mode, which nothing tells."
+	const line = "ot repeated of its start: --ide, --sdk-url, --watch, its mode, which nothing tells"
 	first := said(Retrying, 1)
 	require.Contains(t, first.Text, line)
 	require.NotContains(t, said(Retrying, 2).Text, "Not repeated", "once for an interruption")

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"resumed/internal/sanitize"
 )
 
 // Error says that another user can have written what is obeyed.
@@ -62,6 +64,11 @@ func (t Trust) Owner(path string) error {
 	if err != nil {
 		return err
 	}
+	return t.OwnerOf(path, info)
+}
+
+// OwnerOf is Owner of a file that was looked at already.
+func (t Trust) OwnerOf(path string, info fs.FileInfo) error {
 	return t.owned(place{path: path, info: info, last: true})
 }
 
@@ -156,13 +163,13 @@ func (t Trust) owned(at place) error {
 	wrong := &Error{
 		Path: at.path,
 		Why:  fmt.Sprintf("belongs to %s, not to you", userName(uid)),
-		Fix:  fmt.Sprintf("sudo chown %s %s", userName(uint32(os.Geteuid())), quoted(at.path)),
+		Fix:  fmt.Sprintf("sudo chown %s %s", userName(uint32(os.Geteuid())), sanitize.ShellWord(at.path)),
 	}
 	switch { // what was planted must not be taken over unread
 	case at.link():
-		wrong.Fix = "rm " + quoted(at.path)
+		wrong.Fix = "rm " + sanitize.ShellWord(at.path)
 	case at.info.Mode().IsRegular():
-		wrong.Fix = "rm " + quoted(at.path) + ", or if you know what it holds: " + wrong.Fix
+		wrong.Fix = "rm " + sanitize.ShellWord(at.path) + ", or if you know what it holds: " + wrong.Fix
 	case at.last:
 		wrong.Fix = "if you know what it holds: " + wrong.Fix
 	}
@@ -187,15 +194,5 @@ func (t Trust) writable(at place) error {
 	if !at.last {
 		why = "is a directory in which " + by + " can replace what it holds"
 	}
-	return &Error{Path: at.path, Why: why, Fix: "chmod go-w " + quoted(at.path)}
-}
-
-// quoted returns a path as a shell takes it.
-func quoted(path string) string {
-	if !strings.ContainsFunc(path, func(r rune) bool {
-		return !strings.ContainsRune("/._-+,:@%=~", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	}) {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	return &Error{Path: at.path, Why: why, Fix: "chmod go-w " + sanitize.ShellWord(at.path)}
 }

@@ -20,8 +20,15 @@ type File struct {
 	fd   string
 }
 
-// Open returns what a process has open.
-func (f FS) Open(pid int) []File {
+// Open returns what a process has open, or why nobody knows.
+func (f FS) Open(pid int) ([]File, error) {
+	if f.asks() {
+		return openByLsof(pid)
+	}
+	return f.open(pid), nil
+}
+
+func (f FS) open(pid int) []File {
 	dir := f.Path(pid, "fd")
 	fds, _ := os.ReadDir(dir) // it has ended, or is another user's: nothing is known
 	var files []File
@@ -35,13 +42,13 @@ func (f FS) Open(pid int) []File {
 
 // Opens reports whether the process has the file of that name open.
 func (f FS) Opens(pid int, name string) bool {
-	return slices.ContainsFunc(f.Open(pid), func(file File) bool { return file.Name == name })
+	return slices.ContainsFunc(f.open(pid), func(file File) bool { return file.Name == name })
 }
 
 // Writes reports whether the process has the file of that name open to write
 // into it. Where the kernel does not tell what for, it may be for that.
 func (f FS) Writes(pid int, name string) bool {
-	return slices.ContainsFunc(f.Open(pid), func(file File) bool { return file.Name == name && f.writable(pid, file.fd) })
+	return slices.ContainsFunc(f.open(pid), func(file File) bool { return file.Name == name && f.writable(pid, file.fd) })
 }
 
 func (f FS) writable(pid int, fd string) bool {

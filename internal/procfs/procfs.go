@@ -1,20 +1,23 @@
-// Package procfs reads what the kernel tells of processes, or ps and lsof where it
-// does not: their arguments, environments, directories, open files and locks.
+// Package procfs reads what the kernel tells of processes in /proc, or by its calls and
+// by lsof where there is none: their arguments, environments, directories, open files
+// and locks.
 package procfs
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
-// FS is where the kernel tells of processes. Where it does not, ps and lsof are
-// asked; what they do not tell either is not known, which is ErrUnseen. Of
+// FS is where the kernel tells of processes. Where it does not, the Library and lsof
+// are asked; what they do not tell either is not known, which is ErrUnseen. Of
 // processes of other users little is told.
 type FS string
 
@@ -23,6 +26,9 @@ const Proc FS = "/proc"
 
 // PIDs returns the processes that the kernel tells of.
 func (f FS) PIDs() ([]int, error) {
+	if f.asks() {
+		return f.pidsByLibrary(context.Background())
+	}
 	if !f.Seen() {
 		return nil, fmt.Errorf("list processes: %w", ErrUnseen)
 	}
@@ -48,7 +54,7 @@ func (f FS) Path(pid int, name ...string) string {
 // ended, or is another user's, tells nothing.
 func (f FS) Argv(pid int) []string {
 	if f.asks() {
-		return argvByPS(pid)
+		return f.argvByLibrary(pid)
 	}
 	cmdline, err := os.ReadFile(f.Path(pid, "cmdline"))
 	if err != nil || len(cmdline) == 0 {
@@ -61,7 +67,7 @@ func (f FS) Argv(pid int) []string {
 // KEY=value.
 func (f FS) Environ(pid int) ([]string, error) {
 	if f.asks() {
-		return environByPS(pid)
+		return f.environByLibrary(pid)
 	}
 	environ, err := os.ReadFile(f.Path(pid, "environ"))
 	if err != nil {
@@ -74,10 +80,11 @@ func (f FS) Environ(pid int) ([]string, error) {
 // or that is not known.
 func (f FS) Variable(pid int, name string) string {
 	environ, _ := f.Environ(pid)
-	return variable(environ, name)
+	return Variable(environ, name)
 }
 
-func variable(environ []string, name string) string {
+// Variable returns a variable of an environment; empty: it has none.
+func Variable(environ []string, name string) string {
 	for _, pair := range environ {
 		if value, found := strings.CutPrefix(pair, name+"="); found {
 			return value
@@ -88,8 +95,43 @@ func variable(environ []string, name string) string {
 
 // Cwd returns the directory that a process works in; empty: it is not known.
 func (f FS) Cwd(pid int) string {
+	if f.asks() {
+		cwd, _ := f.cwdByLibrary(pid)
+		return cwd
+	}
 	cwd, _ := os.Readlink(f.Path(pid, "cwd"))
 	return cwd
+}
+
+// Executable returns the file that a process runs; empty: it is not known.
+func (f FS) Executable(pid int) string {
+	if f.asks() {
+		return f.exeByLibrary(pid)
+	}
+	exe, _ := os.Readlink(f.Path(pid, "exe"))
+	return strings.TrimSuffix(exe, " (deleted)")
+}
+
+// Own reports whether a process is of our own user.
+func (f FS) Own(pid int) bool {
+	if f.asks() {
+		user, err := userByLibrary(pid)
+		return err == nil && user == os.Getuid()
+	}
+	info, err := os.Stat(f.Path(pid))
+	if err != nil {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Getuid()
+}
+
+// device returns what is known of a device.
+func device(path string) (info syscall.Stat_t, err error) {
+	if err := syscall.Stat(path, &info); err != nil {
+		return info, &os.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return info, nil
 }
 
 // Stat is what the kernel tells of a process in one line.
@@ -100,7 +142,7 @@ type Stat struct {
 	Session    int
 	TTY        uint64 // the device of its terminal; 0: it has none
 	Foreground int    // the group that its terminal's keys go to
-	Start      uint64 // in ticks since the system began
+	Start      uint64 // in the system's own measure: it tells one process from another of the same number
 }
 
 // Living reports whether the process may still do something. A zombie will not.
@@ -109,6 +151,9 @@ func (s Stat) Living() bool { return s.State != 'Z' && s.State != 'X' && s.State
 // Stat reads the line. The name in it may hold anything, spaces and parentheses
 // too, so what matters comes after the last parenthesis.
 func (f FS) Stat(pid int) (Stat, error) {
+	if f.asks() {
+		return f.statByLibrary(pid)
+	}
 	text, err := os.ReadFile(f.Path(pid, "stat"))
 	if err != nil {
 		return Stat{}, err
@@ -131,9 +176,9 @@ func (f FS) Stat(pid int) (Stat, error) {
 	return s, nil
 }
 
-// Tick is the unit in which the kernel counts starts; it is the same on every
-// Linux that Go runs on.
-const Tick = time.Second / 100
+// tick is the unit in which Linux counts starts, since the system began; it is the
+// same on every one that Go runs on.
+const tick = time.Second / 100
 
 // Age returns how long ago a living process began, or false where that is not
 // known.
@@ -141,6 +186,9 @@ func (f FS) Age(pid int) (time.Duration, bool) {
 	s, err := f.Stat(pid)
 	if err != nil || !s.Living() {
 		return 0, false
+	}
+	if f.asks() {
+		return time.Since(time.UnixMilli(int64(s.Start))), true
 	}
 	text, err := os.ReadFile(filepath.Join(string(f), "uptime"))
 	if err != nil {
@@ -151,5 +199,5 @@ func (f FS) Age(pid int) (time.Duration, bool) {
 	if err != nil {
 		return 0, false
 	}
-	return time.Duration(uptime*float64(time.Second)) - time.Duration(s.Start)*Tick, true
+	return time.Duration(uptime*float64(time.Second)) - time.Duration(s.Start)*tick, true
 }

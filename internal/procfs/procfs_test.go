@@ -55,7 +55,9 @@ func TestTheKernelTellsOfAProcess(t *testing.T) {
 	require.Error(t, cmd.Wait())
 	_, err = procfs.Proc.Stat(pid)
 	require.Error(t, err)
-	require.Empty(t, procfs.Proc.Open(pid))
+	open, err := procfs.Proc.Open(pid)
+	require.NoError(t, err)
+	require.Empty(t, open)
 }
 
 func TestWithoutAKernelThatTellsNothingIsKnown(t *testing.T) {

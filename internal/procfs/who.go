@@ -5,11 +5,15 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 )
 
 // Seen reports whether the kernel tells of processes: of us, at least, by our own
 // number. An empty directory does not, nor one of another namespace of numbers.
 func (f FS) Seen() bool {
+	if f == Library {
+		return false
+	}
 	if f != Proc { // made up by a test, which is no process there
 		_, err := os.Stat(string(f))
 		return err == nil
@@ -18,8 +22,28 @@ func (f FS) Seen() bool {
 	return err == nil && self == strconv.Itoa(os.Getpid())
 }
 
-// asks reports whether other programs are to be asked about processes.
-func (f FS) asks() bool { return f == Proc && !f.Seen() }
+// asks reports whether the library and other programs are to be asked about processes.
+func (f FS) asks() bool {
+	if f != Proc || procSeen.Load() {
+		return f == Library
+	}
+	seen := f.Seen()
+	procSeen.Store(seen)
+	return !seen
+}
+
+// procSeen says that Proc was seen once: what is read of one process need not look
+// again.
+var procSeen atomic.Bool
+
+// Tells reports whether anybody tells of processes: of us, at least.
+func (f FS) Tells() bool {
+	if !f.asks() {
+		return f.Seen()
+	}
+	_, err := f.statByLibrary(os.Getpid())
+	return err == nil
+}
 
 // Listed is a process with the arguments that it was started with.
 type Listed struct {
@@ -30,18 +54,11 @@ type Listed struct {
 // List returns the processes that tell their arguments, or why they cannot be
 // known.
 func (f FS) List(ctx context.Context) ([]Listed, error) {
-	var all []Listed
-	if f.asks() {
-		found, err := listByPS(ctx, "-ax", "-ww")
-		for _, l := range found {
-			all = append(all, Listed{l.pid, words(l.command)})
-		}
-		return all, err
-	}
 	pids, err := f.PIDs()
 	if err != nil {
 		return nil, err
 	}
+	var all []Listed
 	for _, pid := range pids {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -57,7 +74,7 @@ func (f FS) List(ctx context.Context) ([]Listed, error) {
 // It is empty where the process has ended or is another user's.
 func (f FS) Where(pid int) (string, error) {
 	if f.asks() {
-		return cwdByLsof(pid)
+		return f.cwdByLibrary(pid)
 	}
 	return f.Cwd(pid), nil
 }
@@ -91,7 +108,7 @@ func (f FS) Writers(ctx context.Context, name string) ([]int, error) {
 // its value, or why they cannot be known.
 func (f FS) Having(ctx context.Context, name string) (map[int]string, error) {
 	if f.asks() {
-		return havingByPS(ctx, name)
+		return f.havingByLibrary(ctx, name)
 	}
 	pids, err := f.PIDs()
 	if err != nil {

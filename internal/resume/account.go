@@ -41,23 +41,24 @@ type Account struct {
 	State    Breaker
 	ResetAt  time.Time // zero: not stated
 	Sessions int
+	Kept     int       // how many of them are worth keeping
+	MovedAt  time.Time // when one of them last moved; zero: nobody saw it
 }
 
 // account is what the engine knows of one account. It needs no place on disk:
 // the sessions that wait, or try, say all of it again after a restart.
 type account struct {
+	sessions, kept int // how many there are, and how many of them are worth keeping
+
 	limitedAt time.Time // zero: nothing is known to be refused but what windows say
 	reset     time.Time // as it was stated last; zero: it was not
 	movedAt   time.Time // when one of its sessions last moved
-	windows   map[Key]window
+	usage     Usage     // what was told last of its allowances
+	windows   windows
 	tries     []try // the resumes that run or are settling
 	last      start
 	previous  start // the last one of another session
 }
-
-// window is a limit of which a session that it stopped was told when it lifts. A
-// movement of another session disproves none: limits are also of a model.
-type window struct{ statedAt, lifts time.Time }
 
 // start is when a session of an account was resumed, and which.
 type start struct {
@@ -78,17 +79,29 @@ func shared(c limit.Class) bool { return limits(c) || c.Outage() }
 // limits reports whether a refusal of this class says that an allowance is used up.
 func limits(c limit.Class) bool { return c == limit.UsageLimit || c == limit.RateLimit }
 
+func newAccount() *account { return &account{windows: newWindows()} }
+
+// count learns that there is one more session like this, or one less.
+func (a *account) count(s Session, n int) {
+	if s.StandsIn() {
+		return // it is none
+	}
+	if a.sessions += n; s.WorthKeeping() {
+		a.kept += n
+	}
+}
+
 // follow learns from one step of one of the account's sessions, and reports
 // whether the account stands otherwise now.
 func (a *account) follow(c Change) bool {
-	free, probed, reset, last, windows := a.limitedAt.IsZero(), a.probed(Key{}), a.reset, a.last, len(a.windows)
+	free, probed, reset, last, windows := a.limitedAt.IsZero(), a.probed(Key{}), a.reset, a.last, len(a.windows.of)
 	a.learn(c)
-	return a.limitedAt.IsZero() != free || a.probed(Key{}) != probed || a.reset != reset || a.last != last || len(a.windows) != windows
+	return a.limitedAt.IsZero() != free || a.probed(Key{}) != probed || a.reset != reset || a.last != last || len(a.windows.of) != windows
 }
 
 func (a *account) learn(c Change) {
 	key := c.After.Key
-	a.note(c.After)
+	a.windows.note(c.After)
 	if c.Begun() != nil {
 		a.begun(key, c.At)
 	}
@@ -99,6 +112,8 @@ func (a *account) learn(c Change) {
 		}
 	case Progressed:
 		a.moved(ev.At)
+	case Metered:
+		a.meter(ev.Usage)
 	case NotSent:
 		if a.last.key == key && c.Before.Run != nil && c.After.Run == nil {
 			a.last, a.previous = a.previous, start{} // nothing was sent: nobody need keep a distance from it
@@ -111,66 +126,53 @@ func (a *account) learn(c Change) {
 	}
 }
 
-// note learns which window has stopped a session, if any.
-func (a *account) note(s Session) {
-	if !s.Interrupted() || !limits(s.Limit.Class) || !s.Limit.Reset.Stated() {
-		delete(a.windows, s.Key)
-		return
-	}
-	if a.windows == nil {
-		a.windows = make(map[Key]window)
-	}
-	a.windows[s.Key] = window{s.LimitedAt, s.Limit.Reset.At}
-}
-
-// opensAt returns the earliest end of a window that lies after now; zero: there is
-// none.
-func (a *account) opensAt(now time.Time) (at time.Time) {
-	for _, w := range a.windows {
-		if w.lifts.After(now) && (at.IsZero() || w.lifts.Before(at)) {
-			at = w.lifts
-		}
-	}
-	return at
-}
-
 // resetAt returns when the account is free again, as far as is known: the earliest
 // end of what lies ahead, else what was stated last.
 func (a *account) resetAt(now time.Time) time.Time {
-	if at := a.opensAt(now); !at.IsZero() {
+	if at := a.windows.opensAt(now); !at.IsZero() {
 		return at
 	}
 	return a.reset
-}
-
-// bar returns the earliest end of a window that lies after now and that no movement of
-// the account since has shown not to be everybody's; zero: there is none.
-func (a *account) bar(now time.Time) (at time.Time) {
-	for _, w := range a.windows {
-		if w.lifts.After(now) && !a.movedAt.After(w.statedAt) && (at.IsZero() || w.lifts.Before(at)) {
-			at = w.lifts
-		}
-	}
-	return at
 }
 
 // near is how far away a window may end that somebody is held back for who waits
 // for something else. One of days may be of a model that they do not use.
 const near = 6 * time.Hour
 
-// heeds reports whether a session that is due would only run into a window of its
-// account that ends then, of which another one was told. Who was told a time itself
-// goes by that, and a person who asks for a try gets one.
-func (s Session) heeds(bar, now time.Time) bool {
+// heed is whether a session that is due cares for a window of its account of which
+// another one was told.
+type heed uint8
+
+const (
+	never    heed = iota // who was told a time itself goes by that, and a person who asks for a try gets one
+	always               // it would only run into it
+	whenNear             // where it does not end too far away
+)
+
+func (s Session) heed() heed {
 	switch {
-	case bar.IsZero() || !s.RetryAskedAt.IsZero():
-		return false
-	case s.Limit.Class == limit.UsageLimit:
-		return !s.Limit.Reset.Stated()
-	case s.Limit.Class == limit.RateLimit && s.Limit.Reset.Stated():
-		return false
+	case !s.RetryAskedAt.IsZero():
+		return never
+	case s.Pending():
+		return always // it is begun when there is room
+	case s.Limit.Class == limit.UsageLimit && !s.Limit.Reset.Stated():
+		return always
+	case s.Limit.Class == limit.UsageLimit, s.Limit.Class == limit.RateLimit && s.Limit.Reset.Stated():
+		return never
 	default:
-		return bar.Sub(now) <= near
+		return whenNear
+	}
+}
+
+// holds reports whether a window that ends then holds the session back.
+func (h heed) holds(bar, now time.Time) bool {
+	return !bar.IsZero() && (h == always || h == whenNear && bar.Sub(now) <= near)
+}
+
+// meter learns how much of the allowances is used.
+func (a *account) meter(u Usage) {
+	if u.At.After(a.usage.At) {
+		a.usage = u
 	}
 }
 
@@ -234,11 +236,17 @@ func (a *account) probed(other Key) bool {
 	return slices.ContainsFunc(a.tries, func(t try) bool { return t.probe && t.key != other })
 }
 
-// involves reports whether the session tries, or started last: the gate may be
-// closed for all others because of it.
-func (a *account) involves(key Key) bool {
-	return a.last.key == key || slices.ContainsFunc(a.tries, func(t try) bool { return t.key == key })
+// involved returns the sessions that try, and the one that started last: the gate may
+// be closed for all others because of them.
+func (a *account) involved() []Key {
+	keys := []Key{a.last.key}
+	for _, t := range a.tries {
+		keys = append(keys, t.key)
+	}
+	return keys
 }
+
+func (a *account) involves(key Key) bool { return slices.Contains(a.involved(), key) }
 
 // gate says why a session of the account may not start now, and when that may
 // be another matter; zero: some other change will tell.
@@ -284,7 +292,7 @@ func (c Change) postpones(other Session) bool {
 // state returns how the account stands: it is not free while a window of one of its
 // sessions lies ahead.
 func (a *account) state(now time.Time) Breaker {
-	switch ahead := !a.opensAt(now).IsZero(); {
+	switch ahead := !a.windows.opensAt(now).IsZero(); {
 	case a.limitedAt.IsZero() && !ahead:
 		return Closed
 	case !a.limitedAt.IsZero() && a.probed(Key{}):

@@ -76,6 +76,15 @@ func TestEachCallHasANameOfItsOwn(t *testing.T) {
 	w.do(Released{}, Occupied{Owner: Owner{PID: 8}, Unreached: "no", Tell: true})
 	require.NotEqual(t, first, w.Call)
 
+	w = newWalk().do(limited(noon, limit.RateLimit)).after(time.Minute).do(Due{Mark: "1"}, held)
+	first = w.Call
+	w.do(Occupied{Owner: Owner{PID: 7}}, Released{})
+	require.Empty(t, w.Call, "it may be continued")
+	held.Mark = "5"
+	w.after(time.Hour).do(Due{Mark: "5"}, held)
+	require.NotEmpty(t, w.Call)
+	require.NotEqual(t, first, w.Call, "out of sight once more")
+
 	w.do(Retry{}, Due{Mark: "4"})
 	require.False(t, w.Told, "a person who orders it is told again where it is held")
 }

@@ -25,23 +25,16 @@ func (c Change) Calls() bool {
 	return c.Entered(Parked) || c.After.Told && !c.Before.Told
 }
 
-// called gives the step that calls a person a name. It is made of what a crash
-// does not change, so that the step has the same name when it is taken again; and it
-// is kept, so that a limit that is read later does not make another call of it.
+// called gives the step that calls a person a name of its own, also where the session
+// stood there before. It is made of what a crash does not change, so that the step has
+// the same name when it is taken again; and it is kept, so that a limit that is read
+// later does not make another call of it.
 func (s Session) called(before Session) Session {
 	c := Change{Before: before, After: s}
 	switch {
 	case c.Calls() || c.Entered(GaveUp):
-		s.Call = fmt.Sprintf("%d.%d.%d", millis(s.LimitedAt), s.Tries(), millis(s.lastStart()))
-		if !s.RetryAskedAt.IsZero() { // it stands where it stood before a person sent it on
-			s.Call += fmt.Sprintf(".%d", millis(s.RetryAskedAt))
-		}
-		if !s.over() { // it may still come to stand there
-			s.Call += ".told"
-			if s.Owner != nil { // and may be held by another then
-				s.Call += fmt.Sprintf(".%d", s.Owner.PID)
-			}
-		}
+		s.Calls++
+		s.Call = fmt.Sprintf("%d.%d.%d.%d", millis(s.LimitedAt), s.Tries(), millis(s.lastStart()), s.Calls)
 	case !s.over() && !s.Told:
 		s.Call = ""
 	}
@@ -69,6 +62,10 @@ func (c Change) Begun() *Run {
 	}
 	return nil
 }
+
+// Begins reports whether the command that runs begins the session of a task: it may have
+// moved before its start was known.
+func (c Change) Begins() bool { return c.Before.Run != nil && c.Before.Run.Begins }
 
 // Stepped reports whether a session stands otherwise than before.
 func (c Change) Stepped() bool {
@@ -129,6 +126,9 @@ func (c Change) Given() bool {
 // Concluded returns the resume whose outcome this step brought, or nil. One
 // that moved the session may turn out to have been refused something.
 func (c Change) Concluded() *Attempt {
+	if c.Before.Pending() {
+		return nil // to begin something is no resume
+	}
 	if n := len(c.After.Attempts); n > 0 && c.Entered(Parked) && c.After.Attempts[n-1].Outcome == Denied {
 		return &c.After.Attempts[n-1]
 	}
@@ -174,6 +174,11 @@ func (c Change) WorksOn() bool {
 	a, b := c.Before, c.After
 	if a.State != b.State || a.State != Watching {
 		return false
+	}
+	if mine, ours, ok := pack(a); ok { // nearly always
+		theirs, common, ok := pack(b)
+		mine.inode, mine.gen, mine.offset, mine.moved, ours.epoch = theirs.inode, theirs.gen, theirs.offset, theirs.moved, common.epoch
+		return ok && mine == theirs && ours == common
 	}
 	a.Seen, b.Seen = Position{}, Position{}
 	a.MovedAt, b.MovedAt = time.Time{}, time.Time{}

@@ -2,9 +2,10 @@ package resume
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
+
+	"resumed/internal/limit"
 )
 
 // jump is how far the clock must have been set to be noticed.
@@ -37,8 +38,8 @@ func (e *Engine) watchClock(ctx context.Context) {
 
 // skip gives what settles the time that nobody had.
 func (e *Engine) skip(ctx context.Context, skipped time.Duration, now time.Time) {
-	for _, key := range e.keys() {
-		if s := e.sessions[key]; s.State == Settling {
+	for s := range e.book.stirring() {
+		if s.State == Settling {
 			e.apply(ctx, s, s, Slept{skipped}, now)
 		}
 	}
@@ -46,13 +47,15 @@ func (e *Engine) skip(ctx context.Context, skipped time.Duration, now time.Time)
 
 // rewind makes of what was noted in the future what was noted now.
 func (e *Engine) rewind(ctx context.Context, now time.Time) {
-	for _, key := range e.keys() {
-		if s := e.sessions[key]; s.latest().After(now) {
+	for s := range e.book.all() {
+		if s.latest().After(now) {
 			e.apply(ctx, s, s, Rewound{}, now)
 		}
 	}
-	e.accounts = make(map[AccountKey]*account)
-	e.restoreAccounts(slices.Collect(maps.Values(e.sessions)))
+	for _, a := range e.accounts {
+		*a = account{sessions: a.sessions, kept: a.kept, windows: newWindows()}
+	}
+	e.restoreAccounts(slices.Collect(e.book.all()))
 	e.forgot, e.stirred = now, true
 }
 
@@ -62,9 +65,19 @@ func (s Session) latest() time.Time {
 	return slices.MaxFunc(happened, time.Time.Compare)
 }
 
+// counted returns a reset that was said at a time which lies ahead now: a duration counts from
+// now on.
+func counted(reset limit.Reset, said, now time.Time) limit.Reset {
+	if ahead := said.Sub(now); reset.Counted && !said.IsZero() && ahead > 0 {
+		reset.At = reset.At.Add(-ahead)
+	}
+	return reset
+}
+
 // rewound is the session after the clock was set back. A stated reset is a time
-// of the provider's clock and stays; what else holds it back is looked at again.
+// of the provider's clock and stays, unless it is counted from our own; what else holds it back is looked at again.
 func (s Session) rewound(r Rules, now time.Time) Session {
+	s.Limit.Reset = counted(s.Limit.Reset, s.LimitedAt, now)
 	for _, t := range []*time.Time{&s.LimitedAt, &s.StoppedAt, &s.MovedAt, &s.BornAt, &s.FoundAt, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt} {
 		*t = earlier(*t, now)
 	}

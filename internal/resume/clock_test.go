@@ -78,13 +78,13 @@ func TestAStatedResetStaysWhenTheClockIsSetBack(t *testing.T) {
 func (w *world) setBack(by time.Duration) {
 	require.NoError(w.t, w.do(w.t.Context(), func(context.Context) {
 		w.latest = w.latest.Add(by)
-		for key, s := range w.sessions {
+		for s := range w.book.all() {
 			for _, at := range []*time.Time{&s.LimitedAt, &s.MovedAt, &s.BornAt, &s.FoundAt, &s.WaitFrom} {
 				if !at.IsZero() {
 					*at = at.Add(by)
 				}
 			}
-			w.sessions[key] = s
+			w.book.put(s)
 		}
 		for _, a := range w.accounts {
 			a.last.at = a.last.at.Add(by)
@@ -147,4 +147,28 @@ func TestWhatSettlesIsGivenTheTimeThatTheMachineSlept(t *testing.T) {
 		require.Equal(t, NoProgress, w.session("a").Attempts[0].Outcome, "it had the time now")
 		w.stop()
 	})
+}
+
+// A duration counts from when it was said. Where the clock was set back since then, by
+// years perhaps, that lies ahead: it counts from now on. What a provider states by its own clock stays.
+func TestADurationCountsFromNowWhenTheClockIsSetBack(t *testing.T) {
+	const wait = 3 * time.Hour
+	for _, counted := range []bool{true, false} {
+		ahead, want := 5*24*time.Hour, wait
+		if !counted {
+			want += ahead
+		}
+		then := noon.Add(ahead)
+		ev := Limited{At: then, Verdict: limit.Verdict{
+			Class: limit.RateLimit, WaitHelps: true, Reset: limit.Reset{At: then.Add(wait), Source: limit.Words, Counted: counted},
+		}}
+		readAfterwards := Session{}.Next(ev, defaultRules(), noon, 0)
+		require.Equal(t, Waiting, readAfterwards.State)
+		require.Equal(t, want, readAfterwards.Limit.Reset.At.Sub(noon))
+
+		readBefore := Session{}.Next(ev, defaultRules(), then, 0).Next(Rewound{}, defaultRules(), noon, 0)
+		require.Equal(t, Waiting, readBefore.State)
+		require.Equal(t, want, readBefore.Limit.Reset.At.Sub(noon))
+		require.Equal(t, readAfterwards.NextAt, readBefore.NextAt)
+	}
 }

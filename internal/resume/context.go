@@ -55,7 +55,11 @@ func (r Rules) TooCold(s Session, at time.Time) string {
 	if r.OnCold != ParkCold || !s.RetryAskedAt.IsZero() {
 		return ""
 	}
-	return s.tooCold(r, at)
+	why := s.tooCold(r, at)
+	if why == "" {
+		return ""
+	}
+	return why + "; " + s.retry() + " goes on all the same"
 }
 
 // weighed notes how large the context is, and tells a person where that is wanted.
@@ -65,7 +69,7 @@ func (s Session) weighed(ev Weighed, r Rules) Session {
 		return s
 	}
 	if why := s.tooCold(r, s.NextAt); why != "" {
-		s.Told, s.Reason = true, why+"; it is resumed all the same, unless you cancel it"
+		s.Told, s.Reason = true, join(describe(s.Limit, ""), why, "it is resumed all the same, unless you cancel it")
 	}
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -171,8 +172,8 @@ func (h *history) start(mark string) {
 
 // lastStop returns the line of the refusal that the transcript ends with, or -1.
 func (h *history) lastStop() int {
-	for i := len(h.transcript) - 1; i >= 0; i-- {
-		switch h.transcript[i].(type) {
+	for i, line := range slices.Backward(h.transcript) {
+		switch line.(type) {
 		case Limited:
 			return i
 		case Progressed, Cancelled:

@@ -64,9 +64,9 @@ func TestADeniedSessionIsRetriedOnAPersonsOrder(t *testing.T) {
 	require.True(t, w.DeniedAt(noon.Add(30*time.Second)), "its plan must know that it stands where it was left")
 	require.False(t, w.DeniedAt(w.now))
 
-	w.do(Due{Mark: "m2"}, NotSent{Mark: "m2", Why: "a live process holds it"})
+	w.do(Due{Mark: "m2"}, NotSent{Mark: "m2", Why: "open in its terminal (process 7)"})
 	require.Equal(t, Waiting, w.State, "it is looked at again")
-	require.Equal(t, "a live process holds it", w.Reason)
+	require.Equal(t, "open in its terminal (process 7)", w.Reason)
 
 	w.resume().after(time.Second).end(Failed)
 	require.Equal(t, Parked, w.State, "there is no limit that could be waited out")

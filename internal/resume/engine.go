@@ -16,7 +16,7 @@ const longestSleep = time.Minute
 // ErrNoSession is returned for a session that nobody knows.
 var ErrNoSession = errors.New("no such session")
 
-// Options are what an Engine works with. All functions but Learned are required.
+// Options are what an Engine works with. All functions but Learned and Gate are required.
 type Options struct {
 	Rules    Rules
 	Sessions []Session // as they were when the engine last stopped
@@ -38,6 +38,7 @@ type Options struct {
 	// not block.
 	Learned func(Recoveries)
 
+	Gate Gate           // has the last word on a start; nil: there is none
 	Rand func() float64 // in [0, 1)
 	Mark func() string  // a name that no other resume has
 }
@@ -49,19 +50,17 @@ type Engine struct {
 	acting sync.WaitGroup
 
 	// Owned by Run.
-	sessions map[Key]Session
+	book     book
 	timers   timers
 	accounts map[AccountKey]*account
-	names    names
-	places   workplaces
-	ready    queue     // due, but held back
-	walk     []queued  // memory for a walk through them
-	wake     time.Time // when one of them may start; zero: unknown
-	stirred  bool      // something changed that may let one of them start
-	running  int       // sessions with a Run
-	forgot   time.Time // when it was last looked at what may be forgotten
-	latest   time.Time // by the clock, as far as is known
-	turned   time.Time // when the loop last turned, with its monotonic reading
+	ready    queue            // due, but held back
+	wake     time.Time        // when one of them may start; zero: unknown
+	stirred  bool             // something changed that may let one of them start
+	running  int              // sessions with a Run
+	tasks    map[Key]struct{} // that wait, or were begun not long ago
+	forgot   time.Time        // when it was last looked at what may be forgotten
+	latest   time.Time        // by the clock, as far as is known
+	turned   time.Time        // when the loop last turned, with its monotonic reading
 }
 
 // NewEngine returns an engine that knows the given sessions. Run starts it.
@@ -70,10 +69,11 @@ func NewEngine(opts Options) *Engine {
 	e := &Engine{
 		opts:     opts,
 		orders:   make(chan func(context.Context)),
-		sessions: make(map[Key]Session, len(opts.Sessions)),
+		book:     newBook(),
 		timers:   newTimers(),
+		ready:    newQueue(),
 		accounts: make(map[AccountKey]*account),
-		places:   make(workplaces),
+		tasks:    make(map[Key]struct{}),
 	}
 	for _, s := range opts.Sessions {
 		if s = s.restore(); s.State == Settling {
@@ -142,7 +142,7 @@ func (e *Engine) see(ctx context.Context, sight Observation) {
 		e.renamed(ctx, sight.Key.Agent, ev, sight.Transcript)
 		return
 	}
-	s, known := e.sessions[sight.Key]
+	s, known := e.book.get(sight.Key)
 	if known && s.Seen.Epoch == sight.Pos.Epoch && sight.Pos.Offset <= s.Seen.Offset {
 		e.relocate(ctx, s, Renamed{s.Transcript}, sight.Transcript) // while no daemon ran
 		return
@@ -168,10 +168,8 @@ func (e *Engine) see(ctx context.Context, sight Observation) {
 
 // renamed tells the sessions of a transcript where it lies now.
 func (e *Engine) renamed(ctx context.Context, agent string, ev Renamed, to string) {
-	for _, key := range e.keys() {
-		if s := e.sessions[key]; key.Agent == agent && s.Transcript == ev.From {
-			e.relocate(ctx, s, ev, to)
-		}
+	for s := range e.book.readFrom(agent, ev.From) {
+		e.relocate(ctx, s, ev, to)
 	}
 }
 
@@ -190,7 +188,7 @@ func (e *Engine) Apply(ctx context.Context, key Key, ev Event) (Session, error) 
 	known := false
 	err := e.do(ctx, func(ctx context.Context) {
 		var s Session
-		if s, known = e.sessions[key]; known {
+		if s, known = e.book.get(key); known {
 			after = e.apply(ctx, s, s, bounded(ev), wallNow())
 		}
 	})
@@ -198,57 +196,6 @@ func (e *Engine) Apply(ctx context.Context, key Key, ev Event) (Session, error) 
 		err = ErrNoSession
 	}
 	return after, err
-}
-
-// Session returns one session.
-func (e *Engine) Session(ctx context.Context, key Key) (Session, error) {
-	var s Session
-	known := false
-	err := e.do(ctx, func(context.Context) { s, known = e.sessions[key] })
-	if err == nil && !known {
-		err = ErrNoSession
-	}
-	return s, err
-}
-
-// Sessions returns all sessions, in no particular order, each with its name:
-// who asks may show it to somebody.
-func (e *Engine) Sessions(ctx context.Context) ([]Session, error) {
-	var all []Session
-	err := e.do(ctx, func(context.Context) {
-		e.nameAll()
-		all = make([]Session, 0, len(e.sessions))
-		for _, s := range e.sessions {
-			all = append(all, s)
-		}
-	})
-	return all, err
-}
-
-// nameAll gives a name to every session that has none.
-func (e *Engine) nameAll() {
-	for key, s := range e.sessions {
-		if s.Name == "" {
-			s.Name = e.names.name(key)
-			e.sessions[key] = s
-		}
-	}
-}
-
-// Accounts returns how the accounts stand, in no particular order.
-func (e *Engine) Accounts(ctx context.Context) ([]Account, error) {
-	var all []Account
-	err := e.do(ctx, func(context.Context) {
-		count := make(map[AccountKey]int, len(e.accounts))
-		for _, s := range e.sessions {
-			count[s.AccountKey()]++
-		}
-		now := wallNow()
-		for key, a := range e.accounts {
-			all = append(all, Account{AccountKey: key, State: a.state(now), ResetAt: a.resetAt(now), Sessions: count[key]})
-		}
-	})
-	return all, err
 }
 
 // Ping returns when the engine's loop has turned.
@@ -261,7 +208,7 @@ func (e *Engine) SetRules(ctx context.Context, rules Rules) error {
 	return e.do(ctx, func(ctx context.Context) {
 		rules.recoveries = e.opts.Rules.recoveries
 		e.opts.Rules, e.stirred = rules, true
-		e.ready.rankAnew(e.sessions, rules)
+		e.ready.rankAnew(&e.book, rules)
 		e.reconsider(ctx)
 	})
 }
@@ -269,8 +216,8 @@ func (e *Engine) SetRules(ctx context.Context, rules Rules) error {
 // reconsider computes every wait anew, and has those that a daemon before names
 // were kept left behind be given one.
 func (e *Engine) reconsider(ctx context.Context) {
-	for _, key := range e.keys() {
-		if s := e.sessions[key]; s.State == Waiting || s.State == Settling || s.Name == "" && s.WorthKeeping() {
+	for s := range e.book.stirring() {
+		if s.State == Waiting || s.State == Settling || s.State == Parked && !s.ClosedAt.IsZero() || s.Name == "" && s.WorthKeeping() {
 			e.apply(ctx, s, s, Reconsider{}, wallNow())
 		}
 	}
@@ -280,28 +227,26 @@ func (e *Engine) reconsider(ctx context.Context) {
 func (e *Engine) SetPaused(ctx context.Context, paused bool) error {
 	return e.do(ctx, func(ctx context.Context) {
 		e.opts.Paused, e.stirred = paused, true
-		for _, key := range e.keys() {
-			if s := e.sessions[key]; paused && s.Run != nil {
+		for s := range e.book.stirring() {
+			if paused && s.Run != nil {
 				e.apply(ctx, s, s, Recalled{}, wallNow())
 			}
 		}
 	})
 }
 
-func (e *Engine) keys() []Key {
-	keys := make([]Key, 0, len(e.sessions))
-	for key := range e.sessions {
-		keys = append(keys, key)
-	}
-	return keys
-}
-
 // apply takes one step. before is what the world knows of the session; s is
 // before with what the event brought along.
 func (e *Engine) apply(ctx context.Context, before, s Session, ev Event, now time.Time) Session {
 	after := s.Next(ev, e.opts.Rules, now, e.opts.Rand())
+	if s.StandsIn() && after.Task == nil { // there is nothing behind it
+		e.drop(s)
+		e.opts.Changed(Change{At: now, Event: ev, Before: before, After: after, Dropped: true})
+		e.stirred = true
+		return after
+	}
 	if after.Name == "" && after.WorthKeeping() {
-		after.Name = e.names.name(after.Key)
+		after.Name = e.book.name(after.Key)
 	}
 	e.keep(after)
 	change := Change{At: now, Event: ev, Before: before, After: after}
@@ -310,7 +255,7 @@ func (e *Engine) apply(ctx context.Context, before, s Session, ev Event, now tim
 	}
 	if left := e.accounts[before.AccountKey()]; left != nil && before.AccountKey() != after.AccountKey() {
 		left.leave(after.Key)
-		delete(left.windows, after.Key)
+		left.windows.drop(after.Key)
 		e.stirred = true
 	}
 	e.learn(change)
@@ -318,25 +263,30 @@ func (e *Engine) apply(ctx context.Context, before, s Session, ev Event, now tim
 	e.postpone(ctx, change)
 	e.meet(ctx, change)
 	if change.Begun() != nil {
-		e.acting.Go(func() { e.opts.Act(ctx, after) })
+		session := after
+		e.acting.Go(func() { e.opts.Act(ctx, session) })
 	}
 	return after
 }
 
-// keep stores the session and sets its timer.
+// keep stores the session, sets its timer and counts it.
 func (e *Engine) keep(s Session) {
-	if e.sessions[s.Key].Run != nil {
+	before, known := e.book.put(s)
+	if known {
+		e.account(before.AccountKey()).count(before, -1)
+	}
+	e.account(s.AccountKey()).count(s, 1)
+	if before.Run != nil {
 		e.running--
 	}
 	if s.Run != nil {
 		e.running++
 	}
-	e.places.follow(e.sessions[s.Key], s)
-	e.ready.drop(e.sessions[s.Key])
-	if _, known := e.sessions[s.Key]; !known {
-		e.names.add(s.Key)
+	delete(e.tasks, s.Key)
+	if s.Task != nil {
+		e.tasks[s.Key] = struct{}{}
 	}
-	e.sessions[s.Key] = s
+	e.ready.drop(s.Key)
 	e.timers.set(s.Key, s.deadline())
 }
 

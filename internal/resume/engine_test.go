@@ -211,7 +211,7 @@ func TestEngineRulesChangeLive(t *testing.T) {
 
 func TestEngineStopsWithoutWaitingForWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, defaultRules(), func(ctx context.Context, w *world, s Session) { <-ctx.Done() })
+		w := newWorld(t, defaultRules(), func(ctx context.Context, _ *world, _ Session) { <-ctx.Done() })
 		w.see("a", limited(time.Now(), limit.RateLimit))
 		w.see("b", limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(9*time.Hour)))
 		time.Sleep(time.Minute)
@@ -265,7 +265,7 @@ func TestTheFirstOfAnAccountTriesAloneAndTheRestFollow(t *testing.T) {
 		for i := range 4 {
 			w.seeShared(fmt.Sprintf("s%d", i+1), limitedUntil(time.Now(), limit.UsageLimit, reset))
 		}
-		require.Equal(t, Account{AccountKey: AccountKey{Name: "bot:default"}, State: Open, ResetAt: reset, Sessions: 4}, w.account())
+		require.Equal(t, Account{AccountKey: AccountKey{Name: "bot:default"}, State: Open, ResetAt: reset, Sessions: 4, Kept: 4}, w.account())
 		time.Sleep(time.Hour + 5*time.Second)
 		require.Equal(t, HalfOpen, w.account().State)
 		require.Contains(t, w.session("s2").Reason, "the first one tries alone")

@@ -96,6 +96,9 @@ type (
 		// Unreached says that the owner can be given nothing, as long as it lives.
 		Unreached bool
 
+		Closed bool // its user was seen to have closed it just now
+		Kept   bool // what is left of the week is for people: the rules say until when
+
 		Until time.Time // when to look again; zero: soon
 	}
 
@@ -124,7 +127,9 @@ type (
 	}
 
 	// Released is the end of that process.
-	Released struct{}
+	Released struct {
+		Closed bool // as far as can be told, its user ended it
+	}
 )
 
 // What a person orders.
@@ -174,6 +179,7 @@ func (NotSent) event()    {}
 func (Lost) event()       {}
 func (Identified) event() {}
 func (Weighed) event()    {}
+func (Metered) event()    {}
 func (Occupied) event()   {}
 func (Released) event()   {}
 func (Retry) event()      {}

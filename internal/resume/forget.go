@@ -19,10 +19,12 @@ func (e *Engine) forget(ctx context.Context, now time.Time) {
 		return
 	}
 	e.forgot = now
-	for _, key := range e.keys() {
-		s, rules := e.sessions[key], e.opts.Rules
+	rules := e.opts.Rules
+	for s := range e.book.all() {
 		switch {
 		case s.Run != nil:
+		case s.Task != nil && !s.Pending() && s.State == Watching && now.Sub(s.Task.BegunAt) > remembered:
+			e.apply(ctx, s, s, Unlisted{}, now)
 		case s.over() && longer(now.Sub(s.latest()), rules.KeepEnded):
 			e.apply(ctx, s, s, Expired{}, now)
 		case s.State != Watching || s.Paused:
@@ -70,22 +72,18 @@ func (s Session) expired(now time.Time) Session {
 // restart.
 func (e *Engine) drop(s Session) {
 	e.timers.set(s.Key, time.Time{})
-	e.places.leave(s)
-	e.ready.drop(s)
-	e.names.drop(s.Key)
-	delete(e.sessions, s.Key)
+	e.ready.drop(s.Key)
+	delete(e.tasks, s.Key)
+	e.book.drop(s)
+	e.account(s.AccountKey()).count(s, -1)
 }
 
 // forgetAccounts forgets the accounts of which no session is left. They say
 // nothing that another start would not have forgotten, too, but for the distance
 // that the next session keeps from the last.
 func (e *Engine) forgetAccounts(now time.Time) {
-	used := make(map[AccountKey]bool, len(e.accounts))
-	for _, s := range e.sessions {
-		used[s.AccountKey()] = true
-	}
 	for key, a := range e.accounts {
-		if !used[key] && now.Sub(a.last.at) > e.opts.Rules.Stagger {
+		if a.sessions == 0 && now.Sub(a.last.at) > e.opts.Rules.Stagger {
 			delete(e.accounts, key)
 		}
 	}

@@ -63,10 +63,10 @@ func TestAnEngineThatRunsForEverDoesNotGrow(t *testing.T) {
 		}
 		require.NoError(t, w.Ping(t.Context()))
 		most := 10*31 + 33 // of a month, and of those that were parked a month and a day before
-		require.LessOrEqual(t, len(w.sessions), most)
+		require.LessOrEqual(t, w.book.sessions.size, most)
 		require.LessOrEqual(t, len(w.Engine.accounts), most)
-		require.LessOrEqual(t, len(w.places), most)
-		require.Greater(t, len(w.sessions), 250)
+		require.LessOrEqual(t, len(w.book.places), most)
+		require.Greater(t, w.book.sessions.size, 250)
 		w.stop()
 	})
 }
@@ -88,4 +88,27 @@ func TestASessionThatWasForgottenIsFoundAgain(t *testing.T) {
 		require.Nil(t, w.session("b").Newcomer)
 		w.stop()
 	})
+}
+
+// A transcript is left unread only where its session would be forgotten at once and
+// no refusal in it could matter.
+func TestOldTranscriptsAreLeftUnread(t *testing.T) {
+	now := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
+	const day = 24 * time.Hour
+	for name, c := range map[string]struct {
+		rules Rules
+		age   time.Duration // 0: none is old enough
+	}{
+		"nothing is forgotten":              {Rules{Lookback: day}, 0},
+		"a month's window may yet return":   {Rules{KeepQuiet: day, Lookback: 6 * time.Hour}, 31*day + 6*time.Hour},
+		"a longer wait is waited for":       {Rules{KeepQuiet: day, MaxWait: 60 * day, Lookback: day}, 61 * day},
+		"a session is remembered so long":   {Rules{KeepQuiet: 90 * day, MaxWait: 8 * day}, 90 * day},
+		"a lookback of half a year is kept": {Rules{KeepQuiet: day, Lookback: 180 * day}, 211 * day},
+	} {
+		want := time.Time{}
+		if c.age > 0 {
+			want = now.Add(-c.age)
+		}
+		require.Equal(t, want, c.rules.Unread(now), name)
+	}
 }

@@ -120,7 +120,8 @@ func (l *life) changed(c Change) {
 
 // judgeQueue holds what keeps a session back against whose limit it is.
 func (l *life) judgeQueue(s Session, why string) {
-	for key, other := range l.engine.sessions {
+	for other := range l.engine.book.all() {
+		key := other.Key
 		if other.Provider != s.Provider && strings.Contains(why, "session "+key.ID) {
 			l.never("%s waits for a session of another provider", s.Key.ID)
 		}
@@ -144,8 +145,8 @@ func (l *life) judgeBegin(c Change) {
 	case c.Before.RetryAskedAt.IsZero() && c.At.Before(c.Before.Limit.Reset.At):
 		l.never("a resume began before the stated reset")
 	}
-	for key, other := range l.engine.sessions {
-		if key == s.Key || other.AccountKey() != s.AccountKey() || len(other.Attempts) == 0 {
+	for other := range l.engine.book.all() {
+		if other.Key == s.Key || other.AccountKey() != s.AccountKey() || len(other.Attempts) == 0 {
 			continue
 		}
 		last := other.last().StartedAt

@@ -101,3 +101,35 @@ func TestTheEndOfAHolderRevivesOnlyWhatItHeldBack(t *testing.T) {
 	unknown := newWalk().do(limited(noon, limit.Overloaded)).resume().end(Unknown)
 	require.Equal(t, Parked, unknown.do(Released{}).State, "nobody knows what became of a prompt: never sent twice")
 }
+
+// Who closed a session after it was stopped may want to be asked. A person's order is
+// stronger, and so are other rules.
+func TestASessionThatItsUserClosedIsLeftToThem(t *testing.T) {
+	met := limitedUntil(noon, limit.UsageLimit, noon.Add(time.Hour))
+	held := Occupied{Owner: Owner{PID: 7, Kind: Interactive}}
+	leaves := func(events ...Event) *walk {
+		w := newWalk()
+		w.rules.Closed = LeaveClosed
+		return w.do(met, held).do(events...)
+	}
+	require.Equal(t, Waiting, newWalk().do(met, held, Released{Closed: true}).State, "unless that is wanted")
+	require.Equal(t, Waiting, leaves(Released{}).State, "its process was killed")
+
+	w := leaves(Released{Closed: true})
+	require.Equal(t, Parked, w.State)
+	require.Equal(t, "you closed it after it was stopped, so it is left to you (resume.closed): `resumed retry 4f2a` continues it", w.Reason)
+	require.Equal(t, Parked, w.do(Reconsider{}).State)
+	w.rules.Closed = ResumeClosed
+	require.Equal(t, Waiting, w.do(Reconsider{}).State, "by other rules it goes on")
+	w.rules.Closed = LeaveClosed
+	require.Equal(t, Parked, w.do(Reconsider{}).State)
+
+	require.Equal(t, Waiting, w.do(Retry{}).State)
+	require.Equal(t, Waiting, w.do(Reconsider{}).State, "a person asked for it")
+	require.Equal(t, Waiting, leaves(Retry{}, Released{Closed: true}).State, "who asks for it and makes room wants it")
+	require.Equal(t, Waiting, leaves(Released{Closed: true}, Prompted{At: noon.Add(time.Minute)}, limited(noon.Add(2*time.Minute), limit.Overloaded)).State, "it is another stop")
+
+	w = leaves()
+	w.now = w.NextAt
+	require.Equal(t, Parked, w.do(Due{Mark: "m1"}, NotSent{Mark: "m1", Why: "you have closed it", Closed: true}).State, "seen when it is due")
+}

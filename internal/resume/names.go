@@ -15,58 +15,21 @@ import (
 // or in somebody's memory: one that comes later and begins alike is given a
 // longer name.
 
-// names finds names for sessions among all that are known. It keeps them sorted,
-// where the ids that share most with an id stand beside it; but sorts only when it
-// is asked for a name: of most sessions nobody ever wants one.
-type names struct {
-	sorted []Key
-	fresh  []Key // not sorted in yet
-}
-
+// compareNames orders sessions so that those whose ids share most stand together.
 func compareNames(a, b Key) int {
 	return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Agent, b.Agent))
 }
 
-// add learns of a session that was not known.
-func (n *names) add(key Key) { n.fresh = append(n.fresh, key) }
-
-// drop learns that a session is not known any longer.
-func (n *names) drop(key Key) {
-	if i, found := n.find(key); found {
-		n.sorted = slices.Delete(n.sorted, i, i+1)
-	}
-}
-
-// find returns where a session stands among the sorted.
-func (n *names) find(key Key) (int, bool) {
-	if len(n.fresh) > 1 {
-		n.sorted = append(n.sorted, n.fresh...)
-		slices.SortFunc(n.sorted, compareNames)
-		n.fresh = nil
-	}
-	for _, one := range n.fresh {
-		i, _ := slices.BinarySearchFunc(n.sorted, one, compareNames)
-		n.sorted = slices.Insert(n.sorted, i, one)
-		n.fresh = n.fresh[:0]
-	}
-	return slices.BinarySearchFunc(n.sorted, key, compareNames)
-}
-
-// name returns a name for a session, known or new: the shortest beginning of its id that
-// is no other's. An id that two agents use has the agent's name before it, and so
-// has one that a command would take for an option.
-func (n *names) name(key Key) string {
-	before, found := n.find(key)
-	after := before
-	if found {
-		after++
-	}
+// nameBeside returns the shortest beginning of a session's id that is no other's, by
+// those that stand beside it among all. An id that two agents use has the agent's
+// name before it, and so has one that a command would take for an option.
+func nameBeside(key Key, beside []Key) string {
 	length := shortest(key.ID)
-	for _, beside := range slices.Concat(n.sorted[max(0, before-1):before], n.sorted[after:min(after+1, len(n.sorted))]) {
-		if beside.ID == key.ID {
+	for _, other := range beside {
+		if other.ID == key.ID {
 			return key.String()
 		}
-		length = max(length, common(key.ID, beside.ID)+1)
+		length = max(length, common(key.ID, other.ID)+1)
 	}
 	if strings.HasPrefix(key.ID, "-") {
 		return key.String()
@@ -98,6 +61,18 @@ func shortest(id string) int {
 	prefix := strings.IndexByte(id[:min(8, len(id))], '_') + 1
 	return min(prefix+4, len(id))
 }
+
+// typed is what a command that is printed calls a session: its whole id, which means it
+// for ever and on every machine, with the agent before it where its name needs that.
+func typed(key Key, name string) string {
+	if name == key.String() {
+		return name
+	}
+	return key.ID
+}
+
+// Typed is what a command that is printed calls the session.
+func (v View) Typed() string { return typed(v.Key(), v.Name) }
 
 // AmbiguousError is a name that fits several sessions.
 type AmbiguousError struct {

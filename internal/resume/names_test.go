@@ -82,10 +82,10 @@ func TestNamesAreBeginningsThatNoOtherHas(t *testing.T) {
 		"a/01990000-2222-7444-8444-555555555555": "01990000-2222-74",
 	}
 	var all []View
-	var known names
+	known := newBook()
 	for full := range want {
 		s := seen(full, Watching)
-		if known.add(s.Key()); len(all)%3 == 0 {
+		if known.put(Session{Key: s.Key()}); len(all)%3 == 0 {
 			known.name(s.Key()) // however many come between two who want one
 		}
 		all = append(all, s)
@@ -177,6 +177,9 @@ func TestANameMeansTheSameSessionForEver(t *testing.T) {
 				found, err := Find(all, name)
 				require.NoError(t, err)
 				require.Equal(t, id, found.ID)
+				key, err := c.Find(t.Context(), name)
+				require.NoError(t, err)
+				require.Equal(t, found.Key(), key)
 			}
 		}
 		for day := range 4 {
@@ -212,6 +215,40 @@ func TestASessionThatHasNoNameYetIsGivenOne(t *testing.T) {
 		c := newCrowd(t, map[Key]Session{key: {Key: key, State: GaveUp, LimitedAt: time.Now()}})
 		require.NoError(t, c.Ping(t.Context()))
 		require.Equal(t, "4f2a", c.kept[key].Name)
+		c.stop()
+	})
+}
+
+// The engine looks at those that may be meant alone, and finds what a look at all would.
+func TestTheEngineFindsWhatALookAtAllFinds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, nil)
+		for i := range 200 {
+			seen := Observation{
+				Key: Key{[]string{"a", "bot"}[i%2], fmt.Sprintf("%x", rand.IntN(1<<12))}, Account: "x", Cwd: fmt.Sprintf("/src/%x", rand.IntN(64)),
+				Pos: Position{"1", int64(i)}, Event: Progressed{At: time.Now()},
+			}
+			if i%5 == 0 {
+				seen.Event = limited(time.Now(), limit.UsageLimit)
+			}
+			require.NoError(t, c.Observe(t.Context(), []Observation{seen}))
+		}
+		all := c.views()
+		for i := range 2000 {
+			text := fmt.Sprintf("%x", rand.IntN(1<<(4*(i%4))))
+			switch i % 7 {
+			case 0:
+				text = "bot/" + text
+			case 1:
+				text = "a/"
+			case 2:
+				text = all[i%len(all)].Name
+			}
+			want, wantErr := Find(all, text)
+			key, err := c.Find(t.Context(), text)
+			require.Equal(t, want.Key(), key, text)
+			require.Equal(t, wantErr, err, text)
+		}
 		c.stop()
 	})
 }

@@ -1,8 +1,12 @@
 package resume
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"iter"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -51,27 +55,82 @@ type workplace struct{ agent, dir string }
 
 func (s Session) workplace() workplace { return workplace{s.Key.Agent, s.Cwd} }
 
-// workplaces are the sessions by where they work.
-type workplaces map[workplace]map[Key]struct{}
-
-// follow learns of one step of a session.
-func (w workplaces) follow(before, after Session) {
-	if before.workplace() != after.workplace() {
-		w.leave(before)
-	}
-	here := w[after.workplace()]
-	if here == nil {
-		here = make(map[Key]struct{})
-		w[after.workplace()] = here
-	}
-	here[after.Key] = struct{}{}
+// meeting is the sessions that meet in one workplace.
+type meeting struct {
+	working sorted[*entry] // by when they began
+	stopped map[*entry]struct{}
 }
 
-// leave learns that a session is not there any longer.
-func (w workplaces) leave(s Session) {
-	left := s.workplace()
-	if delete(w[left], s.Key); len(w[left]) == 0 {
-		delete(w, left)
+// settle notes where a session works.
+func (b *book) settle(e *entry, s Session) {
+	if s.Cwd == "" || s.StandsIn() {
+		return
+	}
+	p := b.places[s.workplace()]
+	if p == nil {
+		p = &meeting{working: sorted[*entry]{compare: compareBorn}, stopped: make(map[*entry]struct{})}
+		b.places[s.workplace()] = p
+	}
+	if s.Interrupted() {
+		p.stopped[e] = struct{}{}
+	} else {
+		p.working.add(e)
+	}
+}
+
+// unsettle notes that a session does not work there any longer. Its entry must
+// be as it was when it was settled.
+func (b *book) unsettle(e *entry, s Session) {
+	p := b.places[s.workplace()]
+	if p == nil {
+		return
+	}
+	delete(p.stopped, e)
+	p.working.remove(e)
+	if p.working.size == 0 && len(p.stopped) == 0 {
+		delete(b.places, s.workplace())
+	}
+}
+
+func (p *meeting) all() []*entry {
+	return slices.AppendSeq(p.working.all(), maps.Keys(p.stopped))
+}
+
+func compareBorn(a, b *entry) int {
+	return cmp.Or(cmp.Compare(a.bornAt(), b.bornAt()), compareNames(a.key, b.key))
+}
+
+// bornAt returns when the session began, as an entry keeps it.
+func (e *entry) bornAt() int64 {
+	if e.whole == nil {
+		return e.born
+	}
+	at, _ := packTime(e.whole.BornAt)
+	return at
+}
+
+// stoppedAt returns those who were stopped in a workplace.
+func (b *book) stoppedAt(w workplace) iter.Seq[Session] {
+	p := b.places[w]
+	if p == nil {
+		return b.read(nil)
+	}
+	return b.read(slices.Collect(maps.Keys(p.stopped)))
+}
+
+// begunSince returns those who were begun in a workplace after a time, and work.
+func (b *book) begunSince(w workplace, since time.Time) iter.Seq[Session] {
+	return func(yield func(Session) bool) {
+		p := b.places[w]
+		if p == nil {
+			return
+		}
+		at, _ := packTime(since)
+		for e := range p.working.from(&entry{born: at + 1}) {
+			if b.looks++; !yield(e.session()) {
+				return
+			}
+		}
 	}
 }
 
@@ -86,10 +145,9 @@ func (e *Engine) meet(ctx context.Context, c Change) {
 		e.join(ctx, c.After, c.At)
 	}
 	if begins := c.Before.MovedAt.IsZero() || c.Before.Kind != c.After.Kind; begins && !c.After.MovedAt.IsZero() {
-		for key := range e.places[c.After.workplace()] {
-			if s := e.sessions[key]; s.Interrupted() {
-				e.join(ctx, s, c.At)
-			}
+		at := c.At // a step is large, and must not be moved into the heap for this
+		for s := range e.book.stoppedAt(c.After.workplace()) {
+			e.join(ctx, s, at)
 		}
 	}
 }
@@ -102,7 +160,7 @@ func (e *Engine) join(ctx context.Context, s Session, now time.Time) {
 		return
 	}
 	if known := s.Newcomer; known != nil && known.Key != other.Key && other.Kind == Headless {
-		if known.Kind != Headless && known.BornAt.After(s.LimitedAt) && !e.sessions[known.Key].Interrupted() {
+		if known.Kind != Headless && known.BornAt.After(s.LimitedAt) && !e.interrupted(known.Key) {
 			return // a side job tells less than a person who has gone on
 		}
 	}
@@ -112,16 +170,14 @@ func (e *Engine) join(ctx context.Context, s Session, now time.Time) {
 // newcomer returns the session by which somebody went on in the same directory
 // after this one was stopped, a person rather than a side job.
 func (e *Engine) newcomer(s Session) (found Newcomer, ok bool) {
-	if s.Cwd == "" || e.opts.Rules.Parallel[s.Key.Agent] {
+	if s.Cwd == "" || e.opts.Rules.Parallel[s.Key.Agent] || s.Pending() {
 		return found, false // nobody knows where it works, or that says nothing
 	}
-	for key := range e.places[s.workplace()] {
-		other := e.sessions[key]
-		later := other.BornAt.After(s.LimitedAt) && other.MovedAt.After(s.LimitedAt)
-		if key == s.Key || other.State != Watching || !later {
+	for other := range e.book.begunSince(s.workplace(), s.LimitedAt) {
+		if other.Key == s.Key || other.State != Watching || !other.MovedAt.After(s.LimitedAt) {
 			continue
 		}
-		if found, ok = (Newcomer{key, other.BornAt, other.Kind}), true; other.Kind != Headless {
+		if found, ok = (Newcomer{other.Key, other.BornAt, other.Kind}), true; other.Kind != Headless {
 			break
 		}
 	}
@@ -142,21 +198,25 @@ func (e *Engine) successor(s Session) (Key, bool) {
 // session, or "".
 func (e *Engine) Superseded(ctx context.Context, key Key) (why string, err error) {
 	err = e.do(ctx, func(context.Context) {
-		s := e.sessions[key]
+		s, _ := e.book.get(key)
 		other, ok := e.successor(s)
 		if n := s.Newcomer; !ok && n != nil && s.RetryAskedAt.IsZero() && e.opts.Rules.replaces(key.Agent, n.Kind) {
 			// After a restart, or when it has rested for long, nothing is known of
 			// it unless it was stopped too.
-			_, known := e.sessions[n.Key]
-			other, ok = n.Key, n.BornAt.After(s.LimitedAt) && (!known || !e.sessions[n.Key].Interrupted())
+			other, ok = n.Key, n.BornAt.After(s.LimitedAt) && !e.interrupted(n.Key)
 		}
 		if ok {
-			why = supersededBy(other)
+			why = s.supersededBy(other)
 		}
 	})
 	return why, err
 }
 
-func supersededBy(other Key) string {
-	return fmt.Sprintf("session %s was begun in the same directory after this one was stopped", other.ID)
+func (e *Engine) interrupted(key Key) bool {
+	s, _ := e.book.get(key)
+	return s.Interrupted()
+}
+
+func (s Session) supersededBy(other Key) string {
+	return fmt.Sprintf("session %s was begun in the same directory after this one was stopped, so this one is left to you: %s continues it", other.ID, s.retry())
 }

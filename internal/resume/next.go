@@ -31,6 +31,13 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 }
 
 func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
+	if s.Pending() {
+		after, done := s.pending(ev, r, now)
+		if done {
+			return after
+		}
+		s = after
+	}
 	switch ev := ev.(type) {
 	case Limited:
 		return s.limited(ev, r, now, u)
@@ -54,7 +61,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Superseded:
 		if s.State == Waiting {
 			s.State, s.NextAt = Parked, time.Time{}
-			s.Reason = supersededBy(ev.By)
+			s.Reason = s.supersededBy(ev.By)
 		}
 		return s
 	case Joined:
@@ -82,10 +89,12 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.identified(ev)
 	case Weighed:
 		return s.weighed(ev, r)
+	case Metered:
+		return s.metered(ev, r, now)
 	case Occupied:
 		return s.occupied(ev)
 	case Released:
-		return s.released(r, now)
+		return s.released(ev, r, now)
 	case Retry:
 		return s.retried(r, now)
 	case Forget:
@@ -118,14 +127,25 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s
 	case Expired:
 		return s.expired(now)
+	case Placed:
+		if s.Task == nil {
+			return s
+		}
+		return s.withTask(func(t *Task) { t.Place = ev.Place })
+	case Unlisted:
+		s.Task = nil
+		return s
+	case Enqueued, Became:
+		return s // it is a session already
 	default:
 		panic(fmt.Sprintf("resume: unknown event %T", ev))
 	}
 }
 
 func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session {
-	if ev.At.IsZero() || ev.At.After(now) {
-		ev.At = now // a clock that runs ahead must not prolong the wait
+	if ev.At.IsZero() || ev.At.After(now) { // a clock that runs ahead must not prolong the wait
+		ev.Reset = counted(ev.Reset, ev.At, now)
+		ev.At = now
 	}
 	old := s.Run.sent() && ev.At.Add(slack).Before(s.lastStart())
 	switch {
@@ -250,6 +270,7 @@ func (s Session) rest(now time.Time, why string) Session {
 	s.State, s.Reason = Watching, why
 	s.Limit, s.LimitText, s.Owner, s.Attempts, s.Cut = limit.Verdict{}, "", nil, nil, nil
 	s.Told, s.Unreached, s.Newcomer, s.MissedAt, s.StoppedAt, s.GivesUpAt = false, "", nil, time.Time{}, time.Time{}, time.Time{}
+	s.ClosedAt = time.Time{}
 	s.NextAt, s.WaitFrom, s.RetryAskedAt, s.Hold, s.Jitter = time.Time{}, time.Time{}, time.Time{}, time.Time{}, 0
 	return s
 }
@@ -267,8 +288,10 @@ func (s Session) due(ev Due, r Rules, now time.Time, u float64) Session {
 		return s
 	}
 	s.Runs++
-	s.Run = &Run{Mark: ev.Mark, N: s.Runs}
-	s.Reason = s.cause("") // what held it back until now does so no more
+	s.Run = &Run{Mark: ev.Mark, N: s.Runs, Begins: s.Pending()}
+	if s.Reason = s.cause(""); s.Pending() { // what held it back until now does so no more
+		s.Reason = fmt.Sprintf("task %d is being started", s.Task.N)
+	}
 	s.Attempts = append(slices.Clone(s.Attempts[max(0, len(s.Attempts)-maxAttempts+1):]), Attempt{
 		N:         s.Tries() + 1,
 		Mark:      ev.Mark,
@@ -285,6 +308,9 @@ func (s Session) started(ev Started) Session {
 	}
 	run := *s.Run
 	run.Process, run.Unverifiable, run.sending = ev.Process, ev.Unverifiable, true
+	if ev.Unverifiable {
+		run.Behind = s.Seen
+	}
 	s.Run, s.Owner, s.Unreached = &run, nil, ""
 	if s.State == Resuming && !ev.Unverifiable { // else it is adopted and a person may have asked for the next, or may still be refused
 		s.RetryAskedAt = time.Time{}
@@ -322,12 +348,18 @@ func (s Session) held(ev NotSent, r Rules, now time.Time) Session {
 	}
 	s = s.withdraw()
 	s.Owner, s.Told, s.Unreached = ev.Owner, s.Told || ev.Tell, ""
+	if ev.Closed {
+		s.ClosedAt = now
+	}
 	if ev.Unreached || ev.Park && ev.Owner != nil {
 		s.Unreached = ev.Why
 	}
 	if ev.Park {
 		s.State, s.NextAt, s.Reason = Parked, time.Time{}, ev.Why
 		return s
+	}
+	if s = s.schedule(r, now); ev.Kept && s.NextAt.After(now) {
+		return s // until when is the rules' to say, and they may change
 	}
 	s.Hold = later(ev.Until, now.Add(recheck))
 	s = s.schedule(r, now)
@@ -383,7 +415,7 @@ func (s Session) retried(r Rules, now time.Time) Session {
 	if len(s.Attempts) > 0 {
 		s.Past = s.Attempts
 	}
-	s.Attempts, s.Windows, s.Hold, s.Told, s.MissedAt = nil, 0, time.Time{}, false, time.Time{}
+	s.Attempts, s.Windows, s.Hold, s.Told, s.MissedAt, s.ClosedAt = nil, 0, time.Time{}, false, time.Time{}, time.Time{}
 	s.RetryAskedAt, s.WaitFrom, s.StoppedAt, s.GivesUpAt = now, now, now, time.Time{}
 	s.State, s.NextAt = Waiting, now
 	s.Reason = "due now, asked for by you"
@@ -403,6 +435,8 @@ func (s Session) reconsidered(r Rules, now time.Time) Session {
 		return s
 	case Waiting:
 		return s.scheduleAgain(r, now)
+	case Parked:
+		return s.reopened(r, now)
 	default:
 		return s
 	}

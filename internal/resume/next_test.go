@@ -587,12 +587,25 @@ func randomEvent(dice *rand.Rand, w *walk) Event {
 		limited(at, limit.Overloaded),
 		limitedUntil(at, limit.UsageLimit, at.Add(time.Duration(dice.Int64N(int64(10*time.Minute))))),
 		limited(at, limit.Auth),
-		Progressed{At: at}, Prompted{At: at}, Cancelled{At: at},
-		Due{Mark: fmt.Sprint(dice.Uint32())}, Due{Mark: fmt.Sprint(dice.Uint32())}, Due{Mark: fmt.Sprint(dice.Uint32())},
+		Progressed{At: at},
+		Prompted{At: at},
+		Cancelled{At: at},
+		Due{Mark: fmt.Sprint(dice.Uint32())},
+		Due{Mark: fmt.Sprint(dice.Uint32())},
+		Due{Mark: fmt.Sprint(dice.Uint32())},
 		Started{Mark: mark, Process: Process{PID: 1, Start: 1}},
-		Ended{Mark: mark, Outcome: Delivered}, Ended{Mark: mark, Outcome: Failed}, Ended{Mark: mark, Outcome: TimedOut},
-		NotSent{Mark: mark, Why: "why"}, NotSent{Mark: mark, Why: "why", Park: true}, Lost{Mark: mark},
-		Retry{}, Forget{}, Pause{}, Unpause{}, Reconsider{}, Queued{Why: "why"},
+		Ended{Mark: mark, Outcome: Delivered},
+		Ended{Mark: mark, Outcome: Failed},
+		Ended{Mark: mark, Outcome: TimedOut},
+		NotSent{Mark: mark, Why: "why"},
+		NotSent{Mark: mark, Why: "why", Park: true},
+		Lost{Mark: mark},
+		Retry{},
+		Forget{},
+		Pause{},
+		Unpause{},
+		Reconsider{},
+		Queued{Why: "why"},
 	}
 	return events[dice.IntN(len(events))]
 }
@@ -629,5 +642,5 @@ func TestTheLastFailureIsTheReason(t *testing.T) {
 	fails(w)
 	require.Regexp(t, "^"+boom+"; still tried after 2 resumes, until .*; stopped by provider overloaded: try later$", w.Reason)
 	w.Session = Session{}.Next(limited(w.now, limit.Auth), rules, w.now, half)
-	require.Equal(t, "not logged in, waiting does not help: try later", w.Reason)
+	require.Equal(t, "sign-in needed, waiting does not help: try later", w.Reason)
 }

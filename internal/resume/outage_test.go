@@ -83,8 +83,8 @@ func TestHowLongAnOutageIsRiddenOut(t *testing.T) {
 		happens func(w *world)
 		want    State
 	}{
-		"it ends with the provider's":      {nil, func(w *world) { time.Sleep(hours(4)) }, Watching},
-		"its time counts from the first":   {short, func(w *world) { time.Sleep(hours(2)) }, GaveUp},
+		"it ends with the provider's":      {nil, func(*world) { time.Sleep(hours(4)) }, Watching},
+		"its time counts from the first":   {short, func(*world) { time.Sleep(hours(2)) }, GaveUp},
 		"a person gives it as much again":  {short, func(w *world) { time.Sleep(hours(2)); w.order("a", Retry{}); time.Sleep(hours(2)) }, Watching},
 		"another class has its own number": {nil, func(w *world) { w.see("a", limited(time.Now(), limit.Timeout)); time.Sleep(hours(1)) }, Waiting},
 		"what is paused is tried after all": {short, func(w *world) {

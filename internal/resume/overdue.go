@@ -1,7 +1,6 @@
 package resume
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -15,8 +14,8 @@ const away = 5 * time.Minute
 // was there to see it: no daemon ran, or the machine slept. Who comes back after
 // days may have done the work otherwise, or not want it any more.
 func (e *Engine) comeBack(ctx context.Context, since, now time.Time) {
-	for _, key := range e.keys() {
-		if s := e.sessions[key]; s.Interrupted() && s.missed(since, e.opts.Rules, now) {
+	for s := range e.book.stirring() {
+		if s.Interrupted() && s.missed(since, e.opts.Rules, now) {
 			e.apply(ctx, s, s, CameBack{Since: since}, now)
 		}
 	}
@@ -61,8 +60,8 @@ func (s Session) Overdue(now time.Time) string {
 	if reset := s.Limit.Reset; reset.Stated() && !reset.At.After(now) {
 		what = "its reset was"
 	}
-	return fmt.Sprintf("%s %s, and resumed was not there (resume.overdue): `resumed retry %s` goes on",
-		what, ago(now.Sub(s.MissedAt)), cmp.Or(s.Name, s.Key.ID))
+	return fmt.Sprintf("%s %s, and resumed was not there (resume.overdue): %s goes on",
+		what, ago(now.Sub(s.MissedAt)), s.retry())
 }
 
 // ago says how long something is over, in whole hours or days.

@@ -126,7 +126,7 @@ func TestAMachineThatSleptForDaysAsksAboutWhatPassedMeanwhile(t *testing.T) {
 			require.NoError(t, w.SetPaused(t.Context(), true)) // what is changed below is not acted on in the same turn
 			w.see("a", limited(time.Now(), limit.Overloaded))
 			require.NoError(t, w.do(t.Context(), func(context.Context) {
-				s := w.sessions[Key{"bot", "a"}] // as it would be had it been stopped that much earlier
+				s, _ := w.book.get(Key{"bot", "a"}) // as it would be had it been stopped that much earlier
 				s.LimitedAt, s.WaitFrom = s.LimitedAt.Add(-slept), s.WaitFrom.Add(-slept)
 				s.NextAt = s.NextAt.Add(-slept)
 				w.keep(s)

@@ -3,58 +3,134 @@ package resume
 import (
 	"cmp"
 	"math"
-	"slices"
-	"time"
 )
 
-// queue is the sessions that are due, by when they were stopped. It is kept in
-// order, for it is walked at each step of each of them.
-type queue []queued
+// queue is the sessions that are due. Thousands may wait behind one that tries, and
+// each step of each of them may let another one start. So those who were told why
+// they are held back stand together with the others who were told the same: when the
+// first of them is still held back for that, all of them are.
+type queue struct {
+	of    map[Key]queued
+	fresh *sorted[queued]            // were not told anything yet
+	told  map[holdup]*sorted[queued] // none of them empty
+}
 
-// queued is one of them, with what of it decides whether it must be looked at.
-type queued struct {
-	at      time.Time
-	key     Key
+// holdup is what holds sessions back alike.
+type holdup struct {
 	account AccountKey
-	why     string // why it is held back, as far as it was told
-	rank    int    // by its directory; of equal ones the smaller context goes first
-	tokens  int64
+	why     string
+	heed    heed
+}
+
+// queued is one of them, by who goes first.
+type queued struct {
+	key    Key
+	rank   int   // by its directory;
+	place  int   // what was begun goes before what is queued, and that in its own order;
+	tokens int64 // of equal ones the smaller context goes first,
+	turn   int64 // then by when it was stopped
+	holdup holdup
+}
+
+func newQueue() queue {
+	return queue{of: make(map[Key]queued), fresh: &sorted[queued]{compare: queued.compare}, told: make(map[holdup]*sorted[queued])}
+}
+
+func (s Session) queued(r Rules) queued {
+	tokens := cmp.Or(s.Context.Tokens, math.MaxInt64) // of which nothing is known may be a large one
+	turn := s.LimitedAt.UnixNano()
+	if r.Order == Newest {
+		turn = -turn
+	}
+	one := queued{key: s.Key, rank: r.rank(s.Cwd), tokens: tokens, turn: turn}
+	if s.Pending() {
+		one.place = s.Task.Place
+	}
+	return one
 }
 
 func (a queued) compare(b queued) int {
-	return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.key.Agent, b.key.Agent), cmp.Compare(a.key.ID, b.key.ID))
+	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.place, b.place), cmp.Compare(a.tokens, b.tokens), cmp.Compare(a.turn, b.turn),
+		cmp.Compare(a.key.Agent, b.key.Agent), cmp.Compare(a.key.ID, b.key.ID))
 }
 
+// add lets a session wait for its turn.
 func (q *queue) add(s Session, r Rules) {
-	tokens := cmp.Or(s.Context.Tokens, math.MaxInt64) // of which nothing is known may be a large one
-	one := queued{s.LimitedAt, s.Key, s.AccountKey(), s.Reason, r.rank(s.Cwd), tokens}
-	if i, there := slices.BinarySearchFunc(*q, one, queued.compare); !there {
-		*q = slices.Insert(*q, i, one)
+	q.drop(s.Key)
+	one := s.queued(r)
+	q.of[s.Key] = one
+	q.fresh.add(one)
+}
+
+// hold lets a session wait on that was told why.
+func (q *queue) hold(s Session, r Rules) {
+	q.drop(s.Key)
+	one := s.queued(r)
+	one.holdup = holdup{s.AccountKey(), s.Reason, s.heed()}
+	q.of[s.Key] = one
+	alike := q.told[one.holdup]
+	if alike == nil {
+		alike = &sorted[queued]{compare: queued.compare}
+		q.told[one.holdup] = alike
+	}
+	alike.add(one)
+}
+
+// drop takes a session out.
+func (q *queue) drop(key Key) {
+	one, there := q.of[key]
+	if !there {
+		return
+	}
+	delete(q.of, key)
+	alike := q.told[one.holdup]
+	if alike == nil {
+		q.fresh.remove(one)
+		return
+	}
+	if alike.remove(one); alike.size == 0 {
+		delete(q.told, one.holdup)
 	}
 }
 
-// drop takes out a session as it was when it was added.
-func (q *queue) drop(s Session) {
-	if i, there := slices.BinarySearchFunc(*q, queued{at: s.LimitedAt, key: s.Key}, queued.compare); there {
-		*q = slices.Delete(*q, i, i+1)
-	}
+// line is sessions that stand one behind the other.
+type line struct {
+	alike *sorted[queued]
+	first queued
+	told  bool // what holds one of them back holds back all
+	alone bool // nobody stands behind the first
 }
 
-// inOrder returns who is ready, first to go first, in the memory of into.
-func (q *queue) inOrder(r Rules, into []queued) []queued {
-	into = append(into[:0], *q...)
-	if r.Order == Newest {
-		slices.Reverse(into)
+// step goes on to the next one, and reports whether there is one.
+func (l *line) step() bool {
+	if l.alone {
+		return false
 	}
-	if len(r.Priority) > 0 {
-		slices.SortStableFunc(into, queued.before)
+	for one := range l.alike.from(l.first) {
+		if one != l.first {
+			l.first = one
+			return true
+		}
 	}
-	return into
+	return false
 }
 
-// before compares by what the user prefers.
-func (a queued) before(b queued) int {
-	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.tokens, b.tokens))
+// lines returns all who wait, those that involved names each in a line of their own
+// as well: others may be held back because of them.
+func (q *queue) lines(involved func(AccountKey) []Key) []*line {
+	var lines []*line
+	if all := q.fresh; all.size > 0 {
+		lines = append(lines, &line{alike: all, first: all.runs[0][0]})
+	}
+	for because, all := range q.told {
+		lines = append(lines, &line{alike: all, first: all.runs[0][0], told: true})
+		for _, key := range involved(because.account) {
+			if one, there := q.of[key]; there && one.holdup == because {
+				lines = append(lines, &line{alike: all, first: one, alone: true})
+			}
+		}
+	}
+	return lines
 }
 
 // Priority is the rank of the sessions of a directory: those of 1 go first.
@@ -75,9 +151,10 @@ func (r Rules) rank(dir string) int {
 	return rank
 }
 
-// rankAnew gives those who are due the ranks of other rules.
-func (q *queue) rankAnew(sessions map[Key]Session, r Rules) {
-	for i, one := range *q {
-		(*q)[i].rank = r.rank(sessions[one.key].Cwd)
+// rankAnew puts those who are due into the order of other rules.
+func (q *queue) rankAnew(b *book, r Rules) {
+	for key := range q.of {
+		s, _ := b.get(key)
+		q.add(s, r)
 	}
 }

@@ -58,34 +58,72 @@ func counter() func() string {
 }
 
 func TestWhoGoesFirstByDirectoryThenByContextThenByAge(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rules := defaultRules()
-		rules.MaxConcurrent, rules.Stagger, rules.Margin = 1, 0, 0
-		rules.Priority = []Priority{{"/src", 2}, {"/src/urgent", 1}}
-		w := newWorld(t, rules, recovers)
-		reset := time.Now().Add(time.Hour)
-		stop := func(id, dir string, tokens int64) {
-			time.Sleep(time.Second)
-			w.offset++
-			require.NoError(t, w.Observe(t.Context(), []Observation{{
-				Key: Key{"bot", id}, Account: "bot:" + id, Cwd: dir, Pos: Position{"1", w.offset},
-				Event: limitedUntil(time.Now(), limit.UsageLimit, reset),
-			}}))
-			w.order(id, Weighed{Context{Tokens: tokens, At: time.Now()}})
+	for rule, c := range map[string]struct {
+		priority []Priority
+		order    Order
+		want     []string
+	}{
+		"by directory":              {[]Priority{{"/src", 2}, {"/src/urgent", 1}}, Oldest, []string{"urgent", "small", "large", "old", "elsewhere", "late"}},
+		"without any, by context":   {nil, Oldest, []string{"elsewhere", "small", "large", "urgent", "old", "late"}},
+		"and of equal ones, by age": {nil, Newest, []string{"elsewhere", "small", "large", "urgent", "late", "old"}},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rules := defaultRules()
+				rules.MaxConcurrent, rules.Stagger, rules.Margin, rules.Priority, rules.Order = 1, 0, 0, c.priority, c.order
+				require.Equal(t, c.want, inTurn(t, rules))
+			})
+		})
+	}
+}
+
+// inTurn returns in which order sessions are resumed that are due at once.
+func inTurn(t *testing.T, rules Rules) (order []string) {
+	w := newWorld(t, rules, recovers)
+	reset := time.Now().Add(time.Hour)
+	stop := func(id, dir string, tokens int64) {
+		time.Sleep(time.Second)
+		w.offset++
+		require.NoError(t, w.Observe(t.Context(), []Observation{{
+			Key: Key{"bot", id}, Account: "bot:" + id, Cwd: dir, Pos: Position{"1", w.offset},
+			Event: limitedUntil(time.Now(), limit.UsageLimit, reset),
+		}}))
+		w.order(id, Weighed{Context{Tokens: tokens, At: time.Now()}})
+	}
+	stop("elsewhere", "/other", 1)
+	stop("old", "/src/a", 0)
+	stop("large", "/src/b", 900)
+	stop("small", "/src/c", 100)
+	stop("urgent", "/src/urgent/x", 5000)
+	stop("late", "/other", 0)
+	time.Sleep(2 * time.Hour)
+	w.stop()
+	for _, c := range w.changes {
+		if c.Begun() != nil {
+			order = append(order, c.After.Key.ID)
 		}
-		stop("elsewhere", "/other", 1)
-		stop("old", "/src/a", 0)
-		stop("large", "/src/b", 900)
-		stop("small", "/src/c", 100)
-		stop("urgent", "/src/urgent/x", 5000)
-		time.Sleep(2 * time.Hour)
-		w.stop()
-		var order []string
-		for _, c := range w.changes {
-			if c.Begun() != nil {
-				order = append(order, c.After.Key.ID)
-			}
+	}
+	return order
+}
+
+// Rules that come while sessions stand in a queue put them into another order.
+func TestOtherRulesReorderThoseWhoAreDue(t *testing.T) {
+	q := newQueue()
+	sessions := newBook()
+	for i, dir := range []string{"/a", "/b", "/c"} {
+		s := Session{Key: Key{"bot", dir}, Cwd: dir, LimitedAt: time.Unix(int64(i), 0)}
+		sessions.put(s)
+		q.add(s, Rules{})
+	}
+	rules := Rules{Order: Newest, Priority: []Priority{{"/b", 1}}}
+	q.rankAnew(&sessions, rules)
+	order := func() (ids []string) {
+		for _, one := range q.fresh.all() {
+			ids = append(ids, one.key.ID)
 		}
-		require.Equal(t, []string{"urgent", "small", "large", "old", "elsewhere"}, order)
-	})
+		return ids
+	}
+	require.Equal(t, []string{"/b", "/c", "/a"}, order())
+	q.drop(Key{"bot", "/c"})
+	require.Equal(t, []string{"/b", "/a"}, order())
 }

@@ -39,6 +39,8 @@ type Rules struct {
 
 	Newcomers Newcomers // who takes the place of a session that was stopped
 
+	Closed OnClosed // what is done about a session that its user closed after it was stopped
+
 	// Parallel are the agents whose sessions share a directory by design: a
 	// newer one there says nothing about the others.
 	Parallel map[string]bool
@@ -49,6 +51,8 @@ type Rules struct {
 
 	MaxColdTokens int64  // a resume may read this much anew; 0: no bound
 	OnCold        OnCold // what is done where it would read more
+
+	WeeklyReserve int // percent of a week's allowance that only people use; 0: none
 
 	KeepEnded time.Duration // a session that gave up or is parked is forgotten after this; 0: never
 	KeepQuiet time.Duration // one that was never interrupted, after it was silent this long; 0: never
@@ -94,6 +98,19 @@ func (r Rules) Excluded(dir string) string {
 func within(dir, parent string) bool {
 	dir, parent = filepath.Clean(dir), filepath.Clean(parent)
 	return dir == parent || parent == "/" || strings.HasPrefix(dir, parent+string(filepath.Separator))
+}
+
+// longestWindow is how long an allowance may take to return: those of a month do.
+const longestWindow = 31 * 24 * time.Hour
+
+// Unread returns the time before which a transcript that nobody has read must have
+// moved for the last time to be left unread: its session would be forgotten at once,
+// and a refusal at its end would be stale. Zero: none may be left.
+func (r Rules) Unread(now time.Time) time.Time {
+	if r.KeepQuiet <= 0 {
+		return time.Time{}
+	}
+	return now.Add(-max(r.KeepQuiet, max(r.MaxWait, longestWindow)+r.Lookback))
 }
 
 // stale reports whether a refusal that was there before its session was found

@@ -16,6 +16,9 @@ func (s Session) wait(r Rules, from, now time.Time, u float64) Session {
 // schedule computes NextAt from what is known, so that it can be called again
 // whenever the rules change.
 func (s Session) schedule(r Rules, now time.Time) Session {
+	if s.Pending() {
+		return s.scheduleTask(r, now)
+	}
 	if why := r.Excluded(s.Cwd); why != "" {
 		return s.rest(now, why)
 	}
@@ -42,6 +45,9 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 	}
 	if s.Hold.After(at) {
 		at = s.Hold
+	}
+	if why, until := r.Reserved(s, now); until.After(at) {
+		at, s.Reason = until, join(why, s.Reason)
 	}
 	if r.NextAllowed != nil {
 		at = r.NextAllowed(later(at, now))
@@ -88,12 +94,14 @@ func (s Session) hopeless(r Rules, now time.Time) string {
 		return join(s.lastErr(), "the resume that you asked for did not help")
 	case !s.Limit.Class.Transient() || !s.Limit.WaitHelps:
 		return s.cause("waiting does not help")
+	case s.left(r):
+		return s.leftWhy()
 	case r.MaxWait > 0 && reset.Stated() && reset.At.Sub(now) > r.MaxWait:
-		return fmt.Sprintf("the limit resets at %s, further away than resume.max_wait (%s)",
-			reset.At.UTC().Format(time.RFC3339), r.MaxWait)
+		return fmt.Sprintf("the limit resets at %s, further away than resume.max_wait (%s); %s tries all the same",
+			reset.At.UTC().Format(time.RFC3339), r.MaxWait, s.retry())
 	case r.MaxWindows > 0 && s.Windows > r.MaxWindows:
-		return fmt.Sprintf("met %d usage limits without a prompt of a person (resume.max_windows is %d)",
-			s.Windows, r.MaxWindows)
+		return fmt.Sprintf("met %d usage limits without a prompt of a person (resume.max_windows is %d); %s goes on",
+			s.Windows, r.MaxWindows, s.retry())
 	default:
 		return ""
 	}

@@ -118,11 +118,16 @@ type Attempt struct {
 type Run struct {
 	Mark    string  `json:"mark"`
 	N       int     `json:"n"`                // which of all claims of the session; names what is kept of it
+	Begins  bool    `json:"begins,omitempty"` // it begins the session of a task, and resumes nothing
 	Process Process `json:"process,omitzero"` // once the command was started
 
 	// Unverifiable says that the prompt is handed to another's process, by keys or as
 	// a message: where the transcript does not tell, nobody knows what became of it.
 	Unverifiable bool `json:"no_proof,omitempty"`
+
+	// Behind is the last event that the session had been told of when such a prompt was
+	// handed over: what stands there or before it tells nothing of the prompt.
+	Behind Position `json:"behind,omitzero"`
 
 	// sending is true from the point on at which the command may have acted on
 	// the session. One of an earlier daemon always may have.
@@ -160,6 +165,7 @@ type Owner struct {
 type Session struct {
 	Key        Key       `json:"key"`
 	Name       string    `json:"name,omitempty"` // what people call it; given once, by names
+	Task       *Task     `json:"task,omitempty"` // that it was begun for, or is to be; nil: its user began it
 	Account    string    `json:"account,omitempty"`
 	Provider   string    `json:"provider,omitempty"` // who answered last, where an account may have several
 	Cwd        string    `json:"cwd,omitempty"`
@@ -177,7 +183,10 @@ type Session struct {
 	// Unreached is why its owner can be given nothing, in words.
 	Unreached string `json:"unreached,omitempty"`
 
-	Call string `json:"call,omitempty"` // names the step that called a person; what is read later does not change it
+	ClosedAt time.Time `json:"closed_at,omitzero"` // when its user was seen to close the agent, since it was stopped
+
+	Call  string `json:"call,omitempty"`  // names the step that called a person; what is read later does not change it
+	Calls int    `json:"calls,omitempty"` // how many such steps there were
 
 	// Program is what its process ran when it was last seen alive.
 	Program Program `json:"program,omitzero"`
@@ -196,6 +205,7 @@ type Session struct {
 	BornAt      time.Time     `json:"born_at,omitzero"`      // when it began; zero: not known
 	FoundAt     time.Time     `json:"found_at,omitzero"`     // when it was first heard of
 	Context     Context       `json:"context,omitzero"`      // what a resume has to read again, as far as is known
+	Usage       Usage         `json:"usage,omitzero"`        // what is known of its account's allowances
 	MovedAt     time.Time     `json:"moved_at,omitzero"`     // when the transcript last moved
 	PromptedAt  time.Time     `json:"prompted_at,omitzero"`  // when somebody else than a resume last gave it a prompt
 	RecoveredAt time.Time     `json:"recovered_at,omitzero"` // when an interruption last ended
@@ -225,9 +235,9 @@ type Session struct {
 func (s Session) Interrupted() bool { return s.State != Watching && s.State != 0 }
 
 // WorthKeeping reports whether the session is or was interrupted, not too long
-// ago, or is paused: people see it, and it is kept over a restart. The others are
+// ago, is paused, or comes from the queue: people see it, and it is kept over a restart. The others are
 // found again in their files.
-func (s Session) WorthKeeping() bool { return !s.LimitedAt.IsZero() || s.Paused }
+func (s Session) WorthKeeping() bool { return !s.LimitedAt.IsZero() || s.Paused || s.Task != nil }
 
 // forgotten returns the session as one that was never interrupted. It keeps its
 // name: somebody may still know it.

@@ -14,12 +14,13 @@ func (e *Engine) ring(ctx context.Context) {
 		if !ok || at.After(now) {
 			break
 		}
-		if s := e.sessions[key]; s.State == Settling {
+		s, _ := e.book.get(key)
+		if s.State == Settling {
 			e.apply(ctx, s, s, Due{}, now)
 			continue
 		}
 		e.timers.set(key, time.Time{})
-		e.ready.add(e.sessions[key], e.opts.Rules)
+		e.ready.add(s, e.opts.Rules)
 		e.stirred = true
 	}
 	if e.stirred || (!e.wake.IsZero() && !e.wake.After(now)) {
@@ -34,8 +35,8 @@ func (e *Engine) postpone(ctx context.Context, c Change) {
 	if !c.movesReset() {
 		return
 	}
-	for _, key := range e.keys() {
-		if s := e.sessions[key]; c.postpones(s) {
+	for _, key := range e.account(c.After.AccountKey()).windows.around(c.Before.Limit.Reset.At, sameWindow) {
+		if s, _ := e.book.get(key); c.postpones(s) {
 			e.apply(ctx, s, s, Postponed{Reset: c.After.Limit.Reset, By: c.After.Key}, c.At)
 		}
 	}
@@ -45,7 +46,7 @@ func (e *Engine) postpone(ctx context.Context, c Change) {
 func (e *Engine) account(key AccountKey) *account {
 	a := e.accounts[key]
 	if a == nil {
-		a = &account{}
+		a = newAccount()
 		e.accounts[key] = a
 	}
 	return a
@@ -62,9 +63,10 @@ func (e *Engine) restoreAccounts(sessions []Session) {
 		if (s.State == Waiting || tries(s)) && shared(s.Limit.Class) {
 			e.account(s.AccountKey()).open(s)
 		}
-		e.account(s.AccountKey()).note(s)
+		e.account(s.AccountKey()).windows.note(s)
 	}
 	for _, s := range sessions {
+		e.account(s.AccountKey()).meter(s.Usage)
 		e.account(s.AccountKey()).moved(s.MovedAt)
 	}
 	for _, s := range inOrder(Session.lastStart) {
@@ -80,36 +82,47 @@ func (e *Engine) restoreAccounts(sessions []Session) {
 	}
 }
 
-// start begins the resumes that are due, as far as anything allows. Thousands may
-// wait behind one that tries: who would only be told again what it knows is not
-// looked at.
+// start begins the resumes that are due, as far as anything allows, first to go
+// first. Who would only be told again what it knows is not looked at.
 func (e *Engine) start(ctx context.Context, now time.Time) {
 	e.wake = time.Time{}
 	bars := bars{e, make(map[AccountKey]time.Time)}
-	closed := make(map[AccountKey]bool) // whose sessions wait for another one of theirs
-	e.walk = e.ready.inOrder(e.opts.Rules, e.walk)
-	for _, one := range e.walk {
-		if one.why == oneByOne && closed[one.account] && !e.account(one.account).involves(one.key) {
-			continue
-		}
-		s := e.sessions[one.key]
-		why, until := e.heldBack(s, bars, now)
-		if why == "" {
-			e.begin(ctx, s, now)
-			continue
-		}
-		if why == oneByOne && !e.account(one.account).involves(one.key) {
-			closed[one.account] = true
-		}
-		if !until.IsZero() && (e.wake.IsZero() || until.Before(e.wake)) {
-			e.wake = until
-		}
-		if s.Reason != why {
-			s = e.apply(ctx, s, s, Queued{Why: why}, now)
-			e.timers.set(one.key, time.Time{})
-			e.ready.add(s, e.opts.Rules)
+	lines := e.ready.lines(func(key AccountKey) []Key { return e.account(key).involved() })
+	for len(lines) > 0 {
+		next := slices.MinFunc(lines, func(a, b *line) int { return a.first.compare(b.first) })
+		if e.look(ctx, next.first, bars, now) && next.told || !next.step() {
+			lines = slices.DeleteFunc(lines, func(l *line) bool { return l == next })
 		}
 	}
+}
+
+// look begins the resume of a session that is due, or says why not. It reports
+// whether it was told before what holds back all that stand with it.
+func (e *Engine) look(ctx context.Context, one queued, bars bars, now time.Time) (still bool) {
+	if e.ready.of[one.key] != one {
+		return false // it went on meanwhile
+	}
+	s, _ := e.book.get(one.key)
+	if s.Pending() && s.Provider == "" {
+		s.Provider = e.usualProvider(s.Account)
+	}
+	why, until := e.heldBack(s, bars, now)
+	if why == "" {
+		e.begin(ctx, s, now)
+		return false
+	}
+	if !until.IsZero() && (e.wake.IsZero() || until.Before(e.wake)) {
+		e.wake = until
+	}
+	still = s.Reason == why
+	if !still {
+		s = e.apply(ctx, s, s, Queued{Why: why}, now)
+		e.timers.set(one.key, time.Time{})
+	}
+	if !still || one.holdup == (holdup{}) {
+		e.ready.hold(s, e.opts.Rules)
+	}
+	return still && !e.account(s.AccountKey()).involves(s.Key)
 }
 
 // begin resumes a session, unless a person has gone on in its directory.
@@ -133,15 +146,24 @@ func (e *Engine) heldBack(s Session, bars bars, now time.Time) (why string, unti
 			return "due, but outside of resume.hours", at
 		}
 	}
-	if at := bars.of(s, now.Add(-rules.Margin)); s.heeds(at, now) {
-		return "due, but the limit of its account lifts at " + at.UTC().Format(time.RFC3339) + ", as another session was told",
+	if why, until := e.behind(s, now); why != "" {
+		return why, until
+	}
+	if at := bars.of(s, now.Add(-rules.Margin)); s.heed().holds(at, now) {
+		return "due, but limited until " + at.UTC().Format(time.RFC3339) + ", as another session of its account was told",
 			at.Add(rules.Margin)
+	}
+	if why, until := rules.keptBack(s, e.account(s.AccountKey()).usage, now); why != "" {
+		return "due, but " + why, until // as another session of the account was told
 	}
 	if why, until := e.account(s.AccountKey()).gate(s.Key, rules, now); why != "" {
 		return why, until
 	}
 	if e.running >= max(1, rules.MaxConcurrent) {
 		return "due, but as many resumes run as resume.max_concurrent allows", time.Time{}
+	}
+	if e.opts.Gate != nil {
+		return e.opts.Gate(s, now)
 	}
 	return "", time.Time{}
 }
@@ -156,7 +178,8 @@ type bars struct {
 func (b bars) of(s Session, now time.Time) time.Time {
 	at, known := b.known[s.AccountKey()]
 	if !known {
-		at = b.engine.account(s.AccountKey()).bar(now)
+		a := b.engine.account(s.AccountKey())
+		at = a.windows.bar(now, a.movedAt)
 		b.known[s.AccountKey()] = at
 	}
 	return at

@@ -57,6 +57,9 @@ func bounded(ev Event) Event {
 	case Weighed:
 		ev.Context.At = past(ev.Context.At)
 		return ev
+	case Metered:
+		ev.Usage.At, ev.Usage.WeekResetsAt, ev.Usage.Lifts = past(ev.Usage.At), ahead(ev.Usage.WeekResetsAt), ahead(ev.Usage.Lifts)
+		return ev
 	default:
 		return ev
 	}
@@ -85,7 +88,7 @@ func (s Session) Bounded(now time.Time) (Session, bool) {
 			*t, bad = with, true
 		}
 	}
-	for _, t := range []*time.Time{&s.CwdBorn, &s.BornAt, &s.FoundAt, &s.MovedAt, &s.PromptedAt, &s.Context.At, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt, &s.MissedAt, &s.StoppedAt} {
+	for _, t := range []*time.Time{&s.CwdBorn, &s.BornAt, &s.FoundAt, &s.MovedAt, &s.PromptedAt, &s.Context.At, &s.Usage.At, &s.ClosedAt, &s.RecoveredAt, &s.WaitFrom, &s.RetryAskedAt, &s.MissedAt, &s.StoppedAt} {
 		mend(t, past)
 	}
 	interrupted := !s.LimitedAt.IsZero()
@@ -95,7 +98,7 @@ func (s Session) Bounded(now time.Time) (Session, bool) {
 			s.LimitedAt = now
 		}
 	}
-	for _, t := range []*time.Time{&s.NextAt, &s.Hold, &s.GivesUpAt} { // with a margin they may be later than the latest
+	for _, t := range []*time.Time{&s.NextAt, &s.Hold, &s.GivesUpAt, &s.Usage.WeekResetsAt, &s.Usage.Lifts} { // with a margin they may be later than the latest
 		if !Tellable(*t) {
 			mend(t, ahead)
 		}

@@ -35,7 +35,10 @@ type View struct {
 	Program    string        `json:"program,omitempty"`   // what its own process ran, where that was seen
 	Context    *int64        `json:"context_tokens"`      // what a resume has to read again; null: not known
 	Cold       *bool         `json:"cold"`                // the provider does not have it at hand then; null: not known
+	BornAt     *time.Time    `json:"born_at,omitempty"`   // when it began, where that is known
+	FoundAt    *time.Time    `json:"found_at,omitempty"`  // when a daemon first saw it
 	Unreached  string        `json:"unreached,omitempty"` // why the owner can be given nothing, and what helps
+	Remedy     string        `json:"remedy,omitempty"`    // what a person can do now, where the session does not go on by itself
 	Started    StartView     `json:"started_with"`
 	Carried    CarriedView   `json:"carried"`
 	Plan       *PlanView     `json:"plan,omitempty"` // what the next resume would do, where one session is asked for
@@ -119,6 +122,8 @@ func (s Session) View(maxRetries int) View {
 		Program:    s.Program.Path,
 		Started:    s.viewStart(),
 		Carried:    CarriedView{LeftOut: append([]string{}, s.LeftOut...)},
+		BornAt:     viewTime(s.BornAt),
+		FoundAt:    viewTime(s.FoundAt),
 		Unreached:  s.Unreached,
 		Attempts:   viewAttempts(s.Attempts),
 		Call:       s.Call,

@@ -12,7 +12,7 @@ func describe(v limit.Verdict, text string) string {
 	if v.Class == limit.None {
 		return "asked for by you"
 	}
-	words := classWords(v.Class)
+	words := v.Class.Words()
 	if text != "" {
 		return words + ": " + text
 	}
@@ -52,34 +52,13 @@ func (s Session) failure() string {
 	}
 }
 
+// retry is the command by which a person has the session continued, as it is quoted in
+// a sentence.
+func (s Session) retry() string { return "`resumed retry " + typed(s.Key, s.Name) + "`" }
+
 // join puts what is not empty into one line.
 func join(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
-}
-
-func classWords(c limit.Class) string {
-	switch c {
-	case limit.RateLimit:
-		return "rate limit"
-	case limit.UsageLimit:
-		return "usage limit"
-	case limit.Overloaded:
-		return "provider overloaded"
-	case limit.ServerError:
-		return "provider error"
-	case limit.Network:
-		return "network"
-	case limit.Unknown:
-		return "a failure that nobody understands"
-	case limit.Auth:
-		return "not logged in"
-	case limit.ContextOverflow:
-		return "context too long"
-	case limit.BadRequest:
-		return "request refused"
-	default:
-		return c.String()
-	}
 }
 
 func plural(n int, noun string) string {

@@ -18,7 +18,7 @@ import (
 
 func TestADetachedCommandGoesOn(t *testing.T) {
 	cmd := command(t, "polite")
-	cmd.Grace = 10 * time.Second
+	cmd.Grace = time.Minute
 	p := start(t, cmd)
 	awaitOutput(t, cmd, "ready")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -67,7 +67,7 @@ func TestACommandOutlivesItsDaemonAndIsFoundAgain(t *testing.T) {
 	adopted.Bind(cmd)
 	done := make(chan Result)
 	go func() { done <- adopted.Wait(context.WithoutCancel(t.Context())) }()
-	cmd.Grace = 10 * time.Second
+	cmd.Grace = time.Minute
 	found.Bind(cmd)
 	require.NoError(t, found.Stop(t.Context()))
 	got := <-done
@@ -135,7 +135,7 @@ func TestADeadProcessIsNotFound(t *testing.T) {
 	child := exec.Command(os.Args[0], "0")
 	child.Env = append(os.Environ(), childEnv+"=exit", resume.MarkVariable+"=zombie-"+strconv.Itoa(os.Getpid()))
 	require.NoError(t, child.Start())
-	defer child.Wait()
+	defer func() { _ = child.Wait() }()
 	for lives(child.Process.Pid) { // until it is over, and not reaped
 		time.Sleep(time.Millisecond)
 	}

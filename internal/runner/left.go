@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"resumed/internal/atomicfile"
 )
 
 // A command may end while no daemon runs that could take its exit status. So it
@@ -13,6 +15,12 @@ import (
 // before it is, under which number, and then how it ended. They are given its arguments as they are,
 // say nothing themselves and end as it ended; a request to end goes to the whole
 // group, and they wait for what the command makes of it.
+//
+// A power cut can undo whatever they note, for a shell cannot bring a file to the disk. So the
+// daemon puts the file there before it starts them, on the disk, with the name of the
+// time since the machine started. Found in that same time the words stand for a command that
+// was not begun: its shell would have replaced them. Found later, nobody can
+// tell any more, and what may have been done is not done twice.
 const (
 	shell  = "/bin/sh"
 	keeper = `: > "$0" || exit 126
@@ -27,8 +35,24 @@ trap - HUP INT TERM
 exit "$code"`
 )
 
+// about is what a status file says before its command is begun.
+const about = "boot "
+
+// announce puts the status file of a command that is about to be begun on the disk.
+func announce(status string) error {
+	if err := atomicfile.Write(status, []byte(about+thisBoot()+"\n"), 0o600); err != nil {
+		return &KeepError{"note that a command is about to be begun", err}
+	}
+	return nil
+}
+
 // kept returns the program and the arguments that run a command under the keeper.
 func kept(program string, argv []string, status string) (string, []string) {
+	if _, err := os.Stat(shell); err != nil {
+		if own, err := os.Executable(); err == nil {
+			return own, append([]string{own, KeepCommand, status, program}, argv[1:]...)
+		}
+	}
 	return shell, append([]string{shell, "-c", keeper, status, program}, argv[1:]...)
 }
 
@@ -48,6 +72,9 @@ func ReadLeft(path string) Left {
 		return Left{}
 	}
 	text := strings.TrimSpace(string(data))
+	if boot, found := strings.CutPrefix(text, about); found {
+		return Left{Began: boot != thisBoot()}
+	}
 	if pid, found := strings.CutPrefix(text, "pid "); found {
 		number, _ := strconv.Atoi(pid) // half of it is none
 		return Left{Began: true, PID: number}

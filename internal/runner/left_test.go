@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -77,8 +78,37 @@ func TestACommandThatCannotLeaveAnythingIsNotRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cmd := Command{Argv: []string{"touch", "touched"}, Dir: dir, Status: filepath.Join(dir, "none", "1.exit")}
+	_, err := Start(cmd)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.NoFileExists(t, filepath.Join(dir, "touched"))
+}
+
+// What a daemon noted and no shell replaced tells that nothing was begun, as long as the
+// machine runs. After a power cut it tells nothing: what the shell noted may be
+// lost with what the command did.
+func TestACommandThatWasOnlyAnnouncedWasNotBegunUnlessTheMachineWentDown(t *testing.T) {
+	t.Parallel()
+	status := filepath.Join(t.TempDir(), "1.exit")
+	require.NoError(t, announce(status))
+	require.Equal(t, Left{}, ReadLeft(status))
+	info, err := os.Stat(status)
+	require.NoError(t, err)
+	require.Equal(t, fs.FileMode(0o600), info.Mode())
+	for what, text := range map[string]string{"another boot": about + "another\n", "an emptied file": "", "half of it": about[:3]} {
+		require.NoError(t, os.WriteFile(status, []byte(text), 0o600))
+		require.Equal(t, Left{Began: true}, ReadLeft(status), what)
+	}
+}
+
+// The file is nobody else's, whatever the umask of the command.
+func TestWhatACommandLeavesIsItsOwners(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cmd := Command{Argv: []string{"true"}, Dir: dir, Status: filepath.Join(dir, "1.exit")}
 	process, err := Start(cmd)
 	require.NoError(t, err)
-	require.Error(t, process.Wait(t.Context()).Err)
-	require.NoFileExists(t, filepath.Join(dir, "touched"))
+	require.NoError(t, process.Wait(t.Context()).Err)
+	info, err := os.Stat(cmd.Status)
+	require.NoError(t, err)
+	require.Equal(t, fs.FileMode(0o600), info.Mode())
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -129,7 +128,7 @@ func (p *Process) Began() time.Time { return p.started }
 func (p *Process) Wait(ctx context.Context) Result {
 	look := time.NewTicker(p.lookEvery())
 	defer look.Stop()
-	pulse := newPulse(slices.Concat(p.cmd.Signs, []string{p.cmd.Output}))
+	pulse := newPulse(p.cmd.signs)
 	for {
 		select {
 		case <-p.ended:
@@ -272,8 +271,8 @@ func (p *Process) sweep(ctx context.Context, sig syscall.Signal, patience time.D
 // looks, not by the files' own times: those tell a laptop that slept through
 // the night that all was silent for hours.
 type pulse struct {
-	paths []string
-	last  []sign
+	paths func() []string
+	last  map[string]sign
 	moved time.Time
 }
 
@@ -282,19 +281,19 @@ type sign struct {
 	modTime time.Time
 }
 
-func newPulse(paths []string) *pulse {
-	p := &pulse{paths: paths, moved: time.Now(), last: make([]sign, len(paths))}
-	for i, path := range paths {
-		p.last[i] = signOf(path)
+func newPulse(paths func() []string) *pulse {
+	p := &pulse{paths: paths, moved: time.Now(), last: make(map[string]sign)}
+	for _, path := range paths() {
+		p.last[path] = signOf(path)
 	}
 	return p
 }
 
 // quiet looks and returns how long nothing has changed.
 func (p *pulse) quiet() time.Duration {
-	for i, path := range p.paths {
-		if now := signOf(path); now != p.last[i] {
-			p.last[i], p.moved = now, time.Now()
+	for _, path := range p.paths() {
+		if now := signOf(path); now != p.last[path] {
+			p.last[path], p.moved = now, time.Now()
 		}
 	}
 	return time.Since(p.moved)

@@ -39,7 +39,7 @@ type Command struct {
 	Timeout time.Duration                         // it may run this long; 0: no bound
 	Stall   time.Duration                         // it may be silent this long; 0: no bound
 	Bounds  func() (timeout, stall time.Duration) // where these may change while it runs; nil: they do not
-	Signs   []string                              // files whose change is a sign of life, besides Output
+	Signs   func() []string                       // files whose change is a sign of life, besides Output; nil: none
 	Grace   time.Duration                         // from SIGTERM to SIGKILL; 0: DefaultGrace
 }
 
@@ -49,6 +49,15 @@ func (c Command) bounds() (timeout, stall time.Duration) {
 		return c.Bounds()
 	}
 	return c.Timeout, c.Stall
+}
+
+// signs are the files whose change is a sign of life, as far as they are known by now.
+func (c Command) signs() []string {
+	paths := []string{c.Output}
+	if c.Signs != nil {
+		paths = append(paths, c.Signs()...)
+	}
+	return paths
 }
 
 // grace lies between the request to end and the end.
@@ -85,6 +94,17 @@ func (e *DirError) Error() string { return fmt.Sprintf("enter directory %q: %v",
 
 func (e *DirError) Unwrap() error { return e.Err }
 
+// KeepError says that what is kept of a command cannot be: the disk is full, or
+// refuses. The command was not started.
+type KeepError struct {
+	What string
+	Err  error
+}
+
+func (e *KeepError) Error() string { return e.What + ": " + e.Err.Error() }
+
+func (e *KeepError) Unwrap() error { return e.Err }
+
 // Start starts the command. The error is a *NotFoundError where its program is
 // missing and a *DirError where its directory is: both are for a person to mend.
 func Start(cmd Command) (*Process, error) {
@@ -108,6 +128,9 @@ func Start(cmd Command) (*Process, error) {
 		return nil, err
 	} else if ok && cmd.Status != "" { // what is wrong with others is told by starting them
 		program, cmd.Argv = kept(program, cmd.Argv, cmd.Status)
+		if err := announce(cmd.Status); err != nil {
+			return nil, err
+		}
 	}
 	sealDescriptors()
 	if cmd.Mark != "" && underManager() {
@@ -243,12 +266,12 @@ func openOutput(path string) (*os.File, error) {
 	if path == "" {
 		path = os.DevNull
 	} else if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("create output directory: %w", err)
+		return nil, &KeepError{"create output directory", err}
 	}
 	// Appended, never emptied: what an earlier run said is worth keeping.
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("open output file: %w", err)
+		return nil, &KeepError{"open output file", err}
 	}
 	return file, nil
 }

@@ -52,15 +52,15 @@ var children = map[string]func(args []string) int{
 		fmt.Println("cleaned up, signals left:", len(term))
 		return 0
 	},
-	"talk": func(args []string) int {
+	"talk": func([]string) int {
 		for range 45 {
 			fmt.Println("word")
 			time.Sleep(50 * time.Millisecond)
 		}
 		return 0
 	},
-	"parent": func(args []string) int { return startAndSleep(false) },
-	"setsid": func(args []string) int { return startAndSleep(true) },
+	"parent": func([]string) int { return startAndSleep(false) },
+	"setsid": func([]string) int { return startAndSleep(true) },
 	"report": report,
 	"daemon": daemon,
 }
@@ -133,7 +133,7 @@ func daemon(args []string) int {
 		return 1
 	}
 	fmt.Println(p.PID, p.Start)
-	syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	return 0
 }
 
@@ -348,7 +348,7 @@ func TestSignsOfLifeKeepACommandRunning(t *testing.T) {
 		cmd := command(t, "sleep")
 		cmd.Stall = stall
 		sign := filepath.Join(cmd.Dir, "transcript.jsonl")
-		cmd.Signs = []string{filepath.Join(cmd.Dir, "never-there"), sign}
+		cmd.Signs = func() []string { return []string{filepath.Join(cmd.Dir, "never-there"), sign} }
 		p := start(t, cmd)
 		done := make(chan Result)
 		go func() { done <- p.Wait(context.WithoutCancel(t.Context())) }()
@@ -367,7 +367,7 @@ func TestSignsOfLifeKeepACommandRunning(t *testing.T) {
 
 func TestStopAsksOnceAndWaits(t *testing.T) {
 	cmd := command(t, "polite")
-	cmd.Grace = 10 * time.Second
+	cmd.Grace = time.Minute
 	p := start(t, cmd)
 	awaitOutput(t, cmd, "ready")
 	require.NoError(t, p.Stop(t.Context()))

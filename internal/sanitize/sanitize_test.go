@@ -74,3 +74,17 @@ func FuzzText(f *testing.F) {
 		require.LessOrEqual(t, utf8.RuneCountInString(sanitize.Short(s, 20)), 20)
 	})
 }
+
+func TestAWordOfAShell(t *testing.T) {
+	for text, want := range map[string]string{
+		"/home/me/a.toml": "/home/me/a.toml",
+		"/home/me/my dir": "'/home/me/my dir'",
+		"~/x":             "'~/x'",
+		"=ls":             "'=ls'",
+		"it's":            `'it'\''s'`,
+		"$(reboot)":       "'$(reboot)'",
+		"":                "''",
+	} {
+		require.Equal(t, want, sanitize.ShellWord(text))
+	}
+}

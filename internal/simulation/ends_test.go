@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	"maps"
+	"slices"
 	"testing/synctest"
 	"time"
 
@@ -18,6 +20,7 @@ func (w *world) crash(kind int) {
 	l.dead = true
 	w.log("CRASH %d", kind)
 	if kind == 0 {
+		w.boot++
 		for _, p := range w.places {
 			w.powerOff(p)
 		}
@@ -43,8 +46,14 @@ func (w *world) crash(kind int) {
 	w.start(next)
 }
 
-// powerOff ends all that runs. Nobody writes down how it ended.
+// powerOff ends all that runs. Nobody writes down how it ended, and what was written
+// down by others than the daemon may be lost.
 func (w *world) powerOff(p *place) {
+	for _, status := range slices.Sorted(maps.Keys(p.left)) {
+		if w.dice.IntN(2) == 0 {
+			delete(p.left, status)
+		}
+	}
 	if p.owner != 0 {
 		w.hold(p)
 	}

@@ -138,8 +138,8 @@ func (l *life) remember(snapshot state.Snapshot) {
 			l.seen[p.key] = line
 		}
 	}
-	l.owed(snapshot.Sessions)
 	for _, s := range snapshot.Sessions {
+		l.stands(s)
 		if s.Run != nil {
 			l.claims[s.Run.Mark] = &claim{place: l.world.place(s.Key), onDisk: true}
 		}
@@ -235,6 +235,10 @@ func (l *life) tell(event notify.Event, s resume.Session) {
 	view := s.View(maxRetries)
 	view.Program = callOf(s) // so that it can be told from others when it arrives
 	l.notifier.Tell(event, view, view.Name)
+	if l.bug == callsTwice {
+		view.Call += " again"
+		time.AfterFunc(5*time.Second, func() { l.notifier.Tell(event, view, view.Name) })
+	}
 }
 
 // sync is the barrier before anything is sent. Now and then the disk is full.

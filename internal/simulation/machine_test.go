@@ -10,6 +10,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/deliver"
+	"resumed/internal/program"
 	"resumed/internal/resume"
 	"resumed/internal/runner"
 	"resumed/internal/tmux"
@@ -23,7 +24,7 @@ type bot struct {
 
 func (b *bot) Name() string { return "bot" }
 
-func (b *bot) Program() (agent.Program, error) { return agent.Program{}, nil }
+func (b *bot) Program() (program.Found, error) { return program.Found{}, nil }
 
 func (b *bot) Identify(int) (resume.Program, bool) { return resume.Program{}, false }
 
@@ -37,7 +38,7 @@ func (b *bot) Evidence(path string) ([]agent.Evidence, error) {
 	defer b.mu.Unlock()
 	for _, p := range b.places {
 		if n := len(p.transcript); p.path() == path && n > 0 {
-			return []agent.Evidence{{Observation: resume.Observation{Key: p.key, Event: p.transcript[n-1]}}}, nil
+			return []agent.Evidence{{Observation: resume.Observation{Key: p.key, Pos: resume.Position{Epoch: "1", Offset: int64(n)}, Event: p.transcript[n-1]}}}, nil
 		}
 	}
 	return nil, nil
@@ -60,6 +61,12 @@ func (b *bot) Owner(_ context.Context, s resume.Session) (*resume.Owner, error) 
 func (b *bot) Plan(context.Context, resume.Session, agent.Words) (agent.Plan, error) {
 	return agent.Plan{Run: &agent.Command{Argv: []string{"/bin/sh"}, Dir: "/"}}, nil
 }
+
+func (b *bot) Start(resume.Session) (agent.Plan, error) {
+	return agent.Plan{Run: &agent.Command{Argv: []string{"/bin/sh"}, Dir: "/"}}, nil
+}
+
+func (b *bot) Home() string { return "bot:default" }
 
 func (b *bot) Talk(_ context.Context, s resume.Session, owner resume.Owner, words agent.Words) (agent.Plan, error) {
 	b.mu.Lock()
@@ -143,6 +150,9 @@ type process struct {
 }
 
 func (c computer) Start(cmd runner.Command) (deliver.Process, error) {
+	if !c.announce(cmd) {
+		return nil, errDead
+	}
 	dice, alive := c.pass("start %s", cmd.Mark)
 	if !alive {
 		return nil, errDead
@@ -167,6 +177,23 @@ func (c computer) Start(cmd runner.Command) (deliver.Process, error) {
 		p.left[cmd.Status] = runner.Left{Began: true, PID: proc.id.PID}
 	}
 	return proc, nil
+}
+
+// announce brings to the disk that a command is about to be begun. What the
+// command itself leaves, a power cut may take.
+func (c computer) announce(cmd runner.Command) (alive bool) {
+	if cmd.Status == "" {
+		return true
+	}
+	if _, alive = c.pass("announce %s", cmd.Mark); !alive {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.bug != announcesNothing {
+		c.claims[cmd.Mark].place.announced[cmd.Status] = c.boot
+	}
+	return true
 }
 
 func (c computer) Sees() bool {
@@ -205,8 +232,11 @@ func (c computer) Left(path string) runner.Left {
 	if c.bug == losesCommands {
 		return runner.Left{}
 	}
-	id := filepath.Base(filepath.Dir(path))
-	return c.world.place(resume.Key{Agent: "bot", ID: id}).left[path]
+	p := c.world.place(resume.Key{Agent: "bot", ID: filepath.Base(filepath.Dir(path))})
+	if boot, announced := p.announced[path]; announced && boot != c.boot && !p.left[path].Began {
+		return runner.Left{Began: true}
+	}
+	return p.left[path]
 }
 
 func (p *process) Identity() resume.Process   { return p.id }
@@ -245,7 +275,7 @@ func (c computer) Pane(_ context.Context, id resume.Process) (deliver.Pane, erro
 			return &pane{life: c.life, place: p}, nil
 		}
 	}
-	return nil, &tmux.Refusal{Why: "it does not live in tmux"}
+	return nil, &tmux.Refusal{Why: "it is not in tmux", Outside: true}
 }
 
 type pane struct {

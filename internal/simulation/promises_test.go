@@ -12,17 +12,19 @@ type bug string
 const (
 	acceptsBeforeDisk bug = "a claim is acted on before it is on disk"
 	losesCommands     bug = "a command that was begun is not found again"
+	announcesNothing  bug = "a command is begun, and a power cut loses that it was"
 	sendsUnknownAgain bug = "a prompt of which nobody knows what became is sent again"
 	countsNothing     bug = "a resume that failed costs no attempt"
 	ignoresResets     bug = "a stated reset is not waited for"
 	dropsDue          bug = "a session that is due is forgotten"
 	forgetsToTell     bug = "that a session was given up is not told"
+	callsTwice        bug = "that a session was given up is told by two notices"
 	keepsNoNotice     bug = "a notice is sent that is not on disk"
 	forgetsItTold     bug = "that a notice was delivered is not kept"
 )
 
 var bugs = []bug{
-	acceptsBeforeDisk, losesCommands, sendsUnknownAgain, countsNothing, ignoresResets, dropsDue, forgetsToTell, keepsNoNotice, forgetsItTold,
+	acceptsBeforeDisk, losesCommands, announcesNothing, sendsUnknownAgain, countsNothing, ignoresResets, dropsDue, forgetsToTell, callsTwice, keepsNoNotice, forgetsItTold,
 }
 
 // judge holds a step of the engine against the rules in force.
@@ -45,6 +47,9 @@ func (l *life) judge(c resume.Change) {
 	if run := c.After.Run; run != nil && run.Unverifiable {
 		l.claims[run.Mark].handed = true
 	}
+	if lost, ok := c.Event.(resume.Lost); ok && c.Before.Run != nil && c.Before.Run.Mark == lost.Mark && l.marks[lost.Mark] {
+		l.never("%s: %s was begun, and counts as never begun", p.key.ID, lost.Mark)
+	}
 	if ended, ok := c.Event.(resume.Ended); ok && ended.Outcome == resume.Unknown && c.Before.State == resume.Resuming && c.Before.Run != nil {
 		l.counts.parked++
 		if c.After.State != resume.Parked {
@@ -65,14 +70,20 @@ func (l *life) sent(p *place, mark, way string) {
 	if stop >= 0 {
 		p.sends[stop]++
 	}
+	begins := p.task >= 0 && len(p.transcript) == 0
+	if begins {
+		p.task++
+	}
 	switch {
+	case begins && p.task > 1:
+		l.never("%s: a task was begun %d times", p.key.ID, p.task)
 	case l.marks[mark]:
 		l.never("%s: %s was sent twice", p.key.ID, mark)
 	case !made.onDisk:
 		l.never("%s: %s was sent before its claim was on disk", p.key.ID, mark)
 	case way != "command" && !made.toldIt:
 		l.never("%s: %s was handed over before that was on disk", p.key.ID, mark)
-	case stop < 0:
+	case stop < 0 && !begins:
 		l.never("%s: a prompt for a session that is not interrupted", p.key.ID)
 	case p.process != nil:
 		l.never("%s: a second one while the first one runs", p.key.ID)
@@ -82,7 +93,7 @@ func (l *life) sent(p *place, mark, way string) {
 		l.never("%s: sent again, though nobody knows what became of %s", p.key.ID, p.open)
 	case time.Now().Before(limited.Reset.At) && !p.ordered:
 		l.never("%s: sent before the stated reset", p.key.ID)
-	case p.sends[stop] > maxRetries*(1+p.retries):
+	case !begins && p.sends[stop] > maxRetries*(1+p.retries):
 		l.never("%s: %d tries, where %d are allowed", p.key.ID, p.sends[stop], maxRetries)
 	}
 	l.marks[mark], p.ordered, p.sent = true, false, true
@@ -94,15 +105,9 @@ func (l *life) sent(p *place, mark, way string) {
 // stands notes at which call the session stands, as far as the disk tells. The
 // caller holds mu.
 func (w *world) stands(s resume.Session) {
-	p := w.place(s.Key)
-	call := callOf(s)
-	if call == p.called {
-		return
-	}
-	p.called = call
-	if call != "" {
-		p.calls[call]++
-		p.calledAt[call] = time.Now()
+	p, call := w.place(s.Key), callOf(s)
+	if _, known := p.calls[call]; call != "" && !known {
+		p.calls[call] = time.Now()
 		w.log("%s stands at the call %s", p.key.ID, call)
 	}
 }
@@ -113,17 +118,4 @@ func callOf(s resume.Session) string {
 		return s.Call
 	}
 	return ""
-}
-
-// owed notes of all sessions at which call they stand on disk.
-func (w *world) owed(sessions []resume.Session) {
-	for _, p := range w.places {
-		s := resume.Session{Key: p.key}
-		for _, known := range sessions {
-			if known.Key == p.key {
-				s = known
-			}
-		}
-		w.stands(s)
-	}
 }

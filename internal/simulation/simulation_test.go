@@ -98,8 +98,8 @@ func (w *world) settle() {
 	pending := l.store.Pending()
 	w.stop()
 	w.mu.Lock()
-	w.owed(sessions)
 	for _, s := range sessions {
+		w.stands(s)
 		if s.State != resume.Watching && s.State != resume.GaveUp && s.State != resume.Parked {
 			w.never("%s was forgotten in state %s: %s", s.Key.ID, s.State, s.Reason)
 		}

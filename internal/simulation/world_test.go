@@ -38,6 +38,7 @@ type world struct {
 	calm    bool // nothing fails any more, and nobody interferes
 	blind   bool // whose processes live cannot be seen
 	paused  bool
+	boot    int // how often the power failed
 	rules   resume.Rules
 	counts  counts
 	nervous int             // turns in which death is likely
@@ -62,25 +63,27 @@ type place struct {
 	key        resume.Key
 	provider   string
 	transcript []resume.Event
+	task       int  // how often it was begun, where it is a task; -1: it is none
 	acting     int  // deliveries of the daemon that are under way
 	sent       bool // by the one that was begun last
 
 	process *process // the command that continues it
-	left    map[string]runner.Left
-	owner   int    // the process of a person that holds it; 0: nobody
-	way     string // how that one is reached
-	inbox   int    // prompts that it was given and has not taken
-	queue   int    // prompts that were left for it
-	draft   string // what stands in its composer
+
+	announced map[string]int         // commands that were about to be begun, and since which start of the machine: on the disk
+	left      map[string]runner.Left // what they left: that is not
+
+	owner int    // the process of a person that holds it; 0: nobody
+	way   string // how that one is reached
+	inbox int    // prompts that it was given and has not taken
+	queue int    // prompts that were left for it
+	draft string // what stands in its composer
 
 	sends   map[int]int // by the line of the interruption
 	retries int         // ordered by a person
 	ordered bool        // and not sent yet
 	open    string      // the mark of a prompt of which nobody knows what became
 
-	called   string         // the call that it stands at, as far as the disk tells
-	calls    map[string]int // how often it came to stand at each,
-	calledAt map[string]time.Time
+	calls map[string]time.Time // at which it was seen to stand on disk, and since when
 }
 
 func newWorld(t *testing.T, seed uint64, home string) *world {
@@ -88,9 +91,8 @@ func newWorld(t *testing.T, seed uint64, home string) *world {
 	w.counts.sends = make(map[string]int)
 	for i, provider := range []string{"one", "one", "two"} {
 		w.places = append(w.places, &place{
-			key: resume.Key{Agent: "bot", ID: fmt.Sprint("s", i)}, provider: provider,
-			left: make(map[string]runner.Left), sends: make(map[int]int), calls: make(map[string]int),
-			calledAt: make(map[string]time.Time),
+			key: resume.Key{Agent: "bot", ID: fmt.Sprint("s", i)}, provider: provider, task: -1,
+			announced: make(map[string]int), left: make(map[string]runner.Left), sends: make(map[int]int), calls: make(map[string]time.Time),
 		})
 	}
 	for _, name := range []string{"desk", "phone"} {
@@ -132,8 +134,8 @@ func (p *place) path() string { return "/made-up/" + p.key.ID + ".log" }
 
 // stop returns the line of the refusal that the session stands at, or -1.
 func (p *place) stop() int {
-	for i := len(p.transcript) - 1; i >= 0; i-- {
-		switch p.transcript[i].(type) {
+	for i, line := range slices.Backward(p.transcript) {
+		switch line.(type) {
 		case resume.Limited:
 			return i
 		case resume.Progressed, resume.Cancelled:
@@ -148,10 +150,14 @@ func (p *place) stop() int {
 func (p *place) free() bool { return p.acting == 0 && p.process == nil && p.inbox == 0 && p.queue == 0 }
 
 // write appends to the transcript. Whatever moves there shows what became of a prompt.
+// An order stands until the session goes on: a limit does not take it back, nor does the prompt of
+// a command that ran before it was given.
 func (w *world) write(p *place, ev resume.Event) {
 	p.transcript = append(p.transcript, ev)
 	p.open = ""
-	if _, limited := ev.(resume.Limited); !limited {
+	_, limited := ev.(resume.Limited)
+	_, prompted := ev.(resume.Prompted)
+	if !limited && !(prompted && p.process != nil) {
 		p.ordered = false
 	}
 	w.log("%s writes %s", p.key.ID, strings.TrimPrefix(fmt.Sprintf("%T", ev), "resume."))

@@ -23,6 +23,9 @@ type archive struct {
 func (a archive) lines(ctx context.Context, f Filter) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		var last int64
+		if f.Last > 0 {
+			last = a.before(ctx, f)
+		}
 		for {
 			page, err := a.page(ctx, f, &last)
 			for _, e := range page {
@@ -41,14 +44,26 @@ func (a archive) lines(ctx context.Context, f Filter) iter.Seq2[Entry, error] {
 	}
 }
 
+// before returns the line before the newest ones that are wanted. Where it cannot be
+// found, reading the lines says why.
+func (a archive) before(ctx context.Context, f Filter) (seq int64) {
+	where, args := f.where(0)
+	_ = a.db.QueryRowContext(ctx, "SELECT seq FROM history"+where+" ORDER BY seq DESC LIMIT 1 OFFSET ?", append(args, f.Last)...).Scan(&seq)
+	return seq
+}
+
+// where returns which lines after one the filter wants.
+func (f Filter) where(last int64) (string, []any) {
+	if f.Key == (resume.Key{}) && !f.Own {
+		return " WHERE seq > ? AND at >= ?", []any{last, millis(f.Since)}
+	}
+	return " WHERE seq > ? AND at >= ? AND agent = ? AND id = ?", []any{last, millis(f.Since), f.Key.Agent, f.Key.ID}
+}
+
 // page reads the lines that follow line last, and moves last on.
 func (a archive) page(ctx context.Context, f Filter, last *int64) ([]Entry, error) {
-	query, args := "SELECT seq, at, agent, id, kind, data FROM history WHERE seq > ? AND at >= ?", []any{*last, millis(f.Since)}
-	if f.Key != (resume.Key{}) {
-		query += " AND agent = ? AND id = ?"
-		args = append(args, f.Key.Agent, f.Key.ID)
-	}
-	rows, err := a.db.QueryContext(ctx, query+" ORDER BY seq LIMIT ?", append(args, historyPage)...)
+	where, args := f.where(*last)
+	rows, err := a.db.QueryContext(ctx, "SELECT seq, at, agent, id, kind, data FROM history"+where+" ORDER BY seq LIMIT ?", append(args, historyPage)...)
 	if err != nil {
 		return nil, err
 	}

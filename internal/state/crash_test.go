@@ -41,7 +41,7 @@ func writeUntilKilled(dir string) int {
 		first = snap.Sessions[0].Windows + 1
 	}
 	ctx := context.Background()
-	go s.Run(ctx)
+	go func() { _ = s.Run(ctx) }()
 	for n := first; ; n++ {
 		s.Put(session("a", n))
 		s.PutCursor("/t/a", json.RawMessage(fmt.Sprint(n)))
@@ -77,7 +77,7 @@ func crash(t *testing.T, dir string, after time.Duration) map[string]int {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		if len(said) == 0 { // it is at work: the clock runs from here
-			time.AfterFunc(after, func() { child.Process.Kill() })
+			time.AfterFunc(after, func() { _ = child.Process.Kill() })
 		}
 		var what string
 		var n int

@@ -40,6 +40,8 @@ type Entry struct {
 type Filter struct {
 	Since time.Time  // zero: from the beginning
 	Key   resume.Key // zero: of every session
+	Own   bool       // only those that concern the daemon itself
+	Last  int        // only so many, the newest; 0: all
 }
 
 // AppendHistory queues a line. Where the disk refuses for long, the oldest

@@ -46,6 +46,13 @@ func TestHistoryIsReadInOrderAndByFilter(t *testing.T) {
 	require.Len(t, history(t, s, Filter{Since: start.Add(1000 * time.Second)}), 500)
 	require.Empty(t, history(t, s, Filter{Key: resume.Key{Agent: "gemini", ID: "a"}}))
 
+	last := history(t, s, Filter{Last: 2})
+	require.Equal(t, []string{"1498", "1499"}, []string{string(last[0].Data), string(last[1].Data)}, "the newest, oldest first")
+	last = history(t, s, Filter{Key: b, Last: 1, Since: start})
+	require.Len(t, last, 1)
+	require.Equal(t, "1497", string(last[0].Data))
+	require.Len(t, history(t, s, Filter{Last: 10 * historyPage}), 3*historyPage, "there are no more")
+
 	// Whoever has seen enough may stop, and others may write meanwhile.
 	for _, err := range s.History(t.Context(), Filter{}) {
 		require.NoError(t, err)

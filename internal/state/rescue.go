@@ -88,7 +88,7 @@ func copyRows(to, from *sql.DB, table, order string) (kept int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer tx.Rollback()
+	defer func() { _ = tx.Rollback() }()
 	insert, err := tx.Prepare(fmt.Sprintf("INSERT OR IGNORE INTO %s (%s) VALUES (?%s)",
 		table, strings.Join(columns, ", "), strings.Repeat(", ?", len(columns)-1)))
 	if err != nil {

@@ -34,10 +34,11 @@ func TestADamagedDatabaseIsMovedAsideAndItsRestKept(t *testing.T) {
 		data []byte
 		kept int // sessions, at least; where the garbage lies differs from run to run
 	}{
-		"no database at all": {[]byte(strings.Repeat("plain text\n", 1000)), 0},
-		"cut off":            {good[:len(good)/2+100], 0},
-		"garbage inside":     {edit(len(good)/2, strings.Repeat("\xff\x00garbage", 1000)), 1},
-		"one bad page":       {edit(len(good)-8192, strings.Repeat("\xff", 4096)), 1},
+		"a format of no kind": {edit(47, "\xfb"), 0},
+		"no database at all":  {[]byte(strings.Repeat("plain text\n", 1000)), 0},
+		"cut off":             {good[:len(good)/2+100], 0},
+		"garbage inside":      {edit(len(good)/2, strings.Repeat("\xff\x00garbage", 1000)), 1},
+		"one bad page":        {edit(len(good)-8192, strings.Repeat("\xff", 4096)), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

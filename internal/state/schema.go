@@ -26,14 +26,16 @@ const (
 	busyMillis = 5000
 )
 
-// Times are milliseconds since 1970, 0 where there is none.
+// Times are milliseconds since 1970, 0 where there is none. What is of a kilobyte or
+// more has a rowid: without one a row of more than a quarter of a page takes a
+// page of its own.
 const schema = `
 CREATE TABLE session (
 	agent TEXT NOT NULL,
 	id    TEXT NOT NULL,
 	data  TEXT NOT NULL,
 	PRIMARY KEY (agent, id)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE cursor (
 	path TEXT NOT NULL PRIMARY KEY,
@@ -176,7 +178,7 @@ func create(db *sql.DB) error {
 	if err != nil {
 		return fmt.Errorf("create state database: %w", err)
 	}
-	defer tx.Rollback()
+	defer func() { _ = tx.Rollback() }()
 	_, err = tx.Exec(schema + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, schemaVersion))
 	if err != nil {
 		return fmt.Errorf("create state tables: %w", err)
@@ -208,7 +210,9 @@ func check(db *sql.DB, path string) error {
 func judge(path string, err error) error {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch e.Code() & 0xff { // the rest is detail
-		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB,
+			// What is asked never changes: it fails where the file is not what was written.
+			sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG:
 			return &DamagedError{Path: path, Err: err}
 		}
 	}

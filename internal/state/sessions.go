@@ -142,6 +142,13 @@ func (s *Store) PutCursor(path string, cursor json.RawMessage) {
 	})
 }
 
+// Cursor returns how far the file was read, as far as it is on disk. What cannot be
+// read there is not known.
+func (s *Store) Cursor(path string) (cursor json.RawMessage, known bool) {
+	err := s.db.QueryRow("SELECT data FROM cursor WHERE path = ?", path).Scan((*[]byte)(&cursor))
+	return cursor, err == nil && json.Valid(cursor)
+}
+
 // DropCursor queues the end of a cursor.
 func (s *Store) DropCursor(path string) {
 	s.enqueue(op{key: "cursor\x00" + path, stmt: "DELETE FROM cursor WHERE path = ?", args: given(path)})

@@ -367,3 +367,21 @@ func BenchmarkLoad10kSessions(b *testing.B) {
 		require.Len(b, load(b, s).Sessions, 10_000)
 	}
 }
+
+// Thousands of sessions that were stopped take what they say, and not a page of the disk
+// each.
+func TestSessionsTakeNoMoreThanTheySay(t *testing.T) {
+	s := open(t, t.TempDir())
+	const sessions, long = 2000, 1000
+	for i := range sessions {
+		stopped := session(fmt.Sprint("s-", i), 1)
+		stopped.Reason = strings.Repeat("x", long)
+		s.Put(stopped)
+	}
+	require.NoError(t, s.Sync(t.Context()))
+	s = reopen(t, s)
+	require.Len(t, load(t, s).Sessions, sessions)
+	info, err := os.Stat(s.path())
+	require.NoError(t, err)
+	require.Less(t, info.Size(), int64(2*sessions*long))
+}

@@ -14,6 +14,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"resumed/internal/atomicfile"
 )
 
 // Store is the state of one daemon. Its methods may be called from several
@@ -98,6 +100,9 @@ func openStore(dir string, lock *os.File, log *slog.Logger) (*Store, error) {
 // by all unless it is told otherwise.
 func makeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("create state directory: %w", err)
+	}
+	if err := atomicfile.SyncDir(filepath.Dir(dir)); err != nil { // else a power cut may take all of it away
 		return fmt.Errorf("create state directory: %w", err)
 	}
 	info, err := os.Stat(dir)

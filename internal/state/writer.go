@@ -203,7 +203,7 @@ func (s *Store) write(b batch) error {
 	if err != nil {
 		return s.writeError(err)
 	}
-	defer tx.Rollback()
+	defer func() { _ = tx.Rollback() }()
 	w := writer{store: s, tx: tx, stmts: make(map[string]*sql.Stmt)}
 	for _, o := range b.ops {
 		if err := w.exec(o); err != nil {

@@ -31,10 +31,10 @@ func (m *model) screen() []string {
 	switch {
 	case m.help:
 		body = m.keys()
-	case m.open:
-		details := m.details()
-		m.scroll = max(0, min(m.scroll, len(details)-room))
-		body = details[m.scroll:]
+	case m.scrolled() != nil:
+		all, scroll := m.lines(), m.scrolled()
+		*scroll = max(0, min(*scroll, len(all)-room))
+		body = all[*scroll:]
 	default:
 		body = m.list(room)
 	}
@@ -62,10 +62,14 @@ func (m *model) header() []string {
 	d := m.board.status.Daemon
 	if d.Config.Error != nil {
 		first, _, _ := strings.Cut(*d.Config.Error, "\n")
-		lines = append(lines, m.page.Paint.In(Red, m.page.cut("newest configuration not in force: "+sanitize.Line(first))))
+		lines = append(lines, m.page.Paint.In(Red, m.page.cut("newest configuration is not used: "+sanitize.Line(first))))
 	}
 	for _, problem := range d.Problems {
 		lines = append(lines, m.page.Paint.In(Red, m.page.cut(sanitize.Line(problem))))
+	}
+	if d.Fleet != nil {
+		words, colour := fleetWords(d.Fleet)
+		lines = append(lines, m.page.Paint.In(colour, m.page.cut(words)))
 	}
 	shown := 0
 	for _, a := range m.board.status.Accounts {
@@ -102,13 +106,15 @@ func (m *model) title() string {
 }
 
 // tally counts the sessions, most urgent first.
-func (m *model) tally() string {
-	counts := m.board.states
+func (m *model) tally() string { return m.page.tally(&m.board) }
+
+func (p Page) tally(b *board) string {
+	counts := b.states
 	need, busy := counts[resume.GaveUp]+counts[resume.Parked], counts[resume.Resuming]+counts[resume.Settling]
 	var parts []string
 	add := func(n int, words string, c Colour) {
 		if n > 0 {
-			parts = append(parts, m.page.Paint.In(c, fmt.Sprintf("%d %s", n, words)))
+			parts = append(parts, p.Paint.In(c, fmt.Sprintf("%d %s", n, words)))
 		}
 	}
 	add(need, humanize.Verb(need, "needs you", "need you"), Red)
@@ -164,6 +170,30 @@ func (m *model) list(room int) []string {
 	return lines
 }
 
+// lines is what is shown and scrolled in place of the table, where anything is.
+func (m *model) lines() []string {
+	switch {
+	case m.fleet != nil:
+		return m.fleetLines()
+	case m.open:
+		return m.details()
+	default:
+		return nil
+	}
+}
+
+// scrolled returns how far that is scrolled; nil: the table is shown.
+func (m *model) scrolled() *int {
+	switch {
+	case m.fleet != nil:
+		return &m.fleet.scroll
+	case m.open:
+		return &m.scroll
+	default:
+		return nil
+	}
+}
+
 // details is all that is known of the selected session.
 func (m *model) details() []string {
 	r := m.selected()
@@ -184,7 +214,7 @@ func (m *model) message() string {
 		return m.spread("/"+sanitize.Line(m.filter)+"▏", where)
 	case m.notice.until.After(m.page.Now):
 		return m.spread(m.page.Paint.In(m.notice.colour, m.notice.text), where)
-	case m.filter != "" && !m.open:
+	case m.filter != "" && m.scrolled() == nil:
 		return m.spread("filter: "+sanitize.Line(m.filter), where)
 	}
 	return m.spread("", where)
@@ -195,9 +225,10 @@ func (m *model) where() string {
 	switch shown, all := len(m.rows), len(m.board.rows); {
 	case m.help:
 		return ""
-	case m.open && len(m.details()) > m.room():
-		return fmt.Sprintf("lines %d to %d of %d", m.scroll+1, m.scroll+m.room(), len(m.details()))
-	case m.open || shown == 0:
+	case m.scrolled() != nil && len(m.lines()) > m.room():
+		from := *m.scrolled()
+		return fmt.Sprintf("lines %d to %d of %d", from+1, from+m.room(), len(m.lines()))
+	case m.scrolled() != nil || shown == 0:
 		return ""
 	case shown < all:
 		return fmt.Sprintf("%d of %d (%d in all)", m.index+1, shown, all)
@@ -215,13 +246,25 @@ type bind struct {
 
 var (
 	listKeys = []bind{
-		{"↑↓", "move", 9}, {"enter", "details", 3}, {"r", "retry", 4}, {"c", "cancel", 5}, {"p", "pause", 6},
-		{"/", "filter", 7}, {"?", "keys", 1}, {"q", "quit", 0},
+		{"↑↓", "move", 9},
+		{"enter", "details", 3},
+		{"r", "retry", 4},
+		{"c", "cancel", 5},
+		{"p", "pause", 6},
+		{"/", "filter", 7},
+		{"?", "keys", 1},
+		{"q", "quit", 0},
 	}
 	detailKeys = []bind{
-		{"esc", "back", 2}, {"↑↓", "scroll", 3}, {"r", "retry", 4}, {"c", "cancel", 5}, {"p", "pause", 6},
-		{"?", "keys", 1}, {"q", "quit", 0},
+		{"esc", "back", 2},
+		{"↑↓", "scroll", 3},
+		{"r", "retry", 4},
+		{"c", "cancel", 5},
+		{"p", "pause", 6},
+		{"?", "keys", 1},
+		{"q", "quit", 0},
 	}
+	fleetKeys  = []bind{{"esc", "back", 1}, {"↑↓", "scroll", 4}, {">", "more", 2}, {"<", "before", 3}, {"q", "quit", 0}}
 	filterKeys = []bind{{"enter", "keep", 0}, {"esc", "show all", 1}, {"↑↓", "move", 2}}
 )
 
@@ -232,10 +275,11 @@ var explained = []struct{ key, does string }{
 	{"home end, g G", "first and last session"},
 	{"enter", "details, evidence, resumes; esc leads back"},
 	{"/", "filter by any words; esc shows all again"},
-	{"r", "retry: due now, attempts forgiven"},
+	{"r", "retry: resumed now, all tries available again"},
 	{"c", "cancel: forget this interruption"},
 	{"p", "pause or unpause the session"},
 	{"P", "pause or unpause resumed as a whole"},
+	{"F", "the machines that share an account; > and < turn pages"},
 	{"q", "quit"},
 }
 
@@ -247,6 +291,8 @@ func (m *model) footer() string {
 		return m.page.Paint.In(Dim, "any key leads back")
 	case m.typing:
 		binds = filterKeys
+	case m.fleet != nil:
+		binds = fleetKeys
 	case m.open:
 		binds = detailKeys
 	}

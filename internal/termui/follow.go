@@ -19,6 +19,9 @@ type Daemon interface {
 	// Do carries out an order on the session of that name.
 	Do(ctx context.Context, name string, order control.Order) (resume.View, error)
 
+	// Fleet returns a page of what is known of all hosts.
+	Fleet(ctx context.Context, after string, most int) (control.Fleet, error)
+
 	// SetPaused pauses the daemon, or ends that.
 	SetPaused(ctx context.Context, paused bool) error
 }

@@ -33,6 +33,8 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	case m.help:
 		m.help = false
 		return nil
+	case m.fleet != nil:
+		return m.fleetCommand(name)
 	default:
 		return m.command(name)
 	}
@@ -92,6 +94,8 @@ func (m *model) command(name string) tea.Cmd {
 		return m.togglePause()
 	case "P":
 		return m.toggleAll()
+	case "F":
+		return m.toggleFleet()
 	default:
 		m.travel(name)
 	}
@@ -113,15 +117,15 @@ func (m *model) back() {
 // travel moves the selection, or the details.
 func (m *model) travel(name string) {
 	page := max(1, m.room()-1)
-	far := len(m.rows) + len(m.details())
+	far := len(m.rows) + len(m.lines())
 	steps := map[string]int{
 		"up": -1, "k": -1, "ctrl+p": -1, "down": 1, "j": 1, "ctrl+n": 1,
 		"pgup": -page, "b": -page, "ctrl+b": -page, "pgdown": page, "space": page, "f": page, "ctrl+f": page,
 		"home": -far, "g": -far, "end": far, "G": far,
 	}
 	step := steps[name]
-	if m.open {
-		m.scroll = max(0, min(m.scroll+step, len(m.details())-m.room()))
+	if scroll := m.scrolled(); scroll != nil {
+		*scroll = max(0, min(*scroll+step, len(m.lines())-m.room()))
 		return
 	}
 	m.move(m.index + step)
@@ -149,7 +153,7 @@ func outcome(order control.Order, after resume.View) string {
 	switch order {
 	case control.Retry:
 		if after.State == resume.Waiting || after.State == resume.Resuming {
-			return "due now, attempts forgiven"
+			return "resumed now, all tries available again"
 		}
 		return "nothing to retry: " + after.State.String()
 	case control.Cancel:

@@ -17,10 +17,24 @@ func (p Page) Leash(s resume.View) string { return strings.Join(p.leash(s), "\n"
 func (p Page) leash(s resume.View) []string {
 	var lines []string
 	for _, part := range humanize.Leash(s) {
-		lines = append(lines, "", p.Paint.In(Dim, part.Title))
-		for _, text := range part.Lines {
-			lines = append(lines, p.words(text)...)
+		lines = append(lines, p.part(part)...)
+	}
+	return lines
+}
+
+// WhyNot shows what decides whether a session is resumed.
+func (p Page) WhyNot(s resume.View) string { return strings.Join(p.whyNot(s), "\n") + "\n" }
+
+func (p Page) whyNot(s resume.View) []string { return p.part(humanize.WhyNot(s, p.Now)) }
+
+// part shows lines under their title.
+func (p Page) part(part humanize.Part) []string {
+	lines := []string{"", p.Paint.In(Dim, part.Title)}
+	for _, text := range part.Lines {
+		if part.Said {
+			text = humanize.ReasonAt(text, p.Now)
 		}
+		lines = append(lines, p.words(text)...)
 	}
 	return lines
 }

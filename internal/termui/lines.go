@@ -126,7 +126,7 @@ func (p *printer) daemon(d control.Daemon) error {
 		facts = append(facts, "paused")
 	}
 	if d.Config.Error != nil {
-		facts = append(facts, "newest configuration not in force: "+sanitize.Line(*d.Config.Error))
+		facts = append(facts, "newest configuration is not used: "+sanitize.Line(*d.Config.Error))
 	}
 	for _, problem := range d.Problems {
 		facts = append(facts, sanitize.Line(problem))

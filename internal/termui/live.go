@@ -59,7 +59,8 @@ type model struct {
 	index  int        // and where it is in rows
 	top    int        // the first row on the screen
 
-	open   bool // the selected session's details are shown
+	fleet  *fleetView // nil: the sessions of this host are shown
+	open   bool       // the selected session's details are shown
 	help   bool
 	scroll int // of the details
 
@@ -105,7 +106,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	m.page.Now = time.Now()
 	switch msg := msg.(type) {
 	case tick:
-		return m, everySecond()
+		return m, tea.Batch(everySecond(), m.fleetAgain())
 	case tea.WindowSizeMsg:
 		m.page.Width, m.height, m.nextFor = msg.Width, msg.Height, 0
 	case control.Update:
@@ -116,6 +117,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.away = &msg
 	case notice:
 		m.notice = msg
+	case fleetSeen:
+		m.fleetTold(msg)
 	case tea.PasteMsg:
 		if m.typing {
 			m.setFilter(m.filter + msg.Content)

@@ -1,6 +1,7 @@
 package termui
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -50,7 +51,7 @@ func TestKeysGiveOrders(t *testing.T) {
 	m, daemon := live(t, session("4f2a", resume.Waiting), session("9c1d", resume.GaveUp))
 	press(m, "down", "r")
 	require.Equal(t, "retry claude-code/4f2a", <-daemon.orders)
-	require.Contains(t, shown(m), "4f2a: due now, attempts forgiven")
+	require.Contains(t, shown(m), "4f2a: resumed now, all tries available again")
 
 	press(m, "up", "c")
 	require.Contains(t, shown(m), "Forget the interruption of 9c1d (shop)? y/n")
@@ -199,4 +200,35 @@ func BenchmarkTenThousandSessions(b *testing.B) {
 			_ = m.screen()
 		}
 	})
+}
+
+func TestTheFleetIsShownInPages(t *testing.T) {
+	m, daemon := live(t, session("4f2a", resume.Waiting))
+	press(m, "F")
+	require.Contains(t, shown(m), "this host is in no fleet")
+	in := status(session("4f2a", resume.Waiting))
+	in.Daemon.Fleet = &control.DaemonFleet{State: "alone", Why: "the fleet does not answer", Name: "laptop", Hosts: 2}
+	m.Update(control.Update{Status: in, Whole: true})
+	require.Contains(t, shown(m), "fleet: alone, as laptop with 2 hosts: the fleet does not answer")
+
+	press(m, "F")
+	require.Equal(t, "fleet  200", <-daemon.orders, "a hundred thousand rows are not asked for")
+	for _, words := range []string{"laptop-/4f2a", "laptop tries; 3 interrupted", "on 2 hosts", "host build: gone", "> shows them"} {
+		require.Contains(t, shown(m), words)
+	}
+	press(m, ">", ">", ">")
+	require.Equal(t, "fleet b 200", <-daemon.orders)
+	require.Equal(t, "fleet c 200", <-daemon.orders)
+	require.Empty(t, daemon.orders, "there is no fourth")
+	require.Contains(t, shown(m), "laptop-c/4f2a")
+	press(m, "<")
+	require.Equal(t, "fleet b 200", <-daemon.orders)
+	m.Update(fleetSeen{err: errors.New("no answer"), after: "b"})
+	require.Contains(t, shown(m), "what is shown is old: no answer")
+	require.Contains(t, shown(m), "laptop-b/4f2a")
+	m.Update(fleetSeen{after: "c"})
+	require.Contains(t, shown(m), "laptop-b/4f2a", "what was asked before comes late")
+	press(m, "r", "esc")
+	require.Empty(t, daemon.orders, "no order is for what is not shown")
+	require.Contains(t, shown(m), "> 4f2a")
 }

@@ -43,6 +43,9 @@ func (p Page) Status(status control.Status) string {
 	return b.String()
 }
 
+// screen is how many rows most terminals show at once.
+const screen = 24
+
 // Sessions shows a row for each session, what needs a person first.
 func (p Page) Sessions(sessions []resume.View) string {
 	if len(sessions) == 0 {
@@ -60,6 +63,9 @@ func (p Page) Sessions(sessions []resume.View) string {
 	fmt.Fprintln(&text, p.cut(fitted.head(p.Paint)))
 	for _, r := range sorted {
 		fmt.Fprintln(&text, p.cut(r.line(fitted, p.Now, p.Paint)))
+	}
+	if len(sorted) > screen { // the first ones have scrolled away
+		fmt.Fprintf(&text, "\n%s: %s\n%s\n", humanize.Count(len(sorted), "session"), p.tally(&b), p.Paint.In(Dim, "resumed status --watch searches and scrolls them"))
 	}
 	return text.String()
 }
@@ -79,11 +85,18 @@ func (p Page) accounts(accounts []control.Account) []string {
 		name = max(8, min(name, p.Width-state-len("SESSIONS")-2*gap))
 	}
 	spaces := strings.Repeat(" ", gap)
-	lines := []string{p.Paint.In(Dim, p.cut(fill("ACCOUNT", name)+spaces+fill("LIMIT", state)+spaces+"SESSIONS"))}
+	head := fill("ACCOUNT", name) + spaces + fill("LIMIT", state) + spaces + "SESSIONS"
+	if slices.ContainsFunc(sorted, func(a control.Account) bool { return len(a.Windows) > 0 }) {
+		head += spaces + "USED"
+	}
+	lines := []string{p.Paint.In(Dim, p.cut(head))}
 	for _, a := range sorted {
 		words, colour := accountWords(a, p.Now)
 		line := fill(sanitize.Line(a.String()), name) + spaces + p.Paint.In(colour, words) +
 			strings.Repeat(" ", state-ansi.StringWidth(words)) + spaces + fmt.Sprint(a.Sessions)
+		if used := humanize.Used(a.Windows); used != "" {
+			line = fill(line, ansi.StringWidth(line)-len(fmt.Sprint(a.Sessions))+len("SESSIONS")) + spaces + used
+		}
 		lines = append(lines, p.cut(line))
 	}
 	return lines
@@ -120,13 +133,20 @@ func (p Page) daemon(d control.Daemon) []string {
 	}
 	lines := append(p.wrap(line, ""), p.wrap("configuration: "+config, "")...)
 	if d.Config.Error != nil {
-		lines = append(lines, p.Paint.In(Red, p.cut("The newest configuration is not in force:")))
+		lines = append(lines, p.Paint.In(Red, p.cut("The newest configuration has errors and is not used:")))
 		for text := range strings.Lines(*d.Config.Error) {
 			lines = append(lines, p.wrap(sanitize.Line(text), "  ")...)
 		}
 	}
+	if f := d.Fleet; f != nil {
+		words, _ := fleetWords(f)
+		lines = append(lines, p.wrap(words, "")...)
+	}
+	if q := humanize.Queue(d.Queue.Queued, d.Queue.Starting, d.Queue.Failed, d.Queue.NextAt, p.Now); q != "" {
+		lines = append(lines, p.wrap(q, "")...)
+	}
 	for _, ch := range d.Notices.Channels {
-		if notice := undelivered(ch); notice != "" {
+		if notice := humanize.Undelivered(ch.Name, ch.Pending, ch.Failed, ch.LastError); notice != "" {
 			lines = append(lines, p.Paint.In(Yellow, p.cut(notice)))
 		}
 	}
@@ -136,18 +156,6 @@ func (p Page) daemon(d control.Daemon) []string {
 		}
 	}
 	return lines
-}
-
-// undelivered says what has not reached people by one way; silence is good news.
-func undelivered(ch control.Channel) string {
-	if ch.Pending == 0 && ch.Failed == 0 {
-		return ""
-	}
-	text := fmt.Sprintf("notices by %s: %d to be delivered, %d failed", sanitize.Line(ch.Name), ch.Pending, ch.Failed)
-	if ch.LastError != "" {
-		text += ": " + sanitize.Line(ch.LastError)
-	}
-	return text
 }
 
 // home writes a path as its owner would.

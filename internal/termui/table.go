@@ -55,7 +55,7 @@ func newRow(v resume.View) *row {
 		project: humanize.Project(v),
 		agent:   sanitize.Line(v.Agent),
 		owner:   humanize.Owner(v),
-		why:     sanitize.Line(v.Reason),
+		why:     humanize.ReasonAt(v.Reason, time.Now()),
 		tries:   humanize.Tries(v),
 	}
 	for column, text := range [columns]string{
@@ -93,7 +93,7 @@ var (
 	shrinks = []struct{ column, to, below int }{
 		{colProject, 14, aloneWhy}, {colAgent, 8, aloneWhy}, {colProject, 9, leastWhy},
 	}
-	leaves = []int{colOwner, colAgent, colTry}
+	leaves = []struct{ column, below int }{{colOwner, aloneWhy}, {colAgent, leastWhy}, {colTry, leastWhy}}
 )
 
 const (
@@ -147,9 +147,9 @@ func (l layout) fit(width int) layout {
 			l[s.column] = min(l[s.column], max(s.to, l[s.column]-missing)) // no more than needed
 		}
 	}
-	for _, column := range leaves {
-		if l.rest(width) < leastWhy {
-			l[column] = 0
+	for _, s := range leaves {
+		if l.rest(width) < s.below {
+			l[s.column] = 0
 		}
 	}
 	if l[colWhy] = l.rest(width); l[colWhy] < uselessAt {
@@ -180,7 +180,9 @@ func (r *row) line(l layout, now time.Time, paint Paint) string {
 	if l[colOwner] == 0 && r.owner != "" && !strings.Contains(r.why, strconv.Itoa(r.view.Owner.PID)) {
 		cells[colWhy].text = "held by " + r.owner + ": " + r.why
 	}
-	if when := cells[colNext].text; l[colNext] == 0 && when != "" {
+	// Who must do something is told that first; nothing comes of itself at that time. A
+	// reason may say itself that it is due.
+	if when := cells[colNext].text; l[colNext] == 0 && when != "" && r.view.Unreached == "" && !strings.HasPrefix(r.why, "due") {
 		cells[colWhy].text = strings.TrimSuffix(when+": "+cells[colWhy].text, ": ")
 	}
 	if ansi.StringWidth(r.agent) > l[colAgent] {

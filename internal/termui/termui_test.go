@@ -68,11 +68,21 @@ func TestStatusFitsEightyColumns(t *testing.T) {
 		session("d00d0000", resume.Waiting, func(v *resume.View) {
 			v.NextAt, v.Owner = new(noon.Add(time.Minute)), &resume.Owner{PID: 1234, Kind: "interactive", Tmux: "%3"}
 		}),
+		session("feed0000", resume.Waiting, func(v *resume.View) {
+			v.NextAt, v.Reason = new(noon.Add(-time.Minute)), "due, but limited until 2020-01-02T03:04:05Z, as another session of its account was told"
+		}),
+		session("beef0000", resume.Waiting, func(v *resume.View) {
+			v.NextAt, v.Owner = new(noon.Add(time.Hour)), &resume.Owner{PID: 4242, Kind: "interactive"}
+			v.Unreached = "open in its terminal: go on there, or quit it and it is continued in the background; nothing is typed for you there (process 4242): …"
+			v.Reason = v.Unreached
+		}),
 	))
 	require.Equal(t, strings.TrimPrefix(`
 SESSION  PROJECT  AGENT     STATE     TRY  WHY
 77aa     api      mybot     gave up   5/5  gave up after 5 resumes without prog…
+feed     shop     claude    waiting   0/5  due, but limited until 2 Jan 2020, a…
 d00d     shop     claude    waiting   0/5  in 1m 0s, 13:14: held by pid 1234 in…
+beef     shop     claude    waiting   0/5  open in its terminal: go on there, o…
 4f2a     shop     claude    waiting   2/5  in 1h 47m, 15:00: usage limit: You'v…
 0b7c     shop     claude    watching  0/5  moves again after 1 resume
 
@@ -248,6 +258,16 @@ func (f *fake) Watch(ctx context.Context, _ bool, see func(control.Update) error
 func (f *fake) Do(_ context.Context, name string, order control.Order) (resume.View, error) {
 	f.orders <- fmt.Sprint(order, " ", name)
 	return session("x", resume.Waiting), nil
+}
+
+// Fleet has three pages, each with the row at which it begins.
+func (f *fake) Fleet(_ context.Context, after string, most int) (control.Fleet, error) {
+	page := map[string]control.Fleet{"": {Next: "b"}, "b": {Next: "c"}, "c": {}}[after]
+	page.Hosts = []control.FleetHost{{Name: "build", State: "gone", SeenAt: time.Now()}}
+	page.Accounts = []control.FleetAccount{{Name: "claude-code:default", State: "half_open", Probe: &control.FleetProbe{Host: "laptop"}, Hosts: 2, Sessions: 3}}
+	page.Sessions = []control.FleetSession{{Host: "laptop-" + after, View: session("4f2a", resume.Waiting)}}
+	f.orders <- fmt.Sprint("fleet ", after, " ", most)
+	return page, nil
 }
 
 func (f *fake) SetPaused(_ context.Context, paused bool) error {

@@ -25,6 +25,7 @@ const callTimeout = 5 * time.Second
 type Refusal struct {
 	Why     string
 	Passing bool // somebody is about: it may be over soon
+	Outside bool // the process was not started in tmux
 }
 
 func (e *Refusal) Error() string { return e.Why }
@@ -46,7 +47,7 @@ func Find(ctx context.Context, process resume.Process) (*Pane, error) {
 	}
 	program, err := exec.LookPath("tmux")
 	if err != nil {
-		return nil, &Refusal{Why: "it lives in tmux, and the program tmux was not found"}
+		return nil, &Refusal{Why: "it is in tmux, and the program tmux was not found"}
 	}
 	p := &Pane{program: program, socket: socket, id: id, process: process}
 	return p, p.prove(ctx)
@@ -67,17 +68,19 @@ func environment(pid int) (socket, id string, err error) {
 	// SOCKET,PID,SESSION; the socket's own path may hold commas.
 	fields := strings.Split(server, ",")
 	if len(fields) < 3 || !isPaneID(id) {
-		return "", "", &Refusal{Why: "it does not live in tmux"}
+		return "", "", notInTmux()
 	}
 	socket = strings.Join(fields[:len(fields)-2], ",")
 	if !filepath.IsAbs(socket) {
-		return "", "", &Refusal{Why: "it does not live in tmux"}
+		return "", "", notInTmux()
 	}
 	if info, err := os.Stat(socket); err != nil || info.Mode()&os.ModeSocket == 0 {
 		return "", "", &Refusal{Why: "its tmux server is gone"}
 	}
 	return socket, id, nil
 }
+
+func notInTmux() error { return &Refusal{Why: "it is not in tmux", Outside: true} }
 
 func isPaneID(id string) bool {
 	digits, ok := strings.CutPrefix(id, "%")

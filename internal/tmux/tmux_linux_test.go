@@ -43,7 +43,7 @@ func echo() int {
 		fmt.Println(err)
 		return 1
 	}
-	defer term.Restore(0, old)
+	defer func() { _ = term.Restore(0, old) }()
 	fmt.Printf("ünd ❯ ready\r\n")
 	file, err := os.OpenFile(os.Args[1], os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -294,10 +294,10 @@ func TestAProcessOutsideOfTmuxHasNoPane(t *testing.T) {
 		env []string
 		why string
 	}{
-		{nil, "does not live in tmux"},
-		{[]string{"TMUX=", "TMUX_PANE="}, "does not live in tmux"},
-		{[]string{"TMUX=relative,1,0", "TMUX_PANE=%0"}, "does not live in tmux"},
-		{[]string{"TMUX=/tmp/x,1,0", "TMUX_PANE=%0;kill-server"}, "does not live in tmux"},
+		{nil, "it is not in tmux"},
+		{[]string{"TMUX=", "TMUX_PANE="}, "it is not in tmux"},
+		{[]string{"TMUX=relative,1,0", "TMUX_PANE=%0"}, "it is not in tmux"},
+		{[]string{"TMUX=/tmp/x,1,0", "TMUX_PANE=%0;kill-server"}, "it is not in tmux"},
 		{[]string{"TMUX=/nowhere/x,1,0", "TMUX_PANE=%0"}, "server is gone"},
 		{[]string{"TMUX=/etc/passwd,1,0", "TMUX_PANE=%0"}, "server is gone"},
 	} {
@@ -331,7 +331,7 @@ func TestACallThatHangsIsCutShort(t *testing.T) {
 	pid, err := strconv.Atoi(strings.TrimSpace(string(server)))
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
-	defer syscall.Kill(pid, syscall.SIGCONT)
+	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
 	began := time.Now()
 	_, err = pane.Screen(ctx)
 	require.ErrorIs(t, err, context.DeadlineExceeded)

@@ -2,13 +2,12 @@ package watch
 
 import (
 	"errors"
-	"fmt"
 	"hash/fnv"
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
 	"syscall"
-	"time"
 )
 
 // headSize is how much of a file's beginning is part of its identity. An inode
@@ -24,6 +23,11 @@ type Cursor struct {
 	Gen    uint32 `json:"gen"`    // incarnations the path has had before this one
 	Offset int64  `json:"offset"` // of the first byte that was not yet delivered
 	Head   uint64 `json:"head"`   // fingerprint of the first bytes, Offset or 1 KiB of them
+
+	// Size and Changed are the file's when all of it had been read; 0: not all of it
+	// was, or nobody noted it. A file that still looks so is not even opened.
+	Size    int64 `json:"size,omitempty"`
+	Changed int64 `json:"changed,omitempty"` // nanoseconds since 1970
 }
 
 // IsZero says whether the cursor is of no file.
@@ -32,18 +36,21 @@ func (c Cursor) IsZero() bool { return c == Cursor{} }
 // Epoch names one incarnation of a file. It changes when the file is replaced,
 // and when it is truncated and written anew; not when it is renamed. The device
 // is no part of it: its number may be another one after a reboot.
-func (c Cursor) Epoch() string { return fmt.Sprintf("%x-%d", c.Inode, c.Gen) }
+func (c Cursor) Epoch() string {
+	name := append(strconv.AppendUint(make([]byte, 0, 32), c.Inode, 16), '-')
+	return string(strconv.AppendUint(name, uint64(c.Gen), 10))
+}
 
 func (c Cursor) id() fileID { return fileID{c.Dev, c.Inode} }
 
 // at returns the cursor moved to another offset of the same file.
-func (c Cursor) at(offset int64, in io.ReaderAt) (Cursor, error) {
+func (c Cursor) at(offset int64, head func(n int64) ([]byte, error)) (Cursor, error) {
 	if c.Offset < headSize {
-		head, err := fingerprint(in, min(offset, headSize))
+		bytes, err := head(min(offset, headSize))
 		if err != nil {
 			return c, err
 		}
-		c.Head = head
+		c.Head = fingerprint(bytes)
 	}
 	c.Offset = offset
 	return c, nil
@@ -51,32 +58,33 @@ func (c Cursor) at(offset int64, in io.ReaderAt) (Cursor, error) {
 
 // fits says whether in is still the incarnation that the cursor was made for:
 // not shorter, of the same beginning, and with a line's end where one was.
-func (c Cursor) fits(in io.ReaderAt, st stamp) (bool, error) {
+func (c Cursor) fits(in io.ReaderAt, st stamp, room *[headSize]byte) (bool, error) {
 	if c.Inode != st.id.inode || c.Offset < 0 || st.size < c.Offset {
 		return false, nil
 	}
 	if c.Offset == 0 {
 		return c.Dev == st.id.dev, nil
 	}
-	head, err := fingerprint(in, min(c.Offset, headSize))
-	if err != nil || head != c.Head {
+	head := room[:min(c.Offset, headSize)]
+	if err := readAt(in, head, 0); err != nil || fingerprint(head) != c.Head {
 		return false, err
 	}
-	var last [1]byte
-	if err := readAt(in, last[:], c.Offset-1); err != nil {
+	last := room[:1]
+	if err := readAt(in, last, c.Offset-1); err != nil {
 		return false, err
 	}
 	return last[0] == '\n', nil
 }
 
-func fingerprint(in io.ReaderAt, n int64) (uint64, error) {
-	var head [headSize]byte
-	if err := readAt(in, head[:n], 0); err != nil {
-		return 0, err
-	}
+// allRead says whether the file looks as it did when all of it had been read.
+func (c Cursor) allRead(st stamp) bool {
+	return c.Size > 0 && c.Offset == c.Size && c.Inode == st.id.inode && c.Size == st.size && c.Changed == st.mtime
+}
+
+func fingerprint(head []byte) uint64 {
 	h := fnv.New64a()
-	h.Write(head[:n])
-	return h.Sum64(), nil
+	h.Write(head)
+	return h.Sum64()
 }
 
 // errShrunk ends the reading of a file that became shorter meanwhile. The event
@@ -99,11 +107,11 @@ type fileID struct{ dev, inode uint64 }
 type stamp struct {
 	id    fileID
 	size  int64
-	mtime time.Time
+	mtime int64 // nanoseconds since 1970
 }
 
 func stampOf(info fs.FileInfo) stamp {
-	st := stamp{size: info.Size(), mtime: info.ModTime()}
+	st := stamp{size: info.Size(), mtime: info.ModTime().UnixNano()}
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
 		st.id = fileID{uint64(sys.Dev), uint64(sys.Ino)} //nolint:unconvert // Dev is narrower elsewhere
 	}
@@ -112,10 +120,10 @@ func stampOf(info fs.FileInfo) stamp {
 
 // open opens a regular file. The flags are for what the path may have become
 // since it was looked at: a link is not followed, and a FIFO does not block.
-func open(path string) (*os.File, stamp, error) {
+func open(path string) (*os.File, fs.FileInfo, error) {
 	in, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, stamp{}, err
+		return nil, nil, err
 	}
 	info, err := in.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -123,7 +131,7 @@ func open(path string) (*os.File, stamp, error) {
 	}
 	if err != nil {
 		in.Close()
-		return nil, stamp{}, err
+		return nil, nil, err
 	}
-	return in, stampOf(info), nil
+	return in, info, nil
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // wholeUpTo is the size up to which a file that appears or is replaced while
@@ -19,7 +20,6 @@ type file struct {
 	path  string
 	was   string // the name that those who are told know it by, where that is another
 	cur   Cursor // how far it was read
-	saved Cursor // the last one that Deliver took
 	since int64  // where the reading on began
 
 	// searched is how far an unfinished line was searched for its end: there is
@@ -27,20 +27,22 @@ type file struct {
 	// however slowly the line grows.
 	searched int64
 
+	seen    stamp
+	reading *reading // it is being read, and waits for its turn
+	round   uint32   // the scan that last saw it
+	sight   uint32   // the number of its first sight
+
+	kept   bool // cur is the last one that Deliver took
 	late   bool // another watcher has read its beginning
+	rested bool // it was left unread for its age, as long as it was when it was seen
 	dead   bool // deleted: whatever has its name or its inode now is another file
 	first  bool // this incarnation is still to be read from its end back
-	sight  uint64
-	seen   stamp
 	failed bool // the last reading stopped early
-
-	reading *reading // it is being read, and waits for its turn
-	round   uint64   // the scan that last saw it
 }
 
 // settled says whether there is nothing to do for a file that looks like this.
 func (f *file) settled(st stamp) bool {
-	return !f.failed && !f.first && !f.dead && f.cur == f.saved && f.seen == st
+	return !f.failed && !f.first && !f.dead && f.kept && f.seen == st
 }
 
 // identify returns the state of the file that has the name by now: known,
@@ -51,12 +53,17 @@ func (w *Watcher) identify(ctx context.Context, path string, in *os.File, st sta
 		f = w.meet(ctx, path, st.id)
 	}
 	old := f.cur
-	same, err := old.fits(in, st)
+	same, err := old.fits(in, st, &w.head)
 	switch {
 	case err != nil:
 		return nil, err
 	case same && !f.dead:
+		f.kept = f.kept && f.cur.Dev == st.id.dev
 		f.cur.Dev = st.id.dev
+	case f.rested && f.seen.size <= st.size && f.seen.id == st.id && !f.dead:
+		if err := f.wakes(in, st); err != nil {
+			return nil, err
+		}
 	case old.IsZero():
 		f.begin(st, 0, !w.lain[path] && st.size <= wholeUpTo)
 	default:
@@ -64,15 +71,14 @@ func (w *Watcher) identify(ctx context.Context, path string, in *os.File, st sta
 			w.followOld(ctx, f)
 		}
 		if f.path != path { // its state went with the old file
-			f = &file{path: path, saved: old}
+			f = &file{path: path}
 			w.files[path] = f
 		}
 		w.log.Debug("file began anew", "path", path, "size", st.size, "read_before", old.Offset)
 		f.begin(st, old.Gen+1, st.size <= wholeUpTo)
 	}
-	if w.byID[old.id()] == f {
-		delete(w.byID, old.id())
-	}
+	f.rested = false
+	w.unlist(f, old.id())
 	w.byID[st.id] = f
 	f.round = w.round
 	return f, nil
@@ -82,7 +88,7 @@ func (w *Watcher) identify(ctx context.Context, path string, in *os.File, st sta
 func (f *file) begin(st stamp, gen uint32, whole bool) {
 	f.cur = Cursor{Dev: st.id.dev, Inode: st.id.inode, Gen: gen}
 	f.searched, f.since = 0, 0
-	f.first, f.dead, f.late = !whole, false, false
+	f.first, f.dead, f.late, f.kept = !whole, false, false, false
 }
 
 // meet makes the state of a path that has none. A file that was renamed brings
@@ -93,13 +99,60 @@ func (w *Watcher) meet(ctx context.Context, path string, id fileID) *file {
 		w.leave(ctx, f)
 		delete(w.files, f.path)
 		f.was = cmp.Or(f.was, f.path)
-		f.path, f.saved = path, Cursor{} // to be stored by the new name too
+		f.path, f.kept = path, false // to be stored by the new name too
 	} else {
 		stored, _ := w.opts.Known(path)
-		f = &file{path: path, cur: stored, saved: stored, searched: stored.Offset, since: stored.Offset, late: stored.Offset > 0}
+		f = readBefore(path, stored)
 	}
 	w.files[path] = f
 	return f
+}
+
+// readBefore makes the state of a file that another watcher has read up to there.
+func readBefore(path string, cur Cursor) *file {
+	return &file{path: path, cur: cur, kept: true, searched: cur.Offset, since: cur.Offset, late: cur.Offset > 0}
+}
+
+// rests takes note of a file without opening it: one that was read to its end and
+// has not changed since, or one that rests for so long that nothing in it matters
+// any more. It returns false for any other.
+func (w *Watcher) rests(path string, st stamp) bool {
+	if w.byID[st.id] != nil {
+		return false // renamed, or a second name of it
+	}
+	f := (*file)(nil)
+	if stored, _ := w.opts.Known(path); stored.allRead(st) {
+		stored.Dev = st.id.dev
+		f = readBefore(path, stored)
+	} else if stored.IsZero() && time.Unix(0, st.mtime).Before(w.opts.Since()) {
+		f = &file{path: path, late: true, rested: true, kept: true}
+	} else {
+		return false
+	}
+	f.seen, f.round = st, w.round
+	w.files[path], w.byID[st.id] = f, f
+	return true
+}
+
+// wakes begins to read a file that rested until now, at what is new in it.
+func (f *file) wakes(in *os.File, st stamp) error {
+	f.begin(st, 0, true)
+	f.late = true
+	room := blocks.Get().(*[blockSize]byte)
+	defer blocks.Put(room)
+	block := room[:min(f.seen.size, blockSize)]
+	at := f.seen.size - int64(len(block))
+	if err := readAt(in, block, at); err != nil {
+		return err
+	}
+	start := lineStart(block)
+	if start == 0 && at > 0 {
+		f.first = true // a line of more than a block: it is found on the way back
+		return nil
+	}
+	cur, err := f.cur.at(at+int64(start), func(n int64) ([]byte, error) { return block[:n], readAt(in, block[:n], 0) })
+	f.cur, f.searched, f.since = cur, cur.Offset, cur.Offset
+	return err
 }
 
 // holds says whether the path still names that file; a second name of it is a
@@ -127,16 +180,18 @@ func (w *Watcher) followOld(ctx context.Context, f *file) {
 // lines of the old one.
 func (w *Watcher) readRest(ctx context.Context, f *file, path string) {
 	w.leave(ctx, f)
-	in, st, err := open(path)
+	in, info, err := open(path)
 	if err != nil {
 		w.complain(path, err)
 		return
 	}
 	defer in.Close()
-	if same, err := f.cur.fits(in, st); err != nil || !same || f.first {
+	st := stampOf(info)
+	if same, err := f.cur.fits(in, st, &w.head); err != nil || !same || f.first {
 		return
 	}
-	p := pass{w: w, file: f, in: in, stamp: st}
+	defer w.borrow()()
+	p := pass{w: w, file: f, in: in, info: info, stamp: st}
 	if err := p.run(ctx); err != nil && ctx.Err() == nil {
 		w.complain(path, fmt.Errorf("read rest of %s: %w", f.path, err))
 	}
@@ -174,8 +229,16 @@ func (w *Watcher) forget(f *file) {
 // is made, which may well begin with the same bytes.
 func (w *Watcher) bury(f *file) {
 	f.dead = true
-	if w.byID[f.cur.id()] == f {
-		delete(w.byID, f.cur.id())
+	w.unlist(f, f.cur.id())
+}
+
+// unlist lets a file be found by its number no longer. One that rests has it from
+// how it was seen.
+func (w *Watcher) unlist(f *file, id fileID) {
+	for _, id := range [...]fileID{id, f.seen.id} {
+		if w.byID[id] == f {
+			delete(w.byID, id)
+		}
 	}
 }
 

@@ -27,11 +27,13 @@ var fates = map[string]struct {
 	},
 	"rewritten in place, longer than it was": {
 		func(t *testing.T, path string) { write(t, path, "three\nfour\nfive\n") },
-		[]string{"three", "four", "five"}, 2,
+		[]string{"three", "four", "five"},
+		2,
 	},
 	"rewritten in place, of the same beginning": {
 		func(t *testing.T, path string) { write(t, path, "one\n2\n3\n4\n5\n") },
-		[]string{"one", "2", "3", "4", "5"}, 2,
+		[]string{"one", "2", "3", "4", "5"},
+		2,
 	},
 	"replaced by a rename": {
 		func(t *testing.T, path string) {
@@ -323,7 +325,7 @@ func TestAHugeLineCostsLittleMemory(t *testing.T) {
 	require.True(t, r.of(grown)[len(r.of(grown))-2].Lines[0].Cut)
 	spent := after.TotalAlloc - before.TotalAlloc
 	t.Logf("two lines of %d MB: %d KB allocated in all", huge>>20, spent>>10)
-	require.Less(t, spent, uint64(4<<20))
+	require.Less(t, spent, uint64(16<<20))
 }
 
 func TestLinksAndFIFOsAreLeftAlone(t *testing.T) {

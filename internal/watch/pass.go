@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
+
 	"resumed/internal/sparse"
 )
 
@@ -21,6 +23,7 @@ type pass struct {
 	*file
 	in *os.File
 	stamp
+	info fs.FileInfo
 
 	left  int64       // of this turn
 	yield func() bool // ends the turn; false: it is not to be read on. Nil: there is one turn
@@ -52,7 +55,7 @@ func (p *pass) run(ctx context.Context) error {
 	if err := p.forward(ctx); err != nil {
 		return err
 	}
-	if p.cur == p.saved {
+	if p.kept {
 		return nil
 	}
 	_, err := p.deliver(ctx, nil, p.cur)
@@ -78,7 +81,7 @@ func (p *pass) forward(ctx context.Context) error {
 		}
 		whole, end := lineStart(block), p.cur.Offset+int64(len(block))
 		if whole > 0 {
-			if err := p.advance(ctx, p.w.sift(block[:whole], p.cur.Offset), p.cur.Offset+int64(whole)); err != nil {
+			if err := p.advance(ctx, p.sift(block[:whole], p.cur.Offset), p.cur.Offset+int64(whole)); err != nil {
 				return err
 			}
 		}
@@ -121,7 +124,7 @@ func (p *pass) finishLine(ctx context.Context) (found bool, err error) {
 
 // advance delivers lines, if there are any, and moves the cursor behind them.
 func (p *pass) advance(ctx context.Context, lines []Line, offset int64) error {
-	cur, err := p.cur.at(offset, p.in)
+	cur, err := p.at(offset)
 	if err != nil {
 		return err
 	}
@@ -130,8 +133,38 @@ func (p *pass) advance(ctx context.Context, lines []Line, offset int64) error {
 			return err
 		}
 	}
+	p.kept = len(lines) > 0 || p.kept && p.cur == cur
 	p.cur, p.searched = cur, offset
 	return nil
+}
+
+// at returns the cursor moved to another offset of the file.
+func (p *pass) at(offset int64) (Cursor, error) {
+	cur, err := p.cur.at(offset, p.head)
+	if offset == p.size { // all of it is read as it is now
+		cur.Size, cur.Changed = p.size, p.mtime
+	} else {
+		cur.Size, cur.Changed = 0, 0
+	}
+	return cur, err
+}
+
+// head returns the first bytes of the file: of those that are held, if possible.
+func (p *pass) head(n int64) ([]byte, error) {
+	if held, at := p.held(); at == 0 && n <= int64(len(held)) {
+		return held[:n], nil
+	}
+	room := p.w.head[:n]
+	return room, readAt(p.in, room, 0)
+}
+
+// held returns the whole lines of the file that were read last and are still in
+// memory, and where they stand.
+func (p *pass) held() ([]byte, int64) {
+	if p.w.heldOf != p {
+		return nil, 0
+	}
+	return p.w.held, p.w.heldAt
 }
 
 // backward delivers a file's lines from its end back until Deliver has enough,
@@ -139,29 +172,67 @@ func (p *pass) advance(ctx context.Context, lines []Line, offset int64) error {
 func (p *pass) backward(ctx context.Context) error {
 	p.w.sights++
 	p.sight = p.w.sights
-	last, err := p.lineStart(ctx, p.size)
+	look := int64(firstLook)
+	last, lines, end, err := p.lastLines(ctx, look)
 	if err != nil {
 		return err
 	}
-	cur, err := p.cur.at(last, p.in)
+	cur, err := p.at(last)
 	if err != nil {
 		return err
 	}
-	look, enough := int64(firstLook), false
-	for end := last; end > 0 && !enough; look = min(2*look, blockSize) {
+	for last > 0 {
+		enough, err := p.deliver(ctx, lines, Cursor{})
+		if err != nil {
+			return err
+		}
+		if enough || end == 0 {
+			break
+		}
 		if err := p.pause(ctx); err != nil {
 			return err
 		}
-		var lines []Line
+		look = min(2*look, blockSize)
 		if lines, end, err = p.linesBefore(ctx, end, look); err != nil {
 			return err
 		}
-		if enough, err = p.deliver(ctx, lines, Cursor{}); err != nil {
-			return err
+	}
+	p.first, p.cur, p.kept, p.searched, p.since = false, cur, false, p.size, last
+	return nil
+}
+
+// lastLines returns where the last complete line ends, the lines before that as
+// linesBefore does, and where the first of them begins. The end of nearly every
+// file is read once for all of that.
+func (p *pass) lastLines(ctx context.Context, look int64) (last int64, lines []Line, start int64, err error) {
+	from := max(0, p.size-look)
+	block, err := p.exactly(p.w.buf[:p.size-from], from)
+	if err != nil {
+		return 0, nil, 0, err
+	}
+	if whole := lineStart(block); whole > 0 {
+		last = from + int64(whole)
+		if lines, start, ok := p.linesIn(block[:whole], from); ok {
+			return last, lines, start, nil
+		}
+	} else if last, err = p.lineStart(ctx, p.size); err != nil || last == 0 {
+		return 0, nil, 0, err
+	}
+	lines, start, err = p.linesBefore(ctx, last, look)
+	return last, lines, start, err
+}
+
+// linesIn returns the lines of a block that ends with one, and where the first of
+// them begins; false where none begins in it.
+func (p *pass) linesIn(block []byte, from int64) (lines []Line, start int64, ok bool) {
+	skip := 0
+	if from > 0 {
+		if skip = bytes.IndexByte(block[:len(block)-1], '\n') + 1; skip == 0 {
+			return nil, 0, false
 		}
 	}
-	p.first, p.cur, p.searched, p.since = false, cur, p.size, last
-	return nil
+	start = from + int64(skip)
+	return p.sift(block[skip:], start), start, true
 }
 
 // linesBefore returns the lines that end at end, as many as begin within look
@@ -172,12 +243,8 @@ func (p *pass) linesBefore(ctx context.Context, end, look int64) ([]Line, int64,
 	if err != nil {
 		return nil, 0, err
 	}
-	if from == 0 {
-		return p.w.sift(block, 0), 0, nil
-	}
-	if i := bytes.IndexByte(block[:len(block)-1], '\n'); i >= 0 {
-		start := from + int64(i) + 1
-		return p.w.sift(block[i+1:], start), start, nil
+	if lines, start, ok := p.linesIn(block, from); ok {
+		return lines, start, nil
 	}
 	start, err := p.lineStart(ctx, from)
 	if err != nil {
@@ -224,14 +291,19 @@ func (p *pass) longLine(start, end int64) ([]Line, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.w.sift(line, start), nil
+	return p.sift(line, start), nil
 }
 
 // deliver hands lines over. A zero cursor is that of a Back batch.
 func (p *pass) deliver(ctx context.Context, lines []Line, cur Cursor) (enough bool, err error) {
+	held, at := p.held()
 	enough, err = p.w.opts.Deliver(ctx, Batch{
 		Path:    p.path,
-		ModTime: p.mtime,
+		Info:    p.info,
+		ModTime: p.info.ModTime(),
+		Held:    held,
+		HeldAt:  at,
+		More:    p.w.more,
 		Epoch:   p.cur.Epoch(),
 		Lines:   lines,
 		Was:     p.was,
@@ -245,7 +317,7 @@ func (p *pass) deliver(ctx context.Context, lines []Line, cur Cursor) (enough bo
 		return false, fmt.Errorf("deliver lines: %w", err)
 	}
 	if !cur.IsZero() {
-		p.saved, p.was = cur, ""
+		p.kept, p.was = cur == p.cur, ""
 	}
 	return enough, nil
 }
@@ -257,6 +329,7 @@ func (p *pass) block(room []byte, offset, end int64) ([]byte, error) {
 
 func (p *pass) exactly(room []byte, offset int64) ([]byte, error) {
 	p.left -= int64(len(room))
+	p.w.heldOf = nil
 	if err := readAt(p.in, room, offset); err != nil {
 		return nil, err
 	}
@@ -264,7 +337,9 @@ func (p *pass) exactly(room []byte, offset int64) ([]byte, error) {
 }
 
 // sift returns the lines of a block of whole lines that are worth delivering.
-func (w *Watcher) sift(block []byte, offset int64) []Line {
+func (p *pass) sift(block []byte, offset int64) []Line {
+	w := p.w
+	w.held, w.heldAt, w.heldOf = block, offset, p
 	w.lines = w.lines[:0]
 	w.find.lines(block, func(start, end int) {
 		data := bytes.TrimSuffix(bytes.TrimSuffix(block[start:end], []byte("\n")), []byte("\r"))

@@ -234,9 +234,10 @@ func BenchmarkScan(b *testing.B) {
 		require.NotZero(b, kept)
 	}
 	start := func(string) (Cursor, bool) {
-		in, st, err := open(path)
+		in, info, err := open(path)
 		require.NoError(b, err)
 		require.NoError(b, in.Close())
+		st := stampOf(info)
 		return Cursor{Dev: st.id.dev, Inode: st.id.inode}, true
 	}
 	measure("forward", func(b *testing.B) { watching(b, Options{Known: start}) })

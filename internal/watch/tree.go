@@ -91,6 +91,7 @@ func (w *Watcher) left(ctx context.Context, path string, deleted bool) {
 // have been missed.
 func (w *Watcher) rescan(ctx context.Context) {
 	w.round++
+	w.owing = false
 	var news []found
 	for w.attach() && !w.walk(ctx, w.opts.Root, &news) { // gone again meanwhile
 		w.detach()
@@ -120,7 +121,7 @@ func (w *Watcher) forgetMissed() {
 // somebody waits for.
 func inOrder(news []found) []string {
 	slices.SortFunc(news, func(a, b found) int {
-		return cmp.Or(b.mtime.Compare(a.mtime), strings.Compare(a.path, b.path))
+		return cmp.Or(cmp.Compare(b.mtime, a.mtime), strings.Compare(a.path, b.path))
 	})
 	paths := make([]string, len(news))
 	for i, n := range news {
@@ -175,6 +176,8 @@ func (w *Watcher) notice(path string, e fs.DirEntry, news *[]found) {
 		if f.settled(st) {
 			return
 		}
+	} else if w.rests(path, st) {
+		return
 	}
 	*news = append(*news, found{path, st})
 }
@@ -184,6 +187,11 @@ func (w *Watcher) notice(path string, e fs.DirEntry, news *[]found) {
 func (w *Watcher) watch(dir string) error {
 	w.dirs[dir] = w.round
 	if w.notify == nil {
+		return nil
+	}
+	if !w.descriptors.take(dir) {
+		w.ignore(dir)
+		w.complain(w.opts.Root, fmt.Errorf("watch directory: events of all of its files would keep too many of them open (raise ulimit -n; until then some are looked at every %s)", w.opts.Rescan))
 		return nil
 	}
 	err := w.notify.Add(dir)
@@ -213,6 +221,7 @@ func (w *Watcher) unwatch(dir string) {
 
 func (w *Watcher) ignore(dir string) {
 	if w.notify != nil && dir != "" {
+		w.descriptors.leave(dir)
 		// The kernel has often given it up already: then there is nothing to do.
 		_ = w.notify.Remove(dir)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
 	"github.com/stretchr/testify/require"
 )
 
@@ -199,4 +200,29 @@ func TestTenThousandFiles(t *testing.T) {
 		dirs*each, setup.Round(time.Millisecond), time.Since(begin).Round(time.Millisecond),
 		latencies[150], latencies[297])
 	require.Less(t, latencies[150], 100*time.Millisecond)
+}
+
+// Ten thousand files are not looked at every minute for nothing.
+func TestWhereEventsTellAllTheClockIsHeededLess(t *testing.T) {
+	t.Parallel()
+	notify, err := fsnotify.NewWatcher()
+	require.NoError(t, err)
+	t.Cleanup(func() { notify.Close() })
+	for rule, c := range map[string]struct {
+		given func(*Watcher)
+		hears bool
+	}{
+		"all is well":                       {func(*Watcher) {}, true},
+		"there are no events":               {func(w *Watcher) { w.notify = nil }, false},
+		"the root is not there":             {func(w *Watcher) { w.attached = false }, false},
+		"a directory is not watched":        {func(w *Watcher) { w.complain(w.opts.Root, syscall.ENOSPC) }, false},
+		"a file could not be read":          {func(w *Watcher) { w.ended(t.Context(), "a.log", errShrunk, nil) }, false},
+		"which was looked at since":         {func(w *Watcher) { w.ended(t.Context(), "a.log", errShrunk, nil); w.rescan(t.Context()) }, true},
+		"a file that is read is no trouble": {func(w *Watcher) { w.ended(t.Context(), "a.log", nil, nil) }, true},
+	} {
+		w := New(Options{Root: t.TempDir()})
+		w.notify, w.attached = notify, true
+		c.given(w)
+		require.Equal(t, c.hears, w.hearsAll(), rule)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"sync"
 	"syscall"
 )
 
@@ -69,24 +70,25 @@ func (w *Watcher) begin(ctx context.Context, path string) (*reading, error) {
 	case f != nil && f.settled(stampOf(info)):
 		return nil, nil
 	}
-	in, st, err := open(path)
+	in, info, err := open(path)
 	if errors.Is(err, syscall.ELOOP) {
 		return nil, fmt.Errorf("%w: %s", ErrNotWatched, kind(fs.ModeSymlink))
 	}
 	if err != nil {
 		return nil, err
 	}
-	if f, err = w.identify(ctx, path, in, st); err != nil {
+	if f, err = w.identify(ctx, path, in, stampOf(info)); err != nil {
 		in.Close()
 		return nil, err
 	}
-	return w.reading(ctx, f, in, st), nil
+	return w.reading(ctx, f, in, info), nil
 }
 
 // reading makes what reads a file that is open.
-func (w *Watcher) reading(ctx context.Context, f *file, in *os.File, st stamp) *reading {
+func (w *Watcher) reading(ctx context.Context, f *file, in *os.File, info fs.FileInfo) *reading {
+	st := stampOf(info)
 	r := &reading{path: f.path, file: f, stamp: st}
-	p := pass{w: w, file: f, in: in, stamp: st, left: turnSize}
+	p := pass{w: w, file: f, in: in, info: info, stamp: st, left: turnSize}
 	rest := st.size
 	if !f.first {
 		rest -= f.searched
@@ -113,7 +115,9 @@ func (w *Watcher) reading(ctx context.Context, f *file, in *os.File, st stamp) *
 // takeTurn lets a file read on, and keeps it for its next turn where it has not
 // ended.
 func (w *Watcher) takeTurn(ctx context.Context, r *reading) {
+	release := w.borrow()
 	more := r.turn()
+	release()
 	f := r.file
 	if more {
 		f.reading = r
@@ -133,9 +137,27 @@ func (w *Watcher) takeTurn(ctx context.Context, r *reading) {
 	}
 }
 
+// blocks are what is read into. They are shared by all watchers: few of them read at
+// a time.
+var blocks = sync.Pool{New: func() any { return new([blockSize]byte) }}
+
+// borrow gives the watcher a block until release is called.
+func (w *Watcher) borrow() (release func()) {
+	if w.buf != nil {
+		return func() {} // one file leads to another
+	}
+	block := blocks.Get().(*[blockSize]byte)
+	w.buf = block[:]
+	return func() {
+		w.buf, w.held, w.heldOf = nil, nil, nil
+		blocks.Put(block)
+	}
+}
+
 // ended tells who asked, and logs what went wrong.
 func (w *Watcher) ended(ctx context.Context, path string, err error, asked []chan error) {
 	delete(w.lain, path)
+	w.owing = w.owing || err != nil
 	for _, done := range asked {
 		if err != nil {
 			done <- fmt.Errorf("check %s: %w", path, err)
@@ -187,7 +209,11 @@ func (w *Watcher) work(ctx context.Context) {
 	if len(w.todo) > 0 && len(w.open) < mostOpen && (w.odd || len(w.open) == 0) {
 		path := w.todo[0]
 		w.todo = w.todo[1:]
+		if w.more = len(w.todo) > 0; !w.more {
+			w.todo = nil // a first scan finds all there are
+		}
 		w.tend(ctx, path)
+		w.more = false
 	} else if len(w.open) > 0 {
 		r := w.open[0]
 		w.open = w.open[1:]

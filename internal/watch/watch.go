@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -14,10 +15,16 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"resumed/internal/mounts"
 )
 
 // DefaultRescan is the pause between two looks at every file.
 const DefaultRescan = time.Minute
+
+// trusted is how many of them are one where nothing is known to be missing without: a
+// look at ten thousand files is most of what a daemon costs that rests.
+const trusted = 5
 
 // ErrStopped is what Check returns when Run has ended.
 var ErrStopped = errors.New("watcher has stopped")
@@ -53,6 +60,14 @@ type Options struct {
 	// goroutine when a path is met that has no state in memory. Nil knows none.
 	Known func(path string) (Cursor, bool)
 
+	// Since returns a time: a file without a stored cursor that a scan finds, and that
+	// was last changed before, is not opened until it changes. Nil opens all.
+	Since func() time.Time
+
+	// Settle is called, from Run's goroutine, when no batch follows at once: those
+	// that were marked More are to be dealt with now. It may be nil.
+	Settle func(context.Context)
+
 	// Deliver takes what was read. It is called from Run's goroutine, must not
 	// call Check, and the batch's bytes are valid during the call only. After
 	// an error the file's cursor stays where it was, and the same lines come
@@ -64,7 +79,8 @@ type Options struct {
 	Deliver func(context.Context, Batch) (enough bool, err error)
 
 	// Rescan is the pause between two looks at every file, for file systems
-	// that send no events; 0 means DefaultRescan.
+	// that send no events; 0 means DefaultRescan. Where events are known to tell
+	// all, it is five times that.
 	Rescan time.Duration
 
 	// Ready is called once, when all that lay there at the start was
@@ -102,11 +118,21 @@ type Line struct {
 // Batch is a run of lines of one file, in the file's order.
 type Batch struct {
 	Path    string
-	ModTime time.Time // of the file when the reading began
-	Epoch   string    // the incarnation of the file that the lines stand in
-	Lines   []Line    // those that were kept
-	Was     string    // the file's name until now, where it was renamed
-	Late    bool      // the file is read on from a stored cursor: another watcher has read its beginning
+	Info    fs.FileInfo // of the file that is read, when the reading began
+	ModTime time.Time   // the same as Info tells
+	Epoch   string      // the incarnation of the file that the lines stand in
+	Lines   []Line      // those that were kept
+	Was     string      // the file's name until now, where it was renamed
+	Late    bool        // the file is read on from a stored cursor: another watcher has read its beginning
+
+	// Held is what of the file is in memory anyway, whole lines, those of the batch
+	// among them, and HeldAt where it stands. Valid during Deliver only.
+	Held   []byte
+	HeldAt int64
+
+	// More says that another file is about to be read. A call of Settle comes in
+	// any case.
+	More bool
 
 	// Since is where this run of batches began: each line from there on was
 	// delivered, in order, or passed over. It says nothing in a Back batch.
@@ -124,7 +150,7 @@ type Batch struct {
 	// Sight numbers the first sights of all files. One that could not be
 	// finished is begun anew, under another number: what its Back batches told
 	// may not be true any more.
-	Sight uint64
+	Sight uint32
 }
 
 // Watcher watches one root. New makes one.
@@ -142,6 +168,8 @@ type Watcher struct {
 	stopped  chan struct{}
 	noEvents bool // as on a file system without them
 
+	descriptors *descriptors // that events cost
+
 	// What follows is owned by Run.
 
 	notify   *fsnotify.Watcher // nil without events
@@ -152,16 +180,24 @@ type Watcher struct {
 	attached bool              // Root is there and its directories are watched
 	rootID   fileID
 	parent   string            // watched while Root is not there
-	dirs     map[string]uint64 // watched directories, and the scan that last saw each
+	dirs     map[string]uint32 // watched directories, and the scan that last saw each
 	files    map[string]*file
 	byID     map[fileID]*file
-	round    uint64            // scans so far
-	missedIn uint64            // the scan after which files were forgotten
-	sights   uint64            // first sights so far
+	round    uint32            // scans so far
+	swept    uint32            // times that the clock asked for a scan
+	owing    bool              // a file could not be read since the last scan
+	missedIn uint32            // the scan after which files were forgotten
+	sights   uint32            // first sights so far
 	told     map[string]string // what was last complained of, by path
 
-	buf   []byte // one block
-	long  []byte // one line that is longer than a block
+	more   bool   // the next file is known already
+	held   []byte // the lines that were read last,
+	heldAt int64  // where they stand
+	heldOf *pass  // and in which reading; nil: they were overwritten
+
+	buf   []byte         // one block, while something is read
+	head  [headSize]byte // a file's first bytes
+	long  []byte         // one line that is longer than a block
 	lines []Line
 }
 
@@ -184,6 +220,12 @@ func New(o Options) *Watcher {
 	if o.Known == nil {
 		o.Known = func(string) (Cursor, bool) { return Cursor{}, false }
 	}
+	if o.Since == nil {
+		o.Since = func() time.Time { return time.Time{} }
+	}
+	if o.Settle == nil {
+		o.Settle = func(context.Context) {}
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -193,11 +235,12 @@ func New(o Options) *Watcher {
 		find:    newFinder(o.Needles),
 		checks:  make(chan check),
 		stopped: make(chan struct{}),
-		dirs:    map[string]uint64{},
+		dirs:    map[string]uint32{},
 		files:   map[string]*file{},
 		byID:    map[fileID]*file{},
 		told:    map[string]string{},
-		buf:     make([]byte, blockSize),
+
+		descriptors: allDescriptors(),
 	}
 }
 
@@ -227,13 +270,14 @@ func (w *Watcher) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		w.announce()
 		var work chan struct{} // nil: there is none
 		if w.idle() {
+			w.opts.Settle(ctx)
 			w.forgetMissed()
 		} else {
 			work = always
 		}
+		w.announce(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -246,17 +290,20 @@ func (w *Watcher) Run(ctx context.Context) error {
 		case c := <-w.checks:
 			w.look(ctx, c)
 		case <-sweep.C:
-			w.rescan(ctx)
+			if w.swept++; w.swept%trusted == 0 || !w.hearsAll() {
+				w.rescan(ctx)
+			}
 		}
 	}
 }
 
 // announce tells that all that lay there at the start was delivered.
-func (w *Watcher) announce() {
+func (w *Watcher) announce(ctx context.Context) {
 	if w.lain == nil || len(w.lain) > 0 {
 		return
 	}
 	w.lain = nil
+	w.opts.Settle(ctx)
 	if w.opts.Ready != nil {
 		w.opts.Ready()
 	}
@@ -295,10 +342,19 @@ func (w *Watcher) listen() (events <-chan fsnotify.Event, failures <-chan error,
 	}
 	w.notify = n
 	return n.Events, n.Errors, func() {
+		for dir := range w.dirs {
+			w.descriptors.leave(dir)
+		}
 		if err := n.Close(); err != nil {
 			w.log.Debug("close file events", "err", err)
 		}
 	}
+}
+
+// hearsAll reports whether events tell of all that changes below the root, as far as is
+// known, and all that they told of was read.
+func (w *Watcher) hearsAll() bool {
+	return w.attached && w.notify != nil && !w.owing && len(w.told) == 0 && mounts.Network(w.opts.Root) == ""
 }
 
 // missed handles an error of the event stream: events may have been lost, and
@@ -317,6 +373,7 @@ func (w *Watcher) look(ctx context.Context, c check) {
 	if abs, err := filepath.Abs(c.path); err == nil {
 		c.path = abs
 	}
+	w.opts.Settle(ctx)
 	if !w.wanted(c.path) {
 		c.done <- fmt.Errorf("check %s: %w", c.path, ErrNotWatched)
 		return

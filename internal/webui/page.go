@@ -13,10 +13,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"path"
 	"time"
 
 	"resumed/internal/control"
-	"resumed/internal/humanize"
 	"resumed/internal/resume"
 )
 
@@ -47,22 +47,23 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 // Page is a handler for the root of a server, which must check the Host of
 // requests.
 type Page struct {
-	backend control.Backend
+	backend Backend
 	access  access
 	log     *slog.Logger
 	handler http.Handler
 }
 
 // New returns the page for who has a link that the secret signs.
-func New(backend control.Backend, secret *Secret, log *slog.Logger) *Page {
+func New(backend Backend, secret *Secret, log *slog.Logger) *Page {
 	p := &Page{backend: backend, access: access{secret: secret}, log: log}
 	mux := http.NewServeMux()
-	mux.Handle("GET /{$}", file("files/page.html")) // everybody may have these: they tell nothing
-	mux.Handle("GET /page.css", file("files/page.css"))
-	mux.Handle("GET /page.js", file("files/page.js"))
+	serveFiles(mux) // everybody may have these: they tell nothing
 	mux.HandleFunc("POST /enter", p.access.enter)
 	mux.Handle("GET /events", p.access.guard(p.events))
-	mux.Handle("GET /leash", p.access.guard(p.leash))
+	mux.Handle("GET /session", p.access.guard(p.session))
+	mux.Handle("GET /strips", p.access.guard(p.strips))
+	mux.Handle("GET /strips/accounts", p.access.guard(p.accountStrips))
+	mux.Handle("GET /fleet", p.access.guard(p.fleet))
 	mux.Handle("POST /session/{order}", p.access.guard(p.order))
 	mux.Handle("POST /pause", p.access.guard(p.setPaused(true)))
 	mux.Handle("POST /unpause", p.access.guard(p.setPaused(false)))
@@ -97,12 +98,34 @@ func headers(next http.Handler) http.Handler {
 	})
 }
 
+// types are said by hand: the machine's own table of types may be a strange one, and a
+// browser believes what it is told.
+var types = map[string]string{
+	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+}
+
+// serveFiles serves the files of the page under their names, and the page itself as the root.
+func serveFiles(mux *http.ServeMux) {
+	entries, err := files.ReadDir("files")
+	if err != nil {
+		panic(err) // they are part of the program
+	}
+	for _, entry := range entries {
+		pattern := "GET /" + entry.Name()
+		if entry.Name() == "page.html" {
+			pattern = "GET /{$}"
+		}
+		mux.Handle(pattern, file(entry.Name()))
+	}
+}
+
 func file(name string) http.HandlerFunc {
-	data, err := files.ReadFile(name)
+	data, err := files.ReadFile("files/" + name)
 	if err != nil {
 		panic(err) // it is part of the program
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", types[path.Ext(name)])
 		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(data))
 	}
 }
@@ -161,26 +184,6 @@ func next(ctx context.Context, f *control.Follower) ([]byte, error) {
 	return append(append([]byte("data: "), document...), "\n\n"...), nil
 }
 
-// leash tells what one session was started with, and what its next resume would
-// run.
-func (p *Page) leash(w http.ResponseWriter, r *http.Request) {
-	key := resume.Key{Agent: r.FormValue("agent"), ID: r.FormValue("id")}
-	status, err := p.backend.Status(r.Context(), true, key)
-	if err == nil && len(status.Sessions) != 1 {
-		err = resume.ErrNoSession
-	}
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	session := status.Sessions[0]
-	if plan, err := p.backend.Plan(r.Context(), key); err == nil { // else it is gone meanwhile
-		session.Plan = &plan
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(humanize.Leash(session)) // the reader is gone: nobody to tell
-}
-
 func (p *Page) order(w http.ResponseWriter, r *http.Request) {
 	order := control.Order(r.PathValue("order"))
 	switch order {
@@ -217,7 +220,7 @@ func (p *Page) setPaused(paused bool) http.HandlerFunc {
 		if paused {
 			tell(w, "nothing is started until you unpause")
 		} else {
-			tell(w, "what came due starts now")
+			tell(w, "sessions whose wait is over start now")
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,7 +21,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/control"
+	"resumed/internal/humanize"
 	"resumed/internal/resume"
+	"resumed/internal/usage"
 )
 
 // board is a daemon that only notes what it is ordered.
@@ -30,15 +33,18 @@ type board struct {
 	mu       sync.Mutex
 	orders   []string
 	sessions []resume.View
+	accounts []control.Account
+	seen     Closeup
+	own      []control.Step
 	err      error
 }
 
 func (b *board) Status(_ context.Context, _ bool, only ...resume.Key) (control.Status, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	status := control.Status{Version: 1, Now: time.Now(), Sessions: []resume.View{}}
+	status := control.Status{Version: 1, Now: time.Now(), Sessions: []resume.View{}, Accounts: b.accounts}
 	for _, s := range b.sessions {
-		if len(only) == 0 || s.Key() == only[0] {
+		if len(only) == 0 || slices.Contains(only, s.Key()) {
 			status.Sessions = append(status.Sessions, s)
 		}
 	}
@@ -47,16 +53,27 @@ func (b *board) Status(_ context.Context, _ bool, only ...resume.Key) (control.S
 
 func (b *board) Changes() *control.Changes { return &b.changes }
 
-func (b *board) Plan(context.Context, resume.Key) (resume.PlanView, error) {
-	return resume.PlanView{Command: []string{"claude", "-p"}, LeftOut: []string{"--ide: <b>"}}, nil
+func (b *board) Find(_ context.Context, name string) (resume.Key, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	found, err := resume.Find(b.sessions, name)
+	return found.Key(), err
 }
 
-func (b *board) Do(ctx context.Context, key resume.Key, order control.Order) (resume.View, error) {
+func (b *board) Plan(context.Context, resume.Key) (resume.PlanView, error) {
+	return resume.PlanView{}, nil
+}
+
+func (b *board) Do(_ context.Context, key resume.Key, order control.Order) (resume.View, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.orders = append(b.orders, string(order)+" "+key.String())
 	return resume.View{Agent: key.Agent, ID: key.ID, State: resume.Waiting, Reason: "asked for by you"}, b.err
 }
+
+func (b *board) Told(context.Context, resume.Key, []usage.Reading) error { return nil }
+
+func (b *board) Queue() control.Tasks { return nil }
 
 func (b *board) SetPaused(_ context.Context, paused bool) error {
 	b.mu.Lock()
@@ -67,6 +84,40 @@ func (b *board) SetPaused(_ context.Context, paused bool) error {
 
 func (b *board) History(context.Context, string, time.Time) (iter.Seq2[control.Step, error], error) {
 	return nil, nil
+}
+
+func (b *board) Closeup(_ context.Context, key resume.Key) (Closeup, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.sessions {
+		if s.Key() == key {
+			seen := b.seen
+			seen.Session = s
+			seen.Session.Plan = &resume.PlanView{Command: []string{"claude", "-p"}, LeftOut: []string{"--ide: <b>"}}
+			return seen, nil
+		}
+	}
+	return Closeup{}, resume.ErrNoSession
+}
+
+func (b *board) Steps(_ context.Context, key resume.Key, _ time.Time, _ int) iter.Seq2[control.Step, error] {
+	return func(yield func(control.Step, error) bool) {
+		for _, step := range b.seen.Steps {
+			if (key == resume.Key{} || key.ID == step.Session) && !yield(step, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (b *board) OwnSteps(context.Context, time.Time) iter.Seq2[control.Step, error] {
+	return func(yield func(control.Step, error) bool) {
+		for _, step := range b.own {
+			if !yield(step, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (b *board) PageURL(bool) (string, error) { return "", nil }
@@ -145,6 +196,13 @@ func TestWhoGetsIn(t *testing.T) {
 		"the page, with its link":             {"GET", "/?" + link, nil, 200, nil},
 		"the script":                          {"GET", "/page.js", nil, 200, nil},
 		"the style":                           {"GET", "/page.css", nil, 200, nil},
+		"a part of the script":                {"GET", "/list.js", nil, 200, nil},
+		"a session, with nothing":             {"GET", "/session?" + form, nil, 401, nil},
+		"strips, with nothing":                {"GET", "/strips?" + form, nil, 401, nil},
+		"strips of accounts, with nothing":    {"GET", "/strips/accounts", nil, 401, nil},
+		"a session, with a link":              {"GET", "/session?" + form + "&" + link, nil, 401, nil},
+		"a session that nobody knows":         {"GET", "/session?" + form, known, 404, nil},
+		"strips of nobody":                    {"GET", "/strips", known, 400, nil},
 		"the stream, with nothing":            {"GET", "/events", nil, 401, nil},
 		"the stream, with a link":             {"GET", "/events?" + link, nil, 401, nil},
 		"the stream, with the link's token":   {"GET", "/events", showing(strings.TrimPrefix(link, "token=")), 401, nil},
@@ -283,11 +341,16 @@ func TestOrderOutlivesItsRequest(t *testing.T) {
 
 // The page loads nothing but its own parts, and has no markup to put text in.
 func TestFilesAskNobodyElse(t *testing.T) {
-	for _, name := range []string{"page.html", "page.css", "page.js"} {
+	entries, err := files.ReadDir("files")
+	require.NoError(t, err)
+	require.Greater(t, len(entries), 5)
+	for _, entry := range entries {
+		name := entry.Name()
 		data, err := files.ReadFile("files/" + name)
 		require.NoError(t, err)
+		require.NotEmpty(t, types[filepath.Ext(name)], name)
 		text := strings.ReplaceAll(string(data), "xmlns='http://www.w3.org/2000/svg'", "")
-		for _, bad := range []string{"http:", "https:", "//cdn", "innerHTML", "insertAdjacentHTML", "eval(", " style=", "onclick="} {
+		for _, bad := range []string{"http:", "https:", "//cdn", "innerHTML", "outerHTML", "insertAdjacentHTML", "setHTML", "document.write", "eval(", " style=", "onclick="} {
 			require.NotContains(t, text, bad, name)
 		}
 	}
@@ -326,9 +389,10 @@ func stream(t *testing.T, b *board) <-chan document {
 func TestStreamTellsWhatChanges(t *testing.T) {
 	due := time.Date(2026, 11, 15, 4, 0, 0, 0, time.UTC)
 	b := &board{sessions: []resume.View{
-		{Agent: "a", ID: "0123456789abcdef", Cwd: "/src/shop", State: resume.Waiting, NextAt: &due, MaxRetries: 5,
+		{
+			Agent: "a", ID: "0123456789abcdef", Cwd: "/src/shop", State: resume.Waiting, NextAt: &due, MaxRetries: 5,
 			Reason: "rate limit: \x1b[31mline one\nline two", Owner: &resume.Owner{PID: 17},
-			Attempts: []resume.AttemptView{{N: 1, Outcome: resume.NoProgress}}},
+		},
 		{Agent: "a", ID: "2", State: resume.Watching},
 	}}
 	told := stream(t, b)
@@ -340,7 +404,7 @@ func TestStreamTellsWhatChanges(t *testing.T) {
 	require.Equal(t, "waiting", r.State)
 	require.Equal(t, "rate limit: line one line two", r.Why, "what an agent wrote is made harmless")
 	require.Equal(t, "0/5", r.Tries)
-	require.Equal(t, "no progress", r.Attempts[0].Outcome)
+	require.Equal(t, int(humanize.Time), r.Need)
 	require.True(t, due.Equal(*r.NextAt))
 	require.Equal(t, "held by pid 17", r.Owner)
 	require.True(t, first.Rows[1].Idle)
@@ -421,15 +485,27 @@ func TestDaemonInWords(t *testing.T) {
 	d := showDaemon(control.Daemon{
 		Version: "1.0", PID: 7, Problems: []string{"http.listen: taken"},
 		Config:  control.Config{Error: new("line 1: bad\nline 2: worse")},
-		Notices: control.Notices{Channels: []control.Channel{{Name: "ops", Failed: 2, LastError: "refused"}, {Name: "desktop"}}},
+		Agents:  []control.Watched{{Name: "codex\x1b[2J", Sessions: 3}},
+		Notices: control.Notices{Channels: []control.Channel{{Name: "ops", Pending: 1, Failed: 2, LastError: "refused"}, {Name: "desktop"}}},
 	})
 	require.Equal(t, "resumed 1.0, pid 7", d.Line)
 	require.Equal(t, "line 1: bad\nline 2: worse", d.ConfigError)
-	require.Equal(t, []string{"http.listen: taken", "notices by ops: 2 failed: refused"}, d.Problems)
+	require.Equal(t, []note{{"wait", "notices by ops: 1 to be delivered, 2 failed: refused"}, {"bad", "http.listen: taken"}}, d.Notes, "as status says it")
+	require.Equal(t, []agent{{Name: "codex", Sessions: 3}}, d.Agents)
 	for state, want := range map[string]string{"closed": "free", "open": "limited", "half_open": "one session tries"} {
 		require.Equal(t, want, showAccount(control.Account{State: state}).State)
 	}
 	require.Equal(t, "1 session", showAccount(control.Account{Sessions: 1}).Sessions)
+}
+
+func TestGauges(t *testing.T) {
+	for want, w := range map[gauge]usage.Window{
+		{Name: "5 hours", Percent: 71.5, Words: "72 %", Tone: "good"}: {Kind: usage.FiveHours, Used: 71.5},
+		{Name: "7 days", Percent: 80, Words: "80 %", Tone: "wait"}:    {Kind: usage.SevenDays, Used: 80},
+		{Name: "3 hour", Percent: 100, Words: "108 %", Tone: "bad"}:   {Kind: "3_hour", Used: 108},
+	} {
+		require.Equal(t, []gauge{want}, showAccount(control.Account{Windows: []usage.Window{w}}).Gauges)
+	}
 }
 
 // A page that stays open stays let in, until its secret is gone.
@@ -466,27 +542,4 @@ func TestAnOpenPageIsGivenNewKeys(t *testing.T) {
 		close(outside)
 		require.NoError(t, server.Close())
 	})
-}
-
-func TestOneSessionTellsHowItIsContinued(t *testing.T) {
-	b := &board{sessions: []resume.View{{
-		Agent: "claude-code", ID: "4f2a", Cwd: "/src",
-		Started: resume.StartView{Argv: []string{"claude", "--deny", "<script>\x1b[2J"}, Seen: true, Sandbox: new("mounts of its own")},
-	}}}
-	p := newPage(t, b)
-	const target = "/leash?agent=claude-code&id=4f2a"
-	require.Equal(t, http.StatusUnauthorized, ask(p, "GET", target, "", nil).Code, "nobody else is told")
-	answer := ask(p, "GET", target, "", known(t, p))
-	require.Equal(t, http.StatusOK, answer.Code)
-	require.Equal(t, "application/json", answer.Header().Get("Content-Type"))
-	var parts []struct {
-		Title string
-		Lines []string
-	}
-	require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &parts))
-	require.Equal(t, "Started with", parts[0].Title)
-	require.Equal(t, []string{"claude --deny '<script>'", "in a sandbox: mounts of its own"}, parts[0].Lines)
-	require.Equal(t, []string{"claude -p"}, parts[1].Lines)
-	require.Equal(t, []string{"--ide: <b>"}, parts[2].Lines, "text stays text: the page puts it where no markup is read")
-	require.Equal(t, http.StatusNotFound, ask(p, "GET", "/leash?agent=claude-code&id=other", "", known(t, p)).Code)
 }

@@ -9,10 +9,12 @@ import (
 	"resumed/internal/humanize"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
+	"resumed/internal/usage"
 )
 
-// document is what the page is told: words to be shown as they are, and times,
-// which it counts down itself.
+// document is what the page is told: words to be shown as they are, and times, which it
+// counts down itself. The times that reasons name are stamps: the page has the reader's
+// clock, which may be another than the daemon's.
 type document struct {
 	Now      time.Time `json:"now"`
 	Whole    bool      `json:"whole"` // rows are all there are: forget the others
@@ -24,33 +26,26 @@ type document struct {
 
 // row is a session.
 type row struct {
-	Key      string     `json:"key"`
-	Agent    string     `json:"agent"` // as the daemon knows it, for orders
-	ID       string     `json:"id"`    // likewise
-	Name     string     `json:"name"`
-	Project  string     `json:"project"`
-	By       string     `json:"by"` // the agent, in words
-	Cwd      string     `json:"cwd"`
-	State    string     `json:"state"` // in a word
-	Tone     string     `json:"tone"`  // bad | wait | busy | good | still
-	Rank     int        `json:"rank"`  // what needs a person first
-	Why      string     `json:"why"`
-	Text     string     `json:"text,omitempty"` // what stopped it, in the agent's words
-	Owner    string     `json:"owner,omitempty"`
-	NextAt   *time.Time `json:"next_at,omitempty"`
-	Tries    string     `json:"tries"`
-	Attempts []try      `json:"attempts"`
-	Paused   bool       `json:"paused"`
-	Idle     bool       `json:"idle"` // nothing to retry or to cancel
-	Running  bool       `json:"running"`
-}
-
-// try is one resume.
-type try struct {
-	N       int        `json:"n"`
-	At      *time.Time `json:"at,omitempty"`
-	Outcome string     `json:"outcome"`
-	Error   string     `json:"error,omitempty"`
+	Key     string     `json:"key"`
+	Agent   string     `json:"agent"` // as the daemon knows it, for orders
+	ID      string     `json:"id"`    // likewise
+	Name    string     `json:"name"`
+	Project string     `json:"project"`
+	By      string     `json:"by"` // the agent, in words
+	Account string     `json:"account"`
+	Cwd     string     `json:"cwd"`
+	State   string     `json:"state"` // in a word
+	Tone    string     `json:"tone"`  // bad | wait | busy | good | still
+	Need    int        `json:"need"`  // what it needs: the most urgent is the least
+	Rank    int        `json:"rank"`  // among those that need the same
+	Cause   string     `json:"cause,omitempty"`
+	Why     string     `json:"why"`
+	Owner   string     `json:"owner,omitempty"`
+	NextAt  *time.Time `json:"next_at,omitempty"`
+	Tries   string     `json:"tries"`
+	Paused  bool       `json:"paused,omitempty"`
+	Idle    bool       `json:"idle,omitempty"` // nothing to retry or to cancel
+	Running bool       `json:"running,omitempty"`
 }
 
 // account is a limit that sessions share.
@@ -60,6 +55,22 @@ type account struct {
 	Tone     string     `json:"tone"`
 	ResetAt  *time.Time `json:"reset_at,omitempty"`
 	Sessions string     `json:"sessions"`
+	Gauges   []gauge    `json:"gauges"`
+}
+
+// gauge is how much of an allowance is used.
+type gauge struct {
+	Name     string    `json:"name"`
+	Percent  float64   `json:"percent"`
+	Words    string    `json:"words"`
+	Tone     string    `json:"tone"`
+	ResetsAt time.Time `json:"resets_at"`
+	At       time.Time `json:"at"` // when it was told
+
+	// When it will be full, where that is before it resets; nil: not known.
+	FullAt   *time.Time `json:"full_at,omitempty"`
+	Earliest *time.Time `json:"full_at_earliest,omitempty"`
+	Latest   *time.Time `json:"full_at_latest,omitempty"`
 }
 
 // daemon is the daemon itself.
@@ -71,7 +82,22 @@ type daemon struct {
 	Config      string    `json:"config"`
 	LoadedAt    time.Time `json:"loaded_at"`
 	ConfigError string    `json:"config_error,omitempty"`
-	Problems    []string  `json:"problems"`
+	Notes       []note    `json:"notes"`           // what stands in its way, and what has not reached people
+	Agents      []agent   `json:"agents"`          // whose sessions are watched
+	Fleet       bool      `json:"fleet,omitempty"` // there is one: /fleet tells of it
+}
+
+// note is something that a person should know.
+type note struct {
+	Tone string `json:"tone"`
+	Text string `json:"text"`
+}
+
+// agent is one whose sessions are watched.
+type agent struct {
+	Name     string     `json:"name"`
+	Sessions int        `json:"sessions"`
+	MovedAt  *time.Time `json:"moved_at,omitempty"`
 }
 
 func show(u control.Update) document {
@@ -101,24 +127,21 @@ func showSession(s resume.View) row {
 		Name:    sanitize.Line(cmp.Or(s.Name, s.ID)),
 		Project: humanize.Project(s),
 		By:      sanitize.Line(s.Agent),
+		Account: sanitize.Line(s.AccountKey().String()),
 		Cwd:     sanitize.Line(s.Cwd),
-		State:   state, Tone: string(tone), Rank: humanize.Urgency(s.State),
-		Why:      sanitize.Line(s.Reason),
-		Text:     sanitize.Line(s.Text),
-		Tries:    humanize.Tries(s),
-		Attempts: make([]try, 0, len(s.Attempts)),
-		Paused:   s.Paused,
-		Idle:     s.State == resume.Watching,
-		Running:  s.State == resume.Resuming || s.State == resume.Settling,
+		State:   state, Tone: string(tone),
+		Need: int(humanize.Needs(s)), Rank: humanize.Urgency(s.State), Cause: humanize.Cause(s),
+		Why:     sanitize.Line(s.Reason),
+		Tries:   humanize.Tries(s),
+		Paused:  s.Paused,
+		Idle:    s.State == resume.Watching,
+		Running: s.State == resume.Resuming || s.State == resume.Settling,
 	}
 	if s.State == resume.Waiting {
 		r.NextAt = s.NextAt
 	}
 	if s.Owner != nil {
 		r.Owner = "held by " + humanize.Owner(s)
-	}
-	for _, a := range s.Attempts {
-		r.Attempts = append(r.Attempts, try{N: a.N, At: a.StartedAt, Outcome: humanize.Outcome(a.Outcome), Error: sanitize.Line(a.Error)})
 	}
 	return r
 }
@@ -134,9 +157,26 @@ func standing(s resume.View) string {
 
 func showAccount(a control.Account) account {
 	state, tone := humanize.Account(a.State)
-	shown := account{Name: sanitize.Line(a.String()), State: state, Tone: string(tone), Sessions: humanize.Count(a.Sessions, "session")}
+	shown := account{Name: sanitize.Line(a.String()), State: state, Tone: string(tone), Sessions: humanize.Count(a.Sessions, "session"), Gauges: []gauge{}}
 	if tone == humanize.Wait {
 		shown.ResetAt = a.ResetAt
+	}
+	for _, w := range a.Windows {
+		shown.Gauges = append(shown.Gauges, showGauge(w))
+	}
+	return shown
+}
+
+func showGauge(w usage.Window) gauge {
+	shown := gauge{
+		Name: humanize.Window(w.Kind), Percent: min(max(w.Used, 0), 100), Words: humanize.Percent(w.Used),
+		Tone: string(humanize.Good), ResetsAt: w.ResetsAt, At: w.At, FullAt: w.FullAt, Earliest: w.Earliest, Latest: w.Latest,
+	}
+	switch {
+	case shown.Percent >= 100:
+		shown.Tone = string(humanize.Bad)
+	case shown.Percent >= 80:
+		shown.Tone = string(humanize.Wait)
 	}
 	return shown
 }
@@ -149,19 +189,30 @@ func showDaemon(d control.Daemon) daemon {
 		DryRun:    d.DryRun,
 		Config:    sanitize.Line(d.Config.Path),
 		LoadedAt:  d.Config.LoadedAt,
-		Problems:  make([]string, 0, len(d.Problems)),
+		Fleet:     d.Fleet != nil,
+		Notes:     []note{},
+		Agents:    []agent{},
 	}
 	if d.Config.Error != nil {
 		shown.ConfigError = sanitize.Text(*d.Config.Error)
 	}
-	for _, problem := range d.Problems {
-		shown.Problems = append(shown.Problems, sanitize.Line(problem))
+	for _, a := range d.Agents {
+		shown.Agents = append(shown.Agents, agent{sanitize.Line(a.Name), a.Sessions, a.MovedAt})
+	}
+	if text := humanize.Queue(d.Queue.Queued, d.Queue.Starting, d.Queue.Failed, d.Queue.NextAt, time.Now()); text != "" {
+		tone := humanize.Wait
+		if d.Queue.Failed > 0 {
+			tone = humanize.Bad
+		}
+		shown.Notes = append(shown.Notes, note{string(tone), text})
 	}
 	for _, ch := range d.Notices.Channels {
-		if ch.Failed > 0 {
-			shown.Problems = append(shown.Problems,
-				sanitize.Line(fmt.Sprintf("notices by %s: %d failed: %s", ch.Name, ch.Failed, ch.LastError)))
+		if text := humanize.Undelivered(ch.Name, ch.Pending, ch.Failed, ch.LastError); text != "" {
+			shown.Notes = append(shown.Notes, note{string(humanize.Wait), text})
 		}
+	}
+	for _, problem := range d.Problems {
+		shown.Notes = append(shown.Notes, note{string(humanize.Bad), sanitize.Line(problem)})
 	}
 	return shown
 }

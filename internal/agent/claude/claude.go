@@ -21,7 +21,10 @@ var Builtin = agent.Builtin{
 	Title:     "Claude Code",
 	Headless:  "claude -p",
 	Variables: []string{homeVariable},
+	Hands:     agent.Hands{SignIn: "run claude and type /login", Pay: "raise the spend limit or buy credits at claude.ai/settings/usage", Shorten: "/compact"},
 	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
+
+	StatusLine: statusLine,
 }
 
 // Options says which Claude Code is meant: without Roots its home is
@@ -31,7 +34,8 @@ type Options = agent.Options
 // Agent is Claude Code with its config homes.
 type Agent struct {
 	agent.Transcripts
-	cwds agent.Cache[string] // where sessions began; transcripts are only appended to
+	cwds  agent.Cache[string] // where sessions began; transcripts are only appended to
+	plain agent.Cache[int64]  // from where on the turn under way has no note
 }
 
 var _ agent.Reader = (*Agent)(nil)
@@ -42,7 +46,7 @@ func New(o Options) (*Agent, error) {
 	a := &Agent{Transcripts: agent.Transcripts{
 		Base: agent.NewBase(agent.About{
 			Name: Name, Program: "claude", Is: isClaude, ByHand: "--resume",
-			Flags: flags, Variables: variables, Login: login, Places: []string{".claude/local"},
+			Flags: flags, Variables: variables, Login: login, Keys: keys[:3], Places: []string{".claude/local"},
 		}, o),
 		Homes: homes,
 		Dir:   "projects",

@@ -3,6 +3,7 @@ package claude
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,12 +53,16 @@ func TestWhatASessionWasStartedWithIsRepeated(t *testing.T) {
 		left []string
 	}{
 		"what is forbidden stays so": {
-			"default", []string{"--disallowedTools", "Bash(touch:*)", "Edit", "--tools=Read,Bash", "-p", "do it"},
-			[]string{"--disallowedTools", "Bash(touch:*)", "Edit", "--tools=Read,Bash", "--resume", sessionA, "--permission-mode", "default"}, nil,
+			"default",
+			[]string{"--disallowedTools", "Bash(touch:*)", "Edit", "--tools=Read,Bash", "-p", "do it"},
+			[]string{"--disallowedTools", "Bash(touch:*)", "Edit", "--tools=Read,Bash", "--resume", sessionA, "--permission-mode", "default"},
+			nil,
 		},
 		"a mode is told by the transcript, never by the flag that skips permissions": {
-			bypass, []string{"--dangerously-skip-permissions", "--disallowedTools", "Bash"},
-			[]string{"--disallowedTools", "Bash", "--resume", sessionA, "--permission-mode", bypass}, nil,
+			bypass,
+			[]string{"--dangerously-skip-permissions", "--disallowedTools", "Bash"},
+			[]string{"--disallowedTools", "Bash", "--resume", sessionA, "--permission-mode", bypass},
+			nil,
 		},
 		"a mode that was lowered since counts": {
 			"plan", []string{"--dangerously-skip-permissions"}, []string{"--resume", sessionA, "--permission-mode", "plan"}, nil,
@@ -70,15 +75,21 @@ func TestWhatASessionWasStartedWithIsRepeated(t *testing.T) {
 		},
 		"where neither tells, it has none": {"", []string{"--verbose"}, []string{"--resume", sessionA}, nil},
 		"limits and budgets": {
-			"default", []string{"-p", "--max-turns", "3", "--max-budget-usd=2"},
-			[]string{"--max-turns", "3", "--max-budget-usd=2", "--resume", sessionA, "--permission-mode", "default"}, nil,
+			"default",
+			[]string{"-p", "--max-turns", "3", "--max-budget-usd=2"},
+			[]string{"--max-turns", "3", "--max-budget-usd=2", "--resume", sessionA, "--permission-mode", "default"},
+			nil,
 		},
 		"a session of another start is not chosen again": {
-			"default", []string{"-c", "--fork-session", "-r", "x", "--session-id", "y", "-w", "tree"},
-			[]string{"--resume", sessionA, "--permission-mode", "default"}, nil,
+			"default",
+			[]string{"-c", "--fork-session", "-r", "x", "--session-id", "y", "-w", "tree"},
+			[]string{"--resume", sessionA, "--permission-mode", "default"},
+			nil,
 		},
 		"what needs a terminal is told": {
-			"default", []string{"--ide"}, []string{"--resume", sessionA, "--permission-mode", "default"},
+			"default",
+			[]string{"--ide"},
+			[]string{"--resume", sessionA, "--permission-mode", "default"},
 			[]string{"--ide: it needs a terminal, or the program that started the session"},
 		},
 	} {
@@ -131,7 +142,7 @@ func TestASessionWhoseStartNobodySaw(t *testing.T) {
 		"one that refuses without asking too": {mode: "dontAsk", want: "default", left: "dontAsk: its command line was never seen" + narrowed},
 		"one that nobody knows as well":       {mode: "", want: "default", left: "its permission mode, which nothing tells: its command line was never seen" + narrowed},
 		"or stays, for who wants that":        {mode: bypass, unseen: agent.SameMode, want: bypass},
-		"or is left to a person":              {mode: bypass, unseen: agent.Park, parked: bypass + ": its command line was never seen, and may have bounded it (unseen = \"park\"): go on with: claude --resume " + sessionA},
+		"or is left to a person":              {mode: bypass, unseen: agent.Park, parked: bypass + ": its command line was never seen, and may have bounded it (unseen = \"park\"): go on with: cd CWD && claude --resume " + sessionA},
 		"one that another program drove": {
 			mode: bypass, args: []string{"-p", "--input-format", "stream-json", "--output-format=stream-json"},
 			want: "default", left: bypass + ": another program drove the session" + narrowed,
@@ -153,7 +164,7 @@ func TestASessionWhoseStartNobodySaw(t *testing.T) {
 			}
 			plan := sc.plan(t, "continue")
 			if c.parked != "" {
-				require.Equal(t, &agent.Leave{Why: c.parked, Park: true}, plan.Leave)
+				require.Equal(t, &agent.Leave{Why: strings.Replace(c.parked, "CWD", sc.session.Cwd, 1), Park: true}, plan.Leave)
 				return
 			}
 			require.Contains(t, plan.Run.Argv, c.want)

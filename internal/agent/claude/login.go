@@ -2,9 +2,10 @@ package claude
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"time"
+
+	"resumed/internal/agent"
 )
 
 // keys are the variables of which each decides in whose name a request is made,
@@ -24,7 +25,7 @@ func login(variable func(string) string) string {
 		home = variable("HOME")
 	}
 	for range 3 { // it is written all the time
-		data, err := os.ReadFile(filepath.Join(home, ".claude.json"))
+		data, err := agent.ReadSettings(filepath.Join(home, ".claude.json"))
 		if err != nil || home == "" {
 			return ""
 		}

@@ -126,6 +126,7 @@ func (c continuation) standsAsideUntil(reset, began, now time.Time) time.Time {
 		}
 	case fired:
 		until = c.at.Add(patience)
+	case unarmed, cancelled, lapsed:
 	}
 	if !until.After(now) {
 		return time.Time{}

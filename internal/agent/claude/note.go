@@ -3,6 +3,7 @@ package claude
 import (
 	"bytes"
 	"context"
+	"math"
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
@@ -11,8 +12,9 @@ import (
 
 // Shortly before a usage limit, or in a grace after it, Claude Code may tell the
 // model to come to an end (switched on by the server; 2.1.325). The turn ends well
-// then, and no refusal is recorded: only the note tells that work was left. These
-// records are known from the program alone.
+// then, and no refusal is recorded: only the note tells that work was left. It does not
+// say when the window opens again; Usage may. near_limit was provoked and seen; wrap_up
+// and release are known from the program alone.
 const (
 	nearLimit = "near_limit" // the limit is near
 	wrapUp    = "wrap_up"    // it is reached, and there is a little grace
@@ -25,17 +27,59 @@ var leftOff = map[string]string{
 	wrapUp:    "Claude Code let its turn end in the grace after the usage limit",
 }
 
-var quotedNote = []byte(`"usageLimitNote"`)
+var (
+	noteName   = []byte(`LimitNote`) // its first byte is rare
+	quotedNote = []byte(`"usageLimitNote"`)
+)
 
 // maxNoteLines bounds how far back a note is looked for, in one long turn.
 const maxNoteLines = 20_000
 
-// lastNote returns the last note of the turn that the line is of, or "". A turn
-// that was refused in the end tells more itself.
+// minds notes, of the records that are read one after the other, from where on the
+// turn that is under way has no note: where it began.
+func (a *Agent) minds(r record, line agent.Line) {
+	switch {
+	case r.isNote():
+		a.plain.Put(line.Path, math.MaxInt64)
+	case line.Shown > 0 && r.bounds(): // otherwise nobody reads on from here
+		a.plain.Put(line.Path, line.Offset)
+	}
+}
+
+// isNote reports whether the record is such a note.
+func (r record) isNote() bool { return r.Type == "user" && r.IsMeta && r.Note != "" }
+
+// bounds reports whether no note before the record is of the turn after it: the
+// record begins a turn, by whomever, or ends one that tells more itself.
+func (r record) bounds() bool {
+	return r.IsAPIError || r.Type == "user" && (r.Origin.Kind != "" || r.prompts() || r.interrupts())
+}
+
+// noteOf returns the last note of the turn that the line is of, or "".
+func (a *Agent) noteOf(line agent.Line) string {
+	from, known := a.plain.Get(line.Path)
+	if known && from <= line.Offset && line.Offset-line.Shown <= from {
+		return "" // all since then was read
+	}
+	if int64(len(line.Before)) == line.Offset && len(line.Before) <= shortFile && !bytes.Contains(line.Before, noteName) {
+		return ""
+	}
+	note := lastNote(line)
+	if note == "" {
+		a.plain.Put(line.Path, line.Offset)
+	}
+	return note
+}
+
+// shortFile is how much is searched for a note at once, rather than back to where
+// the turn began.
+const shortFile = 64 << 10
+
+// lastNote looks for the note in the lines before.
 func lastNote(line agent.Line) (note string) {
 	visited := 0
 	// What cannot be read tells of no note.
-	_ = agent.LinesBefore(context.Background(), line.Path, line.Offset, func(before agent.Line) bool {
+	_ = agent.LinesBefore(context.Background(), line, func(before agent.Line) bool {
 		if visited++; visited > maxNoteLines {
 			return false
 		}
@@ -49,12 +93,11 @@ func lastNote(line agent.Line) (note string) {
 		switch {
 		case !ok || r.IsSidechain:
 			return true
-		case r.Type == "user" && r.IsMeta && r.Note != "":
+		case r.isNote():
 			note = r.Note
 			return false
 		default:
-			begins := r.prompts() || r.Type == "user" && r.Origin.Kind != "" // by whomever
-			return !begins && !r.interrupts() && !r.IsAPIError
+			return !r.bounds()
 		}
 	})
 	return note
@@ -68,7 +111,7 @@ func (a *Agent) leavesOff(r record, line agent.Line) (resume.Limited, bool) {
 	if !goesOn && !(r.moved() && r.Message.StopReason == "end_turn") {
 		return resume.Limited{}, false
 	}
-	text, ok := leftOff[lastNote(line)]
+	text, ok := leftOff[a.noteOf(line)]
 	if !ok {
 		return resume.Limited{}, false
 	}

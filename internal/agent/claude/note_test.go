@@ -91,3 +91,16 @@ func TestAfterATurnThatWasLetEndThePromptIsTyped(t *testing.T) {
 		require.Equal(t, agent.Sight{}, got)
 	}
 }
+
+// What Claude Code 2.1.325 really wrote when its provider said that 97 % were used.
+func TestARealNoteOfANearLimitIsUnderstood(t *testing.T) {
+	a := newAgent(t, Options{})
+	last, found, err := agent.Last(t.Context(), a, a.Sources()[0], "testdata/transcripts/near-limit.jsonl")
+	require.NoError(t, err)
+	require.True(t, found)
+	stopped, ok := last.Event.(resume.Limited)
+	require.True(t, ok, "%T", last.Event)
+	require.Equal(t, limit.UsageLimit, stopped.Verdict.Class)
+	require.Equal(t, leftOff[nearLimit], stopped.Text)
+	require.False(t, stopped.Verdict.Reset.Stated())
+}

@@ -2,12 +2,16 @@ package claude
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
@@ -19,13 +23,14 @@ func (a *Agent) read(line agent.Line) (o resume.Observation, ok bool) {
 	if !ok || r.IsSidechain {
 		return o, false
 	}
+	a.minds(r, line)
 	if o.Event, ok = a.event(r, line); !ok {
 		return o, false
 	}
 	if o.Key.ID, ok = sessionID(r, line.Path); !ok {
 		return o, false
 	}
-	o.Cwd, o.Kind = a.cwd(r, line.Path), kindBy(r.Entrypoint)
+	o.Cwd, o.Kind = a.cwd(r, line), kindBy(r.Entrypoint)
 	return o, true
 }
 
@@ -71,15 +76,20 @@ func sessionID(r record, path string) (string, bool) {
 
 // cwd returns the directory that the session began in: it is the one to
 // continue in, whatever directory later records name.
-func (a *Agent) cwd(r record, path string) string {
-	if cwd, ok := a.cwds.Get(path); ok {
+func (a *Agent) cwd(r record, line agent.Line) string {
+	if cwd, ok := a.cwds.Get(line.Path); ok {
 		return cwd
 	}
-	cwd, ok := firstCwd(path)
+	if begin, held := line.Beginning(); held || line.Offset == 0 {
+		if cwd, ok := cwdIn(begin); ok || r.Cwd != "" {
+			return cmp.Or(cwd, r.Cwd)
+		}
+	}
+	cwd, ok := firstCwd(line.Path)
 	if !ok {
 		return r.Cwd
 	}
-	a.cwds.Put(path, cwd)
+	a.cwds.Put(line.Path, cwd)
 	return cwd
 }
 
@@ -95,15 +105,18 @@ func firstCwd(path string) (string, bool) {
 	defer f.Close()
 
 	// Most transcripts name it within a few kilobytes.
-	for size := int64(64 << 10); size <= maxHead; size *= 8 {
-		head, err := io.ReadAll(io.NewSectionReader(f, 0, size))
-		if err != nil {
+	head, done := agent.Borrow()
+	defer done()
+	for size := 8 << 10; size <= maxHead; size *= 8 {
+		head = slices.Grow(head[:0], size)[:size]
+		n, err := f.ReadAt(head, 0)
+		if err != nil && !errors.Is(err, io.EOF) {
 			return "", false
 		}
-		if cwd, ok := cwdIn(head); ok {
+		if cwd, ok := cwdIn(head[:n]); ok {
 			return cwd, true
 		}
-		if int64(len(head)) < size {
+		if n < size {
 			return "", false
 		}
 	}
@@ -112,6 +125,9 @@ func firstCwd(path string) (string, bool) {
 
 func cwdIn(head []byte) (string, bool) {
 	for line := range bytes.Lines(head) {
+		if cwd, ok := agent.TextAtEnds(bytes.TrimSpace(line), "cwd"); ok && len(cwd) > 0 && bytes.IndexByte(cwd, '\\') < 0 && utf8.Valid(cwd) {
+			return string(cwd), true // nearly always
+		}
 		if !bytes.Contains(line, []byte(`"cwd"`)) {
 			continue
 		}

@@ -20,12 +20,15 @@ const sessionA = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c001"
 
 func observeAll(a *Agent, src agent.Source, path string, data []byte) []resume.Observation {
 	var all []resume.Observation
+	next := int64(0)
 	for line := range bytes.Lines(data) {
+		offset := next
+		next += int64(len(line))
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		if src.Sift(line) == agent.Nothing {
 			continue
 		}
-		if s, ok := a.Observe(src, agent.Line{Path: path, Data: line}); ok {
+		if s, ok := a.Observe(src, agent.Line{Path: path, Offset: offset, Data: line}); ok {
 			all = append(all, s)
 		}
 	}
@@ -204,7 +207,8 @@ func TestWhatARefusalMeans(t *testing.T) {
 		},
 		"missing credits are not waited for": {
 			map[string]any{"error": "rate_limit", "apiErrorStatus": 429, "apiError": "long_context_credits_required"},
-			"API Error: Extra usage is required for long context requests", limit.Billing, false, limit.Reset{},
+			"API Error: Extra usage is required for long context requests", limit.Billing, false,
+			limit.Reset{},
 		},
 		"an older record has its quota beside the error": {
 			map[string]any{"error": "rate_limit", "apiErrorStatus": 429, "quotaLimits": quota("rejected", "five_hour", epoch)},
@@ -212,19 +216,23 @@ func TestWhatARefusalMeans(t *testing.T) {
 		},
 		"a quota that only warns does not make a usage limit": {
 			map[string]any{"error": "rate_limit", "apiErrorStatus": 429, "quotaLimits": quota("allowed_warning", "five_hour", epoch)},
-			"API Error: Request rejected (429) · Rate limited", limit.RateLimit, true, limit.Reset{},
+			"API Error: Request rejected (429) · Rate limited", limit.RateLimit, true,
+			limit.Reset{},
 		},
 		"a spent quota beside an overload stays an overload": {
 			map[string]any{"error": "server_error", "apiErrorStatus": 529, "quotaLimits": quota("rejected", "five_hour", epoch)},
-			"API Error: 529 Overloaded.", limit.Overloaded, true, limit.Reset{},
+			"API Error: 529 Overloaded.", limit.Overloaded, true,
+			limit.Reset{},
 		},
 		"what sending again cannot cure is not waited for": {
 			map[string]any{"error": "rate_limit", "apiErrorStatus": 429, "resendCannotCure": true},
-			"API Error: Request rejected (429) · Rate limited", limit.RateLimit, false, limit.Reset{},
+			"API Error: Request rejected (429) · Rate limited", limit.RateLimit, false,
+			limit.Reset{},
 		},
 		"a field of another type does not cost the record": {
 			map[string]any{"error": map[string]any{"a": 1}, "apiErrorStatus": "429", "quotaLimits": []any{}},
-			"API Error: 529 Overloaded.", limit.Overloaded, true, limit.Reset{},
+			"API Error: 529 Overloaded.", limit.Overloaded, true,
+			limit.Reset{},
 		},
 		"a model that is not there": {
 			map[string]any{"error": "model_not_found", "apiErrorStatus": 404}, "There's an issue with the selected model", limit.BadRequest, false, limit.Reset{},

@@ -4,35 +4,40 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
+	"sync"
 
 	"resumed/internal/agent"
+	"resumed/internal/process"
 	"resumed/internal/resume"
 )
 
 // Owner returns the live process that holds the session. Claude Code takes no
 // lock: a second process on one session forks the conversation.
 func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
-	registered := make(map[int]bool) // live processes of which the session is known
+	ctx = process.Together(ctx)
+	known := make(map[int]bool) // live processes of which the session is known
 	for _, root := range a.Homes.Roots {
-		entries, err := a.living(filepath.Join(root, "sessions"))
-		if err != nil {
-			return nil, err
+		seen := process.Once(ctx, a.Processes, registryOf(root), func() listing {
+			entries, err := a.living(registryOf(root))
+			return listing{entries, err}
+		})
+		if seen.err != nil {
+			return nil, seen.err
 		}
-		for _, e := range entries {
+		for _, e := range seen.entries {
 			switch mine := e.SessionID == s.Key.ID; {
-			case e.elsewhere != "":
-				if mine && !e.changed().Before(s.PromptedAt.Add(-slack)) {
-					return nil, fmt.Errorf("a Claude Code on another machine or in a container (%s) registered it, and whether that lives: %w", e.elsewhere, agent.ErrUnseen)
+			case e.elsewhere:
+				if mine && e.fresh(s.PromptedAt) {
+					return nil, &heldElsewhere{e}
 				}
 				continue
 			case mine && !a.Processes.IsRun(e.PID, s):
 				return a.ownerBy(e), nil
 			}
-			registered[e.PID] = true
+			known[e.PID] = true
 		}
 	}
-	return a.lodger(ctx, s, registered)
+	return a.lodger(ctx, s, known)
 }
 
 // lodger returns a process of Claude Code that lives in the session's
@@ -42,30 +47,24 @@ func (a *Agent) lodger(ctx context.Context, s resume.Session, registered map[int
 	if s.Cwd == "" {
 		return nil, nil
 	}
-	all, err := a.Processes.List(ctx)
+	running, err := a.Processes.Running(ctx, isClaude)
 	if err != nil && writerRegisters(ctx, s.Transcript) {
 		return nil, nil // who holds it would have said so
 	}
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range all {
-		if registered[p.PID] || !isSession(p.Argv) || !a.lives(p.PID, "") {
-			continue
-		}
-		place, err := a.Processes.Where(p.PID)
-		if err != nil {
-			return nil, err
-		}
-		if !agent.SameDir(place, s.Cwd) || a.Processes.Variable(p.PID, agent.MarkVariable) != "" {
-			// One with a mark was started to resume some session; which one, it does not say.
-			continue
+	cwd := s.Cwd                                                                  // not the session, which is large and would be moved into the heap
+	place := sync.OnceValue(func() process.Place { return process.PlaceOf(cwd) }) // nearly always all are registered
+	for _, p := range running {
+		if registered[p.PID] || serves(p.Args) || p.Mark != "" || !p.LivesIn(place()) {
+			continue // one with a mark was started to resume some session; which one, it does not say
 		}
 		if found != nil {
 			found.Guessed = true
 			break
 		}
-		found = &resume.Owner{PID: p.PID, Kind: kindOf(p.Argv), Tmux: a.Processes.Variable(p.PID, "TMUX_PANE")}
+		found = &resume.Owner{PID: p.PID, Kind: kindOf(p.Args), Tmux: p.Pane}
 	}
 	return found, nil
 }

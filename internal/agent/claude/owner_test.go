@@ -13,12 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/process"
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
-// process is one directory of a made-up /proc.
-type process struct {
+// procDir is one directory of a made-up /proc.
+type procDir struct {
 	pid   int
 	argv  []string
 	cwd   string
@@ -27,7 +28,7 @@ type process struct {
 	state string
 }
 
-func fakeProc(t *testing.T, all ...process) agent.Processes {
+func fakeProc(t *testing.T, all ...procDir) process.Table {
 	root := t.TempDir()
 	for _, p := range all {
 		dir := filepath.Join(root, fmt.Sprint(p.pid))
@@ -44,7 +45,7 @@ func fakeProc(t *testing.T, all ...process) agent.Processes {
 			require.NoError(t, os.Symlink(p.cwd, filepath.Join(dir, "cwd")))
 		}
 	}
-	return agent.Processes{FS: procfs.FS(root)}
+	return process.At(procfs.FS(root))
 }
 
 func register(t *testing.T, a *Agent, file, content string) {
@@ -60,28 +61,28 @@ func registered(pid int, session, start, more string) string {
 func TestWhoHoldsASession(t *testing.T) {
 	const other = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c002"
 	mark := []string{"HOME=/root", agent.MarkVariable + "=m1"}
-	claude := func(pid int, more ...string) process {
-		return process{pid: pid, argv: append([]string{"claude"}, more...), cwd: "/src/app", start: "100"}
+	claude := func(pid int, more ...string) procDir {
+		return procDir{pid: pid, argv: append([]string{"claude"}, more...), cwd: "/src/app", start: "100"}
 	}
-	with := func(p process, env ...string) process { p.env = env; return p }
+	with := func(p procDir, env ...string) procDir { p.env = env; return p }
 	for rule, c := range map[string]struct {
-		processes []process
+		processes []procDir
 		registry  map[string]string
 		want      *resume.Owner
 	}{
 		"nobody": {nil, nil, nil},
 		"the process that registered it": {
-			[]process{claude(7)},
+			[]procDir{claude(7)},
 			map[string]string{"7.json": registered(7, sessionA, "100", `,"entrypoint":"cli","tmux":"i1:@0.%0"`)},
 			&resume.Owner{PID: 7, Kind: "interactive", Tmux: "i1:@0.%0"},
 		},
 		"a headless run says interactive of itself": {
-			[]process{claude(7)},
+			[]procDir{claude(7)},
 			map[string]string{"7.json": registered(7, sessionA, "100", `,"entrypoint":"sdk-cli"`)},
 			&resume.Owner{PID: 7, Kind: "headless"},
 		},
 		"the pane of a version that does not tell it": {
-			[]process{with(claude(7), "TMUX_PANE=%4")},
+			[]procDir{with(claude(7), "TMUX_PANE=%4")},
 			map[string]string{"7.json": registered(7, sessionA, "100", `,"entrypoint":"cli"`)},
 			&resume.Owner{PID: 7, Kind: "interactive", Tmux: "%4"},
 		},
@@ -89,46 +90,49 @@ func TestWhoHoldsASession(t *testing.T) {
 			nil, map[string]string{"7.json": registered(7, sessionA, "100", "")}, nil,
 		},
 		"a pid that is another's by now": {
-			[]process{{pid: 7, argv: []string{"vim"}, cwd: "/src/app", start: "999"}},
-			map[string]string{"7.json": registered(7, sessionA, "100", "")}, nil,
+			[]procDir{{pid: 7, argv: []string{"vim"}, cwd: "/src/app", start: "999"}},
+			map[string]string{"7.json": registered(7, sessionA, "100", "")},
+			nil,
 		},
 		"a zombie": {
-			[]process{{pid: 7, start: "100", state: "Z"}},
-			map[string]string{"7.json": registered(7, sessionA, "100", "")}, nil,
+			[]procDir{{pid: 7, start: "100", state: "Z"}},
+			map[string]string{"7.json": registered(7, sessionA, "100", "")},
+			nil,
 		},
 		"our own resumed run": {
-			[]process{with(claude(7, "-p"), mark...)},
-			map[string]string{"7.json": registered(7, sessionA, "100", "")}, nil,
+			[]procDir{with(claude(7, "-p"), mark...)},
+			map[string]string{"7.json": registered(7, sessionA, "100", "")},
+			nil,
 		},
 		"a run that another daemon left behind": {
-			[]process{with(claude(7, "-p"), agent.MarkVariable+"=m2")},
+			[]procDir{with(claude(7, "-p"), agent.MarkVariable+"=m2")},
 			map[string]string{"7.json": registered(7, sessionA, "100", `,"entrypoint":"sdk-cli"`)},
 			&resume.Owner{PID: 7, Kind: "headless"},
 		},
 		"a person in a terminal that a resumed run once opened": {
-			[]process{with(claude(7), agent.MarkVariable+"=m2", "TMUX_PANE=%4")},
+			[]procDir{with(claude(7), agent.MarkVariable+"=m2", "TMUX_PANE=%4")},
 			map[string]string{"7.json": registered(7, sessionA, "100", `,"entrypoint":"cli"`)},
 			&resume.Owner{PID: 7, Kind: "interactive", Tmux: "%4"},
 		},
-		"our own run of a version without a registry": {[]process{with(claude(7), mark...)}, nil, nil},
+		"our own run of a version without a registry": {[]procDir{with(claude(7), mark...)}, nil, nil},
 		"a neighbour in the same directory that holds another session": {
-			[]process{claude(7)}, map[string]string{"7.json": registered(7, other, "100", "")}, nil,
+			[]procDir{claude(7)}, map[string]string{"7.json": registered(7, other, "100", "")}, nil,
 		},
 		"an unregistered process in the session's directory": {
-			[]process{claude(7)}, nil, &resume.Owner{PID: 7, Kind: "interactive"},
+			[]procDir{claude(7)}, nil, &resume.Owner{PID: 7, Kind: "interactive"},
 		},
 		"an unregistered headless one": {
-			[]process{claude(7, "-p", "hi")}, nil, &resume.Owner{PID: 7, Kind: "headless"},
+			[]procDir{claude(7, "-p", "hi")}, nil, &resume.Owner{PID: 7, Kind: "headless"},
 		},
 		"node that runs the command line": {
-			[]process{{pid: 7, argv: []string{"node", "/usr/lib/node_modules/@anthropic-ai/claude-code/cli.js"}, cwd: "/src/app", start: "1"}},
+			[]procDir{{pid: 7, argv: []string{"node", "/usr/lib/node_modules/@anthropic-ai/claude-code/cli.js"}, cwd: "/src/app", start: "1"}},
 			nil, &resume.Owner{PID: 7, Kind: "interactive"},
 		},
-		"a process elsewhere":          {[]process{{pid: 7, argv: []string{"claude"}, cwd: "/src", start: "1"}}, nil, nil},
-		"another program":              {[]process{{pid: 7, argv: []string{"vim", "claude"}, cwd: "/src/app", start: "1"}}, nil, nil},
-		"a supervisor":                 {[]process{claude(7, "daemon", "run")}, nil, nil},
-		"a kernel thread":              {[]process{{pid: 7, start: "1"}}, nil, nil},
-		"a half written registry file": {[]process{claude(7)}, map[string]string{"7.json": `{"pid":7,"sess`}, &resume.Owner{PID: 7, Kind: "interactive"}},
+		"a process elsewhere":          {[]procDir{{pid: 7, argv: []string{"claude"}, cwd: "/src", start: "1"}}, nil, nil},
+		"another program":              {[]procDir{{pid: 7, argv: []string{"vim", "claude"}, cwd: "/src/app", start: "1"}}, nil, nil},
+		"a supervisor":                 {[]procDir{claude(7, "daemon", "run")}, nil, nil},
+		"a kernel thread":              {[]procDir{{pid: 7, start: "1"}}, nil, nil},
+		"a half written registry file": {[]procDir{claude(7)}, map[string]string{"7.json": `{"pid":7,"sess`}, &resume.Owner{PID: 7, Kind: "interactive"}},
 		"keys and notes beside it":     {nil, map[string]string{"7.ab.key": "x", "notes.json": "{}", "-3.json": "{}"}, nil},
 	} {
 		t.Run(rule, func(t *testing.T) {
@@ -156,12 +160,12 @@ func TestCapturedRegistryFilesAreRead(t *testing.T) {
 		register(t, a, fmt.Sprintf("%d.json", pid), string(content))
 		s := resume.Session{Key: resume.Key{Agent: Name, ID: c.session}}
 
-		a.Processes = fakeProc(t, process{pid: pid, argv: []string{"claude"}, start: c.start})
+		a.Processes = fakeProc(t, procDir{pid: pid, argv: []string{"claude"}, start: c.start})
 		owner, err := a.Owner(t.Context(), s)
 		require.NoError(t, err)
 		require.Equal(t, &resume.Owner{PID: pid, Kind: "interactive", Tmux: c.tmux}, owner)
 
-		a.Processes = fakeProc(t, process{pid: pid, argv: []string{"claude"}, start: c.start + "1"})
+		a.Processes = fakeProc(t, procDir{pid: pid, argv: []string{"claude"}, start: c.start + "1"})
 		owner, err = a.Owner(t.Context(), s)
 		require.NoError(t, err)
 		require.Nil(t, owner, "the pid was given to another process")

@@ -3,10 +3,10 @@ package claude
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/leash"
+	"resumed/internal/program"
 	"resumed/internal/resume"
 )
 
@@ -34,11 +34,11 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 
 // run returns the command that continues the session.
 func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words, cwd string) (agent.Plan, error) {
-	program, err := a.program(s)
+	found, err := a.program(s)
 	if err != nil {
 		return a.Missing(), nil
 	}
-	if version := versionOf(program.Path); forksSessions(version) {
+	if version := versionOf(found.Path); forksSessions(version) {
 		return agent.Parked("Claude Code %s continues a session under a new id: update it to 2.0 or later", version), nil
 	}
 	had, err := lastSettings(ctx, s.Transcript)
@@ -48,16 +48,16 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words, cwd st
 	carried, _ := a.Carry(s, had.told()...)
 	mode, left, parked := a.mode(had.permission, s)
 	if parked != "" {
-		return agent.Parked("%s (unseen = %q): go on with: %s", parked, a.Unseen, strings.Join(a.ByHand(s), " ")), nil
+		return agent.Parked("%s (unseen = %q): go on with: %s", parked, a.Unseen, a.GoOn(s)), nil
 	}
 	had.permission, carried.LeftOut = mode, append(carried.LeftOut, left...)
-	env := a.Environment(program, s.Transcript)
+	env := a.Environment(found, s.Transcript)
 	if mode == bypass && refusesBypass(env, s.StartedWith()) {
 		return agent.Parked("the session ran with %s, which claude refuses to root outside a sandbox", bypass), nil
 	}
 
 	args := slices.Concat([]string{"-p"}, carried.Args, []string{"--resume", s.Key.ID}, had.flags())
-	run := a.Begin(program, cwd, carried, env, leash.WithPrompt(args, w.Prompt)...)
+	run := a.Begin(found, cwd, carried, env, leash.WithPrompt(args, w.Prompt)...)
 	run.Unset, run.Spare = a.unset(s.Transcript), a.spare(s, cwd)
 	return agent.Plan{Run: run}, nil
 }
@@ -77,7 +77,7 @@ func (a *Agent) unset(transcript string) []string {
 
 // program finds claude. A version that forks sessions is not taken because a
 // session was run with it.
-func (a *Agent) program(s resume.Session) (agent.Program, error) {
+func (a *Agent) program(s resume.Session) (program.Found, error) {
 	if s.Program.Path != "" && forksSessions(versionOf(s.Program.Path)) {
 		s.Program = resume.Program{}
 	}

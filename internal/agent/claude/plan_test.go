@@ -87,11 +87,13 @@ func TestAStoppedSessionIsContinuedWithTheSettingsItHad(t *testing.T) {
 			[]any{asked(nil, "work"), overload()}, "continue", []string{"--permission-mode", "default", "continue"},
 		},
 		"the mode of the last prompt": {
-			[]any{mode("plan"), answered(nil), mode("acceptEdits"), overload()}, "continue",
+			[]any{mode("plan"), answered(nil), mode("acceptEdits"), overload()},
+			"continue",
 			[]string{"--permission-mode", "acceptEdits", "continue"},
 		},
 		"the mode that a person changed to in the middle of the turn": {
-			[]any{mode("acceptEdits"), answered(nil), map[string]any{"type": "permission-mode", "permissionMode": "plan"}, overload()}, "continue",
+			[]any{mode("acceptEdits"), answered(nil), map[string]any{"type": "permission-mode", "permissionMode": "plan"}, overload()},
+			"continue",
 			[]string{"--permission-mode", "plan", "continue"},
 		},
 		"the usual mode is named too, whatever the user's default is": {
@@ -104,7 +106,8 @@ func TestAStoppedSessionIsContinuedWithTheSettingsItHad(t *testing.T) {
 			[]any{
 				mode("auto"), answered(map[string]any{"requestedModel": "claude-opus-5-5", "effort": "high"}),
 				answered(map[string]any{"requestedModel": "claude-haiku-5", "isSidechain": true}), overload(),
-			}, "continue",
+			},
+			"continue",
 			[]string{"--permission-mode", "auto", "--model", "claude-opus-5-5", "--effort", "high", "continue"},
 		},
 		"a prompt is never an option": {
@@ -112,7 +115,8 @@ func TestAStoppedSessionIsContinuedWithTheSettingsItHad(t *testing.T) {
 		},
 		"bookkeeping, leaving and notes after the stop change nothing": {
 			[]any{
-				mode("default"), overload(), map[string]any{"type": "last-prompt", "sessionId": sessionA},
+				mode("default"), overload(),
+				map[string]any{"type": "last-prompt", "sessionId": sessionA},
 				asked(nil, "<command-name>/exit</command-name>"), asked(map[string]any{"queueTranscriptOnly": true}, "task done"),
 			}, "continue", []string{"--permission-mode", "default", "continue"},
 		},

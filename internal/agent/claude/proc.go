@@ -6,32 +6,30 @@ import (
 	"strconv"
 	"strings"
 
-	"resumed/internal/agent"
+	"resumed/internal/process"
 	"resumed/internal/resume"
 )
 
 // lives reports whether the process that began at start is alive; an empty
-// start is any process of that pid. Where the kernel does not tell, a process is
-// known by its pid alone.
+// start is any process of that pid. Where there is no /proc, whose measure of time the
+// registry has, a process is known by its pid and its program.
 func (a *Agent) lives(pid int, start string) bool {
 	if !a.Processes.Seen() {
-		return agent.Answers(pid)
+		argv := a.Processes.Argv(pid)
+		return process.Answers(pid) && (len(argv) == 0 || process.Runs(argv, isClaude))
 	}
 	stat, err := a.Processes.Stat(pid)
 	return err == nil && stat.Living() && (start == "" || start == strconv.FormatUint(stat.Start, 10))
 }
 
-// isSession reports whether a process of these arguments is a session of Claude
-// Code. Old versions are node under a title of their own: nothing but "claude".
-func isSession(argv []string) bool {
-	program, args := argv[0], argv[1:]
-	if base := filepath.Base(program); (base == "node" || base == "bun") && len(args) > 0 {
-		program, args = args[0], args[1:]
-	}
-	serves := len(args) > 0 && (args[0] == "daemon" || args[0] == "mcp") // others, and holds no session
-	return isClaude(program) && !serves
+// serves reports whether a process of these arguments works for others, and holds no
+// session.
+func serves(args []string) bool {
+	return len(args) > 0 && (args[0] == "daemon" || args[0] == "mcp")
 }
 
+// isClaude reports whether a path is that of Claude Code. Old versions are node under
+// a title of their own: nothing but "claude".
 func isClaude(program string) bool {
 	switch filepath.Base(strings.TrimSpace(program)) {
 	case "claude", "claude.exe":
@@ -43,8 +41,8 @@ func isClaude(program string) bool {
 }
 
 // kindOf says whether a person sits before a process of these arguments.
-func kindOf(argv []string) string {
-	if slices.Contains(argv, "-p") || slices.Contains(argv, "--print") {
+func kindOf(args []string) string {
+	if slices.Contains(args, "-p") || slices.Contains(args, "--print") {
 		return resume.Headless
 	}
 	return resume.Interactive

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -101,7 +102,9 @@ func (r record) interrupts() bool {
 
 // Interrupts reports whether the message is what stands for a person's key that
 // broke the turn off.
-func (m Message) Interrupts() bool { return strings.HasPrefix(m.Text(), interrupted) }
+func (m Message) Interrupts() bool {
+	return bytes.Contains(m.Content, interruption) && strings.HasPrefix(m.Text(), interrupted)
+}
 
 // localPrefixes begin the traces of commands that are carried out without the
 // model, such as /exit and /usage: a session is not continued by them. A command
@@ -121,7 +124,8 @@ func (r record) prompts() bool {
 		return false
 	}
 	said := false
-	for _, b := range r.Message.blocks() {
+	blocks := r.Message.blocks()
+	for _, b := range blocks {
 		if b.Type == "tool_result" {
 			return false
 		}
@@ -130,7 +134,7 @@ func (r record) prompts() bool {
 	if !said {
 		return false
 	}
-	text := strings.TrimSpace(r.Message.Text())
+	text := strings.TrimSpace(textOf(blocks))
 	for _, prefix := range localPrefixes {
 		if strings.HasPrefix(text, prefix) {
 			return false
@@ -151,9 +155,11 @@ func (m Message) blocks() []block {
 }
 
 // Text returns the content's words.
-func (m Message) Text() string {
+func (m Message) Text() string { return textOf(m.blocks()) }
+
+func textOf(blocks []block) string {
 	var parts []string
-	for _, b := range m.blocks() {
+	for _, b := range blocks {
 		if b.Type == "text" {
 			parts = append(parts, b.Text)
 		}

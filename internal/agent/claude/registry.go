@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"resumed/internal/agent"
 	"resumed/internal/resume"
 )
 
@@ -29,7 +30,18 @@ type entry struct {
 
 	dir       string // of the registry
 	number    int    // by which it is registered: its own, in its own world
-	elsewhere string // the domain, where that is not ours and its process is not to be seen
+	elsewhere bool   // it is of another machine or container, and its process is not to be seen
+}
+
+// registry is the directory in which the processes of a home say what they hold.
+type registry string
+
+func registryOf(root string) registry { return registry(filepath.Join(root, "sessions")) }
+
+// listing is what such a directory tells, or why it does not.
+type listing struct {
+	entries []entry
+	err     error
 }
 
 // slack is how much older than the session's last prompt an entry may be of the
@@ -50,7 +62,8 @@ func (a *Agent) ownerBy(e entry) *resume.Owner {
 
 // living returns the entries whose process is alive, or cannot be seen. A process
 // that was killed leaves its file behind, and its pid may be another's by now.
-func (a *Agent) living(dir string) ([]entry, error) {
+func (a *Agent) living(in registry) ([]entry, error) {
+	dir := string(in)
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // versions before 2.1 have no registry
@@ -72,10 +85,23 @@ func (a *Agent) living(dir string) ([]entry, error) {
 	return all, nil
 }
 
+// Killed reports whether the process left its entry behind: Claude Code removes it
+// when it is left, by /exit or Ctrl-C, and when its terminal is closed.
+func (a *Agent) Killed(s resume.Session, owner resume.Owner) bool {
+	for _, root := range a.Homes.Roots {
+		var e entry
+		data, err := agent.ReadSettings(filepath.Join(root, "sessions", strconv.Itoa(owner.PID)+".json"))
+		if err == nil && json.Unmarshal(data, &e) == nil && e.SessionID == s.Key.ID {
+			return true
+		}
+	}
+	return false
+}
+
 // entry returns what a living process says of itself. Where the file is half
 // written it says nothing: the process shows in /proc all the same.
 func (a *Agent) entry(dir string, number int) (entry, bool) {
-	data, err := os.ReadFile(filepath.Join(dir, strconv.Itoa(number)+".json"))
+	data, err := agent.ReadSettings(filepath.Join(dir, strconv.Itoa(number)+".json"))
 	if err != nil {
 		return entry{}, false // it ended meanwhile
 	}
@@ -92,7 +118,7 @@ func (a *Agent) entry(dir string, number int) (entry, bool) {
 			e.PID = pid
 			return e, true
 		}
-		e.elsewhere = e.Domain
+		e.elsewhere = foreign
 	}
 	return e, foreign
 }
@@ -110,24 +136,6 @@ func (a *Agent) outer(e entry) int {
 		}
 	}
 	return 0
-}
-
-// foreign reports whether a domain of process numbers is another one than ours.
-// Versions that tell none are taken for ours.
-func (a *Agent) foreign(domain string) bool {
-	parts := strings.Split(domain, ":")
-	if len(parts) < 3 || parts[0] != "linux" {
-		return false
-	}
-	if machine, err := os.ReadFile("/etc/machine-id"); err == nil && parts[1] != "" && parts[1] != strings.TrimSpace(string(machine)) {
-		return true
-	}
-	ours, err := os.Readlink(a.Processes.Path(os.Getpid(), "ns", "pid"))
-	if err != nil {
-		return false
-	}
-	theirs := strings.Join(parts[2:], ":")
-	return theirs != "" && theirs != ours
 }
 
 // status returns what a process is doing now, in its own words.

@@ -212,7 +212,7 @@ func TestWhatMayBeTyped(t *testing.T) {
 		return session{LimitText: text, Limit: limit.Verdict{Reset: limit.Reset{At: reset}}}
 	}
 	overloaded := limited("API Error: 529 Overloaded. This is a server-side issue, usually temporary", time.Time{})
-	fiveHours := limited("You've hit your 5-hour limit · resets 2:02am (UTC)", now.Add(-8*time.Minute))
+	shortWindow := limited("You've hit your 5-hour limit · resets 2:02am (UTC)", now.Add(-8*time.Minute))
 	for rule, c := range map[string]struct {
 		screen, status string
 		session        session
@@ -226,17 +226,17 @@ func TestWhatMayBeTyped(t *testing.T) {
 		"the screen says that it works":   {"529-retrying", "idle", overloaded, false, false, "works", false},
 		"the process is another's by now": {"529-final", "gone", overloaded, false, false, "let go", false},
 		"another error than the transcript's": {
-			"529-final", "idle", fiveHours, false, true, "does not show what stopped", true,
+			"529-final", "idle", shortWindow, false, true, "does not show what stopped", true,
 		},
 		"no error at all":                    {"ok", "idle", overloaded, false, true, "does not show what stopped", true},
-		"a menu that the process waits in":   {"v197-usage-5h", "waiting", fiveHours, true, false, "", false},
-		"a menu, and the process is idle":    {"usage-weekly-menu", "idle", fiveHours, false, true, "does not say that it waits", true},
+		"a menu that the process waits in":   {"v197-usage-5h", "waiting", shortWindow, true, false, "", false},
+		"a menu, and the process is idle":    {"usage-weekly-menu", "idle", shortWindow, false, true, "does not say that it waits", true},
 		"it waits, and there is no menu":     {"529-final", "waiting", overloaded, false, true, "waits for an answer", true},
 		"a dialog":                           {"trust-dialog", "waiting", overloaded, false, true, "waits for an answer", true},
 		"a dialog that it does not speak of": {"trust-dialog", "idle", overloaded, false, true, "not known", true},
-		"armed, and its time is over":        {"usage-5h-oauth", "idle", fiveHours, false, false, "", false},
+		"armed, and its time is over":        {"usage-5h-oauth", "idle", shortWindow, false, false, "", false},
 		"armed, and its time is to come": {
-			"usage-5h-oauth", "idle", limited(fiveHours.LimitText, now.Add(-time.Minute)), false, false, "continues by itself", false,
+			"usage-5h-oauth", "idle", limited(shortWindow.LimitText, now.Add(-time.Minute)), false, false, "continues by itself", false,
 		},
 	} {
 		t.Run(rule, func(t *testing.T) {
@@ -253,13 +253,13 @@ func TestWhatMayBeTyped(t *testing.T) {
 		})
 	}
 	low := ReadScreen(captureOf(t, "v197-low-menu-10-closed"))
-	require.Contains(t, judge(low, "idle", fiveHours, 7, now).Leave.Why, "does not show what stopped")
+	require.Contains(t, judge(low, "idle", shortWindow, 7, now).Leave.Why, "does not show what stopped")
 	low.asked = true
-	require.Equal(t, agent.Sight{}, judge(low, "idle", fiveHours, 7, now), "the menu that stood there has told")
+	require.Equal(t, agent.Sight{}, judge(low, "idle", shortWindow, 7, now), "the menu that stood there has told")
 
 	asleep := strings.NewReplacer("⚠ Usage limit reached · limit resets 2:02am", "Usage limit has reset",
 		"Continuing automatically at 2:02am · Esc to cancel", "Press enter to continue").Replace(captureOf(t, "usage-5h-oauth"))
-	got := judge(ReadScreen(asleep), "idle", fiveHours, 7, now)
+	got := judge(ReadScreen(asleep), "idle", shortWindow, 7, now)
 	require.NotNil(t, got.Leave, "nobody has seen it: nothing is typed")
 	require.Contains(t, got.Leave.Why, "asks for Enter")
 	require.True(t, got.Leave.Park && got.Strange, "it is told, and kept")

@@ -2,15 +2,14 @@ package claude
 
 import (
 	"bytes"
-	"encoding/json"
 	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
 )
 
-// usage is what an answer says that it has read and written.
-type usage struct {
+// tokens is what an answer says that it has read and written.
+type tokens struct {
 	Input   int64 `json:"input_tokens"`
 	Created int64 `json:"cache_creation_input_tokens"`
 	Read    int64 `json:"cache_read_input_tokens"`
@@ -20,23 +19,26 @@ type usage struct {
 	} `json:"cache_creation"`
 }
 
+// answer is what of a record tells how large the context was.
+type answer struct {
+	Type      string `json:"type"`
+	Timestamp string `json:"timestamp"`
+	Sidechain bool   `json:"isSidechain"`
+	IsError   bool   `json:"isApiErrorMessage"`
+	Message   struct {
+		Usage tokens `json:"usage"`
+	} `json:"message"`
+}
+
 // size returns how large the context was at an answer, and how long the provider
 // keeps it: five minutes, or an hour where that was asked for.
 func size(line agent.Line) (resume.Context, bool) {
-	if !bytes.Contains(line.Data, []byte(`"input_tokens"`)) {
+	if !bytes.Contains(line.Data, []byte(`"input_tokens"`)) || bytes.Contains(line.Data, []byte(`"isApiErrorMessage":true`)) {
 		return resume.Context{}, false
 	}
-	var r struct {
-		Type      string `json:"type"`
-		Timestamp string `json:"timestamp"`
-		Sidechain bool   `json:"isSidechain"`
-		IsError   bool   `json:"isApiErrorMessage"`
-		Message   struct {
-			Usage usage `json:"usage"`
-		} `json:"message"`
-	}
+	r, ok := agent.Parse[answer](line.Data)
 	u := &r.Message.Usage
-	if json.Unmarshal(line.Data, &r) != nil || r.Type != "assistant" || r.Sidechain || r.IsError || u.Input+u.Created+u.Read <= 0 {
+	if !ok || r.Type != "assistant" || r.Sidechain || r.IsError || u.Input+u.Created+u.Read <= 0 {
 		return resume.Context{}, false
 	}
 	warm := 5 * time.Minute

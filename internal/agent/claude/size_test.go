@@ -17,6 +17,6 @@ func TestTheSizeOfTheContextIsReadFromTheLastAnswer(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, known)
 	require.EqualValues(t, 1020, got.Tokens)
-	require.EqualValues(t, 5*time.Minute, got.Warm)
+	require.Equal(t, 5*time.Minute, got.Warm)
 	require.WithinDuration(t, time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC), got.At, 24*time.Hour)
 }

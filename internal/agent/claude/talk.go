@@ -30,8 +30,8 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	if !stands {
 		return plan, err
 	}
-	if owner.Kind == "headless" {
-		return agent.Left(fmt.Sprintf("process %d (headless) holds the session", owner.PID)), nil
+	if owner.Kind == resume.Headless {
+		return agent.Runs(owner), nil
 	}
 	holder, untold, err := a.holder(s, owner)
 	if err != nil {
@@ -58,7 +58,7 @@ const registers = time.Minute
 func (a *Agent) holder(s resume.Session, owner resume.Owner) (holder entry, untold *agent.Leave, err error) {
 	holders := 0
 	for _, root := range a.Homes.Roots {
-		entries, err := a.living(filepath.Join(root, "sessions"))
+		entries, err := a.living(registryOf(root))
 		if err != nil {
 			return entry{}, nil, err
 		}
@@ -125,6 +125,7 @@ func (a *Agent) typing(s resume.Session, holder entry, w agent.Words) agent.Plan
 	return agent.Plan{Type: &agent.Typing{
 		Process: resume.Process{PID: holder.PID, Start: start},
 		Text:    text,
+		Program: "claude",
 		Judge: func(text string) agent.Sight {
 			seen := ReadScreen(text)
 			seen.asked = asked

@@ -39,8 +39,8 @@ func outOfQuota(at, reset time.Time) map[string]any {
 
 // talk asks how a session is continued that a registered process holds, which
 // began at that time.
-func (sc scene) talk(t *testing.T, status string, began time.Time, more ...process) agent.Plan {
-	sc.agent.Processes = fakeProc(t, append(more, process{pid: 7, argv: []string{"claude"}, start: "100"})...)
+func (sc scene) talk(t *testing.T, status string, began time.Time, more ...procDir) agent.Plan {
+	sc.agent.Processes = fakeProc(t, append(more, procDir{pid: 7, argv: []string{"claude"}, start: "100"})...)
 	register(t, sc.agent, "7.json", fmt.Sprintf(
 		`{"pid":7,"sessionId":%q,"procStart":"100","startedAt":%d,"entrypoint":"cli","status":%q}`,
 		sessionA, began.UnixMilli(), status))
@@ -68,15 +68,18 @@ func TestClaudeCodesOwnContinuationGoesFirst(t *testing.T) {
 	}{
 		"never armed": {ago(time.Minute), ago(time.Hour), nil, time.Time{}, ""},
 		"armed, the limit has just reset": {
-			ago(time.Minute), ago(time.Hour), notices{noticed(ago(30*time.Minute), armedNotice)},
+			ago(time.Minute), ago(time.Hour),
+			notices{noticed(ago(30*time.Minute), armedNotice)},
 			ago(time.Minute).Add(patience), "continues by itself",
 		},
 		"armed, the limit is to reset": {
-			now.Add(time.Hour), ago(time.Hour), notices{noticed(ago(30*time.Minute), armedNotice)},
+			now.Add(time.Hour), ago(time.Hour),
+			notices{noticed(ago(30*time.Minute), armedNotice)},
 			now.Add(time.Hour).Add(patience), "continues by itself",
 		},
 		"armed again": {
-			ago(time.Minute), ago(time.Hour), notices{noticed(ago(9*time.Minute), strings.Replace(armedNotice, "reached", "reached again", 1))},
+			ago(time.Minute), ago(time.Hour),
+			notices{noticed(ago(9*time.Minute), strings.Replace(armedNotice, "reached", "reached again", 1))},
 			ago(time.Minute).Add(patience), "continues by itself",
 		},
 		"armed, and nothing came of it": {
@@ -92,11 +95,15 @@ func TestClaudeCodesOwnContinuationGoesFirst(t *testing.T) {
 		},
 		"fired, and nothing came of it": {
 			ago(20 * time.Minute), ago(time.Hour),
-			notices{noticed(ago(30*time.Minute), armedNotice), noticed(ago(19*time.Minute), firedNotice)}, time.Time{}, "",
+			notices{noticed(ago(30*time.Minute), armedNotice), noticed(ago(19*time.Minute), firedNotice)},
+			time.Time{},
+			"",
 		},
 		"stale after a sleep": {
 			ago(time.Minute), ago(time.Hour),
-			notices{noticed(ago(30*time.Minute), armedNotice), noticed(ago(time.Minute), staleNotice)}, time.Time{}, "",
+			notices{noticed(ago(30*time.Minute), armedNotice), noticed(ago(time.Minute), staleNotice)},
+			time.Time{},
+			"",
 		},
 		"another notice": {
 			ago(time.Minute), ago(time.Hour), notices{noticed(ago(time.Minute), "Opus' safeguards stopped the response above")}, time.Time{}, "",
@@ -139,7 +146,7 @@ func TestTheCapturedNoticeIsArmed(t *testing.T) {
 
 func TestALiveSessionIsLeftAloneWhere(t *testing.T) {
 	began := time.Now().Add(-time.Hour)
-	other := process{pid: 8, argv: []string{"claude"}, start: "200"}
+	other := procDir{pid: 8, argv: []string{"claude"}, start: "200"}
 	for why, c := range map[string]struct {
 		park bool
 		plan func(*testing.T, scene) agent.Plan
@@ -157,15 +164,15 @@ func TestALiveSessionIsLeftAloneWhere(t *testing.T) {
 			sc.write(t, answered(nil))
 			return sc.talk(t, "idle", began)
 		}},
-		"(headless) holds": {false, func(t *testing.T, sc scene) agent.Plan {
+		"without a terminal, and is waited for": {false, func(t *testing.T, sc scene) agent.Plan {
 			return sc.talkTo(t, resume.Owner{PID: 7, Kind: "headless"}, "continue")
 		}},
 		"does not say which session": {true, func(t *testing.T, sc scene) agent.Plan {
-			sc.agent.Processes = fakeProc(t, process{pid: 7, argv: []string{"claude"}, start: "100"})
+			sc.agent.Processes = fakeProc(t, procDir{pid: 7, argv: []string{"claude"}, start: "100"})
 			return sc.talkTo(t, resume.Owner{PID: 7, Kind: "interactive"}, "continue")
 		}},
 		"process 8 lives in": {false, func(t *testing.T, sc scene) agent.Plan {
-			sc.agent.Processes = fakeProc(t, process{pid: 8, argv: []string{"claude"}, start: "1000"})
+			sc.agent.Processes = fakeProc(t, procDir{pid: 8, argv: []string{"claude"}, start: "1000"})
 			require.NoError(t, os.WriteFile(filepath.Join(string(sc.agent.Processes.FS), "uptime"), []byte("15.03 29.9\n"), 0o600))
 			return sc.talkTo(t, resume.Owner{PID: 8, Kind: "interactive"}, "continue") // it began five seconds ago
 		}},

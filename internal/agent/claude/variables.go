@@ -2,12 +2,12 @@ package claude
 
 import (
 	"bytes"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"resumed/internal/agent"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
 )
@@ -87,7 +87,7 @@ func (a *Agent) asksCloud(s resume.Session, dir string) bool {
 		files = append(files, filepath.Join(place, "settings.json"), filepath.Join(place, "settings.local.json"))
 	}
 	return slices.ContainsFunc(files, func(file string) bool {
-		data, err := os.ReadFile(file)
+		data, err := agent.ReadSettings(file)
 		return err == nil && bytes.Contains(data, []byte(cloudSwitch))
 	})
 }

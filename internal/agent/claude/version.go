@@ -2,10 +2,11 @@ package claude
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"resumed/internal/agent"
 )
 
 var versionName = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
@@ -27,7 +28,7 @@ func versionOf(program string) string {
 		filepath.Join(filepath.Dir(target), ".."),
 		filepath.Join(filepath.Dir(target), "node_modules", "@anthropic-ai", "claude-code"),
 	} {
-		data, err := os.ReadFile(filepath.Join(dir, "package.json"))
+		data, err := agent.ReadSettings(filepath.Join(dir, "package.json"))
 		if err != nil {
 			continue
 		}

@@ -21,6 +21,7 @@ var Builtin = agent.Builtin{
 	Title:     "Codex",
 	Headless:  "codex exec",
 	Variables: []string{homeVariable},
+	Hands:     agent.Hands{SignIn: "run codex login", Pay: "buy credits or raise the limit at chatgpt.com/codex/settings/usage", Shorten: "/compact"},
 	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
 }
 
@@ -42,7 +43,7 @@ var _ agent.Reader = (*Agent)(nil)
 func New(o Options) (*Agent, error) {
 	homes, err := agent.NewHomes(Name, agent.UsualHome(".codex", homeVariable), o.Roots)
 	a := &Agent{Transcripts: agent.Transcripts{
-		Base:  agent.NewBase(agent.About{Name: Name, Program: "codex", Is: isProgram, ByHand: "resume", Flags: flags, Variables: variables, Login: login}, o),
+		Base:  agent.NewBase(agent.About{Name: Name, Program: "codex", Is: isProgram, ByHand: "resume", Flags: flags, Variables: variables, Login: login, Keys: []string{execKey}}, o),
 		Homes: homes,
 		Dir:   "sessions",
 		Files: agent.Source{

@@ -3,7 +3,6 @@ package codex
 import (
 	"cmp"
 	"context"
-	"math"
 	"regexp"
 	"slices"
 
@@ -88,7 +87,7 @@ func (i invocation) Resume(t agent.Trail, prompt string) []string {
 	const made = "--worktree"
 	args := slices.Concat(i.before.Options(made), []string{execCommand}, i.options.Options("--last", "--all", "-i", "--image", made))
 	if slices.Concat(i.before, i.options).Has(made) {
-		if had, _, found, _ := turnBefore(context.Background(), t.Transcript, math.MaxInt64, 0); found { // else it goes on here
+		if had, found, _ := lastTurn(context.Background(), t.Transcript); found { // else it goes on here
 			args = append(args, "-C", had.Cwd)
 		}
 	}

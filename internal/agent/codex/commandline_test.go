@@ -12,11 +12,15 @@ import (
 
 func TestInvocations(t *testing.T) {
 	agenttest.Invocations(t, newAgent(t, Options{}), []agenttest.Called{
-		{Rule: "flags", Line: "exec -C /src -s read-only -m gpt-5 -c model_reasoning_effort=high --json fix_it",
-			Next: "exec -C /src -s read-only -m gpt-5 -c model_reasoning_effort=high --json resume ID continue"},
+		{
+			Rule: "flags", Line: "exec -C /src -s read-only -m gpt-5 -c model_reasoning_effort=high --json fix_it",
+			Next: "exec -C /src -s read-only -m gpt-5 -c model_reasoning_effort=high --json resume ID continue",
+		},
 		{Rule: "flags after the prompt", Line: "exec fix_it --sandbox workspace-write", Next: "exec --sandbox workspace-write resume ID continue"},
-		{Rule: "flags before exec stay there", Line: "-m gpt-5 --search e --full-auto fix_it",
-			Next: "-m gpt-5 --search exec --full-auto resume ID continue"},
+		{
+			Rule: "flags before exec stay there", Line: "-m gpt-5 --search e --full-auto fix_it",
+			Next: "-m gpt-5 --search exec --full-auto resume ID continue",
+		},
 		{Rule: "resumed", Line: "exec --json resume --last go_on", Next: "exec --json resume ID continue"},
 		{Rule: "resumed by id", Line: "exec resume abcd-1234 go_on -m gpt-5", Next: "exec -m gpt-5 resume ID continue", Session: "abcd-1234"},
 		{Rule: "resumed, prompt by the standard input", Line: "exec resume abcd-1234 -", Next: "exec resume ID continue", Session: "abcd-1234", Silent: true},

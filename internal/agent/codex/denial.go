@@ -3,7 +3,6 @@ package codex
 import (
 	"context"
 	"encoding/json"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,7 +17,7 @@ func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (ag
 	if err := ctx.Err(); err != nil {
 		return agent.Denial{}, false, err
 	}
-	had, _, _, err := turnBefore(ctx, s.Transcript, math.MaxInt64, 0)
+	had, _, err := lastTurn(ctx, s.Transcript)
 	if err != nil {
 		return agent.Denial{}, false, err
 	}

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -32,28 +33,41 @@ const maxHead = 16 << 20
 
 // headOf returns the first record of a rollout, or false where it cannot be
 // read.
-func (a *Agent) headOf(path string) (head, bool) {
-	if h, ok := a.heads.Get(path); ok {
+func (a *Agent) headOf(path string) (head, bool) { return a.headBefore(agent.Line{Path: path}) }
+
+// headBefore is headOf of the rollout that a line is of. All before the line may be
+// at hand.
+func (a *Agent) headBefore(line agent.Line) (head, bool) {
+	if h, ok := a.heads.Get(line.Path); ok {
 		return h, true
 	}
-	f, err := agent.OpenText(path)
-	if err != nil {
-		return head{}, false
-	}
-	defer f.Close()
-	var raw json.RawMessage
-	if json.NewDecoder(io.LimitReader(f, maxHead)).Decode(&raw) != nil {
-		return head{}, false
+	begin, held := line.Beginning()
+	raw, _, found := bytes.Cut(begin, []byte("\n"))
+	if !found || !held {
+		raw = firstRecord(line.Path)
 	}
 	var first struct {
 		Type    string `json:"type"`
 		Payload head   `json:"payload"`
 	}
-	if !agent.Decode(raw, &first) || first.Type != "session_meta" {
+	if !agent.Decode(agent.Lean(raw), &first) || first.Type != "session_meta" {
 		return head{}, false
 	}
-	a.heads.Put(path, first.Payload)
+	a.heads.Put(line.Path, first.Payload)
 	return first.Payload, true
+}
+
+// firstRecord reads the first record of a rollout; nil where it cannot be read.
+func firstRecord(path string) (raw json.RawMessage) {
+	f, err := agent.OpenText(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if json.NewDecoder(io.LimitReader(f, maxHead)).Decode(&raw) != nil {
+		return nil
+	}
+	return raw
 }
 
 // ownProvider is who answers where nothing else is configured.

@@ -2,7 +2,6 @@ package codex
 
 import (
 	"slices"
-	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/leash"
@@ -85,5 +84,5 @@ func lastOnly(args []string) []string {
 
 // unseen says why nothing is sent.
 func (a *Agent) unseen(s resume.Session, why string) agent.Plan {
-	return agent.Parked("%s (unseen = %q): go on with: %s", why, a.Unseen, strings.Join(a.ByHand(s), " "))
+	return agent.Parked("%s (unseen = %q): go on with: %s", why, a.Unseen, a.GoOn(s))
 }

@@ -108,7 +108,8 @@ func TestASessionWhoseStartNobodySaw(t *testing.T) {
 	sc.agent.Unseen = agent.Park
 	leave := sc.plan(t, "continue").Leave
 	require.True(t, leave.Park)
-	require.Contains(t, leave.Why, `danger-full-access: its command line was never seen, and may have bounded it (unseen = "park"): go on with: codex resume `+sessionA)
+	require.Contains(t, leave.Why, `danger-full-access: its command line was never seen, and may have bounded it (unseen = "park"): go on with: cd `)
+	require.Contains(t, leave.Why, " && codex resume "+sessionA)
 
 	sc.startedWith("--yolo")
 	require.Equal(t, fullAccess, sandboxOf(sc.plan(t, "continue")), "as it was")

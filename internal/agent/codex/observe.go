@@ -14,7 +14,7 @@ func (a *Agent) read(line agent.Line) (o resume.Observation, ok bool) {
 	if !ok {
 		return o, false
 	}
-	h, _ := a.headOf(line.Path)
+	h, _ := a.headBefore(line)
 	if h.delegated() {
 		return o, false
 	}

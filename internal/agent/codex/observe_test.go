@@ -110,7 +110,7 @@ func TestWhatALineMeans(t *testing.T) {
 		"a record of unexpected types says nothing":    {`{"timestamp":5,"type":"event_msg","payload":["task_complete"]}`, nil},
 		"a torn line says nothing":                     {event(prompted)[:60] + `"user_message"`, nil},
 		"what others quote is not what they say":       {said(`{"type":"function_call_output","output":` + fmt.Sprintf("%q", failed(`"other"`, "x")) + `}`), nil},
-		"an error that is not an object ends the turn": {event(`{"type":"task_complete","error":"odd"}`), resume.Limited{At: written, Verdict: limit.Verdict{Class: limit.Unknown, WaitHelps: true}, Text: "odd"}},
+		"an error that is not an object ends the turn": {event(`{"type":"task_complete","error":"unheard of"}`), resume.Limited{At: written, Verdict: limit.Verdict{Class: limit.Unknown, WaitHelps: true}, Text: "unheard of"}},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			got, ok := last(t, meta(`,"cli_version":"0.166.0"`), c.line)
@@ -144,8 +144,8 @@ func TestWhatAnErrorMeans(t *testing.T) {
 		"a window without a time tells none":             {`"usage_limit_exceeded"`, later, []string{windows("100@null", "", "")}, limit.UsageLimit, limit.Reset{}},
 		"a time that is none tells none":                 {`"usage_limit_exceeded"`, later, []string{windows("100@-5", "100@1e300", "")}, limit.UsageLimit, limit.Reset{}},
 		"on a rate limit the windows are old news":       {`"rate_limit_exceeded"`, "rate limit exceeded: Slow down", []string{windows("100@1794704327", "", "")}, limit.RateLimit, limit.Reset{}},
-		"a wait that the words state is no window's":     {`"rate_limit_exceeded"`, "rate limit exceeded: Rate limit reached on tokens per day (TPD): Limit 30000. Please try again in 7m12s.", []string{windows("100@1794704327", "", "")}, limit.UsageLimit, limit.Reset{At: written.Add(432 * time.Second), Source: limit.Words}},
-		"what has ended is not retried any more":         {`{"response_too_many_failed_attempts":{"http_status_code":429}}`, "429 Too Many Requests, retrying in 3 seconds (attempt 5 of 5)", nil, limit.RateLimit, limit.Reset{At: written.Add(3 * time.Second), Source: limit.Words}},
+		"a wait that the words state is no window's":     {`"rate_limit_exceeded"`, "rate limit exceeded: Rate limit reached on tokens per day (TPD): Limit 30000. Please try again in 7m12s.", []string{windows("100@1794704327", "", "")}, limit.UsageLimit, limit.Reset{At: written.Add(432 * time.Second), Source: limit.Words, Counted: true}},
+		"what has ended is not retried any more":         {`{"response_too_many_failed_attempts":{"http_status_code":429}}`, "429 Too Many Requests, retrying in 3 seconds (attempt 5 of 5)", nil, limit.RateLimit, limit.Reset{At: written.Add(3 * time.Second), Source: limit.Words, Counted: true}},
 		"on an overload likewise":                        {`"server_overloaded"`, "Selected model is at capacity.", []string{windows("100@1794704327", "", "")}, limit.Overloaded, limit.Reset{}},
 		"quota must be bought":                           {`"usage_limit_exceeded"`, "Quota exceeded. Check your plan and billing details.", nil, limit.Billing, limit.Reset{}},
 		"a plan without Codex must be bought":            {`"usage_limit_exceeded"`, "To use Codex with your ChatGPT plan, upgrade to Plus: https://chatgpt.com/explore/plus.", nil, limit.Billing, limit.Reset{}},
@@ -159,7 +159,7 @@ func TestWhatAnErrorMeans(t *testing.T) {
 		"a model that does not exist":                    {`"model_not_found"`, "The model `x` does not exist", nil, limit.BadRequest, limit.Reset{}},
 		"a context that is full":                         {`"context_window_exceeded"`, "x", nil, limit.ContextOverflow, limit.Reset{}},
 		"a policy":                                       {`"cyber_policy"`, "This request was flagged.", nil, limit.BadRequest, limit.Reset{}},
-		"a name that nobody knows is tried a little":     {`"quantum_flux"`, "odd", nil, limit.Unknown, limit.Reset{}},
+		"a name that nobody knows is tried a little":     {`"quantum_flux"`, "unheard of", nil, limit.Unknown, limit.Reset{}},
 		"a failure without a name is judged by its text": {`null`, "stream disconnected before completion: stream closed before response.completed", nil, limit.Network, limit.Reset{}},
 	} {
 		t.Run(rule, func(t *testing.T) {

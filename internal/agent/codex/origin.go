@@ -3,11 +3,11 @@ package codex
 import (
 	"cmp"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"resumed/internal/agent"
 	"resumed/internal/resume"
 )
 
@@ -52,7 +52,7 @@ func byExec(args []string) bool { return slices.Contains(flags.Parse(args).Plain
 func login(variable func(name string) string) string {
 	home := cmp.Or(variable(homeVariable), filepath.Join(variable("HOME"), ".codex"))
 	for range 3 { // it may be written just now
-		text, err := os.ReadFile(filepath.Join(home, "auth.json"))
+		text, err := agent.ReadSettings(filepath.Join(home, "auth.json"))
 		if err != nil || variable(execKey) != "" {
 			return ""
 		}

@@ -15,19 +15,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/process"
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
-// process is one directory of a made-up /proc.
-type process struct {
+// procDir is one directory of a made-up /proc.
+type procDir struct {
 	pid  int
 	argv []string
 	env  []string
 	open map[string]string // what its descriptors point to, and the flags they were opened with
 }
 
-func fakeProc(t *testing.T, locks string, all ...process) agent.Processes {
+func fakeProc(t *testing.T, locks string, all ...procDir) process.Table {
 	root := t.TempDir()
 	put := func(content string, parts ...string) {
 		path := filepath.Join(append([]string{root}, parts...)...)
@@ -48,7 +49,7 @@ func fakeProc(t *testing.T, locks string, all ...process) agent.Processes {
 			fd++
 		}
 	}
-	return agent.Processes{FS: procfs.FS(root)}
+	return process.At(procfs.FS(root))
 }
 
 const (
@@ -89,34 +90,34 @@ func TestWhoHoldsASession(t *testing.T) {
 			fmt.Sprintf("2: -> FLOCK  ADVISORY  WRITE 77 %s:%s 0 EOF\n", device, inode)
 	}
 	device, inode := identity(info)
-	codex := func(more ...string) process { return process{pid: 7, argv: append([]string{"codex"}, more...)} }
-	with := func(p process, env ...string) process { p.env = env; return p }
-	opened := func(p process, path, flags string) process { p.open = map[string]string{path: flags}; return p }
+	codex := func(more ...string) procDir { return procDir{pid: 7, argv: append([]string{"codex"}, more...)} }
+	with := func(p procDir, env ...string) procDir { p.env = env; return p }
+	opened := func(p procDir, path, flags string) procDir { p.open = map[string]string{path: flags}; return p }
 	server := []string{"app-server", "--listen", "unix://", "--managed-daemon"}
 	mark := agent.MarkVariable + "=m1"
 	s.Run = &resume.Run{Mark: "m1"}
 	for rule, c := range map[string]struct {
 		locks     string
-		processes []process
+		processes []procDir
 		want      *resume.Owner
 	}{
 		"nobody: the lock's file was left behind": {"", nil, nil},
-		"a terminal of its own":                   {locked(7, device, inode), []process{with(codex(), "TMUX_PANE=%4")}, &resume.Owner{PID: 7, Kind: "interactive", Tmux: "%4"}},
-		"the server of all terminals":             {locked(7, device, inode), []process{with(codex(server...), "TMUX_PANE=%4")}, &resume.Owner{PID: 7, Kind: "interactive"}},
-		"a run without a terminal":                {locked(7, device, inode), []process{codex("exec", "--json", "hi")}, &resume.Owner{PID: 7, Kind: "headless"}},
-		"our own run":                             {locked(7, device, inode), []process{with(codex("exec"), mark)}, nil},
-		"a run that another daemon left behind":   {locked(7, device, inode), []process{with(codex("exec"), agent.MarkVariable+"=m2")}, &resume.Owner{PID: 7, Kind: "headless"}},
-		"a terminal that a resumed run opened":    {locked(7, device, inode), []process{with(codex(), agent.MarkVariable+"=m2")}, &resume.Owner{PID: 7, Kind: "interactive"}},
-		"such a terminal of such a version":       {"", []process{with(opened(codex(), s.Transcript, toWrite), agent.MarkVariable+"=m2")}, &resume.Owner{PID: 7, Kind: "interactive"}},
-		"a server that our run left behind":       {locked(7, device, inode), []process{with(codex(server...), mark)}, &resume.Owner{PID: 7, Kind: "interactive"}},
-		"a lock on another file":                  {locked(7, device, inode+"1"), []process{codex()}, nil},
-		"a lock on another device":                {locked(7, "ab:cd", inode), []process{codex()}, nil},
-		"a volume with two names":                 {locked(7, "ab:cd", inode), []process{opened(codex(), lock, toRead)}, &resume.Owner{PID: 7, Kind: "interactive"}},
+		"a terminal of its own":                   {locked(7, device, inode), []procDir{with(codex(), "TMUX_PANE=%4")}, &resume.Owner{PID: 7, Kind: "interactive", Tmux: "%4"}},
+		"the server of all terminals":             {locked(7, device, inode), []procDir{with(codex(server...), "TMUX_PANE=%4")}, &resume.Owner{PID: 7, Kind: "interactive"}},
+		"a run without a terminal":                {locked(7, device, inode), []procDir{codex("exec", "--json", "hi")}, &resume.Owner{PID: 7, Kind: "headless"}},
+		"our own run":                             {locked(7, device, inode), []procDir{with(codex("exec"), mark)}, nil},
+		"a run that another daemon left behind":   {locked(7, device, inode), []procDir{with(codex("exec"), agent.MarkVariable+"=m2")}, &resume.Owner{PID: 7, Kind: "headless"}},
+		"a terminal that a resumed run opened":    {locked(7, device, inode), []procDir{with(codex(), agent.MarkVariable+"=m2")}, &resume.Owner{PID: 7, Kind: "interactive"}},
+		"such a terminal of such a version":       {"", []procDir{with(opened(codex(), s.Transcript, toWrite), agent.MarkVariable+"=m2")}, &resume.Owner{PID: 7, Kind: "interactive"}},
+		"a server that our run left behind":       {locked(7, device, inode), []procDir{with(codex(server...), mark)}, &resume.Owner{PID: 7, Kind: "interactive"}},
+		"a lock on another file":                  {locked(7, device, inode+"1"), []procDir{codex()}, nil},
+		"a lock on another device":                {locked(7, "ab:cd", inode), []procDir{codex()}, nil},
+		"a volume with two names":                 {locked(7, "ab:cd", inode), []procDir{opened(codex(), lock, toRead)}, &resume.Owner{PID: 7, Kind: "interactive"}},
 		"a process that cannot be looked into":    {locked(7, device, inode), nil, &resume.Owner{PID: 7, Kind: "interactive"}},
-		"a version without locks":                 {"", []process{opened(codex(), s.Transcript, toWrite)}, &resume.Owner{PID: 7, Kind: "interactive"}},
-		"our own run of such a version":           {"", []process{with(opened(codex("exec"), s.Transcript, toWrite), mark)}, nil},
-		"one who only reads":                      {"", []process{opened(process{pid: 7, argv: []string{"tail", "-f"}}, s.Transcript, toRead)}, nil},
-		"one who writes another session":          {"", []process{opened(codex(), s.Transcript+"x", toWrite)}, nil},
+		"a version without locks":                 {"", []procDir{opened(codex(), s.Transcript, toWrite)}, &resume.Owner{PID: 7, Kind: "interactive"}},
+		"our own run of such a version":           {"", []procDir{with(opened(codex("exec"), s.Transcript, toWrite), mark)}, nil},
+		"one who only reads":                      {"", []procDir{opened(procDir{pid: 7, argv: []string{"tail", "-f"}}, s.Transcript, toRead)}, nil},
+		"one who writes another session":          {"", []procDir{opened(codex(), s.Transcript+"x", toWrite)}, nil},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			a.Processes = fakeProc(t, c.locks, c.processes...)
@@ -129,14 +130,14 @@ func TestWhoHoldsASession(t *testing.T) {
 
 func TestAHomeMayBeALink(t *testing.T) {
 	a, s, lock := held(t)
-	real := a.Homes.Roots[0]
+	home := a.Homes.Roots[0]
 	link := filepath.Join(t.TempDir(), "home")
-	require.NoError(t, os.Symlink(real, link))
+	require.NoError(t, os.Symlink(home, link))
 	a = newAgent(t, Options{Roots: []string{link}})
 	target := s.Transcript
-	s.Transcript = strings.Replace(s.Transcript, real, link, 1)
+	s.Transcript = strings.Replace(s.Transcript, home, link, 1)
 	require.NoError(t, os.Remove(lock))
-	a.Processes = fakeProc(t, "", process{pid: 7, argv: []string{"codex"}, open: map[string]string{target: toWrite}})
+	a.Processes = fakeProc(t, "", procDir{pid: 7, argv: []string{"codex"}, open: map[string]string{target: toWrite}})
 	owner, err := a.Owner(t.Context(), s)
 	require.NoError(t, err)
 	require.Equal(t, &resume.Owner{PID: 7, Kind: "interactive"}, owner)
@@ -144,7 +145,7 @@ func TestAHomeMayBeALink(t *testing.T) {
 
 func TestWithoutAListOfLocksALockIsRespected(t *testing.T) {
 	a, s, lock := held(t)
-	a.Processes = agent.Processes{FS: procfs.FS(filepath.Join(t.TempDir(), "none"))}
+	a.Processes = process.At(procfs.FS(filepath.Join(t.TempDir(), "none")))
 	_, err := a.Owner(t.Context(), s)
 	require.ErrorContains(t, err, "nobody can tell who holds it")
 	require.NoError(t, os.Remove(lock))

@@ -3,7 +3,6 @@ package codex
 import (
 	"cmp"
 	"context"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,7 +53,7 @@ func (a *Agent) waits(ctx context.Context, s resume.Session) (agent.Plan, bool, 
 
 // run returns the command that continues the session.
 func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
-	had, _, _, err := turnBefore(ctx, s.Transcript, math.MaxInt64, 0)
+	had, _, err := lastTurn(ctx, s.Transcript)
 	if err != nil {
 		return agent.Plan{}, err
 	}

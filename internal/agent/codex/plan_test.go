@@ -213,7 +213,7 @@ func TestASessionThatWentOnIsLeftAlone(t *testing.T) {
 
 func TestASessionThatSomebodyHoldsIsLeftAlone(t *testing.T) {
 	sc := newScene(t, stopped(ran(readOnly, ""))...)
-	sc.agent.Processes = fakeProc(t, "", process{pid: 7, argv: []string{"codex"}, open: map[string]string{sc.session.Transcript: toWrite}})
+	sc.agent.Processes = fakeProc(t, "", procDir{pid: 7, argv: []string{"codex"}, open: map[string]string{sc.session.Transcript: toWrite}})
 	leave := sc.plan(t, "continue").Leave
 	require.NotNil(t, leave)
 	require.Equal(t, "process 7 (interactive) holds the session", leave.Why)

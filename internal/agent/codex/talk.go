@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -23,8 +22,8 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	if plan, stands, err := a.stands(ctx, s); !stands {
 		return plan, err
 	}
-	if owner.Kind == "headless" {
-		return agent.Left(occupied(&owner)), nil
+	if owner.Kind == resume.Headless {
+		return agent.Runs(owner), nil
 	}
 	works, err := turnRuns(ctx, s.Transcript)
 	if err != nil {
@@ -79,7 +78,7 @@ func turnRuns(ctx context.Context, rollout string) (runs bool, err error) {
 
 // queue returns the command that leaves a message for the session's owner.
 func (a *Agent) queue(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
-	had, _, _, err := turnBefore(ctx, s.Transcript, math.MaxInt64, 0)
+	had, _, err := lastTurn(ctx, s.Transcript)
 	if err != nil {
 		return agent.Plan{}, err
 	}

@@ -22,7 +22,7 @@ func (sc *scene) talk(t *testing.T, prompt string, argv ...string) agent.Plan {
 	require.NoError(t, err)
 	device, inode := identity(info)
 	locks := fmt.Sprintf("1: FLOCK  ADVISORY  WRITE 7 %s:%s 0 EOF\n", device, inode)
-	sc.agent.Processes = fakeProc(t, locks, process{pid: 7, argv: append([]string{"codex"}, argv...)})
+	sc.agent.Processes = fakeProc(t, locks, procDir{pid: 7, argv: append([]string{"codex"}, argv...)})
 	owner, err := sc.agent.Owner(t.Context(), sc.session)
 	require.NoError(t, err)
 	require.NotNil(t, owner)
@@ -74,7 +74,7 @@ func TestALiveSessionIsLeft(t *testing.T) {
 		require.False(t, plan.Leave.Park)
 	}
 	sc := newScene(t, stopped(ran(readOnly, ""))...)
-	require.Contains(t, sc.talk(t, "continue", "exec", "hi").Leave.Why, "process 7 (headless) holds the session")
+	require.Contains(t, sc.talk(t, "continue", "exec", "hi").Leave.Why, "process 7 runs it without a terminal")
 	plan, err := sc.agent.Talk(t.Context(), resume.Session{Key: resume.Key{Agent: Name, ID: "--last"}}, resume.Owner{PID: 7}, agent.Words{})
 	require.NoError(t, err)
 	require.True(t, plan.Leave.Park, "an id that is none")

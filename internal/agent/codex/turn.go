@@ -3,6 +3,7 @@ package codex
 import (
 	"context"
 	"encoding/json"
+	"math"
 
 	"resumed/internal/agent"
 )
@@ -34,10 +35,10 @@ type profile struct {
 	ID string `json:"id"`
 }
 
-// turnBefore returns the last turn_context before an offset, and where it
+// turnBefore returns the last turn_context before a line, and where it
 // stands. Lines before since are not looked at.
-func turnBefore(ctx context.Context, path string, offset, since int64) (t turn, at int64, found bool, err error) {
-	err = agent.LinesBefore(ctx, path, offset, func(line agent.Line) bool {
+func turnBefore(ctx context.Context, last agent.Line, since int64) (t turn, at int64, found bool, err error) {
+	err = agent.LinesBefore(ctx, last, func(line agent.Line) bool {
 		if line.Offset < since {
 			return false
 		}
@@ -50,6 +51,12 @@ func turnBefore(ctx context.Context, path string, offset, since int64) (t turn, 
 		return !found
 	})
 	return t, at, found, err
+}
+
+// lastTurn returns the last turn_context of a rollout.
+func lastTurn(ctx context.Context, path string) (t turn, found bool, err error) {
+	t, _, found, err = turnBefore(ctx, agent.Line{Path: path, Offset: math.MaxInt64}, 0)
+	return t, found, err
 }
 
 // workDir is the directory of the last turn that begins at an offset, as far as
@@ -77,7 +84,7 @@ func (a *Agent) cwd(h head, line agent.Line) string {
 	case !ok:
 		known = workDir{cwd: h.Cwd, from: -1}
 	case line.Offset <= known.from: // a look back
-		t, _, found, err := turnBefore(context.Background(), line.Path, line.Offset, 0)
+		t, _, found, err := turnBefore(context.Background(), line, 0)
 		if err != nil || !found {
 			return h.Cwd
 		}
@@ -85,7 +92,7 @@ func (a *Agent) cwd(h head, line agent.Line) string {
 	case line.Offset <= known.until, line.Offset-line.Shown <= known.until:
 		return known.cwd
 	}
-	t, at, found, err := turnBefore(context.Background(), line.Path, line.Offset, known.until)
+	t, at, found, err := turnBefore(context.Background(), line, known.until)
 	if err != nil {
 		return known.cwd
 	}

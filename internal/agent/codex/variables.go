@@ -1,12 +1,12 @@
 package codex
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
+	"resumed/internal/agent"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
 )
@@ -94,7 +94,7 @@ func (a *Agent) named(dir string, args []string) map[string][]string {
 	}
 	all := make(map[string][]string)
 	for _, file := range files {
-		text, _ := os.ReadFile(file) // what cannot be read names nothing
+		text, _ := agent.ReadSettings(file) // what cannot be read names nothing
 		nameIn(string(text), all)
 	}
 	for _, w := range flags.Words(args) {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"resumed/internal/agent"
-	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -136,7 +135,7 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 	if len(silent) == 0 {
 		return nil, nil
 	}
-	marked, err := procfs.Proc.Having(ctx, agent.MarkVariable)
+	marked, err := a.Processes.Having(ctx, agent.MarkVariable)
 	for pid, mark := range marked {
 		if silent[mark] {
 			return &resume.Owner{PID: pid, Kind: "headless"}, nil

@@ -64,21 +64,21 @@ func TestWhatALineMeans(t *testing.T) {
 			"a limit with a duration", "rate limited, retry in 2s",
 			resume.Limited{
 				At: written, Text: "rate limited, retry in 2s",
-				Verdict: limit.Verdict{Class: limit.RateLimit, WaitHelps: true, Reset: limit.Reset{At: written.Add(2*time.Second + tick), Source: limit.Words}},
+				Verdict: limit.Verdict{Class: limit.RateLimit, WaitHelps: true, Reset: limit.Reset{At: written.Add(2*time.Second + tick), Source: limit.Words, Counted: true}},
 			},
 		},
 		{
 			"a bare number is seconds", "rate limited, retry in 90",
 			resume.Limited{
 				At: written, Text: "rate limited, retry in 90",
-				Verdict: limit.Verdict{Class: limit.RateLimit, WaitHelps: true, Reset: limit.Reset{At: written.Add(90*time.Second + tick), Source: limit.Words}},
+				Verdict: limit.Verdict{Class: limit.RateLimit, WaitHelps: true, Reset: limit.Reset{At: written.Add(90*time.Second + tick), Source: limit.Words, Counted: true}},
 			},
 		},
 		{
 			"a countdown is no time of day", "rate limited, retry in 00:01:30",
 			resume.Limited{
 				At: written, Text: "rate limited, retry in 00:01:30",
-				Verdict: limit.Verdict{Class: limit.RateLimit, WaitHelps: true, Reset: limit.Reset{At: written.Add(90*time.Second + tick), Source: limit.Words}},
+				Verdict: limit.Verdict{Class: limit.RateLimit, WaitHelps: true, Reset: limit.Reset{At: written.Add(90*time.Second + tick), Source: limit.Words, Counted: true}},
 			},
 		},
 		{

@@ -90,12 +90,10 @@ func (a *Agent) limited(m groups, line agent.Line) (resume.Event, bool) {
 		return nil, false
 	case limit.Cancelled:
 		return resume.Cancelled{At: at}, true
+	default:
+		verdict := limit.Verdict{Class: class, WaitHelps: class.Transient(), Reset: reset(m, reader)}
+		return resume.Limited{At: at, Verdict: verdict, Text: text}, true
 	}
-	return resume.Limited{
-		At:      at,
-		Verdict: limit.Verdict{Class: class, WaitHelps: class.Transient(), Reset: reset(m, reader)},
-		Text:    text,
-	}, true
 }
 
 // written returns when a line was written, and how its times are read. A zone

@@ -2,7 +2,6 @@ package custom
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -31,7 +30,7 @@ func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 	if o == nil {
 		return nil
 	}
-	if exe, err := os.Readlink(a.Processes.Path(pid, "exe")); err == nil {
+	if exe := a.Processes.Executable(pid); exe != "" {
 		o.Args = append(o.Args, filepath.Base(exe))
 	}
 	for _, arg := range a.Processes.Argv(pid) {

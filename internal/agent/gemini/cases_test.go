@@ -13,6 +13,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
+	"resumed/internal/process"
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
@@ -37,7 +38,7 @@ func newAgent(t testing.TB, o Options) *Agent {
 	o.Zone, o.Grace = time.UTC, 2*time.Hour
 	a, err := New(o)
 	require.NoError(t, err)
-	a.Processes = agent.Processes{FS: procfs.FS(t.TempDir())}
+	a.Processes = process.At(procfs.FS(t.TempDir()))
 	return a
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/leash"
+	"resumed/internal/process"
 )
 
 var _ agent.CommandLine = (*Agent)(nil)
@@ -100,8 +101,8 @@ type chat struct {
 // the directory, or holds nothing: Gemini CLI takes a prompt that failed back out
 // of the conversation, and throws away a chat that is empty then.
 func (a *Agent) chat(path, dir string) (chat, bool) {
-	h, ok := a.head(path)
-	if !ok || !agent.SameDir(h.cwd, dir) {
+	h, ok := a.head(agent.Line{Path: path})
+	if !ok || !process.SameDir(h.cwd, dir) {
 		return chat{}, false
 	}
 	c, holds, listed := chat{path: path, id: h.id}, false, false

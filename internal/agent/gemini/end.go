@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"context"
+
 	"resumed/internal/agent"
 	"resumed/internal/limit"
 	"resumed/internal/resume"

@@ -30,6 +30,7 @@ var Builtin = agent.Builtin{
 	Title:     "Gemini CLI",
 	Headless:  "gemini -p",
 	Variables: []string{homeVariable},
+	Hands:     agent.Hands{SignIn: "run gemini and type /auth", Pay: "look at plan and billing of its Google account", Shorten: "/compress"},
 	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
 }
 
@@ -59,7 +60,7 @@ func New(o Options) (*Agent, error) {
 		}
 	}
 	a := &Agent{Transcripts: agent.Transcripts{
-		Base:  agent.NewBase(agent.About{Name: Name, Program: "gemini", Is: isProgram, ByHand: "--resume", Flags: flags, Variables: variables}, o),
+		Base:  agent.NewBase(agent.About{Name: Name, Program: "gemini", Is: isProgram, ByHand: "--resume", Flags: flags, Variables: variables, Account: account, Keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}}, o),
 		Homes: homes,
 		Dir:   "tmp",
 		Files: agent.Source{Depth: 2, Match: isChat, Sift: sift},
@@ -83,6 +84,8 @@ func isChat(rel string) bool {
 // Within a JSON string a quote is escaped, so these stand only where the record
 // itself has them.
 var (
+	clockBegins    = []byte(`{"$set":{"lastUpdated":"`)
+	clockEnds      = []byte(`"}}`)
 	quotedSet      = []byte(`"$set"`)
 	quotedMessages = []byte(`"messages"`)
 	quotedGemini   = []byte(`"gemini"`)
@@ -90,9 +93,19 @@ var (
 	tellers        = [][]byte{[]byte(`"user"`), []byte(`"error"`), []byte(`"info"`), []byte(`"$rewindTo"`)}
 )
 
+// isClock reports whether a line says nothing but when the chat was last changed, as
+// each second one does.
+func isClock(line []byte) bool {
+	return bytes.HasPrefix(line, clockBegins) && bytes.HasSuffix(line, clockEnds) &&
+		bytes.IndexByte(line[len(clockBegins):], '"') == len(line)-len(clockBegins)-len(clockEnds)
+}
+
 // sift passes over what cannot tell anything: updates of the metadata, half of
 // a chat's lines.
 func sift(line []byte) agent.Weight {
+	if isClock(line) {
+		return agent.Nothing
+	}
 	if kind, known := agent.TextAtEnds(line, "type"); known {
 		return weigh(string(kind))
 	}

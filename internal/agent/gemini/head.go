@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -27,32 +26,37 @@ func IsID(text string) bool { return sessionName.MatchString(text) }
 
 // head returns whose chat a file is, or false where it is none's, or a
 // subagent's.
-func (a *Agent) head(path string) (head, bool) {
-	if h, ok := a.heads.Get(path); ok {
+func (a *Agent) head(line agent.Line) (head, bool) {
+	if h, ok := a.heads.Get(line.Path); ok {
 		return h, true
 	}
-	h, settled := readHead(path)
+	h, settled := readHead(line)
 	if settled {
-		a.heads.Put(path, h)
+		a.heads.Put(line.Path, h)
 	}
 	return h, h.id != ""
 }
 
-// readHead reads whose chat a file is, and reports whether that is all there
+// readHead reads whose chat the line is of, and reports whether that is all there
 // will ever be to know. A head without an id is none.
-func readHead(path string) (h head, settled bool) {
-	begin, err := readBegin(path)
-	if err != nil {
-		return head{}, false
+func readHead(line agent.Line) (h head, settled bool) {
+	root := projectRoot(line.Path)
+	begin, held := line.Beginning() // mostly all that is needed of the file is at hand
+	if root == "" || !held {
+		var err error
+		if begin, err = readBegin(line.Path); err != nil {
+			return head{}, false
+		}
 	}
 	id, ok := idIn(begin)
-	if !ok {
+	switch {
+	case !ok:
 		return head{}, false
-	}
-	if root := projectRoot(path); root != "" {
+	case root == "":
+		return head{id: id, cwd: firstDirectory(begin)}, false // the place may tell better, later
+	default:
 		return head{id: id, cwd: root}, true
 	}
-	return head{id: id, cwd: firstDirectory(begin)}, false // the place may tell better, later
 }
 
 // headSize is how much of a file's beginning is read: the header and the
@@ -96,12 +100,12 @@ func projectRoot(chat string) string {
 		return ""
 	}
 	project := filepath.Dir(filepath.Dir(chat))
-	if data, err := os.ReadFile(filepath.Join(project, ".project_root")); err == nil {
+	if data, err := agent.ReadSettings(filepath.Join(project, ".project_root")); err == nil {
 		if root := strings.TrimRight(string(data), "\r\n"); filepath.IsAbs(root) {
 			return root
 		}
 	}
-	data, err := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(project)), "projects.json"))
+	data, err := agent.ReadSettings(filepath.Join(filepath.Dir(filepath.Dir(project)), "projects.json"))
 	if err != nil {
 		return ""
 	}

@@ -17,7 +17,7 @@ func (a *Agent) read(line agent.Line) (o resume.Observation, ok bool) {
 	if o.Event, ok = EventOf(line.Data, a.Limits, line.ModTime); !ok {
 		return o, false
 	}
-	head, ok := a.head(line.Path)
+	head, ok := a.head(line)
 	o.Key.ID, o.Cwd = head.id, head.cwd
 	return o, ok
 }

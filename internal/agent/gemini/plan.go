@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/leash"
+	"resumed/internal/process"
 	"resumed/internal/resume"
 )
 
@@ -32,7 +32,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if plan, stands, err := agent.Standing(s, e.last, err); !stands {
 		return plan, err
 	}
-	head, _ := readHead(s.Transcript) // as it is now, not as it was
+	head, _ := readHead(agent.Line{Path: s.Transcript}) // as it is now, not as it was
 	if head.id != s.Key.ID {
 		return agent.Parked("the transcript is not of session %s any more", s.Key.ID), nil
 	}
@@ -52,8 +52,9 @@ func (a *Agent) neighbour(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	place := process.PlaceOf(dir)
 	for _, p := range running {
-		if p.Mark != "" && p.LivesIn(dir) {
+		if p.Mark != "" && p.LivesIn(place) {
 			return "another resumed session works in " + dir, nil
 		}
 	}
@@ -94,7 +95,7 @@ func (a *Agent) spare(chat string) func(string) bool {
 			} `json:"auth"`
 		} `json:"security"`
 	}
-	text, err := os.ReadFile(filepath.Join(a.Homes.Of(chat), "settings.json"))
+	text, err := agent.ReadSettings(filepath.Join(a.Homes.Of(chat), "settings.json"))
 	if err != nil || json.Unmarshal(text, &settings) != nil || settings.Security.Auth.Type != "oauth-personal" {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/process"
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
@@ -15,7 +16,7 @@ import (
 const stubName = "session-2026-11-15T00-42-1f5b6930.jsonl"
 
 // fakeProc is a /proc with one process of gemini.
-func fakeProc(t *testing.T, cwd string, env string, argv ...string) agent.Processes {
+func fakeProc(t *testing.T, cwd string, env string, argv ...string) process.Table {
 	root := t.TempDir()
 	dir := filepath.Join(root, "42")
 	require.NoError(t, os.Mkdir(dir, 0o700))
@@ -26,7 +27,7 @@ func fakeProc(t *testing.T, cwd string, env string, argv ...string) agent.Proces
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "cmdline"), cmdline, 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "environ"), []byte(env+"\x00"), 0o600))
 	require.NoError(t, os.Symlink(cwd, filepath.Join(dir, "cwd")))
-	return agent.Processes{FS: procfs.FS(root)}
+	return process.At(procfs.FS(root))
 }
 
 func TestTheStubOfAResumeGoesAndNothingElse(t *testing.T) {

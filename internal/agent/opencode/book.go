@@ -38,6 +38,7 @@ const maxBehind = 5000
 // book is one database that is followed. It is owned by Follow.
 type book struct {
 	path    string
+	agent   string // whose it is
 	account string
 	reader  limit.Reader
 

@@ -11,6 +11,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/leash"
+	"resumed/internal/process"
 	"resumed/internal/sqliteread"
 )
 
@@ -79,7 +80,7 @@ func (i invocation) Begin(dir string) func(context.Context, agent.Ended) agent.T
 // that are configured.
 func (a *Agent) allDatabases() []string {
 	homes := a.homes
-	if usual, ok := usualHome(a.UserDir); ok && !slices.Contains(homes, usual) {
+	if usual, ok := a.brand.usualHome(a.UserDir); ok && !slices.Contains(homes, usual) {
 		homes = append(slices.Clone(homes), usual)
 	}
 	var all []string
@@ -115,7 +116,7 @@ func begun(ctx context.Context, path, dir string, since time.Time, prompt string
 		return nil, err
 	}
 	for _, c := range all {
-		if c.createdMS < since.UnixMilli() || c.parent != "" || !agent.SameDir(c.directory, dir) {
+		if c.createdMS < since.UnixMilli() || c.parent != "" || !process.SameDir(c.directory, dir) {
 			continue
 		}
 		first, err := db.firstPrompt(ctx, c.id)

@@ -63,7 +63,7 @@ func (db *database) describe(ctx context.Context) error {
 	for table, columns := range needed {
 		for _, column := range columns {
 			if !db.columns[table][column] {
-				return fmt.Errorf("read database: it is not one of %s: it has no %s.%s", Name, table, column)
+				return fmt.Errorf("read database: it is not one of opencode's kind: it has no %s.%s", table, column)
 			}
 		}
 	}

@@ -15,6 +15,9 @@ import (
 // evidenceTimeout bounds how long a database is read for one answer.
 const evidenceTimeout = time.Minute
 
+// HasDatabase reports whether a file of that name is a database of the agent.
+func (a *Agent) HasDatabase(path string) bool { return a.brand.isDatabase(filepath.Base(path)) }
+
 // Evidence returns the last thing that the database at path says about each of
 // its sessions.
 func (a *Agent) Evidence(path string) ([]agent.Evidence, error) {
@@ -42,7 +45,7 @@ func (a *Agent) evidence(ctx context.Context, path string) (found []agent.Eviden
 	if err != nil {
 		return nil, err
 	}
-	b := &book{path: path, account: a.homeOf(path).account, reader: a.Limits}
+	b := &book{path: path, agent: a.brand.name, account: a.homeOf(path).account, reader: a.Limits}
 	for _, c := range all {
 		messages, err := db.latest(ctx, c.id)
 		if err != nil {
@@ -81,6 +84,7 @@ func (a *Agent) judge(ctx context.Context, b *book, db *database, c conversation
 			if compacted {
 				continue
 			}
+		case prompted, moved, cancelled, failed:
 		}
 		e.Observation = b.observation(c, s, s.Event(b.reader))
 		return e, nil
@@ -107,16 +111,16 @@ func WhyLeft(parent string, archived bool) string {
 func (a *Agent) unfinished(ctx context.Context, b *book, c conversation, s Said) (event resume.Event, why string, err error) {
 	at := time.UnixMilli(s.atMS).UTC()
 	owner, err := a.Owner(ctx, resume.Session{
-		Key: resume.Key{Agent: Name, ID: c.id}, Cwd: c.directory, Transcript: b.path,
+		Key: resume.Key{Agent: b.agent, ID: c.id}, Cwd: c.directory, Transcript: b.path,
 	})
 	if errors.Is(err, agent.ErrUnseen) {
-		return resume.Progressed{At: at}, "its last turn is not over, and nobody can tell whether opencode still works on it", nil
+		return resume.Progressed{At: at}, "its last turn is not over, and nobody can tell whether " + a.brand.title + " still works on it", nil
 	}
 	if err != nil {
 		return nil, "", err
 	}
 	if owner != nil {
-		return resume.Progressed{At: at}, "its last turn is not over, and opencode lives in its directory", nil
+		return resume.Progressed{At: at}, "its last turn is not over, and " + a.brand.title + " lives in its directory", nil
 	}
 	return resume.Cancelled{At: at}, "its last turn was cut off: the process that ran it was ended", nil
 }

@@ -12,8 +12,8 @@ var flags = leash.Flags{
 	{Effect: leash.Nothing, Takes: leash.Maybe | leash.Path, Names: `--dir --cwd`}, // it is the session's own
 	{Effect: leash.Nothing, Takes: leash.Maybe, Names: `--format --log-level --replay-limit`},
 	{Effect: leash.Nothing, Takes: leash.Switch, Names: `--thinking --print-logs --replay --no-replay -h --help -v --version`},
-	{Effect: leash.Once, Takes: leash.Switch, Names: `-c --continue --fork --share --demo`},
-	{Effect: leash.Once, Takes: leash.Maybe, Names: `-s --session --title --prompt --command`},
+	{Effect: leash.Once, Takes: leash.Switch, Names: `-c --continue --fork --cloud-fork --share --demo`},
+	{Effect: leash.Once, Takes: leash.Maybe, Names: `-s --session --title --prompt --command --worktree`},
 	{Effect: leash.Once, Takes: leash.Many, Names: `-f --file`},
 	{Effect: leash.Attended, Takes: leash.Switch, Names: `-i --interactive --mini --mdns`},
 	{Effect: leash.Attended, Takes: leash.Maybe, Names: `--port --hostname --mdns-domain --attach -u --username`},
@@ -21,16 +21,14 @@ var flags = leash.Flags{
 	{Effect: leash.Attended, Takes: leash.Maybe | leash.Secret, Names: `-p --password`},
 }
 
-// variables are those that opencode itself reads, and those of its providers: which
-// of these a session needs, its provider says.
-var variables = leash.Variables{
-	{Effect: leash.Nothing, Names: `OPENCODE OPENCODE_PID OPENCODE_TERMINAL OPENCODE_ROUTE OPENCODE_SERVER_* OPENCODE_LOG_LEVEL OPENCODE_PRINT_LOGS
-		OPENCODE_DISABLE_MOUSE OPENCODE_DISABLE_TERMINAL_TITLE OPENCODE_SHOW_TTFD OPENCODE_AUTO_HEAP_SNAPSHOT OPENCODE_DIRECT_TRACE
-		OPENCODE_EDITOR_SSE_PORT OPENCODE_ZED_DB OPENCODE_ALWAYS_NOTIFY_UPDATE OPENCODE_FAST_BOOT OPENCODE_PLUGIN_META_FILE`},
-	{Effect: leash.Account, Names: `OPENCODE_API_KEY OPENCODE_AUTH_CONTENT OPENCODE_CONSOLE_TOKEN OPENCODE_WORKSPACE_ID`},
-	{Effect: leash.Restricts, Names: `OPENCODE_*`},
-	{Effect: leash.Account, Names: providerVariables},
-}
+// The variables that each program of the kind reads, by its prefix; what is named
+// in neither list bounds what a session may do.
+const (
+	asideVariables = `@ @_PID @_TERMINAL @_ROUTE @_SERVER_* @_LOG_LEVEL @_PRINT_LOGS
+		@_DISABLE_MOUSE @_DISABLE_TERMINAL_TITLE @_SHOW_TTFD @_AUTO_HEAP_SNAPSHOT @_DIRECT_TRACE
+		@_EDITOR_SSE_PORT @_ZED_DB @_ALWAYS_NOTIFY_UPDATE @_FAST_BOOT @_PLUGIN_META_FILE`
+	accountVariables = `@_API_KEY @_AUTH_CONTENT @_CONSOLE_TOKEN @_WORKSPACE_ID`
+)
 
 // providerVariables are the names by which opencode's providers are given keys,
 // accounts and addresses. It knows hundreds, and most are called so.
@@ -57,6 +55,7 @@ var keysOf = map[string]string{
 	"google-vertex-anthropic": "GOOGLE_* VERTEX_* GCP_PROJECT GCLOUD_PROJECT",
 	"groq":                    "GROQ_*",
 	"huggingface":             "HF_TOKEN",
+	"kilo":                    "KILO_*",
 	"kimi-for-coding":         "KIMI_*",
 	"mistral":                 "MISTRAL_*",
 	"moonshotai":              "MOONSHOT_*",

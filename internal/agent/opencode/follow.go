@@ -42,7 +42,7 @@ var patience = backoff.Policy{
 }
 
 // errStopped is what Look returns when Follow has ended.
-var errStopped = errors.New("opencode is not followed any more")
+var errStopped = errors.New("the databases are not followed any more")
 
 // look is a request to read now what is new.
 type look struct {
@@ -69,7 +69,7 @@ func (a *Agent) Look(ctx context.Context, session resume.Session) error {
 }
 
 // errFollowed is what Follow returns when it was called before.
-var errFollowed = errors.New("opencode is followed already")
+var errFollowed = errors.New("the databases are followed already")
 
 // Follow reports what happens to opencode's sessions until ctx is done. One
 // goroutine owns all that is known of the databases; a second one listens to
@@ -262,7 +262,7 @@ func (f *follower) bookOf(path string, h home) *book {
 	if b := f.books[path]; b != nil {
 		return b
 	}
-	b := &book{path: path, account: h.account, reader: f.agent.Limits}
+	b := &book{path: path, agent: f.agent.brand.name, account: h.account, reader: f.agent.Limits}
 	f.books[path] = b
 	stored, ok := f.feed.Kept(path)
 	if !ok {

@@ -90,7 +90,7 @@ func TestVariablesThatTheConfigurationNames(t *testing.T) {
 	a := newAgent(t, Options{})
 	require.True(t, a.Variables().Has("MY_OWN"))
 	require.False(t, a.Variables().Has("EDITOR"))
-	require.True(t, leash.Variables{envIn(configsIn(project)...)}.Has("SHOP_URL"))
+	require.True(t, leash.Variables{envIn(openCode.configsOf(project)...)}.Has("SHOP_URL"))
 }
 
 // What shows the sessions of a server says nothing of them: the server does.
@@ -122,10 +122,10 @@ func TestWhoMayGoOnWithASession(t *testing.T) {
 
 func TestAServerHoldsSessionsOfAnyDirectory(t *testing.T) {
 	const dir, db = "/src/app", "/data/opencode/opencode.db"
-	server := process{pid: 7, argv: []string{"opencode", "serve"}, cwd: "/home/u", open: []string{db}}
+	server := procDir{pid: 7, argv: []string{"opencode", "serve"}, cwd: "/home/u", open: []string{db}}
 	session := resume.Session{Key: resume.Key{Agent: Name, ID: "ses_1"}, Cwd: dir, Transcript: db, Kind: resume.Interactive}
 	a := newAgent(t, Options{})
-	owner := func(s resume.Session, all ...process) *resume.Owner {
+	owner := func(s resume.Session, all ...procDir) *resume.Owner {
 		a.Processes = fakeProc(t, all...)
 		found, err := a.Owner(t.Context(), s)
 		require.NoError(t, err)
@@ -133,9 +133,9 @@ func TestAServerHoldsSessionsOfAnyDirectory(t *testing.T) {
 	}
 	held := &resume.Owner{PID: 7, Kind: "headless"}
 	require.Equal(t, held, owner(session, server))
-	terminal := process{pid: 8, argv: []string{"opencode"}, cwd: dir, open: []string{db}}
+	terminal := procDir{pid: 8, argv: []string{"opencode"}, cwd: dir, open: []string{db}}
 	require.Equal(t, &resume.Owner{PID: 8, Kind: "interactive"}, owner(session, server, terminal), "somebody nearer")
-	attached := process{pid: 9, argv: []string{"opencode", "attach", "http://127.0.0.1:4096"}, cwd: dir}
+	attached := procDir{pid: 9, argv: []string{"opencode", "attach", "http://127.0.0.1:4096"}, cwd: dir}
 	require.Equal(t, &resume.Owner{PID: 9, Kind: "interactive"}, owner(session, server, attached), "what shows it is nearer")
 	server.cwd = dir
 	require.Equal(t, held, owner(session, server, attached), "and holds nothing")

@@ -1,6 +1,6 @@
-// Package opencode knows opencode: where its database is, what a row of it
-// means, which process lives in a session's directory, and how a session is
-// continued.
+// Package opencode knows opencode, and Kilo, which was made of it: where their
+// databases are, what a row means, which process lives in a session's directory,
+// and how a session is continued.
 package opencode
 
 import (
@@ -10,34 +10,32 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"resumed/internal/agent"
 )
 
-// Name is opencode's name in configuration, status and metrics.
-const Name = "opencode"
+// The names of opencode and of Kilo in configuration, status and metrics.
+const (
+	Name     = "opencode"
+	KiloName = "kilo"
+)
 
-// Builtin is opencode in the list of agents.
-var Builtin = agent.Builtin{
-	Name:      Name,
-	Title:     "opencode",
-	Headless:  "opencode run",
-	Server:    true,
-	Variables: []string{"OPENCODE_DB"},
-	Plugin:    func() (path, text string) { return PluginFile(), Plugin(EventsFile()) },
-	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
-}
+// Builtin and Kilo are both in the list of agents.
+var (
+	Builtin = openCode.builtin()
+	Kilo    = kilo.builtin()
+)
 
-// Options says which opencode is meant: Roots are data directories; without any
-// it is that of $OPENCODE_DB, else $XDG_DATA_HOME/opencode.
+// Options says which installation is meant: Roots are data directories; without
+// any it is that of $OPENCODE_DB, else $XDG_DATA_HOME/opencode, and so for Kilo.
 type Options = agent.Options
 
-// Agent is opencode with its databases.
+// Agent is opencode, or one of its kind, with its databases.
 type Agent struct {
 	agent.Base
+	brand  *brand
 	server *url.URL // nil: none
 	homes  []home
 	events string // the file that the plugin writes
@@ -56,44 +54,48 @@ var _ agent.Follower = (*Agent)(nil)
 type home struct {
 	dir     string
 	account string
-	only    string // the name of its one database; empty: all that opencode's channels make
+	only    string // the name of its one database; empty: all that release channels make
+	brand   *brand
 }
 
 // rescan is the pause between two looks by the clock, for file systems that
 // send no events.
 const rescan = time.Minute
 
-// New returns the agent. It looks at the environment, not at any file.
-func New(o Options) (*Agent, error) {
+// New returns opencode. It looks at the environment, not at any file.
+func New(o Options) (*Agent, error) { return openCode.make(o) }
+
+func (b *brand) make(o Options) (*Agent, error) {
 	a := &Agent{
-		Base:     agent.NewBase(agent.About{Name: Name, Program: "opencode", Is: isProgram, ByHand: "--session", Flags: flags, Variables: variables, Places: []string{".opencode/bin"}}, o),
-		events:   EventsFile(),
+		Base:     agent.NewBase(agent.About{Name: b.name, Program: b.program, Is: b.isProgram, ByHand: "--session", Flags: flags, Variables: b.variables(), Places: b.places}, o),
+		brand:    b,
+		events:   b.eventsFile(),
 		rescan:   rescan,
 		looks:    make(chan look),
 		finished: make(chan struct{}),
 	}
-	usual, found := usualHome(a.UserDir)
+	usual, found := b.usualHome(a.UserDir)
 	var bad []error
 	if o.Server != "" {
 		server, err := url.Parse(o.Server)
 		if err != nil {
-			bad = append(bad, fmt.Errorf("server of %s: %w", Name, err))
+			bad = append(bad, fmt.Errorf("server of %s: %w", b.name, err))
 		}
 		a.server = server
 	}
 	if len(o.Roots) == 0 {
 		if !found {
-			return nil, errors.Join(append(bad, fmt.Errorf("find the data directory of %s: $HOME is not set", Name))...)
+			return nil, errors.Join(append(bad, fmt.Errorf("find the data directory of %s: $HOME is not set", b.name))...)
 		}
 		a.homes = []home{usual}
 	}
 	for _, root := range o.Roots {
 		if !filepath.IsAbs(root) {
-			bad = append(bad, fmt.Errorf("root %q of %s is not an absolute path", root, Name))
+			bad = append(bad, fmt.Errorf("root %q of %s is not an absolute path", root, b.name))
 			continue
 		}
-		h := home{dir: filepath.Clean(root)}
-		h.account = Name + ":" + h.dir
+		h := home{dir: filepath.Clean(root), brand: b}
+		h.account = b.name + ":" + h.dir
 		if found && h.dir == usual.dir {
 			h = usual
 		}
@@ -104,14 +106,14 @@ func New(o Options) (*Agent, error) {
 	return a, errors.Join(bad...)
 }
 
-// usualHome returns where opencode keeps its data when nobody says otherwise.
-func usualHome(userDir string) (home, bool) {
+// usualHome returns where data is kept when nobody says otherwise.
+func (b *brand) usualHome(userDir string) (home, bool) {
 	data := os.Getenv("XDG_DATA_HOME")
 	if !filepath.IsAbs(data) && userDir != "" {
 		data = filepath.Join(userDir, ".local", "share")
 	}
-	h := home{dir: filepath.Join(data, "opencode"), account: Name + ":default"}
-	switch db := os.Getenv("OPENCODE_DB"); {
+	h := home{dir: filepath.Join(data, b.program), account: b.name + ":default", brand: b}
+	switch db := os.Getenv(b.variable("DB")); {
 	case db == "" || db == ":memory:":
 	case filepath.IsAbs(db):
 		h.dir, h.only = filepath.Dir(db), filepath.Base(db)
@@ -122,14 +124,12 @@ func usualHome(userDir string) (home, bool) {
 	return h, filepath.IsAbs(h.dir)
 }
 
-// has reports whether a file of that name is one of the home's databases. Each
-// release channel of opencode has its own.
+// has reports whether a file of that name is one of the home's databases.
 func (h home) has(name string) bool {
 	if h.only != "" {
 		return name == h.only
 	}
-	return name == "opencode.db" ||
-		strings.HasPrefix(name, "opencode-") && strings.HasSuffix(name, ".db")
+	return h.brand.isDatabase(name)
 }
 
 // databases returns the paths of the databases there are.

@@ -9,22 +9,23 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/leash"
+	"resumed/internal/process"
 	"resumed/internal/resume"
 )
 
 // Origin returns what the process was started with that works on the session. What
 // shows a server's sessions to people works on none: then that is the server.
 func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
-	args := agent.ProgramArgs(a.Processes.Argv(pid))
+	args := process.ProgramArgs(a.Processes.Argv(pid))
 	if url := attachedTo(args); url != "" {
 		if pid = a.serverAt(url); pid == 0 {
 			return nil
 		}
-		args = agent.ProgramArgs(a.Processes.Argv(pid))
+		args = process.ProgramArgs(a.Processes.Argv(pid))
 	}
 	table := a.Variables()
 	for dir := a.Processes.Cwd(pid); len(dir) > 1; dir = filepath.Dir(dir) {
-		table = append(table, envIn(configsIn(dir, filepath.Join(dir, ".opencode"))...))
+		table = append(table, envIn(a.brand.configsOf(dir)...))
 	}
 	o := a.OriginBy(table, pid, secrets)
 	if o != nil {
@@ -33,26 +34,15 @@ func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
 	return o
 }
 
-// Variables are those that matter to opencode, and those that its configuration
+// Variables are those that matter to the agent, and those that its configuration
 // names.
 func (a *Agent) Variables() leash.Variables {
-	global := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "opencode")
+	global := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), a.brand.program)
 	if !filepath.IsAbs(global) {
-		global = filepath.Join(a.UserDir, ".config", "opencode")
+		global = filepath.Join(a.UserDir, ".config", a.brand.program)
 	}
-	files := configsIn(global, os.Getenv("OPENCODE_CONFIG_DIR"))
-	return append(a.Base.Variables(), envIn(append(files, os.Getenv("OPENCODE_CONFIG"))...))
-}
-
-// configsIn returns the files of a configuration that may lie in the directories.
-func configsIn(dirs ...string) []string {
-	var files []string
-	for _, dir := range dirs {
-		for _, name := range []string{"opencode.json", "opencode.jsonc", "config.json"} {
-			files = append(files, filepath.Join(dir, name))
-		}
-	}
-	return files
+	files := a.brand.configsIn(global, os.Getenv(a.brand.variable("CONFIG_DIR")))
+	return append(a.Base.Variables(), envIn(append(files, os.Getenv(a.brand.variable("CONFIG")))...))
 }
 
 // reference is how a configuration takes a value from the environment.
@@ -69,7 +59,7 @@ func envIn(files ...string) leash.Row {
 		if err != nil || !info.Mode().IsRegular() || info.Size() > maxConfig {
 			continue
 		}
-		text, _ := os.ReadFile(file) // what cannot be read names nothing
+		text, _ := agent.ReadSettings(file) // what cannot be read names nothing
 		for _, found := range reference.FindAllSubmatch(text, -1) {
 			names = append(names, string(found[1]))
 		}
@@ -85,7 +75,7 @@ func (a *Agent) spare(provider, dir string) func(string) bool {
 		return nil
 	}
 	configured := a.Variables()[len(a.Base.Variables()):]
-	configured = append(configured, envIn(configsIn(dir, filepath.Join(dir, ".opencode"))...))
+	configured = append(configured, envIn(a.brand.configsOf(dir)...))
 	return func(name string) bool {
 		needed := slices.Concat(leash.Variables{{Names: own}}, configured)
 		return !needed.Has(name) && leash.Variables{{Names: providerVariables}}.Has(name)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"resumed/internal/agent"
+	"resumed/internal/process"
 	"resumed/internal/resume"
 )
 
@@ -14,55 +14,59 @@ import (
 // session's directory is enough: two processes on one session both write.
 func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	holders, err := a.holders(ctx, s)
-	working := slices.DeleteFunc(slices.Clone(holders), func(p agent.Process) bool { return attachedTo(p.Args) != "" })
+	working := slices.DeleteFunc(slices.Clone(holders), func(p process.Live) bool { return attachedTo(p.Args) != "" })
 	if len(working) > 0 {
 		holders = working // what shows a server's sessions holds none
 	}
-	return agent.OneOf(holders, s, func(p agent.Process) string { return kindOf(p.Args) }), err
+	return process.OneOf(holders, s, func(p process.Live) string { return kindOf(p.Args) }), err
 }
 
 // holders returns the processes that may hold the session and are not ours. A
 // server may hold those of any directory: it does where nobody else does, and
 // neither its own process nor its permissions say that it is another's.
-func (a *Agent) holders(ctx context.Context, s resume.Session) ([]agent.Process, error) {
-	running, err := a.Processes.Running(ctx, isProgram)
-	if err != nil {
+func (a *Agent) holders(ctx context.Context, s resume.Session) ([]process.Live, error) {
+	ctx = process.Together(ctx)
+	running, err := a.Processes.Running(ctx, a.brand.isProgram)
+	if err != nil || len(running) == 0 {
 		return nil, err
 	}
-	near := func(p agent.Process) bool { return !p.Bystands(s, kindOf(p.Args)) && a.mayHold(p, s) }
+	place := process.PlaceOf(s.Cwd)
+	near := func(p process.Live) bool { return !p.Bystands(s, kindOf(p.Args)) && a.mayHold(ctx, p, s, place) }
 	if slices.ContainsFunc(running, near) {
-		return slices.DeleteFunc(running, func(p agent.Process) bool { return !near(p) }), nil
+		return slices.DeleteFunc(running, func(p process.Live) bool { return !near(p) }), nil
 	}
 	if o := s.StartedWith(); o == nil && s.Kind != resume.Interactive || o != nil && !o.Server {
 		return nil, nil
 	}
-	return slices.DeleteFunc(running, func(p agent.Process) bool {
-		return !isServer(p.Args) || p.Mark != "" || !holdsOneOf(a.openDatabases(p.PID), s.Transcript)
+	return slices.DeleteFunc(running, func(p process.Live) bool {
+		open, err := a.openDatabases(ctx, p.PID)
+		return !isServer(p.Args) || p.Mark != "" || err == nil && !holdsOneOf(open, s.Transcript)
 	}), nil
 }
 
 // mayHold reports whether a process of opencode may hold the session.
-func (a *Agent) mayHold(p agent.Process, s resume.Session) bool {
+func (a *Agent) mayHold(ctx context.Context, p process.Live, s resume.Session, place process.Place) bool {
 	if bystander(p.Args) {
 		return false
 	}
 	// One that has another database open has other sessions. One that has none
 	// is only just starting.
-	if open := a.openDatabases(p.PID); len(open) > 0 && s.Transcript != "" && !holdsOneOf(open, s.Transcript) {
+	if open, _ := a.openDatabases(ctx, p.PID); len(open) > 0 && s.Transcript != "" && !holdsOneOf(open, s.Transcript) {
 		return false
 	}
-	return slices.Contains(named(p.Args, "-s", "--session"), s.Key.ID) || p.LivesIn(s.Cwd) ||
-		slices.ContainsFunc(a.places(p), func(place string) bool { return agent.SameDir(place, s.Cwd) })
+	return slices.Contains(named(p.Args, "-s", "--session"), s.Key.ID) || p.LivesIn(place) ||
+		slices.ContainsFunc(places(p), func(other string) bool { return place.Is(process.PlaceOf(other)) })
 }
 
 func holdsOneOf(open []string, path string) bool {
-	return slices.ContainsFunc(open, func(p string) bool { return agent.SameDir(p, path) })
+	return slices.ContainsFunc(open, func(p string) bool { return process.SameDir(p, path) })
 }
 
 // bystanders are commands that hold no session.
 var bystanders = []string{
 	"agent", "auth", "completion", "db", "debug", "export", "import", "login", "logout", "mcp", "models",
 	"plugin", "providers", "session", "stats", "uninstall", "upgrade",
+	"cloud", "config", "daemon", "help", "profile", "roll-call", "worktree", // of Kilo
 }
 
 func bystander(args []string) bool { return slices.Contains(bystanders, command(args)) }

@@ -10,12 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/process"
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
-// process is one directory of a made-up /proc.
-type process struct {
+// procDir is one directory of a made-up /proc.
+type procDir struct {
 	pid  int
 	argv []string
 	cwd  string
@@ -23,7 +24,7 @@ type process struct {
 	open []string // files
 }
 
-func fakeProc(t testing.TB, all ...process) agent.Processes {
+func fakeProc(t testing.TB, all ...procDir) process.Table {
 	root := t.TempDir()
 	for _, p := range all {
 		dir := filepath.Join(root, fmt.Sprint(p.pid))
@@ -40,42 +41,42 @@ func fakeProc(t testing.TB, all ...process) agent.Processes {
 			require.NoError(t, os.Symlink(file, filepath.Join(dir, "fd", fmt.Sprint(i))))
 		}
 	}
-	return agent.Processes{FS: procfs.FS(root)}
+	return process.At(procfs.FS(root))
 }
 
 func TestWhoMayHoldASession(t *testing.T) {
 	const id, dir, db = "ses_1", "/src/app", "/home/u/.local/share/opencode/opencode.db"
-	tui := func(more ...string) process {
-		return process{pid: 7, argv: append([]string{"opencode"}, more...), cwd: dir, open: []string{"/dev/null", db}}
+	tui := func(more ...string) procDir {
+		return procDir{pid: 7, argv: append([]string{"opencode"}, more...), cwd: dir, open: []string{"/dev/null", db}}
 	}
-	with := func(p process, change func(*process)) process { change(&p); return p }
+	with := func(p procDir, change func(*procDir)) procDir { change(&p); return p }
 	interactive := &resume.Owner{PID: 7, Kind: "interactive"}
 	headless := &resume.Owner{PID: 7, Kind: "headless"}
 	for rule, c := range map[string]struct {
-		process process
+		process procDir
 		want    *resume.Owner
 	}{
 		"one that lives in its directory":  {tui(), interactive},
 		"a server there":                   {tui("serve", "--port", "4096"), headless},
 		"a headless run there":             {tui("run", "hi"), headless},
-		"one that is only just starting":   {with(tui(), func(p *process) { p.open = nil }), interactive},
-		"one that is run by node":          {with(tui(), func(p *process) { p.argv = []string{"node", "/usr/bin/opencode"} }), interactive},
-		"one in a pane":                    {with(tui(), func(p *process) { p.env = []string{"TMUX_PANE=%3"} }), &resume.Owner{PID: 7, Kind: "interactive", Tmux: "%3"}},
-		"one elsewhere that names it":      {with(tui("-s", id), func(p *process) { p.cwd = "/src" }), interactive},
-		"one elsewhere that names it so":   {with(tui("run", "--session="+id), func(p *process) { p.cwd = "/src" }), headless},
-		"one that was started for it":      {with(tui("app"), func(p *process) { p.cwd = "/src"; p.argv[1] = "./app" }), interactive},
-		"one that was sent there":          {with(tui("run", "--dir", dir), func(p *process) { p.cwd = "/src" }), headless},
-		"one that thinks it is there":      {with(tui(), func(p *process) { p.cwd = "/src"; p.env = []string{"PWD=" + dir} }), interactive},
-		"nobody elsewhere":                 {with(tui(), func(p *process) { p.cwd = "/src" }), nil},
-		"nobody with another database":     {with(tui(), func(p *process) { p.open = []string{"/other/opencode.db"} }), nil},
-		"nobody who is another program":    {with(tui(), func(p *process) { p.argv[0] = "vim" }), nil},
+		"one that is only just starting":   {with(tui(), func(p *procDir) { p.open = nil }), interactive},
+		"one that is run by node":          {with(tui(), func(p *procDir) { p.argv = []string{"node", "/usr/bin/opencode"} }), interactive},
+		"one in a pane":                    {with(tui(), func(p *procDir) { p.env = []string{"TMUX_PANE=%3"} }), &resume.Owner{PID: 7, Kind: "interactive", Tmux: "%3"}},
+		"one elsewhere that names it":      {with(tui("-s", id), func(p *procDir) { p.cwd = "/src" }), interactive},
+		"one elsewhere that names it so":   {with(tui("run", "--session="+id), func(p *procDir) { p.cwd = "/src" }), headless},
+		"one that was started for it":      {with(tui("app"), func(p *procDir) { p.cwd = "/src"; p.argv[1] = "./app" }), interactive},
+		"one that was sent there":          {with(tui("run", "--dir", dir), func(p *procDir) { p.cwd = "/src" }), headless},
+		"one that thinks it is there":      {with(tui(), func(p *procDir) { p.cwd = "/src"; p.env = []string{"PWD=" + dir} }), interactive},
+		"nobody elsewhere":                 {with(tui(), func(p *procDir) { p.cwd = "/src" }), nil},
+		"nobody with another database":     {with(tui(), func(p *procDir) { p.open = []string{"/other/opencode.db"} }), nil},
+		"nobody who is another program":    {with(tui(), func(p *procDir) { p.argv[0] = "vim" }), nil},
 		"nobody who only lists sessions":   {tui("session", "list"), nil},
-		"nobody who was started by us":     {with(tui("run"), func(p *process) { p.env = []string{agent.MarkVariable + "=m"} }), nil},
-		"one that another daemon left":     {with(tui("run", "--session", id), func(p *process) { p.env = []string{agent.MarkVariable + "=m2"} }), headless},
-		"one that a resumed run opened":    {with(tui(), func(p *process) { p.env = []string{agent.MarkVariable + "=m2"} }), interactive},
-		"nobody who is our own run":        {with(tui("run", "--session", id), func(p *process) { p.env = []string{agent.MarkVariable + "=m"} }), nil},
-		"nobody without arguments at all":  {process{pid: 7, cwd: dir}, nil},
-		"nobody who names another session": {with(tui("-s", "ses_2"), func(p *process) { p.cwd = "/src" }), nil},
+		"nobody who was started by us":     {with(tui("run"), func(p *procDir) { p.env = []string{agent.MarkVariable + "=m"} }), nil},
+		"one that another daemon left":     {with(tui("run", "--session", id), func(p *procDir) { p.env = []string{agent.MarkVariable + "=m2"} }), headless},
+		"one that a resumed run opened":    {with(tui(), func(p *procDir) { p.env = []string{agent.MarkVariable + "=m2"} }), interactive},
+		"nobody who is our own run":        {with(tui("run", "--session", id), func(p *procDir) { p.env = []string{agent.MarkVariable + "=m"} }), nil},
+		"nobody without arguments at all":  {procDir{pid: 7, cwd: dir}, nil},
+		"nobody who names another session": {with(tui("-s", "ses_2"), func(p *procDir) { p.cwd = "/src" }), nil},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			a := newAgent(t, Options{})
@@ -101,6 +102,6 @@ func TestAnOpenMessageIsJudgedByWhoLives(t *testing.T) {
 		return found[0]
 	}
 	require.IsType(t, resume.Cancelled{}, judge().Event)
-	a.Processes = fakeProc(t, process{pid: 7, argv: []string{"opencode"}, cwd: "/home/dev/oc/proj2"})
+	a.Processes = fakeProc(t, procDir{pid: 7, argv: []string{"opencode"}, cwd: "/home/dev/oc/proj2"})
 	require.IsType(t, resume.Progressed{}, judge().Event)
 }

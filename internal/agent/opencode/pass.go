@@ -142,6 +142,7 @@ func (p *pass) take(ctx context.Context, c conversation, m message, last, first 
 			p.news.again = true
 			return false, nil
 		}
+	case prompted, moved, cancelled, failed:
 	}
 	event := s.Event(p.book.reader)
 	switch ev := event.(type) {
@@ -154,7 +155,7 @@ func (p *pass) take(ctx context.Context, c conversation, m message, last, first 
 			return false, err
 		}
 		if len(parts) > 0 && !slices.ContainsFunc(parts, func(p part) bool { return !p.own() }) {
-			ev.By = "opencode itself"
+			ev.By = p.book.agent + " itself"
 			event = ev
 		}
 	}
@@ -195,7 +196,7 @@ func (b *book) observation(c conversation, s Said, event resume.Event) resume.Ob
 		made = time.UnixMilli(c.createdMS).UTC()
 	}
 	return resume.Observation{
-		Key:        resume.Key{Agent: Name, ID: c.id},
+		Key:        resume.Key{Agent: b.agent, ID: c.id},
 		Account:    b.account,
 		Provider:   s.record.provider(),
 		Cwd:        c.directory,

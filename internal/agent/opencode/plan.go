@@ -13,6 +13,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/leash"
+	"resumed/internal/program"
 	"resumed/internal/resume"
 	"resumed/internal/sqliteread"
 )
@@ -50,10 +51,10 @@ func (a *Agent) stands(ctx context.Context, s resume.Session) (c conversation, o
 		return c, agent.Plan{}, false, err
 	}
 	if !plainName.MatchString(s.Key.ID) {
-		return c, agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, Name), false, nil
+		return c, agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, a.brand.name), false, nil
 	}
 	if n, ok := a.retries.get(s.Key.ID); ok && n.kind == retrying {
-		return c, agent.Left(triesAgain + atTime(n.status.Next)), false, nil
+		return c, agent.Left(a.brand.triesAgain(n.status.Next)), false, nil
 	}
 	var (
 		last agent.Evidence
@@ -80,13 +81,13 @@ func (a *Agent) stands(ctx context.Context, s resume.Session) (c conversation, o
 	return c, agent.Plan{}, true, nil
 }
 
-const triesAgain = "opencode tries again by itself"
-
-func atTime(ms int64) string {
+// triesAgain says that the agent goes on by itself, and when where that is told.
+func (b *brand) triesAgain(ms int64) string {
+	words := b.title + " tries again by itself"
 	if ms <= 0 || ms > latestMS {
-		return ""
+		return words
 	}
-	return " at " + time.UnixMilli(ms).UTC().Format(time.RFC3339)
+	return words + " at " + time.UnixMilli(ms).UTC().Format(time.RFC3339)
 }
 
 // again reads the session anew. why is set where it is not to be continued at
@@ -112,7 +113,7 @@ func (a *Agent) again(ctx context.Context, s resume.Session) (c conversation, la
 	if err != nil {
 		return c, last, "", err
 	}
-	b := &book{path: s.Transcript, account: s.Account, reader: a.Limits}
+	b := &book{path: s.Transcript, agent: a.brand.name, account: s.Account, reader: a.Limits}
 	if last, err = a.judge(ctx, b, db, c, messages); err != nil {
 		return c, last, "", err
 	}
@@ -142,14 +143,14 @@ func standsBack(s resume.Session, last agent.Evidence) string {
 
 // run returns the command that continues the session.
 func (a *Agent) run(s resume.Session, w agent.Words, c conversation) (agent.Plan, error) {
-	program, err := a.Find(s)
+	found, err := a.Find(s)
 	if err != nil {
 		return a.Missing(), nil
 	}
 	chosen, newer := c.chosen()
 	carried, _ := a.Carry(s, newer...) // of what nobody saw there is only what the database tells
 	args := slices.Concat([]string{"run", "--session", s.Key.ID, "--format", "json"}, chosen, carried.Args, words(w.Prompt))
-	command := a.Begin(program, c.directory, carried, a.environment(program, s.Transcript), args...)
+	command := a.Begin(found, c.directory, carried, a.environment(found, s.Transcript), args...)
 	command.Spare = a.spare(c.asked.provider(), c.directory)
 	return agent.Plan{Run: command}, nil
 }
@@ -184,15 +185,15 @@ func words(prompt string) []string {
 }
 
 // environment returns what makes a run find the database that the session is in.
-func (a *Agent) environment(program agent.Program, path string) []string {
-	env := program.Environment(a.Env)
+func (a *Agent) environment(found program.Found, path string) []string {
+	env := found.Environment(a.Env)
 	dir, name := filepath.Dir(path), filepath.Base(path)
-	usual, ok := usualHome(a.UserDir)
-	if ok && dir == usual.dir && (name == usual.only || usual.only == "" && name == "opencode.db") {
+	usual, ok := a.brand.usualHome(a.UserDir)
+	if ok && dir == usual.dir && (name == usual.only || usual.only == "" && name == a.brand.usualDatabase()) {
 		return env
 	}
-	if filepath.Base(dir) == "opencode" && dir != usual.dir {
+	if filepath.Base(dir) == a.brand.program && dir != usual.dir {
 		env = append(env, "XDG_DATA_HOME="+filepath.Dir(dir)) // its logins are there too
 	}
-	return append(env, "OPENCODE_DB="+path)
+	return append(env, a.brand.variable("DB")+"="+path)
 }

@@ -10,7 +10,9 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/process"
 	"resumed/internal/procfs"
+	"resumed/internal/program"
 	"resumed/internal/resume"
 )
 
@@ -33,7 +35,7 @@ func newStopped(t *testing.T) *stopped {
 	t.Setenv("PATH", bin)
 	a, err := New(Options{})
 	require.NoError(t, err)
-	a.Processes = agent.Processes{FS: procfs.FS(t.TempDir())}
+	a.Processes = process.At(procfs.FS(t.TempDir()))
 	s.agent, s.store = a, newStore(t, a.homes[0].dir)
 	at := time.Now().Add(-time.Minute)
 	s.store.session("ses_1", s.dir, at)
@@ -153,7 +155,7 @@ func TestARunFindsTheDatabaseOfItsSession(t *testing.T) {
 		"/work2/opencode/opencode.db":           {"XDG_DATA_HOME=/work2", "OPENCODE_DB=/work2/opencode/opencode.db"},
 		"/else/where.db":                        {"OPENCODE_DB=/else/where.db"},
 	} {
-		require.Equal(t, want, s.agent.environment(agent.Program{Program: resume.Program{Path: s.program}}, path), path)
+		require.Equal(t, want, s.agent.environment(program.Found{Program: resume.Program{Path: s.program}}, path), path)
 	}
 }
 
@@ -164,13 +166,13 @@ func TestWhereTheDatabasesAre(t *testing.T) {
 		roots    []string
 		want     []home
 	}{
-		"the user's own":              {"", "", nil, []home{{"/home/u/.local/share/opencode", "opencode:default", ""}}},
-		"as XDG says":                 {"/data", "", nil, []home{{"/data/opencode", "opencode:default", ""}}},
-		"a relative XDG path is none": {"data", "", nil, []home{{"/home/u/.local/share/opencode", "opencode:default", ""}}},
-		"the one that is named":       {"", "/x/y.db", nil, []home{{"/x", "opencode:default", "y.db"}}},
-		"a name in the usual place":   {"/data", "y.db", nil, []home{{"/data/opencode", "opencode:default", "y.db"}}},
+		"the user's own":              {"", "", nil, []home{{"/home/u/.local/share/opencode", "opencode:default", "", openCode}}},
+		"as XDG says":                 {"/data", "", nil, []home{{"/data/opencode", "opencode:default", "", openCode}}},
+		"a relative XDG path is none": {"data", "", nil, []home{{"/home/u/.local/share/opencode", "opencode:default", "", openCode}}},
+		"the one that is named":       {"", "/x/y.db", nil, []home{{"/x", "opencode:default", "y.db", openCode}}},
+		"a name in the usual place":   {"/data", "y.db", nil, []home{{"/data/opencode", "opencode:default", "y.db", openCode}}},
 		"several accounts": {"/data", "", []string{"/data/opencode/", "/b", "/b"}, []home{
-			{"/data/opencode", "opencode:default", ""}, {"/b", "opencode:/b", ""},
+			{"/data/opencode", "opencode:default", "", openCode}, {"/b", "opencode:/b", "", openCode},
 		}},
 	} {
 		t.Run(rule, func(t *testing.T) {
@@ -183,7 +185,7 @@ func TestWhereTheDatabasesAre(t *testing.T) {
 	}
 	_, err := New(Options{Roots: []string{"rel"}})
 	require.ErrorContains(t, err, "not an absolute path")
-	h := home{dir: "/x"}
+	h := home{dir: "/x", brand: openCode}
 	require.True(t, h.has("opencode.db"))
 	require.True(t, h.has("opencode-beta.db"))
 	require.False(t, h.has("opencode.db-wal"))

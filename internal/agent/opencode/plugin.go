@@ -17,24 +17,24 @@ var pluginText string
 // plugins.
 const PluginName = "resumed.js"
 
-// Plugin returns the plugin that lets the retries of opencode, which live in
+// plugin returns the plugin that lets the retries of opencode, which live in
 // its memory alone, reach the daemon: JavaScript that appends what it hears to
 // the file at path.
-func Plugin(path string) string {
+func (b *brand) plugin(path string) string {
 	quoted, _ := json.Marshal(path) // a string always can be
-	return strings.Replace(pluginText, `"EVENTS_FILE"`, string(quoted), 1)
+	return strings.NewReplacer(`"EVENTS_FILE"`, string(quoted), openCode.title, b.title).Replace(pluginText)
 }
 
-// PluginFile returns where opencode looks for the user's plugins.
-func PluginFile() string {
-	return filepath.Join(dirs.Config(os.Getenv), "opencode", "plugin", PluginName)
+// pluginFile returns where the user's plugins are looked for.
+func (b *brand) pluginFile() string {
+	return filepath.Join(dirs.Config(os.Getenv), b.program, "plugin", PluginName)
 }
 
-// EventsFile returns the file that the plugin writes and Follow reads. The
+// eventsFile returns the file that the plugin writes and Follow reads. The
 // plugin runs in the user's own processes, so it is in the user's state
 // directory, also where the service was given one of its own.
-func EventsFile() string {
-	return filepath.Join(dirs.UserState(os.Getenv), "opencode", "events.jsonl")
+func (b *brand) eventsFile() string {
+	return filepath.Join(dirs.UserState(os.Getenv), b.program, "events.jsonl")
 }
 
 func isDir(path string) bool {

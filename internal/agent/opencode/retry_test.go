@@ -48,7 +48,7 @@ func retryLine(at time.Time, pid int, next time.Time) string {
 func TestARetryThatThePluginTellsIsInProgressUntilItsProcessDies(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, Options{})
-	a.Processes = fakeProc(t, process{pid: 7, argv: []string{"opencode"}, cwd: "/src/app"})
+	a.Processes = fakeProc(t, procDir{pid: 7, argv: []string{"opencode"}, cwd: "/src/app"})
 	s := waitingStore(t, a)
 	a.append(t, "{")
 	w := follow(t, a, nil)
@@ -128,7 +128,7 @@ func TestThePluginWritesWhatTheJournalReads(t *testing.T) {
 	}
 	dir := t.TempDir()
 	events := filepath.Join(dir, `state "here"`, "events.jsonl")
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "plugin.mjs"), []byte(Plugin(events)), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "plugin.mjs"), []byte(openCode.plugin(events)), 0o600))
 	captured, err := filepath.Abs("testdata/plugin-events.jsonl")
 	require.NoError(t, err)
 	script := `
@@ -259,7 +259,7 @@ func TestAServerThatWasStartedAnewKnowsNothingOfOldWaits(t *testing.T) {
 	var sent []note
 	fake := newFakeServer(t)
 	a := newAgent(t, Options{Server: fake.URL})
-	s := &server{base: a.server, client: newClient(), waiting: map[string]string{"ses_1": "/a", "ses_2": "/b"}, send: func(n note) { sent = append(sent, n) }}
+	s := &server{brand: openCode, base: a.server, client: newClient(), waiting: map[string]string{"ses_1": "/a", "ses_2": "/b"}, send: func(n note) { sent = append(sent, n) }}
 	fake.status["/b"] = `{"ses_2":{"type":"retry","attempt":2,"message":"Overloaded","next":5}}`
 	s.resync(t.Context())
 	require.Len(t, sent, 2)
@@ -276,7 +276,7 @@ func TestAServerThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	asked := 0
-	odd := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	odd := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		mu.Lock()
 		asked++
 		mu.Unlock()

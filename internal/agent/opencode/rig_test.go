@@ -15,9 +15,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/agent"
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
+	"resumed/internal/process"
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
@@ -179,7 +179,7 @@ func newAgent(t testing.TB, o Options) *Agent {
 	a, err := New(o)
 	require.NoError(t, err)
 	a.events = filepath.Join(t.TempDir(), "opencode", "events.jsonl")
-	a.Processes = agent.Processes{FS: procfs.FS(t.TempDir())} // nobody lives there
+	a.Processes = process.At(procfs.FS(t.TempDir())) // nobody lives there
 	return a
 }
 

@@ -32,6 +32,7 @@ const (
 
 // server listens to a running server. It is owned by one goroutine.
 type server struct {
+	brand  *brand
 	base   *url.URL
 	client *http.Client
 	send   func(note) // takes one note in
@@ -42,6 +43,7 @@ type server struct {
 // listen passes on what the server says until ctx is done.
 func (f *follower) listen(ctx context.Context) {
 	s := &server{
+		brand:   f.agent.brand,
 		base:    f.agent.server,
 		client:  newClient(),
 		waiting: make(map[string]string),
@@ -57,7 +59,7 @@ func (f *follower) listen(ctx context.Context) {
 	for failures := 0; ctx.Err() == nil; {
 		err := s.stream(ctx, func() {
 			if failures > 0 {
-				f.log.Info("the server of opencode answers", "server", s.base.Redacted())
+				f.log.Info("the server answers", "agent", s.brand.name, "server", s.base.Redacted())
 			}
 			failures, told = 0, ""
 		})
@@ -70,7 +72,7 @@ func (f *follower) listen(ctx context.Context) {
 		failures++
 		if told != err.Error() {
 			told = err.Error()
-			f.log.Warn("the server of opencode cannot be heard", "server", s.base.Redacted(), "err", err)
+			f.log.Warn("the server cannot be heard", "agent", s.brand.name, "server", s.base.Redacted(), "err", err)
 		}
 		sleep(ctx, patience.Delay(failures, rand.Float64()))
 	}
@@ -132,8 +134,8 @@ func (s *server) ask(ctx context.Context, method, path string, query url.Values,
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	if password := os.Getenv("OPENCODE_SERVER_PASSWORD"); password != "" && target.User == nil {
-		request.SetBasicAuth(cmp.Or(os.Getenv("OPENCODE_SERVER_USERNAME"), "opencode"), password)
+	if password := os.Getenv(s.brand.variable("SERVER_PASSWORD")); password != "" && target.User == nil {
+		request.SetBasicAuth(cmp.Or(os.Getenv(s.brand.variable("SERVER_USERNAME")), s.brand.program), password)
 	}
 	return s.client.Do(request)
 }

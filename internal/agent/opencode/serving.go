@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/process"
 )
 
 // isServer reports whether a process of these arguments works for others.
@@ -37,11 +38,11 @@ func attachedTo(args []string) string {
 
 // serverAt returns the process that listens at an address; 0: none is known.
 func (a *Agent) serverAt(address string) int {
-	running, err := a.Processes.Running(context.Background(), isProgram)
+	running, err := a.Processes.Running(context.Background(), a.brand.isProgram)
 	if err != nil {
 		return 0
 	}
-	at := slices.IndexFunc(running, func(p agent.Process) bool { return attachedTo(p.Args) == "" && a.listensAt(p.PID, address) })
+	at := slices.IndexFunc(running, func(p process.Live) bool { return attachedTo(p.Args) == "" && a.listensAt(p.PID, address) })
 	if at < 0 {
 		return 0
 	}
@@ -56,10 +57,10 @@ func (a *Agent) Strays(ctx context.Context) ([]agent.Stray, error) {
 	if a.server != nil {
 		return nil, nil
 	}
-	running, err := a.Processes.Running(ctx, isProgram)
+	running, err := a.Processes.Running(ctx, a.brand.isProgram)
 	var strays []agent.Stray
 	for _, p := range running {
-		if !isServer(p.Args) || p.Mark != "" || !agent.SameDir(a.Processes.Variable(p.PID, "HOME"), a.UserDir) {
+		if !isServer(p.Args) || p.Mark != "" || !process.SameDir(p.Variable("HOME"), a.UserDir) {
 			continue
 		}
 		if address := a.addressOf(p.PID); address != "" {
@@ -81,7 +82,7 @@ func (a *Agent) addressOf(pid int) string {
 	if len(ports) == 0 {
 		return ""
 	}
-	host := cmp.Or(flags.Parse(agent.ProgramArgs(a.Processes.Argv(pid))).Value("--hostname"), "0.0.0.0")
+	host := cmp.Or(flags.Parse(process.ProgramArgs(a.Processes.Argv(pid))).Value("--hostname"), "0.0.0.0")
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}

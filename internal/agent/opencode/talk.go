@@ -11,12 +11,13 @@ import (
 	"net/url"
 
 	"resumed/internal/agent"
+	"resumed/internal/process"
 	"resumed/internal/resume"
 )
 
 // Talk says how a session is continued while a live process may hold it:
 // through the configured server, where nobody else does.
-func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, w agent.Words) (agent.Plan, error) {
+func (a *Agent) Talk(ctx context.Context, s resume.Session, _ resume.Owner, w agent.Words) (agent.Plan, error) {
 	c, plan, stands, err := a.stands(ctx, s)
 	if !stands {
 		return plan, err
@@ -37,13 +38,13 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 
 // unreached is the plan where a process holds the session that nobody has named as
 // the server: one that is a server is told, with the setting that is missing.
-func (a *Agent) unreached(p agent.Process) agent.Plan {
+func (a *Agent) unreached(p process.Live) agent.Plan {
 	address := a.addressOf(p.PID)
 	if !isServer(p.Args) || address == "" {
 		return agent.Plan{}
 	}
 	return agent.Plan{Leave: &agent.Leave{
-		Why:  fmt.Sprintf("opencode %s (process %d) holds it: %s, and it is continued through that", command(p.Args), p.PID, setting(address)),
+		Why:  fmt.Sprintf("%s %s (process %d) holds it: %s, and it is continued through that", a.brand.program, command(p.Args), p.PID, setting(address)),
 		Tell: true,
 	}}
 }
@@ -66,29 +67,29 @@ func (a *Agent) through(ctx context.Context, c conversation, w agent.Words) (age
 	if a.server == nil {
 		return agent.Plan{}, false
 	}
-	s := &server{base: a.server, client: newClient()}
+	s := &server{brand: a.brand, base: a.server, client: newClient()}
 	defer s.client.CloseIdleConnections()
 	k, err := s.session(ctx, c)
 	if status, refused := errors.AsType[*statusError](err); refused && status.code == http.StatusNotFound || notConnected(err) {
 		return agent.Plan{}, false
 	}
 	if err != nil {
-		return agent.Left("the server of opencode does not say how the session stands: " + err.Error()), true
+		return agent.Left("the server of " + a.brand.title + " does not say how the session stands: " + err.Error()), true
 	}
-	if k.ID != c.id || !agent.SameDir(k.Directory, c.directory) {
+	if k.ID != c.id || !process.SameDir(k.Directory, c.directory) {
 		return agent.Plan{}, false
 	}
 	busy, err := s.statuses(ctx, c.directory)
 	switch st := busy[c.id]; {
 	case err != nil:
-		return agent.Left("the server of opencode does not say how the session stands: " + err.Error()), true
+		return agent.Left("the server of " + a.brand.title + " does not say how the session stands: " + err.Error()), true
 	case st.kind() == retrying:
-		return agent.Left(triesAgain + atTime(st.Next)), true
+		return agent.Left(a.brand.triesAgain(st.Next)), true
 	case st.Type != "" && st.kind() != over:
-		return agent.Left("the server of opencode works on the session"), true
+		return agent.Left("the server of " + a.brand.title + " works on the session"), true
 	}
 	return agent.Plan{Send: &agent.Sending{
-		To: "the server of opencode at " + a.server.Redacted(), Text: w.Prompt,
+		To: "the server of " + a.brand.title + " at " + a.server.Redacted(), Text: w.Prompt,
 		Do: func(ctx context.Context) error { return a.prompt(ctx, k, w) },
 	}}, true
 }
@@ -141,22 +142,22 @@ func (a *Agent) prompt(ctx context.Context, k known, w agent.Words) error {
 
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	s := &server{base: a.server, client: newClient()}
+	s := &server{brand: a.brand, base: a.server, client: newClient()}
 	defer s.client.CloseIdleConnections()
 	answer, err := s.ask(ctx, http.MethodPost, "/session/"+k.ID+"/prompt_async", url.Values{"directory": {k.Directory}}, body)
 	switch {
 	case notConnected(err):
-		return &agent.NotSentError{Why: "the server of opencode does not answer: " + err.Error()}
+		return &agent.NotSentError{Why: "the server of " + a.brand.title + " does not answer: " + err.Error()}
 	case err != nil:
 		return err
 	}
 	defer answer.Body.Close()
 	refusal := &statusError{"POST prompt_async", answer.StatusCode}
-	switch {
-	case answer.StatusCode/100 == 2:
+	switch answer.StatusCode / 100 {
+	case 2:
 		return nil
-	case answer.StatusCode/100 == 4:
-		return &agent.NotSentError{Why: "the server of opencode refused the prompt: " + refusal.Error(), Park: true}
+	case 4:
+		return &agent.NotSentError{Why: "the server of " + a.brand.title + " refused the prompt: " + refusal.Error(), Park: true}
 	default:
 		return refusal
 	}

@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -104,7 +105,7 @@ func TestASendingSaysWhetherItMayHaveArrived(t *testing.T) {
 			s := newStopped(t)
 			s.serve(c.answer)
 			err := s.agent.prompt(t.Context(), known{ID: "ses_1", Directory: s.dir}, agent.Words{Prompt: "continue"})
-			_, notSent := err.(*agent.NotSentError)
+			_, notSent := errors.AsType[*agent.NotSentError](err)
 			require.Equal(t, c.notSent, notSent, err)
 			require.Equal(t, c.ok, err == nil, err)
 		})
@@ -113,7 +114,8 @@ func TestASendingSaysWhetherItMayHaveArrived(t *testing.T) {
 		s := newStopped(t)
 		s.agent.server = &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
 		err := s.agent.prompt(t.Context(), known{ID: "ses_1", Directory: s.dir}, agent.Words{Prompt: "continue"})
-		require.IsType(t, &agent.NotSentError{}, err)
+		var notSent *agent.NotSentError
+		require.ErrorAs(t, err, &notSent)
 	})
 }
 

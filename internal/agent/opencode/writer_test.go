@@ -19,7 +19,7 @@ func TestReadingLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	for state, prepare := range map[string]func(*store){
 		"at rest":        func(s *store) { require.NoError(s.t, s.db.Close()) },
-		"being written":  func(s *store) {},
+		"being written":  func(*store) {},
 		"after a crash":  func(s *store) { crash(s) },
 		"copied with it": func(s *store) { crash(s); require.NoError(s.t, os.Remove(s.path+"-shm")) },
 	} {

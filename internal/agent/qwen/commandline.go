@@ -9,6 +9,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/leash"
+	"resumed/internal/process"
 )
 
 var _ agent.CommandLine = (*Agent)(nil)
@@ -66,7 +67,7 @@ func (i invocation) Begin(dir string) func(context.Context, agent.Ended) agent.T
 		}
 		found := slices.DeleteFunc(begun(), func(path string) bool {
 			cwd, first := opening(path)
-			return !agent.SameDir(cwd, dir) || !agent.Said(first, i.prompt())
+			return !process.SameDir(cwd, dir) || !agent.Said(first, i.prompt())
 		})
 		if len(found) != 1 {
 			return agent.Trail{}

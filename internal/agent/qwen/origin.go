@@ -1,12 +1,12 @@
 package qwen
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
+	"resumed/internal/agent"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
 )
@@ -31,7 +31,7 @@ func (a *Agent) named(dir string) leash.Variables {
 	}
 	var names []string
 	for _, home := range homes {
-		text, _ := os.ReadFile(filepath.Join(home, "settings.json")) // what cannot be read names nothing
+		text, _ := agent.ReadSettings(filepath.Join(home, "settings.json")) // what cannot be read names nothing
 		for _, found := range envKey.FindAllSubmatch(text, -1) {
 			names = append(names, string(found[1]))
 		}

@@ -21,6 +21,7 @@ var Builtin = agent.Builtin{
 	Title:     "Qwen Code",
 	Headless:  "qwen -p",
 	Variables: []string{"QWEN_RUNTIME_DIR", homeVariable},
+	Hands:     agent.Hands{SignIn: "run qwen and type /auth", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compress"},
 	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
 }
 
@@ -37,7 +38,7 @@ var _ agent.Reader = (*Agent)(nil)
 func New(o Options) (*Agent, error) {
 	homes, err := agent.NewHomes(Name, agent.UsualHome(".qwen", "QWEN_RUNTIME_DIR", homeVariable), o.Roots)
 	a := &Agent{agent.Transcripts{
-		Base:  agent.NewBase(agent.About{Name: Name, Program: "qwen", Is: isProgram, ByHand: "--resume", Flags: flags, Variables: variables}, o),
+		Base:  agent.NewBase(agent.About{Name: Name, Program: "qwen", Is: isProgram, ByHand: "--resume", Flags: flags, Variables: variables, Keys: []string{"OPENAI_API_KEY"}}, o),
 		Homes: homes,
 		Dir:   "projects",
 		Files: agent.Source{Depth: 2, Match: isChat, Sift: sift},

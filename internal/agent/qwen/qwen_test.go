@@ -18,6 +18,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
+	"resumed/internal/process"
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
@@ -40,7 +41,7 @@ func newAgent(t testing.TB, roots ...string) *Agent {
 	}
 	a, err := New(Options{Roots: roots, Zone: time.UTC, Grace: 2 * time.Hour})
 	require.NoError(t, err)
-	a.Processes = agent.Processes{FS: procfs.FS(t.TempDir())}
+	a.Processes = process.At(procfs.FS(t.TempDir()))
 	return a
 }
 
@@ -322,7 +323,7 @@ func TestWhoHoldsASession(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "environ"), []byte(c.env), 0o600))
 			require.NoError(t, os.Symlink("/src", filepath.Join(dir, "cwd")))
 			a := newAgent(t)
-			a.Processes = agent.Processes{FS: procfs.FS(root)}
+			a.Processes = process.At(procfs.FS(root))
 			owner, err := a.Owner(t.Context(), resume.Session{Key: resume.Key{ID: sessionA}, Cwd: "/src", Run: &resume.Run{Mark: "m"}})
 			require.NoError(t, err)
 			require.Equal(t, c.want, owner)

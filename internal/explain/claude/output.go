@@ -239,15 +239,15 @@ func (l *listener) failed(p printed, text string) resume.Event {
 }
 
 var (
-	fiveHours = regexp.MustCompile(`(?i)\b(?:5-hour|session) limit\b`)
-	window    = 5*time.Hour + 10*time.Minute
+	shortWindow = regexp.MustCompile(`(?i)\b(?:5-hour|session) limit\b`)
+	window      = 5*time.Hour + 10*time.Minute
 )
 
 // withinWindow mends the reset of a recording that was copied after the reset: a
 // window of five hours opens again within five hours, so a clock time that is
 // further away is one that has passed.
 func withinWindow(reset limit.Reset, text string, at time.Time) limit.Reset {
-	if reset.Rough && fiveHours.MatchString(text) && reset.At.Sub(at) > window {
+	if reset.Rough && shortWindow.MatchString(text) && reset.At.Sub(at) > window {
 		reset.At = reset.At.AddDate(0, 0, -1)
 	}
 	return reset

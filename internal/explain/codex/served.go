@@ -54,6 +54,7 @@ type servedLimits struct {
 
 type servedWindow struct {
 	Used     float64         `json:"usedPercent"`
+	Minutes  float64         `json:"windowDurationMins"`
 	ResetsAt json.RawMessage `json:"resetsAt"`
 }
 

@@ -19,8 +19,12 @@ import (
 	"resumed/internal/resume"
 )
 
-// Name is whose files are read here.
-const Name = room.Name
+// Name and Kilo are whose files are read here: Kilo was made of opencode and writes
+// as that does.
+const (
+	Name = room.Name
+	Kilo = room.KiloName
+)
 
 // Reader reads what was recorded of opencode.
 type Reader struct {

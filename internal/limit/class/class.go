@@ -39,6 +39,31 @@ var classNames = [...]string{
 	Cancelled:       "cancelled",
 }
 
+// classWords is what people are told: one name for one thing, wherever it is said.
+var classWords = [...]string{
+	None:            "",
+	RateLimit:       "rate limit",
+	UsageLimit:      "usage limit",
+	Overloaded:      "provider overloaded",
+	ServerError:     "provider error",
+	Network:         "no network",
+	Timeout:         "timeout",
+	Unknown:         "a failure that nobody understands",
+	Auth:            "sign-in needed",
+	Billing:         "billing",
+	ContextOverflow: "context too long",
+	BadRequest:      "request refused",
+	Cancelled:       "stopped by you",
+}
+
+// Words says for people what stopped a session; it is empty where nothing did.
+func (c Class) Words() string {
+	if int(c) < len(classWords) {
+		return classWords[c]
+	}
+	return c.String()
+}
+
 // All returns every class, in the order of the documentation.
 func All() []Class {
 	all := make([]Class, len(classNames))

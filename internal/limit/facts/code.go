@@ -1,6 +1,8 @@
 package facts
 
 import (
+	_ "embed"
+
 	"resumed/internal/limit/class"
 	"resumed/internal/limit/token"
 )
@@ -11,145 +13,25 @@ type naming struct {
 	weak  bool // it only names a family
 }
 
-// codes are error codes of providers and agents, as words. A code that only
-// names a family is weak: the words of the same refusal may say which member.
-var codes token.Lexicon[naming]
+//go:embed codes.tsv
+var codesFile string
+
+// codes are error codes of providers and agents, as words; exceptions are the
+// names of exceptions that are no provider's code.
+var codes, exceptions token.Lexicon[naming]
 
 func init() {
-	codes.Add(naming{class: class.Billing}, `
-		insufficient * quota|credits|balance|funds *
-		billing *
-		credit *
-		credits *
-		payment *
-		long context credits *
-		usage not included
-		workspace * credits depleted
-		workspace * usage limit reached
-		workspace * spend
-		spend|spending *
-		org|organization spend|level|service *
-		out of credits
-		overage
-		arrearage
-		budget exceeded *
-		exceeded budget *
-		exceeded current quota *
-		allocation quota free *
-	`)
-	codes.Add(naming{class: class.ContextOverflow}, `
-		context length|window|overflow|limit *
-		prompt too long
-		request too large
-		model context window *
-		string above max length
-		session budget exceeded
-	`)
-	codes.Add(naming{class: class.UsageLimit}, `
-		usage limit|limited *
-		go usage limit *
-		free usage limit *
-		quota exhausted
-		quota exceeded
-		daily|weekly|monthly *
-		free tier limit
-		account rate limit
-		session limit *
-	`)
-	codes.Add(naming{class: class.Overloaded}, `
-		overloaded *
-		server overloaded
-		server is overloaded
-		model capacity *
-		service tier capacity *
-		capacity exceeded|exhausted|unavailable
-		model overloaded
-		policy capacity unavailable
-		flex unavailable
-		engine overloaded *
-	`)
-	// So SDKs call every 403.
-	codes.Add(naming{class: class.Auth, weak: true}, `
-		permission denied error
-	`)
-	codes.Add(naming{class: class.Auth}, `
-		auth|authentication|authorization *
-		unauthorized|unauthenticated|forbidden
-		permission *
-		invalid|missing|incorrect api key *
-		invalid authentication|credentials|token *
-		api key *
-		oauth *
-		token expired|revoked
-		account on hold
-		account|organization|user suspended|disabled|deactivated
-		verification required
-		cloud credential error
-		provider auth *
-	`)
-	codes.Add(naming{class: class.Cancelled}, `
-		message aborted *
-		aborted|cancelled|canceled|interrupted *
-		user cancelled|canceled|aborted|interrupted
-		request cancelled|canceled|aborted
-	`)
-	codes.Add(naming{class: class.Network}, `
-		connection *
-		network *
-		econnreset|econnrefused|enotfound|etimedout|epipe|ehostunreach|enetunreach
-		eai again
-		stream truncated
-		fetch failed
-		api connection *
-		timeout *
-		request timeout *
-		deadline exceeded
-		response stream disconnected
-		response stream connection failed
-	`)
-	codes.Add(naming{class: class.BadRequest}, `
-		cyber policy *
-		misalignment *
-		content policy|filter *
-		policy violation
-		refusal
-		model not found
-		not found *
-		max output tokens *
-		message output length *
-		too many denials
-		sandbox error
-	`)
-	codes.Add(naming{class: class.RateLimit, weak: true}, `
-		rate limit|limited|limits *
-		provider rate limit *
-		too many *
-		throttled|throttling *
-		resource exhausted
-		slow down
-		requests
-		tokens
-		response too many failed attempts
-		request limit *
-	`)
-	codes.Add(naming{class: class.ServerError, weak: true}, `
-		server|api|internal error *
-		internal server error
-		internal
-		service unavailable *
-		unavailable
-		bad gateway
-		gateway timeout
-	`)
-	codes.Add(naming{class: class.BadRequest, weak: true}, `
-		invalid request *
-		invalid argument
-		invalid prompt
-		validation *
-		bad request *
-		failed precondition
-		unprocessable *
-	`)
+	for columns := range token.Rows(codesFile) {
+		means, err := class.Parse(columns[1])
+		if err != nil {
+			panic(err)
+		}
+		if columns[2] == "exception" {
+			exceptions.Add(naming{class: means}, columns[0])
+		} else {
+			codes.Add(naming{means, columns[2] == "weak"}, columns[0])
+		}
+	}
 }
 
 // ByStatus returns the family that an HTTP status names.

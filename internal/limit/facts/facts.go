@@ -53,13 +53,20 @@ func Leads(src string, toks []token.Token) bool {
 
 // AddCode adds what a code says.
 func (f *Facts) AddCode(code string) {
+	if code == "" {
+		return
+	}
+	if !token.IsDigit(rune(code[0])) {
+		if means, ok := meaning(code); ok {
+			f.name(means)
+		}
+		return
+	}
 	if n, err := strconv.Atoi(code); err == nil {
 		if f.Status == 0 && n >= 400 && n < 600 {
 			f.Status = n
 		}
 		f.Beijing = f.Beijing || n >= firstOfZai && n <= lastOfZai
-	} else if means, ok := meaning(code); ok {
-		f.name(means)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"resumed/internal/limit/class"
 	"resumed/internal/limit/token"
 )
 
@@ -12,6 +11,12 @@ import (
 var before = token.Set(`error errors failed failure exception code status http api provider llm model request response server upstream endpoint stream
 	got received returned responded answered replied with from type retry attempt last fatal unexpected exceeded rejected paused claude openai anthropic gemini
 	codex proxy gateway url is was fehler erreur ошибка erro errore 错误 錯誤 エラー 오류`)
+
+// errors are how the languages that agents are used in call an error.
+var errors = token.Set("error fehler erreur ошибка erro errore 错误 錯誤 エラー 오류")
+
+// SaysError reports a word that leads what failed.
+func SaysError(t token.Token) bool { return errors[t.Text] }
 
 // StatusAt reads an HTTP status that stands where one is expected, or 0.
 func StatusAt(toks []token.Token, i int) int {
@@ -73,49 +78,29 @@ var (
 	waits = token.Set("after in within wait waiting for limit")
 )
 
-// exceptions are the names of exceptions that are no provider's code.
-var exceptions token.Lexicon[naming]
-
-func init() {
-	exceptions.Add(naming{class: class.Network}, `
-		read|write|connect|pool|api|proxy timeout *
-		read|write|connect|close|proxy|ssl|transport|network|protocol error
-		remote|local protocol error
-		max retry error
-		new connection error
-		name resolution error
-		incomplete read
-		chunked encoding error
-		client connector|connection|payload|os *
-		server disconnected|timeout *
-		endpoint connection error
-		api timeout|connection *
-	`)
-	exceptions.Add(naming{class: class.RateLimit}, `
-		router rate limit *
-	`)
-}
-
 // sdks are the roots of the names that clients of providers throw: they speak of nothing else.
 var sdks = token.Set("openai anthropic litellm groq mistralai cohere ollama genai")
 
-// Throws reports whether the tokens begin with an exception of a provider's client.
+// clients are the roots of what agents ask providers with, among others.
+var clients = token.Set("httpx requests aiohttp urllib3 botocore google")
+
+// Throws reports whether the tokens are the last line of an agent that died of an
+// exception of its client: a dotted name, and behind it nothing, or what it says.
 func Throws(src string, toks []token.Token) bool {
-	dotted := len(toks) > 1 && src[toks[0].End:toks[1].Start] == "."
-	if !dotted || toks[0].Upper || !sdks[toks[0].Text] && !toks[0].Is("google") {
+	root := toks[0].Text
+	if len(toks) < 2 || toks[0].Upper || !sdks[root] && !clients[root] || src[toks[0].End:toks[1].Start] != "." {
 		return false
 	}
-	for i := 1; i < len(toks) && src[toks[i-1].End:toks[i].Start] != " " && !toks[i].First; i++ {
-		if toks[i].Is("error") || toks[i].Is("errors") || toks[i].Is("exceptions") {
-			return toks[0].Text != "google" || toks[1].Is("genai") || toks[1].Is("api")
-		}
+	end, failed := 1, false
+	for ; end < len(toks) && !toks[end].First && toks[end].Kind == token.Word && src[toks[end-1].End:toks[end].Start] != " "; end++ {
+		failed = failed || toks[end].Is("error") || toks[end].Is("errors") || toks[end].Is("exceptions") || toks[end].Is("timeout")
 	}
-	return false
+	return failed && (sdks[root] || end == len(toks) || toks[end].First || toks[end].Is(":"))
 }
 
 // AddThrown adds what the name of an exception says that stands at toks[i], as an
 // SDK prints it: openai.RateLimitError: ….
-func (f *Facts) AddThrown(src string, toks []token.Token, i int) {
+func (f *Facts) AddThrown(toks []token.Token, i int) {
 	if !toks[i].Upper || i > 0 && toks[i].Glued {
 		return
 	}

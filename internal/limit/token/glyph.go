@@ -16,6 +16,7 @@ func isGlyph(r rune) bool {
 // first letter, longer ones first: they are found by looking for them.
 var glyphWords = map[rune][]string{}
 
+// LearnGlyphs has a word in such a script found wherever it stands.
 func LearnGlyphs(w string) {
 	r, _ := utf8.DecodeRuneInString(w)
 	if !isGlyph(r) {

@@ -22,7 +22,8 @@ import (
 // Quotation marks in a message never part a phrase.
 type phrase struct {
 	parts []part
-	open  bool // anything may follow
+	needs []uint64 // behind the first word: of each part that must be there, which words it may be
+	open  bool     // anything may follow
 }
 
 type part struct {
@@ -42,6 +43,14 @@ const (
 // wordID stands for a word that occurs in a phrase; zero for any other. Phrases
 // are matched against tokens by these alone.
 type wordID uint16
+
+// bit stands for it, and for a few others, in a set.
+func (id wordID) bit() uint64 {
+	if id == 0 {
+		return 0
+	}
+	return 1 << (id % 64)
+}
 
 // vocabulary finds them by the words' hashes, which are known already when a
 // message is cut: every one stands where its hash says, or soon after.
@@ -107,11 +116,26 @@ func parsePhrase(notation string) phrase {
 	if n := len(p.parts) - 1; n >= 0 && p.parts[n].gap {
 		p.parts, p.open = p.parts[:n], true
 	}
+	for i, e := range p.parts {
+		if bits := uint64(0); i > 0 && !e.optional && len(e.words) > 0 {
+			for _, w := range e.words {
+				bits |= w.bit()
+			}
+			p.needs = append(p.needs, bits)
+		}
+	}
 	return p
 }
 
 // match returns the position after the phrase where it stands at toks[i], or -1.
-func (p phrase) match(toks []Token, i int) int { return matchParts(p.parts, toks, i) }
+func (p *phrase) match(toks []Token, i int) int {
+	for _, words := range p.needs {
+		if words&toks[i].ahead == 0 {
+			return -1
+		}
+	}
+	return matchParts(p.parts, toks, i)
+}
 
 func matchParts(parts []part, toks []Token, i int) int {
 	if len(parts) == 0 {
@@ -253,7 +277,8 @@ func (x *Lexicon[T]) Hits(toks []Token, i int) iter.Seq[Hit[T]] {
 		} else if t.ID != 0 && int(t.ID) < len(x.byWord) {
 			entries = x.byWord[t.ID]
 		}
-		for _, e := range entries {
+		for at := range entries {
+			e := &entries[at]
 			if end := e.match(toks, i); end >= 0 && !yield(Hit[T]{e.means, end, e.open}) {
 				return
 			}
@@ -269,14 +294,22 @@ func (x *Lexicon[T]) At(toks []Token, i int) (Hit[T], bool) {
 	return Hit[T]{}, false
 }
 
-// Within reports whether any phrase stands anywhere in toks.
-func (x *Lexicon[T]) Within(toks []Token) bool {
-	for i := range toks {
-		if _, ok := x.At(toks, i); ok {
-			return true
+// Begins reports whether a phrase may begin with the word.
+func (x *Lexicon[T]) Begins(t Token) bool {
+	return t.ID != 0 && int(t.ID) < len(x.byWord) && len(x.byWord[t.ID]) > 0
+}
+
+// Rows yields the columns of a table: a line a row, tabs between them, and
+// comments behind "//".
+func Rows(table string) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		for line := range strings.Lines(table) {
+			line = strings.TrimSuffix(line, "\n")
+			if line != "" && !strings.HasPrefix(line, "//") && !yield(strings.Split(line, "\t")) {
+				return
+			}
 		}
 	}
-	return false
 }
 
 // limitKinds are what limits are called after: "5-hour limit", "weekly Opus

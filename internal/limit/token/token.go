@@ -3,6 +3,7 @@
 package token
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,6 +12,7 @@ import (
 // Kind is what a token is made of.
 type Kind uint8
 
+// The kinds.
 const (
 	Word   Kind = iota // letters; lower case, apostrophes dropped
 	Number             // digits, with a fraction where there is one
@@ -29,10 +31,11 @@ type Token struct {
 	Start, End int  // in the string that was cut
 	ID         wordID
 	Kind       Kind
-	Spaces     uint8 // blanks before it, counted up to 255; a tab is several
-	Glued      bool  // nothing before it, not even a separator
-	First      bool  // first of its line
-	Upper      bool  // begins with an upper-case letter
+	Spaces     uint8  // blanks before it, counted up to 255; a tab is several
+	Glued      bool   // nothing before it, not even a separator
+	First      bool   // first of its line
+	Upper      bool   // begins with an upper-case letter
+	ahead      uint64 // of which words of phrases it and those behind it may be
 }
 
 // Hash is FNV-1a.
@@ -65,6 +68,17 @@ var marks = map[rune]string{
 	'（': "(", '）': ")", '「': `"`, '」': `"`, '−': "—",
 }
 
+// plainMarks are those of marks that are found without a search.
+var plainMarks [utf8.RuneSelf]string
+
+func init() {
+	for r, text := range marks {
+		if r < utf8.RuneSelf {
+			plainMarks[r] = text
+		}
+	}
+}
+
 // lexer cuts a string into tokens.
 type lexer struct {
 	src   string
@@ -83,6 +97,11 @@ func Cut(s string) []Token {
 	l.out = make([]Token, 0, len(s)/4+4)
 	for l.pos < len(s) {
 		l.step()
+	}
+	ahead := uint64(0)
+	for i, t := range slices.Backward(l.out) {
+		ahead |= t.ID.bit()
+		l.out[i].ahead = ahead
 	}
 	return l.out
 }
@@ -114,12 +133,22 @@ func isASCII(s string) bool {
 const tabWidth = 8
 
 func (l *lexer) step() {
+	switch c := l.src[l.pos]; {
+	case c == ' ':
+		l.parted = true
+		l.spaces = min(l.spaces, 254) + 1
+		l.pos++
+		return
+	case IsLower(c) || IsUpper(c):
+		l.word()
+		return
+	}
 	r, size := utf8.DecodeRuneInString(l.src[l.pos:])
 	switch {
 	case r == '\n' || r == '\r':
 		l.fresh, l.parted, l.spaces = true, true, 0
 		l.pos += size
-	case r == ' ' || r == '\t' || r == '\u00a0' || r == '\u202f' || r == '\u2009' || r == utf8.RuneError:
+	case r == '\t' || r == '\u00a0' || r == '\u202f' || r == '\u2009' || r == utf8.RuneError:
 		l.parted = true
 		l.spaces = min(l.spaces, 255-tabWidth) + 1
 		if r == '\t' {
@@ -145,6 +174,8 @@ func (l *lexer) step() {
 func isApostrophe(r rune) bool {
 	return r == '\'' || r == '’' || r == '‘' || r == '´' || r == 'ʼ'
 }
+
+// IsDigit reports whether a rune is one of the ten digits.
 func IsDigit(r rune) bool { return '0' <= r && r <= '9' }
 
 // between reports whether the hyphen at hand joins two words.
@@ -155,6 +186,7 @@ func (l *lexer) between() bool {
 // before reports whether a letter or digit follows the byte at hand.
 func (l *lexer) before() bool { return l.pos+1 < len(l.src) && IsAlnum(l.src[l.pos+1]) }
 
+// IsAlnum reports whether a byte is a letter or a digit of ASCII.
 func IsAlnum(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
@@ -230,7 +262,7 @@ func (l *lexer) thousands() bool {
 }
 
 func (l *lexer) word() {
-	if rest := l.lower[l.pos:]; strings.HasPrefix(rest, "http://") || strings.HasPrefix(rest, "https://") {
+	if rest := l.lower[l.pos:]; rest[0] == 'h' && (strings.HasPrefix(rest, "http://") || strings.HasPrefix(rest, "https://")) {
 		l.url()
 		return
 	}
@@ -243,10 +275,14 @@ func (l *lexer) word() {
 	prev := rune(0)
 	apostrophe, wide := false, false
 	for l.pos < len(l.src) {
-		if c := l.src[l.pos]; IsLower(c) {
+		c := l.src[l.pos]
+		if IsLower(c) {
 			prev = rune(c)
 			l.pos++
 			continue
+		}
+		if c < utf8.RuneSelf && !IsUpper(c) && c != '\'' {
+			break
 		}
 		r, size := utf8.DecodeRuneInString(l.src[l.pos:])
 		if isApostrophe(r) && prev != 0 && l.letterAt(l.pos+size) {
@@ -265,8 +301,12 @@ func (l *lexer) word() {
 	if apostrophe {
 		text = dropApostrophes(text)
 	}
-	first, _ := utf8.DecodeRuneInString(l.src[start:])
-	l.emit(Token{Text: text, Start: start, End: l.pos, Kind: Word, Upper: unicode.IsUpper(first)})
+	upper := IsUpper(l.src[start])
+	if wide {
+		first, _ := utf8.DecodeRuneInString(l.src[start:])
+		upper = unicode.IsUpper(first)
+	}
+	l.emit(Token{Text: text, Start: start, End: l.pos, Kind: Word, Upper: upper})
 }
 
 // brands are names that are one word in spite of the capital inside.
@@ -295,7 +335,10 @@ func (l *lexer) acronymEnds(start int) bool {
 	return IsLower(l.src[l.pos+1]) && IsLower(l.src[l.pos+2])
 }
 
+// IsUpper reports whether a byte is a capital letter of ASCII.
 func IsUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
+
+// IsLower reports whether a byte is a small letter of ASCII.
 func IsLower(c byte) bool { return 'a' <= c && c <= 'z' }
 
 func (l *lexer) letterAt(i int) bool {
@@ -336,8 +379,13 @@ func (l *lexer) symbol(r rune, size int) {
 		}
 		r = '…'
 	}
-	text, ok := marks[r]
-	if !ok {
+	text := ""
+	if r < utf8.RuneSelf {
+		text = plainMarks[r]
+	} else {
+		text = marks[r]
+	}
+	if text == "" {
 		l.emit(Token{Text: l.src[start:l.pos], Start: start, End: l.pos, Kind: Sign})
 		return
 	}

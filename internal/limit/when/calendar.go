@@ -1,8 +1,8 @@
 package when
 
 import (
-	"strings"
 	"time"
+	"unicode/utf8"
 
 	"resumed/internal/limit/token"
 )
@@ -27,37 +27,15 @@ type wall struct {
 func (w wall) hasDate() bool { return w.month != 0 }
 func (w wall) stated() bool  { return w.hasClock || w.hasDate() || w.hasWeekday || w.hasAhead }
 
-var months = map[string]time.Month{}
-
-var weekdays = map[string]time.Weekday{
-	"tues": time.Tuesday, "wednes": time.Wednesday, "thur": time.Thursday, "thurs": time.Thursday,
-}
-
-func init() {
-	for m := time.January; m <= time.December; m++ {
-		name := token.Lower(m.String())
-		months[name], months[name[:3]] = m, m
-	}
-	months["sept"] = time.September
-	for i, names := range foreignMonths {
-		for name := range strings.FieldsSeq(names) {
-			months[name] = time.January + time.Month(i)
-		}
-	}
-	for d := time.Sunday; d <= time.Saturday; d++ {
-		name := token.Lower(d.String())
-		weekdays[name], weekdays[name[:3]] = d, d
-		for foreign := range strings.FieldsSeq(foreignWeekdays[d]) {
-			weekdays[foreign] = d
-		}
-	}
+func (w wall) onlyWeekday() bool {
+	return w.hasWeekday && !w.hasClock && !w.hasDate() && !w.hasAhead
 }
 
 // calendar reads a clock time, a date, a weekday, or any of them together in
 // any order, with or without a zone.
 func (s *timeScan) calendar(i int) (Found, bool) {
 	var w wall
-	end := -1
+	begin, end := i, -1
 	for {
 		next := s.part(&w, i)
 		if next < 0 {
@@ -71,6 +49,9 @@ func (s *timeScan) calendar(i int) (Found, bool) {
 	}
 	if w.hasDate() && !w.hasClock && (s.goesOnAsClock(end) || s.isToday(w)) {
 		return Found{}, false // a date without its clock is not midnight
+	}
+	if w.onlyWeekday() && begin > 0 && lengthWords[s.toks[begin-1].Text] {
+		return Found{}, false
 	}
 	at, ok := s.r.next(w)
 	exact := w.hasSeconds && w.year != 0 && w.zone != nil
@@ -105,6 +86,14 @@ func (s *timeScan) isToday(w wall) bool {
 	return w.month == month && w.day == day && (w.year == 0 || w.year == year)
 }
 
+// inWord reports a part of a longer word, such as the first of WedA: it states
+// nothing. Scripts without blanks have no such words.
+func (s *timeScan) inWord(i int) bool {
+	letters := func(t token.Token) bool { return t.Kind == token.Word && s.src[t.Start] < utf8.RuneSelf }
+	return letters(s.toks[i]) && (s.toks[i].Glued && i > 0 && letters(s.toks[i-1]) ||
+		i+1 < len(s.toks) && s.toks[i+1].Glued && letters(s.toks[i+1]))
+}
+
 // part reads one part of a calendar time that is not there yet, and returns
 // the position after it, or -1.
 func (s *timeScan) part(w *wall, i int) int {
@@ -122,7 +111,7 @@ func (s *timeScan) part(w *wall, i int) int {
 		}
 	}
 	t := s.toks[i]
-	if d, ok := weekdays[t.Text]; ok && !w.hasWeekday && t.Kind == token.Word {
+	if d, ok := weekdays[t.Text]; ok && !w.hasWeekday && t.Kind == token.Word && !s.inWord(i) {
 		w.weekday, w.hasWeekday = d, true
 		return i + 1
 	}

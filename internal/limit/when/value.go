@@ -9,37 +9,36 @@ import (
 var layouts = []string{time.RFC3339Nano, time.RFC1123, time.RFC1123Z, time.RFC850, time.ANSIC}
 
 // Value reads the value of a field: a number is a Unix time, or where a unit is
-// given so many of them; any says that a field with a unit may hold both, or a length in
+// given so many of them; mixed says that a field with a unit may hold both, or a length in
 // words.
-func (r Reader) Value(value string, unit time.Duration, any bool) (time.Time, bool) {
+func (r Reader) Value(value string, unit time.Duration, mixed bool) (Found, bool) {
 	if n, err := strconv.ParseFloat(value, 64); err == nil {
-		if at, ok := Epoch(n); ok && (unit == 0 || any) {
-			return at, true
+		if at, ok := Epoch(n); ok && (unit == 0 || mixed) {
+			return Found{At: at}, true
 		}
 		if unit == 0 {
-			return time.Time{}, false
+			return Found{}, false
 		}
 		return r.after(n * float64(unit))
 	}
 	for _, layout := range layouts {
 		if at, err := time.Parse(layout, value); err == nil && Thinkable(at) {
-			return at.UTC(), true
+			return Found{At: at.UTC()}, true
 		}
 	}
-	if !any {
-		return time.Time{}, false
+	if !mixed {
+		return Found{}, false
 	}
 	if d, err := time.ParseDuration(value); err == nil {
 		return r.after(float64(d))
 	}
-	f, ok := r.When(value)
-	return f.At, ok
+	return r.When(value)
 }
 
 // after returns the time that lies so many nanoseconds ahead.
-func (r Reader) after(wait float64) (time.Time, bool) {
+func (r Reader) after(wait float64) (Found, bool) {
 	if r.At.IsZero() || !(wait >= 0 && wait <= float64(Longest)) {
-		return time.Time{}, false
+		return Found{}, false
 	}
-	return r.At.Add(time.Duration(wait)), true
+	return Found{At: r.At.Add(time.Duration(wait)), Counted: true}, true
 }

@@ -22,18 +22,20 @@ type Reader struct {
 
 // timeScan reads times out of the tokens of one message.
 type timeScan struct {
-	r    Reader
-	src  string
-	toks []token.Token
+	r      Reader
+	src    string
+	toks   []token.Token
+	closed bool // a word is there that announces what stands before it
 }
 
 // Found is a time and where it ends.
 type Found struct {
-	At    time.Time
-	Rough bool          // cut short to the minute, or to the day
-	Daily bool          // a clock time without a date
-	Exact time.Duration // its length where it was stated as a duration
-	End   int           // the token behind it
+	At      time.Time
+	Rough   bool          // cut short to the minute, or to the day
+	Daily   bool          // a clock time without a date
+	Counted bool          // stated as a duration, which counts from when it was said
+	Exact   time.Duration // its length then
+	End     int           // the token behind it
 }
 
 // When reads a bare time: a duration, a clock time, a date, a weekday, an
@@ -58,12 +60,6 @@ func (r Reader) Announced(src string, toks []token.Token, running bool) (Found, 
 	scan := timeScan{r: r, src: src, toks: toks}
 	return scan.anchored(running)
 }
-
-// fillers may stand between the word that announces a time and the time.
-var fillers = token.Set(`at on by in after again for about approximately around approx ~ : = ( the is are will be next
-	another of up access within from to less than automatically "
-	um am ab nach in etwa zum sie dans à vers le el en a las los em na no às alle tra через в во к около до
-	将 将在 将于 在 于 请 请在 请于 約 约 大约 あと`)
 
 func (s *timeScan) skipFillers(i int) int {
 	for n := 0; n < 6 && i < len(s.toks) && fillers[s.toks[i].Text]; n++ {
@@ -99,10 +95,6 @@ func (s *timeScan) at(i int) (Found, bool) {
 func (s *timeScan) isPast(i int) bool {
 	return i < len(s.toks) && (s.toks[i].Is("ago") || s.toks[i].Is("earlier"))
 }
-
-// clockWords stand before a time of day and never before a length: what
-// follows "à 15h30" is no wait of fifteen hours.
-var clockWords = token.Set("à às um las")
 
 // isoLayouts are the date-times that are one piece of text. Those without
 // a zone are in the reader's.
@@ -181,20 +173,10 @@ func Epoch[N int | int64 | float64](n N) (time.Time, bool) {
 	}
 }
 
-var units = map[string]time.Duration{
-	"ms": time.Millisecond, "msec": time.Millisecond, "msecs": time.Millisecond,
-	"millisecond": time.Millisecond, "milliseconds": time.Millisecond, "millis": time.Millisecond,
-	"s": time.Second, "sec": time.Second, "secs": time.Second, "second": time.Second, "seconds": time.Second,
-	"m": time.Minute, "min": time.Minute, "mins": time.Minute, "minute": time.Minute, "minutes": time.Minute,
-	"h": time.Hour, "hr": time.Hour, "hrs": time.Hour, "hour": time.Hour, "hours": time.Hour,
-	"d": day, "day": day, "days": day,
-	"w": 7 * day, "wk": 7 * day, "wks": 7 * day, "week": 7 * day, "weeks": 7 * day,
-}
+const day = 24 * time.Hour
 
-const (
-	day     = 24 * time.Hour
-	Longest = 10 * 366 * day // what is longer is not a wait
-)
+// Longest is the longest wait: what is longer is none.
+const Longest = 10 * 366 * day
 
 func (s *timeScan) unitAt(i int) time.Duration {
 	if i >= len(s.toks) || s.toks[i].Kind != token.Word {
@@ -228,7 +210,7 @@ func (s *timeScan) duration(i int) (Found, bool) {
 	if end < 0 {
 		return Found{}, false
 	}
-	return Found{At: s.r.At.Add(total), Exact: total, End: end}, true
+	return Found{At: s.r.At.Add(total), Exact: total, Counted: true, End: end}, true
 }
 
 // mostParts is how many parts a length may have: weeks to milliseconds.
@@ -298,7 +280,7 @@ func (s *timeScan) isoDuration(i int) (Found, bool) {
 		return Found{}, false
 	}
 	d := time.Duration(math.Round(total))
-	return Found{At: s.r.At.Add(d), Exact: d, End: s.after(t.Start + 1 + len(src) - len(rest))}, true
+	return Found{At: s.r.At.Add(d), Exact: d, Counted: true, End: s.after(t.Start + 1 + len(src) - len(rest))}, true
 }
 
 // isCountdown reports what is announced as a length, "in 01:30:00", and is no
@@ -321,7 +303,7 @@ func (s *timeScan) countdown(i int) (Found, bool) {
 		return Found{}, false
 	}
 	total := time.Duration(hours)*time.Hour + time.Duration(minute)*time.Minute + time.Duration(second)*time.Second
-	return Found{At: s.r.At.Add(total), Exact: total, End: end}, true
+	return Found{At: s.r.At.Add(total), Exact: total, Counted: true, End: end}, true
 }
 
 func (s *timeScan) amount(i int) (float64, bool) {
@@ -347,7 +329,7 @@ func (s *timeScan) seconds(i int) (Found, bool) {
 		return Found{}, false
 	}
 	d := time.Duration(wait)
-	return Found{At: s.r.At.Add(d), Exact: d, End: i + 1}, true
+	return Found{At: s.r.At.Add(d), Exact: d, Counted: true, End: i + 1}, true
 }
 
 func smallInt(s string) int {

@@ -11,37 +11,10 @@ import (
 	"resumed/internal/limit/token"
 )
 
-// Zones by the short names that people and agents use. A name that stands
-// for a place keeps that place's summer time; one that names the season does not.
-var placeZones = map[string]string{
-	"et": "America/New_York", "eastern": "America/New_York",
-	"ct": "America/Chicago", "central": "America/Chicago",
-	"mt": "America/Denver", "mountain": "America/Denver",
-	"pt": "America/Los_Angeles", "pacific": "America/Los_Angeles",
-}
-
 const hourSeconds = 60 * 60
 
 // Beijing is the zone of providers that name none and mean their own.
 var Beijing = time.FixedZone("CST", 8*hourSeconds)
-
-var fixedZones = map[string]int{
-	"utc": 0, "gmt": 0, "z": 0, "wet": 0,
-	"est": -5 * hourSeconds, "edt": -4 * hourSeconds,
-	"cst": -6 * hourSeconds, "cdt": -5 * hourSeconds,
-	"mst": -7 * hourSeconds, "mdt": -6 * hourSeconds,
-	"pst": -8 * hourSeconds, "pdt": -7 * hourSeconds,
-	"akst": -9 * hourSeconds, "akdt": -8 * hourSeconds, "hst": -10 * hourSeconds,
-	"bst": 1 * hourSeconds, "west": 1 * hourSeconds, "cet": 1 * hourSeconds,
-	"cest": 2 * hourSeconds, "eet": 2 * hourSeconds, "sast": 2 * hourSeconds,
-	"eest": 3 * hourSeconds, "msk": 3 * hourSeconds, "trt": 3 * hourSeconds,
-	"pkt": 5 * hourSeconds, "ist": 5*hourSeconds + hourSeconds/2,
-	"hkt": 8 * hourSeconds, "sgt": 8 * hourSeconds, "awst": 8 * hourSeconds,
-	"jst": 9 * hourSeconds, "kst": 9 * hourSeconds,
-	"aest": 10 * hourSeconds, "aedt": 11 * hourSeconds,
-	"nzst": 12 * hourSeconds, "nzdt": 13 * hourSeconds,
-	"brt": -3 * hourSeconds, "art": -3 * hourSeconds,
-}
 
 // loaded keeps the zones that were found: loading one reads a file.
 var loaded sync.Map // string → *time.Location

@@ -1,17 +1,16 @@
 package words
 
 import (
-	"slices"
 	"strings"
 
 	"resumed/internal/limit/token"
 )
 
-// feature is what is counted of a line: a word, two words side by side, or how
-// the line looks. It is known by the hash of its name.
+// feature is what is counted of a line: a word, two words side by side, what
+// they mean, or how the line looks. It is known by the hash of its name.
 type feature = token.Hash
 
-// pair is the feature of two words side by side.
+// pair is the feature of two things side by side.
 func pair(first, second feature) feature { return (first*31 ^ second) * 1099511628211 }
 
 // named returns the feature of that name.
@@ -23,55 +22,7 @@ func named(name string) feature {
 	return pair(token.Hashed(first), token.Hashed(second))
 }
 
-// mostTokens is how much of a line is counted: who refuses says so early.
-const mostTokens = 96
-
-// stem is how much of a longer word is counted too: expire, expired, expires.
-const stem = 5
-
-// begin and end stand for the two ends of a line.
-const begin, end = "^", "$"
-
-// eachFeature tells every feature of the tokens; first and second are the words
-// that it is made of, for people.
-func eachFeature(src string, toks []token.Token, count func(f feature, first, second string)) {
-	toks = toks[:min(len(toks), mostTokens)]
-	if len(toks) == 0 {
-		return
-	}
-	// What is said twice counts once.
-	var seen [512]feature
-	tell := func(f feature, first, second string) {
-		at := f % feature(len(seen))
-		for seen[at] != 0 && seen[at] != f {
-			at = (at + 1) % feature(len(seen))
-		}
-		if seen[at] == 0 {
-			seen[at] = f
-			count(f, first, second)
-		}
-	}
-	before, last := token.Hashed(begin), begin
-	for i := range toks {
-		text, f := toks[i].Text, toks[i].Hash
-		if k := toks[i].Kind; k == token.Number || k == token.Link {
-			text = spelling(toks[i])
-			f = token.Hashed(text)
-		}
-		if k := toks[i].Kind; k != token.Mark && k != token.Sign {
-			tell(f, text, "")
-			if len(text) > stem && k == token.Word {
-				tell(token.Hashed(text[:stem]).With("~"), text[:stem], "~")
-			}
-		}
-		tell(pair(before, f), last, text)
-		before, last = f, text
-	}
-	tell(pair(before, token.Hashed(end)), last, end)
-	looks(src, toks, func(name string) { tell(token.Hashed(name), name, "") })
-}
-
-// nameOf is the name of a feature that eachFeature told.
+// nameOf is the name of a feature.
 func nameOf(first, second string) string {
 	switch second {
 	case "", "~":
@@ -81,81 +32,197 @@ func nameOf(first, second string) string {
 	}
 }
 
-// spelling is how a number or an address is counted: any number is like any
-// other, but for those that are statuses.
-func spelling(t token.Token) string {
+// mostTokens is how much of a line is counted: who refuses says so early.
+const mostTokens = 96
+
+// stem is how much of a longer word is counted too: expire, expired, expires.
+const stem = 5
+
+// begin and end stand for the two ends of a line.
+const begin, end = "^", "$"
+
+var beginning, ending = token.Hashed(begin), token.Hashed(end)
+
+// gathered are the features of a line, and where they are asked for their names.
+type gathered struct {
+	features []feature
+	names    []string
+	named    bool
+}
+
+// tell adds a feature; first and second are the words that it is made of.
+func (g *gathered) tell(f feature, first, second string) {
+	g.features = append(g.features, f)
+	if g.named {
+		g.names = append(g.names, nameOf(first, second))
+	}
+}
+
+// gather adds every feature of the tokens.
+func (g *gathered) gather(src string, toks []token.Token) {
+	toks = toks[:min(len(toks), mostTokens)]
+	if len(toks) == 0 {
+		return
+	}
+	before, last := beginning, begin
+	var meant *concept // the last one
+	for i := range toks {
+		t := &toks[i]
+		text, f := t.Text, t.Hash
+		if t.Kind == token.Number || t.Kind == token.Link {
+			text = spelling(toks[i:])
+			f = token.Hashed(text)
+		}
+		if t.Kind != token.Mark && t.Kind != token.Sign {
+			g.tell(f, text, "")
+			means := concepts.of(f)
+			if len(text) > stem && t.Kind == token.Word {
+				root := token.Hashed(text[:stem]).With("~")
+				g.tell(root, text[:stem], "~")
+				if means == nil {
+					means = concepts.of(root)
+				}
+			}
+			for _, c := range means {
+				if c == meant {
+					continue
+				}
+				g.tell(c.feature, c.name, "")
+				if meant != nil {
+					g.tell(pair(meant.feature, c.feature), meant.name, c.name)
+				}
+				meant = c
+			}
+		}
+		g.tell(pair(before, f), last, text)
+		before, last = f, text
+	}
+	g.tell(pair(before, ending), last, end)
+	g.looks(src, toks)
+}
+
+// lengthWords make a number before them a length, and no status.
+var lengthWords = token.Set("s sec secs second seconds ms milliseconds m min minutes h hours days")
+
+// spelling is how the number or the address at the beginning is counted: any
+// number is like any other, but for those that are statuses.
+func spelling(toks []token.Token) string {
+	t := &toks[0]
 	switch {
 	case t.Kind == token.Link:
 		return "<url>"
-	case len(t.Text) == 3 && (t.Text[0] == '4' || t.Text[0] == '5'):
+	case len(t.Text) == 3 && (t.Text[0] == '4' || t.Text[0] == '5') && (len(toks) == 1 || !lengthWords[toks[1].Text]):
 		return t.Text
 	default:
 		return "#"
 	}
 }
 
+// look is how a line looks: as programs, lists, logs and people write, or as
+// agents report.
+type look struct {
+	feature
+	name string
+}
+
+func looking(name string) look { return look{token.Hashed(name), name} }
+
 var (
+	lengths = [...]look{looking("!words<4"), looking("!words<8"), looking("!words<14"), looking("!words<22"), looking("!words<32"), looking("!long")}
+	upTo    = [...]int{4, 8, 14, 22, 32}
+
+	indented, asks, camel, file, call = looking("!indented"), looking("!asks"), looking("!camel"), looking("!file"), looking("!call")
+	code, codes, stamp, small, listed = looking("!code"), looking("!codes"), looking("!stamp"), looking("!small"), looking("!listed")
+	here, inner, heading              = looking("!here"), looking("!inner"), looking("!heading")
+	commit, gauge                     = looking("!commit"), looking("!gauge")
+
+	commits  = token.Set("fix feat docs chore refactor test tests build ci perf style revert")
 	suffixes = token.Set("ts js py go rs java rb tsx jsx php yaml yml json toml conf md txt sh css html c cpp h vue lock log")
-	here     = []string{"localhost", "127.0.0.1", "0.0.0.0", "::1"}
-	inner    = []string{" 10.", "/10.", "192.168.", ".local", ".internal"}
-	lengths  = [...]string{"!words<4", "!words<8", "!words<14", "!words<22", "!words<32", "!long"}
 )
 
 // codeIndent is how far in the least of source code stands.
 const codeIndent = 4
 
-// looks tells how a line looks: whether as programs, lists, logs and people
-// write, or as agents report.
-func looks(src string, toks []token.Token, tell func(name string)) {
-	first, last := toks[0], toks[len(toks)-1]
-	line := src[first.Start:last.End]
-	words, code, calls, camel, file := 0, 0, false, false, false
-	for i, t := range toks {
-		switch {
-		case t.Kind == token.Word:
-			words++
-			camel = camel || t.Upper && t.Glued && i > 0
-			file = file || i > 0 && suffixes[t.Text] && t.Start == toks[i-1].End+1 && src[t.Start-1] == '.'
-		case t.Kind == token.Mark && strings.Contains("={};<>", t.Text):
-			code++
-		case t.Is("(") && t.Glued && i > 0 && toks[i-1].Kind == token.Word:
-			calls = true
-		}
+func (g *gathered) tellIf(is bool, l *look) {
+	if is {
+		g.tell(l.feature, l.name, "")
 	}
-	stamp := 0
-	for stamp < len(toks) && (toks[stamp].Kind == token.Number || toks[stamp].Glued && toks[stamp].Kind == token.Mark || toks[stamp].Is("t") || toks[stamp].Is("[")) {
-		stamp++
+}
+
+// looks tells how a line looks.
+func (g *gathered) looks(src string, toks []token.Token) {
+	words, marks := 0, 0
+	var isCamel, isFile, isCall, isHere, isInner, isGauge bool
+	for i := range toks {
+		t := &toks[i]
+		switch t.Kind {
+		case token.Word:
+			words++
+			isCamel = isCamel || t.Upper && t.Glued && i > 0
+			joined := i > 0 && t.Start == toks[i-1].End+1 && src[t.Start-1] == '.'
+			isFile = isFile || joined && suffixes[t.Text]
+			isInner = isInner || joined && (t.Is("local") || t.Is("internal"))
+			isHere = isHere || t.Is("localhost")
+		case token.Number:
+			rest := src[t.Start:]
+			isGauge = isGauge || gauges(toks[i:])
+			isHere = isHere || strings.HasPrefix(rest, "127.0.0.1") || strings.HasPrefix(rest, "0.0.0.0")
+			isInner = isInner || strings.HasPrefix(rest, "10.") && !t.Glued || strings.HasPrefix(rest, "192.168.")
+		case token.Mark:
+			if strings.Contains("={};<>", t.Text) {
+				marks++
+			}
+			isCall = isCall || t.Is("(") && t.Glued && i > 0 && toks[i-1].Kind == token.Word
+			isHere = isHere || t.Is(":") && strings.HasPrefix(src[t.Start:], "::1")
+		case token.Link:
+			address := src[t.Start:t.End]
+			isHere = isHere || strings.Contains(address, "//localhost") || strings.Contains(address, "//127.0.0.1")
+		case token.Sign:
+		}
 	}
 	size := 0
-	for size < len(lengths)-1 && words >= [...]int{4, 8, 14, 22, 32}[size] {
+	for size < len(upTo) && words >= upTo[size] {
 		size++
 	}
-	tell(lengths[size])
-	for _, look := range [...]struct {
-		is   bool
-		name string
-	}{
-		{first.Spaces >= codeIndent, "!indented"},
-		{last.Is("?"), "!asks"},
-		{camel, "!camel"},
-		{file, "!file"},
-		{calls, "!call"},
-		{code > 0, "!code"},
-		{code > 2, "!codes"},
-		{stamp > 4, "!stamp"},
-		{first.Kind == token.Word && !first.Upper, "!small"},
-		{first.Kind == token.Mark || first.Kind == token.Number && len(toks) > 1 && toks[1].Glued && toks[1].Kind == token.Mark, "!listed"},
-	} {
-		if look.is {
-			tell(look.name)
+	g.tellIf(true, &lengths[size])
+	first, last := &toks[0], &toks[len(toks)-1]
+	g.tellIf(first.Spaces >= codeIndent, &indented)
+	g.tellIf(last.Is("?"), &asks)
+	g.tellIf(isCamel, &camel)
+	g.tellIf(isFile, &file)
+	g.tellIf(isCall, &call)
+	g.tellIf(marks > 0, &code)
+	g.tellIf(marks > 2, &codes)
+	g.tellIf(stamped(toks) > 4, &stamp)
+	g.tellIf(first.Kind == token.Word && !first.Upper, &small)
+	g.tellIf(first.Kind == token.Mark || first.Kind == token.Number && len(toks) > 1 && toks[1].Glued && toks[1].Kind == token.Mark, &listed)
+	g.tellIf(isHere, &here)
+	g.tellIf(isInner, &inner)
+	g.tellIf(isGauge, &gauge)
+	g.tellIf(first.Is("#"), &heading)
+	g.tellIf(len(toks) > 2 && commits[first.Text] && (toks[1].Is(":") || toks[1].Is("(") && toks[1].Glued), &commit)
+}
+
+// gauges reports a share that is not all: 74 %, or 912 of 1,000.
+func gauges(toks []token.Token) bool {
+	switch {
+	case len(toks) > 1 && (toks[1].Is("%") || toks[1].Is("percent")):
+		return !strings.HasPrefix(toks[0].Text, "100")
+	case len(toks) > 2 && (toks[1].Is("of") || toks[1].Is("/")) && toks[2].Kind == token.Number:
+		some, all := toks[0].Text, toks[2].Text
+		return len(some) < len(all) || len(some) == len(all) && some < all
+	default:
+		return false
+	}
+}
+
+// stamped returns how many tokens a date and a time take up at the beginning.
+func stamped(toks []token.Token) int {
+	for i := range toks {
+		t := &toks[i]
+		if t.Kind != token.Number && !(t.Glued && t.Kind == token.Mark) && !t.Is("t") && !t.Is("[") {
+			return i
 		}
 	}
-	for _, hosts := range [...]struct {
-		names []string
-		name  string
-	}{{here, "!here"}, {inner, "!inner"}} {
-		if slices.ContainsFunc(hosts.names, func(host string) bool { return strings.Contains(line, host) }) {
-			tell(hosts.name)
-		}
-	}
+	return len(toks)
 }

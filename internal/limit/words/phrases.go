@@ -33,11 +33,8 @@ var phrasesFile string
 var phrases, periods token.Lexicon[Phrase]
 
 func init() {
-	for line := range strings.Lines(phrasesFile) {
-		if strings.HasPrefix(line, "//") {
-			continue
-		}
-		pattern, means, err := parsePhrase(line)
+	for columns := range token.Rows(phrasesFile) {
+		pattern, means, err := parsePhrase(columns)
 		if err != nil {
 			panic(err)
 		}
@@ -51,13 +48,12 @@ func init() {
 
 // parsePhrase reads a line: the pattern, the class, traits with commas, and then
 // who says it, where that was seen, and when.
-func parsePhrase(line string) (pattern string, means Phrase, err error) {
-	columns := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+func parsePhrase(columns []string) (pattern string, means Phrase, err error) {
 	if len(columns) != 6 {
-		return "", means, fmt.Errorf("phrases: want six columns: %q", line)
+		return "", means, fmt.Errorf("phrases: want six columns: %q", columns)
 	}
 	if means.Class, err = class.Parse(columns[1]); err != nil {
-		return "", means, fmt.Errorf("phrases: %w: %q", err, line)
+		return "", means, fmt.Errorf("phrases: %w: %q", err, columns)
 	}
 	traits := map[string]*bool{
 		"first": &means.First, "weak": &means.Weak, "vague": &means.Vague, "running": &means.Running, "alone": &means.Alone, "lifted": &means.Lifted,
@@ -69,7 +65,7 @@ func parsePhrase(line string) (pattern string, means Phrase, err error) {
 		}
 		flag, ok := traits[trait]
 		if !ok {
-			return "", means, fmt.Errorf("phrases: no trait is called %q: %q", trait, line)
+			return "", means, fmt.Errorf("phrases: no trait is called %q: %q", trait, columns)
 		}
 		*flag = true
 	}

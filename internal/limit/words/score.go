@@ -30,13 +30,15 @@ type Weights map[feature]*weight
 
 type weight struct {
 	name string
-	adds Scores
+	adds adds
 }
+
+type adds [len(learned)]int16
 
 //go:embed weights.tsv
 var weightsFile string
 
-var trained = sync.OnceValue(func() table {
+var trained = sync.OnceValue(func() *table {
 	w, err := ParseWeights(weightsFile)
 	if err != nil {
 		panic(err)
@@ -44,37 +46,51 @@ var trained = sync.OnceValue(func() table {
 	return w.table()
 })
 
+// Use lets other weights judge than those that are built in, as learning does.
+func Use(w Weights) {
+	t := w.table()
+	trained = func() *table { return t }
+}
+
 // table is weights as they are looked up, many times for each line: every entry
-// stands where its hash says, or soon after.
-type table []slot
+// stands where its hash says, or soon after. Most features of a line are in no
+// example; the small filter knows most of those at once.
+type table struct {
+	filter [1 << 12]uint64
+	slots  []slot
+}
 
 type slot struct {
 	feature
-	adds *Scores
+	adds adds
 }
 
-func (w Weights) table() table {
+func (w Weights) table() *table {
 	size := 1
-	for size < 2*len(w)+1 {
+	for size < 3*len(w)/2+2 {
 		size *= 2
 	}
-	t := make(table, size)
+	t := &table{slots: make([]slot, size)}
 	for f, entry := range w {
 		at := f % feature(size)
-		for t[at].adds != nil {
+		for t.slots[at].feature != 0 {
 			at = (at + 1) % feature(size)
 		}
-		t[at] = slot{f, &entry.adds}
+		t.slots[at] = slot{f, entry.adds}
+		t.filter[f>>32%feature(len(t.filter))] |= 1 << (f >> 58)
 	}
 	return t
 }
 
 // adds returns what a feature adds to the scores, or nil.
-func (t table) adds(f feature) *Scores {
-	last := feature(len(t) - 1)
-	for at := f & last; t[at].adds != nil; at = (at + 1) & last {
-		if t[at].feature == f {
-			return t[at].adds
+func (t *table) adds(f feature) *adds {
+	if t.filter[f>>32%feature(len(t.filter))]&(1<<(f>>58)) == 0 {
+		return nil
+	}
+	last := feature(len(t.slots) - 1)
+	for at := f & last; t.slots[at].feature != 0; at = (at + 1) & last {
+		if t.slots[at].feature == f {
+			return &t.slots[at].adds
 		}
 	}
 	return nil
@@ -84,20 +100,16 @@ func (t table) adds(f feature) *Scores {
 // what it adds for each class, behind a line that names the classes.
 func ParseWeights(text string) (Weights, error) {
 	w := Weights{}
-	for line := range strings.Lines(text) {
-		name, adds, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		if strings.HasPrefix(line, "//") || name == "" {
-			continue
-		}
-		entry := &weight{name: name}
-		for i, field := range strings.Split(adds, "\t") {
-			n, err := strconv.ParseInt(cmp.Or(field, "0"), 10, 32)
+	for columns := range token.Rows(text) {
+		entry := &weight{name: columns[0]}
+		for i, field := range columns[1:] {
+			n, err := strconv.ParseInt(cmp.Or(field, "0"), 10, 16)
 			if err != nil || i >= len(learned) {
-				return nil, fmt.Errorf("weights: %q", line)
+				return nil, fmt.Errorf("weights: %q", columns)
 			}
-			entry.adds[i] = int32(n)
+			entry.adds[i] = int16(n)
 		}
-		w[named(name)] = entry
+		w[named(entry.name)] = entry
 	}
 	return w, nil
 }
@@ -105,18 +117,18 @@ func ParseWeights(text string) (Weights, error) {
 // Score weighs the tokens of a line, or of a message.
 func Score(src string, toks []token.Token) Scores { return trained().score(src, toks) }
 
-// Score weighs the tokens of a line, or of a message.
-func (w Weights) Score(src string, toks []token.Token) Scores { return w.table().score(src, toks) }
-
-func (t table) score(src string, toks []token.Token) Scores {
+func (t *table) score(src string, toks []token.Token) Scores {
 	var total Scores
-	eachFeature(src, toks, func(f feature, _, _ string) {
+	var room [256]feature
+	line := gathered{features: room[:0]}
+	line.gather(src, toks)
+	for _, f := range line.features {
 		if adds := t.adds(f); adds != nil {
 			for i, n := range adds {
-				total[i] += n
+				total[i] += int32(n)
 			}
 		}
-	})
+	}
 	return total
 }
 
@@ -135,20 +147,37 @@ func (s Scores) Best() (best class.Class, overNone, overNext int32) {
 }
 
 // Enough is by how much a class has to win to be believed.
-const Enough = 50
+const Enough = 75
 
 // Judge returns the class that the words of a refusal are like, or None, and
 // whether that is sure. Where it is a refusal for other reasons than its words,
-// they have to be words that were seen before.
+// they have to be words that were seen before, and what never passes has to be
+// plain: nothing is parked for a guess, least of all for an agent's own crash.
 func (s Scores) Judge(src string, toks []token.Token, known bool) (c class.Class, sure bool) {
 	c, over, next := s.Best()
 	switch {
 	case c == class.Cancelled, !speaks(toks):
 		return class.None, false
-	case known && over < 0 && (over < -2*Enough || c == class.BadRequest || !familiar(src, toks)):
+	case known && !familiar(src, toks),
+		known && !c.Transient() && over < 0 && (next < Enough/2 || over < -2*Enough || c == class.BadRequest && over < -Enough/2):
 		return class.None, false
 	}
 	return c, next >= Enough
+}
+
+// Among returns the class that most speaks for of those that may be, where the
+// family that is known has a start.
+func (s Scores) Among(family class.Class, may func(class.Class) bool) class.Class {
+	best, most := family, int32(-1<<30)
+	if at := slices.Index(learned[:], family); at > 0 {
+		most = s[at] + Enough
+	}
+	for i, c := range learned {
+		if i > 0 && s[i] > most && may(c) {
+			best, most = c, s[i]
+		}
+	}
+	return best
 }
 
 // speaks reports whether there are words at all.
@@ -156,21 +185,24 @@ func speaks(toks []token.Token) bool {
 	return slices.ContainsFunc(toks, func(t token.Token) bool { return t.Kind == token.Word && len(t.Text) > 1 })
 }
 
-// familiar reports whether most of the longer words were seen in the examples.
+// familiar reports whether most of the longer words, or their stems, were seen in
+// the examples.
 func familiar(src string, toks []token.Token) bool {
+	line := gathered{named: true}
+	line.gather(src, toks)
 	all, seen, last := 0, 0, false
-	eachFeature(src, toks, func(f feature, first, second string) {
-		known := trained().adds(f) != nil
+	for i, name := range line.names {
+		known := trained().adds(line.features[i]) != nil
 		switch {
-		case second == "~" && known && !last:
+		case strings.HasSuffix(name, "~") && known && !last:
 			seen++
-		case second == "" && first[0] != '!' && len(first) >= len("this"):
+		case len(name) >= len("odd") && name[0] != '!' && name[0] != '@' && !strings.ContainsAny(name, " ~"):
 			all++
 			if last = known; known {
 				seen++
 			}
 		}
-	})
+	}
 	return all == 0 || 2*seen > all
 }
 
@@ -182,15 +214,17 @@ func Because(src string, toks []token.Token, c class.Class) []string {
 	}
 	type reason struct {
 		words string
-		adds  int32
+		adds  int16
 	}
 	var reasons []reason
-	eachFeature(src, toks, func(f feature, first, second string) {
-		adds, words := trained().adds(f), nameOf(first, second)
-		if adds != nil && adds[at] > 0 && plain(words) {
-			reasons = append(reasons, reason{words, adds[at] - adds[0]})
+	line := gathered{named: true}
+	line.gather(src, toks)
+	for i, name := range line.names {
+		adds := trained().adds(line.features[i])
+		if adds != nil && adds[at] > 0 && plain(name) {
+			reasons = append(reasons, reason{name, adds[at] - adds[0]})
 		}
-	})
+	}
 	slices.SortStableFunc(reasons, func(a, b reason) int { return cmp.Compare(b.adds, a.adds) })
 	var said []string
 	for _, r := range reasons {
@@ -203,7 +237,7 @@ func Because(src string, toks []token.Token, c class.Class) []string {
 
 const mostReasons = 3
 
-// plain reports what is made of letters only.
+// plain reports what is made of letters only, and of so many that it says something.
 func plain(words string) bool {
-	return !strings.ContainsFunc(words, func(r rune) bool { return r != ' ' && !unicode.IsLetter(r) })
+	return len(words) > len("pm ") && !strings.ContainsFunc(words, func(r rune) bool { return r != ' ' && !unicode.IsLetter(r) })
 }

@@ -24,6 +24,7 @@ const (
 	wantMargin = 2.0  // by how much the right class has to win
 	mostStep   = 0.03 // how much one example may move a weight
 	smallest   = 0.02 // a weight below it is left out
+	rarest     = 2    // a feature of fewer examples is left out
 	hundred    = 100
 )
 
@@ -31,11 +32,17 @@ const (
 // margin. The same examples give the same weights, in whatever order.
 func Train(examples []Example) Weights {
 	type known struct {
-		features []feature
+		features []int32 // places in names
 		class    int
 	}
-	names := map[feature]string{}
+	type counted struct {
+		name  string
+		texts int
+	}
+	places := map[feature]int32{}
+	var names []counted
 	var all []known
+	var last string
 	for _, e := range slices.SortedFunc(slices.Values(examples), func(a, b Example) int {
 		return cmp.Or(cmp.Compare(a.Text, b.Text), cmp.Compare(a.Class, b.Class))
 	}) {
@@ -43,16 +50,27 @@ func Train(examples []Example) Weights {
 		if k.class < 0 {
 			continue
 		}
-		eachFeature(e.Text, token.Cut(e.Text), func(f feature, first, second string) {
-			k.features = append(k.features, f)
-			names[f] = nameOf(first, second)
-		})
+		line := gathered{named: true}
+		line.gather(e.Text, token.Cut(e.Text))
+		for i, f := range line.features {
+			at, ok := places[f]
+			if !ok {
+				at = int32(len(names))
+				places[f] = at
+				names = append(names, counted{name: line.names[i]})
+			}
+			if e.Text != last {
+				names[at].texts++
+			}
+			k.features = append(k.features, at)
+		}
+		last = e.Text
 		all = append(all, k)
 	}
-	now, sum := map[feature]*[len(learned)]float64{}, map[feature]*[len(learned)]float64{}
-	for f := range names {
-		now[f], sum[f] = new([len(learned)]float64), new([len(learned)]float64)
+	for i := range all {
+		all[i].features = slices.DeleteFunc(all[i].features, func(f int32) bool { return names[f].texts < rarest })
 	}
+	now, sum := make([][len(learned)]float64, len(names)), make([][len(learned)]float64, len(names))
 	dice, step := rand.New(rand.NewPCG(1, 2)), 0.0
 	for range rounds {
 		dice.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
@@ -60,7 +78,7 @@ func Train(examples []Example) Weights {
 			step++
 			var total [len(learned)]float64
 			for _, f := range k.features {
-				for i, w := range now[f] {
+				for i, w := range &now[f] {
 					total[i] += w
 				}
 			}
@@ -84,12 +102,12 @@ func Train(examples []Example) Weights {
 		}
 	}
 	out := Weights{}
-	for f, name := range names {
-		entry, counts := &weight{name: name}, false
+	for f, at := range places {
+		entry, counts := &weight{name: names[at].name}, false
 		for i := range entry.adds {
-			w := now[f][i] - sum[f][i]/step
+			w := now[at][i] - sum[at][i]/step
 			if math.Abs(w) >= smallest {
-				entry.adds[i], counts = int32(math.Round(w*hundred)), true
+				entry.adds[i], counts = int16(math.Round(w*hundred)), true
 			}
 		}
 		if counts {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,11 +38,9 @@ func corpus(t *testing.T) []string {
 func TestEachPhraseIsHitByAnExample(t *testing.T) {
 	var lines token.Lexicon[string]
 	unhit := map[string]bool{}
-	for line := range strings.Lines(phrasesFile) {
-		if strings.HasPrefix(line, "//") {
-			continue
-		}
-		pattern, means, err := parsePhrase(line)
+	for columns := range token.Rows(phrasesFile) {
+		line := strings.Join(columns, " ")
+		pattern, means, err := parsePhrase(columns)
 		require.NoError(t, err)
 		require.NotEqual(t, class.None, means.Class, line)
 		lines.Add(line, pattern)
@@ -63,7 +62,7 @@ func TestPhrasesAreChecked(t *testing.T) {
 	for _, line := range []string{
 		"only a pattern", "rate limit\tnothing\t\t\t\t\n", "rate limit\trate_limit\todd\t\t\t\n", "rate limit\trate_limit\t\t\n",
 	} {
-		_, _, err := parsePhrase(line)
+		_, _, err := parsePhrase(strings.Split(line, "\t"))
 		require.ErrorContains(t, err, "phrases: ", line)
 	}
 }
@@ -76,17 +75,26 @@ func TestWeightsAreReadAsTheyAreWritten(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Training is a function of its examples.
+// Training is a function of its examples. What only one of them has is no
+// evidence.
 func TestTheSameExamplesGiveTheSameWeights(t *testing.T) {
 	examples := []Example{
-		{"too many requests", class.RateLimit}, {"your weekly limit is reached", class.UsageLimit}, {"the tests pass", class.None},
-		{"the model is overloaded", class.Overloaded}, {"your key is invalid", class.Auth},
+		{"too many requests", class.RateLimit},
+		{"many requests", class.RateLimit},
+		{"your weekly limit is reached", class.UsageLimit},
+		{"weekly limit reached", class.UsageLimit},
+		{"the tests pass", class.None},
+		{"all tests pass", class.None},
+		{"your key is invalid", class.Auth},
+		{"invalid key", class.Auth},
 	}
-	backward := []Example{examples[4], examples[2], examples[3], examples[0], examples[1]}
+	backward := slices.Clone(examples)
+	slices.Reverse(backward)
 	want := Train(examples)
 	require.Equal(t, want.Format(), Train(backward).Format())
+	require.NotContains(t, want.Format(), "too many")
 	for _, e := range examples {
-		best, over, _ := want.Score(e.Text, token.Cut(e.Text)).Best()
+		best, over, _ := want.table().score(e.Text, token.Cut(e.Text)).Best()
 		if e.Class == class.None {
 			require.Negative(t, over)
 		} else {

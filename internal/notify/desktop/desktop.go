@@ -1,5 +1,5 @@
 // Package desktop shows notices on the desktop of the person who runs the
-// daemon, by D-Bus.
+// daemon, by D-Bus, or by a script of the system on macOS.
 package desktop
 
 import (
@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -55,8 +56,12 @@ type Channel struct {
 	shown   popups
 }
 
+// mostLines is what a desktop shows of a text: with the title that is four lines.
+const mostLines = 3
+
 // New checks the options; it connects to nothing.
 func New(o Options) (*Channel, error) {
+	o.Lines = mostLines
 	b, err := notify.NewBase(o.Common)
 	if err != nil {
 		return nil, err
@@ -105,6 +110,9 @@ func (d *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	defer d.sending.Unlock()
 	ctx, cancel := context.WithTimeoutCause(ctx, d.timeout, fmt.Errorf("no answer within %s", d.timeout))
 	defer cancel()
+	if runtime.GOOS == "darwin" {
+		return sendByScript(ctx, n)
+	}
 
 	conn, err := d.connect(ctx)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/godbus/dbus/v5"
 
@@ -33,6 +34,9 @@ func nobodyShows(err error) bool {
 // Server returns the name of the program that shows notices on the user's
 // desktop, or why there is none.
 func Server(ctx context.Context) (string, error) {
+	if runtime.GOOS == "darwin" {
+		return macOS()
+	}
 	conn, err := sessionbus.Dial(ctx)
 	if err != nil {
 		return "", err

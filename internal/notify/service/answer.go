@@ -1,43 +1,69 @@
 package service
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"resumed/internal/notify"
 	"resumed/internal/sanitize"
-
-	"github.com/nicholas-fedor/shoutrrr/pkg/util/jsonclient"
 )
 
 // unsure are the services of which nobody can say whether they took a notice, and
 // why.
 var unsure = map[string]string{
-	"join":   "it answers 200 to what it refuses too, and says only in words what it did",
-	"teams":  "it answers 200 to what it refuses too, and says only in words what it did",
 	"logger": "it is written to a log of the library's that nobody reads",
+}
+
+// spoken are the services that answer 200 to what they refuse too, and say in words what
+// they did. They read those.
+var spoken = map[string]func(answer) error{
+	"join": func(a answer) error {
+		var said struct {
+			Success bool   `json:"success"`
+			Error   string `json:"errorMessage"`
+		}
+		if err := json.Unmarshal([]byte(a.words), &said); err != nil || !said.Success {
+			return &refusal{answer{}, cmp.Or(said.Error, a.words, "it said nothing")}
+		}
+		return nil
+	},
+	"teams": func(a answer) error {
+		said := strings.TrimSpace(a.words)
+		if said == "1" {
+			return nil
+		}
+		status := 0
+		if found := regexp.MustCompile(`HTTP error (\d{3})`).FindStringSubmatch(said); found != nil {
+			status, _ = strconv.Atoi(found[1])
+		}
+		return &refusal{answer{status: status}, cmp.Or(said, "it said nothing")}
+	},
 }
 
 // judge says what an answer means. Only a clear refusal is final: the library
 // gives most errors as words.
 func (s *Channel) judge(f *flight) (string, error) {
-	if f.err == nil {
+	err := f.err
+	if listen := spoken[s.to]; err == nil && listen != nil {
+		err = listen(f.ear.heard)
+	}
+	if err == nil {
 		if why := unsure[s.to]; why != "" {
 			return fmt.Sprintf("sent, but whether %s accepted it cannot be known: %s", s.to, why), nil
 		}
 		return "accepted", nil
 	}
-	told := fmt.Errorf("%s: %s", s.to, sanitize.Short(s.hide.Redact(f.err.Error()), 300))
-	is := f.last
-	if own, ok := errors.AsType[*refusal](f.err); ok {
+	told := fmt.Errorf("%s: %s", s.to, sanitize.Short(s.hide.Redact(err.Error()), 300))
+	is := f.ear.heard
+	if own, ok := errors.AsType[*refusal](err); ok {
 		is = own.answer
-	} else if is.status == 0 {
-		is.status = statusIn(f.err)
 	}
 	switch {
 	case is.status >= 400 && !notify.Retryable(is.status):
@@ -47,43 +73,6 @@ func (s *Channel) judge(f *flight) (string, error) {
 	default:
 		return "", told
 	}
-}
-
-var statusWords = regexp.MustCompile(`(?:status|status code|code unexpected):? "?([1-5]\d\d)\b|server responded with .*? \(([1-5]\d\d)\)`)
-
-// statusIn returns the status in an error of the library's, 0 where there was no
-// answer or it does not say.
-func statusIn(err error) int {
-	if failure, ok := errors.AsType[jsonclient.Error](err); ok {
-		return failure.StatusCode
-	}
-	if _, ok := errors.AsType[*url.Error](err); ok {
-		return 0
-	}
-	found := statusWords.FindStringSubmatch(err.Error())
-	if found == nil {
-		return 0
-	}
-	status, _ := strconv.Atoi(found[1] + found[2])
-	return status
-}
-
-// answer is what was answered. It is a transport that notes it, for services that
-// keep it to themselves.
-type answer struct {
-	status int // 0: nothing
-	after  time.Duration
-}
-
-// RoundTrip asks with the proxies of the environment.
-func (a *answer) RoundTrip(req *http.Request) (*http.Response, error) {
-	*a = answer{}
-	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err == nil {
-		a.status = resp.StatusCode
-		a.after = notify.RetryAfter(resp.Header.Get("Retry-After"), time.Now())
-	}
-	return resp, err
 }
 
 // refusal is an answer that is none of HTTP's.

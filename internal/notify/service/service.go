@@ -5,15 +5,18 @@ package service
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"resumed/internal/notify"
+	"resumed/internal/resume"
 
 	"github.com/nicholas-fedor/shoutrrr/pkg/router"
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/discord"
@@ -28,6 +31,16 @@ type Options struct {
 	notify.Common
 	URL     string        // as shoutrrr reads it, such as ntfy://ntfy.sh/topic
 	Timeout time.Duration // of one try; 0: DefaultTimeout
+
+	// Replies is the topic of ntfy by which buttons answer; empty: there are none.
+	Replies string
+
+	// Order is called for each session of a notice when its button was pressed. Nil: there
+	// are no buttons, and nobody listens.
+	Order func(ctx context.Context, order notify.Order, session resume.Key)
+
+	// Memory remembers the buttons over a restart; needed where there is Order.
+	Memory notify.Memory
 }
 
 // DefaultTimeout bounds one try of a service that is given no other.
@@ -41,6 +54,7 @@ type Channel struct {
 	titled  bool
 	timeout time.Duration
 	hide    notify.Redactor
+	replies *replies // nil: it has no buttons
 
 	mu     sync.Mutex // guards everything that follows
 	flying map[string]*flight
@@ -51,9 +65,12 @@ type flight struct {
 	done chan struct{}
 
 	// Valid once done is closed.
-	err  error
-	last answer
+	err error
+	ear ear
 }
+
+// longestFlight ends what the library would wait for without an end.
+const longestFlight = 5 * time.Minute
 
 // untitled are the services that have no place for a title, or mean something
 // else by it: it is put before the text.
@@ -85,10 +102,22 @@ func New(o Options) (*Channel, error) {
 		if u.Host == "" {
 			return nil, o.Wrong("url", "the matrix URL has no host")
 		}
-		return s, nil
+		if o.Replies != "" {
+			_, err = s.newReplies(o) // which it has none of
+		}
+		return s, err
 	}
 	if _, err := s.build(http.DefaultClient); err != nil {
 		return nil, o.Wrong("url", "%s", s.hide.Redact(err.Error()))
+	}
+	if o.Replies != "" {
+		answers, err := s.newReplies(o)
+		if err != nil {
+			return nil, err
+		}
+		if o.Order != nil && o.Memory != nil {
+			s.replies = answers
+		}
 	}
 	return s, nil
 }
@@ -106,9 +135,6 @@ func (s *Channel) build(client *http.Client) (sender, error) {
 	made, err := new(router.ServiceRouter).Locate(s.url)
 	if err != nil {
 		return nil, err
-	}
-	if strings.Contains(strings.ToLower(s.url), "disabletlsverification") {
-		return made, nil
 	}
 	switch service := made.(type) {
 	case *telegram.Service:
@@ -162,11 +188,18 @@ func (s *Channel) launch(n notify.Notice) *flight {
 	} else {
 		message = n.Title + "\n\n" + n.Text
 	}
+	if buttons := s.actions(n); buttons != "" {
+		(*params)["actions"] = buttons
+	}
 	f := &flight{done: make(chan struct{})}
 	s.flying[n.ID] = f
-	client := &http.Client{Timeout: s.timeout, Transport: &f.last}
+	ctx, cancel := context.WithTimeout(context.Background(), longestFlight)
+	f.ear = ear{ctx: ctx, asks: s.asks()}
+	client := &http.Client{Timeout: s.timeout, Transport: &f.ear}
 	go func() {
 		defer close(f.done)
+		defer cancel()
+		defer listening.listen(&f.ear)()
 		defer func() {
 			// The library panics where zulip cannot be reached; that must not be the end
 			// of the daemon.
@@ -181,4 +214,18 @@ func (s *Channel) launch(n notify.Notice) *flight {
 		f.err = err
 	}()
 	return f
+}
+
+// careless are the words in a URL by which people have the certificate of their own
+// server not looked at.
+var careless = regexp.MustCompile(`(?i)[?&](?:disabletlsverification|insecureskipverify)=(?:yes|true|on|1)(?:&|$)`)
+
+// asks is how the service is reached: with the proxies of the environment.
+func (s *Channel) asks() http.RoundTripper {
+	if !careless.MatchString(s.url) {
+		return notify.Machine
+	}
+	transport := notify.Machine.(*http.Transport).Clone()
+	transport.TLSClientConfig, transport.DisableKeepAlives = &tls.Config{InsecureSkipVerify: true}, true
+	return transport
 }

@@ -53,7 +53,7 @@ func New(o Options) (*Channel, error) {
 	if err != nil {
 		return nil, o.Wrong("secret", "%w", err)
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone() // with the proxies of the environment
+	transport := notify.Machine.(*http.Transport).Clone()
 	transport.MaxIdleConns = 1
 	return &Channel{
 		Base:    b,

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// patience is how long anything may take that a daemon is waited for.
+const patience = 5 * time.Minute
+
+// daemon is a running resumed.
+type daemon struct {
+	cmd    *exec.Cmd
+	home   *home
+	logged chan string // lines of its log
+	shown  chan string // lines of its stream of changes
+	stream context.CancelFunc
+
+	wall, cpu time.Duration // until all that lay there was read
+}
+
+// start runs a daemon in the home and returns when it has read all.
+func start(binary string, h *home) (*daemon, error) {
+	d := &daemon{cmd: exec.Command(binary, "run", "--log-format", "json"), home: h, logged: make(chan string, 1<<16), stream: func() {}}
+	d.cmd.Env = environment(h)
+	out, err := d.cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	if err := d.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go feed(bufio.NewScanner(out), d.logged)
+	if err := await(d.logged, func(line string) bool { return strings.Contains(line, `"msg":"found"`) }); err != nil {
+		d.stop()
+		return nil, fmt.Errorf("start: %w", err)
+	}
+	d.wall, d.cpu = time.Since(begin), d.used()
+	return d, nil
+}
+
+func environment(h *home) []string {
+	return []string{"HOME=" + h.dir, "PATH=/usr/bin:/bin", "TZ=UTC"}
+}
+
+// follow opens the stream of changes.
+func (d *daemon) follow() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	d.stream = cancel
+	socket := filepath.Join(d.home.dir, ".local/state/resumed/resumed.sock")
+	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://resumed/v1/events", nil)
+	if err != nil {
+		return err
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	d.shown = make(chan string, 1<<16)
+	go func() {
+		defer answer.Body.Close()
+		feed(bufio.NewScanner(answer.Body), d.shown)
+	}()
+	return await(d.shown, func(string) bool { return true })
+}
+
+func feed(lines *bufio.Scanner, to chan<- string) {
+	defer close(to)
+	lines.Buffer(nil, 1<<30)
+	for lines.Scan() {
+		to <- lines.Text()
+	}
+}
+
+// await takes lines until one is the wanted one.
+func await(lines <-chan string, wanted func(string) bool) error {
+	timeout := time.After(patience)
+	for {
+		select {
+		case line, open := <-lines:
+			if !open {
+				return errors.New("it ended")
+			}
+			if wanted(line) {
+				return nil
+			}
+		case <-timeout:
+			return fmt.Errorf("nothing came within %s", patience)
+		}
+	}
+}
+
+func (d *daemon) stop() {
+	d.stream()
+	_ = d.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	for range d.logged {
+	}
+	_ = d.cmd.Wait() // ended by a signal
+}
+
+// used is the processor time of the daemon so far.
+func (d *daemon) used() time.Duration { return cpuOf(d.cmd.Process.Pid) }
+
+// cpuOf sums up the processor time of a process's threads, to the nanosecond. That of
+// threads that have ended is lost: Go keeps its threads.
+func cpuOf(pid int) (sum time.Duration) {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		first, _, _ := strings.Cut(string(data), " ")
+		n, _ := strconv.ParseInt(first, 10, 64)
+		sum += time.Duration(n)
+	}
+	return sum
+}
+
+// rssOf returns the memory of a process that is resident, in MB.
+func rssOf(pid int) float64 {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	for line := range strings.SplitSeq(string(data), "\n") {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "VmRSS:" {
+			n, _ := strconv.ParseFloat(fields[1], 64)
+			return n * 1024 / 1e6
+		}
+	}
+	return 0
+}
+
+// wakeUps is how often the threads of a process have waited for something that came.
+func wakeUps(pid int) (sum int) {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	for _, file := range files {
+		data, _ := os.ReadFile(file) // a thread that has ended does not wake up
+		_, after, _ := strings.Cut(string(data), "\nvoluntary_ctxt_switches:")
+		line, _, _ := strings.Cut(after, "\n")
+		n, _ := strconv.Atoi(strings.TrimSpace(line))
+		sum += n
+	}
+	return sum
+}
+
+// childTime is the processor time of a command that has ended.
+func childTime(c *exec.Cmd) time.Duration {
+	return c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+}

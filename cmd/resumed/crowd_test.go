@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/performance"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/control"
+	"resumed/internal/resume"
+	"resumed/internal/webui"
+)
+
+func (c *crowd) Closeup(ctx context.Context, key resume.Key) (webui.Closeup, error) {
+	status, err := c.Status(ctx, true, key)
+	return webui.Closeup{Session: status.Sessions[0]}, err
+}
+
+func (c *crowd) Steps(context.Context, resume.Key, time.Time, int) iter.Seq2[control.Step, error] {
+	return func(func(control.Step, error) bool) {}
+}
+
+func (c *crowd) OwnSteps(context.Context, time.Time) iter.Seq2[control.Step, error] {
+	return func(func(control.Step, error) bool) {}
+}
+
+// worked returns for how long the thread of the page has had the processor since it began
+// to load. Other work of the machine does not add to it, as it does to what a clock says.
+func (b *browser) worked() time.Duration {
+	b.t.Helper()
+	got, err := chromedp.Call(b.ctx, performance.GetMetrics, struct{}{})
+	require.NoError(b.t, err)
+	for _, metric := range got.Metrics {
+		if metric.Name == "TaskDuration" {
+			return time.Duration(metric.Value * float64(time.Second))
+		}
+	}
+	b.t.Fatal("the browser does not say how long it worked")
+	return 0
+}
+
+// drawn says on each page when its first group of sessions is on the screen.
+const drawn = `new MutationObserver((_, observer) => {
+  if (!document.querySelector('.group')) return;
+  observer.disconnect();
+  requestAnimationFrame(() => setTimeout(() => { window.drawn = performance.now() }));
+}).observe(document, {childList: true, subtree: true})`
+
+// Of ten thousand sessions a person sees something at once, and what is typed to find one
+// shows while it is typed.
+func TestPageOfTenThousandSessions(t *testing.T) {
+	t.Parallel()
+	w := newBrowser(t)
+	const many = 10_000
+	secret, err := webui.OpenSecret(t.TempDir())
+	require.NoError(t, err)
+	page := webui.New(newCrowd(many), secret, slog.New(slog.DiscardHandler))
+	server := httptest.NewServer(page)
+	t.Cleanup(server.Close)
+	query, err := page.Query(false)
+	require.NoError(t, err)
+	_, err = chromedp.Call(w.ctx, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})
+	require.NoError(t, err)
+	_, err = chromedp.Call(w.ctx, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: drawn})
+	require.NoError(t, err)
+
+	within := func(what string, work, most time.Duration) {
+		t.Helper()
+		t.Logf("%s: %s of work", what, work.Round(time.Millisecond))
+		if !raceDetector { // which makes the machine a slower one
+			require.Less(t, work, most, what)
+		}
+	}
+
+	w.do(chromedp.Navigate(server.URL + "/?" + query))
+	w.until("they are shown", `window.drawn > 0`)
+	within("all are shown", w.worked(), 500*time.Millisecond)
+	t.Logf("by the clock, also of what else this machine does: %s ms", w.eval(`Math.round(window.drawn)`))
+	require.Equal(t, "22", w.eval(`document.querySelectorAll('.group').length`), "by what they need, why, and of whom")
+
+	const found = `[...document.querySelectorAll('.group .many')].reduce((sum, each) => sum + parseInt(each.textContent), 0)`
+	for _, step := range []struct {
+		typed string
+		found int
+	}{{"c", many}, {"claude", many}, {"", many}, {"project-42", many / 100}, {"07777", 1}, {"nobody", 0}, {"", many}} {
+		before := w.worked()
+		w.eval(fmt.Sprintf(`(window.found = -1, document.querySelector('#search').value = '%s', document.querySelector('#search').dispatchEvent(new Event('input')),
+			requestAnimationFrame(() => setTimeout(() => { window.found = %s })), 0)`, step.typed, found))
+		w.until("what is looked for is shown", fmt.Sprintf(`window.found === %d`, step.found))
+		within(fmt.Sprintf("%q is looked for", step.typed), w.worked()-before, 100*time.Millisecond)
+		require.Equal(t, "true", w.eval(`document.querySelectorAll('.session').length < 60`), "only what can be seen is made, also where %q opens every group", step.typed)
+	}
+}

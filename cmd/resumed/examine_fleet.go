@@ -1,0 +1,120 @@
+//go:build !windows
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"resumed/internal/app"
+	"resumed/internal/config"
+	"resumed/internal/fleet/natskv"
+	"resumed/internal/humanize"
+)
+
+// joinAgain is what helps where this machine's part of a fleet is not as its hub has it.
+const joinAgain = "resumed hub init, on the hub's machine, prints the line: run it here again"
+
+// examineFleet looks at the fleet that the configuration names, as the daemon would reach it.
+func examineFleet(ctx context.Context, e *examination, cfg config.Fleet) {
+	if cfg.URL == "" {
+		return
+	}
+	credentials, err := natskv.ReadCredentials(cfg.CredentialsFile)
+	if err != nil {
+		e.fail("fleet keys", err.Error(), joinAgain)
+		return
+	}
+	if info, err := os.Stat(cfg.CredentialsFile); err == nil && info.Mode().Perm()&0o077 != 0 {
+		e.warn("fleet keys", cfg.CredentialsFile+" can be read by others, who could be this machine then", "chmod 600 "+cfg.CredentialsFile)
+	} else {
+		e.ok("fleet keys", cfg.CredentialsFile+", for this machine alone")
+	}
+	var reached *natskv.Health
+	for url := range strings.SplitSeq(cfg.URL, ",") {
+		url = strings.TrimSpace(url)
+		found, err := natskv.Check(ctx, natskv.Options{URL: url, Credentials: credentials, CAFile: cfg.CAFile, Host: app.HostName(cfg)})
+		if err != nil {
+			e.fail("fleet server", url+": "+err.Error(), remedy(err, cfg))
+			continue
+		}
+		e.ok("fleet server", fmt.Sprintf("%s: NATS %s, answers in %s", url, found.Version, found.Took.Round(time.Millisecond/10)))
+		reached = &found
+	}
+	if reached != nil {
+		examineFleetClock(e, *reached)
+		examineFleetHosts(e, *reached)
+	}
+}
+
+// remedy says what helps against what stands in the way.
+func remedy(err error, cfg config.Fleet) string {
+	switch {
+	case errors.Is(err, natskv.ErrNobodyThere):
+		return "start resumed hub there, or correct fleet.url; until then this machine goes on alone"
+	case errors.Is(err, natskv.ErrNotTheirs) && cfg.CAFile == "":
+		return "name the certificate that signed it as fleet.ca_file"
+	case errors.Is(err, natskv.ErrNotTheirs), errors.Is(err, natskv.ErrUnknownHost):
+		return joinAgain
+	case errors.Is(err, natskv.ErrOtherName):
+		return "write the name that the certificate has into fleet.url, or make a new hub: resumed hub init --listen NAME:PORT"
+	case errors.Is(err, natskv.ErrTooOld):
+		return "use a newer server, or resumed hub"
+	case errors.Is(err, natskv.ErrNothingIsThere):
+		return "make the fleet's streams as docs/fleet.md says"
+	default:
+		return "make sure that fleet.url, credentials_file and ca_file are of one fleet: " + joinAgain
+	}
+}
+
+func examineFleetClock(e *examination, h natskv.Health) {
+	const fix = "timedatectl set-ntp true, here and where the hub is"
+	text := fmt.Sprintf("the server's is %s ahead of this one's", h.Skew)
+	if h.Skew < 0 {
+		text = fmt.Sprintf("the server's is %s behind this one's", -h.Skew)
+	}
+	switch {
+	case h.Alone:
+		e.fail("fleet clock", text+": too far, this machine goes on alone", fix)
+	case h.Off:
+		e.warn("fleet clock", text, fix)
+	default:
+		e.ok("fleet clock", text)
+	}
+}
+
+// examineFleetHosts compares the versions of all machines with that of this program.
+func examineFleetHosts(e *examination, h natskv.Health) {
+	var names, others []string
+	for _, host := range h.Hosts {
+		if host.Bye {
+			continue
+		}
+		names = append(names, host.Host)
+		if host.Version != "" && host.Version != version() {
+			others = append(others, host.Host+" ("+host.Version+")")
+		}
+	}
+	slices.Sort(names)
+	slices.Sort(others)
+	const shown = 10
+	list := func(all []string) string {
+		if more := len(all) - shown; more > 0 {
+			return strings.Join(all[:shown], ", ") + fmt.Sprintf(" and %d more", more)
+		}
+		return strings.Join(all, ", ")
+	}
+	switch {
+	case len(others) > 0:
+		e.warn("fleet hosts", fmt.Sprintf("other versions than this one's (%s) run on %s", version(), list(others)), "install one version on all of them, and restart their daemons")
+	case len(names) == 0:
+		e.warn("fleet hosts", "no daemon is there, that of this machine neither", "resumed install, or resumed run")
+	default:
+		e.ok("fleet hosts", humanize.Count(len(names), "machine")+": "+list(names))
+	}
+}

@@ -1,0 +1,204 @@
+//go:build !windows
+
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"resumed/internal/agents"
+	"resumed/internal/app"
+	"resumed/internal/atomicfile"
+	"resumed/internal/config"
+	"resumed/internal/control"
+	"resumed/internal/fleet/natskv"
+)
+
+func (c *cli) fleetCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "fleet",
+		Short:   "Connect machines that share an account",
+		Example: "  resumed fleet join tls://hub.example.com:4222/…\n  resumed status --fleet\n  resumed fleet forget claude-code:default",
+	}
+	name := ""
+	join := &cobra.Command{
+		Use:   "join LINE",
+		Short: "Join a fleet with the line that `hub init` printed",
+		Long: "Makes a key for this machine, asks the hub for access and writes [fleet] to the configuration.\n" +
+			"A running daemon uses it at once. You can run it again to change something.",
+		Example: "  resumed fleet join tls://hub.example.com:4222/…\n  resumed fleet join --name laptop tls://hub.example.com:4222/…",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.joinFleet(cmd, strings.Join(args, " "), name)
+		},
+	}
+	join.Flags().StringVar(&name, "name", "", "what this machine is `CALLED` in the fleet (default: its own name)")
+	cmd.AddCommand(join, &cobra.Command{
+		Use:   "forget ACCOUNT",
+		Short: "Treat an account as free again on all machines",
+		Long: "Ends what the fleet believes of an account's limit: a machine may have been told something wrong. Each\n" +
+			"machine still waits for what its own sessions were told.",
+		Example: "  resumed status --fleet\n  resumed fleet forget claude-code:default",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.client().ForgetAccount(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(c.out, "The fleet forgot the limit of %s.\n", args[0])
+			return err
+		},
+	})
+	return cmd
+}
+
+func (c *cli) joinFleet(cmd *cobra.Command, line, name string) error {
+	invitation, err := natskv.ParseLine(line)
+	if err != nil {
+		return usageError{err}
+	}
+	path, err := config.Find(c.configArg, os.Getenv)
+	if err != nil {
+		return err
+	}
+	if path == "" || path != config.UserPath(os.Getenv) && c.configArg == "" && os.Getenv("RESUMED_CONFIG") == "" {
+		path = cmp.Or(c.configArg, os.Getenv("RESUMED_CONFIG"), config.UserPath(os.Getenv))
+	}
+	if path == "" {
+		return hinted{errors.New("there is no home to write a configuration in"), "resumed --config FILE fleet join LINE"}
+	}
+	dir := filepath.Dir(path)
+	wanted := config.Fleet{URL: invitation.URL, CredentialsFile: filepath.Join(dir, "fleet.credentials"), CAFile: filepath.Join(dir, "fleet-ca.pem"), Name: name}
+	wanted.Name = app.HostName(wanted)
+	credentials, err := keysFor(wanted.CredentialsFile, invitation)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the configuration directory: %w", err)
+	}
+	err = errors.Join(
+		atomicfile.Write(wanted.CAFile, invitation.CAText(), 0o600),
+		atomicfile.Write(wanted.CredentialsFile, credentials.Text(), 0o600),
+	)
+	if err != nil {
+		return fmt.Errorf("write what the fleet is reached with: %w", err)
+	}
+	err = natskv.Register(cmd.Context(), natskv.Options{URL: wanted.URL, Credentials: credentials, CAFile: wanted.CAFile, Host: wanted.Name})
+	if _, refused := errors.AsType[*natskv.RefusedError](err); refused {
+		return err
+	}
+	if err != nil {
+		fmt.Fprintf(c.err, "The hub does not answer now (%v): this machine is let in when it does.\n", err)
+	}
+	if err := configureFleet(path, wanted); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.out, "This machine is %s in the fleet at %s; [fleet] is in %s.\n", wanted.Name, wanted.URL, path)
+	return err
+}
+
+// keysFor returns what this machine is known by. It keeps its key when it joins again.
+func keysFor(file string, invitation natskv.Invitation) (natskv.Credentials, error) {
+	credentials, err := natskv.ReadCredentials(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		credentials, err = natskv.NewCredentials()
+	}
+	credentials.Key, credentials.Invitation = invitation.Key, invitation.Seed
+	return credentials, err
+}
+
+// configureFleet writes a fleet into a configuration, and leaves the rest of it as it is. What
+// would not be obeyed is not written.
+func configureFleet(path string, wanted config.Fleet) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	mode := fs.FileMode(0o600)
+	text, err := os.ReadFile(path)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	next := []byte(withFleet(string(text), wanted))
+	trial, err := os.CreateTemp(filepath.Dir(path), ".join-*.toml")
+	if err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	defer os.Remove(trial.Name())
+	_, err = trial.Write(next)
+	if err := errors.Join(err, trial.Close()); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	if _, err := config.Load(trial.Name(), agents.Known()); err != nil {
+		return fmt.Errorf("[fleet] cannot be added to %s: %w", path, err)
+	}
+	if err := atomicfile.Write(path, next, mode); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	return nil
+}
+
+// withFleet returns a file with these keys in its table [fleet].
+func withFleet(text string, wanted config.Fleet) string {
+	keys := []string{"url", "credentials_file", "ca_file", "name"}
+	said := fmt.Sprintf("url = %q\ncredentials_file = %q\nca_file = %q\nname = %q\n", wanted.URL, wanted.CredentialsFile, wanted.CAFile, wanted.Name)
+	var out strings.Builder
+	inside, found := false, false
+	for line := range strings.Lines(text) {
+		trimmed := strings.TrimSpace(line)
+		if strings.HasPrefix(trimmed, "[") {
+			inside = strings.HasPrefix(trimmed, "[fleet]")
+			if inside {
+				found = true
+				out.WriteString(strings.TrimSuffix(line, "\n") + "\n" + said)
+				continue
+			}
+		}
+		key, _, _ := strings.Cut(trimmed, "=")
+		if inside && slices.Contains(keys, strings.TrimSpace(key)) {
+			continue
+		}
+		out.WriteString(line)
+	}
+	if found {
+		return out.String()
+	}
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		out.WriteString("\n")
+	}
+	return out.String() + "\n[fleet]\n" + said
+}
+
+// rowsOfFleet is how many sessions of a fleet are shown to people.
+const rowsOfFleet = 200
+
+// statusOfFleet prints how all machines stand.
+func (c *cli) statusOfFleet(cmd *cobra.Command) error {
+	if !c.json {
+		page, err := c.client().Fleet(cmd.Context(), "", rowsOfFleet)
+		if err != nil {
+			return err
+		}
+		return c.show(newPage(c.out).view().Fleet(page))
+	}
+	all, err := c.client().Fleet(cmd.Context(), "", 0)
+	for err == nil && all.Next != "" {
+		var more control.Fleet
+		more, err = c.client().Fleet(cmd.Context(), all.Next, 0)
+		all.Sessions, all.Next = append(all.Sessions, more.Sessions...), more.Next
+	}
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(escaping{c.out}).Encode(all)
+}

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/control"
+	"resumed/internal/resume"
+)
+
+// hubBox is a machine that the others meet at.
+type hubBox struct {
+	*box
+	line string
+	proc *exec.Cmd
+}
+
+// fleets lets one fleet be there at a time: each is several daemons (see testsAtOnce).
+var fleets sync.Mutex
+
+func newHubBox(t *testing.T) *hubBox {
+	h := &hubBox{box: newBox(t)}
+	fleets.Lock()
+	t.Cleanup(fleets.Unlock)
+	h.init("hub")
+	return h
+}
+
+// init makes a hub, and takes its line.
+func (h *hubBox) init(dir string) {
+	t := h.t
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, free.Close())
+	out, errOut, code := h.run("hub", "init", "--dir", h.path(dir), "--listen", free.Addr().String())
+	require.Zero(t, code, errOut)
+	require.Equal(t, 1, strings.Count(out, "\n"), "one line for all hosts")
+	require.True(t, strings.HasPrefix(out, "resumed fleet join tls://127.0.0.1:"), out)
+	h.line = strings.TrimSpace(out)
+}
+
+func (h *hubBox) serve() {
+	h.t.Helper()
+	before := strings.Count(h.logged(), "msg=ready")
+	h.proc = h.command("hub", "--dir", h.path("hub"))
+	require.NoError(h.t, h.proc.Start())
+	h.t.Cleanup(func() { h.end(syscall.SIGKILL) })
+	h.until("the hub is ready", func() bool { return strings.Count(h.logged(), "msg=ready") > before })
+}
+
+// end ends the hub and returns its exit code.
+func (h *hubBox) end(sig syscall.Signal) int {
+	if h.proc == nil {
+		return -1
+	}
+	_ = h.proc.Process.Signal(sig)
+	_ = h.proc.Wait()
+	code := h.proc.ProcessState.ExitCode()
+	h.proc = nil
+	return code
+}
+
+// host is a machine of the fleet, of whose resumes the file notes tells, as of all of them.
+func (h *hubBox) host(name string) *box {
+	h.t.Helper()
+	b := &box{t: h.t, binary: program, home: h.t.TempDir()}
+	b.daemon = control.NewClient(b.path("runtime", "resumed"))
+	h.t.Cleanup(b.sweep)
+	require.NoError(h.t, os.Mkdir(b.path("bot"), 0o755))
+	require.NoError(h.t, os.Mkdir(b.path("tmp"), 0o755))
+	b.write(configFile, "[resume]\nmargin = \"0s\"\nstagger = \"500ms\"\nmax_concurrent = 4\n"+strings.Replace(bot, "kind =", "account = \"team\"\nkind =", 1))
+	b.write("bot/resume.sh", fmt.Sprintf("echo \"begun %s $1\" >> %[2]s; sleep 1; echo \"ended %[1]s $1\" >> %[2]s; echo \"step 2\" >> logs/$1.log\n", name, h.path("notes")))
+	b.appendTo(configFile, "\n[http]\nlisten = \"127.0.0.1:0\"\n[fleet]\nheartbeat = \"3s\"\n")
+	out, errOut, code := b.run("fleet", "join", h.line, "--name", name)
+	require.Zero(h.t, code, out+errOut)
+	require.Contains(h.t, out, name)
+	return b
+}
+
+func (b *box) inFleet(state string, hosts int) func() bool {
+	return func() bool {
+		f := b.status().Daemon.Fleet
+		return f != nil && f.State == state && f.Hosts >= hosts
+	}
+}
+
+// figure adds up what the hosts count under a name, and under a label where there is one.
+func figure(hosts []*box, name, label string) (sum int) {
+	for _, b := range hosts {
+		for _, m := range b.scrape()[name].GetMetric() {
+			if label == "" || m.GetLabel()[0].GetValue() == label {
+				sum += int(m.GetCounter().GetValue() + m.GetGauge().GetValue())
+			}
+		}
+	}
+	return sum
+}
+
+// One account on three machines: one of them tries whether the limit is over, and the rest
+// follow. Without the hub all go on by themselves, and with it they are one again.
+func TestMachinesOfOneAccountTryALimitOnce(t *testing.T) {
+	h := newHubBox(t)
+	early := h.host("early") // there is no hub yet
+	h.serve()
+	hosts := []*box{early, h.host("second"), h.host("third")}
+	for _, b := range hosts {
+		b.start()
+	}
+	for _, b := range hosts {
+		b.until("all are there", b.inFleet("connected", 3))
+	}
+	for i, b := range hosts {
+		_, errOut, code := b.run("pause") // so that all of them wait at once, however long that takes
+		require.Zero(t, code, errOut)
+		for n := range 4 {
+			b.write(fmt.Sprintf("bot/logs/s-%d-%d.log", i, n), "step 1\nrate limited, retry in 2s\n")
+		}
+	}
+	var fleet control.Fleet
+	hosts[0].until("all sessions are seen", func() bool {
+		var err error
+		fleet, err = hosts[0].daemon.Fleet(t.Context(), "", 100)
+		return err == nil && len(fleet.Sessions) == 12 && len(fleet.Accounts) == 1 && fleet.Accounts[0].State == "open"
+	})
+	require.Len(t, fleet.Hosts, 3)
+	require.Equal(t, 3, fleet.Accounts[0].Hosts)
+	require.Equal(t, 12, fleet.Accounts[0].Sessions)
+	require.Empty(t, fleet.Sessions[0].Text, "texts stay where they are")
+	for _, b := range hosts {
+		_, errOut, code := b.run("unpause")
+		require.Zero(t, code, errOut)
+	}
+	for i, b := range hosts {
+		for n := range 4 {
+			b.untilState(fmt.Sprintf("s-%d-%d", i, n), resume.Watching)
+		}
+	}
+	notes := strings.Split(strings.TrimSpace(h.read("notes")), "\n")
+	require.Len(t, notes, 24, "each session was resumed once")
+	require.Contains(t, notes[0], "begun")
+	require.Contains(t, notes[1], "ended", "one tried alone: %q", notes)
+
+	require.Equal(t, 1, figure(hosts, "resumed_fleet_probes_total", "moved"), "of all hosts one tried")
+	require.Positive(t, figure(hosts, "resumed_fleet_cas_total", "won"))
+	require.Equal(t, 9, figure(hosts, "resumed_fleet_hosts", ""), "each sees three")
+	require.Equal(t, 3, figure(hosts, "resumed_fleet_connected", ""))
+
+	out, errOut, code := hosts[1].run("status", "--fleet", "--json")
+	require.Zero(t, code, errOut)
+	var document map[string]any
+	require.NoError(t, json.Unmarshal([]byte(out), &document))
+	require.Contains(t, document, "accounts")
+	out, _, code = hosts[1].run("status", "--fleet")
+	require.Zero(t, code)
+	require.Contains(t, out, "host early: alive")
+}
+
+func TestASessionOfAnotherMachineIsSteered(t *testing.T) {
+	h := newHubBox(t)
+	h.serve()
+	here, there := h.host("here"), h.host("there")
+	for _, b := range []*box{here, there} {
+		b.start()
+	}
+	here.until("both are there", here.inFleet("connected", 2))
+	there.write("bot/logs/s-1.log", "step 1\nrate limited, retry in 1h\n")
+	there.untilState("s-1", resume.Waiting)
+	_, errOut, code := here.run("pause", "there/s-1")
+	require.Zero(t, code, errOut)
+	require.True(t, there.session("s-1").Paused)
+	_, _, code = here.run("pause", "there/unknown")
+	require.Equal(t, exitNoSession, code)
+	_, errOut, code = here.run("pause", "nowhere/s-1")
+	require.NotZero(t, code)
+	require.Contains(t, errOut, "no host of that name")
+	_, errOut, code = here.run("cancel", "there/s-1")
+	require.Zero(t, code, errOut)
+	there.untilState("s-1", resume.Watching)
+
+	there.write("bot/logs/s-2.log", "step 1\nrate limited, retry in 1h\n")
+	there.untilState("s-2", resume.Waiting)
+	open := func() bool {
+		f, err := here.daemon.Fleet(t.Context(), "", 10)
+		return err == nil && len(f.Accounts) == 1 && f.Accounts[0].State == "open" && f.Accounts[0].By == "there"
+	}
+	here.until("the limit is known here", open)
+	id := func() string {
+		f, err := here.daemon.Fleet(t.Context(), "", 10)
+		require.NoError(t, err)
+		return f.Accounts[0].ID
+	}()
+	out, errOut, code := here.run("fleet", "forget", id)
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "forgot")
+	require.False(t, open())
+	_, errOut, code = here.run("fleet", "forget", "nobody")
+	require.NotZero(t, code)
+	require.Contains(t, errOut, "status --fleet")
+}
+
+func TestWithoutAFleetNothingIsSaidOfOne(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, bot)
+	b.start()
+	require.Nil(t, b.status().Daemon.Fleet)
+	_, errOut, code := b.run("status", "--fleet")
+	require.NotZero(t, code)
+	require.Contains(t, errOut, "in no fleet")
+	_, errOut, code = b.run("fleet", "join", "nonsense")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errOut, "hub init")
+	require.NotContains(t, b.read(configFile), "[fleet]")
+}
+
+// The hub is lost and comes back: nobody stops for want of it.
+func TestAHubThatIsKilledIsDoneWithout(t *testing.T) {
+	h := newHubBox(t)
+	h.serve()
+	b := h.host("box")
+	b.start()
+	b.until("it is there", b.inFleet("connected", 1))
+	require.NotZero(t, h.end(syscall.SIGKILL))
+	b.until("the loss is shown", b.inFleet("alone", 1))
+	b.write("bot/logs/s-1.log", "step 1\nrate limited, retry in 1s\n")
+	b.within(2*patience, "it goes on alone", func() bool { return strings.Contains(h.read("notes"), "ended box s-1") })
+	h.serve()
+	b.until("it is with the fleet again", b.inFleet("connected", 1))
+	require.Zero(t, h.end(syscall.SIGTERM), "it is ended by SIGTERM as asked")
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+// conditional are the metrics that are there only where an agent tells them, and by
+// whom. The documents name them all the same.
+var conditional = map[string]string{
+	"resumed_account_provider_open":     "an account that asks several providers",
+	"resumed_account_used_ratio":        "an agent that tells how much is used",
+	"resumed_fleet_connected":           inAFleet,
+	"resumed_fleet_hosts":               inAFleet,
+	"resumed_fleet_alone_seconds_total": inAFleet,
+	"resumed_fleet_cas_total":           inAFleet,
+	"resumed_fleet_skew_seconds":        inAFleet,
+	"resumed_fleet_probes_total":        inAFleet,
+}
+
+const inAFleet = "a host in a fleet"
+
+// dashboardQueries returns every query of the dashboard and of the alerts.
+func dashboardQueries(t *testing.T) []string {
+	t.Helper()
+	var queries []string
+	data, err := os.ReadFile("../../docs/grafana.json")
+	require.NoError(t, err)
+	var dashboard any
+	require.NoError(t, json.Unmarshal(data, &dashboard))
+	var walk func(any)
+	walk = func(node any) {
+		switch node := node.(type) {
+		case map[string]any:
+			for key, below := range node {
+				if query, isText := below.(string); isText && key == "expr" {
+					queries = append(queries, query)
+				}
+				walk(below)
+			}
+		case []any:
+			for _, below := range node {
+				walk(below)
+			}
+		}
+	}
+	walk(dashboard)
+	require.Greater(t, len(queries), 15, "the dashboard was read")
+	return queries
+}
+
+// busyBox is a daemon that has gone through all that the dashboard shows: a session that
+// was continued, one that gave up, a notice of it, a limit that lasts.
+func busyBox(t *testing.T) *box {
+	b, hook := newBox(t), newHook(t)
+	b.write(configFile, bot+"[backoff]\nbase_delay = \"100ms\"\nmax_retries = 1\njitter = false\n[resume]\nstagger = \"0s\"\n[http]\nlisten = \"127.0.0.1:0\"\n"+
+		"[notify]\ngroup_wait = \"0s\"\n[[notify.webhook]]\nname = \"ops\"\nurl = \""+hook.URL+"\"\n")
+	b.write("bot/resume.sh", `[ "$1" = s-1 ] && echo "step 2" >> logs/$1.log && exit 0; echo "no luck"; exit 7`)
+	b.start()
+	b.write("bot/logs/s-1.log", "step 1\nrate limited\n")
+	b.until("a session is continued", func() bool { return b.session("s-1").State == resume.Watching && len(b.session("s-1").Past) > 0 })
+	b.write("bot/logs/s-2.log", "step 1\nrate limited\n")
+	b.untilState("s-2", resume.GaveUp)
+	b.until("the notice arrives", func() bool { return len(hook.got()) > 0 })
+	b.until("and is counted", func() bool { return b.channel().Delivered > 0 })
+	return b
+}
+
+var (
+	namedMetric = regexp.MustCompile(`\b(?:resumed|process)_[a-z_]+`)
+	labelled    = regexp.MustCompile(`\b((?:resumed|process)_[a-z_]+)\{([^}]*)\}`)
+)
+
+// Every metric and every label that the dashboard or an alert names is exported.
+func TestTheDashboardNamesWhatTheDaemonExports(t *testing.T) {
+	b := busyBox(t)
+	exported := b.scrape()
+	described, err := os.ReadFile("../../docs/metrics.md")
+	require.NoError(t, err)
+	alerts, err := os.ReadFile("../../docs/alerts.yml")
+	require.NoError(t, err)
+	for _, query := range append(dashboardQueries(t), string(alerts)) {
+		for _, name := range namedMetric.FindAllString(query, -1) {
+			name = strings.TrimSuffix(name, "_bucket")
+			if conditional[name] != "" {
+				require.Contains(t, string(described), name)
+				continue
+			}
+			require.Contains(t, exported, name, query)
+		}
+		for _, found := range labelled.FindAllStringSubmatch(query, -1) {
+			family := exported[strings.TrimSuffix(found[1], "_bucket")]
+			if family == nil {
+				continue
+			}
+			var names []string
+			for _, label := range family.GetMetric()[0].GetLabel() {
+				names = append(names, label.GetName())
+			}
+			names = append(names, "instance", "job") // those that Prometheus adds
+			for matcher := range strings.SplitSeq(found[2], ",") {
+				name := regexp.MustCompile(`^\s*\w+`).FindString(matcher)
+				require.Contains(t, names, strings.TrimSpace(name), "%s in %s", found[1], query)
+			}
+		}
+	}
+}
+
+// A real Prometheus that asks the daemon has an answer to every query of the dashboard.
+func TestPrometheusAnswersTheDashboard(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: a Prometheus is started")
+	}
+	server, err := exec.LookPath("prometheus")
+	if err != nil {
+		t.Skip("SKIPPED: no prometheus is installed")
+	}
+	b := busyBox(t)
+	b.get("/healthz")
+	b.write("prometheus.yml", fmt.Sprintf("global:\n  scrape_interval: 1s\nscrape_configs:\n- job_name: resumed\n  static_configs:\n  - targets: [%q]\n", b.status().Daemon.HTTP))
+	address := freeAddress(t)
+	cmd := exec.Command(server, "--config.file="+b.path("prometheus.yml"), "--storage.tsdb.path="+b.path("tsdb"), "--web.listen-address="+address)
+	cmd.Env = b.env()
+	log, err := os.Create(b.path("prometheus.log"))
+	require.NoError(t, err)
+	cmd.Stdout, cmd.Stderr = log, log
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		log.Close()
+	})
+	meant := strings.NewReplacer("$instance", ".*", "$__rate_interval", "1m")
+	answered := func(query string) bool {
+		answer, err := http.Get("http://" + address + "/api/v1/query?query=" + url.QueryEscape(meant.Replace(query)))
+		if err != nil {
+			return false
+		}
+		defer answer.Body.Close()
+		if answer.StatusCode == http.StatusServiceUnavailable {
+			return false // it is about to begin
+		}
+		var said struct {
+			Status string
+			Error  string
+			Data   struct{ Result []any }
+		}
+		require.NoError(t, json.NewDecoder(answer.Body).Decode(&said))
+		require.Equal(t, "success", said.Status, "%s: %s", query, said.Error)
+		return len(said.Data.Result) > 0
+	}
+	b.until("Prometheus has asked the daemon", func() bool { return answered("resumed_build_info") })
+	for _, query := range dashboardQueries(t) {
+		quiet := strings.Contains(query, "changes(") || slices.ContainsFunc(namedMetric.FindAllString(query, -1), func(name string) bool { return conditional[name] != "" })
+		if quiet { // it is understood, and there may be nothing to show
+			answered(query)
+			continue
+		}
+		b.until("Prometheus answers "+query, func() bool { return answered(query) })
+	}
+}
+
+// freeAddress returns one that nobody listens at.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	return listener.Addr().String()
+}

@@ -1,0 +1,76 @@
+//go:build !windows
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"resumed/internal/config"
+	"resumed/internal/dirs"
+	"resumed/internal/hub"
+)
+
+func (c *cli) hubCommand() *cobra.Command {
+	dir := ""
+	cmd := &cobra.Command{
+		Use:   "hub",
+		Short: "Run the server that connects the machines of a fleet",
+		Long: "Serves what `hub init` made, until SIGTERM or Ctrl-C. It knows the state of the accounts, the\n" +
+			"machines and the waiting sessions. It starts nothing, and machines work alone while it is down.",
+		Example: "  resumed hub init\n  resumed hub",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			place, err := hubDir(dir)
+			if err != nil {
+				return err
+			}
+			_, log := c.logger(config.Default())
+			return hub.Serve(cmd.Context(), hub.Options{
+				Dir: place, Log: log,
+				Ready: func(address string) { log.Info("ready", "listen", address, "dir", place) },
+			})
+		},
+	}
+	cmd.PersistentFlags().StringVar(&dir, "dir", "", "the hub's `DIRECTORY`")
+	listen := ""
+	first := &cobra.Command{
+		Use:   "init",
+		Short: "Create a hub and print the line that machines join with",
+		Long: "Makes a directory with the hub's certificates, keys and settings, and prints one line for all\n" +
+			"machines that are to join. Whoever has the line can join, so it is a secret. Done again it prints the\n" +
+			"same line.",
+		Example: "  resumed hub init\n  resumed hub init --listen 192.168.1.10:4222",
+		RunE: func(*cobra.Command, []string) error {
+			place, err := hubDir(dir)
+			if err != nil {
+				return err
+			}
+			invitation, err := hub.Init(place, listen)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.err, "The hub is in %s: start it by `resumed hub`, and run this line on every machine of yours, this one too:\n", place)
+			_, err = fmt.Fprintln(c.out, "resumed fleet join", invitation.Line())
+			return err
+		},
+	}
+	first.Flags().StringVar(&listen, "listen", "", "`ADDRESS` to listen on, by which machines reach it (default \""+hub.DefaultListen+"\")")
+	cmd.AddCommand(first)
+	return cmd
+}
+
+// hubDir returns where a hub is: as said, where systemd made a place for the service, else
+// beside the state of the user's daemon.
+func hubDir(said string) (string, error) {
+	if said != "" {
+		return filepath.Abs(said)
+	}
+	dir, err := dirs.State(os.Getenv)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "hub"), nil
+}

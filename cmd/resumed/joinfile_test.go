@@ -1,0 +1,25 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/config"
+)
+
+// Who joins keeps the rest of the configuration, comments too.
+func TestJoiningChangesTheTableOfTheFleetAlone(t *testing.T) {
+	t.Parallel()
+	wanted := config.Fleet{URL: "tls://hub:1", CredentialsFile: "/c", CAFile: "/a", Name: "box"}
+	const said = "url = \"tls://hub:1\"\ncredentials_file = \"/c\"\nca_file = \"/a\"\nname = \"box\"\n"
+	for before, after := range map[string]string{
+		"":                                "\n[fleet]\n" + said,
+		"[log]\nlevel = \"warn\"  # mine": "[log]\nlevel = \"warn\"  # mine\n\n[fleet]\n" + said,
+		"[fleet]  # ours\nurl = \"tls://old:1\"\nshare = \"texts\"\nname=\"old\"\n# a word\n[log]\n": "[fleet]  # ours\n" + said + "share = \"texts\"\n# a word\n[log]\n",
+		"#[fleet]\n": "#[fleet]\n\n[fleet]\n" + said,
+	} {
+		require.Equal(t, after, withFleet(before, wanted))
+		require.Equal(t, after, withFleet(after, wanted), "once is enough")
+	}
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// withLaunchctl gives the test a home and a launchctl that takes notes and remembers
+// whether the agent is loaded.
+func withLaunchctl(t *testing.T) (home string, orders func() []string) {
+	home = t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("PATH", filepath.Join(home, "bin")+":"+os.Getenv("PATH"))
+	t.Setenv("XDG_RUNTIME_DIR", filepath.Join(home, "run"))
+	t.Setenv("XDG_STATE_HOME", filepath.Join(home, "state"))
+	notes, loaded := filepath.Join(home, "orders"), filepath.Join(home, "loaded")
+	script := fmt.Sprintf(`#!/bin/sh
+case $1 in
+print) exec test -e %[2]s ;;
+bootstrap) [ -e %[3]s ] && { echo "Domain does not support specified action" >&2; exit 125; }; touch %[2]s ;;
+bootout) rm %[2]s ;;
+esac
+echo "$*" >> %[1]s
+`, notes, loaded, filepath.Join(home, "ssh"))
+	require.NoError(t, os.Mkdir(filepath.Join(home, "bin"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(home, "bin", "launchctl"), []byte(script), 0o700))
+	return home, func() []string {
+		text, _ := os.ReadFile(notes) // none were given
+		_ = os.Remove(notes)
+		return strings.Split(strings.TrimSpace(string(text)), "\n")
+	}
+}
+
+func TestInstallOnMacOS(t *testing.T) {
+	home, orders := withLaunchctl(t)
+	var out bytes.Buffer
+	c := &cli{out: &out, err: io.Discard}
+	s := service{program: filepath.Join(home, "a & b", "resumed"), config: "/c<o>.toml", variables: []string{"PATH=/usr/bin:/opt/\"q\"", "CODEX_HOME=/x=y"}}
+	plist := filepath.Join(home, "Library", "LaunchAgents", "resumed.plist")
+	target := fmt.Sprintf("gui/%d/resumed", os.Getuid())
+
+	require.NoError(t, c.installAgent(t.Context(), s, nil, true))
+	require.Contains(t, out.String(), "launchctl bootstrap gui/")
+	require.NoFileExists(t, plist, "a dry run does nothing")
+	require.Equal(t, []string{""}, orders())
+
+	require.NoError(t, c.installAgent(t.Context(), s, nil, false))
+	text, err := os.ReadFile(plist)
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"Label", "resumed", "ProgramArguments", s.program, "--config", "/c<o>.toml", "run",
+		"EnvironmentVariables", "PATH", "/usr/bin:/opt/\"q\"", "CODEX_HOME", "/x=y",
+		"StandardOutPath", filepath.Join(home, "Library/Logs/resumed.log"), "StandardErrorPath", filepath.Join(home, "Library/Logs/resumed.log"),
+		"RunAtLoad", "KeepAlive", "SuccessfulExit", "ThrottleInterval", "10", "AbandonProcessGroup", "ExitTimeOut", "20",
+	}, words(t, text))
+	require.DirExists(t, filepath.Join(home, "Library", "Logs"))
+	require.Equal(t, []string{"bootstrap " + strings.TrimSuffix(target, "/resumed") + " " + plist}, orders())
+
+	require.NoError(t, c.installAgent(t.Context(), s, nil, false))
+	require.Equal(t, []string{""}, orders(), "nothing has changed")
+	s.config = ""
+	require.NoError(t, c.installAgent(t.Context(), s, nil, false))
+	require.Equal(t, []string{"bootout " + target, "bootstrap " + strings.TrimSuffix(target, "/resumed") + " " + plist}, orders())
+
+	require.NoError(t, c.uninstallAgent(t.Context(), true))
+	require.FileExists(t, plist)
+	require.NoError(t, c.uninstallAgent(t.Context(), false))
+	require.NoFileExists(t, plist)
+	require.Equal(t, []string{"bootout " + target}, orders())
+	out.Reset()
+	require.NoError(t, c.uninstallAgent(t.Context(), false))
+	require.Equal(t, "Nothing is installed.\n", out.String())
+
+	require.NoError(t, os.WriteFile(filepath.Join(home, "ssh"), nil, 0o600))
+	require.ErrorContains(t, c.installAgent(t.Context(), s, nil, false), "Domain does not support")
+	require.NoError(t, os.WriteFile(plist, []byte("<plist>somebody's own</plist>"), 0o600))
+	require.ErrorContains(t, c.installAgent(t.Context(), s, nil, false), "not of resumed's making")
+	require.NoError(t, c.uninstallAgent(t.Context(), false))
+	require.FileExists(t, plist)
+}
+
+// What is asked for beside the service is added, and goes with it.
+func TestInstallOnMacOSAddsPlugins(t *testing.T) {
+	home, _ := withLaunchctl(t)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
+	var out bytes.Buffer
+	c := &cli{out: &out, err: io.Discard}
+	plugins := pluginFiles(func(string) bool { return true })
+	require.NotEmpty(t, plugins)
+	s := service{program: filepath.Join(home, "resumed")}
+
+	require.NoError(t, c.installAgent(t.Context(), s, plugins, true))
+	require.Contains(t, out.String(), "# write "+plugins[0].path)
+	require.NoFileExists(t, plugins[0].path)
+	require.NoError(t, c.installAgent(t.Context(), s, plugins, false))
+	require.FileExists(t, plugins[0].path)
+	require.NoError(t, c.installAgent(t.Context(), s, nil, false), "who asks for none another time keeps it")
+	require.FileExists(t, plugins[0].path)
+	require.NoError(t, c.uninstallAgent(t.Context(), false))
+	require.NoFileExists(t, plugins[0].path)
+
+	require.NoError(t, os.WriteFile(plugins[0].path, []byte("// somebody's own"), 0o600))
+	require.ErrorContains(t, c.installAgent(t.Context(), s, plugins, false), "not of resumed's making")
+	require.NoFileExists(t, filepath.Join(home, "Library", "LaunchAgents", "resumed.plist"))
+}
+
+// words returns what stands in a property list.
+func words(t *testing.T, text []byte) []string {
+	var all []string
+	for decoder := xml.NewDecoder(bytes.NewReader(text)); ; {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		require.NoError(t, err)
+		if data, ok := token.(xml.CharData); ok && strings.TrimSpace(string(data)) != "" {
+			all = append(all, string(data))
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+// look is how a person may look at the page.
+type look struct {
+	scheme string
+	width  int64
+}
+
+// looks are those that must be well: from a phone to a wide screen, light and dark.
+var looks = []look{
+	{"light", 360}, {"dark", 360}, {"light", 768}, {"dark", 768}, {"light", 1280}, {"dark", 1280}, {"light", 2560}, {"dark", 2560},
+}
+
+// as makes the browser one of that look.
+func (b *browser) as(l look) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}},
+	})
+	require.NoError(b.t, err)
+	b.do(chromedp.EmulateViewport(l.width, 800))
+	b.until("it is as wide as it should be", fmt.Sprintf("innerWidth === %d", l.width))
+}
+
+// shots holds that the page fits every look, and keeps what a person would see where
+// SCREENSHOTS names a directory.
+func (b *browser) shots(name string) {
+	b.t.Helper()
+	for _, l := range looks {
+		b.as(l)
+		b.until("nothing is wider than the screen", `document.documentElement.scrollWidth <= innerWidth`)
+		if dir := os.Getenv("SCREENSHOTS"); dir != "" {
+			png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+			require.NoError(b.t, err)
+			require.NoError(b.t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%d-%s.png", name, l.width, l.scheme)), png, 0o600))
+		}
+	}
+	b.as(look{"light", 1280})
+}
+
+func innerText(selector string) string {
+	return fmt.Sprintf(`document.querySelector('%s').innerText`, selector)
+}
+
+// A page that nobody has anything to do on says so, and who is watched.
+func TestBrowserShowsThatAllIsWell(t *testing.T) {
+	b := newBox(t)
+	w := newBrowser(t)
+	b.write(configFile, bot+served)
+	b.start()
+	w.do(chromedp.Navigate(b.page()))
+	w.until("it says that all is well", innerText("#sentence")+`.startsWith('All is well')`)
+	w.until("it says who is watched", innerText("#empty")+`.includes('mybot')`)
+	require.Contains(t, w.eval(innerText("#empty")), "claude-code")
+	require.Equal(t, "false", w.eval(`document.querySelector('#sessions-section').checkVisibility()`))
+	w.shots("empty")
+}
+
+// A session goes through all of its life while the page and its drawer are open.
+func TestBrowserFollowsAnInterruption(t *testing.T) {
+	b := newBox(t)
+	w := newBrowser(t)
+	const markup = `<img src=x onerror=document.title='owned'>`
+	config := func(delay string) string {
+		return bot + served + "[resume]\nstagger = \"0s\"\nsettle = \"0s\"\n[backoff]\nmax_delay = \"2h\"\nmax_retries = 2\nbase_delay = \"" + delay + "\"\n"
+	}
+	b.write(configFile, config("1h"))
+	b.write("bot/resume.sh", recordCall+"echo \"I said "+markup+"\"\nuntil [ -e go ]; do sleep 0.1; done\nrm go\nexit 3")
+	b.write("bot/logs/s1.log", "step 1\n")
+	b.start()
+	w.do(chromedp.Navigate(b.page()))
+	w.until("all is well", innerText("#sentence")+` === 'All is well: 1 session works.'`)
+
+	b.appendTo("bot/logs/s1.log", "rate limited\n")
+	w.until("it waits", innerText("#sentence")+` === '1 waits.'`)
+	w.until("it stands in its group", innerText(".group .cause")+` === 'Waiting: rate limit'`)
+	w.until("its time is drawn", of("s1", ".strip svg .span.limited.expected")+` !== null`)
+	w.until("its account's too", `document.querySelector('#accounts .strip svg .limited') !== null`)
+	w.do(chromedp.Click(chromedp.CSS(`[data-key="mybot/s1"] .open`)))
+	w.until("the drawer tells what was decided", drawer+`.innerText.includes('What was decided')`)
+	require.Equal(t, "rate limited", w.eval(`document.querySelector('[data-part=evidence] pre').textContent`), "the record, in the agent's words")
+	require.Contains(t, w.eval(drawer+".innerText"), "exponential 1h", "the backoff curve")
+	require.Equal(t, "1", w.eval(`document.querySelectorAll('.curve .wait.here').length`), "and where it stands")
+	require.Equal(t, "true", w.eval(`document.querySelector('#drawer .strip .away') !== null`), "before the first daemon there was none")
+	require.Contains(t, w.eval(drawer+".innerText"), "no daemon ran")
+	require.Contains(t, w.eval(drawer+".innerText"), "sh ./resume.sh s1 continue", "the command of the next resume")
+	status, _, _ := b.run("status", "s1")
+	for _, label := range []string{"session", "account", "directory", "state", "why", "attempts", "class", "limited at", "transcript"} {
+		require.Contains(t, status, label)
+		require.Contains(t, w.eval(drawer+".innerText"), label, "the same facts as status")
+	}
+	w.shots("drawer")
+
+	b.reconfigure(config("1s"))
+	w.until("it is being resumed", innerText("#sentence")+` === '1 is being resumed.'`)
+	w.until("the drawer shows the resume", drawer+`.innerText.includes('running')`)
+	w.until("its output is there", `document.querySelector('#parts .run pre')?.textContent.includes('I said ')`)
+	require.Contains(t, w.eval(`document.querySelector('#parts .run pre').textContent`), markup, "what a run wrote is text")
+	b.write("bot/go", "")
+	b.until("the last one runs", func() bool { return len(b.calls()) == 2 })
+	b.write("bot/go", "")
+	b.untilState("s1", resume.GaveUp)
+	w.until("it needs a person", innerText("#sentence")+` === '1 needs you.'`)
+	w.until("the drawer knows", `document.querySelector('#drawer .facts .state').textContent === 'gave up'`)
+	w.until("its resumes are on the strip", `document.querySelectorAll('#drawer .strip .mark.resume').length > 0`)
+	require.Equal(t, "(1) resumed", w.eval("document.title"))
+	require.Equal(t, "0", w.eval("document.querySelectorAll('img').length"), "no markup was read")
+
+	w.do(chromedp.KeyEvent(kb.Escape))
+	w.until("the focus is back in the list", `document.activeElement.closest('[data-key="mybot/s1"]') !== null`)
+	w.shots("gave-up")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	require.Empty(t, w.complaints, "nothing was refused and nothing broke")
+}
+
+// Many sessions are a few groups, and only those rows are made that can be seen.
+func TestBrowserFoldsManySessions(t *testing.T) {
+	b := newBox(t)
+	w := newBrowser(t)
+	b.write(configFile, bot+served)
+	const many = 450
+	for i := range many {
+		b.write(fmt.Sprintf("bot/logs/s%03d.log", i), fmt.Sprintf("rate limited, retry in %dm\n", 60+i))
+	}
+	b.start()
+	b.until("all are known", func() bool { return len(b.status().Sessions) == many })
+
+	w.do(chromedp.Navigate(b.page()))
+	w.until("they are one group", fmt.Sprintf(`document.querySelectorAll('.group').length === 1 && `+innerText(".group .many")+` === '%d sessions'`, many))
+	w.shots("many")
+	require.Equal(t, "0", w.eval(`document.querySelectorAll('.session').length`), "which is folded")
+	w.do(chromedp.Focus(chromedp.CSS(".group button")), chromedp.KeyEvent(kb.Enter))
+	w.until("it opens by the keyboard", `document.querySelectorAll('.session').length > 5`)
+	require.Equal(t, "mybot/s000", w.eval(`document.querySelector('.session').dataset.key`), "the next one first")
+	rows := `document.querySelectorAll('.session').length < 60`
+	require.Equal(t, "true", w.eval(rows), "only what can be seen is made")
+	w.shots("opened")
+
+	w.do(chromedp.Focus(chromedp.CSS(".session .open")))
+	for range 30 {
+		w.do(chromedp.KeyEvent(kb.ArrowDown))
+	}
+	w.until("arrows go down the list, beyond what was made", `document.activeElement.closest('.session').dataset.key === 'mybot/s030'`)
+	w.eval("scrollTo(0, document.body.scrollHeight)")
+	w.until("the last one counts down where it is seen", of("s449", ".next")+`?.textContent.startsWith('in 8h ')`)
+	require.Equal(t, "true", w.eval(rows))
+	require.Equal(t, fmt.Sprint(many), w.eval(`document.querySelector('.session').getAttribute('aria-setsize')`))
+
+	w.do(chromedp.SendKeys(chromedp.CSS("#search"), "s123"))
+	w.until("what is looked for is found", `document.querySelectorAll('.session').length === 1 && `+of("s123", ".next")+` !== null`)
+	w.do(chromedp.KeyEvent("x"))
+	w.until("it says that there is none", `document.querySelector('#none').checkVisibility()`)
+	w.do(chromedp.Click(chromedp.CSS("#clear")))
+	w.until("all are back", innerText(".group .many")+` === '450 sessions'`)
+}
+
+// The page says times and spans as status does.
+func TestBrowserHasTheClockOfStatus(t *testing.T) {
+	b := newBox(t)
+	w := newBrowser(t)
+	b.write(configFile, bot+served)
+	b.start()
+	w.do(chromedp.Navigate(b.page()))
+	w.eval(`(import('/words.js').then((words) => { window.words = words }), 0)`)
+	w.until("the words are there", `window.words !== undefined`)
+	const noon = `new Date(2026, 10, 15, 13, 13).getTime()`
+	for expression, want := range map[string]string{
+		`words.span(-1)`: "0s", `words.span(40e3)`: "40s", `words.span(59600)`: "1m 0s", `words.span(107*60e3)`: "1h 47m", `words.span(52*3600e3)`: "2d 4h",
+		`words.until(` + noon + `-1000, ` + noon + `)`:                                                                             "due now",
+		`words.until(` + noon + `+107*60e3, ` + noon + `)`:                                                                         "in 1h 47m, 15:00",
+		`words.until(` + noon + `+12*3600e3, ` + noon + `)`:                                                                        "in 12h 0m, Mon 01:13",
+		`words.until(` + noon + `+10*86400e3, ` + noon + `)`:                                                                       "in 10d 0h, 25 Nov 13:13",
+		`words.until(` + noon + `+60*86400e3, ` + noon + `)`:                                                                       "in 60d 0h, 14 Jan 2027",
+		`words.clock(` + noon + `+7000, ` + noon + `)`:                                                                             "13:13:07",
+		`words.clock(` + noon + `-86400e3, ` + noon + `)`:                                                                          "14 Nov 13:13",
+		`words.said('until ' + new Date(` + noon + `).toISOString().replace('.000', '') + ', 2026-99-99T00:00:00Z', ` + noon + `)`: "until 13:13:00, 2026-99-99T00:00:00Z",
+		`words.sentence([0,0,0,0,0], 0)`:                                                                                           "All is well: there is no session yet.",
+		`words.sentence([0,0,0,0,2], 12)`:                                                                                          "All is well: 12 sessions work.",
+		`words.sentence([1,0,2,0,0], 12)`:                                                                                          "1 needs you, 2 wait, all others work.",
+		`words.sentence([2,1,1,1,0], 6)`:                                                                                           "2 need you, 1 is being resumed, 1 waits, 1 is paused, the other one works.",
+		`words.sentence([0,0,1,0,0], 1)`:                                                                                           "1 waits.",
+	} {
+		require.Equal(t, want, w.eval(expression), expression)
+	}
+	require.NotContains(t, w.eval("document.body.innerText"), "undefined")
+}

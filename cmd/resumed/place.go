@@ -1,0 +1,129 @@
+//go:build !windows
+
+package main
+
+import (
+	"debug/buildinfo"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"resumed/internal/atomicfile"
+)
+
+// fleeting says why the program at path will not be there for long, in words that
+// follow "it"; empty: it stays. A service that names such a path works until the
+// next cleaning, and is gone in the night.
+func fleeting(path, tempDir string) string {
+	if direct, err := filepath.EvalSymlinks(path); err == nil {
+		path = direct
+	}
+	parts := strings.Split(path, string(filepath.Separator))
+	switch {
+	case !exists(path):
+		return "was removed while it ran"
+	case slices.ContainsFunc(parts, func(part string) bool { return strings.HasPrefix(part, "go-build") }):
+		return "lies in Go's build cache, where go run left it"
+	case slices.Contains(parts, "_npx"):
+		return "lies in the cache of npx"
+	}
+	for _, dir := range []string{tempDir, "/tmp", "/var/tmp", "/private/tmp", "/dev/shm", "/run"} {
+		if direct, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = direct
+		}
+		if strings.HasPrefix(path, filepath.Clean(dir)+string(filepath.Separator)) {
+			return "lies in a temporary directory"
+		}
+	}
+	return ""
+}
+
+// lasting returns where a program is put that would not last where it is.
+func lasting() (string, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("find the home: %w", err)
+	}
+	return filepath.Join(home, ".local", "bin", "resumed"), nil
+}
+
+// isResumed reports whether a file is a program of ours, of whatever version.
+func isResumed(path string) bool {
+	info, err := buildinfo.ReadFile(path)
+	return err == nil && info.Path == "resumed/cmd/resumed"
+}
+
+// settle copies the program to where the service will find it, if it has to, and
+// returns what it made.
+func (c *cli) settle(s service) (made []string, err error) {
+	if s.copyOf == "" {
+		return nil, nil
+	}
+	refuse := func(err error) error {
+		return hinted{
+			fmt.Errorf("this program %s, and cannot be copied to %s: %w", s.fleeting, s.program, err),
+			"put it where it stays, such as /usr/local/bin, and run it from there",
+		}
+	}
+	there := exists(s.program)
+	if there && !isResumed(s.program) {
+		return nil, refuse(errors.New("another program is there"))
+	}
+	made, err = makeDirs(filepath.Dir(s.program))
+	if err != nil {
+		return nil, refuse(err)
+	}
+	from, err := os.Open(s.copyOf)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	defer from.Close()
+	if err := atomicfile.Copy(s.program, from, 0o755); err != nil {
+		return nil, refuse(err)
+	}
+	if !there {
+		made = append(made, s.program)
+	}
+	fmt.Fprintf(c.err, "This program %s: the service runs a copy of it, %s\n", s.fleeting, s.program)
+	return made, nil
+}
+
+// removeMade removes what install made, unless others use it: directories that
+// are empty, and its copy of the program.
+func (c *cli) removeMade(made []string) {
+	for _, path := range slices.Backward(made) {
+		info, err := os.Lstat(path)
+		if err != nil || !info.IsDir() && !isResumed(path) {
+			continue
+		}
+		if os.Remove(path) == nil && info.Mode().IsRegular() { // a directory that is not empty stays
+			fmt.Fprintln(c.out, "removed", path)
+		}
+	}
+}
+
+// unsupervised is what a person can do where no systemd starts the daemon.
+func unsupervised(program string) string {
+	return strings.ReplaceAll(`one of these instead, which start it without systemd
+  tmux new-session -d -s resumed 'PROGRAM run'                                  # now, until the machine stops
+  (crontab -l 2>/dev/null; echo '@reboot PROGRAM run >/dev/null 2>&1') | crontab -    # at every start of the machine
+  mkdir -p ~/service/resumed && printf '#!/bin/sh\nexec PROGRAM run 2>&1\n' >~/service/resumed/run && chmod +x ~/service/resumed/run && runsvdir ~/service    # runit`,
+		"PROGRAM", program)
+}
+
+// packaged reports whether a unit of a package was enabled, in the user's manager
+// or for the user in the system's: then nothing needs to be installed.
+func packaged(dir string) bool {
+	return exists(filepath.Join(dir, "default.target.wants", unitName)) ||
+		exists(filepath.Join("/etc/systemd/system/multi-user.target.wants", "resumed@"+userName()+".service"))
+}
+
+// systemdRuns reports whether systemd is what started this machine.
+func systemdRuns() bool {
+	_, err := os.Stat("/run/systemd/system")
+	return !errors.Is(err, fs.ErrNotExist)
+}

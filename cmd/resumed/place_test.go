@@ -1,0 +1,141 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAProgramThatWillVanishIsKnown(t *testing.T) {
+	t.Parallel()
+	// What is below the tests' own temporary directory counts as staying here.
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	stays := fleeting(os.Args[0], "/nowhere")
+	for path, want := range map[string]string{
+		".cache/go-build/ab/abcd-d/resumed":            "build cache",
+		"go-build1234/b001/exe/resumed":                "build cache",
+		".npm/_npx/12ab/node_modules/x/bin/resumed":    "npx",
+		"home/.local/bin/resumed":                      "temporary directory",
+		"lib/node_modules/@resumed/linux-x64/bin/prog": "temporary directory",
+	} {
+		file := filepath.Join(base, path)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, nil, 0o755))
+		require.Contains(t, fleeting(file, base), want)
+	}
+	require.Contains(t, fleeting(filepath.Join(base, "gone"), base), "removed")
+	require.NotContains(t, stays, "removed")
+	require.Empty(t, fleeting("/bin/sh", base))
+}
+
+func TestInstallRunsACopyOfAProgramThatWillVanish(t *testing.T) {
+	b := newBox(t)
+	b.withSystemctl("257")
+	out, errOut, code := b.run("install", "--dry-run")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "cp "+program+" "+b.path(copyPath))
+	require.NoFileExists(t, b.path(copyPath))
+
+	_, errOut, code = b.run("install")
+	require.Zero(t, code, errOut)
+	require.Contains(t, errOut, "lies in a temporary directory: the service runs a copy of it, "+b.path(copyPath))
+	require.Contains(t, b.read(dropInPath), "ExecStart=\""+b.path(copyPath)+"\" run\n")
+	require.True(t, isResumed(b.path(copyPath)))
+
+	b.binary = b.path(copyPath) // the copy itself goes on from here, although this home is temporary too
+	_, errOut, code = b.run("install")
+	require.Zero(t, code, errOut)
+	out, errOut, code = b.run("uninstall")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "removed "+b.path(copyPath))
+	require.NoFileExists(t, b.path(copyPath))
+}
+
+func TestInstallTakesNobodysProgramAway(t *testing.T) {
+	b := newBox(t)
+	b.withSystemctl("257")
+	b.write(copyPath, "#!/bin/sh\necho mine\n")
+	before := b.tree()
+	_, errOut, code := b.run("install")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errOut, "another program is there")
+	require.Contains(t, errOut, "Try: put it where it stays")
+	require.Equal(t, before, b.tree())
+	require.Contains(t, b.read(copyPath), "mine")
+
+	older, err := os.ReadFile(program) // one that the install script put there stays
+	require.NoError(t, err)
+	b.write(copyPath, string(older))
+	_, errOut, code = b.run("install")
+	require.Zero(t, code, errOut)
+	_, errOut, code = b.run("uninstall")
+	require.Zero(t, code, errOut)
+	require.FileExists(t, b.path(copyPath))
+}
+
+func TestInstallRefusesWhereNothingCanBeCopied(t *testing.T) {
+	b := newBox(t)
+	b.withSystemctl("257")
+	b.write(".local", "a file stands in the way")
+	_, errOut, code := b.run("install")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errOut, "cannot be copied to "+b.path(copyPath))
+	require.NoFileExists(t, b.path(dropInPath), "no service was made that could not run")
+}
+
+func TestPurgeListsAndRemovesWhatIsLeft(t *testing.T) {
+	b := newBox(t)
+	b.withSystemctl("257")
+	before := b.tree()
+	_, errOut, code := b.run("install")
+	require.Zero(t, code, errOut)
+	b.write(".config/resumed/resumed.toml", "")
+	b.write(".config/resumed/phone.url", "secret")
+	b.write(".local/state/resumed/resumed.db", "")
+	b.write(".local/state/other/resumed/mine", "")
+	b.write(".claude/projects/x/session.jsonl", "{}")
+
+	out, errOut, code := b.run("uninstall", "--purge", "--dry-run")
+	require.Zero(t, code, errOut)
+	for _, dir := range []string{".config/resumed  (2 files", ".local/state/resumed  (1 file"} {
+		require.Contains(t, out, b.path(dir))
+	}
+	require.NotEmpty(t, b.read(dropInPath))
+
+	_, errOut, code = b.run("uninstall", "--purge") // nobody can be asked
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errOut, "Try: resumed uninstall --purge --yes")
+	require.Empty(t, b.read(dropInPath))
+	require.NotEmpty(t, b.read(".config/resumed/phone.url"))
+
+	out, errOut, code = b.run("uninstall", "--purge", "--yes")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "removed "+b.path(".config/resumed"))
+	require.FileExists(t, b.path(".claude/projects/x/session.jsonl"))
+	require.FileExists(t, b.path(".local/state/other/resumed/mine"))
+	for _, dir := range []string{".claude", ".local", ".config"} { // what the test itself put there
+		require.NoError(t, os.RemoveAll(b.path(dir)))
+	}
+	require.Equal(t, before, b.tree())
+	out, _, code = b.run("uninstall", "--purge")
+	require.Zero(t, code)
+	require.Contains(t, out, "Nothing else is left.")
+}
+
+func TestPurgeWaitsForADaemonThatRuns(t *testing.T) {
+	b := newBox(t)
+	b.start()
+	_, errOut, code := b.run("uninstall", "--purge", "--yes")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errOut, "a daemon runs and would write it anew")
+	require.Contains(t, errOut, "Try: kill ")
+	require.DirExists(t, b.path(".local/state/resumed"))
+
+	b.write(".config/systemd/user/default.target.wants/resumed.service", "") // a package's, enabled by hand
+	_, errOut, code = b.run("uninstall", "--purge", "--yes")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errOut, "Try: systemctl --user disable --now resumed, then")
+}

@@ -1,0 +1,372 @@
+//go:build !windows
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"resumed/internal/agents"
+	"resumed/internal/app"
+	"resumed/internal/control"
+	"resumed/internal/dirs"
+	"resumed/internal/humanize"
+	"resumed/internal/resume"
+	"resumed/internal/sanitize"
+	"resumed/internal/state"
+)
+
+func (c *cli) queueCommand() *cobra.Command {
+	cmd := c.jsonFlag(&cobra.Command{
+		Use:   "queue",
+		Short: "Show and change the work that waits for room",
+		Long: "Work that has no session yet is begun when its account has room, by the gates that resumes\n" +
+			"go through: resume.hours, max_concurrent, stagger, priority, weekly_reserve, a limit that\n" +
+			"holds, and pause. Then it is a session like any other. A task is begun once, whatever\n" +
+			"happens to the daemon; one that comes to nothing is told to you.\n\n" +
+			"Without a command of its own it lists the tasks; those that were begun stay for a day.",
+		Example: "  resumed queue\n  resumed queue add --after reset -- \"fix the tests and commit\"\n" +
+			"  resumed queue --json | jq '.tasks[] | {n, state, session}'",
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.listTasks(cmd.Context()) },
+	})
+	cmd.AddCommand(c.queueAddCommand(), c.queueEditCommand(), c.queueDropCommand(), c.queueMoveCommand())
+	return cmd
+}
+
+// wishes are what the flags of a task say.
+type wishes struct {
+	resume.TaskOrder
+	file string
+}
+
+func (c *cli) taskFlags(cmd *cobra.Command, w *wishes) {
+	flags := cmd.Flags()
+	flags.StringVar(&w.Dir, "dir", "", "`DIRECTORY` to work in (default: this one)")
+	flags.StringVar(&w.Agent, "agent", "", "`NAME` of the agent (default: the first that is installed)")
+	flags.StringVar(&w.After, "after", "", "begin it not before `WHEN`: reset, a time such as 22:00, 90m, a session or a task")
+	flags.StringVar(&w.Model, "model", "", "`NAME` of the model (default: the agent's own choice)")
+	flags.StringVar(&w.Mode, "mode", "", "permission `MODE`, in the agent's words (default: the agent's own)")
+	complete(cmd, "after", agents.AfterReset)
+}
+
+const whenAfter = "--after waits for: reset, the account's next window as far as one is known; a time such as\n" +
+	"22:00 or 2026-11-16T08:00:00Z; 90m from now; SESSION, until that has nothing left to do; or the\n" +
+	"number of a task, until its session has."
+
+func (c *cli) queueAddCommand() *cobra.Command {
+	var w wishes
+	cmd := c.jsonFlag(&cobra.Command{
+		Use:   "add [flags] -- [PROMPT…]",
+		Short: "Have work begun when there is room for it",
+		Long: "The prompt is given to the agent as it is, and nothing else. The agent may do what it may do\n" +
+			"without a terminal by its own settings, unless --mode says otherwise.\n\n" + whenAfter + "\n\n" +
+			"-f reads prompts from a file, or from the standard input (-): one a line, or of several lines\n" +
+			"where a line of --- stands between them. Without a daemon a task is kept for the next one.",
+		Example: "  resumed queue add -- \"fix the flaky test\"\n" +
+			"  resumed queue add --dir ~/src/app --agent codex --after 22:00 -- \"update the dependencies\"\n" +
+			"  resumed queue add -f tonight.txt",
+		RunE: func(cmd *cobra.Command, args []string) error { return c.addTasks(cmd, w, args) },
+	})
+	c.taskFlags(cmd, &w)
+	cmd.Flags().StringVarP(&w.file, "file", "f", "", "read the prompts from a `FILE`; - is the standard input")
+	return cmd
+}
+
+func (c *cli) queueEditCommand() *cobra.Command {
+	var w wishes
+	cmd := c.jsonFlag(&cobra.Command{
+		Use:   "edit [flags] TASK -- [PROMPT…]",
+		Short: "Change a task that was not begun",
+		Long: "TASK is a number that queue shows, or an id. What is not named stays. Where nothing is named,\n" +
+			"the prompt is opened in $VISUAL or $EDITOR. --after \"\" waits for nothing but room.\n\n" + whenAfter,
+		Example: "  resumed queue edit 3\n  resumed queue edit 3 -- \"fix the flaky test in ./watch\"\n  resumed queue edit --after 22:00 3",
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.editTask(cmd, w, args[0], args[1:]) },
+	})
+	c.taskFlags(cmd, &w)
+	return cmd
+}
+
+func (c *cli) queueDropCommand() *cobra.Command {
+	return c.jsonFlag(&cobra.Command{
+		Use:     "drop TASK",
+		Short:   "Forget a task",
+		Long:    "One that is being started cannot be dropped: resumed cancel --stop ends its session. Of one\nthat was begun only the line in the list goes.",
+		Example: "  resumed queue drop 3",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			task, err := queueClient().Drop(cmd.Context(), args[0])
+			if err != nil {
+				return noTask(err)
+			}
+			return c.saidOfTask(task, "dropped")
+		},
+	})
+}
+
+func (c *cli) queueMoveCommand() *cobra.Command {
+	return c.jsonFlag(&cobra.Command{
+		Use:     "move TASK PLACE",
+		Short:   "Give a task another place",
+		Long:    "PLACE is FIRST, LAST, or the number of the task whose place it takes.",
+		Example: "  resumed queue move 3 FIRST\n  resumed queue move 3 1",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			tasks, err := queueClient().Move(cmd.Context(), args[0], args[1])
+			if err != nil {
+				return noTask(err)
+			}
+			return c.printTasks(tasks)
+		},
+	})
+}
+
+// queueClient is a client of the daemon. A dry run begins nothing, and keeps no task.
+func queueClient() *control.Client {
+	dir, _ := daemonDir()
+	return control.NewClient(dir)
+}
+
+func noTask(err error) error {
+	if errors.Is(err, control.ErrNoTask) {
+		return hinted{err, "resumed queue"}
+	}
+	return err
+}
+
+func (c *cli) addTasks(cmd *cobra.Command, w wishes, args []string) error {
+	var err error
+	if w.Dir, err = filepath.Abs(cmp.Or(w.Dir, ".")); err != nil {
+		return err
+	}
+	prompts := []string{strings.Join(args, " ")}
+	switch {
+	case w.file != "" && len(args) > 0:
+		return usageError{errors.New("a prompt and a file of prompts: want one of them")}
+	case w.file != "":
+		if prompts, err = readPrompts(cmd.InOrStdin(), w.file); err != nil {
+			return err
+		}
+	case len(args) == 0:
+		return usageError{errors.New("PROMPT is missing")}
+	}
+	var orders []resume.TaskOrder
+	for _, prompt := range prompts {
+		order := w.TaskOrder
+		order.Prompt = prompt
+		orders = append(orders, order)
+	}
+	added, err := c.enqueue(cmd.Context(), orders)
+	if c.json && len(added) > 0 {
+		return errors.Join(c.tasksForPrograms(added), err)
+	}
+	for _, task := range added {
+		if told := c.saidOfTask(task, c.queued(task)); told != nil {
+			return told
+		}
+	}
+	return err
+}
+
+// enqueue gives tasks to the daemon, or keeps them for the next one.
+func (c *cli) enqueue(ctx context.Context, orders []resume.TaskOrder) (added []resume.TaskView, err error) {
+	for _, order := range orders {
+		task, err := queueClient().Enqueue(ctx, order)
+		if errors.Is(err, control.ErrNoDaemon) && len(added) == 0 {
+			return c.keepTasks(orders)
+		}
+		if err != nil {
+			return added, err
+		}
+		added = append(added, task)
+	}
+	return added, nil
+}
+
+func (c *cli) keepTasks(orders []resume.TaskOrder) ([]resume.TaskView, error) {
+	cfg, _, err := c.load()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := dirs.State(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	added, err := app.EnqueueLeft(cfg, dir, orders, slog.New(slog.DiscardHandler))
+	if err == nil {
+		fmt.Fprintln(c.err, "No daemon is running: it begins when one does.\nTry: resumed run, or systemctl --user start resumed")
+	}
+	return added, err
+}
+
+// readPrompts reads a file of prompts.
+func readPrompts(stdin io.Reader, name string) ([]string, error) {
+	var (
+		data []byte
+		err  error
+	)
+	if name == "-" {
+		data, err = io.ReadAll(stdin)
+	} else {
+		data, err = os.ReadFile(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
+	parts := lines
+	if slices.Contains(lines, "---") {
+		parts = strings.Split("\n"+strings.Join(lines, "\n")+"\n", "\n---\n")
+	}
+	var prompts []string
+	for _, part := range parts {
+		if part = strings.Trim(part, "\n"); strings.TrimSpace(part) != "" {
+			prompts = append(prompts, part)
+		}
+	}
+	if len(prompts) == 0 {
+		return nil, fmt.Errorf("there is no prompt in %s", name)
+	}
+	return prompts, nil
+}
+
+func (c *cli) editTask(cmd *cobra.Command, w wishes, name string, prompt []string) error {
+	tasks, err := queueClient().Tasks(cmd.Context())
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(tasks, func(t resume.TaskView) bool { return fmt.Sprint(t.N) == name || t.ID == name })
+	if at < 0 {
+		return noTask(fmt.Errorf("%q: %w", name, control.ErrNoTask))
+	}
+	order, changed := tasks[at].Order(), len(prompt) > 0
+	for flag, field := range map[string][2]*string{
+		"agent": {&order.Agent, &w.Agent}, "after": {&order.After, &w.After},
+		"model": {&order.Model, &w.Model}, "mode": {&order.Mode, &w.Mode}, "dir": {&order.Dir, &w.Dir},
+	} {
+		if cmd.Flags().Changed(flag) {
+			*field[0], changed = *field[1], true
+		}
+	}
+	if order.Dir, err = filepath.Abs(order.Dir); err != nil {
+		return err
+	}
+	switch {
+	case len(prompt) > 0:
+		order.Prompt = strings.Join(prompt, " ")
+	case !changed:
+		if order.Prompt, err = edited(cmd.Context(), order.Prompt); err != nil {
+			return err
+		}
+	}
+	task, err := queueClient().Edit(cmd.Context(), name, order)
+	if err != nil {
+		return noTask(err)
+	}
+	return c.saidOfTask(task, "changed; "+c.queued(task))
+}
+
+// queued says how a task stands that was just asked for.
+func (c *cli) queued(task resume.TaskView) string {
+	words := "queued for " + task.Agent
+	if task.After == agents.AfterReset && task.NextAt != nil && !task.NextAt.After(time.Now()) {
+		words += ", though no reset of " + task.Account + " is known"
+	}
+	return words + ": " + taskStanding(task, time.Now())
+}
+
+// saidOfTask says what was done with a task.
+func (c *cli) saidOfTask(task resume.TaskView, done string) error {
+	if c.json {
+		return c.tasksForPrograms([]resume.TaskView{task})
+	}
+	_, err := fmt.Fprintf(c.out, "task %d: %s\n", task.N, sanitize.Line(done))
+	return err
+}
+
+func (c *cli) listTasks(ctx context.Context) error {
+	tasks, err := queueClient().Tasks(ctx)
+	if !errors.Is(err, control.ErrNoDaemon) {
+		if err != nil {
+			return err
+		}
+		return c.printTasks(tasks)
+	}
+	left, readErr := tasksLeft()
+	return errors.Join(readErr, c.printTasks(left), err)
+}
+
+// tasksLeft returns the tasks that wait for the next daemon.
+func tasksLeft() ([]resume.TaskView, error) {
+	dir, err := dirs.State(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := state.OpenReader(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	sessions, err := reader.Sessions()
+	sessions = slices.DeleteFunc(sessions, func(s resume.Session) bool { return s.Task == nil })
+	resume.SortTasks(sessions)
+	var views []resume.TaskView
+	for _, s := range sessions {
+		views = append(views, s.TaskView())
+	}
+	return views, err
+}
+
+func (c *cli) tasksForPrograms(tasks []resume.TaskView) error {
+	return json.NewEncoder(escaping{c.out}).Encode(map[string]any{"version": 1, "tasks": append([]resume.TaskView{}, tasks...)})
+}
+
+func (c *cli) printTasks(tasks []resume.TaskView) error {
+	if c.json {
+		return c.tasksForPrograms(tasks)
+	}
+	if len(tasks) == 0 {
+		return c.show("Nothing is queued.\n")
+	}
+	p, now := newPage(c.out), time.Now()
+	rows := [][]cell{{head("TASK"), head("STATE"), head("AGENT"), head("DIRECTORY"), head("PROMPT"), head("")}}
+	colours := map[resume.TaskState]colour{resume.TaskQueued: yellow, resume.TaskStarting: blue, resume.TaskStarted: green, resume.TaskFailed: red}
+	for _, t := range tasks {
+		rows = append(rows, []cell{
+			plain(fmt.Sprint(t.N)),
+			{string(t.State), colours[t.State]},
+			plain(sanitize.Line(t.Agent)), plain(sanitize.Short(filepath.Base(t.Dir), 24)),
+			plain(sanitize.Short(t.Prompt, 40)), plain(taskStanding(t, now)),
+		})
+	}
+	p.table(rows)
+	return p.flush()
+}
+
+// taskStanding says what a task waits for, or what became of it.
+func taskStanding(t resume.TaskView, now time.Time) string {
+	reason := humanize.ReasonAt(t.Reason, now)
+	switch {
+	case t.Paused:
+		return "paused"
+	case t.State == resume.TaskStarted && t.Session != nil:
+		return "session " + sanitize.Line(*t.Session)
+	case t.State == resume.TaskQueued && t.NextAt != nil && t.NextAt.After(now):
+		return "not before " + humanize.Clock(*t.NextAt, now) + ": " + reason
+	default:
+		return reason
+	}
+}

@@ -1,0 +1,432 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+// queueClaude is a Claude Code that begins a session under the id that it is given, leaves
+// a trace of what it was told, and answers. Each argument stands in a file of its own.
+const queueClaude = `#!/bin/sh
+echo "$$ $(pwd) $*" | head -n 1 >> "$HOME/trace"
+id=; args=$(mktemp -d "$HOME/args.XXXXXX"); n=0; prev=
+for arg in "$@"; do
+	printf '%s' "$arg" > "$args/$n"; n=$((n+1))
+	[ "$prev" = --session-id ] && id=$arg
+	prev=$arg
+done
+echo "$args" >> "$HOME/begun"
+[ -e "$HOME/fails" ] && { echo "no such thing" >&2; exit 3; }
+now=$(date -u +%Y-%m-%dT%H:%M:%S.000Z)
+mkdir -p "$HOME/.claude/projects/-src"
+sed "s|WHEN|$now|; s|ID|$id|g; s|CWD|$(pwd)|" "$HOME/begins" > "$HOME/.claude/projects/-src/$id.jsonl"
+while [ -e "$HOME/works" ]; do sleep 0.05; done
+`
+
+// newQueueBox is a machine on which Claude Code can begin sessions.
+func newQueueBox(t *testing.T, config string) *box {
+	b := newBox(t)
+	b.write(configFile, "[resume]\nmargin = \"0s\"\nstagger = \"0s\"\nsettle = \"3s\"\n"+config)
+	b.write("bin/claude", queueClaude)
+	said := func(fields map[string]any) string {
+		line := transcriptLine("ID", "CWD", time.Unix(0, 0), fields)
+		return strings.ReplaceAll(line, time.Unix(0, 0).UTC().Format("2006-01-02T15:04:05.000Z"), "WHEN")
+	}
+	b.write("begins", said(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": "go"}})+
+		said(map[string]any{"type": "assistant", "message": map[string]any{
+			"role": "assistant", "model": "claude-opus-5-5", "stop_reason": "end_turn", "content": []any{map[string]any{"type": "text", "text": "Done."}},
+		}}))
+	return b
+}
+
+// begun returns the arguments that each run of the agent was given.
+func (b *box) begun() (runs [][]string) {
+	for dir := range strings.Lines(b.read("begun")) {
+		dir = strings.TrimSpace(dir)
+		var args []string
+		for n := 0; ; n++ {
+			arg, err := os.ReadFile(filepath.Join(dir, fmt.Sprint(n)))
+			if err != nil {
+				break
+			}
+			args = append(args, string(arg))
+		}
+		runs = append(runs, args)
+	}
+	return runs
+}
+
+func (b *box) tasks() []resume.TaskView {
+	b.t.Helper()
+	tasks, err := b.daemon.Tasks(b.t.Context())
+	require.NoError(b.t, err)
+	return tasks
+}
+
+func (b *box) task(n int) resume.TaskView {
+	for _, task := range b.tasks() {
+		if task.N == n {
+			return task
+		}
+	}
+	return resume.TaskView{}
+}
+
+func (b *box) queue(args ...string) string {
+	b.t.Helper()
+	out, errOut, code := b.run(append([]string{"queue"}, args...)...)
+	require.Zero(b.t, code, errOut)
+	return out
+}
+
+func (b *box) given() (prompts []string) {
+	for _, run := range b.begun() {
+		prompts = append(prompts, strings.TrimSpace(run[len(run)-1]))
+	}
+	return prompts
+}
+
+// While the account is limited a task waits; it is begun once when that is over, under
+// the id that was chosen for it, and is a session like any other then.
+func TestATaskIsBegunWhenItsAccountHasRoom(t *testing.T) {
+	b := newQueueBox(t, "")
+	b.start()
+	lifts := time.Now().Add(4 * time.Second).Truncate(time.Second)
+	const other = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c0aa"
+	b.write("src/other/README", "")
+	b.write(".claude/projects/-src/"+other+".jsonl", usageLimitLine(other, b.path("src/other"), time.Now(), lifts))
+	b.untilState(other, resume.Waiting)
+
+	b.write("src/app/README", "")
+	out := b.queue("add", "--dir", b.path("src/app"), "--model", "opus", "--mode", "plan", "--json", "--", "fix", "the tests")
+	var said struct{ Tasks []resume.TaskView }
+	require.NoError(t, json.Unmarshal([]byte(out), &said))
+	require.Equal(t, 1, said.Tasks[0].N)
+	require.Equal(t, "fix the tests", said.Tasks[0].Prompt)
+	b.until("it waits for the account", func() bool {
+		return strings.Contains(b.task(1).Reason, "limited until "+lifts.UTC().Format(time.RFC3339))
+	})
+	require.Equal(t, resume.TaskQueued, b.task(1).State)
+	require.Contains(t, b.queue(), "fix the tests")
+	require.Equal(t, 1, b.status().Daemon.Queue.Queued)
+	require.Empty(t, b.session(said.Tasks[0].ID).ID, "there is no session of it yet")
+
+	b.until("it is a session", func() bool { return b.task(1).State == resume.TaskStarted })
+	require.False(t, time.Now().Before(lifts))
+	task := b.task(1)
+	require.Equal(t, task.ID, *task.Session)
+	b.until("that is watched", func() bool { return b.session(task.ID).State == resume.Watching })
+	require.Equal(t, b.path("src/app"), b.session(task.ID).Cwd)
+	var own [][]string
+	for _, run := range b.begun() {
+		if run[1] == "--session-id" {
+			own = append(own, run)
+		}
+	}
+	require.Equal(t, [][]string{{"-p", "--session-id", task.ID, "--model", "opus", "--permission-mode", "plan", "fix the tests"}}, own)
+	history, _, _ := b.run("history", task.ID)
+	require.Contains(t, history, "task 1: fix the tests")
+	require.Contains(t, history, "task 1 is begun by process")
+}
+
+// A limit that was met while no daemon ran holds a task that was added then: it is due
+// before the first transcript is read.
+func TestATaskThatWasAddedWithoutADaemonKeepsALimit(t *testing.T) {
+	b := newQueueBox(t, "")
+	lifts := time.Now().Add(2 * time.Hour).Truncate(time.Second)
+	b.write("src/app/README", "")
+	b.write(".claude/projects/-src/"+claudeSession+".jsonl", usageLimitLine(claudeSession, b.path("src/app"), time.Now(), lifts))
+	_, errOut, code := b.run("queue", "add", "--dir", b.path("src/app"), "--", "fix the tests")
+	require.Zero(t, code, errOut)
+	b.start()
+	b.until("it waits for the account", func() bool {
+		return strings.Contains(b.task(1).Reason, "limited until "+lifts.UTC().Format(time.RFC3339))
+	})
+	require.Empty(t, b.begun())
+}
+
+// What stops the session of a task is waited for as with any other, and the session goes
+// on with the permissions that it was begun with.
+func TestTheSessionOfATaskIsResumed(t *testing.T) {
+	b := newQueueBox(t, fmt.Sprintf(inBackoff, "10ms"))
+	refused := strings.ReplaceAll(usageLimitLine("ID", "CWD", time.Unix(0, 0), time.Now().Add(2*time.Second)),
+		time.Unix(0, 0).UTC().Format("2006-01-02T15:04:05.000Z"), "WHEN")
+	b.write("begins", refused)
+	b.start()
+	b.write("src/README", "")
+	b.queue("add", "--dir", b.path("src"), "--mode", "acceptEdits", "--", "go")
+	b.until("it is resumed", func() bool { return len(b.begun()) > 1 })
+	require.Equal(t, 1, strings.Count(b.read("trace"), "--session-id"))
+	require.Contains(t, b.begun()[1], "--resume")
+	require.Contains(t, b.begun()[1], "acceptEdits")
+}
+
+// However the prompt reads, it is the prompt and nothing else.
+func TestAPromptIsGivenAsItIs(t *testing.T) {
+	b := newQueueBox(t, "max_concurrent = 1\n") // in their order
+	b.write("src/README", "")
+	b.start()
+	hostile := []string{
+		"--dangerously-skip-permissions", "-p", "--", "-", "update", "; touch $HOME/owned", "$(touch $HOME/owned)", "a\nb\n\nc", "\x1b[2J\x1b]0;title\x07",
+		`"quoted" 'and' \back`, "{session} {prompt} {cwd} %s %d", strings.Repeat("long ", 8000),
+	}
+	for _, prompt := range hostile {
+		_, errOut, code := b.run("queue", "add", "--dir", b.path("src"), "--", prompt)
+		require.Zero(t, code, errOut)
+	}
+	b.until("all are begun", func() bool { return len(b.begun()) == len(hostile) })
+	for i, run := range b.begun() {
+		require.Equal(t, []string{"-p", "--session-id"}, run[:2])
+		rest := run[3:]
+		if strings.HasPrefix(hostile[i], "-") {
+			require.Equal(t, "--", rest[0], "it cannot be an option")
+			rest = rest[1:]
+		}
+		require.Len(t, rest, 1)
+		require.Equal(t, strings.TrimSpace(hostile[i]), strings.TrimSpace(rest[0]))
+		require.NotEqual(t, "update", rest[0], "that would be a command")
+	}
+	require.NoFileExists(t, b.path("owned"))
+	list := b.queue()
+	require.NotContains(t, list, "\x1b")
+	for _, bad := range []string{"", " \n ", strings.Repeat("x", 110<<10)} {
+		_, errOut, code := b.run("queue", "add", "--", bad)
+		require.NotZero(t, code)
+		require.Contains(t, errOut, "the prompt")
+	}
+}
+
+// Without a daemon a task is kept for the next one. Tasks go in their order, which can be
+// changed, and so can they until they are begun.
+func TestTasksAreMovedChangedAndDropped(t *testing.T) {
+	b := newQueueBox(t, "max_concurrent = 1\n")
+	b.write("src/README", "")
+	b.write("tonight", "first\nsecond\n\nthird\n")
+	b.write("long", "fourth\nof two lines\n---\nfifth\n---\n")
+	b.start()
+	b.run("pause")
+	b.kill(syscall.SIGTERM)
+	_, errOut, code := b.run("queue", "add", "--dir", b.path("src"), "-f", b.path("tonight"))
+	require.Zero(t, code, errOut)
+	require.Contains(t, errOut, "No daemon is running")
+	out, _, code := b.run("queue")
+	require.Equal(t, 3, code, "no daemon is there")
+	require.Contains(t, out, "second")
+
+	b.start()
+	b.queue("add", "--dir", b.path("src"), "-f", b.path("long"))
+	require.Equal(t, []int{1, 2, 3, 4, 5}, numbers(b.tasks()))
+	b.queue("move", "5", "FIRST")
+	b.queue("move", "1", "LAST")
+	require.Equal(t, []int{5, 2, 3, 4, 1}, numbers(b.tasks()))
+	b.queue("move", "3", "2")
+	require.Equal(t, []int{5, 3, 2, 4, 1}, numbers(b.tasks()))
+	b.queue("drop", "2")
+	b.queue("edit", "3", "--", "third", "changed")
+	b.vars = []string{"EDITOR=sed -i s/fourth/edited/"}
+	b.queue("edit", "4")
+	require.Equal(t, "edited\nof two lines", b.task(4).Prompt)
+	_, errOut, code = b.run("queue", "drop", "9")
+	require.NotZero(t, code)
+	require.Contains(t, errOut, `"9": no such task`)
+
+	b.kill(syscall.SIGKILL)
+	b.start()
+	require.Equal(t, []int{5, 3, 4, 1}, numbers(b.tasks()), "all of it is on disk")
+	b.run("unpause")
+	b.until("all are begun", func() bool { return len(b.begun()) == 4 })
+	require.Equal(t, []string{"fifth", "third changed", "edited\nof two lines", "first"}, b.given())
+	b.until("all are sessions", func() bool {
+		for _, task := range b.tasks() {
+			if task.State != resume.TaskStarted {
+				return false
+			}
+		}
+		return true
+	})
+	_, errOut, code = b.run("queue", "edit", "3", "--", "again")
+	require.NotZero(t, code)
+	require.Contains(t, errOut, "was already")
+	b.queue("drop", "3")
+	require.Len(t, b.tasks(), 3)
+}
+
+func numbers(tasks []resume.TaskView) (all []int) {
+	for _, task := range tasks {
+		all = append(all, task.N)
+	}
+	return all
+}
+
+// A task waits for a time, and for another session to have nothing left to do.
+func TestATaskWaitsForWhatItIsToldTo(t *testing.T) {
+	b := newQueueBox(t, "max_concurrent = 5\n")
+	b.write("src/README", "")
+	b.write("works", "")
+	b.start()
+	at := time.Now().Add(time.Hour).Truncate(time.Minute)
+	dir := []string{"add", "--dir", b.path("src")}
+	b.queue(append(dir, "--after", at.Format("15:04"), "--", "later")...)
+	require.WithinDuration(t, at, *b.task(1).NextAt, time.Second)
+	b.queue(append(dir, "--", "one")...)
+	b.queue(append(dir, "--after", "2", "--", "two")...)
+	b.until("the second waits for the first", func() bool {
+		return b.task(2).State != resume.TaskQueued && strings.Contains(b.task(3).Reason, "comes first")
+	})
+	require.NoError(t, os.Remove(b.path("works")))
+	b.until("both are begun", func() bool { return b.task(3).State == resume.TaskStarted })
+	require.Equal(t, []string{"one", "two"}, b.given())
+	require.Equal(t, resume.TaskQueued, b.task(1).State)
+	_, errOut, code := b.run(append([]string{"queue"}, append(dir, "--after", "nobody", "--", "x")...)...)
+	require.NotZero(t, code)
+	require.Contains(t, errOut, "--after nobody")
+	_, errOut, code = b.run("retry", b.task(1).ID)
+	require.Zero(t, code, errOut)
+	b.until("a person who asks for it gets it", func() bool { return b.task(1).State == resume.TaskStarted })
+}
+
+// What comes to nothing is told, and not begun a second time unless a person says so.
+func TestATaskThatFailsIsTold(t *testing.T) {
+	hook := newHook(t)
+	b := newQueueBox(t, fmt.Sprintf("[notify]\ngroup_wait = \"0s\"\n[[notify.webhook]]\nname = \"hook\"\nurl = %q\n", hook.URL))
+	b.write("fails", "")
+	b.write("src/README", "")
+	b.start()
+	b.queue("add", "--dir", b.path("src"), "--", "go")
+	b.until("it failed", func() bool { return b.task(1).State == resume.TaskFailed })
+	require.Contains(t, b.task(1).Reason, "came to nothing: exit status 3: no such thing")
+	b.until("a person is told", func() bool { return len(hook.got()) == 1 })
+	require.Contains(t, hook.got()[0].Text, "came to nothing")
+	require.Len(t, b.begun(), 1)
+	require.Equal(t, 1, b.status().Daemon.Queue.Failed)
+	logs, errOut, code := b.run("logs", b.task(1).ID)
+	require.Zero(t, code, errOut)
+	require.Contains(t, logs, "no such thing")
+	require.NoError(t, os.Remove(b.path("fails")))
+	_, errOut, code = b.run("retry", b.task(1).ID)
+	require.Zero(t, code, errOut)
+	b.until("it is begun", func() bool { return b.task(1).State == resume.TaskStarted })
+	require.Len(t, b.begun(), 2)
+}
+
+// A directory that others can write to, or that is excluded, is none to work in.
+func TestATaskIsNotBegunWhereItMayNot(t *testing.T) {
+	b := newQueueBox(t, "exclude = [\"~/src/secret\"]\n")
+	b.write("src/secret/README", "")
+	b.write("src/open/README", "")
+	require.NoError(t, os.Chmod(b.path("src/open"), 0o777))
+	b.start()
+	b.queue("add", "--dir", b.path("src/secret"), "--", "go")
+	b.queue("add", "--dir", b.path("src/open"), "--", "go")
+	b.until("both are refused", func() bool {
+		return b.task(1).State == resume.TaskFailed && b.task(2).State == resume.TaskFailed
+	})
+	require.Contains(t, b.task(1).Reason, "excluded")
+	require.Contains(t, b.task(2).Reason, "it is not obeyed")
+	require.Empty(t, b.begun())
+	_, errOut, code := b.run("queue", "add", "--dir", b.path("src/gone"), "--", "go")
+	require.NotZero(t, code)
+	require.Contains(t, errOut, "is not a directory")
+	_, errOut, code = b.run("queue", "add", "--agent", "nobody", "--", "go")
+	require.NotZero(t, code)
+	require.Contains(t, errOut, "not configured")
+}
+
+// The daemon is killed again and again while tasks are begun: each is begun once.
+func TestEachTaskIsBegunOnceWhateverHappensToTheDaemon(t *testing.T) {
+	b := newQueueBox(t, "max_concurrent = 4\n")
+	b.write("src/README", "")
+	var text strings.Builder
+	const many = 24
+	for i := range many {
+		fmt.Fprintf(&text, "task number %d\n", i)
+	}
+	b.write("many", text.String())
+	b.queue("add", "--dir", b.path("src"), "-f", b.path("many"))
+	for i := range 8 {
+		run := b.command("run")
+		require.NoError(t, run.Start())
+		b.until("it does something", func() bool { return len(b.begun()) > 2*i })
+		require.NoError(t, run.Process.Kill())
+		_ = run.Wait()
+	}
+	b.start()
+	b.until("all are sessions", func() bool {
+		for _, task := range b.tasks() {
+			if task.State != resume.TaskStarted {
+				return false
+			}
+		}
+		return true
+	})
+	seen := make(map[string]int)
+	for _, prompt := range b.given() {
+		seen[prompt]++
+	}
+	require.Len(t, seen, many)
+	for prompt, times := range seen {
+		require.Equal(t, 1, times, prompt)
+	}
+}
+
+// usageLimitLine is what Claude Code writes at a usage limit.
+func usageLimitLine(session, cwd string, at, lifts time.Time) string {
+	return transcriptLine(session, cwd, at, map[string]any{
+		"type": "assistant", "isApiErrorMessage": true, "error": "rate_limit", "apiErrorStatus": 429, "apiError": "usage_limit_reached",
+		"quotaLimits": map[string]any{"status": "rejected", "resetsAt": lifts.Unix(), "rateLimitType": "five_hour"},
+		"message": map[string]any{"role": "assistant", "model": "<synthetic>", "content": []any{map[string]any{
+			"type": "text", "text": "You've hit your session limit",
+		}}},
+	})
+}
+
+// An agent that chooses the ids of its sessions itself tells which one it began. That is
+// not resumed as long as the command works that began it.
+func TestATaskOfCodexIsTheSessionThatItTells(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, "[resume]\nmargin = \"0s\"\nstagger = \"0s\"\n[[agent]]\nname = \"claude-code\"\nenabled = false\n")
+	b.write("bin/codex", `#!/bin/sh
+case "$*" in *resume*) `+strings.TrimPrefix(codexStandIn, "#!/bin/sh\n")+`exit;; esac
+{ pwd; printf '%s\n' "$@"; } >> "$HOME/calls"
+echo "OpenAI Codex v0.166.0 (research preview)
+--------
+workdir: $(pwd)
+session id: `+codexSession+`
+--------
+user
+session id: 01990000-0000-7000-8000-00000000dead" >&2
+mkdir -p "$(dirname "$HOME/`+codexRollout+`")"
+cp "$HOME/rollout" "$HOME/`+codexRollout+`"
+while [ -e "$HOME/works" ]; do sleep 0.05; done
+exit 1
+`)
+	b.write("works", "")
+	b.write("rollout", shiftRollout(t, time.Now().Add(2*time.Second), b.path("bot")))
+	b.start()
+	out := b.queue("add", "--dir", b.path("bot"), "--agent", "codex", "--mode", "read-only", "--", "review")
+	require.Contains(t, out, "queued for codex")
+	b.until("it is a session", func() bool { return b.task(1).State == resume.TaskStarted })
+	require.Equal(t, codexSession, *b.task(1).Session)
+	require.NotEqual(t, codexSession, b.task(1).ID)
+	b.until("it waits for its own command", func() bool {
+		return strings.Contains(b.session(codexSession).Reason, "the command that began it still runs")
+	})
+	require.Equal(t, []string{b.path("bot"), "exec", "-C", b.path("bot"), "--sandbox", "read-only", "--", "review"},
+		strings.Split(strings.TrimSpace(b.read("calls")), "\n"))
+	for _, s := range b.status().Sessions {
+		require.Equal(t, codexSession, s.ID, "who only stands in for a session is none")
+	}
+	require.NoError(t, os.Remove(b.path("works")))
+	b.untilState(codexSession, resume.Watching)
+	require.Equal(t, 1, strings.Count(b.read("calls"), "resume\n"))
+}

@@ -1,0 +1,87 @@
+//go:build !windows
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"resumed/internal/control"
+	"resumed/internal/humanize"
+	"resumed/internal/resume"
+	"resumed/internal/sanitize"
+	"resumed/internal/usage"
+)
+
+func (c *cli) usageCommand() *cobra.Command {
+	return c.jsonFlag(&cobra.Command{
+		Use:   "usage",
+		Short: "Show how much of each allowance is used",
+		Long: "Shows for each account how much of each usage window is used, how fast, when it will be\n" +
+			"used up at this speed, and when it resets. The numbers come from what your agents record;\n" +
+			"no provider is asked. Codex records them with each answer, Claude Code when you look at\n" +
+			"/usage. The other agents record none.",
+		Example: "  resumed usage\n  resumed usage --json | jq '.accounts[].windows[] | {kind, used_percent}'",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			status, err := c.client().Status(cmd.Context(), false)
+			if err != nil {
+				return err
+			}
+			used := accountsUsed(status)
+			if c.json {
+				return json.NewEncoder(escaping{c.out}).Encode(map[string]any{"version": 1, "accounts": used})
+			}
+			return c.printUsage(used, status.Now)
+		},
+	})
+}
+
+// accountUsed is an account of which something is known.
+type accountUsed struct {
+	Name     string         `json:"name"`
+	Provider string         `json:"provider,omitempty"`
+	Windows  []usage.Window `json:"windows"`
+}
+
+func accountsUsed(status control.Status) []accountUsed {
+	used := []accountUsed{}
+	for _, a := range status.Accounts {
+		if len(a.Windows) > 0 {
+			used = append(used, accountUsed{a.Name, a.Provider, a.Windows})
+		}
+	}
+	return used
+}
+
+func (c *cli) printUsage(accounts []accountUsed, now time.Time) error {
+	if len(accounts) == 0 {
+		return c.show("Nothing is known yet. Codex tells its allowances with each answer, Claude Code when you\n" +
+			"look at /usage; the other agents do not tell.\n")
+	}
+	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ACCOUNT\tWINDOW\tUSED\tPER HOUR\tFULL\tRESETS")
+	for _, a := range accounts {
+		for _, window := range a.Windows {
+			pace, full := "-", humanize.Fills(window, now)
+			if window.PerHour != nil {
+				pace = fmt.Sprintf("%.1f %%", *window.PerHour)
+			}
+			switch {
+			case window.Used >= 100:
+				full = "now"
+			case full == "" && window.PerHour != nil:
+				full = "not before it resets"
+			case full == "":
+				full = "-"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", sanitize.Line(resume.AccountKey{Name: a.Name, Provider: a.Provider}.String()), humanize.Window(window.Kind),
+				humanize.Percent(window.Used), pace, full, humanize.Until(window.ResetsAt, now))
+		}
+	}
+	return w.Flush()
+}

@@ -1,0 +1,90 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+	"resumed/internal/usage"
+)
+
+// shortWindow is how long the window lasts before whose end Claude Code lets a turn end.
+// longWindow is the other one that it keeps an eye on.
+const shortWindow, longWindow = 5 * time.Hour, 7 * 24 * time.Hour
+
+// cached is what Claude Code last was told of the account's allowances, in percent. It
+// asks when somebody looks at them (/usage), and keeps the answer in .claude.json.
+type cached struct {
+	FetchedAt   int64 `json:"fetchedAtMs"`
+	Utilization struct {
+		FiveHour allowance `json:"five_hour"`
+		SevenDay allowance `json:"seven_day"`
+	} `json:"utilization"`
+}
+
+type allowance struct {
+	Used     float64   `json:"utilization"`
+	ResetsAt time.Time `json:"resets_at"`
+}
+
+// Usage returns what Claude Code keeps of the account's allowances. Of a turn that it
+// let end near the limit it tells when that limit lifts: the record does not.
+func (a *Agent) Usage(_ context.Context, s resume.Session) (resume.Usage, bool, error) {
+	told, ok := a.told(s)
+	if !ok {
+		return resume.Usage{}, false, nil
+	}
+	found := resume.Usage{
+		At: time.UnixMilli(told.FetchedAt), WeekUsed: told.Utilization.SevenDay.Used, WeekResetsAt: told.Utilization.SevenDay.ResetsAt,
+	}
+	lifts := told.Utilization.FiveHour.ResetsAt
+	if slices.Contains(slices.Collect(maps.Values(leftOff)), s.LimitText) && lifts.After(s.LimitedAt) && lifts.Sub(s.LimitedAt) <= shortWindow {
+		found.Lifts = lifts // else it is of an earlier window
+	}
+	return found, !found.WeekResetsAt.IsZero() || !found.Lifts.IsZero(), nil
+}
+
+// Readings returns what Claude Code keeps of each window.
+func (a *Agent) Readings(_ context.Context, s resume.Session) (all []usage.Reading, err error) {
+	told, ok := a.told(s)
+	if !ok {
+		return nil, nil
+	}
+	for length, window := range map[time.Duration]allowance{shortWindow: told.Utilization.FiveHour, longWindow: told.Utilization.SevenDay} {
+		if !window.ResetsAt.IsZero() {
+			all = append(all, usage.Reading{
+				Kind: usage.Kind(length), Length: length, Used: window.Used, ResetsAt: window.ResetsAt, At: time.UnixMilli(told.FetchedAt),
+			})
+		}
+	}
+	return all, nil
+}
+
+// told returns what the session's account was told last, or false where nobody asked.
+func (a *Agent) told(s resume.Session) (cached, bool) {
+	root := filepath.Dir(filepath.Dir(filepath.Dir(s.Transcript)))
+	data, err := agent.ReadSettings(a.configOf(root))
+	if err != nil {
+		return cached{}, false // nobody has looked
+	}
+	var config struct {
+		Cached cached `json:"cachedUsageUtilization"`
+	}
+	if json.Unmarshal(data, &config) != nil || config.Cached.FetchedAt <= 0 {
+		return cached{}, false // it is being written, or there is none
+	}
+	return config.Cached, true
+}
+
+// configOf returns the file of a home that Claude Code keeps what it knows in.
+func (a *Agent) configOf(home string) string {
+	if home == filepath.Join(a.UserDir, ".claude") {
+		return filepath.Join(a.UserDir, ".claude.json") // beside the usual one,
+	}
+	return filepath.Join(home, ".claude.json") // and in one that was moved
+}

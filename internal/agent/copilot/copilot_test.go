@@ -1,0 +1,356 @@
+package copilot
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/agenttest"
+	"resumed/internal/limit"
+	"resumed/internal/process"
+	"resumed/internal/procfs"
+	"resumed/internal/resume"
+)
+
+// captured is the events of a session that a real GitHub Copilot CLI wrote, and what they mean.
+type captured struct {
+	Case    string      `json:"case"`
+	File    string      `json:"file"`
+	Class   limit.Class `json:"class"`
+	Session string      `json:"session"`
+	Cwd     string      `json:"cwd"`
+	Reset   time.Time   `json:"reset"` // zero where none is stated
+}
+
+func (c captured) path() string { return filepath.Join("testdata", filepath.FromSlash(c.File)) }
+
+func newAgent(t testing.TB, roots ...string) *Agent {
+	if roots == nil {
+		roots = []string{t.TempDir()}
+	}
+	a, err := New(Options{Roots: roots, Zone: time.UTC, Grace: 2 * time.Hour})
+	require.NoError(t, err)
+	a.Processes = process.At(procfs.FS(t.TempDir()))
+	return a
+}
+
+func TestEveryCapturedSessionIsUnderstood(t *testing.T) {
+	a := newAgent(t)
+	src := a.Sources()[0]
+	for _, c := range agenttest.Cases[captured](t) {
+		t.Run(c.Case, func(t *testing.T) {
+			last, found, err := agent.Last(t.Context(), a, src, c.path())
+			require.NoError(t, err)
+			require.True(t, found)
+			require.Equal(t, resume.Key{Agent: "copilot", ID: c.Session}, last.Key)
+			require.Equal(t, c.Cwd, last.Cwd)
+			switch c.Class {
+			case limit.None:
+				require.IsType(t, resume.Progressed{}, last.Event)
+				return
+			case limit.Cancelled:
+				require.IsType(t, resume.Cancelled{}, last.Event)
+				return
+			}
+			require.IsType(t, resume.Limited{}, last.Event)
+			limited := last.Event.(resume.Limited)
+			require.Equal(t, c.Class.String(), limited.Class.String())
+			require.Equal(t, c.Class.Transient(), limited.WaitHelps)
+			require.Equal(t, c.Reset, limited.Reset.At.UTC())
+		})
+	}
+}
+
+func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
+	a := newAgent(t)
+	src := a.Sources()[0]
+	for _, c := range agenttest.Cases[captured](t) {
+		var back, forth []resume.Event
+		require.NoError(t, agent.Back(t.Context(), a, src, c.path(), func(e agent.Evidence) bool {
+			back = append(back, e.Event)
+			return true
+		}))
+		data, err := os.ReadFile(c.path())
+		require.NoError(t, err)
+		for line := range bytes.Lines(data) {
+			if s, ok := a.Observe(src, agent.Line{Path: c.path(), Data: line}); ok {
+				forth = append(forth, s.Event)
+			}
+		}
+		slices.Reverse(back)
+		require.Equal(t, forth, back, c.Case)
+	}
+}
+
+const sessionA = "6e6faec3-9b19-4907-bdc9-bf24ad0a6e68"
+
+type object = map[string]any
+
+var began = time.Now().Add(-time.Hour).UTC().Truncate(time.Second)
+
+func line(kind string, after time.Duration, data object) object {
+	return object{"type": kind, "data": data, "id": sessionA, "timestamp": began.Add(after).Format("2006-01-02T15:04:05.000Z07:00")}
+}
+
+func failed(after time.Duration, more object) object {
+	data := object{"errorType": "query", "message": "503 overloaded", "statusCode": 503}
+	maps.Copy(data, more)
+	return line(failure, after, data)
+}
+
+func said(after time.Duration, content string) object {
+	return line(prompt, after, object{"content": content})
+}
+
+func TestWhatALineMeans(t *testing.T) {
+	a := newAgent(t)
+	at := began.Add(time.Minute)
+	helper := line(answer, time.Minute, object{"content": "done"})
+	helper["agentId"] = "explore-1"
+	for rule, c := range map[string]struct {
+		line any
+		want resume.Event
+	}{
+		"a prompt":                     {said(time.Minute, "go"), resume.Prompted{At: at}},
+		"a prompt of its autopilot":    {line(prompt, time.Minute, object{"content": "go on", "isAutopilotContinuation": true}), resume.Prompted{At: at, By: "GitHub Copilot CLI itself"}},
+		"a prompt of its schedule":     {line(prompt, time.Minute, object{"content": "go on", "source": "schedule-1"}), resume.Prompted{At: at, By: "GitHub Copilot CLI itself"}},
+		"an answer":                    {line(answer, time.Minute, object{"content": "done"}), resume.Progressed{At: at}},
+		"a call of a tool":             {line(answer, time.Minute, object{"content": "", "toolRequests": []object{{"name": "bash"}}}), resume.Progressed{At: at}},
+		"an answer that holds nothing": {line(answer, time.Minute, object{"content": " "}), nil},
+		"an answer of a helper":        {helper, nil},
+		"an answer within a tool":      {line(answer, time.Minute, object{"content": "x", "parentToolCallId": "call_1"}), nil},
+		"an abort":                     {line(aborted, time.Minute, object{"reason": "user_initiated"}), resume.Cancelled{At: at}},
+		"a person who goes back":       {line(rewound, time.Minute, object{"upToEventId": "x", "eventsRemoved": 3}), resume.Cancelled{At: at}},
+		"the end of a turn":            {line("assistant.turn_end", time.Minute, object{"turnId": "0"}), nil},
+		"the end of a run":             {line("session.shutdown", time.Minute, object{"shutdownType": "routine"}), nil},
+		"the result of a tool":         {line(tooled, time.Minute, object{"toolCallId": "x", "success": true}), nil},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			data, err := json.Marshal(c.line)
+			require.NoError(t, err)
+			s, ok := a.Observe(agent.Source{}, agent.Line{Path: "/x/" + sessionA + "/events.jsonl", Data: data})
+			require.Equal(t, c.want != nil, ok)
+			require.Equal(t, c.want, s.Event)
+		})
+	}
+}
+
+func TestWhatAFailureMeans(t *testing.T) {
+	at := time.Date(2026, 11, 16, 2, 0, 0, 0, time.UTC)
+	limits := limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour, At: at}
+	const sorry = "Sorry, you've hit a rate limit that restricts the number of Copilot model requests you can make within a specific time period."
+	for _, c := range []struct {
+		kind, code, message string
+		status              int
+		class               limit.Class
+		reset               time.Duration
+	}{
+		{"rate_limit", "user_weekly_rate_limited", sorry, 429, limit.UsageLimit, 0},
+		{"rate_limit", "user_global_rate_limited", sorry + " Please try again in 58 hours. Please review our Terms of Service", 429, limit.UsageLimit, 58 * time.Hour},
+		{"rate_limit", "rate_limited", "rate limit exceeded", 429, limit.RateLimit, 0},
+		{"quota", "quota_exceeded", "402 You have no quota", 402, limit.Billing, 0},
+		{"quota", "billing_not_configured", "no billing", 402, limit.Billing, 0},
+		{"authentication", "", "401 Unauthorized", 401, limit.Auth, 0},
+		{"policy", "", "Access denied by policy settings", 403, limit.Auth, 0},
+		{"context_limit", "", "the prompt is too long", 400, limit.ContextOverflow, 0},
+		{"query", "", "Failed to get response from the AI model; retried 5 times (total retry wait time: 92.78 seconds) Last error: 502 Bad Gateway", 502, limit.ServerError, 0},
+		{"query", "", "Failed to get response from the AI model; retried 5 times (total retry wait time: 92.78 seconds)", 0, limit.RateLimit, 0}, // as people quoted it
+		{"query", "", "", 0, limit.Unknown, 0},
+	} {
+		v := Verdict(limits, c.kind, c.code, c.message, c.status)
+		require.Equal(t, c.class.String(), v.Class.String(), c.message)
+		require.Equal(t, c.class.Transient(), v.WaitHelps, c.message)
+		require.Equal(t, c.reset > 0, v.Reset.Stated(), c.message)
+		if c.reset > 0 {
+			require.Equal(t, at.Add(c.reset), v.Reset.At.UTC(), c.message)
+		}
+	}
+}
+
+func TestOnlyEventsOfSessionsAreWatched(t *testing.T) {
+	for rel, want := range map[string]bool{
+		sessionA + "/events.jsonl":           true,
+		sessionA + "/events.json":            false,
+		"notes/events.jsonl":                 false,
+		"events.jsonl":                       false,
+		sessionA + "/files/events.jsonl":     false,
+		"x/" + sessionA + "/events.jsonl":    false,
+		sessionA + "/events.jsonl/something": false,
+	} {
+		require.Equal(t, want, isEvents(filepath.FromSlash(rel)), rel)
+	}
+}
+
+// scene is a stopped session on disk and a copilot to continue it with.
+type scene struct {
+	agent   *Agent
+	program string
+	session resume.Session
+}
+
+func newScene(t *testing.T, lines ...any) scene {
+	user, bin := t.TempDir(), t.TempDir()
+	t.Setenv("HOME", user)
+	t.Setenv(homeVariable, "")
+	t.Setenv("PATH", bin)
+	sc := scene{program: filepath.Join(bin, "copilot"), agent: newAgent(t, filepath.Join(user, ".copilot"))}
+	require.NoError(t, os.WriteFile(sc.program, []byte("#!/bin/sh\n"), 0o700))
+	sc.session = resume.Session{
+		Key:        resume.Key{Agent: Name, ID: sessionA},
+		Cwd:        user,
+		Transcript: filepath.Join(user, ".copilot", "session-state", sessionA, eventsFile),
+	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(sc.session.Transcript), 0o700))
+	sc.write(t, line(started, 0, object{"sessionId": sessionA, "context": object{"cwd": user}}))
+	sc.write(t, lines...)
+	return sc
+}
+
+func (sc scene) write(t *testing.T, lines ...any) {
+	f, err := os.OpenFile(sc.session.Transcript, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	require.NoError(t, err)
+	defer f.Close()
+	for _, line := range lines {
+		data, err := json.Marshal(line)
+		require.NoError(t, err)
+		_, err = fmt.Fprintf(f, "%s\n", data)
+		require.NoError(t, err)
+	}
+}
+
+func (sc scene) plan(t *testing.T, prompt string) agent.Plan {
+	plan, err := sc.agent.Plan(t.Context(), sc.session, agent.Words{Prompt: prompt})
+	require.NoError(t, err)
+	return plan
+}
+
+func stopped() []any { return []any{said(0, "work"), failed(time.Second, nil)} }
+
+func TestASessionIsContinuedWhereItStopped(t *testing.T) {
+	planned := line(prompt, 0, object{"content": "work", "agentMode": "plan"})
+	for rule, c := range map[string]struct {
+		lines  []any
+		prompt string
+		want   []string
+	}{
+		"as it is":                    {stopped(), "continue", []string{"-p", "continue"}},
+		"a prompt is never an option": {stopped(), "-x", []string{"--prompt=-x"}},
+		"in its last mode":            {[]any{planned, failed(time.Second, nil)}, "continue", []string{"--mode", "plan", "-p", "continue"}},
+		"in the mode it was changed to": {
+			[]any{planned, failed(time.Second, nil), line(moded, 2*time.Second, object{"newMode": "interactive"})}, "continue", []string{"-p", "continue"},
+		},
+		"a mode that is none":          {[]any{line(prompt, 0, object{"agentMode": "--yolo"}), failed(time.Second, nil)}, "continue", []string{"-p", "continue"}},
+		"after a resume that was lost": {append(stopped(), said(time.Minute, "continue")), "continue", []string{"-p", "continue"}},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			sc := newScene(t, c.lines...)
+			plan := sc.plan(t, c.prompt)
+			require.NotNil(t, plan.Run, "%+v", plan.Leave)
+			require.Equal(t, append([]string{sc.program, "--resume", sessionA}, c.want...), plan.Run.Argv)
+			require.Equal(t, sc.session.Cwd, plan.Run.Dir)
+			require.Empty(t, plan.Run.Env)
+		})
+	}
+}
+
+func TestASessionThatWentOnIsLeftAlone(t *testing.T) {
+	for why, record := range map[string]any{
+		"newer prompt": said(time.Minute, "never mind"),
+		"moved on":     line(answer, time.Minute, object{"content": "done"}),
+		"interrupted":  line(aborted, time.Minute, object{"reason": "user_initiated"}),
+	} {
+		sc := newScene(t, stopped()...)
+		sc.write(t, record)
+		leave := sc.plan(t, "continue").Leave
+		require.NotNil(t, leave)
+		require.Contains(t, leave.Why, why)
+		require.False(t, leave.Park)
+	}
+}
+
+func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
+	for why, spoil := range map[string]func(*testing.T, *scene){
+		"copilot was not found":  func(t *testing.T, sc *scene) { require.NoError(t, os.Remove(sc.program)) },
+		"is gone":                func(_ *testing.T, sc *scene) { sc.session.Cwd = "/no/such/directory" },
+		"the transcript is gone": func(t *testing.T, sc *scene) { require.NoError(t, os.Remove(sc.session.Transcript)) },
+		"is none of copilot":     func(_ *testing.T, sc *scene) { sc.session.Key.ID = "--help" },
+		"was told to ask since": func(t *testing.T, sc *scene) {
+			sc.write(t, line(permitted, time.Minute, object{"mode": "manual", "previousMode": "allow-all"}))
+			sc.session.Origin = &resume.Origin{SeenAt: time.Now(), Env: []resume.Variable{{Name: allowAll, Value: "true"}}}
+		},
+	} {
+		sc := newScene(t, stopped()...)
+		spoil(t, &sc)
+		leave := sc.plan(t, "continue").Leave
+		require.NotNil(t, leave, why)
+		require.Contains(t, leave.Why, why)
+		require.True(t, leave.Park)
+	}
+}
+
+func TestAnotherHomeIsNamedToTheRun(t *testing.T) {
+	sc := newScene(t, stopped()...)
+	home, work := sc.agent.Homes.Roots[0], filepath.Join(t.TempDir(), "work")
+	require.NoError(t, os.Rename(home, work))
+	sc.agent = newAgent(t, home, work)
+	sc.session.Transcript = strings.Replace(sc.session.Transcript, home, work, 1)
+	require.Equal(t, []string{"COPILOT_HOME=" + work}, sc.plan(t, "continue").Run.Env)
+	require.Equal(t, "copilot:default", sc.agent.Sources()[0].Account)
+	require.Equal(t, "copilot:"+work, sc.agent.Sources()[1].Account)
+}
+
+func TestTheUsualHomeIsTheOneOfTheEnvironment(t *testing.T) {
+	t.Setenv("HOME", "/home/u")
+	for home, want := range map[string]string{"": "/home/u/.copilot", "/q": "/q"} {
+		t.Setenv(homeVariable, home)
+		a, err := New(Options{})
+		require.NoError(t, err)
+		require.Equal(t, filepath.Join(want, "session-state"), a.Sources()[0].Root)
+	}
+	_, err := New(Options{Roots: []string{"relative"}})
+	require.ErrorContains(t, err, "not an absolute path")
+}
+
+// Whatever a line holds, it is understood or passed over; and a reset is never
+// made up.
+func FuzzObserve(f *testing.F) {
+	for _, c := range agenttest.Cases[captured](f) {
+		data, err := os.ReadFile(c.path())
+		if err != nil {
+			f.Fatal(err)
+		}
+		for line := range bytes.Lines(data) {
+			f.Add(bytes.TrimSpace(line))
+		}
+	}
+	a := newAgent(f)
+	written := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, ok := a.Observe(agent.Source{}, agent.Line{Path: "/r/" + sessionA + "/events.jsonl", Data: data, ModTime: written})
+		if !ok {
+			return
+		}
+		if !agent.IsUUID(s.Key.ID) {
+			t.Fatalf("session id %q", s.Key.ID)
+		}
+		odd := bytes.ContainsRune(data, '\\') || bytes.Count(data, []byte(`"type"`)) > 1 // no version writes such a record
+		if sift(data) == agent.Nothing && !odd {
+			t.Fatalf("a line that means %#v would be passed over", s.Event)
+		}
+		if l, ok := s.Event.(resume.Limited); ok && l.Reset.Stated() && !bytes.ContainsFunc([]byte(l.Text), unicode.IsDigit) &&
+			!strings.HasSuffix(l.Text, "…") {
+			t.Fatalf("reset %v of a text without a number: %q", l.Reset, l.Text)
+		}
+	})
+}

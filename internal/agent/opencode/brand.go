@@ -1,0 +1,114 @@
+package opencode
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"resumed/internal/agent"
+	"resumed/internal/leash"
+)
+
+// brand is what opencode and the programs that were made of it differ in. All else
+// of them is the same: the rows of their databases, their servers, their flags.
+type brand struct {
+	name    string // in configuration, status and metrics
+	title   string // for people
+	program string // what is run; its directories and databases are called so too
+	prefix  string // of the variables that it reads
+
+	binaries []string // further names that its program has on disk
+	places   []string // where it may lie, below the user's home directory
+	configs  []string // what files of its configuration are called
+	project  []string // directories of a project that hold such files
+
+	aside   string // further variables that matter to no resume
+	account string // further ones that decide whose allowance is used
+	hands   agent.Hands
+}
+
+var (
+	openCode = &brand{
+		name: Name, title: "opencode", program: "opencode", prefix: "OPENCODE",
+		binaries: []string{"opencode.exe", ".opencode"},
+		places:   []string{".opencode/bin"},
+		configs:  []string{"opencode.json", "opencode.jsonc", "config.json"},
+		project:  []string{".opencode"},
+		hands:    agent.Hands{SignIn: "run opencode auth login", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compact"},
+	}
+
+	// Kilo was made of opencode, and takes the files of its configuration too.
+	kilo = &brand{
+		name: KiloName, title: "Kilo", program: "kilo", prefix: "KILO",
+		binaries: []string{"kilo.exe", ".kilo", "kilocode"},
+		configs:  []string{"kilo.json", "kilo.jsonc", "opencode.json", "opencode.jsonc", "config.json"},
+		project:  []string{".kilo", ".kilocode", ".opencode"},
+		aside: `KILO_RUN_ID KILO_PROCESS_ROLE KILO_PARENT_PID KILO_LOG_INITIALIZED_RUN_ID KILO_TREE_SITTER_WASM_DIR KILO_TERMINAL_ACTIVITY
+			KILO_PTY_* KILO_BACKGROUND_PROCESS_* KILO_CONSOLE_ASSET_DIR KILO_TELEMETRY_LEVEL KILO_UNICODE_LOGO KILO_*_KITTY_KEYBOARD`,
+		account: `KILO_ORG_ID KILO_API_URL KILO_API_BASE KILO_OPENROUTER_BASE`,
+		hands:   agent.Hands{SignIn: "run kilo auth login", Pay: "buy credits on the page of its provider", Shorten: "/compact"},
+	}
+)
+
+// builtin is the brand in the list of agents.
+func (b *brand) builtin() agent.Builtin {
+	return agent.Builtin{
+		Name:      b.name,
+		Title:     b.title,
+		Headless:  b.program + " run",
+		Server:    true,
+		Variables: []string{b.variable("DB")},
+		Plugin:    func() (path, text string) { return b.pluginFile(), b.plugin(b.eventsFile()) },
+		Hands:     b.hands,
+		New:       func(o agent.Options) (agent.Agent, error) { return b.make(o) },
+	}
+}
+
+// variable returns the name of a variable of the environment.
+func (b *brand) variable(name string) string { return b.prefix + "_" + name }
+
+// isProgram accepts the names that npm, the installer and packages give it.
+func (b *brand) isProgram(path string) bool {
+	name := filepath.Base(path)
+	return name == b.program || slices.Contains(b.binaries, name)
+}
+
+// isDatabase reports whether a file of that name is a database. Each release
+// channel has its own.
+func (b *brand) isDatabase(name string) bool {
+	return name == b.usualDatabase() || strings.HasPrefix(name, b.program+"-") && strings.HasSuffix(name, ".db")
+}
+
+func (b *brand) usualDatabase() string { return b.program + ".db" }
+
+// variables are those that the program itself reads, and those of its providers:
+// which of these a session needs, its provider says.
+func (b *brand) variables() leash.Variables {
+	of := func(names string) string { return strings.ReplaceAll(names, "@", b.prefix) }
+	return leash.Variables{
+		{Effect: leash.Nothing, Names: of(asideVariables) + " " + b.aside},
+		{Effect: leash.Account, Names: of(accountVariables) + " " + b.account},
+		{Effect: leash.Restricts, Names: of("@_*")},
+		{Effect: leash.Account, Names: providerVariables},
+	}
+}
+
+// configsIn returns the files of a configuration that may lie in the directories.
+func (b *brand) configsIn(dirs ...string) []string {
+	var files []string
+	for _, dir := range dirs {
+		for _, name := range b.configs {
+			files = append(files, filepath.Join(dir, name))
+		}
+	}
+	return files
+}
+
+// configsOf returns the files of a project's configuration that may lie in its directory.
+func (b *brand) configsOf(dir string) []string {
+	dirs := []string{dir}
+	for _, name := range b.project {
+		dirs = append(dirs, filepath.Join(dir, name))
+	}
+	return b.configsIn(dirs...)
+}

@@ -1,0 +1,190 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// Parse reads a record as Decode does, in a fraction of the time: most of a record is
+// nothing that is asked for, and is passed over by a search for its end.
+func Parse[R any](data []byte) (R, bool) {
+	var r R
+	v := reflect.ValueOf(&r).Elem()
+	if plan := planOf(v.Type()); plan != nil && plan.fill(data, v) {
+		return r, true
+	}
+	var whole R // what is unusual, or no JSON at all
+	ok := Decode(data, &whole)
+	return whole, ok
+}
+
+// plan is what is asked for of a record, by the names of its fields.
+type plan map[string]wanted
+
+type wanted struct {
+	at     []int // the index of the field
+	fields plan  // of one that is a struct itself
+}
+
+var plans sync.Map // of reflect.Type to plan
+
+func planOf(t reflect.Type) plan {
+	if known, ok := plans.Load(t); ok {
+		return known.(plan)
+	}
+	made := makePlan(t)
+	plans.Store(t, made)
+	return made
+}
+
+// makePlan returns nil for what is no struct, or reads itself.
+func makePlan(t reflect.Type) plan {
+	if t.Kind() != reflect.Struct || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		return nil
+	}
+	made := make(plan)
+	for _, field := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if !field.IsExported() || name == "" || name == "-" {
+			continue
+		}
+		if other, taken := made[name]; !taken || len(field.Index) < len(other.at) {
+			made[name] = wanted{field.Index, makePlan(field.Type)}
+		}
+	}
+	return made
+}
+
+// fill reads an object into a struct. It returns false for what it does not
+// understand, and then nothing is to be believed that it has read.
+func (p plan) fill(data []byte, into reflect.Value) bool {
+	s := scan{data: data}
+	if !s.next('{') {
+		return false
+	}
+	for first := true; !s.next('}'); first = false {
+		if !first && !s.next(',') {
+			return false
+		}
+		name, ok := s.value()
+		if !ok || len(name) < 2 || name[0] != '"' || !s.next(':') {
+			return false
+		}
+		value, ok := s.value()
+		if !ok {
+			return false
+		}
+		if field, known := p[string(name[1:len(name)-1])]; known && !set(into.FieldByIndex(field.at), value, field.fields) {
+			return false
+		}
+	}
+	s.blank()
+	return s.at == len(data)
+}
+
+// set reads a value into a field. One of an unexpected type leaves it as it is.
+func set(field reflect.Value, value []byte, fields plan) bool {
+	switch {
+	case fields != nil && value[0] == '{':
+		return fields.fill(value, field)
+	case field.Type() == reflect.TypeFor[json.RawMessage]():
+		field.SetBytes(bytes.Clone(value))
+	case string(value) == "null" && field.Kind() != reflect.Slice:
+	case field.Kind() == reflect.String && value[0] == '"' && plain(value):
+		field.SetString(string(value[1 : len(value)-1]))
+	case field.Kind() == reflect.Bool && string(value) == "true":
+		field.SetBool(true)
+	case field.Kind() == reflect.Bool && string(value) == "false":
+		field.SetBool(false)
+	default:
+		return Decode(value, field.Addr().Interface())
+	}
+	return true
+}
+
+// plain reports whether a text is what it says, without an escape.
+func plain(text []byte) bool {
+	for _, c := range text {
+		if c == '\\' || c < ' ' {
+			return false
+		}
+	}
+	return utf8.Valid(text)
+}
+
+// scan goes through JSON from value to value.
+type scan struct {
+	data []byte
+	at   int
+}
+
+func (s *scan) blank() {
+	for s.at < len(s.data) && (s.data[s.at] == ' ' || s.data[s.at] == '\t' || s.data[s.at] == '\n' || s.data[s.at] == '\r') {
+		s.at++
+	}
+}
+
+// next passes over a mark, if it is the next one.
+func (s *scan) next(mark byte) bool {
+	s.blank()
+	if s.at == len(s.data) || s.data[s.at] != mark {
+		return false
+	}
+	s.at++
+	return true
+}
+
+// deepest is how deep values lie in each other that are passed over here.
+const deepest = 64
+
+// value passes over a value and returns it. Of what lies in it no more is looked at
+// than where it ends.
+func (s *scan) value() (value []byte, ok bool) {
+	s.blank()
+	begin, depth := s.at, 0
+	var lists uint64 // whether what was entered is a list, by depth
+	for s.at < len(s.data) {
+		switch c := s.data[s.at]; {
+		case c == '"':
+			end := closingQuote(s.data, s.at)
+			if end < 0 {
+				return nil, false
+			}
+			s.at = end + 1
+		case c == '{' || c == '[':
+			if depth++; depth == deepest {
+				return nil, false
+			}
+			lists = lists<<1 | uint64(c>>5&1^1)
+			s.at++
+			continue
+		case c == '}' || c == ']':
+			if depth == 0 || lists&1 != uint64(c>>5&1^1) {
+				return nil, false
+			}
+			depth--
+			lists >>= 1
+			s.at++
+		case c == ',' || c == ':' || c <= ' ':
+			if depth == 0 {
+				return nil, false
+			}
+			s.at++
+			continue
+		default: // a number or a name
+			n := bytes.IndexAny(s.data[s.at:], " \t\r\n,:]}[{\"")
+			if n < 0 {
+				return nil, false
+			}
+			s.at += n
+		}
+		if depth == 0 {
+			return s.data[begin:s.at], true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,116 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"resumed/internal/leash"
+	"resumed/internal/program"
+	"resumed/internal/resume"
+)
+
+// Starter is what an Agent may also be: one that begins a session without a
+// terminal.
+type Starter interface {
+	Agent
+
+	// Start returns the command that begins the session of a task, with the
+	// permissions that the agent has by itself unless the task names others. The
+	// session has the task's id where that can be chosen.
+	Start(task resume.Session) (Plan, error)
+
+	// Home returns the account that tasks are begun in.
+	Home() string
+}
+
+// Teller is a Starter whose sessions choose their ids themselves.
+type Teller interface {
+	Starter
+
+	// Begun returns the session that such a command has told of in what it printed;
+	// empty: it has not yet.
+	Begun(printed string) string
+}
+
+// MaxPrompt is how long the prompt of a task may be: one argument of a command
+// holds no more than 128 KiB.
+const MaxPrompt = 100 << 10
+
+var plainMode = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+
+// CheckTask says what is wrong with a task of the agent, whatever there is on this
+// machine when it is begun.
+func CheckTask(a Agent, s resume.Session) error {
+	starter, ok := a.(Starter)
+	if !ok {
+		return fmt.Errorf("resumed cannot start a session of %s", a.Name())
+	}
+	switch task := s.Task; {
+	case strings.TrimSpace(task.Prompt) == "":
+		return errors.New("the prompt is empty")
+	case len(task.Prompt) > MaxPrompt:
+		return fmt.Errorf("the prompt has %d bytes, and no more than %d can be given to a program: put it into a file and name that", len(task.Prompt), MaxPrompt)
+	case strings.ContainsRune(task.Prompt, 0):
+		return errors.New("the prompt has a NUL in it, which no program can be given")
+	case !filepath.IsAbs(s.Cwd):
+		return fmt.Errorf("the directory %q is not an absolute path", s.Cwd)
+	case task.Mode != "" && !plainMode.MatchString(task.Mode):
+		return fmt.Errorf("%q is not a permission mode", task.Mode)
+	}
+	if info, err := os.Stat(s.Cwd); err != nil || !info.IsDir() {
+		return fmt.Errorf("%s is not a directory you can work in", s.Cwd)
+	}
+	plan, err := starter.Start(s)
+	if err == nil && plan.Leave != nil {
+		err = errors.New(plan.Leave.Why)
+	}
+	return err
+}
+
+// Opening is how the program of an agent begins a session.
+type Opening struct {
+	Args []string // what comes first
+	Env  func(program.Found) []string
+	Mode string                                      // the option that takes a permission mode; empty: it has none
+	Say  func(args []string, prompt string) []string // appends the prompt
+}
+
+// Open is the plan to begin the session of a task by the program.
+func (b *Base) Open(s resume.Session, o Opening) Plan {
+	if err := CheckDir(s.Cwd); err != nil {
+		return Parked("%v", err)
+	}
+	found, err := b.Find(resume.Session{})
+	if err != nil {
+		return b.Missing()
+	}
+	task, args := s.Task, slices.Clone(o.Args)
+	if with := leash.WithModel(args, task.Model); task.Model != "" && len(with) == len(args) {
+		return Parked("the model name %q has characters that are not allowed", task.Model)
+	} else if task.Model != "" {
+		args = with
+	}
+	switch {
+	case task.Mode != "" && o.Mode == "":
+		return Parked("%s takes no permission mode: its settings say what it may do", b.Name())
+	case task.Mode != "":
+		args = append(args, o.Mode, task.Mode)
+	}
+	run := b.Begin(found, s.Cwd, leash.Carried{}, o.Env(found), o.Say(args, task.Prompt)...)
+	run.Begins = args
+	return Plan{Run: run}
+}
+
+// Open is Base.Open in the first home.
+func (t *Transcripts) Open(s resume.Session, o Opening) Plan {
+	o.Env = func(found program.Found) []string { return t.Environment(found, "") }
+	return t.Base.Open(s, o)
+}
+
+// Home returns the account that tasks are begun in: that of the first home.
+func (t *Transcripts) Home() string { return t.Homes.Account(t.Homes.Roots[0]) }

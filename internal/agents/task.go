@@ -1,0 +1,92 @@
+package agents
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// AfterReset is what a task says that waits for the account's next window.
+const AfterReset = "reset"
+
+// Task makes a task of what a person asks for, or says what is wrong with that. What it
+// is to be begun after is looked up by the caller, unless it is a time.
+func Task(made map[string]agent.Agent, order resume.TaskOrder, id string, now time.Time) (resume.Session, error) {
+	a, err := starter(made, order.Agent)
+	if err != nil {
+		return resume.Session{}, err
+	}
+	after := strings.TrimSpace(order.After)
+	s := resume.Session{
+		Key: resume.Key{Agent: a.Name(), ID: id}, Account: a.Home(), Cwd: order.Dir, Kind: resume.Headless,
+		Task: &resume.Task{Prompt: order.Prompt, Model: order.Model, Mode: order.Mode, After: after, AddedAt: now},
+	}
+	if at, ok := clock(after, now); ok {
+		s.Task.NotBefore = at
+	}
+	return s, agent.CheckTask(a, s)
+}
+
+// starter returns the agent of that name, or the first that is on this machine.
+func starter(made map[string]agent.Agent, name string) (agent.Starter, error) {
+	if name != "" {
+		a := made[name]
+		if a == nil {
+			return nil, fmt.Errorf("the agent %q is not configured or switched off: %s are there", name, strings.Join(sorted(made), ", "))
+		}
+		if starter, ok := a.(agent.Starter); ok {
+			return starter, nil
+		}
+		return nil, fmt.Errorf("resumed cannot start a session of %s: it can of %s", name, strings.Join(starters(made), ", "))
+	}
+	for _, name := range starters(made) {
+		starter := made[name].(agent.Starter)
+		if _, err := starter.Program(); err == nil {
+			return starter, nil
+		}
+	}
+	return nil, fmt.Errorf("no agent was found on this machine that can be begun: %s can, and --agent names one", strings.Join(starters(made), ", "))
+}
+
+// starters returns those that can begin a session, in the order of the list.
+func starters(made map[string]agent.Agent) []string {
+	var names []string
+	for _, b := range builtin {
+		if _, ok := made[b.Name].(agent.Starter); ok {
+			names = append(names, b.Name)
+		}
+	}
+	for _, name := range sorted(made) {
+		if _, ok := made[name].(agent.Starter); ok && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// clock reads a time that a person says: a clock, a date, or how long from now. A clock
+// is the next time that it shows that.
+func clock(text string, now time.Time) (time.Time, bool) {
+	for _, layout := range []string{"15:04", "15:04:05"} {
+		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			at := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), t.Second(), 0, now.Location())
+			if !at.After(now) {
+				at = time.Date(now.Year(), now.Month(), now.Day()+1, t.Hour(), t.Minute(), t.Second(), 0, now.Location())
+			}
+			return at, true
+		}
+	}
+	for _, layout := range []string{time.RFC3339, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04"} {
+		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil && resume.Possible(t) {
+			return t, true
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return now.Add(d), true
+	}
+	return time.Time{}, false
+}

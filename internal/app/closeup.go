@@ -1,0 +1,101 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"resumed/internal/control"
+	"resumed/internal/deliver"
+	"resumed/internal/journal"
+	"resumed/internal/resume"
+	"resumed/internal/webui"
+)
+
+// What a page is told of one session is bounded.
+const (
+	shownSteps  = 200
+	shownOutput = 16 << 10
+)
+
+// Closeup returns all that is known of one session.
+func (b *backend) Closeup(ctx context.Context, key resume.Key) (webui.Closeup, error) {
+	session, err := b.engine.Session(ctx, key)
+	if err != nil {
+		return webui.Closeup{}, err
+	}
+	these, err := b.engine.These(ctx, []resume.Key{key}) // with its name
+	if err != nil || len(these) == 0 {
+		return webui.Closeup{}, errors.Join(err, resume.ErrNoSession)
+	}
+	settings := b.settings.Load()
+	shown := webui.Closeup{Session: settings.view(these[0]), GoOn: goOn(settings.agents[key.Agent], session)}
+	shown.Session.Plan = new(b.deliver.Preview(ctx, session))
+	if shown.Backoff, err = b.engine.Backoff(ctx, key); err != nil {
+		return webui.Closeup{}, err
+	}
+	for step, err := range b.Steps(ctx, key, time.Time{}, shownSteps) {
+		if err != nil {
+			return webui.Closeup{}, err
+		}
+		shown.Steps = append(shown.Steps, step)
+	}
+	shown.Runs, err = runs(b.opts.StateDir, key)
+	return shown, err
+}
+
+// Steps returns the newest steps since a time, of one session or, where the key is zero,
+// of all, oldest first.
+func (b *backend) Steps(ctx context.Context, key resume.Key, since time.Time, most int) iter.Seq2[control.Step, error] {
+	return journal.Steps(ctx, b.store, key, since, most)
+}
+
+// OwnSteps returns the steps since a time that concern the daemon itself, oldest first.
+func (b *backend) OwnSteps(ctx context.Context, since time.Time) iter.Seq2[control.Step, error] {
+	return journal.Own(ctx, b.store, since)
+}
+
+// runs returns what the resumes of a session have written, oldest first.
+func runs(stateDir string, key resume.Key) ([]webui.Run, error) {
+	kept, err := deliver.Outputs(stateDir)
+	if err != nil {
+		return nil, err
+	}
+	var all []webui.Run
+	for _, path := range deliver.Runs(kept[key]) {
+		run := webui.Run{}
+		run.N, _ = strconv.Atoi(strings.TrimSuffix(filepath.Base(path), ".log"))
+		run.Began, run.Ended, run.How = deliver.RunOf(path)
+		switch run.Text, run.Cut, err = end(path, shownOutput); {
+		case errors.Is(err, fs.ErrNotExist): // an old one, just removed
+		case err != nil:
+			return nil, err
+		default:
+			all = append(all, run)
+		}
+	}
+	return all, nil
+}
+
+// end returns the last bytes of a file, and whether there are more before them.
+func end(path string, most int64) (text string, cut bool, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", false, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return "", false, err
+	}
+	from := max(0, info.Size()-most)
+	data, err := io.ReadAll(io.NewSectionReader(file, from, most))
+	return string(data), from > 0, err
+}

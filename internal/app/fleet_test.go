@@ -1,0 +1,29 @@
+package app
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/config"
+	"resumed/internal/resume"
+)
+
+// What somebody wrote leaves the host only where that is wanted.
+func TestTextsAreSharedOnlyWhereThatIsWanted(t *testing.T) {
+	const secret = "hunter2"
+	v := resume.View{
+		ID: "s-1", Name: "s-1", Text: secret, Reason: secret, Unreached: secret, Transcript: secret, Program: secret,
+		Started: resume.StartView{Argv: []string{secret}, Env: []string{secret}}, Carried: resume.CarriedView{LeftOut: []string{secret}},
+		Attempts: []resume.AttemptView{{Error: secret}}, Past: []resume.AttemptView{{Error: secret}}, Plan: &resume.PlanView{Command: []string{secret}},
+		Owner: &resume.Owner{PID: 7, Tmux: secret},
+	}
+	facts, err := json.Marshal(shared(v, config.ShareFacts))
+	require.NoError(t, err)
+	require.NotContains(t, string(facts), secret)
+	require.Contains(t, string(facts), "s-1")
+	texts, err := json.Marshal(shared(v, config.ShareTexts))
+	require.NoError(t, err)
+	require.Contains(t, string(texts), secret)
+}

@@ -1,0 +1,135 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"resumed/internal/resume"
+)
+
+// ErrNoFleet says that the daemon is in none.
+var ErrNoFleet = errors.New("this host is in no fleet")
+
+// DaemonFleet is how the daemon stands in its fleet.
+type DaemonFleet struct {
+	State string    `json:"state"` // connected | alone
+	Why   string    `json:"why,omitempty"`
+	URL   string    `json:"url"`
+	Name  string    `json:"name"`  // of this host
+	Hosts int       `json:"hosts"` // that were last seen, this one too
+	Since time.Time `json:"since"`
+}
+
+// Fleet is how all hosts of a fleet stand, and a page of their interrupted sessions.
+type Fleet struct {
+	Version  int            `json:"version"`
+	Hosts    []FleetHost    `json:"hosts"`
+	Accounts []FleetAccount `json:"accounts"`
+	Sessions []FleetSession `json:"sessions"`
+	Next     string         `json:"next,omitempty"` // where the next page begins; empty: this is the last
+}
+
+// FleetHost is one host.
+type FleetHost struct {
+	Name        string    `json:"name"`
+	SeenAt      time.Time `json:"seen_at"`
+	State       string    `json:"state"` // alive | gone | alone
+	SkewSeconds float64   `json:"skew_seconds"`
+	Version     string    `json:"version,omitempty"`
+}
+
+// Skewed reports whether its clock is off by so much that people should know.
+func (h FleetHost) Skewed() bool {
+	const shown = 30
+	return h.SkewSeconds > shown || h.SkewSeconds < -shown
+}
+
+// FleetAccount is an allowance that hosts share.
+type FleetAccount struct {
+	Name     string      `json:"name"` // as this host calls it, else the beginning of its id
+	ID       string      `json:"id"`
+	State    string      `json:"state"` // closed | open | half_open
+	ResetAt  *time.Time  `json:"reset_at"`
+	By       string      `json:"by,omitempty"` // the host that was told
+	Probe    *FleetProbe `json:"probe"`
+	Hosts    int         `json:"hosts"` // that have interrupted sessions of it
+	Sessions int         `json:"sessions"`
+}
+
+// FleetProbe is who tries whether a limit is over.
+type FleetProbe struct {
+	Host string `json:"host"`
+}
+
+// FleetSession is a session of some host.
+type FleetSession struct {
+	Host string `json:"host"`
+	resume.View
+}
+
+// FleetBackend answers what is asked of a fleet. A Backend may be one.
+type FleetBackend interface {
+	// Fleet returns a page of at most that many sessions, from the one on at which after
+	// left off.
+	Fleet(ctx context.Context, after string, most int) (Fleet, error)
+
+	// ForgetAccount has an account count as free for all hosts.
+	ForgetAccount(ctx context.Context, name string) error
+
+	// DoAway has another host carry out an order.
+	DoAway(ctx context.Context, host, session string, order Order) (resume.View, error)
+}
+
+// mostRows bounds a page.
+const mostRows = 10_000
+
+func (s *Server) fleet(w http.ResponseWriter, r *http.Request) {
+	b, ok := s.backend.(FleetBackend)
+	if !ok {
+		answer(w, nil, ErrNoFleet)
+		return
+	}
+	most, err := strconv.Atoi(r.FormValue("most"))
+	if err != nil || most < 1 || most > mostRows {
+		most = mostRows
+	}
+	found, err := b.Fleet(r.Context(), r.FormValue("after"), most)
+	answer(w, found, err)
+}
+
+func (s *Server) forgetAccount(w http.ResponseWriter, r *http.Request) {
+	b, ok := s.backend.(FleetBackend)
+	if !ok {
+		answer(w, nil, ErrNoFleet)
+		return
+	}
+	answer(w, struct{}{}, b.ForgetAccount(r.Context(), r.FormValue("account")))
+}
+
+// away reports whether an order is for a session of another host: HOST/SESSION.
+func (s *Server) away(ctx context.Context, name string, order Order) (resume.View, bool, error) {
+	host, session, cut := strings.Cut(name, "/")
+	b, ok := s.backend.(FleetBackend)
+	if !cut || !ok || host == "" || session == "" {
+		return resume.View{}, false, nil
+	}
+	after, err := b.DoAway(ctx, host, session, order)
+	return after, !errors.Is(err, ErrNoFleet), err
+}
+
+// Fleet returns a page of what is known of all hosts.
+func (c *Client) Fleet(ctx context.Context, after string, most int) (Fleet, error) {
+	var found Fleet
+	err := c.call(ctx, http.MethodGet, "/v1/fleet", url.Values{"after": {after}, "most": {strconv.Itoa(most)}}, &found)
+	return found, err
+}
+
+// ForgetAccount has an account count as free for all hosts.
+func (c *Client) ForgetAccount(ctx context.Context, account string) error {
+	return c.call(ctx, http.MethodPost, "/v1/fleet/forget", url.Values{"account": {account}}, nil)
+}

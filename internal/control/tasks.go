@@ -1,0 +1,88 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"resumed/internal/resume"
+)
+
+func (s *Server) tasks(w http.ResponseWriter, r *http.Request) {
+	tasks, err := s.backend.Queue().Tasks(r.Context())
+	answer(w, tasks, err)
+}
+
+func (s *Server) taskOrder(w http.ResponseWriter, r *http.Request) {
+	queue, ctx, name := s.backend.Queue(), r.Context(), r.FormValue("task")
+	var wanted resume.TaskOrder
+	if text := r.FormValue("order"); text != "" {
+		if err := json.Unmarshal([]byte(text), &wanted); err != nil {
+			answer(w, nil, fmt.Errorf("read what is asked for: %w", err))
+			return
+		}
+	}
+	var (
+		after any
+		err   error
+	)
+	switch r.PathValue("order") {
+	case "add":
+		after, err = queue.Enqueue(ctx, wanted)
+	case "edit":
+		after, err = queue.Edit(ctx, name, wanted)
+	case "drop":
+		after, err = queue.Drop(ctx, name)
+	case "move":
+		after, err = queue.Move(ctx, name, r.FormValue("to"))
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	answer(w, after, err)
+}
+
+// Tasks returns the tasks that wait and those that were begun not long ago.
+func (c *Client) Tasks(ctx context.Context) ([]resume.TaskView, error) {
+	var tasks []resume.TaskView
+	err := c.call(ctx, http.MethodGet, "/v1/queue", nil, &tasks)
+	return tasks, err
+}
+
+// Enqueue has the daemon take a task.
+func (c *Client) Enqueue(ctx context.Context, order resume.TaskOrder) (resume.TaskView, error) {
+	return c.orderTask(ctx, "add", "", &order)
+}
+
+// Edit has the daemon put another task in the place of one.
+func (c *Client) Edit(ctx context.Context, task string, order resume.TaskOrder) (resume.TaskView, error) {
+	return c.orderTask(ctx, "edit", task, &order)
+}
+
+// Drop has the daemon forget a task.
+func (c *Client) Drop(ctx context.Context, task string) (resume.TaskView, error) {
+	return c.orderTask(ctx, "drop", task, nil)
+}
+
+// Move has the daemon give a task the place of another one, or the first or last.
+func (c *Client) Move(ctx context.Context, task, to string) ([]resume.TaskView, error) {
+	var after []resume.TaskView
+	err := c.call(ctx, http.MethodPost, "/v1/queue/move", url.Values{"task": {task}, "to": {to}}, &after)
+	return after, err
+}
+
+func (c *Client) orderTask(ctx context.Context, what, task string, order *resume.TaskOrder) (resume.TaskView, error) {
+	query := url.Values{"task": {task}}
+	if order != nil {
+		text, err := json.Marshal(order)
+		if err != nil {
+			return resume.TaskView{}, err
+		}
+		query.Set("order", string(text))
+	}
+	var after resume.TaskView
+	err := c.call(ctx, http.MethodPost, "/v1/queue/"+what, query, &after)
+	return after, err
+}

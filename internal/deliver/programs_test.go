@@ -1,0 +1,72 @@
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/process"
+	"resumed/internal/resume"
+)
+
+// A burst of limits takes one look at all processes, a resume always one of its own:
+// that nobody holds the session must be true after it was decided to send it.
+func TestABurstOfLimitsIsLookedAtTogetherAndAResumeByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		const sessions = 2000
+		for i := range sessions {
+			w.d.witnesses.call(resume.Key{Agent: "fake", ID: fmt.Sprint(i)})
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); _ = w.d.WatchPrograms(ctx) }()
+		synctest.Wait()
+		cancel()
+		<-done
+		require.Len(t, w.agent.asked, sessions)
+		for _, asked := range w.agent.asked {
+			require.True(t, asked == w.agent.asked[0] && process.Together(asked) == asked)
+		}
+
+		w.agent.asked = nil
+		require.NotEmpty(t, w.act())
+		require.NotEmpty(t, w.agent.asked)
+		for _, asked := range w.agent.asked {
+			require.NotEqual(t, asked, process.Together(asked))
+		}
+	})
+}
+
+// A hundred sessions that are stopped within a second or two are looked for as often as
+// one would be, their files are read once, and they share the looks at all processes.
+func TestSessionsThatAreStoppedOneAfterTheOtherShareTheirLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := stopped(t)
+		w.session.LimitedAt = time.Now().Add(time.Hour) // none of them is too old to be looked for
+		w.agent.owner = nil
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); _ = w.d.WatchPrograms(ctx) }()
+		const sessions, apart = 100, 20 * time.Millisecond
+		for i := range sessions {
+			w.d.witnesses.call(resume.Key{Agent: "fake", ID: fmt.Sprint(i)})
+			time.Sleep(apart)
+		}
+		time.Sleep(mostLooks * nextLook)
+		synctest.Wait()
+		cancel()
+		<-done
+		require.Equal(t, sessions, w.agent.weighed)
+		require.Len(t, w.agent.asked, sessions*mostLooks)
+		looks := make(map[context.Context]bool)
+		for _, asked := range w.agent.asked {
+			looks[asked] = true
+		}
+		require.LessOrEqual(t, len(looks), int(sessions*apart/breath+2*mostLooks*nextLook/nextLook))
+	})
+}

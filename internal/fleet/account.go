@@ -1,0 +1,222 @@
+package fleet
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// Account is how an account stands for all hosts. The zero one is closed. Every
+// method returns what is to be written in its place, and whether anything is: it
+// counts when the store took it at the revision at which this one was read. Times are
+// the fleet's.
+type Account struct {
+	State     resume.Breaker `json:"state"`
+	Epoch     uint64         `json:"epoch"`               // counts the refusals that opened it
+	Class     limit.Class    `json:"class,omitempty"`     // of the last of them
+	Reset     time.Time      `json:"reset,omitzero"`      // as it was stated; zero: it was not
+	Exact     bool           `json:"exact,omitempty"`     // no margin belongs after it
+	LimitedAt time.Time      `json:"limited_at,omitzero"` // when that was
+	By        string         `json:"by,omitempty"`        // which host was told
+	Probe     *Probe         `json:"probe,omitempty"`     // who tries whether the limit is over
+	Ramp      *Ramp          `json:"ramp,omitempty"`      // how many may start since it was found to be
+	ClosedAt  time.Time      `json:"closed_at,omitzero"`  // when that was
+}
+
+// Probe is a session of one host that tries, alone, whether a limit is over.
+type Probe struct {
+	Host string    `json:"host"`
+	Mark string    `json:"mark"` // as no other probe has
+	At   time.Time `json:"at"`   // when it was allowed
+}
+
+// Ramp lets sessions start in steps: each has twice as many as the one before.
+type Ramp struct {
+	From time.Time `json:"from"` // when the step began; it lasts for a stagger
+	Size int       `json:"size"` // sessions that may start in it
+	Left int       `json:"left"` // of these
+}
+
+const (
+	// sameWindow is how far apart two statements of one reset may lie: agents
+	// print it to the minute, and compute it from an age.
+	sameWindow = 2 * time.Minute
+
+	// longestProbe bounds a probe: whoever shows neither that the limit is over
+	// nor that it is not holds up nobody for longer.
+	longestProbe = 30 * time.Minute
+
+	// counted is how many sessions a step has at most whose starts are counted.
+	counted = 16
+)
+
+// Rules are what this host's user wants.
+type Rules struct {
+	Margin  time.Duration // waited past a stated reset
+	Stagger time.Duration // how long a step lasts; 0: nobody waits for another's start
+	MaxWait time.Duration // what another host was told is believed for this long; 0: no bound
+}
+
+// Refusal is what a host was told.
+type Refusal struct {
+	At    time.Time
+	Class limit.Class
+	Reset time.Time // zero: not stated
+	Exact bool
+	Host  string
+	Mark  string // of the probe that it ended, if any
+}
+
+// read returns the account in an entry. A host that lies about when things happened
+// would have the last word for ever: nothing happened after it was written.
+func read(e Entry) (Account, error) {
+	var a Account
+	if err := json.Unmarshal(e.Value, &a); err != nil {
+		return Account{}, fmt.Errorf("read how an account stands: %w", err)
+	}
+	a.LimitedAt, a.ClosedAt = earlier(a.LimitedAt, e.At), earlier(a.ClosedAt, e.At)
+	if a.Probe != nil {
+		a.Probe.At = earlier(a.Probe.At, e.At)
+	}
+	if a.Ramp != nil {
+		a.Ramp.From = earlier(a.Ramp.From, e.At)
+		a.Ramp.Size = min(max(a.Ramp.Size, 1), counted)
+		a.Ramp.Left = min(max(a.Ramp.Left, 0), a.Ramp.Size)
+	}
+	known := a.State == resume.Closed || a.State == resume.Open || a.State == resume.HalfOpen
+	if (a.State == resume.HalfOpen) != (a.Probe != nil) || !known {
+		a.State, a.Probe = resume.Open, nil // nobody may end it but by another probe
+	}
+	return a, nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// Refused is told that a session was refused. An account opens for news alone: a
+// refusal since it was last closed, or one that is newer than the last and names
+// another window.
+func (a Account) Refused(r Refusal) (Account, bool) {
+	switch {
+	case a.ends(r.Mark):
+	case a.State == resume.Open || a.State == resume.HalfOpen:
+		if !r.At.After(a.LimitedAt) || !a.another(r) {
+			return a, false
+		}
+	case !r.At.After(a.ClosedAt):
+		return a, false
+	}
+	return Account{
+		State: resume.Open, Epoch: a.Epoch + 1, ClosedAt: a.ClosedAt,
+		Class: r.Class, Reset: r.Reset, Exact: r.Exact, LimitedAt: r.At, By: r.Host,
+	}, true
+}
+
+// another reports whether a refusal names another window than the account waits for.
+// Who was told no time does not make forget what another one was told.
+func (a Account) another(r Refusal) bool {
+	if r.Reset.IsZero() {
+		return !a.Reset.IsZero() && a.Reset.Before(r.At) && a.State == resume.Open
+	}
+	return a.Reset.IsZero() || r.Reset.Sub(a.Reset).Abs() > sameWindow
+}
+
+// ends reports whether who has that mark may say how the probe ended.
+func (a Account) ends(mark string) bool {
+	return a.State == resume.HalfOpen && mark != "" && a.Probe.Mark == mark
+}
+
+// Lifts returns when the limit is over, as far as was stated; zero: it was not. What
+// another host says is believed as long as this one would wait for its own.
+func (a Account) Lifts(r Rules) time.Time {
+	if a.State != resume.Open && a.State != resume.HalfOpen || a.Reset.IsZero() {
+		return time.Time{}
+	}
+	at := a.Reset
+	if !a.Exact {
+		at = at.Add(r.Margin)
+	}
+	if r.MaxWait > 0 {
+		at = earlier(at, a.LimitedAt.Add(r.MaxWait))
+	}
+	return at
+}
+
+// Probed lets a host try whether the limit is over, alone. Before the reset only who
+// is early on purpose does: a person asks, or waits for something else. Where another host tries
+// it counts that the caller holds the lease: then that one has lost it.
+func (a Account) Probed(p Probe, early bool, r Rules) (Account, bool) {
+	if a.State != resume.Open && a.State != resume.HalfOpen || !early && p.At.Before(a.Lifts(r)) {
+		return a, false
+	}
+	a.State, a.Probe = resume.HalfOpen, &p
+	return a, true
+}
+
+// Moved is told that a session went on: the one that tries, or another one since the
+// limit should be over. Then sessions may start, in growing steps.
+func (a Account) Moved(mark string, at, now time.Time, r Rules) (Account, bool) {
+	free := a.State == resume.Open && at.After(a.LimitedAt) && !a.Lifts(r).After(at)
+	if !a.ends(mark) && !free {
+		return a, false
+	}
+	return a.closed(now, r), true
+}
+
+// Forgotten is the account after a person has said that its limit does not count.
+func (a Account) Forgotten(now time.Time) Account { return a.closed(now, Rules{}) }
+
+func (a Account) closed(now time.Time, r Rules) Account {
+	next := Account{State: resume.Closed, Epoch: a.Epoch, ClosedAt: now}
+	if r.Stagger > 0 {
+		next.Ramp = &Ramp{From: now, Size: 1, Left: 1}
+	}
+	return next
+}
+
+// Released is told that a probe ended and told nothing: the next one may try, at the
+// same reset.
+func (a Account) Released(mark string) (Account, bool) {
+	if !a.ends(mark) {
+		return a, false
+	}
+	a.State, a.Probe = resume.Open, nil
+	return a, true
+}
+
+// Started takes leave for a start where the account is closed. got says whether one may
+// start; where none may, the next step is at next. Small steps are counted by
+// all hosts together. Counting large ones would be a write a start: there each of so many hosts
+// starts by chance, u in [0, 1), as often as the step has room for. Steps are over once more may start than
+// want to.
+func (a Account) Started(r Rules, hosts int, u float64, now time.Time) (after Account, got, changed bool, next time.Time) {
+	if a.Ramp == nil || r.Stagger <= 0 {
+		return a, true, false, time.Time{}
+	}
+	ramp := *a.Ramp
+	steps := max(0, now.Sub(ramp.From)) / r.Stagger
+	if steps >= 1 && 2*ramp.Left > ramp.Size {
+		return a, true, false, time.Time{}
+	}
+	if steps >= 1 && 2*ramp.Size > counted {
+		room := float64(ramp.Size) * math.Exp2(float64(steps))
+		return a, u < room/float64(hosts), false, ramp.From.Add((steps + 1) * r.Stagger)
+	}
+	if steps >= 1 {
+		ramp = Ramp{From: now, Size: 2 * ramp.Size, Left: 2 * ramp.Size}
+	}
+	if ramp.Left == 0 {
+		return a, false, false, ramp.From.Add(r.Stagger)
+	}
+	ramp.Left--
+	a.Ramp = &ramp
+	return a, true, true, time.Time{}
+}

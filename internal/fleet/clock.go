@@ -1,0 +1,71 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+const (
+	// ShownSkew is how far a clock may be off before people are told.
+	ShownSkew = 30 * time.Second
+
+	// LargestSkew is how far a clock may be off for its host to be one of the fleet.
+	LargestSkew = 5 * time.Minute
+
+	// slowAnswer is how long the store may take to say what time it is: nobody
+	// knows when it looked.
+	slowAnswer = 2 * time.Second
+)
+
+// clock tells the fleet's time: that of this host, and how far the store's is away
+// from it. All hosts compare with the same one, whatever their own say.
+type clock struct {
+	offset   time.Duration
+	measured bool // else nothing of this host's may be dated for others
+}
+
+// errSlow says that the time is not known yet.
+var errSlow = errors.New("the store takes too long to say what time it is")
+
+// fleet returns the fleet's time for one of this host.
+func (c clock) fleet(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.Add(c.offset)
+}
+
+// local returns this host's time for one of the fleet.
+func (c clock) local(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.Add(-c.offset)
+}
+
+// skewed reports whether nothing can be agreed with such a clock.
+func (c clock) skewed() bool { return c.offset.Abs() > LargestSkew }
+
+// measure asks the store for the time.
+func (f *Fleet) measure(ctx context.Context) error {
+	before := f.now()
+	theirs, err := f.opts.Store.Now(ctx)
+	took := f.now().Sub(before)
+	f.mu.Lock()
+	slow, measured := took < 0 || took >= slowAnswer, f.clock.measured
+	f.mu.Unlock()
+	if err == nil && slow && !measured {
+		err = errSlow
+	}
+	if f.listened(err); err != nil || slow {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.clock = clock{theirs.Sub(before.Add(took / 2)).Round(time.Millisecond), true}
+	for _, a := range f.accounts {
+		f.derive(a)
+	}
+	return nil
+}

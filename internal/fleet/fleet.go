@@ -1,0 +1,367 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"resumed/internal/resume"
+)
+
+// answerWithin bounds one question.
+const answerWithin = 5 * time.Second
+
+// Options are what a Fleet works with. Those with a default may be left out.
+type Options struct {
+	Store Store
+	Host  string // what this host is called; no other has that name
+	Life  string // names this daemon, as no other was or will be named
+
+	Rules   func() Rules
+	Account func(resume.Session) string // its key among Accounts; empty: it is not shared
+	Waiting func() int                  // interrupted sessions of this host; nil: it does not tell
+	Version string
+
+	Heartbeat time.Duration // how often this host says that it is there; default: Heartbeat
+
+	Stir     func(context.Context)                        // has the engine ask again
+	Deliver  func(ctx context.Context, data []byte) error // tells people, where it is this host's turn; it returns once that is certain
+	Tells    func() bool                                  // whether this host can tell people at all; nil: it can
+	Said     func(Standing)                               // how this host stands has changed
+	HostGone func(Host) (id string, data []byte)          // what people are told of a host that is gone while sessions wait there; empty: nothing
+	Counted  func(Count)                                  // for figures
+
+	Now  func() time.Time // default: time.Now
+	Rand func() float64   // in [0, 1); required
+}
+
+// Count is something that is counted.
+type Count struct{ CAS, Probe string } // one of them: how a write, or a probe, ended
+
+// Fleet is this host as one of the fleet. Ask, Changed and Standing block on nothing.
+type Fleet struct {
+	opts Options
+	pace pace
+	kick chan struct{}
+
+	mu       sync.Mutex // guards everything that follows
+	accounts map[string]*account
+	clock    clock
+	hosts    map[string]Host // that were last seen, this one too
+	gone     map[string]Host // that were not seen to leave
+	answered time.Time       // when the store last answered a write
+	failing  bool            // it did not answer since
+	stood    Standing        // as it was said last
+	holds    map[*Hold]struct{}
+	probes   int // that this daemon has asked for
+
+	// Owned by tick.
+	host      lease
+	notifier  lease
+	beat      time.Time // when the leases are renewed next
+	listening *listener // for notices; nil: it is not this host's turn
+	started   time.Time
+	tidied    bool
+}
+
+// Standing is how a host stands in its fleet.
+type Standing struct {
+	Alone bool
+	Why   string // it is alone
+	Since time.Time
+	Hosts int // that were last seen, this one too
+	Skew  time.Duration
+}
+
+// Host is one of the fleet, as it is stored.
+type Host struct {
+	Host    string        `json:"host"`
+	Life    string        `json:"life"`
+	Version string        `json:"version,omitempty"`
+	Waiting int           `json:"waiting"`
+	Skew    time.Duration `json:"skew"`
+	Alone   bool          `json:"alone,omitempty"`
+	Bye     bool          `json:"bye,omitempty"` // it stops by itself
+	SeenAt  time.Time     `json:"-"`             // by the store's clock
+	rev     uint64
+}
+
+// New returns a host that has not asked for anything yet.
+func New(opts Options) *Fleet {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	f := &Fleet{
+		opts: opts, pace: pace{cmp.Or(opts.Heartbeat, Heartbeat)}, kick: make(chan struct{}, 1), accounts: make(map[string]*account),
+		hosts: make(map[string]Host), gone: make(map[string]Host), holds: make(map[*Hold]struct{}),
+		host: lease{key: HostKey(opts.Host)}, notifier: lease{key: NotifierKey},
+	}
+	f.answered, f.started = f.now(), f.now()
+	f.stood = Standing{Since: f.now(), Hosts: 1}
+	return f
+}
+
+// now returns the time without its monotonic reading, which stands still while the
+// machine sleeps.
+func (f *Fleet) now() time.Time { return f.opts.Now().Round(0) }
+
+// Run keeps this host's place in the fleet until ctx is done, and leaves it then.
+func (f *Fleet) Run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		changes, stop := f.follow(ctx)
+		for heard := true; heard; {
+			select {
+			case <-ctx.Done():
+				stop()
+				f.leave(context.WithoutCancel(ctx))
+				return nil
+			case e, ok := <-changes:
+				if heard = ok; ok {
+					f.learn(e)
+				}
+			case <-f.kick:
+			case <-timer.C:
+				heard = changes != nil // else ask again for changes
+			}
+			timer.Reset(max(0, f.tick(ctx).Sub(f.now())))
+		}
+		stop()
+	}
+}
+
+// follow asks to be told of changes of accounts. Where that fails there are none: what
+// matters is asked for all the same.
+func (f *Fleet) follow(ctx context.Context) (<-chan Entry, func()) {
+	ctx, stop := context.WithCancel(ctx)
+	changes, err := f.opts.Store.Watch(ctx, Accounts, "")
+	if err != nil {
+		return nil, stop
+	}
+	return changes, stop
+}
+
+// tick does all that is due and returns when there will be more. One goroutine
+// calls it.
+func (f *Fleet) tick(ctx context.Context) time.Time {
+	defer f.say(ctx)
+	if now := f.now(); !now.Before(f.beat) || f.beat.Sub(now) > f.patience() {
+		if err := f.heartbeat(ctx); err != nil {
+			f.beat = f.now().Add(f.pace.again())
+			return f.beat
+		}
+		f.beat = f.now().Add(f.host.lasts / renewals)
+	}
+	next := f.beat
+	if at := f.renewHolds(ctx); !at.IsZero() && at.Before(next) {
+		next = at
+	}
+	f.mu.Lock()
+	measured := f.clock.measured
+	f.mu.Unlock()
+	if !measured || f.Standing().Alone {
+		return next
+	}
+	for _, id := range f.pending() {
+		if at := f.attend(ctx, id); !at.IsZero() && at.Before(next) {
+			next = at
+		}
+	}
+	return next
+}
+
+// heartbeat says that this host is there, and learns who else is.
+func (f *Fleet) heartbeat(ctx context.Context) error {
+	if err := f.measure(ctx); err != nil {
+		return err
+	}
+	f.host.lasts = renewals * f.interval()
+	if err := f.take(ctx, &f.host, f.self()); err != nil {
+		return err
+	}
+	if f.looksAround() {
+		entries, err := f.list(ctx, Leases, hostPrefix)
+		if err != nil {
+			return err
+		}
+		f.meet(entries)
+	}
+	f.tidy(ctx)
+	f.tendNotices(ctx)
+	return nil
+}
+
+func (f *Fleet) self() Host {
+	standing := f.Standing()
+	h := Host{Host: f.opts.Host, Life: f.opts.Life, Version: f.opts.Version, Skew: standing.Skew, Alone: standing.Alone}
+	if f.opts.Waiting != nil {
+		h.Waiting = f.opts.Waiting()
+	}
+	return h
+}
+
+// leave says good-bye.
+func (f *Fleet) leave(ctx context.Context) {
+	f.stopListening()
+	bye := f.self()
+	bye.Bye = true
+	_ = f.take(ctx, &f.host, bye) // else it is gone without a word
+	f.give(ctx, &f.notifier)
+	for _, id := range f.pending() {
+		f.quit(ctx, id)
+	}
+}
+
+// heard learns whether the store has answered a write.
+func (f *Fleet) heard(err error) {
+	if f.listened(err) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.failing, f.answered = false, f.now()
+	}
+}
+
+// listened learns whether the store has answered a question. That it does says little: servers that
+// are cut off from the others answer what they know, and agree to nothing any more.
+func (f *Fleet) listened(err error) bool {
+	if err == nil || errors.Is(err, ErrConflict) || errors.Is(err, ErrMissing) {
+		return true
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.failing { // many hosts write less often: silence begins with the first question
+		f.failing, f.answered = true, later(f.answered, f.now().Add(-f.pace.heartbeat-answerWithin))
+	}
+	return false
+}
+
+// Standing returns how this host stands.
+func (f *Fleet) Standing() Standing {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.standing(f.now())
+}
+
+func (f *Fleet) standing(now time.Time) Standing {
+	s := Standing{Hosts: max(1, len(f.hosts)), Skew: f.clock.offset, Since: f.stood.Since}
+	switch {
+	case f.failing && now.Sub(f.answered) >= f.pace.silence():
+		s.Alone, s.Why = true, "the fleet does not answer"
+	case f.clock.skewed():
+		s.Alone, s.Why = true, "the clock of this host is too far off"
+	}
+	if s.Alone != f.stood.Alone {
+		s.Since = now
+	}
+	return s
+}
+
+// say says how this host stands, where that has changed. Coming back it knows
+// nothing for certain of what was agreed meanwhile.
+func (f *Fleet) say(ctx context.Context) {
+	f.mu.Lock()
+	before := f.stood
+	f.stood = f.standing(f.now())
+	now := f.stood
+	f.mu.Unlock()
+	if now.Alone == before.Alone {
+		return
+	}
+	if f.opts.Said != nil {
+		f.opts.Said(now)
+	}
+	f.opts.Stir(ctx)
+}
+
+// Hosts returns who was last seen.
+func (f *Fleet) Hosts() []Host {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []Host
+	for _, h := range f.hosts {
+		all = append(all, h)
+	}
+	return all
+}
+
+// bounded gives one question its time.
+func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, answerWithin)
+}
+
+func (f *Fleet) get(ctx context.Context, b Bucket, key string) (Entry, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	e, err := f.opts.Store.Get(ctx, b, key)
+	f.listened(err)
+	return e, err
+}
+
+func (f *Fleet) list(ctx context.Context, b Bucket, prefix string) ([]Entry, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	all, err := f.opts.Store.List(ctx, b, prefix)
+	f.listened(err)
+	return all, err
+}
+
+func (f *Fleet) create(ctx context.Context, b Bucket, key string, value []byte, lasts time.Duration) (uint64, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	rev, err := f.opts.Store.Create(ctx, b, key, value, lasts)
+	f.wrote(err)
+	return rev, err
+}
+
+func (f *Fleet) update(ctx context.Context, b Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	rev, err := f.opts.Store.Update(ctx, b, key, value, rev, lasts)
+	f.wrote(err)
+	return rev, err
+}
+
+func (f *Fleet) remove(ctx context.Context, b Bucket, key string, rev uint64) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	err := f.opts.Store.Delete(ctx, b, key, rev)
+	f.wrote(err)
+	return err
+}
+
+// wrote counts how a write ended.
+func (f *Fleet) wrote(err error) {
+	f.heard(err)
+	result := "won"
+	switch {
+	case errors.Is(err, ErrConflict):
+		result = "lost"
+	case err != nil:
+		result = "silent"
+	}
+	f.count(Count{CAS: result})
+}
+
+func (f *Fleet) count(c Count) {
+	if f.opts.Counted != nil {
+		f.opts.Counted(c)
+	}
+}
+
+// nudge has tick be called soon.
+func (f *Fleet) nudge() {
+	select {
+	case f.kick <- struct{}{}:
+	default:
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

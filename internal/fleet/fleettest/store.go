@@ -1,0 +1,139 @@
+// Package fleettest says what any Store of a fleet must do, for tests alone.
+package fleettest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/fleet"
+)
+
+// patience is how long anything may take on a busy machine.
+const patience = 30 * time.Second
+
+// Store checks that a store decides by revision alone. It must be empty.
+func Store(t *testing.T, s fleet.Store) {
+	t.Run("a key is created once", func(t *testing.T) { createdOnce(t, s) })
+	t.Run("a write names the revision that was read", func(t *testing.T) { byRevision(t, s) })
+	t.Run("one of many wins", func(t *testing.T) { oneWins(t, s) })
+	t.Run("changes are told", func(t *testing.T) { changesAreTold(t, s) })
+	t.Run("a notice is told once, and until somebody is done with it", func(t *testing.T) { noticeOnce(t, s) })
+	t.Run("it knows the time", func(t *testing.T) {
+		now, err := s.Now(t.Context())
+		require.NoError(t, err)
+		require.WithinDuration(t, time.Now(), now, patience)
+	})
+}
+
+func createdOnce(t *testing.T, s fleet.Store) {
+	_, err := s.Get(t.Context(), fleet.Accounts, "once")
+	require.ErrorIs(t, err, fleet.ErrMissing)
+	_, err = s.Update(t.Context(), fleet.Accounts, "once", []byte("a"), 1, 0)
+	require.ErrorIs(t, err, fleet.ErrConflict)
+	rev, err := s.Create(t.Context(), fleet.Accounts, "once", []byte("a"), 0)
+	require.NoError(t, err)
+	_, err = s.Create(t.Context(), fleet.Accounts, "once", []byte("b"), 0)
+	require.ErrorIs(t, err, fleet.ErrConflict)
+	require.NoError(t, s.Delete(t.Context(), fleet.Accounts, "once", rev))
+	_, err = s.Update(t.Context(), fleet.Accounts, "once", []byte("c"), rev, 0)
+	require.ErrorIs(t, err, fleet.ErrConflict, "gone is not there")
+	_, err = s.Create(t.Context(), fleet.Accounts, "once", []byte("d"), 0)
+	require.NoError(t, err, "what is gone may be created again")
+}
+
+func byRevision(t *testing.T, s fleet.Store) {
+	first, err := s.Create(t.Context(), fleet.Leases, "by.revision", []byte("1"), 0)
+	require.NoError(t, err)
+	second, err := s.Update(t.Context(), fleet.Leases, "by.revision", []byte("2"), first, 0)
+	require.NoError(t, err)
+	require.Greater(t, second, first)
+	_, err = s.Update(t.Context(), fleet.Leases, "by.revision", []byte("late"), first, 0)
+	require.ErrorIs(t, err, fleet.ErrConflict)
+	require.ErrorIs(t, s.Delete(t.Context(), fleet.Leases, "by.revision", first), fleet.ErrConflict)
+	e, err := s.Get(t.Context(), fleet.Leases, "by.revision")
+	require.NoError(t, err)
+	require.Equal(t, fleet.Entry{Key: "by.revision", Value: []byte("2"), Rev: second, At: e.At}, e)
+	require.WithinDuration(t, time.Now(), e.At, patience)
+	all, err := s.List(t.Context(), fleet.Leases, "by.")
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	require.Equal(t, e.Value, all[0].Value)
+	all, err = s.List(t.Context(), fleet.Leases, "of.nobody")
+	require.NoError(t, err)
+	require.Empty(t, all)
+}
+
+func oneWins(t *testing.T, s fleet.Store) {
+	rev, err := s.Create(t.Context(), fleet.Accounts, "contended", []byte("free"), 0)
+	require.NoError(t, err)
+	var (
+		hosts sync.WaitGroup
+		won   atomic.Int32
+	)
+	for i := range 20 {
+		hosts.Go(func() {
+			_, err := s.Update(t.Context(), fleet.Accounts, "contended", fmt.Append(nil, i), rev, 0)
+			if err == nil {
+				won.Add(1)
+			} else if !errors.Is(err, fleet.ErrConflict) {
+				t.Errorf("neither won nor lost: %v", err)
+			}
+		})
+	}
+	hosts.Wait()
+	require.EqualValues(t, 1, won.Load())
+}
+
+func changesAreTold(t *testing.T, s fleet.Store) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	changes, err := s.Watch(ctx, fleet.Leases, "told.")
+	require.NoError(t, err)
+	_, err = s.Create(ctx, fleet.Leases, "untold", []byte("-"), 0)
+	require.NoError(t, err)
+	rev, err := s.Create(ctx, fleet.Leases, "told.a", []byte("1"), 0)
+	require.NoError(t, err)
+	e := <-changes
+	require.Equal(t, "told.a", e.Key)
+	require.Equal(t, []byte("1"), e.Value)
+	require.Equal(t, rev, e.Rev)
+	require.NoError(t, s.Delete(ctx, fleet.Leases, "told.a", rev))
+	e = <-changes
+	require.Equal(t, "told.a", e.Key)
+	require.True(t, e.Gone)
+	cancel()
+	for range changes { // is closed
+	}
+}
+
+func noticeOnce(t *testing.T, s fleet.Store) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for _, id := range []string{"a", "a", "b"} {
+		require.NoError(t, s.Publish(ctx, id, []byte("of "+id)))
+	}
+	first, leave := context.WithCancel(ctx)
+	notices, err := s.Notices(first)
+	require.NoError(t, err)
+	n := <-notices
+	require.Equal(t, "a", n.ID)
+	require.Equal(t, []byte("of a"), n.Data)
+	require.NoError(t, n.Done(ctx))
+	n = <-notices
+	require.Equal(t, "b", n.ID, "the second one by the same id was dropped")
+	leave() // before it was done with
+	for range notices {
+	}
+	notices, err = s.Notices(ctx)
+	require.NoError(t, err)
+	n = <-notices
+	require.Equal(t, "b", n.ID)
+	require.NoError(t, n.Done(ctx))
+}

@@ -1,0 +1,257 @@
+package fleet
+
+import (
+	"fmt"
+	"time"
+
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// account is what this host knows of an account that it shares, and wants of it.
+type account struct {
+	last  stored  // as it was last read
+	known Account // that, and what this host was told since
+
+	asked time.Time // when a session was due, last
+	early bool      // one that need not wait for the reset
+	tryAt time.Time // before that there is no use in asking the store; zero: now
+
+	free  time.Time // until then any session may start
+	slot  time.Time // until then one may
+	probe *probing  // this host tries, or may
+
+	refused *told     // that the store does not know yet
+	moved   time.Time // so for a session that went on, by this host's clock; zero: none
+
+	delay    time.Duration // by which a start alone is put off,
+	delayFor time.Time     // counted from there
+}
+
+// probing is a probe of this host.
+type probing struct {
+	Probe
+	lease   lease
+	granted time.Time // when it was, by this host's clock; zero: not yet
+	key     resume.Key
+	begun   time.Time // when that session was let through; zero: nobody was
+	outcome outcome
+}
+
+type outcome string
+
+const (
+	running  outcome = ""
+	moved    outcome = "moved"
+	refused  outcome = "refused"
+	released outcome = "released"
+)
+
+// askAgain is when a session that is held back is looked at again, whatever happens: leave that
+// nobody asks for any longer is not asked for.
+const askAgain = 20 * time.Second
+
+// Ask says why a session that is due may not start now, and when that may be another
+// matter. It is the engine's last question: who is let through starts.
+func (f *Fleet) Ask(s resume.Session, now time.Time) (why string, until time.Time) {
+	id := f.opts.Account(s)
+	if id == "" {
+		return "", time.Time{}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	a, rules := f.account(id), f.opts.Rules()
+	lifts := a.known.Lifts(rules)
+	early := f.clock.fleet(now).Before(lifts)
+	standing := f.standing(now)
+	if early && (s.Heeds(lifts, f.clock.fleet(now)) || standing.Alone && s.RetryAskedAt.IsZero()) { // alone nobody can grant that it tries before
+		return fmt.Sprintf("due, but limited until %s, as host %s was told of its account", lifts.UTC().Format(time.RFC3339), a.known.By), f.clock.local(lifts)
+	}
+	if standing.Alone {
+		return f.alone(a, early, standing, rules, now)
+	}
+	if a.passes(s.Key, early, now, f.pace.goodFor()) {
+		return "", time.Time{}
+	}
+	if a.asked.Add(askAgain).Before(now) || early && !a.early {
+		a.tryAt = time.Time{}
+	}
+	a.asked, a.early = now, early
+	if !a.tryAt.After(now) {
+		f.nudge()
+	}
+	return inTurn, now.Add(askAgain)
+}
+
+const inTurn = "due, but the hosts of the fleet start sessions of its account in turn, and after a limit one of them tries alone"
+
+// alone is Ask where nobody answers: the last known reset was honoured, and the hosts
+// that are alone now do not start in the same second.
+func (f *Fleet) alone(a *account, early bool, standing Standing, rules Rules, now time.Time) (string, time.Time) {
+	if early {
+		return "", time.Time{} // a person wants it now
+	}
+	from := later(standing.Since, f.clock.local(a.known.Lifts(rules)))
+	if !from.Equal(a.delayFor) {
+		a.delayFor, a.delay = from, time.Duration(f.opts.Rand()*float64(rules.Stagger)*float64(standing.Hosts))
+	}
+	if at := from.Add(a.delay); now.Before(at) {
+		return "due, but this host is alone (" + standing.Why + "), and others may be: it goes on a little later", at
+	}
+	return "", time.Time{}
+}
+
+// passes takes the leave that the account has, if any.
+func (a *account) passes(key resume.Key, early bool, now time.Time, goodFor time.Duration) bool {
+	good := func(until time.Time, most time.Duration) bool { return now.Before(until) && until.Sub(now) <= most }
+	switch {
+	case early && (a.probe == nil || !a.early):
+		return false
+	case a.probe != nil && a.probe.begun.IsZero() && !a.probe.granted.IsZero() && good(a.probe.granted.Add(goodFor), goodFor):
+		a.probe.key, a.probe.begun = key, now
+		return true
+	case good(a.slot, slotFor):
+		a.slot = time.Time{}
+		return true
+	default:
+		return good(a.free, slotFor)
+	}
+}
+
+func (f *Fleet) account(id string) *account {
+	a := f.accounts[id]
+	if a == nil {
+		a = &account{}
+		f.accounts[id] = a
+	}
+	return a
+}
+
+// Restore is told the sessions of an earlier daemon: what they were refused may be
+// what nobody else knows.
+func (f *Fleet) Restore(sessions []resume.Session) {
+	for _, s := range sessions {
+		if id := f.opts.Account(s); id != "" && s.State == resume.Waiting && limits(s.Limit.Class) {
+			f.mu.Lock()
+			f.refuse(f.account(id), s, "")
+			f.mu.Unlock()
+		}
+	}
+}
+
+// Changed is told every step of every session.
+func (f *Fleet) Changed(c resume.Change) {
+	f.mu.Lock()
+	probed := f.probed(c.After.Key)
+	f.mu.Unlock()
+	limited, stopped := c.Event.(resume.Limited)
+	stopped = stopped && c.After.State == resume.Waiting && limits(limited.Class)
+	progressed, went := c.Event.(resume.Progressed)
+	if probed == nil && !stopped && !went {
+		return
+	}
+	id := f.opts.Account(c.After)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	mark := ""
+	if probed != nil && probed.probe != nil {
+		p := probed.probe
+		mark = p.Mark
+		switch tries := c.After.State == resume.Resuming || c.After.State == resume.Settling; {
+		case stopped:
+			p.outcome = refused
+		case went && !progressed.At.Before(p.begun):
+			p.outcome = moved
+		case !tries:
+			p.outcome = released
+		}
+		defer f.nudge()
+	}
+	if id == "" {
+		return
+	}
+	switch a := f.account(id); {
+	case stopped:
+		f.refuse(a, c.After, mark)
+		f.nudge()
+	case went:
+		f.move(a, progressed.At)
+	}
+}
+
+// probed returns the account that the session tries, if it does and nothing came of it
+// yet.
+func (f *Fleet) probed(key resume.Key) *account {
+	for _, a := range f.accounts {
+		if a.probe != nil && a.probe.key == key && !a.probe.begun.IsZero() && a.probe.outcome == running {
+			return a
+		}
+	}
+	return nil
+}
+
+// told is a refusal by this host's clock: how far that is off may not be known yet.
+type told struct {
+	Refusal
+	counted bool // the reset is by that clock, too
+}
+
+func (c clock) refusal(t told) Refusal {
+	t.At = c.fleet(t.At)
+	if t.counted {
+		t.Reset = c.fleet(t.Reset)
+	}
+	return t.Refusal
+}
+
+// refuse learns that a session waits for the account. This host goes by it at once.
+func (f *Fleet) refuse(a *account, s resume.Session, mark string) {
+	reset := s.Limit.Reset
+	t := told{Refusal{
+		At: earlier(s.LimitedAt, f.now()), Class: s.Limit.Class, Reset: reset.At,
+		Exact: !reset.Rough && s.Limit.Class != limit.UsageLimit, Host: f.opts.Host, Mark: mark,
+	}, reset.Counted}
+	if _, changed := a.known.Refused(f.clock.refusal(t)); !changed && mark == "" {
+		return
+	}
+	if a.refused == nil || a.refused.At.Before(t.At) {
+		a.refused = &t
+	}
+	f.derive(a)
+	a.free, a.slot, a.tryAt = time.Time{}, time.Time{}, time.Time{}
+}
+
+// move learns that a session went on.
+func (f *Fleet) move(a *account, at time.Time) {
+	at = earlier(at, f.now())
+	if _, changed := a.known.Moved("", f.clock.fleet(at), f.clock.fleet(at), f.opts.Rules()); changed {
+		a.moved, a.tryAt = at, time.Time{}
+		f.derive(a)
+		f.nudge()
+	}
+}
+
+// derive works out how an account stands as far as this host knows. It does so again
+// when it learns how far its clock is off.
+func (f *Fleet) derive(a *account) {
+	now, r, at := a.last.Account, a.refused, f.clock.fleet(a.moved)
+	move := func() {
+		if !at.IsZero() {
+			now, _ = now.Moved("", at, at, f.opts.Rules())
+		}
+	}
+	if r == nil || a.moved.Before(r.At) {
+		move()
+	}
+	if r != nil {
+		now, _ = now.Refused(f.clock.refusal(*r))
+	}
+	if r != nil && !a.moved.Before(r.At) {
+		move()
+	}
+	a.known = now
+}
+
+// limits reports whether a refusal of this class says that an allowance is used up. An
+// outage is the provider's, or this host's: nobody else waits for it.
+func limits(c limit.Class) bool { return c == limit.UsageLimit || c == limit.RateLimit }

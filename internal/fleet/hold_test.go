@@ -1,0 +1,108 @@
+package fleet_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/fleet"
+)
+
+func TestASharedSessionIsLookedAfterByOneHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		h := newHouse(t)
+		a, b := h.join(ctx, "a", 0), h.join(ctx, "b", 0)
+		time.Sleep(time.Second)
+		held, err := a.Hold(ctx, "s", false)
+		require.NoError(t, err)
+		_, err = b.Hold(ctx, "s", true)
+		require.Equal(t, &fleet.ElsewhereError{Host: "a"}, err)
+		time.Sleep(5 * time.Minute)
+		require.NoError(t, held.Confirm(ctx), "it is held as long as its host is there")
+		_, err = b.Hold(ctx, "s", true)
+		require.Equal(t, &fleet.ElsewhereError{Host: "a"}, err)
+		held.Release(ctx)
+		held, err = b.Hold(ctx, "s", false)
+		require.NoError(t, err)
+		time.Sleep(20 * time.Second)
+		held.Release(ctx)
+		h.store.cut.Store(true)
+		time.Sleep(2 * time.Minute)
+		_, err = a.Hold(ctx, "s", true)
+		require.ErrorContains(t, err, "alone")
+		stop()
+		synctest.Wait()
+	})
+}
+
+func TestTakingOverFromAHostThatIsGoneIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		h := newHouse(t)
+		a := h.join(ctx, "a", 0)
+		for _, key := range []string{fleet.HostKey("gone"), fleet.SessionKey("s")} {
+			_, err := h.store.Memory.Create(ctx, fleet.Leases, key, []byte(`{"host":"gone","life":"1"}`), fleet.LeaseTTL)
+			require.NoError(t, err)
+		}
+		_, err := h.store.Memory.Create(ctx, fleet.Accounts, fleet.OwnerKey("s"), []byte(`{"host":"gone","life":"1"}`), 0)
+		require.NoError(t, err)
+		_, err = a.Hold(ctx, "s", true)
+		require.Equal(t, &fleet.ElsewhereError{Host: "gone"}, err, "it is there")
+		time.Sleep(time.Minute)
+		_, err = a.Hold(ctx, "s", false)
+		require.Equal(t, &fleet.GoneError{Host: "gone"}, err)
+		_, err = a.Hold(ctx, "s", true)
+		require.NoError(t, err)
+		stop()
+		synctest.Wait()
+	})
+}
+
+func TestWhatADaemonLeftIsItsHostsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		h := newHouse(t)
+		for _, hash := range []string{"found", "lost"} {
+			_, err := h.store.Memory.Create(ctx, fleet.Accounts, fleet.OwnerKey(hash), []byte(`{"host":"a","life":"before"}`), 0)
+			require.NoError(t, err)
+			_, err = h.store.Memory.Create(ctx, fleet.Leases, fleet.SessionKey(hash), []byte(`{"host":"a","life":"before"}`), fleet.LeaseTTL)
+			require.NoError(t, err)
+		}
+		a, b := h.join(ctx, "a", 0), h.join(ctx, "b", 0)
+		time.Sleep(time.Second)
+		_, err := a.Hold(ctx, "found", false)
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		_, err = b.Hold(ctx, "lost", false)
+		require.Equal(t, &fleet.ElsewhereError{Host: "a"}, err)
+		time.Sleep(2 * time.Minute)
+		_, err = b.Hold(ctx, "lost", false)
+		require.NoError(t, err, "its host does not look after it any longer")
+		_, err = b.Hold(ctx, "found", false)
+		require.Equal(t, &fleet.ElsewhereError{Host: "a"}, err)
+		stop()
+		synctest.Wait()
+	})
+}
+
+// sleeper is a store whose answer is read long after it was given.
+type sleeper struct{ *fleet.Memory }
+
+func (s sleeper) Update(ctx context.Context, b fleet.Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error) {
+	rev, err := s.Memory.Update(ctx, b, key, value, rev, lasts)
+	time.Sleep(fleet.LeaseTTL)
+	return rev, err
+}
+
+func TestAnAnswerThatIsReadLateConfirmsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fleet.New(fleet.Options{Store: sleeper{fleet.NewMemory(time.Now)}, Host: "a", Life: "1"})
+		held, err := f.Hold(t.Context(), "s", false)
+		require.NoError(t, err)
+		require.ErrorContains(t, held.Confirm(t.Context()), "too late", "another host may have it by now")
+	})
+}

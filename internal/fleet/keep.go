@@ -1,0 +1,281 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"resumed/internal/resume"
+)
+
+// tries is how often a write is tried that another host was faster with, before others
+// have their turn.
+const tries = 3
+
+// stored is an account as it was read: what is written in its place names its revision.
+type stored struct {
+	Account
+	rev uint64
+}
+
+// pending returns the accounts for which something is to be done.
+func (f *Fleet) pending() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var ids []string
+	for id, a := range f.accounts {
+		if a.refused != nil || !a.moved.IsZero() || a.probe != nil || a.wants(f.now(), f.pace) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// wants reports whether a session asks for leave.
+func (a *account) wants(now time.Time, p pace) bool {
+	return !a.asked.IsZero() && now.Sub(a.asked) <= askAgain+p.again() && !a.tryAt.After(now)
+}
+
+// attend does what is to be done for an account, and returns when there will be more;
+// zero: something will tell.
+func (f *Fleet) attend(ctx context.Context, id string) time.Time {
+	if err := f.report(ctx, id); err != nil {
+		return f.now().Add(f.pace.again())
+	}
+	if err := f.tendProbe(ctx, id); err != nil {
+		return f.now().Add(f.pace.again())
+	}
+	f.mu.Lock()
+	a := f.account(id)
+	wants := a.wants(f.now(), f.pace)
+	f.mu.Unlock()
+	if wants {
+		at := f.serve(ctx, id)
+		f.mu.Lock()
+		a.tryAt = at
+		f.mu.Unlock()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.now()
+	switch soon := now.Add(f.pace.again()); {
+	case a.probe == nil:
+		return a.tryAt
+	case a.tryAt.After(now):
+		return earlier(a.tryAt, soon)
+	default: // nobody asks any more, and its lease is to be kept
+		return soon
+	}
+}
+
+// read reads how an account stands for all hosts.
+func (f *Fleet) read(ctx context.Context, id string) (stored, error) {
+	e, err := f.get(ctx, Accounts, id)
+	if errors.Is(err, ErrMissing) {
+		f.saw(id, stored{})
+		return stored{}, nil
+	}
+	if err != nil {
+		return stored{}, err
+	}
+	a, err := read(e)
+	if err != nil {
+		a = Account{State: resume.Closed} // it is nobody's word: the next one is written over it
+	}
+	if !f.saw(id, stored{a, e.Rev}) {
+		return stored{}, ErrConflict // it is old
+	}
+	return stored{a, e.Rev}, nil
+}
+
+// saw learns how an account stands, and reports whether that is no old news. What the store does not know yet
+// still counts here.
+func (f *Fleet) saw(id string, now stored) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	here := f.account(id)
+	if now.rev != 0 && now.rev < here.last.rev {
+		return false
+	}
+	here.last = now
+	f.derive(here)
+	if now.State == resume.Open || now.State == resume.HalfOpen {
+		here.free, here.slot = time.Time{}, time.Time{}
+	}
+	return true
+}
+
+// learn learns of a change that another host has made. Leave may be had now.
+func (f *Fleet) learn(e Entry) {
+	f.mu.Lock()
+	a := f.accounts[e.Key]
+	f.mu.Unlock()
+	if a == nil {
+		return // of no account of this host
+	}
+	now, err := read(e)
+	if e.Gone || err != nil || !f.saw(e.Key, stored{now, e.Rev}) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if a.tryAt.Sub(f.now()) > f.pace.again() && now.State != resume.HalfOpen {
+		a.tryAt = f.spread()
+	}
+}
+
+// spread returns a time at which to ask, so that the hosts do not all ask at once.
+func (f *Fleet) spread() time.Time {
+	longest := min(f.opts.Rules().Stagger/2, time.Duration(len(f.hosts))*50*time.Millisecond)
+	return f.now().Add(time.Duration(f.opts.Rand() * float64(longest)))
+}
+
+// write writes what is to stand in the place of what was read.
+func (f *Fleet) write(ctx context.Context, id string, was stored, a Account) error {
+	data, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	rev := was.rev
+	if rev == 0 {
+		rev, err = f.create(ctx, Accounts, id, data, 0)
+	} else {
+		rev, err = f.update(ctx, Accounts, id, data, rev, 0)
+	}
+	if err == nil {
+		f.saw(id, stored{a, rev})
+	}
+	return err
+}
+
+// change reads an account and writes what is made of it, until nobody is faster.
+func (f *Fleet) change(ctx context.Context, id string, next func(Account) (Account, bool)) error {
+	for range tries {
+		was, err := f.read(ctx, id)
+		if err != nil {
+			return err
+		}
+		a, changed := next(was.Account)
+		if !changed {
+			return nil
+		}
+		if err = f.write(ctx, id, was, a); !errors.Is(err, ErrConflict) {
+			return err
+		}
+	}
+	return ErrConflict
+}
+
+// report tells the store what this host was told: a refusal, and that a session went on
+// when the limit should be over.
+func (f *Fleet) report(ctx context.Context, id string) error {
+	f.mu.Lock()
+	a := f.account(id)
+	r, at, clock := a.refused, a.moved, f.clock
+	f.mu.Unlock()
+	if r != nil {
+		if err := f.change(ctx, id, func(a Account) (Account, bool) { return a.Refused(clock.refusal(*r)) }); err != nil {
+			return err
+		}
+	}
+	if !at.IsZero() {
+		if err := f.change(ctx, id, func(a Account) (Account, bool) { return a.Moved("", clock.fleet(at), f.time(), f.opts.Rules()) }); err != nil {
+			return err
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if a.refused == r {
+		a.refused = nil
+	}
+	if a.moved.Equal(at) {
+		a.moved = time.Time{}
+	}
+	f.derive(a)
+	return nil
+}
+
+// time returns the fleet's time.
+func (f *Fleet) time() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.clock.fleet(f.now())
+}
+
+// serve asks for leave to start a session, and returns when to ask again.
+func (f *Fleet) serve(ctx context.Context, id string) (next time.Time) {
+	for range tries {
+		was, err := f.read(ctx, id)
+		if err != nil {
+			return f.now().Add(f.pace.again())
+		}
+		switch was.State {
+		case resume.Open, resume.HalfOpen:
+			next, err = f.tryProbe(ctx, id, was)
+		default:
+			next, err = f.tryStart(ctx, id, was)
+		}
+		switch {
+		case err == nil:
+			return next
+		case !errors.Is(err, ErrConflict):
+			return f.now().Add(f.pace.again())
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return later(f.spread(), f.now().Add(time.Millisecond))
+}
+
+// tryStart takes leave for a start where the account is closed.
+func (f *Fleet) tryStart(ctx context.Context, id string, was stored) (next time.Time, err error) {
+	began := f.now()
+	standing := f.Standing()
+	after, got, changed, step := was.Started(f.opts.Rules(), standing.Hosts, f.opts.Rand(), f.time())
+	if changed {
+		if err := f.write(ctx, id, was, after); err != nil {
+			return time.Time{}, err
+		}
+	}
+	f.mu.Lock()
+	a := f.account(id)
+	switch {
+	case !got:
+		wait := f.clock.local(step).Sub(f.now())
+		next = f.spread().Add(max(wait, 0))
+	case changed || was.Ramp != nil && !step.IsZero():
+		a.slot = began.Add(slotFor)
+	default:
+		a.free = began.Add(slotFor)
+	}
+	f.mu.Unlock()
+	if got {
+		f.opts.Stir(ctx)
+		next = began.Add(slotFor)
+	}
+	return next, nil
+}
+
+// Forget has an account count as free for all hosts, whatever they were told.
+func (f *Fleet) Forget(ctx context.Context, id string) error {
+	err := f.change(ctx, id, func(a Account) (Account, bool) {
+		return a.Forgotten(f.time()), a.State == resume.Open || a.State == resume.HalfOpen
+	})
+	if err != nil {
+		return fmt.Errorf("forget the limit of an account: %w", err)
+	}
+	return nil
+}
+
+// Known returns how the accounts stand that this host has sessions of, by their keys.
+func (f *Fleet) Known() map[string]Account {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := make(map[string]Account, len(f.accounts))
+	for id, a := range f.accounts {
+		all[id] = a.known
+	}
+	return all
+}

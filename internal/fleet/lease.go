@@ -1,0 +1,100 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// lease is something that one daemon of one host holds, as long as it says so again
+// and again. Whether it still does is the store's to say: its clock counts.
+type lease struct {
+	key   string
+	mine  bool          // what an earlier daemon of this host held is not taken over
+	lasts time.Duration // zero: as long as leases do at this host's heartbeat
+	rev   uint64        // 0: not held, as far as is known
+	at    time.Time     // when it was confirmed, by this host's clock
+}
+
+// holder is who holds a lease, as it is stored.
+type holder struct {
+	Host string `json:"host"`
+	Life string `json:"life"` // of its daemon
+}
+
+// heldError says that another one holds a lease.
+type heldError struct{ by holder }
+
+func (e *heldError) Error() string { return "it is held by host " + e.by.Host }
+
+// take makes this daemon the holder of a lease, or confirms that it is. A write that
+// nobody acknowledged may have been one all the same: what is found under the
+// own name is taken over.
+func (f *Fleet) take(ctx context.Context, l *lease, value any) error {
+	began := f.now()
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	if l.rev == 0 {
+		l.rev, err = f.create(ctx, Leases, l.key, data, f.lasts(l))
+	} else {
+		l.rev, err = f.update(ctx, Leases, l.key, data, l.rev, f.lasts(l))
+	}
+	if errors.Is(err, ErrConflict) {
+		began = f.now()
+		err = f.adopt(ctx, l, data)
+	}
+	if err == nil {
+		l.at = began
+	}
+	return err
+}
+
+// adopt looks who is in the way of a lease.
+func (f *Fleet) adopt(ctx context.Context, l *lease, data []byte) error {
+	l.rev = 0
+	e, err := f.get(ctx, Leases, l.key)
+	if errors.Is(err, ErrMissing) { // its time was over
+		l.rev, err = f.create(ctx, Leases, l.key, data, f.lasts(l))
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	by := f.holder(e)
+	if by.Host != f.opts.Host || by.Life != f.opts.Life && l.mine {
+		return &heldError{by}
+	}
+	l.rev, err = f.update(ctx, Leases, l.key, data, e.Rev, f.lasts(l))
+	return err
+}
+
+// give gives a lease back. That it is gone already is as good.
+func (f *Fleet) give(ctx context.Context, l *lease) {
+	if l.rev == 0 {
+		return
+	}
+	_ = f.remove(ctx, Leases, l.key, l.rev) // else its time ends it
+	l.rev = 0
+}
+
+// fresh reports whether a lease was confirmed just now: nobody else can hold it for
+// longer than what is then done takes.
+func (f *Fleet) fresh(l lease) bool {
+	return l.rev != 0 && f.now().Sub(l.at).Abs() < f.pace.goodFor()
+}
+
+func (f *Fleet) lasts(l *lease) time.Duration {
+	return cmp.Or(l.lasts, f.pace.lease())
+}
+
+func (f *Fleet) me() holder { return holder{f.opts.Host, f.opts.Life} }
+
+func (f *Fleet) holder(e Entry) holder {
+	var h holder
+	_ = json.Unmarshal(e.Value, &h) // who writes nonsense is nobody that is known
+	return h
+}

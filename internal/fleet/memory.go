@@ -1,0 +1,214 @@
+package fleet
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Memory is a Store in memory, as one server has it: for tests, and to check the
+// rules with.
+type Memory struct {
+	now func() time.Time
+
+	mu       sync.Mutex // guards everything that follows
+	rev      uint64
+	buckets  map[Bucket]map[string]kept
+	watchers map[*watcher]struct{}
+	seen     map[string]bool
+	notices  []Notice
+	news     chan struct{} // closed when there is one more notice
+}
+
+// kept is an entry, and how long it is there.
+type kept struct {
+	Entry
+	lasts time.Duration
+}
+
+type watcher struct {
+	bucket Bucket
+	prefix string
+	to     chan Entry
+}
+
+// NewMemory returns an empty store with that clock.
+func NewMemory(now func() time.Time) *Memory {
+	return &Memory{
+		now: now, buckets: make(map[Bucket]map[string]kept), watchers: make(map[*watcher]struct{}),
+		seen: make(map[string]bool), news: make(chan struct{}),
+	}
+}
+
+// in returns what is in a bucket, without what is over.
+func (m *Memory) in(bucket Bucket) map[string]kept {
+	all := m.buckets[bucket]
+	if all == nil {
+		all = make(map[string]kept)
+		m.buckets[bucket] = all
+	}
+	now := m.now()
+	for key, e := range all {
+		if now.Sub(e.At) >= e.lasts {
+			m.remove(bucket, key)
+		}
+	}
+	return all
+}
+
+func (m *Memory) put(bucket Bucket, key string, value []byte, lasts time.Duration) uint64 {
+	m.rev++
+	e := Entry{Key: key, Value: bytes.Clone(value), Rev: m.rev, At: m.now()}
+	m.buckets[bucket][key] = kept{e, min(cmp.Or(lasts, bucket.TTL()), bucket.TTL())}
+	m.tell(bucket, e)
+	return m.rev
+}
+
+func (m *Memory) remove(bucket Bucket, key string) {
+	m.rev++
+	delete(m.buckets[bucket], key)
+	m.tell(bucket, Entry{Key: key, Rev: m.rev, At: m.now(), Gone: true})
+}
+
+func (m *Memory) tell(bucket Bucket, e Entry) {
+	for w := range m.watchers {
+		if w.bucket != bucket || !strings.HasPrefix(e.Key, w.prefix) {
+			continue
+		}
+		select {
+		case w.to <- e:
+		default: // who does not listen misses it
+		}
+	}
+}
+
+// Get returns what lies under a key.
+func (m *Memory) Get(_ context.Context, bucket Bucket, key string) (Entry, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e, ok := m.in(bucket)[key]
+	if !ok {
+		return Entry{}, ErrMissing
+	}
+	return e.Entry, nil
+}
+
+// List returns what lies under all keys that begin so, in their order.
+func (m *Memory) List(_ context.Context, bucket Bucket, prefix string) ([]Entry, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var found []Entry
+	for e := range maps.Values(m.in(bucket)) {
+		if strings.HasPrefix(e.Key, prefix) {
+			found = append(found, e.Entry)
+		}
+	}
+	slices.SortFunc(found, func(a, b Entry) int { return cmp.Compare(a.Key, b.Key) })
+	return found, nil
+}
+
+// Create writes a key that is not there.
+func (m *Memory) Create(_ context.Context, bucket Bucket, key string, value []byte, lasts time.Duration) (uint64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, there := m.in(bucket)[key]; there {
+		return 0, ErrConflict
+	}
+	return m.put(bucket, key, value, lasts), nil
+}
+
+// Update writes a key that stands at that revision.
+func (m *Memory) Update(_ context.Context, bucket Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e, there := m.in(bucket)[key]; !there || e.Rev != rev {
+		return 0, ErrConflict
+	}
+	return m.put(bucket, key, value, lasts), nil
+}
+
+// Delete removes a key that stands at that revision.
+func (m *Memory) Delete(_ context.Context, bucket Bucket, key string, rev uint64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e, there := m.in(bucket)[key]; !there || e.Rev != rev {
+		return ErrConflict
+	}
+	m.remove(bucket, key)
+	return nil
+}
+
+// Watch tells of changes. That a key is over is told when somebody next looks into
+// its bucket.
+func (m *Memory) Watch(ctx context.Context, bucket Bucket, prefix string) (<-chan Entry, error) {
+	w := &watcher{bucket: bucket, prefix: prefix, to: make(chan Entry, 64)}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.watchers[w] = struct{}{}
+	context.AfterFunc(ctx, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.watchers, w)
+		close(w.to)
+	})
+	return w.to, nil
+}
+
+// Publish hands in a notice once.
+func (m *Memory) Publish(_ context.Context, id string, notice []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.seen[id] {
+		return nil
+	}
+	m.seen[id] = true
+	done := func(context.Context) error {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.notices = slices.DeleteFunc(m.notices, func(n Notice) bool { return n.ID == id })
+		return nil
+	}
+	m.notices = append(m.notices, Notice{ID: id, Data: bytes.Clone(notice), Done: done})
+	close(m.news)
+	m.news = make(chan struct{})
+	return nil
+}
+
+// Notices yields the notices that nobody is done with.
+func (m *Memory) Notices(ctx context.Context) (<-chan Notice, error) {
+	out := make(chan Notice)
+	go func() {
+		defer close(out)
+		told := make(map[string]bool)
+		for {
+			m.mu.Lock()
+			left, news := slices.Clone(m.notices), m.news
+			m.mu.Unlock()
+			for _, n := range left {
+				if told[n.ID] {
+					continue
+				}
+				told[n.ID] = true
+				select {
+				case out <- n:
+				case <-ctx.Done():
+					return
+				}
+			}
+			select {
+			case <-news:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out, nil
+}
+
+// Now returns the store's time.
+func (m *Memory) Now(context.Context) (time.Time, error) { return m.now(), nil }

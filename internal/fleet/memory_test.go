@@ -1,0 +1,33 @@
+package fleet_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/fleet"
+	"resumed/internal/fleet/fleettest"
+)
+
+func TestMemoryIsAStore(t *testing.T) { fleettest.Store(t, fleet.NewMemory(time.Now)) }
+
+func TestALeaseThatIsNotRenewedIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := fleet.NewMemory(time.Now)
+		changes, err := m.Watch(t.Context(), fleet.Leases, "")
+		require.NoError(t, err)
+		rev, err := m.Create(t.Context(), fleet.Leases, "a", nil, fleet.LeaseTTL)
+		require.NoError(t, err)
+		require.False(t, (<-changes).Gone)
+		time.Sleep(fleet.LeaseTTL - time.Second)
+		rev, err = m.Update(t.Context(), fleet.Leases, "a", nil, rev, fleet.LeaseTTL)
+		require.NoError(t, err)
+		require.False(t, (<-changes).Gone)
+		time.Sleep(fleet.LeaseTTL)
+		_, err = m.Update(t.Context(), fleet.Leases, "a", nil, rev, fleet.LeaseTTL)
+		require.ErrorIs(t, err, fleet.ErrConflict, "a stale holder is refused")
+		require.True(t, (<-changes).Gone)
+	})
+}

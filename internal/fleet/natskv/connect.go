@@ -1,0 +1,191 @@
+package natskv
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"resumed/internal/fleet"
+)
+
+// Options say where a fleet is, and who asks.
+type Options struct {
+	URL         string // of one or several servers, with commas
+	Credentials Credentials
+	CAFile      string // "": the system's authorities
+	Host        string // the name of this host in the fleet
+	Log         *slog.Logger
+	Within      time.Duration        // the longest pause between two tries to reach a server; 0: longestPause
+	Changed     func(connected bool) // is told when the connection is there, or lost; may be nil
+	Refused     func(error)          // is told what the server says of what it does not do; may be nil
+}
+
+// longestPause is the default of Within. Hosts that lost a server at the same moment come back
+// one by one in that time.
+const longestPause = 30 * time.Second
+
+// Open begins to connect and returns at once: a server that is down is tried for ever.
+func Open(o Options) (*Store, error) {
+	var lost atomic.Pointer[nats.Conn]
+	nc, err := o.Dial(
+		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
+		nats.CustomReconnectDelay(func(attempts int) time.Duration {
+			if nc := lost.Load(); nc != nil {
+				o.letIn(nc.LastError())
+			}
+			return pauseAfter(attempts, cmp.Or(o.Within, longestPause), rand.Float64())
+		}),
+		nats.ReconnectBufSize(-1), // what cannot be sent now is refused now
+		nats.PingInterval(10*time.Second), nats.MaxPingsOutstanding(2),
+		nats.ConnectHandler(func(*nats.Conn) { o.tell(true) }),
+		nats.ReconnectHandler(func(*nats.Conn) { o.tell(true) }),
+		nats.DisconnectErrHandler(func(*nats.Conn, error) { o.tell(false) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if o.Refused != nil {
+				o.Refused(err)
+			}
+		}),
+	)
+	if err != nil {
+		return nil, err
+	}
+	lost.Store(nc)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		nc.Close()
+		return nil, err
+	}
+	return &Store{nc: nc, js: js}, nil
+}
+
+// Dial connects as the host.
+func (o Options) Dial(more ...nats.Option) (*nats.Conn, error) {
+	options := []nats.Option{nats.Name("resumed " + o.Host), nats.CustomInboxPrefix(inbox(o.Host)), nats.Nkey(o.Credentials.public, o.Credentials.sign)}
+	if o.Credentials.jwt != "" {
+		options = append(options, nats.UserJWT(func() (string, error) { return o.Credentials.jwt, nil }, o.Credentials.sign))
+	}
+	secure, err := authorities(o.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	nc, err := nats.Connect(o.URL, append(append(options, secure...), more...)...)
+	if err != nil {
+		return nil, fmt.Errorf("reach the fleet at %s: %w", o.URL, err)
+	}
+	return nc, nil
+}
+
+// letIn asks to be let in where the server does not know this host: it was joined while
+// there was no hub, or the hub was made anew.
+func (o Options) letIn(err error) {
+	if !errors.Is(err, nats.ErrAuthorization) || o.Credentials.Invitation == nil {
+		return
+	}
+	if err := Register(context.Background(), o); err != nil && o.Log != nil {
+		o.Log.Warn("the fleet's hub does not let this host in", "err", err)
+	}
+}
+
+func (o Options) tell(connected bool) {
+	if o.Changed != nil {
+		o.Changed(connected)
+	}
+}
+
+// pauseAfter returns how long to wait before the next try: longer each time, and by chance.
+func pauseAfter(attempts int, longest time.Duration, u float64) time.Duration {
+	most := min(longest, time.Second<<min(attempts, 5))
+	return time.Duration((0.1 + 0.9*u) * float64(most))
+}
+
+// authorities returns whose certificates are believed.
+func authorities(file string) ([]nats.Option, error) {
+	if file == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read ca_file: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("read ca_file: %s holds no certificate", file)
+	}
+	return []nats.Option{nats.Secure(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12})}, nil
+}
+
+// Connected reports whether there is a server now.
+func (s *Store) Connected() bool { return s.nc.IsConnected() }
+
+// LastError returns why there is none, as far as is known.
+func (s *Store) LastError() error { return s.nc.LastError() }
+
+// Servers returns on how many servers a bucket is kept, and which of them decides.
+func (s *Store) Servers(ctx context.Context, bucket fleet.Bucket) (replicas int, leader string, err error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	stream, err := s.js.Stream(ctx, streamOf(bucket))
+	if err != nil {
+		return 0, "", fmt.Errorf("ask for the fleet's servers: %w", err)
+	}
+	info := stream.CachedInfo()
+	if info.Cluster != nil {
+		leader = info.Cluster.Leader
+	}
+	return info.Config.Replicas, leader, nil
+}
+
+// Close ends the connection.
+func (s *Store) Close() { s.nc.Close() }
+
+// ErrNobody says that no host of that name listens.
+var ErrNobody = errors.New("no host of that name is there")
+
+// Order asks another host to do something, and returns what it says.
+func (s *Store) Order(ctx context.Context, host string, order []byte) ([]byte, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	msg, err := s.nc.RequestWithContext(ctx, orderSubject+host, order)
+	if errors.Is(err, nats.ErrNoResponders) {
+		return nil, ErrNobody
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask %s: %w", host, err)
+	}
+	return msg.Data, nil
+}
+
+// Orders answers what other hosts ask of this one, one after the other, until ctx is done.
+func (s *Store) Orders(ctx context.Context, host string, answer func(context.Context, []byte) []byte) error {
+	in := make(chan *nats.Msg, pending)
+	sub, err := s.nc.ChanSubscribe(orderSubject+host, in)
+	if err != nil {
+		return fmt.Errorf("listen to orders: %w", err)
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case msg := <-in:
+			_ = msg.Respond(answer(ctx, msg.Data)) // who asked is told by silence
+		}
+	}
+}
+
+// InProcess connects to a server of the same process, with no bound to what it may do there
+// but that server's.
+func InProcess(server nats.InProcessConnProvider, c Credentials) (*nats.Conn, error) {
+	return nats.Connect("", nats.InProcessServer(server), nats.Nkey(c.public, c.sign), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second))
+}

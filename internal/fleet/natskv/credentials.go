@@ -1,0 +1,136 @@
+package natskv
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/nats-io/nkeys"
+)
+
+// Credentials are who a host is, and the key that makes names of accounts unreadable for
+// everybody else. Their file has the form of NATS's own, and one more part.
+type Credentials struct {
+	Key        []byte // of the fleet
+	Invitation []byte // the seed of who may ask to be let in; nil: there is none
+
+	seed   []byte
+	public string
+	jwt    string // of a cluster that has operators; "": none
+}
+
+// NewCredentials makes a key of a host.
+func NewCredentials() (Credentials, error) {
+	pair, err := nkeys.CreateUser()
+	if err != nil {
+		return Credentials{}, err
+	}
+	seed, err := pair.Seed()
+	if err != nil {
+		return Credentials{}, err
+	}
+	return withSeed(seed)
+}
+
+func withSeed(seed []byte) (Credentials, error) {
+	pair, err := nkeys.FromSeed(seed)
+	if err != nil {
+		return Credentials{}, err
+	}
+	public, err := pair.PublicKey()
+	return Credentials{seed: seed, public: public}, err
+}
+
+// Public returns by what the server knows the host.
+func (c Credentials) Public() string { return c.public }
+
+func (c Credentials) sign(nonce []byte) ([]byte, error) {
+	pair, err := nkeys.FromSeed(c.seed)
+	if err != nil {
+		return nil, err
+	}
+	return pair.Sign(nonce)
+}
+
+const (
+	keyPart        = "RESUMED FLEET KEY"
+	invitationPart = "RESUMED INVITATION"
+
+	// keySize is of all keys, in bytes.
+	keySize = 32
+
+	// largestCredentials is far above what a cluster's file holds.
+	largestCredentials = 64 << 10
+)
+
+// ReadCredentials reads a file of credentials.
+func ReadCredentials(file string) (Credentials, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return Credentials{}, fmt.Errorf("read credentials: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, largestCredentials))
+	if err != nil {
+		return Credentials{}, fmt.Errorf("read credentials: %w", err)
+	}
+	c, err := parse(text)
+	if err != nil {
+		return Credentials{}, fmt.Errorf("read credentials %s: %w: let `resumed fleet join` write it", file, err)
+	}
+	return c, nil
+}
+
+func parse(text []byte) (Credentials, error) {
+	c, err := withSeed(block(text, "USER NKEY SEED"))
+	if err != nil {
+		return Credentials{}, errors.New("it holds no key of a host")
+	}
+	c.jwt = string(block(text, "NATS USER JWT"))
+	if c.Key, err = part(text, keyPart); c.Key == nil {
+		return Credentials{}, errors.Join(err, errors.New("it does not hold the fleet's key"))
+	}
+	c.Invitation, err = part(text, invitationPart)
+	return c, err
+}
+
+// part returns the key that stands under that name; nil: there is none.
+func part(text []byte, name string) ([]byte, error) {
+	line := block(text, name)
+	if line == nil {
+		return nil, nil
+	}
+	key, err := base64.StdEncoding.DecodeString(string(line))
+	if err != nil || len(key) != keySize {
+		return nil, fmt.Errorf("%s must be %d bytes in base64", name, keySize)
+	}
+	return key, nil
+}
+
+// block returns the line that stands under that name; nil: there is none.
+func block(text []byte, name string) []byte {
+	_, after, found := bytes.Cut(text, []byte("-----BEGIN "+name+"-----"))
+	if !found {
+		return nil
+	}
+	line, _, _ := bytes.Cut(bytes.TrimLeft(after, "\r\n"), []byte("\n"))
+	return bytes.TrimSpace(line)
+}
+
+// Text returns the file of the credentials.
+func (c Credentials) Text() []byte {
+	var b bytes.Buffer
+	write := func(name, line string) {
+		if line != "" {
+			fmt.Fprintf(&b, "-----BEGIN %s-----\n%s\n------END %[1]s------\n\n", name, line)
+		}
+	}
+	write("NATS USER JWT", c.jwt)
+	write("USER NKEY SEED", string(c.seed))
+	write(keyPart, base64.StdEncoding.EncodeToString(c.Key))
+	write(invitationPart, base64.StdEncoding.EncodeToString(c.Invitation))
+	return b.Bytes()
+}

@@ -1,0 +1,189 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"resumed/internal/resume"
+)
+
+// tryProbe asks for leave to try whether the limit is over. First comes the lease, of
+// which there is one; then all hosts are told. It returns when to ask again.
+func (f *Fleet) tryProbe(ctx context.Context, id string, was stored) (next time.Time, err error) {
+	f.mu.Lock()
+	a, rules, now := f.account(id), f.opts.Rules(), f.clock.fleet(f.now())
+	lifts := was.Lifts(rules)
+	mine, early := a.probe, a.early
+	local := f.clock.local(lifts)
+	f.mu.Unlock()
+	switch {
+	case mine != nil && !mine.granted.IsZero():
+		return f.now().Add(f.pace.again()), nil // it has that leave, or tries
+	case now.Before(lifts) && !early:
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.spread().Add(local.Sub(f.now())), nil
+	}
+	if taken, err := f.tried(ctx, id, was, now); err != nil || taken {
+		return f.now().Add(f.pace.heartbeat), err
+	}
+	if mine == nil {
+		mine = f.nameProbe(id, now)
+	}
+	err = f.take(ctx, &mine.lease, f.me())
+	if _, ok := errors.AsType[*heldError](err); ok && was.State == resume.HalfOpen && now.Sub(was.Probe.At) >= longestProbe {
+		err = f.wrest(ctx, mine)
+	}
+	if _, ok := errors.AsType[*heldError](err); ok {
+		f.dropProbe(ctx, id)
+		return f.now().Add(f.pace.heartbeat), nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	return f.announce(ctx, id, was, mine, early)
+}
+
+// tried reports whether another host tries, as far as can be seen: then there is no use in asking
+// for its lease.
+func (f *Fleet) tried(ctx context.Context, id string, was stored, now time.Time) (bool, error) {
+	if was.State != resume.HalfOpen || now.Sub(was.Probe.At) >= longestProbe {
+		return false, nil
+	}
+	e, err := f.get(ctx, Leases, ProbeKey(id))
+	if errors.Is(err, ErrMissing) {
+		return false, nil
+	}
+	return err == nil && f.holder(e) != f.me(), err
+}
+
+func (f *Fleet) nameProbe(id string, now time.Time) *probing {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.probes++
+	p := &probing{Probe: Probe{Host: f.opts.Host, Mark: fmt.Sprintf("%s.%d", f.opts.Life, f.probes), At: now}, lease: lease{key: ProbeKey(id), mine: true}}
+	f.account(id).probe = p
+	return p
+}
+
+// announce tells all hosts who tries.
+func (f *Fleet) announce(ctx context.Context, id string, was stored, mine *probing, early bool) (time.Time, error) {
+	began := f.now()
+	mine.At = f.time()
+	if !was.ends(mine.Mark) { // else an earlier try was heard after all
+		after, ok := was.Probed(mine.Probe, early, f.opts.Rules())
+		if !ok {
+			f.dropProbe(ctx, id)
+			return began.Add(f.pace.again()), nil
+		}
+		if err := f.write(ctx, id, was, after); err != nil {
+			return time.Time{}, err
+		}
+	}
+	f.mu.Lock()
+	mine.granted = began
+	f.mu.Unlock()
+	f.opts.Stir(ctx)
+	return began.Add(f.pace.again()), nil
+}
+
+// wrest takes the lease of a host that has tried for longer than anybody may.
+func (f *Fleet) wrest(ctx context.Context, mine *probing) error {
+	e, err := f.get(ctx, Leases, mine.lease.key)
+	if errors.Is(err, ErrMissing) {
+		return ErrConflict // look again
+	}
+	if err != nil {
+		return err
+	}
+	mine.lease.rev = e.Rev
+	return f.take(ctx, &mine.lease, f.me())
+}
+
+// dropProbe forgets a probe of this host, and gives its lease back.
+func (f *Fleet) dropProbe(ctx context.Context, id string) {
+	f.mu.Lock()
+	a := f.account(id)
+	mine := a.probe
+	a.probe = nil
+	f.mu.Unlock()
+	if mine != nil {
+		f.give(ctx, &mine.lease)
+	}
+}
+
+// tendProbe keeps the lease of a probe, and tells the store how it ended.
+func (f *Fleet) tendProbe(ctx context.Context, id string) error {
+	f.mu.Lock()
+	a, now := f.account(id), f.now()
+	mine := a.probe
+	var ended outcome
+	var due bool
+	if mine != nil {
+		ended = mine.ended(now, a.wants(now, f.pace), f.pace)
+		due = now.Sub(mine.lease.at).Abs() >= f.pace.heartbeat
+	}
+	f.mu.Unlock()
+	switch {
+	case mine == nil:
+		return nil
+	case ended != running:
+		return f.endProbe(ctx, id, mine, ended)
+	case mine.granted.IsZero() || !due:
+		return nil
+	}
+	was, err := f.read(ctx, id)
+	if err != nil {
+		return err
+	}
+	if was.ends(mine.Mark) {
+		err = f.take(ctx, &mine.lease, f.me())
+	}
+	if _, ok := errors.AsType[*heldError](err); ok || !was.ends(mine.Mark) {
+		f.count(Count{Probe: "lost"})
+		f.dropProbe(ctx, id) // others have gone on without it
+		return nil
+	}
+	return err
+}
+
+// ended says how a probe ended, if it did. Leave that nobody has used is given back.
+func (p *probing) ended(now time.Time, wanted bool, pace pace) outcome {
+	unused := p.begun.IsZero() && (p.granted.IsZero() && !wanted || !p.granted.IsZero() && now.Sub(p.granted).Abs() > pace.goodFor())
+	endless := !p.begun.IsZero() && now.Sub(p.begun) >= longestProbe-pace.lease()
+	if p.outcome == running && (unused || endless) {
+		return released
+	}
+	return p.outcome
+}
+
+// endProbe tells the store how a probe ended. What it was refused was told before.
+func (f *Fleet) endProbe(ctx context.Context, id string, mine *probing, how outcome) error {
+	err := f.change(ctx, id, func(a Account) (Account, bool) {
+		if how == moved {
+			return a.Moved(mine.Mark, f.time(), f.time(), f.opts.Rules())
+		}
+		return a.Released(mine.Mark)
+	})
+	if err != nil {
+		return err
+	}
+	f.count(Count{Probe: string(how)})
+	f.dropProbe(ctx, id)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.account(id).tryAt = time.Time{}
+	return nil
+}
+
+// quit gives back what this host holds of an account.
+func (f *Fleet) quit(ctx context.Context, id string) {
+	f.mu.Lock()
+	mine := f.account(id).probe
+	f.mu.Unlock()
+	if mine != nil && mine.begun.IsZero() {
+		_ = f.endProbe(ctx, id, mine, released) // else its time ends it
+	}
+}

@@ -1,0 +1,140 @@
+package hub
+
+import (
+	"crypto"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"resumed/internal/atomicfile"
+)
+
+// authority signs the certificates of one hub. Its hosts believe nobody else.
+type authority struct {
+	certificate *x509.Certificate
+	key         crypto.Signer
+}
+
+const (
+	authorityLives   = 20 * 365 * 24 * time.Hour
+	certificateLives = 90 * 24 * time.Hour
+)
+
+// newAuthority makes the authority of a new hub.
+func newAuthority(dir string) error {
+	now := time.Now()
+	public, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return err
+	}
+	ca := &x509.Certificate{
+		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "resumed fleet"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(authorityLives),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, ca, ca, public, key)
+	if err != nil {
+		return err
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	block := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
+	return errors.Join(
+		atomicfile.Write(filepath.Join(dir, caFile), block("CERTIFICATE", der), 0o644),
+		atomicfile.Write(filepath.Join(dir, caKeyFile), block("PRIVATE KEY", keyDER), 0o600),
+	)
+}
+
+func readAuthority(dir string) (*authority, error) {
+	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, caFile), filepath.Join(dir, caKeyFile))
+	if err != nil {
+		return nil, fmt.Errorf("read the hub's authority: %w", err)
+	}
+	key, ok := pair.PrivateKey.(crypto.Signer)
+	if !ok {
+		return nil, fmt.Errorf("read the hub's authority: %s cannot sign", filepath.Join(dir, caKeyFile))
+	}
+	return &authority{pair.Leaf, key}, nil
+}
+
+// issue makes the certificate of a server.
+func (a *authority) issue(names []string, now time.Time) (*tls.Certificate, error) {
+	public, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	server := &x509.Certificate{
+		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "resumed hub"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(certificateLives),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	for _, name := range names {
+		if ip := net.ParseIP(name); ip != nil {
+			server.IPAddresses = append(server.IPAddresses, ip)
+		} else {
+			server.DNSNames = append(server.DNSNames, name)
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, server, a.certificate, public, a.key)
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Certificate{Certificate: [][]byte{der, a.certificate.Raw}, PrivateKey: key}, nil
+}
+
+// secure returns how the server shows who it is: by a certificate that is made when it is
+// needed and replaced long before it ends, whatever this machine is called by then.
+func (a *authority) secure(names func() []string) *tls.Config {
+	var (
+		mu     sync.Mutex
+		issued time.Time
+		shown  *tls.Certificate
+	)
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		now := time.Now()
+		if shown == nil || now.Sub(issued) > certificateLives/3 || now.Before(issued) {
+			next, err := a.issue(names(), now)
+			if err != nil {
+				return nil, err
+			}
+			shown, issued = next, now
+		}
+		return shown, nil
+	}}
+}
+
+// namesOf returns what the hub can be reached by, the one that hosts are told first. One
+// that listens everywhere is told by this machine's name.
+func namesOf(host string) []string {
+	ip := net.ParseIP(host)
+	everywhere := host == "" || ip != nil && ip.IsUnspecified()
+	var names []string
+	if !everywhere {
+		names = append(names, host)
+	}
+	if name, err := os.Hostname(); err == nil {
+		names = append(names, name)
+	}
+	names = append(names, "localhost", "127.0.0.1", "::1")
+	if addresses, err := net.InterfaceAddrs(); err == nil && everywhere {
+		for _, a := range addresses {
+			if a, ok := a.(*net.IPNet); ok && !a.IP.IsLoopback() {
+				names = append(names, a.IP.String())
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,85 @@
+package hub
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/fleet"
+	"resumed/internal/fleet/natskv"
+	"resumed/internal/resume"
+)
+
+// three starts three servers that are one, and returns them with the addresses of all.
+func three(t *testing.T) (nodes []*starting, invitation natskv.Invitation, urls string) {
+	seats, invitation, urls := threeSeats(t)
+	for i, s := range seats {
+		nodes = append(nodes, start(t, Options{Dir: s.Dir, cluster: &cluster{s.Name, s.Listen, s.Routes}}))
+		nodes[i].name = s.Name
+	}
+	for _, node := range nodes {
+		node.ready(t)
+	}
+	return nodes, invitation, urls
+}
+
+// shared returns a directory of a server that knows the same hosts.
+func shared(t *testing.T, dir string) string {
+	own := t.TempDir()
+	require.NoError(t, os.CopyFS(own, os.DirFS(dir)))
+	require.NoError(t, os.RemoveAll(filepath.Join(own, hostsDir)))
+	require.NoError(t, os.Symlink(filepath.Join(dir, hostsDir), filepath.Join(own, hostsDir)))
+	return own
+}
+
+// One of three servers may end; of two that end everybody hears nothing any more, and the
+// third comes back to what was agreed.
+func TestThreeServersAreOne(t *testing.T) {
+	t.Parallel()
+	nodes, invitation, urls := three(t)
+	o := guestOf(t, invitation, "box", urls)
+	require.NoError(t, natskv.Register(t.Context(), o))
+	s := open(t, o)
+	rev, err := s.Create(t.Context(), fleet.Accounts, "a", []byte("0"), 0)
+	require.NoError(t, err)
+	replicas, leader, err := s.Servers(t.Context(), fleet.Accounts)
+	require.NoError(t, err)
+	require.Equal(t, 3, replicas)
+
+	decides := slices.IndexFunc(nodes, func(n *starting) bool { return n.name == leader })
+	nodes[decides].stop()
+	began := time.Now()
+	until(t, "it is written again", func() bool {
+		next, err := s.Update(t.Context(), fleet.Accounts, "a", []byte("1"), rev, 0)
+		if err == nil {
+			rev = next
+		} else if e, err := s.Get(t.Context(), fleet.Accounts, "a"); err == nil {
+			rev = e.Rev // it may have been written all the same
+		}
+		return err == nil
+	})
+	t.Logf("written again after %s", time.Since(began).Round(time.Millisecond))
+
+	f := fleet.New(fleet.Options{
+		Store: s, Host: "box", Life: "1", Heartbeat: time.Second, Rand: rand.Float64,
+		Rules: func() fleet.Rules { return fleet.Rules{} }, Account: func(resume.Session) string { return "" }, Stir: func(context.Context) {},
+	})
+	ctx, leave := context.WithCancel(t.Context())
+	var there sync.WaitGroup
+	there.Go(func() { _ = f.Run(ctx) })
+	defer there.Wait()
+	defer leave()
+	until(t, "it is there", func() bool { return len(f.Hosts()) == 1 })
+	nodes[(decides+1)%len(nodes)].stop()
+	until(t, "it is alone", func() bool { return f.Standing().Alone })
+	_, err = s.Update(t.Context(), fleet.Accounts, "a", []byte("2"), rev, 0)
+	require.Error(t, err)
+	require.NotErrorIs(t, err, fleet.ErrConflict, "silence is not a word")
+}

@@ -1,0 +1,129 @@
+package hub
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nkeys"
+
+	"resumed/internal/atomicfile"
+	"resumed/internal/fleet/natskv"
+)
+
+// hosts are who was let in: a file each, which a person removes to shut one out. They
+// are read anew for every connection, so that nothing has to be told of it.
+type hosts struct {
+	dir   string
+	guest string // by what the holder of an invitation is known
+	hub   string // by what the hub itself is, as a client of its server
+
+	mu sync.Mutex // one is let in at a time
+}
+
+// host is the file of one.
+type host struct {
+	Version int       `json:"version"`
+	Name    string    `json:"name"`
+	Key     string    `json:"key"`
+	Since   time.Time `json:"since"`
+}
+
+var hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+
+// let lets a host in. A name belongs to the first who came with it.
+func (h *hosts) let(request natskv.Request) error {
+	if !hostName.MatchString(request.Name) {
+		return errors.New("the name must be letters, digits, '_' or '-', at most 64, beginning with a letter or digit: choose one by --name")
+	}
+	if !nkeys.IsValidPublicUserKey(request.Key) {
+		return errors.New("that is no key of a host")
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	file := filepath.Join(h.dir, request.Name+".json")
+	known, err := readHost(file)
+	switch {
+	case err == nil && known.Key == request.Key:
+		return nil
+	case err == nil:
+		return fmt.Errorf("a host called %s is there already: choose another name by --name; if it is this very machine, remove %s on the hub's and join again", request.Name, file)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	text, err := json.MarshalIndent(host{1, request.Name, request.Key, time.Now().UTC().Truncate(time.Second)}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(file, append(text, '\n'), 0o600)
+}
+
+func readHost(file string) (host, error) {
+	var known host
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &known)
+	}
+	return known, err
+}
+
+// named returns the host of that key.
+func (h *hosts) named(key string) (string, bool) {
+	files, err := filepath.Glob(filepath.Join(h.dir, "*.json"))
+	if err != nil {
+		return "", false
+	}
+	for _, file := range files {
+		known, err := readHost(file)
+		if err == nil && known.Key == key && strings.TrimSuffix(filepath.Base(file), ".json") == known.Name {
+			return known.Name, true
+		}
+	}
+	return "", false
+}
+
+// Check lets a client in who proves to hold the key of a host, and gives it that host's
+// rights. The server calls it for every connection.
+func (h *hosts) Check(c server.ClientAuthentication) bool {
+	o := c.GetOpts()
+	signature, err := base64.RawURLEncoding.DecodeString(o.Sig)
+	if err != nil {
+		if signature, err = base64.StdEncoding.DecodeString(o.Sig); err != nil {
+			return false
+		}
+	}
+	public, err := nkeys.FromPublicKey(o.Nkey)
+	if err != nil || public.Verify(c.GetNonce(), signature) != nil {
+		return false
+	}
+	switch o.Nkey {
+	case h.hub:
+		return true
+	case h.guest:
+		c.RegisterUser(&server.User{Username: "guest", Permissions: permissions(natskv.GuestRights())})
+		return true
+	}
+	name, known := h.named(o.Nkey)
+	if known {
+		c.RegisterUser(&server.User{Username: name, Permissions: permissions(natskv.HostRights(name))})
+	}
+	return known
+}
+
+// permissions says rights in the server's words. Who was asked something may answer.
+func permissions(r natskv.Rights) *server.Permissions {
+	return &server.Permissions{
+		Publish:   &server.SubjectPermission{Allow: r.Publish},
+		Subscribe: &server.SubjectPermission{Allow: r.Subscribe},
+		Response:  &server.ResponsePermission{MaxMsgs: 1, Expires: time.Minute},
+	}
+}

@@ -1,0 +1,123 @@
+// Package hub is the server that the hosts of a fleet meet at: NATS JetStream in a
+// process of its own, with a directory that holds all that it needs.
+package hub
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"resumed/internal/atomicfile"
+	"resumed/internal/fleet/natskv"
+)
+
+// The files of a hub's directory.
+const (
+	settingsFile = "hub.json"
+	caFile       = "ca.pem"
+	caKeyFile    = "ca.key"
+	hostsDir     = "hosts" // one file a host: by what it is known
+	dataDir      = "data"  // what JetStream keeps
+)
+
+// settings are what Init decided. They are written once.
+type settings struct {
+	Version int    `json:"version"`
+	Listen  string `json:"listen"`
+	URL     string `json:"url"` // by which hosts reach it
+	Guest   []byte `json:"invitation"`
+	Key     []byte `json:"fleet_key"`
+}
+
+// settingsVersion is of the format of settings.
+const settingsVersion = 1
+
+// DefaultListen is where a hub listens that was told nothing.
+const DefaultListen = "0.0.0.0:4222"
+
+const keySize = 32
+
+// Init makes the directory of a hub, and returns the invitation for its hosts. One
+// that is there already stays as it is, and its invitation is returned again.
+func Init(dir, listen string) (natskv.Invitation, error) {
+	if old, err := read(dir); !errors.Is(err, fs.ErrNotExist) {
+		if err == nil && listen != "" && listen != old.Listen {
+			err = fmt.Errorf("%s is of a hub that listens on %s: choose another directory, or change %s by hand", dir, old.Listen, filepath.Join(dir, settingsFile))
+		}
+		if err != nil {
+			return natskv.Invitation{}, err
+		}
+		return old.invitation(dir)
+	}
+	if listen == "" {
+		listen = DefaultListen
+	}
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return natskv.Invitation{}, fmt.Errorf("%q is no address to listen on: write host:port, such as %s", listen, DefaultListen)
+	}
+	s := settings{settingsVersion, listen, "tls://" + net.JoinHostPort(namesOf(host)[0], port), make([]byte, keySize), make([]byte, keySize)}
+	_, _ = rand.Read(s.Guest) // never fails
+	_, _ = rand.Read(s.Key)
+	if err := os.MkdirAll(filepath.Join(dir, hostsDir), 0o700); err != nil {
+		return natskv.Invitation{}, fmt.Errorf("make the hub's directory: %w", err)
+	}
+	if err := newAuthority(dir); err != nil {
+		return natskv.Invitation{}, fmt.Errorf("make certificates: %w", err)
+	}
+	if err := s.write(dir); err != nil { // last: with it the hub is there
+		return natskv.Invitation{}, fmt.Errorf("write the hub's settings: %w", err)
+	}
+	return s.invitation(dir)
+}
+
+func (s settings) write(dir string) error {
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(dir, settingsFile), append(text, '\n'), 0o600)
+}
+
+func read(dir string) (settings, error) {
+	var s settings
+	text, err := os.ReadFile(filepath.Join(dir, settingsFile))
+	if err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return s, fmt.Errorf("read %s: %w", filepath.Join(dir, settingsFile), err)
+	}
+	if s.Version != settingsVersion || len(s.Guest) != keySize || len(s.Key) != keySize {
+		return s, fmt.Errorf("%s is of another version of resumed", filepath.Join(dir, settingsFile))
+	}
+	return s, nil
+}
+
+// host is what hosts call the hub: a person may have written another name there.
+func (s settings) host() string {
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return "localhost"
+	}
+	return u.Hostname()
+}
+
+func (s settings) invitation(dir string) (natskv.Invitation, error) {
+	text, err := os.ReadFile(filepath.Join(dir, caFile))
+	if err != nil {
+		return natskv.Invitation{}, err
+	}
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return natskv.Invitation{}, fmt.Errorf("%s holds no certificate", filepath.Join(dir, caFile))
+	}
+	return natskv.Invitation{URL: s.URL, Seed: s.Guest, Key: s.Key, CA: block.Bytes}, nil
+}

@@ -1,0 +1,256 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/fleet"
+	"resumed/internal/fleet/fleettest"
+	"resumed/internal/fleet/natskv"
+)
+
+// limit is how long anything may take on a busy machine.
+const limit = time.Minute
+
+// served is a hub of a test.
+type served struct {
+	address string
+	stop    func()
+}
+
+func serve(t *testing.T, o Options) *served {
+	t.Helper()
+	s := start(t, o)
+	s.ready(t)
+	return s.served
+}
+
+type starting struct {
+	*served
+	name  string
+	up    chan string
+	ended chan error
+}
+
+func start(t *testing.T, o Options) *starting {
+	o.Log = slog.New(slog.DiscardHandler)
+	up, ended := make(chan string, 1), make(chan error, 1)
+	o.Ready = func(address string) { up <- address }
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { ended <- Serve(ctx, o); close(ended) }()
+	stop := func() {
+		cancel()
+		for err := range ended {
+			require.NoError(t, err)
+		}
+	}
+	t.Cleanup(stop)
+	return &starting{&served{stop: stop}, "", up, ended}
+}
+
+func (s *starting) ready(t *testing.T) {
+	t.Helper()
+	select {
+	case s.address = <-s.up:
+	case err := <-s.ended:
+		t.Fatal(err)
+	case <-time.After(limit):
+		t.Fatal("the hub is not ready")
+	}
+}
+
+func freeAddress(t *testing.T) string { return freeAddresses(t, 1)[0] }
+
+// freeAddresses returns so many different ones.
+func freeAddresses(t *testing.T, n int) (all []string) {
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer l.Close()
+		all = append(all, l.Addr().String())
+	}
+	return all
+}
+
+// newHub makes the directory of a hub.
+func newHub(t *testing.T) (string, natskv.Invitation) {
+	dir := t.TempDir()
+	invitation, err := Init(dir, freeAddress(t))
+	require.NoError(t, err)
+	parsed, err := natskv.ParseLine("resumed fleet join " + invitation.Line())
+	require.NoError(t, err)
+	require.Equal(t, invitation, parsed)
+	return dir, invitation
+}
+
+// guestOf returns what a host is configured with that has the join line.
+func guestOf(t *testing.T, invitation natskv.Invitation, name, url string) natskv.Options {
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	require.NoError(t, os.WriteFile(ca, invitation.CAText(), 0o600))
+	c, err := natskv.NewCredentials()
+	require.NoError(t, err)
+	c.Key, c.Invitation = invitation.Key, invitation.Seed
+	file := filepath.Join(t.TempDir(), "credentials")
+	require.NoError(t, os.WriteFile(file, c.Text(), 0o600))
+	read, err := natskv.ReadCredentials(file)
+	require.NoError(t, err)
+	require.Equal(t, c, read)
+	return natskv.Options{URL: url, CAFile: ca, Host: name, Credentials: c}
+}
+
+// open returns the store of a host that was let in.
+func open(t *testing.T, o natskv.Options) *natskv.Store {
+	t.Helper()
+	s, err := natskv.Open(o)
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	until(t, "it is connected", s.Connected)
+	return s
+}
+
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	require.Eventually(t, ok, limit, 10*time.Millisecond, what)
+}
+
+func joined(t *testing.T, invitation natskv.Invitation, name string) *natskv.Store {
+	t.Helper()
+	o := guestOf(t, invitation, name, invitation.URL)
+	require.NoError(t, natskv.Register(t.Context(), o))
+	return open(t, o)
+}
+
+func TestAHubIsAStore(t *testing.T) {
+	dir, invitation := newHub(t)
+	serve(t, Options{Dir: dir})
+	o := guestOf(t, invitation, "box", invitation.URL)
+	require.NoError(t, natskv.Register(t.Context(), o))
+	fleettest.Store(t, anyKey{open(t, o)})
+}
+
+// anyKey gives the keys of the common tests names that a host called box may write.
+type anyKey struct{ *natskv.Store }
+
+func mine(b fleet.Bucket, key string) string {
+	if b == fleet.Leases {
+		return fleet.SessionKey(key)
+	}
+	return key
+}
+
+func theirs(b fleet.Bucket, e fleet.Entry) fleet.Entry {
+	e.Key = e.Key[len(mine(b, "")):]
+	return e
+}
+
+func (a anyKey) Get(ctx context.Context, b fleet.Bucket, key string) (fleet.Entry, error) {
+	e, err := a.Store.Get(ctx, b, mine(b, key))
+	if err == nil {
+		e = theirs(b, e)
+	}
+	return e, err
+}
+
+func (a anyKey) List(ctx context.Context, b fleet.Bucket, prefix string) ([]fleet.Entry, error) {
+	all, err := a.Store.List(ctx, b, mine(b, prefix))
+	for i := range all {
+		all[i] = theirs(b, all[i])
+	}
+	return all, err
+}
+
+func (a anyKey) Create(ctx context.Context, b fleet.Bucket, key string, value []byte, lasts time.Duration) (uint64, error) {
+	return a.Store.Create(ctx, b, mine(b, key), value, lasts)
+}
+
+func (a anyKey) Update(ctx context.Context, b fleet.Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error) {
+	return a.Store.Update(ctx, b, mine(b, key), value, rev, lasts)
+}
+
+func (a anyKey) Delete(ctx context.Context, b fleet.Bucket, key string, rev uint64) error {
+	return a.Store.Delete(ctx, b, mine(b, key), rev)
+}
+
+func (a anyKey) Watch(ctx context.Context, b fleet.Bucket, prefix string) (<-chan fleet.Entry, error) {
+	in, err := a.Store.Watch(ctx, b, mine(b, prefix))
+	out := make(chan fleet.Entry)
+	go func() {
+		defer close(out)
+		for e := range in {
+			select {
+			case out <- theirs(b, e):
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return out, err
+}
+
+func TestWhatIsInitialisedTwiceStays(t *testing.T) {
+	dir, first := newHub(t)
+	again, err := Init(dir, "")
+	require.NoError(t, err)
+	require.Equal(t, first.Line(), again.Line())
+	_, err = Init(dir, "127.0.0.1:1")
+	require.ErrorContains(t, err, "choose another directory")
+	for _, secret := range []string{settingsFile, caKeyFile} {
+		info, err := os.Stat(filepath.Join(dir, secret))
+		require.NoError(t, err)
+		require.Zero(t, info.Mode().Perm()&0o077, secret)
+	}
+	require.ErrorContains(t, Serve(t.Context(), Options{Dir: t.TempDir()}), "hub init")
+	_, err = Init(t.TempDir(), "nowhere")
+	require.ErrorContains(t, err, "host:port")
+}
+
+func TestManyKeysAreListedInPages(t *testing.T) {
+	dir, invitation := newHub(t)
+	serve(t, Options{Dir: dir})
+	s := joined(t, invitation, "box")
+	const n = 2500
+	for i := range n {
+		_, err := s.Create(t.Context(), fleet.View, fmt.Sprintf("box.agent.%d", i), []byte("x"), 0)
+		require.NoError(t, err)
+	}
+	all, err := s.List(t.Context(), fleet.View, "box.")
+	require.NoError(t, err)
+	require.Len(t, all, n)
+	all, err = s.List(t.Context(), fleet.View, "box.agent.24")
+	require.NoError(t, err)
+	require.Len(t, all, 111, "24, 240…249 and 2400…2499")
+}
+
+// A lease is gone when nobody writes it again, and everybody is told.
+func TestTheEndOfALeaseIsTold(t *testing.T) {
+	t.Parallel()
+	const lasts = 2 * time.Second
+	dir, invitation := newHub(t)
+	serve(t, Options{Dir: dir})
+	s := joined(t, invitation, "box")
+	changes, err := s.Watch(t.Context(), fleet.Leases, "host.")
+	require.NoError(t, err)
+	rev, err := s.Create(t.Context(), fleet.Leases, fleet.HostKey("box"), []byte("here"), lasts)
+	require.NoError(t, err)
+	require.False(t, (<-changes).Gone)
+	select {
+	case e := <-changes:
+		require.True(t, e.Gone)
+		require.Equal(t, fleet.HostKey("box"), e.Key)
+	case <-time.After(2 * limit):
+		t.Fatal("nobody is told")
+	}
+	_, err = s.Get(t.Context(), fleet.Leases, fleet.HostKey("box"))
+	require.ErrorIs(t, err, fleet.ErrMissing)
+	_, err = s.Update(t.Context(), fleet.Leases, fleet.HostKey("box"), []byte("late"), rev, 0)
+	require.ErrorIs(t, err, fleet.ErrConflict)
+	_, err = s.Create(t.Context(), fleet.Leases, fleet.HostKey("box"), []byte("again"), 0)
+	require.NoError(t, err)
+}

@@ -1,0 +1,227 @@
+package hub
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/fleet"
+	"resumed/internal/fleet/natskv"
+)
+
+// nodeEnv has this test binary be a server of its own.
+const nodeEnv = "HUB_TEST_NODE"
+
+// killsEnv says how often servers are killed: CI wants a hundred times, and all of them.
+const killsEnv = "HUB_TEST_KILLS"
+
+// seat is where a server is; without a name it is alone.
+type seat struct{ Dir, Name, Listen, Routes string }
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(nodeEnv); text != "" {
+		os.Exit(runNode(text))
+	}
+	os.Exit(m.Run())
+}
+
+func runNode(text string) int {
+	var s seat
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	o := Options{Dir: s.Dir, Log: slog.New(slog.DiscardHandler), Ready: func(string) { fmt.Println("ready") }}
+	if s.Name != "" {
+		o.cluster = &cluster{s.Name, s.Listen, s.Routes}
+	}
+	if err := Serve(ctx, o); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	return 0
+}
+
+// node is a server in a process of its own.
+type node struct {
+	seat
+	proc  *exec.Cmd
+	ready chan bool
+}
+
+func (n *node) start(t *testing.T) {
+	t.Helper()
+	text, err := json.Marshal(n.seat)
+	require.NoError(t, err)
+	n.proc = exec.Command(os.Args[0])
+	n.proc.Env = append(os.Environ(), nodeEnv+"="+string(text))
+	out, err := n.proc.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, n.proc.Start())
+	n.ready = make(chan bool, 1)
+	go func() {
+		lines := bufio.NewScanner(out)
+		n.ready <- lines.Scan() && lines.Text() == "ready"
+	}()
+}
+
+func (n *node) kill() {
+	_ = n.proc.Process.Kill()
+	_ = n.proc.Wait()
+}
+
+// wait reports whether the server is ready in time.
+func (n *node) wait() bool {
+	select {
+	case ok := <-n.ready:
+		return ok
+	case <-time.After(2 * limit):
+		return false
+	}
+}
+
+// formed starts three servers. That another program takes one of their addresses before is
+// nobody's fault: others are tried then.
+func formed(t *testing.T) (nodes []*node, invitation natskv.Invitation, urls string) {
+	t.Helper()
+	for range 3 {
+		seats, invitation, urls := threeSeats(t)
+		nodes, ready := make([]*node, len(seats)), true
+		for i, s := range seats {
+			nodes[i] = &node{seat: s}
+			nodes[i].start(t)
+			t.Cleanup(nodes[i].kill)
+		}
+		for _, n := range nodes {
+			ready = ready && n.wait()
+		}
+		if ready {
+			return nodes, invitation, urls
+		}
+		for _, n := range nodes {
+			n.kill()
+		}
+	}
+	t.Fatal("the servers do not meet")
+	return nil, natskv.Invitation{}, ""
+}
+
+// counter is a number that many servers keep: it is written again and again, each time by the
+// revision that was read.
+type counter struct {
+	s     *natskv.Store
+	n     int
+	rev   uint64
+	acked int
+}
+
+// rise writes the next number, as soon as the servers agree on it.
+func (c *counter) rise(t *testing.T) {
+	t.Helper()
+	until(t, "it is written again", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		rev, err := c.s.Update(ctx, fleet.Accounts, "n", strconv.AppendInt(nil, int64(c.n+1), 10), c.rev, 0)
+		if err == nil {
+			require.Greater(t, rev, c.rev)
+			c.n, c.rev, c.acked = c.n+1, rev, c.n+1
+			return true
+		}
+		if e, err := c.s.Get(ctx, fleet.Accounts, "n"); err == nil { // it may have been written all the same
+			seen, err := strconv.Atoi(string(e.Value))
+			require.NoError(t, err)
+			if e.Rev > c.rev {
+				c.n, c.rev = seen, e.Rev
+			}
+		}
+		return false
+	})
+}
+
+// Servers are killed in the midst of their work, one after the other. What was acknowledged is
+// there for ever, and it is always written again.
+func TestNothingIsLostWhenServersAreKilled(t *testing.T) {
+	t.Parallel()
+	kills, err := strconv.Atoi(os.Getenv(killsEnv))
+	victims := 3
+	if err != nil {
+		kills, victims = 3, 1
+	}
+	nodes, invitation, urls := formed(t)
+	o := guestOf(t, invitation, "box", urls)
+	o.Within = time.Second
+	require.NoError(t, natskv.Register(t.Context(), o))
+	c := &counter{s: open(t, o)}
+	c.rev, err = c.s.Create(t.Context(), fleet.Accounts, "n", []byte("0"), 0)
+	require.NoError(t, err)
+
+	var longest time.Duration
+	dice := rand.New(rand.NewPCG(1, 2))
+	for i := range kills {
+		n := nodes[i*victims/kills] // its first end may cost elections, the next ones find it no leader
+		began, killed := time.Now(), make(chan struct{})
+		go func() {
+			defer close(killed)
+			time.Sleep(time.Duration(dice.IntN(3)) * time.Millisecond)
+			n.kill()
+		}()
+		c.rise(t)
+		<-killed
+		c.rise(t)
+		longest = max(longest, time.Since(began))
+		n.start(t)
+		require.True(t, n.wait(), "it is there again")
+	}
+	t.Logf("killed %d times; %d numbers written, again after %s at most", kills, c.acked, longest.Round(time.Millisecond))
+	for _, n := range nodes {
+		o.URL = "tls://" + n.address(t)
+		s := open(t, o)
+		until(t, n.Name+" has what was acknowledged", func() bool {
+			e, err := s.Get(t.Context(), fleet.Accounts, "n")
+			seen, err2 := strconv.Atoi(string(e.Value))
+			return err == nil && err2 == nil && seen >= c.acked
+		})
+	}
+}
+
+func (n *node) address(t *testing.T) string {
+	s, err := read(n.Dir)
+	require.NoError(t, err)
+	return s.Listen
+}
+
+// threeSeats makes the places of three servers that are one, and returns them with the addresses
+// of all.
+func threeSeats(t *testing.T) (seats []seat, invitation natskv.Invitation, urls string) {
+	dir, invitation := newHub(t)
+	const n = 3
+	var routes, all []string
+	free := freeAddresses(t, 2*n)
+	for _, address := range free[:n] {
+		routes = append(routes, "nats://"+address)
+	}
+	for i, address := range free[:n] {
+		own := shared(t, dir)
+		s, err := read(own)
+		require.NoError(t, err)
+		s.Listen = free[n+i]
+		require.NoError(t, s.write(own))
+		all = append(all, "tls://"+s.Listen)
+		seats = append(seats, seat{own, fmt.Sprintf("node-%d", i), address, strings.Join(routes, ",")})
+	}
+	return seats, invitation, strings.Join(all, ",")
+}

@@ -1,0 +1,161 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/fleet"
+	"resumed/internal/fleet/natskv"
+)
+
+// A host that was broken into can make others wait, and nothing else.
+func TestAHostCannotDoWhatIsNotItsOwn(t *testing.T) {
+	dir, invitation := newHub(t)
+	serve(t, Options{Dir: dir})
+	refused := make(chan error, 100)
+	o := guestOf(t, invitation, "mallory", invitation.URL)
+	o.Refused = func(err error) { refused <- err }
+	require.NoError(t, natskv.Register(t.Context(), o))
+	mallory, alice := open(t, o), joined(t, invitation, "alice")
+
+	write := func(s *natskv.Store, b fleet.Bucket, key string) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		done := make(chan error, 1)
+		go func() { _, err := s.Create(ctx, b, key, []byte("x"), 0); done <- err }()
+		select {
+		case err := <-done:
+			return err
+		case err := <-refused:
+			cancel()
+			<-done
+			return err
+		}
+	}
+	for key, b := range map[string]fleet.Bucket{
+		fleet.HostKey("mallory"): fleet.Leases, fleet.ProbeKey("acct.anthropic"): fleet.Leases, fleet.SessionKey("hash"): fleet.Leases,
+		fleet.NotifierKey: fleet.Leases, "acct.anthropic": fleet.Accounts, "mallory.claude-code.s-1": fleet.View,
+	} {
+		require.NoError(t, write(mallory, b, key), key)
+	}
+	require.NoError(t, write(alice, fleet.View, "alice.claude-code.s-1"))
+	for key, b := range map[string]fleet.Bucket{
+		fleet.HostKey("alice"): fleet.Leases, "alice.claude-code.s-2": fleet.View, "other": fleet.Leases, "malloryx.claude-code.s-1": fleet.View,
+	} {
+		require.ErrorIs(t, write(mallory, b, key), nats.ErrPermissionViolation, key)
+	}
+	seen, err := mallory.Get(t.Context(), fleet.View, "alice.claude-code.s-1")
+	require.NoError(t, err, "what is shared is seen")
+	require.Equal(t, "x", string(seen.Value))
+
+	for _, subject := range []string{
+		"$JS.API.STREAM.DELETE.KV_resumed_accounts", "$JS.API.STREAM.PURGE.KV_resumed_accounts", "$JS.API.STREAM.UPDATE.KV_resumed_accounts",
+		"$JS.API.STREAM.CREATE.OTHER", "$JS.API.STREAM.MSG.DELETE.KV_resumed_view", "$JS.API.CONSUMER.CREATE.KV_resumed_view",
+		"$JS.API.CONSUMER.DELETE.RESUMED_NOTICES.notifier", "resumed.v1.acct.acct.anthropic", "resumed.v1.view.alice.x", "_INBOX_alice.x", "$SYS.REQ.SERVER.PING",
+	} {
+		require.ErrorIs(t, trespass(t, o, subject, false), nats.ErrPermissionViolation, subject)
+	}
+	for _, subject := range []string{">", "_INBOX_alice.>", "resumed.v1.order.alice", "resumed.v1.join", "$KV.>"} {
+		require.ErrorIs(t, trespass(t, o, subject, true), nats.ErrPermissionViolation, subject)
+	}
+}
+
+// trespass tries a subject and returns what the server says.
+func trespass(t *testing.T, o natskv.Options, subject string, listen bool) error {
+	t.Helper()
+	said := make(chan error, 10)
+	nc, err := o.Dial(nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { said <- err }))
+	require.NoError(t, err)
+	defer nc.Close()
+	if listen {
+		_, err = nc.SubscribeSync(subject)
+	} else {
+		err = nc.Publish(subject, []byte("{}"))
+	}
+	require.NoError(t, err)
+	select {
+	case err := <-said:
+		return err
+	case <-time.After(limit):
+		return errors.New("nothing was said")
+	}
+}
+
+func TestANameBelongsToWhoCameFirst(t *testing.T) {
+	dir, invitation := newHub(t)
+	hub := serve(t, Options{Dir: dir})
+	first, second := guestOf(t, invitation, "box", invitation.URL), guestOf(t, invitation, "box", invitation.URL)
+	require.NoError(t, natskv.Register(t.Context(), first))
+	require.NoError(t, natskv.Register(t.Context(), first), "asking again changes nothing")
+	err := natskv.Register(t.Context(), second)
+	_, why := errors.AsType[*natskv.RefusedError](err)
+	require.True(t, why, err)
+	require.ErrorContains(t, err, "--name")
+	second.Host = "a/b"
+	require.ErrorContains(t, natskv.Register(t.Context(), second), "letters")
+	second.Credentials.Invitation = make([]byte, keySize)
+	second.Host = "other"
+	require.ErrorIs(t, natskv.Register(t.Context(), second), nats.ErrAuthorization, "it was not invited")
+
+	open(t, first)
+	hub.stop()
+	require.NoError(t, os.Remove(filepath.Join(dir, hostsDir, "box.json"))) // a person shuts it out
+	serve(t, Options{Dir: dir})
+	first.Credentials.Invitation = nil
+	out, err := natskv.Open(first)
+	require.NoError(t, err)
+	defer out.Close()
+	until(t, "it is refused", func() bool { return errors.Is(out.LastError(), nats.ErrAuthorization) })
+	require.False(t, out.Connected())
+}
+
+// A host may be joined before there is a hub, and is let in when that comes.
+func TestAHostThatWasEarlyIsLetIn(t *testing.T) {
+	dir, invitation := newHub(t)
+	o := guestOf(t, invitation, "box", invitation.URL)
+	require.Error(t, natskv.Register(t.Context(), o))
+	s, err := natskv.Open(o)
+	require.NoError(t, err)
+	defer s.Close()
+	_, err = s.Create(t.Context(), fleet.Accounts, "a", nil, 0)
+	require.Error(t, err)
+	require.NotErrorIs(t, err, fleet.ErrConflict)
+	hub := serve(t, Options{Dir: dir})
+	until(t, "it is let in", s.Connected)
+	rev, err := s.Create(t.Context(), fleet.Accounts, "a", []byte("kept"), 0)
+	require.NoError(t, err)
+
+	hub.stop()
+	until(t, "the loss is seen", func() bool { return !s.Connected() })
+	serve(t, Options{Dir: dir})
+	until(t, "it comes back", s.Connected)
+	e, err := s.Get(t.Context(), fleet.Accounts, "a")
+	require.NoError(t, err, "accounts outlive the hub")
+	require.Equal(t, rev, e.Rev)
+}
+
+func TestAHostAsksAnother(t *testing.T) {
+	dir, invitation := newHub(t)
+	serve(t, Options{Dir: dir})
+	alice, bob := joined(t, invitation, "alice"), joined(t, invitation, "bob")
+	_, err := alice.Order(t.Context(), "bob", []byte("x"))
+	require.ErrorIs(t, err, natskv.ErrNobody)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- bob.Orders(ctx, "bob", func(_ context.Context, order []byte) []byte { return append([]byte("done: "), order...) })
+	}()
+	until(t, "it answers", func() bool {
+		answer, err := alice.Order(t.Context(), "bob", []byte("retry"))
+		return err == nil && string(answer) == "done: retry"
+	})
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+}

@@ -1,0 +1,120 @@
+package humanize
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+	"resumed/internal/sanitize"
+)
+
+// Fact is one thing that is known of a session. Its time is told apart from its words:
+// who shows it knows the reader's zone, and counts down.
+type Fact struct {
+	Label string     `json:"label"`
+	Text  string     `json:"text,omitempty"`
+	At    *time.Time `json:"at,omitempty"`
+	Until bool       `json:"until,omitempty"` // At is counted down to
+	After string     `json:"after,omitempty"` // what is said behind the time
+	Said  bool       `json:"said,omitempty"`  // Text is a reason, its times are stamps
+}
+
+// Line says a fact in one line.
+func (f Fact) Line(now time.Time) string {
+	text := f.Text
+	if f.Said {
+		text = ReasonAt(text, now)
+	}
+	switch {
+	case f.At != nil && f.Until:
+		text += ", " + Until(*f.At, now)
+	case f.At != nil:
+		text += Clock(*f.At, now)
+	}
+	return text + f.After
+}
+
+// Facts says what is known of a session now, in the order in which people ask.
+func Facts(s resume.View) []Fact {
+	var all []Fact
+	say := func(label, text string) {
+		if text != "" {
+			all = append(all, Fact{Label: label, Text: text})
+		}
+	}
+	when := func(label string, at *time.Time, after string) {
+		if at != nil {
+			all = append(all, Fact{Label: label, At: at, After: after})
+		}
+	}
+	say("session", sanitize.Line(s.ID))
+	say("agent", sanitize.Line(s.Agent))
+	say("account", sanitize.Line(s.AccountKey().String()))
+	say("directory", sanitize.Line(s.Cwd))
+	all = append(all, standing(s))
+	if s.Reason != "" {
+		all = append(all, Fact{Label: "why", Text: sanitize.Line(s.Reason), Said: true})
+	}
+	if s.Unreached == "" { // else the reason says it
+		say("to do", sanitize.Line(s.Remedy))
+	}
+	say("held by", heldBy(s))
+	say("run with", sanitize.Line(s.Program))
+	say("attempts", strings.ReplaceAll(Tries(s), "/", " of "))
+	if s.Windows > 0 {
+		say("windows", Count(s.Windows, "usage limit")+" since a person's last prompt")
+	}
+	if s.Context != nil && s.State != resume.Watching {
+		say("context", Context(*s.Context, s.Cold))
+	}
+	if s.State != resume.Watching && s.Class != limit.None {
+		say("class", s.Class.Words())
+	}
+	when("limited at", s.LimitedAt, "")
+	when("resets at", s.ResetAt, sourceWords(s.ResetFrom))
+	say("transcript", sanitize.Line(s.Transcript))
+	return all
+}
+
+func standing(s resume.View) Fact {
+	word, _ := State(s)
+	f := Fact{Label: "state", Text: word}
+	if s.State == resume.Waiting && s.NextAt != nil {
+		f.At, f.Until = s.NextAt, true
+	}
+	return f
+}
+
+func heldBy(s resume.View) string {
+	if s.Owner == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s)", Owner(s), sanitize.Line(s.Owner.Kind))
+}
+
+func sourceWords(s limit.Source) string {
+	switch s {
+	case limit.Structured:
+		return ", as the agent recorded it"
+	case limit.Header:
+		return ", as the provider's header says"
+	case limit.Words:
+		return ", as the message says"
+	default:
+		return ""
+	}
+}
+
+// Undelivered says what has not reached people by one way; silence is good news.
+func Undelivered(channel string, pending, failed int, lastError string) string {
+	if pending == 0 && failed == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("notices by %s: %d to be delivered, %d failed", sanitize.Line(channel), pending, failed)
+	if lastError != "" {
+		text += ": " + sanitize.Line(lastError)
+	}
+	return text
+}

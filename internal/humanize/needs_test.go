@@ -1,0 +1,44 @@
+package humanize
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+func TestWhatASessionNeedsAndWhy(t *testing.T) {
+	for _, c := range []struct {
+		view  resume.View
+		need  Need
+		cause string
+	}{
+		{resume.View{State: resume.GaveUp, Class: limit.RateLimit}, You, "rate limit"},
+		{resume.View{State: resume.Parked, Class: limit.ContextOverflow, Paused: true}, You, limit.ContextOverflow.Words()},
+		{resume.View{State: resume.Waiting, Class: limit.UsageLimit, Unreached: "it cannot be typed into"}, You, "cannot be reached"},
+		{resume.View{State: resume.Waiting, Class: limit.UsageLimit}, Time, "usage limit"},
+		{resume.View{State: resume.Waiting}, Time, "asked for by you"},
+		{resume.View{State: resume.Waiting, Class: limit.UsageLimit, Paused: true}, Unpause, "usage limit"},
+		{resume.View{State: resume.Settling, Class: limit.Network}, Trying, "no network"},
+		{resume.View{State: resume.Watching, Class: limit.Network}, Nothing, ""},
+	} {
+		require.Equal(t, c.need, Needs(c.view))
+		require.Equal(t, c.cause, Cause(c.view))
+	}
+}
+
+func TestFactsAsALine(t *testing.T) {
+	utc(t)
+	for want, f := range map[string]Fact{
+		"mybot":                              {Text: "mybot"},
+		"waiting, in 1h 0m, 14:13":           {Text: "waiting", At: new(noon.Add(time.Hour)), Until: true},
+		"14:13:00, as the agent recorded it": {At: new(noon.Add(time.Hour)), After: ", as the agent recorded it"},
+	} {
+		require.Equal(t, want, f.Line(noon))
+	}
+	require.Empty(t, Undelivered("desktop", 0, 0, "an old one"))
+	require.Equal(t, "notices by ops: 1 to be delivered, 0 failed", Undelivered("ops", 1, 0, ""))
+}

@@ -1,0 +1,70 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Fleet is how this host stands among those that share an account with it.
+type Fleet struct {
+	Connected bool
+	Hosts     int
+	Alone     time.Duration // for how long it was, all in all
+	Skew      time.Duration // of its clock
+}
+
+// What a write, and a probe, may end with.
+var (
+	casResults    = []string{"won", "lost", "silent"}
+	probeOutcomes = []string{"moved", "refused", "released", "lost"}
+)
+
+// fleetCounters count what this host does in its fleet. Without one they are not there.
+type fleetCounters struct{ cas, probes *prometheus.CounterVec }
+
+func newFleetCounters() fleetCounters {
+	counter := func(name, help, label string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+	}
+	return fleetCounters{
+		counter("resumed_fleet_cas_total", "Writes to what the fleet agrees on: won, lost to another host, or nobody answered.", "result"),
+		counter("resumed_fleet_probes_total", "Tries of this host whether a limit is over, by how they ended.", "outcome"),
+	}
+}
+
+// ExpectFleet makes the counters of a fleet there before they move.
+func (m *Metrics) ExpectFleet() {
+	for _, result := range casResults {
+		m.fleet.cas.WithLabelValues(result)
+	}
+	for _, outcome := range probeOutcomes {
+		m.fleet.probes.WithLabelValues(outcome)
+	}
+}
+
+// Wrote counts how a write to what the fleet agrees on ended.
+func (m *Metrics) Wrote(result string) { m.fleet.cas.WithLabelValues(result).Inc() }
+
+// Probed counts how a try of this host ended.
+func (m *Metrics) Probed(outcome string) { m.fleet.probes.WithLabelValues(outcome).Inc() }
+
+var (
+	connectedDesc = prometheus.NewDesc("resumed_fleet_connected", "1 while the fleet answers this host.", nil, nil)
+	hostsDesc     = prometheus.NewDesc("resumed_fleet_hosts", "Hosts of the fleet that were last seen, this one too.", nil, nil)
+	aloneDesc     = prometheus.NewDesc("resumed_fleet_alone_seconds_total", "For how long this host went on alone.", nil, nil)
+	skewDesc      = prometheus.NewDesc("resumed_fleet_skew_seconds", "How far the fleet's clock is ahead of this host's.", nil, nil)
+)
+
+// fleetDescs are the gauges of a host in a fleet.
+var fleetDescs = []*prometheus.Desc{connectedDesc, hostsDesc, aloneDesc, skewDesc}
+
+func (f Fleet) collect(ch chan<- prometheus.Metric) {
+	send := func(desc *prometheus.Desc, kind prometheus.ValueType, value float64) {
+		ch <- prometheus.MustNewConstMetric(desc, kind, value)
+	}
+	send(connectedDesc, prometheus.GaugeValue, oneIf(f.Connected))
+	send(hostsDesc, prometheus.GaugeValue, float64(f.Hosts))
+	send(aloneDesc, prometheus.CounterValue, f.Alone.Seconds())
+	send(skewDesc, prometheus.GaugeValue, f.Skew.Seconds())
+}

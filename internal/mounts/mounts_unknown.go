@@ -1,0 +1,5 @@
+//go:build !linux && !darwin && !freebsd
+
+package mounts
+
+func network(string) string { return "" }

@@ -1,0 +1,67 @@
+package desktop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"resumed/internal/childenv"
+	"resumed/internal/notify"
+	"resumed/internal/sanitize"
+)
+
+// osascript is the program by which macOS, which has no D-Bus, shows notices.
+const osascript = "osascript"
+
+// script shows its second argument under its first. What a notice says is never part of
+// a script: it is given as an argument, and means nothing.
+var script = []string{
+	"-e", "on run argv",
+	"-e", "display notification (item 2 of argv) with title (item 1 of argv)",
+	"-e", "end run",
+}
+
+// macOS returns the program that shows notices there, or why there is none.
+func macOS() (string, error) {
+	path, err := exec.LookPath(osascript)
+	if err != nil {
+		return "", &notify.UnavailableError{Err: fmt.Errorf("find the program that shows notices: %w", err)}
+	}
+	return path, nil
+}
+
+// sendByScript shows the notice on macOS. There are no buttons, and nothing replaces
+// what was shown before.
+func sendByScript(ctx context.Context, n notify.Notice) (string, error) {
+	program, err := macOS()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, program, slices.Concat(script, []string{plain(n.Title), n.Text})...)
+	cmd.Env = childenv.Helper(os.Environ())
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	switch {
+	case err == nil:
+		return "shown", nil
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("show notice: %w", context.Cause(ctx))
+	}
+	if _, ran := errors.AsType[*exec.ExitError](err); ran { // nobody is logged in there, or it may not
+		return "", &notify.UnavailableError{Err: fmt.Errorf("%s: %w: %s", osascript, err, sanitize.Short(string(out), 200))}
+	}
+	return "", fmt.Errorf("show notice: %w", err)
+}
+
+// plain returns a title that is no option: all that follows it is taken as it is.
+func plain(title string) string {
+	if title == "" || strings.HasPrefix(title, "-") {
+		return "resumed: " + title
+	}
+	return title
+}

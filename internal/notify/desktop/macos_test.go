@@ -1,0 +1,43 @@
+package desktop
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/notify"
+)
+
+// What a notice says must never be read as a script or as an option, whatever an agent
+// or a provider has put into it.
+func TestANoticeIsNoScript(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	notice := notify.Notice{Title: `-e "x" & quit`, Text: "-e\ndo shell script \"touch /tmp/owned\" \\ `id` $(id) 'it'"}
+	_, err := sendByScript(t.Context(), notice)
+	_, unavailable := errors.AsType[*notify.UnavailableError](err)
+	require.True(t, unavailable, "there is no such program")
+
+	put := func(script string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, osascript), []byte("#!/bin/sh\n"+script), 0o700))
+	}
+	put(`printf '%s\0' "$@" > "` + dir + `/given"`)
+	said, err := sendByScript(t.Context(), notice)
+	require.NoError(t, err)
+	require.Equal(t, "shown", said)
+	require.Equal(t, "resumed gave up", plain("resumed gave up"))
+	given, err := os.ReadFile(filepath.Join(dir, "given"))
+	require.NoError(t, err)
+	require.Equal(t, slices.Concat(script, []string{"resumed: " + notice.Title, notice.Text}), strings.Split(strings.TrimSuffix(string(given), "\x00"), "\x00"))
+
+	put("echo 'execution error: not allowed (-1743)' >&2; exit 1\n")
+	_, err = sendByScript(t.Context(), notice)
+	require.ErrorContains(t, err, "not allowed (-1743)")
+	_, unavailable = errors.AsType[*notify.UnavailableError](err)
+	require.True(t, unavailable)
+}

@@ -1,0 +1,173 @@
+package notifytest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Ntfy is a server that does what ntfy does, as its documentation says: topics that are
+// posted to (https://docs.ntfy.sh/publish/), kept, and streamed as lines of JSON
+// (https://docs.ntfy.sh/subscribe/api/).
+type Ntfy struct {
+	*httptest.Server
+
+	mu        sync.Mutex
+	messages  []NtfyMessage
+	changed   chan struct{} // closed when there is more
+	listeners map[string]int
+}
+
+// NtfyMessage is one message of a topic.
+type NtfyMessage struct {
+	ID      string       `json:"id"`
+	Time    int64        `json:"time"`
+	Event   string       `json:"event"`
+	Topic   string       `json:"topic"`
+	Title   string       `json:"title,omitempty"`
+	Message string       `json:"message,omitempty"`
+	Actions []NtfyAction `json:"actions,omitempty"`
+}
+
+// NtfyAction is a button of a message.
+type NtfyAction struct{ Action, Label, URL, Method, Body string }
+
+// Press does what the app does when the button is pressed.
+func (a NtfyAction) Press(t *testing.T) {
+	t.Helper()
+	Post(t, a.URL, a.Body)
+}
+
+// Post publishes a message.
+func Post(t *testing.T, address, body string) {
+	t.Helper()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // a phone of its own
+	resp, err := client.Post(address, "text/plain", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+}
+
+// NewNtfy starts a server without messages.
+func NewNtfy(t *testing.T) *Ntfy {
+	n := &Ntfy{changed: make(chan struct{}), listeners: make(map[string]int)}
+	n.Server = httptest.NewServer(n)
+	t.Cleanup(func() {
+		n.CloseClientConnections()
+		n.Close()
+	})
+	return n
+}
+
+// Topic is the URL of a topic as the configuration has it.
+func (n *Ntfy) Topic(topic string) string {
+	return fmt.Sprintf("ntfy://%s/%s?scheme=http", strings.TrimPrefix(n.Server.URL, "http://"), topic)
+}
+
+// Got returns what was posted to a topic.
+func (n *Ntfy) Got(topic string) []NtfyMessage {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var got []NtfyMessage
+	for _, m := range n.messages {
+		if m.Topic == topic {
+			got = append(got, m)
+		}
+	}
+	return got
+}
+
+// Listeners returns how many streams of a topic are open.
+func (n *Ntfy) Listeners(topic string) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.listeners[topic]
+}
+
+func (n *Ntfy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	topic := strings.Trim(r.URL.Path, "/")
+	if base, stream := strings.CutSuffix(topic, "/json"); stream && r.Method == http.MethodGet {
+		n.stream(w, r, base)
+		return
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, 4097))
+	if err != nil || len(body) > 4096 {
+		http.Error(w, `{"code":41301,"http":413,"error":"request entity too large"}`, http.StatusRequestEntityTooLarge)
+		return
+	}
+	n.mu.Lock()
+	m := NtfyMessage{
+		ID: fmt.Sprintf("m%09d", len(n.messages)+1), Time: time.Now().Unix(), Event: "message", Topic: topic,
+		Title: r.Header.Get("Title"), Message: string(body), Actions: actionsOf(r.Header.Get("Actions")),
+	}
+	n.messages = append(n.messages, m)
+	close(n.changed)
+	n.changed = make(chan struct{})
+	n.mu.Unlock()
+	_ = json.NewEncoder(w).Encode(m)
+}
+
+// stream writes what was posted since the message of that id, and what comes.
+func (n *Ntfy) stream(w http.ResponseWriter, r *http.Request, topic string) {
+	n.mu.Lock()
+	n.listeners[topic]++
+	next := 0
+	for i, m := range n.messages {
+		if m.ID == r.URL.Query().Get("since") {
+			next = i + 1
+		}
+	}
+	n.mu.Unlock()
+	defer func() {
+		n.mu.Lock()
+		n.listeners[topic]--
+		n.mu.Unlock()
+	}()
+	lines := json.NewEncoder(w)
+	_ = lines.Encode(NtfyMessage{ID: "open", Time: time.Now().Unix(), Event: "open", Topic: topic})
+	for {
+		n.mu.Lock()
+		fresh, changed := n.messages[next:], n.changed
+		next = len(n.messages)
+		n.mu.Unlock()
+		for _, m := range fresh {
+			if m.Topic == topic {
+				_ = lines.Encode(m)
+			}
+		}
+		w.(http.Flusher).Flush()
+		select {
+		case <-r.Context().Done():
+			return
+		case <-changed:
+		case <-time.After(time.Second):
+			_ = lines.Encode(NtfyMessage{ID: "keep", Time: time.Now().Unix(), Event: "keepalive", Topic: topic})
+		}
+	}
+}
+
+// actionsOf reads the short form of buttons: "http, LABEL, URL, method=POST, body=…; …".
+func actionsOf(header string) []NtfyAction {
+	var all []NtfyAction
+	for part := range strings.SplitSeq(header, ";") {
+		words := strings.Split(part, ",")
+		if len(words) < 3 {
+			continue
+		}
+		a := NtfyAction{Action: strings.TrimSpace(words[0]), Label: strings.TrimSpace(words[1]), URL: strings.TrimSpace(words[2]), Method: http.MethodPost}
+		for _, word := range words[3:] {
+			if body, found := strings.CutPrefix(strings.TrimSpace(word), "body="); found {
+				a.Body = body
+			}
+		}
+		all = append(all, a)
+	}
+	return all
+}

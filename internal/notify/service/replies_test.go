@@ -1,0 +1,162 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/notify"
+	"resumed/internal/notify/notifytest"
+	"resumed/internal/resume"
+)
+
+// memory keeps values, as the daemon's state does.
+type memory struct{ values sync.Map }
+
+func (m *memory) PutValue(key string, value []byte) { m.values.Store(key, value) }
+
+func (m *memory) Value(key string) ([]byte, bool) {
+	value, found := m.values.Load(key)
+	if !found {
+		return nil, false
+	}
+	return value.([]byte), true
+}
+
+// pressed collects what was ordered.
+type pressed struct {
+	mu     sync.Mutex
+	orders []string
+}
+
+func (p *pressed) order(_ context.Context, order notify.Order, key resume.Key) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.orders = append(p.orders, fmt.Sprintf("%s %s", order, key.ID))
+}
+
+func (p *pressed) all() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string{}, p.orders...)
+}
+
+func withButtons(t *testing.T, server *notifytest.Ntfy, orders *pressed, m *memory) *Channel {
+	t.Helper()
+	ch, err := New(Options{Common: notify.Common{Name: "phone"}, URL: server.Topic("alerts"), Replies: "answers", Order: orders.order, Memory: m})
+	require.NoError(t, err)
+	return ch
+}
+
+// hears has a channel hear replies until it is told to stop.
+func hears(t *testing.T, server *notifytest.Ntfy, ch *Channel) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var done sync.WaitGroup
+	done.Go(func() { ch.Listen(ctx, slog.New(slog.DiscardHandler)) })
+	stop = sync.OnceFunc(func() { cancel(); done.Wait() })
+	t.Cleanup(stop)
+	eventually(t, "it listens", func() bool { return server.Listeners("answers") > 0 })
+	return stop
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	require.Eventually(t, is, time.Minute, 10*time.Millisecond, what)
+}
+
+func TestAButtonOnThePhoneOrdersOnce(t *testing.T) {
+	server, orders := notifytest.NewNtfy(t), &pressed{}
+	ch := withButtons(t, server, orders, &memory{})
+	hears(t, server, ch)
+	require.NoError(t, send(t, ch, notifytest.Notice(notify.GaveUp, 2)))
+	buttons := server.Got("alerts")[0].Actions
+	require.Len(t, buttons, 3)
+	for i, label := range []string{"Retry now", "Cancel", "Pause"} {
+		require.Equal(t, label, buttons[i].Label)
+		require.Equal(t, "http", buttons[i].Action)
+		require.Equal(t, server.URL+"/answers", buttons[i].URL)
+		buttons[i].Press(t)
+	}
+	want := []string{"retry 0000-9c1e", "retry 0001-9c1e", "cancel 0000-9c1e", "cancel 0001-9c1e", "pause 0000-9c1e", "pause 0001-9c1e"}
+	eventually(t, "all is ordered", func() bool { return len(orders.all()) == len(want) })
+	require.Equal(t, want, orders.all())
+
+	for _, hostile := range []string{buttons[0].Body, "retry 0000-9c1e", "stop", "", "{}", strings.Repeat("x", 4096), "\x00", strings.ToLower(buttons[1].Body)} {
+		notifytest.Post(t, server.URL+"/answers", hostile)
+	}
+	for range 200 { // a flood
+		notifytest.Post(t, server.URL+"/answers", "let me in")
+	}
+	require.NoError(t, send(t, ch, notifytest.Notice(notify.Parked, 1)))
+	server.Got("alerts")[1].Actions[2].Press(t)
+	eventually(t, "a button is heard behind a flood", func() bool { return len(orders.all()) > len(want) })
+	require.Equal(t, append(want, "pause 0000-9c1e"), orders.all(), "nothing else was obeyed")
+}
+
+func TestAButtonIsHeardByTheNextDaemon(t *testing.T) {
+	server, orders, m := notifytest.NewNtfy(t), &pressed{}, &memory{}
+	ch := withButtons(t, server, orders, m)
+	stop := hears(t, server, ch)
+	require.NoError(t, send(t, ch, notifytest.Notice(notify.GaveUp, 1)))
+	buttons := server.Got("alerts")[0].Actions
+	buttons[0].Press(t)
+	eventually(t, "it is ordered", func() bool { return len(orders.all()) == 1 })
+	stop()
+	buttons[1].Press(t)
+	hears(t, server, withButtons(t, server, orders, m))
+	eventually(t, "what was pressed meanwhile is ordered", func() bool { return len(orders.all()) == 2 })
+	require.Equal(t, []string{"retry 0000-9c1e", "cancel 0000-9c1e"}, orders.all(), "and what was ordered before is not ordered again")
+	kept, _ := m.Value("notify/service/phone/buttons")
+	require.NotContains(t, string(kept), buttons[2].Body, "no token is kept")
+}
+
+func TestAStreamThatBreaksIsOpenedAgain(t *testing.T) {
+	server, orders := notifytest.NewNtfy(t), &pressed{}
+	ch := withButtons(t, server, orders, &memory{})
+	hears(t, server, ch)
+	require.NoError(t, send(t, ch, notifytest.Notice(notify.GaveUp, 1)))
+	server.CloseClientConnections()
+	server.Got("alerts")[0].Actions[0].Press(t)
+	eventually(t, "it is ordered all the same", func() bool { return len(orders.all()) == 1 })
+}
+
+func TestAButtonThatIsOldOrdersNothing(t *testing.T) {
+	b := buttons{memory: &memory{}, key: "k"}
+	now := time.Now()
+	token := b.offer(notify.RetryNow, []resume.Key{{Agent: "a", ID: "x"}}, now)
+	_, open := b.take(token, now.Add(offerLasts+time.Second))
+	require.False(t, open)
+	for range maxOffers + 10 {
+		token = b.offer(notify.Hold, nil, now)
+	}
+	require.Len(t, b.open(now), maxOffers)
+	_, open = b.take(token, now)
+	require.True(t, open)
+	_, open = b.take(token, now)
+	require.False(t, open)
+}
+
+func TestButtonsAreOffUntilAskedFor(t *testing.T) {
+	server, orders := notifytest.NewNtfy(t), &pressed{}
+	ch, err := New(Options{Common: notify.Common{Name: "phone"}, URL: server.Topic("alerts"), Order: orders.order, Memory: &memory{}})
+	require.NoError(t, err)
+	require.NoError(t, send(t, ch, notifytest.Notice(notify.GaveUp, 1)))
+	require.Empty(t, server.Got("alerts")[0].Actions)
+	ch.Listen(t.Context(), slog.New(slog.DiscardHandler)) // returns
+
+	for _, c := range []struct{ url, replies, problem string }{
+		{"ntfy://ntfy.sh/alerts", "alerts", "must be another topic"},
+		{"ntfy://ntfy.sh/alerts", "../x", "must be the name of a topic"},
+		{"discord://token@id", "answers", "only ntfy has buttons"},
+	} {
+		_, err := New(Options{Common: notify.Common{Name: "phone"}, URL: c.url, Replies: c.replies})
+		require.ErrorContains(t, err, c.problem)
+		require.ErrorContains(t, err, "replies")
+	}
+}

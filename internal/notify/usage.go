@@ -1,0 +1,38 @@
+package notify
+
+import (
+	"fmt"
+	"time"
+
+	"resumed/internal/humanize"
+	"resumed/internal/resume"
+	"resumed/internal/usage"
+)
+
+// Allowance is a window of an account's, and the mark that its use has passed.
+type Allowance struct {
+	Window   string    `json:"window"`
+	Percent  float64   `json:"percent"`
+	ResetsAt time.Time `json:"resets_at"`
+}
+
+// TellUsage says that much of a window of an account is used.
+func (n *Notifier) TellUsage(account resume.AccountKey, w usage.Window) {
+	n.mu.Lock()
+	if now := n.now(); len(n.config.wanting(Usage)) > 0 {
+		g := n.gathering.open(now, 0, Usage, account, w.Kind+now.String())
+		g.Detail = usageText(account, w, now)
+		g.Allowance = &Allowance{w.Kind, usage.Mark(w.Used), w.ResetsAt.UTC()}
+	}
+	n.mu.Unlock()
+	n.wake()
+}
+
+// usageText is the title and the text.
+func usageText(account resume.AccountKey, w usage.Window, now time.Time) string {
+	text := fmt.Sprintf("resumed: %s of the %s of %s used\n", humanize.Percent(w.Used), humanize.Window(w.Kind), account)
+	if full := humanize.Fills(w, now); full != "" {
+		text += "At this pace it is used up at " + full + ".\n"
+	}
+	return text + "It resets " + humanize.Until(w.ResetsAt, now) + "."
+}

@@ -1,0 +1,168 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/procfs"
+	"resumed/internal/resume"
+)
+
+const questions = 2000
+
+// made is a /proc with processes of two agents, and how often it was walked over.
+func made(t *testing.T) (Table, *atomic.Int32) {
+	root := t.TempDir()
+	for pid, argv := range map[int]string{7: "bot", 8: "node /usr/bin/crab -p x", 9: "vim bot"} {
+		dir := filepath.Join(root, fmt.Sprint(pid))
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, "fd"), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "cmdline"), []byte(strings.ReplaceAll(argv, " ", "\x00")), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "environ"), fmt.Appendf(nil, "MARK=m%d\x00", pid), 0o600))
+		require.NoError(t, os.Symlink("/src", filepath.Join(dir, "cwd")))
+		require.NoError(t, os.Symlink("/src/log", filepath.Join(dir, "fd", "3")))
+	}
+	return counted(procfs.FS(root))
+}
+
+func counted(where procfs.FS) (Table, *atomic.Int32) {
+	table, walks := At(where), new(atomic.Int32)
+	table.looks.walk = func(ctx context.Context) ([]procfs.Listed, error) {
+		walks.Add(1)
+		return where.List(ctx)
+	}
+	return table, walks
+}
+
+func called(name string) func(string) bool {
+	return func(path string) bool { return filepath.Base(path) == name }
+}
+
+// A burst of limits must not cost a walk over all processes for each session.
+func TestQuestionsThatAreAskedTogetherTakeOneWalk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // the clock stands still: no look grows old
+		table, walks := made(t)
+		ctx := Together(t.Context())
+		require.Equal(t, ctx, Together(ctx))
+		for range questions {
+			for name, want := range map[string]*resume.Owner{"bot": {PID: 7, Kind: "interactive"}, "crab": {PID: 8, Kind: "headless"}} {
+				owner, err := table.Neighbour(ctx, resume.Session{Cwd: "/src"}, called(name), "-p")
+				require.NoError(t, err)
+				require.Equal(t, want, owner)
+			}
+			writers, err := table.Writers(ctx, "/src/log")
+			require.NoError(t, err)
+			require.ElementsMatch(t, []int{7, 8, 9}, writers)
+			having, err := table.Having(ctx, "MARK")
+			require.NoError(t, err)
+			require.Len(t, having, 3)
+			open, err := table.OpenFiles(ctx, 7)
+			require.NoError(t, err)
+			require.Len(t, open, 1)
+		}
+		require.EqualValues(t, 1, walks.Load())
+	})
+}
+
+// What is asked by itself is answered by what is true after the question, also right
+// after others were answered together.
+func TestAQuestionIsNeverAnsweredByAnEarlierLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table, walks := made(t)
+		together := Together(t.Context())
+		running := func(ctx context.Context) int {
+			found, err := table.Running(ctx, called("bot"))
+			require.NoError(t, err)
+			return len(found)
+		}
+		require.Equal(t, 1, running(together))
+		require.NoError(t, os.RemoveAll(table.Path(7)))
+		require.Equal(t, 1, running(together), "it was asked together")
+		require.Equal(t, 0, running(t.Context()))
+		require.Equal(t, 0, running(Together(t.Context())))
+		require.EqualValues(t, 3, walks.Load())
+	})
+}
+
+// Who comes while a walk is under way is not answered by it: what it has passed by
+// may have changed. All of them are answered by the next.
+func TestQuestionsThatWaitTakeOneWalkMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table, passed := At(procfs.FS(t.TempDir())), make(chan struct{})
+		walks, state := 0, "free" // in turn alone
+		table.looks.walk = func(context.Context) ([]procfs.Listed, error) {
+			walks++
+			seen := []procfs.Listed{{PID: 7, Argv: []string{state}}}
+			if walks == 1 {
+				<-passed
+			}
+			return seen, nil
+		}
+		ask := func() string {
+			all, err := table.List(t.Context())
+			require.NoError(t, err)
+			return all[0].Argv[0]
+		}
+		var wait sync.WaitGroup
+		wait.Go(func() { require.Equal(t, "free", ask()) })
+		synctest.Wait()
+		state = "held"
+		for range questions {
+			wait.Go(func() { require.Equal(t, "held", ask()) })
+		}
+		synctest.Wait()
+		close(passed)
+		wait.Wait()
+		require.Equal(t, 2, walks)
+	})
+}
+
+func TestALookGrowsOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table, walks := counted(procfs.FS(t.TempDir()))
+		ctx := Together(t.Context())
+		for range 10 {
+			_, err := table.List(ctx)
+			require.NoError(t, err)
+			time.Sleep(oldest / 4)
+		}
+		require.EqualValues(t, 2, walks.Load(), "a round may be long")
+	})
+}
+
+// One who is gone before the answer is there must not take it from the others.
+func TestWhoStopsAskingStopsNobodyElse(t *testing.T) {
+	table := At(procfs.FS(t.TempDir()))
+	table.looks.walk = func(ctx context.Context) ([]procfs.Listed, error) { return nil, ctx.Err() }
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := table.List(ctx)
+	require.NoError(t, err)
+	table.looks.walk = func(context.Context) ([]procfs.Listed, error) { return nil, errors.New("torn") }
+	_, err = table.Running(Together(t.Context()), called("bot"))
+	require.ErrorContains(t, err, "torn")
+}
+
+// BenchmarkOwners asks for the owner of a session among the processes of this
+// machine, as a burst of limits does.
+func BenchmarkOwners(b *testing.B) {
+	for name, ctx := range map[string]func() context.Context{"alone": b.Context, "together": func() context.Context { return Together(b.Context()) }} {
+		b.Run(name, func(b *testing.B) {
+			ctx := ctx()
+			for b.Loop() {
+				_, err := Here.Neighbour(ctx, resume.Session{Cwd: "/src"}, called("bot"), "-p")
+				require.NoError(b, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,51 @@
+package process
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+
+	"resumed/internal/resume"
+	"resumed/internal/sanitize"
+)
+
+// Arguments returns those of the agent's program, or false where the process does
+// not tell: one that has given itself a title has none any more.
+func (t Table) Arguments(pid int, is func(string) bool) ([]string, bool) {
+	raw := t.Argv(pid)
+	if len(raw) == 0 || is == nil {
+		return nil, false
+	}
+	argv := withoutInterpreter(raw)
+	if len(argv) == 0 || !is(argv[0]) {
+		return nil, false
+	}
+	titled := len(argv) == len(raw) && runsOthers(t.Executable(pid))
+	return argv[1:], !titled
+}
+
+// Sandbox says how the world of a process differs from ours; empty: it does not.
+// What a process hides of it counts as different.
+func (t Table) Sandbox(pid int) (string, error) {
+	apart, err := t.Apart(pid)
+	if errors.Is(err, fs.ErrPermission) {
+		return "it hides its namespaces, or runs as another user", nil
+	}
+	if err != nil || len(apart) == 0 {
+		return "", err
+	}
+	words := strings.Join(apart, ", ") + " of its own"
+	if kind := t.Container(pid); kind != "" {
+		words = "a container (" + sanitize.Short(kind, 40) + "), " + words
+	}
+	return words, nil
+}
+
+// Lives reports whether the very process lives whose start was recorded.
+func (t Table) Lives(process resume.Process) bool {
+	if !t.Tells() {
+		return process.PID > 0 && Answers(process.PID)
+	}
+	stat, err := t.Stat(process.PID)
+	return err == nil && stat.Living() && stat.Start == process.Start
+}

@@ -1,0 +1,261 @@
+// Package program finds the program of an agent on this machine, and says how it is
+// run: as configured, as a session ran it, in PATH, where such programs are put.
+package program
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	"resumed/internal/resume"
+)
+
+// Way is how a program was found.
+type Way uint8
+
+// The ways, the best first.
+const (
+	ByConfig  Way = iota + 1 // the user names it
+	BySession                // the session's own process ran it
+	ByPath                   // it is in PATH, which `install` records for the service
+	ByPlace                  // it lies where such programs are usually put
+)
+
+// String says it in words for people.
+func (w Way) String() string {
+	switch w {
+	case ByConfig:
+		return "as configured"
+	case BySession:
+		return "as the session's own process ran it"
+	case ByPath:
+		return "found in PATH"
+	case ByPlace:
+		return "found where such programs are usually put"
+	default:
+		return "not found"
+	}
+}
+
+// Found is a program that was found.
+type Found struct {
+	resume.Program
+	Way     Way
+	Through []string // what stands before its arguments instead of it; empty: nothing does
+}
+
+// Search says how the program of an agent is found.
+type Search struct {
+	Name    string   // what it is called
+	Command string   // its name or path, as the user says; empty: it is looked for
+	Places  []string // where it is usually put
+}
+
+// Find returns the program: the one that the user names, else the one that the
+// session was run with where it is still there, else the one in PATH, else the
+// one in the first of the usual places. What is configured is not guessed at.
+func (s Search) Find(recorded resume.Program) (Found, error) {
+	if s.Command != "" {
+		return configured(s.Command)
+	}
+	if usable(recorded) {
+		return Found{Program: recorded, Way: BySession}, nil
+	}
+	path, err := lookUp(s.Name)
+	if err == nil {
+		return Found{Program: resume.Program{Path: path}, Way: ByPath}, nil
+	}
+	for _, place := range s.Places {
+		if path, err := lookUp(filepath.Join(place, s.Name)); err == nil {
+			return Found{Program: resume.Program{Path: path}, Way: ByPlace}, nil
+		}
+	}
+	return Found{}, err
+}
+
+// configured returns the program that the user names: by its name, by its path, or
+// by a command line that ends with it and is the way to it, such as "podman exec
+// box claude".
+func configured(command string) (Found, error) {
+	path, err := lookUp(command)
+	words := strings.Fields(command)
+	if err == nil || len(words) < 2 {
+		return Found{Program: resume.Program{Path: path}, Way: ByConfig}, err
+	}
+	path, err = lookUp(words[0])
+	words[0] = path
+	return Found{Program: resume.Program{Path: path}, Way: ByConfig, Through: words}, err
+}
+
+// lookUp returns the path of a program by its name in PATH. A name with a slash
+// in it is that very file; ~/ begins the user's home directory.
+func lookUp(name string) (string, error) {
+	file := name
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("find program %s: %w", name, err)
+		}
+		file = filepath.Join(home, rest)
+	}
+	path, err := exec.LookPath(file)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("find program %s: %w", name, err)
+	}
+	return path, nil
+}
+
+// usable reports whether a program that was recorded can still be run. Another
+// user may have put it there since.
+func usable(p resume.Program) bool {
+	if p.Interpreter == "" {
+		return IsExecutable(p.Path) && isOurs(p.Path)
+	}
+	info, err := os.Stat(p.Path)
+	return err == nil && info.Mode().IsRegular() && isOurs(p.Path) && IsExecutable(p.Interpreter) && isOurs(p.Interpreter)
+}
+
+// isOurs reports whether nobody but this user and root can have written the
+// file.
+func isOurs(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm()&0o002 != 0 {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && (stat.Uid == 0 || int(stat.Uid) == os.Getuid())
+}
+
+// IsExecutable reports whether the file is a program.
+func IsExecutable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+}
+
+// Argv returns what a command line of the program begins with: its path, or its
+// interpreter's where a script cannot be run by itself.
+func (p Found) Argv() []string {
+	if len(p.Through) > 0 {
+		return p.Through
+	}
+	if p.Interpreter == "" || IsExecutable(p.Path) && asksFor(p.Path, p.Interpreter) {
+		return []string{p.Path}
+	}
+	return []string{p.Interpreter, p.Path}
+}
+
+// asksFor reports whether the first line of a script names the interpreter.
+func asksFor(script, interpreter string) bool {
+	asked := strings.Fields(firstLine(script))
+	if len(asked) > 1 && filepath.Base(asked[0]) == "env" {
+		asked = slices.DeleteFunc(asked[1:], func(word string) bool { return strings.HasPrefix(word, "-") })
+	}
+	if len(asked) == 0 {
+		return false
+	}
+	if target, err := filepath.EvalSymlinks(asked[0]); err == nil && target == interpreter {
+		return true
+	}
+	// By name: python3 may be python3.11.
+	return strings.HasPrefix(filepath.Base(interpreter), filepath.Base(asked[0]))
+}
+
+// firstLine returns what follows #! at the beginning of a script.
+func firstLine(script string) string {
+	f, err := os.Open(script)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	head := make([]byte, 256)
+	n, _ := f.Read(head) // an empty file has no first line
+	line, _, _ := strings.Cut(string(head[:n]), "\n")
+	rest, ok := strings.CutPrefix(line, "#!")
+	if !ok {
+		return ""
+	}
+	return rest
+}
+
+// Environment returns env with what the program needs in PATH: the interpreter
+// that it was run by, and its own directory where PATH does not have it, for a
+// script installed by npm needs the node beside it. Where that is known without,
+// its directory comes last: that of a project's own tools is full of names. A
+// PATH that env sets is left as it is.
+func (p Found) Environment(env []string) []string {
+	env = slices.Clone(env)
+	if slices.ContainsFunc(env, func(pair string) bool { return strings.HasPrefix(pair, "PATH=") }) {
+		return env
+	}
+	had := slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool { return dir == "" })
+	path := slices.Clone(had)
+	if p.Interpreter == "" {
+		path = withDir(path, filepath.Dir(p.Path), 0)
+	} else {
+		if dir := filepath.Dir(p.Interpreter); len(had) == 0 || had[0] != dir {
+			path = slices.Insert(path, 0, dir)
+		}
+		path = withDir(path, filepath.Dir(p.Path), len(path))
+	}
+	if slices.Equal(path, had) {
+		return env
+	}
+	return append(env, "PATH="+strings.Join(path, string(filepath.ListSeparator)))
+}
+
+// withDir returns the directories with dir at that place, where it is not among
+// them.
+func withDir(dirs []string, dir string, at int) []string {
+	if slices.Contains(dirs, dir) {
+		return dirs
+	}
+	return slices.Insert(dirs, at, dir)
+}
+
+// UsualPlaces returns where programs of npm and the like are installed for the
+// user of that home directory: a service often lacks the PATH of the user's
+// shell.
+func UsualPlaces(home string) []string {
+	at := func(parts ...string) string { return filepath.Join(append([]string{home}, parts...)...) }
+	places := []string{
+		at(".local", "bin"),
+		at(".npm-global", "bin"),
+		at(".npm", "bin"),
+		at(".local", "share", "pnpm"),
+		at(".bun", "bin"),
+		at(".volta", "bin"),
+		at(".asdf", "shims"),
+		at(".local", "share", "mise", "shims"),
+		"/usr/local/bin",
+		"/opt/homebrew/bin",
+	}
+	for _, pattern := range []string{
+		at(".nvm", "versions", "node", "*", "bin"),
+		at(".local", "share", "fnm", "node-versions", "*", "installation", "bin"),
+	} {
+		found, _ := filepath.Glob(pattern) // errs on a bad pattern only
+		slices.SortFunc(found, newestFirst)
+		places = append(places, found...)
+	}
+	return places
+}
+
+var number = regexp.MustCompile(`\d+`)
+
+// newestFirst orders paths by the version numbers in them: v22 before v9.
+func newestFirst(a, b string) int {
+	pad := func(s string) string {
+		return number.ReplaceAllStringFunc(s, func(n string) string {
+			return strings.Repeat("0", max(0, 12-len(n))) + n
+		})
+	}
+	return strings.Compare(pad(b), pad(a))
+}

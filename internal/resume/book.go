@@ -1,0 +1,193 @@
+package resume
+
+import (
+	"iter"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// book is all sessions, and what is asked of them all the time: who has a name like
+// this, who is stopped, how many there are. Each answer costs what it is long, and
+// not how many sessions there are.
+type book struct {
+	sessions sorted[*entry]      // by id
+	whole    map[*entry]struct{} // those that are not quiet
+	forms    forms
+	places   map[workplace]*meeting
+	tally    map[string]*Tally // by agent
+
+	probe entry // what is looked for
+	looks int   // at sessions: tests count them
+}
+
+// Tally is how many sessions stand where.
+type Tally [len(stateNames)]int
+
+// Stopped returns how many were stopped and are not given back to their users.
+func (t Tally) Stopped() (n int) {
+	for state, sessions := range t {
+		if State(state) > Watching {
+			n += sessions
+		}
+	}
+	return n
+}
+
+// Known returns how many there are.
+func (t Tally) Known() int { return t[Watching] + t.Stopped() }
+
+func newBook() book {
+	return book{
+		sessions: sorted[*entry]{compare: func(a, b *entry) int { return compareNames(a.key, b.key) }},
+		whole:    make(map[*entry]struct{}),
+		forms:    make(forms),
+		places:   make(map[workplace]*meeting),
+		tally:    make(map[string]*Tally),
+	}
+}
+
+func (b *book) entry(key Key) *entry {
+	b.looks++
+	b.probe.key = key
+	e, _ := b.sessions.get(&b.probe)
+	return e
+}
+
+// get returns a session, and whether it is known.
+func (b *book) get(key Key) (Session, bool) {
+	e := b.entry(key)
+	if e == nil {
+		return Session{}, false
+	}
+	return e.session(), true
+}
+
+// put keeps a session and returns what was known of it.
+func (b *book) put(s Session) (before Session, known bool) {
+	e := b.entry(s.Key)
+	if known = e != nil; known {
+		before = e.session()
+		b.uncount(e, before)
+	} else {
+		s.Key.ID = strings.Clone(s.Key.ID) // it may be cut from something longer
+		e = &entry{key: s.Key}
+		b.sessions.add(e)
+	}
+	e.put(s, b.forms)
+	b.count(e, s)
+	return before, known
+}
+
+// drop forgets a session.
+func (b *book) drop(s Session) {
+	e := b.entry(s.Key)
+	if e == nil {
+		return
+	}
+	b.uncount(e, e.session())
+	b.sessions.remove(e)
+	b.forms.release(e.form)
+}
+
+func (b *book) count(e *entry, s Session) {
+	if e.whole != nil {
+		b.whole[e] = struct{}{}
+	}
+	tally := b.tally[s.Key.Agent]
+	if tally == nil {
+		tally = new(Tally)
+		b.tally[s.Key.Agent] = tally
+	}
+	if !s.StandsIn() { // else it is no session
+		tally[s.State]++
+	}
+	b.settle(e, s)
+}
+
+func (b *book) uncount(e *entry, s Session) {
+	delete(b.whole, e)
+	if !s.StandsIn() {
+		b.tally[s.Key.Agent][s.State]--
+	}
+	b.unsettle(e, s)
+}
+
+// all returns every session in the order of their ids, each as it is when its turn
+// comes.
+func (b *book) all() iter.Seq[Session] { return b.read(b.sessions.all()) }
+
+// stirring returns the sessions that are not quiet: all that were stopped are among
+// them.
+func (b *book) stirring() iter.Seq[Session] { return b.read(slices.Collect(maps.Keys(b.whole))) }
+
+func (b *book) read(entries []*entry) iter.Seq[Session] {
+	return func(yield func(Session) bool) {
+		for _, e := range entries {
+			b.looks++
+			if !yield(e.session()) {
+				return
+			}
+		}
+	}
+}
+
+// readFrom returns the sessions of an agent that are read from a transcript. It
+// looks at all: a transcript is seldom renamed.
+func (b *book) readFrom(agent, transcript string) iter.Seq[Session] {
+	var found []*entry
+	for _, e := range b.sessions.all() {
+		if e.key.Agent == agent && e.readFrom(transcript) {
+			found = append(found, e)
+		}
+	}
+	return b.read(found)
+}
+
+// name returns a name for a session, known or new.
+func (b *book) name(key Key) string {
+	beside := make([]Key, 0, 2)
+	b.probe.key = key
+	if e, ok := b.sessions.before(&b.probe); ok {
+		beside = append(beside, e.key)
+	}
+	for e := range b.sessions.from(&b.probe) {
+		if e.key != key {
+			beside = append(beside, e.key)
+			break
+		}
+	}
+	b.looks += len(beside)
+	return nameBeside(key, beside)
+}
+
+// fitting returns the sessions that a text may mean, each once: those whose id begins
+// so, with or without the agent's name before it, and those of a project of that name.
+func (b *book) fitting(text string) iter.Seq[Session] {
+	fit := make(map[*entry]struct{})
+	begins := func(agent, id string) {
+		for e := range b.sessions.from(&entry{key: Key{ID: id}}) {
+			if b.looks++; !strings.HasPrefix(e.key.ID, id) {
+				return
+			}
+			if agent == "" || e.key.Agent == agent {
+				fit[e] = struct{}{}
+			}
+		}
+	}
+	if text != "" {
+		begins("", text)
+	}
+	if agent, id, ok := strings.Cut(text, "/"); ok && agent != "" {
+		begins(agent, id)
+	}
+	for at, met := range b.places {
+		if filepath.Base(at.dir) == text {
+			for _, e := range met.all() {
+				fit[e] = struct{}{}
+			}
+		}
+	}
+	return b.read(slices.Collect(maps.Keys(fit)))
+}

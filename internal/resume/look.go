@@ -1,0 +1,122 @@
+package resume
+
+import (
+	"context"
+)
+
+// Session returns one session.
+func (e *Engine) Session(ctx context.Context, key Key) (Session, error) {
+	var s Session
+	known := false
+	err := e.do(ctx, func(context.Context) { s, known = e.book.get(key) })
+	if err == nil && !known {
+		err = ErrNoSession
+	}
+	return s, err
+}
+
+// Sessions returns all sessions, in no particular order, each with its name:
+// who asks may show it to somebody.
+func (e *Engine) Sessions(ctx context.Context) ([]Session, error) {
+	var all []Session
+	err := e.do(ctx, func(context.Context) {
+		all = make([]Session, 0, e.book.sessions.size)
+		for s := range e.book.all() {
+			if !s.StandsIn() {
+				all = append(all, e.named(s))
+			}
+		}
+	})
+	return all, err
+}
+
+// Kept returns the sessions that are worth keeping, in no particular order.
+func (e *Engine) Kept(ctx context.Context) ([]Session, error) {
+	var kept []Session
+	err := e.do(ctx, func(context.Context) {
+		for s := range e.book.stirring() {
+			if s.WorthKeeping() && !s.StandsIn() {
+				kept = append(kept, e.named(s))
+			}
+		}
+	})
+	return kept, err
+}
+
+// These returns those of the sessions that are known.
+func (e *Engine) These(ctx context.Context, keys []Key) ([]Session, error) {
+	these := make([]Session, 0, len(keys))
+	err := e.do(ctx, func(context.Context) {
+		for _, key := range keys {
+			if s, known := e.book.get(key); known && !s.StandsIn() {
+				these = append(these, e.named(s))
+			}
+		}
+	})
+	return these, err
+}
+
+// named gives a session a name if it has none.
+func (e *Engine) named(s Session) Session {
+	if s.Name == "" {
+		s.Name = e.book.name(s.Key)
+		e.book.put(s)
+	}
+	return s
+}
+
+// Find returns the session that a person means, as the function Find does among all.
+func (e *Engine) Find(ctx context.Context, text string) (Key, error) {
+	var views []View
+	err := e.do(ctx, func(context.Context) {
+		for s := range e.book.fitting(text) {
+			views = append(views, e.named(s).View(0))
+		}
+	})
+	if err != nil {
+		return Key{}, err
+	}
+	found, err := Find(views, text)
+	return found.Key(), err
+}
+
+// Backoff returns how long is waited before each resume of a session.
+func (e *Engine) Backoff(ctx context.Context, key Key) (view BackoffView, err error) {
+	failed := e.do(ctx, func(context.Context) {
+		s, known := e.book.get(key)
+		if !known {
+			err = ErrNoSession
+			return
+		}
+		view = e.opts.Rules.Backoffs(s)
+	})
+	if failed != nil {
+		return view, failed
+	}
+	return view, err
+}
+
+// Accounts returns how the accounts stand, in no particular order.
+func (e *Engine) Accounts(ctx context.Context) ([]Account, error) {
+	var all []Account
+	err := e.do(ctx, func(context.Context) {
+		now := wallNow()
+		for key, a := range e.accounts {
+			all = append(all, Account{AccountKey: key, State: a.state(now), ResetAt: a.resetAt(now), Sessions: a.sessions, Kept: a.kept, MovedAt: a.movedAt})
+		}
+	})
+	return all, err
+}
+
+// Tallies returns how many sessions of each agent stand where.
+func (e *Engine) Tallies(ctx context.Context) (map[string]Tally, error) {
+	tallies := make(map[string]Tally)
+	err := e.do(ctx, func(context.Context) {
+		for agent, tally := range e.book.tally {
+			if tally.Known() > 0 {
+				tallies[agent] = *tally
+			}
+		}
+	})
+	return tallies, err
+}

@@ -1,0 +1,226 @@
+package resume
+
+import (
+	"fmt"
+	"time"
+)
+
+// Task is work that has no session yet. It waits as a session does that was stopped,
+// by the same rules and gates, and is claimed and begun as one is resumed. Once its
+// session shows, that is watched like any other.
+type Task struct {
+	N      int    `json:"n"`     // what people call it
+	Place  int    `json:"place"` // who goes first: those of lower ones
+	Prompt string `json:"prompt"`
+	Model  string `json:"model,omitempty"` // empty: the agent's own choice
+	Mode   string `json:"mode,omitempty"`  // the permission mode; empty: the agent's default
+
+	After     string    `json:"after,omitempty"`      // what it was told to wait for, as a person said it
+	NotBefore time.Time `json:"not_before,omitzero"`  // that, where it is a time
+	Behind    Key       `json:"behind,omitzero"`      // that, where it is a session, or another task
+	AddedAt   time.Time `json:"added_at"`             // by whoever asked for it
+	BegunAt   time.Time `json:"begun_at,omitzero"`    // when its session was seen; zero: it was not
+	Session   string    `json:"session_id,omitempty"` // of the session that it became; empty: not known
+}
+
+// TaskState is where a task stands.
+type TaskState string
+
+// The states of a task.
+const (
+	TaskQueued   TaskState = "queued"   // it waits for its turn
+	TaskStarting TaskState = "starting" // its command is being started, or has not shown a session yet
+	TaskStarted  TaskState = "started"  // it is a session now
+	TaskFailed   TaskState = "failed"   // it cannot be begun, or was and came to nothing; a person is told
+)
+
+// Pending reports whether the session is a task that has not shown a session yet.
+func (s Session) Pending() bool { return s.Task != nil && s.Task.BegunAt.IsZero() }
+
+// StandsIn reports whether there is no such session: it is a task that waits, or
+// one whose session has an id that could not be chosen beforehand.
+func (s Session) StandsIn() bool { return s.Task != nil && s.Task.Session != s.Key.ID }
+
+// TaskState returns where the task stands that the session is, or was.
+func (s Session) TaskState() TaskState {
+	switch {
+	case !s.Pending():
+		return TaskStarted
+	case s.over():
+		return TaskFailed
+	case s.State == Waiting:
+		return TaskQueued
+	default:
+		return TaskStarting
+	}
+}
+
+// What becomes of a task.
+type (
+	// Enqueued is a task that a person asks for, or asks for anew.
+	Enqueued struct{}
+
+	// Placed gives a task another place among those that wait.
+	Placed struct{ Place int }
+
+	// Unlisted is a task that was begun and is not shown in the queue any longer.
+	Unlisted struct{}
+
+	// Became is a task whose command has told which session it began.
+	Became struct{ Session string }
+)
+
+func (Enqueued) event() {}
+func (Placed) event()   {}
+func (Unlisted) event() {}
+func (Became) event()   {}
+
+// pending is Next for a task that has not shown a session yet. done is false where
+// the event means the same as for any session.
+func (s Session) pending(ev Event, r Rules, now time.Time) (after Session, done bool) {
+	switch ev := ev.(type) {
+	case Enqueued:
+		s.State, s.WaitFrom = Waiting, now
+		s.Attempts, s.Cut, s.Hold, s.RetryAskedAt, s.MissedAt, s.Told = nil, nil, time.Time{}, time.Time{}, time.Time{}, false
+		return s.scheduleTask(r, now), true
+	case Prompted: // it is there, but nobody has answered it yet
+		return s.withTask(func(t *Task) { t.Session = s.Key.ID }), true
+	case Limited, Progressed, Cancelled:
+		s.BornAt = when(ev)
+		return s.begun(s.Key.ID, now), false
+	case Became:
+		return s.begun(ev.Session, now), true
+	case Ended:
+		return s.endedTask(ev, r, now)
+	case Due:
+		if s.State == Settling && !now.Before(s.NextAt) {
+			return s.failed(now), true
+		}
+		return s, false
+	case Forget, Expired:
+		if s.Run == nil { // what runs shows what becomes of it
+			s.State, s.Reason, s.Task = Watching, "dropped from the queue", nil
+		}
+		return s, true
+	case Superseded, Joined, Postponed:
+		return s, true // these are of what was stopped
+	}
+	return s, false
+}
+
+// withTask returns the session with its task changed.
+func (s Session) withTask(change func(*Task)) Session {
+	task := *s.Task
+	change(&task)
+	s.Task = &task
+	return s
+}
+
+// begun makes a session of the task: the work is its agent's now.
+func (s Session) begun(session string, now time.Time) Session {
+	s = s.withTask(func(t *Task) { t.Session, t.BegunAt = session, now })
+	s = s.conclude(Recovered, "", now).rest(now, fmt.Sprintf("task %d was begun as session %s", s.Task.N, session))
+	s.RecoveredAt = time.Time{} // it was never stopped
+	return s
+}
+
+// endedTask is the end of the command that was to begin a session. Its transcript may
+// not be read yet: that is waited for before anything is said of it.
+func (s Session) endedTask(ev Ended, r Rules, now time.Time) (Session, bool) {
+	if s.Run == nil || s.Run.Mark != ev.Mark || ev.Outcome == Denied || ev.Outcome == Unknown {
+		return s, false
+	}
+	s.Run, s.RetryAskedAt = nil, time.Time{}
+	if ev.Outcome != Delivered {
+		s = s.conclude(ev.Outcome, ev.Err, now)
+	}
+	if s.State == Resuming {
+		s.State, s.WaitFrom, s.NextAt = Settling, now, now.Add(r.Settle)
+	}
+	return s, true
+}
+
+// failed is a task whose command was run and is over, and of which no session was
+// seen. It is not begun a second time unless a person says so.
+func (s Session) failed(now time.Time) Session {
+	s = s.conclude(NoProgress, "its command ended and left no answer of the agent", now)
+	s.State, s.NextAt = Parked, time.Time{}
+	s.Reason = fmt.Sprintf("task %d was begun, and came to nothing: %s; `resumed logs %s` shows what it printed, %s begins it once more",
+		s.Task.N, s.lastErr(), typed(s.Key, s.Name), s.retry())
+	return s
+}
+
+// scheduleTask computes when a task is due, from what is known.
+func (s Session) scheduleTask(r Rules, now time.Time) Session {
+	if why := r.Excluded(s.Cwd); why != "" {
+		s.State, s.NextAt, s.Reason = Parked, time.Time{}, why
+		return s
+	}
+	s.State, s.Reason = Waiting, "begins when there is room"
+	at := later(s.WaitFrom, s.Task.NotBefore)
+	if s.Task.After != "" {
+		s.Reason = "begins after " + s.Task.After
+	}
+	if !s.RetryAskedAt.IsZero() {
+		at, s.Reason = s.RetryAskedAt, "due now, asked for by you"
+	}
+	at = later(at, s.Hold)
+	if r.NextAllowed != nil {
+		at = r.NextAllowed(later(at, now))
+	}
+	s.NextAt = at
+	return s
+}
+
+// TaskView is a task as other programs see it. Its JSON is a promise: fields may be
+// added, none may change.
+type TaskView struct {
+	N       int        `json:"n"`
+	ID      string     `json:"id"`
+	Agent   string     `json:"agent"`
+	Account string     `json:"account"`
+	Dir     string     `json:"dir"`
+	Prompt  string     `json:"prompt"`
+	Model   string     `json:"model,omitempty"`
+	Mode    string     `json:"mode,omitempty"`
+	After   string     `json:"after"` // empty: nothing but room
+	State   TaskState  `json:"state"`
+	Paused  bool       `json:"paused"`
+	Session *string    `json:"session"` // that it became; null: none yet
+	Reason  string     `json:"reason"`
+	AddedAt *time.Time `json:"added_at"`
+	NextAt  *time.Time `json:"next_at"`  // when it is due; null: it waits for nothing, or for a person
+	BegunAt *time.Time `json:"begun_at"` // null: it was not
+}
+
+// TaskView returns the task that the session is, or was, as other programs see it.
+func (s Session) TaskView() TaskView {
+	v := TaskView{
+		N: s.Task.N, ID: s.Key.ID, Agent: s.Key.Agent, Account: s.Account, Dir: s.Cwd,
+		Prompt: s.Task.Prompt, Model: s.Task.Model, Mode: s.Task.Mode, After: s.Task.After,
+		State: s.TaskState(), Paused: s.Paused, Reason: s.Reason,
+		AddedAt: viewTime(s.Task.AddedAt), BegunAt: viewTime(s.Task.BegunAt),
+	}
+	if s.Pending() {
+		v.NextAt = viewTime(s.NextAt)
+	}
+	if s.Task.Session != "" {
+		v.Session = new(s.Task.Session)
+	}
+	return v
+}
+
+// TaskOrder is a task as a person asks for it.
+type TaskOrder struct {
+	Agent  string `json:"agent,omitempty"` // empty: the first that is there
+	Dir    string `json:"dir"`             // absolute
+	Prompt string `json:"prompt"`
+	Model  string `json:"model,omitempty"`
+	Mode   string `json:"mode,omitempty"`
+	After  string `json:"after,omitempty"`
+}
+
+// Order returns what would ask for the same task again.
+func (v TaskView) Order() TaskOrder {
+	return TaskOrder{Agent: v.Agent, Dir: v.Dir, Prompt: v.Prompt, Model: v.Model, Mode: v.Mode, After: v.After}
+}

@@ -1,0 +1,102 @@
+package resume
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/limit"
+)
+
+func TestTheLastOfTheWeekIsKeptForPeople(t *testing.T) {
+	reset, week := noon.Add(time.Hour), noon.Add(50*time.Hour)
+	met := limitedUntil(noon, limit.UsageLimit, reset)
+	used := func(percent float64) Metered {
+		return Metered{Usage{At: noon, WeekUsed: percent, WeekResetsAt: week}}
+	}
+	keeps := func(percent int, events ...Event) *walk {
+		w := newWalk()
+		w.rules.WeeklyReserve, w.rules.Margin = percent, time.Minute
+		return w.do(events...)
+	}
+	w := keeps(10, met, used(90))
+	require.Equal(t, Waiting, w.State)
+	require.Equal(t, week.Add(time.Minute), w.NextAt)
+	require.Equal(t, "90 % of the week's allowance is used, and its last 10 % are kept for you (resume.weekly_reserve): "+
+		"it waits for the new week; `resumed retry 4f2a` goes on now; usage limit: try later", w.Reason)
+	require.Equal(t, w.NextAt, w.do(Reconsider{}).NextAt)
+
+	w.rules.WeeklyReserve = 0
+	require.Equal(t, reset.Add(time.Minute), w.do(Reconsider{}).NextAt, "by other rules it is used")
+	require.Equal(t, "usage limit: try later", w.Reason)
+	w.rules.WeeklyReserve = 10
+	require.Equal(t, week.Add(time.Minute), w.do(Reconsider{}).NextAt)
+	require.Equal(t, w.now, w.do(Retry{}).NextAt, "a person may use it")
+	require.Equal(t, w.now, w.do(Reconsider{}).NextAt)
+
+	require.Equal(t, reset.Add(time.Minute), keeps(10, met, used(89.9)).NextAt, "there is more left")
+	require.Equal(t, reset.Add(time.Minute), keeps(10, met).NextAt, "nobody knows")
+	over := keeps(10, met, Metered{Usage{At: noon, WeekUsed: 99, WeekResetsAt: noon.Add(-time.Hour)}})
+	require.Equal(t, reset.Add(time.Minute), over.NextAt, "that week is over")
+	older := keeps(10, met, used(20), Metered{Usage{At: noon.Add(-time.Hour), WeekUsed: 99, WeekResetsAt: week}})
+	require.Equal(t, reset.Add(time.Minute), older.NextAt, "what was told before counts less")
+}
+
+// What was found out only when it was due waits as what was known before does: other
+// rules let it go on.
+func TestWhatIsFoundUsedWhenItIsDueWaitsByTheRules(t *testing.T) {
+	week := noon.Add(50 * time.Hour)
+	w := newWalk()
+	w.rules.WeeklyReserve = 40
+	w.do(limited(noon, limit.UsageLimit))
+	w.now = w.NextAt
+	w.do(Due{Mark: "m1"}, Metered{Usage{At: w.now, WeekUsed: 61, WeekResetsAt: week}}, NotSent{Mark: "m1", Kept: true, Why: "used"})
+	require.Equal(t, week.Add(w.rules.Margin), w.NextAt)
+	require.Contains(t, w.Reason, "61 % of the week's allowance is used")
+	require.Empty(t, w.Attempts)
+
+	w.rules.WeeklyReserve = 30
+	require.False(t, w.do(Reconsider{}).NextAt.After(w.now), "there is enough left for other wishes")
+
+	w.do(Due{Mark: "m2"}, NotSent{Mark: "m2", Kept: true, Why: "used"})
+	require.Equal(t, w.now.Add(recheck), w.NextAt, "never at once, whoever else thought that it is used")
+}
+
+// What one session was told of the week holds for all of its account.
+func TestAWeekIsTheAccounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := defaultRules()
+		rules.WeeklyReserve, rules.Stagger, rules.Margin = 20, 0, 0
+		w := newWorld(t, rules, recovers)
+		reset, week := time.Now().Add(time.Hour), time.Now().Add(30*time.Hour)
+		for _, id := range []string{"one", "other"} {
+			w.offset++
+			require.NoError(t, w.Observe(t.Context(), []Observation{{
+				Key: Key{"bot", id}, Account: "bot:default", Pos: Position{"1", w.offset}, Event: limitedUntil(time.Now(), limit.UsageLimit, reset),
+			}}))
+		}
+		w.order("one", Metered{Usage{At: time.Now(), WeekUsed: 85, WeekResetsAt: week}})
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		begun := func() int {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return len(w.began)
+		}
+		require.Zero(t, begun())
+		time.Sleep(29 * time.Hour)
+		w.stop()
+		require.Equal(t, 2, begun(), "in the new week both go on")
+	})
+}
+
+// A limit whose end its record does not state lifts when the agent's own figures say.
+func TestALimitLiftsWhenTheAgentsFiguresSay(t *testing.T) {
+	lifts := noon.Add(2 * time.Hour)
+	told := Metered{Usage{At: noon, Lifts: lifts}}
+	require.Equal(t, lifts, newWalk().do(limited(noon, limit.UsageLimit), told).Limit.Reset.At)
+	require.Equal(t, noon.Add(time.Hour), newWalk().do(limitedUntil(noon, limit.UsageLimit, noon.Add(time.Hour)), told).Limit.Reset.At, "what it was told itself counts")
+	require.False(t, newWalk().do(limited(noon, limit.Overloaded), told).Limit.Reset.Stated(), "an outage is none")
+}

@@ -1,0 +1,174 @@
+package runner
+
+import (
+	"cmp"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"resumed/internal/procfs"
+	"resumed/internal/resume"
+)
+
+// stat is what the kernel says of a process.
+type stat struct {
+	procfs.Stat
+	pid int
+}
+
+func readStat(pid int) (stat, error) {
+	s, err := procfs.Proc.Stat(pid)
+	return stat{s, pid}, err
+}
+
+// process names it, whoever has the pid later.
+func (s stat) process() resume.Process { return resume.Process{PID: s.pid, Start: s.Start} }
+
+// StartTime returns when the process started, in the system's own measure. With the
+// pid it names one process, whoever has the pid later.
+func StartTime(pid int) (uint64, error) {
+	s, err := readStat(pid)
+	return s.Start, err
+}
+
+// Sees reports whether processes of an earlier daemon can be told from others.
+func Sees() bool { return procfs.Proc.Tells() }
+
+func alive(process resume.Process) bool {
+	if !Sees() {
+		return answers(process.PID)
+	}
+	s, err := readStat(process.PID)
+	return err == nil && s.process() == process && s.Living()
+}
+
+// age returns how long ago a process started.
+func age(process resume.Process) time.Duration {
+	age, _ := procfs.Proc.Age(process.PID) // it was alive just now
+	return max(0, age)
+}
+
+// Find returns the living process of this user that carries the mark in its
+// environment. Of several it is the one that was started with it, not what
+// that one started: the oldest, and of equals the one that leads its session.
+func Find(mark string) (*Process, bool) {
+	with := marked(mark)
+	if len(with) == 0 {
+		return nil, false
+	}
+	found := slices.MinFunc(with, func(a, b stat) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), follows(a)-follows(b))
+	})
+	p, ok := Adopt(found.process())
+	if ok {
+		p.cmd.Mark = mark
+	}
+	return p, ok
+}
+
+// follows is 0 for the leader of a session and 1 for who follows it.
+func follows(s stat) int {
+	if s.pid == s.Session {
+		return 0
+	}
+	return 1
+}
+
+func marked(mark string) []stat {
+	var with []stat
+	for _, s := range processes() {
+		if s.Living() && carries(s.pid, mark) {
+			with = append(with, s)
+		}
+	}
+	return with
+}
+
+// processes returns those of this user, but never this one: a daemon that was
+// itself started by a resumed command carries that command's mark.
+func processes() []stat {
+	pids, _ := procfs.Proc.PIDs() // a kernel that tells nothing tells of none
+	var all []stat
+	for _, pid := range pids {
+		if pid == os.Getpid() || !procfs.Proc.Own(pid) {
+			continue
+		}
+		if s, err := readStat(pid); err == nil {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+func carries(pid int, mark string) bool {
+	env, _ := procfs.Proc.Environ(pid) // of one that is gone nothing is known
+	return mark != "" && slices.Contains(env, resume.MarkVariable+"="+mark)
+}
+
+// family is what is left of a command: who is in its group or session, and who
+// went away and still carries its mark.
+type family struct {
+	group   int // 0: nobody is left in it
+	members []stat
+}
+
+func (f family) empty() bool { return len(f.members) == 0 }
+func (f family) size() int   { return len(f.members) }
+
+func (p *Process) family() family {
+	if !Sees() { // what left the group is not found here
+		if p.PID <= 0 || syscall.Kill(-p.PID, 0) != nil {
+			return family{}
+		}
+		return family{group: p.PID, members: []stat{{pid: p.PID}}}
+	}
+	all := processes()
+	ours := p.PID > 0 // a unit whose process is not known yet has only its mark
+	for _, s := range all {
+		if s.pid == p.PID && s.Start != p.Start {
+			ours = false // the pid has a new owner, so the group had ended
+		}
+	}
+	var f family
+	for _, s := range all {
+		if !s.Living() {
+			continue
+		}
+		if ours && s.Group == p.PID {
+			f.group = p.PID
+		}
+		if ours && (s.Group == p.PID || s.Session == p.PID) || carries(s.pid, p.cmd.Mark) {
+			f.members = append(f.members, s)
+		}
+	}
+	return f
+}
+
+// signal sends sig to everyone who was not told yet.
+func (f family) signal(sig syscall.Signal, told map[resume.Process]bool) {
+	// The group at once: nobody in it can fork out of the way.
+	atOnce := f.group != 0 && len(told) == 0
+	if atOnce {
+		_ = syscall.Kill(-f.group, sig)
+	}
+	for _, s := range f.members {
+		if !told[s.process()] && !(atOnce && s.Group == f.group) {
+			signalOne(s.process(), sig)
+		}
+		told[s.process()] = true
+	}
+}
+
+// signalOne holds on to the process before it looks whose pid it is, so that
+// the signal cannot reach a later owner of the pid.
+func signalOne(process resume.Process, sig syscall.Signal) {
+	handle, err := os.FindProcess(process.PID)
+	if err != nil {
+		return
+	}
+	defer func() { _ = handle.Release() }()
+	if start, err := StartTime(process.PID); err == nil && start == process.Start {
+		_ = handle.Signal(sig)
+	}
+}

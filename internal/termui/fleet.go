@@ -1,0 +1,58 @@
+package termui
+
+import (
+	"fmt"
+	"strings"
+
+	"resumed/internal/control"
+	"resumed/internal/humanize"
+	"resumed/internal/sanitize"
+)
+
+// Fleet shows the sessions of all hosts, their accounts and the hosts themselves.
+func (p Page) Fleet(f control.Fleet) string {
+	return p.fleet(f, "… and more: resumed status --fleet --json lists them all")
+}
+
+// fleet is Fleet that says so where more follow.
+func (p Page) fleet(f control.Fleet, more string) string {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintln(&b, p.cut(sanitize.Line(fmt.Sprintf(format, args...)))) }
+	tell := func(text string) {
+		for _, line := range p.wrap(sanitize.Line(text), "") {
+			fmt.Fprintln(&b, line)
+		}
+	}
+	if len(f.Sessions) == 0 {
+		say("No session of the fleet is interrupted.")
+	}
+	for _, s := range f.Sessions {
+		say("%s/%s  %s  %s", s.Host, s.Name, s.Agent, humanize.Standing(s.View, p.Now))
+	}
+	if f.Next != "" {
+		say("%s", more)
+	}
+	say("")
+	for _, a := range f.Accounts {
+		words, _ := humanize.Account(a.State)
+		line := fmt.Sprintf("account %s: %s", a.Name, words)
+		if a.ResetAt != nil {
+			line += ", lifts " + humanize.Until(*a.ResetAt, p.Now)
+		}
+		if a.By != "" && a.State != "closed" {
+			line += ", as " + a.By + " was told"
+		}
+		if a.Probe != nil {
+			line += ", " + a.Probe.Host + " tries"
+		}
+		tell(fmt.Sprintf("%s; %s on %s", line, humanize.Count(a.Sessions, "interrupted session"), humanize.Count(a.Hosts, "host")))
+	}
+	for _, h := range f.Hosts {
+		line := fmt.Sprintf("host %s: %s, last seen %s", h.Name, h.State, humanize.Clock(h.SeenAt, p.Now))
+		if h.Skewed() {
+			line += fmt.Sprintf("; its clock is off by %.0fs", h.SkewSeconds)
+		}
+		tell(line)
+	}
+	return b.String()
+}

@@ -1,0 +1,137 @@
+package termui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"resumed/internal/control"
+	"resumed/internal/humanize"
+	"resumed/internal/sanitize"
+)
+
+const (
+	// fleetRows is how many sessions of a fleet are asked for at a time: there may be a hundred
+	// thousand.
+	fleetRows = 200
+
+	// fleetEvery is how often they are asked for again while they are shown.
+	fleetEvery = 3 * time.Second
+)
+
+// fleetView is what the live view shows of a fleet.
+type fleetView struct {
+	seen   *control.Fleet // nil: nobody has answered yet
+	err    error
+	asked  time.Time
+	pages  []string // where those before this one begin
+	after  string   // where this one does
+	scroll int
+}
+
+// fleetSeen is an answer.
+type fleetSeen struct {
+	found control.Fleet
+	err   error
+	after string
+}
+
+// toggleFleet shows the fleet, or the sessions of this host again.
+func (m *model) toggleFleet() tea.Cmd {
+	switch {
+	case m.fleet != nil:
+		m.fleet = nil
+		return nil
+	case m.board.status.Daemon.Fleet == nil:
+		m.notice = notice{text: "this host is in no fleet", colour: Yellow, until: m.page.Now.Add(noticeFor)}
+		return nil
+	}
+	m.fleet, m.open, m.notice = &fleetView{}, false, notice{}
+	return m.askFleet()
+}
+
+// askFleet asks for the page that is shown.
+func (m *model) askFleet() tea.Cmd {
+	m.fleet.asked = m.page.Now
+	after := m.fleet.after
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(m.ctx, orderTimeout)
+		defer cancel()
+		found, err := m.f.Daemon.Fleet(ctx, after, fleetRows)
+		return fleetSeen{found, err, after}
+	}
+}
+
+// fleetAgain asks again when that is due.
+func (m *model) fleetAgain() tea.Cmd {
+	if m.fleet == nil || m.page.Now.Sub(m.fleet.asked).Abs() < fleetEvery {
+		return nil
+	}
+	return m.askFleet()
+}
+
+// fleetTold takes in an answer, unless another page is shown meanwhile.
+func (m *model) fleetTold(s fleetSeen) {
+	if m.fleet == nil || m.fleet.after != s.after {
+		return
+	}
+	m.fleet.err = s.err
+	if s.err == nil {
+		m.fleet.seen = &s.found
+	}
+}
+
+// fleetCommand does what a key asks for while the fleet is shown.
+func (m *model) fleetCommand(name string) tea.Cmd {
+	f := m.fleet
+	switch name {
+	case "q":
+		return tea.Quit
+	case "?", "h":
+		m.help = true
+	case "F", "esc", "left", "backspace":
+		m.fleet = nil
+	case ">", "right":
+		if f.seen != nil && f.seen.Next != "" {
+			f.pages, f.after, f.scroll = append(f.pages, f.after), f.seen.Next, 0
+			return m.askFleet()
+		}
+	case "<":
+		if n := len(f.pages); n > 0 {
+			f.pages, f.after, f.scroll = f.pages[:n-1], f.pages[n-1], 0
+			return m.askFleet()
+		}
+	default:
+		m.travel(name)
+	}
+	return nil
+}
+
+// fleetLines is the fleet, as `status --fleet` prints it.
+func (m *model) fleetLines() []string {
+	f := m.fleet
+	var lines []string
+	if f.err != nil {
+		lines = append(lines, m.page.Paint.In(Yellow, "what is shown is old: "+sanitize.Line(f.err.Error())))
+	}
+	if f.seen == nil {
+		return append(lines, "asking the fleet")
+	}
+	text := m.page.fleet(*f.seen, "… and more: > shows them")
+	return append(lines, strings.Split(strings.TrimSuffix(text, "\n"), "\n")...)
+}
+
+// fleetWords say how the daemon stands in its fleet.
+func fleetWords(f *control.DaemonFleet) (string, Colour) {
+	words, colour := fmt.Sprintf("fleet: %s, as %s with %s", f.State, f.Name, humanize.Count(f.Hosts, "host")), Dim
+	if f.State != "connected" {
+		colour = Yellow
+	}
+	if f.Why != "" {
+		words += ": " + f.Why
+	}
+	return sanitize.Line(words), colour
+}

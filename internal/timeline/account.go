@@ -1,0 +1,78 @@
+package timeline
+
+import (
+	"slices"
+	"time"
+
+	"resumed/internal/control"
+	"resumed/internal/humanize"
+	"resumed/internal/resume"
+)
+
+// cells is how many parts of the past of an account are told apart.
+const cells = int(Reach / grain)
+
+// crowded is what lies between two resumes that are told apart where many sessions share
+// a strip.
+const crowded = 20 * time.Minute
+
+// Account returns the strip of the limit that sessions share: at each moment what is
+// worst among them. steps has those of each session, own those of the daemon, in order.
+func Account(a control.Account, sessions []resume.View, steps map[resume.Key][]control.Step, own []control.Step, now time.Time) Strip {
+	strip := newStrip(own, now)
+	var worst [cells]Span
+	for _, v := range sessions {
+		for _, span := range past(v, steps[v.Key()], strip.From, strip.Now) {
+			if span.Kind == Stopped { // the session is, not the limit that it shares
+				continue
+			}
+			strip.cover(&worst, span)
+		}
+		for _, tick := range ticks(steps[v.Key()]) {
+			strip.mark(tick)
+		}
+	}
+	strip.Spans = strip.joined(&worst)
+	if a.State != string(resume.Closed) && a.ResetAt != nil && a.ResetAt.After(strip.Now) {
+		words := "limited"
+		if n := len(strip.Spans); n > 0 && strip.Spans[n-1].Kind == Limited {
+			words = strip.Spans[n-1].Words
+		}
+		strip.expect(Limited, words, *a.ResetAt)
+		strip.mark(Mark{Kind: "reset", Tone: humanize.Good, Words: "the limit lifts", At: a.ResetAt.UTC()})
+	}
+	strip.sort(crowded)
+	return strip
+}
+
+// cover notes a span where nothing worse is known.
+func (s *Strip) cover(worst *[cells]Span, span Span) {
+	first, last := s.cell(span.From), s.cell(span.To.Add(-1))
+	for i := first; i <= last; i++ {
+		if worst[i].Kind == "" || rank(span.Kind) < rank(worst[i].Kind) {
+			worst[i] = span
+		}
+	}
+}
+
+func (s *Strip) cell(at time.Time) int { return min(max(int(at.Sub(s.From)/grain), 0), cells-1) }
+
+// joined returns the cells as spans.
+func (s *Strip) joined(worst *[cells]Span) []Span {
+	spans := []Span{}
+	for i, cell := range worst {
+		from := s.From.Add(time.Duration(i) * grain)
+		to := from.Add(grain)
+		n := len(spans)
+		switch {
+		case cell.Kind == "":
+		case n > 0 && spans[n-1].Kind == cell.Kind && spans[n-1].Words == cell.Words && spans[n-1].To.Equal(from):
+			spans[n-1].To = to
+		default:
+			spans = append(spans, Span{Kind: cell.Kind, Words: cell.Words, From: from, To: to})
+		}
+	}
+	return spans
+}
+
+func rank(k Kind) int { return slices.Index(kinds, k) }

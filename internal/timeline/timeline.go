@@ -1,0 +1,286 @@
+// Package timeline draws the time of sessions and accounts as strips: what was, from
+// the history, and what is expected. It decides what there is to see; who shows it only
+// has to draw.
+package timeline
+
+import (
+	"slices"
+	"time"
+
+	"resumed/internal/control"
+	"resumed/internal/humanize"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// Reach is how far a strip looks back, and ahead.
+const Reach = 24 * time.Hour
+
+// grain is the shortest time that is told apart: less than a pixel of a strip. It bounds
+// how much a strip can have, whatever happened.
+const grain = 2 * time.Minute
+
+// Kind is what a part of a strip shows.
+type Kind string
+
+// The kinds, by what is shown first where several sessions share a strip.
+const (
+	Limited  Kind = "limited"  // an allowance is used up
+	Outage   Kind = "outage"   // the provider fails
+	Waiting  Kind = "waiting"  // it waits for another reason
+	Stopped  Kind = "stopped"  // a person is needed
+	Resuming Kind = "resuming" // it is being resumed
+	Working  Kind = "working"  // nothing is in its way
+	Unknown  Kind = "unknown"  // nobody saw it
+	Away     Kind = "away"     // no daemon ran, whatever else there was
+)
+
+var kinds = []Kind{Limited, Outage, Waiting, Stopped, Resuming, Working, Unknown}
+
+// Strip is the time around now.
+type Strip struct {
+	From  time.Time `json:"from"`
+	Now   time.Time `json:"now"`
+	To    time.Time `json:"to"`
+	Spans []Span    `json:"spans"` // never null; in order, they do not overlap
+	Away  []Span    `json:"away"`  // never null; when no daemon ran, beside the others
+	Marks []Mark    `json:"marks"` // never null; in order
+}
+
+// Span is a time in which nothing changed.
+type Span struct {
+	Kind     Kind      `json:"kind"`
+	Words    string    `json:"words"`
+	From     time.Time `json:"from"`
+	To       time.Time `json:"to"`
+	Expected bool      `json:"expected,omitempty"` // it lies ahead
+}
+
+// Mark is a moment: a resume, or something that is expected.
+type Mark struct {
+	Kind  string        `json:"kind"` // resume | reset | next | end
+	Tone  humanize.Tone `json:"tone"`
+	Words string        `json:"words"`
+	At    time.Time     `json:"at"`
+	Times int           `json:"times,omitempty"` // how many it stands for; 0: one
+}
+
+func newStrip(own []control.Step, now time.Time) Strip {
+	now = now.UTC()
+	return Strip{From: now.Add(-Reach), Now: now, To: now.Add(Reach), Spans: []Span{}, Away: away(own, now.Add(-Reach)), Marks: []Mark{}}
+}
+
+// Session returns the strip of one session. Its steps are in order, and may begin
+// before the strip does; own are those of the daemon itself.
+func Session(v resume.View, steps, own []control.Step, now time.Time) Strip {
+	strip := newStrip(own, now)
+	strip.Spans = coarse(past(v, steps, strip.From, strip.Now))
+	for _, tick := range ticks(steps) {
+		strip.mark(tick)
+	}
+	strip.ahead(v)
+	strip.sort(grain)
+	return strip
+}
+
+// away returns when no daemon ran, of which the daemon's own steps tell: each that starts
+// knows when one was last there.
+func away(own []control.Step, from time.Time) []Span {
+	spans := []Span{}
+	last := from // when one was last there
+	for _, step := range own {
+		if began := later(last, step.AliveAt); step.Kind == "started" && step.At.Sub(began) >= grain {
+			spans = append(spans, Span{Kind: Away, Words: "no daemon ran", From: began.UTC(), To: step.At.UTC()})
+		}
+		last = later(last, step.At)
+	}
+	return spans
+}
+
+// past returns what a session did until now, of which the steps tell.
+func past(v resume.View, steps []control.Step, from, now time.Time) []Span {
+	// What it did before its first step is where that step came from, and where there
+	// is none what it does now.
+	kind, words := kindOf(v.State, v.Class)
+	first := now
+	if len(steps) > 0 {
+		kind, words = kindNamed(steps[0].From, steps[0].Class)
+		first = earlier(steps[0].At, now)
+	} else if v.LimitedAt != nil && v.Interrupted() {
+		first = earlier(*v.LimitedAt, now)
+		steps = []control.Step{{At: first, To: v.State.String(), Class: v.Class.String()}}
+		kind, words = kindOf(resume.Watching, limit.None)
+	}
+	spans, began := beginning(v, kind, from, first)
+	put := func(until time.Time) {
+		if until.After(began) {
+			spans = append(spans, Span{Kind: kind, Words: words, From: began, To: until})
+			began = until
+		}
+	}
+	for _, step := range steps {
+		if step.To == "" {
+			continue
+		}
+		next, its := kindNamed(step.To, step.Class)
+		if next == kind && its == words {
+			continue
+		}
+		put(earlier(step.At, now))
+		kind, words = next, its
+	}
+	put(now)
+	return spans
+}
+
+// beginning returns since when it is known what a session did, and what is to be said of
+// the time before: nothing of one that was not there yet. One that was stopped by its
+// first step had been so all the time: it would have a step into that.
+func beginning(v resume.View, kind Kind, from, first time.Time) ([]Span, time.Time) {
+	if kind != Working || !first.After(from) {
+		return nil, from
+	}
+	if v.BornAt != nil && !v.BornAt.After(first) {
+		return nil, later(from, *v.BornAt)
+	}
+	known := first
+	if v.FoundAt != nil {
+		known = earlier(later(from, *v.FoundAt), first)
+	}
+	if !known.After(from) {
+		return nil, from
+	}
+	return []Span{{Kind: Unknown, Words: "not known", From: from, To: known}}, known
+}
+
+// ticks returns the resumes that the steps tell of, with what came of each.
+func ticks(steps []control.Step) []Mark {
+	var all []Mark
+	open := false
+	for _, step := range steps {
+		if step.Kind == resume.Resuming.String() && step.From == resume.Waiting.String() {
+			all = append(all, Mark{Kind: "resume", Tone: humanize.Busy, Words: "resumed: " + humanize.Outcome(""), At: step.At.UTC()})
+			open = true
+			continue
+		}
+		if step.Outcome == "" {
+			continue
+		}
+		if !open {
+			all = append(all, Mark{Kind: "resume", At: step.At.UTC()})
+		}
+		last := &all[len(all)-1]
+		last.Tone, last.Words = humanize.OutcomeTone(step.Outcome), "resumed: "+humanize.Outcome(step.Outcome)
+		open = false
+	}
+	return all
+}
+
+// ahead adds what is expected of a session.
+func (s *Strip) ahead(v resume.View) {
+	if v.State != resume.Waiting || v.Paused {
+		return
+	}
+	if v.NextAt != nil && v.NextAt.After(s.Now) {
+		kind, words := kindOf(v.State, v.Class)
+		s.expect(kind, words, *v.NextAt)
+		s.mark(Mark{Kind: "next", Tone: humanize.Busy, Words: "next resume", At: v.NextAt.UTC()})
+	}
+	if v.ResetAt != nil && v.ResetAt.After(s.Now) {
+		s.mark(Mark{Kind: "reset", Tone: humanize.Good, Words: "the limit lifts", At: v.ResetAt.UTC()})
+	}
+	if v.GivesUpAt != nil {
+		s.mark(Mark{Kind: "end", Tone: humanize.Bad, Words: "gives up", At: v.GivesUpAt.UTC()})
+	}
+}
+
+func (s *Strip) expect(kind Kind, words string, until time.Time) {
+	s.Spans = append(s.Spans, Span{Kind: kind, Words: words, From: s.Now, To: earlier(until.UTC(), s.To), Expected: true})
+}
+
+// mark adds a moment that lies in the strip.
+func (s *Strip) mark(m Mark) {
+	if !m.At.Before(s.From) && !m.At.After(s.To) {
+		s.Marks = append(s.Marks, m)
+	}
+}
+
+// sort puts the marks in order, and makes one of those that cannot be told apart.
+func (s *Strip) sort(apart time.Duration) {
+	slices.SortStableFunc(s.Marks, func(a, b Mark) int { return a.At.Compare(b.At) })
+	kept := s.Marks[:0]
+	last := make(map[string]int) // where in kept, by what it shows
+	for _, m := range s.Marks {
+		what := m.Kind + " " + m.Words
+		if i, ok := last[what]; ok && m.At.Sub(kept[i].At) < apart {
+			kept[i].Times = max(kept[i].Times, 1) + 1
+			continue
+		}
+		last[what] = len(kept)
+		kept = append(kept, m)
+	}
+	s.Marks = kept
+}
+
+// coarse joins what is too short to be seen with what follows it. The last span stays,
+// however short: it is how things stand.
+func coarse(spans []Span) []Span {
+	all := []Span{}
+	for _, span := range spans {
+		if n := len(all); n > 0 && all[n-1].To.Sub(all[n-1].From) < grain {
+			span.From = all[n-1].From
+			all = all[:n-1]
+		}
+		if n := len(all); n > 0 && all[n-1].Kind == span.Kind && all[n-1].Words == span.Words {
+			all[n-1].To = span.To
+			continue
+		}
+		all = append(all, span)
+	}
+	return all
+}
+
+func kindNamed(state, class string) (Kind, string) {
+	var s resume.State
+	if s.UnmarshalText([]byte(state)) != nil {
+		s = resume.Watching
+	}
+	var c limit.Class
+	_ = c.UnmarshalText([]byte(class)) // one that is not known is a wait like another
+	return kindOf(s, c)
+}
+
+// kindOf says what a session does in a state, in which a refusal of that class has brought it.
+func kindOf(s resume.State, c limit.Class) (Kind, string) {
+	words := c.Words()
+	switch {
+	case s == resume.Resuming || s == resume.Settling:
+		return Resuming, "is being resumed"
+	case s == resume.GaveUp || s == resume.Parked:
+		return Stopped, humanize.Plain(s.String())
+	case s != resume.Waiting:
+		return Working, "works"
+	case c == limit.UsageLimit || c == limit.RateLimit:
+		return Limited, words
+	case c.Outage():
+		return Outage, words
+	case c == limit.None:
+		return Waiting, "waits"
+	default:
+		return Waiting, words
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b.UTC()
+	}
+	return a.UTC()
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b.UTC()
+	}
+	return a.UTC()
+}

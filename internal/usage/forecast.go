@@ -1,0 +1,93 @@
+package usage
+
+import (
+	"math"
+	"time"
+)
+
+// Forecast is when a window will be full, at the pace of late. The range is what the
+// pace of shorter and of longer times would lead to.
+type Forecast struct {
+	PerHour              float64 // percent
+	At, Earliest, Latest time.Time
+}
+
+const (
+	// few is how many readings say nothing yet of a pace, rise how many percent: they
+	// come in whole ones.
+	few  = 3
+	rise = 2.0
+	full = 100.0
+)
+
+// horizons are by what share of a window's length a reading counts half: the pace of
+// late, and of times before and since that.
+var horizons = [...]float64{1.0 / 4, 1.0 / 12, 1}
+
+// forecast returns when the window will be full, or false where nobody can know: too
+// little was read, nothing is being used, or it resets before.
+func (w *window) forecast(now time.Time) (Forecast, bool) {
+	last := w.last()
+	first := w.Readings[0]
+	idle := last.Length / 10
+	if len(w.Readings) < few || last.Used-first.Used < rise || last.Used >= full || now.Sub(last.At) > idle {
+		return Forecast{}, false
+	}
+	var f Forecast
+	for i, share := range horizons {
+		perHour := w.pace(time.Duration(share * float64(last.Length)))
+		if perHour <= 0 {
+			if i == 0 {
+				return Forecast{}, false
+			}
+			continue
+		}
+		at := last.At.Add(hours((full - last.Used) / perHour))
+		if i == 0 {
+			f = Forecast{PerHour: perHour, At: at, Earliest: at, Latest: at}
+		}
+		f.Earliest, f.Latest = earlier(f.Earliest, at), later(f.Latest, at)
+	}
+	if f.At.After(last.ResetsAt) {
+		return Forecast{PerHour: f.PerHour}, false
+	}
+	f.Latest = earlier(f.Latest, last.ResetsAt)
+	return f, true
+}
+
+// pace is by how many percent an hour the use grew from reading to reading. The older
+// ones count less. Work comes in phases, so what was used in all says more than the line
+// that lies closest to the readings.
+func (w *window) pace(half time.Duration) float64 {
+	last := w.last()
+	var used, took float64
+	for i, r := range w.Readings[1:] {
+		before := w.Readings[i]
+		counts := math.Exp2(-last.At.Sub(r.At).Hours() / half.Hours())
+		used += counts * (r.Used - before.Used)
+		took += counts * r.At.Sub(before.At).Hours()
+	}
+	if took <= 0 {
+		return 0
+	}
+	return used / took
+}
+
+// hours is a length of time, never one that does not fit.
+func hours(h float64) time.Duration {
+	return time.Duration(min(h, 24*366) * float64(time.Hour))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

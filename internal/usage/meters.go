@@ -1,0 +1,150 @@
+package usage
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Window is one window of an account, as people and programs see it.
+type Window struct {
+	Kind     string     `json:"kind"`
+	Used     float64    `json:"used_percent"`
+	ResetsAt time.Time  `json:"resets_at"`
+	PerHour  *float64   `json:"percent_per_hour"` // null: nobody knows
+	FullAt   *time.Time `json:"full_at"`          // null: not before it resets, or nobody knows
+	Earliest *time.Time `json:"full_at_earliest"`
+	Latest   *time.Time `json:"full_at_latest"`
+	Source   string     `json:"source"` // reported | estimated
+	At       time.Time  `json:"at"`     // when it was read
+}
+
+// Meters are the windows of all accounts. They may be used from several goroutines.
+type Meters struct {
+	mu sync.Mutex
+	of map[string]map[string]*window // by account, and by kind
+}
+
+// maxAccounts and maxKinds bound what is kept: names come out of files of others.
+const maxAccounts, maxKinds = 200, 10
+
+// NewMeters returns those that Keep gave, or none where that cannot be read.
+func NewMeters(kept []byte) *Meters {
+	m := &Meters{}
+	if json.Unmarshal(kept, &m.of) != nil || m.of == nil {
+		m.of = map[string]map[string]*window{}
+	}
+	for _, kinds := range m.of {
+		maps.DeleteFunc(kinds, func(_ string, w *window) bool {
+			return w == nil || len(w.Readings) == 0 || slices.ContainsFunc(w.Readings, func(r Reading) bool { return !r.sane() })
+		})
+	}
+	return m
+}
+
+// Keep returns all that is known, without what is over.
+func (m *Meters) Keep(now time.Time) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for account, kinds := range m.of {
+		maps.DeleteFunc(kinds, func(_ string, w *window) bool { return !w.last().ResetsAt.After(now) })
+		if len(kinds) == 0 {
+			delete(m.of, account)
+		}
+	}
+	return json.Marshal(m.of)
+}
+
+// Add takes what was read of an account's windows, and reports whether it is news.
+// A clock that runs ahead of ours has not been read yet.
+func (m *Meters) Add(account string, now time.Time, readings ...Reading) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	news := false
+	for _, r := range slices.SortedFunc(slices.Values(readings), func(a, b Reading) int { return a.At.Compare(b.At) }) {
+		if !r.sane() || r.At.After(now.Add(slip)) || !r.ResetsAt.After(now) {
+			continue
+		}
+		kinds := m.of[account]
+		if kinds == nil {
+			if len(m.of) >= maxAccounts {
+				continue
+			}
+			kinds = map[string]*window{}
+			m.of[account] = kinds
+		}
+		if kinds[r.Kind] == nil {
+			if len(kinds) >= maxKinds {
+				continue
+			}
+			kinds[r.Kind] = &window{}
+		}
+		news = kinds[r.Kind].add(r) || news
+	}
+	return news
+}
+
+// Windows returns those of an account that are not over, the short ones first.
+func (m *Meters) Windows(account string, now time.Time) []Window {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := []Window{}
+	for _, w := range slices.SortedFunc(maps.Values(m.of[account]), func(a, b *window) int {
+		return cmp.Or(cmp.Compare(a.last().Length, b.last().Length), cmp.Compare(a.last().Kind, b.last().Kind))
+	}) {
+		if last := w.last(); last.ResetsAt.After(now) {
+			all = append(all, w.view(now))
+		}
+	}
+	return all
+}
+
+func (w *window) view(now time.Time) Window {
+	last := w.last()
+	v := Window{Kind: last.Kind, Used: last.Used, ResetsAt: last.ResetsAt.UTC(), Source: "reported", At: last.At.UTC()}
+	if last.Estimated {
+		v.Source = "estimated"
+	}
+	f, fills := w.forecast(now)
+	if f.PerHour > 0 {
+		v.PerHour = new(f.PerHour)
+	}
+	if fills {
+		v.FullAt, v.Earliest, v.Latest = new(f.At.UTC().Truncate(time.Second)), new(f.Earliest.UTC().Truncate(time.Second)), new(f.Latest.UTC().Truncate(time.Second))
+	}
+	return v
+}
+
+// marks are the shares of which people are told, once a window.
+var marks = [...]float64{95, 80}
+
+// Mark returns the mark that such a use has passed; 0: none.
+func Mark(used float64) float64 {
+	for _, mark := range marks {
+		if used >= mark {
+			return mark
+		}
+	}
+	return 0
+}
+
+// Crossed returns the windows of an account that passed a mark since it was asked last.
+func (m *Meters) Crossed(account string, now time.Time) []Window {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var crossed []Window
+	for _, w := range m.of[account] {
+		for _, mark := range marks {
+			if w.last().Used >= mark && w.Told < mark && w.last().ResetsAt.After(now) {
+				w.Told = mark
+				crossed = append(crossed, w.view(now))
+				break
+			}
+		}
+	}
+	slices.SortFunc(crossed, func(a, b Window) int { return a.ResetsAt.Compare(b.ResetsAt) })
+	return crossed
+}

@@ -1,0 +1,189 @@
+package webui
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"slices"
+	"time"
+
+	"resumed/internal/control"
+	"resumed/internal/humanize"
+	"resumed/internal/resume"
+	"resumed/internal/sanitize"
+	"resumed/internal/timeline"
+)
+
+// Backend is the daemon, as the page needs it: it shows more of a session than other
+// programs ask for.
+type Backend interface {
+	control.Backend
+
+	// Closeup returns all that is known of one session.
+	Closeup(ctx context.Context, key resume.Key) (Closeup, error)
+
+	// Steps returns the newest steps since a time, of one session or, where the key is
+	// zero, of all, oldest first.
+	Steps(ctx context.Context, key resume.Key, since time.Time, most int) iter.Seq2[control.Step, error]
+
+	// OwnSteps returns the steps since a time that concern the daemon itself, oldest first.
+	OwnSteps(ctx context.Context, since time.Time) iter.Seq2[control.Step, error]
+}
+
+// Closeup is all that is known of one session.
+type Closeup struct {
+	Session resume.View // with its plan
+	GoOn    string      // the command by which a person goes on in it; empty: not known
+	Backoff resume.BackoffView
+	Steps   []control.Step // the newest ones, oldest first
+	Runs    []Run          // the resumes whose output is kept, oldest first
+}
+
+// Run is a resume and what it has written.
+type Run struct {
+	N            int
+	Began, Ended time.Time // zero: not known
+	How          string    // it ended
+	Text         string    // the end of it
+	Cut          bool      // there is more before that
+}
+
+// closeup is what the page is told of one session.
+type closeup struct {
+	Now      time.Time           `json:"now"`
+	Row      row                 `json:"row"`
+	Facts    []humanize.Fact     `json:"facts"`
+	Evidence string              `json:"evidence,omitempty"` // in the agent's words
+	GoOn     string              `json:"go_on,omitempty"`
+	Commands []string            `json:"commands"` // that tell more
+	Resumes  []resumes           `json:"resumes"`
+	WhyNot   humanize.Part       `json:"why_not"` // it is not resumed
+	Parts    []humanize.Part     `json:"parts"`   // how it is continued
+	Backoff  *resume.BackoffView `json:"backoff,omitempty"`
+	Strip    timeline.Strip      `json:"strip"`
+	Steps    []step              `json:"steps"` // newest first
+	Runs     []run               `json:"runs"`  // newest first
+}
+
+// resumes are those of one interruption.
+type resumes struct {
+	Title string `json:"title"`
+	Tries []try  `json:"tries"`
+}
+
+// try is one resume.
+type try struct {
+	N      int        `json:"n"`
+	At     *time.Time `json:"at,omitempty"`
+	Words  string     `json:"words"` // what was waited, and how it ended
+	Tone   string     `json:"tone"`
+	Failed string     `json:"failed,omitempty"`
+}
+
+// step is a decision, and why.
+type step struct {
+	At     time.Time  `json:"at"`
+	What   string     `json:"what"`
+	Tone   string     `json:"tone"`
+	Why    string     `json:"why"`
+	NextAt *time.Time `json:"next_at,omitempty"`
+	Failed string     `json:"failed,omitempty"`
+}
+
+// run is the output of a resume.
+type run struct {
+	N     int        `json:"n"`
+	Began *time.Time `json:"began,omitempty"`
+	Words string     `json:"words"` // how long it took, and how it ended
+	Text  string     `json:"text"`
+	Cut   bool       `json:"cut,omitempty"`
+}
+
+// session tells all of one session.
+func (p *Page) session(w http.ResponseWriter, r *http.Request) {
+	seen, err := p.backend.Closeup(r.Context(), resume.Key{Agent: r.FormValue("agent"), ID: r.FormValue("id")})
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	now := time.Now()
+	own, err := p.ownSteps(r.Context(), now)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	answer(w, showCloseup(seen, own, now))
+}
+
+func answer(w http.ResponseWriter, what any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(what) // the reader is gone: nobody to tell
+}
+
+func showCloseup(seen Closeup, own []control.Step, now time.Time) closeup {
+	s := seen.Session
+	shown := closeup{
+		Now: now.UTC(), Row: showSession(s), Facts: humanize.Facts(s), Evidence: sanitize.Text(s.Text),
+		GoOn: sanitize.Line(seen.GoOn), Commands: []string{}, Resumes: []resumes{}, WhyNot: humanize.WhyNot(s, now), Parts: humanize.Leash(s),
+		Strip: timeline.Session(s, seen.Steps, own, now), Steps: []step{}, Runs: []run{},
+	}
+	for _, verb := range []string{"status", "history", "logs"} {
+		shown.Commands = append(shown.Commands, humanize.CommandLine("resumed", verb, shown.Row.Name))
+	}
+	if len(s.Attempts) > 0 {
+		shown.Resumes = append(shown.Resumes, resumes{"Resumes", showTries(s.Attempts)})
+	}
+	if len(s.Past) > 0 {
+		shown.Resumes = append(shown.Resumes, resumes{"Resumes of the interruption before", showTries(s.Past)})
+	}
+	if s.Interrupted() && len(seen.Backoff.Waits) > 0 {
+		shown.Backoff = &seen.Backoff
+	}
+	for _, each := range slices.Backward(seen.Steps) {
+		shown.Steps = append(shown.Steps, showStep(each))
+	}
+	for _, each := range slices.Backward(seen.Runs) {
+		shown.Runs = append(shown.Runs, showRun(each))
+	}
+	return shown
+}
+
+func showTries(attempts []resume.AttemptView) []try {
+	tries := make([]try, 0, len(attempts))
+	for _, a := range slices.Backward(attempts) {
+		words := "waited " + humanize.Span(time.Duration(a.DelaySeconds*float64(time.Second))) + "; " + humanize.Outcome(a.Outcome)
+		if a.StartedAt != nil && a.EndedAt != nil {
+			words += humanize.Took(a.EndedAt.Sub(*a.StartedAt))
+		}
+		tries = append(tries, try{N: a.N, At: a.StartedAt, Words: words, Tone: string(humanize.OutcomeTone(a.Outcome)), Failed: sanitize.Line(a.Error)})
+	}
+	return tries
+}
+
+func showStep(s control.Step) step {
+	what, tone := humanize.Plain(sanitize.Line(s.Kind)), humanize.Still
+	var state resume.State
+	if state.UnmarshalText([]byte(s.Kind)) == nil {
+		what, tone = humanize.State(resume.View{State: state})
+	}
+	shown := step{At: s.At, What: what, Tone: string(tone), Why: sanitize.Line(s.Reason), Failed: sanitize.Line(s.Error)}
+	if s.Outcome != "" {
+		shown.What += ", " + humanize.Outcome(s.Outcome)
+	}
+	if !s.NextAt.IsZero() && state == resume.Waiting {
+		shown.NextAt = &s.NextAt
+	}
+	return shown
+}
+
+func showRun(r Run) run {
+	shown := run{N: r.N, Words: sanitize.Line(r.How), Text: sanitize.Text(r.Text), Cut: r.Cut}
+	if !r.Began.IsZero() {
+		shown.Began = new(r.Began.UTC())
+		if !r.Ended.IsZero() {
+			shown.Words = "took " + humanize.Span(r.Ended.Sub(r.Began)) + ", " + shown.Words
+		}
+	}
+	return shown
+}

@@ -1,0 +1,45 @@
+// What the daemon tells is put on the page as text, never as markup.
+
+export const byId = (id) => document.getElementById(id);
+
+export function put(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+export function make(tag, text = '', className = '', tone = '') {
+  const element = document.createElement(tag);
+  if (text) element.textContent = text;
+  if (className) element.className = className;
+  if (tone) element.dataset.tone = tone;
+  return element;
+}
+
+export function fill(element, ...children) {
+  element.replaceChildren(...children.flat().filter(Boolean));
+  return element;
+}
+
+// draw makes a part of a picture.
+export function draw(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(byId('drawing').namespaceURI, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+// arrange makes children exactly those of a list, in its order, moves as few as it can,
+// and keeps the focus where it is.
+export function arrange(parent, children) {
+  const focus = document.activeElement;
+  let here = parent.firstElementChild;
+  for (const child of children) {
+    if (child === here) here = here.nextElementSibling;
+    else parent.insertBefore(child, here);
+  }
+  while (here) {
+    const gone = here;
+    here = here.nextElementSibling;
+    gone.remove();
+  }
+  if (focus !== document.activeElement && parent.contains(focus)) focus.focus({preventScroll: true});
+}

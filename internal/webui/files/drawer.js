@@ -1,0 +1,167 @@
+// All that is known of one session: on what it rests, what was decided, what was tried.
+import {byId, fill, make, put} from './dom.js';
+import {tell} from './door.js';
+import {curve} from './curve.js';
+import {fillOrders} from './list.js';
+import {full} from './strip.js';
+import {clock, said, until} from './words.js';
+
+export class Drawer {
+  constructor({now, order}) {
+    Object.assign(this, {now, order, dialog: byId('drawer'), row: null, said: new Map(), ticking: []});
+    byId('close').addEventListener('click', () => this.close());
+    this.dialog.addEventListener('close', () => this.closed());
+    this.dialog.addEventListener('click', (event) => {
+      const {order: given} = event.target.dataset;
+      if (given) order(event.target, this.row, byId('drawer-said'));
+      else if (event.target === this.dialog) this.close(); // beside it
+    });
+    this.wanted = decodeURIComponent(location.hash.slice(1)); // a reload shows what was shown
+  }
+
+  open(row) {
+    this.row = row;
+    this.said.clear();
+    this.ticking = [];
+    fill(byId('parts'), make('p', 'Loading …', 'soft'));
+    put(byId('drawer-said'), '');
+    this.head();
+    history.replaceState(null, '', `#${encodeURIComponent(row.key)}`);
+    if (!this.dialog.open) this.dialog.showModal();
+    this.dialog.scrollTop = 0;
+    this.look();
+  }
+
+  close() {
+    if (this.dialog.open) this.dialog.close();
+  }
+
+  closed() {
+    this.row = null;
+    history.replaceState(null, '', location.pathname);
+  }
+
+  // told takes in what the stream tells, and looks again when it concerns the session.
+  told(sessions) {
+    if (this.wanted && sessions.has(this.wanted)) this.open(sessions.get(this.wanted));
+    this.wanted = '';
+    const row = this.row && sessions.get(this.row.key);
+    if (!this.row || row === this.row) return;
+    if (!row) return put(byId('drawer-said'), 'This session is not interrupted any more.');
+    this.row = row;
+    this.head();
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      if (this.row) this.look();
+    }, 250);
+  }
+
+  head() {
+    const {project, name, by, tone} = this.row;
+    this.dialog.dataset.tone = tone;
+    put(byId('drawer-title'), `${project} · ${name} · ${by}`);
+    fillOrders(this.dialog, this.row);
+  }
+
+  async look() {
+    const {key, agent, id} = this.row;
+    let seen;
+    try {
+      seen = await tell(`/session?${new URLSearchParams({agent, id})}`);
+    } catch (error) {
+      if (this.row?.key === key) fill(byId('parts'), make('p', `The details could not be loaded: ${error.message}`));
+      return this.said.clear();
+    }
+    if (this.row?.key === key) this.show(seen);
+  }
+
+  show(seen) {
+    if (!this.said.size) fill(byId('parts'));
+    const now = this.now();
+    this.part('facts', '', seen.facts, () => this.facts(seen.facts));
+    this.part('time', 'The last 24 hours, and the next', seen.strip.spans.length ? [seen.strip.spans.length, seen.strip.marks, seen.strip.spans.at(-1).kind] : null, () => full(seen.strip, now));
+    this.part('evidence', 'Evidence, in the agent\'s words', seen.evidence, () => [make('pre', seen.evidence)]);
+    this.part('hand', 'Continue it yourself', seen.go_on, () => [make('pre', seen.go_on)]);
+    this.part('backoff', 'How long it waits', seen.backoff, () => curve(seen.backoff, now));
+    for (const {title, tries} of seen.resumes) this.part(title, title, tries, () => [this.tries(tries)]);
+    this.part('steps', 'What was decided, and why', seen.steps, () => [this.steps(seen.steps)]);
+    this.runs(seen.runs);
+    this.part('why', seen.why_not.title, seen.why_not.lines, () => [fill(make('ul'), (seen.why_not.lines || []).map((line) => make('li', said(line, now))))]);
+    this.part('leash', 'How it will be continued', seen.parts, () => [fill(make('dl', '', 'leash'), seen.parts.flatMap((part) =>
+      [make('dt', part.title), ...part.lines.map((line) => make('dd', part.said ? said(line, now) : line))]))]);
+    this.part('commands', 'In a terminal', seen.commands, () => [make('pre', seen.commands.join('\n'))]);
+    this.tick();
+  }
+
+  // part shows one part, and leaves it alone where nothing about it is new: what a person
+  // has opened or marked stays.
+  part(name, title, data, build) {
+    const box = byId('parts');
+    let section = [...box.children].find((child) => child.dataset.part === name);
+    const empty = !data || data.length === 0;
+    if (empty && !section) return;
+    if (!section) {
+      section = make('section');
+      section.dataset.part = name;
+      box.append(section);
+    }
+    section.hidden = empty;
+    const text = JSON.stringify(data);
+    if (empty || this.said.get(name) === text) return;
+    this.said.set(name, text);
+    const opened = [...section.querySelectorAll('details')].map((each) => each.open);
+    fill(section, title && make('h3', title), build());
+    section.querySelectorAll('details').forEach((each, i) => { each.open = Boolean(opened[i]); });
+  }
+
+  facts(facts) {
+    this.ticking = [];
+    return [fill(make('dl', '', 'facts'), facts.flatMap((fact) => {
+      const value = make('dd');
+      if (fact.label === 'state') value.className = 'state';
+      this.ticking.push([value, fact]);
+      return [make('dt', fact.label), value];
+    }))];
+  }
+
+  tick() {
+    if (!this.row) return;
+    const now = this.now();
+    for (const [element, {text = '', at, until: counted, after = '', said: reason}] of this.ticking) {
+      put(element, (reason ? said(text, now) : text) + (at ? (counted ? `, ${until(at, now)}` : clock(at, now)) : '') + after);
+    }
+  }
+
+  tries(tries) {
+    return fill(make('ol', '', 'lines'), tries.map(({n, at, words, tone, failed}) => {
+      const line = make('li', '', '', tone);
+      line.append(make('span', `${n}. ${at ? clock(at, this.now()) : '?'}`, 'when'), make('span', words, 'what'), make('span', failed || '', 'soft'));
+      return line;
+    }));
+  }
+
+  steps(steps) {
+    return fill(make('ol', '', 'lines'), steps.map(({at, what, tone, why, next_at: next, failed}) => {
+      const line = make('li', '', '', tone);
+      line.append(make('span', clock(at, this.now()), 'when'), make('span', what + (next ? `, until ${clock(next, this.now())}` : ''), 'what'),
+        make('span', [said(why, this.now()), failed].filter((text, i, all) => text && all.indexOf(text) === i).join(': '), 'soft'));
+      return line;
+    }));
+  }
+
+  // runs shows what resumes have written. One that runs goes on writing: its text changes
+  // in its place.
+  runs(runs) {
+    this.part('runs', 'Output of the resumes', runs.map(({n}) => n), () => runs.map(({n}) => {
+      const details = make('details', '', 'run');
+      details.dataset.n = n;
+      details.append(make('summary'), make('pre'));
+      return details;
+    }));
+    for (const {n, began, words, text, cut} of runs) {
+      const details = byId('parts').querySelector(`[data-n="${n}"]`);
+      put(details.querySelector('summary'), [`resume ${n}`, began && clock(began, this.now()), words].filter(Boolean).join(', '));
+      put(details.querySelector('pre'), (cut ? '… the beginning is left out\n' : '') + (text || 'No output.'));
+    }
+  }
+}

@@ -1,0 +1,129 @@
+package webui
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"resumed/internal/control"
+	"resumed/internal/humanize"
+	"resumed/internal/sanitize"
+)
+
+// fleetRows is how many sessions of a fleet a page is told at a time: there may be a hundred
+// thousand.
+const fleetRows = 100
+
+// fleetDocument is what the page is told of the machines that share an account.
+type fleetDocument struct {
+	Line     string         `json:"line"` // how this one stands among them
+	Tone     string         `json:"tone"`
+	Hosts    []fleetHost    `json:"hosts"`
+	Accounts []fleetAccount `json:"accounts"`
+	Sessions []fleetSession `json:"sessions"`
+	Next     string         `json:"next,omitempty"` // where the next page begins
+}
+
+// fleetHost is one machine.
+type fleetHost struct {
+	Name   string    `json:"name"`
+	State  string    `json:"state"`
+	Tone   string    `json:"tone"`
+	SeenAt time.Time `json:"seen_at"`
+	Skew   float64   `json:"skew,omitempty"` // in seconds, where it is too large
+}
+
+// fleetAccount is an allowance that they share.
+type fleetAccount struct {
+	Name    string     `json:"name"`
+	State   string     `json:"state"`
+	Tone    string     `json:"tone"`
+	ResetAt *time.Time `json:"reset_at,omitempty"`
+	Words   string     `json:"words"` // who was told, who tries, and how many wait
+}
+
+// fleetSession is an interrupted session of any of them.
+type fleetSession struct {
+	Name   string     `json:"name"` // HOST/SESSION
+	By     string     `json:"by"`
+	State  string     `json:"state"`
+	Tone   string     `json:"tone"`
+	NextAt *time.Time `json:"next_at,omitempty"`
+}
+
+// fleet tells a page of the fleet.
+func (p *Page) fleet(w http.ResponseWriter, r *http.Request) {
+	status, err := p.backend.Status(r.Context(), false)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	backend, ok := p.backend.(control.FleetBackend)
+	if !ok || status.Daemon.Fleet == nil {
+		answer(w, showFleet(control.DaemonFleet{}, control.Fleet{}))
+		return
+	}
+	found, err := backend.Fleet(r.Context(), r.URL.Query().Get("after"), fleetRows)
+	if errors.Is(err, control.ErrNoFleet) {
+		found, err = control.Fleet{}, nil // it is only just joining
+	}
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	answer(w, showFleet(*status.Daemon.Fleet, found))
+}
+
+func showFleet(here control.DaemonFleet, f control.Fleet) fleetDocument {
+	d := fleetDocument{
+		Line: here.State + ", as " + here.Name + " with " + humanize.Count(here.Hosts, "host"), Tone: string(humanize.Good), Next: f.Next,
+		Hosts: []fleetHost{}, Accounts: []fleetAccount{}, Sessions: []fleetSession{},
+	}
+	if here.State != "connected" {
+		d.Tone = string(humanize.Wait)
+	}
+	if here.Why != "" {
+		d.Line += ": " + sanitize.Line(here.Why)
+	}
+	for _, h := range f.Hosts {
+		d.Hosts = append(d.Hosts, showFleetHost(h))
+	}
+	for _, a := range f.Accounts {
+		d.Accounts = append(d.Accounts, showFleetAccount(a))
+	}
+	for _, s := range f.Sessions {
+		state, tone := humanize.State(s.View)
+		d.Sessions = append(d.Sessions, fleetSession{
+			Name: sanitize.Line(s.Host + "/" + s.Name), By: sanitize.Line(s.Agent), State: state, Tone: string(tone), NextAt: s.NextAt,
+		})
+	}
+	return d
+}
+
+func showFleetHost(h control.FleetHost) fleetHost {
+	tone := humanize.Good
+	switch h.State {
+	case "gone":
+		tone = humanize.Bad
+	case "alone":
+		tone = humanize.Wait
+	}
+	shown := fleetHost{Name: sanitize.Line(h.Name), State: h.State, Tone: string(tone), SeenAt: h.SeenAt}
+	if h.Skewed() {
+		shown.Skew = h.SkewSeconds
+	}
+	return shown
+}
+
+func showFleetAccount(a control.FleetAccount) fleetAccount {
+	state, tone := humanize.Account(a.State)
+	shown := fleetAccount{Name: sanitize.Line(a.Name), State: state, Tone: string(tone), ResetAt: a.ResetAt}
+	if a.By != "" && a.State != "closed" {
+		shown.Words = "as " + sanitize.Line(a.By) + " was told; "
+	}
+	if a.Probe != nil {
+		shown.Words += sanitize.Line(a.Probe.Host) + " tries; "
+	}
+	shown.Words += humanize.Count(a.Sessions, "interrupted session") + " on " + humanize.Count(a.Hosts, "host")
+	return shown
+}

@@ -1,0 +1,115 @@
+package webui
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"resumed/internal/control"
+	"resumed/internal/resume"
+	"resumed/internal/timeline"
+)
+
+// What one request for strips may ask for, and what is read for it.
+const (
+	mostStrips       = 64
+	stepsOfOne       = 1000
+	stepsOfAll       = 20000
+	mostAccountStrip = 100
+)
+
+// strip is the time of a session or of an account.
+type strip struct {
+	Key string `json:"key"`
+	timeline.Strip
+}
+
+// strips tells the time of sessions, at most of so many as a screen shows.
+func (p *Page) strips(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	agents, ids := query["agent"], query["id"]
+	if len(agents) != len(ids) || len(ids) == 0 || len(ids) > mostStrips {
+		http.Error(w, "strips are of a few sessions, each with its agent and its id", http.StatusBadRequest)
+		return
+	}
+	keys := make([]resume.Key, len(ids))
+	for i := range ids {
+		keys[i] = resume.Key{Agent: agents[i], ID: ids[i]}
+	}
+	status, err := p.backend.Status(r.Context(), true, keys...)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	own, err := p.ownSteps(r.Context(), status.Now)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	all := make([]strip, 0, len(status.Sessions))
+	for _, v := range status.Sessions {
+		steps, err := p.stepsBy(r.Context(), v.Key(), status.Now, stepsOfOne)
+		if err != nil {
+			refuse(w, err)
+			return
+		}
+		all = append(all, strip{v.Key().String(), timeline.Session(v, steps[v.Key()], own, status.Now)})
+	}
+	answer(w, all)
+}
+
+// accountStrips tells the time of the accounts.
+func (p *Page) accountStrips(w http.ResponseWriter, r *http.Request) {
+	status, err := p.backend.Status(r.Context(), false)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	steps, err := p.stepsBy(r.Context(), resume.Key{}, status.Now, stepsOfAll)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	own, err := p.ownSteps(r.Context(), status.Now)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	sessions := make(map[string][]resume.View)
+	for _, v := range status.Sessions {
+		name := v.AccountKey().String()
+		sessions[name] = append(sessions[name], v)
+	}
+	all := make([]strip, 0, len(status.Accounts))
+	for _, a := range status.Accounts[:min(len(status.Accounts), mostAccountStrip)] {
+		all = append(all, strip{a.String(), timeline.Account(a, sessions[a.String()], steps, own, status.Now)})
+	}
+	answer(w, all)
+}
+
+// stepsBy returns the steps of the time that a strip looks back, by session.
+func (p *Page) stepsBy(ctx context.Context, key resume.Key, now time.Time, most int) (map[resume.Key][]control.Step, error) {
+	steps := make(map[resume.Key][]control.Step)
+	for step, err := range p.backend.Steps(ctx, key, now.Add(-timeline.Reach), most) {
+		if err != nil {
+			return nil, err
+		}
+		if step.Session != "" {
+			of := resume.Key{Agent: step.Agent, ID: step.Session}
+			steps[of] = append(steps[of], step)
+		}
+	}
+	return steps, nil
+}
+
+// ownSteps returns the daemon's own steps of that time.
+func (p *Page) ownSteps(ctx context.Context, now time.Time) ([]control.Step, error) {
+	var own []control.Step
+	for step, err := range p.backend.OwnSteps(ctx, now.Add(-timeline.Reach)) {
+		if err != nil {
+			return nil, err
+		}
+		own = append(own, step)
+	}
+	return own, nil
+}

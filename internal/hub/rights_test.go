@@ -104,7 +104,7 @@ func TestANameBelongsToWhoCameFirst(t *testing.T) {
 	second.Host = "other"
 	require.ErrorIs(t, natskv.Register(t.Context(), second), nats.ErrAuthorization, "it was not invited")
 
-	open(t, first)
+	open(t, first).Close() // it holds the invitation, and would ask again
 	hub.stop()
 	require.NoError(t, os.Remove(filepath.Join(dir, hostsDir, "box.json"))) // a person shuts it out
 	serve(t, Options{Dir: dir})

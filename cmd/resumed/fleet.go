@@ -84,6 +84,7 @@ func (c *cli) joinFleet(cmd *cobra.Command, line, name string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the configuration directory: %w", err)
 	}
+	putBack := asNow(wanted.CAFile, wanted.CredentialsFile)
 	err = errors.Join(
 		atomicfile.Write(wanted.CAFile, invitation.CAText(), 0o600),
 		atomicfile.Write(wanted.CredentialsFile, credentials.Text(), 0o600),
@@ -93,7 +94,7 @@ func (c *cli) joinFleet(cmd *cobra.Command, line, name string) error {
 	}
 	err = natskv.Register(cmd.Context(), natskv.Options{URL: wanted.URL, Credentials: credentials, CAFile: wanted.CAFile, Host: wanted.Name})
 	if _, refused := errors.AsType[*natskv.RefusedError](err); refused {
-		return err
+		return errors.Join(err, putBack())
 	}
 	if err != nil {
 		fmt.Fprintf(c.err, "The hub does not answer now (%v): this machine is let in when it does.\n", err)
@@ -103,6 +104,24 @@ func (c *cli) joinFleet(cmd *cobra.Command, line, name string) error {
 	}
 	_, err = fmt.Fprintf(c.out, "This machine is %s in the fleet at %s; [fleet] is in %s.\n", wanted.Name, wanted.URL, path)
 	return err
+}
+
+// asNow returns what puts files back as they are now.
+func asNow(files ...string) (putBack func() error) {
+	texts := make([][]byte, len(files))
+	for i, file := range files {
+		texts[i], _ = os.ReadFile(file) // what cannot be read is of no use
+	}
+	return func() (err error) {
+		for i, file := range files {
+			if texts[i] == nil {
+				err = errors.Join(err, os.Remove(file))
+			} else {
+				err = errors.Join(err, atomicfile.Write(file, texts[i], 0o600))
+			}
+		}
+		return err
+	}
 }
 
 // keysFor returns what this machine is known by. It keeps its key when it joins again.

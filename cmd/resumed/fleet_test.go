@@ -164,6 +164,38 @@ func TestMachinesOfOneAccountTryALimitOnce(t *testing.T) {
 	require.Contains(t, out, "host early: alive")
 }
 
+func TestAMachineThatIsRemovedGoesOnAlone(t *testing.T) {
+	h := newHubBox(t)
+	h.serve()
+	gone, stays := h.host("gone"), h.host("stays")
+	for _, b := range []*box{gone, stays} {
+		b.start()
+	}
+	stays.until("both are there", stays.inFleet("connected", 2))
+	out, errOut, code := h.run("hub", "remove", "gone", "--dir", h.path("hub"))
+	require.Zero(t, code, errOut)
+	require.Contains(t, errOut, "gone is removed")
+	require.NotEqual(t, h.line, strings.TrimSpace(out), "the old line would let it in again")
+	gone.until("it knows that it is out", func() bool {
+		f := gone.status().Daemon.Fleet
+		return f.State == "alone" && strings.Contains(f.Why, "does not know this machine")
+	})
+	gone.write("bot/logs/s-1.log", "step 1\nrate limited, retry in 1s\n")
+	gone.untilState("s-1", resume.Watching)
+	require.Contains(t, h.read("notes"), "ended gone s-1", "it goes on by what it knows itself")
+	require.Equal(t, 1, strings.Count(gone.logged(), "does not let this host in"), "that is said once")
+	require.True(t, stays.inFleet("connected", 1)())
+
+	keys := gone.read(".config/resumed/fleet.credentials")
+	_, errOut, code = gone.run("fleet", "join", h.line, "--name", "gone")
+	require.NotZero(t, code)
+	require.Contains(t, errOut, "the line is worth nothing to this hub")
+	require.Equal(t, keys, gone.read(".config/resumed/fleet.credentials"))
+	_, errOut, code = gone.run("fleet", "join", out, "--name", "gone")
+	require.Zero(t, code, errOut)
+	stays.until("it is back", stays.inFleet("connected", 2))
+}
+
 func TestASessionOfAnotherMachineIsSteered(t *testing.T) {
 	h := newHubBox(t)
 	h.serve()

@@ -35,13 +35,13 @@ func (c *cli) hubCommand() *cobra.Command {
 		},
 	}
 	cmd.PersistentFlags().StringVar(&dir, "dir", "", "the hub's `DIRECTORY`")
-	listen := ""
+	listen, renew := "", false
 	first := &cobra.Command{
 		Use:   "init",
 		Short: "Create a hub and print the line that machines join with",
 		Long: "Makes a directory with the hub's certificates, keys and settings, and prints one line for all\n" +
 			"machines that are to join. Whoever has the line can join, so it is a secret. Done again it prints the\n" +
-			"same line.",
+			"same line; with --new-line another one, and the one before invites nobody any more.",
 		Example: "  resumed hub init\n  resumed hub init --listen 192.168.1.10:4222",
 		RunE: func(*cobra.Command, []string) error {
 			place, err := hubDir(dir)
@@ -49,6 +49,9 @@ func (c *cli) hubCommand() *cobra.Command {
 				return err
 			}
 			invitation, err := hub.Init(place, listen)
+			if err == nil && renew {
+				invitation, err = hub.Renew(place)
+			}
 			if err != nil {
 				return err
 			}
@@ -58,7 +61,28 @@ func (c *cli) hubCommand() *cobra.Command {
 		},
 	}
 	first.Flags().StringVar(&listen, "listen", "", "`ADDRESS` to listen on, by which machines reach it (default \""+hub.DefaultListen+"\")")
-	cmd.AddCommand(first)
+	first.Flags().BoolVar(&renew, "new-line", false, "make a new line: the one before has leaked")
+	remove := &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Remove a machine from the fleet",
+		Long: "Shuts a machine out, at once where the hub runs. The line that machines joined with would let it in\n" +
+			"again, so a new one is made and printed. Machines that have joined stay.",
+		Example: "  resumed hub remove old-laptop",
+		RunE: func(_ *cobra.Command, args []string) error {
+			place, err := hubDir(dir)
+			if err != nil {
+				return err
+			}
+			invitation, err := hub.Remove(place, args[0])
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.err, "%s is removed, and the line that it joined with is worth nothing now. The others stay. From now on machines join with this line:\n", args[0])
+			_, err = fmt.Fprintln(c.out, "resumed fleet join", invitation.Line())
+			return err
+		},
+	}
+	cmd.AddCommand(first, remove)
 	return cmd
 }
 

@@ -221,7 +221,10 @@ func (c *crew) standing() *control.DaemonFleet {
 	shown := &control.DaemonFleet{State: fleetConnected, URL: m.config.URL, Name: m.host, Hosts: s.Hosts, Since: s.Since.UTC()}
 	if s.Alone || !m.store.Connected() {
 		shown.State, shown.Why = fleetAlone, s.Why
-		if err := m.store.LastError(); shown.Why == "" && err != nil {
+		switch err := m.store.LastError(); {
+		case errors.Is(err, natskv.ErrUnknownHost):
+			shown.Why = "the hub does not know this machine: run the line here that `resumed hub init` prints there"
+		case shown.Why == "" && err != nil:
 			shown.Why = err.Error()
 		}
 	}

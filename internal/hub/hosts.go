@@ -20,15 +20,16 @@ import (
 	"resumed/internal/fleet/natskv"
 )
 
-// hosts are who was let in: a file each, which a person removes to shut one out. They
-// are read anew for every connection, so that nothing has to be told of it.
+// hosts are who was let in, a file each, and who may ask to be. They are read anew for every
+// connection, so that nothing has to be told of a change.
 type hosts struct {
-	dir   string
-	guest string // by what the holder of an invitation is known
-	hub   string // by what the hub itself is, as a client of its server
+	dir string // the hub's
+	hub string // by what the hub itself is known, as a client of its server
 
 	mu sync.Mutex // one is let in at a time
 }
+
+func hostFile(dir, name string) string { return filepath.Join(dir, hostsDir, name+".json") }
 
 // host is the file of one.
 type host struct {
@@ -50,13 +51,13 @@ func (h *hosts) let(request natskv.Request) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	file := filepath.Join(h.dir, request.Name+".json")
+	file := hostFile(h.dir, request.Name)
 	known, err := readHost(file)
 	switch {
 	case err == nil && known.Key == request.Key:
 		return nil
 	case err == nil:
-		return fmt.Errorf("a host called %s is there already: choose another name by --name; if it is this very machine, remove %s on the hub's and join again", request.Name, file)
+		return fmt.Errorf("a host called %s is there already: choose another name by --name; if it is this very machine, run `resumed hub remove %[1]s` on the hub's and join again with the line that it prints", request.Name)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -76,19 +77,30 @@ func readHost(file string) (host, error) {
 	return known, err
 }
 
-// named returns the host of that key.
-func (h *hosts) named(key string) (string, bool) {
-	files, err := filepath.Glob(filepath.Join(h.dir, "*.json"))
-	if err != nil {
-		return "", false
-	}
+// named returns who holds which key.
+func (h *hosts) named() map[string]string {
+	files, _ := filepath.Glob(hostFile(h.dir, "*")) // the pattern is a good one
+	names := make(map[string]string, len(files))
 	for _, file := range files {
 		known, err := readHost(file)
-		if err == nil && known.Key == key && strings.TrimSuffix(filepath.Base(file), ".json") == known.Name {
-			return known.Name, true
+		if err == nil && strings.TrimSuffix(filepath.Base(file), ".json") == known.Name {
+			names[known.Key] = known.Name
 		}
 	}
-	return "", false
+	return names
+}
+
+// guest returns the key of who holds the invitation, or "".
+func (h *hosts) guest() string {
+	s, err := read(h.dir)
+	if err != nil {
+		return ""
+	}
+	key, err := natskv.GuestKey(s.Guest)
+	if err != nil {
+		return ""
+	}
+	return key
 }
 
 // Check lets a client in who proves to hold the key of a host, and gives it that host's
@@ -108,11 +120,11 @@ func (h *hosts) Check(c server.ClientAuthentication) bool {
 	switch o.Nkey {
 	case h.hub:
 		return true
-	case h.guest:
+	case h.guest():
 		c.RegisterUser(&server.User{Username: "guest", Permissions: permissions(natskv.GuestRights())})
 		return true
 	}
-	name, known := h.named(o.Nkey)
+	name, known := h.named()[o.Nkey]
 	if known {
 		c.RegisterUser(&server.User{Username: name, Permissions: permissions(natskv.HostRights(name))})
 	}

@@ -27,7 +27,7 @@ const (
 	dataDir      = "data"  // what JetStream keeps
 )
 
-// settings are what Init decided. They are written once.
+// settings are what Init decided. The invitation is another one after Renew.
 type settings struct {
 	Version int    `json:"version"`
 	Listen  string `json:"listen"`

@@ -3,8 +3,7 @@ package hub
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,7 +89,7 @@ func trespass(t *testing.T, o natskv.Options, subject string, listen bool) error
 
 func TestANameBelongsToWhoCameFirst(t *testing.T) {
 	dir, invitation := newHub(t)
-	hub := serve(t, Options{Dir: dir})
+	serve(t, Options{Dir: dir})
 	first, second := guestOf(t, invitation, "box", invitation.URL), guestOf(t, invitation, "box", invitation.URL)
 	require.NoError(t, natskv.Register(t.Context(), first))
 	require.NoError(t, natskv.Register(t.Context(), first), "asking again changes nothing")
@@ -102,18 +101,42 @@ func TestANameBelongsToWhoCameFirst(t *testing.T) {
 	require.ErrorContains(t, natskv.Register(t.Context(), second), "letters")
 	second.Credentials.Invitation = make([]byte, keySize)
 	second.Host = "other"
-	require.ErrorIs(t, natskv.Register(t.Context(), second), nats.ErrAuthorization, "it was not invited")
+	require.ErrorContains(t, natskv.Register(t.Context(), second), "the line is worth nothing")
 
-	open(t, first).Close() // it holds the invitation, and would ask again
-	hub.stop()
-	require.NoError(t, os.Remove(filepath.Join(dir, hostsDir, "box.json"))) // a person shuts it out
-	serve(t, Options{Dir: dir})
-	first.Credentials.Invitation = nil
-	out, err := natskv.Open(first)
+}
+
+// A host that was let in holds what it would be let in with again, and tries.
+func TestAHostThatIsRemovedStaysOut(t *testing.T) {
+	dir, invitation := newHub(t)
+	hub := serve(t, Options{Dir: dir})
+	mine := guestOf(t, invitation, "box", invitation.URL)
+	mine.Within = 10 * time.Millisecond
+	require.NoError(t, natskv.Register(t.Context(), mine))
+	box, other := open(t, mine), joined(t, invitation, "other")
+
+	_, err := Remove(dir, "nobody")
+	require.ErrorContains(t, err, "box, other")
+	_, err = Remove(dir, "../"+strings.TrimSuffix(settingsFile, ".json"))
+	require.ErrorContains(t, err, "no host")
+	next, err := Remove(dir, "box")
 	require.NoError(t, err)
-	defer out.Close()
-	until(t, "it is refused", func() bool { return errors.Is(out.LastError(), nats.ErrAuthorization) })
-	require.False(t, out.Connected())
+	refused := func() bool { return !box.Connected() && errors.Is(box.LastError(), natskv.ErrUnknownHost) }
+	until(t, "it is disconnected and refused", refused)
+	require.ErrorContains(t, natskv.Register(t.Context(), mine), "the line is worth nothing")
+	require.True(t, other.Connected(), "the others stay")
+
+	hub.stop()
+	serve(t, Options{Dir: dir})
+	until(t, "the others come back", other.Connected)
+	require.NoError(t, natskv.Register(t.Context(), guestOf(t, next, "box", next.URL)), "its name is free")
+	until(t, "it is refused by a hub that begins anew", refused)
+	again, err := Init(dir, "")
+	require.NoError(t, err)
+	require.Equal(t, next, again, "the line of now is printed")
+	again, err = Renew(dir)
+	require.NoError(t, err)
+	require.ErrorContains(t, natskv.Register(t.Context(), guestOf(t, next, "late", next.URL)), "the line is worth nothing")
+	require.NoError(t, natskv.Register(t.Context(), guestOf(t, again, "late", again.URL)))
 }
 
 // A host may be joined before there is a hub, and is let in when that comes.

@@ -41,7 +41,7 @@ const startLimit = time.Minute
 func Serve(ctx context.Context, o Options) error {
 	s, err := read(o.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no hub in %s: make one with `resumed hub init --dir %s`", o.Dir, o.Dir)
+		return noHub(o.Dir)
 	}
 	if err != nil {
 		return err
@@ -50,11 +50,7 @@ func Serve(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	guest, err := natskv.GuestKey(s.Guest)
-	if err != nil {
-		return err
-	}
-	known := &hosts{dir: filepath.Join(o.Dir, hostsDir), guest: guest, hub: self.Public()}
+	known := &hosts{dir: o.Dir, hub: self.Public()}
 	options, err := o.server(s, known)
 	if err != nil {
 		return err
@@ -86,9 +82,7 @@ func Serve(ctx context.Context, o Options) error {
 	if err := nc.Flush(); err != nil {
 		return err
 	}
-	o.Ready(ns.Addr().String())
-	<-ctx.Done()
-	return nil
+	return known.keepOut(ctx, ns, o.Log, func() { o.Ready(ns.Addr().String()) })
 }
 
 // prepare makes the streams. In a cluster there is none to ask before most of it is there.

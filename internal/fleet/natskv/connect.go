@@ -38,11 +38,12 @@ const longestPause = 30 * time.Second
 // Open begins to connect and returns at once: a server that is down is tried for ever.
 func Open(o Options) (*Store, error) {
 	var lost atomic.Pointer[nats.Conn]
+	said := "" // the last refusal: tries come one after the other, and for ever
 	nc, err := o.Dial(
 		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
 		nats.CustomReconnectDelay(func(attempts int) time.Duration {
 			if nc := lost.Load(); nc != nil {
-				o.letIn(nc.LastError())
+				said = o.letIn(nc.LastError(), said)
 			}
 			return pauseAfter(attempts, cmp.Or(o.Within, longestPause), rand.Float64())
 		}),
@@ -52,7 +53,7 @@ func Open(o Options) (*Store, error) {
 		nats.ReconnectHandler(func(*nats.Conn) { o.tell(true) }),
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { o.tell(false) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			if o.Refused != nil {
+			if o.Refused != nil && !errors.Is(err, nats.ErrAuthorization) { // letIn tells of that
 				o.Refused(err)
 			}
 		}),
@@ -87,14 +88,24 @@ func (o Options) Dial(more ...nats.Option) (*nats.Conn, error) {
 }
 
 // letIn asks to be let in where the server does not know this host: it was joined while
-// there was no hub, or the hub was made anew.
-func (o Options) letIn(err error) {
-	if !errors.Is(err, nats.ErrAuthorization) || o.Credentials.Invitation == nil {
-		return
+// there was no hub, or the hub was made anew. It logs a refusal that was not said before, and
+// returns it.
+func (o Options) letIn(err error, said string) string {
+	if !errors.Is(err, nats.ErrAuthorization) {
+		return said
 	}
-	if err := Register(context.Background(), o); err != nil && o.Log != nil {
-		o.Log.Warn("the fleet's hub does not let this host in", "err", err)
+	err = ErrUnknownHost
+	if o.Credentials.Invitation != nil {
+		err = Register(context.Background(), o)
 	}
+	if err == nil {
+		return ""
+	}
+	text := meant(err).Error()
+	if text != said && o.Log != nil {
+		o.Log.Warn("the fleet's hub does not let this host in", "err", text)
+	}
+	return text
 }
 
 func (o Options) tell(connected bool) {
@@ -129,7 +140,12 @@ func authorities(file string) ([]nats.Option, error) {
 func (s *Store) Connected() bool { return s.nc.IsConnected() }
 
 // LastError returns why there is none, as far as is known.
-func (s *Store) LastError() error { return s.nc.LastError() }
+func (s *Store) LastError() error {
+	if err := s.nc.LastError(); err != nil {
+		return meant(err)
+	}
+	return nil
+}
 
 // Servers returns on how many servers a bucket is kept, and which of them decides.
 func (s *Store) Servers(ctx context.Context, bucket fleet.Bucket) (replicas int, leader string, err error) {

@@ -105,8 +105,11 @@ func Register(ctx context.Context, o Options) error {
 	asks := o
 	asks.Credentials, asks.Host = visitor, guest
 	nc, err := asks.Dial(nats.NoReconnect(), nats.Timeout(answerLimit))
-	if err != nil {
-		return err
+	switch why := meant(err); {
+	case errors.Is(why, ErrUnknownHost), errors.Is(why, ErrNotTheirs):
+		return &RefusedError{"the line is worth nothing to this hub: a machine was removed since, or the hub was made anew. `resumed hub init`, on the hub's machine, prints the one of now"}
+	case err != nil:
+		return why
 	}
 	defer nc.Close()
 	request, err := json.Marshal(Request{Name: o.Host, Key: o.Credentials.public})

@@ -125,7 +125,7 @@ func (c *cli) install(ctx context.Context, s service, plugins []unitFile, dryRun
 	}
 	version, err := systemdVersion(ctx)
 	if err != nil {
-		return s.withoutSystemd(err)
+		return c.withoutSystemd(s, err, dryRun)
 	}
 	files := append(s.userFiles(dir, version), plugins...)
 	if err := foreign(files); err != nil {
@@ -135,7 +135,7 @@ func (c *cli) install(ctx context.Context, s service, plugins []unitFile, dryRun
 		return c.printInstall(s, files)
 	}
 	if err := reachManager(ctx); err != nil {
-		return s.withoutSystemd(err)
+		return c.withoutSystemd(s, err, dryRun)
 	}
 	made, err := c.settle(s)
 	if err != nil {
@@ -294,16 +294,18 @@ func (c *cli) uninstall(ctx context.Context, dryRun bool) error {
 var errNoSystemd = errors.New("install needs systemd")
 
 // withoutSystemd adds to an error what can be done where there is no systemd, or
-// none that runs.
-func (s service) withoutSystemd(err error) error {
+// none that runs. A program that will vanish is put first where those lines find it.
+func (c *cli) withoutSystemd(s service, err error, dryRun bool) error {
 	if !errors.Is(err, errNoSystemd) && systemdRuns() {
 		return err
 	}
-	program := s.program
-	if s.copyOf != "" {
-		program = "resumed" // where it is now it will not be then
+	if dryRun {
+		return hinted{err, unsupervised(s.program)}
 	}
-	return hinted{err, unsupervised(program)}
+	if _, err := c.settle(s); err != nil {
+		return err
+	}
+	return hinted{err, unsupervised(s.program)}
 }
 
 // systemdVersion returns the version of systemd here.

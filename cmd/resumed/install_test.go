@@ -138,7 +138,7 @@ func TestInstallLeavesOthersFilesAlone(t *testing.T) {
 	require.Empty(t, b.read(dropInPath))
 }
 
-func TestInstallWithoutAManagerDoesNothingAndSaysWhatToDo(t *testing.T) {
+func TestInstallWithoutAManagerSaysWhatToDo(t *testing.T) {
 	b := newBox(t)
 	b.withSystemctl("257")
 	b.write("no-manager", "")
@@ -147,16 +147,22 @@ func TestInstallWithoutAManagerDoesNothingAndSaysWhatToDo(t *testing.T) {
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, errOut, "Failed to connect to bus")
 	require.Contains(t, errOut, "Try:")
-	require.Equal(t, before, b.tree())
+	require.NoDirExists(t, b.path(".config/systemd"))
+	require.NoError(t, os.RemoveAll(b.path(".local"))) // a copy, where the machine itself has no systemd
 
 	b.vars = append(b.vars, "PATH=/nowhere")
+	_, errOut, code = b.run("install", "--dry-run")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errOut, "install needs systemd")
+	require.Equal(t, before, b.tree(), "a dry run does nothing")
+
 	_, errOut, code = b.run("install")
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, errOut, "install needs systemd")
-	for _, instead := range []string{"tmux new-session -d -s resumed 'resumed run'", "@reboot resumed run", "runsvdir"} {
-		require.Contains(t, errOut, instead)
+	for _, instead := range []string{"tmux new-session -d -s resumed '%s run'", "@reboot %s run", "exec %s run", "runsvdir"} {
+		require.Contains(t, errOut, strings.ReplaceAll(instead, "%s", b.path(copyPath)))
 	}
-	require.Equal(t, before, b.tree())
+	require.True(t, isResumed(b.path(copyPath)), "what the lines name is there")
 }
 
 func TestInstallSystemPrintsAScriptThatIsReadByAShell(t *testing.T) {

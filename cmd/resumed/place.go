@@ -3,7 +3,9 @@
 package main
 
 import (
+	"crypto/sha256"
 	"debug/buildinfo"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,20 +28,36 @@ func fleeting(path, tempDir string) string {
 	switch {
 	case !exists(path):
 		return "was removed while it ran"
-	case slices.ContainsFunc(parts, func(part string) bool { return strings.HasPrefix(part, "go-build") }):
+	case slices.ContainsFunc(parts, ofGoRun):
 		return "lies in Go's build cache, where go run left it"
 	case slices.Contains(parts, "_npx"):
 		return "lies in the cache of npx"
 	}
 	for _, dir := range []string{tempDir, "/tmp", "/var/tmp", "/private/tmp", "/dev/shm", "/run"} {
-		if direct, err := filepath.EvalSymlinks(dir); err == nil {
-			dir = direct
-		}
-		if strings.HasPrefix(path, filepath.Clean(dir)+string(filepath.Separator)) {
+		if below(path, dir) {
 			return "lies in a temporary directory"
 		}
 	}
+	if dir, err := os.UserCacheDir(); err == nil && below(path, dir) {
+		return "lies in a cache"
+	}
 	return ""
+}
+
+// below reports whether a path without links is in a directory, by whatever name.
+func below(path, dir string) bool {
+	if direct, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = direct
+	}
+	return strings.HasPrefix(path, filepath.Clean(dir)+string(filepath.Separator))
+}
+
+// ofGoRun knows the directories that go run starts programs from: a temporary one the first
+// time, then the one in the build cache that is named by a sum, whatever GOCACHE is called.
+func ofGoRun(part string) bool {
+	sum, isEntry := strings.CutSuffix(part, "-d")
+	raw, err := hex.DecodeString(sum)
+	return strings.HasPrefix(part, "go-build") || isEntry && err == nil && len(raw) == sha256.Size
 }
 
 // lasting returns where a program is put that would not last where it is.
@@ -88,7 +106,10 @@ func (c *cli) settle(s service) (made []string, err error) {
 	if !there {
 		made = append(made, s.program)
 	}
-	fmt.Fprintf(c.err, "This program %s: the service runs a copy of it, %s\n", s.fleeting, s.program)
+	fmt.Fprintf(c.err, "This program %s: what runs is a copy of it, %s\n", s.fleeting, s.program)
+	if dir := filepath.Dir(s.program); !slices.Contains(filepath.SplitList(os.Getenv("PATH")), dir) {
+		fmt.Fprintf(c.err, "Your PATH does not have %s. Add this to ~/.profile, ~/.bashrc or ~/.zshrc:\n  export PATH=\"%s:$PATH\"\n", dir, dir)
+	}
 	return made, nil
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,11 +16,12 @@ func TestAProgramThatWillVanishIsKnown(t *testing.T) {
 	require.NoError(t, err)
 	stays := fleeting(os.Args[0], "/nowhere")
 	for path, want := range map[string]string{
-		".cache/go-build/ab/abcd-d/resumed":            "build cache",
-		"go-build1234/b001/exe/resumed":                "build cache",
-		".npm/_npx/12ab/node_modules/x/bin/resumed":    "npx",
-		"home/.local/bin/resumed":                      "temporary directory",
-		"lib/node_modules/@resumed/linux-x64/bin/prog": "temporary directory",
+		".cache/go-build/ab/abcd-d/resumed":                     "build cache",
+		"go-build1234/b001/exe/resumed":                         "build cache",
+		"gocache/f0/" + strings.Repeat("f0", 32) + "-d/resumed": "build cache", // GOCACHE may have any name
+		".npm/_npx/12ab/node_modules/x/bin/resumed":             "npx",
+		"home/.local/bin/resumed":                               "temporary directory",
+		"lib/node_modules/@resumed/linux-x64/bin/prog":          "temporary directory",
 	} {
 		file := filepath.Join(base, path)
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
@@ -41,9 +43,15 @@ func TestInstallRunsACopyOfAProgramThatWillVanish(t *testing.T) {
 
 	_, errOut, code = b.run("install")
 	require.Zero(t, code, errOut)
-	require.Contains(t, errOut, "lies in a temporary directory: the service runs a copy of it, "+b.path(copyPath))
+	require.Contains(t, errOut, "lies in a temporary directory: what runs is a copy of it, "+b.path(copyPath))
+	require.Contains(t, errOut, `export PATH="`+b.path(".local/bin")+`:$PATH"`, "who has it installed can call it")
 	require.Contains(t, b.read(dropInPath), "ExecStart=\""+b.path(copyPath)+"\" run\n")
 	require.True(t, isResumed(b.path(copyPath)))
+
+	b.vars = append(b.vars, "PATH="+b.path("bin")+":"+b.path(".local/bin")+":"+os.Getenv("PATH"))
+	_, errOut, code = b.run("install")
+	require.Zero(t, code, errOut)
+	require.NotContains(t, errOut, "export PATH")
 
 	b.binary = b.path(copyPath) // the copy itself goes on from here, although this home is temporary too
 	_, errOut, code = b.run("install")
@@ -123,6 +131,24 @@ func TestPurgeListsAndRemovesWhatIsLeft(t *testing.T) {
 	out, _, code = b.run("uninstall", "--purge")
 	require.Zero(t, code)
 	require.Contains(t, out, "Nothing else is left.")
+}
+
+func TestPurgeLeavesAHomeAsItWas(t *testing.T) {
+	b := newBox(t)
+	before := b.tree()
+	b.write(".config/resumed/resumed.toml", "")
+	b.write(".local/state/resumed/resumed.db", "")
+	_, errOut, code := b.run("uninstall", "--purge", "--yes")
+	require.Zero(t, code, errOut)
+	require.Equal(t, before, b.tree(), "directories that nobody else uses are gone too")
+
+	b.write("elsewhere/resumed/resumed.db", "")
+	require.NoError(t, os.MkdirAll(b.path(".local"), 0o755))
+	require.NoError(t, os.Symlink(b.path("elsewhere"), b.path(".local/state")))
+	_, errOut, code = b.run("uninstall", "--purge", "--yes")
+	require.Zero(t, code, errOut)
+	require.NoDirExists(t, b.path("elsewhere/resumed"))
+	require.Subset(t, b.tree(), []string{".local/state", "elsewhere"}, "a link that somebody made stays, and so does where it leads")
 }
 
 func TestPurgeWaitsForADaemonThatRuns(t *testing.T) {

@@ -52,8 +52,8 @@ func leftovers(getenv func(string) string) []leftover {
 func (c *cli) purge(ctx context.Context, dryRun, yes bool) error {
 	left := leftovers(os.Getenv)
 	if len(left) == 0 {
-		_, err := fmt.Fprintln(c.out, "Nothing else is left.")
-		return err
+		fmt.Fprintln(c.out, "Nothing else is left.")
+		return c.sayWhoHasTheProgram()
 	}
 	fmt.Fprintln(c.out, "This is left of resumed:")
 	for _, l := range left {
@@ -79,8 +79,22 @@ func (c *cli) purge(ctx context.Context, dryRun, yes bool) error {
 			return fmt.Errorf("remove what is left: %w", err)
 		}
 		fmt.Fprintln(c.out, "removed", l.path)
+		removeEmpty(filepath.Dir(l.path))
 	}
 	return c.sayWhoHasTheProgram()
+}
+
+// removeEmpty removes a directory of the home and those above it while nothing is in them,
+// such as a ~/.local/state that nobody else uses. A link is somebody's wish and stays.
+func removeEmpty(dir string) {
+	home, err := os.UserHomeDir()
+	for err == nil && strings.HasPrefix(dir, filepath.Clean(home)+string(filepath.Separator)) {
+		info, statErr := os.Lstat(dir)
+		if statErr != nil || !info.IsDir() || os.Remove(dir) != nil {
+			return
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // agreed asks a person, where there is one.

@@ -94,7 +94,7 @@ var libraries = map[string][]string{
 	"github.com/charmbracelet/x/ansi":         {"cmd/resumed", "internal/termui"},
 	"github.com/coreos/go-systemd/v22/daemon": {"internal/app"},
 	"github.com/coreos/go-systemd/v22/dbus":   {"internal/runner"},
-	"github.com/fsnotify/fsnotify":            {"internal/agent/opencode", "internal/config", "internal/watch"},
+	"github.com/fsnotify/fsnotify":            {"internal/agent/opencode", "internal/config", "internal/hub", "internal/watch"},
 	"github.com/go-viper/mapstructure/v2":     {"internal/config"},
 	"github.com/godbus/dbus/v5":               {"internal/sessionbus/bustest", "internal/notify/desktop", "internal/sessionbus", "internal/runner"},
 	"github.com/google/uuid":                  {"internal/app", "internal/execrun"},

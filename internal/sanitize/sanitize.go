@@ -32,13 +32,38 @@ func Text(s string) string {
 		return s
 	}
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	s = escapes.ReplaceAllString(s, "")
+	if strings.ContainsFunc(s, commands) { // most text has none, and to look for what they are takes long
+		s = escapes.ReplaceAllString(s, "")
+	}
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	return strings.Map(visible, s)
 }
 
+// commands reports whether an escape sequence may begin with r.
+func commands(r rune) bool { return r == '\x1b' || r >= 0x80 && r <= 0x9f }
+
 // Line returns Text(s) as one line, in which spaces do not pile up.
-func Line(s string) string { return strings.Join(strings.Fields(Text(s)), " ") }
+func Line(s string) string {
+	s = Text(s)
+	if isLine(s) {
+		return s
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// isLine reports whether s has no white space but single spaces between words. Where it
+// has letters beyond ASCII it says no: some of those are spaces.
+func isLine(s string) bool {
+	before := byte(' ')
+	for i := range len(s) {
+		c := s[i]
+		if c < ' ' || c >= utf8.RuneSelf || c == ' ' && before == ' ' {
+			return false
+		}
+		before = c
+	}
+	return s == "" || before != ' '
+}
 
 // Short returns Line(s), cut to at most n characters.
 func Short(s string, n int) string { return Cut(Line(s), n) }

@@ -7,13 +7,14 @@ import (
 	"bytes"
 	"context"
 	"embed"
-	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"time"
 
 	"resumed/internal/control"
@@ -143,8 +144,13 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
 	var keyed time.Time
+	write := func(event []byte) bool {
+		_ = out.SetWriteDeadline(time.Now().Add(readerPatience)) // every connection can
+		_, err := w.Write(event)
+		return err == nil && out.Flush() == nil // else the reader is gone
+	}
 	for r.Context().Err() == nil {
-		event, err := next(r.Context(), f)
+		told, err := next(r.Context(), f)
 		if err != nil {
 			p.log.Debug("a page is not told any longer", "err", err)
 			return
@@ -154,34 +160,31 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 		}
 		if time.Since(keyed) >= keyEvery {
 			keyed = time.Now()
-			if fresh, err := p.access.key(); err == nil {
-				event = append([]byte("event: key\ndata: "+fresh+"\n\n"), event...)
+			if fresh, err := p.access.key(); err == nil && !write([]byte("event: key\ndata: "+fresh+"\n\n")) {
+				return
 			}
 		}
-		_ = out.SetWriteDeadline(time.Now().Add(readerPatience)) // every connection can
-		if _, err := w.Write(event); err != nil || out.Flush() != nil {
-			return // the reader is gone
+		for event := range told {
+			if !write(event) {
+				return
+			}
 		}
 	}
 }
 
 // next returns what is to be sent next: a change, or a beat where there is
 // none for a while.
-func next(ctx context.Context, f *control.Follower) ([]byte, error) {
+func next(ctx context.Context, f *control.Follower) (iter.Seq[[]byte], error) {
 	quiet, cancel := context.WithTimeout(ctx, beatEvery)
 	defer cancel()
 	update, err := f.Next(quiet)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return []byte("event: beat\ndata:\n\n"), nil
+		return slices.Values([][]byte{[]byte("event: beat\ndata:\n\n")}), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	document, err := json.Marshal(show(update))
-	if err != nil {
-		return nil, err
-	}
-	return append(append([]byte("data: "), document...), "\n\n"...), nil
+	return events(update), nil
 }
 
 func (p *Page) order(w http.ResponseWriter, r *http.Request) {

@@ -2,6 +2,7 @@ package webui
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -432,13 +433,14 @@ func TestQuietStreamBeats(t *testing.T) {
 		f := control.Follow(&board{}, false)
 		defer f.Leave()
 		began := time.Now()
-		event, err := next(t.Context(), f)
-		require.NoError(t, err)
-		require.True(t, strings.HasPrefix(string(event), "data: {"))
-		for range 3 {
-			event, err = next(t.Context(), f)
+		said := func() string {
+			events, err := next(t.Context(), f)
 			require.NoError(t, err)
-			require.Equal(t, "event: beat\ndata:\n\n", string(event))
+			return string(bytes.Join(slices.Collect(events), nil))
+		}
+		require.True(t, strings.HasPrefix(said(), "data: {"))
+		for range 3 {
+			require.Equal(t, "event: beat\ndata:\n\n", said())
 		}
 		require.Equal(t, 3*beatEvery, time.Since(began))
 	})

@@ -39,6 +39,7 @@ type row struct {
 	Need    int        `json:"need"`  // what it needs: the most urgent is the least
 	Rank    int        `json:"rank"`  // among those that need the same
 	Cause   string     `json:"cause,omitempty"`
+	Group   string     `json:"group,omitempty"` // what those share that stand together with it
 	Why     string     `json:"why"`
 	Owner   string     `json:"owner,omitempty"`
 	NextAt  *time.Time `json:"next_at,omitempty"`
@@ -104,12 +105,9 @@ func show(u control.Update) document {
 	d := document{
 		Now:      u.Now,
 		Whole:    u.Whole,
-		Rows:     make([]row, 0, len(u.Sessions)),
+		Rows:     showSessions(u.Sessions),
 		Accounts: make([]account, 0, len(u.Accounts)),
 		Daemon:   showDaemon(u.Daemon),
-	}
-	for _, s := range u.Sessions {
-		d.Rows = append(d.Rows, showSession(s))
 	}
 	for _, key := range u.Gone {
 		d.Gone = append(d.Gone, key.String())
@@ -118,6 +116,14 @@ func show(u control.Update) document {
 		d.Accounts = append(d.Accounts, showAccount(a))
 	}
 	return d
+}
+
+func showSessions(sessions []resume.View) []row {
+	rows := make([]row, 0, len(sessions))
+	for _, s := range sessions {
+		rows = append(rows, showSession(s))
+	}
+	return rows
 }
 
 func showSession(s resume.View) row {
@@ -130,20 +136,26 @@ func showSession(s resume.View) row {
 		Account: sanitize.Line(s.AccountKey().String()),
 		Cwd:     sanitize.Line(s.Cwd),
 		State:   state, Tone: string(tone),
-		Need: int(humanize.Needs(s)), Rank: humanize.Urgency(s.State), Cause: humanize.Cause(s),
+		Need: int(humanize.Needs(s)), Rank: humanize.Urgency(s.State), Cause: humanize.Cause(s), Group: groupOf(s).Cause,
 		Why:     sanitize.Line(s.Reason),
+		NextAt:  nextAt(s),
 		Tries:   humanize.Tries(s),
 		Paused:  s.Paused,
 		Idle:    s.State == resume.Watching,
 		Running: s.State == resume.Resuming || s.State == resume.Settling,
 	}
-	if s.State == resume.Waiting {
-		r.NextAt = s.NextAt
-	}
 	if s.Owner != nil {
 		r.Owner = "held by " + humanize.Owner(s)
 	}
 	return r
+}
+
+// nextAt returns when a session is to be resumed; nil: at no time that is known.
+func nextAt(s resume.View) *time.Time {
+	if s.State != resume.Waiting {
+		return nil
+	}
+	return s.NextAt
 }
 
 // standing says how a session stands after an order.

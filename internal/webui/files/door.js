@@ -55,17 +55,24 @@ async function listen(hear) {
     if (!part.value.includes('\n')) continue; // in the midst of one that may be of megabytes
     const events = text.split('\n\n');
     text = events.pop();
-    for (const event of events) take(event, hear);
+    for (const event of events) if (take(event, hear)) await drawn();
   }
 }
 
-// take hears one event.
+// drawn lets the browser draw what was heard before it reads on. A page that nobody sees
+// draws nothing.
+const drawn = () => document.hidden || new Promise((again) => {
+  requestAnimationFrame(() => setTimeout(again));
+  setTimeout(again, 100);
+});
+
+// take hears one event, and returns whether that is to be seen before what follows it.
 function take(event, hear) {
   heard = Date.now();
   const field = (name) => (event.match(new RegExp(`^${name}: ?(.*)$`, 'm')) || [])[1] || '';
   if (field('event') === 'key') keep(field('data'));
   const data = field('event') === 'key' ? '' : field('data');
-  hear(data ? JSON.parse(data) : null);
+  return hear(data ? JSON.parse(data) : null);
 }
 
 // follow hears the daemon for as long as the page is open.

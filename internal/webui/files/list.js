@@ -26,7 +26,7 @@ export class List {
     for (const id of this.groups.keys()) if (!ids.has(id)) this.groups.delete(id);
     this.shown = groups.map((each) => {
       const known = this.groups.get(each.id) || this.begin(each);
-      Object.assign(known, {rows: each.rows, at: each.at});
+      Object.assign(known, {rows: each.rows, size: each.many, at: each.at});
       this.head(known);
       return known;
     });
@@ -35,14 +35,14 @@ export class List {
     this.paint();
   }
 
-  begin({id, need, cause, account, rows}) {
+  begin({id, need, cause, account, rows, many}) {
     const element = byId('group').content.firstElementChild.cloneNode(true);
     element.dataset.tone = tones[need];
     const part = (selector) => element.querySelector(selector);
     const words = cause && need === 2 ? `Waiting: ${cause}` : need === 0 ? cause : needs[need];
     put(part('.cause'), words[0].toUpperCase() + words.slice(1));
     put(part('.account'), account);
-    const known = {id, element, list: part('ul'), toggle: part('button'), many: part('.many'), next: part('.next'), rows, open: rows.length <= few};
+    const known = {id, element, list: part('ul'), toggle: part('button'), many: part('.many'), next: part('.next'), rows, size: many, open: many <= few};
     known.list.setAttribute('aria-label', `${words} ${account}`.trim());
     known.toggle.addEventListener('click', () => {
       known.open = !this.isOpen(known);
@@ -60,7 +60,7 @@ export class List {
 
   head(known) {
     if (!this.looking) known.openedBy = false;
-    put(known.many, count(known.rows.length, 'session'));
+    put(known.many, count(known.size, 'session'));
     known.toggle.setAttribute('aria-expanded', this.isOpen(known));
     this.tickHead(known);
   }
@@ -120,7 +120,7 @@ export class List {
   }
 
   tickHead(known) {
-    put(known.next, known.at && (known.rows.length > 1 || !this.isOpen(known)) ? `next ${until(known.at, this.now())}` : '');
+    put(known.next, known.at && (known.size > 1 || !this.isOpen(known)) ? `next ${until(known.at, this.now())}` : '');
   }
 
   tick() {

@@ -5,11 +5,11 @@ import {ask, follow} from './door.js';
 import {Drawer} from './drawer.js';
 import {Fleet} from './fleet.js';
 import {List, showChips} from './list.js';
-import {apply, group, matches, tally, wordsOf} from './model.js';
+import {Known, group, matches, tally, wordsOf} from './model.js';
 import {Strips} from './strip.js';
 import {ago, clock, count, said, sentence, span} from './words.js';
 
-const sessions = new Map(); // by key
+const known = new Known();
 let daemon = null;
 let ahead = 0; // the daemon's clock over this one's, in milliseconds
 let chosen = null; // which need alone is shown
@@ -22,7 +22,7 @@ const drawer = new Drawer({now, order: command});
 const list = new List({now, open: (row) => drawer.open(row), order: command, seen: (made) => strips.want(made)});
 
 // Many sessions are not drawn more often than a person can see.
-const calm = () => (sessions.size > 1000 ? 250 : 0);
+const calm = () => (known.sessions.size > 1000 ? 250 : 0);
 let drawing = null;
 
 function drawSoon() {
@@ -33,16 +33,17 @@ function drawSoon() {
 }
 
 function drawSessions() {
-  const rows = [...sessions.values()], needs = tally(rows);
-  const looking = words.length > 0;
-  const found = rows.filter((row) => (chosen === null || row.need === chosen) && (!looking || matches(row, words)));
+  const told = known.begun ? known.sketch() : [...known.sessions.values()], needs = tally(told);
+  const looking = words.length > 0 && !known.begun; // what is looked for is found when all are here
+  const found = told.filter((each) => (chosen === null || each.need === chosen) && (!looking || matches(each, words)));
   put(byId('sentence'), sentence(needs, daemon.agents.reduce((sum, each) => sum + each.sessions, 0)));
   document.title = needs[0] ? `(${needs[0]}) resumed` : 'resumed';
-  byId('sessions-section').hidden = rows.length === 0;
-  byId('empty').hidden = rows.length > 0;
-  byId('none').hidden = rows.length === 0 || found.length > 0;
+  byId('sessions-section').hidden = told.length === 0;
+  byId('sessions').ariaBusy = known.begun;
+  byId('empty').hidden = told.length > 0;
+  byId('none').hidden = told.length === 0 || found.length > 0;
   showChips(needs, chosen, choose);
-  list.show(group(found), looking);
+  list.show(known.begun ? found : group(found), looking);
 }
 
 function choose(need) {
@@ -91,17 +92,20 @@ function tick() {
 }
 
 function show(update) {
-  ahead = new Date(update.now) - Date.now();
-  const first = !daemon;
-  daemon = update.daemon;
-  apply(sessions, update, now());
-  if (first) drawSessions();
-  else drawSoon();
+  const first = !daemon, sketched = known.begun;
+  if (update.daemon) {
+    ahead = new Date(update.now) - Date.now();
+    daemon = update.daemon;
+  }
+  known.hear(update, now());
+  if (first || sketched !== known.begun) drawSessions();
+  else if (!known.coming) drawSoon();
+  if (!known.coming) drawer.told(known.sessions);
+  if (!update.daemon) return; // a part, and no more was told
   showDaemon();
   showAccounts(update.accounts);
   strips.wantAccounts(accountStrips, JSON.stringify(update.accounts.map((a) => [a.name, a.tone, a.reset_at])));
   fleet.want(daemon.fleet);
-  drawer.told(sessions);
   tick();
 }
 
@@ -144,6 +148,7 @@ follow({
   hear(update) {
     connection('good', 'live');
     if (update) show(update);
+    return Boolean(update?.groups) && known.begun;
   },
   lost: () => connection('bad', 'not connected: this may be out of date'),
   refused: () => put(byId('old-link'), 'The link that you followed is too old, or was used before. '),

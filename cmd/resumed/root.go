@@ -139,7 +139,7 @@ func (c *cli) root() *cobra.Command {
 	flags.StringVar(&c.logLevel, "log-level", "", "debug | info | warn | error")
 	flags.StringVar(&c.logFormat, "log-format", "", "auto | text | json")
 	root.AddCommand(
-		c.runCommand(), c.statusCommand(), c.explainCommand(), c.logsCommand(), c.historyCommand(), c.usageCommand(), c.statuslineCommand(), c.queueCommand(),
+		c.runCommand(), c.statusCommand(), c.explainCommand(), c.logsCommand(), c.historyCommand(), c.usageCommand(), c.statuslineCommand(), c.hookCommand(), c.queueCommand(),
 		c.retryCommand(), c.cancelCommand(), c.pauseCommand(), c.unpauseCommand(), c.openCommand(),
 		c.configCommand(), c.notifyCommand(), c.doctorCommand(), c.installCommand(), c.uninstallCommand(),
 		c.backoffCommand(), c.execCommand(), c.shellCommand(), c.fleetCommand(), c.hubCommand(), c.demoCommand(), c.demoAgentCommand(), c.keepCommand(), c.versionCommand(),

@@ -295,6 +295,8 @@ func (c *crowd) Do(_ context.Context, key resume.Key, _ control.Order) (resume.V
 	return c.sessions[i], nil
 }
 
+func (c *crowd) Nudge(control.Nudge) error { return nil }
+
 func (c *crowd) Told(context.Context, resume.Key, []usage.Reading) error { return nil }
 
 func (c *crowd) Queue() control.Tasks                  { return nil }

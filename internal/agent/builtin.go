@@ -26,6 +26,18 @@ type Builtin struct {
 	// StatusLine reads what the agent gives to the command of its status line: the
 	// session, and what its account was told of its allowances; nil: it has none.
 	StatusLine func(said []byte, now time.Time) (session string, readings []usage.Reading)
+
+	// Hook is how the agent calls a program of others when something happens to a
+	// session; nil: it does not.
+	Hook *Hook
+}
+
+// Hook is how an agent calls a program when something happens to a session.
+type Hook struct {
+	// Read returns which session is meant by what the agent says, on the standard
+	// input of the program or as its last argument, and the transcript of that
+	// session where it says so. Whatever else it says is left alone.
+	Read func(said []byte) (session, transcript string)
 }
 
 // Hands are what a person does in an agent where waiting does not help, as phrases

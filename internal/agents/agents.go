@@ -67,6 +67,17 @@ func StatusLine(said []byte, now time.Time) (session string, readings []usage.Re
 	return "", nil
 }
 
+// Hook returns how the agent of that name calls a program when something happens to
+// a session; nil: it does not, or there is no such agent.
+func Hook(name string) *agent.Hook {
+	for _, b := range builtin {
+		if b.Name == name {
+			return b.Hook
+		}
+	}
+	return nil
+}
+
 // Make builds every agent that the configuration knows and has not switched
 // off, by name.
 func Make(cfg config.Config) (map[string]agent.Agent, error) {

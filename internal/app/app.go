@@ -35,6 +35,7 @@ type daemon struct {
 	engine   *resume.Engine
 	deliver  *deliver.Deliverer
 	gauge    *gauge
+	nudges   *nudges
 	desk     *desk
 	crew     *crew
 	feeds    *feed.Feeds
@@ -119,6 +120,7 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 		Trust:     func() ownership.Trust { return d.settings.Load().config.Resume.Trust() },
 		Log:       opts.Log,
 	}, first.agents, snapshot.Cursors)
+	d.nudges = newNudges(d.engine.Session, d.feeds.Look, opts.Log)
 	d.deliver = deliver.New(deliver.Options{
 		StateDir: opts.StateDir, LeaseDirs: opts.LeaseDirs, DryRun: opts.DryRun,
 		Settings: d.settings.forDelivery, Engine: d.engine, Transcripts: d.feeds,
@@ -134,7 +136,7 @@ func (d *daemon) buildDoors(maker maker, changes *control.Changes, paused bool) 
 	pause := newPauseSwitch(paused, d.engine, d.store)
 	answers := &backend{
 		opts: opts, startedAt: time.Now(), settings: d.settings, changes: changes, store: d.store, engine: d.engine,
-		notifier: d.notifier, deliver: d.deliver, journal: d.journal, gauge: d.gauge, pause: pause, reload: requests.ask, wake: d.summary.wake,
+		notifier: d.notifier, deliver: d.deliver, journal: d.journal, gauge: d.gauge, nudges: d.nudges, pause: pause, reload: requests.ask, wake: d.summary.wake,
 		crew: d.crew, desk: d.desk,
 	}
 	d.crew.order = answers.ordered
@@ -178,6 +180,7 @@ func (d *daemon) run(ctx context.Context, before state.Snapshot) error {
 	d.inputs.run("memory", d.tendMemory)
 	d.inputs.run("programs", d.deliver.WatchPrograms)
 	d.inputs.run("gauge", d.gauge.Run)
+	d.inputs.run("nudges", d.nudges.Run)
 	d.inputs.run("fleet", d.crew.Run)
 	if !d.opts.DryRun {
 		d.inputs.run("digest", digester{d.settings, d.store, d.engine, d.notifier, d.opts.Log}.Run)

@@ -33,6 +33,7 @@ type backend struct {
 	pause     *pauseSwitch
 	web       *webui.Server
 	gauge     *gauge
+	nudges    *nudges
 	crew      *crew
 	desk      *desk
 	reload    func(context.Context) error
@@ -185,6 +186,8 @@ func (b *backend) Told(ctx context.Context, key resume.Key, readings []usage.Rea
 	}
 	return err
 }
+
+func (b *backend) Nudge(nudge control.Nudge) error { return b.nudges.take(nudge) }
 
 // ordered is Do for another host, which calls a session as a person would.
 func (b *backend) ordered(ctx context.Context, session string, order control.Order) (resume.View, error) {

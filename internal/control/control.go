@@ -130,6 +130,9 @@ type Backend interface {
 	// Told takes what a session's agent was told of the allowances of its account.
 	Told(ctx context.Context, key resume.Key, readings []usage.Reading) error
 
+	// Nudge has what an agent's hook tells of looked at soon. It returns at once.
+	Nudge(nudge Nudge) error
+
 	// Queue is who keeps the tasks.
 	Queue() Tasks
 

@@ -28,6 +28,7 @@ import (
 // daemon is a backend of a few sessions.
 type daemon struct {
 	orders  []string
+	nudged  []control.Nudge
 	told    []usage.Reading
 	paused  bool
 	reload  error
@@ -83,6 +84,8 @@ func (d *daemon) Told(_ context.Context, _ resume.Key, readings []usage.Reading)
 	d.told = append(d.told, readings...)
 	return nil
 }
+
+func (d *daemon) Nudge(n control.Nudge) error { d.nudged = append(d.nudged, n); return nil }
 
 func (d *daemon) Queue() control.Tasks { return nil }
 

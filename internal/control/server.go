@@ -115,6 +115,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("POST /v1/page", s.page(true))
 	mux.HandleFunc("POST /v1/session/{order}", s.order)
 	mux.HandleFunc("POST /v1/told", s.told)
+	mux.HandleFunc("POST /v1/nudge", s.nudge)
 	mux.HandleFunc("GET /v1/queue", s.tasks)
 	mux.HandleFunc("POST /v1/queue/{order}", s.taskOrder)
 	mux.HandleFunc("POST /v1/pause", s.setPaused(true))

@@ -1,0 +1,123 @@
+//go:build !windows
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"resumed/internal/agents"
+	"resumed/internal/control"
+)
+
+// longestHook bounds what is read of an agent, and hookWithin how long it waits for a
+// hook, whatever the daemon does.
+const (
+	longestHook = 1 << 20
+	hookWithin  = 500 * time.Millisecond
+)
+
+func (c *cli) hookCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "hook AGENT [-- COMMAND [ARG ...]]",
+		Short: "Tell the daemon that something happened in an agent",
+		Long: "Agents call this by themselves, once `resumed install --hooks` has put it into their\n" +
+			"settings: Claude Code as a hook, Codex as its notify program. It tells the daemon which\n" +
+			"session to look at now, and then runs the notify program that you had. It prints\n" +
+			"nothing, takes half a second at most and never fails, with or without a daemon.",
+		Example: "  resumed hook claude-code\n  resumed hook codex -- notify-send Codex",
+		Args:    cobra.ArbitraryArgs,
+		// Whatever an agent appends, it is no flag of ours and nothing to complain of.
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && (args[0] == "--help" || args[0] == "-h") {
+				return cmd.Help()
+			}
+			call := readCall(args)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				c.nudge(cmd.Context(), call, cmd.InOrStdin())
+			}()
+			select {
+			case <-done:
+			case <-time.After(hookWithin):
+			}
+			call.goOn()
+			return nil
+		},
+	}
+}
+
+// hookCall is how an agent called us.
+type hookCall struct {
+	agent string
+	said  string   // as the last argument; "": on the standard input
+	own   []string // the program that the user had, with what the agent said; empty: none
+}
+
+func readCall(args []string) hookCall {
+	if len(args) == 0 {
+		return hookCall{}
+	}
+	call := hookCall{agent: args[0]}
+	if rest := args[1:]; len(rest) > 0 {
+		if last := rest[len(rest)-1]; strings.HasPrefix(strings.TrimSpace(last), "{") {
+			call.said = last
+		}
+		if rest[0] == "--" && len(rest) > 1 && (call.said == "" || len(rest) > 2) {
+			call.own = rest[1:]
+		}
+	}
+	return call
+}
+
+// nudge tells the daemon which session to look at. Of what goes wrong nobody is told: an
+// agent shows what its hooks print.
+func (c *cli) nudge(ctx context.Context, call hookCall, in io.Reader) {
+	hook := agents.Hook(call.agent)
+	if hook == nil {
+		return
+	}
+	said := []byte(call.said)
+	if len(said) == 0 && len(call.own) == 0 {
+		said, _ = io.ReadAll(io.LimitReader(in, longestHook))
+	}
+	session, transcript := hook.Read(said)
+	if session == "" {
+		return
+	}
+	pid := os.Getppid()
+	_ = c.client().Nudge(ctx, control.Nudge{
+		Agent: call.agent, Session: session, Transcript: transcript,
+		PID: pid, Terminal: cmp.Or(os.Getenv("TMUX_PANE"), terminalOf(pid)),
+	})
+}
+
+// terminalOf returns the terminal that a process reads from, where that can be told.
+func terminalOf(pid int) string {
+	name, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", pid))
+	if err != nil || !strings.HasPrefix(name, "/dev/") || name == os.DevNull {
+		return ""
+	}
+	return name
+}
+
+// goOn becomes the program that the user had: it runs as if the agent had called it.
+func (h hookCall) goOn() {
+	if len(h.own) == 0 {
+		return
+	}
+	if program, err := exec.LookPath(h.own[0]); err == nil {
+		_ = syscall.Exec(program, h.own, os.Environ())
+	}
+}

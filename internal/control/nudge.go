@@ -1,0 +1,47 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// Nudge is what an agent's hook tells the moment something happens to a session. It
+// only says where to look: what happened is read in the transcript.
+type Nudge struct {
+	Agent      string
+	Session    string
+	Transcript string // "": the agent did not say
+	PID        int    // the process that called the hook; 0: not known
+	Terminal   string // a pane of tmux, or a terminal; "": none
+}
+
+// These bound what a hook may say: more than any agent's ids, and any path.
+const (
+	longestName = 200
+	longestFile = 4096
+)
+
+var errNudge = errors.New("no agent says this to its hook")
+
+// Nudge tells what a hook was told.
+func (c *Client) Nudge(ctx context.Context, n Nudge) error {
+	return c.call(ctx, http.MethodPost, "/v1/nudge", url.Values{
+		"agent": {n.Agent}, "session": {n.Session}, "transcript": {n.Transcript}, "pid": {strconv.Itoa(n.PID)}, "terminal": {n.Terminal},
+	}, nil)
+}
+
+func (s *Server) nudge(w http.ResponseWriter, r *http.Request) {
+	pid, err := strconv.Atoi(r.FormValue("pid"))
+	n := Nudge{
+		Agent: r.FormValue("agent"), Session: r.FormValue("session"), Transcript: r.FormValue("transcript"),
+		PID: pid, Terminal: r.FormValue("terminal"),
+	}
+	if err != nil || n.PID < 0 || n.Session == "" || max(len(n.Agent), len(n.Session), len(n.Terminal)) > longestName || len(n.Transcript) > longestFile {
+		answer(w, nil, errNudge)
+		return
+	}
+	answer(w, struct{}{}, s.backend.Nudge(n))
+}

@@ -1,0 +1,32 @@
+package control_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/control"
+)
+
+func TestAHookTellsWhereToLookAndNoMoreThanAnAgentWould(t *testing.T) {
+	d := &daemon{}
+	client := control.NewClient(serve(t, d))
+	told := control.Nudge{Agent: "claude-code", Session: "s-1", Transcript: "/home/p/a b&c=d.jsonl", PID: 42, Terminal: "%3"}
+	require.NoError(t, client.Nudge(t.Context(), told))
+	require.NoError(t, client.Nudge(t.Context(), control.Nudge{Agent: "codex", Session: "s-2"}))
+	require.Equal(t, []control.Nudge{told, {Agent: "codex", Session: "s-2"}}, d.nudged)
+
+	long := strings.Repeat("x", 5000)
+	for _, hostile := range []control.Nudge{
+		{Agent: "codex"},
+		{Agent: "codex", Session: long},
+		{Agent: long, Session: "s-1"},
+		{Agent: "codex", Session: "s-1", Transcript: "/" + long},
+		{Agent: "codex", Session: "s-1", Terminal: long},
+		{Agent: "codex", Session: "s-1", PID: -1},
+	} {
+		require.Error(t, client.Nudge(t.Context(), hostile))
+	}
+	require.Len(t, d.nudged, 2)
+}

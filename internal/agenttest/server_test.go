@@ -382,7 +382,7 @@ func TestSilenceEndsWithTheTest(t *testing.T) {
 			}
 			ended <- err
 		}()
-		require.Eventually(t, func() bool { return len(s.Requests()) == 1 }, 5*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return len(s.Requests()) == 1 }, time.Minute, time.Millisecond)
 	})
 	select {
 	case <-ended:

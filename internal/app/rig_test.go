@@ -22,7 +22,7 @@ import (
 
 // patience is how long a test waits for what must come; nothing waits that long
 // when the code is right.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // house is where a daemon lives, and a bot whose sessions are files beside it.
 type house struct{ dir string }

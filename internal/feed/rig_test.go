@@ -23,7 +23,7 @@ import (
 
 // patience is how long a test waits for what must come; nothing waits that long
 // when the code is right.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // diary is an agent of functions. Each file is a session, and each line of it
 // begins with what happened.

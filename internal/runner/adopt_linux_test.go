@@ -93,7 +93,7 @@ func TestAnAdoptedCommandKeepsItsBounds(t *testing.T) {
 	got := p.Wait(t.Context())
 	_, ok = errors.AsType[*TimeoutError](got.Err)
 	require.True(t, ok, "%v", got.Err)
-	require.Less(t, time.Since(began), 10*time.Second)
+	require.Less(t, time.Since(began), time.Minute)
 	require.Greater(t, got.Duration, 250*time.Millisecond)
 	require.False(t, lives(process.PID))
 }

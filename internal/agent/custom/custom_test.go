@@ -352,7 +352,7 @@ func TestWhoWritesASessionsFile(t *testing.T) {
 	a, err := New(Options{Name: "bot", Files: []string{file}, Session: `(s-\d)`, Limit: []string{"limit"}, Resume: []string{"sh", "bot.sh"}})
 	require.NoError(t, err)
 	s := resume.Session{Transcript: file}
-	require.Eventually(t, func() bool { return a.Writer(t.Context(), s) == cmd.Process.Pid }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return a.Writer(t.Context(), s) == cmd.Process.Pid }, time.Minute, 10*time.Millisecond)
 	s.Origin = a.Origin(cmd.Process.Pid, false)
 	require.NotNil(t, s.Origin)
 	require.False(t, s.Origin.ArgsSeen, "nobody knows its flags")

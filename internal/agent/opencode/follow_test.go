@@ -54,7 +54,7 @@ func follow(t *testing.T, a *Agent, kept map[string]json.RawMessage) *audience {
 	return w
 }
 
-const patient = 20 * time.Second
+const patient = time.Minute
 
 func (w *audience) feed() agent.Feed {
 	return agent.Feed{

@@ -120,11 +120,11 @@ func TestCommandThatReadsNothingIsDelivered(t *testing.T) {
 
 func TestCommandThatHangsIsKilledWithItsChildren(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	c := open(t, 300*time.Millisecond, "/bin/sh", "-c", `sleep 300 & echo $! >"$1"; wait`, "sh", pidFile)
+	c := open(t, 2*time.Second, "/bin/sh", "-c", `sleep 300 & echo $! >"$1"; wait`, "sh", pidFile)
 	began := time.Now()
 	err := send(t, c, notifytest.Notice(notify.GaveUp, 1))
-	require.ErrorContains(t, err, "longer than 300ms")
-	require.Less(t, time.Since(began), 2*time.Second)
+	require.ErrorContains(t, err, "longer than 2s")
+	require.Less(t, time.Since(began), time.Minute)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(must(os.ReadFile(pidFile)))))
 	require.NoError(t, err)
 	require.True(t, gone(pid), "the child must not outlive the command")

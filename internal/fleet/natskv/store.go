@@ -3,6 +3,7 @@ package natskv
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -91,7 +92,8 @@ func (s *Store) List(ctx context.Context, bucket fleet.Bucket, prefix string) ([
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	replies := s.nc.NewInbox()
-	sub, err := s.nc.SubscribeSync(replies)
+	in := make(chan *nats.Msg, batch+1) // a subscription of the client's own making has room for 65,536
+	sub, err := s.nc.ChanSubscribe(replies, in)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", prefix, err)
 	}
@@ -102,7 +104,7 @@ func (s *Store) List(ctx context.Context, bucket fleet.Bucket, prefix string) ([
 		if err := s.nc.PublishRequest("$JS.API.DIRECT.GET."+streamOf(bucket), replies, []byte(request)); err != nil {
 			return nil, fmt.Errorf("list %s: %w", prefix, err)
 		}
-		page, err := collect(ctx, bucket, sub)
+		page, err := collect(ctx, bucket, in)
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", prefix, err)
 		}
@@ -121,12 +123,14 @@ func (s *Store) List(ctx context.Context, bucket fleet.Bucket, prefix string) ([
 func above(prefix string) string { return prefix[:strings.LastIndex(prefix, ".")+1] + ">" }
 
 // collect takes the answers to one request.
-func collect(ctx context.Context, bucket fleet.Bucket, sub *nats.Subscription) ([]fleet.Entry, error) {
+func collect(ctx context.Context, bucket fleet.Bucket, in <-chan *nats.Msg) ([]fleet.Entry, error) {
 	var page []fleet.Entry
 	for {
-		msg, err := sub.NextMsgWithContext(ctx)
-		if err != nil {
-			return nil, err
+		var msg *nats.Msg
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case msg = <-in:
 		}
 		switch status := msg.Header.Get("Status"); status {
 		case "":
@@ -197,7 +201,7 @@ func (s *Store) publish(ctx context.Context, msg *nats.Msg, rev uint64) (uint64,
 }
 
 // pending is how many changes may wait for whoever looks; more are missed.
-const pending = 4096
+const pending = 512
 
 // Watch tells of changes of keys that begin so.
 func (s *Store) Watch(ctx context.Context, bucket fleet.Bucket, prefix string) (<-chan fleet.Entry, error) {
@@ -334,9 +338,22 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	asked := time.Now()
-	stream, err := s.js.Stream(ctx, streamOf(fleet.Leases))
+	msg, err := s.nc.RequestWithContext(ctx, "$JS.API.STREAM.INFO."+streamOf(fleet.Leases), nil)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("ask for the time: %w", err)
 	}
-	return stream.CachedInfo().TimeStamp.Add(time.Since(asked) / 2), nil
+	took := time.Since(asked)
+	var says struct { // of all that it tells of the stream
+		At    time.Time           `json:"ts"`
+		Error *jetstream.APIError `json:"error"`
+	}
+	switch err := json.Unmarshal(msg.Data, &says); {
+	case err != nil:
+		return time.Time{}, fmt.Errorf("ask for the time: %w", err)
+	case says.Error != nil && says.Error.ErrorCode == jetstream.JSErrCodeStreamNotFound:
+		return time.Time{}, fmt.Errorf("ask for the time: %w", jetstream.ErrStreamNotFound)
+	case says.Error != nil:
+		return time.Time{}, fmt.Errorf("ask for the time: %w", says.Error)
+	}
+	return says.At.Add(took / 2), nil
 }

@@ -1,0 +1,39 @@
+package hub
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/fleet"
+)
+
+// What a host asks for at each heartbeat leaves little behind: garbage is memory of its daemon
+// until it is collected, which takes minutes.
+func TestAHeartbeatLeavesLittleGarbage(t *testing.T) { // not beside others: all of the process's is counted
+	dir, invitation := newHub(t)
+	server := &node{seat: seat{Dir: dir}}
+	server.start(t)
+	t.Cleanup(server.kill)
+	require.True(t, server.wait())
+	store := joined(t, invitation, "box")
+	_, err := store.Create(t.Context(), fleet.Leases, fleet.HostKey("box"), []byte("{}"), 0)
+	require.NoError(t, err)
+	beat := func() {
+		_, err := store.Now(t.Context())
+		require.NoError(t, err)
+		found, err := store.List(t.Context(), fleet.Leases, fleet.HostKey(""))
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+	}
+	beat() // what is made once is not counted
+	const beats = 20
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range beats {
+		beat()
+	}
+	runtime.ReadMemStats(&after)
+	require.Less(t, (after.TotalAlloc-before.TotalAlloc)/beats, uint64(100<<10), "bytes a heartbeat")
+}

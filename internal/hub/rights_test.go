@@ -102,7 +102,6 @@ func TestANameBelongsToWhoCameFirst(t *testing.T) {
 	second.Credentials.Invitation = make([]byte, keySize)
 	second.Host = "other"
 	require.ErrorContains(t, natskv.Register(t.Context(), second), "the line is worth nothing")
-
 }
 
 // A host that was let in holds what it would be let in with again, and tries.

@@ -192,7 +192,7 @@ func Warnings(path string, c Config) []string {
 	}
 	for _, d := range c.Resume.directories() {
 		if info, err := os.Stat(d.path); err != nil || !info.IsDir() {
-			warn("%s: there is no directory %s: write it from the root on, or with ~/", d.key, d.path)
+			warn("%s: there is no directory %s: write the full path, or begin with ~/", d.key, d.path)
 		}
 	}
 	found = append(found, unknownVariables(os.Environ())...)

@@ -28,8 +28,8 @@ func newFleetCounters() fleetCounters {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 	}
 	return fleetCounters{
-		counter("resumed_fleet_cas_total", "Writes to what the fleet agrees on: won, lost to another host, or nobody answered.", "result"),
-		counter("resumed_fleet_probes_total", "Tries of this host whether a limit is over, by how they ended.", "outcome"),
+		counter("resumed_fleet_cas_total", "Writes to the shared state of the fleet: won, lost to another host, or not answered.", "result"),
+		counter("resumed_fleet_probes_total", "Resumes by which this host tested whether a limit is over, by outcome.", "outcome"),
 	}
 }
 
@@ -50,9 +50,9 @@ func (m *Metrics) Wrote(result string) { m.fleet.cas.WithLabelValues(result).Inc
 func (m *Metrics) Probed(outcome string) { m.fleet.probes.WithLabelValues(outcome).Inc() }
 
 var (
-	connectedDesc = prometheus.NewDesc("resumed_fleet_connected", "1 while the fleet answers this host.", nil, nil)
-	hostsDesc     = prometheus.NewDesc("resumed_fleet_hosts", "Hosts of the fleet that were last seen, this one too.", nil, nil)
-	aloneDesc     = prometheus.NewDesc("resumed_fleet_alone_seconds_total", "For how long this host went on alone.", nil, nil)
+	connectedDesc = prometheus.NewDesc("resumed_fleet_connected", "1 while this host is connected to its fleet.", nil, nil)
+	hostsDesc     = prometheus.NewDesc("resumed_fleet_hosts", "Hosts in the fleet when it was last reached, including this one.", nil, nil)
+	aloneDesc     = prometheus.NewDesc("resumed_fleet_alone_seconds_total", "How long this host worked without its fleet.", nil, nil)
 	skewDesc      = prometheus.NewDesc("resumed_fleet_skew_seconds", "How far the fleet's clock is ahead of this host's.", nil, nil)
 )
 

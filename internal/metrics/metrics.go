@@ -57,22 +57,22 @@ func New(version string, source Source) *Metrics {
 		return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "resumed_build_info", Help: "The version that runs; always 1.",
+		Name: "resumed_build_info", Help: "The running version; the value is always 1.",
 	}, []string{"version", "goversion"})
 	build.WithLabelValues(version, runtime.Version()).Set(1)
 
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		interruptions: counter("resumed_interruptions_total",
-			"Refusals that stopped a session, by what was refused.", "agent", "class"),
-		resumes: counter("resumed_resumes_total", "Resumes that ended, by how.", "agent", "outcome"),
-		giveUps: counter("resumed_give_ups_total", "Sessions that were given up.", "agent"),
+			"Interruptions of sessions, by agent and class of error.", "agent", "class"),
+		resumes: counter("resumed_resumes_total", "Finished resumes, by agent and outcome.", "agent", "outcome"),
+		giveUps: counter("resumed_give_ups_total", "Sessions that resumed gave up on.", "agent"),
 		notifications: counter("resumed_notifications_total",
-			"Deliveries of notices that ended, by channel and how.", "name", "outcome"),
+			"Finished deliveries of notices, by channel and outcome.", "name", "outcome"),
 		detection: histogram("resumed_detection_seconds",
-			"From a refusal's own time to when it was seen. Agents that write whole seconds make it up to one too long.",
+			"Time from an error, as the agent recorded it, until it was seen. Up to one second too long for agents that record whole seconds.",
 			.01, .05, .1, .25, .5, 1, 2.5, 5, 15, 60, 300),
-		wait: histogram("resumed_wait_seconds", "What was waited before a resume.",
+		wait: histogram("resumed_wait_seconds", "How long a session waited before a resume.",
 			1, 5, 15, 30, 60, 120, 300, 900, 1800, 3600, 2*3600, 5*3600, 12*3600, 24*3600, 7*24*3600),
 		fleet: newFleetCounters(),
 	}
@@ -144,14 +144,14 @@ func (m *Metrics) Delivered(channel string, outcome notify.Outcome) {
 type gauges struct{ source Source }
 
 var (
-	sessionsDesc = prometheus.NewDesc("resumed_sessions", "Sessions that are known, by state.", []string{"agent", "state"}, nil)
-	accountDesc  = prometheus.NewDesc("resumed_account_open", "1 while a limit holds the account back.", []string{"account"}, nil)
-	providerDesc = prometheus.NewDesc("resumed_account_provider_open", "1 while a limit of this provider holds sessions of the account back.", []string{"account", "provider"}, nil)
-	usedDesc     = prometheus.NewDesc("resumed_account_used_ratio", "What share of a window of the account's allowance is used, as its agent was told.", []string{"account", "provider", "window"}, nil)
-	tasksDesc    = prometheus.NewDesc("resumed_tasks", "Tasks of the queue that are no session yet, by state.", []string{"state"}, nil)
-	pendingDesc  = prometheus.NewDesc("resumed_notifications_pending", "Deliveries of notices that have not ended.", nil, nil)
-	reloadDesc   = prometheus.NewDesc("resumed_config_last_reload_successful", "1 unless the newest configuration was refused.", nil, nil)
-	loadedDesc   = prometheus.NewDesc("resumed_config_last_reload_success_timestamp_seconds", "When the configuration in force was read.", nil, nil)
+	sessionsDesc = prometheus.NewDesc("resumed_sessions", "Known sessions, by agent and state.", []string{"agent", "state"}, nil)
+	accountDesc  = prometheus.NewDesc("resumed_account_open", "1 while the account is limited.", []string{"account"}, nil)
+	providerDesc = prometheus.NewDesc("resumed_account_provider_open", "1 while this provider limits the account.", []string{"account", "provider"}, nil)
+	usedDesc     = prometheus.NewDesc("resumed_account_used_ratio", "Used share of an allowance of the account, as the agent reports it.", []string{"account", "provider", "window"}, nil)
+	tasksDesc    = prometheus.NewDesc("resumed_tasks", "Tasks in the queue that have no session yet, by state.", []string{"state"}, nil)
+	pendingDesc  = prometheus.NewDesc("resumed_notifications_pending", "Notices that are not delivered yet.", nil, nil)
+	reloadDesc   = prometheus.NewDesc("resumed_config_last_reload_successful", "1 unless the newest configuration has errors and is not used.", nil, nil)
+	loadedDesc   = prometheus.NewDesc("resumed_config_last_reload_success_timestamp_seconds", "When the configuration in use was read.", nil, nil)
 )
 
 // Describe names the gauges.

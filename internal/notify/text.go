@@ -88,9 +88,9 @@ func say(notice *Notice, g *group, zone *time.Location, agents Titles) {
 	switch {
 	case g.Event == ConfigError:
 		notice.Title = "resumed: the changed configuration has errors"
-		notice.Text = fit(sanitize.Text(g.Detail), "The configuration before stays in force. To see all errors: resumed config check")
+		notice.Text = fit(sanitize.Text(g.Detail), "The previous configuration stays in use. To see all errors: resumed config check")
 	case g.Event == StateError:
-		notice.Title = "resumed: its saved state was damaged or removed"
+		notice.Title = "resumed: its saved state is damaged or gone"
 		notice.Text = fit(sanitize.Text(g.Detail), "To see how your sessions stand: resumed status")
 	case g.Event == Digest, g.Event == Usage:
 		title, body, _ := strings.Cut(g.Detail, "\n")
@@ -238,7 +238,7 @@ func (w words) where(m member) string {
 func (w words) next(v resume.View) string {
 	switch {
 	case w.group.Event == Limited && v.Unreached == "" && v.NextAt != nil:
-		words := "It is resumed at " + w.clock(v.NextAt) + "; there is nothing to do"
+		words := "It is resumed at " + w.clock(v.NextAt) + "; you need not do anything"
 		if v.Context != nil && v.Cold != nil && *v.Cold {
 			words += ". A resume reads " + humanize.Context(*v.Context, v.Cold)
 		}
@@ -246,7 +246,7 @@ func (w words) next(v resume.View) string {
 	case w.group.Event == Recovered && v.Attempt > 0:
 		return "It took " + humanize.Count(v.Attempt, "try")
 	case w.group.Event == Retrying && w.lost(v) != "":
-		return sentence(w.tried(v) + "; " + w.lost(v))
+		return sentence(strings.TrimPrefix(w.tried(v)+"; "+w.lost(v), "; "))
 	case w.group.Event == Retrying:
 		return sentence(w.tried(v))
 	default:
@@ -260,7 +260,7 @@ func (w words) lost(v resume.View) string {
 	if w.group.Event != Retrying || v.Attempt > 1 || len(v.Carried.LeftOut) == 0 {
 		return ""
 	}
-	return "not repeated of its start: " + sanitize.Short(strings.Join(v.Carried.LeftOut, ", "), 200)
+	return "not repeated from its start: " + sanitize.Short(strings.Join(v.Carried.LeftOut, ", "), 200)
 }
 
 // tried says when it was tried, and how the last try ended.
@@ -285,7 +285,7 @@ func (w words) tried(v resume.View) string {
 // bodyOfMany lists sessions a line each.
 func (w words) bodyOfMany() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "Of %s", sanitize.Short(w.group.account().String(), 120))
+	fmt.Fprintf(&out, "Account %s", sanitize.Short(w.group.account().String(), 120))
 	if w.notice.Host != "" {
 		fmt.Fprintf(&out, " on %s", sanitize.Short(w.notice.Host, 80))
 	}
@@ -340,7 +340,7 @@ func (w words) advice() string {
 	case remedy != "":
 		return remedy + ", then: " + command
 	case w.group.Event == Parked:
-		return "To go on: " + command
+		return "To continue it: " + command
 	default:
 		return "To try again: " + command
 	}

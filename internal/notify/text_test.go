@@ -229,12 +229,12 @@ func TestTheFirstResumeSaysWhatItDoesNotRepeat(t *testing.T) {
 		v := trimView(resume.View{
 			ID: "abcd1234", Agent: "claude-code", Cwd: "/src/shop", MaxRetries: 5, Attempt: attempt,
 			Started: resume.StartView{Argv: []string{"claude", "--append-system-prompt", "my plans"}, Seen: true, Env: []string{"HOME"}},
-			Carried: resume.CarriedView{LeftOut: []string{"--ide: it needs a terminal", "--sdk-url=ws://me: likewise", "--watch a b: likewise", "its mode, which nothing tells: continued in default"}},
+			Carried: resume.CarriedView{LeftOut: []string{"--ide: it needs a terminal", "--sdk-url=ws://me: likewise", "--watch a b: likewise", "its mode, which is not known: continued in default"}},
 			Plan:    &resume.PlanView{Command: []string{"claude", "my plans"}},
 		})
 		return compose(&group{ID: "1", Event: event, Total: 1, Members: []member{{View: v, Short: "abcd"}}}, "box", time.UTC, nil)
 	}
-	const line = "ot repeated of its start: --ide, --sdk-url, --watch, its mode, which nothing tells"
+	const line = "\nNot repeated from its start: --ide, --sdk-url, --watch, its mode, which is not known"
 	first := said(Retrying, 1)
 	require.Contains(t, first.Text, line)
 	require.NotContains(t, said(Retrying, 2).Text, "Not repeated", "once for an interruption")

@@ -140,7 +140,7 @@ func TestASessionWhoseStartNobodySaw(t *testing.T) {
 		"one that plans goes on":              {mode: "plan", want: "plan", unseen: agent.Park},
 		"one that never asks is narrowed":     {mode: bypass, want: "default", left: bypass + ": its command line was never seen" + narrowed},
 		"one that refuses without asking too": {mode: "dontAsk", want: "default", left: "dontAsk: its command line was never seen" + narrowed},
-		"one that nobody knows as well":       {mode: "", want: "default", left: "its permission mode, which nothing tells: its command line was never seen" + narrowed},
+		"one that nobody knows as well":       {mode: "", want: "default", left: "its permission mode, which is not known: its command line was never seen" + narrowed},
 		"or stays, for who wants that":        {mode: bypass, unseen: agent.SameMode, want: bypass},
 		"or is left to a person":              {mode: bypass, unseen: agent.Park, parked: bypass + ": its command line was never seen, and may have bounded it (unseen = \"park\"): go on with: cd CWD && claude --resume " + sessionA},
 		"one that another program drove": {

@@ -133,7 +133,7 @@ func (a *Agent) mode(had string, s resume.Session) (mode string, left []leash.Om
 	default:
 		why = "its command line was never seen, and may have bounded it"
 	}
-	what := cmp.Or(had, "its permission mode, which nothing tells")
+	what := cmp.Or(had, "its permission mode, which is not known")
 	switch a.Unseen {
 	case agent.SameMode:
 		return had, nil, ""

@@ -48,7 +48,7 @@ var classWords = [...]string{
 	ServerError:     "provider error",
 	Network:         "no network",
 	Timeout:         "timeout",
-	Unknown:         "a failure that nobody understands",
+	Unknown:         "an error that resumed does not know",
 	Auth:            "sign-in needed",
 	Billing:         "billing",
 	ContextOverflow: "context too long",

@@ -90,6 +90,7 @@ var unlucky = map[string]string{
 	"resumed config init":       "there is a file already",
 
 	"resumed hub":                  "there is none",
+	"resumed hub remove NAME":      "there is none",
 	"resumed fleet join LINE":      "that is no line",
 	"resumed fleet join tls://…":   "that is no line",
 	"resumed fleet forget ACCOUNT": "there is no fleet",

@@ -201,6 +201,23 @@ func withFleet(text string, wanted config.Fleet) string {
 // rowsOfFleet is how many sessions of a fleet are shown to people.
 const rowsOfFleet = 200
 
+// latest leaves of each session what was read last: one that changes while pages are read is
+// on a later page, too.
+func latest(sessions []control.FleetSession) []control.FleetSession {
+	at := make(map[[3]string]int)
+	found := sessions[:0]
+	for _, s := range sessions {
+		key := [3]string{s.Host, s.Agent, s.ID}
+		if i, known := at[key]; known {
+			found[i] = s
+			continue
+		}
+		at[key] = len(found)
+		found = append(found, s)
+	}
+	return found
+}
+
 // statusOfFleet prints how all machines stand.
 func (c *cli) statusOfFleet(cmd *cobra.Command) error {
 	if !c.json {
@@ -216,6 +233,7 @@ func (c *cli) statusOfFleet(cmd *cobra.Command) error {
 		more, err = c.client().Fleet(cmd.Context(), all.Next, 0)
 		all.Sessions, all.Next = append(all.Sessions, more.Sessions...), more.Next
 	}
+	all.Sessions = latest(all.Sessions)
 	if err != nil {
 		return err
 	}

@@ -170,7 +170,7 @@ func (c *crew) join(ctx context.Context, cfg config.Fleet) (leave func(), err er
 		Account: func(s resume.Session) string { return m.account(c.settings.Load(), s) },
 		Stir:    func(ctx context.Context) { _ = c.engine.Stir(ctx) }, // it stops
 		Said:    func(s fleet.Standing) { c.say(log, s) },
-		Counted: c.count, Waiting: c.waiting,
+		Counted: c.count, Waiting: c.waiting, Shows: func() map[string]int { return *m.view.counts.Load() },
 		Deliver: c.accept, Tells: c.notifier.Tells, HostGone: m.goneNotice,
 	})
 	m.view = newViewer(m, c.engine, c.settings)

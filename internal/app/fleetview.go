@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"resumed/internal/config"
@@ -31,6 +33,7 @@ type viewer struct {
 	engine   *resume.Engine
 	settings *inForce
 	noted    chan struct{}
+	counts   atomic.Pointer[map[string]int] // of what is shown, by account
 
 	shown map[string]showing // owned by run
 }
@@ -51,7 +54,9 @@ const (
 )
 
 func newViewer(m *member, engine *resume.Engine, settings *inForce) *viewer {
-	return &viewer{member: m, engine: engine, settings: settings, noted: make(chan struct{}, 1), shown: make(map[string]showing)}
+	v := &viewer{member: m, engine: engine, settings: settings, noted: make(chan struct{}, 1), shown: make(map[string]showing)}
+	v.counts.Store(&map[string]int{})
+	return v
 }
 
 // note says that something changed.
@@ -100,14 +105,16 @@ func (v *viewer) show(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now, here := v.settings.Load(), make(map[string]bool)
+	now, here, counts := v.settings.Load(), make(map[string]bool), make(map[string]int)
 	for _, s := range sessions {
 		if !s.Interrupted() {
 			continue
 		}
 		key := v.member.host + "." + unfit.ReplaceAllString(s.Key.Agent, "_") + "." + shortHash(s.Key.ID)
 		here[key] = true
-		text, err := json.Marshal(seen{v.member.account(now, s), shared(now.view(s), now.config.Fleet.Share)})
+		account := v.member.account(now, s)
+		counts[account]++
+		text, err := json.Marshal(seen{account, shared(now.view(s), now.config.Fleet.Share)})
 		if err != nil {
 			return err
 		}
@@ -118,6 +125,7 @@ func (v *viewer) show(ctx context.Context) error {
 			return err
 		}
 	}
+	v.counts.Store(&counts)
 	for key, was := range v.shown {
 		if here[key] {
 			continue
@@ -168,7 +176,8 @@ func shared(v resume.View, share string) resume.View {
 	return v
 }
 
-// fleetPage returns how the fleet stands, and a page of its sessions.
+// fleetPage returns how the fleet stands, and a page of its sessions. Of them no more is read:
+// how many there are the hosts say themselves.
 func (c *crew) fleetPage(ctx context.Context, after string, most int) (control.Fleet, error) {
 	m := c.member.Load()
 	if m == nil {
@@ -181,14 +190,16 @@ func (c *crew) fleetPage(ctx context.Context, after string, most int) (control.F
 	if err != nil {
 		return control.Fleet{}, err
 	}
-	entries, err := m.store.List(ctx, fleet.View, "")
+	from, _ := strconv.ParseUint(after, 10, 64) // what is no page's end is the beginning
+	entries, more, err := m.store.Page(ctx, fleet.View, from, most)
 	if err != nil {
 		return control.Fleet{}, err
 	}
-	hosts := m.fleet.Hosts()
+	page := control.Fleet{Version: 1, Sessions: []control.FleetSession{}}
+	if more {
+		page.Next = strconv.FormatUint(entries[len(entries)-1].Rev, 10)
+	}
 	slices.SortFunc(entries, func(x, y fleet.Entry) int { return cmp.Compare(x.Key, y.Key) })
-	page := control.Fleet{Version: 1, Hosts: []control.FleetHost{}, Accounts: []control.FleetAccount{}, Sessions: []control.FleetSession{}}
-	uses := make(map[string]*use)
 	there := make(map[string]time.Time) // hosts that show sessions, and when they last did
 	for _, e := range entries {
 		var s seen
@@ -197,38 +208,29 @@ func (c *crew) fleetPage(ctx context.Context, after string, most int) (control.F
 			continue
 		}
 		there[host] = later(there[host], e.At)
-		usesOf(uses, s.Account).add(host)
-		switch {
-		case e.Key <= after:
-		case len(page.Sessions) < most:
-			page.Sessions = append(page.Sessions, control.FleetSession{Host: host, View: s.Session})
-			page.Next = e.Key
-		}
+		page.Sessions = append(page.Sessions, control.FleetSession{Host: host, View: s.Session})
 	}
-	if n := len(entries); n > 0 && page.Next == entries[n-1].Key {
-		page.Next = ""
+	hosts, missing := m.fleet.Hosts(), m.fleet.Missing()
+	for _, h := range missing {
+		there[h.Host] = later(there[h.Host], h.SeenAt)
 	}
 	page.Hosts = hostsOf(hosts, there)
-	page.Accounts = m.accountsOf(accounts, uses)
+	page.Accounts = m.accountsOf(accounts, usesOf(append(hosts, missing...)))
 	return page, nil
 }
 
-// use is who has interrupted sessions of an account.
-type use struct {
-	sessions int
-	hosts    map[string]bool
-}
+// use is how many interrupted sessions of an account there are, and on how many hosts.
+type use struct{ sessions, hosts int }
 
-func usesOf(all map[string]*use, account string) *use {
-	if all[account] == nil {
-		all[account] = &use{hosts: make(map[string]bool)}
+func usesOf(hosts []fleet.Host) map[string]use {
+	all := make(map[string]use)
+	for _, h := range hosts {
+		for account, n := range h.Shows {
+			u := all[account]
+			all[account] = use{u.sessions + n, u.hosts + 1}
+		}
 	}
-	return all[account]
-}
-
-func (u *use) add(host string) {
-	u.sessions++
-	u.hosts[host] = true
+	return all
 }
 
 func later(a, b time.Time) time.Time {
@@ -259,7 +261,7 @@ func hostsOf(alive []fleet.Host, there map[string]time.Time) []control.FleetHost
 	return all
 }
 
-func (m *member) accountsOf(entries []fleet.Entry, uses map[string]*use) []control.FleetAccount {
+func (m *member) accountsOf(entries []fleet.Entry, uses map[string]use) []control.FleetAccount {
 	all := []control.FleetAccount{}
 	known := make(map[string]bool)
 	for _, e := range entries {
@@ -275,14 +277,12 @@ func (m *member) accountsOf(entries []fleet.Entry, uses map[string]*use) []contr
 		if a.Probe != nil && a.State == resume.HalfOpen {
 			shown.Probe = &control.FleetProbe{Host: a.Probe.Host}
 		}
-		if u := uses[e.Key]; u != nil {
-			shown.Hosts, shown.Sessions = len(u.hosts), u.sessions
-		}
+		shown.Hosts, shown.Sessions = uses[e.Key].hosts, uses[e.Key].sessions
 		all = append(all, shown)
 	}
 	for key, u := range uses {
 		if key != "" && !known[key] {
-			all = append(all, control.FleetAccount{Name: m.nameOf(key), ID: key, State: string(resume.Closed), Hosts: len(u.hosts), Sessions: u.sessions})
+			all = append(all, control.FleetAccount{Name: m.nameOf(key), ID: key, State: string(resume.Closed), Hosts: u.hosts, Sessions: u.sessions})
 		}
 	}
 	slices.SortFunc(all, func(x, y control.FleetAccount) int { return cmp.Compare(x.ID, y.ID) })

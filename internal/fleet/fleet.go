@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,6 +24,7 @@ type Options struct {
 	Rules   func() Rules
 	Account func(resume.Session) string // its key among Accounts; empty: it is not shared
 	Waiting func() int                  // interrupted sessions of this host; nil: it does not tell
+	Shows   func() map[string]int       // how many sessions of each account this host shows to the others; nil: none
 	Version string
 
 	Heartbeat time.Duration // how often this host says that it is there; default: Heartbeat
@@ -50,6 +53,7 @@ type Fleet struct {
 	accounts map[string]*account
 	clock    clock
 	hosts    map[string]Host // that were last seen, this one too
+	missing  map[string]Host // that were seen before, did not leave, and show sessions still
 	gone     map[string]Host // that were not seen to leave
 	answered time.Time       // when the store last answered a write
 	failing  bool            // it did not answer since
@@ -77,14 +81,15 @@ type Standing struct {
 
 // Host is one of the fleet, as it is stored.
 type Host struct {
-	Host    string        `json:"host"`
-	Life    string        `json:"life"`
-	Version string        `json:"version,omitempty"`
-	Waiting int           `json:"waiting"`
-	Skew    time.Duration `json:"skew"`
-	Alone   bool          `json:"alone,omitempty"`
-	Bye     bool          `json:"bye,omitempty"` // it stops by itself
-	SeenAt  time.Time     `json:"-"`             // by the store's clock
+	Host    string         `json:"host"`
+	Life    string         `json:"life"`
+	Version string         `json:"version,omitempty"`
+	Waiting int            `json:"waiting"`
+	Shows   map[string]int `json:"shows,omitempty"` // sessions of each account, by its key; "": of accounts that nobody knows
+	Skew    time.Duration  `json:"skew"`
+	Alone   bool           `json:"alone,omitempty"`
+	Bye     bool           `json:"bye,omitempty"` // it stops by itself
+	SeenAt  time.Time      `json:"-"`             // by the store's clock
 	rev     uint64
 }
 
@@ -95,7 +100,7 @@ func New(opts Options) *Fleet {
 	}
 	f := &Fleet{
 		opts: opts, pace: pace{cmp.Or(opts.Heartbeat, Heartbeat)}, kick: make(chan struct{}, 1), accounts: make(map[string]*account),
-		hosts: make(map[string]Host), gone: make(map[string]Host), holds: make(map[*Hold]struct{}),
+		hosts: make(map[string]Host), missing: make(map[string]Host), gone: make(map[string]Host), holds: make(map[*Hold]struct{}),
 		host: lease{key: HostKey(opts.Host)}, notifier: lease{key: NotifierKey},
 	}
 	f.answered, f.started = f.now(), f.now()
@@ -200,6 +205,9 @@ func (f *Fleet) self() Host {
 	if f.opts.Waiting != nil {
 		h.Waiting = f.opts.Waiting()
 	}
+	if f.opts.Shows != nil {
+		h.Shows = f.opts.Shows()
+	}
 	return h
 }
 
@@ -280,11 +288,14 @@ func (f *Fleet) say(ctx context.Context) {
 func (f *Fleet) Hosts() []Host {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var all []Host
-	for _, h := range f.hosts {
-		all = append(all, h)
-	}
-	return all
+	return slices.Collect(maps.Values(f.hosts))
+}
+
+// Missing returns who this host saw vanish, and what they showed is still there.
+func (f *Fleet) Missing() []Host {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Collect(maps.Values(f.missing))
 }
 
 // bounded gives one question its time.

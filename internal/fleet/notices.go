@@ -122,14 +122,26 @@ func (f *Fleet) meet(entries []Entry) {
 		if json.Unmarshal(e.Value, &h) == nil && HostKey(h.Host) == e.Key {
 			now[h.Host] = h
 			delete(f.gone, h.Host)
+			delete(f.missing, h.Host)
 		}
 	}
+	f.miss(now)
 	for name, h := range f.hosts {
 		if _, there := now[name]; !there && !h.Bye && h.Waiting > 0 && name != f.opts.Host {
 			f.gone[name] = h
 		}
 	}
 	f.hosts = now
+}
+
+// miss remembers who is not there any longer, as long as what they showed is.
+func (f *Fleet) miss(now map[string]Host) {
+	for name, h := range f.hosts {
+		if _, there := now[name]; !there && !h.Bye && len(h.Shows) > 0 {
+			f.missing[name] = h
+		}
+	}
+	maps.DeleteFunc(f.missing, func(_ string, h Host) bool { return f.now().Sub(h.SeenAt) > ViewTTL })
 }
 
 // tellOfGone has people told of hosts that are gone while sessions wait there.

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -89,32 +91,55 @@ const batch = 1000
 
 // List returns what lies under all keys that begin so.
 func (s *Store) List(ctx context.Context, bucket fleet.Bucket, prefix string) ([]fleet.Entry, error) {
+	all, err := s.scan(ctx, bucket, above(prefix), 1, math.MaxInt)
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", prefix, err)
+	}
+	return slices.DeleteFunc(all, func(e fleet.Entry) bool { return !strings.HasPrefix(e.Key, prefix) }), nil
+}
+
+// Page returns at most so many keys of a bucket, those that were written after that revision
+// and are oldest, and whether there are more. However many there are, no more are read.
+func (s *Store) Page(ctx context.Context, bucket fleet.Bucket, after uint64, most int) (page []fleet.Entry, more bool, err error) {
+	page, err = s.scan(ctx, bucket, ">", after+1, most+1)
+	if err != nil {
+		return nil, false, fmt.Errorf("read a page of %s: %w", bucket, err)
+	}
+	if len(page) > most {
+		return page[:most], true, nil
+	}
+	return page, false, nil
+}
+
+// scan reads at most so many keys that fit a pattern, in the order of their revisions.
+func (s *Store) scan(ctx context.Context, bucket fleet.Bucket, pattern string, from uint64, most int) ([]fleet.Entry, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	replies := s.nc.NewInbox()
 	in := make(chan *nats.Msg, batch+1) // a subscription of the client's own making has room for 65,536
 	sub, err := s.nc.ChanSubscribe(replies, in)
 	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", prefix, err)
+		return nil, err
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 	var all []fleet.Entry
-	for from, more := uint64(1), true; more; {
-		request := fmt.Sprintf(`{"seq":%d,"next_by_subj":%q,"batch":%d}`, from, subjectOf(bucket, above(prefix)), batch)
+	for more := true; more && len(all) < most; {
+		n := min(batch, most-len(all))
+		request := fmt.Sprintf(`{"seq":%d,"next_by_subj":%q,"batch":%d}`, from, subjectOf(bucket, pattern), n)
 		if err := s.nc.PublishRequest("$JS.API.DIRECT.GET."+streamOf(bucket), replies, []byte(request)); err != nil {
-			return nil, fmt.Errorf("list %s: %w", prefix, err)
+			return nil, err
 		}
 		page, err := collect(ctx, bucket, in)
 		if err != nil {
-			return nil, fmt.Errorf("list %s: %w", prefix, err)
+			return nil, err
 		}
 		for _, e := range page {
 			from = e.Rev + 1
-			if strings.HasPrefix(e.Key, prefix) && !e.Gone {
+			if !e.Gone {
 				all = append(all, e)
 			}
 		}
-		more = len(page) == batch
+		more = len(page) == n
 	}
 	return all, nil
 }

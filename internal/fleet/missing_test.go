@@ -1,0 +1,41 @@
+package fleet
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A host that vanished is missed as long as what it showed may still be there.
+func TestAHostThatVanishedIsMissedForADay(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	f := New(Options{Host: "here", Now: func() time.Time { return now }})
+	rev := uint64(0)
+	see := func(hosts ...Host) {
+		var entries []Entry
+		for _, h := range hosts {
+			data, err := json.Marshal(h)
+			require.NoError(t, err)
+			rev++
+			entries = append(entries, Entry{Key: HostKey(h.Host), Value: data, Rev: rev, At: now})
+		}
+		f.meet(entries)
+	}
+	here := Host{Host: "here"}
+	busy, idle, left := Host{Host: "busy", Shows: map[string]int{"a": 2}}, Host{Host: "idle"}, Host{Host: "left", Shows: map[string]int{"a": 1}, Bye: true}
+	see(here, busy, idle, left)
+	require.Empty(t, f.Missing())
+	see(here)
+	require.Len(t, f.Missing(), 1)
+	require.Equal(t, "busy", f.Missing()[0].Host)
+	require.Equal(t, map[string]int{"a": 2}, f.Missing()[0].Shows)
+	see(here, busy)
+	require.Empty(t, f.Missing(), "it is back")
+	see(here)
+	require.Len(t, f.Missing(), 1)
+	now = now.Add(ViewTTL + time.Second)
+	see(here)
+	require.Empty(t, f.Missing(), "nothing of it is shown any more")
+}

@@ -467,6 +467,16 @@ func TestDemoTellsBothStories(t *testing.T) {
 	} {
 		require.Contains(t, out, want)
 	}
+	wrote := map[string]string{} // what each agent wrote last
+	for line := range strings.Lines(out) {
+		switch words := strings.Fields(line); {
+		case len(words) < 3:
+		case strings.Contains(line, " is limited: "):
+			require.Contains(t, wrote[words[2]], "rate limited", "nobody is shown what follows from a line before the line:\n%s", out)
+		default:
+			wrote[words[1]] = line
+		}
+	}
 	leftovers, err := filepath.Glob(b.path("tmp", "*"))
 	require.NoError(t, err)
 	require.Empty(t, leftovers)

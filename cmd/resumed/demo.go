@@ -119,6 +119,11 @@ func (c *cli) demo(ctx context.Context) error {
 
 // play runs the daemon and both agents until both stories have ended.
 func (s *stageShow) play(ctx context.Context, stop func(), dir, program, file string, cfg config.Config) error {
+	sessions := map[string]string{"painter": "canvas-1", "unlucky": "lottery-7"}
+	s.logs = make(map[string]*shownLog)
+	for name, session := range sessions {
+		s.logs[name] = &shownLog{show: s, who: name, path: filepath.Join(dir, name, session+".log")}
+	}
 	daemon, stopDaemon := context.WithCancel(ctx)
 	defer stopDaemon()
 	ready, ended := make(chan struct{}), make(chan error, 1)
@@ -134,8 +139,8 @@ func (s *stageShow) play(ctx context.Context, stop func(), dir, program, file st
 		return err
 	}
 	s.say("resumed", blue, "watches two agents")
-	for name, session := range map[string]string{"painter": "canvas-1", "unlucky": "lottery-7"} {
-		s.watchLog(ctx, name, filepath.Join(dir, name, session+".log"))
+	for name, session := range sessions {
+		s.watchers.Go(func() { s.logs[name].follow(ctx) })
 		agent := exec.CommandContext(ctx, program, "demo-agent", name, session, "paint a house")
 		agent.Dir = filepath.Join(dir, name)
 		go func() { _ = agent.Run() }() // what becomes of it is in its log
@@ -166,6 +171,7 @@ type stageShow struct {
 	began    time.Time
 	ends     chan struct{}
 	watchers sync.WaitGroup
+	logs     map[string]*shownLog // by agent
 
 	mu sync.Mutex // one line at a time
 }
@@ -182,6 +188,7 @@ func (s *stageShow) say(who string, c colour, format string, args ...any) {
 // step tells what the engine decided.
 func (s *stageShow) step(change resume.Change) {
 	after, who := change.After, change.After.Key.Agent
+	s.logs[who].catchUp() // what it was decided on is shown before it
 	switch {
 	case change.Entered(resume.Waiting):
 		wait := after.NextAt.Sub(change.At)
@@ -221,28 +228,41 @@ func (s *stageShow) phone(ctx context.Context) (string, error) {
 	return "http://" + listener.Addr().String() + "/notices", nil
 }
 
-// watchLog shows what an agent writes.
-func (s *stageShow) watchLog(ctx context.Context, who, path string) {
-	s.watchers.Go(func() {
-		shown := 0
-		ticker := time.NewTicker(50 * time.Millisecond)
-		defer ticker.Stop()
-		for {
-			data, _ := os.ReadFile(path)
-			lines := strings.SplitAfter(string(data), "\n")
-			for ; shown < len(lines)-1; shown++ {
-				s.say(who, none, "%s", lines[shown])
-				if strings.HasPrefix(lines[shown], "step 6") {
-					s.ends <- struct{}{}
-				}
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-			}
+// shownLog is what an agent writes, and how much of it was shown.
+type shownLog struct {
+	show      *stageShow
+	who, path string
+
+	mu    sync.Mutex // one reader at a time
+	lines int        // that were shown
+}
+
+// follow shows what the agent writes until ctx is done.
+func (l *shownLog) follow(ctx context.Context) {
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		l.catchUp()
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
 		}
-	})
+	}
+}
+
+// catchUp shows what was written since the last time.
+func (l *shownLog) catchUp() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	data, _ := os.ReadFile(l.path)
+	lines := strings.SplitAfter(string(data), "\n")
+	for ; l.lines < len(lines)-1; l.lines++ {
+		l.show.say(l.who, none, "%s", lines[l.lines])
+		if strings.HasPrefix(lines[l.lines], "step 6") {
+			l.show.ends <- struct{}{}
+		}
+	}
 }
 
 // curtain shows how both stories ended, as `resumed status` does.

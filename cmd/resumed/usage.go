@@ -60,8 +60,8 @@ func accountsUsed(status control.Status) []accountUsed {
 
 func (c *cli) printUsage(accounts []accountUsed, now time.Time) error {
 	if len(accounts) == 0 {
-		return c.show("Nothing is known yet. Codex tells its allowances with each answer, Claude Code when you\n" +
-			"look at /usage; the other agents do not tell.\n")
+		return c.show("Nothing is known yet. Codex reports its usage with every answer, Claude Code when you\n" +
+			"open /usage; the other agents do not report it.\n")
 	}
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ACCOUNT\tWINDOW\tUSED\tPER HOUR\tFULL\tRESETS")

@@ -269,9 +269,10 @@ func (w words) tried(v resume.View) string {
 		return ""
 	}
 	last := v.Attempts[len(v.Attempts)-1]
-	said := "tried at " + w.clock(last.StartedAt)
-	if len(v.Attempts) > 1 {
-		said = fmt.Sprintf("tried from %s to %s", w.clock(v.Attempts[0].StartedAt), w.clock(last.StartedAt))
+	from, to := w.clock(v.Attempts[0].StartedAt), w.clock(last.StartedAt)
+	said := "tried at " + to
+	if from != to {
+		said = fmt.Sprintf("tried from %s to %s", from, to)
 	}
 	if last.Outcome != "" {
 		said += ": " + humanize.Plain(string(last.Outcome))

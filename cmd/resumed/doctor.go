@@ -79,6 +79,7 @@ func (c *cli) doctor(ctx context.Context) error {
 	if readable {
 		examineAgents(ctx, &e, cfg)
 	}
+	examineHooks(&e)
 	examineState(&e)
 	examineKept(ctx, &e, cfg, readable)
 	c.examineDaemon(ctx, &e, cfg.Resume.Trust())

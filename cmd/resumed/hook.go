@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -96,11 +97,30 @@ func (c *cli) nudge(ctx context.Context, call hookCall, in io.Reader) {
 	if session == "" {
 		return
 	}
-	pid := os.Getppid()
+	pid := caller(os.Getppid())
 	_ = c.client().Nudge(ctx, control.Nudge{
 		Agent: call.agent, Session: session, Transcript: transcript,
 		PID: pid, Terminal: cmp.Or(os.Getenv("TMUX_PANE"), terminalOf(pid)),
 	})
+}
+
+// caller returns the process behind the shell that an agent may have called us by.
+func caller(pid int) int {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return pid
+	}
+	text := string(data)
+	name, rest := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
+	var state string
+	parent := 0
+	if name < 0 || rest < name || !slices.Contains([]string{"sh", "dash", "bash", "zsh", "ash"}, text[name+1:rest]) {
+		return pid
+	}
+	if _, err := fmt.Sscan(text[rest+1:], &state, &parent); err != nil || parent <= 1 {
+		return pid
+	}
+	return parent
 }
 
 // terminalOf returns the terminal that a process reads from, where that can be told.

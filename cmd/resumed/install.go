@@ -26,14 +26,17 @@ import (
 const unitName = "resumed.service"
 
 func (c *cli) installCommand() *cobra.Command {
-	dryRun, system, plugins := false, false, make(map[string]*bool)
+	dryRun, system, hooks, yes, plugins := false, false, false, false, make(map[string]*bool)
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Run the daemon as your own service",
 		Long: "Writes a systemd user unit (on macOS a launchd agent) that runs this program with your\n" +
 			"current PATH, so that it finds your agents, then enables and starts it. Run it again to\n" +
-			"update the service. A program in a temporary directory is first copied to ~/.local/bin.",
-		Example: "  resumed install --dry-run\n  resumed install\n  resumed install --system | sudo sh",
+			"update the service. A program in a temporary directory is first copied to ~/.local/bin.\n\n" +
+			"With --hooks, Claude Code and Codex also tell the daemon at once when a session stops: it\n" +
+			"shows what it would change in their settings, asks, and keeps a copy. uninstall takes it\n" +
+			"out again.",
+		Example: "  resumed install --dry-run\n  resumed install\n  resumed install --hooks\n  resumed install --system | sudo sh",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			service, err := c.describeService()
 			if err != nil {
@@ -45,17 +48,42 @@ func (c *cli) installCommand() *cobra.Command {
 				}
 				return c.printSystemInstall(service)
 			}
-			return c.install(cmd.Context(), service, pluginFiles(func(agent string) bool { return *plugins[agent] }), dryRun)
+			install := func() error {
+				return c.install(cmd.Context(), service, pluginFiles(func(agent string) bool { return *plugins[agent] }), dryRun)
+			}
+			if hooks {
+				return c.installWithHooks(cmd.Context(), service, dryRun, yes, install)
+			}
+			return install()
 		},
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be done")
 	cmd.Flags().BoolVar(&system, "system", false, "print how to run it as resumed@USER.service")
+	cmd.Flags().BoolVar(&hooks, "hooks", false, "also let Claude Code and Codex tell the daemon at once when a session stops")
+	cmd.Flags().BoolVar(&yes, "yes", false, "with --hooks: do not ask")
 	for _, b := range agents.Builtin() {
 		if b.Plugin != nil {
 			plugins[b.Name] = cmd.Flags().Bool(b.Name+"-plugin", false, "also add a plugin to "+b.Title+" by which it tells of its own retries")
 		}
 	}
 	return cmd
+}
+
+// installWithHooks is install, and lets agents call this program. Where there is no service
+// manager they do all the same: the daemon may be run otherwise.
+func (c *cli) installWithHooks(ctx context.Context, s service, dryRun, yes bool, install func() error) error {
+	plan, err := c.planHooks(ctx, s.program)
+	if err != nil {
+		return err
+	}
+	if !c.showHooks(plan, dryRun, yes) {
+		return hinted{errors.New("nothing was done"), "resumed install --hooks --yes, or without --hooks"}
+	}
+	err = install()
+	if !dryRun {
+		err = errors.Join(c.addHooks(s, plan), err)
+	}
+	return err
 }
 
 func (c *cli) uninstallCommand() *cobra.Command {
@@ -67,7 +95,11 @@ func (c *cli) uninstallCommand() *cobra.Command {
 			"With --purge it lists what is left in your home, asks, and removes that too.",
 		Example: "  resumed uninstall --dry-run\n  resumed uninstall\n  resumed uninstall --purge",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := c.uninstall(cmd.Context(), dryRun); err != nil || !purge {
+			hooks, err := c.removeHooks(dryRun)
+			if err != nil {
+				return err
+			}
+			if err := c.uninstall(cmd.Context(), dryRun, hooks); err != nil || !purge {
 				return err
 			}
 			return c.purge(cmd.Context(), dryRun, yes)
@@ -244,9 +276,10 @@ func printFiles(w io.Writer, files []unitFile) {
 	}
 }
 
-func (c *cli) uninstall(ctx context.Context, dryRun bool) error {
+// uninstall removes the service; hooks says that something else was removed already.
+func (c *cli) uninstall(ctx context.Context, dryRun, hooks bool) error {
 	if runtime.GOOS == "darwin" {
-		return c.uninstallAgent(ctx, dryRun)
+		return c.uninstallAgent(ctx, dryRun, hooks)
 	}
 	dir, err := unitDir()
 	if err != nil {
@@ -254,8 +287,7 @@ func (c *cli) uninstall(ctx context.Context, dryRun bool) error {
 	}
 	files := installed(dir)
 	if len(files) == 0 {
-		_, err := fmt.Fprintln(c.out, "Nothing is installed.")
-		return err
+		return c.sayNothingIsInstalled(hooks)
 	}
 	made := madeBefore(files)
 	if dryRun {
@@ -289,6 +321,15 @@ func (c *cli) uninstall(ctx context.Context, dryRun bool) error {
 		return c.systemctl(ctx, "daemon-reload")
 	}
 	return nil
+}
+
+// sayNothingIsInstalled says so, unless there were hooks.
+func (c *cli) sayNothingIsInstalled(hooks bool) error {
+	if hooks {
+		return nil
+	}
+	_, err := fmt.Fprintln(c.out, "Nothing is installed.")
+	return err
 }
 
 var errNoSystemd = errors.New("install needs systemd")

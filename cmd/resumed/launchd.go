@@ -115,7 +115,7 @@ func (c *cli) installAgent(ctx context.Context, s service, plugins []unitFile, d
 }
 
 // uninstallAgent ends the agent of launchd and removes its property list.
-func (c *cli) uninstallAgent(ctx context.Context, dryRun bool) error {
+func (c *cli) uninstallAgent(ctx context.Context, dryRun, hooks bool) error {
 	l, err := loginAgent()
 	if err != nil {
 		return err
@@ -133,8 +133,7 @@ func (c *cli) uninstallAgent(ctx context.Context, dryRun bool) error {
 	}
 	switch {
 	case len(files) == 0:
-		_, err := fmt.Fprintln(c.out, "Nothing is installed.")
-		return err
+		return c.sayNothingIsInstalled(hooks)
 	case dryRun:
 		if service {
 			fmt.Fprintln(c.out, "launchctl bootout", l.target())

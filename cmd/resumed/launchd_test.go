@@ -71,20 +71,20 @@ func TestInstallOnMacOS(t *testing.T) {
 	require.NoError(t, c.installAgent(t.Context(), s, nil, false))
 	require.Equal(t, []string{"bootout " + target, "bootstrap " + strings.TrimSuffix(target, "/resumed") + " " + plist}, orders())
 
-	require.NoError(t, c.uninstallAgent(t.Context(), true))
+	require.NoError(t, c.uninstallAgent(t.Context(), true, false))
 	require.FileExists(t, plist)
-	require.NoError(t, c.uninstallAgent(t.Context(), false))
+	require.NoError(t, c.uninstallAgent(t.Context(), false, false))
 	require.NoFileExists(t, plist)
 	require.Equal(t, []string{"bootout " + target}, orders())
 	out.Reset()
-	require.NoError(t, c.uninstallAgent(t.Context(), false))
+	require.NoError(t, c.uninstallAgent(t.Context(), false, false))
 	require.Equal(t, "Nothing is installed.\n", out.String())
 
 	require.NoError(t, os.WriteFile(filepath.Join(home, "ssh"), nil, 0o600))
 	require.ErrorContains(t, c.installAgent(t.Context(), s, nil, false), "Domain does not support")
 	require.NoError(t, os.WriteFile(plist, []byte("<plist>somebody's own</plist>"), 0o600))
 	require.ErrorContains(t, c.installAgent(t.Context(), s, nil, false), "not of resumed's making")
-	require.NoError(t, c.uninstallAgent(t.Context(), false))
+	require.NoError(t, c.uninstallAgent(t.Context(), false, false))
 	require.FileExists(t, plist)
 }
 
@@ -105,7 +105,7 @@ func TestInstallOnMacOSAddsPlugins(t *testing.T) {
 	require.FileExists(t, plugins[0].path)
 	require.NoError(t, c.installAgent(t.Context(), s, nil, false), "who asks for none another time keeps it")
 	require.FileExists(t, plugins[0].path)
-	require.NoError(t, c.uninstallAgent(t.Context(), false))
+	require.NoError(t, c.uninstallAgent(t.Context(), false, false))
 	require.NoFileExists(t, plugins[0].path)
 
 	require.NoError(t, os.WriteFile(plugins[0].path, []byte("// somebody's own"), 0o600))

@@ -38,6 +38,21 @@ type Hook struct {
 	// input of the program or as its last argument, and the transcript of that
 	// session where it says so. Whatever else it says is left alone.
 	Read func(said []byte) (session, transcript string)
+
+	// File returns the file of settings in which the agent finds the program.
+	File func() string
+
+	// Add returns settings that call program, a resumed, and are the same in every other
+	// byte; empty settings are those of a file that is not there. version is what the
+	// agent says of itself, as far as it is known. The error says what is wrong with them.
+	Add func(settings []byte, program, version string) ([]byte, error)
+
+	// Remove returns settings without any call of a resumed: what Add was given, where
+	// nobody else has changed them.
+	Remove func(settings []byte) ([]byte, error)
+
+	// Calls returns the resumed that settings call; "": none.
+	Calls func(settings []byte) string
 }
 
 // Hands are what a person does in an agent where waiting does not help, as phrases

@@ -25,7 +25,7 @@ var Builtin = agent.Builtin{
 	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
 
 	StatusLine: statusLine,
-	Hook:       &agent.Hook{Read: readHook},
+	Hook:       &agent.Hook{Read: readHook, File: hookFile, Add: addHooks, Remove: removeHooks, Calls: hookCalls},
 }
 
 // Options says which Claude Code is meant: without Roots its home is

@@ -23,7 +23,7 @@ var Builtin = agent.Builtin{
 	Variables: []string{homeVariable},
 	Hands:     agent.Hands{SignIn: "run codex login", Pay: "buy credits or raise the limit at chatgpt.com/codex/settings/usage", Shorten: "/compact"},
 	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
-	Hook:      &agent.Hook{Read: readNotify},
+	Hook:      &agent.Hook{Read: readNotify, File: configFile, Add: addNotify, Remove: removeNotify, Calls: notifyCalls},
 }
 
 // Options says which Codex is meant: without Roots its home is $CODEX_HOME,

@@ -1,0 +1,274 @@
+//go:build !windows
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"resumed/internal/agents"
+	"resumed/internal/atomicfile"
+	"resumed/internal/config"
+	"resumed/internal/sanitize"
+)
+
+// hookEdit is a change of an agent's own settings.
+type hookEdit struct {
+	agent, title  string
+	path          string
+	before, after []byte
+	existed       bool // else the file is made, or was
+}
+
+// planHooks returns what has to change for the agents that are here to call program. It
+// changes nothing, and refuses settings that are not understood.
+func (c *cli) planHooks(ctx context.Context, program string) ([]hookEdit, error) {
+	cfg, _, err := c.load()
+	if err != nil {
+		return nil, err
+	}
+	made, err := agents.MakeAll(cfg)
+	if err != nil {
+		return nil, err
+	}
+	var plan []hookEdit
+	for _, b := range agents.Builtin() {
+		if b.Hook == nil || !exists(filepath.Dir(b.Hook.File())) {
+			continue
+		}
+		edit, err := readEdit(b.Name, b.Title, b.Hook.File())
+		if err == nil {
+			err = checkSettings(edit.path, edit.before)
+		}
+		version := ""
+		if found, missing := made[b.Name].Program(); err == nil && missing == nil {
+			version = programVersion(ctx, found.Environment(nil), found.Path, "--version")
+		}
+		if err == nil {
+			edit.after, err = b.Hook.Add(edit.before, program, version)
+		}
+		if err == nil {
+			err = checkSettings(edit.path, edit.after)
+		}
+		if err != nil {
+			return nil, hinted{fmt.Errorf("%s stays as it is: %w", edit.path, err), "correct it, then resumed install --hooks"}
+		}
+		plan = append(plan, edit)
+	}
+	if len(plan) == 0 {
+		return nil, errors.New("no agent was found that calls hooks: Claude Code or Codex")
+	}
+	return plan, nil
+}
+
+// readEdit reads the settings of an agent; a file that is not there has none.
+func readEdit(agent, title, path string) (hookEdit, error) {
+	edit := hookEdit{agent: agent, title: title, path: path}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return edit, nil
+	case err != nil:
+		return edit, err
+	case !info.Mode().IsRegular():
+		return edit, errors.New("it is no regular file")
+	}
+	edit.existed = true
+	edit.before, err = os.ReadFile(path)
+	return edit, err
+}
+
+// checkSettings makes sure that no agent is given what it cannot read. JSON is read
+// whole when it is changed.
+func checkSettings(path string, text []byte) error {
+	if filepath.Ext(path) != ".toml" {
+		return nil
+	}
+	if err := config.CheckTOML(text); err != nil {
+		return fmt.Errorf("it is not valid TOML: %w", err)
+	}
+	return nil
+}
+
+func (e hookEdit) changes() bool { return !bytes.Equal(e.before, e.after) }
+
+// showHooks shows what would change, and returns whether a person wants it.
+func (c *cli) showHooks(plan []hookEdit, dryRun, yes bool) (wanted bool) {
+	changes := false
+	for _, edit := range plan {
+		if !edit.changes() {
+			fmt.Fprintf(c.out, "%s calls resumed already: %s\n", edit.title, edit.path)
+			continue
+		}
+		changes = true
+		fmt.Fprintf(c.out, "%s:\n%s", edit.path, sanitize.Text(difference(edit.before, edit.after)))
+	}
+	return dryRun || yes || !changes || c.agreed("Change the settings of your agents like this? [y/N] ")
+}
+
+// addHooks changes the settings as planned. A copy of each is kept.
+func (c *cli) addHooks(s service, plan []hookEdit) error {
+	var made []string
+	if !exists(s.program) {
+		var err error
+		if made, err = c.settle(s); err != nil {
+			return err
+		}
+	}
+	for _, edit := range plan {
+		if !edit.changes() {
+			continue
+		}
+		now, err := readEdit(edit.agent, edit.title, edit.path)
+		if err == nil && !bytes.Equal(now.before, edit.before) {
+			err = errors.New("it was changed meanwhile")
+		}
+		if err != nil {
+			return hinted{fmt.Errorf("%s stays as it is: %w", edit.path, err), "resumed install --hooks"}
+		}
+		if err := keepHook(edit, made); err != nil {
+			return err
+		}
+		made = nil // it is known now
+		if err := writeSettings(edit.path, edit.after); err != nil {
+			return fmt.Errorf("write the settings of %s: %w", edit.title, err)
+		}
+		fmt.Fprintf(c.out, "wrote %s: sessions of %s that begin from now on tell the daemon\n", edit.path, edit.title)
+	}
+	return nil
+}
+
+// writeSettings writes a file of an agent's, which may be a link, with the mode that it had.
+func writeSettings(path string, text []byte) error {
+	mode := fs.FileMode(0o600) // of agents' own making
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	path = linked(path)
+	if err := atomicfile.Write(path, text, mode); err != nil {
+		return err
+	}
+	return os.Chmod(path, mode) // whatever the umask took
+}
+
+// removeHooks takes our part out of the settings of agents, and returns whether there was
+// any. Where nothing else has changed since, they are what they were before.
+func (c *cli) removeHooks(dryRun bool) (found bool, err error) {
+	var made []string
+	for _, b := range agents.Builtin() {
+		if b.Hook == nil {
+			continue
+		}
+		kept, _ := keptHook(b.Name)
+		paths := []string{b.Hook.File()}
+		if kept.Path != "" && kept.Path != paths[0] {
+			paths = append(paths, kept.Path)
+		}
+		for _, path := range paths {
+			edit, err := readEdit(b.Name, b.Title, path)
+			if err == nil && edit.existed {
+				edit.after, err = kept.undo(edit, b.Hook.Remove)
+			}
+			if err != nil {
+				fmt.Fprintf(c.err, "resumed: %s stays as it is: %v\n", path, err)
+				continue
+			}
+			was, err := c.undoHook(edit, kept, dryRun)
+			if err != nil {
+				return found, err
+			}
+			found = found || was
+		}
+		if !dryRun {
+			forgetHook(b.Name)
+		}
+		made = append(made, kept.Made...)
+	}
+	if !dryRun {
+		c.removeMade(made)
+	}
+	return found, nil
+}
+
+// undoHook writes what is left of the settings, and removes a file that install made.
+func (c *cli) undoHook(edit hookEdit, kept hookRecord, dryRun bool) (was bool, err error) {
+	switch gone := edit.after == nil && kept.Path == edit.path && !kept.Existed; {
+	case !edit.existed || !edit.changes():
+		return false, nil
+	case dryRun && gone:
+		fmt.Fprintln(c.out, "rm", edit.path)
+	case dryRun:
+		fmt.Fprintf(c.out, "# change %s\n%s", edit.path, sanitize.Text(difference(edit.before, edit.after)))
+	case gone:
+		if err := os.Remove(edit.path); err != nil {
+			return true, fmt.Errorf("remove file: %w", err)
+		}
+		fmt.Fprintln(c.out, "removed", edit.path)
+	default:
+		if err := writeSettings(edit.path, edit.after); err != nil {
+			return true, fmt.Errorf("write the settings of %s: %w", edit.title, err)
+		}
+		fmt.Fprintf(c.out, "took resumed out of %s\n", edit.path)
+	}
+	return true, nil
+}
+
+// examineHooks says which agents call us, and whether they will find us.
+func examineHooks(e *examination) {
+	for _, b := range agents.Builtin() {
+		if b.Hook == nil || !exists(filepath.Dir(b.Hook.File())) {
+			continue
+		}
+		edit, err := readEdit(b.Name, b.Title, b.Hook.File())
+		program := b.Hook.Calls(edit.before)
+		info, missing := os.Stat(program)
+		switch {
+		case err != nil:
+			e.warn("hooks", fmt.Sprintf("%s: %v", edit.path, err), "")
+		case program == "":
+			e.ok("hooks", b.Title+" does not call resumed, and need not: its transcripts are watched (resumed install --hooks)")
+		case missing != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0:
+			e.warn("hooks", fmt.Sprintf("%s calls %s, which is no program", b.Title, program), "resumed install --hooks, or resumed uninstall")
+		default:
+			e.ok("hooks", fmt.Sprintf("%s calls %s", b.Title, program))
+		}
+	}
+}
+
+// difference shows what changes between two texts, line by line.
+func difference(before, after []byte) string {
+	old, fresh := lines(before), lines(after)
+	start := 0
+	for start < min(len(old), len(fresh)) && old[start] == fresh[start] {
+		start++
+	}
+	end := 0
+	for end < min(len(old), len(fresh))-start && old[len(old)-1-end] == fresh[len(fresh)-1-end] {
+		end++
+	}
+	const around = 2
+	var b strings.Builder
+	print := func(sign string, some []string) {
+		for _, line := range some {
+			b.WriteString(sign + " " + line + "\n")
+		}
+	}
+	print(" ", old[max(0, start-around):start])
+	print("-", old[start:len(old)-end])
+	print("+", fresh[start:len(fresh)-end])
+	print(" ", old[len(old)-end:min(len(old), len(old)-end+around)])
+	return b.String()
+}
+
+func lines(text []byte) []string {
+	if len(text) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+}

@@ -1,0 +1,217 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"resumed/internal/agent"
+)
+
+// hookEvents are what Claude Code calls us for. A version that does not know one of them
+// takes nothing at all from a file that names it, so each is named from the version on
+// that was seen to know it.
+var hookEvents = []struct {
+	name  string
+	since [3]int
+}{
+	{"StopFailure", [3]int{2, 1, 78}},
+	{"SessionEnd", [3]int{2, 0, 30}},
+	{"Notification", [3]int{2, 0, 30}},
+}
+
+// hookArguments are what follows the program in a call.
+const hookArguments = " hook " + Name
+
+// hookSeconds is how long Claude Code waits for us at most: we take half a second.
+const hookSeconds = 5
+
+func hookFile() string {
+	return filepath.Join(agent.UsualHome(".claude", homeVariable), "settings.json")
+}
+
+var versionIn = regexp.MustCompile(`\b(\d+)\.(\d+)\.(\d+)\b`)
+
+// wantedEvents returns those that a version knows, as it says of itself. One that is not
+// known is taken for one that is not quite new.
+func wantedEvents(version string) ([]string, error) {
+	is := hookEvents[1].since
+	if found := versionIn.FindStringSubmatch(version); found != nil {
+		for i := range is {
+			is[i], _ = strconv.Atoi(found[i+1])
+		}
+	}
+	var names []string
+	for _, event := range hookEvents {
+		if slices.Compare(is[:], event.since[:]) >= 0 {
+			names = append(names, event.name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("Claude Code %s is too old to call hooks: update it", version)
+	}
+	return names, nil
+}
+
+func addHooks(settings []byte, program, version string) ([]byte, error) {
+	events, err := wantedEvents(version)
+	if err != nil {
+		return nil, err
+	}
+	text := bytes.Clone(settings)
+	if len(text) == 0 {
+		text = []byte("{}\n")
+	}
+	command := shellWord(program) + hookArguments
+	if text, err = dropHooks(text, func(event, call string) bool { return call != command || !slices.Contains(events, event) }); err != nil {
+		return nil, err
+	}
+	call, _ := json.Marshal(command) // a string always can be
+	group := fmt.Sprintf(`{"hooks": [{"type": "command", "command": %s, "timeout": %d}]}`, call, hookSeconds)
+	for _, event := range events {
+		if text, err = addHook(text, event, command, group); err != nil {
+			return nil, err
+		}
+	}
+	return text, nil
+}
+
+// addHook adds a group to those of an event, unless one of them calls the command already.
+func addHook(text []byte, event, command, group string) ([]byte, error) {
+	root, hooks, err := hooksIn(text)
+	switch {
+	case err != nil:
+		return nil, err
+	case hooks == nil:
+		text = root.insert(text, `"hooks": {}`)
+		if _, hooks, err = hooksIn(text); err != nil {
+			return nil, err
+		}
+	}
+	groups := hooks.member(event)
+	switch {
+	case groups == nil:
+		return hooks.insert(text, strconv.Quote(event)+": ["+group+"]"), nil
+	case groups.kind != '[':
+		return nil, fmt.Errorf("hooks.%s in it is not a list", event)
+	}
+	for _, c := range callsIn(text, hooks) {
+		if c.event == event && c.command == command {
+			return text, nil
+		}
+	}
+	return groups.insert(text, group), nil
+}
+
+func removeHooks(settings []byte) ([]byte, error) {
+	return dropHooks(bytes.Clone(settings), func(string, string) bool { return true })
+}
+
+// dropHooks takes out our calls that are not wanted, and what holds nothing else.
+func dropHooks(text []byte, unwanted func(event, command string) bool) ([]byte, error) {
+	for {
+		root, hooks, err := hooksIn(text)
+		if err != nil || hooks == nil {
+			return text, err
+		}
+		calls := callsIn(text, hooks)
+		i := slices.IndexFunc(calls, func(c hookCall) bool { return unwanted(c.event, c.command) })
+		if i < 0 {
+			return text, nil
+		}
+		path := append([]step{{root, slices.Index(root.values, hooks)}}, calls[i].path...)
+		last := len(path) - 1
+		for last > 0 && len(path[last].in.values) == 1 {
+			last--
+		}
+		text = path[last].in.remove(text, path[last].at)
+	}
+}
+
+// step is one on the way to a value: the one at that place in a list or an object.
+type step struct {
+	in *node
+	at int
+}
+
+// hookCall is a call of ours in the settings, and the way to it from the hooks.
+type hookCall struct {
+	event, command string
+	path           []step
+}
+
+// callsIn returns our calls, of whatever program.
+func callsIn(text []byte, hooks *node) []hookCall {
+	var calls []hookCall
+	for e, groups := range hooks.values {
+		for g, group := range groups.values {
+			entries := group.member("hooks")
+			if entries == nil {
+				continue
+			}
+			for i, entry := range entries.values {
+				command := entry.member("command")
+				var call string
+				if command == nil || json.Unmarshal(text[command.start:command.end], &call) != nil || programOf(call) == "" {
+					continue
+				}
+				// A group is gone with its last call: what else it has says when that is made.
+				calls = append(calls, hookCall{hooks.keys[e], call, []step{{hooks, e}, {groups, g}, {entries, i}}})
+			}
+		}
+	}
+	return calls
+}
+
+// hooksIn returns what the settings say, and their hooks; nil: there are none.
+func hooksIn(text []byte) (root, hooks *node, err error) {
+	if root, err = parseText(text); err != nil {
+		return nil, nil, err
+	}
+	if root.kind != '{' {
+		return nil, nil, errors.New("it is not a JSON object")
+	}
+	if hooks = root.member("hooks"); hooks != nil && hooks.kind != '{' {
+		return nil, nil, errors.New("hooks in it is not a JSON object")
+	}
+	return root, hooks, nil
+}
+
+func hookCalls(settings []byte) string {
+	_, hooks, err := hooksIn(settings)
+	if err != nil || hooks == nil {
+		return ""
+	}
+	for _, c := range callsIn(settings, hooks) {
+		return programOf(c.command)
+	}
+	return ""
+}
+
+// programOf returns the resumed that a command calls as a hook; "": it does not.
+func programOf(command string) string {
+	word, ours := strings.CutSuffix(command, hookArguments)
+	if unquoted, is := strings.CutPrefix(word, "'"); is {
+		word = strings.ReplaceAll(strings.TrimSuffix(unquoted, "'"), `'\''`, "'")
+	}
+	if !ours || filepath.Base(word) != "resumed" {
+		return ""
+	}
+	return word
+}
+
+var plainWord = regexp.MustCompile(`^[0-9A-Za-z_./@%+-]+$`)
+
+// shellWord writes a word as a shell reads it.
+func shellWord(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

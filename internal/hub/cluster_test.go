@@ -39,6 +39,43 @@ func shared(t *testing.T, dir string) string {
 	return own
 }
 
+// again starts a server that was stopped.
+func again(t *testing.T, before *starting) *starting {
+	t.Helper()
+	node := start(t, before.options)
+	node.name = before.name
+	node.ready(t)
+	return node
+}
+
+// stopLeader stops the server that decides, and returns which one that was and how long nothing could be
+// written.
+func stopLeader(t *testing.T, s *natskv.Store, nodes []*starting, rev *uint64) (int, time.Duration) {
+	t.Helper()
+	decides := -1
+	until(t, "one of them decides", func() bool {
+		_, leader, err := s.Servers(t.Context(), fleet.Accounts)
+		decides = slices.IndexFunc(nodes, func(n *starting) bool { return n.name == leader })
+		return err == nil && decides >= 0
+	})
+	nodes[decides].stop()
+	began := time.Now()
+	patience := 250 * time.Millisecond // what was asked while nobody decides is answered never
+	until(t, "it is written again", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		patience *= 2
+		next, err := s.Update(ctx, fleet.Accounts, "a", []byte("1"), *rev, 0)
+		if err == nil {
+			*rev = next
+		} else if e, err := s.Get(t.Context(), fleet.Accounts, "a"); err == nil {
+			*rev = e.Rev // it may have been written all the same
+		}
+		return err == nil
+	})
+	return decides, time.Since(began)
+}
+
 // One of three servers may end; of two that end everybody hears nothing any more, and the
 // third comes back to what was agreed.
 func TestThreeServersAreOne(t *testing.T) {
@@ -49,23 +86,28 @@ func TestThreeServersAreOne(t *testing.T) {
 	s := open(t, o)
 	rev, err := s.Create(t.Context(), fleet.Accounts, "a", []byte("0"), 0)
 	require.NoError(t, err)
-	replicas, leader, err := s.Servers(t.Context(), fleet.Accounts)
+	replicas, _, err := s.Servers(t.Context(), fleet.Accounts)
 	require.NoError(t, err)
 	require.Equal(t, 3, replicas)
 
-	decides := slices.IndexFunc(nodes, func(n *starting) bool { return n.name == leader })
-	nodes[decides].stop()
-	began := time.Now()
-	until(t, "it is written again", func() bool {
-		next, err := s.Update(t.Context(), fleet.Accounts, "a", []byte("1"), rev, 0)
-		if err == nil {
-			rev = next
-		} else if e, err := s.Get(t.Context(), fleet.Accounts, "a"); err == nil {
-			rev = e.Rev // it may have been written all the same
+	// Waiting for an election takes four seconds at least, on any machine. On a busy one what hands
+	// over in time may take as long, but not each time.
+	const inTime, tries = 2 * time.Second, 5
+	var took []time.Duration
+	decides := -1
+	for try := range tries {
+		if try > 0 {
+			nodes[decides] = again(t, nodes[decides])
 		}
-		return err == nil
-	})
-	t.Logf("written again after %s", time.Since(began).Round(time.Millisecond))
+		var gap time.Duration
+		decides, gap = stopLeader(t, s, nodes, &rev)
+		took = append(took, gap)
+		if gap <= inTime {
+			break
+		}
+	}
+	t.Logf("written again after %s", took)
+	require.LessOrEqual(t, slices.Min(took), inTime, "a leader that stops hands over: %s", took)
 
 	f := fleet.New(fleet.Options{
 		Store: s, Host: "box", Life: "1", Heartbeat: time.Second, Rand: rand.Float64,

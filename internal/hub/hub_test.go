@@ -35,9 +35,10 @@ func serve(t *testing.T, o Options) *served {
 
 type starting struct {
 	*served
-	name  string
-	up    chan string
-	ended chan error
+	options Options
+	name    string
+	up      chan string
+	ended   chan error
 }
 
 func start(t *testing.T, o Options) *starting {
@@ -53,7 +54,7 @@ func start(t *testing.T, o Options) *starting {
 		}
 	}
 	t.Cleanup(stop)
-	return &starting{&served{stop: stop}, "", up, ended}
+	return &starting{&served{stop: stop}, o, "", up, ended}
 }
 
 func (s *starting) ready(t *testing.T) {

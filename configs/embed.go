@@ -1,10 +1,33 @@
 // Package configs holds the commented configuration file that `resumed config
-// init` writes.
+// init` writes, and descriptions of agents that are not built in.
 package configs
 
-import _ "embed"
+import (
+	"embed"
+	"path"
+	"strings"
+)
 
 // Template is a configuration file with every key at its default.
 //
 //go:embed resumed.toml
 var Template string
+
+//go:embed agents/*.toml
+var recipes embed.FS
+
+// Recipes returns the names of the agents that a description is kept of, in order.
+func Recipes() []string {
+	entries, _ := recipes.ReadDir("agents") // it was compiled in
+	var names []string
+	for _, entry := range entries {
+		names = append(names, strings.TrimSuffix(entry.Name(), ".toml"))
+	}
+	return names
+}
+
+// Recipe returns the description of an agent, as a part of a configuration file.
+func Recipe(name string) (string, bool) {
+	text, err := recipes.ReadFile(path.Join("agents", name+".toml"))
+	return string(text), err == nil
+}

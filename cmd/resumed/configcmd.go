@@ -3,17 +3,12 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"resumed/configs"
 	"resumed/internal/agents"
 	"resumed/internal/app"
 	"resumed/internal/config"
@@ -27,12 +22,7 @@ func (c *cli) configCommand() *cobra.Command {
 		Example: "  resumed config init\n  resumed config check\n  resumed config show",
 	}
 	cmd.AddCommand(
-		&cobra.Command{
-			Use:     "init",
-			Short:   "Write a file with every key, its default and a comment",
-			Example: "  resumed config init",
-			RunE:    func(*cobra.Command, []string) error { return c.configInit() },
-		},
+		c.configInitCommand(),
 		&cobra.Command{
 			Use:     "check [FILE]",
 			Short:   "Check a file and print every error in it",
@@ -52,29 +42,6 @@ func (c *cli) configCommand() *cobra.Command {
 		}),
 	)
 	return cmd
-}
-
-func (c *cli) configInit() error {
-	path := cmp.Or(c.configArg, os.Getenv("RESUMED_CONFIG"), config.UserPath(os.Getenv))
-	if path == "" {
-		return hinted{errors.New("there is no home to write a configuration in"), "resumed --config FILE config init"}
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("make the configuration directory: %w", err)
-	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return hinted{fmt.Errorf("%s is already there and stays as it is", path), "resumed config check"}
-	}
-	if err != nil {
-		return fmt.Errorf("write configuration: %w", err)
-	}
-	_, err = file.WriteString(configs.Template)
-	if err := errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("write configuration: %w", err)
-	}
-	_, err = fmt.Fprintln(c.out, "wrote", path)
-	return err
 }
 
 // configCheck does all that the daemon would do with the file, short of

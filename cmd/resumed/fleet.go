@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"resumed/internal/agents"
 	"resumed/internal/app"
 	"resumed/internal/atomicfile"
 	"resumed/internal/config"
@@ -137,34 +136,11 @@ func keysFor(file string, invitation natskv.Invitation) (natskv.Credentials, err
 // configureFleet writes a fleet into a configuration, and leaves the rest of it as it is. What
 // would not be obeyed is not written.
 func configureFleet(path string, wanted config.Fleet) error {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
-	mode := fs.FileMode(0o600)
 	text, err := os.ReadFile(path)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read configuration: %w", err)
 	}
-	next := []byte(withFleet(string(text), wanted))
-	trial, err := os.CreateTemp(filepath.Dir(path), ".join-*.toml")
-	if err != nil {
-		return fmt.Errorf("write configuration: %w", err)
-	}
-	defer os.Remove(trial.Name())
-	_, err = trial.Write(next)
-	if err := errors.Join(err, trial.Close()); err != nil {
-		return fmt.Errorf("write configuration: %w", err)
-	}
-	if _, err := config.Load(trial.Name(), agents.Known()); err != nil {
-		return fmt.Errorf("[fleet] cannot be added to %s: %w", path, err)
-	}
-	if err := atomicfile.Write(path, next, mode); err != nil {
-		return fmt.Errorf("write configuration: %w", err)
-	}
-	return nil
+	return rewriteConfig(path, []byte(withFleet(string(text), wanted)), "[fleet]")
 }
 
 // withFleet returns a file with these keys in its table [fleet].

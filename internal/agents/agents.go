@@ -127,7 +127,7 @@ func MakeAll(cfg config.Config) (map[string]agent.Agent, error) {
 
 func makeCustom(entry config.Agent, cfg config.Config) (agent.Agent, error) {
 	return custom.New(custom.Options{
-		Name: entry.Name, Files: entry.Files, Session: entry.Session, Cwd: entry.Cwd,
+		Name: entry.Name, Files: entry.Files, Session: entry.Session, Cwd: entry.Cwd, About: entry.About, Program: entry.Program,
 		Limit: entry.Limit, Progress: entry.Progress, Resume: entry.Resume, Env: entry.Env,
 		Grace: cfg.Resume.Grace,
 	})

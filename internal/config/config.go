@@ -148,6 +148,8 @@ type Agent struct {
 	Files    []string `toml:"files"`
 	Session  string   `toml:"session"`
 	Cwd      string   `toml:"cwd"`
+	About    string   `toml:"about"`   // a file that tells where a session works, with {session}; "": none
+	Program  []string `toml:"program"` // who holds a session while it runs in its directory, and words of runs without a person; none: nobody knows
 	Limit    []string `toml:"limit"`
 	Progress []string `toml:"progress"`
 	Resume   []string `toml:"resume"`

@@ -95,6 +95,7 @@ func (c *Config) resolvePaths(file string) []*Problem {
 		r.paths(key+".roots", a.Roots)
 		r.paths(key+".files", a.Files)
 		r.path(key+".cwd", &a.Cwd)
+		r.path(key+".about", &a.About)
 		r.path(key+".env_file", &a.EnvFile)
 		r.program(key+".command", &a.Command)
 		r.argv(key+".resume", a.Resume)

@@ -243,6 +243,8 @@ func (a Agent) validateBuiltin(found *problems, key string, servers []string) {
 		{"files", a.Files != nil},
 		{"session", a.Session != ""},
 		{"cwd", a.Cwd != ""},
+		{"about", a.About != ""},
+		{"program", a.Program != nil},
 		{"limit", a.Limit != nil},
 		{"progress", a.Progress != nil},
 		{"resume", a.Resume != nil},
@@ -278,6 +280,15 @@ func (a Agent) validateCustom(found *problems, key string, builtin []string) {
 		found.check(!strings.Contains(pattern, "**"), index(key+".files", i), pattern,
 			"has **, which is not known here; name every level, such as \"~/logs/*.log\" and \"~/logs/*/*.log\"")
 	}
+	if a.About != "" {
+		_, err := filepath.Match(a.About, "")
+		found.check(err == nil && strings.Contains(a.About, "{session}"), key+".about", a.About,
+			`must be the path of a session's file, such as "~/sessions/*/{session}.jsonl"`)
+	}
+	for i, word := range a.Program {
+		found.check(word != "" && !strings.ContainsAny(word, "/ "), index(key+".program", i), word,
+			`must be the name of a program, or a word of its command line, such as "mybot"`)
+	}
 	a.validatePatterns(found, key)
 	a.validateResume(found, key)
 }
@@ -304,7 +315,13 @@ func (a Agent) validatePatterns(found *problems, key string) {
 }
 
 // groups returns the groups that mean something in a custom agent's regexps.
-func groups() []string { return []string{"session", "cwd", "after", "at", "class", "time", "zone"} }
+func groups() []string {
+	all := []string{"session", "cwd", "after", "at", "class", "time", "zone", "text"}
+	for _, class := range limit.Classes() {
+		all = append(all, class.String())
+	}
+	return all
+}
 
 // pattern compiles a regexp and refuses groups that mean nothing there. It
 // returns nil for one that does not compile.

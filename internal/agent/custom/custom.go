@@ -3,7 +3,6 @@
 package custom
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -12,18 +11,21 @@ import (
 	"time"
 
 	"resumed/internal/agent"
-	"resumed/internal/resume"
+	"resumed/internal/limit"
 )
 
 // Options describes the agent. Patterns are regular expressions; their named
 // groups say what is where: session and cwd, after and at (when the limit
-// lifts), class (what kind of limit it is), time and zone (when the line was
-// written, and where).
+// lifts), class (what kind of limit it is; or a group that is called as a class
+// is), time and zone (when the line was written, and where), text (what of the
+// line is shown to people).
 type Options struct {
 	Name     string
 	Files    []string // globs of absolute paths
 	Session  string   // group session, else the first one; tried on the line, then on the path
 	Cwd      string   // where sessions work, unless a group cwd tells
+	About    string   // a glob with {session}: the file whose first line has the group cwd of Session
+	Program  []string // its name: who runs it in a session's directory may hold the session; and words of runs without a person
 	Limit    []string // lines that end a turn
 	Progress []string // lines that mean that the session moved
 	Resume   []string // the command; {session}, {prompt} and {cwd} are put in
@@ -37,6 +39,8 @@ type Options struct {
 type Agent struct {
 	agent.Base
 	dir      string // Options.Cwd
+	about    string
+	program  []string
 	session  *regexp.Regexp
 	limits   []*regexp.Regexp
 	progress []*regexp.Regexp
@@ -55,11 +59,21 @@ const (
 	groupClass   = "class"
 	groupTime    = "time"
 	groupZone    = "zone"
+	groupText    = "text"
 )
+
+// groupsOfLimit returns the groups that a pattern of a limit may name.
+func groupsOfLimit() []string {
+	all := []string{groupSession, groupCwd, groupAfter, groupAt, groupClass, groupTime, groupZone, groupText}
+	for _, class := range limit.Classes() {
+		all = append(all, class.String())
+	}
+	return all
+}
 
 // New checks the description and returns all that is wrong with it at once.
 func New(o Options) (*Agent, error) {
-	a := &Agent{dir: o.Cwd, resume: slices.Clone(o.Resume)}
+	a := &Agent{dir: o.Cwd, about: o.About, program: slices.Clone(o.Program), resume: slices.Clone(o.Resume)}
 	var bad []error
 	complain := func(format string, args ...any) { bad = append(bad, fmt.Errorf(format, args...)) }
 
@@ -74,7 +88,7 @@ func New(o Options) (*Agent, error) {
 		complain("limit: at least one pattern is needed")
 	}
 	for _, p := range o.Limit {
-		a.limits = append(a.limits, a.compile("limit", p, complain, groupSession, groupCwd, groupAfter, groupAt, groupClass, groupTime, groupZone))
+		a.limits = append(a.limits, a.compile("limit", p, complain, groupsOfLimit()...))
 	}
 	for _, p := range o.Progress {
 		a.progress = append(a.progress, a.compile("progress", p, complain, groupSession, groupCwd, groupTime, groupZone))
@@ -119,27 +133,3 @@ func (a *Agent) compile(key, pattern string, complain func(string, ...any), grou
 
 // Sources returns the directories that the agent's files lie in.
 func (a *Agent) Sources() []agent.Source { return slices.Clone(a.sources) }
-
-// Owner returns a process of an earlier resume after which nothing was written,
-// neither work nor a refusal: a command that goes into the background is over at
-// once, and has not yet done what it was started for. What one leaves running
-// that has spoken, such as a server, holds nothing; what else a user's own agent
-// holds, nobody can know.
-func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
-	silent := make(map[string]bool)
-	for _, attempt := range s.Attempts {
-		if attempt.Outcome == resume.NoProgress {
-			silent[attempt.Mark] = true
-		}
-	}
-	if len(silent) == 0 {
-		return nil, nil
-	}
-	marked, err := a.Processes.Having(ctx, agent.MarkVariable)
-	for pid, mark := range marked {
-		if silent[mark] {
-			return &resume.Owner{PID: pid, Kind: "headless"}, nil
-		}
-	}
-	return nil, err
-}

@@ -75,7 +75,10 @@ func find(re *regexp.Regexp, text []byte) groups {
 // class "none" is none.
 func (a *Agent) limited(m groups, line agent.Line) (resume.Event, bool) {
 	text := agent.Clip(strings.TrimSpace(string(line.Data)))
-	class := limit.RateLimit
+	if shown, ok := m[groupText]; ok {
+		text = agent.Clip(strings.TrimSpace(shown))
+	}
+	class := classOf(m)
 	if name, ok := m[groupClass]; ok {
 		parsed, err := limit.ParseClass(strings.ToLower(name))
 		if err == nil {
@@ -94,6 +97,16 @@ func (a *Agent) limited(m groups, line agent.Line) (resume.Event, bool) {
 		verdict := limit.Verdict{Class: class, WaitHelps: class.Transient(), Reset: reset(m, reader)}
 		return resume.Limited{At: at, Verdict: verdict, Text: text}, true
 	}
+}
+
+// classOf returns the class whose name a group has that matched.
+func classOf(m groups) limit.Class {
+	for _, class := range limit.Classes() {
+		if _, ok := m[class.String()]; ok {
+			return class
+		}
+	}
+	return limit.RateLimit
 }
 
 // written returns when a line was written, and how its times are read. A zone
@@ -152,6 +165,9 @@ func (a *Agent) observation(src agent.Source, line agent.Line, m groups, event r
 	}
 	if id == "" || !utf8.ValidString(id) {
 		return resume.Observation{}, false
+	}
+	if _, stopped := event.(resume.Limited); cwd == "" && stopped {
+		cwd = a.told(id) // of a session that only moves, it is known, or not needed
 	}
 	if cwd == "" {
 		cwd = a.dir

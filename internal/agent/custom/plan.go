@@ -33,6 +33,9 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 		return agent.Left(why), nil
 	}
 	cwd := s.Cwd
+	if cwd == "" && a.about != "" {
+		return agent.Parked("no file at %s says where the session works", strings.ReplaceAll(a.about, "{session}", s.Key.ID)), nil
+	}
 	if cwd == "" {
 		cwd = filepath.Dir(s.Transcript) // nothing else is known of where it works
 	}

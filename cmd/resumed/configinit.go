@@ -1,0 +1,123 @@
+//go:build !windows
+
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"resumed/configs"
+	"resumed/internal/agents"
+	"resumed/internal/atomicfile"
+	"resumed/internal/config"
+	"resumed/internal/sanitize"
+)
+
+func (c *cli) configInitCommand() *cobra.Command {
+	var recipe string
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Write a file with every key, its default and a comment",
+		Long: `Write a file with every key, its default and a comment. A file that is there stays as it is.
+
+With --agent, a description of that agent is added, to a file that is there as well. Which
+there are, and what was tried of each: docs/agents/custom.md.`,
+		Example: "  resumed config init\n  resumed config init --agent droid",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			path := cmp.Or(c.configArg, os.Getenv("RESUMED_CONFIG"), config.UserPath(os.Getenv))
+			if path == "" {
+				return hinted{errors.New("there is no home to write a configuration in"), "resumed --config FILE config init"}
+			}
+			if cmd.Flags().Changed("agent") {
+				return c.addRecipe(path, recipe)
+			}
+			return c.configInit(path, configs.Template)
+		},
+	}
+	cmd.Flags().StringVar(&recipe, "agent", "", "add the description of this agent: "+strings.Join(configs.Recipes(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(configs.Recipes(), cobra.ShellCompDirectiveNoFileComp)) // it is there
+	return cmd
+}
+
+// configInit writes a file where there is none.
+func (c *cli) configInit(path, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("make the configuration directory: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return hinted{fmt.Errorf("%s is already there and stays as it is", path), "resumed config check"}
+	}
+	if err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	_, err = file.WriteString(text)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	_, err = fmt.Fprintln(c.out, "wrote", path)
+	return err
+}
+
+// addRecipe adds the description of an agent to the file, or to a new one.
+func (c *cli) addRecipe(path, name string) error {
+	recipe, ok := configs.Recipe(name)
+	if !ok {
+		return hinted{usageError{fmt.Errorf("--agent %q: there is no description of it", name)}, "one of: " + strings.Join(configs.Recipes(), ", ")}
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c.configInit(path, configs.Template+"\n"+recipe)
+	}
+	if err != nil {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	cfg, err := config.Load(path, agents.Known())
+	if err != nil {
+		return toMend(err, path)
+	}
+	if slices.ContainsFunc(cfg.Agents, func(a config.Agent) bool { return a.Name == name }) {
+		return hinted{fmt.Errorf("%s has an [[agent]] named %s already and stays as it is", path, name), "resumed config check " + sanitize.ShellWord(path)}
+	}
+	if err := rewriteConfig(path, []byte(strings.TrimRight(string(text), "\n")+"\n\n"+recipe), "[[agent]]"); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.out, "added %s to %s\n", name, path)
+	return err
+}
+
+// rewriteConfig replaces a configuration, whose permissions stay. What would not be obeyed
+// is not written: added says what cannot be added then.
+func rewriteConfig(path string, next []byte, added string) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	trial, err := os.CreateTemp(filepath.Dir(path), ".trial-*.toml")
+	if err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	defer os.Remove(trial.Name())
+	_, err = trial.Write(next)
+	if err := errors.Join(err, trial.Close()); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	if _, err := config.Load(trial.Name(), agents.Known()); err != nil {
+		return fmt.Errorf("%s cannot be added to %s: %w", added, path, err)
+	}
+	if err := atomicfile.Write(path, next, mode); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	return nil
+}

@@ -254,15 +254,15 @@ func difference(before, after []byte) string {
 	}
 	const around = 2
 	var b strings.Builder
-	print := func(sign string, some []string) {
+	put := func(sign string, some []string) {
 		for _, line := range some {
 			b.WriteString(sign + " " + line + "\n")
 		}
 	}
-	print(" ", old[max(0, start-around):start])
-	print("-", old[start:len(old)-end])
-	print("+", fresh[start:len(fresh)-end])
-	print(" ", old[len(old)-end:min(len(old), len(old)-end+around)])
+	put(" ", old[max(0, start-around):start])
+	put("-", old[start:len(old)-end])
+	put("+", fresh[start:len(fresh)-end])
+	put(" ", old[len(old)-end:min(len(old), len(old)-end+around)])
 	return b.String()
 }
 

@@ -54,7 +54,7 @@ func wantedEvents(version string) ([]string, error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("Claude Code %s is too old to call hooks: update it", version)
+		return nil, fmt.Errorf("version %s of Claude Code is too old to call hooks: update it", version)
 	}
 	return names, nil
 }

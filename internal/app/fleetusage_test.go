@@ -49,8 +49,9 @@ func TestUsageIsToldOnceForAllHosts(t *testing.T) {
 		accounts := []resume.AccountKey{{Name: "codex:default"}, {Name: "codex:default"}, {Name: "codex:work"}} // one, whatever hosts call it
 		var hosts []*crew
 		for i, name := range []string{"laptop", "server", "box"} {
-			hosts = append(hosts, usageHost(t, store, name, accounts[i], heard))
-			go func() { _ = hosts[i].member.Load().fleet.Run(t.Context()) }()
+			c := usageHost(t, store, name, accounts[i], heard)
+			hosts = append(hosts, c)
+			go func() { _ = c.member.Load().fleet.Run(t.Context()) }()
 		}
 		settle := func() { time.Sleep(2 * fleet.Heartbeat); synctest.Wait() }
 		settle()

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 
 	"resumed/internal/limit/class"
@@ -126,14 +127,14 @@ func (w Weights) Format() string {
 	}
 	b.WriteString("\n")
 	for _, entry := range slices.SortedFunc(maps.Values(w), func(a, b *weight) int { return cmp.Compare(a.name, b.name) }) {
-		b.WriteString(entry.name)
+		line := entry.name
 		for _, n := range entry.adds {
-			b.WriteString("\t")
+			line += "\t"
 			if n != 0 {
-				fmt.Fprint(&b, n)
+				line += strconv.Itoa(int(n))
 			}
 		}
-		b.WriteString("\n")
+		b.WriteString(strings.TrimRight(line, "\t") + "\n") // the file is a part of the program
 	}
 	return b.String()
 }

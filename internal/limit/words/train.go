@@ -1,6 +1,7 @@
 package words
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -127,14 +128,15 @@ func (w Weights) Format() string {
 	}
 	b.WriteString("\n")
 	for _, entry := range slices.SortedFunc(maps.Values(w), func(a, b *weight) int { return cmp.Compare(a.name, b.name) }) {
-		line := entry.name
+		line := []byte(entry.name)
 		for _, n := range entry.adds {
-			line += "\t"
+			line = append(line, '\t')
 			if n != 0 {
-				line += strconv.Itoa(int(n))
+				line = strconv.AppendInt(line, int64(n), 10)
 			}
 		}
-		b.WriteString(strings.TrimRight(line, "\t") + "\n") // the file is a part of the program
+		b.Write(bytes.TrimRight(line, "\t")) // the file is a part of the program
+		b.WriteString("\n")
 	}
 	return b.String()
 }

@@ -26,6 +26,7 @@ func (c *crew) hold(ctx context.Context, s resume.Session) (deliver.Hold, *resum
 	}
 	takeOver := m.config.Takeover == config.TakeoverAuto || !s.RetryAskedAt.IsZero()
 	held, err := m.fleet.Hold(ctx, shortHash(s.Key.String()), takeOver)
+	_, elsewhere := errors.AsType[*fleet.ElsewhereError](err)
 	switch gone, _ := errors.AsType[*fleet.GoneError](err); {
 	case err == nil:
 		return held, nil
@@ -33,7 +34,8 @@ func (c *crew) hold(ctx context.Context, s resume.Session) (deliver.Hold, *resum
 		why := fmt.Sprintf("%v; make sure that nothing of it runs there, then `resumed retry %s` goes on here", gone, s.Name)
 		return nil, &resume.NotSent{Why: why, Park: true}
 	default:
-		return nil, &resume.NotSent{Why: "it lies where other machines see it: " + err.Error()}
+		// An order of now is no leave to take the session over when that host is gone.
+		return nil, &resume.NotSent{Why: "it lies where other machines see it: " + err.Error(), Answered: elsewhere}
 	}
 }
 

@@ -102,6 +102,7 @@ func (h *hosts) keepOut(ctx context.Context, ns *server.Server, log *slog.Logger
 func (h *hosts) disconnect(ns *server.Server, log *slog.Logger) {
 	known := h.named()
 	known[h.hub], known[h.guest()] = "", ""
+	known[""] = "" // who has not said yet by which key they come is looked at when they do
 	const page = 1000
 	for from := 0; ; from += page {
 		open, err := ns.Connz(&server.ConnzOptions{Username: true, Offset: from, Limit: page})

@@ -96,8 +96,9 @@ type (
 		// Unreached says that the owner can be given nothing, as long as it lives.
 		Unreached bool
 
-		Closed bool // its user was seen to have closed it just now
-		Kept   bool // what is left of the week is for people: the rules say until when
+		Closed   bool // its user was seen to have closed it just now
+		Answered bool // a person who ordered it did not know this: what follows needs another order
+		Kept     bool // what is left of the week is for people: the rules say until when
 
 		Until time.Time // when to look again; zero: soon
 	}

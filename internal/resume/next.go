@@ -351,6 +351,9 @@ func (s Session) held(ev NotSent, r Rules, now time.Time) Session {
 	if ev.Closed {
 		s.ClosedAt = now
 	}
+	if ev.Answered {
+		s.RetryAskedAt = time.Time{}
+	}
 	if ev.Unreached || ev.Park && ev.Owner != nil {
 		s.Unreached = ev.Why
 	}

@@ -455,6 +455,15 @@ func TestAnOrderStandsUntilItIsCarriedOut(t *testing.T) {
 	require.True(t, w.NextAt.Before(reset), "at the next look, not at the reset")
 }
 
+// Nor is an order leave for what the person could not know of: it ends with the answer.
+func TestAnOrderThatWasAnsweredDoesNotStand(t *testing.T) {
+	reset := noon.Add(time.Hour)
+	w := newWalk().do(limitedUntil(noon, limit.UsageLimit, reset), Retry{}, Due{Mark: "a"}, NotSent{Mark: "a", Why: "another machine looks after it", Answered: true})
+	require.Equal(t, Waiting, w.State)
+	require.Zero(t, w.RetryAskedAt)
+	require.Equal(t, reset.Add(w.rules.Margin), w.NextAt)
+}
+
 func TestReloadComputesTheWaitAnew(t *testing.T) {
 	w := newWalk().do(limited(noon, limit.RateLimit))
 	w.rules.Backoff.BaseDelay = 10 * time.Minute

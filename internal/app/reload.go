@@ -101,10 +101,10 @@ func (r *reloader) apply(ctx context.Context, cfg config.Config, err error) erro
 		r.refuse(err)
 		return err
 	}
-	if err := r.engine.SetRules(ctx, made.rules); err != nil {
+	said := func() { r.settings.Store(made) } // from here on it is said to be in force
+	if err := r.engine.SetRules(ctx, made.rules, said); err != nil {
 		return fmt.Errorf("put the rules in force: %w", err)
 	}
-	r.settings.Store(made) // from here on it is said to be in force
 	if r.opts.Level != nil {
 		r.opts.Level.Set(cfg.Log.SlogLevel())
 	}

@@ -203,13 +203,15 @@ func (e *Engine) Ping(ctx context.Context) error {
 	return e.do(ctx, func(context.Context) {})
 }
 
-// SetRules changes the rules and computes every wait anew.
-func (e *Engine) SetRules(ctx context.Context, rules Rules) error {
+// SetRules changes the rules and computes every wait anew. What goes with the rules is put in
+// force by others, before anything is started by them.
+func (e *Engine) SetRules(ctx context.Context, rules Rules, others func()) error {
 	return e.do(ctx, func(ctx context.Context) {
 		rules.recoveries = e.opts.Rules.recoveries
 		e.opts.Rules, e.stirred = rules, true
 		e.ready.rankAnew(&e.book, rules)
 		e.reconsider(ctx)
+		others()
 	})
 }
 

@@ -202,7 +202,7 @@ func TestEngineRulesChangeLive(t *testing.T) {
 		w.see("a", limited(time.Now(), limit.RateLimit))
 		rules := defaultRules()
 		rules.Backoff.BaseDelay = 5 * time.Second
-		require.NoError(t, w.SetRules(t.Context(), rules))
+		require.NoError(t, w.SetRules(t.Context(), rules, func() {}))
 		time.Sleep(6 * time.Second)
 		w.stop()
 		require.Equal(t, []time.Duration{5 * time.Second}, w.started())

@@ -29,7 +29,7 @@ func TestWhatEndedLongAgoIsForgottenAsByCancel(t *testing.T) {
 		w.see("lost", limited(time.Now(), limit.Overloaded))
 		rules := keeping()
 		rules.MaxWait = 0
-		require.NoError(t, w.SetRules(t.Context(), rules))
+		require.NoError(t, w.SetRules(t.Context(), rules, func() {}))
 		w.see("waits", limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(100*24*time.Hour)))
 		time.Sleep(29 * 24 * time.Hour)
 		require.Equal(t, Parked, w.session("parked").State)

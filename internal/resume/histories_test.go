@@ -295,7 +295,7 @@ func (m *machine) order() {
 		m.mu.Lock()
 		m.rules = rules
 		m.mu.Unlock()
-		err = l.engine.SetRules(ctx, rules)
+		err = l.engine.SetRules(ctx, rules, func() {})
 	}
 	if err == nil {
 		l.sync() // an order that was answered is on disk

@@ -188,7 +188,7 @@ func TestAnOutageThatIsOverTeaches(t *testing.T) {
 		w.see("b", Progressed{At: start.Add(time.Second)})
 		time.Sleep(3 * time.Hour)
 		require.Equal(t, Watching, w.session("a").State)
-		require.NoError(t, w.SetRules(t.Context(), ridingOut(t)))
+		require.NoError(t, w.SetRules(t.Context(), ridingOut(t), func() {}))
 		w.stop()
 		require.Len(t, told["bot"], 1, "a limit is no outage")
 		require.InDelta(t, 50, told["bot"][0].Minutes(), 16)

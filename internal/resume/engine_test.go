@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -206,6 +207,28 @@ func TestEngineRulesChangeLive(t *testing.T) {
 		time.Sleep(6 * time.Second)
 		w.stop()
 		require.Equal(t, []time.Duration{5 * time.Second}, w.started())
+	})
+}
+
+// What comes due by new rules is started with what goes with them, however long that takes.
+func TestNothingStartsByRulesThatAreHalfInForce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var whole atomic.Bool
+		w := newWorld(t, defaultRules(), func(ctx context.Context, w *world, s Session) {
+			require.True(t, whole.Load())
+			fails(ctx, w, s)
+		})
+		w.see("a", limited(time.Now(), limit.RateLimit))
+		time.Sleep(10 * time.Second)
+		rules := defaultRules()
+		rules.Backoff.BaseDelay = 5 * time.Second // it is over
+		require.NoError(t, w.SetRules(t.Context(), rules, func() {
+			time.Sleep(time.Second)
+			whole.Store(true)
+		}))
+		synctest.Wait()
+		w.stop()
+		require.Equal(t, []time.Duration{11 * time.Second}, w.started())
 	})
 }
 

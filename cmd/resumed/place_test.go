@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +32,21 @@ func TestAProgramThatWillVanishIsKnown(t *testing.T) {
 	require.Contains(t, fleeting(filepath.Join(base, "gone"), base), "removed")
 	require.NotContains(t, stays, "removed")
 	require.Empty(t, fleeting("/bin/sh", base))
+}
+
+// A program of ours is known wherever in the file it says so, also where two reads meet.
+func TestAProgramOfOursIsKnown(t *testing.T) {
+	t.Parallel()
+	ours := ofResumed()
+	for _, at := range []int{0, 1, 1<<20 - len(ours), 1<<20 - 1, 1 << 20, 3<<20 - 7} {
+		file := append(make([]byte, at), ours...)
+		require.True(t, holds(bytes.NewReader(file), ours), at)
+		require.True(t, holds(bytes.NewReader(append(file, make([]byte, 2<<20)...)), ours), at)
+		require.False(t, holds(bytes.NewReader(file[:len(file)-1]), ours), at)
+	}
+	require.True(t, isResumed(program))
+	require.False(t, isResumed("/bin/sh"))
+	require.False(t, isResumed("/nowhere"))
 }
 
 func TestInstallRunsACopyOfAProgramThatWillVanish(t *testing.T) {

@@ -53,7 +53,19 @@ func run(out io.Writer, dir string, wrong bool) error {
 	weights := train(all)
 	file := filepath.Join(dir, "words", "weights.tsv")
 	fmt.Fprintf(out, "%d examples, %d features: %s\n", len(all), len(weights), file)
-	return os.WriteFile(file, []byte(weights.Format()), 0o644)
+	return write(file, weights.Format())
+}
+
+// write writes the weights as people read them, and beside it as the program has them.
+func write(file, text string) error {
+	packed, err := words.Pack(text)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(file+".gz", packed, 0o644)
 }
 
 // row is a line of a corpus.

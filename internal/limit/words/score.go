@@ -3,9 +3,12 @@
 package words
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	_ "embed"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,16 +38,35 @@ type weight struct {
 
 type adds [len(learned)]int16
 
-//go:embed weights.tsv
-var weightsFile string
+// packed is weights.tsv as Pack writes it: a third of its length, in a program that is
+// full of other things.
+//
+//go:embed weights.tsv.gz
+var packed []byte
 
 var trained = sync.OnceValue(func() *table {
-	w, err := ParseWeights(weightsFile)
+	text, err := unpack(packed)
+	if err != nil {
+		panic(err)
+	}
+	w, err := ParseWeights(text)
 	if err != nil {
 		panic(err)
 	}
 	return w.table()
 })
+
+func unpack(packed []byte) (string, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return "", fmt.Errorf("weights: %w", err)
+	}
+	var text strings.Builder
+	if _, err := io.Copy(&text, r); err != nil {
+		return "", fmt.Errorf("weights: %w", err)
+	}
+	return text.String(), nil
+}
 
 // Use lets other weights judge than those that are built in, as learning does.
 func Use(w Weights) {

@@ -3,7 +3,9 @@ package words
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -135,8 +137,24 @@ func (w Weights) Format() string {
 				line = strconv.AppendInt(line, int64(n), 10)
 			}
 		}
-		b.Write(bytes.TrimRight(line, "\t")) // the file is a part of the program
+		b.Write(bytes.TrimRight(line, "\t"))
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// Pack makes the weights, as Format writes them, short enough to be a part of the program.
+func Pack(text string) ([]byte, error) {
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil, fmt.Errorf("pack the weights: %w", err)
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return nil, fmt.Errorf("pack the weights: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("pack the weights: %w", err)
+	}
+	return b.Bytes(), nil
 }

@@ -68,11 +68,25 @@ func TestPhrasesAreChecked(t *testing.T) {
 }
 
 func TestWeightsAreReadAsTheyAreWritten(t *testing.T) {
-	w, err := ParseWeights(weightsFile)
+	file, err := os.ReadFile("weights.tsv")
 	require.NoError(t, err)
-	require.True(t, weightsFile == w.Format())
+	text := string(file)
+	w, err := ParseWeights(text)
+	require.NoError(t, err)
+	require.True(t, text == w.Format())
 	_, err = ParseWeights("word\tx\n")
 	require.Error(t, err)
+
+	judges, err := unpack(packed)
+	require.NoError(t, err)
+	require.True(t, judges == text, "the program has other weights than weights.tsv: run make learn")
+	again, err := Pack(text)
+	require.NoError(t, err)
+	got, err := unpack(again)
+	require.NoError(t, err)
+	require.True(t, got == text)
+	_, err = unpack(packed[:len(packed)/2])
+	require.ErrorContains(t, err, "weights: ")
 }
 
 // Training is a function of its examples. What only one of them has is no

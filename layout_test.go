@@ -110,7 +110,7 @@ var libraries = map[string][]string{
 	"github.com/spf13/pflag":                  {"cmd/resumed"},
 	"github.com/spf13/viper":                  {"internal/config"},
 	"github.com/stretchr/testify":             {"internal/sessionbus/bustest", "internal/agenttest", "internal/fleet/fleettest", "internal/notify/notifytest"},
-	"golang.org/x/sys/unix":                   {"internal/procfs", "internal/execrun", "internal/control", "internal/runner", "internal/sparse", "internal/state"},
+	"golang.org/x/sys/unix":                   {"internal/procfs", "internal/execrun", "internal/control", "internal/runner", "internal/sparse", "internal/state", "internal/watch"},
 	"golang.org/x/term":                       {"cmd/resumed"},
 	"modernc.org/sqlite":                      {"internal/sqliteread", "internal/state"},
 }

@@ -146,7 +146,7 @@ func watchOnce(b *testing.B, a agent.Reader, dir string, seen *int, known func(s
 	defer cancel()
 	w := watch.New(watch.Options{
 		Root: dir, Depth: 2, Needles: src.Needles, Known: known, Deliver: r.deliver, Settle: r.settle, Ready: cancel,
-		Sift: func(line []byte) watch.Weight { return watch.Weight(src.Sift(line)) },
+		Sift: func(line []byte) watch.Weight { return watch.Weight(src.Sift(line)) }, Glance: r.glance,
 	})
 	if err := w.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		b.Fatal(err)

@@ -79,6 +79,9 @@ func (f *Feeds) transcripts(a agent.Reader, src agent.Source, cursors Cursors) *
 		},
 		Log: r.log,
 	}
+	if !src.Shared { // else all of its lines are read
+		opts.Glance = r.glance
+	}
 	if src.Sift != nil {
 		opts.Sift = func(line []byte) watch.Weight { return watch.Weight(src.Sift(line)) }
 	}
@@ -120,7 +123,10 @@ func (r *reader) deliver(ctx context.Context, batch watch.Batch) (enough bool, e
 	if r.feeds.foreign(r.agent.Name(), batch.Path, r.feeds.opts.Trust().OwnerOf(batch.Path, batch.Info)) {
 		return true, nil // and no cursor is stored: mended, it is read by the next daemon
 	}
-	observations := r.digest(batch)
+	if told, ok := batch.Judged.([]resume.Observation); ok {
+		return true, r.gather(ctx, batch, markFirst(told))
+	}
+	observations := r.digest(batch, &r.moves)
 	back := r.back[batch.Path]
 	if back.number != batch.Sight {
 		back = sight{number: batch.Sight} // another was begun and not finished
@@ -136,17 +142,43 @@ func (r *reader) deliver(ctx context.Context, batch watch.Batch) (enough bool, e
 			Key: resume.Key{Agent: r.agent.Name()}, Transcript: batch.Path, Event: resume.Renamed{From: batch.Was},
 		}}, told...)
 	}
+	if err := r.gather(ctx, batch, told); err != nil {
+		return false, err
+	}
+	delete(r.back, batch.Path)
+	return true, nil
+}
+
+// glance says what the end of a file means that nobody has read. It is enough if nothing
+// is told but that the session works; anything else may have a story, which
+// the lines before it tell. It is called from several goroutines at once.
+func (r *reader) glance(batch watch.Batch) (judged any, enough bool) {
+	if r.feeds.foreign(r.agent.Name(), batch.Path, r.feeds.opts.Trust().OwnerOf(batch.Path, batch.Info)) {
+		return nil, false
+	}
+	var moves []watch.Line
+	told := r.digest(batch, &moves)
+	if batch.Few && slices.ContainsFunc(told, func(seen resume.Observation) bool {
+		_, works := seen.Event.(resume.Progressed)
+		return !works
+	}) {
+		return nil, false
+	}
+	return told, len(told) > 0
+}
+
+// gather keeps what a file has told for the engine, or tells it.
+func (r *reader) gather(ctx context.Context, batch watch.Batch, told []resume.Observation) error {
 	before := r.gathered
 	r.gathered.told = append(r.gathered.told, told...)
 	r.gathered.cursors = append(r.gathered.cursors, placed{batch.Path, batch.Cursor})
 	if !batch.More || len(r.gathered.cursors) >= mostGathered {
 		if err := r.handOn(ctx); err != nil {
 			r.gathered = before // this file comes again
-			return false, err
+			return err
 		}
 	}
-	delete(r.back, batch.Path)
-	return true, nil
+	return nil
 }
 
 // settle tells the engine what was gathered. Where it does not listen, which is at
@@ -192,11 +224,14 @@ func markFirst(observations []resume.Observation) []resume.Observation {
 // digest reads the lines that may matter. Of a run of lines that can only be
 // movement, the last real one tells all; at first sight it tells nothing that
 // movement after it does not.
-func (r *reader) digest(batch watch.Batch) []resume.Observation {
+func (r *reader) digest(batch watch.Batch, room *[]watch.Line) []resume.Observation {
 	var observations []resume.Observation
-	born := sync.OnceValues(func() (time.Time, bool) { return runner.BirthTime(batch.Path) })
-	moves := r.moves[:0]
-	defer func() { r.moves = moves }()
+	born := func() (time.Time, bool) { return batch.Born, true }
+	if batch.Born.IsZero() {
+		born = sync.OnceValues(func() (time.Time, bool) { return runner.BirthTime(batch.Path) })
+	}
+	moves := (*room)[:0]
+	defer func() { *room = moves }()
 	flush := func() {
 		for _, line := range slices.Backward(moves) {
 			if seen, ok := r.observe(batch, line, born); ok {

@@ -116,6 +116,37 @@ func TestAFileAtFirstSightIsReadFromItsEndBack(t *testing.T) {
 	require.False(t, last.Event.(resume.Limited).First)
 }
 
+// Of a session that works, its last lines tell all. Of one that was stopped the lines before
+// tell more: what it was asked for, and how often it was stopped.
+func TestTheEndOfAFileTellsWhetherItsBeginningMatters(t *testing.T) {
+	for name, tt := range map[string]struct {
+		text string
+		want []string
+	}{
+		"it works":                       {"prompt me\n" + long[:8000] + "move\n", []string{"move"}},
+		"it was stopped":                 {"prompt me\n" + long[:8000] + "limit one\n", []string{"prompt me", "limit one"}},
+		"it was stopped, and works":      {"prompt me\n" + long[:8000] + "limit one\nmove\n", []string{"prompt me", "limit one", "move"}},
+		"nobody knows by its last lines": {"prompt me\nmove\n" + long[:8000], []string{"prompt me", "move"}},
+		"its last line is not whole":     {"prompt me\n" + long[:8000] + "move\nlimit on", []string{"move"}},
+		"its last line is a long one":    {"limit one\nmove " + strings.Repeat("x", 8000) + "\n", []string{"limit one", "move"}},
+		"it is short":                    {"prompt me\nmove\n", []string{"prompt me", "move"}},
+		"it is one line":                 {"limit one\n", []string{"limit one"}},
+		"it is empty":                    {"", []string{}},
+		"it has no whole line":           {"limit on", []string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, s := t.TempDir(), newSink()
+			path := filepath.Join(dir, "a.txt")
+			write(t, path, tt.text)
+			f, _ := ready(t, s.options(), nil, newDiary("diary", dir))
+			require.Equal(t, tt.want, texts(s.told()))
+			write(t, path, "\nmove\n")
+			require.NoError(t, f.Look(within(t), of("diary", path)))
+			require.Equal(t, "move", texts(s.told())[len(s.told())-1], "it is read on")
+		})
+	}
+}
+
 // A file of many sessions is read to its beginning: its end does not tell how
 // all of them stand.
 func TestASharedFileIsReadToItsBeginning(t *testing.T) {

@@ -56,6 +56,14 @@ func (c Cursor) at(offset int64, head func(n int64) ([]byte, error)) (Cursor, er
 	return c, nil
 }
 
+// noting returns the cursor with how the file looks, if all of it is read as it is now.
+func (c Cursor) noting(st stamp) Cursor {
+	if c.Size, c.Changed = 0, 0; c.Offset == st.size {
+		c.Size, c.Changed = st.size, st.mtime
+	}
+	return c
+}
+
 // fits says whether in is still the incarnation that the cursor was made for:
 // not shorter, of the same beginning, and with a line's end where one was.
 func (c Cursor) fits(in io.ReaderAt, st stamp, room *[headSize]byte) (bool, error) {

@@ -116,12 +116,12 @@ func readBefore(path string, cur Cursor) *file {
 // rests takes note of a file without opening it: one that was read to its end and
 // has not changed since, or one that rests for so long that nothing in it matters
 // any more. It returns false for any other.
-func (w *Watcher) rests(path string, st stamp) bool {
+func (w *Watcher) rests(path string, st stamp, stored Cursor) bool {
 	if w.byID[st.id] != nil {
 		return false // renamed, or a second name of it
 	}
 	f := (*file)(nil)
-	if stored, _ := w.opts.Known(path); stored.allRead(st) {
+	if stored.allRead(st) {
 		stored.Dev = st.id.dev
 		f = readBefore(path, stored)
 	} else if stored.IsZero() && time.Unix(0, st.mtime).Before(w.opts.Since()) {

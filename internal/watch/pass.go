@@ -141,12 +141,7 @@ func (p *pass) advance(ctx context.Context, lines []Line, offset int64) error {
 // at returns the cursor moved to another offset of the file.
 func (p *pass) at(offset int64) (Cursor, error) {
 	cur, err := p.cur.at(offset, p.head)
-	if offset == p.size { // all of it is read as it is now
-		cur.Size, cur.Changed = p.size, p.mtime
-	} else {
-		cur.Size, cur.Changed = 0, 0
-	}
-	return cur, err
+	return cur.noting(p.stamp), err
 }
 
 // head returns the first bytes of the file: of those that are held, if possible.
@@ -225,11 +220,9 @@ func (p *pass) lastLines(ctx context.Context, look int64) (last int64, lines []L
 // linesIn returns the lines of a block that ends with one, and where the first of
 // them begins; false where none begins in it.
 func (p *pass) linesIn(block []byte, from int64) (lines []Line, start int64, ok bool) {
-	skip := 0
-	if from > 0 {
-		if skip = bytes.IndexByte(block[:len(block)-1], '\n') + 1; skip == 0 {
-			return nil, 0, false
-		}
+	skip, ok := firstLine(block, from)
+	if !ok {
+		return nil, 0, false
 	}
 	start = from + int64(skip)
 	return p.sift(block[skip:], start), start, true
@@ -340,7 +333,13 @@ func (p *pass) exactly(room []byte, offset int64) ([]byte, error) {
 func (p *pass) sift(block []byte, offset int64) []Line {
 	w := p.w
 	w.held, w.heldAt, w.heldOf = block, offset, p
-	w.lines = w.lines[:0]
+	w.lines = w.siftTo(w.lines, block, offset)
+	return w.lines
+}
+
+// siftTo is sift into the memory of other lines.
+func (w *Watcher) siftTo(lines []Line, block []byte, offset int64) []Line {
+	lines = lines[:0]
 	w.find.lines(block, func(start, end int) {
 		data := bytes.TrimSuffix(bytes.TrimSuffix(block[start:end], []byte("\n")), []byte("\r"))
 		weight := Matters
@@ -350,9 +349,9 @@ func (p *pass) sift(block []byte, offset int64) []Line {
 		if weight == Nothing || len(data) == 0 {
 			return
 		}
-		w.lines = append(w.lines, Line{
+		lines = append(lines, Line{
 			Offset: offset + int64(start), End: offset + int64(end), Data: data, Weight: weight,
 		})
 	})
-	return w.lines
+	return lines
 }

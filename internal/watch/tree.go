@@ -19,10 +19,14 @@ import (
 type found struct {
 	path string
 	stamp
+	fresh bool // there is no cursor of it
 }
 
 // handle deals with one event.
 func (w *Watcher) handle(ctx context.Context, ev fsnotify.Event) {
+	if ev.Has(fsnotify.Create | fsnotify.Remove | fsnotify.Rename) {
+		w.doubt()
+	}
 	switch {
 	case !w.attached:
 		if w.towardsRoot(ev.Name) {
@@ -52,11 +56,11 @@ func (w *Watcher) came(ctx context.Context, path string) {
 	if info.IsDir() {
 		var news []found
 		w.walk(ctx, path, &news)
-		paths := inOrder(news)
-		now := min(len(paths), atOnce)
-		w.todo = append(paths[now:], w.todo...)
-		for _, path := range paths[:now] {
-			w.tend(ctx, path)
+		inOrder(news)
+		now := min(len(news), atOnce)
+		w.todo = append(news[now:], w.todo...)
+		for _, f := range news[:now] {
+			w.tend(ctx, f.path)
 		}
 		return
 	}
@@ -92,6 +96,7 @@ func (w *Watcher) left(ctx context.Context, path string, deleted bool) {
 func (w *Watcher) rescan(ctx context.Context) {
 	w.round++
 	w.owing = false
+	w.doubt()
 	var news []found
 	for w.attach() && !w.walk(ctx, w.opts.Root, &news) { // gone again meanwhile
 		w.detach()
@@ -101,7 +106,8 @@ func (w *Watcher) rescan(ctx context.Context) {
 			w.unwatch(dir)
 		}
 	}
-	w.todo = inOrder(news) // with what was left of the last time
+	inOrder(news)
+	w.todo = news // with what was left of the last time
 }
 
 // forgetMissed drops the state of files that are gone.
@@ -117,17 +123,15 @@ func (w *Watcher) forgetMissed() {
 	}
 }
 
-// inOrder returns files, those that changed last first: they are the ones that
+// inOrder sorts files, those that changed last first: they are the ones that
 // somebody waits for.
-func inOrder(news []found) []string {
+func inOrder(news []found) {
 	slices.SortFunc(news, func(a, b found) int {
-		return cmp.Or(cmp.Compare(b.mtime, a.mtime), strings.Compare(a.path, b.path))
+		if a.mtime != b.mtime {
+			return cmp.Compare(b.mtime, a.mtime)
+		}
+		return strings.Compare(a.path, b.path)
 	})
-	paths := make([]string, len(news))
-	for i, n := range news {
-		paths[i] = n.path
-	}
-	return paths
 }
 
 // walk watches a directory and those below it, and collects the files that have
@@ -171,15 +175,19 @@ func (w *Watcher) notice(path string, e fs.DirEntry, news *[]found) {
 		return // gone already
 	}
 	st, f := stampOf(info), w.files[path]
+	fresh := false
 	if f != nil {
 		f.round = w.round
 		if f.settled(st) {
 			return
 		}
-	} else if w.rests(path, st) {
-		return
+	} else {
+		stored, _ := w.opts.Known(path)
+		if fresh = stored.IsZero(); w.rests(path, st, stored) {
+			return
+		}
 	}
-	*news = append(*news, found{path, st})
+	*news = append(*news, found{path, st, fresh})
 }
 
 // watch asks for a directory's events. Doing so again is cheap, and mends a

@@ -201,22 +201,26 @@ func (w *Watcher) leaveAll() {
 }
 
 // idle reports whether nothing is to be read.
-func (w *Watcher) idle() bool { return len(w.todo) == 0 && len(w.open) == 0 }
+func (w *Watcher) idle() bool { return len(w.todo) == 0 && len(w.ahead) == 0 && len(w.open) == 0 }
 
 // work has one file take its turn: one that was begun, or the next one.
 func (w *Watcher) work(ctx context.Context) {
 	w.odd = !w.odd
-	if len(w.todo) > 0 && len(w.open) < mostOpen && (w.odd || len(w.open) == 0) {
-		path := w.todo[0]
+	next := len(w.todo) > 0 || len(w.ahead) > 0
+	switch {
+	case len(w.open) > 0 && (!next || !w.odd || len(w.open) >= mostOpen):
+		r := w.open[0]
+		w.open = w.open[1:]
+		w.takeTurn(ctx, r)
+	case w.lookAhead(ctx):
+		w.take(ctx)
+	default:
+		path := w.todo[0].path
 		w.todo = w.todo[1:]
 		if w.more = len(w.todo) > 0; !w.more {
 			w.todo = nil // a first scan finds all there are
 		}
 		w.tend(ctx, path)
 		w.more = false
-	} else if len(w.open) > 0 {
-		r := w.open[0]
-		w.open = w.open[1:]
-		w.takeTurn(ctx, r)
 	}
 }

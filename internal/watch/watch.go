@@ -78,6 +78,12 @@ type Options struct {
 	// means nothing.
 	Deliver func(context.Context, Batch) (enough bool, err error)
 
+	// Glance, where it is not nil, says of a file that lay there at the start what the lines of
+	// a Back batch mean, and whether that is enough: then nothing of the file is delivered but
+	// a batch without lines, with its cursor and what Glance returned. It is
+	// called from several goroutines at once.
+	Glance func(Batch) (judged any, enough bool)
+
 	// Rescan is the pause between two looks at every file, for file systems
 	// that send no events; 0 means DefaultRescan. Where events are known to tell
 	// all, it is five times that.
@@ -134,6 +140,14 @@ type Batch struct {
 	// any case.
 	More bool
 
+	// Few says, to Glance, that these are the last few of the lines that are held; Judged
+	// is what it returned.
+	Few    bool
+	Judged any
+
+	// Born is when the file was made; zero: that was not looked for, or cannot be told.
+	Born time.Time
+
 	// Since is where this run of batches began: each line from there on was
 	// delivered, in order, or passed over. It says nothing in a Back batch.
 	Since int64
@@ -173,7 +187,8 @@ type Watcher struct {
 	// What follows is owned by Run.
 
 	notify   *fsnotify.Watcher // nil without events
-	todo     []string          // to be read, as a scan found them
+	todo     []found           // to be read, as a scan found them
+	ahead    []*chunk          // being looked at ahead, by whose turn comes next
 	open     []*reading        // being read, by whose turn comes next
 	odd      bool              // whether one of the latter comes next
 	lain     map[string]bool   // lay there at the start and is not read yet; nil: Ready was told
@@ -255,11 +270,12 @@ func (w *Watcher) Run(ctx context.Context) error {
 	defer release()
 
 	defer w.leaveAll()
+	defer w.awaitLooks()
 
 	w.rescan(ctx)
 	w.lain = make(map[string]bool, len(w.todo))
-	for _, path := range w.todo {
-		w.lain[path] = true
+	for _, f := range w.todo {
+		w.lain[f.path] = true
 	}
 	always := make(chan struct{})
 	close(always)

@@ -1,0 +1,98 @@
+package watch
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// peek is a file that is open for a short look. There may be a hundred thousand such
+// looks at a start: os.File would ask the poller for each, and leave one more thing to
+// be collected.
+type peek struct{ fd int }
+
+// peekAt opens the regular file at path, as open does, and says what it is. A path
+// that does not name one is an error.
+func peekAt(path string, what *looks) (peek, error) {
+	st := &what.stat
+	if err := retried(func() error { return syscall.Lstat(path, st) }); err != nil {
+		return peek{}, err
+	}
+	if st.Mode&syscall.S_IFMT != syscall.S_IFREG {
+		return peek{}, ErrNotWatched // the mere opening of a FIFO wakes a writer
+	}
+	p := peek{-1}
+	err := retried(func() (err error) {
+		p.fd, err = syscall.Open(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+		return err
+	})
+	if err != nil {
+		return peek{}, err
+	}
+	if err := retried(func() error { return syscall.Fstat(p.fd, st) }); err != nil {
+		p.close()
+		return peek{}, err
+	}
+	if st.Mode&syscall.S_IFMT != syscall.S_IFREG {
+		p.close()
+		return peek{}, ErrNotWatched
+	}
+	what.path = path
+	var more unix.Statx_t
+	if unix.Statx(p.fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_BTIME, &more) == nil && more.Mask&unix.STATX_BTIME != 0 {
+		what.born = time.Unix(more.Btime.Sec, int64(more.Btime.Nsec)).UTC()
+	}
+	return p, nil
+}
+
+// read fills room from an offset that the file reaches.
+func (p peek) read(room []byte, offset int64) error {
+	for len(room) > 0 {
+		n, err := syscall.Pread(p.fd, room, offset)
+		switch {
+		case err == syscall.EINTR: //nolint:errorlint // a system call returns no other kind
+			continue
+		case err != nil:
+			return err
+		case n == 0:
+			return errShrunk
+		}
+		room, offset = room[n:], offset+int64(n)
+	}
+	return nil
+}
+
+func (p peek) close() { _ = syscall.Close(p.fd) }
+
+func retried(call func() error) error {
+	for {
+		if err := call(); err != syscall.EINTR { //nolint:errorlint // a system call returns no other kind
+			return err
+		}
+	}
+}
+
+// looks is what a regular file looks like from outside.
+type looks struct {
+	path string
+	stat syscall.Stat_t
+	born time.Time // zero: it cannot be told
+}
+
+func (l *looks) stamp() stamp {
+	return stamp{id: fileID{uint64(l.stat.Dev), l.stat.Ino}, size: l.stat.Size, mtime: l.stat.Mtim.Nano()} //nolint:unconvert // Dev is narrower elsewhere
+}
+
+func (l *looks) info() fs.FileInfo { return l }
+
+// Name, Size, Mode, ModTime, IsDir and Sys make it what os.Stat would return.
+func (l *looks) Name() string       { return filepath.Base(l.path) }
+func (l *looks) Size() int64        { return l.stat.Size }
+func (l *looks) Mode() fs.FileMode  { return fs.FileMode(l.stat.Mode & 0o777) }
+func (l *looks) ModTime() time.Time { return time.Unix(l.stat.Mtim.Unix()) }
+func (l *looks) IsDir() bool        { return false }
+func (l *looks) Sys() any           { return &l.stat }

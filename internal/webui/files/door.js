@@ -1,25 +1,12 @@
-// How the page is let in, and hears what changes.
+// How the page hears what changes, and asks. It is let in by start.js.
 
-// What lets the page in: first the token of its link, then a key. That is kept for
-// this tab and this port alone; a cookie would be sent to every port.
-let token = new URLSearchParams(location.search).get('token');
-let key = '';
-try {
-  key = sessionStorage.getItem('key') || '';
-} catch { /* a browser that keeps nothing shows the page until it is reloaded */ }
-
-let heard = 0; // when the daemon last said anything
-let listening = new AbortController(); // ends the stream that is read
-
-function keep(text) {
-  key = text;
-  try {
-    sessionStorage.setItem('key', text);
-  } catch { /* likewise */ }
-}
+const entrance = window.entrance;
+let opening = window.opening; // the stream, which was asked for first of all
+let listening = window.listening; // ends the stream that is read
+let heard = Date.now(); // when the daemon last said anything
 
 export async function ask(path, options) {
-  const answer = await fetch(path, {...options, headers: {Authorization: `Bearer ${key}`}});
+  const answer = await fetch(path, entrance.show(options));
   if (answer.status === 401) listening.abort(); // the stream will be refused too
   return answer;
 }
@@ -31,25 +18,19 @@ export async function tell(path) {
   return answer.json();
 }
 
-// enter gives the token of the link for a key. The address that stays in the
-// browser does not have it.
-async function enter(refused) {
-  if (token === null) return;
-  const answer = await fetch('/enter', {method: 'POST', body: new URLSearchParams({token})});
-  history.replaceState(null, '', location.pathname + location.hash);
-  token = null;
-  if (answer.ok) keep(await answer.text());
-  else refused();
+// open asks for the stream, unless it is asked for already.
+function open() {
+  heard = Date.now();
+  const asked = opening;
+  opening = null;
+  if (asked) return asked;
+  listening = new AbortController();
+  return entrance.stream(listening.signal);
 }
 
-// listen reads the stream to its end. An EventSource could not show the key.
-async function listen(hear) {
-  heard = Date.now();
-  listening = new AbortController();
-  const answer = await fetch('/events', {signal: listening.signal, headers: {Authorization: `Bearer ${key}`}});
-  if (answer.status === 401) keep('');
-  if (!answer.ok) return;
-  const stream = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+// listen reads the stream to its end.
+async function listen(body, hear) {
+  const stream = body.pipeThrough(new TextDecoderStream()).getReader();
   for (let text = '', part; !(part = await stream.read()).done;) {
     text += part.value;
     if (!part.value.includes('\n')) continue; // in the midst of one that may be of megabytes
@@ -70,7 +51,7 @@ const drawn = () => document.hidden || new Promise((again) => {
 function take(event, hear) {
   heard = Date.now();
   const field = (name) => (event.match(new RegExp(`^${name}: ?(.*)$`, 'm')) || [])[1] || '';
-  if (field('event') === 'key') keep(field('data'));
+  if (field('event') === 'key') entrance.keep(field('data'));
   const data = field('event') === 'key' ? '' : field('data');
   return hear(data ? JSON.parse(data) : null);
 }
@@ -82,12 +63,13 @@ export async function follow({hear, lost, refused, locked}) {
   }, 1000);
   for (;;) {
     try {
-      await enter(refused);
-      if (key) await listen(hear);
+      const stream = await open();
+      if (entrance.worthless) refused();
+      if (stream) await listen(stream, hear);
     } catch (error) {
       console.warn(error); // mostly the connection's end
     }
-    if (!key && token === null) return locked();
+    if (!entrance.key && entrance.token === null) return locked();
     lost();
     await new Promise((again) => setTimeout(again, 2000));
   }

@@ -1,5 +1,61 @@
+// How the page is let in. This is the first script and no module, so that the daemon is
+// asked while all the other parts of the page are still being loaded.
+'use strict';
+
 // A part of the page that could not be loaded, as from a daemon that just restarts, leaves
 // nothing that could ask again: the page is loaded anew.
 addEventListener('error', (event) => {
   if (event.target instanceof HTMLScriptElement || event.target instanceof HTMLLinkElement) setTimeout(() => location.reload(), 1500);
 }, true);
+
+// What lets the page in: first the token of its link, then a key. That is kept for
+// this tab and this port alone; a cookie would be sent to every port.
+class Entrance {
+  token = new URLSearchParams(location.search).get('token');
+  key = '';
+  worthless = false; // the token let nobody in
+
+  constructor() {
+    try {
+      this.key = sessionStorage.getItem('key') || '';
+    } catch { /* a browser that keeps nothing shows the page until it is reloaded */ }
+  }
+
+  keep(key) {
+    this.key = key;
+    try {
+      sessionStorage.setItem('key', key);
+    } catch { /* likewise */ }
+  }
+
+  // show returns what a request is sent with.
+  show(options) {
+    return {...options, headers: {Authorization: `Bearer ${this.key}`}};
+  }
+
+  // enter gives the token of the link for a key. The address that stays in the
+  // browser does not have it.
+  async enter() {
+    if (this.token === null) return;
+    const answer = await fetch('/enter', {method: 'POST', body: new URLSearchParams({token: this.token})});
+    history.replaceState(null, '', location.pathname + location.hash);
+    this.token = null;
+    if (answer.ok) this.keep(await answer.text());
+    else this.worthless = true;
+  }
+
+  // stream returns the daemon's events, or null to whom they are not given. An EventSource
+  // could not show the key.
+  async stream(signal) {
+    await this.enter();
+    if (!this.key) return null;
+    const answer = await fetch('/events', this.show({signal}));
+    if (answer.status === 401) this.keep('');
+    return answer.ok ? answer.body : null;
+  }
+}
+
+window.entrance = new Entrance();
+window.listening = new AbortController(); // ends the stream that is read
+window.opening = window.entrance.stream(window.listening.signal);
+window.opening.catch(() => { /* who follows it hears of that */ });

@@ -73,8 +73,8 @@ func summarise(sessions []resume.Session, paused, refused bool, now time.Time) s
 		switch s.State {
 		case resume.Waiting:
 			waiting++
-			if !s.Paused && (next.IsZero() || s.NextAt.Before(next)) {
-				next = s.NextAt
+			if !s.Paused && (next.IsZero() || s.ResumesAt().Before(next)) {
+				next = s.ResumesAt()
 			}
 		case resume.Resuming, resume.Settling:
 			running++

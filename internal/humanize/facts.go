@@ -17,6 +17,7 @@ type Fact struct {
 	Text  string     `json:"text,omitempty"`
 	At    *time.Time `json:"at,omitempty"`
 	Until bool       `json:"until,omitempty"` // At is counted down to
+	Late  string     `json:"late,omitempty"`  // what is said when that is over
 	After string     `json:"after,omitempty"` // what is said behind the time
 	Said  bool       `json:"said,omitempty"`  // Text is a reason, its times are stamps
 }
@@ -29,7 +30,7 @@ func (f Fact) Line(now time.Time) string {
 	}
 	switch {
 	case f.At != nil && f.Until:
-		text += ", " + Until(*f.At, now)
+		text += ", " + until(*f.At, now, f.Late)
 	case f.At != nil:
 		text += Clock(*f.At, now)
 	}
@@ -82,7 +83,7 @@ func standing(s resume.View) Fact {
 	word, _ := State(s)
 	f := Fact{Label: "state", Text: word}
 	if s.State == resume.Waiting && s.NextAt != nil {
-		f.At, f.Until = s.NextAt, true
+		f.At, f.Until, f.Late = s.NextAt, true, Late(s)
 	}
 	return f
 }

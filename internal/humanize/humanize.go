@@ -55,10 +55,15 @@ func Span(d time.Duration) string {
 }
 
 // Until says how long it is to a time, and when that is: "in 1h 47m, 15:00".
-func Until(t, now time.Time) string {
+func Until(t, now time.Time) string { return until(t, now, dueNow) }
+
+const dueNow = "due now"
+
+// until says what is over by late.
+func until(t, now time.Time, late string) string {
 	left := t.Sub(now)
 	if left <= 0 {
-		return "due now"
+		return late
 	}
 	return "in " + Span((left + time.Second - 1).Truncate(time.Second)) + ", " + ShortClock(t, now)
 }

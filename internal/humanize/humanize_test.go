@@ -91,3 +91,18 @@ func TestReasonsSayTimesAsTheyAreHere(t *testing.T) {
 		require.Equal(t, want, ReasonAt(text, noon))
 	}
 }
+
+// A session whose wait is over is not said to be due while something holds it back.
+func TestWhoIsHeldBackIsNotDue(t *testing.T) {
+	utc(t)
+	v := resume.View{State: resume.Waiting, NextAt: new(noon.Add(-time.Minute)), Reason: "due, but resumed is paused"}
+	require.Equal(t, "due now", Countdown(v, noon))
+	v.Held = true
+	require.Equal(t, "held back", Countdown(v, noon))
+	require.Equal(t, "waiting, held back", Standing(v, noon))
+	require.Equal(t, "waiting, held back", standing(v).Line(noon))
+	v.NextAt = new(noon.Add(107 * time.Minute))
+	require.Equal(t, "in 1h 47m, 15:00", Countdown(v, noon))
+	why := WhyNot(v, noon)
+	require.Contains(t, why.Lines[len(why.Lines)-1], "due, but resumed is paused")
+}

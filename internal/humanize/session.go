@@ -97,7 +97,15 @@ func Countdown(s resume.View, now time.Time) string {
 	if s.State != resume.Waiting || s.NextAt == nil {
 		return ""
 	}
-	return Until(*s.NextAt, now)
+	return until(*s.NextAt, now, Late(s))
+}
+
+// Late is what is said of a session that is not resumed though its time is over.
+func Late(s resume.View) string {
+	if s.Held {
+		return "held back"
+	}
+	return dueNow
 }
 
 // Standing says in one phrase how a session stands: "waiting, in 1h 47m, 15:00".

@@ -95,7 +95,7 @@ var questions = []Question{
 		Stops: "It waits for the time that the provider named, or for its backoff.",
 		Do:    "Nothing. `resumed retry SESSION` resumes it now.",
 		stop: func(s resume.View, now time.Time) string {
-			if s.State != resume.Waiting || s.NextAt == nil || !s.NextAt.After(now) {
+			if s.State != resume.Waiting || s.Held || s.NextAt == nil || !s.NextAt.After(now) {
 				return ""
 			}
 			return "it continues by itself at " + Stamp(*s.NextAt)

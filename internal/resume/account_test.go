@@ -413,3 +413,32 @@ func TestNothingIsProbedBeforeTheStatedTime(t *testing.T) {
 		}
 	})
 }
+
+// Whose wait is over is told for when it waits on: when that is over, where a time is known.
+func TestWhoIsHeldBackIsToldUntilWhen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := ridingOut(t)
+		w := newWorld(t, rules, recovers)
+		reset := time.Now().Add(3 * time.Hour)
+		w.seeOf("anthropic", "overloaded", limited(time.Now(), limit.Overloaded))
+		w.seeOf("anthropic", "told", limitedUntil(time.Now(), limit.UsageLimit, reset))
+		time.Sleep(time.Hour)
+		view := w.session("overloaded").View(0)
+		require.Contains(t, view.Reason, "due, but limited until")
+		require.True(t, view.Held)
+		require.Equal(t, reset.Add(rules.Margin).UTC(), *view.NextAt)
+
+		require.NoError(t, w.SetPaused(t.Context(), true))
+		time.Sleep(4 * time.Hour)
+		view = w.session("overloaded").View(0)
+		require.Equal(t, "due, but resumed is paused", view.Reason)
+		require.True(t, view.Held)
+		require.True(t, view.NextAt.Before(time.Now()), "no time ends it")
+
+		require.NoError(t, w.SetPaused(t.Context(), false))
+		time.Sleep(time.Hour)
+		require.False(t, w.session("overloaded").View(0).Held)
+		require.Nil(t, w.session("overloaded").Held)
+		w.stop()
+	})
+}

@@ -61,7 +61,7 @@ func (s *Session) quiet() bool {
 		s.CwdBorn.IsZero() && s.Program == (Program{}) && s.Origin == nil && s.LeftOut == nil &&
 		s.Limit == (limit.Verdict{}) && s.LimitText == "" && s.LimitedAt.IsZero() && s.StoppedAt.IsZero() && s.Context == (Context{}) && s.Usage == (Usage{}) &&
 		s.RecoveredAt.IsZero() && s.Windows == 0 && s.NextAt.IsZero() && s.WaitFrom.IsZero() && s.Jitter == 0 &&
-		s.RetryAskedAt.IsZero() && s.Hold.IsZero() && s.GivesUpAt.IsZero() && s.MissedAt.IsZero() && s.ClosedAt.IsZero() && s.Newcomer == nil &&
+		s.RetryAskedAt.IsZero() && s.Hold.IsZero() && s.Held == nil && s.GivesUpAt.IsZero() && s.MissedAt.IsZero() && s.ClosedAt.IsZero() && s.Newcomer == nil &&
 		s.Run == nil && s.Attempts == nil && s.Past == nil && s.Cut == nil && s.Runs == 0
 }
 

@@ -43,8 +43,11 @@ type (
 	Due struct{ Mark string }
 
 	// Queued is a wait that is over and must wait on, for a reason outside
-	// the session.
-	Queued struct{ Why string }
+	// the session. Until is when that may be another matter; zero: it is not known.
+	Queued struct {
+		Why   string
+		Until time.Time
+	}
 
 	// Postponed is a wait for a reset that another session of the account has
 	// found to come later.

@@ -27,7 +27,11 @@ func (s Session) Next(ev Event, r Rules, now time.Time, u float64) Session {
 	if s.State == 0 {
 		s.State = Watching
 	}
-	return s.next(ev, r, now, u).called(s)
+	after := s.next(ev, r, now, u).called(s)
+	if _, still := ev.(Queued); !still && after.Reason != s.Reason {
+		after.Held = nil
+	}
+	return after
 }
 
 func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
@@ -50,7 +54,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Due:
 		return s.due(ev, r, now, u)
 	case Queued:
-		s.Reason = ev.Why
+		s.Reason, s.Held = ev.Why, &Held{Until: ev.Until}
 		return s
 	case Postponed:
 		if s.State == Waiting && s.RetryAskedAt.IsZero() {

@@ -217,6 +217,8 @@ type Session struct {
 	RetryAskedAt time.Time `json:"asked,omitzero"`     // a person who cut it short,
 	Hold         time.Time `json:"hold,omitzero"`      // and what it may not end before: NextAt can be computed anew
 
+	Held *Held `json:"held,omitempty"` // that its wait is over and it waits on, for the reason that it has; nil: it does not
+
 	GivesUpAt time.Time `json:"gives_up_at,omitzero"` // when no more is tried; zero: the number of tries ends it
 
 	MissedAt time.Time `json:"missed_at,omitzero"` // when it would have been resumed, had anybody been there: it is asked about
@@ -228,6 +230,20 @@ type Session struct {
 	Past     []Attempt `json:"past,omitempty"`     // those of the interruption before
 	Cut      []Attempt `json:"cut,omitempty"`      // those since the transcript last moved that ended with a daemon: they cost nothing, but may have left a prompt
 	Runs     int       `json:"runs,omitempty"`     // how often it was claimed, also where nothing came of it: numbers what is kept of a resume
+}
+
+// Held is what keeps a session from its turn.
+type Held struct {
+	Until time.Time `json:"until,omitzero"` // zero: no time ends it
+}
+
+// ResumesAt returns when a session that waits is resumed, as far as is known: when its
+// wait is over, or what holds it back after that.
+func (s Session) ResumesAt() time.Time {
+	if s.Held != nil {
+		return later(s.NextAt, s.Held.Until)
+	}
+	return s.NextAt
 }
 
 // Interrupted reports whether the session is stopped and not yet given back to

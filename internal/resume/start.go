@@ -116,7 +116,10 @@ func (e *Engine) look(ctx context.Context, one queued, bars bars, now time.Time)
 	}
 	still = s.Reason == why
 	if !still {
-		s = e.apply(ctx, s, s, Queued{Why: why}, now)
+		if why == oneByOne {
+			until = time.Time{} // then it is the turn of one of them
+		}
+		s = e.apply(ctx, s, s, Queued{Why: why, Until: until}, now)
 		e.timers.set(one.key, time.Time{})
 	}
 	if !still || one.holdup == (holdup{}) {

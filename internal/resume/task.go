@@ -202,7 +202,7 @@ func (s Session) TaskView() TaskView {
 		AddedAt: viewTime(s.Task.AddedAt), BegunAt: viewTime(s.Task.BegunAt),
 	}
 	if s.Pending() {
-		v.NextAt = viewTime(s.NextAt)
+		v.NextAt = viewTime(s.ResumesAt())
 	}
 	if s.Task.Session != "" {
 		v.Session = new(s.Task.Session)

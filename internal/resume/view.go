@@ -27,6 +27,7 @@ type View struct {
 	ResetAt    *time.Time    `json:"reset_at"`
 	ResetFrom  limit.Source  `json:"reset_source,omitempty"`
 	NextAt     *time.Time    `json:"next_at"`
+	Held       bool          `json:"held,omitempty"`        // the wait is over, and the reason says why it waits on
 	Attempt    int           `json:"attempt"`               // resumes since the transcript last moved
 	MaxRetries int           `json:"max_retries"`           // 0: no bound
 	GivesUpAt  *time.Time    `json:"gives_up_at,omitempty"` // when no more is tried, where a time ends it
@@ -114,7 +115,8 @@ func (s Session) View(maxRetries int) View {
 		LimitedAt:  viewTime(s.LimitedAt),
 		ResetAt:    viewTime(s.Limit.Reset.At),
 		ResetFrom:  s.Limit.Reset.Source,
-		NextAt:     viewTime(s.NextAt),
+		NextAt:     viewTime(s.ResumesAt()),
+		Held:       s.Held != nil && s.State == Waiting,
 		Attempt:    s.Tries(),
 		MaxRetries: maxRetries,
 		GivesUpAt:  viewTime(s.GivesUpAt),
@@ -131,7 +133,7 @@ func (s Session) View(maxRetries int) View {
 	if s.Context.Tokens > 0 {
 		v.Context = new(s.Context.Tokens)
 	}
-	if cold, known := s.Cold(s.NextAt); known && !s.NextAt.IsZero() {
+	if cold, known := s.Cold(s.ResumesAt()); known && !s.NextAt.IsZero() {
 		v.Cold = new(cold)
 	}
 	if len(s.Past) > 0 {

@@ -43,6 +43,7 @@ type row struct {
 	Why     string     `json:"why"`
 	Owner   string     `json:"owner,omitempty"`
 	NextAt  *time.Time `json:"next_at,omitempty"`
+	Late    string     `json:"late,omitempty"` // what is said when that is over
 	Tries   string     `json:"tries"`
 	Paused  bool       `json:"paused,omitempty"`
 	Idle    bool       `json:"idle,omitempty"` // nothing to retry or to cancel
@@ -139,6 +140,7 @@ func showSession(s resume.View) row {
 		Need: int(humanize.Needs(s)), Rank: humanize.Urgency(s.State), Cause: humanize.Cause(s), Group: groupOf(s).Cause,
 		Why:     sanitize.Line(s.Reason),
 		NextAt:  nextAt(s),
+		Late:    late(s),
 		Tries:   humanize.Tries(s),
 		Paused:  s.Paused,
 		Idle:    s.State == resume.Watching,
@@ -156,6 +158,14 @@ func nextAt(s resume.View) *time.Time {
 		return nil
 	}
 	return s.NextAt
+}
+
+// late is left out where it is what everybody would say.
+func late(s resume.View) string {
+	if !s.Held {
+		return ""
+	}
+	return humanize.Late(s)
 }
 
 // standing says how a session stands after an order.

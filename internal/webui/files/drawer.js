@@ -127,8 +127,8 @@ export class Drawer {
   tick() {
     if (!this.row) return;
     const now = this.now();
-    for (const [element, {text = '', at, until: counted, after = '', said: reason}] of this.ticking) {
-      put(element, (reason ? said(text, now) : text) + (at ? (counted ? `, ${until(at, now)}` : clock(at, now)) : '') + after);
+    for (const [element, {text = '', at, until: counted, late, after = '', said: reason}] of this.ticking) {
+      put(element, (reason ? said(text, now) : text) + (at ? (counted ? `, ${until(at, now, late)}` : clock(at, now)) : '') + after);
     }
   }
 

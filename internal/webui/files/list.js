@@ -116,7 +116,7 @@ export class List {
   }
 
   tickRow({row, next}) {
-    put(next, row.next_at ? until(row.next_at, this.now()) : '');
+    put(next, row.next_at ? until(row.next_at, this.now(), row.late) : '');
   }
 
   tickHead(known) {

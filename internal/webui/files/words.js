@@ -32,10 +32,10 @@ export function clock(time, now, seconds = true) {
 // said says a reason, whose times are stamps, to the reader.
 export const said = (text, now) => text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, (stamp) => (Number.isNaN(Date.parse(stamp)) ? stamp : clock(stamp, now)));
 
-// until says how long it is to a time, and when that is.
-export function until(time, now) {
+// until says how long it is to a time, and when that is; of one that is over it says late.
+export function until(time, now, late = 'due now') {
   const left = new Date(time) - now;
-  if (left <= 0) return 'due now';
+  if (left <= 0) return late;
   return `in ${span(Math.ceil(left / second) * second)}, ${clock(time, now, false)}`;
 }
 

@@ -146,10 +146,11 @@ export class List {
     const item = this.item(event.target), step = {ArrowDown: 1, ArrowUp: -1}[event.key];
     if (!item || !step) return;
     const {rows} = this.shown.find(({list}) => list.contains(item.element));
-    const next = this.made.get(rows[rows.indexOf(item.row) + step]?.key);
-    if (!next) return;
+    const key = rows[rows.indexOf(item.row) + step]?.key;
+    if (key === undefined) return;
     event.preventDefault();
-    next.element.querySelector('.open').focus();
+    if (!this.made.has(key)) this.paint(); // keys come faster than frames: what was scrolled is not drawn yet
+    this.made.get(key)?.element.querySelector('.open').focus();
   }
 }
 

@@ -66,6 +66,9 @@ func (k kit) situations() []situation {
 	if slices.Contains([]string{"claude-code 2.1.325", "codex 0.166.0"}, k.name()) {
 		all = append(all, fromQueue)
 	}
+	if k.name() == "claude-code 2.1.325" {
+		all = append(all, fallback)
+	}
 	return append(all, k.live...)
 }
 

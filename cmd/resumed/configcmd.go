@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -56,6 +58,10 @@ func (c *cli) configCheck() error {
 	}
 	for _, warning := range config.Warnings(path, cfg) {
 		fmt.Fprintln(c.err, "resumed: warning:", sanitize.Line(warning))
+	}
+	said := cfg.Failovers()
+	for _, name := range slices.Sorted(maps.Keys(said)) {
+		fmt.Fprintf(c.out, "%s: %s\n", name, sanitize.Line(said[name]))
 	}
 	if path == "" {
 		path = "no file found: the built-in defaults"

@@ -63,6 +63,9 @@ func examineAgents(ctx context.Context, e *examination, cfg config.Config) {
 	for _, f := range found {
 		directories += examineAgent(e, f, versions[f.Name])
 		here = here || present(f)
+		if words := cfg.Failovers()[f.Name]; words != "" {
+			e.ok("agent "+f.Name, words)
+		}
 	}
 	if !here {
 		e.warn("agents", "no agent was found: there is nothing to resume", "install one, or describe your own: resumed config init")

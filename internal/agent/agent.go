@@ -206,6 +206,9 @@ type Command struct {
 	// Carried is what it repeats of the session's own command line.
 	Carried leash.Carried
 
+	// Models is what it may go on with where the session's own model is overloaded.
+	Models resume.Models
+
 	// Spare reports whether the session does without a variable that it had and that
 	// nobody has now: it is of a provider that the session does not ask. nil: it
 	// does without none.

@@ -13,6 +13,7 @@ type Builtin struct {
 	Title     string   // for people
 	Headless  string   // how it is run without a terminal, for people; empty: exec cannot continue such runs
 	Server    bool     // the user may name a server of it
+	Models    bool     // its program goes on with another model by itself, where it is told which
 	Variables []string // of the environment, that say where it keeps its sessions
 	Hands     Hands    // what a person does in it
 
@@ -70,6 +71,7 @@ type Options struct {
 	Command string         // the program's name or path; empty: it is looked for
 	Server  string         // URL of a running server, for an agent that has one; empty: none
 	Env     []string       // KEY=value, added for resumed runs
+	Model   string         // what a resume may go on with where the session's own is overloaded; empty: nothing else
 	Unseen  Unseen         // what is done about a session whose start nobody saw; empty: Narrow
 	Grace   time.Duration  // a clock time this far in the past means now, not tomorrow
 	Zone    *time.Location // of clock times that name none; nil means local

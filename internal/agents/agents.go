@@ -39,7 +39,7 @@ func Builtin() []agent.Builtin { return slices.Clone(builtin) }
 func Known() config.Known {
 	var known config.Known
 	for _, b := range builtin {
-		known = append(known, config.Builtin{Name: b.Name, Server: b.Server})
+		known = append(known, config.Builtin{Name: b.Name, Server: b.Server, Models: b.Models})
 	}
 	return known
 }
@@ -98,7 +98,7 @@ func Make(cfg config.Config) (map[string]agent.Agent, error) {
 		if err := add(entry, func() (agent.Agent, error) {
 			return b.New(agent.Options{
 				Roots: entry.Roots, Command: entry.Command, Server: entry.Server, Env: entry.Env, Grace: cfg.Resume.Grace,
-				Unseen: agent.Unseen(cfg.Resume.Unseen),
+				Unseen: agent.Unseen(cfg.Resume.Unseen), Model: entry.FallbackModel,
 			})
 		}); err != nil {
 			return nil, err

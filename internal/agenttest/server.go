@@ -24,6 +24,7 @@ type Request struct {
 	Prompts []string  // what people said in the conversation so far, oldest first
 	Answer  Kind      // what it was answered
 	Key     string    // in whose name
+	Model   string    // which was asked for
 	Reset   time.Time // when the limit lifts that was stated, or zero
 }
 
@@ -38,6 +39,7 @@ type Server struct {
 	script   []Answer
 	words    string // what changes the script
 	then     []Answer
+	busy     string // the model that has too much to do
 	requests []Request
 }
 
@@ -73,6 +75,14 @@ func (s *Server) Upon(words string, script ...Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.words, s.then = words, script
+}
+
+// Busy refuses every request for a model with that in its name, as overloaded, until it is
+// told another; "": none. The script is for the others.
+func (s *Server) Busy(model string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy = model
 }
 
 // Requests returns the requests of conversations so far, without side ones.
@@ -155,7 +165,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	a := s.next(q)
 	s.record(Request{
-		At: now, Path: r.URL.Path, Side: q.side, Prompts: q.prompts, Answer: a.kind, Reset: a.resetAt(now), Key: keyOf(r),
+		At: now, Path: r.URL.Path, Side: q.side, Prompts: q.prompts, Answer: a.kind, Reset: a.resetAt(now), Key: keyOf(r), Model: q.model,
 	})
 	s.answer(reply{w: w, r: r, closed: s.closed}, d, q, a, now)
 }
@@ -201,6 +211,9 @@ func (s *Server) next(q ask) Answer {
 	defer s.mu.Unlock()
 	if len(s.then) > 0 && Says(q.prompts, s.words) > 0 {
 		s.script, s.then = s.then, nil
+	}
+	if s.busy != "" && strings.Contains(q.model, s.busy) {
+		return Overloaded()
 	}
 	a := s.script[0]
 	if len(s.script) > 1 {

@@ -144,6 +144,10 @@ type Agent struct {
 	Command string   `toml:"command"` // "": the agent's own name
 	Server  string   `toml:"server"`
 
+	// FallbackModel is what a resume may go on with where the session's own model is
+	// overloaded; "": nothing else.
+	FallbackModel string `toml:"fallback_model"`
+
 	// Of custom agents only.
 	Files    []string `toml:"files"`
 	Session  string   `toml:"session"`
@@ -163,6 +167,7 @@ type Known []Builtin
 type Builtin struct {
 	Name   string
 	Server bool // it can be reached through a server, which its entry may name
+	Models bool // its program can go on with another model by itself
 }
 
 // names returns those of the agents that is picks.
@@ -185,6 +190,18 @@ func (c Config) Agent(name string) Agent {
 		}
 	}
 	return Agent{Name: name, Enabled: true}
+}
+
+// Failovers says in words what sessions may go on with besides what they have, as far as
+// the user wrote it down.
+func (c Config) Failovers() map[string]string {
+	said := make(map[string]string)
+	for _, a := range c.Agents {
+		if a.Enabled && a.FallbackModel != "" {
+			said[a.Name] = "after an overload a resume may use the model " + a.FallbackModel + " if the session's own is still overloaded (fallback_model)"
+		}
+	}
+	return said
 }
 
 // eventNames returns every event that a person can be told.

@@ -187,7 +187,6 @@ func (h HTTP) validate(found *problems) {
 
 func (c Config) validateAgents(found *problems, known Known) {
 	builtin := known.names(func(Builtin) bool { return true })
-	servers := known.names(func(b Builtin) bool { return b.Server })
 
 	names := map[string]int{}
 	for i, a := range c.Agents {
@@ -206,7 +205,7 @@ func (c Config) validateAgents(found *problems, known Known) {
 			found.name(key+".account", a.Account)
 		}
 		if slices.Contains(builtin, a.Name) {
-			a.validateBuiltin(found, key, servers)
+			a.validateBuiltin(found, key, known)
 		} else {
 			a.validateCustom(found, key, builtin)
 		}
@@ -237,7 +236,7 @@ func (ps *problems) unused(table, want string, keys []given) {
 	}
 }
 
-func (a Agent) validateBuiltin(found *problems, key string, servers []string) {
+func (a Agent) validateBuiltin(found *problems, key string, known Known) {
 	found.check(a.Kind == "", key+".kind", a.Kind, "must not be set: %s is built in; for an agent of your own choose another name", a.Name)
 	found.unused(key, "is for custom agents only: "+a.Name+" is built in", []given{
 		{"files", a.Files != nil},
@@ -249,11 +248,20 @@ func (a Agent) validateBuiltin(found *problems, key string, servers []string) {
 		{"progress", a.Progress != nil},
 		{"resume", a.Resume != nil},
 	})
-	if a.Server != "" {
+	if servers := known.names(func(b Builtin) bool { return b.Server }); a.Server != "" {
 		found.check(slices.Contains(servers, a.Name), key+".server", a.Server, "is for %s only", strings.Join(servers, ", "))
 		found.check(isWebURL(a.Server), key+".server", a.Server, "must be an http or https URL")
 	}
+	if models := known.names(func(b Builtin) bool { return b.Models }); a.FallbackModel != "" {
+		found.check(slices.Contains(models, a.Name), key+".fallback_model", a.FallbackModel,
+			"is for %s only: no other program has such a flag", strings.Join(models, ", "))
+		found.check(modelNames.MatchString(a.FallbackModel), key+".fallback_model", a.FallbackModel,
+			`must be the name of a model, such as "sonnet", or several with commas between them`)
+	}
 }
+
+// modelNames are those that a program can be given as one argument.
+var modelNames = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*(,[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*)*$`)
 
 func (a Agent) validateCustom(found *problems, key string, builtin []string) {
 	if a.Kind != KindCustom {
@@ -271,7 +279,10 @@ func (a Agent) validateCustom(found *problems, key string, builtin []string) {
 		}
 	}
 	found.unused(key, "is for built-in agents only", []given{
-		{"roots", a.Roots != nil}, {"command", a.Command != ""}, {"server", a.Server != ""},
+		{"roots", a.Roots != nil},
+		{"command", a.Command != ""},
+		{"server", a.Server != ""},
+		{"fallback_model", a.FallbackModel != ""},
 	})
 	found.check(a.Files != nil, key+".files", nil, "must name the files that the agent writes")
 	for i, pattern := range a.Files {

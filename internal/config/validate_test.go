@@ -82,6 +82,8 @@ func TestImpossibleValues(t *testing.T) {
 		"a built-in agent with files":      {"[[agent]]\nname = \"codex\"\nX", "X", `files = ["/x"]`, `agent[0].files: is for custom agents only`},
 		"a server for codex":               {"[[agent]]\nname = \"codex\"\nX", "X", `server = "http://x"`, `agent[0].server = "http://x": is for opencode only`},
 		"a server that is no URL":          {"[[agent]]\nname = \"opencode\"\nX", "X", `server = "localhost:80"`, `must be an http or https URL`},
+		"another model for codex":          {"[[agent]]\nname = \"codex\"\nX", "X", `fallback_model = "sonnet"`, `agent[0].fallback_model = "sonnet": is for claude-code only`},
+		"another model that is an option":  {"[[agent]]\nname = \"claude-code\"\nX", "X", `fallback_model = "--yolo"`, `must be the name of a model`},
 		"an environment without a key":     {"[[agent]]\nname = \"codex\"\nX", "X", `env = ["hunter2"]`, `agent[0].env[0]: must be "KEY=value"`},
 		"another kind":                     {mybot, `"custom"`, `"costum"`, `agent[0].kind = "costum": must be "custom"`},
 		"no files":                         {mybot, `files = ["/var/log/mybot/*.log"]`, ``, `agent[0].files: must name the files`},

@@ -62,7 +62,7 @@ func (c *command) send(ctx context.Context) (sent bool, instead resume.Event) {
 		return false, *notSent
 	}
 	key := c.session.Key
-	now, err := c.opts.Engine.Apply(ctx, key, resume.Sending{Mark: run.Mark, LeftOut: leash.Words(c.plan.Carried.LeftOut)})
+	now, err := c.opts.Engine.Apply(ctx, key, resume.Sending{Mark: run.Mark, LeftOut: leash.Words(c.plan.Carried.LeftOut), Models: c.plan.Models})
 	if err != nil || now.Run == nil || now.Run.Mark != run.Mark {
 		return false, nil
 	}

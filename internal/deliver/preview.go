@@ -54,6 +54,7 @@ func (c *command) show(ctx context.Context, view *resume.PlanView) *resume.NotSe
 	view.Command, view.Dir = c.session.Shown(c.plan.Argv), c.plan.Dir
 	view.Repeated = append(view.Repeated, c.session.Shown(c.plan.Carried.Args)...)
 	view.LeftOut = append(view.LeftOut, leash.Words(c.plan.Carried.LeftOut)...)
+	view.Models = c.plan.Models.May()
 	view.Env = append(view.Env, c.env.had...)
 	for _, name := range c.env.unset {
 		if _, own := os.LookupEnv(name); own && !slices.Contains(view.EnvUnset, name) {

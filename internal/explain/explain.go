@@ -240,6 +240,7 @@ func (x *Explainer) plan(a agent.Agent, path string, e agent.Evidence) *resume.P
 	case plan.Run != nil:
 		view.Command, view.Dir = plan.Run.Argv, plan.Run.Dir
 		view.LeftOut = append(view.LeftOut, leash.Words(plan.Run.Carried.LeftOut)...)
+		view.Models = plan.Run.Models.May()
 	default:
 		return nil
 	}

@@ -118,6 +118,9 @@ func (j *Journal) history(c resume.Change) {
 			how = "is handed to process"
 		}
 		line.Reason = fmt.Sprintf("the wait is over: resume %d %s %d", line.Attempt, how, ev.PID)
+		if attempt, _ := s.Tried(ev.Mark); attempt.Models.May() != "" {
+			line.Reason += ", " + attempt.Models.May()
+		}
 	case resume.Ended:
 		if s.State == resume.Settling && s.Pending() {
 			line.Reason = "the command ended: now its session must show"

@@ -244,11 +244,27 @@ func (w words) next(v resume.View) string {
 		}
 		return words
 	case w.group.Event == Recovered && v.Attempt > 0:
-		return "It took " + humanize.Count(v.Attempt, "try")
+		return "It took " + humanize.Count(v.Attempt, "try") + switched(v)
 	case w.group.Event == Retrying && w.lost(v) != "":
-		return sentence(strings.TrimPrefix(w.tried(v)+"; "+w.lost(v), "; "))
+		return sentence(strings.TrimPrefix(w.tried(v)+switched(v)+"; "+w.lost(v), "; "))
 	case w.group.Event == Retrying:
-		return sentence(w.tried(v))
+		return sentence(w.tried(v) + switched(v))
+	default:
+		return ""
+	}
+}
+
+// switched says which model a session goes on with where that is not its own, or may
+// not be.
+func switched(v resume.View) string {
+	if len(v.Attempts) == 0 {
+		return ""
+	}
+	switch last := v.Attempts[len(v.Attempts)-1]; {
+	case last.Model != "":
+		return "; it goes on with " + sanitize.Short(last.Model, 80) + " (fallback_model)"
+	case last.Fallback != "" && last.Outcome == "":
+		return "; it may go on with " + sanitize.Short(last.Fallback, 80) + " (fallback_model)"
 	default:
 		return ""
 	}

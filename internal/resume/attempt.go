@@ -22,6 +22,15 @@ func (s Session) conclude(how Outcome, err string, now time.Time) Session {
 	return s
 }
 
+// models notes what the last attempt may go on with, or went on with.
+func (s Session) models(m Models) Session {
+	if last := s.last(); last != nil && last.Models != m {
+		s.Attempts = slices.Clone(s.Attempts)
+		s.last().Models = m
+	}
+	return s
+}
+
 // last returns the latest attempt, or nil.
 func (s Session) last() *Attempt {
 	if len(s.Attempts) == 0 {

@@ -21,7 +21,10 @@ type (
 
 	// Progressed is a real turn of the agent: not a bookkeeping line, not
 	// another error, not a prompt.
-	Progressed struct{ At time.Time }
+	Progressed struct {
+		At    time.Time
+		Model string // that spoke; empty: not told
+	}
 
 	// Prompted is a prompt that was given to the agent, by a person or by us.
 	Prompted struct {
@@ -68,6 +71,7 @@ type (
 	Sending struct {
 		Mark    string
 		LeftOut []string // what of the session's own command line is not repeated, in words
+		Models  Models   // what it may go on with
 	}
 
 	// Started is a resume command that runs now, or a prompt that is about to

@@ -76,7 +76,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Sending:
 		if s.Run != nil && s.Run.Mark == ev.Mark {
 			s.LeftOut = ev.LeftOut
-			return s.restore()
+			return s.models(ev.Models).restore()
 		}
 		return s
 	case Started:
@@ -231,6 +231,12 @@ func (s Session) progressed(ev Progressed, now time.Time) Session {
 	why := "went on without help"
 	if n := s.Tries(); n > 0 {
 		why = fmt.Sprintf("moves again after %d %s", n, plural(n, "resume"))
+	}
+	if last := s.last(); last != nil {
+		s = s.models(last.Models.switched(ev.Model))
+		if did := s.last().Models.Did(); did != "" {
+			why += ", " + did
+		}
 	}
 	s = s.conclude(Recovered, "", now)
 	return s.rest(now, why)

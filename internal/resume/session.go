@@ -111,6 +111,40 @@ type Attempt struct {
 	Delay     time.Duration `json:"delay"`             // what was waited before it
 	Outcome   Outcome       `json:"outcome,omitempty"`
 	Err       string        `json:"err,omitempty"`
+	Models    Models        `json:"models,omitzero"`
+}
+
+// Models are those of a resume that may go on with another one than the session has,
+// because that one is overloaded. The user has named the other.
+type Models struct {
+	Own      string `json:"own,omitempty"`      // the session's
+	Fallback string `json:"fallback,omitempty"` // as the user named it; empty: it may not
+	Spoke    string `json:"spoke,omitempty"`    // the other one, once that has answered
+}
+
+// switched returns the models when one has spoken.
+func (m Models) switched(spoke string) Models {
+	if m.Fallback != "" && spoke != "" && spoke != m.Own {
+		m.Spoke = spoke
+	}
+	return m
+}
+
+// May says what a resume with these models may do; empty: it stays with the model that
+// the session has.
+func (m Models) May() string {
+	if m.Fallback == "" {
+		return ""
+	}
+	return fmt.Sprintf("with %s if %s is still overloaded (fallback_model)", m.Fallback, m.Own)
+}
+
+// Did says what it has done; empty: it stayed with that, as far as is known.
+func (m Models) Did() string {
+	if m.Spoke == "" {
+		return ""
+	}
+	return fmt.Sprintf("with %s instead of %s (fallback_model)", m.Spoke, m.Own)
 }
 
 // Run is a resume that has begun and not ended. It outlives the state

@@ -66,14 +66,15 @@ type CarriedView struct {
 // PlanView is what the next resume of a session would do, as things stand. It
 // names variables and never tells what is in them.
 type PlanView struct {
-	Command  []string `json:"command"`   // never null; empty: none would be run
-	Dir      string   `json:"dir"`       // where
-	Does     string   `json:"does"`      // in words, where something else than a command is done
-	Repeated []string `json:"repeated"`  // never null: of Command, what was taken over from the session's own start
-	LeftOut  []string `json:"left_out"`  // never null: what of that start was not, and why
-	Env      []string `json:"env"`       // never null: variables that are as the session had them
-	EnvUnset []string `json:"env_unset"` // never null: those of the daemon that the session did not have
-	Instead  string   `json:"instead"`   // why nothing would be sent; empty: it would
+	Command  []string `json:"command"`          // never null; empty: none would be run
+	Dir      string   `json:"dir"`              // where
+	Does     string   `json:"does"`             // in words, where something else than a command is done
+	Repeated []string `json:"repeated"`         // never null: of Command, what was taken over from the session's own start
+	LeftOut  []string `json:"left_out"`         // never null: what of that start was not, and why
+	Env      []string `json:"env"`              // never null: variables that are as the session had them
+	EnvUnset []string `json:"env_unset"`        // never null: those of the daemon that the session did not have
+	Instead  string   `json:"instead"`          // why nothing would be sent; empty: it would
+	Models   string   `json:"models,omitempty"` // which other model it may go on with, in words
 }
 
 // AttemptView is one resume as other programs see it.
@@ -84,6 +85,8 @@ type AttemptView struct {
 	DelaySeconds float64    `json:"delay_seconds"` // what was waited before it
 	Outcome      Outcome    `json:"outcome"`       // null while it runs
 	Error        string     `json:"error"`
+	Fallback     string     `json:"fallback_model,omitempty"` // what it might go on with, had its model been overloaded
+	Model        string     `json:"model,omitempty"`          // what it went on with instead of its own
 }
 
 // Key names the session that is seen.
@@ -177,6 +180,8 @@ func viewAttempts(attempts []Attempt) []AttemptView {
 			DelaySeconds: a.Delay.Seconds(),
 			Outcome:      a.Outcome,
 			Error:        a.Err,
+			Fallback:     a.Models.Fallback,
+			Model:        a.Models.Spoke,
 		})
 	}
 	return views

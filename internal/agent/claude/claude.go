@@ -20,6 +20,7 @@ var Builtin = agent.Builtin{
 	Name:      Name,
 	Title:     "Claude Code",
 	Headless:  "claude -p",
+	Models:    true,
 	Variables: []string{homeVariable},
 	Hands:     agent.Hands{SignIn: "run claude and type /login", Pay: "raise the spend limit or buy credits at claude.ai/settings/usage", Shorten: "/compact"},
 	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
@@ -35,8 +36,9 @@ type Options = agent.Options
 // Agent is Claude Code with its config homes.
 type Agent struct {
 	agent.Transcripts
-	cwds  agent.Cache[string] // where sessions began; transcripts are only appended to
-	plain agent.Cache[int64]  // from where on the turn under way has no note
+	cwds     agent.Cache[string] // where sessions began; transcripts are only appended to
+	plain    agent.Cache[int64]  // from where on the turn under way has no note
+	fallback string              // what a resume may go on with after an overload; empty: nothing else
 }
 
 var _ agent.Reader = (*Agent)(nil)
@@ -52,7 +54,7 @@ func New(o Options) (*Agent, error) {
 		Homes: homes,
 		Dir:   "projects",
 		Files: agent.Source{Depth: 1, Match: isTranscript, Sift: sift},
-	}}
+	}, fallback: o.Model}
 	a.Read, a.Trace, a.Size = a.read, a.trace, size
 	a.Elsewhere = func(home string) string {
 		if home == filepath.Join(a.UserDir, ".claude") {

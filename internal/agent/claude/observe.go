@@ -52,7 +52,7 @@ func (a *Agent) event(r record, line agent.Line) (resume.Event, bool) {
 	case r.Type == "assistant" && r.IsAPIError:
 		return resume.Limited{At: at, Verdict: r.refusal().Verdict(a.LimitsAt(at)), Text: agent.Clip(r.Message.Text())}, true
 	case r.moved():
-		return resume.Progressed{At: at}, true
+		return resume.Progressed{At: at, Model: r.Model}, true
 	case r.interrupts(), r.declines():
 		return resume.Cancelled{At: at}, true
 	case r.prompts():

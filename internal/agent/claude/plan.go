@@ -56,8 +56,14 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words, cwd st
 		return agent.Parked("the session ran with %s, which claude refuses to root outside a sandbox", bypass), nil
 	}
 
+	models, left := a.models(had, s, carried.Args)
+	carried.LeftOut = append(carried.LeftOut, left...)
 	args := slices.Concat([]string{"-p"}, carried.Args, []string{"--resume", s.Key.ID}, had.flags())
+	if models.Fallback != "" {
+		args = append(args, fallbackFlag, models.Fallback)
+	}
 	run := a.Begin(found, cwd, carried, env, leash.WithPrompt(args, w.Prompt)...)
+	run.Models = models
 	run.Unset, run.Spare = a.unset(s.Transcript), a.spare(s, cwd)
 	return agent.Plan{Run: run}, nil
 }

@@ -24,6 +24,8 @@ type record struct {
 	Message     Message   `json:"message"`
 	Permission  string    `json:"permissionMode"`
 	Model       string    `json:"requestedModel"`
+	Left        string    `json:"originalModel"` // of a record that tells of another model: the one before it,
+	Took        string    `json:"fallbackModel"` // and the one after it
 	Effort      string    `json:"effort"`
 	Aborted     bool      `json:"isAbortedMidStream"`
 	IsMeta      bool      `json:"isMeta"`

@@ -46,25 +46,32 @@ func lastSettings(ctx context.Context, transcript string) (settings, error) {
 	var (
 		had             settings
 		prompt, answer  bool
+		whole           bool // the turn of that answer was looked through: another model may have taken it over
 		visited         int
 		quotedMode      = []byte(`"permissionMode"`)
 		quotedRequested = []byte(`"requestedModel"`)
 	)
 	err := agent.LinesBack(ctx, transcript, func(line agent.Line) bool {
 		visited++
-		mayPrompt := !prompt && bytes.Contains(line.Data, quotedMode)
+		if before, ok := fellBack(line.Data, had.model); ok && answer && !whole {
+			had.model = before // and on: one may have followed another
+		}
+		mayPrompt := !(prompt && whole) && bytes.Contains(line.Data, quotedMode)
 		mayAnswer := !answer && bytes.Contains(line.Data, quotedRequested)
 		if mayPrompt || mayAnswer {
 			r, ok := parse(line.Data)
 			switch {
 			case !ok || r.IsSidechain:
 			case mayPrompt && (r.Type == "user" || r.Type == "permission-mode") && r.Permission != "":
-				had.permission, prompt = r.Permission, true
+				if !prompt {
+					had.permission, prompt = r.Permission, true
+				}
+				whole = whole || answer && r.Type == "user"
 			case mayAnswer && r.moved():
 				had.model, had.effort, answer = r.Model, r.Effort, true
 			}
 		}
-		return visited < maxSettingsLines && !(prompt && answer)
+		return visited < maxSettingsLines && !(prompt && answer && whole)
 	})
 	return had, err
 }

@@ -14,6 +14,7 @@ import (
 	"resumed/internal/agent/copilot"
 	"resumed/internal/agent/custom"
 	"resumed/internal/agent/gemini"
+	"resumed/internal/agent/kimi"
 	"resumed/internal/agent/opencode"
 	"resumed/internal/agent/qwen"
 	"resumed/internal/config"
@@ -30,6 +31,7 @@ var builtin = []agent.Builtin{
 	copilot.Builtin,
 	gemini.Builtin,
 	qwen.Builtin,
+	kimi.Builtin,
 }
 
 // Builtin returns every agent that needs no description.

@@ -43,7 +43,7 @@ func entry(cfg *config.Config, name string) *config.Agent {
 // Agents that stay keep what they have read, and their feeds go on untouched.
 func TestAReloadMakesOnlyTheAgentsAnewThatChanged(t *testing.T) {
 	cfg := usual(t)
-	all := []string{"bot", "claude-code", "codex", "copilot", "gemini", "kilo", "opencode", "qwen-code"}
+	all := []string{"bot", "claude-code", "codex", "copilot", "gemini", "kilo", "kimi", "opencode", "qwen-code"}
 	for name, c := range map[string]struct {
 		change func(*config.Config)
 		anew   []string

@@ -6,6 +6,7 @@ import (
 	"resumed/internal/explain/codex"
 	"resumed/internal/explain/copilot"
 	"resumed/internal/explain/gemini"
+	"resumed/internal/explain/kimi"
 	"resumed/internal/explain/opencode"
 	"resumed/internal/explain/qwen"
 	"resumed/internal/explain/recording"
@@ -36,6 +37,7 @@ var readers = map[string]func(limit.Reader) reader{
 	codex.Name:    func(limits limit.Reader) reader { return codex.New(limits) },
 	copilot.Name:  func(limits limit.Reader) reader { return copilot.New(limits) },
 	gemini.Name:   func(limits limit.Reader) reader { return gemini.New(limits) },
+	kimi.Name:     func(limits limit.Reader) reader { return kimi.New(limits) },
 	opencode.Name: func(limits limit.Reader) reader { return opencode.New(limits) },
 	opencode.Kilo: func(limits limit.Reader) reader { return opencode.New(limits) },
 	qwen.Name:     func(limits limit.Reader) reader { return qwen.New(limits) },

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,18 +22,6 @@ import (
 	"resumed/internal/resume"
 )
 
-// captured is the events of a session that a real GitHub Copilot CLI wrote, and what they mean.
-type captured struct {
-	Case    string      `json:"case"`
-	File    string      `json:"file"`
-	Class   limit.Class `json:"class"`
-	Session string      `json:"session"`
-	Cwd     string      `json:"cwd"`
-	Reset   time.Time   `json:"reset"` // zero where none is stated
-}
-
-func (c captured) path() string { return filepath.Join("testdata", filepath.FromSlash(c.File)) }
-
 func newAgent(t testing.TB, roots ...string) *Agent {
 	if roots == nil {
 		roots = []string{t.TempDir()}
@@ -45,52 +32,10 @@ func newAgent(t testing.TB, roots ...string) *Agent {
 	return a
 }
 
-func TestEveryCapturedSessionIsUnderstood(t *testing.T) {
-	a := newAgent(t)
-	src := a.Sources()[0]
-	for _, c := range agenttest.Cases[captured](t) {
-		t.Run(c.Case, func(t *testing.T) {
-			last, found, err := agent.Last(t.Context(), a, src, c.path())
-			require.NoError(t, err)
-			require.True(t, found)
-			require.Equal(t, resume.Key{Agent: "copilot", ID: c.Session}, last.Key)
-			require.Equal(t, c.Cwd, last.Cwd)
-			switch c.Class {
-			case limit.None:
-				require.IsType(t, resume.Progressed{}, last.Event)
-				return
-			case limit.Cancelled:
-				require.IsType(t, resume.Cancelled{}, last.Event)
-				return
-			}
-			require.IsType(t, resume.Limited{}, last.Event)
-			limited := last.Event.(resume.Limited)
-			require.Equal(t, c.Class.String(), limited.Class.String())
-			require.Equal(t, c.Class.Transient(), limited.WaitHelps)
-			require.Equal(t, c.Reset, limited.Reset.At.UTC())
-		})
-	}
-}
+func TestEveryCapturedSessionIsUnderstood(t *testing.T) { agenttest.Understood(t, newAgent(t)) }
 
 func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
-	a := newAgent(t)
-	src := a.Sources()[0]
-	for _, c := range agenttest.Cases[captured](t) {
-		var back, forth []resume.Event
-		require.NoError(t, agent.Back(t.Context(), a, src, c.path(), func(e agent.Evidence) bool {
-			back = append(back, e.Event)
-			return true
-		}))
-		data, err := os.ReadFile(c.path())
-		require.NoError(t, err)
-		for line := range bytes.Lines(data) {
-			if s, ok := a.Observe(src, agent.Line{Path: c.path(), Data: line}); ok {
-				forth = append(forth, s.Event)
-			}
-		}
-		slices.Reverse(back)
-		require.Equal(t, forth, back, c.Case)
-	}
+	agenttest.BothWays(t, newAgent(t))
 }
 
 const sessionA = "6e6faec3-9b19-4907-bdc9-bf24ad0a6e68"
@@ -325,8 +270,8 @@ func TestTheUsualHomeIsTheOneOfTheEnvironment(t *testing.T) {
 // Whatever a line holds, it is understood or passed over; and a reset is never
 // made up.
 func FuzzObserve(f *testing.F) {
-	for _, c := range agenttest.Cases[captured](f) {
-		data, err := os.ReadFile(c.path())
+	for _, c := range agenttest.Cases[agenttest.Captured](f) {
+		data, err := os.ReadFile(c.Path())
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package copilot
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/leash"
@@ -60,27 +59,17 @@ func (e end) chosen() (args, newer []string) {
 	return args, newer
 }
 
-// maxEndLines bounds how far back events are looked through.
-const maxEndLines = 20_000
-
 // endOf reads how the events of a session end.
 func (a *Agent) endOf(ctx context.Context, s resume.Session, w agent.Words) (e end, err error) {
-	visited := 0
-	err = agent.LinesBack(ctx, s.Transcript, func(line agent.Line) bool {
-		visited++
+	e.last, err = agent.EndOf(ctx, s, w, func(line agent.Line) (resume.Event, string) {
 		r, ok := parse(line.Data)
-		if line.Cut || !ok || r.aside() {
-			return visited < maxEndLines
-		}
-		event, happened := a.event(r, line)
-		prompted, isPrompt := event.(resume.Prompted)
-		ours := isPrompt && (agent.SentByUs(s, prompted.At) || strings.TrimSpace(r.Data.Content) == strings.TrimSpace(w.Prompt))
-		if happened && e.last == nil && !ours {
-			e.last = event
+		if !ok || r.aside() {
+			return nil, ""
 		}
 		e.note(r)
-		return visited < maxEndLines
-	})
+		event, _ := a.event(r, line)
+		return event, r.Data.Content
+	}, func(resume.Event) bool { return true })
 	return e, err
 }
 

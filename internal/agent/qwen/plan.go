@@ -5,7 +5,6 @@ import (
 	"context"
 	"regexp"
 	"slices"
-	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/leash"
@@ -58,23 +57,12 @@ func (e end) chosen() (args, newer []string) {
 	return args, newer
 }
 
-// maxEndLines bounds how far back a chat is looked through.
-const maxEndLines = 20_000
-
 // endOf reads how the chat of a session ends.
 func (a *Agent) endOf(ctx context.Context, s resume.Session, w agent.Words) (e end, err error) {
-	visited := 0
-	err = agent.LinesBack(ctx, s.Transcript, func(line agent.Line) bool {
-		visited++
+	e.last, err = agent.EndOf(ctx, s, w, func(line agent.Line) (resume.Event, string) {
 		r, ok := parse(line.Data)
-		if line.Cut || !ok || r.IsSidechain {
-			return visited < maxEndLines
-		}
-		event, happened := a.event(r, line)
-		prompted, isPrompt := event.(resume.Prompted)
-		ours := isPrompt && (agent.SentByUs(s, prompted.At) || strings.TrimSpace(r.text()) == strings.TrimSpace(w.Prompt))
-		if happened && e.last == nil && !ours {
-			e.last = event
+		if !ok || r.IsSidechain {
+			return nil, ""
 		}
 		if failure, failed := r.failed(); failed && e.auth == "" {
 			e.model, e.auth = cmp.Or(e.model, failure.Model), failure.Auth
@@ -82,7 +70,8 @@ func (a *Agent) endOf(ctx context.Context, s resume.Session, w agent.Words) (e e
 		if r.Type == "assistant" && e.model == "" {
 			e.model = r.Model
 		}
-		return visited < maxEndLines && (e.last == nil || e.model == "")
-	})
+		event, _ := a.event(r, line)
+		return event, r.text()
+	}, func(last resume.Event) bool { return last == nil || e.model == "" })
 	return e, err
 }

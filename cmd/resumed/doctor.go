@@ -63,7 +63,7 @@ func (c *cli) doctorCommand() *cobra.Command {
 	return c.jsonFlag(&cobra.Command{
 		Use:   "doctor",
 		Short: "Check your setup and say how to fix problems",
-		Long: "Checks agents, their transcripts, kernel limits, the fleet, tmux, the desktop, systemd, the\n" +
+		Long: "Checks agents, their transcripts, kernel limits, the fleet, terminals, the desktop, systemd, the\n" +
 			"clock, files and the daemon, and says how to fix what is wrong. It fails if something does not\n" +
 			"work; warnings do not make it fail.",
 		Example: "  resumed doctor\n  resumed doctor --json | jq '.checks[] | select(.status != \"ok\")'",
@@ -85,6 +85,7 @@ func (c *cli) doctor(ctx context.Context) error {
 	c.examineDaemon(ctx, &e, cfg.Resume.Trust())
 	examineFleet(ctx, &e, cfg.Fleet)
 	examineTmux(ctx, &e)
+	examineKitty(ctx, &e)
 	examineDesktop(ctx, &e, cfg)
 	examineSystemd(ctx, &e)
 	examineClock(&e, time.Now())

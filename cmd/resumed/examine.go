@@ -27,6 +27,7 @@ import (
 	"resumed/internal/ownership"
 	"resumed/internal/resume"
 	"resumed/internal/state"
+	"resumed/internal/terminal/kitty"
 )
 
 func (c *cli) examineConfig(e *examination) (config.Config, bool) {
@@ -281,6 +282,22 @@ func examineTmux(ctx context.Context, e *examination) {
 		return
 	}
 	e.ok("tmux", programVersion(ctx, nil, path, "-V"))
+}
+
+// examineKitty says whether an agent in this kitty can be typed into.
+func examineKitty(ctx context.Context, e *examination) {
+	window, err := kitty.Look(os.Environ())
+	if window == nil && err == nil {
+		return // it is not in one
+	}
+	if err == nil {
+		_, err = window.Facts(ctx)
+	}
+	if err != nil {
+		e.warn("kitty", "an agent in this kitty is not typed into: "+err.Error(), kitty.Hint+", and start kitty anew")
+		return
+	}
+	e.ok("kitty", "this one takes remote control")
 }
 
 func examineDesktop(ctx context.Context, e *examination, cfg config.Config) {

@@ -14,7 +14,7 @@ import (
 
 	"resumed/internal/execrun"
 	"resumed/internal/sanitize"
-	"resumed/internal/tmux"
+	"resumed/internal/terminal/tmux"
 )
 
 func (c *cli) shellCommand() *cobra.Command {

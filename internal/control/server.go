@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"resumed/internal/peer"
 	"resumed/internal/resume"
 	"resumed/internal/usage"
 )
@@ -252,7 +253,7 @@ func (l peers) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		uid, err := peerUID(conn.(*net.UnixConn))
+		uid, err := peer.UID(conn.(*net.UnixConn))
 		if err == nil && (uid == os.Getuid() || uid == 0) {
 			return conn, nil
 		}

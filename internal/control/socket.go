@@ -141,16 +141,3 @@ func socketPath(dir string) (path string, release func(), err error) {
 	}
 	return filepath.Join(through, SocketName), func() { _ = open.Close() }, nil
 }
-
-// withDescriptor asks the kernel something about a connection.
-func withDescriptor(conn *net.UnixConn, ask func(fd int) error) error {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return fmt.Errorf("reach socket: %w", err)
-	}
-	var answer error
-	if err := raw.Control(func(fd uintptr) { answer = ask(int(fd)) }); err != nil {
-		return fmt.Errorf("reach socket: %w", err)
-	}
-	return answer
-}

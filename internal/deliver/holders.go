@@ -9,7 +9,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/process"
 	"resumed/internal/resume"
-	"resumed/internal/tmux"
+	"resumed/internal/terminal"
 )
 
 const (
@@ -140,7 +140,7 @@ func (d *Deliverer) unreached(ctx context.Context, a agent.Agent, session resume
 		return "", true
 	}
 	_, err = d.machine.Pane(ctx, plan.Type.Process)
-	if refusal, ok := errors.AsType[*tmux.Refusal](err); ok && !refusal.Passing {
+	if refusal, ok := errors.AsType[*terminal.Refusal](err); ok && !refusal.Passing {
 		return settings.outOfReach(owner, noPane(refusal, plan.Type)), true
 	}
 	return "", true

@@ -6,7 +6,9 @@ import (
 
 	"resumed/internal/resume"
 	"resumed/internal/runner"
-	"resumed/internal/tmux"
+	"resumed/internal/terminal"
+	"resumed/internal/terminal/kitty"
+	"resumed/internal/terminal/tmux"
 )
 
 // Machine is where commands run and terminals are: this one, or one that a
@@ -45,8 +47,11 @@ type Pane interface {
 	String() string
 	Screen(context.Context) (string, error)
 	Type(ctx context.Context, text string) error
-	Press(context.Context, tmux.Key) error
+	Press(context.Context, terminal.Key) error
 }
+
+// terminals are those that can be typed into. The first ones lie within the others.
+var terminals = []terminal.Look{tmux.Look, kitty.Look}
 
 // here is the machine that this is.
 type here struct{}
@@ -59,5 +64,5 @@ func (here) Left(path string) runner.Left                    { return runner.Rea
 func (here) Answering(pid int, at time.Time) (Process, bool) { return runner.Answering(pid, at) }
 
 func (here) Pane(ctx context.Context, process resume.Process) (Pane, error) {
-	return tmux.Find(ctx, process)
+	return terminal.Find(ctx, process, terminals...)
 }

@@ -14,15 +14,16 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
-	"resumed/internal/tmux"
+	"resumed/internal/terminal"
 )
 
 const (
 	// lookPause lies between two looks at a screen or a transcript.
 	lookPause = 200 * time.Millisecond
 
-	// drawPatience is how long a program may take to draw what was typed.
-	drawPatience = 2 * time.Second
+	// drawLooks is how many looks a program has to draw what was typed. They are counted
+	// and not timed: on a busy machine the terminal is as slow as the program.
+	drawLooks = 10
 
 	// linePatience is how long an agent may take to write down the prompt that
 	// it was given.
@@ -90,7 +91,7 @@ func (g *glances) count(key resume.Key, strange bool) int {
 
 // refused says what it means that a pane cannot be used.
 func (t *typing) refused(err error) *resume.NotSent {
-	refusal, ok := errors.AsType[*tmux.Refusal](err)
+	refusal, ok := errors.AsType[*terminal.Refusal](err)
 	if !ok {
 		return &resume.NotSent{Why: err.Error()}
 	}
@@ -101,23 +102,28 @@ func (t *typing) refused(err error) *resume.NotSent {
 }
 
 // noPane says why nothing can be typed, and what helps the next time.
-func noPane(refusal *tmux.Refusal, plan *agent.Typing) string {
+func noPane(refusal *terminal.Refusal, plan *agent.Typing) string {
 	if !refusal.Outside {
 		return refusal.Why
 	}
-	return fmt.Sprintf("%s; next time start it with `resumed shell %s`", refusal.Why, plan.Program)
+	next := fmt.Sprintf("start it with `resumed shell %s`", plan.Program)
+	if refusal.Helps != "" {
+		next = refusal.Helps + ", or " + next
+	}
+	return fmt.Sprintf("%s; next time %s", refusal.Why, next)
 }
 
 // look reads the screen until it is as wanted, or patience is over: a program
 // that draws is not to be taken at half a word.
 func (t *typing) look(ctx context.Context, wanted func(agent.Sight) bool) (agent.Sight, *resume.NotSent) {
-	for deadline := time.Now().Add(drawPatience); ; pause(ctx, lookPause) {
+	for n := 1; ; n++ {
 		screen, err := t.pane.Screen(ctx)
 		if err != nil {
 			return agent.Sight{}, t.refused(err)
 		}
 		sight := t.plan.Judge(screen)
-		if !wanted(sight) && time.Now().Before(deadline) && ctx.Err() == nil {
+		if !wanted(sight) && n < drawLooks && ctx.Err() == nil {
+			pause(ctx, lookPause)
 			continue
 		}
 		if sight.Leave == nil {
@@ -148,13 +154,13 @@ func (t *typing) send(ctx context.Context) (sent bool, instead resume.Event) {
 	if notSent := t.write(ctx); notSent != nil {
 		return false, event(t.named(notSent))
 	}
-	err := t.pane.Press(ctx, tmux.Enter)
-	if _, refused := errors.AsType[*tmux.Refusal](err); refused {
+	err := t.pane.Press(ctx, terminal.Enter)
+	if _, refused := errors.AsType[*terminal.Refusal](err); refused {
 		return false, event(t.named(unsent(err.Error())))
 	}
 	t.log.Info("typed", "session", t.session.Key.ID, "agent", t.session.Key.Agent, "attempt", len(t.session.Attempts),
 		"pid", t.plan.Process.PID, "pane", t.pane.String())
-	return true, nil // where tmux gave no answer the transcript will tell
+	return true, nil // where no answer came the transcript will tell
 }
 
 // confirm waits until the agent has written the prompt down.
@@ -178,7 +184,7 @@ func (t *typing) named(notSent *resume.NotSent) *resume.NotSent {
 }
 
 func (t *typing) closeMenu(ctx context.Context) *resume.NotSent {
-	if err := t.pane.Press(ctx, tmux.Escape); err != nil {
+	if err := t.pane.Press(ctx, terminal.Escape); err != nil {
 		return t.refused(err)
 	}
 	sight, notSent := t.look(ctx, func(s agent.Sight) bool { return !s.Menu && !s.Strange })
@@ -191,7 +197,7 @@ func (t *typing) closeMenu(ctx context.Context) *resume.NotSent {
 // write types the prompt and reads it back.
 func (t *typing) write(ctx context.Context) *resume.NotSent {
 	err := t.pane.Type(ctx, t.plan.Text)
-	if _, refused := errors.AsType[*tmux.Refusal](err); refused {
+	if _, refused := errors.AsType[*terminal.Refusal](err); refused {
 		return t.refused(err)
 	}
 	if err != nil {

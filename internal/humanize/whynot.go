@@ -59,7 +59,7 @@ var questions = []Question{
 	},
 	{
 		Ask: "Can it be reached?", Passed: "yes",
-		Stops: "It is still open in a process that is not in tmux: `resumed` cannot type into it, and starts nothing while it is open.",
+		Stops: "It is still open in a process that is not in tmux or kitty: `resumed` cannot type into it, and starts nothing while it is open.",
 		Do:    "Continue in its terminal, or quit it and `resumed` continues it. Next time start it in tmux: `resumed shell claude`.",
 		stop: func(s resume.View, _ time.Time) string {
 			if s.Unreached != "" {

@@ -13,7 +13,7 @@ import (
 	"resumed/internal/program"
 	"resumed/internal/resume"
 	"resumed/internal/runner"
-	"resumed/internal/tmux"
+	"resumed/internal/terminal"
 )
 
 // bot is an agent of every kind that there is.
@@ -275,7 +275,7 @@ func (c computer) Pane(_ context.Context, id resume.Process) (deliver.Pane, erro
 			return &pane{life: c.life, place: p}, nil
 		}
 	}
-	return nil, &tmux.Refusal{Why: "it is not in tmux", Outside: true}
+	return nil, &terminal.Refusal{Why: "it is not in tmux or kitty", Outside: true}
 }
 
 type pane struct {
@@ -304,7 +304,7 @@ func (p *pane) Type(_ context.Context, text string) error {
 	return nil
 }
 
-func (p *pane) Press(_ context.Context, key tmux.Key) error {
+func (p *pane) Press(_ context.Context, key terminal.Key) error {
 	dice, alive := p.pass("press %s in %s", key, p.place.key.ID)
 	if !alive {
 		return errDead
@@ -313,7 +313,7 @@ func (p *pane) Press(_ context.Context, key tmux.Key) error {
 	defer p.mu.Unlock()
 	_, mark, _ := strings.Cut(p.place.draft, " ")
 	if p.place.owner == 0 {
-		return &tmux.Refusal{Why: "its tmux pane is gone"}
+		return &terminal.Refusal{Why: "its tmux pane is gone"}
 	}
 	p.sent(p.place, mark, "keys")
 	p.place.draft = ""

@@ -17,7 +17,8 @@ import (
 	"golang.org/x/term"
 
 	"resumed/internal/resume"
-	"resumed/internal/tmux"
+	"resumed/internal/terminal"
+	"resumed/internal/terminal/tmux"
 )
 
 // The test binary is the program in the pane: with this variable it does what
@@ -128,16 +129,16 @@ func (s *server) until(what string, ok func() bool) {
 	}
 }
 
-func find(t *testing.T, process resume.Process) *tmux.Pane {
+func find(t *testing.T, process resume.Process) *terminal.Pane {
 	t.Helper()
-	pane, err := tmux.Find(t.Context(), process)
+	pane, err := terminal.Find(t.Context(), process, tmux.Look)
 	require.NoError(t, err)
 	return pane
 }
 
-func refusal(t *testing.T, err error) *tmux.Refusal {
+func refusal(t *testing.T, err error) *terminal.Refusal {
 	t.Helper()
-	refusal := new(tmux.Refusal)
+	refusal := new(terminal.Refusal)
 	require.ErrorAs(t, err, &refusal)
 	return refusal
 }
@@ -160,8 +161,8 @@ func TestWhatIsTypedReachesTheProgramAsItIs(t *testing.T) {
 		require.NoError(t, pane.Type(t.Context(), text))
 		want.WriteString(text)
 	}
-	require.NoError(t, pane.Press(t.Context(), tmux.Escape))
-	require.NoError(t, pane.Press(t.Context(), tmux.Enter))
+	require.NoError(t, pane.Press(t.Context(), terminal.Escape))
+	require.NoError(t, pane.Press(t.Context(), terminal.Enter))
 	want.WriteString("\x1b\r")
 	s.until("all of it arrives", func() bool { _, keys := s.typed(); return len(keys) >= len(want.String()) })
 	_, keys := s.typed()
@@ -175,7 +176,7 @@ func TestNothingButPlainTextAndTwoKeysIsEverTyped(t *testing.T) {
 	for _, text := range []string{"", "a\n", "a\r", "\x1b[A", "\x03", "a\x7f", "a\u0085"} {
 		require.Error(t, pane.Type(t.Context(), text), "%q", text)
 	}
-	for _, key := range []tmux.Key{"1", "Down", "C-c", "y", "", "Enter ;"} {
+	for _, key := range []terminal.Key{"1", "Down", "C-c", "y", "", "Enter ;"} {
 		require.Error(t, pane.Press(t.Context(), key), "%q", key)
 	}
 	_, keys := s.typed()
@@ -243,7 +244,7 @@ func TestAPaneIsProvedToBeTheProcesss(t *testing.T) {
 			if c.then != nil {
 				process = c.then(t, s, process)
 			}
-			pane, err := tmux.Find(t.Context(), process)
+			pane, err := terminal.Find(t.Context(), process, tmux.Look)
 			if c.why == "" {
 				require.NoError(t, err)
 				require.NoError(t, pane.Type(t.Context(), "x"))
@@ -265,14 +266,14 @@ func TestEveryKeyIsProvedAnew(t *testing.T) {
 	pane := find(t, s.process())
 	s.tmux("copy-mode")
 	require.Contains(t, refusal(t, pane.Type(t.Context(), "x")).Why, "reads back")
-	require.Contains(t, refusal(t, pane.Press(t.Context(), tmux.Enter)).Why, "reads back")
+	require.Contains(t, refusal(t, pane.Press(t.Context(), terminal.Enter)).Why, "reads back")
 	s.tmux("send-keys", "-X", "cancel")
 	require.NoError(t, pane.Type(t.Context(), "x"))
 	s.tmux("split-window", "sleep 100")
 	s.tmux("kill-pane", "-t", "%0")
-	require.Contains(t, refusal(t, pane.Press(t.Context(), tmux.Enter)).Why, "gone")
+	require.Contains(t, refusal(t, pane.Press(t.Context(), terminal.Enter)).Why, "gone")
 	s.tmux("kill-server")
-	require.Error(t, pane.Press(t.Context(), tmux.Enter))
+	require.Error(t, pane.Press(t.Context(), terminal.Enter))
 	_, err := pane.Screen(t.Context())
 	require.Error(t, err)
 }
@@ -301,7 +302,7 @@ func TestAProcessOutsideOfTmuxHasNoPane(t *testing.T) {
 		{[]string{"TMUX=/nowhere/x,1,0", "TMUX_PANE=%0"}, "server is gone"},
 		{[]string{"TMUX=/etc/passwd,1,0", "TMUX_PANE=%0"}, "server is gone"},
 	} {
-		_, err := tmux.Find(t.Context(), start(c.env...))
+		_, err := terminal.Find(t.Context(), start(c.env...), tmux.Look)
 		got := refusal(t, err)
 		require.Contains(t, got.Why, c.why, "%v", c.env)
 		require.False(t, got.Passing)
@@ -311,11 +312,11 @@ func TestAProcessOutsideOfTmuxHasNoPane(t *testing.T) {
 	s := newServer(t)
 	s.run("SELF")
 	find(t, s.process())
-	_, err := tmux.Find(t.Context(), start("TMUX="+s.socket+",1,0", "TMUX_PANE=%0"))
+	_, err := terminal.Find(t.Context(), start("TMUX="+s.socket+",1,0", "TMUX_PANE=%0"), tmux.Look)
 	require.Contains(t, refusal(t, err).Why, "does not belong")
-	_, err = tmux.Find(t.Context(), start("TMUX="+s.socket+",1,0", "TMUX_PANE=%99"))
+	_, err = terminal.Find(t.Context(), start("TMUX="+s.socket+",1,0", "TMUX_PANE=%99"), tmux.Look)
 	require.Contains(t, refusal(t, err).Why, "pane is gone")
-	_, err = tmux.Find(t.Context(), resume.Process{PID: 1 << 30})
+	_, err = terminal.Find(t.Context(), resume.Process{PID: 1 << 30}, tmux.Look)
 	require.Error(t, err)
 }
 

@@ -1,0 +1,17 @@
+//go:build darwin || freebsd
+
+package peer
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+func userOf(fd int) (int, error) {
+	cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
+	if err != nil {
+		return 0, fmt.Errorf("ask for the peer's credentials: %w", err)
+	}
+	return int(cred.Uid), nil
+}

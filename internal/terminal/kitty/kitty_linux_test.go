@@ -1,0 +1,376 @@
+package kitty_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/term"
+
+	"resumed/internal/procfs"
+	"resumed/internal/resume"
+	"resumed/internal/terminal"
+	"resumed/internal/terminal/kitty"
+	"resumed/internal/terminal/kittytest"
+	"resumed/internal/terminal/tmux"
+)
+
+// The test binary is the program in the window: with this variable it does what
+// it names.
+const childEnv = "KITTY_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(childEnv) {
+	case "":
+		os.Exit(m.Run())
+	case "echo":
+		os.Exit(echo())
+	case "sleep":
+		time.Sleep(time.Hour)
+	case "stranger":
+		os.Exit(stranger())
+	}
+}
+
+// nobody is another user.
+const nobody = 65534
+
+// stranger listens as another user and notes what it is told.
+func stranger() int {
+	if syscall.Setgid(nobody) != nil || syscall.Setuid(nobody) != nil {
+		return 1
+	}
+	listener, err := net.Listen("unix", os.Args[1])
+	if err != nil {
+		return 1
+	}
+	fmt.Println("ready")
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return 1
+		}
+		said, _ := io.ReadAll(conn)
+		_ = os.WriteFile(os.Args[2], said, 0o644)
+	}
+}
+
+// echo notes who it is, and the bytes that it is given.
+func echo() int {
+	old, err := term.MakeRaw(0)
+	if err != nil {
+		return 1
+	}
+	defer func() { _ = term.Restore(0, old) }()
+	for i := range 60 {
+		fmt.Printf("row %d\r\n", i)
+	}
+	fmt.Printf("%s\r\nünd ❯ ready  ", strings.Repeat("x", 300))
+	file, err := os.OpenFile(os.Args[1], os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return 1
+	}
+	fmt.Fprintln(file, os.Getpid())
+	_, _ = io.Copy(file, os.Stdin)
+	return 0
+}
+
+// program is one in a window.
+type program struct {
+	t    *testing.T
+	keys string // the file of what it was given
+	id   int
+}
+
+// launch starts a window with the command, in which SELF is the test binary.
+func launch(t *testing.T, k *kittytest.Kitty, command string) *program {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	p := &program{t: t, keys: filepath.Join(t.TempDir(), "keys")}
+	command = strings.NewReplacer("SELF", "'"+self+"' '"+p.keys+"'", "KEYS", "'"+p.keys+"'").Replace(command)
+	p.id = k.Launch(t.TempDir(), []string{childEnv + "=echo"}, "sh", "-c", command)
+	return p
+}
+
+func (p *program) typed() (pid int, keys string) {
+	data, _ := os.ReadFile(p.keys)
+	first, rest, _ := strings.Cut(string(data), "\n")
+	pid, _ = strconv.Atoi(first)
+	return pid, rest
+}
+
+func (p *program) process() resume.Process {
+	p.t.Helper()
+	pid := 0
+	p.until("the program runs", func() bool {
+		pid, _ = p.typed()
+		path, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+		return filepath.Base(path) == filepath.Base(os.Args[0])
+	})
+	stat, err := procfs.Proc.Stat(pid)
+	require.NoError(p.t, err)
+	return resume.Process{PID: pid, Start: stat.Start}
+}
+
+func (p *program) until(what string, ok func() bool) {
+	p.t.Helper()
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			p.t.Fatal("waited in vain: ", what)
+		}
+	}
+}
+
+func refusal(t *testing.T, err error) *terminal.Refusal {
+	t.Helper()
+	refusal := new(terminal.Refusal)
+	require.ErrorAs(t, err, &refusal)
+	return refusal
+}
+
+func find(t *testing.T, process resume.Process) *terminal.Pane {
+	t.Helper()
+	pane, err := terminal.Find(t.Context(), process, kitty.Look)
+	require.NoError(t, err)
+	return pane
+}
+
+// One kitty is enough for all: it takes a second of work to start.
+func TestARealKitty(t *testing.T) {
+	t.Parallel()
+	k := kittytest.Start(t)
+
+	t.Run("what is typed reaches the program as it is", func(t *testing.T) {
+		p := launch(t, k, "exec SELF")
+		pane := find(t, p.process())
+		require.Equal(t, fmt.Sprintf("window %d of the kitty at %s", p.id, k.Socket), pane.String())
+		var want strings.Builder
+		for _, text := range []string{"continue", "-l", "a;", `a\n\x1b`, "$(id) `id` %1 ~ 'x' \"y\"", "ünd ❯ 世界"} {
+			require.NoError(t, pane.Type(t.Context(), text))
+			want.WriteString(text)
+		}
+		require.NoError(t, pane.Press(t.Context(), terminal.Escape))
+		require.NoError(t, pane.Press(t.Context(), terminal.Enter))
+		want.WriteString("\x1b\r")
+		p.until("all of it arrives", func() bool { _, keys := p.typed(); return len(keys) >= want.Len() })
+		_, keys := p.typed()
+		require.Equal(t, want.String(), keys)
+		for _, text := range []string{"", "a\n", "\x1b[A", "\x03"} {
+			require.Error(t, pane.Type(t.Context(), text), "%q", text)
+		}
+		require.Error(t, pane.Press(t.Context(), "Down"))
+	})
+
+	t.Run("the screen is read row by row, also while somebody reads back", func(t *testing.T) {
+		p := launch(t, k, "exec SELF")
+		pane := find(t, p.process())
+		var before string
+		p.until("it is drawn", func() bool {
+			screen, err := pane.Screen(t.Context())
+			require.NoError(t, err)
+			before = screen
+			return strings.Contains(screen, "ünd ❯ ready")
+		})
+		rows := strings.Split(strings.TrimSuffix(before, "\n"), "\n")
+		require.Equal(t, "ünd ❯ ready", rows[len(rows)-1], "nothing after it, and no spaces")
+		require.NotContains(t, rows, strings.Repeat("x", 300), "a line that is too long has several rows")
+		require.NotContains(t, rows, "row 0", "what went by is not on the screen")
+		k.Ask("scroll-window", map[string]any{"match": fmt.Sprint("id:", p.id), "amount": []any{-30, "l"}})
+		require.NotEqual(t, before, k.Ask("get-text", map[string]any{"match": fmt.Sprint("id:", p.id)}), "somebody reads back")
+		after, err := pane.Screen(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, before, after)
+	})
+
+	for rule, c := range map[string]struct {
+		command string
+		then    func(*program, resume.Process) resume.Process
+		why     string // "": it is proved
+		passing bool
+	}{
+		"what a shell started": {command: "sh -c 'sh -c \"SELF; true\"; true'"},
+		"another process of that pid": {
+			command: "SELF", why: "is gone", passing: true,
+			then: func(_ *program, p resume.Process) resume.Process { p.Start++; return p },
+		},
+		"in a terminal within the window": {command: "script -qec \"SELF\" /dev/null", why: "another terminal than its kitty window"},
+		"in the background": {
+			command: "bash -c 'set -m; " + childEnv + "=sleep SELF & echo $! > KEYS; sleep 1000'", why: "not in the foreground", passing: true,
+		},
+		"a child that left the window": {
+			command: "setsid -f sh -c \"" + childEnv + "=sleep SELF & echo \\$! > KEYS; wait\"; sleep 1000", why: "does not belong to the kitty window",
+		},
+		"a window that was closed": {
+			command: "setsid -f sh -c \"" + childEnv + "=sleep SELF & echo \\$! > KEYS; wait\"; sleep 1000", why: "its kitty window is gone",
+			then: func(p *program, process resume.Process) resume.Process {
+				k.Ask("close-window", map[string]any{"match": fmt.Sprint("id:", p.id)})
+				p.until("it is closed", func() bool { return !strings.Contains(k.Ask("ls", nil), fmt.Sprintf(`"id": %d,`, p.id)) })
+				return process
+			},
+		},
+	} {
+		t.Run("whose window it is: "+rule, func(t *testing.T) {
+			p := launch(t, k, c.command)
+			process := p.process()
+			t.Cleanup(func() { _ = syscall.Kill(process.PID, syscall.SIGKILL) })
+			if c.then != nil {
+				process = c.then(p, process)
+			}
+			pane, err := terminal.Find(t.Context(), process, kitty.Look)
+			if c.why == "" {
+				require.NoError(t, err)
+				require.NoError(t, pane.Type(t.Context(), "x"))
+				return
+			}
+			got := refusal(t, err)
+			require.Contains(t, got.Why, c.why)
+			require.Equal(t, c.passing, got.Passing)
+			_, keys := p.typed()
+			require.Empty(t, keys)
+		})
+	}
+
+	t.Run("the terminal that the agent lives in counts, not the one around it", func(t *testing.T) {
+		if _, err := exec.LookPath("tmux"); err != nil {
+			t.Skip("TMUX IN KITTY IS NOT TESTED HERE: there is no tmux")
+		}
+		dir, err := os.MkdirTemp("", "tm") // sockets have short names
+		require.NoError(t, err)
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		socket := filepath.Join(dir, "s")
+		t.Cleanup(func() { _ = exec.Command("tmux", "-S", socket, "kill-server").Run() })
+		inner := launch(t, k, "exec tmux -S "+socket+" -f /dev/null new-session \"SELF\"")
+		pane, err := terminal.Find(t.Context(), inner.process(), tmux.Look, kitty.Look)
+		require.NoError(t, err)
+		require.Contains(t, pane.String(), "of the tmux server at "+socket)
+
+		outer := launch(t, k, "TMUX="+socket+",1,0 TMUX_PANE=%0 exec SELF") // as in a kitty that was started in tmux
+		pane, err = terminal.Find(t.Context(), outer.process(), tmux.Look, kitty.Look)
+		require.NoError(t, err)
+		require.Contains(t, pane.String(), fmt.Sprintf("window %d of the kitty", outer.id))
+	})
+
+	t.Run("every key is proved anew, and a kitty that hangs holds nobody up", func(t *testing.T) {
+		p := launch(t, k, "exec SELF")
+		process := p.process()
+		pane := find(t, process)
+		require.NoError(t, syscall.Kill(process.PID, syscall.SIGSTOP))
+		p.until("it is stopped", func() bool { s, err := procfs.Proc.Stat(process.PID); return err == nil && s.State == 'T' })
+		require.Contains(t, refusal(t, pane.Type(t.Context(), "x")).Why, "not in the foreground")
+		require.NoError(t, syscall.Kill(process.PID, syscall.SIGCONT))
+
+		require.NoError(t, k.Process.Signal(syscall.SIGSTOP))
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_, err := pane.Screen(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.NoError(t, k.Process.Kill())
+		_, err = k.Process.Wait()
+		require.NoError(t, err)
+		require.Contains(t, refusal(t, pane.Press(t.Context(), terminal.Enter)).Why, "gone")
+		_, keys := p.typed()
+		require.Empty(t, keys)
+	})
+}
+
+func TestAKittyWithAPasswordIsLeft(t *testing.T) {
+	t.Parallel()
+	k := kittytest.Start(t, "allow_remote_control=password", "remote_control_password=secret")
+	_, err := terminal.Find(t.Context(), outside(t, "KITTY_WINDOW_ID=1", "KITTY_LISTEN_ON=unix:"+k.Socket), kitty.Look)
+	got := refusal(t, err)
+	require.Contains(t, got.Why, "Remote control is disabled")
+	require.Contains(t, got.Why, "passwords for it are not supported")
+	require.False(t, got.Passing)
+}
+
+// outside starts a process in no terminal, with that environment.
+func outside(t *testing.T, env ...string) resume.Process {
+	child := exec.Command(os.Args[0])
+	child.Env = append(env, childEnv+"=sleep")
+	require.NoError(t, child.Start())
+	t.Cleanup(func() { _ = child.Process.Kill(); _ = child.Wait() })
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); { // an exec is over a moment before its environment is seen
+		if env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", child.Process.Pid)); err != nil || len(env) > 0 {
+			break
+		}
+	}
+	return resume.Process{PID: child.Process.Pid}
+}
+
+func TestAProcessThatKittyCannotReach(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "kitty")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	left := filepath.Join(dir, "left")
+	listener, err := net.Listen("unix", left)
+	require.NoError(t, err)
+	listener.(*net.UnixListener).SetUnlinkOnClose(false)
+	require.NoError(t, listener.Close())
+	for _, c := range []struct {
+		listens, why string
+		outside      bool
+	}{
+		{"", "takes no remote control", true},
+		{"tcp:localhost:1234", "does not listen on a unix socket", true},
+		{"fd:3", "does not listen on a unix socket", true},
+		{"unix:relative", "does not listen on a unix socket", true},
+		{"unix:/etc/passwd", "its kitty is gone", false},
+		{"unix:" + left, "its kitty is gone", false},
+		{"unix:@nobody-listens-" + filepath.Base(dir), "its kitty is gone", false},
+	} {
+		_, err := terminal.Find(t.Context(), outside(t, "KITTY_WINDOW_ID=1", "KITTY_LISTEN_ON="+c.listens), kitty.Look)
+		got := refusal(t, err)
+		require.Contains(t, got.Why, c.why, c.listens)
+		require.Equal(t, c.outside, got.Outside)
+		require.Equal(t, c.outside, got.Helps == kitty.Hint)
+		require.False(t, got.Passing)
+	}
+	for _, id := range []string{"", "x", "0", "-1", "1;2"} {
+		_, err := terminal.Find(t.Context(), outside(t, "KITTY_WINDOW_ID="+id, "KITTY_LISTEN_ON=unix:"+left), kitty.Look)
+		require.Equal(t, "it is not in tmux or kitty", refusal(t, err).Why)
+	}
+}
+
+// A socket that another user made is told nothing: not what is to be typed, and not what
+// is looked for.
+func TestASocketOfAnotherUserIsRefused(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("ANOTHER USER'S SOCKET IS NOT TESTED HERE: only root can make one")
+	}
+	dir, err := os.MkdirTemp("", "kitty")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	require.NoError(t, os.Chown(dir, nobody, nobody))
+	for _, name := range []string{filepath.Join(dir, "s"), "@stranger-" + filepath.Base(dir)} {
+		heard := filepath.Join(dir, "heard")
+		child := exec.Command(os.Args[0], name, heard)
+		child.Env = append(os.Environ(), childEnv+"=stranger")
+		out, err := child.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, child.Start())
+		t.Cleanup(func() { _ = child.Process.Kill(); _ = child.Wait() })
+		_, err = io.ReadFull(out, make([]byte, len("ready\n")))
+		require.NoError(t, err)
+		_, err = terminal.Find(t.Context(), outside(t, "KITTY_WINDOW_ID=1", "KITTY_LISTEN_ON=unix:"+name), kitty.Look)
+		require.Equal(t, "the socket of its kitty belongs to another user", refusal(t, err).Why)
+		said, err := os.ReadFile(heard)
+		for deadline := time.Now().Add(time.Minute); err != nil && name[0] == '@' && time.Now().Before(deadline); {
+			said, err = os.ReadFile(heard) // one that has a file is not even reached
+		}
+		require.Equal(t, name[0] == '@', err == nil)
+		require.Empty(t, said)
+	}
+}

@@ -1,0 +1,128 @@
+// Package kittytest runs a real kitty on a display that nobody sees, for tests.
+package kittytest
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Kitty is one that takes remote control.
+type Kitty struct {
+	t       *testing.T
+	Socket  string
+	Process *os.Process
+}
+
+// patience is how long a kitty may take on a machine that is busy.
+const patience = time.Minute
+
+// Start starts a kitty with a window that does nothing. Options are those of its
+// configuration.
+func Start(t *testing.T, options ...string) *Kitty {
+	t.Helper()
+	for _, program := range []string{"kitty", "Xvfb"} {
+		if _, err := exec.LookPath(program); err != nil {
+			if os.Getenv("CI") != "" {
+				t.Fatal(err)
+			}
+			t.Skip("KITTY IS NOT TESTED HERE: there is no " + program)
+		}
+	}
+	dir, err := os.MkdirTemp("", "kitty") // sockets have short names
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	k := &Kitty{t: t, Socket: filepath.Join(dir, "s")}
+	args := []string{
+		"--config", "NONE", "--listen-on", "unix:" + k.Socket, "-o", "allow_remote_control=socket-only", "-o", "update_check_interval=0", "-o", "cursor_blink_interval=0",
+		"-o", "remember_window_size=no", "-o", "initial_window_width=120c", "-o", "initial_window_height=40c",
+	}
+	for _, option := range options {
+		args = append(args, "-o", option)
+	}
+	cmd := exec.Command("kitty", append(args, "sleep", "1000")...)
+	cmd.Env = append(os.Environ(), "DISPLAY=:"+display(t), "LIBGL_ALWAYS_SOFTWARE=1", "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_RUNTIME_DIR="+dir, "XDG_CACHE_HOME="+dir)
+	log, err := os.Create(filepath.Join(dir, "log"))
+	require.NoError(t, err)
+	defer log.Close()
+	cmd.Stdout, cmd.Stderr = log, log
+	run(t, cmd)
+	k.Process = cmd.Process
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		if conn, err := net.Dial("unix", k.Socket); err == nil {
+			_ = conn.Close()
+			return k
+		}
+		if time.Now().After(deadline) {
+			said, _ := os.ReadFile(log.Name())
+			t.Fatalf("kitty did not come: %s", said)
+		}
+	}
+}
+
+// display starts an X server and returns its number.
+func display(t *testing.T) string {
+	t.Helper()
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	defer read.Close()
+	cmd := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", "1400x1000x24", "-nolisten", "tcp")
+	cmd.ExtraFiles = []*os.File{write}
+	run(t, cmd)
+	require.NoError(t, write.Close())
+	number, err := bufio.NewReader(read).ReadString('\n')
+	require.NoError(t, err, "Xvfb did not come")
+	return strings.TrimSpace(number)
+}
+
+func run(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+}
+
+// Launch runs a command in a window of its own and returns its id.
+func (k *Kitty) Launch(dir string, env []string, argv ...string) int {
+	k.t.Helper()
+	id, err := strconv.Atoi(k.Ask("launch", map[string]any{"type": "tab", "cwd": dir, "env": env, "args": argv}))
+	require.NoError(k.t, err)
+	return id
+}
+
+// Ask gives an order and returns the answer.
+func (k *Kitty) Ask(order string, payload map[string]any) string {
+	k.t.Helper()
+	conn, err := net.Dial("unix", k.Socket)
+	require.NoError(k.t, err)
+	defer conn.Close()
+	require.NoError(k.t, conn.SetDeadline(time.Now().Add(patience)))
+	text, err := json.Marshal(map[string]any{"cmd": order, "version": []int{0, 20, 0}, "payload": payload})
+	require.NoError(k.t, err)
+	_, err = fmt.Fprintf(conn, "\x1bP@kitty-cmd%s\x1b\\", text)
+	require.NoError(k.t, err)
+	said, reader := "", bufio.NewReader(conn)
+	for !strings.HasSuffix(said, "\x1b\\") { // JSON has backslashes of its own
+		more, err := reader.ReadString('\\')
+		require.NoError(k.t, err)
+		said += more
+	}
+	var answer struct {
+		OK    bool
+		Data  string
+		Error string
+	}
+	said = strings.TrimSuffix(strings.TrimPrefix(said, "\x1bP@kitty-cmd"), "\x1b\\")
+	require.NoError(k.t, json.Unmarshal([]byte(said), &answer), said)
+	require.True(k.t, answer.OK, answer.Error)
+	return answer.Data
+}

@@ -1,0 +1,155 @@
+// Package tmux asks tmux to read a pane and to type into it; it begins a
+// session for a command that is to be typed into.
+package tmux
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"resumed/internal/childenv"
+	"resumed/internal/procfs"
+	"resumed/internal/terminal"
+)
+
+// callTimeout bounds one call of tmux. A server that hangs must not hold a
+// resume for ever.
+const callTimeout = 5 * time.Second
+
+// pane is one of a server.
+type pane struct {
+	program string // tmux
+	socket  string // of the server
+	id      string // %N
+}
+
+// Look returns the pane that a process of that environment was told that it lives
+// in, or nil.
+func Look(environ []string) (terminal.Window, error) {
+	id := procfs.Variable(environ, "TMUX_PANE")
+	// SOCKET,PID,SESSION; the socket's own path may hold commas.
+	fields := strings.Split(procfs.Variable(environ, "TMUX"), ",")
+	if len(fields) < 3 || !isPaneID(id) {
+		return nil, nil
+	}
+	socket := strings.Join(fields[:len(fields)-2], ",")
+	if !filepath.IsAbs(socket) {
+		return nil, nil
+	}
+	if info, err := os.Stat(socket); err != nil || info.Mode()&os.ModeSocket == 0 {
+		return nil, &terminal.Refusal{Why: "its tmux server is gone"}
+	}
+	program, err := exec.LookPath("tmux")
+	if err != nil {
+		return nil, &terminal.Refusal{Why: "it is in tmux, and the program tmux was not found"}
+	}
+	return &pane{program: program, socket: socket, id: id}, nil
+}
+
+func isPaneID(id string) bool {
+	digits, ok := strings.CutPrefix(id, "%")
+	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
+}
+
+func (*pane) Kind() string { return "tmux pane" }
+
+func (p *pane) String() string {
+	return fmt.Sprintf("pane %s of the tmux server at %s", p.id, p.socket)
+}
+
+// facts are what tmux says of a pane. Keys must reach the program on its
+// screen: not a mode of tmux, not several panes at once.
+type facts struct {
+	id, pid, tty                    string
+	inMode, synchronized, off, died bool
+}
+
+const factsFormat = "#{pane_id}\t#{pane_pid}\t#{pane_tty}\t#{pane_in_mode}\t#{pane_synchronized}\t#{pane_input_off}\t#{pane_dead}"
+
+func (p *pane) facts(ctx context.Context) (facts, error) {
+	out, err := p.call(ctx, "display-message", "-p", "-t", p.id, factsFormat)
+	if err != nil {
+		return facts{}, err
+	}
+	f := strings.Split(strings.TrimRight(out, "\n"), "\t")
+	if len(f) != 7 {
+		return facts{}, fmt.Errorf("ask tmux for the pane: unexpected answer %q", out)
+	}
+	on := func(flag string) bool { return flag != "" && flag != "0" }
+	return facts{id: f[0], pid: f[1], tty: f[2], inMode: on(f[3]), synchronized: on(f[4]), off: on(f[5]), died: on(f[6])}, nil
+}
+
+// Facts asks the server.
+func (p *pane) Facts(ctx context.Context) (terminal.Facts, error) {
+	f, err := p.facts(ctx)
+	if err != nil {
+		return terminal.Facts{}, err
+	}
+	switch {
+	case f.id != p.id || f.died:
+		return terminal.Facts{}, &terminal.Refusal{Why: "its tmux pane is gone"}
+	case f.inMode:
+		return terminal.Facts{}, &terminal.Refusal{Why: "somebody reads back in its tmux pane", Passing: true}
+	case f.synchronized:
+		return terminal.Facts{}, &terminal.Refusal{Why: "what is typed into its tmux pane goes to other panes too", Passing: true}
+	case f.off:
+		return terminal.Facts{}, &terminal.Refusal{Why: "its tmux pane takes no input", Passing: true}
+	}
+	root, err := strconv.Atoi(f.pid)
+	if err != nil {
+		return terminal.Facts{}, fmt.Errorf("ask tmux for the pane's process: %w", err)
+	}
+	device, err := procfs.Terminal(f.tty)
+	if err != nil {
+		return terminal.Facts{}, fmt.Errorf("look at the pane's terminal: %w", err)
+	}
+	return terminal.Facts{Root: root, TTY: device}, nil
+}
+
+// Screen returns what the pane shows.
+func (p *pane) Screen(ctx context.Context) (string, error) {
+	return p.call(ctx, "capture-pane", "-p", "-t", p.id)
+}
+
+// Write types a line.
+func (p *pane) Write(ctx context.Context, text string) error {
+	if head, ok := strings.CutSuffix(text, ";"); ok {
+		text = head + `\;` // tmux takes a last semicolon for the end of its command
+	}
+	_, err := p.call(ctx, "send-keys", "-t", p.id, "-l", "--", text)
+	return err
+}
+
+// Press presses a key.
+func (p *pane) Press(ctx context.Context, key terminal.Key) error {
+	_, err := p.call(ctx, "send-keys", "-t", p.id, string(key)) // tmux has the same names
+	return err
+}
+
+// call runs one command of tmux, without a shell, and returns what it printed.
+func (p *pane) call(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("no answer within %s", callTimeout))
+	defer cancel()
+	// -u: without it tmux prints underscores for what a locale of C does not have.
+	cmd := exec.CommandContext(ctx, p.program, append([]string{"-u", "-S", p.socket}, args...)...)
+	cmd.Env = childenv.Without(os.Environ(), "TMUX", "TMUX_PANE")
+	cmd.WaitDelay = time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		} else if words := strings.TrimSpace(stderr.String()); words != "" {
+			err = errors.New(words)
+		}
+		return "", fmt.Errorf("tmux %s: %w", args[0], err)
+	}
+	return stdout.String(), nil
+}

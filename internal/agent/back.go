@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"sync"
+	"syscall"
 
 	"resumed/internal/sparse"
 )
@@ -34,6 +35,10 @@ func Borrow() (room []byte, done func()) {
 	block := blocks.Get().(*[blockSize]byte)
 	return block[:], func() { blocks.Put(block) }
 }
+
+// Open opens a transcript for reading. A pipe opens at once, and a file takes four questions
+// to the kernel less than os.Open has.
+func Open(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) }
 
 // LinesBack visits the lines of a file from its end back, until visit returns
 // false. A last line without its newline is visited too; empty ones are not.
@@ -69,7 +74,7 @@ func LinesBefore(ctx context.Context, line Line, visit func(Line) bool) error {
 
 // linesBack is LinesBack from an offset on, at which a line begins.
 func linesBack(ctx context.Context, path string, offset int64, visit func(Line) bool) error {
-	f, err := os.Open(path)
+	f, err := Open(path)
 	if err != nil {
 		return fmt.Errorf("open transcript: %w", err)
 	}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"syscall"
+	"time"
 )
 
 // longestSettings is more than any agent writes about itself.
@@ -32,4 +34,49 @@ func ReadSettings(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: it has more than %d bytes", path, longestSettings)
 	}
 	return io.ReadAll(io.LimitReader(file, longestSettings))
+}
+
+// Settings remembers what was read in files that an agent keeps for itself, for as long as
+// they look as they did: thousands of sessions may have one of them in common. The zero
+// Settings remembers nothing.
+type Settings[V any] struct {
+	mu     sync.Mutex
+	byPath map[string]settled[V] // guarded by mu
+}
+
+// settled is what a file said, and how it looked then.
+type settled[V any] struct {
+	info  os.FileInfo
+	value V
+	ok    bool
+}
+
+// afresh is how old a file must be that may be known by its look: what is written within
+// one tick of the clock of a file system bears one time.
+const afresh = time.Second
+
+// Read returns what parse makes of the file, which is read where it does not look as it did. Of
+// one that cannot be read nothing is known.
+func (s *Settings[V]) Read(path string, parse func([]byte) (V, bool)) (value V, ok bool) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return value, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if was, known := s.byPath[path]; known && os.SameFile(was.info, info) && was.info.Size() == info.Size() && was.info.ModTime().Equal(info.ModTime()) {
+		return was.value, was.ok
+	}
+	data, err := ReadSettings(path)
+	if err != nil {
+		return value, false
+	}
+	value, ok = parse(data)
+	if time.Since(info.ModTime()) > afresh {
+		if s.byPath == nil {
+			s.byPath = make(map[string]settled[V])
+		}
+		s.byPath[path] = settled[V]{info, value, ok} // of homes, which are few
+	}
+	return value, ok
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -30,4 +31,37 @@ func TestSettingsAreReadWithinBounds(t *testing.T) {
 	require.NoError(t, os.Truncate(path, 1<<40))
 	_, err = ReadSettings(path)
 	require.ErrorContains(t, err, "more than")
+}
+
+// A file that thousands of sessions have in common is parsed when it has changed, and not for each
+// of them. One that is being written is read every time: what is written within one tick
+// of the clock looks alike.
+func TestSettingsThatLookAsTheyDidAreNotReadAgain(t *testing.T) {
+	path, long, parsed := filepath.Join(t.TempDir(), "settings.json"), time.Now().Add(-time.Hour), 0
+	write := func(text string, at time.Time) {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		require.NoError(t, os.Chtimes(path, at, at))
+	}
+	var s Settings[string]
+	read := func() string {
+		text, ok := s.Read(path, func(data []byte) (string, bool) { parsed++; return string(data), true })
+		require.Equal(t, text != "", ok)
+		return text
+	}
+	require.Empty(t, read(), "it is not there")
+	write("first", long)
+	for range 100 {
+		require.Equal(t, "first", read())
+	}
+	require.Equal(t, 1, parsed)
+	write("other", long.Add(time.Second))
+	require.Equal(t, "other", read())
+	write("longer", long.Add(time.Second))
+	require.Equal(t, "longer", read())
+	require.NoError(t, os.Remove(path))
+	require.Empty(t, read(), "what it said does not outlive it")
+	write("still", time.Now().Add(time.Hour)) // as if it were this moment
+	require.Equal(t, "still", read())
+	write("moves", time.Now().Add(time.Hour))
+	require.Equal(t, "moves", read())
 }

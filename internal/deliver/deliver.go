@@ -19,6 +19,7 @@ import (
 type Engine interface {
 	Apply(ctx context.Context, key resume.Key, ev resume.Event) (resume.Session, error)
 	Session(ctx context.Context, key resume.Key) (resume.Session, error)
+	Standing(ctx context.Context, keys []resume.Key) ([]*resume.Session, error) // nil: it is not known
 	Superseded(ctx context.Context, key resume.Key) (why string, err error)
 }
 

@@ -3,8 +3,8 @@ package deliver
 import (
 	"context"
 	"errors"
-	"iter"
 	"maps"
+	"slices"
 	"time"
 
 	"resumed/internal/agent"
@@ -76,10 +76,10 @@ func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 			for key := range called {
 				looks[key] = 0
 			}
-			d.lookFor(ctx, looks, maps.Keys(called))
+			d.lookFor(ctx, looks, slices.Collect(maps.Keys(called)))
 			wake, rested = nil, time.After(breath)
 		case <-again:
-			d.lookFor(ctx, looks, maps.Keys(looks))
+			d.lookFor(ctx, looks, slices.Collect(maps.Keys(looks)))
 			again = nil
 		case <-holders.C:
 			d.lookAfterHolders(ctx)
@@ -87,19 +87,29 @@ func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 	}
 }
 
+// manyAtOnce is how many sessions the engine is asked for at a time: of none of them more may
+// be held than a moment old, and what is held takes room.
+const manyAtOnce = 128
+
 // lookFor looks for the processes of some sessions, and drops those of looks that
 // need not be looked for again.
-func (d *Deliverer) lookFor(ctx context.Context, looks map[resume.Key]int, keys iter.Seq[resume.Key]) {
+func (d *Deliverer) lookFor(ctx context.Context, looks map[resume.Key]int, keys []resume.Key) {
 	together := process.Together(ctx) // who holds which of them is answered by one look at all processes
 	settings := d.opts.Settings()
-	for key := range keys {
-		looks[key]++
-		found := d.witness(together, settings.Agent(key.Agent), key, looks[key] == 1)
-		if !found && looks[key] == mostLooks {
-			d.witnesses.giveUp(key, time.Now())
+	for some := range slices.Chunk(keys, manyAtOnce) {
+		standing, err := d.opts.Engine.Standing(ctx, some)
+		if err != nil {
+			return // the daemon stops
 		}
-		if found || looks[key] == mostLooks {
-			delete(looks, key)
+		for i, key := range some {
+			looks[key]++
+			found := d.witness(together, settings.Agent(key.Agent), standing[i], looks[key] == 1)
+			if !found && looks[key] == mostLooks {
+				d.witnesses.giveUp(key, time.Now())
+			}
+			if found || looks[key] == mostLooks {
+				delete(looks, key)
+			}
 		}
 	}
 }
@@ -107,14 +117,11 @@ func (d *Deliverer) lookFor(ctx context.Context, looks map[resume.Key]int, keys 
 // witness looks at the process of a session, and reports whether there is
 // nothing more to look for. What the session's files say of one that stands still is
 // read at the first look alone.
-func (d *Deliverer) witness(ctx context.Context, a agent.Agent, key resume.Key, first bool) bool {
-	if a == nil {
-		return true // it is switched off
+func (d *Deliverer) witness(ctx context.Context, a agent.Agent, standing *resume.Session, first bool) bool {
+	if a == nil || standing == nil {
+		return true // it is switched off, or nobody knows it any longer
 	}
-	session, err := d.opts.Engine.Session(ctx, key)
-	if err != nil {
-		return true
-	}
+	session := *standing
 	if first && session.Interrupted() {
 		d.weigh(ctx, a, session)
 	}

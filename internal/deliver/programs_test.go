@@ -29,6 +29,7 @@ func TestABurstOfLimitsIsLookedAtTogetherAndAResumeByItself(t *testing.T) {
 		cancel()
 		<-done
 		require.Len(t, w.agent.asked, sessions)
+		require.Equal(t, (sessions+manyAtOnce-1)/manyAtOnce, w.questions, "the engine is not asked for one after the other")
 		for _, asked := range w.agent.asked {
 			require.True(t, asked == w.agent.asked[0] && process.Together(asked) == asked)
 		}

@@ -53,8 +53,24 @@ type Live struct {
 // that is not known.
 func (p Live) Variable(name string) string { return procfs.Variable(p.environ, name) }
 
-// liveOf is the key of what is known of a process, by its number.
-type liveOf int
+// These are the keys of what is read once for a look: what is known of a process, by its
+// number; what runs in all of them; and where a directory is, by its name.
+type (
+	liveOf     int
+	programsOf struct{}
+	placeOf    string
+)
+
+// programs returns what was listed, without interpreters and what has no arguments.
+func (l *look) programs() []procfs.Listed {
+	programs := make([]procfs.Listed, 0, len(l.listed))
+	for _, listed := range l.listed {
+		if listed.Argv = withoutInterpreter(listed.Argv); len(listed.Argv) > 0 {
+			programs = append(programs, listed)
+		}
+	}
+	return programs
+}
 
 // Running returns the living processes of a program, run by itself or by an
 // interpreter of JavaScript. is tells whether a path is the program's.
@@ -64,12 +80,11 @@ func (t Table) Running(ctx context.Context, is func(program string) bool) ([]Liv
 		return nil, seen.err
 	}
 	var found []Live
-	for _, listed := range seen.listed {
-		argv := withoutInterpreter(listed.Argv)
-		if len(argv) == 0 || !is(argv[0]) {
+	for _, listed := range once(seen, programsOf{}, seen.programs) {
+		if !is(listed.Argv[0]) {
 			continue
 		}
-		process := once(seen, liveOf(listed.PID), func() known[Live] { return knownAs(t.read(listed.PID, argv[1:])) })
+		process := once(seen, liveOf(listed.PID), func() known[Live] { return knownAs(t.read(listed.PID, listed.Argv[1:])) })
 		if process.err != nil {
 			return nil, process.err // it may be the one that is looked for
 		}
@@ -82,11 +97,12 @@ func (t Table) Running(ctx context.Context, is func(program string) bool) ([]Liv
 // that takes no lock: who lives in the session's directory may hold any session
 // of it, and who names the session holds that one.
 func (t Table) Neighbour(ctx context.Context, s resume.Session, is func(program string) bool, promptOptions ...string) (*resume.Owner, error) {
+	ctx = Together(ctx)
 	running, err := t.Running(ctx, is)
 	if err != nil || len(running) == 0 {
 		return nil, err
 	}
-	place := PlaceOf(s.Cwd)
+	place := t.PlaceOf(ctx, s.Cwd)
 	running = slices.DeleteFunc(running, func(p Live) bool {
 		return p.Bystands(s, p.Kind(promptOptions...)) || !p.LivesIn(place) && !p.Names(s.Key.ID)
 	})
@@ -179,6 +195,12 @@ func PlaceOf(dir string) Place {
 	}
 	target, _ := filepath.EvalSymlinks(dir) // one that is not there has its name alone
 	return Place{filepath.Clean(dir), target}
+}
+
+// PlaceOf returns the directory of that name, which is looked for once for all questions
+// that are asked together: the sessions of a burst share few.
+func (t Table) PlaceOf(ctx context.Context, dir string) Place {
+	return Once(ctx, t, placeOf(dir), func() Place { return PlaceOf(dir) })
 }
 
 // Is reports whether two places are one.

@@ -52,7 +52,7 @@ func (f FS) Apart(pid int) ([]string, error) {
 // user returns whose process it is. The owner of its directory does not tell: one
 // that hides its memory is root's there.
 func (f FS) user(pid int) (int, error) {
-	status, err := os.ReadFile(f.Path(pid, "status"))
+	status, err := read(f.Path(pid, "status"))
 	if err != nil {
 		return 0, err
 	}
@@ -92,7 +92,7 @@ func (f FS) container(pid int) string {
 // for it where it lives in a namespace of processes of its own. It is 0 where
 // nobody tells.
 func (f FS) Inner(pid int) int {
-	status, err := os.ReadFile(f.Path(pid, "status"))
+	status, err := read(f.Path(pid, "status"))
 	if err != nil {
 		return 0
 	}

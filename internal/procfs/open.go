@@ -52,7 +52,7 @@ func (f FS) Writes(pid int, name string) bool {
 }
 
 func (f FS) writable(pid int, fd string) bool {
-	info, err := os.ReadFile(f.Path(pid, "fdinfo", fd))
+	info, err := read(f.Path(pid, "fdinfo", fd))
 	if err != nil {
 		return true
 	}
@@ -82,7 +82,7 @@ func (f FS) Lockers(path string) ([]int, error) {
 		users, _, err := usersByLsof(context.Background(), path)
 		return users, err
 	}
-	locks, err := os.ReadFile(filepath.Join(string(f), "locks"))
+	locks, err := read(filepath.Join(string(f), "locks"))
 	if err != nil {
 		return nil, fmt.Errorf("list locks: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -32,16 +33,25 @@ func (f FS) PIDs() ([]int, error) {
 	if !f.Seen() {
 		return nil, fmt.Errorf("list processes: %w", ErrUnseen)
 	}
-	entries, err := os.ReadDir(string(f))
+	dir, err := os.Open(string(f))
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
 	}
-	var all []int
-	for _, entry := range entries {
-		if pid, err := strconv.Atoi(entry.Name()); err == nil {
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	all := make([]int, 0, len(names))
+	for _, name := range names {
+		if name[0] < '0' || name[0] > '9' {
+			continue // it is of the machine
+		}
+		if pid, err := strconv.Atoi(name); err == nil {
 			all = append(all, pid)
 		}
 	}
+	slices.Sort(all)
 	return all, nil
 }
 
@@ -56,7 +66,7 @@ func (f FS) Argv(pid int) []string {
 	if f.asks() {
 		return f.argvByLibrary(pid)
 	}
-	cmdline, err := os.ReadFile(f.Path(pid, "cmdline"))
+	cmdline, err := read(f.Path(pid, "cmdline"))
 	if err != nil || len(cmdline) == 0 {
 		return nil
 	}
@@ -69,7 +79,7 @@ func (f FS) Environ(pid int) ([]string, error) {
 	if f.asks() {
 		return f.environByLibrary(pid)
 	}
-	environ, err := os.ReadFile(f.Path(pid, "environ"))
+	environ, err := read(f.Path(pid, "environ"))
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +164,7 @@ func (f FS) Stat(pid int) (Stat, error) {
 	if f.asks() {
 		return f.statByLibrary(pid)
 	}
-	text, err := os.ReadFile(f.Path(pid, "stat"))
+	text, err := read(f.Path(pid, "stat"))
 	if err != nil {
 		return Stat{}, err
 	}
@@ -190,7 +200,7 @@ func (f FS) Age(pid int) (time.Duration, bool) {
 	if f.asks() {
 		return time.Since(time.UnixMilli(int64(s.Start))), true
 	}
-	text, err := os.ReadFile(filepath.Join(string(f), "uptime"))
+	text, err := read(filepath.Join(string(f), "uptime"))
 	if err != nil {
 		return 0, false
 	}

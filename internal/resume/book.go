@@ -64,6 +64,18 @@ func (b *book) get(key Key) (Session, bool) {
 	return e.session(), true
 }
 
+// standing returns a session that must not be changed; nil: it is not known.
+func (b *book) standing(key Key) *Session {
+	e := b.entry(key)
+	switch {
+	case e == nil:
+		return nil
+	case e.whole != nil:
+		return e.whole
+	}
+	return new(e.session())
+}
+
 // put keeps a session and returns what was known of it.
 func (b *book) put(s Session) (before Session, known bool) {
 	e := b.entry(s.Key)

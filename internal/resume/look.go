@@ -15,6 +15,18 @@ func (e *Engine) Session(ctx context.Context, key Key) (Session, error) {
 	return s, err
 }
 
+// Standing returns how sessions stand, in the order of their keys; nil: it is not known. Who
+// asks must not change them.
+func (e *Engine) Standing(ctx context.Context, keys []Key) ([]*Session, error) {
+	standing := make([]*Session, len(keys))
+	err := e.do(ctx, func(context.Context) {
+		for i, key := range keys {
+			standing[i] = e.book.standing(key)
+		}
+	})
+	return standing, err
+}
+
 // Sessions returns all sessions, in no particular order, each with its name:
 // who asks may show it to somebody.
 func (e *Engine) Sessions(ctx context.Context) ([]Session, error) {

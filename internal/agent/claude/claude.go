@@ -39,6 +39,7 @@ type Agent struct {
 	cwds     agent.Cache[string] // where sessions began; transcripts are only appended to
 	plain    agent.Cache[int64]  // from where on the turn under way has no note
 	fallback string              // what a resume may go on with after an overload; empty: nothing else
+	usage    agent.Settings[cached]
 }
 
 var _ agent.Reader = (*Agent)(nil)

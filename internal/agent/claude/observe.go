@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -98,7 +97,7 @@ const maxHead = 4 << 20
 
 // firstCwd returns the first directory that a transcript names.
 func firstCwd(path string) (string, bool) {
-	f, err := os.Open(path)
+	f, err := agent.Open(path)
 	if err != nil {
 		return "", false
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
+	"slices"
 
 	"resumed/internal/agent"
 	"resumed/internal/process"
@@ -15,50 +15,78 @@ import (
 // lock: a second process on one session forks the conversation.
 func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	ctx = process.Together(ctx)
-	known := make(map[int]bool) // live processes of which the session is known
 	for _, root := range a.Homes.Roots {
-		seen := process.Once(ctx, a.Processes, registryOf(root), func() listing {
-			entries, err := a.living(registryOf(root))
-			return listing{entries, err}
-		})
+		seen := a.listed(ctx, root)
 		if seen.err != nil {
 			return nil, seen.err
 		}
-		for _, e := range seen.entries {
-			switch mine := e.SessionID == s.Key.ID; {
-			case e.elsewhere:
-				if mine && e.fresh(s.PromptedAt) {
-					return nil, &heldElsewhere{e}
-				}
-				continue
-			case mine && !a.Processes.IsRun(e.PID, s):
+		for _, e := range seen.by[s.Key.ID] {
+			switch {
+			case e.elsewhere && e.fresh(s.PromptedAt):
+				return nil, &heldElsewhere{e}
+			case !e.elsewhere && !a.Processes.IsRun(e.PID, s):
 				return a.ownerBy(e), nil
 			}
-			known[e.PID] = true
 		}
 	}
-	return a.lodger(ctx, s, known)
+	return a.lodger(ctx, s)
 }
 
-// lodger returns a process of Claude Code that lives in the session's
-// directory and is in no registry, as versions before 2.1 are. Which session it
+// listed returns what the registry of a home tells, read once for all sessions that are
+// asked for together.
+func (a *Agent) listed(ctx context.Context, root string) listing {
+	return process.Once(ctx, a.Processes, registryOf(root), func() listing {
+		entries, err := a.living(registryOf(root))
+		by := make(map[string][]entry, len(entries))
+		for _, e := range entries {
+			by[e.SessionID] = append(by[e.SessionID], e)
+		}
+		return listing{entries, by, err}
+	})
+}
+
+// lodgersOf is the key of the lodgers of an agent's homes.
+type lodgersOf struct{ *Agent }
+
+// lodgers are the live processes of which it is not known what they hold.
+type lodgers struct {
+	processes []process.Live
+	err       error
+}
+
+// lodgers returns the processes of Claude Code that are in no registry, as versions before
+// 2.1 are, and were not started to resume some session: which one, they do not say.
+func (a *Agent) lodgers(ctx context.Context) lodgers {
+	return process.Once(ctx, a.Processes, lodgersOf{a}, func() lodgers {
+		running, err := a.Processes.Running(ctx, isClaude)
+		registered := make(map[int]bool)
+		for _, root := range a.Homes.Roots {
+			for _, e := range a.listed(ctx, root).entries {
+				registered[e.PID] = registered[e.PID] || !e.elsewhere
+			}
+		}
+		return lodgers{slices.DeleteFunc(running, func(p process.Live) bool {
+			return registered[p.PID] || serves(p.Args) || p.Mark != ""
+		}), err}
+	})
+}
+
+// lodger returns a process that lives in the session's directory. Which session it
 // holds cannot be known, so it may be this one.
-func (a *Agent) lodger(ctx context.Context, s resume.Session, registered map[int]bool) (found *resume.Owner, err error) {
+func (a *Agent) lodger(ctx context.Context, s resume.Session) (found *resume.Owner, err error) {
 	if s.Cwd == "" {
 		return nil, nil
 	}
-	running, err := a.Processes.Running(ctx, isClaude)
-	if err != nil && writerRegisters(ctx, s.Transcript) {
+	all := a.lodgers(ctx)
+	if all.err != nil && writerRegisters(ctx, s.Transcript) {
 		return nil, nil // who holds it would have said so
 	}
-	if err != nil {
-		return nil, err
+	if all.err != nil {
+		return nil, all.err
 	}
-	cwd := s.Cwd                                                                  // not the session, which is large and would be moved into the heap
-	place := sync.OnceValue(func() process.Place { return process.PlaceOf(cwd) }) // nearly always all are registered
-	for _, p := range running {
-		if registered[p.PID] || serves(p.Args) || p.Mark != "" || !p.LivesIn(place()) {
-			continue // one with a mark was started to resume some session; which one, it does not say
+	for _, p := range all.processes {
+		if !p.LivesIn(a.Processes.PlaceOf(ctx, s.Cwd)) {
+			continue
 		}
 		if found != nil {
 			found.Guessed = true

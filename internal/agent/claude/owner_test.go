@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -228,4 +229,27 @@ func TestALivingProcessIsFoundAndADeadOneIsNot(t *testing.T) {
 	_, end = living(t, dir, agent.MarkVariable+"=m1")
 	require.Nil(t, find(), "it is ours")
 	end()
+}
+
+// The owners of a burst of sessions are told by one look: each costs next to nothing,
+// whatever runs on the machine and however many are registered. The budget is what it takes
+// today and a bit more.
+func TestAnOwnerThatIsAskedForTogetherWithOthersCostsLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // the clock stands still: no look grows old
+		for _, many := range []int{1, 30} {
+			a := newAgent(t, Options{})
+			processes := []procDir{{pid: 1, argv: []string{"claude"}, cwd: "/elsewhere", start: "1"}}
+			for i := range many {
+				processes = append(processes, procDir{pid: 100 + i, argv: []string{"node", "/srv/server.js"}, cwd: "/srv", start: "1"})
+			}
+			a.Processes = fakeProc(t, processes...)
+			ctx := process.Together(t.Context())
+			s := resume.Session{Key: resume.Key{Agent: Name, ID: sessionA}, Cwd: "/src/app"}
+			require.LessOrEqual(t, testing.AllocsPerRun(200, func() {
+				owner, err := a.Owner(ctx, s)
+				require.NoError(t, err)
+				require.Nil(t, owner)
+			}), 10.0, "with %d processes", many)
+		}
+	})
 }

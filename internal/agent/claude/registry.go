@@ -41,6 +41,7 @@ func registryOf(root string) registry { return registry(filepath.Join(root, "ses
 // listing is what such a directory tells, or why it does not.
 type listing struct {
 	entries []entry
+	by      map[string][]entry // the same, by the session that each says to hold
 	err     error
 }
 

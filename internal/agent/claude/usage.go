@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"resumed/internal/agent"
 	"resumed/internal/resume"
 	"resumed/internal/usage"
 )
@@ -68,17 +67,13 @@ func (a *Agent) Readings(_ context.Context, s resume.Session) (all []usage.Readi
 // told returns what the session's account was told last, or false where nobody asked.
 func (a *Agent) told(s resume.Session) (cached, bool) {
 	root := filepath.Dir(filepath.Dir(filepath.Dir(s.Transcript)))
-	data, err := agent.ReadSettings(a.configOf(root))
-	if err != nil {
-		return cached{}, false // nobody has looked
-	}
-	var config struct {
-		Cached cached `json:"cachedUsageUtilization"`
-	}
-	if json.Unmarshal(data, &config) != nil || config.Cached.FetchedAt <= 0 {
-		return cached{}, false // it is being written, or there is none
-	}
-	return config.Cached, true
+	return a.usage.Read(a.configOf(root), func(data []byte) (cached, bool) {
+		var config struct {
+			Cached cached `json:"cachedUsageUtilization"`
+		}
+		err := json.Unmarshal(data, &config) // it may be being written
+		return config.Cached, err == nil && config.Cached.FetchedAt > 0
+	})
 }
 
 // configOf returns the file of a home that Claude Code keeps what it knows in.

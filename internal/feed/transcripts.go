@@ -3,7 +3,6 @@ package feed
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -47,6 +46,9 @@ type placed struct {
 	path   string
 	cursor watch.Cursor
 }
+
+// longestCursor is what one takes, nearly always.
+const longestCursor = 160
 
 // mostGathered bounds how long the first of them waits.
 const mostGathered = 64
@@ -109,7 +111,8 @@ func (r *reader) known(cursors Cursors, path string) (cursor watch.Cursor, ok bo
 	if !ok {
 		return watch.Cursor{}, false
 	}
-	if err := json.Unmarshal(data, &cursor); err != nil {
+	cursor, err := watch.ParseCursor(data)
+	if err != nil {
 		r.log.Warn("a stored cursor was skipped", "path", path, "err", err)
 		return watch.Cursor{}, false
 	}
@@ -196,11 +199,7 @@ func (r *reader) handOn(ctx context.Context) error {
 		return err
 	}
 	for _, at := range g.cursors {
-		cursor, err := json.Marshal(at.cursor)
-		if err != nil {
-			return err
-		}
-		r.feeds.opts.Keep(at.path, cursor)
+		r.feeds.opts.Keep(at.path, at.cursor.AppendJSON(make([]byte, 0, longestCursor)))
 	}
 	if len(r.back) == 0 {
 		r.back = make(map[string]sight) // what was the most at a start need not stay

@@ -1,5 +1,7 @@
 package state
 
+import "encoding/json"
+
 // maxWaitingLines bounds what a disk that stays full costs in memory:
 // everything else in the queue is bounded by being coalesced.
 const maxWaitingLines = 10_000
@@ -16,25 +18,36 @@ type op struct {
 // holds everything that was queued before its newest op.
 type queue struct {
 	ops     map[string]op
-	lines   []op   // of history: none replaces another
-	dropped int    // lines that found no room
-	queued  uint64 // how many ops were ever queued
-	written uint64 // how many of them are on disk
+	cursors map[string]json.RawMessage // by path; nil: to be dropped. There may be a hundred thousand at a start
+	lines   []op                       // of history: none replaces another
+	dropped int                        // lines that found no room
+	queued  uint64                     // how many ops were ever queued
+	written uint64                     // how many of them are on disk
 }
 
 type batch struct {
-	ops   map[string]op
-	lines []op
-	upTo  uint64
+	ops     map[string]op
+	cursors map[string]json.RawMessage
+	lines   []op
+	upTo    uint64
 }
 
-func (b batch) empty() bool { return len(b.ops) == 0 && len(b.lines) == 0 }
+func (b batch) empty() bool { return len(b.ops) == 0 && len(b.cursors) == 0 && len(b.lines) == 0 }
 
 func (q *queue) put(o op) {
 	if q.ops == nil {
 		q.ops = make(map[string]op)
 	}
 	q.ops[o.key] = o
+	q.queued++
+}
+
+// move puts how far a file was read.
+func (q *queue) move(path string, cursor json.RawMessage) {
+	if q.cursors == nil {
+		q.cursors = make(map[string]json.RawMessage)
+	}
+	q.cursors[path] = cursor
 	q.queued++
 }
 
@@ -54,8 +67,8 @@ func (q *queue) trim() {
 
 // take empties the queue into a batch.
 func (q *queue) take() batch {
-	b := batch{ops: q.ops, lines: q.lines, upTo: q.queued}
-	q.ops, q.lines = nil, nil
+	b := batch{ops: q.ops, cursors: q.cursors, lines: q.lines, upTo: q.queued}
+	q.ops, q.cursors, q.lines = nil, nil, nil
 	return b
 }
 
@@ -69,6 +82,15 @@ func (q *queue) restore(b batch) {
 			q.ops = make(map[string]op)
 		}
 		q.ops[key] = o
+	}
+	for path, cursor := range b.cursors {
+		if _, newer := q.cursors[path]; newer {
+			continue
+		}
+		if q.cursors == nil {
+			q.cursors = make(map[string]json.RawMessage)
+		}
+		q.cursors[path] = cursor
 	}
 	q.lines = append(b.lines, q.lines...)
 	q.trim()

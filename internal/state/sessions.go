@@ -1,9 +1,7 @@
 package state
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -84,27 +82,6 @@ func (a archive) loadSessions(snap *Snapshot) error {
 	return rows.Err()
 }
 
-func (s *Store) loadCursors(snap *Snapshot) error {
-	rows, err := s.db.Query("SELECT path, data FROM cursor")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var path string
-		var data []byte
-		if err := rows.Scan(&path, &data); err != nil {
-			return err
-		}
-		if !json.Valid(data) {
-			snap.Skipped = append(snap.Skipped, fmt.Errorf("read cursor of %q: not JSON", path))
-			continue
-		}
-		snap.Cursors[path] = data
-	}
-	return rows.Err()
-}
-
 // Put queues the session.
 func (s *Store) Put(session resume.Session) {
 	s.enqueue(op{
@@ -124,34 +101,6 @@ func (s *Store) DropSession(key resume.Key) {
 		stmt: "DELETE FROM session WHERE agent = ? AND id = ?",
 		args: given(key.Agent, key.ID),
 	})
-}
-
-// PutCursor queues how far the file was read, as JSON. It is never on disk
-// before what was queued ahead of it.
-func (s *Store) PutCursor(path string, cursor json.RawMessage) {
-	cursor = bytes.Clone(cursor)
-	s.enqueue(op{
-		key:  "cursor\x00" + path,
-		stmt: "INSERT INTO cursor (path, data) VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data",
-		args: func() ([]any, error) {
-			if !json.Valid(cursor) {
-				return nil, errors.New("the cursor is not JSON")
-			}
-			return []any{path, string(cursor)}, nil
-		},
-	})
-}
-
-// Cursor returns how far the file was read, as far as it is on disk. What cannot be
-// read there is not known.
-func (s *Store) Cursor(path string) (cursor json.RawMessage, known bool) {
-	err := s.db.QueryRow("SELECT data FROM cursor WHERE path = ?", path).Scan((*[]byte)(&cursor))
-	return cursor, err == nil && json.Valid(cursor)
-}
-
-// DropCursor queues the end of a cursor.
-func (s *Store) DropCursor(path string) {
-	s.enqueue(op{key: "cursor\x00" + path, stmt: "DELETE FROM cursor WHERE path = ?", args: given(path)})
 }
 
 func sessionKey(key resume.Key) string { return "session\x00" + key.Agent + "\x00" + key.ID }

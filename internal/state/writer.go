@@ -21,6 +21,11 @@ const (
 	// a disk need not be woken for each.
 	linger = 200 * time.Millisecond
 
+	// A start moves thousands of cursors within a second. Each page of the database would be
+	// written again and again: while they come in such masses they wait for the others.
+	masses       = 1000
+	longestInAll = 2 * time.Second
+
 	// retryEvery is how often a disk that refuses is asked again.
 	retryEvery = time.Second
 
@@ -36,19 +41,26 @@ func (s *Store) Run(ctx context.Context) error {
 	defer look.Stop()
 	timer := time.NewTimer(0)
 	armed := true // what an earlier life of the queue holds is written at once
-	for {
+	var waited time.Duration
+	for cursors := 0; ; {
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			return s.commit()
 		case <-s.nudge:
 			if !armed { // otherwise it goes with what waits already
-				armed = true
+				armed, waited, cursors = true, 0, 0
 				timer.Reset(linger)
 			}
 		case <-look.C:
 			s.look()
 		case <-timer.C:
+			before := cursors
+			if cursors = s.cursorsQueued(); cursors-before >= masses && waited < longestInAll {
+				waited += linger
+				timer.Reset(linger)
+				continue
+			}
 			armed = false
 			if s.commit() != nil { // it is kept and logged there
 				armed = true
@@ -116,6 +128,13 @@ func (s *Store) enqueue(o op) {
 	s.queue.put(o)
 	s.mu.Unlock()
 	s.wake()
+}
+
+// cursorsQueued returns how many cursors wait to be written.
+func (s *Store) cursorsQueued() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.queue.cursors)
 }
 
 func (s *Store) wake() { nudge(s.nudge) }
@@ -210,6 +229,9 @@ func (s *Store) write(b batch) error {
 			return s.writeError(err)
 		}
 	}
+	if err := w.move(b.cursors); err != nil {
+		return s.writeError(err)
+	}
 	for _, o := range b.lines {
 		if err := w.exec(o); err != nil {
 			return s.writeError(err)
@@ -234,24 +256,33 @@ type writer struct {
 
 func (w *writer) exec(o op) error {
 	args, err := o.args()
-	if w.store.refuse(o.key, err) {
+	if w.store.refuse(o.key, "", err) {
 		return nil // no later try mends it, and it must not hold up the others
 	}
-	stmt := w.stmts[o.stmt]
+	return w.run(o.stmt, args...)
+}
+
+func (w *writer) run(text string, args ...any) (err error) {
+	stmt := w.stmts[text]
 	if stmt == nil {
-		if stmt, err = w.tx.Prepare(o.stmt); err != nil {
+		if stmt, err = w.tx.Prepare(text); err != nil {
 			return err
 		}
-		w.stmts[o.stmt] = stmt
+		w.stmts[text] = stmt
 	}
 	_, err = stmt.Exec(args...)
 	return err
 }
 
-// refuse notes whether a record can be stored at all. It reports that it cannot.
-func (s *Store) refuse(key string, err error) bool {
+// refuse notes whether a record can be stored at all, by the two parts of its key. It
+// reports that it cannot.
+func (s *Store) refuse(kind, name string, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err == nil && len(s.refused) == 0 {
+		return false // as always
+	}
+	key := kind + name
 	if err == nil {
 		delete(s.refused, key)
 		return false

@@ -238,11 +238,34 @@ func TestAnOverflowOfEventsLosesNothing(t *testing.T) {
 }
 
 func TestCursorsSurviveJSON(t *testing.T) {
-	want := Cursor{Dev: 1<<63 + 1, Inode: 1<<64 - 1, Gen: 7, Offset: 1 << 40, Head: 1<<64 - 2}
-	text, err := json.Marshal(want)
-	require.NoError(t, err)
-	var got Cursor
-	require.NoError(t, json.Unmarshal(text, &got))
-	require.Equal(t, want, got)
-	require.NotEqual(t, want.Epoch(), Cursor{Inode: want.Inode, Gen: 8}.Epoch())
+	for _, want := range []Cursor{
+		{},
+		{Dev: 1<<63 + 1, Inode: 1<<64 - 1, Gen: 7, Offset: 1 << 40, Head: 1<<64 - 2},
+		{Dev: 1, Inode: 2, Gen: 1<<32 - 1, Offset: 1<<63 - 1, Head: 5, Size: 1<<63 - 1, Changed: 1<<63 - 1},
+		{Size: 1},
+		{Changed: -1, Offset: -1},
+	} {
+		text, err := json.Marshal(want)
+		require.NoError(t, err)
+		require.Equal(t, string(text), string(want.AppendJSON(nil)))
+		got, err := ParseCursor(text)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	require.NotEqual(t, Cursor{Inode: 1, Gen: 7}.Epoch(), Cursor{Inode: 1, Gen: 8}.Epoch())
+}
+
+// What another version of the program wrote is read as JSON, and what is none is an error.
+func TestAnyJSONIsACursor(t *testing.T) {
+	for _, text := range []string{
+		`{}`, `{"offset":7}`, `{ "dev": 1, "offset": 7 }`, `{"offset":7,"dev":1,"later":true}`, `{"dev":1,"inode":2,"gen":3,"offset":-4,"head":5}`,
+		`{"dev":99999999999999999999,"inode":2,"gen":3,"offset":4,"head":5}`, `{"dev":1,"inode":2,"gen":4294967296,"offset":4,"head":5}`,
+		`{"dev":01,"inode":2,"gen":3,"offset":4,"head":5}`, `{"dev":1,"inode":2,"gen":3,"offset":4,"head":5}}`, `{"dev":1`, `{"dev":}`, `[]`, `"x"`, ``,
+	} {
+		var want Cursor
+		wrong := json.Unmarshal([]byte(text), &want)
+		got, err := ParseCursor([]byte(text))
+		require.Equal(t, wrong, err, text)
+		require.Equal(t, want, got, text)
+	}
 }

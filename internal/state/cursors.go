@@ -1,0 +1,108 @@
+package state
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// How far files were read. At a start there may be as many as there are sessions.
+
+func (s *Store) loadCursors(snap *Snapshot) error {
+	rows, err := s.db.Query("SELECT path, data FROM cursor")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var path string
+		var data []byte
+		if err := rows.Scan(&path, &data); err != nil {
+			return err
+		}
+		if !json.Valid(data) {
+			snap.Skipped = append(snap.Skipped, fmt.Errorf("read cursor of %q: not JSON", path))
+			continue
+		}
+		snap.Cursors[path] = data
+	}
+	return rows.Err()
+}
+
+// PutCursor queues how far the file was read, as JSON. It is never on disk
+// before what was queued ahead of it, and must not be changed any more.
+func (s *Store) PutCursor(path string, cursor json.RawMessage) {
+	if cursor == nil {
+		cursor = json.RawMessage{} // which no disk takes
+	}
+	s.moveCursor(path, cursor)
+}
+
+// DropCursor queues the end of a cursor.
+func (s *Store) DropCursor(path string) { s.moveCursor(path, nil) }
+
+func (s *Store) moveCursor(path string, cursor json.RawMessage) {
+	s.mu.Lock()
+	s.queue.move(path, cursor)
+	s.mu.Unlock()
+	s.wake()
+}
+
+// Cursor returns how far the file was read, as far as it is on disk. What cannot be
+// read there is not known.
+func (s *Store) Cursor(path string) (cursor json.RawMessage, known bool) {
+	err := s.db.QueryRow("SELECT data FROM cursor WHERE path = ?", path).Scan((*[]byte)(&cursor))
+	return cursor, err == nil && json.Valid(cursor)
+}
+
+// rowsAtOnce is how many cursors one statement writes: with one each, most of the time would
+// go by on the way to it.
+const rowsAtOnce = 16
+
+const dropCursor = "DELETE FROM cursor WHERE path = ?"
+
+var putCursor, putCursors = putRows(1), putRows(rowsAtOnce)
+
+func putRows(n int) string {
+	return "INSERT INTO cursor (path, data) VALUES (?, ?)" + strings.Repeat(", (?, ?)", n-1) + " ON CONFLICT DO UPDATE SET data = excluded.data"
+}
+
+// move writes how far files were read, in the order of their names: in that of their coming
+// each would be written to another page.
+func (w *writer) move(cursors map[string]json.RawMessage) error {
+	args := make([]any, 0, 2*rowsAtOnce)
+	for _, path := range slices.Sorted(maps.Keys(cursors)) {
+		cursor := cursors[path]
+		if w.store.refuse("cursor\x00", path, validity(cursor)) {
+			continue
+		}
+		if cursor == nil {
+			if err := w.run(dropCursor, path); err != nil {
+				return err
+			}
+			continue
+		}
+		if args = append(args, path, string(cursor)); len(args) == cap(args) {
+			if err := w.run(putCursors, args...); err != nil {
+				return err
+			}
+			args = args[:0]
+		}
+	}
+	for ; len(args) > 0; args = args[2:] {
+		if err := w.run(putCursor, args[:2]...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func validity(cursor json.RawMessage) error {
+	if cursor != nil && !json.Valid(cursor) {
+		return errors.New("the cursor is not JSON")
+	}
+	return nil
+}

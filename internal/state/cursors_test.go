@@ -1,0 +1,80 @@
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A start moves a cursor for each transcript. They are written together when no more come in
+// masses, but not for ever later; a cursor that comes alone does not wait.
+func TestTheCursorsOfAStartAreWrittenTogether(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := Open(dir, slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		ctx, cancel := testContext(t)
+		var run sync.WaitGroup
+		run.Go(func() { require.NoError(t, s.Run(ctx)) })
+		onDisk := func(n int) bool {
+			_, known := s.Cursor(fmt.Sprint("/t/", n))
+			return known
+		}
+		next := 0
+		put := func(cursors int) {
+			for range cursors {
+				s.PutCursor(fmt.Sprint("/t/", next), json.RawMessage(`{"offset":1}`))
+				next++
+			}
+			time.Sleep(linger)
+			synctest.Wait()
+		}
+
+		time.Sleep(linger)
+		put(1)
+		require.True(t, onDisk(0), "it came alone")
+		for range 3 {
+			put(masses)
+			require.False(t, onDisk(1), "more of them come")
+		}
+		put(1)
+		require.True(t, onDisk(1) && onDisk(next-1), "all that came in masses is there")
+
+		first := next
+		for range longestInAll/linger + 1 {
+			put(masses)
+		}
+		require.True(t, onDisk(first), "they do not wait for ever")
+
+		put(2 * rowsAtOnce / 3) // not as many as one statement writes
+		s.DropCursor("/t/0")
+		s.PutCursor("/t/1", json.RawMessage(`{"offset":2}`))
+		s.PutCursor("/t/bad", json.RawMessage(`{`))
+		s.PutCursor("/t/bad2", nil)
+		require.NoError(t, s.Sync(ctx), "one that no disk takes does not hold up the others")
+		synctest.Wait()
+		require.False(t, onDisk(0))
+		require.ErrorContains(t, s.Err(), "cursor /t/bad cannot be stored: the cursor is not JSON")
+		s.PutCursor("/t/bad", json.RawMessage(`{}`))
+		s.DropCursor("/t/bad2")
+		require.NoError(t, s.Sync(ctx))
+		require.NoError(t, s.Err())
+		cancel()
+		run.Wait()
+		require.NoError(t, s.Close())
+	})
+	s, err := Open(dir, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer s.Close()
+	cursors := load(t, s).Cursors
+	require.JSONEq(t, `{"offset":2}`, string(cursors["/t/1"]))
+	require.JSONEq(t, `{"offset":1}`, string(cursors["/t/2"]))
+	require.NotContains(t, cursors, "/t/0")
+	require.NotContains(t, cursors, "/t/bad2")
+}

@@ -57,10 +57,15 @@ func TestAfterAnOverloadTheModelThatWasWrittenDownGoesOn(t *testing.T) {
 	out, _, _ = b.run("explain", b.path(claudeTranscript))
 	require.Contains(t, out, "with sonnet if claude-opus-5-5 is still overloaded (fallback_model)")
 	b.start()
-	b.until("it is well again", func() bool {
-		got := hook.got()
-		return len(got) > 0 && got[len(got)-1].Event == notify.Recovered
-	})
+	recovered := func() string { // an agent that is quick moves before its start is known
+		for _, notice := range hook.got() {
+			if notice.Event == notify.Recovered {
+				return notice.Text
+			}
+		}
+		return ""
+	}
+	b.until("it is well again", func() bool { return recovered() != "" })
 	require.Contains(t, b.read("calls"), "--model claude-opus-5-5 --fallback-model sonnet continue\n", "its own is tried first")
 
 	const instead = "with claude-sonnet-5-5 instead of claude-opus-5-5 (fallback_model)"
@@ -69,11 +74,11 @@ func TestAfterAnOverloadTheModelThatWasWrittenDownGoesOn(t *testing.T) {
 	require.Contains(t, s.Reason, instead)
 	require.Equal(t, "claude-sonnet-5-5", s.Past[0].Model)
 	require.Equal(t, "sonnet", s.Past[0].Fallback)
-	history, _, _ := b.run("history", claudeSession)
-	require.Contains(t, history, "with sonnet if claude-opus-5-5 is still overloaded")
-	require.Contains(t, history, instead)
-	notices := hook.got()
-	require.Contains(t, notices[len(notices)-1].Text, "it goes on with claude-sonnet-5-5 (fallback_model)")
+	b.until("the history has both", func() bool {
+		history, _, _ := b.run("history", claudeSession)
+		return strings.Contains(history, "with sonnet if claude-opus-5-5 is still overloaded") && strings.Contains(history, instead)
+	})
+	require.Contains(t, recovered(), "it goes on with claude-sonnet-5-5 (fallback_model)")
 
 	// It has its own model again when it is stopped by a limit, and nothing else.
 	b.appendTo(claudeTranscript, refusalLine(claudeSession, b.path("bot")))

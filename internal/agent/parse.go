@@ -100,10 +100,92 @@ func set(field reflect.Value, value []byte, fields plan) bool {
 		field.SetBool(true)
 	case field.Kind() == reflect.Bool && string(value) == "false":
 		field.SetBool(false)
+	case field.Kind() == reflect.Slice && setList(field, value):
+	case field.CanFloat() && isCount(value):
+		field.SetFloat(float64(count(value)))
+	case field.CanInt() && field.Kind() != reflect.Int8 && field.Kind() != reflect.Int16 && isCount(value) && field.Type().PkgPath() == "":
+		field.SetInt(count(value))
 	default:
 		return Decode(value, field.Addr().Interface())
 	}
 	return true
+}
+
+// setList reads a list of structs, or of what is only kept, into a slice that has nothing
+// yet. It returns false, and leaves the slice as it is, for any other.
+func setList(field reflect.Value, value []byte) bool {
+	of := field.Type().Elem()
+	kept := of == reflect.TypeFor[json.RawMessage]()
+	fields := planOf(of)
+	if value[0] != '[' || !field.IsNil() || !kept && fields == nil {
+		return false
+	}
+	items, ok := Items(value)
+	if !ok {
+		return false
+	}
+	list := reflect.MakeSlice(field.Type(), len(items), len(items))
+	for i, item := range items {
+		switch {
+		case kept:
+			list.Index(i).SetBytes(bytes.Clone(item))
+		case item[0] != '{' || !fields.fill(item, list.Index(i)):
+			return false
+		}
+	}
+	field.Set(list)
+	return true
+}
+
+// Items returns the values of a list, each as it stands there, or false for what is none.
+func Items(list []byte) (items [][]byte, ok bool) {
+	s := scan{data: list}
+	if !s.next('[') {
+		return nil, false
+	}
+	for first := true; !s.next(']'); first = false {
+		if !first && !s.next(',') {
+			return nil, false
+		}
+		item, ok := s.value()
+		if !ok {
+			return nil, false
+		}
+		items = append(items, item)
+	}
+	s.blank()
+	return items, s.at == len(list)
+}
+
+// Text returns the text that a value is, or false for one that is none.
+func Text(value []byte) (text string, ok bool) {
+	if len(value) >= 2 && value[0] == '"' && closingQuote(value, 0) == len(value)-1 && plain(value) {
+		return string(value[1 : len(value)-1]), true
+	}
+	err := json.Unmarshal(value, &text)
+	return text, err == nil
+}
+
+// isCount reports whether a value is a number as things are counted, and small enough to
+// be exactly that in whatever it is read into.
+func isCount(value []byte) bool {
+	const most = 9
+	if len(value) == 0 || len(value) > most || value[0] == '0' && len(value) > 1 {
+		return false
+	}
+	for _, c := range value {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+func count(value []byte) (n int64) {
+	for _, c := range value {
+		n = 10*n + int64(c-'0')
+	}
+	return n
 }
 
 // plain reports whether a text is what it says, without an escape.

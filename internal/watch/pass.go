@@ -340,18 +340,36 @@ func (p *pass) sift(block []byte, offset int64) []Line {
 // siftTo is sift into the memory of other lines.
 func (w *Watcher) siftTo(lines []Line, block []byte, offset int64) []Line {
 	lines = lines[:0]
-	w.find.lines(block, func(start, end int) {
-		data := bytes.TrimSuffix(bytes.TrimSuffix(block[start:end], []byte("\n")), []byte("\r"))
-		weight := Matters
-		if w.opts.Sift != nil && len(data) > 0 {
-			weight = w.opts.Sift(data)
-		}
-		if weight == Nothing || len(data) == 0 {
-			return
-		}
-		lines = append(lines, Line{
-			Offset: offset + int64(start), End: offset + int64(end), Data: data, Weight: weight,
-		})
-	})
+	if !w.find.every {
+		w.find.lines(block, func(start, end int) { lines = w.weigh(lines, block[start:end], offset+int64(start)) })
+		return lines
+	}
+	for start := 0; start < len(block); { // nearly always: no call is made for a line but these
+		end := lineEnd(block, start)
+		lines = w.weigh(lines, block[start:end], offset+int64(start))
+		start = end
+	}
 	return lines
+}
+
+// weigh keeps a line that is worth delivering.
+func (w *Watcher) weigh(lines []Line, line []byte, offset int64) []Line {
+	data := line
+	if n := len(data); n > 0 && data[n-1] == '\n' {
+		data = data[:n-1]
+	}
+	if n := len(data); n > 0 && data[n-1] == '\r' {
+		data = data[:n-1]
+	}
+	if len(data) == 0 { // an empty line says nothing, and there may be a million
+		return lines
+	}
+	weight := Matters
+	if w.opts.Sift != nil {
+		weight = w.opts.Sift(data)
+	}
+	if weight == Nothing {
+		return lines
+	}
+	return append(lines, Line{Offset: offset, End: offset + int64(len(line)), Data: data, Weight: weight})
 }

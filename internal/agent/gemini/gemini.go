@@ -86,6 +86,10 @@ func isChat(rel string) bool {
 var (
 	clockBegins    = []byte(`{"$set":{"lastUpdated":"`)
 	clockEnds      = []byte(`"}}`)
+	setBegins      = []byte(`{"$set":{"`)
+	setEnds        = []byte(`}}`)
+	headerBegins   = []byte(`{"sessionId":"`)
+	typeEnds       = []byte(`ype"`) // found faster than with what stands before it
 	quotedSet      = []byte(`"$set"`)
 	quotedMessages = []byte(`"messages"`)
 	quotedGemini   = []byte(`"gemini"`)
@@ -100,10 +104,27 @@ func isClock(line []byte) bool {
 		bytes.IndexByte(line[len(clockBegins):], '"') == len(line)-len(clockBegins)-len(clockEnds)
 }
 
+// isChange reports whether a line says nothing but plain things about the chat, such as
+// which session it is. What matters among changes is a list, of messages.
+func isChange(line []byte) bool {
+	rest, ok := bytes.CutPrefix(line, setBegins)
+	return ok && bytes.HasSuffix(rest, setEnds) && bytes.IndexByte(rest, '}') == len(rest)-len(setEnds) && !opens(rest)
+}
+
+// isPlainHeader reports whether a line is one that a chat begins with, each time it is resumed.
+func isPlainHeader(line []byte) bool {
+	rest, ok := bytes.CutPrefix(line, headerBegins)
+	return ok && bytes.IndexByte(rest, '}') == len(rest)-1 && !opens(rest) &&
+		bytes.IndexByte(rest, '$') < 0 && !bytes.Contains(rest, typeEnds)
+}
+
+// opens reports whether anything but texts and numbers may begin there.
+func opens(b []byte) bool { return bytes.IndexByte(b, '{') >= 0 || bytes.IndexByte(b, '[') >= 0 }
+
 // sift passes over what cannot tell anything: updates of the metadata, half of
 // a chat's lines.
 func sift(line []byte) agent.Weight {
-	if isClock(line) {
+	if len(line) > 2 && (line[2] == '$' && (isClock(line) || isChange(line)) || line[2] == 's' && isPlainHeader(line)) {
 		return agent.Nothing
 	}
 	if kind, known := agent.TextAtEnds(line, "type"); known {

@@ -55,20 +55,19 @@ func parse(line []byte) (record, bool) { return agent.Parse[record](line) }
 // partsOf returns the pieces of a content, which is a text, a piece, or a list
 // of both.
 func partsOf(content json.RawMessage) []part {
-	var text string
-	if json.Unmarshal(content, &text) == nil {
+	if text, ok := agent.Text(content); ok {
 		return []part{{Text: text}}
 	}
-	var list []json.RawMessage
-	if json.Unmarshal(content, &list) != nil {
-		list = []json.RawMessage{content}
+	list, ok := agent.Items(content)
+	if !ok {
+		list = [][]byte{content}
 	}
 	var parts []part
 	for _, piece := range list {
 		var p part
-		if json.Unmarshal(piece, &text) == nil {
+		if text, ok := agent.Text(piece); ok {
 			p.Text = text
-		} else if !agent.Decode(piece, &p) {
+		} else if p, ok = agent.Parse[part](piece); !ok {
 			continue
 		}
 		parts = append(parts, p)
@@ -100,14 +99,12 @@ const (
 )
 
 // isPreamble reports whether a message only sets the scene.
-func (r record) isPreamble() bool {
-	text := strings.TrimSpace(r.text())
-	for _, preamble := range preambles {
-		if r.Type == "user" && strings.HasPrefix(text, preamble) {
-			return true
-		}
-	}
-	return false
+func (r record) isPreamble() bool { return r.Type == "user" && begins(r.text(), preambles) }
+
+// begins reports whether a text begins with one of several.
+func begins(text string, with []string) bool {
+	text = strings.TrimSpace(text)
+	return slices.ContainsFunc(with, func(start string) bool { return strings.HasPrefix(text, start) })
 }
 
 // nudges begin what Gemini CLI tells itself, in the user's name, after an answer
@@ -115,19 +112,18 @@ func (r record) isPreamble() bool {
 // Without that beginning the same words are a person's.
 var nudges = []string{"[System: ", "System: Please continue."}
 
-func (r record) isNudge() bool {
-	text := strings.TrimSpace(r.text())
-	return slices.ContainsFunc(nudges, func(nudge string) bool { return strings.HasPrefix(text, nudge) })
-}
-
 // prompts reports whether the agent was told to work. Results of tools are said
 // by the user too.
 func (r record) prompts() bool {
-	if r.Type != "user" || r.isPreamble() || r.isNudge() {
+	if r.Type != "user" {
+		return false
+	}
+	parts := partsOf(r.Content)
+	if text := textOf(parts); begins(text, preambles) || begins(text, nudges) {
 		return false
 	}
 	said := false
-	for _, p := range partsOf(r.Content) {
+	for _, p := range parts {
 		if len(p.Response) > 0 {
 			return false
 		}

@@ -24,6 +24,7 @@ type record struct {
 	IsMeta      bool
 	IsSidechain bool
 	Content     json.RawMessage
+	Input       json.RawMessage
 	Message     struct{ Content, Parts json.RawMessage }
 	Data        struct{ Content json.RawMessage }
 	Payload     struct {
@@ -82,6 +83,13 @@ var copilotEvents = chats(".copilot/session-state/*/events.jsonl", func(before [
 		return before
 	}
 	return append(before, agenttest.Texts(r.Data.Content)...)
+})
+
+var kimiRecords = chats(".kimi-code/sessions/*/*/agents/main/wire.jsonl", func(before []string, r record) []string {
+	if r.Type != "turn.prompt" {
+		return before
+	}
+	return append(before, agenttest.Texts(r.Input)...)
 })
 
 // Gemini CLI states all messages anew when it takes one back.

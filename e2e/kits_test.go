@@ -41,6 +41,10 @@ type kit struct {
 	// talk is a run on a new session in a terminal.
 	talk func(prompt string) []string
 
+	// greet gives the prompt to an agent in a terminal that takes none when it is
+	// started; nil: it does.
+	greet func(p *pane, prompt string)
+
 	// kept reads what the agent keeps of its sessions.
 	kept func(t *testing.T, home string) kept
 
@@ -281,6 +285,27 @@ func qwen(version string) kit {
 			{name: "overload and its process killed", answer: agenttest.Overloaded(), signal: syscall.SIGKILL, class: limit.Overloaded, end: resumed},
 			headless[3], headless[4], headless[5],
 		},
+	}
+}
+
+// kimi asks a provider of the user's own: Moonshot's needs an account.
+func kimi(version string) kit {
+	return kit{
+		agent: "kimi", version: version, npm: "@moonshot-ai/kimi-code", also: []string{"node@22"}, program: "kimi",
+		margin: "0s", kept: kimiRecords,
+		exec: wraps(agenttest.RateLimit(time.Second)),
+		setUp: func(b *box) []string {
+			return []string{
+				"KIMI_MODEL_NAME=fake", "KIMI_MODEL_PROVIDER_TYPE=kimi", "KIMI_MODEL_BASE_URL=" + b.provider.URL + "/v1", "KIMI_MODEL_API_KEY=" + dummy,
+				"KIMI_LOOP_MAX_ATTEMPTS_PER_STEP=1", "KIMI_CODE_NO_AUTO_UPDATE=1", "KIMI_DISABLE_TELEMETRY=1",
+			}
+		},
+		begin: func(prompt string) []string { return []string{"kimi", "-p", prompt} },
+		talk:  func(string) []string { return []string{"kimi", "--auto"} },
+		greet: trusted,
+		cases: append(slices.Clone(headless),
+			interruption{name: "allowance under 403", answer: agenttest.Allowance(), class: limit.UsageLimit, end: resumed}),
+		live: append([]situation{outOfReach(agenttest.RateLimit(time.Second), limit.RateLimit), asking}, kimiLeash()...),
 	}
 }
 

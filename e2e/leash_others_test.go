@@ -42,6 +42,15 @@ func copilotLeash() []situation {
 	}
 }
 
+// kimiLeash are sessions of Kimi Code with a leash of their own.
+func kimiLeash() []situation {
+	limited := agenttest.RateLimit(time.Second)
+	return []situation{
+		otherAccount("KIMI_MODEL_BASE_URL", "KIMI_MODEL_API_KEY", limited, false, words("kimi", "-p")),
+		otherAccount("KIMI_MODEL_BASE_URL", "KIMI_MODEL_API_KEY", limited, true, words("kimi", "-p")),
+	}
+}
+
 // qwenLeash are sessions of Qwen Code with a leash of their own.
 func qwenLeash() []situation {
 	limited := agenttest.UsageLimit(8 * time.Second)

@@ -48,6 +48,9 @@ func (b *box) talk(prompt string) *pane {
 	}, argv...)
 	out, err := p.command(args...).CombinedOutput()
 	require.NoError(b.t, err, string(out))
+	if b.kit.greet != nil {
+		b.kit.greet(p, prompt)
+	}
 	return p
 }
 

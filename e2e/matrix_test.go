@@ -55,6 +55,7 @@ func TestMatrix(t *testing.T) {
 		copilot("1.0.102"),
 		gemini("0.61.0"),
 		qwen("0.24.4"),
+		kimi("2.1.0"),
 	} {
 		k.place = 100 * i
 		t.Run(k.name(), func(t *testing.T) { try(t, k) })

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -25,6 +26,8 @@ type lockless struct {
 	words   string // what it is told when it is continued
 	model   string // that it is continued with
 	shell   string // the part of its id that names the chat, for a shell with the id as $2
+	flag    string // that names the session to it; empty: --resume
+	prefix  string // of its ids
 }
 
 func chatLine(record map[string]any) string {
@@ -119,14 +122,46 @@ var copilotCLI = lockless{
 	cancel: copilotEvent("abort", map[string]any{"reason": "user_initiated"}),
 }
 
+func kimiRecord(kind string, more map[string]any) string {
+	record := map[string]any{"agentId": "main", "time": "@MS@"}
+	maps.Copy(record, more)
+	line := strings.Replace(chatLine(record), `"@MS@"`, "@MS@", 1)
+	return `{"type":"` + kind + `",` + strings.TrimPrefix(line, "{") // as it writes them
+}
+
+func kimiSaid(text string) string {
+	return kimiRecord("turn.prompt", map[string]any{"input": []any{map[string]any{"type": "text", "text": text}}, "origin": map[string]any{"kind": "user"}})
+}
+
+const kimiAnswer = `{"type":"context.append_loop_event","agentId":"main","event":{"type":"content.part","part":{"type":"text","text":"Going on."}},"time":@MS@}`
+
+// kimiCode keeps the directory of a session in a file beside its records.
+var kimiCode = lockless{
+	name: "kimi", program: "kimi", words: "continue", shell: "$2", flag: "--session", prefix: "session_", // a session keeps its model
+	chat: func(project, id string) string {
+		return ".kimi-code/sessions/wd_" + project + "/" + id + "/agents/main/wire.jsonl"
+	},
+	begin: func() string {
+		return kimiRecord("permission.set_mode", map[string]any{"mode": "auto"}) + kimiSaid("first turn") + kimiAnswer + "\n" + kimiSaid("second turn")
+	},
+	refusal: func(words string) string {
+		return kimiRecord("turn.ended", map[string]any{"reason": "failed", "error": map[string]any{
+			"code": "provider.api_error", "name": "APIStatusError", "message": words, "details": map[string]any{"statusCode": 503},
+		}})
+	},
+	prompt: kimiSaid,
+	answer: kimiAnswer,
+	cancel: kimiRecord("turn.ended", map[string]any{"reason": "cancelled"}),
+}
+
 // write puts a stand-in for the agent into the PATH: it keeps how it was called,
 // and goes on with the session. script runs in between.
 func (a lockless) write(b *box, script string) {
 	chat := strings.Replace(a.chat("$project", "SHORT-ID"), "SHORT-ID", a.shell, 1)
-	answer := strings.NewReplacer("@TIME@", "'$now'", "@ID@", "'$2'", "@CWD@", "'$(pwd)'").Replace(a.answer)
+	answer := strings.NewReplacer("@TIME@", "'$now'", "@MS@", "'$ms'", "@ID@", "'$2'", "@CWD@", "'$(pwd)'").Replace(a.answer)
 	b.write("bin/"+a.program, "#!/bin/sh\nproject=$(basename \"$(pwd -P)\")\nmkdir -p \"$HOME/calls\"\n"+
 		"echo \"$(pwd -P) $*\" >> \"$HOME/calls/$project\"\nchat=\"$HOME/"+chat+"\"\n"+
-		"now=$(date -u +%Y-%m-%dT%H:%M:%S.000Z)\n"+script+"\necho '"+answer+"' >> \"$chat\"\n")
+		"now=$(date -u +%Y-%m-%dT%H:%M:%S.000Z)\nms=$(date +%s)000\n"+script+"\necho '"+answer+"' >> \"$chat\"\n")
 }
 
 // stay is one session of a lockless agent in a directory of its own.
@@ -139,19 +174,28 @@ type stay struct {
 
 // stay returns the nth session of the box.
 func (b *box) stay(a lockless, n int) *stay {
-	s := &stay{box: b, agent: a, dir: fmt.Sprintf("%s%02d", a.program, n), id: fmt.Sprintf("%08x-0000-4000-8000-0000000000%02x", 0xabc000+n, n)}
+	s := &stay{box: b, agent: a, dir: fmt.Sprintf("%s%02d", a.program, n), id: a.prefix + fmt.Sprintf("%08x-0000-4000-8000-0000000000%02x", 0xabc000+n, n)}
 	b.write(s.dir+"/main.go", "package main\n")
 	if a.name == geminiCLI.name {
 		b.write(".gemini/tmp/"+s.dir+"/.project_root", b.path(s.dir))
 	}
+	s.tellsPlace()
 	return s
+}
+
+// tellsPlace writes where the session works, for an agent whose chat does not say so.
+func (s *stay) tellsPlace() {
+	if s.agent.name == kimiCode.name {
+		s.write(strings.TrimSuffix(s.chat(), "agents/main/wire.jsonl")+"state.json", fmt.Sprintf(`{"cwd":%q}`, s.path(s.dir)))
+	}
 }
 
 func (s *stay) chat() string { return s.agent.chat(s.dir, s.id) }
 
 // fill puts what only the session knows into a line.
 func (s *stay) fill(text string) string {
-	return strings.NewReplacer("@ID@", s.id, "@CWD@", s.path(s.dir), "@TIME@", time.Now().UTC().Format("2006-01-02T15:04:05.000Z")).Replace(text)
+	now := time.Now().UTC()
+	return strings.NewReplacer("@ID@", s.id, "@CWD@", s.path(s.dir), "@TIME@", now.Format("2006-01-02T15:04:05.000Z"), "@MS@", strconv.FormatInt(now.UnixMilli(), 10)).Replace(text)
 }
 
 func (s *stay) say(text string) { s.appendTo(s.chat(), s.fill(text)) }
@@ -180,7 +224,7 @@ func (s *stay) call() string {
 	if s.agent.model != "" {
 		model = " --model " + s.agent.model
 	}
-	return s.path(s.dir) + " --resume " + s.id + model + " -p " + s.agent.words
+	return s.path(s.dir) + " " + cmp.Or(s.agent.flag, "--resume") + " " + s.id + model + " -p " + s.agent.words
 }
 
 // kept returns the copy of the chat that was made before a resume.
@@ -192,8 +236,8 @@ func (s *stay) kept(n int) string {
 func (b *box) configureLockless(keys string) {
 	b.t.Helper()
 	b.write(configFile, "[backoff]\nbase_delay = \"300ms\"\njitter = false\n"+likeLimits+"[resume]\nmargin = \"0s\"\nstagger = \"0s\"\nmax_concurrent = 99\n"+keys+"\n"+
-		fmt.Sprintf("[[agent]]\nname = \"gemini\"\ncommand = %q\n[[agent]]\nname = \"qwen-code\"\ncommand = %q\n[[agent]]\nname = \"copilot\"\ncommand = %q\n",
-			b.path("bin/gemini"), b.path("bin/qwen"), b.path("bin/copilot")))
+		fmt.Sprintf("[[agent]]\nname = \"gemini\"\ncommand = %q\n[[agent]]\nname = \"qwen-code\"\ncommand = %q\n[[agent]]\nname = \"copilot\"\ncommand = %q\n[[agent]]\nname = \"kimi\"\ncommand = %q\n",
+			b.path("bin/gemini"), b.path("bin/qwen"), b.path("bin/copilot"), b.path("bin/kimi")))
 }
 
 // pidsIn returns the processes of the agent that live in a directory of the

@@ -60,7 +60,8 @@ func order(args ...string) func(*stay) {
 // newcomer is another session of the same directory that a person has begun.
 func newcomer(s *stay) {
 	other := *s
-	other.id = "f" + s.id[1:]
+	other.id = other.agent.prefix + "f" + s.id[len(other.agent.prefix)+1:]
+	other.tellsPlace()
 	other.write(other.chat(), other.fill(other.agent.begin()))
 	other.answers()
 }
@@ -195,6 +196,12 @@ var situations = map[string]situation{
 		state: resume.Parked, why: "cannot be given again",
 	},
 
+	// What only a run of Kimi Code in a terminal does.
+	"its mode asks": {
+		only: "kimi", words: soon, then: func(s *stay) { s.say(kimiRecord("permission.set_mode", map[string]any{"mode": "manual"})) },
+		state: resume.Parked, why: "kimi -p never asks",
+	},
+
 	// What Qwen Code does by itself.
 	"it still tries by itself": {
 		only: "qwen-code", before: inDirectory(), then: func(s *stay) { s.say(s.agent.refusal(atOnce)) },
@@ -242,7 +249,7 @@ func TestSituationsOfAgentsWithoutALock(t *testing.T) {
 	var scenes []scene
 	var exclude []string
 	for _, name := range slices.Sorted(maps.Keys(situations)) {
-		for _, a := range []lockless{geminiCLI, qwenCode, copilotCLI} {
+		for _, a := range []lockless{geminiCLI, qwenCode, copilotCLI, kimiCode} {
 			if c := situations[name]; c.only == "" || c.only == a.name {
 				scenes = append(scenes, scene{b.stay(a, len(scenes)), c, a.name + "/" + name})
 			}
@@ -255,6 +262,7 @@ func TestSituationsOfAgentsWithoutALock(t *testing.T) {
 	geminiCLI.write(b, "")
 	qwenCode.write(b, "")
 	copilotCLI.write(b, "")
+	kimiCode.write(b, "")
 	for _, sc := range scenes {
 		if sc.before != nil {
 			sc.before(sc.stay)

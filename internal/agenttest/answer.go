@@ -12,6 +12,7 @@ const (
 	KindRateLimit  Kind = "rate_limit"
 	KindUsageLimit Kind = "usage_limit"
 	KindWeekly     Kind = "weekly_limit"
+	KindAllowance  Kind = "allowance"
 	KindOverloaded Kind = "overloaded"
 	KindServer     Kind = "server_error"
 	KindDown       Kind = "unavailable"
@@ -57,6 +58,10 @@ func UsageLimit(after time.Duration) Answer { return Answer{kind: KindUsageLimit
 // WeeklyLimit is UsageLimit for the allowance of a week.
 func WeeklyLimit(after time.Duration) Answer { return Answer{kind: KindWeekly, after: after} }
 
+// Allowance refuses with 403 because an allowance is used up, and does not say when it
+// is back, as Moonshot does.
+func Allowance() Answer { return Answer{kind: KindAllowance} }
+
 // Overloaded refuses because the provider has too much to do: 529, or what the
 // dialect has for it.
 func Overloaded() Answer { return Answer{kind: KindOverloaded} }
@@ -91,7 +96,7 @@ func StuckStream() Answer { return Answer{kind: KindStuck} }
 // refuses reports whether the answer is a status and a body, and no stream.
 func (a Answer) refuses() bool {
 	switch a.kind {
-	case KindRateLimit, KindUsageLimit, KindWeekly, KindOverloaded, KindServer, KindDown, KindAuth, KindTooLong:
+	case KindRateLimit, KindUsageLimit, KindWeekly, KindAllowance, KindOverloaded, KindServer, KindDown, KindAuth, KindTooLong:
 		return true
 	default:
 		return false

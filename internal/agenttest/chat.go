@@ -41,6 +41,8 @@ func (chat) refuse(a Answer, now time.Time) (int, http.Header, any) {
 			"type": "usage_limit_reached", "message": "Your usage quota has been exhausted. It will reset at " + a.resetAt(now).UTC().Format(time.RFC3339) + ".",
 			"plan_type": "plus", "resets_at": a.resetAt(now).Unix(), "resets_in_seconds": int(a.after.Seconds()),
 		}}
+	case KindAllowance:
+		return http.StatusForbidden, nil, openAIError("You have reached your usage limit for this billing cycle. Your quota will be refreshed in the next cycle.", "access_terminated_error", "access_terminated_error")
 	case KindOverloaded:
 		return 529, nil, openAIError("The engine is currently overloaded, please try again later", "service_unavailable", "overloaded")
 	default:

@@ -3,7 +3,6 @@ package copilot
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -138,46 +137,14 @@ func TestOnlyEventsOfSessionsAreWatched(t *testing.T) {
 }
 
 // scene is a stopped session on disk and a copilot to continue it with.
-type scene struct {
-	agent   *Agent
-	program string
-	session resume.Session
-}
+type scene = agenttest.Scene[*Agent]
 
-func newScene(t *testing.T, lines ...any) scene {
-	user, bin := t.TempDir(), t.TempDir()
-	t.Setenv("HOME", user)
+func newScene(t *testing.T, lines ...any) *scene {
 	t.Setenv(homeVariable, "")
-	t.Setenv("PATH", bin)
-	sc := scene{program: filepath.Join(bin, "copilot"), agent: newAgent(t, filepath.Join(user, ".copilot"))}
-	require.NoError(t, os.WriteFile(sc.program, []byte("#!/bin/sh\n"), 0o700))
-	sc.session = resume.Session{
-		Key:        resume.Key{Agent: Name, ID: sessionA},
-		Cwd:        user,
-		Transcript: filepath.Join(user, ".copilot", "session-state", sessionA, eventsFile),
-	}
-	require.NoError(t, os.MkdirAll(filepath.Dir(sc.session.Transcript), 0o700))
-	sc.write(t, line(started, 0, object{"sessionId": sessionA, "context": object{"cwd": user}}))
-	sc.write(t, lines...)
+	sc := agenttest.NewScene(t, "copilot", sessionA, ".copilot/session-state/"+sessionA+"/"+eventsFile, newAgent)
+	sc.Write(t, line(started, 0, object{"sessionId": sessionA, "context": object{"cwd": sc.Session.Cwd}}))
+	sc.Write(t, lines...)
 	return sc
-}
-
-func (sc scene) write(t *testing.T, lines ...any) {
-	f, err := os.OpenFile(sc.session.Transcript, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	require.NoError(t, err)
-	defer f.Close()
-	for _, line := range lines {
-		data, err := json.Marshal(line)
-		require.NoError(t, err)
-		_, err = fmt.Fprintf(f, "%s\n", data)
-		require.NoError(t, err)
-	}
-}
-
-func (sc scene) plan(t *testing.T, prompt string) agent.Plan {
-	plan, err := sc.agent.Plan(t.Context(), sc.session, agent.Words{Prompt: prompt})
-	require.NoError(t, err)
-	return plan
 }
 
 func stopped() []any { return []any{said(0, "work"), failed(time.Second, nil)} }
@@ -199,12 +166,7 @@ func TestASessionIsContinuedWhereItStopped(t *testing.T) {
 		"after a resume that was lost": {append(stopped(), said(time.Minute, "continue")), "continue", []string{"-p", "continue"}},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			sc := newScene(t, c.lines...)
-			plan := sc.plan(t, c.prompt)
-			require.NotNil(t, plan.Run, "%+v", plan.Leave)
-			require.Equal(t, append([]string{sc.program, "--resume", sessionA}, c.want...), plan.Run.Argv)
-			require.Equal(t, sc.session.Cwd, plan.Run.Dir)
-			require.Empty(t, plan.Run.Env)
+			newScene(t, c.lines...).MustGoOn(t, c.prompt, append([]string{"--resume", sessionA}, c.want...)...)
 		})
 	}
 }
@@ -216,43 +178,31 @@ func TestASessionThatWentOnIsLeftAlone(t *testing.T) {
 		"interrupted":  line(aborted, time.Minute, object{"reason": "user_initiated"}),
 	} {
 		sc := newScene(t, stopped()...)
-		sc.write(t, record)
-		leave := sc.plan(t, "continue").Leave
-		require.NotNil(t, leave)
-		require.Contains(t, leave.Why, why)
-		require.False(t, leave.Park)
+		sc.Write(t, record)
+		sc.MustLeave(t, why, false)
 	}
 }
 
 func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
-	for why, spoil := range map[string]func(*testing.T, *scene){
-		"copilot was not found":  func(t *testing.T, sc *scene) { require.NoError(t, os.Remove(sc.program)) },
-		"is gone":                func(_ *testing.T, sc *scene) { sc.session.Cwd = "/no/such/directory" },
-		"the transcript is gone": func(t *testing.T, sc *scene) { require.NoError(t, os.Remove(sc.session.Transcript)) },
-		"is none of copilot":     func(_ *testing.T, sc *scene) { sc.session.Key.ID = "--help" },
-		"was told to ask since": func(t *testing.T, sc *scene) {
-			sc.write(t, line(permitted, time.Minute, object{"mode": "manual", "previousMode": "allow-all"}))
-			sc.session.Origin = &resume.Origin{SeenAt: time.Now(), Env: []resume.Variable{{Name: allowAll, Value: "true"}}}
-		},
-	} {
+	spoilt := agenttest.Spoilt[*Agent]("copilot")
+	spoilt["was told to ask since"] = func(t *testing.T, sc *scene) {
+		sc.Write(t, line(permitted, time.Minute, object{"mode": "manual", "previousMode": "allow-all"}))
+		sc.Session.Origin = &resume.Origin{SeenAt: time.Now(), Env: []resume.Variable{{Name: allowAll, Value: "true"}}}
+	}
+	for why, spoil := range spoilt {
 		sc := newScene(t, stopped()...)
-		spoil(t, &sc)
-		leave := sc.plan(t, "continue").Leave
-		require.NotNil(t, leave, why)
-		require.Contains(t, leave.Why, why)
-		require.True(t, leave.Park)
+		spoil(t, sc)
+		sc.MustLeave(t, why, true)
 	}
 }
 
 func TestAnotherHomeIsNamedToTheRun(t *testing.T) {
 	sc := newScene(t, stopped()...)
-	home, work := sc.agent.Homes.Roots[0], filepath.Join(t.TempDir(), "work")
-	require.NoError(t, os.Rename(home, work))
-	sc.agent = newAgent(t, home, work)
-	sc.session.Transcript = strings.Replace(sc.session.Transcript, home, work, 1)
-	require.Equal(t, []string{"COPILOT_HOME=" + work}, sc.plan(t, "continue").Run.Env)
-	require.Equal(t, "copilot:default", sc.agent.Sources()[0].Account)
-	require.Equal(t, "copilot:"+work, sc.agent.Sources()[1].Account)
+	home, work := sc.MoveHome(t)
+	sc.Agent = newAgent(t, home, work)
+	require.Equal(t, []string{"COPILOT_HOME=" + work}, sc.Plan(t, "continue").Run.Env)
+	require.Equal(t, "copilot:default", sc.Agent.Sources()[0].Account)
+	require.Equal(t, "copilot:"+work, sc.Agent.Sources()[1].Account)
 }
 
 func TestTheUsualHomeIsTheOneOfTheEnvironment(t *testing.T) {

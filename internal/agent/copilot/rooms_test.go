@@ -17,22 +17,11 @@ import (
 	"resumed/internal/resume"
 )
 
-func (sc *scene) arguments(t *testing.T, o resume.Origin) []string {
-	o.SeenAt = time.Now()
-	sc.session.Origin = &o
-	plan := sc.plan(t, "continue")
-	require.NotNil(t, plan.Run, "%+v", plan.Leave)
-	if len(plan.Run.Carried.Missing) > 0 {
-		return nil // nothing is sent
-	}
-	return plan.Run.Argv[1:]
-}
-
 func TestAResumeLacksNoRestrictionAndHasNoGrantOfItsOwn(t *testing.T) {
 	sc := newScene(t, stopped()...)
-	agenttest.Leash(t, flags, []string{"--model"}, sc.arguments)
-	sc.write(t, line(moded, time.Minute, object{"newMode": "plan"}))
-	agenttest.Leash(t, flags, []string{"--model", "--mode", "--plan"}, sc.arguments)
+	agenttest.Leash(t, flags, []string{"--model"}, sc.Arguments)
+	sc.Write(t, line(moded, time.Minute, object{"newMode": "plan"}))
+	agenttest.Leash(t, flags, []string{"--model", "--mode", "--plan"}, sc.Arguments)
 }
 
 func TestASessionGoesOnAsItWasStarted(t *testing.T) {
@@ -43,7 +32,7 @@ func TestASessionGoesOnAsItWasStarted(t *testing.T) {
 		"--plan --max-ai-credits 5 --no-remote -s --name n":                  "--plan --max-ai-credits 5 --no-remote",
 	} {
 		sc := newScene(t, stopped()...)
-		got := sc.arguments(t, resume.Origin{Cwd: "/src", Args: flags.Keep(strings.Fields(line), false), ArgsSeen: true})
+		got := sc.Arguments(t, resume.Origin{Cwd: "/src", Args: flags.Keep(strings.Fields(line), false), ArgsSeen: true})
 		require.Equal(t, "--resume "+sessionA+" "+want+" -p continue", strings.Join(got, " "), line)
 	}
 }
@@ -52,11 +41,11 @@ func TestASessionGoesOnAsItWasStarted(t *testing.T) {
 func TestWhatWasChangedInTheSessionCounts(t *testing.T) {
 	start := resume.Origin{ArgsSeen: true, Args: []string{"--yolo", "--allow-tool", "write", "--autopilot"}}
 	sc := newScene(t, stopped()...)
-	require.Equal(t, "--yolo --allow-tool write --autopilot", strings.Join(sc.arguments(t, start)[2:6], " "))
-	sc.write(t, line(permitted, time.Minute, object{"mode": "manual", "previousMode": "allow-all"}), line(moded, time.Minute, object{"newMode": "interactive"}))
-	require.Equal(t, "--resume "+sessionA+" --allow-tool write -p continue", strings.Join(sc.arguments(t, start), " "))
-	sc.write(t, line(permitted, 2*time.Minute, object{"mode": "allow-all", "previousMode": "manual"}))
-	require.NotContains(t, sc.arguments(t, resume.Origin{ArgsSeen: true}), "--allow-all", "what was allowed there is not allowed here")
+	require.Equal(t, "--yolo --allow-tool write --autopilot", strings.Join(sc.Arguments(t, start)[2:6], " "))
+	sc.Write(t, line(permitted, time.Minute, object{"mode": "manual", "previousMode": "allow-all"}), line(moded, time.Minute, object{"newMode": "interactive"}))
+	require.Equal(t, "--resume "+sessionA+" --allow-tool write -p continue", strings.Join(sc.Arguments(t, start), " "))
+	sc.Write(t, line(permitted, 2*time.Minute, object{"mode": "allow-all", "previousMode": "manual"}))
+	require.NotContains(t, sc.Arguments(t, resume.Origin{ArgsSeen: true}), "--allow-all", "what was allowed there is not allowed here")
 }
 
 func TestInvocations(t *testing.T) {

@@ -191,43 +191,14 @@ func TestTheSizeOfTheContextIsReadFromTheLastAnswer(t *testing.T) {
 }
 
 // scene is a stopped session on disk and a kimi to continue it with.
-type scene struct {
-	agent   *Agent
-	program string
-	session resume.Session
-}
+type scene = agenttest.Scene[*Agent]
 
-func newScene(t *testing.T, lines ...any) scene {
-	user, bin := t.TempDir(), t.TempDir()
-	t.Setenv("HOME", user)
+func newScene(t *testing.T, lines ...any) *scene {
 	t.Setenv(homeVariable, "")
-	t.Setenv("PATH", bin)
-	sc := scene{program: filepath.Join(bin, "kimi"), agent: newAgent(t, filepath.Join(user, ".kimi-code"))}
-	require.NoError(t, os.WriteFile(sc.program, []byte("#!/bin/sh\n"), 0o700))
-	dir := filepath.Join(user, ".kimi-code", "sessions", "wd_u_1", sessionA)
-	sc.session = resume.Session{Key: resume.Key{Agent: Name, ID: sessionA}, Cwd: user, Transcript: filepath.Join(dir, wireFile)}
-	agenttest.Write(t, filepath.Join(dir, "state.json"), fmt.Sprintf(`{"id":%q,"cwd":%q}`, sessionA, user))
-	require.NoError(t, os.MkdirAll(filepath.Dir(sc.session.Transcript), 0o700))
-	sc.write(t, lines...)
+	sc := agenttest.NewScene(t, "kimi", sessionA, ".kimi-code/sessions/wd_u_1/"+sessionA+"/agents/main/wire.jsonl", newAgent)
+	agenttest.Write(t, filepath.Join(sessionDir(sc.Session.Transcript), "state.json"), fmt.Sprintf(`{"id":%q,"cwd":%q}`, sessionA, sc.Session.Cwd))
+	sc.Write(t, lines...)
 	return sc
-}
-
-func (sc scene) write(t *testing.T, lines ...any) {
-	f, err := os.OpenFile(sc.session.Transcript, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	require.NoError(t, err)
-	defer f.Close()
-	for _, line := range lines {
-		data, err := json.Marshal(line)
-		require.NoError(t, err)
-		_, err = fmt.Fprintf(f, "%s\n", data)
-		require.NoError(t, err)
-	}
-}
-
-func (sc scene) plan(t *testing.T, prompt string) agent.Plan {
-	plan, err := sc.agent.Plan(t.Context(), sc.session, agent.Words{Prompt: prompt})
-	require.NoError(t, err)
-	return plan
 }
 
 func stopped() []any { return []any{inMode("auto"), said(0, "work"), overloaded(time.Second)} }

@@ -30,17 +30,13 @@ func TestASessionIsContinuedWhereItStopped(t *testing.T) {
 			[]any{inMode("manual"), said(0, "work"), inMode("auto"), overloaded(time.Second)}, "continue", []string{"-p", "continue"},
 		},
 		"its process was killed while it tried by itself": {
-			[]any{inMode("auto"), said(0, "work"), line(retrying, time.Second, object{"delayMs": 2000, "errorMessage": "529 busy", "statusCode": 529})}, "continue",
+			[]any{inMode("auto"), said(0, "work"), line(retrying, time.Second, object{"delayMs": 2000, "errorMessage": "529 busy", "statusCode": 529})},
+			"continue",
 			[]string{"-p", "continue"},
 		},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			sc := newScene(t, c.lines...)
-			plan := sc.plan(t, c.prompt)
-			require.NotNil(t, plan.Run, "%+v", plan.Leave)
-			require.Equal(t, append([]string{sc.program, "--session", sessionA}, c.want...), plan.Run.Argv)
-			require.Equal(t, sc.session.Cwd, plan.Run.Dir)
-			require.Empty(t, plan.Run.Env)
+			newScene(t, c.lines...).MustGoOn(t, c.prompt, append([]string{"--session", sessionA}, c.want...)...)
 		})
 	}
 }
@@ -52,11 +48,8 @@ func TestASessionThatWentOnIsLeftAlone(t *testing.T) {
 		"interrupted":  line(turnEnded, time.Minute, object{"reason": "cancelled"}),
 	} {
 		sc := newScene(t, stopped()...)
-		sc.write(t, record)
-		leave := sc.plan(t, "continue").Leave
-		require.NotNil(t, leave)
-		require.Contains(t, leave.Why, why)
-		require.False(t, leave.Park)
+		sc.Write(t, record)
+		sc.MustLeave(t, why, false)
 	}
 }
 
@@ -70,55 +63,32 @@ func TestASessionThatAsksIsNeverContinuedByARunThatDoesNot(t *testing.T) {
 		"has a mode of a later version":   {inMode("careful"), said(0, "work"), overloaded(time.Second)},
 		"was told to ask after it failed": append(stopped(), inMode("manual")),
 	} {
-		leave := newScene(t, lines...).plan(t, "continue").Leave
-		require.NotNil(t, leave, rule)
-		require.Contains(t, leave.Why, "kimi -p never asks", rule)
-		require.True(t, leave.Park, rule)
+		t.Run(rule, func(t *testing.T) { newScene(t, lines...).MustLeave(t, "kimi -p never asks", true) })
 	}
 }
 
 func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
-	for why, spoil := range map[string]func(*testing.T, *scene){
-		"kimi was not found":     func(t *testing.T, sc *scene) { require.NoError(t, os.Remove(sc.program)) },
-		"is gone":                func(_ *testing.T, sc *scene) { sc.session.Cwd = "/no/such/directory" },
-		"the transcript is gone": func(t *testing.T, sc *scene) { require.NoError(t, os.Remove(sc.session.Transcript)) },
-		"is none of kimi":        func(_ *testing.T, sc *scene) { sc.session.Key.ID = "--help" },
-		"nobody saw":             func(_ *testing.T, sc *scene) { sc.agent.Unseen = agent.Park },
-	} {
+	spoilt := agenttest.Spoilt[*Agent]("kimi")
+	spoilt["nobody saw"] = func(_ *testing.T, sc *scene) { sc.Agent.Unseen = agent.Park }
+	for why, spoil := range spoilt {
 		sc := newScene(t, stopped()...)
-		spoil(t, &sc)
-		leave := sc.plan(t, "continue").Leave
-		require.NotNil(t, leave, why)
-		require.Contains(t, leave.Why, why)
-		require.True(t, leave.Park)
+		spoil(t, sc)
+		sc.MustLeave(t, why, true)
 	}
 }
 
 func TestAnotherHomeIsNamedToTheRun(t *testing.T) {
 	sc := newScene(t, stopped()...)
-	home, work := sc.agent.Homes.Roots[0], filepath.Join(t.TempDir(), "work")
-	require.NoError(t, os.Rename(home, work))
-	sc.agent = newAgent(t, home, work)
-	sc.session.Transcript = strings.Replace(sc.session.Transcript, home, work, 1)
-	require.Equal(t, []string{"KIMI_CODE_HOME=" + work}, sc.plan(t, "continue").Run.Env)
-	require.Equal(t, "kimi:default", sc.agent.Sources()[0].Account)
-	require.Equal(t, "kimi:"+work, sc.agent.Sources()[1].Account)
-}
-
-func (sc *scene) arguments(t *testing.T, o resume.Origin) []string {
-	o.SeenAt = time.Now()
-	sc.session.Origin = &o
-	plan := sc.plan(t, "continue")
-	require.NotNil(t, plan.Run, "%+v", plan.Leave)
-	if len(plan.Run.Carried.Missing) > 0 {
-		return nil // nothing is sent
-	}
-	return plan.Run.Argv[1:]
+	home, work := sc.MoveHome(t)
+	sc.Agent = newAgent(t, home, work)
+	require.Equal(t, []string{"KIMI_CODE_HOME=" + work}, sc.Plan(t, "continue").Run.Env)
+	require.Equal(t, "kimi:default", sc.Agent.Sources()[0].Account)
+	require.Equal(t, "kimi:"+work, sc.Agent.Sources()[1].Account)
 }
 
 func TestAResumeLacksNoRestrictionAndHasNoGrantOfItsOwn(t *testing.T) {
 	sc := newScene(t, stopped()...)
-	agenttest.Leash(t, flags, []string{"-m", "--model"}, sc.arguments)
+	agenttest.Leash(t, flags, []string{"-m", "--model"}, sc.Arguments)
 }
 
 func TestASessionGoesOnAsItWasStarted(t *testing.T) {
@@ -129,7 +99,7 @@ func TestASessionGoesOnAsItWasStarted(t *testing.T) {
 		"--agent-file=reviewer.md --yolo --continue -m old": "",
 	} {
 		sc := newScene(t, stopped()...)
-		got := sc.arguments(t, resume.Origin{Cwd: "/src", Args: flags.Keep(strings.Fields(line), false), ArgsSeen: true})
+		got := sc.Arguments(t, resume.Origin{Cwd: "/src", Args: flags.Keep(strings.Fields(line), false), ArgsSeen: true})
 		require.Equal(t, strings.Fields("--session "+sessionA+" "+want+" -p continue"), got, line)
 	}
 }

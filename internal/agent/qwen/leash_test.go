@@ -13,24 +13,11 @@ import (
 	"resumed/internal/resume"
 )
 
-// arguments returns those that continue the session where its process was seen to
-// begin so.
-func (sc *scene) arguments(t *testing.T, o resume.Origin) []string {
-	o.SeenAt = time.Now()
-	sc.session.Origin = &o
-	plan := sc.plan(t, "continue")
-	require.NotNil(t, plan.Run, "%+v", plan.Leave)
-	if len(plan.Run.Carried.Missing) > 0 {
-		return nil // nothing is sent
-	}
-	return plan.Run.Argv[1:]
-}
-
 func TestAResumeLacksNoRestrictionAndHasNoGrantOfItsOwn(t *testing.T) {
 	sc := newScene(t, stopped()...)
-	agenttest.Leash(t, flags, []string{"-m", "--model"}, sc.arguments)
-	sc.write(t, failed(time.Minute, object{"auth_type": "openai"}))
-	agenttest.Leash(t, flags, []string{"-m", "--model", "--auth-type"}, sc.arguments)
+	agenttest.Leash(t, flags, []string{"-m", "--model"}, sc.Arguments)
+	sc.Write(t, failed(time.Minute, object{"auth_type": "openai"}))
+	agenttest.Leash(t, flags, []string{"-m", "--model", "--auth-type"}, sc.Arguments)
 }
 
 func TestASessionGoesOnAsItWasStarted(t *testing.T) {
@@ -42,7 +29,7 @@ func TestASessionGoesOnAsItWasStarted(t *testing.T) {
 		"--openai-base-url http://h/v1 -o json -d prompt": "--model qwen3-max --auth-type openai --openai-base-url http://h/v1",
 	} {
 		sc := newScene(t, failed(time.Second, object{"auth_type": "openai"}))
-		got := sc.arguments(t, resume.Origin{Cwd: "/src", Args: flags.Keep(strings.Fields(line), false), ArgsSeen: true})
+		got := sc.Arguments(t, resume.Origin{Cwd: "/src", Args: flags.Keep(strings.Fields(line), false), ArgsSeen: true})
 		require.Equal(t, "--resume "+sessionA+" "+want+" -p continue", strings.Join(got, " "), line)
 	}
 }
@@ -52,16 +39,16 @@ func TestAKeyOnTheCommandLineIsNotKept(t *testing.T) {
 	kept := flags.Keep([]string{"--openai-api-key", "hunter2"}, false)
 	require.NotContains(t, strings.Join(kept, " "), "hunter2")
 	o := resume.Origin{Args: kept, ArgsSeen: true, SeenAt: time.Now()}
-	sc.session.Origin = &o
-	require.Len(t, sc.plan(t, "continue").Run.Carried.Missing, 1, "so that nothing is sent")
+	sc.Session.Origin = &o
+	require.Len(t, sc.Plan(t, "continue").Run.Carried.Missing, 1, "so that nothing is sent")
 }
 
 func TestWhichKeysASessionNeeds(t *testing.T) {
 	spare := func(auth string) string {
 		sc := newScene(t, failed(time.Second, object{"auth_type": auth}))
-		agenttest.Write(t, filepath.Join(sc.session.Cwd, ".qwen", "settings.json"), `{"modelProviders":{"x":[{"envKey": "SHOP_KEY"}]}}`)
-		require.True(t, sc.agent.Variables().Has("SHOP_KEY"))
-		does := sc.plan(t, "continue").Run.Spare
+		agenttest.Write(t, filepath.Join(sc.Session.Cwd, ".qwen", "settings.json"), `{"modelProviders":{"x":[{"envKey": "SHOP_KEY"}]}}`)
+		require.True(t, sc.Agent.Variables().Has("SHOP_KEY"))
+		does := sc.Plan(t, "continue").Run.Spare
 		if does == nil {
 			return "nobody knows"
 		}

@@ -1,0 +1,120 @@
+package agenttest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// Scene is a stopped session on disk, and a program to continue it with.
+type Scene[A agent.Agent] struct {
+	Agent   A
+	Program string
+	Session resume.Session
+}
+
+// NewScene makes a user's home and the program in PATH. The transcript is a path in that
+// home, and begins with the home of the agent; newAgent makes the agent of such a one.
+func NewScene[A agent.Agent](t *testing.T, program, id, transcript string, newAgent func(t testing.TB, roots ...string) A) *Scene[A] {
+	t.Helper()
+	user, bin := t.TempDir(), t.TempDir()
+	t.Setenv("HOME", user)
+	t.Setenv("PATH", bin)
+	home, _, _ := strings.Cut(transcript, "/")
+	sc := &Scene[A]{Agent: newAgent(t, filepath.Join(user, home)), Program: filepath.Join(bin, program)}
+	require.NoError(t, os.WriteFile(sc.Program, []byte("#!/bin/sh\n"), 0o700))
+	sc.Session = resume.Session{
+		Key: resume.Key{Agent: sc.Agent.Name(), ID: id}, Cwd: user, Transcript: filepath.Join(user, filepath.FromSlash(transcript)),
+	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(sc.Session.Transcript), 0o700))
+	return sc
+}
+
+// Write adds records to the transcript.
+func (sc *Scene[A]) Write(t *testing.T, records ...any) {
+	t.Helper()
+	f, err := os.OpenFile(sc.Session.Transcript, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	require.NoError(t, err)
+	defer f.Close()
+	for _, record := range records {
+		data, err := json.Marshal(record)
+		require.NoError(t, err)
+		_, err = fmt.Fprintf(f, "%s\n", data)
+		require.NoError(t, err)
+	}
+}
+
+// Plan says how the session is continued with that prompt.
+func (sc *Scene[A]) Plan(t *testing.T, prompt string) agent.Plan {
+	t.Helper()
+	plan, err := sc.Agent.Plan(t.Context(), sc.Session, agent.Words{Prompt: prompt})
+	require.NoError(t, err)
+	return plan
+}
+
+// Arguments returns those that continue the session where its process was seen to begin
+// so; nil: nothing is sent, because something cannot be repeated.
+func (sc *Scene[A]) Arguments(t *testing.T, o resume.Origin) []string {
+	t.Helper()
+	o.SeenAt = time.Now()
+	sc.Session.Origin = &o
+	plan := sc.Plan(t, "continue")
+	require.NotNil(t, plan.Run, "%+v", plan.Leave)
+	if len(plan.Run.Carried.Missing) > 0 {
+		return nil
+	}
+	return plan.Run.Argv[1:]
+}
+
+// MustGoOn checks that the session is continued in its directory by these arguments, and
+// with nothing added.
+func (sc *Scene[A]) MustGoOn(t *testing.T, prompt string, args ...string) {
+	t.Helper()
+	plan := sc.Plan(t, prompt)
+	require.NotNil(t, plan.Run, "%+v", plan.Leave)
+	require.Equal(t, append([]string{sc.Program}, args...), plan.Run.Argv)
+	require.Equal(t, sc.Session.Cwd, plan.Run.Dir)
+	require.Empty(t, plan.Run.Env)
+}
+
+// MustLeave checks that the session is not continued, for that reason; park tells whether
+// a person is asked.
+func (sc *Scene[A]) MustLeave(t *testing.T, why string, park bool) {
+	t.Helper()
+	leave := sc.Plan(t, "continue").Leave
+	require.NotNil(t, leave, why)
+	require.Contains(t, leave.Why, why)
+	require.Equal(t, park, leave.Park, why)
+}
+
+// Spoilt is what waiting does not mend, by the reason that is given for it.
+func Spoilt[A agent.Agent](program string) map[string]func(*testing.T, *Scene[A]) {
+	return map[string]func(*testing.T, *Scene[A]){
+		program + " was not found": func(t *testing.T, sc *Scene[A]) { require.NoError(t, os.Remove(sc.Program)) },
+		"is gone":                  func(_ *testing.T, sc *Scene[A]) { sc.Session.Cwd = "/no/such/directory" },
+		"the transcript is gone":   func(t *testing.T, sc *Scene[A]) { require.NoError(t, os.Remove(sc.Session.Transcript)) },
+		"is none of ":              func(_ *testing.T, sc *Scene[A]) { sc.Session.Key.ID = "--help" },
+	}
+}
+
+// MoveHome moves the agent's home elsewhere, with the session, and returns where it was
+// and where it is.
+func (sc *Scene[A]) MoveHome(t *testing.T) (from, to string) {
+	t.Helper()
+	rel, err := filepath.Rel(sc.Session.Cwd, sc.Session.Transcript)
+	require.NoError(t, err)
+	home, _, _ := strings.Cut(rel, string(filepath.Separator))
+	from, to = filepath.Join(sc.Session.Cwd, home), filepath.Join(t.TempDir(), "work")
+	require.NoError(t, os.Rename(from, to))
+	sc.Session.Transcript = strings.Replace(sc.Session.Transcript, from, to, 1)
+	return from, to
+}

@@ -45,6 +45,7 @@ type daemon struct {
 	web      *webui.Server
 	reloader *reloader
 	summary  *summary
+	looked   chan struct{} // closed when all that lay there was read
 
 	disk, people, core, inputs *stage // by when they stop: last first
 }
@@ -70,7 +71,7 @@ func Run(ctx context.Context, opts Options) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	d := &daemon{
-		opts: opts, store: store, settings: new(inForce), summary: newSummary(),
+		opts: opts, store: store, settings: new(inForce), summary: newSummary(), looked: make(chan struct{}),
 		disk: newStage(ctx, fail), people: newStage(ctx, fail), core: newStage(ctx, fail), inputs: newStage(ctx, fail),
 	}
 	if err := d.build(snapshot); err != nil {
@@ -174,7 +175,7 @@ func (d *daemon) run(ctx context.Context, before state.Snapshot) error {
 	d.inputs.run("control", d.server.Run)
 	d.inputs.run("configuration", d.reloader.Run)
 	d.inputs.run("reload requests", d.reloader.forward)
-	d.inputs.run("housekeeping", housekeeper{d.opts, d.settings, d.store, d.deliver, d.engine.Ping}.Run)
+	d.inputs.run("housekeeping", housekeeper{d.opts, d.settings, d.store, d.deliver, d.engine.Ping, d.looked}.Run)
 	d.inputs.run("watchdog", func(ctx context.Context) error { return feedWatchdog(ctx, d.engine.Ping) })
 	d.inputs.run("summary", d.summary.Run)
 	d.inputs.run("memory", d.tendMemory)

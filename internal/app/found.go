@@ -13,6 +13,7 @@ import (
 // were found, and where to look next: what somebody wants to know who starts a
 // daemon for the first time.
 func (d *daemon) sayFound(ctx context.Context) error {
+	defer close(d.looked)
 	names := d.settings.Load().agentNames()
 	for _, name := range names {
 		if d.feeds.Await(ctx, name) != nil {
@@ -24,7 +25,8 @@ func (d *daemon) sayFound(ctx context.Context) error {
 		return nil
 	}
 	d.opts.Log.Info("found", "sessions", foundWords(names, tallies), "next", "resumed status, resumed doctor")
-	giveBack() // what the first look took is not needed again
+	_ = d.store.Sync(ctx) // it takes memory too, and what goes wrong is told there
+	giveBack()            // what the first look took is not needed again
 	return nil
 }
 

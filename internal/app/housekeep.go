@@ -20,11 +20,15 @@ type housekeeper struct {
 	store    *state.Store
 	deliver  *deliver.Deliverer
 	ping     func(context.Context) error // returns when the engine's loop has turned
+	looked   <-chan struct{}             // closed when all that lay there was read
 }
 
 // aliveEvery is how often it is noted that the daemon is there: after a crash it
 // seems to have been away for that much longer at most.
 const aliveEvery = 10 * time.Minute
+
+// longestFirstLook is how long all else waits for the first look at the agents' homes.
+const longestFirstLook = time.Minute
 
 // straysEvery is how often it is looked whether an agent works where nobody looks.
 const straysEvery = time.Minute
@@ -39,7 +43,14 @@ func (h housekeeper) Run(ctx context.Context) error {
 	if h.ping(ctx) == nil { // what passed while no daemon was there is noted before it is forgotten that none was
 		h.store.SetAlive(time.Now())
 	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-h.looked: // what somebody waits for comes first
+	case <-time.After(longestFirstLook):
+	}
 	h.tidyAll(ctx)
+	giveBack() // it has looked at all that is stored
 	strays := time.NewTicker(straysEvery)
 	defer strays.Stop()
 	told := make(map[string]bool)

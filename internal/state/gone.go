@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -47,23 +48,35 @@ func (s *Store) pruneCursors(ctx context.Context, keep time.Duration, now time.T
 // goneFiles returns the cursors of files that are not there. What an agent
 // keeps that reports by itself is not named by a path.
 func (s *Store) goneFiles(ctx context.Context) (map[string]string, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT path, data FROM cursor WHERE CASE WHEN json_valid(data) THEN json_type(data) = 'object' END")
+	paths, err := s.cursorPaths(ctx) // not looked for one by one: the database has one connection, and a disk may be slow
+	if err != nil {
+		return nil, err
+	}
+	gone := make(map[string]string)
+	for _, path := range paths {
+		if _, err := os.Lstat(path); !filepath.IsAbs(path) || !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		cursor, known := s.Cursor(path)
+		if text := string(cursor); known && strings.HasPrefix(strings.TrimSpace(text), "{") {
+			gone[path] = text
+		}
+	}
+	return gone, ctx.Err()
+}
+
+func (s *Store) cursorPaths(ctx context.Context) (paths []string, err error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT path FROM cursor")
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	cursors := make(map[string]string) // not asked for one by one: the database has one connection, and a disk may be slow
 	for rows.Next() {
-		var path, data string
-		if err := rows.Scan(&path, &data); err != nil {
+		var path string
+		if err := rows.Scan(&path); err != nil {
 			return nil, err
 		}
-		cursors[path] = data
+		paths = append(paths, path)
 	}
-	for path := range cursors {
-		if _, err := os.Lstat(path); !filepath.IsAbs(path) || !errors.Is(err, fs.ErrNotExist) {
-			delete(cursors, path)
-		}
-	}
-	return cursors, rows.Err()
+	return paths, rows.Err()
 }

@@ -96,3 +96,10 @@ func (l *looks) Mode() fs.FileMode  { return fs.FileMode(l.stat.Mode & 0o777) }
 func (l *looks) ModTime() time.Time { return time.Unix(l.stat.Mtim.Unix()) }
 func (l *looks) IsDir() bool        { return false }
 func (l *looks) Sys() any           { return &l.stat }
+
+// stampIn returns how a file of an open directory looks; false where it is gone.
+func stampIn(dir *os.File, e fs.DirEntry) (stamp, bool) {
+	var st unix.Stat_t
+	err := retried(func() error { return unix.Fstatat(int(dir.Fd()), e.Name(), &st, unix.AT_SYMLINK_NOFOLLOW) })
+	return stamp{id: fileID{uint64(st.Dev), st.Ino}, size: st.Size, mtime: st.Mtim.Nano()}, err == nil //nolint:unconvert // Dev is narrower elsewhere
+}

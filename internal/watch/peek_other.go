@@ -43,3 +43,12 @@ type looks struct {
 
 func (l *looks) stamp() stamp      { return stampOf(l.of) }
 func (l *looks) info() fs.FileInfo { return l.of }
+
+// stampIn returns how a file of an open directory looks; false where it is gone.
+func stampIn(_ *os.File, e fs.DirEntry) (stamp, bool) {
+	info, err := e.Info()
+	if err != nil {
+		return stamp{}, false
+	}
+	return stampOf(info), true
+}

@@ -134,62 +134,6 @@ func inOrder(news []found) {
 	})
 }
 
-// walk watches a directory and those below it, and collects the files that have
-// changed. The watch comes before the list: what is made between the two is in
-// the list, what is made later sends an event. It returns false where there is
-// no such directory any more.
-func (w *Watcher) walk(ctx context.Context, dir string, news *[]found) bool {
-	depth := 0
-	if rel, below := w.rel(dir); below {
-		depth = strings.Count(rel, "/") + 1
-	}
-	if depth > w.opts.Depth || ctx.Err() != nil {
-		return true
-	}
-	err := w.watch(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false
-	}
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false
-	}
-	if err != nil {
-		w.complain(dir, err)
-	}
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		if e.IsDir() {
-			w.walk(ctx, path, news)
-		} else if w.wanted(path) {
-			w.notice(path, e, news)
-		}
-	}
-	return true
-}
-
-// notice adds a file to the news if there are any of it.
-func (w *Watcher) notice(path string, e fs.DirEntry, news *[]found) {
-	info, err := e.Info()
-	if err != nil {
-		return // gone already
-	}
-	st, f := stampOf(info), w.files[path]
-	fresh := false
-	if f != nil {
-		f.round = w.round
-		if f.settled(st) {
-			return
-		}
-	} else {
-		stored, _ := w.opts.Known(path)
-		if fresh = stored.IsZero(); w.rests(path, st, stored) {
-			return
-		}
-	}
-	*news = append(*news, found{path, st, fresh})
-}
-
 // watch asks for a directory's events. Doing so again is cheap, and mends a
 // watch that was lost.
 func (w *Watcher) watch(dir string) error {

@@ -1,6 +1,6 @@
 // Package watch turns a place where an agent writes into complete lines with
-// cursors. One goroutine a root does all of it: kernel events on directories
-// wake it, a slow rescan covers what sends no events.
+// cursors. One goroutine a root knows all of it: kernel events on directories
+// wake it, a slow rescan covers what sends no events. Others only look, ahead of it.
 package watch
 
 import (
@@ -45,7 +45,7 @@ type Options struct {
 	Depth int
 
 	// Match says whether the file of that name, relative to Root, is wanted.
-	// Nil wants all.
+	// It is called from several goroutines at once. Nil wants all.
 	Match func(rel string) bool
 
 	// Needles, where there are any, are what a line must contain one of:

@@ -33,6 +33,7 @@ type Store struct {
 	// writing is held through a transaction, so that batches reach the disk
 	// in the order in which they were taken. It comes before mu.
 	writing sync.Mutex
+	stmts   map[string]*sql.Stmt // guarded by writing: those that were prepared, by their text
 
 	// mu guards everything that follows, and is never held while the disk works.
 	mu         sync.Mutex

@@ -240,7 +240,29 @@ func (s *Store) write(b batch) error {
 	if err := tx.Commit(); err != nil {
 		return s.writeError(err)
 	}
+	s.understand(w.stmts)
 	return nil
+}
+
+// mostUnderstood is more than there are statements that are written by again and again.
+const mostUnderstood = 16
+
+// understand prepares for the next time what was just asked of the database: to understand a
+// statement takes longer than to write a row by it. The one connection must be free.
+func (s *Store) understand(stmts map[string]*sql.Stmt) {
+	for text := range stmts {
+		if s.stmts[text] != nil || len(s.stmts) >= mostUnderstood {
+			continue
+		}
+		stmt, err := s.db.Prepare(text)
+		if err != nil {
+			return // the next one who writes meets it
+		}
+		if s.stmts == nil {
+			s.stmts = make(map[string]*sql.Stmt)
+		}
+		s.stmts[text] = stmt // closed with db
+	}
 }
 
 func (s *Store) writeError(err error) error {
@@ -265,7 +287,9 @@ func (w *writer) exec(o op) error {
 func (w *writer) run(text string, args ...any) (err error) {
 	stmt := w.stmts[text]
 	if stmt == nil {
-		if stmt, err = w.tx.Prepare(text); err != nil {
+		if known := w.store.stmts[text]; known != nil {
+			stmt = w.tx.Stmt(known)
+		} else if stmt, err = w.tx.Prepare(text); err != nil {
 			return err
 		}
 		w.stmts[text] = stmt

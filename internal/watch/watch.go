@@ -26,6 +26,10 @@ const DefaultRescan = time.Minute
 // look at ten thousand files is most of what a daemon costs that rests.
 const trusted = 5
 
+// mostHeard is how many events may wait, and be dealt with together: what a burst brings is told to
+// the engine at once, but the first of it must not wait for long.
+const mostHeard = 32
+
 // ErrStopped is what Check returns when Run has ended.
 var ErrStopped = errors.New("watcher has stopped")
 
@@ -282,16 +286,22 @@ func (w *Watcher) Run(ctx context.Context) error {
 
 	sweep := time.NewTicker(w.opts.Rescan)
 	defer sweep.Stop()
+	heard := 0 // events since what they led to was last settled
 	for {
 		if ctx.Err() != nil {
 			return nil
 		}
 		var work chan struct{} // nil: there is none
-		if w.idle() {
-			w.opts.Settle(ctx)
-			w.forgetMissed()
-		} else {
+		idle := w.idle()
+		if !idle {
 			work = always
+		}
+		if idle && (len(events) == 0 || heard >= mostHeard) || !idle && heard > 0 {
+			heard = 0
+			w.opts.Settle(ctx)
+		}
+		if idle {
+			w.forgetMissed()
 		}
 		w.announce(ctx)
 		select {
@@ -300,7 +310,10 @@ func (w *Watcher) Run(ctx context.Context) error {
 		case <-work:
 			w.work(ctx)
 		case ev := <-events:
+			heard++
+			w.more = len(events) > 0 && heard < mostHeard
 			w.handle(ctx, ev)
+			w.more = false
 		case err := <-failures:
 			w.missed(ctx, err)
 		case c := <-w.checks:
@@ -351,7 +364,7 @@ func (w *Watcher) listen() (events <-chan fsnotify.Event, failures <-chan error,
 	if w.noEvents {
 		return nil, nil, func() {}
 	}
-	n, err := fsnotify.NewWatcher()
+	n, err := fsnotify.NewBufferedWatcher(mostHeard)
 	if err != nil {
 		w.log.Warn("no file events, files are looked at by the clock", "every", w.opts.Rescan, "err", err)
 		return nil, nil, func() {}

@@ -1,0 +1,62 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Files that change at once are told together: who takes what was read knows that more is about
+// to come, and is told when that was all.
+func TestABurstOfEventsIsToldTogether(t *testing.T) {
+	const files = 8
+	dir, s := t.TempDir(), newSink()
+	path := func(i int) string { return filepath.Join(dir, fmt.Sprint(i, ".log")) }
+	for i := range files {
+		appendTo(t, path(i), "old\n")
+	}
+	var told, announced, settled int // owned by Run
+	done := make(chan struct{})
+	var w *Watcher
+	s.refuse = func(b Batch) error {
+		if len(b.Lines) == 0 || string(b.Lines[0].Data) != "new" {
+			return nil
+		}
+		if told++; told == 1 { // the others come while this one is dealt with
+			for i := 1; i < files; i++ {
+				appendTo(t, path(i), "new\n")
+			}
+			for begin := time.Now(); len(w.notify.Events) < files-1; runtime.Gosched() {
+				if time.Since(begin) > patience {
+					return errors.New("the events did not come")
+				}
+			}
+		}
+		if b.More {
+			announced++
+		}
+		return nil
+	}
+	watched(t, dir, s, func(made *Watcher) {
+		w = made
+		w.opts.Settle = func(context.Context) {
+			if told == files && settled == 0 {
+				settled++
+				close(done)
+			}
+		}
+	})
+	appendTo(t, path(0), "new\n")
+	select {
+	case <-done:
+	case <-time.After(patience):
+		require.FailNow(t, "it was not told that this was all")
+	}
+	require.GreaterOrEqual(t, announced, files-2, "of all but the first, which came alone, and the last")
+}

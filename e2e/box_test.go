@@ -22,6 +22,7 @@ import (
 	"resumed/internal/agenttest"
 	"resumed/internal/control"
 	"resumed/internal/resume"
+	"resumed/internal/terminal/kittytest"
 )
 
 // patience is how long a test waits for what must happen. Agents are heavy, and
@@ -41,7 +42,8 @@ type box struct {
 	stranger bool          // the daemon does not have the agent in its PATH
 	columns  int           // of the agent's terminal; 0: as many as people have
 	rows     int
-	plain    bool // the agent's terminal looks as if it were not in tmux
+	plain    bool             // the agent's terminal looks as if it were not in tmux
+	kitty    *kittytest.Kitty // that the agent's terminal is in; nil: tmux
 	provider *agenttest.Server
 	proc     *exec.Cmd // the daemon
 	log      lockedBuffer

@@ -68,7 +68,7 @@ func (k kit) situations() []situation {
 		all = append(all, situation{w.name, w.play})
 	}
 	if slices.Contains([]string{"claude-code 2.1.325", "codex 0.166.0"}, k.name()) {
-		all = append(all, fromQueue)
+		all = append(all, fromQueue, hooked)
 	}
 	if k.name() == "claude-code 2.1.325" {
 		all = append(all, fallback)
@@ -119,7 +119,7 @@ func claude(version string) kit {
 		talk:  func(prompt string) []string { return []string{"claude", prompt} },
 		cases: headless,
 		ask:   func(b *box) { b.write(".claude/settings.json", "{}") },
-		live:  append([]situation{idle, menu, small, vim, plain, quit, armed, drafted, busy, dead, denied}, sample(4, claudeLeash())...),
+		live:  append([]situation{idle, menu, inKitty, menuInKitty, small, vim, plain, quit, armed, drafted, busy, dead, denied}, sample(4, claudeLeash())...),
 		slow:  named(armed.name),
 	}
 }

@@ -22,11 +22,15 @@ import (
 type pane struct {
 	b      *box
 	socket string
+	window int // of kitty, where there is one
 }
 
 // talk starts the agent on a new session in a terminal.
 func (b *box) talk(prompt string) *pane {
 	b.t.Helper()
+	if b.kitty != nil {
+		return b.talkInKitty(prompt)
+	}
 	if _, err := exec.LookPath("tmux"); err != nil && os.Getenv("CI") == "" {
 		b.t.Skip("SKIPPED: there is no tmux")
 	}
@@ -62,6 +66,9 @@ func (p *pane) command(args ...string) *exec.Cmd {
 
 // screen is what a person would see.
 func (p *pane) screen() string {
+	if p.b.kitty != nil {
+		return p.b.kitty.Screen(p.window)
+	}
 	out, _ := p.command("capture-pane", "-p", "-t", "e2e").Output()
 	return string(out)
 }
@@ -79,6 +86,9 @@ func (p *pane) write(text string) {
 
 func (p *pane) pid() int {
 	p.b.t.Helper()
+	if p.b.kitty != nil {
+		return p.b.kitty.PID(p.window)
+	}
 	out, err := p.command("display-message", "-p", "-t", "e2e", "#{pane_pid}").Output()
 	require.NoError(p.b.t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))

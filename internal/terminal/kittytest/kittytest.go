@@ -99,6 +99,31 @@ func (k *Kitty) Launch(dir string, env []string, argv ...string) int {
 	return id
 }
 
+// Screen returns what a window shows.
+func (k *Kitty) Screen(id int) string {
+	k.t.Helper()
+	return k.Ask("get-text", map[string]any{"match": fmt.Sprint("id:", id)})
+}
+
+// PID returns the first process of a window; 0: it is gone.
+func (k *Kitty) PID(id int) int {
+	k.t.Helper()
+	var all []struct {
+		Tabs []struct{ Windows []struct{ ID, PID int } }
+	}
+	require.NoError(k.t, json.Unmarshal([]byte(k.Ask("ls", nil)), &all))
+	for _, screen := range all {
+		for _, tab := range screen.Tabs {
+			for _, window := range tab.Windows {
+				if window.ID == id {
+					return window.PID
+				}
+			}
+		}
+	}
+	return 0
+}
+
 // Ask gives an order and returns the answer.
 func (k *Kitty) Ask(order string, payload map[string]any) string {
 	k.t.Helper()

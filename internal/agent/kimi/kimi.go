@@ -44,7 +44,7 @@ func New(o Options) (*Agent, error) {
 	homes, err := agent.NewHomes(Name, agent.UsualHome(".kimi-code", homeVariable), o.Roots)
 	a := &Agent{Transcripts: agent.Transcripts{
 		Base: agent.NewBase(agent.About{
-			Name: Name, Program: "kimi", Is: isProgram, ByHand: "--session", Flags: flags, Variables: variables, Keys: keys,
+			Name: Name, Program: "kimi", Is: isProgram, ByHand: "--session", Flags: flags, Variables: variables, Login: login, Keys: keys,
 		}, o),
 		Homes: homes,
 		Dir:   "sessions",

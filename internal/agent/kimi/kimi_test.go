@@ -102,6 +102,7 @@ func TestWhatALineMeans(t *testing.T) {
 func TestWhatAFailureMeans(t *testing.T) {
 	at := time.Date(2026, 11, 16, 2, 0, 0, 0, time.UTC)
 	limits := limit.Reader{Zone: time.UTC, Grace: 2 * time.Hour, At: at}
+	const buy = "To continue now, purchase extra usage or upgrade your plan: https://www.kimi.com/code/#pricing"
 	for _, c := range []struct {
 		code, name, message string
 		status              int
@@ -113,7 +114,10 @@ func TestWhatAFailureMeans(t *testing.T) {
 		{"provider.auth_error", "APIStatusError", "401 quota of your key is exhausted", 401, limit.Auth}, // whatever it says, the key is refused
 		{"provider.auth_error", "APIStatusError", "403 The API you are accessing is not open", 403, limit.Auth},
 		{"provider.auth_error", "APIStatusError", "403 You have reached your usage limit for this billing cycle. Your quota will be refreshed in the next cycle.", 403, limit.UsageLimit},
-		{"provider.auth_error", "APIStatusError", "403 You've reached your weekly usage limit", 403, limit.UsageLimit},
+		{"provider.auth_error", "APIStatusError", "403 You've reached your usage limit for this billing cycle. Your quota will be refreshed in the next cycle. " + buy, 403, limit.UsageLimit},
+		{"provider.auth_error", "APIStatusError", "403 You've reached your weekly (7-day) usage limit. Your quota will reset when the current 7-day window ends. " + buy, 403, limit.UsageLimit},
+		{"provider.auth_error", "APIStatusError", "403 You've reached your monthly usage limit for this billing cycle", 403, limit.UsageLimit},
+		{"provider.auth_error", "APIStatusError", "403 Kimi For Coding is currently only available for Coding Agents such as Kimi CLI, Claude Code, Roo Code, Kilo Code, etc.", 403, limit.Auth},
 		{"auth.login_required", "Error2", "OAuth login is required.", 0, limit.Auth},
 		{"provider.overloaded", "APIProviderOverloadedError", "529 busy", 529, limit.Overloaded},
 		{"provider.connection_error", "APIConnectionError", "Connection error.", 0, limit.Network},

@@ -2,7 +2,6 @@ package kimi
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -123,7 +122,7 @@ func (a *Agent) placeOf(wire string) string {
 	var state struct {
 		Cwd string `json:"cwd"`
 	}
-	data, err := os.ReadFile(filepath.Join(sessionDir(wire), "state.json"))
+	data, err := agent.ReadSettings(filepath.Join(sessionDir(wire), "state.json"))
 	if err != nil || json.Unmarshal(data, &state) != nil || state.Cwd == "" {
 		return ""
 	}

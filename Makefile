@@ -32,7 +32,9 @@ cover: ## Show the coverage of each package
 # left out where there is no room. What single parts cost is told by go test -bench . ./internal/…
 bench: ## Measure the built daemon and its peers, and write docs/performance.md (SESSIONS=10,100)
 	cd bench && go run . -out docs/performance.md -sessions "$${SESSIONS:-10,100,1000,10000,100000}"
-	HUB_TEST_HOSTS=100 go test -count=1 -v -run ManyHosts ./internal/hub
+
+bench-hub: ## Let a hundred hosts of a hundred sessions share a limit, and say what that costs (HOSTS=100)
+	HUB_TEST_HOSTS="$${HOSTS:-100}" go test -count=1 -v -run ManyHosts ./internal/hub
 
 # The only way in which the tests install and start real agents. E2E names them
 # (claude-code,codex,opencode,kilo,copilot,gemini,qwen-code,kimi) or says all; E2E_CACHE is where
@@ -73,4 +75,4 @@ packages-test: ## Install what is in dist/ on trees of their own, and run it (ro
 release: ## Build the packages of the tag that is checked out, and of nothing else
 	packaging/release
 
-.PHONY: docs pictures help build test race lint fix cover bench e2e soak fuzz learn systemd-test packages packages-test release
+.PHONY: docs pictures help build test race lint fix cover bench bench-hub e2e soak fuzz learn systemd-test packages packages-test release

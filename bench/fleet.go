@@ -3,61 +3,106 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
-// fleet measures what a daemon costs more where it is one of a fleet.
+// pairs is how many daemons run alone, and how many in a fleet, side by side.
+const pairs = 3
+
+// settled is how long they have run when they are compared: what a start took is given
+// back by then, and several heartbeats were sent.
+const settled = time.Minute
+
+// fleet measures what a daemon costs more where it is one of a fleet. All are started in
+// turn and run at the same time, so that neither kind has the better minute.
 func (r *report) fleet(dir string) error {
 	place := filepath.Join(dir, "fleet")
-	alone, err := newHome(filepath.Join(place, "alone"), 10)
+	defer os.RemoveAll(place)
+	invitation, closeHub, err := r.hub(filepath.Join(place, "hub"))
 	if err != nil {
 		return err
 	}
-	member, err := newHome(filepath.Join(place, "member"), 10)
-	if err != nil {
-		return err
+	defer closeHub()
+	var alone, member []*daemon
+	for i := range pairs {
+		for _, name := range []string{fmt.Sprint("alone", i), fmt.Sprint("member", i)} {
+			join := strings.HasPrefix(name, "member")
+			d, err := r.neighbour(filepath.Join(place, name), name, invitation, join)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			defer d.stop()
+			if join {
+				member = append(member, d)
+			} else {
+				alone = append(alone, d)
+			}
+		}
 	}
-	hub := filepath.Join(place, "hub")
-	line, err := exec.Command(r.binary, "hub", "init", "--dir", hub, "--listen", "127.0.0.1:24222").Output()
+	time.Sleep(settled)
+	without, with := middleRSS(alone), middleRSS(member)
+	r.peers = append(r.peers, row{
+		fmt.Sprintf("RSS of a daemon of 10 sessions after a minute, alone and in a fleet (the middle one of %d each, side by side)", pairs),
+		fmt.Sprintf("%.1f MB, %.1f MB: %+.1f MB", without, with, with-without),
+	})
+	return nil
+}
+
+// hub runs the server of a fleet, and returns the line that daemons join it by.
+func (r *report) hub(dir string) (invitation string, stop func(), err error) {
+	line, err := exec.Command(r.binary, "hub", "init", "--dir", dir, "--listen", "127.0.0.1:24222").Output()
 	if err != nil {
-		return fmt.Errorf("make a hub: %w", err)
+		return "", nil, fmt.Errorf("make a hub: %w", err)
 	}
-	server := exec.Command(r.binary, "hub", "--dir", hub)
+	server := exec.Command(r.binary, "hub", "--dir", dir)
 	log, err := server.StderrPipe()
 	if err != nil {
-		return err
+		return "", nil, err
 	}
 	if err := server.Start(); err != nil {
-		return err
+		return "", nil, err
 	}
-	defer func() {
+	stop = func() {
 		_ = server.Process.Kill()
 		_ = server.Wait()
-	}()
+	}
 	said := make(chan string, 1<<10)
 	go feed(bufio.NewScanner(log), said)
 	if err := await(said, func(line string) bool { return strings.Contains(line, "ready") }); err != nil {
-		return err
+		stop()
+		return "", nil, err
 	}
 	words := strings.Fields(string(line))
-	join := exec.Command(r.binary, "fleet", "join", words[len(words)-1], "--name", "member")
-	join.Env = environment(member)
-	if out, err := join.CombinedOutput(); err != nil {
-		return fmt.Errorf("join: %w: %s", err, out)
+	return words[len(words)-1], stop, nil
+}
+
+// neighbour runs a daemon in a home of its own, alone or as a member of the fleet.
+func (r *report) neighbour(dir, name, invitation string, join bool) (*daemon, error) {
+	h, err := newHome(dir, 10)
+	if err != nil {
+		return nil, err
 	}
-	var used [2]float64
-	for i, h := range []*home{alone, member} {
-		d, err := start(r.binary, h)
-		if err != nil {
-			return err
+	if join {
+		c := exec.Command(r.binary, "fleet", "join", invitation, "--name", name)
+		c.Env = environment(h)
+		if out, err := c.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("join: %w: %s", err, out)
 		}
-		time.Sleep(20 * time.Second) // a heartbeat, and what the start took is given back
-		used[i] = rssOf(d.cmd.Process.Pid)
-		d.stop()
 	}
-	r.peers = append(r.peers, row{"RSS of a daemon of 10 sessions, alone and in a fleet", fmt.Sprintf("%.1f MB, %.1f MB", used[0], used[1])})
-	return nil
+	return start(r.binary, h)
+}
+
+// middleRSS is the memory of the daemon that is neither the smallest nor the largest.
+func middleRSS(daemons []*daemon) float64 {
+	var used []float64
+	for _, d := range daemons {
+		used = append(used, rssOf(d.cmd.Process.Pid))
+	}
+	slices.Sort(used)
+	return used[len(used)/2]
 }

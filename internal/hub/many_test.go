@@ -22,7 +22,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// hostsEnv says how many hosts share a limit, with as many sessions each: `make bench` wants a hundred.
+// hostsEnv says how many hosts share a limit, with as many sessions each: `make bench-hub` wants a hundred.
 const hostsEnv = "HUB_TEST_HOSTS"
 
 // crowd is many hosts with real engines, and a provider with a limit.

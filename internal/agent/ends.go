@@ -44,12 +44,16 @@ func plainHead(line []byte, field string) ([]byte, bool) {
 	return textFrom(head, at)
 }
 
+// nearEnd is how far from a line's end its plain fields mostly stand.
+const nearEnd = 384
+
 // plainTail is plainHead from the line's end.
 func plainTail(line []byte, field string) ([]byte, bool) {
-	tail := line[max(0, len(line)-endSize):]
-	at := -1
-	for next := valueOf(tail, 0, field); next >= 0; next = valueOf(tail, next, field) {
-		at = next
+	tail := line[max(0, len(line)-nearEnd):]
+	at := lastValueOf(tail, field)
+	if at < 0 && len(tail) < len(line) {
+		tail = line[max(0, len(line)-endSize):]
+		at = lastValueOf(tail, field)
 	}
 	if at < 0 {
 		return nil, false
@@ -60,6 +64,14 @@ func plainTail(line []byte, field string) ([]byte, bool) {
 		return nil, false
 	}
 	return textFrom(tail, at)
+}
+
+func lastValueOf(b []byte, field string) int {
+	at := -1
+	for next := valueOf(b, 0, field); next >= 0; next = valueOf(b, next, field) {
+		at = next
+	}
+	return at
 }
 
 // valueOf returns where the text begins that stands behind the name, written without

@@ -15,6 +15,7 @@ var (
 	quotedToolUseID = []byte(`"tool_use_id"`)
 	endTurn         = []byte(`_turn"`)   // found faster than with its quote
 	useID           = []byte(`_use_id"`) // found faster
+	formational     = []byte(`formational"`)
 	apiErrorMessage = []byte(`ApiErrorMessage`)
 	interruption    = []byte(strings.TrimPrefix(interrupted, "[")) // a bracket stands everywhere
 )
@@ -37,7 +38,7 @@ func sift(line []byte) agent.Weight {
 		}
 		return agent.Moves
 	case "system":
-		if bytes.Contains(line, quotedInformational) {
+		if bytes.Contains(line, formational) && bytes.Contains(line, quotedInformational) {
 			return agent.Matters
 		}
 	}

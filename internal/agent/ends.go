@@ -66,6 +66,19 @@ func plainTail(line []byte, field string) ([]byte, bool) {
 	return textFrom(tail, at)
 }
 
+// HasText reports whether a line that is written without spaces has, wherever in its
+// records, a field of one of these texts.
+func HasText(line []byte, field string, texts ...string) bool {
+	for at := valueOf(line, 0, field); at >= 0; at = valueOf(line, at, field) {
+		for _, text := range texts {
+			if rest := line[at:]; len(rest) > len(text) && rest[len(text)] == '"' && string(rest[:len(text)]) == text {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func lastValueOf(b []byte, field string) int {
 	at := -1
 	for next := valueOf(b, 0, field); next >= 0; next = valueOf(b, next, field) {

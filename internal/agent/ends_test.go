@@ -62,3 +62,18 @@ func FuzzTextAtEndsIsWhatTheRecordSays(f *testing.F) {
 		}
 	})
 }
+
+func TestHasText(t *testing.T) {
+	for line, want := range map[string]bool{
+		`{"a":[{"type":"user"},{"id":1,"type":"error"}]}`: true,
+		`{"type":"info","b":"c"}`:                         true,
+		`{"a":[{"type":"errors"},{"type":"user"}]}`:       false,
+		`{"a":"\"type\":\"error\""}`:                      false, // words about a record
+		`{"kind":"error","subtype":"info"}`:               false,
+		`{"type":"error`:                                  false,
+		`{"type":"`:                                       false,
+		``:                                                false,
+	} {
+		require.Equal(t, want, HasText([]byte(line), "type", "error", "info"), line)
+	}
+}

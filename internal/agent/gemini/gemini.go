@@ -88,6 +88,7 @@ var (
 	clockEnds      = []byte(`"}}`)
 	setBegins      = []byte(`{"$set":{"`)
 	setEnds        = []byte(`}}`)
+	listBegins     = []byte(`{"$set":{"messages":[{"`)
 	headerBegins   = []byte(`{"sessionId":"`)
 	typeEnds       = []byte(`ype"`) // found faster than with what stands before it
 	quotedSet      = []byte(`"$set"`)
@@ -126,6 +127,9 @@ func opens(b []byte) bool { return bytes.IndexByte(b, '{') >= 0 || bytes.IndexBy
 func sift(line []byte) agent.Weight {
 	if len(line) > 2 && (line[2] == '$' && (isClock(line) || isChange(line)) || line[2] == 's' && isPlainHeader(line)) {
 		return agent.Nothing
+	}
+	if bytes.HasPrefix(line, listBegins) && !agent.HasText(line, "type", "error", "info") {
+		return agent.Nothing // all messages anew, of which none ends anything
 	}
 	if kind, known := agent.TextAtEnds(line, "type"); known {
 		return weigh(string(kind))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agent"
 	"resumed/internal/limit"
 )
 
@@ -36,4 +37,24 @@ func TestTheQuotaOfADayIsThereAgainTheNextDay(t *testing.T) {
 	require.Equal(t, at.Add(time.Hour), stated.Reset.At.UTC(), "what is stated counts")
 	other := Verdict(limit.Reader{At: at}, limit.Refusal{Status: 429, Text: "[API Error: Rate limit exceeded]"})
 	require.False(t, other.Reset.Stated())
+}
+
+// A list of all messages anew tells something only where it ends in a refusal, or where a
+// person stopped it.
+func TestAListOfMessagesIsReadWhereItMayEndSomething(t *testing.T) {
+	for line, want := range map[string]agent.Weight{
+		`{"$set":{"messages":[{"id":"1","type":"user","content":[{"text":"an \"error\""}]}]}}`:          agent.Nothing,
+		`{"$set":{"messages":[{"id":"1","type":"user"},{"id":"2","type":"gemini"}],"lastUpdated":"x"}}`: agent.Nothing,
+		`{"$set":{"messages":[{"id":"1","type":"user"},{"id":"2","type":"error"}]}}`:                    agent.Matters,
+		`{"$set":{"messages":[{"id":"1","type":"user"},{"id":"2","type":"info"}]}}`:                     agent.Matters,
+		`{"$set": {"messages": [{"id": "1", "type": "error"}]}}`:                                        agent.Matters,
+		`{"$set":{"lastUpdated":"2026-11-15T00:15:29.066Z"}}`:                                           agent.Nothing,
+		`{"$set":{"sessionId":"1"}}`:                        agent.Nothing,
+		`{"sessionId":"1","projectHash":"2","kind":"main"}`: agent.Nothing,
+		`{"sessionId":"1","$rewindTo":"2"}`:                 agent.Matters,
+		`{"sessionId":"1","type":"error"}`:                  agent.Matters,
+		`{"$set":{"a":"b"},"type":"error"}`:                 agent.Matters,
+	} {
+		require.Equal(t, want, sift([]byte(line)), line)
+	}
 }

@@ -67,8 +67,11 @@ func (k kit) situations() []situation {
 	for _, w := range k.exec {
 		all = append(all, situation{w.name, w.play})
 	}
+	if slices.Contains([]string{"claude-code 2.1.325", "codex 0.166.0", "copilot 1.0.102"}, k.name()) {
+		all = append(all, fromQueue)
+	}
 	if slices.Contains([]string{"claude-code 2.1.325", "codex 0.166.0"}, k.name()) {
-		all = append(all, fromQueue, hooked)
+		all = append(all, hooked)
 	}
 	if k.name() == "claude-code 2.1.325" {
 		all = append(all, fallback)

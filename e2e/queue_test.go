@@ -16,6 +16,9 @@ var fromQueue = situation{"a task of the queue", func(t *testing.T, b *box, row 
 	limited := b.kit.exec[0].answer
 	row.provider = string(limited.Kind())
 	b.write("src/shop/.git/HEAD", "ref: refs/heads/main\n") // Codex begins nowhere else by itself
+	if b.kit.agent == "copilot" {
+		b.extra = append(b.extra, "COPILOT_ALLOW_ALL=true") // which the queue has no word for
+	}
 	b.start(b.config())
 	b.provider.Script(b.step("one"), limited)
 	b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))

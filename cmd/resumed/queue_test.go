@@ -224,6 +224,9 @@ func TestTasksAreMovedChangedAndDropped(t *testing.T) {
 	require.Contains(t, out, "second")
 
 	b.start()
+	history, _, _ := b.run("history", "--json")
+	require.Equal(t, 3, strings.Count(history, `"kind":"queued"`), "each was asked for once: %s", history)
+	require.Contains(t, history, `"reason":"task 2: second"`)
 	b.queue("add", "--dir", b.path("src"), "-f", b.path("long"))
 	require.Equal(t, []int{1, 2, 3, 4, 5}, numbers(b.tasks()))
 	b.queue("move", "5", "FIRST")

@@ -15,6 +15,7 @@ import (
 	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/control"
+	"resumed/internal/journal"
 	"resumed/internal/resume"
 	"resumed/internal/state"
 )
@@ -273,8 +274,9 @@ func EnqueueLeft(cfg config.Config, stateDir string, orders []resume.TaskOrder, 
 		sessions = append(sessions, task)
 		added = append(added, task.TaskView())
 	}
+	notes := journal.New(journal.Options{Store: store, Changes: new(control.Changes), Log: log}, nil)
 	for _, s := range sessions[len(sessions)-len(added):] {
-		store.Put(s)
+		notes.Changed(resume.Change{At: now, Event: resume.Enqueued{}, After: s})
 	}
 	return added, store.Sync(context.Background())
 }

@@ -128,11 +128,15 @@ func MakeAll(cfg config.Config) (map[string]agent.Agent, error) {
 }
 
 func makeCustom(entry config.Agent, cfg config.Config) (agent.Agent, error) {
-	return custom.New(custom.Options{
+	a, err := custom.New(custom.Options{
 		Name: entry.Name, Files: entry.Files, Session: entry.Session, Cwd: entry.Cwd, About: entry.About, Program: entry.Program,
-		Limit: entry.Limit, Progress: entry.Progress, Resume: entry.Resume, Env: entry.Env,
+		Limit: entry.Limit, Progress: entry.Progress, Resume: entry.Resume, Start: entry.Start, Env: entry.Env,
 		Grace: cfg.Resume.Grace,
 	})
+	if err != nil {
+		return nil, err
+	}
+	return a.Begins(), nil
 }
 
 // sorted returns the names of agents that were made, in order.

@@ -157,6 +157,7 @@ type Agent struct {
 	Limit    []string `toml:"limit"`
 	Progress []string `toml:"progress"`
 	Resume   []string `toml:"resume"`
+	Start    []string `toml:"start"` // begins a session for the queue; none: it cannot
 }
 
 // Known are the agents that are built in: their entries change them, and

@@ -247,6 +247,7 @@ func (a Agent) validateBuiltin(found *problems, key string, known Known) {
 		{"limit", a.Limit != nil},
 		{"progress", a.Progress != nil},
 		{"resume", a.Resume != nil},
+		{"start", a.Start != nil},
 	})
 	if servers := known.names(func(b Builtin) bool { return b.Server }); a.Server != "" {
 		found.check(slices.Contains(servers, a.Name), key+".server", a.Server, "is for %s only", strings.Join(servers, ", "))
@@ -302,6 +303,7 @@ func (a Agent) validateCustom(found *problems, key string, builtin []string) {
 	}
 	a.validatePatterns(found, key)
 	a.validateResume(found, key)
+	a.validateStart(found, key)
 }
 
 func (a Agent) validatePatterns(found *problems, key string) {
@@ -365,17 +367,36 @@ func (a Agent) validateResume(found *problems, key string) {
 		found.add(key, nil, `must be the command that continues a session, such as ["mybot", "--resume", "{session}"]`)
 		return
 	}
-	for i, arg := range a.Resume {
+	found.command(key, a.Resume)
+}
+
+// validateStart checks the command that begins a session. Without the id in it nobody
+// would know which session it began.
+func (a Agent) validateStart(found *problems, key string) {
+	if a.Start == nil {
+		return
+	}
+	key += ".start"
+	found.command(key, a.Start)
+	for _, needed := range []string{"{session}", "{prompt}"} {
+		has := slices.ContainsFunc(a.Start, func(arg string) bool { return strings.Contains(arg, needed) })
+		found.check(has, key, nil, `must have the placeholder %s, as in ["mybot", "--session", "{session}", "{prompt}"]`, needed)
+	}
+}
+
+// command checks a command with placeholders.
+func (ps *problems) command(key string, argv []string) {
+	for i, arg := range argv {
 		at := index(key, i)
 		if i == 0 {
-			found.check(strings.TrimSpace(arg) != "", at, arg, "must be a program")
-			found.check(!placeholder.MatchString(arg), at, arg, "must be a fixed program, without a placeholder")
+			ps.check(strings.TrimSpace(arg) != "", at, arg, "must be a program")
+			ps.check(!placeholder.MatchString(arg), at, arg, "must be a fixed program, without a placeholder")
 			continue
 		}
-		found.check(!strings.ContainsRune(arg, 0), at, arg, "must not contain a NUL")
+		ps.check(!strings.ContainsRune(arg, 0), at, arg, "must not contain a NUL")
 		for _, p := range placeholder.FindAllString(arg, -1) {
 			if !slices.Contains(placeholders(), p) {
-				found.add(at, arg, "has the placeholder %s; there are %s", p, strings.Join(placeholders(), ", "))
+				ps.add(at, arg, "has the placeholder %s; there are %s", p, strings.Join(placeholders(), ", "))
 			}
 		}
 	}

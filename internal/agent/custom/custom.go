@@ -29,6 +29,7 @@ type Options struct {
 	Limit    []string // lines that end a turn
 	Progress []string // lines that mean that the session moved
 	Resume   []string // the command; {session}, {prompt} and {cwd} are put in
+	Start    []string // the command that begins a session under the id that is put in; none: it cannot be begun
 	Env      []string // KEY=value, added for resumed runs
 
 	Grace time.Duration  // a clock time this far in the past means now, not tomorrow
@@ -45,6 +46,7 @@ type Agent struct {
 	limits   []*regexp.Regexp
 	progress []*regexp.Regexp
 	resume   []string
+	start    []string
 	sources  []agent.Source
 }
 
@@ -73,7 +75,7 @@ func groupsOfLimit() []string {
 
 // New checks the description and returns all that is wrong with it at once.
 func New(o Options) (*Agent, error) {
-	a := &Agent{dir: o.Cwd, about: o.About, program: slices.Clone(o.Program), resume: slices.Clone(o.Resume)}
+	a := &Agent{dir: o.Cwd, about: o.About, program: slices.Clone(o.Program), resume: slices.Clone(o.Resume), start: slices.Clone(o.Start)}
 	var bad []error
 	complain := func(format string, args ...any) { bad = append(bad, fmt.Errorf(format, args...)) }
 

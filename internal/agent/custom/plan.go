@@ -47,7 +47,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 		return agent.Parked("%s was not found: give its full path in resume of [[agent]]", a.resume[0]), nil
 	}
 	return agent.Plan{Run: &agent.Command{
-		Argv:   a.argv(program.Path, s.Key.ID, w.Prompt, cwd),
+		Argv:   fill(program.Path, a.resume[1:], s.Key.ID, w.Prompt, cwd),
 		Dir:    cwd,
 		Env:    program.Environment(a.Env),
 		Inside: a.leadsIn(s),
@@ -61,13 +61,13 @@ func (a *Agent) leadsIn(s resume.Session) bool {
 	return o != nil && !slices.Contains(o.Args, filepath.Base(a.resume[0]))
 }
 
-// argv fills in the placeholders, each once: what is put in is not looked at
+// fill fills in the placeholders, each once: what is put in is not looked at
 // again.
-func (a *Agent) argv(program, id, prompt, cwd string) []string {
-	fill := strings.NewReplacer("{session}", id, "{prompt}", prompt, "{cwd}", cwd)
+func fill(program string, args []string, id, prompt, cwd string) []string {
+	values := strings.NewReplacer("{session}", id, "{prompt}", prompt, "{cwd}", cwd)
 	argv := []string{program}
-	for _, arg := range a.resume[1:] {
-		argv = append(argv, fill.Replace(arg))
+	for _, arg := range args {
+		argv = append(argv, values.Replace(arg))
 	}
 	return argv
 }

@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -52,6 +53,29 @@ var asking = situation{"a session that asks", func(t *testing.T, b *box, row *re
 	require.Contains(t, s.Reason, "kimi -p never asks")
 	b.mustStayQuiet(before, 0)
 	row.said, row.did, row.outcome = saw(s), "parked it", "left to a person"
+}}
+
+// waiting is a run of Kimi Code that waits for as long as its provider asked, and is
+// killed meanwhile: it is continued when that time is over, and not before.
+var waiting = situation{"killed in a long wait", func(t *testing.T, b *box, row *result) {
+	answer := agenttest.RateLimit(65 * time.Second)
+	row.provider = string(answer.Kind())
+	b.extra = append(b.extra, "KIMI_LOOP_MAX_ATTEMPTS_PER_STEP=3")
+	b.start(b.config())
+	b.provider.Script(b.step("one"), answer)
+	b.provider.Upon("continue", b.step("two"), agenttest.Text("All done."))
+	agent := b.begin(prompt)
+	s := b.untilState(resume.Waiting)
+	require.Equal(t, limit.RateLimit, s.Class)
+	before := b.refused()
+	reset := before[len(before)-1].Reset
+	require.NotNil(t, s.ResetAt)
+	require.WithinDuration(t, reset, *s.ResetAt, 30*time.Second)
+	require.False(t, agent.ended(), "it waits")
+	require.NoError(t, syscall.Kill(-agent.cmd.Process.Pid, syscall.SIGKILL))
+	agent.wait(t)
+	b.finished(s, before, 1, once)
+	row.said, row.did, row.outcome = saw(s), "continued once, when the time was over", "finished"
 }}
 
 // TestEveryFlagOfKimiIsKnown looks whether the table has every flag that the program

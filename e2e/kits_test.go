@@ -308,7 +308,8 @@ func kimi(version string) kit {
 		greet: trusted,
 		cases: append(slices.Clone(headless),
 			interruption{name: "allowance under 403", answer: agenttest.Allowance(), class: limit.UsageLimit, end: resumed}),
-		live: append([]situation{outOfReach(agenttest.RateLimit(time.Second), limit.RateLimit), asking}, kimiLeash()...),
+		live: append([]situation{outOfReach(agenttest.RateLimit(time.Second), limit.RateLimit), asking, waiting}, kimiLeash()...),
+		slow: named(waiting.name),
 	}
 }
 

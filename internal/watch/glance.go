@@ -169,7 +169,7 @@ func (w *Watcher) take(ctx context.Context) {
 // read as any other.
 func (w *Watcher) note(ctx context.Context, path string, g *glimpse) bool {
 	st := g.looks.stamp()
-	if w.files[path] != nil || w.byID[st.id] != nil {
+	if w.knows(path) || w.knowsID(st.id) {
 		return false // it was read meanwhile, or is known by another name
 	}
 	w.sights++
@@ -184,7 +184,7 @@ func (w *Watcher) note(ctx context.Context, path string, g *glimpse) bool {
 	if err != nil {
 		return false
 	}
-	w.files[path], w.byID[st.id] = f, f
+	w.keep(f)
 	w.ended(ctx, path, nil, nil)
 	return true
 }

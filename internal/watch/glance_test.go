@@ -135,6 +135,13 @@ func TestAFileThatIsRenamedAfterItWasLookedAtKeepsItsName(t *testing.T) {
 			for !w.idle() {
 				w.work(t.Context())
 			}
+			for _, together := range w.shelf.records {
+				for i := range together {
+					if r := &together[i]; r.name != "" {
+						w.file(w.shelf.folders[r.folder].path + r.name)
+					}
+				}
+			}
 			for _, f := range w.files {
 				info, err := os.Lstat(f.path)
 				require.NoError(t, err)

@@ -69,7 +69,7 @@ func (w *Watcher) came(ctx context.Context, path string) {
 		return
 	}
 	id := stampOf(info).id
-	if f := w.byID[id]; f != nil && !w.holds(f.path, id) {
+	if f := w.fileOf(id); f != nil && !w.holds(f.path, id) {
 		w.readRest(ctx, f, path)
 	}
 }
@@ -81,7 +81,7 @@ func (w *Watcher) left(ctx context.Context, path string, deleted bool) {
 		w.unwatch(path)
 		return
 	}
-	f := w.files[path]
+	f := w.file(path)
 	if f == nil {
 		return
 	}
@@ -116,6 +116,13 @@ func (w *Watcher) forgetMissed() {
 		return
 	}
 	w.missedIn = w.round
+	for _, together := range w.shelf.records {
+		for i := range together {
+			if r := &together[i]; r.name != "" && r.round+1 < w.round {
+				w.file(w.shelf.folders[r.folder].path + r.name)
+			}
+		}
+	}
 	for _, f := range w.files {
 		if f.round+1 < w.round { // missed twice: no rename is on its way
 			w.forget(f)

@@ -42,7 +42,7 @@ type reading struct {
 // tend reads what is new in a file: now as far as one turn goes, the rest in
 // turn. What goes wrong is logged.
 func (w *Watcher) tend(ctx context.Context, path string, asked ...chan error) {
-	if f := w.files[path]; f != nil && f.reading != nil {
+	if f := w.files[path]; f != nil && f.reading != nil { // none of them is on the shelf
 		f.reading.again = true
 		f.reading.later = append(f.reading.later, asked...)
 		return
@@ -59,7 +59,7 @@ func (w *Watcher) tend(ctx context.Context, path string, asked ...chan error) {
 // begin opens a file, whichever has the name by now. It returns nothing where
 // there is nothing to read.
 func (w *Watcher) begin(ctx context.Context, path string) (*reading, error) {
-	f := w.files[path]
+	f := w.file(path)
 	// Looked at before it is opened: the mere opening of a FIFO wakes a writer.
 	info, err := os.Lstat(path)
 	switch {
@@ -131,6 +131,7 @@ func (w *Watcher) takeTurn(ctx context.Context, r *reading) {
 	if f.failed = r.err != nil; !f.failed {
 		f.seen = r.stamp
 	}
+	w.touched = append(w.touched, f)
 	w.ended(ctx, r.path, r.err, r.asked)
 	if r.again && ctx.Err() == nil {
 		w.tend(ctx, r.path, r.later...)

@@ -97,7 +97,12 @@ func (l *listing) make(wanted func(path string) bool) {
 
 // notice adds a file to the news if there are any of it.
 func (w *Watcher) notice(f found, news *[]found) {
-	if known := w.files[f.path]; known != nil {
+	if n, rests := w.shelf.find(f.path); rests {
+		r := w.shelf.at(n)
+		if r.round = w.round; r.size == f.size && r.mtime == f.mtime && w.shelf.id(r) == f.id {
+			return
+		}
+	} else if known := w.files[f.path]; known != nil {
 		known.round = w.round
 		if known.settled(f.stamp) {
 			return

@@ -200,8 +200,10 @@ type Watcher struct {
 	rootID   fileID
 	parent   string            // watched while Root is not there
 	dirs     map[string]uint32 // watched directories, and the scan that last saw each
-	files    map[string]*file
+	files    map[string]*file  // that are not on the shelf
 	byID     map[fileID]*file
+	shelf    shelf             // those that rest
+	touched  []*file           // that may rest again
 	round    uint32            // scans so far
 	swept    uint32            // times that the clock asked for a scan
 	owing    bool              // a file could not be read since the last scan
@@ -257,6 +259,7 @@ func New(o Options) *Watcher {
 		dirs:    map[string]uint32{},
 		files:   map[string]*file{},
 		byID:    map[fileID]*file{},
+		shelf:   newShelf(),
 		told:    map[string]string{},
 
 		descriptors: allDescriptors(),
@@ -302,6 +305,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		}
 		if idle {
 			w.forgetMissed()
+			w.tidy()
 		}
 		w.announce(ctx)
 		select {

@@ -128,15 +128,21 @@ func beginning(t *testing.T) func(path string) (watch.Cursor, bool) {
 
 // readAll reads a directory as the daemon does.
 func readAll(t testing.TB, a agent.Reader, dir string, known func(string) (watch.Cursor, bool)) map[string][]resume.Observation {
-	return readBy(t, a, dir, known, (*reader).glance)
+	return readBy(t, a, dir, known, (*reader).glance, forget)
 }
 
 // readSlowly reads a directory as the daemon does where a glance does not tell enough.
 func readSlowly(t testing.TB, a agent.Reader, dir string, known func(string) (watch.Cursor, bool)) map[string][]resume.Observation {
-	return readBy(t, a, dir, known, func(*reader, watch.Batch) (any, bool) { return nil, false })
+	return readBy(t, a, dir, known, func(*reader, watch.Batch) (any, bool) { return nil, false }, forget)
 }
 
-func readBy(t testing.TB, a agent.Reader, dir string, known func(string) (watch.Cursor, bool), glance func(*reader, watch.Batch) (any, bool)) map[string][]resume.Observation {
+// forget keeps no cursor.
+func forget(string, json.RawMessage) {}
+
+func readBy(
+	t testing.TB, a agent.Reader, dir string, known func(string) (watch.Cursor, bool),
+	glance func(*reader, watch.Batch) (any, bool), keep func(path string, cursor json.RawMessage),
+) map[string][]resume.Observation {
 	all := make(map[string][]resume.Observation)
 	src := a.Sources()[0]
 	r := &reader{
@@ -148,7 +154,7 @@ func readBy(t testing.TB, a agent.Reader, dir string, known func(string) (watch.
 				}
 				return nil
 			},
-			Keep:      func(string, json.RawMessage) {},
+			Keep:      keep,
 			Trust:     func() ownership.Trust { return ownership.Trust{} },
 			Elsewhere: func(resume.Key) bool { return false },
 		}},

@@ -83,11 +83,12 @@ func TestOnlyFilesThatRestGoOnTheShelf(t *testing.T) {
 // A transcript that rests must cost little: there may be a hundred thousand.
 func TestAFileThatRestsCostsLittleMemory(t *testing.T) {
 	const files, budget = 20_000, 160 // bytes, a name of 42 of them among them
-	measure := func() uint64 {
+	measure := func() int64 {
 		runtime.GC()
+		runtime.GC() // what other tests left in a pool is gone by now
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
+		return int64(m.HeapAlloc)
 	}
 	before := measure()
 	s := newShelf()

@@ -6,14 +6,19 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"resumed/internal/fsevents"
+	"resumed/internal/mounts"
 )
 
 // Watch follows the file until ctx is done. An empty path stands for no file
@@ -66,9 +71,10 @@ const (
 	// longest bounds the wait for a file that never rests.
 	longest = 3 * time.Second
 
-	// recheck is how often the file is looked at where no event came: some file
-	// systems send none.
-	recheck = 10 * time.Second
+	// recheck is how often the file is looked at where no event came, and
+	// recheckShared the same where other machines write, of which no event tells.
+	recheck       = time.Minute
+	recheckShared = 10 * time.Second
 
 	// recheckBlind is the same where events cannot be had at all.
 	recheckBlind = 500 * time.Millisecond
@@ -80,11 +86,11 @@ type watch struct {
 	log    *slog.Logger
 	places []string // where the file is or may appear, best first
 
-	notifier *fsnotify.Watcher // nil: events cannot be had
-	events   <-chan fsnotify.Event
-	errors   <-chan error
+	notifier *fsevents.Listener // nil: events cannot be had
+	events   <-chan struct{}
 	route    route // what is watched now
 	blind    bool  // some of it could not be watched
+	shared   bool  // some of it lies where other machines write
 
 	last   sight         // what was told last
 	mark   fingerprint   // of the file when it was looked at last
@@ -113,13 +119,13 @@ func newWatch(path string, opts WatchOptions) (*watch, error) {
 		}
 		w.places, w.found = []string{full}, true
 	}
-	notifier, err := fsnotify.NewWatcher()
+	notifier, err := fsevents.New()
 	if err != nil {
 		w.log.Warn("configuration is polled because it cannot be watched", "err", err)
 		w.blind = true
 		return w, nil
 	}
-	w.notifier, w.events, w.errors = notifier, notifier.Events, notifier.Errors
+	w.notifier, w.events = notifier, notifier.Ready()
 	return w, nil
 }
 
@@ -153,21 +159,8 @@ func (w *watch) run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case e, ok := <-w.events:
-			if !ok {
-				return errors.New("watch configuration: events ended")
-			}
-			if w.route.concerns(filepath.Clean(e.Name)) {
-				w.follow()
-				w.stir()
-			}
-		case err, ok := <-w.errors:
-			if !ok {
-				return errors.New("watch configuration: events ended")
-			}
-			w.log.Debug("configuration events were lost", "err", err)
-			w.follow()
-			w.stir()
+		case <-w.events:
+			w.hear()
 		case request := <-w.opts.Requests:
 			w.asked = append(w.asked, request)
 			if !w.pending {
@@ -187,11 +180,28 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
-func (w *watch) interval() time.Duration {
-	if w.blind {
-		return recheckBlind
+// hear looks whether events that have come concern the file.
+func (w *watch) hear() {
+	events, err := w.notifier.Take(math.MaxInt)
+	if err != nil {
+		w.log.Debug("configuration events were lost", "err", err)
 	}
-	return recheck
+	concerns := func(e fsnotify.Event) bool { return w.route.concerns(filepath.Clean(e.Name)) }
+	if err != nil || slices.ContainsFunc(events, concerns) {
+		w.follow()
+		w.stir()
+	}
+}
+
+func (w *watch) interval() time.Duration {
+	switch {
+	case w.blind:
+		return recheckBlind
+	case w.shared:
+		return recheckShared
+	default:
+		return recheck
+	}
 }
 
 // stir starts or prolongs the wait for a change to settle.
@@ -389,15 +399,17 @@ func (w *watch) follow() {
 	if w.notifier == nil {
 		return
 	}
-	for _, dir := range w.notifier.WatchList() {
+	for _, dir := range w.notifier.Added() {
 		if !r.dirs[dir] {
 			_ = w.notifier.Remove(dir) // it may be gone already
 		}
 	}
 	blind := false
+	w.shared = false
 	for dir := range r.dirs {
+		w.shared = w.shared || mounts.Network(dir) != ""
 		// Again and again: the directory may be another one of the same name.
-		if err := w.notifier.Add(dir); err != nil && !errors.Is(err, fsnotify.ErrClosed) {
+		if err := w.notifier.Add(dir); err != nil {
 			blind = true
 			if !w.blind {
 				w.log.Warn("configuration is polled because it cannot be watched", "dir", dir, "err", err)

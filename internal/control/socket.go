@@ -10,10 +10,16 @@ import (
 	"time"
 )
 
-// lookEvery is how often it is looked whether the socket still has its name. A
-// logout or a cleaner of temporary files may take it away, and nobody could
-// reach the daemon any more.
-const lookEvery = 10 * time.Second
+// It is looked whether the socket still has its name: a logout or a cleaner of temporary files may
+// take it away, and nobody could reach the daemon any more.
+const (
+	lookEvery  = 10 * time.Second // where no event tells of that,
+	lookRarely = time.Minute      // and where one does
+
+	// settleTime is how long after an event it is looked: who takes away the directory as well must
+	// not find a new socket in it.
+	settleTime = 5 * time.Second
+)
 
 // ErrTaken says that another daemon answers on the socket.
 var ErrTaken = errors.New("another daemon answers")
@@ -82,14 +88,22 @@ func (d *socket) stands() bool {
 // keepSocket makes the socket anew whenever its name was taken away, until ctx is
 // done.
 func (s *Server) keepSocket(ctx context.Context, opened func(*socket)) {
-	ticker := time.NewTicker(lookEvery)
-	defer ticker.Stop()
+	var name nameWatch
+	defer name.close()
+	pause := name.watch(s.socket)
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
 	told := ""
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-name.events():
+			name.taken()
+			timer.Reset(settleTime)
+			continue
+		case <-timer.C:
+			timer.Reset(pause)
 		}
 		if s.socket.stands() {
 			continue
@@ -100,9 +114,12 @@ func (s *Server) keepSocket(ctx context.Context, opened func(*socket)) {
 				s.log.Warn("the control socket was removed and cannot be made anew", "err", err)
 			}
 			told = err.Error()
+			timer.Reset(lookEvery)
 			continue
 		}
 		told = ""
+		pause = name.watch(made)
+		timer.Reset(pause)
 		s.log.Info("the control socket was removed and is made anew")
 		s.socket.listener.SetUnlinkOnClose(false) // its name is another's now
 		s.socket = made

@@ -24,12 +24,13 @@ const (
 
 // holders are the sessions that were stopped and that a live process holds.
 type holders struct {
+	wake chan struct{} // of size 1: there is one where there was none
 	mu   sync.Mutex
 	keys map[resume.Key]bool // guarded by mu; whether the process was seen alive since this daemon started
 }
 
 func newHolders(sessions []resume.Session) *holders {
-	h := &holders{keys: make(map[resume.Key]bool)}
+	h := &holders{wake: make(chan struct{}, 1), keys: make(map[resume.Key]bool)}
 	for _, s := range sessions {
 		h.follow(s)
 	}
@@ -44,6 +45,12 @@ func (h *holders) follow(s resume.Session) {
 	switch held := s.Owner != nil && s.Interrupted() && s.Run == nil; {
 	case held && !known:
 		h.keys[s.Key] = false
+		if len(h.keys) == 1 {
+			select {
+			case h.wake <- struct{}{}:
+			default:
+			}
+		}
 	case !held:
 		delete(h.keys, s.Key)
 	}
@@ -60,6 +67,16 @@ func (h *holders) wasSeen(key resume.Key) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.keys[key]
+}
+
+// next returns when they are to be looked at; nil: there are none.
+func (h *holders) next() <-chan time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.keys) == 0 {
+		return nil
+	}
+	return time.After(nextHolderLook)
 }
 
 func (h *holders) all() []resume.Key {

@@ -57,8 +57,7 @@ const breath = 50 * time.Millisecond
 // WatchPrograms looks at the processes of the sessions that are called, and at
 // those that hold stopped ones, until ctx is done.
 func (d *Deliverer) WatchPrograms(ctx context.Context) error {
-	holders := time.NewTicker(nextHolderLook)
-	defer holders.Stop()
+	holders := d.holders.next()
 	looks := make(map[resume.Key]int) // how often each was looked for in vain
 	var again <-chan time.Time        // when those are looked for again; nil: there are none
 	wake, rested := d.witnesses.wake, (<-chan time.Time)(nil)
@@ -81,8 +80,13 @@ func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 		case <-again:
 			d.lookFor(ctx, looks, slices.Collect(maps.Keys(looks)))
 			again = nil
-		case <-holders.C:
+		case <-d.holders.wake:
+			if holders == nil {
+				holders = d.holders.next()
+			}
+		case <-holders:
 			d.lookAfterHolders(ctx)
+			holders = d.holders.next()
 		}
 	}
 }

@@ -29,6 +29,8 @@ type Store struct {
 
 	nudge chan struct{} // of size 1: something waits in the queue
 	grown chan struct{} // of size 1: the history has grown so much that it is worth pruning
+	lost  chan struct{} // closed by lose
+	lose  func()
 
 	// writing is held through a transaction, so that batches reach the disk
 	// in the order in which they were taken. It comes before mu.
@@ -88,8 +90,9 @@ func openStore(dir string, lock *os.File, log *slog.Logger) (*Store, error) {
 	}
 	s := &Store{
 		dir: dir, log: log, lock: lock, db: db,
-		nudge: make(chan struct{}, 1), grown: make(chan struct{}, 1),
+		nudge: make(chan struct{}, 1), grown: make(chan struct{}, 1), lost: make(chan struct{}),
 	}
+	s.lose = sync.OnceFunc(func() { close(s.lost) })
 	s.made, err = os.Stat(s.path())
 	if err := errors.Join(err, s.loadValues(), s.loadDeliveries()); err != nil {
 		return nil, errors.Join(judge(s.path(), err), db.Close())

@@ -29,9 +29,9 @@ const (
 	// retryEvery is how often a disk that refuses is asked again.
 	retryEvery = time.Second
 
-	// lookEvery is how often it is made sure that the database is still there:
-	// a daemon that has nothing to write would not notice.
-	lookEvery = 2 * time.Second
+	// lookEvery is how often it is made sure that the database is still there, where nobody
+	// hears that it goes: a daemon that has nothing to write would not notice.
+	lookEvery = time.Minute
 )
 
 // Run writes what is queued until ctx ends, and what is queued then. Its error
@@ -53,7 +53,7 @@ func (s *Store) Run(ctx context.Context) error {
 				timer.Reset(linger)
 			}
 		case <-look.C:
-			s.look()
+			s.Look()
 		case <-timer.C:
 			before := cursors
 			if cursors = s.cursorsQueued(); cursors-before >= masses && waited < longestInAll {
@@ -168,6 +168,9 @@ func (s *Store) settle(b batch, err error) {
 	s.mu.Lock()
 	before := s.err
 	s.err = err
+	if errors.Is(err, ErrGone) {
+		s.lose()
+	}
 	if err != nil {
 		s.queue.restore(b)
 	} else {
@@ -188,8 +191,14 @@ func (s *Store) settle(b batch, err error) {
 	}
 }
 
-// look notices that the database was removed, and that it is back.
-func (s *Store) look() {
+// Path returns where the database is.
+func (s *Store) Path() string { return s.path() }
+
+// Lost is closed when it is known that the database was removed or replaced.
+func (s *Store) Lost() <-chan struct{} { return s.lost }
+
+// Look notices that the database was removed, and that it is back.
+func (s *Store) Look() {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.mu.Lock()

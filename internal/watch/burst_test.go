@@ -32,7 +32,7 @@ func TestABurstOfEventsIsToldTogether(t *testing.T) {
 			for i := 1; i < files; i++ {
 				appendTo(t, path(i), "new\n")
 			}
-			for begin := time.Now(); len(w.notify.Events) < files-1; runtime.Gosched() {
+			for begin := time.Now(); w.notify.Waiting() < files-1; runtime.Gosched() {
 				if time.Since(begin) > patience {
 					return errors.New("the events did not come")
 				}

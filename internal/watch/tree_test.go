@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"github.com/stretchr/testify/require"
+
+	"resumed/internal/fsevents"
 )
 
 func mkfifo(t *testing.T, path string) {
@@ -38,7 +39,7 @@ func TestNewDirectoriesAreWatchedDownToTheDepth(t *testing.T) {
 	r.awaitLines(t, deep, "one", "two")
 	require.Empty(t, r.of(tooDeep))
 	require.ErrorIs(t, r.w.Check(t.Context(), tooDeep), ErrNotWatched)
-	require.NotContains(t, r.w.notify.WatchList(), filepath.Dir(tooDeep))
+	require.NotContains(t, r.w.notify.Added(), filepath.Dir(tooDeep))
 }
 
 func TestADirectoryThatIsRemovedAndMadeAgainIsWatchedAgain(t *testing.T) {
@@ -205,7 +206,7 @@ func TestTenThousandFiles(t *testing.T) {
 // Ten thousand files are not looked at every minute for nothing.
 func TestWhereEventsTellAllTheClockIsHeededLess(t *testing.T) {
 	t.Parallel()
-	notify, err := fsnotify.NewWatcher()
+	notify, err := fsevents.New()
 	require.NoError(t, err)
 	t.Cleanup(func() { notify.Close() })
 	for rule, c := range map[string]struct {

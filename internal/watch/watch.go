@@ -16,6 +16,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"resumed/internal/fsevents"
 	"resumed/internal/mounts"
 )
 
@@ -190,13 +191,13 @@ type Watcher struct {
 
 	// What follows is owned by Run.
 
-	notify   *fsnotify.Watcher // nil without events
-	todo     []found           // to be read, as a scan found them
-	ahead    []*chunk          // being looked at ahead, by whose turn comes next
-	open     []*reading        // being read, by whose turn comes next
-	odd      bool              // whether one of the latter comes next
-	lain     map[string]bool   // lay there at the start and is not read yet; nil: Ready was told
-	attached bool              // Root is there and its directories are watched
+	notify   *fsevents.Listener // nil without events
+	todo     []found            // to be read, as a scan found them
+	ahead    []*chunk           // being looked at ahead, by whose turn comes next
+	open     []*reading         // being read, by whose turn comes next
+	odd      bool               // whether one of the latter comes next
+	lain     map[string]bool    // lay there at the start and is not read yet; nil: Ready was told
+	attached bool               // Root is there and its directories are watched
 	rootID   fileID
 	parent   string            // watched while Root is not there
 	dirs     map[string]uint32 // watched directories, and the scan that last saw each
@@ -273,7 +274,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 	defer close(w.stopped)
 
-	events, failures, release := w.listen()
+	events, release := w.listen()
 	defer release()
 
 	defer w.leaveAll()
@@ -289,23 +290,17 @@ func (w *Watcher) Run(ctx context.Context) error {
 
 	sweep := time.NewTicker(w.opts.Rescan)
 	defer sweep.Stop()
-	heard := 0 // events since what they led to was last settled
 	for {
 		if ctx.Err() != nil {
 			return nil
 		}
 		var work chan struct{} // nil: there is none
-		idle := w.idle()
-		if !idle {
-			work = always
-		}
-		if idle && (len(events) == 0 || heard >= mostHeard) || !idle && heard > 0 {
-			heard = 0
+		if w.idle() {
 			w.opts.Settle(ctx)
-		}
-		if idle {
 			w.forgetMissed()
 			w.tidy()
+		} else {
+			work = always
 		}
 		w.announce(ctx)
 		select {
@@ -313,13 +308,8 @@ func (w *Watcher) Run(ctx context.Context) error {
 			return nil
 		case <-work:
 			w.work(ctx)
-		case ev := <-events:
-			heard++
-			w.more = len(events) > 0 && heard < mostHeard
-			w.handle(ctx, ev)
-			w.more = false
-		case err := <-failures:
-			w.missed(ctx, err)
+		case <-events:
+			w.hear(ctx)
 		case c := <-w.checks:
 			w.look(ctx, c)
 		case <-sweep.C:
@@ -364,17 +354,17 @@ func (w *Watcher) Check(ctx context.Context, path string) error {
 }
 
 // listen opens the kernel's events. Where that cannot be, the rescan has to do.
-func (w *Watcher) listen() (events <-chan fsnotify.Event, failures <-chan error, release func()) {
+func (w *Watcher) listen() (events <-chan struct{}, release func()) {
 	if w.noEvents {
-		return nil, nil, func() {}
+		return nil, func() {}
 	}
-	n, err := fsnotify.NewBufferedWatcher(mostHeard)
+	n, err := fsevents.New()
 	if err != nil {
 		w.log.Warn("no file events, files are looked at by the clock", "every", w.opts.Rescan, "err", err)
-		return nil, nil, func() {}
+		return nil, func() {}
 	}
 	w.notify = n
-	return n.Events, n.Errors, func() {
+	return n.Ready(), func() {
 		for dir := range w.dirs {
 			w.descriptors.leave(dir)
 		}
@@ -382,6 +372,20 @@ func (w *Watcher) listen() (events <-chan fsnotify.Event, failures <-chan error,
 			w.log.Debug("close file events", "err", err)
 		}
 	}
+}
+
+// hear deals with events that have come, not with so many that others wait for their turn.
+func (w *Watcher) hear(ctx context.Context) {
+	events, err := w.notify.Take(mostHeard)
+	if err != nil {
+		w.missed(ctx, err)
+	}
+	for i, ev := range events {
+		w.more = i < len(events)-1
+		w.handle(ctx, ev)
+	}
+	w.more = false
+	w.opts.Settle(ctx)
 }
 
 // hearsAll reports whether events tell of all that changes below the root, as far as is

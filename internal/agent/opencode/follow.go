@@ -139,13 +139,8 @@ func (f *follower) run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case event := <-f.watch.events:
-			if event.Op != fsnotify.Chmod {
-				f.touched(event.Name)
-			}
-		case err := <-f.watch.failures:
-			f.log.Warn("file events", "err", err)
-			f.survey(ctx)
+		case <-f.watch.events:
+			f.heard(ctx)
 		case request := <-f.agent.looks:
 			request.done <- f.lookNow(ctx, request.path)
 		case n := <-f.notes:
@@ -156,6 +151,21 @@ func (f *follower) run(ctx context.Context) error {
 		case <-sweep.C:
 			f.survey(ctx)
 		}
+	}
+}
+
+// heard deals with events that have come.
+func (f *follower) heard(ctx context.Context) {
+	const most = 64 // others have their turn, too
+	events, err := f.watch.notify.Take(most)
+	for _, event := range events {
+		if event.Op != fsnotify.Chmod {
+			f.touched(event.Name)
+		}
+	}
+	if err != nil {
+		f.log.Warn("file events", "err", err)
+		f.survey(ctx)
 	}
 }
 

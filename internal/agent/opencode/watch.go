@@ -7,15 +7,16 @@ import (
 	"strings"
 
 	"github.com/fsnotify/fsnotify"
+
+	"resumed/internal/fsevents"
 )
 
 // watch hears of changes in directories, also of directories that are not
 // there yet. It is owned by Follow.
 type watch struct {
-	log      *slog.Logger
-	notify   *fsnotify.Watcher // nil: the rescan has to do
-	events   <-chan fsnotify.Event
-	failures <-chan error
+	log    *slog.Logger
+	notify *fsevents.Listener // nil: the rescan has to do
+	events <-chan struct{}
 
 	// waypoints are the parents that are watched for a directory to appear.
 	waypoints map[string]string // by the directory that is awaited
@@ -26,12 +27,12 @@ func newWatch(log *slog.Logger, deaf bool) *watch {
 	if deaf {
 		return w
 	}
-	notify, err := fsnotify.NewWatcher()
+	notify, err := fsevents.New()
 	if err != nil {
 		log.Warn("no file events, databases are looked at by the clock", "every", rescan, "err", err)
 		return w
 	}
-	w.notify, w.events, w.failures = notify, notify.Events, notify.Errors
+	w.notify, w.events = notify, notify.Ready()
 	return w
 }
 

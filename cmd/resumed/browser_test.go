@@ -78,7 +78,13 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	require.NoError(b.t, chromedp.Do(ctx, steps...))
+	for _, step := range steps {
+		err := chromedp.Do(ctx, step)
+		for err != nil && ctx.Err() == nil && strings.Contains(err.Error(), "Could not find node") {
+			err = chromedp.Do(ctx, step) // the page drew it anew between being found and being used
+		}
+		require.NoError(b.t, err)
+	}
 }
 
 // eval returns what an expression is, as text.

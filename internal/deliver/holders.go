@@ -44,23 +44,30 @@ func (h *holders) follow(s resume.Session) {
 	_, known := h.keys[s.Key]
 	switch held := s.Owner != nil && s.Interrupted() && s.Run == nil; {
 	case held && !known:
-		h.keys[s.Key] = false
-		if len(h.keys) == 1 {
-			select {
-			case h.wake <- struct{}{}:
-			default:
-			}
-		}
+		h.put(s.Key, false)
 	case !held:
 		delete(h.keys, s.Key)
 	}
 }
 
-// saw notes that the process lives.
+// saw notes that the process lives. It may be the first that is heard of it: the step that
+// follow is told of comes from another goroutine.
 func (h *holders) saw(key resume.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.keys[key] = true
+	h.put(key, true)
+}
+
+// put notes a holder, with mu held.
+func (h *holders) put(key resume.Key, seen bool) {
+	h.keys[key] = seen
+	if len(h.keys) > 1 {
+		return // they are looked at already
+	}
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
 }
 
 func (h *holders) wasSeen(key resume.Key) bool {
@@ -96,7 +103,11 @@ func (d *Deliverer) lookAfterHolders(ctx context.Context) {
 	for _, key := range d.holders.all() {
 		session, err := d.opts.Engine.Session(ctx, key)
 		a := d.opts.Settings().Agent(key.Agent)
-		if err != nil || a == nil || session.Owner == nil {
+		if err != nil || a == nil {
+			continue
+		}
+		if session.Owner == nil {
+			d.holders.follow(session) // it was seen when it had just been let go
 			continue
 		}
 		owner, err := a.Owner(ctx, session)

@@ -98,3 +98,19 @@ func TestTheEndOfAHolderIsSeen(t *testing.T) {
 	require.Empty(t, w.d.holders.all())
 	require.NotPanics(t, func() { w.d.lookAfterHolders(context.Background()) })
 }
+
+// Whoever tells first of a holder, the looks at holders begin.
+func TestTheFirstHolderIsHeardOf(t *testing.T) {
+	held := resume.Session{Key: resume.Key{Agent: "bot", ID: "a"}, State: resume.Waiting, Owner: &resume.Owner{PID: 7}}
+	for name, tell := range map[string]func(*holders){
+		"by the step":    func(h *holders) { h.follow(held) },
+		"by who saw it":  func(h *holders) { h.saw(held.Key) },
+		"by one of both": func(h *holders) { h.saw(held.Key); h.follow(held) },
+	} {
+		h := newHolders(nil)
+		require.Nil(t, h.next(), "there is nothing to look at")
+		tell(h)
+		require.Len(t, h.wake, 1, name)
+		require.NotNil(t, h.next(), name)
+	}
+}

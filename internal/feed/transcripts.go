@@ -74,7 +74,7 @@ func (f *Feeds) transcripts(a agent.Reader, src agent.Source, cursors Cursors) *
 		Known:   func(path string) (watch.Cursor, bool) { return r.known(cursors, path) },
 		Deliver: r.deliver,
 		Since:   f.opts.Since,
-		Settle:  r.settle,
+		Settle:  r.handOn,
 		Ready: func() {
 			cursors = nil // they are in the watcher's memory now
 			close(one.ready)
@@ -184,15 +184,8 @@ func (r *reader) gather(ctx context.Context, batch watch.Batch, told []resume.Ob
 	return nil
 }
 
-// settle tells the engine what was gathered. Where it does not listen, which is at
-// the end, the next daemon reads it again.
-func (r *reader) settle(ctx context.Context) {
-	if err := r.handOn(ctx); err != nil && ctx.Err() == nil {
-		r.log.Warn("what was read could not be told, it is tried again", "err", err)
-	}
-}
-
-// handOn tells the engine what was gathered, and lets the cursors be stored.
+// handOn tells the engine what was gathered, and lets the cursors be stored. Where the engine does
+// not listen any more, which is at the end, the next daemon reads it again.
 func (r *reader) handOn(ctx context.Context) error {
 	g := &r.gathered
 	if err := r.feeds.observe(ctx, g.told); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,11 +46,12 @@ func TestABurstOfEventsIsToldTogether(t *testing.T) {
 	}
 	watched(t, dir, s, func(made *Watcher) {
 		w = made
-		w.opts.Settle = func(context.Context) {
+		w.opts.Settle = func(context.Context) error {
 			if told == files && settled == 0 {
 				settled++
 				close(done)
 			}
+			return nil
 		}
 	})
 	appendTo(t, path(0), "new\n")
@@ -59,4 +61,27 @@ func TestABurstOfEventsIsToldTogether(t *testing.T) {
 		require.FailNow(t, "it was not told that this was all")
 	}
 	require.GreaterOrEqual(t, announced, files-2, "of all but the first, which came alone, and the last")
+}
+
+// A file may have been read with others that were not all told yet. Who asks for it is not told that all
+// is well because nothing new stands in it.
+func TestNobodyIsToldThatAllIsWellBeforeWhatWasReadIsDealtWith(t *testing.T) {
+	dir, s := t.TempDir(), newSink()
+	path := filepath.Join(dir, "a.log")
+	appendTo(t, path, "old\n")
+	down := errors.New("the engine is down")
+	var refused atomic.Bool
+	r := watched(t, dir, s, func(made *Watcher) {
+		made.opts.Settle = func(context.Context) error {
+			if refused.Load() {
+				return down
+			}
+			return nil
+		}
+	})
+	require.NoError(t, r.w.Check(t.Context(), path))
+	refused.Store(true)
+	require.ErrorIs(t, r.w.Check(t.Context(), path), down)
+	refused.Store(false)
+	require.NoError(t, r.w.Check(t.Context(), path))
 }

@@ -158,6 +158,9 @@ func (w *Watcher) borrow() (release func()) {
 // ended tells who asked, and logs what went wrong.
 func (w *Watcher) ended(ctx context.Context, path string, err error, asked []chan error) {
 	delete(w.lain, path)
+	if err == nil && len(asked) > 0 {
+		err = w.opts.Settle(ctx) // what was read before may be all that there is, and nobody was told of it
+	}
 	w.owing = w.owing || err != nil
 	for _, done := range asked {
 		if err != nil {

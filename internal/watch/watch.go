@@ -70,8 +70,9 @@ type Options struct {
 	Since func() time.Time
 
 	// Settle is called, from Run's goroutine, when no batch follows at once: those
-	// that were marked More are to be dealt with now. It may be nil.
-	Settle func(context.Context)
+	// that were marked More are to be dealt with now. After an error it is called again, and
+	// no Check ends well before it has. It may be nil.
+	Settle func(context.Context) error
 
 	// Deliver takes what was read. It is called from Run's goroutine, must not
 	// call Check, and the batch's bytes are valid during the call only. After
@@ -246,7 +247,7 @@ func New(o Options) *Watcher {
 		o.Since = func() time.Time { return time.Time{} }
 	}
 	if o.Settle == nil {
-		o.Settle = func(context.Context) {}
+		o.Settle = func(context.Context) error { return nil }
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -296,7 +297,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		}
 		var work chan struct{} // nil: there is none
 		if w.idle() {
-			w.opts.Settle(ctx)
+			w.settle(ctx)
 			w.forgetMissed()
 			w.tidy()
 		} else {
@@ -326,7 +327,7 @@ func (w *Watcher) announce(ctx context.Context) {
 		return
 	}
 	w.lain = nil
-	w.opts.Settle(ctx)
+	w.settle(ctx)
 	if w.opts.Ready != nil {
 		w.opts.Ready()
 	}
@@ -385,7 +386,15 @@ func (w *Watcher) hear(ctx context.Context) {
 		w.handle(ctx, ev)
 	}
 	w.more = false
-	w.opts.Settle(ctx)
+	w.settle(ctx)
+}
+
+// settle has what was read dealt with. What could not be waits for the next call, which the clock brings
+// if nothing else does.
+func (w *Watcher) settle(ctx context.Context) {
+	if err := w.opts.Settle(ctx); err != nil && ctx.Err() == nil {
+		w.log.Warn("what was read could not be told, it is tried again", "err", err)
+	}
 }
 
 // hearsAll reports whether events tell of all that changes below the root, as far as is
@@ -410,7 +419,6 @@ func (w *Watcher) look(ctx context.Context, c check) {
 	if abs, err := filepath.Abs(c.path); err == nil {
 		c.path = abs
 	}
-	w.opts.Settle(ctx)
 	if !w.wanted(c.path) {
 		c.done <- fmt.Errorf("check %s: %w", c.path, ErrNotWatched)
 		return

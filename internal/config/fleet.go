@@ -6,6 +6,17 @@ import (
 	"time"
 )
 
+// Fleet is how hosts that share an account find each other.
+type Fleet struct {
+	URL             string        `toml:"url"` // of one or several servers, with commas; "": there is no fleet
+	CredentialsFile string        `toml:"credentials_file"`
+	CAFile          string        `toml:"ca_file"`
+	Name            string        `toml:"name"` // of this host; "": the system's
+	Share           string        `toml:"share"`
+	Takeover        string        `toml:"takeover"`
+	Heartbeat       time.Duration `toml:"heartbeat"`
+}
+
 func (f Fleet) validate(found *problems) {
 	found.enum("fleet.share", f.Share, ShareFacts, ShareTexts)
 	found.enum("fleet.takeover", f.Takeover, TakeoverAsk, TakeoverAuto)

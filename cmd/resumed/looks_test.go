@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -176,8 +177,11 @@ func TestBrowserHasTheClockOfStatus(t *testing.T) {
 	b.write(configFile, bot+served)
 	b.start()
 	w.do(chromedp.Navigate(b.page()))
-	w.eval(`(import('/words.js').then((words) => { window.words = words }), 0)`)
-	w.until("the words are there", `window.words !== undefined`)
+	words, err := os.ReadFile("../../internal/webui/files/words.js") // the page has them within itself
+	require.NoError(t, err)
+	w.eval(`(() => {` + strings.ReplaceAll(string(words), "\nexport ", "\n") + `
+		window.words = {span, until, clock, said, sentence}
+	})()`)
 	const noon = `new Date(2026, 10, 15, 13, 13).getTime()`
 	for expression, want := range map[string]string{
 		`words.span(-1)`: "0s", `words.span(40e3)`: "40s", `words.span(59600)`: "1m 0s", `words.span(107*60e3)`: "1h 47m", `words.span(52*3600e3)`: "2d 4h",

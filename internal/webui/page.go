@@ -4,7 +4,6 @@
 package webui
 
 import (
-	"bytes"
 	"context"
 	"embed"
 	"errors"
@@ -13,7 +12,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
 	"time"
 
@@ -40,9 +38,9 @@ const (
 	formLimit = 16 << 10
 )
 
-// policy lets the page load what is served beside it and nothing else, and
-// nobody put it in a frame.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+// policy lets run what stands in the page itself, by its hash, and load nothing; and nobody may
+// put the page in a frame. It is completed by assemble.
+const policy = "default-src 'none'; script-src %s %s; style-src %s; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Page is a handler for the root of a server, which must check the Host of
@@ -58,7 +56,7 @@ type Page struct {
 func New(backend Backend, secret *Secret, log *slog.Logger) *Page {
 	p := &Page{backend: backend, access: access{secret: secret}, log: log}
 	mux := http.NewServeMux()
-	serveFiles(mux) // everybody may have these: they tell nothing
+	mux.HandleFunc("GET /{$}", serveDocument) // everybody may have it: it tells nothing
 	mux.HandleFunc("POST /enter", p.access.enter)
 	mux.Handle("GET /events", p.access.guard(p.events))
 	mux.Handle("GET /session", p.access.guard(p.session))
@@ -89,7 +87,7 @@ func (p *Page) Query(once bool) (string, error) {
 func headers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
+		h.Set("Content-Security-Policy", assembled().policy)
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -99,36 +97,10 @@ func headers(next http.Handler) http.Handler {
 	})
 }
 
-// types are said by hand: the machine's own table of types may be a strange one, and a
-// browser believes what it is told.
-var types = map[string]string{
-	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
-}
-
-// serveFiles serves the files of the page under their names, and the page itself as the root.
-func serveFiles(mux *http.ServeMux) {
-	entries, err := files.ReadDir("files")
-	if err != nil {
-		panic(err) // they are part of the program
-	}
-	for _, entry := range entries {
-		pattern := "GET /" + entry.Name()
-		if entry.Name() == "page.html" {
-			pattern = "GET /{$}"
-		}
-		mux.Handle(pattern, file(entry.Name()))
-	}
-}
-
-func file(name string) http.HandlerFunc {
-	data, err := files.ReadFile("files/" + name)
-	if err != nil {
-		panic(err) // it is part of the program
-	}
-	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", types[path.Ext(name)])
-		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(data))
-	}
+// serveDocument serves the page, which is the same for everybody.
+func serveDocument(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = io.WriteString(w, assembled().html) // the reader is gone: nobody to tell
 }
 
 // events streams what changes, as server-sent events. It ends when what the

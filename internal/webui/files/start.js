@@ -1,12 +1,6 @@
 // How the page is let in. This is the first script and no module, so that the daemon is
-// asked while all the other parts of the page are still being loaded.
+// asked while all the other parts of the page are still being read.
 'use strict';
-
-// A part of the page that could not be loaded, as from a daemon that just restarts, leaves
-// nothing that could ask again: the page is loaded anew.
-addEventListener('error', (event) => {
-  if (event.target instanceof HTMLScriptElement || event.target instanceof HTMLLinkElement) setTimeout(() => location.reload(), 1500);
-}, true);
 
 // What lets the page in: first the token of its link, then a key. That is kept for
 // this tab and this port alone; a cookie would be sent to every port.

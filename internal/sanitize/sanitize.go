@@ -115,7 +115,7 @@ func visible(r rune) rune {
 // encoding/json and log/slog do so for some of them alone. What JSON means stays
 // the same. Newlines stay.
 func Escape(text []byte) []byte {
-	if !bytes.ContainsFunc(text, concealed) {
+	if plain(text) || !bytes.ContainsFunc(text, concealed) {
 		return text
 	}
 	safe := make([]byte, 0, len(text)+32)
@@ -131,6 +131,16 @@ func Escape(text []byte) []byte {
 		}
 	}
 	return safe
+}
+
+// plain reports whether all of text is ASCII that can be seen, as nearly every line of a log is.
+func plain(text []byte) bool {
+	for _, c := range text {
+		if (c < ' ' && c != '\n') || c >= 0x7f {
+			return false
+		}
+	}
+	return true
 }
 
 func concealed(r rune) bool {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
 )
 
 // A start moves a cursor for each transcript. They are written together when no more come in
@@ -77,4 +79,43 @@ func TestTheCursorsOfAStartAreWrittenTogether(t *testing.T) {
 	require.JSONEq(t, `{"offset":1}`, string(cursors["/t/2"]))
 	require.NotContains(t, cursors, "/t/0")
 	require.NotContains(t, cursors, "/t/bad2")
+}
+
+// An outage stops thousands of sessions, and of each more is known a moment later: they are
+// written once, with that. What is not kept for ever while it waits does not wait.
+func TestSessionsThatStopInMassesAreWrittenTogether(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, dir)
+		ctx, cancel := testContext(t)
+		var run sync.WaitGroup
+		run.Go(func() { require.NoError(t, s.Run(ctx)) })
+		time.Sleep(linger)
+		synctest.Wait()
+		stored := func() []resume.Session { return load(t, s).Sessions }
+
+		for round := range 3 {
+			for n := range masses {
+				s.Put(session(fmt.Sprint(n), round))
+			}
+			time.Sleep(linger)
+			synctest.Wait()
+			require.Empty(t, stored(), "more of them come")
+		}
+		time.Sleep(linger)
+		synctest.Wait()
+		require.Len(t, stored(), masses)
+		require.Contains(t, stored(), session("0", 2), "as it is now")
+
+		s.Put(session("0", 3))
+		for range maxWaitingLines / 2 {
+			s.AppendHistory(Entry{At: time.Now(), Kind: "waiting", Data: json.RawMessage("{}")})
+		}
+		time.Sleep(linger)
+		synctest.Wait()
+		require.Contains(t, stored(), session("0", 3), "another as many lines might find no room")
+		cancel()
+		run.Wait()
+		require.NoError(t, s.Close())
+	})
 }

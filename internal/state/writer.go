@@ -21,9 +21,10 @@ const (
 	// a disk need not be woken for each.
 	linger = 200 * time.Millisecond
 
-	// A start moves thousands of cursors within a second. Each page of the database would be
-	// written again and again: while they come in such masses they wait for the others.
-	masses       = 1000
+	// A start moves thousands of cursors within a second, and an outage stops as many sessions, of
+	// each of which more becomes known a moment later. Each page of the database, and most
+	// records, would be written again and again: while they come in such masses they wait for the others.
+	masses       = 100
 	longestInAll = 2 * time.Second
 
 	// retryEvery is how often a disk that refuses is asked again.
@@ -42,21 +43,21 @@ func (s *Store) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	armed := true // what an earlier life of the queue holds is written at once
 	var waited time.Duration
-	for cursors := 0; ; {
+	for queued := uint64(0); ; {
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			return s.commit()
 		case <-s.nudge:
 			if !armed { // otherwise it goes with what waits already
-				armed, waited, cursors = true, 0, 0
+				armed, waited, queued = true, 0, s.onDisk()
 				timer.Reset(linger)
 			}
 		case <-look.C:
 			s.Look()
 		case <-timer.C:
-			before := cursors
-			if cursors = s.cursorsQueued(); cursors-before >= masses && waited < longestInAll {
+			before, room := queued, false
+			if queued, room = s.waiting(); queued-before >= masses && room && waited < longestInAll {
 				waited += linger
 				timer.Reset(linger)
 				continue
@@ -130,11 +131,19 @@ func (s *Store) enqueue(o op) {
 	s.wake()
 }
 
-// cursorsQueued returns how many cursors wait to be written.
-func (s *Store) cursorsQueued() int {
+// waiting returns how much was ever queued, and whether there is room for as much of the
+// history as waits already.
+func (s *Store) waiting() (queued uint64, room bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.queue.cursors)
+	return s.queue.queued, len(s.queue.lines) < maxWaitingLines/2
+}
+
+// onDisk returns how much of what was ever queued is written.
+func (s *Store) onDisk() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queue.written
 }
 
 func (s *Store) wake() { nudge(s.nudge) }

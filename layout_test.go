@@ -80,7 +80,7 @@ var arrows = map[string][]string{
 	"internal/agenttest":          {"internal/agent", "internal/leash", "internal/limit", "internal/resume"}, // for tests alone
 	"internal/agent/*":            {"internal/agent", "internal/backoff", "internal/fsevents", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/program", "internal/sqliteread", "internal/resume", "internal/dirs", "internal/usage"},
 	"internal/sqliteread":         {"internal/backoff"},
-	"internal/resume":             {"internal/backoff", "internal/limit"},
+	"internal/resume":             {"internal/backoff", "internal/limit", "internal/uuidtext"},
 
 	"internal/limit":       {"internal/limit/class", "internal/limit/facts", "internal/limit/token", "internal/limit/when", "internal/limit/words"},
 	"internal/limit/facts": {"internal/limit/class", "internal/limit/token"},
@@ -127,7 +127,7 @@ var knownOnlyIn = map[string]string{
 // pure packages touch nothing outside: no files, no processes, no network.
 var pure = []string{
 	"internal/resume", "internal/backoff", "internal/limit", "internal/limit/class", "internal/limit/facts", "internal/limit/token", "internal/limit/when", "internal/limit/words",
-	"internal/sanitize", "internal/lastwords", "internal/humanize", "internal/leash", "internal/timeline",
+	"internal/sanitize", "internal/lastwords", "internal/humanize", "internal/leash", "internal/timeline", "internal/uuidtext",
 }
 
 var impure = []string{"os", "os/exec", "net", "net/http", "syscall", "log/slog", "database/sql"}

@@ -18,8 +18,9 @@ type book struct {
 	places   map[workplace]*meeting
 	tally    map[string]*Tally // by agent
 
-	probe entry // what is looked for
-	looks int   // at sessions: tests count them
+	probe  entry // what is looked for,
+	probed Key   // by this key
+	looks  int   // at sessions: tests count them
 }
 
 // Tally is how many sessions stand where.
@@ -40,18 +41,27 @@ func (t Tally) Known() int { return t[Watching] + t.Stopped() }
 
 func newBook() book {
 	return book{
-		sessions: sorted[*entry]{compare: func(a, b *entry) int { return compareNames(a.key, b.key) }},
+		sessions: sorted[*entry]{compare: compareEntries},
 		whole:    make(map[*entry]struct{}),
 		forms:    make(forms),
 		places:   make(map[workplace]*meeting),
 		tally:    make(map[string]*Tally),
+		probe:    entry{common: new(commonForm)},
 	}
+}
+
+// like returns an entry that finds those of a session, until the next call.
+func (b *book) like(key Key) *entry {
+	if key != b.probed {
+		b.probed, b.probe.common.agent = key, key.Agent
+		b.probe.identify("", key.ID)
+	}
+	return &b.probe
 }
 
 func (b *book) entry(key Key) *entry {
 	b.looks++
-	b.probe.key = key
-	e, _ := b.sessions.get(&b.probe)
+	e, _ := b.sessions.get(b.like(key))
 	return e
 }
 
@@ -70,8 +80,8 @@ func (b *book) standing(key Key) *Session {
 	switch {
 	case e == nil:
 		return nil
-	case e.whole != nil:
-		return e.whole
+	case e.whole() != nil:
+		return e.whole()
 	}
 	return new(e.session())
 }
@@ -84,10 +94,12 @@ func (b *book) put(s Session) (before Session, known bool) {
 		b.uncount(e, before)
 	} else {
 		s.Key.ID = strings.Clone(s.Key.ID) // it may be cut from something longer
-		e = &entry{key: s.Key}
-		b.sessions.add(e)
+		e = new(entry)
 	}
 	e.put(s, b.forms)
+	if !known {
+		b.sessions.add(e)
+	}
 	b.count(e, s)
 	return before, known
 }
@@ -100,11 +112,11 @@ func (b *book) drop(s Session) {
 	}
 	b.uncount(e, e.session())
 	b.sessions.remove(e)
-	b.forms.release(e.form)
+	b.forms.release(e.common)
 }
 
 func (b *book) count(e *entry, s Session) {
-	if e.whole != nil {
+	if e.whole() != nil {
 		b.whole[e] = struct{}{}
 	}
 	tally := b.tally[s.Key.Agent]
@@ -150,7 +162,7 @@ func (b *book) read(entries []*entry) iter.Seq[Session] {
 func (b *book) readFrom(agent, transcript string) iter.Seq[Session] {
 	var found []*entry
 	for _, e := range b.sessions.all() {
-		if e.key.Agent == agent && e.readFrom(transcript) {
+		if e.common.agent == agent && e.readFrom(transcript) {
 			found = append(found, e)
 		}
 	}
@@ -160,13 +172,13 @@ func (b *book) readFrom(agent, transcript string) iter.Seq[Session] {
 // name returns a name for a session, known or new.
 func (b *book) name(key Key) string {
 	beside := make([]Key, 0, 2)
-	b.probe.key = key
-	if e, ok := b.sessions.before(&b.probe); ok {
-		beside = append(beside, e.key)
+	probe := b.like(key)
+	if e, ok := b.sessions.before(probe); ok {
+		beside = append(beside, e.key())
 	}
-	for e := range b.sessions.from(&b.probe) {
-		if e.key != key {
-			beside = append(beside, e.key)
+	for e := range b.sessions.from(probe) {
+		if compareEntries(e, probe) != 0 {
+			beside = append(beside, e.key())
 			break
 		}
 	}
@@ -179,11 +191,11 @@ func (b *book) name(key Key) string {
 func (b *book) fitting(text string) iter.Seq[Session] {
 	fit := make(map[*entry]struct{})
 	begins := func(agent, id string) {
-		for e := range b.sessions.from(&entry{key: Key{ID: id}}) {
-			if b.looks++; !strings.HasPrefix(e.key.ID, id) {
+		for e := range b.sessions.from(b.like(Key{ID: id})) {
+			if b.looks++; !strings.HasPrefix(e.key().ID, id) {
 				return
 			}
-			if agent == "" || e.key.Agent == agent {
+			if agent == "" || e.common.agent == agent {
 				fit[e] = struct{}{}
 			}
 		}

@@ -175,10 +175,10 @@ func (c Change) WorksOn() bool {
 	if a.State != b.State || a.State != Watching {
 		return false
 	}
-	if mine, ours, ok := pack(a); ok { // nearly always
-		theirs, common, ok := pack(b)
-		mine.inode, mine.gen, mine.offset, mine.moved, ours.epoch = theirs.inode, theirs.gen, theirs.offset, theirs.moved, common.epoch
-		return ok && mine == theirs && ours == common
+	if a.quiet() && b.quiet() { // nearly always
+		return a.Key == b.Key && a.Name == b.Name && a.Kind == b.Kind && a.Account == b.Account && a.Provider == b.Provider &&
+			a.Cwd == b.Cwd && a.Transcript == b.Transcript && a.Reason == b.Reason &&
+			a.BornAt.Equal(b.BornAt) && a.FoundAt.Equal(b.FoundAt) && a.PromptedAt.Equal(b.PromptedAt)
 	}
 	a.Seen, b.Seen = Position{}, Position{}
 	a.MovedAt, b.MovedAt = time.Time{}, time.Time{}

@@ -1,6 +1,8 @@
 package resume
 
 import (
+	"bytes"
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -8,28 +10,29 @@ import (
 	"time"
 
 	"resumed/internal/limit"
+	"resumed/internal/uuidtext"
 )
 
 // entry is a session as it is kept. Most were never stopped: of these there may be
 // a hundred thousand. So they are kept small, and what they have in common is kept
 // once.
 type entry struct {
-	key   Key
-	whole *Session // never changed; nil: it is quiet, and what follows is all there is of it
+	text   string // what stands in its transcript's name before the id, and the id
+	common *commonForm
 
-	form                       *commonForm
-	before                     string // what stands in its transcript's name before the id
 	inode                      uint64 // Seen.Epoch, where form has none
 	gen                        uint32
 	kind                       uint8 // of kinds
 	name                       uint8 // how much of the id it is
+	idAt                       uint8 // where the id begins in text,
+	packed                     bool  // of which it takes half its length
 	offset                     int64
 	born, found, moved, prompt int64 // UnixNano
 }
 
 // form is what quiet sessions have in common.
 type form struct {
-	account, provider, cwd, reason string
+	agent, account, provider, cwd, reason string
 
 	dir   string // where the transcript lies, with the last slash
 	after string // what stands in its name after the id
@@ -44,6 +47,7 @@ type forms map[form]*commonForm
 type commonForm struct {
 	form
 	users int
+	whole *Session // never changed; nil: it is quiet. One that is not has nothing in common with others
 }
 
 var kinds = []string{"", Interactive, Headless}
@@ -67,48 +71,114 @@ func (s *Session) quiet() bool {
 
 // put keeps a session in the entry, as small as it goes.
 func (e *entry) put(s Session, known forms) {
-	old := e.form
+	old := e.common
 	if own, common, ok := pack(s); ok {
 		*e = own
-		e.form = known.take(common)
+		e.common = known.take(common)
 	} else {
-		whole := s
-		*e = entry{key: s.Key, whole: &whole}
+		*e = entry{text: e.text, idAt: e.idAt, packed: e.packed}
+		if old == nil {
+			e.identify("", s.Key.ID)
+		}
+		own := &struct { // at once, as there may be thousands within a second
+			form    commonForm
+			session Session
+		}{session: s}
+		own.form.agent, own.form.whole = s.Key.Agent, &own.session
+		e.common = &own.form
 	}
 	known.release(old)
 }
 
+// identify keeps an id, with what stands before it. It returns false where that is too long.
+func (e *entry) identify(before, id string) bool {
+	if len(before) > math.MaxUint8 {
+		return false
+	}
+	e.idAt = uint8(len(before))
+	var raw [uuidtext.PackedLen]byte
+	if raw, e.packed = uuidtext.Pack(id); e.packed {
+		var room [64]byte
+		e.text = string(append(append(room[:0], before...), raw[:]...))
+	} else if e.text = before + id; before == "" || id == "" {
+		e.text = strings.Clone(e.text) // it must not keep what it was cut from in memory
+	}
+	return true
+}
+
+// whole returns the session where more is known of it than that it works; else nil.
+func (e *entry) whole() *Session { return e.common.whole }
+
+// appendID appends the session's id.
+func (e *entry) appendID(to []byte) []byte {
+	if !e.packed {
+		return append(to, e.text[e.idAt:]...)
+	}
+	return uuidtext.Append(to, e.text[e.idAt:])
+}
+
+// key returns the session's key.
+func (e *entry) key() Key {
+	if whole := e.whole(); whole != nil {
+		return whole.Key
+	}
+	return Key{Agent: e.common.agent, ID: string(e.appendID(make([]byte, 0, uuidtext.Len)))}
+}
+
+// compareEntries is compareNames.
+func compareEntries(a, b *entry) int {
+	if a.packed && b.packed {
+		return cmp.Or(strings.Compare(a.text[a.idAt:], b.text[b.idAt:]), strings.Compare(a.common.agent, b.common.agent))
+	}
+	var roomA, roomB [64]byte
+	return cmp.Or(bytes.Compare(a.appendID(roomA[:0]), b.appendID(roomB[:0])), strings.Compare(a.common.agent, b.common.agent))
+}
+
 // session returns the session that is kept in the entry.
 func (e *entry) session() Session {
-	if e.whole != nil {
-		return *e.whole
+	if whole := e.whole(); whole != nil {
+		return *whole
 	}
-	f := e.form
+	f := e.common
 	s := Session{
-		Key: e.key, Account: f.account, Provider: f.provider, Cwd: f.cwd, Reason: f.reason,
+		Account: f.account, Provider: f.provider, Cwd: f.cwd, Reason: f.reason,
 		Kind: kinds[e.kind], Seen: Position{Epoch: f.epoch, Offset: e.offset}, State: Watching,
 		BornAt: unpackTime(e.born), FoundAt: unpackTime(e.found), MovedAt: unpackTime(e.moved), PromptedAt: unpackTime(e.prompt),
 	}
 	if f.epoch == "" && e.inode > 0 {
 		s.Seen.Epoch = unpackEpoch(e.inode, e.gen)
 	}
+	s.Key, s.Transcript = e.named()
 	if e.name == longName {
-		s.Name = e.key.String()
+		s.Name = s.Key.String()
 	} else {
-		s.Name = e.key.ID[:e.name]
-	}
-	if s.Transcript = f.dir + e.before; f.named {
-		s.Transcript = f.dir + e.before + e.key.ID + f.after
+		s.Name = s.Key.ID[:e.name]
 	}
 	return s
 }
 
+// named returns the session's key and its transcript, of which the id is mostly a part.
+func (e *entry) named() (Key, string) {
+	f := e.common
+	if !f.named {
+		return e.key(), f.dir + e.text[:e.idAt]
+	}
+	var room [256]byte
+	path := append(append(room[:0], f.dir...), e.text[:e.idAt]...)
+	begin := len(path)
+	path = e.appendID(path)
+	end := len(path)
+	transcript := string(append(path, f.after...))
+	return Key{Agent: f.agent, ID: transcript[begin:end]}, transcript
+}
+
 // readFrom reports whether that is the session's transcript.
 func (e *entry) readFrom(transcript string) bool {
-	if e.whole != nil {
-		return e.whole.Transcript == transcript
+	if whole := e.whole(); whole != nil {
+		return whole.Transcript == transcript
 	}
-	return strings.HasPrefix(transcript, e.form.dir) && e.session().Transcript == transcript
+	_, path := e.named()
+	return path == transcript
 }
 
 // pack returns what a quiet session has for itself, and what it has in common with
@@ -118,26 +188,27 @@ func pack(s Session) (own entry, common form, ok bool) {
 	if kind < 0 || !s.quiet() {
 		return own, common, false
 	}
-	own = entry{key: s.Key, kind: uint8(kind), offset: s.Seen.Offset}
-	var fits [5]bool
+	own = entry{kind: uint8(kind), offset: s.Seen.Offset}
+	common = form{agent: s.Key.Agent, account: s.Account, provider: s.Provider, cwd: s.Cwd, reason: s.Reason}
+	at := strings.LastIndexByte(s.Transcript, '/') + 1
+	before := s.Transcript[at:]
+	common.dir = s.Transcript[:at]
+	if i := strings.Index(before, s.Key.ID); i >= 0 {
+		common.named, common.after, before = true, before[i+len(s.Key.ID):], before[:i]
+	}
+	var fits [6]bool
 	own.name, fits[0] = packName(s.Name, s.Key)
 	own.born, fits[1] = packTime(s.BornAt)
 	own.found, fits[2] = packTime(s.FoundAt)
 	own.moved, fits[3] = packTime(s.MovedAt)
 	own.prompt, fits[4] = packTime(s.PromptedAt)
+	fits[5] = own.identify(before, s.Key.ID)
 	if slices.Contains(fits[:], false) {
 		return own, common, false
 	}
-	common = form{account: s.Account, provider: s.Provider, cwd: s.Cwd, reason: s.Reason}
 	if own.inode, own.gen, ok = packEpoch(s.Seen.Epoch); !ok {
 		common.epoch = s.Seen.Epoch
 	}
-	name := strings.LastIndexByte(s.Transcript, '/') + 1
-	common.dir, own.before = s.Transcript[:name], s.Transcript[name:]
-	if i := strings.Index(own.before, s.Key.ID); i >= 0 {
-		common.named, common.after, own.before = true, own.before[i+len(s.Key.ID):], own.before[:i]
-	}
-	own.before = strings.Clone(own.before) // it must not keep the whole path in memory
 	return own, common, true
 }
 
@@ -188,7 +259,7 @@ func unpackEpoch(inode uint64, gen uint32) string {
 func (f forms) take(want form) *commonForm {
 	s := f[want]
 	if s == nil {
-		for _, text := range []*string{&want.account, &want.provider, &want.cwd, &want.reason, &want.dir, &want.after, &want.epoch} {
+		for _, text := range []*string{&want.agent, &want.account, &want.provider, &want.cwd, &want.reason, &want.dir, &want.after, &want.epoch} {
 			*text = strings.Clone(*text) // what it was cut from must not stay
 		}
 		s = &commonForm{form: want}
@@ -199,7 +270,7 @@ func (f forms) take(want form) *commonForm {
 }
 
 func (f forms) release(s *commonForm) {
-	if s == nil {
+	if s == nil || s.whole != nil {
 		return
 	}
 	if s.users--; s.users == 0 {

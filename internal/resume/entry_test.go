@@ -57,10 +57,10 @@ func fill(v reflect.Value) {
 func keptAs(t *testing.T, s Session) *entry {
 	t.Helper()
 	known := make(forms)
-	e := &entry{key: s.Key}
+	e := new(entry)
 	e.put(s, known)
 	require.Equal(t, s, e.session())
-	known.release(e.form)
+	known.release(e.common)
 	require.Empty(t, known)
 	return e
 }
@@ -68,7 +68,7 @@ func keptAs(t *testing.T, s Session) *entry {
 // Whatever is known of a session is kept, also what is thought of later.
 func TestNothingOfASessionIsLostInItsEntry(t *testing.T) {
 	whole := quietSession()
-	require.Nil(t, keptAs(t, whole).whole)
+	require.Nil(t, keptAs(t, whole).whole())
 	for field := range reflect.TypeFor[Session]().Fields() {
 		for _, s := range []Session{quietSession(), {Key: whole.Key, State: Watching}} {
 			fill(reflect.ValueOf(&s).Elem().FieldByIndex(field.Index))
@@ -159,6 +159,33 @@ func TestWorkingOnIsNothingElseThanMoving(t *testing.T) {
 			}
 			fill(reflect.ValueOf(&after).Elem().FieldByIndex(field.Index))
 			require.False(t, Change{Before: before, After: after}.WorksOn(), field.Name)
+		}
+	}
+}
+
+// However an id is kept, sessions stand in the order of what people type.
+func TestEntriesStandInTheOrderOfTheirIDs(t *testing.T) {
+	const id = "4f2a77aa-0000-4000-8000-000000000000"
+	keys := []Key{
+		{"codex", id},
+		{"claude-code", id},
+		{"claude-code", "4f2a77aa-0000-4000-8000-00000000000a"},
+		{"claude-code", "4F2A" + id[4:]},
+		{"gemini", "f" + id[1:]},
+		{"opencode", "ses_4f2a"},
+		{"bot", id[:8]},
+		{"bot", id + "0"},
+		{"bot", "4f2a77aa:"},
+		{"bot", ""},
+	}
+	kept := make([]*entry, len(keys))
+	for i, key := range keys {
+		kept[i] = keptAs(t, Session{Key: key, State: Watching, Transcript: "/h/rollout-" + key.ID + ".jsonl"})
+		require.Equal(t, key, kept[i].key())
+	}
+	for i, a := range kept {
+		for j, b := range kept {
+			require.Equal(t, compareNames(keys[i], keys[j]), compareEntries(a, b), "%v %v", keys[i], keys[j])
 		}
 	}
 }

@@ -68,10 +68,13 @@ func (b *book) settle(e *entry, s Session) {
 	}
 	p := b.places[s.workplace()]
 	if p == nil {
-		p = &meeting{working: sorted[*entry]{compare: compareBorn}, stopped: make(map[*entry]struct{})}
+		p = &meeting{working: sorted[*entry]{compare: compareBorn}}
 		b.places[s.workplace()] = p
 	}
 	if s.Interrupted() {
+		if p.stopped == nil { // seldom anybody is
+			p.stopped = make(map[*entry]struct{})
+		}
 		p.stopped[e] = struct{}{}
 	} else {
 		p.working.add(e)
@@ -97,15 +100,15 @@ func (p *meeting) all() []*entry {
 }
 
 func compareBorn(a, b *entry) int {
-	return cmp.Or(cmp.Compare(a.bornAt(), b.bornAt()), compareNames(a.key, b.key))
+	return cmp.Or(cmp.Compare(a.bornAt(), b.bornAt()), compareEntries(a, b))
 }
 
 // bornAt returns when the session began, as an entry keeps it.
 func (e *entry) bornAt() int64 {
-	if e.whole == nil {
+	if e.whole() == nil {
 		return e.born
 	}
-	at, _ := packTime(e.whole.BornAt)
+	at, _ := packTime(e.whole().BornAt)
 	return at
 }
 
@@ -126,7 +129,9 @@ func (b *book) begunSince(w workplace, since time.Time) iter.Seq[Session] {
 			return
 		}
 		at, _ := packTime(since)
-		for e := range p.working.from(&entry{born: at + 1}) {
+		probe := b.like(Key{})
+		probe.born = at + 1
+		for e := range p.working.from(probe) {
 			if b.looks++; !yield(e.session()) {
 				return
 			}

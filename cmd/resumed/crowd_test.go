@@ -50,14 +50,15 @@ func (b *browser) worked() time.Duration {
 // found counts the sessions of the groups that a page shows.
 const found = `[...document.querySelectorAll('.group .many')].reduce((sum, each) => sum + parseInt(each.textContent), 0)`
 
-// drawn says on each page when its first groups of sessions are on the screen, and what
-// they are; and when all sessions are there.
+// drawn says on each page when its first groups of sessions are on the screen, which the
+// browser tells of text that has a name for that, and what they are; and when all sessions are there.
 const drawn = `new MutationObserver((_, observer) => {
   const groups = document.querySelectorAll('.group');
   if (!groups.length) return;
   observer.disconnect();
   window.first = groups.length + ' groups of ' + ` + found + ` + ', busy: ' + document.querySelector('#sessions').ariaBusy;
-  requestAnimationFrame(() => setTimeout(() => { window.drawn = performance.now() }));
+  new PerformanceObserver((told) => { window.drawn = told.getEntries()[0].renderTime }).observe({type: 'element', buffered: true});
+  groups[0].querySelector('.cause').setAttribute('elementtiming', 'groups');
   const all = () => document.querySelector('#sessions').ariaBusy === 'true' ? setTimeout(all) : window.all = performance.now();
   all();
 }).observe(document, {childList: true, subtree: true})`

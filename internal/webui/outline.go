@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"context"
 	"encoding/json"
 	"iter"
 	"slices"
@@ -20,6 +21,10 @@ const (
 	// smallGroup is how many sessions a group has at most that the page opens by itself.
 	// Their rows come with the outline, as they are seen at once.
 	smallGroup = 5
+
+	// drawTime is how long a browser has for drawing an outline before it is sent the rows: to
+	// make, send and read those of ten thousand takes the processors that would draw.
+	drawTime = 150 * time.Millisecond
 )
 
 // outline comes before the rows of a crowd, and is all that is drawn before anybody opens
@@ -94,7 +99,7 @@ func outlined(sessions []resume.View) (groups []group, few []row) {
 
 // events are what the page is sent of an update: one event, or for a crowd an outline and
 // then its rows. They are made when they are sent, so that the first need not wait for the last.
-func events(u control.Update) iter.Seq[[]byte] {
+func events(ctx context.Context, u control.Update) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		sessions := u.Sessions
 		if !u.Whole || len(sessions) <= crowd {
@@ -105,6 +110,11 @@ func events(u control.Update) iter.Seq[[]byte] {
 		first := outline{document: show(u)}
 		first.Groups, first.Rows = outlined(sessions)
 		if !yield(event(first)) {
+			return
+		}
+		select {
+		case <-time.After(drawTime):
+		case <-ctx.Done():
 			return
 		}
 		for some := range slices.Chunk(sessions, crowd) {

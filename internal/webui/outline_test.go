@@ -2,9 +2,11 @@ package webui
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -26,7 +28,7 @@ type told struct {
 func hear(t *testing.T, u control.Update) []told {
 	t.Helper()
 	var all []told
-	for event := range events(u) {
+	for event := range events(t.Context(), u) {
 		data, found := bytes.CutPrefix(event, []byte("data: "))
 		require.True(t, found)
 		var one told
@@ -34,6 +36,27 @@ func hear(t *testing.T, u control.Update) []told {
 		all = append(all, one)
 	}
 	return all
+}
+
+// What is seen first is drawn before the machine is busy with what is not.
+func TestABrowserHasTimeToDrawAnOutline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		many := control.Update{Whole: true}
+		many.Sessions = make([]resume.View, 2*crowd)
+		began := time.Now()
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
+		var at []time.Duration
+		for range events(ctx, many) {
+			at = append(at, time.Since(began))
+		}
+		require.Equal(t, []time.Duration{0, drawTime, drawTime}, at)
+
+		for range events(ctx, many) {
+			leave() // who is gone is waited for by nobody
+		}
+		require.Equal(t, drawTime, time.Since(began))
+	})
 }
 
 // Who opens the page of a crowd sees at once how many stand where, and need not wait for every row.

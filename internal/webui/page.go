@@ -156,7 +156,7 @@ func next(ctx context.Context, f *control.Follower) (iter.Seq[[]byte], error) {
 	if err != nil {
 		return nil, err
 	}
-	return events(update), nil
+	return events(ctx, update), nil
 }
 
 func (p *Page) order(w http.ResponseWriter, r *http.Request) {

@@ -40,11 +40,11 @@ async function listen(body, hear) {
   }
 }
 
-// drawn lets the browser draw what was heard before it reads on. A page that nobody sees
-// draws nothing.
+// drawn lets the browser draw what was heard before it reads on, also a slow one. A page that
+// nobody sees draws nothing.
 const drawn = () => document.hidden || new Promise((again) => {
   requestAnimationFrame(() => setTimeout(again));
-  setTimeout(again, 100);
+  setTimeout(again, 500);
 });
 
 // take hears one event, and returns whether that is to be seen before what follows it.

@@ -52,6 +52,9 @@ const (
 
 	// counted is how many sessions a step has at most whose starts are counted.
 	counted = 16
+
+	// everybody is how many may start where nobody need wait for another.
+	everybody = 1 << 20
 )
 
 // Rules are what this host's user wants.
@@ -192,31 +195,38 @@ func (a Account) Released(mark string) (Account, bool) {
 	return a, true
 }
 
-// Started takes leave for a start where the account is closed. got says whether one may
-// start; where none may, the next step is at next. Small steps are counted by
-// all hosts together. Counting large ones would be a write a start: there each of so many hosts
-// starts by chance, u in [0, 1), as often as the step has room for. Steps are over once more may start than
-// want to.
-func (a Account) Started(r Rules, hosts int, u float64, now time.Time) (after Account, got, changed bool, next time.Time) {
+// Started takes leave for starts where the account is closed: for so many, everybody where none need
+// wait. Where the step is shared out, or nothing is left of it, the next one begins at next. Small steps
+// are counted by all hosts together. Counting large ones would be a write a start: there each of so many hosts
+// has its share of what the step has room for, the fraction of a session by chance, u in [0, 1). Steps are
+// over once more may start than want to.
+func (a Account) Started(r Rules, hosts int, u float64, now time.Time) (after Account, may int, changed bool, next time.Time) {
 	if a.Ramp == nil || r.Stagger <= 0 {
-		return a, true, false, time.Time{}
+		return a, everybody, false, time.Time{}
 	}
 	ramp := *a.Ramp
 	steps := max(0, now.Sub(ramp.From)) / r.Stagger
 	if steps >= 1 && 2*ramp.Left > ramp.Size {
-		return a, true, false, time.Time{}
+		return a, everybody, false, time.Time{}
 	}
 	if steps >= 1 && 2*ramp.Size > counted {
-		room := float64(ramp.Size) * math.Exp2(float64(steps))
-		return a, u < room/float64(hosts), false, ramp.From.Add((steps + 1) * r.Stagger)
+		share := float64(ramp.Size) * math.Exp2(float64(steps)) / float64(hosts)
+		if share >= everybody {
+			return a, everybody, false, time.Time{}
+		}
+		whole, part := math.Modf(share)
+		if may = int(whole); u < part {
+			may++
+		}
+		return a, may, false, ramp.From.Add((steps + 1) * r.Stagger)
 	}
 	if steps >= 1 {
 		ramp = Ramp{From: now, Size: 2 * ramp.Size, Left: 2 * ramp.Size}
 	}
 	if ramp.Left == 0 {
-		return a, false, false, ramp.From.Add(r.Stagger)
+		return a, 0, false, ramp.From.Add(r.Stagger)
 	}
 	ramp.Left--
 	a.Ramp = &ramp
-	return a, true, true, time.Time{}
+	return a, 1, true, time.Time{}
 }

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"encoding/json"
+	"math"
 	"testing"
 	"time"
 
@@ -135,38 +136,42 @@ func TestSessionsStartInGrowingSteps(t *testing.T) {
 	a, now, hosts := probed("m").closed(noon, rules), noon, 1000
 	for _, size := range []int{1, 2, 4, 8, 16} {
 		for range size {
-			var got, changed bool
-			a, got, changed, _ = a.Started(rules, hosts, 0.99, now)
-			require.True(t, got)
+			var may int
+			var changed bool
+			a, may, changed, _ = a.Started(rules, hosts, 0.99, now)
+			require.Equal(t, 1, may)
 			require.True(t, changed)
 		}
-		_, got, changed, next := a.Started(rules, hosts, 0, now.Add(rules.Stagger-1))
-		require.False(t, got)
+		_, may, changed, next := a.Started(rules, hosts, 0, now.Add(rules.Stagger-1))
+		require.Zero(t, may)
 		require.False(t, changed)
 		require.Equal(t, now.Add(rules.Stagger), next)
 		now = next
 	}
-	for _, room := range []float64{0.032, 0.064, 0.128, 0.256, 0.512, 1.024} {
-		_, got, changed, _ := a.Started(rules, hosts, room-0.001, now)
-		require.True(t, got)
+	for _, share := range []float64{0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048, 4.096} {
+		whole, part := math.Modf(share)
+		_, may, changed, _ := a.Started(rules, hosts, part-0.001, now)
+		require.EqualValues(t, whole+1, may)
 		require.False(t, changed, "a large step is not counted")
-		_, got, _, next := a.Started(rules, hosts, room, now)
-		require.False(t, got)
+		_, may, _, next := a.Started(rules, hosts, part+0.001, now)
+		require.EqualValues(t, whole, may)
 		require.Equal(t, now.Add(rules.Stagger), next)
 		now = next
 	}
+	_, may, _, _ := a.Started(rules, hosts, 0.99, now.Add(1000*time.Hour))
+	require.Equal(t, everybody, may, "in the end there is room for all")
 }
 
 func TestStepsAreOverOnceMoreMayStartThanWantTo(t *testing.T) {
 	a := probed("m").closed(noon, rules)
-	_, got, changed, _ := a.Started(rules, 9, 0.99, noon.Add(rules.Stagger))
-	require.True(t, got)
+	_, may, changed, _ := a.Started(rules, 9, 0.99, noon.Add(rules.Stagger))
+	require.Equal(t, everybody, may)
 	require.False(t, changed)
 	a.Ramp = &Ramp{From: noon, Size: 8, Left: 4}
 	_, _, changed, _ = a.Started(rules, 9, 0.99, noon.Add(rules.Stagger))
 	require.True(t, changed, "as many wanted to as did not")
-	_, got, changed, _ = Account{}.Started(rules, 9, 0.99, noon)
-	require.True(t, got && !changed, "nobody waits where nothing was limited")
+	_, may, changed, _ = Account{}.Started(rules, 9, 0.99, noon)
+	require.True(t, may == everybody && !changed, "nobody waits where nothing was limited")
 	require.Nil(t, probed("m").closed(noon, Rules{}).Ramp, "without a stagger nobody waits for another")
 }
 

@@ -58,6 +58,7 @@ type Fleet struct {
 	answered time.Time       // when the store last answered a write
 	failing  bool            // it did not answer since
 	stood    Standing        // as it was said last
+	lifted   bool            // a limit is over sooner than sessions were told
 	holds    map[*Hold]struct{}
 	probes   int // that this daemon has asked for
 
@@ -159,7 +160,9 @@ func (f *Fleet) tick(ctx context.Context) time.Time {
 			return f.beat
 		}
 		f.beat = f.now().Add(f.host.lasts / renewals)
+		f.lookAgain(ctx)
 	}
+	f.stirLifted(ctx)
 	next := f.beat
 	if at := f.renewHolds(ctx); !at.IsZero() && at.Before(next) {
 		next = at

@@ -60,6 +60,10 @@ type house struct {
 	t     *testing.T
 	store line
 
+	stagger time.Duration
+	takes   time.Duration // until a session that was resumed shows something
+	deaf    bool          // hosts that join are not told of changes
+
 	mu     sync.Mutex // guards everything that follows
 	reset  time.Time  // nothing is answered before
 	starts []start
@@ -73,10 +77,8 @@ type start struct {
 }
 
 func newHouse(t *testing.T) *house {
-	return &house{t: t, store: line{fleet.NewMemory(time.Now), new(atomic.Bool)}, said: make(map[string][]bool)}
+	return &house{t: t, store: line{fleet.NewMemory(time.Now), new(atomic.Bool)}, stagger: 20 * time.Second, takes: 3 * time.Second, said: make(map[string][]bool)}
 }
-
-const stagger = 20 * time.Second
 
 type host struct {
 	*fleet.Fleet
@@ -87,9 +89,13 @@ type host struct {
 // reset.
 func (h *house) join(ctx context.Context, name string, sessions int) *host {
 	joined := new(host)
+	var store fleet.Store = h.store
+	if h.deaf {
+		store = deaf{h.store}
+	}
 	joined.Fleet = fleet.New(fleet.Options{
-		Store: h.store, Host: name, Life: name + "'s", Rand: rand.Float64,
-		Rules:   func() fleet.Rules { return fleet.Rules{Stagger: stagger, MaxWait: 192 * time.Hour} },
+		Store: store, Host: name, Life: name + "'s", Rand: rand.Float64,
+		Rules:   func() fleet.Rules { return fleet.Rules{Stagger: h.stagger, MaxWait: 192 * time.Hour} },
 		Account: func(resume.Session) string { return "a1.anthropic" },
 		Waiting: func() int { return sessions },
 		Stir:    func(ctx context.Context) { _ = joined.engine.Stir(ctx) },
@@ -110,7 +116,7 @@ func (h *house) join(ctx context.Context, name string, sessions int) *host {
 	joined.engine = resume.NewEngine(resume.Options{
 		Rules: resume.Rules{
 			Backoff: backoff.Policy{Strategy: backoff.Fixed, BaseDelay: 30 * time.Second, MaxRetries: 50}, Settle: time.Minute,
-			MaxConcurrent: 50, Stagger: stagger, Lookback: time.Hour,
+			MaxConcurrent: 50, Stagger: h.stagger, Lookback: time.Hour,
 		},
 		Act:     func(ctx context.Context, s resume.Session) { h.act(ctx, joined.engine, name, s) },
 		Changed: joined.Changed,
@@ -150,7 +156,7 @@ func (h *house) act(ctx context.Context, engine *resume.Engine, name string, s r
 	h.starts = append(h.starts, start{time.Now(), name})
 	free := !time.Now().Before(h.reset)
 	h.mu.Unlock()
-	time.Sleep(3 * time.Second)
+	time.Sleep(h.takes)
 	if ctx.Err() != nil {
 		return
 	}
@@ -165,7 +171,7 @@ func (h *house) inSteps() (steps []int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, s := range h.starts {
-		n := int(s.at.Sub(h.starts[0].at) / stagger)
+		n := int(s.at.Sub(h.starts[0].at) / h.stagger)
 		for len(steps) <= n {
 			steps = append(steps, 0)
 		}

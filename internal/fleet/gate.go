@@ -18,7 +18,9 @@ type account struct {
 	tryAt time.Time // before that there is no use in asking the store; zero: now
 
 	free  time.Time // until then any session may start
-	slot  time.Time // until then one may
+	slot  time.Time // until then so many may:
+	slots int
+	step  time.Time // the end of the step of which that is this host's share; zero: of none
 	probe *probing  // this host tries, or may
 
 	refused *told     // that the store does not know yet
@@ -110,8 +112,10 @@ func (a *account) passes(key resume.Key, early bool, now time.Time, goodFor time
 	case a.probe != nil && a.probe.begun.IsZero() && !a.probe.granted.IsZero() && good(a.probe.granted.Add(goodFor), goodFor):
 		a.probe.key, a.probe.begun = key, now
 		return true
-	case good(a.slot, slotFor):
-		a.slot = time.Time{}
+	case a.slots > 0 && good(a.slot, slotFor):
+		if a.slots--; a.slots == 0 { // the next one has not asked yet: leave that nobody uses is one less for others
+			a.asked, a.tryAt = time.Time{}, time.Time{}
+		}
 		return true
 	default:
 		return good(a.free, slotFor)
@@ -235,6 +239,7 @@ func (f *Fleet) move(a *account, at time.Time) {
 // when it learns how far its clock is off.
 func (f *Fleet) derive(a *account) {
 	now, r, at := a.last.Account, a.refused, f.clock.fleet(a.moved)
+	lifts := a.known.Lifts(f.opts.Rules())
 	move := func() {
 		if !at.IsZero() {
 			now, _ = now.Moved("", at, at, f.opts.Rules())
@@ -250,6 +255,10 @@ func (f *Fleet) derive(a *account) {
 		move()
 	}
 	a.known = now
+	if now.Lifts(f.opts.Rules()).Before(lifts) { // sessions may wait for that, and ask nothing until then
+		f.lifted = true
+		f.nudge()
+	}
 }
 
 // limits reports whether a refusal of this class says that an allowance is used up. An

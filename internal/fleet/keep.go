@@ -20,23 +20,26 @@ type stored struct {
 	rev uint64
 }
 
-// pending returns the accounts for which something is to be done.
+// pending returns the accounts for which something is to be done, now or at a time that it names.
 func (f *Fleet) pending() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var ids []string
 	for id, a := range f.accounts {
-		if a.refused != nil || !a.moved.IsZero() || a.probe != nil || a.wants(f.now(), f.pace) {
+		if a.refused != nil || !a.moved.IsZero() || a.probe != nil || a.asks(f.now(), f.pace) {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-// wants reports whether a session asks for leave.
-func (a *account) wants(now time.Time, p pace) bool {
-	return !a.asked.IsZero() && now.Sub(a.asked) <= askAgain+p.again() && !a.tryAt.After(now)
+// asks reports whether a session asks for leave.
+func (a *account) asks(now time.Time, p pace) bool {
+	return !a.asked.IsZero() && now.Sub(a.asked) <= askAgain+p.again()
 }
+
+// wants reports whether one does, and there is use in asking the store.
+func (a *account) wants(now time.Time, p pace) bool { return a.asks(now, p) && !a.tryAt.After(now) }
 
 // attend does what is to be done for an account, and returns when there will be more;
 // zero: something will tell.
@@ -52,10 +55,7 @@ func (f *Fleet) attend(ctx context.Context, id string) time.Time {
 	wants := a.wants(f.now(), f.pace)
 	f.mu.Unlock()
 	if wants {
-		at := f.serve(ctx, id)
-		f.mu.Lock()
-		a.tryAt = at
-		f.mu.Unlock()
+		f.serveOnce(ctx, id)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -67,6 +67,22 @@ func (f *Fleet) attend(ctx context.Context, id string) time.Time {
 		return earlier(a.tryAt, soon)
 	default: // nobody asks any more, and its lease is to be kept
 		return soon
+	}
+}
+
+// serveOnce asks for leave, and notes when to ask again: unless something has happened meanwhile for
+// which to ask at once.
+func (f *Fleet) serveOnce(ctx context.Context, id string) {
+	asking := f.now().Add(answerWithin)
+	f.mu.Lock()
+	a := f.account(id)
+	a.tryAt = asking
+	f.mu.Unlock()
+	at := f.serve(ctx, id)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if a.tryAt.Equal(asking) {
+		a.tryAt = at
 	}
 }
 
@@ -105,6 +121,35 @@ func (f *Fleet) saw(id string, now stored) bool {
 		here.free, here.slot = time.Time{}, time.Time{}
 	}
 	return true
+}
+
+// lookAgain reads the accounts of which this host believes that they are limited. That they are no
+// longer it may have missed, as when its connection was lost.
+func (f *Fleet) lookAgain(ctx context.Context) {
+	f.mu.Lock()
+	var ids []string
+	for id, a := range f.accounts {
+		if a.last.State == resume.Open || a.last.State == resume.HalfOpen {
+			ids = append(ids, id)
+		}
+	}
+	f.mu.Unlock()
+	for _, id := range ids {
+		if _, err := f.read(ctx, id); err != nil {
+			return // the next heartbeat does
+		}
+	}
+}
+
+// stirLifted has the engine ask again for sessions that were told to wait for a limit which is over.
+func (f *Fleet) stirLifted(ctx context.Context) {
+	f.mu.Lock()
+	lifted := f.lifted
+	f.lifted = false
+	f.mu.Unlock()
+	if lifted {
+		f.opts.Stir(ctx)
+	}
 }
 
 // learn learns of a change that another host has made. Leave may be had now.
@@ -233,7 +278,7 @@ func (f *Fleet) serve(ctx context.Context, id string) (next time.Time) {
 func (f *Fleet) tryStart(ctx context.Context, id string, was stored) (next time.Time, err error) {
 	began := f.now()
 	standing := f.Standing()
-	after, got, changed, step := was.Started(f.opts.Rules(), standing.Hosts, f.opts.Rand(), f.time())
+	after, may, changed, step := was.Started(f.opts.Rules(), standing.Hosts, f.opts.Rand(), f.time())
 	if changed {
 		if err := f.write(ctx, id, was, after); err != nil {
 			return time.Time{}, err
@@ -241,19 +286,21 @@ func (f *Fleet) tryStart(ctx context.Context, id string, was stored) (next time.
 	}
 	f.mu.Lock()
 	a := f.account(id)
-	switch {
-	case !got:
-		wait := f.clock.local(step).Sub(f.now())
-		next = f.spread().Add(max(wait, 0))
-	case changed || was.Ramp != nil && !step.IsZero():
-		a.slot = began.Add(slotFor)
-	default:
-		a.free = began.Add(slotFor)
+	if !step.IsZero() && a.step.Equal(step) {
+		may = a.slots // it was shared out before, and this is what is left of it
+	}
+	next = began.Add(slotFor)
+	if may == everybody {
+		a.free = next
+	} else {
+		a.slot, a.slots, a.step = next, may, step
+	}
+	if may == 0 {
+		next = f.spread().Add(max(0, f.clock.local(step).Sub(f.now())))
 	}
 	f.mu.Unlock()
-	if got {
+	if may > 0 {
 		f.opts.Stir(ctx)
-		next = began.Add(slotFor)
 	}
 	return next, nil
 }

@@ -1,0 +1,84 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+// However often its sessions ask, a host starts as many in a step as is its share, and asks anew in the next one.
+func TestAHostHasOneShareOfAStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := NewMemory(time.Now)
+		stagger := 20 * time.Second
+		f := New(Options{
+			Store: store, Host: "h0", Life: "1", Rand: func() float64 { return 0.5 },
+			Rules:   func() Rules { return Rules{Stagger: stagger} },
+			Account: func(resume.Session) string { return "a1.anthropic" }, Stir: func(context.Context) {},
+		})
+		for i := 1; i < 32; i++ {
+			_, err := store.Create(t.Context(), Leases, HostKey(fmt.Sprint("h", i)), fmt.Appendf(nil, `{"host":"h%d"}`, i), time.Hour)
+			require.NoError(t, err)
+		}
+		data, err := json.Marshal(Account{State: resume.Closed, Ramp: &Ramp{From: time.Now(), Size: counted}})
+		require.NoError(t, err)
+		_, err = store.Create(t.Context(), Accounts, "a1.anthropic", data, 0)
+		require.NoError(t, err)
+		f.tick(t.Context())
+		for _, share := range []int{0, 1, 2, 4} { // of 16 that have started, 32, 64, 128
+			started := 0
+			for range stagger / time.Second {
+				if why, _ := f.Ask(resume.Session{}, time.Now().Round(0)); why == "" {
+					started++
+				}
+				time.Sleep(time.Second)
+				f.tick(t.Context())
+			}
+			require.Equal(t, share, started)
+		}
+	})
+}
+
+// unheard is a store that tells of no changes: the host's own would make it ask again.
+type unheard struct{ *Memory }
+
+func (u unheard) Watch(ctx context.Context, _ Bucket, _ string) (<-chan Entry, error) {
+	return u.Memory.Watch(ctx, View, "")
+}
+
+// A session that asks while leave for another one is on its way is not forgotten.
+func TestWhoAsksWhileAnotherIsServedIsServedNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := NewMemory(time.Now)
+		var f *Fleet
+		started := 0
+		walk := func(context.Context) { // two sessions, the first to be let through is one less
+			for range 2 - started {
+				if why, _ := f.Ask(resume.Session{}, time.Now().Round(0)); why == "" {
+					started++
+				}
+			}
+		}
+		f = New(Options{
+			Store: unheard{store}, Host: "h0", Life: "1", Rand: func() float64 { return 0.5 },
+			Rules:   func() Rules { return Rules{Stagger: 20 * time.Second} },
+			Account: func(resume.Session) string { return "a1.anthropic" }, Stir: walk,
+		})
+		data, err := json.Marshal(Account{State: resume.Closed, Ramp: &Ramp{From: time.Now(), Size: 8, Left: 8}})
+		require.NoError(t, err)
+		_, err = store.Create(t.Context(), Accounts, "a1.anthropic", data, 0)
+		require.NoError(t, err)
+		walk(t.Context())
+		go func() { _ = f.Run(t.Context()) }()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Equal(t, 2, started)
+	})
+}

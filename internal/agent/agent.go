@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"os"
 	"time"
 
 	"resumed/internal/leash"
@@ -177,6 +178,10 @@ type Line struct {
 	// beginning of a line on; valid during the call only. LinesBefore reads it.
 	Before []byte
 
+	// File is the file, where it is open anyway; nil: it is not. To be read at offsets, and during the
+	// call only.
+	File *os.File
+
 	// Shown is how many bytes right before the line the agent was shown, line
 	// after line, except for what Sift passed over.
 	Shown int64
@@ -234,6 +239,13 @@ type Writing interface {
 	// Writer returns the process that has the session's transcript open to write
 	// into it; 0: none is known.
 	Writer(ctx context.Context, s resume.Session) int
+}
+
+// Scales is what a Reader may also be: one that often can tell what Weigh does while a line of
+// the session is read.
+type Scales interface {
+	// WeighAt is Weigh by the little that stands right before the line in its open file.
+	WeighAt(Line) (resume.Context, bool)
 }
 
 // Leave says why nothing may be sent.

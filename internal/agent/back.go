@@ -51,10 +51,20 @@ func LinesBack(ctx context.Context, path string, visit func(Line) bool) error {
 // LinesBefore is LinesBack from a line on, without it. The file is opened only if what
 // is held of it does not do.
 func LinesBefore(ctx context.Context, line Line, visit func(Line) bool) error {
+	at := line.Offset - int64(len(line.Before))
+	if enough := linesHeld(line, visit); enough || at == 0 {
+		return nil
+	}
+	return linesBack(ctx, line.Path, at, visit)
+}
+
+// linesHeld is LinesBefore as far as the file is held in memory. It reports whether visit has
+// returned false.
+func linesHeld(line Line, visit func(Line) bool) (enough bool) {
 	held, at := line.Before, line.Offset-int64(len(line.Before))
 	for {
 		if held = bytes.TrimRight(held, "\n"); len(held) == 0 {
-			break
+			return false
 		}
 		start := lastNewline(held) + 1
 		data := held[start:]
@@ -63,13 +73,9 @@ func LinesBefore(ctx context.Context, line Line, visit func(Line) bool) error {
 			data = bytes.TrimPrefix(data, []byte(byteOrderMark))
 		}
 		if !visit(Line{Path: line.Path, Offset: at + int64(start), Data: data, ModTime: line.ModTime, Before: held}) {
-			return nil
+			return true
 		}
 	}
-	if at == 0 {
-		return nil
-	}
-	return linesBack(ctx, line.Path, at, visit)
 }
 
 // linesBack is LinesBack from an offset on, at which a line begins.

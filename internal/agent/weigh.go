@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 
 	"resumed/internal/resume"
@@ -34,6 +35,29 @@ func (t *Transcripts) Weigh(ctx context.Context, s resume.Session) (found resume
 		return !known && visited < maxWeighLines
 	})
 	return found, known, err
+}
+
+// WeighAt returns the same as the last answer before the line tells it, where that is near.
+func (t *Transcripts) WeighAt(line Line) (found resume.Context, known bool) {
+	if t.Size == nil || line.File == nil {
+		return found, false
+	}
+	room, done := Borrow()
+	defer done()
+	room = room[:min(line.Offset, firstBlock)]
+	at := line.Offset - int64(len(room))
+	if n, _ := line.File.ReadAt(room, at); n < len(room) {
+		return found, false // it was cut while it was read
+	}
+	if at > 0 {
+		room = room[bytes.IndexByte(room, '\n')+1:]
+	}
+	line.Before = room
+	linesHeld(line, func(line Line) bool {
+		found, known = t.Size(line)
+		return !known
+	})
+	return found, known
 }
 
 // Readings says the same of every window of its allowances.

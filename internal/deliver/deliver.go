@@ -105,7 +105,7 @@ func New(opts Options, sessions []resume.Session) *Deliverer {
 	}
 	for _, s := range sessions {
 		if s.Interrupted() {
-			d.witnesses.call(s.Key)
+			d.witnesses.call(s.Key, true)
 		}
 	}
 	return d

@@ -61,7 +61,7 @@ func TestWhoCannotBeReachedIsToldOfWhenItIsStopped(t *testing.T) {
 		t.Run(rule, func(t *testing.T) {
 			w := stopped(t)
 			c.given(w)
-			require.Equal(t, c.known, w.d.witness(t.Context(), w.agent, new(w.now()), true))
+			require.Equal(t, c.known, w.d.witness(t.Context(), w.agent, new(w.now()), search{weigh: true}))
 			now := w.now()
 			require.Equal(t, c.told, now.Told)
 			require.Contains(t, now.Unreached, c.why)
@@ -82,7 +82,7 @@ func TestWhoCannotBeReachedIsToldOfWhenItIsStopped(t *testing.T) {
 func TestTheEndOfAHolderIsSeen(t *testing.T) {
 	t.Parallel()
 	w := stopped(t)
-	require.True(t, w.d.witness(t.Context(), w.agent, new(w.now()), true))
+	require.True(t, w.d.witness(t.Context(), w.agent, new(w.now()), search{weigh: true}))
 	w.d.Changed(resume.Change{After: w.now()})
 
 	w.agent.ownerErr = agent.ErrUnseen

@@ -22,7 +22,7 @@ func (d *Deliverer) Changed(c resume.Change) {
 	d.holders.follow(c.After)
 	_, moves := c.Event.(resume.Progressed)
 	if telling(c) && !(moves && d.witnesses.vain(c.After.Key, c.At)) {
-		d.witnesses.call(c.After.Key)
+		d.witnesses.call(c.After.Key, !weighed(c))
 	}
 }
 
@@ -43,6 +43,12 @@ func telling(c resume.Change) bool {
 	}
 }
 
+// weighed reports whether a step has told what a resume has to read again.
+func weighed(c resume.Change) bool {
+	ev, ok := c.Event.(resume.Limited)
+	return ok && ev.Context.Tokens > 0 && c.After.Context == ev.Context
+}
+
 // A process may write to its transcript before it says which session it holds:
 // one that is not found is looked for again, soon.
 const (
@@ -54,12 +60,18 @@ const (
 // through all processes of the machine, and there may be hundreds of calls a second.
 const breath = 50 * time.Millisecond
 
+// search is how a session's process is looked for.
+type search struct {
+	vain  int  // how often that was in vain
+	weigh bool // how large the session's context is, is looked at first
+}
+
 // WatchPrograms looks at the processes of the sessions that are called, and at
 // those that hold stopped ones, until ctx is done.
 func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 	holders := d.holders.next()
-	looks := make(map[resume.Key]int) // how often each was looked for in vain
-	var again <-chan time.Time        // when those are looked for again; nil: there are none
+	looks := make(map[resume.Key]search)
+	var again <-chan time.Time // when those are looked for again; nil: there are none
 	wake, rested := d.witnesses.wake, (<-chan time.Time)(nil)
 	for {
 		if again == nil && len(looks) > 0 {
@@ -72,8 +84,8 @@ func (d *Deliverer) WatchPrograms(ctx context.Context) error {
 			wake = d.witnesses.wake
 		case <-wake:
 			called := d.witnesses.take()
-			for key := range called {
-				looks[key] = 0
+			for key, weigh := range called {
+				looks[key] = search{weigh: weigh}
 			}
 			d.lookFor(ctx, looks, slices.Collect(maps.Keys(called)))
 			wake, rested = nil, time.After(breath)
@@ -97,7 +109,7 @@ const manyAtOnce = 128
 
 // lookFor looks for the processes of some sessions, and drops those of looks that
 // need not be looked for again.
-func (d *Deliverer) lookFor(ctx context.Context, looks map[resume.Key]int, keys []resume.Key) {
+func (d *Deliverer) lookFor(ctx context.Context, looks map[resume.Key]search, keys []resume.Key) {
 	together := process.Together(ctx) // who holds which of them is answered by one look at all processes
 	settings := d.opts.Settings()
 	for some := range slices.Chunk(keys, manyAtOnce) {
@@ -106,13 +118,17 @@ func (d *Deliverer) lookFor(ctx context.Context, looks map[resume.Key]int, keys 
 			return // the daemon stops
 		}
 		for i, key := range some {
-			looks[key]++
-			found := d.witness(together, settings.Agent(key.Agent), standing[i], looks[key] == 1)
-			if !found && looks[key] == mostLooks {
-				d.witnesses.giveUp(key, time.Now())
-			}
-			if found || looks[key] == mostLooks {
+			look := looks[key]
+			found := d.witness(together, settings.Agent(key.Agent), standing[i], look)
+			look.vain++
+			switch {
+			case found:
 				delete(looks, key)
+			case look.vain == mostLooks:
+				d.witnesses.giveUp(key, time.Now())
+				delete(looks, key)
+			default:
+				looks[key] = look
 			}
 		}
 	}
@@ -121,13 +137,17 @@ func (d *Deliverer) lookFor(ctx context.Context, looks map[resume.Key]int, keys 
 // witness looks at the process of a session, and reports whether there is
 // nothing more to look for. What the session's files say of one that stands still is
 // read at the first look alone.
-func (d *Deliverer) witness(ctx context.Context, a agent.Agent, standing *resume.Session, first bool) bool {
+func (d *Deliverer) witness(ctx context.Context, a agent.Agent, standing *resume.Session, look search) bool {
 	if a == nil || standing == nil {
 		return true // it is switched off, or nobody knows it any longer
 	}
 	session := *standing
-	if first && session.Interrupted() {
-		d.weigh(ctx, a, session)
+	if look.vain == 0 && session.Interrupted() {
+		if look.weigh {
+			d.weigh(ctx, a, session)
+		} else {
+			d.meter(ctx, a, session)
+		}
 	}
 	if d.stillRuns(ctx, a, session) {
 		return true

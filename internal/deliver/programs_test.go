@@ -20,7 +20,7 @@ func TestABurstOfLimitsIsLookedAtTogetherAndAResumeByItself(t *testing.T) {
 		w := newWorld(t)
 		const sessions = 2000
 		for i := range sessions {
-			w.d.witnesses.call(resume.Key{Agent: "fake", ID: fmt.Sprint(i)})
+			w.d.witnesses.call(resume.Key{Agent: "fake", ID: fmt.Sprint(i)}, true)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -43,6 +43,29 @@ func TestABurstOfLimitsIsLookedAtTogetherAndAResumeByItself(t *testing.T) {
 	})
 }
 
+// A session of which its refusal told how large its context is, is not weighed again.
+func TestASessionThatWasWeighedIsNotWeighedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := stopped(t)
+		w.agent.owner = nil
+		size := resume.Context{Tokens: 7, At: time.Now().Round(0)}
+		for n, c := range []struct {
+			told, noted resume.Context
+			want        int
+		}{{size, size, 0}, {resume.Context{}, resume.Context{}, 1}, {size, resume.Context{}, 2}, {resume.Context{}, size, 3}} {
+			w.session.Context = c.noted
+			w.d.Changed(resume.Change{At: time.Now(), Event: resume.Limited{At: time.Now(), Context: c.told}, After: w.now()})
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { defer close(done); _ = w.d.WatchPrograms(ctx) }()
+			synctest.Wait()
+			cancel()
+			<-done
+			require.Equal(t, c.want, w.agent.weighed, n)
+		}
+	})
+}
+
 // A hundred sessions that are stopped within a second or two are looked for as often as
 // one would be, their files are read once, and they share the looks at all processes.
 func TestSessionsThatAreStoppedOneAfterTheOtherShareTheirLooks(t *testing.T) {
@@ -55,7 +78,7 @@ func TestSessionsThatAreStoppedOneAfterTheOtherShareTheirLooks(t *testing.T) {
 		go func() { defer close(done); _ = w.d.WatchPrograms(ctx) }()
 		const sessions, apart = 100, 20 * time.Millisecond
 		for i := range sessions {
-			w.d.witnesses.call(resume.Key{Agent: "fake", ID: fmt.Sprint(i)})
+			w.d.witnesses.call(resume.Key{Agent: "fake", ID: fmt.Sprint(i)}, true)
 			time.Sleep(apart)
 		}
 		time.Sleep(mostLooks * nextLook)

@@ -12,19 +12,19 @@ import (
 type witnesses struct {
 	wake chan struct{} // of size 1
 
-	mu   sync.Mutex // guards everything that follows
-	keys map[resume.Key]struct{}
+	mu   sync.Mutex               // guards everything that follows
+	keys map[resume.Key]bool      // whether each is to be weighed, too
 	lost map[resume.Key]time.Time // whose process was looked for in vain, and when
 }
 
 func newWitnesses() *witnesses {
-	return &witnesses{wake: make(chan struct{}, 1), keys: make(map[resume.Key]struct{}), lost: make(map[resume.Key]time.Time)}
+	return &witnesses{wake: make(chan struct{}, 1), keys: make(map[resume.Key]bool), lost: make(map[resume.Key]time.Time)}
 }
 
-// call asks for a look at a session. It blocks on nothing.
-func (w *witnesses) call(key resume.Key) {
+// call asks for a look at a session, and at how large its context is unless that is known. It blocks on nothing.
+func (w *witnesses) call(key resume.Key, weigh bool) {
 	w.mu.Lock()
-	w.keys[key] = struct{}{}
+	w.keys[key] = w.keys[key] || weigh
 	w.mu.Unlock()
 	select {
 	case w.wake <- struct{}{}:
@@ -55,10 +55,10 @@ func (w *witnesses) vain(key resume.Key, now time.Time) bool {
 // maxLost bounds what is remembered of those.
 const maxLost = 4096
 
-func (w *witnesses) take() map[resume.Key]struct{} {
+func (w *witnesses) take() map[resume.Key]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	keys := w.keys
-	w.keys = make(map[resume.Key]struct{})
+	w.keys = make(map[resume.Key]bool)
 	return keys
 }

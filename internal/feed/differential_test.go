@@ -199,7 +199,7 @@ func told(all []resume.Observation, last int) []string {
 		}
 		event := o.Event
 		if limited, ok := event.(resume.Limited); ok {
-			limited.First = false
+			limited.First, limited.Context = false, resume.Context{} // which other lines tell
 			event = limited
 		}
 		said = append(said, fmt.Sprintf("%v %q %q %q %T %+v", o.Key, o.Provider, o.Cwd, o.Kind, event, event))

@@ -130,6 +130,7 @@ func (r *reader) deliver(ctx context.Context, batch watch.Batch) (enough bool, e
 		return true, r.gather(ctx, batch, markFirst(told))
 	}
 	observations := r.digest(batch, &r.moves)
+	r.weigh(batch, observations)
 	back := r.back[batch.Path]
 	if back.number != batch.Sight {
 		back = sight{number: batch.Sight} // another was begun and not finished
@@ -270,6 +271,7 @@ func (r *reader) observe(batch watch.Batch, line watch.Line, born func() (time.T
 		Data:    line.Data,
 		Cut:     line.Cut,
 		ModTime: batch.ModTime,
+		File:    batch.File,
 		Shown:   shown,
 	})
 	if !ok || seen.Key.ID == "" {
@@ -283,6 +285,22 @@ func (r *reader) observe(batch watch.Batch, line watch.Line, born func() (time.T
 		seen.Made = made(batch, at, time.Now())
 	}
 	return tidy(seen, r.agent.Name()), true
+}
+
+// weigh adds to a refusal that was just written what a resume has to read again, while the file is
+// open. Of others, and where that stands far from it, that is looked for later.
+func (r *reader) weigh(batch watch.Batch, told []resume.Observation) {
+	scales, ok := r.agent.(agent.Scales)
+	if !ok || batch.Back || len(told) == 0 || r.source.Shared {
+		return
+	}
+	last := &told[len(told)-1]
+	limited, ok := last.Event.(resume.Limited)
+	if !ok {
+		return
+	}
+	limited.Context, _ = scales.WeighAt(agent.Line{Path: batch.Path, Offset: last.Pos.Offset, File: batch.File, ModTime: batch.ModTime})
+	last.Event = limited
 }
 
 // longMade is how old a file is that nothing begins in: the engine remembers a

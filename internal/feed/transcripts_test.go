@@ -46,6 +46,43 @@ func TestANewLineIsAnObservation(t *testing.T) {
 	require.Equal(t, born, seen.CwdBorn)
 }
 
+// scaled is a diary that tells at a refusal how much stands before it.
+type scaled struct {
+	*diary
+	weighed []agent.Line
+}
+
+func (s *scaled) WeighAt(line agent.Line) (resume.Context, bool) {
+	begin := make([]byte, 4)
+	if n, _ := line.File.ReadAt(begin, 0); string(begin[:n]) != "move" {
+		return resume.Context{}, false
+	}
+	s.weighed = append(s.weighed, line)
+	return resume.Context{Tokens: line.Offset}, true
+}
+
+// A session that has just been stopped is weighed while its file is open: nobody opens it again,
+// and nothing of it is told twice.
+func TestARefusalThatWasJustWrittenIsWeighed(t *testing.T) {
+	dir, s := t.TempDir(), newSink()
+	path := filepath.Join(dir, "a.txt")
+	write(t, path, "move\nlimit old\n")
+	d := &scaled{diary: newDiary("diary", dir)}
+	ready(t, s.options(), nil, d)
+	write(t, path, "limit passed\nmove\nlimit one\nlimit two\n")
+	write(t, filepath.Join(dir, "b.txt"), "limit three\n")
+
+	for _, seen := range s.await(t, 6) {
+		limited, _ := seen.Event.(resume.Limited)
+		if limited.Text == "two" {
+			require.EqualValues(t, len("move\nlimit old\nlimit passed\nmove\nlimit one\nlimit two\n"), limited.Context.Tokens, "by all that stands before its end")
+			continue
+		}
+		require.Zero(t, limited.Context, "%s: another line says how it stands, or it is not told here", limited.Text)
+	}
+	require.Len(t, d.weighed, 1)
+}
+
 func TestWhatTheAgentKnowsBetterStays(t *testing.T) {
 	dir, s := t.TempDir(), newSink()
 	d := newDiary("diary", dir)

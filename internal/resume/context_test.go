@@ -52,3 +52,20 @@ func TestAContextHasNoBoundUnlessOneIsSet(t *testing.T) {
 	w.after(2 * time.Hour).do(Due{Mark: "m"})
 	require.Equal(t, Resuming, w.State)
 }
+
+// What a refusal brings along is noted with it, unless a person is to be told of it by a step of its own.
+func TestARefusalMayTellTheSizeOfTheContext(t *testing.T) {
+	size := Context{Tokens: 150_000, At: noon, Warm: time.Minute}
+	limited := limitedUntil(noon, limit.UsageLimit, noon.Add(time.Hour))
+	limited.Context = size
+	for on, want := range map[OnCold]Context{ResumeCold: size, ParkCold: size, TellCold: {}} {
+		w := newWalk()
+		w.rules.MaxColdTokens, w.rules.OnCold = 100_000, on
+		w.do(limited)
+		require.Equal(t, Waiting, w.State)
+		require.Equal(t, want, w.Context, on)
+		require.False(t, w.Told)
+		w.do(limitedUntil(noon, limit.UsageLimit, noon.Add(time.Hour)))
+		require.Equal(t, want, w.Context, "one that does not tell takes nothing back")
+	}
+}

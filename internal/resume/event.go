@@ -17,6 +17,9 @@ type (
 		limit.Verdict
 		Text  string // the agent's words, for people
 		First bool   // read at the first sight of its file: it may be old news
+
+		// Context is what a resume has to read again; zero: nobody looked, or it is not known.
+		Context Context
 	}
 
 	// Progressed is a real turn of the agent: not a bookkeeping line, not

@@ -183,6 +183,9 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	}
 	s = s.conclude(LimitedOut, ev.Text, now)
 	s.Limit, s.LimitText, s.LimitedAt = ev.Verdict, ev.Text, ev.At
+	if ev.Context.Tokens > 0 && r.OnCold != TellCold { // which is another step, that people are told
+		s.Context = ev.Context
+	}
 	switch {
 	case s.State == GaveUp:
 		return s // only movement or a person takes it out of there

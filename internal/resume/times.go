@@ -41,6 +41,7 @@ func bounded(ev Event) Event {
 	case Limited:
 		ev.At = past(ev.At)
 		ev.Reset = boundedReset(ev.Reset)
+		ev.Context.At = past(ev.Context.At)
 		return ev
 	case Progressed:
 		ev.At = past(ev.At)

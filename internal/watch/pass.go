@@ -296,6 +296,7 @@ func (p *pass) deliver(ctx context.Context, lines []Line, cur Cursor) (enough bo
 		ModTime: p.info.ModTime(),
 		Held:    held,
 		HeldAt:  at,
+		File:    p.in,
 		More:    p.w.more,
 		Epoch:   p.cur.Epoch(),
 		Lines:   lines,

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -141,6 +142,9 @@ type Batch struct {
 	// among them, and HeldAt where it stands. Valid during Deliver only.
 	Held   []byte
 	HeldAt int64
+
+	// File is the file, open; nil in a Batch that Glance judges. To be read at offsets, and during Deliver only.
+	File *os.File
 
 	// More says that another file is about to be read. A call of Settle comes in
 	// any case.

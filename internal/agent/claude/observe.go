@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -84,7 +85,7 @@ func (a *Agent) cwd(r record, line agent.Line) string {
 			return cmp.Or(cwd, r.Cwd)
 		}
 	}
-	cwd, ok := firstCwd(line.Path)
+	cwd, ok := firstCwdIn(line.File, line.Path)
 	if !ok {
 		return r.Cwd
 	}
@@ -96,12 +97,18 @@ func (a *Agent) cwd(r record, line agent.Line) string {
 const maxHead = 4 << 20
 
 // firstCwd returns the first directory that a transcript names.
-func firstCwd(path string) (string, bool) {
-	f, err := agent.Open(path)
-	if err != nil {
-		return "", false
+func firstCwd(path string) (string, bool) { return firstCwdIn(nil, path) }
+
+// firstCwdIn is firstCwd of a file that may be open already.
+func firstCwdIn(f *os.File, path string) (string, bool) {
+	if f == nil {
+		opened, err := agent.Open(path)
+		if err != nil {
+			return "", false
+		}
+		defer opened.Close()
+		f = opened
 	}
-	defer f.Close()
 
 	// Most transcripts name it within a few kilobytes.
 	head, done := agent.Borrow()

@@ -5,6 +5,19 @@ import (
 	"strings"
 )
 
+// Field is the name of a text, ready to be looked for.
+type Field struct {
+	name   string
+	quoted string // as it is written without spaces, up to where the text begins
+	at     int    // where in that a byte stands that is rare in transcripts
+}
+
+// FieldOf returns the field of that name.
+func FieldOf(name string) Field {
+	quoted := `"` + name + `":"`
+	return Field{name, quoted, max(1, strings.IndexByte(quoted, 'y'), strings.IndexByte(quoted, 'w'))}
+}
+
 // endSize is how far a record's fields are looked for from either end of its
 // line. What is longer stands between them: an answer, a file, a tool's output.
 const endSize = 1 << 10
@@ -15,7 +28,7 @@ const endSize = 1 << 10
 // for a line of any length; where it finds nothing, nothing is known.
 //
 // The text is as the line has it, with its escapes.
-func TextAtEnds(line []byte, field string) ([]byte, bool) {
+func TextAtEnds(line []byte, field Field) ([]byte, bool) {
 	if text, ok := plainHead(line, field); ok {
 		return text, true
 	}
@@ -31,13 +44,19 @@ func TextAtEnds(line []byte, field string) ([]byte, bool) {
 // plainHead finds the text where nothing before it is more than names, texts and
 // numbers, as in nearly every line. It is several times faster than the walk, and
 // where it finds nothing, that says nothing.
-func plainHead(line []byte, field string) ([]byte, bool) {
+func plainHead(line []byte, field Field) ([]byte, bool) {
 	head := Head(line)
-	at := valueOf(head, 0, field)
-	if at < 0 || head[0] != '{' {
+	if len(head) == 0 || head[0] != '{' {
 		return nil, false
 	}
-	before := head[1 : at-len(field)-len(`"":"`)]
+	if first := len(field.quoted) + 1; len(head) > first && string(head[1:first]) == field.quoted {
+		return textFrom(head, first)
+	}
+	at := field.value(head, 0)
+	if at < 0 {
+		return nil, false
+	}
+	before := head[1 : at-len(field.quoted)]
 	if bytes.IndexByte(before, '{') >= 0 || bytes.IndexByte(before, '[') >= 0 || bytes.IndexByte(before, '}') >= 0 {
 		return nil, false
 	}
@@ -45,31 +64,57 @@ func plainHead(line []byte, field string) ([]byte, bool) {
 }
 
 // nearEnd is how far from a line's end its plain fields mostly stand.
-const nearEnd = 384
+const nearEnd = 512
 
 // plainTail is plainHead from the line's end.
-func plainTail(line []byte, field string) ([]byte, bool) {
+func plainTail(line []byte, field Field) ([]byte, bool) {
 	tail := line[max(0, len(line)-nearEnd):]
-	at := lastValueOf(tail, field)
+	at := field.lastValue(tail)
 	if at < 0 && len(tail) < len(line) {
 		tail = line[max(0, len(line)-endSize):]
-		at = lastValueOf(tail, field)
+		at = field.lastValue(tail)
 	}
 	if at < 0 {
 		return nil, false
 	}
-	after := tail[at:]
-	if bytes.IndexByte(after, '}') != len(after)-1 ||
-		bytes.IndexByte(after, '{') >= 0 || bytes.IndexByte(after, '[') >= 0 || bytes.IndexByte(after, ']') >= 0 {
+	text, ok := textFrom(tail, at)
+	if !ok || !plainlyEnds(tail[at:]) && !ends(tail[at+len(text)+1:]) {
 		return nil, false
 	}
-	return textFrom(tail, at)
+	return text, true
+}
+
+// plainlyEnds reports whether nothing comes before the record's end that holds anything in itself.
+func plainlyEnds(b []byte) bool {
+	return bytes.IndexByte(b, '}') == len(b)-1 &&
+		bytes.IndexByte(b, '{') < 0 && bytes.IndexByte(b, '[') < 0 && bytes.IndexByte(b, ']') < 0
+}
+
+// ends reports whether what comes after a value of a record is the rest of the record itself,
+// and not of what lies in it.
+func ends(b []byte) bool {
+	depth := 1
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			if i = closingQuote(b, i); i < 0 {
+				return false
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i == len(b)-1
+			}
+		}
+	}
+	return false
 }
 
 // HasText reports whether a line that is written without spaces has, wherever in its
 // records, a field of one of these texts.
-func HasText(line []byte, field string, texts ...string) bool {
-	for at := valueOf(line, 0, field); at >= 0; at = valueOf(line, at, field) {
+func HasText(line []byte, field Field, texts ...string) bool {
+	for at := field.value(line, 0); at >= 0; at = field.value(line, at) {
 		for _, text := range texts {
 			if rest := line[at:]; len(rest) > len(text) && rest[len(text)] == '"' && string(rest[:len(text)]) == text {
 				return true
@@ -79,33 +124,36 @@ func HasText(line []byte, field string, texts ...string) bool {
 	return false
 }
 
-func lastValueOf(b []byte, field string) int {
+func (f *Field) lastValue(b []byte) int {
 	at := -1
-	for next := valueOf(b, 0, field); next >= 0; next = valueOf(b, next, field) {
+	for next := f.value(b, 0); next >= 0; next = f.value(b, next) {
 		at = next
 	}
 	return at
 }
 
-// valueOf returns where the text begins that stands behind the name, written without
+// value returns where the text begins that stands behind the name, written without
 // spaces, at or after from; -1 where there is none. No text of JSON can hold such a
 // name: its quotes would be escaped.
-func valueOf(b []byte, from int, field string) int {
-	rare := max(0, strings.IndexByte(field, 'y'), strings.IndexByte(field, 'w')) // rare in transcripts
-	for i := from + rare + len(`,"`); i < len(b); i++ {
-		step := bytes.IndexByte(b[i:], field[rare])
-		if step < 0 {
+func (f *Field) value(b []byte, from int) int {
+	rare, next := f.quoted[f.at], f.quoted[f.at+1]
+	for i := from + f.at + 1; ; i++ {
+		if i >= len(b) {
 			return -1
 		}
+		step := bytes.IndexByte(b[i:], rare)
 		i += step
-		start := i - rare
-		end := start + len(field)
-		if end+len(`":"`) <= len(b) && string(b[start:end]) == field && b[start-1] == '"' &&
-			(b[start-2] == ',' || b[start-2] == '{') && string(b[end:end+len(`":"`)]) == `":"` {
-			return end + len(`":"`)
+		end := i - f.at + len(f.quoted)
+		if step < 0 || end > len(b) {
+			return -1
+		}
+		if b[i+1] != next {
+			continue
+		}
+		if start := i - f.at; string(b[start:end]) == f.quoted && (b[start-1] == ',' || b[start-1] == '{') {
+			return end
 		}
 	}
-	return -1
 }
 
 // textFrom returns the text that begins at a place.
@@ -121,7 +169,7 @@ func textFrom(b []byte, at int) ([]byte, bool) {
 func Head(line []byte) []byte { return line[:min(len(line), endSize)] }
 
 // TextAtHead is TextAtEnds for a text near the beginning.
-func TextAtHead(line []byte, field string) ([]byte, bool) {
+func TextAtHead(line []byte, field Field) ([]byte, bool) {
 	if text, ok := plainHead(line, field); ok {
 		return text, true
 	}
@@ -130,7 +178,7 @@ func TextAtHead(line []byte, field string) ([]byte, bool) {
 
 // walkHead walks on until it enters what lies in the record: fields that come after
 // that are found from the other end, if at all.
-func walkHead(line []byte, field string) ([]byte, bool) {
+func walkHead(line []byte, field Field) ([]byte, bool) {
 	head := Head(line)
 	start := bytes.IndexByte(head, '{')
 	if start < 0 {
@@ -145,7 +193,7 @@ func walkHead(line []byte, field string) ([]byte, bool) {
 			if end < 0 {
 				return nil, false
 			}
-			if string(head[i+1:end]) == field {
+			if string(head[i+1:end]) == field.name {
 				if text, ok := textOf(head, end); ok {
 					return text, true
 				}
@@ -159,7 +207,7 @@ func walkHead(line []byte, field string) ([]byte, bool) {
 // walkTail walks back from the record's end. A quote that is met first on
 // the way back closes a string, as one that is met first on the way there
 // opens it.
-func walkTail(line []byte, field string) ([]byte, bool) {
+func walkTail(line []byte, field Field) ([]byte, bool) {
 	tail := line[max(0, len(line)-endSize):]
 	depth := 0
 	for i := len(tail) - 1; i >= 0; i-- {
@@ -175,7 +223,7 @@ func walkTail(line []byte, field string) ([]byte, bool) {
 			if start < 0 {
 				return nil, false
 			}
-			if depth == 1 && string(tail[start+1:i]) == field {
+			if depth == 1 && string(tail[start+1:i]) == field.name {
 				if text, ok := textOf(tail, i); ok {
 					return text, true
 				}

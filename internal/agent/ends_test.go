@@ -18,6 +18,9 @@ func TestTextAtEnds(t *testing.T) {
 		"at the end":                           {`{"message":"` + long + `","type":"assistant"}`, "assistant"},
 		"with spaces":                          {`{ "a" : 1 , "type" : "user" , "b" : [ 2 ] }`, "user"},
 		"after what lies in the record":        {`{"a":{"type":"text","text":"` + long + `"},"b":[{"type":"x"}],"type":"user","c":{"type":"y"}}`, "user"},
+		"before what lies in the record":       {`{"a":{"b":1},"type":"user","c":[{"d":"]}"}],"e":"f"}`, "user"},
+		"at the end of what lies in it":        {`{"a":{"b":1,"type":"user"}}`, ""},
+		"at the end, and a brace in a text":    {`{"a":{"b":1,"type":"user"},"c":"{"}`, ""},
 		"only of what lies in the record":      {`{"a":{"type":"text"},"b":"c"}`, ""},
 		"a name in a text is none":             {`{"a":"\"type\":\"user\"","b":1}`, ""},
 		"a text that ends in a backslash":      {`{"a":"\\","type":"user"}`, "user"},
@@ -34,7 +37,7 @@ func TestTextAtEnds(t *testing.T) {
 		"what stands before the record itself": {"\ufeff" + `{"type":"user"}`, "user"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, ok := TextAtEnds([]byte(c.line), "type")
+			got, ok := TextAtEnds([]byte(c.line), FieldOf("type"))
 			require.Equal(t, c.want, string(got))
 			require.Equal(t, c.want != "" || name == "an empty text", ok)
 		})
@@ -46,12 +49,12 @@ func FuzzTextAtEndsIsWhatTheRecordSays(f *testing.F) {
 	f.Add(`{"a":{"type":"b"},"c":["type"],"type":"\u0041"}`)
 	f.Add(`{"message":"` + strings.Repeat("x", 3000) + `","type":"assistant"}`)
 	f.Fuzz(func(t *testing.T, line string) {
-		got, ok := TextAtEnds([]byte(line), "type")
+		got, ok := TextAtEnds([]byte(line), FieldOf("type"))
 		var record map[string]json.RawMessage
 		if json.Unmarshal([]byte(line), &record) != nil {
 			return
 		}
-		if walked, found := walkHead([]byte(line), "type"); found && strings.Count(line, `"type"`) == 1 {
+		if walked, found := walkHead([]byte(line), FieldOf("type")); found && strings.Count(line, `"type"`) == 1 {
 			require.Equal(t, string(walked), string(got), "the short way leads where the walk does")
 		}
 		if !ok {
@@ -74,6 +77,6 @@ func TestHasText(t *testing.T) {
 		`{"type":"`:                                       false,
 		``:                                                false,
 	} {
-		require.Equal(t, want, HasText([]byte(line), "type", "error", "info"), line)
+		require.Equal(t, want, HasText([]byte(line), FieldOf("type"), "error", "info"), line)
 	}
 }

@@ -112,6 +112,13 @@ func spoiled(line []byte, dice *rand.Rand) []byte {
 		if json.Unmarshal(line, &fields) == nil {
 			line, _ = json.Marshal(fields)
 		}
+	case 4: // with fields that only a newer version has
+		more := `"extra":{"list":[{"type":"x","text":"a \"}] brace"}],"type":"y"}`
+		if dice.IntN(2) == 0 {
+			line = bytes.Replace(line, []byte("{"), []byte("{"+more+","), 1)
+		} else if whole, ok := bytes.CutSuffix(line, []byte("}")); ok {
+			line = append(slices.Clip(whole), ("," + more + "}")...)
+		}
 	}
 	return append(line, '\n')
 }

@@ -89,7 +89,7 @@ func lastContinuation(ctx context.Context, transcript string) (continuation, err
 				return false
 			}
 			return true
-		case bytes.Contains(line.Data, apiErrorMessage):
+		case apiErrorMessage.In(line.Data):
 			r, ok := parse(line.Data)
 			return !ok || r.IsSidechain || !r.IsAPIError
 		default:

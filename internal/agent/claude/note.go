@@ -28,7 +28,7 @@ var leftOff = map[string]string{
 }
 
 var (
-	noteName   = []byte(`LimitNote`) // its first byte is rare
+	noteName   = agent.MarkBy(`LimitNote`, 'L')
 	quotedNote = []byte(`"usageLimitNote"`)
 )
 
@@ -61,7 +61,7 @@ func (a *Agent) noteOf(line agent.Line) string {
 	if known && from <= line.Offset && line.Offset-line.Shown <= from {
 		return "" // all since then was read
 	}
-	if int64(len(line.Before)) == line.Offset && len(line.Before) <= shortFile && !bytes.Contains(line.Before, noteName) {
+	if int64(len(line.Before)) == line.Offset && len(line.Before) <= shortFile && !noteName.In(line.Before) {
 		return ""
 	}
 	note := lastNote(line)
@@ -83,10 +83,10 @@ func lastNote(line agent.Line) (note string) {
 		if visited++; visited > maxNoteLines {
 			return false
 		}
-		if before.Cut || !bytes.Contains(before.Data, quotedUser) && !bytes.Contains(before.Data, apiErrorMessage) {
+		if before.Cut || !bytes.Contains(before.Data, quotedUser) && !apiErrorMessage.In(before.Data) {
 			return true
 		}
-		if bytes.Contains(before.Data, quotedToolUseID) && !bytes.Contains(before.Data, quotedNote) {
+		if toolUseID.In(before.Data) && !bytes.Contains(before.Data, quotedNote) {
 			return true // a tool's result
 		}
 		r, ok := parse(before.Data)

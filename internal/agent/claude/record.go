@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -105,7 +104,7 @@ func (r record) interrupts() bool {
 // Interrupts reports whether the message is what stands for a person's key that
 // broke the turn off.
 func (m Message) Interrupts() bool {
-	return bytes.Contains(m.Content, interruption) && strings.HasPrefix(m.Text(), interrupted)
+	return interruption.In(m.Content) && strings.HasPrefix(m.Text(), interrupted)
 }
 
 // localPrefixes begin the traces of commands that are carried out without the

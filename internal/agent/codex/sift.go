@@ -7,6 +7,15 @@ import (
 	"resumed/internal/agent"
 )
 
+var (
+	typeOf = agent.FieldOf("type")
+	roleOf = agent.FieldOf("role")
+
+	limits      = agent.MarkBy(`limits"`, 'm')
+	percent     = agent.MarkBy(`percent"`, 'p')
+	userMessage = agent.MarkBy(`"UserMessage"`, 'U')
+)
+
 // sift judges a line by its kind, which stands at its beginning. A line whose
 // kind cannot be told that way is read.
 func sift(line []byte) agent.Weight {
@@ -41,7 +50,7 @@ func siftEvent(line, kind []byte) agent.Weight {
 	case "task_complete", "turn_aborted", "error", "user_message":
 		return agent.Matters
 	case "item_completed":
-		if bytes.Contains(line, []byte(`"UserMessage"`)) {
+		if userMessage.In(line) {
 			return agent.Matters
 		}
 	case "token_count":
@@ -57,7 +66,10 @@ func siftEvent(line, kind []byte) agent.Weight {
 // answers reports whether a message may be the model's. Who speaks is mostly
 // said at the beginning.
 func answers(line, payload []byte) bool {
-	if role, known := agent.TextAtHead(payload, "role"); known {
+	if role, known := usualRole(payload); known {
+		return string(role) == "assistant"
+	}
+	if role, known := agent.TextAtHead(payload, roleOf); known {
 		return string(role) == "assistant"
 	}
 	return bytes.Contains(line, []byte(`"assistant"`))
@@ -70,12 +82,15 @@ const farthestKind = 512
 // where they do not stand where Codex writes them.
 func opening(line []byte) (outer, payload []byte) {
 	line = line[:min(len(line), farthestKind)]
+	if outer, payload, ok := usualOpening(line); ok {
+		return outer, payload
+	}
 	start := bytes.IndexByte(line, '{') + 1
 	at := start + bytes.IndexByte(line[start:], '{')
 	if at < start || bytes.IndexByte(line[start:at], '[') >= 0 || !bytes.HasSuffix(bytes.TrimRight(line[:at], ": \t"), []byte(`"payload"`)) {
 		return nil, nil
 	}
-	outer, known := agent.TextAtHead(line[:at], "type")
+	outer, known := agent.TextAtHead(line[:at], typeOf)
 	if !known {
 		return nil, nil
 	}
@@ -85,7 +100,7 @@ func opening(line []byte) (outer, payload []byte) {
 // kindOf returns the type of a payload, or nothing where its beginning does not
 // tell.
 func kindOf(payload []byte) []byte {
-	kind, _ := agent.TextAtHead(payload, "type")
+	kind, _ := agent.TextAtHead(payload, typeOf)
 	return kind
 }
 
@@ -100,20 +115,20 @@ func mayBe(line []byte, outer, inner string) bool {
 	return bytes.Contains(line, []byte(`"`+cmp.Or(inner, outer)+`"`))
 }
 
-var percentQuoted = []byte(`_percent"`) // found faster than with what stands before it
-
 // mayBeExhausted reports whether a window of the line is used up: whether its
 // share has three digits before the point.
 func mayBeExhausted(line []byte) bool {
+	// What was spent stands before the limits, under names much like theirs.
+	_, line, _ = limits.Cut(line)
 	for {
-		at := bytes.Index(line, percentQuoted)
-		if at < 0 {
+		before, after, found := percent.Cut(line)
+		if !found {
 			return false
 		}
-		used := bytes.HasSuffix(line[:at], []byte(`"used`))
-		if line = bytes.TrimLeft(line[at+len(percentQuoted):], ": \t"); !used {
+		if line = after; !bytes.HasSuffix(before, []byte(`"used_`)) {
 			continue
 		}
+		line = bytes.TrimLeft(line, ": \t")
 		digits := 0
 		for digits < len(line) && line[digits] >= '0' && line[digits] <= '9' {
 			digits++

@@ -84,6 +84,7 @@ func isChat(rel string) bool {
 // Within a JSON string a quote is escaped, so these stand only where the record
 // itself has them.
 var (
+	typeOf         = agent.FieldOf("type")
 	clockBegins    = []byte(`{"$set":{"lastUpdated":"`)
 	clockEnds      = []byte(`"}}`)
 	setBegins      = []byte(`{"$set":{"`)
@@ -128,10 +129,10 @@ func sift(line []byte) agent.Weight {
 	if len(line) > 2 && (line[2] == '$' && (isClock(line) || isChange(line)) || line[2] == 's' && isPlainHeader(line)) {
 		return agent.Nothing
 	}
-	if bytes.HasPrefix(line, listBegins) && !agent.HasText(line, "type", "error", "info") {
+	if bytes.HasPrefix(line, listBegins) && !agent.HasText(line, typeOf, "error", "info") {
 		return agent.Nothing // all messages anew, of which none ends anything
 	}
-	if kind, known := agent.TextAtEnds(line, "type"); known {
+	if kind, known := agent.TextAtEnds(line, typeOf); known {
 		return weigh(string(kind))
 	}
 	if bytes.Contains(line, quotedSet) && !bytes.Contains(line, quotedMessages) {

@@ -182,6 +182,10 @@ type Line struct {
 	// call only.
 	File *os.File
 
+	// Head is the whole lines that the file begins with, where they are in memory anyway; valid
+	// during the call only. FirstLines reads it.
+	Head []byte
+
 	// Shown is how many bytes right before the line the agent was shown, line
 	// after line, except for what Sift passed over.
 	Shown int64

@@ -153,7 +153,7 @@ func (r *backReader) lineStart(end int64) (int64, error) {
 // lastNewline looks at windows from the end, and from the front whether there is
 // any at all: that search is many times faster than the one from the back.
 func lastNewline(b []byte) int {
-	const window = 1 << 10
+	const window = 256
 	for end := len(b); end > 0; {
 		start := max(0, end-window)
 		if bytes.IndexByte(b[start:end], '\n') >= 0 {
@@ -216,6 +216,15 @@ const byteOrderMark = "\ufeff"
 // is at hand.
 func (l Line) Beginning() (begin []byte, ok bool) {
 	return bytes.TrimPrefix(l.Before, []byte(byteOrderMark)), l.Offset > 0 && int64(len(l.Before)) == l.Offset
+}
+
+// FirstLines returns the whole lines that the file begins with, behind a byte order mark, as many
+// of those before the line as are at hand; nil: none are.
+func (l Line) FirstLines() []byte {
+	if begin, ok := l.Beginning(); ok {
+		return begin
+	}
+	return bytes.TrimPrefix(l.Head, []byte(byteOrderMark))
 }
 
 // OpenText opens a file at its beginning, behind a byte order mark.

@@ -267,6 +267,7 @@ func (r *reader) observe(batch watch.Batch, line watch.Line, born func() (time.T
 	seen, ok := r.agent.Observe(r.source, agent.Line{
 		Path:    batch.Path,
 		Before:  before,
+		Head:    batch.Head,
 		Offset:  line.Offset,
 		Data:    line.Data,
 		Cut:     line.Cut,

@@ -14,8 +14,10 @@ import (
 // would have read them. A file of which such a look does not tell enough, or that is not
 // plainly a new one, is read as any other.
 const (
-	lastFew  = 4 << 10 // of a file's end are judged first: sifting the rest is most of the work
-	inAChunk = 64      // files that are looked at one after the other
+	lastFew   = 4 << 10  // of a file's end are judged first: sifting the rest is most of the work
+	inAChunk  = 64       // files that are looked at one after the other
+	fewFirst  = 8 << 10  // of a long file's beginning are read too, while it is open: most say there what they are
+	mostFirst = 32 << 10 // of one whose first line is longer
 )
 
 // chunk is files that are looked at ahead of Run.
@@ -38,7 +40,7 @@ type glimpse struct {
 // glancing is the memory of one who looks.
 type glancing struct {
 	block [firstLook]byte
-	head  [headSize]byte
+	head  [mostFirst]byte
 	lines []Line
 }
 
@@ -95,17 +97,32 @@ func (w *Watcher) glance(path string, room *glancing, g *glimpse) bool {
 	if !ok {
 		return false
 	}
-	g.cursor, err = Cursor{Dev: st.id.dev, Inode: st.id.inode}.at(from+int64(len(block)), func(n int64) ([]byte, error) {
-		if from == 0 {
-			return block[:n], nil
+	head := block
+	if from > 0 {
+		if head, err = firstLines(in, room.head[:min(st.size, mostFirst)]); err != nil {
+			return false
 		}
-		return room.head[:n], in.read(room.head[:n], 0)
-	})
-	if err != nil {
-		return false
 	}
+	g.cursor, _ = Cursor{Dev: st.id.dev, Inode: st.id.inode}.at(from+int64(len(block)), func(n int64) ([]byte, error) { return head[:n], nil })
 	g.cursor = g.cursor.noting(st)
-	return w.judge(g, room, block[first:], from+int64(first))
+	batch := Batch{
+		Path: path, Info: g.looks.info(), ModTime: g.looks.info().ModTime(), Born: g.looks.born, Epoch: g.cursor.Epoch(),
+		Held: block[first:], HeldAt: from + int64(first), Back: true,
+	}
+	if from > 0 {
+		batch.Head = head[:lineStart(head)]
+	}
+	return w.judge(g, room, batch)
+}
+
+// firstLines reads the beginning of a file of more than fewFirst bytes: that many, and as
+// many as there is room for where no line ends in those.
+func firstLines(in peek, room []byte) ([]byte, error) {
+	few := room[:fewFirst]
+	if err := in.read(few, 0); err != nil || bytes.IndexByte(few, '\n') >= 0 {
+		return few, err
+	}
+	return room, in.read(room[fewFirst:], fewFirst)
 }
 
 // firstLine returns where the first line begins in a block that ends with one and stands at
@@ -118,13 +135,10 @@ func firstLine(block []byte, offset int64) (start int, ok bool) {
 	return start, start > 0
 }
 
-// judge asks what the lines of a block mean: the last few of them, and all of them where
+// judge asks what the lines that are held mean: the last few of them, and all of them where
 // those do not tell enough.
-func (w *Watcher) judge(g *glimpse, room *glancing, block []byte, offset int64) (enough bool) {
-	batch := Batch{
-		Path: g.looks.path, Info: g.looks.info(), ModTime: g.looks.info().ModTime(), Born: g.looks.born, Epoch: g.cursor.Epoch(),
-		Held: block, HeldAt: offset, Back: true,
-	}
+func (w *Watcher) judge(g *glimpse, room *glancing, batch Batch) (enough bool) {
+	block, offset := batch.Held, batch.HeldAt
 	defer func() { clear(room.lines[:cap(room.lines)]) }()
 	if before := len(block) - lastFew; before > 0 {
 		if start := bytes.IndexByte(block[before-1:len(block)-1], '\n') + 1; start > 0 {

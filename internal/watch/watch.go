@@ -146,6 +146,10 @@ type Batch struct {
 	// File is the file, open; nil in a Batch that Glance judges. To be read at offsets, and during Deliver only.
 	File *os.File
 
+	// Head is the whole lines that the file begins with, as many as were read with its end; nil:
+	// none were, or Held has them. Valid during the call only.
+	Head []byte
+
 	// More says that another file is about to be read. A call of Settle comes in
 	// any case.
 	More bool

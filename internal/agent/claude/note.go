@@ -27,10 +27,7 @@ var leftOff = map[string]string{
 	wrapUp:    "Claude Code let its turn end in the grace after the usage limit",
 }
 
-var (
-	noteName   = agent.MarkBy(`LimitNote`, 'L')
-	quotedNote = []byte(`"usageLimitNote"`)
-)
+var noteName = agent.MarkBy(`LimitNote`, 'L') // of usageLimitNote
 
 // maxNoteLines bounds how far back a note is looked for, in one long turn.
 const maxNoteLines = 20_000
@@ -83,11 +80,8 @@ func lastNote(line agent.Line) (note string) {
 		if visited++; visited > maxNoteLines {
 			return false
 		}
-		if before.Cut || !bytes.Contains(before.Data, quotedUser) && !apiErrorMessage.In(before.Data) {
+		if before.Cut || !mayBound(before.Data) {
 			return true
-		}
-		if toolUseID.In(before.Data) && !bytes.Contains(before.Data, quotedNote) {
-			return true // a tool's result
 		}
 		r, ok := parse(before.Data)
 		switch {
@@ -101,6 +95,19 @@ func lastNote(line agent.Line) (note string) {
 		}
 	})
 	return note
+}
+
+// mayBound reports, by its bytes, whether a record may be a note or bound a turn: few are, and a
+// turn may be long.
+func mayBound(line []byte) bool {
+	switch kind, _ := agent.TextAtEnds(line, typeOf); string(kind) {
+	case "assistant":
+		return apiErrorMessage.In(line)
+	case "user": // or a tool's result
+		return !toolUseID.In(line) || noteName.In(line)
+	default:
+		return (bytes.Contains(line, quotedUser) || apiErrorMessage.In(line)) && (!toolUseID.In(line) || noteName.In(line))
+	}
 }
 
 // leavesOff reports whether the record ends a turn that Claude Code itself let end

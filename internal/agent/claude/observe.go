@@ -85,7 +85,10 @@ func (a *Agent) cwd(r record, line agent.Line) string {
 			return cmp.Or(cwd, r.Cwd)
 		}
 	}
-	cwd, ok := firstCwdIn(line.File, line.Path)
+	cwd, ok := cwdIn(line.FirstLines())
+	if !ok {
+		cwd, ok = firstCwdIn(line.File, line.Path)
+	}
 	if !ok {
 		return r.Cwd
 	}

@@ -41,9 +41,8 @@ func (a *Agent) headBefore(line agent.Line) (head, bool) {
 	if h, ok := a.heads.Get(line.Path); ok {
 		return h, true
 	}
-	begin, held := line.Beginning()
-	raw, _, found := bytes.Cut(begin, []byte("\n"))
-	if !found || !held {
+	raw, _, found := bytes.Cut(line.FirstLines(), []byte("\n"))
+	if !found {
 		raw = firstRecord(line.Path)
 	}
 	var first struct {

@@ -42,13 +42,14 @@ func (a *Agent) head(line agent.Line) (head, bool) {
 func readHead(line agent.Line) (h head, settled bool) {
 	root := projectRoot(line.Path)
 	begin, held := line.Beginning() // mostly all that is needed of the file is at hand
-	if root == "" || !held {
+	id, ok := idIn(line.FirstLines())
+	if root == "" || !held && !ok {
 		var err error
 		if begin, err = readBegin(line.Path); err != nil {
 			return head{}, false
 		}
+		id, ok = idIn(begin)
 	}
-	id, ok := idIn(begin)
 	switch {
 	case !ok:
 		return head{}, false

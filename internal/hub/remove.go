@@ -7,14 +7,17 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/nats-io/nats-server/v2/server"
 
 	"resumed/internal/fleet/natskv"
+	"resumed/internal/fsevents"
 )
 
 // Remove shuts a host out, and returns the invitation for those to come. The one that the host
@@ -72,13 +75,13 @@ func listed(dir string) string {
 
 // keepOut ends the connections of who is shut out while it is connected, until ctx is done.
 func (h *hosts) keepOut(ctx context.Context, ns *server.Server, log *slog.Logger, ready func()) error {
-	w, err := fsnotify.NewWatcher()
+	listener, err := fsevents.New()
 	if err != nil {
 		return fmt.Errorf("watch the hub's directory: %w", err)
 	}
-	defer w.Close()
+	defer func() { _ = listener.Close() }()
 	for _, dir := range []string{h.dir, filepath.Join(h.dir, hostsDir)} {
-		if err := w.Add(dir); err != nil {
+		if err := listener.Add(dir); err != nil {
 			return fmt.Errorf("watch the hub's directory: %w", err)
 		}
 	}
@@ -87,15 +90,21 @@ func (h *hosts) keepOut(ctx context.Context, ns *server.Server, log *slog.Logger
 		select {
 		case <-ctx.Done():
 			return nil
-		case e := <-w.Events:
-			if e.Has(fsnotify.Remove) || filepath.Base(e.Name) == settingsFile {
-				h.disconnect(ns, log)
-			}
-		case err := <-w.Errors: // something may have been missed
+		case <-listener.Ready():
+		}
+		events, err := listener.Take(math.MaxInt)
+		if err != nil { // something may have been missed
 			log.Warn("the hub's directory is watched with gaps", "err", err)
+		}
+		if err != nil || slices.ContainsFunc(events, shutsOut) {
 			h.disconnect(ns, log)
 		}
 	}
+}
+
+// shutsOut reports whether somebody may be shut out by that: a host is removed, or the line replaced.
+func shutsOut(e fsnotify.Event) bool {
+	return e.Has(fsnotify.Remove) || filepath.Base(e.Name) == settingsFile
 }
 
 // disconnect ends the connections of those who would not be let in now.

@@ -96,6 +96,12 @@ func set(field reflect.Value, value []byte, fields plan) bool {
 	case string(value) == "null" && field.Kind() != reflect.Slice:
 	case field.Kind() == reflect.String && value[0] == '"' && plain(value):
 		field.SetString(string(value[1 : len(value)-1]))
+	case field.Type() == reflect.TypeFor[string]() && value[0] == '"':
+		text, ok := Text(value)
+		if ok {
+			field.SetString(text)
+		}
+		return ok
 	case field.Kind() == reflect.Bool && string(value) == "true":
 		field.SetBool(true)
 	case field.Kind() == reflect.Bool && string(value) == "false":
@@ -159,11 +165,44 @@ func Items(list []byte) (items [][]byte, ok bool) {
 
 // Text returns the text that a value is, or false for one that is none.
 func Text(value []byte) (text string, ok bool) {
-	if len(value) >= 2 && value[0] == '"' && closingQuote(value, 0) == len(value)-1 && plain(value) {
-		return string(value[1 : len(value)-1]), true
+	if len(value) >= 2 && value[0] == '"' && closingQuote(value, 0) == len(value)-1 {
+		if plain(value) {
+			return string(value[1 : len(value)-1]), true
+		}
+		if text, ok := unescaped(value[1 : len(value)-1]); ok {
+			return text, true
+		}
 	}
 	err := json.Unmarshal(value, &text)
 	return text, err == nil
+}
+
+// letters is what the letter after a backslash stands for, where it is one character.
+var letters = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// unescaped returns what a text says, or false where that takes more than a look at
+// each letter: characters by their number, and what is no JSON.
+func unescaped(text []byte) (string, bool) {
+	said := make([]byte, 0, len(text))
+	for len(text) > 0 {
+		n := bytes.IndexByte(text, '\\')
+		if n < 0 {
+			n = len(text)
+		}
+		if !plain(text[:n]) {
+			return "", false
+		}
+		said = append(said, text[:n]...)
+		if text = text[n:]; len(text) == 0 {
+			break
+		}
+		if len(text) < 2 || letters[text[1]] == 0 {
+			return "", false
+		}
+		said = append(said, letters[text[1]])
+		text = text[2:]
+	}
+	return string(said), true
 }
 
 // isCount reports whether a value is a number as things are counted, and small enough to
@@ -223,6 +262,14 @@ func (s *scan) next(mark byte) bool {
 // deepest is how deep values lie in each other that are passed over here.
 const deepest = 64
 
+// marks is what a number or a name ends before.
+var marks = func() (is [256]bool) {
+	for _, c := range []byte(" \t\r\n,:]}[{\"") {
+		is[c] = true
+	}
+	return is
+}()
+
 // value passes over a value and returns it. Of what lies in it no more is looked at
 // than where it ends.
 func (s *scan) value() (value []byte, ok bool) {
@@ -258,11 +305,11 @@ func (s *scan) value() (value []byte, ok bool) {
 			s.at++
 			continue
 		default: // a number or a name
-			n := bytes.IndexAny(s.data[s.at:], " \t\r\n,:]}[{\"")
-			if n < 0 {
+			for s.at++; s.at < len(s.data) && !marks[s.data[s.at]]; s.at++ {
+			}
+			if s.at == len(s.data) {
 				return nil, false
 			}
-			s.at += n
 		}
 		if depth == 0 {
 			return s.data[begin:s.at], true

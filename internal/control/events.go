@@ -26,8 +26,9 @@ const (
 	bundleGap = 10 * time.Millisecond
 
 	// manyChanges is how many sessions are told one by one. Beyond, all are
-	// told anew: little may wait for a reader that is slow.
-	manyChanges = 512
+	// told anew: little may wait for a reader that is slow. An outage that stops two thousand is
+	// not beyond: all that ever were stopped may be many more.
+	manyChanges = 4096
 
 	// readerPatience is how long a reader may take for one line. One that
 	// takes longer is cut off, and starts over if it still cares.

@@ -106,17 +106,18 @@ func TestQuietDaemonIsNotAsked(t *testing.T) {
 }
 
 func TestManyChangesAreToldAnew(t *testing.T) {
-	d := &daemon{}
-	for i := range 2000 {
-		d.sessions = append(d.sessions, view("a", fmt.Sprintf("s-%04d", i)))
-	}
-	updates := watch(t, serve(t, d), true)
-	next(t, updates)
-	for i := range d.sessions {
-		d.set(i, resume.Parked)
-	}
-	for whole := false; !whole; {
-		whole = next(t, updates).Whole
+	d := &daemon{sessions: []resume.View{view("a", "1")}}
+	f := control.Follow(d, true)
+	defer f.Leave()
+	_, err := f.Next(t.Context())
+	require.NoError(t, err)
+	for more, whole := range []bool{false, true} {
+		for i := range control.ManyChanges + more {
+			d.changes.Note(resume.Key{Agent: "a", ID: fmt.Sprint(i)})
+		}
+		update, err := f.Next(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, whole, update.Whole)
 	}
 }
 

@@ -26,3 +26,6 @@ func WithoutProc() (undo func()) {
 
 // BundleGap is the least time between two lines of one stream.
 const BundleGap = bundleGap
+
+// ManyChanges is how many sessions are told one by one.
+const ManyChanges = manyChanges

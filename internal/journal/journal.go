@@ -3,7 +3,6 @@
 package journal
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -106,25 +105,27 @@ func startedAnew(c resume.Change) bool {
 // log says what a person would want to know the next morning.
 func (j *Journal) log(c resume.Change) {
 	s := c.After
-	log := j.opts.Log.With("session", s.Key.ID, "agent", s.Key.Agent)
+	log, with := j.opts.Log, func(more ...any) []any {
+		return append([]any{"session", s.Key.ID, "agent", s.Key.Agent}, more...)
+	}
 	switch {
 	case c.Entered(resume.Waiting) && s.Pending():
-		log.Info("queued", "task", s.Task.N, "cwd", s.Cwd, "from", s.NextAt.UTC().Format(time.RFC3339), "why", s.Reason)
+		log.Info("queued", with("task", s.Task.N, "cwd", s.Cwd, "from", s.NextAt.UTC().Format(time.RFC3339), "why", s.Reason)...)
 	case c.Before.Pending() && !s.Pending() && s.State == resume.Watching:
-		log.Info("a task is a session now", "task", s.Task.N, "why", s.Reason)
+		log.Info("a task is a session now", with("task", s.Task.N, "why", s.Reason)...)
 	case c.Calls() && s.State == resume.Waiting:
-		log.Warn("waiting, but needs a person", "class", s.Limit.Class, "why", s.Reason)
+		log.Warn("waiting, but needs a person", with("class", s.Limit.Class, "why", s.Reason)...)
 	case c.Entered(resume.Waiting):
-		log.Info("waiting", "class", s.Limit.Class, "until", s.NextAt.UTC().Format(time.RFC3339),
-			"attempt", s.Tries()+1, "why", s.Reason)
+		log.Info("waiting", with("class", s.Limit.Class, "until", s.NextAt.UTC().Format(time.RFC3339),
+			"attempt", s.Tries()+1, "why", s.Reason)...)
 	case c.Entered(resume.GaveUp):
-		log.Error("gave up", "attempts", s.Tries(), "why", s.Reason)
+		log.Error("gave up", with("attempts", s.Tries(), "why", s.Reason)...)
 	case c.Entered(resume.Parked):
-		log.Warn("parked: needs a person", "class", s.Limit.Class, "why", s.Reason)
+		log.Warn("parked: needs a person", with("class", s.Limit.Class, "why", s.Reason)...)
 	case c.Entered(resume.Watching) && c.Before.Interrupted():
-		log.Info("watching again", "why", s.Reason)
+		log.Info("watching again", with("why", s.Reason)...)
 	case c.Before.State != s.State || c.Before.Reason != s.Reason:
-		log.Log(context.Background(), slog.LevelDebug, "step", "state", s.State, "why", s.Reason)
+		log.Debug("step", with("state", s.State, "why", s.Reason)...)
 	}
 }
 

@@ -252,6 +252,13 @@ type Scales interface {
 	WeighAt(Line) (resume.Context, bool)
 }
 
+// Deserted is what an Agent may also be: one that can tell that nobody is there to hold a session.
+type Deserted interface {
+	// Nobody reports whether no process lives that might hold any session of the agent, as
+	// far as can be known.
+	Nobody(context.Context) bool
+}
+
 // Leave says why nothing may be sent.
 type Leave struct {
 	Why   string

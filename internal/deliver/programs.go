@@ -124,7 +124,7 @@ func (d *Deliverer) lookFor(ctx context.Context, looks map[resume.Key]search, ke
 			switch {
 			case found:
 				delete(looks, key)
-			case look.vain == mostLooks:
+			case look.vain == mostLooks || nobody(together, settings.Agent(key.Agent)):
 				d.witnesses.giveUp(key, time.Now())
 				delete(looks, key)
 			default:
@@ -132,6 +132,13 @@ func (d *Deliverer) lookFor(ctx context.Context, looks map[resume.Key]search, ke
 			}
 		}
 	}
+}
+
+// nobody reports whether there is no process that might turn out to hold a session of the agent: who
+// wrote to its transcript is gone, or cannot be seen from here.
+func nobody(ctx context.Context, a agent.Agent) bool {
+	deserted, ok := a.(agent.Deserted)
+	return ok && deserted.Nobody(ctx)
 }
 
 // witness looks at the process of a session, and reports whether there is

@@ -43,6 +43,28 @@ func TestABurstOfLimitsIsLookedAtTogetherAndAResumeByItself(t *testing.T) {
 	})
 }
 
+// A process that is there but does not say yet which session it holds is looked for again; where there
+// is none at all nobody is waited for, and who moves on all the same is not looked for all the time.
+func TestAProcessIsLookedForAgainOnlyWhereThereIsAny(t *testing.T) {
+	for nobody, want := range map[bool]int{false: mostLooks, true: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			w := stopped(t)
+			w.session.LimitedAt = time.Now().Add(time.Hour) // it is not too old to be looked for
+			w.agent.owner, w.agent.nobody = nil, nobody
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { defer close(done); _ = w.d.WatchPrograms(ctx) }()
+			w.d.witnesses.call(w.session.Key, false)
+			time.Sleep(2 * mostLooks * nextLook)
+			synctest.Wait()
+			require.Len(t, w.agent.asked, want)
+			require.True(t, w.d.witnesses.vain(w.session.Key, time.Now()))
+			cancel()
+			<-done
+		})
+	}
+}
+
 // A session of which its refusal told how large its context is, is not weighed again.
 func TestASessionThatWasWeighedIsNotWeighedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

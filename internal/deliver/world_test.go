@@ -194,6 +194,7 @@ type fakeAgent struct {
 	owner    *resume.Owner
 	ownerErr error
 	asked    []context.Context // in which its owner was asked for
+	nobody   bool              // none of its processes lives
 	weighed  int               // how often its files were read for the size of a context
 	plan     agent.Plan        // how its sessions are continued
 	talk     agent.Plan        // and through their owner
@@ -226,6 +227,8 @@ func (a *fakeAgent) Owner(ctx context.Context, _ resume.Session) (*resume.Owner,
 	a.asked = append(a.asked, ctx)
 	return a.owner, a.ownerErr
 }
+
+func (a *fakeAgent) Nobody(context.Context) bool { return a.nobody }
 
 func (a *fakeAgent) Weigh(context.Context, resume.Session) (resume.Context, bool, error) {
 	a.weighed++

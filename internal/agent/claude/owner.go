@@ -32,6 +32,18 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 	return a.lodger(ctx, s)
 }
 
+// Nobody reports whether no registry names a live process, and none lives besides.
+func (a *Agent) Nobody(ctx context.Context) bool {
+	ctx = process.Together(ctx)
+	for _, root := range a.Homes.Roots {
+		if seen := a.listed(ctx, root); seen.err != nil || len(seen.entries) > 0 {
+			return false
+		}
+	}
+	all := a.lodgers(ctx)
+	return all.err == nil && len(all.processes) == 0
+}
+
 // listed returns what the registry of a home tells, read once for all sessions that are
 // asked for together.
 func (a *Agent) listed(ctx context.Context, root string) listing {

@@ -146,6 +146,9 @@ func TestWhoHoldsASession(t *testing.T) {
 			got, err := a.Owner(t.Context(), s)
 			require.NoError(t, err)
 			require.Equal(t, c.want, got)
+			if c.want != nil || len(c.processes) == 0 {
+				require.Equal(t, c.want == nil, a.Nobody(t.Context()))
+			}
 		})
 	}
 }

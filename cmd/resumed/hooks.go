@@ -112,9 +112,9 @@ func (c *cli) showHooks(plan []hookEdit, dryRun, yes bool) (wanted bool) {
 	return dryRun || yes || !changes || c.agreed("Change the settings of your agents like this? [y/N] ")
 }
 
-// addHooks changes the settings as planned. A copy of each is kept.
-func (c *cli) addHooks(s service, plan []hookEdit) error {
-	var made []string
+// addHooks changes the settings as planned. A copy of each is kept, and what was made for
+// them and nobody else.
+func (c *cli) addHooks(s service, plan []hookEdit, made []string) error {
 	if !exists(s.program) {
 		var err error
 		if made, err = c.settle(s); err != nil {
@@ -158,8 +158,9 @@ func writeSettings(path string, text []byte) error {
 }
 
 // removeHooks takes our part out of the settings of agents, and returns whether there was
-// any. Where nothing else has changed since, they are what they were before.
-func (c *cli) removeHooks(dryRun bool) (found bool, err error) {
+// any. Where nothing else has changed since, they are what they were before. A program that
+// was copied for them goes too, unless somebody may need it.
+func (c *cli) removeHooks(dryRun, needed bool) (found bool, err error) {
 	var made []string
 	for _, b := range agents.Builtin() {
 		if b.Hook == nil {
@@ -190,7 +191,7 @@ func (c *cli) removeHooks(dryRun bool) (found bool, err error) {
 		}
 		made = append(made, kept.Made...)
 	}
-	if !dryRun {
+	if !dryRun && !needed {
 		c.removeMade(made)
 	}
 	return found, nil
@@ -234,7 +235,7 @@ func examineHooks(e *examination) {
 		case program == "":
 			e.ok("hooks", b.Title+" does not call resumed, and need not: its transcripts are watched (resumed install --hooks)")
 		case missing != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0:
-			e.warn("hooks", fmt.Sprintf("%s calls %s, which is no program", b.Title, program), "resumed install --hooks, or resumed uninstall")
+			e.warn("hooks", fmt.Sprintf("%s calls %s, which is no program", b.Title, program), "resumed install --hooks, or resumed uninstall --hooks")
 		default:
 			e.ok("hooks", fmt.Sprintf("%s calls %s", b.Title, program))
 		}

@@ -82,6 +82,54 @@ func TestHooksComeAndGoWithoutATrace(t *testing.T) {
 	require.Contains(t, out, "Nothing is installed")
 }
 
+// Hooks work with a daemon that was started in whatever way: that nothing here runs services is no failure of theirs.
+func TestHooksNeedNoServiceManager(t *testing.T) {
+	b := newBox(t)
+	b.withAgents("2.1.325")
+	b.vars = append(b.vars, "PATH=/nowhere")
+	before := b.tree()
+	_, errOut, code := b.run("install", "--hooks", "--dry-run")
+	require.Zero(t, code, errOut)
+	require.Equal(t, before, b.tree())
+
+	out, errOut, code := b.run("install", "--hooks", "--yes")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "wrote "+b.path(claudeSettings))
+	require.Contains(t, errOut, "No service was installed: install needs systemd")
+	require.Contains(t, errOut, "tmux new-session -d -s resumed '"+b.path(copyPath)+" run'", "what to do now")
+	require.True(t, isResumed(b.path(copyPath)), "what the hooks call is there")
+
+	_, errOut, code = b.run("uninstall")
+	require.Zero(t, code, errOut)
+	require.Equal(t, before, b.tree())
+}
+
+func TestHooksGoAloneAndTheServiceStays(t *testing.T) {
+	b := newBox(t)
+	b.withAgents("2.1.325")
+	_, errOut, code := b.run("install", "--hooks", "--yes")
+	require.Zero(t, code, errOut)
+	service := b.read(dropInPath)
+
+	out, errOut, code := b.run("uninstall", "--hooks", "--dry-run")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "# change "+b.path(claudeSettings))
+	require.NotEqual(t, ownSettings, b.read(claudeSettings))
+	_, errOut, code = b.run("uninstall", "--hooks", "--purge")
+	require.Equal(t, exitUsage, code, errOut)
+
+	_, errOut, code = b.run("uninstall", "--hooks")
+	require.Zero(t, code, errOut)
+	require.Equal(t, ownSettings, b.read(claudeSettings))
+	require.Equal(t, ownConfig, b.read(codexSettings))
+	require.Equal(t, service, b.read(dropInPath))
+	require.FileExists(t, b.path(copyPath))
+	require.NotContains(t, b.read("orders"), "disable")
+	out, errOut, code = b.run("uninstall", "--hooks")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "there are no hooks to remove")
+}
+
 func TestWhatAPersonChangedBetweenHooksStays(t *testing.T) {
 	b := newBox(t)
 	b.withAgents("2.1.325")

@@ -70,7 +70,7 @@ func (c *cli) installCommand() *cobra.Command {
 }
 
 // installWithHooks is install, and lets agents call this program. Where there is no service
-// manager they do all the same: the daemon may be run otherwise.
+// manager they do all the same, and that is no failure: the daemon is run otherwise there.
 func (c *cli) installWithHooks(ctx context.Context, s service, dryRun, yes bool, install func() error) error {
 	plan, err := c.planHooks(ctx, s.program)
 	if err != nil {
@@ -80,35 +80,17 @@ func (c *cli) installWithHooks(ctx context.Context, s service, dryRun, yes bool,
 		return hinted{errors.New("nothing was done"), "resumed install --hooks --yes, or without --hooks"}
 	}
 	err = install()
+	without, ok := errors.AsType[noManager](err)
 	if !dryRun {
-		err = errors.Join(c.addHooks(s, plan), err)
+		if hookErr := c.addHooks(s, plan, without.made); hookErr != nil {
+			return errors.Join(hookErr, err)
+		}
+	}
+	if ok {
+		fmt.Fprintf(c.err, "No service was installed: %v\nStart the daemon with %s\n", without.error, unsupervised(s.program))
+		return nil
 	}
 	return err
-}
-
-func (c *cli) uninstallCommand() *cobra.Command {
-	dryRun, purge, yes := false, false, false
-	cmd := &cobra.Command{
-		Use:   "uninstall",
-		Short: "Stop the service and remove what install made",
-		Long: "Stops and disables the service and removes what install made, and nothing else: the\nconfiguration and the state stay. Working agents are not stopped.\n\n" +
-			"With --purge it lists what is left in your home, asks, and removes that too.",
-		Example: "  resumed uninstall --dry-run\n  resumed uninstall\n  resumed uninstall --purge",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			hooks, err := c.removeHooks(dryRun)
-			if err != nil {
-				return err
-			}
-			if err := c.uninstall(cmd.Context(), dryRun, hooks); err != nil || !purge {
-				return err
-			}
-			return c.purge(cmd.Context(), dryRun, yes)
-		},
-	}
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be done")
-	cmd.Flags().BoolVar(&purge, "purge", false, "also remove configuration and state, after asking")
-	cmd.Flags().BoolVar(&yes, "yes", false, "with --purge: do not ask")
-	return cmd
 }
 
 // describeService returns the service that runs this very program as it would
@@ -193,6 +175,9 @@ func (c *cli) install(ctx context.Context, s service, plugins []unitFile, dryRun
 		return hinted{err, "journalctl --user -u resumed -n 20"}
 	}
 	fmt.Fprintf(c.out, "resumed runs as %s; see: resumed status, journalctl --user -u resumed\n", unitName)
+	if s.copyOf == "" { // of a copy it was said
+		c.sayIfNotInPath(s.program)
+	}
 	if !lingers(s.user) {
 		fmt.Fprintln(c.out, "It stops when you log out. To let it work on: loginctl enable-linger")
 	}
@@ -276,62 +261,6 @@ func printFiles(w io.Writer, files []unitFile) {
 	}
 }
 
-// uninstall removes the service; hooks says that something else was removed already.
-func (c *cli) uninstall(ctx context.Context, dryRun, hooks bool) error {
-	if runtime.GOOS == "darwin" {
-		return c.uninstallAgent(ctx, dryRun, hooks)
-	}
-	dir, err := unitDir()
-	if err != nil {
-		return err
-	}
-	files := installed(dir)
-	if len(files) == 0 {
-		return c.sayNothingIsInstalled(hooks)
-	}
-	made := madeBefore(files)
-	if dryRun {
-		fmt.Fprintf(c.out, "systemctl --user disable --now %s\n", unitName)
-		for _, f := range files {
-			fmt.Fprintln(c.out, "rm", f.path)
-		}
-		for _, path := range made {
-			if isResumed(path) {
-				fmt.Fprintln(c.out, "rm", path)
-			}
-		}
-		_, err := fmt.Fprintln(c.out, "# Nothing was done: this was a dry run.")
-		return err
-	}
-	// Without a manager there is nothing to stop: the files can go all the same.
-	managed := reachManager(ctx) == nil
-	if managed {
-		if err := c.systemctl(ctx, "disable", "--now", unitName); err != nil {
-			return err
-		}
-	}
-	for _, f := range files {
-		if err := os.Remove(f.path); err != nil {
-			return fmt.Errorf("remove file: %w", err)
-		}
-		fmt.Fprintln(c.out, "removed", f.path)
-	}
-	c.removeMade(made)
-	if managed {
-		return c.systemctl(ctx, "daemon-reload")
-	}
-	return nil
-}
-
-// sayNothingIsInstalled says so, unless there were hooks.
-func (c *cli) sayNothingIsInstalled(hooks bool) error {
-	if hooks {
-		return nil
-	}
-	_, err := fmt.Fprintln(c.out, "Nothing is installed.")
-	return err
-}
-
 var errNoSystemd = errors.New("install needs systemd")
 
 // withoutSystemd adds to an error what can be done where there is no systemd, or
@@ -341,13 +270,23 @@ func (c *cli) withoutSystemd(s service, err error, dryRun bool) error {
 		return err
 	}
 	if dryRun {
-		return hinted{err, unsupervised(s.program)}
+		return hinted{noManager{err, nil}, unsupervised(s.program)}
 	}
-	if _, err := c.settle(s); err != nil {
-		return err
+	made, failed := c.settle(s)
+	if failed != nil {
+		return failed
 	}
-	return hinted{err, unsupervised(s.program)}
+	return hinted{noManager{err, made}, unsupervised(s.program)}
 }
+
+// noManager is why no service can be installed where nothing would run it, and what was
+// made all the same.
+type noManager struct {
+	error
+	made []string
+}
+
+func (n noManager) Unwrap() error { return n.error }
 
 // systemdVersion returns the version of systemd here.
 func systemdVersion(ctx context.Context) (int, error) {

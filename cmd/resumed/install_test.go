@@ -138,6 +138,44 @@ func TestInstallLeavesOthersFilesAlone(t *testing.T) {
 	require.Empty(t, b.read(dropInPath))
 }
 
+// Every command that is printed begins with the program's name: a shell has to find it.
+func TestInstallSaysWhenAShellDoesNotFindTheProgram(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	program := filepath.Join(dir, "resumed")
+	require.NoError(t, os.WriteFile(program, nil, 0o755))
+	require.NoError(t, os.Symlink(program, filepath.Join(other, "linked")))
+	says := func(path string) string {
+		t.Setenv("PATH", path)
+		var said strings.Builder
+		(&cli{err: &said}).sayIfNotInPath(program)
+		return said.String()
+	}
+	require.Empty(t, says("/nowhere:"+dir))
+	require.Contains(t, says("/nowhere"), `export PATH="`+dir+`:$PATH"`)
+	require.NoError(t, os.Rename(filepath.Join(other, "linked"), filepath.Join(other, "resumed")))
+	require.Empty(t, says(other), "by another name it is found too")
+	require.NoError(t, os.Remove(filepath.Join(other, "resumed")))
+	require.NoError(t, os.WriteFile(filepath.Join(other, "resumed"), nil, 0o755))
+	require.Contains(t, says(other+":"+dir), "is another one, "+filepath.Join(other, "resumed"))
+}
+
+func TestWhoRemovesTheServiceHearsWhatStays(t *testing.T) {
+	b := newBox(t)
+	b.withSystemctl("257")
+	b.write(configFile, bot)
+	_, errOut, code := b.run("install")
+	require.Zero(t, code, errOut)
+	_, errOut, code = b.run("status")
+	require.Equal(t, exitNoDaemon, code)
+	require.Contains(t, errOut, "Try: systemctl --user start resumed", "the service is there, and need not be installed again")
+	out, errOut, code := b.run("uninstall")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "To remove them too: rm -r "+b.path(".config/resumed"), "the program itself is gone")
+	require.FileExists(t, b.path(configFile))
+	_, errOut, _ = b.run("status")
+	require.Contains(t, errOut, "Try: resumed install")
+}
+
 func TestInstallWithoutAManagerSaysWhatToDo(t *testing.T) {
 	b := newBox(t)
 	b.withSystemctl("257")

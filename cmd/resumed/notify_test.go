@@ -37,7 +37,7 @@ run = ["sh", "-c", "echo nobody home >&2; exit 9"]
 `)
 	out, errOut, code := b.run("notify", "test")
 	require.Equal(t, exitFailed, code, "one of them failed")
-	require.Empty(t, errOut, "all was said")
+	require.Equal(t, "Try: in "+b.path(configFile)+" correct the channel, or add a channel that works here, such as [[notify.service]] for your phone\n", errOut)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	require.Len(t, lines, 3)
 	require.Contains(t, out, "ok     ops (")

@@ -86,10 +86,23 @@ func (c *cli) notifyTest(ctx context.Context, name string) error {
 	} else {
 		err = c.printTrials(trials)
 	}
-	if err == nil && failed {
-		err = errSilent
+	switch {
+	case err != nil || !failed:
+		return err
+	case c.json:
+		return errSilent
+	default:
+		return hinted{errSilent, otherChannel(path)}
 	}
-	return err
+}
+
+// otherChannel says what to do about a channel that reaches nobody.
+func otherChannel(path string) string {
+	const add = "a channel that works here, such as [[notify.service]] for your phone"
+	if path == "" {
+		return "resumed config init, then describe in the file that it writes " + add
+	}
+	return "in " + path + " correct the channel, or add " + add
 }
 
 func (c *cli) printTrials(trials []trial) error {

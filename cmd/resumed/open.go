@@ -89,14 +89,14 @@ func (c *cli) browse(ctx context.Context) error {
 
 // pageHint says where the page's address is configured.
 func (c *cli) pageHint(ctx context.Context) string {
-	const key = `listen = "127.0.0.1:7733" under [http] in `
+	const key, again = `set listen = "127.0.0.1:7733" under [http] in `, ", then resumed open"
 	status, err := c.client().Status(ctx, false)
 	switch {
 	case err != nil:
-		return key + "the configuration"
+		return key + "the configuration" + again
 	case status.Daemon.Config.Path == "":
-		return "resumed config init, then " + key + "the file it writes"
+		return "resumed config init, then " + key + "the file that it writes" + again
 	default:
-		return key + status.Daemon.Config.Path
+		return key + status.Daemon.Config.Path + again
 	}
 }

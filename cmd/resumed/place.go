@@ -11,7 +11,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -141,10 +143,38 @@ func (c *cli) settle(s service) (made []string, err error) {
 		made = append(made, s.program)
 	}
 	fmt.Fprintf(c.err, "This program %s: what runs is a copy of it, %s\n", s.fleeting, s.program)
-	if dir := filepath.Dir(s.program); !slices.Contains(filepath.SplitList(os.Getenv("PATH")), dir) {
-		fmt.Fprintf(c.err, "Your PATH does not have %s. Add this to ~/.profile, ~/.bashrc or ~/.zshrc:\n  export PATH=\"%s:$PATH\"\n", dir, dir)
-	}
+	c.sayIfNotInPath(s.program)
 	return made, nil
+}
+
+// sayIfNotInPath says what makes a shell find the program: every command that is printed
+// anywhere begins with its name.
+func (c *cli) sayIfNotInPath(program string) {
+	found, err := exec.LookPath("resumed")
+	if err == nil && sameFile(found, program) {
+		return
+	}
+	dir := filepath.Dir(program)
+	switch {
+	case err == nil:
+		fmt.Fprintf(c.err, "The resumed that your shell finds is another one, %s; the service runs %s\n", found, program)
+	case !slices.Contains(filepath.SplitList(os.Getenv("PATH")), dir):
+		fmt.Fprintf(c.err, "Your PATH does not have %s. Add this to ~/.profile, ~/.bashrc or ~/.zshrc, and open a new terminal:\n  export PATH=\"%s:$PATH\"\n", dir, dir)
+	}
+}
+
+func sameFile(a, b string) bool {
+	first, errA := os.Stat(a)
+	second, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(first, second)
+}
+
+// howToStart says how a daemon that does not run is started.
+func howToStart() string {
+	if dir, err := unitDir(); err == nil && runtime.GOOS == "linux" && (exists(filepath.Join(dir, unitName)) || packaged(dir)) {
+		return "systemctl --user start resumed, and if it does not stay: journalctl --user -u resumed -n 20"
+	}
+	return "resumed install (as a service), or resumed run (in this terminal)"
 }
 
 // removeMade removes what install made, unless others use it: directories that

@@ -97,7 +97,7 @@ func (c *cli) report(err error) int {
 	case control.IsAmbiguous(err):
 		hint = "one of them by more of its id: resumed status"
 	case errors.Is(err, control.ErrNoDaemon):
-		code, hint = exitNoDaemon, "resumed install (as a service), or resumed run (in this terminal)"
+		code, hint = exitNoDaemon, howToStart()
 	case errors.Is(err, control.ErrHung):
 		hint = "systemctl --user restart resumed, or end the daemon and start it anew: sessions and waits stay"
 	case errors.Is(err, control.ErrNoSession):

@@ -24,7 +24,7 @@ func (c *cli) shellCommand() *cobra.Command {
 		Long: "Starts an agent in this terminal, inside its own tmux. After a limit the daemon types the\n" +
 			"prompt there, and nothing is lost if you close the window. Ctrl-b d leaves the agent\n" +
 			"running and prints how to come back. If you are already in tmux, the agent is started\n" +
-			"directly. The exit code is the agent's own.",
+			"directly; in kitty you do not need this command. The exit code is the agent's own.",
 		Example: "  resumed shell claude\n" +
 			"  resumed shell claude --resume 4f2a9c1e-77aa-4b0e-9d52-0a3b6f1c2d3e\n" +
 			"  alias claude='resumed shell claude'",

@@ -73,7 +73,7 @@ var arrows = map[string][]string{
 	"internal/fleet/fleettest":    {"internal/fleet"}, // for tests alone
 	"internal/fleet/natskv":       {"internal/fleet"},
 	"internal/hub":                {"internal/atomicfile", "internal/fleet/natskv", "internal/fsevents"},
-	"internal/watch":              {"internal/fsevents", "internal/mounts", "internal/sparse"},
+	"internal/watch":              {"internal/fsevents", "internal/mounts", "internal/sparse", "internal/uuidtext"},
 	"internal/agent":              {"internal/sparse", "internal/leash", "internal/process", "internal/procfs", "internal/program", "internal/sanitize", "internal/limit", "internal/resume", "internal/usage"},
 	"internal/process":            {"internal/procfs", "internal/program", "internal/sanitize", "internal/resume"},
 	"internal/program":            {"internal/resume"},

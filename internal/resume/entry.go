@@ -3,6 +3,7 @@ package resume
 import (
 	"bytes"
 	"cmp"
+	"hash/maphash"
 	"math"
 	"slices"
 	"strconv"
@@ -41,13 +42,16 @@ type form struct {
 	epoch string // one that is not of a file
 }
 
-// forms are those that are in use, and by how many.
-type forms map[form]*commonForm
+// forms are those that are in use, by a hash of theirs: as the key of a map, each would be kept twice.
+type forms map[uint64]*commonForm
+
+var formSeed = maphash.MakeSeed()
 
 type commonForm struct {
 	form
 	users int
-	whole *Session // never changed; nil: it is quiet. One that is not has nothing in common with others
+	next  *commonForm // of the same hash
+	whole *Session    // never changed; nil: it is quiet. One that is not has nothing in common with others
 }
 
 var kinds = []string{"", Interactive, Headless}
@@ -257,13 +261,17 @@ func unpackEpoch(inode uint64, gen uint32) string {
 
 // take returns the form that is shared by all who have it.
 func (f forms) take(want form) *commonForm {
-	s := f[want]
+	hash := maphash.Comparable(formSeed, want)
+	s := f[hash]
+	for s != nil && s.form != want {
+		s = s.next
+	}
 	if s == nil {
 		for _, text := range []*string{&want.agent, &want.account, &want.provider, &want.cwd, &want.reason, &want.dir, &want.after, &want.epoch} {
 			*text = strings.Clone(*text) // what it was cut from must not stay
 		}
-		s = &commonForm{form: want}
-		f[want] = s
+		s = &commonForm{form: want, next: f[hash]}
+		f[hash] = s
 	}
 	s.users++
 	return s
@@ -273,7 +281,18 @@ func (f forms) release(s *commonForm) {
 	if s == nil || s.whole != nil {
 		return
 	}
-	if s.users--; s.users == 0 {
-		delete(f, s.form)
+	if s.users--; s.users > 0 {
+		return
+	}
+	hash := maphash.Comparable(formSeed, s.form)
+	first := f[hash]
+	for at := &first; *at != nil; at = &(*at).next {
+		if *at == s {
+			*at = s.next
+			break
+		}
+	}
+	if f[hash] = first; first == nil {
+		delete(f, hash)
 	}
 }

@@ -163,6 +163,26 @@ func TestWorkingOnIsNothingElseThanMoving(t *testing.T) {
 	}
 }
 
+// Two forms may have one hash.
+func TestFormsThatAreFoundByOneHashAreToldApart(t *testing.T) {
+	known := make(forms)
+	mine := known.take(form{cwd: "/mine"})
+	for hash := range known {
+		known[hash] = &commonForm{form: form{cwd: "/other"}, users: 1, next: mine}
+	}
+	require.Same(t, mine, known.take(form{cwd: "/mine"}))
+	for range 2 {
+		require.Same(t, mine, known.take(form{cwd: "/mine"}))
+		known.release(mine)
+		known.release(mine)
+	}
+	for _, other := range known {
+		require.Equal(t, "/other", other.cwd)
+		require.Nil(t, other.next)
+	}
+	require.Len(t, known, 1)
+}
+
 // However an id is kept, sessions stand in the order of what people type.
 func TestEntriesStandInTheOrderOfTheirIDs(t *testing.T) {
 	const id = "4f2a77aa-0000-4000-8000-000000000000"

@@ -138,7 +138,7 @@ func TestAFileThatIsRenamedAfterItWasLookedAtKeepsItsName(t *testing.T) {
 			for _, together := range w.shelf.records {
 				for i := range together {
 					if r := &together[i]; r.name != "" {
-						w.file(w.shelf.folders[r.folder].path + r.name)
+						w.file(w.shelf.path(r))
 					}
 				}
 			}

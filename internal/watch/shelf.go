@@ -2,7 +2,10 @@ package watch
 
 import (
 	"hash/maphash"
+	"slices"
 	"strings"
+
+	"resumed/internal/uuidtext"
 )
 
 // shelf keeps what is known of files that rest: all of them was read, or nothing of them
@@ -15,6 +18,7 @@ type shelf struct {
 	size    int
 	numbers map[string]uint32 // of folders
 	folders []folder
+	endings []string // of names that have a UUID before them
 	byName  index
 	byID    index
 }
@@ -27,16 +31,21 @@ type folder struct {
 	dev  uint64
 }
 
+// mostEndings is how many of them are known: agents have one each.
+const mostEndings = 64
+
 // record is a file on the shelf.
 type record struct {
-	name          string // empty: it is not in use
+	name          string // as packName has it; empty: it is not in use
 	folder, round uint32
 	inode         uint64
-	gen           uint32
-	late, rested  bool
-	offset, since int64
 	size, mtime   int64
 	head          uint64
+	behind        uint32 // how much of it is not delivered,
+	grown         uint32 // and how much was since the reading on began
+	gen           uint32
+	ending        uint8 // of endings, and one; 0: all of the name is there
+	late, rested  bool
 }
 
 // file returns what is known of a path, to be worked with; nil: nothing.
@@ -109,10 +118,49 @@ func (s *shelf) find(path string) (n uint32, ok bool) {
 	if !known {
 		return 0, false
 	}
-	return s.byName.find(s.nameHash(at, name), func(n uint32) bool {
+	var room [64]byte
+	packed, ending := s.packName(room[:0], name)
+	return s.byName.find(s.nameHash(at, packed), func(n uint32) bool {
 		r := s.at(n)
-		return r.folder == at && r.name == name
+		return r.folder == at && r.ending == ending && r.name == string(packed)
 	})
+}
+
+// packName appends a name as a record has it: a UUID in half its length, without what follows it, which
+// many share.
+func (s *shelf) packName(to []byte, name string) (packed []byte, ending uint8) {
+	if end := strings.LastIndexByte(name, '.'); end >= uuidtext.Len {
+		begin := end - uuidtext.Len
+		known := slices.Index(s.endings, name[end:])
+		if raw, ok := uuidtext.Pack(name[begin:end]); ok && known >= 0 {
+			return append(append(to, name[:begin]...), raw[:]...), uint8(known + 1)
+		}
+	}
+	return append(to, name...), 0
+}
+
+// learnEnding takes note of what follows a UUID in a name, before the first such name is packed. Where too
+// many are known it never will be, and such names are kept as they are.
+func (s *shelf) learnEnding(name string) {
+	end := strings.LastIndexByte(name, '.')
+	if end < uuidtext.Len || len(s.endings) == mostEndings || slices.Contains(s.endings, name[end:]) {
+		return
+	}
+	if _, ok := uuidtext.Pack(name[end-uuidtext.Len : end]); ok {
+		s.endings = append(s.endings, strings.Clone(name[end:]))
+	}
+}
+
+// path returns that of a record's file.
+func (s *shelf) path(r *record) string {
+	dir := s.folders[r.folder].path
+	if r.ending == 0 {
+		return dir + r.name
+	}
+	var room [256]byte
+	begin := len(r.name) - uuidtext.PackedLen
+	path := uuidtext.Append(append(append(room[:0], dir...), r.name[:begin]...), r.name[begin:])
+	return string(append(path, s.endings[r.ending-1]...))
 }
 
 // findID returns the number of the record of a file, whatever its name.
@@ -122,9 +170,13 @@ func (s *shelf) findID(id fileID) (n uint32, ok bool) {
 
 func (s *shelf) id(r *record) fileID { return fileID{s.folders[r.folder].dev, r.inode} }
 
-func (s *shelf) nameHash(folder uint32, name string) uint64 {
-	return maphash.String(s.seed, name) + uint64(folder)*0x9e3779b97f4a7c15
+func (s *shelf) nameHash(folder uint32, packed []byte) uint64 {
+	return maphash.Bytes(s.seed, packed) + uint64(folder)*0x9e3779b97f4a7c15
 }
+
+func (s *shelf) nameHashOf(n uint32) uint64 { return s.nameHash(s.at(n).folder, []byte(s.at(n).name)) }
+
+func (s *shelf) idHashOf(n uint32) uint64 { return s.idHash(s.id(s.at(n))) }
 
 func (s *shelf) idHash(id fileID) uint64 { return maphash.Comparable(s.seed, id) }
 
@@ -140,18 +192,22 @@ func (s *shelf) put(f *file) bool {
 		s.numbers[dir] = at
 	}
 	r := record{
-		name: name, folder: at, round: f.round, inode: f.seen.id.inode, gen: f.cur.Gen, late: f.late, rested: f.rested,
-		offset: f.cur.Offset, since: f.since, size: f.seen.size, mtime: f.seen.mtime, head: f.cur.Head,
+		folder: at, round: f.round, inode: f.seen.id.inode, gen: f.cur.Gen, late: f.late, rested: f.rested,
+		size: f.seen.size, mtime: f.seen.mtime, head: f.cur.Head,
+		behind: uint32(f.seen.size - f.cur.Offset), grown: uint32(f.cur.Offset - f.since),
 	}
 	same := s.file(&r)
 	if same.path, same.sight = f.path, f.sight; same != *f {
 		return false
 	}
+	s.learnEnding(name)
+	var room [64]byte
+	packed, ending := s.packName(room[:0], name)
 	n := s.number()
-	r.name = strings.Clone(name) // it must not keep the whole path in memory
+	r.name, r.ending = string(packed), ending
 	*s.at(n) = r
-	s.byName.add(s.nameHash(at, r.name), n, func(n uint32) uint64 { r := s.at(n); return s.nameHash(r.folder, r.name) })
-	s.byID.add(s.idHash(f.seen.id), n, func(n uint32) uint64 { return s.idHash(s.id(s.at(n))) })
+	s.byName.add(s.nameHashOf(n), n, s.nameHashOf)
+	s.byID.add(s.idHashOf(n), n, s.idHashOf)
 	return true
 }
 
@@ -173,9 +229,9 @@ func (s *shelf) number() uint32 {
 func (s *shelf) take(n uint32) *file {
 	r := s.at(n)
 	f := s.file(r)
-	f.path = s.folders[r.folder].path + r.name
-	s.byName.remove(s.nameHash(r.folder, r.name), n, func(n uint32) uint64 { r := s.at(n); return s.nameHash(r.folder, r.name) })
-	s.byID.remove(s.idHash(s.id(r)), n, func(n uint32) uint64 { return s.idHash(s.id(s.at(n))) })
+	f.path = s.path(r)
+	s.byName.remove(s.nameHashOf(n), n, s.nameHashOf)
+	s.byID.remove(s.idHashOf(n), n, s.idHashOf)
 	*r = record{}
 	s.free = append(s.free, n)
 	s.size--
@@ -185,10 +241,11 @@ func (s *shelf) take(n uint32) *file {
 // file returns what a record says, but for the path.
 func (s *shelf) file(r *record) file {
 	st := stamp{id: s.id(r), size: r.size, mtime: r.mtime}
-	f := file{seen: st, round: r.round, since: r.since, kept: true, late: r.late, rested: r.rested}
+	f := file{seen: st, round: r.round, kept: true, late: r.late, rested: r.rested}
 	if !r.rested {
-		f.cur = Cursor{Dev: st.id.dev, Inode: st.id.inode, Gen: r.gen, Offset: r.offset, Head: r.head}.noting(st)
-		f.searched = st.size
+		offset := st.size - int64(r.behind)
+		f.cur = Cursor{Dev: st.id.dev, Inode: st.id.inode, Gen: r.gen, Offset: offset, Head: r.head}.noting(st)
+		f.searched, f.since = st.size, offset-int64(r.grown)
 	}
 	return f
 }

@@ -119,7 +119,7 @@ func (w *Watcher) forgetMissed() {
 	for _, together := range w.shelf.records {
 		for i := range together {
 			if r := &together[i]; r.name != "" && r.round+1 < w.round {
-				w.file(w.shelf.folders[r.folder].path + r.name)
+				w.file(w.shelf.path(r))
 			}
 		}
 	}

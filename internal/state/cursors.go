@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // How far files were read. At a start there may be as many as there are sessions.
@@ -58,46 +57,28 @@ func (s *Store) Cursor(path string) (cursor json.RawMessage, known bool) {
 	return cursor, err == nil && json.Valid(cursor)
 }
 
-// rowsAtOnce is how many cursors one statement writes: with one each, most of the time would
-// go by on the way to it.
-const rowsAtOnce = 16
-
 const dropCursor = "DELETE FROM cursor WHERE path = ?"
 
-var putCursor, putCursors = putRows(1), putRows(rowsAtOnce)
+var cursorRows = newRows("cursor (path, data)", 2, " ON CONFLICT DO UPDATE SET data = excluded.data")
 
-func putRows(n int) string {
-	return "INSERT INTO cursor (path, data) VALUES (?, ?)" + strings.Repeat(", (?, ?)", n-1) + " ON CONFLICT DO UPDATE SET data = excluded.data"
-}
-
-// move writes how far files were read, in the order of their names: in that of their coming
-// each would be written to another page.
+// move writes how far files were read, in the order of their names.
 func (w *writer) move(cursors map[string]json.RawMessage) error {
-	args := make([]any, 0, 2*rowsAtOnce)
 	for _, path := range slices.Sorted(maps.Keys(cursors)) {
 		cursor := cursors[path]
 		if w.store.refuse("cursor\x00", path, validity(cursor)) {
 			continue
 		}
+		var err error
 		if cursor == nil {
-			if err := w.run(dropCursor, path); err != nil {
-				return err
-			}
-			continue
+			err = w.run(dropCursor, path)
+		} else {
+			err = w.put(cursorRows, path, string(cursor))
 		}
-		if args = append(args, path, string(cursor)); len(args) == cap(args) {
-			if err := w.run(putCursors, args...); err != nil {
-				return err
-			}
-			args = args[:0]
-		}
-	}
-	for ; len(args) > 0; args = args[2:] {
-		if err := w.run(putCursor, args[:2]...); err != nil {
+		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return w.flush()
 }
 
 func validity(cursor json.RawMessage) error {

@@ -44,6 +44,8 @@ type Filter struct {
 	Last  int        // only so many, the newest; 0: all
 }
 
+var historyRows = newRows("history (at, agent, id, kind, data)", 5, "")
+
 // AppendHistory queues a line. Where the disk refuses for long, the oldest
 // lines that wait are given up: a history is not worth the memory.
 func (s *Store) AppendHistory(e Entry) {
@@ -51,7 +53,7 @@ func (s *Store) AppendHistory(e Entry) {
 	s.mu.Lock()
 	s.queue.append(op{
 		key:  "history of " + e.Key.String(),
-		stmt: "INSERT INTO history (at, agent, id, kind, data) VALUES (?, ?, ?, ?, ?)",
+		rows: historyRows,
 		args: given(millis(e.At), e.Key.Agent, e.Key.ID, e.Kind, data),
 	})
 	s.appended += int64(len(data)) + lineCost

@@ -9,6 +9,7 @@ const maxWaitingLines = 10_000
 // op is one write that waits for its transaction.
 type op struct {
 	key  string // ops of one key replace each other
+	rows *rows  // nil: stmt is run
 	stmt string
 	args func() ([]any, error) // called once, when it is written
 }

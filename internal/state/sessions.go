@@ -82,11 +82,13 @@ func (a archive) loadSessions(snap *Snapshot) error {
 	return rows.Err()
 }
 
+var sessionRows = newRows("session (agent, id, data)", 3, " ON CONFLICT DO UPDATE SET data = excluded.data")
+
 // Put queues the session.
 func (s *Store) Put(session resume.Session) {
 	s.enqueue(op{
 		key:  sessionKey(session.Key),
-		stmt: "INSERT INTO session (agent, id, data) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET data = excluded.data",
+		rows: sessionRows,
 		args: func() ([]any, error) {
 			data, err := json.Marshal(session)
 			return []any{session.Key.Agent, session.Key.ID, string(data)}, err

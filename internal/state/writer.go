@@ -242,10 +242,14 @@ func (s *Store) write(b batch) error {
 	}
 	defer func() { _ = tx.Rollback() }()
 	w := writer{store: s, tx: tx, stmts: make(map[string]*sql.Stmt)}
-	for _, o := range b.ops {
-		if err := w.exec(o); err != nil {
+	// In the order of their keys: in that of their coming each would be written to another page.
+	for _, key := range slices.Sorted(maps.Keys(b.ops)) {
+		if err := w.exec(b.ops[key]); err != nil {
 			return s.writeError(err)
 		}
+	}
+	if err := w.flush(); err != nil {
+		return s.writeError(err)
 	}
 	if err := w.move(b.cursors); err != nil {
 		return s.writeError(err)
@@ -254,6 +258,9 @@ func (s *Store) write(b batch) error {
 		if err := w.exec(o); err != nil {
 			return s.writeError(err)
 		}
+	}
+	if err := w.flush(); err != nil {
+		return s.writeError(err)
 	}
 	if err := tx.Commit(); err != nil {
 		return s.writeError(err)
@@ -292,12 +299,18 @@ type writer struct {
 	store *Store
 	tx    *sql.Tx
 	stmts map[string]*sql.Stmt // closed with tx
+
+	rows *rows // of which some wait for company; nil: none does
+	args []any // theirs
 }
 
 func (w *writer) exec(o op) error {
 	args, err := o.args()
 	if w.store.refuse(o.key, "", err) {
 		return nil // no later try mends it, and it must not hold up the others
+	}
+	if o.rows != nil {
+		return w.put(o.rows, args...)
 	}
 	return w.run(o.stmt, args...)
 }

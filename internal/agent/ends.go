@@ -56,8 +56,7 @@ func plainHead(line []byte, field Field) ([]byte, bool) {
 	if at < 0 {
 		return nil, false
 	}
-	before := head[1 : at-len(field.quoted)]
-	if bytes.IndexByte(before, '{') >= 0 || bytes.IndexByte(before, '[') >= 0 || bytes.IndexByte(before, '}') >= 0 {
+	if bytes.IndexByte(head[1:at-len(field.quoted)], '{') >= 0 { // only where an object begins do names of others stand
 		return nil, false
 	}
 	return textFrom(head, at)
@@ -84,11 +83,9 @@ func plainTail(line []byte, field Field) ([]byte, bool) {
 	return text, true
 }
 
-// plainlyEnds reports whether nothing comes before the record's end that holds anything in itself.
-func plainlyEnds(b []byte) bool {
-	return bytes.IndexByte(b, '}') == len(b)-1 &&
-		bytes.IndexByte(b, '{') < 0 && bytes.IndexByte(b, '[') < 0 && bytes.IndexByte(b, ']') < 0
-}
+// plainlyEnds reports whether the object that this is the end of is the record itself: it is closed
+// by the last byte, and nothing else is closed before.
+func plainlyEnds(b []byte) bool { return bytes.IndexByte(b, '}') == len(b)-1 }
 
 // ends reports whether what comes after a value of a record is the rest of the record itself,
 // and not of what lies in it.

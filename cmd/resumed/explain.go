@@ -179,6 +179,8 @@ func (c *cli) printExplanation(x explain.Explanation, seen *resume.View, now tim
 		}
 	}
 	switch {
+	case x.Line > 0 && x.Text == "": // it works: there are no words of a refusal
+		rows = append(rows, []cell{head("  evidence"), plain(fmt.Sprintf("line %d", x.Line))})
 	case x.Line > 0:
 		rows = append(rows, []cell{head("  evidence"), plain(fmt.Sprintf("line %d: %s", x.Line, sanitize.Line(x.Text)))})
 	case x.Text != "":

@@ -250,6 +250,15 @@ func TestExplainReadsTheEndsOfALongRecording(t *testing.T) {
 	require.Equal(t, lines+2, got.Line)
 }
 
+func TestExplainNamesTheLineOfASessionThatWorks(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, bot)
+	b.write("bot/logs/s-1.log", "step 1\nrate limited\nstep 2\n")
+	out, errOut, code := b.run("explain", "bot/logs/s-1.log")
+	require.Zero(t, code, errOut)
+	require.Regexp(t, `(?m)^  evidence +line 3$`, out)
+}
+
 func TestExplainDoesNotGuess(t *testing.T) {
 	b := newBox(t)
 	for name, text := range map[string]string{

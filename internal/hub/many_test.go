@@ -65,8 +65,8 @@ func (c *crowd) wrote(b fleet.Bucket, err error) {
 	}
 }
 
-// join adds a host whose sessions have just been refused, and shows them.
-func (c *crowd) join(ctx context.Context, store *natskv.Store, name string, sessions int) {
+// join adds a host that shows its sessions, and returns what has them refused.
+func (c *crowd) join(ctx context.Context, store *natskv.Store, name string, sessions int) (refuse func()) {
 	var f *fleet.Fleet
 	var engine *resume.Engine
 	f = fleet.New(fleet.Options{
@@ -95,12 +95,15 @@ func (c *crowd) join(ctx context.Context, store *natskv.Store, name string, sess
 	go func() { _ = f.Run(ctx) }()
 	shown := []byte(strings.Repeat("x", 1000)) // what others see of a session is about as long
 	for i := range sessions {
-		id := fmt.Sprint(name, ".", i)
-		c.see(ctx, engine, id, resume.Limited{At: time.Now(), Verdict: limits.Verdict{
-			Class: limits.RateLimit, WaitHelps: true, Reset: limits.Reset{At: c.reset, Source: limits.Structured},
-		}})
 		_, err := store.Create(ctx, fleet.View, name+".bot."+strconv.Itoa(i), shown, 0)
 		require.NoError(c.t, err)
+	}
+	return func() {
+		for i := range sessions {
+			c.see(ctx, engine, fmt.Sprint(name, ".", i), resume.Limited{At: time.Now(), Verdict: limits.Verdict{
+				Class: limits.RateLimit, WaitHelps: true, Reset: limits.Reset{At: c.reset, Source: limits.Structured},
+			}})
+		}
 	}
 }
 
@@ -145,10 +148,15 @@ func TestManyHostsShareALimit(t *testing.T) {
 	require.True(t, server.wait())
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	c := &crowd{t: t, stagger: 250 * time.Millisecond, reset: time.Now().Add(3*time.Second + time.Duration(hosts)*150*time.Millisecond)}
+	c := &crowd{t: t, stagger: 250 * time.Millisecond}
+	var refusals []func()
 	for i := range hosts {
 		name := fmt.Sprint("h", i)
-		c.join(ctx, joined(t, invitation, name), name, sessions)
+		refusals = append(refusals, c.join(ctx, joined(t, invitation, name), name, sessions))
+	}
+	c.reset = time.Now().Add(3 * time.Second) // once all are there: who is refused after the limit was found to be over opens it again
+	for _, refuse := range refusals {
+		refuse()
 	}
 	late := time.Since(c.reset) // on a busy machine they may be
 	all := hosts * sessions

@@ -170,7 +170,9 @@ func (f *Fleet) endProbe(ctx context.Context, id string, mine *probing, how outc
 	if err != nil {
 		return err
 	}
-	f.count(Count{Probe: string(how)})
+	if !mine.granted.IsZero() { // else another host was faster, and nobody tried here
+		f.count(Count{Probe: string(how)})
+	}
 	f.dropProbe(ctx, id)
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,5 +81,44 @@ func TestWhoAsksWhileAnotherIsServedIsServedNext(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		require.Equal(t, 2, started)
+	})
+}
+
+// hurried is a store in which another host has found out that the limit is over just as the lease to try is had.
+type hurried struct{ *Memory }
+
+func (h hurried) Create(ctx context.Context, b Bucket, key string, value []byte, lasts time.Duration) (uint64, error) {
+	rev, err := h.Memory.Create(ctx, b, key, value, lasts)
+	if e, missing := h.Memory.Get(ctx, Accounts, "a1.anthropic"); key == ProbeKey("a1.anthropic") && missing == nil {
+		_, err = h.Memory.Update(ctx, Accounts, e.Key, []byte(`{"state":"closed"}`), e.Rev, 0)
+	}
+	return rev, err
+}
+
+func TestWhoWasTooLateToTryHasNotTried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := NewMemory(time.Now)
+		var tries []string
+		f := New(Options{
+			Store: hurried{store}, Host: "h0", Life: "1", Rand: func() float64 { return 0.5 },
+			Rules:   func() Rules { return Rules{Stagger: 20 * time.Second} },
+			Account: func(resume.Session) string { return "a1.anthropic" }, Stir: func(context.Context) {},
+			Counted: func(c Count) { tries = append(tries, c.Probe) },
+		})
+		_, err := store.Create(t.Context(), Accounts, "a1.anthropic", []byte(`{"state":"open"}`), 0)
+		require.NoError(t, err)
+		_, _ = f.Ask(resume.Session{}, time.Now().Round(0))
+		go func() { _ = f.Run(t.Context()) }()
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		why, _ := f.Ask(resume.Session{}, time.Now().Round(0))
+		require.NotEmpty(t, why, "it asks anew")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		why, _ = f.Ask(resume.Session{}, time.Now().Round(0))
+		require.Empty(t, why)
+		require.Empty(t, slices.DeleteFunc(tries, func(how string) bool { return how == "" }))
+		_, err = store.Get(t.Context(), Leases, ProbeKey("a1.anthropic"))
+		require.ErrorIs(t, err, ErrMissing, "and its lease is given back")
 	})
 }

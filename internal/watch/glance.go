@@ -23,7 +23,7 @@ const (
 // chunk is files that are looked at ahead of Run.
 type chunk struct {
 	paths  []string
-	fresh  []bool // of which there is no cursor
+	fresh  []bool // regular ones, of which there is no cursor
 	sights []glimpse
 	done   chan struct{} // closed when all were looked at
 	stale  bool          // names changed since: what was seen may be of other files
@@ -56,7 +56,7 @@ func (w *Watcher) lookAhead(ctx context.Context) bool {
 		}
 		c := &chunk{done: make(chan struct{})}
 		for _, f := range next {
-			c.paths, c.fresh = append(c.paths, f.path), append(c.fresh, f.fresh && w.lain[f.path])
+			c.paths, c.fresh = append(c.paths, f.path), append(c.fresh, f.fresh && f.regular && w.lain[f.path])
 		}
 		w.ahead = append(w.ahead, c)
 		go w.lookAt(ctx, c)

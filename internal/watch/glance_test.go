@@ -157,7 +157,7 @@ func TestAFileThatIsRenamedAfterItWasLookedAtKeepsItsName(t *testing.T) {
 	}
 }
 
-// What cannot be looked at is not opened: to open a FIFO would wake who writes to it.
+// What a path has become since it was found is not looked at.
 func TestOnlyRegularFilesAreLookedAt(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "file"), "one\n")

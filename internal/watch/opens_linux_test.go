@@ -56,6 +56,7 @@ func TestAStartOpensWhatIsNewOnceAndWhatIsOldNotAtAll(t *testing.T) {
 	require.NoError(t, os.Truncate(filepath.Join(root, "large.log"), 1<<30))
 	appendTo(t, filepath.Join(root, "large.log"), "\ntwo\n")
 	write(t, filepath.Join(root, "other.txt"), "one\n")
+	mkfifo(t, filepath.Join(root, "pipe.log")) // to open it would wake who writes to it
 
 	count := opens(t, root)
 	r := watched(t, root, s, func(w *Watcher) {

@@ -18,13 +18,6 @@ type peek struct{ fd int }
 // peekAt opens the regular file at path, as open does, and says what it is. A path
 // that does not name one is an error.
 func peekAt(path string, what *looks) (peek, error) {
-	st := &what.stat
-	if err := retried(func() error { return syscall.Lstat(path, st) }); err != nil {
-		return peek{}, err
-	}
-	if st.Mode&syscall.S_IFMT != syscall.S_IFREG {
-		return peek{}, ErrNotWatched // the mere opening of a FIFO wakes a writer
-	}
 	p := peek{-1}
 	err := retried(func() (err error) {
 		p.fd, err = syscall.Open(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
@@ -33,20 +26,44 @@ func peekAt(path string, what *looks) (peek, error) {
 	if err != nil {
 		return peek{}, err
 	}
-	if err := retried(func() error { return syscall.Fstat(p.fd, st) }); err != nil {
+	if err := what.ask(p.fd); err != nil {
 		p.close()
 		return peek{}, err
 	}
-	if st.Mode&syscall.S_IFMT != syscall.S_IFREG {
+	if what.stat.Mode&syscall.S_IFMT != syscall.S_IFREG {
 		p.close()
 		return peek{}, ErrNotWatched
 	}
 	what.path = path
-	var more unix.Statx_t
-	if unix.Statx(p.fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_BTIME, &more) == nil && more.Mask&unix.STATX_BTIME != 0 {
-		what.born = time.Unix(more.Btime.Sec, int64(more.Btime.Nsec)).UTC()
-	}
 	return p, nil
+}
+
+// ask asks the kernel for all of it at once, and where it knows no such question, for what it
+// does know.
+func (l *looks) ask(fd int) error {
+	var all unix.Statx_t
+	const wanted = unix.STATX_BASIC_STATS | unix.STATX_BTIME
+	err := retried(func() error { return unix.Statx(fd, "", unix.AT_EMPTY_PATH, wanted, &all) })
+	if err != nil || all.Mask&unix.STATX_BASIC_STATS != unix.STATX_BASIC_STATS {
+		return retried(func() error { return syscall.Fstat(fd, &l.stat) })
+	}
+	st := &l.stat
+	st.Ino, st.Size, st.Blocks, st.Mode, st.Uid, st.Gid = all.Ino, int64(all.Size), int64(all.Blocks), uint32(all.Mode), all.Uid, all.Gid
+	st.Atim, st.Mtim, st.Ctim = moment(all.Atime), moment(all.Mtime), moment(all.Ctime)
+	assign(&st.Dev, unix.Mkdev(all.Dev_major, all.Dev_minor))
+	assign(&st.Nlink, uint64(all.Nlink))
+	assign(&st.Blksize, uint64(all.Blksize))
+	if all.Mask&unix.STATX_BTIME != 0 {
+		l.born = time.Unix(all.Btime.Sec, int64(all.Btime.Nsec)).UTC()
+	}
+	return nil
+}
+
+// assign sets a number that is narrower on some machines.
+func assign[T uint32 | uint64 | int32 | int64](to *T, n uint64) { *to = T(n) }
+
+func moment(t unix.StatxTimestamp) syscall.Timespec {
+	return syscall.NsecToTimespec(t.Sec*1e9 + int64(t.Nsec))
 }
 
 // read fills room from an offset that the file reaches.

@@ -19,7 +19,8 @@ import (
 type found struct {
 	path string
 	stamp
-	fresh bool // there is no cursor of it
+	fresh   bool // there is no cursor of it
+	regular bool // else it is not opened for a look: that of a FIFO would wake a writer
 }
 
 // handle deals with one event.

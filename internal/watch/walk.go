@@ -89,7 +89,7 @@ func (l *listing) make(wanted func(path string) bool) {
 			l.dirs = append(l.dirs, path)
 		} else if wanted(path) {
 			if st, ok := stampIn(dir, e); ok { // else it is gone already
-				l.files = append(l.files, found{path: path, stamp: st})
+				l.files = append(l.files, found{path: path, stamp: st, regular: e.Type().IsRegular()})
 			}
 		}
 	}

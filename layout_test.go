@@ -27,7 +27,7 @@ var arrows = map[string][]string{
 		"internal/usage",
 	},
 	"internal/app": {
-		"internal/agent", "internal/agents", "internal/config", "internal/control", "internal/deliver", "internal/feed",
+		"internal/agent", "internal/agents", "internal/budget", "internal/config", "internal/control", "internal/deliver", "internal/feed",
 		"internal/fleet", "internal/fleet/natskv", "internal/fsevents", "internal/humanize", "internal/journal", "internal/lease", "internal/metrics", "internal/mounts", "internal/notify", "internal/notify/*", "internal/ownership", "internal/procfs", "internal/resume",
 		"internal/state", "internal/webui",
 		"internal/usage",
@@ -50,7 +50,7 @@ var arrows = map[string][]string{
 	"internal/agents":             {"internal/agent", "internal/agent/*", "internal/config", "internal/limit", "internal/ownership", "internal/program", "internal/resume", "internal/usage"},
 	"internal/execrun":            {"internal/agent", "internal/backoff", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume"},
 	"internal/lastwords":          {"internal/sanitize", "internal/limit"},
-	"internal/config":             {"internal/dirs", "internal/backoff", "internal/fsevents", "internal/humanize", "internal/limit", "internal/mounts", "internal/ownership", "internal/resume"},
+	"internal/config":             {"internal/dirs", "internal/backoff", "internal/budget", "internal/fsevents", "internal/humanize", "internal/limit", "internal/mounts", "internal/ownership", "internal/resume"},
 	"internal/state":              {"internal/atomicfile", "internal/lock", "internal/resume"},
 	"internal/lease":              {"internal/atomicfile", "internal/lock"},
 	"internal/lock":               {"internal/backoff"},
@@ -127,7 +127,7 @@ var knownOnlyIn = map[string]string{
 // pure packages touch nothing outside: no files, no processes, no network.
 var pure = []string{
 	"internal/resume", "internal/backoff", "internal/limit", "internal/limit/class", "internal/limit/facts", "internal/limit/token", "internal/limit/when", "internal/limit/words",
-	"internal/sanitize", "internal/lastwords", "internal/humanize", "internal/leash", "internal/timeline", "internal/uuidtext",
+	"internal/sanitize", "internal/lastwords", "internal/humanize", "internal/leash", "internal/timeline", "internal/uuidtext", "internal/budget",
 }
 
 var impure = []string{"os", "os/exec", "net", "net/http", "syscall", "log/slog", "database/sql"}

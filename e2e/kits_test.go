@@ -74,7 +74,7 @@ func (k kit) situations() []situation {
 		all = append(all, hooked)
 	}
 	if k.name() == "claude-code 2.1.325" {
-		all = append(all, fallback)
+		all = append(all, fallback, paid)
 	}
 	return append(all, k.live...)
 }
@@ -123,7 +123,7 @@ func claude(version string) kit {
 		cases: headless,
 		ask:   func(b *box) { b.write(".claude/settings.json", "{}") },
 		live:  append([]situation{idle, menu, inKitty, menuInKitty, small, vim, plain, quit, armed, drafted, busy, dead, denied}, sample(4, claudeLeash())...),
-		slow:  named(armed.name),
+		slow:  named(armed.name, paid.name),
 	}
 }
 

@@ -90,6 +90,8 @@ var unlucky = map[string]string{
 	"resumed shell claude":      "there is no terminal",
 	"resumed config init":       "there is a file already",
 
+	"resumed retry SESSION --own-key": "there is no key",
+
 	"resumed hub":                  "there is none",
 	"resumed hub remove NAME":      "there is none",
 	"resumed fleet join LINE":      "that is no line",

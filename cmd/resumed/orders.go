@@ -17,15 +17,23 @@ import (
 )
 
 func (c *cli) retryCommand() *cobra.Command {
-	return c.jsonFlag(&cobra.Command{
-		Use:     "retry SESSION",
-		Short:   "Resume a session now, with all tries available again",
-		Long:    "Resumes an interrupted session without waiting. Safety checks still apply: a session that is\nopen in a running process, or whose directory is gone, is not resumed.",
-		Example: "  resumed retry 4f2a",
+	ownKey, yes := false, false
+	cmd := c.jsonFlag(&cobra.Command{
+		Use:   "retry SESSION",
+		Short: "Resume a session now, with all tries available again",
+		Long: "Resumes an interrupted session without waiting. Safety checks still apply: a session that is\nopen in a running process, or whose directory is gone, is not resumed.\n\n" +
+			"With --own-key a session that a usage limit stopped continues with your own API key, at your\ncost, until that limit is over. It shows an estimate and asks first. This needs own_key_file and\nbudget in [[agent]], and works for sessions of this machine only.",
+		Example: "  resumed retry 4f2a\n  resumed retry 4f2a --own-key",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if ownKey {
+				return c.retryWithOwnKey(cmd, args[0], yes)
+			}
 			return c.order(cmd, args[0], control.Retry, "due now")
 		},
 	})
+	cmd.Flags().BoolVar(&ownKey, "own-key", false, "with your own API key, at your cost, until the limit is over")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "with --own-key: do not ask")
+	return cmd
 }
 
 func (c *cli) cancelCommand() *cobra.Command {

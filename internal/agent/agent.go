@@ -132,7 +132,22 @@ type Follower interface {
 }
 
 // Words is what an agent is told when it is continued.
-type Words struct{ Prompt string }
+type Words struct {
+	Prompt string
+	Most   float64 // what it may cost, in US dollars, where that is bounded; 0: it is not
+}
+
+// Payable is what an Agent may also be: one that goes on with a key of its user's own, counts
+// what that costs, and stops at a sum.
+type Payable interface {
+	// Cost returns what the session has cost until now, by the agent's own count; false:
+	// it has not counted.
+	Cost(ctx context.Context, s resume.Session) (resume.Cost, bool, error)
+
+	// Unpayable says why a run of the session in that directory and environment would not use
+	// such a key, or would show it to somebody else; empty: nothing is against it.
+	Unpayable(s resume.Session, dir string, environ []string) string
+}
 
 // Source is one place where an agent writes.
 type Source struct {

@@ -14,6 +14,7 @@ type Builtin struct {
 	Headless  string   // how it is run without a terminal, for people; empty: exec cannot continue such runs
 	Server    bool     // the user may name a server of it
 	Models    bool     // its program goes on with another model by itself, where it is told which
+	OwnKey    string   // the variable by which its program takes a key of its user's own; empty: it cannot be bounded what that costs
 	Variables []string // of the environment, that say where it keeps its sessions
 	Hands     Hands    // what a person does in it
 

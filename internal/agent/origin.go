@@ -43,6 +43,9 @@ func (b *Base) OriginBy(table leash.Variables, pid int, secrets bool) *resume.Or
 		}
 	}
 	if environ, err := p.Environ(pid); err == nil {
+		if variables(environ)(resume.OwnKeyVariable) != "" {
+			return nil // what a person paid for once is not how the session began
+		}
 		o.Env, o.Salt = table.Keep(environ, secrets)
 		o.EnvSeen = true
 		o.Login = b.Login(environ, o.Salt)

@@ -41,7 +41,7 @@ func Builtin() []agent.Builtin { return slices.Clone(builtin) }
 func Known() config.Known {
 	var known config.Known
 	for _, b := range builtin {
-		known = append(known, config.Builtin{Name: b.Name, Server: b.Server, Models: b.Models})
+		known = append(known, config.Builtin{Name: b.Name, Server: b.Server, Models: b.Models, OwnKey: b.OwnKey != ""})
 	}
 	return known
 }

@@ -91,6 +91,8 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 	}
 	d.settings.Store(first)
 	changes := new(control.Changes)
+	purse := newPurse(d.settings, d.store, changes.NoteDaemon, opts.Log)
+	d.settings.purse = purse
 	d.crew = newCrew(opts, d.settings, changes)
 
 	if d.notifier, err = d.newNotifier(first, changes); err != nil {
@@ -125,7 +127,7 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 	d.deliver = deliver.New(deliver.Options{
 		StateDir: opts.StateDir, LeaseDirs: opts.LeaseDirs, DryRun: opts.DryRun,
 		Settings: d.settings.forDelivery, Engine: d.engine, Transcripts: d.feeds,
-		Hold: d.crew.hold, Sync: d.store.Sync, Stopping: d.inputs.stopped, Log: opts.Log,
+		Hold: d.crew.hold, Purse: purse, Sync: d.store.Sync, Stopping: d.inputs.stopped, Log: opts.Log,
 	}, snapshot.Sessions)
 	return d.buildDoors(maker, changes, snapshot.Paused)
 }
@@ -261,7 +263,7 @@ func (d *daemon) healthy(ctx context.Context) error {
 // tell tells people what happened to a session. A dry run tells nobody.
 func (d *daemon) tell(event notify.Event, s resume.Session) {
 	if !d.opts.DryRun {
-		view := d.settings.Load().view(s)
+		view := d.settings.view(s)
 		d.notifier.Tell(event, view, view.Name)
 	}
 }
@@ -269,7 +271,7 @@ func (d *daemon) tell(event notify.Event, s resume.Session) {
 // amend says what is newly known of a session in a notice that was not sent yet.
 func (d *daemon) amend(event notify.Event, s resume.Session) {
 	if !d.opts.DryRun {
-		view := d.settings.Load().view(s)
+		view := d.settings.view(s)
 		d.notifier.Amend(event, view, view.Name)
 	}
 }

@@ -61,7 +61,7 @@ func (b *backend) Status(ctx context.Context, all bool, only ...resume.Key) (con
 	}
 	status.Sessions = make([]resume.View, 0, len(sessions))
 	for _, s := range sessions {
-		status.Sessions = append(status.Sessions, b.settings.Load().view(s))
+		status.Sessions = append(status.Sessions, b.settings.view(s))
 	}
 	slices.SortFunc(status.Sessions, func(x, y resume.View) int {
 		return cmp.Or(cmp.Compare(x.Agent, y.Agent), cmp.Compare(x.ID, y.ID))
@@ -74,6 +74,9 @@ func (b *backend) sessions(ctx context.Context, all bool, only []resume.Key) ([]
 	switch {
 	case len(only) > 0:
 		these, err := b.engine.These(ctx, only)
+		if len(these) == 1 && these[0].Interrupted() { // somebody looks at it: it may have been counted since
+			these[0] = b.deliver.Price(ctx, b.settings.Load().agents[these[0].Key.Agent], these[0])
+		}
 		return slices.DeleteFunc(these, func(s resume.Session) bool { return !all && !s.WorthKeeping() }), err
 	case all:
 		return b.engine.Sessions(ctx)
@@ -159,6 +162,13 @@ func (b *backend) accounts(known []resume.Account, all bool) []control.Account {
 }
 
 func (b *backend) Do(ctx context.Context, key resume.Key, order control.Order) (resume.View, error) {
+	switch order {
+	case control.OwnKey:
+		return b.pay(ctx, key)
+	case control.AskOwnKey:
+		session, err := b.payable(ctx, key)
+		return b.settings.view(session), err
+	}
 	events := map[control.Order]resume.Event{
 		control.Retry:   resume.Retry{},
 		control.Cancel:  resume.Forget{},
@@ -176,7 +186,7 @@ func (b *backend) Do(ctx context.Context, key resume.Key, order control.Order) (
 		}
 	}
 	b.opts.Log.Info("ordered by a person", "order", order, "session", key.ID, "agent", key.Agent)
-	return b.settings.Load().view(after), b.store.Sync(ctx, key)
+	return b.settings.view(after), b.store.Sync(ctx, key)
 }
 
 func (b *backend) Told(ctx context.Context, key resume.Key, readings []usage.Reading) error {

@@ -251,6 +251,9 @@ const identityLasts = time.Minute
 // account returns the key of a session's account among those of the fleet; empty: nobody
 // knows whose allowance it uses, and it waits for nobody.
 func (m *member) account(now *settings, s resume.Session) string {
+	if s.Paid != nil {
+		return "" // it goes on with a key of its user's own
+	}
 	local := s.AccountKey()
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -46,6 +46,9 @@ func (g *gauge) follow(c resume.Change) {
 	default:
 		return
 	}
+	if c.After.Paid != nil {
+		return // what it uses is not the account's
+	}
 	g.mu.Lock()
 	g.moved[c.After.AccountKey()] = c.After
 	g.mu.Unlock()

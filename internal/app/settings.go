@@ -32,7 +32,19 @@ type settings struct {
 }
 
 // inForce is the settings that are in force. The reloader alone replaces them.
-type inForce struct{ atomic.Pointer[settings] }
+type inForce struct {
+	atomic.Pointer[settings]
+	purse *purse // what sessions may go on with at their user's cost
+}
+
+// view shows a session as things stand now.
+func (f *inForce) view(session resume.Session) resume.View {
+	v := f.Load().view(session)
+	if f.purse != nil {
+		v.OwnKey = f.purse.offer(session, time.Now())
+	}
+	return v
+}
 
 func (s *settings) agentNames() []string { return slices.Sorted(maps.Keys(s.agents)) }
 

@@ -1,5 +1,7 @@
 package config
 
+import "strings"
+
 // KindCustom is the kind of an agent that the user describes.
 const KindCustom = "custom"
 
@@ -23,6 +25,11 @@ type Agent struct {
 	// overloaded; "": nothing else.
 	FallbackModel string `toml:"fallback_model"`
 
+	// OwnKeyFile holds the user's own key, with which a session goes on after a usage
+	// limit where they say so, each time; "": none does. Budget is what that may cost.
+	OwnKeyFile string `toml:"own_key_file"`
+	Budget     string `toml:"budget"`
+
 	// Of custom agents only.
 	Files    []string `toml:"files"`
 	Session  string   `toml:"session"`
@@ -44,6 +51,7 @@ type Builtin struct {
 	Name   string
 	Server bool // it can be reached through a server, which its entry may name
 	Models bool // its program can go on with another model by itself
+	OwnKey bool // it goes on with a key of its user's own, counts what that costs, and stops at a sum
 }
 
 // names returns those of the agents that is picks.
@@ -73,8 +81,18 @@ func (c Config) Agent(name string) Agent {
 func (c Config) Failovers() map[string]string {
 	said := make(map[string]string)
 	for _, a := range c.Agents {
-		if a.Enabled && a.FallbackModel != "" {
-			said[a.Name] = "after an overload a resume may use the model " + a.FallbackModel + " if the session's own is still overloaded (fallback_model)"
+		if !a.Enabled {
+			continue
+		}
+		var words []string
+		if a.FallbackModel != "" {
+			words = append(words, "after an overload a resume may use the model "+a.FallbackModel+" if the session's own is still overloaded (fallback_model)")
+		}
+		if a.OwnKeyFile != "" {
+			words = append(words, "after a usage limit you can have a session go on with your own key (own_key_file), for at most "+a.Budget+"; never without `resumed retry SESSION --own-key`")
+		}
+		if len(words) > 0 {
+			said[a.Name] = strings.Join(words, "; ")
 		}
 	}
 	return said

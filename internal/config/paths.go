@@ -97,6 +97,7 @@ func (c *Config) resolvePaths(file string) []*Problem {
 		r.path(key+".cwd", &a.Cwd)
 		r.path(key+".about", &a.About)
 		r.path(key+".env_file", &a.EnvFile)
+		r.path(key+".own_key_file", &a.OwnKeyFile)
 		r.program(key+".command", &a.Command)
 		r.argv(key+".resume", a.Resume)
 	}

@@ -229,6 +229,7 @@ func (c Config) secretFiles() []namedPath {
 	}
 	for i, a := range c.Agents {
 		add(index("agent", i)+".env_file", a.EnvFile)
+		add(index("agent", i)+".own_key_file", a.OwnKeyFile)
 	}
 	for i, w := range c.Notify.Webhook {
 		add(index("notify.webhook", i)+".url_file", w.URLFile)

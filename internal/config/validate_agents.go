@@ -1,12 +1,15 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
+	"resumed/internal/budget"
 	"resumed/internal/limit"
 )
 
@@ -76,6 +79,28 @@ func (a Agent) validateBuiltin(found *problems, key string, known Known) {
 		found.check(modelNames.MatchString(a.FallbackModel), key+".fallback_model", a.FallbackModel,
 			`must be the name of a model, such as "sonnet", or several with commas between them`)
 	}
+	a.validateOwnKey(found, key, known)
+}
+
+// validateOwnKey checks what lets a session go on at its user's own cost.
+func (a Agent) validateOwnKey(found *problems, key string, known Known) {
+	if a.OwnKeyFile == "" {
+		found.check(a.Budget == "", key+".budget", a.Budget, "is for own_key_file, which is not set")
+		return
+	}
+	able := known.names(func(b Builtin) bool { return b.OwnKey })
+	if !slices.Contains(able, a.Name) {
+		found.add(key+".own_key_file", a.OwnKeyFile, "is for %s only: of %s it is not known what a session costs, so that no budget would hold", strings.Join(able, ", "), a.Name)
+		return
+	}
+	if err := checkKeyFile(a.OwnKeyFile); err != nil && !errors.Is(err, fs.ErrNotExist) { // which whoever wants it tells
+		found.add(key+".own_key_file", a.OwnKeyFile, "%s", err)
+	}
+	if a.Budget == "" {
+		found.add(key+".budget", nil, "must be set where own_key_file is, such as %q", budget.Example)
+	} else if _, err := budget.Parse(a.Budget); err != nil {
+		found.add(key+".budget", a.Budget, "%s", err)
+	}
 }
 
 func (a Agent) validateCustom(found *problems, key string, builtin []string) {
@@ -98,6 +123,8 @@ func (a Agent) validateCustom(found *problems, key string, builtin []string) {
 		{"command", a.Command != ""},
 		{"server", a.Server != ""},
 		{"fallback_model", a.FallbackModel != ""},
+		{"own_key_file", a.OwnKeyFile != ""},
+		{"budget", a.Budget != ""},
 	})
 	found.check(a.Files != nil, key+".files", nil, "must name the files that the agent writes")
 	for i, pattern := range a.Files {

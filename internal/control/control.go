@@ -106,6 +106,13 @@ const (
 	Stop    Order = "stop" // cancel, and end the command that runs
 	Pause   Order = "pause"
 	Unpause Order = "unpause"
+
+	// OwnKey is retry with the user's own key, at their cost. It is taken on the socket
+	// alone, and for a session of this host.
+	OwnKey Order = "own_key"
+
+	// AskOwnKey does nothing, and says whether OwnKey would.
+	AskOwnKey Order = "ask_own_key"
 )
 
 // Backend is the daemon, as the server needs it.

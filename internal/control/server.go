@@ -161,13 +161,13 @@ func (s *Server) one(ctx context.Context, name string) (Status, error) {
 func (s *Server) order(w http.ResponseWriter, r *http.Request) {
 	order := Order(r.PathValue("order"))
 	switch order {
-	case Retry, Cancel, Stop, Pause, Unpause:
+	case Retry, Cancel, Stop, Pause, Unpause, OwnKey, AskOwnKey:
 	default:
 		http.NotFound(w, r)
 		return
 	}
 	key, err := s.backend.Find(r.Context(), r.FormValue("name"))
-	if errors.Is(err, resume.ErrNoSession) {
+	if errors.Is(err, resume.ErrNoSession) && order != OwnKey && order != AskOwnKey {
 		if after, is, err := s.away(r.Context(), r.FormValue("name"), order); is {
 			answer(w, after, err)
 			return

@@ -104,10 +104,15 @@ func (v *delivery) choose(ctx context.Context, settings Settings) *resume.NotSen
 		plan agent.Plan
 		err  error
 	)
+	most, notSent := v.allowance()
+	if notSent != nil {
+		return notSent
+	}
+	v.most = most
 	if v.owner != nil {
 		plan, _, err = livePlan(ctx, v.agent, v.session, *v.owner, settings)
 	} else {
-		plan, err = v.agent.Plan(ctx, v.session, agent.Words{Prompt: settings.Prompt})
+		plan, err = v.agent.Plan(ctx, v.session, agent.Words{Prompt: settings.Prompt, Most: most})
 	}
 	switch {
 	case err != nil:

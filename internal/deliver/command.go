@@ -31,7 +31,7 @@ func (c *command) String() string {
 	return words
 }
 
-func (c *command) ready(context.Context) *resume.NotSent {
+func (c *command) ready(ctx context.Context) *resume.NotSent {
 	if why := replaced(c.session, c.plan.Dir); why != "" && c.owner == nil {
 		return &resume.NotSent{Why: why, Park: true}
 	}
@@ -42,7 +42,10 @@ func (c *command) ready(context.Context) *resume.NotSent {
 	if notSent := foreign(settings, c.plan.Dir); notSent != nil {
 		return notSent
 	}
-	return c.bind()
+	if notSent := c.bind(); notSent != nil {
+		return notSent
+	}
+	return c.payable(ctx)
 }
 
 // bind gives the command the environment that its session had, or says why it may
@@ -64,10 +67,12 @@ func (c *command) send(ctx context.Context) (sent bool, instead resume.Event) {
 	key := c.session.Key
 	now, err := c.opts.Engine.Apply(ctx, key, resume.Sending{Mark: run.Mark, LeftOut: leash.Words(c.plan.Carried.LeftOut), Models: c.plan.Models})
 	if err != nil || now.Run == nil || now.Run.Mark != run.Mark {
+		c.giveBack()
 		return false, nil
 	}
 	process, err := c.machine.Start(*run)
 	if err != nil {
+		c.giveBack()
 		return false, cannotStart(err)
 	}
 	c.process, c.output = process, run.Output
@@ -102,10 +107,14 @@ func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
 		return nil, &resume.NotSent{Why: "its output could not be kept: " + err.Error()}
 	}
 	pruneRuns(dir, keptRuns-1)
+	environ, notSent := c.pay(ctx)
+	if notSent != nil {
+		return nil, notSent
+	}
 	run := &runner.Command{
 		Argv:   c.plan.Argv,
 		Dir:    c.plan.Dir,
-		Env:    c.env.set,
+		Env:    environ,
 		Unset:  c.env.unset,
 		Output: c.shelves.output(c.session),
 		Status: c.shelves.status(c.session),
@@ -113,7 +122,11 @@ func (c *command) make(ctx context.Context) (*runner.Command, *resume.NotSent) {
 		Bounds: c.bounds,
 		Signs:  c.signsOfLife(c.session),
 	}
-	return run, foreign(c.opts.Settings(), run.Programs()...)
+	if notSent := foreign(c.opts.Settings(), run.Programs()...); notSent != nil {
+		c.giveBack()
+		return nil, notSent
+	}
+	return run, nil
 }
 
 // bounds returns how long a command may run and be silent, as it is wanted now.
@@ -148,7 +161,7 @@ func (d *Deliverer) follow(ctx context.Context, session resume.Session, process 
 	if ctx.Err() != nil {
 		return nil
 	}
-	return d.ended(ctx, session, result, output)
+	return d.settle(ctx, session, d.ended(ctx, session, result, output))
 }
 
 // ended says what the end of a command means, and removes what it left behind.

@@ -59,7 +59,7 @@ type Settings struct {
 	Trust    ownership.Trust                      // who may have written what is obeyed
 }
 
-// Options are what a Deliverer works with. All but Hold and Machine are required.
+// Options are what a Deliverer works with. All but Hold, Purse and Machine are required.
 type Options struct {
 	StateDir  string   // outputs of commands and copies of transcripts are kept there
 	LeaseDirs []string // where it is agreed who looks after a session
@@ -77,6 +77,7 @@ type Options struct {
 	// as well, or says why not; neither where no other can. nil: there are no others.
 	Hold func(context.Context, resume.Session) (Hold, *resume.NotSent)
 
+	Purse    Purse       // what the user's own keys cost; nil: none is ever used
 	Machine  Machine     // nil: this one
 	Stopping func() bool // the daemon stops: transcripts are not read any longer
 	Log      *slog.Logger

@@ -15,6 +15,7 @@ type delivery struct {
 	owner   *resume.Owner // who is given the prompt, where somebody holds the session
 	way     way
 	held    *heldLease
+	most    float64 // what it may cost, where it has the user's own key; 0: it has not
 }
 
 // way is one way to send a prompt.

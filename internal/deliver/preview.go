@@ -55,6 +55,9 @@ func (c *command) show(ctx context.Context, view *resume.PlanView) *resume.NotSe
 	view.Repeated = append(view.Repeated, c.session.Shown(c.plan.Carried.Args)...)
 	view.LeftOut = append(view.LeftOut, leash.Words(c.plan.Carried.LeftOut)...)
 	view.Models = c.plan.Models.May()
+	if c.most > 0 {
+		view.OwnKey = fmt.Sprintf("with your own key, for at most %.2f USD", c.most)
+	}
 	view.Env = append(view.Env, c.env.had...)
 	for _, name := range c.env.unset {
 		if _, own := os.LookupEnv(name); own && !slices.Contains(view.EnvUnset, name) {

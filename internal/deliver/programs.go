@@ -148,7 +148,16 @@ func (d *Deliverer) witness(ctx context.Context, a agent.Agent, standing *resume
 	if a == nil || standing == nil {
 		return true // it is switched off, or nobody knows it any longer
 	}
-	session := *standing
+	session, counted := *standing, true
+	if session.Interrupted() {
+		session = d.Price(ctx, a, session)
+		counted = look.vain >= countLooks || !d.uncounted(a, session)
+	}
+	return d.seen(ctx, a, session, look) && counted
+}
+
+// seen is witness of all but what the session has cost.
+func (d *Deliverer) seen(ctx context.Context, a agent.Agent, session resume.Session, look search) bool {
 	if look.vain == 0 && session.Interrupted() {
 		if look.weigh {
 			d.weigh(ctx, a, session)

@@ -46,11 +46,14 @@ func (d *Deliverer) conclude(ctx context.Context, s resume.Session) {
 	ended := d.ended(ctx, s, left.Result(), d.shelves.output(s))
 	if begun := left.Began || s.Run.Process.PID != 0 || ended.Outcome == resume.Denied; !begun {
 		d.log.Info("a resume was never begun and is forgotten", "session", s.Key.ID, "agent", s.Key.Agent)
+		if d.opts.Purse != nil {
+			d.opts.Purse.Return(s.Run.Mark)
+		}
 		d.apply(ctx, s.Key, resume.Lost{Mark: s.Run.Mark})
 		return
 	}
 	d.log.Info("a resume ended while no daemon ran", "session", s.Key.ID, "agent", s.Key.Agent, "exit_known", left.Ended)
-	d.report(ctx, s, ended)
+	d.report(ctx, s, d.settle(ctx, s, ended))
 }
 
 // beginPatience is how long after the claim a command begins at the latest.

@@ -33,3 +33,31 @@ func (d *Deliverer) meter(ctx context.Context, a agent.Agent, session resume.Ses
 	}
 	return session
 }
+
+// countLooks is how often it is looked whether an agent that a limit stopped has counted what the
+// session cost: it does so when it ends.
+const countLooks = 4
+
+// uncounted reports whether that may still come.
+func (d *Deliverer) uncounted(a agent.Agent, session resume.Session) bool {
+	_, ok := a.(agent.Payable)
+	return ok && d.opts.Purse != nil && d.opts.Purse.Offers(session.Key.Agent) && session.Cost.Read <= session.Seen.Offset
+}
+
+// Price notes what the session has cost until now, as far as the agent counts that and its user
+// may have it go on at their own cost.
+func (d *Deliverer) Price(ctx context.Context, a agent.Agent, session resume.Session) resume.Session {
+	payable, ok := a.(agent.Payable)
+	if !ok || d.opts.Purse == nil || !d.opts.Purse.Offers(session.Key.Agent) {
+		return session
+	}
+	cost, known, err := payable.Cost(ctx, session)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		d.log.Debug("it could not be read what a session has cost", "session", session.Key.ID, "agent", session.Key.Agent, "err", err)
+	case err == nil && known && cost != session.Cost:
+		d.note(ctx, session, resume.Priced{Cost: cost})
+		session.Cost = cost
+	}
+	return session
+}

@@ -61,6 +61,9 @@ func Facts(s resume.View) []Fact {
 	if s.Unreached == "" { // else the reason says it
 		say("to do", sanitize.Line(s.Remedy))
 	}
+	if words := OwnKey(s.OwnKey); words != "" {
+		all = append(all, Fact{Label: "your key", Text: sanitize.Line(words), Said: true})
+	}
 	say("held by", heldBy(s))
 	say("run with", sanitize.Line(s.Program))
 	say("attempts", strings.ReplaceAll(Tries(s), "/", " of "))

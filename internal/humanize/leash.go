@@ -65,6 +65,7 @@ func plan(p resume.PlanView, cwd string) []Part {
 		add("With the next resume", p.Does)
 	}
 	add("It goes on", p.Models)
+	add("It goes on", p.OwnKey)
 	add("Repeated from its start", CommandLine(p.Repeated...))
 	add("Left out, and why", p.LeftOut...)
 	if len(p.EnvUnset) > 0 {

@@ -98,7 +98,7 @@ var questions = []Question{
 			if s.State != resume.Waiting || s.Held || s.NextAt == nil || !s.NextAt.After(now) {
 				return ""
 			}
-			return "it continues by itself at " + Stamp(*s.NextAt)
+			return join("it continues by itself at "+Stamp(*s.NextAt), OwnKey(s.OwnKey))
 		},
 	},
 	{

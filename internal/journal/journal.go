@@ -136,8 +136,11 @@ func (j *Journal) people(c resume.Change) {
 		j.peopleOfTask(c)
 		return
 	}
-	if _, ok := c.Event.(resume.Occupied); ok && j.opts.Amend != nil {
-		j.opts.Amend(notify.Limited, s)
+	switch c.Event.(type) {
+	case resume.Occupied, resume.Priced:
+		if j.opts.Amend != nil {
+			j.opts.Amend(notify.Limited, s)
+		}
 	}
 	switch {
 	case c.Entered(resume.GaveUp):

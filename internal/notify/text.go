@@ -193,6 +193,9 @@ func (w words) bodyOfOne(m member) string {
 	if next := w.next(v); next != "" {
 		lines = append(lines, next)
 	}
+	if paid := w.ownKey(v); paid != "" {
+		lines = append(lines, paid)
+	}
 	return strings.Join(lines, "\n")
 }
 
@@ -265,6 +268,8 @@ func switched(v resume.View) string {
 		return "; it goes on with " + sanitize.Short(last.Model, 80) + " (fallback_model)"
 	case last.Fallback != "" && last.Outcome == "":
 		return "; it may go on with " + sanitize.Short(last.Fallback, 80) + " (fallback_model)"
+	case last.OwnKey:
+		return "; it goes on with your own key, at your cost"
 	default:
 		return ""
 	}

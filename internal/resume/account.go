@@ -32,8 +32,17 @@ func (k AccountKey) String() string {
 	return k.Name + " (" + k.Provider + ")"
 }
 
-// AccountKey names the limit that the session shares with others.
-func (s Session) AccountKey() AccountKey { return AccountKey{s.Account, s.Provider} }
+// AccountKey names the limit that the session shares with others. One that goes on with a
+// key shares none: that it moves does not mean that the limit of its account is over.
+func (s Session) AccountKey() AccountKey { return AccountKey{s.Account, s.provider()} }
+
+// provider returns who is asked for the session, where an account may have several.
+func (s Session) provider() string {
+	if s.Paid != nil {
+		return ownKey
+	}
+	return s.Provider
+}
 
 // Account is how a limit stands that several sessions share.
 type Account struct {

@@ -67,7 +67,7 @@ const (
 func (s *Session) quiet() bool {
 	return s.State == Watching && !s.Paused && s.Task == nil && s.Owner == nil && !s.Told && s.Unreached == "" && s.Call == "" && s.Calls == 0 &&
 		s.CwdBorn.IsZero() && s.Program == (Program{}) && s.Origin == nil && s.LeftOut == nil &&
-		s.Limit == (limit.Verdict{}) && s.LimitText == "" && s.LimitedAt.IsZero() && s.StoppedAt.IsZero() && s.Context == (Context{}) && s.Usage == (Usage{}) &&
+		s.Limit == (limit.Verdict{}) && s.LimitText == "" && s.LimitedAt.IsZero() && s.StoppedAt.IsZero() && s.Context == (Context{}) && s.Usage == (Usage{}) && s.Cost == (Cost{}) && s.Paid == nil &&
 		s.RecoveredAt.IsZero() && s.Windows == 0 && s.NextAt.IsZero() && s.WaitFrom.IsZero() && s.Jitter == 0 &&
 		s.RetryAskedAt.IsZero() && s.Hold.IsZero() && s.Held == nil && s.GivesUpAt.IsZero() && s.MissedAt.IsZero() && s.ClosedAt.IsZero() && s.Newcomer == nil &&
 		s.Run == nil && s.Attempts == nil && s.Past == nil && s.Cut == nil && s.Runs == 0

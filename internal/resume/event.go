@@ -90,6 +90,7 @@ type (
 		Mark    string
 		Outcome Outcome // Delivered, Failed, TimedOut, Denied or Unknown
 		Err     string  // in words; empty where it ended well
+		Unpaid  string  // why its user's own key is not used any longer; empty: it may be
 	}
 
 	// Recalled is a resume that is not to be sent, if it was not yet.
@@ -109,6 +110,8 @@ type (
 		Closed   bool // its user was seen to have closed it just now
 		Answered bool // a person who ordered it did not know this: what follows needs another order
 		Kept     bool // what is left of the week is for people: the rules say until when
+
+		Unpaid bool // its user's own key cannot be used: it waits for its account
 
 		Until time.Time // when to look again; zero: soon
 	}

@@ -50,6 +50,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Prompted:
 		return s.prompted(ev, now)
 	case Cancelled:
+		s.Paid = nil
 		return s.rest(now, "stopped by a person")
 	case Due:
 		return s.due(ev, r, now, u)
@@ -101,10 +102,16 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		return s.released(ev, r, now)
 	case Retry:
 		return s.retried(r, now)
+	case Pay:
+		return s.pay(r, now)
+	case Priced:
+		s.Cost = ev.Cost
+		return s
 	case Forget:
 		if !s.Interrupted() {
 			return s
 		}
+		s.Paid = nil
 		return s.rest(now, "cancelled by you")
 	case Pause:
 		s.Paused = true
@@ -168,6 +175,9 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 		s.RetryAskedAt = time.Time{} // a person's order was carried out, also where its start is not known yet
 	}
 
+	if s = s.settled(ev.At); !old && s.overdrawn(ev) {
+		return s.conclude(LimitedOut, ev.Text, now).unpaid("your own key was refused: "+describe(ev.Verdict, ev.Text), r, now)
+	}
 	if ev.Class == limit.UsageLimit && (s.State == Watching || ev.Reset.At.Sub(s.Limit.Reset.At).Abs() > sameWindow) {
 		s.Windows++
 	}
@@ -240,6 +250,9 @@ func (s Session) progressed(ev Progressed, now time.Time) Session {
 		if did := s.last().Models.Did(); did != "" {
 			why += ", " + did
 		}
+		if s.last().OwnKey {
+			why += ", with your own key"
+		}
 	}
 	s = s.conclude(Recovered, "", now)
 	return s.rest(now, why)
@@ -251,7 +264,7 @@ func (s Session) prompted(ev Prompted, now time.Time) Session {
 	}
 	s.PromptedAt = later(s.PromptedAt, earlier(ev.At, now))
 	if ev.By == "" {
-		s.Windows = 0
+		s.Windows, s.Paid = 0, nil // a person goes on, with what they have
 	}
 	if !s.Interrupted() {
 		return s
@@ -296,6 +309,11 @@ func (s Session) due(ev Due, r Rules, now time.Time, u float64) Session {
 		s = s.conclude(NoProgress, "the transcript did not move within "+r.Settle.String(), now)
 		return s.wait(r, now, now, u)
 	}
+	if s.Paid != nil && s.settled(now).Paid == nil {
+		s = s.settled(now)
+		s.Reason = s.cause("")
+		return s // it is due all the same, but with its account: others may go first there
+	}
 	if why := r.TooCold(s, now); why != "" {
 		s.State, s.NextAt, s.Reason = Parked, time.Time{}, why
 		return s
@@ -310,6 +328,7 @@ func (s Session) due(ev Due, r Rules, now time.Time, u float64) Session {
 		Mark:      ev.Mark,
 		StartedAt: now,
 		Delay:     max(0, s.NextAt.Sub(s.WaitFrom)),
+		OwnKey:    s.Paid != nil,
 	})
 	s.State, s.NextAt, s.Hold = Resuming, time.Time{}, time.Time{}
 	return s
@@ -336,6 +355,9 @@ func (s Session) ended(ev Ended, r Rules, now time.Time, u float64) Session {
 		return s
 	}
 	s.Run = nil
+	if ev.Unpaid != "" && s.Paid != nil {
+		return s.conclude(ev.Outcome, ev.Err, now).unpaid(ev.Unpaid, r, now)
+	}
 	if ev.Outcome == Denied {
 		return s.denied(ev, now)
 	}
@@ -360,6 +382,9 @@ func (s Session) held(ev NotSent, r Rules, now time.Time) Session {
 		return s
 	}
 	s = s.withdraw()
+	if ev.Unpaid && s.Paid != nil {
+		return s.unpaid(ev.Why, r, now)
+	}
 	s.Owner, s.Told, s.Unreached = ev.Owner, s.Told || ev.Tell, ""
 	if ev.Closed {
 		s.ClosedAt = now
@@ -415,29 +440,6 @@ func (s Session) withdraw() Session {
 		s.Attempts = slices.Clone(s.Attempts[:len(s.Attempts)-1])
 	}
 	s.Run = nil
-	return s
-}
-
-func (s Session) retried(r Rules, now time.Time) Session {
-	switch s.State {
-	case Waiting, GaveUp, Parked:
-	default:
-		return s
-	}
-	if why := r.Excluded(s.Cwd); why != "" {
-		s.Reason = why // what a directory was excluded for counts more than haste
-		return s
-	}
-	if len(s.Attempts) > 0 {
-		s.Past = s.Attempts
-	}
-	s.Attempts, s.Windows, s.Hold, s.Told, s.MissedAt, s.ClosedAt = nil, 0, time.Time{}, false, time.Time{}, time.Time{}
-	s.RetryAskedAt, s.WaitFrom, s.StoppedAt, s.GivesUpAt = now, now, now, time.Time{}
-	s.State, s.NextAt = Waiting, now
-	s.Reason = "due now, asked for by you"
-	if r.NextAllowed != nil {
-		s.NextAt = r.NextAllowed(now)
-	}
 	return s
 }
 

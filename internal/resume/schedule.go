@@ -28,6 +28,9 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 	}
 	policy := r.policyOf(s)
 	if policy.Spent(s.Tries(), s.WaitFrom.Sub(s.stoppedAt())) {
+		if s.Paid != nil {
+			return s.unpaid(fmt.Sprintf("%d resumes with your own key did not help", s.Tries()), r, now)
+		}
 		return s.giveUp(s.Tries())
 	}
 
@@ -72,7 +75,7 @@ func (s Session) scheduleAgain(r Rules, now time.Time) Session {
 // been tried since: then it has proved to be no help, and backoff rules.
 func (s Session) stated(r Rules) (time.Time, bool) {
 	reset := s.Limit.Reset
-	if !reset.Stated() {
+	if !reset.Stated() || s.Paid != nil && s.Limit == s.Paid.Limit { // which is not what a key waits for
 		return time.Time{}, false
 	}
 	at := reset.At
@@ -96,7 +99,7 @@ func (s Session) hopeless(r Rules, now time.Time) string {
 		return s.cause("waiting does not help")
 	case s.left(r):
 		return s.leftWhy()
-	case r.MaxWait > 0 && reset.Stated() && reset.At.Sub(now) > r.MaxWait:
+	case r.MaxWait > 0 && s.Paid == nil && reset.Stated() && reset.At.Sub(now) > r.MaxWait:
 		return fmt.Sprintf("the limit resets at %s, further away than resume.max_wait (%s); %s tries all the same",
 			reset.At.UTC().Format(time.RFC3339), r.MaxWait, s.retry())
 	case r.MaxWindows > 0 && s.Windows > r.MaxWindows:

@@ -96,6 +96,10 @@ func (o Outcome) MarshalJSON() ([]byte, error) {
 // whatever it starts, is known as ours.
 const MarkVariable = "RESUMED_MARK"
 
+// OwnKeyVariable is in the environment of a command that has its user's own key, and of
+// whatever it starts.
+const OwnKeyVariable = "RESUMED_OWN_KEY"
+
 // Process names a process beyond the reuse of its pid.
 type Process struct {
 	PID   int    `json:"pid,omitempty"`
@@ -112,6 +116,7 @@ type Attempt struct {
 	Outcome   Outcome       `json:"outcome,omitempty"`
 	Err       string        `json:"err,omitempty"`
 	Models    Models        `json:"models,omitzero"`
+	OwnKey    bool          `json:"own_key,omitempty"` // it went on with its user's own key
 }
 
 // Models are those of a resume that may go on with another one than the session has,
@@ -240,6 +245,8 @@ type Session struct {
 	FoundAt     time.Time     `json:"found_at,omitzero"`     // when it was first heard of
 	Context     Context       `json:"context,omitzero"`      // what a resume has to read again, as far as is known
 	Usage       Usage         `json:"usage,omitzero"`        // what is known of its account's allowances
+	Cost        Cost          `json:"cost,omitzero"`         // what it has cost until now, as far as is known
+	Paid        *Paid         `json:"paid,omitempty"`        // it goes on with its user's own key; nil: it does not
 	MovedAt     time.Time     `json:"moved_at,omitzero"`     // when the transcript last moved
 	PromptedAt  time.Time     `json:"prompted_at,omitzero"`  // when somebody else than a resume last gave it a prompt
 	RecoveredAt time.Time     `json:"recovered_at,omitzero"` // when an interruption last ended

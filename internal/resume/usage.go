@@ -59,7 +59,7 @@ func (r Rules) Reserved(s Session, now time.Time) (why string, until time.Time) 
 // held back for the same reason stand together.
 func (r Rules) keptBack(s Session, u Usage, now time.Time) (why string, until time.Time) {
 	until = r.reserved(u, now)
-	if until.IsZero() || !s.RetryAskedAt.IsZero() {
+	if until.IsZero() || !s.RetryAskedAt.IsZero() || s.Paid != nil {
 		return "", time.Time{}
 	}
 	return fmt.Sprintf("%.0f %% of the week's allowance is used, and its last %d %% are kept for you (resume.weekly_reserve): it waits for the new week",

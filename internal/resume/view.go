@@ -40,6 +40,7 @@ type View struct {
 	FoundAt    *time.Time    `json:"found_at,omitempty"`  // when a daemon first saw it
 	Unreached  string        `json:"unreached,omitempty"` // why the owner can be given nothing, and what helps
 	Remedy     string        `json:"remedy,omitempty"`    // what a person can do now, where the session does not go on by itself
+	OwnKey     *OwnKeyView   `json:"own_key,omitempty"`   // how it can go on, or goes on, at its user's own cost
 	Started    StartView     `json:"started_with"`
 	Carried    CarriedView   `json:"carried"`
 	Plan       *PlanView     `json:"plan,omitempty"` // what the next resume would do, where one session is asked for
@@ -47,6 +48,19 @@ type View struct {
 	Past       []AttemptView `json:"past,omitempty"` // those of the interruption before
 
 	Call string `json:"-"` // names the step that called a person
+}
+
+// OwnKeyView is how a session that a limit has stopped goes on with its user's own key,
+// where they have allowed that. Sums are in US dollars.
+type OwnKeyView struct {
+	Active  bool       `json:"active"`            // it goes on with it
+	Until   *time.Time `json:"until"`             // when its account's limit is over
+	Command string     `json:"command,omitempty"` // by which a person has it do so; empty: it does, or cannot
+	Budget  string     `json:"budget"`            // as the user has written it
+	Left    float64    `json:"left_usd"`          // what the session may still cost
+	Cost    *float64   `json:"cost_usd"`          // what it has cost until now, with the subscription too; null: not known
+	AnHour  *float64   `json:"estimate_usd_per_hour"`
+	Instead string     `json:"instead,omitempty"` // why it cannot
 }
 
 // StartView is what a session's own process was started with. It names variables
@@ -66,15 +80,16 @@ type CarriedView struct {
 // PlanView is what the next resume of a session would do, as things stand. It
 // names variables and never tells what is in them.
 type PlanView struct {
-	Command  []string `json:"command"`          // never null; empty: none would be run
-	Dir      string   `json:"dir"`              // where
-	Does     string   `json:"does"`             // in words, where something else than a command is done
-	Repeated []string `json:"repeated"`         // never null: of Command, what was taken over from the session's own start
-	LeftOut  []string `json:"left_out"`         // never null: what of that start was not, and why
-	Env      []string `json:"env"`              // never null: variables that are as the session had them
-	EnvUnset []string `json:"env_unset"`        // never null: those of the daemon that the session did not have
-	Instead  string   `json:"instead"`          // why nothing would be sent; empty: it would
-	Models   string   `json:"models,omitempty"` // which other model it may go on with, in words
+	Command  []string `json:"command"`           // never null; empty: none would be run
+	Dir      string   `json:"dir"`               // where
+	Does     string   `json:"does"`              // in words, where something else than a command is done
+	Repeated []string `json:"repeated"`          // never null: of Command, what was taken over from the session's own start
+	LeftOut  []string `json:"left_out"`          // never null: what of that start was not, and why
+	Env      []string `json:"env"`               // never null: variables that are as the session had them
+	EnvUnset []string `json:"env_unset"`         // never null: those of the daemon that the session did not have
+	Instead  string   `json:"instead"`           // why nothing would be sent; empty: it would
+	Models   string   `json:"models,omitempty"`  // which other model it may go on with, in words
+	OwnKey   string   `json:"own_key,omitempty"` // that it has its user's own key, and what it may cost, in words
 }
 
 // AttemptView is one resume as other programs see it.
@@ -87,6 +102,7 @@ type AttemptView struct {
 	Error        string     `json:"error"`
 	Fallback     string     `json:"fallback_model,omitempty"` // what it might go on with, had its model been overloaded
 	Model        string     `json:"model,omitempty"`          // what it went on with instead of its own
+	OwnKey       bool       `json:"own_key,omitempty"`        // it went on with its user's own key
 }
 
 // Key names the session that is seen.
@@ -107,7 +123,7 @@ func (s Session) View(maxRetries int) View {
 		Name:       cmp.Or(s.Name, s.Key.ID),
 		Agent:      s.Key.Agent,
 		Account:    s.Account,
-		Provider:   s.Provider,
+		Provider:   s.provider(),
 		Cwd:        s.Cwd,
 		Transcript: s.Transcript,
 		State:      s.State,
@@ -182,6 +198,7 @@ func viewAttempts(attempts []Attempt) []AttemptView {
 			Error:        a.Err,
 			Fallback:     a.Models.Fallback,
 			Model:        a.Models.Spoke,
+			OwnKey:       a.OwnKey,
 		})
 	}
 	return views

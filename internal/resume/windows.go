@@ -29,7 +29,7 @@ func newWindows() windows {
 
 // note learns which window has stopped a session, if any.
 func (w *windows) note(s Session) {
-	if !s.Interrupted() || !s.Limit.Reset.Stated() {
+	if !s.Interrupted() || !s.Limit.Reset.Stated() || s.Paid != nil { // what a key is refused is no account's
 		w.drop(s.Key)
 		return
 	}

@@ -34,6 +34,7 @@ func (p Page) Status(status control.Status) string {
 		say("No session is interrupted.")
 	}
 	b.WriteString(p.Sessions(status.Sessions))
+	b.WriteString(p.offers(status.Sessions))
 	if len(status.Accounts) > 0 {
 		say("")
 		say(p.accounts(status.Accounts)...)

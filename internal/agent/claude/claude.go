@@ -21,6 +21,7 @@ var Builtin = agent.Builtin{
 	Title:     "Claude Code",
 	Headless:  "claude -p",
 	Models:    true,
+	OwnKey:    keyVariable,
 	Variables: []string{homeVariable},
 	Hands:     agent.Hands{SignIn: "run claude and type /login", Pay: "raise the spend limit or buy credits at claude.ai/settings/usage", Shorten: "/compact"},
 	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },

@@ -62,6 +62,7 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words, cwd st
 	if models.Fallback != "" {
 		args = append(args, fallbackFlag, models.Fallback)
 	}
+	args = append(args, bounded(carried.Args, w.Most)...)
 	run := a.Begin(found, cwd, carried, env, leash.WithPrompt(args, w.Prompt)...)
 	run.Models = models
 	run.Unset, run.Spare = a.unset(s.Transcript), a.spare(s, cwd)

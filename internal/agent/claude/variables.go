@@ -2,9 +2,9 @@ package claude
 
 import (
 	"bytes"
+	"iter"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"resumed/internal/agent"
@@ -70,26 +70,42 @@ func isCloud(name string) bool {
 // asksCloud reports whether the session may ask a cloud: by its environment, or by
 // that which settings give it.
 func (a *Agent) asksCloud(s resume.Session, dir string) bool {
-	files := []string{managedSettings}
 	if o := s.StartedWith(); o != nil {
 		for _, variable := range o.Env {
 			if strings.HasPrefix(variable.Name, cloudSwitch) {
 				return true
 			}
 		}
-		given := flags.Parse(o.Args).Value("--settings")
-		if strings.Contains(given, cloudSwitch) {
+	}
+	for _, data := range a.allSettings(s, dir) {
+		if bytes.Contains(data, []byte(cloudSwitch)) {
 			return true
 		}
-		files = append(files, given)
 	}
-	for _, place := range []string{a.Homes.Of(s.Transcript), filepath.Join(dir, ".claude")} {
-		files = append(files, filepath.Join(place, "settings.json"), filepath.Join(place, "settings.local.json"))
+	return false
+}
+
+// allSettings yields what settings a session has, as far as they can be read, and where they
+// stand.
+func (a *Agent) allSettings(s resume.Session, dir string) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		files := []string{managedSettings}
+		if o := s.StartedWith(); o != nil {
+			given := flags.Parse(o.Args).Value("--settings")
+			if !yield("--settings", []byte(given)) { // it may be the settings themselves, or a file
+				return
+			}
+			files = append(files, given)
+		}
+		for _, place := range []string{a.Homes.Of(s.Transcript), filepath.Join(dir, ".claude")} {
+			files = append(files, filepath.Join(place, "settings.json"), filepath.Join(place, "settings.local.json"))
+		}
+		for _, file := range files {
+			if data, err := agent.ReadSettings(file); err == nil && !yield(file, data) {
+				return
+			}
+		}
 	}
-	return slices.ContainsFunc(files, func(file string) bool {
-		data, err := agent.ReadSettings(file)
-		return err == nil && bytes.Contains(data, []byte(cloudSwitch))
-	})
 }
 
 const managedSettings = "/etc/claude-code/managed-settings.json"

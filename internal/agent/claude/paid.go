@@ -1,0 +1,109 @@
+package claude
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// keyVariable is the one by which Claude Code takes a key. It wins over whoever is signed in.
+const keyVariable = "ANTHROPIC_API_KEY"
+
+// budgetFlag bounds what a run without a terminal spends. The request during which the sum
+// is reached still ends.
+const budgetFlag = "--max-budget-usd"
+
+// spent is the record in which Claude Code counts, when it ends, what a session has cost:
+// all of it, also what came before. 2.1.325 writes it, 2.1.197 does not.
+type spent struct {
+	Type string  `json:"type"`
+	USD  float64 `json:"totalCostUSD"`
+	API  int64   `json:"totalAPIDuration"` // milliseconds
+	Tool int64   `json:"totalToolDuration"`
+}
+
+var quotedCost = []byte(`"cost-state"`)
+
+// maxCostLines bounds how far back it is looked for.
+const maxCostLines = 20_000
+
+// Cost returns what the session has cost until now.
+func (a *Agent) Cost(ctx context.Context, s resume.Session) (cost resume.Cost, known bool, err error) {
+	visited := 0
+	err = agent.LinesBack(ctx, s.Transcript, func(line agent.Line) bool {
+		visited++
+		if bytes.Contains(line.Data, quotedCost) {
+			if r, ok := agent.Parse[spent](line.Data); ok && r.Type == "cost-state" && r.USD >= 0 {
+				work := time.Duration(max(0, r.API)+max(0, r.Tool)) * time.Millisecond
+				cost, known = resume.Cost{USD: r.USD, Work: work, Read: line.Offset}, true
+			}
+		}
+		return !known && visited < maxCostLines
+	})
+	return cost, known, err
+}
+
+// Unpayable says why a run of the session in that environment would not use a key of its
+// user's own, or would show it to somebody else; empty: nothing is against it.
+func (a *Agent) Unpayable(s resume.Session, dir string, environ []string) string {
+	variable := func(name string) string {
+		for _, entry := range slices.Backward(environ) {
+			if value, ok := strings.CutPrefix(entry, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+	for _, name := range keys {
+		if name != "CLAUDE_CODE_OAUTH_TOKEN" && variable(name) != "" {
+			return "it uses no subscription: its environment has " + name
+		}
+	}
+	if at := variable("ANTHROPIC_BASE_URL"); at != "" && !trusted(at) {
+		return "your own key would be shown to " + hostOf(at) + ", which is what its ANTHROPIC_BASE_URL says"
+	}
+	for file, data := range a.allSettings(s, dir) {
+		for _, name := range []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", keyVariable, "apiKeyHelper", cloudSwitch} {
+			if bytes.Contains(data, []byte(name)) {
+				return fmt.Sprintf("%s says by itself whom it asks or with which key (%s)", file, strings.TrimSuffix(name, "_"))
+			}
+		}
+	}
+	return ""
+}
+
+// bounded returns the arguments that bound what a run spends. A session that was started
+// with a smaller bound of its own has that.
+func bounded(carried []string, most float64) []string {
+	if most <= 0 {
+		return nil
+	}
+	own, err := strconv.ParseFloat(flags.Parse(carried).Value(budgetFlag), 64)
+	if err == nil && own <= most {
+		return nil
+	}
+	return []string{budgetFlag, strconv.FormatFloat(most, 'f', 2, 64)}
+}
+
+// trusted reports whether a key may be shown to whoever answers there: Anthropic, or a
+// program of this machine, which sees what the session says anyway.
+func trusted(address string) bool {
+	host := hostOf(address)
+	return host == "api.anthropic.com" || host == "localhost" || host == "127.0.0.1" || host == "::1"
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "another host"
+	}
+	return u.Hostname()
+}

@@ -1,0 +1,89 @@
+package claude
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+func costs(usd float64) map[string]any {
+	return map[string]any{"type": "cost-state", "sessionId": sessionA, "totalCostUSD": usd, "totalAPIDuration": 60_000, "totalToolDuration": 30_000}
+}
+
+func TestWhatASessionHasCost(t *testing.T) {
+	sc := newScene(t, asked(nil, `what is "cost-state"?`), costs(0.25))
+	first, known, err := sc.agent.Cost(t.Context(), sc.session)
+	require.NoError(t, err)
+	require.True(t, known)
+	require.InDelta(t, 0.25, first.USD, 1e-9)
+	require.Equal(t, 90*time.Second, first.Work)
+	sc.write(t, asked(nil, `and "cost-state"?`), costs(0.25))
+	second, _, _ := sc.agent.Cost(t.Context(), sc.session)
+	require.Greater(t, second.Read, first.Read, "it was counted again")
+
+	sc = newScene(t, asked(nil, `what is "cost-state"?`))
+	_, known, err = sc.agent.Cost(t.Context(), sc.session)
+	require.NoError(t, err)
+	require.False(t, known, "2.1.197 counts nothing")
+}
+
+// As 2.1.325 writes it: the sum goes on over resumes.
+func TestWhatACapturedSessionHasCost(t *testing.T) {
+	a := newAgent(t, Options{})
+	path, err := filepath.Abs("testdata/transcripts/compacted.jsonl")
+	require.NoError(t, err)
+	cost, known, err := a.Cost(t.Context(), resume.Session{Transcript: path})
+	require.NoError(t, err)
+	require.True(t, known)
+	require.Positive(t, cost.USD)
+}
+
+func TestARunIsBoundedByWhatItMayCost(t *testing.T) {
+	sc := newScene(t, asked(map[string]any{"permissionMode": "default"}, "work"), overload())
+	bound := func(most float64) []string {
+		plan, err := sc.agent.Plan(t.Context(), sc.session, agent.Words{Prompt: "continue", Most: most})
+		require.NoError(t, err)
+		return plan.Run.Argv
+	}
+	require.NotContains(t, bound(0), budgetFlag)
+	argv := bound(4.1)
+	require.Equal(t, []string{budgetFlag, "4.10", "continue"}, argv[len(argv)-3:])
+	sc.startedWith(budgetFlag, "2")
+	require.NotContains(t, bound(4.1), "4.10", "its own bound is smaller")
+	require.Contains(t, bound(1.5), "1.50")
+}
+
+func TestWhoWouldSeeTheKey(t *testing.T) {
+	for name, c := range map[string]struct {
+		env, settings string
+		why           string
+	}{
+		"nobody":                      {"CLAUDE_CODE_OAUTH_TOKEN=x", `{}`, ""},
+		"a program of this machine":   {"ANTHROPIC_BASE_URL=http://127.0.0.1:4000", `{}`, ""},
+		"Anthropic, by name":          {"ANTHROPIC_BASE_URL=https://api.anthropic.com/", `{}`, ""},
+		"a gateway":                   {"ANTHROPIC_BASE_URL=https://gate.example/v1", `{}`, "your own key would be shown to gate.example"},
+		"nobody: it has its own":      {"ANTHROPIC_API_KEY=k", `{}`, "it uses no subscription: its environment has ANTHROPIC_API_KEY"},
+		"nobody: it has a token":      {"ANTHROPIC_AUTH_TOKEN=k", `{}`, "it uses no subscription"},
+		"nobody: it asks a cloud":     {"CLAUDE_CODE_USE_BEDROCK=1", `{}`, "it uses no subscription"},
+		"whom its project names":      {"", `{"env":{"ANTHROPIC_BASE_URL":"https://gate.example"}}`, "says by itself whom it asks"},
+		"nobody: a helper has others": {"", `{"apiKeyHelper":"/bin/x"}`, "(apiKeyHelper)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t)
+			require.NoError(t, os.MkdirAll(filepath.Join(sc.cwd, ".claude"), 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(sc.cwd, ".claude", "settings.json"), []byte(c.settings), 0o600))
+			why := sc.agent.Unpayable(sc.session, sc.cwd, []string{c.env})
+			if c.why == "" {
+				require.Empty(t, why)
+			} else {
+				require.Contains(t, why, c.why)
+			}
+		})
+	}
+}

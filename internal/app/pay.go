@@ -1,0 +1,49 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"resumed/internal/control"
+	"resumed/internal/resume"
+)
+
+// pay has a session go on with its user's own key, or says why it cannot. Only the socket leads
+// here, which is its user's alone: no button of a notice, no page and no other host.
+func (b *backend) pay(ctx context.Context, key resume.Key) (resume.View, error) {
+	session, err := b.payable(ctx, key)
+	if err != nil || session.Paid != nil {
+		return b.settings.view(session), err
+	}
+	after, err := b.engine.Apply(ctx, key, resume.Pay{})
+	if err != nil {
+		return resume.View{}, err
+	}
+	if after.Paid == nil {
+		return resume.View{}, errors.New("something happened to it meanwhile: look at resumed status, and ask again")
+	}
+	b.opts.Log.Info("ordered by a person", "order", control.OwnKey, "session", key.ID, "agent", key.Agent)
+	return b.settings.view(after), b.store.Sync(ctx, key)
+}
+
+// payable returns a session that can go on with its user's own key now, or does so already, or
+// says why it cannot.
+func (b *backend) payable(ctx context.Context, key resume.Key) (resume.Session, error) {
+	session, err := b.engine.Session(ctx, key)
+	if err != nil || session.Paid != nil {
+		return session, err
+	}
+	if !b.settings.purse.Offers(key.Agent) {
+		return session, fmt.Errorf("own_key_file is not set for %s: a session goes on with your own key only where you have written one down", key.Agent)
+	}
+	why := session.Unpayable(time.Now())
+	if why == "" {
+		_, why = b.deliver.Unpayable(ctx, session)
+	}
+	if why != "" {
+		return session, errors.New(why)
+	}
+	return b.deliver.Price(ctx, b.settings.Load().agents[key.Agent], session), nil
+}

@@ -1,0 +1,67 @@
+package budget
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWhatIsWritten(t *testing.T) {
+	terms, err := Parse(Example)
+	require.NoError(t, err)
+	require.Equal(t, Terms{5, 20, Month}, terms)
+	require.Equal(t, Example, terms.String())
+	terms, err = Parse(" 0.50 usd a Session,3USD a DAY ")
+	require.NoError(t, err)
+	require.Equal(t, "0.50 USD a session, 3 USD a day", terms.String())
+	for _, text := range []string{"", "5", "5 USD", "5 EUR a session, 20 EUR a month", "5 USD a session", "20 USD a month", "5 USD a session, 20 USD a week", "-5 USD a session, 20 USD a month", "0 USD a session, 20 USD a month", "20 USD a session, 5 USD a month", "1e9 USD a session, 1e9 USD a month"} {
+		_, err := Parse(text)
+		require.Error(t, err, text)
+	}
+}
+
+func entry(mark, session string, at time.Time, most float64) Entry {
+	return Entry{Mark: mark, Agent: "bot", Session: session, At: at, Most: most}
+}
+
+func TestWhatIsSetAsideIsGone(t *testing.T) {
+	now := time.Date(2026, 11, 16, 12, 0, 0, 0, time.Local)
+	terms := Terms{5, 8, Month}
+	l, err := NewLedger(nil)
+	require.NoError(t, err)
+	require.True(t, l.SetAside(terms, entry("m1", "a", now, 5)))
+	require.Zero(t, l.Left(terms, "bot", "a", now).Most())
+	require.InDelta(t, 3, l.Left(terms, "bot", "b", now).Most(), 1e-9, "what all may cost bounds each")
+	require.InDelta(t, 5, l.Left(terms, "other", "b", now).Most(), 1e-9, "another agent has its own")
+	require.False(t, l.SetAside(terms, entry("m2", "b", now, 3.01)))
+	require.True(t, l.SetAside(terms, entry("m2", "b", now, 3)))
+
+	l.Settle("m1", 1.234)
+	l.Settle("m1", 0) // once is all
+	l.Drop("m2")
+	require.InDelta(t, 3.76, l.Left(terms, "bot", "a", now).Most(), 1e-9, "whole cents, and never more than there is")
+	kept, err := l.Keep(now)
+	require.NoError(t, err)
+	again, err := NewLedger(kept)
+	require.NoError(t, err)
+	require.InDelta(t, 3.76, again.Left(terms, "bot", "a", now).Most(), 1e-9)
+	_, err = NewLedger([]byte("{"))
+	require.Error(t, err)
+}
+
+func TestAPeriodBeginsWhereItsUserLives(t *testing.T) {
+	noon := time.Date(2026, 11, 30, 12, 0, 0, 0, time.Local)
+	l, _ := NewLedger(nil)
+	require.True(t, l.SetAside(Terms{5, 5, Month}, entry("m1", "a", noon, 5)))
+	for each, left := range map[Period][]float64{Month: {0, 0, 5}, Day: {0, 5, 5}} {
+		terms := Terms{5, 5, each}
+		require.InDelta(t, left[0], l.Left(terms, "bot", "a", noon.Add(11*time.Hour)).Most(), 1e-9, each)
+		require.InDelta(t, left[2], l.Left(terms, "bot", "a", noon.Add(13*time.Hour)).Most(), 1e-9, each)
+	}
+	require.InDelta(t, 5, l.Left(Terms{5, 5, Day}, "bot", "a", noon.Add(-13*time.Hour).AddDate(0, 0, 2)).Most(), 1e-9)
+	_, err := l.Keep(noon.Add(100 * 24 * time.Hour))
+	require.NoError(t, err)
+	_, known := l.Find("m1")
+	require.False(t, known, "what is long over is forgotten")
+}

@@ -1,0 +1,174 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// payer is a fakeAgent that counts what it costs: a dollar for each look.
+type payer struct {
+	*fakeAgent
+	cost   resume.Cost
+	counts bool
+	shows  string // to whom it would show a key
+}
+
+func (p *payer) Cost(context.Context, resume.Session) (resume.Cost, bool, error) {
+	p.cost.USD++
+	p.cost.Read++
+	return p.cost, p.counts, nil
+}
+
+func (p *payer) Unpayable(resume.Session, string, []string) string { return p.shows }
+
+// purse writes down what is done with it.
+type purse struct {
+	*diary
+	left   float64
+	taken  bool // what is left is gone when it is to be set aside
+	keyErr error
+	ends   string
+}
+
+func (p *purse) Left(resume.Session) (float64, string) {
+	if p.left == 0 {
+		return 0, "nothing is left"
+	}
+	return p.left, ""
+}
+
+func (p *purse) SetAside(_ resume.Session, mark string, most float64, _ resume.Cost) string {
+	if p.taken {
+		return "it is gone"
+	}
+	p.add(fmt.Sprintf("set aside %g for %s", most, mark))
+	return ""
+}
+
+func (p *purse) Settle(_ resume.Session, mark string, _ resume.Cost, known, failed bool) string {
+	p.add(fmt.Sprintf("settled %s known=%t failed=%t", mark, known, failed))
+	return p.ends
+}
+
+func (p *purse) Return(mark string) { p.add("returned " + mark) }
+
+func (p *purse) Offers(string) bool { return false }
+
+func (p *purse) Key(string) (string, string, error) { return "BOT_KEY", "sk-mine", p.keyErr }
+
+// payingWorld is a session that is due, and whose user pays for it.
+type payingWorld struct {
+	*world
+	payer *payer
+	purse *purse
+	seen  string // where the command writes its environment to; it fails where that is with .fails
+}
+
+func newPayingWorld(t *testing.T) payingWorld {
+	purse := &purse{left: 4}
+	w := newWorld(t, func(o *Options) { o.Purse = purse })
+	purse.diary = &w.diary
+	paying := &payer{fakeAgent: w.agent, counts: true}
+	w.settings.Agent = func(string) agent.Agent { return paying }
+	stopped := resume.Session{Key: w.session.Key, Cwd: w.session.Cwd, Transcript: w.session.Transcript, Kind: resume.Headless}
+	met := resume.Limited{At: time.Now(), Verdict: limit.Verdict{
+		Class: limit.UsageLimit, WaitHelps: true, Reset: limit.Reset{At: time.Now().Add(time.Hour), Source: limit.Structured},
+	}}
+	for _, ev := range []resume.Event{met, resume.Pay{}, resume.Due{Mark: "mark-1"}} {
+		stopped = stopped.Next(ev, rules, time.Now(), 0.5)
+	}
+	require.Equal(t, resume.Resuming, stopped.State)
+	w.session = stopped
+	seen := filepath.Join(t.TempDir(), "env")
+	w.agent.plan.Run.Argv = []string{"sh", "-c", "env > " + seen + "; test ! -e " + seen + ".fails"}
+	return payingWorld{w, paying, purse, seen}
+}
+
+func TestWhatARunMayCostIsSetAsideBeforeItBegins(t *testing.T) {
+	w := newPayingWorld(t)
+	w.d.Act(t.Context(), w.now())
+	require.Equal(t, []string{
+		"on disk", "set aside 4 for mark-1", "on disk", "sending", "started", "on disk", "settled mark-1 known=true failed=false", "delivered",
+	}, w.diary.all())
+	env, err := os.ReadFile(w.seen)
+	require.NoError(t, err)
+	require.Contains(t, string(env), "BOT_KEY=sk-mine\n")
+	require.Contains(t, string(env), resume.OwnKeyVariable+"=1\n")
+}
+
+func TestARunThatCostTooMuchEndsThePayment(t *testing.T) {
+	w := newPayingWorld(t)
+	w.purse.ends = "it cost too much"
+	require.NoError(t, os.WriteFile(w.seen+".fails", nil, 0o600))
+	w.look = func(ctx context.Context) error { // the last lines are read late
+		if w.now().Run.Process.PID != 0 {
+			_, err := w.Apply(ctx, w.now().Key, resume.Progressed{At: time.Now()})
+			return err
+		}
+		return nil
+	}
+	w.act()
+	require.Nil(t, w.now().Paid)
+	require.Equal(t, resume.Waiting, w.now().State)
+	require.Contains(t, w.now().Reason, "it cost too much")
+}
+
+func TestNoKeyIsUsedWhere(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(payingWorld)
+		why   string
+		stays bool // the answer stands: it may still be carried out
+	}{
+		"nothing is left":                   {func(w payingWorld) { w.purse.left = 0 }, "nothing is left", false},
+		"it is gone in the last moment":     {func(w payingWorld) { w.purse.taken = true }, "it is gone", false},
+		"the key cannot be read":            {func(w payingWorld) { w.purse.keyErr = errors.New("mode 0644") }, "mode 0644", false},
+		"the agent does not count":          {func(w payingWorld) { w.payer.counts = false }, "does not record what a session costs", false},
+		"somebody else would see it":        {func(w payingWorld) { w.payer.shows = "a gateway would see it" }, "a gateway would see it", false},
+		"a process holds the session":       {func(w payingWorld) { w.agent.owner = &resume.Owner{PID: 7, Kind: resume.Interactive} }, "quit it there first", true},
+		"it cannot be kept that it is used": {func(w payingWorld) { w.d.opts.Sync = failsSecond() }, notOnDisk, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newPayingWorld(t)
+			c.spoil(w)
+			w.act()
+			require.NoFileExists(t, w.seen)
+			require.Contains(t, w.now().Reason, c.why)
+			require.Equal(t, c.stays, w.now().Paid != nil)
+			if !c.stays {
+				require.True(t, w.now().Told)
+			}
+		})
+	}
+}
+
+// failsSecond is a disk that is full once something was set aside.
+func failsSecond() func(context.Context, ...resume.Key) error {
+	n := 0
+	return func(context.Context, ...resume.Key) error {
+		if n++; n > 1 {
+			return errors.New("no space left on device")
+		}
+		return nil
+	}
+}
+
+// A daemon that died after something was set aside and before the run began gives it back.
+func TestWhatWasSetAsideForARunThatNeverBeganIsReturned(t *testing.T) {
+	w := newPayingWorld(t)
+	require.Equal(t, []string{"all was read", "returned mark-1", "lost"}, w.recovered())
+	require.NotNil(t, w.now().Paid, "the answer is carried out all the same")
+	w2 := newPayingWorld(t)
+	w2.session.Run.Process = resume.Process{PID: 1 << 30, Start: 7}
+	require.Contains(t, w2.recovered(), "settled mark-1 known=true failed=false")
+}

@@ -1,0 +1,183 @@
+package resume
+
+import (
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/limit"
+)
+
+// paying is a session that a usage limit stopped for three hours, and that goes on with a key.
+func paying() *walk {
+	w := newWalk().do(limitedUntil(noon, limit.UsageLimit, noon.Add(3*time.Hour)))
+	w.Account = "claude-code:default"
+	return w.after(time.Minute).do(Pay{})
+}
+
+func TestAPersonPaysForASession(t *testing.T) {
+	w := paying()
+	require.Equal(t, Waiting, w.State)
+	require.Equal(t, w.now, w.NextAt, "it is due now")
+	require.Equal(t, "due now, with your own key as you asked; from 2026-11-15T15:00:00Z on with its account again", w.Reason)
+	require.Equal(t, AccountKey{"claude-code:default", ownKey}, w.AccountKey(), "what it meets there is not its account's")
+
+	kept, err := json.Marshal(w.Session)
+	require.NoError(t, err)
+	var restored Session
+	require.NoError(t, json.Unmarshal(kept, &restored))
+	require.Equal(t, w.Paid, restored.Paid, "it survives a restart")
+
+	w.resume().do(Progressed{At: w.now})
+	require.Equal(t, Watching, w.State)
+	require.Equal(t, "moves again after 1 resume, with your own key", w.Reason)
+	require.True(t, w.Past[0].OwnKey)
+
+	// An overload is waited for, and the key is used again.
+	w.after(time.Minute).do(limited(w.now, limit.Overloaded)).end(Failed)
+	w.resume()
+	require.True(t, w.Attempts[0].OwnKey)
+	w.end(Delivered)
+
+	// When the limit is over the account is used again.
+	w.do(Progressed{At: w.now})
+	w.now = noon.Add(4 * time.Hour)
+	w.do(limited(w.now, limit.Overloaded))
+	require.Nil(t, w.Paid)
+	require.False(t, w.resume().Attempts[0].OwnKey)
+}
+
+func TestAWaitThatOutlastsTheLimitEndsWithTheAccount(t *testing.T) {
+	w := paying().resume().do(Progressed{At: noon}).end(Delivered)
+	w.now = noon.Add(3*time.Hour - time.Second)
+	w.do(limited(w.now, limit.Overloaded))
+	require.NotNil(t, w.Paid)
+	w.now = w.NextAt
+	w.do(Due{Mark: "m9"})
+	require.Equal(t, Waiting, w.State, "others may go first there")
+	require.Nil(t, w.Paid)
+	w.do(Due{Mark: "m10"})
+	require.Equal(t, Resuming, w.State)
+	require.False(t, w.Attempts[0].OwnKey)
+}
+
+func TestWhereAKeyDoesNotHelpTheLimitIsWaitedFor(t *testing.T) {
+	due := noon.Add(3*time.Hour + time.Minute)
+	for name, c := range map[string]struct {
+		end func(*walk)
+		why string
+	}{
+		"it is refused": {
+			func(w *walk) { w.resume().after(time.Second).do(limited(w.now, limit.Auth)) }, "your own key was refused: ",
+		},
+		"it has no credit": {
+			func(w *walk) {
+				w.resume().after(time.Second).do(Progressed{At: w.now}).after(time.Second).do(limited(w.now, limit.Billing))
+			}, "your own key was refused: ",
+		},
+		"it is limited itself, for a month": {
+			func(w *walk) {
+				w.resume().after(time.Second).do(limitedUntil(w.now, limit.UsageLimit, noon.Add(700*time.Hour)))
+			}, "your own key was refused: ",
+		},
+		"the budget is used up in the midst of it": {
+			func(w *walk) {
+				w.resume().after(time.Second).do(Progressed{At: w.now}, Ended{Mark: w.Run.Mark, Outcome: Failed, Unpaid: "it cost too much"})
+			}, "it cost too much; usage limit",
+		},
+		"the budget is used up before": {
+			func(w *walk) { w.do(Due{Mark: "m1"}, NotSent{Mark: "m1", Why: "nothing is left", Unpaid: true}) }, "nothing is left; usage limit",
+		},
+		"it is tried in vain": {
+			func(w *walk) {
+				for w.Paid != nil {
+					w.resume().after(time.Second).end(Failed)
+				}
+			}, "5 resumes with your own key did not help",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := paying()
+			c.end(w)
+			require.Nil(t, w.Paid)
+			require.Equal(t, Waiting, w.State)
+			require.Equal(t, due, w.NextAt, "for the limit of its account")
+			require.True(t, w.Told, "a person is told")
+			require.Contains(t, w.Reason, c.why)
+			require.Equal(t, limit.UsageLimit, w.Limit.Class)
+			if w.Run != nil {
+				w.end(Failed)
+			}
+			require.False(t, w.resume().Attempts[0].OwnKey)
+		})
+	}
+}
+
+func TestWhatEndsAPayment(t *testing.T) {
+	for name, ev := range map[string]Event{
+		"a person goes on with it":        Prompted{At: noon.Add(2 * time.Minute)},
+		"a person cancels it":             Forget{},
+		"a person stops it":               Cancelled{At: noon.Add(2 * time.Minute)},
+		"a person wants it without a key": Retry{},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Nil(t, paying().after(time.Minute).do(ev).Paid)
+		})
+	}
+}
+
+func TestWhatCannotBePaidFor(t *testing.T) {
+	for name, w := range map[string]*walk{
+		"works":                        newWalk().do(Progressed{At: noon}),
+		"was overloaded":               newWalk().do(limited(noon, limit.Overloaded)),
+		"must be signed in":            newWalk().do(limited(noon, limit.Auth)),
+		"was not told a time":          newWalk().do(limited(noon, limit.UsageLimit)),
+		"has its limit behind it":      newWalk().do(limitedUntil(noon, limit.UsageLimit, noon.Add(time.Second))).after(2 * time.Second),
+		"is being resumed":             newWalk().do(limitedUntil(noon, limit.UsageLimit, noon.Add(time.Second))).resume(),
+		"goes on with one key already": paying(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := w.Session
+			if before.Paid != nil {
+				w.resume()
+				before = w.Session
+			}
+			require.NotEmpty(t, w.Unpayable(w.now))
+			require.Equal(t, before, w.do(Pay{}).Session)
+		})
+	}
+}
+
+// What one session pays for says nothing of the account that the others wait for.
+func TestWhoPaysProvesNothingToTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := defaultRules()
+		rules.MaxConcurrent, rules.Stagger, rules.Margin = 10, 0, 0
+		w := newWorld(t, rules, works)
+		reset := time.Now().Add(3 * time.Hour)
+		for _, id := range []string{"a1", "a2"} {
+			w.seeOf("", id, limitedUntil(time.Now(), limit.UsageLimit, reset))
+		}
+		w.seeOf("", "a3", limited(time.Now(), limit.UsageLimit)) // which heeds what the others were told
+		_, err := w.Apply(t.Context(), Key{"bot", "a1"}, Pay{})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Len(t, w.started(), 1)
+		time.Sleep(time.Minute)
+		w.seeOf("", "a1", Progressed{At: time.Now()})
+		time.Sleep(time.Hour)
+		require.Len(t, w.started(), 1)
+		require.Equal(t, Open, w.accountOf("").State)
+		require.Equal(t, 1, w.accountOf(ownKey).Sessions)
+		require.Equal(t, 2, w.accountOf("").Sessions)
+		w.stop()
+	})
+}
+
+func TestAnHourOfWork(t *testing.T) {
+	require.InDelta(t, 3, Cost{USD: 1.5, Work: 30 * time.Minute}.AnHour(), 1e-9)
+	require.Zero(t, Cost{USD: 1.5}.AnHour(), "it is not known")
+}

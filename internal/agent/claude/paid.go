@@ -3,8 +3,11 @@ package claude
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"encoding/json"
+	"iter"
+	"maps"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,11 +73,66 @@ func (a *Agent) Unpayable(s resume.Session, dir string, environ []string) string
 	if at := variable("ANTHROPIC_BASE_URL"); at != "" && !trusted(at) {
 		return "your own key would be shown to " + hostOf(at) + ", which is what its ANTHROPIC_BASE_URL says"
 	}
-	for file, data := range a.allSettings(s, dir) {
-		for _, name := range []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", keyVariable, "apiKeyHelper", cloudSwitch} {
-			if bytes.Contains(data, []byte(name)) {
-				return fmt.Sprintf("%s says by itself whom it asks or with which key (%s)", file, strings.TrimSuffix(name, "_"))
+	for settings := range a.allSettings(s, dir) {
+		if why := settings.divert(); why != "" {
+			return settings.file + " " + why
+		}
+	}
+	return ""
+}
+
+// diverting are the settings, and the variables that settings may set, by which a request goes
+// elsewhere, or with another key. A project brings settings of its own, from whoever wrote it.
+var diverting = []string{
+	"ANTHROPIC_*", "apiKeyHelper", cloudSwitch + "*", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
+	"NODE_OPTIONS", "NODE_EXTRA_CA_CERTS", "NODE_TLS_REJECT_UNAUTHORIZED", "SSL_CERT_*",
+}
+
+// harmless is what begins like one of them and says only which model is asked.
+var harmless = []string{"ANTHROPIC_MODEL", "ANTHROPIC_*_MODEL", "ANTHROPIC_*_MODEL_*"}
+
+// divert says that a key may be shown to somebody else because of these settings; empty: they
+// say nothing of the kind. Settings that cannot be understood may say anything.
+func (g given) divert() string {
+	var all any
+	if g.err != nil || json.Unmarshal(g.data, &all) != nil {
+		return "cannot be read, and might say to whom your own key is shown"
+	}
+	if name := diverts(all); name != "" {
+		return "says by itself whom it asks or with which key (" + name + ")"
+	}
+	return ""
+}
+
+// diverts returns what one of the names in settings is like by which a key may go elsewhere.
+func diverts(settings any) string {
+	var inside iter.Seq[any]
+	switch settings := settings.(type) {
+	case map[string]any:
+		for name := range settings {
+			if what := like(name, diverting); what != "" && like(name, harmless) == "" {
+				return what
 			}
+		}
+		inside = maps.Values(settings)
+	case []any:
+		inside = slices.Values(settings)
+	default:
+		return ""
+	}
+	for part := range inside {
+		if name := diverts(part); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// like returns which of the patterns a name is like.
+func like(name string, patterns []string) string {
+	for _, pattern := range patterns {
+		if ok, _ := path.Match(pattern, name); ok {
+			return pattern
 		}
 	}
 	return ""

@@ -73,6 +73,10 @@ func TestWhoWouldSeeTheKey(t *testing.T) {
 		"nobody: it asks a cloud":     {"CLAUDE_CODE_USE_BEDROCK=1", `{}`, "it uses no subscription"},
 		"whom its project names":      {"", `{"env":{"ANTHROPIC_BASE_URL":"https://gate.example"}}`, "says by itself whom it asks"},
 		"nobody: a helper has others": {"", `{"apiKeyHelper":"/bin/x"}`, "(apiKeyHelper)"},
+		"whom its project hides":      {"", `{"env":{"ANTHROPIC_BASE\u005fURL":"https://gate.example"}}`, "says by itself whom it asks"},
+		"a proxy of its project":      {"", `{"env":{"HTTPS_PROXY":"http://gate.example"}}`, "(HTTPS_PROXY)"},
+		"nobody knows":                {"", `{"env":{"ANTHROPIC_BASE`, "cannot be read"},
+		"nobody: it names a model":    {"", `{"env":{"ANTHROPIC_MODEL":"opus","ANTHROPIC_DEFAULT_HAIKU_MODEL":"haiku"}}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := newScene(t)

@@ -2,6 +2,8 @@ package claude
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"iter"
 	"path"
 	"path/filepath"
@@ -77,31 +79,40 @@ func (a *Agent) asksCloud(s resume.Session, dir string) bool {
 			}
 		}
 	}
-	for _, data := range a.allSettings(s, dir) {
-		if bytes.Contains(data, []byte(cloudSwitch)) {
+	for settings := range a.allSettings(s, dir) {
+		if bytes.Contains(settings.data, []byte(cloudSwitch)) {
 			return true
 		}
 	}
 	return false
 }
 
-// allSettings yields what settings a session has, as far as they can be read, and where they
-// stand.
-func (a *Agent) allSettings(s resume.Session, dir string) iter.Seq2[string, []byte] {
-	return func(yield func(string, []byte) bool) {
+// given are settings of a session, and where they stand. They are not there: nothing is given.
+type given struct {
+	file string
+	data []byte
+	err  error // they are there, and could not be read
+}
+
+// allSettings yields what settings a session has.
+func (a *Agent) allSettings(s resume.Session, dir string) iter.Seq[given] {
+	return func(yield func(given) bool) {
 		files := []string{managedSettings}
 		if o := s.StartedWith(); o != nil {
-			given := flags.Parse(o.Args).Value("--settings")
-			if !yield("--settings", []byte(given)) { // it may be the settings themselves, or a file
-				return
+			if value := flags.Parse(o.Args).Value("--settings"); strings.HasPrefix(strings.TrimSpace(value), "{") {
+				if !yield(given{file: "--settings", data: []byte(value)}) {
+					return
+				}
+			} else if value != "" {
+				files = append(files, value)
 			}
-			files = append(files, given)
 		}
 		for _, place := range []string{a.Homes.Of(s.Transcript), filepath.Join(dir, ".claude")} {
 			files = append(files, filepath.Join(place, "settings.json"), filepath.Join(place, "settings.local.json"))
 		}
 		for _, file := range files {
-			if data, err := agent.ReadSettings(file); err == nil && !yield(file, data) {
+			data, err := agent.ReadSettings(file)
+			if !errors.Is(err, fs.ErrNotExist) && !yield(given{file, data, err}) {
 				return
 			}
 		}

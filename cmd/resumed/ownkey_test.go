@@ -151,7 +151,7 @@ func TestWhereTheBudgetIsUsedUpTheLimitIsWaitedFor(t *testing.T) {
 	b.until("a person is told", func() bool { return hook.told(notify.Parked, "own key is not used any longer") != "" })
 	s := b.session(claudeSession)
 	require.Equal(t, resume.Waiting, s.State)
-	require.Greater(t, s.NextAt.Sub(time.Now()), time.Hour, "for the limit of its account")
+	require.Greater(t, time.Until(*s.NextAt), time.Hour, "for the limit of its account")
 	require.False(t, s.OwnKey.Active)
 	require.Contains(t, s.OwnKey.Instead, "the budget is used up")
 	_, errOut, code = b.run("retry", claudeSession, "--own-key", "--yes")

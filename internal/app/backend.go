@@ -162,10 +162,10 @@ func (b *backend) accounts(known []resume.Account, all bool) []control.Account {
 }
 
 func (b *backend) Do(ctx context.Context, key resume.Key, order control.Order) (resume.View, error) {
-	switch order {
-	case control.OwnKey:
+	if order == control.OwnKey {
 		return b.pay(ctx, key)
-	case control.AskOwnKey:
+	}
+	if order == control.AskOwnKey {
 		session, err := b.payable(ctx, key)
 		return b.settings.view(session), err
 	}

@@ -116,7 +116,8 @@ func (p *program) process() resume.Process {
 	p.until("the program runs", func() bool {
 		pid, _ = p.typed()
 		path, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-		return filepath.Base(path) == filepath.Base(os.Args[0])
+		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // which comes after the program
+		return filepath.Base(path) == filepath.Base(os.Args[0]) && len(environ) > 0
 	})
 	stat, err := procfs.Proc.Stat(pid)
 	require.NoError(p.t, err)

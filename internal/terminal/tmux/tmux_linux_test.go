@@ -106,7 +106,8 @@ func (s *server) process() resume.Process {
 	s.until("the program runs", func() bool {
 		pid, _ = s.typed()
 		program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-		return filepath.Base(program) == filepath.Base(os.Args[0])
+		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // which comes after the program
+		return filepath.Base(program) == filepath.Base(os.Args[0]) && len(environ) > 0
 	})
 	return resume.Process{PID: pid, Start: startOf(s.t, pid)}
 }

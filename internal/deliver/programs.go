@@ -124,7 +124,7 @@ func (d *Deliverer) lookFor(ctx context.Context, looks map[resume.Key]search, ke
 			switch {
 			case found:
 				delete(looks, key)
-			case look.vain == mostLooks || nobody(together, settings.Agent(key.Agent)):
+			case look.vain == mostLooks || standing[i].Interrupted() && nobody(together, settings.Agent(key.Agent)):
 				d.witnesses.giveUp(key, time.Now())
 				delete(looks, key)
 			default:
@@ -134,8 +134,9 @@ func (d *Deliverer) lookFor(ctx context.Context, looks map[resume.Key]search, ke
 	}
 }
 
-// nobody reports whether there is no process that might turn out to hold a session of the agent: who
-// wrote to its transcript is gone, or cannot be seen from here.
+// nobody reports whether there is no process that might turn out to hold a session of the agent that
+// has stopped: who wrote to its transcript is gone, or cannot be seen from here. Of a session that moves that says
+// little: its process may have only just been begun, and does not look like one of the agent yet.
 func nobody(ctx context.Context, a agent.Agent) bool {
 	deserted, ok := a.(agent.Deserted)
 	return ok && deserted.Nobody(ctx)

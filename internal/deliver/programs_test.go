@@ -43,21 +43,30 @@ func TestABurstOfLimitsIsLookedAtTogetherAndAResumeByItself(t *testing.T) {
 	})
 }
 
-// A process that is there but does not say yet which session it holds is looked for again; where there
-// is none at all nobody is waited for, and who moves on all the same is not looked for all the time.
-func TestAProcessIsLookedForAgainOnlyWhereThereIsAny(t *testing.T) {
-	for nobody, want := range map[bool]int{false: mostLooks, true: 1} {
+// A process that is there but does not say yet which session it holds is looked for again. Where a session
+// has stopped and there is none at all, nobody is waited for; that of one that moves may only
+// just begin. Who moves on all the same is not looked for all the time.
+func TestAProcessIsLookedForAgainWhereThereMayBeOne(t *testing.T) {
+	for _, c := range []struct {
+		state  resume.State
+		nobody bool
+		want   int
+	}{
+		{resume.Waiting, false, mostLooks},
+		{resume.Waiting, true, 1},
+		{resume.Watching, true, mostLooks},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := stopped(t)
-			w.session.LimitedAt = time.Now().Add(time.Hour) // it is not too old to be looked for
-			w.agent.owner, w.agent.nobody = nil, nobody
+			w.session.State, w.session.LimitedAt = c.state, time.Now().Add(time.Hour) // it is not too old to be looked for
+			w.agent.owner, w.agent.nobody = nil, c.nobody
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan struct{})
 			go func() { defer close(done); _ = w.d.WatchPrograms(ctx) }()
 			w.d.witnesses.call(w.session.Key, false)
 			time.Sleep(2 * mostLooks * nextLook)
 			synctest.Wait()
-			require.Len(t, w.agent.asked, want)
+			require.Len(t, w.agent.asked, c.want)
 			require.True(t, w.d.witnesses.vain(w.session.Key, time.Now()))
 			cancel()
 			<-done

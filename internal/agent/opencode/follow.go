@@ -239,15 +239,18 @@ func (f *follower) lookAtDirty(ctx context.Context) {
 
 // lookOn reads what is new in a database that was written to. A writer first
 // writes, which is an event, and when the disk has it lets readers see it, which
-// is none: where nothing is to be seen yet, more looks follow. That may also have
-// begun just before we did.
+// is none: more looks follow until nothing new is to be seen. That may also have
+// begun just before we did, and what is seen may be an earlier write than the one that was heard.
 func (f *follower) lookOn(ctx context.Context, b *book) {
 	row := b.cursor.Row
-	if err := f.lookAt(ctx, b); err != nil { // it complains by itself
-		return
-	}
+	_ = f.lookAt(ctx, b) // it complains by itself, and what is in the way may be gone at the next look
 	n := f.vain[b.path]
-	if b.cursor.Row != row || n == mostLooks {
+	switch {
+	case ctx.Err() != nil:
+		return
+	case b.cursor.Row != row:
+		n = 0
+	case n == mostLooks:
 		delete(f.vain, b.path)
 		return
 	}

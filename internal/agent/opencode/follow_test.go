@@ -391,17 +391,26 @@ func TestWithoutEventsTheClockHasToDo(t *testing.T) {
 	until[resume.Progressed](w, "ses_1")
 }
 
-// What was written before the watch began, and is shown to readers after the
-// first look, comes with no event.
-func TestWhatIsShownAfterTheFirstLookIsTold(t *testing.T) {
+// What is shown to readers after a look comes with no event, whether that look brought
+// something or not.
+func TestWhatIsShownAfterALookIsTold(t *testing.T) {
 	t.Parallel()
-	a := newAgent(t, Options{})
-	a.deaf = true
-	s := newStore(t, a.homes[0].dir)
-	s.session("ses_1", "/src/app", time.Now())
-	w := follow(t, a, nil)
-	s.assistant("msg_1", "ses_1", time.Now(), refused(1))
-	until[resume.Limited](w, "ses_1")
+	for look, before := range map[string]func(*store){
+		"that brought nothing":   func(*store) {},
+		"that brought something": func(s *store) { s.assistant("msg_0", "ses_1", time.Now(), finished) },
+	} {
+		t.Run(look, func(t *testing.T) {
+			t.Parallel()
+			a := newAgent(t, Options{})
+			a.deaf, a.rescan = true, time.Hour
+			s := newStore(t, a.homes[0].dir)
+			s.session("ses_1", "/src/app", time.Now())
+			before(s)
+			w := follow(t, a, nil)
+			s.assistant("msg_1", "ses_1", time.Now(), refused(1))
+			until[resume.Limited](w, "ses_1")
+		})
+	}
 }
 
 func TestADatabaseMayBeReplaced(t *testing.T) {

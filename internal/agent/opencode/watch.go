@@ -51,25 +51,39 @@ func (w *watch) add(dir string) {
 	if w.notify == nil {
 		return
 	}
-	at := dir
-	err := w.notify.Add(at)
-	for ; err != nil && at != filepath.Dir(at); err = w.notify.Add(at) {
-		at = filepath.Dir(at)
+	before := []string{w.waypoints[dir]}
+	for { // the next one may have come before the one above it was watched: look again until nothing has changed
+		at, err := w.nearest(dir)
+		if err != nil {
+			w.log.Debug("watch directory", "dir", dir, "err", err)
+			return
+		}
+		if at == dir {
+			at = ""
+		}
+		w.waypoints[dir] = at
+		if at == "" || at == before[len(before)-1] {
+			break
+		}
+		before = append(before, at)
 	}
-	if err != nil {
-		w.log.Debug("watch directory", "dir", dir, "err", err)
-		return
-	}
-	before := w.waypoints[dir]
-	if at == dir {
-		at = ""
-	}
-	w.waypoints[dir] = at
-	if before != "" && before != at && !w.needed(before) {
-		if err := w.notify.Remove(before); err != nil && !errors.Is(err, fsnotify.ErrNonExistentWatch) {
-			w.log.Debug("unwatch directory", "dir", before, "err", err)
+	for _, passed := range before {
+		if passed == "" || w.needed(passed) {
+			continue
+		}
+		if err := w.notify.Remove(passed); err != nil && !errors.Is(err, fsnotify.ErrNonExistentWatch) {
+			w.log.Debug("unwatch directory", "dir", passed, "err", err)
 		}
 	}
+}
+
+// nearest watches dir, or the nearest directory above it that is there, and returns which.
+func (w *watch) nearest(dir string) (string, error) {
+	err := w.notify.Add(dir)
+	for ; err != nil && dir != filepath.Dir(dir); err = w.notify.Add(dir) {
+		dir = filepath.Dir(dir)
+	}
+	return dir, err
 }
 
 func (w *watch) needed(dir string) bool {

@@ -177,7 +177,9 @@ func (d *Deliverer) seen(ctx context.Context, a agent.Agent, session resume.Sess
 		return time.Since(session.LimitedAt) > justNow && time.Since(session.PromptedAt) > justNow && time.Since(session.MovedAt) > justNow
 	}
 	session = d.identify(ctx, a, session, owner)
-	return d.reach(ctx, a, session, *owner)
+	// Two may live there for a moment: a shell that is about to run a command is a copy of itself.
+	guessed := owner.Guessed && session.StartedWith() == nil
+	return d.reach(ctx, a, session, *owner) && !guessed
 }
 
 // writer notes what the process was started with that writes the session's

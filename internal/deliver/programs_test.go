@@ -74,6 +74,16 @@ func TestAProcessIsLookedForAgainWhereThereMayBeOne(t *testing.T) {
 	}
 }
 
+// Of two processes nobody knows which one holds the session, but one may be gone at the next look.
+func TestAGuessIsLookedAtAgain(t *testing.T) {
+	w := stopped(t)
+	w.session.State = resume.Watching
+	w.agent.owner.Guessed = true
+	require.False(t, w.d.witness(t.Context(), w.agent, new(w.now()), search{vain: 1}))
+	w.agent.owner.Guessed = false
+	require.True(t, w.d.witness(t.Context(), w.agent, new(w.now()), search{vain: 1}))
+}
+
 // A session of which its refusal told how large its context is, is not weighed again.
 func TestASessionThatWasWeighedIsNotWeighedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

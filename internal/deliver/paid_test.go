@@ -163,6 +163,16 @@ func failsSecond() func(context.Context, ...resume.Key) error {
 	}
 }
 
+// What was set aside for a command that cannot be started counts for nothing.
+func TestACommandThatDoesNotStartCostsNothing(t *testing.T) {
+	w := newPayingWorld(t)
+	w.agent.plan.Run.Argv = []string{filepath.Join(t.TempDir(), "gone")}
+	w.act()
+	require.Contains(t, w.diary.all(), "set aside 4 for mark-1")
+	require.Contains(t, w.diary.all(), "returned mark-1")
+	require.NotContains(t, w.diary.all(), "started")
+}
+
 // A daemon that died after something was set aside and before the run began gives it back.
 func TestWhatWasSetAsideForARunThatNeverBeganIsReturned(t *testing.T) {
 	w := newPayingWorld(t)

@@ -3,7 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"io"
+	"fmt"
 	"net/http"
 	"net/url"
 	"os"
@@ -41,7 +41,10 @@ func visit(t *testing.T, link string) visitor {
 	parsed, err := url.Parse(link)
 	require.NoError(t, err)
 	v := visitor{t: t, origin: "http://" + parsed.Host}
-	answer, err := http.PostForm(v.origin+"/enter", parsed.Query())
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, v.origin+"/events", http.NoBody)
+	require.NoError(t, err)
+	request.Header.Set("Authorization", "Link "+parsed.Query().Get("token"))
+	answer, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	defer answer.Body.Close()
 	require.Empty(t, answer.Cookies())
@@ -49,9 +52,8 @@ func visit(t *testing.T, link string) visitor {
 		require.Equal(t, http.StatusUnauthorized, answer.StatusCode)
 		return v
 	}
-	key, err := io.ReadAll(answer.Body)
-	require.NoError(t, err)
-	v.key = string(key)
+	_, err = fmt.Fscanf(answer.Body, "event: key\ndata: %s\n", &v.key)
+	require.NoError(t, err, "a stream begins with a key")
 	return v
 }
 

@@ -2,7 +2,6 @@ package webui
 
 import (
 	"crypto/rand"
-	"io"
 	"maps"
 	"net/http"
 	"strings"
@@ -12,8 +11,8 @@ import (
 
 // What lets a browser in is never a cookie: a browser sends those of 127.0.0.1 to
 // every port of it, and so to every program of every user of the machine. The
-// link has a token; the page gives it for a key, which it keeps for its own
-// origin and tab, and shows with each request.
+// link has a token; the page opens its stream with it, which begins with a key. That
+// it keeps for its own origin and tab, and shows with each request.
 const (
 	link purpose = "link" // a token that lets in whoever has it
 	key  purpose = "key"  // what the page shows
@@ -73,31 +72,28 @@ func (d *access) takes(token string) bool {
 
 // guard refuses who does not show a key.
 func (d *access) guard(next http.HandlerFunc) http.Handler {
+	return d.letIn(next, func(scheme, shown string) bool { return scheme == "Bearer" && d.secret.holds(key, shown) })
+}
+
+// welcome lets in also who shows a token, and so has only just followed a link.
+func (d *access) welcome(next http.HandlerFunc) http.Handler {
+	return d.letIn(next, func(scheme, shown string) bool {
+		return scheme == "Bearer" && d.secret.holds(key, shown) || scheme == "Link" && d.takes(shown)
+	})
+}
+
+// letIn refuses whose Authorization says nothing that holds. What stands in an address is
+// never asked: it is kept in histories and logs.
+func (d *access) letIn(next http.HandlerFunc, holds func(scheme, shown string) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		shown, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if !found || !d.secret.holds(key, shown) {
+		scheme, shown, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		if !holds(scheme, shown) {
 			stranger(w)
 			return
 		}
 		vouch(r.Context())
 		next(w, r)
 	})
-}
-
-// enter gives a key for a token.
-func (d *access) enter(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, formLimit)
-	if r.ParseForm() != nil || !d.takes(r.PostForm.Get("token")) { // not from the address
-		stranger(w)
-		return
-	}
-	given, err := d.key()
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, given) // the reader is gone: nobody to tell
 }
 
 func stranger(w http.ResponseWriter) {

@@ -57,8 +57,7 @@ func New(backend Backend, secret *Secret, log *slog.Logger) *Page {
 	p := &Page{backend: backend, access: access{secret: secret}, log: log}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", serveDocument) // everybody may have it: it tells nothing
-	mux.HandleFunc("POST /enter", p.access.enter)
-	mux.Handle("GET /events", p.access.guard(p.events))
+	mux.Handle("GET /events", p.access.welcome(p.events))
 	mux.Handle("GET /session", p.access.guard(p.session))
 	mux.Handle("GET /strips", p.access.guard(p.strips))
 	mux.Handle("GET /strips/accounts", p.access.guard(p.accountStrips))
@@ -103,8 +102,8 @@ func serveDocument(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, assembled().html) // the reader is gone: nobody to tell
 }
 
-// events streams what changes, as server-sent events. It ends when what the
-// reader has shown is worth nothing any more.
+// events streams what changes, as server-sent events, after a key for everything else. It
+// ends when what the reader has shown is worth nothing any more.
 func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	secret, err := p.access.secret.now()
 	if err != nil {
@@ -122,6 +121,12 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 		return err == nil && out.Flush() == nil // else the reader is gone
 	}
 	for r.Context().Err() == nil {
+		if time.Since(keyed) >= keyEvery {
+			keyed = time.Now()
+			if fresh, err := p.access.key(); err == nil && !write([]byte("event: key\ndata: "+fresh+"\n\n")) {
+				return
+			}
+		}
 		told, err := next(r.Context(), f)
 		if err != nil {
 			p.log.Debug("a page is not told any longer", "err", err)
@@ -129,12 +134,6 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 		}
 		if still, err := p.access.secret.now(); err != nil || still != secret {
 			return
-		}
-		if time.Since(keyed) >= keyEvery {
-			keyed = time.Now()
-			if fresh, err := p.access.key(); err == nil && !write([]byte("event: key\ndata: "+fresh+"\n\n")) {
-				return
-			}
 		}
 		for event := range told {
 			if !write(event) {

@@ -160,9 +160,37 @@ func showing(key string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }
 }
 
-// enter gives a token for a key.
-func enter(p *Page, query string) *httptest.ResponseRecorder {
-	return ask(p, "POST", "/enter", query, nil)
+// following makes a request that of a page whose link has just been followed.
+func following(query string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set("Authorization", "Link "+strings.TrimPrefix(query, "token=")) }
+}
+
+// enter opens the stream with a link until it has told its first, which is a key.
+func enter(p *Page, query string) (code int, key string) {
+	ctx, leave := context.WithCancel(context.Background())
+	request := httptest.NewRequestWithContext(ctx, "GET", "http://127.0.0.1:7733/events", http.NoBody)
+	following(query)(request)
+	answer := brief{httptest.NewRecorder(), leave}
+	p.ServeHTTP(answer, request)
+	if told, let := strings.CutPrefix(answer.Body.String(), "event: key\ndata: "); let {
+		key, _, _ = strings.Cut(told, "\n")
+	}
+	return answer.Code, key
+}
+
+// brief is a reader who leaves with the first that it is told.
+type brief struct {
+	*httptest.ResponseRecorder
+	leave context.CancelFunc
+}
+
+func (b brief) Flush() { b.leave() }
+
+func entered(t *testing.T, p *Page, query string, want int) {
+	t.Helper()
+	code, key := enter(p, query)
+	require.Equal(t, want, code)
+	require.Equal(t, want == http.StatusOK, key != "", "who is let in has a key, and nobody else")
 }
 
 func TestWhoGetsIn(t *testing.T) {
@@ -181,6 +209,8 @@ func TestWhoGetsIn(t *testing.T) {
 		}
 	}
 	late, err := p.access.secret.sign(key, time.Now())
+	require.NoError(t, err)
+	good, err := p.access.key()
 	require.NoError(t, err)
 	cookie := func(r *http.Request) {
 		known(r)
@@ -206,7 +236,7 @@ func TestWhoGetsIn(t *testing.T) {
 		"strips of nobody":                    {"GET", "/strips", known, 400, nil},
 		"the stream, with nothing":            {"GET", "/events", nil, 401, nil},
 		"the stream, with a link":             {"GET", "/events?" + link, nil, 401, nil},
-		"the stream, with the link's token":   {"GET", "/events", showing(strings.TrimPrefix(link, "token=")), 401, nil},
+		"the stream, with a link as a key":    {"GET", "/events", showing(strings.TrimPrefix(link, "token=")), 401, nil},
 		"the stream, with the secret":         {"GET", "/events", showing(secret), 401, nil},
 		"the stream, with an empty key":       {"GET", "/events", showing(""), 401, nil},
 		"the stream, with a key that ended":   {"GET", "/events", showing(late), 401, nil},
@@ -223,9 +253,12 @@ func TestWhoGetsIn(t *testing.T) {
 		"an order from a neighbour":           {"POST", "/session/retry", from("same-site", "http://127.0.0.1:8080"), 403, nil},
 		"an order from an old browser, there": {"POST", "/session/retry", from("", there), 403, nil},
 		"a pause from another site":           {"POST", "/pause", from("cross-site", there), 403, nil},
-		"a key, from another site":            {"POST", "/enter", from("cross-site", there), 403, nil},
-		"a key, with a link in the address":   {"POST", "/enter?" + link, nil, 401, nil},
-		"a key by GET":                        {"GET", "/enter?" + link, nil, 405, nil},
+		"the stream, with a key as a link":    {"GET", "/events", following("token=" + good), 401, nil},
+		"the stream, with a cookie":           {"GET", "/events", cookie, 401, nil},
+		"the stream by POST":                  {"POST", "/events", following(link), 405, nil},
+		"a session, with the link's token":    {"GET", "/session?" + form, following(link), 401, nil},
+		"an order, with the link's token":     {"POST", "/session/retry", following(link), 401, nil},
+		"a pause, with the link's token":      {"POST", "/pause", following(link), 401, nil},
 		"an order by GET":                     {"GET", "/session/retry?" + form, known, 405, nil},
 		"a pause by GET":                      {"GET", "/pause", known, 405, nil},
 		"an unpause by GET":                   {"GET", "/unpause", known, 405, nil},
@@ -261,17 +294,16 @@ func TestLinkBecomesAKey(t *testing.T) {
 		link, err := p.Query(false)
 		require.NoError(t, err)
 		for range 2 {
-			answer := enter(p, link)
-			require.Equal(t, 200, answer.Code)
-			require.Equal(t, 200, ask(p, "POST", "/pause", "", showing(answer.Body.String())).Code)
+			_, given := enter(p, link)
+			require.Equal(t, 200, ask(p, "POST", "/pause", "", showing(given)).Code)
 		}
-		require.Equal(t, 401, enter(p, link+"x").Code)
-		require.Equal(t, 401, enter(p, "token=").Code)
-		require.Equal(t, 401, enter(p, "token="+strings.Repeat("x", formLimit)).Code)
-		given := enter(p, link).Body.String()
-		require.Equal(t, 401, enter(p, "token="+given).Code, "a key makes no new one")
+		entered(t, p, link+"x", 401)
+		entered(t, p, "token=", 401)
+		entered(t, p, "token="+strings.Repeat("x", formLimit), 401)
+		_, given := enter(p, link)
+		entered(t, p, "token="+given, 401) // a key makes no new one
 		time.Sleep(linkLife)
-		require.Equal(t, 401, enter(p, link).Code)
+		entered(t, p, link, 401)
 		require.Equal(t, 200, ask(p, "POST", "/pause", "", showing(given)).Code)
 		time.Sleep(keyLife - linkLife)
 		require.Equal(t, 401, ask(p, "POST", "/pause", "", showing(given)).Code)
@@ -289,10 +321,10 @@ func TestTicketLetsInOnceAndSoon(t *testing.T) {
 		}
 		used, late := ticket(), ticket()
 		require.Equal(t, 200, ask(p, "GET", "/?"+used, "", nil).Code, "whoever only looks at a link does not use it up")
-		require.Equal(t, 200, enter(p, used).Code)
-		require.Equal(t, 401, enter(p, used).Code)
+		entered(t, p, used, 200)
+		entered(t, p, used, 401)
 		time.Sleep(ticketLife + time.Second)
-		require.Equal(t, 401, enter(p, late).Code)
+		entered(t, p, late, 401)
 		for range 10 * mostTickets {
 			ticket()
 		}
@@ -309,14 +341,14 @@ func TestKeysAreWorthTheirSecret(t *testing.T) {
 	require.Equal(t, 200, ask(p, "POST", "/pause", "", known).Code)
 	require.NoError(t, os.Remove(p.access.secret.path))
 	require.Equal(t, 401, ask(p, "POST", "/pause", "", known).Code)
-	require.Equal(t, 401, enter(p, link).Code)
+	entered(t, p, link, 401)
 	link, err = p.Query(false)
 	require.NoError(t, err)
-	require.Equal(t, 200, enter(p, link).Code, "there is a new one")
+	entered(t, p, link, 200)
 
 	// Where none can be had, nobody gets in.
 	require.NoError(t, os.RemoveAll(filepath.Dir(p.access.secret.path)))
-	require.Equal(t, 401, enter(p, link).Code)
+	entered(t, p, link, 401)
 	_, err = p.Query(false)
 	require.ErrorContains(t, err, "write the page's secret")
 }

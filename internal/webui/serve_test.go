@@ -58,12 +58,12 @@ func TestLinkToThePage(t *testing.T) {
 		"the other family":      {"[::1]:7733", "[::1]:7733", "http://[::1]:7733/"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &Server{page: newPage(t, nil), wanted: c.listen, addr: c.addr}
+			w := &Server{page: newPage(t, &board{}), wanted: c.listen, addr: c.addr}
 			link, err := w.PageURL(false)
 			require.NoError(t, err)
 			address, query, _ := strings.Cut(link, "?")
 			require.Equal(t, c.want, address)
-			require.Equal(t, http.StatusOK, enter(w.page, query).Code)
+			entered(t, w.page, query, http.StatusOK)
 			request := httptest.NewRequest(http.MethodGet, link, nil)
 			bound, err := net.ResolveTCPAddr("tcp", c.addr)
 			require.NoError(t, err)

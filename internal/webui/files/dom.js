@@ -43,3 +43,10 @@ export function arrange(parent, children) {
   }
   if (focus !== document.activeElement && parent.contains(focus)) focus.focus({preventScroll: true});
 }
+
+// drawn waits until what stands on the page is on the screen, also on a slow one, so that
+// nothing else has the processor before. A page that nobody sees draws nothing.
+export const drawn = async () => document.hidden || new Promise((again) => {
+  requestAnimationFrame(() => setTimeout(again));
+  setTimeout(again, 500);
+});

@@ -1,4 +1,5 @@
 // How the page hears what changes, and asks. It is let in by start.js.
+import {drawn} from './dom.js';
 
 const entrance = window.entrance;
 let opening = window.opening; // the stream, which was asked for first of all
@@ -36,16 +37,9 @@ async function listen(body, hear) {
     if (!part.value.includes('\n')) continue; // in the midst of one that may be of megabytes
     const events = text.split('\n\n');
     text = events.pop();
-    for (const event of events) if (take(event, hear)) await drawn();
+    for (const event of events) if (take(event, hear)) await drawn(); // before it reads on
   }
 }
-
-// drawn lets the browser draw what was heard before it reads on, also a slow one. A page that
-// nobody sees draws nothing.
-const drawn = () => document.hidden || new Promise((again) => {
-  requestAnimationFrame(() => setTimeout(again));
-  setTimeout(again, 500);
-});
 
 // take hears one event, and returns whether that is to be seen before what follows it.
 function take(event, hear) {

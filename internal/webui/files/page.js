@@ -1,6 +1,6 @@
 // The page: hears the daemon, and shows how everything stands.
 import {accountStrips, showAccounts, tickAccounts, watchMore} from './accounts.js';
-import {byId, fill, make, put} from './dom.js';
+import {byId, drawn, fill, make, put} from './dom.js';
 import {ask, follow} from './door.js';
 import {Drawer} from './drawer.js';
 import {Fleet} from './fleet.js';
@@ -104,9 +104,11 @@ function show(update) {
   if (!update.daemon) return; // a part, and no more was told
   showDaemon();
   showAccounts(update.accounts);
-  strips.wantAccounts(accountStrips, JSON.stringify(update.accounts.map((a) => [a.name, a.tone, a.reset_at])));
-  fleet.want(daemon.fleet);
   tick();
+  drawn().then(() => {
+    strips.wantAccounts(accountStrips, JSON.stringify(update.accounts.map((a) => [a.name, a.tone, a.reset_at])));
+    fleet.want(daemon.fleet);
+  });
 }
 
 function connection(tone, text) {

@@ -23,25 +23,21 @@ class Entrance {
   }
 
   // show returns what a request is sent with.
-  show(options) {
-    return {...options, headers: {Authorization: `Bearer ${this.key}`}};
+  show(options, what = `Bearer ${this.key}`) {
+    return {...options, headers: {Authorization: what}};
   }
 
-  // enter gives the token of the link for a key. The address that stays in the
-  // browser does not have it.
-  async enter() {
-    if (this.token === null) return;
-    const answer = await fetch('/enter', {method: 'POST', body: new URLSearchParams({token: this.token})});
-    history.replaceState(null, '', location.pathname + location.hash);
-    this.token = null;
-    if (answer.ok) this.keep(await answer.text());
-    else this.worthless = true;
-  }
-
-  // stream returns the daemon's events, or null to whom they are not given. An EventSource
-  // could not show the key.
+  // stream returns the daemon's events, or null to whom they are not given. The token of a
+  // link opens it too, and then a key is the first that it tells; the address that stays in the
+  // browser does not have the token. An EventSource could show neither.
   async stream(signal) {
-    await this.enter();
+    if (this.token !== null) {
+      const answer = await fetch('/events', this.show({signal}, `Link ${encodeURIComponent(this.token)}`));
+      history.replaceState(null, '', location.pathname + location.hash);
+      this.token = null;
+      if (answer.ok) return answer.body;
+      this.worthless = true; // but a tab that was let in before may go on
+    }
     if (!this.key) return null;
     const answer = await fetch('/events', this.show({signal}));
     if (answer.status === 401) this.keep('');

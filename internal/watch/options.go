@@ -1,0 +1,76 @@
+package watch
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// DefaultRescan is the pause between two looks at every file.
+const DefaultRescan = time.Minute
+
+// Options say what is watched and who is told.
+type Options struct {
+	// Root is the directory that is watched. It may be a symbolic link, and it
+	// need not exist yet. Below it links are not followed, neither to
+	// directories nor to files.
+	Root string
+
+	// Depth is how many directory levels below Root are watched; 0 is Root
+	// itself.
+	Depth int
+
+	// Match says whether the file of that name, relative to Root, is wanted.
+	// It is called from several goroutines at once. Nil wants all.
+	Match func(rel string) bool
+
+	// Needles, where there are any, are what a line must contain one of:
+	// others are passed over by a search of the whole block.
+	Needles []string
+
+	// Sift weighs a line by its bytes; lines that weigh Nothing are passed
+	// over. Nil keeps all.
+	Sift func(line []byte) Weight
+
+	// Known returns the cursor stored for a path. It is called from Run's
+	// goroutine when a path is met that has no state in memory. Nil knows none.
+	Known func(path string) (Cursor, bool)
+
+	// Since returns a time: a file without a stored cursor that a scan finds, and that
+	// was last changed before, is not opened until it changes. Nil opens all.
+	Since func() time.Time
+
+	// Settle is called, from Run's goroutine, when no batch follows at once: those
+	// that were marked More are to be dealt with now. After an error it is called again, and
+	// no Check ends well before it has. It may be nil.
+	Settle func(context.Context) error
+
+	// Deliver takes what was read. It is called from Run's goroutine, must not
+	// call Check, and the batch's bytes are valid during the call only. After
+	// an error the file's cursor stays where it was, and the same lines come
+	// again with the file's next event or the next rescan.
+	//
+	// A batch may have no lines: its cursor is worth storing all the same.
+	// enough ends the reading of older lines after a Back batch; elsewhere it
+	// means nothing.
+	Deliver func(context.Context, Batch) (enough bool, err error)
+
+	// Glance, where it is not nil, says of a file that lay there at the start what the lines of
+	// a Back batch mean, and whether that is enough: then nothing of the file is delivered but
+	// a batch without lines, with its cursor and what Glance returned. It is
+	// called from several goroutines at once.
+	Glance func(Batch) (judged any, enough bool)
+
+	// Rescan is the pause between two looks at every file, for file systems
+	// that send no events; 0 means DefaultRescan. Where events are known to tell
+	// all, it is five times that.
+	Rescan time.Duration
+
+	// Ready is called once, when all that lay there at the start was
+	// delivered; files of which very much is to be read are not waited
+	// for. It may be nil.
+	Ready func()
+
+	// Log may be nil.
+	Log *slog.Logger
+}

@@ -78,9 +78,12 @@ var arrows = map[string][]string{
 	"internal/process":            {"internal/procfs", "internal/program", "internal/sanitize", "internal/resume"},
 	"internal/program":            {"internal/resume"},
 	"internal/agenttest":          {"internal/agent", "internal/leash", "internal/limit", "internal/resume"}, // for tests alone
-	"internal/agent/*":            {"internal/agent", "internal/backoff", "internal/fsevents", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/program", "internal/sqliteread", "internal/resume", "internal/dirs", "internal/usage"},
-	"internal/sqliteread":         {"internal/backoff"},
-	"internal/resume":             {"internal/backoff", "internal/limit", "internal/uuidtext"},
+	"internal/agent/claude": {
+		"internal/agent", "internal/agent/claude/*", "internal/leash", "internal/limit", "internal/process", "internal/program", "internal/resume", "internal/usage",
+	},
+	"internal/agent/*":    {"internal/agent", "internal/backoff", "internal/fsevents", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/program", "internal/sqliteread", "internal/resume", "internal/dirs", "internal/usage"},
+	"internal/sqliteread": {"internal/backoff"},
+	"internal/resume":     {"internal/backoff", "internal/limit", "internal/uuidtext"},
 
 	"internal/limit":       {"internal/limit/class", "internal/limit/facts", "internal/limit/token", "internal/limit/when", "internal/limit/words"},
 	"internal/limit/facts": {"internal/limit/class", "internal/limit/token"},

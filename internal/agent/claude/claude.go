@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/claude/hooks"
 )
 
 // Name is Claude Code's name in configuration, status and metrics.
@@ -27,7 +28,7 @@ var Builtin = agent.Builtin{
 	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
 
 	StatusLine: statusLine,
-	Hook:       &agent.Hook{Read: readHook, File: hookFile, Add: addHooks, Remove: removeHooks, Calls: hookCalls},
+	Hook:       &agent.Hook{Read: hooks.Read, File: settingsFile, Add: hooks.Add, Remove: hooks.Remove, Calls: hooks.Calls},
 }
 
 // Options says which Claude Code is meant: without Roots its home is
@@ -65,6 +66,11 @@ func New(o Options) (*Agent, error) {
 		return homeVariable + "=" + home
 	}
 	return a, err
+}
+
+// settingsFile is where a person's own settings stand, hooks among them.
+func settingsFile() string {
+	return filepath.Join(agent.UsualHome(".claude", homeVariable), "settings.json")
 }
 
 // isTranscript accepts PROJECT/SESSION.jsonl. Subagents write deeper, and in

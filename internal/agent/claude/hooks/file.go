@@ -1,4 +1,4 @@
-package claude
+package hooks
 
 import (
 	"bytes"
@@ -10,14 +10,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"resumed/internal/agent"
 )
 
-// hookEvents are what Claude Code calls us for. A version that does not know one of them
+// knownEvents are what Claude Code calls us for. A version that does not know one of them
 // takes nothing at all from a file that names it, so each is named from the version on
 // that was seen to know it.
-var hookEvents = []struct {
+var knownEvents = []struct {
 	name  string
 	since [3]int
 }{
@@ -26,29 +24,25 @@ var hookEvents = []struct {
 	{"Notification", [3]int{2, 0, 30}},
 }
 
-// hookArguments are what follows the program in a call.
-const hookArguments = " hook " + Name
+// arguments are what follows the program in a call.
+const arguments = " hook claude-code"
 
-// hookSeconds is how long Claude Code waits for us at most: we take half a second.
-const hookSeconds = 5
-
-func hookFile() string {
-	return filepath.Join(agent.UsualHome(".claude", homeVariable), "settings.json")
-}
+// seconds is how long Claude Code waits for us at most: we take half a second.
+const seconds = 5
 
 var versionIn = regexp.MustCompile(`\b(\d+)\.(\d+)\.(\d+)\b`)
 
 // wantedEvents returns those that a version knows, as it says of itself. One that is not
 // known is taken for one that is not quite new.
 func wantedEvents(version string) ([]string, error) {
-	is := hookEvents[1].since
+	is := knownEvents[1].since
 	if found := versionIn.FindStringSubmatch(version); found != nil {
 		for i := range is {
 			is[i], _ = strconv.Atoi(found[i+1])
 		}
 	}
 	var names []string
-	for _, event := range hookEvents {
+	for _, event := range knownEvents {
 		if slices.Compare(is[:], event.since[:]) >= 0 {
 			names = append(names, event.name)
 		}
@@ -59,7 +53,9 @@ func wantedEvents(version string) ([]string, error) {
 	return names, nil
 }
 
-func addHooks(settings []byte, program, version string) ([]byte, error) {
+// Add returns settings that call program for what their version of Claude Code knows,
+// and are the same in every other byte.
+func Add(settings []byte, program, version string) ([]byte, error) {
 	events, err := wantedEvents(version)
 	if err != nil {
 		return nil, err
@@ -68,22 +64,22 @@ func addHooks(settings []byte, program, version string) ([]byte, error) {
 	if len(text) == 0 {
 		text = []byte("{}\n")
 	}
-	command := shellWord(program) + hookArguments
-	if text, err = dropHooks(text, func(event, call string) bool { return call != command || !slices.Contains(events, event) }); err != nil {
+	command := shellWord(program) + arguments
+	if text, err = drop(text, func(event, call string) bool { return call != command || !slices.Contains(events, event) }); err != nil {
 		return nil, err
 	}
 	call, _ := json.Marshal(command) // a string always can be
-	group := fmt.Sprintf(`{"hooks": [{"type": "command", "command": %s, "timeout": %d}]}`, call, hookSeconds)
+	group := fmt.Sprintf(`{"hooks": [{"type": "command", "command": %s, "timeout": %d}]}`, call, seconds)
 	for _, event := range events {
-		if text, err = addHook(text, event, command, group); err != nil {
+		if text, err = addTo(text, event, command, group); err != nil {
 			return nil, err
 		}
 	}
 	return text, nil
 }
 
-// addHook adds a group to those of an event, unless one of them calls the command already.
-func addHook(text []byte, event, command, group string) ([]byte, error) {
+// addTo adds a group to those of an event, unless one of them calls the command already.
+func addTo(text []byte, event, command, group string) ([]byte, error) {
 	root, hooks, err := hooksIn(text)
 	switch {
 	case err != nil:
@@ -109,19 +105,20 @@ func addHook(text []byte, event, command, group string) ([]byte, error) {
 	return groups.insert(text, group), nil
 }
 
-func removeHooks(settings []byte) ([]byte, error) {
-	return dropHooks(bytes.Clone(settings), func(string, string) bool { return true })
+// Remove returns settings without any call of ours.
+func Remove(settings []byte) ([]byte, error) {
+	return drop(bytes.Clone(settings), func(string, string) bool { return true })
 }
 
-// dropHooks takes out our calls that are not wanted, and what holds nothing else.
-func dropHooks(text []byte, unwanted func(event, command string) bool) ([]byte, error) {
+// drop takes out our calls that are not wanted, and what holds nothing else.
+func drop(text []byte, unwanted func(event, command string) bool) ([]byte, error) {
 	for {
 		root, hooks, err := hooksIn(text)
 		if err != nil || hooks == nil {
 			return text, err
 		}
 		calls := callsIn(text, hooks)
-		i := slices.IndexFunc(calls, func(c hookCall) bool { return unwanted(c.event, c.command) })
+		i := slices.IndexFunc(calls, func(c ourCall) bool { return unwanted(c.event, c.command) })
 		if i < 0 {
 			return text, nil
 		}
@@ -140,15 +137,15 @@ type step struct {
 	at int
 }
 
-// hookCall is a call of ours in the settings, and the way to it from the hooks.
-type hookCall struct {
+// ourCall is a call of ours in the settings, and the way to it from the hooks.
+type ourCall struct {
 	event, command string
 	path           []step
 }
 
 // callsIn returns our calls, of whatever program.
-func callsIn(text []byte, hooks *node) []hookCall {
-	var calls []hookCall
+func callsIn(text []byte, hooks *node) []ourCall {
+	var calls []ourCall
 	for e, groups := range hooks.values {
 		for g, group := range groups.values {
 			entries := group.member("hooks")
@@ -162,7 +159,7 @@ func callsIn(text []byte, hooks *node) []hookCall {
 					continue
 				}
 				// A group is gone with its last call: what else it has says when that is made.
-				calls = append(calls, hookCall{hooks.keys[e], call, []step{{hooks, e}, {groups, g}, {entries, i}}})
+				calls = append(calls, ourCall{hooks.keys[e], call, []step{{hooks, e}, {groups, g}, {entries, i}}})
 			}
 		}
 	}
@@ -183,7 +180,8 @@ func hooksIn(text []byte) (root, hooks *node, err error) {
 	return root, hooks, nil
 }
 
-func hookCalls(settings []byte) string {
+// Calls returns the resumed that settings call; "": none.
+func Calls(settings []byte) string {
 	_, hooks, err := hooksIn(settings)
 	if err != nil || hooks == nil {
 		return ""
@@ -196,7 +194,7 @@ func hookCalls(settings []byte) string {
 
 // programOf returns the resumed that a command calls as a hook; "": it does not.
 func programOf(command string) string {
-	word, ours := strings.CutSuffix(command, hookArguments)
+	word, ours := strings.CutSuffix(command, arguments)
 	if unquoted, is := strings.CutPrefix(word, "'"); is {
 		word = strings.ReplaceAll(strings.TrimSuffix(unquoted, "'"), `'\''`, "'")
 	}

@@ -1,4 +1,4 @@
-package claude
+package hooks
 
 import (
 	"encoding/json"
@@ -26,7 +26,7 @@ var written = map[string]string{
 func TestHooksAreAddedAndTakenOutByteForByte(t *testing.T) {
 	for name, text := range written {
 		t.Run(name, func(t *testing.T) {
-			with, err := addHooks([]byte(text), "/usr/bin/resumed", newest)
+			with, err := Add([]byte(text), "/usr/bin/resumed", newest)
 			require.NoError(t, err)
 			var read struct {
 				Hooks map[string][]struct {
@@ -34,26 +34,26 @@ func TestHooksAreAddedAndTakenOutByteForByte(t *testing.T) {
 				}
 			}
 			require.NoError(t, json.Unmarshal(blank(with), &read), "%s", with)
-			for _, event := range hookEvents {
+			for _, event := range knownEvents {
 				groups := read.Hooks[event.name]
 				require.Equal(t, "/usr/bin/resumed hook claude-code", groups[len(groups)-1].Hooks[0].Command, "%s", with)
 			}
-			require.Equal(t, "/usr/bin/resumed", hookCalls(with))
+			require.Equal(t, "/usr/bin/resumed", Calls(with))
 
-			again, err := addHooks(with, "/usr/bin/resumed", newest)
+			again, err := Add(with, "/usr/bin/resumed", newest)
 			require.NoError(t, err)
 			require.Equal(t, string(with), string(again), "a second time changes nothing")
-			moved, err := addHooks(with, "/my programs/it's/resumed", newest)
+			moved, err := Add(with, "/my programs/it's/resumed", newest)
 			require.NoError(t, err)
-			require.Equal(t, "/my programs/it's/resumed", hookCalls(moved))
+			require.Equal(t, "/my programs/it's/resumed", Calls(moved))
 			require.NotContains(t, string(moved), "/usr/bin/resumed")
 
 			for _, some := range [][]byte{with, moved} {
-				without, err := removeHooks(some)
+				without, err := Remove(some)
 				require.NoError(t, err)
 				require.Equal(t, text, string(without), "%s", some)
 			}
-			same, err := removeHooks([]byte(text))
+			same, err := Remove([]byte(text))
 			require.NoError(t, err)
 			require.Equal(t, text, string(same), "nothing of ours is in it")
 		})
@@ -61,39 +61,39 @@ func TestHooksAreAddedAndTakenOutByteForByte(t *testing.T) {
 }
 
 func TestWhatAPersonChangedAroundTheHooksStays(t *testing.T) {
-	with, err := addHooks([]byte(written["own hooks"]), "/usr/bin/resumed", newest)
+	with, err := Add([]byte(written["own hooks"]), "/usr/bin/resumed", newest)
 	require.NoError(t, err)
 	for _, change := range []func(string) string{
 		func(s string) string { return strings.Replace(s, `"sonnet"`, "\"opus\",\n  \"env\": {}", 1) },
 		func(s string) string { return strings.Replace(s, `"Stop": [`, `"PreToolUse": [], "Stop": [`, 1) },
 		func(s string) string { return strings.Replace(s, "{\n", "{\n  // the first\n", 1) },
 	} {
-		without, err := removeHooks([]byte(change(string(with))))
+		without, err := Remove([]byte(change(string(with))))
 		require.NoError(t, err)
 		require.Equal(t, change(written["own hooks"]), string(without))
 	}
 
-	fresh, err := addHooks(nil, "/usr/bin/resumed", newest)
+	fresh, err := Add(nil, "/usr/bin/resumed", newest)
 	require.NoError(t, err)
 	later := strings.Replace(string(fresh), "{\n", "{\n  \"model\": \"opus\",\n", 1)
-	without, err := removeHooks([]byte(later))
+	without, err := Remove([]byte(later))
 	require.NoError(t, err)
 	require.Equal(t, "{\n  \"model\": \"opus\"\n}\n", string(without))
 	later = strings.TrimSuffix(string(fresh), "\n}\n") + ",\n  \"model\": \"opus\"\n}\n"
-	without, err = removeHooks([]byte(later))
+	without, err = Remove([]byte(later))
 	require.NoError(t, err)
 	require.Equal(t, "{\n  \"model\": \"opus\"\n}\n", string(without))
 }
 
 // Claude Code 2.0 writes the file anew, in its own form.
 func TestHooksThatTheAgentWroteAnewAreTakenOut(t *testing.T) {
-	with, err := addHooks([]byte(written["usual"]), "/usr/bin/resumed", newest)
+	with, err := Add([]byte(written["usual"]), "/usr/bin/resumed", newest)
 	require.NoError(t, err)
 	var all map[string]any
 	require.NoError(t, json.Unmarshal(with, &all))
 	anew, err := json.MarshalIndent(all, "", "  ")
 	require.NoError(t, err)
-	without, err := removeHooks(anew)
+	without, err := Remove(anew)
 	require.NoError(t, err)
 	require.JSONEq(t, written["usual"], string(without))
 }
@@ -101,16 +101,16 @@ func TestHooksThatTheAgentWroteAnewAreTakenOut(t *testing.T) {
 // A version that does not know an event takes nothing from the whole file.
 func TestAnEventIsNamedOnlyToAVersionThatKnowsIt(t *testing.T) {
 	for version, knows := range map[string]bool{newest: true, "2.1.78": true, "2.1.50 (Claude Code)": false, "2.0.30": false, "": false, "unknown": false} {
-		with, err := addHooks(nil, "/usr/bin/resumed", version)
+		with, err := Add(nil, "/usr/bin/resumed", version)
 		require.NoError(t, err)
 		require.Equal(t, knows, strings.Contains(string(with), "StopFailure"), version)
 		require.Contains(t, string(with), "SessionEnd")
 	}
-	_, err := addHooks(nil, "/usr/bin/resumed", "1.0.60 (Claude Code)")
+	_, err := Add(nil, "/usr/bin/resumed", "1.0.60 (Claude Code)")
 	require.ErrorContains(t, err, "too old")
-	with, err := addHooks(nil, "/usr/bin/resumed", newest)
+	with, err := Add(nil, "/usr/bin/resumed", newest)
 	require.NoError(t, err)
-	older, err := addHooks(with, "/usr/bin/resumed", "2.1.50")
+	older, err := Add(with, "/usr/bin/resumed", "2.1.50")
 	require.NoError(t, err)
 	require.NotContains(t, string(older), "StopFailure", "the program was put back to an older one")
 }
@@ -126,7 +126,7 @@ func TestBrokenSettingsAreRefused(t *testing.T) {
 		`{"a": "/* }`:                  "not valid JSON",
 		`{"a": 1} /*`:                  "not valid JSON",
 	} {
-		_, err := addHooks([]byte(text), "/usr/bin/resumed", newest)
+		_, err := Add([]byte(text), "/usr/bin/resumed", newest)
 		require.ErrorContains(t, err, why, text)
 	}
 }
@@ -136,12 +136,12 @@ func FuzzHooksLeaveNoTrace(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		with, err := addHooks([]byte(text), "/usr/bin/resumed", newest)
+		with, err := Add([]byte(text), "/usr/bin/resumed", newest)
 		if err != nil {
 			return
 		}
 		require.True(t, json.Valid(blank(with)), "%q", with)
-		_, err = removeHooks(with)
+		_, err = Remove(with)
 		require.NoError(t, err)
 	})
 }

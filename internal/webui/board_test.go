@@ -1,0 +1,187 @@
+package webui
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/control"
+	"resumed/internal/resume"
+	"resumed/internal/usage"
+)
+
+// board is a daemon that only notes what it is ordered.
+type board struct {
+	changes control.Changes
+
+	mu       sync.Mutex
+	orders   []string
+	sessions []resume.View
+	accounts []control.Account
+	seen     Closeup
+	own      []control.Step
+	err      error
+}
+
+func (b *board) Status(_ context.Context, _ bool, only ...resume.Key) (control.Status, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	status := control.Status{Version: 1, Now: time.Now(), Sessions: []resume.View{}, Accounts: b.accounts}
+	for _, s := range b.sessions {
+		if len(only) == 0 || slices.Contains(only, s.Key()) {
+			status.Sessions = append(status.Sessions, s)
+		}
+	}
+	return status, nil
+}
+
+func (b *board) Changes() *control.Changes { return &b.changes }
+
+func (b *board) Find(_ context.Context, name string) (resume.Key, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	found, err := resume.Find(b.sessions, name)
+	return found.Key(), err
+}
+
+func (b *board) Plan(context.Context, resume.Key) (resume.PlanView, error) {
+	return resume.PlanView{}, nil
+}
+
+func (b *board) Do(_ context.Context, key resume.Key, order control.Order) (resume.View, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.orders = append(b.orders, string(order)+" "+key.String())
+	return resume.View{Agent: key.Agent, ID: key.ID, State: resume.Waiting, Reason: "asked for by you"}, b.err
+}
+
+func (b *board) Nudge(control.Nudge) error { return nil }
+
+func (b *board) Told(context.Context, resume.Key, []usage.Reading) error { return nil }
+
+func (b *board) Queue() control.Tasks { return nil }
+
+func (b *board) SetPaused(_ context.Context, paused bool) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.orders = append(b.orders, fmt.Sprint("paused ", paused))
+	return b.err
+}
+
+func (b *board) History(context.Context, string, time.Time) (iter.Seq2[control.Step, error], error) {
+	return nil, nil
+}
+
+func (b *board) Closeup(_ context.Context, key resume.Key) (Closeup, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.sessions {
+		if s.Key() == key {
+			seen := b.seen
+			seen.Session = s
+			seen.Session.Plan = &resume.PlanView{Command: []string{"claude", "-p"}, LeftOut: []string{"--ide: <b>"}}
+			return seen, nil
+		}
+	}
+	return Closeup{}, resume.ErrNoSession
+}
+
+func (b *board) Steps(_ context.Context, key resume.Key, _ time.Time, _ int) iter.Seq2[control.Step, error] {
+	return func(yield func(control.Step, error) bool) {
+		for _, step := range b.seen.Steps {
+			if (key == resume.Key{} || key.ID == step.Session) && !yield(step, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (b *board) OwnSteps(context.Context, time.Time) iter.Seq2[control.Step, error] {
+	return func(yield func(control.Step, error) bool) {
+		for _, step := range b.own {
+			if !yield(step, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (b *board) PageURL(bool) (string, error) { return "", nil }
+
+func (b *board) Reload(context.Context) error { return nil }
+
+func newPage(t *testing.T, b *board) *Page {
+	secret, err := OpenSecret(t.TempDir())
+	require.NoError(t, err)
+	return New(b, secret, slog.New(slog.DiscardHandler))
+}
+
+// ask sends a request as a program would; change makes it a browser's.
+func ask(h http.Handler, method, target, body string, change func(*http.Request)) *httptest.ResponseRecorder {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // a stream that is given has no end
+	defer cancel()
+	request := httptest.NewRequestWithContext(ctx, method, "http://127.0.0.1:7733"+target, strings.NewReader(body))
+	if method == http.MethodPost {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if change != nil {
+		change(request)
+	}
+	answer := httptest.NewRecorder()
+	h.ServeHTTP(answer, request)
+	return answer
+}
+
+// known makes a request one of a page that was let in.
+func known(t *testing.T, p *Page) func(*http.Request) {
+	given, err := p.access.key()
+	require.NoError(t, err)
+	return showing(given)
+}
+
+func showing(key string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }
+}
+
+// following makes a request that of a page whose link has just been followed.
+func following(query string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set("Authorization", "Link "+strings.TrimPrefix(query, "token=")) }
+}
+
+// enter opens the stream with a link until it has told its first, which is a key.
+func enter(p *Page, query string) (code int, key string) {
+	ctx, leave := context.WithCancel(context.Background())
+	request := httptest.NewRequestWithContext(ctx, "GET", "http://127.0.0.1:7733/events", http.NoBody)
+	following(query)(request)
+	answer := brief{httptest.NewRecorder(), leave}
+	p.ServeHTTP(answer, request)
+	if told, let := strings.CutPrefix(answer.Body.String(), "event: key\ndata: "); let {
+		key, _, _ = strings.Cut(told, "\n")
+	}
+	return answer.Code, key
+}
+
+// brief is a reader who leaves with the first that it is told.
+type brief struct {
+	*httptest.ResponseRecorder
+	leave context.CancelFunc
+}
+
+func (b brief) Flush() { b.leave() }
+
+func entered(t *testing.T, p *Page, query string, want int) {
+	t.Helper()
+	code, key := enter(p, query)
+	require.Equal(t, want, code)
+	require.Equal(t, want == http.StatusOK, key != "", "who is let in has a key, and nobody else")
+}

@@ -42,7 +42,7 @@ var arrows = map[string][]string{
 		"internal/agent", "internal/agents", "internal/sanitize", "internal/config", "internal/explain/*", "internal/leash", "internal/limit", "internal/resume", "internal/lastwords",
 	},
 	"internal/explain/*": {
-		"internal/agent", "internal/agent/*", "internal/explain/recording", "internal/limit", "internal/resume",
+		"internal/agent", "internal/agent/*", "internal/agent/*/*", "internal/explain/recording", "internal/limit", "internal/resume",
 	},
 	"internal/explain/recording": {
 		"internal/agent", "internal/resume",
@@ -81,9 +81,11 @@ var arrows = map[string][]string{
 	"internal/agent/claude": {
 		"internal/agent", "internal/agent/claude/*", "internal/leash", "internal/limit", "internal/process", "internal/program", "internal/resume", "internal/usage",
 	},
-	"internal/agent/*":    {"internal/agent", "internal/backoff", "internal/fsevents", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/program", "internal/sqliteread", "internal/resume", "internal/dirs", "internal/usage"},
-	"internal/sqliteread": {"internal/backoff"},
-	"internal/resume":     {"internal/backoff", "internal/limit", "internal/uuidtext"},
+	"internal/agent/claude/screen":     {"internal/agent", "internal/agent/claude/transcript", "internal/resume"},
+	"internal/agent/claude/transcript": {"internal/agent", "internal/limit", "internal/resume"},
+	"internal/agent/*":                 {"internal/agent", "internal/backoff", "internal/fsevents", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/program", "internal/sqliteread", "internal/resume", "internal/dirs", "internal/usage"},
+	"internal/sqliteread":              {"internal/backoff"},
+	"internal/resume":                  {"internal/backoff", "internal/limit", "internal/uuidtext"},
 
 	"internal/limit":       {"internal/limit/class", "internal/limit/facts", "internal/limit/token", "internal/limit/when", "internal/limit/words"},
 	"internal/limit/facts": {"internal/limit/class", "internal/limit/token"},
@@ -114,7 +116,7 @@ var libraries = map[string][]string{
 	"github.com/spf13/cobra":                  {"cmd/resumed"},
 	"github.com/spf13/pflag":                  {"cmd/resumed"},
 	"github.com/spf13/viper":                  {"internal/config"},
-	"github.com/stretchr/testify":             {"internal/sessionbus/bustest", "internal/agenttest", "internal/fleet/fleettest", "internal/notify/notifytest", "internal/terminal/kittytest"},
+	"github.com/stretchr/testify":             {"internal/sessionbus/bustest", "internal/agent/claude/claudetest", "internal/agenttest", "internal/fleet/fleettest", "internal/notify/notifytest", "internal/terminal/kittytest"},
 	"golang.org/x/sys/unix":                   {"internal/procfs", "internal/execrun", "internal/peer", "internal/runner", "internal/sparse", "internal/state", "internal/watch"},
 	"golang.org/x/term":                       {"cmd/resumed"},
 	"modernc.org/sqlite":                      {"internal/sqliteread", "internal/state"},

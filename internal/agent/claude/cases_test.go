@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/claude/claudetest"
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -25,6 +27,11 @@ type captured struct {
 	Cwd       string      `json:"cwd"`
 	Text      string      `json:"text"`
 }
+
+const sessionA = claudetest.Session
+
+// What Claude Code writes.
+var base, said, refused, asked, noticed, outOfQuota, encode = claudetest.Record, claudetest.Said, claudetest.Refused, claudetest.Asked, claudetest.Noticed, claudetest.OutOfQuota, claudetest.Encode
 
 func newAgent(t testing.TB, o Options) *Agent {
 	if o.Zone == nil {
@@ -96,6 +103,23 @@ func requireMeaning(t *testing.T, c captured, event resume.Event) {
 		within = 0 // a field is exact
 	}
 	require.WithinDuration(t, c.ResetAt, limited.Reset.At, within)
+}
+
+func observeAll(a *Agent, src agent.Source, path string, data []byte) []resume.Observation {
+	var all []resume.Observation
+	next := int64(0)
+	for line := range bytes.Lines(data) {
+		offset := next
+		next += int64(len(line))
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		if src.Sift(line) == agent.Nothing {
+			continue
+		}
+		if s, ok := a.Observe(src, agent.Line{Path: path, Offset: offset, Data: line}); ok {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 // A file that is read from its start gives the same end as one that is read

@@ -3,11 +3,13 @@
 package claude
 
 import (
+	"context"
 	"path/filepath"
-	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/claude/hooks"
+	"resumed/internal/agent/claude/transcript"
+	"resumed/internal/resume"
 )
 
 // Name is Claude Code's name in configuration, status and metrics.
@@ -38,9 +40,8 @@ type Options = agent.Options
 // Agent is Claude Code with its config homes.
 type Agent struct {
 	agent.Transcripts
-	cwds     agent.Cache[string] // where sessions began; transcripts are only appended to
-	plain    agent.Cache[int64]  // from where on the turn under way has no note
-	fallback string              // what a resume may go on with after an overload; empty: nothing else
+	reader   transcript.Reader
+	fallback string // what a resume may go on with after an overload; empty: nothing else
 	usage    agent.Settings[cached]
 }
 
@@ -56,9 +57,10 @@ func New(o Options) (*Agent, error) {
 		}, o),
 		Homes: homes,
 		Dir:   "projects",
-		Files: agent.Source{Depth: 1, Match: isTranscript, Sift: sift},
+		Files: agent.Source{Depth: 1, Match: transcript.Match, Sift: transcript.Sift},
 	}, fallback: o.Model}
-	a.Read, a.Trace, a.Size = a.read, a.trace, size
+	a.reader.LimitsAt = a.LimitsAt
+	a.Read, a.Trace, a.Size = a.reader.Read, a.reader.Trace, transcript.Size
 	a.Elsewhere = func(home string) string {
 		if home == filepath.Join(a.UserDir, ".claude") {
 			return "" // naming it would move .claude.json, and with it the login
@@ -73,12 +75,13 @@ func settingsFile() string {
 	return filepath.Join(agent.UsualHome(".claude", homeVariable), "settings.json")
 }
 
-// isTranscript accepts PROJECT/SESSION.jsonl. Subagents write deeper, and in
-// 2.0 beside their session as agent-ID.jsonl: neither is a session.
-func isTranscript(rel string) bool {
-	project, file, found := strings.Cut(rel, string(filepath.Separator))
-	return found && project != "" &&
-		!strings.ContainsRune(file, filepath.Separator) &&
-		strings.HasSuffix(file, ".jsonl") &&
-		!strings.HasPrefix(file, "agent-")
+// Denied returns what a run was refused at last: as the transcript tells, else
+// as its result does, where it was printed as JSON.
+func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (agent.Denial, bool, error) {
+	return a.reader.Denied(ctx, s, run)
+}
+
+// Cost returns what the session has cost until now.
+func (a *Agent) Cost(ctx context.Context, s resume.Session) (cost resume.Cost, known bool, err error) {
+	return transcript.Cost(ctx, s.Transcript)
 }

@@ -1,8 +1,6 @@
 package claude
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"iter"
 	"maps"
@@ -11,9 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"resumed/internal/agent"
 	"resumed/internal/resume"
 )
 
@@ -23,36 +19,6 @@ const keyVariable = "ANTHROPIC_API_KEY"
 // budgetFlag bounds what a run without a terminal spends. The request during which the sum
 // is reached still ends.
 const budgetFlag = "--max-budget-usd"
-
-// spent is the record in which Claude Code counts, when it ends, what a session has cost:
-// all of it, also what came before. 2.1.325 writes it, 2.1.197 does not.
-type spent struct {
-	Type string  `json:"type"`
-	USD  float64 `json:"totalCostUSD"`
-	API  int64   `json:"totalAPIDuration"` // milliseconds
-	Tool int64   `json:"totalToolDuration"`
-}
-
-var quotedCost = []byte(`"cost-state"`)
-
-// maxCostLines bounds how far back it is looked for.
-const maxCostLines = 20_000
-
-// Cost returns what the session has cost until now.
-func (a *Agent) Cost(ctx context.Context, s resume.Session) (cost resume.Cost, known bool, err error) {
-	visited := 0
-	err = agent.LinesBack(ctx, s.Transcript, func(line agent.Line) bool {
-		visited++
-		if bytes.Contains(line.Data, quotedCost) {
-			if r, ok := agent.Parse[spent](line.Data); ok && r.Type == "cost-state" && r.USD >= 0 {
-				work := time.Duration(max(0, r.API)+max(0, r.Tool)) * time.Millisecond
-				cost, known = resume.Cost{USD: r.USD, Work: work, Read: line.Offset}, true
-			}
-		}
-		return !known && visited < maxCostLines
-	})
-	return cost, known, err
-}
 
 // Unpayable says why a run of the session in that environment would not use a key of its
 // user's own, or would show it to somebody else; empty: nothing is against it.

@@ -4,45 +4,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
-	"resumed/internal/resume"
 )
-
-func costs(usd float64) map[string]any {
-	return map[string]any{"type": "cost-state", "sessionId": sessionA, "totalCostUSD": usd, "totalAPIDuration": 60_000, "totalToolDuration": 30_000}
-}
-
-func TestWhatASessionHasCost(t *testing.T) {
-	sc := newScene(t, asked(nil, `what is "cost-state"?`), costs(0.25))
-	first, known, err := sc.agent.Cost(t.Context(), sc.session)
-	require.NoError(t, err)
-	require.True(t, known)
-	require.InDelta(t, 0.25, first.USD, 1e-9)
-	require.Equal(t, 90*time.Second, first.Work)
-	sc.write(t, asked(nil, `and "cost-state"?`), costs(0.25))
-	second, _, _ := sc.agent.Cost(t.Context(), sc.session)
-	require.Greater(t, second.Read, first.Read, "it was counted again")
-
-	sc = newScene(t, asked(nil, `what is "cost-state"?`))
-	_, known, err = sc.agent.Cost(t.Context(), sc.session)
-	require.NoError(t, err)
-	require.False(t, known, "2.1.197 counts nothing")
-}
-
-// As 2.1.325 writes it: the sum goes on over resumes.
-func TestWhatACapturedSessionHasCost(t *testing.T) {
-	a := newAgent(t, Options{})
-	path, err := filepath.Abs("testdata/transcripts/compacted.jsonl")
-	require.NoError(t, err)
-	cost, known, err := a.Cost(t.Context(), resume.Session{Transcript: path})
-	require.NoError(t, err)
-	require.True(t, known)
-	require.Positive(t, cost.USD)
-}
 
 func TestARunIsBoundedByWhatItMayCost(t *testing.T) {
 	sc := newScene(t, asked(map[string]any{"permissionMode": "default"}, "work"), overload())

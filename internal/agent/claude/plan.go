@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/leash"
 	"resumed/internal/program"
 	"resumed/internal/resume"
@@ -16,13 +17,13 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if err := ctx.Err(); err != nil {
 		return agent.Plan{}, err
 	}
-	if !plainName.MatchString(s.Key.ID) {
+	if !transcript.IsID(s.Key.ID) {
 		return agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, Name), nil
 	}
 	if _, plan, stands, err := agent.Stands(ctx, a, s); !stands {
 		return plan, err
 	}
-	cwd, ok := firstCwd(s.Transcript)
+	cwd, ok := transcript.FirstCwd(s.Transcript)
 	if !ok {
 		cwd = s.Cwd
 	}
@@ -41,16 +42,16 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words, cwd st
 	if version := versionOf(found.Path); forksSessions(version) {
 		return agent.Parked("Claude Code %s continues a session under a new id: update it to 2.0 or later", version), nil
 	}
-	had, err := lastSettings(ctx, s.Transcript)
+	had, err := transcript.LastSettings(ctx, s.Transcript)
 	if err != nil {
 		return agent.Plan{}, err
 	}
-	carried, _ := a.Carry(s, had.told()...)
-	mode, left, parked := a.mode(had.permission, s)
+	carried, _ := a.Carry(s, told(had)...)
+	mode, left, parked := a.mode(had.Permission, s)
 	if parked != "" {
 		return agent.Parked("%s (unseen = %q): go on with: %s", parked, a.Unseen, a.GoOn(s)), nil
 	}
-	had.permission, carried.LeftOut = mode, append(carried.LeftOut, left...)
+	had.Permission, carried.LeftOut = mode, append(carried.LeftOut, left...)
 	env := a.Environment(found, s.Transcript)
 	if mode == bypass && refusesBypass(env, s.StartedWith()) {
 		return agent.Parked("the session ran with %s, which claude refuses to root outside a sandbox", bypass), nil
@@ -58,7 +59,7 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words, cwd st
 
 	models, left := a.models(had, s, carried.Args)
 	carried.LeftOut = append(carried.LeftOut, left...)
-	args := slices.Concat([]string{"-p"}, carried.Args, []string{"--resume", s.Key.ID}, had.flags())
+	args := slices.Concat([]string{"-p"}, carried.Args, []string{"--resume", s.Key.ID}, flagsOf(had))
 	if models.Fallback != "" {
 		args = append(args, fallbackFlag, models.Fallback)
 	}

@@ -47,17 +47,3 @@ func kindOf(args []string) string {
 	}
 	return resume.Interactive
 }
-
-// kindBy says by the way in which Claude Code was entered whether a person sits
-// before it, or nothing: programs that speak through a kit of its own are editors
-// as well as scripts. What the registry calls kind is interactive for -p too.
-func kindBy(entrypoint string) string {
-	switch entrypoint {
-	case "cli":
-		return resume.Interactive
-	case "sdk-cli":
-		return resume.Headless
-	default:
-		return ""
-	}
-}

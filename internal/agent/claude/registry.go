@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/resume"
 )
 
@@ -54,7 +55,7 @@ func (e entry) changed() time.Time { return time.UnixMilli(max(e.UpdatedAt, e.St
 
 // ownerBy returns the owner that an entry tells of.
 func (a *Agent) ownerBy(e entry) *resume.Owner {
-	o := &resume.Owner{PID: e.PID, Kind: cmp.Or(kindBy(e.Entrypoint), resume.Interactive), Tmux: e.Tmux}
+	o := &resume.Owner{PID: e.PID, Kind: cmp.Or(transcript.KindBy(e.Entrypoint), resume.Interactive), Tmux: e.Tmux}
 	if o.Tmux == "" {
 		o.Tmux = a.Processes.Variable(e.PID, "TMUX_PANE")
 	}

@@ -3,9 +3,7 @@ package claude
 import (
 	"context"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/claude/screen"
+	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/resume"
 )
 
@@ -88,21 +88,16 @@ func (a *Agent) holder(s resume.Session, owner resume.Owner) (holder entry, unto
 
 // standsAside leaves a session that Claude Code continues by itself.
 func standsAside(ctx context.Context, s resume.Session, last agent.Evidence, holder entry) (agent.Plan, bool, error) {
-	own, err := lastContinuation(ctx, s.Transcript)
+	own, err := transcript.LastContinuation(ctx, s.Transcript)
 	if err != nil {
 		return agent.Plan{}, false, err
 	}
 	reset := resetOf(s, last)
-	until := own.standsAsideUntil(reset, time.UnixMilli(holder.StartedAt), time.Now())
+	until := own.StandsAsideUntil(reset, time.UnixMilli(holder.StartedAt), time.Now())
 	if until.IsZero() {
 		return agent.Plan{}, false, nil
 	}
-	return agent.Plan{Leave: &agent.Leave{Why: goesOn(holder.PID, until), Until: until}}, true, nil
-}
-
-func goesOn(pid int, until time.Time) string {
-	return fmt.Sprintf("process %d continues by itself when the limit resets; it is given time until %s",
-		pid, until.UTC().Format(time.RFC3339))
+	return agent.Plan{Leave: transcript.LeaveUntil(holder.PID, until)}, true, nil
 }
 
 func resetOf(s resume.Session, last agent.Evidence) time.Time {
@@ -127,10 +122,10 @@ func (a *Agent) typing(s resume.Session, holder entry, w agent.Words) agent.Plan
 		Text:    text,
 		Program: "claude",
 		Judge: func(text string) agent.Sight {
-			seen := ReadScreen(text)
-			seen.asked = asked
-			seen.normal = !seen.insert && a.editsAsVim(filepath.Dir(holder.dir), s.Cwd)
-			sight := judge(seen, a.status(holder), s, holder.PID, time.Now())
+			sight := screen.Read(text).Judge(screen.Process{
+				PID: holder.PID, Status: a.status(holder), Asked: asked,
+				Vim: func() bool { return a.editsAsVim(filepath.Dir(holder.dir), s.Cwd) },
+			}, s, time.Now())
 			asked = asked || sight.Menu
 			return sight
 		},
@@ -152,70 +147,4 @@ func cannotBeTyped(text string) string {
 	default:
 		return ""
 	}
-}
-
-// judge says what may be done with a screen, given what the process says of
-// itself.
-func judge(seen Screen, status string, s resume.Session, pid int, now time.Time) agent.Sight {
-	givenUntil := s.Limit.Reset.At.Add(patience)
-	switch {
-	case status == "gone":
-		return left(fmt.Sprintf("process %d has let go of the session", pid))
-	case seen.view == busy || status == "busy":
-		return left(fmt.Sprintf("process %d works on the session", pid))
-	case seen.view == menu && status == "waiting":
-		return agent.Sight{Menu: true}
-	case seen.view == menu:
-		return unknown("its terminal shows the limit's menu, and the process does not say that it waits")
-	case status == "waiting":
-		return unknown("it waits for an answer to something that is not known")
-	case seen.view == touched:
-		return left("somebody was at its keyboard just now")
-	case seen.view == stale:
-		return unknown("it asks for Enter to continue, as after a sleep past the reset; that is left to you")
-	case seen.view == strange:
-		return unknown("its terminal shows a screen that is not known")
-	case seen.view == armed && now.Before(givenUntil):
-		return agent.Sight{Leave: &agent.Leave{Why: goesOn(pid, givenUntil), Until: givenUntil}}
-	case !seen.shows(s.LimitText):
-		return unknown("its terminal does not show what stopped the session")
-	case seen.normal:
-		const why = "its composer is in vim's NORMAL mode, where letters are commands: press i there, and the prompt is typed"
-		return agent.Sight{Leave: &agent.Leave{Why: why, Tell: true}}
-	default:
-		return agent.Sight{Draft: seen.draft}
-	}
-}
-
-func left(why string) agent.Sight { return agent.Sight{Leave: &agent.Leave{Why: why}} }
-
-func unknown(why string) agent.Sight {
-	return agent.Sight{Leave: &agent.Leave{Why: why, Park: true}, Strange: true}
-}
-
-// shownPart is how much of a refusal's words must be on the screen. They may
-// be cut, and what follows them differs.
-const shownPart = 20
-
-// shows reports whether the turn on the screen ends with the refusal that the
-// transcript tells of: then it is this session that is shown, as it stopped. On
-// a low screen that turn begins in the middle of those words, or below them.
-func (s Screen) shows(refusal string) bool {
-	words := []rune(squeeze(refusal))
-	switch {
-	case s.asked, s.cut && s.view == armed:
-		return true
-	case slices.Contains(slices.Collect(maps.Values(leftOff)), refusal):
-		return true // that is shown nowhere: the turn ended well
-	case len(words) == 0:
-		return false
-	case strings.Contains(s.turn, string(words[:min(shownPart, len(words))])):
-		return true
-	}
-	for from := 1; s.cut && from <= len(words)-shownPart; from++ {
-		if strings.HasPrefix(s.turn, string(words[from:])) {
-			return true
-		}
-	}
-	return false
 }

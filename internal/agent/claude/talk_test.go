@@ -11,31 +11,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/claude/claudetest"
+	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
-func noticed(at time.Time, content string) map[string]any {
-	return base(map[string]any{
-		"type": "system", "subtype": "informational", "level": "notice", "content": content,
-		"timestamp": at.UTC().Format(time.RFC3339Nano),
-	})
-}
-
 const (
-	armedNotice     = "Usage limit reached · continuing automatically at 2:02am · esc to cancel"
+	armedNotice     = claudetest.Armed
 	firedNotice     = "Usage limit reset · Continuing automatically"
 	cancelledNotice = "Automatic continue cancelled · /rate-limit-options to re-arm"
 	staleNotice     = "Usage limit has reset · Press enter to continue"
 )
-
-func outOfQuota(at, reset time.Time) map[string]any {
-	return refused(map[string]any{
-		"error": "rate_limit", "apiErrorStatus": 429, "apiError": "usage_limit_reached",
-		"timestamp":   at.UTC().Format(time.RFC3339Nano),
-		"quotaLimits": map[string]any{"status": "rejected", "resetsAt": reset.Unix(), "rateLimitType": "five_hour"},
-	}, "You've hit your 5-hour limit · resets 2:02am (UTC)")
-}
 
 // talk asks how a session is continued that a registered process holds, which
 // began at that time.
@@ -70,17 +57,17 @@ func TestClaudeCodesOwnContinuationGoesFirst(t *testing.T) {
 		"armed, the limit has just reset": {
 			ago(time.Minute), ago(time.Hour),
 			notices{noticed(ago(30*time.Minute), armedNotice)},
-			ago(time.Minute).Add(patience), "continues by itself",
+			ago(time.Minute).Add(transcript.Patience), "continues by itself",
 		},
 		"armed, the limit is to reset": {
 			now.Add(time.Hour), ago(time.Hour),
 			notices{noticed(ago(30*time.Minute), armedNotice)},
-			now.Add(time.Hour).Add(patience), "continues by itself",
+			now.Add(time.Hour).Add(transcript.Patience), "continues by itself",
 		},
 		"armed again": {
 			ago(time.Minute), ago(time.Hour),
 			notices{noticed(ago(9*time.Minute), strings.Replace(armedNotice, "reached", "reached again", 1))},
-			ago(time.Minute).Add(patience), "continues by itself",
+			ago(time.Minute).Add(transcript.Patience), "continues by itself",
 		},
 		"armed, and nothing came of it": {
 			ago(6 * time.Minute), ago(time.Hour), notices{noticed(ago(30*time.Minute), armedNotice)}, time.Time{}, "",
@@ -91,7 +78,7 @@ func TestClaudeCodesOwnContinuationGoesFirst(t *testing.T) {
 		"fired a moment ago": {
 			ago(2 * time.Minute), ago(time.Hour),
 			notices{noticed(ago(30*time.Minute), armedNotice), noticed(ago(time.Minute), firedNotice)},
-			ago(time.Minute).Add(patience), "continues by itself",
+			ago(time.Minute).Add(transcript.Patience), "continues by itself",
 		},
 		"fired, and nothing came of it": {
 			ago(20 * time.Minute), ago(time.Hour),
@@ -133,15 +120,6 @@ func TestANoticeBeforeTheLastRefusalIsOver(t *testing.T) {
 	sc := newScene(t, asked(nil, "work"), outOfQuota(now.Add(-time.Hour), now), noticed(now.Add(-time.Hour), armedNotice),
 		asked(nil, "and this"), overload())
 	require.NotNil(t, sc.talk(t, "idle", now.Add(-2*time.Hour)).Type)
-}
-
-func TestTheCapturedNoticeIsArmed(t *testing.T) {
-	got, err := lastContinuation(t.Context(), "testdata/transcripts/i-u5h-armed.jsonl")
-	require.NoError(t, err)
-	require.Equal(t, continuation{waits, time.Date(2026, 11, 15, 0, 2, 58, 721e6, time.UTC)}, got)
-	got, err = lastContinuation(t.Context(), "testdata/transcripts/i-529.jsonl")
-	require.NoError(t, err)
-	require.Zero(t, got)
 }
 
 func TestALiveSessionIsLeftAloneWhere(t *testing.T) {
@@ -224,6 +202,12 @@ func TestOnlyAPlainPromptIsTyped(t *testing.T) {
 	sc.talk(t, "idle", time.Now())
 	plan := sc.talkTo(t, resume.Owner{PID: 7, Kind: "interactive"}, "go on,\n  please\n")
 	require.Equal(t, "go on, please", plan.Type.Text, "a line break would send half of it")
+}
+
+func captureOf(t *testing.T, name string) string {
+	data, err := os.ReadFile(filepath.Join("testdata", "screens", name+".txt"))
+	require.NoError(t, err)
+	return string(data)
 }
 
 // The status is read anew with every look: it may have changed since the plan.

@@ -3,11 +3,10 @@ package claude
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"path/filepath"
-	"slices"
 	"time"
 
+	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/resume"
 	"resumed/internal/usage"
 )
@@ -42,7 +41,7 @@ func (a *Agent) Usage(_ context.Context, s resume.Session) (resume.Usage, bool, 
 		At: time.UnixMilli(told.FetchedAt), WeekUsed: told.Utilization.SevenDay.Used, WeekResetsAt: told.Utilization.SevenDay.ResetsAt,
 	}
 	lifts := told.Utilization.FiveHour.ResetsAt
-	if slices.Contains(slices.Collect(maps.Values(leftOff)), s.LimitText) && lifts.After(s.LimitedAt) && lifts.Sub(s.LimitedAt) <= shortWindow {
+	if transcript.LetEnd(s.LimitText) && lifts.After(s.LimitedAt) && lifts.Sub(s.LimitedAt) <= shortWindow {
 		found.Lifts = lifts // else it is of an earlier window
 	}
 	return found, !found.WeekResetsAt.IsZero() || !found.Lifts.IsZero(), nil

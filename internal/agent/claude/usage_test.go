@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agent/claude/claudetest"
 	"resumed/internal/resume"
 )
 
@@ -29,11 +30,11 @@ func TestWhatClaudeCodeKeepsOfTheAllowances(t *testing.T) {
 		week, lifts bool
 	}{
 		"of the week":                       {file(five, seven), "You've hit your 5-hour limit", 93.5, true, false},
-		"when the limit lifts that is near": {file(five, seven), leftOff[nearLimit], 93.5, true, true},
-		"of the grace too":                  {file(five, "null"), leftOff[wrapUp], 0, false, true},
-		"not of an earlier window":          {file(`{"utilization":71.0,"resets_at":"2026-11-15T18:00:00Z"}`, "null"), leftOff[nearLimit], 0, false, false},
-		"nor of a later one":                {file(`{"utilization":1.0,"resets_at":"2026-11-16T03:00:00Z"}`, "null"), leftOff[nearLimit], 0, false, false},
-		"nothing where nobody has looked":   {`{"userID":"x"}`, leftOff[nearLimit], 0, false, false},
+		"when the limit lifts that is near": {file(five, seven), claudetest.NearTheLimit, 93.5, true, true},
+		"of the grace too":                  {file(five, "null"), claudetest.InTheGrace, 0, false, true},
+		"not of an earlier window":          {file(`{"utilization":71.0,"resets_at":"2026-11-15T18:00:00Z"}`, "null"), claudetest.NearTheLimit, 0, false, false},
+		"nor of a later one":                {file(`{"utilization":1.0,"resets_at":"2026-11-16T03:00:00Z"}`, "null"), claudetest.NearTheLimit, 0, false, false},
+		"nothing where nobody has looked":   {`{"userID":"x"}`, claudetest.NearTheLimit, 0, false, false},
 		"nothing of no reset":               {file(`{"utilization":null,"resets_at":null}`, `{"utilization":0,"resets_at":null}`), "", 0, false, false},
 		"nothing of half a file":            {`{"cachedUsageUtil`, "", 0, false, false},
 	} {

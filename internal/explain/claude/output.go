@@ -11,6 +11,7 @@ import (
 
 	"resumed/internal/agent"
 	room "resumed/internal/agent/claude"
+	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -58,34 +59,34 @@ func (Reader) Recognises(head []byte) bool {
 
 // GoesOn reports whether the transcript ends with Claude Code's word that it
 // will go on by itself.
-func (Reader) GoesOn(transcript string) bool { return room.GoesOn(transcript) }
+func (Reader) GoesOn(path string) bool { return transcript.GoesOn(path) }
 
 // printed is one record of what Claude Code says to programs: on the standard
 // output of a run with --output-format json or stream-json, or to a hook. It
 // has much of a transcript's records, in other letters.
 type printed struct {
-	Type      string       `json:"type"`
-	Subtype   string       `json:"subtype"`
-	SessionID string       `json:"session_id"`
-	Cwd       string       `json:"cwd"`
-	Timestamp string       `json:"timestamp"`
-	Parent    string       `json:"parent_tool_use_id"` // of what a subagent says
-	Message   room.Message `json:"message"`
-	Mode      string       `json:"permissionMode"` // of the record that begins a run
-	RateLimit room.Quota   `json:"rate_limit_info"`
-	IsError   bool         `json:"is_error"`
-	Result    string       `json:"result"`
-	Terminal  string       `json:"terminal_reason"`
-	Turns     int          `json:"num_turns"`
-	Cost      *float64     `json:"total_cost_usd"`
-	Retry     int          `json:"error_status"` // of what is tried again
-	Failed    bool         `json:"is_api_error_message"`
-	Error     string       `json:"error"`
-	APIError  string       `json:"api_error"`
-	Status    int          `json:"api_error_status"`
-	ErrorType string       `json:"api_error_type"`
+	Type      string             `json:"type"`
+	Subtype   string             `json:"subtype"`
+	SessionID string             `json:"session_id"`
+	Cwd       string             `json:"cwd"`
+	Timestamp string             `json:"timestamp"`
+	Parent    string             `json:"parent_tool_use_id"` // of what a subagent says
+	Message   transcript.Message `json:"message"`
+	Mode      string             `json:"permissionMode"` // of the record that begins a run
+	RateLimit transcript.Quota   `json:"rate_limit_info"`
+	IsError   bool               `json:"is_error"`
+	Result    string             `json:"result"`
+	Terminal  string             `json:"terminal_reason"`
+	Turns     int                `json:"num_turns"`
+	Cost      *float64           `json:"total_cost_usd"`
+	Retry     int                `json:"error_status"` // of what is tried again
+	Failed    bool               `json:"is_api_error_message"`
+	Error     string             `json:"error"`
+	APIError  string             `json:"api_error"`
+	Status    int                `json:"api_error_status"`
+	ErrorType string             `json:"api_error_type"`
 	Params    struct {
-		RateLimit room.Quota `json:"rate_limit_info"`
+		RateLimit transcript.Quota `json:"rate_limit_info"`
 	} `json:"api_error_params"`
 
 	Hook       string `json:"hook_event_name"`
@@ -108,7 +109,7 @@ func (p printed) isOurs() bool {
 	case "system":
 		return p.Mode != "" || p.Subtype == "api_retry"
 	case "assistant":
-		return p.Message.Model == room.Synthetic || strings.HasPrefix(p.Message.Model, "claude-")
+		return p.Message.Model == transcript.Synthetic || strings.HasPrefix(p.Message.Model, "claude-")
 	case "result":
 		return p.Cost != nil
 	case "rate_limit_event":
@@ -155,7 +156,7 @@ type listener struct {
 	exact  bool      // at is when it was said
 	ours   bool
 	hooks  bool
-	quota  room.Quota // as it was last refused
+	quota  transcript.Quota // as it was last refused
 	told   recording.Told
 }
 
@@ -224,7 +225,7 @@ func (l *listener) hook(p printed) resume.Event {
 // failed is the end of a run that failed.
 func (l *listener) failed(p printed, text string) resume.Event {
 	l.reader.At = l.at
-	r := room.Refusal{Text: text, Error: p.Error, APIError: p.APIError, Status: p.Status, ErrorType: p.ErrorType, Quota: l.quota}
+	r := transcript.Refusal{Text: text, Error: p.Error, APIError: p.APIError, Status: p.Status, ErrorType: p.ErrorType, Quota: l.quota}
 	if p.Params.RateLimit.Stated() {
 		r.Quota = p.Params.RateLimit
 	}

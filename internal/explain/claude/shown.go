@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"resumed/internal/agent"
-	room "resumed/internal/agent/claude"
+	"resumed/internal/agent/claude/screen"
+	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -15,7 +16,7 @@ import (
 // shown says what a screen that was captured tells. Where no prompt can be
 // typed it tells nothing of a turn: Claude Code asks something, or has ended.
 func (r Reader) shown(rec agent.Recording) (recording.Told, bool) {
-	s := room.ReadScreen(rec.Text)
+	s := screen.Read(rec.Text)
 	if !s.Known() && !namesItself.MatchString(rec.Text) {
 		return recording.Told{}, false
 	}
@@ -89,7 +90,7 @@ func (r Reader) unprompted(rec agent.Recording) recording.Told {
 	}
 	reader := r.limits
 	reader.At = rec.At
-	for i, line := range room.ScreenRows(rec.Text) {
+	for i, line := range screen.Rows(rec.Text) {
 		if v := reader.Text(line); v.Class != limit.None {
 			told.Event, told.Line = resume.Limited{At: rec.At, Verdict: v, Text: agent.Clip(strings.TrimSpace(line))}, i+1
 		}
@@ -137,14 +138,14 @@ func shownEvent(b recording.Block, reader limit.Reader) resume.Event {
 
 // saidOn is what Claude Code says, or what came of a tool or a turn.
 func saidOn(sign, text string, reader limit.Reader) resume.Event {
-	switch notice, declined := room.OnContinuation(text); {
+	switch notice, declined := transcript.OnContinuation(text); {
 	case strings.HasPrefix(text, "Interrupted"), declined:
 		return resume.Cancelled{At: reader.At}
 	case notice:
 		return nil // the refusal itself stands above it
 	}
 	if v := reader.Text(text); v.Class != limit.None {
-		v = room.Refusal{Text: text}.Verdict(reader)
+		v = transcript.Refusal{Text: text}.Verdict(reader)
 		return resume.Limited{At: reader.At, Verdict: v, Text: agent.Clip(text)}
 	}
 	if sign == "⎿" {

@@ -1,10 +1,14 @@
-package claude
+// Package screen recognises what a terminal shows of Claude Code, and judges what may be
+// typed into it.
+package screen
 
 import (
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"resumed/internal/agent/claude/transcript"
 )
 
 // view is what kind of screen a terminal shows.
@@ -29,8 +33,6 @@ type Screen struct {
 	turn   string // what was said since the last prompt, without spaces
 	cut    bool   // and that begins above the screen
 	insert bool   // vim's mode in which letters are letters is shown
-	normal bool   // vim's other one is in force, which no screen shows
-	asked  bool   // the limit's menu was seen just before: that is what stopped it
 }
 
 // Known reports whether it is a screen of Claude Code that a prompt can be typed
@@ -44,11 +46,11 @@ func (s Screen) Works() bool { return s.view == busy }
 // then.
 func (s Screen) Waits() bool { return s.view == armed }
 
-// ReadScreen recognises a screen of Claude Code, from its end back: below the
+// Read recognises a screen of Claude Code, from its end back: below the
 // lower of two rules are notices and the permission mode, between the rules is
 // the composer, above them is the conversation.
-func ReadScreen(text string) Screen {
-	lines := ScreenRows(text)
+func Read(text string) Screen {
+	lines := Rows(text)
 	if isLimitMenu(lines) {
 		return Screen{view: menu, Above: lines[:max(0, lastIndex(lines, isEdge))]}
 	}
@@ -71,7 +73,7 @@ func ReadScreen(text string) Screen {
 	if draft != "" && len(footer) == 0 {
 		s.view = composer // 2.1.197 hides its hint, in the mode that has no name, while something stands in the composer
 	}
-	if strings.Contains(strings.ToLower(s.turn), squeeze(hasReset+" · "+pressEnter)) {
+	if strings.Contains(strings.ToLower(s.turn), squeeze(transcript.HasReset+" · "+pressEnter)) {
 		s.view = stale
 	}
 	if s.view != strange && showsWork(lines[:upper]) {
@@ -80,9 +82,9 @@ func ReadScreen(text string) Screen {
 	return s
 }
 
-// ScreenRows returns the rows without what is blank at their ends, and
+// Rows returns the rows without what is blank at their ends, and
 // without blank rows at the screen's end.
-func ScreenRows(text string) []string {
+func Rows(text string) []string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		lines[i] = strings.TrimRightFunc(line, unicode.IsSpace) // a no-break space too
@@ -149,13 +151,9 @@ var (
 	working = regexp.MustCompile(`\besc to (?:interrupt\b|(?:i|in|int|inte|inter|interr|interru|interrup)?…$)`)
 )
 
-// What Claude Code says when it should have gone on while the machine slept. How
-// the screen looks then, and what it does with keys, nobody has seen: these
-// words are known from the program alone.
-const (
-	hasReset   = "usage limit has reset"
-	pressEnter = "press enter to continue"
-)
+// pressEnter follows transcript.HasReset. How the screen looks then, and what it does with
+// keys, nobody has seen: these words are known from the program alone.
+const pressEnter = "press enter to continue"
 
 // resetsAt begins the lines that say that Claude Code goes on by itself. Where a
 // terminal has few rows it is all that is left of them.

@@ -1,8 +1,9 @@
-package claude
+package transcript
 
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -35,6 +36,10 @@ func (r record) notice() (native, bool) {
 	return continuationIn(r.Notice)
 }
 
+// HasReset begins what Claude Code says when it should have gone on while the machine
+// slept: in a notice, and on its screen.
+const HasReset = "usage limit has reset"
+
 func continuationIn(text string) (native, bool) {
 	text = strings.ToLower(text)
 	switch {
@@ -42,7 +47,7 @@ func continuationIn(text string) (native, bool) {
 		return cancelled, true
 	case strings.HasPrefix(text, "automatic continue "): // stopped, was turned off, did not run
 		return lapsed, true
-	case strings.HasPrefix(text, hasReset): // press enter
+	case strings.HasPrefix(text, HasReset): // press enter
 		return lapsed, true
 	case strings.HasPrefix(text, "usage limit reset"), strings.HasPrefix(text, "usage limit available again"):
 		return fired, true
@@ -66,15 +71,15 @@ func OnContinuation(text string) (is, declined bool) {
 	return ok, ok && state == cancelled
 }
 
-// continuation is the last notice after the refusal that stopped the session.
-type continuation struct {
+// Continuation is the last notice after the refusal that stopped the session.
+type Continuation struct {
 	state native
 	at    time.Time
 }
 
-// lastContinuation reads it from the transcript's end.
-func lastContinuation(ctx context.Context, transcript string) (continuation, error) {
-	var last continuation
+// LastContinuation reads it from the transcript's end.
+func LastContinuation(ctx context.Context, transcript string) (Continuation, error) {
+	var last Continuation
 	err := agent.LinesBack(ctx, transcript, func(line agent.Line) bool {
 		switch {
 		case line.Cut:
@@ -85,7 +90,7 @@ func lastContinuation(ctx context.Context, transcript string) (continuation, err
 				return true
 			}
 			if state, ok := r.notice(); ok {
-				last = continuation{state, r.at(line.ModTime)}
+				last = Continuation{state, r.at(line.ModTime)}
 				return false
 			}
 			return true
@@ -102,30 +107,39 @@ func lastContinuation(ctx context.Context, transcript string) (continuation, err
 // GoesOn reports whether the transcript ends with Claude Code's word that it
 // will go on by itself.
 func GoesOn(transcript string) bool {
-	last, err := lastContinuation(context.Background(), transcript)
+	last, err := LastContinuation(context.Background(), transcript)
 	return err == nil && last.state == waits
 }
 
-// patience is how long after the reset Claude Code may take to go on by itself.
-// It was seen to take a minute; it looks twice a minute, and spreads.
-const patience = 5 * time.Minute
+// LeaveUntil says that a process continues by itself, and until when it is given time.
+func LeaveUntil(pid int, until time.Time) *agent.Leave {
+	return &agent.Leave{
+		Why: fmt.Sprintf("process %d continues by itself when the limit resets; it is given time until %s",
+			pid, until.UTC().Format(time.RFC3339)),
+		Until: until,
+	}
+}
 
-// standsAsideUntil returns until when the continuation is left to a process
+// Patience is how long after the reset Claude Code may take to go on by itself.
+// It was seen to take a minute; it looks twice a minute, and spreads.
+const Patience = 5 * time.Minute
+
+// StandsAsideUntil returns until when the continuation is left to a process
 // that began at that time, or zero where it is not: the process that was to go
 // on is gone, or it had its time.
-func (c continuation) standsAsideUntil(reset, began, now time.Time) time.Time {
+func (c Continuation) StandsAsideUntil(reset, began, now time.Time) time.Time {
 	if c.at.Before(began) {
 		return time.Time{} // what was armed died with the process before
 	}
 	var until time.Time
 	switch c.state {
 	case waits:
-		until = c.at.Add(patience)
-		if due := reset.Add(patience); due.After(until) {
+		until = c.at.Add(Patience)
+		if due := reset.Add(Patience); due.After(until) {
 			until = due
 		}
 	case fired:
-		until = c.at.Add(patience)
+		until = c.at.Add(Patience)
 	case unarmed, cancelled, lapsed:
 	}
 	if !until.After(now) {

@@ -1,9 +1,11 @@
-package claude
+package transcript
 
 import (
 	"bytes"
 	"context"
+	"maps"
 	"math"
+	"slices"
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
@@ -27,6 +29,11 @@ var leftOff = map[string]string{
 	wrapUp:    "Claude Code let its turn end in the grace after the usage limit",
 }
 
+// LetEnd reports whether that is said of a turn which Claude Code itself let end.
+func LetEnd(text string) bool {
+	return slices.Contains(slices.Collect(maps.Values(leftOff)), text)
+}
+
 var noteName = agent.MarkBy(`LimitNote`, 'L') // of usageLimitNote
 
 // maxNoteLines bounds how far back a note is looked for, in one long turn.
@@ -34,12 +41,12 @@ const maxNoteLines = 20_000
 
 // minds notes, of the records that are read one after the other, from where on the
 // turn that is under way has no note: where it began.
-func (a *Agent) minds(r record, line agent.Line) {
+func (rd *Reader) minds(r record, line agent.Line) {
 	switch {
 	case r.isNote():
-		a.plain.Put(line.Path, math.MaxInt64)
+		rd.plain.Put(line.Path, math.MaxInt64)
 	case line.Shown > 0 && r.bounds(): // otherwise nobody reads on from here
-		a.plain.Put(line.Path, line.Offset)
+		rd.plain.Put(line.Path, line.Offset)
 	}
 }
 
@@ -53,8 +60,8 @@ func (r record) bounds() bool {
 }
 
 // noteOf returns the last note of the turn that the line is of, or "".
-func (a *Agent) noteOf(line agent.Line) string {
-	from, known := a.plain.Get(line.Path)
+func (rd *Reader) noteOf(line agent.Line) string {
+	from, known := rd.plain.Get(line.Path)
 	if known && from <= line.Offset && line.Offset-line.Shown <= from {
 		return "" // all since then was read
 	}
@@ -63,7 +70,7 @@ func (a *Agent) noteOf(line agent.Line) string {
 	}
 	note := lastNote(line)
 	if note == "" {
-		a.plain.Put(line.Path, line.Offset)
+		rd.plain.Put(line.Path, line.Offset)
 	}
 	return note
 }
@@ -112,20 +119,20 @@ func mayBound(line []byte) bool {
 
 // leavesOff reports whether the record ends a turn that Claude Code itself let end
 // because of the limit, or says when it goes on after such an end.
-func (a *Agent) leavesOff(r record, line agent.Line) (resume.Limited, bool) {
+func (rd *Reader) leavesOff(r record, line agent.Line) (resume.Limited, bool) {
 	state, isNotice := r.notice()
 	goesOn := isNotice && state == waits
 	if !goesOn && !(r.moved() && r.Message.StopReason == "end_turn") {
 		return resume.Limited{}, false
 	}
-	text, ok := leftOff[a.noteOf(line)]
+	text, ok := leftOff[rd.noteOf(line)]
 	if !ok {
 		return resume.Limited{}, false
 	}
 	at := r.at(line.ModTime)
 	ev := resume.Limited{At: at, Verdict: limit.Verdict{Class: limit.UsageLimit, WaitHelps: true}, Text: text}
 	if goesOn {
-		ev.Reset = a.LimitsAt(at).Refusal(limit.Refusal{Text: r.Notice}).Reset
+		ev.Reset = rd.LimitsAt(at).Refusal(limit.Refusal{Text: r.Notice}).Reset
 	}
 	return ev, true
 }

@@ -1,25 +1,16 @@
 package claude
 
 import (
-	"bytes"
 	"cmp"
-	"context"
 	"os"
 	"regexp"
 	"slices"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
 )
-
-// settings is what a session ran with and what a resumed run does not take
-// over by itself.
-type settings struct {
-	permission string
-	model      string
-	effort     string
-}
 
 // bypass is the mode without any permission checks. It is passed on where the
 // session had it, and never added.
@@ -35,71 +26,30 @@ var (
 	modelName       = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*$`)
 )
 
-// maxSettingsLines bounds how far back settings are looked for: in one long
-// turn there may be many records since the last prompt.
-const maxSettingsLines = 20_000
-
-// lastSettings reads what the session ran with last: the permission mode is
-// with its last prompt, or in a record of its own since it was changed; model and effort are with its last answer. Versions
-// before 2.1 record none of them.
-func lastSettings(ctx context.Context, transcript string) (settings, error) {
-	var (
-		had             settings
-		prompt, answer  bool
-		whole           bool // the turn of that answer was looked through: another model may have taken it over
-		visited         int
-		quotedMode      = []byte(`"permissionMode"`)
-		quotedRequested = []byte(`"requestedModel"`)
-	)
-	err := agent.LinesBack(ctx, transcript, func(line agent.Line) bool {
-		visited++
-		if before, ok := fellBack(line.Data, had.model); ok && answer && !whole {
-			had.model = before // and on: one may have followed another
-		}
-		mayPrompt := !(prompt && whole) && bytes.Contains(line.Data, quotedMode)
-		mayAnswer := !answer && bytes.Contains(line.Data, quotedRequested)
-		if mayPrompt || mayAnswer {
-			r, ok := parse(line.Data)
-			switch {
-			case !ok || r.IsSidechain:
-			case mayPrompt && (r.Type == "user" || r.Type == "permission-mode") && r.Permission != "":
-				if !prompt {
-					had.permission, prompt = r.Permission, true
-				}
-				whole = whole || answer && r.Type == "user"
-			case mayAnswer && r.moved():
-				had.model, had.effort, answer = r.Model, r.Effort, true
-			}
-		}
-		return visited < maxSettingsLines && !(prompt && answer && whole)
-	})
-	return had, err
-}
-
 // told returns the flags of which the transcript tells something newer.
-func (s settings) told() []string {
+func told(s transcript.Settings) []string {
 	var told []string
-	if modelName.MatchString(s.model) {
+	if modelName.MatchString(s.Model) {
 		told = append(told, "--model")
 	}
-	if slices.Contains(efforts, s.effort) {
+	if slices.Contains(efforts, s.Effort) {
 		told = append(told, "--effort")
 	}
 	return told
 }
 
-// flags returns the arguments that give a run these settings. A value that is
+// flagsOf returns the arguments that give a run these settings. A value that is
 // not known is left out: Claude Code then falls back to its own default.
-func (s settings) flags() []string {
+func flagsOf(s transcript.Settings) []string {
 	var flags []string
-	if s.permission != "" {
-		flags = append(flags, "--permission-mode", s.permission)
+	if s.Permission != "" {
+		flags = append(flags, "--permission-mode", s.Permission)
 	}
-	if modelName.MatchString(s.model) {
-		flags = append(flags, "--model", s.model)
+	if modelName.MatchString(s.Model) {
+		flags = append(flags, "--model", s.Model)
 	}
-	if slices.Contains(efforts, s.effort) {
-		flags = append(flags, "--effort", s.effort)
+	if slices.Contains(efforts, s.Effort) {
+		flags = append(flags, "--effort", s.Effort)
 	}
 	return flags
 }

@@ -1,9 +1,8 @@
-package claude
+package transcript
 
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,57 +14,6 @@ import (
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
-
-const sessionA = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c001"
-
-func observeAll(a *Agent, src agent.Source, path string, data []byte) []resume.Observation {
-	var all []resume.Observation
-	next := int64(0)
-	for line := range bytes.Lines(data) {
-		offset := next
-		next += int64(len(line))
-		line = bytes.TrimSuffix(line, []byte("\n"))
-		if src.Sift(line) == agent.Nothing {
-			continue
-		}
-		if s, ok := a.Observe(src, agent.Line{Path: path, Offset: offset, Data: line}); ok {
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
-// base fills in what every record has.
-func base(fields map[string]any) map[string]any {
-	r := map[string]any{
-		"sessionId": sessionA, "cwd": "/src/app", "isSidechain": false, "version": "2.1.325",
-		"timestamp": "2026-11-15T00:00:20.479Z",
-	}
-	maps.Copy(r, fields)
-	return r
-}
-
-func said(model, text string) map[string]any {
-	return map[string]any{"model": model, "role": "assistant", "content": []any{map[string]any{"type": "text", "text": text}}}
-}
-
-func refused(fields map[string]any, text string) map[string]any {
-	r := base(fields)
-	r["type"], r["isApiErrorMessage"], r["message"] = "assistant", true, said(Synthetic, text)
-	return r
-}
-
-func asked(fields map[string]any, content any) map[string]any {
-	r := base(fields)
-	r["type"], r["message"] = "user", map[string]any{"role": "user", "content": content}
-	return r
-}
-
-func encode(t testing.TB, r any) []byte {
-	data, err := json.Marshal(r)
-	require.NoError(t, err)
-	return data
-}
 
 func TestWhatALineMeans(t *testing.T) {
 	at := time.Date(2026, 11, 15, 0, 0, 20, 479e6, time.UTC)
@@ -147,7 +95,7 @@ func TestWhatALineMeans(t *testing.T) {
 		},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			a := newAgent(t, Options{})
+			a := newReading()
 			src := a.Sources()[0]
 			got := observeAll(a, src, "/nowhere/"+sessionA+".jsonl", encode(t, c.record))
 			if c.want == nil {
@@ -242,7 +190,7 @@ func TestWhatARefusalMeans(t *testing.T) {
 		},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			a := newAgent(t, Options{})
+			a := newReading()
 			got := observeAll(a, a.Sources()[0], "/nowhere/x.jsonl", encode(t, refused(c.fields, c.text)))
 			require.Len(t, got, 1)
 			require.IsType(t, resume.Limited{}, got[0].Event)
@@ -256,7 +204,7 @@ func TestWhatARefusalMeans(t *testing.T) {
 }
 
 func TestARecordSpacedOrEscapedByOthersIsStillRead(t *testing.T) {
-	a := newAgent(t, Options{})
+	a := newReading()
 	spaced, err := json.MarshalIndent(refused(map[string]any{"apiErrorStatus": 529}, "API Error: 529 Overloaded."), "", "")
 	require.NoError(t, err)
 	got := observeAll(a, a.Sources()[0], "/nowhere/x.jsonl", bytes.ReplaceAll(spaced, []byte("\n"), []byte(" ")))
@@ -265,7 +213,7 @@ func TestARecordSpacedOrEscapedByOthersIsStillRead(t *testing.T) {
 }
 
 func TestTheSessionIsNamedByTheRecordElseByItsFile(t *testing.T) {
-	a := newAgent(t, Options{})
+	a := newReading()
 	for name, c := range map[string]struct{ id, path, want string }{
 		"the record":            {sessionA, "/p/other.jsonl", sessionA},
 		"no id in the record":   {"", "/p/" + sessionA + ".jsonl", sessionA},
@@ -288,7 +236,7 @@ func TestTheSessionIsNamedByTheRecordElseByItsFile(t *testing.T) {
 }
 
 func TestBrokenLinesMeanNothing(t *testing.T) {
-	a := newAgent(t, Options{})
+	a := newReading()
 	whole := string(encode(t, refused(nil, "API Error: 529 Overloaded.")))
 	for _, line := range []string{"", "{", whole[:len(whole)/2], "null", "[]", `"user"`, strings.Repeat("[", 20000) + `"user"`, "\x00\x00\"user\""} {
 		require.Empty(t, observeAll(a, a.Sources()[0], "/p/x.jsonl", []byte(line)), line)
@@ -298,7 +246,7 @@ func TestBrokenLinesMeanNothing(t *testing.T) {
 }
 
 func TestOnlySessionsOfTheFirstLevelAreTranscripts(t *testing.T) {
-	a := newAgent(t, Options{})
+	a := newReading()
 	match := a.Sources()[0].Match
 	id := sessionA + ".jsonl"
 	require.True(t, match(filepath.Join("-src-app", id)))
@@ -315,36 +263,8 @@ func TestOnlySessionsOfTheFirstLevelAreTranscripts(t *testing.T) {
 	}
 }
 
-func TestHomesAreAccounts(t *testing.T) {
-	user := t.TempDir()
-	t.Setenv("HOME", user)
-	t.Setenv("CLAUDE_CONFIG_DIR", "")
-	usual := filepath.Join(user, ".claude")
-
-	a, err := New(Options{})
-	require.NoError(t, err)
-	require.Len(t, a.Sources(), 1)
-	require.Equal(t, "claude-code:default", a.Sources()[0].Account)
-	require.Equal(t, filepath.Join(usual, "projects"), a.Sources()[0].Root)
-
-	a, err = New(Options{Roots: []string{"/srv/agents/", usual, usual + "/"}})
-	require.NoError(t, err)
-	require.Len(t, a.Sources(), 2)
-	require.Equal(t, "claude-code:/srv/agents", a.Sources()[0].Account)
-	require.Equal(t, "claude-code:default", a.Sources()[1].Account)
-
-	t.Setenv("CLAUDE_CONFIG_DIR", "/srv/agents")
-	a, err = New(Options{})
-	require.NoError(t, err)
-	require.Equal(t, "claude-code:default", a.Sources()[0].Account)
-	require.Equal(t, "/srv/agents/projects", a.Sources()[0].Root)
-
-	_, err = New(Options{Roots: []string{"work"}})
-	require.ErrorContains(t, err, `"work"`)
-}
-
 func TestWhetherAPersonSitsBeforeASession(t *testing.T) {
-	a := newAgent(t, Options{})
+	a := newReading()
 	for entrypoint, want := range map[string]string{
 		"cli": resume.Interactive, "sdk-cli": resume.Headless, "sdk-ts": "", "": "",
 	} {

@@ -1,4 +1,4 @@
-package claude
+package transcript
 
 import (
 	"bytes"
@@ -22,9 +22,9 @@ var (
 	interruption    = agent.MarkBy(strings.TrimPrefix(interrupted, "["), 'R')
 )
 
-// sift passes over bookkeeping and over tool results, which are most of a
+// Sift passes over bookkeeping and over tool results, which are most of a
 // transcript's bytes.
-func sift(line []byte) agent.Weight {
+func Sift(line []byte) agent.Weight {
 	switch string(recordType(line)) {
 	case "user":
 		if !toolUseID.In(line) {

@@ -1,4 +1,4 @@
-package claude
+package transcript
 
 import (
 	"context"
@@ -12,11 +12,11 @@ import (
 
 // Denied returns what a run was refused at last: as the transcript tells, else
 // as its result does, where it was printed as JSON.
-func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (agent.Denial, bool, error) {
+func (rd *Reader) Denied(ctx context.Context, s resume.Session, run agent.Ran) (agent.Denial, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return agent.Denial{}, false, err
 	}
-	d, denied, told, err := agent.LastDenial(ctx, s.Transcript, run.Since, a.trace)
+	d, denied, told, err := agent.LastDenial(ctx, s.Transcript, run.Since, rd.Trace)
 	if denied || told || err != nil {
 		return d, denied, err
 	}
@@ -24,14 +24,14 @@ func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (ag
 	return d, denied, nil
 }
 
-// trace says what a record tells of tools.
-func (a *Agent) trace(line agent.Line) agent.Trace {
+// Trace says what a record tells of tools.
+func (rd *Reader) Trace(line agent.Line) agent.Trace {
 	r, ok := parse(line.Data)
 	if !ok || r.IsSidechain {
 		return agent.Trace{}
 	}
 	t := agent.Trace{At: r.at(line.ModTime)}
-	event, _ := a.event(r, line)
+	event, _ := rd.event(r, line)
 	switch event.(type) {
 	case resume.Limited, resume.Cancelled:
 		t.Other = true

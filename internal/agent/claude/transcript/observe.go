@@ -1,4 +1,4 @@
-package claude
+package transcript
 
 import (
 	"bytes"
@@ -17,20 +17,20 @@ import (
 	"resumed/internal/resume"
 )
 
-// read says what a line of a transcript means for its session.
-func (a *Agent) read(line agent.Line) (o resume.Observation, ok bool) {
+// Read says what a line of a transcript means for its session.
+func (rd *Reader) Read(line agent.Line) (o resume.Observation, ok bool) {
 	r, ok := parse(line.Data)
 	if !ok || r.IsSidechain {
 		return o, false
 	}
-	a.minds(r, line)
-	if o.Event, ok = a.event(r, line); !ok {
+	rd.minds(r, line)
+	if o.Event, ok = rd.event(r, line); !ok {
 		return o, false
 	}
 	if o.Key.ID, ok = sessionID(r, line.Path); !ok {
 		return o, false
 	}
-	o.Cwd, o.Kind = a.cwd(r, line), kindBy(r.Entrypoint)
+	o.Cwd, o.Kind = rd.cwd(r, line), KindBy(r.Entrypoint)
 	return o, true
 }
 
@@ -38,19 +38,19 @@ func (a *Agent) read(line agent.Line) (o resume.Observation, ok bool) {
 // agent retries (system/api_error) or will continue by itself
 // (system/informational) end no turn: they say nothing here. That a person does
 // not want it to continue is told by nothing else.
-func (a *Agent) event(r record, line agent.Line) (resume.Event, bool) {
+func (rd *Reader) event(r record, line agent.Line) (resume.Event, bool) {
 	at := r.at(line.ModTime)
 	if at.IsZero() {
 		return nil, false
 	}
-	if ev, ok := a.leavesOff(r, line); ok {
+	if ev, ok := rd.leavesOff(r, line); ok {
 		return ev, true
 	}
 	switch {
 	case r.Type == "user" && r.IsMeta && r.Note == release:
 		return resume.Progressed{At: at}, true
 	case r.Type == "assistant" && r.IsAPIError:
-		return resume.Limited{At: at, Verdict: r.refusal().Verdict(a.LimitsAt(at)), Text: agent.Clip(r.Message.Text())}, true
+		return resume.Limited{At: at, Verdict: r.refusal().Verdict(rd.LimitsAt(at)), Text: agent.Clip(r.Message.Text())}, true
 	case r.moved():
 		return resume.Progressed{At: at, Model: r.Model}, true
 	case r.interrupts(), r.declines():
@@ -64,6 +64,9 @@ func (a *Agent) event(r record, line agent.Line) (resume.Event, bool) {
 
 var plainName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
 
+// IsID reports whether Claude Code may have given a session that id.
+func IsID(id string) bool { return plainName.MatchString(id) }
+
 // sessionID returns the id that the record names, else the one that its file
 // is named after.
 func sessionID(r record, path string) (string, bool) {
@@ -71,13 +74,13 @@ func sessionID(r record, path string) (string, bool) {
 		return r.SessionID, true
 	}
 	name := strings.TrimSuffix(filepath.Base(path), ".jsonl")
-	return name, plainName.MatchString(name)
+	return name, IsID(name)
 }
 
 // cwd returns the directory that the session began in: it is the one to
 // continue in, whatever directory later records name.
-func (a *Agent) cwd(r record, line agent.Line) string {
-	if cwd, ok := a.cwds.Get(line.Path); ok {
+func (rd *Reader) cwd(r record, line agent.Line) string {
+	if cwd, ok := rd.cwds.Get(line.Path); ok {
 		return cwd
 	}
 	if begin, held := line.Beginning(); held || line.Offset == 0 {
@@ -92,17 +95,17 @@ func (a *Agent) cwd(r record, line agent.Line) string {
 	if !ok {
 		return r.Cwd
 	}
-	a.cwds.Put(line.Path, cwd)
+	rd.cwds.Put(line.Path, cwd)
 	return cwd
 }
 
 // maxHead is how far into a file its first record with a directory is looked for.
 const maxHead = 4 << 20
 
-// firstCwd returns the first directory that a transcript names.
-func firstCwd(path string) (string, bool) { return firstCwdIn(nil, path) }
+// FirstCwd returns the first directory that a transcript names.
+func FirstCwd(path string) (string, bool) { return firstCwdIn(nil, path) }
 
-// firstCwdIn is firstCwd of a file that may be open already.
+// firstCwdIn is FirstCwd of a file that may be open already.
 func firstCwdIn(f *os.File, path string) (string, bool) {
 	if f == nil {
 		opened, err := agent.Open(path)

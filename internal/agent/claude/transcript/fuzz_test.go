@@ -1,4 +1,4 @@
-package claude
+package transcript
 
 import (
 	"bytes"
@@ -18,33 +18,29 @@ import (
 // Whatever a line holds, it is understood or passed over; and a reset is never
 // made up.
 func FuzzObserve(f *testing.F) {
-	for _, c := range agenttest.Cases[captured](f) {
-		data, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(c.File)))
+	for _, c := range agenttest.Cases[struct{ File string }](f, "..") {
+		data, err := os.ReadFile(filepath.Join("..", "testdata", filepath.FromSlash(c.File)))
 		if err != nil {
 			f.Fatal(err)
 		}
 		for line := range bytes.Lines(data) {
-			if sift(line) != agent.Nothing {
+			if Sift(line) != agent.Nothing {
 				f.Add(bytes.TrimSpace(line))
 			}
 		}
 	}
-	a, err := New(Options{Roots: []string{"/r"}, Zone: time.UTC, Grace: 2 * time.Hour})
-	if err != nil {
-		f.Fatal(err)
-	}
-	src := a.Sources()[0]
+	a := newReading()
 	written := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, ok := a.Observe(src, agent.Line{Path: "/r/projects/p/s.jsonl", Data: data, ModTime: written})
+		s, ok := a.Observe(a.Sources()[0], agent.Line{Path: "/r/projects/p/s.jsonl", Data: data, ModTime: written})
 		if !ok {
 			return
 		}
 		odd := bytes.ContainsRune(data, '\\') || toolUseID.In(data) // no version writes such a record
-		if sift(data) == agent.Nothing && !odd {
+		if Sift(data) == agent.Nothing && !odd {
 			t.Fatalf("a line that means %#v would be passed over", s.Event)
 		}
-		if !plainName.MatchString(s.Key.ID) {
+		if !IsID(s.Key.ID) {
 			t.Fatalf("session id %q", s.Key.ID)
 		}
 		if l, ok := s.Event.(resume.Limited); ok && l.Reset.Stated() {

@@ -1,4 +1,4 @@
-package claude
+package transcript
 
 import (
 	"bytes"
@@ -30,9 +30,9 @@ type answer struct {
 	} `json:"message"`
 }
 
-// size returns how large the context was at an answer, and how long the provider
+// Size returns how large the context was at an answer, and how long the provider
 // keeps it: five minutes, or an hour where that was asked for.
-func size(line agent.Line) (resume.Context, bool) {
+func Size(line agent.Line) (resume.Context, bool) {
 	if !bytes.Contains(line.Data, []byte(`"input_tokens"`)) || bytes.Contains(line.Data, []byte(`"isApiErrorMessage":true`)) {
 		return resume.Context{}, false
 	}

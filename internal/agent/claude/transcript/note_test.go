@@ -1,4 +1,4 @@
-package claude
+package transcript
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/claude/claudetest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -33,7 +34,7 @@ func TestATurnThatWasLetEndIsAUsageLimit(t *testing.T) {
 		grace   = noted(wrapUp, "[Usage limit reached — grace window active. Wrap up: finish or checkpoint; …]")
 		over    = noted(release, "[The usage limit has reset.]")
 		end     = answer("end_turn", "I stop here. Left: the tests.")
-		armed   = noticed(time.Date(2026, 11, 15, 0, 0, 21, 0, time.UTC), armedNotice)
+		armed   = noticed(time.Date(2026, 11, 15, 0, 0, 21, 0, time.UTC), claudetest.Armed)
 		refusal = refused(map[string]any{"error": "server_error", "apiErrorStatus": 529}, "API Error: 529 Overloaded.")
 		side    = func(r map[string]any) map[string]any { r = base(r); r["isSidechain"] = true; return r }
 	)
@@ -60,13 +61,13 @@ func TestATurnThatWasLetEndIsAUsageLimit(t *testing.T) {
 		"a note of a kind nobody knows": {[]any{prompt, noted("later", "[…]"), end}, "", false},
 		"a refusal tells more":          {[]any{prompt, near, refusal}, "API Error: 529 Overloaded.", false},
 		"its own continuation after a refusal": {
-			[]any{prompt, near, end, outOfQuota(time.Date(2026, 11, 15, 0, 0, 20, 0, time.UTC), time.Date(2026, 11, 15, 2, 2, 0, 0, time.UTC)), armed},
+			[]any{prompt, near, end, claudetest.OutOfQuota(time.Date(2026, 11, 15, 0, 0, 20, 0, time.UTC), time.Date(2026, 11, 15, 2, 2, 0, 0, time.UTC)), armed},
 			"You've hit your 5-hour limit · resets 2:02am (UTC)", true,
 		},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			sc := newScene(t, c.records...)
-			last, found, err := agent.Last(t.Context(), sc.agent, agent.SourceOf(sc.agent, sc.session.Transcript), sc.session.Transcript)
+			a := newReading()
+			last, found, err := agent.Last(t.Context(), a, a.Sources()[0], written(t, c.records...))
 			require.NoError(t, err)
 			require.True(t, found)
 			got, limited := last.Event.(resume.Limited)
@@ -84,18 +85,10 @@ func TestATurnThatWasLetEndIsAUsageLimit(t *testing.T) {
 	}
 }
 
-// No screen shows why such a turn ended: the prompt is typed all the same.
-func TestAfterATurnThatWasLetEndThePromptIsTyped(t *testing.T) {
-	for _, text := range leftOff {
-		got := judge(ReadScreen(captureOf(t, "ok")), "idle", resume.Session{LimitText: text}, 7, time.Now())
-		require.Equal(t, agent.Sight{}, got)
-	}
-}
-
 // What Claude Code 2.1.325 really wrote when its provider said that 97 % were used.
 func TestARealNoteOfANearLimitIsUnderstood(t *testing.T) {
-	a := newAgent(t, Options{})
-	last, found, err := agent.Last(t.Context(), a, a.Sources()[0], "testdata/transcripts/near-limit.jsonl")
+	a := newReading()
+	last, found, err := agent.Last(t.Context(), a, a.Sources()[0], "../testdata/transcripts/near-limit.jsonl")
 	require.NoError(t, err)
 	require.True(t, found)
 	stopped, ok := last.Event.(resume.Limited)

@@ -1,4 +1,4 @@
-package claude
+package transcript
 
 import (
 	"bytes"
@@ -24,14 +24,14 @@ func BenchmarkSift(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(line)))
 			for b.Loop() {
-				sift(line)
+				Sift(line)
 			}
 		})
 	}
 }
 
 func BenchmarkObserve(b *testing.B) {
-	a := newAgent(b, Options{})
+	a := newReading()
 	line := agent.Line{Path: "/nowhere/x.jsonl", Data: bytes.TrimSpace(encode(b, refused(map[string]any{"apiErrorStatus": 529}, "API Error: 529 Overloaded.")))}
 	b.SetBytes(int64(len(line.Data)))
 	for b.Loop() {

@@ -1,4 +1,4 @@
-package claude
+package screen
 
 import (
 	"os"
@@ -10,14 +10,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/claude/claudetest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
 func captureOf(t testing.TB, name string) string {
-	data, err := os.ReadFile(filepath.Join("testdata", "screens", name+".txt"))
+	data, err := os.ReadFile(filepath.Join("..", "testdata", "screens", name+".txt"))
 	require.NoError(t, err)
 	return string(data)
+}
+
+// judge judges the screen of a process without vim's keys.
+func judge(seen Screen, status string, stopped resume.Session, pid int, now time.Time) agent.Sight {
+	return seen.Judge(Process{PID: pid, Status: status, Vim: func() bool { return false }}, stopped, now)
 }
 
 func TestEveryCapturedScreenIsRecognised(t *testing.T) {
@@ -85,14 +91,14 @@ func TestEveryCapturedScreenIsRecognised(t *testing.T) {
 		"vim-usage-5h":                       {armed, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := ReadScreen(captureOf(t, name))
+			got := Read(captureOf(t, name))
 			require.Equal(t, want.view, got.view)
 			require.Equal(t, want.draft, got.draft)
 			inserts := strings.Contains(name, "vim-") && !strings.HasSuffix(name, "vim-normal")
 			require.Equal(t, inserts, got.insert, "vim's INSERT is shown, and nothing else of vim")
 		})
 	}
-	files, err := filepath.Glob("testdata/screens/*.txt")
+	files, err := filepath.Glob("../testdata/screens/*.txt")
 	require.NoError(t, err)
 	require.Len(t, files, 58, "every capture is in the table")
 }
@@ -194,7 +200,7 @@ func TestWhatAScreenShows(t *testing.T) {
 		},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			got := ReadScreen(c.text)
+			got := Read(c.text)
 			require.Equal(t, c.view, got.view)
 			require.Equal(t, c.draft, got.draft)
 		})
@@ -240,7 +246,7 @@ func TestWhatMayBeTyped(t *testing.T) {
 		},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			got := judge(ReadScreen(captureOf(t, c.screen)), c.status, c.session, 7, now)
+			got := judge(Read(captureOf(t, c.screen)), c.status, c.session, 7, now)
 			require.Equal(t, c.menu, got.Menu)
 			require.Equal(t, c.strange, got.Strange)
 			if c.why == "" {
@@ -252,42 +258,50 @@ func TestWhatMayBeTyped(t *testing.T) {
 			require.Equal(t, c.park, got.Leave.Park)
 		})
 	}
-	low := ReadScreen(captureOf(t, "v197-low-menu-10-closed"))
+	low := Read(captureOf(t, "v197-low-menu-10-closed"))
 	require.Contains(t, judge(low, "idle", shortWindow, 7, now).Leave.Why, "does not show what stopped")
-	low.asked = true
-	require.Equal(t, agent.Sight{}, judge(low, "idle", shortWindow, 7, now), "the menu that stood there has told")
+	asked := Process{PID: 7, Status: "idle", Asked: true, Vim: func() bool { return false }}
+	require.Equal(t, agent.Sight{}, low.Judge(asked, shortWindow, now), "the menu that stood there has told")
 
 	asleep := strings.NewReplacer("⚠ Usage limit reached · limit resets 2:02am", "Usage limit has reset",
 		"Continuing automatically at 2:02am · Esc to cancel", "Press enter to continue").Replace(captureOf(t, "usage-5h-oauth"))
-	got := judge(ReadScreen(asleep), "idle", shortWindow, 7, now)
+	got := judge(Read(asleep), "idle", shortWindow, 7, now)
 	require.NotNil(t, got.Leave, "nobody has seen it: nothing is typed")
 	require.Contains(t, got.Leave.Why, "asks for Enter")
 	require.True(t, got.Leave.Park && got.Strange, "it is told, and kept")
-	got = judge(ReadScreen(captureOf(t, "cancel-ctrlc-in-retry")), "idle",
+	got = judge(Read(captureOf(t, "cancel-ctrlc-in-retry")), "idle",
 		session{LimitText: "Interrupted · What should Claude do instead?"}, 7, now)
 	require.Equal(t, agent.Sight{Draft: "try again"}, got, "a draft is told, not touched")
+}
+
+// No screen shows why a turn ended that Claude Code let end: the prompt is typed all the same.
+func TestAfterATurnThatWasLetEndThePromptIsTyped(t *testing.T) {
+	for _, text := range []string{claudetest.NearTheLimit, claudetest.InTheGrace} {
+		got := judge(Read(captureOf(t, "ok")), "idle", resume.Session{LimitText: text}, 7, time.Now())
+		require.Equal(t, agent.Sight{}, got)
+	}
 }
 
 // A refusal is found on screens of every width, for terminals break lines.
 func TestARefusalIsFoundHoweverItIsBroken(t *testing.T) {
 	const text = "API Error: Request rejected (429) · This request would exceed"
 	for _, turn := range []string{"● API Error: Request rejected (429)", "● API Err\n  or: Request re\n  jected (429)"} {
-		got := ReadScreen(prompt("❯ go\n"+turn, "❯ ", "? for shortcuts"))
+		got := Read(prompt("❯ go\n"+turn, "❯ ", "? for shortcuts"))
 		require.True(t, got.shows(text), turn)
 	}
 	require.False(t, Screen{turn: "anything"}.shows(""), "a refusal without words is not found")
 	const long = "API Error: 529 Overloaded. This is a server-side issue, usually temporary — try again in a moment. If it persists, check your inference gateway (127.0.0.1:37967)."
-	low := ReadScreen(captureOf(t, "low-529-10-narrow"))
+	low := Read(captureOf(t, "low-529-10-narrow"))
 	require.True(t, low.shows(long), "its beginning stands above the screen")
 	require.False(t, low.shows("API Error: 500 Internal server error. Try again in a moment."))
 	low.cut = false
 	require.False(t, low.shows(long), "a turn whose beginning is seen must show the refusal's")
-	got := ReadScreen(prompt("❯ go\n"+text+"\n❯ again\n● Done.", "❯ ", "? for shortcuts"))
+	got := Read(prompt("❯ go\n"+text+"\n❯ again\n● Done.", "❯ ", "? for shortcuts"))
 	require.False(t, got.shows(text), "one before the last prompt is over")
 }
 
 func FuzzReadScreen(f *testing.F) {
-	files, err := filepath.Glob("testdata/screens/*.txt")
+	files, err := filepath.Glob("../testdata/screens/*.txt")
 	require.NoError(f, err)
 	for _, file := range files {
 		data, err := os.ReadFile(file)
@@ -295,7 +309,7 @@ func FuzzReadScreen(f *testing.F) {
 		f.Add(string(data))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		s := ReadScreen(text)
+		s := Read(text)
 		if s.view == menu {
 			require.Contains(t, text, "Esc to cancel")
 		}

@@ -1,4 +1,4 @@
-package claude
+package transcript
 
 import (
 	"os"
@@ -14,17 +14,15 @@ import (
 )
 
 func TestTheSizeOfTheContextIsReadFromTheLastAnswer(t *testing.T) {
-	t.Setenv("HOME", t.TempDir())
-	a, err := New(Options{})
-	require.NoError(t, err)
-	got, known, err := a.Weigh(t.Context(), resume.Session{Transcript: "testdata/transcripts/p-ok.jsonl"})
+	a := &newReading().lines
+	got, known, err := a.Weigh(t.Context(), resume.Session{Transcript: "../testdata/transcripts/p-ok.jsonl"})
 	require.NoError(t, err)
 	require.True(t, known)
 	require.EqualValues(t, 1020, got.Tokens)
 	require.Equal(t, 5*time.Minute, got.Warm)
 	require.WithinDuration(t, time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC), got.At, 24*time.Hour)
 
-	f, err := os.Open("testdata/transcripts/p-ok.jsonl")
+	f, err := os.Open("../testdata/transcripts/p-ok.jsonl")
 	require.NoError(t, err)
 	defer f.Close()
 	info, err := f.Stat()
@@ -38,9 +36,7 @@ func TestTheSizeOfTheContextIsReadFromTheLastAnswer(t *testing.T) {
 
 // Who reads a line while others wait does not go back far.
 func TestAnAnswerThatIsFarAwayIsLookedForLater(t *testing.T) {
-	t.Setenv("HOME", t.TempDir())
-	a, err := New(Options{})
-	require.NoError(t, err)
+	a := &newReading().lines
 	const answer = `{"type":"assistant","timestamp":"2026-11-15T00:00:00Z","message":{"usage":{"input_tokens":7}}}` + "\n"
 	for name, c := range map[string]struct {
 		between string

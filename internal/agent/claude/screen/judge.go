@@ -1,0 +1,84 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/agent/claude/transcript"
+	"resumed/internal/resume"
+)
+
+// Process is what is known of whoever shows a screen.
+type Process struct {
+	PID    int
+	Status string      // what it says of itself: busy, idle, waiting; "gone" where it let go of the session
+	Asked  bool        // the limit's menu was seen just before: that is what stopped it
+	Vim    func() bool // whether it has vim's keys, of which the screen shows INSERT alone
+}
+
+// Judge says what may be done with the screen of a process, whose session was stopped.
+func (s Screen) Judge(p Process, stopped resume.Session, now time.Time) agent.Sight {
+	givenUntil := stopped.Limit.Reset.At.Add(transcript.Patience)
+	switch {
+	case p.Status == "gone":
+		return left(fmt.Sprintf("process %d has let go of the session", p.PID))
+	case s.view == busy || p.Status == "busy":
+		return left(fmt.Sprintf("process %d works on the session", p.PID))
+	case s.view == menu && p.Status == "waiting":
+		return agent.Sight{Menu: true}
+	case s.view == menu:
+		return unknown("its terminal shows the limit's menu, and the process does not say that it waits")
+	case p.Status == "waiting":
+		return unknown("it waits for an answer to something that is not known")
+	case s.view == touched:
+		return left("somebody was at its keyboard just now")
+	case s.view == stale:
+		return unknown("it asks for Enter to continue, as after a sleep past the reset; that is left to you")
+	case s.view == strange:
+		return unknown("its terminal shows a screen that is not known")
+	case s.view == armed && now.Before(givenUntil):
+		return agent.Sight{Leave: transcript.LeaveUntil(p.PID, givenUntil)}
+	case !p.Asked && !s.shows(stopped.LimitText):
+		return unknown("its terminal does not show what stopped the session")
+	case !s.insert && p.Vim():
+		const why = "its composer is in vim's NORMAL mode, where letters are commands: press i there, and the prompt is typed"
+		return agent.Sight{Leave: &agent.Leave{Why: why, Tell: true}}
+	default:
+		return agent.Sight{Draft: s.draft}
+	}
+}
+
+func left(why string) agent.Sight { return agent.Sight{Leave: &agent.Leave{Why: why}} }
+
+func unknown(why string) agent.Sight {
+	return agent.Sight{Leave: &agent.Leave{Why: why, Park: true}, Strange: true}
+}
+
+// shownPart is how much of a refusal's words must be on the screen. They may
+// be cut, and what follows them differs.
+const shownPart = 20
+
+// shows reports whether the turn on the screen ends with the refusal that the
+// transcript tells of: then it is this session that is shown, as it stopped. On
+// a low screen that turn begins in the middle of those words, or below them.
+func (s Screen) shows(refusal string) bool {
+	words := []rune(squeeze(refusal))
+	switch {
+	case s.cut && s.view == armed:
+		return true
+	case transcript.LetEnd(refusal):
+		return true // that is shown nowhere: the turn ended well
+	case len(words) == 0:
+		return false
+	case strings.Contains(s.turn, string(words[:min(shownPart, len(words))])):
+		return true
+	}
+	for from := 1; s.cut && from <= len(words)-shownPart; from++ {
+		if strings.HasPrefix(s.turn, string(words[from:])) {
+			return true
+		}
+	}
+	return false
+}

@@ -79,8 +79,10 @@ var arrows = map[string][]string{
 	"internal/program":            {"internal/resume"},
 	"internal/agenttest":          {"internal/agent", "internal/leash", "internal/limit", "internal/resume"}, // for tests alone
 	"internal/agent/claude": {
-		"internal/agent", "internal/agent/claude/*", "internal/leash", "internal/limit", "internal/process", "internal/program", "internal/resume", "internal/usage",
+		"internal/agent", "internal/agent/claude/*", "internal/leash", "internal/limit", "internal/program", "internal/resume", "internal/usage",
 	},
+	"internal/agent/claude/claudetest": {"internal/process", "internal/procfs"}, // for tests alone
+	"internal/agent/claude/holders":    {"internal/agent", "internal/agent/claude/transcript", "internal/process", "internal/resume"},
 	"internal/agent/claude/screen":     {"internal/agent", "internal/agent/claude/transcript", "internal/resume"},
 	"internal/agent/claude/transcript": {"internal/agent", "internal/limit", "internal/resume"},
 	"internal/agent/*":                 {"internal/agent", "internal/backoff", "internal/fsevents", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/program", "internal/sqliteread", "internal/resume", "internal/dirs", "internal/usage"},

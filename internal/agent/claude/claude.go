@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/claude/holders"
 	"resumed/internal/agent/claude/hooks"
 	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/resume"
@@ -40,6 +41,7 @@ type Options = agent.Options
 // Agent is Claude Code with its config homes.
 type Agent struct {
 	agent.Transcripts
+	holders.Holders
 	reader   transcript.Reader
 	fallback string // what a resume may go on with after an overload; empty: nothing else
 	usage    agent.Settings[cached]
@@ -52,13 +54,14 @@ func New(o Options) (*Agent, error) {
 	homes, err := agent.NewHomes(Name, agent.UsualHome(".claude", homeVariable), o.Roots)
 	a := &Agent{Transcripts: agent.Transcripts{
 		Base: agent.NewBase(agent.About{
-			Name: Name, Program: "claude", Is: isClaude, ByHand: "--resume",
+			Name: Name, Program: "claude", Is: holders.IsClaude, ByHand: "--resume",
 			Flags: flags, Variables: variables, Login: login, Keys: keys[:3], Places: []string{".claude/local"},
 		}, o),
 		Homes: homes,
 		Dir:   "projects",
 		Files: agent.Source{Depth: 1, Match: transcript.Match, Sift: transcript.Sift},
 	}, fallback: o.Model}
+	a.Holders = holders.New(&a.Transcripts)
 	a.reader.LimitsAt = a.LimitsAt
 	a.Read, a.Trace, a.Size = a.reader.Read, a.reader.Trace, transcript.Size
 	a.Elsewhere = func(home string) string {

@@ -3,14 +3,13 @@ package claude
 import (
 	"context"
 	"fmt"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/claude/holders"
 	"resumed/internal/agent/claude/screen"
 	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/resume"
@@ -33,7 +32,7 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	if owner.Kind == resume.Headless {
 		return agent.Runs(owner), nil
 	}
-	holder, untold, err := a.holder(s, owner)
+	holder, untold, err := a.Holder(s, owner)
 	if err != nil {
 		return agent.Plan{}, err
 	}
@@ -49,51 +48,14 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	return a.typing(s, holder, w), nil
 }
 
-// registers is how long a process may take until it says which session it
-// holds. Versions before 2.1 never do.
-const registers = time.Minute
-
-// holder returns the registry's entry of the session's owner, or why nothing
-// can be said to it.
-func (a *Agent) holder(s resume.Session, owner resume.Owner) (holder entry, untold *agent.Leave, err error) {
-	holders := 0
-	for _, root := range a.Homes.Roots {
-		entries, err := a.living(registryOf(root))
-		if err != nil {
-			return entry{}, nil, err
-		}
-		for _, e := range entries {
-			if e.SessionID != s.Key.ID || a.Processes.IsRun(e.PID, s) {
-				continue
-			}
-			holders++
-			if e.PID == owner.PID {
-				holder, holder.dir = e, filepath.Join(root, "sessions")
-			}
-		}
-	}
-	switch {
-	case holders > 1:
-		return entry{}, &agent.Leave{Why: fmt.Sprintf("%d live processes hold the session", holders), Park: true}, nil
-	case holder.PID == 0:
-		age, known := a.Processes.Age(owner.PID)
-		return entry{}, &agent.Leave{
-			Why:  fmt.Sprintf("process %d lives in the session's directory and does not say which session it holds", owner.PID),
-			Park: !known || age > registers,
-		}, nil
-	default:
-		return holder, nil, nil
-	}
-}
-
 // standsAside leaves a session that Claude Code continues by itself.
-func standsAside(ctx context.Context, s resume.Session, last agent.Evidence, holder entry) (agent.Plan, bool, error) {
+func standsAside(ctx context.Context, s resume.Session, last agent.Evidence, holder holders.Holder) (agent.Plan, bool, error) {
 	own, err := transcript.LastContinuation(ctx, s.Transcript)
 	if err != nil {
 		return agent.Plan{}, false, err
 	}
 	reset := resetOf(s, last)
-	until := own.StandsAsideUntil(reset, time.UnixMilli(holder.StartedAt), time.Now())
+	until := own.StandsAsideUntil(reset, holder.Began, time.Now())
 	if until.IsZero() {
 		return agent.Plan{}, false, nil
 	}
@@ -107,24 +69,24 @@ func resetOf(s resume.Session, last agent.Evidence) time.Time {
 	return s.Limit.Reset.At
 }
 
-func (a *Agent) typing(s resume.Session, holder entry, w agent.Words) agent.Plan {
+func (a *Agent) typing(s resume.Session, holder holders.Holder, w agent.Words) agent.Plan {
 	text := strings.Join(strings.Fields(w.Prompt), " ") // a line break would send what stands before it
 	if why := cannotBeTyped(text); why != "" {
 		return agent.Parked("%s", why)
 	}
-	start, err := strconv.ParseUint(holder.ProcStart, 10, 64)
-	if err != nil {
+	process, known := holder.Process()
+	if !known {
 		return agent.Parked("process %d does not say when it was started", holder.PID)
 	}
 	asked := false
 	return agent.Plan{Type: &agent.Typing{
-		Process: resume.Process{PID: holder.PID, Start: start},
+		Process: process,
 		Text:    text,
 		Program: "claude",
 		Judge: func(text string) agent.Sight {
 			sight := screen.Read(text).Judge(screen.Process{
-				PID: holder.PID, Status: a.status(holder), Asked: asked,
-				Vim: func() bool { return a.editsAsVim(filepath.Dir(holder.dir), s.Cwd) },
+				PID: holder.PID, Status: a.Doing(holder), Asked: asked,
+				Vim: func() bool { return a.editsAsVim(holder.Home, s.Cwd) },
 			}, s, time.Now())
 			asked = asked || sight.Menu
 			return sight

@@ -24,11 +24,15 @@ const (
 	staleNotice     = "Usage limit has reset · Press enter to continue"
 )
 
+type procDir = claudetest.Process
+
+var fakeProc, register, registered = claudetest.Processes, claudetest.Register, claudetest.Registered
+
 // talk asks how a session is continued that a registered process holds, which
 // began at that time.
 func (sc scene) talk(t *testing.T, status string, began time.Time, more ...procDir) agent.Plan {
-	sc.agent.Processes = fakeProc(t, append(more, procDir{pid: 7, argv: []string{"claude"}, start: "100"})...)
-	register(t, sc.agent, "7.json", fmt.Sprintf(
+	sc.agent.Processes = fakeProc(t, append(more, procDir{PID: 7, Argv: []string{"claude"}, Start: "100"})...)
+	register(t, sc.agent.Homes.Roots[0], "7.json", fmt.Sprintf(
 		`{"pid":7,"sessionId":%q,"procStart":"100","startedAt":%d,"entrypoint":"cli","status":%q}`,
 		sessionA, began.UnixMilli(), status))
 	return sc.talkTo(t, resume.Owner{PID: 7, Kind: "interactive"}, "continue")
@@ -124,7 +128,7 @@ func TestANoticeBeforeTheLastRefusalIsOver(t *testing.T) {
 
 func TestALiveSessionIsLeftAloneWhere(t *testing.T) {
 	began := time.Now().Add(-time.Hour)
-	other := procDir{pid: 8, argv: []string{"claude"}, start: "200"}
+	other := procDir{PID: 8, Argv: []string{"claude"}, Start: "200"}
 	for why, c := range map[string]struct {
 		park bool
 		plan func(*testing.T, scene) agent.Plan
@@ -146,16 +150,16 @@ func TestALiveSessionIsLeftAloneWhere(t *testing.T) {
 			return sc.talkTo(t, resume.Owner{PID: 7, Kind: "headless"}, "continue")
 		}},
 		"does not say which session": {true, func(t *testing.T, sc scene) agent.Plan {
-			sc.agent.Processes = fakeProc(t, procDir{pid: 7, argv: []string{"claude"}, start: "100"})
+			sc.agent.Processes = fakeProc(t, procDir{PID: 7, Argv: []string{"claude"}, Start: "100"})
 			return sc.talkTo(t, resume.Owner{PID: 7, Kind: "interactive"}, "continue")
 		}},
 		"process 8 lives in": {false, func(t *testing.T, sc scene) agent.Plan {
-			sc.agent.Processes = fakeProc(t, procDir{pid: 8, argv: []string{"claude"}, start: "1000"})
+			sc.agent.Processes = fakeProc(t, procDir{PID: 8, Argv: []string{"claude"}, Start: "1000"})
 			require.NoError(t, os.WriteFile(filepath.Join(string(sc.agent.Processes.FS), "uptime"), []byte("15.03 29.9\n"), 0o600))
 			return sc.talkTo(t, resume.Owner{PID: 8, Kind: "interactive"}, "continue") // it began five seconds ago
 		}},
 		"2 live processes hold": {true, func(t *testing.T, sc scene) agent.Plan {
-			register(t, sc.agent, "8.json", registered(8, sessionA, "200", ""))
+			register(t, sc.agent.Homes.Roots[0], "8.json", registered(8, sessionA, "200", ""))
 			return sc.talk(t, "idle", began, other)
 		}},
 		"transcript is gone": {true, func(t *testing.T, sc scene) agent.Plan {
@@ -219,7 +223,7 @@ func TestTheJudgementFollowsTheProcess(t *testing.T) {
 	require.Equal(t, agent.Sight{}, typing.Judge(screen))
 	sc.talk(t, "busy", time.Now())
 	require.Contains(t, typing.Judge(screen).Leave.Why, "works")
-	register(t, sc.agent, "7.json", registered(7, "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c002", "100", `,"status":"idle"`))
+	register(t, sc.agent.Homes.Roots[0], "7.json", registered(7, "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c002", "100", `,"status":"idle"`))
 	require.Contains(t, typing.Judge(screen).Leave.Why, "let go")
 }
 

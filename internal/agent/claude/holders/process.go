@@ -1,4 +1,4 @@
-package claude
+package holders
 
 import (
 	"path/filepath"
@@ -13,12 +13,12 @@ import (
 // lives reports whether the process that began at start is alive; an empty
 // start is any process of that pid. Where there is no /proc, whose measure of time the
 // registry has, a process is known by its pid and its program.
-func (a *Agent) lives(pid int, start string) bool {
-	if !a.Processes.Seen() {
-		argv := a.Processes.Argv(pid)
-		return process.Answers(pid) && (len(argv) == 0 || process.Runs(argv, isClaude))
+func (h *Holders) lives(pid int, start string) bool {
+	if !h.of.Processes.Seen() {
+		argv := h.of.Processes.Argv(pid)
+		return process.Answers(pid) && (len(argv) == 0 || process.Runs(argv, IsClaude))
 	}
-	stat, err := a.Processes.Stat(pid)
+	stat, err := h.of.Processes.Stat(pid)
 	return err == nil && stat.Living() && (start == "" || start == strconv.FormatUint(stat.Start, 10))
 }
 
@@ -28,9 +28,9 @@ func serves(args []string) bool {
 	return len(args) > 0 && (args[0] == "daemon" || args[0] == "mcp")
 }
 
-// isClaude reports whether a path is that of Claude Code. Old versions are node under
+// IsClaude reports whether a path is that of Claude Code. Old versions are node under
 // a title of their own: nothing but "claude".
-func isClaude(program string) bool {
+func IsClaude(program string) bool {
 	switch filepath.Base(strings.TrimSpace(program)) {
 	case "claude", "claude.exe":
 		return true

@@ -1,10 +1,12 @@
-package claude
+package holders
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strconv"
 
 	"resumed/internal/agent"
 	"resumed/internal/process"
@@ -13,10 +15,10 @@ import (
 
 // Owner returns the live process that holds the session. Claude Code takes no
 // lock: a second process on one session forks the conversation.
-func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
+func (h *Holders) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
 	ctx = process.Together(ctx)
-	for _, root := range a.Homes.Roots {
-		seen := a.listed(ctx, root)
+	for _, root := range h.of.Homes.Roots {
+		seen := h.listed(ctx, root)
 		if seen.err != nil {
 			return nil, seen.err
 		}
@@ -24,31 +26,46 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 			switch {
 			case e.elsewhere && e.fresh(s.PromptedAt):
 				return nil, &heldElsewhere{e}
-			case !e.elsewhere && !a.Processes.IsRun(e.PID, s):
-				return a.ownerBy(e), nil
+			case !e.elsewhere && !h.of.Processes.IsRun(e.PID, s):
+				return h.ownerBy(e), nil
 			}
 		}
 	}
-	return a.lodger(ctx, s)
+	return h.lodger(ctx, s)
 }
 
+// heldElsewhere says that a process which cannot be seen from here may hold a session.
+type heldElsewhere struct{ entry entry }
+
+func (e *heldElsewhere) Error() string {
+	where := "in a container of this machine"
+	if d, _ := domainOf(e.entry.Domain); d.machine != thisMachine() {
+		where = fmt.Sprintf("on another machine (its /etc/machine-id begins with %.8s)", d.machine)
+	}
+	return fmt.Sprintf("process %d of a Claude Code %s has registered it: end it there, and it is continued; if that process is gone for good, remove %s",
+		e.entry.number, where, filepath.Join(e.entry.dir, strconv.Itoa(e.entry.number)+".json"))
+}
+
+// Is reports that nobody can know: a person is told.
+func (e *heldElsewhere) Is(target error) bool { return target == agent.ErrUnseen }
+
 // Nobody reports whether no registry names a live process, and none lives besides.
-func (a *Agent) Nobody(ctx context.Context) bool {
+func (h *Holders) Nobody(ctx context.Context) bool {
 	ctx = process.Together(ctx)
-	for _, root := range a.Homes.Roots {
-		if seen := a.listed(ctx, root); seen.err != nil || len(seen.entries) > 0 {
+	for _, root := range h.of.Homes.Roots {
+		if seen := h.listed(ctx, root); seen.err != nil || len(seen.entries) > 0 {
 			return false
 		}
 	}
-	all := a.lodgers(ctx)
+	all := h.lodgers(ctx)
 	return all.err == nil && len(all.processes) == 0
 }
 
 // listed returns what the registry of a home tells, read once for all sessions that are
 // asked for together.
-func (a *Agent) listed(ctx context.Context, root string) listing {
-	return process.Once(ctx, a.Processes, registryOf(root), func() listing {
-		entries, err := a.living(registryOf(root))
+func (h *Holders) listed(ctx context.Context, root string) listing {
+	return process.Once(ctx, h.of.Processes, registryOf(root), func() listing {
+		entries, err := h.living(registryOf(root))
 		by := make(map[string][]entry, len(entries))
 		for _, e := range entries {
 			by[e.SessionID] = append(by[e.SessionID], e)
@@ -58,7 +75,7 @@ func (a *Agent) listed(ctx context.Context, root string) listing {
 }
 
 // lodgersOf is the key of the lodgers of an agent's homes.
-type lodgersOf struct{ *Agent }
+type lodgersOf struct{ *Holders }
 
 // lodgers are the live processes of which it is not known what they hold.
 type lodgers struct {
@@ -68,12 +85,12 @@ type lodgers struct {
 
 // lodgers returns the processes of Claude Code that are in no registry, as versions before
 // 2.1 are, and were not started to resume some session: which one, they do not say.
-func (a *Agent) lodgers(ctx context.Context) lodgers {
-	return process.Once(ctx, a.Processes, lodgersOf{a}, func() lodgers {
-		running, err := a.Processes.Running(ctx, isClaude)
+func (h *Holders) lodgers(ctx context.Context) lodgers {
+	return process.Once(ctx, h.of.Processes, lodgersOf{h}, func() lodgers {
+		running, err := h.of.Processes.Running(ctx, IsClaude)
 		registered := make(map[int]bool)
-		for _, root := range a.Homes.Roots {
-			for _, e := range a.listed(ctx, root).entries {
+		for _, root := range h.of.Homes.Roots {
+			for _, e := range h.listed(ctx, root).entries {
 				registered[e.PID] = registered[e.PID] || !e.elsewhere
 			}
 		}
@@ -85,11 +102,11 @@ func (a *Agent) lodgers(ctx context.Context) lodgers {
 
 // lodger returns a process that lives in the session's directory. Which session it
 // holds cannot be known, so it may be this one.
-func (a *Agent) lodger(ctx context.Context, s resume.Session) (found *resume.Owner, err error) {
+func (h *Holders) lodger(ctx context.Context, s resume.Session) (found *resume.Owner, err error) {
 	if s.Cwd == "" {
 		return nil, nil
 	}
-	all := a.lodgers(ctx)
+	all := h.lodgers(ctx)
 	if all.err != nil && writerRegisters(ctx, s.Transcript) {
 		return nil, nil // who holds it would have said so
 	}
@@ -97,7 +114,7 @@ func (a *Agent) lodger(ctx context.Context, s resume.Session) (found *resume.Own
 		return nil, all.err
 	}
 	for _, p := range all.processes {
-		if !p.LivesIn(a.Processes.PlaceOf(ctx, s.Cwd)) {
+		if !p.LivesIn(h.of.Processes.PlaceOf(ctx, s.Cwd)) {
 			continue
 		}
 		if found != nil {

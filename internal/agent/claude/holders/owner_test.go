@@ -1,4 +1,4 @@
-package claude
+package holders
 
 import (
 	"bufio"
@@ -6,66 +6,44 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/claude/claudetest"
 	"resumed/internal/process"
-	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
-// procDir is one directory of a made-up /proc.
-type procDir struct {
-	pid   int
-	argv  []string
-	cwd   string
-	env   []string
-	start string
-	state string
+const sessionA = claudetest.Session
+
+type procDir = claudetest.Process
+
+var fakeProc, register, registered = claudetest.Processes, claudetest.Register, claudetest.Registered
+
+// home is an agent with a home, and who holds the sessions there.
+type home struct {
+	agent.Transcripts
+	Holders
 }
 
-func fakeProc(t *testing.T, all ...procDir) process.Table {
-	root := t.TempDir()
-	for _, p := range all {
-		dir := filepath.Join(root, fmt.Sprint(p.pid))
-		require.NoError(t, os.Mkdir(dir, 0o700))
-		state := p.state
-		if state == "" {
-			state = "S"
-		}
-		stat := fmt.Sprintf("%d (cla) ude) %s%s %s 0 0\n", p.pid, state, strings.Repeat(" 1", 18), p.start)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "stat"), []byte(stat), 0o600))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "cmdline"), []byte(strings.Join(p.argv, "\x00")+"\x00"), 0o600))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "environ"), []byte(strings.Join(p.env, "\x00")+"\x00"), 0o600))
-		if p.cwd != "" {
-			require.NoError(t, os.Symlink(p.cwd, filepath.Join(dir, "cwd")))
-		}
-	}
-	return process.At(procfs.FS(root))
-}
-
-func register(t *testing.T, a *Agent, file, content string) {
-	dir := filepath.Join(a.Homes.Roots[0], "sessions")
-	require.NoError(t, os.MkdirAll(dir, 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600))
-}
-
-func registered(pid int, session, start, more string) string {
-	return fmt.Sprintf(`{"pid":%d,"sessionId":%q,"cwd":"/src/app","procStart":%q,"kind":"interactive"%s}`, pid, session, start, more)
+func newHome(t *testing.T) *home {
+	h := &home{Transcripts: agent.Transcripts{
+		Base: agent.NewBase(agent.About{Name: "claude-code"}, agent.Options{}), Homes: agent.Homes{Roots: []string{t.TempDir()}},
+	}}
+	h.Holders = New(&h.Transcripts)
+	return h
 }
 
 func TestWhoHoldsASession(t *testing.T) {
 	const other = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c002"
 	mark := []string{"HOME=/root", agent.MarkVariable + "=m1"}
 	claude := func(pid int, more ...string) procDir {
-		return procDir{pid: pid, argv: append([]string{"claude"}, more...), cwd: "/src/app", start: "100"}
+		return procDir{PID: pid, Argv: append([]string{"claude"}, more...), Cwd: "/src/app", Start: "100"}
 	}
-	with := func(p procDir, env ...string) procDir { p.env = env; return p }
+	with := func(p procDir, env ...string) procDir { p.Env = env; return p }
 	for rule, c := range map[string]struct {
 		processes []procDir
 		registry  map[string]string
@@ -91,12 +69,12 @@ func TestWhoHoldsASession(t *testing.T) {
 			nil, map[string]string{"7.json": registered(7, sessionA, "100", "")}, nil,
 		},
 		"a pid that is another's by now": {
-			[]procDir{{pid: 7, argv: []string{"vim"}, cwd: "/src/app", start: "999"}},
+			[]procDir{{PID: 7, Argv: []string{"vim"}, Cwd: "/src/app", Start: "999"}},
 			map[string]string{"7.json": registered(7, sessionA, "100", "")},
 			nil,
 		},
 		"a zombie": {
-			[]procDir{{pid: 7, start: "100", state: "Z"}},
+			[]procDir{{PID: 7, Start: "100", State: "Z"}},
 			map[string]string{"7.json": registered(7, sessionA, "100", "")},
 			nil,
 		},
@@ -126,23 +104,23 @@ func TestWhoHoldsASession(t *testing.T) {
 			[]procDir{claude(7, "-p", "hi")}, nil, &resume.Owner{PID: 7, Kind: "headless"},
 		},
 		"node that runs the command line": {
-			[]procDir{{pid: 7, argv: []string{"node", "/usr/lib/node_modules/@anthropic-ai/claude-code/cli.js"}, cwd: "/src/app", start: "1"}},
+			[]procDir{{PID: 7, Argv: []string{"node", "/usr/lib/node_modules/@anthropic-ai/claude-code/cli.js"}, Cwd: "/src/app", Start: "1"}},
 			nil, &resume.Owner{PID: 7, Kind: "interactive"},
 		},
-		"a process elsewhere":          {[]procDir{{pid: 7, argv: []string{"claude"}, cwd: "/src", start: "1"}}, nil, nil},
-		"another program":              {[]procDir{{pid: 7, argv: []string{"vim", "claude"}, cwd: "/src/app", start: "1"}}, nil, nil},
+		"a process elsewhere":          {[]procDir{{PID: 7, Argv: []string{"claude"}, Cwd: "/src", Start: "1"}}, nil, nil},
+		"another program":              {[]procDir{{PID: 7, Argv: []string{"vim", "claude"}, Cwd: "/src/app", Start: "1"}}, nil, nil},
 		"a supervisor":                 {[]procDir{claude(7, "daemon", "run")}, nil, nil},
-		"a kernel thread":              {[]procDir{{pid: 7, start: "1"}}, nil, nil},
+		"a kernel thread":              {[]procDir{{PID: 7, Start: "1"}}, nil, nil},
 		"a half written registry file": {[]procDir{claude(7)}, map[string]string{"7.json": `{"pid":7,"sess`}, &resume.Owner{PID: 7, Kind: "interactive"}},
 		"keys and notes beside it":     {nil, map[string]string{"7.ab.key": "x", "notes.json": "{}", "-3.json": "{}"}, nil},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			a := newAgent(t, Options{})
+			a := newHome(t)
 			a.Processes = fakeProc(t, c.processes...)
 			for file, content := range c.registry {
-				register(t, a, file, content)
+				register(t, a.Homes.Roots[0], file, content)
 			}
-			s := resume.Session{Key: resume.Key{Agent: Name, ID: sessionA}, Cwd: "/src/app", Run: &resume.Run{Mark: "m1"}}
+			s := resume.Session{Key: resume.Key{Agent: "claude-code", ID: sessionA}, Cwd: "/src/app", Run: &resume.Run{Mark: "m1"}}
 			got, err := a.Owner(t.Context(), s)
 			require.NoError(t, err)
 			require.Equal(t, c.want, got)
@@ -158,18 +136,18 @@ func TestCapturedRegistryFilesAreRead(t *testing.T) {
 		32503: {"c91c5a85-4abe-46be-9e4f-bc83bce5b4aa", "67605", "i1:@0.%0"}, // 2.1.325
 		642:   {"aa9f1439-ab94-4817-93fa-6a2d52e009ab", "185348", ""},        // 2.1.197
 	} {
-		a := newAgent(t, Options{})
-		content, err := os.ReadFile(fmt.Sprintf("testdata/registry/%d.json", pid))
+		a := newHome(t)
+		content, err := os.ReadFile(fmt.Sprintf("../testdata/registry/%d.json", pid))
 		require.NoError(t, err)
-		register(t, a, fmt.Sprintf("%d.json", pid), string(content))
-		s := resume.Session{Key: resume.Key{Agent: Name, ID: c.session}}
+		register(t, a.Homes.Roots[0], fmt.Sprintf("%d.json", pid), string(content))
+		s := resume.Session{Key: resume.Key{Agent: "claude-code", ID: c.session}}
 
-		a.Processes = fakeProc(t, procDir{pid: pid, argv: []string{"claude"}, start: c.start})
+		a.Processes = fakeProc(t, procDir{PID: pid, Argv: []string{"claude"}, Start: c.start})
 		owner, err := a.Owner(t.Context(), s)
 		require.NoError(t, err)
 		require.Equal(t, &resume.Owner{PID: pid, Kind: "interactive", Tmux: c.tmux}, owner)
 
-		a.Processes = fakeProc(t, procDir{pid: pid, argv: []string{"claude"}, start: c.start + "1"})
+		a.Processes = fakeProc(t, procDir{PID: pid, Argv: []string{"claude"}, Start: c.start + "1"})
 		owner, err = a.Owner(t.Context(), s)
 		require.NoError(t, err)
 		require.Nil(t, owner, "the pid was given to another process")
@@ -216,8 +194,8 @@ func TestALivingProcessIsFoundAndADeadOneIsNot(t *testing.T) {
 		t.Skip("SKIPPED: this system has no /proc, so that processes cannot be found")
 	}
 	dir := t.TempDir()
-	a := newAgent(t, Options{})
-	s := resume.Session{Key: resume.Key{Agent: Name, ID: sessionA}, Cwd: dir}
+	a := newHome(t)
+	s := resume.Session{Key: resume.Key{Agent: "claude-code", ID: sessionA}, Cwd: dir}
 	find := func() *resume.Owner {
 		owner, err := a.Owner(t.Context(), s)
 		require.NoError(t, err)
@@ -240,14 +218,14 @@ func TestALivingProcessIsFoundAndADeadOneIsNot(t *testing.T) {
 func TestAnOwnerThatIsAskedForTogetherWithOthersCostsLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the clock stands still: no look grows old
 		for _, many := range []int{1, 30} {
-			a := newAgent(t, Options{})
-			processes := []procDir{{pid: 1, argv: []string{"claude"}, cwd: "/elsewhere", start: "1"}}
+			a := newHome(t)
+			processes := []procDir{{PID: 1, Argv: []string{"claude"}, Cwd: "/elsewhere", Start: "1"}}
 			for i := range many {
-				processes = append(processes, procDir{pid: 100 + i, argv: []string{"node", "/srv/server.js"}, cwd: "/srv", start: "1"})
+				processes = append(processes, procDir{PID: 100 + i, Argv: []string{"node", "/srv/server.js"}, Cwd: "/srv", Start: "1"})
 			}
 			a.Processes = fakeProc(t, processes...)
 			ctx := process.Together(t.Context())
-			s := resume.Session{Key: resume.Key{Agent: Name, ID: sessionA}, Cwd: "/src/app"}
+			s := resume.Session{Key: resume.Key{Agent: "claude-code", ID: sessionA}, Cwd: "/src/app"}
 			require.LessOrEqual(t, testing.AllocsPerRun(200, func() {
 				owner, err := a.Owner(ctx, s)
 				require.NoError(t, err)

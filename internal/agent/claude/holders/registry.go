@@ -1,4 +1,4 @@
-package claude
+package holders
 
 import (
 	"cmp"
@@ -53,18 +53,25 @@ const slack = time.Minute
 // changed returns when the process last said something of itself.
 func (e entry) changed() time.Time { return time.UnixMilli(max(e.UpdatedAt, e.StartedAt)) }
 
+// fresh reports whether the entry may be of whoever took the session's last prompt.
+// Claude Code writes its entry when a turn begins and when it ends, and nothing in
+// between: how long ago that was says nothing about whether it lives.
+func (e entry) fresh(prompted time.Time) bool {
+	return e.UpdatedAt == 0 || !e.changed().Before(prompted.Add(-slack))
+}
+
 // ownerBy returns the owner that an entry tells of.
-func (a *Agent) ownerBy(e entry) *resume.Owner {
+func (h *Holders) ownerBy(e entry) *resume.Owner {
 	o := &resume.Owner{PID: e.PID, Kind: cmp.Or(transcript.KindBy(e.Entrypoint), resume.Interactive), Tmux: e.Tmux}
 	if o.Tmux == "" {
-		o.Tmux = a.Processes.Variable(e.PID, "TMUX_PANE")
+		o.Tmux = h.of.Processes.Variable(e.PID, "TMUX_PANE")
 	}
 	return o
 }
 
 // living returns the entries whose process is alive, or cannot be seen. A process
 // that was killed leaves its file behind, and its pid may be another's by now.
-func (a *Agent) living(in registry) ([]entry, error) {
+func (h *Holders) living(in registry) ([]entry, error) {
 	dir := string(in)
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,7 +87,7 @@ func (a *Agent) living(in registry) ([]entry, error) {
 		if !isJSON || err != nil || pid <= 0 {
 			continue
 		}
-		if e, ok := a.entry(dir, pid); ok {
+		if e, ok := h.entry(dir, pid); ok {
 			all = append(all, e)
 		}
 	}
@@ -89,8 +96,8 @@ func (a *Agent) living(in registry) ([]entry, error) {
 
 // Killed reports whether the process left its entry behind: Claude Code removes it
 // when it is left, by /exit or Ctrl-C, and when its terminal is closed.
-func (a *Agent) Killed(s resume.Session, owner resume.Owner) bool {
-	for _, root := range a.Homes.Roots {
+func (h *Holders) Killed(s resume.Session, owner resume.Owner) bool {
+	for _, root := range h.of.Homes.Roots {
 		var e entry
 		data, err := agent.ReadSettings(filepath.Join(root, "sessions", strconv.Itoa(owner.PID)+".json"))
 		if err == nil && json.Unmarshal(data, &e) == nil && e.SessionID == s.Key.ID {
@@ -102,7 +109,7 @@ func (a *Agent) Killed(s resume.Session, owner resume.Owner) bool {
 
 // entry returns what a living process says of itself. Where the file is half
 // written it says nothing: the process shows in /proc all the same.
-func (a *Agent) entry(dir string, number int) (entry, bool) {
+func (h *Holders) entry(dir string, number int) (entry, bool) {
 	data, err := agent.ReadSettings(filepath.Join(dir, strconv.Itoa(number)+".json"))
 	if err != nil {
 		return entry{}, false // it ended meanwhile
@@ -111,12 +118,12 @@ func (a *Agent) entry(dir string, number int) (entry, bool) {
 	if json.Unmarshal(data, &e) != nil || e.PID != number {
 		return entry{}, false
 	}
-	foreign := a.foreign(e.Domain)
-	if !foreign && a.lives(number, e.ProcStart) {
+	foreign := h.foreign(e.Domain)
+	if !foreign && h.lives(number, e.ProcStart) {
 		return e, true
 	}
 	if foreign || e.Domain == "" {
-		if pid := a.outer(e); pid > 0 {
+		if pid := h.outer(e); pid > 0 {
 			e.PID = pid
 			return e, true
 		}
@@ -127,24 +134,15 @@ func (a *Agent) entry(dir string, number int) (entry, bool) {
 
 // outer returns the number that we know a process by which lives in a namespace of
 // its own and is registered by the number that it has there; 0: it is none.
-func (a *Agent) outer(e entry) int {
-	pids, err := a.Processes.PIDs()
+func (h *Holders) outer(e entry) int {
+	pids, err := h.of.Processes.PIDs()
 	if err != nil || e.ProcStart == "" {
 		return 0
 	}
 	for _, pid := range pids {
-		if pid != e.number && a.lives(pid, e.ProcStart) && a.Processes.Inner(pid) == e.number {
+		if pid != e.number && h.lives(pid, e.ProcStart) && h.of.Processes.Inner(pid) == e.number {
 			return pid
 		}
 	}
 	return 0
-}
-
-// status returns what a process is doing now, in its own words.
-func (a *Agent) status(of entry) string {
-	now, ok := a.entry(of.dir, of.number)
-	if !ok || now.SessionID != of.SessionID {
-		return "gone"
-	}
-	return now.Status
 }

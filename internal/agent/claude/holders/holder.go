@@ -1,0 +1,72 @@
+package holders
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// Holder is a live process that has registered which session it holds.
+type Holder struct {
+	PID    int
+	Began  time.Time
+	Home   string // in which it has registered
+	Status string // what it did when it was looked for: busy, idle, waiting
+
+	entry entry
+}
+
+// Process returns the very process, or false where it does not say when it was started.
+func (h Holder) Process() (resume.Process, bool) {
+	start, err := strconv.ParseUint(h.entry.ProcStart, 10, 64)
+	return resume.Process{PID: h.PID, Start: start}, err == nil
+}
+
+// registers is how long a process may take until it says which session it
+// holds. Versions before 2.1 never do.
+const registers = time.Minute
+
+// Holder returns what the session's owner has registered, or why nothing can be said to it.
+func (h *Holders) Holder(s resume.Session, owner resume.Owner) (holder Holder, untold *agent.Leave, err error) {
+	holders := 0
+	for _, root := range h.of.Homes.Roots {
+		entries, err := h.living(registryOf(root))
+		if err != nil {
+			return Holder{}, nil, err
+		}
+		for _, e := range entries {
+			if e.SessionID != s.Key.ID || h.of.Processes.IsRun(e.PID, s) {
+				continue
+			}
+			holders++
+			if e.PID == owner.PID {
+				holder = Holder{PID: e.PID, Began: time.UnixMilli(e.StartedAt), Home: root, Status: e.Status, entry: e}
+			}
+		}
+	}
+	switch {
+	case holders > 1:
+		return Holder{}, &agent.Leave{Why: fmt.Sprintf("%d live processes hold the session", holders), Park: true}, nil
+	case holder.PID == 0:
+		age, known := h.of.Processes.Age(owner.PID)
+		return Holder{}, &agent.Leave{
+			Why:  fmt.Sprintf("process %d lives in the session's directory and does not say which session it holds", owner.PID),
+			Park: !known || age > registers,
+		}, nil
+	default:
+		return holder, nil, nil
+	}
+}
+
+// Doing returns what a holder is doing now, in its own words; "gone": it has let go of the
+// session.
+func (h *Holders) Doing(of Holder) string {
+	now, ok := h.entry(of.entry.dir, of.entry.number)
+	if !ok || now.SessionID != of.entry.SessionID {
+		return "gone"
+	}
+	return now.Status
+}

@@ -1,0 +1,68 @@
+package holders
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/agent"
+	"resumed/internal/resume"
+)
+
+// A Claude Code in a namespace of its own registers the number that it has there.
+func TestAProcessInANamespaceOfItsOwnIsFound(t *testing.T) {
+	a := newHome(t)
+	a.Processes = fakeProc(t, procDir{PID: 7, Argv: []string{"sh"}, Start: "500"}, procDir{PID: 4711, Argv: []string{"claude"}, Start: "900"})
+	status := filepath.Join(string(a.Processes.FS), "4711", "status")
+	require.NoError(t, os.WriteFile(status, []byte("Name:\tclaude\nNSpid:\t4711\t7\n"), 0o600))
+	register(t, a.Homes.Roots[0], "7.json", registered(7, sessionA, "900", ""))
+	owner, err := a.Owner(t.Context(), resume.Session{Key: resume.Key{Agent: "claude-code", ID: sessionA}})
+	require.NoError(t, err)
+	require.Equal(t, 4711, owner.PID)
+	holder, _, err := a.Holder(resume.Session{Key: resume.Key{Agent: "claude-code", ID: sessionA}}, *owner)
+	require.NoError(t, err)
+	require.NotEqual(t, "gone", a.Doing(holder), "it is asked by the number that it registered")
+
+	register(t, a.Homes.Roots[0], "7.json", registered(7, sessionA, "901", ""))
+	owner, err = a.Owner(t.Context(), resume.Session{Key: resume.Key{Agent: "claude-code", ID: sessionA}})
+	require.NoError(t, err)
+	require.Nil(t, owner, "another process, which is gone")
+}
+
+func TestWhatAnotherMachineRegisteredIsHeld(t *testing.T) {
+	now := time.Now()
+	a := newHome(t)
+	a.Processes = fakeProc(t, procDir{PID: os.Getpid(), Argv: []string{"x"}, Start: "1"})
+	ns := filepath.Join(string(a.Processes.FS), fmt.Sprint(os.Getpid()), "ns")
+	require.NoError(t, os.Mkdir(ns, 0o700))
+	require.NoError(t, os.Symlink("pid:[1]", filepath.Join(ns, "pid")))
+	machine, _ := os.ReadFile("/etc/machine-id")
+	session := resume.Session{Key: resume.Key{Agent: "claude-code", ID: sessionA}, PromptedAt: now}
+	for domain, held := range map[string]bool{
+		"linux:" + string(machine[:max(0, len(machine)-1)]) + ":pid:[2]": true,
+		"linux:of-another-machine:pid:[1]":                               true,
+		"linux:" + string(machine[:max(0, len(machine)-1)]) + ":pid:[1]": false,
+		"linux:" + string(machine[:max(0, len(machine)-1)]) + ":":        false,
+		"linux": false,
+	} {
+		register(t, a.Homes.Roots[0], "7.json", registered(7, sessionA, "900", fmt.Sprintf(`,"pidDomain":%q,"updatedAt":%d`, domain, now.UnixMilli())))
+		_, err := a.Owner(t.Context(), session)
+		require.Equal(t, held, err != nil, "%s: %v", domain, err)
+		if held {
+			require.ErrorIs(t, err, agent.ErrUnseen)
+			require.ErrorContains(t, err, "remove "+filepath.Join(a.Homes.Roots[0], "sessions", "7.json"))
+			require.Equal(t, strings.Contains(domain, "another"), strings.Contains(err.Error(), "machine-id begins with of-anoth)"), err)
+		}
+	}
+	register(t, a.Homes.Roots[0], "7.json", registered(7, sessionA, "900", fmt.Sprintf(`,"pidDomain":"linux:other:pid:[2]","updatedAt":%d`, now.Add(-time.Hour).UnixMilli())))
+	_, err := a.Owner(t.Context(), session)
+	require.NoError(t, err, "somebody else took the last prompt")
+	register(t, a.Homes.Roots[0], "7.json", registered(7, sessionA, "900", `,"pidDomain":"linux:other:pid:[2]","startedAt":1`))
+	_, err = a.Owner(t.Context(), session)
+	require.ErrorIs(t, err, agent.ErrUnseen, "it does not say when it took which prompt")
+}

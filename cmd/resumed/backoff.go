@@ -55,10 +55,10 @@ func (c *cli) backoffCommand() *cobra.Command {
 		},
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&s.policy, "policy", "", "`NAME` of a policy: of the configuration, or built in")
+	flags.StringVar(&s.policy, "policy", "", "`NAME` of a policy, from the configuration or built in")
 	flags.StringVar(&s.attempts, "attempts", "", "how many waits to print, `N` (default max_retries)")
-	flags.StringVar(&s.seed, "seed", "", "a `NUMBER` that makes chance repeatable")
-	flags.BoolVar(&s.learned, "learned", false, "how long past outages took, and what is learned from that")
+	flags.StringVar(&s.seed, "seed", "", "a `NUMBER` that makes the random part repeatable")
+	flags.BoolVar(&s.learned, "learned", false, "how long past outages took, and the longest wait that follows from it")
 	s.keys.register(cmd)
 	complete(cmd, "strategy", texts(backoff.Strategies())...)
 	complete(cmd, "jitter-mode", texts(backoff.JitterModes())...)
@@ -243,7 +243,7 @@ func (s schedule) plot(p *page) {
 		p.line("%6s and %d more", "…", more)
 	}
 	p.line("")
-	p.line("       █ always   ▒ by chance, this time   ░ by chance, at most")
+	p.line("       █ fixed   ▒ random, this time   ░ random, at most")
 }
 
 // brief writes seconds with three figures or so, as people say them.

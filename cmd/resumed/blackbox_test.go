@@ -266,7 +266,7 @@ func TestConfigCommands(t *testing.T) {
 	require.Contains(t, out, b.path(configFile))
 	_, errOut, code := b.run("config", "init")
 	require.Equal(t, exitFailed, code)
-	require.Contains(t, errOut, "stays as it is")
+	require.Contains(t, errOut, "was not changed")
 	out, errOut, code = b.run("config", "check")
 	require.Zero(t, code, errOut)
 	require.Contains(t, out, "ok")

@@ -26,15 +26,16 @@ func (c *cli) configInitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Write a file with every key, its default and a comment",
-		Long: `Write a file with every key, its default and a comment. A file that is there stays as it is.
+		Long: `Writes a configuration file with every key, its default and a comment. An existing file is
+not changed.
 
-With --agent, a description of that agent is added, to a file that is there as well. Which
-there are, and what was tried of each: docs/agents/custom.md.`,
+With --agent, the description of that agent is added, also to an existing file.
+docs/agents/custom.md lists these agents, and what was tried.`,
 		Example: "  resumed config init\n  resumed config init --agent droid",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			path := cmp.Or(c.configArg, os.Getenv("RESUMED_CONFIG"), config.UserPath(os.Getenv))
 			if path == "" {
-				return hinted{errors.New("there is no home to write a configuration in"), "resumed --config FILE config init"}
+				return hinted{errors.New("HOME is not set: there is no place for a configuration"), "resumed --config FILE config init"}
 			}
 			if cmd.Flags().Changed("agent") {
 				return c.addRecipe(path, recipe)
@@ -54,7 +55,7 @@ func (c *cli) configInit(path, text string) error {
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return hinted{fmt.Errorf("%s is already there and stays as it is", path), "resumed config check"}
+		return hinted{fmt.Errorf("%s exists already, and was not changed", path), "resumed config check"}
 	}
 	if err != nil {
 		return fmt.Errorf("write configuration: %w", err)
@@ -85,7 +86,7 @@ func (c *cli) addRecipe(path, name string) error {
 		return toMend(err, path)
 	}
 	if slices.ContainsFunc(cfg.Agents, func(a config.Agent) bool { return a.Name == name }) {
-		return hinted{fmt.Errorf("%s has an [[agent]] named %s already and stays as it is", path, name), "resumed config check " + sanitize.ShellWord(path)}
+		return hinted{fmt.Errorf("%s already has an [[agent]] named %s, and was not changed", path, name), "resumed config check " + sanitize.ShellWord(path)}
 	}
 	if err := rewriteConfig(path, []byte(strings.TrimRight(string(text), "\n")+"\n\n"+recipe), "[[agent]]"); err != nil {
 		return err

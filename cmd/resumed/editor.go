@@ -17,7 +17,7 @@ import (
 func edited(ctx context.Context, text string) (string, error) {
 	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"))
 	if editor == "" {
-		return "", hinted{errors.New("neither VISUAL nor EDITOR names an editor"), "resumed queue edit TASK -- PROMPT"}
+		return "", hinted{errors.New("neither VISUAL nor EDITOR is set"), "resumed queue edit TASK -- PROMPT"}
 	}
 	dir, err := os.MkdirTemp("", "resumed-")
 	if err != nil {

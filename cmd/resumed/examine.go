@@ -103,7 +103,7 @@ func examineAgent(e *examination, f agents.Finding, version string) int {
 			e.warn(name, h.Says(), "")
 		}
 		if kind := mounts.Network(h.Root); kind != "" && !h.Missing {
-			e.warn(name, fmt.Sprintf("%s lies on %s, which other machines may share: a daemon on each of them would continue the same sessions", h.Root, kind), "let resumed run on one of them")
+			e.warn(name, fmt.Sprintf("%s is on %s, which other machines may share: a daemon on each of them would continue the same sessions", h.Root, kind), "run resumed on only one of them")
 		}
 	}
 	for _, wrong := range f.Foreign {
@@ -172,7 +172,7 @@ func programVersion(ctx context.Context, env []string, program, flag string) str
 	out, err := cmd.Output()
 	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	if err != nil || line == "" {
-		return program + " (it does not tell its version)"
+		return program + " (version unknown)"
 	}
 	return program + " (" + line + ")"
 }
@@ -294,10 +294,10 @@ func examineKitty(ctx context.Context, e *examination) {
 		_, err = window.Facts(ctx)
 	}
 	if err != nil {
-		e.warn("kitty", "an agent in this kitty is not typed into: "+err.Error(), kitty.Hint+", and start kitty anew")
+		e.warn("kitty", "resumed cannot type into an agent in this kitty: "+err.Error(), kitty.Hint+", then restart kitty")
 		return
 	}
-	e.ok("kitty", "this one takes remote control")
+	e.ok("kitty", "remote control works here")
 }
 
 func examineDesktop(ctx context.Context, e *examination, cfg config.Config) {
@@ -352,7 +352,7 @@ func examineSystemd(ctx context.Context, e *examination) {
 func examineClock(e *examination, now time.Time) {
 	if zone := os.Getenv("TZ"); zone != "" && !filepath.IsAbs(strings.TrimPrefix(zone, ":")) {
 		if _, err := time.LoadLocation(strings.TrimPrefix(zone, ":")); err != nil {
-			e.fail("zone", fmt.Sprintf("TZ=%s is no zone: clock times are read as UTC", zone), "unset TZ, or set it to one such as Europe/Berlin")
+			e.fail("zone", fmt.Sprintf("TZ=%s is not a time zone: clock times are read as UTC", zone), "unset TZ, or set it to one such as Europe/Berlin")
 		}
 	}
 	text := now.Format("Mon 2 Jan 2006 15:04:05 MST (-07:00)")

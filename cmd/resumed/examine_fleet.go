@@ -31,7 +31,7 @@ func examineFleet(ctx context.Context, e *examination, cfg config.Fleet) {
 		return
 	}
 	if info, err := os.Stat(cfg.CredentialsFile); err == nil && info.Mode().Perm()&0o077 != 0 {
-		e.warn("fleet keys", cfg.CredentialsFile+" can be read by others, who could be this machine then", "chmod 600 "+cfg.CredentialsFile)
+		e.warn("fleet keys", cfg.CredentialsFile+" can be read by others, who could pretend to be this machine", "chmod 600 "+cfg.CredentialsFile)
 	} else {
 		e.ok("fleet keys", cfg.CredentialsFile+", for this machine alone")
 	}
@@ -56,7 +56,7 @@ func examineFleet(ctx context.Context, e *examination, cfg config.Fleet) {
 func remedy(err error, cfg config.Fleet) string {
 	switch {
 	case errors.Is(err, natskv.ErrNobodyThere):
-		return "start resumed hub there, or correct fleet.url; until then this machine goes on alone"
+		return "start resumed hub there, or correct fleet.url; until then this machine works alone"
 	case errors.Is(err, natskv.ErrNotTheirs) && cfg.CAFile == "":
 		return "name the certificate that signed it as fleet.ca_file"
 	case errors.Is(err, natskv.ErrNotTheirs), errors.Is(err, natskv.ErrUnknownHost):
@@ -68,7 +68,7 @@ func remedy(err error, cfg config.Fleet) string {
 	case errors.Is(err, natskv.ErrNothingIsThere):
 		return "make the fleet's streams as docs/fleet.md says"
 	default:
-		return "make sure that fleet.url, credentials_file and ca_file are of one fleet: " + joinAgain
+		return "make sure that fleet.url, credentials_file and ca_file belong to the same fleet: " + joinAgain
 	}
 }
 
@@ -80,7 +80,7 @@ func examineFleetClock(e *examination, h natskv.Health) {
 	}
 	switch {
 	case h.Alone:
-		e.fail("fleet clock", text+": too far, this machine goes on alone", fix)
+		e.fail("fleet clock", text+": too far, this machine works alone", fix)
 	case h.Off:
 		e.warn("fleet clock", text, fix)
 	default:
@@ -113,7 +113,7 @@ func examineFleetHosts(e *examination, h natskv.Health) {
 	case len(others) > 0:
 		e.warn("fleet hosts", fmt.Sprintf("other versions than this one's (%s) run on %s", version(), list(others)), "install one version on all of them, and restart their daemons")
 	case len(names) == 0:
-		e.warn("fleet hosts", "no daemon is there, that of this machine neither", "resumed install, or resumed run")
+		e.warn("fleet hosts", "no daemon is connected, not even this machine's", "resumed install, or resumed run")
 	default:
 		e.ok("fleet hosts", humanize.Count(len(names), "machine")+": "+list(names))
 	}

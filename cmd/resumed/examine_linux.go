@@ -56,7 +56,7 @@ func examineWorld(e *examination, daemon int) {
 	if err != nil || err2 != nil || ours == theirs {
 		return // it is another user's, or all is well
 	}
-	e.warn("daemon's mounts", fmt.Sprintf("pid %d has mounts of its own, or you have: sessions that you start from here look to it as if they lived in a sandbox, and are not continued", daemon),
+	e.warn("daemon's mounts", fmt.Sprintf("pid %d, or your shell, has its own mounts: sessions that you start here look sandboxed to the daemon, and are not continued", daemon),
 		"run the daemon where you work: without Protect… or Private… in its unit, or inside your container")
 }
 

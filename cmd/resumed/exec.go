@@ -48,10 +48,10 @@ func (c *cli) execCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SetInterspersed(false) // what follows the command is the command's
-	flags.StringVar(&e.agent, "agent", "", "`NAME` of the agent (default: known from the program's name)")
-	flags.StringVar(&e.policy, "policy", "", "`NAME` of a policy; else the agent's, the class's or [backoff]")
-	flags.StringVar(&e.timeout, "timeout", "", "a `DURATION` that one run may take")
-	flags.StringSliceVar(&e.retryOn, "retry-on", nil, "`CLASS`es of failures to retry, with commas (default: those that pass)")
+	flags.StringVar(&e.agent, "agent", "", "`NAME` of the agent (default: recognised by the program's name)")
+	flags.StringVar(&e.policy, "policy", "", "`NAME` of a policy (default: the agent's, the class's, or [backoff])")
+	flags.StringVar(&e.timeout, "timeout", "", "the longest `DURATION` of one run")
+	flags.StringSliceVar(&e.retryOn, "retry-on", nil, "`CLASS`es of failures to retry, separated by commas (default: where waiting can help)")
 	complete(cmd, "agent", builtinAgents()...)
 	complete(cmd, "retry-on", classNames()...)
 	return cmd

@@ -66,8 +66,8 @@ func (c *cli) explainCommand() *cobra.Command {
 	flags.StringVar(&e.agent, "agent", "", "which agent the file or message is from (default: recognised)")
 	flags.StringVar(&e.now, "now", "", "decide as if it were this `TIME` (RFC 3339)")
 	flags.BoolVar(&e.text, "text", false, "classify messages, or those on standard input, one per line")
-	flags.StringVar(&e.at, "at", "", "`TIME` when messages or a recording were printed (RFC 3339; default now, or the file's)")
-	flags.StringVar(&e.zone, "tz", "", "`ZONE` they were printed in where they name none (default local)")
+	flags.StringVar(&e.at, "at", "", "`TIME` when it was printed (RFC 3339; default now, or the file's time)")
+	flags.StringVar(&e.zone, "tz", "", "`ZONE` of times that name none (default local)")
 	return cmd
 }
 
@@ -291,7 +291,7 @@ func (c *cli) printJudged(text string, reader limit.Reader) error {
 		notes += ", resets " + humanize.Clock(*j.ResetAt, reader.At)
 	}
 	if j.InProgress {
-		notes += ", the agent goes on by itself"
+		notes += ", the agent continues by itself"
 	}
 	if j.Class != limit.None && !j.WaitHelps {
 		notes += ", waiting does not help"

@@ -44,7 +44,7 @@ func (c *cli) fleetCommand() *cobra.Command {
 	cmd.AddCommand(join, &cobra.Command{
 		Use:   "forget ACCOUNT",
 		Short: "Treat an account as free again on all machines",
-		Long: "Ends what the fleet believes of an account's limit: a machine may have been told something wrong. Each\n" +
+		Long: "Use this if the fleet waits for a limit that is not real, because a machine was told something wrong. Each\n" +
 			"machine still waits for what its own sessions were told.",
 		Example: "  resumed status --fleet\n  resumed fleet forget claude-code:default",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -71,7 +71,7 @@ func (c *cli) joinFleet(cmd *cobra.Command, line, name string) error {
 		path = cmp.Or(c.configArg, os.Getenv("RESUMED_CONFIG"), config.UserPath(os.Getenv))
 	}
 	if path == "" {
-		return hinted{errors.New("there is no home to write a configuration in"), "resumed --config FILE fleet join LINE"}
+		return hinted{errors.New("HOME is not set: there is no place for a configuration"), "resumed --config FILE fleet join LINE"}
 	}
 	dir := filepath.Dir(path)
 	wanted := config.Fleet{URL: invitation.URL, CredentialsFile: filepath.Join(dir, "fleet.credentials"), CAFile: filepath.Join(dir, "fleet-ca.pem"), Name: name}
@@ -89,14 +89,14 @@ func (c *cli) joinFleet(cmd *cobra.Command, line, name string) error {
 		atomicfile.Write(wanted.CredentialsFile, credentials.Text(), 0o600),
 	)
 	if err != nil {
-		return fmt.Errorf("write what the fleet is reached with: %w", err)
+		return fmt.Errorf("write the credentials of the fleet: %w", err)
 	}
 	err = natskv.Register(cmd.Context(), natskv.Options{URL: wanted.URL, Credentials: credentials, CAFile: wanted.CAFile, Host: wanted.Name})
 	if _, refused := errors.AsType[*natskv.RefusedError](err); refused {
 		return errors.Join(err, putBack())
 	}
 	if err != nil {
-		fmt.Fprintf(c.err, "The hub does not answer now (%v): this machine is let in when it does.\n", err)
+		fmt.Fprintf(c.err, "The hub does not answer yet (%v). This machine joins as soon as it does.\n", err)
 	}
 	if err := configureFleet(path, wanted); err != nil {
 		return err

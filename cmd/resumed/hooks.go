@@ -62,7 +62,7 @@ func (c *cli) planHooks(ctx context.Context, program string) ([]hookEdit, error)
 		plan = append(plan, edit)
 	}
 	if len(plan) == 0 {
-		return nil, errors.New("no agent was found that calls hooks: Claude Code or Codex")
+		return nil, errors.New("neither Claude Code nor Codex was found: only these can call hooks")
 	}
 	return plan, nil
 }
@@ -77,7 +77,7 @@ func readEdit(agent, title, path string) (hookEdit, error) {
 	case err != nil:
 		return edit, err
 	case !info.Mode().IsRegular():
-		return edit, errors.New("it is no regular file")
+		return edit, errors.New("it is not a regular file")
 	}
 	edit.existed = true
 	edit.before, err = os.ReadFile(path)
@@ -127,7 +127,7 @@ func (c *cli) addHooks(s service, plan []hookEdit, made []string) error {
 		}
 		now, err := readEdit(edit.agent, edit.title, edit.path)
 		if err == nil && !bytes.Equal(now.before, edit.before) {
-			err = errors.New("it was changed meanwhile")
+			err = errors.New("it was changed in the meantime")
 		}
 		if err != nil {
 			return hinted{fmt.Errorf("%s stays as it is: %w", edit.path, err), "resumed install --hooks"}
@@ -139,7 +139,7 @@ func (c *cli) addHooks(s service, plan []hookEdit, made []string) error {
 		if err := writeSettings(edit.path, edit.after); err != nil {
 			return fmt.Errorf("write the settings of %s: %w", edit.title, err)
 		}
-		fmt.Fprintf(c.out, "wrote %s: sessions of %s that begin from now on tell the daemon\n", edit.path, edit.title)
+		fmt.Fprintf(c.out, "wrote %s: new sessions of %s now report to the daemon\n", edit.path, edit.title)
 	}
 	return nil
 }
@@ -233,9 +233,9 @@ func examineHooks(e *examination) {
 		case err != nil:
 			e.warn("hooks", fmt.Sprintf("%s: %v", edit.path, err), "")
 		case program == "":
-			e.ok("hooks", b.Title+" does not call resumed, and need not: its transcripts are watched (resumed install --hooks)")
+			e.ok("hooks", b.Title+" does not call resumed, and need not: its transcripts are watched (resumed install --hooks adds hooks)")
 		case missing != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0:
-			e.warn("hooks", fmt.Sprintf("%s calls %s, which is no program", b.Title, program), "resumed install --hooks, or resumed uninstall --hooks")
+			e.warn("hooks", fmt.Sprintf("%s calls %s, which is not a program", b.Title, program), "resumed install --hooks, or resumed uninstall --hooks")
 		default:
 			e.ok("hooks", fmt.Sprintf("%s calls %s", b.Title, program))
 		}

@@ -40,8 +40,8 @@ func (c *cli) hubCommand() *cobra.Command {
 		Use:   "init",
 		Short: "Create a hub and print the line that machines join with",
 		Long: "Makes a directory with the hub's certificates, keys and settings, and prints one line for all\n" +
-			"machines that are to join. Whoever has the line can join, so it is a secret. Done again it prints the\n" +
-			"same line; with --new-line another one, and the one before invites nobody any more.",
+			"machines to join with. Anyone who has the line can join, so keep it secret. If you run it again,\n" +
+			"it prints the same line. --new-line makes another one, and the old line stops working.",
 		Example: "  resumed hub init\n  resumed hub init --listen 192.168.1.10:4222",
 		RunE: func(*cobra.Command, []string) error {
 			place, err := hubDir(dir)
@@ -55,18 +55,18 @@ func (c *cli) hubCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(c.err, "The hub is in %s: start it by `resumed hub`, and run this line on every machine of yours, this one too:\n", place)
+			fmt.Fprintf(c.err, "The hub is in %s. Start it with `resumed hub`, then run this line on each of your machines, including this one:\n", place)
 			_, err = fmt.Fprintln(c.out, "resumed fleet join", invitation.Line())
 			return err
 		},
 	}
 	first.Flags().StringVar(&listen, "listen", "", "`ADDRESS` to listen on, by which machines reach it (default \""+hub.DefaultListen+"\")")
-	first.Flags().BoolVar(&renew, "new-line", false, "make a new line: the one before has leaked")
+	first.Flags().BoolVar(&renew, "new-line", false, "make a new line, because the old one has leaked")
 	remove := &cobra.Command{
 		Use:   "remove NAME",
 		Short: "Remove a machine from the fleet",
-		Long: "Shuts a machine out, at once where the hub runs. The line that machines joined with would let it in\n" +
-			"again, so a new one is made and printed. Machines that have joined stay.",
+		Long: "Removes a machine; a running hub disconnects it at once. It could join again with the line that it\n" +
+			"has, so a new line is made and printed. The other machines stay.",
 		Example: "  resumed hub remove old-laptop",
 		RunE: func(_ *cobra.Command, args []string) error {
 			place, err := hubDir(dir)
@@ -77,7 +77,7 @@ func (c *cli) hubCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(c.err, "%s is removed, and the line that it joined with is worth nothing now. The others stay. From now on machines join with this line:\n", args[0])
+			fmt.Fprintf(c.err, "%s is removed, and the line that it joined with no longer works. The other machines stay. New machines join with this line:\n", args[0])
 			_, err = fmt.Fprintln(c.out, "resumed fleet join", invitation.Line())
 			return err
 		},

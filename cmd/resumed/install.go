@@ -63,7 +63,7 @@ func (c *cli) installCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&yes, "yes", false, "with --hooks: do not ask")
 	for _, b := range agents.Builtin() {
 		if b.Plugin != nil {
-			plugins[b.Name] = cmd.Flags().Bool(b.Name+"-plugin", false, "also add a plugin to "+b.Title+" by which it tells of its own retries")
+			plugins[b.Name] = cmd.Flags().Bool(b.Name+"-plugin", false, "also add a plugin to "+b.Title+" that reports its own retries")
 		}
 	}
 	return cmd
@@ -179,7 +179,7 @@ func (c *cli) install(ctx context.Context, s service, plugins []unitFile, dryRun
 		c.sayIfNotInPath(s.program)
 	}
 	if !lingers(s.user) {
-		fmt.Fprintln(c.out, "It stops when you log out. To let it work on: loginctl enable-linger")
+		fmt.Fprintln(c.out, "It stops when you log out. To keep it running: loginctl enable-linger")
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func foreign(files []unitFile) error {
 	for _, f := range files {
 		old, err := os.ReadFile(f.path)
 		if err == nil && !ours(string(old)) {
-			return hinted{fmt.Errorf("%s is not of resumed's making and stays as it is", f.path), "move it away, then resumed install"}
+			return hinted{fmt.Errorf("%s was not made by resumed, and was not changed", f.path), "move it away, then resumed install"}
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("look at file: %w", err)

@@ -38,7 +38,7 @@ const (
 	unitFilePath = ".config/systemd/user/resumed.service"
 	dropInPath   = unitFilePath + ".d/install.conf"
 	reloadPath   = unitFilePath + ".d/notify-reload.conf"
-	copyPath     = ".local/bin/resumed" // the tests' program lies in a temporary directory
+	copyPath     = ".local/bin/resumed" // the tests' program is in a temporary directory
 )
 
 func TestInstallAndUninstallLeaveNoTrace(t *testing.T) {
@@ -133,7 +133,7 @@ func TestInstallLeavesOthersFilesAlone(t *testing.T) {
 	b.write(unitFilePath, "[Service]\nExecStart=/opt/mine\n")
 	_, errOut, code = b.run("install")
 	require.Equal(t, exitFailed, code)
-	require.Contains(t, errOut, "not of resumed's making")
+	require.Contains(t, errOut, "was not made by resumed")
 	require.Equal(t, "[Service]\nExecStart=/opt/mine\n", b.read(unitFilePath))
 	require.Empty(t, b.read(dropInPath))
 }
@@ -234,6 +234,6 @@ func TestInstallAddsAndRemovesThePluginForOpencode(t *testing.T) {
 	b.write(plugin, "export const Mine = 1\n")
 	_, errOut, code = b.run("install", "--opencode-plugin")
 	require.Equal(t, exitFailed, code)
-	require.Contains(t, errOut, "not of resumed's making")
+	require.Contains(t, errOut, "was not made by resumed")
 	require.Equal(t, "export const Mine = 1\n", b.read(plugin))
 }

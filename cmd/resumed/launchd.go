@@ -72,7 +72,7 @@ func (c *cli) installAgent(ctx context.Context, s service, plugins []unitFile, d
 	old, err := os.ReadFile(l.plist)
 	switch {
 	case err == nil && !launchd.Ours(string(old)):
-		return hinted{fmt.Errorf("%s is not of resumed's making and stays as it is", l.plist), "move it away, then resumed install"}
+		return hinted{fmt.Errorf("%s was not made by resumed, and was not changed", l.plist), "move it away, then resumed install"}
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("look at file: %w", err)
 	case dryRun:

@@ -83,7 +83,7 @@ func TestInstallOnMacOS(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(home, "ssh"), nil, 0o600))
 	require.ErrorContains(t, c.installAgent(t.Context(), s, nil, false), "Domain does not support")
 	require.NoError(t, os.WriteFile(plist, []byte("<plist>somebody's own</plist>"), 0o600))
-	require.ErrorContains(t, c.installAgent(t.Context(), s, nil, false), "not of resumed's making")
+	require.ErrorContains(t, c.installAgent(t.Context(), s, nil, false), "was not made by resumed")
 	require.NoError(t, c.uninstallAgent(t.Context(), false, false))
 	require.FileExists(t, plist)
 }
@@ -109,7 +109,7 @@ func TestInstallOnMacOSAddsPlugins(t *testing.T) {
 	require.NoFileExists(t, plugins[0].path)
 
 	require.NoError(t, os.WriteFile(plugins[0].path, []byte("// somebody's own"), 0o600))
-	require.ErrorContains(t, c.installAgent(t.Context(), s, plugins, false), "not of resumed's making")
+	require.ErrorContains(t, c.installAgent(t.Context(), s, plugins, false), "was not made by resumed")
 	require.NoFileExists(t, filepath.Join(home, "Library", "LaunchAgents", "resumed.plist"))
 }
 

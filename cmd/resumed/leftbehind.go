@@ -59,7 +59,7 @@ func (c *cli) leftBehind(all bool, args []string) error {
 	if len(args) == 1 {
 		text = view.Session(sessions[0])
 	}
-	return c.show(fmt.Sprintf("How things stood at %s, when a daemon last wrote them down:\n\n%s\n", humanize.Clock(written, now), text))
+	return c.show(fmt.Sprintf("This is what the last daemon saved at %s:\n\n%s\n", humanize.Clock(written, now), text))
 }
 
 // lastWritten returns when a daemon last wrote into its state.

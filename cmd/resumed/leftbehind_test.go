@@ -29,7 +29,7 @@ func TestStatusWithoutADaemonShowsWhatIsOnDisk(t *testing.T) {
 
 	out, errOut, code = b.run("status")
 	require.Equal(t, exitNoDaemon, code)
-	require.Regexp(t, `^How things stood at \S+, when a daemon last wrote them down:\n\nSESSION .*\ns-1 .*gave up .*2/2`, out)
+	require.Regexp(t, `^This is what the last daemon saved at \S+:\n\nSESSION .*\ns-1 .*gave up .*2/2`, out)
 	require.Equal(t, "resumed: no daemon is running\nTry: resumed install (as a service), or resumed run (in this terminal)\n", errOut)
 
 	out, _, code = b.run("status", "bot")

@@ -32,17 +32,17 @@ func fleeting(path, tempDir string) string {
 	case !exists(path):
 		return "was removed while it ran"
 	case slices.ContainsFunc(parts, ofGoRun):
-		return "lies in Go's build cache, where go run left it"
+		return "is in Go's build cache, where go run put it"
 	case slices.Contains(parts, "_npx"):
-		return "lies in the cache of npx"
+		return "is in the cache of npx"
 	}
 	for _, dir := range []string{tempDir, "/tmp", "/var/tmp", "/private/tmp", "/dev/shm", "/run"} {
 		if below(path, dir) {
-			return "lies in a temporary directory"
+			return "is in a temporary directory"
 		}
 	}
 	if dir, err := os.UserCacheDir(); err == nil && below(path, dir) {
-		return "lies in a cache"
+		return "is in a cache"
 	}
 	return ""
 }
@@ -142,7 +142,7 @@ func (c *cli) settle(s service) (made []string, err error) {
 	if !there {
 		made = append(made, s.program)
 	}
-	fmt.Fprintf(c.err, "This program %s: what runs is a copy of it, %s\n", s.fleeting, s.program)
+	fmt.Fprintf(c.err, "This program %s, so this copy is used: %s\n", s.fleeting, s.program)
 	c.sayIfNotInPath(s.program)
 	return made, nil
 }

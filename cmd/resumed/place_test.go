@@ -59,7 +59,7 @@ func TestInstallRunsACopyOfAProgramThatWillVanish(t *testing.T) {
 
 	_, errOut, code = b.run("install")
 	require.Zero(t, code, errOut)
-	require.Contains(t, errOut, "lies in a temporary directory: what runs is a copy of it, "+b.path(copyPath))
+	require.Contains(t, errOut, "is in a temporary directory, so this copy is used: "+b.path(copyPath))
 	require.Contains(t, errOut, `export PATH="`+b.path(".local/bin")+`:$PATH"`, "who has it installed can call it")
 	require.Contains(t, b.read(dropInPath), "ExecStart=\""+b.path(copyPath)+"\" run\n")
 	require.True(t, isResumed(b.path(copyPath)))
@@ -172,7 +172,7 @@ func TestPurgeWaitsForADaemonThatRuns(t *testing.T) {
 	b.start()
 	_, errOut, code := b.run("uninstall", "--purge", "--yes")
 	require.Equal(t, exitFailed, code)
-	require.Contains(t, errOut, "a daemon runs and would write it anew")
+	require.Contains(t, errOut, "a daemon is running and would write it again")
 	require.Contains(t, errOut, "Try: kill ")
 	require.DirExists(t, b.path(".local/state/resumed"))
 

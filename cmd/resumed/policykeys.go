@@ -24,14 +24,14 @@ func (k *policyKeys) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&k.strategy, "strategy", "", "fixed | linear | exponential")
 	flags.StringVar(&k.baseDelay, "base-delay", "", "the first wait, a `DURATION` such as 30s")
-	flags.StringVar(&k.maxDelay, "max-delay", "", "a `DURATION` that bounds the growth")
+	flags.StringVar(&k.maxDelay, "max-delay", "", "the longest wait, a `DURATION`")
 	flags.StringVar(&k.maxRetries, "max-retries", "", "`N` retries at most")
-	flags.StringVar(&k.maxElapsed, "max-elapsed", "", "a `DURATION` after which no more is tried; 0s: max-retries alone ends it")
-	flags.StringVar(&k.jitter, "jitter", "", "whether chance spreads the waits: true | false")
+	flags.StringVar(&k.maxElapsed, "max-elapsed", "", "give up after this `DURATION`; 0s: only max-retries counts")
+	flags.StringVar(&k.jitter, "jitter", "", "vary the waits at random: true | false")
 	flags.StringVar(&k.jitterMode, "jitter-mode", "", "symmetric | additive | full | equal")
-	flags.StringVar(&k.jitterPercent, "jitter-percent", "", "how far chance reaches, a `NUMBER` from 0.0 to 1.0")
-	flags.StringVar(&k.hardCap, "hard-cap", "", "whether max-delay also bounds what chance adds: true | false")
-	flags.StringVar(&k.mostDouble, "max-exponent", "", "the doubling stops after `N`; 0: only max-delay stops it")
+	flags.StringVar(&k.jitterPercent, "jitter-percent", "", "how much they vary, a `NUMBER` from 0.0 to 1.0")
+	flags.StringVar(&k.hardCap, "hard-cap", "", "max-delay is the longest wait with jitter too: true | false")
+	flags.StringVar(&k.mostDouble, "max-exponent", "", "stop doubling after `N` waits; 0: only max-delay stops it")
 	for _, name := range []string{"jitter", "hard-cap"} {
 		flags.Lookup(name).NoOptDefVal = "true"
 	}

@@ -69,10 +69,10 @@ func (c *cli) purge(ctx context.Context, dryRun, yes bool) error {
 		if dir, err := unitDir(); err == nil && packaged(dir) {
 			end = "systemctl --user disable --now resumed"
 		}
-		return hinted{fmt.Errorf("a daemon runs and would write it anew: pid %d", status.Daemon.PID), end + ", then resumed uninstall --purge"}
+		return hinted{fmt.Errorf("a daemon is running and would write it again: pid %d", status.Daemon.PID), end + ", then resumed uninstall --purge"}
 	}
-	if !yes && !c.agreed("Remove all of it? Sessions of your agents are not among it. [y/N] ") {
-		return hinted{errors.New("nothing of it was removed"), "resumed uninstall --purge --yes"}
+	if !yes && !c.agreed("Remove all of it? The sessions of your agents stay. [y/N] ") {
+		return hinted{errors.New("nothing was removed"), "resumed uninstall --purge --yes"}
 	}
 	for _, l := range left {
 		if err := os.RemoveAll(l.path); err != nil {

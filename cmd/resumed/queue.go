@@ -32,12 +32,12 @@ import (
 func (c *cli) queueCommand() *cobra.Command {
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:   "queue",
-		Short: "Show and change the work that waits for room",
-		Long: "Work that has no session yet is begun when its account has room, by the gates that resumes\n" +
-			"go through: resume.hours, max_concurrent, stagger, priority, weekly_reserve, a limit that\n" +
-			"holds, and pause. Then it is a session like any other. A task is begun once, whatever\n" +
-			"happens to the daemon; one that comes to nothing is told to you.\n\n" +
-			"Without a command of its own it lists the tasks; those that were begun stay for a day.",
+		Short: "Show and change the tasks that wait for room",
+		Long: "A task is work that has no session yet. It starts when its account has room, and then it is\n" +
+			"a session like any other. What holds back a resume holds back a task too: limits, pause,\n" +
+			"resume.hours, max_concurrent, stagger, priority and weekly_reserve. A task starts once,\n" +
+			"even if the daemon crashes, and you are told if it fails.\n\n" +
+			"Without a command, queue lists the tasks. Started ones stay in the list for a day.",
 		Example: "  resumed queue\n  resumed queue add --after reset -- \"fix the tests and commit\"\n" +
 			"  resumed queue --json | jq '.tasks[] | {n, state, session}'",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listTasks(cmd.Context()) },
@@ -56,32 +56,32 @@ func (c *cli) taskFlags(cmd *cobra.Command, w *wishes) {
 	flags := cmd.Flags()
 	flags.StringVar(&w.Dir, "dir", "", "`DIRECTORY` to work in (default: this one)")
 	flags.StringVar(&w.Agent, "agent", "", "`NAME` of the agent (default: the first that is installed)")
-	flags.StringVar(&w.After, "after", "", "begin it not before `WHEN`: reset, a time such as 22:00, 90m, a session or a task")
+	flags.StringVar(&w.After, "after", "", "do not start before `WHEN`: reset, a time such as 22:00, 90m, a session or a task")
 	flags.StringVar(&w.Model, "model", "", "`NAME` of the model (default: the agent's own choice)")
 	flags.StringVar(&w.Mode, "mode", "", "permission `MODE`, in the agent's words (default: the agent's own)")
 	complete(cmd, "after", agents.AfterReset)
 }
 
-const whenAfter = "--after waits for: reset, the account's next window as far as one is known; a time such as\n" +
-	"22:00 or 2026-11-16T08:00:00Z; 90m from now; SESSION, until that has nothing left to do; or the\n" +
-	"number of a task, until its session has."
+const whenAfter = "--after takes: reset, the account's next window if that is known; a time such as 22:00 or\n" +
+	"2026-11-16T08:00:00Z; 90m, from now; or a SESSION or the number of a task, until that has\n" +
+	"nothing left to do."
 
 func (c *cli) queueAddCommand() *cobra.Command {
 	var w wishes
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:   "add [flags] -- [PROMPT…]",
-		Short: "Have work begun when there is room for it",
-		Long: "The prompt is given to the agent as it is, and nothing else. The agent may do what it may do\n" +
-			"without a terminal by its own settings, unless --mode says otherwise.\n\n" + whenAfter + "\n\n" +
-			"-f reads prompts from a file, or from the standard input (-): one a line, or of several lines\n" +
-			"where a line of --- stands between them. Without a daemon a task is kept for the next one.",
+		Short: "Add a task that starts when there is room",
+		Long: "The agent gets the prompt as you write it. It runs without a terminal, with the permissions\n" +
+			"that its own settings give such a run, unless --mode says otherwise.\n\n" + whenAfter + "\n\n" +
+			"-f reads prompts from a file, or from standard input (-): one per line, or with lines of ---\n" +
+			"between prompts of several lines. Without a daemon, the task waits for the next one.",
 		Example: "  resumed queue add -- \"fix the flaky test\"\n" +
 			"  resumed queue add --dir ~/src/app --agent codex --after 22:00 -- \"update the dependencies\"\n" +
 			"  resumed queue add -f tonight.txt",
 		RunE: func(cmd *cobra.Command, args []string) error { return c.addTasks(cmd, w, args) },
 	})
 	c.taskFlags(cmd, &w)
-	cmd.Flags().StringVarP(&w.file, "file", "f", "", "read the prompts from a `FILE`; - is the standard input")
+	cmd.Flags().StringVarP(&w.file, "file", "f", "", "read the prompts from a `FILE`; - is standard input")
 	return cmd
 }
 
@@ -89,9 +89,9 @@ func (c *cli) queueEditCommand() *cobra.Command {
 	var w wishes
 	cmd := c.jsonFlag(&cobra.Command{
 		Use:   "edit [flags] TASK -- [PROMPT…]",
-		Short: "Change a task that was not begun",
-		Long: "TASK is a number that queue shows, or an id. What is not named stays. Where nothing is named,\n" +
-			"the prompt is opened in $VISUAL or $EDITOR. --after \"\" waits for nothing but room.\n\n" + whenAfter,
+		Short: "Change a task that has not started",
+		Long: "TASK is a number that queue shows, or an id. Only what you name is changed. Without flags and\n" +
+			"prompt, the prompt opens in $VISUAL or $EDITOR. --after \"\" waits only for room.\n\n" + whenAfter,
 		Example: "  resumed queue edit 3\n  resumed queue edit 3 -- \"fix the flaky test in ./watch\"\n  resumed queue edit --after 22:00 3",
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.editTask(cmd, w, args[0], args[1:]) },
 	})
@@ -102,8 +102,8 @@ func (c *cli) queueEditCommand() *cobra.Command {
 func (c *cli) queueDropCommand() *cobra.Command {
 	return c.jsonFlag(&cobra.Command{
 		Use:     "drop TASK",
-		Short:   "Forget a task",
-		Long:    "One that is being started cannot be dropped: resumed cancel --stop ends its session. Of one\nthat was begun only the line in the list goes.",
+		Short:   "Remove a task from the queue",
+		Long:    "A task that is being started cannot be dropped: resumed cancel --stop ends its session. A\nstarted task only disappears from the list.",
 		Example: "  resumed queue drop 3",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			task, err := queueClient().Drop(cmd.Context(), args[0])
@@ -118,7 +118,7 @@ func (c *cli) queueDropCommand() *cobra.Command {
 func (c *cli) queueMoveCommand() *cobra.Command {
 	return c.jsonFlag(&cobra.Command{
 		Use:     "move TASK PLACE",
-		Short:   "Give a task another place",
+		Short:   "Move a task to another place in the queue",
 		Long:    "PLACE is FIRST, LAST, or the number of the task whose place it takes.",
 		Example: "  resumed queue move 3 FIRST\n  resumed queue move 3 1",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -152,7 +152,7 @@ func (c *cli) addTasks(cmd *cobra.Command, w wishes, args []string) error {
 	prompts := []string{strings.Join(args, " ")}
 	switch {
 	case w.file != "" && len(args) > 0:
-		return usageError{errors.New("a prompt and a file of prompts: want one of them")}
+		return usageError{errors.New("give either a prompt or a file of prompts, not both")}
 	case w.file != "":
 		if prompts, err = readPrompts(cmd.InOrStdin(), w.file); err != nil {
 			return err
@@ -204,7 +204,7 @@ func (c *cli) keepTasks(orders []resume.TaskOrder) ([]resume.TaskView, error) {
 	}
 	added, err := app.EnqueueLeft(cfg, dir, orders, slog.New(slog.DiscardHandler))
 	if err == nil {
-		fmt.Fprintln(c.err, "No daemon is running: it begins when one does.\nTry: resumed run, or systemctl --user start resumed")
+		fmt.Fprintln(c.err, "No daemon is running: the task starts when one does.\nTry: resumed run, or systemctl --user start resumed")
 	}
 	return added, err
 }

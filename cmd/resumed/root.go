@@ -99,7 +99,7 @@ func (c *cli) report(err error) int {
 	case errors.Is(err, control.ErrNoDaemon):
 		code, hint = exitNoDaemon, howToStart()
 	case errors.Is(err, control.ErrHung):
-		hint = "systemctl --user restart resumed, or end the daemon and start it anew: sessions and waits stay"
+		hint = "systemctl --user restart resumed, or restart the daemon yourself: sessions and waits are kept"
 	case errors.Is(err, control.ErrNoSession):
 		code, hint = exitNoSession, "resumed status --all"
 	}

@@ -46,7 +46,7 @@ func (c *cli) shell(argv []string) error {
 		return hinted{errors.New("there is no terminal to show " + argv[0] + " in"), "start it without resumed shell"}
 	}
 	if _, err := exec.LookPath("tmux"); err != nil {
-		return hinted{errors.New("tmux is not installed, and an agent can be typed into only there"), "install the package tmux, or start " + argv[0] + " as it is"}
+		return hinted{errors.New("tmux is not installed, and resumed can type into an agent only there"), "install the package tmux, or start " + argv[0] + " as it is"}
 	}
 	return c.showShell(append([]string{program}, argv[1:]...))
 }
@@ -80,7 +80,7 @@ func (c *cli) showShell(argv []string) error {
 		}
 		return finished(code, nil)
 	case session.Lives():
-		fmt.Fprintf(c.err, "It runs on. To come back: tmux -L %s attach\n", session.Server)
+		fmt.Fprintf(c.err, "It keeps running. To come back: tmux -L %s attach\n", session.Server)
 		return nil
 	case err != nil:
 		return fmt.Errorf("run tmux: %w", err)

@@ -62,7 +62,7 @@ func TestShellWithoutWhatItNeeds(t *testing.T) {
 	}
 	shown, code := b.inTerminal("PATH=" + bin + " " + b.binary + " shell sh -c 'exit 7'")
 	require.Equal(t, exitFailed, code)
-	require.Contains(t, shown, "tmux is not installed, and an agent can be typed into only there")
+	require.Contains(t, shown, "tmux is not installed, and resumed can type into an agent only there")
 	require.Contains(t, shown, "Try: install the package tmux, or start sh as it is")
 
 	cmd := exec.Command(b.binary, "shell", "sh", "-c", "exit 7")
@@ -82,7 +82,7 @@ func TestShellIsTypedIntoAndCanBeLeft(t *testing.T) {
 	b.until("the agent is shown", func() bool { return strings.Contains(screen(), "C-b d detaches") })
 	b.start()
 	b.tmux("send-keys", "C-b", "d")
-	b.until("it is left", func() bool { return strings.Contains(screen(), "It runs on. To come back: tmux -L resumed-") })
+	b.until("it is left", func() bool { return strings.Contains(screen(), "It keeps running. To come back: tmux -L resumed-") })
 	b.overloaded()
 	b.untilState(liveID, resume.Watching)
 	require.Equal(t, "continue\r", b.keys())

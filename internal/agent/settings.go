@@ -13,7 +13,7 @@ import (
 // longestSettings is more than any agent writes about itself.
 const longestSettings = 32 << 20
 
-var errNoSettings = errors.New("it is no regular file")
+var errNoSettings = errors.New("it is not a regular file")
 
 // ReadSettings reads a file that an agent keeps for itself or finds in a project. Whoever can
 // write there can put a pipe in its place, which would be waited for without an end, or a file

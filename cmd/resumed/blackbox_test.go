@@ -503,7 +503,7 @@ url_file = "~/token"
 		_, errOut, code := b.run(args...)
 		require.Equal(t, exitUsage, code, args)
 		at := b.path(configFile)
-		require.Contains(t, errOut, at+":4: notify.webhook[0].secret_file: open /nonexistent/secret")
+		require.Contains(t, errOut, at+":4: notify.webhook[0].secret_file: there is no file /nonexistent/secret")
 		require.Contains(t, errOut, at+":8: notify.service[0].title: ")
 		require.Contains(t, errOut, at+":11: notify.service[1].url_file: "+b.path("token")+": ")
 		require.NotContains(t, errOut, "hunter2")

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -186,6 +187,9 @@ func (c *cli) load() (config.Config, string, error) {
 		return config.Config{}, "", hinted{usageError{err}, "another file, or resumed config init"}
 	}
 	cfg, err := config.Load(path, agents.Known())
+	if errors.Is(err, syscall.EISDIR) {
+		return cfg, path, hinted{usageError{err}, "another file, or resumed config init"}
+	}
 	if _, told := errors.AsType[*config.Problem](err); err != nil && !told { // it cannot even be read
 		err = toMend(err, path)
 	}

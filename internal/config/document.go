@@ -2,8 +2,6 @@ package config
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
@@ -12,7 +10,6 @@ import (
 	"sync"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -203,6 +200,9 @@ func around(key string) string {
 // readLayout reads a document. Its error is a *Problem without a file.
 func readLayout(data []byte) (layout, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors begin with it
+	if p := foreignText(data); p != nil {
+		return layout{}, p
+	}
 	var whole map[string]any
 	if err := toml.Unmarshal(data, &whole); err != nil {
 		return layout{}, syntaxProblem(data, err)
@@ -257,42 +257,6 @@ func prune(at step, value any, wrong map[string]bool) {
 		}
 	}
 }
-
-// bareText matches a line whose value is text without quotes, the commonest
-// slip; the parser complains of the letter after "inf" or "t".
-var bareText = regexp.MustCompile(`^\s*[A-Za-z0-9_.-]+\s*=\s*([A-Za-z~/]|[0-9.]+[a-zA-Z])`)
-
-// tableTwice is what the parser says of a section that was pasted below a file that has it.
-var tableTwice = regexp.MustCompile(`^table (\S+) already exists$`)
-
-// syntaxProblem never shows the line itself: it may hold a secret.
-func syntaxProblem(data []byte, err error) *Problem {
-	p := &Problem{Want: strings.TrimPrefix(err.Error(), "toml: ")}
-	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
-		p.Line, p.Column = e.Position()
-	}
-	lines := bytes.Split(data, []byte("\n"))
-	if p.Line < 1 || p.Line > len(lines) {
-		return p
-	}
-	line := lines[p.Line-1]
-	if p.Column > 0 && p.Column <= len(line) {
-		if r, _ := utf8.DecodeRune(line[p.Column-1:]); strings.ContainsRune(curlyQuotes, r) {
-			p.Want = fmt.Sprintf("%c is a curly quote, as text editors make them: write \" or ' instead", r)
-			return p
-		}
-	}
-	if twice := tableTwice.FindStringSubmatch(p.Want); twice != nil {
-		p.Want = fmt.Sprintf("[%s] is in the file twice: put all its keys under one of them", twice[1])
-		return p
-	}
-	if bareText.Match(line) {
-		p.Want += "; text and durations must be in quotes"
-	}
-	return p
-}
-
-const curlyQuotes = "“”„‟‘’‚‛«»‹›″′"
 
 // layoutReader walks a document once.
 type layoutReader struct {

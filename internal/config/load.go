@@ -30,7 +30,7 @@ func Load(path string, known Known) (Config, error) {
 		return Config{}, &Problem{File: path, Want: "is not obeyed: " + wrong.Error()}
 	}
 	if err != nil {
-		return Config{}, fmt.Errorf("read configuration: %w", err)
+		return Config{}, fmt.Errorf("configuration: %w", err)
 	}
 	return parse(path, data, known)
 }
@@ -46,10 +46,13 @@ func readFile(path string) ([]byte, error) { return readTrusted(ownership.Trust{
 func readTrusted(trust ownership.Trust, path string) ([]byte, error) {
 	f, err := trust.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, unread(path, err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, largestFile+1))
+	if err != nil {
+		return nil, unread(path, err)
+	}
 	if err == nil && len(data) > largestFile {
 		err = fmt.Errorf("%s: larger than %s: not a configuration file", path, Size(largestFile))
 	}
@@ -214,8 +217,12 @@ func locate(p *Problem, path string, doc layout, env map[string]override) {
 	}
 	e, exact := doc.find(p.Key)
 	p.Line, p.Column = e.line, e.column
-	if exact && p.Value != "" {
+	switch {
+	case p.Value == "":
+	case exact:
 		p.Value = e.value()
+	case p.Value != `""`:
+		p.Value += " (not set here)" // it has its default, or what it inherits
 	}
 }
 

@@ -187,7 +187,7 @@ func TestProblemsSayWhatWhereAndWhatToDo(t *testing.T) {
 	}{
 		"broken TOML": {
 			"[log]\nlevel = info\n",
-			[]string{`resumed.toml:2:12: expected newline but got U+006F 'o'; text and durations must be in quotes`},
+			[]string{`resumed.toml:2:12: text and durations must be in quotes, such as`},
 		},
 		"the same key twice": {
 			"[log]\nlevel = \"info\"\nlevel = \"warn\"\n",
@@ -207,7 +207,7 @@ func TestProblemsSayWhatWhereAndWhatToDo(t *testing.T) {
 		},
 		"an unknown table, once": {
 			"[a.b]\nc = 1\nd = 2\n",
-			[]string{`resumed.toml:1: a: unknown key`},
+			[]string{`resumed.toml:1: a: unknown section`},
 		},
 		"an unknown key of the second entry": {
 			"[[agent]]\nname = \"codex\"\n[[agent]]\nname = \"gemini\"\nrots = [\"/x\"]\n",
@@ -243,7 +243,7 @@ func TestProblemsSayWhatWhereAndWhatToDo(t *testing.T) {
 		},
 		"a fraction for a whole number": {
 			"[backoff]\nmax_retries = 1.5\n",
-			[]string{`resumed.toml:2: backoff.max_retries = 1.5: must be a whole number, without quotes`},
+			[]string{`resumed.toml:2: backoff.max_retries = 1.5: must be a whole number`},
 		},
 		"quotes around a bool": {
 			"[backoff]\njitter = \"yes\"\n",
@@ -255,7 +255,7 @@ func TestProblemsSayWhatWhereAndWhatToDo(t *testing.T) {
 		},
 		"a value for a table": {
 			"log = 5\n",
-			[]string{`resumed.toml:1: log = 5: must be a table: [log]`},
+			[]string{`resumed.toml:1: log = 5: must be a section in single brackets: [log]`},
 		},
 		"an empty table for a value": {
 			"[log.level]\n",
@@ -263,11 +263,11 @@ func TestProblemsSayWhatWhereAndWhatToDo(t *testing.T) {
 		},
 		"one table for an array of tables": {
 			"[agent]\nname = \"codex\"\n",
-			[]string{`resumed.toml:1: agent: must be an array of tables: [[agent]]`},
+			[]string{`resumed.toml:1: agent: must be a section in double brackets: [[agent]]`},
 		},
 		"an array of tables for one table": {
 			"[[backoff]]\nbase_delay = \"1s\"\n",
-			[]string{`resumed.toml:1: backoff: must be a table: [backoff]`},
+			[]string{`resumed.toml:1: backoff: must be a section in single brackets: [backoff]`},
 		},
 		"a size without a unit": {
 			"[history]\nmax_size = \"64\"\n",
@@ -279,7 +279,7 @@ func TestProblemsSayWhatWhereAndWhatToDo(t *testing.T) {
 		},
 		"the default of the other key is the problem": {
 			"[log]\n[backoff]\nbase_delay = \"10m\"\n",
-			[]string{`resumed.toml:2: backoff.max_delay = "5m": must be at least base_delay (10m`},
+			[]string{`resumed.toml:2: backoff.max_delay = "5m" (not set here): must be at least base_delay (10m`},
 		},
 		"a policy's bad key stands in the policy": {
 			"[[backoff.policy]]\nname = \"x\"\nbase_delay = \"-1s\"\n",

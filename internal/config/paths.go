@@ -18,7 +18,7 @@ import (
 // named must be there.
 func Find(flag string, getenv func(string) string) (string, error) {
 	if flag != "" {
-		return named(flag, "read configuration")
+		return named(flag, "configuration")
 	}
 	if path := getenv("RESUMED_CONFIG"); path != "" {
 		return named(path, "RESUMED_CONFIG")
@@ -50,9 +50,31 @@ func places(getenv func(string) string) []string {
 
 func named(path, by string) (string, error) {
 	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("%s: %w", by, err)
+		return "", fmt.Errorf("%s: %w", by, unread(path, err))
 	}
 	return path, nil
+}
+
+// unreadError says in plain words why a file that was named cannot be read.
+type unreadError struct {
+	words string
+	error
+}
+
+func (e unreadError) Error() string { return e.words }
+func (e unreadError) Unwrap() error { return e.error }
+
+func unread(path string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return unreadError{"there is no file " + path, err}
+	case errors.Is(err, fs.ErrPermission):
+		return unreadError{"you may not read " + path, err}
+	case errors.Is(err, syscall.EISDIR):
+		return unreadError{path + " is a directory: name a file in it", err}
+	default:
+		return err
+	}
 }
 
 // firstOf returns the first path that exists, or "".
@@ -98,7 +120,7 @@ func (c *Config) resolvePaths(file string) []*Problem {
 		r.path(key+".about", &a.About)
 		r.path(key+".env_file", &a.EnvFile)
 		r.path(key+".own_key_file", &a.OwnKeyFile)
-		r.program(key+".command", &a.Command)
+		r.commandLine(key+".command", &a.Command)
 		r.argv(key+".resume", a.Resume)
 	}
 	for i := range c.Notify.Webhook {
@@ -149,6 +171,24 @@ func (r *resolver) program(key string, p *string) {
 	if strings.Contains(*p, "/") || strings.HasPrefix(*p, "~") {
 		r.path(key, p)
 	}
+}
+
+// commandLine resolves the program of a command line, or a path with spaces in it if that
+// is a file. The other words are the program's matter, with slashes or without.
+func (r *resolver) commandLine(key string, p *string) {
+	program, rest, several := strings.Cut(strings.TrimSpace(*p), " ")
+	if !several {
+		r.program(key, p)
+		return
+	}
+	if whole, err := r.absolute(*p); err == nil {
+		if info, err := os.Stat(whole); err == nil && info.Mode().IsRegular() {
+			*p = whole
+			return
+		}
+	}
+	r.program(key, &program)
+	*p = program + " " + rest
 }
 
 func (r *resolver) absolute(p string) (string, error) {

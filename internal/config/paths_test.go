@@ -71,7 +71,7 @@ func TestWhichFileIsInForce(t *testing.T) {
 		})
 	}
 	_, err := Find(dir+"/missing.toml", os.Getenv)
-	require.ErrorContains(t, err, "read configuration: ")
+	require.ErrorContains(t, err, "configuration: there is no file ")
 	_, err = Find("", func(k string) string { return map[string]string{"RESUMED_CONFIG": dir + "/missing"}[k] })
 	require.ErrorContains(t, err, "RESUMED_CONFIG: ")
 	require.Equal(t, []string{systemPath}, places(func(string) string { return "" }))

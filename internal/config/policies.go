@@ -128,8 +128,23 @@ func (ps *problems) policy(key string, p backoff.Policy, inherited map[string]*b
 		if was, ok := inherited[name]; ok && *was == *e {
 			continue
 		}
-		ps.add(key+"."+e.Field, values[e.Field], "%s", e.Want)
+		want := e.Want
+		switch e.Field {
+		case "strategy":
+			want = oneOf(string(p.Strategy), words(backoff.Strategies()))
+		case "jitter_mode":
+			want = oneOf(string(p.JitterMode), words(backoff.JitterModes()))
+		}
+		ps.add(key+"."+e.Field, values[e.Field], "%s", want)
 	}
+}
+
+func words[T ~string](all []T) []string {
+	list := make([]string, len(all))
+	for i, w := range all {
+		list[i] = string(w)
+	}
+	return list
 }
 
 func fieldErrors(p backoff.Policy) map[string]*backoff.FieldError {

@@ -147,8 +147,8 @@ var forms = map[kind]struct {
 	kindHours:    {wantHours, []unstable.Kind{unstable.String}},
 	kindString:   {"must be a string, in quotes", []unstable.Kind{unstable.String}},
 	kindClass:    {"must be a string, in quotes", []unstable.Kind{unstable.String}},
-	kindTable:    {"must be a table", []unstable.Kind{unstable.Table, unstable.InlineTable}},
-	kindTables:   {"must be an array of tables", []unstable.Kind{unstable.ArrayTable, unstable.Array}},
+	kindTable:    {"must be a section in single brackets", []unstable.Kind{unstable.Table, unstable.InlineTable}},
+	kindTables:   {"must be a section in double brackets", []unstable.Kind{unstable.ArrayTable, unstable.Array}},
 }
 
 // want says what the field must be where e is something else, or "".
@@ -166,9 +166,18 @@ func (f field) want(e entry) string {
 		return form.want + ": [[" + f.path + "]]"
 	case f.kind == kindTable && !strings.HasSuffix(f.path, "[]"):
 		return form.want + ": [" + f.path + "]"
+	case f.kind == kindInt && e.kind == unstable.Float:
+		return "must be a whole number" + scales[f.path]
 	default:
-		return form.want
+		return form.want + scales[f.path]
 	}
+}
+
+// scales says what one is of a number that is a share: both ways are in use.
+var scales = map[string]string{
+	"resume.weekly_reserve":           ": 10 is 10 %",
+	"backoff.jitter_percent":          ": 0.1 is 10 %",
+	"backoff.policy[].jitter_percent": ": 0.1 is 10 %",
 }
 
 // readText reads text as what a key of that kind holds.
@@ -209,7 +218,7 @@ func classNames() []string {
 }
 
 // unknownKey says that a key is unknown, and which one was likely meant: one
-// beside it, or one of that very name elsewhere.
+// beside it, or one of that very name elsewhere; else which there are.
 func unknownKey(e entry) string {
 	var beside, elsewhere []string
 	for _, path := range slices.Sorted(maps.Keys(schema())) {
@@ -223,14 +232,24 @@ func unknownKey(e entry) string {
 			elsewhere = append(elsewhere, path)
 		}
 	}
-	if near := nearest(e.name, beside); near != "" {
-		return fmt.Sprintf("unknown key; did you mean %s?", near)
+	what := "unknown key"
+	if e.parent == "" && (e.kind == unstable.Table || e.kind == unstable.ArrayTable) {
+		what = "unknown section"
 	}
-	if len(elsewhere) > 0 {
-		return fmt.Sprintf("unknown key here; did you mean %s?", strings.ReplaceAll(elsewhere[0], "[]", ""))
+	switch near := nearest(e.name, beside); {
+	case near != "":
+		return fmt.Sprintf("%s; did you mean %s?", what, near)
+	case len(elsewhere) > 0:
+		return fmt.Sprintf("%s here; did you mean %s?", what, strings.ReplaceAll(elsewhere[0], "[]", ""))
+	case len(beside) <= mostListed:
+		return what + "; there are " + strings.Join(beside, ", ")
+	default:
+		return what
 	}
-	return "unknown key"
 }
+
+// mostListed is how many keys a person reads through.
+const mostListed = 12
 
 // nearest returns the word that was likely meant, or "".
 func nearest(word string, words []string) string {

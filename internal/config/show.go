@@ -3,12 +3,9 @@ package config
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/url"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,7 +14,6 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"resumed/internal/humanize"
-	"resumed/internal/ownership"
 )
 
 // TOML is the configuration as a file has it, with its secrets hidden.
@@ -172,140 +168,3 @@ func (c Config) String() string { return c.TOML() }
 
 // LogValue keeps a configuration that is logged from showing its secrets.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
-
-// Warnings returns what a person should know about a configuration that is
-// otherwise good: secrets that others can read, files that are not there,
-// variables that override nothing, a page that other machines can reach.
-func Warnings(path string, c Config) []string {
-	var found []string
-	warn := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
-
-	if path != "" && c.holdsSecret() && readableByOthers(path) {
-		warn("%s holds a secret and others can read it: chmod 600 %s", path, path)
-	}
-	for _, f := range c.secretFiles() {
-		if _, err := os.Stat(f.path); err != nil {
-			warn("%s: %v", f.key, err)
-		} else if readableByOthers(f.path) {
-			warn("%s: others can read %s: chmod 600 %s", f.key, f.path, f.path)
-		}
-	}
-	for _, d := range c.Resume.directories() {
-		if info, err := os.Stat(d.path); err != nil || !info.IsDir() {
-			warn("%s: there is no directory %s: write the full path, or begin with ~/", d.key, d.path)
-		}
-	}
-	found = append(found, unknownVariables(os.Environ())...)
-	if c.HTTP.Listen != "" && !loopback(c.HTTP.Listen) {
-		warn("http.listen = %q can be reached from other machines", c.HTTP.Listen)
-	}
-	return found
-}
-
-// directories returns the directories that sessions are chosen by.
-func (r Resume) directories() []namedPath {
-	var all []namedPath
-	for i, dir := range r.Include {
-		all = append(all, namedPath{index("resume.include", i), dir})
-	}
-	for i, dir := range r.Exclude {
-		all = append(all, namedPath{index("resume.exclude", i), dir})
-	}
-	for i, p := range r.Priority {
-		all = append(all, namedPath{index("resume.priority", i) + ".dir", p.Dir})
-	}
-	return all
-}
-
-// namedPath is a path and the key that names it.
-type namedPath struct{ key, path string }
-
-func (c Config) secretFiles() []namedPath {
-	var all []namedPath
-	add := func(key, path string) {
-		if path != "" {
-			all = append(all, namedPath{key, path})
-		}
-	}
-	for i, a := range c.Agents {
-		add(index("agent", i)+".env_file", a.EnvFile)
-		add(index("agent", i)+".own_key_file", a.OwnKeyFile)
-	}
-	for i, w := range c.Notify.Webhook {
-		add(index("notify.webhook", i)+".url_file", w.URLFile)
-		add(index("notify.webhook", i)+".secret_file", w.SecretFile)
-	}
-	for i, s := range c.Notify.Service {
-		add(index("notify.service", i)+".url_file", s.URLFile)
-	}
-	add("fleet.credentials_file", c.Fleet.CredentialsFile)
-	return all
-}
-
-// foreignFiles returns the files that are named and that another user can have
-// written. What cannot be read is told by whoever reads it.
-func (c Config) foreignFiles() []*Problem {
-	var found problems
-	for _, f := range c.secretFiles() {
-		if wrong, ok := errors.AsType[*ownership.Error](c.Resume.Trust().Check(f.path)); ok {
-			found.add(f.key, f.path, "is not obeyed: %s", wrong)
-		}
-	}
-	return found
-}
-
-func readableByOthers(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().Perm()&0o044 != 0
-}
-
-func loopback(listen string) bool {
-	host, _, err := net.SplitHostPort(listen)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// unknownVariables tells of the variables that look like overrides and are
-// none: they name a section, or nearly a key. Others that begin with RESUMED_
-// belong to somebody else.
-func unknownVariables(environ []string) []string {
-	var known, sections []string
-	for path, f := range schema() {
-		if name := envName(f); name != "" {
-			known = append(known, name)
-		}
-		if f.kind == kindTable && path != "" && !strings.ContainsAny(path, ".[") {
-			sections = append(sections, envPrefix+strings.ToUpper(path)+"_")
-		}
-	}
-	var unknown []string
-	for _, kv := range environ {
-		name, _, _ := strings.Cut(kv, "=")
-		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) {
-			continue
-		}
-		inSection := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
-		switch meant := misspelt(name, known); {
-		case meant != "":
-			unknown = append(unknown, fmt.Sprintf("the environment has %s, which overrides no key: did you mean %s?", name, meant))
-		case slices.ContainsFunc(sections, inSection):
-			unknown = append(unknown, fmt.Sprintf("the environment has %s, which overrides no key", name))
-		}
-	}
-	slices.Sort(unknown)
-	return unknown
-}
-
-// misspelt returns the variable that a name is a slip of the fingers away from.
-func misspelt(name string, known []string) string {
-	best, least := "", 3
-	for _, k := range slices.Sorted(slices.Values(known)) {
-		if d := distance(name, k); d < least {
-			best, least = k, d
-		}
-	}
-	return best
-}

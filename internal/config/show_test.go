@@ -138,5 +138,5 @@ func TestWarnings(t *testing.T) {
 	require.Equal(t, "the environment has RESUMED_BACKOFF_BASEDELAY, which overrides no key: did you mean RESUMED_BACKOFF_BASE_DELAY?", got[4])
 	require.Equal(t, "the environment has RESUMED_BACKOF_MAX_DELAY, which overrides no key: did you mean RESUMED_BACKOFF_MAX_DELAY?", got[5])
 	require.Equal(t, "the environment has RESUMED_LOG_NOISE, which overrides no key", got[6])
-	require.Equal(t, `http.listen = ":7733" can be reached from other machines`, got[7])
+	require.Equal(t, `http.listen = ":7733" can be reached from other machines: write 127.0.0.1:7733 for this one alone`, got[7])
 }

@@ -128,14 +128,14 @@ type Hours struct {
 
 const minutesOfDay = 24 * 60
 
-const wantHours = `must be a span of the day, such as "22:00-08:00"`
+const wantHours = `must be a span of the day, such as "22:00-08:00", in the time of this machine`
 
 // parseHours reads a span such as "22:00-08:00"; "" is all day long.
 func parseHours(s string) (Hours, error) {
 	if s == "" {
 		return Hours{}, nil
 	}
-	from, to, found := strings.Cut(s, "-")
+	from, to, found := strings.Cut(strings.NewReplacer("–", "-", "—", "-").Replace(s), "-") // a word processor makes dashes longer
 	if !found {
 		return Hours{}, errors.New(wantHours)
 	}

@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"regexp"
@@ -105,15 +104,15 @@ func (a Agent) validateOwnKey(found *problems, key string, known Known) {
 
 func (a Agent) validateCustom(found *problems, key string, builtin []string) {
 	if a.Kind != KindCustom {
-		want := fmt.Sprintf(`must be "custom" for an agent that is not built in (%s)`, strings.Join(builtin, ", "))
-		if near := nearest(a.Name, builtin); near != "" && a.Kind == "" {
-			want += fmt.Sprintf("; did you mean the name %s?", near)
+		switch near := nearest(a.Name, builtin); {
+		case a.Kind != "":
+			found.add(key+".kind", a.Kind, `must be "custom" for an agent of your own`)
+		case a.Name == "": // which is told
+		case near != "":
+			found.add(key+".name", a.Name, `is not built in; did you mean %s? An agent of your own needs kind = "custom"`, near)
+		default:
+			found.add(key+".name", a.Name, `is not built in: there are %s. An agent of your own needs kind = "custom"`, strings.Join(builtin, ", "))
 		}
-		var value any
-		if a.Kind != "" {
-			value = a.Kind
-		}
-		found.add(key+".kind", value, "%s", want)
 		if a.Kind == "" {
 			return // what else it lacks follows from that
 		}

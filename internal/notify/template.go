@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"text/template"
 	"time"
@@ -46,15 +47,42 @@ func parseWording(text string, agents Titles) (*wording, error) {
 	}
 	parsed, err := template.New("words").Funcs(templateFuncs(agents)).Option("missingkey=error").Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("parse template: %w", err)
+		return nil, errors.New(mistake(err))
 	}
 	w := &wording{parsed: parsed}
 	for _, sample := range sampleNotices() {
 		if _, err := w.try(sample); err != nil {
-			return nil, fmt.Errorf("%w (on a %s notice)", err, sample.Event)
+			return nil, fmt.Errorf("%s (on a %s notice)", mistake(err), sample.Event)
 		}
 	}
 	return w, nil
+}
+
+var (
+	noField    = regexp.MustCompile(`can't evaluate field (\w+) in type (\S+)`)
+	noFunction = regexp.MustCompile(`function "(\w+)" not defined`)
+)
+
+// mistake says what is wrong with a template, without the words of the library.
+func mistake(err error) string {
+	said := err.Error()
+	if f := noFunction.FindStringSubmatch(said); f != nil {
+		return fmt.Sprintf("there is no function %s: there are project, agent and local", f[1])
+	}
+	f := noField.FindStringSubmatch(said)
+	if f == nil {
+		return "must be a text/template: " + strings.TrimPrefix(strings.TrimPrefix(said, "run template: "), "template: words:")
+	}
+	const ofNotice = ".Event .Host .Title .Text .Account .RetryCommand .Sessions"
+	const ofSession = ".ID .Agent .Cwd .Class .Reason .Attempt .NextAt"
+	switch {
+	case strings.HasSuffix(f[2], "notify.Notice"):
+		return fmt.Sprintf("a notice has no .%s: it has %s", f[1], ofNotice)
+	case strings.HasSuffix(f[2], "resume.View"):
+		return fmt.Sprintf("a session has no .%s: it has %s", f[1], ofSession)
+	default:
+		return fmt.Sprintf("there is no .%s here", f[1])
+	}
 }
 
 // maxWords bounds what a template may write.

@@ -199,11 +199,12 @@ func TestRetryCommandIsSafeToPaste(t *testing.T) {
 
 func TestTemplateIsCheckedBeforeItIsNeeded(t *testing.T) {
 	for name, c := range map[string]struct{ text, problem string }{
-		"good":             {`{{.Event}} {{range .Sessions}}{{project .}} {{agent .Agent}} {{local .LimitedAt}} {{end}}{{local .At}}{{.RetryCommand}}`, ""},
-		"empty":            {"", ""},
-		"syntax":           {"{{.Event", "unclosed action"},
-		"unknown field":    {"{{.Evnt}}", "Evnt"},
-		"unknown function": {"{{shout .Event}}", "shout"},
+		"good":                       {`{{.Event}} {{range .Sessions}}{{project .}} {{agent .Agent}} {{local .LimitedAt}} {{end}}{{local .At}}{{.RetryCommand}}`, ""},
+		"empty":                      {"", ""},
+		"syntax":                     {"{{.Event", "unclosed action"},
+		"unknown field":              {"{{.Evnt}}", "a notice has no .Evnt: it has .Event .Host "},
+		"unknown function":           {"{{shout .Event}}", "there is no function shout: there are project, agent and local"},
+		"unknown field of a session": {"{{range .Sessions}}{{.Status}}{{end}}", "a session has no .Status: it has .ID "},
 		"breaks only where there are no sessions": {"{{(index .Sessions 0).ID}}", "on a config_error notice"},
 		"not a time": {"{{local .Event}}", "wants a time"},
 	} {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -108,6 +109,9 @@ func New(o Options) (*Channel, error) {
 		return s, err
 	}
 	if _, err := s.build(http.DefaultClient); err != nil {
+		if errors.Is(err, router.ErrUnknownService) {
+			return nil, o.Wrong("url", "%s", unknown(scheme))
+		}
 		return nil, o.Wrong("url", "%s", s.hide.Redact(err.Error()))
 	}
 	if o.Replies != "" {
@@ -120,6 +124,16 @@ func New(o Options) (*Channel, error) {
 		}
 	}
 	return s, nil
+}
+
+// unknown says what to write instead of a service that there is not.
+func unknown(scheme string) string {
+	if scheme == "http" || scheme == "https" {
+		return "must begin with the name of a service: for ntfy write ntfy://ntfy.sh/TOPIC; a plain " + scheme + " URL is for [[notify.webhook]]"
+	}
+	all := new(router.ServiceRouter).ListServices()
+	slices.Sort(all)
+	return fmt.Sprintf("there is no service %q; there are %s", scheme, strings.Join(all, ", "))
 }
 
 // sender is what of shoutrrr's services is used.

@@ -165,6 +165,18 @@ func TestWellKnownServicesAreCheckedWithoutANetwork(t *testing.T) {
 	}
 }
 
+// Who pastes the address of a topic, or misspells a service, is told what to write.
+func TestAServiceThatThereIsNot(t *testing.T) {
+	for url, want := range map[string]string{
+		"https://ntfy.sh/secret-topic": "for ntfy write ntfy://ntfy.sh/TOPIC; a plain https URL is for [[notify.webhook]]",
+		"nfty://ntfy.sh/secret-topic":  `there is no service "nfty"; there are bark, discord, `,
+	} {
+		_, err := New(Options{Common: notify.Common{Name: "x"}, URL: url})
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "secret-topic")
+	}
+}
+
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

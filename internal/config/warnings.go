@@ -1,0 +1,264 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"resumed/internal/ownership"
+)
+
+// Warnings returns what a person should know about a configuration that is
+// otherwise good: secrets that others can read, files that are not there,
+// variables that override nothing, a page that other machines can reach.
+func Warnings(path string, c Config) []string {
+	var found []string
+	warn := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+
+	if path != "" && c.holdsSecret() && readableByOthers(path) {
+		warn("%s holds a secret and others can read it: chmod 600 %s", path, path)
+	}
+	for _, f := range c.secretFiles() {
+		if _, err := os.Stat(f.path); err != nil {
+			warn("%s: %v", f.key, unread(f.path, err))
+		} else if readableByOthers(f.path) {
+			warn("%s: others can read %s: chmod 600 %s", f.key, f.path, f.path)
+		}
+	}
+	for _, d := range c.directories() {
+		if info, err := os.Stat(d.path); err != nil || !info.IsDir() {
+			warn("%s: there is no directory %s: write the full path, or begin with ~/", d.key, d.path)
+		}
+	}
+	for _, p := range c.programs() {
+		if !runnable(p.path) {
+			warn("%s: there is no program %s%s", p.key, p.path, toName(p.path))
+		}
+	}
+	found = append(found, c.Resume.strangers()...)
+	if c.Notify.DigestAt != undecided().Notify.DigestAt && !c.Notify.tells("digest") {
+		warn(`notify.digest_at = %q has no effect: add "digest" to notify.events`, c.Notify.DigestAt)
+	}
+	found = append(found, unknownVariables(os.Environ())...)
+	if c.HTTP.Listen != "" && !loopback(c.HTTP.Listen) {
+		_, port, _ := net.SplitHostPort(c.HTTP.Listen)
+		warn("http.listen = %q can be reached from other machines: write 127.0.0.1:%s for this one alone", c.HTTP.Listen, port)
+	}
+	return found
+}
+
+// directories returns those that are named and would be looked for in vain.
+func (c Config) directories() []namedPath {
+	var all []namedPath
+	add := func(key, path string) { all = append(all, namedPath{key, path}) }
+	for i, dir := range c.Resume.Include {
+		add(index("resume.include", i), dir)
+	}
+	for i, dir := range c.Resume.Exclude {
+		add(index("resume.exclude", i), dir)
+	}
+	for i, p := range c.Resume.Priority {
+		add(index("resume.priority", i)+".dir", p.Dir)
+	}
+	for i, a := range c.Agents {
+		if !a.Enabled {
+			continue
+		}
+		for j, root := range a.Roots {
+			add(index(index("agent", i)+".roots", j), root)
+		}
+		for j, pattern := range a.Files {
+			if dir := filepath.Dir(pattern); !strings.ContainsAny(dir, `*?[`) {
+				add(index(index("agent", i)+".files", j), dir)
+			}
+		}
+		if a.Cwd != "" {
+			add(index("agent", i)+".cwd", a.Cwd)
+		}
+	}
+	return all
+}
+
+// programs returns those that are named.
+func (c Config) programs() []namedPath {
+	var all []namedPath
+	argv := func(key string, words []string) {
+		if len(words) > 0 {
+			all = append(all, namedPath{index(key, 0), words[0]})
+		}
+	}
+	for i, a := range c.Agents {
+		if !a.Enabled {
+			continue
+		}
+		key := index("agent", i)
+		if a.Command != "" {
+			program, _, _ := strings.Cut(a.Command, " ")
+			if runnable(a.Command) {
+				program = a.Command // a path with spaces in it
+			}
+			all = append(all, namedPath{key + ".command", program})
+		}
+		argv(key+".resume", a.Resume)
+		argv(key+".start", a.Start)
+	}
+	for i, cmd := range c.Notify.Command {
+		argv(index("notify.command", i)+".run", cmd.Run)
+	}
+	return all
+}
+
+func runnable(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil
+}
+
+// toName says how to name a program that is not found by its name.
+func toName(program string) string {
+	if strings.Contains(program, "/") {
+		return " that can be run"
+	}
+	return " in PATH: write its full path"
+}
+
+// strangers tells of users and groups that are trusted and that nobody has: they are
+// numbers here, or misspelt.
+func (r Resume) strangers() []string {
+	var unknown []string
+	look := func(key, what string, names []string, lookup func(string) error) {
+		for i, name := range names {
+			if _, err := strconv.Atoi(name); name != "*" && err != nil && lookup(name) != nil {
+				unknown = append(unknown, fmt.Sprintf("%s: there is no %s %s here", index(key, i), what, name))
+			}
+		}
+	}
+	look("resume.trusted_users", "user", r.TrustedUsers, func(name string) error { _, err := user.Lookup(name); return err })
+	look("resume.trusted_groups", "group", r.TrustedGroups, func(name string) error { _, err := user.LookupGroup(name); return err })
+	return unknown
+}
+
+// tells reports whether a channel tells the event.
+func (n Notify) tells(event string) bool {
+	for _, ch := range n.channels() {
+		if slices.Contains(ch.Events, event) {
+			return true
+		}
+	}
+	return false
+}
+
+// namedPath is a path and the key that names it.
+type namedPath struct{ key, path string }
+
+func (c Config) secretFiles() []namedPath {
+	var all []namedPath
+	add := func(key, path string) {
+		if path != "" {
+			all = append(all, namedPath{key, path})
+		}
+	}
+	for i, a := range c.Agents {
+		add(index("agent", i)+".env_file", a.EnvFile)
+		add(index("agent", i)+".own_key_file", a.OwnKeyFile)
+	}
+	for i, w := range c.Notify.Webhook {
+		add(index("notify.webhook", i)+".url_file", w.URLFile)
+		add(index("notify.webhook", i)+".secret_file", w.SecretFile)
+	}
+	for i, s := range c.Notify.Service {
+		add(index("notify.service", i)+".url_file", s.URLFile)
+	}
+	add("fleet.credentials_file", c.Fleet.CredentialsFile)
+	return all
+}
+
+// foreignFiles returns the files that are named and that another user can have
+// written. What cannot be read is told by whoever reads it.
+func (c Config) foreignFiles() []*Problem {
+	var found problems
+	for _, f := range c.secretFiles() {
+		if wrong, ok := errors.AsType[*ownership.Error](c.Resume.Trust().Check(f.path)); ok {
+			found.add(f.key, f.path, "is not obeyed: %s", wrong)
+		}
+	}
+	return found
+}
+
+func readableByOthers(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().Perm()&0o044 != 0
+}
+
+func loopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// unknownVariables tells of the variables that look like overrides and are
+// none: they name a section, a key without its section, or nearly one of them. Others
+// that begin with RESUMED_ belong to somebody else.
+func unknownVariables(environ []string) []string {
+	known, bare := []string{"RESUMED_CONFIG"}, map[string]string{}
+	var sections []string
+	for path, f := range schema() {
+		if name := envName(f); name != "" {
+			known = append(known, name)
+			_, key, _ := strings.Cut(path, ".")
+			bare[envPrefix+strings.ToUpper(key)] = name
+		}
+		if f.kind == kindTable && path != "" && !strings.ContainsAny(path, ".[") {
+			sections = append(sections, envPrefix+strings.ToUpper(path)+"_")
+		}
+	}
+	var unknown []string
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) {
+			continue
+		}
+		inSection := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+		switch meant := cmp.Or(misspelt(name, known), bare[name]); {
+		case meant != "":
+			unknown = append(unknown, fmt.Sprintf("the environment has %s, which overrides no key: did you mean %s?", name, meant))
+		case inList(name):
+			unknown = append(unknown, fmt.Sprintf("the environment has %s, which overrides no key: a list is set in the file only", name))
+		case slices.ContainsFunc(sections, inSection):
+			unknown = append(unknown, fmt.Sprintf("the environment has %s, which overrides no key", name))
+		}
+	}
+	slices.Sort(unknown)
+	return unknown
+}
+
+// inList reports whether a variable is named as one for a key that holds a list.
+func inList(name string) bool {
+	for path, f := range schema() {
+		if f.kind == kindList && name == envPrefix+strings.ToUpper(strings.ReplaceAll(path, ".", "_")) {
+			return true
+		}
+	}
+	return false
+}
+
+// misspelt returns the variable that a name is a slip of the fingers away from.
+func misspelt(name string, known []string) string {
+	best, least := "", 3
+	for _, k := range slices.Sorted(slices.Values(known)) {
+		if d := distance(name, k); d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}

@@ -30,13 +30,14 @@ import (
 // program is the built binary that the black-box tests run.
 var program string
 
-// testsAtOnce is how many tests run at a time. They wait more than they work; but each has a
-// daemon, which takes about eight of the inotify instances that a user may have.
+// testsAtOnce is how many tests run at a time. They wait more than they work; but a user may have
+// only so many inotify instances, of which a daemon takes one, and a test has up to four daemons
+// or a browser.
 func testsAtOnce() int {
-	tests := max(10, 2*runtime.GOMAXPROCS(0))
+	tests := max(16, 2*runtime.GOMAXPROCS(0))
 	if most, err := os.ReadFile("/proc/sys/fs/inotify/max_user_instances"); err == nil {
 		if n, err := strconv.Atoi(strings.TrimSpace(string(most))); err == nil {
-			tests = min(tests, max(2, n/16))
+			tests = min(tests, max(2, n/8))
 		}
 	}
 	return tests

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"path/filepath"
 	"strings"
+	"sync"
 
 	"resumed/internal/fsevents"
 	"resumed/internal/notify"
@@ -27,8 +29,14 @@ func (a alarm) Run(ctx context.Context) error {
 	if err == nil {
 		defer func() { _ = file.Close() }()
 		events = file.Ready()
-		_ = file.Add(a.store.Path()) // the file itself: in its directory something is written all the time
+		// The file itself, since in its directory something is written all the time; and what its
+		// directory is in, since a directory that is moved takes the file along and no word is said of it.
+		_ = file.Add(a.store.Path())
+		_ = file.Add(filepath.Dir(filepath.Dir(a.store.Path())))
 	}
+	var telling sync.WaitGroup
+	defer telling.Wait()
+	lost := a.store.Lost()
 	for {
 		select {
 		case <-ctx.Done():
@@ -36,10 +44,10 @@ func (a alarm) Run(ctx context.Context) error {
 		case <-events:
 			_, _ = file.Take(math.MaxInt)
 			a.store.Look()
-		case <-a.store.Lost():
+		case <-lost:
 			why := cmp.Or(a.store.Err(), error(state.ErrGone)) // it may be back
-			a.notifier.TellStateLost(ctx, why.Error())
-			return nil
+			telling.Go(func() { a.notifier.TellStateLost(ctx, why.Error()) })
+			lost = nil // once; that it is back is still listened for
 		}
 	}
 }

@@ -59,25 +59,25 @@ func (b *backend) Status(ctx context.Context, all bool, only ...resume.Key) (con
 		Daemon:   b.self(ctx, accounts),
 		Accounts: b.accounts(accounts, all),
 	}
+	slices.SortFunc(sessions, func(x, y *resume.Session) int { // before they are views, which are moved less easily
+		return cmp.Or(cmp.Compare(x.Key.Agent, y.Key.Agent), cmp.Compare(x.Key.ID, y.Key.ID))
+	})
 	status.Sessions = make([]resume.View, 0, len(sessions))
 	for _, s := range sessions {
-		status.Sessions = append(status.Sessions, b.settings.view(s))
+		status.Sessions = append(status.Sessions, b.settings.view(*s))
 	}
-	slices.SortFunc(status.Sessions, func(x, y resume.View) int {
-		return cmp.Or(cmp.Compare(x.Agent, y.Agent), cmp.Compare(x.ID, y.ID))
-	})
 	return status, nil
 }
 
 // sessions asks the engine for no more than is shown.
-func (b *backend) sessions(ctx context.Context, all bool, only []resume.Key) ([]resume.Session, error) {
+func (b *backend) sessions(ctx context.Context, all bool, only []resume.Key) ([]*resume.Session, error) {
 	switch {
 	case len(only) > 0:
 		these, err := b.engine.These(ctx, only)
 		if len(these) == 1 && these[0].Interrupted() { // somebody looks at it: it may have been counted since
-			these[0] = b.deliver.Price(ctx, b.settings.Load().agents[these[0].Key.Agent], these[0])
+			these[0] = new(b.deliver.Price(ctx, b.settings.Load().agents[these[0].Key.Agent], *these[0]))
 		}
-		return slices.DeleteFunc(these, func(s resume.Session) bool { return !all && !s.WorthKeeping() }), err
+		return slices.DeleteFunc(these, func(s *resume.Session) bool { return !all && !s.WorthKeeping() }), err
 	case all:
 		return b.engine.Sessions(ctx)
 	default:

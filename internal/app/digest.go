@@ -84,7 +84,7 @@ func (d digester) isDone(ctx context.Context, night time.Time) bool {
 		return false // it stops
 	}
 	for _, s := range sessions {
-		if s.Run != nil || s.Interrupted() && !needsPerson(s) {
+		if s.Run != nil || s.Interrupted() && !needsPerson(*s) {
 			return false
 		}
 	}
@@ -106,12 +106,12 @@ func (d digester) tell(ctx context.Context, since time.Time) {
 	resumed := d.resumed(ctx, since)
 	var all []notify.Digested
 	for _, s := range sessions {
-		needed := needsPerson(s)
+		needed := needsPerson(*s)
 		if !needed && resumed[s.Key] != resume.Recovered {
 			continue
 		}
-		view := settings.view(s)
-		all = append(all, notify.Digested{View: view, Short: view.Name, GoOn: goOn(settings.agents[s.Key.Agent], s), Needed: needed})
+		view := settings.view(*s)
+		all = append(all, notify.Digested{View: view, Short: view.Name, GoOn: goOn(settings.agents[s.Key.Agent], *s), Needed: needed})
 	}
 	d.notifier.TellDigest(all)
 }

@@ -66,7 +66,7 @@ func (s *summary) Run(ctx context.Context) error {
 }
 
 // summarise says in a line how things stand: "3 sessions wait, next at 15:00".
-func summarise(sessions []resume.Session, paused, refused bool, now time.Time) string {
+func summarise(sessions []*resume.Session, paused, refused bool, now time.Time) string {
 	var waiting, running, lost int
 	var next time.Time
 	for _, s := range sessions {

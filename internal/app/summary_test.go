@@ -11,18 +11,18 @@ import (
 
 func TestSummary(t *testing.T) {
 	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.Local)
-	waiting := func(at time.Time) resume.Session { return resume.Session{State: resume.Waiting, NextAt: at} }
+	waiting := func(at time.Time) *resume.Session { return &resume.Session{State: resume.Waiting, NextAt: at} }
 	for want, c := range map[string]struct {
-		sessions        []resume.Session
+		sessions        []*resume.Session
 		paused, refused bool
 	}{
 		"watching":                           {},
 		"paused; watching":                   {paused: true},
-		"1 session waits, next at 15:00":     {sessions: []resume.Session{waiting(now.Add(3 * time.Hour)), {State: resume.Watching}}},
-		"2 sessions wait, next at 13:00":     {sessions: []resume.Session{waiting(now.Add(3 * time.Hour)), waiting(now.Add(time.Hour))}},
-		"1 session waits, next at Tue 12:00": {sessions: []resume.Session{waiting(now.Add(48 * time.Hour))}},
+		"1 session waits, next at 15:00":     {sessions: []*resume.Session{waiting(now.Add(3 * time.Hour)), {State: resume.Watching}}},
+		"2 sessions wait, next at 13:00":     {sessions: []*resume.Session{waiting(now.Add(3 * time.Hour)), waiting(now.Add(time.Hour))}},
+		"1 session waits, next at Tue 12:00": {sessions: []*resume.Session{waiting(now.Add(48 * time.Hour))}},
 		"the newest configuration is refused; 2 sessions need a person; 1 session is resumed": {
-			sessions: []resume.Session{{State: resume.GaveUp}, {State: resume.Parked}, {State: resume.Settling}}, refused: true,
+			sessions: []*resume.Session{{State: resume.GaveUp}, {State: resume.Parked}, {State: resume.Settling}}, refused: true,
 		},
 	} {
 		require.Equal(t, want, summarise(c.sessions, c.paused, c.refused, now))

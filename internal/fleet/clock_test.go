@@ -23,7 +23,7 @@ func TestFleetTimeIsTheStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := aheadBy(NewMemory(time.Now), 4*time.Minute)
 		reset := time.Now().Add(time.Hour)
-		f.Restore([]resume.Session{
+		f.Restore([]*resume.Session{
 			{State: resume.Waiting, LimitedAt: time.Now().Add(4 * time.Minute), Limit: limit.Verdict{Class: limit.UsageLimit, Reset: limit.Reset{At: reset}}},
 		})
 		require.WithinDuration(t, time.Now().Add(4*time.Minute), f.Known()["x"].LimitedAt, 0, "nobody has told it the time")
@@ -64,7 +64,7 @@ func TestAProbeThatOthersWentOnWithoutIsGivenUp(t *testing.T) {
 			Key: resume.Key{Agent: "bot", ID: "s"}, State: resume.Waiting, LimitedAt: time.Now().Add(-time.Hour),
 			Limit: limit.Verdict{Class: limit.UsageLimit, Reset: limit.Reset{At: time.Now().Add(-30 * time.Minute)}},
 		}
-		f.Restore([]resume.Session{s})
+		f.Restore([]*resume.Session{&s})
 		why, _ := f.Ask(s, f.now())
 		require.NotEmpty(t, why)
 		f.tick(t.Context())

@@ -133,11 +133,11 @@ func (f *Fleet) account(id string) *account {
 
 // Restore is told the sessions of an earlier daemon: what they were refused may be
 // what nobody else knows.
-func (f *Fleet) Restore(sessions []resume.Session) {
+func (f *Fleet) Restore(sessions []*resume.Session) {
 	for _, s := range sessions {
-		if id := f.opts.Account(s); id != "" && s.State == resume.Waiting && limits(s.Limit.Class) {
+		if id := f.opts.Account(*s); id != "" && s.State == resume.Waiting && limits(s.Limit.Class) {
 			f.mu.Lock()
-			f.refuse(f.account(id), s, "")
+			f.refuse(f.account(id), *s, "")
 			f.mu.Unlock()
 		}
 	}

@@ -23,9 +23,9 @@ func (h *simHost) start() {
 		Stir:    func(context.Context) { h.walkAt = w.now },
 		Now:     h.clock, Rand: w.dice.Float64,
 	})
-	var waiting []resume.Session
+	var waiting []*resume.Session
 	for _, s := range h.sessions {
-		waiting = append(waiting, s.session)
+		waiting = append(waiting, &s.session)
 	}
 	h.fleet.Restore(waiting)
 	for _, s := range h.sessions {

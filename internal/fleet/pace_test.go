@@ -44,7 +44,7 @@ func TestALongProbeIsKeptAndCostsLittle(t *testing.T) {
 			Key: resume.Key{Agent: "bot", ID: "s"}, State: resume.Waiting, LimitedAt: time.Now().Add(-time.Hour),
 			Limit: limit.Verdict{Class: limit.UsageLimit, Reset: limit.Reset{At: time.Now().Add(-30 * time.Minute)}},
 		}
-		f.Restore([]resume.Session{s})
+		f.Restore([]*resume.Session{&s})
 		_, _ = f.Ask(s, f.now())
 		f.tick(t.Context())
 		why, _ := f.Ask(s, f.now())

@@ -146,6 +146,16 @@ func (b *book) all() iter.Seq[Session] { return b.read(b.sessions.all()) }
 // them.
 func (b *book) stirring() iter.Seq[Session] { return b.read(slices.Collect(maps.Keys(b.whole))) }
 
+// awake returns the same ones as they stand now, which must not be changed.
+func (b *book) awake() []*Session {
+	b.looks += len(b.whole)
+	awake := make([]*Session, 0, len(b.whole))
+	for e := range b.whole {
+		awake = append(awake, e.whole())
+	}
+	return awake
+}
+
 func (b *book) read(entries []*entry) iter.Seq[Session] {
 	return func(yield func(Session) bool) {
 		for _, e := range entries {

@@ -29,39 +29,45 @@ func (e *Engine) Standing(ctx context.Context, keys []Key) ([]*Session, error) {
 
 // Sessions returns all sessions, in no particular order, each with its name:
 // who asks may show it to somebody.
-func (e *Engine) Sessions(ctx context.Context) ([]Session, error) {
-	var all []Session
+func (e *Engine) Sessions(ctx context.Context) ([]*Session, error) {
+	var all []*Session
 	err := e.do(ctx, func(context.Context) {
-		all = make([]Session, 0, e.book.sessions.size)
+		all = make([]*Session, 0, e.book.sessions.size)
 		for s := range e.book.all() {
 			if !s.StandsIn() {
-				all = append(all, e.named(s))
+				all = append(all, new(e.named(s)))
 			}
 		}
 	})
 	return all, err
 }
 
-// Kept returns the sessions that are worth keeping, in no particular order.
-func (e *Engine) Kept(ctx context.Context) ([]Session, error) {
-	var kept []Session
+// Kept returns the sessions that are worth keeping, in no particular order. They must not
+// be changed: of ten thousand, copies are ten megabytes for every look at the page.
+func (e *Engine) Kept(ctx context.Context) ([]*Session, error) {
+	var kept []*Session
 	err := e.do(ctx, func(context.Context) {
-		for s := range e.book.stirring() {
-			if s.WorthKeeping() && !s.StandsIn() {
-				kept = append(kept, e.named(s))
+		kept = make([]*Session, 0, len(e.book.whole))
+		for _, s := range e.book.awake() {
+			if !s.WorthKeeping() || s.StandsIn() {
+				continue
 			}
+			if s.Name == "" {
+				s = new(e.named(*s))
+			}
+			kept = append(kept, s)
 		}
 	})
 	return kept, err
 }
 
 // These returns those of the sessions that are known.
-func (e *Engine) These(ctx context.Context, keys []Key) ([]Session, error) {
-	these := make([]Session, 0, len(keys))
+func (e *Engine) These(ctx context.Context, keys []Key) ([]*Session, error) {
+	these := make([]*Session, 0, len(keys))
 	err := e.do(ctx, func(context.Context) {
 		for _, key := range keys {
 			if s, known := e.book.get(key); known && !s.StandsIn() {
-				these = append(these, e.named(s))
+				these = append(these, new(e.named(s)))
 			}
 		}
 	})

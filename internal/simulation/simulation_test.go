@@ -99,7 +99,7 @@ func (w *world) settle() {
 	w.stop()
 	w.mu.Lock()
 	for _, s := range sessions {
-		w.stands(s)
+		w.stands(*s)
 		if s.State != resume.Watching && s.State != resume.GaveUp && s.State != resume.Parked {
 			w.never("%s was forgotten in state %s: %s", s.Key.ID, s.State, s.Reason)
 		}
@@ -115,7 +115,7 @@ func (w *world) settle() {
 func (w *world) atRest() bool {
 	sessions, err := w.life.engine.Sessions(w.life.core.ctx)
 	require.NoError(w.t, err)
-	waits := func(s resume.Session) bool {
+	waits := func(s *resume.Session) bool {
 		return s.Interrupted() && s.State != resume.GaveUp && s.State != resume.Parked
 	}
 	return !slices.ContainsFunc(sessions, waits) && len(w.life.store.Pending()) == 0

@@ -69,6 +69,9 @@ func Remedy(v resume.View) string {
 			words = of(handsOf(v.Agent))
 		}
 	}
+	if words == "" {
+		return "" // as of most, and there may be ten thousand
+	}
 	return strings.ReplaceAll(words, "{logs}", "resumed logs "+v.Typed())
 }
 

@@ -76,7 +76,7 @@ func (h hostile) Closeup(ctx context.Context, key resume.Key) (webui.Closeup, er
 	}
 	seen.GoOn = markup("by hand ")
 	seen.Backoff = resume.BackoffView{Policy: markup("policy "), Waits: []resume.WaitView{{Attempt: 1, BaseSeconds: 1, MinSeconds: 1, MaxSeconds: 2}}, Next: 1}
-	seen.Runs = []webui.Run{{N: 1, How: markup("ended "), Text: markup("output ")}}
+	seen.Runs = []webui.Run{{N: 1, How: markup("ended "), Text: markup("output ")}, {N: 2, Began: time.Now(), How: markup("stopped "), Text: markup("printed ")}}
 	return seen, err
 }
 
@@ -131,18 +131,20 @@ func TestNoWordOfAnAgentIsMarkup(t *testing.T) {
 		"[data-part=evidence] pre": {"evidence "},
 		"[data-part=hand] pre":     {"by hand "},
 		"[data-part=backoff]":      {"policy "},
-		"[data-part=Resumes]":      {"error "},
+		"[data-part=Resumes]":      {"error ", "printed "},
 		"[data-part=steps]":        {"step ", "decision ", "outcome ", "failure "},
 		"[data-part=runs] summary": {"ended "},
 		"[data-part=runs] pre":     {"output "},
 		"[data-part=leash]":        {"argv ", "env ", "sandbox ", "command ", "dir ", "left ", "instead "},
 		"[data-part=commands] pre": {"name "},
-		"#accounts .strip .legend": {"outcome "},
+		"#key":                     {"outcome "},
 	} {
 		for _, word := range words {
 			require.Contains(t, w.eval(fmt.Sprintf(`[...document.querySelectorAll('%s')].map((each) => each.textContent).join(' ')`, part)), word+"<img src=x", "%s shows it as text", part)
 		}
 	}
+	half := `(({width, height}, used) => used.height === height && Math.abs(used.width / width - .5) < .01)(...['all', 'used'].map((part) => document.querySelector('.gauge .' + part).getBoundingClientRect()))`
+	require.Equal(t, "true", w.eval(half), "half of an allowance is half of its gauge, whatever its name is")
 	require.Equal(t, "0", w.eval(`document.querySelectorAll('img, body script').length`))
 	require.NotContains(t, w.eval("document.title"), "owned")
 	w.mu.Lock()

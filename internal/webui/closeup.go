@@ -79,6 +79,7 @@ type try struct {
 	Words  string     `json:"words"` // what was waited, and how it ended
 	Tone   string     `json:"tone"`
 	Failed string     `json:"failed,omitempty"`
+	Run    int        `json:"run,omitempty"` // whose output it is; 0: none is kept
 }
 
 // step is a decision, and why.
@@ -98,6 +99,7 @@ type run struct {
 	Words string     `json:"words"` // how long it took, and how it ended
 	Text  string     `json:"text"`
 	Cut   bool       `json:"cut,omitempty"`
+	Of    bool       `json:"of,omitempty"` // it is shown with its try
 }
 
 // session tells all of one session.
@@ -144,9 +146,30 @@ func showCloseup(seen Closeup, own []control.Step, now time.Time) closeup {
 		shown.Steps = append(shown.Steps, showStep(each))
 	}
 	for _, each := range slices.Backward(seen.Runs) {
-		shown.Runs = append(shown.Runs, showRun(each))
+		written := showRun(each)
+		if try := tryOf(shown.Resumes, each); try != nil {
+			try.Run, written.Of = each.N, true
+		}
+		shown.Runs = append(shown.Runs, written)
 	}
 	return shown
+}
+
+// tryOf returns the resume that a run is of: the last that began before it. nil: that is not known.
+func tryOf(all []resumes, r Run) *try {
+	const coarse = time.Second // some file systems keep no finer time
+	for _, some := range all {
+		for i, t := range some.Tries { // the newest first
+			if r.Began.IsZero() || t.At == nil || t.At.After(r.Began.Add(coarse)) {
+				continue
+			}
+			if t.Run != 0 {
+				return nil
+			}
+			return &some.Tries[i]
+		}
+	}
+	return nil
 }
 
 func showTries(attempts []resume.AttemptView) []try {

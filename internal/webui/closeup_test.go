@@ -70,6 +70,7 @@ func TestOneSessionIsToldWhole(t *testing.T) {
 	require.Equal(t, "waited 1m 0s; running", got.Resumes[0].Tries[0].Words, "the newest first")
 	require.Equal(t, "waited 30s; failed after 1m 30s", got.Resumes[0].Tries[1].Words)
 	require.Equal(t, "bad", got.Resumes[0].Tries[1].Tone)
+	require.Equal(t, []int{0, 1, 0}, []int{got.Resumes[0].Tries[0].Run, got.Resumes[0].Tries[1].Run, got.Resumes[1].Tries[0].Run}, "each resume has its own output")
 
 	require.Equal(t, []string{"paused", "waiting, failed", "resuming", "waiting"}, []string{got.Steps[0].What, got.Steps[1].What, got.Steps[2].What, got.Steps[3].What})
 	require.True(t, noon.Add(time.Hour).Equal(*got.Steps[3].NextAt))
@@ -77,6 +78,7 @@ func TestOneSessionIsToldWhole(t *testing.T) {
 	require.Equal(t, "<script>alert(1)</script>\nsecond", got.Runs[1].Text)
 	require.True(t, got.Runs[1].Cut)
 	require.Empty(t, got.Runs[0].Words)
+	require.Equal(t, []bool{false, true}, []bool{got.Runs[0].Of, got.Runs[1].Of}, "what belongs to no resume that is known is shown by itself")
 }
 
 func TestStripsAreOfAFewSessions(t *testing.T) {

@@ -94,7 +94,7 @@ func showFleet(here control.DaemonFleet, f control.Fleet) fleetDocument {
 	for _, s := range f.Sessions {
 		state, tone := humanize.State(s.View)
 		d.Sessions = append(d.Sessions, fleetSession{
-			Name: sanitize.Line(s.Host + "/" + s.Name), By: sanitize.Line(s.Agent), State: state, Tone: string(tone), NextAt: s.NextAt,
+			Name: sanitize.Line(s.Host + "/" + s.Name), By: sanitize.Line(s.Agent), State: state, Tone: string(tone), NextAt: nextAt(s.View),
 		})
 	}
 	return d

@@ -15,13 +15,14 @@ func TestTheFleetIsShownInTheWordsOfStatus(t *testing.T) {
 	shown := showFleet(control.DaemonFleet{State: "alone", Why: "the fleet does not answer", Name: "laptop", Hosts: 2}, control.Fleet{
 		Hosts:    []control.FleetHost{{Name: "laptop", State: "alive"}, {Name: "build", State: "gone", SkewSeconds: -40}},
 		Accounts: []control.FleetAccount{{Name: "claude-code:default", State: "half_open", ResetAt: &lifts, By: "build", Probe: &control.FleetProbe{Host: "laptop"}, Hosts: 2, Sessions: 3}},
-		Sessions: []control.FleetSession{{Host: "build", View: resume.View{Name: "4f\x1b[31m2a", Agent: "codex", State: resume.GaveUp}}},
+		Sessions: []control.FleetSession{{Host: "build", View: resume.View{Name: "4f\x1b[31m2a", Agent: "codex", State: resume.GaveUp, NextAt: &lifts}}},
 		Next:     "more",
 	})
 	require.Equal(t, "alone, as laptop with 2 hosts: the fleet does not answer", shown.Line)
 	require.Equal(t, []fleetHost{{Name: "laptop", State: "alive", Tone: "good"}, {Name: "build", State: "gone", Tone: "bad", Skew: -40}}, shown.Hosts)
 	require.Equal(t, "as build was told; laptop tries; 3 interrupted sessions on 2 hosts", shown.Accounts[0].Words)
 	require.Equal(t, "build/4f2a", shown.Sessions[0].Name, "nothing of another host's reaches the page raw")
+	require.Nil(t, shown.Sessions[0].NextAt, "one that gave up is not resumed at any time")
 	require.Equal(t, "more", shown.Next)
 	require.NotNil(t, showFleet(control.DaemonFleet{}, control.Fleet{}).Hosts, "lists are lists")
 }

@@ -1,8 +1,9 @@
 // The accounts: what of their allowances is used, and when they lift.
-import {arrange, byId, fill, make, put} from './dom.js';
-import {clock, until} from './words.js';
+import {arrange, byId, draw, fill, make, put} from './dom.js';
+import {ago, clock, until} from './words.js';
 
 const few = 8; // accounts that are shown at first
+const stale = 6 * 60 * 60 * 1000; // when it is said how old a report is
 const cards = new Map();
 let all = [], whole = false;
 
@@ -49,10 +50,10 @@ function show(card, account) {
 
 // gauge shows how much of an allowance is used.
 function gauge({name, percent, words, tone}) {
-  const line = make('li', '', 'gauge', tone), meter = make('meter');
-  Object.assign(meter, {min: 0, max: 100, value: percent});
-  meter.setAttribute('aria-label', `${name}, used`);
-  line.append(make('span', name, 'window'), meter, make('span', words, 'percent'), make('span', '', 'resets'));
+  const line = make('li', '', 'gauge', tone), meter = make('div', '', 'meter');
+  for (const [key, value] of Object.entries({role: 'meter', 'aria-label': name, 'aria-valuemin': 0, 'aria-valuemax': 100, 'aria-valuenow': percent, 'aria-valuetext': `${words} used`})) meter.setAttribute(key, value);
+  meter.append(draw('svg', {'aria-hidden': 'true', focusable: 'false'}, draw('rect', {class: 'all', width: '100%', height: '100%'}), draw('rect', {class: 'used', width: `${percent}%`, height: '100%'})));
+  line.append(make('span', name, 'window'), meter, make('span', '', 'percent'), make('span', '', 'resets'));
   return line;
 }
 
@@ -60,10 +61,11 @@ export function tickAccounts(now) {
   for (const {element, account} of cards.values()) {
     const lifts = account.reset_at && new Date(account.reset_at) > now;
     put(element.querySelector('.limit'), account.state + (lifts ? `, lifts ${until(account.reset_at, now)}` : ''));
-    element.querySelectorAll('.resets').forEach((resets, i) => {
-      const {resets_at: at, at: told} = account.gauges[i];
-      put(resets, new Date(at) > now ? `${fills(account.gauges[i], now)}resets ${until(at, now)}` : 'has reset');
-      resets.title = `reported ${clock(told, now)}`;
+    element.querySelectorAll('.gauge').forEach((line, i) => {
+      const {resets_at: at, at: told, words, tone} = account.gauges[i], over = new Date(at) <= now;
+      line.dataset.tone = over ? 'still' : tone; // of an allowance that is new again nothing is told yet
+      put(line.querySelector('.percent'), `${over ? 'was ' : ''}${words} used`);
+      put(line.querySelector('.resets'), (over ? 'has reset' : `${fills(account.gauges[i], now)}resets ${until(at, now)}`) + (now - new Date(told) > stale ? `; reported ${ago(told, now)}` : ''));
     });
   }
 }

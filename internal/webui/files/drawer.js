@@ -37,6 +37,7 @@ export class Drawer {
   }
 
   closed() {
+    if (this.dialog.open) return; // another session was opened before this was heard
     this.row = null;
     history.replaceState(null, '', location.pathname);
   }
@@ -59,7 +60,7 @@ export class Drawer {
   head() {
     const {project, name, by, tone} = this.row;
     this.dialog.dataset.tone = tone;
-    put(byId('drawer-title'), `${project} · ${name} · ${by}`);
+    fill(byId('drawer-title'), make('span', project, 'project'), ' · ', make('span', `${name} · ${by}`, 'who'));
     fillOrders(this.dialog, this.row);
   }
 
@@ -81,12 +82,13 @@ export class Drawer {
     this.part('facts', '', seen.facts, () => this.facts(seen.facts));
     this.part('time', 'The last 24 hours, and the next', seen.strip.spans.length ? [seen.strip.spans.length, seen.strip.marks, seen.strip.spans.at(-1).kind] : null, () => full(seen.strip, now));
     this.part('evidence', 'Evidence, in the agent\'s words', seen.evidence, () => [make('pre', seen.evidence)]);
-    this.part('hand', 'Continue it yourself', seen.go_on, () => [make('pre', seen.go_on)]);
-    this.part('backoff', 'How long it waits', seen.backoff, () => curve(seen.backoff, now));
+    this.part('hand', 'Continue it yourself', seen.go_on, () => [make('pre', seen.go_on), copier(seen.go_on)]);
+    this.part('backoff', 'How long it waits', seen.backoff && [seen.backoff, seen.row.next_at], () => curve(seen.backoff, seen.row.next_at, now));
     for (const {title, tries} of seen.resumes) this.part(title, title, tries, () => [this.tries(tries)]);
+    this.part('runs', 'Output of earlier resumes', seen.runs.filter(({of}) => !of).map(({n}) => n), () => seen.runs.filter(({of}) => !of).map(output));
+    seen.runs.forEach((run) => this.wrote(run));
     this.part('steps', 'What was decided, and why', seen.steps, () => [this.steps(seen.steps)]);
-    this.runs(seen.runs);
-    this.part('why', seen.why_not.title, seen.why_not.lines, () => [fill(make('ul'), (seen.why_not.lines || []).map((line) => make('li', said(line, now))))]);
+    this.part('why', seen.why_not.title, seen.why_not.lines, () => [fill(make('ul', '', 'questions'), seen.why_not.lines.map((line) => make('li', said(line, now))))]);
     this.part('leash', 'How it will be continued', seen.parts, () => [fill(make('dl', '', 'leash'), seen.parts.flatMap((part) =>
       [make('dt', part.title), ...part.lines.map((line) => make('dd', part.said ? said(line, now) : line))]))]);
     this.part('commands', 'In a terminal', seen.commands, () => [make('pre', seen.commands.join('\n'))]);
@@ -109,9 +111,10 @@ export class Drawer {
     const text = JSON.stringify(data);
     if (empty || this.said.get(name) === text) return;
     this.said.set(name, text);
-    const opened = [...section.querySelectorAll('details')].map((each) => each.open);
+    const which = (each, i) => each.dataset.n || `${i}`; // of a run its number: a new one comes before it
+    const opened = new Set([...section.querySelectorAll('details')].map((each, i) => each.open && which(each, i)));
     fill(section, title && make('h3', title), build());
-    section.querySelectorAll('details').forEach((each, i) => { each.open = Boolean(opened[i]); });
+    section.querySelectorAll('details').forEach((each, i) => { each.open = opened.has(which(each, i)); });
   }
 
   facts(facts) {
@@ -133,9 +136,10 @@ export class Drawer {
   }
 
   tries(tries) {
-    return fill(make('ol', '', 'lines'), tries.map(({n, at, words, tone, failed}) => {
+    return fill(make('ol', '', 'lines'), tries.map(({n, at, words, tone, failed, run}) => {
       const line = make('li', '', '', tone);
       line.append(make('span', `${n}. ${at ? clock(at, this.now()) : '?'}`, 'when'), make('span', words, 'what'), make('span', failed || '', 'soft'));
+      if (run) line.append(output({n: run}));
       return line;
     }));
   }
@@ -149,19 +153,35 @@ export class Drawer {
     }));
   }
 
-  // runs shows what resumes have written. One that runs goes on writing: its text changes
+  // wrote shows what a resume has written. One that runs goes on writing: its text changes
   // in its place.
-  runs(runs) {
-    this.part('runs', 'Output of the resumes', runs.map(({n}) => n), () => runs.map(({n}) => {
-      const details = make('details', '', 'run');
-      details.dataset.n = n;
-      details.append(make('summary'), make('pre'));
-      return details;
-    }));
-    for (const {n, began, words, text, cut} of runs) {
-      const details = byId('parts').querySelector(`[data-n="${n}"]`);
-      put(details.querySelector('summary'), [`resume ${n}`, began && clock(began, this.now()), words].filter(Boolean).join(', '));
-      put(details.querySelector('pre'), (cut ? '… the beginning is left out\n' : '') + (text || 'No output.'));
-    }
+  wrote({n, of, began, words, text, cut}) {
+    const details = byId('parts').querySelector(`[data-n="${n}"]`);
+    put(details.querySelector('summary'), of ? `output: ${words || '?'}` : [`resume ${n}`, began && clock(began, this.now()), words].filter(Boolean).join(', '));
+    put(details.querySelector('pre'), (cut ? '… the beginning is left out\n' : '') + (text || 'No output.'));
   }
+}
+
+// output is where the output of a resume goes.
+function output({n}) {
+  const details = make('details', '', 'run');
+  details.dataset.n = n;
+  details.append(make('summary'), make('pre'));
+  return details;
+}
+
+// copier puts a command where a person can paste it from, if the browser lets a page do that.
+function copier(text) {
+  if (!navigator.clipboard) return null;
+  const button = make('button', 'Copy');
+  button.type = 'button';
+  button.addEventListener('click', async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      put(button, 'Copied');
+    } catch {
+      put(button, 'Not copied: select the text');
+    }
+  });
+  return button;
 }

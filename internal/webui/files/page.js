@@ -73,12 +73,13 @@ function showDaemon() {
 // showAgents says who is watched, for when there is nothing else to say.
 function showAgents() {
   const moved = daemon.agents.map((each) => each.moved_at).filter(Boolean).sort().at(-1);
-  fill(byId('agents'), daemon.agents.map(({name, sessions: many, moved_at: at}) => {
+  fill(byId('agents'), daemon.agents.filter(({sessions: many}) => many).map(({name, sessions: many, moved_at: at}) => {
     const line = make('li', '', 'card');
-    line.append(make('h3', name), make('p', many ? count(many, 'session') : 'no session yet', 'count'),
-      make('p', at ? `active ${ago(at, now())}` : '', 'count'));
+    line.append(make('h3', name), make('p', at ? `active ${ago(at, now())}` : 'not active since the daemon started', 'limit'), make('p', count(many, 'session'), 'count'));
     return line;
   }));
+  const idle = daemon.agents.filter(({sessions: many}) => !many).map(({name}) => name);
+  put(byId('idle'), idle.length ? `Watched, with no session yet: ${idle.join(', ')}.` : '');
   put(byId('last'), moved ? `Last activity: ${clock(moved, now())}.` : 'No activity since the daemon started.');
 }
 

@@ -1,39 +1,40 @@
 // Time as a picture: the last 24 hours and the next ones. The daemon says what there is to
 // see; here it is drawn.
-import {draw, fill, make} from './dom.js';
+import {byId, draw, fill, make} from './dom.js';
 import {tell} from './door.js';
 import {clock} from './words.js';
 
-const wide = 1000, high = 20;
-const tops = {limited: 0, outage: 0, stopped: 0, waiting: 5, resuming: 5, working: 12, unknown: 18, away: 0}; // told apart without colours too
+const tops = {limited: 0, outage: 0, stopped: 0, waiting: 25, resuming: 25, working: 60, unknown: 90, away: 0}; // told apart without colours too
 const atOnce = 64; // strips that one request may ask for
 const old = 5 * 60 * 1000; // when a strip is drawn anew though nothing changed
 
-// place returns where on the picture a time is.
-export function place(strip, time) {
+// place returns where on the picture a time is. All places are shares of its size, in percent:
+// lines and stripes are then as wide on a phone as on a wide screen.
+function place(strip, time) {
   const from = Date.parse(strip.from), to = Date.parse(strip.to);
-  return Math.min(wide, Math.max(0, (Date.parse(time) - from) / (to - from) * wide));
+  return Math.min(100, Math.max(0, (Date.parse(time) - from) / (to - from) * 100));
 }
 
-function line(x, top, end, className, tone = '') {
-  const element = draw('line', {x1: x, x2: x, y1: top, y2: end, class: className});
+function line(x, end, className, tone = '') {
+  const element = draw('line', {x1: `${x}%`, x2: `${x}%`, y1: 0, y2: `${end}%`, class: className});
   if (tone) element.dataset.tone = tone;
   return element;
 }
 
 // picture draws a strip.
 export function picture(strip) {
-  const svg = draw('svg', {viewBox: `0 0 ${wide} ${high}`, preserveAspectRatio: 'none', 'aria-hidden': 'true', focusable: 'false'});
+  const svg = draw('svg', {'aria-hidden': 'true', focusable: 'false'});
+  svg.append(line(25, 100, 'grid'), line(75, 100, 'grid'));
   for (const {kind, words, from, to, expected} of [...strip.spans, ...strip.away]) {
-    const x = place(strip, from), width = Math.max(1.5, place(strip, to) - x);
-    const rect = (className) => draw('rect', {x, width, y: tops[kind], height: high - tops[kind], class: className});
+    const x = place(strip, from), width = Math.max(.2, place(strip, to) - x);
+    const rect = (className) => draw('rect', {x: `${x}%`, width: `${width}%`, y: `${tops[kind]}%`, height: `${100 - tops[kind]}%`, class: className});
     const part = draw('g', {}, rect(`span ${kind}${expected ? ' expected' : ''}`));
     if (kind === 'outage' || kind === 'away') part.append(rect('hatched'));
     part.append(draw('title', {}, words));
     svg.append(part);
   }
-  for (const {kind, tone, at} of strip.marks) svg.append(line(place(strip, at), 0, kind === 'resume' ? 11 : high, `mark ${kind}`, tone));
-  svg.append(line(place(strip, strip.now), 0, high, 'now'));
+  for (const {kind, tone, at} of strip.marks) svg.append(line(place(strip, at), kind === 'resume' ? 55 : 100, `mark ${kind}`, tone));
+  svg.append(line(place(strip, strip.now), 100, 'now'));
   return svg;
 }
 
@@ -47,19 +48,20 @@ function axis(strip, now) {
 const legend = [['working', 'works'], ['limited', 'limited'], ['waiting', 'waits'], ['outage', 'outage'], ['resuming', 'being resumed'], ['stopped', 'needs you'],
   ['unknown', 'not known'], ['away', 'no daemon ran']];
 
-function explained(strip) {
-  const seen = new Set([...strip.spans, ...strip.away].map(({kind}) => kind));
+// explained says what strips show, of all together once.
+function explained(...strips) {
+  const seen = new Set(strips.flatMap(({spans, away}) => [...spans, ...away]).map(({kind}) => kind));
   const lines = legend.filter(([kind]) => seen.has(kind)).map(([kind, words]) => {
     const item = make('li');
     item.append(make('span', '', `swatch ${kind}`), words);
     return item;
   });
-  for (const {kind, tone, words} of new Map(strip.marks.map((mark) => [mark.words, mark])).values()) {
+  for (const {kind, tone, words} of new Map(strips.flatMap(({marks}) => marks).map((mark) => [mark.words, mark])).values()) {
     const item = make('li');
     item.append(make('span', '', `swatch line ${kind}`, tone), words);
     lines.push(item);
   }
-  return fill(make('ul', '', 'legend'), lines);
+  return lines;
 }
 
 // table says in words what a picture shows.
@@ -82,13 +84,25 @@ export function table(strip, now) {
   return details;
 }
 
+const large = (strip, now) => [fill(make('div', '', 'strip large'), picture(strip)), axis(strip, now)];
+
 // full draws a strip with all that explains it.
-export const full = (strip, now) => [fill(make('div', '', 'strip large'), picture(strip)), axis(strip, now), explained(strip), table(strip, now)];
+export const full = (strip, now) => [...large(strip, now), fill(make('ul', '', 'legend'), explained(strip)), table(strip, now)];
 
 // Strips asks for the strips of what can be seen, and keeps them.
 export class Strips {
   constructor(now) {
-    Object.assign(this, {now, kept: new Map(), wanted: new Map(), timer: null, said: '', saidAt: 0});
+    Object.assign(this, {now, kept: new Map(), wanted: new Map(), timer: null, said: '', saidAt: 0, accounts: [], items: [], explained: ''});
+  }
+
+  // explain says under the accounts what the strips on the page show.
+  explain(items) {
+    const shown = [...this.accounts, ...items.map(({drawn}) => drawn).filter(Boolean)];
+    const kinds = shown.flatMap(({spans, away, marks}) => [...spans.map(({kind}) => kind), ...away.map(({kind}) => kind), ...marks.map(({words}) => words)]);
+    const said = [...new Set(kinds)].sort().join('\n');
+    if (said === this.explained) return;
+    this.explained = said;
+    fill(byId('key'), shown.length && make('li', 'The strips show 24 hours back and 24 ahead:'), explained(...shown));
   }
 
   // want draws the strips of rows, and asks for those that are not known.
@@ -103,6 +117,8 @@ export class Strips {
       }
       if (!known || known.row !== item.row || Date.now() - known.at > old) this.wanted.set(item.row.key, item);
     }
+    this.items = items;
+    this.explain(items);
     if (this.wanted.size) this.timer ??= setTimeout(() => this.fetch(), 120);
   }
 
@@ -129,7 +145,9 @@ export class Strips {
     Object.assign(this, {busy: true, said, saidAt: Date.now()});
     try {
       const strips = await tell('/strips/accounts'), where = places();
-      for (const strip of strips) if (where.has(strip.key)) fill(where.get(strip.key), full(strip, this.now()));
+      this.accounts = strips.filter(({key}) => where.has(key));
+      for (const strip of this.accounts) fill(where.get(strip.key), large(strip, this.now()), table(strip, this.now()));
+      this.explain(this.items);
     } catch {
       this.said = '';
     }

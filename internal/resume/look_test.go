@@ -3,10 +3,13 @@ package resume
 import (
 	"context"
 	"fmt"
+	"math"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/limit"
@@ -106,4 +109,26 @@ func TestAStepAndALookCostTheSameHoweverManySessionsThereAre(t *testing.T) {
 		require.LessOrEqual(t, n, few[what]+5, what)
 		require.LessOrEqual(t, n, 60, what)
 	}
+}
+
+// Whoever opens the page looks at all that were stopped, and the summary of the service
+// does so with every step. That copies none of them.
+func TestALookAtAllThatWereStoppedCopiesNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := crowded(t, 1000)
+		kept, err := w.Kept(t.Context()) // now each has its name
+		require.NoError(t, err)
+		require.Len(t, kept, 750)
+		least := uint64(math.MaxUint64) // others may ask for memory meanwhile
+		for range 5 {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err = w.Kept(t.Context())
+			runtime.ReadMemStats(&after)
+			require.NoError(t, err)
+			least = min(least, (after.TotalAlloc-before.TotalAlloc)/uint64(len(kept)))
+		}
+		assert.Less(t, least, uint64(100), "bytes for each")
+		w.stop()
+	})
 }

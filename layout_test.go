@@ -79,12 +79,16 @@ var arrows = map[string][]string{
 	"internal/program":            {"internal/resume"},
 	"internal/agenttest":          {"internal/agent", "internal/leash", "internal/limit", "internal/resume"}, // for tests alone
 	"internal/agent/claude": {
-		"internal/agent", "internal/agent/claude/*", "internal/leash", "internal/limit", "internal/program", "internal/resume", "internal/usage",
+		"internal/agent", "internal/agent/claude/*", "internal/leash", "internal/limit", "internal/program", "internal/resume",
 	},
-	"internal/agent/claude/claudetest": {"internal/process", "internal/procfs"}, // for tests alone
+	"internal/agent/claude/account": {
+		"internal/agent", "internal/agent/claude/startup", "internal/agent/claude/transcript", "internal/limit", "internal/resume", "internal/usage",
+	},
 	"internal/agent/claude/holders":    {"internal/agent", "internal/agent/claude/transcript", "internal/process", "internal/resume"},
 	"internal/agent/claude/screen":     {"internal/agent", "internal/agent/claude/transcript", "internal/resume"},
+	"internal/agent/claude/startup":    {"internal/leash"},
 	"internal/agent/claude/transcript": {"internal/agent", "internal/limit", "internal/resume"},
+	"internal/agent/claude/claudetest": {"internal/process", "internal/procfs"}, // for tests alone
 	"internal/agent/*":                 {"internal/agent", "internal/backoff", "internal/fsevents", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/program", "internal/sqliteread", "internal/resume", "internal/dirs", "internal/usage"},
 	"internal/sqliteread":              {"internal/backoff"},
 	"internal/resume":                  {"internal/backoff", "internal/limit", "internal/uuidtext"},

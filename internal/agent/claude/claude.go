@@ -1,5 +1,6 @@
-// Package claude knows Claude Code: where its transcripts are, what a line of
-// them means, which process holds a session, and how a session is continued.
+// Package claude knows Claude Code, and how a session of it is continued. Its rooms know the rest:
+// what a transcript means, which process holds a session, what a terminal shows, in whose name
+// a session asks, what it was started with.
 package claude
 
 import (
@@ -7,8 +8,10 @@ import (
 	"path/filepath"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/claude/account"
 	"resumed/internal/agent/claude/holders"
 	"resumed/internal/agent/claude/hooks"
+	"resumed/internal/agent/claude/startup"
 	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/resume"
 )
@@ -16,21 +19,18 @@ import (
 // Name is Claude Code's name in configuration, status and metrics.
 const Name = "claude-code"
 
-// homeVariable is the environment variable that moves its config home.
-const homeVariable = "CLAUDE_CONFIG_DIR"
-
 // Builtin is Claude Code in the list of agents.
 var Builtin = agent.Builtin{
 	Name:      Name,
 	Title:     "Claude Code",
 	Headless:  "claude -p",
 	Models:    true,
-	OwnKey:    keyVariable,
-	Variables: []string{homeVariable},
+	OwnKey:    account.KeyVariable,
+	Variables: []string{startup.HomeVariable},
 	Hands:     agent.Hands{SignIn: "run claude and type /login", Pay: "raise the spend limit or buy credits at claude.ai/settings/usage", Shorten: "/compact"},
 	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
 
-	StatusLine: statusLine,
+	StatusLine: account.StatusLine,
 	Hook:       &agent.Hook{Read: hooks.Read, File: settingsFile, Add: hooks.Add, Remove: hooks.Remove, Calls: hooks.Calls},
 }
 
@@ -38,44 +38,45 @@ var Builtin = agent.Builtin{
 // $CLAUDE_CONFIG_DIR, else ~/.claude.
 type Options = agent.Options
 
-// Agent is Claude Code with its config homes.
+// Agent is Claude Code with its config homes: what its rooms know, and how a session is
+// continued with that.
 type Agent struct {
 	agent.Transcripts
 	holders.Holders
+	*account.Account
 	reader   transcript.Reader
 	fallback string // what a resume may go on with after an overload; empty: nothing else
-	usage    agent.Settings[cached]
 }
 
 var _ agent.Reader = (*Agent)(nil)
 
 // New returns the agent. It looks at the environment, not at any file.
 func New(o Options) (*Agent, error) {
-	homes, err := agent.NewHomes(Name, agent.UsualHome(".claude", homeVariable), o.Roots)
+	homes, err := agent.NewHomes(Name, agent.UsualHome(".claude", startup.HomeVariable), o.Roots)
 	a := &Agent{Transcripts: agent.Transcripts{
 		Base: agent.NewBase(agent.About{
 			Name: Name, Program: "claude", Is: holders.IsClaude, ByHand: "--resume",
-			Flags: flags, Variables: variables, Login: login, Keys: keys[:3], Places: []string{".claude/local"},
+			Flags: startup.Flags, Variables: startup.Variables, Login: account.Login, Keys: account.Keys, Places: []string{".claude/local"},
 		}, o),
 		Homes: homes,
 		Dir:   "projects",
 		Files: agent.Source{Depth: 1, Match: transcript.Match, Sift: transcript.Sift},
 	}, fallback: o.Model}
-	a.Holders = holders.New(&a.Transcripts)
+	a.Holders, a.Account = holders.New(&a.Transcripts), account.New(&a.Transcripts)
 	a.reader.LimitsAt = a.LimitsAt
 	a.Read, a.Trace, a.Size = a.reader.Read, a.reader.Trace, transcript.Size
 	a.Elsewhere = func(home string) string {
 		if home == filepath.Join(a.UserDir, ".claude") {
 			return "" // naming it would move .claude.json, and with it the login
 		}
-		return homeVariable + "=" + home
+		return startup.HomeVariable + "=" + home
 	}
 	return a, err
 }
 
 // settingsFile is where a person's own settings stand, hooks among them.
 func settingsFile() string {
-	return filepath.Join(agent.UsualHome(".claude", homeVariable), "settings.json")
+	return filepath.Join(agent.UsualHome(".claude", startup.HomeVariable), "settings.json")
 }
 
 // Denied returns what a run was refused at last: as the transcript tells, else

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/claude/startup"
 	"resumed/internal/leash"
 )
 
@@ -21,7 +22,7 @@ type invocation struct {
 // Invocation says what a command line asks for that runs Claude Code with
 // --print.
 func (a *Agent) Invocation(args []string) (agent.Invocation, bool) {
-	i := invocation{flags.Parse(args), a}
+	i := invocation{startup.Flags.Parse(args), a}
 	return i, i.Has("-p", "--print")
 }
 

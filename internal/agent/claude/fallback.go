@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"resumed/internal/agent/claude/startup"
 	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/leash"
 	"resumed/internal/limit"
@@ -16,7 +17,7 @@ const fallbackFlag = "--fallback-model"
 // the flag has its own, whatever stopped it.
 func (a *Agent) models(had transcript.Settings, s resume.Session, carried []string) (models resume.Models, left []leash.Omission) {
 	switch {
-	case a.fallback == "" || s.Limit.Class != limit.Overloaded || flags.Parse(carried).Has(fallbackFlag):
+	case a.fallback == "" || s.Limit.Class != limit.Overloaded || startup.Flags.Parse(carried).Has(fallbackFlag):
 	case !modelName.MatchString(had.Model):
 		left = []leash.Omission{{What: "fallback_model", Why: "the transcript does not record which model the session uses, so that it could not go back to it"}}
 	case a.fallback == had.Model:

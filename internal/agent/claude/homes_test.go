@@ -1,8 +1,11 @@
 package claude
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
+
+	"resumed/internal/resume"
 
 	"github.com/stretchr/testify/require"
 )
@@ -33,4 +36,30 @@ func TestHomesAreAccounts(t *testing.T) {
 
 	_, err = New(Options{Roots: []string{"work"}})
 	require.ErrorContains(t, err, `"work"`)
+}
+
+// The same account is known on every machine, by who is signed in or by a key, and an account of
+// another home is another one.
+func TestWhoseAllowanceASessionUses(t *testing.T) {
+	usual, other := t.TempDir(), t.TempDir()
+	for home, id := range map[string]string{usual: "me", other: "work"} {
+		require.NoError(t, os.WriteFile(filepath.Join(home, ".claude.json"), []byte(`{"oauthAccount":{"accountUuid":"`+id+`","organizationUuid":"o"}}`), 0o600))
+	}
+	t.Setenv("HOME", usual)
+	a := newAgent(t, Options{Roots: []string{filepath.Join(usual, ".claude"), other}})
+	at := func(root string) resume.Session {
+		return resume.Session{Key: resume.Key{Agent: Name, ID: sessionA}, Transcript: filepath.Join(root, "projects", "x", sessionA+".jsonl")}
+	}
+	environ := []string{"HOME=" + usual}
+	mine, work := a.Identity(at(filepath.Join(usual, ".claude")), environ), a.Identity(at(other), environ)
+	require.NotEmpty(t, mine)
+	require.NotEmpty(t, work)
+	require.NotEqual(t, mine, work)
+	key := append(environ, "ANTHROPIC_API_KEY=sk-1")
+	require.NotEqual(t, mine, a.Identity(at(filepath.Join(usual, ".claude")), key))
+	require.Equal(t, a.Identity(at(other), key), a.Identity(at(filepath.Join(usual, ".claude")), key), "a key decides, whoever is signed in")
+	require.Empty(t, a.Identity(at(filepath.Join(usual, ".claude")), append(environ, "CLAUDE_CODE_USE_BEDROCK=1")), "nobody knows")
+	seen := at(filepath.Join(usual, ".claude"))
+	seen.Origin = &resume.Origin{EnvSeen: true, Salt: "salt", Login: "of somebody else"}
+	require.Empty(t, a.Identity(seen, environ), "it ran in another's name")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/claude/startup"
 	"resumed/internal/agenttest"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
@@ -17,7 +18,7 @@ import (
 
 // startedWith says that the session's process was seen, with these arguments.
 func (sc *scene) startedWith(args ...string) {
-	sc.session.Origin = &resume.Origin{Cwd: sc.cwd, Args: flags.Keep(args, false), ArgsSeen: true, SeenAt: time.Now()}
+	sc.session.Origin = &resume.Origin{Cwd: sc.cwd, Args: startup.Flags.Keep(args, false), ArgsSeen: true, SeenAt: time.Now()}
 }
 
 // inMode is a session that was stopped in that mode; empty: its version tells none.
@@ -34,7 +35,7 @@ func inMode(t *testing.T, mode string) scene {
 
 func TestAResumeLacksNoRestrictionAndHasNoNewGrant(t *testing.T) {
 	sc := inMode(t, "default")
-	agenttest.Leash(t, flags, nil, func(t *testing.T, o resume.Origin) []string {
+	agenttest.Leash(t, startup.Flags, nil, func(t *testing.T, o resume.Origin) []string {
 		o.SeenAt = time.Now()
 		sc.session.Origin = &o
 		run := sc.plan(t, "continue").Run
@@ -196,23 +197,6 @@ func TestTheUsualHomeIsNotTakenForTheDaemons(t *testing.T) {
 	require.NotContains(t, sc.plan(t, "continue").Run.Unset, "CLAUDE_CONFIG_DIR")
 }
 
-func TestWhichVariablesMatter(t *testing.T) {
-	effects := map[string]bool{} // whether they are kept as they are
-	kept, _ := variables.Keep([]string{
-		"ANTHROPIC_BASE_URL=http://x", "ANTHROPIC_AUTH_TOKEN=hunter22", "CLAUDE_CODE_OAUTH_TOKEN=hunter22", "CLAUDE_CONFIG_DIR=/c", "CLAUDECODE=1",
-		"CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_SSE_PORT=7", "CLAUDE_CODE_MAX_OUTPUT_TOKENS=64000", "DISABLE_TELEMETRY=1", "AWS_SECRET_ACCESS_KEY=hunter22",
-		"GOOGLE_APPLICATION_CREDENTIALS=/home/u/key.json", "EDITOR=vi", "BASH_ENV=/x", "ANTHROPIC_CUSTOM_HEADERS=x-key: hunter22", "IS_SANDBOX=1",
-	}, false)
-	for _, v := range kept {
-		effects[v.Name] = v.Hash == ""
-	}
-	require.Equal(t, map[string]bool{
-		"ANTHROPIC_BASE_URL": true, "ANTHROPIC_AUTH_TOKEN": false, "CLAUDE_CODE_OAUTH_TOKEN": false, "CLAUDE_CONFIG_DIR": true,
-		"CLAUDE_CODE_MAX_OUTPUT_TOKENS": true, "DISABLE_TELEMETRY": true, "AWS_SECRET_ACCESS_KEY": false, "GOOGLE_APPLICATION_CREDENTIALS": true,
-		"ANTHROPIC_CUSTOM_HEADERS": false, "IS_SANDBOX": true,
-	}, effects)
-}
-
 // Whose AWS key lies about in the environment is nobody's account, unless it is
 // Bedrock that is asked.
 func TestACloudsKeysMatterWhereThatCloudIsAsked(t *testing.T) {
@@ -228,10 +212,4 @@ func TestACloudsKeysMatterWhereThatCloudIsAsked(t *testing.T) {
 	sc.session.Origin.Env = nil
 	require.NoError(t, os.WriteFile(filepath.Join(os.Getenv("HOME"), ".claude/settings.json"), []byte(`{"env":{"CLAUDE_CODE_USE_BEDROCK":"1"}}`), 0o600))
 	require.False(t, spare("AWS_SECRET_ACCESS_KEY"), "settings say so, too")
-}
-
-func TestAKeyByAnOpenFileCannotBeRepeated(t *testing.T) {
-	kept, salt := variables.Keep([]string{"CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR=3"}, false)
-	env := variables.Carry(resume.Origin{Env: kept, Salt: salt, EnvSeen: true}, nil, nil)
-	require.Contains(t, env.Missing[0].String(), "which alone can give it")
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/claude/startup"
 	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
@@ -57,7 +58,7 @@ func flagsOf(s transcript.Settings) []string {
 // modeOf returns the permission mode that a command line asks for; empty: it says
 // nothing of it.
 func modeOf(args []string) string {
-	line := flags.Parse(args)
+	line := startup.Flags.Parse(args)
 	if line.Has("--dangerously-skip-permissions") {
 		return bypass
 	}
@@ -83,7 +84,7 @@ func (a *Agent) mode(had string, s resume.Session) (mode string, left []leash.Om
 	}
 	var why string
 	switch {
-	case slices.Contains(asking, had) || seen && !driven(o.Args):
+	case slices.Contains(asking, had) || seen && !startup.Driven(o.Args):
 		return had, nil, ""
 	case seen:
 		why = "another program drove the session, and may have bounded it"

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/claude/startup"
 	"resumed/internal/agent/claude/transcript"
 	"resumed/internal/leash"
 	"resumed/internal/program"
@@ -66,7 +67,7 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words, cwd st
 	args = append(args, bounded(carried.Args, w.Most)...)
 	run := a.Begin(found, cwd, carried, env, leash.WithPrompt(args, w.Prompt)...)
 	run.Models = models
-	run.Unset, run.Spare = a.unset(s.Transcript), a.spare(s, cwd)
+	run.Unset, run.Spare = a.unset(s.Transcript), a.Spare(s, cwd)
 	return agent.Plan{Run: run}, nil
 }
 
@@ -78,7 +79,7 @@ func (a *Agent) unset(transcript string) []string {
 		"CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_PID", "CLAUDE_EFFORT",
 	}
 	if root := a.Homes.Of(transcript); root != a.Homes.Usual && a.Elsewhere(root) == "" {
-		names = append(names, homeVariable)
+		names = append(names, startup.HomeVariable)
 	}
 	return names
 }

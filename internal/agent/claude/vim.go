@@ -15,7 +15,7 @@ func (a *Agent) editsAsVim(home, dir string) bool {
 		filepath.Join(dir, ".claude", "settings.local.json"),
 		filepath.Join(dir, ".claude", "settings.json"),
 		filepath.Join(home, "settings.json"),
-		a.configOf(home),
+		a.ConfigFile(home),
 	} {
 		var file struct {
 			EditorMode string `json:"editorMode"`

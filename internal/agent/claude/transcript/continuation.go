@@ -25,8 +25,6 @@ const (
 	lapsed           // it has given up, or waits for a key
 )
 
-var quotedInformational = []byte(`"informational"`)
-
 // notice returns what a notice says of the continuation, or false where it
 // speaks of something else.
 func (r record) notice() (native, bool) {

@@ -34,8 +34,6 @@ func LetEnd(text string) bool {
 	return slices.Contains(slices.Collect(maps.Values(leftOff)), text)
 }
 
-var noteName = agent.MarkBy(`LimitNote`, 'L') // of usageLimitNote
-
 // maxNoteLines bounds how far back a note is looked for, in one long turn.
 const maxNoteLines = 20_000
 

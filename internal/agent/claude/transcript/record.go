@@ -94,8 +94,6 @@ func (r record) moved() bool {
 // FromModel reports whether the model itself said it.
 func (m Message) FromModel() bool { return m.Model != "" && m.Model != Synthetic }
 
-const interrupted = "[Request interrupted by user"
-
 // interrupts reports whether a person broke the turn off.
 func (r record) interrupts() bool {
 	return r.Type == "user" && !r.IsMeta && !r.QueueOnly && r.Message.Interrupts()

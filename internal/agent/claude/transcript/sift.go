@@ -2,24 +2,8 @@ package transcript
 
 import (
 	"bytes"
-	"strings"
 
 	"resumed/internal/agent"
-)
-
-// Within a JSON string a quote is escaped, so these stand only where the
-// record itself has them. Nothing is assumed about spaces between them.
-var (
-	quotedAssistant = []byte(`"assistant"`)
-	quotedUser      = []byte(`"user"`)
-	typeOf          = agent.FieldOf("type")
-	cwdOf           = agent.FieldOf("cwd")
-
-	toolUseID       = agent.MarkBy(`"tool_use_id"`, '_')
-	endTurn         = agent.MarkBy(`_turn"`, '_')
-	informational   = agent.MarkBy(`"informational"`, 'm')
-	apiErrorMessage = agent.MarkBy(`ApiErrorMessage`, 'A')
-	interruption    = agent.MarkBy(strings.TrimPrefix(interrupted, "["), 'R')
 )
 
 // Sift passes over bookkeeping and over tool results, which are most of a

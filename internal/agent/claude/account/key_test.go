@@ -1,4 +1,4 @@
-package claude
+package account
 
 import (
 	"os"
@@ -7,23 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/agent"
+	"resumed/internal/resume"
 )
-
-func TestARunIsBoundedByWhatItMayCost(t *testing.T) {
-	sc := newScene(t, asked(map[string]any{"permissionMode": "default"}, "work"), overload())
-	bound := func(most float64) []string {
-		plan, err := sc.agent.Plan(t.Context(), sc.session, agent.Words{Prompt: "continue", Most: most})
-		require.NoError(t, err)
-		return plan.Run.Argv
-	}
-	require.NotContains(t, bound(0), budgetFlag)
-	argv := bound(4.1)
-	require.Equal(t, []string{budgetFlag, "4.10", "continue"}, argv[len(argv)-3:])
-	sc.startedWith(budgetFlag, "2")
-	require.NotContains(t, bound(4.1), "4.10", "its own bound is smaller")
-	require.Contains(t, bound(1.5), "1.50")
-}
 
 func TestWhoWouldSeeTheKey(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -45,10 +30,11 @@ func TestWhoWouldSeeTheKey(t *testing.T) {
 		"nobody: it names a model":    {"", `{"env":{"ANTHROPIC_MODEL":"opus","ANTHROPIC_DEFAULT_HAIKU_MODEL":"haiku"}}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sc := newScene(t)
-			require.NoError(t, os.MkdirAll(filepath.Join(sc.cwd, ".claude"), 0o700))
-			require.NoError(t, os.WriteFile(filepath.Join(sc.cwd, ".claude", "settings.json"), []byte(c.settings), 0o600))
-			why := sc.agent.Unpayable(sc.session, sc.cwd, []string{c.env})
+			home, cwd := t.TempDir(), t.TempDir()
+			require.NoError(t, os.MkdirAll(filepath.Join(cwd, ".claude"), 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(cwd, ".claude", "settings.json"), []byte(c.settings), 0o600))
+			s := resume.Session{Transcript: filepath.Join(home, "projects", "-app", "x.jsonl")}
+			why := newPerson(home).Unpayable(s, cwd, []string{c.env})
 			if c.why == "" {
 				require.Empty(t, why)
 			} else {

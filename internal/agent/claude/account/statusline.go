@@ -1,4 +1,4 @@
-package claude
+package account
 
 import (
 	"encoding/json"
@@ -8,9 +8,9 @@ import (
 	"resumed/internal/usage"
 )
 
-// statusLine reads what Claude Code gives to the command of its status line: the session,
+// StatusLine reads what Claude Code gives to the command of its status line: the session,
 // and what its account was told of each window with the last answer.
-func statusLine(said []byte, now time.Time) (session string, all []usage.Reading) {
+func StatusLine(said []byte, now time.Time) (session string, all []usage.Reading) {
 	var input struct {
 		Session string `json:"session_id"`
 		Limits  struct {

@@ -1,4 +1,4 @@
-package claude
+package account
 
 import (
 	"fmt"
@@ -9,9 +9,25 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/agent"
 	"resumed/internal/agent/claude/claudetest"
 	"resumed/internal/resume"
 )
+
+// person is somebody with homes of Claude Code.
+type person struct {
+	agent.Transcripts
+	*Account
+}
+
+func newPerson(homes ...string) *person {
+	p := &person{Transcripts: agent.Transcripts{
+		Base:  agent.NewBase(agent.About{Login: Login, Keys: Keys}, agent.Options{}),
+		Homes: agent.Homes{Roots: homes},
+	}}
+	p.Account = New(&p.Transcripts)
+	return p
+}
 
 func TestWhatClaudeCodeKeepsOfTheAllowances(t *testing.T) {
 	stopped := time.Date(2026, 11, 15, 20, 6, 10, 0, time.UTC)
@@ -42,7 +58,7 @@ func TestWhatClaudeCodeKeepsOfTheAllowances(t *testing.T) {
 			t.Run(rule+" "+where, func(t *testing.T) {
 				dir := t.TempDir()
 				root := filepath.Join(dir, home)
-				a := newAgent(t, Options{Roots: []string{root}})
+				a := newPerson(root)
 				a.UserDir = dir
 				if home == "" {
 					a.UserDir = t.TempDir()

@@ -1,4 +1,4 @@
-package claude
+package account
 
 import (
 	"context"
@@ -15,24 +15,9 @@ import (
 // longWindow is the other one that it keeps an eye on.
 const shortWindow, longWindow = 5 * time.Hour, 7 * 24 * time.Hour
 
-// cached is what Claude Code last was told of the account's allowances, in percent. It
-// asks when somebody looks at them (/usage), and keeps the answer in .claude.json.
-type cached struct {
-	FetchedAt   int64 `json:"fetchedAtMs"`
-	Utilization struct {
-		FiveHour allowance `json:"five_hour"`
-		SevenDay allowance `json:"seven_day"`
-	} `json:"utilization"`
-}
-
-type allowance struct {
-	Used     float64   `json:"utilization"`
-	ResetsAt time.Time `json:"resets_at"`
-}
-
 // Usage returns what Claude Code keeps of the account's allowances. Of a turn that it
 // let end near the limit it tells when that limit lifts: the record does not.
-func (a *Agent) Usage(_ context.Context, s resume.Session) (resume.Usage, bool, error) {
+func (a *Account) Usage(_ context.Context, s resume.Session) (resume.Usage, bool, error) {
 	told, ok := a.told(s)
 	if !ok {
 		return resume.Usage{}, false, nil
@@ -48,7 +33,7 @@ func (a *Agent) Usage(_ context.Context, s resume.Session) (resume.Usage, bool, 
 }
 
 // Readings returns what Claude Code keeps of each window.
-func (a *Agent) Readings(_ context.Context, s resume.Session) (all []usage.Reading, err error) {
+func (a *Account) Readings(_ context.Context, s resume.Session) (all []usage.Reading, err error) {
 	told, ok := a.told(s)
 	if !ok {
 		return nil, nil
@@ -64,9 +49,9 @@ func (a *Agent) Readings(_ context.Context, s resume.Session) (all []usage.Readi
 }
 
 // told returns what the session's account was told last, or false where nobody asked.
-func (a *Agent) told(s resume.Session) (cached, bool) {
+func (a *Account) told(s resume.Session) (cached, bool) {
 	root := filepath.Dir(filepath.Dir(filepath.Dir(s.Transcript)))
-	return a.usage.Read(a.configOf(root), func(data []byte) (cached, bool) {
+	return a.usage.Read(a.ConfigFile(root), func(data []byte) (cached, bool) {
 		var config struct {
 			Cached cached `json:"cachedUsageUtilization"`
 		}
@@ -75,10 +60,10 @@ func (a *Agent) told(s resume.Session) (cached, bool) {
 	})
 }
 
-// configOf returns the file of a home that Claude Code keeps what it knows in.
-func (a *Agent) configOf(home string) string {
-	if home == filepath.Join(a.UserDir, ".claude") {
-		return filepath.Join(a.UserDir, ".claude.json") // beside the usual one,
+// ConfigFile returns the file of a home that Claude Code keeps what it knows in.
+func (a *Account) ConfigFile(home string) string {
+	if home == filepath.Join(a.of.UserDir, ".claude") {
+		return filepath.Join(a.of.UserDir, ".claude.json") // beside the usual one,
 	}
 	return filepath.Join(home, ".claude.json") // and in one that was moved
 }

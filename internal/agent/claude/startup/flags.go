@@ -1,10 +1,12 @@
-package claude
+// Package startup knows what Claude Code is started with: its flags, and the variables of its
+// environment that matter.
+package startup
 
 import "resumed/internal/leash"
 
-// flags are those of Claude Code 2.0 to 2.1.325, by its --help and, for those that
+// Flags are those of Claude Code 2.0 to 2.1.325, by its --help and, for those that
 // it does not show there, by what the program itself declares.
-var flags = leash.Flags{
+var Flags = leash.Flags{
 	{Effect: leash.Restricts, Takes: leash.Many, Names: `--disallowedTools --disallowed-tools --tools`},
 	{Effect: leash.Restricts, Takes: leash.Alone, Names: `--restricted --bare --safe-mode --disable-slash-commands --no-chrome --strict-mcp-config`},
 	{Effect: leash.Restricts, Takes: leash.One, Names: `--setting-sources --max-turns --max-budget-usd --max-thinking-tokens --task-budget
@@ -74,9 +76,9 @@ var driving = []string{
 	"--bg-spare", "--bg-pty-host", "--daemon-worker", "--sdk-url", "--await-claim", "--await-initialize", "--managed-settings-in-initialize", "--agent-id", "--agent-type", "--plan-mode-required",
 }
 
-// driven reports whether another program drives the session that was started with
+// Driven reports whether another program drives the session that was started with
 // these arguments.
-func driven(args []string) bool {
-	line := flags.Parse(args)
+func Driven(args []string) bool {
+	line := Flags.Parse(args)
 	return line.Has(driving...) || line.Value("--input-format") == streamed || line.Value("--permission-prompt-tool") == stdio
 }

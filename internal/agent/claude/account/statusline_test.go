@@ -1,4 +1,4 @@
-package claude
+package account
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ import (
 
 func TestTheStatusLineTellsTheAllowances(t *testing.T) {
 	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
-	session, all := statusLine([]byte(`{"hook_event_name":"Status","session_id":"4f2a","transcript_path":"/x","model":{"id":"m"},`+
+	session, all := StatusLine([]byte(`{"hook_event_name":"Status","session_id":"4f2a","transcript_path":"/x","model":{"id":"m"},`+
 		`"context_window":{"used_percentage":8},"rate_limits":{"five_hour":{"used_percentage":71.5,"resets_at":1794758400},"seven_day":{"used_percentage":41,"resets_at":1795190400}}}`), now)
 	require.Equal(t, "4f2a", session)
 	require.ElementsMatch(t, []usage.Reading{
@@ -19,10 +19,10 @@ func TestTheStatusLineTellsTheAllowances(t *testing.T) {
 		{Kind: "seven_day", Length: 168 * time.Hour, Used: 41, ResetsAt: time.Unix(1795190400, 0).UTC(), At: now},
 	}, all)
 
-	session, all = statusLine([]byte(`{"session_id":"4f2a"}`), now)
+	session, all = StatusLine([]byte(`{"session_id":"4f2a"}`), now)
 	require.Equal(t, "4f2a", session)
 	require.Empty(t, all, "with an API key there are none")
-	session, all = statusLine([]byte(`nonsense`), now)
+	session, all = StatusLine([]byte(`nonsense`), now)
 	require.Empty(t, session)
 	require.Empty(t, all)
 }

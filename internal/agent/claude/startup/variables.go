@@ -1,22 +1,15 @@
-package claude
+package startup
 
 import (
-	"bytes"
-	"errors"
-	"io/fs"
-	"iter"
 	"path"
-	"path/filepath"
 	"strings"
 
-	"resumed/internal/agent"
 	"resumed/internal/leash"
-	"resumed/internal/resume"
 )
 
-// variables are those of the environment that matter to Claude Code. The first row
+// Variables are those of the environment that matter to Claude Code. The first row
 // that has a name counts.
-var variables = leash.Variables{
+var Variables = leash.Variables{
 	// What Claude Code tells its children, and what belongs to one terminal.
 	{Effect: leash.Nothing, Names: `CLAUDECODE CLAUDE_PID CLAUDE_EFFORT CLAUDE_SESSION_ID CLAUDE_PROJECT_DIR CLAUDE_ENV_FILE CLAUDE_PLUGIN_* CLAUDE_AX_*
 		CLAUDE_CODE_ENTRYPOINT CLAUDE_CODE_EXECPATH CLAUDE_CODE_SSE_PORT CLAUDE_CODE_SESSION_* CLAUDE_CODE_CHILD_SESSION
@@ -49,18 +42,14 @@ var variables = leash.Variables{
 // people have them for other things.
 const clouds = `AWS_* GOOGLE_* GCLOUD_PROJECT CLOUDSDK_* AZURE_*`
 
-// cloudSwitch begins the name of each variable that makes Claude Code ask a cloud.
-const cloudSwitch = "CLAUDE_CODE_USE_"
+// CloudSwitch begins the name of each variable that makes Claude Code ask a cloud.
+const CloudSwitch = "CLAUDE_CODE_USE_"
 
-// spare says which variables the session does without that it had: those of clouds,
-// where none of its settings has it ask one.
-func (a *Agent) spare(s resume.Session, dir string) func(string) bool {
-	return func(name string) bool {
-		return isCloud(name) && !a.asksCloud(s, dir)
-	}
-}
+// HomeVariable moves the home in which Claude Code keeps its settings and sessions.
+const HomeVariable = "CLAUDE_CONFIG_DIR"
 
-func isCloud(name string) bool {
+// IsCloud reports whether a variable is a cloud's, and has another use for most people.
+func IsCloud(name string) bool {
 	for pattern := range strings.FieldsSeq(clouds) {
 		if ok, _ := path.Match(pattern, name); ok && name != "AWS_BEARER_TOKEN_BEDROCK" {
 			return true
@@ -68,55 +57,3 @@ func isCloud(name string) bool {
 	}
 	return false
 }
-
-// asksCloud reports whether the session may ask a cloud: by its environment, or by
-// that which settings give it.
-func (a *Agent) asksCloud(s resume.Session, dir string) bool {
-	if o := s.StartedWith(); o != nil {
-		for _, variable := range o.Env {
-			if strings.HasPrefix(variable.Name, cloudSwitch) {
-				return true
-			}
-		}
-	}
-	for settings := range a.allSettings(s, dir) {
-		if bytes.Contains(settings.data, []byte(cloudSwitch)) {
-			return true
-		}
-	}
-	return false
-}
-
-// given are settings of a session, and where they stand. They are not there: nothing is given.
-type given struct {
-	file string
-	data []byte
-	err  error // they are there, and could not be read
-}
-
-// allSettings yields what settings a session has.
-func (a *Agent) allSettings(s resume.Session, dir string) iter.Seq[given] {
-	return func(yield func(given) bool) {
-		files := []string{managedSettings}
-		if o := s.StartedWith(); o != nil {
-			if value := flags.Parse(o.Args).Value("--settings"); strings.HasPrefix(strings.TrimSpace(value), "{") {
-				if !yield(given{file: "--settings", data: []byte(value)}) {
-					return
-				}
-			} else if value != "" {
-				files = append(files, value)
-			}
-		}
-		for _, place := range []string{a.Homes.Of(s.Transcript), filepath.Join(dir, ".claude")} {
-			files = append(files, filepath.Join(place, "settings.json"), filepath.Join(place, "settings.local.json"))
-		}
-		for _, file := range files {
-			data, err := agent.ReadSettings(file)
-			if !errors.Is(err, fs.ErrNotExist) && !yield(given{file, data, err}) {
-				return
-			}
-		}
-	}
-}
-
-const managedSettings = "/etc/claude-code/managed-settings.json"

@@ -1,4 +1,4 @@
-package claude
+package account
 
 import (
 	"encoding/json"
@@ -7,22 +7,15 @@ import (
 	"net/url"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
+	"resumed/internal/agent/claude/startup"
 	"resumed/internal/resume"
 )
 
-// keyVariable is the one by which Claude Code takes a key. It wins over whoever is signed in.
-const keyVariable = "ANTHROPIC_API_KEY"
-
-// budgetFlag bounds what a run without a terminal spends. The request during which the sum
-// is reached still ends.
-const budgetFlag = "--max-budget-usd"
-
 // Unpayable says why a run of the session in that environment would not use a key of its
 // user's own, or would show it to somebody else; empty: nothing is against it.
-func (a *Agent) Unpayable(s resume.Session, dir string, environ []string) string {
+func (a *Account) Unpayable(s resume.Session, dir string, environ []string) string {
 	variable := func(name string) string {
 		for _, entry := range slices.Backward(environ) {
 			if value, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -31,7 +24,7 @@ func (a *Agent) Unpayable(s resume.Session, dir string, environ []string) string
 		}
 		return ""
 	}
-	for _, name := range keys {
+	for _, name := range deciding {
 		if name != "CLAUDE_CODE_OAUTH_TOKEN" && variable(name) != "" {
 			return "it uses no subscription: its environment has " + name
 		}
@@ -50,7 +43,7 @@ func (a *Agent) Unpayable(s resume.Session, dir string, environ []string) string
 // diverting are the settings, and the variables that settings may set, by which a request goes
 // elsewhere, or with another key. A project brings settings of its own, from whoever wrote it.
 var diverting = []string{
-	"ANTHROPIC_*", "apiKeyHelper", cloudSwitch + "*", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
+	"ANTHROPIC_*", "apiKeyHelper", startup.CloudSwitch + "*", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
 	"NODE_OPTIONS", "NODE_EXTRA_CA_CERTS", "NODE_TLS_REJECT_UNAUTHORIZED", "SSL_CERT_*",
 }
 
@@ -102,19 +95,6 @@ func like(name string, patterns []string) string {
 		}
 	}
 	return ""
-}
-
-// bounded returns the arguments that bound what a run spends. A session that was started
-// with a smaller bound of its own has that.
-func bounded(carried []string, most float64) []string {
-	if most <= 0 {
-		return nil
-	}
-	own, err := strconv.ParseFloat(flags.Parse(carried).Value(budgetFlag), 64)
-	if err == nil && own <= most {
-		return nil
-	}
-	return []string{budgetFlag, strconv.FormatFloat(most, 'f', 2, 64)}
 }
 
 // trusted reports whether a key may be shown to whoever answers there: Anthropic, or a

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +15,8 @@ import (
 
 // Ntfy is a server that does what ntfy does, as its documentation says: topics that are
 // posted to (https://docs.ntfy.sh/publish/), kept, and streamed as lines of JSON
-// (https://docs.ntfy.sh/subscribe/api/).
+// (https://docs.ntfy.sh/subscribe/api/). What the daemon counts on is tried with the server
+// itself too, where it is installed: see RealNtfy.
 type Ntfy struct {
 	*httptest.Server
 
@@ -97,14 +99,14 @@ func (n *Ntfy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		n.stream(w, r, base)
 		return
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, 4097))
-	if err != nil || len(body) > 4096 {
-		http.Error(w, `{"code":41301,"http":413,"error":"request entity too large"}`, http.StatusRequestEntityTooLarge)
+	body, err := io.ReadAll(io.LimitReader(r.Body, longestText))
+	if err != nil || len(body) == longestText { // it would be a file, and there is no place for files
+		http.Error(w, `{"code":40014,"http":400,"error":"invalid request: attachments not allowed"}`, http.StatusBadRequest)
 		return
 	}
 	n.mu.Lock()
 	m := NtfyMessage{
-		ID: fmt.Sprintf("m%09d", len(n.messages)+1), Time: time.Now().Unix(), Event: "message", Topic: topic,
+		ID: fmt.Sprintf("m%011d", len(n.messages)+1), Time: time.Now().Unix(), Event: "message", Topic: topic,
 		Title: r.Header.Get("Title"), Message: string(body), Actions: actionsOf(r.Header.Get("Actions")),
 	}
 	n.messages = append(n.messages, m)
@@ -114,13 +116,24 @@ func (n *Ntfy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(m)
 }
 
+// longestText is what ntfy takes for a file. The other words are those of its ids, and of
+// what it takes for a time to begin at.
+const longestText = 4096
+
+var since = regexp.MustCompile(`^(?:|all|[A-Za-z0-9]{12})$`)
+
 // stream writes what was posted since the message of that id, and what comes.
 func (n *Ntfy) stream(w http.ResponseWriter, r *http.Request, topic string) {
+	asked := r.URL.Query()
+	if !since.MatchString(asked.Get("since")) {
+		http.Error(w, `{"code":40008,"http":400,"error":"invalid since parameter"}`, http.StatusBadRequest)
+		return
+	}
 	n.mu.Lock()
 	n.listeners[topic]++
 	next := 0
 	for i, m := range n.messages {
-		if m.ID == r.URL.Query().Get("since") {
+		if m.ID == asked.Get("since") {
 			next = i + 1
 		}
 	}
@@ -130,8 +143,10 @@ func (n *Ntfy) stream(w http.ResponseWriter, r *http.Request, topic string) {
 		n.listeners[topic]--
 		n.mu.Unlock()
 	}()
-	lines := json.NewEncoder(w)
-	_ = lines.Encode(NtfyMessage{ID: "open", Time: time.Now().Unix(), Event: "open", Topic: topic})
+	lines, poll := json.NewEncoder(w), asked.Get("poll") == "1"
+	if !poll {
+		_ = lines.Encode(NtfyMessage{ID: "open", Time: time.Now().Unix(), Event: "open", Topic: topic})
+	}
 	for {
 		n.mu.Lock()
 		fresh, changed := n.messages[next:], n.changed
@@ -141,6 +156,9 @@ func (n *Ntfy) stream(w http.ResponseWriter, r *http.Request, topic string) {
 			if m.Topic == topic {
 				_ = lines.Encode(m)
 			}
+		}
+		if poll {
+			return
 		}
 		w.(http.Flusher).Flush()
 		select {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -89,12 +90,25 @@ var labels = []struct {
 	label string
 }{{notify.RetryNow, "Retry now"}, {notify.Forget, "Cancel"}, {notify.Hold, "Pause"}}
 
+// written are the buttons of a notice that is on its way.
+type written struct {
+	actions string
+	until   time.Time
+}
+
 // actions offers the buttons of a notice, as ntfy reads them; empty: it has none. ntfy shows
-// three at most.
+// three at most. A notice that is sent again has the buttons that it had: a try whose answer
+// was lost may have reached the phone, and a server that is down for a day must not push out
+// the buttons of notices that arrived.
 func (s *Channel) actions(n notify.Notice) string {
 	stopped := n.Event == notify.GaveUp || n.Event == notify.Parked || n.Event == notify.Limited
 	if s.replies == nil || !stopped || len(n.Sessions) == 0 {
 		return ""
+	}
+	now := time.Now()
+	maps.DeleteFunc(s.written, func(_ string, w written) bool { return now.After(w.until) })
+	if w, again := s.written[n.ID]; again {
+		return w.actions
 	}
 	var sessions []resume.Key
 	for _, v := range n.Sessions {
@@ -102,8 +116,9 @@ func (s *Channel) actions(n notify.Notice) string {
 	}
 	var all []string
 	for _, l := range labels {
-		token := s.replies.buttons.offer(l.order, sessions, time.Now())
+		token := s.replies.buttons.offer(l.order, sessions, now)
 		all = append(all, fmt.Sprintf("http, %s, %s, method=POST, body=%s, clear=true", l.label, s.replies.topic, token))
 	}
-	return strings.Join(all, ";")
+	s.written[n.ID] = written{strings.Join(all, ";"), now.Add(offerLasts)}
+	return s.written[n.ID].actions
 }

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,7 @@ type replies struct {
 	order   func(ctx context.Context, order notify.Order, session resume.Key)
 	buttons buttons
 	hide    func(string) string
+	heard   []string // ids of the last messages
 }
 
 var topicName = regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`)
@@ -75,6 +77,7 @@ var replyPolicy = backoff.Policy{
 const (
 	longestQuiet = 3 * time.Minute       // ntfy says something every 45 seconds
 	longestReply = 16 << 10              // of one line; ntfy's own bound is a quarter of it
+	longestPause = time.Hour             // that a server may ask for
 	dropPause    = 20 * time.Millisecond // after what is no reply: a flood costs its sender more than us
 )
 
@@ -84,52 +87,49 @@ func (s *Channel) Listen(ctx context.Context, log *slog.Logger) {
 		return
 	}
 	log = log.With("channel", s.Name())
-	failed := 0
+	line, strange := connection{log: log}, drops{log: log}
 	for {
-		heard, err := s.replies.hear(ctx, s.asks(), log)
+		err := s.replies.hear(ctx, s.asks(), log, &strange, line.up)
 		if ctx.Err() != nil {
 			return
 		}
-		if heard {
-			failed = 0
-		}
-		if failed++; failed == 1 {
-			log.Warn("replies are not heard, and it is tried again", "err", s.replies.hide(err.Error()))
+		line.down(s.replies.hide(err.Error()))
+		wait := replyPolicy.Delay(line.failed, rand.Float64())
+		if asked, ok := errors.AsType[*notify.RetryAfterError](err); ok {
+			wait = max(wait, min(asked.After, longestPause))
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(replyPolicy.Delay(failed, rand.Float64())):
+		case <-time.After(wait):
 		}
 	}
 }
 
-// hear reads the topic until the stream ends. It reports whether the server said anything.
-func (r *replies) hear(ctx context.Context, asks http.RoundTripper, log *slog.Logger) (heard bool, err error) {
+// hear reads the topic until the stream ends, and calls heard as soon as the server says
+// anything.
+func (r *replies) hear(ctx context.Context, asks http.RoundTripper, log *slog.Logger, strange *drops, heard func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	quiet := time.AfterFunc(longestQuiet, func() { cancel(fmt.Errorf("nothing was said for %s", longestQuiet)) })
 	defer quiet.Stop()
 	resp, err := r.ask(ctx, asks)
 	if err != nil {
-		return false, cmp.Or(context.Cause(ctx), err)
+		return cmp.Or(context.Cause(ctx), err)
 	}
 	defer resp.Body.Close()
-	lines := bufio.NewReaderSize(resp.Body, longestReply)
-	dropped := 0
+	stream := bufio.NewReaderSize(resp.Body, longestReply)
 	for {
-		line, err := oneLine(lines)
+		line, err := oneLine(stream)
 		if err != nil {
-			return heard, fmt.Errorf("the stream of replies ended: %w", cmp.Or(context.Cause(ctx), err))
+			return fmt.Errorf("the stream of replies ended: %w", cmp.Or(context.Cause(ctx), err))
 		}
-		heard = true
+		heard()
 		quiet.Reset(longestQuiet)
 		if r.obey(ctx, line, log) {
 			continue
 		}
-		if dropped++; dropped == 1 {
-			log.Warn("a reply was dropped: it is none of an open button")
-		}
+		strange.tell()
 		select {
 		case <-ctx.Done():
 		case <-time.After(dropPause):
@@ -158,11 +158,18 @@ func (r *replies) ask(ctx context.Context, asks http.RoundTripper) (*http.Respon
 	if err != nil {
 		return nil, err
 	}
-	if resp.StatusCode != http.StatusOK {
-		_ = resp.Body.Close()
-		return nil, fmt.Errorf("the server answered %s", resp.Status)
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
 	}
-	return resp, nil
+	_ = resp.Body.Close()
+	if resp.StatusCode == http.StatusBadRequest {
+		r.buttons.memory.PutValue(r.lastKey(), nil) // another server may not understand what the one before called its replies
+	}
+	err = fmt.Errorf("the server answered %s", resp.Status)
+	if after := notify.RetryAfter(resp.Header.Get("Retry-After"), time.Now()); after > 0 {
+		err = &notify.RetryAfterError{After: after, Err: err}
+	}
+	return nil, err
 }
 
 func (r *replies) lastKey() string { return r.buttons.key + "/last" }
@@ -179,8 +186,10 @@ func oneLine(from *bufio.Reader) ([]byte, error) {
 	return nil, err
 }
 
-// longestToken is more than any of ours has.
-const longestToken = 64
+const (
+	longestToken = 64  // more than any of ours has
+	lastHeard    = 100 // of which it is known that they were heard
+)
 
 // obey does what an open button says. It reports whether there was nothing wrong with a line.
 func (r *replies) obey(ctx context.Context, line []byte, log *slog.Logger) bool {
@@ -195,7 +204,12 @@ func (r *replies) obey(ctx context.Context, line []byte, log *slog.Logger) bool 
 		return true // open, keepalive
 	}
 	if topicName.MatchString(said.ID) {
-		r.buttons.memory.PutValue(r.lastKey(), []byte(said.ID))
+		if slices.Contains(r.heard, said.ID) {
+			return true // ntfy tells twice what comes while a stream begins
+		}
+		r.heard = append(r.heard[max(0, len(r.heard)-lastHeard+1):], said.ID)
+		// Noted last: a daemon that ends before hears it again, and its button counts once.
+		defer r.buttons.memory.PutValue(r.lastKey(), []byte(said.ID))
 	}
 	token := strings.TrimSpace(said.Message)
 	if len(token) > longestToken {

@@ -19,7 +19,13 @@ import (
 // memory keeps values, as the daemon's state does.
 type memory struct{ values sync.Map }
 
-func (m *memory) PutValue(key string, value []byte) { m.values.Store(key, value) }
+func (m *memory) PutValue(key string, value []byte) {
+	if value == nil {
+		m.values.Delete(key)
+		return
+	}
+	m.values.Store(key, value)
+}
 
 func (m *memory) Value(key string) ([]byte, bool) {
 	value, found := m.values.Load(key)

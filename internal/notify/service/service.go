@@ -23,6 +23,7 @@ import (
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/discord"
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/rocketchat"
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/telegram"
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/ntfy"
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/pushover"
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
 )
@@ -57,8 +58,9 @@ type Channel struct {
 	hide    notify.Redactor
 	replies *replies // nil: it has no buttons
 
-	mu     sync.Mutex // guards everything that follows
-	flying map[string]*flight
+	mu      sync.Mutex // guards everything that follows
+	flying  map[string]*flight
+	written map[string]written // by notice, until it is delivered or refused
 }
 
 // flight is a try that may outlive its caller: the library cannot be stopped.
@@ -97,6 +99,7 @@ func New(o Options) (*Channel, error) {
 		timeout: cmp.Or(o.Timeout, DefaultTimeout),
 		hide:    notify.NewRedactor(u, true),
 		flying:  make(map[string]*flight),
+		written: make(map[string]written),
 	}
 	s.titled = !slices.Contains(untitled, scheme) || scheme == "generic" && u.Query().Get("template") != ""
 	if scheme == "matrix" { // signs in as soon as it is made
@@ -182,10 +185,27 @@ func (s *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	case <-ctx.Done():
 		return "", fmt.Errorf("%s: %w", s.to, context.Cause(ctx))
 	}
+	said, err := s.judge(f)
+	_, final := errors.AsType[*notify.PermanentError](err)
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	delete(s.flying, n.ID)
-	s.mu.Unlock()
-	return s.judge(f)
+	if err == nil || final {
+		delete(s.written, n.ID)
+	}
+	return said, err
+}
+
+// longestPush is what ntfy takes as a text, in bytes, with a little to spare. It makes a file
+// of what is longer, and refuses it where it keeps no files.
+const longestPush = 4000
+
+// within returns as much of a text as a service takes.
+func (s *Channel) within(text string) string {
+	if s.to != ntfy.Scheme || len(text) <= longestPush {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longestPush-len("…")], "") + "…"
 }
 
 // launch begins a try, or finds the one that is still under way from before:
@@ -202,6 +222,7 @@ func (s *Channel) launch(n notify.Notice) *flight {
 	} else {
 		message = n.Title + "\n\n" + n.Text
 	}
+	message = s.within(message)
 	if buttons := s.actions(n); buttons != "" {
 		(*params)["actions"] = buttons
 	}

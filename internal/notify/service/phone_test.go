@@ -1,0 +1,287 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/notify"
+	"resumed/internal/notify/notifytest"
+)
+
+// diary is a log that is read while it is written.
+type diary struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (d *diary) Write(p []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.text.Write(p)
+}
+
+func (d *diary) count(words string) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return strings.Count(d.text.String(), words)
+}
+
+const (
+	dropped  = "a reply was dropped"
+	notHeard = "replies are not heard"
+	again    = "replies are heard again"
+)
+
+// phone is a channel to a server, and who listens to what is pressed.
+type phone struct {
+	*Channel
+	server string
+	orders pressed
+	log    diary
+}
+
+// newPhone listens until the test ends; login is what stands before the host, if anything.
+func newPhone(t *testing.T, server, login string) *phone {
+	t.Helper()
+	p := &phone{server: server}
+	var err error
+	p.Channel, err = New(Options{
+		Common: notify.Common{Name: "phone"}, URL: "ntfy://" + login + strings.TrimPrefix(server, "http://") + "/alerts?scheme=http",
+		Replies: "answers", Order: p.orders.order, Memory: &memory{},
+	})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	var done sync.WaitGroup
+	done.Go(func() { p.Listen(ctx, slog.New(slog.NewTextHandler(&p.log, nil))) })
+	t.Cleanup(func() { cancel(); done.Wait() })
+	return p
+}
+
+// shows sends a notice, and returns what the phone has of it.
+func (p *phone) shows(t *testing.T, n notify.Notice, token string) notifytest.NtfyMessage {
+	t.Helper()
+	require.NoError(t, send(t, p.Channel, n))
+	all := notifytest.Poll(t, p.server, "alerts", token)
+	return all[len(all)-1]
+}
+
+func (p *phone) ordered(t *testing.T, want ...string) {
+	t.Helper()
+	eventually(t, want[len(want)-1], func() bool { return len(p.orders.all()) >= len(want) })
+	require.Equal(t, want, p.orders.all())
+}
+
+// What the daemon counts on is so with the server that the tests bring along, and with the
+// one that people use.
+func TestNtfyShowsANoticeWhoseButtonsCountOnce(t *testing.T) {
+	for name, start := range map[string]func(*testing.T) string{
+		"stand-in": func(t *testing.T) string { return notifytest.NewNtfy(t).Server.URL },
+		"ntfy":     func(t *testing.T) string { return notifytest.NewRealNtfy(t).URL },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPhone(t, start(t), "")
+			n := notifytest.Notice(notify.GaveUp, 1)
+			n.Title = `sköp: "Claude Code" gave up; 2 tries, ✂ · =`
+			n.Text = strings.Repeat("ÿ", 5000)
+			seen := p.shows(t, n, "")
+			require.Equal(t, n.Title, seen.Title)
+			require.Equal(t, strings.Repeat("ÿ", 1998)+"…", seen.Message, "a long text is cut, not refused")
+			require.Len(t, seen.Actions, 3)
+			for i, label := range []string{"Retry now", "Cancel", "Pause"} {
+				b := seen.Actions[i]
+				require.Equal(t, []string{label, "http", http.MethodPost, p.server + "/answers"}, []string{b.Label, b.Action, b.Method, b.URL})
+			}
+			seen.Actions[0].Press(t)
+			p.ordered(t, "retry 0000-9c1e")
+
+			seen.Actions[0].Press(t) // again
+			for _, forged := range []string{"retry 0000-9c1e", strings.ToLower(seen.Actions[1].Body), `{"order":"retry"}`} {
+				notifytest.Post(t, p.server+"/answers", forged)
+			}
+			seen.Actions[2].Press(t)
+			p.ordered(t, "retry 0000-9c1e", "pause 0000-9c1e")
+			require.Equal(t, 4, p.log.count(dropped), "each is told")
+
+			n.ID, n.Sessions = "ntc_SECOND", notifytest.Notice(notify.Parked, 2).Sessions
+			p.shows(t, n, "").Actions[1].Press(t)
+			p.ordered(t, "retry 0000-9c1e", "pause 0000-9c1e", "cancel 0000-9c1e", "cancel 0001-9c1e")
+		})
+	}
+}
+
+// A server that is restarted is heard again, and what was pressed counts.
+func TestButtonsOutliveARestartOfNtfy(t *testing.T) {
+	t.Parallel()
+	server := notifytest.NewRealNtfy(t)
+	p := newPhone(t, server.URL, "")
+	seen := p.shows(t, notifytest.Notice(notify.GaveUp, 1), "")
+	seen.Actions[2].Press(t)
+	p.ordered(t, "pause 0000-9c1e")
+	server.Stop()
+	eventually(t, "it is told that nothing is heard", func() bool { return p.log.count(notHeard) == 1 })
+	require.Error(t, send(t, p.Channel, notifytest.Notice(notify.Parked, 1)))
+	server.Start(t)
+	seen.Actions[0].Press(t) // nobody listens yet
+	p.ordered(t, "pause 0000-9c1e", "retry 0000-9c1e")
+	require.Equal(t, 1, p.log.count(again))
+	require.Zero(t, p.log.count(dropped), "what was heard before is not heard again")
+}
+
+// A server of one's own is closed but for what the phone must write. A token stands where a
+// password does, of nobody.
+func TestNtfyWithAccessControl(t *testing.T) {
+	t.Parallel()
+	const token, hash = "tk_3gd7d2yftt4b8ixyfe9mnmro88o76", "$2a$10$rVOl2Hr/tt.pGbc5K1qPvOtJRr19lGXu8QTJzn7qCdLavxeaV5XVa"
+	server := notifytest.NewRealNtfy(t, "--auth-file", t.TempDir()+"/auth.db", "--auth-default-access", "deny-all",
+		"--auth-users", "ann:"+hash+":user", "--auth-tokens", "ann:"+token,
+		"--auth-access", "ann:alerts:read-write,ann:answers:read-only,everyone:answers:write-only")
+	for _, login := range []string{"ann:pw-of-ann@", ":" + token + "@"} {
+		p := newPhone(t, server.URL, login)
+		seen := p.shows(t, notifytest.Notice(notify.GaveUp, 1), token)
+		require.Equal(t, server.URL+"/answers", seen.Actions[0].URL, "without what opens the server")
+		seen.Actions[0].Press(t)
+		p.ordered(t, "retry 0000-9c1e")
+	}
+	for _, login := range []string{"", "ann:wrong@", ":tk_wrong@"} {
+		p := newPhone(t, server.URL, login)
+		err := send(t, p.Channel, notifytest.Notice(notify.GaveUp, 1))
+		_, final := errors.AsType[*notify.PermanentError](err)
+		require.True(t, final, "%q is refused, not: %v", login, err)
+		eventually(t, "that nothing is heard is told", func() bool { return p.log.count(notHeard) == 1 })
+	}
+}
+
+// asked is a server that is reached without a network.
+type asked func(*http.Request) *http.Response
+
+func (a asked) RoundTrip(r *http.Request) (*http.Response, error) { return a(r), nil }
+
+func answering(status int, retryAfter, body string) *http.Response {
+	return &http.Response{StatusCode: status, Status: http.StatusText(status), Header: http.Header{"Retry-After": {retryAfter}}, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+// listenFor has a phone hear such a server for as long as that.
+func listenFor(t *testing.T, lasts time.Duration, server asked) *phone {
+	t.Helper()
+	before := notify.Machine
+	notify.Machine = server
+	defer func() { notify.Machine = before }()
+	p := &phone{}
+	var err error
+	p.Channel, err = New(Options{Common: notify.Common{Name: "phone"}, URL: "ntfy://ntfy.sh/alerts", Replies: "answers", Order: p.orders.order, Memory: &memory{}})
+	require.NoError(t, err)
+	p.replies.buttons.memory.PutValue(p.replies.lastKey(), []byte("ofAnother"))
+	ctx, cancel := context.WithTimeout(t.Context(), lasts)
+	defer cancel()
+	p.Listen(ctx, slog.New(slog.NewTextHandler(&p.log, nil)))
+	return p
+}
+
+const opened = `{"id":"abcdefghijkl","time":1,"event":"open","topic":"answers"}` + "\n"
+
+// A server is asked less and less often while it refuses, and not before it wants to be.
+func TestAServerThatRefusesIsNotPressed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		requests := 0
+		p := listenFor(t, 24*time.Hour, func(*http.Request) *http.Response { requests++; return answering(429, "", "") })
+		require.InDelta(t, 24*12, requests, 80)
+		require.Equal(t, 1, p.log.count(notHeard))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		requests := 0
+		listenFor(t, 100*time.Minute, func(*http.Request) *http.Response { requests++; return answering(429, "1800", "") })
+		require.Equal(t, 4, requests)
+	})
+}
+
+// A proxy that ends every stream is no flood of warnings, and an outage after one that was told is told.
+func TestAStreamThatEndsOftenIsToldNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := listenFor(t, time.Hour, func(*http.Request) *http.Response { return answering(200, "", opened) })
+		require.LessOrEqual(t, p.log.count(notHeard), 6)
+		require.LessOrEqual(t, p.log.count(again), 6)
+		require.NotZero(t, p.log.count(again))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		requests := 0
+		p := listenFor(t, 5*time.Minute, func(*http.Request) *http.Response {
+			if requests++; requests <= 2 {
+				return answering(200, "", opened)
+			}
+			return answering(503, "", "")
+		})
+		require.Equal(t, 2, p.log.count(notHeard))
+	})
+}
+
+// What one server calls its replies another does not understand: it is asked for all it has.
+func TestAnotherServerIsAskedAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var since []string
+		listenFor(t, 5*time.Second, func(r *http.Request) *http.Response {
+			if since = append(since, r.URL.Query().Get("since")); len(since) == 1 {
+				return answering(400, "", "")
+			}
+			return answering(200, "", opened)
+		})
+		require.Equal(t, []string{"ofAnother", "all"}, since[:2])
+	})
+}
+
+// A flood of replies that are none is told, and does not fill the log.
+func TestAFloodOfRepliesDoesNotFillTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := listenFor(t, 90*time.Minute, func(*http.Request) *http.Response {
+			return answering(200, "", strings.Repeat(`{"id":"","event":"message","message":"let me in"}`+"\n", 10))
+		})
+		require.Equal(t, 2*dropsTold, p.log.count(dropped))
+		require.Equal(t, 2, p.log.count("more replies were dropped"))
+		require.Empty(t, p.orders.all())
+	})
+}
+
+// What comes while a stream begins is told twice by ntfy, and that is nobody's mistake.
+func TestAReplyThatIsToldTwiceIsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := listenFor(t, time.Minute, func(*http.Request) *http.Response {
+			return answering(200, "", strings.Repeat(`{"id":"abcdefghijkl","event":"message","message":"let me in"}`+"\n", 2))
+		})
+		require.Equal(t, 1, p.log.count(dropped))
+	})
+}
+
+// A server that is down for long keeps the buttons of what it showed before, and a notice that
+// is sent again has the buttons of its first try.
+func TestTriesOfANoticeShareItsButtons(t *testing.T) {
+	server := notifytest.NewNtfy(t)
+	p := newPhone(t, server.Server.URL, "")
+	first := p.shows(t, notifytest.Notice(notify.GaveUp, 1), "")
+
+	n, down := notifytest.Notice(notify.Parked, 1), newInbox(t, 503)
+	n.ID = "ntc_SECOND"
+	p.url = strings.Replace(p.url, strings.TrimPrefix(server.Server.URL, "http://"), down.host(), 1)
+	for range maxOffers {
+		require.Error(t, send(t, p.Channel, n))
+	}
+	buttons := make(map[string]bool)
+	for _, header := range down.headers {
+		buttons[header.Get("Actions")] = true
+	}
+	kinds := len(buttons) // all of them would be printed
+	require.Equal(t, 1, kinds)
+	first.Actions[0].Press(t)
+	p.ordered(t, "retry 0000-9c1e")
+	require.Len(t, p.written, 1, "of what is under way alone")
+}

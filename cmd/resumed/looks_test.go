@@ -123,6 +123,8 @@ func TestBrowserFollowsAnInterruption(t *testing.T) {
 
 	w.do(chromedp.KeyEvent(kb.Escape))
 	w.until("the focus is back in the list", `document.activeElement.closest('[data-key="mybot/s1"]') !== null`)
+	w.do(chromedp.KeyEvent(kb.ArrowUp))
+	w.until("an arrow goes to its group", `document.activeElement.closest('h3')?.textContent.includes('Gave up')`)
 	w.shots("gave-up")
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -152,9 +154,8 @@ func TestBrowserFoldsManySessions(t *testing.T) {
 	require.Equal(t, "true", w.eval(rows), "only what can be seen is made")
 	w.shots("opened")
 
-	w.do(chromedp.Focus(chromedp.CSS(".session .open")))
-	w.do(chromedp.KeyEvent(kb.ArrowDown))
-	w.until("an arrow goes down the list", `document.activeElement.closest('.session').dataset.key === 'mybot/s001'`)
+	w.do(chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowDown))
+	w.until("arrows go from its head down the list", `document.activeElement.closest('.session')?.dataset.key === 'mybot/s001'`)
 	w.eval(`(() => { for (let i = 0; i < 98; i++) document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowDown', bubbles: true})) })()`)
 	require.Equal(t, "mybot/s099", w.eval(`document.activeElement.closest('.session')?.dataset.key`), "and many go beyond what was made, before any of that is drawn")
 	w.eval(`(() => { const [one, other] = document.querySelectorAll('.session .open'); one.click(); document.querySelector('#close').click(); other.click() })()`)

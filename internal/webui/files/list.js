@@ -141,14 +141,23 @@ export class List {
     else if (event.target.closest('.open')) this.open(item.row);
   }
 
-  // pressed moves between rows, also to those that are not made yet.
+  // pressed moves through the groups and their rows, also to rows that are not made yet.
   pressed(event) {
-    const item = this.item(event.target), step = {ArrowDown: 1, ArrowUp: -1}[event.key];
-    if (!item || !step) return;
-    const {rows} = this.shown.find(({list}) => list.contains(item.element));
-    const key = rows[rows.indexOf(item.row) + step]?.key;
-    if (key === undefined) return;
+    const step = {ArrowDown: 1, ArrowUp: -1}[event.key], at = this.shown.findIndex(({element}) => element.contains(event.target));
+    if (!step || at < 0) return;
+    const rows = (known) => (this.isOpen(known) ? known.rows : []);
+    let known = this.shown[at], place = known.rows.indexOf(this.item(event.target)?.row) + step; // its head comes before its first row
+    if (place < -1) {
+      known = this.shown[at - 1];
+      place = known ? rows(known).length - 1 : -1;
+    } else if (place >= rows(known).length) {
+      known = this.shown[at + 1];
+      place = -1;
+    }
+    if (!known) return;
     event.preventDefault();
+    if (place < 0) return known.toggle.focus();
+    const {key} = known.rows[place];
     if (!this.made.has(key)) this.paint(); // keys come faster than frames: what was scrolled is not drawn yet
     this.made.get(key)?.element.querySelector('.open').focus();
   }

@@ -1,6 +1,7 @@
 package agenttest
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/process"
+	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
@@ -26,6 +29,31 @@ func Cases[C any](t testing.TB, of ...string) []C {
 	require.NoError(t, json.Unmarshal(data, &index))
 	require.NotEmpty(t, index.Cases)
 	return index.Cases
+}
+
+// Alone returns an agent as the captures want it, whose clock times are UTC where they name no
+// zone. It has a home of its own unless roots are named, and sees no processes.
+func Alone[A any](t testing.TB, newAgent func(agent.Options) (A, error), see func(A, process.Table), roots []string) A {
+	t.Helper()
+	if roots == nil {
+		roots = []string{t.TempDir()}
+	}
+	a, err := newAgent(agent.Options{Roots: roots, Zone: time.UTC, Grace: 2 * time.Hour})
+	require.NoError(t, err)
+	see(a, process.At(procfs.FS(t.TempDir())))
+	return a
+}
+
+// Seeds gives a fuzz test each line that real agents wrote.
+func Seeds(f *testing.F) {
+	f.Helper()
+	for _, c := range Cases[Captured](f) {
+		data, err := os.ReadFile(c.Path())
+		require.NoError(f, err)
+		for line := range bytes.Lines(data) {
+			f.Add(bytes.TrimSpace(line))
+		}
+	}
 }
 
 // ClassOf returns the class of what an agent said.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,18 +16,11 @@ import (
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/process"
-	"resumed/internal/procfs"
 	"resumed/internal/resume"
 )
 
 func newAgent(t testing.TB, roots ...string) *Agent {
-	if roots == nil {
-		roots = []string{t.TempDir()}
-	}
-	a, err := New(Options{Roots: roots, Zone: time.UTC, Grace: 2 * time.Hour})
-	require.NoError(t, err)
-	a.Processes = process.At(procfs.FS(t.TempDir()))
-	return a
+	return agenttest.Alone(t, New, func(a *Agent, seen process.Table) { a.Processes = seen }, roots)
 }
 
 func TestEveryCapturedSessionIsUnderstood(t *testing.T) { agenttest.Understood(t, newAgent(t)) }
@@ -210,15 +202,7 @@ func stopped() []any { return []any{inMode("auto"), said(0, "work"), overloaded(
 // Whatever a line holds, it is understood or passed over; and a reset is never
 // made up.
 func FuzzObserve(f *testing.F) {
-	for _, c := range agenttest.Cases[agenttest.Captured](f) {
-		data, err := os.ReadFile(c.Path())
-		if err != nil {
-			f.Fatal(err)
-		}
-		for line := range bytes.Lines(data) {
-			f.Add(bytes.TrimSpace(line))
-		}
-	}
+	agenttest.Seeds(f)
 	a := newAgent(f)
 	written := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -8,20 +8,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/term"
 
 	"resumed/internal/procfs"
 	"resumed/internal/resume"
 	"resumed/internal/terminal"
 	"resumed/internal/terminal/kitty"
 	"resumed/internal/terminal/kittytest"
+	"resumed/internal/terminal/terminaltest"
 	"resumed/internal/terminal/tmux"
 )
 
@@ -34,7 +33,7 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "echo":
-		os.Exit(echo())
+		os.Exit(terminaltest.Echo(shown()))
 	case "sleep":
 		time.Sleep(time.Hour)
 	case "stranger":
@@ -65,31 +64,19 @@ func stranger() int {
 	}
 }
 
-// echo notes who it is, and the bytes that it is given.
-func echo() int {
-	old, err := term.MakeRaw(0)
-	if err != nil {
-		return 1
-	}
-	defer func() { _ = term.Restore(0, old) }()
+// shown is more than fits into the window.
+func shown() string {
+	var b strings.Builder
 	for i := range 60 {
-		fmt.Printf("row %d\r\n", i)
+		fmt.Fprintf(&b, "row %d\r\n", i)
 	}
-	fmt.Printf("%s\r\nünd ❯ ready  ", strings.Repeat("x", 300))
-	file, err := os.OpenFile(os.Args[1], os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return 1
-	}
-	fmt.Fprintln(file, os.Getpid())
-	_, _ = io.Copy(file, os.Stdin)
-	return 0
+	return b.String() + strings.Repeat("x", 300) + "\r\nünd ❯ ready  "
 }
 
 // program is one in a window.
 type program struct {
-	t    *testing.T
-	keys string // the file of what it was given
-	id   int
+	terminaltest.Program
+	id int
 }
 
 // launch starts a window with the command, in which SELF is the test binary.
@@ -97,47 +84,10 @@ func launch(t *testing.T, k *kittytest.Kitty, command string) *program {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	p := &program{t: t, keys: filepath.Join(t.TempDir(), "keys")}
-	command = strings.NewReplacer("SELF", "'"+self+"' '"+p.keys+"'", "KEYS", "'"+p.keys+"'").Replace(command)
+	p := &program{Program: terminaltest.Program{T: t, Keys: filepath.Join(t.TempDir(), "keys")}}
+	command = strings.NewReplacer("SELF", "'"+self+"' '"+p.Keys+"'", "KEYS", "'"+p.Keys+"'").Replace(command)
 	p.id = k.Launch(t.TempDir(), []string{childEnv + "=echo"}, "sh", "-c", command)
 	return p
-}
-
-func (p *program) typed() (pid int, keys string) {
-	data, _ := os.ReadFile(p.keys)
-	first, rest, _ := strings.Cut(string(data), "\n")
-	pid, _ = strconv.Atoi(first)
-	return pid, rest
-}
-
-func (p *program) process() resume.Process {
-	p.t.Helper()
-	pid := 0
-	p.until("the program runs", func() bool {
-		pid, _ = p.typed()
-		path, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // which comes after the program
-		return filepath.Base(path) == filepath.Base(os.Args[0]) && len(environ) > 0
-	})
-	stat, err := procfs.Proc.Stat(pid)
-	require.NoError(p.t, err)
-	return resume.Process{PID: pid, Start: stat.Start}
-}
-
-func (p *program) until(what string, ok func() bool) {
-	p.t.Helper()
-	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			p.t.Fatal("waited in vain: ", what)
-		}
-	}
-}
-
-func refusal(t *testing.T, err error) *terminal.Refusal {
-	t.Helper()
-	refusal := new(terminal.Refusal)
-	require.ErrorAs(t, err, &refusal)
-	return refusal
 }
 
 func find(t *testing.T, process resume.Process) *terminal.Pane {
@@ -154,7 +104,7 @@ func TestARealKitty(t *testing.T) {
 
 	t.Run("what is typed reaches the program as it is", func(t *testing.T) {
 		p := launch(t, k, "exec SELF")
-		pane := find(t, p.process())
+		pane := find(t, p.Process())
 		require.Equal(t, fmt.Sprintf("window %d of the kitty at %s", p.id, k.Socket), pane.String())
 		var want strings.Builder
 		for _, text := range []string{"continue", "-l", "a;", `a\n\x1b`, "$(id) `id` %1 ~ 'x' \"y\"", "ünd ❯ 世界"} {
@@ -164,8 +114,8 @@ func TestARealKitty(t *testing.T) {
 		require.NoError(t, pane.Press(t.Context(), terminal.Escape))
 		require.NoError(t, pane.Press(t.Context(), terminal.Enter))
 		want.WriteString("\x1b\r")
-		p.until("all of it arrives", func() bool { _, keys := p.typed(); return len(keys) >= want.Len() })
-		_, keys := p.typed()
+		p.Until("all of it arrives", func() bool { _, keys := p.Typed(); return len(keys) >= want.Len() })
+		_, keys := p.Typed()
 		require.Equal(t, want.String(), keys)
 		for _, text := range []string{"", "a\n", "\x1b[A", "\x03"} {
 			require.Error(t, pane.Type(t.Context(), text), "%q", text)
@@ -175,9 +125,9 @@ func TestARealKitty(t *testing.T) {
 
 	t.Run("the screen is read row by row, also while somebody reads back", func(t *testing.T) {
 		p := launch(t, k, "exec SELF")
-		pane := find(t, p.process())
+		pane := find(t, p.Process())
 		var before string
-		p.until("it is drawn", func() bool {
+		p.Until("it is drawn", func() bool {
 			screen, err := pane.Screen(t.Context())
 			require.NoError(t, err)
 			before = screen
@@ -216,14 +166,14 @@ func TestARealKitty(t *testing.T) {
 			command: "setsid -f sh -c \"" + childEnv + "=sleep SELF & echo \\$! > KEYS; wait\"; sleep 1000", why: "its kitty window is gone",
 			then: func(p *program, process resume.Process) resume.Process {
 				k.Ask("close-window", map[string]any{"match": fmt.Sprint("id:", p.id)})
-				p.until("it is closed", func() bool { return !strings.Contains(k.Ask("ls", nil), fmt.Sprintf(`"id": %d,`, p.id)) })
+				p.Until("it is closed", func() bool { return !strings.Contains(k.Ask("ls", nil), fmt.Sprintf(`"id": %d,`, p.id)) })
 				return process
 			},
 		},
 	} {
 		t.Run("whose window it is: "+rule, func(t *testing.T) {
 			p := launch(t, k, c.command)
-			process := p.process()
+			process := p.Process()
 			t.Cleanup(func() { _ = syscall.Kill(process.PID, syscall.SIGKILL) })
 			if c.then != nil {
 				process = c.then(p, process)
@@ -234,10 +184,10 @@ func TestARealKitty(t *testing.T) {
 				require.NoError(t, pane.Type(t.Context(), "x"))
 				return
 			}
-			got := refusal(t, err)
+			got := terminaltest.Refusal(t, err)
 			require.Contains(t, got.Why, c.why)
 			require.Equal(t, c.passing, got.Passing)
-			_, keys := p.typed()
+			_, keys := p.Typed()
 			require.Empty(t, keys)
 		})
 	}
@@ -252,23 +202,23 @@ func TestARealKitty(t *testing.T) {
 		socket := filepath.Join(dir, "s")
 		t.Cleanup(func() { _ = exec.Command("tmux", "-S", socket, "kill-server").Run() })
 		inner := launch(t, k, "exec tmux -S "+socket+" -f /dev/null new-session \"SELF\"")
-		pane, err := terminal.Find(t.Context(), inner.process(), tmux.Look, kitty.Look)
+		pane, err := terminal.Find(t.Context(), inner.Process(), tmux.Look, kitty.Look)
 		require.NoError(t, err)
 		require.Contains(t, pane.String(), "of the tmux server at "+socket)
 
 		outer := launch(t, k, "TMUX="+socket+",1,0 TMUX_PANE=%0 exec SELF") // as in a kitty that was started in tmux
-		pane, err = terminal.Find(t.Context(), outer.process(), tmux.Look, kitty.Look)
+		pane, err = terminal.Find(t.Context(), outer.Process(), tmux.Look, kitty.Look)
 		require.NoError(t, err)
 		require.Contains(t, pane.String(), fmt.Sprintf("window %d of the kitty", outer.id))
 	})
 
 	t.Run("every key is proved anew, and a kitty that hangs holds nobody up", func(t *testing.T) {
 		p := launch(t, k, "exec SELF")
-		process := p.process()
+		process := p.Process()
 		pane := find(t, process)
 		require.NoError(t, syscall.Kill(process.PID, syscall.SIGSTOP))
-		p.until("it is stopped", func() bool { s, err := procfs.Proc.Stat(process.PID); return err == nil && s.State == 'T' })
-		require.Contains(t, refusal(t, pane.Type(t.Context(), "x")).Why, "not in the foreground")
+		p.Until("it is stopped", func() bool { s, err := procfs.Proc.Stat(process.PID); return err == nil && s.State == 'T' })
+		require.Contains(t, terminaltest.Refusal(t, pane.Type(t.Context(), "x")).Why, "not in the foreground")
 		require.NoError(t, syscall.Kill(process.PID, syscall.SIGCONT))
 
 		require.NoError(t, k.Process.Signal(syscall.SIGSTOP))
@@ -279,8 +229,8 @@ func TestARealKitty(t *testing.T) {
 		require.NoError(t, k.Process.Kill())
 		_, err = k.Process.Wait()
 		require.NoError(t, err)
-		require.Contains(t, refusal(t, pane.Press(t.Context(), terminal.Enter)).Why, "gone")
-		_, keys := p.typed()
+		require.Contains(t, terminaltest.Refusal(t, pane.Press(t.Context(), terminal.Enter)).Why, "gone")
+		_, keys := p.Typed()
 		require.Empty(t, keys)
 	})
 }
@@ -289,7 +239,7 @@ func TestAKittyWithAPasswordIsLeft(t *testing.T) {
 	t.Parallel()
 	k := kittytest.Start(t, "allow_remote_control=password", "remote_control_password=secret")
 	_, err := terminal.Find(t.Context(), outside(t, "KITTY_WINDOW_ID=1", "KITTY_LISTEN_ON=unix:"+k.Socket), kitty.Look)
-	got := refusal(t, err)
+	got := terminaltest.Refusal(t, err)
 	require.Contains(t, got.Why, "Remote control is disabled")
 	require.Contains(t, got.Why, "passwords for it are not supported")
 	require.False(t, got.Passing)
@@ -332,7 +282,7 @@ func TestAProcessThatKittyCannotReach(t *testing.T) {
 		{"unix:@nobody-listens-" + filepath.Base(dir), "its kitty is gone", false},
 	} {
 		_, err := terminal.Find(t.Context(), outside(t, "KITTY_WINDOW_ID=1", "KITTY_LISTEN_ON="+c.listens), kitty.Look)
-		got := refusal(t, err)
+		got := terminaltest.Refusal(t, err)
 		require.Contains(t, got.Why, c.why, c.listens)
 		require.Equal(t, c.outside, got.Outside)
 		require.Equal(t, c.outside, got.Helps == kitty.Hint)
@@ -340,7 +290,7 @@ func TestAProcessThatKittyCannotReach(t *testing.T) {
 	}
 	for _, id := range []string{"", "x", "0", "-1", "1;2"} {
 		_, err := terminal.Find(t.Context(), outside(t, "KITTY_WINDOW_ID="+id, "KITTY_LISTEN_ON=unix:"+left), kitty.Look)
-		require.Equal(t, "it is not in tmux or kitty", refusal(t, err).Why)
+		require.Equal(t, "it is not in tmux or kitty", terminaltest.Refusal(t, err).Why)
 	}
 }
 
@@ -366,7 +316,7 @@ func TestASocketOfAnotherUserIsRefused(t *testing.T) {
 		_, err = io.ReadFull(out, make([]byte, len("ready\n")))
 		require.NoError(t, err)
 		_, err = terminal.Find(t.Context(), outside(t, "KITTY_WINDOW_ID=1", "KITTY_LISTEN_ON=unix:"+name), kitty.Look)
-		require.Equal(t, "the socket of its kitty belongs to another user", refusal(t, err).Why)
+		require.Equal(t, "the socket of its kitty belongs to another user", terminaltest.Refusal(t, err).Why)
 		said, err := os.ReadFile(heard)
 		for deadline := time.Now().Add(time.Minute); err != nil && name[0] == '@' && time.Now().Before(deadline); {
 			said, err = os.ReadFile(heard) // one that has a file is not even reached

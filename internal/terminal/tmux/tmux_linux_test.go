@@ -3,7 +3,6 @@ package tmux_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,10 +13,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/term"
 
 	"resumed/internal/resume"
 	"resumed/internal/terminal"
+	"resumed/internal/terminal/terminaltest"
 	"resumed/internal/terminal/tmux"
 )
 
@@ -30,37 +29,17 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "echo":
-		os.Exit(echo())
+		os.Exit(terminaltest.Echo("ünd ❯ ready\r\n"))
 	case "sleep":
 		time.Sleep(time.Hour)
 	}
 }
 
-// echo shows the bytes that it is given, one quoted line a read, after it has
-// said who it is.
-func echo() int {
-	old, err := term.MakeRaw(0)
-	if err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	defer func() { _ = term.Restore(0, old) }()
-	fmt.Printf("ünd ❯ ready\r\n")
-	file, err := os.OpenFile(os.Args[1], os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return 1
-	}
-	fmt.Fprintln(file, os.Getpid())
-	_, _ = io.Copy(file, os.Stdin)
-	return 0
-}
-
 // server is a tmux of its own.
 type server struct {
-	t      *testing.T
-	dir    string
-	socket string
-	keys   string // what the program in the pane was given
+	terminaltest.Program // in its pane
+	dir                  string
+	socket               string
 }
 
 func newServer(t *testing.T) *server {
@@ -70,64 +49,26 @@ func newServer(t *testing.T) *server {
 	dir, err := os.MkdirTemp("", "tm,x") // sockets have short names; this one has a comma
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	return &server{t: t, dir: dir, socket: filepath.Join(dir, "s"), keys: filepath.Join(dir, "keys")}
+	return &server{Program: terminaltest.Program{T: t, Keys: filepath.Join(dir, "keys")}, dir: dir, socket: filepath.Join(dir, "s")}
 }
 
 // run starts a pane with the command, in which SELF is the test binary.
 func (s *server) run(command string) {
-	s.t.Helper()
+	s.T.Helper()
 	self, err := os.Executable()
-	require.NoError(s.t, err)
-	command = strings.ReplaceAll(command, "SELF", "'"+self+"' '"+s.keys+"'")
+	require.NoError(s.T, err)
+	command = strings.ReplaceAll(command, "SELF", "'"+self+"' '"+s.Keys+"'")
 	cmd := exec.Command("tmux", "-S", s.socket, "-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", command)
 	cmd.Env = append(os.Environ(), childEnv+"=echo")
 	out, err := cmd.CombinedOutput()
-	require.NoError(s.t, err, "%s", out)
-	s.t.Cleanup(func() { _ = exec.Command("tmux", "-S", s.socket, "kill-server").Run() })
+	require.NoError(s.T, err, "%s", out)
+	s.T.Cleanup(func() { _ = exec.Command("tmux", "-S", s.socket, "kill-server").Run() })
 }
 
 func (s *server) tmux(args ...string) {
-	s.t.Helper()
+	s.T.Helper()
 	out, err := exec.Command("tmux", append([]string{"-S", s.socket}, args...)...).CombinedOutput()
-	require.NoError(s.t, err, "%s", out)
-}
-
-// typed returns the program's pid and all that it was given.
-func (s *server) typed() (pid int, keys string) {
-	data, _ := os.ReadFile(s.keys)
-	first, rest, _ := strings.Cut(string(data), "\n")
-	pid, _ = strconv.Atoi(first)
-	return pid, rest
-}
-
-func (s *server) process() resume.Process {
-	s.t.Helper()
-	pid := 0
-	s.until("the program runs", func() bool {
-		pid, _ = s.typed()
-		program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // which comes after the program
-		return filepath.Base(program) == filepath.Base(os.Args[0]) && len(environ) > 0
-	})
-	return resume.Process{PID: pid, Start: startOf(s.t, pid)}
-}
-
-func startOf(t *testing.T, pid int) uint64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	require.NoError(t, err)
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	start, err := strconv.ParseUint(fields[19], 10, 64)
-	require.NoError(t, err)
-	return start
-}
-
-func (s *server) until(what string, ok func() bool) {
-	s.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.t.Fatal("waited in vain: ", what)
-		}
-	}
+	require.NoError(s.T, err, "%s", out)
 }
 
 func find(t *testing.T, process resume.Process) *terminal.Pane {
@@ -137,20 +78,13 @@ func find(t *testing.T, process resume.Process) *terminal.Pane {
 	return pane
 }
 
-func refusal(t *testing.T, err error) *terminal.Refusal {
-	t.Helper()
-	refusal := new(terminal.Refusal)
-	require.ErrorAs(t, err, &refusal)
-	return refusal
-}
-
 func TestWhatIsTypedReachesTheProgramAsItIs(t *testing.T) {
 	s := newServer(t)
 	t.Setenv("LC_ALL", "C") // as in a service
 	t.Setenv("LANG", "C")
 	t.Setenv("TMUX", "/nowhere,1,0") // the daemon may itself have been started in one
 	s.run("SELF")
-	pane := find(t, s.process())
+	pane := find(t, s.Process())
 	require.Contains(t, pane.String(), s.socket)
 
 	screen, err := pane.Screen(t.Context())
@@ -165,22 +99,22 @@ func TestWhatIsTypedReachesTheProgramAsItIs(t *testing.T) {
 	require.NoError(t, pane.Press(t.Context(), terminal.Escape))
 	require.NoError(t, pane.Press(t.Context(), terminal.Enter))
 	want.WriteString("\x1b\r")
-	s.until("all of it arrives", func() bool { _, keys := s.typed(); return len(keys) >= len(want.String()) })
-	_, keys := s.typed()
+	s.Until("all of it arrives", func() bool { _, keys := s.Typed(); return len(keys) >= len(want.String()) })
+	_, keys := s.Typed()
 	require.Equal(t, want.String(), keys)
 }
 
 func TestNothingButPlainTextAndTwoKeysIsEverTyped(t *testing.T) {
 	s := newServer(t)
 	s.run("SELF")
-	pane := find(t, s.process())
+	pane := find(t, s.Process())
 	for _, text := range []string{"", "a\n", "a\r", "\x1b[A", "\x03", "a\x7f", "a\u0085"} {
 		require.Error(t, pane.Type(t.Context(), text), "%q", text)
 	}
 	for _, key := range []terminal.Key{"1", "Down", "C-c", "y", "", "Enter ;"} {
 		require.Error(t, pane.Press(t.Context(), key), "%q", key)
 	}
-	_, keys := s.typed()
+	_, keys := s.Typed()
 	require.Empty(t, keys)
 }
 
@@ -210,7 +144,7 @@ func TestAPaneIsProvedToBeTheProcesss(t *testing.T) {
 			command: "sh -c \"SELF; true\"", why: "not in the foreground", passing: true,
 			then: func(t *testing.T, s *server, p resume.Process) resume.Process {
 				require.NoError(t, syscall.Kill(p.PID, syscall.SIGSTOP))
-				s.until("it is stopped", func() bool {
+				s.Until("it is stopped", func() bool {
 					text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID))
 					return strings.Contains(string(text), ") T ")
 				})
@@ -240,8 +174,8 @@ func TestAPaneIsProvedToBeTheProcesss(t *testing.T) {
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t)
-			s.run(strings.ReplaceAll(c.command, "KEYS", "'"+s.keys+"'"))
-			process := s.process()
+			s.run(strings.ReplaceAll(c.command, "KEYS", "'"+s.Keys+"'"))
+			process := s.Process()
 			if c.then != nil {
 				process = c.then(t, s, process)
 			}
@@ -251,10 +185,10 @@ func TestAPaneIsProvedToBeTheProcesss(t *testing.T) {
 				require.NoError(t, pane.Type(t.Context(), "x"))
 				return
 			}
-			got := refusal(t, err)
+			got := terminaltest.Refusal(t, err)
 			require.Contains(t, got.Why, c.why)
 			require.Equal(t, c.passing, got.Passing)
-			_, keys := s.typed()
+			_, keys := s.Typed()
 			require.Empty(t, keys)
 		})
 	}
@@ -264,15 +198,15 @@ func TestAPaneIsProvedToBeTheProcesss(t *testing.T) {
 func TestEveryKeyIsProvedAnew(t *testing.T) {
 	s := newServer(t)
 	s.run("SELF")
-	pane := find(t, s.process())
+	pane := find(t, s.Process())
 	s.tmux("copy-mode")
-	require.Contains(t, refusal(t, pane.Type(t.Context(), "x")).Why, "reads back")
-	require.Contains(t, refusal(t, pane.Press(t.Context(), terminal.Enter)).Why, "reads back")
+	require.Contains(t, terminaltest.Refusal(t, pane.Type(t.Context(), "x")).Why, "reads back")
+	require.Contains(t, terminaltest.Refusal(t, pane.Press(t.Context(), terminal.Enter)).Why, "reads back")
 	s.tmux("send-keys", "-X", "cancel")
 	require.NoError(t, pane.Type(t.Context(), "x"))
 	s.tmux("split-window", "sleep 100")
 	s.tmux("kill-pane", "-t", "%0")
-	require.Contains(t, refusal(t, pane.Press(t.Context(), terminal.Enter)).Why, "gone")
+	require.Contains(t, terminaltest.Refusal(t, pane.Press(t.Context(), terminal.Enter)).Why, "gone")
 	s.tmux("kill-server")
 	require.Error(t, pane.Press(t.Context(), terminal.Enter))
 	_, err := pane.Screen(t.Context())
@@ -290,7 +224,7 @@ func TestAProcessOutsideOfTmuxHasNoPane(t *testing.T) {
 				break
 			}
 		}
-		return resume.Process{PID: child.Process.Pid, Start: startOf(t, child.Process.Pid)}
+		return terminaltest.ProcessOf(t, child.Process.Pid)
 	}
 	for _, c := range []struct {
 		env []string
@@ -304,7 +238,7 @@ func TestAProcessOutsideOfTmuxHasNoPane(t *testing.T) {
 		{[]string{"TMUX=/etc/passwd,1,0", "TMUX_PANE=%0"}, "server is gone"},
 	} {
 		_, err := terminal.Find(t.Context(), start(c.env...), tmux.Look)
-		got := refusal(t, err)
+		got := terminaltest.Refusal(t, err)
 		require.Contains(t, got.Why, c.why, "%v", c.env)
 		require.False(t, got.Passing)
 	}
@@ -312,11 +246,11 @@ func TestAProcessOutsideOfTmuxHasNoPane(t *testing.T) {
 	// One that inherited the variables of a pane and does not live there.
 	s := newServer(t)
 	s.run("SELF")
-	find(t, s.process())
+	find(t, s.Process())
 	_, err := terminal.Find(t.Context(), start("TMUX="+s.socket+",1,0", "TMUX_PANE=%0"), tmux.Look)
-	require.Contains(t, refusal(t, err).Why, "does not belong")
+	require.Contains(t, terminaltest.Refusal(t, err).Why, "does not belong")
 	_, err = terminal.Find(t.Context(), start("TMUX="+s.socket+",1,0", "TMUX_PANE=%99"), tmux.Look)
-	require.Contains(t, refusal(t, err).Why, "pane is gone")
+	require.Contains(t, terminaltest.Refusal(t, err).Why, "pane is gone")
 	_, err = terminal.Find(t.Context(), resume.Process{PID: 1 << 30}, tmux.Look)
 	require.Error(t, err)
 }
@@ -325,7 +259,7 @@ func TestAProcessOutsideOfTmuxHasNoPane(t *testing.T) {
 func TestACallThatHangsIsCutShort(t *testing.T) {
 	s := newServer(t)
 	s.run("SELF")
-	pane := find(t, s.process())
+	pane := find(t, s.Process())
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	server, err := exec.Command("tmux", "-S", s.socket, "display-message", "-p", "#{pid}").Output()

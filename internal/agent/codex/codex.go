@@ -7,6 +7,7 @@ import (
 	"regexp"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/codex/hooks"
 )
 
 // Name is Codex's name in configuration, status and metrics.
@@ -23,7 +24,7 @@ var Builtin = agent.Builtin{
 	Variables: []string{homeVariable},
 	Hands:     agent.Hands{SignIn: "run codex login", Pay: "buy credits or raise the limit at chatgpt.com/codex/settings/usage", Shorten: "/compact"},
 	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
-	Hook:      &agent.Hook{Read: readNotify, File: configFile, Add: addNotify, Remove: removeNotify, Calls: notifyCalls},
+	Hook:      &agent.Hook{Read: hooks.Read, File: configFile, Add: hooks.Add, Remove: hooks.Remove, Calls: hooks.Calls},
 }
 
 // Options says which Codex is meant: without Roots its home is $CODEX_HOME,
@@ -56,6 +57,11 @@ func New(o Options) (*Agent, error) {
 	}}
 	a.Read, a.Size = a.read, size
 	return a, err
+}
+
+// configFile is where a person's own configuration stands, the notify program in it.
+func configFile() string {
+	return filepath.Join(agent.UsualHome(".codex", homeVariable), "config.toml")
 }
 
 var rolloutPath = regexp.MustCompile(`^\d{4}/\d\d/\d\d/rollout-[^/]+\.jsonl$`)

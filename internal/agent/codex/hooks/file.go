@@ -1,4 +1,4 @@
-package codex
+package hooks
 
 import (
 	"bytes"
@@ -8,18 +8,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"resumed/internal/agent"
 )
+
+// name is what `resumed hook` knows Codex by.
+const name = "codex"
 
 // schemaLine is what editors look for in the first line of a file.
 const schemaLine = "#:schema"
 
 var errNotify = errors.New("notify in it is not a list of texts")
-
-func configFile() string {
-	return filepath.Join(agent.UsualHome(".codex", homeVariable), "config.toml")
-}
 
 // element is a text of a list, and where it stands.
 type element struct {
@@ -38,7 +35,7 @@ type setting struct {
 // which the program stands that was there before.
 func (s *setting) ours() int {
 	w := s.words
-	if len(w) < 3 || filepath.Base(w[0].value) != "resumed" || w[1].value != "hook" || w[2].value != Name {
+	if len(w) < 3 || filepath.Base(w[0].value) != "resumed" || w[1].value != "hook" || w[2].value != name {
 		return 0
 	}
 	if len(w) > 3 && w[3].value == "--" {
@@ -47,8 +44,9 @@ func (s *setting) ours() int {
 	return 3
 }
 
-func addNotify(config []byte, program, _ string) ([]byte, error) {
-	call := quoteWord(program) + `, "hook", "` + Name + `"`
+// Add returns a configuration that calls program, which calls in its turn what was called before.
+func Add(config []byte, program, _ string) ([]byte, error) {
+	call := quoteWord(program) + `, "hook", "` + name + `"`
 	found, err := notifyIn(config)
 	switch {
 	case err != nil:
@@ -70,7 +68,8 @@ func addNotify(config []byte, program, _ string) ([]byte, error) {
 	return slices.Insert(bytes.Clone(config), found.list+1, []byte(call)...), nil
 }
 
-func removeNotify(config []byte) ([]byte, error) {
+// Remove returns a configuration without any call of ours.
+func Remove(config []byte) ([]byte, error) {
 	found, err := notifyIn(config)
 	if err != nil || found == nil {
 		return config, err
@@ -92,7 +91,8 @@ func removeNotify(config []byte) ([]byte, error) {
 	return slices.Delete(bytes.Clone(config), found.words[0].start, end), nil
 }
 
-func notifyCalls(config []byte) string {
+// Calls returns the resumed that a configuration calls; "": none.
+func Calls(config []byte) string {
 	found, err := notifyIn(config)
 	if err != nil || found == nil || found.ours() == 0 {
 		return ""

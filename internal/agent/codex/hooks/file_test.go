@@ -1,4 +1,4 @@
-package codex
+package hooks
 
 import (
 	"strings"
@@ -22,27 +22,27 @@ var configurations = map[string]struct{ text, words string }{
 func TestNotifyIsChainedAndTakenOutByteForByte(t *testing.T) {
 	for name, c := range configurations {
 		t.Run(name, func(t *testing.T) {
-			with, err := addNotify([]byte(c.text), "/usr/bin/resumed", "")
+			with, err := Add([]byte(c.text), "/usr/bin/resumed", "")
 			require.NoError(t, err)
 			require.Contains(t, strings.ReplaceAll(string(with), ", \n  ", ", "), c.words)
-			require.Equal(t, "/usr/bin/resumed", notifyCalls(with))
-			again, err := addNotify(with, "/usr/bin/resumed", "")
+			require.Equal(t, "/usr/bin/resumed", Calls(with))
+			again, err := Add(with, "/usr/bin/resumed", "")
 			require.NoError(t, err)
 			require.Equal(t, string(with), string(again))
-			moved, err := addNotify(with, `/my "programs"/resumed`, "")
+			moved, err := Add(with, `/my "programs"/resumed`, "")
 			require.NoError(t, err)
-			require.Equal(t, `/my "programs"/resumed`, notifyCalls(moved))
+			require.Equal(t, `/my "programs"/resumed`, Calls(moved))
 			for _, some := range []string{string(with), string(moved)} {
-				without, err := removeNotify([]byte(some))
+				without, err := Remove([]byte(some))
 				require.NoError(t, err)
 				require.Equal(t, c.text, string(without), some)
-				without, err = removeNotify([]byte("new = 1\n" + some + "\n[more]\n"))
+				without, err = Remove([]byte("new = 1\n" + some + "\n[more]\n"))
 				require.NoError(t, err)
 				if name != "schema" { // which is first no more
 					require.Equal(t, "new = 1\n"+c.text+"\n[more]\n", string(without), "what a person added stays")
 				}
 			}
-			same, err := removeNotify([]byte(c.text))
+			same, err := Remove([]byte(c.text))
 			require.NoError(t, err)
 			require.Equal(t, c.text, string(same))
 		})
@@ -58,7 +58,7 @@ func TestABrokenConfigurationIsRefused(t *testing.T) {
 		"notify = [\"x\n\"]":     "not valid TOML",
 		"nothing\nnotify = []\n": "not valid TOML",
 	} {
-		_, err := addNotify([]byte(text), "/usr/bin/resumed", "")
+		_, err := Add([]byte(text), "/usr/bin/resumed", "")
 		require.ErrorContains(t, err, why, text)
 	}
 }

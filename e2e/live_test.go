@@ -260,7 +260,7 @@ var (
 		b.reload(strings.Replace(b.config(), "[resume]", "[resume]\nclosed = \"leave\"", 1))
 		b.until("the daemon says that it is left to who quits it", func() bool {
 			s, _ := b.session()
-			return strings.Contains(s.Unreached, "if you quit it, it is left to you")
+			return strings.Contains(s.Unreached, "if you quit it, resumed leaves it to you")
 		})
 		p.until("the menu", func(screen string) bool { return strings.Contains(screen, "What do you want to do?") })
 		p.press("Escape")

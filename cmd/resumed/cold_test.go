@@ -33,13 +33,13 @@ func TestAResumeThatReadsTooMuchAnewWaitsForAPerson(t *testing.T) {
 	})+largeAnswer(b.path("bot"), hourAgo)+refusalLine(claudeSession, b.path("bot")))
 
 	parked := b.untilState(claudeSession, resume.Parked)
-	require.Regexp(t, "^a resume reads about 180 500 tokens anew, more than resume.max_cold_tokens \\(100 000\\); `resumed retry [\\w-]+` goes on all the same$", parked.Reason)
+	require.Regexp(t, "^a resume reads about 180 500 tokens again, more than resume.max_cold_tokens \\(100 000\\); `resumed retry [\\w-]+` continues it anyway$", parked.Reason)
 	require.EqualValues(t, 180_500, *parked.Context)
 	require.True(t, *parked.Cold)
 	require.Empty(t, b.read("calls"))
 	out, _, code := b.run("status", claudeSession)
 	require.Zero(t, code)
-	require.Contains(t, strings.Join(strings.Fields(out), " "), "about 180 500 tokens, read anew")
+	require.Contains(t, strings.Join(strings.Fields(out), " "), "about 180 500 tokens, read again")
 
 	_, errOut, code := b.run("retry", claudeSession)
 	require.Zero(t, code, errOut)
@@ -51,5 +51,5 @@ func TestTheCostOfAResumeIsExplained(t *testing.T) {
 	b.write("chat/"+claudeSession+".jsonl", largeAnswer(b.path("bot"), time.Now().Add(-time.Minute))+refusalLine(claudeSession, b.path("bot")))
 	out, errOut, code := b.run("explain", "--agent", "claude-code", b.path("chat", claudeSession+".jsonl"))
 	require.Zero(t, code, errOut)
-	require.Contains(t, out, "about 180 500 tokens, which the provider still has at hand")
+	require.Contains(t, out, "about 180 500 tokens, which the provider still has in its cache")
 }

@@ -85,7 +85,6 @@ var unlucky = map[string]string{
 	"resumed uninstall --purge": "it asks, and nobody answers",
 	"resumed exec":              "it says what is missing",
 	"resumed explain":           "it says what is missing",
-	"resumed shell":             "it says what is missing",
 	"resumed shell COMMAND":     "there is no terminal",
 	"resumed shell claude":      "there is no terminal",
 	"resumed config init":       "there is a file already",

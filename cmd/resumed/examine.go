@@ -107,7 +107,7 @@ func examineAgent(e *examination, f agents.Finding, version string) int {
 		}
 	}
 	for _, wrong := range f.Foreign {
-		e.fail(name, "it is not obeyed: "+wrong.Path+" "+wrong.Why, wrong.Fix)
+		e.fail(name, "it is not used: "+wrong.Path+" "+wrong.Why, wrong.Fix)
 	}
 	for _, stray := range f.Strays {
 		e.warn(name, stray.String(), stray.Remedy())

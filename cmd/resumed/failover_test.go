@@ -78,7 +78,7 @@ func TestAfterAnOverloadTheModelThatWasWrittenDownGoesOn(t *testing.T) {
 		history, _, _ := b.run("history", claudeSession)
 		return strings.Contains(history, "with sonnet if claude-opus-5-5 is still overloaded") && strings.Contains(history, instead)
 	})
-	require.Contains(t, recovered(), "it goes on with claude-sonnet-5-5 (fallback_model)")
+	require.Contains(t, recovered(), "it continues with claude-sonnet-5-5 (fallback_model)")
 
 	// It has its own model again when it is stopped by a limit, and nothing else.
 	b.appendTo(claudeTranscript, refusalLine(claudeSession, b.path("bot")))

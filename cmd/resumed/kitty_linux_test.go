@@ -33,7 +33,7 @@ func TestASessionInKitty(t *testing.T) {
 			state:  resume.Watching, keys: "\x1bcontinue\r",
 		},
 		"a draft is never touched": {
-			change: func(s *standIn) { s.Draft = "wait, I" }, state: resume.Waiting, why: "not sent it",
+			change: func(s *standIn) { s.Draft = "wait, I" }, state: resume.Waiting, why: "nobody sent",
 		},
 		"a terminal within the window is not typed into": {
 			command: []string{"script", "-qec", self, "/dev/null"}, state: resume.Waiting, why: "another terminal than its kitty window",

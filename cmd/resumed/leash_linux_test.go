@@ -392,5 +392,5 @@ func TestDoctorTellsOfADaemonWithMountsOfItsOwn(t *testing.T) {
 	b.binary = program
 	said, _ = b.examined()
 	require.Equal(t, checkWarn, said["daemon's mounts"].Status)
-	require.Contains(t, said["daemon's mounts"].Text, "as if they lived in a sandbox")
+	require.Contains(t, said["daemon's mounts"].Text, "look sandboxed to the daemon")
 }

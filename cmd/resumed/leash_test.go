@@ -108,7 +108,7 @@ func TestASessionIsNotContinuedInTheNameOfAnotherLogin(t *testing.T) {
 	signIn("second")
 	b.steer("unpause")
 	parked := b.untilState(claudeSession, resume.Parked)
-	require.Contains(t, parked.Reason, "another account would be used: you are signed in as someone else")
+	require.Contains(t, parked.Reason, "another account would be used: you are signed in as a different user")
 	require.Empty(t, b.read("calls"))
 
 	signIn("first")

@@ -222,7 +222,7 @@ func TestASessionThatLives(t *testing.T) {
 		"a menu that does not close is left": {
 			live:  show(func(s *standIn) { s.Screen, s.Status = "usage-weekly-menu", "waiting" }),
 			stop:  func(b *liveBox) { b.outOfQuota(time.Now().Add(-time.Second), weeklyText) },
-			state: resume.Parked, why: "did not give way", keys: "\x1b",
+			state: resume.Parked, why: "did not close", keys: "\x1b",
 		},
 		"a menu that the process does not speak of is left": {
 			live:  show(func(s *standIn) { s.Screen = "v197-usage-5h" }),
@@ -231,7 +231,7 @@ func TestASessionThatLives(t *testing.T) {
 		},
 		"a draft is never touched": {
 			live: show(func(s *standIn) { s.Draft = "wait, I" }), stop: overload,
-			state: resume.Waiting, why: "not sent it", pending: true,
+			state: resume.Waiting, why: "nobody sent", pending: true,
 		},
 		"a process that works is left": {
 			live: show(func(s *standIn) { s.Status = "busy" }), stop: overload,
@@ -368,7 +368,7 @@ func TestASessionThatLives(t *testing.T) {
 			c.stop(b)
 			var s resume.View
 			b.until(fmt.Sprintf("it is %s because %q", c.state, c.why), func() bool {
-				if s = b.session(liveID); strings.Contains(s.Reason, "it is looked at again") {
+				if s = b.session(liveID); strings.Contains(s.Reason, "resumed looks again") {
 					b.run("retry", liveID) // not in a minute: now
 				}
 				return s.State == c.state && strings.Contains(s.Reason, c.why)
@@ -432,7 +432,7 @@ func TestALiveSessionIsLookedAtAgainAfterItsOwnTime(t *testing.T) {
 	require.WithinDuration(t, reset.Add(5*time.Minute), *view.NextAt, time.Minute)
 	require.Equal(t, b.registeredPID(), view.Owner.PID)
 	b.appendTo(b.transcript(), answerLine(liveID, b.path("bot"), "Going on by myself."))
-	require.Contains(t, b.untilState(liveID, resume.Watching).Reason, "without help")
+	require.Contains(t, b.untilState(liveID, resume.Watching).Reason, "continued by itself")
 	require.Empty(t, b.keys())
 }
 

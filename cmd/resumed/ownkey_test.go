@@ -148,7 +148,7 @@ func TestWhereTheBudgetIsUsedUpTheLimitIsWaitedFor(t *testing.T) {
 	b.untilState(claudeSession, resume.Waiting)
 	_, errOut, code := b.run("retry", claudeSession, "--own-key", "--yes")
 	require.Zero(t, code, errOut)
-	b.until("a person is told", func() bool { return hook.told(notify.Parked, "own key is not used any longer") != "" })
+	b.until("a person is told", func() bool { return hook.told(notify.Parked, "own key is no longer used") != "" })
 	s := b.session(claudeSession)
 	require.Equal(t, resume.Waiting, s.State)
 	require.Greater(t, time.Until(*s.NextAt), time.Hour, "for the limit of its account")

@@ -259,7 +259,7 @@ func TestTasksAreMovedChangedAndDropped(t *testing.T) {
 	})
 	_, errOut, code = b.run("queue", "edit", "3", "--", "again")
 	require.NotZero(t, code)
-	require.Contains(t, errOut, "was already")
+	require.Contains(t, errOut, "has started already")
 	b.queue("drop", "3")
 	require.Len(t, b.tasks(), 3)
 }
@@ -307,9 +307,9 @@ func TestATaskThatFailsIsTold(t *testing.T) {
 	b.start()
 	b.queue("add", "--dir", b.path("src"), "--", "go")
 	b.until("it failed", func() bool { return b.task(1).State == resume.TaskFailed })
-	require.Contains(t, b.task(1).Reason, "came to nothing: exit status 3: no such thing")
+	require.Contains(t, b.task(1).Reason, "failed: exit status 3: no such thing")
 	b.until("a person is told", func() bool { return len(hook.got()) == 1 })
-	require.Contains(t, hook.got()[0].Text, "came to nothing")
+	require.Contains(t, hook.got()[0].Text, "started, but failed")
 	require.Len(t, b.begun(), 1)
 	require.Equal(t, 1, b.status().Daemon.Queue.Failed)
 	logs, errOut, code := b.run("logs", b.task(1).ID)
@@ -335,7 +335,7 @@ func TestATaskIsNotBegunWhereItMayNot(t *testing.T) {
 		return b.task(1).State == resume.TaskFailed && b.task(2).State == resume.TaskFailed
 	})
 	require.Contains(t, b.task(1).Reason, "excluded")
-	require.Contains(t, b.task(2).Reason, "it is not obeyed")
+	require.Contains(t, b.task(2).Reason, "it is not used")
 	require.Empty(t, b.begun())
 	_, errOut, code := b.run("queue", "add", "--dir", b.path("src/gone"), "--", "go")
 	require.NotZero(t, code)
@@ -422,7 +422,7 @@ exit 1
 	require.Equal(t, codexSession, *b.task(1).Session)
 	require.NotEqual(t, codexSession, b.task(1).ID)
 	b.until("it waits for its own command", func() bool {
-		return strings.Contains(b.session(codexSession).Reason, "the command that began it still runs")
+		return strings.Contains(b.session(codexSession).Reason, "the command that started it still runs")
 	})
 	require.Equal(t, []string{b.path("bot"), "exec", "-C", b.path("bot"), "--sandbox", "read-only", "--", "review"},
 		strings.Split(strings.TrimSpace(b.read("calls")), "\n"))

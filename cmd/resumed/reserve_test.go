@@ -28,7 +28,7 @@ func TestTheLastOfTheWeekIsKeptForPeople(t *testing.T) {
 		s := b.session(codexSession)
 		return s.NextAt != nil && s.NextAt.Equal(week)
 	})
-	require.Regexp(t, "^61 % of the week's allowance is used, and its last 40 % are kept for you \\(resume.weekly_reserve\\): it waits for the new week; `resumed retry \\S+` goes on now",
+	require.Regexp(t, "^61 % of the week's allowance is used, and the last 40 % are kept for you \\(resume.weekly_reserve\\): it waits for the new week; `resumed retry \\S+` continues it now",
 		b.session(codexSession).Reason)
 	require.Empty(t, b.read("calls"))
 

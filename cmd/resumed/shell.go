@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -19,16 +21,24 @@ import (
 
 func (c *cli) shellCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "shell COMMAND [ARG…]",
+		Use:   "shell [COMMAND [ARG…]]",
+		Args:  cobra.ArbitraryArgs,
 		Short: "Start an agent so that the daemon can type into it",
 		Long: "Starts an agent in this terminal, inside its own tmux. After a limit the daemon types the\n" +
 			"prompt there, and nothing is lost if you close the window. Ctrl-b d leaves the agent\n" +
 			"running and prints how to come back. If you are already in tmux, the agent is started\n" +
-			"directly; in kitty you do not need this command. The exit code is the agent's own.",
+			"directly; in kitty you do not need this command. The exit code is the agent's own.\n\n" +
+			"Without a command, it lists the agents that still run, with the command to come back.",
 		Example: "  resumed shell claude\n" +
 			"  resumed shell claude --resume 4f2a9c1e-77aa-4b0e-9d52-0a3b6f1c2d3e\n" +
-			"  alias claude='resumed shell claude'",
-		RunE: func(_ *cobra.Command, args []string) error { return c.shell(args) },
+			"  alias claude='resumed shell claude'\n" +
+			"  resumed shell",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.listShells(tmux.StillRunning())
+			}
+			return c.shell(args)
+		},
 	}
 	cmd.Flags().SetInterspersed(false) // what follows the command is the command's
 	return cmd
@@ -51,6 +61,18 @@ func (c *cli) shell(argv []string) error {
 	return c.showShell(append([]string{program}, argv[1:]...))
 }
 
+// listShells says how to come back to what was left.
+func (c *cli) listShells(left []tmux.Left) error {
+	if len(left) == 0 {
+		return c.show("No agent that resumed shell started is running.\n")
+	}
+	var b strings.Builder
+	for _, s := range left {
+		fmt.Fprintf(&b, "tmux -L %s attach   # %s in %s\n", s.Server, sanitize.Line(s.Program), sanitize.Line(s.Dir))
+	}
+	return c.show(b.String())
+}
+
 // showShell runs the command in a tmux of its own, in this terminal, until it has
 // ended or somebody leaves it.
 func (c *cli) showShell(argv []string) error {
@@ -63,7 +85,7 @@ func (c *cli) showShell(argv []string) error {
 	if err != nil {
 		return fmt.Errorf("find the working directory: %w", err)
 	}
-	session := tmux.Session{Server: fmt.Sprintf("resumed-%d", os.Getpid()), Dir: dir, Argv: argv, Note: note}
+	session := tmux.Session{Server: tmux.ServerPrefix + strconv.Itoa(os.Getpid()), Dir: dir, Argv: argv, Note: note}
 	show := exec.Command("tmux", session.Args()...)
 	show.Stdin, show.Stdout, show.Stderr = os.Stdin, os.Stdout, os.Stderr
 	// Caught, for this program only: when the window is closed the command lives on,

@@ -136,7 +136,7 @@ func TestAPersonIsToldByTheNextDaemonOfASessionThatOnlyTheyCanReach(t *testing.T
 	inDirectory()(s)
 	b.start()
 	s.stops(atOnce)
-	b.until("it waits for its process", func() bool { return strings.Contains(b.session(s.id).Reason, "go on there, or quit it") })
+	b.until("it waits for its process", func() bool { return strings.Contains(b.session(s.id).Reason, "continue there, or quit it") })
 	b.kill(syscall.SIGTERM)
 
 	db, err := sql.Open("sqlite", "file:"+b.path(".local/state/resumed/resumed.db"))

@@ -109,7 +109,7 @@ var situations = map[string]situation{
 
 	// What happened meanwhile.
 	"it goes on by itself": {
-		before: inDirectory(), words: soon, then: (*stay).answers, state: resume.Watching, why: "without help",
+		before: inDirectory(), words: soon, then: (*stay).answers, state: resume.Watching, why: "continued by itself",
 	},
 	"a person gave it a prompt": {
 		words: soon, then: func(s *stay) { s.say(s.agent.prompt("never mind, do this")) }, state: resume.Watching, why: "continued by a person",
@@ -132,7 +132,7 @@ var situations = map[string]situation{
 			s.until("it is resumed", func() bool { return len(s.calls()) == 1 })
 		},
 	},
-	"a person went on in another session":   {words: soon, then: newcomer, state: resume.Parked, why: "begun in the same directory"},
+	"a person went on in another session":   {words: soon, then: newcomer, state: resume.Parked, why: "started in the same directory"},
 	"the chat is gone":                      {words: soon, then: func(s *stay) { s.remove(s.chat()) }, state: resume.Parked, why: "the transcript is gone"},
 	"it is limited for longer than allowed": {words: tooLate, state: resume.Parked, why: "resume.max_wait"},
 	"waiting does not help": {
@@ -149,7 +149,7 @@ var situations = map[string]situation{
 	"another directory took its place": {
 		words: soon,
 		then:  func(s *stay) { s.remove(s.dir); s.write(s.dir+"/other.go", "package other\n") },
-		state: resume.Parked, why: "taken the place",
+		state: resume.Parked, why: "replaced by another directory",
 		check: func(s *stay) {
 			order("retry")(s)
 			s.until("a person wants it all the same", func() bool { return len(s.calls()) == 1 })
@@ -213,7 +213,7 @@ var situations = map[string]situation{
 			s.answers()
 			s.say(strings.Replace(s.agent.refusal(inHours), `"auth_type"`, `"subagent_name":"memory","auth_type"`, 1))
 		},
-		state: resume.Watching, why: "without help",
+		state: resume.Watching, why: "continued by itself",
 	},
 }
 
@@ -382,14 +382,14 @@ func TestAPersonIsToldOfASessionThatOnlyTheyCanReach(t *testing.T) {
 	s.stops(atOnce)
 	held := func() bool {
 		v := b.session(s.id)
-		return v.State == resume.Waiting && strings.Contains(v.Reason, "go on there, or quit it")
+		return v.State == resume.Waiting && strings.Contains(v.Reason, "continue there, or quit it")
 	}
 	b.until("it waits for its process", held)
 	b.until("a person is told", func() bool { return len(hook.got()) == 1 })
 	notice := hook.got()[0]
 	require.Equal(t, notify.Parked, notice.Event)
 	require.Contains(t, notice.Title, "needs you")
-	require.Contains(t, notice.Text, "Go on there, or quit it")
+	require.Contains(t, notice.Text, "Continue there, or quit it")
 	require.Empty(t, notice.RetryCommand, "it is looked at again by itself")
 
 	b.kill(syscall.SIGTERM)

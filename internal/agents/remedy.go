@@ -79,9 +79,9 @@ func Remedy(v resume.View) string {
 // helps stands in the reason, after where it is open.
 func reach(v resume.View) string {
 	_, helps, _ := strings.Cut(v.Unreached, ": ")
-	helps, _, said := strings.Cut(helps, "; nothing is typed")
+	helps, _, said := strings.Cut(helps, "; resumed cannot type")
 	if !said {
-		helps = "go on there"
+		helps = "continue there"
 	}
 	if _, next, found := strings.Cut(v.Unreached, "; next time "); found {
 		helps += "; next time " + strings.ReplaceAll(next, "`", "")

@@ -36,12 +36,12 @@ func starter(made map[string]agent.Agent, name string) (agent.Starter, error) {
 	if name != "" {
 		a := made[name]
 		if a == nil {
-			return nil, fmt.Errorf("the agent %q is not configured or switched off: %s are there", name, strings.Join(sorted(made), ", "))
+			return nil, fmt.Errorf("the agent %q is not configured or switched off: there are %s", name, strings.Join(sorted(made), ", "))
 		}
 		if starter, ok := a.(agent.Starter); ok {
 			return starter, nil
 		}
-		return nil, fmt.Errorf("resumed cannot start a session of %s: it can of %s", name, strings.Join(starters(made), ", "))
+		return nil, fmt.Errorf("resumed cannot start a session of %s, only of %s", name, strings.Join(starters(made), ", "))
 	}
 	for _, name := range starters(made) {
 		starter := made[name].(agent.Starter)
@@ -49,7 +49,7 @@ func starter(made map[string]agent.Agent, name string) (agent.Starter, error) {
 			return starter, nil
 		}
 	}
-	return nil, fmt.Errorf("no agent was found on this machine that can be begun: %s can, and --agent names one", strings.Join(starters(made), ", "))
+	return nil, fmt.Errorf("no agent on this machine can be started: resumed can start %s, and --agent names one", strings.Join(starters(made), ", "))
 }
 
 // starters returns those that can begin a session, in the order of the list.

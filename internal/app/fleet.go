@@ -71,7 +71,7 @@ func (c *crew) gate(s resume.Session, now time.Time) (string, time.Time) {
 	case m != nil:
 		return m.fleet.Ask(s, now)
 	case !c.joined.Load() && c.settings.Load().config.Fleet.URL != "" && !c.opts.DryRun:
-		return "due, but this host is only just joining its fleet", now.Add(time.Second)
+		return "due, but this host is still joining its fleet", now.Add(time.Second)
 	default:
 		return "", time.Time{}
 	}
@@ -223,7 +223,7 @@ func (c *crew) standing() *control.DaemonFleet {
 		shown.State, shown.Why = fleetAlone, s.Why
 		switch err := m.store.LastError(); {
 		case errors.Is(err, natskv.ErrUnknownHost):
-			shown.Why = "the hub does not know this machine: run the line here that `resumed hub init` prints there"
+			shown.Why = "the hub does not know this machine: run the line that `resumed hub init` prints there"
 		case shown.Why == "" && err != nil:
 			shown.Why = err.Error()
 		}

@@ -31,11 +31,11 @@ func (c *crew) hold(ctx context.Context, s resume.Session) (deliver.Hold, *resum
 	case err == nil:
 		return held, nil
 	case gone != nil:
-		why := fmt.Sprintf("%v; make sure that nothing of it runs there, then `resumed retry %s` goes on here", gone, s.Name)
+		why := fmt.Sprintf("%v; make sure that it does not run there, then `resumed retry %s` continues it here", gone, s.Name)
 		return nil, &resume.NotSent{Why: why, Park: true}
 	default:
 		// An order of now is no leave to take the session over when that host is gone.
-		return nil, &resume.NotSent{Why: "it lies where other machines see it: " + err.Error(), Answered: elsewhere}
+		return nil, &resume.NotSent{Why: "other machines can see it too: " + err.Error(), Answered: elsewhere}
 	}
 }
 

@@ -22,7 +22,7 @@ func (b *backend) pay(ctx context.Context, key resume.Key) (resume.View, error) 
 		return resume.View{}, err
 	}
 	if after.Paid == nil {
-		return resume.View{}, errors.New("something happened to it meanwhile: look at resumed status, and ask again")
+		return resume.View{}, errors.New("the session changed in the meantime: look at resumed status, and ask again")
 	}
 	b.opts.Log.Info("ordered by a person", "order", control.OwnKey, "session", key.ID, "agent", key.Agent)
 	return b.settings.view(after), b.store.Sync(ctx, key)
@@ -36,7 +36,7 @@ func (b *backend) payable(ctx context.Context, key resume.Key) (resume.Session, 
 		return session, err
 	}
 	if !b.settings.purse.Offers(key.Agent) {
-		return session, fmt.Errorf("own_key_file is not set for %s: a session goes on with your own key only where you have written one down", key.Agent)
+		return session, fmt.Errorf("own_key_file is not set for %s: without it no session can use your own key", key.Agent)
 	}
 	why := session.Unpayable(time.Now())
 	if why == "" {

@@ -65,7 +65,7 @@ func (p *purse) left(s resume.Session) (most float64, why string) {
 	case !ok:
 		return 0, "own_key_file is not set for " + s.Key.Agent
 	case p.broken != nil:
-		return 0, "it cannot be read what was spent before: " + p.broken.Error()
+		return 0, "cannot read what was spent before: " + p.broken.Error()
 	}
 	left := p.ledger.Left(terms, s.Key.Agent, s.Key.ID, time.Now())
 	if most = left.Most(); most > 0 {
@@ -89,7 +89,7 @@ func (p *purse) SetAside(s resume.Session, mark string, most float64, had resume
 		Mark: mark, Agent: s.Key.Agent, Session: s.Key.ID, At: time.Now().Round(0), Most: most, Before: had.USD, Read: had.Read,
 	}
 	if !ok || !p.ledger.SetAside(terms, entry) {
-		return "so much is not left of the budget any more"
+		return "the budget does not have that much left"
 	}
 	p.keep()
 	p.log.Info("goes on with your own key", "session", s.Key.ID, "agent", s.Key.Agent, "most_usd", most)
@@ -104,7 +104,7 @@ func (p *purse) Settle(s resume.Session, mark string, has resume.Cost, known, fa
 	}
 	log := p.log.With("session", s.Key.ID, "agent", s.Key.Agent)
 	if !known || has.Read <= entry.Read {
-		log.Warn("it is not known what a run with your own key has cost: all that it might cost counts as spent", "usd", entry.Most)
+		log.Warn("the cost of a run with your own key is not known: all that it was allowed to cost counts as spent", "usd", entry.Most)
 		p.ledger.Settle(mark, entry.Most)
 		p.keep()
 		return ""
@@ -114,7 +114,7 @@ func (p *purse) Settle(s resume.Session, mark string, has resume.Cost, known, fa
 	p.ledger.Settle(mark, spent)
 	p.keep()
 	if failed && spent >= entry.Most {
-		return fmt.Sprintf("your own key is not used any longer: the run has cost the %s that it might", budget.USD(entry.Most))
+		return fmt.Sprintf("your own key is no longer used: the run has cost %s, all that it was allowed to", budget.USD(entry.Most))
 	}
 	return ""
 }
@@ -142,7 +142,7 @@ func (p *purse) Key(agent string) (variable, key string, err error) {
 func (p *purse) keep() {
 	data, err := p.ledger.Keep(time.Now())
 	if err != nil {
-		p.log.Error("it could not be kept what your own key has cost", "err", err)
+		p.log.Error("the cost of your own key could not be saved", "err", err)
 		return
 	}
 	p.store.PutValue(purseKey, data)

@@ -65,7 +65,7 @@ func (d *desk) Edit(ctx context.Context, name string, order resume.TaskOrder) (r
 		task.Key = old.Key
 	}
 	if task.Task.Behind == task.Key {
-		return resume.TaskView{}, errors.New("a task cannot be begun after itself")
+		return resume.TaskView{}, errors.New("a task cannot wait for itself")
 	}
 	if task.Task.After == old.Task.After { // what it was told then stands
 		task.Task.NotBefore, task.Task.Behind = old.Task.NotBefore, old.Task.Behind

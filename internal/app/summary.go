@@ -85,7 +85,7 @@ func summarise(sessions []*resume.Session, paused, refused bool, now time.Time) 
 	}
 	var parts []string
 	if refused {
-		parts = append(parts, "the newest configuration is refused")
+		parts = append(parts, "the newest configuration has errors and is not used")
 	}
 	if lost > 0 {
 		parts = append(parts, verb(lost, "needs a person", "need a person"))

@@ -21,7 +21,7 @@ func TestSummary(t *testing.T) {
 		"1 session waits, next at 15:00":     {sessions: []*resume.Session{waiting(now.Add(3 * time.Hour)), {State: resume.Watching}}},
 		"2 sessions wait, next at 13:00":     {sessions: []*resume.Session{waiting(now.Add(3 * time.Hour)), waiting(now.Add(time.Hour))}},
 		"1 session waits, next at Tue 12:00": {sessions: []*resume.Session{waiting(now.Add(48 * time.Hour))}},
-		"the newest configuration is refused; 2 sessions need a person; 1 session is resumed": {
+		"the newest configuration has errors and is not used; 2 sessions need a person; 1 session is resumed": {
 			sessions: []*resume.Session{{State: resume.GaveUp}, {State: resume.Parked}, {State: resume.Settling}}, refused: true,
 		},
 	} {

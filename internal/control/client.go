@@ -93,7 +93,7 @@ func (c *Client) Watch(ctx context.Context, all bool, see func(Update) error) er
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			return fmt.Errorf("%w: it ended while it was watched (%w)", ErrNoDaemon, err)
+			return fmt.Errorf("%w: it ended (%w)", ErrNoDaemon, err)
 		}
 		if err := see(update); err != nil {
 			return err

@@ -272,7 +272,7 @@ func TestAFileInTheWayIsNotRemoved(t *testing.T) {
 	path := filepath.Join(dir, control.SocketName)
 	require.NoError(t, os.WriteFile(path, []byte("mine"), 0o600))
 	_, err := control.Listen(dir, &daemon{}, slog.New(slog.DiscardHandler))
-	require.ErrorContains(t, err, "is no socket")
+	require.ErrorContains(t, err, "is not a socket")
 	require.FileExists(t, path)
 }
 

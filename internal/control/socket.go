@@ -66,7 +66,7 @@ func removeStale(path string) error {
 	case err != nil:
 		return fmt.Errorf("look at control socket: %w", err)
 	case info.Mode().Type() != os.ModeSocket:
-		return fmt.Errorf("%s is in the way and is no socket: move it away", path)
+		return fmt.Errorf("%s is in the way and is not a socket: move it away", path)
 	}
 	// Another one may live with a state directory of its own.
 	if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {

@@ -97,7 +97,7 @@ func TestWhatHoldsAResumeBack(t *testing.T) {
 		},
 		"its transcript lies elsewhere": {
 			func(w *world) { w.session.Transcript = "/elsewhere/s-1.log" },
-			[]string{"not sent: its transcript /elsewhere/s-1.log lies in none of the roots that are configured"},
+			[]string{"not sent: its transcript /elsewhere/s-1.log is in none of the configured roots"},
 		},
 		"who holds it is not known": {
 			func(w *world) { w.agent.ownerErr = errors.New("no /proc") },
@@ -113,7 +113,7 @@ func TestWhatHoldsAResumeBack(t *testing.T) {
 		},
 		"a process holds it that cannot be reached": {
 			func(w *world) { w.agent.owner = owner },
-			[]string{"not sent: open in its terminal: go on there, or quit it and it is continued in the background; nothing is typed for you there (process 42): it cannot be given a prompt from outside"},
+			[]string{"not sent: open in its terminal: continue there, or quit it and resumed continues it; resumed cannot type there (process 42): it takes no prompt from outside"},
 		},
 		"a process holds it that ends by itself": {
 			func(w *world) { w.agent.owner = &resume.Owner{PID: 42, Kind: "headless"} },
@@ -239,7 +239,7 @@ func TestWhatBecomesOfAMessage(t *testing.T) {
 		"it is answered":       {nil, "delivered"},
 		"it was not sent":      {&agent.NotSentError{Why: "the server is busy"}, "not sent: the server is busy"},
 		"nobody is there":      {&agent.NotSentError{Why: "it is gone", Park: true}, "parked: it is gone"},
-		"nobody knows, though": {errors.New("EOF"), "unknown: the prompt was sent, and not answered as it should be: EOF; look at the session before you retry"},
+		"nobody knows, though": {errors.New("EOF"), "unknown: the prompt was sent, but the answer was not the expected one: EOF; look at the session before you retry"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

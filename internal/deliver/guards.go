@@ -59,7 +59,7 @@ func refused(session resume.Session, a agent.Agent, settings Settings) *resume.N
 	}
 	if !agent.Watches(a, session.Transcript) {
 		// Which account it is of is told by where it lies.
-		return &resume.NotSent{Why: "its transcript " + session.Transcript + " lies in none of the roots that are configured"}
+		return &resume.NotSent{Why: "its transcript " + session.Transcript + " is in none of the configured roots"}
 	}
 	if err := runner.CheckID(session.Key.ID); err != nil {
 		return &resume.NotSent{Why: err.Error(), Park: true}
@@ -76,7 +76,7 @@ func foreign(settings Settings, paths ...string) *resume.NotSent {
 			continue // the plan says what that means
 		}
 		if err := settings.Trust.Check(path); err != nil {
-			return &resume.NotSent{Why: "it is not obeyed: " + err.Error(), Park: true}
+			return &resume.NotSent{Why: "it is not used: " + err.Error(), Park: true}
 		}
 	}
 	return nil
@@ -138,7 +138,7 @@ func replaced(s resume.Session, dir string) string {
 	if !known || s.CwdBorn.IsZero() || !s.RetryAskedAt.IsZero() || dir != s.Cwd || born.Equal(s.CwdBorn) {
 		return ""
 	}
-	return fmt.Sprintf("another directory has taken the place of %s since the session was stopped; retry to go on there", dir)
+	return fmt.Sprintf("%s was replaced by another directory after the session stopped; retry to continue there", dir)
 }
 
 // lease takes the session's lease. It returns why not, where another process

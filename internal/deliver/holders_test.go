@@ -36,7 +36,7 @@ func TestWhoCannotBeReachedIsToldOfWhenItIsStopped(t *testing.T) {
 		why   string // in the reason; "": it can be given the prompt
 		told  bool
 	}{
-		"there is no way to reach it": {func(*world) {}, true, "it cannot be given a prompt from outside", true},
+		"there is no way to reach it": {func(*world) {}, true, "it takes no prompt from outside", true},
 		"it can be sent a message":    {func(w *world) { w.agent.talk.Send = &agent.Sending{To: "it"} }, true, "", false},
 		"it works": {
 			func(w *world) { w.agent.talk.Leave = &agent.Leave{Why: "it works"} }, false, "", false,
@@ -69,7 +69,7 @@ func TestWhoCannotBeReachedIsToldOfWhenItIsStopped(t *testing.T) {
 				require.Empty(t, now.Unreached)
 				return
 			}
-			require.True(t, strings.HasPrefix(now.Reason, "open in its terminal: go on there, or quit it"), "what helps comes first: %s", now.Reason)
+			require.True(t, strings.HasPrefix(now.Reason, "open in its terminal: continue there, or quit it"), "what helps comes first: %s", now.Reason)
 			require.Equal(t, w.agent.owner, now.Owner)
 			w.d.reach(t.Context(), w.agent, now, *w.agent.owner)
 			require.Equal(t, []string{"identified as ", "resume.Occupied"}, w.diary.all(), "what is known is not said again")

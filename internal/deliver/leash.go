@@ -40,7 +40,7 @@ func (d *Deliverer) leashed(session resume.Session, a agent.Agent, plan *agent.C
 	}
 	missing := slices.Clone(plan.Carried.Missing)
 	if leash.Hides(plan.Argv) && len(missing) == 0 {
-		missing = append(missing, leash.Omission{What: "what stood before the program", Why: `there is a secret in it, which is kept with keep_env = "secrets" only`})
+		missing = append(missing, leash.Omission{What: "what stood before the program", Why: `it contains a secret, which is kept only with keep_env = "secrets"`})
 	}
 	if o.EnvSeen {
 		env := a.Variables().Carry(*o, slices.Concat(os.Environ(), plan.Env), configured)
@@ -64,7 +64,7 @@ func (d *Deliverer) leashed(session resume.Session, a agent.Agent, plan *agent.C
 		return all, &resume.NotSent{Why: why, Park: true}
 	}
 	if o.Login != "" && a.Login(all.environ(), o.Salt) != o.Login {
-		why := "another account would be used: you are signed in as someone else than when the session ran; sign in as before, or " + byHand(session, a)
+		why := "another account would be used: you are signed in as a different user than when the session ran; sign in as before, or " + byHand(session, a)
 		return all, &resume.NotSent{Why: why, Park: true}
 	}
 	return all, nil

@@ -75,7 +75,7 @@ func TestWhatWouldBeFreerThanTheSessionIsParked(t *testing.T) {
 		}, "--settings: its value is a secret"},
 		"a secret in what stood before the program": {resume.Origin{}, func(c *agent.Command) {
 			c.Argv = []string{"box", "-e", "KEY=" + leash.Hidden, "true"}
-		}, "there is a secret in it"},
+		}, "it contains a secret"},
 		"a variable that nobody has":                  {resume.Origin{Env: []resume.Variable{{Name: "HTTPS_PROXY", Hash: "00"}}, Salt: "x"}, nil, "HTTPS_PROXY"},
 		"nor what hands a message to its own process": {resume.Origin{Sandbox: "mounts of its own"}, func(c *agent.Command) { c.Unverifiable = true }, ""},
 	} {

@@ -30,7 +30,7 @@ func (m *message) send(ctx context.Context) (sent bool, instead resume.Event) {
 		return false, resume.NotSent{Why: refusal.Why, Park: refusal.Park, Owner: m.owner}
 	}
 	if err != nil {
-		return false, unknown("the prompt was sent, and not answered as it should be: " + err.Error())
+		return false, unknown("the prompt was sent, but the answer was not the expected one: " + err.Error())
 	}
 	m.log.Info("sent", "session", m.session.Key.ID, "agent", m.session.Key.Agent,
 		"attempt", len(m.session.Attempts), "to", m.plan.To)

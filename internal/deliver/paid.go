@@ -38,14 +38,14 @@ type Purse interface {
 func (d *Deliverer) payer(a agent.Agent) (agent.Payable, string) {
 	payable, ok := a.(agent.Payable)
 	if !ok || d.opts.Purse == nil {
-		return nil, "it is not known what a session of " + a.Name() + " costs, so that no budget would hold"
+		return nil, "what a session of " + a.Name() + " costs is not known, so no budget would hold"
 	}
 	return payable, ""
 }
 
 // unpaid is a resume that is not sent with the user's key, and not tried again with it.
 func unpaid(why string) *resume.NotSent {
-	return &resume.NotSent{Why: "it cannot go on with your own key: " + why, Unpaid: true}
+	return &resume.NotSent{Why: "it cannot continue with your own key: " + why, Unpaid: true}
 }
 
 // Unpayable says why the session cannot go on with its user's own key, as things stand; empty:
@@ -73,7 +73,7 @@ func (v *delivery) allowance() (most float64, notSent *resume.NotSent) {
 		return 0, unpaid(why)
 	}
 	if v.owner != nil { // whose account is its own
-		why := heldBy(*v.owner) + ": quit it there first, and it goes on in the background with your own key"
+		why := heldBy(*v.owner) + ": quit it there first, and it continues in the background with your own key"
 		return 0, &resume.NotSent{Why: why, Tell: true, Owner: v.owner}
 	}
 	most, why := v.opts.Purse.Left(v.session)
@@ -94,9 +94,9 @@ func (c *command) payable(ctx context.Context) *resume.NotSent {
 	}
 	if why == "" {
 		if _, known, err := payer.Cost(ctx, c.session); err != nil {
-			return &resume.NotSent{Why: "it could not be read what the session has cost: " + err.Error()}
+			return &resume.NotSent{Why: "cannot read what the session has cost: " + err.Error()}
 		} else if !known {
-			why = "this version of the agent does not record what a session costs, so that no budget would hold"
+			why = "this version of the agent does not record what a session costs, so no budget would hold"
 		}
 	}
 	if why != "" {
@@ -121,7 +121,7 @@ func (c *command) pay(ctx context.Context) (environ []string, notSent *resume.No
 	}
 	had, known, err := payer.Cost(ctx, c.session)
 	if err != nil || !known {
-		return nil, &resume.NotSent{Why: fmt.Sprintf("it could not be read what the session has cost: %v", err)}
+		return nil, &resume.NotSent{Why: fmt.Sprintf("cannot read what the session has cost: %v", err)}
 	}
 	mark := c.session.Run.Mark
 	if why := c.opts.Purse.SetAside(c.session, mark, c.most, had); why != "" {
@@ -153,7 +153,7 @@ func (d *Deliverer) settle(ctx context.Context, session resume.Session, ended re
 	if a, ok := d.opts.Settings().Agent(session.Key.Agent).(agent.Payable); ok {
 		var err error
 		if has, counted, err = a.Cost(ctx, session); err != nil {
-			d.log.Warn("it could not be read what a resume with your own key has cost: all that it might cost counts as spent",
+			d.log.Warn("the cost of a resume with your own key could not be read: all that it was allowed to cost counts as spent",
 				"session", session.Key.ID, "agent", session.Key.Agent, "err", err)
 		}
 	}

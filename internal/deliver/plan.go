@@ -29,7 +29,7 @@ func livePlan(ctx context.Context, a agent.Agent, session resume.Session, owner 
 		barred = fmt.Sprintf("resume.live is %q", settings.Live)
 		return agent.Plan{Leave: &agent.Leave{Why: heldBy(owner) + ": " + barred, Park: settings.Live == Notify}}, barred, nil
 	case plan == agent.Plan{}: // there is no way to reach it
-		barred = "it cannot be given a prompt from outside"
+		barred = "it takes no prompt from outside"
 		return agent.Plan{Leave: &agent.Leave{Why: settings.outOfReach(owner, barred), Tell: true}}, barred, nil
 	case plan.Leave != nil:
 		barred = plan.Leave.Why
@@ -42,11 +42,11 @@ func livePlan(ctx context.Context, a agent.Agent, session resume.Session, owner 
 // outOfReach says of a session that is open where nothing can be typed: where that
 // is and what helps, which is all that a narrow line has room for, and then why.
 func (s Settings) outOfReach(owner resume.Owner, why string) string {
-	helps := "go on there, or quit it and it is continued in the background"
+	helps := "continue there, or quit it and resumed continues it"
 	if s.Leaves {
-		helps = "go on there (if you quit it, it is left to you)"
+		helps = "continue there (if you quit it, resumed leaves it to you)"
 	}
-	return fmt.Sprintf("%s: %s; nothing is typed for you there (process %d): %s", place(owner), helps, owner.PID, why)
+	return fmt.Sprintf("%s: %s; resumed cannot type there (process %d): %s", place(owner), helps, owner.PID, why)
 }
 
 // heldBy begins a reason that is about the process that has the session open.

@@ -118,7 +118,7 @@ func (d *Deliverer) concludeUnverifiable(ctx context.Context, s resume.Session) 
 		return
 	}
 	d.report(ctx, s, unknown(
-		"resumed ended while it handed the prompt over, and the transcript does not tell whether it was sent"))
+		"resumed ended while it handed over the prompt, and the transcript does not tell whether it was sent"))
 }
 
 // handing waits for a command that hands a prompt over, and for the prompt.

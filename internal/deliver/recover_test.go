@@ -46,7 +46,7 @@ func TestAPromptThatMayHaveBeenHandedOver(t *testing.T) {
 	}
 	w := handed()
 	got := w.recovered()
-	require.Contains(t, got[len(got)-1], "unknown: resumed ended while it handed the prompt over")
+	require.Contains(t, got[len(got)-1], "unknown: resumed ended while it handed over the prompt")
 	require.Equal(t, resume.Parked, w.now().State)
 
 	w = handed()
@@ -62,7 +62,7 @@ func TestAPromptThatMayHaveBeenHandedOver(t *testing.T) {
 // it does not stand for that one.
 func TestAPromptThatCameLateStandsForNoOther(t *testing.T) {
 	for name, c := range map[string]struct{ after, want string }{
-		"nothing came after it":   {"", "unknown: resumed ended while it handed the prompt over"},
+		"nothing came after it":   {"", "unknown: resumed ended while it handed over the prompt"},
 		"its own stands after it": {"prompt\n", "delivered"},
 	} {
 		t.Run(name, func(t *testing.T) {

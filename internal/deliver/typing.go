@@ -53,12 +53,12 @@ func (t *typing) ready(ctx context.Context) *resume.NotSent {
 	switch {
 	case notSent != nil && sight.Strange && n < lastGlance:
 		notSent.Park = false
-		notSent.Why = fmt.Sprintf("%s; it is looked at again before you are called (look %d of %d)", notSent.Why, n, lastGlance)
+		notSent.Why = fmt.Sprintf("%s; resumed looks again before it tells you (look %d of %d)", notSent.Why, n, lastGlance)
 		return t.named(notSent)
 	case notSent != nil:
 		return t.named(notSent)
 	case sight.Draft != "":
-		return t.named(&resume.NotSent{Why: "somebody has written something into its composer and not sent it"})
+		return t.named(&resume.NotSent{Why: "there is a draft in its input field that nobody sent"})
 	}
 	t.menu = sight.Menu
 	return nil
@@ -189,7 +189,7 @@ func (t *typing) closeMenu(ctx context.Context) *resume.NotSent {
 	}
 	sight, notSent := t.look(ctx, func(s agent.Sight) bool { return !s.Menu && !s.Strange })
 	if notSent == nil && (sight.Menu || sight.Draft != "") {
-		return unsent("the limit's menu did not give way to an empty composer")
+		return unsent("the limit's menu did not close to an empty input field")
 	}
 	return notSent
 }
@@ -211,7 +211,7 @@ func (t *typing) write(ctx context.Context) *resume.NotSent {
 	case notSent != nil:
 		return unsent("after the prompt was typed, " + notSent.Why)
 	case !stands(sight):
-		why := "what was typed does not stand in its composer as it was typed"
+		why := "the text in its input field is not what was typed"
 		if screen, err := t.pane.Screen(ctx); err == nil {
 			why += t.keep(screen)
 		}

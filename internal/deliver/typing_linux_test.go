@@ -72,7 +72,7 @@ func TestNothingIsTypedWhereAPersonHasWrittenSomething(t *testing.T) {
 	w := newWorld(t)
 	w.composer()
 	w.agent.talk.Type.Judge = func(string) agent.Sight { return agent.Sight{Draft: "please look at"} }
-	require.Equal(t, []string{"not sent: somebody has written something into its composer and not sent it"}, w.act())
+	require.Equal(t, []string{"not sent: there is a draft in its input field that nobody sent"}, w.act())
 	require.Equal(t, "limit\n", w.transcript())
 	require.Equal(t, w.agent.owner, w.now().Owner, "status shows who holds it")
 }
@@ -89,7 +89,7 @@ func TestAScreenThatIsNotKnownIsLookedAtAgain(t *testing.T) {
 	}
 	kept := filepath.Join(w.d.opts.StateDir, "runs", "s-1", "screen.txt")
 	why := "its screen is not known; it is kept in " + kept
-	first := fmt.Sprintf("not sent: %s; it is looked at again before you are called (look 1 of 3)", why)
+	first := fmt.Sprintf("not sent: %s; resumed looks again before it tells you (look 1 of 3)", why)
 	second := strings.Replace(first, "1 of", "2 of", 1)
 	require.Equal(t, []string{first}, w.act())
 	require.Equal(t, []string{first, second}, w.actAgain())
@@ -113,7 +113,7 @@ func TestWhatIsNotShownAsItWasTypedIsNotSent(t *testing.T) {
 	w.agent.talk.Type.Judge = func(string) agent.Sight { return agent.Sight{} }
 	got := w.act()
 	require.Len(t, got, 2)
-	require.Contains(t, got[1], "does not stand in its composer")
+	require.Contains(t, got[1], "is not what was typed")
 	require.Contains(t, got[1], "Enter was not pressed")
 	require.Equal(t, "limit\n", w.transcript())
 }

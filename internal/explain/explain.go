@@ -127,8 +127,8 @@ func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error
 	if beheaded != nil {
 		return beheaded, nil
 	}
-	return nil, fmt.Errorf("%s is nothing that is known: neither a transcript or a database of an agent, nor the output of a run,"+
-		" a screen, events or an export of one; with --agent the words of any text are judged", path)
+	return nil, fmt.Errorf("%s is not recognised: it is no transcript or database of an agent, no output of a run,"+
+		" no screen, no events and no export; with --agent any text is classified", path)
 }
 
 // transcript says how the sessions of a transcript or a database stand.
@@ -176,7 +176,7 @@ func (x *Explanation) addNote(noter noter, path string) {
 
 func silent(name, path string) Explanation {
 	return Explanation{
-		Version: 1, File: path, Agent: name, Action: Leave, Why: "nothing in the file says how a session stands",
+		Version: 1, File: path, Agent: name, Action: Leave, Why: "nothing in the file says what state a session is in",
 	}
 }
 
@@ -221,7 +221,7 @@ func (x *Explainer) judge(a agent.Agent, path string, e agent.Evidence, now time
 	}
 	if g, ok := x.readers[a.Name()].(selfContinuing); ok && out.Action == Wait && g.GoesOn(path) {
 		out.InProgress = true
-		out.Why += ", unless the agent has gone on by itself by then, as it says it will"
+		out.Why += ", unless the agent has continued by itself by then, as it says it will"
 	}
 	return out
 }
@@ -282,7 +282,7 @@ func (x *Explainer) weigh(out *Explanation, event resume.Event, now time.Time) {
 	out.Remedy = agents.Remedy(out.View)
 	out.View.Remedy = out.Remedy
 	if out.InProgress {
-		out.Why = "the agent goes on by itself"
+		out.Why = "the agent continues by itself"
 	}
 }
 

@@ -104,7 +104,7 @@ func TestAnAgentWithoutAReaderIsExplainedByItsTranscripts(t *testing.T) {
 	found, err := x.File(path, "lines", now)
 	require.NoError(t, err)
 	require.Equal(t, Explanation{
-		Version: 1, File: path, Agent: "lines", Action: Leave, Why: "nothing in the file says how a session stands",
+		Version: 1, File: path, Agent: "lines", Action: Leave, Why: "nothing in the file says what state a session is in",
 	}, found[0])
 }
 
@@ -152,9 +152,9 @@ func TestWhatIsNotKnownIsNotGuessed(t *testing.T) {
 	x := newExplainer(t)
 	dir := t.TempDir()
 	_, err := x.File(write(t, dir, "fine.txt", "The tests pass now.\n"), "", now)
-	require.ErrorContains(t, err, "nothing that is known")
+	require.ErrorContains(t, err, "is not recognised")
 	_, err = x.File(write(t, dir, "other.json", `{"message":"API Error: 529 Overloaded"}`), "opencode", now)
-	require.ErrorContains(t, err, "nothing that is known", "a record that nobody knows is no words")
+	require.ErrorContains(t, err, "is not recognised", "a record that nobody knows is no words")
 	_, err = x.File(write(t, dir, "any.txt", "x"), "nobody", now)
 	require.ErrorContains(t, err, `no agent is named "nobody"`)
 	_, err = x.File(dir, "", now)

@@ -96,7 +96,7 @@ func (x *Explainer) words(rec agent.Recording) (recording.Told, bool) {
 
 // explainTold adds what is told of a session, and what a recording is.
 func (x *Explainer) explainTold(out *Explanation, told recording.Told, kind string, now time.Time) {
-	out.Action, out.Why = Leave, "it does not tell how a session stands"
+	out.Action, out.Why = Leave, "it does not say what state a session is in"
 	if told.Event != nil {
 		x.weigh(out, told.Event, now)
 	}
@@ -110,7 +110,7 @@ func (x *Explainer) explainTold(out *Explanation, told recording.Told, kind stri
 		out.Why = "the agent was at work when this was written"
 	}
 	if told.Beside {
-		out.Why += ", as the run's other stream tells"
+		out.Why += ", according to the run's other stream"
 	}
 	out.Why += fmt.Sprintf("; the file is %s, not a transcript: the daemon does not act on it", kind)
 }

@@ -28,7 +28,7 @@ func Leash(s resume.View) []Part {
 
 // started says what is known of a session's own start.
 func started(s resume.StartView) []string {
-	said := []string{"its command line is not known: the process ended before resumed could look, or hides it"}
+	said := []string{"its command line is not known: the process ended before resumed saw it, or hides it"}
 	if s.Seen {
 		said = []string{sanitize.Line(CommandLine(s.Argv...))}
 	}

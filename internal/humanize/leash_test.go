@@ -16,7 +16,7 @@ func TestHowASessionIsContinuedInWords(t *testing.T) {
 		want []humanize.Part
 	}{
 		"nobody saw it": {resume.View{}, []humanize.Part{
-			{"Started with", []string{"its command line is not known: the process ended before resumed could look, or hides it"}, false},
+			{"Started with", []string{"its command line is not known: the process ended before resumed saw it, or hides it"}, false},
 		}},
 		"a command": {resume.View{Started: seen, Cwd: "/src", Plan: &resume.PlanView{
 			Command: []string{"claude", "-p", "--tools", "Read, Grep"}, Dir: "/src", Repeated: []string{"--tools", "Read, Grep"},
@@ -36,7 +36,7 @@ func TestHowASessionIsContinuedInWords(t *testing.T) {
 			{"Otherwise the next resume would run", []string{"claude", "in /other"}, false},
 		}},
 		"no command": {resume.View{Plan: &resume.PlanView{Does: "it is typed"}}, []humanize.Part{
-			{"Started with", []string{"its command line is not known: the process ended before resumed could look, or hides it"}, false},
+			{"Started with", []string{"its command line is not known: the process ended before resumed saw it, or hides it"}, false},
 			{"With the next resume", []string{"it is typed"}, false},
 		}},
 	} {

@@ -13,10 +13,10 @@ func OwnKey(v *resume.OwnKeyView) string {
 	case v == nil:
 		return ""
 	case v.Active && v.Until != nil:
-		return fmt.Sprintf("it goes on with your own key, at your cost, until its limit is over at %s; it may still cost %s (budget: %s)",
+		return fmt.Sprintf("it continues with your own key, at your cost, until its limit is over at %s; it may still cost %s (budget: %s)",
 			Stamp(*v.Until), dollars(v.Left), v.Budget)
 	case v.Command == "":
-		return "it cannot go on with your own key: " + v.Instead
+		return "it cannot continue with your own key: " + v.Instead
 	default:
 		return fmt.Sprintf("%s continues it now with your own key, at your cost: %s, at most %s (budget: %s)",
 			v.Command, Estimate(v), dollars(v.Left), v.Budget)

@@ -16,7 +16,7 @@ func Queue(queued, starting, failed int, next *time.Time, now time.Time) string 
 		parts = append(parts, fmt.Sprintf("%d being started", starting))
 	}
 	if failed > 0 {
-		parts = append(parts, fmt.Sprintf("%d came to nothing", failed))
+		parts = append(parts, fmt.Sprintf("%d failed", failed))
 	}
 	if len(parts) == 0 {
 		return ""

@@ -194,9 +194,9 @@ func Context(tokens int64, cold *bool) string {
 	switch {
 	case cold == nil:
 	case *cold:
-		words += ", read anew: the provider has dropped them by then"
+		words += ", read again: the provider no longer has them in its cache"
 	default:
-		words += ", which the provider still has at hand"
+		words += ", which the provider still has in its cache"
 	}
 	return words
 }

@@ -32,7 +32,10 @@ var questions = []Question{
 			if s.Interrupted() {
 				return ""
 			}
-			return join("it was not stopped: there is nothing to resume", s.Reason)
+			if s.Reason != "" { // such as one that was stopped too long ago: that is no session that was not stopped
+				return "nothing to resume: " + s.Reason
+			}
+			return "it was not stopped: there is nothing to resume"
 		},
 	},
 	{
@@ -103,7 +106,7 @@ var questions = []Question{
 	},
 	{
 		Ask: "Is it its turn?", Passed: "yes",
-		Stops: "The wait is over, but something goes first: another session of its account tries alone, `max_concurrent` sessions run already, everything is paused, or it is outside of `[resume] hours`.",
+		Stops: "The wait is over, but something goes first: another session of its account tries alone, `max_concurrent` sessions run already, everything is paused, or it is outside `[resume] hours`.",
 		Do:    "Nothing: it continues by itself.",
 		stop: func(s resume.View, _ time.Time) string {
 			if s.State == resume.Waiting {

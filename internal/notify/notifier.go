@@ -141,7 +141,7 @@ func (n *Notifier) remember() {
 	told, err := decodeMarks(data, n.log)
 	if err != nil {
 		n.log.Error("what was told cannot be read and begins anew", "err", err)
-		n.TellStateError(fmt.Sprintf("%v: it begins anew, and you may be called again for what you know", err))
+		n.TellStateError(fmt.Sprintf("%v: it begins anew, and you may be told again what you know already", err))
 		return
 	}
 	n.gathering = told

@@ -64,7 +64,7 @@ func (n *Notifier) Accept(ctx context.Context, notice Notice) error {
 	}
 	n.mu.Unlock()
 	if len(open) == 0 {
-		return fmt.Errorf("no channel here wants notices of %s: another host tells it", notice.Event)
+		return fmt.Errorf("no channel here gets %s notices: another host sends it", notice.Event)
 	}
 	told, err := encodeMarks(marks)
 	if err != nil {

@@ -65,7 +65,7 @@ func TestANoticeThatNobodyHereWantsIsLeftToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := running(t, Options{Config: Config{Channels: []Channel{&fakeChannel{name: "a", events: []Event{Parked}}}}})
 		require.True(t, n.Tells(), "of hosts that are gone")
-		require.ErrorContains(t, n.Accept(t.Context(), Notice{ID: "x", Event: Limited, Host: "other"}), "another host tells it")
+		require.ErrorContains(t, n.Accept(t.Context(), Notice{ID: "x", Event: Limited, Host: "other"}), "another host sends it")
 		require.False(t, n.Tells(), "another one has its turn")
 		time.Sleep(declineFor)
 		require.True(t, n.Tells())

@@ -209,7 +209,7 @@ func (w words) what(v resume.View) string {
 	case v.Unreached != "" && v.Owner != nil:
 		where, _, _ := strings.Cut(v.Unreached, ": ")
 		where, _, _ = strings.Cut(where, " (process")
-		return sentence(fmt.Sprintf("%s (process %d): nothing is typed for you there", sanitize.Short(where, 80), v.Owner.PID))
+		return sentence(fmt.Sprintf("%s (process %d): resumed cannot type there", sanitize.Short(where, 80), v.Owner.PID))
 	}
 	reason := w.reason(v)
 	if w.group.Event == Parked && !v.Class.Transient() && strings.HasSuffix(reason, v.Text) {
@@ -241,7 +241,7 @@ func (w words) where(m member) string {
 func (w words) next(v resume.View) string {
 	switch {
 	case w.group.Event == Limited && v.Unreached == "" && v.NextAt != nil:
-		words := "It is resumed at " + w.clock(v.NextAt) + "; you need not do anything"
+		words := "It is resumed at " + w.clock(v.NextAt) + "; you do not need to do anything"
 		if v.Context != nil && v.Cold != nil && *v.Cold {
 			words += ". A resume reads " + humanize.Context(*v.Context, v.Cold)
 		}
@@ -265,11 +265,11 @@ func switched(v resume.View) string {
 	}
 	switch last := v.Attempts[len(v.Attempts)-1]; {
 	case last.Model != "":
-		return "; it goes on with " + sanitize.Short(last.Model, 80) + " (fallback_model)"
+		return "; it continues with " + sanitize.Short(last.Model, 80) + " (fallback_model)"
 	case last.Fallback != "" && last.Outcome == "":
-		return "; it may go on with " + sanitize.Short(last.Fallback, 80) + " (fallback_model)"
+		return "; it may continue with " + sanitize.Short(last.Fallback, 80) + " (fallback_model)"
 	case last.OwnKey:
-		return "; it goes on with your own key, at your cost"
+		return "; it continues with your own key, at your cost"
 	default:
 		return ""
 	}

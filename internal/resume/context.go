@@ -45,7 +45,7 @@ func (s Session) tooCold(r Rules, at time.Time) string {
 	if r.MaxColdTokens <= 0 || s.Context.Tokens <= r.MaxColdTokens || known && !cold {
 		return ""
 	}
-	return fmt.Sprintf("a resume reads about %s tokens anew, more than resume.max_cold_tokens (%s)",
+	return fmt.Sprintf("a resume reads about %s tokens again, more than resume.max_cold_tokens (%s)",
 		grouped(s.Context.Tokens), grouped(r.MaxColdTokens))
 }
 
@@ -59,7 +59,7 @@ func (r Rules) TooCold(s Session, at time.Time) string {
 	if why == "" {
 		return ""
 	}
-	return why + "; " + s.retry() + " goes on all the same"
+	return why + "; " + s.retry() + " continues it anyway"
 }
 
 // weighed notes how large the context is, and tells a person where that is wanted.
@@ -69,7 +69,7 @@ func (s Session) weighed(ev Weighed, r Rules) Session {
 		return s
 	}
 	if why := s.tooCold(r, s.NextAt); why != "" {
-		s.Told, s.Reason = true, join(describe(s.Limit, ""), why, "it is resumed all the same, unless you cancel it")
+		s.Told, s.Reason = true, join(describe(s.Limit, ""), why, "it is resumed anyway, unless you cancel it")
 	}
 	return s
 }

@@ -378,7 +378,7 @@ func TestAPersonWhoWentOnInAnotherSessionIsNotDisturbed(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		require.Empty(t, w.started())
 		require.Equal(t, Parked, w.session("old").State)
-		require.Contains(t, w.session("old").Reason, "session new was begun in the same directory")
+		require.Contains(t, w.session("old").Reason, "session new was started in the same directory")
 
 		_, err := w.Apply(t.Context(), Key{"bot", "old"}, Retry{})
 		require.NoError(t, err)

@@ -223,5 +223,5 @@ func (e *Engine) interrupted(key Key) bool {
 }
 
 func (s Session) supersededBy(other Key) string {
-	return fmt.Sprintf("session %s was begun in the same directory after this one was stopped, so this one is left to you: %s continues it", other.ID, s.retry())
+	return fmt.Sprintf("session %s was started in the same directory after this one stopped, so this one is left to you: %s continues it", other.ID, s.retry())
 }

@@ -241,7 +241,7 @@ func (s Session) progressed(ev Progressed, now time.Time) Session {
 	if !s.Interrupted() || s.State == Parked && s.DeniedAt(ev.At) {
 		return s // by the run that was refused something: it has ended
 	}
-	why := "went on without help"
+	why := "continued by itself"
 	if n := s.Tries(); n > 0 {
 		why = fmt.Sprintf("moves again after %d %s", n, plural(n, "resume"))
 	}

@@ -60,7 +60,7 @@ func (s Session) Overdue(now time.Time) string {
 	if reset := s.Limit.Reset; reset.Stated() && !reset.At.After(now) {
 		what = "its reset was"
 	}
-	return fmt.Sprintf("%s %s, and resumed was not there (resume.overdue): %s goes on",
+	return fmt.Sprintf("%s %s, and resumed was not running (resume.overdue): %s continues it",
 		what, ago(now.Sub(s.MissedAt)), s.retry())
 }
 

@@ -42,7 +42,7 @@ func TestAWaitThatPassedLongAgoIsAskedAbout(t *testing.T) {
 		reason  string
 	}{
 		"nobody was there for three days": {
-			away: 3 * day, want: Parked, reason: "its reset was 2 days ago, and resumed was not there (resume.overdue): `resumed retry a` goes on",
+			away: 3 * day, want: Parked, reason: "its reset was 2 days ago, and resumed was not running (resume.overdue): `resumed retry a` continues it",
 		},
 		"nobody was there for a night":      {away: 12 * hour, want: Resuming},
 		"the reset is still to come":        {happens: func(w *world) { w.see("a", limitedUntil(time.Now(), limit.UsageLimit, time.Now().Add(100*hour))) }, away: 3 * day, want: Waiting},

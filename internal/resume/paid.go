@@ -54,11 +54,11 @@ func (s Session) Unpayable(now time.Time) string {
 	case s.State != Waiting && s.State != Parked && s.State != GaveUp || s.Pending():
 		return "it is not stopped"
 	case s.Limit.Class != limit.UsageLimit:
-		return "only a session that a usage limit has stopped can go on with your own key, and this one was stopped by " + describe(s.Limit, "")
+		return "only a session that a usage limit stopped can continue with your own key, and this one was stopped by " + describe(s.Limit, "")
 	case !s.Limit.Reset.Stated():
-		return "its limit does not tell when it is over, and your own key would be used until then"
+		return "it is not known when its limit is over, and your own key would be used until then"
 	case !s.Limit.Reset.At.After(now):
-		return "its limit is over: it goes on with its account"
+		return "its limit is over: it continues with its account"
 	case s.Run != nil:
 		return "the command of an earlier resume still runs"
 	default:

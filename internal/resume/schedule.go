@@ -100,10 +100,10 @@ func (s Session) hopeless(r Rules, now time.Time) string {
 	case s.left(r):
 		return s.leftWhy()
 	case r.MaxWait > 0 && s.Paid == nil && reset.Stated() && reset.At.Sub(now) > r.MaxWait:
-		return fmt.Sprintf("the limit resets at %s, further away than resume.max_wait (%s); %s tries all the same",
+		return fmt.Sprintf("the limit resets at %s, further away than resume.max_wait (%s); %s tries anyway",
 			reset.At.UTC().Format(time.RFC3339), r.MaxWait, s.retry())
 	case r.MaxWindows > 0 && s.Windows > r.MaxWindows:
-		return fmt.Sprintf("met %d usage limits without a prompt of a person (resume.max_windows is %d); %s goes on",
+		return fmt.Sprintf("passed %d usage limits without a prompt from you (resume.max_windows is %d); %s continues it",
 			s.Windows, r.MaxWindows, s.retry())
 	default:
 		return ""

@@ -146,7 +146,7 @@ func (e *Engine) heldBack(s Session, bars bars, now time.Time) (why string, unti
 	}
 	if rules.NextAllowed != nil {
 		if at := rules.NextAllowed(now); at.After(now) {
-			return "due, but outside of resume.hours", at
+			return "due, but outside resume.hours", at
 		}
 	}
 	if why, until := e.behind(s, now); why != "" {
@@ -163,7 +163,7 @@ func (e *Engine) heldBack(s Session, bars bars, now time.Time) (why string, unti
 		return why, until
 	}
 	if e.running >= max(1, rules.MaxConcurrent) {
-		return "due, but as many resumes run as resume.max_concurrent allows", time.Time{}
+		return "due, but resume.max_concurrent resumes run already", time.Time{}
 	}
 	if e.opts.Gate != nil {
 		return e.opts.Gate(s, now)

@@ -119,7 +119,7 @@ func (s Session) withTask(change func(*Task)) Session {
 // begun makes a session of the task: the work is its agent's now.
 func (s Session) begun(session string, now time.Time) Session {
 	s = s.withTask(func(t *Task) { t.Session, t.BegunAt = session, now })
-	s = s.conclude(Recovered, "", now).rest(now, fmt.Sprintf("task %d was begun as session %s", s.Task.N, session))
+	s = s.conclude(Recovered, "", now).rest(now, fmt.Sprintf("task %d started as session %s", s.Task.N, session))
 	s.RecoveredAt = time.Time{} // it was never stopped
 	return s
 }
@@ -143,9 +143,9 @@ func (s Session) endedTask(ev Ended, r Rules, now time.Time) (Session, bool) {
 // failed is a task whose command was run and is over, and of which no session was
 // seen. It is not begun a second time unless a person says so.
 func (s Session) failed(now time.Time) Session {
-	s = s.conclude(NoProgress, "its command ended and left no answer of the agent", now)
+	s = s.conclude(NoProgress, "its command ended without an answer from the agent", now)
 	s.State, s.NextAt = Parked, time.Time{}
-	s.Reason = fmt.Sprintf("task %d was begun, and came to nothing: %s; `resumed logs %s` shows what it printed, %s begins it once more",
+	s.Reason = fmt.Sprintf("task %d started, but failed: %s; `resumed logs %s` shows its output, %s starts it again",
 		s.Task.N, s.lastErr(), typed(s.Key, s.Name), s.retry())
 	return s
 }
@@ -156,7 +156,7 @@ func (s Session) scheduleTask(r Rules, now time.Time) Session {
 		s.State, s.NextAt, s.Reason = Parked, time.Time{}, why
 		return s
 	}
-	s.State, s.Reason = Waiting, "begins when there is room"
+	s.State, s.Reason = Waiting, "starts when there is room"
 	at := later(s.WaitFrom, s.Task.NotBefore)
 	if s.Task.After != "" {
 		s.Reason = "begins after " + s.Task.After

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrStarting is returned for a task that cannot be changed any more.
-var ErrStarting = errors.New("it is being started, or was already")
+var ErrStarting = errors.New("it is being started, or has started already")
 
 // Tasks returns the sessions that are tasks, or were not long ago, in their order.
 func (e *Engine) Tasks(ctx context.Context) ([]Session, error) {
@@ -140,7 +140,7 @@ func (e *Engine) MoveTask(ctx context.Context, key, to Key) (err error) {
 func (e *Engine) behind(s Session, now time.Time) (why string, until time.Time) {
 	for key := range e.tasks {
 		if t, _ := e.book.get(key); t.Key != s.Key && t.mayHaveBegun(s) {
-			return "due, but the command that began it still runs", time.Time{}
+			return "due, but the command that started it still runs", time.Time{}
 		}
 	}
 	if !s.Pending() || s.Task.Behind == (Key{}) || !s.RetryAskedAt.IsZero() {

@@ -154,7 +154,7 @@ func TestATaskBecomesAnotherSession(t *testing.T) {
 		time.Sleep(30 * time.Minute)
 		require.Equal(t, "real", w.session("a").Task.Session)
 		require.True(t, w.session("a").StandsIn())
-		require.Contains(t, w.session("real").Reason, "the command that began it still runs")
+		require.Contains(t, w.session("real").Reason, "the command that started it still runs")
 		require.Len(t, w.started(), 1)
 		time.Sleep(time.Hour)
 		require.Greater(t, len(w.started()), 1)

@@ -50,7 +50,7 @@ func (r Rules) reserved(u Usage, now time.Time) time.Time {
 // stronger.
 func (r Rules) Reserved(s Session, now time.Time) (why string, until time.Time) {
 	if why, until = r.keptBack(s, s.Usage, now); why != "" {
-		why += "; " + s.retry() + " goes on now"
+		why += "; " + s.retry() + " continues it now"
 	}
 	return why, until
 }
@@ -62,6 +62,6 @@ func (r Rules) keptBack(s Session, u Usage, now time.Time) (why string, until ti
 	if until.IsZero() || !s.RetryAskedAt.IsZero() || s.Paid != nil {
 		return "", time.Time{}
 	}
-	return fmt.Sprintf("%.0f %% of the week's allowance is used, and its last %d %% are kept for you (resume.weekly_reserve): it waits for the new week",
+	return fmt.Sprintf("%.0f %% of the week's allowance is used, and the last %d %% are kept for you (resume.weekly_reserve): it waits for the new week",
 		u.WeekUsed, r.WeeklyReserve), until
 }

@@ -24,8 +24,8 @@ func TestTheLastOfTheWeekIsKeptForPeople(t *testing.T) {
 	w := keeps(10, met, used(90))
 	require.Equal(t, Waiting, w.State)
 	require.Equal(t, week.Add(time.Minute), w.NextAt)
-	require.Equal(t, "90 % of the week's allowance is used, and its last 10 % are kept for you (resume.weekly_reserve): "+
-		"it waits for the new week; `resumed retry 4f2a` goes on now; usage limit: try later", w.Reason)
+	require.Equal(t, "90 % of the week's allowance is used, and the last 10 % are kept for you (resume.weekly_reserve): "+
+		"it waits for the new week; `resumed retry 4f2a` continues it now; usage limit: try later", w.Reason)
 	require.Equal(t, w.NextAt, w.do(Reconsider{}).NextAt)
 
 	w.rules.WeeklyReserve = 0

@@ -27,7 +27,7 @@ func (r Reader) old(rec agent.Recording) (recording.Told, bool) {
 		}
 		told := recording.Told{Session: chat.SessionID, Cwd: room.DirectoryOf(rec.Path, data)}
 		if !room.IsMain(chat.Kind) {
-			told.Leave = "a subagent's chat: the session that it works for goes on by itself"
+			told.Leave = "a subagent's chat: the session that it works for continues by itself"
 		}
 		for _, message := range chat.Messages {
 			event, ok := room.EventOf(message, r.limits, rec.At)

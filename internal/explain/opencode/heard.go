@@ -129,7 +129,7 @@ func (one *telling) idle(at time.Time) resume.Event {
 	case resume.Limited:
 		if last.InProgress {
 			last.InProgress = false
-			one.Leave = cmp.Or(one.Leave, "its wait to try again was ended by somebody")
+			one.Leave = cmp.Or(one.Leave, "somebody ended its wait for the next try")
 			return last
 		}
 		return nil

@@ -1,7 +1,9 @@
 package tmux
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -9,6 +11,9 @@ import (
 	"strconv"
 	"strings"
 )
+
+// ServerPrefix is how the names of servers begin that sessions live in.
+const ServerPrefix = "resumed-"
 
 // Session is a command in a server of its own: it has the environment of who
 // started it, and ends with it.
@@ -48,6 +53,31 @@ func (s Session) Args() []string {
 // Lives reports whether the session has not ended: somebody only left it.
 func (s Session) Lives() bool {
 	return exec.Command("tmux", "-L", s.Server, "has-session", "-t", "resumed").Run() == nil
+}
+
+// Left is a session that still runs, whether a terminal shows it or not.
+type Left struct {
+	Session
+	Program string // what runs in it now
+}
+
+// StillRunning returns the sessions that this program began and that have not ended. Where
+// the window was closed, nobody was told how to come back.
+func StillRunning() []Left {
+	dir := filepath.Join(cmp.Or(os.Getenv("TMUX_TMPDIR"), "/tmp"), fmt.Sprintf("tmux-%d", os.Getuid()))
+	sockets, _ := filepath.Glob(filepath.Join(dir, ServerPrefix+"*")) // the pattern is a good one
+	var all []Left
+	for _, socket := range sockets {
+		name := filepath.Base(socket)
+		out, err := exec.Command("tmux", "-u", "-L", name, "list-panes", "-s", "-t", "resumed", "-F", "#{pane_current_command} #{session_path}").Output()
+		if err != nil {
+			continue // it has ended and left its socket
+		}
+		first, _, _ := strings.Cut(string(out), "\n")
+		program, path, _ := strings.Cut(first, " ")
+		all = append(all, Left{Session{Server: name, Dir: path}, program})
+	}
+	return all
 }
 
 // LastScreen returns what the command left on the screen when it ended: the screen

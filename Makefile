@@ -60,7 +60,7 @@ learn: ## Learn the weights of words from the examples of refusals, and say how 
 systemd-test: ## Boot a systemd and run the units under it (root, two minutes)
 	systemd/test.sh
 
-pictures: ## Take the pictures of the README anew, from real runs (needs chromium)
+pictures: ## Take the pictures of the README anew (needs chromium)
 	go test ./cmd/resumed -run TestPicturesOfTheReadme -count=1 -pictures ../../docs/pictures
 
 docs: ## Write the parts of the documents that the code says

@@ -26,6 +26,8 @@ type browser struct {
 	t   *testing.T
 	ctx context.Context
 
+	high int64 // what it shows, in pixels; 0: as much as most screens do
+
 	mu         sync.Mutex
 	asked      []string // the addresses that were asked for
 	complaints []string

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,7 +34,7 @@ func (b *browser) as(l look) {
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}},
 	})
 	require.NoError(b.t, err)
-	b.do(chromedp.EmulateViewport(l.width, 800))
+	b.do(chromedp.EmulateViewport(l.width, cmp.Or(b.high, 800)))
 	b.until("it is as wide as it should be", fmt.Sprintf("innerWidth === %d", l.width))
 }
 

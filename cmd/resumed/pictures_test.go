@@ -14,25 +14,12 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
-
-	"resumed/internal/resume"
 )
 
 var pictures = flag.String("pictures", "", "take the pictures of the README anew, into this directory")
 
-// projects is an agent that works in several of them.
-const projects = `
-[[agent]]
-name = "mybot"
-kind = "custom"
-files = ["~/src/*/agent.log"]
-session = '(?P<cwd>.*/(?P<session>[^/]+))/agent\.log$'
-limit = ['rate limited, retry in (?P<after>\S+)', 'rate limited$']
-progress = ['^step ']
-resume = ["sh", "../resume.sh", "{session}", "{prompt}"]
-`
-
-// The pictures of the README are taken of real runs: make pictures.
+// The pictures of the README are taken by make pictures: of a real run of the demo, and of the
+// page as it is on an ordinary day.
 func TestPicturesOfTheReadme(t *testing.T) {
 	if *pictures == "" {
 		t.Skip("pictures are taken by make pictures")
@@ -40,25 +27,9 @@ func TestPicturesOfTheReadme(t *testing.T) {
 	b := newBox(t)
 	require.NoError(t, os.WriteFile(filepath.Join(*pictures, "demo.svg"), []byte(moving("resumed demo", b.record("demo"))), 0o644))
 
-	b.write(configFile, projects+served+"[resume]\nstagger = \"0s\"\n[backoff]\nbase_delay = \"100ms\"\nmax_retries = 2\njitter = false\n")
-	b.write("src/resume.sh", `[ "$1" = flaky-tests ] && echo "step 2" >> agent.log && exit 0; echo "boom: cannot connect"; exit 3`)
-	log := func(id string) string { return "src/" + id + "/agent.log" }
-	waiting := []string{"checkout", "search-index"}
-	for _, id := range append(waiting, "billing", "flaky-tests") {
-		b.write(log(id), "step 1\n")
-	}
-	b.start()
-	b.appendTo(log("billing"), "rate limited\n")
-	b.untilState("billing", resume.GaveUp)
-	b.appendTo(log("flaky-tests"), "rate limited\n")
-	b.until("one is continued", func() bool { return len(b.session("flaky-tests").Past) > 0 })
-	for _, id := range waiting {
-		b.appendTo(log(id), "rate limited, retry in 1h47m\n")
-		b.untilState(id, resume.Waiting)
-	}
 	w := newBrowser(t)
-	w.do(chromedp.EmulateViewport(1100, 760), chromedp.Navigate(b.page()))
-	w.until("all of it is drawn", `document.querySelectorAll('.session .strip svg').length === 4 && document.querySelector('#accounts .strip svg') !== null`)
+	w.do(chromedp.EmulateViewport(1100, 900))
+	newDay().open(w)
 	png, err := chromedp.Run(w.ctx, chromedp.CaptureScreenshot())
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(*pictures, "page.png"), png, 0o644))

@@ -56,7 +56,7 @@ function growing({waits, next}) {
 // captions says how the picture is read.
 function captions(told, drawn) {
   const all = [];
-  if (drawn.some((wait) => wait.min_seconds < wait.max_seconds)) all.push('The darker part of a wait is left to chance.');
+  if (drawn.some((wait) => wait.min_seconds < wait.max_seconds)) all.push('The upper part of a wait is left to chance.');
   if (!told.stated && drawn.some((wait) => wait.attempt === told.next)) all.push('The line marks the wait that counts now.');
   if (drawn.length < told.waits.length) all.push('All later ones are like the last.');
   return all.join(' ');

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		daemon = filepath.Join(dir, "resumed")
-		if out, err := exec.Command("go", "build", "-o", daemon, "../cmd/resumed").CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", daemon, "../cmd/resumed").CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "build the daemon: %v\n%s", err, out)
 			return 1
 		}

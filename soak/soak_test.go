@@ -108,7 +108,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		return w
 	}
 	w.binary = filepath.Join(home, "resumed")
-	build := []string{"build", "-o", w.binary}
+	build := []string{"build", "-ldflags=-s -w", "-o", w.binary}
 	if w.faults.clock {
 		build = append(build, w.overlay())
 		w.set(0)

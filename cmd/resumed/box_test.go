@@ -65,7 +65,7 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		program = filepath.Join(dir, "resumed")
-		build := append([]string{"build", "-o", program}, buildFlags()...)
+		build := append([]string{"build", forNoDebugger, "-o", program}, buildFlags()...)
 		if out, err := exec.Command("go", append(build, ".")...).CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "build the binary: %v\n%s", err, out)
 			return 1
@@ -73,6 +73,10 @@ func TestMain(m *testing.M) {
 		return m.Run()
 	}())
 }
+
+// forNoDebugger leaves out what only a debugger reads, as releases do: to link that takes as long as
+// to link all the rest.
+const forNoDebugger = "-ldflags=-s -w"
 
 // buildFlags let the binary be watched as the tests are: where COVERAGE_DIR is
 // set for its coverage, else by the race detector. Both at once make it so slow

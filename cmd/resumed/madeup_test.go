@@ -53,7 +53,7 @@ func buildWithParrot(t *testing.T) string {
 
 	binary := filepath.Join(dir, "resumed")
 	// Not for coverage: the tool that prepares for that does not see an overlay.
-	build := []string{"build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", binary}
+	build := []string{"build", forNoDebugger, "-overlay", filepath.Join(dir, "overlay.json"), "-o", binary}
 	out, err := exec.CommandContext(t.Context(), "go", append(build, ".")...).CombinedOutput()
 	require.NoError(t, err, string(out))
 	return binary
@@ -166,7 +166,7 @@ func parrotIsKnown(t *testing.T, binary string) {
 	b.write(configFile, "[[agent]]\nname = \"parot\"\n")
 	_, errOut, code := b.run("config", "check")
 	require.Equal(t, exitUsage, code)
-	require.Contains(t, errOut, "did you mean the name parrot?")
+	require.Contains(t, errOut, "did you mean parrot?")
 	b.write(configFile, "[[agent]]\nname = \"parrot\"\nroots = [\""+b.path("cage")+"\"]\n")
 	_, errOut, code = b.run("config", "check")
 	require.Zero(t, code, errOut)

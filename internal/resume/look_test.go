@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/limit"
@@ -128,7 +127,7 @@ func TestALookAtAllThatWereStoppedCopiesNone(t *testing.T) {
 			require.NoError(t, err)
 			least = min(least, (after.TotalAlloc-before.TotalAlloc)/uint64(len(kept)))
 		}
-		assert.Less(t, least, uint64(100), "bytes for each")
 		w.stop()
+		require.Less(t, least, uint64(100), "bytes for each")
 	})
 }

@@ -93,9 +93,10 @@ var arrows = map[string][]string{
 	"internal/agent/codex": {
 		"internal/agent", "internal/agent/codex/*", "internal/leash", "internal/limit", "internal/resume", "internal/sqliteread", "internal/usage",
 	},
-	"internal/agent/*":    {"internal/agent", "internal/backoff", "internal/fsevents", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/program", "internal/sqliteread", "internal/resume", "internal/dirs", "internal/usage"},
-	"internal/sqliteread": {"internal/backoff"},
-	"internal/resume":     {"internal/backoff", "internal/limit", "internal/uuidtext"},
+	"internal/agent/codex/rollout": {"internal/agent", "internal/limit", "internal/resume", "internal/usage"},
+	"internal/agent/*":             {"internal/agent", "internal/backoff", "internal/fsevents", "internal/leash", "internal/limit", "internal/process", "internal/procfs", "internal/program", "internal/sqliteread", "internal/resume", "internal/dirs", "internal/usage"},
+	"internal/sqliteread":          {"internal/backoff"},
+	"internal/resume":              {"internal/backoff", "internal/limit", "internal/uuidtext"},
 
 	"internal/limit":       {"internal/limit/class", "internal/limit/facts", "internal/limit/token", "internal/limit/when", "internal/limit/words"},
 	"internal/limit/facts": {"internal/limit/class", "internal/limit/token"},

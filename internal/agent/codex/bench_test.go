@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/codex/rollout"
 )
 
 // BenchmarkSift is the cost of a line by its kind: most bytes of a rollout are
@@ -24,7 +25,7 @@ func BenchmarkSift(b *testing.B) {
 			b.SetBytes(int64(len(line)))
 			b.ReportAllocs()
 			for b.Loop() {
-				sift(line)
+				rollout.Sift(line)
 			}
 		})
 	}
@@ -39,7 +40,7 @@ func BenchmarkObserve(b *testing.B) {
 		filler[i] = said(fmt.Sprintf(`{"type":"function_call_output","output":%q}`, strings.Repeat("x", 2000)))
 	}
 	lines := append([]string{meta(""), turnIn("/one", "")}, filler...)
-	path := rollout(b, append(lines, windows("100@1794704327", "", ""), failed(`"usage_limit_exceeded"`, "You've hit your usage limit."))...)
+	path := rolloutOf(b, append(lines, windows("100@1794704327", "", ""), failed(`"usage_limit_exceeded"`, "You've hit your usage limit."))...)
 	var end agent.Line
 	if err := agent.LinesBack(b.Context(), path, func(l agent.Line) bool {
 		end = l

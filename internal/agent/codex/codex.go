@@ -1,20 +1,20 @@
-// Package codex knows the Codex CLI: where its rollouts are, what a line of
-// them means, which process holds a session, and how a session is continued.
+// Package codex knows the Codex CLI: where its rollouts are, which process holds a
+// session, and how a session is continued. Its room rollout knows what a line means.
 package codex
 
 import (
+	"context"
 	"path/filepath"
-	"regexp"
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/codex/hooks"
+	"resumed/internal/agent/codex/rollout"
+	"resumed/internal/resume"
+	"resumed/internal/usage"
 )
 
 // Name is Codex's name in configuration, status and metrics.
 const Name = "codex"
-
-// homeVariable is the environment variable that moves Codex's home.
-const homeVariable = "CODEX_HOME"
 
 // Builtin is Codex in the list of agents.
 var Builtin = agent.Builtin{
@@ -35,8 +35,7 @@ type Options = agent.Options
 // the directory of the day, that it began in.
 type Agent struct {
 	agent.Transcripts
-	heads agent.Cache[head]
-	dirs  agent.Cache[workDir]
+	reader rollout.Reader
 }
 
 var _ agent.Reader = (*Agent)(nil)
@@ -50,12 +49,13 @@ func New(o Options) (*Agent, error) {
 		Dir:   "sessions",
 		Files: agent.Source{
 			Depth: 3,
-			Match: func(rel string) bool { return rolloutPath.MatchString(filepath.ToSlash(rel)) },
-			Sift:  sift,
+			Match: rollout.Match,
+			Sift:  rollout.Sift,
 		},
 		Elsewhere: func(home string) string { return homeVariable + "=" + home },
 	}}
-	a.Read, a.Size = a.read, size
+	a.reader.LimitsAt = a.LimitsAt
+	a.Read, a.Size = a.reader.Read, rollout.Size
 	return a, err
 }
 
@@ -64,4 +64,14 @@ func configFile() string {
 	return filepath.Join(agent.UsualHome(".codex", homeVariable), "config.toml")
 }
 
-var rolloutPath = regexp.MustCompile(`^\d{4}/\d\d/\d\d/rollout-[^/]+\.jsonl$`)
+// Usage returns what the provider last said of the week.
+func (a *Agent) Usage(ctx context.Context, s resume.Session) (resume.Usage, bool, error) {
+	return rollout.Usage(ctx, s.Transcript)
+}
+
+// Readings returns what the provider said of the windows in the last of the session.
+func (a *Agent) Readings(ctx context.Context, s resume.Session) ([]usage.Reading, error) {
+	return rollout.Readings(ctx, s.Transcript)
+}
+
+func isProgram(path string) bool { return filepath.Base(path) == "codex" }

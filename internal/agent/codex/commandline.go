@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/leash"
 )
 
@@ -87,7 +88,7 @@ func (i invocation) Resume(t agent.Trail, prompt string) []string {
 	const made = "--worktree"
 	args := slices.Concat(i.before.Options(made), []string{execCommand}, i.options.Options("--last", "--all", "-i", "--image", made))
 	if slices.Concat(i.before, i.options).Has(made) {
-		if had, found, _ := lastTurn(context.Background(), t.Transcript); found { // else it goes on here
+		if had, found, _ := rollout.LastTurn(context.Background(), t.Transcript); found { // else it goes on here
 			args = append(args, "-C", had.Cwd)
 		}
 	}

@@ -48,6 +48,12 @@ const (
 	managedDaemon = "--managed-daemon" // of the server that terminals share
 )
 
+const execCommand = "exec"
+
+// serverCommand is the argument of the process that holds the sessions of all
+// terminals of a home: closing a terminal does not end its session.
+const serverCommand = "app-server"
+
 // told are the keys of the configuration of which every turn tells what is in
 // force: the newest counts.
 var told = []string{
@@ -84,3 +90,6 @@ func pair(setting string) (key, value string) {
 	key, value, _ = strings.Cut(setting, "=")
 	return strings.TrimSpace(key), strings.TrimSpace(value)
 }
+
+// byExec reports whether these arguments are of a run without a terminal.
+func byExec(args []string) bool { return slices.Contains(flags.Parse(args).Plain(), execCommand) }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -25,7 +26,7 @@ func FuzzObserve(f *testing.F) {
 		before := []byte{}
 		for raw := range bytes.Lines(data) {
 			raw = bytes.TrimSpace(raw)
-			if sift(raw) != agent.Nothing {
+			if rollout.Sift(raw) != agent.Nothing {
 				f.Add(before, raw)
 			}
 			before = raw
@@ -36,7 +37,7 @@ func FuzzObserve(f *testing.F) {
 		f.Fatal(err)
 	}
 	src := a.Sources()[0]
-	path := rollout(f, meta(""))
+	path := rolloutOf(f, meta(""))
 	f.Fuzz(func(t *testing.T, before, data []byte) {
 		if bytes.ContainsRune(before, '\n') {
 			return
@@ -49,7 +50,7 @@ func FuzzObserve(f *testing.F) {
 		if !ok {
 			return
 		}
-		if sift(data) == agent.Nothing && !odd(data) {
+		if rollout.Sift(data) == agent.Nothing && !odd(data) {
 			t.Fatalf("a line that means %#v would be passed over", s.Event)
 		}
 		if s.Key.ID != sessionA {
@@ -80,8 +81,12 @@ func checkStated(t *testing.T, l resume.Limited, before, line []byte) {
 		return
 	}
 	for _, raw := range [][]byte{before, line} {
-		r, _ := parse(raw)
-		for _, w := range []Window{r.Payload.Limits.Primary, r.Payload.Limits.Secondary} {
+		r, _ := agent.Parse[struct {
+			Payload struct {
+				Limits rollout.RateLimits `json:"rate_limits"`
+			} `json:"payload"`
+		}](raw)
+		for _, w := range []rollout.Window{r.Payload.Limits.Primary, r.Payload.Limits.Secondary} {
 			if n, err := strconv.ParseFloat(string(w.ResetsAt), 64); err == nil && int64(n) == l.Reset.At.Unix() {
 				return
 			}

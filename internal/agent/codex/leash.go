@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
 )
@@ -11,52 +12,46 @@ import (
 // carry says what of its start the session is continued with, but for what its
 // last turn tells. It is not seen where a program that drives the session may have
 // bounded it otherwise than by a command line.
-func (a *Agent) carry(s resume.Session, h head, had turn) (carried leash.Carried, seen bool) {
+func (a *Agent) carry(s resume.Session, h rollout.Head, had rollout.Turn) (carried leash.Carried, seen bool) {
 	o := s.StartedWith()
 	if o == nil {
 		return leash.Carried{}, false
 	}
-	carried = flags.Carry(*o, had.told()...)
+	carried = flags.Carry(*o, newer(had)...)
 	line := flags.Parse(o.Args)
 	if line.Has(searchFlag) && !byExec(o.Args) {
 		carried.Args = append(carried.Args, "-c", override("web_search", "live")) // as the terminal does
 	}
-	return carried, o.ArgsSeen && (h.kind() == resume.Interactive || !line.Has(managedDaemon))
+	return carried, o.ArgsSeen && (h.Kind() == resume.Interactive || !line.Has(managedDaemon))
 }
 
-// told returns the flags of which the turn tells something newer, or that are given
+// newer returns the flags of which the turn tells something newer, or that are given
 // in another form.
-func (t turn) told() []string {
+func newer(t rollout.Turn) []string {
 	told := []string{"-C", "--cd", searchFlag}
 	if plainName.MatchString(t.Model) {
 		told = append(told, "-m", "--model")
 	}
-	if !t.Profile.own() {
+	if !t.Profile.Own() {
 		told = append(told, "--add-dir") // it is among the sandbox's writable roots
 	}
 	return told
 }
 
-// fullAccess is the sandbox that is none. What a session in it does nobody is
-// asked about: a run without a terminal never asks.
-const fullAccess = "danger-full-access"
-
 // bound returns what a session goes on with of which not all is known how it was
 // started: what it may do may have been bounded by flags that nobody saw. Without a
 // sandbox it is the user's choice what becomes of it.
-func (a *Agent) bound(t turn) (_ turn, left []leash.Omission, parked string) {
+func (a *Agent) bound(t rollout.Turn) (_ rollout.Turn, left []leash.Omission, parked string) {
 	const why = "its command line was never seen, and may have bounded it"
-	if t.Sandbox.mode() != fullAccess || a.Unseen == agent.SameMode {
+	if t.Sandbox.Name() != fullAccess || a.Unseen == agent.SameMode {
 		return t, nil, ""
 	}
 	if a.Unseen == agent.Park {
 		return t, nil, fullAccess + ": " + why
 	}
-	t.Sandbox, t.Profile, t.Reviewer = sandbox{Type: "workspace-write"}, profile{}, "user"
+	t.Sandbox, t.Profile, t.Reviewer = rollout.Sandbox{Type: "workspace-write"}, rollout.Profile{}, "user"
 	return t, []leash.Omission{{What: fullAccess, Why: why + ": continued in workspace-write without network"}}, ""
 }
-
-const execCommand = "exec"
 
 // severally are the flags that may be there more than once. Of the others one may
 // stand before exec and one after it, of which the second counts; side by side

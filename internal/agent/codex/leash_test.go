@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/agenttest"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
@@ -76,7 +77,7 @@ func TestWhatCannotBeRepeatedIsSaid(t *testing.T) {
 
 func TestNoRestrictionIsLostAndNothingGranted(t *testing.T) {
 	sc := newScene(t, stopped(ran(readOnly, `,"model":"gpt-5"`))...)
-	agenttest.Leash(t, flags, turn{Model: "gpt-5"}.told(), func(t *testing.T, o resume.Origin) []string {
+	agenttest.Leash(t, flags, newer(rollout.Turn{Model: "gpt-5"}), func(t *testing.T, o resume.Origin) []string {
 		o.SeenAt = sc.session.PromptedAt
 		sc.session.Origin = &o
 		run := sc.plan(t, "continue").Run

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -61,8 +62,8 @@ const (
 	prompted = `{"type":"user_message","message":"go on"}`
 )
 
-// rollout writes a file of these lines and returns its path.
-func rollout(t testing.TB, lines ...string) string {
+// rolloutOf writes a file of these lines and returns its path.
+func rolloutOf(t testing.TB, lines ...string) string {
 	path := filepath.Join(t.TempDir(), "rollout-2026-11-15T00-00-00-"+sessionA+".jsonl")
 	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
 	return path
@@ -71,7 +72,7 @@ func rollout(t testing.TB, lines ...string) string {
 // last returns what a rollout of these lines says last.
 func last(t testing.TB, lines ...string) (resume.Observation, bool) {
 	a := newAgent(t, Options{})
-	e, found, err := agent.Last(t.Context(), a, a.Sources()[0], rollout(t, lines...))
+	e, found, err := agent.Last(t.Context(), a, a.Sources()[0], rolloutOf(t, lines...))
 	require.NoError(t, err)
 	return e.Observation, found
 }
@@ -261,8 +262,8 @@ func TestALimitIsThatOfTheProvider(t *testing.T) {
 func TestTheDirectoryOfATurnThatWasShownNeedsNoLookBack(t *testing.T) {
 	a := newAgent(t, Options{})
 	src := a.Sources()[0]
-	path := rollout(t, meta(""))
-	require.NotEqual(t, agent.Nothing, sift([]byte(turnIn("/one", ""))), "it is shown")
+	path := rolloutOf(t, meta(""))
+	require.NotEqual(t, agent.Nothing, rollout.Sift([]byte(turnIn("/one", ""))), "it is shown")
 	_, _ = a.Observe(src, agent.Line{Path: path, Data: []byte(turnIn("/one", "")), Offset: 1000, Shown: 1000})
 	got, ok := a.Observe(src, agent.Line{Path: path, Data: []byte(said(answered)), Offset: 9000, Shown: 8500})
 	require.True(t, ok)
@@ -277,7 +278,7 @@ func TestTheDirectoryIsThatOfTheLastTurn(t *testing.T) {
 		said(`{"type":"function_call_output","output":"\"turn_context\""}`), failed(`"server_overloaded"`, "x"),
 	}
 	want := []string{"/src/app", "/one", "/one", "/two", "/two"}
-	path := rollout(t, lines...)
+	path := rolloutOf(t, lines...)
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	var got []string
@@ -335,7 +336,7 @@ func TestEachHomeIsAnAccount(t *testing.T) {
 // A line of a gibibyte, in a file that takes no room on disk, between a limit
 // and the turn that it belongs to.
 func TestAHugeLineCostsBoundedMemory(t *testing.T) {
-	path := rollout(t, meta(`,"cli_version":"0.166.0"`), turnIn("/one", ""))
+	path := rolloutOf(t, meta(`,"cli_version":"0.166.0"`), turnIn("/one", ""))
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	require.NoError(t, err)
 	defer f.Close()
@@ -373,7 +374,7 @@ func TestWhatIsPassedOverMeansNothing(t *testing.T) {
 			if !means {
 				continue
 			}
-			require.NotEqual(t, agent.Nothing, sift([]byte(raw)), raw)
+			require.NotEqual(t, agent.Nothing, rollout.Sift([]byte(raw)), raw)
 			require.True(t, json.Valid([]byte(raw)))
 		}
 	}

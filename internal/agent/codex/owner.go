@@ -11,10 +11,6 @@ import (
 	"resumed/internal/resume"
 )
 
-// serverCommand is the argument of the process that holds the sessions of all
-// terminals of a home: closing a terminal does not end its session.
-const serverCommand = "app-server"
-
 // Owner returns the live process that holds the session: by its writer lock,
 // and by the open rollout for versions before 0.146, which take none and let
 // two processes write into each other's turns. The lock itself is not tried:
@@ -34,7 +30,7 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 		}
 	}
 	pids, err = a.Processes.Writers(ctx, rollout)
-	if h, ok := a.headOf(s.Transcript); errors.Is(err, agent.ErrUnseen) && ok && h.locks() {
+	if h, ok := a.reader.Head(s.Transcript); errors.Is(err, agent.ErrUnseen) && ok && h.Locks() {
 		return nil, nil // it has no lock: Codex removes the file when it lets go of a session
 	}
 	if err != nil {
@@ -96,5 +92,3 @@ func (a *Agent) Identify(pid int) (resume.Program, bool) {
 	}
 	return a.Base.Identify(pid)
 }
-
-func isProgram(path string) bool { return filepath.Base(path) == "codex" }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
 )
@@ -53,15 +54,15 @@ func (a *Agent) waits(ctx context.Context, s resume.Session) (agent.Plan, bool, 
 
 // run returns the command that continues the session.
 func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
-	had, _, err := lastTurn(ctx, s.Transcript)
+	had, _, err := rollout.LastTurn(ctx, s.Transcript)
 	if err != nil {
 		return agent.Plan{}, err
 	}
 	cwd := cmp.Or(had.Cwd, s.Cwd)
-	if why := had.refuses(); why != "" {
+	if why := refuses(had); why != "" {
 		return agent.Parked("%s", why), nil
 	}
-	h, _ := a.headOf(s.Transcript)
+	h, _ := a.reader.Head(s.Transcript)
 	carried, seen := a.carry(s, h, had)
 	if !seen {
 		bound, left, why := a.bound(had)
@@ -71,7 +72,7 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words) (agent
 		had, carried.LeftOut = bound, append(carried.LeftOut, left...)
 	}
 	// Of two settings of one key the last counts: that of the last turn.
-	args := slices.Concat([]string{execCommand, "-C", cwd}, carried.Args, had.flags(h.Provider))
+	args := slices.Concat([]string{execCommand, "-C", cwd}, carried.Args, flagsOf(had, h.Provider))
 	if !inRepository(cwd) {
 		// Codex would not begin there unless told to, and the session did.
 		args = append(args, "--skip-git-repo-check")
@@ -79,7 +80,7 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words) (agent
 	plan := a.Run(s, cwd, carried, leash.WithPrompt(append(args, "resume", s.Key.ID), w.Prompt)...)
 	if plan.Run != nil {
 		plan.Run.Spare = a.spare(s, h)
-		if o := s.StartedWith(); h.kind() == resume.Interactive && (o == nil || !byExec(o.Args)) {
+		if o := s.StartedWith(); h.Kind() == resume.Interactive && (o == nil || !byExec(o.Args)) {
 			plan.Run.Unset = []string{execKey} // the terminal did not obey it
 		}
 	}

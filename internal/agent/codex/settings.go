@@ -6,7 +6,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"resumed/internal/agent/codex/rollout"
 )
+
+// fullAccess is the sandbox that is none. What a session in it does nobody is
+// asked about: a run without a terminal never asks.
+const fullAccess = "danger-full-access"
 
 var (
 	sandboxes = []string{"read-only", "workspace-write", fullAccess}
@@ -16,13 +22,13 @@ var (
 // refuses returns why the turn's permissions cannot be given to a headless run,
 // or nothing. A run is never given more than the session had: without a sandbox
 // that is named, it would take what the configuration says by now.
-func (t turn) refuses() string {
-	switch mode := t.Sandbox.mode(); {
+func refuses(t rollout.Turn) string {
+	switch mode := t.Sandbox.Name(); {
 	case mode == "":
 		return "the transcript does not say which sandbox the session ran in"
-	case t.approval() == "untrusted":
+	case t.Policy() == "untrusted":
 		return "the session asks before it runs commands (approval policy untrusted), and a run without a terminal would not"
-	case t.Profile.own():
+	case t.Profile.Own():
 		if !plainName.MatchString(t.Profile.ID) {
 			return "the session ran with the permission profile " + strconv.Quote(t.Profile.ID) + ", which codex exec cannot be given"
 		}
@@ -34,32 +40,16 @@ func (t turn) refuses() string {
 	}
 }
 
-func (t turn) approval() string {
-	var name string
-	_ = json.Unmarshal(t.Approval, &name) // an object of details is none of the names
-	return name
-}
-
-// own reports whether the profile is one of the user's.
-func (p profile) own() bool { return p.ID != "" && !strings.HasPrefix(p.ID, ":") }
-
-func (s sandbox) mode() string {
-	if s.Type != "" {
-		return s.Type
-	}
-	return s.Mode
-}
-
-// flags returns the arguments that give a run these settings: it would take
+// flagsOf returns the arguments that give a run these settings: it would take
 // none of them over from the session. What is not known is left out.
-func (t turn) flags(provider string) []string {
-	flags := t.Sandbox.flags()
-	if t.Profile.own() {
+func flagsOf(t rollout.Turn, provider string) []string {
+	flags := sandboxFlags(t.Sandbox)
+	if t.Profile.Own() {
 		// What a sandbox could say of it is wider. Codex refuses to run where
 		// the profile is not there any more.
 		flags = []string{"-c", override("default_permissions", t.Profile.ID)}
 	}
-	flags = append(flags, t.review()...)
+	flags = append(flags, review(t)...)
 	if plainName.MatchString(t.Model) {
 		flags = append(flags, "-m", t.Model)
 	}
@@ -75,35 +65,35 @@ func (t turn) flags(provider string) []string {
 // review returns the arguments that say who is asked whether a command may leave
 // the sandbox. A run without a terminal asks nobody, unless Codex itself reviews
 // what it would ask a person: that is never taken from the configuration.
-func (t turn) review() []string {
+func review(t rollout.Turn) []string {
 	const key, byCodex = "approvals_reviewer", "auto_review"
 	switch {
 	case t.Reviewer == "":
 		return nil // an old version, which has none
-	case t.Reviewer == byCodex && t.approval() == "on-request":
-		return []string{"-c", override(key, byCodex), "-c", override("approval_policy", t.approval())}
+	case t.Reviewer == byCodex && t.Policy() == "on-request":
+		return []string{"-c", override(key, byCodex), "-c", override("approval_policy", t.Policy())}
 	default:
 		return []string{"-c", override(key, "user")}
 	}
 }
 
-// flags names all that the sandbox allows, so that the configuration cannot add
+// sandboxFlags names all that the sandbox allows, so that the configuration cannot add
 // to it.
-func (s sandbox) flags() []string {
-	flags := []string{"-s", s.mode()}
-	if s.mode() != "workspace-write" {
+func sandboxFlags(s rollout.Sandbox) []string {
+	flags := []string{"-s", s.Name()}
+	if s.Name() != "workspace-write" {
 		return flags
 	}
 	const table = "sandbox_workspace_write."
 	return append(flags,
 		"-c", override(table+"network_access", s.Network),
-		"-c", override(table+"writable_roots", s.roots()),
+		"-c", override(table+"writable_roots", writable(s)),
 		"-c", override(table+"exclude_tmpdir_env_var", s.NoEnv),
 		"-c", override(table+"exclude_slash_tmp", s.NoTmp),
 	)
 }
 
-func (s sandbox) roots() []string {
+func writable(s rollout.Sandbox) []string {
 	if s.Roots == nil {
 		return []string{}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
 )
@@ -25,7 +26,7 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	if owner.Kind == resume.Headless {
 		return agent.Runs(owner), nil
 	}
-	works, err := turnRuns(ctx, s.Transcript)
+	works, err := rollout.Works(ctx, s.Transcript)
 	if err != nil {
 		return agent.Plan{}, err
 	}
@@ -59,26 +60,9 @@ func readsQueue(argv []string) bool {
 	return len(argv) > 0 && (!slices.Contains(argv, serverCommand) || slices.ContainsFunc(argv, shared))
 }
 
-// turnEdges are the events that begin a turn and that end one.
-var turnEdges = []string{"task_started", "task_complete", "turn_aborted"}
-
-// turnRuns reports whether a turn was begun that is not over. Codex waits and
-// retries within one, and writes nothing meanwhile.
-func turnRuns(ctx context.Context, rollout string) (runs bool, err error) {
-	err = agent.LinesBack(ctx, rollout, func(line agent.Line) bool {
-		if line.Cut || !slices.ContainsFunc(turnEdges, func(kind string) bool { return mayBe(line.Data, "event_msg", kind) }) {
-			return true
-		}
-		r, _ := parse(line.Data)
-		runs = r.event() == turnEdges[0]
-		return !slices.Contains(turnEdges, r.event())
-	})
-	return runs, err
-}
-
 // queue returns the command that leaves a message for the session's owner.
 func (a *Agent) queue(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
-	had, _, err := lastTurn(ctx, s.Transcript)
+	had, _, err := rollout.LastTurn(ctx, s.Transcript)
 	if err != nil {
 		return agent.Plan{}, err
 	}

@@ -1,15 +1,6 @@
 package codex
 
-import (
-	"path/filepath"
-	"regexp"
-	"slices"
-	"strings"
-
-	"resumed/internal/agent"
-	"resumed/internal/leash"
-	"resumed/internal/resume"
-)
+import "resumed/internal/leash"
 
 // variables are those that Codex obeys, by what 0.144 and 0.166 do.
 var variables = leash.Variables{
@@ -26,6 +17,9 @@ var variables = leash.Variables{
 }
 
 const (
+	// homeVariable moves Codex's home.
+	homeVariable = "CODEX_HOME"
+
 	// execKey is obeyed by codex exec, before whoever is signed in. A terminal and
 	// a server pass over it.
 	execKey = "CODEX_API_KEY"
@@ -36,111 +30,3 @@ const (
 	bedrock          = "amazon-bedrock"
 	bedrockVariables = `AWS_BEARER_TOKEN_BEDROCK AWS_PROFILE AWS_REGION AWS_DEFAULT_REGION AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN`
 )
-
-// Variables are those that matter to Codex, and those that its configuration names.
-func (a *Agent) Variables() leash.Variables {
-	return slices.Concat(namedBy(a.named("", nil)), a.Base.Variables())
-}
-
-// namedBy is the table of variables that providers and tools have named.
-func namedBy(all map[string][]string) leash.Variables {
-	var table leash.Variables
-	for _, names := range all {
-		table = append(table, leash.Row{Effect: leash.Account, Names: strings.Join(names, " ")})
-	}
-	return table
-}
-
-// spare says which variables the session does without: those of providers that it
-// does not ask. nil: nobody knows whom it asks.
-func (a *Agent) spare(s resume.Session, h head) func(string) bool {
-	if h.Provider == "" {
-		return nil
-	}
-	var args []string
-	if o := s.StartedWith(); o != nil {
-		args = o.Args
-	}
-	named := a.named(s.Cwd, args)
-	needed := slices.Concat(named[h.Provider], named[anyProvider])
-	major, minor, known := h.version()
-	if !known || major == 0 && minor < 144 {
-		needed = append(needed, usualKey)
-	}
-	if h.Provider == bedrock {
-		needed = append(needed, strings.Fields(bedrockVariables)...)
-	}
-	others := append(strings.Fields(bedrockVariables), usualKey)
-	for _, names := range named {
-		others = append(others, names...)
-	}
-	return func(name string) bool { return slices.Contains(others, name) && !slices.Contains(needed, name) }
-}
-
-// anyProvider stands for one whose name is not told where its settings are.
-const anyProvider = "*"
-
-// named returns the variables that configurations and arguments name, by the
-// provider whose they are; empty: those of a tool.
-func (a *Agent) named(dir string, args []string) map[string][]string {
-	files := []string{"/etc/codex/config.toml"}
-	for _, home := range append([]string{a.Homes.Usual}, a.Homes.Roots...) {
-		files = append(files, filepath.Join(home, "config.toml"))
-		profiles, _ := filepath.Glob(filepath.Join(home, "*.config.toml")) // errs on a bad pattern only
-		files = append(files, profiles...)
-	}
-	if dir != "" {
-		files = append(files, filepath.Join(dir, ".codex", "config.toml"))
-	}
-	all := make(map[string][]string)
-	for _, file := range files {
-		text, _ := agent.ReadSettings(file) // what cannot be read names nothing
-		nameIn(string(text), all)
-	}
-	for _, w := range flags.Words(args) {
-		if w.Option == "-c" || w.Option == "--config" {
-			nameIn(flags.Parse(w.Raw).Value(w.Option), all)
-		}
-	}
-	return all
-}
-
-var (
-	// aTable begins a table of TOML, aSetting is a line of one.
-	aTable   = regexp.MustCompile(`^\s*\[+\s*([^\]]+?)\s*\]`)
-	aSetting = regexp.MustCompile(`^\s*([\w."'-]+(?:\s*\.\s*[\w."'-]+)*)\s*=\s*(.*)$`)
-
-	// A variable stands beside such a key, or in a table of headers.
-	namingKey   = regexp.MustCompile(`(?:env_key|bearer_token_env_var)["']?\s*=\s*["']?([A-Za-z_]\w*)`)
-	namingTable = regexp.MustCompile(`env_http_headers\b[^{=]*=\s*\{([^}]*)\}|env_http_headers\.[^=]*=(.*)`)
-	aName       = regexp.MustCompile(`["']([A-Za-z_]\w*)["']\s*(?:,|$|#|\})`)
-)
-
-// nameIn adds the variables that a configuration names.
-func nameIn(text string, all map[string][]string) {
-	table := ""
-	for line := range strings.Lines(text) {
-		if found := aTable.FindStringSubmatch(line); found != nil {
-			table = found[1] + "."
-			continue
-		}
-		found := aSetting.FindStringSubmatch(strings.TrimSpace(line))
-		if found == nil {
-			continue
-		}
-		setting := table + found[1] + " = " + strings.TrimSpace(found[2])
-		parts := strings.FieldsFunc(table+found[1], func(r rune) bool { return strings.ContainsRune(`."' `, r) })
-		provider := ""
-		if len(parts) > 0 && parts[0] == "model_providers" {
-			provider = append(parts, anyProvider)[1]
-		}
-		for _, name := range namingKey.FindAllStringSubmatch(setting, -1) {
-			all[provider] = append(all[provider], name[1])
-		}
-		for _, headers := range namingTable.FindAllStringSubmatch(setting, -1) {
-			for _, name := range aName.FindAllStringSubmatch(headers[1]+headers[2], -1) {
-				all[provider] = append(all[provider], name[1])
-			}
-		}
-	}
-}

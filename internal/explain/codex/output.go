@@ -13,6 +13,7 @@ import (
 
 	"resumed/internal/agent"
 	room "resumed/internal/agent/codex"
+	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -82,10 +83,10 @@ func (r Reader) Printed(rec agent.Recording) (recording.Told, bool) {
 
 // printed is one record of `codex exec --json`.
 type printed struct {
-	Type    string       `json:"type"`
-	Thread  string       `json:"thread_id"`
-	Message string       `json:"message"`
-	Error   room.Failure `json:"error"`
+	Type    string          `json:"type"`
+	Thread  string          `json:"thread_id"`
+	Message string          `json:"message"`
+	Error   rollout.Failure `json:"error"`
 	Item    struct {
 		Type string `json:"type"`
 	} `json:"item"`
@@ -122,7 +123,7 @@ func (r Reader) said(p printed, at time.Time) resume.Event {
 	case p.Type == "turn.failed":
 		return r.refused(p.Error, at)
 	case p.Type == "error":
-		return r.refused(room.Failure{Message: p.Message}, at)
+		return r.refused(rollout.Failure{Message: p.Message}, at)
 	default:
 		return nil
 	}
@@ -133,14 +134,14 @@ var retrying = regexp.MustCompile(`(?i)^(?:reconnecting\.\.\.|stream error: .*re
 
 // refused is an error as Codex tells it outside of a rollout: without what the
 // provider said of the account's limits.
-func (r Reader) refused(f room.Failure, at time.Time) resume.Limited {
-	return r.refusedWith(f, at, room.RateLimits{})
+func (r Reader) refused(f rollout.Failure, at time.Time) resume.Limited {
+	return r.refusedWith(f, at, rollout.RateLimits{})
 }
 
-func (r Reader) refusedWith(f room.Failure, at time.Time, limits room.RateLimits) resume.Limited {
+func (r Reader) refusedWith(f rollout.Failure, at time.Time, limits rollout.RateLimits) resume.Limited {
 	reader := r.limits
 	reader.At = at
-	v := f.Verdict(reader, func() room.RateLimits { return limits })
+	v := f.Verdict(reader, func() rollout.RateLimits { return limits })
 	if retrying.MatchString(f.Message) {
 		v = inProgress(v)
 	}
@@ -195,7 +196,7 @@ func (r Reader) report(text string, c clock) (told recording.Told, begun bool) {
 // complained is an error among the words of a run. What is tried again is not
 // said there, but that it is.
 func (r Reader) complained(text string, at time.Time, before resume.Event) resume.Event {
-	refused := r.refused(room.Failure{Message: text}, at)
+	refused := r.refused(rollout.Failure{Message: text}, at)
 	if last, ok := before.(resume.Limited); ok && last.Text == refused.Text {
 		return nil // it is said twice
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
-	room "resumed/internal/agent/codex"
+	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/explain/recording"
 	"resumed/internal/resume"
 )
@@ -65,17 +65,17 @@ func snake(text []byte) []byte {
 	return hump.ReplaceAllFunc(text, func(letter []byte) []byte { return append([]byte{'_'}, letter[0]|0x20) })
 }
 
-func (f servedFailure) asWritten() room.Failure {
-	return room.Failure{Message: f.Message, Info: snake(f.Info)}
+func (f servedFailure) asWritten() rollout.Failure {
+	return rollout.Failure{Message: f.Message, Info: snake(f.Info)}
 }
 
-func (l servedLimits) asWritten() room.RateLimits {
-	return room.RateLimits{Primary: room.Window(l.Primary), Secondary: room.Window(l.Secondary), Spent: l.Spent, Reached: l.Reached}
+func (l servedLimits) asWritten() rollout.RateLimits {
+	return rollout.RateLimits{Primary: rollout.Window(l.Primary), Secondary: rollout.Window(l.Secondary), Spent: l.Spent, Reached: l.Reached}
 }
 
 // served reads the messages of an app-server, which tell of many sessions.
 func (r Reader) served(rec agent.Recording) (told []recording.Told, ok bool) {
-	var limits room.RateLimits
+	var limits rollout.RateLimits
 	at := rec.At
 	for line, data := range agent.Records(rec.Text) {
 		var m message
@@ -105,7 +105,7 @@ func (m message) isServers() bool {
 }
 
 // notified returns what a message says of its session, or nil.
-func (r Reader) notified(m message, at time.Time, limits room.RateLimits) resume.Event {
+func (r Reader) notified(m message, at time.Time, limits rollout.RateLimits) resume.Event {
 	if !agent.IsUUID(m.Params.Thread) {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (r Reader) notified(m message, at time.Time, limits room.RateLimits) resume
 	}
 }
 
-func (r Reader) errs(m message, at time.Time, limits room.RateLimits) resume.Event {
+func (r Reader) errs(m message, at time.Time, limits rollout.RateLimits) resume.Event {
 	f := m.Params.Error.asWritten()
 	if !m.Params.WillRetry {
 		return r.refusedWith(f, at, limits)
@@ -141,7 +141,7 @@ func (r Reader) errs(m message, at time.Time, limits room.RateLimits) resume.Eve
 	if m.Params.Error.Details != "" {
 		f.Message += " (" + m.Params.Error.Details + ")"
 	}
-	refused := r.refusedWith(f, at, room.RateLimits{})
+	refused := r.refusedWith(f, at, rollout.RateLimits{})
 	refused.Verdict = inProgress(refused.Verdict)
 	return refused
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"resumed/internal/agent"
-	room "resumed/internal/agent/codex"
+	"resumed/internal/agent/codex/rollout"
 	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
@@ -136,7 +136,7 @@ func (r Reader) shows(b recording.Block, rec agent.Recording) (event resume.Even
 	case strings.HasPrefix(text, "Conversation interrupted"):
 		return resume.Cancelled{At: rec.At}, false
 	default:
-		return r.refused(room.Failure{Message: text}, rec.At), false
+		return r.refused(rollout.Failure{Message: text}, rec.At), false
 	}
 }
 

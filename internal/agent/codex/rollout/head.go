@@ -1,10 +1,8 @@
-package codex
+package rollout
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"path/filepath"
 	"regexp"
 
@@ -12,8 +10,8 @@ import (
 	"resumed/internal/resume"
 )
 
-// head is the first record of a rollout: what the session is.
-type head struct {
+// Head is the first record of a rollout: what the session is.
+type Head struct {
 	ID       string `json:"id"`
 	Cwd      string `json:"cwd"` // where it began
 	Version  string `json:"cli_version"`
@@ -27,63 +25,21 @@ type head struct {
 	Nickname     string          `json:"agent_nickname"`
 }
 
-// maxHead bounds how long the first record may be. It holds the instructions
-// that the model was given, some 20 KB.
-const maxHead = 16 << 20
-
-// headOf returns the first record of a rollout, or false where it cannot be
-// read.
-func (a *Agent) headOf(path string) (head, bool) { return a.headBefore(agent.Line{Path: path}) }
-
-// headBefore is headOf of the rollout that a line is of. All before the line may be
-// at hand.
-func (a *Agent) headBefore(line agent.Line) (head, bool) {
-	if h, ok := a.heads.Get(line.Path); ok {
-		return h, true
-	}
-	raw, _, found := bytes.Cut(line.FirstLines(), []byte("\n"))
-	if !found {
-		raw = firstRecord(line.Path)
-	}
-	var first struct {
-		Type    string `json:"type"`
-		Payload head   `json:"payload"`
-	}
-	if !agent.Decode(agent.Lean(raw), &first) || first.Type != "session_meta" {
-		return head{}, false
-	}
-	a.heads.Put(line.Path, first.Payload)
-	return first.Payload, true
-}
-
-// firstRecord reads the first record of a rollout; nil where it cannot be read.
-func firstRecord(path string) (raw json.RawMessage) {
-	f, err := agent.OpenText(path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	if json.NewDecoder(io.LimitReader(f, maxHead)).Decode(&raw) != nil {
-		return nil
-	}
-	return raw
-}
-
 // ownProvider is who answers where nothing else is configured.
 const ownProvider = "openai"
 
 // provider returns who answers the session where it is not the usual one: the
 // limits of the user's plan are none of theirs.
-func (h head) provider() string {
+func (h Head) provider() string {
 	if h.Provider == ownProvider {
 		return ""
 	}
 	return h.Provider
 }
 
-// kind says whether a person sits before the session. The source alone does not
+// Kind says whether a person sits before the session. The source alone does not
 // tell a terminal from an editor, and a program may call itself what it likes.
-func (h head) kind() string {
+func (h Head) Kind() string {
 	var source string
 	_ = json.Unmarshal(h.Source, &source) // of another kind of thread it is no name
 	switch {
@@ -98,7 +54,7 @@ func (h head) kind() string {
 
 // delegated reports whether the thread works for another one, or for Codex
 // itself: it is not continued on its own.
-func (h head) delegated() bool {
+func (h Head) delegated() bool {
 	if h.Parent != "" || h.Role != "" || h.Nickname != "" ||
 		h.ThreadSource == "subagent" || h.ThreadSource == "memory_consolidation" {
 		return true
@@ -117,19 +73,20 @@ func (h head) delegated() bool {
 
 // silent reports whether the record is of a version that does not write why a
 // turn failed: 0.145 was the first that does.
-func (h head) silent(r record) bool {
-	major, minor, known := h.version()
+func (h Head) silent(r record) bool {
+	major, minor, known := h.Release()
 	return known && len(r.Ordinal) == 0 && major == 0 && minor < 145
 }
 
-// locks reports whether the session was begun by a version that holds a lock while
+// Locks reports whether the session was begun by a version that holds a lock while
 // it writes: 0.146 was the first.
-func (h head) locks() bool {
-	major, minor, known := h.version()
+func (h Head) Locks() bool {
+	major, minor, known := h.Release()
 	return known && (major > 0 || minor >= 146)
 }
 
-func (h head) version() (major, minor int, known bool) {
+// Release returns the numbers of the version that began the session.
+func (h Head) Release() (major, minor int, known bool) {
 	n, _ := fmt.Sscanf(h.Version, "%d.%d.", &major, &minor)
 	return major, minor, n == 2
 }
@@ -138,7 +95,7 @@ var rolloutName = regexp.MustCompile(`([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{1
 
 // sessionID returns the id that the rollout begins with, else the one that the
 // file is named after.
-func (h head) sessionID(path string) (string, bool) {
+func (h Head) sessionID(path string) (string, bool) {
 	if agent.IsUUID(h.ID) {
 		return h.ID, true
 	}

@@ -1,4 +1,4 @@
-package codex
+package rollout
 
 import (
 	"bytes"
@@ -9,9 +9,9 @@ import (
 	"resumed/internal/resume"
 )
 
-// size returns how large the context was at an answer. The provider promises to keep
+// Size returns how large the context was at an answer. The provider promises to keep
 // it for five to ten minutes.
-func size(line agent.Line) (resume.Context, bool) {
+func Size(line agent.Line) (resume.Context, bool) {
 	if !bytes.Contains(line.Data, []byte(`"token_count"`)) {
 		return resume.Context{}, false
 	}

@@ -1,4 +1,4 @@
-package codex
+package rollout
 
 import (
 	"resumed/internal/agent"
@@ -6,36 +6,36 @@ import (
 	"resumed/internal/resume"
 )
 
-// read says what a line of a rollout means for its session. Retries within a
+// Read says what a line of a rollout means for its session. Retries within a
 // turn are not written, and a turn without an end may last for hours: silence
 // means nothing.
-func (a *Agent) read(line agent.Line) (o resume.Observation, ok bool) {
+func (rd *Reader) Read(line agent.Line) (o resume.Observation, ok bool) {
 	r, ok := parse(line.Data)
 	if !ok {
 		return o, false
 	}
-	h, _ := a.headBefore(line)
+	h, _ := rd.headBefore(line)
 	if h.delegated() {
 		return o, false
 	}
 	if r.Type == "turn_context" {
-		a.begins(r.Payload.turn, line)
+		rd.begins(r.Payload.Turn, line)
 	}
-	if o.Event, ok = a.event(h, r, line); !ok {
+	if o.Event, ok = rd.event(h, r, line); !ok {
 		return o, false
 	}
 	o.Key.ID, _ = h.sessionID(line.Path) // a copy of the last records may not name it
-	o.Provider, o.Cwd, o.Kind = h.provider(), a.cwd(h, line), h.kind()
+	o.Provider, o.Cwd, o.Kind = h.provider(), rd.cwd(h, line), h.Kind()
 	return o, true
 }
 
 // event returns what a record says.
-func (a *Agent) event(h head, r record, line agent.Line) (resume.Event, bool) {
+func (rd *Reader) event(h Head, r record, line agent.Line) (resume.Event, bool) {
 	at := r.at(line.ModTime)
 	if at.IsZero() {
 		return nil, false
 	}
-	reader := a.LimitsAt(at)
+	reader := rd.LimitsAt(at)
 	if f, ok := r.failed(); ok {
 		limits := func() RateLimits { l, _ := limitsBefore(line); return l }
 		return resume.Limited{At: at, Verdict: f.Verdict(reader, limits), Text: agent.Clip(f.Message)}, true

@@ -1,4 +1,4 @@
-package codex
+package rollout
 
 import (
 	"bytes"
@@ -16,9 +16,9 @@ var (
 	userMessage = agent.MarkBy(`"UserMessage"`, 'U')
 )
 
-// sift judges a line by its kind, which stands at its beginning. A line whose
+// Sift judges a line by its kind, which stands at its beginning. A line whose
 // kind cannot be told that way is read.
-func sift(line []byte) agent.Weight {
+func Sift(line []byte) agent.Weight {
 	outer, payload := opening(line)
 	switch string(outer) {
 	case "event_msg":

@@ -1,4 +1,4 @@
-package codex
+package rollout
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 // A line is worth the same however it is written: the short way through a line as Codex
 // writes it leads where the long one does.
 func TestALineIsWorthTheSameWithSpacesInIt(t *testing.T) {
-	files, err := filepath.Glob("testdata/rollouts/*.jsonl")
+	files, err := filepath.Glob("../testdata/rollouts/*.jsonl")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	worth := map[agent.Weight]int{}
@@ -27,8 +27,8 @@ func TestALineIsWorthTheSameWithSpacesInIt(t *testing.T) {
 			var spaced bytes.Buffer
 			require.NoError(t, json.Indent(&spaced, line, "", " "))
 			long := bytes.ReplaceAll(spaced.Bytes(), []byte("\n"), nil)
-			require.Equal(t, sift(long), sift(line), "%s", line)
-			worth[sift(line)]++
+			require.Equal(t, Sift(long), Sift(line), "%s", line)
+			worth[Sift(line)]++
 		}
 	}
 	require.Len(t, worth, 3, "there were lines of each weight")
@@ -38,7 +38,17 @@ func TestOnlyAWindowThatIsUsedUpIsWorthReading(t *testing.T) {
 	for used, want := range map[string]agent.Weight{
 		"99.9": agent.Nothing, "100": agent.Matters, "100.0": agent.Matters, "7": agent.Nothing, "250": agent.Matters,
 	} {
-		require.Equal(t, want, sift([]byte(windows(used+"@1794704327", "", ""))), used)
-		require.Equal(t, want, sift([]byte(windows("1@1794704327", used+"@1794704327", ""))), used)
+		require.Equal(t, want, Sift(told(used, "null")), used)
+		require.Equal(t, want, Sift(told("1", window(used))), used)
 	}
+}
+
+func window(used string) string {
+	return `{"used_percent":` + used + `,"window_minutes":300,"resets_at":1794704327}`
+}
+
+// told is the record of what the provider said of its windows.
+func told(used, secondary string) []byte {
+	return []byte(`{"timestamp":"2026-11-15T00:00:00.000Z","type":"event_msg","payload":{"type":"token_count","info":null,"rate_limits":{"primary":` +
+		window(used) + `,"secondary":` + secondary + `}}}`)
 }

@@ -1,4 +1,4 @@
-package codex
+package rollout
 
 import (
 	"encoding/json"
@@ -29,7 +29,7 @@ type payload struct {
 	Item    item            `json:"item"`   // of item_completed
 	Limits  RateLimits      `json:"rate_limits"`
 
-	turn // of turn_context
+	Turn // of turn_context
 }
 
 type item struct {

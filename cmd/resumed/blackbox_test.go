@@ -462,7 +462,7 @@ func TestDemoTellsBothStories(t *testing.T) {
 	require.Zero(t, code, errOut)
 	require.Less(t, time.Since(began), 30*time.Second)
 	for _, want := range []string{
-		"painter is limited", "continues the session canvas-1", "moves again after 1 resume", "step 6",
+		"painter is limited", "continues the session canvas-1", "works again after 1 resume", "step 6",
 		"gave up after 3 resumes", "webhook", "resumed status",
 	} {
 		require.Contains(t, out, want)

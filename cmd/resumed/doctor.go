@@ -6,8 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"resumed/internal/humanize"
@@ -23,6 +25,9 @@ const (
 	checkWarn verdict = "warn" // something works less well than it could
 	checkFail verdict = "fail" // something does not work
 )
+
+// notInstalled is said of an agent that is not here.
+const notInstalled = "not installed"
 
 // check is one thing that was looked at.
 type check struct {
@@ -105,13 +110,29 @@ func (c *cli) doctor(ctx context.Context) error {
 
 func (c *cli) printChecks(e examination) error {
 	p := newPage(c.out)
-	p.width = 0 // a command that is cut mends nothing
+	width := p.width
+	p.width = 0 // a command that is cut mends nothing: it is wrapped
 	colours := map[verdict]colour{checkOK: green, checkWarn: yellow, checkFail: red}
+	checks := foldAbsent(e.checks)
+	names := 0
+	for _, check := range checks {
+		names = max(names, ansi.StringWidth(sanitize.Line(check.Name)))
+	}
+	room := 0 // for what is said; 0: any
+	if width > 0 {
+		room = max(width-len("warn  ")-names-2, 30)
+	}
 	var rows [][]cell
-	for _, check := range e.checks {
-		rows = append(rows, []cell{{string(check.Status), colours[check.Status]}, plain(sanitize.Line(check.Name)), plain(sanitize.Line(check.Text))})
-		if check.Fix != "" {
-			rows = append(rows, []cell{plain(""), plain(""), {"→ " + sanitize.Line(check.Fix), bold}})
+	for _, check := range checks {
+		status, name := cell{string(check.Status), colours[check.Status]}, sanitize.Line(check.Name)
+		for _, line := range wrapWords(sanitize.Line(check.Text), room) {
+			rows = append(rows, []cell{status, plain(name), plain(line)})
+			status, name = plain(""), ""
+		}
+		arrow := "→ "
+		for _, line := range wrapWords(sanitize.Line(check.Fix), room-2) {
+			rows = append(rows, []cell{plain(""), plain(""), {arrow + line, bold}})
+			arrow = "  "
 		}
 	}
 	p.table(rows)
@@ -125,4 +146,50 @@ func (c *cli) printChecks(e examination) error {
 		p.line("All is well.")
 	}
 	return p.flush()
+}
+
+// foldAbsent says in one line which agents are not installed: most people have one or two.
+func foldAbsent(checks []check) []check {
+	var names []string
+	absent := func(c check) bool { return c.Text == notInstalled && strings.HasPrefix(c.Name, "agent ") }
+	for _, c := range checks {
+		if absent(c) {
+			names = append(names, strings.TrimPrefix(c.Name, "agent "))
+		}
+	}
+	if len(names) < 2 {
+		return checks
+	}
+	var folded []check
+	for _, c := range checks {
+		switch {
+		case !absent(c):
+			folded = append(folded, c)
+		case strings.HasSuffix(c.Name, " "+names[len(names)-1]): // after those that are here
+			folded = append(folded, check{Name: "other agents", Status: checkOK, Text: notInstalled + ": " + strings.Join(names, ", ")})
+		}
+	}
+	return folded
+}
+
+// wrapWords breaks a text between its words into lines of so many columns; 0 or less: one line.
+func wrapWords(text string, room int) []string {
+	if room <= 0 && text != "" {
+		return []string{text}
+	}
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && ansi.StringWidth(line)+1+ansi.StringWidth(word) > room {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
 }

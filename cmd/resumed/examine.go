@@ -88,7 +88,7 @@ func present(f agents.Finding) bool {
 func examineAgent(e *examination, f agents.Finding, version string) int {
 	name := "agent " + f.Name
 	if !present(f) {
-		e.ok(name, "not installed")
+		e.ok(name, notInstalled)
 		return 0
 	}
 	transcripts, directories := 0, 0
@@ -301,7 +301,7 @@ func examineKitty(ctx context.Context, e *examination) {
 }
 
 func examineDesktop(ctx context.Context, e *examination, cfg config.Config) {
-	ctx, cancel := context.WithTimeoutCause(ctx, 3*time.Second, errors.New("the session bus does not answer"))
+	ctx, cancel := context.WithTimeoutCause(ctx, 3*time.Second, errors.New("the desktop session does not answer"))
 	defer cancel()
 	name, err := app.DesktopServer(ctx)
 	switch {
@@ -310,8 +310,16 @@ func examineDesktop(ctx context.Context, e *examination, cfg config.Config) {
 	case len(cfg.Notify.Desktop) == 0:
 		e.ok("desktop", "not used")
 	default:
-		e.warn("desktop", "notices cannot be shown here: "+err.Error(), "configure another channel: resumed config init")
+		e.warn("desktop", "a notice cannot be shown now: "+err.Error()+"; it waits a day for that", "add a channel that reaches you elsewhere, such as your phone: "+toAddChannel(cfg))
 	}
+}
+
+// toAddChannel says where a channel is written down.
+func toAddChannel(cfg config.Config) string {
+	if len(cfg.Notify.Service) > 0 {
+		return "resumed notify test"
+	}
+	return "[[notify.service]] in the file that resumed config init writes"
 }
 
 func examineSystemd(ctx context.Context, e *examination) {

@@ -39,7 +39,14 @@ func examineKept(ctx context.Context, e *examination, cfg config.Config, readabl
 	}
 	e.kept = slices.Concat([]kept{}, keptInDatabase(ctx, e, stateDir, cfg.History), keptInFiles(stateDir, cfg.History))
 	for _, k := range e.kept {
-		e.ok("kept", fmt.Sprintf("%s: %d, %s in %s; %s", k.What, k.Count, bytesOf(k.Bytes), k.Path, k.Bound))
+		name := k.What
+		if name == "cursors" {
+			name = "read positions"
+		}
+		if in := filepath.Dir(k.Path); in != stateDir { // else the state's line says where
+			name += " in " + k.Path
+		}
+		e.ok("kept", fmt.Sprintf("%s: %d, %s; %s", name, k.Count, bytesOf(k.Bytes), k.Bound))
 	}
 }
 
@@ -55,10 +62,10 @@ func keptInDatabase(ctx context.Context, e *examination, stateDir string, h conf
 		return nil
 	}
 	bounds := map[string]string{
-		"sessions": fmt.Sprintf("one that gave up or is parked for %s (history.ended_keep), one that recovered for a day", humanize.Duration(h.EndedKeep)),
-		"cursors":  fmt.Sprintf("of a file that is gone for %s (history.keep)", humanize.Duration(h.Keep)),
+		"sessions": fmt.Sprintf("those that gave up or are parked for %s (history.ended_keep), those that recovered for a day", humanize.Duration(h.EndedKeep)),
+		"cursors":  fmt.Sprintf("those of deleted files for %s (history.keep)", humanize.Duration(h.Keep)),
 		"history":  fmt.Sprintf("for %s (history.keep), at most %s (history.max_size)", humanize.Duration(h.Keep), h.MaxSize),
-		"notices":  "one that was delivered for a week",
+		"notices":  "those that were delivered for a week",
 	}
 	var all []kept
 	for _, of := range holdings {

@@ -35,7 +35,7 @@ func examineInotify(e *examination, directories int) {
 		return
 	}
 	_ = syscall.Close(fd)
-	text := fmt.Sprintf("%s to watch, %d allowed for all programs of yours", humanize.Count(directories, "directory"), watches)
+	text := fmt.Sprintf("%s to watch, %d allowed for all your programs", humanize.Count(directories, "directory"), watches)
 	switch {
 	case watches == 0:
 		e.warn(name, "the limits of the kernel cannot be read", "")

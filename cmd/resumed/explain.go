@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -173,7 +174,7 @@ func (c *cli) printExplanation(x explain.Explanation, seen *resume.View, now tim
 	p := newPage(c.out)
 	p.line("%s", p.paint(bold, sanitize.Line(x.File)))
 	var rows [][]cell
-	for _, known := range [][2]string{{"agent", x.Agent}, {"session", x.Session}, {"directory", x.Cwd}, {"class", x.Class.String()}} {
+	for _, known := range [][2]string{{"agent", x.Agent}, {"session", x.Session}, {"directory", x.Cwd}, {"class", cmp.Or(x.Class.Words(), x.Class.String())}} {
 		if known[1] != "" { // not every file tells all of it
 			rows = append(rows, []cell{head("  " + known[0]), plain(sanitize.Line(known[1]))})
 		}
@@ -187,16 +188,16 @@ func (c *cli) printExplanation(x explain.Explanation, seen *resume.View, now tim
 		rows = append(rows, []cell{head("  evidence"), plain(sanitize.Line(x.Text))})
 	}
 	if x.ResetAt != nil {
-		rows = append(rows, []cell{head("  resets at"), plain(fmt.Sprintf("%s (%s)", humanize.Clock(*x.ResetAt, now), *x.ResetSource))})
+		rows = append(rows, []cell{head("  resets at"), plain(humanize.Clock(*x.ResetAt, now) + humanize.Source(*x.ResetSource))})
 	}
 	if x.Context != nil {
 		rows = append(rows, []cell{head("  context"), plain(humanize.Context(*x.Context, x.Cold))})
 	}
 	colours := map[explain.Action]colour{explain.Wait: yellow, explain.Resume: green, explain.Park: red}
 	if len(x.Because) > 0 {
-		rows = append(rows, []cell{head("  because of"), plain(sanitize.Line("'" + strings.Join(x.Because, "', '") + "'"))})
+		rows = append(rows, []cell{head("  seen by"), plain(sanitize.Line("'" + strings.Join(x.Because, "', '") + "'"))})
 	}
-	rows = append(rows, []cell{head("  would"), {string(x.Action), colours[x.Action]}}, []cell{head("  because"), plain(humanize.ReasonAt(x.Why, now))})
+	rows = append(rows, []cell{head("  decision"), {string(x.Action), colours[x.Action]}}, []cell{head("  because"), plain(humanize.ReasonAt(x.Why, now))})
 	if x.Remedy != "" {
 		rows = append(rows, []cell{head("  to do"), plain(sanitize.Line(x.Remedy))})
 	}

@@ -75,13 +75,23 @@ func (c *cli) findRuns(name string) (string, error) {
 		found, err = resume.Find(resumed, name)
 	}
 	if err == nil && outputs[found.Key()] == "" {
-		err = fmt.Errorf("%q: %w", name, control.ErrNoSession)
+		return "", hinted{noOutput{name}, "resumed status " + sanitize.ShellWord(name) + " says why, and what comes next"}
 	}
 	if errors.Is(err, control.ErrNoSession) {
 		return "", hinted{fmt.Errorf("no resumed run of %w", err), "resumed history " + sanitize.Line(name) + ", or resumed status"}
 	}
 	return outputs[found.Key()], err
 }
+
+// noOutput says that a session has not been resumed by a command. For programs that is no
+// such session, as it always was.
+type noOutput struct{ name string }
+
+func (e noOutput) Error() string {
+	return fmt.Sprintf("%s has no output yet: no command has resumed it", sanitize.Line(e.name))
+}
+
+func (noOutput) Unwrap() error { return control.ErrNoSession }
 
 // storedSessions returns the sessions that a daemon keeps, or has left behind.
 func storedSessions(stateDir string) ([]resume.View, error) {

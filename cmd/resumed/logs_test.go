@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -32,4 +33,17 @@ func TestOutputsOfSessionsWithOneName(t *testing.T) {
 	_, errOut, code := b.run("logs", "main")
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, errOut, `"main" fits 2 sessions: mybot/main, other/main`)
+}
+
+// Who looks for the output of a session that waits is told that there is none yet, not that
+// there is no such session.
+func TestASessionThatWaitsHasNoOutputYet(t *testing.T) {
+	b := newBox(t)
+	b.write(claudeTranscript, outOfAllowance(b.path("bot"), 3*time.Hour, -1))
+	b.start()
+	b.untilState(claudeSession, resume.Waiting)
+	_, errOut, code := b.run("logs", claudeSession)
+	require.Equal(t, exitNoSession, code)
+	require.Contains(t, errOut, claudeSession+" has no output yet: no command has resumed it\n")
+	require.Contains(t, errOut, "Try: resumed status "+claudeSession)
 }

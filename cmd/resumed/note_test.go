@@ -24,7 +24,7 @@ func TestATurnThatWasLetEndIsContinued(t *testing.T) {
 	})+answerLine(liveID, b.path("bot"), "I stop here. Left: the tests."))
 	b.until("it was continued", func() bool { return strings.Count(b.read("runs"), "\n") == 1 })
 	view := b.untilState(liveID, resume.Watching)
-	require.Contains(t, view.Reason, "moves again after 1 resume")
+	require.Contains(t, view.Reason, "works again after 1 resume")
 	require.Equal(t, 1, strings.Count(b.read("runs"), "\n"))
 }
 

@@ -110,12 +110,12 @@ func (c *cli) printTrials(trials []trial) error {
 	p.width = 0 // an error that is cut does not help
 	for _, t := range trials {
 		name := t.Name
-		if t.To != "" {
+		if t.To != "" && t.To != t.Name {
 			name += " (" + t.To + ")"
 		}
 		took := (time.Duration(t.TookSeconds * float64(time.Second))).Round(time.Millisecond)
 		if !t.OK {
-			p.line("%s %s: sent %q, failed after %s: %s", p.paint(red, "failed"), sanitize.Line(name), sanitize.Line(t.Sent), took, sanitize.Line(*t.Error))
+			p.line("%s %s: %q did not arrive (after %s): %s", p.paint(red, "failed"), sanitize.Line(name), sanitize.Line(t.Sent), took, sanitize.Line(*t.Error))
 			continue
 		}
 		answer := ""

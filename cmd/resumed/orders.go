@@ -105,10 +105,7 @@ func (c *cli) order(cmd *cobra.Command, name string, order control.Order, done s
 		}{1, after})
 	}
 	if order == control.Retry && after.State != resume.Waiting {
-		done = "nothing to retry"
-		if after.Reason != "" {
-			done += ", " + humanize.ReasonAt(after.Reason, time.Now())
-		}
+		done = "nothing to retry: " + notStopped(after)
 	}
 	standing := humanize.Standing(after, time.Now())
 	switch {
@@ -120,4 +117,17 @@ func (c *cli) order(cmd *cobra.Command, name string, order control.Order, done s
 	}
 	_, err = fmt.Fprintf(c.out, "%s: %s\n", sanitize.Line(after.Key().String()), standing)
 	return err
+}
+
+// notStopped says why a session that was to be tried again is not.
+func notStopped(s resume.View) string {
+	reason := humanize.ReasonAt(s.Reason, time.Now())
+	switch {
+	case s.State == resume.Resuming || s.State == resume.Settling:
+		return "it is being resumed already"
+	case s.State == resume.Watching && (reason == "" || strings.HasPrefix(reason, resume.WorksAgain) || strings.HasPrefix(reason, resume.WentOn)):
+		return "it is not stopped"
+	default:
+		return reason
+	}
 }

@@ -94,11 +94,14 @@ func TestASessionGoesOnWithItsUsersOwnKeyWhereTheySaySo(t *testing.T) {
 	out, _, code := b.run("config", "check")
 	require.Zero(t, code, out)
 	require.Contains(t, out, "for at most 5 USD a session, 20 USD a month")
+	const offer = "resumed retry " + claudeSession + " --own-key"
+	out, _, _ = b.run("explain", b.path(claudeTranscript))
+	require.Contains(t, out, offer, "without a daemon too")
+	require.Contains(t, out, "at most 5.00 USD")
 	b.start()
 	b.untilState(claudeSession, resume.Waiting)
 
 	// Everybody says that it could, and nobody does it.
-	const offer = "resumed retry " + claudeSession + " --own-key"
 	b.until("what it has cost is known", func() bool { return b.session(claudeSession).OwnKey.AnHour != nil })
 	for _, args := range [][]string{{"status"}, {"status", claudeSession}, {"explain", b.path(claudeTranscript)}} {
 		out, _, _ := b.run(args...)

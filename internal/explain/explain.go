@@ -69,6 +69,7 @@ type Explanation struct {
 type Explainer struct {
 	agents  map[string]agent.Agent
 	readers map[string]reader
+	config  config.Config
 	rules   resume.Rules
 	limits  limit.Reader // without its time
 	prompt  string       // what an agent is told
@@ -86,7 +87,7 @@ func New(cfg config.Config) (*Explainer, error) {
 		return nil, err
 	}
 	limits := limit.Reader{Grace: cfg.Resume.Grace}
-	return &Explainer{agents: known, readers: readersOf(known, limits), rules: cfg.Rules(), limits: limits, prompt: cfg.Resume.Prompt}, nil
+	return &Explainer{agents: known, readers: readersOf(known, limits), config: cfg, rules: cfg.Rules(), limits: limits, prompt: cfg.Resume.Prompt}, nil
 }
 
 // Agents returns the names of the agents whose files it reads.
@@ -281,6 +282,7 @@ func (x *Explainer) weigh(out *Explanation, event resume.Event, now time.Time) {
 	out.View = session.View(0)
 	out.Remedy = agents.Remedy(out.View)
 	out.View.Remedy = out.Remedy
+	out.View.OwnKey = x.offer(session, now)
 	if out.InProgress {
 		out.Why = "the agent continues by itself"
 	}

@@ -68,7 +68,7 @@ func Facts(s resume.View) []Fact {
 	say("run with", sanitize.Line(s.Program))
 	say("attempts", strings.ReplaceAll(Tries(s), "/", " of "))
 	if s.Windows > 0 {
-		say("windows", Count(s.Windows, "usage limit")+" since a person's last prompt")
+		say("windows", Count(s.Windows, "usage limit")+" since your last prompt")
 	}
 	if s.Context != nil && s.State != resume.Watching {
 		say("context", Context(*s.Context, s.Cold))
@@ -77,7 +77,7 @@ func Facts(s resume.View) []Fact {
 		say("class", s.Class.Words())
 	}
 	when("limited at", s.LimitedAt, "")
-	when("resets at", s.ResetAt, sourceWords(s.ResetFrom))
+	when("resets at", s.ResetAt, Source(s.ResetFrom))
 	say("transcript", sanitize.Line(s.Transcript))
 	return all
 }
@@ -98,7 +98,8 @@ func heldBy(s resume.View) string {
 	return fmt.Sprintf("%s (%s)", Owner(s), sanitize.Line(s.Owner.Kind))
 }
 
-func sourceWords(s limit.Source) string {
+// Source says who told when a limit is over.
+func Source(s limit.Source) string {
 	switch s {
 	case limit.Structured:
 		return ", as the agent recorded it"

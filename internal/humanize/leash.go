@@ -18,7 +18,8 @@ type Part struct {
 // It says nothing of a session of which nothing is asked.
 func Leash(s resume.View) []Part {
 	parts := []Part{{"Started with", started(s.Started), false}}
-	if s.Plan != nil {
+	idle := s.State == resume.Watching && s.Plan != nil && s.Plan.Instead != "" // it is said that there is nothing to resume
+	if s.Plan != nil && !idle {
 		parts = append(parts, plan(*s.Plan, s.Cwd)...)
 	} else if len(s.Carried.LeftOut) > 0 {
 		parts = append(parts, Part{"Left out by the last resume", lines(s.Carried.LeftOut), false})

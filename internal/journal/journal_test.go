@@ -135,7 +135,7 @@ func TestEveryDecisionIsOneLineOfTheHistoryAndTheLog(t *testing.T) {
 		"unpaused: waiting to waiting, rate_limit, a person types",
 		"resuming: waiting to resuming, rate_limit, the wait is over: resume 2 is handed to process 43",
 		"settling: resuming to settling, rate_limit, the resume was delivered: now the transcript must move",
-		"watching: settling to watching, recovered, moves again after 2 resumes",
+		"watching: settling to watching, recovered, works again after 2 resumes",
 	}, l.history(t))
 	require.Equal(t, []string{
 		"level=INFO msg=waiting",
@@ -153,7 +153,7 @@ func TestAStartThatIsKnownLateIsALineOfItsOwn(t *testing.T) {
 	tell(l, story(rateLimited(), resume.Due{Mark: "1"}, resume.Sending{Mark: "1"}, resume.Progressed{At: at(3)}, started("1"))...)
 	require.Equal(t, []string{
 		"waiting: watching to waiting, rate_limit, rate limit: slow down",
-		"watching: resuming to watching, recovered, moves again after 1 resume",
+		"watching: resuming to watching, recovered, works again after 1 resume",
 		"resuming: waiting to resuming, the wait is over: resume 1 runs as process 42",
 	}, l.history(t))
 	require.Equal(t, 1, show(l.entries[2], resume.View{}).Attempt)

@@ -106,11 +106,44 @@ func (all *gathering) hear(now time.Time, wait time.Duration, wanted bool, event
 	if wanted {
 		g := all.open(now, wait, event, m.View.AccountKey(), causeOf(m.View))
 		g.take(m, known && old.group == g.ID)
+		all.follow(g, m.View.Key(), 2*max(wait, lookTime))
 		next.group = g.ID
 	}
 	all.marks[key] = next
 	all.dirty = true
 	all.prune()
+}
+
+// follow keeps news of a session from overtaking older news of it, which are still being
+// gathered: on a desktop what comes last takes the place of the other. A group is held back
+// for longest at most, then the older one is told early.
+func (all *gathering) follow(g *group, key resume.Key, longest time.Duration) {
+	about := func(m member) bool { return m.View.Key() == key }
+	last := g.At.Add(longest)
+	behind := false
+	for _, older := range all.groups {
+		switch {
+		case older == g:
+			behind = true
+			continue
+		case older.closed || !slices.ContainsFunc(older.Members, about):
+			continue
+		case older.Due.After(last):
+			older.Due = last
+		}
+		if older.Due.After(g.Due) {
+			g.Due = older.Due
+		}
+		if behind { // what is due at once is told in the order of the groups
+			defer all.last(g)
+		}
+	}
+}
+
+// last puts a group behind all others.
+func (all *gathering) last(g *group) {
+	i := slices.Index(all.groups, g)
+	all.groups = append(slices.Delete(all.groups, i, i+1), g)
 }
 
 // amend takes in what is newly known of a session, where its notice is still

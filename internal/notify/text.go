@@ -205,7 +205,7 @@ func (w words) what(v resume.View) string {
 	case w.group.Event == Recovered:
 		return ""
 	case w.group.Event == GaveUp && len(v.Attempts) > 0:
-		return sentence(strings.TrimPrefix(sanitize.Short(v.Text, 100)+"; "+w.tried(v), "; "))
+		return sentence(strings.TrimPrefix(sanitize.Short(spoken(v.Text), 100)+"; "+w.tried(v), "; "))
 	case v.Unreached != "" && v.Owner != nil:
 		where, _, _ := strings.Cut(v.Unreached, ": ")
 		where, _, _ = strings.Cut(where, " (process")
@@ -219,7 +219,10 @@ func (w words) what(v resume.View) string {
 		reason, _, _ = strings.Cut(reason, "`resumed retry ")
 		reason = strings.TrimRight(reason, ":; ")
 	}
-	return sentence(sanitize.Short(reason, maxWhat))
+	if w.group.Event != Retrying { // else the title says that
+		reason = strings.TrimPrefix(reason, v.Class.Words()+": ")
+	}
+	return sentence(sanitize.Short(spoken(reason), maxWhat))
 }
 
 // where says which session it is, on which machine, and since when it stands.

@@ -41,7 +41,7 @@ func storied(state resume.State) resume.View {
 		at = at.Add(delay*time.Second + 15*time.Second)
 		a := resume.Attempt{N: i + 1, StartedAt: at, EndedAt: at.Add(15 * time.Second), Delay: delay * time.Second, Outcome: resume.LimitedOut}
 		if i == 4 {
-			a.Outcome, a.Err = resume.NoProgress, "the transcript did not move within 2m0s"
+			a.Outcome, a.Err = resume.NoProgress, "its transcript showed no new work within 2m"
 		}
 		s.Attempts = append(s.Attempts, a)
 	}

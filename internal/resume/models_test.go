@@ -19,10 +19,10 @@ func TestItIsSaidWhichModelASessionGoesOnWith(t *testing.T) {
 		reason string
 		model  string
 	}{
-		"its own":                 {may, "opus", "moves again after 1 resume", ""},
-		"the other one":           {may, "claude-sonnet-5-5", "moves again after 1 resume, with claude-sonnet-5-5 instead of opus (fallback_model)", "claude-sonnet-5-5"},
-		"one that nobody tells":   {may, "", "moves again after 1 resume", ""},
-		"one that a person chose": {resume.Models{}, "sonnet", "moves again after 1 resume", ""},
+		"its own":                 {may, "opus", "works again after 1 resume", ""},
+		"the other one":           {may, "claude-sonnet-5-5", "works again after 1 resume, with claude-sonnet-5-5 instead of opus (fallback_model)", "claude-sonnet-5-5"},
+		"one that nobody tells":   {may, "", "works again after 1 resume", ""},
+		"one that a person chose": {resume.Models{}, "sonnet", "works again after 1 resume", ""},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			s := resume.Session{Key: resume.Key{Agent: "claude-code", ID: "a"}}

@@ -241,9 +241,9 @@ func (s Session) progressed(ev Progressed, now time.Time) Session {
 	if !s.Interrupted() || s.State == Parked && s.DeniedAt(ev.At) {
 		return s // by the run that was refused something: it has ended
 	}
-	why := "continued by itself"
+	why := WentOn
 	if n := s.Tries(); n > 0 {
-		why = fmt.Sprintf("moves again after %d %s", n, plural(n, "resume"))
+		why = fmt.Sprintf(WorksAgain+" after %d %s", n, plural(n, "resume"))
 	}
 	if last := s.last(); last != nil {
 		s = s.models(last.Models.switched(ev.Model))
@@ -306,7 +306,7 @@ func (s Session) due(ev Due, r Rules, now time.Time, u float64) Session {
 		return s
 	}
 	if s.State == Settling {
-		s = s.conclude(NoProgress, "the transcript did not move within "+r.Settle.String(), now)
+		s = s.conclude(NoProgress, "its transcript showed no new work within "+short(r.Settle), now)
 		return s.wait(r, now, now, u)
 	}
 	if s.Paid != nil && s.settled(now).Paid == nil {

@@ -33,7 +33,7 @@ func TestAPersonPaysForASession(t *testing.T) {
 
 	w.resume().do(Progressed{At: w.now})
 	require.Equal(t, Watching, w.State)
-	require.Equal(t, "moves again after 1 resume, with your own key", w.Reason)
+	require.Equal(t, "works again after 1 resume, with your own key", w.Reason)
 	require.True(t, w.Past[0].OwnKey)
 
 	// An overload is waited for, and the key is used again.

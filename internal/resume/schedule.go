@@ -101,7 +101,7 @@ func (s Session) hopeless(r Rules, now time.Time) string {
 		return s.leftWhy()
 	case r.MaxWait > 0 && s.Paid == nil && reset.Stated() && reset.At.Sub(now) > r.MaxWait:
 		return fmt.Sprintf("the limit resets at %s, further away than resume.max_wait (%s); %s tries anyway",
-			reset.At.UTC().Format(time.RFC3339), r.MaxWait, s.retry())
+			reset.At.UTC().Format(time.RFC3339), short(r.MaxWait), s.retry())
 	case r.MaxWindows > 0 && s.Windows > r.MaxWindows:
 		return fmt.Sprintf("passed %d usage limits without a prompt from you (resume.max_windows is %d); %s continues it",
 			s.Windows, r.MaxWindows, s.retry())

@@ -68,7 +68,7 @@ func TestWhatPeopleReadInANight(t *testing.T) {
 		"cancelled by a person":                     plain(usage, Forget{}).Reason,
 		"stopped by a person":                       plain(usage, Cancelled{}).Reason,
 		"it went on by itself":                      plain(usage, Progressed{At: noon.Add(time.Minute)}).Reason,
-		"it moves again":                            plain(usage).resume().after(time.Minute).do(Progressed{At: noon.Add(2 * time.Hour)}).Reason,
+		"it works again":                            plain(usage).resume().after(time.Minute).do(Progressed{At: noon.Add(2 * time.Hour)}).Reason,
 	}
 	maps.Copy(all, heldBackSentences(t))
 	var text strings.Builder

@@ -3,6 +3,7 @@ package resume
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"resumed/internal/limit"
 )
@@ -66,4 +67,22 @@ func plural(n int, noun string) string {
 		return noun
 	}
 	return noun + "s"
+}
+
+// The beginnings of what is said of a session that is not stopped any more.
+const (
+	WorksAgain = "works again"
+	WentOn     = "continued by itself"
+)
+
+// short writes a duration as a configuration has it: 2m, not 2m0s.
+func short(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }

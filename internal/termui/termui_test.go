@@ -60,7 +60,7 @@ func TestStatusFitsEightyColumns(t *testing.T) {
 	utc(t)
 	page := Page{Width: 80, Now: noon}
 	got := page.Status(status(
-		session("0b7c0000", resume.Watching, func(v *resume.View) { v.Reason = "moves again after 1 resume" }),
+		session("0b7c0000", resume.Watching, func(v *resume.View) { v.Reason = "works again after 1 resume" }),
 		session("4f2a9c1e", resume.Waiting, func(v *resume.View) { v.Attempt = 2 }),
 		session("77aa0000", resume.GaveUp, func(v *resume.View) {
 			v.Agent, v.Attempt, v.Cwd, v.Reason = "mybot", 5, "/src/api", "gave up after 5 resumes without progress"
@@ -84,7 +84,7 @@ feed     shop     claude    waiting   0/5  due, but limited until 2 Jan 2020, a�
 d00d     shop     claude    waiting   0/5  in 1m 0s, 13:14: held by pid 1234 in…
 beef     shop     claude    waiting   0/5  open in its terminal: continue there…
 4f2a     shop     claude    waiting   2/5  in 1h 47m, 15:00: usage limit: You'v…
-0b7c     shop     claude    watching  0/5  moves again after 1 resume
+0b7c     shop     claude    watching  0/5  works again after 1 resume
 
 ACCOUNT              LIMIT                            SESSIONS
 claude-code:default  limited, lifts in 1h 46m, 14:59  3

@@ -18,7 +18,6 @@ import (
 
 	"resumed/internal/notify"
 	"resumed/internal/resume"
-	"resumed/internal/sessionbus"
 )
 
 // Options describe the desktop.
@@ -123,11 +122,17 @@ func (d *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 		return "", d.explain(ctx, "ask notification server", err)
 	}
 	id, err := d.show(ctx, conn, n, can)
-	if err != nil {
+	switch {
+	case errors.Is(err, errOvertaken):
+		return errOvertaken.Error(), nil
+	case err != nil:
 		return "", d.explain(ctx, "show notice", err)
 	}
 	return fmt.Sprintf("shown as %d", id), nil
 }
+
+// errOvertaken is the answer for old news.
+var errOvertaken = errors.New("not shown: later news is on the screen")
 
 // explain says why nothing is shown.
 func (d *Channel) explain(ctx context.Context, act string, err error) error {
@@ -135,9 +140,9 @@ func (d *Channel) explain(ctx context.Context, act string, err error) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w", act, context.Cause(ctx))
 	case nobodyShows(err):
-		return &notify.UnavailableError{Err: errors.New("no notification server runs on the session bus")}
+		return &notify.UnavailableError{Err: errNobodyShows}
 	case errors.Is(err, dbus.ErrClosed):
-		return &notify.UnavailableError{Err: errors.New("the session bus has ended")}
+		return &notify.UnavailableError{Err: errors.New("the desktop session has ended")}
 	default:
 		return fmt.Errorf("%s: %w", act, err)
 	}
@@ -152,7 +157,7 @@ func (d *Channel) connect(ctx context.Context) (*dbus.Conn, error) {
 	if conn != nil && conn.Connected() {
 		return conn, nil
 	}
-	conn, err := sessionbus.Dial(ctx)
+	conn, err := dial(ctx)
 	if err != nil {
 		return nil, &notify.UnavailableError{Err: err}
 	}
@@ -199,7 +204,12 @@ func (d *Channel) meet(ctx context.Context, conn *dbus.Conn) (can []string, err 
 // sessions.
 func (d *Channel) show(ctx context.Context, conn *dbus.Conn, n notify.Notice, can []string) (uint32, error) {
 	sessions, keys := subjects(n)
+	calls := n.Event == notify.GaveUp || n.Event == notify.Parked
 	d.mu.Lock()
+	if !calls && d.shown.overtaken(keys, n.At) { // it waited for a desktop, and others did not
+		d.mu.Unlock()
+		return 0, errOvertaken
+	}
 	before := popups{Server: d.shown.Server, Shown: slices.Clone(d.shown.Shown)}
 	old := d.shown.supersede(keys)
 	d.mu.Unlock()
@@ -209,7 +219,6 @@ func (d *Channel) show(ctx context.Context, conn *dbus.Conn, n notify.Notice, ca
 		replaces = old[0]
 	}
 	var actions []string
-	calls := n.Event == notify.GaveUp || n.Event == notify.Parked
 	if calls && d.press != nil && len(sessions) > 0 && slices.Contains(can, "actions") {
 		actions = []string{retryAction, "Retry now"}
 	}
@@ -229,7 +238,7 @@ func (d *Channel) show(ctx context.Context, conn *dbus.Conn, n notify.Notice, ca
 		d.mu.Unlock()
 		return 0, err
 	}
-	d.shown.show(id, keys)
+	d.shown.show(id, keys, n.At)
 	delete(d.buttons, id)
 	if len(actions) > 0 {
 		d.buttons[id] = sessions

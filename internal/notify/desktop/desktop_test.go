@@ -318,21 +318,21 @@ func TestNoDesktopIsUnavailableAndSaysWhy(t *testing.T) {
 		err := send(t, open(t), notifytest.Notice(notify.GaveUp, 1))
 		_, unavailable := errors.AsType[*notify.UnavailableError](err)
 		require.True(t, unavailable, "%v", err)
-		require.ErrorContains(t, err, "no session bus")
+		require.ErrorContains(t, err, "nobody is logged in to a desktop here")
 	})
 	t.Run("no server on the bus", func(t *testing.T) {
 		bustest.Session(t)
 		err := send(t, open(t), notifytest.Notice(notify.GaveUp, 1))
 		_, unavailable := errors.AsType[*notify.UnavailableError](err)
 		require.True(t, unavailable, "%v", err)
-		require.ErrorContains(t, err, "no notification server")
+		require.ErrorContains(t, err, "no program of this desktop session shows notices")
 	})
 }
 
 func TestDesktopServerSaysWhoShowsNotices(t *testing.T) {
 	address := bustest.Session(t).Address
 	_, err := Server(t.Context())
-	require.ErrorContains(t, err, "ask for the notification server")
+	require.ErrorContains(t, err, "no program of this desktop session shows notices")
 	newScreen(t, address)
 	name, err := Server(t.Context())
 	require.NoError(t, err)
@@ -398,4 +398,28 @@ func TestDesktopWorksThroughTheNotifier(t *testing.T) {
 	require.Contains(t, results[0].Answer, "shown as")
 	stop()
 	require.NoError(t, <-ended)
+}
+
+// A notice that waited for a desktop does not take the place of later news of its session;
+// what needs a person is always shown.
+func TestOldNewsDoesNotReplaceLaterNews(t *testing.T) {
+	s := newScreen(t, bustest.Session(t).Address, everything...)
+	d := open(t)
+	gaveUp := notifytest.Notice(notify.GaveUp, 1)
+	require.NoError(t, send(t, d, gaveUp))
+	shown := s.last().ID
+
+	waits := notifytest.Notice(notify.Limited, 1)
+	waits.At = gaveUp.At.Add(-time.Second)
+	answer, err := d.Send(t.Context(), waits)
+	require.NoError(t, err)
+	require.Equal(t, "not shown: later news is on the screen", answer)
+	require.Equal(t, shown, s.last().ID)
+	require.Zero(t, s.last().Replaces)
+
+	waits.At = gaveUp.At.Add(time.Second) // the next limit
+	require.NoError(t, send(t, d, waits))
+	require.Equal(t, shown, s.last().Replaces)
+	require.NoError(t, send(t, d, gaveUp))
+	require.NotZero(t, s.last().Replaces)
 }

@@ -3,6 +3,7 @@ package desktop
 import (
 	"encoding/json"
 	"slices"
+	"time"
 )
 
 // popups are the notices that a desktop shows, as far as is known. Numbers of
@@ -16,6 +17,20 @@ type popups struct {
 type popup struct {
 	ID   uint32   `json:"id"`
 	Keys []string `json:"keys"` // the sessions it is about
+
+	At time.Time `json:"at,omitzero"` // of the notice
+}
+
+// overtaken reports whether later news is on the screen of everything that a notice of
+// that time is about.
+func (p *popups) overtaken(keys []string, at time.Time) bool {
+	for _, key := range keys {
+		later := func(shown popup) bool { return shown.At.After(at) && slices.Contains(shown.Keys, key) }
+		if !slices.ContainsFunc(p.Shown, later) {
+			return false
+		}
+	}
+	return len(keys) > 0
 }
 
 // maxPopups bounds what is remembered; the oldest are forgotten first.
@@ -58,9 +73,9 @@ func (p *popups) supersede(keys []string) []uint32 {
 }
 
 // show remembers a popup.
-func (p *popups) show(id uint32, keys []string) {
+func (p *popups) show(id uint32, keys []string, at time.Time) {
 	p.forget(id)
-	p.Shown = append(p.Shown, popup{ID: id, Keys: keys})
+	p.Shown = append(p.Shown, popup{ID: id, Keys: keys, At: at})
 	p.Shown = p.Shown[max(0, len(p.Shown)-maxPopups):]
 }
 

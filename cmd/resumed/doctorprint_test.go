@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/resume"
+)
+
+// Most people have one agent or two: the others take one line, after those that are here.
+func TestAgentsThatAreNotInstalledTakeOneLine(t *testing.T) {
+	agent := func(name, text string) check { return check{Name: "agent " + name, Status: checkOK, Text: text} }
+	folded := foldAbsent([]check{agent("a", notInstalled), agent("b", "here"), agent("c", notInstalled), {Name: "daemon", Status: checkWarn, Text: "not running"}})
+	require.Equal(t, []check{
+		agent("b", "here"),
+		{Name: "other agents", Status: checkOK, Text: "not installed: a, c"},
+		{Name: "daemon", Status: checkWarn, Text: "not running"},
+	}, folded)
+	one := []check{agent("a", notInstalled), agent("b", "here")}
+	require.Equal(t, one, foldAbsent(one))
+}
+
+func TestLongLinesAreBrokenBetweenWords(t *testing.T) {
+	text := "notices cannot be shown here: nobody is logged in to a desktop here"
+	require.Equal(t, []string{text}, wrapWords(text, 0), "a pipe gets it in one line")
+	lines := wrapWords(text, 30)
+	require.Equal(t, text, strings.Join(lines, " "))
+	for _, line := range lines {
+		require.LessOrEqual(t, len(line), 30)
+	}
+	require.Empty(t, wrapWords("", 30))
+	require.Empty(t, wrapWords("", 0))
+}
+
+// What retry answers where there is nothing to do.
+func TestWhyASessionIsNotRetried(t *testing.T) {
+	for want, s := range map[string]resume.View{
+		"it is not stopped":                 {State: resume.Watching, Reason: "works again after 1 resume"},
+		"it is being resumed already":       {State: resume.Settling, Reason: "due now, asked for by you"},
+		"/src is excluded (resume.exclude)": {State: resume.Watching, Reason: "/src is excluded (resume.exclude)"},
+		"cancelled by you":                  {State: resume.Watching, Reason: "cancelled by you"},
+	} {
+		require.Equal(t, want, notStopped(s))
+	}
+}

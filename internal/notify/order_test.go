@@ -1,0 +1,68 @@
+package notify
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A session that gives up while it is still being looked at how its limit goes on: "it waits,
+// you need not do anything" must not be the last word, which a desktop shows.
+func TestNewsOfASessionIsToldInItsOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch := &fakeChannel{name: "a", events: Events()}
+		n := running(t, Options{Config: Config{Channels: []Channel{ch}, GroupWait: time.Second}})
+		n.Tell(GaveUp, session("x", 2), "") // another one: its notice is open when the next one joins it
+		n.Tell(Limited, session("x", 1), "")
+		time.Sleep(500 * time.Millisecond)
+		n.Tell(GaveUp, session("x", 1), "")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, []Event{Limited, GaveUp}, eventsOf(ch))
+		require.Len(t, ch.notices()[1].Sessions, 2)
+	})
+}
+
+// Sessions that are limited and give up one after the other do not put the first call off
+// without an end.
+func TestACallIsHeldBackForSecondsOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch := &fakeChannel{name: "a", events: Events()}
+		n := running(t, Options{Config: Config{Channels: []Channel{ch}, GroupWait: time.Second}})
+		for i := range 100 {
+			n.Tell(Limited, session("x", i), "")
+			time.Sleep(400 * time.Millisecond)
+			n.Tell(GaveUp, session("x", i), "")
+			if i == 20 { // eight seconds
+				synctest.Wait()
+				require.Contains(t, eventsOf(ch), GaveUp)
+			}
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		told := map[string]Event{}
+		for _, notice := range ch.notices() {
+			for _, s := range notice.Sessions {
+				told[s.ID] = notice.Event
+			}
+		}
+		require.Len(t, told, 100)
+		for id, last := range told {
+			require.Equal(t, GaveUp, last, id)
+		}
+	})
+}
+
+func TestAMessageIsTakenOutOfItsJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		`API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`: "API Error: 529 Overloaded",
+		`429 {"message":"slow down"} (try later)`:                                                    "429 slow down (try later)",
+		`exit status 1 {"error":"plain"}`:                                                            `exit status 1 {"error":"plain"}`,
+		`cut off {"error":{"message":"Overl`:                                                         `cut off {"error":{"message":"Overl`,
+		`no JSON`:                                                                                    `no JSON`,
+	} {
+		require.Equal(t, want, spoken(text))
+	}
+}

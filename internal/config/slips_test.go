@@ -114,8 +114,8 @@ run = ["there"]
 `
 	c := load(t, strings.ReplaceAll(file, "DIR", dir))
 	require.Equal(t, []string{
-		"agent[0].roots[1]: there is no directory " + dir + "/.claud: write the full path, or begin with ~/",
-		"agent[3].files[0]: there is no directory " + dir + "/logs: write the full path, or begin with ~/",
+		"agent[0].roots[1]: there is no directory " + dir + "/.claud",
+		"agent[3].files[0]: there is no directory " + dir + "/logs",
 		"agent[0].command: there is no program /opt/none/claude that can be run",
 		"agent[3].resume[0]: there is no program mybot in PATH: write its full path",
 		"resume.trusted_users[1]: there is no user nobody-of-that-name here",

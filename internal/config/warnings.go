@@ -35,7 +35,7 @@ func Warnings(path string, c Config) []string {
 	}
 	for _, d := range c.directories() {
 		if info, err := os.Stat(d.path); err != nil || !info.IsDir() {
-			warn("%s: there is no directory %s: write the full path, or begin with ~/", d.key, d.path)
+			warn("%s: there is no directory %s%s", d.key, d.path, besideFile(path, d.path))
 		}
 	}
 	for _, p := range c.programs() {
@@ -53,6 +53,16 @@ func Warnings(path string, c Config) []string {
 		warn("http.listen = %q can be reached from other machines: write 127.0.0.1:%s for this one alone", c.HTTP.Listen, port)
 	}
 	return found
+}
+
+// besideFile says how a path came about that was most likely written without its
+// beginning.
+func besideFile(file, path string) string {
+	dir, err := directory(file)
+	if file == "" || err != nil || !strings.HasPrefix(path, dir+"/") {
+		return ""
+	}
+	return ", beside this file: write the full path, or begin with ~/"
 }
 
 // directories returns those that are named and would be looked for in vain.

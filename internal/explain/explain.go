@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -348,8 +349,18 @@ const (
 	longestHead  = 64 << 20
 )
 
+// noFile is a file that is not there, in plain words.
+type noFile string
+
+func (path noFile) Error() string { return "there is no file " + string(path) }
+
+func (noFile) Unwrap() error { return fs.ErrNotExist }
+
 func readHead(path string) ([]byte, error) {
 	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, noFile(path)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -106,3 +106,14 @@ func TestWhoIsHeldBackIsNotDue(t *testing.T) {
 	why := WhyNot(v, noon)
 	require.Contains(t, why.Lines[len(why.Lines)-1], "due, but resumed is paused")
 }
+
+// What pause answers: a wait that goes on is not when the session goes on.
+func TestAPausedSessionSaysWhenItsWaitEnds(t *testing.T) {
+	now := time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
+	s := resume.View{State: resume.Waiting, NextAt: new(now.Add(107 * time.Minute))}
+	require.Contains(t, Standing(s, now), "waiting, in 1h 47m")
+	s.Paused = true
+	require.Contains(t, Standing(s, now), "paused; its wait ends in 1h 47m")
+	s.NextAt = new(now.Add(-time.Minute))
+	require.NotContains(t, Standing(s, now), "its wait ends")
+}

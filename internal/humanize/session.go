@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"resumed/internal/limit"
@@ -111,10 +112,15 @@ func Late(s resume.View) string {
 // Standing says in one phrase how a session stands: "waiting, in 1h 47m, 15:00".
 func Standing(s resume.View, now time.Time) string {
 	word, _ := State(s)
-	if when := Countdown(s, now); when != "" {
-		word += ", " + when
+	when := Countdown(s, now)
+	switch {
+	case when == "":
+		return word
+	case s.Paused && strings.HasPrefix(when, "in "):
+		return word + "; its wait ends " + when
+	default:
+		return word + ", " + when
 	}
-	return word
 }
 
 // Account says in a word how a limit stands that sessions share, by the state of

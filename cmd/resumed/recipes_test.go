@@ -34,6 +34,7 @@ func TestEveryRecipeReadsWhatItsAgentWrote(t *testing.T) {
 			b := newBox(t)
 			from := filepath.Join("testdata", "recipes", name)
 			require.NoError(t, os.CopyFS(b.path(), os.DirFS(filepath.Join(from, "home"))))
+			b.write("bin/"+name, "#!/bin/sh\n") // else it is warned that there is no such program
 			_, errOut, code := b.run("config", "init", "--agent", name)
 			require.Zero(t, code, errOut)
 			out, errOut, code := b.run("config", "check")
@@ -103,7 +104,7 @@ func TestARecipeIsAddedToWhatIsThere(t *testing.T) {
 
 	_, errOut, code = b.run("config", "init", "--agent", "droid")
 	require.Equal(t, 1, code)
-	require.Contains(t, errOut, "has an [[agent]] named droid already and stays as it is")
+	require.Contains(t, errOut, "already has an [[agent]] named droid, and was not changed")
 	require.Equal(t, mine+"\n"+recipe, b.read(configFile))
 
 	b.write(configFile, "nonsense = 1\n")

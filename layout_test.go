@@ -39,7 +39,7 @@ var arrows = map[string][]string{
 	"internal/journal": {"internal/control", "internal/notify", "internal/resume", "internal/sanitize", "internal/state"},
 	"internal/metrics": {"internal/limit", "internal/notify", "internal/resume", "internal/usage"},
 	"internal/explain": {
-		"internal/agent", "internal/agents", "internal/sanitize", "internal/config", "internal/explain/*", "internal/leash", "internal/limit", "internal/resume", "internal/lastwords",
+		"internal/agent", "internal/agents", "internal/budget", "internal/sanitize", "internal/config", "internal/explain/*", "internal/leash", "internal/limit", "internal/resume", "internal/lastwords",
 	},
 	"internal/explain/*": {
 		"internal/agent", "internal/agent/*", "internal/agent/*/*", "internal/explain/recording", "internal/limit", "internal/resume",

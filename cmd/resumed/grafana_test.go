@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -130,7 +131,9 @@ func TestPrometheusAnswersTheDashboard(t *testing.T) {
 	}
 	b := busyBox(t)
 	b.get("/healthz")
-	b.write("prometheus.yml", fmt.Sprintf("global:\n  scrape_interval: 1s\nscrape_configs:\n- job_name: resumed\n  static_configs:\n  - targets: [%q]\n", b.status().Daemon.HTTP))
+	rules, err := filepath.Abs("../../docs/alerts.yml")
+	require.NoError(t, err)
+	b.write("prometheus.yml", fmt.Sprintf("global:\n  scrape_interval: 1s\n  evaluation_interval: 1s\nrule_files: [%q]\nscrape_configs:\n- job_name: resumed\n  static_configs:\n  - targets: [%q]\n", rules, b.status().Daemon.HTTP))
 	address := freeAddress(t)
 	cmd := exec.Command(server, "--config.file="+b.path("prometheus.yml"), "--storage.tsdb.path="+b.path("tsdb"), "--web.listen-address="+address)
 	cmd.Env = b.env()
@@ -143,24 +146,11 @@ func TestPrometheusAnswersTheDashboard(t *testing.T) {
 		_ = cmd.Wait()
 		log.Close()
 	})
-	meant := strings.NewReplacer("$instance", ".*", "$__rate_interval", "1m")
+	// What a query says where there is nothing would hide that there is nothing.
+	meant := strings.NewReplacer("$instance", ".*", "$__rate_interval", "1m", " or vector(0)", "")
 	answered := func(query string) bool {
-		answer, err := http.Get("http://" + address + "/api/v1/query?query=" + url.QueryEscape(meant.Replace(query)))
-		if err != nil {
-			return false
-		}
-		defer answer.Body.Close()
-		if answer.StatusCode == http.StatusServiceUnavailable {
-			return false // it is about to begin
-		}
-		var said struct {
-			Status string
-			Error  string
-			Data   struct{ Result []any }
-		}
-		require.NoError(t, json.NewDecoder(answer.Body).Decode(&said))
-		require.Equal(t, "success", said.Status, "%s: %s", query, said.Error)
-		return len(said.Data.Result) > 0
+		var found struct{ Result []any }
+		return askPrometheus(t, address, "query?query="+url.QueryEscape(meant.Replace(query)), &found) && len(found.Result) > 0
 	}
 	b.until("Prometheus has asked the daemon", func() bool { return answered("resumed_build_info") })
 	for _, query := range dashboardQueries(t) {
@@ -171,6 +161,43 @@ func TestPrometheusAnswersTheDashboard(t *testing.T) {
 		}
 		b.until("Prometheus answers "+query, func() bool { return answered(query) })
 	}
+	b.until("it has tried all alerts", func() bool {
+		var loaded struct {
+			Groups []struct {
+				Rules []struct{ Name, Health, LastError string }
+			}
+		}
+		tried := askPrometheus(t, address, "rules", &loaded) && len(loaded.Groups) == 1
+		for _, group := range loaded.Groups {
+			for _, rule := range group.Rules {
+				require.NotEqual(t, "err", rule.Health, "%s: %s", rule.Name, rule.LastError)
+				tried = tried && rule.Health == "ok"
+			}
+		}
+		return tried
+	})
+}
+
+// askPrometheus reports whether it answers yet, and reads what.
+func askPrometheus(t *testing.T, address, what string, into any) bool {
+	t.Helper()
+	answer, err := http.Get("http://" + address + "/api/v1/" + what)
+	if err != nil {
+		return false
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode == http.StatusServiceUnavailable {
+		return false // it is about to begin
+	}
+	var said struct {
+		Status string
+		Error  string
+		Data   json.RawMessage
+	}
+	require.NoError(t, json.NewDecoder(answer.Body).Decode(&said))
+	require.Equal(t, "success", said.Status, "%s: %s", what, said.Error)
+	require.NoError(t, json.Unmarshal(said.Data, into))
+	return true
 }
 
 // freeAddress returns one that nobody listens at.

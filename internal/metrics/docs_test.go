@@ -45,3 +45,38 @@ func TestDocumentsNameMetricsThatExist(t *testing.T) {
 	}
 	require.True(t, json.Valid([]byte(read("grafana.json"))))
 }
+
+// Every panel has a place of its own on the dashboard, a title and words that say what it shows.
+func TestPanelsOfTheDashboardHaveTheirPlaces(t *testing.T) {
+	type panel struct {
+		ID                       int
+		Type, Title, Description string
+		GridPos                  struct{ X, Y, W, H int }
+		Panels                   []panel // of a row that is folded
+	}
+	var dashboard struct{ Panels []panel }
+	text, err := os.ReadFile("../../docs/grafana.json")
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &dashboard))
+	ids, taken := make(map[int]bool), make(map[[2]int]string)
+	var place func([]panel)
+	place = func(panels []panel) {
+		for _, p := range panels {
+			require.False(t, ids[p.ID], "panel %d is there twice", p.ID)
+			ids[p.ID] = true
+			require.NotEmpty(t, p.Title)
+			require.Equal(t, p.Type == "row", p.Description == "", p.Title)
+			require.LessOrEqual(t, p.GridPos.X+p.GridPos.W, 24, p.Title)
+			for x := range p.GridPos.W {
+				for y := range p.GridPos.H {
+					at := [2]int{p.GridPos.X + x, p.GridPos.Y + y}
+					require.Empty(t, taken[at], "it is under %q", p.Title)
+					taken[at] = p.Title
+				}
+			}
+			place(p.Panels)
+		}
+	}
+	place(dashboard.Panels)
+	require.Greater(t, len(ids), 20)
+}

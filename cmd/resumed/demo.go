@@ -102,7 +102,11 @@ func (c *cli) demo(ctx context.Context) error {
 		return err
 	}
 	file := filepath.Join(dir, "resumed.toml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, demoConfig, dir, program, phone), 0o600); err != nil {
+	text := fmt.Appendf(nil, demoConfig, dir, program, phone)
+	for _, b := range agents.Known() { // a demo does not touch the sessions of those who look at it
+		text = fmt.Appendf(text, "\n[[agent]]\nname = %q\nenabled = false\n", b.Name)
+	}
+	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return fmt.Errorf("write the demo's configuration: %w", err)
 	}
 	cfg, err := config.Load(file, agents.Known())

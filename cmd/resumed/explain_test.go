@@ -272,7 +272,7 @@ func TestExplainDoesNotGuess(t *testing.T) {
 		out, errOut, code := b.run("explain", b.path(name))
 		require.Equal(t, exitFailed, code, name)
 		require.Empty(t, out, name)
-		require.Contains(t, errOut, "the output of a run, a screen, events or an export", name)
+		require.Contains(t, errOut, "no output of a run, no screen, no events and no export", name)
 	}
 }
 

@@ -457,6 +457,7 @@ func TestExplainTextGivesOneObjectForEveryLine(t *testing.T) {
 
 func TestDemoTellsBothStories(t *testing.T) {
 	b := newBox(t)
+	b.write(claudeTranscript, promptLine(claudeSession, b.path("bot"), "go")+refusalLine(claudeSession, b.path("bot"))) // which is not the demo's business
 	began := time.Now()
 	out, errOut, code := b.run("demo")
 	require.Zero(t, code, errOut)

@@ -59,6 +59,9 @@ func (r *report) live(dir string, n, samples int) error {
 		if err := r.burst(d, many[:burst]); err != nil {
 			return err
 		}
+		if err := r.page(d); err != nil {
+			return fmt.Errorf("the page: %w", err)
+		}
 	}
 	return r.tails(h, many)
 }

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// looksAtPage is how often the page is opened.
+const looksAtPage = 20
+
+// page measures what a browser waits for from the daemon when it opens the page: until it
+// knows the groups of the sessions that were stopped, which is all that it draws first.
+func (r *report) page(d *daemon) error {
+	at, err := d.servePage(r.binary)
+	if err != nil {
+		return err
+	}
+	var all []time.Duration
+	before := d.used()
+	for range looksAtPage {
+		took, err := outline(at)
+		if err != nil {
+			return err
+		}
+		all = append(all, took)
+	}
+	r.add("page → its groups, p50 / p99", len(d.home.sessions), "%s (%.0f ms CPU)", quantiles(all), ms((d.used()-before)/looksAtPage))
+	return nil
+}
+
+// servePage has the daemon serve its page, which it does not by itself, and returns the link.
+func (d *daemon) servePage(binary string) (*url.URL, error) {
+	dir := filepath.Join(d.home.dir, ".config/resumed")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "resumed.toml"), []byte("[http]\nlisten = \"127.0.0.1:0\"\n"), 0o600); err != nil {
+		return nil, err
+	}
+	for until := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		open := exec.Command(binary, "open", "--print")
+		open.Env = environment(d.home)
+		link, err := open.Output()
+		if err == nil {
+			return url.Parse(strings.TrimSpace(string(link)))
+		}
+		if time.Now().After(until) {
+			return nil, fmt.Errorf("open --print: %w", err)
+		}
+	}
+}
+
+// outline opens the page's stream and returns how long its groups took.
+func outline(at *url.URL) (time.Duration, error) {
+	ctx, leave := context.WithTimeout(context.Background(), patience)
+	defer leave()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at.Host+"/events", nil)
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("Authorization", "Link "+at.Query().Get("token"))
+	begin := time.Now()
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer answer.Body.Close()
+	events := bufio.NewScanner(answer.Body)
+	events.Buffer(nil, 1<<26)
+	for events.Scan() {
+		if strings.Contains(events.Text(), `"groups":[`) {
+			return time.Since(begin), nil
+		}
+	}
+	return 0, fmt.Errorf("the page was told no groups: %s, %w", answer.Status, events.Err())
+}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -52,7 +53,7 @@ func (p Program) Typed() (pid int, keys string) {
 	return pid, rest
 }
 
-// Process returns the program's process, once it runs.
+// Process returns the program's process, once it runs. It ends with the test.
 func (p Program) Process() resume.Process {
 	p.T.Helper()
 	pid := 0
@@ -62,7 +63,13 @@ func (p Program) Process() resume.Process {
 		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // which comes after the program
 		return filepath.Base(path) == filepath.Base(os.Args[0]) && len(environ) > 0
 	})
-	return ProcessOf(p.T, pid)
+	process := ProcessOf(p.T, pid)
+	p.T.Cleanup(func() { // it may have left its terminal, and would outlive that
+		if stat, err := procfs.Proc.Stat(pid); err == nil && stat.Start == process.Start {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+	return process
 }
 
 // ProcessOf returns the very process of that number.

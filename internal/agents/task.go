@@ -36,7 +36,7 @@ func starter(made map[string]agent.Agent, name string) (agent.Starter, error) {
 	if name != "" {
 		a := made[name]
 		if a == nil {
-			return nil, fmt.Errorf("the agent %q is not configured or switched off: there are %s", name, strings.Join(sorted(made), ", "))
+			return nil, fmt.Errorf("the agent %q is not configured or switched off; configured: %s", name, strings.Join(sorted(made), ", "))
 		}
 		if starter, ok := a.(agent.Starter); ok {
 			return starter, nil

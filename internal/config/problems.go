@@ -242,7 +242,7 @@ func unknownKey(e entry) string {
 	case len(elsewhere) > 0:
 		return fmt.Sprintf("%s here; did you mean %s?", what, strings.ReplaceAll(elsewhere[0], "[]", ""))
 	case len(beside) <= mostListed:
-		return what + "; there are " + strings.Join(beside, ", ")
+		return what + "; valid here: " + strings.Join(beside, ", ")
 	default:
 		return what
 	}

@@ -111,7 +111,7 @@ func (a Agent) validateCustom(found *problems, key string, builtin []string) {
 		case near != "":
 			found.add(key+".name", a.Name, `is not built in; did you mean %s? An agent of your own needs kind = "custom"`, near)
 		default:
-			found.add(key+".name", a.Name, `is not built in: there are %s. An agent of your own needs kind = "custom"`, strings.Join(builtin, ", "))
+			found.add(key+".name", a.Name, `is not built in; these are: %s. An agent of your own needs kind = "custom"`, strings.Join(builtin, ", "))
 		}
 		if a.Kind == "" {
 			return // what else it lacks follows from that
@@ -234,7 +234,7 @@ func (ps *problems) command(key string, argv []string) {
 		ps.check(!strings.ContainsRune(arg, 0), at, arg, "must not contain a NUL")
 		for _, p := range placeholder.FindAllString(arg, -1) {
 			if !slices.Contains(placeholders(), p) {
-				ps.add(at, arg, "has the placeholder %s; there are %s", p, strings.Join(placeholders(), ", "))
+				ps.add(at, arg, "has the placeholder %s; valid here: %s", p, strings.Join(placeholders(), ", "))
 			}
 		}
 	}

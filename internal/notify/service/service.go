@@ -136,7 +136,7 @@ func unknown(scheme string) string {
 	}
 	all := new(router.ServiceRouter).ListServices()
 	slices.Sort(all)
-	return fmt.Sprintf("there is no service %q; there are %s", scheme, strings.Join(all, ", "))
+	return fmt.Sprintf("there is no service %q; valid here: %s", scheme, strings.Join(all, ", "))
 }
 
 // sender is what of shoutrrr's services is used.

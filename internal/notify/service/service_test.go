@@ -169,7 +169,7 @@ func TestWellKnownServicesAreCheckedWithoutANetwork(t *testing.T) {
 func TestAServiceThatThereIsNot(t *testing.T) {
 	for url, want := range map[string]string{
 		"https://ntfy.sh/secret-topic": "for ntfy write ntfy://ntfy.sh/TOPIC; a plain https URL is for [[notify.webhook]]",
-		"nfty://ntfy.sh/secret-topic":  `there is no service "nfty"; there are bark, discord, `,
+		"nfty://ntfy.sh/secret-topic":  `there is no service "nfty"; valid here: bark, discord, `,
 	} {
 		_, err := New(Options{Common: notify.Common{Name: "x"}, URL: url})
 		require.ErrorContains(t, err, want)

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -66,7 +67,14 @@ func dashboardQueries(t *testing.T) []string {
 // busyBox is a daemon that has gone through all that the dashboard shows: a session that
 // was continued, one that gave up, a notice of it, a limit that lasts.
 func busyBox(t *testing.T) *box {
-	b, hook := newBox(t), newHook(t)
+	b := newBox(t)
+	b.busy()
+	return b
+}
+
+func (b *box) busy() {
+	b.t.Helper()
+	hook := newHook(b.t)
 	b.write(configFile, bot+"[backoff]\nbase_delay = \"100ms\"\nmax_retries = 1\njitter = false\n[resume]\nstagger = \"0s\"\n[http]\nlisten = \"127.0.0.1:0\"\n"+
 		"[notify]\ngroup_wait = \"0s\"\n[[notify.webhook]]\nname = \"ops\"\nurl = \""+hook.URL+"\"\n")
 	b.write("bot/resume.sh", `[ "$1" = s-1 ] && echo "step 2" >> logs/$1.log && exit 0; echo "no luck"; exit 7`)
@@ -77,6 +85,25 @@ func busyBox(t *testing.T) *box {
 	b.untilState("s-2", resume.GaveUp)
 	b.until("the notice arrives", func() bool { return len(hook.got()) > 0 })
 	b.until("and is counted", func() bool { return b.channel().Delivered > 0 })
+}
+
+// busyHost is a daemon with all that the dashboard shows of some alone: it is in a fleet and has tried
+// a limit for it, an agent has told how much is used, and one account asks two providers.
+func (h *hubBox) busyHost() *box {
+	h.t.Helper()
+	b := h.host("one")
+	b.write(codexRollout, usedRollout(h.t, b.path("bot"), time.Now().Add(3*time.Hour), 42, 82))
+	b.write("bin/opencode", "#!/bin/sh\nsleep 600\n")
+	db := b.opencodeDB()
+	for provider, id := range map[string]string{"anthropic": "ses_1", "openai": "ses_2"} {
+		b.write(id+"/main.go", "package main\n")
+		db.session(id, "", b.path(id))
+		db.refusedBy(provider, "msg_"+id, id, "The usage limit has been reached", `"retry-after":"10800"`)
+	}
+	b.start()
+	b.until("it is in the fleet", b.inFleet("connected", 1))
+	b.write("bot/logs/s-1.log", "step 1\nrate limited, retry in 1s\n")
+	b.until("a limit was tried", func() bool { return figure([]*box{b}, "resumed_fleet_probes_total", "moved") == 1 })
 	return b
 }
 
@@ -120,7 +147,8 @@ func TestTheDashboardNamesWhatTheDaemonExports(t *testing.T) {
 	}
 }
 
-// A real Prometheus that asks the daemon has an answer to every query of the dashboard.
+// A real Prometheus that asks two daemons, one of them in a fleet, has an answer to every query of the
+// dashboard.
 func TestPrometheusAnswersTheDashboard(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: a Prometheus is started")
@@ -129,11 +157,13 @@ func TestPrometheusAnswersTheDashboard(t *testing.T) {
 	if err != nil {
 		t.Skip("SKIPPED: no prometheus is installed")
 	}
-	b := busyBox(t)
-	b.get("/healthz")
+	h := newHubBox(t)
+	h.serve()
+	b, other := h.box, h.busyHost()
+	b.busy()
 	rules, err := filepath.Abs("../../docs/alerts.yml")
 	require.NoError(t, err)
-	b.write("prometheus.yml", fmt.Sprintf("global:\n  scrape_interval: 1s\n  evaluation_interval: 1s\nrule_files: [%q]\nscrape_configs:\n- job_name: resumed\n  static_configs:\n  - targets: [%q]\n", rules, b.status().Daemon.HTTP))
+	b.write("prometheus.yml", fmt.Sprintf("global:\n  scrape_interval: 1s\n  evaluation_interval: 1s\nrule_files: [%q]\nscrape_configs:\n- job_name: resumed\n  static_configs:\n  - targets: [%q, %q]\n", rules, b.status().Daemon.HTTP, other.status().Daemon.HTTP))
 	address := freeAddress(t)
 	cmd := exec.Command(server, "--config.file="+b.path("prometheus.yml"), "--storage.tsdb.path="+b.path("tsdb"), "--web.listen-address="+address)
 	cmd.Env = b.env()
@@ -152,13 +182,13 @@ func TestPrometheusAnswersTheDashboard(t *testing.T) {
 		var found struct{ Result []any }
 		return askPrometheus(t, address, "query?query="+url.QueryEscape(meant.Replace(query)), &found) && len(found.Result) > 0
 	}
-	b.until("Prometheus has asked the daemon", func() bool { return answered("resumed_build_info") })
-	for _, query := range dashboardQueries(t) {
-		quiet := strings.Contains(query, "changes(") || slices.ContainsFunc(namedMetric.FindAllString(query, -1), func(name string) bool { return conditional[name] != "" })
-		if quiet { // it is understood, and there may be nothing to show
-			answered(query)
-			continue
-		}
+	b.until("Prometheus has asked both daemons", func() bool { return answered("count(resumed_build_info) == 2") })
+	b.reconfigure(b.read(configFile) + "[log]\nlevel = \"debug\"\n") // which the dashboard marks
+	queries := dashboardQueries(t)
+	slices.SortFunc(queries, func(x, y string) int { // a mark is seen for a minute
+		return strings.Count(y, "changes(") - strings.Count(x, "changes(")
+	})
+	for _, query := range queries {
 		b.until("Prometheus answers "+query, func() bool { return answered(query) })
 	}
 	b.until("it has tried all alerts", func() bool {

@@ -77,3 +77,24 @@ func BothWays(t *testing.T, a agent.Reader) {
 		require.Equal(t, forth, back, c.Case)
 	}
 }
+
+// ObserveAll returns all that is seen in a transcript that is read from its start.
+func ObserveAll(by interface {
+	Observe(src agent.Source, line agent.Line) (resume.Observation, bool)
+}, src agent.Source, path string, data []byte,
+) []resume.Observation {
+	var all []resume.Observation
+	next := int64(0)
+	for line := range bytes.Lines(data) {
+		offset := next
+		next += int64(len(line))
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		if src.Sift(line) == agent.Nothing {
+			continue
+		}
+		if s, ok := by.Observe(src, agent.Line{Path: path, Offset: offset, Data: line}); ok {
+			all = append(all, s)
+		}
+	}
+	return all
+}

@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -105,23 +104,6 @@ func requireMeaning(t *testing.T, c captured, event resume.Event) {
 	require.WithinDuration(t, c.ResetAt, limited.Reset.At, within)
 }
 
-func observeAll(a *Agent, src agent.Source, path string, data []byte) []resume.Observation {
-	var all []resume.Observation
-	next := int64(0)
-	for line := range bytes.Lines(data) {
-		offset := next
-		next += int64(len(line))
-		line = bytes.TrimSuffix(line, []byte("\n"))
-		if src.Sift(line) == agent.Nothing {
-			continue
-		}
-		if s, ok := a.Observe(src, agent.Line{Path: path, Offset: offset, Data: line}); ok {
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
 // A file that is read from its start gives the same end as one that is read
 // from its end, and reading it again changes nothing.
 func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
@@ -136,7 +118,7 @@ func TestReadingForwardsEndsWhereReadingBackwardsBegins(t *testing.T) {
 		}))
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
-		forth := observeAll(a, src, path, data)
+		forth := agenttest.ObserveAll(a, src, path, data)
 		require.Len(t, back, len(forth), c.Case)
 		for i, e := range back {
 			require.Equal(t, forth[len(forth)-1-i].Event, e.Event, c.Case)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -97,7 +98,7 @@ func TestWhatALineMeans(t *testing.T) {
 		t.Run(rule, func(t *testing.T) {
 			a := newReading()
 			src := a.Sources()[0]
-			got := observeAll(a, src, "/nowhere/"+sessionA+".jsonl", encode(t, c.record))
+			got := agenttest.ObserveAll(a, src, "/nowhere/"+sessionA+".jsonl", encode(t, c.record))
 			if c.want == nil {
 				require.Empty(t, got)
 				return
@@ -191,7 +192,7 @@ func TestWhatARefusalMeans(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			a := newReading()
-			got := observeAll(a, a.Sources()[0], "/nowhere/x.jsonl", encode(t, refused(c.fields, c.text)))
+			got := agenttest.ObserveAll(a, a.Sources()[0], "/nowhere/x.jsonl", encode(t, refused(c.fields, c.text)))
 			require.Len(t, got, 1)
 			require.IsType(t, resume.Limited{}, got[0].Event)
 			limited := got[0].Event.(resume.Limited)
@@ -207,7 +208,7 @@ func TestARecordSpacedOrEscapedByOthersIsStillRead(t *testing.T) {
 	a := newReading()
 	spaced, err := json.MarshalIndent(refused(map[string]any{"apiErrorStatus": 529}, "API Error: 529 Overloaded."), "", "")
 	require.NoError(t, err)
-	got := observeAll(a, a.Sources()[0], "/nowhere/x.jsonl", bytes.ReplaceAll(spaced, []byte("\n"), []byte(" ")))
+	got := agenttest.ObserveAll(a, a.Sources()[0], "/nowhere/x.jsonl", bytes.ReplaceAll(spaced, []byte("\n"), []byte(" ")))
 	require.Len(t, got, 1)
 	require.Equal(t, limit.Overloaded, got[0].Event.(resume.Limited).Class)
 }
@@ -224,7 +225,7 @@ func TestTheSessionIsNamedByTheRecordElseByItsFile(t *testing.T) {
 		"an id and its newline": {sessionA + "\n", "/p/abc.jsonl", "abc"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := observeAll(a, a.Sources()[0], c.path, encode(t, asked(map[string]any{"sessionId": c.id}, "go on")))
+			got := agenttest.ObserveAll(a, a.Sources()[0], c.path, encode(t, asked(map[string]any{"sessionId": c.id}, "go on")))
 			if c.want == "" {
 				require.Empty(t, got)
 				return
@@ -239,7 +240,7 @@ func TestBrokenLinesMeanNothing(t *testing.T) {
 	a := newReading()
 	whole := string(encode(t, refused(nil, "API Error: 529 Overloaded.")))
 	for _, line := range []string{"", "{", whole[:len(whole)/2], "null", "[]", `"user"`, strings.Repeat("[", 20000) + `"user"`, "\x00\x00\"user\""} {
-		require.Empty(t, observeAll(a, a.Sources()[0], "/p/x.jsonl", []byte(line)), line)
+		require.Empty(t, agenttest.ObserveAll(a, a.Sources()[0], "/p/x.jsonl", []byte(line)), line)
 	}
 	_, ok := a.Observe(a.Sources()[0], agent.Line{Path: "/p/x.jsonl", Data: []byte(whole), Cut: true})
 	require.False(t, ok)
@@ -269,7 +270,7 @@ func TestWhetherAPersonSitsBeforeASession(t *testing.T) {
 		"cli": resume.Interactive, "sdk-cli": resume.Headless, "sdk-ts": "", "": "",
 	} {
 		record := base(map[string]any{"type": "assistant", "entrypoint": entrypoint, "message": said("claude-opus-5-5", "Done.")})
-		got := observeAll(a, a.Sources()[0], "/nowhere/"+sessionA+".jsonl", encode(t, record))
+		got := agenttest.ObserveAll(a, a.Sources()[0], "/nowhere/"+sessionA+".jsonl", encode(t, record))
 		require.Len(t, got, 1)
 		require.Equal(t, want, got[0].Kind, entrypoint)
 	}

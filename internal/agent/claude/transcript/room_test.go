@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -49,21 +48,4 @@ func written(t *testing.T, records ...any) (path string) {
 	path = filepath.Join(t.TempDir(), sessionA+".jsonl")
 	require.NoError(t, os.WriteFile(path, text, 0o600))
 	return path
-}
-
-func observeAll(a *reading, src agent.Source, path string, data []byte) []resume.Observation {
-	var all []resume.Observation
-	next := int64(0)
-	for line := range bytes.Lines(data) {
-		offset := next
-		next += int64(len(line))
-		line = bytes.TrimSuffix(line, []byte("\n"))
-		if src.Sift(line) == agent.Nothing {
-			continue
-		}
-		if s, ok := a.Observe(src, agent.Line{Path: path, Offset: offset, Data: line}); ok {
-			all = append(all, s)
-		}
-	}
-	return all
 }

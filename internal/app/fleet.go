@@ -179,7 +179,7 @@ func (c *crew) join(ctx context.Context, cfg config.Fleet) (leave func(), err er
 	var parts sync.WaitGroup
 	parts.Go(func() { _ = m.fleet.Run(ctx) })
 	parts.Go(func() { m.view.run(ctx) })
-	parts.Go(func() { _ = m.store.Orders(ctx, m.host, c.obey) }) // it ends with ctx
+	parts.Go(func() { _ = m.store.Orders(ctx, c.obey) }) // it ends with ctx
 	c.member.Store(m)
 	log.Info("in a fleet")
 	return func() {

@@ -368,7 +368,7 @@ func (c *crew) do(ctx context.Context, host, session string, order control.Order
 
 // obey carries out what another host asks for. It may ask for what any person of this host
 // may, and what protects a session still does.
-func (c *crew) obey(ctx context.Context, text []byte) []byte {
+func (c *crew) obey(ctx context.Context, _ string, text []byte) []byte {
 	var (
 		asked away
 		says  answer

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,13 +21,15 @@ import (
 	"resumed/internal/fleet/natskv"
 )
 
-// hosts are who was let in, a file each, and who may ask to be. They are read anew for every
-// connection, so that nothing has to be told of a change.
+// hosts are the machines that were let in, a file each, and who may ask to be. The file of a machine
+// is read for each of its connections, so that nothing has to be told of a change.
 type hosts struct {
 	dir string // the hub's
 	hub string // by what the hub itself is known, as a client of its server
+	log *slog.Logger
+	ns  *server.Server
 
-	mu sync.Mutex // one is let in at a time
+	mu sync.Mutex // one is let in, and one account is made, at a time
 }
 
 func hostFile(dir, name string) string { return filepath.Join(dir, hostsDir, name+".json") }
@@ -77,6 +80,14 @@ func readHost(file string) (host, error) {
 	return known, err
 }
 
+// host returns the file of a machine, by the name that it says it has.
+func (h *hosts) host(name string) (host, error) {
+	if !hostName.MatchString(name) {
+		return host{}, fs.ErrNotExist
+	}
+	return readHost(hostFile(h.dir, name))
+}
+
 // named returns who holds which key.
 func (h *hosts) named() map[string]string {
 	files, _ := filepath.Glob(hostFile(h.dir, "*")) // the pattern is a good one
@@ -117,25 +128,69 @@ func (h *hosts) Check(c server.ClientAuthentication) bool {
 	if err != nil || public.Verify(c.GetNonce(), signature) != nil {
 		return false
 	}
-	switch o.Nkey {
-	case h.hub:
-		return true
-	case h.guest():
-		c.RegisterUser(&server.User{Username: "guest", Permissions: permissions(natskv.GuestRights())})
+	if o.Nkey == h.hub {
 		return true
 	}
-	name, known := h.named()[o.Nkey]
-	if known {
-		c.RegisterUser(&server.User{Username: name, Permissions: permissions(natskv.HostRights(name))})
+	user, rights := "guest", natskv.GuestRights()
+	if o.Nkey != h.guest() {
+		user = natskv.HostOf(o.Name)
+		known, err := h.host(user)
+		if err != nil || known.Key != o.Nkey {
+			return false
+		}
+		rights = natskv.HostRights(user)
 	}
-	return known
+	own, err := h.account(user, rights)
+	if err != nil {
+		h.log.Error("a machine cannot be let in", "host", user, "err", err)
+		return false
+	}
+	c.RegisterUser(&server.User{Username: user, Permissions: permissions(rights), Account: own})
+	return true
 }
 
-// permissions says rights in the server's words. Who was asked something may answer.
+// offer makes the account of the streams, which is the hub's own, serve those of the machines.
+func offer(streams *server.Account) error {
+	for subject, many := range natskv.Services() {
+		answers := server.Singleton
+		if many {
+			answers = server.Streamed
+		}
+		if err := streams.AddServiceExportWithResponse(subject, answers, nil); err != nil {
+			return fmt.Errorf("offer %s: %w", subject, err)
+		}
+	}
+	return streams.AddStreamExport("resumed.v1.>", nil)
+}
+
+// account returns the account of one machine. The server checks where a user publishes, but not where the
+// answers go that it asks for: those go anywhere in its account. So each machine has one of its own, in
+// which there is nothing but what its rights bring in.
+func (h *hosts) account(user string, r natskv.Rights) (*server.Account, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	own, isNew := h.ns.LookupOrRegisterAccount("resumed." + user)
+	if !isNew {
+		return own, nil
+	}
+	streams := h.ns.GlobalAccount()
+	for _, subject := range r.Publish {
+		if err := own.AddServiceImport(streams, subject, subject); err != nil {
+			return nil, fmt.Errorf("bring in %s: %w", subject, err)
+		}
+	}
+	for _, subject := range r.Subscribe {
+		if err := own.AddStreamImport(streams, subject, ""); err != nil {
+			return nil, fmt.Errorf("bring in %s: %w", subject, err)
+		}
+	}
+	return own, nil
+}
+
+// permissions says rights in the server's words.
 func permissions(r natskv.Rights) *server.Permissions {
 	return &server.Permissions{
 		Publish:   &server.SubjectPermission{Allow: r.Publish},
-		Subscribe: &server.SubjectPermission{Allow: r.Subscribe},
-		Response:  &server.ResponsePermission{MaxMsgs: 1, Expires: time.Minute},
+		Subscribe: &server.SubjectPermission{Allow: append([]string{r.Inbox}, r.Subscribe...)},
 	}
 }

@@ -121,7 +121,7 @@ func (h *hosts) disconnect(ns *server.Server, log *slog.Logger) {
 		}
 		for _, c := range open.Conns {
 			if _, in := known[c.AuthorizedUser]; !in {
-				log.Info("a host that was removed is disconnected", "host", strings.TrimPrefix(c.Name, "resumed "))
+				log.Info("a host that was removed is disconnected", "host", natskv.HostOf(c.Name))
 				_ = ns.DisconnectClientByID(c.Cid) // it may have left by itself
 			}
 		}

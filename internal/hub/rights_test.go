@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -58,10 +59,11 @@ func TestAHostCannotDoWhatIsNotItsOwn(t *testing.T) {
 		"$JS.API.STREAM.DELETE.KV_resumed_accounts", "$JS.API.STREAM.PURGE.KV_resumed_accounts", "$JS.API.STREAM.UPDATE.KV_resumed_accounts",
 		"$JS.API.STREAM.CREATE.OTHER", "$JS.API.STREAM.MSG.DELETE.KV_resumed_view", "$JS.API.CONSUMER.CREATE.KV_resumed_view",
 		"$JS.API.CONSUMER.DELETE.RESUMED_NOTICES.notifier", "resumed.v1.acct.acct.anthropic", "resumed.v1.view.alice.x", "_INBOX_alice.x", "$SYS.REQ.SERVER.PING",
+		"$KV.resumed_orders.alice.bob.1.ask", "resumed.v1.order.alice.bob.1.ask",
 	} {
 		require.ErrorIs(t, trespass(t, o, subject, false), nats.ErrPermissionViolation, subject)
 	}
-	for _, subject := range []string{">", "_INBOX_alice.>", "resumed.v1.order.alice", "resumed.v1.join", "$KV.>"} {
+	for _, subject := range []string{">", "_INBOX_alice.>", "resumed.v1.order.>", "resumed.v1.order.*.alice.>", "resumed.v1.join", "$KV.>", "_R_.>"} {
 		require.ErrorIs(t, trespass(t, o, subject, true), nats.ErrPermissionViolation, subject)
 	}
 }
@@ -169,14 +171,18 @@ func TestAHostAsksAnother(t *testing.T) {
 	alice, bob := joined(t, invitation, "alice"), joined(t, invitation, "bob")
 	_, err := alice.Order(t.Context(), "bob", []byte("x"))
 	require.ErrorIs(t, err, natskv.ErrNobody)
+	_, err = bob.Create(t.Context(), fleet.Leases, fleet.HostKey("bob"), nil, 0)
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- bob.Orders(ctx, "bob", func(_ context.Context, order []byte) []byte { return append([]byte("done: "), order...) })
+		ended <- bob.Orders(ctx, func(_ context.Context, from string, order []byte) []byte { return fmt.Appendf(nil, "done for %s: %s", from, order) })
 	}()
 	until(t, "it answers", func() bool {
-		answer, err := alice.Order(t.Context(), "bob", []byte("retry"))
-		return err == nil && string(answer) == "done: retry"
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // it may not listen yet
+		defer cancel()
+		answer, err := alice.Order(ctx, "bob", []byte("retry"))
+		return err == nil && string(answer) == "done for alice: retry"
 	})
 	cancel()
 	require.ErrorIs(t, <-ended, context.Canceled)

@@ -50,7 +50,7 @@ func Serve(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	known := &hosts{dir: o.Dir, hub: self.Public()}
+	known := &hosts{dir: o.Dir, hub: self.Public(), log: o.Log}
 	options, err := o.server(s, known)
 	if err != nil {
 		return err
@@ -60,6 +60,10 @@ func Serve(ctx context.Context, o Options) error {
 		return fmt.Errorf("make the hub's server: %w", err)
 	}
 	ns.SetLoggerV2(logger{o.Log}, false, false, false)
+	known.ns = ns
+	if err := offer(ns.GlobalAccount()); err != nil {
+		return err
+	}
 	ns.Start()
 	defer func() {
 		ns.Shutdown()

@@ -10,11 +10,13 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
 
 	"resumed/internal/fleet"
 )
@@ -67,12 +69,18 @@ func Open(o Options) (*Store, error) {
 		nc.Close()
 		return nil, err
 	}
-	return &Store{nc: nc, js: js}, nil
+	return &Store{nc: nc, js: js, host: o.Host}, nil
 }
+
+// connectionName is what the connection of a host is called, before the name of the host.
+const connectionName = "resumed "
+
+// HostOf returns which host a connection of that name says it is of.
+func HostOf(connection string) string { return strings.TrimPrefix(connection, connectionName) }
 
 // Dial connects as the host.
 func (o Options) Dial(more ...nats.Option) (*nats.Conn, error) {
-	options := []nats.Option{nats.Name("resumed " + o.Host), nats.CustomInboxPrefix(inbox(o.Host)), nats.Nkey(o.Credentials.public, o.Credentials.sign)}
+	options := []nats.Option{nats.Name(connectionName + o.Host), nats.CustomInboxPrefix(inbox(o.Host)), nats.Nkey(o.Credentials.public, o.Credentials.sign)}
 	if o.Credentials.jwt != "" {
 		options = append(options, nats.UserJWT(func() (string, error) { return o.Credentials.jwt, nil }, o.Credentials.sign))
 	}
@@ -172,20 +180,31 @@ var ErrNobody = errors.New("no host of that name is there")
 func (s *Store) Order(ctx context.Context, host string, order []byte) ([]byte, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	msg, err := s.nc.RequestWithContext(ctx, orderSubject+host, order)
-	if errors.Is(err, nats.ErrNoResponders) {
+	_, err := s.Get(ctx, fleet.Leases, fleet.HostKey(host))
+	if errors.Is(err, fleet.ErrMissing) {
 		return nil, ErrNobody
 	}
-	if err != nil {
+	in, id := make(chan *nats.Msg, 1), nuid.Next()
+	sub, err2 := s.nc.ChanSubscribe(told[orders]+answerKey(host, s.host, id), in)
+	if err := errors.Join(err, err2); err != nil {
 		return nil, fmt.Errorf("ask %s: %w", host, err)
 	}
-	return msg.Data, nil
+	defer func() { _ = sub.Unsubscribe() }()
+	if _, err := s.js.Publish(ctx, subjectOf(orders, askKey(s.host, host, id)), order); err != nil {
+		return nil, fmt.Errorf("ask %s: %w", host, err)
+	}
+	select {
+	case msg := <-in:
+		return msg.Data, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s does not answer: %w", host, context.Cause(ctx))
+	}
 }
 
 // Orders answers what other hosts ask of this one, one after the other, until ctx is done.
-func (s *Store) Orders(ctx context.Context, host string, answer func(context.Context, []byte) []byte) error {
+func (s *Store) Orders(ctx context.Context, answer func(ctx context.Context, from string, order []byte) []byte) error {
 	in := make(chan *nats.Msg, pending)
-	sub, err := s.nc.ChanSubscribe(orderSubject+host, in)
+	sub, err := s.nc.ChanSubscribe(told[orders]+askKey("*", s.host, "*"), in)
 	if err != nil {
 		return fmt.Errorf("listen to orders: %w", err)
 	}
@@ -195,7 +214,9 @@ func (s *Store) Orders(ctx context.Context, host string, answer func(context.Con
 		case <-ctx.Done():
 			return ctx.Err()
 		case msg := <-in:
-			_ = msg.Respond(answer(ctx, msg.Data)) // who asked is told by silence
+			key := strings.Split(strings.TrimPrefix(msg.Subject, told[orders]), ".") // of askKey
+			from, id := key[0], key[2]
+			_, _ = s.js.Publish(ctx, subjectOf(orders, answerKey(s.host, from, id)), answer(ctx, from, msg.Data)) // silence is a refusal
 		}
 	}
 }

@@ -93,17 +93,23 @@ type RefusedError struct{ Why string }
 
 func (r *RefusedError) Error() string { return r.Why }
 
+// AsGuest returns how a host connects that was not let in yet.
+func (o Options) AsGuest() (Options, error) {
+	var err error
+	o.Credentials, err = guestCredentials(o.Credentials.Invitation)
+	o.Host = guest
+	return o, err
+}
+
 // Register asks the hub to let this host in. It does so once for a host: asking
 // again with the same key changes nothing.
 func Register(ctx context.Context, o Options) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	visitor, err := guestCredentials(o.Credentials.Invitation)
+	asks, err := o.AsGuest()
 	if err != nil {
 		return err
 	}
-	asks := o
-	asks.Credentials, asks.Host = visitor, guest
 	nc, err := asks.Dial(nats.NoReconnect(), nats.Timeout(answerLimit))
 	switch why := meant(err); {
 	case errors.Is(why, ErrUnknownHost), errors.Is(why, ErrNotTheirs):

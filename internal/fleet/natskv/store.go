@@ -21,8 +21,9 @@ import (
 
 // Store is a fleet.Store. Its methods are safe for use by several goroutines.
 type Store struct {
-	nc *nats.Conn
-	js jetstream.JetStream
+	nc   *nats.Conn
+	js   jetstream.JetStream
+	host string // the name of this host
 }
 
 var _ fleet.Store = (*Store)(nil)

@@ -16,9 +16,19 @@ const (
 	noticeStream  = "RESUMED_NOTICES"
 	noticeSubject = "resumed.v1.notice"
 	notifier      = "notifier" // the consumer of notices
-	orderSubject  = "resumed.v1.order."
 	joinSubject   = "resumed.v1.join"
 )
+
+// orders is the bucket in which hosts ask each other and answer, for a minute. A key begins with the
+// host that writes it, which is all that its rights let it write: so everybody knows who asks, and who
+// answers.
+const (
+	orders    fleet.Bucket = "resumed_orders"
+	ordersTTL              = time.Minute
+)
+
+func askKey(from, to, id string) string    { return from + "." + to + "." + id + ".ask" }
+func answerKey(from, to, id string) string { return from + "." + to + "." + id + ".answer" }
 
 // told names, for each bucket, the subjects on which its changes are told to everybody: a
 // consumer for each host would be a thousand, of which the next is refused.
@@ -26,7 +36,11 @@ var told = map[fleet.Bucket]string{
 	fleet.Accounts: "resumed.v1.acct.",
 	fleet.Leases:   "resumed.v1.lease.",
 	fleet.View:     "resumed.v1.view.",
+	orders:         "resumed.v1.order.",
 }
+
+// read are the buckets in which every host may read everything.
+var read = []fleet.Bucket{fleet.Accounts, fleet.Leases, fleet.View}
 
 const (
 	mostReplicas = 3
@@ -67,7 +81,7 @@ func Ensure(ctx context.Context, js jetstream.JetStream) error {
 
 func streams() []jetstream.StreamConfig {
 	var all []jetstream.StreamConfig
-	for _, b := range []fleet.Bucket{fleet.Accounts, fleet.Leases, fleet.View} {
+	for _, b := range read {
 		cfg := jetstream.StreamConfig{
 			Name: streamOf(b), Subjects: []string{subjectOf(b, ">")}, MaxMsgsPerSubject: 1, MaxMsgSize: largestValue,
 			Discard: jetstream.DiscardNew, DenyDelete: true, AllowDirect: true, Storage: jetstream.MemoryStorage, MaxAge: b.TTL(),
@@ -80,6 +94,10 @@ func streams() []jetstream.StreamConfig {
 		all = append(all, cfg)
 	}
 	return append(all, jetstream.StreamConfig{
+		Name: streamOf(orders), Subjects: []string{subjectOf(orders, ">")}, MaxMsgSize: largestValue, MaxAge: ordersTTL,
+		Storage: jetstream.MemoryStorage, DenyDelete: true,
+		RePublish: &jetstream.RePublish{Source: subjectOf(orders, ">"), Destination: told[orders] + ">"},
+	}, jetstream.StreamConfig{
 		Name: noticeStream, Subjects: []string{noticeSubject}, Storage: jetstream.FileStorage, MaxMsgSize: largestValue,
 		MaxAge: noticesKept, Duplicates: noticesKept, MaxMsgs: 10_000, DenyDelete: true,
 	})
@@ -99,36 +117,51 @@ func ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 	return err
 }
 
-// Rights is what a user of the server may do: subjects to publish to and to listen on.
-type Rights struct{ Publish, Subscribe []string }
+// Rights is what a user of the server may do.
+type Rights struct {
+	Inbox     string   // where answers to it are sent
+	Publish   []string // what it writes to the fleet, or asks of it
+	Subscribe []string // what of the fleet it is told
+}
 
 // HostRights returns what a host of that name needs, and no more: its own lease and
 // view, what accounts have in common, and to look. It can neither delete a stream nor write
 // what is another's.
 func HostRights(name string) Rights {
 	r := Rights{
+		Inbox: inbox(name) + ".>",
 		Publish: []string{
 			subjectOf(fleet.Accounts, ">"),
 			subjectOf(fleet.Leases, fleet.HostKey(name)), subjectOf(fleet.Leases, fleet.ProbeKey(">")),
 			subjectOf(fleet.Leases, fleet.SessionKey(">")), subjectOf(fleet.Leases, fleet.NotifierKey),
 			subjectOf(fleet.View, name+".>"),
-			noticeSubject, orderSubject + "*",
+			noticeSubject, subjectOf(orders, name+".>"),
 			"$JS.API.STREAM.INFO." + noticeStream, "$JS.API.CONSUMER.INFO." + noticeStream + "." + notifier,
 			"$JS.API.CONSUMER.MSG.NEXT." + noticeStream + "." + notifier, "$JS.ACK." + noticeStream + "." + notifier + ".>",
 		},
-		Subscribe: []string{inbox(name) + ".>", orderSubject + name},
+		Subscribe: []string{told[orders] + "*." + name + ".>"},
 	}
-	for b, subject := range told {
+	for _, b := range read {
 		direct := "$JS.API.DIRECT.GET." + streamOf(b)
 		r.Publish = append(r.Publish, direct, direct+".>", "$JS.API.STREAM.INFO."+streamOf(b))
-		r.Subscribe = append(r.Subscribe, subject+">")
+		r.Subscribe = append(r.Subscribe, told[b]+">")
 	}
 	return r
 }
 
 // GuestRights returns what the holder of an invitation may do: ask to be let in.
 func GuestRights() Rights {
-	return Rights{Publish: []string{joinSubject}, Subscribe: []string{inbox(guest) + ".>"}}
+	return Rights{Inbox: inbox(guest) + ".>", Publish: []string{joinSubject}}
+}
+
+// Services names what the account of the streams offers to those of the hosts, and whether one
+// request has several answers.
+func Services() map[string]bool {
+	return map[string]bool{
+		"$KV.>": false, "$JS.ACK.>": false, "$JS.API.STREAM.INFO.*": false, "$JS.API.CONSUMER.INFO.*.*": false,
+		"$JS.API.DIRECT.GET.*.>": false, "$JS.API.DIRECT.GET.*": true, "$JS.API.CONSUMER.MSG.NEXT.*.*": true,
+		"resumed.v1.>": false,
+	}
 }
 
 // inbox is where answers to a host are sent. Each has its own, so that nobody listens to

@@ -1,0 +1,115 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/fleet"
+	"resumed/internal/fleet/natskv"
+)
+
+// ask publishes a request as a user of the hub, with a reply subject of its choice, and waits until the
+// server has worked on it.
+func ask(t *testing.T, nc *nats.Conn, subject, reply string, data []byte) {
+	t.Helper()
+	require.NoError(t, nc.PublishRequest(subject, reply, data))
+	require.NoError(t, nc.FlushTimeout(limit))
+}
+
+// The server publishes an answer wherever the request says. With a line to join alone, that must not
+// reach what deletes a stream.
+func TestAGuestCannotOrderByAReplySubject(t *testing.T) {
+	dir, invitation := newHub(t)
+	serve(t, Options{Dir: dir})
+	box := joined(t, invitation, "box")
+	_, err := box.Create(t.Context(), fleet.Accounts, "a", []byte("kept"), 0)
+	require.NoError(t, err)
+
+	o := guestOf(t, invitation, "mallory", invitation.URL)
+	guest := dialGuest(t, o)
+	for _, stream := range []string{"KV_resumed_accounts", "KV_resumed_leases", "KV_resumed_view", "RESUMED_NOTICES"} {
+		request, err := json.Marshal(natskv.Request{Name: "mallory", Key: o.Credentials.Public()})
+		require.NoError(t, err)
+		ask(t, guest, "resumed.v1.join", "$JS.API.STREAM.DELETE."+stream, request)
+	}
+	require.NoError(t, natskv.Register(t.Context(), o), "the hub has answered all of them by now")
+	_, err = box.Get(t.Context(), fleet.Accounts, "a")
+	require.NoError(t, err, "the streams are there")
+	for _, b := range []fleet.Bucket{fleet.Accounts, fleet.Leases, fleet.View} {
+		_, _, err := box.Servers(t.Context(), b)
+		require.NoError(t, err, b)
+	}
+}
+
+// A member that reads its own view has the answer published by the hub. That must not write what is
+// another's, nor tell it something in the hub's name, nor make a stream that hears everybody.
+func TestAMemberCannotWriteByAReplySubject(t *testing.T) {
+	dir, invitation := newHub(t)
+	serve(t, Options{Dir: dir})
+	alice := joined(t, invitation, "alice")
+	rev, err := alice.Create(t.Context(), fleet.Leases, fleet.HostKey("alice"), []byte("alice's"), 0)
+	require.NoError(t, err)
+
+	o := guestOf(t, invitation, "mallory", invitation.URL)
+	require.NoError(t, natskv.Register(t.Context(), o))
+	mallory := open(t, o)
+	stream := `{"name":"SPY","subjects":["resumed.v1.order.>"]}`
+	_, err = mallory.Create(t.Context(), fleet.View, "mallory.x.1", []byte(stream), 0)
+	require.NoError(t, err)
+	orders := make(chan string, 100)
+	go func() {
+		_ = alice.Orders(t.Context(), func(_ context.Context, from string, order []byte) []byte {
+			orders <- fmt.Sprintf("%s: %s", from, order)
+			return nil
+		})
+	}()
+	until(t, "alice is asked", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // it may not listen yet
+		defer cancel()
+		_, err := mallory.Order(ctx, "alice", []byte("first"))
+		return err == nil
+	})
+	nc, err := o.Dial()
+	require.NoError(t, err)
+	t.Cleanup(nc.Close)
+	const own = "$JS.API.DIRECT.GET.KV_resumed_view.$KV.resumed_view.mallory.x.1"
+	for _, reply := range []string{
+		"$KV.resumed_leases.host.alice", "$JS.API.STREAM.CREATE.SPY", "$JS.API.STREAM.PURGE.KV_resumed_leases",
+		"resumed.v1.lease.host.alice", "$KV.resumed_orders.bob.alice.1.ask", "resumed.v1.order.bob.alice.1.ask",
+	} {
+		ask(t, nc, own, reply, nil)
+	}
+	_, err = mallory.Order(t.Context(), "alice", []byte("last"))
+	require.NoError(t, err)
+	for said := range orders {
+		if said == "mallory: last" {
+			break
+		}
+		require.Equal(t, "mallory: first", said, "nothing was forged in between")
+	}
+	e, err := alice.Get(t.Context(), fleet.Leases, fleet.HostKey("alice"))
+	require.NoError(t, err)
+	require.Equal(t, "alice's", string(e.Value))
+	require.Equal(t, rev, e.Rev)
+	made, err := filepath.Glob(filepath.Join(dir, dataDir, "jetstream", "*", "streams", "SPY"))
+	require.NoError(t, err)
+	require.Empty(t, made, "no stream of its own")
+}
+
+// dialGuest connects with nothing but the join line.
+func dialGuest(t *testing.T, o natskv.Options) *nats.Conn {
+	t.Helper()
+	visitor, err := o.AsGuest()
+	require.NoError(t, err)
+	nc, err := visitor.Dial(nats.NoReconnect(), nats.Timeout(10*time.Second))
+	require.NoError(t, err)
+	t.Cleanup(nc.Close)
+	return nc
+}

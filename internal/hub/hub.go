@@ -25,6 +25,7 @@ const (
 	caKeyFile    = "ca.key"
 	hostsDir     = "hosts" // one file a host: by what it is known
 	dataDir      = "data"  // what JetStream keeps
+	damagedDir   = "damaged"
 )
 
 // settings are what Init decided. The invitation is another one after Renew.

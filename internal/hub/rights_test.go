@@ -176,7 +176,9 @@ func TestAHostAsksAnother(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- bob.Orders(ctx, func(_ context.Context, from string, order []byte) []byte { return fmt.Appendf(nil, "done for %s: %s", from, order) })
+		ended <- bob.Orders(ctx, func(_ context.Context, from string, order []byte) []byte {
+			return fmt.Appendf(nil, "done for %s: %s", from, order)
+		})
 	}()
 	until(t, "it answers", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // it may not listen yet

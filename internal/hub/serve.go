@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -34,10 +35,15 @@ type Options struct {
 	cluster *cluster // nil: it is alone
 }
 
-// startLimit is how long a server may take to read what it kept, and a cluster to meet.
-const startLimit = time.Minute
+// startLimit is how long a server may take to read what it stored, and the servers of a cluster to meet.
+// A server that is alone answers at once when it has started.
+const (
+	startLimit  = time.Minute
+	answerLimit = 20 * time.Second
+)
 
-// Serve is the hub until ctx is done.
+// Serve is the hub until ctx is done. A stream that it cannot read is made anew: it holds nothing that
+// the machines do not say again.
 func Serve(ctx context.Context, o Options) error {
 	s, err := read(o.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,6 +52,35 @@ func Serve(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	for aside := ""; ; {
+		err := o.serve(ctx, s)
+		damaged, ok := errors.AsType[*natskv.StreamError](err)
+		if !ok || ctx.Err() != nil || o.cluster != nil || damaged.Stream == aside {
+			return err
+		}
+		aside = damaged.Stream
+		kept, err := setAside(o.Dir, aside)
+		if err != nil {
+			return errors.Join(damaged, err)
+		}
+		o.Log.Warn("a stream of the hub cannot be read, and is made anew", "stream", aside, "err", damaged.Err, "old", kept)
+	}
+}
+
+// setAside moves the files of a stream out of the server's way, and returns where they are.
+func setAside(dir, stream string) (string, error) {
+	old := filepath.Join(dir, damagedDir, stream)
+	if err := os.RemoveAll(old); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(old), 0o700); err != nil {
+		return "", err
+	}
+	return old, os.Rename(filepath.Join(dir, dataDir, "jetstream", "$G", "streams", stream), old)
+}
+
+// serve runs one server.
+func (o Options) serve(ctx context.Context, s settings) error {
 	self, err := natskv.NewCredentials()
 	if err != nil {
 		return err
@@ -77,7 +112,7 @@ func Serve(ctx context.Context, o Options) error {
 		return fmt.Errorf("reach the hub's own server: %w", err)
 	}
 	defer nc.Close()
-	if err := prepare(ctx, nc); err != nil {
+	if err := o.prepare(ctx, nc); err != nil {
 		return err
 	}
 	if _, err := natskv.Receive(nc, known.let); err != nil {
@@ -90,15 +125,20 @@ func Serve(ctx context.Context, o Options) error {
 }
 
 // prepare makes the streams. In a cluster there is none to ask before most of it is there.
-func prepare(ctx context.Context, nc *nats.Conn) error {
+func (o Options) prepare(ctx context.Context, nc *nats.Conn) error {
 	js, err := jetstream.New(nc)
 	if err != nil {
 		return err
 	}
+	if o.cluster == nil {
+		ctx, cancel := context.WithTimeout(ctx, answerLimit)
+		defer cancel()
+		return natskv.Ensure(ctx, js)
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errors.New("the hub's servers did not agree in time"))
 	defer cancel()
 	for {
-		try, cancel := context.WithTimeout(ctx, 2*time.Second) // who has no leader does not answer
+		try, cancel := context.WithTimeout(ctx, 2*time.Second) // without a leader nobody answers
 		err := natskv.Ensure(try, js)
 		cancel()
 		if err == nil || ctx.Err() != nil {

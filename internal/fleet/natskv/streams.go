@@ -67,17 +67,26 @@ func subjectOf(b fleet.Bucket, k string) string { return "$KV." + string(b) + ".
 func Ensure(ctx context.Context, js jetstream.JetStream) error {
 	for _, cfg := range streams() {
 		if err := ensure(ctx, js, cfg); err != nil {
-			return fmt.Errorf("make stream %s: %w", cfg.Name, err)
+			return &StreamError{cfg.Name, err}
 		}
 	}
 	_, err := js.CreateOrUpdateConsumer(ctx, noticeStream, jetstream.ConsumerConfig{
 		Durable: notifier, AckPolicy: jetstream.AckExplicitPolicy, AckWait: patience, MaxAckPending: 1,
 	})
 	if err != nil {
-		return fmt.Errorf("make the consumer of notices: %w", err)
+		return &StreamError{noticeStream, err}
 	}
 	return nil
 }
+
+// StreamError says which stream of a fleet cannot be had.
+type StreamError struct {
+	Stream string
+	Err    error
+}
+
+func (e *StreamError) Error() string { return fmt.Sprintf("make stream %s: %v", e.Stream, e.Err) }
+func (e *StreamError) Unwrap() error { return e.Err }
 
 func streams() []jetstream.StreamConfig {
 	var all []jetstream.StreamConfig

@@ -1,0 +1,77 @@
+package hub
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/fleet"
+	"resumed/internal/fleet/natskv"
+)
+
+// Whatever file of what it stores is damaged, the hub starts again: all of it can be made anew.
+func TestAHubStartsWithDamagedFiles(t *testing.T) {
+	t.Parallel()
+	dir, invitation := newHub(t)
+	hub := serve(t, Options{Dir: dir})
+	host := guestOf(t, invitation, "box", invitation.URL)
+	require.NoError(t, natskv.Register(t.Context(), host))
+	box := open(t, host)
+	_, err := box.Create(t.Context(), fleet.Accounts, "a", []byte("kept"), 0)
+	require.NoError(t, err)
+	require.NoError(t, box.Publish(t.Context(), "1", []byte("{}")))
+	notices, err := box.Notices(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, (<-notices).Done(t.Context()))
+	hub.stop()
+
+	var files []string
+	data := filepath.Join(dir, dataDir)
+	require.NoError(t, filepath.WalkDir(data, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			files = append(files, path)
+		}
+		return err
+	}))
+	require.NotEmpty(t, files)
+	intact := t.TempDir()
+	require.NoError(t, os.CopyFS(intact, os.DirFS(data)))
+	for _, file := range files {
+		name, err := filepath.Rel(data, file)
+		require.NoError(t, err)
+		for how, damage := range map[string]func(text []byte) []byte{
+			"cut":     func(text []byte) []byte { return text[:len(text)/2] },
+			"empty":   func([]byte) []byte { return nil },
+			"flipped": flipped,
+		} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				require.NoError(t, os.RemoveAll(data))
+				require.NoError(t, os.CopyFS(data, os.DirFS(intact)))
+				text, err := os.ReadFile(file)
+				require.NoError(t, err)
+				require.NoError(t, os.WriteFile(file, damage(text), 0o600))
+				hub := serve(t, Options{Dir: dir})
+				defer hub.stop()
+				box := open(t, host)
+				_, err = box.Create(t.Context(), fleet.Accounts, "b", []byte("x"), 0)
+				require.NoError(t, err)
+				require.NoError(t, box.Publish(t.Context(), "2", []byte("{}")))
+				notices, err := box.Notices(t.Context())
+				require.NoError(t, err)
+				require.NoError(t, (<-notices).Done(t.Context()))
+			})
+		}
+	}
+}
+
+// flipped returns a text of the same length of which nothing is as it was.
+func flipped(text []byte) []byte {
+	other := make([]byte, len(text))
+	for i, b := range text {
+		other[i] = ^b
+	}
+	return other
+}

@@ -3,15 +3,19 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"resumed/internal/config"
 	"resumed/internal/dirs"
+	"resumed/internal/fleet/natskv"
 	"resumed/internal/hub"
+	"resumed/internal/humanize"
 )
 
 func (c *cli) hubCommand() *cobra.Command {
@@ -21,7 +25,7 @@ func (c *cli) hubCommand() *cobra.Command {
 		Short: "Run the server that connects the machines of a fleet",
 		Long: "Serves what `hub init` made, until SIGTERM or Ctrl-C. It knows the state of the accounts, the\n" +
 			"machines and the waiting sessions. It starts nothing, and machines work alone while it is down.",
-		Example: "  resumed hub init\n  resumed hub",
+		Example: "  resumed hub init --listen 192.168.1.10:4222\n  resumed hub",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			place, err := hubDir(dir)
 			if err != nil {
@@ -35,55 +39,153 @@ func (c *cli) hubCommand() *cobra.Command {
 		},
 	}
 	cmd.PersistentFlags().StringVar(&dir, "dir", "", "the hub's `DIRECTORY`")
-	listen, renew := "", false
-	first := &cobra.Command{
+	cmd.AddCommand(c.hubInit(&dir), c.hubInvite(&dir), c.hubList(&dir), c.hubRemove(&dir))
+	return cmd
+}
+
+func (c *cli) hubInit(dir *string) *cobra.Command {
+	listen, renew, line := "", false, hub.Line{}
+	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Create a hub and print the line that machines join with",
-		Long: "Makes a directory with the hub's certificates, keys and settings, and prints one line for all\n" +
-			"machines to join with. Anyone who has the line can join, so keep it secret. If you run it again,\n" +
-			"it prints the same line. --new-line makes another one, and the old line stops working.",
-		Example: "  resumed hub init\n  resumed hub init --listen 192.168.1.10:4222",
+		Long: "Makes a directory with the hub's certificates, keys and settings, and prints a line for machines to\n" +
+			"join with. The line lets in as many machines as you say, so keep it secret. If you run it again,\n" +
+			"it prints the line that still works. --new-line makes another one, and all lines before stop working.",
+		Example: "  resumed hub init --listen 192.168.1.10:4222\n  resumed hub init --names laptop,desk",
 		RunE: func(*cobra.Command, []string) error {
-			place, err := hubDir(dir)
+			place, err := hubDir(*dir)
 			if err != nil {
 				return err
 			}
-			invitation, err := hub.Init(place, listen)
+			invitation, err := hub.Init(place, listen, line)
 			if err == nil && renew {
-				invitation, err = hub.Renew(place)
+				invitation, err = hub.Renew(place, line)
 			}
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(c.err, "The hub is in %s. Start it with `resumed hub`, then run this line on each of your machines, including this one:\n", place)
-			_, err = fmt.Fprintln(c.out, "resumed fleet join", invitation.Line())
-			return err
+			known, err := hub.Known(place)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.err, "The hub is in %s and listens on %s%s. Start it with `resumed hub`.\n", place, known.Listen, reached(known.Listen))
+			return c.printLine(known, invitation)
 		},
 	}
-	first.Flags().StringVar(&listen, "listen", "", "`ADDRESS` to listen on, by which machines reach it (default \""+hub.DefaultListen+"\")")
-	first.Flags().BoolVar(&renew, "new-line", false, "make a new line, because the old one has leaked")
-	remove := &cobra.Command{
+	cmd.Flags().StringVar(&listen, "listen", "", "`ADDRESS` to listen on, by which machines reach it (default \""+hub.DefaultListen+"\": this machine alone)")
+	cmd.Flags().BoolVar(&renew, "new-line", false, "make a new line, because the old one has leaked")
+	cmd.Flags().StringSliceVar(&line.Names, "names", nil, "the `NAMES` of the machines that the line lets in, each once")
+	cmd.Flags().IntVar(&line.Uses, "uses", 0, fmt.Sprintf("how many machines of any name the line lets in (default %d)", hub.DefaultUses))
+	cmd.MarkFlagsMutuallyExclusive("names", "uses")
+	return cmd
+}
+
+func (c *cli) hubInvite(dir *string) *cobra.Command {
+	uses := 0
+	cmd := &cobra.Command{
+		Use:     "invite [NAME...]",
+		Short:   "Print one more line that machines join with",
+		Long:    "Makes a line that lets in each of the named machines once, or as many machines of any name as you say.",
+		Example: "  resumed hub invite laptop\n  resumed hub invite --uses 3",
+		RunE: func(_ *cobra.Command, names []string) error {
+			place, err := hubDir(*dir)
+			if err != nil {
+				return err
+			}
+			if len(names) > 0 && uses != 0 {
+				return usagef("write names or --uses, not both: a line lets in each named machine once")
+			}
+			invitation, err := hub.Invite(place, hub.Line{Names: names, Uses: uses})
+			if err != nil {
+				return err
+			}
+			known, err := hub.Known(place)
+			if err != nil {
+				return err
+			}
+			return c.printLine(known, invitation)
+		},
+	}
+	cmd.Flags().IntVar(&uses, "uses", 0, fmt.Sprintf("how many machines of any name the line lets in (default %d)", hub.DefaultUses))
+	return cmd
+}
+
+// printLine prints the newest line, and says whom it lets in.
+func (c *cli) printLine(known hub.List, invitation natskv.Invitation) error {
+	fmt.Fprintf(c.err, "This line lets in %s. Keep it secret, and run it there (`resumed fleet join -` reads it from standard input):\n", letsIn(known.Lines[len(known.Lines)-1]))
+	_, err := fmt.Fprintln(c.out, "resumed fleet join", invitation.Line())
+	return err
+}
+
+// reached says who can reach a hub that listens there, where that may surprise.
+func reached(listen string) string {
+	if strings.HasPrefix(listen, "127.") || strings.HasPrefix(listen, "localhost:") || strings.HasPrefix(listen, "[::1]") {
+		return ", which only this machine can reach (--listen sets another address)"
+	}
+	return ""
+}
+
+// letsIn says whom a line lets in.
+func letsIn(l hub.Line) string {
+	if len(l.Names) > 0 {
+		return strings.Join(l.Names, ", ") + ", each once"
+	}
+	return humanize.Count(l.Uses, "machine")
+}
+
+func (c *cli) hubList(dir *string) *cobra.Command {
+	return c.jsonFlag(&cobra.Command{
+		Use:     "list",
+		Short:   "List the machines that have joined, and whom lines still let in",
+		Example: "  resumed hub list\n  resumed hub list --json | jq -r '.machines[].name'",
+		RunE: func(*cobra.Command, []string) error {
+			place, err := hubDir(*dir)
+			if err != nil {
+				return err
+			}
+			known, err := hub.Known(place)
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return json.NewEncoder(escaping{c.out}).Encode(struct {
+					Version int `json:"version"`
+					hub.List
+				}{1, known})
+			}
+			if len(known.Machines) == 0 {
+				fmt.Fprintln(c.out, "No machine has joined yet.")
+			}
+			for _, m := range known.Machines {
+				fmt.Fprintf(c.out, "%-24s joined %s\n", m.Name, m.Since.Local().Format("2006-01-02 15:04"))
+			}
+			for _, l := range known.Lines {
+				fmt.Fprintf(c.out, "A join line still lets in %s.\n", letsIn(l))
+			}
+			return nil
+		},
+	})
+}
+
+func (c *cli) hubRemove(dir *string) *cobra.Command {
+	return &cobra.Command{
 		Use:   "remove NAME",
 		Short: "Remove a machine from the fleet",
-		Long: "Removes a machine; a running hub disconnects it at once. It could join again with the line that it\n" +
-			"has, so a new line is made and printed. The other machines stay.",
+		Long: "Removes a machine; a running hub disconnects it at once. The line that it joined with stops working,\n" +
+			"for others too. The other machines stay.",
 		Example: "  resumed hub remove old-laptop",
 		RunE: func(_ *cobra.Command, args []string) error {
-			place, err := hubDir(dir)
+			place, err := hubDir(*dir)
 			if err != nil {
 				return err
 			}
-			invitation, err := hub.Remove(place, args[0])
-			if err != nil {
+			if err := hub.Remove(place, args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintf(c.err, "%s is removed, and the line that it joined with no longer works. The other machines stay. New machines join with this line:\n", args[0])
-			_, err = fmt.Fprintln(c.out, "resumed fleet join", invitation.Line())
+			_, err = fmt.Fprintf(c.out, "%s is removed, and the line that it joined with no longer works. The other machines stay. `resumed hub invite` makes a line for new ones.\n", args[0])
 			return err
 		},
 	}
-	cmd.AddCommand(first, remove)
-	return cmd
 }
 
 // hubDir returns where a hub is: as said, where systemd made a place for the service, else

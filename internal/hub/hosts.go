@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,7 +18,6 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
 
-	"resumed/internal/atomicfile"
 	"resumed/internal/fleet/natskv"
 )
 
@@ -39,15 +39,18 @@ type host struct {
 	Version int       `json:"version"`
 	Name    string    `json:"name"`
 	Key     string    `json:"key"`
+	Line    string    `json:"line"` // the key of the line that it joined with
 	Since   time.Time `json:"since"`
 }
 
 var hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-// let lets a host in. A name belongs to the first who came with it.
-func (h *hosts) let(request natskv.Request) error {
+var errName = errors.New("the name must be letters, digits, '_' or '-', at most 64, beginning with a letter or digit: choose one by --name")
+
+// let lets a host in that holds a line. A name belongs to the first host that came with it.
+func (h *hosts) let(guest string, request natskv.Request) error {
 	if !hostName.MatchString(request.Name) {
-		return errors.New("the name must be letters, digits, '_' or '-', at most 64, beginning with a letter or digit: choose one by --name")
+		return errName
 	}
 	if !nkeys.IsValidPublicUserKey(request.Key) {
 		return errors.New("that is no key of a host")
@@ -64,11 +67,30 @@ func (h *hosts) let(request natskv.Request) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	text, err := json.MarshalIndent(host{1, request.Name, request.Key, time.Now().UTC().Truncate(time.Second)}, "", "  ")
+	if err := h.spend(guest, request.Name); err != nil { // first: a line never lets in one more than it may
+		return err
+	}
+	text, err := json.MarshalIndent(host{1, request.Name, request.Key, guest, time.Now().UTC().Truncate(time.Second)}, "", "  ")
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(file, append(text, '\n'), 0o600)
+	return store(h.dir, filepath.Join(hostsDir, request.Name+".json"), append(text, '\n'))
+}
+
+// spend counts a machine that is let in by the line of that key.
+func (h *hosts) spend(guest, name string) error {
+	s, err := read(h.dir)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(s.Lines, func(l line) bool { return l.key() == guest })
+	if at < 0 {
+		return errors.New("this line lets nobody in any more: `resumed hub invite`, on the hub's machine, makes another")
+	}
+	if err := s.Lines[at].spend(name); err != nil {
+		return err
+	}
+	return s.write(h.dir)
 }
 
 func readHost(file string) (host, error) {
@@ -80,38 +102,31 @@ func readHost(file string) (host, error) {
 	return known, err
 }
 
-// host returns the file of a machine, by the name that it says it has.
-func (h *hosts) host(name string) (host, error) {
+// knows reports whether that is the key of the machine of that name.
+func (h *hosts) knows(name, key string) bool {
 	if !hostName.MatchString(name) {
-		return host{}, fs.ErrNotExist
+		return false
 	}
-	return readHost(hostFile(h.dir, name))
+	known, err := readHost(hostFile(h.dir, name))
+	return err == nil && known.Key == key
 }
 
-// named returns who holds which key.
-func (h *hosts) named() map[string]string {
-	files, _ := filepath.Glob(hostFile(h.dir, "*")) // the pattern is a good one
-	names := make(map[string]string, len(files))
+// allHosts returns the machines that were let in, by name.
+func allHosts(dir string) (all []host) {
+	files, _ := filepath.Glob(hostFile(dir, "*")) // the pattern is a good one
 	for _, file := range files {
 		known, err := readHost(file)
 		if err == nil && strings.TrimSuffix(filepath.Base(file), ".json") == known.Name {
-			names[known.Key] = known.Name
+			all = append(all, known)
 		}
 	}
-	return names
+	return all
 }
 
-// guest returns the key of who holds the invitation, or "".
-func (h *hosts) guest() string {
+// isGuest reports whether the holder of that key has a line that lets somebody in.
+func (h *hosts) isGuest(key string) bool {
 	s, err := read(h.dir)
-	if err != nil {
-		return ""
-	}
-	key, err := natskv.GuestKey(s.Guest)
-	if err != nil {
-		return ""
-	}
-	return key
+	return err == nil && slices.ContainsFunc(s.Lines, func(l line) bool { return l.key() == key })
 }
 
 // Check lets a client in who proves to hold the key of a host, and gives it that host's
@@ -131,14 +146,14 @@ func (h *hosts) Check(c server.ClientAuthentication) bool {
 	if o.Nkey == h.hub {
 		return true
 	}
-	user, rights := "guest", natskv.GuestRights()
-	if o.Nkey != h.guest() {
-		user = natskv.HostOf(o.Name)
-		known, err := h.host(user)
-		if err != nil || known.Key != o.Nkey {
-			return false
-		}
+	user, rights := natskv.HostOf(o.Name), natskv.Rights{}
+	switch {
+	case h.knows(user, o.Nkey):
 		rights = natskv.HostRights(user)
+	case h.isGuest(o.Nkey):
+		user, rights = o.Nkey, natskv.GuestRights(o.Nkey)
+	default:
+		return false
 	}
 	own, err := h.account(user, rights)
 	if err != nil {
@@ -163,13 +178,16 @@ func offer(streams *server.Account) error {
 	return streams.AddStreamExport("resumed.v1.>", nil)
 }
 
+// accountOf names the account of a machine.
+func accountOf(user string) string { return "resumed." + user }
+
 // account returns the account of one machine. The server checks where a user publishes, but not where the
 // answers go that it asks for: those go anywhere in its account. So each machine has one of its own, in
 // which there is nothing but what its rights bring in.
 func (h *hosts) account(user string, r natskv.Rights) (*server.Account, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	own, isNew := h.ns.LookupOrRegisterAccount("resumed." + user)
+	own, isNew := h.ns.LookupOrRegisterAccount(accountOf(user))
 	if !isNew {
 		return own, nil
 	}

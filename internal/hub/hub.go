@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"resumed/internal/atomicfile"
 	"resumed/internal/fleet/natskv"
 )
 
@@ -28,32 +27,35 @@ const (
 	damagedDir   = "damaged"
 )
 
-// settings are what Init decided. The invitation is another one after Renew.
+// settings are what Init decided, and the lines that machines join with.
 type settings struct {
 	Version int    `json:"version"`
 	Listen  string `json:"listen"`
 	URL     string `json:"url"` // by which hosts reach it
-	Guest   []byte `json:"invitation"`
 	Key     []byte `json:"fleet_key"`
+	Lines   []line `json:"lines"`
 }
 
 // settingsVersion is of the format of settings.
-const settingsVersion = 1
+const settingsVersion = 2
 
-// DefaultListen is where a hub listens that was told nothing.
-const DefaultListen = "0.0.0.0:4222"
+// DefaultListen is where a hub listens that was told nothing: it lets in nobody from elsewhere.
+const DefaultListen = "127.0.0.1:4222"
 
 const keySize = 32
 
-// Init makes the directory of a hub, and returns the invitation for its hosts. One
-// that is there already stays as it is, and its invitation is returned again.
-func Init(dir, listen string) (natskv.Invitation, error) {
+// Init makes the directory of a hub, and returns the invitation for its hosts. A hub
+// that is there already stays as it is; its newest line that still lets somebody in is returned, or a new one.
+func Init(dir, listen string, says Line) (natskv.Invitation, error) {
 	if old, err := read(dir); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil && listen != "" && listen != old.Listen {
 			err = fmt.Errorf("%s is of a hub that listens on %s: choose another directory, or change %s by hand", dir, old.Listen, filepath.Join(dir, settingsFile))
 		}
 		if err != nil {
 			return natskv.Invitation{}, err
+		}
+		if len(old.Lines) == 0 {
+			return Invite(dir, says)
 		}
 		return old.invitation(dir)
 	}
@@ -64,9 +66,11 @@ func Init(dir, listen string) (natskv.Invitation, error) {
 	if err != nil {
 		return natskv.Invitation{}, fmt.Errorf("%q is no address to listen on: write host:port, such as %s", listen, DefaultListen)
 	}
-	s := settings{settingsVersion, listen, "tls://" + net.JoinHostPort(namesOf(host)[0], port), make([]byte, keySize), make([]byte, keySize)}
-	_, _ = rand.Read(s.Guest) // never fails
-	_, _ = rand.Read(s.Key)
+	s := settings{Version: settingsVersion, Listen: listen, URL: "tls://" + net.JoinHostPort(namesOf(host)[0], port), Key: make([]byte, keySize)}
+	_, _ = rand.Read(s.Key) // never fails
+	if err := s.invite(says); err != nil {
+		return natskv.Invitation{}, err
+	}
 	if err := os.MkdirAll(filepath.Join(dir, hostsDir), 0o700); err != nil {
 		return natskv.Invitation{}, fmt.Errorf("make the hub's directory: %w", err)
 	}
@@ -74,17 +78,15 @@ func Init(dir, listen string) (natskv.Invitation, error) {
 		return natskv.Invitation{}, fmt.Errorf("make certificates: %w", err)
 	}
 	if err := s.write(dir); err != nil { // last: with it the hub is there
-		return natskv.Invitation{}, fmt.Errorf("write the hub's settings: %w", err)
+		return natskv.Invitation{}, err
 	}
 	return s.invitation(dir)
 }
 
-func (s settings) write(dir string) error {
-	text, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(filepath.Join(dir, settingsFile), append(text, '\n'), 0o600)
+// Listen returns the address that a hub listens on.
+func Listen(dir string) (string, error) {
+	s, err := read(dir)
+	return s.Listen, err
 }
 
 func read(dir string) (settings, error) {
@@ -96,8 +98,8 @@ func read(dir string) (settings, error) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return s, fmt.Errorf("read %s: %w", filepath.Join(dir, settingsFile), err)
 	}
-	if s.Version != settingsVersion || len(s.Guest) != keySize || len(s.Key) != keySize {
-		return s, fmt.Errorf("%s is of another version of resumed", filepath.Join(dir, settingsFile))
+	if s.Version != settingsVersion || len(s.Key) != keySize {
+		return s, fmt.Errorf("%s is of another version of resumed: move %s away, make the hub anew with `resumed hub init`, and join its machines again", filepath.Join(dir, settingsFile), dir)
 	}
 	return s, nil
 }
@@ -120,5 +122,5 @@ func (s settings) invitation(dir string) (natskv.Invitation, error) {
 	if block == nil {
 		return natskv.Invitation{}, fmt.Errorf("%s holds no certificate", filepath.Join(dir, caFile))
 	}
-	return natskv.Invitation{URL: s.URL, Seed: s.Guest, Key: s.Key, CA: block.Bytes}, nil
+	return natskv.Invitation{URL: s.URL, Seed: s.Lines[len(s.Lines)-1].Seed, Key: s.Key, CA: block.Bytes}, nil
 }

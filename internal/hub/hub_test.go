@@ -84,7 +84,7 @@ func freeAddresses(t *testing.T, n int) (all []string) {
 // newHub makes the directory of a hub.
 func newHub(t *testing.T) (string, natskv.Invitation) {
 	dir := t.TempDir()
-	invitation, err := Init(dir, freeAddress(t))
+	invitation, err := Init(dir, freeAddress(t), Line{Uses: 200})
 	require.NoError(t, err)
 	parsed, err := natskv.ParseLine("resumed fleet join " + invitation.Line())
 	require.NoError(t, err)
@@ -197,10 +197,10 @@ func (a anyKey) Watch(ctx context.Context, b fleet.Bucket, prefix string) (<-cha
 
 func TestWhatIsInitialisedTwiceStays(t *testing.T) {
 	dir, first := newHub(t)
-	again, err := Init(dir, "")
+	again, err := Init(dir, "", Line{})
 	require.NoError(t, err)
 	require.Equal(t, first.Line(), again.Line())
-	_, err = Init(dir, "127.0.0.1:1")
+	_, err = Init(dir, "127.0.0.1:1", Line{})
 	require.ErrorContains(t, err, "choose another directory")
 	for _, secret := range []string{settingsFile, caKeyFile} {
 		info, err := os.Stat(filepath.Join(dir, secret))
@@ -208,7 +208,7 @@ func TestWhatIsInitialisedTwiceStays(t *testing.T) {
 		require.Zero(t, info.Mode().Perm()&0o077, secret)
 	}
 	require.ErrorContains(t, Serve(t.Context(), Options{Dir: t.TempDir()}), "hub init")
-	_, err = Init(t.TempDir(), "nowhere")
+	_, err = Init(t.TempDir(), "nowhere", Line{})
 	require.ErrorContains(t, err, "host:port")
 }
 

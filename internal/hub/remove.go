@@ -2,7 +2,6 @@ package hub
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/nats-io/nats-server/v2/server"
@@ -20,41 +20,60 @@ import (
 	"resumed/internal/fsevents"
 )
 
-// Remove shuts a host out, and returns the invitation for those to come. The one that the host
-// holds would let it in again by itself, so that it is worth nothing from now on. A hub that
-// runs sees it at once.
-func Remove(dir, name string) (natskv.Invitation, error) {
-	if _, err := read(dir); errors.Is(err, fs.ErrNotExist) {
-		return natskv.Invitation{}, noHub(dir)
-	}
-	file := hostFile(dir, name)
-	if _, err := os.Lstat(file); !hostName.MatchString(name) || errors.Is(err, fs.ErrNotExist) {
-		return natskv.Invitation{}, fmt.Errorf("there is no host called %q in this hub: %s", name, listed(dir))
-	}
-	next, err := Renew(dir)
-	if err != nil {
-		return next, err
-	}
-	if err := os.Remove(file); err != nil {
-		return natskv.Invitation{}, fmt.Errorf("remove the host: %w", err)
-	}
-	return next, nil
-}
-
-// Renew makes a new invitation. The one before invites nobody any more.
-func Renew(dir string) (natskv.Invitation, error) {
+// Remove shuts a host out. The line that it joined with would let it in again by itself, so that
+// lets nobody in from now on. A hub that runs sees it at once.
+func Remove(dir, name string) error {
 	s, err := read(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return natskv.Invitation{}, noHub(dir)
+		return noHub(dir)
 	}
 	if err != nil {
-		return natskv.Invitation{}, err
+		return err
 	}
-	_, _ = rand.Read(s.Guest) // never fails
+	gone, err := readHost(hostFile(dir, name))
+	if !hostName.MatchString(name) || errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no host called %q in this hub: %s", name, listed(dir))
+	}
+	s.Lines = slices.DeleteFunc(s.Lines, func(l line) bool { return err != nil || l.key() == gone.Line })
 	if err := s.write(dir); err != nil {
-		return natskv.Invitation{}, fmt.Errorf("write the hub's settings: %w", err)
+		return err
 	}
-	return s.invitation(dir)
+	if err := os.Remove(hostFile(dir, name)); err != nil {
+		return fmt.Errorf("remove the host: %w", err)
+	}
+	return nil
+}
+
+// Machine is a machine that a hub knows.
+type Machine struct {
+	Name  string    `json:"name"`
+	Since time.Time `json:"joined_at"`
+}
+
+// List is what a hub knows: its machines, and whom its lines still let in.
+type List struct {
+	Listen   string    `json:"listen"`
+	Machines []Machine `json:"machines"`
+	Lines    []Line    `json:"lines"`
+}
+
+// Known returns what the hub of a directory knows.
+func Known(dir string) (List, error) {
+	s, err := read(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return List{}, noHub(dir)
+	}
+	if err != nil {
+		return List{}, err
+	}
+	l := List{Listen: s.Listen, Machines: []Machine{}, Lines: []Line{}}
+	for _, known := range allHosts(dir) {
+		l.Machines = append(l.Machines, Machine{known.Name, known.Since})
+	}
+	for _, open := range s.Lines {
+		l.Lines = append(l.Lines, open.Line)
+	}
+	return l, nil
 }
 
 func noHub(dir string) error {
@@ -80,10 +99,8 @@ func (h *hosts) keepOut(ctx context.Context, ns *server.Server, log *slog.Logger
 		return fmt.Errorf("watch the hub's directory: %w", err)
 	}
 	defer func() { _ = listener.Close() }()
-	for _, dir := range []string{h.dir, filepath.Join(h.dir, hostsDir)} {
-		if err := listener.Add(dir); err != nil {
-			return fmt.Errorf("watch the hub's directory: %w", err)
-		}
+	if err := listener.Add(filepath.Join(h.dir, hostsDir)); err != nil {
+		return fmt.Errorf("watch the hub's directory: %w", err)
 	}
 	ready()
 	for {
@@ -96,22 +113,15 @@ func (h *hosts) keepOut(ctx context.Context, ns *server.Server, log *slog.Logger
 		if err != nil { // something may have been missed
 			log.Warn("the hub's directory is watched with gaps", "err", err)
 		}
-		if err != nil || slices.ContainsFunc(events, shutsOut) {
+		if err != nil || slices.ContainsFunc(events, func(e fsnotify.Event) bool { return e.Has(fsnotify.Remove) }) {
 			h.disconnect(ns, log)
 		}
 	}
 }
 
-// shutsOut reports whether somebody may be shut out by that: a host is removed, or the line replaced.
-func shutsOut(e fsnotify.Event) bool {
-	return e.Has(fsnotify.Remove) || filepath.Base(e.Name) == settingsFile
-}
-
-// disconnect ends the connections of those who would not be let in now.
+// disconnect ends the connections of machines that would not be let in now. The holder of a line that
+// was replaced is told so when it asks.
 func (h *hosts) disconnect(ns *server.Server, log *slog.Logger) {
-	known := h.named()
-	known[h.hub], known[h.guest()] = "", ""
-	known[""] = "" // who has not said yet by which key they come is looked at when they do
 	const page = 1000
 	for from := 0; ; from += page {
 		open, err := ns.Connz(&server.ConnzOptions{Username: true, Offset: from, Limit: page})
@@ -120,8 +130,8 @@ func (h *hosts) disconnect(ns *server.Server, log *slog.Logger) {
 			return
 		}
 		for _, c := range open.Conns {
-			if _, in := known[c.AuthorizedUser]; !in {
-				log.Info("a host that was removed is disconnected", "host", natskv.HostOf(c.Name))
+			if name := natskv.HostOf(c.Name); c.Account == accountOf(name) && !h.knows(name, c.AuthorizedUser) {
+				log.Info("a host that was removed is disconnected", "host", name)
 				_ = ns.DisconnectClientByID(c.Cid) // it may have left by itself
 			}
 		}

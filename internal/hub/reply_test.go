@@ -37,7 +37,7 @@ func TestAGuestCannotOrderByAReplySubject(t *testing.T) {
 	for _, stream := range []string{"KV_resumed_accounts", "KV_resumed_leases", "KV_resumed_view", "RESUMED_NOTICES"} {
 		request, err := json.Marshal(natskv.Request{Name: "mallory", Key: o.Credentials.Public()})
 		require.NoError(t, err)
-		ask(t, guest, "resumed.v1.join", "$JS.API.STREAM.DELETE."+stream, request)
+		ask(t, guest, "resumed.v1.join."+visitor(t, o).Credentials.Public(), "$JS.API.STREAM.DELETE."+stream, request)
 	}
 	require.NoError(t, natskv.Register(t.Context(), o), "the hub has answered all of them by now")
 	_, err = box.Get(t.Context(), fleet.Accounts, "a")
@@ -106,10 +106,16 @@ func TestAMemberCannotWriteByAReplySubject(t *testing.T) {
 // dialGuest connects with nothing but the join line.
 func dialGuest(t *testing.T, o natskv.Options) *nats.Conn {
 	t.Helper()
-	visitor, err := o.AsGuest()
-	require.NoError(t, err)
-	nc, err := visitor.Dial(nats.NoReconnect(), nats.Timeout(10*time.Second))
+	nc, err := visitor(t, o).Dial(nats.NoReconnect(), nats.Timeout(10*time.Second))
 	require.NoError(t, err)
 	t.Cleanup(nc.Close)
 	return nc
+}
+
+// visitor returns how the holder of a join line connects.
+func visitor(t *testing.T, o natskv.Options) natskv.Options {
+	t.Helper()
+	guest, err := o.AsGuest()
+	require.NoError(t, err)
+	return guest
 }

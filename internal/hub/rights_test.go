@@ -103,7 +103,7 @@ func TestANameBelongsToWhoCameFirst(t *testing.T) {
 	require.ErrorContains(t, natskv.Register(t.Context(), second), "letters")
 	second.Credentials.Invitation = make([]byte, keySize)
 	second.Host = "other"
-	require.ErrorContains(t, natskv.Register(t.Context(), second), "the line is worth nothing")
+	require.ErrorContains(t, natskv.Register(t.Context(), second), "the line no longer works")
 }
 
 // A host that was let in holds what it would be let in with again, and tries.
@@ -115,29 +115,63 @@ func TestAHostThatIsRemovedStaysOut(t *testing.T) {
 	require.NoError(t, natskv.Register(t.Context(), mine))
 	box, other := open(t, mine), joined(t, invitation, "other")
 
-	_, err := Remove(dir, "nobody")
-	require.ErrorContains(t, err, "box, other")
-	_, err = Remove(dir, "../"+strings.TrimSuffix(settingsFile, ".json"))
-	require.ErrorContains(t, err, "no host")
-	next, err := Remove(dir, "box")
-	require.NoError(t, err)
+	require.ErrorContains(t, Remove(dir, "nobody"), "box, other")
+	require.ErrorContains(t, Remove(dir, "../"+strings.TrimSuffix(settingsFile, ".json")), "no host")
+	require.NoError(t, Remove(dir, "box"))
 	refused := func() bool { return !box.Connected() && errors.Is(box.LastError(), natskv.ErrUnknownHost) }
 	until(t, "it is disconnected and refused", refused)
-	require.ErrorContains(t, natskv.Register(t.Context(), mine), "the line is worth nothing")
+	require.ErrorContains(t, natskv.Register(t.Context(), mine), "the line no longer works")
 	require.True(t, other.Connected(), "the others stay")
 
 	hub.stop()
 	serve(t, Options{Dir: dir})
 	until(t, "the others come back", other.Connected)
+	next, err := Init(dir, "", Line{})
+	require.NoError(t, err)
 	require.NoError(t, natskv.Register(t.Context(), guestOf(t, next, "box", next.URL)), "its name is free")
 	until(t, "it is refused by a hub that begins anew", refused)
-	again, err := Init(dir, "")
+	again, err := Init(dir, "", Line{})
 	require.NoError(t, err)
 	require.Equal(t, next, again, "the line of now is printed")
-	again, err = Renew(dir)
+	again, err = Renew(dir, Line{Uses: 1})
 	require.NoError(t, err)
-	require.ErrorContains(t, natskv.Register(t.Context(), guestOf(t, next, "late", next.URL)), "the line is worth nothing")
+	require.ErrorContains(t, natskv.Register(t.Context(), guestOf(t, next, "late", next.URL)), "the line no longer works")
 	require.NoError(t, natskv.Register(t.Context(), guestOf(t, again, "late", again.URL)))
+}
+
+// A line lets in whom the operator said, and as many.
+func TestALineIsUsedUp(t *testing.T) {
+	dir, _ := newHub(t)
+	serve(t, Options{Dir: dir})
+	register := func(i natskv.Invitation, name string) error {
+		return natskv.Register(t.Context(), guestOf(t, i, name, i.URL))
+	}
+	named, err := Invite(dir, Line{Names: []string{"laptop", "desk"}})
+	require.NoError(t, err)
+	twice, err := Invite(dir, Line{Uses: 2})
+	require.NoError(t, err)
+	require.ErrorContains(t, register(named, "other"), "hub invite other")
+	require.NoError(t, register(named, "laptop"))
+	require.NoError(t, register(twice, "desk"))
+	require.ErrorContains(t, register(named, "desk"), "is there already")
+
+	host := guestOf(t, twice, "last", twice.URL)
+	require.NoError(t, natskv.Register(t.Context(), host))
+	require.ErrorContains(t, register(twice, "more"), "the line no longer works")
+	open(t, host) // who was let in needs no line
+
+	known, err := Known(dir)
+	require.NoError(t, err)
+	var names []string
+	for _, m := range known.Machines {
+		names = append(names, m.Name)
+	}
+	require.Equal(t, []string{"desk", "laptop", "last"}, names)
+	require.Equal(t, []Line{{Uses: 200}, {Names: []string{"desk"}}}, known.Lines)
+	_, err = Invite(dir, Line{Names: []string{"a/b"}})
+	require.ErrorContains(t, err, "letters")
+	_, err = Invite(dir, Line{Uses: -1})
+	require.ErrorContains(t, err, "--uses 1")
 }
 
 // A host may be joined before there is a hub, and is let in when that comes.

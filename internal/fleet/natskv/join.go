@@ -15,8 +15,8 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Invitation is what a host needs to know to become one of a fleet. It is good for
-// any number of hosts, and a secret of them all.
+// Invitation is what a host needs to know to become one of a fleet. It is a secret: the hub says how
+// many hosts it lets in.
 type Invitation struct {
 	URL  string
 	Seed []byte // of the guest that asks to be let in
@@ -113,7 +113,7 @@ func Register(ctx context.Context, o Options) error {
 	nc, err := asks.Dial(nats.NoReconnect(), nats.Timeout(answerLimit))
 	switch why := meant(err); {
 	case errors.Is(why, ErrUnknownHost), errors.Is(why, ErrNotTheirs):
-		return &RefusedError{"the line is worth nothing to this hub: a machine was removed since, or the hub was made anew. `resumed hub init`, on the hub's machine, prints the one of now"}
+		return &RefusedError{"the line no longer works: it was used as often as it may be, a machine that joined with it was removed, or the hub was made anew. `resumed hub invite`, on the hub's machine, makes another"}
 	case err != nil:
 		return why
 	}
@@ -122,7 +122,7 @@ func Register(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	msg, err := nc.RequestWithContext(ctx, joinSubject, request)
+	msg, err := nc.RequestWithContext(ctx, joinSubject+asks.Credentials.public, request)
 	if err != nil {
 		return fmt.Errorf("ask the hub at %s to let this host in: %w", o.URL, err)
 	}
@@ -136,16 +136,17 @@ func Register(ctx context.Context, o Options) error {
 	return nil
 }
 
-// Receive answers guests until the subscription ends. It is the hub's part.
-func Receive(nc *nats.Conn, let func(Request) error) (*nats.Subscription, error) {
-	return nc.Subscribe(joinSubject, func(msg *nats.Msg) {
+// Receive answers guests until the subscription ends. It is the hub's part. A guest is known by the key
+// of its line.
+func Receive(nc *nats.Conn, let func(guest string, r Request) error) (*nats.Subscription, error) {
+	return nc.Subscribe(joinSubject+"*", func(msg *nats.Msg) {
 		var (
 			request Request
 			says    answer
 		)
 		err := json.Unmarshal(msg.Data, &request)
 		if err == nil {
-			err = let(request)
+			err = let(strings.TrimPrefix(msg.Subject, joinSubject), request)
 		}
 		if err != nil {
 			says.Error = err.Error()

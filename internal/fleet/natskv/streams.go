@@ -16,7 +16,7 @@ const (
 	noticeStream  = "RESUMED_NOTICES"
 	noticeSubject = "resumed.v1.notice"
 	notifier      = "notifier" // the consumer of notices
-	joinSubject   = "resumed.v1.join"
+	joinSubject   = "resumed.v1.join." // before the key of who asks
 )
 
 // orders is the bucket in which hosts ask each other and answer, for a minute. A key begins with the
@@ -158,9 +158,9 @@ func HostRights(name string) Rights {
 	return r
 }
 
-// GuestRights returns what the holder of an invitation may do: ask to be let in.
-func GuestRights() Rights {
-	return Rights{Inbox: inbox(guest) + ".>", Publish: []string{joinSubject}}
+// GuestRights returns what the holder of an invitation may do: ask to be let in by it.
+func GuestRights(key string) Rights {
+	return Rights{Inbox: inbox(guest) + ".>", Publish: []string{joinSubject + key}}
 }
 
 // Services names what the account of the streams offers to those of the hosts, and whether one

@@ -18,7 +18,7 @@ import (
 )
 
 // joinAgain is what helps where this machine's part of a fleet is not as its hub has it.
-const joinAgain = "resumed hub init, on the hub's machine, prints the line: run it here again"
+const joinAgain = "resumed hub invite, on the hub's machine, prints a line: run it here"
 
 // examineFleet looks at the fleet that the configuration names, as the daemon would reach it.
 func examineFleet(ctx context.Context, e *examination, cfg config.Fleet) {

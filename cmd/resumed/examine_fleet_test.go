@@ -44,7 +44,7 @@ func TestDoctorLooksAtTheFleet(t *testing.T) {
 	said, code = b.examined()
 	require.NotZero(t, code)
 	require.Contains(t, said["fleet server"].Text, "not signed by who is believed")
-	require.Contains(t, said["fleet server"].Fix, "hub init")
+	require.Contains(t, said["fleet server"].Fix, "hub invite")
 	b.write(fleetCA, right)
 	keys := b.read(fleetKeys)
 	b.write(fleetKeys, stranger.read(fleetKeys))

@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -83,7 +84,7 @@ func (c *cli) hubInit(dir *string) *cobra.Command {
 func (c *cli) hubInvite(dir *string) *cobra.Command {
 	uses := 0
 	cmd := &cobra.Command{
-		Use:     "invite [NAME...]",
+		Use:     "invite [NAME…]",
 		Short:   "Print one more line that machines join with",
 		Long:    "Makes a line that lets in each of the named machines once, or as many machines of any name as you say.",
 		Example: "  resumed hub invite laptop\n  resumed hub invite --uses 3",
@@ -93,7 +94,7 @@ func (c *cli) hubInvite(dir *string) *cobra.Command {
 				return err
 			}
 			if len(names) > 0 && uses != 0 {
-				return usagef("write names or --uses, not both: a line lets in each named machine once")
+				return usageError{errors.New("write names or --uses, not both: a line lets in each named machine once")}
 			}
 			invitation, err := hub.Invite(place, hub.Line{Names: names, Uses: uses})
 			if err != nil {

@@ -223,7 +223,7 @@ func (c *crew) standing() *control.DaemonFleet {
 		shown.State, shown.Why = fleetAlone, s.Why
 		switch err := m.store.LastError(); {
 		case errors.Is(err, natskv.ErrUnknownHost):
-			shown.Why = "the hub does not know this machine: run the line that `resumed hub init` prints there"
+			shown.Why = "the hub does not know this machine: run a line here that `resumed hub invite` prints there"
 		case shown.Why == "" && err != nil:
 			shown.Why = err.Error()
 		}

@@ -1,0 +1,140 @@
+package hub
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"resumed/internal/atomicfile"
+	"resumed/internal/fleet/natskv"
+)
+
+// Line says whom a join line lets in: each of the named machines once, or so many machines of any name.
+type Line struct {
+	Names []string `json:"names,omitempty"`
+	Uses  int      `json:"uses,omitempty"`
+}
+
+// DefaultUses is how many machines a line lets in where the operator does not say.
+const DefaultUses = 10
+
+// line is a Line as it is stored, with what its holder proves to have it.
+type line struct {
+	Seed []byte `json:"seed"`
+	Line
+}
+
+// key returns by what the server knows the holder of the line.
+func (l line) key() string {
+	key, err := natskv.GuestKey(l.Seed)
+	if err != nil {
+		return ""
+	}
+	return key
+}
+
+// usedUp reports whether the line lets nobody in any more.
+func (l line) usedUp() bool { return len(l.Names) == 0 && l.Uses <= 0 }
+
+// spend counts a machine that the line lets in.
+func (l *line) spend(name string) error {
+	if len(l.Names) == 0 {
+		l.Uses--
+		return nil
+	}
+	at := slices.Index(l.Names, name)
+	if at < 0 {
+		return fmt.Errorf("this line was not made for a machine called %s, but for %s: set the name with --name, or ask for another line (`resumed hub invite %[1]s`)", name, strings.Join(l.Names, ", "))
+	}
+	l.Names = slices.Delete(l.Names, at, at+1)
+	return nil
+}
+
+// Invite makes one more line.
+func Invite(dir string, says Line) (natskv.Invitation, error) {
+	return change(dir, func(s *settings) error { return s.invite(says) })
+}
+
+// Renew makes a new line, and all others let nobody in any more.
+func Renew(dir string, says Line) (natskv.Invitation, error) {
+	return change(dir, func(s *settings) error {
+		s.Lines = nil
+		return s.invite(says)
+	})
+}
+
+// change changes the settings of a hub, and returns the invitation by its newest line.
+func change(dir string, apply func(*settings) error) (natskv.Invitation, error) {
+	s, err := read(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return natskv.Invitation{}, noHub(dir)
+	}
+	if err == nil {
+		err = apply(&s)
+	}
+	if err == nil {
+		err = s.write(dir)
+	}
+	if err != nil {
+		return natskv.Invitation{}, err
+	}
+	return s.invitation(dir)
+}
+
+// invite adds a line.
+func (s *settings) invite(says Line) error {
+	for _, name := range says.Names {
+		if !hostName.MatchString(name) {
+			return fmt.Errorf("%q: %w", name, errName)
+		}
+	}
+	if len(says.Names) == 0 && says.Uses == 0 {
+		says.Uses = DefaultUses
+	}
+	if says.Uses < 0 {
+		return errors.New("a line must let in one machine or more: write --uses 1")
+	}
+	seed := make([]byte, keySize)
+	_, _ = rand.Read(seed) // never fails
+	s.Lines = append(s.Lines, line{seed, says})
+	return nil
+}
+
+func (s settings) write(dir string) error {
+	s.Lines = slices.DeleteFunc(s.Lines, line.usedUp)
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	return store(dir, settingsFile, append(text, '\n'))
+}
+
+// store replaces a file of a hub's directory. It belongs to the owner of the directory: root may have
+// given the order, and the service is another user.
+func store(dir, name string, text []byte) error {
+	file := filepath.Join(dir, name)
+	if err := atomicfile.Write(file, text, 0o600); err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return ownedLike(file, dir)
+}
+
+// ownedLike gives a file the owner of a directory, where root may do that.
+func ownedLike(file, dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil || os.Geteuid() != 0 {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	return os.Chown(file, int(owner.Uid), int(owner.Gid))
+}

@@ -234,7 +234,7 @@ func (a *account) findProbes() {
 	}
 }
 
-// leave learns that a session does not try any longer, or not here.
+// leave learns that a session does not try any longer.
 func (a *account) leave(key Key) {
 	a.tries = slices.DeleteFunc(a.tries, func(t try) bool { return t.key == key })
 }

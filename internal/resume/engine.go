@@ -244,7 +244,6 @@ func (e *Engine) apply(ctx context.Context, before, s Session, ev Event, now tim
 	if s.StandsIn() && after.Task == nil { // there is nothing behind it
 		e.drop(s)
 		e.opts.Changed(Change{At: now, Event: ev, Before: before, After: after, Dropped: true})
-		e.stirred = true
 		return after
 	}
 	if after.Name == "" && after.WorthKeeping() {
@@ -253,11 +252,6 @@ func (e *Engine) apply(ctx context.Context, before, s Session, ev Event, now tim
 	e.keep(after)
 	change := Change{At: now, Event: ev, Before: before, After: after}
 	if e.account(after.AccountKey()).follow(change) || before.State != after.State || before.Run != after.Run {
-		e.stirred = true
-	}
-	if left := e.accounts[before.AccountKey()]; left != nil && before.AccountKey() != after.AccountKey() {
-		left.leave(after.Key)
-		left.windows.drop(after.Key)
 		e.stirred = true
 	}
 	e.learn(change)
@@ -276,6 +270,9 @@ func (e *Engine) keep(s Session) {
 	before, known := e.book.put(s)
 	if known {
 		e.account(before.AccountKey()).count(before, -1)
+	}
+	if known && before.AccountKey() != s.AccountKey() {
+		e.leaveAccount(before)
 	}
 	e.account(s.AccountKey()).count(s, 1)
 	if before.Run != nil {

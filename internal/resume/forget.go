@@ -76,6 +76,16 @@ func (e *Engine) drop(s Session) {
 	delete(e.tasks, s.Key)
 	e.book.drop(s)
 	e.account(s.AccountKey()).count(s, -1)
+	e.leaveAccount(s)
+}
+
+// leaveAccount ends what a session means for its account: it does not try for the others any
+// longer, and they do not wait for what it was told.
+func (e *Engine) leaveAccount(s Session) {
+	a := e.account(s.AccountKey())
+	a.leave(s.Key)
+	a.windows.drop(s.Key)
+	e.stirred = true
 }
 
 // forgetAccounts forgets the accounts of which no session is left. They say

@@ -241,3 +241,26 @@ func TestATaskIsKeptOverARestart(t *testing.T) {
 		w.stop()
 	})
 }
+
+func TestATaskThatIsCancelledKeepsNobodyOfItsAccountWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := defaultRules()
+		rules.MaxConcurrent = 5
+		w := newWorld(t, rules, begins(nil)) // of its command no session shows
+		reset := time.Now().Add(30 * time.Second)
+		w.seeShared("x", limitedUntil(time.Now(), limit.UsageLimit, reset))
+		key := w.enqueue(task("a")).Key
+		_, err := w.Apply(t.Context(), key, Retry{})
+		require.NoError(t, err)
+		time.Sleep(10 * time.Second)
+		require.Equal(t, Settling, w.session("a").State)
+		require.Equal(t, HalfOpen, w.account().State, "it tries alone")
+		_, err = w.Apply(t.Context(), key, Forget{})
+		require.NoError(t, err)
+		_, err = w.Session(t.Context(), key)
+		require.ErrorIs(t, err, ErrNoSession)
+		time.Sleep(time.Hour)
+		require.Greater(t, len(w.started()), 1, "the next one tries: %s", w.session("x").Reason)
+		w.stop()
+	})
+}

@@ -10,11 +10,16 @@ import (
 
 // Hold is a session in a home that several hosts share, and that this one looks after.
 type Hold struct {
-	fleet *Fleet
-	hash  string
-	lease lease
-	tried time.Time // when its lease was to be renewed last
+	fleet    *Fleet
+	hash     string
+	owner    uint64 // the revision at which it is noted that this host looks after it
+	lease    lease
+	released bool
+	tried    time.Time // when its lease was to be renewed last
 }
+
+// errReleased says that this host has given a session back meanwhile.
+var errReleased = errors.New("it was given back meanwhile")
 
 // ElsewhereError says that another host looks after a session.
 type ElsewhereError struct{ Host string }
@@ -35,13 +40,14 @@ func (f *Fleet) Hold(ctx context.Context, hash string, takeOver bool) (*Hold, er
 	if s := f.Standing(); s.Alone {
 		return nil, fmt.Errorf("this host is alone (%s)", s.Why)
 	}
-	h := &Hold{fleet: f, hash: hash, lease: lease{key: SessionKey(hash)}, tried: f.now()}
+	h := &Hold{fleet: f, hash: hash, tried: f.now()}
+	h.lease = lease{key: SessionKey(hash), released: h.isReleased}
 	err := h.Confirm(ctx)
 	if err == nil {
 		err = h.own(ctx, takeOver)
 	}
 	if err != nil {
-		f.give(ctx, &h.lease)
+		f.give(context.WithoutCancel(ctx), &h.lease)
 		return nil, err
 	}
 	f.mu.Lock()
@@ -57,19 +63,34 @@ func (f *Fleet) Hold(ctx context.Context, hash string, takeOver bool) (*Hold, er
 func (h *Hold) Confirm(ctx context.Context) error {
 	f := h.fleet
 	f.mu.Lock()
-	l := h.lease
+	l, released := h.lease, h.released
 	f.mu.Unlock()
+	if released {
+		return errReleased
+	}
 	err := f.take(ctx, &l, f.me())
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	h.lease = l
-	if held, ok := errors.AsType[*heldError](err); ok {
+	h.lease, released = l, h.released
+	fresh := f.fresh(l)
+	f.mu.Unlock()
+	held, elsewhere := errors.AsType[*heldError](err)
+	switch {
+	case released: // Release gave back what was held before
+		f.give(context.WithoutCancel(ctx), &l)
+		return errReleased
+	case elsewhere:
 		return &ElsewhereError{held.by.Host}
-	}
-	if err == nil && !f.fresh(l) {
+	case err == nil && !fresh:
 		return errors.New("the answer came too late")
+	default:
+		return err
 	}
-	return err
+}
+
+func (h *Hold) isReleased() bool {
+	h.fleet.mu.Lock()
+	defer h.fleet.mu.Unlock()
+	return h.released
 }
 
 // own notes who looks after the session, for the time when its lease is over.
@@ -81,7 +102,7 @@ func (h *Hold) own(ctx context.Context, takeOver bool) error {
 	}
 	e, err := f.get(ctx, Accounts, OwnerKey(h.hash))
 	if errors.Is(err, ErrMissing) {
-		_, err = f.create(ctx, Accounts, OwnerKey(h.hash), data, 0)
+		h.owner, err = f.create(ctx, Accounts, OwnerKey(h.hash), data, 0)
 		return err
 	}
 	if err != nil {
@@ -98,20 +119,20 @@ func (h *Hold) own(ctx context.Context, takeOver bool) error {
 			return &GoneError{before.Host}
 		}
 	}
-	_, err = f.update(ctx, Accounts, OwnerKey(h.hash), data, e.Rev, 0)
+	h.owner, err = f.update(ctx, Accounts, OwnerKey(h.hash), data, e.Rev, 0)
 	return err
 }
 
-// Release gives the session back: whoever wants it next need not ask.
+// Release gives the session back: whoever wants it next need not ask. What was written since
+// by another Hold of it stays.
 func (h *Hold) Release(ctx context.Context) {
 	f := h.fleet
 	f.mu.Lock()
 	delete(f.holds, h)
+	h.released = true
 	l := h.lease
 	f.mu.Unlock()
-	if e, err := f.get(ctx, Accounts, OwnerKey(h.hash)); err == nil && f.holder(e) == f.me() {
-		_ = f.remove(ctx, Accounts, OwnerKey(h.hash), e.Rev) // else the next one is asked
-	}
+	_ = f.remove(ctx, Accounts, OwnerKey(h.hash), h.owner) // else the next one is asked
 	f.give(ctx, &l)
 }
 

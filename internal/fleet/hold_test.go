@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,4 +106,61 @@ func TestAnAnswerThatIsReadLateConfirmsNothing(t *testing.T) {
 		require.NoError(t, err)
 		require.ErrorContains(t, held.Confirm(t.Context()), "too late", "another host may have it by now")
 	})
+}
+
+func TestASessionThatIsHeldAgainBeforeItWasReleasedIsAskedAboutWhenItsHostIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		h := newHouse(t)
+		a, crash := h.join(ctx, "a", 0), h.store.cut
+		h.store.cut = new(atomic.Bool)
+		b := h.join(ctx, "b", 0)
+		time.Sleep(time.Second)
+		before, err := a.Hold(ctx, "s", false)
+		require.NoError(t, err)
+		_, err = a.Hold(ctx, "s", false)
+		require.NoError(t, err)
+		before.Release(ctx)
+		crash.Store(true)
+		time.Sleep(2 * fleet.LeaseTTL)
+		_, err = b.Hold(ctx, "s", false)
+		require.Equal(t, &fleet.GoneError{Host: "a"}, err, "nobody knows how it stands there")
+		stop()
+		synctest.Wait()
+	})
+}
+
+// slow is a store that takes its time with a renewal.
+type slow struct {
+	*fleet.Memory
+	asked, answered time.Duration // until it is carried out, and until the answer is read
+}
+
+func (s slow) Update(ctx context.Context, b fleet.Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error) {
+	time.Sleep(s.asked)
+	defer time.Sleep(s.answered)
+	return s.Memory.Update(ctx, b, key, value, rev, lasts)
+}
+
+func TestWhatIsReleasedWhileItIsRenewedIsOthersAtOnce(t *testing.T) {
+	for name, store := range map[string]slow{
+		"the renewal comes after the release":         {asked: 2 * time.Second},
+		"the answer comes after it, the write before": {answered: 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store.Memory = fleet.NewMemory(time.Now)
+				a := fleet.New(fleet.Options{Store: store, Host: "a", Life: "1"})
+				b := fleet.New(fleet.Options{Store: store.Memory, Host: "b", Life: "2"})
+				held, err := a.Hold(t.Context(), "s", false)
+				require.NoError(t, err)
+				go func() { _ = held.Confirm(t.Context()) }() // as with every heartbeat
+				time.Sleep(time.Second)
+				held.Release(t.Context())
+				time.Sleep(2 * time.Second)
+				_, err = b.Hold(t.Context(), "s", false)
+				require.NoError(t, err)
+			})
+		})
+	}
 }

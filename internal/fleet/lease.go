@@ -16,6 +16,8 @@ type lease struct {
 	lasts time.Duration // zero: as long as leases do at this host's heartbeat
 	rev   uint64        // 0: not held, as far as is known
 	at    time.Time     // when it was confirmed, by this host's clock
+
+	released func() bool // it was given back while it was renewed, and is not taken again; nil: that cannot be
 }
 
 // holder is who holds a lease, as it is stored.
@@ -57,6 +59,9 @@ func (f *Fleet) take(ctx context.Context, l *lease, value any) error {
 func (f *Fleet) adopt(ctx context.Context, l *lease, data []byte) error {
 	l.rev = 0
 	e, err := f.get(ctx, Leases, l.key)
+	if l.released != nil && l.released() { // asked last: a later holder's lease was read, if any
+		return errReleased
+	}
 	if errors.Is(err, ErrMissing) { // its time was over
 		l.rev, err = f.create(ctx, Leases, l.key, data, f.lasts(l))
 		return err

@@ -55,8 +55,8 @@ func (h *simHost) tick() {
 	life := h.fleet
 	for _, s := range h.sessions {
 		if s.adopt && s.shared.running == h.name { // it is found again
-			_, err := life.Hold(context.Background(), "shared", w.auto)
-			s.adopt = err != nil
+			hold, err := life.Hold(context.Background(), "shared", w.auto)
+			s.hold, s.adopt = hold, err != nil
 		}
 	}
 	next := life.tick(context.Background())
@@ -167,7 +167,7 @@ func (h *simHost) send(s *simSession) bool {
 	if s.shared.running != "" && s.shared.running != h.name && !w.auto {
 		w.breaks("%s runs on %s and on %s", s.id, s.shared.running, h.name)
 	}
-	s.shared.running = h.name
+	s.shared.running, s.hold = h.name, hold
 	return true
 }
 
@@ -252,15 +252,23 @@ func (h *simHost) ends(s *simSession) {
 	}
 }
 
-// letGo gives a shared session back.
+// letGo gives a shared session back: in some worlds so late that it may be held again by then.
 func (h *simHost) letGo(s *simSession) {
 	if s.shared == nil {
 		return
 	}
-	s.shared.running = ""
-	for hold := range h.fleet.holds {
-		hold.Release(context.Background())
+	w, hold := h.w, s.hold
+	s.shared.running, s.hold = "", nil
+	release := func() {
+		if hold != nil && hold.fleet == h.fleet { // else its daemon is dead
+			hold.Release(context.Background())
+		}
 	}
+	if w.slow {
+		w.late = append(w.late, lateWrite{w.now.Add(w.upTo(time.Minute)), release})
+		return
+	}
+	release()
 }
 
 func (h *simHost) refused(s *simSession, reset time.Time) {

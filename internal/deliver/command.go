@@ -64,6 +64,10 @@ func (c *command) send(ctx context.Context) (sent bool, instead resume.Event) {
 	if notSent != nil {
 		return false, *notSent
 	}
+	if notSent := c.confirmHold(ctx); notSent != nil {
+		c.giveBack()
+		return false, *notSent
+	}
 	key := c.session.Key
 	now, err := c.opts.Engine.Apply(ctx, key, resume.Sending{Mark: run.Mark, LeftOut: leash.Words(c.plan.Carried.LeftOut), Models: c.plan.Models})
 	if err != nil || now.Run == nil || now.Run.Mark != run.Mark {

@@ -26,8 +26,9 @@ type way interface {
 	// ready says why it cannot be sent now, or nothing. It only looks.
 	ready(context.Context) *resume.NotSent
 
-	// send sends it. Where that came to nothing it returns false and what to
-	// report; nothing at all where the resume was withdrawn, or the daemon stops.
+	// send sends it, right after confirmHold. Where that came to nothing it returns
+	// false and what to report; nothing at all where the resume was withdrawn, or the
+	// daemon stops.
 	send(context.Context) (sent bool, instead resume.Event)
 
 	// confirm returns what became of it, or nothing where the daemon stops
@@ -44,9 +45,6 @@ func (v *delivery) carryOut(ctx context.Context) resume.Event {
 	if v.opts.DryRun {
 		return resume.NotSent{Why: "dry run: would have " + v.way.String(), Park: true, Owner: v.owner}
 	}
-	if notSent := v.held.confirm(ctx); notSent != nil {
-		return *notSent
-	}
 	if sent, instead := v.way.send(ctx); !sent {
 		return instead
 	}
@@ -54,7 +52,8 @@ func (v *delivery) carryOut(ctx context.Context) resume.Event {
 }
 
 // claim writes to disk that the prompt may have been handed to the process before
-// it is. It returns false and no reason where the resume was withdrawn.
+// it is, and makes sure that no other host does. It returns false and no reason where
+// the resume was withdrawn.
 func (v *delivery) claim(ctx context.Context, to resume.Process) (ok bool, notSent *resume.NotSent) {
 	mark := v.session.Run.Mark
 	now, err := v.opts.Engine.Apply(ctx, v.session.Key, resume.Started{Mark: mark, Process: to, Unverifiable: true})
@@ -65,7 +64,9 @@ func (v *delivery) claim(ctx context.Context, to resume.Process) (ok bool, notSe
 	if err := v.opts.Sync(ctx, v.session.Key); err != nil {
 		return false, &resume.NotSent{Why: notOnDisk + err.Error(), Owner: v.owner}
 	}
-	return true, nil
+	// Not ctx: when the daemon stops now, nobody could tell that nothing was sent.
+	notSent = v.confirmHold(context.WithoutCancel(ctx))
+	return notSent == nil, notSent
 }
 
 const notOnDisk = "the claim could not be written to disk: "

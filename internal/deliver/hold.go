@@ -35,15 +35,16 @@ func (d *Deliverer) askHosts(ctx context.Context, h *heldLease, session resume.S
 	return notSent
 }
 
-// confirm makes sure, last, that no other host does.
-func (h *heldLease) confirm(ctx context.Context) *resume.NotSent {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.hold == nil {
+// confirmHold makes sure that no other host looks after the session. It is the last that is
+// done before the prompt is sent: what is done before may take longer than a hold is good for.
+func (v *delivery) confirmHold(ctx context.Context) *resume.NotSent {
+	v.held.mu.Lock()
+	defer v.held.mu.Unlock()
+	if v.held.hold == nil {
 		return nil
 	}
-	if err := h.hold.Confirm(ctx); err != nil {
-		return &resume.NotSent{Why: notSure + err.Error()}
+	if err := v.held.hold.Confirm(ctx); err != nil {
+		return &resume.NotSent{Why: notSure + err.Error(), Owner: v.owner}
 	}
 	return nil
 }

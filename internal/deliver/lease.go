@@ -53,13 +53,24 @@ func (l *leases) take(key resume.Key) (*heldLease, error) {
 func (l *leases) giveBack(ctx context.Context, key resume.Key, h *heldLease) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if h.users == 1 && ctx.Err() == nil {
+		h.mu.Lock() // whoever takes the session from now on asks the hosts after this
+		l.mu.Unlock()
+		h.release(context.WithoutCancel(ctx))
+		l.mu.Lock()
+	}
 	if h.users--; h.users > 0 {
 		return nil
 	}
 	delete(l.held, key)
-	if h.mu.Lock(); h.hold != nil && ctx.Err() == nil {
-		go h.hold.Release(context.WithoutCancel(ctx))
-	}
-	h.mu.Unlock()
 	return h.Release()
+}
+
+// release lets other hosts have the session, and unlocks mu.
+func (h *heldLease) release(ctx context.Context) {
+	defer h.mu.Unlock()
+	if h.hold != nil {
+		h.hold.Release(ctx)
+		h.hold = nil
+	}
 }

@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -17,6 +18,8 @@ import (
 	"resumed/internal/backoff"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/runner"
+	"resumed/internal/terminal"
 )
 
 // world is one session of one agent that is due, an engine that knows nothing
@@ -255,3 +258,26 @@ func (a *fakeAgent) Denied(context.Context, resume.Session, agent.Ran) (agent.De
 func (a *fakeAgent) Tidy(context.Context, resume.Session) error { a.tidied++; return nil }
 
 func (a *fakeAgent) Identify(int) (resume.Program, bool) { return a.program, a.program.Path != "" }
+
+// noting is a machine, and a terminal, that only note what they are asked to do.
+type noting struct {
+	here
+	w *world
+}
+
+var errNoted = errors.New("noted")
+
+func (n noting) Start(runner.Command) (Process, error) {
+	n.w.diary.add("starts")
+	return nil, errNoted
+}
+
+func (n noting) Pane(context.Context, resume.Process) (Pane, error) { return n, nil }
+func (n noting) String() string                                     { return "a pane" }
+func (n noting) Screen(context.Context) (string, error)             { return "", nil }
+func (n noting) Press(context.Context, terminal.Key) error          { return errNoted }
+
+func (n noting) Type(context.Context, string) error {
+	n.w.diary.add("types")
+	return errNoted
+}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -282,4 +283,18 @@ func TestStopEndsTheCommand(t *testing.T) {
 	got := <-done
 	require.Contains(t, got[len(got)-1], "the command was stopped")
 	require.NoError(t, w.d.Stop(t.Context(), w.now().Key, "mark-1"), "there is nothing left to stop")
+}
+
+// Looks at screens that are not known are counted while the session is stopped.
+func TestLooksAtAScreenOfBeforeDoNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.d.machine = noting{w: w}
+		w.agent.owner = &resume.Owner{PID: 42, Kind: resume.Interactive}
+		strange := agent.Sight{Strange: true, Leave: &agent.Leave{Why: "its screen is not known", Park: true}}
+		w.agent.talk.Type = &agent.Typing{Judge: func(string) agent.Sight { return strange }}
+		require.Contains(t, w.act()[0], "look 1 of 3")
+		w.d.Changed(resume.Change{Event: resume.Forget{}, After: resume.Session{Key: w.session.Key, State: resume.Watching}})
+		require.Contains(t, w.actAgain()[1], "look 1 of 3", "a person has gone on with it meanwhile")
+	})
 }

@@ -20,6 +20,9 @@ const justNow = time.Minute
 // at. It blocks on nothing.
 func (d *Deliverer) Changed(c resume.Change) {
 	d.holders.follow(c.After)
+	if !c.After.Interrupted() {
+		d.glances.forget(c.After.Key)
+	}
 	_, moves := c.Event.(resume.Progressed)
 	if telling(c) && !(moves && d.witnesses.vain(c.After.Key, c.At)) {
 		d.witnesses.call(c.After.Key, !weighed(c))

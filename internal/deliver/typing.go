@@ -89,6 +89,13 @@ func (g *glances) count(key resume.Key, strange bool) int {
 	return n
 }
 
+// forget ends the row of a session that is stopped no longer.
+func (g *glances) forget(key resume.Key) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.seen, key)
+}
+
 // refused says what it means that a pane cannot be used.
 func (t *typing) refused(err error) *resume.NotSent {
 	refusal, ok := errors.AsType[*terminal.Refusal](err)

@@ -234,6 +234,25 @@ func (b *leashBox) tellsWhatItWouldRun() {
 	require.Contains(b.t, out, `"repeated":["--disallowedTools"`)
 }
 
+// Without its empty value --tools would take --resume for one, and a new session would begin.
+func TestAnEmptyArgumentIsRepeated(t *testing.T) {
+	b := newLeashBox(t)
+	b.start()
+	b.steer("pause")
+	b.register(b.hold(nil, "claude", "--max-turns", "3", "--tools", ""))
+	b.prompted()
+	b.untilSeen("--tools")
+	b.release()
+	b.stopped()
+	b.untilState(claudeSession, resume.Waiting)
+	out, errOut, code := b.run("status", claudeSession)
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "--tools '' --resume "+claudeSession)
+	b.steer("unpause")
+	args := b.ran()
+	require.Equal(t, []string{"-p", "--max-turns", "3", "--tools", "", "--resume", claudeSession}, args[:7])
+}
+
 // Another process with other flags takes the next prompt: those count.
 func TestTheNewestStartOfASessionCounts(t *testing.T) {
 	b := newLeashBox(t)

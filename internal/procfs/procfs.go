@@ -60,8 +60,9 @@ func (f FS) Path(pid int, name ...string) string {
 	return filepath.Join(append([]string{string(f), strconv.Itoa(pid)}, name...)...)
 }
 
-// Argv returns the arguments that a process was started with. One that has
-// ended, or is another user's, tells nothing.
+// Argv returns the arguments that a process was started with, empty ones too. One that
+// has ended, or is another user's, tells nothing. One that wrote a title over its
+// arguments tells the title alone.
 func (f FS) Argv(pid int) []string {
 	if f.asks() {
 		return f.argvByLibrary(pid)
@@ -70,7 +71,11 @@ func (f FS) Argv(pid int) []string {
 	if err != nil || len(cmdline) == 0 {
 		return nil
 	}
-	return strings.Split(strings.TrimRight(string(cmdline), "\x00"), "\x00")
+	argv := strings.Split(strings.TrimSuffix(string(cmdline), "\x00"), "\x00")
+	if title := strings.TrimRight(string(cmdline), "\x00"); title == argv[0] {
+		return argv[:1]
+	}
+	return argv
 }
 
 // Environ returns the environment that a process was started with, as

@@ -35,6 +35,7 @@ func TestTheKernelTellsOfAProcess(t *testing.T) {
 	pids, err := procfs.Proc.PIDs()
 	require.NoError(t, err)
 	require.Contains(t, pids, pid)
+	require.Eventually(t, func() bool { return procfs.Proc.Argv(pid) != nil }, time.Minute, time.Millisecond, "they are told once it has begun")
 	require.Equal(t, []string{odd, "60"}, procfs.Proc.Argv(pid))
 	require.Equal(t, "2", procfs.Proc.Variable(pid, "AB"))
 	require.Empty(t, procfs.Proc.Variable(pid, "B"))
@@ -74,4 +75,20 @@ func TestWithoutAKernelThatTellsNothingIsKnown(t *testing.T) {
 	require.Empty(t, none.Argv(1))
 	_, known := none.Age(1)
 	require.False(t, known)
+}
+
+func TestAnEmptyArgumentIsOneToo(t *testing.T) {
+	for cmdline, want := range map[string][]string{
+		"claude\x00--tools\x00\x00":             {"claude", "--tools", ""},
+		"claude\x00-p\x00\x00\x00":              {"claude", "-p", "", ""},
+		"claude\x00--tools\x00\x00--resume\x00": {"claude", "--tools", "", "--resume"},
+		"claude\x00--tools":                     {"claude", "--tools"},
+		// A process writes its title over its arguments, and the rest of their place stays empty.
+		"claude\x00\x00\x00\x00\x00": {"claude"},
+	} {
+		proc := procfs.FS(t.TempDir())
+		require.NoError(t, os.Mkdir(proc.Path(7), 0o700))
+		require.NoError(t, os.WriteFile(proc.Path(7, "cmdline"), []byte(cmdline), 0o600))
+		require.Equal(t, want, proc.Argv(7))
+	}
 }

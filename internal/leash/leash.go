@@ -15,7 +15,7 @@ const (
 	Grants                  // allows something: it is repeated as it was, never more
 	Selects                 // chooses a model, a provider, a directory: it is always repeated
 	Account                 // chooses who is asked, and in whose name: it is always the same, or nothing is sent
-	Mode                    // what may be done without asking: what the transcript says last counts
+	Mode                    // what may be done without asking: what the transcript says last counts where the start allowed it
 	Nothing                 // how things look, or what is written beside: it is not missed
 	Once                    // a prompt, a choice of a session: it was for that one start
 	Attended                // needs a terminal or another program at its other end: it cannot be repeated

@@ -176,6 +176,60 @@ func TestASessionWhoseStartNobodySaw(t *testing.T) {
 	}
 }
 
+// Whoever can write to a transcript can add a mode to it.
+func TestARecordNeverWidensWhatTheStartAllowed(t *testing.T) {
+	bypassed := `{"permissions":{"defaultMode":"bypassPermissions"}}`
+	for rule, c := range map[string]struct {
+		told     string // by the transcript
+		args     []string
+		settings map[string]string
+		want     string
+	}{
+		"a start without a flag is none without checks": {told: bypass, want: usualMode},
+		"nor one that forbids something":                {told: bypass, args: []string{"--disallowedTools", "Bash"}, want: usualMode},
+		"nor one that plans":                            {told: bypass, args: []string{"--permission-mode", "plan"}, want: "plan"},
+		"one that accepts edits does that":              {told: bypass, args: []string{"--permission-mode=acceptEdits"}, want: "acceptEdits"},
+		"one that plans accepts no edits":               {told: "acceptEdits", args: []string{"--permission-mode", "plan"}, want: "plan"},
+		"nor does it ask":                               {told: usualMode, args: []string{"--permission-mode", "plan"}, want: "plan"},
+		"one that asks does not leave it to a judge":    {told: "auto", args: []string{"--permission-mode", "default"}, want: usualMode},
+		"one that refuses does not ask":                 {told: "acceptEdits", args: []string{"--permission-mode", "dontAsk"}, want: "dontAsk"},
+		"a mode of the start that nobody knows asks":    {told: bypass, args: []string{"--permission-mode", "yolo"}, want: usualMode},
+		"what the start allowed may come later":         {told: bypass, args: []string{"--permission-mode", "plan", "--allow-dangerously-skip-permissions"}, want: bypass},
+		"as a judge may":                                {told: "auto", args: []string{"-p", "--enable-auto-mode"}, want: "auto"},
+		"in a terminal a start without a flag has auto": {told: "auto", want: "auto"},
+		"and without one it asks":                       {told: "auto", args: []string{"-p"}, want: usualMode},
+		"what is narrower counts":                       {told: "dontAsk", want: "dontAsk"},
+
+		"settings allow it":            {told: bypass, settings: map[string]string{".claude/settings.json": bypassed}, want: bypass},
+		"those of the project as well": {told: bypass, settings: map[string]string{"app/.claude/settings.local.json": bypassed}, want: bypass},
+		"not against a flag":           {told: bypass, args: []string{"--permission-mode", "plan"}, settings: map[string]string{".claude/settings.json": bypassed}, want: "plan"},
+		"nor where they are not read":  {told: bypass, args: []string{"--setting-sources", "project"}, settings: map[string]string{".claude/settings.json": bypassed}, want: usualMode},
+		"nor against nearer ones": {
+			told:     bypass,
+			settings: map[string]string{".claude/settings.json": bypassed, "app/.claude/settings.json": `{"permissions":{"defaultMode":"plan"}}`}, want: "plan",
+		},
+		"by a file that a flag names": {told: bypass, args: []string{"--settings", "own.json"}, settings: map[string]string{"app/own.json": bypassed}, want: bypass},
+		"by the flag":                 {told: bypass, args: []string{"--settings", bypassed}, want: bypass},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			sc := inMode(t, c.told)
+			sc.startedWith(c.args...)
+			for file, text := range c.settings {
+				path := filepath.Join(os.Getenv("HOME"), file)
+				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+				require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+			}
+			run := sc.plan(t, "continue").Run
+			require.Equal(t, c.want, modeOf(run.Argv[1:]))
+			var left []string
+			if c.want != c.told {
+				left = []string{c.told + ": the session was started with less: continued in " + c.want}
+			}
+			require.ElementsMatch(t, left, leash.Words(run.Carried.LeftOut))
+		})
+	}
+}
+
 func TestSeenBeforeTheLastPromptIsNotSeen(t *testing.T) {
 	sc := inMode(t, bypass)
 	sc.startedWith("--dangerously-skip-permissions")

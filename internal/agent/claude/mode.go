@@ -21,11 +21,20 @@ const bypass = "bypassPermissions"
 // refused where nobody is there to give it.
 const usualMode = "default"
 
+// judged is the mode in which a program judges what needs a permission.
+const judged = "auto"
+
 var (
-	permissionModes = []string{usualMode, "acceptEdits", "plan", "auto", "dontAsk", bypass}
+	// permissionModes are ordered by what they allow without a question, least first.
+	permissionModes = []string{"plan", "dontAsk", usualMode, "acceptEdits", judged, bypass}
 	efforts         = []string{"low", "medium", "high", "xhigh", "max"}
 	modelName       = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:@/\[\]-]*$`)
 )
+
+// wider reports whether a mode allows more than another one.
+func wider(mode, than string) bool {
+	return slices.Index(permissionModes, mode) > slices.Index(permissionModes, than)
+}
 
 // told returns the flags of which the transcript tells something newer.
 func told(s transcript.Settings) []string {
@@ -65,15 +74,39 @@ func modeOf(args []string) string {
 	return line.Value("--permission-mode")
 }
 
+// startedIn returns the mode that a session was started in, and the one that allows most of
+// those that it could change to.
+func (a *Agent) startedIn(s resume.Session, dir string) (start, most string) {
+	args := s.StartedWith().Args
+	line := startup.Flags.Parse(args)
+	start = modeOf(args)
+	if start == "" && !line.Has("--setting-sources", "--bare", "--safe-mode", "--restricted") { // else some settings do not count
+		start = a.DefaultMode(s, dir)
+	}
+	inTerminal := start == "" && !line.Has("-p", "--print") // there new versions start in auto
+	if !slices.Contains(permissionModes, start) {
+		start = usualMode
+	}
+	switch {
+	case line.Has("--allow-dangerously-skip-permissions"):
+		return start, bypass
+	case (inTerminal || line.Has("--enable-auto-mode")) && wider(judged, start):
+		return start, judged
+	default:
+		return start, start
+	}
+}
+
 // asking are the modes in which Claude Code asks, or a program that judges for it,
 // before it does what might do harm.
-var asking = []string{usualMode, "acceptEdits", "plan", "auto"}
+var asking = []string{usualMode, "acceptEdits", "plan", judged}
 
 // mode returns the permission mode that a session goes on in: the last that its
-// transcript tells, else the one that it was started with. Where not all is known
-// of how it was started, a mode that never asks may have been bounded by flags that
-// nobody saw: then it is the user's choice what becomes of it.
-func (a *Agent) mode(had string, s resume.Session) (mode string, left []leash.Omission, parked string) {
+// transcript tells, else the one that it was started with. A transcript can narrow what the
+// start allowed, never widen it. Where not all is known of how it was started, a mode that
+// never asks may have been bounded by flags that nobody saw: then it is the user's choice
+// what becomes of it.
+func (a *Agent) mode(had string, s resume.Session, dir string) (mode string, left []leash.Omission, parked string) {
 	o := s.StartedWith()
 	seen := o != nil && o.ArgsSeen
 	if had == "" && seen {
@@ -82,9 +115,15 @@ func (a *Agent) mode(had string, s resume.Session) (mode string, left []leash.Om
 	if had != "" && !slices.Contains(permissionModes, had) {
 		had = usualMode // what the user's settings say may allow more than the session did
 	}
+	asks := slices.Contains(asking, had)
 	var why string
 	switch {
-	case slices.Contains(asking, had) || seen && !startup.Driven(o.Args):
+	case seen && (asks || !startup.Driven(o.Args)):
+		if start, most := a.startedIn(s, dir); wider(had, most) {
+			return start, []leash.Omission{{What: had, Why: "the session was started with less: continued in " + start}}, ""
+		}
+		return had, nil, ""
+	case asks:
 		return had, nil, ""
 	case seen:
 		why = "another program drove the session, and may have bounded it"

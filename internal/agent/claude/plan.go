@@ -48,7 +48,7 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words, cwd st
 		return agent.Plan{}, err
 	}
 	carried, _ := a.Carry(s, told(had)...)
-	mode, left, parked := a.mode(had.Permission, s)
+	mode, left, parked := a.mode(had.Permission, s, cwd)
 	if parked != "" {
 		return agent.Parked("%s (unseen = %q): go on with: %s", parked, a.Unseen, a.GoOn(s)), nil
 	}

@@ -1,6 +1,8 @@
 package account
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"iter"
@@ -19,29 +21,50 @@ type given struct {
 	err  error // they are there, and could not be read
 }
 
-// allSettings yields what settings a session has.
+// allSettings yields what settings a session has. Of two that say something else the later counts.
 func (a *Account) allSettings(s resume.Session, dir string) iter.Seq[given] {
 	return func(yield func(given) bool) {
-		files := []string{managedSettings}
-		if o := s.StartedWith(); o != nil {
-			if value := startup.Flags.Parse(o.Args).Value("--settings"); strings.HasPrefix(strings.TrimSpace(value), "{") {
-				if !yield(given{file: "--settings", data: []byte(value)}) {
-					return
-				}
-			} else if value != "" {
-				files = append(files, value)
-			}
-		}
+		var files []string
 		for _, place := range []string{a.of.Homes.Of(s.Transcript), filepath.Join(dir, ".claude")} {
 			files = append(files, filepath.Join(place, "settings.json"), filepath.Join(place, "settings.local.json"))
 		}
-		for _, file := range files {
-			data, err := agent.ReadSettings(file)
-			if !errors.Is(err, fs.ErrNotExist) && !yield(given{file, data, err}) {
+		if o := s.StartedWith(); o != nil {
+			if value := startup.Flags.Parse(startup.Flags.Carry(*o).Args).Value("--settings"); value != "" {
+				files = append(files, value)
+			}
+		}
+		for _, file := range append(files, managedSettings) {
+			found, there := read(file)
+			if there && !yield(found) {
 				return
 			}
 		}
 	}
+}
+
+// read returns the settings of a file, or those that stand in a command line in place of one.
+func read(file string) (found given, there bool) {
+	if strings.HasPrefix(strings.TrimSpace(file), "{") {
+		return given{file: "--settings", data: []byte(file)}, true
+	}
+	data, err := agent.ReadSettings(file)
+	return given{file, data, err}, !errors.Is(err, fs.ErrNotExist)
+}
+
+// DefaultMode returns the permission mode in which settings have a session start that no flag
+// gives one; empty: they say nothing of it.
+func (a *Account) DefaultMode(s resume.Session, dir string) (mode string) {
+	for settings := range a.allSettings(s, dir) {
+		var said struct {
+			Permissions struct {
+				DefaultMode string `json:"defaultMode"`
+			} `json:"permissions"`
+		}
+		if json.Unmarshal(settings.data, &said) == nil {
+			mode = cmp.Or(said.Permissions.DefaultMode, mode)
+		}
+	}
+	return mode
 }
 
 const managedSettings = "/etc/claude-code/managed-settings.json"

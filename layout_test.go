@@ -54,7 +54,7 @@ var arrows = map[string][]string{
 	"internal/state":                 {"internal/atomicfile", "internal/lock", "internal/resume"},
 	"internal/lease":                 {"internal/atomicfile", "internal/lock"},
 	"internal/lock":                  {"internal/backoff"},
-	"internal/control":               {"internal/fsevents", "internal/peer", "internal/resume", "internal/usage"},
+	"internal/control":               {"internal/fsevents", "internal/peer", "internal/procfs", "internal/resume", "internal/usage"},
 	"internal/termui":                {"internal/sanitize", "internal/control", "internal/humanize", "internal/limit", "internal/resume"},
 	"internal/webui":                 {"internal/atomicfile", "internal/sanitize", "internal/control", "internal/humanize", "internal/resume", "internal/timeline", "internal/usage"},
 	"internal/timeline":              {"internal/control", "internal/humanize", "internal/limit", "internal/resume"},

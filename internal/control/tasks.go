@@ -24,6 +24,12 @@ func (s *Server) taskOrder(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	if wanted.Mode != "" {
+		if err := onlyPerson(r, "what another one may do"); err != nil {
+			answer(w, nil, err)
+			return
+		}
+	}
 	var (
 		after any
 		err   error

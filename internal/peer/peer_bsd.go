@@ -2,16 +2,12 @@
 
 package peer
 
-import (
-	"fmt"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 func userOf(fd int) (int, error) {
 	cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {
-		return 0, fmt.Errorf("ask for the peer's credentials: %w", err)
+		return 0, err
 	}
 	return int(cred.Uid), nil
 }

@@ -1,0 +1,85 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+
+	"resumed/internal/peer"
+	"resumed/internal/procfs"
+	"resumed/internal/resume"
+)
+
+// caller is a connection, and the process that made it. Its start tells it from another process
+// that has its number later.
+type caller struct {
+	net.Conn
+	process resume.Process
+}
+
+// callerOf finds the process that asks in the context of its request.
+type callerOf struct{}
+
+func newCaller(conn *net.UnixConn) caller {
+	pid, _ := peer.PID(conn) // not known: it is refused what an agent is refused
+	stat, _ := procfs.Proc.Stat(pid)
+	return caller{conn, resume.Process{PID: pid, Start: stat.Start}}
+}
+
+func withCaller(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, callerOf{}, conn.(caller).process)
+}
+
+// onlyPerson says why whoever asks may not order that: it is an agent that the daemon runs, or nobody
+// knows that it is none.
+func onlyPerson(r *http.Request, order string) error {
+	process, _ := r.Context().Value(callerOf{}).(resume.Process)
+	switch is, err := ofARun(procfs.Proc, process); {
+	case err != nil:
+		return fmt.Errorf("only a person can decide %s, and it cannot be seen which process asks: %w", order, err)
+	case is:
+		return fmt.Errorf("a resumed agent cannot decide %s: run this in a terminal of your own", order)
+	}
+	return nil
+}
+
+var errGone = errors.New("it has ended, or it is not of this machine")
+
+// ofARun reports whether a process belongs to a command that the daemon started: it, or one that it
+// descends from, has the mark of such a command, is the daemon, or lives in the unit of one. A
+// process can take the mark out of its own environment, and not out of those of its parents and of the leaders
+// of its session and its group. One that leaves all of these behind is not recognised.
+func ofARun(proc procfs.FS, process resume.Process) (bool, error) {
+	stat, err := proc.Stat(process.PID)
+	if err != nil || stat.Start != process.Start {
+		return false, errors.Join(errGone, err)
+	}
+	if _, err := proc.Environ(process.PID); err != nil {
+		return false, err
+	}
+	for pid := process.PID; err == nil && pid > 0; stat, err = proc.Stat(pid) {
+		for _, of := range []int{pid, stat.Session, stat.Group} {
+			if proc.Variable(of, resume.MarkVariable) != "" {
+				return true, nil
+			}
+		}
+		if inUnit(proc, pid) || stat.Parent == os.Getpid() {
+			return true, nil
+		}
+		pid = stat.Parent
+	}
+	return false, nil
+}
+
+// units are those of the daemon and of the commands that it runs.
+var units = regexp.MustCompile(`/resumed(-[^/\n]*)?\.service[/\n]`)
+
+// inUnit reports whether the process lives in one of them.
+func inUnit(proc procfs.FS, pid int) bool {
+	groups, err := os.ReadFile(proc.Path(pid, "cgroup"))
+	return err == nil && units.Match(groups)
+}

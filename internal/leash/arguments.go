@@ -128,6 +128,19 @@ func (a Arguments) Value(options ...string) string {
 	return ""
 }
 
+// Values returns all values of an option.
+func (a Arguments) Values(option string) []string {
+	var all []string
+	for _, w := range a {
+		if value, joined := strings.CutPrefix(w.raw[0], option+"="); w.option == option && joined {
+			all = append(all, value)
+		} else if w.option == option {
+			all = append(all, w.raw[1:]...)
+		}
+	}
+	return all
+}
+
 // Plain returns the arguments that are no options.
 func (a Arguments) Plain() []string {
 	var args []string

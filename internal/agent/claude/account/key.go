@@ -1,6 +1,7 @@
 package account
 
 import (
+	"bytes"
 	"encoding/json"
 	"iter"
 	"maps"
@@ -33,8 +34,13 @@ func (a *Account) Unpayable(s resume.Session, dir string, environ []string) stri
 		return "your own key would be shown to " + hostOf(at) + ", which is what its ANTHROPIC_BASE_URL says"
 	}
 	for settings := range a.allSettings(s, dir) {
-		if why := settings.divert(); why != "" {
+		if why := settings.divert(true); why != "" {
 			return settings.file + " " + why
+		}
+	}
+	for servers := range a.servers(s, dir) {
+		if why := servers.divert(false); why != "" {
+			return servers.file + " " + why
 		}
 	}
 	return ""
@@ -51,14 +57,19 @@ var diverting = []string{
 var harmless = []string{"ANTHROPIC_MODEL", "ANTHROPIC_*_MODEL", "ANTHROPIC_*_MODEL_*"}
 
 // divert says that a key may be shown to somebody else because of these settings; empty: they
-// say nothing of the kind. Settings that cannot be understood may say anything.
-func (g given) divert() string {
+// say nothing of the kind. Settings that cannot be understood may say anything. What names the variable
+// of the key may have it put there, or read it. own says that they are of the session itself, and not of
+// what it starts.
+func (g given) divert(own bool) string {
 	var all any
 	if g.err != nil || json.Unmarshal(g.data, &all) != nil {
 		return "cannot be read, and might say to whom your own key is shown"
 	}
-	if name := diverts(all); name != "" {
+	if name := diverts(all); name != "" && own {
 		return "says by itself whom it asks or with which key (" + name + ")"
+	}
+	if plain, _ := json.Marshal(all); bytes.Contains(plain, []byte(KeyVariable)) { // without escapes
+		return "names " + KeyVariable + ": your own key would be given to what it starts or asks"
 	}
 	return ""
 }

@@ -34,18 +34,17 @@ func (a *Account) allSettings(s resume.Session, dir string) iter.Seq[given] {
 			}
 		}
 		for _, file := range append(files, managedSettings) {
-			found, there := read(file)
-			if there && !yield(found) {
+			if found, there := read("--settings", file); there && !yield(found) {
 				return
 			}
 		}
 	}
 }
 
-// read returns the settings of a file, or those that stand in a command line in place of one.
-func read(file string) (found given, there bool) {
+// read returns the settings of a file, or those that stand in place of one behind a flag.
+func read(flag, file string) (found given, there bool) {
 	if strings.HasPrefix(strings.TrimSpace(file), "{") {
-		return given{file: "--settings", data: []byte(file)}, true
+		return given{file: flag, data: []byte(file)}, true
 	}
 	data, err := agent.ReadSettings(file)
 	return given{file, data, err}, !errors.Is(err, fs.ErrNotExist)

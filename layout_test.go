@@ -70,7 +70,7 @@ var arrows = map[string][]string{
 	"internal/terminal/terminaltest": {"internal/procfs", "internal/resume", "internal/terminal"}, // for tests alone
 	"internal/terminal/*":            {"internal/childenv", "internal/peer", "internal/procfs", "internal/sanitize", "internal/terminal"},
 	"internal/leash":                 {"internal/resume"},
-	"internal/fleet":                 {"internal/limit", "internal/resume"},
+	"internal/fleet":                 {"internal/limit", "internal/resume", "internal/sanitize"},
 	"internal/fleet/fleettest":       {"internal/fleet"}, // for tests alone
 	"internal/fleet/natskv":          {"internal/fleet"},
 	"internal/hub":                   {"internal/atomicfile", "internal/fleet/natskv", "internal/fsevents"},

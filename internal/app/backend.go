@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"os"
 	"slices"
@@ -169,11 +168,16 @@ func (b *backend) Do(ctx context.Context, key resume.Key, order control.Order) (
 		session, err := b.payable(ctx, key)
 		return b.settings.view(session), err
 	}
+	return b.do(ctx, "", key, order)
+}
+
+// do carries out an order of another host, or of a person of this one where by is empty.
+func (b *backend) do(ctx context.Context, by string, key resume.Key, order control.Order) (resume.View, error) {
 	events := map[control.Order]resume.Event{
-		control.Retry:   resume.Retry{},
-		control.Cancel:  resume.Forget{},
+		control.Retry:   resume.Retry{By: by},
+		control.Cancel:  resume.Forget{By: by},
 		control.Stop:    resume.Forget{},
-		control.Pause:   resume.Pause{},
+		control.Pause:   resume.Pause{By: by},
 		control.Unpause: resume.Unpause{},
 	}
 	after, err := b.engine.Apply(ctx, key, events[order])
@@ -185,7 +189,11 @@ func (b *backend) Do(ctx context.Context, key resume.Key, order control.Order) (
 			return resume.View{}, err
 		}
 	}
-	b.opts.Log.Info("ordered by a person", "order", order, "session", key.ID, "agent", key.Agent)
+	if by == "" {
+		b.opts.Log.Info("ordered by a person", "order", order, "session", key.ID, "agent", key.Agent)
+	} else {
+		b.opts.Log.Info("asked for by another machine", "host", by, "order", order, "session", key.ID, "agent", key.Agent)
+	}
 	return b.settings.view(after), b.store.Sync(ctx, key)
 }
 
@@ -200,15 +208,12 @@ func (b *backend) Told(ctx context.Context, key resume.Key, readings []usage.Rea
 func (b *backend) Nudge(nudge control.Nudge) error { return b.nudges.take(nudge) }
 
 // ordered is Do for another host, which calls a session as a person would.
-func (b *backend) ordered(ctx context.Context, session string, order control.Order) (resume.View, error) {
-	if !slices.Contains([]control.Order{control.Retry, control.Cancel, control.Stop, control.Pause, control.Unpause}, order) {
-		return resume.View{}, fmt.Errorf("%q is no order", order)
-	}
+func (b *backend) ordered(ctx context.Context, from, session string, order control.Order) (resume.View, error) {
 	key, err := b.Find(ctx, session)
 	if err != nil {
 		return resume.View{}, err
 	}
-	return b.Do(ctx, key, order)
+	return b.do(ctx, from, key, order)
 }
 
 func (b *backend) Fleet(ctx context.Context, after string, most int) (control.Fleet, error) {

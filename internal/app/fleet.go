@@ -36,7 +36,7 @@ type crew struct {
 	settings *inForce
 	engine   *resume.Engine
 	notifier *notify.Notifier
-	order    func(ctx context.Context, session string, order control.Order) (resume.View, error) // of another host
+	order    func(ctx context.Context, from, session string, order control.Order) (resume.View, error) // of another host
 	metrics  *metrics.Metrics
 	changes  *control.Changes
 
@@ -55,6 +55,7 @@ type member struct {
 	store  *natskv.Store
 	fleet  *fleet.Fleet
 	view   *viewer
+	told   toldByHosts
 
 	mu    sync.Mutex // guards what follows
 	known map[resume.AccountKey]identity
@@ -171,7 +172,7 @@ func (c *crew) join(ctx context.Context, cfg config.Fleet) (leave func(), err er
 		Stir:    func(ctx context.Context) { _ = c.engine.Stir(ctx) }, // it stops
 		Said:    func(s fleet.Standing) { c.say(log, s) },
 		Counted: c.count, Waiting: c.waiting, Shows: func() map[string]int { return *m.view.counts.Load() },
-		Deliver: c.accept, Tells: c.notifier.Tells, HostGone: m.goneNotice,
+		Deliver: func(ctx context.Context, n fleet.Notice) error { return c.accept(ctx, m, n) }, Tells: c.notifier.Tells, HostGone: m.goneNotice,
 	})
 	m.view = newViewer(m, c.engine, c.settings)
 	m.fleet.Restore(sessions)

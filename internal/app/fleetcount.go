@@ -29,6 +29,9 @@ func (c *crew) count(n fleet.Count) {
 	if n.Probe != "" {
 		c.metrics.Probed(n.Probe)
 	}
+	if n.Dropped != "" {
+		c.metrics.Dropped(n.Dropped)
+	}
 }
 
 // stopwatch measures how long something is so, all in all.

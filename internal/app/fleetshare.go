@@ -2,16 +2,13 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"resumed/internal/config"
 	"resumed/internal/deliver"
 	"resumed/internal/fleet"
-	"resumed/internal/humanize"
 	"resumed/internal/mounts"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
@@ -63,7 +60,7 @@ func (c *crew) share(ctx context.Context, notice notify.Notice) bool {
 		reset = *first.ResetAt
 	}
 	notice.ID = fleet.NoticeID(id, string(notice.Event), m.fleet.Known()[id].Window(reset))
-	data, err := json.Marshal(m.given(notice, reset))
+	data, err := facts(notice, reset)
 	return err == nil && m.fleet.Tell(ctx, notice.ID, data)
 }
 
@@ -78,55 +75,8 @@ func (m *member) shareUsage(ctx context.Context, notice notify.Notice) bool {
 	}
 	event := fmt.Sprintf("%s.%s.%.0f", notice.Event, notice.Allowance.Window, notice.Allowance.Percent)
 	notice.ID = fleet.NoticeID(id, event, notice.Allowance.ResetsAt.Round(10*time.Minute))
-	data, err := json.Marshal(notice)
+	data, err := facts(notice, time.Time{})
 	return err == nil && m.fleet.Tell(ctx, notice.ID, data)
-}
-
-// given leaves of a notice what this host gives away.
-func (m *member) given(notice notify.Notice, reset time.Time) notify.Notice {
-	sessions := make([]resume.View, len(notice.Sessions))
-	for i, s := range notice.Sessions {
-		sessions[i] = shared(s, m.config.Share)
-	}
-	notice.Sessions = sessions
-	if m.config.Share == config.ShareTexts {
-		return notice
-	}
-	notice.Title = "resumed: " + notice.Account + " is limited"
-	notice.Text = fmt.Sprintf("Seen first by host %s, with %s.", m.host, humanize.Count(len(sessions)+notice.Omitted, "session"))
-	if !reset.IsZero() {
-		notice.Text += " The limit lifts " + humanize.Until(reset, time.Now()) + "."
-	}
-	return notice
-}
-
-// accept tells people what some host has handed in.
-func (c *crew) accept(ctx context.Context, data []byte) error {
-	var notice notify.Notice
-	if err := json.Unmarshal(data, &notice); err != nil || notice.ID == "" {
-		return nil // nobody could read it later, either
-	}
-	return c.notifier.Accept(ctx, notice)
-}
-
-// goneNotice words what people are told of a host that is gone.
-func (m *member) goneNotice(h fleet.Host) (id string, data []byte) {
-	wait := "waits"
-	if h.Waiting != 1 {
-		wait = "wait"
-	}
-	notice := notify.Notice{
-		Version: notify.Version, ID: strings.Join([]string{"host_gone", h.Host, h.Life}, "/"), Event: notify.HostGone,
-		At: time.Now().UTC(), Host: m.host, Sessions: []resume.View{},
-		Title: "resumed: host " + h.Host + " is gone",
-		Text: fmt.Sprintf("%s of host %s %s, and it has not been heard of since %s.\nStart it again: they go on from there.",
-			humanize.Count(h.Waiting, "session"), h.Host, wait, h.SeenAt.Local().Format("15:04")),
-	}
-	data, err := json.Marshal(notice)
-	if err != nil {
-		return "", nil
-	}
-	return notice.ID, data
 }
 
 // waiting counts the sessions of this host that wait.

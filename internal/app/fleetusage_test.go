@@ -28,9 +28,9 @@ func usageHost(t *testing.T, store fleet.Store, name string, local resume.Accoun
 	m.fleet = fleet.New(fleet.Options{
 		Store: store, Host: name, Life: name, Rand: func() float64 { return 0.5 },
 		Rules: func() fleet.Rules { return fleet.Rules{} }, Account: func(resume.Session) string { return "" }, Stir: func(context.Context) {},
-		Deliver: func(_ context.Context, data []byte) error {
+		Deliver: func(_ context.Context, n fleet.Notice) error {
 			var notice notify.Notice
-			require.NoError(t, json.Unmarshal(data, &notice))
+			require.NoError(t, json.Unmarshal(n.Data, &notice))
 			heard.by = append(heard.by, name)
 			heard.percent = append(heard.percent, notice.Allowance.Percent)
 			return nil

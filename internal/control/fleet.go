@@ -3,8 +3,10 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +34,35 @@ type Fleet struct {
 	Accounts []FleetAccount `json:"accounts"`
 	Sessions []FleetSession `json:"sessions"`
 	Next     string         `json:"next,omitempty"` // where the next page begins; empty: this is the last
+
+	SessionsLeft int               `json:"sessions_left,omitempty"` // on the pages that follow
+	AccountsLeft int               `json:"accounts_left,omitempty"` // that are not listed
+	Unreadable   []FleetUnreadable `json:"unreadable"`              // never null; the first page has what is of no session, too
+}
+
+// Append adds the page that follows.
+func (f *Fleet) Append(next Fleet) {
+	f.Sessions, f.Next, f.SessionsLeft = append(f.Sessions, next.Sessions...), next.Next, next.SessionsLeft
+	for _, u := range next.Unreadable {
+		if i := slices.IndexFunc(f.Unreadable, func(known FleetUnreadable) bool { return known.Name == u.Name }); i >= 0 {
+			f.Unreadable[i].Entries += u.Entries
+		} else {
+			f.Unreadable = append(f.Unreadable, u)
+		}
+	}
+}
+
+// FleetUnreadable is what a host has written, or hosts have written of accounts, and cannot be read.
+type FleetUnreadable struct {
+	Name    string `json:"name"` // of the host, or "accounts"
+	Entries int    `json:"entries"`
+}
+
+func (u FleetUnreadable) String() string {
+	if u.Entries == 1 {
+		return u.Name + ": one entry could not be read"
+	}
+	return fmt.Sprintf("%s: %d entries could not be read", u.Name, u.Entries)
 }
 
 // FleetHost is one host.

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"time"
@@ -74,11 +73,11 @@ type Refusal struct {
 	Mark  string // of the probe that it ended, if any
 }
 
-// read returns the account in an entry. A host that lies about when things happened
+// ReadAccount returns the account in an entry. A host that lies about when things happened
 // would have the last word for ever: nothing happened after it was written.
-func read(e Entry) (Account, error) {
+func ReadAccount(e Entry) (Account, error) {
 	var a Account
-	if err := json.Unmarshal(e.Value, &a); err != nil {
+	if err := Decode(e.Value, &a); err != nil {
 		return Account{}, fmt.Errorf("read how an account stands: %w", err)
 	}
 	a.LimitedAt, a.ClosedAt = earlier(a.LimitedAt, e.At), earlier(a.ClosedAt, e.At)

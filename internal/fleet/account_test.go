@@ -96,7 +96,7 @@ func TestWhatAnotherHostWasToldIsBelievedForMaxWait(t *testing.T) {
 	a.LimitedAt = noon.AddDate(1, 0, 0)
 	data, err := json.Marshal(a)
 	require.NoError(t, err)
-	seen, err := read(Entry{Value: data, At: noon})
+	seen, err := ReadAccount(Entry{Value: data, At: noon})
 	require.NoError(t, err)
 	require.Equal(t, noon.Add(192*time.Hour), seen.Lifts(rules))
 	require.Equal(t, "liar", seen.By)
@@ -177,13 +177,13 @@ func TestStepsAreOverOnceMoreMayStartThanWantTo(t *testing.T) {
 
 func TestNonsenseIsReadAsALimitThatAnybodyMayTry(t *testing.T) {
 	for _, text := range []string{`{"state":"half_open"}`, `{}`, `{"state":"ajar"}`, `{"state":"open","probe":{"host":"x"}}`} {
-		a, err := read(Entry{Value: []byte(text), At: noon})
+		a, err := ReadAccount(Entry{Value: []byte(text), At: noon})
 		require.NoError(t, err)
 		require.Equal(t, Account{State: resume.Open}, a)
 	}
-	_, err := read(Entry{Value: []byte(`{"state":"closed","ramp":{"size":-1,"left":9e99}}`), At: noon})
+	_, err := ReadAccount(Entry{Value: []byte(`{"state":"closed","ramp":{"size":-1,"left":9e99}}`), At: noon})
 	require.Error(t, err)
-	a, err := read(Entry{Value: []byte(`{"state":"closed","ramp":{"from":"2099-01-01T00:00:00Z","size":-1,"left":9}}`), At: noon})
+	a, err := ReadAccount(Entry{Value: []byte(`{"state":"closed","ramp":{"from":"2099-01-01T00:00:00Z","size":-1,"left":9}}`), At: noon})
 	require.NoError(t, err)
 	require.Equal(t, &Ramp{From: noon, Size: 1, Left: 1}, a.Ramp)
 }

@@ -29,19 +29,19 @@ type Options struct {
 
 	Heartbeat time.Duration // how often this host says that it is there; default: Heartbeat
 
-	Stir     func(context.Context)                        // has the engine ask again
-	Deliver  func(ctx context.Context, data []byte) error // tells people, where it is this host's turn; it returns once that is certain
-	Tells    func() bool                                  // whether this host can tell people at all; nil: it can
-	Said     func(Standing)                               // how this host stands has changed
-	HostGone func(Host) (id string, data []byte)          // what people are told of a host that is gone while sessions wait there; empty: nothing
-	Counted  func(Count)                                  // for figures
+	Stir     func(context.Context)               // has the engine ask again
+	Deliver  func(context.Context, Notice) error // tells people, where it is this host's turn; it returns once that is certain
+	Tells    func() bool                         // whether this host can tell people at all; nil: it can
+	Said     func(Standing)                      // how this host stands has changed
+	HostGone func(Host) (id string, data []byte) // what people are told of a host that is gone while sessions wait there; empty: nothing
+	Counted  func(Count)                         // for figures
 
 	Now  func() time.Time // default: time.Now
 	Rand func() float64   // in [0, 1); required
 }
 
 // Count is something that is counted.
-type Count struct{ CAS, Probe string } // one of them: how a write, or a probe, ended
+type Count struct{ CAS, Probe, Dropped string } // one of them: how a write, or a probe, ended, or why a notice was dropped
 
 // Fleet is this host as one of the fleet. Ask, Changed and Standing block on nothing.
 type Fleet struct {
@@ -91,7 +91,9 @@ type Host struct {
 	Alone   bool           `json:"alone,omitempty"`
 	Bye     bool           `json:"bye,omitempty"` // it stops by itself
 	SeenAt  time.Time      `json:"-"`             // by the store's clock
-	rev     uint64
+
+	Unreadable bool `json:"-"` // it is there, and what it says of itself cannot be read
+	rev        uint64
 }
 
 // New returns a host that has not asked for anything yet.

@@ -104,10 +104,10 @@ func (h *house) join(ctx context.Context, name string, sessions int) *host {
 			defer h.mu.Unlock()
 			h.said[name] = append(h.said[name], s.Alone)
 		},
-		Deliver: func(_ context.Context, data []byte) error {
+		Deliver: func(_ context.Context, n fleet.Notice) error {
 			h.mu.Lock()
 			defer h.mu.Unlock()
-			h.told = append(h.told, string(data)+" by "+name)
+			h.told = append(h.told, string(n.Data)+" by "+name)
 			return nil
 		},
 		HostGone: func(gone fleet.Host) (string, []byte) { return "gone/" + gone.Life, []byte(gone.Host + " is gone") },

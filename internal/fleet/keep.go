@@ -96,7 +96,7 @@ func (f *Fleet) read(ctx context.Context, id string) (stored, error) {
 	if err != nil {
 		return stored{}, err
 	}
-	a, err := read(e)
+	a, err := ReadAccount(e)
 	if err != nil {
 		a = Account{State: resume.Closed} // it is nobody's word: the next one is written over it
 	}
@@ -160,7 +160,7 @@ func (f *Fleet) learn(e Entry) {
 	if a == nil {
 		return // of no account of this host
 	}
-	now, err := read(e)
+	now, err := ReadAccount(e)
 	if e.Gone || err != nil || !f.saw(e.Key, stored{now, e.Rev}) {
 		return
 	}

@@ -100,6 +100,6 @@ func (f *Fleet) me() holder { return holder{f.opts.Host, f.opts.Life} }
 
 func (f *Fleet) holder(e Entry) holder {
 	var h holder
-	_ = json.Unmarshal(e.Value, &h) // who writes nonsense is nobody that is known
+	_ = Decode(e.Value, &h) // who writes nonsense is nobody that is known
 	return h
 }

@@ -160,7 +160,7 @@ func (m *Memory) Watch(ctx context.Context, bucket Bucket, prefix string) (<-cha
 }
 
 // Publish hands in a notice once.
-func (m *Memory) Publish(_ context.Context, id string, notice []byte) error {
+func (m *Memory) Publish(_ context.Context, from, id string, notice []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.seen[id] {
@@ -173,7 +173,8 @@ func (m *Memory) Publish(_ context.Context, id string, notice []byte) error {
 		m.notices = slices.DeleteFunc(m.notices, func(n Notice) bool { return n.ID == id })
 		return nil
 	}
-	m.notices = append(m.notices, Notice{ID: id, Data: bytes.Clone(notice), Done: done})
+	leave := func(context.Context) error { return nil } // who listens next is told
+	m.notices = append(m.notices, Notice{Host: from, ID: id, At: m.now(), Data: bytes.Clone(notice), Done: done, Leave: leave})
 	close(m.news)
 	m.news = make(chan struct{})
 	return nil

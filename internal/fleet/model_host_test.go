@@ -203,7 +203,7 @@ func (h *simHost) checkSteps(s *simSession) {
 	if err != nil || !w.calm {
 		return
 	}
-	a, err := read(e)
+	a, err := ReadAccount(e)
 	if err != nil || a.State != resume.Closed {
 		return // of what this host does not know yet
 	}

@@ -94,7 +94,7 @@ func (l *simLink) Get(ctx context.Context, b Bucket, key string) (Entry, error) 
 
 // shown notes what the host knows of the account.
 func (l *simLink) shown(e Entry) {
-	if a, err := read(e); err == nil && (a.Epoch > l.h.known.Epoch || a.Epoch == l.h.known.Epoch && a.State == resume.Closed) {
+	if a, err := ReadAccount(e); err == nil && (a.Epoch > l.h.known.Epoch || a.Epoch == l.h.known.Epoch && a.State == resume.Closed) {
 		l.h.known = a
 	}
 }
@@ -140,7 +140,7 @@ func (l *simLink) Watch(context.Context, Bucket, string) (<-chan Entry, error) {
 	return nil, errSilence
 }
 
-func (l *simLink) Publish(context.Context, string, []byte) error { return errSilence }
+func (l *simLink) Publish(context.Context, string, string, []byte) error { return errSilence }
 
 func (l *simLink) Notices(context.Context) (<-chan Notice, error) { return nil, errSilence }
 

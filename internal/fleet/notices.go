@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -37,7 +36,7 @@ func (f *Fleet) Tell(ctx context.Context, id string, data []byte) bool {
 	}
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	err := f.opts.Store.Publish(ctx, id, data)
+	err := f.opts.Store.Publish(ctx, f.opts.Host, id, data)
 	f.heard(err)
 	return err == nil
 }
@@ -75,11 +74,26 @@ func (f *Fleet) tendNotices(ctx context.Context) {
 	go func() {
 		defer close(over)
 		for n := range notices {
-			if f.opts.Deliver(ctx, n.Data) == nil {
-				_ = n.Done(ctx) // else it is told again
-			}
+			f.deliver(ctx, n)
 		}
 	}()
+}
+
+// wantedFor is how long a notice waits for a host that can tell it.
+const wantedFor = time.Hour
+
+// deliver tells people of one notice, or leaves it to a host that can. One that no host can tell holds up no other.
+func (f *Fleet) deliver(ctx context.Context, n Notice) {
+	err := f.opts.Deliver(ctx, n)
+	if err != nil && ctx.Err() == nil && f.time().Sub(n.At) > wantedFor {
+		f.count(Count{Dropped: "unwanted"})
+		err = nil
+	}
+	if err == nil {
+		_ = n.Done(ctx) // else it is told again
+	} else {
+		_ = n.Leave(ctx)
+	}
 }
 
 // listener is who hears of notices.
@@ -118,12 +132,12 @@ func (f *Fleet) meet(entries []Entry) {
 			now[name] = was
 			continue
 		}
-		h := Host{SeenAt: e.At, rev: e.Rev}
-		if json.Unmarshal(e.Value, &h) == nil && HostKey(h.Host) == e.Key {
-			now[h.Host] = h
-			delete(f.gone, h.Host)
-			delete(f.missing, h.Host)
+		if !GoodKey(name) {
+			continue
 		}
+		now[name] = readHost(e)
+		delete(f.gone, name)
+		delete(f.missing, name)
 	}
 	f.miss(now)
 	for name, h := range f.hosts {

@@ -41,8 +41,8 @@ type Store interface {
 	// connection was lost.
 	Watch(ctx context.Context, bucket Bucket, prefix string) (<-chan Entry, error)
 
-	// Publish hands in a notice once: a second one by the same id is dropped.
-	Publish(ctx context.Context, id string, notice []byte) error
+	// Publish hands in a notice of that host once: a second one by the same id is dropped.
+	Publish(ctx context.Context, from, id string, notice []byte) error
 
 	// Notices yields the notices that nobody is done with, first in first, until
 	// ctx is done; then the channel is closed. Only who holds the lease of the
@@ -100,9 +100,12 @@ type Entry struct {
 
 // Notice is something that people are told once.
 type Notice struct {
-	ID   string
-	Data []byte
-	Done func(context.Context) error // it need not be told again
+	Host  string // that has handed it in, as the store knows it
+	ID    string
+	At    time.Time // when it was handed in, by the store's clock
+	Data  []byte
+	Done  func(context.Context) error // it need not be told again
+	Leave func(context.Context) error // it is told later, others may be told before
 }
 
 // NotifierKey names the lease of the host that tells people.

@@ -66,11 +66,11 @@ func TestAPageCostsTheSameHoweverManyRowsThereAre(t *testing.T) {
 	const most = 50
 	cost := func(after uint64) (bytes int64, last uint64) {
 		before := sent.Load()
-		page, more, err := s.Page(t.Context(), fleet.View, after, most)
+		page, err := s.Page(t.Context(), fleet.View, after, most)
 		require.NoError(t, err)
-		require.Len(t, page, most)
-		require.True(t, more)
-		return sent.Load() - before, page[most-1].Rev
+		require.Len(t, page.Entries, most)
+		require.Equal(t, after == 0, page.Left == rows-most, "%d are left", page.Left)
+		return sent.Load() - before, page.Next
 	}
 	grow(2 * most)
 	few, _ := cost(0)
@@ -99,14 +99,13 @@ func TestNothingIsMissingOnAllPagesTogether(t *testing.T) {
 	}
 	seen := make(map[string]int)
 	for after, more, change := uint64(0), true, 0; more; {
-		page, left, err := s.Page(t.Context(), fleet.View, after, 7)
+		page, err := s.Page(t.Context(), fleet.View, after, 7)
 		require.NoError(t, err)
-		require.LessOrEqual(t, len(page), 7)
-		for _, e := range page {
+		require.LessOrEqual(t, len(page.Entries), 7)
+		for _, e := range page.Entries {
 			seen[e.Key]++
-			after = e.Rev
 		}
-		if more = left; change < 2 { // one that was seen, and one that was not
+		if after, more = page.Next, page.Next != 0; change < 2 { // one that was seen, and one that was not
 			for _, key := range []string{"box.bot.0", "box.bot.29"} {
 				revs[key], err = s.Update(t.Context(), fleet.View, key, []byte("1"), revs[key], 0)
 				require.NoError(t, err)

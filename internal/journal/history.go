@@ -133,7 +133,9 @@ func (j *Journal) history(c resume.Change) {
 		kind = Enqueued
 		line.Reason = fmt.Sprintf("task %d: %s", s.Task.N, sanitize.Short(s.Task.Prompt, sanitize.Sentence))
 	case resume.Pause:
-		kind = Paused
+		if kind = Paused; ev.By != "" {
+			line.Reason = "asked for by machine " + ev.By
+		}
 	case resume.Unpause:
 		kind = Unpaused
 	case resume.Limited:

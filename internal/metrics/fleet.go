@@ -14,14 +14,15 @@ type Fleet struct {
 	Skew      time.Duration // of its clock
 }
 
-// What a write, and a probe, may end with.
+// What a write, and a probe, may end with, and why a notice of another host is dropped.
 var (
 	casResults    = []string{"won", "lost", "silent"}
 	probeOutcomes = []string{"moved", "refused", "released", "lost"}
+	dropReasons   = []string{"unreadable", "too_many", "unwanted"}
 )
 
 // fleetCounters count what this host does in its fleet. Without one they are not there.
-type fleetCounters struct{ cas, probes *prometheus.CounterVec }
+type fleetCounters struct{ cas, probes, dropped *prometheus.CounterVec }
 
 func newFleetCounters() fleetCounters {
 	counter := func(name, help, label string) *prometheus.CounterVec {
@@ -30,6 +31,7 @@ func newFleetCounters() fleetCounters {
 	return fleetCounters{
 		counter("resumed_fleet_cas_total", "Writes to the shared state of the fleet: won, lost to another host, or not answered.", "result"),
 		counter("resumed_fleet_probes_total", "Resumes by which this host tested whether a limit is over, by outcome.", "outcome"),
+		counter("resumed_fleet_notices_dropped_total", "Notices from the fleet that this host did not tell, by reason.", "reason"),
 	}
 }
 
@@ -41,6 +43,9 @@ func (m *Metrics) ExpectFleet() {
 	for _, outcome := range probeOutcomes {
 		m.fleet.probes.WithLabelValues(outcome)
 	}
+	for _, reason := range dropReasons {
+		m.fleet.dropped.WithLabelValues(reason)
+	}
 }
 
 // Wrote counts how a write to what the fleet agrees on ended.
@@ -48,6 +53,9 @@ func (m *Metrics) Wrote(result string) { m.fleet.cas.WithLabelValues(result).Inc
 
 // Probed counts how a try of this host ended.
 func (m *Metrics) Probed(outcome string) { m.fleet.probes.WithLabelValues(outcome).Inc() }
+
+// Dropped counts a notice from the fleet that is not told.
+func (m *Metrics) Dropped(reason string) { m.fleet.dropped.WithLabelValues(reason).Inc() }
 
 var (
 	connectedDesc = prometheus.NewDesc("resumed_fleet_connected", "1 while this host is connected to its fleet.", nil, nil)

@@ -77,7 +77,7 @@ func New(version string, source Source) *Metrics {
 		fleet: newFleetCounters(),
 	}
 	m.registry.MustRegister(
-		build, m.interruptions, m.resumes, m.giveUps, m.notifications, m.detection, m.wait, m.fleet.cas, m.fleet.probes, gauges{source},
+		build, m.interruptions, m.resumes, m.giveUps, m.notifications, m.detection, m.wait, m.fleet.cas, m.fleet.probes, m.fleet.dropped, gauges{source},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m

@@ -43,8 +43,11 @@ func (n *Notifier) Tells() bool {
 }
 
 // declineFor is how long a host leaves telling to others after it was given what none of its
-// channels wants: whoever handed it in has one.
-const declineFor = 2 * time.Minute
+// channels wants: whoever handed it in may have one. It does so each declineAgain at most: it has notices of its own to tell.
+const (
+	declineFor   = 2 * time.Minute
+	declineAgain = 10 * time.Minute
+)
 
 // Accept takes a notice that this host tells for all. It returns nil once that
 // survives a crash.
@@ -59,7 +62,7 @@ func (n *Notifier) Accept(ctx context.Context, notice Notice) error {
 		open = append(open, Delivery{ID: notice.ID, Channel: name, Payload: payload, At: notice.At})
 	}
 	marks := maps.Clone(n.gathering.marks)
-	if len(open) == 0 {
+	if len(open) == 0 && n.now().Sub(n.declined).Abs() >= declineAgain {
 		n.declined = n.now()
 	}
 	n.mu.Unlock()

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"resumed/internal/humanize"
@@ -11,9 +12,10 @@ import (
 
 // Allowance is a window of an account's, and the mark that its use has passed.
 type Allowance struct {
-	Window   string    `json:"window"`
-	Percent  float64   `json:"percent"`
-	ResetsAt time.Time `json:"resets_at"`
+	Window   string     `json:"window"`
+	Percent  float64    `json:"percent"`
+	ResetsAt time.Time  `json:"resets_at"`
+	FullAt   *time.Time `json:"full_at,omitempty"` // when it is used up at this pace, where that is known
 }
 
 // TellUsage says that much of a window of an account is used.
@@ -22,10 +24,17 @@ func (n *Notifier) TellUsage(account resume.AccountKey, w usage.Window) {
 	if now := n.now(); len(n.config.wanting(Usage)) > 0 {
 		g := n.gathering.open(now, 0, Usage, account, w.Kind+now.String())
 		g.Detail = usageText(account, w, now)
-		g.Allowance = &Allowance{w.Kind, usage.Mark(w.Used), w.ResetsAt.UTC()}
+		g.Allowance = &Allowance{w.Kind, usage.Mark(w.Used), w.ResetsAt.UTC(), w.FullAt}
 	}
 	n.mu.Unlock()
 	n.wake()
+}
+
+// UsageWords returns the title and the text of a notice that another host has made.
+func UsageWords(account resume.AccountKey, a Allowance, now time.Time) (title, text string) {
+	w := usage.Window{Kind: a.Window, Used: a.Percent, ResetsAt: a.ResetsAt, FullAt: a.FullAt, Earliest: a.FullAt, Latest: a.FullAt}
+	title, text, _ = strings.Cut(usageText(account, w, now), "\n")
+	return title, text
 }
 
 // usageText is the title and the text.

@@ -149,13 +149,13 @@ type (
 // What a person orders.
 type (
 	// Retry makes an interrupted session due now, attempts forgiven.
-	Retry struct{}
+	Retry struct{ By string } // the machine that asks for it; "": a person of this one, as for those that follow
 
 	// Forget drops the interruption; a new one counts again.
-	Forget struct{}
+	Forget struct{ By string }
 
 	// Pause keeps a session from being resumed until Unpause.
-	Pause struct{}
+	Pause struct{ By string }
 
 	// Unpause ends a Pause.
 	Unpause struct{}

@@ -101,7 +101,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Released:
 		return s.released(ev, r, now)
 	case Retry:
-		return s.retried(r, now)
+		return s.retried(ev.By, r, now)
 	case Pay:
 		return s.pay(r, now)
 	case Priced:
@@ -112,7 +112,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 			return s
 		}
 		s.Paid = nil
-		return s.rest(now, "cancelled by you")
+		return s.rest(now, "cancelled by "+who(ev.By))
 	case Pause:
 		s.Paused = true
 		return s.recalled(r, now)

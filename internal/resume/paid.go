@@ -72,7 +72,7 @@ func (s Session) pay(r Rules, now time.Time) Session {
 		return s
 	}
 	paid := &Paid{AskedAt: now, Until: s.Limit.Reset.At, Limit: s.Limit, LimitText: s.LimitText}
-	s = s.retried(r, now)
+	s = s.retried("", r, now)
 	s.Paid = paid
 	s.Reason = fmt.Sprintf("due now, with your own key as you asked; from %s on with its account again", paid.Until.UTC().Format(time.RFC3339))
 	return s

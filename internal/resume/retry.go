@@ -2,8 +2,16 @@ package resume
 
 import "time"
 
+// who names the one that asks for something: another machine, or the reader.
+func who(machine string) string {
+	if machine == "" {
+		return "you"
+	}
+	return "machine " + machine
+}
+
 // retried makes an interrupted session due now, with its account.
-func (s Session) retried(r Rules, now time.Time) Session {
+func (s Session) retried(by string, r Rules, now time.Time) Session {
 	switch s.State {
 	case Waiting, GaveUp, Parked:
 	default:
@@ -20,7 +28,7 @@ func (s Session) retried(r Rules, now time.Time) Session {
 	s.Paid = nil
 	s.RetryAskedAt, s.WaitFrom, s.StoppedAt, s.GivesUpAt = now, now, now, time.Time{}
 	s.State, s.NextAt = Waiting, now
-	s.Reason = "due now, asked for by you"
+	s.Reason = "due now, asked for by " + who(by)
 	if r.NextAllowed != nil {
 		s.NextAt = r.NextAllowed(now)
 	}

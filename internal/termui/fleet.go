@@ -11,11 +11,11 @@ import (
 
 // Fleet shows the sessions of all hosts, their accounts and the hosts themselves.
 func (p Page) Fleet(f control.Fleet) string {
-	return p.fleet(f, "… and more: resumed status --fleet --json lists them all")
+	return p.fleet(f, "resumed status --fleet --json lists them all")
 }
 
-// fleet is Fleet that says so where more follow.
-func (p Page) fleet(f control.Fleet, more string) string {
+// fleet is Fleet that says where more are to be seen.
+func (p Page) fleet(f control.Fleet, where string) string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintln(&b, p.cut(sanitize.Line(fmt.Sprintf(format, args...)))) }
 	tell := func(text string) {
@@ -30,7 +30,10 @@ func (p Page) fleet(f control.Fleet, more string) string {
 		say("%s/%s  %s  %s", s.Host, s.Name, s.Agent, humanize.Standing(s.View, p.Now))
 	}
 	if f.Next != "" {
-		say("%s", more)
+		say("… and %d more: %s", f.SessionsLeft, where)
+	}
+	for _, u := range f.Unreadable {
+		tell(u.String())
 	}
 	say("")
 	for _, a := range f.Accounts {
@@ -46,6 +49,9 @@ func (p Page) fleet(f control.Fleet, more string) string {
 			line += ", " + a.Probe.Host + " tries"
 		}
 		tell(fmt.Sprintf("%s; %s on %s", line, humanize.Count(a.Sessions, "interrupted session"), humanize.Count(a.Hosts, "host")))
+	}
+	if f.AccountsLeft > 0 {
+		say("… and %d more accounts", f.AccountsLeft)
 	}
 	for _, h := range f.Hosts {
 		line := fmt.Sprintf("host %s: %s, last seen %s", h.Name, h.State, humanize.Clock(h.SeenAt, p.Now))

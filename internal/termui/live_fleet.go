@@ -120,7 +120,7 @@ func (m *model) fleetLines() []string {
 	if f.seen == nil {
 		return append(lines, "asking the fleet")
 	}
-	text := m.page.fleet(*f.seen, "… and more: > shows them")
+	text := m.page.fleet(*f.seen, "> shows them")
 	return append(lines, strings.Split(strings.TrimSuffix(text, "\n"), "\n")...)
 }
 

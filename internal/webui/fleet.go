@@ -85,6 +85,10 @@ func showFleet(here control.DaemonFleet, f control.Fleet) fleetDocument {
 	if here.Why != "" {
 		d.Line += ": " + sanitize.Line(here.Why)
 	}
+	for _, u := range f.Unreadable {
+		d.Line += "; " + sanitize.Line(u.String())
+	}
+	d.Line = sanitize.Cut(d.Line, sanitize.Sentence)
 	for _, h := range f.Hosts {
 		d.Hosts = append(d.Hosts, showFleetHost(h))
 	}

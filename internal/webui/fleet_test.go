@@ -16,9 +16,9 @@ func TestTheFleetIsShownInTheWordsOfStatus(t *testing.T) {
 		Hosts:    []control.FleetHost{{Name: "laptop", State: "alive"}, {Name: "build", State: "gone", SkewSeconds: -40}},
 		Accounts: []control.FleetAccount{{Name: "claude-code:default", State: "half_open", ResetAt: &lifts, By: "build", Probe: &control.FleetProbe{Host: "laptop"}, Hosts: 2, Sessions: 3}},
 		Sessions: []control.FleetSession{{Host: "build", View: resume.View{Name: "4f\x1b[31m2a", Agent: "codex", State: resume.GaveUp, NextAt: &lifts}}},
-		Next:     "more",
+		Next:     "more", Unreadable: []control.FleetUnreadable{{Name: "build", Entries: 1}},
 	})
-	require.Equal(t, "alone, as laptop with 2 hosts: the fleet does not answer", shown.Line)
+	require.Equal(t, "alone, as laptop with 2 hosts: the fleet does not answer; build: one entry could not be read", shown.Line)
 	require.Equal(t, []fleetHost{{Name: "laptop", State: "alive", Tone: "good"}, {Name: "build", State: "gone", Tone: "bad", Skew: -40}}, shown.Hosts)
 	require.Equal(t, "as build was told; laptop tries; 3 interrupted sessions on 2 hosts", shown.Accounts[0].Words)
 	require.Equal(t, "build/4f2a", shown.Sessions[0].Name, "nothing of another host's reaches the page raw")

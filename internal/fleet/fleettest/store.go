@@ -117,7 +117,7 @@ func noticeOnce(t *testing.T, s fleet.Store) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for _, id := range []string{"a", "a", "b"} {
-		require.NoError(t, s.Publish(ctx, id, []byte("of "+id)))
+		require.NoError(t, s.Publish(ctx, "box", id, []byte("of "+id)))
 	}
 	first, leave := context.WithCancel(ctx)
 	notices, err := s.Notices(first)
@@ -125,6 +125,8 @@ func noticeOnce(t *testing.T, s fleet.Store) {
 	n := <-notices
 	require.Equal(t, "a", n.ID)
 	require.Equal(t, []byte("of a"), n.Data)
+	require.Equal(t, "box", n.Host)
+	require.WithinDuration(t, time.Now(), n.At, patience)
 	require.NoError(t, n.Done(ctx))
 	n = <-notices
 	require.Equal(t, "b", n.ID, "the second one by the same id was dropped")

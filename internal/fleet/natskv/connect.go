@@ -16,7 +16,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 
 	"resumed/internal/fleet"
 )
@@ -172,54 +171,6 @@ func (s *Store) Servers(ctx context.Context, bucket fleet.Bucket) (replicas int,
 
 // Close ends the connection.
 func (s *Store) Close() { s.nc.Close() }
-
-// ErrNobody says that no host of that name listens.
-var ErrNobody = errors.New("no host of that name is there")
-
-// Order asks another host to do something, and returns what it says.
-func (s *Store) Order(ctx context.Context, host string, order []byte) ([]byte, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	_, err := s.Get(ctx, fleet.Leases, fleet.HostKey(host))
-	if errors.Is(err, fleet.ErrMissing) {
-		return nil, ErrNobody
-	}
-	in, id := make(chan *nats.Msg, 1), nuid.Next()
-	sub, err2 := s.nc.ChanSubscribe(told[orders]+answerKey(host, s.host, id), in)
-	if err := errors.Join(err, err2); err != nil {
-		return nil, fmt.Errorf("ask %s: %w", host, err)
-	}
-	defer func() { _ = sub.Unsubscribe() }()
-	if _, err := s.js.Publish(ctx, subjectOf(orders, askKey(s.host, host, id)), order); err != nil {
-		return nil, fmt.Errorf("ask %s: %w", host, err)
-	}
-	select {
-	case msg := <-in:
-		return msg.Data, nil
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%s does not answer: %w", host, context.Cause(ctx))
-	}
-}
-
-// Orders answers what other hosts ask of this one, one after the other, until ctx is done.
-func (s *Store) Orders(ctx context.Context, answer func(ctx context.Context, from string, order []byte) []byte) error {
-	in := make(chan *nats.Msg, pending)
-	sub, err := s.nc.ChanSubscribe(told[orders]+askKey("*", s.host, "*"), in)
-	if err != nil {
-		return fmt.Errorf("listen to orders: %w", err)
-	}
-	defer func() { _ = sub.Unsubscribe() }()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case msg := <-in:
-			key := strings.Split(strings.TrimPrefix(msg.Subject, told[orders]), ".") // of askKey
-			from, id := key[0], key[2]
-			_, _ = s.js.Publish(ctx, subjectOf(orders, answerKey(s.host, from, id)), answer(ctx, from, msg.Data)) // silence is a refusal
-		}
-	}
-}
 
 // InProcess connects to a server of the same process, with no bound to what it may do there
 // but that server's.

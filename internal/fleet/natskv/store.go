@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -42,6 +41,7 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 const (
 	operationHeader = "KV-Operation" // as other clients of a bucket write it
 	markerHeader    = "Nats-Marker-Reason"
+	pendingHeader   = "Nats-Num-Pending"
 )
 
 // Get returns what lies under a key.
@@ -58,117 +58,201 @@ func (s *Store) last(ctx context.Context, bucket fleet.Bucket, key string) (flee
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	msg, err := s.nc.RequestWithContext(ctx, "$JS.API.DIRECT.GET."+streamOf(bucket)+"."+subjectOf(bucket, key), nil)
-	if err != nil {
+	if err != nil && !errors.Is(err, nats.ErrNoResponders) { // the writer of the key may have written that nobody responds
 		return fleet.Entry{}, fmt.Errorf("get %s: %w", key, err)
 	}
-	switch status := msg.Header.Get("Status"); status {
-	case "":
-		return entryOf(bucket, msg)
-	case "404":
+	if err == nil {
+		if status := statusOf(msg); status == "404" {
+			return fleet.Entry{}, fleet.ErrMissing
+		} else if status != "" {
+			return fleet.Entry{}, fmt.Errorf("get %s: the server answers %s %s", key, status, msg.Header.Get("Description"))
+		}
+		if e, err := entryOf(bucket, msg); err == nil {
+			return e, nil
+		}
+	}
+	return s.atLeast(ctx, bucket, key)
+}
+
+// atLeast is last for a key whose writer has put something into its header that makes it unreadable: where it stands is
+// known all the same, so that it can be written over.
+func (s *Store) atLeast(ctx context.Context, bucket fleet.Bucket, key string) (fleet.Entry, error) {
+	ask, stop, err := s.asking(bucket)
+	if err != nil {
+		return fleet.Entry{}, err
+	}
+	defer stop()
+	got, err := ask(ctx, key, 1, 1, batchBytes)
+	switch {
+	case err != nil:
+		return fleet.Entry{}, fmt.Errorf("get %s: %w", key, err)
+	case len(got.entries) > 0:
+		return got.entries[0], nil
+	case got.last == 0:
 		return fleet.Entry{}, fleet.ErrMissing
 	default:
-		return fleet.Entry{}, fmt.Errorf("get %s: the server answers %s %s", key, status, msg.Header.Get("Description"))
+		return fleet.Entry{Key: key, Rev: got.last}, nil
 	}
 }
 
-// entryOf reads a message that the server sent by itself, or was asked for.
-func entryOf(bucket fleet.Bucket, msg *nats.Msg) (fleet.Entry, error) {
-	h := msg.Header
-	rev, err := strconv.ParseUint(h.Get(nats.JSSequence), 10, 64)
-	at, err2 := time.Parse(time.RFC3339Nano, h.Get(nats.JSTimeStamp))
-	key, ours := strings.CutPrefix(h.Get(nats.JSSubject), subjectOf(bucket, ""))
-	if err := errors.Join(err, err2); err != nil || !ours {
-		return fleet.Entry{}, fmt.Errorf("read what the server sent of %q: %w", h.Get(nats.JSSubject), errors.Join(err, errors.New("no entry of this bucket")))
+// shortestStored is less than the header of any stored message has, in bytes: the server adds where and when it is stored. Its
+// own words are shorter.
+const shortestStored = 128
+
+// statusOf returns what the server says for itself; "": the message is one that is stored. Who stored it has written some
+// of its header, and may have written a status there.
+func statusOf(msg *nats.Msg) string {
+	header := msg.Size() - len(msg.Subject) - len(msg.Reply) - len(msg.Data)
+	if header >= shortestStored || len(msg.Data) > 0 {
+		return ""
 	}
-	e := fleet.Entry{Key: key, Rev: rev, At: at, Gone: h.Get(operationHeader) != "" || h.Get(markerHeader) != ""}
-	if !e.Gone {
+	return msg.Header.Get("Status")
+}
+
+// said returns what the server says in a header. It stands after what the writer of a message has put there.
+func said(msg *nats.Msg, header string) string {
+	all := msg.Header.Values(header)
+	if len(all) == 0 {
+		return ""
+	}
+	return all[len(all)-1]
+}
+
+// entryOf reads a message that the server sent by itself, or was asked for. What is too large is not kept: nobody reads it.
+func entryOf(bucket fleet.Bucket, msg *nats.Msg) (fleet.Entry, error) {
+	rev, err := strconv.ParseUint(said(msg, nats.JSSequence), 10, 64)
+	at, err2 := time.Parse(time.RFC3339Nano, said(msg, nats.JSTimeStamp))
+	key, ours := strings.CutPrefix(said(msg, nats.JSSubject), subjectOf(bucket, ""))
+	if err := errors.Join(err, err2); err != nil || !ours {
+		return fleet.Entry{}, fmt.Errorf("read what the server sent: %w", errors.Join(err, errors.New("no entry of this bucket")))
+	}
+	e := fleet.Entry{Key: key, Rev: rev, At: at, Gone: msg.Header.Get(operationHeader) != "" || msg.Header.Get(markerHeader) != ""}
+	if !e.Gone && len(msg.Data) <= fleet.LargestValue {
 		e.Value = msg.Data
 	}
 	return e, nil
 }
 
-// batch is how many keys are asked for at a time.
-const batch = 1000
+// Bounds of what is read at a time, in keys and bytes. Other hosts may write as much as the server takes.
+const (
+	batch      = 1000
+	batchBytes = 1 << 20
+	pageBytes  = 8 << 20
+	listBytes  = 64 << 20 // a hundred thousand hosts
+)
 
 // List returns what lies under all keys that begin so.
 func (s *Store) List(ctx context.Context, bucket fleet.Bucket, prefix string) ([]fleet.Entry, error) {
-	all, err := s.scan(ctx, bucket, above(prefix), 1, math.MaxInt)
+	all, err := s.scan(ctx, bucket, above(prefix), 1, math.MaxInt, listBytes)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", prefix, err)
 	}
-	return slices.DeleteFunc(all, func(e fleet.Entry) bool { return !strings.HasPrefix(e.Key, prefix) }), nil
+	return slices.DeleteFunc(all.Entries, func(e fleet.Entry) bool { return !strings.HasPrefix(e.Key, prefix) }), nil
+}
+
+// Page is some keys of a bucket, in the order of their revisions.
+type Page struct {
+	Entries []fleet.Entry
+	Next    uint64 // the revision after which the next page begins; 0: this is the last
+	Left    int    // keys after that
 }
 
 // Page returns at most so many keys of a bucket, those that were written after that revision
-// and are oldest, and whether there are more. However many there are, no more are read.
-func (s *Store) Page(ctx context.Context, bucket fleet.Bucket, after uint64, most int) (page []fleet.Entry, more bool, err error) {
-	page, err = s.scan(ctx, bucket, ">", after+1, most+1)
+// and are oldest. However many there are, no more are read.
+func (s *Store) Page(ctx context.Context, bucket fleet.Bucket, after uint64, most int) (Page, error) {
+	page, err := s.scan(ctx, bucket, ">", after+1, most+1, pageBytes)
 	if err != nil {
-		return nil, false, fmt.Errorf("read a page of %s: %w", bucket, err)
+		return Page{}, fmt.Errorf("read a page of %s: %w", bucket, err)
 	}
-	if len(page) > most {
-		return page[:most], true, nil
+	if over := len(page.Entries) - most; over > 0 {
+		page.Entries, page.Left = page.Entries[:most], page.Left+over
+		page.Next = page.Entries[most-1].Rev
 	}
-	return page, false, nil
+	return page, nil
 }
 
-// scan reads at most so many keys that fit a pattern, in the order of their revisions.
-func (s *Store) scan(ctx context.Context, bucket fleet.Bucket, pattern string, from uint64, most int) ([]fleet.Entry, error) {
+// scan reads at most so many keys that fit a pattern.
+func (s *Store) scan(ctx context.Context, bucket fleet.Bucket, pattern string, from uint64, most, mostBytes int) (all Page, err error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
+	ask, stop, err := s.asking(bucket)
+	if err != nil {
+		return Page{}, err
+	}
+	defer stop()
+	for more := true; more && len(all.Entries) < most && mostBytes > 0; {
+		got, err := ask(ctx, pattern, from, min(batch, most-len(all.Entries)), min(batchBytes, mostBytes))
+		if err != nil {
+			return Page{}, err
+		}
+		for _, e := range got.entries {
+			if !e.Gone {
+				all.Entries = append(all.Entries, e)
+			}
+		}
+		from, mostBytes = got.last+1, mostBytes-got.bytes
+		if all.Next, all.Left, more = 0, got.left, got.left > 0; more {
+			all.Next = got.last
+		}
+	}
+	return all, nil
+}
+
+// asking returns what asks for some keys of a bucket that fit a pattern, from a revision on.
+func (s *Store) asking(bucket fleet.Bucket) (ask func(ctx context.Context, pattern string, from uint64, most, mostBytes int) (piece, error), stop func(), err error) {
 	replies := s.nc.NewInbox()
 	in := make(chan *nats.Msg, batch+1) // a subscription of the client's own making has room for 65,536
 	sub, err := s.nc.ChanSubscribe(replies, in)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer func() { _ = sub.Unsubscribe() }()
-	var all []fleet.Entry
-	for more := true; more && len(all) < most; {
-		n := min(batch, most-len(all))
-		request := fmt.Sprintf(`{"seq":%d,"next_by_subj":%q,"batch":%d}`, from, subjectOf(bucket, pattern), n)
+	ask = func(ctx context.Context, pattern string, from uint64, most, mostBytes int) (piece, error) {
+		request := fmt.Sprintf(`{"seq":%d,"next_by_subj":%q,"batch":%d,"max_bytes":%d}`, from, subjectOf(bucket, pattern), most, mostBytes)
 		if err := s.nc.PublishRequest("$JS.API.DIRECT.GET."+streamOf(bucket), replies, []byte(request)); err != nil {
-			return nil, err
+			return piece{}, err
 		}
-		page, err := collect(ctx, bucket, in)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range page {
-			from = e.Rev + 1
-			if !e.Gone {
-				all = append(all, e)
-			}
-		}
-		more = len(page) == n
+		return collect(ctx, bucket, in)
 	}
-	return all, nil
+	return ask, func() { _ = sub.Unsubscribe() }, nil
 }
 
 // above returns the pattern of the keys among which those are that begin so.
 func above(prefix string) string { return prefix[:strings.LastIndex(prefix, ".")+1] + ">" }
 
-// collect takes the answers to one request.
-func collect(ctx context.Context, bucket fleet.Bucket, in <-chan *nats.Msg) ([]fleet.Entry, error) {
-	var page []fleet.Entry
+// piece is the answer to one request.
+type piece struct {
+	entries []fleet.Entry
+	last    uint64 // the revision of the last one that was sent
+	left    int    // keys after that
+	bytes   int
+}
+
+// collect takes the answers to one request. An entry whose writer has made its header unreadable is left out.
+func collect(ctx context.Context, bucket fleet.Bucket, in <-chan *nats.Msg) (p piece, err error) {
 	for {
 		var msg *nats.Msg
 		select {
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return piece{}, context.Cause(ctx)
 		case msg = <-in:
 		}
-		switch status := msg.Header.Get("Status"); status {
+		switch status := statusOf(msg); status {
 		case "":
-			e, err := entryOf(bucket, msg)
-			if err != nil {
-				return nil, err
+			p.bytes += msg.Size()
+			if e, err := entryOf(bucket, msg); err == nil {
+				p.entries = append(p.entries, e)
 			}
-			page = append(page, e)
-		case "204", "404": // that was all
-			return page, nil
+		case "204": // that was all of this request
+			p.last, err = strconv.ParseUint(msg.Header.Get(nats.JSLastSequence), 10, 64)
+			if err != nil {
+				return piece{}, fmt.Errorf("read where the server's answer ends: %w", err)
+			}
+			p.left, err = strconv.Atoi(msg.Header.Get(pendingHeader))
+			return p, err
+		case "404": // there is nothing
+			return p, nil
 		default:
-			return nil, fmt.Errorf("the server answers %s %s", status, msg.Header.Get("Description"))
+			return piece{}, fmt.Errorf("the server answers %s %s", status, msg.Header.Get("Description"))
 		}
 	}
 }
@@ -239,7 +323,7 @@ func (s *Store) Watch(ctx context.Context, bucket fleet.Bucket, prefix string) (
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", prefix, err)
 	}
-	out := make(chan fleet.Entry)
+	out := make(chan fleet.Entry, pending)
 	go func() {
 		defer close(out)
 		defer func() { _ = sub.Unsubscribe() }()
@@ -248,16 +332,15 @@ func (s *Store) Watch(ctx context.Context, bucket fleet.Bucket, prefix string) (
 			select {
 			case <-ctx.Done():
 				return
-			case msg = <-in:
+			case msg = <-in: // at once: what waits here may be large
 			}
 			e, err := entryOf(bucket, msg)
 			if err != nil || !strings.HasPrefix(e.Key, prefix) {
 				continue
 			}
 			select {
-			case <-ctx.Done():
-				return
 			case out <- e:
+			default: // it is missed
 			}
 		}
 	}()
@@ -277,86 +360,6 @@ func (s *Store) settled(ctx context.Context) error {
 		return nil // lost meanwhile
 	}
 	return err
-}
-
-// Publish hands in a notice once.
-func (s *Store) Publish(ctx context.Context, id string, notice []byte) error {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	_, err := s.js.PublishMsg(ctx, &nats.Msg{Subject: noticeSubject, Data: notice}, jetstream.WithMsgID(id))
-	if err != nil {
-		return fmt.Errorf("hand in a notice: %w", err)
-	}
-	return nil
-}
-
-// Notices yields the notices that nobody is done with. One is told at a time.
-func (s *Store) Notices(ctx context.Context) (<-chan fleet.Notice, error) {
-	start, cancel := bounded(ctx)
-	defer cancel()
-	consumer, err := s.js.Consumer(start, noticeStream, notifier)
-	if err != nil {
-		return nil, fmt.Errorf("listen to notices: %w", err)
-	}
-	out := make(chan fleet.Notice)
-	go func() {
-		defer close(out)
-		for ctx.Err() == nil {
-			hand(ctx, consumer, out)
-		}
-	}()
-	return out, nil
-}
-
-// hand fetches one notice and waits until somebody is done with it. One that is left is
-// given back at once.
-func hand(ctx context.Context, consumer jetstream.Consumer, out chan<- fleet.Notice) {
-	const look = 5 * time.Second
-	found, err := consumer.Fetch(1, jetstream.FetchContext(within(ctx, look)))
-	if err != nil {
-		pause(ctx, time.Second)
-		return
-	}
-	for msg := range found.Messages() {
-		done := make(chan struct{})
-		var once sync.Once
-		n := fleet.Notice{ID: msg.Headers().Get(nats.MsgIdHdr), Data: msg.Data(), Done: func(ctx context.Context) error {
-			ctx, cancel := bounded(ctx)
-			defer cancel()
-			err := msg.DoubleAck(ctx)
-			if err == nil {
-				once.Do(func() { close(done) })
-			}
-			return err
-		}}
-		select {
-		case out <- n:
-		case <-ctx.Done():
-			_ = msg.Nak()
-			return
-		}
-		select {
-		case <-done:
-		case <-time.After(patience): // it comes again
-		case <-ctx.Done():
-			_ = msg.Nak()
-			return
-		}
-	}
-}
-
-// within returns a context that ends after d at the latest. Its timer is let go then.
-func within(ctx context.Context, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	context.AfterFunc(ctx, cancel)
-	return ctx
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }
 
 // Now asks the server that leads the leases what time it is.

@@ -1,0 +1,197 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"resumed/internal/config"
+	"resumed/internal/fleet"
+	"resumed/internal/humanize"
+	"resumed/internal/notify"
+	"resumed/internal/resume"
+)
+
+// handed is a notice on its way through the fleet. It has facts alone: the host that tells people writes the words, and
+// knows from the server which host has handed it in.
+type handed struct {
+	Event     notify.Event      `json:"event"`
+	Account   string            `json:"account,omitempty"`
+	Provider  string            `json:"provider,omitempty"`
+	Reset     time.Time         `json:"reset,omitzero"`
+	Sessions  []resume.View     `json:"sessions,omitempty"`
+	Omitted   int               `json:"sessions_omitted,omitempty"`
+	Allowance *notify.Allowance `json:"allowance,omitempty"`
+	Gone      *goneHost         `json:"gone,omitempty"`
+}
+
+// goneHost is a host that is gone while sessions wait there.
+type goneHost struct {
+	Name    string    `json:"name"`
+	Waiting int       `json:"waiting"`
+	SeenAt  time.Time `json:"seen_at"`
+}
+
+// mostHanded is how many sessions a notice lists on its way.
+const mostHanded = 10
+
+// facts leaves of a notice what other hosts need to tell it.
+func facts(notice notify.Notice, reset time.Time) ([]byte, error) {
+	h := handed{
+		Event: notice.Event, Account: notice.Account, Provider: notice.Provider, Reset: reset, Allowance: notice.Allowance,
+		Omitted: notice.Omitted + len(notice.Sessions),
+	}
+	for n := mostHanded; ; n /= 2 {
+		h.Sessions = nil
+		for _, s := range notice.Sessions[:min(n, len(notice.Sessions))] {
+			h.Sessions = append(h.Sessions, shared(s, config.ShareFacts))
+		}
+		whole := h
+		whole.Omitted -= len(h.Sessions)
+		if data, err := json.Marshal(whole); err != nil || len(data) <= fleet.LargestValue || n == 0 {
+			return data, err
+		}
+	}
+}
+
+// goneNotice is what people are told of a host that is gone.
+func (m *member) goneNotice(h fleet.Host) (id string, data []byte) {
+	data, err := json.Marshal(handed{Event: notify.HostGone, Gone: &goneHost{h.Host, h.Waiting, h.SeenAt.UTC()}})
+	if err != nil {
+		return "", nil
+	}
+	return strings.Join([]string{"host_gone", h.Host, h.Life}, "/"), data
+}
+
+// Why a notice of another host is dropped.
+const (
+	dropUnreadable = "unreadable"
+	dropTooMany    = "too_many"
+)
+
+// accept tells people what some host has handed in. What cannot be told by any host is dropped, and said once.
+func (c *crew) accept(ctx context.Context, m *member, n fleet.Notice) error {
+	notice, err := m.received(n, time.Now())
+	why := dropUnreadable
+	if err == nil && m.told.tooMany(n, time.Now()) {
+		why, err = dropTooMany, fmt.Errorf("it has handed in %d notices within an hour", mostNotices)
+	}
+	if err == nil {
+		return c.notifier.Accept(ctx, notice)
+	}
+	c.metrics.Dropped(why)
+	if m.told.first(n.Host, why) {
+		c.opts.Log.Warn("a notice from the fleet is dropped; more of this machine may follow without a word", "host", n.Host, "why", err)
+	}
+	return nil
+}
+
+// mostNotices is how many notices of one host people are told within an hour.
+const mostNotices = 60
+
+// toldByHosts counts what hosts have handed in. One goroutine uses it.
+type toldByHosts struct {
+	from time.Time
+	ids  map[string]map[string]bool // the notices of each host since then
+	said map[[2]string]bool         // which drops were logged
+}
+
+// tooMany reports whether a host has handed in more than people want to hear.
+func (t *toldByHosts) tooMany(n fleet.Notice, now time.Time) bool {
+	if t.ids == nil || now.Sub(t.from).Abs() >= time.Hour {
+		t.from, t.ids = now, make(map[string]map[string]bool)
+	}
+	ids, id := t.ids[n.Host], shortHash(n.ID)
+	if ids == nil {
+		ids = make(map[string]bool)
+		t.ids[n.Host] = ids
+	}
+	if !ids[id] && len(ids) >= mostNotices {
+		return true
+	}
+	ids[id] = true
+	return false
+}
+
+// first reports whether nothing was said yet of notices of a host that are dropped for that reason.
+func (t *toldByHosts) first(host, why string) bool {
+	if t.said == nil {
+		t.said = make(map[[2]string]bool)
+	}
+	key := [2]string{host, why}
+	defer func() { t.said[key] = true }()
+	return !t.said[key]
+}
+
+// received words a notice that a host has handed in, unless that cannot be understood or is not so.
+func (m *member) received(n fleet.Notice, now time.Time) (notify.Notice, error) {
+	var h handed
+	if err := fleet.Decode(n.Data, &h); err != nil {
+		return notify.Notice{}, err
+	}
+	if n.ID == "" || !fleet.GoodKey(n.Host) {
+		return notify.Notice{}, errors.New("it has no id, or no sender")
+	}
+	notice := notify.Notice{
+		Version: notify.Version, ID: "fleet_" + shortHash(n.ID), Event: h.Event, At: now.UTC(), Host: n.Host,
+		Account: h.Account, Provider: h.Provider, Sessions: []resume.View{}, Omitted: min(max(h.Omitted, 0), 100_000),
+	}
+	var err error
+	switch {
+	case h.Event == notify.Limited && h.Account != "":
+		err = sayLimited(&notice, h, now)
+	case h.Event == notify.Usage && h.Account != "" && h.Allowance != nil:
+		err = sayUsage(&notice, *h.Allowance, now)
+	case h.Event == notify.HostGone && h.Gone != nil:
+		err = m.sayGone(&notice, *h.Gone)
+	default:
+		err = fmt.Errorf("%q is no event that machines share, or something is missing in it", h.Event)
+	}
+	return notice, err
+}
+
+// soonEnough is how far away a reset may be. No allowance lasts longer than a month.
+const soonEnough = 40 * 24 * time.Hour
+
+func sayLimited(notice *notify.Notice, h handed, now time.Time) error {
+	for _, s := range h.Sessions[:min(len(h.Sessions), mostHanded)] {
+		if s = shared(s, config.ShareFacts); !presentable(s) {
+			return errors.New("one of its sessions cannot be read")
+		}
+		s.Remedy, s.OwnKey = "", nil
+		notice.Sessions = append(notice.Sessions, s)
+	}
+	notice.Title = "resumed: " + notice.Account + " is limited"
+	notice.Text = fmt.Sprintf("Seen first by host %s, with %s.", notice.Host, humanize.Count(len(notice.Sessions)+notice.Omitted, "session"))
+	if h.Reset.After(now) && h.Reset.Before(now.Add(soonEnough)) {
+		notice.Text += " The limit lifts " + humanize.Until(h.Reset, now) + "."
+	}
+	return nil
+}
+
+func sayUsage(notice *notify.Notice, a notify.Allowance, now time.Time) error {
+	if !(a.Percent > 0 && a.Percent <= 100) || a.Window == "" || !a.ResetsAt.After(now) || a.ResetsAt.After(now.Add(soonEnough)) {
+		return errors.New("it names no use of an allowance")
+	}
+	a.Percent = math.Round(a.Percent)
+	notice.Allowance = &a
+	notice.Title, notice.Text = notify.UsageWords(resume.AccountKey{Name: notice.Account, Provider: notice.Provider}, a, now)
+	return nil
+}
+
+// sayGone believes what this host has seen itself, or an earlier daemon of it: another one could say it of any host.
+func (m *member) sayGone(notice *notify.Notice, gone goneHost) error {
+	missed := func(h fleet.Host) bool { return h.Host == gone.Name }
+	if notice.Host != m.host && !slices.ContainsFunc(m.fleet.Missing(), missed) || !fleet.GoodKey(gone.Name) || gone.Waiting < 1 {
+		return errors.New("the machine that it calls gone is not known to be")
+	}
+	notice.Title = "resumed: host " + gone.Name + " is gone"
+	notice.Text = fmt.Sprintf("%s of host %s %s, and it has not been heard of since %s.\nStart it again: they go on from there.",
+		humanize.Count(gone.Waiting, "session"), gone.Name, humanize.Verb(gone.Waiting, "waits", "wait"), gone.SeenAt.Local().Format("15:04"))
+	return nil
+}

@@ -1,0 +1,107 @@
+package app
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"resumed/internal/control"
+	"resumed/internal/fleet"
+	"resumed/internal/fleet/natskv"
+	"resumed/internal/resume"
+	"resumed/internal/sanitize"
+)
+
+// away is an order for a session of another host, on its way.
+type away struct {
+	Session string        `json:"session"`
+	Order   control.Order `json:"order"`
+}
+
+// answer is what became of it.
+type answer struct {
+	Error   string       `json:"error,omitempty"`
+	Unknown bool         `json:"unknown,omitempty"` // there is no such session
+	Session *resume.View `json:"session,omitempty"`
+}
+
+// do has another host carry out an order.
+func (c *crew) do(ctx context.Context, host, session string, order control.Order) (resume.View, error) {
+	m := c.member.Load()
+	if m == nil {
+		return resume.View{}, control.ErrNoFleet
+	}
+	text, err := json.Marshal(away{session, order})
+	if err != nil {
+		return resume.View{}, err
+	}
+	reply, err := m.store.Order(ctx, host, text)
+	if errors.Is(err, natskv.ErrNobody) {
+		return resume.View{}, fmt.Errorf("host %s: %w", host, err)
+	}
+	if err != nil {
+		return resume.View{}, err
+	}
+	var a answer
+	if err := fleet.Decode(reply, &a); err != nil {
+		return resume.View{}, fmt.Errorf("read what %s answers: %w", host, err)
+	}
+	switch {
+	case a.Unknown:
+		return resume.View{}, fmt.Errorf("on %s: %w", host, resume.ErrNoSession)
+	case a.Error != "" || a.Session == nil:
+		return resume.View{}, fmt.Errorf("on %s: %s", host, cmp.Or(a.Error, "no answer"))
+	}
+	return *a.Session, nil
+}
+
+// mayAsk are the orders that another host may give.
+var mayAsk = map[control.Order]bool{control.Retry: true, control.Cancel: true, control.Pause: true}
+
+// notForOthersError says that an order is not taken from another host.
+type notForOthersError struct{ order control.Order }
+
+func (e *notForOthersError) Error() string {
+	return fmt.Sprintf("%s is not taken from another machine, which may ask for retry, cancel or pause: run it there", sanitize.Short(string(e.order), 20))
+}
+
+// readOrder returns what another host asks for. An order with something in it that this daemon does not know is none: it
+// may be meant otherwise.
+func readOrder(text []byte) (asked away, err error) {
+	if len(text) > fleet.LargestValue {
+		return away{}, errors.New("the order is too long")
+	}
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.DisallowUnknownFields()
+	if err := in.Decode(&asked); err != nil || in.More() {
+		return away{}, errors.New("the order cannot be read")
+	}
+	if !mayAsk[asked.Order] {
+		return away{}, &notForOthersError{asked.Order}
+	}
+	return asked, nil
+}
+
+// obey carries out what another host asks for. It may ask for little of what a person of this host
+// may, and what protects a session still does.
+func (c *crew) obey(ctx context.Context, from string, text []byte) []byte {
+	var says answer
+	asked, err := readOrder(text)
+	if err == nil {
+		var after resume.View
+		if after, err = c.order(ctx, from, asked.Session, asked.Order); err == nil {
+			says.Session = new(shared(after, c.settings.Load().config.Fleet.Share))
+		}
+	}
+	if err != nil {
+		says.Error, says.Unknown = err.Error(), errors.Is(err, resume.ErrNoSession)
+	}
+	reply, err := json.Marshal(says)
+	if err != nil {
+		return []byte("{}")
+	}
+	return reply
+}

@@ -1,0 +1,227 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"resumed/internal/control"
+	"resumed/internal/fleet"
+	"resumed/internal/fleet/natskv"
+	"resumed/internal/resume"
+	"resumed/internal/sanitize"
+)
+
+// mostAccounts is how many accounts of a fleet are read, and how many are shown.
+const mostAccounts = 1000
+
+// fleetPage returns how the fleet stands, and a page of its sessions. Of them no more is read:
+// how many there are the hosts say themselves.
+func (c *crew) fleetPage(ctx context.Context, after string, most int) (control.Fleet, error) {
+	m := c.member.Load()
+	if m == nil {
+		return control.Fleet{}, control.ErrNoFleet
+	}
+	if m.fleet.Standing().Alone {
+		return control.Fleet{}, errAlone
+	}
+	accounts, err := m.store.Page(ctx, fleet.Accounts, 0, mostAccounts)
+	if err != nil {
+		return control.Fleet{}, err
+	}
+	for id := range m.fleet.Known() { // however many others there are
+		if slices.ContainsFunc(accounts.Entries, func(e fleet.Entry) bool { return e.Key == id }) {
+			continue
+		}
+		switch e, err := m.store.Get(ctx, fleet.Accounts, id); {
+		case err == nil:
+			accounts.Entries = append(accounts.Entries, e)
+		case !errors.Is(err, fleet.ErrMissing):
+			return control.Fleet{}, err
+		}
+	}
+	from, _ := strconv.ParseUint(after, 10, 64) // what is no page's end is the beginning
+	views, err := m.store.Page(ctx, fleet.View, from, most)
+	if err != nil {
+		return control.Fleet{}, err
+	}
+	return m.pageOf(from == 0, views, accounts, m.fleet.Hosts(), m.fleet.Missing()), nil
+}
+
+// pageOf shows what was read. What cannot be understood is counted, and takes nothing away from the rest.
+func (m *member) pageOf(first bool, views, accounts natskv.Page, hosts, missing []fleet.Host) control.Fleet {
+	page := control.Fleet{Version: 1, Sessions: []control.FleetSession{}, SessionsLeft: views.Left}
+	if views.Next != 0 {
+		page.Next = strconv.FormatUint(views.Next, 10)
+	}
+	slices.SortFunc(views.Entries, func(x, y fleet.Entry) int { return cmp.Compare(x.Key, y.Key) })
+	there := make(map[string]time.Time) // hosts that show sessions, and when they last did
+	unreadable := make(map[string]int)
+	for _, e := range views.Entries {
+		host, _, _ := strings.Cut(e.Key, ".")
+		view, ok := seenOf(e)
+		if !ok {
+			unreadable[sanitize.Short(host, 80)]++
+			continue
+		}
+		there[host] = later(there[host], e.At)
+		page.Sessions = append(page.Sessions, control.FleetSession{Host: host, View: view})
+	}
+	for _, h := range missing {
+		there[h.Host] = later(there[h.Host], h.SeenAt)
+	}
+	others := unreadable
+	if !first { // that has said so
+		others = make(map[string]int)
+	}
+	for _, h := range hosts {
+		if h.Unreadable {
+			others[h.Host]++
+		}
+	}
+	page.Hosts = hostsOf(hosts, there)
+	page.Accounts, page.AccountsLeft = m.accountsOf(accounts, usesOf(append(hosts, missing...)), others)
+	page.Unreadable = []control.FleetUnreadable{}
+	for _, name := range slices.Sorted(maps.Keys(unreadable)) {
+		page.Unreadable = append(page.Unreadable, control.FleetUnreadable{Name: name, Entries: unreadable[name]})
+	}
+	return page
+}
+
+// seenOf returns the session that a host shows, unless that cannot be read or shown.
+func seenOf(e fleet.Entry) (resume.View, bool) {
+	var s seen
+	if !fleet.GoodKey(e.Key) || fleet.Decode(e.Value, &s) != nil {
+		return resume.View{}, false
+	}
+	return s.Session, presentable(s.Session)
+}
+
+// presentable reports whether a session of another host is one that can be told to people and programs.
+func presentable(v resume.View) bool {
+	if v.ID == "" || v.Agent == "" || !v.Interrupted() {
+		return false
+	}
+	text, err := json.Marshal(v)
+	return err == nil && json.Unmarshal(text, new(resume.View)) == nil
+}
+
+// use is how many interrupted sessions of an account there are, and on how many hosts.
+type use struct{ sessions, hosts int }
+
+func usesOf(hosts []fleet.Host) map[string]use {
+	all := make(map[string]use)
+	for _, h := range hosts {
+		for account, n := range h.Shows {
+			u := all[account]
+			all[account] = use{u.sessions + n, u.hosts + 1}
+		}
+	}
+	return all
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// hostsOf lists who is there, and who is not any longer and shows sessions still.
+func hostsOf(alive []fleet.Host, there map[string]time.Time) []control.FleetHost {
+	all := []control.FleetHost{}
+	for _, h := range alive {
+		delete(there, h.Host)
+		state := "alive"
+		switch {
+		case h.Bye:
+			state = "gone"
+		case h.Alone:
+			state = "alone"
+		}
+		all = append(all, control.FleetHost{Name: h.Host, SeenAt: h.SeenAt.UTC(), State: state, SkewSeconds: h.Skew.Seconds(), Version: h.Version})
+	}
+	for name, at := range there {
+		all = append(all, control.FleetHost{Name: name, SeenAt: at.UTC(), State: "gone"})
+	}
+	slices.SortFunc(all, func(x, y control.FleetHost) int { return cmp.Compare(x.Name, y.Name) })
+	return all
+}
+
+// accountsOf lists accounts, and counts those beyond mostAccounts.
+func (m *member) accountsOf(entries natskv.Page, uses map[string]use, unreadable map[string]int) (all []control.FleetAccount, left int) {
+	all, left = []control.FleetAccount{}, entries.Left
+	known := make(map[string]bool)
+	for _, e := range entries.Entries {
+		if strings.HasPrefix(e.Key, fleet.OwnerKey("")) {
+			continue
+		}
+		a, err := fleet.ReadAccount(e)
+		if err != nil || !fleet.GoodKey(e.Key) {
+			unreadable["accounts"]++
+			continue
+		}
+		known[e.Key] = true
+		shown := control.FleetAccount{Name: m.nameOf(e.Key), ID: e.Key, State: string(a.State), By: a.By}
+		if !a.Reset.IsZero() && a.State != resume.Closed {
+			shown.ResetAt = new(a.Reset.UTC())
+		}
+		if a.Probe != nil && a.State == resume.HalfOpen {
+			shown.Probe = &control.FleetProbe{Host: a.Probe.Host}
+		}
+		shown.Hosts, shown.Sessions = uses[e.Key].hosts, uses[e.Key].sessions
+		all = append(all, shown)
+	}
+	for key, u := range uses {
+		switch {
+		case key == "" || known[key]:
+		case len(all) >= mostAccounts:
+			left++
+		default:
+			all = append(all, control.FleetAccount{Name: m.nameOf(key), ID: key, State: string(resume.Closed), Hosts: u.hosts, Sessions: u.sessions})
+		}
+	}
+	slices.SortFunc(all, func(x, y control.FleetAccount) int { return cmp.Compare(x.ID, y.ID) })
+	return all, left
+}
+
+// nameOf returns what people call an account: by its name on this host, else by the beginning
+// of its key.
+func (m *member) nameOf(key string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return cmp.Or(m.names[key], fmt.Sprintf("%.8s", key))
+}
+
+// forget has an account count as free for all hosts.
+func (c *crew) forget(ctx context.Context, name string) error {
+	m := c.member.Load()
+	if m == nil {
+		return control.ErrNoFleet
+	}
+	page, err := c.fleetPage(ctx, "", 1)
+	if err != nil {
+		return err
+	}
+	var found []control.FleetAccount
+	for _, a := range page.Accounts {
+		if a.Name == name || strings.HasPrefix(a.ID, name) {
+			found = append(found, a)
+		}
+	}
+	if len(found) != 1 {
+		return errNoAccount(name)
+	}
+	if err := m.fleet.Forget(ctx, found[0].ID); err != nil {
+		return err
+	}
+	c.opts.Log.Info("ordered by a person", "order", "forget", "account", found[0].Name)
+	return c.engine.Stir(ctx)
+}

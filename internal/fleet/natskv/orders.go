@@ -1,0 +1,80 @@
+package natskv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nuid"
+
+	"resumed/internal/fleet"
+)
+
+// ErrNobody says that no host of that name listens.
+var ErrNobody = errors.New("no host of that name is there")
+
+// Bounds of the orders that wait. More are dropped, and the hosts that asked get no answer.
+const (
+	waitingOrders     = 64
+	waitingOrderBytes = 256 << 10
+)
+
+// listen subscribes to orders or answers of that key.
+func (s *Store) listen(key string) (*nats.Subscription, error) {
+	sub, err := s.nc.SubscribeSync(told[orders] + key)
+	if err == nil {
+		err = sub.SetPendingLimits(waitingOrders, waitingOrderBytes)
+	}
+	return sub, err
+}
+
+// Order asks another host to do something, and returns what it says. The server lets a host ask in no
+// other name than its own.
+func (s *Store) Order(ctx context.Context, host string, order []byte) ([]byte, error) {
+	if strings.ContainsAny(host, ".*> \t\r\n") {
+		return nil, ErrNobody
+	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	_, err := s.Get(ctx, fleet.Leases, fleet.HostKey(host))
+	if errors.Is(err, fleet.ErrMissing) {
+		return nil, ErrNobody
+	}
+	id := nuid.Next()
+	answers, err2 := s.listen(answerKey(host, s.host, id))
+	if err := errors.Join(err, err2); err != nil {
+		return nil, fmt.Errorf("ask %s: %w", host, err)
+	}
+	defer func() { _ = answers.Unsubscribe() }()
+	if _, err := s.js.Publish(ctx, subjectOf(orders, askKey(s.host, host, id)), order); err != nil {
+		return nil, fmt.Errorf("ask %s: %w", host, err)
+	}
+	msg, err := answers.NextMsgWithContext(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s does not answer: %w", host, err)
+	}
+	return msg.Data, nil
+}
+
+// Orders answers what other hosts ask of this one, one after the other, until ctx is done.
+func (s *Store) Orders(ctx context.Context, answer func(ctx context.Context, from string, order []byte) []byte) error {
+	asked, err := s.listen(askKey("*", s.host, "*"))
+	if err != nil {
+		return fmt.Errorf("listen to orders: %w", err)
+	}
+	defer func() { _ = asked.Unsubscribe() }()
+	for {
+		msg, err := asked.NextMsgWithContext(ctx)
+		if errors.Is(err, nats.ErrSlowConsumer) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		key := strings.Split(strings.TrimPrefix(msg.Subject, told[orders]), ".") // of askKey
+		from, id := key[0], key[2]
+		_, _ = s.js.Publish(ctx, subjectOf(orders, answerKey(s.host, from, id)), answer(ctx, from, msg.Data)) // silence is a refusal
+	}
+}

@@ -59,11 +59,11 @@ func TestAHostCannotDoWhatIsNotItsOwn(t *testing.T) {
 		"$JS.API.STREAM.DELETE.KV_resumed_accounts", "$JS.API.STREAM.PURGE.KV_resumed_accounts", "$JS.API.STREAM.UPDATE.KV_resumed_accounts",
 		"$JS.API.STREAM.CREATE.OTHER", "$JS.API.STREAM.MSG.DELETE.KV_resumed_view", "$JS.API.CONSUMER.CREATE.KV_resumed_view",
 		"$JS.API.CONSUMER.DELETE.RESUMED_NOTICES.notifier", "resumed.v1.acct.acct.anthropic", "resumed.v1.view.alice.x", "_INBOX_alice.x", "$SYS.REQ.SERVER.PING",
-		"$KV.resumed_orders.alice.bob.1.ask", "resumed.v1.order.alice.bob.1.ask",
+		"$KV.resumed_orders.alice.bob.1.ask", "resumed.v1.order.alice.bob.1.ask", "resumed.v1.notice.alice", "resumed.v1.notice",
 	} {
 		require.ErrorIs(t, trespass(t, o, subject, false), nats.ErrPermissionViolation, subject)
 	}
-	for _, subject := range []string{">", "_INBOX_alice.>", "resumed.v1.order.>", "resumed.v1.order.*.alice.>", "resumed.v1.join", "$KV.>", "_R_.>"} {
+	for _, subject := range []string{">", "_INBOX_alice.>", "resumed.v1.order.>", "resumed.v1.order.*.alice.>", "resumed.v1.notice.alice", "resumed.v1.join", "$KV.>", "_R_.>"} {
 		require.ErrorIs(t, trespass(t, o, subject, true), nats.ErrPermissionViolation, subject)
 	}
 }
@@ -220,6 +220,8 @@ func TestAHostAsksAnother(t *testing.T) {
 		answer, err := alice.Order(ctx, "bob", []byte("retry"))
 		return err == nil && string(answer) == "done for alice: retry"
 	})
+	_, err = alice.Order(t.Context(), "bob.x", []byte("retry"))
+	require.ErrorIs(t, err, natskv.ErrNobody)
 	cancel()
 	require.ErrorIs(t, <-ended, context.Canceled)
 }

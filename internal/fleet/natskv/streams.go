@@ -14,9 +14,9 @@ import (
 // The subjects of a fleet, beside those of its buckets.
 const (
 	noticeStream  = "RESUMED_NOTICES"
-	noticeSubject = "resumed.v1.notice"
-	notifier      = "notifier" // the consumer of notices
-	joinSubject   = "resumed.v1.join." // before the key of who asks
+	noticeSubject = "resumed.v1.notice." // before the host that hands it in
+	notifier      = "notifier"           // the consumer of notices
+	joinSubject   = "resumed.v1.join."   // before the key of who asks
 )
 
 // orders is the bucket in which hosts ask each other and answer, for a minute. A key begins with the
@@ -57,6 +57,12 @@ const (
 
 	// patience is how long the holder of the notifier's lease may take to tell one.
 	patience = time.Minute
+
+	// mostUndone is how many notices may be left for later while others are told.
+	mostUndone = 1000
+
+	// mostTries is how often one is given to hosts that do not answer.
+	mostTries = 100
 )
 
 func streamOf(b fleet.Bucket) string            { return "KV_" + string(b) }
@@ -71,7 +77,7 @@ func Ensure(ctx context.Context, js jetstream.JetStream) error {
 		}
 	}
 	_, err := js.CreateOrUpdateConsumer(ctx, noticeStream, jetstream.ConsumerConfig{
-		Durable: notifier, AckPolicy: jetstream.AckExplicitPolicy, AckWait: patience, MaxAckPending: 1,
+		Durable: notifier, AckPolicy: jetstream.AckExplicitPolicy, AckWait: patience, MaxAckPending: mostUndone, MaxDeliver: mostTries,
 	})
 	if err != nil {
 		return &StreamError{noticeStream, err}
@@ -107,7 +113,7 @@ func streams() []jetstream.StreamConfig {
 		Storage: jetstream.MemoryStorage, DenyDelete: true,
 		RePublish: &jetstream.RePublish{Source: subjectOf(orders, ">"), Destination: told[orders] + ">"},
 	}, jetstream.StreamConfig{
-		Name: noticeStream, Subjects: []string{noticeSubject}, Storage: jetstream.FileStorage, MaxMsgSize: largestValue,
+		Name: noticeStream, Subjects: []string{noticeSubject + "*"}, Storage: jetstream.FileStorage, MaxMsgSize: largestValue,
 		MaxAge: noticesKept, Duplicates: noticesKept, MaxMsgs: 10_000, DenyDelete: true,
 	})
 }
@@ -144,7 +150,7 @@ func HostRights(name string) Rights {
 			subjectOf(fleet.Leases, fleet.HostKey(name)), subjectOf(fleet.Leases, fleet.ProbeKey(">")),
 			subjectOf(fleet.Leases, fleet.SessionKey(">")), subjectOf(fleet.Leases, fleet.NotifierKey),
 			subjectOf(fleet.View, name+".>"),
-			noticeSubject, subjectOf(orders, name+".>"),
+			noticeSubject + name, subjectOf(orders, name+".>"),
 			"$JS.API.STREAM.INFO." + noticeStream, "$JS.API.CONSUMER.INFO." + noticeStream + "." + notifier,
 			"$JS.API.CONSUMER.MSG.NEXT." + noticeStream + "." + notifier, "$JS.ACK." + noticeStream + "." + notifier + ".>",
 		},

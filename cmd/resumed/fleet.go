@@ -206,8 +206,9 @@ func (c *cli) statusOfFleet(cmd *cobra.Command) error {
 	all, err := c.client().Fleet(cmd.Context(), "", 0)
 	for err == nil && all.Next != "" {
 		var more control.Fleet
-		more, err = c.client().Fleet(cmd.Context(), all.Next, 0)
-		all.Sessions, all.Next = append(all.Sessions, more.Sessions...), more.Next
+		if more, err = c.client().Fleet(cmd.Context(), all.Next, 0); err == nil {
+			all.Append(more)
+		}
 	}
 	all.Sessions = latest(all.Sessions)
 	if err != nil {

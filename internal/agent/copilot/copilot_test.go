@@ -163,6 +163,24 @@ func TestASessionIsContinuedWhereItStopped(t *testing.T) {
 	}
 }
 
+// Whoever can write to the events of a session can add a mode to them.
+func TestAnEventNeverWidensWhatTheStartAllowed(t *testing.T) {
+	for rule, c := range map[string]struct{ told, start, want string }{
+		"a start without a flag is no autopilot": {"autopilot", "", ""},
+		"nor one that plans":                     {"autopilot", "--plan", "--plan"},
+		"which does not act either":              {"interactive", "--mode plan", "--mode plan"},
+		"one that was started so is":             {"autopilot", "--autopilot", "--mode autopilot"},
+		"an event narrows":                       {"plan", "--autopilot", "--mode plan"},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			sc := newScene(t, line(prompt, 0, object{"content": "work", "agentMode": c.told}), failed(time.Second, nil))
+			sc.Session.Origin = &resume.Origin{SeenAt: time.Now(), Args: strings.Fields(c.start), ArgsSeen: true}
+			sc.MustGoOn(t, "continue", strings.Fields("--resume "+sessionA+" "+c.want+" -p continue")...)
+			require.Equal(t, !strings.HasSuffix(c.want, c.told), len(sc.Plan(t, "continue").Run.Carried.LeftOut) == 1)
+		})
+	}
+}
+
 func TestASessionThatWentOnIsLeftAlone(t *testing.T) {
 	for why, record := range map[string]any{
 		"newer prompt": said(time.Minute, "never mind"),

@@ -1,6 +1,7 @@
 package copilot
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -24,11 +25,13 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if plan, stands, err := agent.Standing(s, e.last, err); !stands {
 		return plan, err
 	}
+	left := e.within(s.StartedWith())
 	chosen, newer := e.chosen()
 	if o := s.StartedWith(); e.asks() && o != nil && slices.ContainsFunc(o.Env, func(v resume.Variable) bool { return v.Name == allowAll }) {
 		return agent.Parked("it was started with %s and was told to ask since: go on there", allowAll), nil
 	}
 	carried, _ := a.Carry(s, newer...)
+	carried.LeftOut = append(carried.LeftOut, left...)
 	args := slices.Concat([]string{"--resume", s.Key.ID}, chosen, carried.Args)
 	return a.Run(s, s.Cwd, carried, leash.WithValue(args, "-p", "--prompt", w.Prompt)...), nil
 }
@@ -38,6 +41,30 @@ type end struct {
 	last       resume.Event // beside prompts of our own; nil: nothing happened
 	mode       string       // of the agent: interactive, plan, autopilot; empty: not told
 	permission string       // what is allowed without asking, where that was changed; empty: as it was started
+}
+
+// modes are ordered by what they allow without a question, least first.
+var modes = []string{"plan", "interactive", "autopilot"}
+
+// within leaves the mode to the flags of the start where the events tell of one that allows more.
+func (e *end) within(o *resume.Origin) (left []leash.Omission) {
+	if o == nil || !o.ArgsSeen {
+		return nil
+	}
+	line := flags.Parse(o.Args)
+	start := cmp.Or(line.Value("--mode"), "interactive")
+	switch {
+	case line.Has("--plan"):
+		start = "plan"
+	case line.Has("--autopilot"):
+		start = "autopilot"
+	}
+	if slices.Index(modes, e.mode) <= slices.Index(modes, start) {
+		return nil
+	}
+	left = []leash.Omission{{What: e.mode, Why: "the session was started with less: continued in " + start}}
+	e.mode = ""
+	return left
 }
 
 // asks reports whether a person has taken back what the session was allowed.

@@ -128,15 +128,17 @@ func (a Arguments) Value(options ...string) string {
 	return ""
 }
 
-// Values returns all values of an option.
-func (a Arguments) Values(option string) []string {
+// Values returns all values of the options.
+func (a Arguments) Values(options ...string) []string {
 	var all []string
 	for _, w := range a {
-		if value, joined := strings.CutPrefix(w.raw[0], option+"="); w.option == option && joined {
-			all = append(all, value)
-		} else if w.option == option {
-			all = append(all, w.raw[1:]...)
+		if w.option == "" || !slices.Contains(options, w.option) {
+			continue
 		}
+		if value := strings.TrimPrefix(w.raw[0], w.option); value != "" {
+			all = append(all, strings.TrimPrefix(value, "="))
+		}
+		all = append(all, w.raw[1:]...)
 	}
 	return all
 }

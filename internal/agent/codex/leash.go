@@ -1,7 +1,9 @@
 package codex
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/agent/codex/rollout"
@@ -49,8 +51,59 @@ func (a *Agent) bound(t rollout.Turn) (_ rollout.Turn, left []leash.Omission, pa
 	if a.Unseen == agent.Park {
 		return t, nil, fullAccess + ": " + why
 	}
-	t.Sandbox, t.Profile, t.Reviewer = rollout.Sandbox{Type: "workspace-write"}, rollout.Profile{}, "user"
-	return t, []leash.Omission{{What: fullAccess, Why: why + ": continued in workspace-write without network"}}, ""
+	t, left = confined(t, workspace, why)
+	return t, left, ""
+}
+
+// confined returns the turn in another sandbox, which allows no more than its name says.
+func confined(t rollout.Turn, sandbox, why string) (rollout.Turn, []leash.Omission) {
+	what := t.Sandbox.Name()
+	t.Sandbox, t.Profile, t.Reviewer = rollout.Sandbox{Type: sandbox}, rollout.Profile{}, "user"
+	if sandbox == workspace {
+		sandbox += " without network"
+	}
+	return t, []leash.Omission{{What: what, Why: why + ": continued in " + sandbox}}
+}
+
+// within returns what a session goes on with whose start was seen: a turn can narrow what the
+// start allowed, never widen it.
+func (a *Agent) within(t rollout.Turn, o resume.Origin) (_ rollout.Turn, left []leash.Omission) {
+	line := flags.Parse(o.Args)
+	if startedBy(line, "approval_policy", "-a", "--ask-for-approval") == untrusted {
+		t.Approval = json.RawMessage(`"` + untrusted + `"`)
+	}
+	if most := a.startedIn(line, o.Cwd); slices.Index(sandboxes, t.Sandbox.Name()) > slices.Index(sandboxes, most) {
+		return confined(t, most, "the session was started with less")
+	}
+	return t, nil
+}
+
+// startedIn returns the sandbox that the flags of a session name. Where they name none, it is
+// what the configuration allows; for the server that terminals share, nobody knows.
+func (a *Agent) startedIn(line leash.Arguments, dir string) string {
+	named := startedBy(line, "sandbox_mode", "-s", "--sandbox")
+	allows := func(text string) bool { return strings.Contains(text, fullAccess) }
+	switch {
+	case line.Has("--yolo", "--dangerously-bypass-approvals-and-sandbox"):
+		return fullAccess
+	case slices.Contains(sandboxes, named):
+		return named
+	case line.Has(managedDaemon) || slices.ContainsFunc(a.configurations(dir), allows):
+		return fullAccess
+	default:
+		return workspace
+	}
+}
+
+// startedBy returns what flags say, else those that set the key of the configuration.
+func startedBy(line leash.Arguments, key string, options ...string) string {
+	said := line.Value(options...)
+	for _, setting := range line.Values("-c", "--config") {
+		if name, value := pair(setting); name == key && !line.Has(options...) {
+			said = strings.Trim(value, `"'`)
+		}
+	}
+	return said
 }
 
 // severally are the flags that may be there more than once. Of the others one may

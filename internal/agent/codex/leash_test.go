@@ -116,6 +116,42 @@ func TestASessionWhoseStartNobodySaw(t *testing.T) {
 	require.Equal(t, fullAccess, sandboxOf(sc.plan(t, "continue")), "as it was")
 }
 
+// Whoever can write to a rollout can add a turn to it.
+func TestATurnNeverWidensWhatTheStartAllowed(t *testing.T) {
+	const free, write, read = `{"type":"danger-full-access"}`, `{"type":"workspace-write","network_access":true}`, readOnly
+	for rule, c := range map[string]struct{ turn, line, config, want string }{
+		"a start without a flag has a sandbox":          {free, "", "", "workspace-write"},
+		"and one that names it stays in it":             {free, "-s read-only", "", "read-only"},
+		"in any spelling":                               {free, `exec -csandbox_mode="read-only"`, "", "read-only"},
+		"what writes was no reader":                     {write, "--sandbox=read-only", "", "read-only"},
+		"a configuration does not outdo a flag":         {free, "-s workspace-write", `sandbox_mode = "danger-full-access"`, "workspace-write"},
+		"full access where the start had it":            {free, "-s danger-full-access", "", fullAccess},
+		"or skipped all":                                {free, "--yolo", "", fullAccess},
+		"or the configuration allows it":                {free, "", `sandbox_mode = "danger-full-access"`, fullAccess},
+		"a turn narrows":                                {read, "--yolo", "", "read-only"},
+		"a session that asks before it runs is left so": {write, "-a untrusted", "", ""},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			sc := newScene(t, stopped(ran(c.turn, `,"approval_policy":"never"`))...)
+			sc.startedWith(strings.Fields(c.line)...)
+			require.NoError(t, os.WriteFile(filepath.Join(sc.agent.Homes.Roots[0], "config.toml"), []byte(c.config), 0o600))
+			plan := sc.plan(t, "continue")
+			if c.want == "" {
+				require.Contains(t, plan.Leave.Why, "asks before it runs commands")
+				return
+			}
+			require.Equal(t, c.want, flags.Parse(plan.Run.Argv[1:]).Value("-s"))
+			left := leash.Words(plan.Run.Carried.LeftOut)
+			if strings.Contains(c.turn, c.want) {
+				require.Empty(t, left)
+			} else {
+				require.Contains(t, left[0], ": the session was started with less: continued in "+c.want)
+				require.NotContains(t, strings.Join(plan.Run.Argv, " "), "network_access=true")
+			}
+		})
+	}
+}
+
 func TestWhatIsSeenOfALivingProcess(t *testing.T) {
 	if _, err := os.Stat("/proc/self/ns/mnt"); err != nil {
 		t.Skip("SKIPPED: this system has no /proc, so that nothing is seen of processes")

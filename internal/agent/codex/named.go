@@ -58,6 +58,18 @@ const anyProvider = "*"
 // named returns the variables that configurations and arguments name, by the
 // provider whose they are; empty: those of a tool.
 func (a *Agent) named(dir string, args []string) map[string][]string {
+	all := make(map[string][]string)
+	for _, text := range a.configurations(dir) {
+		nameIn(text, all)
+	}
+	for _, setting := range flags.Parse(args).Values("-c", "--config") {
+		nameIn(setting, all)
+	}
+	return all
+}
+
+// configurations returns the texts of the files that may configure a session of that directory.
+func (a *Agent) configurations(dir string) []string {
 	files := []string{"/etc/codex/config.toml"}
 	for _, home := range append([]string{a.Homes.Usual}, a.Homes.Roots...) {
 		files = append(files, filepath.Join(home, "config.toml"))
@@ -67,17 +79,12 @@ func (a *Agent) named(dir string, args []string) map[string][]string {
 	if dir != "" {
 		files = append(files, filepath.Join(dir, ".codex", "config.toml"))
 	}
-	all := make(map[string][]string)
-	for _, file := range files {
-		text, _ := agent.ReadSettings(file) // what cannot be read names nothing
-		nameIn(string(text), all)
+	texts := make([]string, len(files))
+	for i, file := range files {
+		text, _ := agent.ReadSettings(file) // what cannot be read says nothing
+		texts[i] = string(text)
 	}
-	for _, w := range flags.Words(args) {
-		if w.Option == "-c" || w.Option == "--config" {
-			nameIn(flags.Parse(w.Raw).Value(w.Option), all)
-		}
-	}
-	return all
+	return texts
 }
 
 var (

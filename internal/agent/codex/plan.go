@@ -59,18 +59,22 @@ func (a *Agent) run(ctx context.Context, s resume.Session, w agent.Words) (agent
 		return agent.Plan{}, err
 	}
 	cwd := cmp.Or(had.Cwd, s.Cwd)
+	h, _ := a.reader.Head(s.Transcript)
+	carried, seen := a.carry(s, h, had)
+	var left []leash.Omission
+	if seen {
+		had, left = a.within(had, *s.StartedWith())
+	}
 	if why := refuses(had); why != "" {
 		return agent.Parked("%s", why), nil
 	}
-	h, _ := a.reader.Head(s.Transcript)
-	carried, seen := a.carry(s, h, had)
 	if !seen {
-		bound, left, why := a.bound(had)
-		if why != "" {
+		var why string
+		if had, left, why = a.bound(had); why != "" {
 			return a.unseen(s, why), nil
 		}
-		had, carried.LeftOut = bound, append(carried.LeftOut, left...)
 	}
+	carried.LeftOut = append(carried.LeftOut, left...)
 	// Of two settings of one key the last counts: that of the last turn.
 	args := slices.Concat([]string{execCommand, "-C", cwd}, carried.Args, flagsOf(had, h.Provider))
 	if !inRepository(cwd) {

@@ -96,10 +96,7 @@ func TestAStoppedSessionIsContinuedWithTheSettingsItHad(t *testing.T) {
 		prompt string
 		want   []string // between the directory and the session
 	}{
-		"the sandbox": {stopped(ran(readOnly, "")), "continue", with([]string{"-s", "read-only"}, provider)},
-		"full access where the session had it": {
-			stopped(ran(`{"type":"danger-full-access"}`, "")), "continue", with([]string{"-s", "danger-full-access"}, provider),
-		},
+		"the sandbox":                          {stopped(ran(readOnly, "")), "continue", with([]string{"-s", "read-only"}, provider)},
 		"the name that early versions give it": {stopped(ran(`{"mode":"read-only"}`, "")), "continue", with([]string{"-s", "read-only"}, provider)},
 		"all that a sandbox allows": {stopped(ran(write, "")), "continue", with([]string{
 			"-s", "workspace-write",

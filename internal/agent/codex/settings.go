@@ -14,8 +14,14 @@ import (
 // asked about: a run without a terminal never asks.
 const fullAccess = "danger-full-access"
 
+// workspace is the sandbox that lets a session write in its directory.
+const workspace = "workspace-write"
+
+// untrusted is the policy by which a person is asked before commands run.
+const untrusted = "untrusted"
+
 var (
-	sandboxes = []string{"read-only", "workspace-write", fullAccess}
+	sandboxes = []string{"read-only", workspace, fullAccess} // by what they allow, least first
 	plainName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._:/-]*$`)
 )
 
@@ -26,7 +32,7 @@ func refuses(t rollout.Turn) string {
 	switch mode := t.Sandbox.Name(); {
 	case mode == "":
 		return "the transcript does not say which sandbox the session ran in"
-	case t.Policy() == "untrusted":
+	case t.Policy() == untrusted:
 		return "the session asks before it runs commands (approval policy untrusted), and a run without a terminal would not"
 	case t.Profile.Own():
 		if !plainName.MatchString(t.Profile.ID) {
@@ -81,7 +87,7 @@ func review(t rollout.Turn) []string {
 // to it.
 func sandboxFlags(s rollout.Sandbox) []string {
 	flags := []string{"-s", s.Name()}
-	if s.Name() != "workspace-write" {
+	if s.Name() != workspace {
 		return flags
 	}
 	const table = "sandbox_workspace_write."

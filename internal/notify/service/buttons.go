@@ -35,13 +35,22 @@ const (
 type buttons struct {
 	memory notify.Memory
 	key    string
+
+	// A reply that no button sent must cost next to nothing, there may be thousands: these
+	// are the hashes of what is open, and until when it is, as after so many changes.
+	until   map[string]time.Time
+	changes uint64
 }
 
-// offering guards what is remembered: after a reload two channels share it for a moment.
-var offering sync.Mutex
+// offering guards what is remembered, and counts its changes: after a reload two channels
+// share it for a moment.
+var offering struct {
+	sync.Mutex
+	changes uint64
+}
 
 // offer offers an order once, and returns the token by which it is given.
-func (b buttons) offer(order notify.Order, sessions []resume.Key, now time.Time) string {
+func (b *buttons) offer(order notify.Order, sessions []resume.Key, now time.Time) string {
 	token := rand.Text()
 	offering.Lock()
 	defer offering.Unlock()
@@ -51,21 +60,27 @@ func (b buttons) offer(order notify.Order, sessions []resume.Key, now time.Time)
 }
 
 // take returns what a token stands for, once.
-func (b buttons) take(token string, now time.Time) (offer, bool) {
+func (b *buttons) take(token string, now time.Time) (offer, bool) {
 	hash := hashOf(token)
 	offering.Lock()
 	defer offering.Unlock()
-	open := b.open(now)
-	i := slices.IndexFunc(open, func(o offer) bool { return o.Hash == hash })
-	if i < 0 {
+	if b.until == nil || b.changes != offering.changes {
+		b.until, b.changes = make(map[string]time.Time), offering.changes
+		for _, o := range b.open(now) {
+			b.until[o.Hash] = o.Until
+		}
+	}
+	if until, offered := b.until[hash]; !offered || now.After(until) {
 		return offer{}, false
 	}
+	open := b.open(now)
+	i := slices.IndexFunc(open, func(o offer) bool { return o.Hash == hash })
 	taken := open[i]
 	b.keep(slices.Delete(open, i, i+1))
 	return taken, true
 }
 
-func (b buttons) open(now time.Time) []offer {
+func (b *buttons) open(now time.Time) []offer {
 	var open []offer
 	if data, found := b.memory.Value(b.key); found {
 		_ = json.Unmarshal(data, &open) // what cannot be read was not offered
@@ -73,7 +88,8 @@ func (b buttons) open(now time.Time) []offer {
 	return slices.DeleteFunc(open, func(o offer) bool { return now.After(o.Until) })
 }
 
-func (b buttons) keep(open []offer) {
+func (b *buttons) keep(open []offer) {
+	offering.changes++
 	if data, err := json.Marshal(open); err == nil {
 		b.memory.PutValue(b.key, data)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 
 	"resumed/internal/notify"
 	"resumed/internal/notify/notifytest"
+	"resumed/internal/resume"
 )
 
 // diary is a log that is read while it is written.
@@ -175,14 +177,20 @@ func answering(status int, retryAfter, body string) *http.Response {
 // listenFor has a phone hear such a server for as long as that.
 func listenFor(t *testing.T, lasts time.Duration, server asked) *phone {
 	t.Helper()
+	var m memory
+	m.PutValue("notify/service/phone/buttons/last", []byte("ofAnother"))
+	return listenWith(t, &m, lasts, server)
+}
+
+func listenWith(t *testing.T, m *memory, lasts time.Duration, server asked) *phone {
+	t.Helper()
 	before := notify.Machine
 	notify.Machine = server
 	defer func() { notify.Machine = before }()
 	p := &phone{}
 	var err error
-	p.Channel, err = New(Options{Common: notify.Common{Name: "phone"}, URL: "ntfy://ntfy.sh/alerts", Replies: "answers", Order: p.orders.order, Memory: &memory{}})
+	p.Channel, err = New(Options{Common: notify.Common{Name: "phone"}, URL: "ntfy://ntfy.sh/alerts", Replies: "answers", Order: p.orders.order, Memory: m})
 	require.NoError(t, err)
-	p.replies.buttons.memory.PutValue(p.replies.lastKey(), []byte("ofAnother"))
 	ctx, cancel := context.WithTimeout(t.Context(), lasts)
 	defer cancel()
 	p.Listen(ctx, slog.New(slog.NewTextHandler(&p.log, nil)))
@@ -249,6 +257,36 @@ func TestAFloodOfRepliesDoesNotFillTheLog(t *testing.T) {
 		require.Equal(t, 2*dropsTold, p.log.count(dropped))
 		require.Equal(t, 2, p.log.count("more replies were dropped"))
 		require.Empty(t, p.orders.all())
+	})
+}
+
+// A tap behind thousands of replies that are none is obeyed at once. They cost no write
+// each, and when the stream begins anew they are not read again.
+func TestAFloodOfRepliesDoesNotDelayATap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const junk = 3000
+		var m memory
+		var body strings.Builder
+		for i := range junk {
+			fmt.Fprintf(&body, `{"id":"junk%08d","event":"message","message":"JUNKJUNKJUNKJUNKJUNKJUNKJU"}`+"\n", i)
+		}
+		b := buttons{memory: &m, key: "notify/service/phone/buttons"}
+		fmt.Fprintf(&body, `{"id":"aaaaaaaaaaaa","event":"message","message":%q}`+"\n", b.offer(notify.Hold, []resume.Key{{ID: "s"}}, time.Now()))
+		fmt.Fprintf(&body, `{"id":"bbbbbbbbbbbb","event":"message","message":"junk"}`+"\n")
+		m.puts.Store(0)
+
+		var since []string
+		began := time.Now()
+		p := listenWith(t, &m, time.Minute+30*time.Second, func(r *http.Request) *http.Response {
+			if since = append(since, r.URL.Query().Get("since")); len(since) > 1 {
+				return answering(503, "", "")
+			}
+			return answering(200, "", body.String())
+		})
+		require.Equal(t, []string{"pause s"}, p.orders.all(), "the tap alone is obeyed")
+		require.Less(t, p.orders.at.Sub(began), time.Second)
+		require.LessOrEqual(t, m.puts.Load(), int64(3), "the button that was used, how far was read with it, and at the end of the stream")
+		require.Equal(t, []string{"all", "bbbbbbbbbbbb"}, since[:2])
 	})
 }
 

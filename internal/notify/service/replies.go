@@ -78,7 +78,8 @@ const (
 	longestQuiet = 3 * time.Minute       // ntfy says something every 45 seconds
 	longestReply = 16 << 10              // of one line; ntfy's own bound is a quarter of it
 	longestPause = time.Hour             // that a server may ask for
-	dropPause    = 20 * time.Millisecond // after what is no reply: a flood costs its sender more than us
+	dropPause    = 20 * time.Millisecond // so that a flood of what is no reply leaves the processor to others,
+	dropsAtOnce  = 512                   // after that many: a tap that stands behind thousands of them is not late
 )
 
 // Listen takes orders from the topic of replies until ctx is done.
@@ -118,18 +119,21 @@ func (r *replies) hear(ctx context.Context, asks http.RoundTripper, log *slog.Lo
 		return cmp.Or(context.Cause(ctx), err)
 	}
 	defer resp.Body.Close()
+	defer r.note()
 	stream := bufio.NewReaderSize(resp.Body, longestReply)
 	for {
 		line, err := oneLine(stream)
-		if err != nil {
-			return fmt.Errorf("the stream of replies ended: %w", cmp.Or(context.Cause(ctx), err))
+		if err = cmp.Or(context.Cause(ctx), err); err != nil {
+			return fmt.Errorf("the stream of replies ended: %w", err)
 		}
 		heard()
 		quiet.Reset(longestQuiet)
 		if r.obey(ctx, line, log) {
 			continue
 		}
-		strange.tell()
+		if strange.tell(); strange.n%dropsAtOnce != 0 {
+			continue
+		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(dropPause):
@@ -163,6 +167,7 @@ func (r *replies) ask(ctx context.Context, asks http.RoundTripper) (*http.Respon
 	}
 	_ = resp.Body.Close()
 	if resp.StatusCode == http.StatusBadRequest {
+		r.heard = nil
 		r.buttons.memory.PutValue(r.lastKey(), nil) // another server may not understand what the one before called its replies
 	}
 	err = fmt.Errorf("the server answered %s", resp.Status)
@@ -173,6 +178,14 @@ func (r *replies) ask(ctx context.Context, asks http.RoundTripper) (*http.Respon
 }
 
 func (r *replies) lastKey() string { return r.buttons.key + "/last" }
+
+// note stores how far the topic was read. A daemon that is killed before reads on from the
+// note before this one, and a button counts once.
+func (r *replies) note() {
+	if len(r.heard) > 0 {
+		r.buttons.memory.PutValue(r.lastKey(), []byte(r.heard[len(r.heard)-1]))
+	}
+}
 
 // oneLine reads a line; of one that is too long nothing is left.
 func oneLine(from *bufio.Reader) ([]byte, error) {
@@ -208,8 +221,6 @@ func (r *replies) obey(ctx context.Context, line []byte, log *slog.Logger) bool 
 			return true // ntfy tells twice what comes while a stream begins
 		}
 		r.heard = append(r.heard[max(0, len(r.heard)-lastHeard+1):], said.ID)
-		// Noted last: a daemon that ends before hears it again, and its button counts once.
-		defer r.buttons.memory.PutValue(r.lastKey(), []byte(said.ID))
 	}
 	token := strings.TrimSpace(said.Message)
 	if len(token) > longestToken {
@@ -223,5 +234,6 @@ func (r *replies) obey(ctx context.Context, line []byte, log *slog.Logger) bool 
 		log.Info("ordered by a reply", "order", taken.Order, "session", sanitize.Line(key.ID), "agent", key.Agent)
 		r.order(ctx, taken.Order, key)
 	}
+	r.note() // not for what is dropped, which would be a write for each line of a flood
 	return true
 }

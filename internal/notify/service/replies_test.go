@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,9 +18,13 @@ import (
 )
 
 // memory keeps values, as the daemon's state does.
-type memory struct{ values sync.Map }
+type memory struct {
+	values sync.Map
+	puts   atomic.Int64
+}
 
 func (m *memory) PutValue(key string, value []byte) {
+	m.puts.Add(1)
 	if value == nil {
 		m.values.Delete(key)
 		return
@@ -39,11 +44,13 @@ func (m *memory) Value(key string) ([]byte, bool) {
 type pressed struct {
 	mu     sync.Mutex
 	orders []string
+	at     time.Time // of the last one
 }
 
 func (p *pressed) order(_ context.Context, order notify.Order, key resume.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.at = time.Now()
 	p.orders = append(p.orders, fmt.Sprintf("%s %s", order, key.ID))
 }
 

@@ -136,6 +136,24 @@ func TestExecAddsTheMarginToAUsageLimit(t *testing.T) {
 	require.GreaterOrEqual(t, second, float64(int(first))+2.0, "the stated second and the margin of one more")
 }
 
+// What Claude Code prints is the minute in which the limit lifts: its transcript has the second.
+func TestExecAsksNobodyBeforeTheTimeThatTheTranscriptStates(t *testing.T) {
+	b := newBox(t)
+	b.write(configFile, strings.Replace(quick, `margin = "1s"`, `margin = "0s"`, 1))
+	env := b.agentIs("claude", `[ -e lifts ] || echo $(($(date +%s) + 3)) > lifts
+lifts=$(cat lifts); [ $(date +%s) -lt $lifts ] || exit 0
+while [ "$1" != --session-id ] && [ "$1" != --resume ]; do shift; done
+said="You've hit your session limit · resets $(date -u -d @$lifts '+%-I:%M%P') (UTC)"
+mkdir -p "$HOME/.claude/projects/x"
+echo '{"type":"assistant","sessionId":"'$2'","timestamp":"'$(date -u +%FT%T.%3NZ)'","isApiErrorMessage":true,"error":"rate_limit","apiErrorStatus":429,'\
+'"quotaLimits":{"status":"rejected","resetsAt":'$lifts',"rateLimitType":"five_hour"},'\
+'"message":{"model":"<synthetic>","role":"assistant","content":[{"type":"text","text":"'"$said"'"}]}}' >> "$HOME/.claude/projects/x/$2.jsonl"
+echo "$said"; exit 1`)
+	words, code := b.execAs(env, "--", "claude", "-p", "fix it")
+	require.Zero(t, code, words)
+	require.Equal(t, 2, b.times(), "one that was refused, and one when the limit had lifted: %s", words)
+}
+
 func TestExecPassesBytesOnUntouched(t *testing.T) {
 	b := newBox(t)
 	var all bytes.Buffer

@@ -293,6 +293,9 @@ func (t *task) stated(err error) (time.Duration, bool) {
 		return 0, false
 	}
 	at, ok := t.due(f)
+	if t.runs > 1 && !at.After(f.At) {
+		return 0, false // it has proved to be no help, and the policy decides
+	}
 	return at.Sub(f.At), ok
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -34,8 +35,10 @@ type talk struct {
 	id    string   // of the session, where it was given, named or told
 	ended func(context.Context, agent.Ended) agent.Trail
 
-	trail agent.Trail    // that the latest run left
-	said  resume.Limited // what the latest run said of its failure; of class none where it said nothing
+	began    time.Time      // the latest run
+	trail    agent.Trail    // that the latest run left
+	said     resume.Limited // what the latest run said of its failure; of class none where it said nothing
+	recorded resume.Limited // what its transcript says of it, likewise
 }
 
 func newTalk(o Options) *talk {
@@ -109,7 +112,7 @@ func (t *talk) next() (argv []string, continued bool) {
 // begins is told that a run begins.
 func (t *talk) begins() {
 	if t.line != nil {
-		t.ended = t.line.Begin(t.dir)
+		t.began, t.ended = time.Now(), t.line.Begin(t.dir)
 	}
 }
 
@@ -122,6 +125,21 @@ func (t *talk) heard(ctx context.Context, end *ending) {
 	t.said = t.hear(t.name, rec)
 	t.trail = t.ended(ctx, agent.Ended{Recording: rec, Code: end.code, Session: t.id})
 	t.id = cmp.Or(t.trail.Session, t.id)
+	t.recorded = t.record(ctx)
+}
+
+// record returns how the transcript says that the latest run failed.
+func (t *talk) record(ctx context.Context) resume.Limited {
+	reader, ok := t.agent.(agent.Reader)
+	if !ok || t.trail.Transcript == "" {
+		return resume.Limited{}
+	}
+	last, _, _ := agent.LastOf(ctx, reader, t.session()) // what cannot be read tells nothing
+	refused, _ := last.Event.(resume.Limited)
+	if refused.At.Before(t.began.Truncate(time.Second)) { // some records are cut to the second
+		return resume.Limited{}
+	}
+	return refused
 }
 
 // session is what the agent is asked about.
@@ -184,8 +202,19 @@ func (t *talk) needsInput() bool {
 // failed reports whether a run failed though its exit code says otherwise.
 func (t *talk) failed() bool { return t.said.Class != limit.None && !t.said.InProgress }
 
-// judge says why a run failed, and in which words.
+// judge says why a run failed, and in which words. Agents print the minute in which a
+// limit lifts, or nothing; their transcripts may have the second.
 func (t *talk) judge(end *ending, reader limit.Reader) (limit.Verdict, string) {
+	verdict, words := t.printed(end, reader)
+	exact := t.recorded.Reset
+	if t.recorded.Class == verdict.Class && exact.Stated() && !exact.Rough {
+		verdict.Reset = exact
+	}
+	return verdict, words
+}
+
+// printed says the same by what the run printed alone.
+func (t *talk) printed(end *ending, reader limit.Reader) (limit.Verdict, string) {
 	if t.said.Class != limit.None {
 		return t.said.Verdict, sanitize.Short(t.said.Text, longestText)
 	}

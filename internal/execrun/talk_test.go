@@ -216,6 +216,18 @@ func TestJudgement(t *testing.T) {
 	}
 }
 
+func TestATimeThatHasPassedIsNoWaitForALaterRun(t *testing.T) {
+	at := time.Date(2026, 5, 4, 15, 15, 10, 0, time.UTC)
+	refused := &Failure{At: at, Verdict: limit.Verdict{Class: limit.RateLimit, Reset: limit.Reset{At: at.Add(-10 * time.Second), Rough: true}}}
+	_, stated := (&task{runs: 1}).stated(refused)
+	require.True(t, stated, "the first run may have met what is over now")
+	_, stated = (&task{runs: 2}).stated(refused)
+	require.False(t, stated, "the second run waited for that time, and was refused all the same")
+	wait, stated := (&task{runs: 2, Options: Options{Margin: time.Minute}}).stated(refused)
+	require.True(t, stated)
+	require.Equal(t, 50*time.Second, wait)
+}
+
 func TestWordsAreKeptAtBothEnds(t *testing.T) {
 	var w words
 	var printed strings.Builder

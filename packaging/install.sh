@@ -1,6 +1,8 @@
 #!/bin/sh
 # Installs resumed for you alone: fetches the program of your system, checks its
 # sum, and puts one file into ~/.local/bin. It needs no root and changes nothing else.
+# The sum comes from the same server: it proves that the download is complete, not who
+# made it. That is the server's word, so it is asked by https alone.
 #
 #   curl -fsSL URL/install.sh | sh
 #   sh install.sh [--from URL] [--to DIR]
@@ -20,7 +22,7 @@ fail() {
 # fetch URL FILE
 fetch() {
     if command -v curl >/dev/null 2>&1; then
-        curl -fsSL --retry 2 -o "$2" "$1" || fail "$1 cannot be fetched" "the same again, or another --from"
+        curl -fsSL --proto-redir =https --retry 2 -o "$2" "$1" || fail "$1 cannot be fetched" "the same again, or another --from"
     elif command -v wget >/dev/null 2>&1; then
         wget -q -O "$2" "$1" || fail "$1 cannot be fetched" "the same again, or another --from"
     else
@@ -70,6 +72,10 @@ main() {
         esac
     done
     [ -n "$base" ] || fail "it is not known where to fetch it from" "--from URL, where checksums.txt is"
+    case $base in
+    https://* | http://127.0.0.1:* | http://localhost:*) ;; # what does not leave this machine is safe without
+    *) fail "$base does not begin with https://: whoever is on the way could put another program in its place" "--from https://…" ;;
+    esac
     [ -n "$to" ] || fail "HOME is not set" "--to DIR"
     system=$(platform)
 
@@ -103,7 +109,8 @@ main() {
 # report says what was done, and how to undo it.
 report() {
     echo "$version"
-    echo "is in $to/resumed; its sum was checked."
+    echo "is in $to/resumed. Its sum is the one that $base states:"
+    echo "the download is complete. Who made it, the sum does not prove: it comes from the same server."
     if [ -n "$before" ]; then
         echo "It takes the place of $before"
         echo "A daemon that runs goes on as it is; the new one takes over by: resumed install"

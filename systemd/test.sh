@@ -2,8 +2,9 @@
 # Runs resumed under a booted systemd and checks what the units promise: start,
 # reload, watchdog, restart, agents that live on, install and uninstall.
 #
-# It needs root, debootstrap, systemd-nspawn and Debian's packages. A tree that
-# ROOTFS names is used again, and made where it is missing (two minutes). With PACKAGE,
+# It needs root, debootstrap, systemd-nspawn and Debian's packages, and a minute and a half,
+# most of which it waits. A tree that ROOTFS names is used again, and made where it is missing
+# (a minute more). With PACKAGE,
 # a deb, and LATER, the same with a later version, it also goes through a package's life.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -32,7 +33,7 @@ tidy() {
         kill "$container" 2>/dev/null || true
         wait "$container" 2>/dev/null || true
     fi
-    rm -rf "$work"
+    rm -rf --one-file-system "$work"
 }
 trap tidy EXIT
 
@@ -67,7 +68,7 @@ if [[ ! -e $rootfs/usr/bin/systemctl ]]; then
         "$suite" "$rootfs" >"$work/debootstrap.log" || { tail "$work/debootstrap.log" >&2; exit 1; }
 fi
 CGO_ENABLED=0 go build -trimpath -o "$rootfs/usr/local/bin/resumed" ./cmd/resumed
-CGO_ENABLED=0 go test -c -o "$rootfs/usr/local/bin/runner.test" ./internal/runner
+CGO_ENABLED=0 go test -c -trimpath -o "$rootfs/usr/local/bin/runner.test" ./internal/runner
 chroot "$rootfs" sh -c 'id alice >/dev/null 2>&1 || useradd -m -u 1000 -s /bin/sh alice'
 rm -rf "$rootfs"/home/alice "$rootfs"/etc/systemd/system/resumed@* "$rootfs"/etc/systemd/system/multi-user.target.wants/resumed@*
 mkdir -p "$rootfs"/var/lib/systemd/linger "$rootfs"/home/alice/{node/bin,bot/logs,.config/resumed} "$rootfs"/var/log/journal
@@ -123,6 +124,7 @@ units() { alice "systemctl --user list-units --all --plain --no-legend 'resumed-
 
 step "install"
 alice 'resumed install' >"$work/install.log" || fail "install: $(cat "$work/install.log")"
+grep -q '^wrote ' "$work/install.log" || fail "install does not say what it wrote: $(cat "$work/install.log")"
 is active property ActiveState || fail "the service is not active"
 is notify-reload property Type || fail "the drop-in for reloads is not in force"
 until_true "the status line tells" says watching property StatusText
@@ -145,7 +147,7 @@ printf 'reloaded in %d ms\n' $((($(date +%s%N) - began) / 1000000))
 until_true "the new configuration is in force" says '"http":"127.0.0.1:7733"' alice 'resumed status --json'
 echo 'nonsense = 1' >>"$rootfs/home/alice/.config/resumed/resumed.toml"
 alice 'systemctl --user reload resumed' || fail "a refused configuration must not end the reload badly"
-until_true "the refusal shows" says refused property StatusText
+until_true "the refusal shows" says 'has errors and is not used' property StatusText
 is active property ActiveState || fail "a refused configuration ended the service"
 cp "$work/good.toml" "$rootfs/home/alice/.config/resumed/resumed.toml"
 alice 'systemctl --user reload resumed'

@@ -1,6 +1,9 @@
 package app
 
 import (
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,7 +12,13 @@ import (
 	"resumed/internal/resume"
 )
 
+// The test that boots a systemd waits for words of the status line.
 func TestSummary(t *testing.T) {
+	script, err := os.ReadFile("../../systemd/test.sh")
+	require.NoError(t, err)
+	expected := regexp.MustCompile(`says ('.*'|\S+) property StatusText`).FindAllStringSubmatch(string(script), -1)
+	require.NotEmpty(t, expected)
+	met := make(map[string]bool)
 	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.Local)
 	waiting := func(at time.Time) *resume.Session { return &resume.Session{State: resume.Waiting, NextAt: at} }
 	for want, c := range map[string]struct {
@@ -26,5 +35,12 @@ func TestSummary(t *testing.T) {
 		},
 	} {
 		require.Equal(t, want, summarise(c.sessions, c.paused, c.refused, now))
+		for _, pattern := range expected {
+			like := strings.NewReplacer("'", "", `\(`, "(", `\)`, ")", `\?`, "?").Replace(pattern[1]) // grep's form to Go's
+			met[pattern[1]] = met[pattern[1]] || regexp.MustCompile(like).MatchString(want)
+		}
+	}
+	for _, pattern := range expected {
+		require.True(t, met[pattern[1]], "systemd/test.sh waits for %s, which the status line never says", pattern[1])
 	}
 }

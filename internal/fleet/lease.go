@@ -100,6 +100,9 @@ func (f *Fleet) me() holder { return holder{f.opts.Host, f.opts.Life} }
 
 func (f *Fleet) holder(e Entry) holder {
 	var h holder
-	_ = Decode(e.Value, &h) // who writes nonsense is nobody that is known
+	_ = Decode(e.Value, &h) // a host that writes nonsense is none that is known
+	if e.By != "" {
+		h.Host = e.By
+	}
 	return h
 }

@@ -95,6 +95,7 @@ type Entry struct {
 	Value []byte
 	Rev   uint64
 	At    time.Time // when it was written, by the store's clock
+	By    string    // the host that wrote a key which any host may hold; "": not told
 	Gone  bool      // the key was deleted, or its time is over; only Watch tells
 }
 

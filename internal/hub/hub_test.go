@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -140,20 +141,23 @@ func TestAHubIsAStore(t *testing.T) {
 // anyKey gives the keys of the common tests names that a host called box may write.
 type anyKey struct{ *natskv.Store }
 
-func mine(b fleet.Bucket, key string) string {
+// mine returns where a key is stored: of leases a host may not write any that it likes.
+func mine(b fleet.Bucket, key string) (fleet.Bucket, string) {
 	if b == fleet.Leases {
-		return fleet.SessionKey(key)
+		return fleet.View, "box." + key
 	}
-	return key
+	return b, key
 }
 
 func theirs(b fleet.Bucket, e fleet.Entry) fleet.Entry {
-	e.Key = e.Key[len(mine(b, "")):]
+	_, prefix := mine(b, "")
+	e.Key = strings.TrimPrefix(e.Key, prefix)
 	return e
 }
 
 func (a anyKey) Get(ctx context.Context, b fleet.Bucket, key string) (fleet.Entry, error) {
-	e, err := a.Store.Get(ctx, b, mine(b, key))
+	in, own := mine(b, key)
+	e, err := a.Store.Get(ctx, in, own)
 	if err == nil {
 		e = theirs(b, e)
 	}
@@ -161,7 +165,8 @@ func (a anyKey) Get(ctx context.Context, b fleet.Bucket, key string) (fleet.Entr
 }
 
 func (a anyKey) List(ctx context.Context, b fleet.Bucket, prefix string) ([]fleet.Entry, error) {
-	all, err := a.Store.List(ctx, b, mine(b, prefix))
+	in, own := mine(b, prefix)
+	all, err := a.Store.List(ctx, in, own)
 	for i := range all {
 		all[i] = theirs(b, all[i])
 	}
@@ -169,19 +174,23 @@ func (a anyKey) List(ctx context.Context, b fleet.Bucket, prefix string) ([]flee
 }
 
 func (a anyKey) Create(ctx context.Context, b fleet.Bucket, key string, value []byte, lasts time.Duration) (uint64, error) {
-	return a.Store.Create(ctx, b, mine(b, key), value, lasts)
+	in, own := mine(b, key)
+	return a.Store.Create(ctx, in, own, value, lasts)
 }
 
 func (a anyKey) Update(ctx context.Context, b fleet.Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error) {
-	return a.Store.Update(ctx, b, mine(b, key), value, rev, lasts)
+	in, own := mine(b, key)
+	return a.Store.Update(ctx, in, own, value, rev, lasts)
 }
 
 func (a anyKey) Delete(ctx context.Context, b fleet.Bucket, key string, rev uint64) error {
-	return a.Store.Delete(ctx, b, mine(b, key), rev)
+	in, own := mine(b, key)
+	return a.Store.Delete(ctx, in, own, rev)
 }
 
 func (a anyKey) Watch(ctx context.Context, b fleet.Bucket, prefix string) (<-chan fleet.Entry, error) {
-	in, err := a.Store.Watch(ctx, b, mine(b, prefix))
+	bucket, own := mine(b, prefix)
+	in, err := a.Store.Watch(ctx, bucket, own)
 	out := make(chan fleet.Entry)
 	go func() {
 		defer close(out)

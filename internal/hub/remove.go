@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 
 	"resumed/internal/fleet/natskv"
 	"resumed/internal/fsevents"
@@ -92,8 +92,9 @@ func listed(dir string) string {
 	return "it knows " + strings.Join(files, ", ")
 }
 
-// keepOut ends the connections of who is shut out while it is connected, until ctx is done.
-func (h *hosts) keepOut(ctx context.Context, ns *server.Server, log *slog.Logger, ready func()) error {
+// keepOut ends the connections of machines that are removed while they are connected, and removes what
+// they have stored, until ctx is done.
+func (h *hosts) keepOut(ctx context.Context, nc *nats.Conn, ready func()) error {
 	listener, err := fsevents.New()
 	if err != nil {
 		return fmt.Errorf("watch the hub's directory: %w", err)
@@ -111,28 +112,34 @@ func (h *hosts) keepOut(ctx context.Context, ns *server.Server, log *slog.Logger
 		}
 		events, err := listener.Take(math.MaxInt)
 		if err != nil { // something may have been missed
-			log.Warn("the hub's directory is watched with gaps", "err", err)
+			h.log.Warn("the hub's directory is watched with gaps", "err", err)
+			h.disconnect()
 		}
-		if err != nil || slices.ContainsFunc(events, func(e fsnotify.Event) bool { return e.Has(fsnotify.Remove) }) {
-			h.disconnect(ns, log)
+		for _, e := range events {
+			if name := strings.TrimSuffix(filepath.Base(e.Name), ".json"); e.Has(fsnotify.Remove) && hostName.MatchString(name) {
+				h.disconnect()
+				if _, err := natskv.Cut(nc, name, 0, 0); err != nil {
+					h.log.Error("what a removed machine has stored is still there", "host", name, "err", err)
+				}
+			}
 		}
 	}
 }
 
 // disconnect ends the connections of machines that would not be let in now. The holder of a line that
 // was replaced is told so when it asks.
-func (h *hosts) disconnect(ns *server.Server, log *slog.Logger) {
+func (h *hosts) disconnect() {
 	const page = 1000
 	for from := 0; ; from += page {
-		open, err := ns.Connz(&server.ConnzOptions{Username: true, Offset: from, Limit: page})
+		open, err := h.ns.Connz(&server.ConnzOptions{Username: true, Offset: from, Limit: page})
 		if err != nil {
-			log.Error("cannot see who is connected: restart the hub", "err", err)
+			h.log.Error("cannot see who is connected: restart the hub", "err", err)
 			return
 		}
 		for _, c := range open.Conns {
 			if name := natskv.HostOf(c.Name); c.Account == accountOf(name) && !h.knows(name, c.AuthorizedUser) {
-				log.Info("a host that was removed is disconnected", "host", name)
-				_ = ns.DisconnectClientByID(c.Cid) // it may have left by itself
+				h.log.Info("a host that was removed is disconnected", "host", name)
+				_ = h.ns.DisconnectClientByID(c.Cid) // it may have left by itself
 			}
 		}
 		if len(open.Conns) < page {

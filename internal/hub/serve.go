@@ -118,10 +118,16 @@ func (o Options) serve(ctx context.Context, s settings) error {
 	if _, err := natskv.Receive(nc, known.let); err != nil {
 		return err
 	}
-	if err := nc.Flush(); err != nil {
+	err = natskv.Bound(nc, func(host string, cut int, err error) {
+		o.Log.Warn("a machine has stored more than it may: the oldest of that is removed", "host", host, "removed", cut, "err", err)
+	})
+	if err == nil {
+		err = nc.Flush()
+	}
+	if err != nil {
 		return err
 	}
-	return known.keepOut(ctx, ns, o.Log, func() { o.Ready(ns.Addr().String()) })
+	return known.keepOut(ctx, nc, func() { o.Ready(ns.Addr().String()) })
 }
 
 // prepare makes the streams. In a cluster there is none to ask before most of it is there.

@@ -2,12 +2,12 @@ package natskv
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nuid"
 
 	"resumed/internal/fleet"
 )
@@ -42,7 +42,7 @@ func (s *Store) Order(ctx context.Context, host string, order []byte) ([]byte, e
 	if errors.Is(err, fleet.ErrMissing) {
 		return nil, ErrNobody
 	}
-	id := nuid.Next()
+	id := rand.Text()
 	answers, err2 := s.listen(answerKey(host, s.host, id))
 	if err := errors.Join(err, err2); err != nil {
 		return nil, fmt.Errorf("ask %s: %w", host, err)

@@ -57,6 +57,9 @@ func (s *Store) Get(ctx context.Context, bucket fleet.Bucket, key string) (fleet
 func (s *Store) last(ctx context.Context, bucket fleet.Bucket, key string) (fleet.Entry, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
+	if isShared(bucket, key) {
+		return s.newest(ctx, bucket, key)
+	}
 	msg, err := s.nc.RequestWithContext(ctx, "$JS.API.DIRECT.GET."+streamOf(bucket)+"."+subjectOf(bucket, key), nil)
 	if err != nil && !errors.Is(err, nats.ErrNoResponders) { // the writer of the key may have written that nobody responds
 		return fleet.Entry{}, fmt.Errorf("get %s: %w", key, err)
@@ -126,7 +129,8 @@ func entryOf(bucket fleet.Bucket, msg *nats.Msg) (fleet.Entry, error) {
 	if err := errors.Join(err, err2); err != nil || !ours {
 		return fleet.Entry{}, fmt.Errorf("read what the server sent: %w", errors.Join(err, errors.New("no entry of this bucket")))
 	}
-	e := fleet.Entry{Key: key, Rev: rev, At: at, Gone: msg.Header.Get(operationHeader) != "" || msg.Header.Get(markerHeader) != ""}
+	e := fleet.Entry{Rev: rev, At: at, Gone: msg.Header.Get(operationHeader) != "" || msg.Header.Get(markerHeader) != ""}
+	e.Key, e.By = recordOf(bucket, key)
 	if !e.Gone && len(msg.Data) <= fleet.LargestValue {
 		e.Value = msg.Data
 	}
@@ -276,30 +280,30 @@ func (s *Store) Update(ctx context.Context, bucket fleet.Bucket, key string, val
 	return s.write(ctx, bucket, key, value, rev, lasts)
 }
 
-// Delete removes a key that stands at that revision.
+// Delete removes a key that stands at that revision, or this host's record of it.
 func (s *Store) Delete(ctx context.Context, bucket fleet.Bucket, key string, rev uint64) error {
-	msg := nats.NewMsg(subjectOf(bucket, key))
+	msg := nats.NewMsg(s.subject(bucket, key))
 	msg.Header.Set(operationHeader, "DEL")
 	msg.Header.Set(jetstream.MsgTTLHeader, markerTTL.String())
-	_, err := s.publish(ctx, msg, rev)
+	_, err := s.publish(ctx, msg, jetstream.WithExpectLastSequencePerSubject(rev))
 	return err
 }
 
 func (s *Store) write(ctx context.Context, bucket fleet.Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error) {
-	msg := nats.NewMsg(subjectOf(bucket, key))
+	msg := nats.NewMsg(s.subject(bucket, key))
 	msg.Data = value
 	if lasts != 0 {
 		const shortest = time.Second // the server counts no smaller ones
 		msg.Header.Set(jetstream.MsgTTLHeader, max(lasts, shortest).Truncate(time.Second).String())
 	}
-	return s.publish(ctx, msg, rev)
+	return s.publish(ctx, msg, expect(bucket, key, rev))
 }
 
-// publish writes what is to stand where that revision does.
-func (s *Store) publish(ctx context.Context, msg *nats.Msg, rev uint64) (uint64, error) {
+// publish writes what is to stand where an expected revision does.
+func (s *Store) publish(ctx context.Context, msg *nats.Msg, expected jetstream.PublishOpt) (uint64, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	ack, err := s.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(rev))
+	ack, err := s.js.PublishMsg(ctx, msg, expected)
 	refused, ok := errors.AsType[*jetstream.APIError](err)
 	switch {
 	case ok && (refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || refused.ErrorCode == 10164):

@@ -45,9 +45,6 @@ var read = []fleet.Bucket{fleet.Accounts, fleet.Leases, fleet.View}
 const (
 	mostReplicas = 3
 
-	// largestValue is far above what a host has to say of one thing.
-	largestValue = 64 << 10
-
 	// markerTTL is how long a mark stands where a key was.
 	markerTTL = time.Minute
 
@@ -64,6 +61,9 @@ const (
 	// mostTries is how often one is given to hosts that do not answer.
 	mostTries = 100
 )
+
+// mostBytes is how much a bucket holds at most: it is the memory, or the disk, of the servers.
+var mostBytes = map[fleet.Bucket]int64{fleet.Accounts: 64 << 20, fleet.Leases: 64 << 20, fleet.View: 256 << 20, orders: 8 << 20}
 
 func streamOf(b fleet.Bucket) string            { return "KV_" + string(b) }
 func subjectOf(b fleet.Bucket, k string) string { return "$KV." + string(b) + "." + k }
@@ -98,8 +98,8 @@ func streams() []jetstream.StreamConfig {
 	var all []jetstream.StreamConfig
 	for _, b := range read {
 		cfg := jetstream.StreamConfig{
-			Name: streamOf(b), Subjects: []string{subjectOf(b, ">")}, MaxMsgsPerSubject: 1, MaxMsgSize: largestValue,
-			Discard: jetstream.DiscardNew, DenyDelete: true, AllowDirect: true, Storage: jetstream.MemoryStorage, MaxAge: b.TTL(),
+			Name: streamOf(b), Subjects: []string{subjectOf(b, ">")}, MaxMsgsPerSubject: 1, MaxMsgSize: fleet.LargestValue,
+			MaxBytes: mostBytes[b], Discard: jetstream.DiscardNew, DenyDelete: true, AllowDirect: true, Storage: jetstream.MemoryStorage, MaxAge: b.TTL(),
 			AllowMsgTTL: true, SubjectDeleteMarkerTTL: markerTTL,
 			RePublish: &jetstream.RePublish{Source: subjectOf(b, ">"), Destination: told[b] + ">"},
 		}
@@ -109,12 +109,12 @@ func streams() []jetstream.StreamConfig {
 		all = append(all, cfg)
 	}
 	return append(all, jetstream.StreamConfig{
-		Name: streamOf(orders), Subjects: []string{subjectOf(orders, ">")}, MaxMsgSize: largestValue, MaxAge: ordersTTL,
-		Storage: jetstream.MemoryStorage, DenyDelete: true,
+		Name: streamOf(orders), Subjects: []string{subjectOf(orders, ">")}, MaxMsgSize: fleet.LargestValue, MaxAge: ordersTTL,
+		MaxBytes: mostBytes[orders], Storage: jetstream.MemoryStorage, DenyDelete: true,
 		RePublish: &jetstream.RePublish{Source: subjectOf(orders, ">"), Destination: told[orders] + ">"},
 	}, jetstream.StreamConfig{
-		Name: noticeStream, Subjects: []string{noticeSubject + "*"}, Storage: jetstream.FileStorage, MaxMsgSize: largestValue,
-		MaxAge: noticesKept, Duplicates: noticesKept, MaxMsgs: 10_000, DenyDelete: true,
+		Name: noticeStream, Subjects: []string{noticeSubject + "*"}, Storage: jetstream.FileStorage, MaxMsgSize: fleet.LargestValue,
+		MaxAge: noticesKept, Duplicates: noticesKept, MaxMsgs: 10_000, MaxBytes: 32 << 20, DenyDelete: true,
 	})
 }
 
@@ -139,22 +139,36 @@ type Rights struct {
 	Subscribe []string // what of the fleet it is told
 }
 
-// HostRights returns what a host of that name needs, and no more: its own lease and
+// own returns the keys that only the host of that name writes, as patterns.
+func own(name string) map[fleet.Bucket][]string {
+	return map[fleet.Bucket][]string{
+		fleet.Accounts: {fleet.OwnerKey("*." + name)},
+		fleet.Leases: {
+			fleet.HostKey(name), fleet.SessionKey("*." + name), fleet.ProbeKey("*." + name), fleet.ProbeKey("*.*." + name),
+			fleet.NotifierKey + "." + name,
+		},
+		fleet.View: {name + ".>"},
+	}
+}
+
+// HostRights returns what a host of that name needs, and no more: its own leases and
 // view, what accounts have in common, and to look. It can neither delete a stream nor write
 // what is another's.
 func HostRights(name string) Rights {
 	r := Rights{
 		Inbox: inbox(name) + ".>",
 		Publish: []string{
-			subjectOf(fleet.Accounts, ">"),
-			subjectOf(fleet.Leases, fleet.HostKey(name)), subjectOf(fleet.Leases, fleet.ProbeKey(">")),
-			subjectOf(fleet.Leases, fleet.SessionKey(">")), subjectOf(fleet.Leases, fleet.NotifierKey),
-			subjectOf(fleet.View, name+".>"),
+			subjectOf(fleet.Accounts, "*"), subjectOf(fleet.Accounts, "*.*"),
 			noticeSubject + name, subjectOf(orders, name+".>"),
 			"$JS.API.STREAM.INFO." + noticeStream, "$JS.API.CONSUMER.INFO." + noticeStream + "." + notifier,
 			"$JS.API.CONSUMER.MSG.NEXT." + noticeStream + "." + notifier, "$JS.ACK." + noticeStream + "." + notifier + ".>",
 		},
 		Subscribe: []string{told[orders] + "*." + name + ".>"},
+	}
+	for b, patterns := range own(name) {
+		for _, pattern := range patterns {
+			r.Publish = append(r.Publish, subjectOf(b, pattern))
+		}
 	}
 	for _, b := range read {
 		direct := "$JS.API.DIRECT.GET." + streamOf(b)

@@ -1,0 +1,88 @@
+package natskv
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"resumed/internal/fleet"
+)
+
+// Bounds of what one host may store, in keys of fleet.LargestValue bytes at most. The server bounds
+// streams alone, in which one host could leave no room for the others.
+const (
+	mostViews   = 3000 // sessions that are shown to others
+	mostRecords = 500  // leases and owner records
+	betweenCuts = 500  // writes of a host after which what it has stored is cut
+)
+
+// Bound cuts what each host has stored to its newest keys, until the connection is closed, and
+// reports how many it has cut. It is the hub's part.
+func Bound(nc *nats.Conn, report func(host string, cut int, err error)) error {
+	written := make(map[string]int)
+	sub, err := nc.Subscribe("resumed.v1.*.>", func(msg *nats.Msg) {
+		host := writer(msg.Subject)
+		if written[host]++; host == "" || written[host] < betweenCuts {
+			return
+		}
+		delete(written, host)
+		if n, err := Cut(nc, host, mostViews, mostRecords); n > 0 || err != nil {
+			report(host, n, err)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("listen to what hosts write: %w", err)
+	}
+	return sub.SetPendingLimits(2*betweenCuts, 32<<20) // what is missed is not counted
+}
+
+// writer returns which host a change is told of; "": any may have written it.
+func writer(subject string) string {
+	for _, b := range read {
+		key, ours := strings.CutPrefix(subject, told[b])
+		if !ours {
+			continue
+		}
+		if _, by := recordOf(b, key); by != "" {
+			return by
+		}
+		if b == fleet.View {
+			host, _, _ := strings.Cut(key, ".")
+			return host
+		}
+		host, _ := strings.CutPrefix(key, fleet.HostKey(""))
+		return host
+	}
+	return ""
+}
+
+// Cut removes what a host has stored but for its newest keys, and returns how many those were.
+func Cut(nc *nats.Conn, host string, views, records int) (cut int, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for b, patterns := range own(host) {
+		keep := records
+		if b == fleet.View {
+			keep = views
+		}
+		for _, pattern := range patterns {
+			request := fmt.Sprintf(`{"filter":%q,"keep":%d}`, subjectOf(b, pattern), keep)
+			msg, err := nc.RequestWithContext(ctx, "$JS.API.STREAM.PURGE."+streamOf(b), []byte(request))
+			if err != nil {
+				return cut, fmt.Errorf("cut what %s has stored: %w", host, err)
+			}
+			var said struct {
+				Purged int `json:"purged"`
+			}
+			if err := json.Unmarshal(msg.Data, &said); err != nil {
+				return cut, fmt.Errorf("cut what %s has stored: %w", host, err)
+			}
+			cut += said.Purged
+		}
+	}
+	return cut, nil
+}

@@ -1,0 +1,138 @@
+package hub
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/fleet"
+	"resumed/internal/fleet/natskv"
+)
+
+// What one host holds, another can neither delete nor hold as well, and it may be held again by whoever
+// is first.
+func TestWhatAHostHoldsIsItsOwn(t *testing.T) {
+	dir, invitation := newHub(t)
+	serve(t, Options{Dir: dir})
+	alice, mallory := joined(t, invitation, "alice"), joined(t, invitation, "mallory")
+	ctx := t.Context()
+	for key, b := range map[string]fleet.Bucket{
+		fleet.SessionKey("h"): fleet.Leases, fleet.ProbeKey("a.anthropic"): fleet.Leases, fleet.NotifierKey: fleet.Leases, fleet.OwnerKey("h"): fleet.Accounts,
+	} {
+		rev, err := alice.Create(ctx, b, key, []byte("alice's"), 0)
+		require.NoError(t, err, key)
+		_, err = mallory.Create(ctx, b, key, []byte("mallory's"), 0)
+		require.ErrorIs(t, err, fleet.ErrConflict, key)
+		_, err = mallory.Update(ctx, b, key, []byte("mallory's"), rev-1, 0)
+		require.ErrorIs(t, err, fleet.ErrConflict, key)
+		require.ErrorIs(t, mallory.Delete(ctx, b, key, rev), fleet.ErrConflict, key)
+
+		over, err := mallory.Update(ctx, b, key, []byte("mallory's"), rev, 0) // who was read before may be taken over
+		require.NoError(t, err, key)
+		_, err = alice.Update(ctx, b, key, []byte("late"), rev, 0)
+		require.ErrorIs(t, err, fleet.ErrConflict, key)
+		e, err := alice.Get(ctx, b, key)
+		require.NoError(t, err)
+		require.Equal(t, "mallory", e.By)
+		require.NoError(t, mallory.Delete(ctx, b, key, over))
+		e, err = mallory.Get(ctx, b, key)
+		require.NoError(t, err, "what alice wrote is there")
+		require.Equal(t, "alice's", string(e.Value))
+		require.Equal(t, "alice", e.By)
+		_, err = mallory.Create(ctx, b, key, []byte("mallory's"), 0)
+		require.ErrorIs(t, err, fleet.ErrConflict, key)
+
+		renewed, err := alice.Update(ctx, b, key, []byte("alice's"), e.Rev, 0)
+		require.NoError(t, err, key)
+		all, err := mallory.List(ctx, b, key)
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+		require.Equal(t, key, all[0].Key)
+		require.NoError(t, alice.Delete(ctx, b, key, renewed))
+		_, err = alice.Get(ctx, b, key)
+		require.ErrorIs(t, err, fleet.ErrMissing)
+		_, err = mallory.Create(ctx, b, key, []byte("mallory's"), 0)
+		require.NoError(t, err, key)
+	}
+}
+
+// Of many hosts that want the same, one gets it.
+func TestOneHostHoldsASession(t *testing.T) {
+	t.Parallel()
+	dir, invitation := newHub(t)
+	serve(t, Options{Dir: dir})
+	var hosts []fleet.Store
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		hosts = append(hosts, joined(t, invitation, name))
+	}
+	for range 50 {
+		var (
+			asking sync.WaitGroup
+			won    atomic.Int32
+		)
+		for _, h := range hosts {
+			asking.Go(func() {
+				rev, err := h.Create(t.Context(), fleet.Leases, fleet.SessionKey("s"), []byte("x"), 0)
+				if err != nil {
+					return
+				}
+				if won.Add(1); won.Load() > 1 {
+					t.Error("two hosts hold it")
+				}
+				won.Add(-1)
+				if err := h.Delete(t.Context(), fleet.Leases, fleet.SessionKey("s"), rev); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		asking.Wait()
+	}
+}
+
+// A host that writes without end fills the hub to its share, and the others go on.
+func TestAFloodOfOneHostIsCut(t *testing.T) {
+	t.Parallel()
+	dir, invitation := newHub(t)
+	server := &node{seat: seat{Dir: dir}}
+	server.start(t)
+	t.Cleanup(server.kill)
+	require.True(t, server.wait())
+	alice := joined(t, invitation, "alice")
+	o := guestOf(t, invitation, "mallory", invitation.URL)
+	require.NoError(t, natskv.Register(t.Context(), o))
+	nc, err := o.Dial()
+	require.NoError(t, err)
+	t.Cleanup(nc.Close)
+	_, err = alice.Create(t.Context(), fleet.View, "alice.bot.1", []byte("{}"), 0)
+	require.NoError(t, err)
+
+	const views, kept = 6000, 4000
+	large := []byte(strings.Repeat("x", fleet.LargestValue-1000))
+	for i := range views {
+		require.NoError(t, nc.Publish(fmt.Sprintf("$KV.resumed_view.mallory.bot.%d", i), large))
+		if i%100 == 0 {
+			require.NoError(t, nc.FlushTimeout(limit))
+		}
+	}
+	until(t, "it is cut", func() bool {
+		page, err := alice.Page(t.Context(), fleet.View, 0, 1)
+		return err == nil && page.Left < kept
+	})
+	_, err = alice.Get(t.Context(), fleet.View, "alice.bot.1")
+	require.NoError(t, err, "what others show stays")
+	_, err = nc.Request("$KV.resumed_view.mallory.bot.0", []byte(strings.Repeat("x", fleet.LargestValue+1)), limit)
+	require.NoError(t, err)
+	_, err = alice.Get(t.Context(), fleet.View, "mallory.bot.0")
+	require.ErrorIs(t, err, fleet.ErrMissing, "what is too large is refused")
+	t.Logf("hub: %d MB", resident(t, server.proc.Process.Pid)>>20)
+
+	require.NoError(t, Remove(dir, "mallory"))
+	until(t, "what a removed host has stored is gone", func() bool {
+		all, err := alice.List(t.Context(), fleet.View, "")
+		return err == nil && len(all) == 1
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"resumed/internal/agents"
 	"resumed/internal/app"
 	"resumed/internal/atomicfile"
 	"resumed/internal/config"
@@ -26,22 +28,37 @@ func (c *cli) fleetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "fleet",
 		Short:   "Connect machines that share an account",
-		Example: "  resumed fleet join tls://hub.example.com:4222/…\n  resumed status --fleet\n  resumed fleet forget claude-code:default",
+		Example: "  resumed fleet join -\n  resumed status --fleet\n  resumed fleet forget claude-code:default",
 	}
 	name := ""
 	join := &cobra.Command{
 		Use:   "join LINE",
 		Short: "Join a fleet with the line that `hub init` printed",
 		Long: "Makes a key for this machine, asks the hub for access and writes [fleet] to the configuration.\n" +
-			"A running daemon uses it at once. You can run it again to change something.",
-		Example: "  resumed fleet join tls://hub.example.com:4222/…\n  resumed fleet join --name laptop tls://hub.example.com:4222/…",
+			"A running daemon uses it at once. You can run it again to change something.\n\n" +
+			"The line is a secret. If it is -, the line is read from standard input, so that it is neither in the\nhistory of your shell nor in the list of processes.",
+		Example: "  resumed fleet join -\n  ssh hub resumed hub init | resumed fleet join --name laptop -",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.joinFleet(cmd, strings.Join(args, " "), name)
+			line := strings.Join(args, " ")
+			if line == "-" {
+				text, err := io.ReadAll(io.LimitReader(os.Stdin, longestLine))
+				if err != nil {
+					return fmt.Errorf("read the line: %w", err)
+				}
+				line = string(text)
+			}
+			return c.joinFleet(cmd, line, name)
 		},
 	}
+	leave := &cobra.Command{
+		Use:   "leave",
+		Short: "Leave the fleet",
+		Long:  "Removes [fleet] from the configuration, and the keys that `fleet join` wrote. A running daemon goes\non alone at once. On the hub's machine `resumed hub remove NAME` takes this machine's access away.",
+		RunE:  func(*cobra.Command, []string) error { return c.leaveFleet() },
+	}
 	join.Flags().StringVar(&name, "name", "", "what this machine is `CALLED` in the fleet (default: its own name)")
-	cmd.AddCommand(join, &cobra.Command{
+	cmd.AddCommand(join, leave, &cobra.Command{
 		Use:   "forget ACCOUNT",
 		Short: "Treat an account as free again on all machines",
 		Long: "Use this if the fleet waits for a limit that is not real, because a machine was told something wrong. Each\n" +
@@ -74,7 +91,8 @@ func (c *cli) joinFleet(cmd *cobra.Command, line, name string) error {
 		return hinted{errors.New("HOME is not set: there is no place for a configuration"), "resumed --config FILE fleet join LINE"}
 	}
 	dir := filepath.Dir(path)
-	wanted := config.Fleet{URL: invitation.URL, CredentialsFile: filepath.Join(dir, "fleet.credentials"), CAFile: filepath.Join(dir, "fleet-ca.pem"), Name: name}
+	wanted := keyFiles(dir)
+	wanted.URL, wanted.Name = invitation.URL, name
 	wanted.Name = app.HostName(wanted)
 	credentials, err := keysFor(wanted.CredentialsFile, invitation)
 	if err != nil {
@@ -103,6 +121,68 @@ func (c *cli) joinFleet(cmd *cobra.Command, line, name string) error {
 	}
 	_, err = fmt.Fprintf(c.out, "This machine is %s in the fleet at %s; [fleet] is in %s.\n", wanted.Name, wanted.URL, path)
 	return err
+}
+
+// longestLine is far above what a join line has, in bytes.
+const longestLine = 64 << 10
+
+// keyFiles names the files in which the keys of a fleet are, beside a configuration.
+func keyFiles(dir string) config.Fleet {
+	return config.Fleet{CredentialsFile: filepath.Join(dir, "fleet.credentials"), CAFile: filepath.Join(dir, "fleet-ca.pem")}
+}
+
+// leaveFleet undoes what joining did.
+func (c *cli) leaveFleet() error {
+	path, err := config.Find(c.configArg, os.Getenv)
+	if err != nil {
+		return err
+	}
+	now, err := config.Load(path, agents.Known())
+	if err != nil {
+		return toMend(err, path)
+	}
+	if now.Fleet.URL == "" {
+		return errors.New("this machine is in no fleet")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	next := withoutFleet(string(text))
+	if next == string(text) {
+		return fmt.Errorf("%s does not set the fleet in a table [fleet]: please remove it there yourself", path)
+	}
+	if err := rewriteConfig(path, []byte(next), "a configuration without [fleet]"); err != nil {
+		return err
+	}
+	said := "This machine has left the fleet at " + now.Fleet.URL + "; [fleet] is no longer in " + path
+	for _, file := range []string{keyFiles(filepath.Dir(path)).CredentialsFile, keyFiles(filepath.Dir(path)).CAFile} {
+		if file != now.Fleet.CredentialsFile && file != now.Fleet.CAFile {
+			continue // not what `fleet join` wrote
+		}
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove a key of the fleet: %w", err)
+		}
+		said += ", and " + file + " is removed"
+	}
+	_, err = fmt.Fprintf(c.out, "%s.\nTo take its access away, run `resumed hub remove %s` on the hub's machine.\n", said, app.HostName(now.Fleet))
+	return err
+}
+
+// withoutFleet returns a file without the keys of its table [fleet]. Comments stay.
+func withoutFleet(text string) string {
+	var out strings.Builder
+	inside := false
+	for line := range strings.Lines(text) {
+		trimmed := strings.TrimSpace(line)
+		if strings.HasPrefix(trimmed, "[") {
+			inside = strings.HasPrefix(trimmed, "[fleet]")
+		}
+		if !inside || trimmed == "" || strings.HasPrefix(trimmed, "#") {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
 }
 
 // asNow returns what puts files back as they are now.

@@ -224,6 +224,37 @@ func TestAMachineThatIsRemovedGoesOnAlone(t *testing.T) {
 	stays.until("it is back", stays.inFleet("connected", 2))
 }
 
+// A machine joins by a line that nobody sees, and leaves as it came.
+func TestAMachineJoinsUnseenAndLeaves(t *testing.T) {
+	h := newHubBox(t)
+	h.serve()
+	b := h.host("first")
+	before := b.read(configFile)
+	out, errOut, code := b.run("fleet", "leave")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "has left the fleet")
+	require.Contains(t, out, "resumed hub remove first")
+	require.NotContains(t, b.read(configFile), "tls://")
+	for _, file := range []string{"fleet.credentials", "fleet-ca.pem"} {
+		require.NoFileExists(t, b.path(".config/resumed", file))
+	}
+	_, errOut, code = b.run("fleet", "leave")
+	require.NotZero(t, code)
+	require.Contains(t, errOut, "in no fleet")
+
+	_, errOut, code = b.runWith(h.line+"\n", "fleet", "join", "--name", "unseen", "-")
+	require.Zero(t, code, errOut)
+	require.Contains(t, b.read(configFile), strings.Split(before, "\n")[0])
+	b.start()
+	b.until("it is there", b.inFleet("connected", 1))
+	_, errOut, code = b.run("fleet", "leave")
+	require.Zero(t, code, errOut)
+	b.until("it goes on alone", func() bool { return b.status().Daemon.Fleet == nil })
+	_, errOut, code = b.runWith("nonsense", "fleet", "join", "-")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errOut, "hub init")
+}
+
 func TestASessionOfAnotherMachineIsSteered(t *testing.T) {
 	h := newHubBox(t)
 	h.serve()
@@ -242,9 +273,20 @@ func TestASessionOfAnotherMachineIsSteered(t *testing.T) {
 	_, errOut, code = here.run("pause", "nowhere/s-1")
 	require.NotZero(t, code)
 	require.Contains(t, errOut, "no host of that name")
+	require.Contains(t, there.logged(), "asked for by another machine")
+	for _, order := range [][]string{{"unpause", "there/s-1"}, {"cancel", "--stop", "there/s-1"}} {
+		_, errOut, code = here.run(order...)
+		require.NotZero(t, code)
+		require.Contains(t, errOut, "not taken from another machine, which may ask for retry, cancel or pause")
+	}
+	require.True(t, there.session("s-1").Paused)
 	_, errOut, code = here.run("cancel", "there/s-1")
 	require.Zero(t, code, errOut)
 	there.untilState("s-1", resume.Watching)
+	history, errOut, code := there.run("history")
+	require.Zero(t, code, errOut)
+	require.Contains(t, history, "asked for by machine here")
+	require.Contains(t, history, "cancelled by machine here")
 
 	there.write("bot/logs/s-2.log", "step 1\nrate limited, retry in 1h\n")
 	there.untilState("s-2", resume.Waiting)

@@ -23,3 +23,14 @@ func TestJoiningChangesTheTableOfTheFleetAlone(t *testing.T) {
 		require.Equal(t, after, withFleet(after, wanted), "once is enough")
 	}
 }
+
+// Who leaves keeps the rest, too.
+func TestLeavingTakesTheTableOfTheFleetAlone(t *testing.T) {
+	t.Parallel()
+	for before, after := range map[string]string{
+		"[log]\nlevel = \"warn\"\n\n[fleet]  # ours\nurl = \"tls://old:1\"\nshare = \"texts\"\n# of the log\n\n[http]\nlisten = \"x\"\n": "[log]\nlevel = \"warn\"\n\n# of the log\n\n[http]\nlisten = \"x\"\n",
+		"#[fleet]\n[log]\nurl = 1\n": "#[fleet]\n[log]\nurl = 1\n",
+	} {
+		require.Equal(t, after, withoutFleet(before))
+	}
+}

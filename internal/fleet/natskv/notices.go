@@ -69,6 +69,9 @@ func hand(ctx context.Context, consumer jetstream.Consumer, out chan<- fleet.Not
 	}
 }
 
+// leaveFor is when a notice that was left is told again; longer each time, up to patience.
+const leaveFor = 5 * time.Second
+
 // noticeOf returns a notice that closes done when somebody is done with it, or leaves it for later.
 func noticeOf(msg jetstream.Msg, done chan<- struct{}) fleet.Notice {
 	var once sync.Once
@@ -83,13 +86,12 @@ func noticeOf(msg jetstream.Msg, done chan<- struct{}) fleet.Notice {
 			return err
 		}
 	}
-	n := fleet.Notice{
-		Host: strings.TrimPrefix(msg.Subject(), noticeSubject), ID: msg.Headers().Get(nats.MsgIdHdr), Data: msg.Data(),
-		Done: end(msg.DoubleAck), Leave: end(func(context.Context) error { return msg.NakWithDelay(patience) }),
-	}
+	later := patience
+	n := fleet.Notice{Host: strings.TrimPrefix(msg.Subject(), noticeSubject), ID: msg.Headers().Get(nats.MsgIdHdr), Data: msg.Data(), Done: end(msg.DoubleAck)}
 	if about, err := msg.Metadata(); err == nil {
-		n.At = about.Timestamp
+		n.At, later = about.Timestamp, leaveFor*time.Duration(min(about.NumDelivered, uint64(patience/leaveFor)))
 	}
+	n.Leave = end(func(context.Context) error { return msg.NakWithDelay(later) })
 	return n
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"resumed/internal/fleet"
 	"resumed/internal/limit"
+	"resumed/internal/metrics"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
 )
@@ -178,4 +180,18 @@ func TestAnotherHostMayAskForLittle(t *testing.T) {
 		_, err := readOrder([]byte(text))
 		require.Error(t, err, text)
 	}
+}
+
+// What no host could tell is done with at once, and said once: it would be given to the hosts for ever, before all others.
+func TestANoticeThatNobodyUnderstandsIsDropped(t *testing.T) {
+	var log strings.Builder
+	c := &crew{opts: Options{Log: slog.New(slog.NewTextHandler(&log, nil))}, metrics: metrics.New("1", nil)}
+	m := hostOf("here")
+	for range 3 {
+		require.NoError(t, c.accept(t.Context(), m, handedIn(t, "mallory", handed{Event: "party\x1b[2J", Account: "a"})))
+		require.NoError(t, c.accept(t.Context(), m, fleet.Notice{Host: "mallory", ID: "x", Data: []byte("{")}))
+	}
+	require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
+	require.Contains(t, log.String(), "host=mallory")
+	require.NotContains(t, log.String(), "\x1b")
 }

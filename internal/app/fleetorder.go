@@ -12,7 +12,6 @@ import (
 	"resumed/internal/fleet"
 	"resumed/internal/fleet/natskv"
 	"resumed/internal/resume"
-	"resumed/internal/sanitize"
 )
 
 // away is an order for a session of another host, on its way.
@@ -65,7 +64,7 @@ var mayAsk = map[control.Order]bool{control.Retry: true, control.Cancel: true, c
 type notForOthersError struct{ order control.Order }
 
 func (e *notForOthersError) Error() string {
-	return fmt.Sprintf("%s is not taken from another machine, which may ask for retry, cancel or pause: run it there", sanitize.Short(string(e.order), 20))
+	return fmt.Sprintf("%.20q is not taken from another machine, which may ask for retry, cancel or pause: run it there", e.order)
 }
 
 // readOrder returns what another host asks for. An order with something in it that this daemon does not know is none: it
@@ -90,6 +89,9 @@ func readOrder(text []byte) (asked away, err error) {
 func (c *crew) obey(ctx context.Context, from string, text []byte) []byte {
 	var says answer
 	asked, err := readOrder(text)
+	if !fleet.GoodKey(from) {
+		err = errors.New("nobody is called so")
+	}
 	if err == nil {
 		var after resume.View
 		if after, err = c.order(ctx, from, asked.Session, asked.Order); err == nil {

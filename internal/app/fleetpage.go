@@ -16,7 +16,6 @@ import (
 	"resumed/internal/fleet"
 	"resumed/internal/fleet/natskv"
 	"resumed/internal/resume"
-	"resumed/internal/sanitize"
 )
 
 // mostAccounts is how many accounts of a fleet are read, and how many are shown.
@@ -68,7 +67,10 @@ func (m *member) pageOf(first bool, views, accounts natskv.Page, hosts, missing 
 		host, _, _ := strings.Cut(e.Key, ".")
 		view, ok := seenOf(e)
 		if !ok {
-			unreadable[sanitize.Short(host, 80)]++
+			if !fleet.GoodKey(host) {
+				host = "unknown"
+			}
+			unreadable[host]++
 			continue
 		}
 		there[host] = later(there[host], e.At)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -72,7 +71,7 @@ func Check(ctx context.Context, o Options) (Health, error) {
 	entries, err := s.List(ctx, fleet.Leases, fleet.HostKey(""))
 	for _, e := range entries {
 		var host fleet.Host
-		if json.Unmarshal(e.Value, &host) == nil {
+		if fleet.Decode(e.Value, &host) == nil {
 			h.Hosts = append(h.Hosts, host)
 		}
 	}

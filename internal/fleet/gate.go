@@ -145,21 +145,17 @@ func (f *Fleet) Restore(sessions []*resume.Session) {
 
 // Changed is told every step of every session.
 func (f *Fleet) Changed(c resume.Change) {
-	f.mu.Lock()
-	probed := f.probed(c.After.Key)
-	f.mu.Unlock()
 	limited, stopped := c.Event.(resume.Limited)
 	stopped = stopped && c.After.State == resume.Waiting && limits(limited.Class)
 	progressed, went := c.Event.(resume.Progressed)
-	if probed == nil && !stopped && !went {
-		return
+	id := ""
+	if stopped || went {
+		id = f.opts.Account(c.After)
 	}
-	id := f.opts.Account(c.After)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	mark := ""
-	if probed != nil && probed.probe != nil {
-		p := probed.probe
+	if p := f.probeOf(c.After.Key); p != nil {
 		mark = p.Mark
 		switch tries := c.After.State == resume.Resuming || c.After.State == resume.Settling; {
 		case stopped:
@@ -169,26 +165,23 @@ func (f *Fleet) Changed(c resume.Change) {
 		case !tries:
 			p.outcome = released
 		}
-		defer f.nudge()
+		f.nudge()
 	}
-	if id == "" {
-		return
-	}
-	switch a := f.account(id); {
+	switch {
+	case id == "":
 	case stopped:
-		f.refuse(a, c.After, mark)
+		f.refuse(f.account(id), c.After, mark)
 		f.nudge()
 	case went:
-		f.move(a, progressed.At)
+		f.move(f.account(id), progressed.At)
 	}
 }
 
-// probed returns the account that the session tries, if it does and nothing came of it
-// yet.
-func (f *Fleet) probed(key resume.Key) *account {
+// probeOf returns the probe that the session runs, if it does and nothing came of it yet.
+func (f *Fleet) probeOf(key resume.Key) *probing {
 	for _, a := range f.accounts {
-		if a.probe != nil && a.probe.key == key && !a.probe.begun.IsZero() && a.probe.outcome == running {
-			return a
+		if p := a.probe; p != nil && p.key == key && !p.begun.IsZero() && p.outcome == running {
+			return p
 		}
 	}
 	return nil

@@ -57,8 +57,9 @@ type member struct {
 	view   *viewer
 	told   toldByHosts
 
-	mu    sync.Mutex // guards what follows
-	known map[resume.AccountKey]identity
+	identities fleet.Identities
+
+	mu    sync.Mutex        // guards names
 	names map[string]string // what this host calls an account
 }
 
@@ -70,6 +71,9 @@ func newCrew(opts Options, settings *inForce, changes *control.Changes) *crew {
 func (c *crew) gate(s resume.Session, now time.Time) (string, time.Time) {
 	switch m := c.member.Load(); {
 	case m != nil:
+		if _, known := m.identities.Of(s); !known {
+			return "due, but it is not known yet which account it uses: the files that say so are read", now.Add(fleet.IdentifyWithin)
+		}
 		return m.fleet.Ask(s, now)
 	case !c.joined.Load() && c.settings.Load().config.Fleet.URL != "" && !c.opts.DryRun:
 		return "due, but this host is still joining its fleet", now.Add(time.Second)
@@ -108,6 +112,9 @@ func (c *crew) Run(ctx context.Context) error {
 		}
 		now := c.settings.Load().config.Fleet
 		if now == in && c.lacks.Load() == nil {
+			if m := c.member.Load(); m != nil {
+				m.identities.Renew()
+			}
 			continue
 		}
 		c.joined.Store(false)
@@ -138,11 +145,11 @@ const settleIn = 5 * time.Second
 
 // join takes this host's place in a fleet, and returns how it is left.
 func (c *crew) join(ctx context.Context, cfg config.Fleet) (leave func(), err error) {
-	credentials, err := natskv.ReadCredentials(cfg.CredentialsFile)
+	credentials, err := readKeys(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	m := &member{config: cfg, host: HostName(cfg), key: credentials.Key, known: make(map[resume.AccountKey]identity), names: make(map[string]string)}
+	m := &member{config: cfg, host: HostName(cfg), key: credentials.Key, names: make(map[string]string)}
 	log := c.opts.Log.With("fleet", cfg.URL, "host", m.host)
 	m.store, err = natskv.Open(natskv.Options{
 		URL: cfg.URL, Credentials: credentials, CAFile: cfg.CAFile, Host: m.host, Log: log, Within: 2 * cfg.Heartbeat,
@@ -162,13 +169,19 @@ func (c *crew) join(ctx context.Context, cfg config.Fleet) (leave func(), err er
 		m.store.Close()
 		return nil, err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	m.identities.Find = func(s resume.Session) string { return m.identify(c.settings.Load(), s) }
+	m.identities.Found = func() { c.identified(ctx, m) }
+	m.identities.Slow = func(account resume.AccountKey) {
+		log.Warn("the files that say which account sessions use do not answer: these sessions wait for no other host", "account", account.String())
+	}
 	m.fleet = fleet.New(fleet.Options{
 		Store: m.store, Host: m.host, Life: uuid.NewString(), Version: c.opts.Version, Heartbeat: cfg.Heartbeat, Rand: rand.Float64,
 		Rules: func() fleet.Rules {
 			r := c.settings.Load().config.Resume
 			return fleet.Rules{Margin: r.Margin, Stagger: r.Stagger, MaxWait: r.MaxWait}
 		},
-		Account: func(s resume.Session) string { return m.account(c.settings.Load(), s) },
+		Account: m.account,
 		Stir:    func(ctx context.Context) { _ = c.engine.Stir(ctx) }, // it stops
 		Said:    func(s fleet.Standing) { c.say(log, s) },
 		Counted: c.count, Waiting: c.waiting, Shows: func() map[string]int { return *m.view.counts.Load() },
@@ -176,7 +189,6 @@ func (c *crew) join(ctx context.Context, cfg config.Fleet) (leave func(), err er
 	})
 	m.view = newViewer(m, c.engine, c.settings)
 	m.fleet.Restore(sessions)
-	ctx, cancel := context.WithCancel(ctx)
 	var parts sync.WaitGroup
 	parts.Go(func() { _ = m.fleet.Run(ctx) })
 	parts.Go(func() { m.view.run(ctx) })
@@ -240,35 +252,57 @@ func (c *crew) problem() string {
 	return ""
 }
 
-// identity is an account's key, and when that was looked up.
-type identity struct {
-	key string
-	at  time.Time
+// readKeys reads what this host joins its fleet with. It does not wait for a file system that does not
+// answer: until a host has joined, its sessions wait.
+func readKeys(ctx context.Context, cfg config.Fleet) (natskv.Credentials, error) {
+	ctx, cancel := context.WithTimeout(ctx, fleet.IdentifyWithin)
+	defer cancel()
+	var credentials natskv.Credentials
+	read := make(chan error, 1)
+	go func() {
+		found, err := natskv.ReadCredentials(cfg.CredentialsFile)
+		if cfg.CAFile != "" {
+			_, _ = os.ReadFile(cfg.CAFile) // it answers, too; what is wrong with it is said when it is used
+		}
+		credentials = found
+		read <- err
+	}()
+	select {
+	case err := <-read:
+		return credentials, err
+	case <-ctx.Done():
+		return natskv.Credentials{}, fmt.Errorf("read credentials: %s or ca_file does not answer", cfg.CredentialsFile)
+	}
 }
 
-// identityLasts is how long it is believed who is signed in: a person seldom is another.
-const identityLasts = time.Minute
-
-// account returns the key of a session's account among those of the fleet; empty: nobody
-// knows whose allowance it uses, and it waits for nobody.
-func (m *member) account(now *settings, s resume.Session) string {
-	if s.Paid != nil {
-		return "" // it goes on with a key of its user's own
+// identified has all that depends on the accounts of sessions looked at again.
+func (c *crew) identified(ctx context.Context, m *member) {
+	if sessions, err := c.engine.Kept(ctx); err == nil { // else it stops
+		m.fleet.Restore(sessions)
 	}
-	local := s.AccountKey()
+	m.view.note()
+	_ = c.engine.Stir(ctx) // it stops
+}
+
+// account returns the key of a session's account among those of the fleet; empty: it is not known
+// whose allowance it uses, and it waits for nobody.
+func (m *member) account(s resume.Session) string {
+	key, _ := m.identities.Of(s)
+	return key
+}
+
+// identify looks up the key of a session's account in the files of its agent.
+func (m *member) identify(now *settings, s resume.Session) string {
+	who := whose(now, s)
+	if who == "" {
+		return ""
+	}
+	mac := hmac.New(sha256.New, m.key)
+	mac.Write([]byte(who))
+	key := hex.EncodeToString(mac.Sum(nil)[:16]) + "." + cmp.Or(unfit.ReplaceAllString(s.Provider, "_"), "-")
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if known, ok := m.known[local]; ok && time.Since(known.at) < identityLasts && time.Since(known.at) >= 0 {
-		return known.key
-	}
-	key := ""
-	if who := whose(now, s); who != "" {
-		mac := hmac.New(sha256.New, m.key)
-		mac.Write([]byte(who))
-		key = hex.EncodeToString(mac.Sum(nil)[:16]) + "." + cmp.Or(unfit.ReplaceAllString(s.Provider, "_"), "-")
-		m.names[key] = local.String()
-	}
-	m.known[local] = identity{key, time.Now()}
+	m.names[key] = s.AccountKey().String()
 	return key
 }
 

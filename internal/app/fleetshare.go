@@ -49,7 +49,7 @@ func (c *crew) share(ctx context.Context, notice notify.Notice) bool {
 		return false
 	}
 	first := notice.Sessions[0]
-	id := m.account(c.settings.Load(), resume.Session{
+	id := m.identities.Await(ctx, resume.Session{
 		Key: first.Key(), Account: notice.Account, Provider: notice.Provider, Transcript: first.Transcript,
 	})
 	if id == "" {
@@ -67,9 +67,7 @@ func (c *crew) share(ctx context.Context, notice notify.Notice) bool {
 // shareUsage hands in that much of an allowance is used. Hosts are told its end to the second,
 // each by its own agent: it is the same one.
 func (m *member) shareUsage(ctx context.Context, notice notify.Notice) bool {
-	m.mu.Lock()
-	id := m.known[resume.AccountKey{Name: notice.Account, Provider: notice.Provider}].key
-	m.mu.Unlock()
+	id := m.identities.Known(resume.AccountKey{Name: notice.Account, Provider: notice.Provider})
 	if id == "" {
 		return false // nobody knows whose it is
 	}

@@ -24,7 +24,8 @@ type told struct {
 // its turn.
 func usageHost(t *testing.T, store fleet.Store, name string, local resume.AccountKey, heard *told) *crew {
 	t.Helper()
-	m := &member{host: name, known: map[resume.AccountKey]identity{local: {key: "5eed.-", at: time.Now()}}}
+	m := &member{host: name, identities: fleet.Identities{Find: func(resume.Session) string { return "5eed.-" }, Found: func() {}}}
+	m.identities.Await(t.Context(), resume.Session{Account: local.Name, Provider: local.Provider})
 	m.fleet = fleet.New(fleet.Options{
 		Store: store, Host: name, Life: name, Rand: func() float64 { return 0.5 },
 		Rules: func() fleet.Rules { return fleet.Rules{} }, Account: func(resume.Session) string { return "" }, Stir: func(context.Context) {},

@@ -105,7 +105,7 @@ func (v *viewer) show(ctx context.Context) error {
 		}
 		key := v.member.host + "." + unfit.ReplaceAllString(s.Key.Agent, "_") + "." + shortHash(s.Key.ID)
 		here[key] = true
-		account := v.member.account(now, *s)
+		account := v.member.account(*s)
 		counts[account]++
 		text, err := json.Marshal(seen{account, shared(now.view(*s), now.config.Fleet.Share)})
 		if err == nil && len(text) > fleet.LargestValue { // nobody would read it

@@ -22,7 +22,7 @@ type Options struct {
 	Life  string // names this daemon, as no other was or will be named
 
 	Rules   func() Rules
-	Account func(resume.Session) string // its key among Accounts; empty: it is not shared
+	Account func(resume.Session) string // its key among Accounts; empty: it is not shared, or not known yet. It must not block
 	Waiting func() int                  // interrupted sessions of this host; nil: it does not tell
 	Shows   func() map[string]int       // how many sessions of each account this host shows to the others; nil: none
 	Version string

@@ -1,0 +1,144 @@
+package fleet
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"resumed/internal/resume"
+)
+
+const (
+	// IdentifyWithin is how long sessions wait until it is known which account they use.
+	IdentifyWithin = 10 * time.Second
+
+	// identityTTL is how long it is believed who is signed in.
+	identityTTL = time.Minute
+)
+
+// Identities caches which account of the fleet each session uses. To look that up, files are read,
+// and a file system that does not answer blocks a read without an end. So each lookup runs in a
+// goroutine of its own, and only Await waits for one.
+type Identities struct {
+	Find  func(resume.Session) string // the key of its account; empty: nobody knows. It may block
+	Found func()                      // an account has another key than before
+	Slow  func(resume.AccountKey)     // Find has taken longer than IdentifyWithin
+
+	mu sync.Mutex
+	of map[resume.AccountKey]*identity // guarded by mu
+}
+
+// identity is what is known of one account of this host. Its fields are guarded by Identities.mu.
+type identity struct {
+	key     string
+	settled chan struct{} // closed when key counts
+	lookup  *time.Timer   // of the lookup that runs; nil: none does
+	at      time.Time     // when a lookup last ended; zero: none has
+}
+
+func (e *identity) known() bool {
+	select {
+	case <-e.settled:
+		return true
+	default:
+		return false
+	}
+}
+
+// Of returns the key of a session's account; empty: the session waits for no other host. Where it is
+// not known yet the caller asks again: Found tells when.
+func (i *Identities) Of(s resume.Session) (key string, known bool) {
+	if s.Paid != nil {
+		return "", true // it uses a key of its user's own
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	e := i.current(s)
+	return e.key, e.known()
+}
+
+// Await is Of that waits until the key is known.
+func (i *Identities) Await(ctx context.Context, s resume.Session) string {
+	i.mu.Lock()
+	settled := i.current(s).settled
+	i.mu.Unlock()
+	select {
+	case <-settled:
+	case <-ctx.Done():
+	}
+	key, _ := i.Of(s)
+	return key
+}
+
+// Known returns the key of an account that a session was seen to use; empty: there was none.
+func (i *Identities) Known(account resume.AccountKey) string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if e := i.of[account]; e != nil {
+		return e.key
+	}
+	return ""
+}
+
+// Renew has every account looked up again, as when the configuration has changed. A lookup that
+// still runs does not count any more.
+func (i *Identities) Renew() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, e := range i.of {
+		e.lookup, e.at = nil, time.Time{}
+	}
+}
+
+// current returns what is known of a session's account, and starts a lookup where that is old.
+func (i *Identities) current(s resume.Session) *identity {
+	e := i.of[s.AccountKey()]
+	if e == nil {
+		if i.of == nil {
+			i.of = make(map[resume.AccountKey]*identity)
+		}
+		e = &identity{settled: make(chan struct{})}
+		i.of[s.AccountKey()] = e
+	}
+	if e.lookup == nil && (e.at.IsZero() || time.Since(e.at) >= identityTTL) {
+		lookup := time.AfterFunc(IdentifyWithin, func() { i.slow(e, s.AccountKey()) })
+		e.lookup = lookup
+		go func() { i.learn(e, lookup, i.Find(s)) }()
+	}
+	return e
+}
+
+// learn ends a lookup with the key that it found.
+func (i *Identities) learn(e *identity, lookup *time.Timer, key string) {
+	i.mu.Lock()
+	if e.lookup != lookup {
+		i.mu.Unlock()
+		return
+	}
+	lookup.Stop()
+	news := e.key != key || !e.known()
+	e.key, e.lookup, e.at = key, nil, time.Now()
+	e.settle()
+	i.mu.Unlock()
+	if news {
+		i.Found()
+	}
+}
+
+// slow stops waiting for a lookup. What was known before counts until the lookup ends.
+func (i *Identities) slow(e *identity, account resume.AccountKey) {
+	i.mu.Lock()
+	news := !e.known()
+	e.settle()
+	i.mu.Unlock()
+	if news {
+		i.Slow(account)
+		i.Found()
+	}
+}
+
+func (e *identity) settle() {
+	if !e.known() {
+		close(e.settled)
+	}
+}

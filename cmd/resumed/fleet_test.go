@@ -323,6 +323,18 @@ func TestWithoutAFleetNothingIsSaidOfOne(t *testing.T) {
 	require.NotContains(t, b.read(configFile), "[fleet]")
 }
 
+func TestStatusSaysWhyAFleetCannotBeJoined(t *testing.T) {
+	b := newHubBox(t).host("box")
+	require.NoError(t, os.Remove(b.path(".config/resumed/fleet.credentials")))
+	b.start()
+	b.until("it has tried", func() bool { return b.status().Daemon.Fleet.Why != "" })
+	why := "this host is not in its fleet: read credentials: open " + b.path(".config/resumed/fleet.credentials") + ": no such file or directory; fix that, then run `resumed reload`"
+	require.Equal(t, why, b.status().Daemon.Fleet.Why)
+	out, errOut, code := b.run("status")
+	require.Zero(t, code, errOut)
+	require.Contains(t, out, "fleet: alone, as box with 1 host: "+why)
+}
+
 // The hub is lost and comes back: nobody stops for want of it.
 func TestAHubThatIsKilledIsDoneWithout(t *testing.T) {
 	h := newHubBox(t)

@@ -127,7 +127,7 @@ func (c *crew) Run(ctx context.Context) error {
 			left, err := c.join(ctx, now)
 			if err != nil {
 				c.opts.Log.Error("this host is not in its fleet", "err", err)
-				c.lacks.Store(new("this host is not in its fleet: " + err.Error()))
+				c.lacks.Store(new("this host is not in its fleet: " + err.Error() + "; fix that, then run `resumed reload`"))
 				c.alone.run(true)
 			} else {
 				leave = left

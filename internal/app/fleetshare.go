@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,7 @@ import (
 	"resumed/internal/config"
 	"resumed/internal/deliver"
 	"resumed/internal/fleet"
-	"resumed/internal/mounts"
+	"resumed/internal/humanize"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
 )
@@ -18,8 +19,13 @@ import (
 // machines write to, too.
 func (c *crew) hold(ctx context.Context, s resume.Session) (deliver.Hold, *resume.NotSent) {
 	m := c.member.Load()
-	if m == nil || mounts.Network(s.Transcript) == "" {
+	if m == nil && c.settings.Load().config.Fleet.URL == "" || c.opts.network(s.Transcript) == "" {
 		return nil, nil
+	}
+	if m == nil {
+		problem := c.problem()
+		why := "other machines can see it too, and " + cmp.Or(problem, "this host is still joining its fleet")
+		return nil, &resume.NotSent{Why: why, Answered: problem != ""}
 	}
 	takeOver := m.config.Takeover == config.TakeoverAuto || !s.RetryAskedAt.IsZero()
 	held, err := m.fleet.Hold(ctx, shortHash(s.Key.String()), takeOver)

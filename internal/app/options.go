@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"resumed/internal/config"
+	"resumed/internal/mounts"
 	"resumed/internal/resume"
 )
 
@@ -23,4 +24,13 @@ type Options struct {
 	Reload <-chan struct{}     // asks for a reload, as SIGHUP does; may be nil
 	Ready  func()              // called when the daemon watches; may be nil
 	Seen   func(resume.Change) // told every step, as a log is; must not block; may be nil
+
+	Network func(path string) string // which file system of several machines a file lies on, if any; nil: as mounts says
+}
+
+func (o Options) network(path string) string {
+	if o.Network != nil {
+		return o.Network(path)
+	}
+	return mounts.Network(path)
 }

@@ -25,12 +25,15 @@ import (
 const patience = time.Minute
 
 // house is where a daemon lives, and a bot whose sessions are files beside it.
-type house struct{ dir string }
+type house struct {
+	dir     string
+	network func(path string) string // nil: as it is
+}
 
 func newHouse(t *testing.T) house {
 	dir := t.TempDir()
 	t.Setenv("HOME", dir) // what is not said below lies there too
-	return house{dir}
+	return house{dir: dir}
 }
 
 func (h house) path(name string) string { return filepath.Join(h.dir, name) }
@@ -104,7 +107,7 @@ func (h house) run(t *testing.T) *tenant {
 		ended <- Run(ctx, Options{
 			ConfigPath: h.path("config.toml"), Config: cfg, StateDir: h.path("state"), RuntimeDir: h.path("run"),
 			LeaseDirs: []string{h.path("leases")}, Version: "test", Log: slog.New(slog.DiscardHandler),
-			Reload: d.reload, Ready: func() { close(ready) }, Seen: d.saw,
+			Network: h.network, Reload: d.reload, Ready: func() { close(ready) }, Seen: d.saw,
 		})
 	}()
 	d.stop = sync.OnceFunc(func() {

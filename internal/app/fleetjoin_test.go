@@ -26,7 +26,7 @@ func (h house) serveHub(t *testing.T) (url string) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, free.Close())
-	invitation, err := hub.Init(h.path("hub"), free.Addr().String())
+	invitation, err := hub.Init(h.path("hub"), free.Addr().String(), hub.Line{})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ready, ended := make(chan struct{}), make(chan error, 1)

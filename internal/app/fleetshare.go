@@ -10,7 +10,6 @@ import (
 	"resumed/internal/config"
 	"resumed/internal/deliver"
 	"resumed/internal/fleet"
-	"resumed/internal/humanize"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
 )

@@ -43,7 +43,7 @@ func Runs(dir string) []string {
 	}
 	var numbers []int
 	for _, entry := range entries {
-		if n, err := strconv.Atoi(strings.TrimSuffix(entry.Name(), ".log")); err == nil {
+		if n, err := strconv.Atoi(strings.TrimSuffix(entry.Name(), ".log")); err == nil && entry.Type().IsRegular() {
 			numbers = append(numbers, n)
 		}
 	}

@@ -3,11 +3,11 @@ package lease
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
 	"resumed/internal/atomicfile"
+	"resumed/internal/regular"
 )
 
 // Note is left by a process that gave up on a session: whoever may look after
@@ -38,7 +38,7 @@ func (l *Lease) GiveUp(n Note) error {
 // that cannot be read is as good as none.
 func LastNote(dirs []string, agent, id string) (last Note, found bool) {
 	for _, dir := range dirs {
-		data, err := os.ReadFile(notePath(filepath.Join(dir, name(agent, id))))
+		data, err := regular.Read(notePath(filepath.Join(dir, name(agent, id))))
 		if err != nil {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"resumed/internal/lock"
+	"resumed/internal/regular"
 )
 
 // Prune removes what was left in the directories before a time and is of no use
@@ -45,7 +46,7 @@ func Prune(dirs []string, before time.Time) error {
 // leftSince reports whether a note says that it was left since then. Its file
 // may be older, as on a machine whose clock was set.
 func leftSince(path string, before time.Time) bool {
-	data, err := os.ReadFile(path)
+	data, err := regular.Read(path)
 	var n Note
 	return err == nil && json.Unmarshal(data, &n) == nil && !n.At.Before(before)
 }

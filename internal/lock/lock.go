@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"resumed/internal/backoff"
+	"resumed/internal/regular"
 )
 
 // HeldError says that another process holds the file.
@@ -52,6 +53,9 @@ func Take(path string) (file *os.File, err error) {
 }
 
 func take(path string) (*os.File, error) {
+	if err := regular.Check(path); err != nil {
+		return nil, err
+	}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open lock: %w", err)
@@ -88,6 +92,9 @@ func sign(file *os.File) error {
 
 // Holder returns the living process that is said to hold the file; 0: none.
 func Holder(path string) int {
+	if regular.Check(path) != nil {
+		return 0
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return 0

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"resumed/internal/regular"
 	"resumed/internal/sanitize"
 )
 
@@ -75,6 +76,9 @@ func (t Trust) OwnerOf(path string, info fs.FileInfo) error {
 // Open checks the file at path and opens it. What was checked is what is read.
 func (t Trust) Open(path string) (*os.File, error) {
 	if err := t.Check(path); err != nil {
+		return nil, err
+	}
+	if err := regular.Check(path); err != nil {
 		return nil, err
 	}
 	file, err := os.Open(path)

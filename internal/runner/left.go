@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"resumed/internal/atomicfile"
+	"resumed/internal/regular"
 )
 
 // A command may end while no daemon runs that could take its exit status. So it
@@ -67,7 +68,7 @@ type Left struct {
 // ReadLeft reads a status file. One that is not there, or cannot be read, tells
 // nothing.
 func ReadLeft(path string) Left {
-	data, err := os.ReadFile(path)
+	data, err := regular.Read(path)
 	if err != nil {
 		return Left{}
 	}

@@ -110,6 +110,9 @@ func OpenReader(dir string) (*Reader, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open state database: %w", err)
 	}
+	if err := checkFiles(path); err != nil {
+		return nil, err
+	}
 	file := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
 		"mode":    {"ro"},
 		"_pragma": {fmt.Sprintf("busy_timeout(%d)", busyMillis), "query_only(1)"},

@@ -11,6 +11,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"resumed/internal/regular"
 )
 
 const (
@@ -101,10 +103,19 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
+// checkFiles returns an error where the database, or what SQLite keeps beside it, is no
+// file: SQLite would wait for ever, or speak of the disk.
+func checkFiles(path string) error {
+	return errors.Join(regular.Check(path), regular.Check(path+"-wal"), regular.Check(path+"-shm"))
+}
+
 // openDatabase opens the database in dir, and creates it where there is none.
 // Nothing is written before it is known to be ours.
 func openDatabase(dir string) (*sql.DB, error) {
 	path := filepath.Join(dir, databaseName)
+	if err := checkFiles(path); err != nil {
+		return nil, err
+	}
 	// SQLite would create it readable by all, and gives the mode of the
 	// database to the files beside it.
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)

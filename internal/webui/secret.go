@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"resumed/internal/atomicfile"
+	"resumed/internal/regular"
 )
 
 // SecretFile is the name of the file that holds the secret.
@@ -69,7 +70,7 @@ func (s *Secret) now() (string, error) {
 
 // readSecret makes a new one where there is none that nobody else could know.
 func readSecret(path string) (string, error) {
-	data, err := os.ReadFile(path)
+	data, err := regular.Read(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read the page's secret: %w", err)
 	}

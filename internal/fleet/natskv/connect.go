@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"resumed/internal/fleet"
+	"resumed/internal/regular"
 )
 
 // Options say where a fleet is, and who asks.
@@ -132,7 +132,7 @@ func authorities(file string) ([]nats.Option, error) {
 	if file == "" {
 		return nil, nil
 	}
-	pem, err := os.ReadFile(file)
+	pem, err := regular.Read(file)
 	if err != nil {
 		return nil, fmt.Errorf("read ca_file: %w", err)
 	}

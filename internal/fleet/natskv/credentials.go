@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 
+	"resumed/internal/regular"
+
 	"github.com/nats-io/nkeys"
 )
 
@@ -68,6 +70,9 @@ const (
 
 // ReadCredentials reads a file of credentials.
 func ReadCredentials(file string) (Credentials, error) {
+	if err := regular.Check(file); err != nil {
+		return Credentials{}, fmt.Errorf("read credentials: %w", err)
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return Credentials{}, fmt.Errorf("read credentials: %w", err)

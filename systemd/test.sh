@@ -92,6 +92,7 @@ cwd = "~/bot"
 limit = ['rate limited, retry in (?P<after>\S+)']
 progress = ['^step ']
 resume = ["mybot", "{session}"]
+env = ["LANG=C"] # which the daemon has, too
 END
 cp "$rootfs/home/alice/.config/resumed/resumed.toml" "$work/good.toml"
 chroot "$rootfs" chown -R alice:alice /home/alice

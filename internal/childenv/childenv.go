@@ -2,6 +2,7 @@
 package childenv
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -33,7 +34,8 @@ func Helper(own []string, add ...string) []string {
 
 // Agent returns the environment of an agent that works in dir, given the
 // daemon's own and what is added for it. It finds nothing of the daemon's there
-// but the mark, by which a later daemon finds it; an empty mark is none.
+// but the mark, by which a later daemon finds it; an empty mark is none. No name is
+// there twice: systemd would refuse to start a unit with that.
 func Agent(own []string, dir, mark string, add ...string) []string {
 	env := slices.DeleteFunc(Without(own, slices.Concat(private, places)...), func(entry string) bool {
 		return strings.HasPrefix(entry, "RESUMED_")
@@ -43,7 +45,16 @@ func Agent(own []string, dir, mark string, add ...string) []string {
 	if mark != "" {
 		env = append(env, resume.MarkVariable+"="+mark)
 	}
-	return env
+	last := make(map[string]int, len(env))
+	for i, entry := range env {
+		name, _, _ := strings.Cut(entry, "=")
+		last[name] = i
+	}
+	kept := slices.Sorted(maps.Values(last))
+	for i, at := range kept {
+		env[i] = env[at]
+	}
+	return env[:len(kept)]
 }
 
 // Without returns an environment without the variables of these names.

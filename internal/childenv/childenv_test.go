@@ -13,8 +13,8 @@ var own = []string{
 
 func TestAnAgentFindsNothingOfTheDaemonsButItsMark(t *testing.T) {
 	require.Equal(t,
-		[]string{"HOME=/home/dev", "PATH=/bin", "NOTIFY_SOCKETS=mine", "PATH=/opt", "PWD=/src", "RESUMED_MARK=m-1"},
-		Agent(own, "/src", "m-1", "PATH=/opt", "RESUMED_MARK=forged"))
+		[]string{"HOME=/home/dev", "NOTIFY_SOCKETS=mine", "PATH=/opt", "PWD=/src", "RESUMED_MARK=m-1"},
+		Agent(own, "/src", "m-1", "PATH=/usr/bin", "PATH=/opt", "RESUMED_MARK=forged"), "each name once, with the value that was given last")
 	require.NotContains(t, Agent(own, "/src", "", "RESUMED_MARK=forged"), "RESUMED_MARK=forged")
 }
 

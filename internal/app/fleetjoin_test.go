@@ -126,7 +126,7 @@ func TestASessionInASharedHomeWaitsUntilItsFleetIsJoined(t *testing.T) {
 // alone would wait as long, and the daemon could not stop.
 func TestKeysThatDoNotAnswerHoldUpNothing(t *testing.T) {
 	h := newHouse(t)
-	require.NoError(t, syscall.Mkfifo(h.path("credentials"), 0o600))
+	require.NoError(t, syscall.Mkfifo(h.path("ca.pem"), 0o600))
 	h.join(t, "tls://127.0.0.1:1", "credentials", "ca.pem")
 	d := h.run(t)
 	h.write(t, "local-1", "step 1\nrate limited\n")
@@ -135,10 +135,10 @@ func TestKeysThatDoNotAnswerHoldUpNothing(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	_, err := readKeys(ctx, config.Fleet{CredentialsFile: h.path("credentials")})
+	_, err := readKeys(ctx, config.Fleet{CredentialsFile: h.path("credentials"), CAFile: h.path("ca.pem")})
 	require.ErrorContains(t, err, h.path("credentials"))
 	require.ErrorContains(t, err, "does not answer")
-	writer, err := os.OpenFile(h.path("credentials"), os.O_WRONLY, 0) // those who still read it end
+	writer, err := os.OpenFile(h.path("ca.pem"), os.O_WRONLY, 0) // those who still read it end
 	require.NoError(t, err)
 	require.NoError(t, writer.Close())
 }

@@ -228,9 +228,24 @@ grep -q '^last .*NoNewPrivs:0' "$rootfs/home/alice/bot/calls" || fail "an agent 
 inside systemctl reload resumed@alice.service || fail "reload failed"
 inside systemctl disable --now resumed@alice.service 2>/dev/null
 
+step "the hub of a fleet"
+cp systemd/resumed-hub.service "$rootfs/etc/systemd/system/"
+inside rm -rf /var/lib/resumed-hub /var/lib/private/resumed-hub
+inside resumed hub init --dir /var/lib/resumed-hub >"$work/line" 2>/dev/null || fail "hub init"
+inside systemctl daemon-reload
+inside systemctl start resumed-hub.service || fail "the hub does not start"
+until_true "the hub is ready" says 'ready' inside journalctl --no-pager -u resumed-hub.service
+is root inside ps -o user= -p "$(inside systemctl show -P MainPID resumed-hub.service)" && fail "the hub runs as root"
+line=$(sed 's/^resumed fleet join //' "$work/line")
+alice "echo '$line' | resumed fleet join - --name alice" >/dev/null || fail "alice cannot join"
+says '^alice ' inside resumed hub list --dir /var/lib/resumed-hub || fail "the hub does not list alice"
+line=$(inside resumed hub invite bob --dir /var/lib/resumed-hub 2>/dev/null | sed 's/^resumed fleet join //') # written by root, read by the hub
+alice "mkdir -p bob && XDG_CONFIG_HOME=/home/alice/bob resumed fleet join '$line' --name bob" >/dev/null || fail "bob cannot join"
+inside systemctl stop resumed-hub.service
+
 if [[ -n ${PACKAGE:-} ]]; then
     step "a package: install"
-    inside rm -rf /usr/local/bin/resumed /etc/systemd/system/resumed@.service /etc/systemd/system/resumed@alice.service.d
+    inside rm -rf /usr/local/bin/resumed /etc/systemd/system/resumed-hub.service /var/lib/resumed-hub /var/lib/private/resumed-hub /etc/systemd/system/resumed@.service /etc/systemd/system/resumed@alice.service.d
     alice 'rm -rf .local/state/resumed bot/logs/* bot/calls bot/go-*'
     cp "$PACKAGE" "$rootfs/var/now.deb"
     cp "$LATER" "$rootfs/var/later.deb"

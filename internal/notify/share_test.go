@@ -69,6 +69,11 @@ func TestANoticeThatNobodyHereWantsIsLeftToOthers(t *testing.T) {
 		require.False(t, n.Tells(), "another one has its turn")
 		time.Sleep(declineFor)
 		require.True(t, n.Tells())
+		require.Error(t, n.Accept(t.Context(), Notice{ID: "y", Event: Limited, Host: "other"}))
+		require.True(t, n.Tells(), "whoever hands in what nobody wants does not keep this host from telling the rest")
+		time.Sleep(declineAgain)
+		require.Error(t, n.Accept(t.Context(), Notice{ID: "z", Event: Limited, Host: "other"}))
+		require.False(t, n.Tells())
 	})
 }
 

@@ -95,6 +95,8 @@ var unlucky = map[string]string{
 	"resumed hub remove NAME":      "there is none",
 	"resumed fleet join LINE":      "that is no line",
 	"resumed fleet join tls://…":   "that is no line",
+	"resumed fleet join -":         "that is no line",
+	"resumed fleet leave":          "there is no fleet",
 	"resumed fleet forget ACCOUNT": "there is no fleet",
 	"resumed retry HOST/SESSION":   "there is no fleet",
 	"resumed status --fleet":       "there is no fleet",

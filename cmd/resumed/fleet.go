@@ -155,7 +155,7 @@ func (c *cli) leaveFleet() error {
 	if err := rewriteConfig(path, []byte(next), "a configuration without [fleet]"); err != nil {
 		return err
 	}
-	said := "This machine has left the fleet at " + now.Fleet.URL + "; [fleet] is no longer in " + path
+	said := []string{"This machine has left the fleet at " + now.Fleet.URL + "; [fleet] is no longer in " + path}
 	for _, file := range []string{keyFiles(filepath.Dir(path)).CredentialsFile, keyFiles(filepath.Dir(path)).CAFile} {
 		if file != now.Fleet.CredentialsFile && file != now.Fleet.CAFile {
 			continue // not what `fleet join` wrote
@@ -163,9 +163,9 @@ func (c *cli) leaveFleet() error {
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove a key of the fleet: %w", err)
 		}
-		said += ", and " + file + " is removed"
+		said = append(said, file+" is removed")
 	}
-	_, err = fmt.Fprintf(c.out, "%s.\nTo take its access away, run `resumed hub remove %s` on the hub's machine.\n", said, app.HostName(now.Fleet))
+	_, err = fmt.Fprintf(c.out, "%s.\nTo take its access away, run `resumed hub remove %s` on the hub's machine.\n", strings.Join(said, ", "), app.HostName(now.Fleet))
 	return err
 }
 

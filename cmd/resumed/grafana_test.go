@@ -23,14 +23,15 @@ import (
 // conditional are the metrics that are there only where an agent tells them, and by
 // whom. The documents name them all the same.
 var conditional = map[string]string{
-	"resumed_account_provider_open":     "an account that asks several providers",
-	"resumed_account_used_ratio":        "an agent that tells how much is used",
-	"resumed_fleet_connected":           inAFleet,
-	"resumed_fleet_hosts":               inAFleet,
-	"resumed_fleet_alone_seconds_total": inAFleet,
-	"resumed_fleet_cas_total":           inAFleet,
-	"resumed_fleet_skew_seconds":        inAFleet,
-	"resumed_fleet_probes_total":        inAFleet,
+	"resumed_account_provider_open":       "an account that asks several providers",
+	"resumed_account_used_ratio":          "an agent that tells how much is used",
+	"resumed_fleet_connected":             inAFleet,
+	"resumed_fleet_hosts":                 inAFleet,
+	"resumed_fleet_alone_seconds_total":   inAFleet,
+	"resumed_fleet_cas_total":             inAFleet,
+	"resumed_fleet_skew_seconds":          inAFleet,
+	"resumed_fleet_probes_total":          inAFleet,
+	"resumed_fleet_notices_dropped_total": inAFleet,
 }
 
 const inAFleet = "a host in a fleet"

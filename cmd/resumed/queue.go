@@ -162,6 +162,9 @@ func (c *cli) addTasks(cmd *cobra.Command, w wishes, args []string) error {
 	}
 	var orders []resume.TaskOrder
 	for _, prompt := range prompts {
+		if err := resume.CheckPrompt(prompt); err != nil {
+			return err // before the first of them is added
+		}
 		order := w.TaskOrder
 		order.Prompt = prompt
 		orders = append(orders, order)

@@ -204,6 +204,11 @@ func TestAPromptIsGivenAsItIs(t *testing.T) {
 		require.NotZero(t, code)
 		require.Contains(t, errOut, "the prompt")
 	}
+	b.write("prompts", "short\n"+strings.Repeat("x", 2<<20)+"\n")
+	_, errOut, code := b.run("queue", "add", "-f", b.path("prompts"))
+	require.NotZero(t, code)
+	require.Contains(t, errOut, "the prompt has 2097152 bytes, and no more than 102400 can be given to a program: put it into a file, and name that file in the prompt")
+	require.Len(t, b.tasks(), len(hostile), "none of a file that cannot be taken as a whole")
 }
 
 // Without a daemon a task is kept for the next one. Tasks go in their order, which can be

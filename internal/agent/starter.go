@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 
 	"resumed/internal/leash"
 	"resumed/internal/program"
@@ -37,10 +36,6 @@ type Teller interface {
 	Begun(printed string) string
 }
 
-// MaxPrompt is how long the prompt of a task may be: one argument of a command
-// holds no more than 128 KiB.
-const MaxPrompt = 100 << 10
-
 var plainMode = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
 // CheckTask says what is wrong with a task of the agent, whatever there is on this
@@ -50,13 +45,10 @@ func CheckTask(a Agent, s resume.Session) error {
 	if !ok {
 		return fmt.Errorf("resumed cannot start a session of %s", a.Name())
 	}
+	if err := resume.CheckPrompt(s.Task.Prompt); err != nil {
+		return err
+	}
 	switch task := s.Task; {
-	case strings.TrimSpace(task.Prompt) == "":
-		return errors.New("the prompt is empty")
-	case len(task.Prompt) > MaxPrompt:
-		return fmt.Errorf("the prompt has %d bytes, and no more than %d can be given to a program: put it into a file and name that", len(task.Prompt), MaxPrompt)
-	case strings.ContainsRune(task.Prompt, 0):
-		return errors.New("the prompt has a NUL in it, which no program can be given")
 	case !filepath.IsAbs(s.Cwd):
 		return fmt.Errorf("the directory %q is not an absolute path", s.Cwd)
 	case task.Mode != "" && !plainMode.MatchString(task.Mode):

@@ -261,6 +261,10 @@ func EnqueueLeft(cfg config.Config, stateDir string, orders []resume.TaskOrder, 
 		return nil, err
 	}
 	sessions, now := snapshot.Sessions, time.Now().Round(0)
+	var numbers resume.TaskNumbers
+	for _, s := range sessions {
+		numbers.Note(s)
+	}
 	for _, order := range orders {
 		task, err := agents.Task(made, order, uuid.NewString(), now)
 		if err == nil {
@@ -269,7 +273,7 @@ func EnqueueLeft(cfg config.Config, stateDir string, orders []resume.TaskOrder, 
 		if err != nil {
 			return nil, err
 		}
-		task = resume.Numbered(task, sessions).Next(resume.Enqueued{}, cfg.Rules(), now, 0)
+		task = numbers.Give(task).Next(resume.Enqueued{}, cfg.Rules(), now, 0)
 		task.FoundAt = now
 		sessions = append(sessions, task)
 		added = append(added, task.TaskView())

@@ -82,6 +82,9 @@ func (c *Client) Move(ctx context.Context, task, to string) ([]resume.TaskView, 
 func (c *Client) orderTask(ctx context.Context, what, task string, order *resume.TaskOrder) (resume.TaskView, error) {
 	query := url.Values{"task": {task}}
 	if order != nil {
+		if err := resume.CheckPrompt(order.Prompt); err != nil {
+			return resume.TaskView{}, err // a request cannot hold what is much longer
+		}
 		text, err := json.Marshal(order)
 		if err != nil {
 			return resume.TaskView{}, err

@@ -58,9 +58,11 @@ type Engine struct {
 	stirred  bool             // something changed that may let one of them start
 	running  int              // sessions with a Run
 	tasks    map[Key]struct{} // that wait, or were begun not long ago
-	forgot   time.Time        // when it was last looked at what may be forgotten
-	latest   time.Time        // by the clock, as far as is known
-	turned   time.Time        // when the loop last turned, with its monotonic reading
+	working  map[Key]struct{} // of these, those whose command runs
+	numbers  TaskNumbers
+	forgot   time.Time // when it was last looked at what may be forgotten
+	latest   time.Time // by the clock, as far as is known
+	turned   time.Time // when the loop last turned, with its monotonic reading
 }
 
 // NewEngine returns an engine that knows the given sessions. Run starts it.
@@ -74,6 +76,7 @@ func NewEngine(opts Options) *Engine {
 		ready:    newQueue(),
 		accounts: make(map[AccountKey]*account),
 		tasks:    make(map[Key]struct{}),
+		working:  make(map[Key]struct{}),
 	}
 	for _, s := range opts.Sessions {
 		if s = s.restore(); s.State == Settling {
@@ -281,9 +284,13 @@ func (e *Engine) keep(s Session) {
 	if s.Run != nil {
 		e.running++
 	}
-	delete(e.tasks, s.Key)
+	e.dropTask(s.Key)
 	if s.Task != nil {
 		e.tasks[s.Key] = struct{}{}
+		e.numbers.Note(s)
+	}
+	if s.Task != nil && s.Run != nil {
+		e.working[s.Key] = struct{}{}
 	}
 	e.ready.drop(s.Key)
 	e.timers.set(s.Key, s.deadline())

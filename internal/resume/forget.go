@@ -73,7 +73,7 @@ func (s Session) expired(now time.Time) Session {
 func (e *Engine) drop(s Session) {
 	e.timers.set(s.Key, time.Time{})
 	e.ready.drop(s.Key)
-	delete(e.tasks, s.Key)
+	e.dropTask(s.Key)
 	e.book.drop(s)
 	e.account(s.AccountKey()).count(s, -1)
 	e.leaveAccount(s)

@@ -1,7 +1,9 @@
 package resume
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -218,6 +220,24 @@ type TaskOrder struct {
 	Model  string `json:"model,omitempty"`
 	Mode   string `json:"mode,omitempty"`
 	After  string `json:"after,omitempty"`
+}
+
+// maxPrompt is how long the prompt of a task may be: one argument of a command
+// holds no more than 128 KiB.
+const maxPrompt = 100 << 10
+
+// CheckPrompt says why no agent can be given that prompt, or nothing.
+func CheckPrompt(prompt string) error {
+	switch {
+	case strings.TrimSpace(prompt) == "":
+		return errors.New("the prompt is empty")
+	case len(prompt) > maxPrompt:
+		return fmt.Errorf("the prompt has %d bytes, and no more than %d can be given to a program: put it into a file, and name that file in the prompt", len(prompt), maxPrompt)
+	case strings.ContainsRune(prompt, 0):
+		return errors.New("the prompt has a NUL in it, which no program can be given")
+	default:
+		return nil
+	}
 }
 
 // Order returns what would ask for the same task again.

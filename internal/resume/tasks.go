@@ -36,16 +36,29 @@ func SortTasks(tasks []Session) {
 	})
 }
 
-// Numbered returns a task with a number and a place behind all the others. Numbers
-// are given once, and again only when nobody sees the one who had it.
-func Numbered(s Session, others []Session) Session {
-	n, place := 0, 0
-	for _, other := range others {
-		if other.Task != nil {
-			n, place = max(n, other.Task.N), max(place, other.Task.Place)
-		}
+// TaskNumbers are the last number and the last place of the tasks that it knows. Numbers
+// are given once, and again only when no other task is left.
+type TaskNumbers struct{ n, place int }
+
+// Note takes note of a task; a session that is none is nothing to it.
+func (l *TaskNumbers) Note(s Session) {
+	if s.Task != nil {
+		l.n, l.place = max(l.n, s.Task.N), max(l.place, s.Task.Place)
 	}
-	return s.withTask(func(t *Task) { t.N, t.Place = n+1, place+1 })
+}
+
+// Give returns a task with a number and a place behind all the others.
+func (l *TaskNumbers) Give(s Session) Session {
+	l.n, l.place = l.n+1, l.place+1
+	return s.withTask(func(t *Task) { t.N, t.Place = l.n, l.place })
+}
+
+func (e *Engine) dropTask(key Key) {
+	delete(e.tasks, key)
+	delete(e.working, key)
+	if len(e.tasks) == 0 {
+		e.numbers = TaskNumbers{}
+	}
 }
 
 // Enqueue takes a task, which is a session with no more than its key, its account, its
@@ -56,7 +69,7 @@ func (e *Engine) Enqueue(ctx context.Context, s Session) (after Session, err err
 			err = fmt.Errorf("there is a session %s already", s.Key)
 			return
 		}
-		after = e.enqueue(ctx, Session{}, Numbered(s, e.inOrder()))
+		after = e.enqueue(ctx, Session{}, e.numbers.Give(s))
 	})
 	return after, errors.Join(failed, err)
 }
@@ -138,7 +151,7 @@ func (e *Engine) MoveTask(ctx context.Context, key, to Key) (err error) {
 // behind says why a session waits for another one: it is a task that is to be begun
 // after that, or the command that began it still works.
 func (e *Engine) behind(s Session, now time.Time) (why string, until time.Time) {
-	for key := range e.tasks {
+	for key := range e.working {
 		if t, _ := e.book.get(key); t.Key != s.Key && t.mayHaveBegun(s) {
 			return "due, but the command that started it still runs", time.Time{}
 		}

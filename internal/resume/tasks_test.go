@@ -229,7 +229,7 @@ func TestATaskIsBegunAfterWhatItWaitsFor(t *testing.T) {
 
 func TestATaskIsKeptOverARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := Numbered(task("a"), nil).Next(Enqueued{}, defaultRules(), time.Now(), 0)
+		s := new(TaskNumbers).Give(task("a")).Next(Enqueued{}, defaultRules(), time.Now(), 0)
 		begun := s.Next(Due{Mark: "m"}, defaultRules(), time.Now(), 0)
 		require.Equal(t, Resuming, begun.State)
 		w := newWorldOf(t, Options{Rules: defaultRules(), Sessions: []Session{begun}}, begins(Progressed{At: time.Now()}))
@@ -261,6 +261,28 @@ func TestATaskThatIsCancelledKeepsNobodyOfItsAccountWaiting(t *testing.T) {
 		require.ErrorIs(t, err, ErrNoSession)
 		time.Sleep(time.Hour)
 		require.Greater(t, len(w.started()), 1, "the next one tries: %s", w.session("x").Reason)
+		w.stop()
+	})
+}
+
+// A file of prompts may be long.
+func TestAddingATaskCostsTheSameHoweverManyThereAre(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := defaultRules()
+		rules.MaxConcurrent = 1
+		w := newWorld(t, rules, begins(nil))
+		looks := func(to int) int {
+			for n := w.enqueue(task(fmt.Sprint("t", to))).Task.N; n < to; {
+				n = w.enqueue(task(fmt.Sprint("t", to, "-", n))).Task.N
+			}
+			synctest.Wait()
+			before := w.book.looks
+			require.Equal(t, to+1, w.enqueue(task(fmt.Sprint("last", to))).Task.N)
+			synctest.Wait()
+			return w.book.looks - before
+		}
+		few := looks(50)
+		require.Equal(t, few, looks(1000))
 		w.stop()
 	})
 }

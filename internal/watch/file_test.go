@@ -253,8 +253,8 @@ func TestFilesThatAppearAreReadFromTheirBeginningUnlessLarge(t *testing.T) {
 	for path, text := range map[string]string{small: text, large: strings.Repeat(text, 3)} {
 		write(t, path+".tmp", text)
 		require.NoError(t, os.Rename(path+".tmp", path))
+		require.NoError(t, r.w.Check(t.Context(), path))
 	}
-	r.settle(t)
 	require.Equal(t, lines, r.lines(small))
 	require.False(t, r.of(small)[0].Back)
 	require.True(t, r.of(large)[0].Back)

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -25,7 +26,9 @@ type pass struct {
 	stamp
 	info fs.FileInfo
 
+	read  int64       // so far
 	left  int64       // of this turn
+	look  int64       // how much is read at a time; 0: a block
 	yield func() bool // ends the turn; false: it is not to be read on. Nil: there is one turn
 }
 
@@ -75,21 +78,46 @@ func (p *pass) forward(ctx context.Context) error {
 			}
 			continue
 		}
-		block, err := p.block(p.w.buf, p.cur.Offset, p.size)
+		look := cmp.Or(p.look, blockSize)
+		block, err := p.block(p.w.buf[:look], p.cur.Offset, p.size)
 		if err != nil {
 			return err
 		}
 		whole, end := lineStart(block), p.cur.Offset+int64(len(block))
-		if whole > 0 {
-			if err := p.advance(ctx, p.sift(block[:whole], p.cur.Offset), p.cur.Offset+int64(whole)); err != nil {
+		if whole == 0 {
+			p.look, p.searched = blockSize, end
+			continue
+		}
+		lines := p.sift(block[:whole], p.cur.Offset)
+		if n := p.charge(lines); n < len(lines) && p.yield != nil { // the rest is read again in the next turn
+			end := lines[n-1].End
+			p.look = max(firstLook, end-p.cur.Offset)
+			if err := p.advance(ctx, lines[:n], end); err != nil {
 				return err
 			}
+			continue
 		}
-		if whole == 0 || end == p.size {
+		p.look = min(2*look, blockSize)
+		if err := p.advance(ctx, lines, p.cur.Offset+int64(whole)); err != nil {
+			return err
+		}
+		if end == p.size {
 			p.searched = end
 		}
 	}
 	return nil
+}
+
+// charge takes what lines cost from the turn. It returns how many of them are worth a whole
+// turn: all, nearly always.
+func (p *pass) charge(lines []Line) int {
+	cost, n := int64(0), 0
+	for n < len(lines) && cost < turnSize {
+		cost += costs[lines[n].Weight]
+		n++
+	}
+	p.left -= cost
+	return n
 }
 
 // finishLine looks for the end of the line at the cursor where it was not yet
@@ -184,10 +212,12 @@ func (p *pass) backward(ctx context.Context) error {
 		if enough || end == 0 {
 			break
 		}
+		if p.charge(lines) == len(lines) { // else so few bytes are many lines already
+			look = min(2*look, blockSize)
+		}
 		if err := p.pause(ctx); err != nil {
 			return err
 		}
-		look = min(2*look, blockSize)
 		if lines, end, err = p.linesBefore(ctx, end, look); err != nil {
 			return err
 		}
@@ -322,6 +352,7 @@ func (p *pass) block(room []byte, offset, end int64) ([]byte, error) {
 }
 
 func (p *pass) exactly(room []byte, offset int64) ([]byte, error) {
+	p.read += int64(len(room))
 	p.left -= int64(len(room))
 	p.w.heldOf = nil
 	if err := readAt(p.in, room, offset); err != nil {

@@ -16,10 +16,15 @@ import (
 // others had theirs, and events, checks and the end of Run come between.
 const (
 	turnSize = 4 << 20  // what a file may read in one turn
+	oneTurn  = 32 << 10 // what is read in one turn, whatever is in it
 	patient  = 64 << 20 // what a file may read before Ready does not wait for it any longer
 	mostOpen = 64       // files that are open between turns, as far as a scan found them
 	atOnce   = 16       // files of a new directory that have a turn before anything else
 )
+
+// costs is what a line takes from its file's turn, beside its bytes: to find out what it means, and to tell
+// the engine, is far more work than to read it.
+var costs = [...]int64{Moves: 1 << 10, Matters: 32 << 10}
 
 // errAbandoned ends a reading whose file is not to be read on.
 var errAbandoned = errors.New("the file was deleted or renamed while it was read")
@@ -32,7 +37,7 @@ type reading struct {
 	err     error
 	turn    func() bool // reads on; false when it has ended
 	abandon func()      // ends it
-	spent   int64
+	pass    *pass
 
 	asked []chan error // by those who wait for it
 	again bool         // the file has changed since,
@@ -87,13 +92,13 @@ func (w *Watcher) begin(ctx context.Context, path string) (*reading, error) {
 // reading makes what reads a file that is open.
 func (w *Watcher) reading(ctx context.Context, f *file, in *os.File, info fs.FileInfo) *reading {
 	st := stampOf(info)
-	r := &reading{path: f.path, file: f, stamp: st}
-	p := pass{w: w, file: f, in: in, info: info, stamp: st, left: turnSize}
+	p := &pass{w: w, file: f, in: in, info: info, stamp: st, left: turnSize}
+	r := &reading{path: f.path, file: f, stamp: st, pass: p}
 	rest := st.size
 	if !f.first {
 		rest -= f.searched
 	}
-	if rest <= turnSize { // nearly always
+	if rest <= oneTurn { // nearly always
 		r.abandon = func() {}
 		r.turn = func() bool {
 			defer in.Close()
@@ -121,7 +126,7 @@ func (w *Watcher) takeTurn(ctx context.Context, r *reading) {
 	f := r.file
 	if more {
 		f.reading = r
-		if r.spent += turnSize; r.spent > patient {
+		if r.pass.read > patient {
 			delete(w.lain, r.path)
 		}
 		w.open = append(w.open, r)

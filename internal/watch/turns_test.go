@@ -82,6 +82,55 @@ func TestAnotherFileHasItsTurnBetween(t *testing.T) {
 	require.Less(t, first(small), first(large))
 }
 
+// A line that must be read costs far more than its bytes: a file of nothing else ends its
+// turn after a few hundred.
+func TestAFileOfLinesThatMatterHasShortTurns(t *testing.T) {
+	const most, each = 512, "limit\n"
+	for _, size := range []int{2 * oneTurn, turnSize / 4} {
+		root := t.TempDir()
+		large, small := filepath.Join(root, "large.log"), filepath.Join(root, "small.log")
+		all := strings.Repeat(each, size/len(each))
+		write(t, large, all)
+		write(t, small, each)
+		long := time.Now().Add(-time.Hour)
+		require.NoError(t, os.Chtimes(small, long, long), "the large one comes first")
+		s := newSink()
+		for _, path := range []string{large, small} { // they are read on from their beginning
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			id := stampOf(info).id
+			s.cursors[path] = Cursor{Dev: id.dev, Inode: id.inode}
+		}
+		r := watched(t, root, s, nil)
+		require.True(t, strings.Join(r.lines(large), "\n")+"\n" == all, "each line once")
+		next := int64(0)
+		for _, b := range r.of(large) {
+			require.LessOrEqual(t, len(b.Lines), most)
+			for _, line := range b.Lines {
+				require.Equal(t, next, line.Offset)
+				next = line.End
+			}
+			require.Equal(t, next, b.Cursor.Offset, "a cursor stands behind what was delivered")
+		}
+		before := 0
+		for _, b := range r.batches[:slices.IndexFunc(r.batches, func(b Batch) bool { return b.Path == small && len(b.Lines) > 0 })] {
+			before += len(b.Lines)
+		}
+		require.LessOrEqual(t, before, most, "the small one need not wait")
+	}
+}
+
+func TestAFileOfLinesThatMatterIsReadBackInShortTurns(t *testing.T) {
+	root := t.TempDir()
+	path, all := filepath.Join(root, "large.log"), strings.Repeat("limit\n", turnSize/8)
+	write(t, path, all)
+	r := watched(t, root, newSink(), nil)
+	require.True(t, strings.Join(r.lines(path), "\n")+"\n" == all, "each line once")
+	for _, b := range r.of(path) {
+		require.LessOrEqual(t, len(b.Lines), firstLook/len("limit\n"))
+	}
+}
+
 func TestACheckOfAFileThatIsBeingReadWaitsForItsEnd(t *testing.T) {
 	root := t.TempDir()
 	path := filepath.Join(root, "a.log")

@@ -203,7 +203,7 @@ func TestAMachineThatIsRemovedGoesOnAlone(t *testing.T) {
 	require.Contains(t, out, `"lines":[]`, "the old line would let it in again")
 	out, errOut, code = h.run("hub", "invite", "gone", "--dir", h.path("hub"))
 	require.Zero(t, code, errOut)
-	require.Contains(t, errOut, "lets in gone, each once")
+	require.Contains(t, errOut, "lets in gone, once")
 	gone.until("it knows that it is out", func() bool {
 		f := gone.status().Daemon.Fleet
 		return f.State == "alone" && strings.Contains(f.Why, "does not know this machine")

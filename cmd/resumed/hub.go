@@ -128,10 +128,14 @@ func reached(listen string) string {
 
 // letsIn says whom a line lets in.
 func letsIn(l hub.Line) string {
-	if len(l.Names) > 0 {
+	switch len(l.Names) {
+	case 0:
+		return humanize.Count(l.Uses, "machine")
+	case 1:
+		return l.Names[0] + ", once"
+	default:
 		return strings.Join(l.Names, ", ") + ", each once"
 	}
-	return humanize.Count(l.Uses, "machine")
 }
 
 func (c *cli) hubList(dir *string) *cobra.Command {

@@ -176,6 +176,12 @@ until_true "it is restarted" is 1 property NRestarts
 until_true "it is up" is active property ActiveState
 until_true "the wait is kept" session_is far waiting
 
+step "restart after its state was removed"
+alice 'rm -r .local/state/resumed'
+until_true "it ends and is restarted" is 2 property NRestarts
+until_true "it is up" is active property ActiveState
+until_true "the wait is found again" session_is far waiting
+
 step "watchdog"
 alice 'mkdir -p .config/systemd/user/resumed.service.d
     printf "[Service]\nWatchdogSec=3\nTimeoutAbortSec=3\n" >.config/systemd/user/resumed.service.d/test.conf

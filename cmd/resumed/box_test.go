@@ -237,6 +237,14 @@ func (b *box) kill(sig syscall.Signal) int {
 		return -1
 	}
 	_ = b.proc.Process.Signal(sig)
+	return b.ended()
+}
+
+// ended waits until the daemon has ended, and returns its exit code.
+func (b *box) ended() int {
+	proc := b.proc.Process
+	late := time.AfterFunc(patience, func() { _ = proc.Kill() })
+	defer late.Stop()
 	_ = b.proc.Wait()
 	code := b.proc.ProcessState.ExitCode()
 	b.proc = nil

@@ -3,14 +3,12 @@ package main
 import (
 	"encoding/json"
 	"os"
-	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/control"
-	"resumed/internal/resume"
 )
 
 // A logout takes the runtime directory away, with the socket in it.
@@ -47,17 +45,4 @@ func TestASecondDaemonDoesNotTakeTheSocketOfTheFirst(t *testing.T) {
 	require.Contains(t, b.logged(), "the usual control socket is another daemon's")
 	b.vars = nil
 	require.Equal(t, first, asked())
-}
-
-// What is written to a database without a name is lost with the daemon: a claim
-// must not stand there.
-func TestNothingIsResumedWhenTheStateWasRemoved(t *testing.T) {
-	b, _ := waiting(t, slowly)
-	require.NoError(t, os.RemoveAll(b.path(".local/state/resumed")))
-	b.until("it says why it waits", func() bool {
-		return strings.Contains(b.session(claudeSession).Reason, "removed or replaced")
-	})
-	require.Equal(t, resume.Waiting, b.session(claudeSession).State)
-	require.Contains(t, strings.Join(b.status().Daemon.Problems, "\n"), "removed or replaced")
-	require.Empty(t, b.read("calls"))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,29 +57,57 @@ func TestWhatWasToldMayBeDamaged(t *testing.T) {
 	require.Contains(t, b.told()[0], "read what was told")
 }
 
-// Whoever removes the state of a daemon that has nothing to write must be told.
-func TestAStateDirectoryThatIsRemovedIsTold(t *testing.T) {
-	b := newBox(t)
-	b.write(configFile, "[http]\nlisten = \"127.0.0.1:0\"\n"+b.toldTo())
-	b.start()
-	health := func() int {
-		answer, err := http.Get("http://" + b.status().Daemon.HTTP + "/healthz")
-		if err != nil {
-			return 0
-		}
-		answer.Body.Close()
-		return answer.StatusCode
+// Without its state a daemon can promise nothing. It ends, also one that has nothing to write,
+// and whoever starts it again has one that works.
+func TestAStateDirectoryThatIsRemovedEndsTheDaemon(t *testing.T) {
+	for how, remove := range map[string]func(state string) error{
+		"removed": os.RemoveAll,
+		"moved":   func(state string) error { return os.Rename(state, state+"-away") },
+	} {
+		t.Run(how, func(t *testing.T) {
+			b := newBox(t)
+			b.write(configFile, b.toldTo())
+			b.start()
+			require.NoError(t, remove(b.path(".local/state/resumed")))
+			require.Equal(t, 1, b.ended(), "a service manager starts it again")
+			require.Contains(t, b.logged(), ".local/state/resumed/resumed.db was removed or replaced while the daemon ran: it ends")
+			require.Len(t, b.told(), 1)
+			require.Contains(t, b.told()[0], "was removed or replaced")
+			b.start()
+			require.Empty(t, b.status().Daemon.Problems)
+		})
 	}
-	b.until("it is well", func() bool { return health() == http.StatusOK })
-	state := b.path(".local/state/resumed")
-	require.NoError(t, os.Rename(state, state+"-away"))
-	b.until("it is not well", func() bool { return health() == http.StatusServiceUnavailable })
-	require.Contains(t, strings.Join(b.status().Daemon.Problems, "\n"), "removed or replaced")
-	require.Contains(t, b.logged(), "level=ERROR")
-	b.until("people are told", func() bool { return len(b.told()) == 1 })
-	require.Contains(t, b.told()[0], "removed or replaced")
-	require.NoError(t, os.Rename(state+"-away", state))
-	b.until("it is well again", func() bool { return health() == http.StatusOK && len(b.status().Daemon.Problems) == 0 })
+}
+
+// What is written to a database without a name is lost with the daemon: a claim must not stand
+// there. The daemon that comes after it does not know what was begun.
+func TestNothingIsResumedTwiceWhenTheStateWasRemoved(t *testing.T) {
+	for when, running := range map[string]bool{"while a session waits": false, "while it is resumed": true} {
+		t.Run(when, func(t *testing.T) {
+			b := newBox(t)
+			b.write(configFile, bot+b.toldTo())
+			b.write("bot/resume.sh", recordCall+`while [ ! -e "go-$1" ]; do sleep 0.05; done; echo "step 2" >> logs/$1.log`)
+			b.start()
+			if running {
+				b.write("bot/logs/s-1.log", "rate limited, retry in 0s\n")
+				b.until("it runs", func() bool { return len(b.calls()) == 1 })
+			} else {
+				b.write("bot/logs/s-1.log", "rate limited, retry in 2s\n")
+				b.untilState("s-1", resume.Waiting)
+			}
+			require.NoError(t, os.RemoveAll(b.path(".local/state/resumed")))
+			b.until("people are told", func() bool { return len(b.told()) == 1 })
+			if running {
+				b.write("bot/go-s-1", "")
+			}
+			require.Equal(t, 1, b.ended())
+			require.Len(t, b.calls(), map[bool]int{true: 1}[running])
+			b.start()
+			b.write("bot/go-s-1", "")
+			b.untilState("s-1", resume.Watching)
+			require.Len(t, b.calls(), 1)
+		})
+	}
 }
 
 // toldTo is a channel whose notices told returns. It asks for nothing of its own.

@@ -1,12 +1,11 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"path/filepath"
 	"strings"
-	"sync"
+	"time"
 
 	"resumed/internal/fsevents"
 	"resumed/internal/notify"
@@ -14,11 +13,18 @@ import (
 )
 
 // alarm tells people that what the daemon remembers was damaged, or is gone:
-// otherwise they would learn of it from a session that was not continued.
+// otherwise they would learn of it from a session that was not continued. Where it is
+// gone the daemon ends: whoever starts it again has one that can keep its promises. But
+// that one would not know what runs: as long as something does, this one stays.
 type alarm struct {
 	store    *state.Store
 	notifier *notify.Notifier
+	running  func(context.Context) (resumes int, err error)
 }
+
+// lastWords is how long a channel may take to be told why the daemon ends: meanwhile
+// nothing is resumed.
+const lastWords = 10 * time.Second
 
 func (a alarm) Run(ctx context.Context) error {
 	if found := a.store.Found(); len(found) > 0 {
@@ -34,9 +40,6 @@ func (a alarm) Run(ctx context.Context) error {
 		_ = file.Add(a.store.Path())
 		_ = file.Add(filepath.Dir(filepath.Dir(a.store.Path())))
 	}
-	var telling sync.WaitGroup
-	defer telling.Wait()
-	lost := a.store.Lost()
 	for {
 		select {
 		case <-ctx.Done():
@@ -44,10 +47,25 @@ func (a alarm) Run(ctx context.Context) error {
 		case <-events:
 			_, _ = file.Take(math.MaxInt)
 			a.store.Look()
-		case <-lost:
-			why := cmp.Or(a.store.Err(), error(state.ErrGone)) // it may be back
-			telling.Go(func() { a.notifier.TellStateLost(ctx, why.Error()) })
-			lost = nil // once; that it is back is still listened for
+		case <-a.store.Lost():
+			telling, done := context.WithTimeout(ctx, lastWords)
+			defer done()
+			a.notifier.TellStateLost(telling, a.store.Gone().Error())
+			return a.end(ctx)
+		}
+	}
+}
+
+// end returns why the daemon ends, once nothing runs that it has resumed.
+func (a alarm) end(ctx context.Context) error {
+	for {
+		if n, err := a.running(ctx); err != nil || n == 0 {
+			return a.store.Gone()
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Second):
 		}
 	}
 }

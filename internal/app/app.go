@@ -148,7 +148,7 @@ func (d *daemon) buildDoors(maker maker, changes *control.Changes, paused bool) 
 		return err
 	}
 	d.web = webui.NewServer(webui.ServerOptions{
-		Page: webui.New(answers, secret, opts.Log), Metrics: d.metrics.Handler(), Ping: d.healthy, Log: opts.Log,
+		Page: webui.New(answers, secret, opts.Log), Metrics: d.metrics.Handler(), Ping: d.engine.Ping, Log: opts.Log,
 	})
 	d.web.Want(opts.Config.HTTP.Listen)
 	answers.web = d.web
@@ -169,7 +169,7 @@ func (d *daemon) run(ctx context.Context, before state.Snapshot) error {
 	d.disk.run("state", d.store.Run)
 	d.people.run("notifier", d.notifier.Run)
 	if !d.opts.DryRun {
-		d.people.run("alarm", alarm{d.store, d.notifier}.Run)
+		d.people.run("state", alarm{d.store, d.notifier, d.engine.Running}.Run)
 	}
 	d.core.run("engine", d.engine.Run)
 	d.core.run("recovery", func(ctx context.Context) error { return d.deliver.Recover(ctx, before.Sessions) })
@@ -246,18 +246,6 @@ func (d *daemon) newNotifier(first *settings, changes *control.Changes) (*notify
 		Count: func(channel string, outcome notify.Outcome) { d.metrics.Delivered(channel, outcome) },
 		Share: d.crew.share, Changed: changes.NoteDaemon,
 	})
-}
-
-// healthy says what only another start mends: an engine that hangs, and a state
-// directory that is gone.
-func (d *daemon) healthy(ctx context.Context) error {
-	if err := d.engine.Ping(ctx); err != nil {
-		return err
-	}
-	if err := d.store.Err(); errors.Is(err, state.ErrGone) {
-		return err
-	}
-	return nil
 }
 
 // tell tells people what happened to a session. A dry run tells nobody.

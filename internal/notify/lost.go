@@ -40,9 +40,9 @@ func (n *Notifier) TellStateLost(ctx context.Context, why string) {
 	}
 }
 
-// insist tries a notice until it is taken or refused for good, for a day.
+// insist tries a notice until it is taken or refused for good.
 func (n *Notifier) insist(ctx context.Context, ch Channel, notice Notice) {
-	for tries := 1; ctx.Err() == nil && n.now().Before(notice.At.Add(keepTrying)); tries++ {
+	for tries := 1; ctx.Err() == nil; tries++ {
 		err := try(ctx, ch, notice).Err
 		if err == nil {
 			return

@@ -126,6 +126,12 @@ func (e *Engine) Accounts(ctx context.Context) ([]Account, error) {
 	return all, err
 }
 
+// Running returns how many resumes run.
+func (e *Engine) Running(ctx context.Context) (n int, err error) {
+	err = e.do(ctx, func(context.Context) { n = e.running })
+	return n, err
+}
+
 // Tallies returns how many sessions of each agent stand where.
 func (e *Engine) Tallies(ctx context.Context) (map[string]Tally, error) {
 	tallies := make(map[string]Tally)

@@ -177,7 +177,7 @@ func (s *Store) settle(b batch, err error) {
 	s.mu.Lock()
 	before := s.err
 	s.err = err
-	if errors.Is(err, ErrGone) {
+	if errors.Is(err, errGone) {
 		s.lose()
 	}
 	if err != nil {
@@ -206,23 +206,21 @@ func (s *Store) Path() string { return s.path() }
 // Lost is closed when it is known that the database was removed or replaced.
 func (s *Store) Lost() <-chan struct{} { return s.lost }
 
-// Look notices that the database was removed, and that it is back.
+// Look notices that the database was removed.
 func (s *Store) Look() {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	s.mu.Lock()
-	knew := errors.Is(s.err, ErrGone)
-	nothing := batch{upTo: s.queue.written}
-	s.mu.Unlock()
-	if gone := s.gone(); gone != knew && gone {
-		s.settle(nothing, s.writeError(ErrGone))
-	} else if gone != knew {
-		s.settle(nothing, nil)
+	if s.gone() {
+		s.settle(batch{}, s.Gone())
 	}
 }
 
-// ErrGone says that what is written is lost: no later daemon will find it.
-var ErrGone = errors.New("the database was removed or replaced while it was in use: start the daemon again")
+// errGone says that what is written is lost: no later daemon will find it.
+var errGone = errors.New("was removed or replaced while the daemon ran: it ends when what it resumed is done," +
+	" and when it is started again it finds in the transcripts what was interrupted")
+
+// Gone returns what to tell people when it is Lost.
+func (s *Store) Gone() error { return fmt.Errorf("%s %w", s.path(), errGone) }
 
 // gone reports whether the database has lost its name. SQLite would write on.
 func (s *Store) gone() bool {
@@ -232,7 +230,7 @@ func (s *Store) gone() bool {
 
 func (s *Store) write(b batch) error {
 	if s.gone() {
-		return s.writeError(ErrGone)
+		return s.Gone()
 	}
 	// Not the caller's context: a cancelled one would roll back what others
 	// wait for, and the driver pays a goroutine for each statement.

@@ -93,6 +93,7 @@ var unlucky = map[string]string{
 
 	"resumed hub":                  "there is none",
 	"resumed hub remove NAME":      "there is none",
+	"resumed hub list":             "there is none",
 	"resumed fleet join LINE":      "that is no line",
 	"resumed fleet join tls://…":   "that is no line",
 	"resumed fleet join -":         "that is no line",

@@ -52,10 +52,11 @@ func (c *cli) fleetCommand() *cobra.Command {
 		},
 	}
 	leave := &cobra.Command{
-		Use:   "leave",
-		Short: "Leave the fleet",
-		Long:  "Removes [fleet] from the configuration, and the keys that `fleet join` wrote. A running daemon goes\non alone at once. On the hub's machine `resumed hub remove NAME` takes this machine's access away.",
-		RunE:  func(*cobra.Command, []string) error { return c.leaveFleet() },
+		Use:     "leave",
+		Short:   "Leave the fleet",
+		Long:    "Removes [fleet] from the configuration, and the keys that `fleet join` wrote. A running daemon goes\non alone at once. On the hub's machine `resumed hub remove NAME` takes this machine's access away.",
+		Example: "  resumed fleet leave",
+		RunE:    func(*cobra.Command, []string) error { return c.leaveFleet() },
 	}
 	join.Flags().StringVar(&name, "name", "", "what this machine is `CALLED` in the fleet (default: its own name)")
 	cmd.AddCommand(join, leave, &cobra.Command{

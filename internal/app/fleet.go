@@ -104,12 +104,16 @@ func (c *crew) Run(ctx context.Context) error {
 	leave := func() {}
 	defer func() { leave() }()
 	var in config.Fleet
+	var again <-chan time.Time // when a fleet is to be joined that could not be
+	said := ""
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-c.nudged:
+		case <-again:
 		}
+		again = nil
 		now := c.settings.Load().config.Fleet
 		if now == in && c.lacks.Load() == nil {
 			if m := c.member.Load(); m != nil {
@@ -126,11 +130,14 @@ func (c *crew) Run(ctx context.Context) error {
 			c.metrics.ExpectFleet()
 			left, err := c.join(ctx, now)
 			if err != nil {
-				c.opts.Log.Error("this host is not in its fleet", "err", err)
-				c.lacks.Store(new("this host is not in its fleet: " + err.Error() + "; fix that, then run `resumed reload`"))
+				if err.Error() != said {
+					c.opts.Log.Error("this host is not in its fleet", "err", err)
+				}
+				c.lacks.Store(new("this host is not in its fleet: " + err.Error() + " (joining is tried again each minute)"))
 				c.alone.run(true)
+				again, said = time.After(joinAgain), err.Error()
 			} else {
-				leave = left
+				leave, said = left, ""
 			}
 		}
 		c.joined.Store(true)
@@ -138,6 +145,9 @@ func (c *crew) Run(ctx context.Context) error {
 		_ = c.engine.Stir(ctx) // a gate that is open now held some back
 	}
 }
+
+// joinAgain is how long after it could not be joined a fleet is tried again: the file that was missing may be there.
+const joinAgain = time.Minute
 
 // settleIn is how long after a connection what it took is given back: keys and certificates
 // are looked at once.

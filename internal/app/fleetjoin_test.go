@@ -88,7 +88,7 @@ func TestASessionInASharedHomeWaitsUntilItsFleetIsJoined(t *testing.T) {
 		require.Equal(t, resume.Waiting, held.State, "it is not resumed")
 		require.Contains(t, held.Reason, "other machines can see it too, and this host is not in its fleet: ")
 		require.Contains(t, held.Reason, why)
-		require.Contains(t, held.Reason, "run `resumed reload`")
+		require.Contains(t, held.Reason, "tried again each minute")
 		require.NotContains(t, h.transcript(t, session), "step on")
 	}
 	continues := func(session string) {

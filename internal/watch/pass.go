@@ -89,7 +89,7 @@ func (p *pass) forward(ctx context.Context) error {
 			continue
 		}
 		lines := p.sift(block[:whole], p.cur.Offset)
-		if n := p.charge(lines); n < len(lines) && p.yield != nil { // the rest is read again in the next turn
+		if n := p.charge(lines); n < len(lines) { // the rest is read again in the next turn
 			end := lines[n-1].End
 			p.look = max(firstLook, end-p.cur.Offset)
 			if err := p.advance(ctx, lines[:n], end); err != nil {

@@ -146,7 +146,8 @@ func (h *hosts) Check(c server.ClientAuthentication) bool {
 	if o.Nkey == h.hub {
 		return true
 	}
-	user, rights := natskv.HostOf(o.Name), natskv.Rights{}
+	user := natskv.HostOf(o.Name)
+	var rights natskv.Rights
 	switch {
 	case h.knows(user, o.Nkey):
 		rights = natskv.HostRights(user)

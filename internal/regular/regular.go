@@ -14,11 +14,11 @@ import (
 // Nothing is wrong with a name that nothing has, nor with what this process was given
 // without a name, as by /dev/stdin.
 func Check(path string) error {
-	real, err := filepath.EvalSymlinks(path)
+	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil // to open it tells why
 	}
-	info, err := os.Lstat(real)
+	info, err := os.Lstat(target)
 	if err != nil || info.Mode().IsRegular() {
 		return nil
 	}

@@ -140,8 +140,8 @@ func TestExecAddsTheMarginToAUsageLimit(t *testing.T) {
 func TestExecAsksNobodyBeforeTheTimeThatTheTranscriptStates(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, strings.Replace(quick, `margin = "1s"`, `margin = "0s"`, 1))
-	env := b.agentIs("claude", `[ -e lifts ] || echo $(($(date +%s) + 3)) > lifts
-lifts=$(cat lifts); [ $(date +%s) -lt $lifts ] || exit 0
+	env := b.agentIs("claude", `[ $n -gt 1 ] || echo $(($(date +%s) + 3)) > lifts
+lifts=$(cat lifts); [ $n -eq 1 ] || [ $(date +%s) -lt $lifts ] || exit 0
 while [ "$1" != --session-id ] && [ "$1" != --resume ]; do shift; done
 said="You've hit your session limit · resets $(date -u -d @$lifts '+%-I:%M%P') (UTC)"
 mkdir -p "$HOME/.claude/projects/x"

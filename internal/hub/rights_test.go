@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -224,4 +225,15 @@ func TestAHostAsksAnother(t *testing.T) {
 	require.ErrorIs(t, err, natskv.ErrNobody)
 	cancel()
 	require.ErrorIs(t, <-ended, context.Canceled)
+}
+
+// A stranger that connects again and again must not have the files of all machines read each time.
+func TestAConnectionCostsNoLookAtOtherHosts(t *testing.T) {
+	dir, invitation := newHub(t)
+	serve(t, Options{Dir: dir})
+	require.NoError(t, syscall.Mkfifo(hostFile(dir, "other"), 0o600)) // to read it is to wait for ever
+	joined(t, invitation, "box")
+	stranger := guestOf(t, invitation, "stranger", invitation.URL)
+	_, err := stranger.Dial(nats.NoReconnect())
+	require.ErrorIs(t, err, nats.ErrAuthorization)
 }

@@ -169,8 +169,9 @@ func TestMachinesOfOneAccountTryALimitOnce(t *testing.T) {
 
 	require.Equal(t, 1, figure(hosts, "resumed_fleet_probes_total", "moved"), "of all hosts one tried")
 	require.Positive(t, figure(hosts, "resumed_fleet_cas_total", "won"))
-	require.Equal(t, 9, figure(hosts, "resumed_fleet_hosts", ""), "each sees three")
-	require.Equal(t, 3, figure(hosts, "resumed_fleet_connected", ""))
+	hosts[0].until("each sees three", func() bool { // a busy machine may be late with a heartbeat
+		return figure(hosts, "resumed_fleet_hosts", "") == 9 && figure(hosts, "resumed_fleet_connected", "") == 3
+	})
 
 	out, errOut, code := hosts[1].run("status", "--fleet", "--json")
 	require.Zero(t, code, errOut)

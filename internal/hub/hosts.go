@@ -63,7 +63,7 @@ func (h *hosts) let(guest string, request natskv.Request) error {
 	case err == nil && known.Key == request.Key:
 		return nil
 	case err == nil:
-		return fmt.Errorf("a host called %s is there already: choose another name by --name; if it is this very machine, run `resumed hub remove %[1]s` on the hub's and join again with the line that it prints", request.Name)
+		return fmt.Errorf("a host called %s is there already: choose another name by --name; if it is this very machine, run `resumed hub remove %[1]s` and `resumed hub invite %[1]s` on the hub's, and join again with that line", request.Name)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -79,18 +79,14 @@ func (h *hosts) let(guest string, request natskv.Request) error {
 
 // spend counts a machine that is let in by the line of that key.
 func (h *hosts) spend(guest, name string) error {
-	s, err := read(h.dir)
-	if err != nil {
-		return err
-	}
-	at := slices.IndexFunc(s.Lines, func(l line) bool { return l.key() == guest })
-	if at < 0 {
-		return errors.New("this line lets nobody in any more: `resumed hub invite`, on the hub's machine, makes another")
-	}
-	if err := s.Lines[at].spend(name); err != nil {
-		return err
-	}
-	return s.write(h.dir)
+	_, err := update(h.dir, func(s *settings) error {
+		at := slices.IndexFunc(s.Lines, func(l line) bool { return l.key() == guest })
+		if at < 0 {
+			return errors.New("this line lets nobody in any more: `resumed hub invite`, on the hub's machine, makes another")
+		}
+		return s.Lines[at].spend(name)
+	})
+	return err
 }
 
 func readHost(file string) (host, error) {
@@ -152,7 +148,7 @@ func (h *hosts) Check(c server.ClientAuthentication) bool {
 	case h.knows(user, o.Nkey):
 		rights = natskv.HostRights(user)
 	case h.isGuest(o.Nkey):
-		user, rights = o.Nkey, natskv.GuestRights(o.Nkey)
+		user, rights = "guest."+o.Nkey, natskv.GuestRights(o.Nkey) // no host can be called so
 	default:
 		return false
 	}

@@ -72,20 +72,39 @@ func Renew(dir string, says Line) (natskv.Invitation, error) {
 
 // change changes the settings of a hub, and returns the invitation by its newest line.
 func change(dir string, apply func(*settings) error) (natskv.Invitation, error) {
-	s, err := read(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return natskv.Invitation{}, noHub(dir)
-	}
-	if err == nil {
-		err = apply(&s)
-	}
-	if err == nil {
-		err = s.write(dir)
-	}
+	s, err := update(dir, apply)
 	if err != nil {
 		return natskv.Invitation{}, err
 	}
 	return s.invitation(dir)
+}
+
+// update changes the settings of a hub. The hub and a command may want that at the same moment: one of
+// them after the other reads, changes and writes.
+func update(dir string, apply func(*settings) error) (settings, error) {
+	lock, err := os.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return settings{}, noHub(dir)
+	}
+	if err != nil {
+		return settings{}, err
+	}
+	defer lock.Close() // ends the lock
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return settings{}, fmt.Errorf("lock %s: %w", dir, err)
+	}
+	s, err := read(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, noHub(dir)
+	}
+	if err == nil {
+		err = apply(&s)
+	}
+	if err != nil {
+		return s, err
+	}
+	s.Lines = slices.DeleteFunc(s.Lines, line.usedUp)
+	return s, s.write(dir)
 }
 
 // invite adds a line.
@@ -108,7 +127,6 @@ func (s *settings) invite(says Line) error {
 }
 
 func (s settings) write(dir string) error {
-	s.Lines = slices.DeleteFunc(s.Lines, line.usedUp)
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err

@@ -23,19 +23,15 @@ import (
 // Remove shuts a host out. The line that it joined with would let it in again by itself, so that
 // lets nobody in from now on. A hub that runs sees it at once.
 func Remove(dir, name string) error {
-	s, err := read(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return noHub(dir)
-	}
+	_, err := update(dir, func(s *settings) error {
+		gone, err := readHost(hostFile(dir, name))
+		if !hostName.MatchString(name) || errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("there is no host called %q in this hub: %s", name, listed(dir))
+		}
+		s.Lines = slices.DeleteFunc(s.Lines, func(l line) bool { return err != nil || l.key() == gone.Line })
+		return nil
+	})
 	if err != nil {
-		return err
-	}
-	gone, err := readHost(hostFile(dir, name))
-	if !hostName.MatchString(name) || errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no host called %q in this hub: %s", name, listed(dir))
-	}
-	s.Lines = slices.DeleteFunc(s.Lines, func(l line) bool { return err != nil || l.key() == gone.Line })
-	if err := s.write(dir); err != nil {
 		return err
 	}
 	if err := os.Remove(hostFile(dir, name)); err != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -236,4 +238,38 @@ func TestAConnectionCostsNoLookAtOtherHosts(t *testing.T) {
 	stranger := guestOf(t, invitation, "stranger", invitation.URL)
 	_, err := stranger.Dial(nats.NoReconnect())
 	require.ErrorIs(t, err, nats.ErrAuthorization)
+}
+
+// The hub counts a machine in the moment in which the operator makes a line, and neither is lost.
+func TestLinesAreChangedOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	dir, invitation := newHub(t)
+	serve(t, Options{Dir: dir})
+	const n = 20
+	var (
+		both  sync.WaitGroup
+		all   atomic.Bool // have joined
+		lines int
+	)
+	both.Go(func() {
+		defer all.Store(true)
+		for i := range n {
+			if err := natskv.Register(t.Context(), guestOf(t, invitation, fmt.Sprint("h", i), invitation.URL)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	both.Go(func() {
+		for ; !all.Load() && lines < 1000; lines++ {
+			if _, err := Invite(dir, Line{Uses: 1}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	both.Wait()
+	known, err := Known(dir)
+	require.NoError(t, err)
+	require.Len(t, known.Machines, n)
+	require.Len(t, known.Lines, 1+lines)
+	require.Equal(t, 200-n, known.Lines[0].Uses)
 }

@@ -111,14 +111,14 @@ func (c *cli) hubInvite(dir *string) *cobra.Command {
 	return cmd
 }
 
-// printLine prints the newest line, and says whom it lets in.
+// printLine prints the newest line, and says which machines can join with it.
 func (c *cli) printLine(known hub.List, invitation natskv.Invitation) error {
 	fmt.Fprintf(c.err, "This line lets in %s. Keep it secret, and run it there (`resumed fleet join -` reads it from standard input):\n", letsIn(known.Lines[len(known.Lines)-1]))
 	_, err := fmt.Fprintln(c.out, "resumed fleet join", invitation.Line())
 	return err
 }
 
-// reached says who can reach a hub that listens there, where that may surprise.
+// reached says so if only this machine can reach the hub.
 func reached(listen string) string {
 	if strings.HasPrefix(listen, "127.") || strings.HasPrefix(listen, "localhost:") || strings.HasPrefix(listen, "[::1]") {
 		return ", which only this machine can reach (--listen sets another address)"
@@ -126,7 +126,7 @@ func reached(listen string) string {
 	return ""
 }
 
-// letsIn says whom a line lets in.
+// letsIn says which machines can join with a line.
 func letsIn(l hub.Line) string {
 	switch len(l.Names) {
 	case 0:

@@ -136,7 +136,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// hostsOf lists who is there, and who is not any longer and shows sessions still.
+// hostsOf lists the hosts that are alive, and those that are gone and whose sessions are still shown.
 func hostsOf(alive []fleet.Host, there map[string]time.Time) []control.FleetHost {
 	all := []control.FleetHost{}
 	for _, h := range alive {

@@ -21,8 +21,8 @@ import (
 	"resumed/internal/fleet/natskv"
 )
 
-// hosts are the machines that were let in, a file each, and who may ask to be. The file of a machine
-// is read for each of its connections, so that nothing has to be told of a change.
+// hosts judges connections to the hub: by the files of the machines that have joined, and by the join
+// lines. The file of a machine is read for each of its connections, so that a change counts at once.
 type hosts struct {
 	dir string // the hub's
 	hub string // by what the hub itself is known, as a client of its server

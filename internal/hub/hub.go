@@ -39,7 +39,7 @@ type settings struct {
 // settingsVersion is of the format of settings.
 const settingsVersion = 2
 
-// DefaultListen is where a hub listens that was told nothing: it lets in nobody from elsewhere.
+// DefaultListen is the address of a hub if the operator names none: only this machine can reach it.
 const DefaultListen = "127.0.0.1:4222"
 
 const keySize = 32
@@ -81,12 +81,6 @@ func Init(dir, listen string, says Line) (natskv.Invitation, error) {
 		return natskv.Invitation{}, err
 	}
 	return s.invitation(dir)
-}
-
-// Listen returns the address that a hub listens on.
-func Listen(dir string) (string, error) {
-	s, err := read(dir)
-	return s.Listen, err
 }
 
 func read(dir string) (settings, error) {

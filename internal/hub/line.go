@@ -16,7 +16,7 @@ import (
 	"resumed/internal/fleet/natskv"
 )
 
-// Line says whom a join line lets in: each of the named machines once, or so many machines of any name.
+// Line says which machines may join with a join line: each of the named machines once, or a number of machines of any name.
 type Line struct {
 	Names []string `json:"names,omitempty"`
 	Uses  int      `json:"uses,omitempty"`
@@ -25,13 +25,13 @@ type Line struct {
 // DefaultUses is how many machines a line lets in where the operator does not say.
 const DefaultUses = 10
 
-// line is a Line as it is stored, with what its holder proves to have it.
+// line is a Line as it is stored, with the secret that is in the printed line.
 type line struct {
 	Seed []byte `json:"seed"`
 	Line
 }
 
-// key returns by what the server knows the holder of the line.
+// key returns the public key that the server knows the line by.
 func (l line) key() string {
 	key, err := natskv.GuestKey(l.Seed)
 	if err != nil {
@@ -40,7 +40,7 @@ func (l line) key() string {
 	return key
 }
 
-// usedUp reports whether the line lets nobody in any more.
+// usedUp reports whether no machine can join with the line any more.
 func (l line) usedUp() bool { return len(l.Names) == 0 && l.Uses <= 0 }
 
 // spend counts a machine that the line lets in.
@@ -62,7 +62,7 @@ func Invite(dir string, says Line) (natskv.Invitation, error) {
 	return change(dir, func(s *settings) error { return s.invite(says) })
 }
 
-// Renew makes a new line, and all others let nobody in any more.
+// Renew makes a new line, and no machine can join with the others any more.
 func Renew(dir string, says Line) (natskv.Invitation, error) {
 	return change(dir, func(s *settings) error {
 		s.Lines = nil

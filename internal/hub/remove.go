@@ -20,8 +20,8 @@ import (
 	"resumed/internal/fsevents"
 )
 
-// Remove shuts a host out. The line that it joined with would let it in again by itself, so that
-// lets nobody in from now on. A hub that runs sees it at once.
+// Remove removes a machine. With the line that it joined with it would join again by itself, so that
+// line stops working. A hub that runs sees it at once.
 func Remove(dir, name string) error {
 	_, err := update(dir, func(s *settings) error {
 		gone, err := readHost(hostFile(dir, name))
@@ -46,7 +46,7 @@ type Machine struct {
 	Since time.Time `json:"joined_at"`
 }
 
-// List is what a hub knows: its machines, and whom its lines still let in.
+// List is what a hub knows: its machines, and which machines can still join with its lines.
 type List struct {
 	Listen   string    `json:"listen"`
 	Machines []Machine `json:"machines"`

@@ -144,7 +144,7 @@ func (o Options) prepare(ctx context.Context, nc *nats.Conn) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errors.New("the hub's servers did not agree in time"))
 	defer cancel()
 	for {
-		try, cancel := context.WithTimeout(ctx, 2*time.Second) // without a leader nobody answers
+		try, cancel := context.WithTimeout(ctx, 2*time.Second) // without a leader there is no answer
 		err := natskv.Ensure(try, js)
 		cancel()
 		if err == nil || ctx.Err() != nil {

@@ -1,5 +1,5 @@
-// Package regular says whether a name is that of a regular file. To open a named
-// pipe is to wait for somebody who writes into it, for ever where nobody does.
+// Package regular reports whether a path is a regular file. Opening a named pipe
+// blocks until another process writes to it, which may be never.
 package regular
 
 import (

@@ -24,7 +24,7 @@ func (s *Store) Publish(ctx context.Context, from, id string, notice []byte) err
 	return nil
 }
 
-// Notices yields the notices that nobody is done with. One is told at a time.
+// Notices yields the notices that are not acknowledged yet, one at a time.
 func (s *Store) Notices(ctx context.Context) (<-chan fleet.Notice, error) {
 	start, cancel := bounded(ctx)
 	defer cancel()

@@ -34,7 +34,7 @@ func (s *Store) subject(bucket fleet.Bucket, key string) string {
 	return subjectOf(bucket, key)
 }
 
-// expect returns what makes the server refuse a write of a key that does not stand at that revision.
+// expect makes the server refuse a write if the revision of the key has changed.
 func expect(bucket fleet.Bucket, key string, rev uint64) jetstream.PublishOpt {
 	if isShared(bucket, key) {
 		return jetstream.WithExpectLastSequenceForSubject(rev, subjectOf(bucket, key+".*"))

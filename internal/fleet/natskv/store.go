@@ -61,7 +61,7 @@ func (s *Store) last(ctx context.Context, bucket fleet.Bucket, key string) (flee
 		return s.newest(ctx, bucket, key)
 	}
 	msg, err := s.nc.RequestWithContext(ctx, "$JS.API.DIRECT.GET."+streamOf(bucket)+"."+subjectOf(bucket, key), nil)
-	if err != nil && !errors.Is(err, nats.ErrNoResponders) { // the writer of the key may have written that nobody responds
+	if err != nil && !errors.Is(err, nats.ErrNoResponders) { // the writer of the key may have forged the status "no responders"
 		return fleet.Entry{}, fmt.Errorf("get %s: %w", key, err)
 	}
 	if err == nil {
@@ -112,7 +112,7 @@ func statusOf(msg *nats.Msg) string {
 	return msg.Header.Get("Status")
 }
 
-// said returns what the server says in a header. It stands after what the writer of a message has put there.
+// said returns the last value of a header: the server appends its own after those of the writer.
 func said(msg *nats.Msg, header string) string {
 	all := msg.Header.Values(header)
 	if len(all) == 0 {
@@ -121,7 +121,7 @@ func said(msg *nats.Msg, header string) string {
 	return all[len(all)-1]
 }
 
-// entryOf reads a message that the server sent by itself, or was asked for. What is too large is not kept: nobody reads it.
+// entryOf reads a message that the server sent by itself, or was asked for. A value that is too large is left out.
 func entryOf(bucket fleet.Bucket, msg *nats.Msg) (fleet.Entry, error) {
 	rev, err := strconv.ParseUint(said(msg, nats.JSSequence), 10, 64)
 	at, err2 := time.Parse(time.RFC3339Nano, said(msg, nats.JSTimeStamp))
@@ -280,7 +280,7 @@ func (s *Store) Update(ctx context.Context, bucket fleet.Bucket, key string, val
 	return s.write(ctx, bucket, key, value, rev, lasts)
 }
 
-// Delete removes a key that stands at that revision, or this host's record of it.
+// Delete removes a key, or this host's record of it, if its revision has not changed.
 func (s *Store) Delete(ctx context.Context, bucket fleet.Bucket, key string, rev uint64) error {
 	msg := nats.NewMsg(s.subject(bucket, key))
 	msg.Header.Set(operationHeader, "DEL")
@@ -299,7 +299,7 @@ func (s *Store) write(ctx context.Context, bucket fleet.Bucket, key string, valu
 	return s.publish(ctx, msg, expect(bucket, key, rev))
 }
 
-// publish writes what is to stand where an expected revision does.
+// publish writes a message if the expected revision has not changed.
 func (s *Store) publish(ctx context.Context, msg *nats.Msg, expected jetstream.PublishOpt) (uint64, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()

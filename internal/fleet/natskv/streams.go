@@ -16,12 +16,12 @@ const (
 	noticeStream  = "RESUMED_NOTICES"
 	noticeSubject = "resumed.v1.notice." // before the host that hands it in
 	notifier      = "notifier"           // the consumer of notices
-	joinSubject   = "resumed.v1.join."   // before the key of who asks
+	joinSubject   = "resumed.v1.join."   // before the key of the join line
 )
 
 // orders is the bucket in which hosts ask each other and answer, for a minute. A key begins with the
-// host that writes it, which is all that its rights let it write: so everybody knows who asks, and who
-// answers.
+// name of the host that writes it, and a host has no right to write other keys: so the sender of an order
+// and of an answer is proved.
 const (
 	orders    fleet.Bucket = "resumed_orders"
 	ordersTTL              = time.Minute

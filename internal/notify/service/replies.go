@@ -79,7 +79,7 @@ const (
 	longestReply = 16 << 10              // of one line; ntfy's own bound is a quarter of it
 	longestPause = time.Hour             // that a server may ask for
 	dropPause    = 20 * time.Millisecond // so that a flood of what is no reply leaves the processor to others,
-	dropsAtOnce  = 512                   // after that many: a tap that stands behind thousands of them is not late
+	dropsAtOnce  = 512                   // after that many: a tap after thousands of them is not late
 )
 
 // Listen takes orders from the topic of replies until ctx is done.

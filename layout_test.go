@@ -22,7 +22,7 @@ import (
 var arrows = map[string][]string{
 	"cmd/resumed": {
 		"configs", "internal/agents", "internal/app", "internal/backoff", "internal/sanitize", "internal/config", "internal/control",
-		"internal/deliver", "internal/execrun", "internal/explain", "internal/journal", "internal/lease", "internal/limit", "internal/notify", "internal/resume", "internal/runner", "internal/state", "internal/terminal", "internal/terminal/kitty", "internal/terminal/tmux", "internal/termui", "launchd", "systemd",
+		"internal/deliver", "internal/execrun", "internal/explain", "internal/journal", "internal/lease", "internal/limit", "internal/notify", "internal/notify/channels", "internal/notify/desktop", "internal/resume", "internal/runner", "internal/state", "internal/terminal", "internal/terminal/kitty", "internal/terminal/tmux", "internal/termui", "launchd", "systemd",
 		"internal/atomicfile", "internal/dirs", "internal/fleet/natskv", "internal/hub", "internal/humanize", "internal/mounts", "internal/ownership",
 		"internal/usage",
 	},
@@ -59,6 +59,8 @@ var arrows = map[string][]string{
 	"internal/webui":                 {"internal/atomicfile", "internal/regular", "internal/sanitize", "internal/control", "internal/humanize", "internal/resume", "internal/timeline", "internal/usage"},
 	"internal/timeline":              {"internal/control", "internal/humanize", "internal/limit", "internal/resume"},
 	"internal/humanize":              {"internal/limit", "internal/resume", "internal/sanitize", "internal/usage"},
+	"internal/notify/channels":       {"internal/agents", "internal/config", "internal/notify", "internal/notify/*", "internal/ownership", "internal/resume"},
+	"internal/notify/digest":         {"internal/journal", "internal/notify", "internal/resume", "internal/state"},
 	"internal/notify/*":              {"internal/notify", "internal/backoff", "internal/childenv", "internal/ownership", "internal/resume", "internal/sanitize", "internal/sessionbus"},
 	"internal/notify":                {"internal/backoff", "internal/humanize", "internal/sanitize", "internal/limit", "internal/resume", "internal/usage"},
 	"internal/ownership":             {"internal/regular", "internal/sanitize"},

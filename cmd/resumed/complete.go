@@ -15,12 +15,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"resumed/internal/agents"
-	"resumed/internal/app"
 	"resumed/internal/backoff"
 	"resumed/internal/config"
 	"resumed/internal/deliver"
 	"resumed/internal/dirs"
 	"resumed/internal/humanize"
+	"resumed/internal/notify/channels"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 )
@@ -168,12 +168,12 @@ func (c *cli) completeAgents(cmd *cobra.Command, _ []string, _ string) ([]string
 }
 
 func (c *cli) completeChannels(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	channels, err := app.Channels("", c.inForce(cmd.Context()), nil, nil)
+	ways, err := channels.Build("", c.inForce(cmd.Context()), nil, nil)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var offers []string
-	for _, channel := range channels {
+	for _, channel := range ways {
 		offers = offer(offers, channel.Name(), "")
 	}
 	return offers, cobra.ShellCompDirectiveNoFileComp

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/internal/agents"
-	"resumed/internal/app"
 	"resumed/internal/config"
+	"resumed/internal/notify/channels"
 	"resumed/internal/sanitize"
 )
 
@@ -74,7 +74,7 @@ func (c *cli) configCheck() error {
 // configuration that is right in itself: a file that it names is missing, say.
 func buildable(cfg config.Config, path string) error {
 	_, badAgents := agents.Make(cfg)
-	_, badChannels := app.Channels(path, cfg, nil, nil)
+	_, badChannels := channels.Build(path, cfg, nil, nil)
 	if err := errors.Join(badAgents, badChannels); err != nil {
 		return toMend(err, path)
 	}

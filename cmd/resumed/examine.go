@@ -18,12 +18,13 @@ import (
 	"time"
 
 	"resumed/internal/agents"
-	"resumed/internal/app"
 	"resumed/internal/config"
 	"resumed/internal/control"
 	"resumed/internal/dirs"
 	"resumed/internal/humanize"
 	"resumed/internal/mounts"
+	"resumed/internal/notify/channels"
+	"resumed/internal/notify/desktop"
 	"resumed/internal/ownership"
 	"resumed/internal/resume"
 	"resumed/internal/state"
@@ -33,7 +34,7 @@ import (
 func (c *cli) examineConfig(e *examination) (config.Config, bool) {
 	cfg, path, err := c.load()
 	if err == nil {
-		_, err = app.Channels(path, cfg, nil, nil)
+		_, err = channels.Build(path, cfg, nil, nil)
 	}
 	if err != nil {
 		e.fail("config", err.Error(), "resumed config check")
@@ -303,7 +304,7 @@ func examineKitty(ctx context.Context, e *examination) {
 func examineDesktop(ctx context.Context, e *examination, cfg config.Config) {
 	ctx, cancel := context.WithTimeoutCause(ctx, 3*time.Second, errors.New("the desktop session does not answer"))
 	defer cancel()
-	name, err := app.DesktopServer(ctx)
+	name, err := desktop.Server(ctx)
 	switch {
 	case err == nil:
 		e.ok("desktop", name+" shows notices")

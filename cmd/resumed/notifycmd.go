@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"resumed/internal/app"
 	"resumed/internal/notify"
+	"resumed/internal/notify/channels"
 	"resumed/internal/sanitize"
 )
 
@@ -52,12 +52,12 @@ func (c *cli) notifyTest(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	channels, err := app.Channels(path, cfg, nil, nil)
+	ways, err := channels.Build(path, cfg, nil, nil)
 	if err != nil {
 		return toMend(err, path)
 	}
 	var names []string
-	for _, ch := range channels {
+	for _, ch := range ways {
 		names = append(names, ch.Name())
 		if closer, ok := ch.(io.Closer); ok {
 			defer closer.Close()
@@ -67,7 +67,7 @@ func (c *cli) notifyTest(ctx context.Context, name string) error {
 	if err != nil {
 		host = "unknown"
 	}
-	results, err := notify.Try(ctx, channels, name, host)
+	results, err := notify.Try(ctx, ways, name, host)
 	if err != nil {
 		return hinted{usageError{err}, "one of: " + strings.Join(names, ", ")}
 	}

@@ -19,6 +19,7 @@ import (
 	"resumed/internal/lease"
 	"resumed/internal/metrics"
 	"resumed/internal/notify"
+	"resumed/internal/notify/digest"
 	"resumed/internal/ownership"
 	"resumed/internal/resume"
 	"resumed/internal/state"
@@ -186,7 +187,7 @@ func (d *daemon) run(ctx context.Context, before state.Snapshot) error {
 	d.inputs.run("nudges", d.nudges.Run)
 	d.inputs.run("fleet", d.crew.Run)
 	if !d.opts.DryRun {
-		d.inputs.run("digest", digester{d.settings, d.store, d.engine, d.notifier, d.opts.Log}.Run)
+		d.inputs.run("digest", d.digester().Run)
 	}
 	d.inputs.run("http", d.web.Run)
 
@@ -246,6 +247,16 @@ func (d *daemon) newNotifier(first *settings, changes *control.Changes) (*notify
 		Count: func(channel string, outcome notify.Outcome) { d.metrics.Delivered(channel, outcome) },
 		Share: d.crew.share, Changed: changes.NoteDaemon,
 	})
+}
+
+func (d *daemon) digester() digest.Digester {
+	return digest.Digester{
+		Night:    func(now time.Time) (begins, ends time.Time) { return d.settings.Load().config.Notify.LastNight(now) },
+		Sessions: d.engine.Kept,
+		View:     func(s resume.Session) resume.View { return d.settings.Load().view(s) },
+		Continue: func(s resume.Session) string { return d.settings.Load().goOn(s) },
+		Store:    d.store, Notifier: d.notifier, Log: d.opts.Log,
+	}
 }
 
 // tell tells people what happened to a session. A dry run tells nobody.

@@ -35,8 +35,7 @@ func (b *backend) Closeup(ctx context.Context, key resume.Key) (webui.Closeup, e
 	if err != nil || len(these) == 0 {
 		return webui.Closeup{}, errors.Join(err, resume.ErrNoSession)
 	}
-	settings := b.settings.Load()
-	shown := webui.Closeup{Session: b.settings.view(*these[0]), GoOn: goOn(settings.agents[key.Agent], session)}
+	shown := webui.Closeup{Session: b.settings.view(*these[0]), GoOn: b.settings.Load().goOn(session)}
 	shown.Session.Plan = new(b.deliver.Preview(ctx, session))
 	if shown.Backoff, err = b.engine.Backoff(ctx, key); err != nil {
 		return webui.Closeup{}, err

@@ -15,6 +15,7 @@ import (
 	"resumed/internal/deliver"
 	"resumed/internal/metrics"
 	"resumed/internal/notify"
+	"resumed/internal/notify/channels"
 	"resumed/internal/resume"
 	"resumed/internal/usage"
 )
@@ -58,7 +59,15 @@ func (s *settings) channelNames() []string {
 
 // notify returns what the notifier goes by.
 func (s *settings) notify() notify.Config {
-	return notify.Config{Channels: s.channels, Events: events(s.config.Notify.Events), GroupWait: s.config.Notify.GroupWait}
+	return notify.Config{Channels: s.channels, Events: channels.Events(s.config.Notify.Events), GroupWait: s.config.Notify.GroupWait}
+}
+
+// goOn returns the command by which a person continues a session, where its agent has one.
+func (s *settings) goOn(session resume.Session) string {
+	if a := s.agents[session.Key.Agent]; a != nil { // else it is switched off
+		return a.GoOn(session)
+	}
+	return ""
 }
 
 // view shows a session with the bound that the rules give it.
@@ -107,7 +116,7 @@ func (m maker) make(cfg config.Config, before *settings) (*settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	channels, err := Channels(path, cfg, m.order, m.memory)
+	ways, err := channels.Build(path, cfg, m.order, m.memory)
 	if err != nil {
 		return nil, err
 	}
@@ -117,9 +126,9 @@ func (m maker) make(cfg config.Config, before *settings) (*settings, error) {
 				made[name] = old
 			}
 		}
-		keepDesktops(before, cfg.Notify, channels)
+		keepDesktops(before, cfg.Notify, ways)
 	}
-	return &settings{config: cfg, path: path, rules: cfg.Rules(), agents: made, channels: channels, loadedAt: time.Now()}, nil
+	return &settings{config: cfg, path: path, rules: cfg.Rules(), agents: made, channels: ways, loadedAt: time.Now()}, nil
 }
 
 // configPath returns the file that the configuration comes from; one that was

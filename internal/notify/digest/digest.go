@@ -1,4 +1,5 @@
-package app
+// Package digest reports once a day what was continued and what needs a person.
+package digest
 
 import (
 	"bytes"
@@ -6,21 +7,22 @@ import (
 	"log/slog"
 	"time"
 
-	"resumed/internal/agent"
 	"resumed/internal/journal"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
 	"resumed/internal/state"
 )
 
-// digester tells people once a day what happened since the last time: the morning
-// digest.
-type digester struct {
-	settings *inForce
-	store    *state.Store
-	engine   *resume.Engine
-	notifier *notify.Notifier
-	log      *slog.Logger
+// Digester reports to people once a day what happened since the last digest.
+type Digester struct {
+	// Night returns the last night at a time: when it began, and when it ends or ended.
+	Night    func(now time.Time) (begins, ends time.Time)
+	Sessions func(context.Context) ([]*resume.Session, error)
+	View     func(resume.Session) resume.View
+	Continue func(resume.Session) string // the command by which a person continues a session; "": not known
+	Store    *state.Store
+	Notifier *notify.Notifier
+	Log      *slog.Logger
 }
 
 // Where it is kept when the last digest was told, or when the first daemon started, and
@@ -34,14 +36,14 @@ const (
 const digestLook = time.Minute
 
 // Run tells a digest whenever it is time, until ctx is done.
-func (d digester) Run(ctx context.Context) error {
+func (d Digester) Run(ctx context.Context) error {
 	since, first := d.last()
 	for {
 		now := time.Now()
-		begins, ends := d.settings.Load().config.Notify.LastNight(now)
+		begins, ends := d.Night(now)
 		// A first start in the middle of a night leaves the end of that to be told.
 		isTime := (since.Before(begins) || first && since.Before(ends)) && (!now.Before(ends) || d.isDone(ctx, begins))
-		d.log.Debug("looked whether it is time for the digest", "is_time", isTime)
+		d.Log.Debug("looked whether it is time for the digest", "is_time", isTime)
 		if isTime {
 			d.tell(ctx, since)
 			since, first = now, false
@@ -57,29 +59,29 @@ func (d digester) Run(ctx context.Context) error {
 
 // last returns when a digest was told last. Where none was, that is the time of the first
 // start: what was before that is nobody's night.
-func (d digester) last() (at time.Time, first bool) {
+func (d Digester) last() (at time.Time, first bool) {
 	at = time.Now()
-	data, found := d.store.Value(digestKey)
+	data, found := d.Store.Value(digestKey)
 	if !found {
 		d.keep(digestKey, at)
 		d.keep(digestless, at)
 		return at, true
 	}
 	_ = at.UnmarshalText(data) // one that cannot be read is now
-	started, _ := d.store.Value(digestless)
+	started, _ := d.Store.Value(digestless)
 	return at, bytes.Equal(data, started)
 }
 
-func (d digester) keep(key string, at time.Time) {
+func (d Digester) keep(key string, at time.Time) {
 	if data, err := at.Round(0).UTC().MarshalText(); err == nil {
-		d.store.PutValue(key, data)
+		d.Store.PutValue(key, data)
 	}
 }
 
 // isDone reports whether the last resume of a night is over: there was one, and nothing
 // waits or runs any longer but for people.
-func (d digester) isDone(ctx context.Context, night time.Time) bool {
-	sessions, err := d.engine.Kept(ctx)
+func (d Digester) isDone(ctx context.Context, night time.Time) bool {
+	sessions, err := d.Sessions(ctx)
 	if err != nil {
 		return false // it stops
 	}
@@ -97,12 +99,11 @@ func needsPerson(s resume.Session) bool {
 }
 
 // tell tells what happened since that time.
-func (d digester) tell(ctx context.Context, since time.Time) {
-	sessions, err := d.engine.Kept(ctx)
+func (d Digester) tell(ctx context.Context, since time.Time) {
+	sessions, err := d.Sessions(ctx)
 	if err != nil {
 		return // it stops
 	}
-	settings := d.settings.Load()
 	resumed := d.resumed(ctx, since)
 	var all []notify.Digested
 	for _, s := range sessions {
@@ -110,17 +111,17 @@ func (d digester) tell(ctx context.Context, since time.Time) {
 		if !needed && resumed[s.Key] != resume.Recovered {
 			continue
 		}
-		view := settings.view(*s)
-		all = append(all, notify.Digested{View: view, Short: view.Name, GoOn: goOn(settings.agents[s.Key.Agent], *s), Needed: needed})
+		view := d.View(*s)
+		all = append(all, notify.Digested{View: view, Short: view.Name, GoOn: d.Continue(*s), Needed: needed})
 	}
-	d.notifier.TellDigest(all)
+	d.Notifier.TellDigest(all)
 }
 
 // resumed returns the sessions that were resumed since that time, and how that ended: of
 // several resumes the one that moved it.
-func (d digester) resumed(ctx context.Context, since time.Time) map[resume.Key]resume.Outcome {
+func (d Digester) resumed(ctx context.Context, since time.Time) map[resume.Key]resume.Outcome {
 	ends := make(map[resume.Key]resume.Outcome)
-	steps, err := journal.History(ctx, d.store, "", since, nil)
+	steps, err := journal.History(ctx, d.Store, "", since, nil)
 	if err != nil {
 		return ends
 	}
@@ -134,13 +135,4 @@ func (d digester) resumed(ctx context.Context, since time.Time) map[resume.Key]r
 		}
 	}
 	return ends
-}
-
-// goOn returns the command by which a person goes on in a session, where its agent
-// knows one.
-func goOn(a agent.Agent, s resume.Session) string {
-	if a == nil {
-		return "" // it is switched off
-	}
-	return a.GoOn(s)
 }

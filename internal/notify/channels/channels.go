@@ -1,4 +1,5 @@
-package app
+// Package channels builds the ways to reach people that the configuration has.
+package channels
 
 import (
 	"context"
@@ -14,14 +15,13 @@ import (
 	"resumed/internal/notify/webhook"
 	"resumed/internal/ownership"
 	"resumed/internal/resume"
-	"resumed/internal/state"
 )
 
-// Channels builds every way to reach people that the configuration knows, and
+// Build makes every way to reach people that the configuration knows, and
 // reports all that cannot be built, with its place in the file at path. order is
 // called when a person presses a button of a notice; it may be nil, and so
 // may memory.
-func Channels(path string, whole config.Config, order func(context.Context, notify.Order, resume.Key), memory notify.Memory) ([]notify.Channel, error) {
+func Build(path string, whole config.Config, order func(context.Context, notify.Order, resume.Key), memory notify.Memory) ([]notify.Channel, error) {
 	cfg, trust := whole.Notify, whole.Resume.Trust()
 	var (
 		channels []notify.Channel
@@ -59,10 +59,6 @@ func Channels(path string, whole config.Config, order func(context.Context, noti
 	}
 	return channels, nil
 }
-
-// DesktopServer returns the name of the program that shows notices on the
-// user's desktop, or why there is none.
-func DesktopServer(ctx context.Context) (string, error) { return desktop.Server(ctx) }
 
 // unusable is what is wrong with the channel at that key. No value is shown: it
 // may be a secret.
@@ -118,36 +114,14 @@ func fromFile(option, file string, err error) error {
 }
 
 func common(c config.Channel) notify.Common {
-	return notify.Common{Name: c.Name, Events: events(c.Events), Title: c.Title, Text: c.Text, Agents: agents.Titles()}
+	return notify.Common{Name: c.Name, Events: Events(c.Events), Title: c.Title, Text: c.Text, Agents: agents.Titles()}
 }
 
-func events(names []string) []notify.Event {
+// Events returns the events of these names.
+func Events(names []string) []notify.Event {
 	all := make([]notify.Event, len(names))
 	for i, name := range names {
 		all[i] = notify.Event(name)
 	}
 	return all
-}
-
-// outbox lets the notifier keep its notices in the daemon's state.
-type outbox struct{ *state.Store }
-
-// Sync asks for no session: a notice is sent whatever the state of one may be.
-func (o outbox) Sync(ctx context.Context) error { return o.Store.Sync(ctx) }
-
-// Keep takes the notifier's deliveries for the store's, which are the same.
-func (o outbox) Keep(open []notify.Delivery, key string, value []byte) {
-	kept := make([]state.Delivery, len(open))
-	for i, d := range open {
-		kept[i] = state.Delivery(d)
-	}
-	o.Store.Keep(kept, key, value)
-}
-
-func (o outbox) Pending() []notify.Delivery {
-	var pending []notify.Delivery
-	for _, d := range o.Store.Pending() {
-		pending = append(pending, notify.Delivery(d))
-	}
-	return pending
 }

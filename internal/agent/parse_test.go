@@ -122,33 +122,3 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
-
-func FuzzTextIsWhatJSONSays(f *testing.F) {
-	for _, value := range []string{
-		`"plain"`, `""`, `"a\nb\t\"c\" \\ \/ \b\f\r"`, `"\u00e9 \ud83d\ude00"`, `"é\n"`, `"\x"`, `"a\"`, `"a`, `"a"b"`, `1`, `null`, "\"\n\"", "\"\xff\\n\"",
-	} {
-		f.Add([]byte(value))
-	}
-	f.Fuzz(func(t *testing.T, value []byte) {
-		var want string
-		err := json.Unmarshal(value, &want)
-		got, ok := agent.Text(value)
-		require.Equal(t, err == nil, ok)
-		if ok {
-			require.Equal(t, want, got)
-		}
-	})
-}
-
-func BenchmarkParse(b *testing.B) {
-	line := []byte(`{"parentUuid":"0f3a9c1e-2b4d-4c6f-8a7b-9e0d1c2b3a4f","isSidechain":false,"message":{"id":"msg_0f3a9c1e","type":"message","role":"assistant","model":"claude-opus-4-8","content":[{"type":"text","text":"` +
-		string(bytes.Repeat([]byte("what a model says of the code "), 20)) + `"}],"stop_reason":"end_turn","usage":{"input_tokens":1200,"output_tokens":41}},"requestId":"req_1","type":"assistant","uuid":"0f3a9c1e-2b4d-4c6f-8a7b-9e0d1c2b3a4f","timestamp":"2026-11-15T00:00:00.000Z","userType":"external","entrypoint":"cli","cwd":"/home/dev/src/project","sessionId":"0f3a9c1e-2b4d-4c6f-8a7b-9e0d1c2b3a4f","version":"2.1.325","gitBranch":"main"}`)
-	for name, parse := range map[string]func([]byte) (anything, bool){"ours": agent.Parse[anything], "library": decoded} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				parse(line)
-			}
-		})
-	}
-}

@@ -3,7 +3,6 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"iter"
 	"strings"
 	"time"
@@ -74,14 +73,6 @@ func objects(value []byte, line int, yield func(int, []byte) bool) bool {
 		}
 	}
 	return true
-}
-
-// Decode reads a record. A field of an unexpected type is as good as absent:
-// what another version changed must not cost the record.
-func Decode(data []byte, into any) bool {
-	err := json.Unmarshal(data, into)
-	_, mistyped := errors.AsType[*json.UnmarshalTypeError](err)
-	return err == nil || mistyped
 }
 
 // IsUUID reports whether a text is an id as many agents give it.

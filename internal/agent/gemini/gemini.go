@@ -84,14 +84,9 @@ func isChat(rel string) bool {
 // Within a JSON string a quote is escaped, so these stand only where the record
 // itself has them.
 var (
-	typeOf         = agent.FieldOf("type")
-	clockBegins    = []byte(`{"$set":{"lastUpdated":"`)
-	clockEnds      = []byte(`"}}`)
-	setBegins      = []byte(`{"$set":{"`)
-	setEnds        = []byte(`}}`)
 	listBegins     = []byte(`{"$set":{"messages":[{"`)
-	headerBegins   = []byte(`{"sessionId":"`)
-	typeEnds       = []byte(`ype"`) // found faster than with what stands before it
+	errorType      = []byte(`"type":"error"`)
+	infoType       = []byte(`"type":"info"`)
 	quotedSet      = []byte(`"$set"`)
 	quotedMessages = []byte(`"messages"`)
 	quotedGemini   = []byte(`"gemini"`)
@@ -99,40 +94,13 @@ var (
 	tellers        = [][]byte{[]byte(`"user"`), []byte(`"error"`), []byte(`"info"`), []byte(`"$rewindTo"`)}
 )
 
-// isClock reports whether a line says nothing but when the chat was last changed, as
-// each second one does.
-func isClock(line []byte) bool {
-	return bytes.HasPrefix(line, clockBegins) && bytes.HasSuffix(line, clockEnds) &&
-		bytes.IndexByte(line[len(clockBegins):], '"') == len(line)-len(clockBegins)-len(clockEnds)
-}
-
-// isChange reports whether a line says nothing but plain things about the chat, such as
-// which session it is. What matters among changes is a list, of messages.
-func isChange(line []byte) bool {
-	rest, ok := bytes.CutPrefix(line, setBegins)
-	return ok && bytes.HasSuffix(rest, setEnds) && bytes.IndexByte(rest, '}') == len(rest)-len(setEnds) && !opens(rest)
-}
-
-// isPlainHeader reports whether a line is one that a chat begins with, each time it is resumed.
-func isPlainHeader(line []byte) bool {
-	rest, ok := bytes.CutPrefix(line, headerBegins)
-	return ok && bytes.IndexByte(rest, '}') == len(rest)-1 && !opens(rest) &&
-		bytes.IndexByte(rest, '$') < 0 && !bytes.Contains(rest, typeEnds)
-}
-
-// opens reports whether anything but texts and numbers may begin there.
-func opens(b []byte) bool { return bytes.IndexByte(b, '{') >= 0 || bytes.IndexByte(b, '[') >= 0 }
-
 // sift passes over what cannot tell anything: updates of the metadata, half of
 // a chat's lines.
 func sift(line []byte) agent.Weight {
-	if len(line) > 2 && (line[2] == '$' && (isClock(line) || isChange(line)) || line[2] == 's' && isPlainHeader(line)) {
-		return agent.Nothing
-	}
-	if bytes.HasPrefix(line, listBegins) && !agent.HasText(line, typeOf, "error", "info") {
+	if bytes.HasPrefix(line, listBegins) && !bytes.Contains(line, errorType) && !bytes.Contains(line, infoType) {
 		return agent.Nothing // all messages anew, of which none ends anything
 	}
-	if kind, known := agent.TextAtEnds(line, typeOf); known {
+	if kind, known := agent.TextAtEnds(line, "type"); known {
 		return weigh(string(kind))
 	}
 	if bytes.Contains(line, quotedSet) && !bytes.Contains(line, quotedMessages) {

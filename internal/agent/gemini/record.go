@@ -55,19 +55,14 @@ func parse(line []byte) (record, bool) { return agent.Parse[record](line) }
 // partsOf returns the pieces of a content, which is a text, a piece, or a list
 // of both.
 func partsOf(content json.RawMessage) []part {
-	if text, ok := agent.Text(content); ok {
-		return []part{{Text: text}}
-	}
-	list, ok := agent.Items(content)
-	if !ok {
-		list = [][]byte{content}
+	var list []json.RawMessage
+	if json.Unmarshal(content, &list) != nil {
+		list = []json.RawMessage{content}
 	}
 	var parts []part
 	for _, piece := range list {
 		var p part
-		if text, ok := agent.Text(piece); ok {
-			p.Text = text
-		} else if p, ok = agent.Parse[part](piece); !ok {
+		if json.Unmarshal(piece, &p.Text) != nil && !agent.Decode(piece, &p) {
 			continue
 		}
 		parts = append(parts, p)

@@ -9,8 +9,6 @@ import (
 // Within a JSON string a quote is escaped, so these stand only where the record
 // itself has them.
 var (
-	typeOf          = agent.FieldOf("type")
-	subtypeOf       = agent.FieldOf("subtype")
 	quotedAssistant = []byte(`"assistant"`)
 	quotedUser      = []byte(`"user"`)
 	apiErrorQuoted  = []byte(apiError + `"`) // found faster than with both quotes
@@ -20,7 +18,7 @@ var (
 
 // sift passes over bookkeeping and over results of tools.
 func sift(line []byte) agent.Weight {
-	kind, known := agent.TextAtEnds(line, typeOf)
+	kind, known := agent.TextAtEnds(line, "type")
 	if !known {
 		return siftWhole(line)
 	}
@@ -39,7 +37,7 @@ func sift(line []byte) agent.Weight {
 
 // siftNote judges what Qwen Code notes for itself.
 func siftNote(line []byte) agent.Weight {
-	kind, known := agent.TextAtEnds(line, subtypeOf)
+	kind, known := agent.TextAtEnds(line, "subtype")
 	failed := (!known || string(kind) == "ui_telemetry") && bytes.Contains(line, apiErrorQuoted)
 	if failed || string(kind) == "rewind" || !known && bytes.Contains(line, quotedRewind) {
 		return agent.Matters

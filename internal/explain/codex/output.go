@@ -58,8 +58,8 @@ func kindAndTime(line []byte) (kind string, timed bool) {
 		}
 		return r.Type, r.Timestamp != ""
 	}
-	torn, _ := agent.TextAtHead(line, agent.FieldOf("type"))
-	if _, timed = agent.TextAtHead(line, agent.FieldOf("timestamp")); !timed || !bytes.Contains(agent.Head(line), []byte(`"payload"`)) {
+	torn, _ := agent.TextAtHead(line, "type")
+	if _, timed = agent.TextAtHead(line, "timestamp"); !timed || !bytes.Contains(agent.Head(line), []byte(`"payload"`)) {
 		return "", false
 	}
 	return string(torn), true

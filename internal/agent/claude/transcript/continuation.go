@@ -92,7 +92,7 @@ func LastContinuation(ctx context.Context, transcript string) (Continuation, err
 				return false
 			}
 			return true
-		case apiErrorMessage.In(line.Data):
+		case bytes.Contains(line.Data, apiErrorMessage):
 			r, ok := parse(line.Data)
 			return !ok || r.IsSidechain || !r.IsAPIError
 		default:

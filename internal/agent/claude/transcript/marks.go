@@ -1,10 +1,6 @@
 package transcript
 
-import (
-	"strings"
-
-	"resumed/internal/agent"
-)
+import "strings"
 
 // interrupted begins what stands for a person's key that broke a turn off.
 const interrupted = "[Request interrupted by user"
@@ -15,13 +11,10 @@ var (
 	quotedAssistant     = []byte(`"assistant"`)
 	quotedUser          = []byte(`"user"`)
 	quotedInformational = []byte(`"informational"`)
-	typeOf              = agent.FieldOf("type")
-	cwdOf               = agent.FieldOf("cwd")
 
-	toolUseID       = agent.MarkBy(`"tool_use_id"`, '_')
-	endTurn         = agent.MarkBy(`_turn"`, '_')
-	informational   = agent.MarkBy(`"informational"`, 'm')
-	noteName        = agent.MarkBy(`LimitNote`, 'L') // of usageLimitNote
-	apiErrorMessage = agent.MarkBy(`ApiErrorMessage`, 'A')
-	interruption    = agent.MarkBy(strings.TrimPrefix(interrupted, "["), 'R')
+	toolUseID       = []byte(`"tool_use_id"`)
+	endTurn         = []byte(`_turn"`)
+	noteName        = []byte(`LimitNote`) // of usageLimitNote
+	apiErrorMessage = []byte(`ApiErrorMessage`)
+	interruption    = []byte(strings.TrimPrefix(interrupted, "["))
 )

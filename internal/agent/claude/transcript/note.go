@@ -63,7 +63,7 @@ func (rd *Reader) noteOf(line agent.Line) string {
 	if known && from <= line.Offset && line.Offset-line.Shown <= from {
 		return "" // all since then was read
 	}
-	if int64(len(line.Before)) == line.Offset && len(line.Before) <= shortFile && !noteName.In(line.Before) {
+	if int64(len(line.Before)) == line.Offset && len(line.Before) <= shortFile && !bytes.Contains(line.Before, noteName) {
 		return ""
 	}
 	note := lastNote(line)
@@ -105,13 +105,13 @@ func lastNote(line agent.Line) (note string) {
 // mayBound reports, by its bytes, whether a record may be a note or bound a turn: few are, and a
 // turn may be long.
 func mayBound(line []byte) bool {
-	switch kind, _ := agent.TextAtEnds(line, typeOf); string(kind) {
+	switch kind, _ := agent.TextAtEnds(line, "type"); string(kind) {
 	case "assistant":
-		return apiErrorMessage.In(line)
+		return bytes.Contains(line, apiErrorMessage)
 	case "user": // or a tool's result
-		return !toolUseID.In(line) || noteName.In(line)
+		return !bytes.Contains(line, toolUseID) || bytes.Contains(line, noteName)
 	default:
-		return (bytes.Contains(line, quotedUser) || apiErrorMessage.In(line)) && (!toolUseID.In(line) || noteName.In(line))
+		return (bytes.Contains(line, quotedUser) || bytes.Contains(line, apiErrorMessage)) && (!bytes.Contains(line, toolUseID) || bytes.Contains(line, noteName))
 	}
 }
 

@@ -137,7 +137,7 @@ func firstCwdIn(f *os.File, path string) (string, bool) {
 
 func cwdIn(head []byte) (string, bool) {
 	for line := range bytes.Lines(head) {
-		if cwd, ok := agent.TextAtEnds(bytes.TrimSpace(line), cwdOf); ok && len(cwd) > 0 && bytes.IndexByte(cwd, '\\') < 0 && utf8.Valid(cwd) {
+		if cwd, ok := agent.TextAtEnds(bytes.TrimSpace(line), "cwd"); ok && len(cwd) > 0 && bytes.IndexByte(cwd, '\\') < 0 && utf8.Valid(cwd) {
 			return string(cwd), true // nearly always
 		}
 		if !bytes.Contains(line, []byte(`"cwd"`)) {

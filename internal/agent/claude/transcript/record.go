@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -102,7 +103,7 @@ func (r record) interrupts() bool {
 // Interrupts reports whether the message is what stands for a person's key that
 // broke the turn off.
 func (m Message) Interrupts() bool {
-	return interruption.In(m.Content) && strings.HasPrefix(m.Text(), interrupted)
+	return bytes.Contains(m.Content, interruption) && strings.HasPrefix(m.Text(), interrupted)
 }
 
 // localPrefixes begin the traces of commands that are carried out without the

@@ -11,20 +11,20 @@ import (
 func Sift(line []byte) agent.Weight {
 	switch string(recordType(line)) {
 	case "user":
-		if !toolUseID.In(line) {
+		if !bytes.Contains(line, toolUseID) {
 			return agent.Matters
 		}
 		// A person's stop, and a note of the limit, may stand beside the result of a tool.
-		if interruption.In(line) || noteName.In(line) {
+		if bytes.Contains(line, interruption) || bytes.Contains(line, noteName) {
 			return agent.Matters
 		}
 	case "assistant":
-		if apiErrorMessage.In(line) || endTurn.In(line) {
+		if bytes.Contains(line, apiErrorMessage) || bytes.Contains(line, endTurn) {
 			return agent.Matters // the end of a turn may be one that a limit brought about
 		}
 		return agent.Moves
 	case "system":
-		if informational.In(line) {
+		if bytes.Contains(line, quotedInformational) {
 			return agent.Matters
 		}
 	}
@@ -35,7 +35,7 @@ func Sift(line []byte) agent.Weight {
 // Where its ends do not tell, the whole line is looked through: who speaks is
 // said before what is said, so the first of the two names is the speaker's.
 func recordType(line []byte) []byte {
-	if kind, known := agent.TextAtEnds(line, typeOf); known {
+	if kind, known := agent.TextAtEnds(line, "type"); known {
 		return kind
 	}
 	user, assistant := bytes.Index(line, quotedUser), bytes.Index(line, quotedAssistant)

@@ -7,14 +7,7 @@ import (
 	"resumed/internal/agent"
 )
 
-var (
-	typeOf = agent.FieldOf("type")
-	roleOf = agent.FieldOf("role")
-
-	limits      = agent.MarkBy(`limits"`, 'm')
-	percent     = agent.MarkBy(`percent"`, 'p')
-	userMessage = agent.MarkBy(`"UserMessage"`, 'U')
-)
+var userMessage = []byte(`"UserMessage"`)
 
 // Sift judges a line by its kind, which stands at its beginning. A line whose
 // kind cannot be told that way is read.
@@ -50,7 +43,7 @@ func siftEvent(line, kind []byte) agent.Weight {
 	case "task_complete", "turn_aborted", "error", "user_message":
 		return agent.Matters
 	case "item_completed":
-		if userMessage.In(line) {
+		if bytes.Contains(line, userMessage) {
 			return agent.Matters
 		}
 	case "token_count":
@@ -66,10 +59,7 @@ func siftEvent(line, kind []byte) agent.Weight {
 // answers reports whether a message may be the model's. Who speaks is mostly
 // said at the beginning.
 func answers(line, payload []byte) bool {
-	if role, known := usualRole(payload); known {
-		return string(role) == "assistant"
-	}
-	if role, known := agent.TextAtHead(payload, roleOf); known {
+	if role, known := agent.TextAtHead(payload, "role"); known {
 		return string(role) == "assistant"
 	}
 	return bytes.Contains(line, []byte(`"assistant"`))
@@ -82,15 +72,12 @@ const farthestKind = 512
 // where they do not stand where Codex writes them.
 func opening(line []byte) (outer, payload []byte) {
 	line = line[:min(len(line), farthestKind)]
-	if outer, payload, ok := usualOpening(line); ok {
-		return outer, payload
-	}
 	start := bytes.IndexByte(line, '{') + 1
 	at := start + bytes.IndexByte(line[start:], '{')
 	if at < start || bytes.IndexByte(line[start:at], '[') >= 0 || !bytes.HasSuffix(bytes.TrimRight(line[:at], ": \t"), []byte(`"payload"`)) {
 		return nil, nil
 	}
-	outer, known := agent.TextAtHead(line[:at], typeOf)
+	outer, known := agent.TextAtHead(line[:at], "type")
 	if !known {
 		return nil, nil
 	}
@@ -100,7 +87,7 @@ func opening(line []byte) (outer, payload []byte) {
 // kindOf returns the type of a payload, or nothing where its beginning does not
 // tell.
 func kindOf(payload []byte) []byte {
-	kind, _ := agent.TextAtHead(payload, typeOf)
+	kind, _ := agent.TextAtHead(payload, "type")
 	return kind
 }
 
@@ -119,16 +106,13 @@ func mayBe(line []byte, outer, inner string) bool {
 // share has three digits before the point.
 func mayBeExhausted(line []byte) bool {
 	// What was spent stands before the limits, under names much like theirs.
-	_, line, _ = limits.Cut(line)
+	_, line, _ = bytes.Cut(line, []byte(`limits"`))
 	for {
-		before, after, found := percent.Cut(line)
+		_, rest, found := bytes.Cut(line, []byte(`"used_percent"`))
 		if !found {
 			return false
 		}
-		if line = after; !bytes.HasSuffix(before, []byte(`"used_`)) {
-			continue
-		}
-		line = bytes.TrimLeft(line, ": \t")
+		line = bytes.TrimLeft(rest, ": \t")
 		digits := 0
 		for digits < len(line) && line[digits] >= '0' && line[digits] <= '9' {
 			digits++

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/go-viper/mapstructure/v2"
+	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/viper"
 
 	"resumed/internal/ownership"
@@ -93,19 +94,27 @@ func parse(path string, data []byte, known Known) (Config, error) {
 // keyDelimiter keeps viper from splitting keys that contain a dot.
 const keyDelimiter = "::"
 
-// defaults are what a file would say that changes nothing.
-var defaults = sync.OnceValue(func() string { return encode(undecided()) })
+// defaults are the sections of a file that changes nothing.
+var defaults = sync.OnceValues(func() (sections map[string]any, err error) {
+	err = toml.Unmarshal([]byte(encode(undecided())), &sections)
+	return sections, err
+})
 
-// merge lays the file over the defaults, and the environment over both.
+// merge has viper put the file before the defaults, and the environment before both.
 func merge(file map[string]any, env map[string]override) (map[string]any, error) {
-	v := viper.NewWithOptions(viper.KeyDelimiter(keyDelimiter))
-	v.SetConfigType("toml")
-	err := errors.Join(v.ReadConfig(strings.NewReader(defaults())), v.MergeConfigMap(file))
+	sections, err := defaults()
 	if err != nil {
 		return nil, err
 	}
+	v := viper.NewWithOptions(viper.KeyDelimiter(keyDelimiter))
+	for name, values := range sections {
+		v.SetDefault(name, values)
+	}
 	for key, o := range env {
-		v.Set(strings.ReplaceAll(key, ".", keyDelimiter), o.value)
+		err = errors.Join(err, v.BindEnv(strings.ReplaceAll(key, ".", keyDelimiter), o.name))
+	}
+	if err = errors.Join(err, v.MergeConfigMap(file)); err != nil {
+		return nil, err
 	}
 	settings := v.AllSettings()
 	inherit(settings)
@@ -244,9 +253,8 @@ const envPrefix = "RESUMED_"
 
 // override is a value that the environment gives to a key.
 type override struct {
-	name  string // of the variable
-	text  string // as it is there
-	value any    // as the key holds it
+	name string // of the variable
+	text string
 }
 
 // envName returns the variable that overrides a key, or "" where none does:
@@ -272,13 +280,12 @@ func readEnvironment() (map[string]override, []*Problem) {
 		if text == "" {
 			continue
 		}
-		value, err := readText(schema()[path].kind, text)
-		if err != nil { // a variable needs no quotes
+		if _, err := readText(schema()[path].kind, text); err != nil { // a variable needs no quotes
 			want := strings.NewReplacer(", in quotes", "", ", without quotes", "").Replace(err.Error())
 			bad = append(bad, &Problem{Env: name, Key: path, Value: display(text), Want: want})
 			continue
 		}
-		found[path] = override{name, text, value}
+		found[path] = override{name, text}
 	}
 	return found, bad
 }

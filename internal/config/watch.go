@@ -10,48 +10,29 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
-
 	"resumed/internal/fsevents"
 	"resumed/internal/mounts"
+	"resumed/internal/ownership"
 )
-
-// Watch follows the file until ctx is done. An empty path stands for no file
-// so far: Watch then follows the places where Find would look for one. A file
-// that is deleted, or empty where it was not, is an error for Apply.
-func Watch(ctx context.Context, path string, opts WatchOptions) error {
-	if opts.Apply == nil {
-		return errors.New("watch configuration: no Apply")
-	}
-	w, err := newWatch(path, opts)
-	if err != nil {
-		return err
-	}
-	defer w.close()
-	w.begin()
-	return w.run(ctx)
-}
 
 // WatchOptions is what Watch needs besides the path.
 type WatchOptions struct {
 	// Apply is called by Watch itself, one call at a time: with a configuration
 	// that was checked, or with what is wrong with the file. It is called once
-	// for each settled change and for each request, and returns why that
-	// configuration is not in force.
+	// for each change and for each request, and returns why that configuration
+	// is not in force.
 	Apply func(Config, error) error
 
 	// Requests ask for a reload even where nothing changed. Each is called once,
 	// with what Apply returned for the file as it was after the request.
 	Requests <-chan func(error)
 
-	// Current is what was loaded before the watch began. Where the file says
-	// something else by then, that is a change too. The zero Config stands for
-	// whatever the file says.
+	// Current is what was loaded before the watch began. If the file has changed
+	// since then, that is a change too. The zero Config accepts any file.
 	Current Config
 
 	Known Known // the agents that are built in
@@ -60,24 +41,22 @@ type WatchOptions struct {
 }
 
 const (
-	// quiet is how long nothing may happen before a change counts as settled:
-	// one save of an editor is several events.
+	// quiet is how long the file must stay unchanged before it is read: one save
+	// of an editor is several changes.
 	quiet = 200 * time.Millisecond
 
 	// absence is how long a file may be gone or empty before that is meant: many
 	// programs truncate and then write.
 	absence = 700 * time.Millisecond
 
-	// longest bounds the wait for a file that never rests.
+	// longest bounds the wait for a file that changes all the time.
 	longest = 3 * time.Second
 
-	// recheck is how often the file is looked at where no event came, and
-	// recheckShared the same where other machines write, of which no event tells.
+	// The file is checked this often without an event: usually, if other machines
+	// can write to it, and if there are no events at all.
 	recheck       = time.Minute
 	recheckShared = 10 * time.Second
-
-	// recheckBlind is the same where events cannot be had at all.
-	recheckBlind = 500 * time.Millisecond
+	recheckBlind  = 500 * time.Millisecond
 )
 
 // watch is the state of one Watch. It is owned by its goroutine.
@@ -86,32 +65,51 @@ type watch struct {
 	log    *slog.Logger
 	places []string // where the file is or may appear, best first
 
-	notifier *fsevents.Listener // nil: events cannot be had
+	listener *fsevents.Listener // nil: there are no events
 	events   <-chan struct{}
-	route    route // what is watched now
-	blind    bool  // some of it could not be watched
-	shared   bool  // some of it lies where other machines write
+	recheck  time.Duration
 
-	last   sight         // what was told last
-	mark   fingerprint   // of the file when it was looked at last
-	found  bool          // there was a file
-	filled bool          // it was not empty
-	asked  []func(error) // who waits for a reload
+	mark     fingerprint // of the file when it was checked last
+	reported content     // what Apply was called with last
+	found    bool        // there was a file
+	filled   bool        // it was not empty
+	asked    []func(error)
 
-	settle  *time.Timer
-	pending bool
-	since   time.Time // the first event of this change
-	latest  time.Time // the last one
+	settle     *time.Timer // runs while a change is waited for to end
+	firstEvent time.Time   // of this change; zero: the timer does not run
+	lastEvent  time.Time
+}
+
+// Watch reports changes of the file until ctx is done. An empty path means that
+// there is no file so far: Watch then watches the places in which Find looks for
+// one. A file that is deleted, or empty after it was not, is an error for Apply.
+func Watch(ctx context.Context, path string, opts WatchOptions) error {
+	if opts.Apply == nil {
+		return errors.New("watch configuration: no Apply")
+	}
+	w, err := newWatch(path, opts)
+	if err != nil {
+		return err
+	}
+	if listener, err := fsevents.New(); err != nil {
+		w.log.Warn("configuration is polled because it cannot be watched", "err", err)
+	} else {
+		defer listener.Close()
+		w.listener, w.events = listener, listener.Ready()
+	}
+	w.begin()
+	return w.run(ctx)
 }
 
 func newWatch(path string, opts WatchOptions) (*watch, error) {
 	w := &watch{
-		opts:   opts,
-		log:    cmp.Or(opts.Log, slog.New(slog.DiscardHandler)),
-		settle: time.NewTimer(time.Hour),
+		opts:    opts,
+		log:     cmp.Or(opts.Log, slog.New(slog.DiscardHandler)),
+		places:  places(os.Getenv),
+		recheck: recheckBlind,
+		settle:  time.NewTimer(time.Hour),
 	}
 	w.settle.Stop()
-	w.places = places(os.Getenv)
 	if path != "" {
 		full, err := filepath.Abs(path)
 		if err != nil {
@@ -119,205 +117,148 @@ func newWatch(path string, opts WatchOptions) (*watch, error) {
 		}
 		w.places, w.found = []string{full}, true
 	}
-	notifier, err := fsevents.New()
-	if err != nil {
-		w.log.Warn("configuration is polled because it cannot be watched", "err", err)
-		w.blind = true
-		return w, nil
-	}
-	w.notifier, w.events = notifier, notifier.Ready()
 	return w, nil
 }
 
-func (w *watch) close() {
-	w.settle.Stop()
-	if w.notifier != nil {
-		_ = w.notifier.Close()
-	}
-}
-
-// begin looks at the file for the first time.
-func (w *watch) begin() {
-	w.last = w.look()
-	w.filled = w.last.state == present
-	if reflect.ValueOf(w.opts.Current).IsZero() {
-		return
-	}
-	nothing, _ := parse("", nil, w.opts.Known)
-	w.filled = w.filled || !reflect.DeepEqual(w.opts.Current, nothing)
-	if cfg, err := w.read(w.last); err != nil || !reflect.DeepEqual(cfg, w.opts.Current) {
-		w.last = sight{}
-		w.stir()
-	}
-}
-
 func (w *watch) run(ctx context.Context) error {
-	interval := w.interval()
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
+	defer w.settle.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-w.events:
-			w.hear()
+			_, _ = w.listener.Take(math.MaxInt) // the file itself tells what has changed
+			w.check()
+		case <-time.After(w.recheck):
+			w.check()
 		case request := <-w.opts.Requests:
 			w.asked = append(w.asked, request)
-			if !w.pending {
-				w.tell(w.look())
-			}
-		case <-tick.C:
-			if fingerprintOf(w.places) != w.mark {
-				w.stir()
+			if w.firstEvent.IsZero() {
+				w.report(w.read())
 			}
 		case <-w.settle.C:
-			w.rest()
-		}
-		if next := w.interval(); next != interval {
-			interval = next
-			tick.Reset(interval)
+			w.settled()
 		}
 	}
 }
 
-// hear looks whether events that have come concern the file.
-func (w *watch) hear() {
-	events, err := w.notifier.Take(math.MaxInt)
-	if err != nil {
-		w.log.Debug("configuration events were lost", "err", err)
-	}
-	concerns := func(e fsnotify.Event) bool { return w.route.concerns(filepath.Clean(e.Name)) }
-	if err != nil || slices.ContainsFunc(events, concerns) {
-		w.follow()
-		w.stir()
-	}
-}
-
-func (w *watch) interval() time.Duration {
-	switch {
-	case w.blind:
-		return recheckBlind
-	case w.shared:
-		return recheckShared
-	default:
-		return recheck
-	}
-}
-
-// stir starts or prolongs the wait for a change to settle.
-func (w *watch) stir() {
-	w.latest = time.Now()
-	if !w.pending {
-		w.pending, w.since = true, w.latest
-	}
-	w.settle.Reset(max(0, min(quiet, time.Until(w.since.Add(longest)))))
-}
-
-// rest ends the wait, unless the file looks as if somebody is still writing.
-func (w *watch) rest() {
-	seen := w.look()
-	if doubt := time.Until(w.latest.Add(absence)); seen.state.vague() && seen != w.last && doubt > 0 {
-		w.settle.Reset(doubt)
+// begin reads the file for the first time, and compares it with what was loaded before.
+func (w *watch) begin() {
+	w.watchDirs()
+	w.mark = fingerprintOf(w.places)
+	w.reported = w.read()
+	w.filled = w.reported.path != "" && !w.reported.blank()
+	if reflect.ValueOf(w.opts.Current).IsZero() {
 		return
 	}
-	w.pending = false
-	w.tell(seen)
+	nothing, _ := parse("", nil, w.opts.Known)
+	w.filled = w.filled || !reflect.DeepEqual(w.opts.Current, nothing)
+	if cfg, err := w.parse(w.reported); err != nil || !reflect.DeepEqual(cfg, w.opts.Current) {
+		w.reported = content{problem: "not read yet"}
+		w.changed()
+	}
 }
 
-// tell passes on what was seen, once.
-func (w *watch) tell(seen sight) {
-	if seen == w.last && len(w.asked) == 0 {
+// check reports whether the file has changed, and then waits for the change to end. The
+// directories are watched before the file is checked, so that no change is missed.
+func (w *watch) check() bool {
+	now := fingerprintOf(w.places)
+	if now == w.mark && now.path != "" {
+		return false
+	}
+	w.watchDirs()
+	if now = fingerprintOf(w.places); now == w.mark {
+		return false
+	}
+	w.mark = now
+	w.changed()
+	return true
+}
+
+// changed starts or prolongs the wait for the end of a change.
+func (w *watch) changed() {
+	w.lastEvent = time.Now()
+	if w.firstEvent.IsZero() {
+		w.firstEvent = w.lastEvent
+	}
+	w.settle.Reset(max(0, min(quiet, time.Until(w.firstEvent.Add(longest)))))
+}
+
+// settled ends the wait, unless a program seems to be about to write the file.
+func (w *watch) settled() {
+	if w.check() && time.Since(w.firstEvent) < longest {
 		return
 	}
-	var err error
-	if nothingYet := w.last.state == 0 && seen.state == absent && !w.found; !nothingYet {
-		w.last = seen
-		var cfg Config
-		cfg, err = w.read(seen)
-		err = w.opts.Apply(cfg, err)
+	now := w.read()
+	if left := time.Until(w.lastEvent.Add(absence)); now.blank() && now != w.reported && left > 0 {
+		w.settle.Reset(left)
+		return
 	}
+	w.firstEvent = time.Time{}
+	w.report(now)
+}
+
+// report calls Apply, unless nothing has changed and no reload was requested.
+func (w *watch) report(now content) {
+	if now == w.reported && len(w.asked) == 0 {
+		return
+	}
+	w.reported = now
+	cfg, err := w.parse(now)
+	err = w.opts.Apply(cfg, err)
 	for _, answer := range w.asked {
 		answer(err)
 	}
 	w.asked = nil
 }
 
-// read makes a configuration of what was seen.
-func (w *watch) read(seen sight) (Config, error) {
+// parse makes a configuration of the file's content.
+func (w *watch) parse(c content) (Config, error) {
 	const stays = "; the last good configuration stays"
-	switch seen.state {
-	case absent:
-		if !w.found {
-			return parse("", nil, w.opts.Known)
-		}
+	switch {
+	case c.problem != "":
+		return Config{}, &Problem{File: c.path, Want: c.problem + stays}
+	case c.path == "" && w.found:
 		return Config{}, &Problem{File: w.places[0], Want: "is gone" + stays}
-	case unreadable:
-		return Config{}, &Problem{File: seen.path, Want: seen.content + stays}
-	case empty:
-		if w.filled {
-			return Config{}, &Problem{File: seen.path, Want: "is empty where it was not" + stays + ". If the defaults are meant, write a comment into it"}
-		}
-	case present:
+	case c.path == "":
+		return parse("", nil, w.opts.Known)
+	case c.blank() && w.filled:
+		return Config{}, &Problem{File: c.path, Want: "is empty where it was not" + stays + ". If the defaults are meant, write a comment into it"}
+	case !c.blank():
 		w.filled = true
 	}
 	// From now on it is this file, and its absence means something.
-	w.places, w.found = []string{seen.path}, true
-	return parse(seen.path, []byte(seen.content), w.opts.Known)
+	w.places, w.found = []string{c.path}, true
+	return parse(c.path, []byte(c.text), w.opts.Known)
 }
 
-// sight is what a look at the file showed. Equal sights mean that nothing
-// changed.
-type sight struct {
-	state   sightState
+// content is what was read of the file. The zero content means that there is none.
+type content struct {
 	path    string
-	content string // unreadable: why
+	text    string
+	problem string // why it cannot be read
 }
 
-type sightState uint8
+// blank reports whether a program may be about to write the file.
+func (c content) blank() bool { return c.problem == "" && strings.TrimSpace(c.text) == "" }
 
-const (
-	absent sightState = iota + 1
-	empty
-	unreadable
-	present
-)
-
-// vague reports whether somebody may be about to write the file.
-func (s sightState) vague() bool { return s == absent || s == empty }
-
-// look reads the first of the places where there is a file. The watches stand
-// before it is read, so no change falls between.
-func (w *watch) look() sight {
-	w.follow()
-	w.mark = fingerprintOf(w.places)
+// read reads the first of the places that has a file.
+func (w *watch) read() content {
 	for _, path := range w.places {
-		info, err := os.Stat(path)
+		data, err := readFile(path)
 		switch {
-		case err != nil && missing(err):
-			continue
-		case err == nil && !info.Mode().IsRegular():
-			// A pipe would keep the watch waiting for ever.
-			err = errors.New("is not a regular file")
-		}
-		var data []byte
-		if err == nil {
-			data, err = readFile(path)
-		}
-		switch {
-		case err != nil && missing(err):
-			continue
-		case err != nil:
+		case err == nil:
+			return content{path: path, text: string(data)}
+		case errors.Is(err, syscall.EISDIR):
+			return content{path: path, problem: "is not a regular file"}
+		case !missing(err):
 			if e, ok := errors.AsType[*fs.PathError](err); ok {
 				err = e.Err
 			}
-			return sight{unreadable, path, err.Error()}
-		case strings.TrimSpace(string(data)) == "":
-			return sight{empty, path, string(data)}
-		default:
-			return sight{present, path, string(data)}
+			return content{path: path, problem: err.Error()}
 		}
 	}
-	return sight{state: absent}
+	return content{}
 }
 
 // fingerprint tells whether a file may have changed, without reading it.
@@ -345,76 +286,34 @@ func fingerprintOf(places []string) fingerprint {
 	return fingerprint{}
 }
 
-// route is what lies on the way to a file.
-type route struct {
-	dirs  map[string]bool // to be watched
-	names map[string]bool // in them, what the way leads through
-}
-
-func (r route) concerns(name string) bool { return r.names[name] || r.dirs[name] }
-
-// mostLinks is how many symbolic links a way may have, as in the kernel.
-const mostLinks = 40
-
-// trace walks to path and notes what can turn the way elsewhere: the file
-// itself, every symbolic link, and the first part that does not exist yet.
-func (r route) trace(path string) {
-	at, rest, links := "/", parts(path), 0
-	for len(rest) > 0 {
-		name := filepath.Join(at, rest[0])
-		info, err := os.Lstat(name)
-		if err != nil || len(rest) == 1 || info.Mode()&fs.ModeSymlink != 0 {
-			r.dirs[at], r.names[name] = true, true
-		}
-		rest = rest[1:]
-		switch {
-		case err != nil:
-			return
-		case info.Mode()&fs.ModeSymlink != 0:
-			target, err := os.Readlink(name)
-			if links++; err != nil || links > mostLinks {
-				return
-			}
-			if filepath.IsAbs(target) {
-				at = "/"
-			}
-			rest = append(parts(target), rest...)
-		default:
-			at = name
-		}
-	}
-}
-
-func parts(path string) []string {
-	return strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
-}
-
-// follow watches the way to the file as it is now.
-func (w *watch) follow() {
-	r := route{map[string]bool{}, map[string]bool{}}
-	for _, path := range w.places {
-		r.trace(path)
-	}
-	w.route = r
-	if w.notifier == nil {
+// watchDirs watches the directories that decide which file the places lead to.
+func (w *watch) watchDirs() {
+	if w.listener == nil {
 		return
 	}
-	for _, dir := range w.notifier.Added() {
-		if !r.dirs[dir] {
-			_ = w.notifier.Remove(dir) // it may be gone already
+	dirs := make(map[string]bool)
+	for _, path := range w.places {
+		for _, dir := range ownership.Directories(path) {
+			dirs[dir] = true
 		}
 	}
-	blind := false
-	w.shared = false
-	for dir := range r.dirs {
-		w.shared = w.shared || mounts.Network(dir) != ""
-		// Again and again: the directory may be another one of the same name.
-		if err := w.notifier.Add(dir); err != nil {
-			blind = true
-			if !w.blind {
+	for _, dir := range w.listener.Added() {
+		if !dirs[dir] {
+			_ = w.listener.Remove(dir) // it may be gone already
+		}
+	}
+	before := w.recheck
+	w.recheck = recheck
+	for dir := range dirs {
+		if mounts.Network(dir) != "" {
+			w.recheck = min(w.recheck, recheckShared)
+		}
+		// Also if it is watched already: another directory may have its name now.
+		if err := w.listener.Add(dir); err != nil {
+			w.recheck = recheckBlind
+			if before != recheckBlind {
 				w.log.Warn("configuration is polled because it cannot be watched", "dir", dir, "err", err)
 			}
 		}
 	}
-	w.blind = blind
 }

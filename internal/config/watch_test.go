@@ -309,8 +309,6 @@ func TestWatchPollsWhereThereAreNoEvents(t *testing.T) {
 	changes := make(chan change, 1)
 	w, err := newWatch(path, WatchOptions{Known: known, Apply: func(c Config, err error) error { changes <- change{c, err}; return err }})
 	require.NoError(t, err)
-	w.close()
-	w.notifier, w.events, w.blind = nil, nil, true
 	w.begin()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

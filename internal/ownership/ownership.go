@@ -43,6 +43,8 @@ func (t Trust) everybody() bool { return slices.Contains(t.Users, Everybody) }
 func (t Trust) Check(path string) error {
 	return walk(path, func(at place) error {
 		switch {
+		case at.info == nil:
+			return nil // what does not exist belongs to nobody
 		case at.link():
 			return t.owned(at) // its mode means nothing
 		case !at.last && at.info.Mode()&fs.ModeSticky != 0:
@@ -102,11 +104,11 @@ func (t Trust) Open(path string) (*os.File, error) {
 // place is one thing on the way to a file.
 type place struct {
 	path string
-	info fs.FileInfo
-	last bool // it is what the way leads to
+	info fs.FileInfo // nil: it does not exist
+	last bool        // it is what the way leads to
 }
 
-func (p place) link() bool { return p.info.Mode()&fs.ModeSymlink != 0 }
+func (p place) link() bool { return p.info != nil && p.info.Mode()&fs.ModeSymlink != 0 }
 
 // ids returns the numbers of owner and group.
 func (p place) ids() (uid, gid uint32) {
@@ -117,8 +119,21 @@ func (p place) ids() (uid, gid uint32) {
 // mostLinks is how many symbolic links a way may have, as in the kernel.
 const mostLinks = 40
 
-// walk visits all that lies on the way to path, from the root directory on,
-// through every link.
+// Directories returns the directories whose entries decide which file path leads to: those of
+// the file itself, of every symbolic link on the way, and of the first part that is missing.
+func Directories(path string) []string {
+	var dirs []string
+	_ = walk(path, func(at place) error { // what cannot be read decides nothing
+		if at.info == nil || at.last || at.link() {
+			dirs = append(dirs, filepath.Dir(at.path))
+		}
+		return nil
+	})
+	return dirs
+}
+
+// walk visits every part of path, from the root directory on and through every link. It
+// ends at the first part that is missing, which has no info.
 func walk(path string, visit func(place) error) error {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -130,7 +145,7 @@ func walk(path string, visit func(place) error) error {
 		rest = rest[1:]
 		info, err := os.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-			return nil
+			return visit(place{path: name})
 		}
 		if err != nil {
 			return err

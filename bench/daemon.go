@@ -132,16 +132,28 @@ func cpuOf(pid int) (sum time.Duration) {
 	return sum
 }
 
-// rssOf returns the memory of a process that is resident, in MB.
-func rssOf(pid int) float64 {
+// memory is what a process takes, in MB: anon is its own data, rss counts also the pages of the
+// program's file, which the kernel takes back when it needs them.
+type memory struct{ anon, rss float64 }
+
+func (m memory) String() string { return fmt.Sprintf("%.0f / %.0f MB", m.anon, m.rss) }
+
+func memoryOf(pid int) (m memory) {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	for line := range strings.SplitSeq(string(data), "\n") {
-		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "VmRSS:" {
-			n, _ := strconv.ParseFloat(fields[1], 64)
-			return n * 1024 / 1e6
+	for line := range strings.Lines(string(data)) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 {
+			continue
+		}
+		kib, _ := strconv.ParseFloat(fields[1], 64)
+		switch fields[0] {
+		case "RssAnon:":
+			m.anon = kib * 1024 / 1e6
+		case "VmRSS:":
+			m.rss = kib * 1024 / 1e6
 		}
 	}
-	return 0
+	return m
 }
 
 // wakeUps is how often the threads of a process have waited for something that came.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,8 +15,7 @@ import (
 // pairs is how many daemons run alone, and how many in a fleet, side by side.
 const pairs = 3
 
-// settled is how long they have run when they are compared: what a start took is given
-// back by then, and several heartbeats were sent.
+// settled is how long they have run when they are compared: several heartbeats were sent.
 const settled = time.Minute
 
 // fleet measures what a daemon costs more where it is one of a fleet. All are started in
@@ -45,10 +45,10 @@ func (r *report) fleet(dir string) error {
 		}
 	}
 	time.Sleep(settled)
-	without, with := middleRSS(alone), middleRSS(member)
+	without, with := middle(alone), middle(member)
 	r.peers = append(r.peers, row{
-		fmt.Sprintf("RSS of a daemon of 10 sessions after a minute, alone and in a fleet (the middle one of %d each, side by side)", pairs),
-		fmt.Sprintf("%.1f MB, %.1f MB: %+.1f MB", without, with, with-without),
+		fmt.Sprintf("RssAnon / RSS of a daemon of 10 sessions after a minute, alone and in a fleet (the middle one of %d each, side by side)", pairs),
+		fmt.Sprintf("%s, %s: %+.1f / %+.1f MB", without, with, with.anon-without.anon, with.rss-without.rss),
 	})
 	return nil
 }
@@ -97,12 +97,12 @@ func (r *report) neighbour(dir, name, invitation string, join bool) (*daemon, er
 	return start(r.binary, h)
 }
 
-// middleRSS is the memory of the daemon that is neither the smallest nor the largest.
-func middleRSS(daemons []*daemon) float64 {
-	var used []float64
+// middle is the memory of the daemon that is neither the smallest nor the largest.
+func middle(daemons []*daemon) memory {
+	var used []memory
 	for _, d := range daemons {
-		used = append(used, rssOf(d.cmd.Process.Pid))
+		used = append(used, memoryOf(d.cmd.Process.Pid))
 	}
-	slices.Sort(used)
+	slices.SortFunc(used, func(a, b memory) int { return cmp.Compare(a.anon, b.anon) })
 	return used[len(used)/2]
 }

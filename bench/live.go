@@ -47,8 +47,9 @@ func (r *report) live(dir string, n, samples int) error {
 	before, woken := d.used(), wakeUps(d.cmd.Process.Pid)
 	time.Sleep(idleFor)
 	r.add("idle CPU", n, "%.3f %%, %.1f wake-ups a second", 100*(d.used()-before).Seconds()/idleFor.Seconds(), float64(wakeUps(d.cmd.Process.Pid)-woken)/idleFor.Seconds())
-	r.add("RSS", n, "%.0f MB", rssOf(d.cmd.Process.Pid))
-	r.grows("RSS", n, rssOf(d.cmd.Process.Pid))
+	used := memoryOf(d.cmd.Process.Pid)
+	r.add("RssAnon / RSS", n, "%s", used)
+	r.grows("RssAnon", n, used.anon)
 
 	order := h.dice.Perm(n)
 	one, many := order[:min(n, samples)], order[min(n, samples):]
@@ -59,9 +60,15 @@ func (r *report) live(dir string, n, samples int) error {
 		if err := r.burst(d, many[:burst]); err != nil {
 			return err
 		}
+		if r.memoryOnly {
+			return nil
+		}
 		if err := r.page(d); err != nil {
 			return fmt.Errorf("the page: %w", err)
 		}
+	}
+	if r.memoryOnly {
+		return nil
 	}
 	return r.tails(h, many)
 }
@@ -120,7 +127,7 @@ func (r *report) burst(d *daemon, order []int) error {
 	n := len(d.home.sessions)
 	r.add(fmt.Sprintf("%d limits at once, until all are shown", burst), n, "%.2f s", took.Seconds())
 	r.add(fmt.Sprintf("%d limits at once, CPU of each", burst), n, "%.2f ms", ms((d.used()-before)/burst))
-	r.add("RSS after that", n, "%.0f MB", rssOf(d.cmd.Process.Pid))
+	r.add("RssAnon / RSS after that", n, "%s", memoryOf(d.cmd.Process.Pid))
 	return nil
 }
 

@@ -20,10 +20,11 @@ func main() {
 	out := flag.String("out", "", "file to write the table to, seen from there")
 	root := flag.String("root", "..", "the root of the repository")
 	quick := flag.Bool("quick", false, "a tenth of the samples")
+	memoryOnly := flag.Bool("memory", false, "only what is needed to measure memory")
 	flag.Parse()
 	err := os.Chdir(*root)
 	if err == nil {
-		err = run(*sizes, *out, *quick)
+		err = run(*sizes, *out, *quick, *memoryOnly)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -32,7 +33,7 @@ func main() {
 }
 
 // run is the whole program, in the root of the repository.
-func run(sizes, out string, quick bool) error {
+func run(sizes, out string, quick, memoryOnly bool) error {
 	dir, err := os.MkdirTemp("", "resumed-bench")
 	if err != nil {
 		return err
@@ -47,6 +48,7 @@ func run(sizes, out string, quick bool) error {
 	}()
 
 	r := newReport()
+	r.memoryOnly = memoryOnly
 	if r.binary, err = build(dir); err != nil {
 		return err
 	}
@@ -54,12 +56,14 @@ func run(sizes, out string, quick bool) error {
 	if quick {
 		samples = 30
 	}
-	r.program()
-	if err := r.reading(dir); err != nil {
-		return err
-	}
-	if err := r.delay(); err != nil {
-		return err
+	if !memoryOnly {
+		r.program()
+		if err := r.reading(dir); err != nil {
+			return err
+		}
+		if err := r.delay(); err != nil {
+			return err
+		}
 	}
 	if err := r.fleet(dir); err != nil {
 		return fmt.Errorf("a fleet: %w", err)

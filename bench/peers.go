@@ -122,7 +122,7 @@ func (r *report) tails(h *home, order []int) error {
 		return nil
 	}
 	before := cpuOf(os.Getpid())
-	memory := rssOf(os.Getpid())
+	held := memoryOf(os.Getpid()).rss
 	came := make(chan string, n)
 	var all []*tail.Tail
 	for _, s := range h.sessions {
@@ -142,7 +142,7 @@ func (r *report) tails(h *home, order []int) error {
 		busy = cpuOf(os.Getpid())
 		time.Sleep(time.Second)
 	}
-	r.add("peer nxadm/tail: start", n, "%.2f s CPU, %.0f MB", (cpuOf(os.Getpid()) - before).Seconds(), rssOf(os.Getpid())-memory)
+	r.add("peer nxadm/tail: start", n, "%.2f s CPU, %.0f MB", (cpuOf(os.Getpid()) - before).Seconds(), memoryOf(os.Getpid()).rss-held)
 	var took []time.Duration
 	for _, i := range order[:min(len(order), 100)] {
 		begin := time.Now()

@@ -181,7 +181,6 @@ func (d *daemon) run(ctx context.Context, before state.Snapshot) error {
 	d.inputs.run("housekeeping", housekeeper{d.opts, d.settings, d.store, d.deliver, d.engine.Ping, d.looked}.Run)
 	d.inputs.run("watchdog", func(ctx context.Context) error { return feedWatchdog(ctx, d.engine.Ping) })
 	d.inputs.run("summary", d.summary.Run)
-	d.inputs.run("memory", d.tendMemory)
 	d.inputs.run("programs", d.deliver.WatchPrograms)
 	d.inputs.run("gauge", d.gauge.Run)
 	d.inputs.run("nudges", d.nudges.Run)

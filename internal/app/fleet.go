@@ -149,10 +149,6 @@ func (c *crew) Run(ctx context.Context) error {
 // joinAgain is how long after it could not be joined a fleet is tried again: the file that was missing may be there.
 const joinAgain = time.Minute
 
-// settleIn is how long after a connection what it took is given back: keys and certificates
-// are looked at once.
-const settleIn = 5 * time.Second
-
 // join takes this host's place in a fleet, and returns how it is left.
 func (c *crew) join(ctx context.Context, cfg config.Fleet) (leave func(), err error) {
 	credentials, err := readKeys(ctx, cfg)
@@ -164,12 +160,7 @@ func (c *crew) join(ctx context.Context, cfg config.Fleet) (leave func(), err er
 	m.store, err = natskv.Open(natskv.Options{
 		URL: cfg.URL, Credentials: credentials, CAFile: cfg.CAFile, Host: m.host, Log: log, Within: 2 * cfg.Heartbeat,
 		Refused: func(err error) { log.Warn("the fleet's server refuses something", "err", err) },
-		Changed: func(connected bool) {
-			c.changes.NoteAll()
-			if connected {
-				time.AfterFunc(settleIn, giveBack)
-			}
-		},
+		Changed: func(bool) { c.changes.NoteAll() },
 	})
 	if err != nil {
 		return nil, err

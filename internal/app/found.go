@@ -25,8 +25,6 @@ func (d *daemon) sayFound(ctx context.Context) error {
 		return nil
 	}
 	d.opts.Log.Info("found", "sessions", foundWords(names, tallies), "next", "resumed status, resumed doctor")
-	_ = d.store.Sync(ctx) // it takes memory too, and what goes wrong is told there
-	giveBack()            // what the first look took is not needed again
 	return nil
 }
 

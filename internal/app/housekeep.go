@@ -50,7 +50,6 @@ func (h housekeeper) Run(ctx context.Context) error {
 	case <-time.After(longestFirstLook):
 	}
 	h.tidyAll(ctx)
-	giveBack() // it has looked at all that is stored
 	strays := time.NewTicker(straysEvery)
 	defer strays.Stop()
 	told := make(map[string]bool)

@@ -23,7 +23,7 @@ var arrows = map[string][]string{
 	"cmd/resumed": {
 		"configs", "internal/agents", "internal/app", "internal/backoff", "internal/sanitize", "internal/config", "internal/control",
 		"internal/deliver", "internal/execrun", "internal/explain", "internal/journal", "internal/lease", "internal/limit", "internal/notify", "internal/notify/channels", "internal/notify/desktop", "internal/resume", "internal/runner", "internal/state", "internal/terminal", "internal/terminal/kitty", "internal/terminal/tmux", "internal/termui", "launchd", "systemd",
-		"internal/atomicfile", "internal/dirs", "internal/fleet/natskv", "internal/hub", "internal/humanize", "internal/mounts", "internal/ownership",
+		"internal/atomicfile", "internal/buildinfo", "internal/commandline", "internal/dirs", "internal/fleet/natskv", "internal/hub", "internal/humanize", "internal/logging", "internal/mounts", "internal/ownership",
 		"internal/usage",
 	},
 	"internal/app": {
@@ -49,6 +49,7 @@ var arrows = map[string][]string{
 	},
 	"internal/agents":                {"internal/agent", "internal/agent/*", "internal/config", "internal/limit", "internal/ownership", "internal/program", "internal/resume", "internal/usage"},
 	"internal/execrun":               {"internal/agent", "internal/backoff", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume"},
+	"internal/logging":               {"internal/sanitize"},
 	"internal/lastwords":             {"internal/sanitize", "internal/limit"},
 	"internal/config":                {"internal/dirs", "internal/backoff", "internal/budget", "internal/fsevents", "internal/humanize", "internal/limit", "internal/mounts", "internal/ownership", "internal/resume"},
 	"internal/state":                 {"internal/atomicfile", "internal/lock", "internal/regular", "internal/resume"},
@@ -118,7 +119,7 @@ var libraries = map[string][]string{
 	"github.com/go-viper/mapstructure/v2":     {"internal/config"},
 	"github.com/godbus/dbus/v5":               {"internal/sessionbus/bustest", "internal/notify/desktop", "internal/sessionbus", "internal/runner"},
 	"github.com/google/uuid":                  {"internal/app", "internal/execrun"},
-	"github.com/lmittmann/tint":               {"cmd/resumed"},
+	"github.com/lmittmann/tint":               {"internal/logging"},
 	"github.com/nats-io/nats-server/v2":       {"internal/hub"},
 	"github.com/nats-io/nats.go":              {"internal/fleet/natskv", "internal/hub"},
 	"github.com/nats-io/nkeys":                {"internal/fleet/natskv", "internal/hub"},
@@ -126,12 +127,12 @@ var libraries = map[string][]string{
 	"github.com/pelletier/go-toml/v2":         {"internal/config"},
 	"github.com/prometheus/client_golang":     {"internal/metrics"},
 	"github.com/shirou/gopsutil/v4":           {"internal/procfs"},
-	"github.com/spf13/cobra":                  {"cmd/resumed"},
-	"github.com/spf13/pflag":                  {"cmd/resumed"},
+	"github.com/spf13/cobra":                  {"cmd/resumed", "internal/commandline"},
+	"github.com/spf13/pflag":                  {"cmd/resumed", "internal/commandline"},
 	"github.com/spf13/viper":                  {"internal/config"},
 	"github.com/stretchr/testify":             {"internal/sessionbus/bustest", "internal/agent/claude/claudetest", "internal/agenttest", "internal/fleet/fleettest", "internal/notify/notifytest", "internal/terminal/kittytest", "internal/terminal/terminaltest"},
 	"golang.org/x/sys/unix":                   {"internal/procfs", "internal/execrun", "internal/peer", "internal/runner", "internal/sparse", "internal/state", "internal/watch"},
-	"golang.org/x/term":                       {"cmd/resumed", "internal/terminal/terminaltest"},
+	"golang.org/x/term":                       {"cmd/resumed", "internal/logging", "internal/terminal/terminaltest"},
 	"modernc.org/sqlite":                      {"internal/sqliteread", "internal/state"},
 }
 

@@ -18,6 +18,7 @@ import (
 	"resumed/internal/backoff"
 	"resumed/internal/config"
 	"resumed/internal/humanize"
+	"resumed/internal/logging"
 )
 
 // mostAttempts is how many delays are printed at most: more would be of use to
@@ -101,7 +102,7 @@ func (c *cli) backoff(cmd *cobra.Command, s scheduling) error {
 	}
 	schedule := newSchedule(policy, retries, dice)
 	if c.json {
-		return json.NewEncoder(escaping{c.out}).Encode(schedule)
+		return json.NewEncoder(logging.Escape(c.out)).Encode(schedule)
 	}
 	p := newPage(c.out)
 	schedule.print(p, cmp.Or(s.policy, "default"))

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/internal/humanize"
+	"resumed/internal/logging"
 	"resumed/internal/sanitize"
 )
 
@@ -98,7 +99,7 @@ func (c *cli) doctor(ctx context.Context) error {
 	failed := e.count(checkFail)
 	var err error
 	if c.json {
-		err = json.NewEncoder(escaping{c.out}).Encode(map[string]any{"version": 1, "ok": failed == 0, "checks": e.checks, "kept": e.kept})
+		err = json.NewEncoder(logging.Escape(c.out)).Encode(map[string]any{"version": 1, "ok": failed == 0, "checks": e.checks, "kept": e.kept})
 	} else {
 		err = c.printChecks(e)
 	}

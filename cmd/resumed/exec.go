@@ -22,6 +22,7 @@ import (
 	"resumed/internal/explain"
 	"resumed/internal/lease"
 	"resumed/internal/limit"
+	"resumed/internal/logging"
 )
 
 // executing is what the flags of exec say.
@@ -90,7 +91,7 @@ func (c *cli) exec(ctx context.Context, e executing, argv []string) error {
 		}
 	}
 	defer signal.Stop(signals)
-	show := &waitShow{out: c.err, live: isTerminal(c.err)}
+	show := &waitShow{out: c.err, live: logging.IsTerminal(c.err)}
 
 	o.Argv, o.Signals, o.LeaseDirs = argv, signals, dirs.Leases(os.Getenv, stateDir)
 	o.Stdin, o.Stdout, o.Stderr = os.Stdin, os.Stdout, os.Stderr

@@ -24,6 +24,7 @@ import (
 	"resumed/internal/explain"
 	"resumed/internal/humanize"
 	"resumed/internal/limit"
+	"resumed/internal/logging"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 )
@@ -169,7 +170,7 @@ func (c *cli) watched(ctx context.Context, x *explain.Explanation) *resume.View 
 
 func (c *cli) printExplanation(x explain.Explanation, seen *resume.View, now time.Time) error {
 	if c.json {
-		return json.NewEncoder(escaping{c.out}).Encode(x)
+		return json.NewEncoder(logging.Escape(c.out)).Encode(x)
 	}
 	p := newPage(c.out)
 	p.line("%s", p.paint(bold, sanitize.Line(x.File)))
@@ -284,7 +285,7 @@ func (c *cli) printJudged(text string, reader limit.Reader) error {
 		j.ResetAt = new(verdict.Reset.At.UTC())
 	}
 	if c.json {
-		return json.NewEncoder(escaping{c.out}).Encode(j)
+		return json.NewEncoder(logging.Escape(c.out)).Encode(j)
 	}
 	p := newPage(c.out)
 	notes := ""

@@ -22,6 +22,7 @@ import (
 	"resumed/internal/config"
 	"resumed/internal/control"
 	"resumed/internal/fleet/natskv"
+	"resumed/internal/logging"
 )
 
 func (c *cli) fleetCommand() *cobra.Command {
@@ -295,5 +296,5 @@ func (c *cli) statusOfFleet(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return json.NewEncoder(escaping{c.out}).Encode(all)
+	return json.NewEncoder(logging.Escape(c.out)).Encode(all)
 }

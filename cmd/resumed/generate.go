@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"resumed/internal/buildinfo"
 )
 
 // main writes the man pages and the completions that packages carry into the
@@ -55,7 +57,7 @@ func manPages(root *cobra.Command, dir string) error {
 		return fmt.Errorf("read SOURCE_DATE_EPOCH: %w", err)
 	}
 	date := time.Unix(seconds, 0).UTC()
-	header := &doc.GenManHeader{Section: "1", Date: &date, Source: "resumed " + newest, Manual: "User Commands"}
+	header := &doc.GenManHeader{Section: "1", Date: &date, Source: "resumed " + buildinfo.Newest, Manual: "User Commands"}
 	if err := doc.GenManTree(root, header, dir); err != nil {
 		return fmt.Errorf("write man pages: %w", err)
 	}

@@ -22,6 +22,7 @@ import (
 	"resumed/internal/dirs"
 	"resumed/internal/humanize"
 	"resumed/internal/journal"
+	"resumed/internal/logging"
 	"resumed/internal/sanitize"
 	"resumed/internal/state"
 )
@@ -102,7 +103,7 @@ func (c *cli) printHistory(steps iter.Seq2[control.Step, error], err error) erro
 	if err != nil {
 		return err
 	}
-	encoder, found := json.NewEncoder(escaping{c.out}), false
+	encoder, found := json.NewEncoder(logging.Escape(c.out)), false
 	p := newPage(c.out)
 	for step, err := range steps {
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"resumed/internal/fleet/natskv"
 	"resumed/internal/hub"
 	"resumed/internal/humanize"
+	"resumed/internal/logging"
 )
 
 func (c *cli) hubCommand() *cobra.Command {
@@ -153,7 +154,7 @@ func (c *cli) hubList(dir *string) *cobra.Command {
 				return err
 			}
 			if c.json {
-				return json.NewEncoder(escaping{c.out}).Encode(struct {
+				return json.NewEncoder(logging.Escape(c.out)).Encode(struct {
 					Version int `json:"version"`
 					hub.List
 				}{1, known})

@@ -13,6 +13,7 @@ import (
 	"strconv"
 
 	"resumed/internal/dirs"
+	"resumed/internal/logging"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 	"resumed/internal/state"
@@ -53,7 +54,7 @@ func (c *cli) learned(ctx context.Context) error {
 		lessons = append(lessons, l)
 	}
 	if c.json {
-		return json.NewEncoder(escaping{c.out}).Encode(map[string]any{"version": 1, "learned": lessons})
+		return json.NewEncoder(logging.Escape(c.out)).Encode(map[string]any{"version": 1, "learned": lessons})
 	}
 	p := newPage(c.out)
 	printLessons(p, lessons)

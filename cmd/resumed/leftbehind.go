@@ -12,6 +12,7 @@ import (
 	"resumed/internal/agents"
 	"resumed/internal/dirs"
 	"resumed/internal/humanize"
+	"resumed/internal/logging"
 	"resumed/internal/resume"
 )
 
@@ -47,7 +48,7 @@ func (c *cli) leftBehind(all bool, args []string) error {
 	}
 	switch {
 	case c.json:
-		return json.NewEncoder(escaping{c.out}).Encode(map[string]any{
+		return json.NewEncoder(logging.Escape(c.out)).Encode(map[string]any{
 			"version": 1, "now": time.Now().UTC(), "daemon": nil, "accounts": []any{}, "sessions": sessions,
 		})
 	case len(sessions) == 0:

@@ -20,6 +20,7 @@ import (
 	"resumed/internal/deliver"
 	"resumed/internal/dirs"
 	"resumed/internal/humanize"
+	"resumed/internal/logging"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 	"resumed/internal/state"
@@ -149,7 +150,7 @@ func (c *cli) printRuns(ctx context.Context, dir string, lines int, follow bool)
 // print shows what an agent wrote: as it is to a file or a pipe, and made
 // harmless on a terminal.
 func (c *cli) print(text string) error {
-	if isTerminal(c.out) {
+	if logging.IsTerminal(c.out) {
 		text = sanitize.Text(text)
 	}
 	_, err := io.WriteString(c.out, text)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"resumed/internal/logging"
 	"resumed/internal/notify"
 	"resumed/internal/notify/channels"
 	"resumed/internal/sanitize"
@@ -82,7 +83,7 @@ func (c *cli) notifyTest(ctx context.Context, name string) error {
 		trials = append(trials, t)
 	}
 	if c.json {
-		err = json.NewEncoder(escaping{c.out}).Encode(map[string]any{"version": 1, "channels": trials})
+		err = json.NewEncoder(logging.Escape(c.out)).Encode(map[string]any{"version": 1, "channels": trials})
 	} else {
 		err = c.printTrials(trials)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/humanize"
+	"resumed/internal/logging"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 )
@@ -85,7 +86,7 @@ func (c *cli) setPaused(cmd *cobra.Command, args []string, paused bool) error {
 		return err
 	}
 	if c.json {
-		return json.NewEncoder(escaping{c.out}).Encode(map[string]any{"version": 1, "paused": paused})
+		return json.NewEncoder(logging.Escape(c.out)).Encode(map[string]any{"version": 1, "paused": paused})
 	}
 	_, err := fmt.Fprintln(c.out, all)
 	return err
@@ -99,7 +100,7 @@ func (c *cli) order(cmd *cobra.Command, name string, order control.Order, done s
 		return err
 	}
 	if c.json {
-		return json.NewEncoder(escaping{c.out}).Encode(struct {
+		return json.NewEncoder(logging.Escape(c.out)).Encode(struct {
 			Version int         `json:"version"`
 			Session resume.View `json:"session"`
 		}{1, after})

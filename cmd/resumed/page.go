@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
 
+	"resumed/internal/logging"
 	"resumed/internal/termui"
 )
 
@@ -47,8 +48,8 @@ type page struct {
 }
 
 func newPage(out io.Writer) *page {
-	p := &page{out: out, coloured: colours(out)}
-	if isTerminal(out) {
+	p := &page{out: out, coloured: logging.Colours(out)}
+	if logging.IsTerminal(out) {
 		p.width = 80
 		if width, _, err := term.GetSize(int(out.(*os.File).Fd())); err == nil && width > 0 {
 			p.width = width

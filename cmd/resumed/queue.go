@@ -24,6 +24,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/dirs"
 	"resumed/internal/humanize"
+	"resumed/internal/logging"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 	"resumed/internal/state"
@@ -334,7 +335,7 @@ func tasksLeft() ([]resume.TaskView, error) {
 }
 
 func (c *cli) tasksForPrograms(tasks []resume.TaskView) error {
-	return json.NewEncoder(escaping{c.out}).Encode(map[string]any{"version": 1, "tasks": append([]resume.TaskView{}, tasks...)})
+	return json.NewEncoder(logging.Escape(c.out)).Encode(map[string]any{"version": 1, "tasks": append([]resume.TaskView{}, tasks...)})
 }
 
 func (c *cli) printTasks(tasks []resume.TaskView) error {

@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/internal/agents"
+	"resumed/internal/buildinfo"
+	"resumed/internal/commandline"
 	"resumed/internal/config"
 	"resumed/internal/control"
 	"resumed/internal/dirs"
@@ -80,11 +82,14 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 func (c *cli) report(err error) int {
 	code, hint := exitFailed, ""
 	problem, badConfig := errors.AsType[*config.Problem](err)
+	unknown, unknownCommand := errors.AsType[*commandline.UnknownCommandError](err)
 	_, badUsage := errors.AsType[usageError](err)
 	status, ended := errors.AsType[exitStatus](err)
 	switch {
 	case ended:
 		code = status.code
+	case unknownCommand:
+		code, hint = exitUsage, unknown.Try
 	case badUsage:
 		code, hint = exitUsage, c.command+" --help"
 	case badConfig:
@@ -119,7 +124,7 @@ func (c *cli) report(err error) int {
 func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:     "resumed",
-		Version: about(),
+		Version: buildinfo.About("resumed"),
 		Short:   "Continue coding agents that a limit stopped",
 		Long: "resumed watches the sessions of coding agents, finds out why each one stopped, waits as\n" +
 			"long as the provider asked, continues the same session and tells you when that does\n" +
@@ -145,10 +150,7 @@ func (c *cli) root() *cobra.Command {
 		c.configCommand(), c.notifyCommand(), c.doctorCommand(), c.installCommand(), c.uninstallCommand(),
 		c.backoffCommand(), c.execCommand(), c.shellCommand(), c.fleetCommand(), c.hubCommand(), c.demoCommand(), c.demoAgentCommand(), c.keepCommand(), c.versionCommand(),
 	)
-	root.SetFlagErrorFunc(flagError)
-	root.SetVersionTemplate("{{.Version}}\n")
-	addHelp(root)
-	checkArguments(root)
+	commandline.Prepare(root)
 	c.addCompletion(root)
 	return root
 }

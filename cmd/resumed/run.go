@@ -20,6 +20,7 @@ import (
 	"resumed/internal/app"
 	"resumed/internal/config"
 	"resumed/internal/dirs"
+	"resumed/internal/logging"
 	"resumed/internal/state"
 )
 
@@ -89,11 +90,11 @@ func (c *cli) logger(cfg config.Config) (*slog.LevelVar, *slog.Logger) {
 	level := new(slog.LevelVar)
 	level.Set(cfg.Log.SlogLevel())
 	if c.logLevel == "" {
-		return level, newLogger(c.err, level, format)
+		return level, logging.New(c.err, level, format)
 	}
 	var fixed slog.Level
 	_ = fixed.UnmarshalText([]byte(c.logLevel)) // checkGlobals has read it before
-	return nil, newLogger(c.err, fixed, format)
+	return nil, logging.New(c.err, fixed, format)
 }
 
 // dryRunPrefix begins the name of a dry run's directory. Dry runs are told

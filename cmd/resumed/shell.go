@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/internal/execrun"
+	"resumed/internal/logging"
 	"resumed/internal/sanitize"
 	"resumed/internal/terminal/tmux"
 )
@@ -52,7 +53,7 @@ func (c *cli) shell(argv []string) error {
 	if os.Getenv("TMUX") != "" {
 		return fmt.Errorf("start %s: %w", program, syscall.Exec(program, argv, os.Environ()))
 	}
-	if !isTerminal(os.Stdin) || !isTerminal(os.Stdout) {
+	if !logging.IsTerminal(os.Stdin) || !logging.IsTerminal(os.Stdout) {
 		return hinted{errors.New("there is no terminal to show " + argv[0] + " in"), "start it without resumed shell"}
 	}
 	if _, err := exec.LookPath("tmux"); err != nil {

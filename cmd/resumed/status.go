@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/internal/control"
+	"resumed/internal/logging"
 	"resumed/internal/resume"
 	"resumed/internal/termui"
 )
@@ -58,7 +59,7 @@ func (c *cli) statusCommand() *cobra.Command {
 			case watch:
 				return c.watch(cmd.Context(), all, only)
 			case c.json:
-				return json.NewEncoder(escaping{c.out}).Encode(status)
+				return json.NewEncoder(logging.Escape(c.out)).Encode(status)
 			case only != nil:
 				return c.show(newPage(c.out).view().Session(status.Sessions[0]))
 			default:
@@ -75,13 +76,13 @@ func (c *cli) statusCommand() *cobra.Command {
 // watch goes on showing how the sessions stand: all of them, or only one.
 func (c *cli) watch(ctx context.Context, all bool, only *resume.Key) error {
 	following := termui.Following{
-		Daemon: c.client(), Out: c.out, Err: c.err, Paint: termui.Paint(colours(c.out)), All: all || only != nil, Only: only,
+		Daemon: c.client(), Out: c.out, Err: c.err, Paint: termui.Paint(logging.Colours(c.out)), All: all || only != nil, Only: only,
 	}
 	switch {
 	case c.json:
-		lines := json.NewEncoder(escaping{c.out})
+		lines := json.NewEncoder(logging.Escape(c.out))
 		return following.Updates(ctx, func(u control.Update) error { return lines.Encode(u) })
-	case isTerminal(c.out) && os.Getenv("TERM") != "dumb":
+	case logging.IsTerminal(c.out) && os.Getenv("TERM") != "dumb":
 		return following.Live(ctx)
 	default:
 		return following.Lines(ctx)

@@ -12,6 +12,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/humanize"
+	"resumed/internal/logging"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 	"resumed/internal/usage"
@@ -34,7 +35,7 @@ func (c *cli) usageCommand() *cobra.Command {
 			}
 			used := accountsUsed(status)
 			if c.json {
-				return json.NewEncoder(escaping{c.out}).Encode(map[string]any{"version": 1, "accounts": used})
+				return json.NewEncoder(logging.Escape(c.out)).Encode(map[string]any{"version": 1, "accounts": used})
 			}
 			return c.printUsage(used, status.Now)
 		},

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package main
+package commandline
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// checkArguments has every command take what its usage line says, and say in
-// words of our own what is missing, unexpected or unknown.
+// checkArguments has every command take what its usage line says. Its errors name what is missing,
+// unexpected or unknown.
 func checkArguments(cmd *cobra.Command) {
 	switch {
 	case cmd.HasSubCommands():
@@ -55,21 +55,28 @@ func asUsed(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// knowsCommand refuses what is none of a command's own commands.
+// UnknownCommandError says which command is unknown, and what the user can try instead.
+type UnknownCommandError struct{ Command, Try string }
+
+func (e *UnknownCommandError) Error() string { return fmt.Sprintf("unknown command %q", e.Command) }
+
+// knowsCommand refuses an argument that is none of a command's own commands.
 func knowsCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	err := fmt.Errorf("unknown command %q", strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" "))
 	cmd.SuggestionsMinimumDistance = 2
 	var tries []string
 	for _, name := range append(cmd.SuggestionsFor(args[0]), "--help") {
 		tries = append(tries, cmd.CommandPath()+" "+name)
 	}
-	return hinted{err, strings.Join(tries, ", or ")}
+	return &UnknownCommandError{
+		Command: strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" "),
+		Try:     strings.Join(tries, ", or "),
+	}
 }
 
-// flagError says of a flag's value what was wanted instead.
+// flagError names the values that a flag takes.
 func flagError(_ *cobra.Command, err error) error {
 	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {

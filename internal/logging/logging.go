@@ -1,6 +1,8 @@
 //go:build !windows
 
-package main
+// Package logging makes the logger of a program, for a terminal, a file or the journal, and knows what
+// an output can show.
+package logging
 
 import (
 	"context"
@@ -17,25 +19,27 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// newLogger returns a logger for that output: tint on a terminal, text that
-// suits the journal elsewhere, JSON where asked for.
-func newLogger(out io.Writer, level slog.Leveler, format string) *slog.Logger {
+// New returns a logger for that output: colours on a terminal, lines with priorities in the journal,
+// text elsewhere, and JSON if the format says so.
+func New(out io.Writer, level slog.Leveler, format string) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	if isJournal(out, os.Getenv("JOURNAL_STREAM")) {
 		return newJournalLogger(out, options, format)
 	}
 	switch {
 	case format == "json":
-		return slog.New(slog.NewJSONHandler(escaping{out}, options))
-	case format != "text" && isTerminal(out):
-		handler := tint.NewTextHandler(out, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !colours(out)})
+		return slog.New(slog.NewJSONHandler(Escape(out), options))
+	case format != "text" && IsTerminal(out):
+		handler := tint.NewTextHandler(out, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !Colours(out)})
 		return slog.New(cleaning{handler})
 	}
-	return slog.New(slog.NewTextHandler(escaping{out}, options))
+	return slog.New(slog.NewTextHandler(Escape(out), options))
 }
 
-// escaping stands before an output of JSON or of slog's text: what is written
-// there commands no terminal. It is given whole records.
+// Escape returns a writer for JSON or slog's text that escapes control characters, so that no record can
+// change a terminal. Each write must be a whole record.
+func Escape(out io.Writer) io.Writer { return escaping{out} }
+
 type escaping struct{ io.Writer }
 
 func (w escaping) Write(record []byte) (int, error) {
@@ -45,17 +49,18 @@ func (w escaping) Write(record []byte) (int, error) {
 	return len(record), nil
 }
 
-func isTerminal(w io.Writer) bool {
+// IsTerminal reports whether w is a terminal.
+func IsTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// colours reports whether what is written there may be coloured.
-func colours(w io.Writer) bool {
-	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+// Colours reports whether output to w may have colours.
+func Colours(w io.Writer) bool {
+	return IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// cleaning stands before a handler that writes to a terminal without escaping.
+// cleaning removes control characters before a handler that writes to a terminal without escaping.
 type cleaning struct{ slog.Handler }
 
 func (h cleaning) Handle(ctx context.Context, record slog.Record) error {
@@ -97,8 +102,8 @@ func cleanAttr(a slog.Attr) slog.Attr {
 	return a
 }
 
-// harmless returns text that stays so: of these four characters tint makes an
-// escape itself, when it has quoted them.
+// harmless removes control characters, also those that tint would make: it turns the four characters
+// \x1b of a quoted text into an escape.
 func harmless(text string) string {
 	return strings.ReplaceAll(sanitize.Line(text), `\x1b`, `\u001b`)
 }

@@ -1,9 +1,11 @@
 //go:build !windows
 
-package main
+// Package commandline gives the commands of a program the same help, completion scripts and checks of
+// their arguments.
+package commandline
 
 import (
-	"io"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,32 +41,42 @@ Everywhere:
 More: {{.CommandPath}} COMMAND --help{{end}}
 `
 
+// Prepare is called when all commands of a program are there.
+func Prepare(root *cobra.Command) {
+	root.SetFlagErrorFunc(flagError)
+	root.SetVersionTemplate("{{.Version}}\n")
+	addHelp(root)
+	checkArguments(root)
+}
+
 // addHelp gives every command the same help, also those that cobra brings.
 func addHelp(root *cobra.Command) {
 	root.SetHelpTemplate(helpTemplate)
 	root.SetUsageTemplate(usageTemplate)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	describe(root, "help", "Explain a command", "  resumed help status")
 	explainCommands(root)
-	helpPlainBash(root)
-	describe(root, "completion", "Print the completion script of a shell",
-		"  source <(resumed completion bash)\n  resumed completion fish > ~/.config/fish/completions/resumed.fish")
-	for shell, example := range map[string]string{
-		"bash":       "  source <(resumed completion bash)\n  resumed completion bash > ~/.local/share/bash-completion/completions/resumed",
-		"zsh":        "  source <(resumed completion zsh)\n  resumed completion zsh > \"${fpath[1]}/_resumed\"",
-		"fish":       "  resumed completion fish | source\n  resumed completion fish > ~/.config/fish/completions/resumed.fish",
-		"powershell": "  resumed completion powershell | Out-String | Invoke-Expression",
-	} {
-		describe(root, "completion "+shell, "Print the completion script of "+shell, example)
+	workInPlainBash(root)
+	name := root.Name()
+	describe(root, "help", "Explain a command", "  "+root.CommandPath()+" help "+root.Commands()[0].Name())
+	examples := map[string]string{
+		"bash":       "  source <(NAME completion bash)\n  NAME completion bash > ~/.local/share/bash-completion/completions/NAME",
+		"zsh":        "  source <(NAME completion zsh)\n  NAME completion zsh > \"${fpath[1]}/_NAME\"",
+		"fish":       "  NAME completion fish | source\n  NAME completion fish > ~/.config/fish/completions/NAME.fish",
+		"powershell": "  NAME completion powershell | Out-String | Invoke-Expression",
 	}
+	for shell, example := range examples {
+		describe(root, "completion "+shell, "Print the completion script of "+shell, strings.ReplaceAll(example, "NAME", name))
+	}
+	describe(root, "completion", "Print the completion script of a shell",
+		strings.ReplaceAll("  source <(NAME completion bash)\n  NAME completion fish > ~/.config/fish/completions/NAME.fish", "NAME", name))
 }
 
-// plainBash lets the script of bash work also without the package
-// bash-completion, which many machines do not have.
+// plainBash lets the script of bash work also without the package bash-completion, which many machines do
+// not have. %s is the name of the program in cobra's functions.
 const plainBash = `
 if ! declare -F _get_comp_words_by_ref >/dev/null; then
-    __resumed_init_completion()
+    __%s_init_completion()
     {
         COMPREPLY=()
         words=("${COMP_WORDS[@]}") cword=$COMP_CWORD
@@ -73,8 +85,8 @@ if ! declare -F _get_comp_words_by_ref >/dev/null; then
 fi
 `
 
-// helpPlainBash adds it to cobra's script.
-func helpPlainBash(root *cobra.Command) {
+// workInPlainBash adds plainBash to cobra's script.
+func workInPlainBash(root *cobra.Command) {
 	bash, _, err := root.Find([]string{"completion", "bash"})
 	if err != nil || bash.RunE == nil {
 		return // this version of cobra has none
@@ -84,12 +96,15 @@ func helpPlainBash(root *cobra.Command) {
 		if err := script(cmd, args); err != nil {
 			return err
 		}
-		_, err := io.WriteString(cmd.OutOrStdout(), plainBash)
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), plainBash, root.Name())
 		return err
 	}
 }
 
-// explainCommands has help refuse a command that there is not.
+// OtherProgram is the annotation of a command that another program runs, and also explains.
+const OtherProgram = "other program"
+
+// explainCommands has help refuse an unknown command.
 func explainCommands(root *cobra.Command) {
 	help, _, err := root.Find([]string{"help"})
 	if err != nil {
@@ -99,17 +114,20 @@ func explainCommands(root *cobra.Command) {
 	help.Run = nil
 	help.RunE = func(_ *cobra.Command, args []string) error {
 		cmd, rest, err := root.Find(args)
-		if err == nil {
-			err = knowsCommand(cmd, rest)
-		}
 		if err != nil {
-			return usageError{err}
+			return err
+		}
+		if cmd.Annotations[OtherProgram] != "" {
+			return cmd.RunE(cmd, append(rest, "--help"))
+		}
+		if err := knowsCommand(cmd, rest); err != nil {
+			return err
 		}
 		return cmd.Help()
 	}
 }
 
-// describe gives a command that cobra brings words of our own.
+// describe sets the texts of a command that cobra brings.
 func describe(root *cobra.Command, path, short, example string) {
 	cmd, rest, err := root.Find(strings.Fields(path))
 	if err != nil || len(rest) > 0 {

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package main
+package logging
 
 import (
 	"context"
@@ -37,9 +37,9 @@ func newJournalLogger(out io.Writer, options *slog.HandlerOptions, format string
 		return a
 	}
 	target := &prioritised{out: out}
-	var inner slog.Handler = slog.NewTextHandler(escaping{target}, options)
+	var inner slog.Handler = slog.NewTextHandler(Escape(target), options)
 	if format == "json" {
-		inner = slog.NewJSONHandler(escaping{target}, options)
+		inner = slog.NewJSONHandler(Escape(target), options)
 	}
 	return slog.New(journalHandler{inner, target})
 }

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"resumed/internal/app"
 	"resumed/internal/config"
+	"resumed/internal/fleet/member"
 	"resumed/internal/fleet/natskv"
 	"resumed/internal/humanize"
 )
@@ -38,7 +38,7 @@ func examineFleet(ctx context.Context, e *examination, cfg config.Fleet) {
 	var reached *natskv.Health
 	for url := range strings.SplitSeq(cfg.URL, ",") {
 		url = strings.TrimSpace(url)
-		found, err := natskv.Check(ctx, natskv.Options{URL: url, Credentials: credentials, CAFile: cfg.CAFile, Host: app.HostName(cfg)})
+		found, err := natskv.Check(ctx, natskv.Options{URL: url, Credentials: credentials, CAFile: cfg.CAFile, Host: member.HostName(cfg)})
 		if err != nil {
 			e.fail("fleet server", url+": "+err.Error(), remedy(err, cfg))
 			continue

@@ -17,10 +17,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/internal/agents"
-	"resumed/internal/app"
 	"resumed/internal/atomicfile"
 	"resumed/internal/config"
 	"resumed/internal/control"
+	"resumed/internal/fleet/member"
 	"resumed/internal/fleet/natskv"
 	"resumed/internal/logging"
 )
@@ -95,7 +95,7 @@ func (c *cli) joinFleet(cmd *cobra.Command, line, name string) error {
 	dir := filepath.Dir(path)
 	wanted := keyFiles(dir)
 	wanted.URL, wanted.Name = invitation.URL, name
-	wanted.Name = app.HostName(wanted)
+	wanted.Name = member.HostName(wanted)
 	credentials, err := keysFor(wanted.CredentialsFile, invitation)
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func (c *cli) leaveFleet() error {
 		}
 		said = append(said, file+" is removed")
 	}
-	_, err = fmt.Fprintf(c.out, "%s.\nTo take its access away, run `resumed hub remove %s` on the hub's machine.\n", strings.Join(said, ", "), app.HostName(now.Fleet))
+	_, err = fmt.Fprintf(c.out, "%s.\nTo take its access away, run `resumed hub remove %s` on the hub's machine.\n", strings.Join(said, ", "), member.HostName(now.Fleet))
 	return err
 }
 

@@ -15,6 +15,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/deliver"
 	"resumed/internal/feed"
+	"resumed/internal/fleet/member"
 	"resumed/internal/journal"
 	"resumed/internal/lease"
 	"resumed/internal/metrics"
@@ -38,10 +39,11 @@ type daemon struct {
 	gauge    *gauge
 	nudges   *nudges
 	desk     *desk
-	crew     *crew
+	fleet    *member.Client
 	feeds    *feed.Feeds
 	journal  *journal.Journal
 	metrics  *metrics.Metrics
+	answers  *backend
 	server   *control.Server
 	web      *webui.Server
 	reloader *reloader
@@ -94,7 +96,6 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 	changes := new(control.Changes)
 	purse := newPurse(d.settings, d.store, changes.NoteDaemon, opts.Log)
 	d.settings.purse = purse
-	d.crew = newCrew(opts, d.settings, changes)
 
 	if d.notifier, err = d.newNotifier(first, changes); err != nil {
 		return err
@@ -109,11 +110,10 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 		Rand:    rand.Float64,
 		Mark:    uuid.NewString,
 	})
-	d.crew.engine, d.crew.notifier = d.engine, d.notifier
 	d.gauge = newGauge(d.settings, d.store, d.notifier, changes.NoteDaemon)
 	d.desk = &desk{settings: d.settings, engine: d.engine, store: d.store, gauge: d.gauge, changes: changes, log: opts.Log}
-	d.metrics = metrics.New(opts.Version, standing{d.engine, d.notifier, d.settings, d.gauge.meters, d.crew})
-	d.crew.metrics = d.metrics
+	d.metrics = metrics.New(opts.Version, standing{d.engine, d.notifier, d.settings, d.gauge.meters, func() (member.Figures, bool) { return d.fleet.Figures() }})
+	d.fleet = d.newFleet(changes)
 	d.metrics.Expect(first.agentNames(), first.channelNames())
 	d.feeds = feed.New(feed.Options{
 		Observe:   d.engine.Observe,
@@ -128,7 +128,7 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 	d.deliver = deliver.New(deliver.Options{
 		StateDir: opts.StateDir, LeaseDirs: opts.LeaseDirs, DryRun: opts.DryRun,
 		Settings: d.settings.forDelivery, Engine: d.engine, Transcripts: d.feeds,
-		Hold: d.crew.hold, Purse: purse, Sync: d.store.Sync, Stopping: d.inputs.stopped, Log: opts.Log,
+		Hold: d.hold, Purse: purse, Sync: d.store.Sync, Stopping: d.inputs.stopped, Log: opts.Log,
 	}, snapshot.Sessions)
 	return d.buildDoors(maker, changes, snapshot.Paused)
 }
@@ -141,9 +141,9 @@ func (d *daemon) buildDoors(maker maker, changes *control.Changes, paused bool) 
 	answers := &backend{
 		opts: opts, startedAt: time.Now(), settings: d.settings, changes: changes, store: d.store, engine: d.engine,
 		notifier: d.notifier, deliver: d.deliver, journal: d.journal, gauge: d.gauge, nudges: d.nudges, pause: pause, reload: requests.ask, wake: d.summary.wake,
-		crew: d.crew, desk: d.desk,
+		fleet: d.fleet, desk: d.desk,
 	}
-	d.crew.order = answers.ordered
+	d.answers = answers
 	secret, err := webui.OpenSecret(opts.StateDir)
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (d *daemon) buildDoors(maker maker, changes *control.Changes, paused bool) 
 	d.reloader = &reloader{
 		opts: opts, maker: maker, requests: requests, settings: d.settings, store: d.store, notifier: d.notifier,
 		engine: d.engine, feeds: d.feeds, web: d.web, metrics: d.metrics, journal: d.journal, changes: changes, wake: d.summary.wake,
-		crew: d.crew,
+		fleet: d.fleet,
 	}
 	d.summary.source = summarySource{d.engine, d.settings, pause}
 	d.server, err = listen(opts, answers)
@@ -184,7 +184,7 @@ func (d *daemon) run(ctx context.Context, before state.Snapshot) error {
 	d.inputs.run("programs", d.deliver.WatchPrograms)
 	d.inputs.run("gauge", d.gauge.Run)
 	d.inputs.run("nudges", d.nudges.Run)
-	d.inputs.run("fleet", d.crew.Run)
+	d.inputs.run("fleet", d.fleet.Run)
 	if !d.opts.DryRun {
 		d.inputs.run("digest", d.digester().Run)
 	}
@@ -220,7 +220,7 @@ func (d *daemon) gate(s resume.Session, now time.Time) (why string, until time.T
 	if why, until = d.desk.full(s, now); why != "" {
 		return why, until
 	}
-	return d.crew.gate(s, now)
+	return d.fleet.Gate(s, now)
 }
 
 // changed is told every step by the engine, and blocks on nothing.
@@ -229,11 +229,38 @@ func (d *daemon) changed(c resume.Change) {
 	d.summary.wake()
 	d.deliver.Changed(c)
 	d.gauge.follow(c)
-	d.crew.changed(c)
+	d.fleet.SessionChanged(c)
 	d.journal.Changed(c)
 	if d.opts.Seen != nil {
 		d.opts.Seen(c)
 	}
+}
+
+// newFleet makes this daemon a member of the fleet of its configuration.
+func (d *daemon) newFleet(changes *control.Changes) *member.Client {
+	return member.New(member.Options{
+		Version: d.opts.Version, DryRun: d.opts.DryRun, Log: d.opts.Log,
+		Settings: func() member.Settings {
+			now := d.settings.Load()
+			return member.Settings{Config: now.config, Agents: now.agents}
+		},
+		Engine: d.engine, Notifier: d.notifier, Metrics: d.metrics,
+		View:    func(s resume.Session) resume.View { return d.settings.Load().view(s) },
+		Network: d.opts.network,
+		Order: func(ctx context.Context, from, session string, order control.Order) (resume.View, error) {
+			return d.answers.ordered(ctx, from, session, order)
+		},
+		Changed: changes.NoteAll,
+	})
+}
+
+// hold asks the fleet for a session that other machines can see, too.
+func (d *daemon) hold(ctx context.Context, s resume.Session) (deliver.Hold, *resume.NotSent) {
+	held, refused := d.fleet.Hold(ctx, s)
+	if held == nil {
+		return nil, refused
+	}
+	return held, nil
 }
 
 func (d *daemon) newNotifier(first *settings, changes *control.Changes) (*notify.Notifier, error) {
@@ -244,7 +271,7 @@ func (d *daemon) newNotifier(first *settings, changes *control.Changes) (*notify
 	return notify.New(notify.Options{
 		Config: first.notify(), Store: outbox{d.store}, Log: d.opts.Log, Host: host, Agents: agents.Titles(),
 		Count: func(channel string, outcome notify.Outcome) { d.metrics.Delivered(channel, outcome) },
-		Share: d.crew.share, Changed: changes.NoteDaemon,
+		Share: func(ctx context.Context, n notify.Notice) bool { return d.fleet.Share(ctx, n) }, Changed: changes.NoteDaemon,
 	})
 }
 

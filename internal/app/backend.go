@@ -10,6 +10,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/deliver"
+	"resumed/internal/fleet/member"
 	"resumed/internal/journal"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
@@ -33,7 +34,7 @@ type backend struct {
 	web       *webui.Server
 	gauge     *gauge
 	nudges    *nudges
-	crew      *crew
+	fleet     *member.Client
 	desk      *desk
 	reload    func(context.Context) error
 	wake      func() // says that something changed
@@ -110,10 +111,10 @@ func (b *backend) self(ctx context.Context, accounts []resume.Account) control.D
 		Notices:   notices(b.notifier.Figures()),
 		Agents:    watched(now.agentNames(), accounts),
 		Problems:  []string{},
-		Fleet:     b.crew.standing(),
+		Fleet:     b.fleet.Standing(),
 		Queue:     b.desk.count(ctx),
 	}
-	if why := b.crew.problem(); why != "" {
+	if why := b.fleet.Problem(); why != "" {
 		self.Problems = append(self.Problems, why)
 	}
 	if httpErr != nil {
@@ -217,15 +218,15 @@ func (b *backend) ordered(ctx context.Context, from, session string, order contr
 }
 
 func (b *backend) Fleet(ctx context.Context, after string, most int) (control.Fleet, error) {
-	return b.crew.fleetPage(ctx, after, most)
+	return b.fleet.Page(ctx, after, most)
 }
 
 func (b *backend) ForgetAccount(ctx context.Context, name string) error {
-	return b.crew.forget(ctx, name)
+	return b.fleet.Forget(ctx, name)
 }
 
 func (b *backend) DoAway(ctx context.Context, host, session string, order control.Order) (resume.View, error) {
-	return b.crew.do(ctx, host, session, order)
+	return b.fleet.Do(ctx, host, session, order)
 }
 
 func (b *backend) SetPaused(ctx context.Context, paused bool) error {

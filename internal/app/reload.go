@@ -11,6 +11,7 @@ import (
 	"resumed/internal/config"
 	"resumed/internal/control"
 	"resumed/internal/feed"
+	"resumed/internal/fleet/member"
 	"resumed/internal/journal"
 	"resumed/internal/metrics"
 	"resumed/internal/notify"
@@ -55,7 +56,7 @@ type reloader struct {
 	metrics  *metrics.Metrics
 	journal  *journal.Journal
 	changes  *control.Changes
-	crew     *crew
+	fleet    *member.Client
 	wake     func() // says that something changed
 }
 
@@ -109,7 +110,7 @@ func (r *reloader) apply(ctx context.Context, cfg config.Config, err error) erro
 		r.opts.Level.Set(cfg.Log.SlogLevel())
 	}
 	r.web.Want(cfg.HTTP.Listen)
-	r.crew.want()
+	r.fleet.Reload()
 	r.metrics.Expect(made.agentNames(), made.channelNames())
 	r.feeds.Swap(ctx, made.agents, r.cursors)
 	r.changes.NoteAll()

@@ -13,6 +13,7 @@ import (
 	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/deliver"
+	"resumed/internal/fleet/member"
 	"resumed/internal/metrics"
 	"resumed/internal/notify"
 	"resumed/internal/notify/channels"
@@ -167,7 +168,7 @@ type standing struct {
 	notifier *notify.Notifier
 	settings *inForce
 	meters   *usage.Meters
-	crew     *crew
+	fleet    func() (member.Figures, bool)
 }
 
 func (s standing) Windows(account string) []usage.Window {
@@ -195,7 +196,10 @@ func (s standing) Agents() []string { return s.settings.Load().agentNames() }
 
 func (s standing) PendingNotices() int { return s.notifier.Pending() }
 
-func (s standing) Fleet() (metrics.Fleet, bool) { return s.crew.figures() }
+func (s standing) Fleet() (metrics.Fleet, bool) {
+	figures, ok := s.fleet()
+	return metrics.Fleet(figures), ok
+}
 
 func (s standing) Loaded() (at time.Time, ok bool) {
 	now := s.settings.Load()

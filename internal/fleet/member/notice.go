@@ -1,4 +1,4 @@
-package app
+package member
 
 import (
 	"context"
@@ -60,7 +60,7 @@ func facts(notice notify.Notice, reset time.Time) ([]byte, error) {
 }
 
 // goneNotice is what people are told of a host that is gone.
-func (m *member) goneNotice(h fleet.Host) (id string, data []byte) {
+func (m *membership) goneNotice(h fleet.Host) (id string, data []byte) {
 	data, err := json.Marshal(handed{Event: notify.HostGone, Gone: &goneHost{h.Host, h.Waiting, h.SeenAt.UTC()}})
 	if err != nil {
 		return "", nil
@@ -75,18 +75,18 @@ const (
 )
 
 // accept tells people what some host has handed in. What cannot be told by any host is dropped, and said once.
-func (c *crew) accept(ctx context.Context, m *member, n fleet.Notice) error {
+func (m *membership) accept(ctx context.Context, n fleet.Notice) error {
 	notice, err := m.received(n, time.Now())
 	why := dropUnreadable
-	if err == nil && m.told.tooMany(n, time.Now()) {
+	if err == nil && m.senders.tooMany(n, time.Now()) {
 		why, err = dropTooMany, fmt.Errorf("it has handed in %d notices within an hour", mostNotices)
 	}
 	if err == nil {
-		return c.notifier.Accept(ctx, notice)
+		return m.opts.Notifier.Accept(ctx, notice)
 	}
-	c.metrics.Dropped(why)
-	if m.told.first(n.Host, why) {
-		c.opts.Log.Warn("a notice from the fleet is dropped; more of this machine may follow without a word", "host", n.Host, "why", err)
+	m.opts.Metrics.Dropped(why)
+	if m.senders.first(n.Host, why) {
+		m.log.Warn("a notice from the fleet is dropped; more of this machine may follow without a word", "host", n.Host, "why", err)
 	}
 	return nil
 }
@@ -94,22 +94,22 @@ func (c *crew) accept(ctx context.Context, m *member, n fleet.Notice) error {
 // mostNotices is how many notices of one host people are told within an hour.
 const mostNotices = 60
 
-// toldByHosts counts what hosts have handed in. One goroutine uses it.
-type toldByHosts struct {
+// senders counts what hosts have handed in. One goroutine uses it.
+type senders struct {
 	from time.Time
 	ids  map[string]map[string]bool // the notices of each host since then
 	said map[[2]string]bool         // which drops were logged
 }
 
 // tooMany reports whether a host has handed in more than people want to hear.
-func (t *toldByHosts) tooMany(n fleet.Notice, now time.Time) bool {
-	if t.ids == nil || now.Sub(t.from).Abs() >= time.Hour {
-		t.from, t.ids = now, make(map[string]map[string]bool)
+func (s *senders) tooMany(n fleet.Notice, now time.Time) bool {
+	if s.ids == nil || now.Sub(s.from).Abs() >= time.Hour {
+		s.from, s.ids = now, make(map[string]map[string]bool)
 	}
-	ids, id := t.ids[n.Host], shortHash(n.ID)
+	ids, id := s.ids[n.Host], shortHash(n.ID)
 	if ids == nil {
 		ids = make(map[string]bool)
-		t.ids[n.Host] = ids
+		s.ids[n.Host] = ids
 	}
 	if !ids[id] && len(ids) >= mostNotices {
 		return true
@@ -119,17 +119,17 @@ func (t *toldByHosts) tooMany(n fleet.Notice, now time.Time) bool {
 }
 
 // first reports whether nothing was said yet of notices of a host that are dropped for that reason.
-func (t *toldByHosts) first(host, why string) bool {
-	if t.said == nil {
-		t.said = make(map[[2]string]bool)
+func (s *senders) first(host, why string) bool {
+	if s.said == nil {
+		s.said = make(map[[2]string]bool)
 	}
 	key := [2]string{host, why}
-	defer func() { t.said[key] = true }()
-	return !t.said[key]
+	defer func() { s.said[key] = true }()
+	return !s.said[key]
 }
 
 // received words a notice that a host has handed in, unless that cannot be understood or is not so.
-func (m *member) received(n fleet.Notice, now time.Time) (notify.Notice, error) {
+func (m *membership) received(n fleet.Notice, now time.Time) (notify.Notice, error) {
 	var h handed
 	if err := fleet.Decode(n.Data, &h); err != nil {
 		return notify.Notice{}, err
@@ -185,7 +185,7 @@ func sayUsage(notice *notify.Notice, a notify.Allowance, now time.Time) error {
 }
 
 // sayGone believes what this host has seen itself, or an earlier daemon of it: another one could say it of any host.
-func (m *member) sayGone(notice *notify.Notice, gone goneHost) error {
+func (m *membership) sayGone(notice *notify.Notice, gone goneHost) error {
 	missed := func(h fleet.Host) bool { return h.Host == gone.Name }
 	if notice.Host != m.host && !slices.ContainsFunc(m.fleet.Missing(), missed) || !fleet.GoodKey(gone.Name) || gone.Waiting < 1 {
 		return errors.New("the machine that it calls gone is not known to be")

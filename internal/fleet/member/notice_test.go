@@ -1,4 +1,4 @@
-package app
+package member
 
 import (
 	"encoding/json"
@@ -27,8 +27,8 @@ func handedIn(t *testing.T, from string, what any) fleet.Notice {
 	return fleet.Notice{Host: from, ID: "a/limited/-", At: noon, Data: data}
 }
 
-func hostOf(name string) *member {
-	return &member{host: name, fleet: fleet.New(fleet.Options{Host: name})}
+func hostOf(name string) *membership {
+	return &membership{host: name, fleet: fleet.New(fleet.Options{Host: name})}
 }
 
 // What travels are facts, however much there is to say.
@@ -141,7 +141,7 @@ func TestAHostThatIsGoneHasOneNotice(t *testing.T) {
 }
 
 func TestAHostIsNotHeardForEver(t *testing.T) {
-	var told toldByHosts
+	var told senders
 	count := func(host string, now time.Time) (n int) {
 		for i := range 1000 {
 			if !told.tooMany(fleet.Notice{Host: host, ID: fmt.Sprint(i)}, now) {
@@ -185,11 +185,11 @@ func TestAnotherHostMayAskForLittle(t *testing.T) {
 // What no host could tell is done with at once, and said once: it would be given to the hosts for ever, before all others.
 func TestANoticeThatNobodyUnderstandsIsDropped(t *testing.T) {
 	var log strings.Builder
-	c := &crew{opts: Options{Log: slog.New(slog.NewTextHandler(&log, nil))}, metrics: metrics.New("1", nil)}
 	m := hostOf("here")
+	m.log, m.opts.Metrics = slog.New(slog.NewTextHandler(&log, nil)), metrics.New("1", nil)
 	for range 3 {
-		require.NoError(t, c.accept(t.Context(), m, handedIn(t, "mallory", handed{Event: "party\x1b[2J", Account: "a"})))
-		require.NoError(t, c.accept(t.Context(), m, fleet.Notice{Host: "mallory", ID: "x", Data: []byte("{")}))
+		require.NoError(t, m.accept(t.Context(), handedIn(t, "mallory", handed{Event: "party\x1b[2J", Account: "a"})))
+		require.NoError(t, m.accept(t.Context(), fleet.Notice{Host: "mallory", ID: "x", Data: []byte("{")}))
 	}
 	require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
 	require.Contains(t, log.String(), "host=mallory")

@@ -1,4 +1,4 @@
-package app
+package member
 
 import (
 	"context"
@@ -22,9 +22,9 @@ type told struct {
 
 // usageHost is a host that hands in how much of an allowance is used, and tells people when it is
 // its turn.
-func usageHost(t *testing.T, store fleet.Store, name string, local resume.AccountKey, heard *told) *crew {
+func usageHost(t *testing.T, store fleet.Store, name string, local resume.AccountKey, heard *told) *Client {
 	t.Helper()
-	m := &member{host: name, identities: fleet.Identities{Find: func(resume.Session) string { return "5eed.-" }, Found: func() {}}}
+	m := &membership{host: name, identities: fleet.Identities{Find: func(resume.Session) string { return "5eed.-" }, Found: func() {}}}
 	m.identities.Await(t.Context(), resume.Session{Account: local.Name, Provider: local.Provider})
 	m.fleet = fleet.New(fleet.Options{
 		Store: store, Host: name, Life: name, Rand: func() float64 { return 0.5 },
@@ -37,8 +37,8 @@ func usageHost(t *testing.T, store fleet.Store, name string, local resume.Accoun
 			return nil
 		},
 	})
-	c := &crew{}
-	c.member.Store(m)
+	c := &Client{}
+	c.state.Store(&state{membership: m})
 	return c
 }
 
@@ -48,17 +48,17 @@ func TestUsageIsToldOnceForAllHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, heard := fleet.NewMemory(time.Now), &told{}
 		accounts := []resume.AccountKey{{Name: "codex:default"}, {Name: "codex:default"}, {Name: "codex:work"}} // one, whatever hosts call it
-		var hosts []*crew
+		var hosts []*Client
 		for i, name := range []string{"laptop", "server", "box"} {
 			c := usageHost(t, store, name, accounts[i], heard)
 			hosts = append(hosts, c)
-			go func() { _ = c.member.Load().fleet.Run(t.Context()) }()
+			go func() { _ = c.current().fleet.Run(t.Context()) }()
 		}
 		settle := func() { time.Sleep(2 * fleet.Heartbeat); synctest.Wait() }
 		settle()
 		all := func(percent float64, resets time.Time) {
 			for i, c := range hosts {
-				require.True(t, c.share(t.Context(), notify.Notice{
+				require.True(t, c.Share(t.Context(), notify.Notice{
 					Event: notify.Usage, Account: accounts[i].Name, Sessions: []resume.View{},
 					Allowance: &notify.Allowance{Window: "five_hour", Percent: percent, ResetsAt: resets.Add(time.Duration(i) * time.Second)},
 				}), "the fleet tells it")
@@ -77,6 +77,6 @@ func TestUsageIsToldOnceForAllHosts(t *testing.T) {
 		require.Subset(t, heard.by[:1], heard.by, "by one of them")
 
 		another := notify.Notice{Event: notify.Usage, Account: "codex:private", Allowance: &notify.Allowance{Window: "five_hour", Percent: 80, ResetsAt: window}}
-		require.False(t, hosts[0].share(t.Context(), another), "of an account that nobody knows each host tells itself")
+		require.False(t, hosts[0].Share(t.Context(), another), "of an account that nobody knows each host tells itself")
 	})
 }

@@ -1,4 +1,4 @@
-package app
+package member
 
 import (
 	"bytes"
@@ -27,9 +27,9 @@ type answer struct {
 	Session *resume.View `json:"session,omitempty"`
 }
 
-// do has another host carry out an order.
-func (c *crew) do(ctx context.Context, host, session string, order control.Order) (resume.View, error) {
-	m := c.member.Load()
+// Do has another host carry out an order.
+func (c *Client) Do(ctx context.Context, host, session string, order control.Order) (resume.View, error) {
+	m := c.current()
 	if m == nil {
 		return resume.View{}, control.ErrNoFleet
 	}
@@ -84,9 +84,9 @@ func readOrder(text []byte) (asked away, err error) {
 	return asked, nil
 }
 
-// obey carries out what another host asks for. It may ask for little of what a person of this host
+// answerOrder carries out what another host asks for. It may ask for little of what a person of this host
 // may, and what protects a session still does.
-func (c *crew) obey(ctx context.Context, from string, text []byte) []byte {
+func (m *membership) answerOrder(ctx context.Context, from string, text []byte) []byte {
 	var says answer
 	asked, err := readOrder(text)
 	if !fleet.GoodKey(from) {
@@ -94,8 +94,8 @@ func (c *crew) obey(ctx context.Context, from string, text []byte) []byte {
 	}
 	if err == nil {
 		var after resume.View
-		if after, err = c.order(ctx, from, asked.Session, asked.Order); err == nil {
-			says.Session = new(shared(after, c.settings.Load().config.Fleet.Share))
+		if after, err = m.opts.Order(ctx, from, asked.Session, asked.Order); err == nil {
+			says.Session = new(shared(after, m.opts.Settings().Fleet.Share))
 		}
 	}
 	if err != nil {

@@ -1,36 +1,43 @@
-package app
+package member
 
 import (
 	"sync"
 	"time"
 
 	"resumed/internal/fleet"
-	"resumed/internal/metrics"
 )
 
-// figures says how this host stands in its fleet, for metrics; not, where it is in none.
-func (c *crew) figures() (metrics.Fleet, bool) {
-	s := c.standing()
+// Figures are what metrics show of this host in its fleet.
+type Figures struct {
+	Connected bool
+	Hosts     int
+	Alone     time.Duration // in total, since the daemon started
+	Skew      time.Duration // by which the fleet's clock is ahead
+}
+
+// Figures returns the figures of this host, and false where it is in no fleet.
+func (c *Client) Figures() (Figures, bool) {
+	s := c.Standing()
 	if s == nil {
-		return metrics.Fleet{}, false
+		return Figures{}, false
 	}
-	f := metrics.Fleet{Connected: s.State == fleetConnected, Hosts: s.Hosts, Alone: c.alone.elapsed()}
-	if m := c.member.Load(); m != nil {
+	f := Figures{Connected: s.State == connected, Hosts: s.Hosts, Alone: c.alone.elapsed()}
+	if m := c.current(); m != nil {
 		f.Skew = m.fleet.Standing().Skew
 	}
 	return f, true
 }
 
 // count counts what happens in the fleet.
-func (c *crew) count(n fleet.Count) {
+func (c *Client) count(n fleet.Count) {
 	if n.CAS != "" {
-		c.metrics.Wrote(n.CAS)
+		c.opts.Metrics.Wrote(n.CAS)
 	}
 	if n.Probe != "" {
-		c.metrics.Probed(n.Probe)
+		c.opts.Metrics.Probed(n.Probe)
 	}
 	if n.Dropped != "" {
-		c.metrics.Dropped(n.Dropped)
+		c.opts.Metrics.Dropped(n.Dropped)
 	}
 }
 

@@ -1,4 +1,4 @@
-package app
+package member
 
 import (
 	"context"
@@ -22,11 +22,9 @@ type seen struct {
 
 // viewer shows the interrupted sessions of this host to the others.
 type viewer struct {
-	member   *member
-	engine   *resume.Engine
-	settings *inForce
-	noted    chan struct{}
-	counts   atomic.Pointer[map[string]int] // of what is shown, by account
+	*membership
+	noted  chan struct{}
+	counts atomic.Pointer[map[string]int] // of what is shown, by account
 
 	shown map[string]showing // owned by run
 }
@@ -46,11 +44,14 @@ const (
 	viewAgain = fleet.ViewTTL / 4
 )
 
-func newViewer(m *member, engine *resume.Engine, settings *inForce) *viewer {
-	v := &viewer{member: m, engine: engine, settings: settings, noted: make(chan struct{}, 1), shown: make(map[string]showing)}
+func newViewer(m *membership) *viewer {
+	v := &viewer{membership: m, noted: make(chan struct{}, 1), shown: make(map[string]showing)}
 	v.counts.Store(&map[string]int{})
 	return v
 }
+
+// shows returns how many sessions of each account are shown.
+func (v *viewer) shows() map[string]int { return *v.counts.Load() }
 
 // note says that something changed.
 func (v *viewer) note() {
@@ -83,7 +84,7 @@ func (v *viewer) run(ctx context.Context) {
 
 // adopt learns what an earlier daemon of this host has shown, so that it is taken down.
 func (v *viewer) adopt(ctx context.Context) {
-	old, err := v.member.store.List(ctx, fleet.View, v.member.host+".")
+	old, err := v.store.List(ctx, fleet.View, v.host+".")
 	if err != nil {
 		return // it is forgotten by itself
 	}
@@ -94,22 +95,22 @@ func (v *viewer) adopt(ctx context.Context) {
 
 // show tells what is new.
 func (v *viewer) show(ctx context.Context) error {
-	sessions, err := v.engine.Kept(ctx)
+	sessions, err := v.opts.Engine.Kept(ctx)
 	if err != nil {
 		return err
 	}
-	now, here, counts := v.settings.Load(), make(map[string]bool), make(map[string]int)
+	share, here, counts := v.opts.Settings().Fleet.Share, make(map[string]bool), make(map[string]int)
 	for _, s := range sessions {
 		if !s.Interrupted() {
 			continue
 		}
-		key := v.member.host + "." + unfit.ReplaceAllString(s.Key.Agent, "_") + "." + shortHash(s.Key.ID)
+		key := v.host + "." + notInKeys.ReplaceAllString(s.Key.Agent, "_") + "." + shortHash(s.Key.ID)
 		here[key] = true
-		account := v.member.account(*s)
+		account := v.account(*s)
 		counts[account]++
-		text, err := json.Marshal(seen{account, shared(now.view(*s), now.config.Fleet.Share)})
+		text, err := json.Marshal(seen{account, shared(v.opts.View(*s), share)})
 		if err == nil && len(text) > fleet.LargestValue { // nobody would read it
-			text, err = json.Marshal(seen{account, shared(now.view(*s), config.ShareFacts)})
+			text, err = json.Marshal(seen{account, shared(v.opts.View(*s), config.ShareFacts)})
 		}
 		if err != nil {
 			return err
@@ -126,7 +127,7 @@ func (v *viewer) show(ctx context.Context) error {
 		if here[key] {
 			continue
 		}
-		if err := v.member.store.Delete(ctx, fleet.View, key, was.rev); err != nil && !errors.Is(err, fleet.ErrConflict) {
+		if err := v.store.Delete(ctx, fleet.View, key, was.rev); err != nil && !errors.Is(err, fleet.ErrConflict) {
 			return err
 		}
 		delete(v.shown, key)
@@ -136,7 +137,7 @@ func (v *viewer) show(ctx context.Context) error {
 
 // put writes a key that is this host's alone: whatever stands there is older.
 func (v *viewer) put(ctx context.Context, key string, text []byte) error {
-	store, was := v.member.store, v.shown[key]
+	store, was := v.store, v.shown[key]
 	rev, err := store.Update(ctx, fleet.View, key, text, was.rev, 0)
 	if errors.Is(err, fleet.ErrConflict) || was.rev == 0 {
 		if rev, err = store.Create(ctx, fleet.View, key, text, 0); errors.Is(err, fleet.ErrConflict) {

@@ -1,4 +1,4 @@
-package app
+package member
 
 import (
 	"cmp"
@@ -8,21 +8,20 @@ import (
 	"time"
 
 	"resumed/internal/config"
-	"resumed/internal/deliver"
 	"resumed/internal/fleet"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
 )
 
-// hold makes this host the one that looks after a session that lies on a file system which other
+// Hold makes this host the one that looks after a session that lies on a file system which other
 // machines write to, too.
-func (c *crew) hold(ctx context.Context, s resume.Session) (deliver.Hold, *resume.NotSent) {
-	m := c.member.Load()
-	if m == nil && c.settings.Load().config.Fleet.URL == "" || c.opts.network(s.Transcript) == "" {
+func (c *Client) Hold(ctx context.Context, s resume.Session) (*fleet.Hold, *resume.NotSent) {
+	m := c.current()
+	if m == nil && c.opts.Settings().Fleet.URL == "" || c.opts.Network(s.Transcript) == "" {
 		return nil, nil
 	}
 	if m == nil {
-		problem := c.problem()
+		problem := c.Problem()
 		why := "other machines can see it too, and " + cmp.Or(problem, "this host is still joining its fleet")
 		return nil, &resume.NotSent{Why: why, Answered: problem != ""}
 	}
@@ -41,9 +40,9 @@ func (c *crew) hold(ctx context.Context, s resume.Session) (deliver.Hold, *resum
 	}
 }
 
-// share hands in a notice of an account that hosts share, so that people are told once.
-func (c *crew) share(ctx context.Context, notice notify.Notice) bool {
-	m := c.member.Load()
+// Share hands in a notice of an account that hosts share, so that people are told once.
+func (c *Client) Share(ctx context.Context, notice notify.Notice) bool {
+	m := c.current()
 	if m == nil {
 		return false
 	}
@@ -71,7 +70,7 @@ func (c *crew) share(ctx context.Context, notice notify.Notice) bool {
 
 // shareUsage hands in that much of an allowance is used. Hosts are told its end to the second,
 // each by its own agent: it is the same one.
-func (m *member) shareUsage(ctx context.Context, notice notify.Notice) bool {
+func (m *membership) shareUsage(ctx context.Context, notice notify.Notice) bool {
 	id := m.identities.Known(resume.AccountKey{Name: notice.Account, Provider: notice.Provider})
 	if id == "" {
 		return false // nobody knows whose it is
@@ -82,11 +81,14 @@ func (m *member) shareUsage(ctx context.Context, notice notify.Notice) bool {
 	return err == nil && m.fleet.Tell(ctx, notice.ID, data)
 }
 
+// engineTimeout bounds how long the engine may take to count.
+const engineTimeout = 10 * time.Second
+
 // waiting counts the sessions of this host that wait.
-func (c *crew) waiting() (n int) {
-	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+func (m *membership) waiting() (n int) {
+	ctx, cancel := context.WithTimeout(context.Background(), engineTimeout)
 	defer cancel()
-	tallies, _ := c.engine.Tallies(ctx) // of one that stops nothing is told
+	tallies, _ := m.opts.Engine.Tallies(ctx) // of one that stops nothing is told
 	for _, t := range tallies {
 		n += t[resume.Waiting]
 	}

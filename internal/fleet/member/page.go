@@ -1,4 +1,4 @@
-package app
+package member
 
 import (
 	"cmp"
@@ -21,15 +21,15 @@ import (
 // mostAccounts is how many accounts of a fleet are read, and how many are shown.
 const mostAccounts = 1000
 
-// fleetPage returns how the fleet stands, and a page of its sessions. Of them no more is read:
+// Page returns how the fleet stands, and a page of its sessions. Of them no more is read:
 // how many there are the hosts say themselves.
-func (c *crew) fleetPage(ctx context.Context, after string, most int) (control.Fleet, error) {
-	m := c.member.Load()
+func (c *Client) Page(ctx context.Context, after string, most int) (control.Fleet, error) {
+	m := c.current()
 	if m == nil {
 		return control.Fleet{}, control.ErrNoFleet
 	}
 	if m.fleet.Standing().Alone {
-		return control.Fleet{}, errAlone
+		return control.Fleet{}, errors.New("the fleet does not answer")
 	}
 	accounts, err := m.store.Page(ctx, fleet.Accounts, 0, mostAccounts)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *crew) fleetPage(ctx context.Context, after string, most int) (control.F
 }
 
 // pageOf shows what was read. What cannot be understood is counted, and takes nothing away from the rest.
-func (m *member) pageOf(first bool, views, accounts natskv.Page, hosts, missing []fleet.Host) control.Fleet {
+func (m *membership) pageOf(first bool, views, accounts natskv.Page, hosts, missing []fleet.Host) control.Fleet {
 	page := control.Fleet{Version: 1, Sessions: []control.FleetSession{}, SessionsLeft: views.Left}
 	if views.Next != 0 {
 		page.Next = strconv.FormatUint(views.Next, 10)
@@ -158,7 +158,7 @@ func hostsOf(alive []fleet.Host, there map[string]time.Time) []control.FleetHost
 }
 
 // accountsOf lists accounts, and counts those beyond mostAccounts.
-func (m *member) accountsOf(entries natskv.Page, uses map[string]use, unreadable map[string]int) (all []control.FleetAccount, left int) {
+func (m *membership) accountsOf(entries natskv.Page, uses map[string]use, unreadable map[string]int) (all []control.FleetAccount, left int) {
 	all, left = []control.FleetAccount{}, entries.Left
 	known := make(map[string]bool)
 	for _, e := range entries.Entries {
@@ -196,19 +196,19 @@ func (m *member) accountsOf(entries natskv.Page, uses map[string]use, unreadable
 
 // nameOf returns what people call an account: by its name on this host, else by the beginning
 // of its key.
-func (m *member) nameOf(key string) string {
+func (m *membership) nameOf(key string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return cmp.Or(m.names[key], fmt.Sprintf("%.8s", key))
 }
 
-// forget has an account count as free for all hosts.
-func (c *crew) forget(ctx context.Context, name string) error {
-	m := c.member.Load()
+// Forget has an account count as free for all hosts.
+func (c *Client) Forget(ctx context.Context, name string) error {
+	m := c.current()
 	if m == nil {
 		return control.ErrNoFleet
 	}
-	page, err := c.fleetPage(ctx, "", 1)
+	page, err := c.Page(ctx, "", 1)
 	if err != nil {
 		return err
 	}
@@ -219,11 +219,11 @@ func (c *crew) forget(ctx context.Context, name string) error {
 		}
 	}
 	if len(found) != 1 {
-		return errNoAccount(name)
+		return fmt.Errorf("no account of the fleet is called %q, or several are: resumed status --fleet lists them", name)
 	}
 	if err := m.fleet.Forget(ctx, found[0].ID); err != nil {
 		return err
 	}
 	c.opts.Log.Info("ordered by a person", "order", "forget", "account", found[0].Name)
-	return c.engine.Stir(ctx)
+	return c.opts.Engine.Stir(ctx)
 }

@@ -1,0 +1,238 @@
+// Package member makes this machine a member of the fleet that the configuration names.
+// Without one its gate is open, and no byte is sent.
+package member
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/config"
+	"resumed/internal/control"
+	"resumed/internal/fleet"
+	"resumed/internal/fleet/natskv"
+	"resumed/internal/notify"
+	"resumed/internal/resume"
+)
+
+// Options are what a Client needs of the daemon.
+type Options struct {
+	Version  string
+	DryRun   bool // no fleet is joined
+	Log      *slog.Logger
+	Settings func() Settings // those in force
+	Engine   Engine
+	Notifier Notifier
+	Metrics  Metrics
+
+	View    func(resume.Session) resume.View
+	Network func(path string) string                                                                  // the shared file system that a file is on; "": none
+	Order   func(ctx context.Context, from, session string, order control.Order) (resume.View, error) // carries out an order of another host
+	Changed func()                                                                                    // the state of this host in the fleet has changed
+}
+
+// Settings are the parts of the configuration that matter to a fleet.
+type Settings struct {
+	config.Config
+	Agents map[string]agent.Agent
+}
+
+// Engine has the sessions of this host.
+type Engine interface {
+	Kept(ctx context.Context) ([]*resume.Session, error)
+	Tallies(ctx context.Context) (map[string]resume.Tally, error)
+	Stir(ctx context.Context) error
+}
+
+// Notifier reports to people.
+type Notifier interface {
+	Accept(ctx context.Context, notice notify.Notice) error
+	Tells() bool
+}
+
+// Metrics counts what happens in the fleet.
+type Metrics interface {
+	ExpectFleet()
+	Wrote(result string)
+	Probed(outcome string)
+	Dropped(reason string)
+}
+
+// Client is this host as a member of a fleet, if the configuration names one.
+type Client struct {
+	opts     Options
+	reloaded chan struct{}         // the configuration may have changed
+	state    atomic.Pointer[state] // nil: joining, or not started
+	alone    stopwatch
+}
+
+// state is how this host stands with the fleet of the configuration. It is never changed.
+type state struct {
+	*membership       // nil: this host is in no fleet
+	joinErr     error // why not, if there should be one
+}
+
+// New returns a client that has not joined yet.
+func New(opts Options) *Client {
+	return &Client{opts: opts, reloaded: make(chan struct{}, 1)}
+}
+
+// current returns the fleet that this host is in; nil: none.
+func (c *Client) current() *membership {
+	if s := c.state.Load(); s != nil {
+		return s.membership
+	}
+	return nil
+}
+
+// Gate is a resume.Gate.
+func (c *Client) Gate(s resume.Session, now time.Time) (string, time.Time) {
+	if m := c.current(); m != nil {
+		if _, known := m.identities.Of(s); !known {
+			return "due, but it is not known yet which account it uses: the files that say so are read", now.Add(fleet.IdentifyWithin)
+		}
+		return m.fleet.Ask(s, now)
+	}
+	if c.state.Load() == nil && c.wantsFleet() {
+		return "due, but this host is still joining its fleet", now.Add(time.Second)
+	}
+	return "", time.Time{}
+}
+
+func (c *Client) wantsFleet() bool { return c.opts.Settings().Fleet.URL != "" && !c.opts.DryRun }
+
+// SessionChanged is called for every step of every session. It does not block.
+func (c *Client) SessionChanged(change resume.Change) {
+	if m := c.current(); m != nil {
+		m.fleet.Changed(change)
+		m.view.note()
+	}
+}
+
+// Reload is called when the configuration may name another fleet, or none.
+func (c *Client) Reload() {
+	select {
+	case c.reloaded <- struct{}{}:
+	default:
+	}
+}
+
+// joinRetry is when joining is tried again after it failed: the missing file may be there then.
+const joinRetry = time.Minute
+
+// Run is in the fleet that the configuration names, until ctx is done.
+func (c *Client) Run(ctx context.Context) error {
+	c.Reload()
+	leave := func() {}
+	defer func() {
+		c.state.Store(nil)
+		leave()
+	}()
+	var in config.Fleet
+	var retry <-chan time.Time
+	logged := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.reloaded:
+		case <-retry:
+		}
+		retry = nil
+		wanted := c.opts.Settings().Fleet
+		if wanted == in && c.joinErr() == nil {
+			if m := c.current(); m != nil {
+				m.identities.Renew()
+			}
+			continue
+		}
+		c.state.Store(nil)
+		leave()
+		leave, in = func() {}, wanted
+		joined := &state{}
+		if c.wantsFleet() {
+			c.opts.Metrics.ExpectFleet()
+			joined.membership, leave, joined.joinErr = c.join(ctx, wanted)
+		}
+		c.alone.run(joined.joinErr != nil)
+		if err := joined.joinErr; err != nil {
+			if err.Error() != logged {
+				c.opts.Log.Error("this host is not in its fleet", "err", err)
+			}
+			retry, logged = time.After(joinRetry), err.Error()
+		} else {
+			logged = ""
+		}
+		c.state.Store(joined)
+		c.opts.Changed()
+		_ = c.opts.Engine.Stir(ctx) // sessions may be held back by a gate that is open now
+	}
+}
+
+func (c *Client) joinErr() error {
+	if s := c.state.Load(); s != nil {
+		return s.joinErr
+	}
+	return nil
+}
+
+// Problem returns why this host is not in its fleet, or "".
+func (c *Client) Problem() string {
+	if err := c.joinErr(); err != nil {
+		return "this host is not in its fleet: " + err.Error() + " (joining is tried again each minute)"
+	}
+	return ""
+}
+
+// The states of a daemon in its fleet.
+const (
+	connected = "connected"
+	alone     = "alone"
+)
+
+// Standing returns the state of this daemon in its fleet; nil: it is in none.
+func (c *Client) Standing() *control.DaemonFleet {
+	if !c.wantsFleet() {
+		return nil
+	}
+	m := c.current()
+	if m == nil {
+		cfg := c.opts.Settings().Fleet
+		return &control.DaemonFleet{State: alone, Why: c.Problem(), URL: cfg.URL, Name: HostName(cfg), Hosts: 1, Since: time.Now().UTC()}
+	}
+	s := m.fleet.Standing()
+	shown := &control.DaemonFleet{State: connected, URL: m.config.URL, Name: m.host, Hosts: s.Hosts, Since: s.Since.UTC()}
+	if s.Alone || !m.store.Connected() {
+		shown.State, shown.Why = alone, s.Why
+		switch err := m.store.LastError(); {
+		case errors.Is(err, natskv.ErrUnknownHost):
+			shown.Why = "the hub does not know this machine: run a line here that `resumed hub invite` prints there"
+		case shown.Why == "" && err != nil:
+			shown.Why = err.Error()
+		}
+	}
+	return shown
+}
+
+// notInKeys matches the characters that a key cannot have.
+var notInKeys = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+
+// HostName returns the name of this host in its fleet.
+func HostName(cfg config.Fleet) string {
+	if cfg.Name != "" {
+		return cfg.Name
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+	name, _, _ = strings.Cut(name, ".")
+	return cmp.Or(strings.Trim(notInKeys.ReplaceAllString(name, "-"), "-_"), "unknown")
+}

@@ -116,6 +116,9 @@ func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error
 	if err != nil || found != nil {
 		return found, err
 	}
+	if err := notRead(path, head); err != nil {
+		return nil, err
+	}
 	var beheaded []Explanation // a transcript whose head is gone
 	if named != nil && len(agent.SourcesOf(named)) > 0 {
 		if beheaded, err = x.transcript(named, path, now); err != nil || beheaded[0].Session != "" {
@@ -130,7 +133,7 @@ func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error
 		return beheaded, nil
 	}
 	return nil, fmt.Errorf("%s is not recognised: it is no transcript or database of an agent, no output of a run,"+
-		" no screen, no events and no export; with --agent any text is classified", path)
+		" no screen and no events; with --agent any text is classified", path)
 }
 
 // transcript says how the sessions of a transcript or a database stand.

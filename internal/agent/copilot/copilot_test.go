@@ -104,7 +104,7 @@ func TestWhatAFailureMeans(t *testing.T) {
 		{"query", "", "Failed to get response from the AI model; retried 5 times (total retry wait time: 92.78 seconds)", 0, limit.RateLimit, 0}, // as people quoted it
 		{"query", "", "", 0, limit.Unknown, 0},
 	} {
-		v := Verdict(limits, c.kind, c.code, c.message, c.status)
+		v := data{Kind: c.kind, Code: c.code, Message: c.message, Status: c.status}.verdict(limits)
 		require.Equal(t, c.class.String(), v.Class.String(), c.message)
 		require.Equal(t, c.class.Transient(), v.WaitHelps, c.message)
 		require.Equal(t, c.reset > 0, v.Reset.Stated(), c.message)

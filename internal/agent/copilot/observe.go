@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
@@ -17,7 +18,7 @@ func (a *Agent) read(line agent.Line) (o resume.Observation, ok bool) {
 	if !ok || r.aside() {
 		return o, false
 	}
-	if o.Event, ok = a.event(r, line); !ok {
+	if o.Event = r.event(a.Limits, line.ModTime); o.Event == nil {
 		return o, false
 	}
 	h := a.headOf(line.Path)
@@ -25,33 +26,38 @@ func (a *Agent) read(line agent.Line) (o resume.Observation, ok bool) {
 	return o, agent.IsUUID(o.Key.ID)
 }
 
-// event returns what a record says. A failure is written when GitHub Copilot CLI has
-// given up trying by itself.
-func (a *Agent) event(r record, line agent.Line) (resume.Event, bool) {
-	at := r.at(line.ModTime)
-	switch {
+// EventOf says what an event means that a run printed, or returns nil if it means
+// nothing for its session.
+func EventOf(printed []byte, limits limit.Reader, now time.Time) resume.Event {
+	r, ok := parse(printed)
+	if !ok || r.aside() {
+		return nil
+	}
+	return r.event(limits, now)
+}
+
+// event says what a record means, or returns nil if it means nothing for its session.
+// A failure is written when GitHub Copilot CLI has given up trying by itself.
+func (r record) event(limits limit.Reader, file time.Time) resume.Event {
+	limits.At = r.at(file)
+	switch at := limits.At; {
 	case at.IsZero():
-		return nil, false
+		return nil
 	case r.Type == failure:
-		return resume.Limited{At: at, Verdict: r.Data.verdict(a.LimitsAt(at)), Text: agent.Clip(r.Data.Message)}, true
+		return resume.Limited{At: at, Verdict: r.Data.verdict(limits), Text: agent.Clip(r.Data.Message)}
 	case r.moved():
-		return resume.Progressed{At: at}, true
+		return resume.Progressed{At: at}
 	case r.Type == prompt:
-		return resume.Prompted{At: at, By: r.by()}, true
+		return resume.Prompted{At: at, By: r.by()}
 	case r.Type == aborted, r.Type == rewound:
-		return resume.Cancelled{At: at}, true
+		return resume.Cancelled{At: at}
 	default:
-		return nil, false
+		return nil
 	}
 }
 
 // waited is what it says of its own retries: no time until a reset.
 var waited = regexp.MustCompile(`; retried \d+ times \(total retry wait time: [^)]*\)(?: Last error:)?`)
-
-// Verdict says what a failure means.
-func Verdict(limits limit.Reader, kind, code, message string, status int) limit.Verdict {
-	return data{Kind: kind, Code: code, Message: message, Status: status}.verdict(limits)
-}
 
 // verdict says what a failure means: by its status, its code and its words, and by what
 // kind of failure GitHub Copilot CLI takes it for.

@@ -94,8 +94,7 @@ func (a *Agent) endOf(ctx context.Context, s resume.Session, w agent.Words) (e e
 			return nil, ""
 		}
 		e.note(r)
-		event, _ := a.event(r, line)
-		return event, r.Data.Content
+		return r.event(a.Limits, line.ModTime), r.Data.Content
 	}, func(resume.Event) bool { return true })
 	return e, err
 }

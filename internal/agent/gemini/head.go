@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"io"
 	"path/filepath"
@@ -80,19 +79,13 @@ func idIn(begin []byte) (string, bool) {
 		if !ok || !r.isHeader() {
 			continue
 		}
-		return r.SessionID, IsID(r.SessionID) && IsMain(r.Kind)
+		return r.SessionID, IsID(r.SessionID) && isMain(r.Kind)
 	}
 	return "", false
 }
 
-// IsMain reports whether chats of that kind are people's own.
-func IsMain(kind string) bool { return kind == "" || kind == "main" }
-
-// DirectoryOf returns the directory that a chat in one document is about, or
-// nothing where neither its place nor its words tell.
-func DirectoryOf(path string, chat []byte) string {
-	return cmp.Or(projectRoot(path), firstDirectory(chat))
-}
+// isMain reports whether chats of that kind are a person's own, not a subagent's.
+func isMain(kind string) bool { return kind == "" || kind == "main" }
 
 // projectRoot returns the directory that a chat's project is about, by what
 // lies beside its chats or, before that was so, by the list of all projects.

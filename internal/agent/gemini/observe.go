@@ -14,22 +14,16 @@ import (
 // read says what a line of a chat means for its session. Messages do not name
 // their session: the head of their file does.
 func (a *Agent) read(line agent.Line) (o resume.Observation, ok bool) {
-	if o.Event, ok = EventOf(line.Data, a.Limits, line.ModTime); !ok {
+	r, ok := parse(line.Data)
+	if !ok {
+		return o, false
+	}
+	if o.Event, ok = r.event(a.Limits, line.ModTime); !ok {
 		return o, false
 	}
 	head, ok := a.head(line)
 	o.Key.ID, o.Cwd = head.id, head.cwd
 	return o, ok
-}
-
-// EventOf returns what a message of a chat says, or false where that is nothing.
-// written is when its file was.
-func EventOf(message []byte, limits limit.Reader, written time.Time) (resume.Event, bool) {
-	r, ok := parse(message)
-	if !ok {
-		return nil, false
-	}
-	return r.event(limits, written)
 }
 
 // event returns what a record says.

@@ -1,5 +1,5 @@
-// Package codex reads what Codex says elsewhere than in its rollouts: on the
-// output of a run, on a screen, to those that talk with its server, to hooks.
+// Package codex reads what Codex tells elsewhere than in its rollouts: on the
+// output of a run, on a screen, as an app-server, to hooks.
 package codex
 
 import (
@@ -68,17 +68,11 @@ func kindAndTime(line []byte) (kind string, timed bool) {
 // Printed says what the streams of `codex exec` tell: records with --json, else
 // the words on its standard error.
 func (r Reader) Printed(rec agent.Recording) (recording.Told, bool) {
-	c := clock{rec.At, rec.Exact}
-	for _, read := range []func(string, clock) (recording.Told, bool){r.records, r.report} {
-		if told, ok := read(rec.Text, c); ok {
-			return told, true
-		}
-		if told, ok := read(rec.Beside, c); ok {
-			told.Beside = true
-			return told, true
-		}
+	told, ok := recording.FirstStream(rec, func(text string) (recording.Told, bool) { return r.records(text, rec) })
+	if ok {
+		return told, true
 	}
-	return recording.Told{}, false
+	return recording.FirstStream(rec, func(text string) (recording.Told, bool) { return r.report(text, rec) })
 }
 
 // printed is one record of `codex exec --json`.
@@ -93,22 +87,21 @@ type printed struct {
 }
 
 // records reads the records of a run.
-func (r Reader) records(text string, c clock) (told recording.Told, ok bool) {
-	at := c.at
-	for line, data := range agent.Records(text) {
+func (r Reader) records(text string, rec agent.Recording) (told recording.Told, ok bool) {
+	at := rec.At
+	told = recording.Follow(text, func(data []byte) (recording.Record, bool) {
 		var p printed
 		if !agent.Decode(data, &p) {
-			continue
+			return recording.Record{}, false
 		}
+		var session string
 		if p.Type == "thread.started" && agent.IsUUID(p.Thread) {
-			told.Session, ok = p.Thread, true
-			at = c.since(p.Thread)
+			session, ok = p.Thread, true
+			at = since(rec, session)
 		}
 		ok = ok || strings.HasPrefix(p.Type, "turn.")
-		if event := r.said(p, at); event != nil {
-			told.Event, told.Line = event, line
-		}
-	}
+		return recording.Record{Session: session, Event: r.said(p, at)}, true
+	})
 	return told, ok
 }
 
@@ -165,8 +158,8 @@ var (
 
 // report reads the words of a run: a banner, then sections that begin with who
 // speaks.
-func (r Reader) report(text string, c clock) (told recording.Told, begun bool) {
-	n, at := 0, c.at
+func (r Reader) report(text string, rec agent.Recording) (told recording.Told, begun bool) {
+	n, at := 0, rec.At
 	for line := range strings.Lines(text) {
 		n++
 		line = strings.TrimRight(line, "\r\n \t")
@@ -177,7 +170,7 @@ func (r Reader) report(text string, c clock) (told recording.Told, begun bool) {
 			told.Cwd = field[2]
 		case field != nil && told.Event == nil && agent.IsUUID(field[2]):
 			begun, told.Session = true, field[2]
-			at = c.since(field[2])
+			at = since(rec, field[2])
 		case !begun:
 		case line == "user":
 			event = resume.Prompted{At: at}
@@ -203,23 +196,17 @@ func (r Reader) complained(text string, at time.Time, before resume.Event) resum
 	return refused
 }
 
-// clock is when a run's words were printed, as far as that is known.
-type clock struct {
-	at    time.Time
-	exact bool
-}
-
 // since returns from when on the clock times in a session's words count. The
-// copy of a file is younger than what it tells; a session's name holds the time
+// copy of a file is younger than what it tells; a session's id holds the time
 // of its beginning, which is as good within a day.
-func (c clock) since(session string) time.Time {
+func since(rec agent.Recording, session string) time.Time {
 	id, err := hex.DecodeString(strings.ReplaceAll(session, "-", ""))
-	if c.exact || err != nil || len(id) != 16 || id[6]>>4 != 7 {
-		return c.at
+	if rec.Exact || err != nil || len(id) != 16 || id[6]>>4 != 7 {
+		return rec.At
 	}
 	began := time.UnixMilli(int64(binary.BigEndian.Uint64(append([]byte{0, 0}, id[:6]...)))).UTC()
-	if age := c.at.Sub(began); age < 0 || age > 24*time.Hour {
-		return c.at
+	if age := rec.At.Sub(began); age < 0 || age > 24*time.Hour {
+		return rec.At
 	}
 	return began
 }
@@ -228,16 +215,14 @@ func (c clock) since(session string) time.Time {
 // messages of an app-server, or what hooks were told.
 func (r Reader) Recorded(rec agent.Recording) (recording.Report, bool) {
 	if told, ok := r.Printed(rec); ok {
-		return recording.Report{Kind: recording.RunOutput, Told: []recording.Told{told}}, true
+		return recording.Of(recording.RunOutput, told), true
 	}
-	if told, ok := r.served(rec); ok {
+	if told := r.served(rec); told != nil {
 		return recording.Report{Kind: "the messages of an app-server", Told: told}, true
 	}
-	if told, ok := hooked(rec); ok {
+	if told := hooked(rec); told != nil {
 		return recording.Report{Kind: recording.HookCalls, Told: told}, true
 	}
-	if told, ok := r.shown(rec); ok {
-		return recording.Report{Kind: recording.Screen, Told: []recording.Told{told}}, true
-	}
-	return recording.Report{}, false
+	told, ok := r.shown(rec)
+	return recording.Of(recording.Screen, told), ok
 }

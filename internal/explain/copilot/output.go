@@ -1,20 +1,18 @@
-// Package copilot reads what GitHub Copilot CLI says elsewhere than in the events of its
+// Package copilot reads what GitHub Copilot CLI tells elsewhere than in the events of its
 // sessions: on the output of a run.
 package copilot
 
 import (
 	"bytes"
 	"strings"
-	"time"
 
 	"resumed/internal/agent"
 	room "resumed/internal/agent/copilot"
 	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
-	"resumed/internal/resume"
 )
 
-// Name is whose files are read here.
+// Name is the agent whose files are read here.
 const Name = room.Name
 
 // Reader reads what was recorded of GitHub Copilot CLI.
@@ -26,20 +24,14 @@ type Reader struct {
 func New(limits limit.Reader) Reader { return Reader{limits} }
 
 // printed is one record of a session's events, or of what a run prints with
-// --output-format json: the same events, and more that are kept nowhere.
+// --output-format json: the same events, and more that are stored nowhere.
 type printed struct {
 	Type      string `json:"type"`
-	Timestamp string `json:"timestamp"`
 	ID        string `json:"id"`
-	AgentID   string `json:"agentId"`
 	SessionID string `json:"sessionId"` // of the record that ends a run
 	Data      struct {
 		SessionID string `json:"sessionId"` // of the record that begins a session
 		Producer  string `json:"producer"`
-		Message   string `json:"message"`
-		Kind      string `json:"errorType"`
-		Code      string `json:"errorCode"`
-		Status    int    `json:"statusCode"`
 	} `json:"data"`
 }
 
@@ -53,55 +45,24 @@ func (Reader) Recognises(head []byte) bool {
 
 // Printed says what the streams of a run without a terminal tell.
 func (r Reader) Printed(rec agent.Recording) (recording.Told, bool) {
-	if told, ok := r.follow(rec.Text, rec.At); ok {
+	return recording.FirstStream(rec, func(text string) (recording.Told, bool) {
+		told := recording.Follow(text, func(data []byte) (recording.Record, bool) {
+			var p printed
+			switch {
+			case !agent.Decode(data, &p):
+				return recording.Record{}, false
+			case p.Type == "result" && agent.IsUUID(p.SessionID):
+				return recording.Record{Session: p.SessionID}, true
+			default:
+				return recording.Record{Event: room.EventOf(data, r.limits, rec.At)}, agent.IsUUID(p.ID)
+			}
+		})
 		return told, told.Event != nil
-	}
-	told, ok := r.follow(rec.Beside, rec.At)
-	told.Beside = true
-	return told, ok && told.Event != nil
-}
-
-// follow reads records, and reports whether they are GitHub Copilot CLI's.
-func (r Reader) follow(text string, at time.Time) (told recording.Told, ok bool) {
-	for line, data := range agent.Records(text) {
-		var p printed
-		if !agent.Decode(data, &p) || p.AgentID != "" {
-			continue
-		}
-		if p.Type == "result" && agent.IsUUID(p.SessionID) {
-			told.Session, ok = p.SessionID, true
-			continue
-		}
-		if !agent.IsUUID(p.ID) {
-			continue
-		}
-		if event := r.said(p, agent.Written(p.Timestamp, at)); event != nil {
-			told.Event, told.Line, ok = event, line, true
-		}
-	}
-	return told, ok
-}
-
-// said returns what a record says, or nil where it says nothing new.
-func (r Reader) said(p printed, at time.Time) resume.Event {
-	switch p.Type {
-	case "session.error":
-		limits := r.limits
-		limits.At = at
-		return resume.Limited{At: at, Verdict: room.Verdict(limits, p.Data.Kind, p.Data.Code, p.Data.Message, p.Data.Status), Text: agent.Clip(p.Data.Message)}
-	case "user.message":
-		return resume.Prompted{At: at}
-	case "assistant.message":
-		return resume.Progressed{At: at}
-	case "abort":
-		return resume.Cancelled{At: at}
-	default:
-		return nil
-	}
+	})
 }
 
 // Recorded says what a recording tells: the output of a run.
 func (r Reader) Recorded(rec agent.Recording) (recording.Report, bool) {
 	told, ok := r.Printed(rec)
-	return recording.Report{Kind: recording.RunOutput, Told: []recording.Told{told}}, ok
+	return recording.Of(recording.RunOutput, told), ok
 }

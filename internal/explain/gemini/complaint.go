@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/explain/recording"
+	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
@@ -17,36 +19,27 @@ var (
 
 	// gaveUp begins the last words of a run that failed; the report's name
 	// holds the time.
-	gaveUp = regexp.MustCompile(`^Error when talking to Gemini API .*-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z)\.json (?:\w+: )?(.*)$`)
+	gaveUp = regexp.MustCompile(`(?m)^Error when talking to Gemini API .*-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-\d{3}Z\.json (?:\w+: )?(.*)$`)
 
 	detail = regexp.MustCompile(`^ +(status|code|reason): '?(\w+)'?,?$`)
 )
 
-// reportTime is how the time is written in a report's name.
-const reportTime = "2006-01-02T15-04-05Z"
-
 // reportedAt returns when a run failed, by the name of the report that it left;
 // else when the recording was written.
 func reportedAt(rec agent.Recording) time.Time {
-	for _, text := range []string{rec.Text, rec.Beside} {
-		for line := range strings.Lines(text) {
-			if m := gaveUp.FindStringSubmatch(strings.TrimRight(line, "\n")); m != nil {
-				return reportTimeOf(m[1], rec.At)
-			}
-		}
+	m := gaveUp.FindStringSubmatch(rec.Text + "\n" + rec.Beside)
+	if m == nil {
+		return rec.At
 	}
-	return rec.At
+	when, err := time.Parse("2006-01-02T15-04-05", m[1])
+	if err != nil {
+		return rec.At
+	}
+	return when
 }
 
-func reportTimeOf(name string, otherwise time.Time) time.Time {
-	if when, err := time.Parse(reportTime, name[:len("2006-01-02T15-04-05")]+"Z"); err == nil {
-		return when
-	}
-	return otherwise
-}
-
-// complaints reads what a run says on its standard error.
-func (l *listener) complaints(text string, beside bool) {
+// complaints reads what a run prints for people on its standard error.
+func (s *stream) complaints(text string) {
 	lines := strings.Split(text, "\n")
 	for n := 0; n < len(lines); n++ {
 		tried, failed := attempt.FindStringSubmatch(lines[n]), gaveUp.FindStringSubmatch(lines[n])
@@ -57,40 +50,36 @@ func (l *listener) complaints(text string, beside bool) {
 			for end < len(lines) && lines[end] != "}" && lines[end] != "" && !attempt.MatchString(lines[end]) {
 				end++
 			}
-			event = l.failed(failed[1], failed[2], lines[n+1:end])
+			event = s.failed(failed[2], lines[n+1:end])
 		case tried != nil:
 			if end < len(lines) && !tryAgain.MatchString(lines[n]) && tryAgain.MatchString(lines[end]) {
 				end++ // the provider's words took two lines
 			}
-			event = l.tried(tried[1], strings.Join(append([]string{tried[2]}, lines[n+1:end]...), "\n"))
+			event = s.tried(tried[1], strings.Join(append([]string{tried[2]}, lines[n+1:end]...), "\n"))
 		default:
 			continue
 		}
-		if l.kind == "" {
-			l.kind = recording.RunOutput
-		}
-		l.told.Event, l.told.Line, l.told.Beside = event, begin+1, beside
+		s.kind = cmp.Or(s.kind, recording.RunOutput)
+		s.told.Event, s.told.Line = event, begin+1
 		n = end - 1
 	}
 }
 
 // tried is a failure that Gemini CLI tries again by itself. It says how long it
 // waits, but not since when.
-func (l *listener) tried(status, text string) resume.Limited {
-	code, _ := strconv.Atoi(status) // 0 where it is not said
-	event := l.of.refuse(text, code, "", l.at)
-	event.InProgress = true
-	event.Reset.At, event.Reset.Source, event.Reset.Rough = time.Time{}, "", false
+func (s *stream) tried(status, text string) resume.Limited {
+	code, _ := strconv.Atoi(status) // 0 if there is none
+	event := s.of.refuse(text, code, "", s.at)
+	event.InProgress, event.Reset = true, limit.Reset{}
 	return event
 }
 
-// failed is the failure that a run ended with: its words, then what is known of
-// it besides.
-func (l *listener) failed(at, text string, more []string) resume.Limited {
-	l.at, l.over = reportTimeOf(at, l.at), true
+// failed is the failure that a run ended with: its words, then details.
+func (s *stream) failed(text string, details []string) resume.Limited {
+	s.over = true
 	var status int
 	var reason string
-	for _, line := range more {
+	for _, line := range details {
 		m := detail.FindStringSubmatch(line)
 		switch {
 		case m == nil && !strings.HasPrefix(line, " "):
@@ -101,5 +90,5 @@ func (l *listener) failed(at, text string, more []string) resume.Limited {
 			status, _ = strconv.Atoi(m[2]) // or the name of a system's error
 		}
 	}
-	return l.of.refuse(text, status, reason, l.at)
+	return s.of.refuse(text, status, reason, s.at)
 }

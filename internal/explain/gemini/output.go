@@ -1,6 +1,5 @@
-// Package gemini reads what Gemini CLI says elsewhere than in its chats: on the
-// streams of a run, in the report of a failure, to hooks, on a screen; and the
-// chats of older versions, which are not lines.
+// Package gemini reads what Gemini CLI tells elsewhere than in its chats: on the
+// streams of a run, in the report of a failure, to hooks.
 package gemini
 
 import (
@@ -18,7 +17,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Name is whose files are read here.
+// Name is the agent whose files are read here.
 const Name = room.Name
 
 // Reader reads what was recorded of Gemini CLI.
@@ -116,105 +115,99 @@ func (p printed) kind() string {
 	}
 }
 
-// Printed says what the streams of a run without a terminal tell. What it tries
-// again it says on its standard error only.
+// Printed says what the streams of a run without a terminal tell. What Gemini CLI
+// tries again is only on the standard error.
 func (r Reader) Printed(rec agent.Recording) (recording.Told, bool) {
-	if told, kind := r.heard(rec, recording.RunOutput); told.Event != nil && kind == recording.RunOutput {
+	if told, kind := r.streams(rec, recording.RunOutput); told.Event != nil && kind == recording.RunOutput {
 		return told, true
 	}
 	if m := plainError.FindStringSubmatchIndex(rec.Text); m != nil {
-		text := rec.Text[m[2]:m[3]]
-		return recording.Told{Event: r.refuse(text, 0, "", rec.At), Line: strings.Count(rec.Text[:m[2]], "\n") + 1}, true
+		event := r.refuse(rec.Text[m[2]:m[3]], 0, "", rec.At)
+		return recording.Told{Event: event, Line: recording.LineOf(rec.Text, m[2])}, true
 	}
 	return recording.Told{}, false
 }
 
 // plainError is how a run that prints plain text tells of a failure, as its last
-// words: nothing else stands in these lines, and below them only advice.
+// words: nothing else is in these lines, and below them only advice.
 var plainError = regexp.MustCompile(`(?:^|\n)(\[API Error: [^\n]*(?:\n[^\n]+){0,3}?\])(?:\nPlease [^\n]+){0,2}\s*$`)
 
-// heard reads both streams, and returns what they are; nothing where they are
-// not Gemini CLI's. Where the first tells how the run ended, the other one only
-// adds whose session it was. kind is what they are known to be, if anything.
-func (r Reader) heard(rec agent.Recording, kind string) (recording.Told, string) {
-	l := listener{of: r, at: reportedAt(rec), kind: kind}
-	l.records(rec.Text, false)
-	if !l.over {
-		l.complaints(rec.Text, false)
-	}
-	other := listener{of: r, at: l.at, kind: kind}
-	other.records(rec.Beside, true)
-	if l.told.Session == "" {
-		l.told.Session = other.told.Session
-	}
-	if l.over {
-		return l.told, l.kind
-	}
-	if !other.over {
-		other.complaints(rec.Beside, true)
-	}
-	if _, refused := l.told.Event.(resume.Limited); other.told.Event != nil && (other.over || !refused) {
-		l.told.Event, l.told.Line, l.told.Beside = other.told.Event, other.told.Line, true
-	}
-	return l.told, cmp.Or(l.kind, other.kind)
+// Recorded says what a recording tells: the output of a run, the report of a
+// failure, or what hooks were told.
+func (r Reader) Recorded(rec agent.Recording) (recording.Report, bool) {
+	told, kind := r.streams(rec, "")
+	return recording.Of(kind, told), kind != ""
 }
 
-// listener follows one run.
-type listener struct {
+// streams reads both streams of a run, and returns what they are; nothing if they are
+// not Gemini CLI's. If the first one tells how the run ended, the other one only
+// adds the session. kind is what they are known to be, if anything.
+func (r Reader) streams(rec agent.Recording, kind string) (recording.Told, string) {
+	first := stream{of: r, at: reportedAt(rec), kind: kind}
+	first.read(rec.Text)
+	other := stream{of: r, at: first.at, kind: kind}
+	other.read(rec.Beside)
+	told := first.told
+	told.Session = cmp.Or(told.Session, other.told.Session)
+	_, refused := told.Event.(resume.Limited)
+	if !first.over && other.told.Event != nil && (other.over || !refused) {
+		told.Event, told.Line, told.Beside = other.told.Event, other.told.Line, true
+	}
+	return told, cmp.Or(first.kind, other.kind)
+}
+
+// stream is one stream of a run.
+type stream struct {
 	of    Reader
 	at    time.Time
-	kind  string // of the recording; empty as long as it is nobody's
-	over  bool   // the run has said how it ended
-	error string // what was said of a failure before its end
+	kind  string // of the recording; empty until a record of Gemini CLI was read
+	over  bool   // it told how the run ended
+	error string // what it told of a failure before the end
 	told  recording.Told
 }
 
-func (l *listener) records(text string, beside bool) {
-	for line, data := range agent.Records(text) {
+func (s *stream) read(text string) {
+	s.told = recording.Follow(text, func(data []byte) (recording.Record, bool) {
 		var p printed
 		if !agent.Decode(data, &p) {
-			continue
+			return recording.Record{}, false
 		}
-		if l.kind == "" && p.isOurs() {
-			l.kind = p.kind()
+		if s.kind == "" && p.isOurs() {
+			s.kind = p.kind()
 		}
-		if l.kind == "" {
-			continue
+		if s.kind == "" {
+			return recording.Record{}, false
 		}
-		if at, err := time.Parse(time.RFC3339, p.Timestamp); err == nil {
-			l.at = at
+		s.at = agent.Written(p.Timestamp, s.at)
+		if !room.IsID(p.SessionID) {
+			p.SessionID = ""
 		}
-		if room.IsID(p.SessionID) {
-			l.told.Session = p.SessionID
-		}
-		if p.Cwd != "" {
-			l.told.Cwd = p.Cwd
-		}
-		if event := l.event(p); event != nil {
-			l.told.Event, l.told.Line, l.told.Beside = event, line, beside
-		}
+		return recording.Record{Session: p.SessionID, Cwd: p.Cwd, Event: s.event(p)}, true
+	})
+	if !s.over {
+		s.complaints(text)
 	}
 }
 
-// event returns what a record says, or nil where it says nothing new.
-func (l *listener) event(p printed) resume.Event {
+// event returns what a record tells, or nil if that is nothing new.
+func (s *stream) event(p printed) resume.Event {
 	switch {
 	case p.Type == "message" && p.Role == "user", p.Hook == "BeforeAgent":
-		return resume.Prompted{At: l.at}
+		return resume.Prompted{At: s.at}
 	case p.Type == "message", p.Type == "tool_use", p.Hook == "AfterAgent":
-		return resume.Progressed{At: l.at}
+		return resume.Progressed{At: s.at}
 	case p.Type == "error":
-		l.error = p.Message
+		s.error = p.Message
 		return nil
+	case p.Type == "result" && p.Status == "error" && p.Error == nil:
+		s.over = true
+		return s.of.refuse(s.error, 0, "", s.at)
 	case p.Type == "result" && p.Status == "error", p.Type == "" && p.Error != nil:
-		l.over = true
-		if p.Error == nil {
-			return l.of.refuse(l.error, 0, "", l.at)
-		}
-		return l.of.refuse(p.Error.Message, p.Error.Code, "", l.at)
+		s.over = true
+		return s.of.refuse(p.Error.Message, p.Error.Code, "", s.at)
 	case p.Type == "result", p.Response != nil:
-		l.over = true
-		return resume.Progressed{At: l.at}
+		s.over = true
+		return resume.Progressed{At: s.at}
 	default:
 		return nil
 	}
@@ -233,18 +226,4 @@ func (r Reader) refuse(text string, status int, code string, at time.Time) resum
 	}
 	v := room.Verdict(limits, limit.Refusal{Status: status, Code: code, Text: report})
 	return resume.Limited{At: at, Verdict: v, Text: agent.Clip(text)}
-}
-
-// Recorded says what a recording tells: the output of a run, the report of a
-// failure, what hooks were told, the dialog of a quota, or a chat that an older
-// version wrote.
-func (r Reader) Recorded(rec agent.Recording) (recording.Report, bool) {
-	if told, ok := r.old(rec); ok {
-		return recording.Report{Kind: "a chat of an older version", Told: []recording.Told{told}}, true
-	}
-	if told, ok := r.shown(rec); ok {
-		return recording.Report{Kind: recording.Screen, Told: []recording.Told{told}}, true
-	}
-	told, kind := r.heard(rec, "")
-	return recording.Report{Kind: kind, Told: []recording.Told{told}}, kind != ""
 }

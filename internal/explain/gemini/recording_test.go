@@ -33,7 +33,7 @@ func newReader() Reader { return New(limit.Reader{Zone: time.UTC, Grace: 2 * tim
 
 var copiedAt = time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)
 
-func stream(t testing.TB, name string) string {
+func streamOf(t testing.TB, name string) string {
 	data, err := os.ReadFile(filepath.Join("testdata", "run", name))
 	if !os.IsNotExist(err) {
 		require.NoError(t, err)
@@ -72,14 +72,14 @@ func TestTheStreamsOfARunTellHowItEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newReader()
 			other := strings.NewReplacer("stdout", "stderr", "stderr", "stdout").Replace(name)
-			rec := agent.Recording{Text: stream(t, name), At: copiedAt}
+			rec := agent.Recording{Text: streamOf(t, name), At: copiedAt}
 			if want.hidden {
 				report, ok := r.Recorded(rec)
 				require.True(t, ok)
 				require.Equal(t, limit.None, agenttest.ClassOf(report.Told[0].Event))
 			}
 			if want.hidden || strings.HasSuffix(name, "stderr") {
-				rec.Beside = stream(t, other)
+				rec.Beside = streamOf(t, other)
 			}
 			report, ok := r.Recorded(rec)
 			require.True(t, ok)
@@ -99,7 +99,7 @@ func TestTheStreamsOfARunTellHowItEnded(t *testing.T) {
 func TestAQuotaTellsWhenItLifts(t *testing.T) {
 	at := time.Date(2026, 11, 15, 0, 20, 45, 0, time.UTC)
 	for _, name := range []string{"hook_quota_long.stderr", "client-error-report-quota_long.json"} {
-		told, ok := newReader().Recorded(agent.Recording{Text: stream(t, name), At: at})
+		told, ok := newReader().Recorded(agent.Recording{Text: streamOf(t, name), At: at})
 		require.True(t, ok, name)
 		got := told.Told[0].Event.(resume.Limited)
 		require.Equal(t, limit.UsageLimit, got.Class, name)
@@ -109,7 +109,7 @@ func TestAQuotaTellsWhenItLifts(t *testing.T) {
 
 // The time of a failure is in the name of its report.
 func TestACopyOfWordsKeepsTheirTime(t *testing.T) {
-	text, _, _ := strings.Cut(stream(t, "hook_quota_long.stderr"), "{\n  \"session_id\"")
+	text, _, _ := strings.Cut(streamOf(t, "hook_quota_long.stderr"), "{\n  \"session_id\"")
 	told, ok := newReader().Recorded(agent.Recording{Text: text, At: copiedAt})
 	require.True(t, ok)
 	got := told.Told[0].Event.(resume.Limited)
@@ -141,87 +141,11 @@ func TestJSONOutputIsOneDocument(t *testing.T) {
 }
 
 func TestHooksAreToldOfNoFailure(t *testing.T) {
-	report, ok := newReader().Recorded(agent.Recording{Text: stream(t, "hooks.log"), At: copiedAt})
+	report, ok := newReader().Recorded(agent.Recording{Text: streamOf(t, "hooks.log"), At: copiedAt})
 	require.True(t, ok)
 	require.Equal(t, recording.HookCalls, report.Kind)
 	require.Equal(t, limit.None, agenttest.ClassOf(report.Told[0].Event))
 	require.NotEmpty(t, report.Told[0].Cwd)
-}
-
-func TestAChatInOneDocumentTellsHowItEnds(t *testing.T) {
-	const (
-		head = `{"sessionId":"4f2a1c9e-0000-4000-8000-000000000001","projectHash":"ab12","startTime":"2025-10-01T10:00:00.000Z",` +
-			`"lastUpdated":"2025-10-01T10:05:00.000Z","messages":[` + "\n"
-		asked  = `{"id":"1","timestamp":"2025-10-01T10:01:00.000Z","type":"user","content":"fix it"},` + "\n"
-		said   = `{"id":"2","timestamp":"2025-10-01T10:02:00.000Z","type":"gemini","content":"done","model":"gemini-2.5-pro"}`
-		failed = `{"id":"3","timestamp":"2025-10-01T10:03:00.000Z","type":"error","content":"[API Error: You exceeded your current quota.\nSuggested retry after 3600s.]"}`
-	)
-	r := newReader()
-	for rule, c := range map[string]struct {
-		text  string
-		class limit.Class
-		line  int
-	}{
-		"one that is fine":     {head + asked + said + "]}", limit.None, 3},
-		"one that was refused": {head + asked + said + ",\n" + failed + "]}", limit.UsageLimit, 4},
-		"in one line":          {strings.ReplaceAll(head+asked+failed+"]}", "\n", ""), limit.UsageLimit, 1},
-		"that holds nothing":   {head + "]}", limit.None, 0},
-	} {
-		t.Run(rule, func(t *testing.T) {
-			require.False(t, r.Recognises([]byte(c.text)), "it has no lines to follow")
-			report, ok := r.Recorded(agent.Recording{Text: c.text, At: copiedAt})
-			require.True(t, ok)
-			told := report.Told[0]
-			require.Equal(t, "4f2a1c9e-0000-4000-8000-000000000001", told.Session)
-			require.Equal(t, c.class.String(), agenttest.ClassOf(told.Event).String())
-			require.Equal(t, c.line, told.Line)
-			if c.class != limit.None {
-				require.Equal(t, time.Date(2025, 10, 1, 11, 3, 0, 0, time.UTC), told.Event.(resume.Limited).Reset.At)
-			}
-		})
-	}
-}
-
-// As 0.35.3 wrote it.
-func TestAChatInOneDocumentLiesInItsProject(t *testing.T) {
-	path := filepath.Join("testdata", "old", "shop", "chats", "session-2026-11-15T08-49-5576a30f.json")
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	r := newReader()
-	report, ok := r.Recorded(agent.Recording{Path: path, Text: string(data), At: copiedAt})
-	require.True(t, ok)
-	told := report.Told[0]
-	require.Equal(t, "5576a30f-03c1-40de-a677-0e9dcff20299", told.Session)
-	require.Equal(t, "/home/dev/src/shop", told.Cwd)
-	require.Equal(t, limit.Auth, agenttest.ClassOf(told.Event))
-	require.Equal(t, 44, told.Line)
-	require.Empty(t, told.Leave)
-
-	text := strings.Replace(string(data), `"kind": "main"`, `"kind": "subagent"`, 1)
-	report, ok = r.Recorded(agent.Recording{Path: path, Text: text, At: copiedAt})
-	require.True(t, ok)
-	require.Contains(t, report.Told[0].Leave, "a subagent's chat")
-}
-
-func TestTheDialogOfAQuotaTellsWhenItLifts(t *testing.T) {
-	const screen = ` > fix it
-
- ╭───────────────────────────────────────────────────────╮
- │ Usage limit reached for gemini-2.5-flash.             │
- │ Access resets at 9:31 AM UTC.                         │
- │                                                       │
- │ ● 1. Keep trying                                      │
- │   2. Stop                                             │
- ╰───────────────────────────────────────────────────────╯
-`
-	report, ok := newReader().Recorded(agent.Recording{Text: screen, At: copiedAt})
-	require.True(t, ok)
-	require.Equal(t, recording.Screen, report.Kind)
-	got := report.Told[0].Event.(resume.Limited)
-	require.Equal(t, limit.UsageLimit, got.Class)
-	require.Equal(t, "Usage limit reached for gemini-2.5-flash. Access resets at 9:31 AM UTC.", got.Text)
-	require.Equal(t, time.Date(2026, 11, 15, 9, 31, 0, 0, time.UTC), got.Reset.At)
-	require.Equal(t, 4, report.Told[0].Line)
 }
 
 func TestChatsAreRecognisedByTheirBeginning(t *testing.T) {
@@ -250,7 +174,7 @@ func TestSilentChatsHaveANote(t *testing.T) {
 func FuzzRecorded(f *testing.F) {
 	paths, _ := filepath.Glob("testdata/run/*")
 	for _, path := range paths {
-		f.Add(stream(f, filepath.Base(path)), "")
+		f.Add(streamOf(f, filepath.Base(path)), "")
 	}
 	r := newReader()
 	f.Fuzz(func(t *testing.T, text, beside string) {

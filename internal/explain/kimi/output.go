@@ -1,9 +1,10 @@
-// Package kimi reads what Kimi Code says elsewhere than in the records of its sessions:
+// Package kimi reads what Kimi Code tells elsewhere than in the records of its sessions:
 // on the output of a run.
 package kimi
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 
 	"resumed/internal/agent"
@@ -13,7 +14,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Name is whose files are read here.
+// Name is the agent whose files are read here.
 const Name = room.Name
 
 // Reader reads what was recorded of Kimi Code.
@@ -36,39 +37,26 @@ func (Reader) Recognises(head []byte) bool {
 	return agent.Decode(line, &first) && first.Type == "metadata" && first.Protocol != "" && first.Created > 0
 }
 
-// failed is how a run says that it came to nothing. What follows is a code, a colon and
-// the words.
-const failed = "error: failed to run prompt: "
+// failed begins the line in which a run tells why it failed: with a code and words.
+var failed = regexp.MustCompile(`(?m)^[ \t]*error: failed to run prompt: (.+?): (.*)$`)
 
 // Printed says what the streams of a run without a terminal tell. A failure is on the
 // standard error, whatever the format is.
 func (r Reader) Printed(rec agent.Recording) (recording.Told, bool) {
-	if told, ok := r.heard(rec.Text, rec); ok {
-		return told, true
-	}
-	told, ok := r.heard(rec.Beside, rec)
-	told.Beside = true
-	return told, ok
-}
-
-// heard reads one stream.
-func (r Reader) heard(text string, rec agent.Recording) (told recording.Told, ok bool) {
-	n := 0
-	for line := range strings.Lines(text) {
-		n++
-		code, words, found := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), failed), ": ")
-		if !strings.HasPrefix(strings.TrimSpace(line), failed) || !found {
-			continue
-		}
+	return recording.FirstStream(rec, func(text string) (told recording.Told, ok bool) {
 		limits := r.limits
 		limits.At = rec.At
-		told.Event, told.Line, ok = resume.Limited{At: rec.At, Verdict: room.Verdict(limits, code, words), Text: agent.Clip(words)}, n, true
-	}
-	return told, ok
+		for _, m := range failed.FindAllStringSubmatchIndex(text, -1) {
+			code, words := text[m[2]:m[3]], strings.TrimSpace(text[m[4]:m[5]])
+			told.Event = resume.Limited{At: rec.At, Verdict: room.Verdict(limits, code, words), Text: agent.Clip(words)}
+			told.Line, ok = recording.LineOf(text, m[2]), true
+		}
+		return told, ok
+	})
 }
 
 // Recorded says what a recording tells: the output of a run.
 func (r Reader) Recorded(rec agent.Recording) (recording.Report, bool) {
 	told, ok := r.Printed(rec)
-	return recording.Report{Kind: recording.RunOutput, Told: []recording.Told{told}}, ok
+	return recording.Of(recording.RunOutput, told), ok
 }

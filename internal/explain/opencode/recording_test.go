@@ -1,7 +1,6 @@
 package opencode
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,7 +101,7 @@ func TestRowsThatWereSavedTellWhatTheDatabaseDoes(t *testing.T) {
 	for _, c := range captures(t) {
 		t.Run(c.Case, func(t *testing.T) {
 			r := report(t, c.rows(t))
-			require.Equal(t, "a session that was exported", r.Kind)
+			require.Equal(t, "rows of a database", r.Kind)
 			require.Len(t, r.Told, 1)
 			told := r.Told[0]
 			require.Equal(t, c.Session, told.Session)
@@ -113,49 +112,6 @@ func TestRowsThatWereSavedTellWhatTheDatabaseDoes(t *testing.T) {
 			} else {
 				require.IsType(t, resume.Cancelled{}, told.Event)
 				require.NotEmpty(t, told.Leave)
-			}
-		})
-	}
-}
-
-// asExport writes saved rows as `opencode export` does.
-func asExport(t *testing.T, saved string) string {
-	var r struct {
-		Session map[string]any   `json:"session"`
-		Message []map[string]any `json:"message"`
-	}
-	decoder := json.NewDecoder(strings.NewReader(saved))
-	decoder.UseNumber()
-	require.NoError(t, decoder.Decode(&r))
-	type one struct {
-		Info  json.RawMessage   `json:"info"`
-		Parts []json.RawMessage `json:"parts"`
-	}
-	var messages []one
-	for _, m := range r.Message {
-		var info map[string]any
-		require.NoError(t, json.Unmarshal([]byte(m["data"].(string)), &info))
-		info["id"], info["sessionID"] = m["id"], m["session_id"]
-		data, err := json.Marshal(info)
-		require.NoError(t, err)
-		messages = append(messages, one{Info: data})
-	}
-	text, err := json.MarshalIndent(map[string]any{
-		"info":     map[string]any{"id": r.Session["id"], "directory": r.Session["directory"], "time": map[string]any{"created": r.Session["time_created"]}},
-		"messages": messages,
-	}, "", "  ")
-	require.NoError(t, err)
-	return string(text) + "\n"
-}
-
-func TestAnExportTellsWhatTheDatabaseDoes(t *testing.T) {
-	for _, c := range captures(t) {
-		t.Run(c.Case, func(t *testing.T) {
-			told := report(t, "Exporting session: "+c.Session+"\n"+asExport(t, c.rows(t))).Told[0]
-			require.Equal(t, c.Session, told.Session)
-			require.Equal(t, c.Cwd, told.Cwd)
-			if c.shows() {
-				requireMeaning(t, c, told.Event)
 			}
 		})
 	}
@@ -216,63 +172,6 @@ func TestEventsOfAllDirectoriesTellOfEachSession(t *testing.T) {
 	require.True(t, r.Told[2].Working)
 }
 
-func TestOurOwnPluginsFileTellsWhatWasWaitedFor(t *testing.T) {
-	const line = `{"at":1794700965600,"pid":7,"directory":"/src","type":"session.status","session":"ses_one","status":` +
-		`{"type":"retry","attempt":1,"message":"The usage limit has been reached","next":1794712485761}}` + "\n"
-	told := report(t, line).Told[0]
-	got := limited(t, told.Event)
-	require.Equal(t, limit.UsageLimit, got.Class)
-	require.True(t, got.InProgress)
-	require.Equal(t, "/src", told.Cwd)
-
-	told = report(t, line+`{"at":1794700966600,"pid":7,"directory":"/src","type":"session.error","session":"ses_one","error":"APIError"}`).Told[0]
-	got = limited(t, told.Event)
-	require.Equal(t, limit.UsageLimit, got.Class)
-	require.False(t, got.InProgress)
-}
-
-func TestTheStatesOfSessionsAreTold(t *testing.T) {
-	r := report(t, readFile(t, agentRoom+"/testdata/session-status-retry.json"))
-	require.Len(t, r.Told, 5)
-	waiting, working := 0, 0
-	for _, told := range r.Told {
-		if got, ok := told.Event.(resume.Limited); ok {
-			require.True(t, got.InProgress)
-			require.True(t, got.Reset.Stated())
-			waiting++
-		}
-		if told.Working {
-			working++
-		}
-	}
-	require.Equal(t, 4, waiting)
-	require.Equal(t, 1, working)
-}
-
-func TestTheLogTellsOfEachSession(t *testing.T) {
-	classes := make(map[string]string)
-	for _, told := range report(t, readFile(t, "testdata/opencode.log")).Told {
-		classes[told.Session] = agenttest.ClassOf(told.Event).String()
-	}
-	require.Equal(t, "rate_limit", classes["ses_e237f9093ffefZiBJT3sIcMgWY"])
-	require.Equal(t, "auth", classes["ses_e237f6e0effegBNQLa7KTt1wXw"])
-	require.Equal(t, "overloaded", classes["ses_e237f6feaffexHRm3Jl4hSaNN2"])
-	require.Equal(t, "usage_limit", classes["ses_e237c891fffebw2gAbeUd5VHVg"])
-	require.Equal(t, "cancelled", classes["ses_e237f5a86ffeuSLuxNgrYX0f0Y"])
-}
-
-func TestAScreenTellsWhatIsWaitedFor(t *testing.T) {
-	const screen = "  # New session\n\n  ┃  do it\n\n  ┃  The usage limit has been reached [retrying in 3h 11m attempt #1]\n\n  ╹▀▀▀▀\n   esc interrupt\n"
-	r := report(t, screen)
-	require.Equal(t, recording.Screen, r.Kind)
-	got := limited(t, r.Told[0].Event)
-	require.Equal(t, limit.UsageLimit, got.Class)
-	require.True(t, got.InProgress)
-	require.Equal(t, "The usage limit has been reached", got.Text)
-	require.Equal(t, copiedAt.Add(3*time.Hour+11*time.Minute), got.Reset.At)
-	require.Equal(t, 5, r.Told[0].Line)
-}
-
 func TestTheStreamsOfARunTellHowItEnded(t *testing.T) {
 	for name, want := range map[string]limit.Class{
 		"attach_ok.stdout":         limit.None,
@@ -323,7 +222,7 @@ func TestADatabaseIsRecognised(t *testing.T) {
 }
 
 func FuzzRecorded(f *testing.F) {
-	for _, pattern := range []string{agentRoom + "/testdata/db/*", agentRoom + "/testdata/*.*", "testdata/sse/*", "testdata/run/*", "testdata/*.*"} {
+	for _, pattern := range []string{agentRoom + "/testdata/db/*", agentRoom + "/testdata/*.*", "testdata/sse/*", "testdata/run/*"} {
 		paths, _ := filepath.Glob(pattern)
 		for _, path := range paths {
 			f.Add(readFile(f, path))

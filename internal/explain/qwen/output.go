@@ -1,4 +1,4 @@
-// Package qwen reads what Qwen Code says elsewhere than in its chats: on the
+// Package qwen reads what Qwen Code tells elsewhere than in its chats: on the
 // output of a run.
 package qwen
 
@@ -15,7 +15,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Name is whose files are read here.
+// Name is the agent whose files are read here.
 const Name = room.Name
 
 // Reader reads what was recorded of Qwen Code.
@@ -99,50 +99,37 @@ func (p printed) isOurs() bool {
 // Printed says what the streams of a run without a terminal tell. Older
 // versions print an error as if it were the answer.
 func (r Reader) Printed(rec agent.Recording) (recording.Told, bool) {
-	if told, _ := r.heard(rec); told.Event != nil {
+	if told, _ := r.records(rec); told.Event != nil {
 		return told, true
 	}
 	text := strings.TrimSpace(rec.Text)
-	last := strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+	last := text[strings.LastIndexByte(text, '\n')+1:]
 	if words, ok := plainError(last); ok {
-		return recording.Told{Event: r.refused(words, rec.At), Line: strings.Count(text, "\n") + 1}, true
+		return recording.Told{Event: r.refused(words, rec.At), Line: recording.LineOf(text, len(text))}, true
 	}
 	return recording.Told{}, false
 }
 
-func (r Reader) heard(rec agent.Recording) (recording.Told, bool) {
-	if told, ok := r.follow(rec.Text, rec.At); ok || told.Event != nil {
-		return told, ok
-	}
-	told, ok := r.follow(rec.Beside, rec.At)
-	told.Beside = true
-	return told, ok
+// records reads the records of a run, and reports whether only Qwen Code prints them.
+func (r Reader) records(rec agent.Recording) (told recording.Told, ours bool) {
+	told, _ = recording.FirstStream(rec, func(text string) (recording.Told, bool) {
+		told := recording.Follow(text, func(data []byte) (recording.Record, bool) {
+			var p printed
+			if !agent.Decode(data, &p) {
+				return recording.Record{}, false
+			}
+			ours = ours || p.isOurs()
+			if !agent.IsUUID(p.SessionID) {
+				p.SessionID = ""
+			}
+			return recording.Record{Session: p.SessionID, Cwd: p.Cwd, Event: r.said(p, rec.At)}, p.Parent == ""
+		})
+		return told, ours || told.Event != nil
+	})
+	return told, ours
 }
 
-func (r Reader) follow(text string, at time.Time) (told recording.Told, ok bool) {
-	for line, data := range agent.Records(text) {
-		var p printed
-		if !agent.Decode(data, &p) {
-			continue
-		}
-		ok = ok || p.isOurs()
-		if p.Parent != "" {
-			continue
-		}
-		if agent.IsUUID(p.SessionID) {
-			told.Session = p.SessionID
-		}
-		if p.Cwd != "" {
-			told.Cwd = p.Cwd
-		}
-		if event := r.said(p, at); event != nil {
-			told.Event, told.Line = event, line
-		}
-	}
-	return told, ok
-}
-
-// said returns what a record says, or nil where it says nothing new.
+// said returns what a record tells, or nil if that is nothing new.
 func (r Reader) said(p printed, at time.Time) resume.Event {
 	switch p.Type {
 	case "assistant":
@@ -167,7 +154,7 @@ func (r Reader) said(p printed, at time.Time) resume.Event {
 }
 
 // plainError returns the words of a text that is nothing but the report of a
-// failure; of another text, the text.
+// failure; other texts are returned whole.
 func plainError(text string) (string, bool) {
 	text = strings.TrimSpace(text)
 	if words, ok := strings.CutPrefix(text, "[API Error: "); ok && strings.HasSuffix(words, "]") {
@@ -184,6 +171,6 @@ func (r Reader) refused(words string, at time.Time) resume.Limited {
 
 // Recorded says what a recording tells: the output of a run.
 func (r Reader) Recorded(rec agent.Recording) (recording.Report, bool) {
-	told, ok := r.heard(rec)
-	return recording.Report{Kind: recording.RunOutput, Told: []recording.Told{told}}, ok
+	told, ours := r.records(rec)
+	return recording.Of(recording.RunOutput, told), ours
 }

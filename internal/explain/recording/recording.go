@@ -1,8 +1,9 @@
 // Package recording is what the readers of all agents share: what a recording
-// tells, and how the rows of a screen are read.
+// tells of sessions, and how streams of records and the rows of a screen are read.
 package recording
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -18,17 +19,17 @@ type Report struct {
 
 // Told is what a recording tells of one session.
 type Told struct {
-	Session string // empty where it is not named
+	Session string // empty if the recording does not name it
 	Cwd     string
 
-	// Event is the last thing that it tells; nil: nothing that counts. A
+	// Event is the last event that the recording tells; nil: none that counts. A
 	// refusal after which the agent was trying again is in progress.
 	Event resume.Event
 
 	Line    int    // of the evidence, counted from 1; 0: there is none
-	Beside  bool   // the evidence stands on the other stream
-	Working bool   // it shows the agent at work, or trying again by itself
-	Leave   string // why nothing is done about it, whatever the rules say
+	Beside  bool   // the evidence is on the other stream
+	Working bool   // the agent was working, or trying again by itself
+	Leave   string // why nothing is done about the session, whatever the rules say
 }
 
 // The kinds of recordings that several agents have.
@@ -38,17 +39,57 @@ const (
 	HookCalls = "what its hooks were told"
 )
 
-// latestMS is the end of the year 9999: no clock runs that far ahead.
-const latestMS = 253402300799999
+// Of returns the report of a recording that tells of one session.
+func Of(kind string, told Told) Report { return Report{Kind: kind, Told: []Told{told}} }
 
-// Millis returns a time in milliseconds that a record tells, or 0 where it tells
-// none.
-func Millis(ms float64) int64 {
-	if ms > 0 && ms <= latestMS {
-		return int64(ms)
+// FirstStream reads the recorded stream of a run, and its other stream if the first
+// one tells nothing.
+func FirstStream(rec agent.Recording, read func(text string) (Told, bool)) (Told, bool) {
+	if told, ok := read(rec.Text); ok {
+		return told, true
 	}
-	return 0
+	told, ok := read(rec.Beside)
+	told.Beside = true
+	return told, ok
 }
+
+// Record is what one record of a run tells.
+type Record struct {
+	Session string
+	Cwd     string
+	Event   resume.Event // nil: nothing new
+}
+
+// Follow reads the records of a run. The last event counts. parse returns false for
+// a record that tells nothing of the run.
+func Follow(text string, parse func(data []byte) (Record, bool)) (told Told) {
+	for line, data := range agent.Records(text) {
+		r, ok := parse(data)
+		if !ok {
+			continue
+		}
+		told.Session = cmp.Or(r.Session, told.Session)
+		told.Cwd = cmp.Or(told.Cwd, r.Cwd)
+		if r.Event != nil {
+			told.Event, told.Line = r.Event, line
+		}
+	}
+	return told
+}
+
+// Update stores what a recording of several sessions tells last of one of them.
+func Update(all []Told, last Told) []Told {
+	for i := range all {
+		if all[i].Session == last.Session {
+			all[i] = last
+			return all
+		}
+	}
+	return append(all, last)
+}
+
+// LineOf returns the number of the line at an offset of a text, counted from 1.
+func LineOf(text string, offset int) int { return strings.Count(text[:offset], "\n") + 1 }
 
 // Block is one thing that a screen shows, which may take several rows.
 type Block struct {
@@ -56,9 +97,6 @@ type Block struct {
 	Sign string // what it begins with
 	Rows []string
 }
-
-// Text returns the words of the block.
-func (b Block) Text() string { return unwrap(b.Rows) }
 
 // Blocks splits the rows of a screen: begins returns the sign that a row begins
 // with and the words after it, goesOn says whether a row belongs to the block
@@ -82,16 +120,16 @@ func Blocks(rows []string, begins func(row string) (sign, words string, ok bool)
 	return blocks
 }
 
-// unwrap joins the rows over which a screen broke one text. A row that ends in
+// Text joins the rows over which the screen broke one text. A row that ends in
 // a word's own break is joined without a space.
-func unwrap(rows []string) string {
+func (b Block) Text() string {
 	var text strings.Builder
-	for _, row := range rows {
+	for _, row := range b.Rows {
 		row = strings.TrimSpace(row)
 		if row == "" {
 			continue
 		}
-		if said := text.String(); said != "" && !strings.HasSuffix(said, "/") && !strings.HasSuffix(said, "-") {
+		if before := text.String(); before != "" && !strings.HasSuffix(before, "/") && !strings.HasSuffix(before, "-") {
 			text.WriteByte(' ')
 		}
 		text.WriteString(row)

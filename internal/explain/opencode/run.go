@@ -1,0 +1,131 @@
+// Package opencode reads what opencode tells elsewhere than in its database: on
+// the streams of a run and as a server; and rows of a database that were saved as
+// JSON.
+package opencode
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"time"
+
+	"resumed/internal/agent"
+	room "resumed/internal/agent/opencode"
+	"resumed/internal/explain/recording"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+)
+
+// Name and Kilo are the agents whose files are read here: Kilo was made of opencode
+// and writes the same records.
+const (
+	Name = room.Name
+	Kilo = room.KiloName
+)
+
+// Reader reads what was recorded of opencode.
+type Reader struct {
+	limits limit.Reader // without its time
+}
+
+// New returns a reader that understands refusals as limits does.
+func New(limits limit.Reader) Reader { return Reader{limits} }
+
+// Recognises reports whether a file that begins with head is a database: no
+// other agent has its sessions in one.
+func (Reader) Recognises(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("SQLite format 3\x00"))
+}
+
+// Recorded says what a recording tells: the output of a run, rows that were saved
+// as JSON, or the events of a server.
+func (r Reader) Recorded(rec agent.Recording) (recording.Report, bool) {
+	if told, ok := r.Printed(rec); ok {
+		return recording.Of(recording.RunOutput, told), true
+	}
+	if told := r.saved(rec); told != nil {
+		return recording.Report{Kind: "rows of a database", Told: told}, true
+	}
+	told := r.events(rec)
+	return recording.Report{Kind: "the events of a server", Told: told}, told != nil
+}
+
+// Printed says what the streams of `opencode run` tell: records with --format
+// json, else the words on its standard error.
+func (r Reader) Printed(rec agent.Recording) (recording.Told, bool) {
+	told, ok := recording.FirstStream(rec, func(text string) (recording.Told, bool) { return r.records(text, rec.At) })
+	if ok {
+		return told, true
+	}
+	return recording.FirstStream(rec, func(text string) (recording.Told, bool) { return r.words(text, rec.At) })
+}
+
+// sessionName is the form of a session's id.
+var sessionName = regexp.MustCompile(`^ses_[0-9A-Za-z]+$`)
+
+// printed is one record of `opencode run --format json`.
+type printed struct {
+	Type    string        `json:"type"`
+	AtMS    float64       `json:"timestamp"`
+	Session string        `json:"sessionID"`
+	Error   *room.Failure `json:"error"`
+}
+
+func (r Reader) records(text string, at time.Time) (recording.Told, bool) {
+	told := recording.Follow(text, func(data []byte) (recording.Record, bool) {
+		var p printed
+		if !agent.Decode(data, &p) || !sessionName.MatchString(p.Session) {
+			return recording.Record{}, false
+		}
+		if printedAt, ok := limit.Epoch(p.AtMS); ok {
+			at = printedAt
+		}
+		event := r.event(p, at)
+		return recording.Record{Session: p.Session, Event: event}, event != nil
+	})
+	return told, told.Event != nil
+}
+
+// event returns what a record of a run tells, or nil.
+func (r Reader) event(p printed, at time.Time) resume.Event {
+	switch p.Type {
+	case "error":
+		return r.failed(p.Error, at)
+	case "step_start":
+		return resume.Prompted{At: at}
+	case "text", "tool_use", "step_finish", "reasoning":
+		return resume.Progressed{At: at}
+	default:
+		return nil
+	}
+}
+
+// failed is what a failure means that ended a turn, or nil if there is none.
+func (r Reader) failed(f *room.Failure, at time.Time) resume.Event {
+	if f == nil {
+		return nil
+	}
+	return f.Event(r.limits, at)
+}
+
+var (
+	heading   = regexp.MustCompile(`^> \S+ · \S`)
+	complaint = regexp.MustCompile(`^Error: (\S.*)$`)
+)
+
+// words reads what a run prints for people: the agent and the model, and why the run
+// failed. They do not name the session.
+func (r Reader) words(text string, at time.Time) (told recording.Told, ok bool) {
+	n, headed := 0, false
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimRight(line, "\r\n ")
+		headed = headed || heading.MatchString(line)
+		if m := complaint.FindStringSubmatch(line); m != nil && headed {
+			f := &room.Failure{}
+			f.Data.Message = m[1]
+			told.Event, told.Line, ok = r.failed(f, at), n, true
+		}
+	}
+	return told, ok
+}

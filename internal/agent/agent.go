@@ -160,11 +160,8 @@ type Source struct {
 	Match func(rel string) bool
 
 	// Sift is a cheap look at the bytes of a line, before anything is copied
-	// or parsed. Needles, where there are any, are what such a line must
-	// contain one of: lines without any are passed over by a search of the
-	// whole block.
-	Needles []string
-	Sift    func(line []byte) Weight
+	// or parsed.
+	Sift func(line []byte) Weight
 
 	// Shared says that one file may hold many sessions: its last line does not
 	// tell how all of them stand.
@@ -196,10 +193,6 @@ type Line struct {
 	// File is the file, where it is open anyway; nil: it is not. To be read at offsets, and during the
 	// call only.
 	File *os.File
-
-	// Head is the whole lines that the file begins with, where they are in memory anyway; valid
-	// during the call only. FirstLines reads it.
-	Head []byte
 
 	// Shown is how many bytes right before the line the agent was shown, line
 	// after line, except for what Sift passed over.

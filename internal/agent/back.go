@@ -212,19 +212,13 @@ func (r *backReader) slice(start, end int64) ([]byte, error) {
 // byteOrderMark is what some editors begin a text with.
 const byteOrderMark = "\ufeff"
 
-// Beginning returns the file's beginning up to the line, behind a byte order mark, where it
-// is at hand.
+// Beginning returns the file's beginning up to the line, behind a byte order mark, if it is
+// in memory.
 func (l Line) Beginning() (begin []byte, ok bool) {
-	return bytes.TrimPrefix(l.Before, []byte(byteOrderMark)), l.Offset > 0 && int64(len(l.Before)) == l.Offset
-}
-
-// FirstLines returns the whole lines that the file begins with, behind a byte order mark, as many
-// of those before the line as are at hand; nil: none are.
-func (l Line) FirstLines() []byte {
-	if begin, ok := l.Beginning(); ok {
-		return begin
+	if l.Offset == 0 || int64(len(l.Before)) != l.Offset {
+		return nil, false
 	}
-	return bytes.TrimPrefix(l.Head, []byte(byteOrderMark))
+	return bytes.TrimPrefix(l.Before, []byte(byteOrderMark)), true
 }
 
 // OpenText opens a file at its beginning, behind a byte order mark.

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"path/filepath"
 	"slices"
@@ -101,17 +100,4 @@ func Clip(s string) string {
 }
 
 // worth reports whether a line must be read, judged by its bytes alone.
-func (s Source) worth(line []byte) bool {
-	if s.Sift != nil {
-		return s.Sift(line) != Nothing
-	}
-	if len(s.Needles) == 0 {
-		return true
-	}
-	for _, needle := range s.Needles {
-		if bytes.Contains(line, []byte(needle)) {
-			return true
-		}
-	}
-	return false
-}
+func (s Source) worth(line []byte) bool { return s.Sift == nil || s.Sift(line) != Nothing }

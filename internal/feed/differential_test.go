@@ -37,15 +37,13 @@ func TestReadingTellsWhatEveryLineTells(t *testing.T) {
 			paths := histories(t, dir, captures[name])
 			for _, way := range []struct {
 				name  string
-				read  func(testing.TB, agent.Reader, string, func(string) (watch.Cursor, bool)) map[string][]resume.Observation
 				known func(string) (watch.Cursor, bool)
 				from  int // how many observations of each file count, from the end; 0: all
 			}{
-				{"from its beginning", readAll, beginning(t), 0},
-				{"from its end back", readSlowly, nil, 1},
-				{"at a glance", readAll, nil, 1},
+				{"from its beginning", beginning(t), 0},
+				{"from its end back", nil, 1},
 			} {
-				fast := way.read(t, knows(t, name), dir, way.known)
+				fast := readAll(t, knows(t, name), dir, way.known)
 				for _, path := range paths {
 					want := told(everyLine(t, knows(t, name), path), way.from)
 					require.Equal(t, want, told(fast[path], way.from), "%s, %s:\n%s", way.name, path, contents(t, path))
@@ -135,12 +133,7 @@ func beginning(t *testing.T) func(path string) (watch.Cursor, bool) {
 
 // readAll reads a directory as the daemon does.
 func readAll(t testing.TB, a agent.Reader, dir string, known func(string) (watch.Cursor, bool)) map[string][]resume.Observation {
-	return readBy(t, a, dir, known, (*reader).glance, forget)
-}
-
-// readSlowly reads a directory as the daemon does where a glance does not tell enough.
-func readSlowly(t testing.TB, a agent.Reader, dir string, known func(string) (watch.Cursor, bool)) map[string][]resume.Observation {
-	return readBy(t, a, dir, known, func(*reader, watch.Batch) (any, bool) { return nil, false }, forget)
+	return readBy(t, a, dir, known, forget)
 }
 
 // forget keeps no cursor.
@@ -148,7 +141,7 @@ func forget(string, json.RawMessage) {}
 
 func readBy(
 	t testing.TB, a agent.Reader, dir string, known func(string) (watch.Cursor, bool),
-	glance func(*reader, watch.Batch) (any, bool), keep func(path string, cursor json.RawMessage),
+	keep func(path string, cursor json.RawMessage),
 ) map[string][]resume.Observation {
 	all := make(map[string][]resume.Observation)
 	src := a.Sources()[0]
@@ -169,11 +162,9 @@ func readBy(
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	w := watch.New(watch.Options{
-		Root: dir, Depth: 2, Needles: src.Needles, Known: known, Deliver: r.deliver, Settle: r.handOn, Ready: cancel,
+		Root: dir, Depth: 2, Known: known, Deliver: r.deliver, Settle: r.handOn, Ready: cancel,
 		Match: func(rel string) bool { return strings.HasSuffix(rel, ".jsonl") },
 		Sift:  func(line []byte) watch.Weight { return watch.Weight(src.Sift(line)) },
-
-		Glance: func(batch watch.Batch) (any, bool) { return glance(r, batch) },
 	})
 	require.NoError(t, w.Run(ctx))
 	return all

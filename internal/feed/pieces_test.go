@@ -58,7 +58,7 @@ func pieceByPiece(t *testing.T, name, dir string, whole map[string][]byte, got m
 		for _, path := range slices.Sorted(maps.Keys(whole)) {
 			grow(t, path, whole[path], piece == pieces-1, dice)
 		}
-		for path, seen := range readBy(t, knows(t, name), dir, known, (*reader).glance, keep) {
+		for path, seen := range readBy(t, knows(t, name), dir, known, keep) {
 			got[path] = append(got[path], seen...)
 		}
 	}

@@ -3,6 +3,7 @@ package feed
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -47,9 +48,6 @@ type placed struct {
 	cursor watch.Cursor
 }
 
-// longestCursor is what one takes, nearly always.
-const longestCursor = 160
-
 // mostGathered bounds how long the first of them waits.
 const mostGathered = 64
 
@@ -70,7 +68,6 @@ func (f *Feeds) transcripts(a agent.Reader, src agent.Source, cursors Cursors) *
 		Root:    src.Root,
 		Depth:   src.Depth,
 		Match:   src.Match,
-		Needles: src.Needles,
 		Known:   func(path string) (watch.Cursor, bool) { return r.known(cursors, path) },
 		Deliver: r.deliver,
 		Since:   f.opts.Since,
@@ -80,9 +77,6 @@ func (f *Feeds) transcripts(a agent.Reader, src agent.Source, cursors Cursors) *
 			close(one.ready)
 		},
 		Log: r.log,
-	}
-	if !src.Shared { // else all of its lines are read
-		opts.Glance = r.glance
 	}
 	if src.Sift != nil {
 		opts.Sift = func(line []byte) watch.Weight { return watch.Weight(src.Sift(line)) }
@@ -111,8 +105,7 @@ func (r *reader) known(cursors Cursors, path string) (cursor watch.Cursor, ok bo
 	if !ok {
 		return watch.Cursor{}, false
 	}
-	cursor, err := watch.ParseCursor(data)
-	if err != nil {
+	if err := json.Unmarshal(data, &cursor); err != nil {
 		r.log.Warn("a stored cursor was skipped", "path", path, "err", err)
 		return watch.Cursor{}, false
 	}
@@ -126,10 +119,7 @@ func (r *reader) deliver(ctx context.Context, batch watch.Batch) (enough bool, e
 	if r.feeds.foreign(r.agent.Name(), batch.Path, r.feeds.opts.Trust().OwnerOf(batch.Path, batch.Info)) {
 		return true, nil // and no cursor is stored: mended, it is read by the next daemon
 	}
-	if told, ok := batch.Judged.([]resume.Observation); ok {
-		return true, r.gather(ctx, batch, markFirst(told))
-	}
-	observations := r.digest(batch, &r.moves)
+	observations := r.digest(batch)
 	r.weigh(batch, observations)
 	back := r.back[batch.Path]
 	if back.number != batch.Sight {
@@ -151,24 +141,6 @@ func (r *reader) deliver(ctx context.Context, batch watch.Batch) (enough bool, e
 	}
 	delete(r.back, batch.Path)
 	return true, nil
-}
-
-// glance says what the end of a file means that nobody has read. It is enough if nothing
-// is told but that the session works; anything else may have a story, which
-// the lines before it tell. It is called from several goroutines at once.
-func (r *reader) glance(batch watch.Batch) (judged any, enough bool) {
-	if r.feeds.foreign(r.agent.Name(), batch.Path, r.feeds.opts.Trust().OwnerOf(batch.Path, batch.Info)) {
-		return nil, false
-	}
-	var moves []watch.Line
-	told := r.digest(batch, &moves)
-	if batch.Few && slices.ContainsFunc(told, func(seen resume.Observation) bool {
-		_, works := seen.Event.(resume.Progressed)
-		return !works
-	}) {
-		return nil, false
-	}
-	return told, len(told) > 0
 }
 
 // gather keeps what a file has told for the engine, or tells it.
@@ -193,7 +165,11 @@ func (r *reader) handOn(ctx context.Context) error {
 		return err
 	}
 	for _, at := range g.cursors {
-		r.feeds.opts.Keep(at.path, at.cursor.AppendJSON(make([]byte, 0, longestCursor)))
+		data, err := json.Marshal(at.cursor)
+		if err != nil {
+			return err
+		}
+		r.feeds.opts.Keep(at.path, data)
 	}
 	if len(r.back) == 0 {
 		r.back = make(map[string]sight) // what was the most at a start need not stay
@@ -217,14 +193,11 @@ func markFirst(observations []resume.Observation) []resume.Observation {
 // digest reads the lines that may matter. Of a run of lines that can only be
 // movement, the last real one tells all; at first sight it tells nothing that
 // movement after it does not.
-func (r *reader) digest(batch watch.Batch, room *[]watch.Line) []resume.Observation {
+func (r *reader) digest(batch watch.Batch) []resume.Observation {
 	var observations []resume.Observation
-	born := func() (time.Time, bool) { return batch.Born, true }
-	if batch.Born.IsZero() {
-		born = sync.OnceValues(func() (time.Time, bool) { return runner.BirthTime(batch.Path) })
-	}
-	moves := (*room)[:0]
-	defer func() { *room = moves }()
+	born := sync.OnceValues(func() (time.Time, bool) { return runner.BirthTime(batch.Path) })
+	moves := r.moves[:0]
+	defer func() { r.moves = moves }()
 	flush := func() {
 		for _, line := range slices.Backward(moves) {
 			if seen, ok := r.observe(batch, line, born); ok {
@@ -267,7 +240,6 @@ func (r *reader) observe(batch watch.Batch, line watch.Line, born func() (time.T
 	seen, ok := r.agent.Observe(r.source, agent.Line{
 		Path:    batch.Path,
 		Before:  before,
-		Head:    batch.Head,
 		Offset:  line.Offset,
 		Data:    line.Data,
 		Cut:     line.Cut,

@@ -160,11 +160,11 @@ func TestTheEndOfAFileTellsWhetherItsBeginningMatters(t *testing.T) {
 		text string
 		want []string
 	}{
-		"it works":                       {"prompt me\n" + long[:8000] + "move\n", []string{"move"}},
+		"it works":                       {"prompt me\n" + long[:8000] + "move\n", []string{"prompt me", "move"}},
 		"it was stopped":                 {"prompt me\n" + long[:8000] + "limit one\n", []string{"prompt me", "limit one"}},
 		"it was stopped, and works":      {"prompt me\n" + long[:8000] + "limit one\nmove\n", []string{"prompt me", "limit one", "move"}},
 		"nobody knows by its last lines": {"prompt me\nmove\n" + long[:8000], []string{"prompt me", "move"}},
-		"its last line is not whole":     {"prompt me\n" + long[:8000] + "move\nlimit on", []string{"move"}},
+		"its last line is not whole":     {"prompt me\n" + long[:8000] + "move\nlimit on", []string{"prompt me", "move"}},
 		"its last line is a long one":    {"limit one\nmove " + strings.Repeat("x", 8000) + "\n", []string{"limit one", "move"}},
 		"it is short":                    {"prompt me\nmove\n", []string{"prompt me", "move"}},
 		"it is one line":                 {"limit one\n", []string{"limit one"}},

@@ -44,24 +44,12 @@ type Batch struct {
 	Held   []byte
 	HeldAt int64
 
-	// File is the file, open; nil in a Batch that Glance judges. To be read at offsets, and during Deliver only.
+	// File is the file, open. To be read at offsets, and during Deliver only.
 	File *os.File
-
-	// Head is the whole lines that the file begins with, as many as were read with its end; nil:
-	// none were, or Held has them. Valid during the call only.
-	Head []byte
 
 	// More says that another file is about to be read. A call of Settle comes in
 	// any case.
 	More bool
-
-	// Few says, to Glance, that these are the last few of the lines that are held; Judged
-	// is what it returned.
-	Few    bool
-	Judged any
-
-	// Born is when the file was made; zero: that was not looked for, or cannot be told.
-	Born time.Time
 
 	// Since is where this run of batches began: each line from there on was
 	// delivered, in order, or passed over. It says nothing in a Back batch.

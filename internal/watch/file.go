@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -48,7 +49,7 @@ func (f *file) settled(st stamp) bool {
 // identify returns the state of the file that has the name by now: known,
 // known by another name, replaced, truncated, or never seen.
 func (w *Watcher) identify(ctx context.Context, path string, in *os.File, st stamp) (*file, error) {
-	f := w.file(path)
+	f := w.files[path]
 	if f == nil {
 		f = w.meet(ctx, path, st.id)
 	}
@@ -79,10 +80,6 @@ func (w *Watcher) identify(ctx context.Context, path string, in *os.File, st sta
 	}
 	f.rested = false
 	w.unlist(f, old.id())
-	if n, rests := w.shelf.findID(st.id); rests { // by a name that it had before
-		other := w.shelf.take(n)
-		w.files[other.path] = other
-	}
 	w.byID[st.id] = f
 	f.round = w.round
 	return f, nil
@@ -98,7 +95,7 @@ func (f *file) begin(st stamp, gen uint32, whole bool) {
 // meet makes the state of a path that has none. A file that was renamed brings
 // its own.
 func (w *Watcher) meet(ctx context.Context, path string, id fileID) *file {
-	f := w.fileOf(id)
+	f := w.byID[id]
 	if f != nil && !w.holds(f.path, id) {
 		w.leave(ctx, f)
 		delete(w.files, f.path)
@@ -121,7 +118,7 @@ func readBefore(path string, cur Cursor) *file {
 // has not changed since, or one that rests for so long that nothing in it matters
 // any more. It returns false for any other.
 func (w *Watcher) rests(path string, st stamp, stored Cursor) bool {
-	if w.knowsID(st.id) {
+	if w.byID[st.id] != nil {
 		return false // renamed, or a second name of it
 	}
 	f := (*file)(nil)
@@ -134,7 +131,7 @@ func (w *Watcher) rests(path string, st stamp, stored Cursor) bool {
 		return false
 	}
 	f.seen, f.round = st, w.round
-	w.keep(f)
+	w.files[path], w.byID[st.id] = f, f
 	return true
 }
 
@@ -149,7 +146,7 @@ func (f *file) wakes(in *os.File, st stamp) error {
 	if err := readAt(in, block, at); err != nil {
 		return err
 	}
-	start := lineStart(block)
+	start := bytes.LastIndexByte(block, '\n') + 1
 	if start == 0 && at > 0 {
 		f.first = true // a line of more than a block: it is found on the way back
 		return nil
@@ -175,7 +172,7 @@ func (w *Watcher) followOld(ctx context.Context, f *file) {
 	case !found || path == f.path:
 	case !w.wanted(path):
 		w.readRest(ctx, f, path)
-	case !w.knows(path):
+	case w.files[path] == nil:
 		w.tend(ctx, path)
 	}
 }

@@ -60,11 +60,10 @@ func TestAStartOpensWhatIsNewOnceAndWhatIsOldNotAtAll(t *testing.T) {
 
 	count := opens(t, root)
 	r := watched(t, root, s, func(w *Watcher) {
-		w.opts.Glance = last
 		w.opts.Since = func() time.Time { return time.Now().Add(-time.Hour) }
 	})
 	require.Equal(t, map[string]int{"new.log": 1, "large.log": 1}, count())
-	require.Equal(t, "two", r.of(r.path("large.log"))[0].Judged)
+	require.Equal(t, "two", string(r.of(r.path("large.log"))[0].Lines[0].Data))
 	r.stop()
 
 	s.set(func() { s.batches = nil })

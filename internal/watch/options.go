@@ -24,10 +24,6 @@ type Options struct {
 	// It is called from several goroutines at once. Nil wants all.
 	Match func(rel string) bool
 
-	// Needles, where there are any, are what a line must contain one of:
-	// others are passed over by a search of the whole block.
-	Needles []string
-
 	// Sift weighs a line by its bytes; lines that weigh Nothing are passed
 	// over. Nil keeps all.
 	Sift func(line []byte) Weight
@@ -54,12 +50,6 @@ type Options struct {
 	// enough ends the reading of older lines after a Back batch; elsewhere it
 	// means nothing.
 	Deliver func(context.Context, Batch) (enough bool, err error)
-
-	// Glance, where it is not nil, says of a file that lay there at the start what the lines of
-	// a Back batch mean, and whether that is enough: then nothing of the file is delivered but
-	// a batch without lines, with its cursor and what Glance returned. It is
-	// called from several goroutines at once.
-	Glance func(Batch) (judged any, enough bool)
 
 	// Rescan is the pause between two looks at every file, for file systems
 	// that send no events; 0 means DefaultRescan. Where events are known to tell

@@ -83,7 +83,7 @@ func (p *pass) forward(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		whole, end := lineStart(block), p.cur.Offset+int64(len(block))
+		whole, end := bytes.LastIndexByte(block, '\n')+1, p.cur.Offset+int64(len(block))
 		if whole == 0 {
 			p.look, p.searched = blockSize, end
 			continue
@@ -235,7 +235,7 @@ func (p *pass) lastLines(ctx context.Context, look int64) (last int64, lines []L
 	if err != nil {
 		return 0, nil, 0, err
 	}
-	if whole := lineStart(block); whole > 0 {
+	if whole := bytes.LastIndexByte(block, '\n') + 1; whole > 0 {
 		last = from + int64(whole)
 		if lines, start, ok := p.linesIn(block[:whole], from); ok {
 			return last, lines, start, nil
@@ -250,9 +250,14 @@ func (p *pass) lastLines(ctx context.Context, look int64) (last int64, lines []L
 // linesIn returns the lines of a block that ends with one, and where the first of
 // them begins; false where none begins in it.
 func (p *pass) linesIn(block []byte, from int64) (lines []Line, start int64, ok bool) {
-	skip, ok := firstLine(block, from)
-	if !ok {
+	if len(block) == 0 {
 		return nil, 0, false
+	}
+	skip := 0
+	if from > 0 { // the first line may begin before the block
+		if skip = bytes.IndexByte(block[:len(block)-1], '\n') + 1; skip == 0 {
+			return nil, 0, false
+		}
 	}
 	start = from + int64(skip)
 	return p.sift(block[skip:], start), start, true
@@ -288,7 +293,7 @@ func (p *pass) lineStart(ctx context.Context, end int64) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		if start := lineStart(block); start > 0 {
+		if start := bytes.LastIndexByte(block, '\n') + 1; start > 0 {
 			return from + int64(start), nil
 		}
 		end = sparse.LastData(p.in, from)
@@ -365,23 +370,16 @@ func (p *pass) exactly(room []byte, offset int64) ([]byte, error) {
 func (p *pass) sift(block []byte, offset int64) []Line {
 	w := p.w
 	w.held, w.heldAt, w.heldOf = block, offset, p
-	w.lines = w.siftTo(w.lines, block, offset)
-	return w.lines
-}
-
-// siftTo is sift into the memory of other lines.
-func (w *Watcher) siftTo(lines []Line, block []byte, offset int64) []Line {
-	lines = lines[:0]
-	if !w.find.every {
-		w.find.lines(block, func(start, end int) { lines = w.weigh(lines, block[start:end], offset+int64(start)) })
-		return lines
-	}
-	for start := 0; start < len(block); { // nearly always: no call is made for a line but these
-		end := lineEnd(block, start)
-		lines = w.weigh(lines, block[start:end], offset+int64(start))
+	w.lines = w.lines[:0]
+	for start := 0; start < len(block); {
+		end := start + bytes.IndexByte(block[start:], '\n') + 1
+		if end == start {
+			end = len(block)
+		}
+		w.lines = w.weigh(w.lines, block[start:end], offset+int64(start))
 		start = end
 	}
-	return lines
+	return w.lines
 }
 
 // weigh keeps a line that is worth delivering.

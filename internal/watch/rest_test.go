@@ -121,6 +121,6 @@ func TestWhatIsHeldAreTheLinesOfTheBatchAndThoseBefore(t *testing.T) {
 		}
 		return nil
 	}
-	watched(t, root, s, func(w *Watcher) { w.find = newFinder([]string{"one", "two"}) })
+	watched(t, root, s, func(w *Watcher) { w.opts.Sift = containing("one", "two") })
 	require.Equal(t, []string{text[:21], text[:39]}, held)
 }

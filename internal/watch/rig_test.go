@@ -186,3 +186,13 @@ func epochs(batches []Batch) []string {
 	}
 	return slices.Compact(all)
 }
+
+// containing keeps the lines that contain one of the texts.
+func containing(texts ...string) func(line []byte) Weight {
+	return func(line []byte) Weight {
+		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(string(line), text) }) {
+			return Matters
+		}
+		return Nothing
+	}
+}

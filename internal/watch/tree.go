@@ -19,15 +19,10 @@ import (
 type found struct {
 	path string
 	stamp
-	fresh   bool // there is no cursor of it
-	regular bool // else it is not opened for a look: that of a FIFO would wake a writer
 }
 
 // handle deals with one event.
 func (w *Watcher) handle(ctx context.Context, ev fsnotify.Event) {
-	if ev.Has(fsnotify.Create | fsnotify.Remove | fsnotify.Rename) {
-		w.doubt()
-	}
 	switch {
 	case !w.attached:
 		if w.towardsRoot(ev.Name) {
@@ -70,7 +65,7 @@ func (w *Watcher) came(ctx context.Context, path string) {
 		return
 	}
 	id := stampOf(info).id
-	if f := w.fileOf(id); f != nil && !w.holds(f.path, id) {
+	if f := w.byID[id]; f != nil && !w.holds(f.path, id) {
 		w.readRest(ctx, f, path)
 	}
 }
@@ -82,7 +77,7 @@ func (w *Watcher) left(ctx context.Context, path string, deleted bool) {
 		w.unwatch(path)
 		return
 	}
-	f := w.file(path)
+	f := w.files[path]
 	if f == nil {
 		return
 	}
@@ -97,7 +92,6 @@ func (w *Watcher) left(ctx context.Context, path string, deleted bool) {
 func (w *Watcher) rescan(ctx context.Context) {
 	w.round++
 	w.owing = false
-	w.doubt()
 	var news []found
 	for w.attach() && !w.walk(ctx, w.opts.Root, &news) { // gone again meanwhile
 		w.detach()
@@ -117,13 +111,6 @@ func (w *Watcher) forgetMissed() {
 		return
 	}
 	w.missedIn = w.round
-	for _, together := range w.shelf.records {
-		for i := range together {
-			if r := &together[i]; r.name != "" && r.round+1 < w.round {
-				w.file(w.shelf.path(r))
-			}
-		}
-	}
 	for _, f := range w.files {
 		if f.round+1 < w.round { // missed twice: no rename is on its way
 			w.forget(f)

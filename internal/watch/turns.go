@@ -47,7 +47,7 @@ type reading struct {
 // tend reads what is new in a file: now as far as one turn goes, the rest in
 // turn. What goes wrong is logged.
 func (w *Watcher) tend(ctx context.Context, path string, asked ...chan error) {
-	if f := w.files[path]; f != nil && f.reading != nil { // none of them is on the shelf
+	if f := w.files[path]; f != nil && f.reading != nil {
 		f.reading.again = true
 		f.reading.later = append(f.reading.later, asked...)
 		return
@@ -64,7 +64,7 @@ func (w *Watcher) tend(ctx context.Context, path string, asked ...chan error) {
 // begin opens a file, whichever has the name by now. It returns nothing where
 // there is nothing to read.
 func (w *Watcher) begin(ctx context.Context, path string) (*reading, error) {
-	f := w.file(path)
+	f := w.files[path]
 	// Looked at before it is opened: the mere opening of a FIFO wakes a writer.
 	info, err := os.Lstat(path)
 	switch {
@@ -136,7 +136,6 @@ func (w *Watcher) takeTurn(ctx context.Context, r *reading) {
 	if f.failed = r.err != nil; !f.failed {
 		f.seen = r.stamp
 	}
-	w.touched = append(w.touched, f)
 	w.ended(ctx, r.path, r.err, r.asked)
 	if r.again && ctx.Err() == nil {
 		w.tend(ctx, r.path, r.later...)
@@ -210,26 +209,22 @@ func (w *Watcher) leaveAll() {
 }
 
 // idle reports whether nothing is to be read.
-func (w *Watcher) idle() bool { return len(w.todo) == 0 && len(w.ahead) == 0 && len(w.open) == 0 }
+func (w *Watcher) idle() bool { return len(w.todo) == 0 && len(w.open) == 0 }
 
 // work has one file take its turn: one that was begun, or the next one.
 func (w *Watcher) work(ctx context.Context) {
 	w.odd = !w.odd
-	next := len(w.todo) > 0 || len(w.ahead) > 0
-	switch {
-	case len(w.open) > 0 && (!next || !w.odd || len(w.open) >= mostOpen):
+	if len(w.open) > 0 && (len(w.todo) == 0 || !w.odd || len(w.open) >= mostOpen) {
 		r := w.open[0]
 		w.open = w.open[1:]
 		w.takeTurn(ctx, r)
-	case w.lookAhead(ctx):
-		w.take(ctx)
-	default:
-		path := w.todo[0].path
-		w.todo = w.todo[1:]
-		if w.more = len(w.todo) > 0; !w.more {
-			w.todo = nil // a first scan finds all there are
-		}
-		w.tend(ctx, path)
-		w.more = false
+		return
 	}
+	path := w.todo[0].path
+	w.todo = w.todo[1:]
+	if w.more = len(w.todo) > 0; !w.more {
+		w.todo = nil // a first scan finds all there are
+	}
+	w.tend(ctx, path)
+	w.more = false
 }

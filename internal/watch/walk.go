@@ -88,8 +88,8 @@ func (l *listing) make(wanted func(path string) bool) {
 		if e.IsDir() {
 			l.dirs = append(l.dirs, path)
 		} else if wanted(path) {
-			if st, ok := stampIn(dir, e); ok { // else it is gone already
-				l.files = append(l.files, found{path: path, stamp: st, regular: e.Type().IsRegular()})
+			if info, err := e.Info(); err == nil { // else it is gone already
+				l.files = append(l.files, found{path, stampOf(info)})
 			}
 		}
 	}
@@ -97,21 +97,13 @@ func (l *listing) make(wanted func(path string) bool) {
 
 // notice adds a file to the news if there are any of it.
 func (w *Watcher) notice(f found, news *[]found) {
-	if n, rests := w.shelf.find(f.path); rests {
-		r := w.shelf.at(n)
-		if r.round = w.round; r.size == f.size && r.mtime == f.mtime && w.shelf.id(r) == f.id {
-			return
-		}
-	} else if known := w.files[f.path]; known != nil {
+	if known := w.files[f.path]; known != nil {
 		known.round = w.round
 		if known.settled(f.stamp) {
 			return
 		}
-	} else {
-		stored, _ := w.opts.Known(f.path)
-		if f.fresh = stored.IsZero(); w.rests(f.path, f.stamp, stored) {
-			return
-		}
+	} else if stored, _ := w.opts.Known(f.path); w.rests(f.path, f.stamp, stored) {
+		return
 	}
 	*news = append(*news, f)
 }

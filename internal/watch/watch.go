@@ -36,7 +36,6 @@ var ErrNotWatched = errors.New("not a watched file")
 type Watcher struct {
 	opts     Options
 	log      *slog.Logger
-	find     finder
 	checks   chan check
 	started  atomic.Bool
 	stopped  chan struct{}
@@ -48,7 +47,6 @@ type Watcher struct {
 
 	notify   *fsevents.Listener // nil without events
 	todo     []found            // to be read, as a scan found them
-	ahead    []*chunk           // being looked at ahead, by whose turn comes next
 	open     []*reading         // being read, by whose turn comes next
 	odd      bool               // whether one of the latter comes next
 	lain     map[string]bool    // lay there at the start and is not read yet; nil: Ready was told
@@ -56,10 +54,8 @@ type Watcher struct {
 	rootID   fileID
 	parent   string            // watched while Root is not there
 	dirs     map[string]uint32 // watched directories, and the scan that last saw each
-	files    map[string]*file  // that are not on the shelf
+	files    map[string]*file
 	byID     map[fileID]*file
-	shelf    shelf             // those that rest
-	touched  []*file           // that may rest again
 	round    uint32            // scans so far
 	swept    uint32            // times that the clock asked for a scan
 	owing    bool              // a file could not be read since the last scan
@@ -109,13 +105,11 @@ func New(o Options) *Watcher {
 	return &Watcher{
 		opts:    o,
 		log:     o.Log.With("root", o.Root),
-		find:    newFinder(o.Needles),
 		checks:  make(chan check),
 		stopped: make(chan struct{}),
 		dirs:    map[string]uint32{},
 		files:   map[string]*file{},
 		byID:    map[fileID]*file{},
-		shelf:   newShelf(),
 		told:    map[string]string{},
 
 		descriptors: allDescriptors(),
@@ -133,7 +127,6 @@ func (w *Watcher) Run(ctx context.Context) error {
 	defer release()
 
 	defer w.leaveAll()
-	defer w.awaitLooks()
 
 	w.rescan(ctx)
 	w.lain = make(map[string]bool, len(w.todo))
@@ -153,7 +146,6 @@ func (w *Watcher) Run(ctx context.Context) error {
 		if w.idle() {
 			w.settle(ctx)
 			w.forgetMissed()
-			w.tidy()
 		} else {
 			work = always
 		}

@@ -5,7 +5,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -235,28 +234,6 @@ func TestEverythingWrongIsToldAtOnce(t *testing.T) {
 	_, err = New(Options{})
 	for _, want := range []string{"name:", "files:", "session:", "limit:", "resume:"} {
 		require.ErrorContains(t, err, want)
-	}
-}
-
-func TestNeedlesAreInEveryLineThatMatches(t *testing.T) {
-	for _, c := range []struct {
-		patterns string // joined by newlines
-		want     []string
-	}{
-		{"rate limited, retry in (?P<after>\\S+)\n^step ", []string{"rate limited, retry in ", "step "}},
-		{"(quota|limit) reached", []string{" reached"}},
-		{"^(?:quota|limits?)$", []string{"quota", "limit"}},
-		{"(?i)limit", nil},
-		{"limit\n\\d+", nil},
-		{"(?:limit)?", nil},
-		{"(limit)+ x{2,}", []string{"limit"}},
-		{"a|limit", nil},
-	} {
-		var compiled []*regexp.Regexp
-		for p := range strings.SplitSeq(c.patterns, "\n") {
-			compiled = append(compiled, regexp.MustCompile(p))
-		}
-		require.ElementsMatch(t, c.want, needlesOf(compiled), c.patterns)
 	}
 }
 

@@ -71,10 +71,9 @@ func (a *Agent) makeSources(patterns []pattern) []agent.Source {
 			roots = append(roots, p.root)
 		}
 	}
-	needles := needlesOf(slices.Concat(a.limits, a.progress))
 	var sources []agent.Source
 	for _, root := range roots {
-		src := agent.Source{Account: a.Name() + ":default", Root: root, Needles: needles, Sift: a.sift}
+		src := agent.Source{Account: a.Name() + ":default", Root: root, Sift: a.sift}
 		for _, p := range patterns {
 			if p.root == root {
 				src.Depth = max(src.Depth, p.depth)

@@ -1,7 +1,6 @@
 package custom
 
 import (
-	"bytes"
 	"testing"
 
 	"resumed/internal/agent"
@@ -9,8 +8,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// Whatever a line holds, sift and Observe agree on it, the needles are in it,
-// and a reset is never made up.
+// Whatever a line holds, sift and Observe agree on it, and a reset is never made up.
 func FuzzObserve(f *testing.F) {
 	for _, line := range []string{
 		"step 1", "rate limited", "rate limited, retry in 2s", "rate limited until 2:30am (UTC)", "rate limited, retry in 3 days 4 hours",
@@ -31,20 +29,8 @@ func FuzzObserve(f *testing.F) {
 		if a.sift(data) == agent.Nothing {
 			t.Fatalf("a line that means %#v would be passed over", s.Event)
 		}
-		if !holdsOne(data, src.Needles) {
-			t.Fatalf("none of %q in %q", src.Needles, data)
-		}
 		if l, ok := s.Event.(resume.Limited); ok && l.Reset.Stated() && !agenttest.MayStateATime(string(data)) {
 			t.Fatalf("reset %v of a line without a number: %q", l.Reset, data)
 		}
 	})
-}
-
-func holdsOne(line []byte, needles []string) bool {
-	for _, n := range needles {
-		if bytes.Contains(line, []byte(n)) {
-			return true
-		}
-	}
-	return false
 }

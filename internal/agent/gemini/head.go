@@ -41,7 +41,7 @@ func (a *Agent) head(line agent.Line) (head, bool) {
 func readHead(line agent.Line) (h head, settled bool) {
 	root := projectRoot(line.Path)
 	begin, held := line.Beginning() // mostly all that is needed of the file is at hand
-	id, ok := idIn(line.FirstLines())
+	id, ok := idIn(begin)
 	if root == "" || !held && !ok {
 		var err error
 		if begin, err = readBegin(line.Path); err != nil {

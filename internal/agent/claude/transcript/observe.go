@@ -88,10 +88,7 @@ func (rd *Reader) cwd(r record, line agent.Line) string {
 			return cmp.Or(cwd, r.Cwd)
 		}
 	}
-	cwd, ok := cwdIn(line.FirstLines())
-	if !ok {
-		cwd, ok = firstCwdIn(line.File, line.Path)
-	}
+	cwd, ok := firstCwdIn(line.File, line.Path)
 	if !ok {
 		return r.Cwd
 	}

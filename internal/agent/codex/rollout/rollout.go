@@ -43,7 +43,8 @@ func (rd *Reader) headBefore(line agent.Line) (Head, bool) {
 	if h, ok := rd.heads.Get(line.Path); ok {
 		return h, true
 	}
-	raw, _, found := bytes.Cut(line.FirstLines(), []byte("\n"))
+	begin, _ := line.Beginning()
+	raw, _, found := bytes.Cut(begin, []byte("\n"))
 	if !found {
 		raw = firstRecord(line.Path)
 	}

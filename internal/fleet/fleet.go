@@ -4,16 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"resumed/internal/resume"
 )
-
-// answerWithin bounds one question.
-const answerWithin = 5 * time.Second
 
 // Options are what a Fleet works with. Those with a default may be left out.
 type Options struct {
@@ -53,22 +48,21 @@ type Fleet struct {
 	accounts map[string]*account
 	clock    clock
 	hosts    map[string]Host // that were last seen, this one too
-	missing  map[string]Host // that were seen before, did not leave, and show sessions still
-	gone     map[string]Host // that were not seen to leave
-	answered time.Time       // when the store last answered a write
-	failing  bool            // it did not answer since
-	stood    Standing        // as it was said last
-	lifted   bool            // a limit is over sooner than sessions were told
+	missing  map[string]missingHost
+	answered time.Time // when the store last answered a write
+	failing  bool      // it did not answer since
+	stood    Standing  // as it was said last
+	lifted   bool      // a limit is over sooner than sessions were told
 	holds    map[*Hold]struct{}
 	probes   int // that this daemon has asked for
 
 	// Owned by tick.
-	host      lease
-	notifier  lease
-	beat      time.Time // when the leases are renewed next
-	listening *listener // for notices; nil: it is not this host's turn
-	started   time.Time
-	tidied    bool
+	host     lease
+	notifier lease
+	beat     time.Time   // when the leases are renewed next
+	notices  *noticeLoop // nil: another host reports to people
+	started  time.Time
+	tidied   bool
 }
 
 // Standing is how a host stands in its fleet.
@@ -80,22 +74,6 @@ type Standing struct {
 	Skew  time.Duration
 }
 
-// Host is one of the fleet, as it is stored.
-type Host struct {
-	Host    string         `json:"host"`
-	Life    string         `json:"life"`
-	Version string         `json:"version,omitempty"`
-	Waiting int            `json:"waiting"`
-	Shows   map[string]int `json:"shows,omitempty"` // sessions of each account, by its key; "": of accounts that nobody knows
-	Skew    time.Duration  `json:"skew"`
-	Alone   bool           `json:"alone,omitempty"`
-	Bye     bool           `json:"bye,omitempty"` // it stops by itself
-	SeenAt  time.Time      `json:"-"`             // by the store's clock
-
-	Unreadable bool `json:"-"` // it is there, and what it says of itself cannot be read
-	rev        uint64
-}
-
 // New returns a host that has not asked for anything yet.
 func New(opts Options) *Fleet {
 	if opts.Now == nil {
@@ -103,7 +81,7 @@ func New(opts Options) *Fleet {
 	}
 	f := &Fleet{
 		opts: opts, pace: pace{cmp.Or(opts.Heartbeat, Heartbeat)}, kick: make(chan struct{}, 1), accounts: make(map[string]*account),
-		hosts: make(map[string]Host), missing: make(map[string]Host), gone: make(map[string]Host), holds: make(map[*Hold]struct{}),
+		hosts: make(map[string]Host), missing: make(map[string]missingHost), holds: make(map[*Hold]struct{}),
 		host: lease{key: HostKey(opts.Host)}, notifier: lease{key: NotifierKey},
 	}
 	f.answered, f.started = f.now(), f.now()
@@ -204,21 +182,9 @@ func (f *Fleet) heartbeat(ctx context.Context) error {
 	return nil
 }
 
-func (f *Fleet) self() Host {
-	standing := f.Standing()
-	h := Host{Host: f.opts.Host, Life: f.opts.Life, Version: f.opts.Version, Skew: standing.Skew, Alone: standing.Alone}
-	if f.opts.Waiting != nil {
-		h.Waiting = f.opts.Waiting()
-	}
-	if f.opts.Shows != nil {
-		h.Shows = f.opts.Shows()
-	}
-	return h
-}
-
 // leave says good-bye.
 func (f *Fleet) leave(ctx context.Context) {
-	f.stopListening()
+	f.stopNotices()
 	bye := f.self()
 	bye.Bye = true
 	_ = f.take(ctx, &f.host, bye) // else it is gone without a word
@@ -246,7 +212,7 @@ func (f *Fleet) listened(err error) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.failing { // many hosts write less often: silence begins with the first question
-		f.failing, f.answered = true, later(f.answered, f.now().Add(-f.pace.heartbeat-answerWithin))
+		f.failing, f.answered = true, later(f.answered, f.now().Add(-f.pace.heartbeat-AnswerWithin))
 	}
 	return false
 }
@@ -289,60 +255,30 @@ func (f *Fleet) say(ctx context.Context) {
 	f.opts.Stir(ctx)
 }
 
-// Hosts returns who was last seen.
-func (f *Fleet) Hosts() []Host {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Collect(maps.Values(f.hosts))
-}
-
-// Missing returns who this host saw vanish, and what they showed is still there.
-func (f *Fleet) Missing() []Host {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Collect(maps.Values(f.missing))
-}
-
-// bounded gives one question its time.
-func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, answerWithin)
-}
-
 func (f *Fleet) get(ctx context.Context, b Bucket, key string) (Entry, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	e, err := f.opts.Store.Get(ctx, b, key)
 	f.listened(err)
 	return e, err
 }
 
 func (f *Fleet) list(ctx context.Context, b Bucket, prefix string) ([]Entry, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	all, err := f.opts.Store.List(ctx, b, prefix)
 	f.listened(err)
 	return all, err
 }
 
-func (f *Fleet) create(ctx context.Context, b Bucket, key string, value []byte, lasts time.Duration) (uint64, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	rev, err := f.opts.Store.Create(ctx, b, key, value, lasts)
+// put writes a key that has that revision, or that does not exist where rev is 0.
+func (f *Fleet) put(ctx context.Context, b Bucket, key string, value []byte, rev uint64, lasts time.Duration) (next uint64, err error) {
+	if rev == 0 {
+		next, err = f.opts.Store.Create(ctx, b, key, value, lasts)
+	} else {
+		next, err = f.opts.Store.Update(ctx, b, key, value, rev, lasts)
+	}
 	f.wrote(err)
-	return rev, err
-}
-
-func (f *Fleet) update(ctx context.Context, b Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	rev, err := f.opts.Store.Update(ctx, b, key, value, rev, lasts)
-	f.wrote(err)
-	return rev, err
+	return next, err
 }
 
 func (f *Fleet) remove(ctx context.Context, b Bucket, key string, rev uint64) error {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	err := f.opts.Store.Delete(ctx, b, key, rev)
 	f.wrote(err)
 	return err

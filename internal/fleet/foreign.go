@@ -77,24 +77,3 @@ var keyName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 
 // GoodKey reports whether a key is one that a host writes, and can be shown.
 func GoodKey(key string) bool { return len(key) <= 200 && keyName.MatchString(key) }
-
-// readHost returns the host in an entry. Where that cannot be read, the host is there all the same.
-func readHost(e Entry) Host {
-	name := e.Key[len(hostPrefix):]
-	var h Host
-	if Decode(e.Value, &h) != nil || h.Host != name {
-		return Host{Host: name, SeenAt: e.At, Unreadable: true, rev: e.Rev}
-	}
-	h.SeenAt, h.rev = e.At, e.Rev
-	h.Waiting = count(h.Waiting)
-	shows := make(map[string]int)
-	for account, n := range h.Shows {
-		if len(shows) < mostItems && (account == "" || GoodKey(account)) {
-			shows[account] = count(n)
-		}
-	}
-	h.Shows = shows
-	return h
-}
-
-func count(n int) int { return min(max(n, 0), largestCount) }

@@ -34,8 +34,8 @@ func TestAHostThatSpeaksNonsenseIsThere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := New(Options{Host: "here"})
 			f.meet([]Entry{
-				{Key: HostKey("alice"), Value: []byte(`{"host":"alice","waiting":2}`), Rev: 1},
-				{Key: HostKey("mallory"), Value: []byte(`{"host":"mallory","waiting":5}`), Rev: 2},
+				{Key: HostKey("alice"), Value: []byte(`{"host":"alice","waiting":2}`), Rev: 1, At: time.Now()},
+				{Key: HostKey("mallory"), Value: []byte(`{"host":"mallory","waiting":5}`), Rev: 2, At: time.Now()},
 			})
 			f.meet([]Entry{
 				{Key: HostKey("alice"), Value: []byte(`{"host":"alice","waiting":2}`), Rev: 1},
@@ -43,7 +43,7 @@ func TestAHostThatSpeaksNonsenseIsThere(t *testing.T) {
 				{Key: HostKey("\x1b[2J"), Value: []byte(`{}`), Rev: 4},
 			})
 			require.Len(t, f.Hosts(), 2)
-			require.Empty(t, f.gone, "nobody is told that it is gone")
+			require.Empty(t, f.missing, "nobody is told that it is gone")
 			require.True(t, f.hosts["mallory"].Unreadable)
 			require.Equal(t, 2, f.hosts["alice"].Waiting)
 			require.Equal(t, holder{}, f.holder(Entry{Value: []byte(nonsense["another kind"])}), "and holds nothing")
@@ -153,20 +153,14 @@ type counting struct {
 	left int
 }
 
-func (c *counting) Notices(ctx context.Context) (<-chan Notice, error) {
-	in, err := c.Memory.Notices(ctx)
-	out := make(chan Notice)
-	go func() {
-		defer close(out)
-		for n := range in {
-			n.Leave = func(context.Context) error { c.left++; return nil }
-			select {
-			case out <- n:
-			case <-ctx.Done():
-			}
+func (c *counting) Notices(ctx context.Context, tell func(context.Context, Notice) error) error {
+	return c.Memory.Notices(ctx, func(ctx context.Context, n Notice) error {
+		err := tell(ctx, n)
+		if err != nil {
+			c.left++
 		}
-	}()
-	return out, err
+		return err
+	})
 }
 
 // However much a host writes of itself, others keep little of it.

@@ -101,14 +101,10 @@ func (h *Hold) own(ctx context.Context, takeOver bool) error {
 		return err
 	}
 	e, err := f.get(ctx, Accounts, OwnerKey(h.hash))
-	if errors.Is(err, ErrMissing) {
-		h.owner, err = f.create(ctx, Accounts, OwnerKey(h.hash), data, 0)
+	if err != nil && !errors.Is(err, ErrMissing) {
 		return err
 	}
-	if err != nil {
-		return err
-	}
-	if before := f.holder(e); before.Host != f.opts.Host { // it has not given it back
+	if before := f.holder(e); err == nil && before.Host != f.opts.Host { // it has not released the session
 		_, err := f.get(ctx, Leases, HostKey(before.Host))
 		switch gone := errors.Is(err, ErrMissing); {
 		case err != nil && !gone:
@@ -119,7 +115,7 @@ func (h *Hold) own(ctx context.Context, takeOver bool) error {
 			return &GoneError{before.Host}
 		}
 	}
-	h.owner, err = f.update(ctx, Accounts, OwnerKey(h.hash), data, e.Rev, 0)
+	h.owner, err = f.put(ctx, Accounts, OwnerKey(h.hash), data, e.Rev, 0)
 	return err
 }
 

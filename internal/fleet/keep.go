@@ -73,7 +73,7 @@ func (f *Fleet) attend(ctx context.Context, id string) time.Time {
 // serveOnce asks for leave, and notes when to ask again: unless something has happened meanwhile for
 // which to ask at once.
 func (f *Fleet) serveOnce(ctx context.Context, id string) {
-	asking := f.now().Add(answerWithin)
+	asking := f.now().Add(AnswerWithin)
 	f.mu.Lock()
 	a := f.account(id)
 	a.tryAt = asking
@@ -183,12 +183,7 @@ func (f *Fleet) write(ctx context.Context, id string, was stored, a Account) err
 	if err != nil {
 		return err
 	}
-	rev := was.rev
-	if rev == 0 {
-		rev, err = f.create(ctx, Accounts, id, data, 0)
-	} else {
-		rev, err = f.update(ctx, Accounts, id, data, rev, 0)
-	}
+	rev, err := f.put(ctx, Accounts, id, data, was.rev, 0)
 	if err == nil {
 		f.saw(id, stored{a, rev})
 	}

@@ -40,11 +40,7 @@ func (f *Fleet) take(ctx context.Context, l *lease, value any) error {
 	if err != nil {
 		return err
 	}
-	if l.rev == 0 {
-		l.rev, err = f.create(ctx, Leases, l.key, data, f.lasts(l))
-	} else {
-		l.rev, err = f.update(ctx, Leases, l.key, data, l.rev, f.lasts(l))
-	}
+	l.rev, err = f.put(ctx, Leases, l.key, data, l.rev, f.lasts(l))
 	if errors.Is(err, ErrConflict) {
 		began = f.now()
 		err = f.adopt(ctx, l, data)
@@ -62,18 +58,14 @@ func (f *Fleet) adopt(ctx context.Context, l *lease, data []byte) error {
 	if l.released != nil && l.released() { // asked last: a later holder's lease was read, if any
 		return errReleased
 	}
-	if errors.Is(err, ErrMissing) { // its time was over
-		l.rev, err = f.create(ctx, Leases, l.key, data, f.lasts(l))
-		return err
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrMissing) {
 		return err
 	}
 	by := f.holder(e)
-	if by.Host != f.opts.Host || by.Life != f.opts.Life && l.mine {
+	if err == nil && (by.Host != f.opts.Host || by.Life != f.opts.Life && l.mine) {
 		return &heldError{by}
 	}
-	l.rev, err = f.update(ctx, Leases, l.key, data, e.Rev, f.lasts(l))
+	l.rev, err = f.put(ctx, Leases, l.key, data, e.Rev, f.lasts(l)) // e.Rev is 0 where the lease has expired
 	return err
 }
 

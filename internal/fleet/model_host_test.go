@@ -44,7 +44,7 @@ func (h *simHost) undisturbed() bool {
 // held reports whether the host waits for an answer for longer than any daemon would: it
 // sleeps, or others do within whose call its own is played.
 func (h *simHost) held() bool {
-	return !h.called.IsZero() && h.w.now.Sub(h.called) > answerWithin
+	return !h.called.IsZero() && h.w.now.Sub(h.called) > AnswerWithin
 }
 
 func (h *simHost) disturb() { h.disturbed = h.w.now }

@@ -142,7 +142,9 @@ func (l *simLink) Watch(context.Context, Bucket, string) (<-chan Entry, error) {
 
 func (l *simLink) Publish(context.Context, string, string, []byte) error { return errSilence }
 
-func (l *simLink) Notices(context.Context) (<-chan Notice, error) { return nil, errSilence }
+func (l *simLink) Notices(context.Context, func(context.Context, Notice) error) error {
+	return errSilence
+}
 
 func (l *simLink) Now(context.Context) (time.Time, error) {
 	asked, answered := l.way(nil)

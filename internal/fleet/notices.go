@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,151 +29,99 @@ func (a Account) Window(reset time.Time) time.Time {
 	return reset
 }
 
-// Tell hands in a notice that people are given once, by one host of the fleet. It
-// reports whether that is done: a host that is alone tells people itself.
+// Tell publishes a notice that one host of the fleet reports to people. It
+// returns false where that failed: a host that is alone reports the notice itself.
 func (f *Fleet) Tell(ctx context.Context, id string, data []byte) bool {
 	if f.Standing().Alone {
 		return false
 	}
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	err := f.opts.Store.Publish(ctx, f.opts.Host, id, data)
 	f.heard(err)
 	return err == nil
 }
 
-// tendNotices makes one host of the fleet the one that tells people.
+// tendNotices makes one host of the fleet the one that reports to people.
 func (f *Fleet) tendNotices(ctx context.Context) {
 	if f.opts.Deliver == nil {
 		return
 	}
 	if f.opts.Tells != nil && !f.opts.Tells() {
-		f.stopListening()
+		f.stopNotices()
 		f.give(ctx, &f.notifier)
 		return
 	}
 	f.notifier.lasts = f.host.lasts
 	if err := f.take(ctx, &f.notifier, f.me()); err != nil {
 		if _, held := errors.AsType[*heldError](err); held {
-			f.stopListening()
+			f.stopNotices()
 		}
 		return
 	}
 	f.tellOfGone(ctx)
-	if f.listening != nil && !f.listening.ended() {
-		return
+	if f.notices == nil || f.notices.ended.Load() {
+		f.stopNotices()
+		f.notices = f.startNotices(ctx)
 	}
-	f.stopListening()
-	ctx, stop := context.WithCancel(ctx)
-	notices, err := f.opts.Store.Notices(ctx)
-	if err != nil {
-		stop()
-		return
-	}
-	f.listening = &listener{stop, make(chan struct{})}
-	over := f.listening.over
-	go func() {
-		defer close(over)
-		for n := range notices {
-			f.deliver(ctx, n)
-		}
-	}()
 }
 
-// wantedFor is how long a notice waits for a host that can tell it.
+// noticeLoop is the goroutine that reports notices.
+type noticeLoop struct {
+	cancel func()
+	done   sync.WaitGroup
+	ended  atomic.Bool // by itself: the connection may have been lost
+}
+
+func (f *Fleet) startNotices(ctx context.Context) *noticeLoop {
+	ctx, cancel := context.WithCancel(ctx)
+	loop := &noticeLoop{cancel: cancel}
+	loop.done.Go(func() {
+		_ = f.opts.Store.Notices(ctx, f.deliver) // the next heartbeat tries again
+		loop.ended.Store(true)
+	})
+	return loop
+}
+
+func (f *Fleet) stopNotices() {
+	if f.notices != nil {
+		f.notices.cancel()
+		f.notices.done.Wait()
+		f.notices = nil
+	}
+}
+
+// wantedFor is how long a notice waits for a host that can report it.
 const wantedFor = time.Hour
 
-// deliver tells people of one notice, or leaves it to a host that can. One that no host can tell holds up no other.
-func (f *Fleet) deliver(ctx context.Context, n Notice) {
+// deliver reports one notice, or leaves it to a host that can. A notice that no host can report is dropped.
+func (f *Fleet) deliver(ctx context.Context, n Notice) error {
 	err := f.opts.Deliver(ctx, n)
 	if err != nil && ctx.Err() == nil && f.time().Sub(n.At) > wantedFor {
 		f.count(Count{Dropped: "unwanted"})
-		err = nil
+		return nil
 	}
-	if err == nil {
-		_ = n.Done(ctx) // else it is told again
-	} else {
-		_ = n.Leave(ctx)
-	}
+	return err
 }
 
-// listener is who hears of notices.
-type listener struct {
-	stop func()
-	over chan struct{} // closed when it has ended
-}
-
-// ended reports whether it has, by itself: the connection may have been lost.
-func (l *listener) ended() bool {
-	select {
-	case <-l.over:
-		return true
-	default:
-		return false
-	}
-}
-
-func (f *Fleet) stopListening() {
-	if f.listening != nil {
-		f.listening.stop()
-		<-f.listening.over
-		f.listening = nil
-	}
-}
-
-// meet learns who is there. Who is not any longer, and has not said good-bye, is
-// remembered until people were told.
-func (f *Fleet) meet(entries []Entry) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	now := make(map[string]Host, len(entries))
-	for _, e := range entries {
-		name, _ := strings.CutPrefix(e.Key, hostPrefix)
-		if was, known := f.hosts[name]; known && was.rev == e.Rev {
-			now[name] = was
-			continue
-		}
-		if !GoodKey(name) {
-			continue
-		}
-		now[name] = readHost(e)
-		delete(f.gone, name)
-		delete(f.missing, name)
-	}
-	f.miss(now)
-	for name, h := range f.hosts {
-		if _, there := now[name]; !there && !h.Bye && h.Waiting > 0 && name != f.opts.Host {
-			f.gone[name] = h
-		}
-	}
-	f.hosts = now
-}
-
-// miss remembers who is not there any longer, as long as what they showed is.
-func (f *Fleet) miss(now map[string]Host) {
-	for name, h := range f.hosts {
-		if _, there := now[name]; !there && !h.Bye && len(h.Shows) > 0 {
-			f.missing[name] = h
-		}
-	}
-	maps.DeleteFunc(f.missing, func(_ string, h Host) bool { return f.now().Sub(h.SeenAt) > ViewTTL })
-}
-
-// tellOfGone has people told of hosts that are gone while sessions wait there.
+// tellOfGone publishes a notice for each host that vanished while sessions wait there.
 func (f *Fleet) tellOfGone(ctx context.Context) {
 	if f.opts.HostGone == nil {
 		return
 	}
 	f.mu.Lock()
-	gone := slices.Collect(maps.Values(f.gone))
+	missing := maps.Clone(f.missing)
 	f.mu.Unlock()
-	for _, h := range gone {
-		id, data := f.opts.HostGone(h)
+	for name, m := range missing {
+		if m.told || m.Waiting == 0 {
+			continue
+		}
+		id, data := f.opts.HostGone(m.Host)
 		if id != "" && !f.Tell(ctx, id, data) {
 			continue // at the next heartbeat
 		}
 		f.mu.Lock()
-		delete(f.gone, h.Host)
+		if _, still := f.missing[name]; still {
+			f.missing[name] = missingHost{m.Host, true}
+		}
 		f.mu.Unlock()
 	}
 }

@@ -11,120 +11,112 @@ import (
 	"time"
 )
 
-// Store is what the hosts of a fleet keep together: keys with revisions. Whoever
-// writes names the revision that was read, and one alone wins; what was read only
-// says what to try. JetStream is one, a Memory is another.
+// AnswerWithin is how long a Store takes for one answer at most.
+const AnswerWithin = 5 * time.Second
+
+// Store holds keys with revisions for all hosts of a fleet. A write names the revision
+// that was read, and one of several writers wins; a value that was read only says what to try.
 //
-// An error that is none of those below says that nobody answered. What was to be
-// written may be written all the same, also later.
+// An error other than ErrConflict and ErrMissing means that the store did not answer within
+// AnswerWithin. A write may be carried out all the same, also later.
 type Store interface {
-	// Get returns what lies under a key, or ErrMissing. It may be an old value.
+	// Get returns the value of a key, or ErrMissing. It may be an old value.
 	Get(ctx context.Context, bucket Bucket, key string) (Entry, error)
 
-	// List returns what lies under all keys that begin so. It may be old, too.
+	// List returns the keys with that prefix. Their values may be old, too.
 	List(ctx context.Context, bucket Bucket, prefix string) ([]Entry, error)
 
-	// Create writes a key that is not there, and returns its revision. It
-	// returns ErrConflict where it is. Nobody writing it again, it is gone after lasts;
-	// zero, or longer than its bucket keeps anything: as long as that does.
+	// Create writes a key that does not exist, and returns its revision, else ErrConflict.
+	// The key expires after lasts unless it is written again; zero: with its bucket's TTL,
+	// which is also the longest.
 	Create(ctx context.Context, bucket Bucket, key string, value []byte, lasts time.Duration) (rev uint64, err error)
 
-	// Update writes a key that stands at that revision, and returns the next
-	// one. It returns ErrConflict where it stands at another, or is gone.
+	// Update writes a key that has that revision, and returns the next one, else ErrConflict.
 	Update(ctx context.Context, bucket Bucket, key string, value []byte, rev uint64, lasts time.Duration) (uint64, error)
 
-	// Delete removes a key that stands at that revision, else it returns ErrConflict.
+	// Delete removes a key that has that revision, else it returns ErrConflict.
 	Delete(ctx context.Context, bucket Bucket, key string, rev uint64) error
 
-	// Watch tells of changes of keys that begin so, from now on, until ctx is
-	// done; then the channel is closed. Some may be missed, as when the
-	// connection was lost.
+	// Watch sends the changes of keys with that prefix, from now on, until ctx is
+	// done; then the channel is closed. Changes may be missed, as when the connection was lost.
 	Watch(ctx context.Context, bucket Bucket, prefix string) (<-chan Entry, error)
 
-	// Publish hands in a notice of that host once: a second one by the same id is dropped.
+	// Publish stores a notice of that host: a second one with the same id is dropped.
 	Publish(ctx context.Context, from, id string, notice []byte) error
 
-	// Notices yields the notices that nobody is done with, first in first, until
-	// ctx is done; then the channel is closed. Only who holds the lease of the
-	// notifier listens.
-	Notices(ctx context.Context) (<-chan Notice, error)
+	// Notices calls tell for each stored notice, the oldest first, until ctx is done or the connection is
+	// lost. A notice for which tell returns nil is removed; any other comes again later. Only the holder
+	// of the notifier's lease calls it.
+	Notices(ctx context.Context, tell func(context.Context, Notice) error) error
 
-	// Now asks the store what time it is.
+	// Now returns the store's time.
 	Now(ctx context.Context) (time.Time, error)
 }
 
-// What a Store answers.
+// The answers of a Store that refuse something.
 var (
 	ErrConflict = errors.New("another host was faster")
 	ErrMissing  = errors.New("no such key")
 )
 
-// Bucket is a set of keys that are kept alike.
+// Bucket is a set of keys with one TTL.
 type Bucket string
 
 // The buckets.
 const (
-	Accounts Bucket = "resumed_accounts" // how accounts stand, and who looked after a shared session; kept for two weeks
-	Leases   Bucket = "resumed_leases"   // who is there and holds what, as long as that is written again and again
-	View     Bucket = "resumed_view"     // sessions, to be looked at; kept for a day
+	Accounts Bucket = "resumed_accounts" // the accounts, and the last owners of shared sessions
+	Leases   Bucket = "resumed_leases"   // the hosts, and what each of them holds
+	View     Bucket = "resumed_view"     // interrupted sessions, for people
 )
 
-// How long what is in a bucket is kept without being written again, by the store's
-// own clock.
-const (
-	LeasesTTL   = 6 * time.Hour // a lease says itself how long it lasts, which is less
-	AccountsTTL = 14 * 24 * time.Hour
-	ViewTTL     = 24 * time.Hour
-)
+// ViewTTL is how long a session is shown that is not written again.
+const ViewTTL = 24 * time.Hour
 
-// TTL returns how long the keys of the bucket are kept.
+// TTL returns when a key expires that is not written again, by the store's clock.
 func (b Bucket) TTL() time.Duration {
 	switch b {
 	case Leases:
-		return LeasesTTL
+		return 6 * time.Hour // a lease has a shorter time of its own
 	case View:
 		return ViewTTL
 	default:
-		return AccountsTTL
+		return 14 * 24 * time.Hour
 	}
 }
 
-// Entry is what lies under a key, or that it is gone.
+// Entry is a key with its value.
 type Entry struct {
 	Key   string
 	Value []byte
 	Rev   uint64
 	At    time.Time // when it was written, by the store's clock
-	By    string    // the host that wrote a key which any host may hold; "": not told
-	Gone  bool      // the key was deleted, or its time is over; only Watch tells
+	By    string    // the host that wrote a key which any host may hold; "": not known
+	Gone  bool      // the key was deleted or has expired; only Watch returns such entries
 }
 
-// Notice is something that people are told once.
+// Notice is an event that is reported to people once.
 type Notice struct {
-	Host  string // that has handed it in, as the store knows it
-	ID    string
-	At    time.Time // when it was handed in, by the store's clock
-	Data  []byte
-	Done  func(context.Context) error // it need not be told again
-	Leave func(context.Context) error // it is told later, others may be told before
+	Host string // that has published it, as the store knows it
+	ID   string
+	At   time.Time // when it was published, by the store's clock
+	Data []byte
 }
 
-// NotifierKey names the lease of the host that tells people.
+// NotifierKey is the lease of the host that reports to people.
 const NotifierKey = "notifier"
 
 const hostPrefix = "host."
 
-// HostKey names the lease of a host: it is there as long as that is held.
+// HostKey is the lease of a host: it exists as long as the host runs.
 func HostKey(host string) string { return hostPrefix + host }
 
-// ProbeKey names the lease of who tries whether an account's limit is over. The account is
-// its key among Accounts.
+// ProbeKey is the lease of the host that tests whether an account's limit is over. The account is
+// its key in Accounts.
 func ProbeKey(account string) string { return "probe." + account }
 
-// SessionKey names the lease of who looks after a shared session, by a hash of where that
-// lies and what it is called.
+// SessionKey is the lease of the host that has a shared session, by a hash of its path and id.
 func SessionKey(hash string) string { return "sess." + hash }
 
-// OwnerKey names, among Accounts, who looked after a shared session last: a lease
-// is gone with its host, and this is not.
+// OwnerKey is the record, in Accounts, of the last host that had a shared session: a lease
+// expires with its host, and this does not.
 func OwnerKey(hash string) string { return "owner." + hash }

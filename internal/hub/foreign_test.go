@@ -2,9 +2,11 @@ package hub
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -143,14 +145,17 @@ func TestANoticeNamesTheHostThatHandedItIn(t *testing.T) {
 	_, err := nc.Request("resumed.v1.notice.mallory", []byte("of mallory"), limit)
 	require.NoError(t, err)
 	require.NoError(t, alice.Publish(t.Context(), "alice", "a", []byte("of alice")))
-	notices, err := alice.Notices(t.Context())
-	require.NoError(t, err)
-	for _, host := range []string{"mallory", "alice"} {
-		n := <-notices
-		require.Equal(t, host, n.Host)
-		require.Equal(t, "of "+host, string(n.Data))
-		require.NoError(t, n.Leave(t.Context()))
-	}
+	ctx, stop := context.WithTimeout(t.Context(), limit)
+	defer stop()
+	var told []string
+	err = alice.Notices(ctx, func(_ context.Context, n fleet.Notice) error {
+		if told = append(told, n.Host+": "+string(n.Data)); len(told) == 2 {
+			stop()
+		}
+		return errors.New("later")
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, []string{"mallory: of mallory", "alice: of alice"}, told)
 }
 
 // A flood of large entries is read in pieces, however many are asked for.

@@ -120,22 +120,40 @@ func noticeOnce(t *testing.T, s fleet.Store) {
 		require.NoError(t, s.Publish(ctx, "box", id, []byte("of "+id)))
 	}
 	first, leave := context.WithCancel(ctx)
-	notices, err := s.Notices(first)
-	require.NoError(t, err)
-	n := <-notices
+	told, verdict, ended := listen(first, s)
+	n := <-told
 	require.Equal(t, "a", n.ID)
 	require.Equal(t, []byte("of a"), n.Data)
 	require.Equal(t, "box", n.Host)
 	require.WithinDuration(t, time.Now(), n.At, patience)
-	require.NoError(t, n.Done(ctx))
-	n = <-notices
+	verdict <- nil
+	n = <-told
 	require.Equal(t, "b", n.ID, "the second one by the same id was dropped")
 	leave() // before it was done with
-	for range notices {
-	}
-	notices, err = s.Notices(ctx)
-	require.NoError(t, err)
-	n = <-notices
+	require.Error(t, <-ended)
+	told, verdict, _ = listen(ctx, s)
+	n = <-told
 	require.Equal(t, "b", n.ID)
-	require.NoError(t, n.Done(ctx))
+	verdict <- nil
+}
+
+// listen passes on each notice, and takes what became of it.
+func listen(ctx context.Context, s fleet.Store) (told chan fleet.Notice, verdict, ended chan error) {
+	told, verdict, ended = make(chan fleet.Notice), make(chan error), make(chan error, 1)
+	go func() {
+		ended <- s.Notices(ctx, func(ctx context.Context, n fleet.Notice) error {
+			select {
+			case told <- n:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			select {
+			case err := <-verdict:
+				return err
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	}()
+	return told, verdict, ended
 }

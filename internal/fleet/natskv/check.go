@@ -6,8 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -43,7 +41,7 @@ var oldest = [2]int{2, 11}
 func Check(ctx context.Context, o Options) (Health, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	nc, err := o.Dial(nats.NoReconnect(), nats.Timeout(answerLimit))
+	nc, err := o.Dial(nats.NoReconnect(), nats.Timeout(fleet.AnswerWithin))
 	if err != nil {
 		return Health{}, meant(err)
 	}
@@ -97,9 +95,7 @@ func meant(err error) error {
 }
 
 func older(version string) bool {
-	major, rest, _ := strings.Cut(version, ".")
-	minor, _, _ := strings.Cut(rest, ".")
-	x, err := strconv.Atoi(major)
-	y, err2 := strconv.Atoi(minor)
-	return err == nil && err2 == nil && (x < oldest[0] || x == oldest[0] && y < oldest[1])
+	var major, minor int
+	_, err := fmt.Sscanf(version, "%d.%d", &major, &minor)
+	return err == nil && (major < oldest[0] || major == oldest[0] && minor < oldest[1])
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"resumed/internal/fleet"
 	"resumed/internal/regular"
 )
 
@@ -152,21 +151,6 @@ func (s *Store) LastError() error {
 		return meant(err)
 	}
 	return nil
-}
-
-// Servers returns on how many servers a bucket is kept, and which of them decides.
-func (s *Store) Servers(ctx context.Context, bucket fleet.Bucket) (replicas int, leader string, err error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	stream, err := s.js.Stream(ctx, streamOf(bucket))
-	if err != nil {
-		return 0, "", fmt.Errorf("ask for the fleet's servers: %w", err)
-	}
-	info := stream.CachedInfo()
-	if info.Cluster != nil {
-		leader = info.Cluster.Leader
-	}
-	return info.Config.Replicas, leader, nil
 }
 
 // Close ends the connection.

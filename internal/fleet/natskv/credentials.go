@@ -5,8 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 
 	"resumed/internal/regular"
 
@@ -61,24 +59,12 @@ const (
 	keyPart        = "RESUMED FLEET KEY"
 	invitationPart = "RESUMED INVITATION"
 
-	// keySize is of all keys, in bytes.
-	keySize = 32
-
-	// largestCredentials is far above what a cluster's file holds.
-	largestCredentials = 64 << 10
+	keySize = 32 // bytes, of all keys
 )
 
 // ReadCredentials reads a file of credentials.
 func ReadCredentials(file string) (Credentials, error) {
-	if err := regular.Check(file); err != nil {
-		return Credentials{}, fmt.Errorf("read credentials: %w", err)
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return Credentials{}, fmt.Errorf("read credentials: %w", err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, largestCredentials))
+	text, err := regular.Read(file)
 	if err != nil {
 		return Credentials{}, fmt.Errorf("read credentials: %w", err)
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
+
+	"resumed/internal/fleet"
 )
 
 // Invitation is what a host needs to know to become one of a fleet. It is a secret: the hub says how
@@ -110,7 +112,7 @@ func Register(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	nc, err := asks.Dial(nats.NoReconnect(), nats.Timeout(answerLimit))
+	nc, err := asks.Dial(nats.NoReconnect(), nats.Timeout(fleet.AnswerWithin))
 	switch why := meant(err); {
 	case errors.Is(why, ErrUnknownHost), errors.Is(why, ErrNotTheirs):
 		return &RefusedError{"the line no longer works: it was used as often as it may be, a machine that joined with it was removed, or the hub was made anew. `resumed hub invite`, on the hub's machine, makes another"}

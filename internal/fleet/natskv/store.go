@@ -27,14 +27,9 @@ type Store struct {
 
 var _ fleet.Store = (*Store)(nil)
 
-// answerLimit is how long a server may take to answer where the caller does not say.
-const answerLimit = 5 * time.Second
-
+// bounded gives the server its time for an answer.
 func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	if _, ok := ctx.Deadline(); ok {
-		return ctx, func() {}
-	}
-	return context.WithTimeoutCause(ctx, answerLimit, errors.New("the fleet's server does not answer"))
+	return context.WithTimeoutCause(ctx, fleet.AnswerWithin, errors.New("the fleet's server does not answer"))
 }
 
 // What a header is called in which JetStream tells of a message.

@@ -52,14 +52,14 @@ const (
 	// that hosts may take one after the other to see the same limit.
 	noticesKept = 24 * time.Hour
 
-	// patience is how long the holder of the notifier's lease may take to tell one.
-	patience = time.Minute
+	// longestTell is how long the holder of the notifier's lease may take to tell one.
+	longestTell = time.Minute
 
 	// mostUndone is how many notices may be left for later while others are told.
 	mostUndone = 1000
 
-	// mostTries is how often one is given to hosts that do not answer.
-	mostTries = 100
+	// maxDeliver is how often one is given to hosts that do not answer.
+	maxDeliver = 100
 )
 
 // mostBytes is how much a bucket holds at most: it is the memory, or the disk, of the servers.
@@ -77,7 +77,7 @@ func Ensure(ctx context.Context, js jetstream.JetStream) error {
 		}
 	}
 	_, err := js.CreateOrUpdateConsumer(ctx, noticeStream, jetstream.ConsumerConfig{
-		Durable: notifier, AckPolicy: jetstream.AckExplicitPolicy, AckWait: patience, MaxAckPending: mostUndone, MaxDeliver: mostTries,
+		Durable: notifier, AckPolicy: jetstream.AckExplicitPolicy, AckWait: longestTell, MaxAckPending: mostUndone, MaxDeliver: maxDeliver,
 	})
 	if err != nil {
 		return &StreamError{noticeStream, err}

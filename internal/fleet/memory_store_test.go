@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// Memory is a Store in memory, as one server has it: for tests, and to check the
-// rules with.
+// Memory is a Store in memory, as one server has it.
 type Memory struct {
 	now func() time.Time
 
@@ -167,48 +166,36 @@ func (m *Memory) Publish(_ context.Context, from, id string, notice []byte) erro
 		return nil
 	}
 	m.seen[id] = true
-	done := func(context.Context) error {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.notices = slices.DeleteFunc(m.notices, func(n Notice) bool { return n.ID == id })
-		return nil
-	}
-	leave := func(context.Context) error { return nil } // who listens next is told
-	m.notices = append(m.notices, Notice{Host: from, ID: id, At: m.now(), Data: bytes.Clone(notice), Done: done, Leave: leave})
+	m.notices = append(m.notices, Notice{Host: from, ID: id, At: m.now(), Data: bytes.Clone(notice)})
 	close(m.news)
 	m.news = make(chan struct{})
 	return nil
 }
 
-// Notices yields the notices that nobody is done with.
-func (m *Memory) Notices(ctx context.Context) (<-chan Notice, error) {
-	out := make(chan Notice)
-	go func() {
-		defer close(out)
-		told := make(map[string]bool)
-		for {
-			m.mu.Lock()
-			left, news := slices.Clone(m.notices), m.news
-			m.mu.Unlock()
-			for _, n := range left {
-				if told[n.ID] {
-					continue
-				}
-				told[n.ID] = true
-				select {
-				case out <- n:
-				case <-ctx.Done():
-					return
-				}
+// Notices hands each notice to tell once.
+func (m *Memory) Notices(ctx context.Context, tell func(context.Context, Notice) error) error {
+	told := make(map[string]bool)
+	for {
+		m.mu.Lock()
+		left, news := slices.Clone(m.notices), m.news
+		m.mu.Unlock()
+		for _, n := range left {
+			if told[n.ID] || ctx.Err() != nil {
+				continue
 			}
-			select {
-			case <-news:
-			case <-ctx.Done():
-				return
+			told[n.ID] = true
+			if tell(ctx, n) == nil {
+				m.mu.Lock()
+				m.notices = slices.DeleteFunc(m.notices, func(other Notice) bool { return other.ID == n.ID })
+				m.mu.Unlock()
 			}
 		}
-	}()
-	return out, nil
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // Now returns the store's time.

@@ -1,0 +1,108 @@
+package fleet
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Host is one of the fleet, as it is stored.
+type Host struct {
+	Host    string         `json:"host"`
+	Life    string         `json:"life"`
+	Version string         `json:"version,omitempty"`
+	Waiting int            `json:"waiting"`
+	Shows   map[string]int `json:"shows,omitempty"` // sessions of each account, by its key; "": of accounts that nobody knows
+	Skew    time.Duration  `json:"skew"`
+	Alone   bool           `json:"alone,omitempty"`
+	Bye     bool           `json:"bye,omitempty"` // it stops by itself
+	SeenAt  time.Time      `json:"-"`             // by the store's clock
+
+	Unreadable bool `json:"-"` // it is there, and what it says of itself cannot be read
+	rev        uint64
+}
+
+// missingHost is a host that vanished without a word, and that has sessions which wait or are shown still.
+type missingHost struct {
+	Host
+	told bool // a notice of it was published
+}
+
+func (f *Fleet) self() Host {
+	standing := f.Standing()
+	h := Host{Host: f.opts.Host, Life: f.opts.Life, Version: f.opts.Version, Skew: standing.Skew, Alone: standing.Alone}
+	if f.opts.Waiting != nil {
+		h.Waiting = f.opts.Waiting()
+	}
+	if f.opts.Shows != nil {
+		h.Shows = f.opts.Shows()
+	}
+	return h
+}
+
+// readHost returns the host in an entry. Where that cannot be read, the host is there all the same.
+func readHost(e Entry) Host {
+	name := e.Key[len(hostPrefix):]
+	var h Host
+	if Decode(e.Value, &h) != nil || h.Host != name {
+		return Host{Host: name, SeenAt: e.At, Unreadable: true, rev: e.Rev}
+	}
+	h.SeenAt, h.rev = e.At, e.Rev
+	h.Waiting = count(h.Waiting)
+	shows := make(map[string]int)
+	for account, n := range h.Shows {
+		if len(shows) < mostItems && (account == "" || GoodKey(account)) {
+			shows[account] = count(n)
+		}
+	}
+	h.Shows = shows
+	return h
+}
+
+func count(n int) int { return min(max(n, 0), largestCount) }
+
+// meet learns which hosts are there, and remembers those that vanished without a word.
+func (f *Fleet) meet(entries []Entry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := make(map[string]Host, len(entries))
+	for _, e := range entries {
+		name := strings.TrimPrefix(e.Key, hostPrefix)
+		was, known := f.hosts[name]
+		switch {
+		case known && was.rev == e.Rev:
+			now[name] = was
+		case GoodKey(name):
+			now[name] = readHost(e)
+			delete(f.missing, name)
+		}
+	}
+	for name, h := range f.hosts {
+		if _, there := now[name]; !there && !h.Bye && name != f.opts.Host && (len(h.Shows) > 0 || h.Waiting > 0) {
+			f.missing[name] = missingHost{Host: h}
+		}
+	}
+	maps.DeleteFunc(f.missing, func(_ string, m missingHost) bool { return f.now().Sub(m.SeenAt) > ViewTTL })
+	f.hosts = now
+}
+
+// Hosts returns the hosts that were last seen.
+func (f *Fleet) Hosts() []Host {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Collect(maps.Values(f.hosts))
+}
+
+// Missing returns the hosts that vanished and whose sessions are still shown.
+func (f *Fleet) Missing() []Host {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []Host
+	for _, m := range f.missing {
+		if len(m.Shows) > 0 {
+			all = append(all, m.Host)
+		}
+	}
+	return all
+}

@@ -21,10 +21,18 @@ import (
 // app. A package that is not listed may import none of ours.
 var arrows = map[string][]string{
 	"cmd/resumed": {
-		"configs", "internal/agents", "internal/app", "internal/backoff", "internal/sanitize", "internal/config", "internal/control",
-		"internal/deliver", "internal/execrun", "internal/explain", "internal/journal", "internal/lease", "internal/limit", "internal/notify", "internal/notify/channels", "internal/notify/desktop", "internal/resume", "internal/runner", "internal/state", "internal/terminal", "internal/terminal/kitty", "internal/terminal/tmux", "internal/termui", "launchd", "systemd",
-		"internal/atomicfile", "internal/buildinfo", "internal/commandline", "internal/dirs", "internal/fleet/member", "internal/fleet/natskv", "internal/hub", "internal/humanize", "internal/logging", "internal/mounts", "internal/ownership",
-		"internal/usage",
+		"configs", "internal/agents", "internal/app", "internal/atomicfile", "internal/backoff", "internal/buildinfo", "internal/commandline", "internal/config", "internal/control", "internal/deliver",
+		"internal/dirs", "internal/doctor", "internal/execrun", "internal/explain", "internal/fleet/member", "internal/fleet/natskv", "internal/hint", "internal/hub", "internal/humanize",
+		"internal/journal", "internal/lease", "internal/limit", "internal/logging", "internal/notify", "internal/notify/channels", "internal/resume", "internal/runner",
+		"internal/sanitize", "internal/service", "internal/state", "internal/terminal/tmux", "internal/termui", "internal/usage",
+	},
+	"internal/service": {
+		"internal/agents", "internal/atomicfile", "internal/config", "internal/control", "internal/dirs", "internal/hint", "internal/humanize", "internal/ownership",
+		"internal/program", "internal/sanitize", "launchd", "systemd",
+	},
+	"internal/doctor": {
+		"internal/agents", "internal/config", "internal/control", "internal/dirs", "internal/fleet/natskv", "internal/humanize", "internal/mounts",
+		"internal/notify/desktop", "internal/ownership", "internal/program", "internal/resume", "internal/sanitize", "internal/state", "internal/terminal/kitty",
 	},
 	"internal/app": {
 		"internal/agent", "internal/agents", "internal/budget", "internal/config", "internal/control", "internal/deliver", "internal/feed",
@@ -149,7 +157,7 @@ var knownOnlyIn = map[string]string{
 // room's idea; raising a budget is a commit of its own that says why.
 var budgets = map[string]struct{ lines, up int }{
 	"...":                  {83_000, unlimited},
-	"cmd/resumed":          {7_740, unlimited},
+	"cmd/resumed":          {5_700, unlimited},
 	"internal/agent/...":   {16_880, unlimited},
 	"internal/app":         {2_510, 11},
 	"internal/config":      {3_590, unlimited},

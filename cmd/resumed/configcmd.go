@@ -13,6 +13,7 @@ import (
 
 	"resumed/internal/agents"
 	"resumed/internal/config"
+	"resumed/internal/hint"
 	"resumed/internal/notify/channels"
 	"resumed/internal/sanitize"
 )
@@ -88,9 +89,9 @@ func toCorrect(path string) string {
 
 func toMend(err error, path string) error {
 	if path == "" { // it is no file that is wrong
-		return hinted{usageError{err}, "resumed doctor"}
+		return hint.With(usageError{err}, "resumed doctor")
 	}
-	return hinted{usageError{err}, toCorrect(path)}
+	return hint.With(usageError{err}, toCorrect(path))
 }
 
 func (c *cli) configShow() error {

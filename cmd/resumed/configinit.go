@@ -18,6 +18,7 @@ import (
 	"resumed/internal/agents"
 	"resumed/internal/atomicfile"
 	"resumed/internal/config"
+	"resumed/internal/hint"
 	"resumed/internal/sanitize"
 )
 
@@ -35,7 +36,7 @@ docs/agents/custom.md lists these agents, and what was tried.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			path := cmp.Or(c.configArg, os.Getenv("RESUMED_CONFIG"), config.UserPath(os.Getenv))
 			if path == "" {
-				return hinted{errors.New("HOME is not set: there is no place for a configuration"), "resumed --config FILE config init"}
+				return hint.With(errors.New("HOME is not set: there is no place for a configuration"), "resumed --config FILE config init")
 			}
 			if cmd.Flags().Changed("agent") {
 				return c.addRecipe(path, recipe)
@@ -55,7 +56,7 @@ func (c *cli) configInit(path, text string) error {
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return hinted{fmt.Errorf("%s exists already, and was not changed", path), "resumed config check"}
+		return hint.With(fmt.Errorf("%s exists already, and was not changed", path), "resumed config check")
 	}
 	if err != nil {
 		return fmt.Errorf("write configuration: %w", err)
@@ -72,7 +73,7 @@ func (c *cli) configInit(path, text string) error {
 func (c *cli) addRecipe(path, name string) error {
 	recipe, ok := configs.Recipe(name)
 	if !ok {
-		return hinted{usageError{fmt.Errorf("--agent %q: there is no description of it", name)}, "one of: " + strings.Join(configs.Recipes(), ", ")}
+		return hint.With(usageError{fmt.Errorf("--agent %q: there is no description of it", name)}, "one of: "+strings.Join(configs.Recipes(), ", "))
 	}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -86,7 +87,7 @@ func (c *cli) addRecipe(path, name string) error {
 		return toMend(err, path)
 	}
 	if slices.ContainsFunc(cfg.Agents, func(a config.Agent) bool { return a.Name == name }) {
-		return hinted{fmt.Errorf("%s already has an [[agent]] named %s, and was not changed", path, name), "resumed config check " + sanitize.ShellWord(path)}
+		return hint.With(fmt.Errorf("%s already has an [[agent]] named %s, and was not changed", path, name), "resumed config check "+sanitize.ShellWord(path))
 	}
 	if err := rewriteConfig(path, []byte(strings.TrimRight(string(text), "\n")+"\n\n"+recipe), "[[agent]]"); err != nil {
 		return err

@@ -5,24 +5,26 @@ import (
 	"os"
 	"testing"
 
+	"resumed/internal/doctor"
+
 	"github.com/stretchr/testify/require"
 )
 
 // examined returns what the doctor says for programs: the worst of each name.
-func (b *box) examined() (map[string]check, int) {
+func (b *box) examined() (map[string]doctor.Check, int) {
 	b.t.Helper()
 	out, errOut, code := b.run("doctor", "--json")
 	require.Empty(b.t, errOut)
 	var said struct {
 		Version int
 		OK      bool
-		Checks  []check
+		Checks  []doctor.Check
 	}
 	require.NoError(b.t, json.Unmarshal([]byte(out), &said), out)
 	require.Equal(b.t, 1, said.Version)
 	require.Equal(b.t, code == exitDone, said.OK)
-	rank := map[verdict]int{checkOK: 1, checkWarn: 2, checkFail: 3}
-	worst := make(map[string]check)
+	rank := map[doctor.Verdict]int{doctor.OK: 1, doctor.Warn: 2, doctor.Fail: 3}
+	worst := make(map[string]doctor.Check)
 	for _, c := range said.Checks {
 		require.Contains(b.t, rank, c.Status)
 		require.NotEmpty(b.t, c.Text)
@@ -37,14 +39,14 @@ func TestDoctorOnAFreshMachineWarnsAndDoesNotFail(t *testing.T) {
 	b := newBox(t)
 	said, code := b.examined()
 	require.Zero(t, code, said)
-	require.Equal(t, checkOK, said["config"].Status)
-	require.Equal(t, checkOK, said["state"].Status)
-	require.Equal(t, checkWarn, said["daemon"].Status)
+	require.Equal(t, doctor.OK, said["config"].Status)
+	require.Equal(t, doctor.OK, said["state"].Status)
+	require.Equal(t, doctor.Warn, said["daemon"].Status)
 	require.Contains(t, said["daemon"].Fix, "resumed install")
-	require.Equal(t, checkWarn, said["desktop"].Status)
+	require.Equal(t, doctor.Warn, said["desktop"].Status)
 	for _, name := range []string{"inotify", "tmux", "clock", "systemd", "agent claude-code"} {
 		require.NotEmpty(t, said[name].Status, name)
-		require.NotEqual(t, checkFail, said[name].Status, said[name])
+		require.NotEqual(t, doctor.Fail, said[name].Status, said[name])
 	}
 	require.NoDirExists(t, b.path(".local"), "it only looks")
 }
@@ -59,12 +61,12 @@ func TestDoctorFindsWhatStandsInTheWay(t *testing.T) {
 	b.start()
 	said, code := b.examined()
 	require.Zero(t, code, said)
-	require.Equal(t, checkOK, said["daemon"].Status)
-	require.Equal(t, checkOK, said["agent claude-code"].Status)
+	require.Equal(t, doctor.OK, said["daemon"].Status)
+	require.Equal(t, doctor.OK, said["agent claude-code"].Status)
 	require.Contains(t, said["agent claude-code"].Text, "2.1.325 (Claude Code)), found in PATH; ")
 	require.Contains(t, said["agent claude-code"].Text, "1 transcript in "+b.path(".claude"))
 	require.Contains(t, said["inotify"].Text, "directories to watch")
-	require.Equal(t, checkOK, said["agent mybot"].Status)
+	require.Equal(t, doctor.OK, said["agent mybot"].Status)
 	require.Contains(t, said["agent mybot"].Text, "/sh, as configured; 1 transcript in "+b.path("bot"), "it is found, and not run")
 
 	require.NoError(t, os.Remove(b.path("bin/claude")))
@@ -72,11 +74,11 @@ func TestDoctorFindsWhatStandsInTheWay(t *testing.T) {
 	b.vars = append(b.vars, "PATH="+b.path("bin")+":/usr/bin:/bin", "TZ=Mars/Olympus")
 	said, code = b.examined()
 	require.Equal(t, exitFailed, code)
-	require.Equal(t, checkFail, said["agent claude-code"].Status)
+	require.Equal(t, doctor.Fail, said["agent claude-code"].Status)
 	require.Contains(t, said["agent claude-code"].Fix, "command =")
-	require.Equal(t, checkWarn, said["state"].Status)
+	require.Equal(t, doctor.Warn, said["state"].Status)
 	require.Equal(t, "chmod 700 "+b.path(".local/state/resumed"), said["state"].Fix)
-	require.Equal(t, checkFail, said["zone"].Status)
+	require.Equal(t, doctor.Fail, said["zone"].Status)
 
 	b.write(configFile, "[log]\nlevel = \"loud\"\n")
 	b.until("the daemon has refused it", func() bool { return !b.status().Daemon.Config.OK })

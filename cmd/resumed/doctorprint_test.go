@@ -9,19 +9,6 @@ import (
 	"resumed/internal/resume"
 )
 
-// Most people have one agent or two: the others take one line, after those that are here.
-func TestAgentsThatAreNotInstalledTakeOneLine(t *testing.T) {
-	agent := func(name, text string) check { return check{Name: "agent " + name, Status: checkOK, Text: text} }
-	folded := foldAbsent([]check{agent("a", notInstalled), agent("b", "here"), agent("c", notInstalled), {Name: "daemon", Status: checkWarn, Text: "not running"}})
-	require.Equal(t, []check{
-		agent("b", "here"),
-		{Name: "other agents", Status: checkOK, Text: "not installed: a, c"},
-		{Name: "daemon", Status: checkWarn, Text: "not running"},
-	}, folded)
-	one := []check{agent("a", notInstalled), agent("b", "here")}
-	require.Equal(t, one, foldAbsent(one))
-}
-
 func TestLongLinesAreBrokenBetweenWords(t *testing.T) {
 	text := "notices cannot be shown here: nobody is logged in to a desktop here"
 	require.Equal(t, []string{text}, wrapWords(text, 0), "a pipe gets it in one line")

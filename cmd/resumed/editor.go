@@ -11,13 +11,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"resumed/internal/hint"
 )
 
 // edited lets a person change a text in the editor of their choice.
 func edited(ctx context.Context, text string) (string, error) {
 	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"))
 	if editor == "" {
-		return "", hinted{errors.New("neither VISUAL nor EDITOR is set"), "resumed queue edit TASK -- PROMPT"}
+		return "", hint.With(errors.New("neither VISUAL nor EDITOR is set"), "resumed queue edit TASK -- PROMPT")
 	}
 	dir, err := os.MkdirTemp("", "resumed-")
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"resumed/internal/dirs"
 	"resumed/internal/execrun"
 	"resumed/internal/explain"
+	"resumed/internal/hint"
 	"resumed/internal/lease"
 	"resumed/internal/limit"
 	"resumed/internal/logging"
@@ -181,14 +182,14 @@ func finished(code int, err error) error {
 	case err == nil:
 		return exitStatus{code: code}
 	}
-	hint := ""
+	try := ""
 	switch _, held := errors.AsType[*lease.HeldError](err); {
 	case held:
-		hint = "resumed status"
+		try = "resumed status"
 	case code == execrun.CodeNotFound:
-		hint = "the full path of the program"
+		try = "the full path of the program"
 	}
-	return hinted{exitStatus{code, err}, hint}
+	return hint.With(exitStatus{code, err}, try)
 }
 
 // exitStatus is the end of a command that has its own exit code.

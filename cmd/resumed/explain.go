@@ -22,6 +22,7 @@ import (
 
 	"resumed/internal/config"
 	"resumed/internal/explain"
+	"resumed/internal/hint"
 	"resumed/internal/humanize"
 	"resumed/internal/limit"
 	"resumed/internal/logging"
@@ -80,7 +81,7 @@ func (e explaining) explainer(cfg config.Config) (*explain.Explainer, error) {
 		return nil, err
 	}
 	if names := explainer.Agents(); e.agent != "" && !slices.Contains(names, e.agent) {
-		return nil, hinted{usageError{fmt.Errorf("--agent %q: no agent has that name", e.agent)}, "one of: " + strings.Join(names, ", ")}
+		return nil, hint.With(usageError{fmt.Errorf("--agent %q: no agent has that name", e.agent)}, "one of: "+strings.Join(names, ", "))
 	}
 	return explainer, nil
 }

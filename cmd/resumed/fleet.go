@@ -22,6 +22,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/fleet/member"
 	"resumed/internal/fleet/natskv"
+	"resumed/internal/hint"
 	"resumed/internal/logging"
 )
 
@@ -90,7 +91,7 @@ func (c *cli) joinFleet(cmd *cobra.Command, line, name string) error {
 		path = cmp.Or(c.configArg, os.Getenv("RESUMED_CONFIG"), config.UserPath(os.Getenv))
 	}
 	if path == "" {
-		return hinted{errors.New("HOME is not set: there is no place for a configuration"), "resumed --config FILE fleet join LINE"}
+		return hint.With(errors.New("HOME is not set: there is no place for a configuration"), "resumed --config FILE fleet join LINE")
 	}
 	dir := filepath.Dir(path)
 	wanted := keyFiles(dir)

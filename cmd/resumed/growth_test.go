@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/doctor"
 	"resumed/internal/resume"
 	"resumed/internal/state"
 )
@@ -96,9 +97,9 @@ func TestDoctorSaysWhatIsKept(t *testing.T) {
 	b.untilState("s-1", resume.GaveUp)
 	out, errOut, code := b.run("doctor", "--json")
 	require.Zero(t, code, errOut)
-	var said struct{ Kept []kept }
+	var said struct{ Kept []doctor.Stored }
 	require.NoError(t, json.Unmarshal([]byte(out), &said))
-	found := make(map[string]kept)
+	found := make(map[string]doctor.Stored)
 	for _, k := range said.Kept {
 		require.NotEmpty(t, k.Bound, k)
 		found[k.What] = k

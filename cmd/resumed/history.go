@@ -20,6 +20,7 @@ import (
 	"resumed/internal/config"
 	"resumed/internal/control"
 	"resumed/internal/dirs"
+	"resumed/internal/hint"
 	"resumed/internal/humanize"
 	"resumed/internal/journal"
 	"resumed/internal/logging"
@@ -80,7 +81,7 @@ func (c *cli) history(ctx context.Context, name string, since time.Time) error {
 	reader, err := state.OpenReader(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && name != "":
-		return hinted{fmt.Errorf("%q: %w", name, control.ErrNoSession), "resumed history"}
+		return hint.With(fmt.Errorf("%q: %w", name, control.ErrNoSession), "resumed history")
 	case errors.Is(err, fs.ErrNotExist):
 		return c.printHistory(func(func(control.Step, error) bool) {}, nil)
 	case err != nil:
@@ -98,7 +99,7 @@ func (c *cli) history(ctx context.Context, name string, since time.Time) error {
 // printHistory prints the steps as they come: there may be many.
 func (c *cli) printHistory(steps iter.Seq2[control.Step, error], err error) error {
 	if errors.Is(err, control.ErrNoSession) {
-		return hinted{err, "resumed history, or resumed status --all"}
+		return hint.With(err, "resumed history, or resumed status --all")
 	}
 	if err != nil {
 		return err

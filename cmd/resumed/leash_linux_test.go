@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/doctor"
 	"resumed/internal/resume"
 )
 
@@ -410,6 +411,6 @@ func TestDoctorTellsOfADaemonWithMountsOfItsOwn(t *testing.T) {
 	b.start()
 	b.binary = program
 	said, _ = b.examined()
-	require.Equal(t, checkWarn, said["daemon's mounts"].Status)
+	require.Equal(t, doctor.Warn, said["daemon's mounts"].Status)
 	require.Contains(t, said["daemon's mounts"].Text, "look sandboxed to the daemon")
 }

@@ -19,6 +19,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/deliver"
 	"resumed/internal/dirs"
+	"resumed/internal/hint"
 	"resumed/internal/humanize"
 	"resumed/internal/logging"
 	"resumed/internal/resume"
@@ -76,10 +77,10 @@ func (c *cli) findRuns(name string) (string, error) {
 		found, err = resume.Find(resumed, name)
 	}
 	if err == nil && outputs[found.Key()] == "" {
-		return "", hinted{noOutput{name}, "resumed status " + sanitize.ShellWord(name) + " says why, and what comes next"}
+		return "", hint.With(noOutput{name}, "resumed status "+sanitize.ShellWord(name)+" says why, and what comes next")
 	}
 	if errors.Is(err, control.ErrNoSession) {
-		return "", hinted{fmt.Errorf("no resumed run of %w", err), "resumed history " + sanitize.Line(name) + ", or resumed status"}
+		return "", hint.With(fmt.Errorf("no resumed run of %w", err), "resumed history "+sanitize.Line(name)+", or resumed status")
 	}
 	return outputs[found.Key()], err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/doctor"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
@@ -154,7 +155,7 @@ func parrotIsKnown(t *testing.T, binary string) {
 	require.Equal(t, "wait", x["action"])
 
 	said, _ := b.examined()
-	require.Equal(t, checkOK, said["agent parrot"].Status, said["agent parrot"].Text)
+	require.Equal(t, doctor.OK, said["agent parrot"].Status, said["agent parrot"].Text)
 	require.Contains(t, said["agent parrot"].Text, "parrot 1.0")
 	require.Contains(t, said["agent parrot"].Text, "1 transcript in "+b.path(".parrot/perches"))
 

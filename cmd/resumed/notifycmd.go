@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"resumed/internal/hint"
 	"resumed/internal/logging"
 	"resumed/internal/notify"
 	"resumed/internal/notify/channels"
@@ -70,7 +71,7 @@ func (c *cli) notifyTest(ctx context.Context, name string) error {
 	}
 	results, err := notify.Try(ctx, ways, name, host)
 	if err != nil {
-		return hinted{usageError{err}, "one of: " + strings.Join(names, ", ")}
+		return hint.With(usageError{err}, "one of: "+strings.Join(names, ", "))
 	}
 	failed := false
 	trials := make([]trial, 0, len(results))
@@ -93,7 +94,7 @@ func (c *cli) notifyTest(ctx context.Context, name string) error {
 	case c.json:
 		return errSilent
 	default:
-		return hinted{errSilent, otherChannel(path)}
+		return hint.With(errSilent, otherChannel(path))
 	}
 }
 

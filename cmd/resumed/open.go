@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/internal/control"
+	"resumed/internal/hint"
 )
 
 // openLimit is how long a desktop that finds no browser takes to say so.
@@ -31,7 +32,7 @@ func (c *cli) openCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			url, err := c.client().PageURL(cmd.Context(), false)
 			if _, refused := errors.AsType[*control.RemoteError](err); refused {
-				return hinted{err, c.pageHint(cmd.Context())}
+				return hint.With(err, c.pageHint(cmd.Context()))
 			}
 			if err != nil {
 				return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/doctor"
 	"resumed/internal/resume"
 )
 
@@ -50,7 +51,7 @@ func TestATranscriptOfAnotherUserIsNotRead(t *testing.T) {
 	require.Contains(t, b.logged(), b.path(planted)+" belongs to nobody")
 	said, code := b.examined()
 	require.Equal(t, exitFailed, code)
-	require.Equal(t, checkFail, said["agent claude-code"].Status)
+	require.Equal(t, doctor.Fail, said["agent claude-code"].Status)
 	require.Equal(t, "chmod go-w "+b.path(".claude/projects/-src"), said["agent claude-code"].Fix)
 }
 
@@ -134,7 +135,7 @@ run = ["~/tell"]
 				require.Contains(t, errOut, "chmod go-w "+b.path(c.path))
 			}
 			said, _ := b.examined()
-			require.Equal(t, checkFail, said["config"].Status)
+			require.Equal(t, doctor.Fail, said["config"].Status)
 			require.Contains(t, said["config"].Text, b.path(c.path))
 			require.NoError(t, os.Chmod(b.path(c.path), 0o700))
 			_, errOut, code = b.run("config", "check")

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/internal/control"
+	"resumed/internal/hint"
 	"resumed/internal/humanize"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
@@ -26,7 +27,7 @@ func (c *cli) retryWithOwnKey(cmd *cobra.Command, name string, yes bool) error {
 		c.showOffer(*offer)
 	}
 	if (offer == nil || !offer.Active) && !yes && !c.agreed("Continue it at your own cost? [y/N] ") {
-		return hinted{errors.New("nothing was done: it would cost money, and nobody agreed"), "resumed retry " + sanitize.Line(name) + " --own-key --yes"}
+		return hint.With(errors.New("nothing was done: it would cost money, and nobody agreed"), "resumed retry "+sanitize.Line(name)+" --own-key --yes")
 	}
 	return c.order(cmd, name, control.OwnKey, "due now with your own key")
 }

@@ -1,53 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
-
-func TestAProgramThatWillVanishIsKnown(t *testing.T) {
-	t.Parallel()
-	// What is below the tests' own temporary directory counts as staying here.
-	base, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
-	stays := fleeting(os.Args[0], "/nowhere")
-	for path, want := range map[string]string{
-		".cache/go-build/ab/abcd-d/resumed":                     "build cache",
-		"go-build1234/b001/exe/resumed":                         "build cache",
-		"gocache/f0/" + strings.Repeat("f0", 32) + "-d/resumed": "build cache", // GOCACHE may have any name
-		".npm/_npx/12ab/node_modules/x/bin/resumed":             "npx",
-		"home/.local/bin/resumed":                               "temporary directory",
-		"lib/node_modules/@resumed/linux-x64/bin/prog":          "temporary directory",
-	} {
-		file := filepath.Join(base, path)
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-		require.NoError(t, os.WriteFile(file, nil, 0o755))
-		require.Contains(t, fleeting(file, base), want)
-	}
-	require.Contains(t, fleeting(filepath.Join(base, "gone"), base), "removed")
-	require.NotContains(t, stays, "removed")
-	require.Empty(t, fleeting("/bin/sh", base))
-}
-
-// A program of ours is known wherever in the file it says so, also where two reads meet.
-func TestAProgramOfOursIsKnown(t *testing.T) {
-	t.Parallel()
-	ours := ofResumed()
-	for _, at := range []int{0, 1, 1<<20 - len(ours), 1<<20 - 1, 1 << 20, 3<<20 - 7} {
-		file := append(make([]byte, at), ours...)
-		require.True(t, holds(bytes.NewReader(file), ours), at)
-		require.True(t, holds(bytes.NewReader(append(file, make([]byte, 2<<20)...)), ours), at)
-		require.False(t, holds(bytes.NewReader(file[:len(file)-1]), ours), at)
-	}
-	require.True(t, isResumed(program))
-	require.False(t, isResumed("/bin/sh"))
-	require.False(t, isResumed("/nowhere"))
-}
 
 func TestInstallRunsACopyOfAProgramThatWillVanish(t *testing.T) {
 	b := newBox(t)

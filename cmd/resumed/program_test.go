@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"resumed/internal/doctor"
 	"resumed/internal/resume"
 )
 
@@ -121,12 +122,7 @@ func TestDoctorLooksWhereTheServiceLooks(t *testing.T) {
 	b := newBox(t)
 	b.write("bin/claude", "#!/bin/sh\necho here\n")
 	b.write("there/claude", "#!/bin/sh\necho there\n")
-	s := service{program: program, variables: []string{"PATH=" + b.path("there") + ":/usr/bin:/bin:/100%\"\\x"}}
-	files := s.userFiles(b.path(".config/systemd/user"), notifyReloadSince)
-	for _, f := range files {
-		b.write(strings.TrimPrefix(f.path, b.home), f.text)
-	}
-	require.Equal(t, strings.TrimPrefix(s.variables[0], "PATH="), recordedPath(b.path(".config/systemd/user")))
+	b.write(dropInPath, "# Written by `resumed install`; `resumed uninstall` removes it.\n[Service]\nEnvironment=\"PATH="+b.path("there")+":/usr/bin:/bin:/100%%\"\n")
 	said, _ := b.examined()
 	require.Contains(t, said["agent claude-code"].Text, b.path("there/claude")+" (there), found in the PATH that install recorded")
 	require.NoError(t, os.RemoveAll(b.path(".config/systemd")))
@@ -147,7 +143,7 @@ func TestARecordedProgramThatIsGoneGivesWay(t *testing.T) {
 	require.NoError(t, holder.Wait())
 	require.NoError(t, os.RemoveAll(b.path("node20")))
 	said, _ := b.examined()
-	require.Equal(t, checkWarn, said["session 4f2a9c1e of claude-code"].Status)
+	require.Equal(t, doctor.Warn, said["session 4f2a9c1e of claude-code"].Status)
 
 	usual := b.nodeAt(".nvm/versions/node/v22.1.0/bin")
 	b.steer("unpause")

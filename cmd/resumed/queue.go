@@ -23,6 +23,7 @@ import (
 	"resumed/internal/app"
 	"resumed/internal/control"
 	"resumed/internal/dirs"
+	"resumed/internal/hint"
 	"resumed/internal/humanize"
 	"resumed/internal/logging"
 	"resumed/internal/resume"
@@ -140,7 +141,7 @@ func queueClient() *control.Client {
 
 func noTask(err error) error {
 	if errors.Is(err, control.ErrNoTask) {
-		return hinted{err, "resumed queue"}
+		return hint.With(err, "resumed queue")
 	}
 	return err
 }

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"resumed/internal/agents"
 	"resumed/internal/buildinfo"
@@ -21,7 +24,9 @@ import (
 	"resumed/internal/config"
 	"resumed/internal/control"
 	"resumed/internal/dirs"
+	"resumed/internal/hint"
 	"resumed/internal/sanitize"
+	"resumed/internal/service"
 )
 
 // Exit codes, as documented.
@@ -43,14 +48,6 @@ type cli struct {
 	reached   bool   // a command began: what goes wrong from here is not wrong usage
 	command   string // the one that went wrong, as it is called
 }
-
-// hinted is an error with what a person can do about it.
-type hinted struct {
-	error
-	hint string
-}
-
-func (h hinted) Unwrap() error { return h.error }
 
 // usageError is a command line that makes no sense.
 type usageError struct{ error }
@@ -80,7 +77,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 
 // report tells a person what went wrong and returns the exit code.
 func (c *cli) report(err error) int {
-	code, hint := exitFailed, ""
+	code, try := exitFailed, ""
 	problem, badConfig := errors.AsType[*config.Problem](err)
 	unknown, unknownCommand := errors.AsType[*commandline.UnknownCommandError](err)
 	_, badUsage := errors.AsType[usageError](err)
@@ -89,34 +86,32 @@ func (c *cli) report(err error) int {
 	case ended:
 		code = status.code
 	case unknownCommand:
-		code, hint = exitUsage, unknown.Try
+		code, try = exitUsage, unknown.Try
 	case badUsage:
-		code, hint = exitUsage, c.command+" --help"
+		code, try = exitUsage, c.command+" --help"
 	case badConfig:
-		code, hint = exitUsage, "resumed config check"
+		code, try = exitUsage, "resumed config check"
 		switch {
 		case problem.Env != "":
-			hint = "correct or unset " + problem.Env
+			try = "correct or unset " + problem.Env
 		case problem.File != "":
-			hint = toCorrect(problem.File)
+			try = toCorrect(problem.File)
 		}
 	case control.IsAmbiguous(err):
-		hint = "one of them by more of its id: resumed status"
+		try = "one of them by more of its id: resumed status"
 	case errors.Is(err, control.ErrNoDaemon):
-		code, hint = exitNoDaemon, howToStart()
+		code, try = exitNoDaemon, service.HowToStart()
 	case errors.Is(err, control.ErrHung):
-		hint = "systemctl --user restart resumed, or restart the daemon yourself: sessions and waits are kept"
+		try = "systemctl --user restart resumed, or restart the daemon yourself: sessions and waits are kept"
 	case errors.Is(err, control.ErrNoSession):
-		code, hint = exitNoSession, "resumed status --all"
+		code, try = exitNoSession, "resumed status --all"
 	}
-	if h, ok := errors.AsType[hinted](err); ok {
-		hint = h.hint
-	}
+	try = cmp.Or(hint.Of(err), try)
 	if text := sanitize.Text(err.Error()); text != "" { // a file's name may be in it
 		fmt.Fprintln(c.err, "resumed:", strings.ReplaceAll(text, "\n", "\nresumed: "))
 	}
-	if hint != "" {
-		fmt.Fprintln(c.err, "Try:", hint)
+	if try != "" {
+		fmt.Fprintln(c.err, "Try:", try)
 	}
 	return code
 }
@@ -186,11 +181,11 @@ func (c *cli) checkGlobals() error {
 func (c *cli) load() (config.Config, string, error) {
 	path, err := config.Find(c.configArg, os.Getenv)
 	if err != nil {
-		return config.Config{}, "", hinted{usageError{err}, "another file, or resumed config init"}
+		return config.Config{}, "", hint.With(usageError{err}, "another file, or resumed config init")
 	}
 	cfg, err := config.Load(path, agents.Known())
 	if errors.Is(err, syscall.EISDIR) {
-		return cfg, path, hinted{usageError{err}, "another file, or resumed config init"}
+		return cfg, path, hint.With(usageError{err}, "another file, or resumed config init")
 	}
 	if _, told := errors.AsType[*config.Problem](err); err != nil && !told { // it cannot even be read
 		err = toMend(err, path)
@@ -242,4 +237,15 @@ func daemonDir() (dir string, answers bool) {
 func (c *cli) jsonFlag(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().BoolVar(&c.json, "json", false, "print JSON for programs")
 	return cmd
+}
+
+// agreed asks a person, if there is one.
+func (c *cli) agreed(question string) bool {
+	if !term.IsTerminal(int(os.Stdin.Fd())) {
+		return false
+	}
+	fmt.Fprint(c.out, question)
+	answer, _ := bufio.NewReader(os.Stdin).ReadString('\n')
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes"
 }

@@ -20,6 +20,7 @@ import (
 	"resumed/internal/app"
 	"resumed/internal/config"
 	"resumed/internal/dirs"
+	"resumed/internal/hint"
 	"resumed/internal/logging"
 	"resumed/internal/state"
 )
@@ -75,7 +76,7 @@ func (c *cli) daemon(ctx context.Context, dryRun bool) error {
 		Reload:     reload,
 	})
 	if held, ok := errors.AsType[*state.HeldError](err); ok {
-		return hinted{held, "resumed status, or stop the other one first"}
+		return hint.With(held, "resumed status, or stop the other one first")
 	}
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/internal/execrun"
+	"resumed/internal/hint"
 	"resumed/internal/logging"
 	"resumed/internal/sanitize"
 	"resumed/internal/terminal/tmux"
@@ -54,10 +55,10 @@ func (c *cli) shell(argv []string) error {
 		return fmt.Errorf("start %s: %w", program, syscall.Exec(program, argv, os.Environ()))
 	}
 	if !logging.IsTerminal(os.Stdin) || !logging.IsTerminal(os.Stdout) {
-		return hinted{errors.New("there is no terminal to show " + argv[0] + " in"), "start it without resumed shell"}
+		return hint.With(errors.New("there is no terminal to show "+argv[0]+" in"), "start it without resumed shell")
 	}
 	if _, err := exec.LookPath("tmux"); err != nil {
-		return hinted{errors.New("tmux is not installed, and resumed can type into an agent only there"), "install the package tmux, or start " + argv[0] + " as it is"}
+		return hint.With(errors.New("tmux is not installed, and resumed can type into an agent only there"), "install the package tmux, or start "+argv[0]+" as it is")
 	}
 	return c.showShell(append([]string{program}, argv[1:]...))
 }

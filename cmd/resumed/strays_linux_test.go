@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"resumed/internal/doctor"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -39,7 +41,7 @@ func TestAHomeThatNobodyLooksAtIsTold(t *testing.T) {
 
 	said, code := b.examined()
 	require.Zero(t, code, said)
-	require.Equal(t, checkWarn, said["agent codex"].Status)
+	require.Equal(t, doctor.Warn, said["agent codex"].Status)
 	require.Contains(t, said["agent codex"].Text, "CODEX_HOME="+b.path("work", "codex")+", which is not watched")
 	require.Equal(t, `roots = ["`+b.path(".codex")+`", "`+b.path("work", "codex")+`"] in its [[agent]] entry`, said["agent codex"].Fix)
 	require.Contains(t, said["agent claude-code"].Text, "CLAUDE_CONFIG_DIR="+b.path("work", "claude"))
@@ -69,7 +71,7 @@ func TestAServerThatNobodyHasNamedIsTold(t *testing.T) {
 	b.until("it is in the log", func() bool { return strings.Contains(b.logged(), "an agent's server is not configured") })
 	said, code := b.examined()
 	require.Zero(t, code, said)
-	require.Equal(t, checkWarn, said["agent opencode"].Status)
+	require.Equal(t, doctor.Warn, said["agent opencode"].Status)
 	require.Contains(t, said["agent opencode"].Text, "serves sessions at "+address)
 	require.Equal(t, `server = "`+address+`" in its [[agent]] entry`, said["agent opencode"].Fix)
 

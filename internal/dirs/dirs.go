@@ -5,6 +5,7 @@ package dirs
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -118,4 +119,18 @@ func leases(stateDir, login string, told bool) []string {
 		all = append(all, filepath.Join(login, own, "leases"))
 	}
 	return all
+}
+
+// Measure returns how many files are below dir, and how large they are together. Notes of a few bytes
+// (whose directory it is, how a command ended) do not count.
+func Measure(dir string) (files int, bytes int64) {
+	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error { // what cannot be read is not counted
+		if err == nil && entry.Type().IsRegular() && entry.Name() != "agent" && filepath.Ext(entry.Name()) != ".exit" {
+			if info, err := entry.Info(); err == nil {
+				files, bytes = files+1, bytes+info.Size()
+			}
+		}
+		return nil
+	})
+	return files, bytes
 }

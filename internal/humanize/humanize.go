@@ -4,6 +4,7 @@
 package humanize
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -160,3 +161,13 @@ func Verb(n int, one, many string) string {
 
 // Plain says a word of the programs', such as no_progress, as people write it.
 func Plain(word string) string { return strings.ReplaceAll(word, "_", " ") }
+
+// Bytes returns a size with a unit.
+func Bytes(n int64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	size := float64(n)
+	for len(units) > 1 && size >= 1024 {
+		size, units = size/1024, units[1:]
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", size), ".0") + " " + units[0]
+}

@@ -134,6 +134,9 @@ func table(path string, fields int) [][]string {
 	return lines
 }
 
+// CurrentUser returns the name of the user who runs this program.
+func CurrentUser() string { return userName(uint32(os.Getuid())) }
+
 func userName(uid uint32) string {
 	if u, err := user.LookupId(strconv.Itoa(int(uid))); err == nil {
 		return u.Username

@@ -1,6 +1,4 @@
-//go:build !windows
-
-package main
+package service
 
 import (
 	"crypto/sha256"
@@ -43,10 +41,10 @@ func keepHook(edit hookEdit, made []string) error {
 	if err != nil {
 		return err
 	}
-	kept := hookRecord{Path: edit.path, Existed: edit.existed, Sum: sum(edit.after), before: edit.before}
+	kept := hookRecord{Path: edit.path, Existed: edit.existed, Sum: checksum(edit.after), before: edit.before}
 	if old, known := keptHook(edit.agent); known {
 		made = append(old.Made, made...)
-		untouched := old.Path == edit.path && old.Sum == sum(edit.before)
+		untouched := old.Path == edit.path && old.Sum == checksum(edit.before)
 		kept.Existed = edit.existed && (old.Existed || !untouched)
 	}
 	if kept.before, err = agents.Hook(edit.agent).Remove(edit.before); edit.existed && err != nil {
@@ -93,7 +91,7 @@ func keptHook(agent string) (kept hookRecord, known bool) {
 // else without our part. Nil: the file was made by us, and nothing else is in it.
 func (k hookRecord) undo(now hookEdit, remove func([]byte) ([]byte, error)) ([]byte, error) {
 	switch {
-	case k.Path != now.path || k.Sum != sum(now.before):
+	case k.Path != now.path || k.Sum != checksum(now.before):
 		return remove(now.before)
 	case !k.Existed:
 		return nil, nil
@@ -111,7 +109,7 @@ func forgetHook(agent string) {
 	_, _ = os.Remove(record), os.Remove(copied) // most have none
 }
 
-func sum(text []byte) string {
+func checksum(text []byte) string {
 	hash := sha256.Sum256(text)
 	return hex.EncodeToString(hash[:])
 }

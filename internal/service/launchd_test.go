@@ -1,7 +1,8 @@
-package main
+package service
 
 import (
 	"bytes"
+	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"resumed/internal/control"
 
 	"github.com/stretchr/testify/require"
 )
@@ -40,20 +43,27 @@ echo "$*" >> %[1]s
 	}
 }
 
+func testInstaller(out io.Writer) Installer {
+	noDaemon := func(context.Context, bool) (control.Status, error) { return control.Status{}, control.ErrNoDaemon }
+	return Installer{Out: out, Err: io.Discard, Status: noDaemon}
+}
+
 func TestInstallOnMacOS(t *testing.T) {
 	home, orders := withLaunchctl(t)
 	var out bytes.Buffer
-	c := &cli{out: &out, err: io.Discard}
-	s := service{program: filepath.Join(home, "a & b", "resumed"), config: "/c<o>.toml", variables: []string{"PATH=/usr/bin:/opt/\"q\"", "CODEX_HOME=/x=y"}}
+	i := testInstaller(&out)
+	m, err := newLaunchdAgent()
+	require.NoError(t, err)
+	s := spec{program: filepath.Join(home, "a & b", "resumed"), config: "/c<o>.toml", variables: []string{"PATH=/usr/bin:/opt/\"q\"", "CODEX_HOME=/x=y"}}
 	plist := filepath.Join(home, "Library", "LaunchAgents", "resumed.plist")
 	target := fmt.Sprintf("gui/%d/resumed", os.Getuid())
 
-	require.NoError(t, c.installAgent(t.Context(), s, nil, true))
+	require.NoError(t, i.install(t.Context(), m, s, nil, true))
 	require.Contains(t, out.String(), "launchctl bootstrap gui/")
 	require.NoFileExists(t, plist, "a dry run does nothing")
 	require.Equal(t, []string{""}, orders())
 
-	require.NoError(t, c.installAgent(t.Context(), s, nil, false))
+	require.NoError(t, i.install(t.Context(), m, s, nil, false))
 	text, err := os.ReadFile(plist)
 	require.NoError(t, err)
 	require.Equal(t, []string{
@@ -65,26 +75,26 @@ func TestInstallOnMacOS(t *testing.T) {
 	require.DirExists(t, filepath.Join(home, "Library", "Logs"))
 	require.Equal(t, []string{"bootstrap " + strings.TrimSuffix(target, "/resumed") + " " + plist}, orders())
 
-	require.NoError(t, c.installAgent(t.Context(), s, nil, false))
+	require.NoError(t, i.install(t.Context(), m, s, nil, false))
 	require.Equal(t, []string{""}, orders(), "nothing has changed")
 	s.config = ""
-	require.NoError(t, c.installAgent(t.Context(), s, nil, false))
+	require.NoError(t, i.install(t.Context(), m, s, nil, false))
 	require.Equal(t, []string{"bootout " + target, "bootstrap " + strings.TrimSuffix(target, "/resumed") + " " + plist}, orders())
 
-	require.NoError(t, c.uninstallAgent(t.Context(), true, false))
+	require.NoError(t, i.uninstall(t.Context(), m, true, false))
 	require.FileExists(t, plist)
-	require.NoError(t, c.uninstallAgent(t.Context(), false, false))
+	require.NoError(t, i.uninstall(t.Context(), m, false, false))
 	require.NoFileExists(t, plist)
 	require.Equal(t, []string{"bootout " + target}, orders())
 	out.Reset()
-	require.NoError(t, c.uninstallAgent(t.Context(), false, false))
+	require.NoError(t, i.uninstall(t.Context(), m, false, false))
 	require.Equal(t, "Nothing is installed.\n", out.String())
 
 	require.NoError(t, os.WriteFile(filepath.Join(home, "ssh"), nil, 0o600))
-	require.ErrorContains(t, c.installAgent(t.Context(), s, nil, false), "Domain does not support")
+	require.ErrorContains(t, i.install(t.Context(), m, s, nil, false), "Domain does not support")
 	require.NoError(t, os.WriteFile(plist, []byte("<plist>somebody's own</plist>"), 0o600))
-	require.ErrorContains(t, c.installAgent(t.Context(), s, nil, false), "was not made by resumed")
-	require.NoError(t, c.uninstallAgent(t.Context(), false, false))
+	require.ErrorContains(t, i.install(t.Context(), m, s, nil, false), "was not made by resumed")
+	require.NoError(t, i.uninstall(t.Context(), m, false, false))
 	require.FileExists(t, plist)
 }
 
@@ -93,23 +103,25 @@ func TestInstallOnMacOSAddsPlugins(t *testing.T) {
 	home, _ := withLaunchctl(t)
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
 	var out bytes.Buffer
-	c := &cli{out: &out, err: io.Discard}
+	i := testInstaller(&out)
+	m, err := newLaunchdAgent()
+	require.NoError(t, err)
 	plugins := pluginFiles(func(string) bool { return true })
 	require.NotEmpty(t, plugins)
-	s := service{program: filepath.Join(home, "resumed")}
+	s := spec{program: filepath.Join(home, "resumed")}
 
-	require.NoError(t, c.installAgent(t.Context(), s, plugins, true))
+	require.NoError(t, i.install(t.Context(), m, s, plugins, true))
 	require.Contains(t, out.String(), "# write "+plugins[0].path)
 	require.NoFileExists(t, plugins[0].path)
-	require.NoError(t, c.installAgent(t.Context(), s, plugins, false))
+	require.NoError(t, i.install(t.Context(), m, s, plugins, false))
 	require.FileExists(t, plugins[0].path)
-	require.NoError(t, c.installAgent(t.Context(), s, nil, false), "who asks for none another time keeps it")
+	require.NoError(t, i.install(t.Context(), m, s, nil, false), "who asks for none another time keeps it")
 	require.FileExists(t, plugins[0].path)
-	require.NoError(t, c.uninstallAgent(t.Context(), false, false))
+	require.NoError(t, i.uninstall(t.Context(), m, false, false))
 	require.NoFileExists(t, plugins[0].path)
 
 	require.NoError(t, os.WriteFile(plugins[0].path, []byte("// somebody's own"), 0o600))
-	require.ErrorContains(t, c.installAgent(t.Context(), s, plugins, false), "was not made by resumed")
+	require.ErrorContains(t, i.install(t.Context(), m, s, plugins, false), "was not made by resumed")
 	require.NoFileExists(t, filepath.Join(home, "Library", "LaunchAgents", "resumed.plist"))
 }
 

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 )
 
 // examineInotify compares what the kernel allows with what is to be watched.
-func examineInotify(e *examination, directories int) {
+func examineInotify(r *Report, directories int) {
 	const (
 		name = "inotify"
 		dir  = "/proc/sys/fs/inotify/"
@@ -31,32 +31,32 @@ func examineInotify(e *examination, directories int) {
 	watches, instances := limit("max_user_watches"), limit("max_user_instances")
 	fd, err := syscall.InotifyInit1(syscall.IN_CLOEXEC)
 	if err != nil {
-		e.fail(name, fmt.Sprintf("no instance is left of %d: %v", instances, err), fmt.Sprintf(fix, "max_user_instances", max(512, 2*instances)))
+		r.Fail(name, fmt.Sprintf("no instance is left of %d: %v", instances, err), fmt.Sprintf(fix, "max_user_instances", max(512, 2*instances)))
 		return
 	}
 	_ = syscall.Close(fd)
 	text := fmt.Sprintf("%s to watch, %d allowed for all your programs", humanize.Count(directories, "directory"), watches)
 	switch {
 	case watches == 0:
-		e.warn(name, "the limits of the kernel cannot be read", "")
+		r.Warn(name, "the limits of the kernel cannot be read", "")
 	case directories > watches:
-		e.fail(name, text, fmt.Sprintf(fix, "max_user_watches", 4*directories))
+		r.Fail(name, text, fmt.Sprintf(fix, "max_user_watches", 4*directories))
 	case directories > watches/2:
-		e.warn(name, text, fmt.Sprintf(fix, "max_user_watches", 4*directories))
+		r.Warn(name, text, fmt.Sprintf(fix, "max_user_watches", 4*directories))
 	default:
-		e.ok(name, text)
+		r.OK(name, text)
 	}
 }
 
-// examineWorld says where the daemon lives in another view of the files than who
-// asks: to such a daemon every session lives in a sandbox.
-func examineWorld(e *examination, daemon int) {
+// examineMounts compares the mounts of the daemon with those of this shell: if they differ, every
+// session looks sandboxed to the daemon.
+func examineMounts(r *Report, daemon int) {
 	ours, err := os.Readlink("/proc/self/ns/mnt")
 	theirs, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", daemon))
 	if err != nil || err2 != nil || ours == theirs {
 		return // it is another user's, or all is well
 	}
-	e.warn("daemon's mounts", fmt.Sprintf("pid %d, or your shell, has its own mounts: sessions that you start here look sandboxed to the daemon, and are not continued", daemon),
+	r.Warn("daemon's mounts", fmt.Sprintf("pid %d, or your shell, has its own mounts: sessions that you start here look sandboxed to the daemon, and are not continued", daemon),
 		"run the daemon where you work: without Protect… or Private… in its unit, or inside your container")
 }
 

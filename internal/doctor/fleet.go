@@ -1,6 +1,4 @@
-//go:build !windows
-
-package main
+package doctor
 
 import (
 	"context"
@@ -12,7 +10,6 @@ import (
 	"time"
 
 	"resumed/internal/config"
-	"resumed/internal/fleet/member"
 	"resumed/internal/fleet/natskv"
 	"resumed/internal/humanize"
 )
@@ -21,39 +18,40 @@ import (
 const joinAgain = "resumed hub invite, on the hub's machine, prints a line: run it here"
 
 // examineFleet looks at the fleet that the configuration names, as the daemon would reach it.
-func examineFleet(ctx context.Context, e *examination, cfg config.Fleet) {
+func examineFleet(ctx context.Context, r *Report, in Input) {
+	cfg := in.Config.Fleet
 	if cfg.URL == "" {
 		return
 	}
 	credentials, err := natskv.ReadCredentials(cfg.CredentialsFile)
 	if err != nil {
-		e.fail("fleet keys", err.Error(), joinAgain)
+		r.Fail("fleet keys", err.Error(), joinAgain)
 		return
 	}
 	if info, err := os.Stat(cfg.CredentialsFile); err == nil && info.Mode().Perm()&0o077 != 0 {
-		e.warn("fleet keys", cfg.CredentialsFile+" can be read by others, who could pretend to be this machine", "chmod 600 "+cfg.CredentialsFile)
+		r.Warn("fleet keys", cfg.CredentialsFile+" can be read by others, who could pretend to be this machine", "chmod 600 "+cfg.CredentialsFile)
 	} else {
-		e.ok("fleet keys", cfg.CredentialsFile+", for this machine alone")
+		r.OK("fleet keys", cfg.CredentialsFile+", for this machine alone")
 	}
 	var reached *natskv.Health
 	for url := range strings.SplitSeq(cfg.URL, ",") {
 		url = strings.TrimSpace(url)
-		found, err := natskv.Check(ctx, natskv.Options{URL: url, Credentials: credentials, CAFile: cfg.CAFile, Host: member.HostName(cfg)})
+		found, err := natskv.Check(ctx, natskv.Options{URL: url, Credentials: credentials, CAFile: cfg.CAFile, Host: in.Host})
 		if err != nil {
-			e.fail("fleet server", url+": "+err.Error(), remedy(err, cfg))
+			r.Fail("fleet server", url+": "+err.Error(), fleetRemedy(err, cfg))
 			continue
 		}
-		e.ok("fleet server", fmt.Sprintf("%s: NATS %s, answers in %s", url, found.Version, found.Took.Round(time.Millisecond/10)))
+		r.OK("fleet server", fmt.Sprintf("%s: NATS %s, answers in %s", url, found.Version, found.Took.Round(time.Millisecond/10)))
 		reached = &found
 	}
 	if reached != nil {
-		examineFleetClock(e, *reached)
-		examineFleetHosts(e, *reached)
+		examineFleetClock(r, *reached)
+		examineFleetHosts(r, *reached, in.Version)
 	}
 }
 
-// remedy says what helps against what stands in the way.
-func remedy(err error, cfg config.Fleet) string {
+// fleetRemedy says what helps against an error of the fleet.
+func fleetRemedy(err error, cfg config.Fleet) string {
 	switch {
 	case errors.Is(err, natskv.ErrNobodyThere):
 		return "start resumed hub there, or correct fleet.url; until then this machine works alone"
@@ -72,7 +70,7 @@ func remedy(err error, cfg config.Fleet) string {
 	}
 }
 
-func examineFleetClock(e *examination, h natskv.Health) {
+func examineFleetClock(r *Report, h natskv.Health) {
 	const fix = "timedatectl set-ntp true, here and where the hub is"
 	text := fmt.Sprintf("the server's is %s ahead of this one's", h.Skew)
 	if h.Skew < 0 {
@@ -80,23 +78,23 @@ func examineFleetClock(e *examination, h natskv.Health) {
 	}
 	switch {
 	case h.Alone:
-		e.fail("fleet clock", text+": too far, this machine works alone", fix)
+		r.Fail("fleet clock", text+": too far, this machine works alone", fix)
 	case h.Off:
-		e.warn("fleet clock", text, fix)
+		r.Warn("fleet clock", text, fix)
 	default:
-		e.ok("fleet clock", text)
+		r.OK("fleet clock", text)
 	}
 }
 
 // examineFleetHosts compares the versions of all machines with that of this program.
-func examineFleetHosts(e *examination, h natskv.Health) {
+func examineFleetHosts(r *Report, h natskv.Health, version string) {
 	var names, others []string
 	for _, host := range h.Hosts {
 		if host.Bye {
 			continue
 		}
 		names = append(names, host.Host)
-		if host.Version != "" && host.Version != version() {
+		if host.Version != "" && host.Version != version {
 			others = append(others, host.Host+" ("+host.Version+")")
 		}
 	}
@@ -111,10 +109,10 @@ func examineFleetHosts(e *examination, h natskv.Health) {
 	}
 	switch {
 	case len(others) > 0:
-		e.warn("fleet hosts", fmt.Sprintf("other versions than this one's (%s) run on %s", version(), list(others)), "install one version on all of them, and restart their daemons")
+		r.Warn("fleet hosts", fmt.Sprintf("other versions than this one's (%s) run on %s", version, list(others)), "install one version on all of them, and restart their daemons")
 	case len(names) == 0:
-		e.warn("fleet hosts", "no daemon is connected, not even this machine's", "resumed install, or resumed run")
+		r.Warn("fleet hosts", "no daemon is connected, not even this machine's", "resumed install, or resumed run")
 	default:
-		e.ok("fleet hosts", humanize.Count(len(names), "machine")+": "+list(names))
+		r.OK("fleet hosts", humanize.Count(len(names), "machine")+": "+list(names))
 	}
 }

@@ -1,9 +1,6 @@
-//go:build !windows
-
-package main
+package service
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -12,9 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/term"
-
 	"resumed/internal/dirs"
+	"resumed/internal/hint"
 	"resumed/internal/humanize"
 )
 
@@ -49,39 +45,39 @@ func leftovers(getenv func(string) string) []leftover {
 }
 
 // purge removes, after uninstall, all that is left of resumed in the user's home.
-func (c *cli) purge(ctx context.Context, dryRun, yes bool) error {
+func (i Installer) purge(ctx context.Context, dryRun, yes bool) error {
 	left := leftovers(os.Getenv)
 	if len(left) == 0 {
-		fmt.Fprintln(c.out, "Nothing else is left.")
-		return c.sayWhoHasTheProgram()
+		fmt.Fprintln(i.Out, "Nothing else is left.")
+		return i.sayWhoHasTheProgram()
 	}
-	fmt.Fprintln(c.out, "This is left of resumed:")
+	fmt.Fprintln(i.Out, "This is left of resumed:")
 	for _, l := range left {
-		files, bytes := measure(l.path)
-		fmt.Fprintf(c.out, "  %s  (%s, %s; %s)\n", l.path, humanize.Count(files, "file"), bytesOf(bytes), l.what)
+		files, bytes := dirs.Measure(l.path)
+		fmt.Fprintf(i.Out, "  %s  (%s, %s; %s)\n", l.path, humanize.Count(files, "file"), humanize.Bytes(bytes), l.what)
 	}
 	if dryRun {
-		_, err := fmt.Fprintln(c.out, "# Nothing was done: this was a dry run.")
+		_, err := fmt.Fprint(i.Out, nothingDone)
 		return err
 	}
-	if status, err := c.client().Status(ctx, false); err == nil {
+	if status, err := i.Status(ctx, false); err == nil {
 		end := fmt.Sprintf("kill %d", status.Daemon.PID)
-		if dir, err := unitDir(); err == nil && packaged(dir) {
+		if m, err := newSystemdUser(); err == nil && m.packaged() {
 			end = "systemctl --user disable --now resumed"
 		}
-		return hinted{fmt.Errorf("a daemon is running and would write it again: pid %d", status.Daemon.PID), end + ", then resumed uninstall --purge"}
+		return hint.With(fmt.Errorf("a daemon is running and would write it again: pid %d", status.Daemon.PID), end+", then resumed uninstall --purge")
 	}
-	if !yes && !c.agreed("Remove all of it? The sessions of your agents stay. [y/N] ") {
-		return hinted{errors.New("nothing was removed"), "resumed uninstall --purge --yes"}
+	if !yes && !i.Ask("Remove all of it? The sessions of your agents stay. [y/N] ") {
+		return hint.With(errors.New("nothing was removed"), "resumed uninstall --purge --yes")
 	}
 	for _, l := range left {
 		if err := os.RemoveAll(l.path); err != nil {
 			return fmt.Errorf("remove what is left: %w", err)
 		}
-		fmt.Fprintln(c.out, "removed", l.path)
+		fmt.Fprintln(i.Out, "removed", l.path)
 		removeEmpty(filepath.Dir(l.path))
 	}
-	return c.sayWhoHasTheProgram()
+	return i.sayWhoHasTheProgram()
 }
 
 // removeEmpty removes a directory of the home and those above it while nothing is in them,
@@ -97,21 +93,10 @@ func removeEmpty(dir string) {
 	}
 }
 
-// agreed asks a person, where there is one.
-func (c *cli) agreed(question string) bool {
-	if !term.IsTerminal(int(os.Stdin.Fd())) {
-		return false
-	}
-	fmt.Fprint(c.out, question)
-	answer, _ := bufio.NewReader(os.Stdin).ReadString('\n')
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "y" || answer == "yes"
-}
-
 // sayWhoHasTheProgram says how the program itself goes.
-func (c *cli) sayWhoHasTheProgram() error {
+func (i Installer) sayWhoHasTheProgram() error {
 	program, err := os.Executable()
-	if err != nil || !exists(program) || fleeting(program, os.TempDir()) != "" {
+	if err != nil || !exists(program) || whyTemporary(program, os.TempDir()) != "" {
 		return nil
 	}
 	by := "rm " + program
@@ -121,6 +106,6 @@ func (c *cli) sayWhoHasTheProgram() error {
 	case strings.HasPrefix(program, "/usr/bin/"):
 		by = "with your package manager, such as sudo apt purge resumed"
 	}
-	_, err = fmt.Fprintln(c.out, "The program itself is still there. To remove it:", by)
+	_, err = fmt.Fprintln(i.Out, "The program itself is still there. To remove it:", by)
 	return err
 }

@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 
+	"resumed/internal/doctor"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -15,19 +17,19 @@ func TestDoctorLooksAtTheFleet(t *testing.T) {
 	b := h.host("box")
 	said, _ := b.examined()
 	for _, name := range []string{"fleet keys", "fleet server", "fleet clock"} {
-		require.Equal(t, checkOK, said[name].Status, said[name])
+		require.Equal(t, doctor.OK, said[name].Status, said[name])
 	}
 	require.Contains(t, said["fleet server"].Text, "NATS 2.")
-	require.Equal(t, checkWarn, said["fleet hosts"].Status, "no daemon runs")
+	require.Equal(t, doctor.Warn, said["fleet hosts"].Status, "no daemon runs")
 	b.start()
 	b.until("it is there", b.inFleet("connected", 1))
 	said, _ = b.examined()
-	require.Equal(t, checkOK, said["fleet hosts"].Status, said["fleet hosts"])
+	require.Equal(t, doctor.OK, said["fleet hosts"].Status, said["fleet hosts"])
 	require.Contains(t, said["fleet hosts"].Text, "box")
 
 	require.NoError(t, os.Chmod(b.path(fleetKeys), 0o644))
 	said, _ = b.examined()
-	require.Equal(t, checkWarn, said["fleet keys"].Status)
+	require.Equal(t, doctor.Warn, said["fleet keys"].Status)
 	require.Contains(t, said["fleet keys"].Fix, "chmod 600")
 	require.NoError(t, os.Chmod(b.path(fleetKeys), 0o600))
 
@@ -36,7 +38,7 @@ func TestDoctorLooksAtTheFleet(t *testing.T) {
 	stranger := other.host("stranger")
 	said, code := stranger.examined()
 	require.NotZero(t, code)
-	require.Equal(t, checkFail, said["fleet server"].Status)
+	require.Equal(t, doctor.Fail, said["fleet server"].Status)
 	require.Contains(t, said["fleet server"].Text, "nobody answers")
 	require.Contains(t, said["fleet server"].Fix, "resumed hub")
 	right := b.read(fleetCA)
@@ -52,7 +54,7 @@ func TestDoctorLooksAtTheFleet(t *testing.T) {
 	require.Contains(t, said["fleet server"].Text, "does not know this machine's key")
 	b.write(fleetKeys, strings.Replace(keys, "BEGIN USER", "BEGIN NO", 1))
 	said, _ = b.examined()
-	require.Equal(t, checkFail, said["fleet keys"].Status)
+	require.Equal(t, doctor.Fail, said["fleet keys"].Status)
 	require.NotContains(t, said, "fleet server", "there is nothing to ask with")
 	b.write(fleetKeys, keys)
 

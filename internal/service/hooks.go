@@ -1,6 +1,4 @@
-//go:build !windows
-
-package main
+package service
 
 import (
 	"bytes"
@@ -15,6 +13,8 @@ import (
 	"resumed/internal/agents"
 	"resumed/internal/atomicfile"
 	"resumed/internal/config"
+	"resumed/internal/hint"
+	"resumed/internal/program"
 	"resumed/internal/sanitize"
 )
 
@@ -26,10 +26,34 @@ type hookEdit struct {
 	existed       bool // else the file is made, or was
 }
 
+// installWithHooks is install, and has agents call this program. They do so also where no service
+// manager runs the daemon: that is no failure.
+func (i Installer) installWithHooks(ctx context.Context, s spec, o Options, install func() error) error {
+	plan, err := i.planHooks(ctx, s.program)
+	if err != nil {
+		return err
+	}
+	if !i.showHooks(plan, o) {
+		return hint.With(errors.New("nothing was done"), "resumed install --hooks --yes, or without --hooks")
+	}
+	err = install()
+	without, ok := errors.AsType[noManager](err)
+	if !o.DryRun {
+		if hookErr := i.addHooks(s, plan, without.made); hookErr != nil {
+			return errors.Join(hookErr, err)
+		}
+	}
+	if ok {
+		fmt.Fprintf(i.Err, "No service was installed: %v\nStart the daemon with %s\n", without.error, unsupervised(s.program))
+		return nil
+	}
+	return err
+}
+
 // planHooks returns what has to change for the agents that are here to call program. It
 // changes nothing, and refuses settings that are not understood.
-func (c *cli) planHooks(ctx context.Context, program string) ([]hookEdit, error) {
-	cfg, _, err := c.load()
+func (i Installer) planHooks(ctx context.Context, called string) ([]hookEdit, error) {
+	cfg, err := i.Config()
 	if err != nil {
 		return nil, err
 	}
@@ -48,16 +72,16 @@ func (c *cli) planHooks(ctx context.Context, program string) ([]hookEdit, error)
 		}
 		version := ""
 		if found, missing := made[b.Name].Program(); err == nil && missing == nil {
-			version = programVersion(ctx, found.Environment(nil), found.Path, "--version")
+			version = program.Version(ctx, found.Environment(nil), found.Path, "--version")
 		}
 		if err == nil {
-			edit.after, err = b.Hook.Add(edit.before, program, version)
+			edit.after, err = b.Hook.Add(edit.before, called, version)
 		}
 		if err == nil {
 			err = checkSettings(edit.path, edit.after)
 		}
 		if err != nil {
-			return nil, hinted{fmt.Errorf("%s stays as it is: %w", edit.path, err), "correct it, then resumed install --hooks"}
+			return nil, hint.With(fmt.Errorf("%s stays as it is: %w", edit.path, err), "correct it, then resumed install --hooks")
 		}
 		plan = append(plan, edit)
 	}
@@ -99,25 +123,25 @@ func checkSettings(path string, text []byte) error {
 func (e hookEdit) changes() bool { return !bytes.Equal(e.before, e.after) }
 
 // showHooks shows what would change, and returns whether a person wants it.
-func (c *cli) showHooks(plan []hookEdit, dryRun, yes bool) (wanted bool) {
+func (i Installer) showHooks(plan []hookEdit, o Options) (wanted bool) {
 	changes := false
 	for _, edit := range plan {
 		if !edit.changes() {
-			fmt.Fprintf(c.out, "%s calls resumed already: %s\n", edit.title, edit.path)
+			fmt.Fprintf(i.Out, "%s calls resumed already: %s\n", edit.title, edit.path)
 			continue
 		}
 		changes = true
-		fmt.Fprintf(c.out, "%s:\n%s", edit.path, sanitize.Text(difference(edit.before, edit.after)))
+		fmt.Fprintf(i.Out, "%s:\n%s", edit.path, sanitize.Text(difference(edit.before, edit.after)))
 	}
-	return dryRun || yes || !changes || c.agreed("Change the settings of your agents like this? [y/N] ")
+	return o.DryRun || o.Yes || !changes || i.Ask("Change the settings of your agents like this? [y/N] ")
 }
 
 // addHooks changes the settings as planned. A copy of each is kept, and what was made for
 // them and nobody else.
-func (c *cli) addHooks(s service, plan []hookEdit, made []string) error {
+func (i Installer) addHooks(s spec, plan []hookEdit, made []string) error {
 	if !exists(s.program) {
 		var err error
-		if made, err = c.settle(s); err != nil {
+		if made, err = i.copyProgram(s); err != nil {
 			return err
 		}
 	}
@@ -130,7 +154,7 @@ func (c *cli) addHooks(s service, plan []hookEdit, made []string) error {
 			err = errors.New("it was changed in the meantime")
 		}
 		if err != nil {
-			return hinted{fmt.Errorf("%s stays as it is: %w", edit.path, err), "resumed install --hooks"}
+			return hint.With(fmt.Errorf("%s stays as it is: %w", edit.path, err), "resumed install --hooks")
 		}
 		if err := keepHook(edit, made); err != nil {
 			return err
@@ -139,7 +163,7 @@ func (c *cli) addHooks(s service, plan []hookEdit, made []string) error {
 		if err := writeSettings(edit.path, edit.after); err != nil {
 			return fmt.Errorf("write the settings of %s: %w", edit.title, err)
 		}
-		fmt.Fprintf(c.out, "wrote %s: new sessions of %s now report to the daemon\n", edit.path, edit.title)
+		fmt.Fprintf(i.Out, "wrote %s: new sessions of %s now report to the daemon\n", edit.path, edit.title)
 	}
 	return nil
 }
@@ -150,7 +174,7 @@ func writeSettings(path string, text []byte) error {
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	path = linked(path)
+	path = linkTarget(path)
 	if err := atomicfile.Write(path, text, mode); err != nil {
 		return err
 	}
@@ -160,7 +184,7 @@ func writeSettings(path string, text []byte) error {
 // removeHooks takes our part out of the settings of agents, and returns whether there was
 // any. Where nothing else has changed since, they are what they were before. A program that
 // was copied for them goes too, unless somebody may need it.
-func (c *cli) removeHooks(dryRun, needed bool) (found bool, err error) {
+func (i Installer) removeHooks(dryRun, needed bool) (found bool, err error) {
 	var made []string
 	for _, b := range agents.Builtin() {
 		if b.Hook == nil {
@@ -177,10 +201,10 @@ func (c *cli) removeHooks(dryRun, needed bool) (found bool, err error) {
 				edit.after, err = kept.undo(edit, b.Hook.Remove)
 			}
 			if err != nil {
-				fmt.Fprintf(c.err, "resumed: %s stays as it is: %v\n", path, err)
+				fmt.Fprintf(i.Err, "resumed: %s stays as it is: %v\n", path, err)
 				continue
 			}
-			was, err := c.undoHook(edit, kept, dryRun)
+			was, err := i.undoHook(edit, kept, dryRun)
 			if err != nil {
 				return found, err
 			}
@@ -192,36 +216,36 @@ func (c *cli) removeHooks(dryRun, needed bool) (found bool, err error) {
 		made = append(made, kept.Made...)
 	}
 	if !dryRun && !needed {
-		c.removeMade(made)
+		i.removeMade(made)
 	}
 	return found, nil
 }
 
 // undoHook writes what is left of the settings, and removes a file that install made.
-func (c *cli) undoHook(edit hookEdit, kept hookRecord, dryRun bool) (was bool, err error) {
+func (i Installer) undoHook(edit hookEdit, kept hookRecord, dryRun bool) (was bool, err error) {
 	switch gone := edit.after == nil && kept.Path == edit.path && !kept.Existed; {
 	case !edit.existed || !edit.changes():
 		return false, nil
 	case dryRun && gone:
-		fmt.Fprintln(c.out, "rm", edit.path)
+		fmt.Fprintln(i.Out, "rm", edit.path)
 	case dryRun:
-		fmt.Fprintf(c.out, "# change %s\n%s", edit.path, sanitize.Text(difference(edit.before, edit.after)))
+		fmt.Fprintf(i.Out, "# change %s\n%s", edit.path, sanitize.Text(difference(edit.before, edit.after)))
 	case gone:
 		if err := os.Remove(edit.path); err != nil {
 			return true, fmt.Errorf("remove file: %w", err)
 		}
-		fmt.Fprintln(c.out, "removed", edit.path)
+		fmt.Fprintln(i.Out, "removed", edit.path)
 	default:
 		if err := writeSettings(edit.path, edit.after); err != nil {
 			return true, fmt.Errorf("write the settings of %s: %w", edit.title, err)
 		}
-		fmt.Fprintf(c.out, "took resumed out of %s\n", edit.path)
+		fmt.Fprintf(i.Out, "took resumed out of %s\n", edit.path)
 	}
 	return true, nil
 }
 
-// examineHooks says which agents call us, and whether they will find us.
-func examineHooks(e *examination) {
+// ExamineHooks reports which agents call this program, and whether they will find it.
+func ExamineHooks(report Report) {
 	for _, b := range agents.Builtin() {
 		if b.Hook == nil || !exists(filepath.Dir(b.Hook.File())) {
 			continue
@@ -231,20 +255,20 @@ func examineHooks(e *examination) {
 		info, missing := os.Stat(program)
 		switch {
 		case err != nil:
-			e.warn("hooks", fmt.Sprintf("%s: %v", edit.path, err), "")
+			report.Warn("hooks", fmt.Sprintf("%s: %v", edit.path, err), "")
 		case program == "":
-			e.ok("hooks", b.Title+" does not call resumed, and need not: its transcripts are watched (resumed install --hooks adds hooks)")
+			report.OK("hooks", b.Title+" does not call resumed, and need not: its transcripts are watched (resumed install --hooks adds hooks)")
 		case missing != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0:
-			e.warn("hooks", fmt.Sprintf("%s calls %s, which is not a program", b.Title, program), "resumed install --hooks, or resumed uninstall --hooks")
+			report.Warn("hooks", fmt.Sprintf("%s calls %s, which is not a program", b.Title, program), "resumed install --hooks, or resumed uninstall --hooks")
 		default:
-			e.ok("hooks", fmt.Sprintf("%s calls %s", b.Title, program))
+			report.OK("hooks", fmt.Sprintf("%s calls %s", b.Title, program))
 		}
 	}
 }
 
 // difference shows what changes between two texts, line by line.
 func difference(before, after []byte) string {
-	old, fresh := lines(before), lines(after)
+	old, fresh := splitLines(before), splitLines(after)
 	start := 0
 	for start < min(len(old), len(fresh)) && old[start] == fresh[start] {
 		start++
@@ -267,7 +291,7 @@ func difference(before, after []byte) string {
 	return b.String()
 }
 
-func lines(text []byte) []string {
+func splitLines(text []byte) []string {
 	if len(text) == 0 {
 		return nil
 	}

@@ -1,0 +1,122 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"resumed/internal/agents"
+	"resumed/internal/humanize"
+	"resumed/internal/mounts"
+	"resumed/internal/ownership"
+	"resumed/internal/program"
+)
+
+func examineAgents(ctx context.Context, r *Report, in Input) {
+	cfg := in.Config
+	found, err := agents.Survey(ctx, cfg, in.RecordedPath)
+	if err != nil {
+		r.Fail("agents", err.Error(), "resumed config check")
+		return
+	}
+	versions := programVersions(ctx, found)
+	directories, here := 0, false
+	for _, f := range found {
+		directories += examineAgent(r, f, versions[f.Name])
+		here = here || present(f)
+		if words := cfg.Failovers()[f.Name]; words != "" {
+			r.OK("agent "+f.Name, words)
+		}
+	}
+	if !here {
+		r.Warn("agents", "no agent was found: there is nothing to resume", "install one, or describe your own: resumed config init")
+	}
+	examineInotify(r, directories)
+}
+
+// present reports whether there is anything of an agent here.
+func present(f agents.Finding) bool {
+	for _, h := range f.Homes {
+		if !h.Missing {
+			return true
+		}
+	}
+	return f.Program != "" || f.Configured || len(f.Strays) > 0
+}
+
+// examineAgent returns how many directories of the agent are watched.
+func examineAgent(r *Report, f agents.Finding, version string) int {
+	name := "agent " + f.Name
+	if !present(f) {
+		r.OK(name, notInstalled)
+		return 0
+	}
+	transcripts, directories := 0, 0
+	for _, h := range f.Homes {
+		transcripts += h.Transcripts
+		directories += h.Directories
+		if n := len(h.Unreadable); n > 0 {
+			r.Fail(name, fmt.Sprintf("%s cannot be read, such as %s", humanize.Count(n, "file"), h.Unreadable[0]),
+				"sudo chown -R "+ownership.CurrentUser()+" "+h.Root)
+		}
+		if h.Missing && f.Configured {
+			r.Warn(name, h.Says(), "")
+		}
+		if kind := mounts.Network(h.Root); kind != "" && !h.Missing {
+			r.Warn(name, fmt.Sprintf("%s is on %s, which other machines may share: a daemon on each of them would continue the same sessions", h.Root, kind), "run resumed on only one of them")
+		}
+	}
+	for _, wrong := range f.Foreign {
+		r.Fail(name, "it is not used: "+wrong.Path+" "+wrong.Why, wrong.Fix)
+	}
+	for _, stray := range f.Strays {
+		r.Warn(name, stray.String(), stray.Remedy())
+	}
+	const fix = "install it, run resumed install in a shell that finds it, or name it: command = \"…\" in its [[agent]] entry"
+	switch {
+	case f.ProgramErr != nil && (transcripts > 0 || f.Configured):
+		r.Fail(name, "its sessions cannot be continued: "+f.ProgramErr.Error(), fix)
+	case f.ProgramErr != nil:
+		r.Warn(name, f.ProgramErr.Error(), fix)
+	default:
+		text := "its program is looked for when it is needed"
+		if f.Program != "" {
+			text = version + ", " + f.How
+		}
+		if len(f.Homes) > 0 {
+			text += fmt.Sprintf("; %s in %s", humanize.Count(transcripts, "transcript"), roots(f.Homes))
+		}
+		r.OK(name, text)
+	}
+	return directories
+}
+
+func roots(homes []agents.Home) string {
+	var all []string
+	for _, h := range homes {
+		all = append(all, h.Root)
+	}
+	return strings.Join(all, ", ")
+}
+
+// programVersions asks every program which version it is of. One of the user's
+// own is not asked: nobody knows what it does with a question it does not know.
+func programVersions(ctx context.Context, found []agents.Finding) map[string]string {
+	versions := make([]string, len(found))
+	var all sync.WaitGroup
+	for i, f := range found {
+		switch {
+		case f.Custom || len(f.Foreign) > 0: // nor is one that another can have written
+			versions[i] = f.Program
+		case f.Program != "":
+			all.Go(func() { versions[i] = program.Version(ctx, f.Env, f.Program, "--version") })
+		}
+	}
+	all.Wait()
+	byName := make(map[string]string)
+	for i, f := range found {
+		byName[f.Name] = versions[i]
+	}
+	return byName
+}

@@ -1,0 +1,145 @@
+// Package doctor says what is wrong with a setup, and what helps.
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"resumed/internal/config"
+	"resumed/internal/control"
+	"resumed/internal/sanitize"
+)
+
+// Verdict is how a check ended.
+type Verdict string
+
+// The verdicts.
+const (
+	OK   Verdict = "ok"
+	Warn Verdict = "warn" // something works less well than it could
+	Fail Verdict = "fail" // something does not work
+)
+
+// Check is one thing that was examined.
+type Check struct {
+	Name   string  `json:"name"`
+	Status Verdict `json:"status"`
+	Text   string  `json:"text"`
+	Fix    string  `json:"fix,omitempty"` // the command that fixes it
+}
+
+// Report is what was found.
+type Report struct {
+	Checks []Check
+	Stored []Stored // how much a daemon stores, and where
+}
+
+// OK adds a check that found nothing wrong.
+func (r *Report) OK(name, text string) { r.add(name, OK, text, "") }
+
+// Warn adds a check that found something which works less well than it could.
+func (r *Report) Warn(name, text, fix string) { r.add(name, Warn, text, fix) }
+
+// Fail adds a check that found something which does not work.
+func (r *Report) Fail(name, text, fix string) { r.add(name, Fail, text, fix) }
+
+func (r *Report) add(name string, v Verdict, text, fix string) {
+	r.Checks = append(r.Checks, Check{name, v, sanitize.Short(text, 400), fix})
+}
+
+// Count returns how many checks ended so.
+func (r *Report) Count(v Verdict) int {
+	n := 0
+	for _, c := range r.Checks {
+		if c.Status == v {
+			n++
+		}
+	}
+	return n
+}
+
+// Input is what the doctor does not find out itself.
+type Input struct {
+	Version      string // of this program
+	ConfigPath   string
+	Config       config.Config
+	ConfigErr    error  // why the configuration cannot be used
+	Host         string // the name of this machine in its fleet
+	RecordedPath string // the PATH of the installed service
+	SocketDir    string
+	Status       func(ctx context.Context, all bool) (control.Status, error) // of the daemon
+	Hooks        func(*Report)                                               // examines the hooks of agents
+	Service      func(context.Context, *Report)                              // examines the installed service
+}
+
+// timeLimit bounds the whole examination.
+const timeLimit = 30 * time.Second
+
+// Examine examines the setup of this machine.
+func Examine(ctx context.Context, in Input) *Report {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeLimit, errors.New("it took too long"))
+	defer cancel()
+	r := &Report{}
+	examineConfig(r, in)
+	if in.ConfigErr == nil {
+		examineAgents(ctx, r, in)
+	} else {
+		in.Config = config.Config{History: config.Default().History}
+	}
+	in.Hooks(r)
+	examineState(r)
+	examineStored(ctx, r, in.Config)
+	examineDaemon(ctx, r, in)
+	examineFleet(ctx, r, in)
+	examineTmux(ctx, r)
+	examineKitty(ctx, r)
+	examineDesktop(ctx, r, in.Config)
+	in.Service(ctx, r)
+	examineClock(r, time.Now())
+	return r
+}
+
+func examineConfig(r *Report, in Input) {
+	if in.ConfigErr != nil {
+		r.Fail("config", in.ConfigErr.Error(), "resumed config check")
+		return
+	}
+	warnings := config.Warnings(in.ConfigPath, in.Config)
+	for _, warning := range warnings {
+		r.Warn("config", warning, "")
+	}
+	if len(warnings) == 0 {
+		r.OK("config", cmp.Or(in.ConfigPath, "no file: built-in defaults"))
+	}
+}
+
+// notInstalled is the text for an agent that is not here.
+const notInstalled = "not installed"
+
+// ForPeople returns the checks with one line for all agents that are not installed: most people have
+// one or two.
+func (r *Report) ForPeople() []Check {
+	var names []string
+	absent := func(c Check) bool { return c.Text == notInstalled && strings.HasPrefix(c.Name, "agent ") }
+	for _, c := range r.Checks {
+		if absent(c) {
+			names = append(names, strings.TrimPrefix(c.Name, "agent "))
+		}
+	}
+	if len(names) < 2 {
+		return r.Checks
+	}
+	var folded []Check
+	for _, c := range r.Checks {
+		switch {
+		case !absent(c):
+			folded = append(folded, c)
+		case strings.HasSuffix(c.Name, " "+names[len(names)-1]): // after those that are here
+			folded = append(folded, Check{Name: "other agents", Status: OK, Text: notInstalled + ": " + strings.Join(names, ", ")})
+		}
+	}
+	return folded
+}

@@ -1,0 +1,82 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"resumed/internal/config"
+	"resumed/internal/notify/desktop"
+	"resumed/internal/program"
+	"resumed/internal/terminal/kitty"
+)
+
+func examineTmux(ctx context.Context, r *Report) {
+	path, err := exec.LookPath("tmux")
+	if err != nil {
+		r.Warn("tmux", "not found: without it resumed cannot type into an agent that is open in a terminal", "install tmux")
+		return
+	}
+	r.OK("tmux", program.Version(ctx, nil, path, "-V"))
+}
+
+// examineKitty says whether an agent in this kitty can be typed into.
+func examineKitty(ctx context.Context, r *Report) {
+	window, err := kitty.Look(os.Environ())
+	if window == nil && err == nil {
+		return // it is not in one
+	}
+	if err == nil {
+		_, err = window.Facts(ctx)
+	}
+	if err != nil {
+		r.Warn("kitty", "resumed cannot type into an agent in this kitty: "+err.Error(), kitty.Hint+", then restart kitty")
+		return
+	}
+	r.OK("kitty", "remote control works here")
+}
+
+func examineDesktop(ctx context.Context, r *Report, cfg config.Config) {
+	ctx, cancel := context.WithTimeoutCause(ctx, 3*time.Second, errors.New("the desktop session does not answer"))
+	defer cancel()
+	name, err := desktop.Server(ctx)
+	switch {
+	case err == nil:
+		r.OK("desktop", name+" shows notices")
+	case len(cfg.Notify.Desktop) == 0:
+		r.OK("desktop", "not used")
+	default:
+		r.Warn("desktop", "a notice cannot be shown now: "+err.Error()+"; it waits a day for that", "add a channel that reaches you elsewhere, such as your phone: "+toAddChannel(cfg))
+	}
+}
+
+// toAddChannel says where a channel is written down.
+func toAddChannel(cfg config.Config) string {
+	if len(cfg.Notify.Service) > 0 {
+		return "resumed notify test"
+	}
+	return "[[notify.service]] in the file that resumed config init writes"
+}
+
+// examineClock looks at what every stated time is compared with.
+func examineClock(r *Report, now time.Time) {
+	if zone := os.Getenv("TZ"); zone != "" && !filepath.IsAbs(strings.TrimPrefix(zone, ":")) {
+		if _, err := time.LoadLocation(strings.TrimPrefix(zone, ":")); err != nil {
+			r.Fail("zone", fmt.Sprintf("TZ=%s is not a time zone: clock times are read as UTC", zone), "unset TZ, or set it to one such as Europe/Berlin")
+		}
+	}
+	text := now.Format("Mon 2 Jan 2006 15:04:05 MST (-07:00)")
+	switch synchronised, known := clockSynchronised(); {
+	case now.Year() < 2025:
+		r.Fail("clock", text+" is in the past", "timedatectl set-ntp true")
+	case known && !synchronised:
+		r.Warn("clock", text+", not synchronised", "timedatectl set-ntp true")
+	default:
+		r.OK("clock", text)
+	}
+}

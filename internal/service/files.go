@@ -1,0 +1,177 @@
+package service
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"resumed/internal/agents"
+	"resumed/internal/atomicfile"
+	"resumed/internal/hint"
+	"resumed/launchd"
+)
+
+// marker begins the units that install writes; a plugin begins with pluginMarker.
+const (
+	marker       = "# Written by `resumed install`; `resumed uninstall` removes it.\n"
+	pluginMarker = "// Written by resumed"
+)
+
+// These begin the lines that record which directories install has made, and where it has put a copy
+// of the program.
+const (
+	madePrefix   = "# made directory: "
+	copiedPrefix = "# made file: "
+)
+
+// ownFile is one file that install writes.
+type ownFile struct {
+	path, text string
+	records    bool // it records what install has made
+}
+
+func isOurs(text string) bool {
+	return strings.HasPrefix(text, marker) || strings.HasPrefix(text, pluginMarker) || launchd.Ours(text)
+}
+
+// pluginFiles returns the plugins of the agents for which wanted returns true.
+func pluginFiles(wanted func(agent string) bool) []ownFile {
+	var files []ownFile
+	for _, b := range agents.Builtin() {
+		if b.Plugin != nil && wanted(b.Name) {
+			path, text := b.Plugin()
+			files = append(files, ownFile{path: path, text: text})
+		}
+	}
+	return files
+}
+
+// installed returns the files of ours that are there, with their texts.
+func installed(m manager) []ownFile {
+	return present(append(m.allFiles(), pluginFiles(func(string) bool { return true })...))
+}
+
+func present(files []ownFile) []ownFile {
+	var found []ownFile
+	for _, f := range files {
+		if text, err := os.ReadFile(f.path); err == nil && isOurs(string(text)) {
+			f.text = string(text)
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// refuseForeign returns an error if somebody else wrote one of the files.
+func refuseForeign(files []ownFile) error {
+	for _, f := range files {
+		old, err := os.ReadFile(f.path)
+		if err == nil && !isOurs(string(old)) {
+			return hint.With(fmt.Errorf("%s was not made by resumed, and was not changed", f.path), "move it away, then resumed install")
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("look at file: %w", err)
+		}
+	}
+	return nil
+}
+
+// writeFiles writes the files that are not there yet and reports whether anything changed.
+func (i Installer) writeFiles(files []ownFile, made []string) (changed bool, err error) {
+	made = append(madeBefore(present(files)), made...)
+	for _, f := range files {
+		fresh, err := makeDirs(filepath.Dir(f.path))
+		if err != nil {
+			return changed, fmt.Errorf("make a directory: %w", err)
+		}
+		made = append(made, fresh...)
+	}
+	for _, f := range files {
+		text := f.text
+		if f.records {
+			text += madeLines(made)
+		}
+		if old, err := os.ReadFile(f.path); err == nil && string(old) == text {
+			continue
+		}
+		if err := atomicfile.Write(linkTarget(f.path), []byte(text), 0o644); err != nil {
+			return changed, fmt.Errorf("write file: %w", err)
+		}
+		changed = true
+		fmt.Fprintln(i.Out, "wrote", f.path)
+	}
+	return changed, nil
+}
+
+// linkTarget returns what a link leads to: a user who stores units elsewhere keeps the link.
+func linkTarget(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
+	}
+	return path
+}
+
+// makeDirs makes dir and what is missing above it, and returns what it made, innermost last.
+func makeDirs(dir string) ([]string, error) {
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return nil, nil
+	}
+	made, err := makeDirs(filepath.Dir(dir))
+	if err != nil {
+		return made, err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return made, err
+	}
+	return append(made, dir), nil
+}
+
+func madeLines(made []string) string {
+	var b strings.Builder
+	for _, path := range made {
+		prefix := madePrefix
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			prefix = copiedPrefix
+		}
+		b.WriteString(prefix + path + "\n")
+	}
+	return b.String()
+}
+
+// madeBefore returns what an earlier install has made.
+func madeBefore(files []ownFile) []string {
+	var made []string
+	for _, f := range files {
+		for line := range strings.Lines(f.text) {
+			for _, prefix := range []string{madePrefix, copiedPrefix} {
+				if path, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), prefix); ok && f.records {
+					made = append(made, path)
+				}
+			}
+		}
+	}
+	return made
+}
+
+// removeMade removes what install made, unless others use it: empty directories, and its copy of the
+// program.
+func (i Installer) removeMade(made []string) {
+	for _, path := range slices.Backward(made) {
+		info, err := os.Lstat(path)
+		if err != nil || !info.IsDir() && !isResumed(path) {
+			continue
+		}
+		if os.Remove(path) == nil && info.Mode().IsRegular() { // a directory that is not empty stays
+			fmt.Fprintln(i.Out, "removed", path)
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}

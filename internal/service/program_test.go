@@ -1,0 +1,81 @@
+package service
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAProgramThatWillVanishIsKnown(t *testing.T) {
+	t.Parallel()
+	// What is below the tests' own temporary directory counts as staying here.
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	stays := whyTemporary(os.Args[0], "/nowhere")
+	for path, want := range map[string]string{
+		".cache/go-build/ab/abcd-d/resumed":                     "build cache",
+		"go-build1234/b001/exe/resumed":                         "build cache",
+		"gocache/f0/" + strings.Repeat("f0", 32) + "-d/resumed": "build cache", // GOCACHE may have any name
+		".npm/_npx/12ab/node_modules/x/bin/resumed":             "npx",
+		"home/.local/bin/resumed":                               "temporary directory",
+		"lib/node_modules/@resumed/linux-x64/bin/prog":          "temporary directory",
+	} {
+		file := filepath.Join(base, path)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, nil, 0o755))
+		require.Contains(t, whyTemporary(file, base), want)
+	}
+	require.Contains(t, whyTemporary(filepath.Join(base, "gone"), base), "removed")
+	require.NotContains(t, stays, "removed")
+	require.Empty(t, whyTemporary("/bin/sh", base))
+}
+
+// A program of ours is known wherever in the file it says so, also where two reads meet.
+func TestAProgramOfOursIsKnown(t *testing.T) {
+	t.Parallel()
+	ours := buildMark()
+	for _, at := range []int{0, 1, 1<<20 - len(ours), 1<<20 - 1, 1 << 20, 3<<20 - 7} {
+		file := append(make([]byte, at), ours...)
+		require.True(t, contains(bytes.NewReader(file), ours), at)
+		require.True(t, contains(bytes.NewReader(append(file, make([]byte, 2<<20)...)), ours), at)
+		require.False(t, contains(bytes.NewReader(file[:len(file)-1]), ours), at)
+	}
+	require.False(t, isResumed("/bin/sh"))
+	require.False(t, isResumed("/nowhere"))
+}
+
+// Every command that is printed begins with the program's name: a shell has to find it.
+func TestInstallSaysWhenAShellDoesNotFindTheProgram(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	program := filepath.Join(dir, "resumed")
+	require.NoError(t, os.WriteFile(program, nil, 0o755))
+	require.NoError(t, os.Symlink(program, filepath.Join(other, "linked")))
+	says := func(path string) string {
+		t.Setenv("PATH", path)
+		var said strings.Builder
+		Installer{Err: &said}.sayIfNotInPath(program)
+		return said.String()
+	}
+	require.Empty(t, says("/nowhere:"+dir))
+	require.Contains(t, says("/nowhere"), `export PATH="`+dir+`:$PATH"`)
+	require.NoError(t, os.Rename(filepath.Join(other, "linked"), filepath.Join(other, "resumed")))
+	require.Empty(t, says(other), "by another name it is found too")
+	require.NoError(t, os.Remove(filepath.Join(other, "resumed")))
+	require.NoError(t, os.WriteFile(filepath.Join(other, "resumed"), nil, 0o755))
+	require.Contains(t, says(other+":"+dir), "is another one, "+filepath.Join(other, "resumed"))
+}
+
+// What a unit says of the PATH is read as it was written.
+func TestTheRecordedPathIsReadAgain(t *testing.T) {
+	m := systemdUser{dir: t.TempDir()}
+	s := spec{program: "/bin/resumed", variables: []string{"PATH=/there:/usr/bin:/bin:/100%\"\\x"}}
+	require.Empty(t, recordedPath(m.allFiles()))
+	_, err := Installer{Out: io.Discard}.writeFiles(m.filesOf(s, notifyReloadSince), nil)
+	require.NoError(t, err)
+	require.Equal(t, "/there:/usr/bin:/bin:/100%\"\\x", recordedPath(m.allFiles()))
+}

@@ -1,0 +1,228 @@
+// Package service installs resumed as a service of the user (systemd, launchd) or of the system, and
+// removes it again.
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"resumed/internal/config"
+	"resumed/internal/control"
+	"resumed/internal/hint"
+	"resumed/internal/ownership"
+	"resumed/systemd"
+)
+
+// Installer installs and removes the service, and says on Out and Err what it does.
+type Installer struct {
+	Out, Err   io.Writer
+	Version    string                                                      // of this program
+	ConfigPath string                                                      // that the service is given; "": the one that it finds
+	Config     func() (config.Config, error)                               // what the service will read
+	Status     func(ctx context.Context, all bool) (control.Status, error) // of the daemon that runs
+	Ask        func(question string) bool                                  // false where no person can answer
+}
+
+// Options are what can be chosen for an install.
+type Options struct {
+	DryRun  bool // only print what would be done
+	Hooks   bool // also have agents call this program
+	Yes     bool // do not ask before the settings of agents are changed
+	Plugins func(agent string) bool
+}
+
+// manager is what runs the daemon as a service of the user: systemd or launchd.
+type manager interface {
+	// files returns what install writes for the manager.
+	files(ctx context.Context, s spec) ([]ownFile, error)
+	// allFiles returns the same for any version of the manager, without their texts.
+	allFiles() []ownFile
+	// reach returns nil if the manager answers.
+	reach(ctx context.Context) error
+	// start enables and starts the service, or starts it again. The words say how it runs.
+	start(ctx context.Context, again bool) (words string, err error)
+	stop(ctx context.Context) error
+	// removed is called when the files are gone.
+	removed(ctx context.Context) error
+	// startCommands and stopCommand are what a dry run prints.
+	startCommands() []string
+	stopCommand() string
+	// note returns what else a user should know about the service; "": nothing.
+	note(s spec) string
+	examine(ctx context.Context, report Report)
+}
+
+func userManager() (manager, error) {
+	if runtime.GOOS == "darwin" {
+		return newLaunchdAgent()
+	}
+	return newSystemdUser()
+}
+
+// Install runs the daemon as a service of the user. A second call updates the service.
+func (i Installer) Install(ctx context.Context, o Options) error {
+	s, err := i.describe()
+	if err != nil {
+		return err
+	}
+	m, err := userManager()
+	if err != nil {
+		return err
+	}
+	install := func() error { return i.install(ctx, m, s, pluginFiles(o.Plugins), o.DryRun) }
+	if o.Hooks {
+		return i.installWithHooks(ctx, s, o, install)
+	}
+	return install()
+}
+
+// describe returns the service that runs this program in the environment of this shell.
+func (i Installer) describe() (spec, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return spec{}, fmt.Errorf("find this program: %w", err)
+	}
+	s := spec{program: program, variables: recordedVariables(os.Getenv), user: ownership.CurrentUser()}
+	if s.temporary = whyTemporary(program, os.TempDir()); s.temporary != "" {
+		s.copyOf = program
+		if s.program, err = lastingPath(); err != nil {
+			return spec{}, err
+		}
+	}
+	if i.ConfigPath != "" {
+		if s.config, err = filepath.Abs(i.ConfigPath); err != nil {
+			return spec{}, fmt.Errorf("find the configuration: %w", err)
+		}
+	}
+	return s, nil
+}
+
+func (i Installer) install(ctx context.Context, m manager, s spec, plugins []ownFile, dryRun bool) error {
+	files, err := m.files(ctx, s)
+	if err != nil {
+		return i.withoutManager(s, err, dryRun)
+	}
+	files = append(files, plugins...)
+	if err := refuseForeign(files); err != nil {
+		return err
+	}
+	if dryRun {
+		return i.printInstall(m, s, files)
+	}
+	if err := m.reach(ctx); err != nil {
+		return i.withoutManager(s, err, dryRun)
+	}
+	made, err := i.copyProgram(s)
+	if err != nil {
+		return err
+	}
+	changed, err := i.writeFiles(files, made)
+	if err != nil {
+		return err
+	}
+	words, err := m.start(ctx, changed || i.anotherVersionRuns(ctx)) // agents that work are not stopped by a restart
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(i.Out, words)
+	if s.copyOf == "" { // else it was said already
+		i.sayIfNotInPath(s.program)
+	}
+	if note := m.note(s); note != "" {
+		fmt.Fprintln(i.Out, note)
+	}
+	return nil
+}
+
+// anotherVersionRuns reports whether the daemon that runs is not this program.
+func (i Installer) anotherVersionRuns(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	status, err := i.Status(ctx, false)
+	return err == nil && status.Daemon.Version != i.Version
+}
+
+func (i Installer) printInstall(m manager, s spec, files []ownFile) error {
+	var b strings.Builder
+	if s.copyOf != "" {
+		fmt.Fprintf(&b, "# This program %s.\ncp %s %s\n", s.temporary, s.copyOf, s.program)
+	}
+	for _, f := range files {
+		fmt.Fprintf(&b, "# write %s\n%s\n", f.path, f.text)
+	}
+	for _, command := range m.startCommands() {
+		fmt.Fprintln(&b, command)
+	}
+	_, err := fmt.Fprintf(i.Out, "%s%s", b.String(), nothingDone)
+	return err
+}
+
+const nothingDone = "# Nothing was done: this was a dry run.\n"
+
+// noManager is why no service can be installed where nothing would run it, and what was made
+// nevertheless.
+type noManager struct {
+	error
+	made []string
+}
+
+func (n noManager) Unwrap() error { return n.error }
+
+// withoutManager adds to an error what can be done where there is no systemd, or none that runs. A
+// program that will vanish is copied first, so that those commands find it.
+func (i Installer) withoutManager(s spec, err error, dryRun bool) error {
+	if !errors.Is(err, errNoSystemd) && systemdRuns() {
+		return err
+	}
+	var made []string
+	if !dryRun {
+		var failed error
+		if made, failed = i.copyProgram(s); failed != nil {
+			return failed
+		}
+	}
+	return hint.With(noManager{err, made}, unsupervised(s.program))
+}
+
+// unsupervised is what a person can do where no systemd starts the daemon.
+func unsupervised(program string) string {
+	return strings.ReplaceAll(`one of these instead, which start it without systemd
+  tmux new-session -d -s resumed 'PROGRAM run'                                  # now, until the machine stops
+  (crontab -l 2>/dev/null; echo '@reboot PROGRAM run >/dev/null 2>&1') | crontab -    # at every start of the machine
+  mkdir -p ~/service/resumed && printf '#!/bin/sh\nexec PROGRAM run 2>&1\n' >~/service/resumed/run && chmod +x ~/service/resumed/run && runsvdir ~/service    # runit`,
+		"PROGRAM", program)
+}
+
+// PrintSystem prints a script that installs the service of the system for this user.
+func (i Installer) PrintSystem() error {
+	s, err := i.describe()
+	if err != nil {
+		return err
+	}
+	if _, err := i.copyProgram(s); err != nil {
+		return err
+	}
+	instance := "resumed@" + s.user + ".service"
+	const dir = "/etc/systemd/system"
+	_, err = fmt.Fprintf(i.Out, `# Runs resumed as %[1]s, from the start of the machine, without a login.
+# Look at it, then: resumed install --system | sudo sh
+set -e
+cat > %[2]s/resumed@.service <<'END'
+%[3]sEND
+mkdir -p %[2]s/%[4]s.d
+cat > %[2]s/%[4]s.d/install.conf <<'END'
+%[5]sEND
+systemctl daemon-reload
+systemctl enable --now %[4]s
+# To undo it: systemctl disable --now %[4]s
+#             rm -r %[2]s/resumed@.service %[2]s/%[4]s.d
+`, s.user, dir, systemd.System, instance, s.dropIn())
+	return err
+}

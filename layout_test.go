@@ -37,15 +37,17 @@ var arrows = map[string][]string{
 	"internal/app": {
 		"internal/agent", "internal/agents", "internal/budget", "internal/config", "internal/control", "internal/deliver", "internal/feed",
 		"internal/fleet/member", "internal/fsevents", "internal/humanize", "internal/journal", "internal/lease", "internal/metrics", "internal/mounts", "internal/notify", "internal/notify/*", "internal/ownership", "internal/procfs", "internal/resume",
-		"internal/state", "internal/webui",
+		"internal/sdnotify", "internal/state", "internal/webui",
 		"internal/usage",
 	},
 	"internal/deliver": {
 		"internal/agent", "internal/atomicfile", "internal/childenv", "internal/humanize", "internal/leash", "internal/lease", "internal/ownership", "internal/process", "internal/resume", "internal/runner", "internal/sanitize", "internal/terminal", "internal/terminal/*",
 	},
-	"internal/feed":    {"internal/agent", "internal/ownership", "internal/resume", "internal/runner", "internal/sanitize", "internal/watch"},
-	"internal/journal": {"internal/control", "internal/notify", "internal/resume", "internal/sanitize", "internal/state"},
-	"internal/metrics": {"internal/limit", "internal/notify", "internal/resume", "internal/usage"},
+	"internal/sdnotify": {"internal/humanize", "internal/resume"},
+	"internal/usage":    {"internal/resume"},
+	"internal/feed":     {"internal/agent", "internal/ownership", "internal/resume", "internal/runner", "internal/sanitize", "internal/watch"},
+	"internal/journal":  {"internal/control", "internal/notify", "internal/resume", "internal/sanitize", "internal/state"},
+	"internal/metrics":  {"internal/limit", "internal/notify", "internal/resume", "internal/usage"},
 	"internal/explain": {
 		"internal/agent", "internal/agents", "internal/budget", "internal/sanitize", "internal/config", "internal/explain/*", "internal/leash", "internal/limit", "internal/resume", "internal/lastwords",
 	},
@@ -60,7 +62,7 @@ var arrows = map[string][]string{
 	"internal/logging":               {"internal/sanitize"},
 	"internal/lastwords":             {"internal/sanitize", "internal/limit"},
 	"internal/config":                {"internal/dirs", "internal/backoff", "internal/budget", "internal/fsevents", "internal/humanize", "internal/limit", "internal/mounts", "internal/ownership", "internal/resume"},
-	"internal/state":                 {"internal/atomicfile", "internal/lock", "internal/regular", "internal/resume"},
+	"internal/state":                 {"internal/atomicfile", "internal/fsevents", "internal/lock", "internal/regular", "internal/resume"},
 	"internal/lease":                 {"internal/atomicfile", "internal/lock", "internal/regular"},
 	"internal/lock":                  {"internal/backoff", "internal/regular"},
 	"internal/control":               {"internal/fsevents", "internal/peer", "internal/procfs", "internal/resume", "internal/usage"},
@@ -122,7 +124,7 @@ var arrows = map[string][]string{
 var libraries = map[string][]string{
 	"charm.land/bubbletea/v2":                 {"internal/termui"},
 	"github.com/charmbracelet/x/ansi":         {"cmd/resumed", "internal/termui"},
-	"github.com/coreos/go-systemd/v22/daemon": {"internal/app"},
+	"github.com/coreos/go-systemd/v22/daemon": {"internal/sdnotify"},
 	"github.com/coreos/go-systemd/v22/dbus":   {"internal/runner"},
 	"github.com/fsnotify/fsnotify":            {"internal/agent/opencode", "internal/fsevents", "internal/hub", "internal/watch"},
 	"github.com/go-viper/mapstructure/v2":     {"internal/config"},
@@ -148,7 +150,7 @@ var libraries = map[string][]string{
 // knownOnlyIn narrows a library further, to files.
 var knownOnlyIn = map[string]string{
 	"github.com/spf13/viper":                  "internal/config/load.go",
-	"github.com/coreos/go-systemd/v22/daemon": "internal/app/systemd.go",
+	"github.com/coreos/go-systemd/v22/daemon": "internal/sdnotify/sdnotify.go",
 	"github.com/coreos/go-systemd/v22/dbus":   "internal/runner/unit.go",
 }
 

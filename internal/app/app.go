@@ -16,6 +16,7 @@ import (
 	"resumed/internal/deliver"
 	"resumed/internal/feed"
 	"resumed/internal/fleet/member"
+	"resumed/internal/humanize"
 	"resumed/internal/journal"
 	"resumed/internal/lease"
 	"resumed/internal/metrics"
@@ -23,32 +24,34 @@ import (
 	"resumed/internal/notify/digest"
 	"resumed/internal/ownership"
 	"resumed/internal/resume"
+	"resumed/internal/sdnotify"
 	"resumed/internal/state"
+	"resumed/internal/usage"
 	"resumed/internal/webui"
 )
 
 // daemon is the parts of a running resumed. None of them knows it: each is given
 // what it needs of the others.
 type daemon struct {
-	opts     Options
-	settings *inForce
-	store    *state.Store
-	notifier *notify.Notifier
-	engine   *resume.Engine
-	deliver  *deliver.Deliverer
-	gauge    *gauge
-	nudges   *nudges
-	desk     *desk
-	fleet    *member.Client
-	feeds    *feed.Feeds
-	journal  *journal.Journal
-	metrics  *metrics.Metrics
-	answers  *backend
-	server   *control.Server
-	web      *webui.Server
-	reloader *reloader
-	summary  *summary
-	looked   chan struct{} // closed when all that lay there was read
+	opts      Options
+	settings  *inForce
+	store     *state.Store
+	notifier  *notify.Notifier
+	engine    *resume.Engine
+	deliver   *deliver.Deliverer
+	usage     *usage.Collector
+	hooks     *feed.HookCalls
+	desk      *desk
+	fleet     *member.Client
+	feeds     *feed.Feeds
+	journal   *journal.Journal
+	metrics   *metrics.Metrics
+	answers   *backend
+	server    *control.Server
+	web       *webui.Server
+	reloader  *reloader
+	summary   *sdnotify.Summary
+	firstRead chan struct{} // closed when all that lay there was read
 
 	disk, people, core, inputs *stage // by when they stop: last first
 }
@@ -74,7 +77,7 @@ func Run(ctx context.Context, opts Options) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	d := &daemon{
-		opts: opts, store: store, settings: new(inForce), summary: newSummary(), looked: make(chan struct{}),
+		opts: opts, store: store, settings: new(inForce), firstRead: make(chan struct{}),
 		disk: newStage(ctx, fail), people: newStage(ctx, fail), core: newStage(ctx, fail), inputs: newStage(ctx, fail),
 	}
 	if err := d.build(snapshot); err != nil {
@@ -110,9 +113,25 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 		Rand:    rand.Float64,
 		Mark:    uuid.NewString,
 	})
-	d.gauge = newGauge(d.settings, d.store, d.notifier, changes.NoteDaemon)
-	d.desk = &desk{settings: d.settings, engine: d.engine, store: d.store, gauge: d.gauge, changes: changes, log: opts.Log}
-	d.metrics = metrics.New(opts.Version, standing{d.engine, d.notifier, d.settings, d.gauge.meters, func() (member.Figures, bool) { return d.fleet.Figures() }})
+	d.usage = usage.NewCollector(usage.CollectorOptions{
+		Store: d.store, Report: d.notifier.TellUsage, Changed: changes.NoteDaemon,
+		Read: func(ctx context.Context, s resume.Session) ([]usage.Reading, error) {
+			if a := d.settings.Load().agents[s.Key.Agent]; a != nil { // else it is switched off
+				return a.Readings(ctx, s)
+			}
+			return nil, nil
+		},
+	})
+	d.desk = &desk{settings: d.settings, engine: d.engine, store: d.store, usage: d.usage, changes: changes, log: opts.Log}
+	d.metrics = metrics.New(opts.Version, metrics.Source{
+		Tallies: d.engine.Tallies, Accounts: d.engine.Accounts, Tasks: d.engine.Tasks, Windows: d.usage.Windows, PendingNotices: d.notifier.Pending,
+		Agents: func() []string { return d.settings.Load().agentNames() },
+		Loaded: func() (time.Time, bool) { return d.settings.Load().loadedAt, d.settings.Load().refused == nil },
+		Fleet: func() (metrics.Fleet, bool) {
+			figures, ok := d.fleet.Figures()
+			return metrics.Fleet(figures), ok
+		},
+	})
 	d.fleet = d.newFleet(changes)
 	d.metrics.Expect(first.agentNames(), first.channelNames())
 	d.feeds = feed.New(feed.Options{
@@ -124,7 +143,7 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 		Trust:     func() ownership.Trust { return d.settings.Load().config.Resume.Trust() },
 		Log:       opts.Log,
 	}, first.agents, snapshot.Cursors)
-	d.nudges = newNudges(d.engine.Session, d.feeds.Look, opts.Log)
+	d.hooks = feed.NewHookCalls(d.engine.Session, d.feeds.Look, opts.Log)
 	d.deliver = deliver.New(deliver.Options{
 		StateDir: opts.StateDir, LeaseDirs: opts.LeaseDirs, DryRun: opts.DryRun,
 		Settings: d.settings.forDelivery, Engine: d.engine, Transcripts: d.feeds,
@@ -138,9 +157,13 @@ func (d *daemon) buildDoors(maker maker, changes *control.Changes, paused bool) 
 	opts := d.opts
 	requests := make(reloadRequests)
 	pause := newPauseSwitch(paused, d.engine, d.store)
+	d.summary = sdnotify.NewSummary(sdnotify.Source{
+		Sessions: d.engine.Kept, Paused: pause.paused.Load,
+		ConfigRefused: func() bool { return d.settings.Load().refused != nil },
+	})
 	answers := &backend{
 		opts: opts, startedAt: time.Now(), settings: d.settings, changes: changes, store: d.store, engine: d.engine,
-		notifier: d.notifier, deliver: d.deliver, journal: d.journal, gauge: d.gauge, nudges: d.nudges, pause: pause, reload: requests.ask, wake: d.summary.wake,
+		notifier: d.notifier, deliver: d.deliver, journal: d.journal, usage: d.usage, hooks: d.hooks, pause: pause, reload: requests.ask, wake: d.summary.Wake,
 		fleet: d.fleet, desk: d.desk,
 	}
 	d.answers = answers
@@ -155,10 +178,9 @@ func (d *daemon) buildDoors(maker maker, changes *control.Changes, paused bool) 
 	answers.web = d.web
 	d.reloader = &reloader{
 		opts: opts, maker: maker, requests: requests, settings: d.settings, store: d.store, notifier: d.notifier,
-		engine: d.engine, feeds: d.feeds, web: d.web, metrics: d.metrics, journal: d.journal, changes: changes, wake: d.summary.wake,
+		engine: d.engine, feeds: d.feeds, web: d.web, metrics: d.metrics, journal: d.journal, changes: changes, wake: d.summary.Wake,
 		fleet: d.fleet,
 	}
-	d.summary.source = summarySource{d.engine, d.settings, pause}
 	d.server, err = listen(opts, answers)
 	return err
 }
@@ -170,7 +192,7 @@ func (d *daemon) run(ctx context.Context, before state.Snapshot) error {
 	d.disk.run("state", d.store.Run)
 	d.people.run("notifier", d.notifier.Run)
 	if !d.opts.DryRun {
-		d.people.run("state", alarm{d.store, d.notifier, d.engine.Running}.Run)
+		d.people.run("state", state.Alarm{Store: d.store, Notifier: d.notifier, Running: d.engine.Running}.Run)
 	}
 	d.core.run("engine", d.engine.Run)
 	d.core.run("recovery", func(ctx context.Context) error { return d.deliver.Recover(ctx, before.Sessions) })
@@ -178,12 +200,12 @@ func (d *daemon) run(ctx context.Context, before state.Snapshot) error {
 	d.inputs.run("control", d.server.Run)
 	d.inputs.run("configuration", d.reloader.Run)
 	d.inputs.run("reload requests", d.reloader.forward)
-	d.inputs.run("housekeeping", housekeeper{d.opts, d.settings, d.store, d.deliver, d.engine.Ping, d.looked}.Run)
-	d.inputs.run("watchdog", func(ctx context.Context) error { return feedWatchdog(ctx, d.engine.Ping) })
+	d.inputs.run("housekeeping", housekeeper{d.opts, d.settings, d.store, d.deliver, d.engine.Ping, d.firstRead}.Run)
+	d.inputs.run("watchdog", func(ctx context.Context) error { return sdnotify.FeedWatchdog(ctx, d.engine.Ping) })
 	d.inputs.run("summary", d.summary.Run)
 	d.inputs.run("programs", d.deliver.WatchPrograms)
-	d.inputs.run("gauge", d.gauge.Run)
-	d.inputs.run("nudges", d.nudges.Run)
+	d.inputs.run("usage", d.usage.Run)
+	d.inputs.run("hooks", d.hooks.Run)
 	d.inputs.run("fleet", d.fleet.Run)
 	if !d.opts.DryRun {
 		d.inputs.run("digest", d.digester().Run)
@@ -192,15 +214,15 @@ func (d *daemon) run(ctx context.Context, before state.Snapshot) error {
 
 	log := d.opts.Log
 	log.Info("watching", "version", d.opts.Version, "pid", os.Getpid(), "config", d.opts.ConfigPath, "dry_run", d.opts.DryRun)
-	d.inputs.run("first look", d.sayFound)
-	serviceManager{}.ready("watching")
-	d.summary.wake()
+	d.inputs.run("first look", d.logFound)
+	sdnotify.Ready("watching")
+	d.summary.Wake()
 	if d.opts.Ready != nil {
 		d.opts.Ready()
 	}
 
 	<-ctx.Done()
-	serviceManager{}.stopping()
+	sdnotify.Stopping()
 	d.inputs.stop()
 	d.core.stop()
 	d.store.SetAlive(time.Now())
@@ -215,6 +237,22 @@ func (d *daemon) run(ctx context.Context, before state.Snapshot) error {
 	return nil
 }
 
+// logFound logs, when all that lies in the agents' homes was read, how many sessions were found,
+// and where to look next: what a person wants to know at the first start.
+func (d *daemon) logFound(ctx context.Context) error {
+	defer close(d.firstRead)
+	names := d.settings.Load().agentNames()
+	for _, name := range names {
+		if d.feeds.Await(ctx, name) != nil {
+			return nil // it stops
+		}
+	}
+	if tallies, err := d.engine.Tallies(ctx); err == nil {
+		d.opts.Log.Info("found", "sessions", humanize.Found(names, tallies), "next", "resumed status, resumed doctor")
+	}
+	return nil
+}
+
 // gate has the last word on a start.
 func (d *daemon) gate(s resume.Session, now time.Time) (why string, until time.Time) {
 	if why, until = d.desk.full(s, now); why != "" {
@@ -226,9 +264,9 @@ func (d *daemon) gate(s resume.Session, now time.Time) (why string, until time.T
 // changed is told every step by the engine, and blocks on nothing.
 func (d *daemon) changed(c resume.Change) {
 	d.metrics.Observe(c)
-	d.summary.wake()
+	d.summary.Wake()
 	d.deliver.Changed(c)
-	d.gauge.follow(c)
+	d.usage.Observe(c)
 	d.fleet.SessionChanged(c)
 	d.journal.Changed(c)
 	if d.opts.Seen != nil {

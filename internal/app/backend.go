@@ -3,13 +3,16 @@ package app
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"os"
 	"slices"
 	"time"
 
+	"resumed/internal/agents"
 	"resumed/internal/control"
 	"resumed/internal/deliver"
+	"resumed/internal/feed"
 	"resumed/internal/fleet/member"
 	"resumed/internal/journal"
 	"resumed/internal/notify"
@@ -32,8 +35,8 @@ type backend struct {
 	journal   *journal.Journal
 	pause     *pauseSwitch
 	web       *webui.Server
-	gauge     *gauge
-	nudges    *nudges
+	usage     *usage.Collector
+	hooks     *feed.HookCalls
 	fleet     *member.Client
 	desk      *desk
 	reload    func(context.Context) error
@@ -145,7 +148,7 @@ func notices(figures []notify.Figures) control.Notices {
 func (b *backend) accounts(known []resume.Account, all bool) []control.Account {
 	shown := []control.Account{}
 	for _, a := range known {
-		windows := b.gauge.meters.Windows(a.AccountKey.String(), time.Now())
+		windows := b.usage.Windows(a.AccountKey)
 		if a.Kept == 0 && len(windows) == 0 && (!all || a.Sessions == 0) {
 			continue
 		}
@@ -201,12 +204,19 @@ func (b *backend) do(ctx context.Context, by string, key resume.Key, order contr
 func (b *backend) Told(ctx context.Context, key resume.Key, readings []usage.Reading) error {
 	session, err := b.engine.Session(ctx, key)
 	if err == nil {
-		b.gauge.take(session.AccountKey(), readings)
+		b.usage.Add(session.AccountKey(), readings)
 	}
 	return err
 }
 
-func (b *backend) Nudge(nudge control.Nudge) error { return b.nudges.take(nudge) }
+func (b *backend) Nudge(nudge control.Nudge) error {
+	if agents.Hook(nudge.Agent) == nil {
+		return fmt.Errorf("no agent %q calls a hook", nudge.Agent)
+	}
+	b.opts.Log.Debug("a hook asks for a look", "agent", nudge.Agent, "session", nudge.Session, "pid", nudge.PID, "terminal", nudge.Terminal)
+	b.hooks.Take(resume.Key{Agent: nudge.Agent, ID: nudge.Session}, nudge.Transcript)
+	return nil
+}
 
 // ordered is Do for another host, which calls a session as a person would.
 func (b *backend) ordered(ctx context.Context, from, session string, order control.Order) (resume.View, error) {

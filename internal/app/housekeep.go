@@ -15,12 +15,12 @@ const pruneEvery = time.Hour
 
 // housekeeper keeps what grows from growing for ever.
 type housekeeper struct {
-	opts     Options
-	settings *inForce
-	store    *state.Store
-	deliver  *deliver.Deliverer
-	ping     func(context.Context) error // returns when the engine's loop has turned
-	looked   <-chan struct{}             // closed when all that lay there was read
+	opts      Options
+	settings  *inForce
+	store     *state.Store
+	deliver   *deliver.Deliverer
+	ping      func(context.Context) error // returns when the engine's loop has turned
+	firstRead <-chan struct{}             // closed when all that lay there was read
 }
 
 // aliveEvery is how often it is noted that the daemon is there: after a crash it
@@ -46,7 +46,7 @@ func (h housekeeper) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-h.looked: // what somebody waits for comes first
+	case <-h.firstRead: // what somebody waits for comes first
 	case <-time.After(longestFirstLook):
 	}
 	h.tidyAll(ctx)

@@ -18,6 +18,7 @@ import (
 	"resumed/internal/journal"
 	"resumed/internal/resume"
 	"resumed/internal/state"
+	"resumed/internal/usage"
 )
 
 // desk takes the tasks that people ask for.
@@ -25,7 +26,7 @@ type desk struct {
 	settings *inForce
 	engine   *resume.Engine
 	store    *state.Store
-	gauge    *gauge
+	usage    *usage.Collector
 	changes  *control.Changes
 	log      *slog.Logger
 }
@@ -194,7 +195,7 @@ func (d *desk) reset(ctx context.Context, task resume.Session) (time.Time, error
 		if sooner(a.ResetAt); !next.IsZero() {
 			break
 		}
-		for _, w := range d.gauge.meters.Windows(a.AccountKey.String(), now) {
+		for _, w := range d.usage.Windows(a.AccountKey) {
 			sooner(w.ResetsAt)
 		}
 	}
@@ -233,7 +234,7 @@ func (d *desk) full(s resume.Session, now time.Time) (why string, until time.Tim
 	if !s.Pending() || !s.RetryAskedAt.IsZero() {
 		return "", time.Time{}
 	}
-	for _, w := range d.gauge.meters.Windows(s.AccountKey().String(), now) {
+	for _, w := range d.usage.Windows(s.AccountKey()) {
 		if w.Used >= 100 && w.ResetsAt.After(now) && w.ResetsAt.After(until) {
 			until = w.ResetsAt
 		}

@@ -16,6 +16,7 @@ import (
 	"resumed/internal/metrics"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
+	"resumed/internal/sdnotify"
 	"resumed/internal/state"
 	"resumed/internal/webui"
 )
@@ -68,9 +69,9 @@ func (r *reloader) Run(ctx context.Context) error {
 		Requests: r.requests,
 		Log:      r.opts.Log,
 		Apply: func(cfg config.Config, err error) error {
-			serviceManager{}.reloading()
+			sdnotify.Reloading()
 			defer r.wake()
-			defer serviceManager{}.reloaded()
+			defer sdnotify.Reloaded()
 			return r.apply(ctx, cfg, err)
 		},
 	})

@@ -74,8 +74,6 @@ func TestARefusedConfigurationLeavesSettingsInForceAndShowsWhy(t *testing.T) {
 		stays := *now
 		stays.refused = nil
 		require.Equal(t, *first, stays)
-		_, ok := standing{settings: inForce}.Loaded()
-		require.False(t, ok)
 		select {
 		case n := <-ways.heard:
 			require.Contains(t, n.Text, want)

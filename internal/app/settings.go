@@ -13,12 +13,9 @@ import (
 	"resumed/internal/agents"
 	"resumed/internal/config"
 	"resumed/internal/deliver"
-	"resumed/internal/fleet/member"
-	"resumed/internal/metrics"
 	"resumed/internal/notify"
 	"resumed/internal/notify/channels"
 	"resumed/internal/resume"
-	"resumed/internal/usage"
 )
 
 // settings is all that a configuration makes. It is never changed: a reload
@@ -160,48 +157,4 @@ func keepDesktops(before *settings, cfg config.Notify, channels []notify.Channel
 			channels[now] = before.channels[old]
 		}
 	}
-}
-
-// standing says how things stand, for metrics.
-type standing struct {
-	engine   *resume.Engine
-	notifier *notify.Notifier
-	settings *inForce
-	meters   *usage.Meters
-	fleet    func() (member.Figures, bool)
-}
-
-func (s standing) Windows(account string) []usage.Window {
-	return s.meters.Windows(account, time.Now())
-}
-
-func (s standing) Tasks(ctx context.Context) (map[resume.TaskState]int, error) {
-	tasks, err := s.engine.Tasks(ctx)
-	counts := make(map[resume.TaskState]int)
-	for _, task := range tasks {
-		counts[task.TaskState()]++
-	}
-	return counts, err
-}
-
-func (s standing) Tallies(ctx context.Context) (map[string]resume.Tally, error) {
-	return s.engine.Tallies(ctx)
-}
-
-func (s standing) Accounts(ctx context.Context) ([]resume.Account, error) {
-	return s.engine.Accounts(ctx)
-}
-
-func (s standing) Agents() []string { return s.settings.Load().agentNames() }
-
-func (s standing) PendingNotices() int { return s.notifier.Pending() }
-
-func (s standing) Fleet() (metrics.Fleet, bool) {
-	figures, ok := s.fleet()
-	return metrics.Fleet(figures), ok
-}
-
-func (s standing) Loaded() (at time.Time, ok bool) {
-	now := s.settings.Load()
-	return now.loadedAt, now.refused == nil
 }

@@ -9,7 +9,7 @@ import (
 
 func TestAFleetIsCountedWhereThereIsOne(t *testing.T) {
 	s := &standing{}
-	m := New("1", s)
+	m := New("1", s.source())
 	require.Empty(t, scrape(t, m, "resumed_fleet"), "nothing is said of a fleet that is not there")
 	s.fleet = &Fleet{Connected: true, Hosts: 3, Alone: 90 * time.Second, Skew: -1500 * time.Millisecond}
 	m.ExpectFleet()

@@ -23,16 +23,16 @@ import (
 // scrapeLimit bounds how long a scrape waits for the engine.
 const scrapeLimit = 2 * time.Second
 
-// Source says how things stand at a moment.
-type Source interface {
-	Tallies(context.Context) (map[string]resume.Tally, error) // by agent
-	Accounts(context.Context) ([]resume.Account, error)
-	Windows(account string) []usage.Window
-	Tasks(context.Context) (map[resume.TaskState]int, error)
-	Agents() []string                // that are watched
-	PendingNotices() int             // deliveries that have not ended
-	Loaded() (at time.Time, ok bool) // the configuration in force, and whether the newest one is
-	Fleet() (stands Fleet, ok bool)  // not, where there is none
+// Source is where a scrape reads the state of the daemon. All are required.
+type Source struct {
+	Tallies        func(context.Context) (map[string]resume.Tally, error) // by agent
+	Accounts       func(context.Context) ([]resume.Account, error)
+	Windows        func(resume.AccountKey) []usage.Window
+	Tasks          func(context.Context) ([]resume.Session, error)
+	Agents         func() []string                 // that are watched
+	PendingNotices func() int                      // deliveries that have not ended
+	Loaded         func() (at time.Time, ok bool)  // the configuration in force, and whether it is the newest
+	Fleet          func() (figures Fleet, ok bool) // false: there is no fleet
 }
 
 // Metrics counts what happens. What is true at a moment is asked for when
@@ -195,15 +195,19 @@ func (g gauges) Collect(ch chan<- prometheus.Metric) {
 		}
 	}
 	if tasks, err := g.source.Tasks(ctx); err == nil {
+		count := make(map[resume.TaskState]int)
+		for _, task := range tasks {
+			count[task.TaskState()]++
+		}
 		for _, state := range []resume.TaskState{resume.TaskQueued, resume.TaskStarting, resume.TaskFailed} {
-			send(tasksDesc, float64(tasks[state]), string(state))
+			send(tasksDesc, float64(count[state]), string(state))
 		}
 	}
 	open := make(map[string]bool) // an account of several providers is one that any of them holds back
 	for _, account := range accounts {
 		limited := account.State != resume.Closed
 		open[account.Name] = open[account.Name] || limited
-		for _, w := range g.source.Windows(account.AccountKey.String()) {
+		for _, w := range g.source.Windows(account.AccountKey) {
 			send(usedDesc, w.Used/100, account.Name, account.Provider, w.Kind)
 		}
 		if account.Provider != "" {

@@ -33,8 +33,8 @@ type standing struct {
 }
 
 func (s *standing) Accounts(context.Context) ([]resume.Account, error) { return s.accounts, s.stuck }
-func (s *standing) Windows(account string) []usage.Window {
-	if account == "other:default" {
+func (s *standing) Windows(account resume.AccountKey) []usage.Window {
+	if account.Name == "other:default" {
 		return []usage.Window{{Kind: usage.FiveHours, Used: 71.5}}
 	}
 	return nil
@@ -50,7 +50,12 @@ func (s *standing) Fleet() (Fleet, bool) {
 	return *s.fleet, true
 }
 
-func (s *standing) Tasks(context.Context) (map[resume.TaskState]int, error) { return nil, nil }
+func (s *standing) source() Source {
+	return Source{
+		Tallies: s.Tallies, Accounts: s.Accounts, Windows: s.Windows, Agents: s.Agents, PendingNotices: s.PendingNotices, Loaded: s.Loaded, Fleet: s.Fleet,
+		Tasks: func(context.Context) ([]resume.Session, error) { return nil, nil },
+	}
+}
 
 func (s *standing) Tallies(context.Context) (map[string]resume.Tally, error) {
 	tallies := make(map[string]resume.Tally)
@@ -170,7 +175,7 @@ func TestWhatEachStepCounts(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := New("1.0", new(standing))
+			m := New("1.0", new(standing).source())
 			observe(m, c.events...)
 			require.ElementsMatch(t, c.want, counted(t, m))
 		})
@@ -178,7 +183,7 @@ func TestWhatEachStepCounts(t *testing.T) {
 }
 
 func TestADeliveryIsCountedByItsEnd(t *testing.T) {
-	m := New("1.0", new(standing))
+	m := New("1.0", new(standing).source())
 	m.Delivered("phone", notify.Delivered)
 	m.Delivered("phone", notify.Delivered)
 	m.Delivered("desk", notify.Unavailable)
@@ -190,7 +195,7 @@ func TestADeliveryIsCountedByItsEnd(t *testing.T) {
 
 // Of a counter that is born at 1 nobody sees that it rose.
 func TestWhatMayMoveIsThereFromTheBeginning(t *testing.T) {
-	m := New("1.0", new(standing))
+	m := New("1.0", new(standing).source())
 	m.Expect([]string{"diary"}, []string{"phone"})
 	observe(m, refused(0), resume.Due{Mark: "1"}, resume.Started{Mark: "1"})
 	m.Expect([]string{"diary", "other"}, []string{"phone"}) // a reload
@@ -216,7 +221,7 @@ func TestHowThingsStandIsAskedWhenSomebodyLooks(t *testing.T) {
 			account("other:default", "", resume.Closed), account("diary:work", "p", resume.Open), account("diary:work", "q", resume.Closed),
 		},
 	}
-	m := New("1.0", s)
+	m := New("1.0", s.source())
 	mine := func() []string {
 		return scrape(t, m, "resumed_sessions", "resumed_account", "resumed_notifications_pending", "resumed_config", "resumed_build_info")
 	}

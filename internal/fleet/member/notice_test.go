@@ -186,7 +186,7 @@ func TestAnotherHostMayAskForLittle(t *testing.T) {
 func TestANoticeThatNobodyUnderstandsIsDropped(t *testing.T) {
 	var log strings.Builder
 	m := hostOf("here")
-	m.log, m.opts.Metrics = slog.New(slog.NewTextHandler(&log, nil)), metrics.New("1", nil)
+	m.log, m.opts.Metrics = slog.New(slog.NewTextHandler(&log, nil)), metrics.New("1", metrics.Source{})
 	for range 3 {
 		require.NoError(t, m.accept(t.Context(), handedIn(t, "mallory", handed{Event: "party\x1b[2J", Account: "a"})))
 		require.NoError(t, m.accept(t.Context(), fleet.Notice{Host: "mallory", ID: "x", Data: []byte("{")}))

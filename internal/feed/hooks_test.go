@@ -1,4 +1,4 @@
-package app
+package feed
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/control"
 	"resumed/internal/resume"
 )
 
@@ -19,7 +18,7 @@ func TestAHookBringsAboutALookAndNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var looks []resume.Session
 		known := resume.Key{Agent: "claude-code", ID: "known"}
-		n := newNudges(func(_ context.Context, key resume.Key) (resume.Session, error) {
+		n := NewHookCalls(func(_ context.Context, key resume.Key) (resume.Session, error) {
 			if key != known {
 				return resume.Session{}, resume.ErrNoSession
 			}
@@ -32,30 +31,26 @@ func TestAHookBringsAboutALookAndNoMore(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- n.Run(ctx) }()
 		defer func() { cancel(); require.NoError(t, <-ended) }()
-		looked := func(nudges ...control.Nudge) []resume.Session {
+		looked := func(asked map[resume.Key]string) []resume.Session {
 			looks = nil
-			for _, nudge := range nudges {
-				require.NoError(t, n.take(nudge))
+			for key, transcript := range asked {
+				n.Take(key, transcript)
 			}
 			synctest.Wait()
 			return looks
 		}
 
-		require.Equal(t, []resume.Session{{Key: known, Transcript: "/home/known.jsonl"}},
-			looked(control.Nudge{Agent: "claude-code", Session: "known", Transcript: "/etc/passwd"}))
+		require.Equal(t, []resume.Session{{Key: known, Transcript: "/home/known.jsonl"}}, looked(map[resume.Key]string{known: "/etc/passwd"}))
 		fresh := resume.Key{Agent: "claude-code", ID: "fresh"}
-		require.Equal(t, []resume.Session{{Key: fresh, Transcript: "/home/fresh.jsonl"}},
-			looked(control.Nudge{Agent: "claude-code", Session: "fresh", Transcript: "/home/x/../fresh.jsonl"}))
-		require.Empty(t, looked(control.Nudge{Agent: "claude-code", Session: "fresh", Transcript: "fresh.jsonl"}, control.Nudge{Agent: "codex", Session: "fresh"}))
-
-		require.Error(t, n.take(control.Nudge{Agent: "gemini", Session: "s"}), "it calls no hook")
+		require.Equal(t, []resume.Session{{Key: fresh, Transcript: "/home/fresh.jsonl"}}, looked(map[resume.Key]string{fresh: "/home/x/../fresh.jsonl"}))
+		require.Empty(t, looked(map[resume.Key]string{fresh: "fresh.jsonl", {Agent: "codex", ID: "fresh"}: ""}))
 	})
 }
 
 func TestAFloodOfHooksIsBounded(t *testing.T) {
-	n := newNudges(nil, nil, slog.New(slog.DiscardHandler))
-	for i := range 10 * mostNudges {
-		require.NoError(t, n.take(control.Nudge{Agent: "codex", Session: fmt.Sprint(i)}))
+	n := NewHookCalls(nil, nil, slog.New(slog.DiscardHandler))
+	for i := range 10 * maxHookCalls {
+		n.Take(resume.Key{Agent: "codex", ID: fmt.Sprint(i)}, "")
 	}
-	require.Len(t, n.asked, mostNudges)
+	require.Len(t, n.asked, maxHookCalls)
 }

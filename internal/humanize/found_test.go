@@ -1,4 +1,4 @@
-package app
+package humanize
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 )
 
 func TestTheFirstLinesSayWhatWasFound(t *testing.T) {
-	require.Equal(t, "claude-code: 3 sessions (2 stopped), codex: none, gemini: 1 session", foundWords(
+	require.Equal(t, "claude-code: 3 sessions (2 stopped), codex: none, gemini: 1 session", Found(
 		[]string{"claude-code", "codex", "gemini"},
 		map[string]resume.Tally{
 			"claude-code": {resume.Watching: 1, resume.Waiting: 1, resume.Parked: 1}, "gemini": {resume.Watching: 1}, "opencode": {resume.Watching: 1},

@@ -1,4 +1,4 @@
-package app
+package sdnotify
 
 import (
 	"context"
@@ -13,50 +13,51 @@ import (
 // summaryPause is the least time between two summaries: a burst is one change.
 const summaryPause = time.Second
 
-// summary keeps the service manager's status line up to date.
-type summary struct {
-	source summarySource
-	nudge  chan struct{} // of size 1: something changed
+// Summary keeps systemd's status line of the daemon up to date.
+type Summary struct {
+	source Source
+	wake   chan struct{} // of size 1: something changed
 }
 
-// summarySource is what a summary is made of.
-type summarySource struct {
-	engine   *resume.Engine
-	settings *inForce
-	pause    *pauseSwitch
+// Source is what a summary is made of.
+type Source struct {
+	Sessions      func(context.Context) ([]*resume.Session, error)
+	Paused        func() bool
+	ConfigRefused func() bool // the newest configuration is not in force
 }
 
-func newSummary() *summary { return &summary{nudge: make(chan struct{}, 1)} }
+func NewSummary(source Source) *Summary {
+	return &Summary{source: source, wake: make(chan struct{}, 1)}
+}
 
-// wake says that something changed. It returns at once.
-func (s *summary) wake() {
+// Wake asks for a new summary. It returns at once.
+func (s *Summary) Wake() {
 	select {
-	case s.nudge <- struct{}{}:
+	case s.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Run tells the service manager how things stand, when that changes.
-func (s *summary) Run(ctx context.Context) error {
+// Run reports to systemd when the summary changes, until ctx is done.
+func (s *Summary) Run(ctx context.Context) error {
 	if os.Getenv("NOTIFY_SOCKET") == "" {
 		<-ctx.Done()
 		return nil
 	}
-	told := ""
+	last := ""
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-s.nudge:
+		case <-s.wake:
 		}
-		sessions, err := s.source.engine.Kept(ctx)
+		sessions, err := s.source.Sessions(ctx)
 		if err != nil {
 			continue // the daemon stops
 		}
-		paused, refused := s.source.pause.paused.Load(), s.source.settings.Load().refused != nil
-		if text := summarise(sessions, paused, refused, time.Now()); text != told {
-			serviceManager{}.status(text)
-			told = text
+		if text := summarise(sessions, s.source.Paused(), s.source.ConfigRefused(), time.Now()); text != last {
+			send("STATUS=" + text)
+			last = text
 		}
 		select {
 		case <-ctx.Done():
@@ -65,9 +66,9 @@ func (s *summary) Run(ctx context.Context) error {
 	}
 }
 
-// summarise says in a line how things stand: "3 sessions wait, next at 15:00".
+// summarise returns the state of all sessions in a line: "3 sessions wait, next at 15:00".
 func summarise(sessions []*resume.Session, paused, refused bool, now time.Time) string {
-	var waiting, running, lost int
+	var waiting, running, stuck int
 	var next time.Time
 	for _, s := range sessions {
 		switch s.State {
@@ -79,7 +80,7 @@ func summarise(sessions []*resume.Session, paused, refused bool, now time.Time) 
 		case resume.Resuming, resume.Settling:
 			running++
 		case resume.GaveUp, resume.Parked:
-			lost++
+			stuck++
 		case resume.Watching:
 		}
 	}
@@ -87,8 +88,8 @@ func summarise(sessions []*resume.Session, paused, refused bool, now time.Time) 
 	if refused {
 		parts = append(parts, "the newest configuration has errors and is not used")
 	}
-	if lost > 0 {
-		parts = append(parts, verb(lost, "needs a person", "need a person"))
+	if stuck > 0 {
+		parts = append(parts, verb(stuck, "needs a person", "need a person"))
 	}
 	if running > 0 {
 		parts = append(parts, verb(running, "is resumed", "are resumed"))

@@ -1,0 +1,47 @@
+// Package sdnotify reports the state of the daemon to systemd. Without systemd it does nothing;
+// a message that cannot be sent is dropped.
+package sdnotify
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	sd "github.com/coreos/go-systemd/v22/daemon"
+)
+
+func send(message string) { _, _ = sd.SdNotify(false, message) }
+
+func Ready(status string) { send(sd.SdNotifyReady + "\nSTATUS=" + status) }
+
+// Reloading must be followed by Reloaded, or systemd waits for ever.
+func Reloading() { send(sd.SdNotifyReloading + "\n" + sd.SdNotifyMonotonicUsec()) }
+
+func Reloaded() { send(sd.SdNotifyReady) }
+
+func Stopping() { send(sd.SdNotifyStopping + "\nSTATUS=stopping") }
+
+// FeedWatchdog proves to systemd that ping returns, until ctx is done: systemd restarts
+// a daemon whose engine hangs.
+func FeedWatchdog(ctx context.Context, ping func(context.Context) error) error {
+	interval, err := sd.SdWatchdogEnabled(false)
+	if err != nil {
+		return fmt.Errorf("read watchdog interval: %w", err)
+	}
+	if interval == 0 {
+		<-ctx.Done()
+		return nil
+	}
+	ticker := time.NewTicker(interval / 3)
+	defer ticker.Stop()
+	for {
+		if err := ping(ctx); err == nil {
+			send(sd.SdNotifyWatchdog)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package state
+
+import (
+	"context"
+	"math"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"resumed/internal/fsevents"
+)
+
+// Alarm reports to people that the stored state was damaged, or is gone: otherwise they would
+// learn it from a session that was not resumed. When it is gone, the daemon ends, so that the next
+// one stores again what it promises. The next one would not know of running resumes: as long as one
+// runs, this daemon stays.
+type Alarm struct {
+	Store    *Store
+	Notifier interface {
+		TellStateError(text string)
+		TellStateLost(ctx context.Context, text string)
+	}
+	Running func(context.Context) (resumes int, err error)
+}
+
+// lostNoticeTimeout is how long the channels may take to send why the daemon ends: meanwhile
+// nothing is resumed.
+const lostNoticeTimeout = 10 * time.Second
+
+// Run watches the stored state until ctx is done. It returns an error when the state is gone.
+func (a Alarm) Run(ctx context.Context) error {
+	if found := a.Store.Found(); len(found) > 0 {
+		a.Notifier.TellStateError(strings.Join(found, "\n"))
+	}
+	var events <-chan struct{} // nil: the store looks by itself, by the clock
+	file, err := fsevents.New()
+	if err == nil {
+		defer func() { _ = file.Close() }()
+		events = file.Ready()
+		// The file itself, since its directory has events all the time; and the directory above,
+		// since a directory that is moved away causes no event in itself.
+		_ = file.Add(a.Store.Path())
+		_ = file.Add(filepath.Dir(filepath.Dir(a.Store.Path())))
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-events:
+			_, _ = file.Take(math.MaxInt)
+			a.Store.Look()
+		case <-a.Store.Lost():
+			sending, done := context.WithTimeout(ctx, lostNoticeTimeout)
+			defer done()
+			a.Notifier.TellStateLost(sending, a.Store.Gone().Error())
+			return a.awaitResumes(ctx)
+		}
+	}
+}
+
+// awaitResumes returns why the daemon ends, once no resume runs.
+func (a Alarm) awaitResumes(ctx context.Context) error {
+	for {
+		if n, err := a.Running(ctx); err != nil || n == 0 {
+			return a.Store.Gone()
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Second):
+		}
+	}
+}

@@ -22,6 +22,7 @@ import (
 	"resumed/internal/agenttest"
 	"resumed/internal/control"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/terminal/kittytest"
 )
 
@@ -47,8 +48,8 @@ type box struct {
 	provider *agenttest.Server
 	proc     *exec.Cmd // the daemon
 	log      lockedBuffer
-	seen     chan resume.View // every change of the session, in order
-	latest   resume.View      // the one that was waited for
+	seen     chan view.Session // every change of the session, in order
+	latest   view.Session      // the one that was waited for
 }
 
 func newBox(t *testing.T, k kit, bin string) *box {
@@ -184,7 +185,7 @@ func (b *box) ask(args ...string) ([]byte, error) {
 }
 
 // session returns the one session that was interrupted, or false.
-func (b *box) session() (resume.View, bool) {
+func (b *box) session() (view.Session, bool) {
 	b.t.Helper()
 	out, err := b.ask("status", "--json")
 	require.NoError(b.t, err)
@@ -192,14 +193,14 @@ func (b *box) session() (resume.View, bool) {
 	require.NoError(b.t, json.Unmarshal(out, &status))
 	require.LessOrEqual(b.t, len(status.Sessions), 1, "one session: %s", out)
 	if len(status.Sessions) == 0 {
-		return resume.View{}, false
+		return view.Session{}, false
 	}
 	return status.Sessions[0], true
 }
 
 // untilState waits until the session is in one of the states, or was since
 // the last such wait: on a busy machine a state is over before anybody asks.
-func (b *box) untilState(states ...resume.State) resume.View {
+func (b *box) untilState(states ...resume.State) view.Session {
 	b.t.Helper()
 	b.until(fmt.Sprintf("the session is %v", states), func() bool {
 		for !slices.Contains(states, b.latest.State) {
@@ -222,7 +223,7 @@ func (b *box) follow() {
 	out, err := cmd.StdoutPipe()
 	require.NoError(b.t, err)
 	require.NoError(b.t, cmd.Start())
-	b.seen = make(chan resume.View, 1000) // more than there are
+	b.seen = make(chan view.Session, 1000) // more than there are
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		for decoder := json.NewDecoder(out); ; {

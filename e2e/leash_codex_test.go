@@ -23,6 +23,7 @@ import (
 	"resumed/internal/agenttest"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // codexLeash are sessions of Codex with a leash of their own. Its user's
@@ -47,7 +48,7 @@ func (b *box) codex(flags ...string) []string {
 
 // leashed plays a session that is given a command, is stopped by a limit, is
 // continued and given another one, and returns when all of that is over.
-func (b *box) leashed(row *result, first, second string, argv ...string) resume.View {
+func (b *box) leashed(row *result, first, second string, argv ...string) view.Session {
 	b.t.Helper()
 	row.provider = string(codexLimit.Kind())
 	b.start(b.config())

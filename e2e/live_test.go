@@ -16,6 +16,7 @@ import (
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // pane is an agent at work in a terminal of its own.
@@ -118,7 +119,7 @@ type situation struct {
 
 // stopped brings an agent in a terminal to the point where the provider has
 // refused it.
-func (b *box) stopped(answer agenttest.Answer, row *result) (*pane, resume.View, []agenttest.Request) {
+func (b *box) stopped(answer agenttest.Answer, row *result) (*pane, view.Session, []agenttest.Request) {
 	b.t.Helper()
 	row.provider = string(answer.Kind())
 	b.start(b.config())

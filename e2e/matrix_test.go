@@ -12,6 +12,7 @@ import (
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // interruption is one way in which an agent at work is stopped, and what the
@@ -209,7 +210,7 @@ func (b *box) refused() []agenttest.Request {
 // finished waits until the task is done and checks that it was done in the
 // same session, not before the limit had lifted, by so many resumes, and with
 // these prompts in the conversation, and in what the agent keeps of it.
-func (b *box) finished(s resume.View, before []agenttest.Request, resumes int, want prompts) []agenttest.Request {
+func (b *box) finished(s view.Session, before []agenttest.Request, resumes int, want prompts) []agenttest.Request {
 	b.t.Helper()
 	b.until("the task is done", func() bool {
 		return b.done() == "one two" && len(b.provider.Requests()) >= len(before)+2
@@ -240,7 +241,7 @@ func (b *box) mustStayQuiet(before []agenttest.Request, resumes int) []agenttest
 }
 
 // saw is what the daemon says about the session.
-func saw(s resume.View) string { return short(s.Reason) }
+func saw(s view.Session) string { return short(s.Reason) }
 
 // short makes a text fit the table.
 func short(text string) string {

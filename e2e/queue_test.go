@@ -8,6 +8,7 @@ import (
 
 	"resumed/internal/agenttest"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // fromQueue is a task of the queue: the daemon begins its session, which is stopped at its
@@ -34,7 +35,7 @@ var fromQueue = situation{"a task of the queue", func(t *testing.T, b *box, row 
 	b.finished(s, b.refused(), 1, once)
 	out, err := b.ask("queue", "--json")
 	require.NoError(t, err)
-	var said struct{ Tasks []resume.TaskView }
+	var said struct{ Tasks []view.Task }
 	require.NoError(t, json.Unmarshal(out, &said))
 	require.Len(t, said.Tasks, 1)
 	require.Equal(t, resume.TaskStarted, said.Tasks[0].State)

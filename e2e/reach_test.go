@@ -17,6 +17,7 @@ import (
 	"resumed/internal/agenttest"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // What Codex does in a terminal when it was stopped. With a setting of its own
@@ -46,7 +47,7 @@ var (
 
 // queue stops Codex in a terminal and checks that it is given the prompt by its
 // queue, once, and finishes in the same process.
-func (b *box) queue(row *result) (*pane, resume.View) {
+func (b *box) queue(row *result) (*pane, view.Session) {
 	b.t.Helper()
 	p, s, before := b.stopped(agenttest.Overloaded(), row)
 	pid := p.pid()

@@ -25,6 +25,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // program is the built binary that the black-box tests run.
@@ -285,18 +286,18 @@ func (b *box) channel() control.Channel {
 	return control.Channel{}
 }
 
-func (b *box) session(id string) resume.View {
+func (b *box) session(id string) view.Session {
 	for _, s := range b.status().Sessions {
 		if s.ID == id {
 			return s
 		}
 	}
-	return resume.View{}
+	return view.Session{}
 }
 
-func (b *box) untilState(id string, state resume.State) resume.View {
+func (b *box) untilState(id string, state resume.State) view.Session {
 	b.t.Helper()
-	var s resume.View
+	var s view.Session
 	b.until(fmt.Sprintf("%s is %s", id, state), func() bool {
 		s = b.session(id)
 		return s.State == state

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // codexHolderEnv makes the test binary a stand-in for a Codex that holds a
@@ -196,7 +197,7 @@ func TestACodexSessionThatLives(t *testing.T) {
 			if c.why == "" {
 				b.until("the command is called", func() bool { return b.read("calls") != "" })
 			}
-			var s resume.View
+			var s view.Session
 			b.within(3*patience, fmt.Sprintf("it is %s because %q", c.state, c.why), func() bool {
 				s = b.session(codexSession)
 				return s.State == c.state && strings.Contains(s.Reason, c.why)

@@ -22,6 +22,7 @@ import (
 	"resumed/internal/humanize"
 	"resumed/internal/notify/channels"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
@@ -68,11 +69,11 @@ func (c *cli) completeFlag(cmd *cobra.Command, name string) {
 
 // worth says of which sessions a command makes sense; of any, where it is not
 // listed.
-var worth = map[string]func(resume.View) bool{
-	"retry":   func(s resume.View) bool { return s.State != resume.Watching },
-	"cancel":  func(s resume.View) bool { return s.State != resume.Watching },
-	"pause":   func(s resume.View) bool { return !s.Paused },
-	"unpause": func(s resume.View) bool { return s.Paused },
+var worth = map[string]func(view.Session) bool{
+	"retry":   func(s view.Session) bool { return s.State != resume.Watching },
+	"cancel":  func(s view.Session) bool { return s.State != resume.Watching },
+	"pause":   func(s view.Session) bool { return !s.Paused },
+	"unpause": func(s view.Session) bool { return s.Paused },
 }
 
 // first completes the first argument only.
@@ -86,7 +87,7 @@ func first(offer completer) completer {
 }
 
 // completeSessions offers the sessions that the running daemon knows.
-func (c *cli) completeSessions(want func(resume.View) bool) completer {
+func (c *cli) completeSessions(want func(view.Session) bool) completer {
 	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 		defer cancel()
@@ -109,7 +110,7 @@ func (c *cli) completeSessions(want func(resume.View) bool) completer {
 
 // typeable returns what a person may go on to type to mean the session: its id,
 // or its project where that means no other one; "" where neither begins so.
-func typeable(all []resume.View, s resume.View, typed string) string {
+func typeable(all []view.Session, s view.Session, typed string) string {
 	name, project := s.ID, filepath.Base(s.Cwd)
 	if strings.Contains(typed, "/") {
 		name = s.Key().String()
@@ -117,7 +118,7 @@ func typeable(all []resume.View, s resume.View, typed string) string {
 	if strings.HasPrefix(name, typed) {
 		return name
 	}
-	if found, err := resume.Find(all, project); err == nil && found.Key() == s.Key() && strings.HasPrefix(project, typed) {
+	if found, err := view.Find(all, project); err == nil && found.Key() == s.Key() && strings.HasPrefix(project, typed) {
 		return project
 	}
 	return ""

@@ -17,6 +17,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/usage"
 	"resumed/internal/webui"
 )
@@ -37,26 +38,26 @@ func newDay() *day {
 	const said = "You've hit your 5-hour limit · resets 5pm"
 	for i, project := range []string{"shop", "search-index", "mobile"} {
 		id := fmt.Sprintf("4f2a%d", i)
-		d.add(resume.View{
+		d.add(view.Session{
 			ID: id, Cwd: "/home/ann/src/" + project, State: resume.Waiting, Class: limit.UsageLimit, Reason: "usage limit: " + said, Text: said,
 			LimitedAt: d.at(-1.2), ResetAt: d.at(1.8), ResetFrom: limit.Words, NextAt: d.at(1.83 + float64(i)/50), MaxRetries: 5, Program: "/usr/local/bin/claude",
 		}, "usage_limit", -9.5, -1.2)
 		d.resumed(id, -5.8, "usage_limit", resume.Recovered, "watching")
 	}
-	d.add(resume.View{
+	d.add(view.Session{
 		ID: "81c0", Cwd: "/home/ann/src/api", State: resume.Waiting, Class: limit.Overloaded, Reason: "provider overloaded: API Error: 529 Overloaded", Text: "API Error: 529 Overloaded",
-		LimitedAt: d.at(-1), NextAt: d.at(.1), GivesUpAt: d.at(11), Attempt: 2, Attempts: []resume.AttemptView{
+		LimitedAt: d.at(-1), NextAt: d.at(.1), GivesUpAt: d.at(11), Attempt: 2, Attempts: []view.Attempt{
 			{N: 1, StartedAt: d.at(-.8), EndedAt: d.at(-.79), DelaySeconds: 30, Outcome: resume.Failed, Error: "exit status 1: API Error: 529"},
 			{N: 2, StartedAt: d.at(-.4), EndedAt: d.at(-.39), DelaySeconds: 60, Outcome: resume.Failed, Error: "exit status 1: API Error: 529"},
 		},
 	}, "overloaded", -1)
 	d.resumed("81c0", -.8, "overloaded", resume.Failed, "waiting")
 	d.resumed("81c0", -.4, "overloaded", resume.Failed, "waiting")
-	d.add(resume.View{
+	d.add(view.Session{
 		ID: "e7b3", Cwd: "/home/ann/src/web", State: resume.Parked, Class: limit.Auth, Reason: "sign-in needed: OAuth token has expired", Remedy: "run claude, then /login",
 		LimitedAt: d.at(-8), MaxRetries: 5,
 	}, "auth", -8)
-	d.add(resume.View{ID: "0198", Account: codexes, Cwd: "/home/ann/src/billing", State: resume.Resuming, Class: limit.RateLimit, Reason: "the wait is over", Attempt: 1, MaxRetries: 5, LimitedAt: d.at(-.5)}, "rate_limit", -.5)
+	d.add(view.Session{ID: "0198", Account: codexes, Cwd: "/home/ann/src/billing", State: resume.Resuming, Class: limit.RateLimit, Reason: "the wait is over", Attempt: 1, MaxRetries: 5, LimitedAt: d.at(-.5)}, "rate_limit", -.5)
 	d.status = control.Status{
 		Accounts: []control.Account{
 			{Name: ann, State: "open", ResetAt: d.at(1.8), Sessions: 9, Windows: []usage.Window{
@@ -79,7 +80,7 @@ func (d *day) at(hours float64) *time.Time {
 }
 
 // add makes a session that was stopped at those hours.
-func (d *day) add(v resume.View, class string, stopped ...float64) {
+func (d *day) add(v view.Session, class string, stopped ...float64) {
 	v.Agent, v.Name, v.BornAt = "claude-code", v.ID, d.at(-30)
 	if v.Account == "" {
 		v.Account = ann
@@ -128,10 +129,10 @@ func (d *day) OwnSteps(context.Context, time.Time) iter.Seq2[control.Step, error
 
 func (d *day) Closeup(ctx context.Context, key resume.Key) (webui.Closeup, error) {
 	status, err := d.Status(ctx, true, key)
-	seen := webui.Closeup{Session: status.Sessions[0], GoOn: "claude --resume " + key.ID, Backoff: resume.BackoffView{Policy: "exponential 30s…15m ±20%, for 12h", Waits: []resume.WaitView{}}}
+	seen := webui.Closeup{Session: status.Sessions[0], GoOn: "claude --resume " + key.ID, Backoff: view.Backoff{Policy: "exponential 30s…15m ±20%, for 12h", Waits: []view.Wait{}}}
 	seen.Backoff.Next, seen.Backoff.Stated = seen.Session.Attempt+1, seen.Session.ResetAt
 	for n, wait := 1, 30.0; n <= 60; n, wait = n+1, min(2*wait, 900) {
-		seen.Backoff.Waits = append(seen.Backoff.Waits, resume.WaitView{Attempt: n, BaseSeconds: wait, MinSeconds: .8 * wait, MaxSeconds: 1.2 * wait})
+		seen.Backoff.Waits = append(seen.Backoff.Waits, view.Wait{Attempt: n, BaseSeconds: wait, MinSeconds: .8 * wait, MaxSeconds: 1.2 * wait})
 	}
 	for _, try := range seen.Session.Attempts {
 		seen.Runs = append(seen.Runs, webui.Run{N: try.N + 3, Began: *try.StartedAt, Ended: *try.EndedAt, How: "exit status 1", Text: fmt.Sprintf("try %d: API Error: 529 Overloaded", try.N)})

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 func TestLongLinesAreBrokenBetweenWords(t *testing.T) {
@@ -23,7 +24,7 @@ func TestLongLinesAreBrokenBetweenWords(t *testing.T) {
 
 // What retry answers where there is nothing to do.
 func TestWhyASessionIsNotRetried(t *testing.T) {
-	for want, s := range map[string]resume.View{
+	for want, s := range map[string]view.Session{
 		"it is not stopped":                 {State: resume.Watching, Reason: "works again after 1 resume"},
 		"it is being resumed already":       {State: resume.Settling, Reason: "due now, asked for by you"},
 		"/src is excluded (resume.exclude)": {State: resume.Watching, Reason: "/src is excluded (resume.exclude)"},

@@ -15,6 +15,7 @@ import (
 
 	"resumed/internal/execrun"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // quick is a configuration whose waits a test can sit out.
@@ -430,7 +431,7 @@ func daemonLeavesASessionToExec(t *testing.T, vars ...string) {
 		_, code := b.execAs(append(env, vars...), "--policy", "slow", "--", "claude", "-p", "fix it")
 		done <- code
 	}()
-	var s resume.View
+	var s view.Session
 	b.until("the daemon has wanted to resume", func() bool {
 		for _, s = range b.status().Sessions {
 			if strings.Contains(s.Reason, "looks after this session") {
@@ -455,7 +456,7 @@ func TestTheDaemonDoesNotBeginAgainWhereExecGaveUp(t *testing.T) {
 	require.Equal(t, execrun.CodeGaveUp, code, errOut)
 	runs := b.times()
 	b.start()
-	var s resume.View
+	var s view.Session
 	b.until("the daemon leaves it alone", func() bool {
 		for _, s = range b.status().Sessions {
 			if s.State == resume.Parked {

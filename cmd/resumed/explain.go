@@ -27,6 +27,7 @@ import (
 	"resumed/internal/limit"
 	"resumed/internal/logging"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
@@ -155,7 +156,7 @@ const daemonPatience = 5 * time.Second
 
 // watched asks the daemon, where one runs, what it knows of the session: what it
 // was started with is in no file. It returns nothing where nobody knows it.
-func (c *cli) watched(ctx context.Context, x *explain.Explanation) *resume.View {
+func (c *cli) watched(ctx context.Context, x *explain.Explanation) *view.Session {
 	if x.Plan == nil || x.Session == "" {
 		return nil
 	}
@@ -169,7 +170,7 @@ func (c *cli) watched(ctx context.Context, x *explain.Explanation) *resume.View 
 	return &status.Sessions[0]
 }
 
-func (c *cli) printExplanation(x explain.Explanation, seen *resume.View, now time.Time) error {
+func (c *cli) printExplanation(x explain.Explanation, seen *view.Session, now time.Time) error {
 	if c.json {
 		return json.NewEncoder(logging.Escape(c.out)).Encode(x)
 	}
@@ -207,14 +208,14 @@ func (c *cli) printExplanation(x explain.Explanation, seen *resume.View, now tim
 	if err := p.flush(); err != nil {
 		return err
 	}
-	view := newPage(c.out).view()
-	view.Now = now
+	out := newPage(c.out).view()
+	out.Now = now
 	asked := x.View
 	if seen != nil {
 		asked = *seen // who looks after it knows more than its file tells
 	}
 	if asked.State != 0 {
-		if err := c.show(view.WhyNot(asked)); err != nil {
+		if err := c.show(out.WhyNot(asked)); err != nil {
 			return err
 		}
 	}
@@ -222,9 +223,9 @@ func (c *cli) printExplanation(x explain.Explanation, seen *resume.View, now tim
 		return nil
 	}
 	if seen == nil {
-		seen = &resume.View{Plan: x.Plan}
+		seen = &view.Session{Plan: x.Plan}
 	}
-	return c.show(view.Leash(*seen))
+	return c.show(out.Leash(*seen))
 }
 
 // judged is one message as `explain --text --json` prints it.

@@ -15,6 +15,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/usage"
 	"resumed/internal/webui"
 )
@@ -30,13 +31,13 @@ func markup(where string) string {
 func newHostile() hostile {
 	h := hostile{newCrowd(0)}
 	ago := new(time.Now().Add(-time.Hour))
-	h.sessions = []resume.View{{
+	h.sessions = []view.Session{{
 		ID: markup("id "), Name: markup("name "), Agent: markup("agent "), Account: markup("account "), Provider: markup("provider "), Cwd: "/src/" + markup("project "),
 		Transcript: markup("transcript "), State: resume.Waiting, Class: limit.UsageLimit, Reason: markup("reason "), Text: markup("evidence "), NextAt: new(time.Now().Add(time.Hour)),
 		LimitedAt: ago, MaxRetries: 5, Owner: &resume.Owner{PID: 1, Kind: markup("kind "), Tmux: markup("pane ")}, Program: markup("program "), Remedy: markup("remedy "),
-		Started:  resume.StartView{Argv: []string{markup("argv ")}, Seen: true, Env: []string{markup("env ")}, Sandbox: new(markup("sandbox "))},
-		Plan:     &resume.PlanView{Command: []string{markup("command ")}, Dir: markup("dir "), LeftOut: []string{markup("left ")}, Instead: markup("instead ")},
-		Attempts: []resume.AttemptView{{N: 1, StartedAt: ago, Outcome: resume.Failed, Error: markup("error ")}},
+		Started:  view.Start{Argv: []string{markup("argv ")}, Seen: true, Env: []string{markup("env ")}, Sandbox: new(markup("sandbox "))},
+		Plan:     &view.Plan{Command: []string{markup("command ")}, Dir: markup("dir "), LeftOut: []string{markup("left ")}, Instead: markup("instead ")},
+		Attempts: []view.Attempt{{N: 1, StartedAt: ago, Outcome: resume.Failed, Error: markup("error ")}},
 	}}
 	return h
 }
@@ -59,14 +60,14 @@ func (h hostile) Fleet(context.Context, string, int) (control.Fleet, error) {
 	return control.Fleet{
 		Hosts:    []control.FleetHost{{Name: markup("host "), State: "alive", SeenAt: time.Now()}},
 		Accounts: []control.FleetAccount{{Name: markup("shared "), State: "open", By: markup("told "), Probe: &control.FleetProbe{Host: markup("prober ")}}},
-		Sessions: []control.FleetSession{{Host: markup("away "), View: h.sessions[0]}},
+		Sessions: []control.FleetSession{{Host: markup("away "), Session: h.sessions[0]}},
 	}, nil
 }
 
 func (h hostile) ForgetAccount(context.Context, string) error { return nil }
 
-func (h hostile) DoAway(context.Context, string, string, control.Order) (resume.View, error) {
-	return resume.View{}, nil
+func (h hostile) DoAway(context.Context, string, string, control.Order) (view.Session, error) {
+	return view.Session{}, nil
 }
 
 func (h hostile) Closeup(ctx context.Context, key resume.Key) (webui.Closeup, error) {
@@ -75,7 +76,7 @@ func (h hostile) Closeup(ctx context.Context, key resume.Key) (webui.Closeup, er
 		seen.Steps = append(seen.Steps, step)
 	}
 	seen.GoOn = markup("by hand ")
-	seen.Backoff = resume.BackoffView{Policy: markup("policy "), Waits: []resume.WaitView{{Attempt: 1, BaseSeconds: 1, MinSeconds: 1, MaxSeconds: 2}}, Next: 1}
+	seen.Backoff = view.Backoff{Policy: markup("policy "), Waits: []view.Wait{{Attempt: 1, BaseSeconds: 1, MinSeconds: 1, MaxSeconds: 2}}, Next: 1}
 	seen.Runs = []webui.Run{{N: 1, How: markup("ended "), Text: markup("output ")}, {N: 2, Began: time.Now(), How: markup("stopped "), Text: markup("printed ")}}
 	return seen, err
 }
@@ -89,7 +90,7 @@ func (h hostile) Steps(context.Context, resume.Key, time.Time, int) iter.Seq2[co
 	}
 }
 
-func (h hostile) Do(context.Context, resume.Key, control.Order) (resume.View, error) {
+func (h hostile) Do(context.Context, resume.Key, control.Order) (view.Session, error) {
 	return h.sessions[0], nil
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"resumed/internal/doctor"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // heldClaude stands in for Claude Code, as a script that node runs: with -p it
@@ -129,7 +130,7 @@ func (b *leashBox) stopped() {
 }
 
 // anySession also finds one that was never stopped.
-func (b *leashBox) anySession() resume.View {
+func (b *leashBox) anySession() view.Session {
 	status, err := b.daemon.Status(b.t.Context(), true)
 	require.NoError(b.t, err)
 	for _, s := range status.Sessions {
@@ -137,7 +138,7 @@ func (b *leashBox) anySession() resume.View {
 			return s
 		}
 	}
-	return resume.View{}
+	return view.Session{}
 }
 
 func (b *leashBox) untilSeen(word string) {
@@ -221,7 +222,7 @@ func (b *leashBox) tellsWhatItWouldRun() {
 		require.Contains(b.t, out, "Without those of the daemon\n  HTTPS_PROXY\n")
 		require.NotContains(b.t, out, "hunter2pass")
 	}
-	var one struct{ Sessions []resume.View }
+	var one struct{ Sessions []view.Session }
 	out, _, _ := b.run("status", "--json", claudeSession)
 	require.NoError(b.t, json.Unmarshal([]byte(out), &one))
 	require.Equal(b.t, []string{"--disallowedTools", "Bash(touch:*)", "--max-turns", "3"}, one.Sessions[0].Plan.Repeated)
@@ -299,7 +300,7 @@ func TestAPromptOfAnUnseenProcessMakesItsStartUnknown(t *testing.T) {
 		s := b.session(claudeSession)
 		return s.State == resume.Waiting && !s.Started.Seen
 	})
-	require.Equal(t, resume.StartView{Argv: []string{}, Env: []string{}}, b.session(claudeSession).Started)
+	require.Equal(t, view.Start{Argv: []string{}, Env: []string{}}, b.session(claudeSession).Started)
 	b.steer("unpause")
 	require.NotContains(t, b.ran(), "--max-turns")
 }

@@ -13,7 +13,7 @@ import (
 	"resumed/internal/dirs"
 	"resumed/internal/humanize"
 	"resumed/internal/logging"
-	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // leftBehind shows how the sessions stood when the last daemon ended, as far as
@@ -29,7 +29,7 @@ func (c *cli) leftBehind(all bool, args []string) error {
 		return err
 	}
 	cfg, _, configErr := c.load()
-	sessions := []resume.View{}
+	sessions := []view.Session{}
 	for _, v := range known {
 		if configErr == nil { // without one it is not known what it is allowed
 			v.MaxRetries = cfg.Policy(v.Agent, v.Class).MaxRetries
@@ -40,11 +40,11 @@ func (c *cli) leftBehind(all bool, args []string) error {
 		}
 	}
 	if len(args) == 1 {
-		session, err := resume.Find(sessions, args[0])
+		session, err := view.Find(sessions, args[0])
 		if err != nil {
 			return nil // that there is no daemon is all that can be said
 		}
-		sessions = []resume.View{session}
+		sessions = []view.Session{session}
 	}
 	switch {
 	case c.json:

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // Without a daemon people still see how things stood, and that none runs.
@@ -45,7 +46,7 @@ func TestStatusWithoutADaemonShowsWhatIsOnDisk(t *testing.T) {
 		Version  int
 		Daemon   any
 		Accounts []any
-		Sessions []resume.View
+		Sessions []view.Session
 	}
 	require.NoError(t, json.Unmarshal([]byte(out), &document))
 	require.Equal(t, 1, document.Version)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 const liveID = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c001"
@@ -366,7 +367,7 @@ func TestASessionThatLives(t *testing.T) {
 			c.live(b)
 			b.start()
 			c.stop(b)
-			var s resume.View
+			var s view.Session
 			b.until(fmt.Sprintf("it is %s because %q", c.state, c.why), func() bool {
 				if s = b.session(liveID); strings.Contains(s.Reason, "resumed looks again") {
 					b.run("retry", liveID) // not in a minute: now
@@ -424,7 +425,7 @@ func TestALiveSessionIsLookedAtAgainAfterItsOwnTime(t *testing.T) {
 	reset := time.Now().Add(-time.Second).Truncate(time.Second)
 	b.outOfQuota(reset, fiveHourText)
 	b.noticed(time.Now(), armedText)
-	var view resume.View
+	var view view.Session
 	b.until("it stands aside", func() bool {
 		view = b.session(liveID)
 		return strings.Contains(view.Reason, "continues by itself")

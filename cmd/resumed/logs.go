@@ -22,7 +22,7 @@ import (
 	"resumed/internal/hint"
 	"resumed/internal/humanize"
 	"resumed/internal/logging"
-	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 	"resumed/internal/state"
 )
@@ -62,19 +62,19 @@ func (c *cli) findRuns(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var resumed []resume.View
+	var resumed []view.Session
 	for key := range outputs {
-		view := resume.View{Agent: key.Agent, ID: key.ID}
-		if at := slices.IndexFunc(known, func(v resume.View) bool { return v.Key() == key }); at >= 0 {
-			view = known[at]
+		session := view.Session{Agent: key.Agent, ID: key.ID}
+		if at := slices.IndexFunc(known, func(v view.Session) bool { return v.Key() == key }); at >= 0 {
+			session = known[at]
 		} else {
-			known = append(known, view)
+			known = append(known, session)
 		}
-		resumed = append(resumed, view)
+		resumed = append(resumed, session)
 	}
-	found, err := resume.Find(known, name)
+	found, err := view.Find(known, name)
 	if control.IsAmbiguous(err) {
-		found, err = resume.Find(resumed, name)
+		found, err = view.Find(resumed, name)
 	}
 	if err == nil && outputs[found.Key()] == "" {
 		return "", hint.With(noOutput{name}, "resumed status "+sanitize.ShellWord(name)+" says why, and what comes next")
@@ -96,7 +96,7 @@ func (e noOutput) Error() string {
 func (noOutput) Unwrap() error { return control.ErrNoSession }
 
 // storedSessions returns the sessions that a daemon keeps, or has left behind.
-func storedSessions(stateDir string) ([]resume.View, error) {
+func storedSessions(stateDir string) ([]view.Session, error) {
 	reader, err := state.OpenReader(stateDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -108,12 +108,12 @@ func storedSessions(stateDir string) ([]resume.View, error) {
 	return sessionsIn(reader)
 }
 
-func sessionsIn(reader *state.Reader) ([]resume.View, error) {
+func sessionsIn(reader *state.Reader) ([]view.Session, error) {
 	sessions, err := reader.Sessions()
-	var views []resume.View
+	var views []view.Session
 	for _, s := range sessions {
 		if !s.StandsIn() { // else it is a task
-			views = append(views, s.View(0)) // what it is allowed is not asked
+			views = append(views, view.Of(s, 0)) // what it is allowed is not asked
 		}
 	}
 	return views, err

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 const (
@@ -34,9 +35,9 @@ func (b *box) besidesBy(entrypoint string) {
 }
 
 // decided waits until the stopped session was resumed or is left alone.
-func (b *box) decided() resume.View {
+func (b *box) decided() view.Session {
 	b.t.Helper()
-	var s resume.View
+	var s view.Session
 	b.until("it is decided", func() bool {
 		s = b.session(claudeSession)
 		return s.State == resume.Parked || b.read("calls") != ""

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // opencodeServerEnv makes the test binary a stand-in for an opencode that
@@ -202,7 +203,7 @@ func TestAServedOpencodeSession(t *testing.T) {
 				b.until("it is continued", func() bool { return b.read("prompts")+b.read("runs") != "" })
 				b.answer()
 			}
-			var s resume.View
+			var s view.Session
 			b.until(fmt.Sprintf("it is %s because %q", c.state, c.why), func() bool {
 				s = b.session("ses_1")
 				return s.State == c.state && strings.Contains(s.Reason, c.why)

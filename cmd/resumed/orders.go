@@ -14,6 +14,7 @@ import (
 	"resumed/internal/humanize"
 	"resumed/internal/logging"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
@@ -101,8 +102,8 @@ func (c *cli) order(cmd *cobra.Command, name string, order control.Order, done s
 	}
 	if c.json {
 		return json.NewEncoder(logging.Escape(c.out)).Encode(struct {
-			Version int         `json:"version"`
-			Session resume.View `json:"session"`
+			Version int          `json:"version"`
+			Session view.Session `json:"session"`
 		}{1, after})
 	}
 	if order == control.Retry && after.State != resume.Waiting {
@@ -121,7 +122,7 @@ func (c *cli) order(cmd *cobra.Command, name string, order control.Order, done s
 }
 
 // notStopped says why a session that was to be tried again is not.
-func notStopped(s resume.View) string {
+func notStopped(s view.Session) string {
 	reason := humanize.ReasonAt(s.Reason, time.Now())
 	switch {
 	case s.State == resume.Resuming || s.State == resume.Settling:

@@ -12,7 +12,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/hint"
 	"resumed/internal/humanize"
-	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
@@ -32,7 +32,7 @@ func (c *cli) retryWithOwnKey(cmd *cobra.Command, name string, yes bool) error {
 	return c.order(cmd, name, control.OwnKey, "due now with your own key")
 }
 
-func (c *cli) showOffer(offer resume.OwnKeyView) {
+func (c *cli) showOffer(offer view.OwnKey) {
 	row := func(label, text string) { fmt.Fprintf(c.out, "%-12s%s\n", label, text) }
 	if offer.Until != nil {
 		row("until", humanize.Clock(*offer.Until, time.Now())+", when its limit is over")

@@ -27,6 +27,7 @@ import (
 	"resumed/internal/humanize"
 	"resumed/internal/logging"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 	"resumed/internal/state"
 )
@@ -50,7 +51,7 @@ func (c *cli) queueCommand() *cobra.Command {
 
 // wishes are what the flags of a task say.
 type wishes struct {
-	resume.TaskOrder
+	view.TaskOrder
 	file string
 }
 
@@ -162,7 +163,7 @@ func (c *cli) addTasks(cmd *cobra.Command, w wishes, args []string) error {
 	case len(args) == 0:
 		return usageError{errors.New("PROMPT is missing")}
 	}
-	var orders []resume.TaskOrder
+	var orders []view.TaskOrder
 	for _, prompt := range prompts {
 		if err := resume.CheckPrompt(prompt); err != nil {
 			return err // before the first of them is added
@@ -184,7 +185,7 @@ func (c *cli) addTasks(cmd *cobra.Command, w wishes, args []string) error {
 }
 
 // enqueue gives tasks to the daemon, or keeps them for the next one.
-func (c *cli) enqueue(ctx context.Context, orders []resume.TaskOrder) (added []resume.TaskView, err error) {
+func (c *cli) enqueue(ctx context.Context, orders []view.TaskOrder) (added []view.Task, err error) {
 	for _, order := range orders {
 		task, err := queueClient().Enqueue(ctx, order)
 		if errors.Is(err, control.ErrNoDaemon) && len(added) == 0 {
@@ -198,7 +199,7 @@ func (c *cli) enqueue(ctx context.Context, orders []resume.TaskOrder) (added []r
 	return added, nil
 }
 
-func (c *cli) keepTasks(orders []resume.TaskOrder) ([]resume.TaskView, error) {
+func (c *cli) keepTasks(orders []view.TaskOrder) ([]view.Task, error) {
 	cfg, _, err := c.load()
 	if err != nil {
 		return nil, err
@@ -250,7 +251,7 @@ func (c *cli) editTask(cmd *cobra.Command, w wishes, name string, prompt []strin
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(tasks, func(t resume.TaskView) bool { return fmt.Sprint(t.N) == name || t.ID == name })
+	at := slices.IndexFunc(tasks, func(t view.Task) bool { return fmt.Sprint(t.N) == name || t.ID == name })
 	if at < 0 {
 		return noTask(fmt.Errorf("%q: %w", name, control.ErrNoTask))
 	}
@@ -282,7 +283,7 @@ func (c *cli) editTask(cmd *cobra.Command, w wishes, name string, prompt []strin
 }
 
 // queued says how a task stands that was just asked for.
-func (c *cli) queued(task resume.TaskView) string {
+func (c *cli) queued(task view.Task) string {
 	words := "queued for " + task.Agent
 	if task.After == agents.AfterReset && task.NextAt != nil && !task.NextAt.After(time.Now()) {
 		words += ", though no reset of " + task.Account + " is known"
@@ -291,9 +292,9 @@ func (c *cli) queued(task resume.TaskView) string {
 }
 
 // saidOfTask says what was done with a task.
-func (c *cli) saidOfTask(task resume.TaskView, done string) error {
+func (c *cli) saidOfTask(task view.Task, done string) error {
 	if c.json {
-		return c.tasksForPrograms([]resume.TaskView{task})
+		return c.tasksForPrograms([]view.Task{task})
 	}
 	_, err := fmt.Fprintf(c.out, "task %d: %s\n", task.N, sanitize.Line(done))
 	return err
@@ -312,7 +313,7 @@ func (c *cli) listTasks(ctx context.Context) error {
 }
 
 // tasksLeft returns the tasks that wait for the next daemon.
-func tasksLeft() ([]resume.TaskView, error) {
+func tasksLeft() ([]view.Task, error) {
 	dir, err := dirs.State(os.Getenv)
 	if err != nil {
 		return nil, err
@@ -328,18 +329,18 @@ func tasksLeft() ([]resume.TaskView, error) {
 	sessions, err := reader.Sessions()
 	sessions = slices.DeleteFunc(sessions, func(s resume.Session) bool { return s.Task == nil })
 	resume.SortTasks(sessions)
-	var views []resume.TaskView
+	var views []view.Task
 	for _, s := range sessions {
-		views = append(views, s.TaskView())
+		views = append(views, view.OfTask(s))
 	}
 	return views, err
 }
 
-func (c *cli) tasksForPrograms(tasks []resume.TaskView) error {
-	return json.NewEncoder(logging.Escape(c.out)).Encode(map[string]any{"version": 1, "tasks": append([]resume.TaskView{}, tasks...)})
+func (c *cli) tasksForPrograms(tasks []view.Task) error {
+	return json.NewEncoder(logging.Escape(c.out)).Encode(map[string]any{"version": 1, "tasks": append([]view.Task{}, tasks...)})
 }
 
-func (c *cli) printTasks(tasks []resume.TaskView) error {
+func (c *cli) printTasks(tasks []view.Task) error {
 	if c.json {
 		return c.tasksForPrograms(tasks)
 	}
@@ -362,7 +363,7 @@ func (c *cli) printTasks(tasks []resume.TaskView) error {
 }
 
 // taskStanding says what a task waits for, or what became of it.
-func taskStanding(t resume.TaskView, now time.Time) string {
+func taskStanding(t view.Task, now time.Time) string {
 	reason := humanize.ReasonAt(t.Reason, now)
 	switch {
 	case t.Paused:

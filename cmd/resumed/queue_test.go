@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // queueClaude is a Claude Code that begins a session under the id that it is given, leaves
@@ -66,20 +67,20 @@ func (b *box) begun() (runs [][]string) {
 	return runs
 }
 
-func (b *box) tasks() []resume.TaskView {
+func (b *box) tasks() []view.Task {
 	b.t.Helper()
 	tasks, err := b.daemon.Tasks(b.t.Context())
 	require.NoError(b.t, err)
 	return tasks
 }
 
-func (b *box) task(n int) resume.TaskView {
+func (b *box) task(n int) view.Task {
 	for _, task := range b.tasks() {
 		if task.N == n {
 			return task
 		}
 	}
-	return resume.TaskView{}
+	return view.Task{}
 }
 
 func (b *box) queue(args ...string) string {
@@ -109,7 +110,7 @@ func TestATaskIsBegunWhenItsAccountHasRoom(t *testing.T) {
 
 	b.write("src/app/README", "")
 	out := b.queue("add", "--dir", b.path("src/app"), "--model", "opus", "--mode", "plan", "--json", "--", "fix", "the tests")
-	var said struct{ Tasks []resume.TaskView }
+	var said struct{ Tasks []view.Task }
 	require.NoError(t, json.Unmarshal([]byte(out), &said))
 	require.Equal(t, 1, said.Tasks[0].N)
 	require.Equal(t, "fix the tests", said.Tasks[0].Prompt)
@@ -269,7 +270,7 @@ func TestTasksAreMovedChangedAndDropped(t *testing.T) {
 	require.Len(t, b.tasks(), 3)
 }
 
-func numbers(tasks []resume.TaskView) (all []int) {
+func numbers(tasks []view.Task) (all []int) {
 	for _, task := range tasks {
 		all = append(all, task.N)
 	}

@@ -16,6 +16,7 @@ import (
 	"resumed/internal/lease"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 const (
@@ -285,7 +286,7 @@ func TestSituationsOfAgentsWithoutALock(t *testing.T) {
 			outer := b.t
 			b.t = t
 			defer func() { b.t = outer }()
-			var v resume.View
+			var v view.Session
 			t.Cleanup(func() {
 				if t.Failed() {
 					t.Logf("it is %s because %q", v.State, v.Reason)
@@ -356,7 +357,7 @@ func TestWishesOfAgentsWithoutALock(t *testing.T) {
 			b.start()
 			for _, s := range stays {
 				s.stops(atOnce)
-				var v resume.View
+				var v view.Session
 				b.until(fmt.Sprintf("%s is %s because %q", s.agent.name, c.state, c.why), func() bool {
 					v = b.session(s.id)
 					return v.State == c.state && strings.Contains(v.Reason, c.why)

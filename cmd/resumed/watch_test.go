@@ -22,6 +22,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/usage"
 )
 
@@ -243,16 +244,16 @@ type crowd struct {
 	started time.Time
 
 	mu       sync.Mutex // guards what follows
-	sessions []resume.View
+	sessions []view.Session
 }
 
 func newCrowd(n int) *crowd {
 	c := &crowd{started: time.Now()}
 	for i := range n {
-		v := resume.View{
+		v := view.Session{
 			ID: fmt.Sprintf("%05d-8b1d-4c55", i), Name: fmt.Sprintf("%05d", i), Agent: "claude-code", Account: fmt.Sprintf("claude-code:%d", i%7),
 			Cwd: fmt.Sprintf("/src/project-%d", i%100), State: resume.States()[1+i%5], MaxRetries: 5,
-			Reason: "usage limit: You've hit your 5-hour limit · resets 3pm", Attempts: []resume.AttemptView{},
+			Reason: "usage limit: You've hit your 5-hour limit · resets 3pm", Attempts: []view.Attempt{},
 		}
 		if v.State == resume.Waiting {
 			v.NextAt = new(time.Now().Add(time.Hour + time.Duration(i)*time.Second))
@@ -270,7 +271,7 @@ func (c *crowd) Status(_ context.Context, _ bool, only ...resume.Key) (control.S
 	status := control.Status{Version: 1, Now: time.Now(), Daemon: control.Daemon{PID: os.Getpid(), Version: "crowd", StartedAt: c.started}}
 	status.Sessions = slices.Clone(c.sessions)
 	if len(only) > 0 {
-		status.Sessions = slices.DeleteFunc(status.Sessions, func(v resume.View) bool { return !slices.Contains(only, v.Key()) })
+		status.Sessions = slices.DeleteFunc(status.Sessions, func(v view.Session) bool { return !slices.Contains(only, v.Key()) })
 	}
 	return status, nil
 }
@@ -278,18 +279,18 @@ func (c *crowd) Status(_ context.Context, _ bool, only ...resume.Key) (control.S
 func (c *crowd) Find(_ context.Context, name string) (resume.Key, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	found, err := resume.Find(c.sessions, name)
+	found, err := view.Find(c.sessions, name)
 	return found.Key(), err
 }
 
-func (c *crowd) Plan(context.Context, resume.Key) (resume.PlanView, error) {
-	return resume.PlanView{Command: []string{"claude", "-p"}, LeftOut: []string{"--ide: <b>"}}, nil
+func (c *crowd) Plan(context.Context, resume.Key) (view.Plan, error) {
+	return view.Plan{Command: []string{"claude", "-p"}, LeftOut: []string{"--ide: <b>"}}, nil
 }
 
-func (c *crowd) Do(_ context.Context, key resume.Key, _ control.Order) (resume.View, error) {
+func (c *crowd) Do(_ context.Context, key resume.Key, _ control.Order) (view.Session, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.sessions, func(v resume.View) bool { return v.Key() == key })
+	i := slices.IndexFunc(c.sessions, func(v view.Session) bool { return v.Key() == key })
 	c.sessions[i].State, c.sessions[i].Reason, c.sessions[i].NextAt = resume.Resuming, "due now, asked for by you", nil
 	c.changes.Note(key)
 	return c.sessions[i], nil

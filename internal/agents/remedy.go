@@ -7,6 +7,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // remedies is what a person can do about each class of refusal, once waiting and trying
@@ -55,7 +56,7 @@ func handsOf(name string) agent.Hands {
 
 // Remedy says what a person can do now for a session that does not go on by itself. It is
 // empty where nothing is to be done, and where the session's reason says all there is.
-func Remedy(v resume.View) string {
+func Remedy(v view.Session) string {
 	called := v.State == resume.GaveUp || v.State == resume.Parked
 	words := ""
 	switch {
@@ -77,7 +78,7 @@ func Remedy(v resume.View) string {
 
 // reach says how a session goes on whose process lives and can be given nothing. What
 // helps stands in the reason, after where it is open.
-func reach(v resume.View) string {
+func reach(v view.Session) string {
 	_, helps, _ := strings.Cut(v.Unreached, ": ")
 	helps, _, said := strings.Cut(helps, "; resumed cannot type")
 	if !said {
@@ -90,7 +91,7 @@ func reach(v resume.View) string {
 }
 
 // failedByItself reports whether the last resume did not end at the limit.
-func failedByItself(v resume.View) bool {
+func failedByItself(v view.Session) bool {
 	if len(v.Attempts) == 0 {
 		return false
 	}

@@ -8,6 +8,7 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // AfterReset is what a task says that waits for the account's next window.
@@ -15,7 +16,7 @@ const AfterReset = "reset"
 
 // Task makes a task of what a person asks for, or says what is wrong with that. What it
 // is to be begun after is looked up by the caller, unless it is a time.
-func Task(made map[string]agent.Agent, order resume.TaskOrder, id string, now time.Time) (resume.Session, error) {
+func Task(made map[string]agent.Agent, order view.TaskOrder, id string, now time.Time) (resume.Session, error) {
 	a, err := starter(made, order.Agent)
 	if err != nil {
 		return resume.Session{}, err

@@ -24,6 +24,8 @@ import (
 	"resumed/internal/notify/digest"
 	"resumed/internal/ownership"
 	"resumed/internal/resume"
+	"resumed/internal/resume/engine"
+	"resumed/internal/resume/view"
 	"resumed/internal/sdnotify"
 	"resumed/internal/state"
 	"resumed/internal/usage"
@@ -37,7 +39,7 @@ type daemon struct {
 	settings  *inForce
 	store     *state.Store
 	notifier  *notify.Notifier
-	engine    *resume.Engine
+	engine    *engine.Engine
 	deliver   *deliver.Deliverer
 	usage     *usage.Collector
 	hooks     *feed.HookCalls
@@ -104,7 +106,7 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 		return err
 	}
 	d.journal = journal.New(journal.Options{Store: d.store, Changes: changes, Log: opts.Log, Tell: d.tell, Amend: d.amend}, snapshot.Sessions)
-	d.engine = resume.NewEngine(resume.Options{
+	d.engine = engine.New(engine.Options{
 		Rules: first.rules, Sessions: snapshot.Sessions, Paused: snapshot.Paused, AliveAt: snapshot.AliveAt, Recoveries: snapshot.Recoveries,
 		Act:     func(ctx context.Context, s resume.Session) { d.deliver.Act(ctx, s) },
 		Gate:    d.gate,
@@ -283,9 +285,9 @@ func (d *daemon) newFleet(changes *control.Changes) *member.Client {
 			return member.Settings{Config: now.config, Agents: now.agents}
 		},
 		Engine: d.engine, Notifier: d.notifier, Metrics: d.metrics,
-		View:    func(s resume.Session) resume.View { return d.settings.Load().view(s) },
+		View:    func(s resume.Session) view.Session { return d.settings.Load().view(s) },
 		Network: d.opts.network,
-		Order: func(ctx context.Context, from, session string, order control.Order) (resume.View, error) {
+		Order: func(ctx context.Context, from, session string, order control.Order) (view.Session, error) {
 			return d.answers.ordered(ctx, from, session, order)
 		},
 		Changed: changes.NoteAll,
@@ -317,7 +319,7 @@ func (d *daemon) digester() digest.Digester {
 	return digest.Digester{
 		Night:    func(now time.Time) (begins, ends time.Time) { return d.settings.Load().config.Notify.LastNight(now) },
 		Sessions: d.engine.Kept,
-		View:     func(s resume.Session) resume.View { return d.settings.Load().view(s) },
+		View:     func(s resume.Session) view.Session { return d.settings.Load().view(s) },
 		Continue: func(s resume.Session) string { return d.settings.Load().goOn(s) },
 		Store:    d.store, Notifier: d.notifier, Log: d.opts.Log,
 	}

@@ -17,6 +17,8 @@ import (
 	"resumed/internal/journal"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
+	"resumed/internal/resume/engine"
+	"resumed/internal/resume/view"
 	"resumed/internal/state"
 	"resumed/internal/usage"
 	"resumed/internal/webui"
@@ -29,7 +31,7 @@ type backend struct {
 	settings  *inForce
 	changes   *control.Changes
 	store     *state.Store
-	engine    *resume.Engine
+	engine    *engine.Engine
 	notifier  *notify.Notifier
 	deliver   *deliver.Deliverer
 	journal   *journal.Journal
@@ -65,7 +67,7 @@ func (b *backend) Status(ctx context.Context, all bool, only ...resume.Key) (con
 	slices.SortFunc(sessions, func(x, y *resume.Session) int { // before they are views, which are moved less easily
 		return cmp.Or(cmp.Compare(x.Key.Agent, y.Key.Agent), cmp.Compare(x.Key.ID, y.Key.ID))
 	})
-	status.Sessions = make([]resume.View, 0, len(sessions))
+	status.Sessions = make([]view.Session, 0, len(sessions))
 	for _, s := range sessions {
 		status.Sessions = append(status.Sessions, b.settings.view(*s))
 	}
@@ -92,10 +94,10 @@ func (b *backend) Find(ctx context.Context, name string) (resume.Key, error) {
 	return b.engine.Find(ctx, name)
 }
 
-func (b *backend) Plan(ctx context.Context, key resume.Key) (resume.PlanView, error) {
+func (b *backend) Plan(ctx context.Context, key resume.Key) (view.Plan, error) {
 	session, err := b.engine.Session(ctx, key)
 	if err != nil {
-		return resume.PlanView{}, err
+		return view.Plan{}, err
 	}
 	return b.deliver.Preview(ctx, session), nil
 }
@@ -164,7 +166,7 @@ func (b *backend) accounts(known []resume.Account, all bool) []control.Account {
 	return shown
 }
 
-func (b *backend) Do(ctx context.Context, key resume.Key, order control.Order) (resume.View, error) {
+func (b *backend) Do(ctx context.Context, key resume.Key, order control.Order) (view.Session, error) {
 	if order == control.OwnKey {
 		return b.pay(ctx, key)
 	}
@@ -176,7 +178,7 @@ func (b *backend) Do(ctx context.Context, key resume.Key, order control.Order) (
 }
 
 // do carries out an order of another host, or of a person of this one where by is empty.
-func (b *backend) do(ctx context.Context, by string, key resume.Key, order control.Order) (resume.View, error) {
+func (b *backend) do(ctx context.Context, by string, key resume.Key, order control.Order) (view.Session, error) {
 	events := map[control.Order]resume.Event{
 		control.Retry:   resume.Retry{By: by},
 		control.Cancel:  resume.Forget{By: by},
@@ -186,11 +188,11 @@ func (b *backend) do(ctx context.Context, by string, key resume.Key, order contr
 	}
 	after, err := b.engine.Apply(ctx, key, events[order])
 	if err != nil {
-		return resume.View{}, err
+		return view.Session{}, err
 	}
 	if order == control.Stop && after.Run != nil {
 		if err := b.deliver.Stop(ctx, key, after.Run.Mark); err != nil {
-			return resume.View{}, err
+			return view.Session{}, err
 		}
 	}
 	if by == "" {
@@ -219,10 +221,10 @@ func (b *backend) Nudge(nudge control.Nudge) error {
 }
 
 // ordered is Do for another host, which calls a session as a person would.
-func (b *backend) ordered(ctx context.Context, from, session string, order control.Order) (resume.View, error) {
+func (b *backend) ordered(ctx context.Context, from, session string, order control.Order) (view.Session, error) {
 	key, err := b.Find(ctx, session)
 	if err != nil {
-		return resume.View{}, err
+		return view.Session{}, err
 	}
 	return b.do(ctx, from, key, order)
 }
@@ -235,7 +237,7 @@ func (b *backend) ForgetAccount(ctx context.Context, name string) error {
 	return b.fleet.Forget(ctx, name)
 }
 
-func (b *backend) DoAway(ctx context.Context, host, session string, order control.Order) (resume.View, error) {
+func (b *backend) DoAway(ctx context.Context, host, session string, order control.Order) (view.Session, error) {
 	return b.fleet.Do(ctx, host, session, order)
 }
 

@@ -8,21 +8,22 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // pay has a session go on with its user's own key, or says why it cannot. Only the socket leads
 // here, which is its user's alone: no button of a notice, no page and no other host.
-func (b *backend) pay(ctx context.Context, key resume.Key) (resume.View, error) {
+func (b *backend) pay(ctx context.Context, key resume.Key) (view.Session, error) {
 	session, err := b.payable(ctx, key)
 	if err != nil || session.Paid != nil {
 		return b.settings.view(session), err
 	}
 	after, err := b.engine.Apply(ctx, key, resume.Pay{})
 	if err != nil {
-		return resume.View{}, err
+		return view.Session{}, err
 	}
 	if after.Paid == nil {
-		return resume.View{}, errors.New("the session changed in the meantime: look at resumed status, and ask again")
+		return view.Session{}, errors.New("the session changed in the meantime: look at resumed status, and ask again")
 	}
 	b.opts.Log.Info("ordered by a person", "order", control.OwnKey, "session", key.ID, "agent", key.Agent)
 	return b.settings.view(after), b.store.Sync(ctx, key)

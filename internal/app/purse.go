@@ -9,6 +9,7 @@ import (
 	"resumed/internal/agents"
 	"resumed/internal/budget"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/state"
 )
 
@@ -151,13 +152,13 @@ func (p *purse) keep() {
 
 // offer shows how a session goes on with its user's own key, or could; nil: it does not
 // concern it. It looks at nothing but what is known.
-func (p *purse) offer(s resume.Session, now time.Time) *resume.OwnKeyView {
+func (p *purse) offer(s resume.Session, now time.Time) *view.OwnKey {
 	terms, ok := p.settings.Load().terms(s.Key.Agent)
 	if !ok || s.Paid == nil && s.Unpayable(now) != "" {
 		return nil
 	}
 	most, why := p.left(s)
-	v := &resume.OwnKeyView{Active: s.Paid != nil, Until: new(s.Limit.Reset.At.UTC()), Budget: terms.String(), Left: most, Instead: why}
+	v := &view.OwnKey{Active: s.Paid != nil, Until: new(s.Limit.Reset.At.UTC()), Budget: terms.String(), Left: most, Instead: why}
 	if s.Cost.Read > 0 {
 		v.Cost = new(s.Cost.USD)
 		if rate := s.Cost.AnHour(); rate > 0 {
@@ -168,7 +169,7 @@ func (p *purse) offer(s resume.Session, now time.Time) *resume.OwnKeyView {
 	case s.Paid != nil:
 		v.Until, v.Instead = new(s.Paid.Until.UTC()), ""
 	case why == "":
-		v.Command = "resumed retry " + s.View(0).Typed() + " --own-key"
+		v.Command = "resumed retry " + view.Of(s, 0).Typed() + " --own-key"
 	}
 	return v
 }

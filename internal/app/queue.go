@@ -17,6 +17,8 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/journal"
 	"resumed/internal/resume"
+	"resumed/internal/resume/engine"
+	"resumed/internal/resume/view"
 	"resumed/internal/state"
 	"resumed/internal/usage"
 )
@@ -24,73 +26,73 @@ import (
 // desk takes the tasks that people ask for.
 type desk struct {
 	settings *inForce
-	engine   *resume.Engine
+	engine   *engine.Engine
 	store    *state.Store
 	usage    *usage.Collector
 	changes  *control.Changes
 	log      *slog.Logger
 }
 
-func (d *desk) Tasks(ctx context.Context) ([]resume.TaskView, error) {
+func (d *desk) Tasks(ctx context.Context) ([]view.Task, error) {
 	tasks, err := d.engine.Tasks(ctx)
 	return taskViews(tasks), err
 }
 
-func taskViews(tasks []resume.Session) []resume.TaskView {
-	views := make([]resume.TaskView, 0, len(tasks))
+func taskViews(tasks []resume.Session) []view.Task {
+	views := make([]view.Task, 0, len(tasks))
 	for _, s := range tasks {
-		views = append(views, s.TaskView())
+		views = append(views, view.OfTask(s))
 	}
 	return views
 }
 
-func (d *desk) Enqueue(ctx context.Context, order resume.TaskOrder) (resume.TaskView, error) {
+func (d *desk) Enqueue(ctx context.Context, order view.TaskOrder) (view.Task, error) {
 	task, err := d.make(ctx, order)
 	if err != nil {
-		return resume.TaskView{}, err
+		return view.Task{}, err
 	}
 	after, err := d.engine.Enqueue(ctx, task)
 	return d.kept(ctx, after, err)
 }
 
-func (d *desk) Edit(ctx context.Context, name string, order resume.TaskOrder) (resume.TaskView, error) {
+func (d *desk) Edit(ctx context.Context, name string, order view.TaskOrder) (view.Task, error) {
 	old, err := d.find(ctx, name)
 	if err != nil {
-		return resume.TaskView{}, err
+		return view.Task{}, err
 	}
 	task, err := d.make(ctx, order)
 	if err != nil {
-		return resume.TaskView{}, err
+		return view.Task{}, err
 	}
 	if task.Key.Agent == old.Key.Agent {
 		task.Key = old.Key
 	}
 	if task.Task.Behind == task.Key {
-		return resume.TaskView{}, errors.New("a task cannot wait for itself")
+		return view.Task{}, errors.New("a task cannot wait for itself")
 	}
 	if task.Task.After == old.Task.After { // what it was told then stands
 		task.Task.NotBefore, task.Task.Behind = old.Task.NotBefore, old.Task.Behind
 	}
 	after, err := d.engine.ReplaceTask(ctx, old.Key, task)
-	if errors.Is(err, resume.ErrStarting) {
+	if errors.Is(err, engine.ErrStarting) {
 		err = fmt.Errorf("task %d cannot be changed: %w", old.Task.N, err)
 	}
 	return d.kept(ctx, after, err)
 }
 
-func (d *desk) Drop(ctx context.Context, name string) (resume.TaskView, error) {
+func (d *desk) Drop(ctx context.Context, name string) (view.Task, error) {
 	old, err := d.find(ctx, name)
 	if err != nil {
-		return resume.TaskView{}, err
+		return view.Task{}, err
 	}
 	if err := d.engine.DropTask(ctx, old.Key); err != nil {
-		return resume.TaskView{}, fmt.Errorf("task %d cannot be dropped: %w", old.Task.N, err)
+		return view.Task{}, fmt.Errorf("task %d cannot be dropped: %w", old.Task.N, err)
 	}
 	d.log.Info("a task was dropped", "task", old.Task.N, "agent", old.Key.Agent)
 	return d.kept(ctx, old, nil)
 }
 
-func (d *desk) Move(ctx context.Context, name, to string) ([]resume.TaskView, error) {
+func (d *desk) Move(ctx context.Context, name, to string) ([]view.Task, error) {
 	task, err := d.find(ctx, name)
 	if err != nil {
 		return nil, err
@@ -120,12 +122,12 @@ func (d *desk) Move(ctx context.Context, name, to string) ([]resume.TaskView, er
 }
 
 // kept returns what became of a task once that is on disk.
-func (d *desk) kept(ctx context.Context, after resume.Session, err error) (resume.TaskView, error) {
+func (d *desk) kept(ctx context.Context, after resume.Session, err error) (view.Task, error) {
 	if err != nil {
-		return resume.TaskView{}, err
+		return view.Task{}, err
 	}
 	d.changes.NoteDaemon()
-	return after.TaskView(), d.store.Sync(ctx, after.Key)
+	return view.OfTask(after), d.store.Sync(ctx, after.Key)
 }
 
 func (d *desk) find(ctx context.Context, name string) (resume.Session, error) {
@@ -149,7 +151,7 @@ func findTask(tasks []resume.Session, name string) (resume.Session, error) {
 }
 
 // make makes a task of what a person asks for.
-func (d *desk) make(ctx context.Context, order resume.TaskOrder) (resume.Session, error) {
+func (d *desk) make(ctx context.Context, order view.TaskOrder) (resume.Session, error) {
 	task, err := agents.Task(d.settings.Load().agents, order, uuid.NewString(), time.Now())
 	if err != nil || task.Task.After == "" || !task.Task.NotBefore.IsZero() {
 		return task, err
@@ -215,7 +217,7 @@ func (d *desk) count(ctx context.Context) (sum control.Queue) {
 		switch s.TaskState() {
 		case resume.TaskQueued:
 			sum.Queued++
-			if at := s.TaskView().NextAt; at != nil && (sum.NextAt == nil || at.Before(*sum.NextAt)) {
+			if at := view.OfTask(s).NextAt; at != nil && (sum.NextAt == nil || at.Before(*sum.NextAt)) {
 				sum.NextAt = at
 			}
 		case resume.TaskStarting:
@@ -247,7 +249,7 @@ func (d *desk) full(s resume.Session, now time.Time) (why string, until time.Tim
 }
 
 // EnqueueLeft takes tasks where no daemon runs: the next one finds them in its state.
-func EnqueueLeft(cfg config.Config, stateDir string, orders []resume.TaskOrder, log *slog.Logger) (added []resume.TaskView, err error) {
+func EnqueueLeft(cfg config.Config, stateDir string, orders []view.TaskOrder, log *slog.Logger) (added []view.Task, err error) {
 	made, err := agents.Make(cfg)
 	if err != nil {
 		return nil, err
@@ -277,7 +279,7 @@ func EnqueueLeft(cfg config.Config, stateDir string, orders []resume.TaskOrder, 
 		task = numbers.Give(task).Next(resume.Enqueued{}, cfg.Rules(), now, 0)
 		task.FoundAt = now
 		sessions = append(sessions, task)
-		added = append(added, task.TaskView())
+		added = append(added, view.OfTask(task))
 	}
 	notes := journal.New(journal.Options{Store: store, Changes: new(control.Changes), Log: log}, nil)
 	for _, s := range sessions[len(sessions)-len(added):] {
@@ -300,11 +302,11 @@ func lookUp(task *resume.Session, sessions []resume.Session) error {
 		task.Task.Behind = other.Key
 		return nil
 	}
-	views := make([]resume.View, 0, len(sessions))
+	views := make([]view.Session, 0, len(sessions))
 	for _, s := range sessions {
-		views = append(views, s.View(0))
+		views = append(views, view.Of(s, 0))
 	}
-	found, err := resume.Find(views, after)
+	found, err := view.Find(views, after)
 	if err != nil {
 		return noSuchAfter(after, err)
 	}

@@ -15,7 +15,7 @@ import (
 	"resumed/internal/journal"
 	"resumed/internal/metrics"
 	"resumed/internal/notify"
-	"resumed/internal/resume"
+	"resumed/internal/resume/engine"
 	"resumed/internal/sdnotify"
 	"resumed/internal/state"
 	"resumed/internal/webui"
@@ -51,7 +51,7 @@ type reloader struct {
 	settings *inForce
 	store    *state.Store
 	notifier *notify.Notifier
-	engine   *resume.Engine
+	engine   *engine.Engine
 	feeds    *feed.Feeds
 	web      *webui.Server
 	metrics  *metrics.Metrics

@@ -16,6 +16,7 @@ import (
 	"resumed/internal/notify"
 	"resumed/internal/notify/channels"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // settings is all that a configuration makes. It is never changed: a reload
@@ -37,7 +38,7 @@ type inForce struct {
 }
 
 // view shows a session as things stand now.
-func (f *inForce) view(session resume.Session) resume.View {
+func (f *inForce) view(session resume.Session) view.Session {
 	v := f.Load().view(session)
 	if f.purse != nil {
 		v.OwnKey = f.purse.offer(session, time.Now())
@@ -69,8 +70,8 @@ func (s *settings) goOn(session resume.Session) string {
 }
 
 // view shows a session with the bound that the rules give it.
-func (s *settings) view(session resume.Session) resume.View {
-	v := session.View(s.rules.Policy(session.Key.Agent, session.Limit.Class).MaxRetries)
+func (s *settings) view(session resume.Session) view.Session {
+	v := view.Of(session, s.rules.Policy(session.Key.Agent, session.Limit.Class).MaxRetries)
 	if cold, known := session.Cold(time.Now()); known && v.Cold == nil {
 		v.Cold = new(cold) // it is not waiting: a resume would be now
 	}

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/usage"
 )
 
@@ -102,8 +102,8 @@ func (c *Client) Watch(ctx context.Context, all bool, see func(Update) error) er
 }
 
 // Do carries out an order on the session of that name.
-func (c *Client) Do(ctx context.Context, name string, order Order) (resume.View, error) {
-	var after resume.View
+func (c *Client) Do(ctx context.Context, name string, order Order) (view.Session, error) {
+	var after view.Session
 	err := c.call(ctx, http.MethodPost, "/v1/session/"+string(order), url.Values{"name": {name}}, &after)
 	return after, err
 }

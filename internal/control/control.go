@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/usage"
 )
 
@@ -17,11 +18,11 @@ const SocketName = "resumed.sock"
 
 // Status is what the daemon knows, as `status --json` prints it.
 type Status struct {
-	Version  int           `json:"version"`
-	Now      time.Time     `json:"now"`
-	Daemon   Daemon        `json:"daemon"`
-	Accounts []Account     `json:"accounts"`
-	Sessions []resume.View `json:"sessions"`
+	Version  int            `json:"version"`
+	Now      time.Time      `json:"now"`
+	Daemon   Daemon         `json:"daemon"`
+	Accounts []Account      `json:"accounts"`
+	Sessions []view.Session `json:"sessions"`
 }
 
 // Daemon is the daemon itself.
@@ -126,13 +127,13 @@ type Backend interface {
 	Find(ctx context.Context, name string) (resume.Key, error)
 
 	// Plan returns what the next resume of a session would do, as things stand.
-	Plan(ctx context.Context, key resume.Key) (resume.PlanView, error)
+	Plan(ctx context.Context, key resume.Key) (view.Plan, error)
 
 	// Changes is where the daemon notes what changed.
 	Changes() *Changes
 
 	// Do carries out an order and returns the session after it.
-	Do(ctx context.Context, key resume.Key, order Order) (resume.View, error)
+	Do(ctx context.Context, key resume.Key, order Order) (view.Session, error)
 
 	// Told takes what a session's agent was told of the allowances of its account.
 	Told(ctx context.Context, key resume.Key, readings []usage.Reading) error
@@ -162,15 +163,15 @@ type Backend interface {
 // its id.
 type Tasks interface {
 	// Tasks returns those that wait and those that were begun not long ago, in their order.
-	Tasks(ctx context.Context) ([]resume.TaskView, error)
+	Tasks(ctx context.Context) ([]view.Task, error)
 
 	// Enqueue takes a task, Edit puts another one in its place, Drop forgets it.
-	Enqueue(ctx context.Context, order resume.TaskOrder) (resume.TaskView, error)
-	Edit(ctx context.Context, task string, order resume.TaskOrder) (resume.TaskView, error)
-	Drop(ctx context.Context, task string) (resume.TaskView, error)
+	Enqueue(ctx context.Context, order view.TaskOrder) (view.Task, error)
+	Edit(ctx context.Context, task string, order view.TaskOrder) (view.Task, error)
+	Drop(ctx context.Context, task string) (view.Task, error)
 
 	// Move gives a task the place of another one, or the first or last.
-	Move(ctx context.Context, task, to string) ([]resume.TaskView, error)
+	Move(ctx context.Context, task, to string) ([]view.Task, error)
 }
 
 // The places that have names.
@@ -193,6 +194,6 @@ func IsAmbiguous(err error) bool {
 	if remote, ok := errors.AsType[*RemoteError](err); ok {
 		return remote.kind == kindAmbiguous
 	}
-	_, ok := errors.AsType[*resume.AmbiguousError](err)
+	_, ok := errors.AsType[*view.AmbiguousError](err)
 	return ok
 }

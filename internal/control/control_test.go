@@ -22,6 +22,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/usage"
 )
 
@@ -36,7 +37,7 @@ type daemon struct {
 	looks   atomic.Int32 // how often it was asked
 
 	mu       sync.Mutex // guards what follows
-	sessions []resume.View
+	sessions []view.Session
 }
 
 func (d *daemon) Changes() *control.Changes { return &d.changes }
@@ -50,7 +51,7 @@ func (d *daemon) Status(_ context.Context, all bool, only ...resume.Key) (contro
 		status.Sessions = d.sessions[:1]
 	}
 	if len(only) > 0 {
-		status.Sessions = slices.DeleteFunc(status.Sessions, func(v resume.View) bool { return !slices.Contains(only, v.Key()) })
+		status.Sessions = slices.DeleteFunc(status.Sessions, func(v view.Session) bool { return !slices.Contains(only, v.Key()) })
 	}
 	return status, nil
 }
@@ -67,17 +68,17 @@ func (d *daemon) set(i int, state resume.State) {
 func (d *daemon) Find(_ context.Context, name string) (resume.Key, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	found, err := resume.Find(d.sessions, name)
+	found, err := view.Find(d.sessions, name)
 	return found.Key(), err
 }
 
-func (d *daemon) Plan(context.Context, resume.Key) (resume.PlanView, error) {
-	return resume.PlanView{Command: []string{"claude", "-p"}, LeftOut: []string{"--ide: <b>"}}, nil
+func (d *daemon) Plan(context.Context, resume.Key) (view.Plan, error) {
+	return view.Plan{Command: []string{"claude", "-p"}, LeftOut: []string{"--ide: <b>"}}, nil
 }
 
-func (d *daemon) Do(_ context.Context, key resume.Key, order control.Order) (resume.View, error) {
+func (d *daemon) Do(_ context.Context, key resume.Key, order control.Order) (view.Session, error) {
 	d.orders = append(d.orders, string(order)+" "+key.String())
-	return resume.View{ID: key.ID, Agent: key.Agent, State: resume.Waiting}, nil
+	return view.Session{ID: key.ID, Agent: key.Agent, State: resume.Waiting}, nil
 }
 
 func (d *daemon) Told(_ context.Context, _ resume.Key, readings []usage.Reading) error {
@@ -111,8 +112,8 @@ func (d *daemon) Reload(context.Context) error { return d.reload }
 
 func (d *daemon) PageURL(bool) (string, error) { return "http://127.0.0.1:7733/?token=t", d.reload }
 
-func view(agent, id string) resume.View {
-	return resume.View{Agent: agent, ID: id, State: resume.Waiting, Attempts: []resume.AttemptView{}}
+func sessionView(agent, id string) view.Session {
+	return view.Session{Agent: agent, ID: id, State: resume.Waiting, Attempts: []view.Attempt{}}
 }
 
 // serve runs a server and returns its directory.
@@ -131,7 +132,7 @@ func serve(t *testing.T, d *daemon) string {
 }
 
 func TestQuestionsAndOrders(t *testing.T) {
-	d := &daemon{sessions: []resume.View{view("claude-code", "4f2a-1"), view("mybot", "4f2b-2")}}
+	d := &daemon{sessions: []view.Session{sessionView("claude-code", "4f2a-1"), sessionView("mybot", "4f2b-2")}}
 	client := control.NewClient(serve(t, d))
 
 	status, err := client.Status(t.Context(), false)
@@ -153,7 +154,7 @@ func TestQuestionsAndOrders(t *testing.T) {
 }
 
 func TestWhatAnAgentWasToldIsPassedOn(t *testing.T) {
-	d := &daemon{sessions: []resume.View{view("bot", "s-1")}}
+	d := &daemon{sessions: []view.Session{sessionView("bot", "s-1")}}
 	client := control.NewClient(serve(t, d))
 	reading := usage.Reading{Kind: usage.FiveHours, Length: 5 * time.Hour, Used: 71.5, ResetsAt: time.Unix(1794758400, 0).UTC(), At: time.Unix(1794750000, 0).UTC()}
 	require.NoError(t, client.Told(t.Context(), "s-1", []usage.Reading{reading}))
@@ -194,7 +195,7 @@ func TestASocketThatCannotBeServedEndsTheServer(t *testing.T) {
 }
 
 func TestErrorsKeepTheirMeaningOverTheWire(t *testing.T) {
-	d := &daemon{sessions: []resume.View{view("a", "4f2a-1"), view("a", "4f2a-2")}}
+	d := &daemon{sessions: []view.Session{sessionView("a", "4f2a-1"), sessionView("a", "4f2a-2")}}
 	client := control.NewClient(serve(t, d))
 
 	_, err := client.Do(t.Context(), "nobody", control.Retry)
@@ -238,7 +239,7 @@ func TestNoDaemon(t *testing.T) {
 	_, err = control.NewClient(short).Status(t.Context(), false)
 	require.ErrorIs(t, err, control.ErrNoDaemon)
 
-	d := &daemon{sessions: []resume.View{view("a", "b")}}
+	d := &daemon{sessions: []view.Session{sessionView("a", "b")}}
 	server, err := control.Listen(short, d, slog.New(slog.DiscardHandler))
 	require.NoError(t, err, "it is replaced")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -247,14 +248,14 @@ func TestNoDaemon(t *testing.T) {
 }
 
 func TestTheSocketIsItsOwnersAlone(t *testing.T) {
-	dir := serve(t, &daemon{sessions: []resume.View{view("a", "b")}})
+	dir := serve(t, &daemon{sessions: []view.Session{sessionView("a", "b")}})
 	info, err := os.Stat(filepath.Join(dir, control.SocketName))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 }
 
 func TestADeepDirectoryIsNoObstacle(t *testing.T) {
-	d := &daemon{sessions: []resume.View{view("a", "b")}}
+	d := &daemon{sessions: []view.Session{sessionView("a", "b")}}
 	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 40))
 	server, err := control.Listen(dir, d, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // watch follows a daemon and returns what it tells. Nothing is read ahead: an
@@ -51,7 +52,7 @@ func next(t *testing.T, updates <-chan control.Update) control.Update {
 }
 
 func TestWatchTellsAllAndThenWhatChanges(t *testing.T) {
-	d := &daemon{sessions: []resume.View{view("a", "1"), view("a", "2"), view("a", "3")}}
+	d := &daemon{sessions: []view.Session{sessionView("a", "1"), sessionView("a", "2"), sessionView("a", "3")}}
 	updates := watch(t, serve(t, d), true)
 
 	first := next(t, updates)
@@ -79,7 +80,7 @@ func TestWatchTellsAllAndThenWhatChanges(t *testing.T) {
 }
 
 func TestChangesInCloseSuccessionAreBundled(t *testing.T) {
-	d := &daemon{sessions: []resume.View{view("a", "1"), view("a", "2")}}
+	d := &daemon{sessions: []view.Session{sessionView("a", "1"), sessionView("a", "2")}}
 	updates := watch(t, serve(t, d), true)
 	next(t, updates)
 	began := time.Now()
@@ -98,7 +99,7 @@ func TestChangesInCloseSuccessionAreBundled(t *testing.T) {
 }
 
 func TestQuietDaemonIsNotAsked(t *testing.T) {
-	d := &daemon{sessions: []resume.View{view("a", "1")}}
+	d := &daemon{sessions: []view.Session{sessionView("a", "1")}}
 	updates := watch(t, serve(t, d), true)
 	next(t, updates)
 	time.Sleep(time.Second) // several bundles' worth
@@ -106,7 +107,7 @@ func TestQuietDaemonIsNotAsked(t *testing.T) {
 }
 
 func TestManyChangesAreToldAnew(t *testing.T) {
-	d := &daemon{sessions: []resume.View{view("a", "1")}}
+	d := &daemon{sessions: []view.Session{sessionView("a", "1")}}
 	f := control.Follow(d, true)
 	defer f.Leave()
 	_, err := f.Next(t.Context())
@@ -126,7 +127,7 @@ func TestManyChangesAreToldAnew(t *testing.T) {
 func TestSlowReaderHoldsNobodyUp(t *testing.T) {
 	d := &daemon{}
 	for i := range 5000 { // far more than a socket's buffer takes
-		d.sessions = append(d.sessions, view("a", fmt.Sprintf("s-%04d", i)))
+		d.sessions = append(d.sessions, sessionView("a", fmt.Sprintf("s-%04d", i)))
 	}
 	dir := t.TempDir()
 	server, err := control.Listen(dir, d, slog.New(slog.DiscardHandler))
@@ -160,7 +161,7 @@ func TestSlowReaderHoldsNobodyUp(t *testing.T) {
 }
 
 func TestWatchEndsWithTheDaemon(t *testing.T) {
-	d := &daemon{sessions: []resume.View{view("a", "1")}}
+	d := &daemon{sessions: []view.Session{sessionView("a", "1")}}
 	dir := t.TempDir()
 	server, err := control.Listen(dir, d, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
@@ -181,7 +182,7 @@ func TestWatchEndsWithTheDaemon(t *testing.T) {
 
 func TestWatchEndsWhenItsReaderHasEnough(t *testing.T) {
 	enough := errors.New("enough")
-	dir := serve(t, &daemon{sessions: []resume.View{view("a", "1")}})
+	dir := serve(t, &daemon{sessions: []view.Session{sessionView("a", "1")}})
 	err := control.NewClient(dir).Watch(t.Context(), false, func(control.Update) error { return enough })
 	require.ErrorIs(t, err, enough)
 }

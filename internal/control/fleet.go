@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // ErrNoFleet says that the daemon is in none.
@@ -100,7 +100,7 @@ type FleetProbe struct {
 // FleetSession is a session of some host.
 type FleetSession struct {
 	Host string `json:"host"`
-	resume.View
+	view.Session
 }
 
 // FleetBackend answers what is asked of a fleet. A Backend may be one.
@@ -113,7 +113,7 @@ type FleetBackend interface {
 	ForgetAccount(ctx context.Context, name string) error
 
 	// DoAway has another host carry out an order.
-	DoAway(ctx context.Context, host, session string, order Order) (resume.View, error)
+	DoAway(ctx context.Context, host, session string, order Order) (view.Session, error)
 }
 
 // mostRows bounds a page.
@@ -143,11 +143,11 @@ func (s *Server) forgetAccount(w http.ResponseWriter, r *http.Request) {
 }
 
 // away reports whether an order is for a session of another host: HOST/SESSION.
-func (s *Server) away(ctx context.Context, name string, order Order) (resume.View, bool, error) {
+func (s *Server) away(ctx context.Context, name string, order Order) (view.Session, bool, error) {
 	host, session, cut := strings.Cut(name, "/")
 	b, ok := s.backend.(FleetBackend)
 	if !cut || !ok || host == "" || session == "" {
-		return resume.View{}, false, nil
+		return view.Session{}, false, nil
 	}
 	after, err := b.DoAway(ctx, host, session, order)
 	return after, !errors.Is(err, ErrNoFleet), err

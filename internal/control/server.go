@@ -14,6 +14,7 @@ import (
 
 	"resumed/internal/peer"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/usage"
 )
 
@@ -228,7 +229,7 @@ func answer(w http.ResponseWriter, document any, err error) {
 
 func describe(err error) (problem, int) {
 	p := problem{Error: err.Error()}
-	if _, ok := errors.AsType[*resume.AmbiguousError](err); ok {
+	if _, ok := errors.AsType[*view.AmbiguousError](err); ok {
 		p.Kind = kindAmbiguous
 		return p, http.StatusConflict
 	}

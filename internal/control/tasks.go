@@ -8,6 +8,7 @@ import (
 	"net/url"
 
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 func (s *Server) tasks(w http.ResponseWriter, r *http.Request) {
@@ -17,7 +18,7 @@ func (s *Server) tasks(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) taskOrder(w http.ResponseWriter, r *http.Request) {
 	queue, ctx, name := s.backend.Queue(), r.Context(), r.FormValue("task")
-	var wanted resume.TaskOrder
+	var wanted view.TaskOrder
 	if text := r.FormValue("order"); text != "" {
 		if err := json.Unmarshal([]byte(text), &wanted); err != nil {
 			answer(w, nil, fmt.Errorf("read what is asked for: %w", err))
@@ -51,47 +52,47 @@ func (s *Server) taskOrder(w http.ResponseWriter, r *http.Request) {
 }
 
 // Tasks returns the tasks that wait and those that were begun not long ago.
-func (c *Client) Tasks(ctx context.Context) ([]resume.TaskView, error) {
-	var tasks []resume.TaskView
+func (c *Client) Tasks(ctx context.Context) ([]view.Task, error) {
+	var tasks []view.Task
 	err := c.call(ctx, http.MethodGet, "/v1/queue", nil, &tasks)
 	return tasks, err
 }
 
 // Enqueue has the daemon take a task.
-func (c *Client) Enqueue(ctx context.Context, order resume.TaskOrder) (resume.TaskView, error) {
+func (c *Client) Enqueue(ctx context.Context, order view.TaskOrder) (view.Task, error) {
 	return c.orderTask(ctx, "add", "", &order)
 }
 
 // Edit has the daemon put another task in the place of one.
-func (c *Client) Edit(ctx context.Context, task string, order resume.TaskOrder) (resume.TaskView, error) {
+func (c *Client) Edit(ctx context.Context, task string, order view.TaskOrder) (view.Task, error) {
 	return c.orderTask(ctx, "edit", task, &order)
 }
 
 // Drop has the daemon forget a task.
-func (c *Client) Drop(ctx context.Context, task string) (resume.TaskView, error) {
+func (c *Client) Drop(ctx context.Context, task string) (view.Task, error) {
 	return c.orderTask(ctx, "drop", task, nil)
 }
 
 // Move has the daemon give a task the place of another one, or the first or last.
-func (c *Client) Move(ctx context.Context, task, to string) ([]resume.TaskView, error) {
-	var after []resume.TaskView
+func (c *Client) Move(ctx context.Context, task, to string) ([]view.Task, error) {
+	var after []view.Task
 	err := c.call(ctx, http.MethodPost, "/v1/queue/move", url.Values{"task": {task}, "to": {to}}, &after)
 	return after, err
 }
 
-func (c *Client) orderTask(ctx context.Context, what, task string, order *resume.TaskOrder) (resume.TaskView, error) {
+func (c *Client) orderTask(ctx context.Context, what, task string, order *view.TaskOrder) (view.Task, error) {
 	query := url.Values{"task": {task}}
 	if order != nil {
 		if err := resume.CheckPrompt(order.Prompt); err != nil {
-			return resume.TaskView{}, err // a request cannot hold what is much longer
+			return view.Task{}, err // a request cannot hold what is much longer
 		}
 		text, err := json.Marshal(order)
 		if err != nil {
-			return resume.TaskView{}, err
+			return view.Task{}, err
 		}
 		query.Set("order", string(text))
 	}
-	var after resume.TaskView
+	var after view.Task
 	err := c.call(ctx, http.MethodPost, "/v1/queue/"+what, query, &after)
 	return after, err
 }

@@ -12,6 +12,7 @@ import (
 	"resumed/internal/agent"
 	"resumed/internal/leash"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // startedWith lets somebody have seen what the session was started with.
@@ -107,7 +108,7 @@ func TestAPreviewTouchesNothing(t *testing.T) {
 		Env: []resume.Variable{{Name: "SSL_CERT_FILE", Value: "/mine"}},
 	})
 	before := w.now()
-	require.Equal(t, resume.PlanView{
+	require.Equal(t, view.Plan{
 		Command: []string{"bot", "--key", leash.Hidden, "--deny", "x", "continue"}, Dir: w.session.Cwd,
 		Repeated: []string{"--key", leash.Hidden, "--deny", "x"}, LeftOut: []string{"--ide: it needs a terminal"},
 		Env: []string{"SSL_CERT_FILE"}, EnvUnset: []string{"HTTPS_PROXY"},
@@ -129,7 +130,7 @@ func TestAPreviewTouchesNothing(t *testing.T) {
 }
 
 // trimmed leaves out what the environment of the tests has besides.
-func trimmed(p resume.PlanView) resume.PlanView {
+func trimmed(p view.Plan) view.Plan {
 	kept := []string{}
 	for _, name := range p.EnvUnset {
 		if strings.HasSuffix(name, "_PROXY") {

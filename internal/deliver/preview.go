@@ -8,13 +8,14 @@ import (
 
 	"resumed/internal/leash"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // Preview says what the next resume of a session would do, as things stand now. It
 // goes the way that a resume goes, but takes no lease, sends nothing and notes
 // nothing.
-func (d *Deliverer) Preview(ctx context.Context, session resume.Session) resume.PlanView {
-	view := resume.PlanView{Command: []string{}, Repeated: []string{}, LeftOut: []string{}, Env: []string{}, EnvUnset: []string{}}
+func (d *Deliverer) Preview(ctx context.Context, session resume.Session) view.Plan {
+	view := view.Plan{Command: []string{}, Repeated: []string{}, LeftOut: []string{}, Env: []string{}, EnvUnset: []string{}}
 	session = d.located(session)
 	notSent, err := d.setAside(ctx, session)
 	if err != nil {
@@ -34,7 +35,7 @@ func (d *Deliverer) Preview(ctx context.Context, session resume.Session) resume.
 }
 
 // preview shows what would be sent, and returns why it would not.
-func (v *delivery) preview(ctx context.Context, view *resume.PlanView) *resume.NotSent {
+func (v *delivery) preview(ctx context.Context, view *view.Plan) *resume.NotSent {
 	switch way := v.way.(type) {
 	case *command:
 		return way.show(ctx, view)
@@ -49,7 +50,7 @@ func (v *delivery) preview(ctx context.Context, view *resume.PlanView) *resume.N
 }
 
 // show shows the command, and returns why it would not be run.
-func (c *command) show(ctx context.Context, view *resume.PlanView) *resume.NotSent {
+func (c *command) show(ctx context.Context, view *view.Plan) *resume.NotSent {
 	notSent := c.ready(ctx)
 	view.Command, view.Dir = c.session.Shown(c.plan.Argv), c.plan.Dir
 	view.Repeated = append(view.Repeated, c.session.Shown(c.plan.Carried.Args)...)

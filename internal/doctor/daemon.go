@@ -12,6 +12,7 @@ import (
 	"resumed/internal/humanize"
 	"resumed/internal/ownership"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 func examineDaemon(ctx context.Context, r *Report, in Input) {
@@ -48,7 +49,7 @@ const mostSessions = 20
 
 // examineSessions says which program each interrupted session was run with,
 // where that was seen: it is continued with the same.
-func examineSessions(r *Report, sessions []resume.View, trust ownership.Trust) {
+func examineSessions(r *Report, sessions []view.Session, trust ownership.Trust) {
 	named := 0
 	for _, s := range sessions {
 		if s.State == resume.Watching || named == mostSessions {

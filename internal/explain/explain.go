@@ -22,6 +22,7 @@ import (
 	"resumed/internal/leash"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
@@ -58,11 +59,11 @@ type Explanation struct {
 	Because     []string      `json:"because,omitempty"` // the words that it was judged by
 
 	// View is the session as the daemon would see it, for what is said of any.
-	View resume.View `json:"-"`
+	View view.Session `json:"-"`
 
 	// Plan is what would be run, where something would: by the daemon that looks
 	// after the session, else as for one whose start nobody saw.
-	Plan *resume.PlanView `json:"plan,omitempty"`
+	Plan *view.Plan `json:"plan,omitempty"`
 }
 
 // Explainer says what files mean. It reads them as the daemon does and asks
@@ -232,11 +233,11 @@ func (x *Explainer) judge(a agent.Agent, path string, e agent.Evidence, now time
 }
 
 // plan says what would be run for a session of which nothing is known but its file.
-func (x *Explainer) plan(a agent.Agent, path string, e agent.Evidence) *resume.PlanView {
+func (x *Explainer) plan(a agent.Agent, path string, e agent.Evidence) *view.Plan {
 	limited, _ := e.Event.(resume.Limited)
 	session := resume.Session{Key: e.Key, Cwd: e.Cwd, Transcript: path, Limit: limited.Verdict, LimitedAt: limited.At}
 	plan, err := a.Plan(context.Background(), session, agent.Words{Prompt: x.prompt})
-	view := &resume.PlanView{Command: []string{}, Repeated: []string{}, LeftOut: []string{}, Env: []string{}, EnvUnset: []string{}}
+	view := &view.Plan{Command: []string{}, Repeated: []string{}, LeftOut: []string{}, Env: []string{}, EnvUnset: []string{}}
 	switch {
 	case err != nil:
 		view.Instead = err.Error()
@@ -283,7 +284,7 @@ func (x *Explainer) weigh(out *Explanation, event resume.Event, now time.Time) {
 	session := resume.Session{Key: resume.Key{Agent: out.Agent, ID: out.Session}, Cwd: out.Cwd}
 	session = session.Next(event, x.rules, now, noJitter)
 	out.Action, out.Why = action(session, now)
-	out.View = session.View(0)
+	out.View = view.Of(session, 0)
 	out.Remedy = agents.Remedy(out.View)
 	out.View.Remedy = out.Remedy
 	out.View.OwnKey = x.offer(session, now)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/resume"
+	"resumed/internal/resume/engine"
 	"resumed/internal/state"
 )
 
@@ -46,7 +47,7 @@ func held(t *testing.T, sessions int) int64 {
 	store, err := state.Open(t.TempDir(), log)
 	require.NoError(t, err)
 	defer store.Close()
-	engine := resume.NewEngine(resume.Options{
+	engine := engine.New(engine.Options{
 		Act: func(context.Context, resume.Session) {}, Changed: func(resume.Change) {},
 		Rand: func() float64 { return 0.5 }, Mark: func() string { return "mark" },
 	})

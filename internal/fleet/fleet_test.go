@@ -17,6 +17,7 @@ import (
 	"resumed/internal/fleet"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/engine"
 )
 
 // line is a store that can be cut off.
@@ -82,7 +83,7 @@ func newHouse(t *testing.T) *house {
 
 type host struct {
 	*fleet.Fleet
-	engine *resume.Engine
+	engine *engine.Engine
 }
 
 // join adds a host with some sessions, all of one account, which have just been told a
@@ -113,7 +114,7 @@ func (h *house) join(ctx context.Context, name string, sessions int) *host {
 		HostGone: func(gone fleet.Host) (string, []byte) { return "gone/" + gone.Life, []byte(gone.Host + " is gone") },
 	})
 	marks := 0
-	joined.engine = resume.NewEngine(resume.Options{
+	joined.engine = engine.New(engine.Options{
 		Rules: resume.Rules{
 			Backoff: backoff.Policy{Strategy: backoff.Fixed, BaseDelay: 30 * time.Second, MaxRetries: 50}, Settle: time.Minute,
 			MaxConcurrent: 50, Stagger: h.stagger, Lookback: time.Hour,
@@ -143,7 +144,7 @@ func (h *house) limit(ctx context.Context, on *host, id string) {
 	})
 }
 
-func (h *house) see(ctx context.Context, engine *resume.Engine, id string, ev resume.Event) {
+func (h *house) see(ctx context.Context, engine *engine.Engine, id string, ev resume.Event) {
 	_ = engine.Observe(ctx, []resume.Observation{{
 		Key: resume.Key{Agent: "bot", ID: id}, Account: "bot:default", Cwd: "/src/" + id, Transcript: "/t/" + id,
 		Pos: resume.Position{Epoch: "1", Offset: time.Now().UnixNano()}, Event: ev,
@@ -151,7 +152,7 @@ func (h *house) see(ctx context.Context, engine *resume.Engine, id string, ev re
 }
 
 // act is a resume: after a few seconds the session has moved, or was refused.
-func (h *house) act(ctx context.Context, engine *resume.Engine, name string, s resume.Session) {
+func (h *house) act(ctx context.Context, engine *engine.Engine, name string, s resume.Session) {
 	h.mu.Lock()
 	h.starts = append(h.starts, start{time.Now(), name})
 	free := !time.Now().Before(h.reset)

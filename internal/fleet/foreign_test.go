@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // nonsense is what a host that was broken into may write in the place of anything.
@@ -81,7 +82,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"id":"s","agent":"b","state":"waiting","attempts":[{"started_at":"9999-12-31T23:59:59-23:59"}],"started_with":{"argv":["\u001b[2J"]}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-		for _, into := range []any{new(Account), new(Host), new(holder), new(resume.View)} {
+		for _, into := range []any{new(Account), new(Host), new(holder), new(view.Session)} {
 			if Decode(data, into) != nil {
 				continue
 			}

@@ -20,6 +20,7 @@ import (
 	"resumed/internal/fleet/natskv"
 	limits "resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/engine"
 )
 
 // hostsEnv says how many hosts share a limit, with as many sessions each: `make bench-hub` wants a hundred.
@@ -68,13 +69,13 @@ func (c *crowd) wrote(b fleet.Bucket, err error) {
 // join adds a host that shows its sessions, and returns what has them refused.
 func (c *crowd) join(ctx context.Context, store *natskv.Store, name string, sessions int) (refuse func()) {
 	var f *fleet.Fleet
-	var engine *resume.Engine
+	var e *engine.Engine
 	f = fleet.New(fleet.Options{
 		Store: counting{store, c}, Host: name, Life: name + "'s", Rand: rand.Float64,
 		Rules:   func() fleet.Rules { return fleet.Rules{Stagger: c.stagger, MaxWait: time.Hour} },
 		Account: func(resume.Session) string { return "a1.anthropic" },
 		Waiting: func() int { return sessions },
-		Stir:    func(ctx context.Context) { _ = engine.Stir(ctx) },
+		Stir:    func(ctx context.Context) { _ = e.Stir(ctx) },
 		Counted: func(n fleet.Count) {
 			if n.Probe == "moved" { // on a busy machine leave to try may end before it is used
 				c.probes.Add(1)
@@ -82,16 +83,16 @@ func (c *crowd) join(ctx context.Context, store *natskv.Store, name string, sess
 		},
 	})
 	var marks atomic.Int64
-	engine = resume.NewEngine(resume.Options{
+	e = engine.New(engine.Options{
 		Rules: resume.Rules{
 			Backoff: backoff.Policy{Strategy: backoff.Fixed, BaseDelay: 30 * time.Second, MaxRetries: 50}, Settle: time.Minute,
 			MaxConcurrent: sessions, Stagger: c.stagger, Lookback: time.Hour,
 		},
-		Act:     func(ctx context.Context, s resume.Session) { c.act(ctx, engine, s) },
+		Act:     func(ctx context.Context, s resume.Session) { c.act(ctx, e, s) },
 		Changed: f.Changed, Gate: f.Ask, Rand: rand.Float64,
 		Mark: func() string { return fmt.Sprint(name, marks.Add(1)) },
 	})
-	go func() { _ = engine.Run(ctx) }()
+	go func() { _ = e.Run(ctx) }()
 	go func() { _ = f.Run(ctx) }()
 	shown := []byte(strings.Repeat("x", 1000)) // what others see of a session is about as long
 	for i := range sessions {
@@ -100,30 +101,30 @@ func (c *crowd) join(ctx context.Context, store *natskv.Store, name string, sess
 	}
 	return func() {
 		for i := range sessions {
-			c.see(ctx, engine, fmt.Sprint(name, ".", i), resume.Limited{At: time.Now(), Verdict: limits.Verdict{
+			c.see(ctx, e, fmt.Sprint(name, ".", i), resume.Limited{At: time.Now(), Verdict: limits.Verdict{
 				Class: limits.RateLimit, WaitHelps: true, Reset: limits.Reset{At: c.reset, Source: limits.Structured},
 			}})
 		}
 	}
 }
 
-func (c *crowd) see(ctx context.Context, engine *resume.Engine, id string, ev resume.Event) {
-	_ = engine.Observe(ctx, []resume.Observation{{
+func (c *crowd) see(ctx context.Context, e *engine.Engine, id string, ev resume.Event) {
+	_ = e.Observe(ctx, []resume.Observation{{
 		Key: resume.Key{Agent: "bot", ID: id}, Account: "bot:default", Cwd: "/src/" + id, Transcript: "/t/" + id,
 		Pos: resume.Position{Epoch: "1", Offset: time.Now().UnixNano()}, Event: ev,
 	}})
 }
 
 // act is a resume: the session moves, or is refused where the limit is not over.
-func (c *crowd) act(ctx context.Context, engine *resume.Engine, s resume.Session) {
+func (c *crowd) act(ctx context.Context, e *engine.Engine, s resume.Session) {
 	c.mu.Lock()
 	c.starts = append(c.starts, time.Now())
 	c.mu.Unlock()
 	time.Sleep(c.stagger / 2)
 	if !time.Now().Before(c.reset) {
-		c.see(ctx, engine, s.Key.ID, resume.Progressed{At: time.Now()})
+		c.see(ctx, e, s.Key.ID, resume.Progressed{At: time.Now()})
 	}
-	_, _ = engine.Apply(ctx, s.Key, resume.Ended{Mark: s.Run.Mark, Outcome: resume.Delivered})
+	_, _ = e.Apply(ctx, s.Key, resume.Ended{Mark: s.Run.Mark, Outcome: resume.Delivered})
 }
 
 func (c *crowd) started() int {

@@ -7,6 +7,7 @@ import (
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
@@ -38,7 +39,7 @@ func (f Fact) Line(now time.Time) string {
 }
 
 // Facts says what is known of a session now, in the order in which people ask.
-func Facts(s resume.View) []Fact {
+func Facts(s view.Session) []Fact {
 	var all []Fact
 	say := func(label, text string) {
 		if text != "" {
@@ -82,7 +83,7 @@ func Facts(s resume.View) []Fact {
 	return all
 }
 
-func standing(s resume.View) Fact {
+func standing(s view.Session) Fact {
 	word, _ := State(s)
 	f := Fact{Label: "state", Text: word}
 	if s.State == resume.Waiting && s.NextAt != nil {
@@ -91,7 +92,7 @@ func standing(s resume.View) Fact {
 	return f
 }
 
-func heldBy(s resume.View) string {
+func heldBy(s view.Session) string {
 	if s.Owner == nil {
 		return ""
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // noon is a Sunday.
@@ -62,7 +63,7 @@ func TestNumbersOfThings(t *testing.T) {
 
 func TestStates(t *testing.T) {
 	due := noon.Add(time.Hour)
-	for want, v := range map[string]resume.View{
+	for want, v := range map[string]view.Session{
 		"gave up":  {State: resume.GaveUp, Paused: true},
 		"parked":   {State: resume.Parked},
 		"paused":   {State: resume.Watching, Paused: true},
@@ -72,11 +73,11 @@ func TestStates(t *testing.T) {
 		require.Equal(t, want, Standing(v, noon))
 	}
 	utc(t)
-	require.Equal(t, "waiting, in 1h 0m, 14:13", Standing(resume.View{State: resume.Waiting, NextAt: &due}, noon))
+	require.Equal(t, "waiting, in 1h 0m, 14:13", Standing(view.Session{State: resume.Waiting, NextAt: &due}, noon))
 	require.Equal(t, "running", Outcome(""))
 	require.Equal(t, "no progress", Outcome(resume.NoProgress))
-	require.Equal(t, "pid 17 in %3", Owner(resume.View{Owner: &resume.Owner{PID: 17, Tmux: "%3"}}))
-	require.Equal(t, "?", Project(resume.View{}))
+	require.Equal(t, "pid 17 in %3", Owner(view.Session{Owner: &resume.Owner{PID: 17, Tmux: "%3"}}))
+	require.Equal(t, "?", Project(view.Session{}))
 }
 
 func TestReasonsSayTimesAsTheyAreHere(t *testing.T) {
@@ -95,7 +96,7 @@ func TestReasonsSayTimesAsTheyAreHere(t *testing.T) {
 // A session whose wait is over is not said to be due while something holds it back.
 func TestWhoIsHeldBackIsNotDue(t *testing.T) {
 	utc(t)
-	v := resume.View{State: resume.Waiting, NextAt: new(noon.Add(-time.Minute)), Reason: "due, but resumed is paused"}
+	v := view.Session{State: resume.Waiting, NextAt: new(noon.Add(-time.Minute)), Reason: "due, but resumed is paused"}
 	require.Equal(t, "due now", Countdown(v, noon))
 	v.Held = true
 	require.Equal(t, "held back", Countdown(v, noon))
@@ -110,7 +111,7 @@ func TestWhoIsHeldBackIsNotDue(t *testing.T) {
 // What pause answers: a wait that goes on is not when the session goes on.
 func TestAPausedSessionSaysWhenItsWaitEnds(t *testing.T) {
 	now := time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
-	s := resume.View{State: resume.Waiting, NextAt: new(now.Add(107 * time.Minute))}
+	s := view.Session{State: resume.Waiting, NextAt: new(now.Add(107 * time.Minute))}
 	require.Contains(t, Standing(s, now), "waiting, in 1h 47m")
 	s.Paused = true
 	require.Contains(t, Standing(s, now), "paused; its wait ends in 1h 47m")

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
@@ -16,7 +17,7 @@ type Part struct {
 
 // Leash says what a session was started with and what its next resume would do.
 // It says nothing of a session of which nothing is asked.
-func Leash(s resume.View) []Part {
+func Leash(s view.Session) []Part {
 	parts := []Part{{"Started with", started(s.Started), false}}
 	idle := s.State == resume.Watching && s.Plan != nil && s.Plan.Instead != "" // it is said that there is nothing to resume
 	if s.Plan != nil && !idle {
@@ -28,7 +29,7 @@ func Leash(s resume.View) []Part {
 }
 
 // started says what is known of a session's own start.
-func started(s resume.StartView) []string {
+func started(s view.Start) []string {
 	said := []string{"its command line is not known: the process ended before resumed saw it, or hides it"}
 	if s.Seen {
 		said = []string{sanitize.Line(CommandLine(s.Argv...))}
@@ -43,7 +44,7 @@ func started(s resume.StartView) []string {
 }
 
 // plan says what the next resume of a session of that directory would do.
-func plan(p resume.PlanView, cwd string) []Part {
+func plan(p view.Plan, cwd string) []Part {
 	var parts []Part
 	add := func(title string, words ...string) {
 		if len(words) > 0 && words[0] != "" {

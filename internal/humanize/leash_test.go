@@ -6,19 +6,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/humanize"
-	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 func TestHowASessionIsContinuedInWords(t *testing.T) {
-	seen := resume.StartView{Argv: []string{"claude", "--tools", "Read, Grep"}, Seen: true, Env: []string{"HOME", "PATH"}, Sandbox: new("mounts of its own")}
+	seen := view.Start{Argv: []string{"claude", "--tools", "Read, Grep"}, Seen: true, Env: []string{"HOME", "PATH"}, Sandbox: new("mounts of its own")}
 	for name, c := range map[string]struct {
-		view resume.View
+		view view.Session
 		want []humanize.Part
 	}{
-		"nobody saw it": {resume.View{}, []humanize.Part{
+		"nobody saw it": {view.Session{}, []humanize.Part{
 			{"Started with", []string{"its command line is not known: the process ended before resumed saw it, or hides it"}, false},
 		}},
-		"a command": {resume.View{Started: seen, Cwd: "/src", Plan: &resume.PlanView{
+		"a command": {view.Session{Started: seen, Cwd: "/src", Plan: &view.Plan{
 			Command: []string{"claude", "-p", "--tools", "Read, Grep"}, Dir: "/src", Repeated: []string{"--tools", "Read, Grep"},
 			LeftOut: []string{"--ide: it needs a terminal", "x: y"}, EnvUnset: []string{"KEY"},
 		}}, []humanize.Part{
@@ -28,14 +28,14 @@ func TestHowASessionIsContinuedInWords(t *testing.T) {
 			{"Left out, and why", []string{"--ide: it needs a terminal", "x: y"}, false},
 			{"Without those of the daemon", []string{"KEY"}, false},
 		}},
-		"elsewhere, and not now": {resume.View{Started: seen, Cwd: "/src", Plan: &resume.PlanView{
+		"elsewhere, and not now": {view.Session{Started: seen, Cwd: "/src", Plan: &view.Plan{
 			Command: []string{"claude"}, Dir: "/other\x1b[2J", Instead: "it ran in a sandbox",
 		}}, []humanize.Part{
 			{"Started with", []string{"claude --tools 'Read, Grep'", "with the variables HOME, PATH", "in a sandbox: mounts of its own"}, false},
 			{"Nothing would be sent now, because", []string{"it ran in a sandbox"}, true},
 			{"Otherwise the next resume would run", []string{"claude", "in /other"}, false},
 		}},
-		"no command": {resume.View{Plan: &resume.PlanView{Does: "it is typed"}}, []humanize.Part{
+		"no command": {view.Session{Plan: &view.Plan{Does: "it is typed"}}, []humanize.Part{
 			{"Started with", []string{"its command line is not known: the process ended before resumed saw it, or hides it"}, false},
 			{"With the next resume", []string{"it is typed"}, false},
 		}},

@@ -8,22 +8,23 @@ import (
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 func TestWhatASessionNeedsAndWhy(t *testing.T) {
 	for _, c := range []struct {
-		view  resume.View
+		view  view.Session
 		need  Need
 		cause string
 	}{
-		{resume.View{State: resume.GaveUp, Class: limit.RateLimit}, You, "rate limit"},
-		{resume.View{State: resume.Parked, Class: limit.ContextOverflow, Paused: true}, You, limit.ContextOverflow.Words()},
-		{resume.View{State: resume.Waiting, Class: limit.UsageLimit, Unreached: "it cannot be typed into"}, You, "cannot be reached"},
-		{resume.View{State: resume.Waiting, Class: limit.UsageLimit}, Time, "usage limit"},
-		{resume.View{State: resume.Waiting}, Time, "asked for by you"},
-		{resume.View{State: resume.Waiting, Class: limit.UsageLimit, Paused: true}, Unpause, "usage limit"},
-		{resume.View{State: resume.Settling, Class: limit.Network}, Trying, "no network"},
-		{resume.View{State: resume.Watching, Class: limit.Network}, Nothing, ""},
+		{view.Session{State: resume.GaveUp, Class: limit.RateLimit}, You, "rate limit"},
+		{view.Session{State: resume.Parked, Class: limit.ContextOverflow, Paused: true}, You, limit.ContextOverflow.Words()},
+		{view.Session{State: resume.Waiting, Class: limit.UsageLimit, Unreached: "it cannot be typed into"}, You, "cannot be reached"},
+		{view.Session{State: resume.Waiting, Class: limit.UsageLimit}, Time, "usage limit"},
+		{view.Session{State: resume.Waiting}, Time, "asked for by you"},
+		{view.Session{State: resume.Waiting, Class: limit.UsageLimit, Paused: true}, Unpause, "usage limit"},
+		{view.Session{State: resume.Settling, Class: limit.Network}, Trying, "no network"},
+		{view.Session{State: resume.Watching, Class: limit.Network}, Nothing, ""},
 	} {
 		require.Equal(t, c.need, Needs(c.view))
 		require.Equal(t, c.cause, Cause(c.view))

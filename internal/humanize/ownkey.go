@@ -3,12 +3,12 @@ package humanize
 import (
 	"fmt"
 
-	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // OwnKey says how a session goes on at its user's own cost, or could; empty: it cannot, and
 // never could.
-func OwnKey(v *resume.OwnKeyView) string {
+func OwnKey(v *view.OwnKey) string {
 	switch {
 	case v == nil:
 		return ""
@@ -24,7 +24,7 @@ func OwnKey(v *resume.OwnKeyView) string {
 }
 
 // Estimate says what it would cost to go on, as far as that is known.
-func Estimate(v *resume.OwnKeyView) string {
+func Estimate(v *view.OwnKey) string {
 	if v.AnHour == nil {
 		return "not known how much"
 	}

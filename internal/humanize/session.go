@@ -10,6 +10,7 @@ import (
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
@@ -26,7 +27,7 @@ const (
 )
 
 // State says in a word how a session stands, and how that is meant.
-func State(s resume.View) (string, Tone) {
+func State(s view.Session) (string, Tone) {
 	switch {
 	case s.State == resume.GaveUp, s.State == resume.Parked:
 		return Plain(s.State.String()), Bad
@@ -55,7 +56,7 @@ const (
 
 // Needs says what a session needs. One that waits for an owner who can be given nothing
 // needs a person, whatever time it names.
-func Needs(s resume.View) Need {
+func Needs(s view.Session) Need {
 	switch _, tone := State(s); {
 	case tone == Bad, tone == Wait && s.Unreached != "":
 		return You
@@ -72,7 +73,7 @@ func Needs(s resume.View) Need {
 
 // Cause says in few words why a session stands where it stands, the same for all that
 // stand there for the same reason; empty: there is nothing to say.
-func Cause(s resume.View) string {
+func Cause(s view.Session) string {
 	switch {
 	case s.State == resume.Watching:
 		return ""
@@ -94,7 +95,7 @@ var urgency = [...]int{
 }
 
 // Countdown says when a waiting session goes on; it is empty for others.
-func Countdown(s resume.View, now time.Time) string {
+func Countdown(s view.Session, now time.Time) string {
 	if s.State != resume.Waiting || s.NextAt == nil {
 		return ""
 	}
@@ -102,7 +103,7 @@ func Countdown(s resume.View, now time.Time) string {
 }
 
 // Late is what is said of a session that is not resumed though its time is over.
-func Late(s resume.View) string {
+func Late(s view.Session) string {
 	if s.Held {
 		return "held back"
 	}
@@ -110,7 +111,7 @@ func Late(s resume.View) string {
 }
 
 // Standing says in one phrase how a session stands: "waiting, in 1h 47m, 15:00".
-func Standing(s resume.View, now time.Time) string {
+func Standing(s view.Session, now time.Time) string {
 	word, _ := State(s)
 	when := Countdown(s, now)
 	switch {
@@ -137,7 +138,7 @@ func Account(state string) (string, Tone) {
 }
 
 // Project names the directory that a session works in.
-func Project(s resume.View) string {
+func Project(s view.Session) string {
 	if s.Cwd == "" {
 		return "?"
 	}
@@ -146,7 +147,7 @@ func Project(s resume.View) string {
 
 // Owner names the process that holds a session, "pid 17" or "pid 17 in %3"; it is
 // empty where none does.
-func Owner(s resume.View) string {
+func Owner(s view.Session) string {
 	if s.Owner == nil {
 		return ""
 	}
@@ -159,7 +160,7 @@ func Owner(s resume.View) string {
 
 // Tries says how many resumes a session has had, and how many it may have where
 // that is bounded.
-func Tries(s resume.View) string {
+func Tries(s view.Session) string {
 	if s.MaxRetries == 0 {
 		return strconv.Itoa(s.Attempt)
 	}

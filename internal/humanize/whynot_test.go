@@ -10,12 +10,13 @@ import (
 	"resumed/internal/humanize"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 func TestTheFirstQuestionThatStopsASessionIsTheAnswer(t *testing.T) {
 	now := time.Date(2026, 11, 15, 13, 13, 0, 0, time.Local)
 	later, earlier := now.Add(time.Hour), now.Add(-time.Minute)
-	for last, v := range map[string]resume.View{
+	for last, v := range map[string]view.Session{
 		"Was it stopped? → it was not stopped: there is nothing to resume":             {State: resume.Watching},
 		"Is it paused? → it is paused: resumed unpause x ends the pause":               {State: resume.GaveUp, Paused: true, ID: "x"},
 		"Can waiting help? → sign-in needed; sign in: run claude":                      {State: resume.Parked, Class: limit.Auth, Remedy: "sign in: run claude"},

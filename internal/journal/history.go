@@ -11,6 +11,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 	"resumed/internal/state"
 )
@@ -177,9 +178,9 @@ type archive interface {
 
 // History returns the steps in a, since a time, of all sessions or of the one
 // of that name. known are sessions that may be named besides those in a, with their names.
-func History(ctx context.Context, a archive, name string, since time.Time, known []resume.View) (iter.Seq2[control.Step, error], error) {
+func History(ctx context.Context, a archive, name string, since time.Time, known []view.Session) (iter.Seq2[control.Step, error], error) {
 	filter := state.Filter{Since: since}
-	views := make(map[resume.Key]resume.View, len(known))
+	views := make(map[resume.Key]view.Session, len(known))
 	for _, v := range known {
 		views[v.Key()] = v
 	}
@@ -188,7 +189,7 @@ func History(ctx context.Context, a archive, name string, since time.Time, known
 		if err != nil {
 			return nil, err
 		}
-		session, err := resume.Find(merge(known, keys), name)
+		session, err := view.Find(merge(known, keys), name)
 		if err != nil {
 			return nil, err
 		}
@@ -212,7 +213,7 @@ func History(ctx context.Context, a archive, name string, since time.Time, known
 func Steps(ctx context.Context, a archive, key resume.Key, since time.Time, most int) iter.Seq2[control.Step, error] {
 	return func(yield func(control.Step, error) bool) {
 		for entry, err := range a.History(ctx, state.Filter{Key: key, Since: since, Last: most}) {
-			if !yield(show(entry, resume.View{}), err) {
+			if !yield(show(entry, view.Session{}), err) {
 				return
 			}
 		}
@@ -223,7 +224,7 @@ func Steps(ctx context.Context, a archive, key resume.Key, since time.Time, most
 func Own(ctx context.Context, a archive, since time.Time) iter.Seq2[control.Step, error] {
 	return func(yield func(control.Step, error) bool) {
 		for entry, err := range a.History(ctx, state.Filter{Own: true, Since: since}) {
-			if !yield(show(entry, resume.View{}), err) {
+			if !yield(show(entry, view.Session{}), err) {
 				return
 			}
 		}
@@ -231,16 +232,16 @@ func Own(ctx context.Context, a archive, since time.Time) iter.Seq2[control.Step
 }
 
 // merge returns every session once.
-func merge(known []resume.View, keys []resume.Key) []resume.View {
+func merge(known []view.Session, keys []resume.Key) []view.Session {
 	seen := make(map[resume.Key]bool)
-	var all []resume.View
+	var all []view.Session
 	for _, v := range known {
 		seen[v.Key()] = true
 		all = append(all, v)
 	}
 	for _, key := range keys {
 		if !seen[key] {
-			all = append(all, resume.View{Agent: key.Agent, ID: key.ID})
+			all = append(all, view.Session{Agent: key.Agent, ID: key.ID})
 		}
 	}
 	return all
@@ -248,7 +249,7 @@ func merge(known []resume.View, keys []resume.Key) []resume.View {
 
 // show turns a stored line into one for other programs. One that cannot be
 // read is shown as far as it can.
-func show(entry state.Entry, of resume.View) control.Step {
+func show(entry state.Entry, of view.Session) control.Step {
 	var line step
 	if err := json.Unmarshal(entry.Data, &line); err != nil {
 		line.Error = fmt.Sprintf("the line cannot be read: %v", err)

@@ -12,6 +12,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/state"
 )
 
@@ -156,7 +157,7 @@ func TestATornLineIsShownAsFarAsItCanBe(t *testing.T) {
 		{At: at(1), Key: key, Kind: "resuming", Data: []byte(`{"from":"waiting","to":"res`)},
 		{At: at(2), Key: key, Kind: "settling", Data: []byte(`{"from":"resuming","attempt":"many","to":"settling"}`)},
 	}}
-	steps, err := History(t.Context(), f, "", at(0), []resume.View{{Agent: "diary", ID: "a", Name: "short"}})
+	steps, err := History(t.Context(), f, "", at(0), []view.Session{{Agent: "diary", ID: "a", Name: "short"}})
 	require.NoError(t, err)
 	var got []control.Step
 	var last error
@@ -199,7 +200,7 @@ func TestWhatConcernsTheDaemonIsOfNoSession(t *testing.T) {
 	require.Len(t, l.entries, 1)
 	require.Equal(t, resume.Key{}, l.entries[0].Key)
 	require.Equal(t, Paused, l.entries[0].Kind)
-	require.Equal(t, "ordered by you", show(l.entries[0], resume.View{}).Reason)
+	require.Equal(t, "ordered by you", show(l.entries[0], view.Session{}).Reason)
 }
 
 // Reasons that change with each look must not fill a disk.

@@ -13,6 +13,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // at is a moment of a story: ten minutes pass between two events.
@@ -156,7 +157,7 @@ func TestAStartThatIsKnownLateIsALineOfItsOwn(t *testing.T) {
 		"watching: resuming to watching, recovered, works again after 1 resume",
 		"resuming: waiting to resuming, the wait is over: resume 1 runs as process 42",
 	}, l.history(t))
-	require.Equal(t, 1, show(l.entries[2], resume.View{}).Attempt)
+	require.Equal(t, 1, show(l.entries[2], view.Session{}).Attempt)
 }
 
 func TestTheLogSaysWhatNeedsAPerson(t *testing.T) {

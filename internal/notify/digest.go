@@ -7,12 +7,13 @@ import (
 
 	"resumed/internal/humanize"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
 // Digested is one session of a digest.
 type Digested struct {
-	View   resume.View
+	View   view.Session
 	Short  string // what a person types for it
 	GoOn   string // the command by which a person goes on in it; empty: not known
 	Needed bool   // it needs a person; else it was continued

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // gathering is what was told and is not complete yet, and a mark for each edge
@@ -45,8 +46,8 @@ type group struct {
 
 // member is one session of a group.
 type member struct {
-	View  resume.View `json:"view"`
-	Short string      `json:"short"` // what a person types for it
+	View  view.Session `json:"view"`
+	Short string       `json:"short"` // what a person types for it
 }
 
 // mark remembers the last edge that was told of one session and event.
@@ -70,7 +71,7 @@ const maxMarks = 20_000
 // edgeOf names an edge so that its replay after a crash has the same name,
 // whatever time it is replayed at. What calls a person has a name of its own: it
 // is told again after a restart, when more may be known of the session.
-func edgeOf(event Event, v resume.View) string {
+func edgeOf(event Event, v view.Session) string {
 	if isCall(event, v) {
 		return v.Call
 	}
@@ -86,7 +87,7 @@ func edgeOf(event Event, v resume.View) string {
 
 // isCall reports whether an edge is a call of a person, which has a name that no
 // other has.
-func isCall(event Event, v resume.View) bool {
+func isCall(event Event, v view.Session) bool {
 	return v.Call != "" && (event == GaveUp || event == Parked)
 }
 
@@ -166,7 +167,7 @@ func (all *gathering) note(now time.Time, wait time.Duration, event Event, detai
 
 // causeOf says which sessions belong into one notice. A reason is worded for
 // its own session, so the class is what sessions have in common.
-func causeOf(v resume.View) string { return v.Class.String() }
+func causeOf(v view.Session) string { return v.Class.String() }
 
 // open returns the group that gathers these, or a new one.
 func (all *gathering) open(now time.Time, wait time.Duration, event Event, account resume.AccountKey, cause string) *group {

@@ -17,6 +17,7 @@ import (
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // memStore is a Store in memory. Changes are queued and reach the "disk", the
@@ -197,9 +198,9 @@ func sample(event Event, n int) Notice {
 }
 
 // session is a view of a session that stands where event leaves it.
-func session(account string, i int) resume.View {
+func session(account string, i int) view.Session {
 	at := time.Date(2026, 3, 1, 2, 9, 0, 0, time.UTC)
-	return resume.Session{
+	return view.Of(resume.Session{
 		Key:       resume.Key{Agent: "claude-code", ID: fmt.Sprintf("%04x-9c1e", i)},
 		Account:   account,
 		Cwd:       fmt.Sprintf("/home/u/src/api%d", i),
@@ -208,7 +209,7 @@ func session(account string, i int) resume.View {
 		Limit:     limit.Verdict{Class: limit.UsageLimit, WaitHelps: true},
 		LimitedAt: at,
 		Attempts:  []resume.Attempt{{N: 1, StartedAt: at.Add(time.Minute), Delay: 30 * time.Second, Outcome: resume.LimitedOut}},
-	}.View(5)
+	}, 5)
 }
 
 // running starts a notifier and returns it; it is stopped when the test ends.

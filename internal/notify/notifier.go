@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"resumed/internal/backoff"
-	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // Config is what of a Notifier may change while it runs.
@@ -153,7 +153,7 @@ func (n *Notifier) remember() {
 //
 // To lose nothing in a crash, tell every session that is given up or parked
 // again after a start: what an earlier process has told is passed over once.
-func (n *Notifier) Tell(event Event, session resume.View, short string) {
+func (n *Notifier) Tell(event Event, session view.Session, short string) {
 	if short == "" {
 		short = session.ID
 	}
@@ -176,7 +176,7 @@ const lookTime = 3 * time.Second
 
 // Amend says what is newly known of a session in a notice that is still being
 // gathered. It returns at once.
-func (n *Notifier) Amend(event Event, session resume.View, short string) {
+func (n *Notifier) Amend(event Event, session view.Session, short string) {
 	n.mu.Lock()
 	n.gathering.amend(n.now(), event, member{View: trimView(session), Short: short})
 	n.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"log/slog"
 	"time"
 
-	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // Event is what a notice is about.
@@ -49,19 +49,19 @@ const Version = 1
 // Notice is what a person is told. Its JSON is what webhooks and commands get:
 // fields may be added, none may change.
 type Notice struct {
-	Version      int           `json:"version"`
-	ID           string        `json:"id"` // the same over all tries and channels
-	Event        Event         `json:"event"`
-	At           time.Time     `json:"at"` // UTC
-	Host         string        `json:"host"`
-	Title        string        `json:"title"`
-	Text         string        `json:"text"`
-	Account      string        `json:"account"`
-	Provider     string        `json:"provider,omitempty"` // where the account has several
-	Sessions     []resume.View `json:"sessions"`           // never null
-	Omitted      int           `json:"sessions_omitted,omitempty"`
-	RetryCommand string        `json:"retry_command"`       // empty where there is nothing to retry
-	Allowance    *Allowance    `json:"allowance,omitempty"` // of which much is used
+	Version      int            `json:"version"`
+	ID           string         `json:"id"` // the same over all tries and channels
+	Event        Event          `json:"event"`
+	At           time.Time      `json:"at"` // UTC
+	Host         string         `json:"host"`
+	Title        string         `json:"title"`
+	Text         string         `json:"text"`
+	Account      string         `json:"account"`
+	Provider     string         `json:"provider,omitempty"` // where the account has several
+	Sessions     []view.Session `json:"sessions"`           // never null
+	Omitted      int            `json:"sessions_omitted,omitempty"`
+	RetryCommand string         `json:"retry_command"`       // empty where there is nothing to retry
+	Allowance    *Allowance     `json:"allowance,omitempty"` // of which much is used
 }
 
 // Channel is one way to reach people. It may also have the method Close() error,

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"resumed/internal/humanize"
-	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
@@ -14,7 +14,7 @@ const worthAsking = 30 * time.Minute
 
 // ownKey says how a session that waits long could go on at its user's own cost. The answer is a
 // command for a terminal of that machine: a notice has no button for it.
-func (w words) ownKey(v resume.View) string {
+func (w words) ownKey(v view.Session) string {
 	offer := v.OwnKey
 	if offer == nil || offer.Command == "" || offer.Until == nil || w.group.Event != Limited && w.group.Event != Parked {
 		return ""

@@ -11,6 +11,7 @@ import (
 
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
@@ -78,7 +79,7 @@ func mistake(err error) string {
 	switch {
 	case strings.HasSuffix(f[2], "notify.Notice"):
 		return fmt.Sprintf("a notice has no .%s: it has %s", f[1], ofNotice)
-	case strings.HasSuffix(f[2], "resume.View"):
+	case strings.HasSuffix(f[2], "view.Session"):
 		return fmt.Sprintf("a session has no .%s: it has %s", f[1], ofSession)
 	default:
 		return fmt.Sprintf("there is no .%s here", f[1])
@@ -128,19 +129,19 @@ func (l *limitedWriter) Write(p []byte) (int, error) {
 // sampleNotices are one notice of each event, with and without sessions.
 func sampleNotices() []Notice {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	view := resume.View{
+	full := view.Session{
 		ID: "4f2a9c1e", Agent: "claude-code", Account: "claude-code:default", Cwd: "/src/api",
 		State: resume.GaveUp, Class: limit.UsageLimit, Reason: "gave up", LimitedAt: &at,
 		Attempt: 1, MaxRetries: 5,
-		Attempts: []resume.AttemptView{{N: 1, StartedAt: &at, DelaySeconds: 30, Outcome: resume.LimitedOut}},
+		Attempts: []view.Attempt{{N: 1, StartedAt: &at, DelaySeconds: 30, Outcome: resume.LimitedOut}},
 	}
-	bare := resume.View{ID: "0198", Agent: "codex", State: resume.Waiting, Attempts: []resume.AttemptView{}}
+	bare := view.Session{ID: "0198", Agent: "codex", State: resume.Waiting, Attempts: []view.Attempt{}}
 	var samples []Notice
 	for _, e := range Events() {
 		g := &group{ID: "ntc_sample", Event: e, At: at}
 		if e != ConfigError && e != StateError && e != Test {
-			g.Account, g.Total = view.Account, 2
-			g.Members = []member{{View: view, Short: "4f2a"}, {View: bare, Short: "0198"}}
+			g.Account, g.Total = full.Account, 2
+			g.Members = []member{{View: full, Short: "4f2a"}, {View: bare, Short: "0198"}}
 		}
 		samples = append(samples, compose(g, "host", time.UTC, nil))
 	}

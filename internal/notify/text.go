@@ -13,6 +13,7 @@ import (
 	"resumed/internal/humanize"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
@@ -30,13 +31,13 @@ const (
 
 // trimView bounds what one session takes in a notice and makes the words that
 // others wrote harmless.
-func trimView(v resume.View) resume.View {
+func trimView(v view.Session) view.Session {
 	v.Reason = sanitize.Short(v.Reason, maxReason)
 	v.Started.Argv, v.Plan = []string{}, nil // what people told their agents stays on this machine
 	v.Carried.LeftOut = notCarried(v.Carried.LeftOut)
 	v.Attempts = slices.Clone(v.Attempts[max(0, len(v.Attempts)-maxViewAttempts):])
 	if v.Attempts == nil {
-		v.Attempts = []resume.AttemptView{}
+		v.Attempts = []view.Attempt{}
 	}
 	for i := range v.Attempts {
 		v.Attempts[i].Error = sanitize.Short(v.Attempts[i].Error, maxAttemptError)
@@ -70,7 +71,7 @@ func compose(g *group, host string, zone *time.Location, agents Titles) Notice {
 		Account:   g.Account,
 		Provider:  g.Provider,
 		Allowance: g.Allowance,
-		Sessions:  make([]resume.View, 0, len(g.Members)),
+		Sessions:  make([]view.Session, 0, len(g.Members)),
 		Omitted:   g.Total - len(g.Members),
 	}
 	for _, m := range g.Members {
@@ -153,7 +154,7 @@ func (w words) title() string {
 }
 
 // happened says what happened; of one session it knows more.
-func (w words) happened(v resume.View) string {
+func (w words) happened(v view.Session) string {
 	one := w.group.Total == 1
 	switch w.group.Event {
 	case GaveUp:
@@ -200,7 +201,7 @@ func (w words) bodyOfOne(m member) string {
 }
 
 // what says in one line what happened, beyond the title.
-func (w words) what(v resume.View) string {
+func (w words) what(v view.Session) string {
 	switch {
 	case w.group.Event == Recovered:
 		return ""
@@ -241,7 +242,7 @@ func (w words) where(m member) string {
 }
 
 // next says what comes now without anybody's help.
-func (w words) next(v resume.View) string {
+func (w words) next(v view.Session) string {
 	switch {
 	case w.group.Event == Limited && v.Unreached == "" && v.NextAt != nil:
 		words := "It is resumed at " + w.clock(v.NextAt) + "; you do not need to do anything"
@@ -262,7 +263,7 @@ func (w words) next(v resume.View) string {
 
 // switched says which model a session goes on with where that is not its own, or may
 // not be.
-func switched(v resume.View) string {
+func switched(v view.Session) string {
 	if len(v.Attempts) == 0 {
 		return ""
 	}
@@ -280,7 +281,7 @@ func switched(v resume.View) string {
 
 // lost says what of a session's start its first resume did not repeat. Those that
 // follow leave out the same.
-func (w words) lost(v resume.View) string {
+func (w words) lost(v view.Session) string {
 	if w.group.Event != Retrying || v.Attempt > 1 || len(v.Carried.LeftOut) == 0 {
 		return ""
 	}
@@ -288,7 +289,7 @@ func (w words) lost(v resume.View) string {
 }
 
 // tried says when it was tried, and how the last try ended.
-func (w words) tried(v resume.View) string {
+func (w words) tried(v view.Session) string {
 	if len(v.Attempts) == 0 {
 		return ""
 	}
@@ -326,7 +327,7 @@ func (w words) bodyOfMany() string {
 }
 
 // fateOf is what a list says of one session.
-func (w words) fateOf(v resume.View) string {
+func (w words) fateOf(v view.Session) string {
 	switch {
 	case w.group.Event == GaveUp && len(v.Attempts) > 0:
 		return fmt.Sprintf(": %s, last at %s", humanize.Count(v.Attempt, "try"), w.clock(v.Attempts[len(v.Attempts)-1].StartedAt))
@@ -378,7 +379,7 @@ func (w words) firstRetry() string {
 }
 
 // reason is the session's, with its times as they are said here.
-func (w words) reason(v resume.View) string {
+func (w words) reason(v view.Session) string {
 	return humanize.Reason(v.Reason, func(t time.Time) string { return w.clock(&t) })
 }
 
@@ -405,7 +406,7 @@ func brief(text string, most int) string {
 }
 
 // project is the name of the directory that a session works in.
-func project(v resume.View) string {
+func project(v view.Session) string {
 	base := filepath.Base(v.Cwd)
 	if v.Cwd == "" || base == "/" || base == "." {
 		id := sanitize.Short(v.ID, 40)

@@ -18,13 +18,14 @@ import (
 	"resumed/internal/agents"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/usage"
 )
 
 var updateTexts = flag.Bool("update-texts", false, "write the golden texts anew")
 
 // storied is a session with a whole story behind it.
-func storied(state resume.State) resume.View {
+func storied(state resume.State) view.Session {
 	at := time.Date(2026, 3, 1, 2, 9, 30, 0, time.UTC)
 	s := resume.Session{
 		Key:       resume.Key{Agent: "claude-code", ID: "4f2a9c1e-77aa-4b0e-9d52-0a3b6f1c2d3e"},
@@ -45,12 +46,12 @@ func storied(state resume.State) resume.View {
 		}
 		s.Attempts = append(s.Attempts, a)
 	}
-	return s.View(5)
+	return view.Of(s, 5)
 }
 
 func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 	at := time.Date(2026, 3, 1, 2, 27, 0, 0, time.UTC)
-	one := func(e Event, change func(*resume.View)) *group {
+	one := func(e Event, change func(*view.Session)) *group {
 		v := storied(resume.GaveUp)
 		if change != nil {
 			change(&v)
@@ -76,18 +77,18 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 		group *group
 	}{
 		{"gave up", one(GaveUp, nil)},
-		{"gave up without a directory, of an agent of one's own", one(GaveUp, func(v *resume.View) { v.Cwd, v.Agent, v.Class = "", "mybot", limit.None })},
-		{"gave up after resumes that failed by themselves", one(GaveUp, func(v *resume.View) {
+		{"gave up without a directory, of an agent of one's own", one(GaveUp, func(v *view.Session) { v.Cwd, v.Agent, v.Class = "", "mybot", limit.None })},
+		{"gave up after resumes that failed by themselves", one(GaveUp, func(v *view.Session) {
 			v.Attempts = v.Attempts[:1]
 			v.Attempt, v.Attempts[0].Outcome, v.Attempts[0].Error = 1, resume.Failed, "exit status 3: boom: cannot connect"
 		})},
-		{"parked, left to its person", one(Parked, func(v *resume.View) {
+		{"parked, left to its person", one(Parked, func(v *view.Session) {
 			v.State, v.Class, v.Attempts, v.Attempt = resume.Parked, limit.UsageLimit, nil, 0
 			v.Reason = "you closed it after it was stopped, so it is left to you (resume.closed): `resumed retry 4f2a9c1e-77aa-4b0e-9d52-0a3b6f1c2d3e` continues it"
 		})},
-		{"limited", one(Limited, func(v *resume.View) { v.State, v.Reason, v.Attempts, v.Attempt = resume.Waiting, "overloaded", nil, 0 })},
-		{"limited, out of reach", one(Limited, func(v *resume.View) { outOfReach(v); v.State = resume.Waiting })},
-		{"out of reach", one(Parked, func(v *resume.View) { outOfReach(v); v.State = resume.Waiting })},
+		{"limited", one(Limited, func(v *view.Session) { v.State, v.Reason, v.Attempts, v.Attempt = resume.Waiting, "overloaded", nil, 0 })},
+		{"limited, out of reach", one(Limited, func(v *view.Session) { outOfReach(v); v.State = resume.Waiting })},
+		{"out of reach", one(Parked, func(v *view.Session) { outOfReach(v); v.State = resume.Waiting })},
 		{"three limited, one out of reach", func() *group {
 			g := many(Limited, 3)
 			outOfReach(&g.Members[1].View)
@@ -95,7 +96,7 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 			g.Members[1].View.Remedy = agents.Remedy(g.Members[1].View)
 			return g
 		}()},
-		{"retrying", one(Retrying, func(v *resume.View) {
+		{"retrying", one(Retrying, func(v *view.Session) {
 			v.Reason, v.Attempts, v.Attempt = "provider overloaded: API Error: 529 Overloaded", v.Attempts[:2], 2
 		})},
 		{"recovered", one(Recovered, nil)},
@@ -127,7 +128,7 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 			cases = append(cases, struct {
 				name  string
 				group *group
-			}{class.String() + " of " + agent, one(event, func(v *resume.View) {
+			}{class.String() + " of " + agent, one(event, func(v *view.Session) {
 				v.State, v.Class, v.Agent, v.Reason, v.Text, v.Attempts = state, class, agent, said, "the agent's own words", v.Attempts[:4:4]
 			})})
 		}
@@ -156,7 +157,7 @@ func TestWordsAPersonUnderstandsAtThreeInTheMorning(t *testing.T) {
 }
 
 // outOfReach is a session that is open where nothing can be typed.
-func outOfReach(v *resume.View) {
+func outOfReach(v *view.Session) {
 	v.Class, v.Attempts, v.Attempt = limit.UsageLimit, nil, 0
 	v.Owner = &resume.Owner{PID: 4242, Kind: "interactive"}
 	v.Unreached = "open in its terminal: continue there, or quit it and resumed continues it; " +
@@ -227,11 +228,11 @@ func TestOwnWordsAreBoundedAndHarmless(t *testing.T) {
 
 func TestTheFirstResumeSaysWhatItDoesNotRepeat(t *testing.T) {
 	said := func(event Event, attempt int) Notice {
-		v := trimView(resume.View{
+		v := trimView(view.Session{
 			ID: "abcd1234", Agent: "claude-code", Cwd: "/src/shop", MaxRetries: 5, Attempt: attempt,
-			Started: resume.StartView{Argv: []string{"claude", "--append-system-prompt", "my plans"}, Seen: true, Env: []string{"HOME"}},
-			Carried: resume.CarriedView{LeftOut: []string{"--ide: it needs a terminal", "--sdk-url=ws://me: likewise", "--watch a b: likewise", "its mode, which is not known: continued in default"}},
-			Plan:    &resume.PlanView{Command: []string{"claude", "my plans"}},
+			Started: view.Start{Argv: []string{"claude", "--append-system-prompt", "my plans"}, Seen: true, Env: []string{"HOME"}},
+			Carried: view.Carried{LeftOut: []string{"--ide: it needs a terminal", "--sdk-url=ws://me: likewise", "--watch a b: likewise", "its mode, which is not known: continued in default"}},
+			Plan:    &view.Plan{Command: []string{"claude", "my plans"}},
 		})
 		return compose(&group{ID: "1", Event: event, Total: 1, Members: []member{{View: v, Short: "abcd"}}}, "box", time.UTC, nil)
 	}

@@ -54,7 +54,7 @@ func (s Session) lastErr() string {
 	return ""
 }
 
-func (s Session) lastStart() time.Time {
+func (s Session) LastStart() time.Time {
 	if last := s.last(); last != nil {
 		return last.StartedAt
 	}

@@ -34,8 +34,8 @@ func (s Session) called(before Session) Session {
 	switch {
 	case c.Calls() || c.Entered(GaveUp):
 		s.Calls++
-		s.Call = fmt.Sprintf("%d.%d.%d.%d", millis(s.LimitedAt), s.Tries(), millis(s.lastStart()), s.Calls)
-	case !s.over() && !s.Told:
+		s.Call = fmt.Sprintf("%d.%d.%d.%d", millis(s.LimitedAt), s.Tries(), millis(s.LastStart()), s.Calls)
+	case !s.Over() && !s.Told:
 		s.Call = ""
 	}
 	return s
@@ -175,7 +175,7 @@ func (c Change) WorksOn() bool {
 	if a.State != b.State || a.State != Watching {
 		return false
 	}
-	if a.quiet() && b.quiet() { // nearly always
+	if a.Quiet() && b.Quiet() { // nearly always
 		return a.Key == b.Key && a.Name == b.Name && a.Kind == b.Kind && a.Account == b.Account && a.Provider == b.Provider &&
 			a.Cwd == b.Cwd && a.Transcript == b.Transcript && a.Reason == b.Reason &&
 			a.BornAt.Equal(b.BornAt) && a.FoundAt.Equal(b.FoundAt) && a.PromptedAt.Equal(b.PromptedAt)

@@ -96,7 +96,7 @@ func (h *history) crash() {
 		h.session = Session{}
 		require.NoError(h.t, json.Unmarshal(h.disk, &h.session))
 	}
-	h.session = h.session.restore()
+	h.session = h.session.Restore()
 	h.read = h.cursor
 	h.now = h.now.Add(time.Duration(h.dice.Int64N(int64(5 * time.Minute))))
 	h.agentLives()

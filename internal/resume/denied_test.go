@@ -27,7 +27,7 @@ func TestADeniedPermissionIsLeftToAPerson(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, Parked, w.State)
 			require.Equal(t, refusal, w.Reason)
-			require.Zero(t, w.deadline(), "it is not tried again blindly")
+			require.Zero(t, w.Deadline(), "it is not tried again blindly")
 			require.Len(t, w.Attempts, 1)
 			require.Equal(t, Denied, w.Attempts[0].Outcome)
 			require.Equal(t, refusal, w.Attempts[0].Err)

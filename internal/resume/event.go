@@ -176,36 +176,65 @@ type CameBack struct{ Since time.Time }
 // Expired is an interruption that ended long ago, and that nobody has cared for.
 type Expired struct{}
 
-func (Limited) event()    {}
+func (Limited) event() {}
+
 func (Progressed) event() {}
-func (Prompted) event()   {}
-func (Cancelled) event()  {}
-func (Due) event()        {}
-func (Queued) event()     {}
-func (Postponed) event()  {}
+
+func (Prompted) event() {}
+
+func (Cancelled) event() {}
+
+func (Due) event() {}
+
+func (Queued) event() {}
+
+func (Postponed) event() {}
+
 func (Superseded) event() {}
-func (Joined) event()     {}
-func (Sending) event()    {}
-func (Started) event()    {}
-func (Ended) event()      {}
-func (Recalled) event()   {}
-func (NotSent) event()    {}
-func (Lost) event()       {}
+
+func (Joined) event() {}
+
+func (Sending) event() {}
+
+func (Started) event() {}
+
+func (Ended) event() {}
+
+func (Recalled) event() {}
+
+func (NotSent) event() {}
+
+func (Lost) event() {}
+
 func (Identified) event() {}
-func (Weighed) event()    {}
-func (Metered) event()    {}
-func (Occupied) event()   {}
-func (Released) event()   {}
-func (Retry) event()      {}
-func (Forget) event()     {}
-func (Pause) event()      {}
-func (Unpause) event()    {}
+
+func (Weighed) event() {}
+
+func (Metered) event() {}
+
+func (Occupied) event() {}
+
+func (Released) event() {}
+
+func (Retry) event() {}
+
+func (Forget) event() {}
+
+func (Pause) event() {}
+
+func (Unpause) event() {}
+
 func (Reconsider) event() {}
-func (Rewound) event()    {}
-func (Slept) event()      {}
-func (Renamed) event()    {}
-func (CameBack) event()   {}
-func (Expired) event()    {}
+
+func (Rewound) event() {}
+
+func (Slept) event() {}
+
+func (Renamed) event() {}
+
+func (CameBack) event() {}
+
+func (Expired) event() {}
 
 // Observation is an event that was read from an agent's files: what happened, to
 // whom, and where it is written.
@@ -233,7 +262,7 @@ type Position struct {
 
 // born returns when the session began whose first observation this is; zero: it
 // was found, and that is not known.
-func (s Observation) born() time.Time {
+func (s Observation) Born() time.Time {
 	at := firstWords(s.Event)
 	if s.Late || at.IsZero() || !s.Made.IsZero() && s.Made.Before(at) {
 		return s.Made
@@ -260,7 +289,7 @@ func firstWords(ev Event) time.Time {
 }
 
 // when returns the time of what a transcript says; zero: it does not tell.
-func when(ev Event) time.Time {
+func When(ev Event) time.Time {
 	switch ev := ev.(type) {
 	case Limited:
 		return ev.At

@@ -34,7 +34,7 @@ func (c Change) RodeOut() (provider string, took time.Duration, ok bool) {
 }
 
 // with returns the recoveries with one more.
-func (r Recoveries) with(provider string, took time.Duration) Recoveries {
+func (r Recoveries) With(provider string, took time.Duration) Recoveries {
 	next := make(Recoveries, len(r)+1)
 	maps.Copy(next, r)
 	all := append(slices.Clone(r[provider]), took)
@@ -69,20 +69,8 @@ func (r Rules) learned(policy backoff.Policy, s Session) backoff.Policy {
 	if policy != builtIn {
 		return policy
 	}
-	if longest, ok := r.recoveries.Cap(s.Asked()); ok {
+	if longest, ok := r.Recoveries.Cap(s.Asked()); ok {
 		policy.MaxDelay = longest
 	}
 	return policy
-}
-
-// learn remembers an outage that is over.
-func (e *Engine) learn(c Change) {
-	provider, took, ok := c.RodeOut()
-	if !ok {
-		return
-	}
-	e.opts.Rules.recoveries = e.opts.Rules.recoveries.with(provider, took)
-	if e.opts.Learned != nil {
-		e.opts.Learned(e.opts.Rules.recoveries)
-	}
 }

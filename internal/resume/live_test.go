@@ -20,7 +20,7 @@ func TestAResumeOfWhichNobodyKnowsIsParkedAndNotRepeated(t *testing.T) {
 	require.Equal(t, "nobody knows", w.Reason)
 	require.Equal(t, Unknown, w.Attempts[0].Outcome)
 	require.Nil(t, w.Run)
-	require.True(t, w.deadline().IsZero(), "no time makes it due")
+	require.True(t, w.Deadline().IsZero(), "no time makes it due")
 
 	require.Equal(t, Waiting, w.do(Retry{}).State, "a person who has looked may order it")
 	w = newWalk().do(limited(noon, limit.Overloaded)).resume().end(Unknown).after(time.Hour)

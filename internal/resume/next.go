@@ -66,7 +66,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Superseded:
 		if s.State == Waiting {
 			s.State, s.NextAt = Parked, time.Time{}
-			s.Reason = s.supersededBy(ev.By)
+			s.Reason = s.SupersededBy(ev.By)
 		}
 		return s
 	case Joined:
@@ -77,7 +77,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 	case Sending:
 		if s.Run != nil && s.Run.Mark == ev.Mark {
 			s.LeftOut = ev.LeftOut
-			return s.models(ev.Models).restore()
+			return s.models(ev.Models).Restore()
 		}
 		return s
 	case Started:
@@ -132,7 +132,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		}
 		return s
 	case CameBack:
-		if s.missed(ev.Since, r, now) {
+		if s.Missed(ev.Since, r, now) {
 			s.MissedAt = s.dueAt()
 		}
 		return s
@@ -142,7 +142,7 @@ func (s Session) next(ev Event, r Rules, now time.Time, u float64) Session {
 		if s.Task == nil {
 			return s
 		}
-		return s.withTask(func(t *Task) { t.Place = ev.Place })
+		return s.WithTask(func(t *Task) { t.Place = ev.Place })
 	case Unlisted:
 		s.Task = nil
 		return s
@@ -158,7 +158,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 		ev.Reset = counted(ev.Reset, ev.At, now)
 		ev.At = now
 	}
-	old := s.Run.sent() && ev.At.Add(slack).Before(s.lastStart())
+	old := s.Run.sent() && ev.At.Add(slack).Before(s.LastStart())
 	switch {
 	case ev.Class == limit.None || ev.InProgress:
 		return s // nothing is to be done yet
@@ -178,7 +178,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	if s = s.settled(ev.At); !old && s.overdrawn(ev) {
 		return s.conclude(LimitedOut, ev.Text, now).unpaid("your own key was refused: "+describe(ev.Verdict, ev.Text), r, now)
 	}
-	if ev.Class == limit.UsageLimit && (s.State == Watching || ev.Reset.At.Sub(s.Limit.Reset.At).Abs() > sameWindow) {
+	if ev.Class == limit.UsageLimit && (s.State == Watching || ev.Reset.At.Sub(s.Limit.Reset.At).Abs() > SameWindow) {
 		s.Windows++
 	}
 	if old { // or it never was, by the daemon before: then this is what it waits for
@@ -211,11 +211,11 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 // outlived reports whether the session has left behind what was read from
 // another file than the one that told of it last: that one is a copy from
 // before, or takes the place of what was read already.
-func (s Session) outlived(sight Observation) bool {
+func (s Session) Outlived(sight Observation) bool {
 	if sight.Pos.Epoch == s.Seen.Epoch {
 		return false
 	}
-	at := when(sight.Event)
+	at := When(sight.Event)
 	_, stops := sight.Event.(Limited)
 	switch {
 	case at.IsZero():
@@ -302,7 +302,7 @@ func (s Session) rest(now time.Time, why string) Session {
 }
 
 func (s Session) due(ev Due, r Rules, now time.Time, u float64) Session {
-	if s.deadline().IsZero() || now.Before(s.NextAt) {
+	if s.Deadline().IsZero() || now.Before(s.NextAt) {
 		return s
 	}
 	if s.State == Settling {
@@ -466,3 +466,7 @@ func later(a, b time.Time) time.Time {
 	}
 	return b
 }
+
+// sameWindow is how far apart two statements of one reset may lie: agents
+// print it to the minute, and compute it from an age.
+const SameWindow = 2 * time.Minute

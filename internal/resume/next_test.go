@@ -229,7 +229,7 @@ func TestWaitingCannotHelp(t *testing.T) {
 			w := newWalk().do(ev)
 			require.Equal(t, Parked, w.State)
 			require.NotEmpty(t, w.Reason)
-			require.True(t, w.deadline().IsZero())
+			require.True(t, w.Deadline().IsZero())
 		})
 	}
 }
@@ -269,7 +269,7 @@ func TestPeopleAreStrongerThanRules(t *testing.T) {
 	t.Run("a cancelled turn is never resumed", func(t *testing.T) {
 		w := newWalk().do(limited(noon, limit.RateLimit), Cancelled{At: noon})
 		require.Equal(t, Watching, w.State)
-		require.True(t, w.deadline().IsZero())
+		require.True(t, w.Deadline().IsZero())
 	})
 	t.Run("a person's prompt ends the wait", func(t *testing.T) {
 		w := newWalk().do(limited(noon, limit.RateLimit)).after(time.Second)
@@ -328,11 +328,11 @@ func TestPeopleAreStrongerThanRules(t *testing.T) {
 	})
 	t.Run("paused sessions keep their wait", func(t *testing.T) {
 		w := newWalk().do(limited(noon, limit.RateLimit), Pause{})
-		require.True(t, w.deadline().IsZero())
+		require.True(t, w.Deadline().IsZero())
 		w.after(time.Hour).do(Due{Mark: "x"})
 		require.Equal(t, Waiting, w.State)
 		w.do(Unpause{})
-		require.Equal(t, noon.Add(30*time.Second), w.deadline())
+		require.Equal(t, noon.Add(30*time.Second), w.Deadline())
 	})
 }
 
@@ -355,7 +355,7 @@ func TestLostResumeIsSentAgain(t *testing.T) {
 	w := newWalk().do(limited(noon, limit.RateLimit)).resume()
 	w.after(time.Minute).do(Lost{Mark: w.Run.Mark})
 	require.Equal(t, Waiting, w.State)
-	require.False(t, w.deadline().After(w.now), "due now")
+	require.False(t, w.Deadline().After(w.now), "due now")
 	require.Empty(t, w.Attempts, "being cut off is not a failed attempt")
 	require.Len(t, w.Cut, 1, "but a prompt that it left is known as ours")
 	require.Equal(t, CutOff, w.Cut[0].Outcome)
@@ -428,7 +428,7 @@ func TestOldNewsOfASentResumeChangesNothing(t *testing.T) {
 // the next one must take for granted that it was sent, until it knows better.
 func TestOldNewsCountsWhereTheResumeWasNeverSent(t *testing.T) {
 	w := newWalk().do(limited(noon, limit.RateLimit)).after(30 * time.Second).do(Due{Mark: "a"})
-	w.Session = w.Session.restore()
+	w.Session = w.Session.Restore()
 	reset := noon.Add(time.Hour)
 	w.do(limitedUntil(noon.Add(10*time.Second), limit.UsageLimit, reset))
 	require.Equal(t, Resuming, w.State)

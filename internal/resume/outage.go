@@ -8,7 +8,7 @@ import (
 )
 
 // policyOf returns the policy that is in force for what stopped the session.
-func (r Rules) policyOf(s Session) backoff.Policy {
+func (r Rules) PolicyOf(s Session) backoff.Policy {
 	return r.learned(r.Policy(s.Key.Agent, s.Limit.Class), s)
 }
 

@@ -1,32 +1,16 @@
 package resume
 
 import (
-	"context"
 	"fmt"
 	"time"
 )
 
-// away is how long the engine's loop must have stood still for the daemon to have
-// been away: it never sleeps longer than a minute.
-const away = 5 * time.Minute
-
-// comeBack lets the interruptions be asked about whose time passed while nobody
-// was there to see it: no daemon ran, or the machine slept. Who comes back after
-// days may have done the work otherwise, or not want it any more.
-func (e *Engine) comeBack(ctx context.Context, since, now time.Time) {
-	for s := range e.book.stirring() {
-		if s.Interrupted() && s.missed(since, e.opts.Rules, now) {
-			e.apply(ctx, s, s, CameBack{Since: since}, now)
-		}
-	}
-}
-
 // missed reports whether the session would have been resumed long ago, had anybody
 // been there since then. What waited for its turn while the daemon ran missed
 // nothing by that.
-func (s Session) missed(since time.Time, r Rules, now time.Time) bool {
+func (s Session) Missed(since time.Time, r Rules, now time.Time) bool {
 	switch {
-	case r.Overdue == 0 || s.over() || !s.RetryAskedAt.IsZero():
+	case r.Overdue == 0 || s.Over() || !s.RetryAskedAt.IsZero():
 		return false
 	default:
 		return now.Sub(later(s.dueAt(), since)) > r.Overdue
@@ -36,7 +20,7 @@ func (s Session) missed(since time.Time, r Rules, now time.Time) bool {
 // dueAt returns when the session's wait ends, or ended.
 func (s Session) dueAt() time.Time {
 	if s.NextAt.IsZero() {
-		return s.lastStart() // it was about to be sent, or was
+		return s.LastStart() // it was about to be sent, or was
 	}
 	return s.NextAt
 }

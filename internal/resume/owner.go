@@ -1,6 +1,8 @@
 package resume
 
-import "time"
+import (
+	"time"
+)
 
 // OnClosed is what is done about a session whose user closed the agent after it was
 // stopped.

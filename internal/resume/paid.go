@@ -41,7 +41,8 @@ type Paid struct {
 }
 
 func (Priced) event() {}
-func (Pay) event()    {}
+
+func (Pay) event() {}
 
 // ownKey stands for the provider in the account of a session that goes on with a key: what it
 // meets there says nothing about its own account.

@@ -3,7 +3,6 @@ package resume
 import (
 	"encoding/json"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -149,32 +148,6 @@ func TestWhatCannotBePaidFor(t *testing.T) {
 			require.Equal(t, before, w.do(Pay{}).Session)
 		})
 	}
-}
-
-// What one session pays for says nothing of the account that the others wait for.
-func TestWhoPaysProvesNothingToTheOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rules := defaultRules()
-		rules.MaxConcurrent, rules.Stagger, rules.Margin = 10, 0, 0
-		w := newWorld(t, rules, works)
-		reset := time.Now().Add(3 * time.Hour)
-		for _, id := range []string{"a1", "a2"} {
-			w.seeOf("", id, limitedUntil(time.Now(), limit.UsageLimit, reset))
-		}
-		w.seeOf("", "a3", limited(time.Now(), limit.UsageLimit)) // which heeds what the others were told
-		_, err := w.Apply(t.Context(), Key{"bot", "a1"}, Pay{})
-		require.NoError(t, err)
-		synctest.Wait()
-		require.Len(t, w.started(), 1)
-		time.Sleep(time.Minute)
-		w.seeOf("", "a1", Progressed{At: time.Now()})
-		time.Sleep(time.Hour)
-		require.Len(t, w.started(), 1)
-		require.Equal(t, Open, w.accountOf("").State)
-		require.Equal(t, 1, w.accountOf(ownKey).Sessions)
-		require.Equal(t, 2, w.accountOf("").Sessions)
-		w.stop()
-	})
 }
 
 func TestAnHourOfWork(t *testing.T) {

@@ -1,6 +1,8 @@
 package resume
 
-import "time"
+import (
+	"time"
+)
 
 // who names the one that asks for something: another machine, or the reader.
 func who(machine string) string {

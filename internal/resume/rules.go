@@ -1,6 +1,7 @@
 package resume
 
 import (
+	"math"
 	"path/filepath"
 	"strings"
 	"time"
@@ -62,7 +63,7 @@ type Rules struct {
 	Priority      []Priority    // who goes first when several are due, by directory,
 	Order         Order         // and else
 
-	recoveries Recoveries // the engine's own: what outages have taught
+	Recoveries Recoveries // the engine's own: what outages have taught
 }
 
 // Policy returns the backoff policy for a session of that agent that met that
@@ -121,4 +122,22 @@ func (r Rules) stale(ev Limited, found, now time.Time) bool {
 	}
 	since := now.Add(-r.Lookback)
 	return ev.At.Before(since) && ev.Reset.At.Before(since)
+}
+
+// Priority is the rank of the sessions of a directory: those of 1 go first.
+type Priority struct {
+	Dir  string
+	Rank int
+}
+
+// rank returns that of a directory, by the closest one that is named. What is not
+// named comes last.
+func (r Rules) Rank(dir string) int {
+	rank, closest := math.MaxInt, -1
+	for _, p := range r.Priority {
+		if len(p.Dir) > closest && within(dir, p.Dir) {
+			rank, closest = p.Rank, len(p.Dir)
+		}
+	}
+	return rank
 }

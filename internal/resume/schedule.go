@@ -26,7 +26,7 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 		s.State, s.NextAt, s.Reason = Parked, time.Time{}, why
 		return s
 	}
-	policy := r.policyOf(s)
+	policy := r.PolicyOf(s)
 	if policy.Spent(s.Tries(), s.WaitFrom.Sub(s.stoppedAt())) {
 		if s.Paid != nil {
 			return s.unpaid(fmt.Sprintf("%d resumes with your own key did not help", s.Tries()), r, now)
@@ -36,7 +36,7 @@ func (s Session) schedule(r Rules, now time.Time) Session {
 
 	s.State, s.Reason = Waiting, s.cause("")
 	s = s.ridesOut(policy, r)
-	at, stated := s.stated(r)
+	at, stated := s.Stated(r)
 	switch {
 	case !s.RetryAskedAt.IsZero():
 		at = s.RetryAskedAt
@@ -73,7 +73,7 @@ func (s Session) scheduleAgain(r Rules, now time.Time) Session {
 // stated returns the time the provider named, with the margin it needs. It
 // does not count where it was over before the wait began and a resume has
 // been tried since: then it has proved to be no help, and backoff rules.
-func (s Session) stated(r Rules) (time.Time, bool) {
+func (s Session) Stated(r Rules) (time.Time, bool) {
 	reset := s.Limit.Reset
 	if !reset.Stated() || s.Paid != nil && s.Limit == s.Paid.Limit { // which is not what a key waits for
 		return time.Time{}, false

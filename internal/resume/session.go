@@ -1,10 +1,10 @@
 // Package resume decides when an interrupted session is resumed, and when to
-// stop trying. Session.Next holds every rule and touches nothing; Engine owns
-// the sessions and applies events in one order.
+// stop trying. Session.Next holds every rule and touches nothing.
 package resume
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -298,7 +298,7 @@ func (s Session) WorthKeeping() bool { return !s.LimitedAt.IsZero() || s.Paused 
 
 // forgotten returns the session as one that was never interrupted. It keeps its
 // name: somebody may still know it.
-func (s Session) forgotten() Session {
+func (s Session) Forgotten() Session {
 	return Session{
 		Key: s.Key, Name: s.Name, Account: s.Account, Provider: s.Provider, Cwd: s.Cwd, Transcript: s.Transcript, Kind: s.Kind, Seen: s.Seen,
 		State: Watching, Program: s.Program, Origin: s.Origin, PromptedAt: s.PromptedAt,
@@ -307,7 +307,7 @@ func (s Session) forgotten() Session {
 }
 
 // restore returns the session as a new daemon takes it over.
-func (s Session) restore() Session {
+func (s Session) Restore() Session {
 	if s.Run != nil {
 		run := *s.Run
 		run.sending = true
@@ -319,7 +319,7 @@ func (s Session) restore() Session {
 // deadline returns when the engine must look at the session again; zero: no
 // time will change it. A wait that is over while the command of an earlier
 // resume still runs, or while the session is paused, ends with these.
-func (s Session) deadline() time.Time {
+func (s Session) Deadline() time.Time {
 	switch {
 	case s.State == Settling:
 		return s.NextAt
@@ -329,3 +329,33 @@ func (s Session) deadline() time.Time {
 		return time.Time{}
 	}
 }
+
+// Tally is how many sessions stand where.
+type Tally [len(stateNames)]int
+
+// Stopped returns how many were stopped and are not given back to their users.
+func (t Tally) Stopped() (n int) {
+	for state, sessions := range t {
+		if State(state) > Watching {
+			n += sessions
+		}
+	}
+	return n
+}
+
+// Known returns how many there are.
+func (t Tally) Known() int { return t[Watching] + t.Stopped() }
+
+// quiet reports whether nothing is known of the session but that it works: it was
+// never stopped, or that is forgotten.
+func (s *Session) Quiet() bool {
+	return s.State == Watching && !s.Paused && s.Task == nil && s.Owner == nil && !s.Told && s.Unreached == "" && s.Call == "" && s.Calls == 0 &&
+		s.CwdBorn.IsZero() && s.Program == (Program{}) && s.Origin == nil && s.LeftOut == nil &&
+		s.Limit == (limit.Verdict{}) && s.LimitText == "" && s.LimitedAt.IsZero() && s.StoppedAt.IsZero() && s.Context == (Context{}) && s.Usage == (Usage{}) && s.Cost == (Cost{}) && s.Paid == nil &&
+		s.RecoveredAt.IsZero() && s.Windows == 0 && s.NextAt.IsZero() && s.WaitFrom.IsZero() && s.Jitter == 0 &&
+		s.RetryAskedAt.IsZero() && s.Hold.IsZero() && s.Held == nil && s.GivesUpAt.IsZero() && s.MissedAt.IsZero() && s.ClosedAt.IsZero() && s.Newcomer == nil &&
+		s.Run == nil && s.Attempts == nil && s.Past == nil && s.Cut == nil && s.Runs == 0
+}
+
+// ErrNoSession is returned for a session that nobody knows.
+var ErrNoSession = errors.New("no such session")

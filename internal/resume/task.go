@@ -1,8 +1,10 @@
 package resume
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -48,7 +50,7 @@ func (s Session) TaskState() TaskState {
 	switch {
 	case !s.Pending():
 		return TaskStarted
-	case s.over():
+	case s.Over():
 		return TaskFailed
 	case s.State == Waiting:
 		return TaskQueued
@@ -73,9 +75,12 @@ type (
 )
 
 func (Enqueued) event() {}
-func (Placed) event()   {}
+
+func (Placed) event() {}
+
 func (Unlisted) event() {}
-func (Became) event()   {}
+
+func (Became) event() {}
 
 // pending is Next for a task that has not shown a session yet. done is false where
 // the event means the same as for any session.
@@ -86,9 +91,9 @@ func (s Session) pending(ev Event, r Rules, now time.Time) (after Session, done 
 		s.Attempts, s.Cut, s.Hold, s.RetryAskedAt, s.MissedAt, s.Told = nil, nil, time.Time{}, time.Time{}, time.Time{}, false
 		return s.scheduleTask(r, now), true
 	case Prompted: // it is there, but nobody has answered it yet
-		return s.withTask(func(t *Task) { t.Session = s.Key.ID }), true
+		return s.WithTask(func(t *Task) { t.Session = s.Key.ID }), true
 	case Limited, Progressed, Cancelled:
-		s.BornAt = when(ev)
+		s.BornAt = When(ev)
 		return s.begun(s.Key.ID, now), false
 	case Became:
 		return s.begun(ev.Session, now), true
@@ -111,7 +116,7 @@ func (s Session) pending(ev Event, r Rules, now time.Time) (after Session, done 
 }
 
 // withTask returns the session with its task changed.
-func (s Session) withTask(change func(*Task)) Session {
+func (s Session) WithTask(change func(*Task)) Session {
 	task := *s.Task
 	change(&task)
 	s.Task = &task
@@ -120,7 +125,7 @@ func (s Session) withTask(change func(*Task)) Session {
 
 // begun makes a session of the task: the work is its agent's now.
 func (s Session) begun(session string, now time.Time) Session {
-	s = s.withTask(func(t *Task) { t.Session, t.BegunAt = session, now })
+	s = s.WithTask(func(t *Task) { t.Session, t.BegunAt = session, now })
 	s = s.conclude(Recovered, "", now).rest(now, fmt.Sprintf("task %d started as session %s", s.Task.N, session))
 	s.RecoveredAt = time.Time{} // it was never stopped
 	return s
@@ -148,7 +153,7 @@ func (s Session) failed(now time.Time) Session {
 	s = s.conclude(NoProgress, "its command ended without an answer from the agent", now)
 	s.State, s.NextAt = Parked, time.Time{}
 	s.Reason = fmt.Sprintf("task %d started, but failed: %s; `resumed logs %s` shows its output, %s starts it again",
-		s.Task.N, s.lastErr(), typed(s.Key, s.Name), s.retry())
+		s.Task.N, s.lastErr(), Typed(s.Key, s.Name), s.retry())
 	return s
 }
 
@@ -174,54 +179,6 @@ func (s Session) scheduleTask(r Rules, now time.Time) Session {
 	return s
 }
 
-// TaskView is a task as other programs see it. Its JSON is a promise: fields may be
-// added, none may change.
-type TaskView struct {
-	N       int        `json:"n"`
-	ID      string     `json:"id"`
-	Agent   string     `json:"agent"`
-	Account string     `json:"account"`
-	Dir     string     `json:"dir"`
-	Prompt  string     `json:"prompt"`
-	Model   string     `json:"model,omitempty"`
-	Mode    string     `json:"mode,omitempty"`
-	After   string     `json:"after"` // empty: nothing but room
-	State   TaskState  `json:"state"`
-	Paused  bool       `json:"paused"`
-	Session *string    `json:"session"` // that it became; null: none yet
-	Reason  string     `json:"reason"`
-	AddedAt *time.Time `json:"added_at"`
-	NextAt  *time.Time `json:"next_at"`  // when it is due; null: it waits for nothing, or for a person
-	BegunAt *time.Time `json:"begun_at"` // null: it was not
-}
-
-// TaskView returns the task that the session is, or was, as other programs see it.
-func (s Session) TaskView() TaskView {
-	v := TaskView{
-		N: s.Task.N, ID: s.Key.ID, Agent: s.Key.Agent, Account: s.Account, Dir: s.Cwd,
-		Prompt: s.Task.Prompt, Model: s.Task.Model, Mode: s.Task.Mode, After: s.Task.After,
-		State: s.TaskState(), Paused: s.Paused, Reason: s.Reason,
-		AddedAt: viewTime(s.Task.AddedAt), BegunAt: viewTime(s.Task.BegunAt),
-	}
-	if s.Pending() {
-		v.NextAt = viewTime(s.ResumesAt())
-	}
-	if s.Task.Session != "" {
-		v.Session = new(s.Task.Session)
-	}
-	return v
-}
-
-// TaskOrder is a task as a person asks for it.
-type TaskOrder struct {
-	Agent  string `json:"agent,omitempty"` // empty: the first that is there
-	Dir    string `json:"dir"`             // absolute
-	Prompt string `json:"prompt"`
-	Model  string `json:"model,omitempty"`
-	Mode   string `json:"mode,omitempty"`
-	After  string `json:"after,omitempty"`
-}
-
 // maxPrompt is how long the prompt of a task may be: one argument of a command
 // holds no more than 128 KiB.
 const maxPrompt = 100 << 10
@@ -240,7 +197,39 @@ func CheckPrompt(prompt string) error {
 	}
 }
 
-// Order returns what would ask for the same task again.
-func (v TaskView) Order() TaskOrder {
-	return TaskOrder{Agent: v.Agent, Dir: v.Dir, Prompt: v.Prompt, Model: v.Model, Mode: v.Mode, After: v.After}
+// SortTasks puts tasks into their order.
+func SortTasks(tasks []Session) {
+	slices.SortFunc(tasks, func(a, b Session) int {
+		return cmp.Or(cmp.Compare(a.Task.Place, b.Task.Place), cmp.Compare(a.Task.N, b.Task.N))
+	})
+}
+
+// TaskNumbers are the last number and the last place of the tasks that it knows. Numbers
+// are given once, and again only when no other task is left.
+type TaskNumbers struct{ n, place int }
+
+// Note takes note of a task; a session that is none is nothing to it.
+func (l *TaskNumbers) Note(s Session) {
+	if s.Task != nil {
+		l.n, l.place = max(l.n, s.Task.N), max(l.place, s.Task.Place)
+	}
+}
+
+// Give returns a task with a number and a place behind all the others.
+func (l *TaskNumbers) Give(s Session) Session {
+	l.n, l.place = l.n+1, l.place+1
+	return s.WithTask(func(t *Task) { t.N, t.Place = l.n, l.place })
+}
+
+// mayHaveBegun reports whether the session is the one that the command of the task works
+// on, as far as is known: until it has told, it may be any new one of its directory.
+func (s Session) MayHaveBegun(other Session) bool {
+	switch {
+	case s.Run == nil || !s.StandsIn() || s.Key.Agent != other.Key.Agent || other.Pending():
+		return false
+	case s.Task.Session != "":
+		return s.Task.Session == other.Key.ID
+	default:
+		return s.Cwd == other.Cwd && !other.FoundAt.Before(s.LastStart())
+	}
 }

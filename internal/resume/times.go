@@ -36,7 +36,7 @@ func ahead(t time.Time) time.Time {
 }
 
 // bounded returns an event whose times can be kept.
-func bounded(ev Event) Event {
+func Bounded(ev Event) Event {
 	switch ev := ev.(type) {
 	case Limited:
 		ev.At = past(ev.At)
@@ -75,8 +75,8 @@ func boundedReset(r limit.Reset) limit.Reset {
 }
 
 // bounded returns an observation whose times can be kept.
-func (s Observation) bounded() Observation {
-	s.CwdBorn, s.Made, s.Event = past(s.CwdBorn), past(s.Made), bounded(s.Event)
+func (s Observation) Bounded() Observation {
+	s.CwdBorn, s.Made, s.Event = past(s.CwdBorn), past(s.Made), Bounded(s.Event)
 	return s
 }
 

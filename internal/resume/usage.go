@@ -49,7 +49,7 @@ func (r Rules) reserved(u Usage, now time.Time) time.Time {
 // kept for people, and until when; empty: nothing is against it. A person's order is
 // stronger.
 func (r Rules) Reserved(s Session, now time.Time) (why string, until time.Time) {
-	if why, until = r.keptBack(s, s.Usage, now); why != "" {
+	if why, until = r.KeptBack(s, s.Usage, now); why != "" {
 		why += "; " + s.retry() + " continues it now"
 	}
 	return why, until
@@ -57,7 +57,7 @@ func (r Rules) Reserved(s Session, now time.Time) (why string, until time.Time) 
 
 // keptBack is Reserved by what an account was told. It names no session: those who are
 // held back for the same reason stand together.
-func (r Rules) keptBack(s Session, u Usage, now time.Time) (why string, until time.Time) {
+func (r Rules) KeptBack(s Session, u Usage, now time.Time) (why string, until time.Time) {
 	until = r.reserved(u, now)
 	if until.IsZero() || !s.RetryAskedAt.IsZero() || s.Paid != nil {
 		return "", time.Time{}

@@ -2,7 +2,6 @@ package resume
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -62,34 +61,6 @@ func TestWhatIsFoundUsedWhenItIsDueWaitsByTheRules(t *testing.T) {
 
 	w.do(Due{Mark: "m2"}, NotSent{Mark: "m2", Kept: true, Why: "used"})
 	require.Equal(t, w.now.Add(recheck), w.NextAt, "never at once, whoever else thought that it is used")
-}
-
-// What one session was told of the week holds for all of its account.
-func TestAWeekIsTheAccounts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rules := defaultRules()
-		rules.WeeklyReserve, rules.Stagger, rules.Margin = 20, 0, 0
-		w := newWorld(t, rules, recovers)
-		reset, week := time.Now().Add(time.Hour), time.Now().Add(30*time.Hour)
-		for _, id := range []string{"one", "other"} {
-			w.offset++
-			require.NoError(t, w.Observe(t.Context(), []Observation{{
-				Key: Key{"bot", id}, Account: "bot:default", Pos: Position{"1", w.offset}, Event: limitedUntil(time.Now(), limit.UsageLimit, reset),
-			}}))
-		}
-		w.order("one", Metered{Usage{At: time.Now(), WeekUsed: 85, WeekResetsAt: week}})
-		time.Sleep(2 * time.Hour)
-		synctest.Wait()
-		begun := func() int {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			return len(w.began)
-		}
-		require.Zero(t, begun())
-		time.Sleep(29 * time.Hour)
-		w.stop()
-		require.Equal(t, 2, begun(), "in the new week both go on")
-	})
 }
 
 // A limit whose end its record does not state lifts when the agent's own figures say.

@@ -1,75 +1,7 @@
 package resume
 
 import (
-	"encoding/json"
 	"flag"
-	"os"
-	"path/filepath"
-	"testing"
-	"time"
-
-	"github.com/stretchr/testify/require"
-
-	"resumed/internal/limit"
 )
 
 var updateViews = flag.Bool("update-views", false, "write the golden views anew")
-
-func TestViewIsThePromisedJSON(t *testing.T) {
-	east := time.FixedZone("east", 2*60*60)
-	at := time.Date(2026, 3, 1, 4, 30, 0, 500_000_000, east)
-
-	sessions := map[string]Session{
-		"untouched session has nulls and empty lists": {
-			Key:   Key{Agent: "codex", ID: "0198"},
-			State: Watching,
-		},
-		"gave up with every field": {
-			Key:        Key{Agent: "claude-code", ID: "4f2a9c1e"},
-			Name:       "4f2a",
-			Account:    "claude-code:default",
-			Cwd:        "/src/api",
-			Transcript: "/t/4f2a9c1e.jsonl",
-			State:      GaveUp,
-			Paused:     true,
-			Reason:     "gave up after 2 resumes without progress",
-			Owner:      &Owner{PID: 17, Kind: "interactive", Tmux: "%3"},
-			Limit: limit.Verdict{
-				Class:     limit.UsageLimit,
-				WaitHelps: true,
-				Reset:     limit.Reset{At: at.Add(time.Hour), Source: limit.Words, Rough: true},
-			},
-			LimitText: "You've hit your limit",
-			LimitedAt: at,
-			NextAt:    at.Add(2 * time.Hour),
-			Windows:   1,
-			Attempts: []Attempt{
-				{N: 1, Mark: "secret", StartedAt: at, EndedAt: at.Add(time.Minute), Delay: 30400 * time.Millisecond, Outcome: LimitedOut, Err: "limit reached"},
-				{N: 2, StartedAt: at.Add(time.Hour), Delay: time.Minute},
-			},
-			Past: []Attempt{{N: 1, StartedAt: at.Add(-time.Hour), EndedAt: at, Outcome: Recovered}},
-		},
-	}
-
-	var got []byte
-	for _, name := range []string{"untouched session has nulls and empty lists", "gave up with every field"} {
-		text, err := json.MarshalIndent(sessions[name].View(5), "", "  ")
-		require.NoError(t, err)
-		got = append(got, "// "+name+"\n"+string(text)+"\n"...)
-	}
-	golden := filepath.Join("testdata", "view.golden")
-	if *updateViews {
-		require.NoError(t, os.WriteFile(golden, got, 0o644))
-	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	require.Equal(t, string(want), string(got))
-}
-
-func TestViewSharesNothingWithTheSession(t *testing.T) {
-	s := Session{Owner: &Owner{PID: 1}, Attempts: []Attempt{{N: 1}}}
-	v := s.View(5)
-	s.Owner.PID, s.Attempts[0].N = 2, 2
-	require.Equal(t, 1, v.Owner.PID)
-	require.Equal(t, 1, v.Attempts[0].N)
-}

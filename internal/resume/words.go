@@ -55,7 +55,7 @@ func (s Session) failure() string {
 
 // retry is the command by which a person has the session continued, as it is quoted in
 // a sentence.
-func (s Session) retry() string { return "`resumed retry " + typed(s.Key, s.Name) + "`" }
+func (s Session) retry() string { return "`resumed retry " + Typed(s.Key, s.Name) + "`" }
 
 // join puts what is not empty into one line.
 func join(parts ...string) string {
@@ -85,4 +85,13 @@ func short(d time.Duration) string {
 		s = strings.TrimSuffix(s, "0m")
 	}
 	return s
+}
+
+// typed is what a command that is printed calls a session: its whole id, which means it
+// for ever and on every machine, with the agent before it where its name needs that.
+func Typed(key Key, name string) string {
+	if name == key.String() {
+		return name
+	}
+	return key.ID
 }

@@ -23,6 +23,8 @@ import (
 	"resumed/internal/notify"
 	"resumed/internal/ownership"
 	"resumed/internal/resume"
+	"resumed/internal/resume/engine"
+	"resumed/internal/resume/view"
 	"resumed/internal/state"
 )
 
@@ -31,7 +33,7 @@ type life struct {
 	*world
 	dir      string // its state
 	store    *state.Store
-	engine   *resume.Engine
+	engine   *engine.Engine
 	deliver  *deliver.Deliverer
 	journal  *journal.Journal
 	notifier *notify.Notifier
@@ -159,7 +161,7 @@ func (l *life) build(snapshot state.Snapshot) {
 	require.NoError(l.t, err)
 	l.journal = journal.New(journal.Options{Store: l.store, Changes: new(control.Changes), Log: l.quiet, Tell: l.tell, Amend: l.amend}, snapshot.Sessions)
 	chance := rand.New(rand.NewPCG(l.dice.Uint64(), 5))
-	l.engine = resume.NewEngine(resume.Options{
+	l.engine = engine.New(engine.Options{
 		Rules: l.rules, Sessions: snapshot.Sessions, Paused: snapshot.Paused,
 		Act: l.act, Changed: l.changed, Rand: chance.Float64, Mark: l.mark,
 	})
@@ -223,7 +225,7 @@ func (l *life) changed(c resume.Change) {
 }
 
 func (l *life) amend(event notify.Event, s resume.Session) {
-	view := s.View(maxRetries)
+	view := view.Of(s, maxRetries)
 	view.Program = callOf(s)
 	l.notifier.Amend(event, view, view.Name)
 }
@@ -232,7 +234,7 @@ func (l *life) tell(event notify.Event, s resume.Session) {
 	if l.bug == forgetsToTell && len(s.Attempts) == maxRetries {
 		return
 	}
-	view := s.View(maxRetries)
+	view := view.Of(s, maxRetries)
 	view.Program = callOf(s) // so that it can be told from others when it arrives
 	l.notifier.Tell(event, view, view.Name)
 	if l.bug == callsTwice {

@@ -11,12 +11,13 @@ import (
 
 	"resumed/internal/notify"
 	"resumed/internal/resume"
+	"resumed/internal/resume/engine"
 	"resumed/internal/state"
 )
 
 // core is the engine as delivery has it.
 type core struct {
-	*resume.Engine
+	*engine.Engine
 	life *life
 }
 

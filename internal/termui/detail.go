@@ -6,17 +6,17 @@ import (
 	"time"
 
 	"resumed/internal/humanize"
-	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
 // Session shows all that is known of one session.
-func (p Page) Session(s resume.View) string { return strings.Join(p.session(s), "\n") + "\n" }
+func (p Page) Session(s view.Session) string { return strings.Join(p.session(s), "\n") + "\n" }
 
 // labels is how wide the names of the facts are.
 const labels = 12
 
-func (p Page) session(s resume.View) []string {
+func (p Page) session(s view.Session) []string {
 	var lines []string
 	_, colour := stateOf(s)
 	fact := func(label, value string, c Colour) {
@@ -42,7 +42,7 @@ func (p Page) session(s resume.View) []string {
 }
 
 // evidence shows on what the state rests.
-func (p Page) evidence(s resume.View) []string {
+func (p Page) evidence(s view.Session) []string {
 	if s.Text == "" {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (p Page) evidence(s resume.View) []string {
 }
 
 // resumes is a line for each resume: when, after which wait, how it ended.
-func (p Page) resumes(title string, attempts []resume.AttemptView) []string {
+func (p Page) resumes(title string, attempts []view.Attempt) []string {
 	if len(attempts) == 0 {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"resumed/internal/control"
-	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
@@ -17,7 +17,7 @@ type Daemon interface {
 	Watch(ctx context.Context, all bool, see func(control.Update) error) error
 
 	// Do carries out an order on the session of that name.
-	Do(ctx context.Context, name string, order control.Order) (resume.View, error)
+	Do(ctx context.Context, name string, order control.Order) (view.Session, error)
 
 	// Fleet returns a page of what is known of all hosts.
 	Fleet(ctx context.Context, after string, most int) (control.Fleet, error)

@@ -12,6 +12,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/humanize"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
@@ -148,7 +149,7 @@ func (m *model) give(order control.Order) tea.Cmd {
 }
 
 // outcome says what became of an order.
-func outcome(order control.Order, after resume.View) string {
+func outcome(order control.Order, after view.Session) string {
 	state, _ := humanize.State(after)
 	switch order {
 	case control.Retry:

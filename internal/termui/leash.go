@@ -6,15 +6,15 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"resumed/internal/humanize"
-	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // Leash shows what is known of how a session is continued.
-func (p Page) Leash(s resume.View) string { return strings.Join(p.leash(s), "\n") + "\n" }
+func (p Page) Leash(s view.Session) string { return strings.Join(p.leash(s), "\n") + "\n" }
 
 // leash shows what the session was started with and what the next resume would
 // run, with what it repeats of that.
-func (p Page) leash(s resume.View) []string {
+func (p Page) leash(s view.Session) []string {
 	var lines []string
 	for _, part := range humanize.Leash(s) {
 		lines = append(lines, p.part(part)...)
@@ -23,9 +23,9 @@ func (p Page) leash(s resume.View) []string {
 }
 
 // WhyNot shows what decides whether a session is resumed.
-func (p Page) WhyNot(s resume.View) string { return strings.Join(p.whyNot(s), "\n") + "\n" }
+func (p Page) WhyNot(s view.Session) string { return strings.Join(p.whyNot(s), "\n") + "\n" }
 
-func (p Page) whyNot(s resume.View) []string { return p.part(humanize.WhyNot(s, p.Now)) }
+func (p Page) whyNot(s view.Session) []string { return p.part(humanize.WhyNot(s, p.Now)) }
 
 // part shows lines under their title.
 func (p Page) part(part humanize.Part) []string {

@@ -11,6 +11,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/humanize"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
@@ -49,7 +50,7 @@ func (f Following) Updates(ctx context.Context, see func(control.Update) error) 
 
 // narrow leaves one session in an update.
 func narrow(u control.Update, key resume.Key) control.Update {
-	sessions := []resume.View{}
+	sessions := []view.Session{}
 	for _, s := range u.Sessions {
 		if s.Key() == key {
 			sessions = append(sessions, s)

@@ -13,6 +13,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // paper is an output that may be read while it is written.
@@ -46,7 +47,7 @@ func TestLinesTellEachChangeOnce(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- Following{Daemon: daemon, Out: out}.Lines(ctx) }()
 
-		waiting := session("4f2a9c1e", resume.Waiting, func(v *resume.View) { v.NextAt = new(time.Now().Add(90 * time.Minute)) })
+		waiting := session("4f2a9c1e", resume.Waiting, func(v *view.Session) { v.NextAt = new(time.Now().Add(90 * time.Minute)) })
 		daemon.updates <- control.Update{Status: status(waiting, session("9c1d", resume.Watching)), Whole: true}
 		synctest.Wait()
 		require.Len(t, out.lines(), 3, "the daemon and both sessions")

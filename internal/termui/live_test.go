@@ -14,6 +14,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // press sends keys and carries out what they order.
@@ -39,7 +40,7 @@ func press(m *model, keys ...string) {
 func shown(m *model) string { return strings.Join(m.screen(), "\n") }
 
 // live returns a view of a daemon's sessions, 80 by 24.
-func live(t *testing.T, sessions ...resume.View) (*model, *fake) {
+func live(t *testing.T, sessions ...view.Session) (*model, *fake) {
 	daemon := newFake()
 	m := newModel(t.Context(), Following{Daemon: daemon})
 	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
@@ -62,7 +63,7 @@ func TestKeysGiveOrders(t *testing.T) {
 
 	press(m, "p")
 	require.Equal(t, "pause claude-code/9c1d", <-daemon.orders)
-	paused := session("9c1d", resume.GaveUp, func(v *resume.View) { v.Paused = true })
+	paused := session("9c1d", resume.GaveUp, func(v *view.Session) { v.Paused = true })
 	m.Update(control.Update{Status: status(paused)})
 	press(m, "p")
 	require.Equal(t, "unpause claude-code/9c1d", <-daemon.orders)
@@ -84,7 +85,7 @@ func TestTheSelectionStaysWithItsSession(t *testing.T) {
 }
 
 func TestFilterByTyping(t *testing.T) {
-	other := func(v *resume.View) { v.Cwd = "/src/api" }
+	other := func(v *view.Session) { v.Cwd = "/src/api" }
 	m, _ := live(t, session("4f2a", resume.Waiting), session("9c1d", resume.Waiting, other), session("d00d", resume.Parked, other))
 	press(m, "/", "a", "p", "i", "space", "p", "a", "r")
 	require.Contains(t, shown(m), "d00d")
@@ -101,7 +102,7 @@ func TestFilterByTyping(t *testing.T) {
 }
 
 func TestDetailsOpenAndClose(t *testing.T) {
-	m, _ := live(t, session("4f2a", resume.Waiting, func(v *resume.View) { v.Text = "the agent's own words" }))
+	m, _ := live(t, session("4f2a", resume.Waiting, func(v *view.Session) { v.Text = "the agent's own words" }))
 	press(m, "enter")
 	require.Contains(t, shown(m), "the agent's own words")
 	m.Update(control.Update{Status: status(), Gone: []resume.Key{{Agent: "claude-code", ID: "4f2a"}}})
@@ -132,7 +133,7 @@ func TestTheScreenIsAlwaysWhole(t *testing.T) {
 			case 0:
 				m.Update(tea.WindowSizeMsg{Width: 1 + dice.IntN(200), Height: 1 + dice.IntN(60)})
 			case 1:
-				var some []resume.View
+				var some []view.Session
 				for range dice.IntN(40) {
 					some = append(some, session(fmt.Sprintf("%04x-語", dice.IntN(99)), resume.States()[dice.IntN(6)]))
 				}
@@ -155,7 +156,7 @@ func TestTheScreenIsAlwaysWhole(t *testing.T) {
 }
 
 func TestTheSelectedRowIsAlwaysOnTheScreen(t *testing.T) {
-	var many []resume.View
+	var many []view.Session
 	for i := range 500 {
 		many = append(many, session(fmt.Sprintf("s%03d", i), resume.Watching))
 	}
@@ -171,7 +172,7 @@ func TestTheSelectedRowIsAlwaysOnTheScreen(t *testing.T) {
 }
 
 func BenchmarkTenThousandSessions(b *testing.B) {
-	var many []resume.View
+	var many []view.Session
 	for i := range 10_000 {
 		many = append(many, session(fmt.Sprintf("%08x-8b1d-4c55", i*2654435761), resume.States()[i%6]))
 	}

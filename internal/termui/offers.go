@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"resumed/internal/humanize"
-	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
@@ -13,7 +13,7 @@ import (
 const mostOffers = 3
 
 // offers says which sessions go on at their user's own cost, or could.
-func (p Page) offers(sessions []resume.View) string {
+func (p Page) offers(sessions []view.Session) string {
 	var text strings.Builder
 	shown, more := 0, 0
 	for _, s := range sessions {

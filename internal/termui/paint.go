@@ -6,7 +6,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"resumed/internal/humanize"
-	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // Colour is one of the sixteen that every terminal theme defines, so that it
@@ -34,7 +34,7 @@ var tones = map[humanize.Tone]Colour{
 }
 
 // stateOf says in a word how a session stands, and in which colour.
-func stateOf(s resume.View) (string, Colour) {
+func stateOf(s view.Session) (string, Colour) {
 	word, tone := humanize.State(s)
 	return word, tones[tone]
 }

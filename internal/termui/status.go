@@ -15,7 +15,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/humanize"
-	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
@@ -48,7 +48,7 @@ func (p Page) Status(status control.Status) string {
 const screen = 24
 
 // Sessions shows a row for each session, what needs a person first.
-func (p Page) Sessions(sessions []resume.View) string {
+func (p Page) Sessions(sessions []view.Session) string {
 	if len(sessions) == 0 {
 		return ""
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"resumed/internal/humanize"
-	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
@@ -25,7 +25,7 @@ func byUrgency(a, b *row) int {
 	return cmp.Or(cmp.Compare(x.Agent, y.Agent), cmp.Compare(x.ID, y.ID))
 }
 
-func next(v *resume.View) int64 {
+func next(v *view.Session) int64 {
 	if v.NextAt == nil {
 		return 0
 	}
@@ -35,7 +35,7 @@ func next(v *resume.View) int64 {
 // row is a session as the table shows it. What does not change with time is
 // made once: there may be ten thousand.
 type row struct {
-	view    resume.View
+	view    view.Session
 	name    string // what a person types to mean it
 	project string
 	agent   string
@@ -47,7 +47,7 @@ type row struct {
 	dropped bool   // another one stands for the session, or none
 }
 
-func newRow(v resume.View) *row {
+func newRow(v view.Session) *row {
 	state, _ := humanize.State(v)
 	r := &row{
 		view:    v,

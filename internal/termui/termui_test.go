@@ -16,6 +16,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 var noon = time.Date(2026, 11, 15, 13, 13, 0, 0, time.UTC)
@@ -27,10 +28,10 @@ func utc(t *testing.T) {
 	t.Cleanup(func() { time.Local = local })
 }
 
-func session(id string, state resume.State, change ...func(*resume.View)) resume.View {
-	v := resume.View{
+func session(id string, state resume.State, change ...func(*view.Session)) view.Session {
+	v := view.Session{
 		ID: id, Name: id[:min(4, len(id))], Agent: "claude-code", Account: "claude-code:default", Cwd: "/src/shop", State: state,
-		Class: limit.UsageLimit, Reason: "usage limit: You've hit your 5-hour limit", MaxRetries: 5, Attempts: []resume.AttemptView{},
+		Class: limit.UsageLimit, Reason: "usage limit: You've hit your 5-hour limit", MaxRetries: 5, Attempts: []view.Attempt{},
 	}
 	if state == resume.Waiting {
 		v.NextAt = new(noon.Add(107 * time.Minute))
@@ -41,7 +42,7 @@ func session(id string, state resume.State, change ...func(*resume.View)) resume
 	return v
 }
 
-func status(sessions ...resume.View) control.Status {
+func status(sessions ...view.Session) control.Status {
 	return control.Status{
 		Version: 1,
 		Daemon: control.Daemon{
@@ -60,18 +61,18 @@ func TestStatusFitsEightyColumns(t *testing.T) {
 	utc(t)
 	page := Page{Width: 80, Now: noon}
 	got := page.Status(status(
-		session("0b7c0000", resume.Watching, func(v *resume.View) { v.Reason = "works again after 1 resume" }),
-		session("4f2a9c1e", resume.Waiting, func(v *resume.View) { v.Attempt = 2 }),
-		session("77aa0000", resume.GaveUp, func(v *resume.View) {
+		session("0b7c0000", resume.Watching, func(v *view.Session) { v.Reason = "works again after 1 resume" }),
+		session("4f2a9c1e", resume.Waiting, func(v *view.Session) { v.Attempt = 2 }),
+		session("77aa0000", resume.GaveUp, func(v *view.Session) {
 			v.Agent, v.Attempt, v.Cwd, v.Reason = "mybot", 5, "/src/api", "gave up after 5 resumes without progress"
 		}),
-		session("d00d0000", resume.Waiting, func(v *resume.View) {
+		session("d00d0000", resume.Waiting, func(v *view.Session) {
 			v.NextAt, v.Owner = new(noon.Add(time.Minute)), &resume.Owner{PID: 1234, Kind: "interactive", Tmux: "%3"}
 		}),
-		session("feed0000", resume.Waiting, func(v *resume.View) {
+		session("feed0000", resume.Waiting, func(v *view.Session) {
 			v.NextAt, v.Reason = new(noon.Add(-time.Minute)), "due, but limited until 2020-01-02T03:04:05Z, as another session of its account was told"
 		}),
-		session("beef0000", resume.Waiting, func(v *resume.View) {
+		session("beef0000", resume.Waiting, func(v *view.Session) {
 			v.NextAt, v.Owner = new(noon.Add(time.Hour)), &resume.Owner{PID: 4242, Kind: "interactive"}
 			v.Unreached = "open in its terminal: continue there, or quit it and resumed continues it; resumed cannot type there (process 4242): …"
 			v.Reason = v.Unreached
@@ -98,13 +99,13 @@ configuration: /etc/resumed/resumed.toml, read 12:13:00
 func TestStatusUsesTheWidthThereIs(t *testing.T) {
 	utc(t)
 	sessions := status(
-		session("4f2a9c1e", resume.Waiting, func(v *resume.View) {
+		session("4f2a9c1e", resume.Waiting, func(v *view.Session) {
 			v.Owner = &resume.Owner{PID: 1234, Kind: "interactive"}
 			v.Reason = "usage limit: 日本語の長い説明 " + strings.Repeat("long ", 40)
 			v.Cwd = "/src/" + strings.Repeat("project", 9)
 			v.Account = "claude-code:" + strings.Repeat("/deep", 30)
 		}),
-		session(strings.Repeat("id", 60), resume.Parked, func(v *resume.View) { v.Agent = strings.Repeat("agent", 9) }),
+		session(strings.Repeat("id", 60), resume.Parked, func(v *view.Session) { v.Agent = strings.Repeat("agent", 9) }),
 	)
 	sessions.Accounts[0].Name = strings.Repeat("name", 40)
 	sessions.Daemon.Config.Error = new("line 1: " + strings.Repeat("wrong ", 40))
@@ -123,7 +124,7 @@ func TestStatusUsesTheWidthThereIs(t *testing.T) {
 }
 
 func TestWhatNeedsAPersonComesFirst(t *testing.T) {
-	soon := func(v *resume.View) { v.NextAt = new(noon.Add(time.Minute)) }
+	soon := func(v *view.Session) { v.NextAt = new(noon.Add(time.Minute)) }
 	var b board
 	b.apply(control.Update{Whole: true, Status: status(
 		session("watching", resume.Watching), session("later", resume.Waiting), session("soon", resume.Waiting, soon),
@@ -184,14 +185,14 @@ func TestTheOrderIsKept(t *testing.T) {
 
 func TestDetailsShowEvidenceAndResumes(t *testing.T) {
 	utc(t)
-	v := session("4f2a9c1e", resume.GaveUp, func(v *resume.View) {
+	v := session("4f2a9c1e", resume.GaveUp, func(v *view.Session) {
 		v.Text = "You've hit your limit\nresets 3pm"
 		v.ResetAt, v.ResetFrom = new(noon.Add(time.Hour)), limit.Words
 		v.Attempt = 1
-		v.Attempts = []resume.AttemptView{{
+		v.Attempts = []view.Attempt{{
 			N: 1, StartedAt: new(noon.Add(-time.Minute)), EndedAt: new(noon), DelaySeconds: 30.4, Outcome: resume.NoProgress, Error: "exit status 7",
 		}}
-		v.Past = []resume.AttemptView{{N: 1, StartedAt: new(noon.Add(-time.Hour)), Outcome: resume.Recovered}}
+		v.Past = []view.Attempt{{N: 1, StartedAt: new(noon.Add(-time.Hour)), Outcome: resume.Recovered}}
 	})
 	got := Page{Width: 60, Now: noon}.Session(v)
 	for _, want := range []string{
@@ -206,10 +207,10 @@ func TestDetailsShowEvidenceAndResumes(t *testing.T) {
 // A transcript's words reach the screen: they must not command it.
 func TestNothingRawIsShown(t *testing.T) {
 	evil := "\x1b[31mred\x1b]0;title\x07\u202e\r\nforged\tline"
-	v := session(evil, resume.GaveUp, func(v *resume.View) {
+	v := session(evil, resume.GaveUp, func(v *view.Session) {
 		v.Agent, v.Account, v.Cwd, v.Transcript, v.Reason, v.Text = evil, evil, "/"+evil, evil, evil, evil
 		v.Owner = &resume.Owner{PID: 1, Kind: evil, Tmux: evil}
-		v.Attempts = []resume.AttemptView{{N: 1, Error: evil, Outcome: resume.Failed}}
+		v.Attempts = []view.Attempt{{N: 1, Error: evil, Outcome: resume.Failed}}
 	})
 	s := status(v)
 	s.Accounts[0].Name, s.Daemon.Version, s.Daemon.Problems = evil, evil, []string{evil}
@@ -255,7 +256,7 @@ func (f *fake) Watch(ctx context.Context, _ bool, see func(control.Update) error
 	}
 }
 
-func (f *fake) Do(_ context.Context, name string, order control.Order) (resume.View, error) {
+func (f *fake) Do(_ context.Context, name string, order control.Order) (view.Session, error) {
 	f.orders <- fmt.Sprint(order, " ", name)
 	return session("x", resume.Waiting), nil
 }
@@ -265,7 +266,7 @@ func (f *fake) Fleet(_ context.Context, after string, most int) (control.Fleet, 
 	page := map[string]control.Fleet{"": {Next: "b"}, "b": {Next: "c"}, "c": {}}[after]
 	page.Hosts = []control.FleetHost{{Name: "build", State: "gone", SeenAt: time.Now()}}
 	page.Accounts = []control.FleetAccount{{Name: "claude-code:default", State: "half_open", Probe: &control.FleetProbe{Host: "laptop"}, Hosts: 2, Sessions: 3}}
-	page.Sessions = []control.FleetSession{{Host: "laptop-" + after, View: session("4f2a", resume.Waiting)}}
+	page.Sessions = []control.FleetSession{{Host: "laptop-" + after, Session: session("4f2a", resume.Waiting)}}
 	f.orders <- fmt.Sprint("fleet ", after, " ", most)
 	return page, nil
 }

@@ -7,6 +7,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/humanize"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // cells is how many parts of the past of an account are told apart.
@@ -18,7 +19,7 @@ const crowded = 20 * time.Minute
 
 // Account returns the strip of the limit that sessions share: at each moment what is
 // worst among them. steps has those of each session, own those of the daemon, in order.
-func Account(a control.Account, sessions []resume.View, steps map[resume.Key][]control.Step, own []control.Step, now time.Time) Strip {
+func Account(a control.Account, sessions []view.Session, steps map[resume.Key][]control.Step, own []control.Step, now time.Time) Strip {
 	strip := newStrip(own, now)
 	var worst [cells]Span
 	for _, v := range sessions {

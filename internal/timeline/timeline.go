@@ -11,6 +11,7 @@ import (
 	"resumed/internal/humanize"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // Reach is how far a strip looks back, and ahead.
@@ -72,7 +73,7 @@ func newStrip(own []control.Step, now time.Time) Strip {
 
 // Session returns the strip of one session. Its steps are in order, and may begin
 // before the strip does; own are those of the daemon itself.
-func Session(v resume.View, steps, own []control.Step, now time.Time) Strip {
+func Session(v view.Session, steps, own []control.Step, now time.Time) Strip {
 	strip := newStrip(own, now)
 	strip.Spans = coarse(past(v, steps, strip.From, strip.Now))
 	for _, tick := range ticks(steps) {
@@ -98,7 +99,7 @@ func away(own []control.Step, from time.Time) []Span {
 }
 
 // past returns what a session did until now, of which the steps tell.
-func past(v resume.View, steps []control.Step, from, now time.Time) []Span {
+func past(v view.Session, steps []control.Step, from, now time.Time) []Span {
 	// What it did before its first step is where that step came from, and where there
 	// is none what it does now.
 	kind, words := kindOf(v.State, v.Class)
@@ -136,7 +137,7 @@ func past(v resume.View, steps []control.Step, from, now time.Time) []Span {
 // beginning returns since when it is known what a session did, and what is to be said of
 // the time before: nothing of one that was not there yet. One that was stopped by its
 // first step had been so all the time: it would have a step into that.
-func beginning(v resume.View, kind Kind, from, first time.Time) ([]Span, time.Time) {
+func beginning(v view.Session, kind Kind, from, first time.Time) ([]Span, time.Time) {
 	if kind != Working || !first.After(from) {
 		return nil, from
 	}
@@ -177,7 +178,7 @@ func ticks(steps []control.Step) []Mark {
 }
 
 // ahead adds what is expected of a session.
-func (s *Strip) ahead(v resume.View) {
+func (s *Strip) ahead(v view.Session) {
 	if v.State != resume.Waiting || v.Paused {
 		return
 	}

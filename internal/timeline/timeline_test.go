@@ -10,6 +10,7 @@ import (
 	"resumed/internal/humanize"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 var now = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
@@ -43,40 +44,40 @@ func parts(s Strip) []part {
 
 func TestStripsOfSessions(t *testing.T) {
 	for rule, c := range map[string]struct {
-		view  resume.View
+		view  view.Session
 		steps []control.Step
 		want  []part
 	}{
-		"one that works has worked":           {resume.View{State: resume.Watching, BornAt: new(at(-30))}, nil, []part{{Working, -24, 0, false}}},
-		"but not before it began":             {resume.View{State: resume.Watching, BornAt: new(at(-3)), FoundAt: new(at(-2))}, nil, []part{{Working, -3, 0, false}}},
-		"where that is not known nobody says": {resume.View{State: resume.Watching, FoundAt: new(at(-3))}, nil, []part{{Unknown, -24, -3, false}, {Working, -3, 0, false}}},
+		"one that works has worked":           {view.Session{State: resume.Watching, BornAt: new(at(-30))}, nil, []part{{Working, -24, 0, false}}},
+		"but not before it began":             {view.Session{State: resume.Watching, BornAt: new(at(-3)), FoundAt: new(at(-2))}, nil, []part{{Working, -3, 0, false}}},
+		"where that is not known nobody says": {view.Session{State: resume.Watching, FoundAt: new(at(-3))}, nil, []part{{Unknown, -24, -3, false}, {Working, -3, 0, false}}},
 		"nor where nobody saw it before its first step": {
-			resume.View{State: resume.Waiting, Class: limit.RateLimit, FoundAt: new(at(-1))},
+			view.Session{State: resume.Waiting, Class: limit.RateLimit, FoundAt: new(at(-1))},
 			[]control.Step{went(-2, "watching", "waiting", "rate_limit")},
 			[]part{{Unknown, -24, -2, false}, {Limited, -2, 0, false}},
 		},
 		"unless its steps know better": {
-			resume.View{State: resume.Watching, BornAt: new(at(-1))},
+			view.Session{State: resume.Watching, BornAt: new(at(-1))},
 			[]control.Step{went(-5, "waiting", "watching", "")},
 			[]part{{Waiting, -24, -5, false}, {Working, -5, 0, false}},
 		},
 		"a limit is waited out until it is resumed": {
-			resume.View{State: resume.Waiting, Class: limit.UsageLimit, NextAt: new(at(2)), ResetAt: new(at(1.9))},
+			view.Session{State: resume.Waiting, Class: limit.UsageLimit, NextAt: new(at(2)), ResetAt: new(at(1.9))},
 			[]control.Step{went(-4, "watching", "waiting", "usage_limit")},
 			[]part{{Unknown, -24, -4, false}, {Limited, -4, 0, false}, {Limited, 0, 2, true}},
 		},
 		"no further than the strip reaches": {
-			resume.View{State: resume.Waiting, Class: limit.Overloaded, NextAt: new(at(100)), LimitedAt: new(at(-2))},
+			view.Session{State: resume.Waiting, Class: limit.Overloaded, NextAt: new(at(100)), LimitedAt: new(at(-2))},
 			nil,
 			[]part{{Unknown, -24, -2, false}, {Outage, -2, 0, false}, {Outage, 0, 24, true}},
 		},
 		"one that is paused expects nothing": {
-			resume.View{BornAt: new(at(-30)), State: resume.Waiting, Paused: true, NextAt: new(at(2))},
+			view.Session{BornAt: new(at(-30)), State: resume.Waiting, Paused: true, NextAt: new(at(2))},
 			[]control.Step{went(-4, "watching", "waiting", "unknown")},
 			[]part{{Working, -24, -4, false}, {Waiting, -4, 0, false}},
 		},
 		"a resume, and the end": {
-			resume.View{BornAt: new(at(-30)), State: resume.GaveUp, Class: limit.Network},
+			view.Session{BornAt: new(at(-30)), State: resume.GaveUp, Class: limit.Network},
 			[]control.Step{
 				went(-6, "watching", "waiting", "network"), went(-5, "waiting", "resuming", "network"), ended(went(-4, "resuming", "waiting", "network"), resume.Failed),
 				went(-3, "waiting", "gave_up", "network"),
@@ -84,17 +85,17 @@ func TestStripsOfSessions(t *testing.T) {
 			[]part{{Working, -24, -6, false}, {Outage, -6, -5, false}, {Resuming, -5, -4, false}, {Outage, -4, -3, false}, {Stopped, -3, 0, false}},
 		},
 		"what is too short to be seen belongs to what follows": {
-			resume.View{State: resume.Watching, BornAt: new(at(-30))},
+			view.Session{State: resume.Watching, BornAt: new(at(-30))},
 			[]control.Step{went(-6, "watching", "waiting", "rate_limit"), went(-5.99, "waiting", "resuming", "rate_limit"), went(-5.98, "resuming", "watching", "")},
 			[]part{{Working, -24, 0, false}},
 		},
 		"but not how things stand": {
-			resume.View{State: resume.Parked, FoundAt: new(at(-30))},
+			view.Session{State: resume.Parked, FoundAt: new(at(-30))},
 			[]control.Step{went(-0.001, "watching", "parked", "auth")},
 			[]part{{Working, -24, -0.001, false}, {Stopped, -0.001, 0, false}},
 		},
 		"what nobody can read is passed over": {
-			resume.View{State: resume.Watching, BornAt: new(at(-30))},
+			view.Session{State: resume.Watching, BornAt: new(at(-30))},
 			[]control.Step{{At: at(-1), Kind: "?"}, went(-1, "dreaming", "dreaming", "?")},
 			[]part{{Working, -24, 0, false}},
 		},
@@ -116,7 +117,7 @@ func TestStripsOfSessions(t *testing.T) {
 }
 
 func TestMarks(t *testing.T) {
-	view := resume.View{
+	seen := view.Session{
 		State: resume.Waiting, Class: limit.Overloaded, NextAt: new(at(2)), ResetAt: new(at(1)), GivesUpAt: new(at(12)),
 	}
 	steps := []control.Step{
@@ -133,10 +134,10 @@ func TestMarks(t *testing.T) {
 		{"reset", humanize.Good, "the limit lifts", at(1), 0},
 		{"next", humanize.Busy, "next resume", at(2), 0},
 		{"end", humanize.Bad, "gives up", at(12), 0},
-	}, Session(view, steps, nil, now).Marks)
+	}, Session(seen, steps, nil, now).Marks)
 	steps = []control.Step{ended(went(-1, "settling", "watching", ""), resume.Failed), ended(went(-0.99, "settling", "watching", ""), resume.Failed)}
-	require.Equal(t, []Mark{{"resume", humanize.Bad, "resumed: failed", at(-1), 2}}, Session(resume.View{State: resume.Watching}, steps, nil, now).Marks, "what cannot be told apart is one")
-	require.Empty(t, Session(resume.View{State: resume.Waiting, NextAt: new(at(30))}, nil, nil, now).Marks, "what lies beyond the strip")
+	require.Equal(t, []Mark{{"resume", humanize.Bad, "resumed: failed", at(-1), 2}}, Session(view.Session{State: resume.Watching}, steps, nil, now).Marks, "what cannot be told apart is one")
+	require.Empty(t, Session(view.Session{State: resume.Waiting, NextAt: new(at(30))}, nil, nil, now).Marks, "what lies beyond the strip")
 }
 
 // However much happened, a strip has no more parts than can be seen.
@@ -146,17 +147,17 @@ func TestAStripIsBounded(t *testing.T) {
 		when := -24 + float64(i)*24/20000
 		steps = append(steps, went(when, "watching", "waiting", "rate_limit"), went(when+0.0001, "waiting", "resuming", ""), ended(went(when+0.0002, "resuming", "watching", ""), resume.Recovered))
 	}
-	view := resume.View{Agent: "a", ID: "1", State: resume.Watching}
-	got := Session(view, steps, nil, now)
+	seen := view.Session{Agent: "a", ID: "1", State: resume.Watching}
+	got := Session(seen, steps, nil, now)
 	require.LessOrEqual(t, len(got.Spans), cells+1)
 	require.LessOrEqual(t, len(got.Marks), cells+1)
-	got = Account(control.Account{State: "closed"}, []resume.View{view}, map[resume.Key][]control.Step{view.Key(): steps}, nil, now)
+	got = Account(control.Account{State: "closed"}, []view.Session{seen}, map[resume.Key][]control.Step{seen.Key(): steps}, nil, now)
 	require.LessOrEqual(t, len(got.Spans), cells)
 	require.LessOrEqual(t, len(got.Marks), 73)
 }
 
 func TestStripOfAnAccountShowsTheWorst(t *testing.T) {
-	views := []resume.View{
+	views := []view.Session{
 		{Agent: "a", ID: "1", State: resume.Waiting, Class: limit.UsageLimit},
 		{Agent: "a", ID: "2", State: resume.Watching, BornAt: new(at(-30))},
 		{Agent: "a", ID: "3", State: resume.Parked, Class: limit.Auth},
@@ -201,7 +202,7 @@ func TestStripsSayWhenNoDaemonRan(t *testing.T) {
 		"a restart cannot be seen":               {[]control.Step{own(-6.001, "stopped", time.Time{}), own(-6, "started", at(-6.001))}, nil},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			for _, strip := range []Strip{Session(resume.View{}, nil, c.own, now), Account(control.Account{}, nil, nil, c.own, now)} {
+			for _, strip := range []Strip{Session(view.Session{}, nil, c.own, now), Account(control.Account{}, nil, nil, c.own, now)} {
 				require.Len(t, strip.Away, len(c.want))
 				for i, want := range c.want {
 					require.Equal(t, Away, strip.Away[i].Kind)

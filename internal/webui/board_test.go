@@ -17,6 +17,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/usage"
 )
 
@@ -26,7 +27,7 @@ type board struct {
 
 	mu       sync.Mutex
 	orders   []string
-	sessions []resume.View
+	sessions []view.Session
 	accounts []control.Account
 	seen     Closeup
 	own      []control.Step
@@ -36,7 +37,7 @@ type board struct {
 func (b *board) Status(_ context.Context, _ bool, only ...resume.Key) (control.Status, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	status := control.Status{Version: 1, Now: time.Now(), Sessions: []resume.View{}, Accounts: b.accounts}
+	status := control.Status{Version: 1, Now: time.Now(), Sessions: []view.Session{}, Accounts: b.accounts}
 	for _, s := range b.sessions {
 		if len(only) == 0 || slices.Contains(only, s.Key()) {
 			status.Sessions = append(status.Sessions, s)
@@ -50,19 +51,19 @@ func (b *board) Changes() *control.Changes { return &b.changes }
 func (b *board) Find(_ context.Context, name string) (resume.Key, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	found, err := resume.Find(b.sessions, name)
+	found, err := view.Find(b.sessions, name)
 	return found.Key(), err
 }
 
-func (b *board) Plan(context.Context, resume.Key) (resume.PlanView, error) {
-	return resume.PlanView{}, nil
+func (b *board) Plan(context.Context, resume.Key) (view.Plan, error) {
+	return view.Plan{}, nil
 }
 
-func (b *board) Do(_ context.Context, key resume.Key, order control.Order) (resume.View, error) {
+func (b *board) Do(_ context.Context, key resume.Key, order control.Order) (view.Session, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.orders = append(b.orders, string(order)+" "+key.String())
-	return resume.View{Agent: key.Agent, ID: key.ID, State: resume.Waiting, Reason: "asked for by you"}, b.err
+	return view.Session{Agent: key.Agent, ID: key.ID, State: resume.Waiting, Reason: "asked for by you"}, b.err
 }
 
 func (b *board) Nudge(control.Nudge) error { return nil }
@@ -89,7 +90,7 @@ func (b *board) Closeup(_ context.Context, key resume.Key) (Closeup, error) {
 		if s.Key() == key {
 			seen := b.seen
 			seen.Session = s
-			seen.Session.Plan = &resume.PlanView{Command: []string{"claude", "-p"}, LeftOut: []string{"--ide: <b>"}}
+			seen.Session.Plan = &view.Plan{Command: []string{"claude", "-p"}, LeftOut: []string{"--ide: <b>"}}
 			return seen, nil
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/humanize"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 	"resumed/internal/timeline"
 )
@@ -33,9 +34,9 @@ type Backend interface {
 
 // Closeup is all that is known of one session.
 type Closeup struct {
-	Session resume.View // with its plan
-	GoOn    string      // the command by which a person goes on in it; empty: not known
-	Backoff resume.BackoffView
+	Session view.Session // with its plan
+	GoOn    string       // the command by which a person goes on in it; empty: not known
+	Backoff view.Backoff
 	Steps   []control.Step // the newest ones, oldest first
 	Runs    []Run          // the resumes whose output is kept, oldest first
 }
@@ -51,19 +52,19 @@ type Run struct {
 
 // closeup is what the page is told of one session.
 type closeup struct {
-	Now      time.Time           `json:"now"`
-	Row      row                 `json:"row"`
-	Facts    []humanize.Fact     `json:"facts"`
-	Evidence string              `json:"evidence,omitempty"` // in the agent's words
-	GoOn     string              `json:"go_on,omitempty"`
-	Commands []string            `json:"commands"` // that tell more
-	Resumes  []resumes           `json:"resumes"`
-	WhyNot   humanize.Part       `json:"why_not"` // it is not resumed
-	Parts    []humanize.Part     `json:"parts"`   // how it is continued
-	Backoff  *resume.BackoffView `json:"backoff,omitempty"`
-	Strip    timeline.Strip      `json:"strip"`
-	Steps    []step              `json:"steps"` // newest first
-	Runs     []run               `json:"runs"`  // newest first
+	Now      time.Time       `json:"now"`
+	Row      row             `json:"row"`
+	Facts    []humanize.Fact `json:"facts"`
+	Evidence string          `json:"evidence,omitempty"` // in the agent's words
+	GoOn     string          `json:"go_on,omitempty"`
+	Commands []string        `json:"commands"` // that tell more
+	Resumes  []resumes       `json:"resumes"`
+	WhyNot   humanize.Part   `json:"why_not"` // it is not resumed
+	Parts    []humanize.Part `json:"parts"`   // how it is continued
+	Backoff  *view.Backoff   `json:"backoff,omitempty"`
+	Strip    timeline.Strip  `json:"strip"`
+	Steps    []step          `json:"steps"` // newest first
+	Runs     []run           `json:"runs"`  // newest first
 }
 
 // resumes are those of one interruption.
@@ -172,7 +173,7 @@ func tryOf(all []resumes, r Run) *try {
 	return nil
 }
 
-func showTries(attempts []resume.AttemptView) []try {
+func showTries(attempts []view.Attempt) []try {
 	tries := make([]try, 0, len(attempts))
 	for _, a := range slices.Backward(attempts) {
 		words := "waited " + humanize.Span(time.Duration(a.DelaySeconds*float64(time.Second))) + "; " + humanize.Outcome(a.Outcome)
@@ -188,7 +189,7 @@ func showStep(s control.Step) step {
 	what, tone := humanize.Plain(sanitize.Line(s.Kind)), humanize.Still
 	var state resume.State
 	if state.UnmarshalText([]byte(s.Kind)) == nil {
-		what, tone = humanize.State(resume.View{State: state})
+		what, tone = humanize.State(view.Session{State: state})
 	}
 	shown := step{At: s.At, What: what, Tone: string(tone), Why: sanitize.Line(s.Reason), Failed: sanitize.Line(s.Error)}
 	if s.Outcome != "" {

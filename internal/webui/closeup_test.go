@@ -13,6 +13,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/timeline"
 )
 
@@ -22,18 +23,18 @@ const hostile = "<script>alert(1)</script>\x1b[2J\u202e"
 func TestOneSessionIsToldWhole(t *testing.T) {
 	noon := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 	b := &board{
-		sessions: []resume.View{{
+		sessions: []view.Session{{
 			Agent: "claude-code", ID: "4f2a", Name: "4f2a", Cwd: "/src/shop", State: resume.Waiting, NextAt: new(noon.Add(time.Hour)), Class: limit.UsageLimit,
 			Reason: "usage limit: " + hostile, Text: "line one " + hostile + "\nline two", LimitedAt: &noon, Attempt: 2, MaxRetries: 5,
-			Started: resume.StartView{Argv: []string{"claude", "--deny", "<script>\x1b[2J"}, Seen: true, Sandbox: new("mounts of its own")},
-			Attempts: []resume.AttemptView{
+			Started: view.Start{Argv: []string{"claude", "--deny", "<script>\x1b[2J"}, Seen: true, Sandbox: new("mounts of its own")},
+			Attempts: []view.Attempt{
 				{N: 1, StartedAt: &noon, EndedAt: new(noon.Add(90 * time.Second)), DelaySeconds: 30, Outcome: resume.Failed, Error: hostile},
 				{N: 2, StartedAt: new(noon.Add(time.Minute)), DelaySeconds: 60},
 			},
-			Past: []resume.AttemptView{{N: 1, Outcome: resume.Recovered}},
+			Past: []view.Attempt{{N: 1, Outcome: resume.Recovered}},
 		}},
 		seen: Closeup{
-			GoOn: "claude --resume 4f2a", Backoff: resume.BackoffView{Policy: "fixed 30s", Waits: []resume.WaitView{{Attempt: 1, BaseSeconds: 30}}, Next: 3},
+			GoOn: "claude --resume 4f2a", Backoff: view.Backoff{Policy: "fixed 30s", Waits: []view.Wait{{Attempt: 1, BaseSeconds: 30}}, Next: 3},
 			Steps: []control.Step{
 				{At: noon, Kind: "waiting", From: "watching", To: "waiting", Class: "usage_limit", Reason: hostile, NextAt: noon.Add(time.Hour)},
 				{At: noon.Add(time.Minute), Kind: "resuming", From: "waiting", To: "resuming", Reason: "the wait is over", Attempt: 1},
@@ -87,7 +88,7 @@ func TestStripsAreOfAFewSessions(t *testing.T) {
 	var query strings.Builder
 	for i := range mostStrips + 1 {
 		id := fmt.Sprint("s", i)
-		b.sessions = append(b.sessions, resume.View{Agent: "a", ID: id, Account: "a:default", State: resume.Waiting, Class: limit.RateLimit, LimitedAt: new(now.Add(-time.Hour))})
+		b.sessions = append(b.sessions, view.Session{Agent: "a", ID: id, Account: "a:default", State: resume.Waiting, Class: limit.RateLimit, LimitedAt: new(now.Add(-time.Hour))})
 		b.seen.Steps = append(b.seen.Steps, control.Step{
 			At: now.Add(-time.Hour), Agent: "a", Session: id, Kind: "waiting", From: "watching", To: "waiting", Class: "rate_limit",
 		})

@@ -96,9 +96,9 @@ func showFleet(here control.DaemonFleet, f control.Fleet) fleetDocument {
 		d.Accounts = append(d.Accounts, showFleetAccount(a))
 	}
 	for _, s := range f.Sessions {
-		state, tone := humanize.State(s.View)
+		state, tone := humanize.State(s.Session)
 		d.Sessions = append(d.Sessions, fleetSession{
-			Name: sanitize.Line(s.Host + "/" + s.Name), By: sanitize.Line(s.Agent), State: state, Tone: string(tone), NextAt: nextAt(s.View),
+			Name: sanitize.Line(s.Host + "/" + s.Name), By: sanitize.Line(s.Agent), State: state, Tone: string(tone), NextAt: nextAt(s.Session),
 		})
 	}
 	return d

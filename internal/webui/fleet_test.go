@@ -8,6 +8,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 func TestTheFleetIsShownInTheWordsOfStatus(t *testing.T) {
@@ -15,7 +16,7 @@ func TestTheFleetIsShownInTheWordsOfStatus(t *testing.T) {
 	shown := showFleet(control.DaemonFleet{State: "alone", Why: "the fleet does not answer", Name: "laptop", Hosts: 2}, control.Fleet{
 		Hosts:    []control.FleetHost{{Name: "laptop", State: "alive"}, {Name: "build", State: "gone", SkewSeconds: -40}},
 		Accounts: []control.FleetAccount{{Name: "claude-code:default", State: "half_open", ResetAt: &lifts, By: "build", Probe: &control.FleetProbe{Host: "laptop"}, Hosts: 2, Sessions: 3}},
-		Sessions: []control.FleetSession{{Host: "build", View: resume.View{Name: "4f\x1b[31m2a", Agent: "codex", State: resume.GaveUp, NextAt: &lifts}}},
+		Sessions: []control.FleetSession{{Host: "build", Session: view.Session{Name: "4f\x1b[31m2a", Agent: "codex", State: resume.GaveUp, NextAt: &lifts}}},
 		Next:     "more", Unreadable: []control.FleetUnreadable{{Name: "build", Entries: 1}},
 	})
 	require.Equal(t, "alone, as laptop with 2 hosts: the fleet does not answer; build: one entry could not be read", shown.Line)

@@ -9,7 +9,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/humanize"
-	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 )
 
@@ -52,7 +52,7 @@ type part struct {
 
 // groupOf says with whom a session stands. Who is being resumed, paused or back at work
 // needs no more to be told of.
-func groupOf(s resume.View) group {
+func groupOf(s view.Session) group {
 	g := group{Need: int(humanize.Needs(s))}
 	switch humanize.Need(g.Need) {
 	case humanize.You:
@@ -70,7 +70,7 @@ func groupOf(s resume.View) group {
 }
 
 // outlined returns the groups that sessions make, and the rows of the small ones.
-func outlined(sessions []resume.View) (groups []group, few []row) {
+func outlined(sessions []view.Session) (groups []group, few []row) {
 	places := map[group]int{} // by what is the same for all of a group
 	where := make([]int, len(sessions))
 	for i, s := range sessions {

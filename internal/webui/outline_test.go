@@ -15,6 +15,7 @@ import (
 	"resumed/internal/humanize"
 	"resumed/internal/limit"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // told is any event that a page hears.
@@ -42,7 +43,7 @@ func hear(t *testing.T, u control.Update) []told {
 func TestABrowserHasTimeToDrawAnOutline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		many := control.Update{Whole: true}
-		many.Sessions = make([]resume.View, 2*crowd)
+		many.Sessions = make([]view.Session, 2*crowd)
 		began := time.Now()
 		ctx, leave := context.WithCancel(t.Context())
 		defer leave()
@@ -64,7 +65,7 @@ func TestOfManySessionsTheirGroupsAreToldFirst(t *testing.T) {
 	soon := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
 	u := control.Update{Whole: true}
 	for i := range 2*crowd + 1 {
-		s := resume.View{ID: fmt.Sprint(i), Agent: "a", Account: "a:default", State: resume.Waiting, Class: limit.UsageLimit, NextAt: new(soon.Add(time.Duration(-i) * time.Second))}
+		s := view.Session{ID: fmt.Sprint(i), Agent: "a", Account: "a:default", State: resume.Waiting, Class: limit.UsageLimit, NextAt: new(soon.Add(time.Duration(-i) * time.Second))}
 		if i == 7 || i == 900 {
 			s.State, s.Class = resume.GaveUp, limit.Network
 		}

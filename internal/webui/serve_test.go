@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/resume"
+	"resumed/internal/resume/engine"
 )
 
 func TestOnlyThisMachinesNamesAreServed(t *testing.T) {
@@ -84,7 +84,7 @@ func TestLinkToThePage(t *testing.T) {
 
 // A daemon whose engine hangs must not look healthy.
 func TestHealthIsTheEnginesLoop(t *testing.T) {
-	engine := resume.NewEngine(resume.Options{Rand: func() float64 { return 0 }})
+	engine := engine.New(engine.Options{Rand: func() float64 { return 0 }})
 	ask := func() *httptest.ResponseRecorder {
 		answer := httptest.NewRecorder()
 		health(engine.Ping)(answer, httptest.NewRequest(http.MethodGet, "/healthz", nil))

@@ -8,6 +8,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/humanize"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 	"resumed/internal/usage"
 )
@@ -119,7 +120,7 @@ func show(u control.Update) document {
 	return d
 }
 
-func showSessions(sessions []resume.View) []row {
+func showSessions(sessions []view.Session) []row {
 	rows := make([]row, 0, len(sessions))
 	for _, s := range sessions {
 		rows = append(rows, showSession(s))
@@ -127,7 +128,7 @@ func showSessions(sessions []resume.View) []row {
 	return rows
 }
 
-func showSession(s resume.View) row {
+func showSession(s view.Session) row {
 	state, tone := humanize.State(s)
 	r := row{
 		Key: s.Key().String(), Agent: s.Agent, ID: s.ID,
@@ -153,7 +154,7 @@ func showSession(s resume.View) row {
 }
 
 // nextAt returns when a session is to be resumed; nil: at no time that is known.
-func nextAt(s resume.View) *time.Time {
+func nextAt(s view.Session) *time.Time {
 	if s.State != resume.Waiting {
 		return nil
 	}
@@ -161,7 +162,7 @@ func nextAt(s resume.View) *time.Time {
 }
 
 // late is left out where it is what everybody would say.
-func late(s resume.View) string {
+func late(s view.Session) string {
 	if !s.Held {
 		return ""
 	}
@@ -169,7 +170,7 @@ func late(s resume.View) string {
 }
 
 // standing says how a session stands after an order.
-func standing(s resume.View) string {
+func standing(s view.Session) string {
 	state, _ := humanize.State(s)
 	if s.Reason == "" {
 		return state

@@ -17,6 +17,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/humanize"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // stream reads what a page is told.
@@ -51,7 +52,7 @@ func stream(t *testing.T, b *board) <-chan document {
 
 func TestStreamTellsWhatChanges(t *testing.T) {
 	due := time.Date(2026, 11, 15, 4, 0, 0, 0, time.UTC)
-	b := &board{sessions: []resume.View{
+	b := &board{sessions: []view.Session{
 		{
 			Agent: "a", ID: "0123456789abcdef", Cwd: "/src/shop", State: resume.Waiting, NextAt: &due, MaxRetries: 5,
 			Reason: "rate limit: \x1b[31mline one\nline two", Owner: &resume.Owner{PID: 17},

@@ -7,6 +7,7 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/timeline"
 )
 
@@ -75,7 +76,7 @@ func (p *Page) accountStrips(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
-	sessions := make(map[string][]resume.View)
+	sessions := make(map[string][]view.Session)
 	for _, v := range status.Sessions {
 		name := v.AccountKey().String()
 		sessions[name] = append(sessions[name], v)

@@ -20,6 +20,7 @@ import (
 	"resumed/internal/fleet/natskv"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // Options are what a Client needs of the daemon.
@@ -32,10 +33,10 @@ type Options struct {
 	Notifier Notifier
 	Metrics  Metrics
 
-	View    func(resume.Session) resume.View
-	Network func(path string) string                                                                  // the shared file system that a file is on; "": none
-	Order   func(ctx context.Context, from, session string, order control.Order) (resume.View, error) // carries out an order of another host
-	Changed func()                                                                                    // the state of this host in the fleet has changed
+	View    func(resume.Session) view.Session
+	Network func(path string) string                                                                   // the shared file system that a file is on; "": none
+	Order   func(ctx context.Context, from, session string, order control.Order) (view.Session, error) // carries out an order of another host
+	Changed func()                                                                                     // the state of this host in the fleet has changed
 }
 
 // Settings are the parts of the configuration that matter to a fleet.
@@ -92,7 +93,7 @@ func (c *Client) current() *membership {
 	return nil
 }
 
-// Gate is a resume.Gate.
+// Gate is an engine.Gate.
 func (c *Client) Gate(s resume.Session, now time.Time) (string, time.Time) {
 	if m := c.current(); m != nil {
 		if _, known := m.identities.Of(s); !known {

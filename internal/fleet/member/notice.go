@@ -15,6 +15,7 @@ import (
 	"resumed/internal/humanize"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // handed is a notice on its way through the fleet. It has facts alone: the host that tells people writes the words, and
@@ -24,7 +25,7 @@ type handed struct {
 	Account   string            `json:"account,omitempty"`
 	Provider  string            `json:"provider,omitempty"`
 	Reset     time.Time         `json:"reset,omitzero"`
-	Sessions  []resume.View     `json:"sessions,omitempty"`
+	Sessions  []view.Session    `json:"sessions,omitempty"`
 	Omitted   int               `json:"sessions_omitted,omitempty"`
 	Allowance *notify.Allowance `json:"allowance,omitempty"`
 	Gone      *goneHost         `json:"gone,omitempty"`
@@ -139,7 +140,7 @@ func (m *membership) received(n fleet.Notice, now time.Time) (notify.Notice, err
 	}
 	notice := notify.Notice{
 		Version: notify.Version, ID: "fleet_" + shortHash(n.ID), Event: h.Event, At: now.UTC(), Host: n.Host,
-		Account: h.Account, Provider: h.Provider, Sessions: []resume.View{}, Omitted: min(max(h.Omitted, 0), 100_000),
+		Account: h.Account, Provider: h.Provider, Sessions: []view.Session{}, Omitted: min(max(h.Omitted, 0), 100_000),
 	}
 	var err error
 	switch {

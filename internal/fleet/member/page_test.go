@@ -42,12 +42,12 @@ func shownAs(t *testing.T, views, accounts []fleet.Entry) control.Fleet {
 	var back control.Fleet
 	require.NoError(t, json.Unmarshal(text, &back), "a client can read it")
 	for _, s := range back.Sessions {
-		require.False(t, strings.ContainsFunc(humanize.Standing(s.View, noon), unicode.IsControl))
+		require.False(t, strings.ContainsFunc(humanize.Standing(s.Session, noon), unicode.IsControl))
 	}
 	return back
 }
 
-func view(key, value string) fleet.Entry {
+func entryOf(key, value string) fleet.Entry {
 	return fleet.Entry{Key: key, Value: []byte(value), At: noon}
 }
 
@@ -55,14 +55,14 @@ func view(key, value string) fleet.Entry {
 func TestABadEntryOfAHostIsOneLine(t *testing.T) {
 	for name, value := range bad {
 		t.Run(name, func(t *testing.T) {
-			page := shownAs(t, []fleet.Entry{view("alice.bot.1", goodView), view("mallory.bot.1", value)}, nil)
+			page := shownAs(t, []fleet.Entry{entryOf("alice.bot.1", goodView), entryOf("mallory.bot.1", value)}, nil)
 			require.Len(t, page.Sessions, 1)
 			require.Equal(t, "alice", page.Sessions[0].Host)
 			require.Equal(t, []control.FleetUnreadable{{Name: "mallory", Entries: 1}}, page.Unreadable)
 			require.Equal(t, "mallory: one entry could not be read", page.Unreadable[0].String())
 		})
 	}
-	page := shownAs(t, []fleet.Entry{view("mallory.\x1b[2J", goodView), view("mallory.bot.1", `{}`)}, nil)
+	page := shownAs(t, []fleet.Entry{entryOf("mallory.\x1b[2J", goodView), entryOf("mallory.bot.1", `{}`)}, nil)
 	require.Empty(t, page.Sessions)
 	require.Equal(t, "mallory: 2 entries could not be read", page.Unreadable[0].String())
 }
@@ -71,27 +71,27 @@ func TestABadEntryOfAHostIsOneLine(t *testing.T) {
 func TestWhatIsImpossibleIsNotShown(t *testing.T) {
 	for _, at := range []string{"0001-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59", "0000-01-01T00:00:00+23:59", "9999-12-31T23:59:59Z"} {
 		value := strings.Replace(goodView, "2026-03-02T13:00:00Z", at, 1)
-		require.Len(t, shownAs(t, []fleet.Entry{view("mallory.bot.1", value)}, nil).Sessions, 1, at)
+		require.Len(t, shownAs(t, []fleet.Entry{entryOf("mallory.bot.1", value)}, nil).Sessions, 1, at)
 		account := fmt.Sprintf(`{"state":"open","reset":%q,"limited_at":%[1]q,"by":"\u001b[2Jmallory"}`, at)
-		page := shownAs(t, nil, []fleet.Entry{view("5eed.anthropic", account)})
+		page := shownAs(t, nil, []fleet.Entry{entryOf("5eed.anthropic", account)})
 		require.Len(t, page.Accounts, 1, at)
 		require.Equal(t, "mallory", page.Accounts[0].By)
 	}
 }
 
 func TestABadAccountIsOneLine(t *testing.T) {
-	good := view("5eed.anthropic", `{"state":"open","by":"alice"}`)
+	good := entryOf("5eed.anthropic", `{"state":"open","by":"alice"}`)
 	for name, value := range map[string]string{
 		"nothing": ``, "no JSON": `{`, "a list": `[]`, "another kind": `{"reset":7}`, "an unknown class": `{"state":"open","class":"party"}`,
 		"too long": `{"by":"` + strings.Repeat("x", fleet.LargestValue) + `"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			page := shownAs(t, nil, []fleet.Entry{good, view("bad.anthropic", value), view(fleet.OwnerKey("x"), value)})
+			page := shownAs(t, nil, []fleet.Entry{good, entryOf("bad.anthropic", value), entryOf(fleet.OwnerKey("x"), value)})
 			require.Len(t, page.Accounts, 1)
 			require.Equal(t, []control.FleetUnreadable{{Name: "accounts", Entries: 1}}, page.Unreadable)
 		})
 	}
-	page := shownAs(t, nil, []fleet.Entry{good, view("\x1b[2J", `{"state":"open"}`)})
+	page := shownAs(t, nil, []fleet.Entry{good, entryOf("\x1b[2J", `{"state":"open"}`)})
 	require.Len(t, page.Accounts, 1)
 }
 

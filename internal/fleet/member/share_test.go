@@ -11,6 +11,7 @@ import (
 	"resumed/internal/fleet"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // published is the store of several hosts that share notices: each id counts once.
@@ -54,7 +55,7 @@ func TestUsageIsToldOnceForAllHosts(t *testing.T) {
 	all := func(percent float64, resets time.Time) {
 		for i, c := range hosts {
 			require.True(t, c.Share(t.Context(), notify.Notice{
-				Event: notify.Usage, Account: accounts[i].Name, Sessions: []resume.View{},
+				Event: notify.Usage, Account: accounts[i].Name, Sessions: []view.Session{},
 				Allowance: &notify.Allowance{Window: "five_hour", Percent: percent, ResetsAt: resets.Add(time.Duration(i) * time.Second)},
 			}), "the fleet tells it")
 		}

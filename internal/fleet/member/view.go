@@ -12,12 +12,13 @@ import (
 	"resumed/internal/config"
 	"resumed/internal/fleet"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // seen is what other hosts see of a session.
 type seen struct {
-	Account string      `json:"account"` // its key in the fleet
-	Session resume.View `json:"session"`
+	Account string       `json:"account"` // its key in the fleet
+	Session view.Session `json:"session"`
 }
 
 // viewer shows the interrupted sessions of this host to the others.
@@ -160,13 +161,13 @@ func shortHash(text string) string {
 
 // shared leaves of a session what its host gives away: without share = "texts" nothing that
 // somebody wrote, or was started with.
-func shared(v resume.View, share string) resume.View {
+func shared(v view.Session, share string) view.Session {
 	v.Plan, v.Past = nil, nil
 	if share == config.ShareTexts {
 		return v
 	}
 	v.Text, v.Reason, v.Unreached, v.Transcript, v.Program = "", "", "", "", ""
-	v.Started, v.Carried, v.Attempts = resume.StartView{Argv: []string{}, Env: []string{}}, resume.CarriedView{LeftOut: []string{}}, []resume.AttemptView{}
+	v.Started, v.Carried, v.Attempts = view.Start{Argv: []string{}, Env: []string{}}, view.Carried{LeftOut: []string{}}, []view.Attempt{}
 	if v.Owner != nil {
 		v.Owner = &resume.Owner{PID: v.Owner.PID, Kind: v.Owner.Kind}
 	}

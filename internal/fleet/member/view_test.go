@@ -8,15 +8,16 @@ import (
 
 	"resumed/internal/config"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // What somebody wrote leaves the host only where that is wanted.
 func TestTextsAreSharedOnlyWhereThatIsWanted(t *testing.T) {
 	const secret = "hunter2"
-	v := resume.View{
+	v := view.Session{
 		ID: "s-1", Name: "s-1", Text: secret, Reason: secret, Unreached: secret, Transcript: secret, Program: secret,
-		Started: resume.StartView{Argv: []string{secret}, Env: []string{secret}}, Carried: resume.CarriedView{LeftOut: []string{secret}},
-		Attempts: []resume.AttemptView{{Error: secret}}, Past: []resume.AttemptView{{Error: secret}}, Plan: &resume.PlanView{Command: []string{secret}},
+		Started: view.Start{Argv: []string{secret}, Env: []string{secret}}, Carried: view.Carried{LeftOut: []string{secret}},
+		Attempts: []view.Attempt{{Error: secret}}, Past: []view.Attempt{{Error: secret}}, Plan: &view.Plan{Command: []string{secret}},
 		Owner: &resume.Owner{PID: 7, Tmux: secret},
 	}
 	facts, err := json.Marshal(shared(v, config.ShareFacts))

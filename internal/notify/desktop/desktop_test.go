@@ -20,6 +20,7 @@ import (
 	"resumed/internal/notify"
 	"resumed/internal/notify/notifytest"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/sessionbus/bustest"
 )
 
@@ -183,7 +184,7 @@ func TestRetryNowRetriesTheSessionsOfThePopupOnce(t *testing.T) {
 	s.emit(t, "ActionInvoked", id, "retry") // a double click
 
 	other := notifytest.Notice(notify.GaveUp, 1)
-	other.Sessions = []resume.View{notifytest.Session(9)}
+	other.Sessions = []view.Session{notifytest.Session(9)}
 	require.NoError(t, send(t, d, other))
 	s.emit(t, "ActionInvoked", s.last().ID, "retry")
 	var got []string

@@ -10,6 +10,7 @@ import (
 	"resumed/internal/journal"
 	"resumed/internal/notify"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 	"resumed/internal/state"
 )
 
@@ -18,7 +19,7 @@ type Digester struct {
 	// Night returns the last night at a time: when it began, and when it ends or ended.
 	Night    func(now time.Time) (begins, ends time.Time)
 	Sessions func(context.Context) ([]*resume.Session, error)
-	View     func(resume.Session) resume.View
+	View     func(resume.Session) view.Session
 	Continue func(resume.Session) string // the command by which a person continues a session; "": not known
 	Store    *state.Store
 	Notifier *notify.Notifier

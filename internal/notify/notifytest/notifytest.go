@@ -12,6 +12,7 @@ import (
 
 	"resumed/internal/notify"
 	"resumed/internal/resume"
+	"resumed/internal/resume/view"
 )
 
 // Notice is a notice about some sessions, numbered from 0, as the notifier
@@ -23,7 +24,7 @@ func Notice(event notify.Event, sessions int) notify.Notice {
 		Title:        fmt.Sprintf("%d sessions: %s", sessions, event),
 		Text:         "It happened.\nTo try again: resumed retry 0000",
 		RetryCommand: "resumed retry 0000",
-		Sessions:     []resume.View{},
+		Sessions:     []view.Session{},
 	}
 	for i := range sessions {
 		n.Sessions = append(n.Sessions, Session(i))
@@ -32,9 +33,9 @@ func Notice(event notify.Event, sessions int) notify.Notice {
 }
 
 // Session is a session that was given up.
-func Session(i int) resume.View {
+func Session(i int) view.Session {
 	at := time.Date(2026, 3, 1, 2, 9, 0, 0, time.UTC)
-	return resume.Session{
+	return view.Of(resume.Session{
 		Key:       resume.Key{Agent: "claude-code", ID: fmt.Sprintf("%04x-9c1e", i)},
 		Account:   "claude-code:default",
 		Cwd:       fmt.Sprintf("/home/u/src/api%d", i),
@@ -42,7 +43,7 @@ func Session(i int) resume.View {
 		Reason:    "gave up after 1 resume without progress",
 		LimitedAt: at,
 		Attempts:  []resume.Attempt{{N: 1, StartedAt: at.Add(time.Minute), Delay: 30 * time.Second, Outcome: resume.LimitedOut}},
-	}.View(5)
+	}, 5)
 }
 
 // Conform checks what every channel promises. silent makes a channel that leads

@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"resumed/internal/resume"
+)
+
+// jump is how far the clock must have been set to be noticed.
+const jump = 2 * time.Second
+
+// watchClock notices that the clock was set back: what was noted by the clock
+// of before would lie in a future that may be years away. It notices as well that
+// the clock ran on while nothing else did, by which it was set forward, or the
+// machine slept.
+func (e *Engine) watchClock(ctx context.Context) {
+	turn := time.Now() // with its monotonic reading
+	now := turn.Round(0)
+	since, begins := e.latest, e.turned.IsZero()
+	back := now.Before(since.Add(-jump))
+	var skipped time.Duration
+	if !e.turned.IsZero() {
+		skipped = now.Sub(since) - turn.Sub(e.turned)
+	}
+	e.latest, e.turned = now, turn
+	switch {
+	case back:
+		e.rewind(ctx, now)
+	case skipped > jump:
+		e.skip(ctx, skipped, now)
+	}
+	if begins || now.Sub(since) > away {
+		e.comeBack(ctx, since, now)
+	}
+}
+
+// skip gives what settles the time that nobody had.
+func (e *Engine) skip(ctx context.Context, skipped time.Duration, now time.Time) {
+	for s := range e.book.stirring() {
+		if s.State == resume.Settling {
+			e.apply(ctx, s, s, resume.Slept{For: skipped}, now)
+		}
+	}
+}
+
+// rewind makes of what was noted in the future what was noted now.
+func (e *Engine) rewind(ctx context.Context, now time.Time) {
+	for s := range e.book.all() {
+		if s.Latest().After(now) {
+			e.apply(ctx, s, s, resume.Rewound{}, now)
+		}
+	}
+	for _, a := range e.accounts {
+		*a = account{sessions: a.sessions, kept: a.kept, windows: newWindows()}
+	}
+	e.restoreAccounts(slices.Collect(e.book.all()))
+	e.forgot, e.stirred = now, true
+}

@@ -1,0 +1,319 @@
+// Package engine owns the sessions: one goroutine applies events to them in one order, keeps their timers and
+// accounts, and starts what is due. The rules are those of package resume.
+package engine
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"resumed/internal/resume"
+)
+
+// longestSleep bounds how long the engine sleeps: timers stand still while a
+// laptop is suspended, so a reset that passed meanwhile is noticed this late
+// at most.
+const longestSleep = time.Minute
+
+// Options are what an Engine works with. All functions but Learned and Gate are required.
+type Options struct {
+	Rules    resume.Rules
+	Sessions []resume.Session // as they were when the engine last stopped
+	Paused   bool             // nothing is started until SetPaused(false)
+	AliveAt  time.Time        // when a daemon was last there, as far as is known
+
+	Recoveries resume.Recoveries // what an earlier daemon learned
+
+	// Act sends the resume that session.Run names and reports on it through
+	// Apply. It runs in a goroutine of its own and must return soon after ctx
+	// is done.
+	Act func(ctx context.Context, session resume.Session)
+
+	// Changed is told every step, in order. It must not block and must not
+	// call the engine.
+	Changed func(resume.Change)
+
+	// Learned is told all recoveries when there is one more. Like Changed it must
+	// not block.
+	Learned func(resume.Recoveries)
+
+	Gate Gate           // has the last word on a start; nil: there is none
+	Rand func() float64 // in [0, 1)
+	Mark func() string  // a name that no other resume has
+}
+
+// Engine owns all sessions and applies events to them in one order.
+type Engine struct {
+	opts   Options
+	orders chan func(context.Context)
+	acting sync.WaitGroup
+
+	// Owned by Run.
+	book     book
+	timers   timers
+	accounts map[resume.AccountKey]*account
+	ready    queue                   // due, but held back
+	wake     time.Time               // when one of them may start; zero: unknown
+	stirred  bool                    // something changed that may let one of them start
+	running  int                     // sessions with a Run
+	tasks    map[resume.Key]struct{} // that wait, or were begun not long ago
+	working  map[resume.Key]struct{} // of these, those whose command runs
+	numbers  resume.TaskNumbers
+	forgot   time.Time // when it was last looked at what may be forgotten
+	latest   time.Time // by the clock, as far as is known
+	turned   time.Time // when the loop last turned, with its monotonic reading
+}
+
+// NewEngine returns an engine that knows the given sessions. Run starts it.
+func New(opts Options) *Engine {
+	opts.Rules.Recoveries = opts.Recoveries
+	e := &Engine{
+		opts:     opts,
+		orders:   make(chan func(context.Context)),
+		book:     newBook(),
+		timers:   newTimers(),
+		ready:    newQueue(),
+		accounts: make(map[resume.AccountKey]*account),
+		tasks:    make(map[resume.Key]struct{}),
+		working:  make(map[resume.Key]struct{}),
+	}
+	for _, s := range opts.Sessions {
+		if s = s.Restore(); s.State == resume.Settling {
+			s.WaitFrom = wallNow() // what its transcript says since is not read yet
+		}
+		e.keep(s)
+		e.latest = later(e.latest, s.Latest())
+	}
+	e.latest = later(e.latest, opts.AliveAt)
+	e.restoreAccounts(opts.Sessions)
+	return e
+}
+
+// Run applies events until ctx is done, then waits for the actions to return.
+// One goroutine owns all sessions: nothing is locked, all events have one
+// order.
+func (e *Engine) Run(ctx context.Context) error {
+	defer e.acting.Wait()
+	e.watchClock(ctx)
+	e.reconsider(ctx) // the rules may be others than those of the daemon that left these waits
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case order := <-e.orders:
+			e.watchClock(ctx)
+			order(ctx)
+		case <-timer.C:
+			e.watchClock(ctx)
+		}
+		e.ring(ctx)
+		timer.Reset(e.sleep())
+	}
+}
+
+// do runs f in the engine's goroutine and returns when it has run.
+func (e *Engine) do(ctx context.Context, f func(context.Context)) error {
+	done := make(chan struct{})
+	order := func(ctx context.Context) { f(ctx); close(done) }
+	select {
+	case e.orders <- order:
+		<-done
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Observe applies what was read from an agent's files, in order.
+func (e *Engine) Observe(ctx context.Context, observations []resume.Observation) error {
+	if len(observations) == 0 {
+		return nil
+	}
+	return e.do(ctx, func(ctx context.Context) {
+		for _, sight := range observations {
+			e.see(ctx, sight)
+		}
+	})
+}
+
+func (e *Engine) see(ctx context.Context, sight resume.Observation) {
+	sight = sight.Bounded()
+	if ev, ok := sight.Event.(resume.Renamed); ok {
+		e.renamed(ctx, sight.Key.Agent, ev, sight.Transcript)
+		return
+	}
+	s, known := e.book.get(sight.Key)
+	if known && s.Seen.Epoch == sight.Pos.Epoch && sight.Pos.Offset <= s.Seen.Offset {
+		e.relocate(ctx, s, resume.Renamed{From: s.Transcript}, sight.Transcript) // while no daemon ran
+		return
+	}
+	if known && s.Outlived(sight) {
+		return
+	}
+	before := s
+	if !known {
+		s.BornAt, s.FoundAt = sight.Born(), wallNow()
+	}
+	s.Key, s.Seen = sight.Key, sight.Pos
+	s.Account = cmp.Or(sight.Account, s.Account)
+	s.Provider = cmp.Or(sight.Provider, s.Provider)
+	s.Cwd = cmp.Or(sight.Cwd, s.Cwd)
+	s.Transcript = cmp.Or(sight.Transcript, s.Transcript)
+	s = s.Attended(sight.Kind)
+	if _, stopped := sight.Event.(resume.Limited); stopped {
+		s.CwdBorn = sight.CwdBorn
+	}
+	e.apply(ctx, before, s, sight.Event, wallNow())
+}
+
+// renamed tells the sessions of a transcript where it lies now.
+func (e *Engine) renamed(ctx context.Context, agent string, ev resume.Renamed, to string) {
+	for s := range e.book.readFrom(agent, ev.From) {
+		e.relocate(ctx, s, ev, to)
+	}
+}
+
+func (e *Engine) relocate(ctx context.Context, s resume.Session, ev resume.Renamed, to string) {
+	if to == "" || to == s.Transcript {
+		return
+	}
+	before := s
+	s.Transcript = to
+	e.apply(ctx, before, s, ev, wallNow())
+}
+
+// Apply applies an event to a known session and returns what became of it.
+func (e *Engine) Apply(ctx context.Context, key resume.Key, ev resume.Event) (resume.Session, error) {
+	var after resume.Session
+	known := false
+	err := e.do(ctx, func(ctx context.Context) {
+		var s resume.Session
+		if s, known = e.book.get(key); known {
+			after = e.apply(ctx, s, s, resume.Bounded(ev), wallNow())
+		}
+	})
+	if err == nil && !known {
+		err = resume.ErrNoSession
+	}
+	return after, err
+}
+
+// Ping returns when the engine's loop has turned.
+func (e *Engine) Ping(ctx context.Context) error {
+	return e.do(ctx, func(context.Context) {})
+}
+
+// SetRules changes the rules and computes every wait anew. What goes with the rules is put in
+// force by others, before anything is started by them.
+func (e *Engine) SetRules(ctx context.Context, rules resume.Rules, others func()) error {
+	return e.do(ctx, func(ctx context.Context) {
+		rules.Recoveries = e.opts.Rules.Recoveries
+		e.opts.Rules, e.stirred = rules, true
+		e.ready.rankAnew(&e.book, rules)
+		e.reconsider(ctx)
+		others()
+	})
+}
+
+// reconsider computes every wait anew, and has those that a daemon before names
+// were kept left behind be given one.
+func (e *Engine) reconsider(ctx context.Context) {
+	for s := range e.book.stirring() {
+		if s.State == resume.Waiting || s.State == resume.Settling || s.State == resume.Parked && !s.ClosedAt.IsZero() || s.Name == "" && s.WorthKeeping() {
+			e.apply(ctx, s, s, resume.Reconsider{}, wallNow())
+		}
+	}
+}
+
+// SetPaused keeps anything from being started, or lets what came due start.
+func (e *Engine) SetPaused(ctx context.Context, paused bool) error {
+	return e.do(ctx, func(ctx context.Context) {
+		e.opts.Paused, e.stirred = paused, true
+		for s := range e.book.stirring() {
+			if paused && s.Run != nil {
+				e.apply(ctx, s, s, resume.Recalled{}, wallNow())
+			}
+		}
+	})
+}
+
+// apply takes one step. before is what the world knows of the session; s is
+// before with what the event brought along.
+func (e *Engine) apply(ctx context.Context, before, s resume.Session, ev resume.Event, now time.Time) resume.Session {
+	after := s.Next(ev, e.opts.Rules, now, e.opts.Rand())
+	if s.StandsIn() && after.Task == nil { // there is nothing behind it
+		e.drop(s)
+		e.opts.Changed(resume.Change{At: now, Event: ev, Before: before, After: after, Dropped: true})
+		return after
+	}
+	if after.Name == "" && after.WorthKeeping() {
+		after.Name = e.book.name(after.Key)
+	}
+	e.keep(after)
+	change := resume.Change{At: now, Event: ev, Before: before, After: after}
+	if e.account(after.AccountKey()).follow(change) || before.State != after.State || before.Run != after.Run {
+		e.stirred = true
+	}
+	e.learn(change)
+	e.opts.Changed(change)
+	e.postpone(ctx, change)
+	e.meet(ctx, change)
+	if change.Begun() != nil {
+		session := after
+		e.acting.Go(func() { e.opts.Act(ctx, session) })
+	}
+	return after
+}
+
+// keep stores the session, sets its timer and counts it.
+func (e *Engine) keep(s resume.Session) {
+	before, known := e.book.put(s)
+	if known {
+		e.account(before.AccountKey()).count(before, -1)
+	}
+	if known && before.AccountKey() != s.AccountKey() {
+		e.leaveAccount(before)
+	}
+	e.account(s.AccountKey()).count(s, 1)
+	if before.Run != nil {
+		e.running--
+	}
+	if s.Run != nil {
+		e.running++
+	}
+	e.dropTask(s.Key)
+	if s.Task != nil {
+		e.tasks[s.Key] = struct{}{}
+		e.numbers.Note(s)
+	}
+	if s.Task != nil && s.Run != nil {
+		e.working[s.Key] = struct{}{}
+	}
+	e.ready.drop(s.Key)
+	e.timers.set(s.Key, s.Deadline())
+}
+
+func (e *Engine) sleep() time.Duration {
+	_, at, ok := e.timers.next()
+	if !ok || (!e.wake.IsZero() && e.wake.Before(at)) {
+		at, ok = e.wake, !e.wake.IsZero()
+	}
+	if !ok {
+		return longestSleep
+	}
+	return min(longestSleep, max(0, at.Sub(wallNow())))
+}
+
+// wallNow returns the time without its monotonic reading, which stands still
+// while the machine sleeps.
+func wallNow() time.Time { return time.Now().Round(0) }
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/backoff"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
+	"resumed/internal/resume/view"
+)
+
+var bot = resume.Key{Agent: "bot", ID: "s"}
+
+// quietSession is one of which an entry has room for everything.
+func quietSession() resume.Session {
+	at := time.Now().Round(0)
+	return resume.Session{
+		Key: resume.Key{Agent: "claude-code", ID: "4f2a77aa-0000-4000-8000-000000000000"}, Name: "4f2a", Account: "claude-code:default", Provider: "p", Cwd: "/src/shop",
+		Transcript: "/home/me/.claude/projects/-src-shop/4f2a77aa-0000-4000-8000-000000000000.jsonl", Kind: resume.Headless,
+		Seen: resume.Position{Epoch: "1f3a-2", Offset: 12345}, State: resume.Watching, Reason: "stopped by a person",
+		BornAt: at.Add(-time.Hour), FoundAt: at, MovedAt: at.Add(time.Second), PromptedAt: at.Add(-time.Minute),
+	}
+}
+
+// fill puts something into a value that is not its zero.
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("something")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(7)
+	case reflect.Uint8:
+		v.SetUint(2)
+	case reflect.Float64:
+		v.SetFloat(0.5)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(time.Unix(1_790_000_000, 5)))
+			return
+		}
+		for _, field := range v.Fields() {
+			if field.CanSet() {
+				fill(field)
+			}
+		}
+	default:
+		panic("nobody has thought of a " + v.Kind().String())
+	}
+}
+
+// seen is a session as people see it: AGENT/ID, as it stands.
+func seen(full string, state resume.State, more ...func(*view.Session)) view.Session {
+	agent, id, _ := strings.Cut(full, "/")
+	v := view.Session{Agent: agent, ID: id, State: state}
+	for _, f := range more {
+		f(&v)
+	}
+	return v
+}
+
+var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+
+// half is the dice that adds no jitter to a symmetric policy.
+const half = 0.5
+
+// defaultRules are those of a user who wishes nothing special.
+func defaultRules() resume.Rules {
+	return resume.Rules{
+		Backoff:       backoff.Default(),
+		Margin:        time.Minute,
+		MaxWait:       192 * time.Hour,
+		Settle:        2 * time.Minute,
+		Lookback:      6 * time.Hour,
+		MaxWindows:    8,
+		MaxConcurrent: 2,
+		Stagger:       20 * time.Second,
+		Order:         resume.Oldest,
+	}
+}
+
+// walk applies events to one session at given times.
+type walk struct {
+	resume.Session
+	rules resume.Rules
+	now   time.Time
+}
+
+func newWalk() *walk {
+	return &walk{
+		Session: resume.Session{Key: resume.Key{Agent: "claude-code", ID: "4f2a"}, Cwd: "/src/shop"},
+		rules:   defaultRules(),
+		now:     noon,
+	}
+}
+
+func (w *walk) after(d time.Duration) *walk { w.now = w.now.Add(d); return w }
+
+func (w *walk) do(events ...resume.Event) *walk {
+	for _, ev := range events {
+		w.Session = w.Next(ev, w.rules, w.now, half)
+	}
+	return w
+}
+
+// resume lets the wait end and the command start.
+func (w *walk) resume() *walk {
+	if w.now.Before(w.NextAt) {
+		w.now = w.NextAt
+	}
+	mark := fmt.Sprintf("m%d", w.Runs+1)
+	return w.do(resume.Due{Mark: mark}, resume.Started{Mark: mark, Process: resume.Process{PID: 7, Start: 1}})
+}
+
+func (w *walk) end(how resume.Outcome) *walk {
+	return w.do(resume.Ended{Mark: w.Run.Mark, Outcome: how, Err: "exit status 1"})
+}
+
+func limited(at time.Time, c limit.Class) resume.Limited {
+	return resume.Limited{At: at, Verdict: limit.Verdict{Class: c, WaitHelps: c.Transient()}, Text: "try later"}
+}
+
+func limitedUntil(at time.Time, c limit.Class, reset time.Time) resume.Limited {
+	ev := limited(at, c)
+	ev.Reset = limit.Reset{At: reset, Source: limit.Structured}
+	return ev
+}
+
+// ridingOut are rules under which outages are ridden out.
+func ridingOut(t testing.TB) resume.Rules {
+	rules := defaultRules()
+	policy, ok := backoff.Named("outage")
+	require.True(t, ok)
+	rules.ByClass = map[limit.Class]backoff.Policy{limit.Overloaded: policy, limit.ServerError: policy, limit.Network: policy}
+	return rules
+}
+
+// strange are times that files may bear.
+var strange = map[string]time.Time{
+	"year -1 in UTC":   time.Date(0, 1, 1, 0, 0, 0, 0, time.FixedZone("", 14*3600)),
+	"year 10000":       time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -14*3600)),
+	"9e15 ms":          time.UnixMilli(9e15),
+	"the end of 9999":  time.Unix(253402300799, 0),
+	"the first second": time.Unix(-1<<62, 0),
+	"the last second":  time.Unix(1<<62, 0),
+}
+
+func mustBeTold(t *testing.T, s resume.Session) {
+	t.Helper()
+	_, err := json.Marshal(s)
+	require.NoError(t, err)
+	_, err = json.Marshal(view.Of(s, 1))
+	require.NoError(t, err)
+}
+
+var updateViews = flag.Bool("update-views", false, "write the golden views anew")

@@ -1,0 +1,191 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"resumed/internal/resume"
+)
+
+// ring lets every wait end that is over.
+func (e *Engine) ring(ctx context.Context) {
+	now := wallNow()
+	for {
+		key, at, ok := e.timers.next()
+		if !ok || at.After(now) {
+			break
+		}
+		s, _ := e.book.get(key)
+		if s.State == resume.Settling {
+			e.apply(ctx, s, s, resume.Due{}, now)
+			continue
+		}
+		e.timers.set(key, time.Time{})
+		e.ready.add(s, e.opts.Rules)
+		e.stirred = true
+	}
+	if e.stirred || (!e.wake.IsZero() && !e.wake.After(now)) {
+		e.stirred = false
+		e.start(ctx, now)
+	}
+	e.forget(ctx, now)
+}
+
+// postpone lets the sessions that wait for the same reset wait on.
+func (e *Engine) postpone(ctx context.Context, c resume.Change) {
+	if !movesReset(c) {
+		return
+	}
+	for _, key := range e.account(c.After.AccountKey()).windows.around(c.Before.Limit.Reset.At, resume.SameWindow) {
+		if s, _ := e.book.get(key); postpones(c, s) {
+			e.apply(ctx, s, s, resume.Postponed{Reset: c.After.Limit.Reset, By: c.After.Key}, c.At)
+		}
+	}
+}
+
+// account returns what is known of an account.
+func (e *Engine) account(key resume.AccountKey) *account {
+	a := e.accounts[key]
+	if a == nil {
+		a = newAccount()
+		e.accounts[key] = a
+	}
+	return a
+}
+
+// restoreAccounts learns from the sessions of an earlier daemon how the accounts
+// stand: who was stopped, who has moved since, and who tries.
+func (e *Engine) restoreAccounts(sessions []resume.Session) {
+	inOrder := func(at func(resume.Session) time.Time) []resume.Session {
+		return slices.SortedFunc(slices.Values(sessions), func(a, b resume.Session) int { return at(a).Compare(at(b)) })
+	}
+	tries := func(s resume.Session) bool { return s.State == resume.Resuming || s.State == resume.Settling }
+	for _, s := range inOrder(func(s resume.Session) time.Time { return s.LimitedAt }) {
+		if (s.State == resume.Waiting || tries(s)) && shared(s.Limit.Class) {
+			e.account(s.AccountKey()).open(s)
+		}
+		e.account(s.AccountKey()).windows.note(s)
+	}
+	for _, s := range sessions {
+		e.account(s.AccountKey()).meter(s.Usage)
+		e.account(s.AccountKey()).moved(s.MovedAt)
+	}
+	for _, s := range inOrder(resume.Session.LastStart) {
+		a, at := e.account(s.AccountKey()), s.LastStart()
+		if at.IsZero() {
+			continue
+		}
+		if tries(s) {
+			a.begun(s.Key, at)
+		} else {
+			a.started(s.Key, at)
+		}
+	}
+}
+
+// start begins the resumes that are due, as far as anything allows, first to go
+// first. Who would only be told again what it knows is not looked at.
+func (e *Engine) start(ctx context.Context, now time.Time) {
+	e.wake = time.Time{}
+	bars := bars{e, make(map[resume.AccountKey]time.Time)}
+	lines := e.ready.lines(func(key resume.AccountKey) []resume.Key { return e.account(key).involved() })
+	for len(lines) > 0 {
+		next := slices.MinFunc(lines, func(a, b *line) int { return a.first.compare(b.first) })
+		if e.look(ctx, next.first, bars, now) && next.told || !next.step() {
+			lines = slices.DeleteFunc(lines, func(l *line) bool { return l == next })
+		}
+	}
+}
+
+// look begins the resume of a session that is due, or says why not. It reports
+// whether it was told before what holds back all that stand with it.
+func (e *Engine) look(ctx context.Context, one queued, bars bars, now time.Time) (still bool) {
+	if e.ready.of[one.key] != one {
+		return false // it went on meanwhile
+	}
+	s, _ := e.book.get(one.key)
+	if s.Pending() && s.Provider == "" {
+		s.Provider = e.usualProvider(s.Account)
+	}
+	why, until := e.heldBack(s, bars, now)
+	if why == "" {
+		e.begin(ctx, s, now)
+		return false
+	}
+	if !until.IsZero() && (e.wake.IsZero() || until.Before(e.wake)) {
+		e.wake = until
+	}
+	still = s.Reason == why
+	if !still {
+		if why == oneByOne {
+			until = time.Time{} // then it is the turn of one of them
+		}
+		s = e.apply(ctx, s, s, resume.Queued{Why: why, Until: until}, now)
+		e.timers.set(one.key, time.Time{})
+	}
+	if !still || one.holdup == (holdup{}) {
+		e.ready.hold(s, e.opts.Rules)
+	}
+	return still && !e.account(s.AccountKey()).involves(s.Key)
+}
+
+// begin resumes a session, unless a person has gone on in its directory.
+func (e *Engine) begin(ctx context.Context, s resume.Session, now time.Time) {
+	if other, ok := e.successor(s); ok {
+		e.apply(ctx, s, s, resume.Superseded{By: other}, now)
+		return
+	}
+	e.apply(ctx, s, s, resume.Due{Mark: e.opts.Mark()}, now)
+}
+
+// heldBack says why a session that is due may not start now, and when that may
+// be another matter; zero: some other change will tell.
+func (e *Engine) heldBack(s resume.Session, bars bars, now time.Time) (why string, until time.Time) {
+	rules := e.opts.Rules
+	if e.opts.Paused {
+		return "due, but resumed is paused", time.Time{}
+	}
+	if rules.NextAllowed != nil {
+		if at := rules.NextAllowed(now); at.After(now) {
+			return "due, but outside resume.hours", at
+		}
+	}
+	if why, until := e.behind(s, now); why != "" {
+		return why, until
+	}
+	if at := bars.of(s, now.Add(-rules.Margin)); s.Heed().Holds(at, now) {
+		return "due, but limited until " + at.UTC().Format(time.RFC3339) + ", as another session of its account was told",
+			at.Add(rules.Margin)
+	}
+	if why, until := rules.KeptBack(s, e.account(s.AccountKey()).usage, now); why != "" {
+		return "due, but " + why, until // as another session of the account was told
+	}
+	if why, until := e.account(s.AccountKey()).gate(s.Key, rules, now); why != "" {
+		return why, until
+	}
+	if e.running >= max(1, rules.MaxConcurrent) {
+		return "due, but resume.max_concurrent resumes run already", time.Time{}
+	}
+	if e.opts.Gate != nil {
+		return e.opts.Gate(s, now)
+	}
+	return "", time.Time{}
+}
+
+// bars are the times before which nothing of an account is tried, each worked out
+// once in a walk: thousands may be due.
+type bars struct {
+	engine *Engine
+	known  map[resume.AccountKey]time.Time
+}
+
+func (b bars) of(s resume.Session, now time.Time) time.Time {
+	at, known := b.known[s.AccountKey()]
+	if !known {
+		a := b.engine.account(s.AccountKey())
+		at = a.windows.bar(now, a.movedAt)
+		b.known[s.AccountKey()] = at
+	}
+	return at
+}

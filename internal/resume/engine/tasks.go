@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"resumed/internal/resume"
+)
+
+// ErrStarting is returned for a task that cannot be changed any more.
+var ErrStarting = errors.New("it is being started, or has started already")
+
+// Tasks returns the sessions that are tasks, or were not long ago, in their order.
+func (e *Engine) Tasks(ctx context.Context) ([]resume.Session, error) {
+	var all []resume.Session
+	err := e.do(ctx, func(context.Context) { all = e.inOrder() })
+	return all, err
+}
+
+func (e *Engine) inOrder() []resume.Session {
+	var all []resume.Session
+	for key := range e.tasks {
+		s, _ := e.book.get(key)
+		all = append(all, e.named(s))
+	}
+	resume.SortTasks(all)
+	return all
+}
+
+func (e *Engine) dropTask(key resume.Key) {
+	delete(e.tasks, key)
+	delete(e.working, key)
+	if len(e.tasks) == 0 {
+		e.numbers = resume.TaskNumbers{}
+	}
+}
+
+// Enqueue takes a task, which is a session with no more than its key, its account, its
+// directory and the task itself.
+func (e *Engine) Enqueue(ctx context.Context, s resume.Session) (after resume.Session, err error) {
+	failed := e.do(ctx, func(ctx context.Context) {
+		if _, known := e.book.get(s.Key); known {
+			err = fmt.Errorf("there is a session %s already", s.Key)
+			return
+		}
+		after = e.enqueue(ctx, resume.Session{}, e.numbers.Give(s))
+	})
+	return after, errors.Join(failed, err)
+}
+
+func (e *Engine) enqueue(ctx context.Context, before, s resume.Session) resume.Session {
+	now := wallNow()
+	s.FoundAt = now
+	return e.apply(ctx, before, s, resume.Enqueued{}, now)
+}
+
+// ReplaceTask puts a task in the place of another one that was not begun.
+func (e *Engine) ReplaceTask(ctx context.Context, key resume.Key, s resume.Session) (after resume.Session, err error) {
+	failed := e.do(ctx, func(ctx context.Context) {
+		old, known := e.book.get(key)
+		if err = changeable(old, known); err != nil {
+			return
+		}
+		s = s.WithTask(func(t *resume.Task) { t.N, t.Place, t.AddedAt = old.Task.N, old.Task.Place, old.Task.AddedAt })
+		before := resume.Session{}
+		if s.Key == key {
+			before, s.Name, s.Runs = old, old.Name, old.Runs
+		} else {
+			e.apply(ctx, old, old, resume.Forget{}, wallNow())
+		}
+		after = e.enqueue(ctx, before, s)
+	})
+	return after, errors.Join(failed, err)
+}
+
+// changeable says why a task cannot be another one, or nothing.
+func changeable(s resume.Session, known bool) error {
+	switch {
+	case !known || s.Task == nil:
+		return resume.ErrNoSession
+	case !s.Pending() || s.Run != nil || s.State == resume.Settling:
+		return ErrStarting
+	default:
+		return nil
+	}
+}
+
+// DropTask forgets a task. The session of one that was begun stays.
+func (e *Engine) DropTask(ctx context.Context, key resume.Key) (err error) {
+	failed := e.do(ctx, func(ctx context.Context) {
+		s, known := e.book.get(key)
+		switch err = changeable(s, known); {
+		case err == nil:
+			e.apply(ctx, s, s, resume.Forget{}, wallNow())
+		case known && s.Task != nil && !s.Pending() && s.Run == nil:
+			e.apply(ctx, s, s, resume.Unlisted{}, wallNow())
+			err = nil
+		}
+	})
+	return errors.Join(failed, err)
+}
+
+// MoveTask gives a task the place that another one has: that one, and those between
+// them, make room.
+func (e *Engine) MoveTask(ctx context.Context, key, to resume.Key) (err error) {
+	failed := e.do(ctx, func(ctx context.Context) {
+		all := e.inOrder()
+		at := func(key resume.Key) int {
+			return slices.IndexFunc(all, func(s resume.Session) bool { return s.Key == key })
+		}
+		from, place := at(key), at(to)
+		if from < 0 || place < 0 {
+			err = resume.ErrNoSession
+			return
+		}
+		moved := all[from]
+		all = slices.Insert(slices.Delete(all, from, from+1), place, moved)
+		for i, s := range all {
+			if s.Task.Place != i+1 {
+				e.apply(ctx, s, s, resume.Placed{Place: i + 1}, wallNow())
+			}
+		}
+	})
+	return errors.Join(failed, err)
+}
+
+// behind says why a session waits for another one: it is a task that is to be begun
+// after that, or the command that began it still works.
+func (e *Engine) behind(s resume.Session, now time.Time) (why string, until time.Time) {
+	for key := range e.working {
+		if t, _ := e.book.get(key); t.Key != s.Key && t.MayHaveBegun(s) {
+			return "due, but the command that started it still runs", time.Time{}
+		}
+	}
+	if !s.Pending() || s.Task.Behind == (resume.Key{}) || !s.RetryAskedAt.IsZero() {
+		return "", time.Time{}
+	}
+	return e.atWork(s.Task.Behind, now)
+}
+
+// atWork says why a session is not done with what it was told, or nothing. One that
+// nobody knows any longer is.
+func (e *Engine) atWork(key resume.Key, now time.Time) (why string, until time.Time) {
+	s, known := e.book.get(key)
+	what := "session " + resume.Typed(key, s.Name)
+	if s.StandsIn() {
+		what = fmt.Sprintf("task %d", s.Task.N)
+	}
+	switch {
+	case !known:
+		return "", time.Time{}
+	case s.Over():
+		return "due, but " + what + " comes first, and that needs you", time.Time{}
+	case s.Interrupted() || s.Run != nil:
+		return "due, but " + what + " comes first", time.Time{}
+	case s.StandsIn():
+		return e.atWork(resume.Key{Agent: s.Key.Agent, ID: s.Task.Session}, now)
+	}
+	if rests := s.QuietSince().Add(e.opts.Rules.Settle); rests.After(now) {
+		return "due, but " + what + " comes first: it has only just moved (resume.settle)", rests
+	}
+	return "", time.Time{}
+}
+
+// usualProvider returns who answers in an account, as far as its sessions tell: a
+// task does not know yet whom it will ask.
+func (e *Engine) usualProvider(name string) string {
+	var latest time.Time
+	provider := ""
+	for key, a := range e.accounts {
+		if at := later(a.movedAt, a.limitedAt); key.Name == name && at.After(latest) {
+			latest, provider = at, key.Provider
+		}
+	}
+	return provider
+}

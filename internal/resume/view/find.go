@@ -1,0 +1,88 @@
+package view
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"resumed/internal/resume"
+)
+
+// Typed is what a command that is printed calls the session.
+func (v Session) Typed() string { return resume.Typed(v.Key(), v.Name) }
+
+// AmbiguousError is a name that fits several sessions.
+type AmbiguousError struct {
+	Name     string
+	Sessions []string
+}
+
+func (e *AmbiguousError) Error() string {
+	const most = 4
+	shown, more := e.Sessions, ""
+	if len(shown) > most {
+		shown, more = shown[:most], ", …"
+	}
+	return fmt.Sprintf("%q fits %d sessions: %s%s", e.Name, len(e.Sessions), strings.Join(shown, ", "), more)
+}
+
+// Find returns the one of all known sessions that a person means: by its id, by
+// a beginning of that, by the name that is printed for it, or by its project,
+// which is the last part of its directory. What fits several means the one that
+// has that very name, else the only one of them that is interrupted. An agent's
+// name may stand before an id: "claude-code/4f2a".
+func Find(sessions []Session, text string) (Session, error) {
+	var several []Session
+	for _, fits := range []func(Session, string) bool{isID, beginsID, isProject} {
+		var found []Session
+		for _, s := range sessions {
+			if fits(s, text) {
+				found = append(found, s)
+			}
+		}
+		if s, ok := meant(found, text); ok {
+			return s, nil
+		}
+		if several == nil {
+			several = found
+		}
+	}
+	if len(several) == 0 {
+		return Session{}, fmt.Errorf("%q: %w", text, resume.ErrNoSession)
+	}
+	ambiguous := &AmbiguousError{Name: text}
+	for _, s := range several {
+		ambiguous.Sessions = append(ambiguous.Sessions, s.Key().String())
+	}
+	slices.Sort(ambiguous.Sessions)
+	return Session{}, ambiguous
+}
+
+// meant returns which of the sessions that a text fits is meant, if that can be
+// told. That one of two agents' sessions with one id is called by it does not.
+func meant(fitting []Session, text string) (Session, bool) {
+	only := func(which func(Session) bool) (Session, bool) {
+		found := slices.DeleteFunc(slices.Clone(fitting), func(s Session) bool { return !which(s) })
+		if len(found) != 1 {
+			return Session{}, false
+		}
+		return found[0], true
+	}
+	if s, ok := only(func(Session) bool { return true }); ok {
+		return s, true
+	}
+	if s, ok := only(func(s Session) bool { return s.Name == text && s.ID != text }); ok {
+		return s, true
+	}
+	return only(Session.Interrupted)
+}
+
+func isID(s Session, text string) bool { return s.ID == text || s.Key().String() == text }
+
+func beginsID(s Session, text string) bool {
+	return text != "" && strings.HasPrefix(s.ID, text) ||
+		strings.Contains(text, "/") && strings.HasPrefix(s.Key().String(), text)
+}
+
+func isProject(s Session, text string) bool { return s.Cwd != "" && filepath.Base(s.Cwd) == text }

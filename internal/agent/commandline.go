@@ -121,3 +121,7 @@ func (h Homes) NewFiles(pattern string) func() []string {
 		})
 	}
 }
+
+// IsDashedID reports whether a text is an id with dashes, as of a UUID: not an index, and
+// not a word such as latest.
+func IsDashedID(text string) bool { return strings.Contains(text, "-") && PlainID(text) != "" }

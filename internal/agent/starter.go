@@ -69,7 +69,7 @@ type Opening struct {
 	Args []string // what comes first
 	Env  func(program.Found) []string
 	Mode string                                      // the option that takes a permission mode; empty: it has none
-	Say  func(args []string, prompt string) []string // appends the prompt
+	Say  func(args []string, prompt string) []string // appends the prompt; nil: by -p
 }
 
 // Open is the plan to begin the session of a task by the program.
@@ -92,6 +92,9 @@ func (b *Base) Open(s resume.Session, o Opening) Plan {
 		return Parked("%s takes no permission mode: its settings say what it may do", b.Name())
 	case task.Mode != "":
 		args = append(args, o.Mode, task.Mode)
+	}
+	if o.Say == nil {
+		o.Say = WithPrompt
 	}
 	run := b.Begin(found, s.Cwd, leash.Carried{}, o.Env(found), o.Say(args, task.Prompt)...)
 	run.Begins = args

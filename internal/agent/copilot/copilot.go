@@ -3,9 +3,14 @@
 package copilot
 
 import (
+	"cmp"
+	"os"
 	"path/filepath"
+	"slices"
 
 	"resumed/internal/agent"
+	"resumed/internal/leash"
+	"resumed/internal/resume"
 )
 
 // Name is GitHub Copilot CLI's name in configuration, status and metrics.
@@ -14,49 +19,121 @@ const Name = "copilot"
 // homeVariable names the home of GitHub Copilot CLI.
 const homeVariable = "COPILOT_HOME"
 
-// Builtin is GitHub Copilot CLI in the list of agents.
-var Builtin = agent.Builtin{
-	Name:      Name,
-	Title:     "GitHub Copilot CLI",
-	Headless:  "copilot -p",
-	Variables: []string{homeVariable},
-	Hands:     agent.Hands{SignIn: "run copilot login", Pay: "raise the budget at github.com/settings/billing", Shorten: "/compact"},
-	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
+const eventsFile = "events.jsonl"
+
+// described is GitHub Copilot CLI.
+var described = agent.Description{
+	About: agent.About{
+		Name: Name, Program: "copilot", Is: isProgram, ByHand: "--resume", Flags: flags, Variables: variables, Keys: keys,
+	},
+	Title: "GitHub Copilot CLI",
+	Hands: agent.Hands{SignIn: "run copilot login", Pay: "raise the budget at github.com/settings/billing", Shorten: "/compact"},
+
+	Home: ".copilot", HomeVariables: []string{homeVariable},
+	Dir:   "session-state",
+	Files: agent.Source{Depth: 1, Match: isEvents, Sift: sift},
+	Glob:  "session-state/*/" + eventsFile,
+	IsID:  agent.IsUUID,
+
+	Read:   read,
+	Place:  place,
+	Counts: `"` + used + `"`,
+	Choose: choose,
+
+	Resume: "--resume",
+	Line: agent.PromptFlags{
+		Names:  [][]string{{"--session-id"}, {"-r", "--resume"}},
+		Gives:  []string{"--session-id", "-r", "--resume", "--continue", "--connect"},
+		Once:   []string{"-r", "--resume", "--session-id", "--continue", "-n", "--name", "-p", "--prompt", "--attachment"},
+		Output: "--output-format",
+		Field:  "sessionId",
+		Find:   find,
+	},
 }
+
+// Builtin is GitHub Copilot CLI in the list of agents.
+var Builtin = described.Builtin(func(o agent.Options) (agent.Agent, error) { return New(o) })
 
 // Options says which GitHub Copilot CLI is meant: without Roots its home is
 // $COPILOT_HOME, else ~/.copilot.
 type Options = agent.Options
 
 // Agent is GitHub Copilot CLI with its homes.
-type Agent struct {
-	agent.Transcripts
-	heads agent.Cache[head] // of the files
-}
+type Agent struct{ agent.Described }
 
-var _ agent.Reader = (*Agent)(nil)
+var (
+	_ agent.Reader      = (*Agent)(nil)
+	_ agent.CommandLine = (*Agent)(nil)
+	_ agent.Starter     = (*Agent)(nil)
+)
 
 // New returns the agent. It looks at the environment, not at any file.
 func New(o Options) (*Agent, error) {
-	homes, err := agent.NewHomes(Name, agent.UsualHome(".copilot", homeVariable), o.Roots)
-	a := &Agent{Transcripts: agent.Transcripts{
-		Base: agent.NewBase(agent.About{
-			Name: Name, Program: "copilot", Is: isProgram, ByHand: "--resume", Flags: flags, Variables: variables, Keys: keys,
-		}, o),
-		Homes: homes,
-		Dir:   "session-state",
-		Files: agent.Source{Depth: 1, Match: isEvents, Sift: sift},
-
-		Elsewhere: func(home string) string { return homeVariable + "=" + home },
-	}}
-	a.Read, a.Trace, a.Size = a.read, a.trace, size
-	return a, err
+	a := &Agent{}
+	return a, a.Describe(described, o)
 }
 
-const eventsFile = "events.jsonl"
+var isProgram = agent.ProgramOf("copilot copilot-linux-x64 copilot-linux-arm64", "npm-loader.js index.js", "@github/copilot")
 
 // isEvents accepts SESSION/events.jsonl.
 func isEvents(rel string) bool {
 	dir, name := filepath.Split(rel)
 	return name == eventsFile && agent.IsUUID(filepath.Clean(dir))
+}
+
+// find returns a session whose id is known, where a run has begun it.
+func find(d *agent.Described, id string) agent.Trail {
+	transcript := filepath.Join(d.Homes.Usual, "session-state", id, eventsFile)
+	if _, err := os.Stat(transcript); err != nil || !agent.IsUUID(id) {
+		return agent.Trail{}
+	}
+	return agent.Trail{Session: id, Transcript: transcript}
+}
+
+// Start returns the command that begins the session of a task, under the task's id.
+func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
+	return a.Open(task, agent.Opening{Args: []string{"--session-id", task.Key.ID}, Mode: "--mode"}), nil
+}
+
+// modes are ordered by what they allow without a question, least first.
+var modes = []string{"plan", "interactive", "autopilot"}
+
+// choose returns the last mode of the session, where that allows no more than its start. The
+// session keeps its model by itself. What was allowed is in no event but where it was changed:
+// a session whose start was not seen is allowed nothing.
+func choose(_ *agent.Described, s resume.Session, had agent.RunSettings) (c agent.Choice) {
+	c.Newer = []string{"--model"}
+	o := s.StartedWith()
+	if o != nil && o.ArgsSeen {
+		if start := startedIn(o.Args); slices.Index(modes, had.Mode) > slices.Index(modes, start) {
+			c.Left = []leash.Omission{{What: had.Mode, Why: "the session was started with less: continued in " + start}}
+			had.Mode = ""
+		}
+	}
+	if had.Mode != "" {
+		c.Newer = append(c.Newer, "--mode", "--plan", "--autopilot")
+	}
+	if had.Mode == "plan" || had.Mode == "autopilot" {
+		c.Args = []string{"--mode", had.Mode}
+	}
+	if asks := had.Permission == "manual" || had.Permission == "assisted"; asks { // a person took back what was allowed
+		c.Newer = append(c.Newer, "--allow-all-tools", "--allow-all-paths", "--allow-all-urls", "--allow-all", "--yolo")
+		if o != nil && slices.ContainsFunc(o.Env, func(v resume.Variable) bool { return v.Name == allowAll }) {
+			c.Park = "it was started with " + allowAll + " and was told to ask since: go on there"
+		}
+	}
+	return c
+}
+
+// startedIn returns the mode that a command line asks for.
+func startedIn(args []string) string {
+	line := flags.Parse(args)
+	switch {
+	case line.Has("--plan"):
+		return "plan"
+	case line.Has("--autopilot"):
+		return "autopilot"
+	default:
+		return cmp.Or(line.Value("--mode"), "interactive")
+	}
 }

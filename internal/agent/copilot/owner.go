@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"resumed/internal/agent"
 	"resumed/internal/process"
 	"resumed/internal/resume"
 )
@@ -21,21 +22,19 @@ func (a *Agent) Owner(ctx context.Context, s resume.Session) (*resume.Owner, err
 	}
 	holders := holdersIn(filepath.Dir(s.Transcript))
 	at := slices.IndexFunc(running, func(p process.Live) bool {
-		return holders[p.PID] && !p.Bystands(s, p.Kind(promptOptions...))
+		return holders[p.PID] && !p.Bystands(s, p.Kind(agent.PromptOptions...))
 	})
 	if at >= 0 {
 		p := running[at]
-		return &resume.Owner{PID: p.PID, Kind: p.Kind(promptOptions...), Tmux: p.Pane}, nil
+		return &resume.Owner{PID: p.PID, Kind: p.Kind(agent.PromptOptions...), Tmux: p.Pane}, nil
 	}
 	busy := holdersIn(filepath.Join(filepath.Dir(filepath.Dir(s.Transcript)), "*"))
 	place := process.PlaceOf(s.Cwd)
 	free := slices.DeleteFunc(slices.Clone(running), func(p process.Live) bool {
-		return a.holdsOther(p, running, busy) || p.Bystands(s, p.Kind(promptOptions...)) || !p.LivesIn(place) && !p.Names(s.Key.ID)
+		return a.holdsOther(p, running, busy) || p.Bystands(s, p.Kind(agent.PromptOptions...)) || !p.LivesIn(place) && !p.Names(s.Key.ID)
 	})
-	return process.OneOf(free, s, func(p process.Live) string { return p.Kind(promptOptions...) }), nil
+	return process.OneOf(free, s, func(p process.Live) string { return p.Kind(agent.PromptOptions...) }), nil
 }
-
-var promptOptions = []string{"-p", "--prompt"}
 
 // holdsOther reports whether a process has noted that it holds another session, or is the
 // script that started one which has.
@@ -56,16 +55,4 @@ func holdersIn(pattern string) map[int]bool {
 		}
 	}
 	return pids
-}
-
-// isProgram reports whether the path is that of GitHub Copilot CLI: as it is called, or as
-// npm packs it.
-func isProgram(path string) bool {
-	switch filepath.Base(path) {
-	case "copilot", "copilot-linux-x64", "copilot-linux-arm64":
-		return true
-	case "npm-loader.js", "index.js":
-		return strings.Contains(path, "@github/copilot")
-	}
-	return false
 }

@@ -2,15 +2,12 @@ package kimi
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
-	"strings"
 
+	"resumed/internal/agent"
 	"resumed/internal/process"
 	"resumed/internal/resume"
 )
-
-var promptOptions = []string{"-p", "--prompt"}
 
 // Owner returns the live process that may hold the session. Kimi Code takes no lock and
 // keeps no file open: who lives in the session's directory may hold any session of it.
@@ -50,17 +47,5 @@ func (a *Agent) kind(p process.Live) string {
 	if stat, err := a.Processes.Stat(p.PID); a.titled(p) && err == nil && stat.TTY == 0 {
 		return resume.Headless
 	}
-	return p.Kind(promptOptions...)
-}
-
-// isProgram reports whether the path is that of Kimi Code: as it is called, as it calls
-// itself, or as npm packs it.
-func isProgram(path string) bool {
-	switch filepath.Base(path) {
-	case "kimi", "kimi-code":
-		return true
-	case "main.mjs":
-		return strings.Contains(path, "@moonshot-ai/kimi-code")
-	}
-	return false
+	return p.Kind(agent.PromptOptions...)
 }

@@ -1,10 +1,14 @@
 package kimi
 
 import (
+	"encoding/json"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/limit"
 	"resumed/internal/resume"
 )
 
@@ -74,7 +78,64 @@ type failure struct {
 	} `json:"cause"`
 }
 
-func parse(line []byte) (record, bool) { return agent.Parse[record](line) }
+// sift passes over bookkeeping, over requests and over what is kept of them.
+var sift = agent.SiftByType(
+	agent.Kind{Type: stepped, Weight: agent.Moves},
+	agent.Kind{Type: turnEnded, Weight: agent.Matters},
+	agent.Kind{Type: prompted, Weight: agent.Matters},
+	agent.Kind{Type: steered, Weight: agent.Matters},
+	agent.Kind{Type: retrying, Weight: agent.Matters},
+	agent.Kind{Type: undone, Weight: agent.Matters},
+	agent.Kind{Type: cleared, Weight: agent.Matters},
+)
+
+// read says what a record means. A request that failed may be tried again by the process
+// that made it: as long as that lives it owns the session, and what it writes next tells
+// more.
+func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, bool) {
+	r, ok := agent.Parse[record](line.Data)
+	if !ok {
+		return agent.Record{}, false
+	}
+	at := r.at(line.ModTime)
+	said := agent.Record{At: at, Prompt: r.said()}
+	switch {
+	case r.Type == turnEnded && r.Reason == "failed":
+		said.Event = r.Error.event(limits(at), time.Time{})
+	case r.Type == retrying:
+		f := r.Error
+		f.Name, f.Message, f.Details.Status = r.Name, r.Message, r.Status
+		said.Event = f.event(limits(at), r.until(at))
+	case r.moved():
+		said.Event = resume.Progressed{At: at}
+	case r.Type == prompted, r.Type == steered:
+		said.Event = resume.Prompted{At: at, By: r.by()}
+	case r.Type == turnEnded && r.Reason == "cancelled", r.Type == undone, r.Type == cleared:
+		said.Event = resume.Cancelled{At: at}
+	case r.Type == moded:
+		said.Mode = r.Mode
+	case r.Type == measured:
+		said.Tokens = r.Tokens
+	}
+	return said, true
+}
+
+// place returns the session of a file, and where that works: as stands in what Kimi Code
+// keeps of the session beside it. A copy says nowhere of which session it is.
+func place(line agent.Line) (session, cwd string) {
+	dir := sessionDir(line.Path)
+	if session = filepath.Base(dir); !isID(session) {
+		session = strings.TrimSuffix(filepath.Base(line.Path), ".jsonl")
+	}
+	var state struct {
+		Cwd string `json:"cwd"`
+	}
+	data, err := agent.ReadSettings(filepath.Join(dir, "state.json"))
+	if err != nil || json.Unmarshal(data, &state) != nil {
+		return session, ""
+	}
+	return session, state.Cwd
+}
 
 // moved reports whether the model itself spoke, or called a tool.
 func (r record) moved() bool {
@@ -110,4 +171,61 @@ func (r record) at(file time.Time) time.Time {
 		return t
 	}
 	return file
+}
+
+// event returns what a failure means for its session.
+func (f failure) event(limits limit.Reader, until time.Time) resume.Event {
+	return resume.Limited{At: limits.At, Verdict: f.verdict(limits, until), Text: agent.Clip(f.Message)}
+}
+
+// ownDelay is more than Kimi Code waits by itself between two tries: a longer wait is
+// what its provider has stated.
+const ownDelay = time.Minute
+
+// until returns when a request is tried again, where the provider has said so.
+func (r record) until(at time.Time) time.Time {
+	if delay := time.Duration(r.Delay * float64(time.Millisecond)); delay > ownDelay && resume.Possible(at.Add(delay)) {
+		return at.Add(delay)
+	}
+	return time.Time{}
+}
+
+// Verdict says what a run means by the code and the words of its failure, as it prints
+// them.
+func Verdict(limits limit.Reader, code, message string) limit.Verdict {
+	f := failure{Code: code, Message: message}
+	first, _, _ := strings.Cut(message, " ")
+	if status, err := strconv.Atoi(first); err == nil && len(first) == 3 {
+		f.Details.Status = status
+	}
+	return f.verdict(limits, time.Time{})
+}
+
+// verdict says what a failure means: by its status, its words, and by what Kimi Code
+// takes it for. A provider says with 403 both that a key is wrong and that an allowance
+// is used up: the words tell which.
+func (f failure) verdict(limits limit.Reader, until time.Time) limit.Verdict {
+	v := limits.Refusal(limit.Refusal{Status: f.Details.Status, Text: f.Message})
+	allowance := v.Class == limit.UsageLimit || v.Class == limit.Billing
+	switch code := f.Code; {
+	case f.Name == "APIProviderQuotaExhaustedError" && !v.Reset.Stated():
+		v.Class, v.WaitHelps = limit.Billing, false
+	case code == "provider.auth_error" && (f.Details.Status == 401 || !allowance), code == "auth.login_required":
+		v.Class, v.WaitHelps = limit.Auth, false
+	case code == "context.overflow", f.Cause.Code == "context.overflow", f.Name == "APIContextOverflowError":
+		v.Class, v.WaitHelps = limit.ContextOverflow, false
+	case code == "provider.filtered", code == "loop.max_steps_exceeded", strings.HasPrefix(code, "model."):
+		v.Class, v.WaitHelps = limit.BadRequest, false
+	case code == "provider.overloaded", f.Name == "APIProviderOverloadedError":
+		v.Class, v.WaitHelps = limit.Overloaded, true
+	case (code == "provider.rate_limit" || f.Name == "APIProviderRateLimitError") && !v.Class.Transient():
+		v.Class, v.WaitHelps = limit.RateLimit, true
+	case code == "provider.connection_error" && !v.Class.Transient():
+		v.Class, v.WaitHelps = limit.Network, true
+	}
+	v = agent.Failed(v)
+	if !until.IsZero() && v.WaitHelps {
+		v.Reset = limit.Reset{At: until, Source: limit.Structured, Counted: true}
+	}
+	return v
 }

@@ -1,12 +1,16 @@
 // Package qwen knows Qwen Code: where its chats are, what a line of them means,
-// which process holds a session, and how a session is continued.
+// and how a session is continued.
 package qwen
 
 import (
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/leash"
+	"resumed/internal/resume"
 )
 
 // Name is Qwen Code's name in configuration, status and metrics.
@@ -15,38 +19,59 @@ const Name = "qwen-code"
 // homeVariable names the home of Qwen Code.
 const homeVariable = "QWEN_HOME"
 
-// Builtin is Qwen Code in the list of agents.
-var Builtin = agent.Builtin{
-	Name:      Name,
-	Title:     "Qwen Code",
-	Headless:  "qwen -p",
-	Variables: []string{"QWEN_RUNTIME_DIR", homeVariable},
-	Hands:     agent.Hands{SignIn: "run qwen and type /auth", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compress"},
-	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
+// described is Qwen Code, but for what its settings name.
+var described = agent.Description{
+	About: agent.About{
+		Name: Name, Program: "qwen", Is: agent.ProgramOf("qwen", "cli.js index.js", "qwen-code"), ByHand: "--resume",
+		Flags: flags, Variables: variables, Keys: []string{"OPENAI_API_KEY"},
+	},
+	Title: "Qwen Code",
+	Hands: agent.Hands{SignIn: "run qwen and type /auth", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compress"},
+
+	Home: ".qwen", HomeVariables: []string{"QWEN_RUNTIME_DIR", homeVariable},
+	Dir:   "projects",
+	Files: agent.Source{Depth: 2, Match: isChat, Sift: sift},
+	Glob:  "projects/*/chats/*.jsonl",
+	IsID:  agent.IsUUID,
+
+	Read:   read,
+	Counts: `"usageMetadata"`,
+	Enough: func(had agent.RunSettings) bool { return had.Model != "" },
+
+	Resume: "--resume",
+	Line: agent.PromptFlags{
+		Plain:       true,
+		Subcommands: []string{"mcp", "extensions", "extension", "skills", "skill", "hooks", "hook", "auth", "channel"},
+		Terminal:    []string{"-i", "--prompt-interactive"},
+		Names:       [][]string{{"--session-id"}, {"-r", "--resume"}},
+		IsName:      agent.IsDashedID,
+		Once:        []string{"-r", "--resume", "--session-id", "-c", "--continue", "-p", "--prompt", "--input-format"},
+		Output:      "-o --output-format",
+		Field:       "session_id",
+	},
 }
+
+// Builtin is Qwen Code in the list of agents.
+var Builtin = described.Builtin(func(o agent.Options) (agent.Agent, error) { return New(o) })
 
 // Options says which Qwen Code is meant: without Roots its home is
 // $QWEN_RUNTIME_DIR, $QWEN_HOME, else ~/.qwen.
 type Options = agent.Options
 
 // Agent is Qwen Code with its homes.
-type Agent struct{ agent.Transcripts }
+type Agent struct{ agent.Described }
 
-var _ agent.Reader = (*Agent)(nil)
+var (
+	_ agent.Reader      = (*Agent)(nil)
+	_ agent.CommandLine = (*Agent)(nil)
+	_ agent.Teller      = (*Agent)(nil)
+)
 
 // New returns the agent. It looks at the environment, not at any file.
 func New(o Options) (*Agent, error) {
-	homes, err := agent.NewHomes(Name, agent.UsualHome(".qwen", "QWEN_RUNTIME_DIR", homeVariable), o.Roots)
-	a := &Agent{agent.Transcripts{
-		Base:  agent.NewBase(agent.About{Name: Name, Program: "qwen", Is: isProgram, ByHand: "--resume", Flags: flags, Variables: variables, Keys: []string{"OPENAI_API_KEY"}}, o),
-		Homes: homes,
-		Dir:   "projects",
-		Files: agent.Source{Depth: 2, Match: isChat, Sift: sift},
-
-		Elsewhere: func(home string) string { return homeVariable + "=" + home },
-	}}
-	a.Read, a.Trace, a.Size = a.read, a.trace, size
-	return a, err
+	a, is := &Agent{}, described
+	is.Choose = a.choose
+	return a, a.Describe(is, o)
 }
 
 // isChat accepts PROJECT/chats/SESSION.jsonl.
@@ -57,4 +82,68 @@ func isChat(rel string) bool {
 	}
 	id, found := strings.CutSuffix(parts[2], ".jsonl")
 	return found && agent.IsUUID(id)
+}
+
+// Start returns the command that begins the session of a task. It prints for programs:
+// that tells its id.
+func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
+	return a.Open(task, agent.Opening{Args: []string{"--output-format", "stream-json"}, Mode: "--approval-mode"}), nil
+}
+
+// Begun returns the id that a run prints first.
+func (a *Agent) Begun(printed string) string { return a.FirstID(printed) }
+
+var kindOfLogin = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+
+// choose returns what the session asked with last.
+func (a *Agent) choose(_ *agent.Described, s resume.Session, had agent.RunSettings) (c agent.Choice) {
+	if c.Args = leash.WithModel(nil, had.Model); len(c.Args) > 0 {
+		c.Newer = append(c.Newer, "-m", "--model")
+	}
+	if kindOfLogin.MatchString(had.Login) {
+		c.Args, c.Newer = append(c.Args, "--auth-type", had.Login), append(c.Newer, "--auth-type")
+	}
+	c.Spare = a.spare(had.Login, s)
+	return c
+}
+
+// Origin returns what the process was started with.
+func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
+	return a.OriginBy(slices.Concat(a.Base.Variables(), a.named(a.Processes.Cwd(pid))), pid, secrets)
+}
+
+// Variables are those that matter to Qwen Code, and those that its settings name.
+func (a *Agent) Variables() leash.Variables { return slices.Concat(a.Base.Variables(), a.named("")) }
+
+// envKey is how the settings name the variable that holds a provider's key.
+var envKey = regexp.MustCompile(`"envKey"\s*:\s*"([A-Za-z_][A-Za-z0-9_]*)"`)
+
+// named returns the variables that the settings name, of the homes and of a
+// directory.
+func (a *Agent) named(dir string) leash.Variables {
+	homes := append([]string{a.Homes.Usual}, a.Homes.Roots...)
+	if dir != "" {
+		homes = append(homes, filepath.Join(dir, ".qwen"))
+	}
+	var names []string
+	for _, home := range homes {
+		text, _ := agent.ReadSettings(filepath.Join(home, "settings.json")) // what cannot be read names nothing
+		for _, found := range envKey.FindAllSubmatch(text, -1) {
+			names = append(names, string(found[1]))
+		}
+	}
+	return leash.Variables{{Effect: leash.Account, Names: strings.Join(names, " ")}}
+}
+
+// spare says which variables a session does without that logs in so: the keys of
+// other providers. nil: it is not known.
+func (a *Agent) spare(login string, s resume.Session) func(string) bool {
+	own, known := keysOf[login]
+	if !known {
+		return nil
+	}
+	needed := slices.Concat(leash.Variables{{Names: own}}, a.named(s.Cwd))
+	return func(name string) bool {
+		return !needed.Has(name) && leash.Variables{{Names: providerVariables}}.Has(name)
+	}
 }

@@ -1,13 +1,16 @@
 package qwen
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"resumed/internal/agent"
 	"resumed/internal/limit"
+	"resumed/internal/resume"
 )
 
 // record is one line of a chat.
@@ -25,6 +28,9 @@ type record struct {
 	Message     message `json:"message"`
 	Payload     payload `json:"systemPayload"`
 	Result      result  `json:"toolCallResult"`
+	Usage       struct {
+		Total int64 `json:"totalTokenCount"`
+	} `json:"usageMetadata"`
 }
 
 // result is what became of a tool that was called.
@@ -80,7 +86,81 @@ func (e telemetry) text() string { return cmp.Or(e.Message, e.Error) }
 
 const apiError = "qwen-code.api_error"
 
-func parse(line []byte) (record, bool) { return agent.Parse[record](line) }
+// read says what a line of a chat means.
+func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, bool) {
+	r, ok := agent.Parse[record](line.Data)
+	if !ok || r.IsSidechain {
+		return agent.Record{}, false
+	}
+	said := agent.Record{
+		At: agent.Written(r.Timestamp, line.ModTime), Prompt: r.text(), Cwd: r.Cwd, Provider: r.Payload.Event.Auth, Session: r.SessionID,
+	}
+	if !agent.IsUUID(said.Session) {
+		said.Session = strings.TrimSuffix(filepath.Base(line.Path), ".jsonl")
+	}
+	if !agent.IsUUID(said.Session) {
+		said.Session = ""
+	}
+	r.tell(&said)
+	failure, failed := r.failed()
+	switch {
+	case failed:
+		said.Event, said.Model, said.Login = failure.event(limits(said.At)), failure.Model, failure.Auth
+	case r.moved():
+		said.Event = resume.Progressed{At: said.At}
+	case r.prompts():
+		said.Event = resume.Prompted{At: said.At}
+	case r.Type == "system" && r.Subtype == "rewind": // a person went back to before what happened
+		said.Event = resume.Cancelled{At: said.At}
+	}
+	return said, true
+}
+
+// tell adds what the record tells of the model and of tools.
+func (r record) tell(said *agent.Record) {
+	if r.Type == "assistant" {
+		said.Model, said.Tokens = r.Model, r.Usage.Total
+	}
+	for _, p := range r.Message.Parts {
+		var c struct {
+			ID   string         `json:"id"`
+			Name string         `json:"name"`
+			Args map[string]any `json:"args"`
+		}
+		if r.Type == "assistant" && len(p.Call) > 0 && json.Unmarshal(p.Call, &c) == nil {
+			said.Calls = append(said.Calls, agent.Call{ID: c.ID, Tool: c.Name, Use: agent.UseOf(c.Args)})
+		}
+		if r.Type == "tool_result" && r.denies(p) {
+			said.Denied = agent.Refuse(r.Result.CallID)
+		}
+	}
+}
+
+// denies reports whether a tool's result says that it was not allowed.
+func (r record) denies(p part) bool {
+	return r.Result.Kind == "execution_denied" ||
+		r.Result.Kind == "" && strings.Contains(string(p.Response), "permission was declined")
+}
+
+// event returns what the failure of a request means. The process that made it may try again,
+// and nothing tells when it stops trying: as long as it lives it owns the session, and what
+// it writes next tells more.
+func (e telemetry) event(limits limit.Reader) resume.Event {
+	v := e.verdict(limits)
+	if v.Class == limit.Cancelled {
+		return resume.Cancelled{At: limits.At}
+	}
+	return resume.Limited{At: limits.At, Verdict: v, Text: agent.Clip(e.text())}
+}
+
+func (e telemetry) verdict(limits limit.Reader) limit.Verdict {
+	return agent.Failed(limits.Refusal(e.refusal()))
+}
+
+// Verdict says what the words of a failed request mean.
+func Verdict(limits limit.Reader, words string) limit.Verdict {
+	return telemetry{Message: words}.verdict(limits)
+}
 
 // moved reports whether the model itself spoke.
 func (r record) moved() bool {
@@ -113,9 +193,6 @@ func (r record) prompts() bool {
 	return said
 }
 
-// rewinds reports whether a person went back to before what happened.
-func (r record) rewinds() bool { return r.Type == "system" && r.Subtype == "rewind" }
-
 // failed returns what is noted of a request of the main conversation that
 // failed. Helpers, such as the one that extracts memories, fail by themselves.
 func (r record) failed() (telemetry, bool) {
@@ -133,5 +210,29 @@ func (r record) text() string {
 	return strings.Join(texts, "\n")
 }
 
-// at returns the record's own time.
-func (r record) at(file time.Time) time.Time { return agent.Written(r.Timestamp, file) }
+// Within a JSON string a quote is escaped, so these stand only where the record
+// itself has them.
+var (
+	quotedAssistant = []byte(`"assistant"`)
+	quotedUser      = []byte(`"user"`)
+	quotedError     = []byte(`"` + apiError + `"`)
+	quotedRewind    = []byte(`"rewind"`)
+	quotedResult    = []byte(`"tool_result"`)
+)
+
+// sift passes over bookkeeping and over results of tools.
+func sift(line []byte) agent.Weight {
+	kind, known := agent.TextAtEnds(line, "type")
+	is := func(name string, quoted []byte) bool {
+		return string(kind) == name || !known && bytes.Contains(line, quoted)
+	}
+	noted := (!known || string(kind) == "system") && (bytes.Contains(line, quotedError) || bytes.Contains(line, quotedRewind))
+	switch {
+	case noted, is("user", quotedUser) && !bytes.Contains(line, quotedResult):
+		return agent.Matters
+	case is("assistant", quotedAssistant) && !(!known && bytes.Contains(line, quotedUser)):
+		return agent.Moves
+	default:
+		return agent.Nothing
+	}
+}

@@ -23,7 +23,7 @@ var arrows = map[string][]string{
 	"cmd/resumed": {
 		"configs", "internal/agents", "internal/app", "internal/atomicfile", "internal/backoff", "internal/buildinfo", "internal/commandline", "internal/config", "internal/control", "internal/deliver",
 		"internal/dirs", "internal/doctor", "internal/execrun", "internal/explain", "internal/fleet/member", "internal/fleet/natskv", "internal/hint", "internal/hub", "internal/humanize",
-		"internal/journal", "internal/lease", "internal/limit", "internal/logging", "internal/notify", "internal/notify/channels", "internal/resume", "internal/resume/view", "internal/runner",
+		"internal/journal", "internal/lease", "internal/limit", "internal/logging", "internal/notify", "internal/notify/channels", "internal/queue", "internal/resume", "internal/resume/view", "internal/runner",
 		"internal/sanitize", "internal/service", "internal/state", "internal/terminal/tmux", "internal/termui", "internal/usage",
 	},
 	"internal/service": {
@@ -37,12 +37,13 @@ var arrows = map[string][]string{
 	"internal/app": {
 		"internal/agent", "internal/agents", "internal/budget", "internal/config", "internal/control", "internal/deliver", "internal/feed",
 		"internal/fleet/member", "internal/fsevents", "internal/humanize", "internal/journal", "internal/lease", "internal/metrics", "internal/mounts", "internal/notify", "internal/notify/*", "internal/ownership", "internal/procfs", "internal/resume", "internal/resume/engine", "internal/resume/view",
-		"internal/sdnotify", "internal/state", "internal/webui",
+		"internal/queue", "internal/sdnotify", "internal/state", "internal/webui",
 		"internal/usage",
 	},
 	"internal/deliver": {
 		"internal/agent", "internal/atomicfile", "internal/childenv", "internal/humanize", "internal/leash", "internal/lease", "internal/ownership", "internal/process", "internal/resume", "internal/resume/view", "internal/runner", "internal/sanitize", "internal/terminal", "internal/terminal/*",
 	},
+	"internal/queue":    {"internal/agent", "internal/agents", "internal/config", "internal/control", "internal/journal", "internal/resume", "internal/resume/engine", "internal/resume/view", "internal/state", "internal/usage"},
 	"internal/sdnotify": {"internal/humanize", "internal/resume"},
 	"internal/usage":    {"internal/resume"},
 	"internal/feed":     {"internal/agent", "internal/ownership", "internal/resume", "internal/runner", "internal/sanitize", "internal/watch"},
@@ -131,7 +132,7 @@ var libraries = map[string][]string{
 	"github.com/fsnotify/fsnotify":            {"internal/agent/opencode", "internal/fsevents", "internal/hub", "internal/watch"},
 	"github.com/go-viper/mapstructure/v2":     {"internal/config"},
 	"github.com/godbus/dbus/v5":               {"internal/sessionbus/bustest", "internal/notify/desktop", "internal/sessionbus", "internal/runner"},
-	"github.com/google/uuid":                  {"internal/app", "internal/execrun"},
+	"github.com/google/uuid":                  {"internal/app", "internal/queue", "internal/execrun"},
 	"github.com/lmittmann/tint":               {"internal/logging"},
 	"github.com/nats-io/nats-server/v2":       {"internal/hub"},
 	"github.com/nats-io/nats.go":              {"internal/fleet/natskv", "internal/hub"},

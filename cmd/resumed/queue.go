@@ -20,12 +20,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/internal/agents"
-	"resumed/internal/app"
 	"resumed/internal/control"
 	"resumed/internal/dirs"
 	"resumed/internal/hint"
 	"resumed/internal/humanize"
 	"resumed/internal/logging"
+	"resumed/internal/queue"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
@@ -208,7 +208,7 @@ func (c *cli) keepTasks(orders []view.TaskOrder) ([]view.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	added, err := app.EnqueueLeft(cfg, dir, orders, slog.New(slog.DiscardHandler))
+	added, err := queue.EnqueueOffline(cfg, dir, orders, slog.New(slog.DiscardHandler))
 	if err == nil {
 		fmt.Fprintln(c.err, "No daemon is running: the task starts when one does.\nTry: resumed run, or systemctl --user start resumed")
 	}

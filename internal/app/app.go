@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"resumed/internal/agent"
 	"resumed/internal/agents"
 	"resumed/internal/control"
 	"resumed/internal/deliver"
@@ -23,6 +24,7 @@ import (
 	"resumed/internal/notify"
 	"resumed/internal/notify/digest"
 	"resumed/internal/ownership"
+	"resumed/internal/queue"
 	"resumed/internal/resume"
 	"resumed/internal/resume/engine"
 	"resumed/internal/resume/view"
@@ -43,7 +45,7 @@ type daemon struct {
 	deliver   *deliver.Deliverer
 	usage     *usage.Collector
 	hooks     *feed.HookCalls
-	desk      *desk
+	queue     *queue.Queue
 	fleet     *member.Client
 	feeds     *feed.Feeds
 	journal   *journal.Journal
@@ -124,7 +126,11 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 			return nil, nil
 		},
 	})
-	d.desk = &desk{settings: d.settings, engine: d.engine, store: d.store, usage: d.usage, changes: changes, log: opts.Log}
+	d.queue = queue.New(queue.Options{
+		Engine: d.engine, Windows: d.usage.Windows, Sync: d.store.Sync, Changed: changes.NoteDaemon, Log: opts.Log,
+		Agents: func() map[string]agent.Agent { return d.settings.Load().agents },
+		Margin: func() time.Duration { return d.settings.Load().rules.Margin },
+	})
 	d.metrics = metrics.New(opts.Version, metrics.Source{
 		Tallies: d.engine.Tallies, Accounts: d.engine.Accounts, Tasks: d.engine.Tasks, Windows: d.usage.Windows, PendingNotices: d.notifier.Pending,
 		Agents: func() []string { return d.settings.Load().agentNames() },
@@ -166,7 +172,7 @@ func (d *daemon) buildDoors(maker maker, changes *control.Changes, paused bool) 
 	answers := &backend{
 		opts: opts, startedAt: time.Now(), settings: d.settings, changes: changes, store: d.store, engine: d.engine,
 		notifier: d.notifier, deliver: d.deliver, journal: d.journal, usage: d.usage, hooks: d.hooks, pause: pause, reload: requests.ask, wake: d.summary.Wake,
-		fleet: d.fleet, desk: d.desk,
+		fleet: d.fleet, queue: d.queue,
 	}
 	d.answers = answers
 	secret, err := webui.OpenSecret(opts.StateDir)
@@ -257,7 +263,7 @@ func (d *daemon) logFound(ctx context.Context) error {
 
 // gate has the last word on a start.
 func (d *daemon) gate(s resume.Session, now time.Time) (why string, until time.Time) {
-	if why, until = d.desk.full(s, now); why != "" {
+	if why, until = d.queue.Gate(s, now); why != "" {
 		return why, until
 	}
 	return d.fleet.Gate(s, now)

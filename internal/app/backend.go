@@ -16,6 +16,7 @@ import (
 	"resumed/internal/fleet/member"
 	"resumed/internal/journal"
 	"resumed/internal/notify"
+	"resumed/internal/queue"
 	"resumed/internal/resume"
 	"resumed/internal/resume/engine"
 	"resumed/internal/resume/view"
@@ -40,12 +41,12 @@ type backend struct {
 	usage     *usage.Collector
 	hooks     *feed.HookCalls
 	fleet     *member.Client
-	desk      *desk
+	queue     *queue.Queue
 	reload    func(context.Context) error
 	wake      func() // says that something changed
 }
 
-func (b *backend) Queue() control.Tasks { return b.desk }
+func (b *backend) Queue() control.Tasks { return b.queue }
 
 func (b *backend) Changes() *control.Changes { return b.changes }
 
@@ -117,7 +118,7 @@ func (b *backend) self(ctx context.Context, accounts []resume.Account) control.D
 		Agents:    watched(now.agentNames(), accounts),
 		Problems:  []string{},
 		Fleet:     b.fleet.Standing(),
-		Queue:     b.desk.count(ctx),
+		Queue:     b.queue.Count(ctx),
 	}
 	if why := b.fleet.Problem(); why != "" {
 		self.Problems = append(self.Problems, why)

@@ -1,0 +1,260 @@
+// Package queue holds the tasks that people ask for: prompts that become sessions when their time
+// comes and their account has allowance left.
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"resumed/internal/agent"
+	"resumed/internal/agents"
+	"resumed/internal/control"
+	"resumed/internal/resume"
+	"resumed/internal/resume/engine"
+	"resumed/internal/resume/view"
+	"resumed/internal/usage"
+)
+
+// Engine has the tasks, as sessions that were not started yet.
+type Engine interface {
+	Tasks(context.Context) ([]resume.Session, error)
+	Enqueue(context.Context, resume.Session) (resume.Session, error)
+	ReplaceTask(context.Context, resume.Key, resume.Session) (resume.Session, error)
+	DropTask(context.Context, resume.Key) error
+	MoveTask(ctx context.Context, task, to resume.Key) error
+	Find(ctx context.Context, name string) (resume.Key, error)
+	Accounts(context.Context) ([]resume.Account, error)
+}
+
+// Options are what a queue works with. All are required.
+type Options struct {
+	Engine  Engine
+	Agents  func() map[string]agent.Agent
+	Margin  func() time.Duration // added to the reset of a window
+	Windows func(resume.AccountKey) []usage.Window
+	Sync    func(context.Context, ...resume.Key) error // returns when the tasks are stored
+	Changed func()
+	Log     *slog.Logger
+}
+
+// Queue is the queue of a running daemon.
+type Queue struct{ opts Options }
+
+func New(opts Options) *Queue { return &Queue{opts} }
+
+func (q *Queue) Tasks(ctx context.Context) ([]view.Task, error) {
+	tasks, err := q.opts.Engine.Tasks(ctx)
+	views := make([]view.Task, 0, len(tasks))
+	for _, s := range tasks {
+		views = append(views, view.OfTask(s))
+	}
+	return views, err
+}
+
+func (q *Queue) Enqueue(ctx context.Context, order view.TaskOrder) (view.Task, error) {
+	task, err := q.taskOf(ctx, order)
+	if err != nil {
+		return view.Task{}, err
+	}
+	after, err := q.opts.Engine.Enqueue(ctx, task)
+	return q.stored(ctx, after, err)
+}
+
+func (q *Queue) Edit(ctx context.Context, name string, order view.TaskOrder) (view.Task, error) {
+	old, err := q.find(ctx, name)
+	if err != nil {
+		return view.Task{}, err
+	}
+	task, err := q.taskOf(ctx, order)
+	if err != nil {
+		return view.Task{}, err
+	}
+	if task.Key.Agent == old.Key.Agent {
+		task.Key = old.Key
+	}
+	if task.Task.Behind == task.Key {
+		return view.Task{}, errors.New("a task cannot wait for itself")
+	}
+	if task.Task.After == old.Task.After { // its time is not computed again
+		task.Task.NotBefore, task.Task.Behind = old.Task.NotBefore, old.Task.Behind
+	}
+	after, err := q.opts.Engine.ReplaceTask(ctx, old.Key, task)
+	if errors.Is(err, engine.ErrStarting) {
+		err = fmt.Errorf("task %d cannot be changed: %w", old.Task.N, err)
+	}
+	return q.stored(ctx, after, err)
+}
+
+func (q *Queue) Drop(ctx context.Context, name string) (view.Task, error) {
+	old, err := q.find(ctx, name)
+	if err != nil {
+		return view.Task{}, err
+	}
+	if err := q.opts.Engine.DropTask(ctx, old.Key); err != nil {
+		return view.Task{}, fmt.Errorf("task %d cannot be dropped: %w", old.Task.N, err)
+	}
+	q.opts.Log.Info("a task was dropped", "task", old.Task.N, "agent", old.Key.Agent)
+	return q.stored(ctx, old, nil)
+}
+
+func (q *Queue) Move(ctx context.Context, name, to string) ([]view.Task, error) {
+	task, err := q.find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	all, err := q.opts.Engine.Tasks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	target := task
+	switch strings.ToUpper(to) {
+	case control.First:
+		target = all[0]
+	case control.Last:
+		target = all[len(all)-1]
+	default:
+		if target, err = q.find(ctx, to); err != nil {
+			return nil, err
+		}
+	}
+	if err := q.opts.Engine.MoveTask(ctx, task.Key, target.Key); err != nil {
+		return nil, err
+	}
+	if err := q.opts.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return q.Tasks(ctx)
+}
+
+// stored returns a task after a change, once that is on disk.
+func (q *Queue) stored(ctx context.Context, after resume.Session, err error) (view.Task, error) {
+	if err != nil {
+		return view.Task{}, err
+	}
+	q.opts.Changed()
+	return view.OfTask(after), q.opts.Sync(ctx, after.Key)
+}
+
+func (q *Queue) find(ctx context.Context, name string) (resume.Session, error) {
+	all, err := q.opts.Engine.Tasks(ctx)
+	if err != nil {
+		return resume.Session{}, err
+	}
+	return findTask(all, name)
+}
+
+// findTask returns the task that a person means, by its number or its id.
+func findTask(tasks []resume.Session, name string) (resume.Session, error) {
+	n, err := strconv.Atoi(name)
+	at := slices.IndexFunc(tasks, func(s resume.Session) bool {
+		return err == nil && s.Task.N == n || s.Key.ID == name || s.Task.Session != "" && s.Task.Session == name
+	})
+	if at < 0 {
+		return resume.Session{}, fmt.Errorf("%q: %w", name, control.ErrNoTask)
+	}
+	return tasks[at], nil
+}
+
+// taskOf makes a task of an order.
+func (q *Queue) taskOf(ctx context.Context, order view.TaskOrder) (resume.Session, error) {
+	task, err := agents.Task(q.opts.Agents(), order, uuid.NewString(), time.Now())
+	if err != nil || task.Task.After == "" || !task.Task.NotBefore.IsZero() {
+		return task, err
+	}
+	if task.Task.After == agents.AfterReset {
+		task.Task.NotBefore, err = q.reset(ctx, task)
+		return task, err
+	}
+	if other, err := q.find(ctx, task.Task.After); err == nil {
+		task.Task.Behind = other.Key
+		return task, nil
+	}
+	task.Task.Behind, err = q.opts.Engine.Find(ctx, task.Task.After)
+	if err != nil {
+		err = noSuchAfter(task.Task.After, err)
+	}
+	return task, err
+}
+
+func noSuchAfter(after string, err error) error {
+	return fmt.Errorf("--after %s is neither reset, nor a time such as 22:00, nor a task: %w", after, err)
+}
+
+// reset returns when the next window of the task's account begins, with the margin: when its
+// limit is reset, else when its first allowance is. Zero: there is nothing to wait for.
+func (q *Queue) reset(ctx context.Context, task resume.Session) (time.Time, error) {
+	accounts, err := q.opts.Engine.Accounts(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	now := time.Now()
+	var next time.Time
+	sooner := func(at time.Time) {
+		if at.After(now) && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	for _, a := range accounts {
+		if a.Name != task.Account {
+			continue
+		}
+		if sooner(a.ResetAt); !next.IsZero() {
+			break
+		}
+		for _, w := range q.opts.Windows(a.AccountKey) {
+			sooner(w.ResetsAt)
+		}
+	}
+	if next.IsZero() {
+		return next, nil
+	}
+	return next.Add(q.opts.Margin()).Round(0), nil
+}
+
+// Count counts the tasks that were not started.
+func (q *Queue) Count(ctx context.Context) (sum control.Queue) {
+	tasks, err := q.opts.Engine.Tasks(ctx)
+	if err != nil {
+		return sum // it stops
+	}
+	for _, s := range tasks {
+		switch s.TaskState() {
+		case resume.TaskQueued:
+			sum.Queued++
+			if at := view.OfTask(s).NextAt; at != nil && (sum.NextAt == nil || at.Before(*sum.NextAt)) {
+				sum.NextAt = at
+			}
+		case resume.TaskStarting:
+			sum.Starting++
+		case resume.TaskFailed:
+			sum.Failed++
+		case resume.TaskStarted: // a session
+		}
+	}
+	return sum
+}
+
+// Gate makes a task wait for the end of a window that is used up, before its account meets the limit.
+func (q *Queue) Gate(s resume.Session, now time.Time) (why string, until time.Time) {
+	if !s.Pending() || !s.RetryAskedAt.IsZero() {
+		return "", time.Time{}
+	}
+	for _, w := range q.opts.Windows(s.AccountKey()) {
+		if w.Used >= 100 && w.ResetsAt.After(now) && w.ResetsAt.After(until) {
+			until = w.ResetsAt
+		}
+	}
+	if until.IsZero() {
+		return "", until
+	}
+	until = until.Add(q.opts.Margin())
+	return "due, but its account's allowance is used up until " + until.UTC().Format(time.RFC3339), until
+}

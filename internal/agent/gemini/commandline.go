@@ -6,80 +6,43 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"resumed/internal/agent"
-	"resumed/internal/leash"
 	"resumed/internal/process"
 )
 
-var _ agent.CommandLine = (*Agent)(nil)
-
-// subcommands are words that are no prompt.
-var subcommands = []string{"mcp", "extensions", "extension", "skills", "skill", "hooks", "hook", "gemma"}
-
 // invocation is a run that is given its prompt.
 type invocation struct {
-	leash.Arguments
+	agent.PromptLine
 	room *Agent
 }
 
 // Invocation says what a command line asks for that runs Gemini CLI without a
 // terminal.
 func (a *Agent) Invocation(args []string) (agent.Invocation, bool) {
-	i := invocation{flags.Parse(args), a}
-	plain := i.Plain()
-	if len(plain) > 0 && slices.Contains(subcommands, plain[0]) || i.Has("-i", "--prompt-interactive", "--list-sessions") {
-		return nil, false
-	}
-	return i, i.Has("-p", "--prompt") || len(plain) > 0
+	line, ok := a.PromptLine(args)
+	return invocation{line, a}, ok
 }
-
-// prompt returns what the line says to do.
-func (i invocation) prompt() string {
-	return cmp.Or(i.Value("-p", "--prompt"), strings.Join(i.Plain(), " "))
-}
-
-func (i invocation) Prompted() bool { return i.prompt() != "" }
-
-func (i invocation) Session() string {
-	for _, id := range []string{i.Value("--session-id"), i.Value("-r", "--resume")} {
-		if strings.Contains(id, "-") { // not an index, not "latest"
-			return agent.PlainID(id)
-		}
-	}
-	return ""
-}
-
-// Give leaves the id to Gemini CLI: versions that are still in use do not know
-// the option, and would not run at all.
-func (i invocation) Give(string) []string { return nil }
-
-// chats are the files that hold sessions, below a home.
-const chats = "tmp/*/chats/session-*.jsonl"
 
 // Begin believes the id that Gemini CLI prints to programs. To people it prints
 // none: then the session is the one new chat of the directory that begins with
 // the line's own prompt.
 func (i invocation) Begin(dir string) func(context.Context, agent.Ended) agent.Trail {
-	begun := i.room.Homes.NewFiles(chats)
+	begun := i.room.Homes.NewFiles(described.Glob)
 	return func(_ context.Context, run agent.Ended) agent.Trail {
 		t := agent.Trail{Status: status(run.Code)}
-		id := run.Session
-		if strings.HasSuffix(i.Value("-o", "--output-format"), "json") {
-			id = cmp.Or(agent.ToldID(run.Recording, "session_id"), id)
-		}
+		id := i.Told(run)
 		if _, err := os.Stat(filepath.Join(i.room.Homes.Usual, "tmp")); id != "" && err != nil {
 			t.Session, t.Again = id, true // nobody can look
 			return t
 		}
 		paths := begun()
 		if id != "" {
-			paths = i.room.Homes.Files(chats)
+			paths = i.room.Homes.Files(described.Glob)
 		}
 		var found []chat
 		for _, path := range paths {
-			if c, ok := i.room.chat(path, dir); ok && (c.id == id || id == "" && agent.Said(c.first, i.prompt())) {
+			if c, ok := i.room.chat(path, dir); ok && (c.id == id || id == "" && agent.Said(c.first, i.Prompt())) {
 				found = append(found, c)
 			}
 		}
@@ -101,8 +64,8 @@ type chat struct {
 // the directory, or holds nothing: Gemini CLI takes a prompt that failed back out
 // of the conversation, and throws away a chat that is empty then.
 func (a *Agent) chat(path, dir string) (chat, bool) {
-	h, ok := a.head(agent.Line{Path: path})
-	if !ok || !process.SameDir(h.cwd, dir) {
+	h := a.head(agent.Line{Path: path})
+	if h.id == "" || !process.SameDir(h.cwd, dir) {
 		return chat{}, false
 	}
 	c, holds, listed := chat{path: path, id: h.id}, false, false
@@ -148,6 +111,5 @@ func (i invocation) Resume(t agent.Trail, prompt string) []string {
 		args := append(i.Options("-r", "--resume", "--session-id"), "--resume", t.Session)
 		return append(args, i.Plain()...)
 	}
-	args := append(i.Options("-r", "--resume", "--session-id", "-p", "--prompt"), "--resume", t.Session)
-	return leash.WithValue(args, "-p", "--prompt", prompt)
+	return i.PromptLine.Resume(t, prompt)
 }

@@ -22,7 +22,7 @@ const maxEndLines = 20_000
 
 // endOf reads how a chat ends. Prompts that are ours do not count as something
 // that happened.
-func endOf(ctx context.Context, path string, limits limit.Reader, ours func(record, resume.Prompted) bool) (end, error) {
+func endOf(ctx context.Context, path string, limits limit.Reader, ours func(record, resume.Event) bool) (end, error) {
 	var (
 		e       end
 		rewound bool
@@ -43,12 +43,12 @@ func endOf(ctx context.Context, path string, limits limit.Reader, ours func(reco
 		}
 		rewound = rewound || r.RewindTo != ""
 		event, happened := r.event(limits, line.ModTime)
-		prompted, isPrompt := event.(resume.Prompted)
+		_, isPrompt := event.(resume.Prompted)
 		if isPrompt && e.prompt == nil {
 			e.prompt = &r
 			e.lost = kept != nil && !kept[r.ID] || rewound
 		}
-		if happened && e.last == nil && !(isPrompt && ours(r, prompted)) {
+		if happened && e.last == nil && !ours(r, event) {
 			e.last = event
 		}
 		if r.Type == "gemini" && e.model == "" {
@@ -62,7 +62,7 @@ func endOf(ctx context.Context, path string, limits limit.Reader, ours func(reco
 // LastOf returns the last that happened in a chat, or nil, and whether Gemini CLI
 // took the last prompt back out of the conversation.
 func LastOf(chat string) (last resume.Event, lost bool, err error) {
-	e, err := endOf(context.Background(), chat, limit.Reader{}, func(record, resume.Prompted) bool { return false })
+	e, err := endOf(context.Background(), chat, limit.Reader{}, func(record, resume.Event) bool { return false })
 	return e.last, e.lost, err
 }
 

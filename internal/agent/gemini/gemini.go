@@ -1,17 +1,16 @@
 // Package gemini knows Gemini CLI: where its chats are, what a line of them
-// means, which process holds a session, how a session is continued, and what
-// must be cleared away after that.
+// means, how a session is continued, and what must be cleared away after that.
 package gemini
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
+	"cmp"
+	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/resume"
 )
 
 // Name is Gemini CLI's name in configuration, status and metrics.
@@ -24,15 +23,39 @@ const homeName = ".gemini"
 // homeVariable names the directory around the home.
 const homeVariable = "GEMINI_CLI_HOME"
 
-// Builtin is Gemini CLI in the list of agents.
-var Builtin = agent.Builtin{
-	Name:      Name,
-	Title:     "Gemini CLI",
-	Headless:  "gemini -p",
-	Variables: []string{homeVariable},
-	Hands:     agent.Hands{SignIn: "run gemini and type /auth", Pay: "look at plan and billing of its Google account", Shorten: "/compress"},
-	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
+// described is Gemini CLI, but for the chats that it has read.
+var described = agent.Description{
+	About: agent.About{
+		Name: Name, Program: "gemini", Is: isProgram, ByHand: "--resume", Flags: flags, Variables: variables, Account: account,
+		Keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+	},
+	Title: "Gemini CLI",
+	Hands: agent.Hands{SignIn: "run gemini and type /auth", Pay: "look at plan and billing of its Google account", Shorten: "/compress"},
+
+	Home: homeName, HomeVariables: []string{homeVariable}, Around: true,
+	Dir:   "tmp",
+	Files: agent.Source{Depth: 2, Match: isChat, Sift: sift},
+	Glob:  "tmp/*/chats/session-*.jsonl",
+	IsID:  IsID,
+
+	Read:   read,
+	Counts: `"tokens"`,
+
+	Resume: "--resume",
+	Line: agent.PromptFlags{
+		Plain:       true,
+		Subcommands: []string{"mcp", "extensions", "extension", "skills", "skill", "hooks", "hook", "gemma"},
+		Terminal:    []string{"-i", "--prompt-interactive", "--list-sessions"},
+		Names:       [][]string{{"--session-id"}, {"-r", "--resume"}},
+		IsName:      agent.IsDashedID,
+		Once:        []string{"-r", "--resume", "--session-id", "-p", "--prompt"},
+		Output:      "-o --output-format",
+		Field:       "session_id",
+	},
 }
+
+// Builtin is Gemini CLI in the list of agents.
+var Builtin = described.Builtin(func(o agent.Options) (agent.Agent, error) { return New(o) })
 
 // Options says which Gemini CLI is meant: Roots are each called .gemini; without
 // any it is the one in $GEMINI_CLI_HOME, else in ~.
@@ -40,36 +63,29 @@ type Options = agent.Options
 
 // Agent is Gemini CLI with its homes.
 type Agent struct {
-	agent.Transcripts
+	agent.Described
 	heads agent.Cache[head] // neither a header nor a project's root changes
 }
 
-var _ agent.Reader = (*Agent)(nil)
+var (
+	_ agent.Reader      = (*Agent)(nil)
+	_ agent.CommandLine = (*Agent)(nil)
+	_ agent.Teller      = (*Agent)(nil)
+)
 
 // New returns the agent. It looks at the environment, not at any file.
 func New(o Options) (*Agent, error) {
-	usual := agent.UsualHome("", homeVariable) // the directory around it
-	if usual != "" {
-		usual = filepath.Join(usual, homeName)
+	a, is := &Agent{}, described
+	is.Place = func(line agent.Line) (session, cwd string) {
+		h := a.head(line)
+		return h.id, h.cwd
 	}
-	homes, err := agent.NewHomes(Name, usual, o.Roots)
-	bad := []error{err}
-	for _, root := range homes.Roots {
-		if filepath.Base(root) != homeName {
-			bad = append(bad, fmt.Errorf("root %q of %s is not called %s, as every home of it is", root, Name, homeName))
-		}
-	}
-	a := &Agent{Transcripts: agent.Transcripts{
-		Base:  agent.NewBase(agent.About{Name: Name, Program: "gemini", Is: isProgram, ByHand: "--resume", Flags: flags, Variables: variables, Account: account, Keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}}, o),
-		Homes: homes,
-		Dir:   "tmp",
-		Files: agent.Source{Depth: 2, Match: isChat, Sift: sift},
-
-		Elsewhere: func(home string) string { return homeVariable + "=" + filepath.Dir(home) },
-	}}
-	a.Read, a.Trace, a.Size = a.read, trace, size
-	return a, errors.Join(bad...)
+	return a, a.Describe(is, o)
 }
+
+// isProgram knows it as it is called, as it is bundled, or as older versions were put
+// together.
+var isProgram = agent.ProgramOf("gemini gemini.js", "index.js", "gemini-cli")
 
 // chatName is how a session's file is called: when it began, to the minute,
 // and the first 8 digits of its id.
@@ -81,50 +97,40 @@ func isChat(rel string) bool {
 	return len(parts) == 3 && parts[1] == "chats" && chatName.MatchString(parts[2])
 }
 
-// Within a JSON string a quote is escaped, so these stand only where the record
-// itself has them.
-var (
-	listBegins     = []byte(`{"$set":{"messages":[{"`)
-	errorType      = []byte(`"type":"error"`)
-	infoType       = []byte(`"type":"info"`)
-	quotedSet      = []byte(`"$set"`)
-	quotedMessages = []byte(`"messages"`)
-	quotedGemini   = []byte(`"gemini"`)
-	quotedType     = []byte(`"type"`)
-	tellers        = [][]byte{[]byte(`"user"`), []byte(`"error"`), []byte(`"info"`), []byte(`"$rewindTo"`)}
-)
-
-// sift passes over what cannot tell anything: updates of the metadata, half of
-// a chat's lines.
-func sift(line []byte) agent.Weight {
-	if bytes.HasPrefix(line, listBegins) && !bytes.Contains(line, errorType) && !bytes.Contains(line, infoType) {
-		return agent.Nothing // all messages anew, of which none ends anything
-	}
-	if kind, known := agent.TextAtEnds(line, "type"); known {
-		return weigh(string(kind))
-	}
-	if bytes.Contains(line, quotedSet) && !bytes.Contains(line, quotedMessages) {
-		return agent.Nothing
-	}
-	for _, teller := range tellers {
-		if bytes.Contains(line, teller) {
-			return agent.Matters
-		}
-	}
-	if bytes.Contains(line, quotedGemini) && bytes.Contains(line, quotedType) {
-		return agent.Moves
-	}
-	return agent.Nothing
+// Start returns the command that begins the session of a task. It prints for programs:
+// that tells its id.
+func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
+	return a.Open(task, agent.Opening{Args: []string{"--output-format", "stream-json"}, Mode: "--approval-mode"}), nil
 }
 
-// weigh judges a message by its type.
-func weigh(kind string) agent.Weight {
-	switch kind {
-	case "gemini":
-		return agent.Moves
-	case "user", "error", "info":
-		return agent.Matters
-	default:
-		return agent.Nothing
+// Begun returns the id that a run prints first.
+func (a *Agent) Begun(printed string) string { return a.FirstID(printed) }
+
+// byGoogle reports whether a person of that home has signed in with a Google account.
+func byGoogle(home string) bool {
+	var settings struct {
+		Security struct {
+			Auth struct {
+				Type string `json:"selectedType"`
+			} `json:"auth"`
+		} `json:"security"`
 	}
+	text, err := agent.ReadSettings(filepath.Join(home, "settings.json"))
+	return err == nil && json.Unmarshal(text, &settings) == nil && settings.Security.Auth.Type == "oauth-personal"
+}
+
+// account returns the Google account that is signed in; empty: none is, or something else is asked.
+func account(variable func(name string) string) string {
+	home := filepath.Join(cmp.Or(variable(homeVariable), variable("HOME")), homeName)
+	if !byGoogle(home) {
+		return ""
+	}
+	var accounts struct {
+		Active string `json:"active"`
+	}
+	text, err := agent.ReadSettings(filepath.Join(home, "google_accounts.json"))
+	if err != nil || json.Unmarshal(text, &accounts) != nil {
+		return ""
+	}
+	return accounts.Active
 }

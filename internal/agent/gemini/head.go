@@ -23,17 +23,18 @@ var sessionName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
 // of a command.
 func IsID(text string) bool { return sessionName.MatchString(text) }
 
-// head returns whose chat a file is, or false where it is none's, or a
-// subagent's.
-func (a *Agent) head(line agent.Line) (head, bool) {
-	if h, ok := a.heads.Get(line.Path); ok {
-		return h, true
+// head returns which session the chat of a line is of. It has no id where that is none,
+// or a subagent's.
+func (a *Agent) head(line agent.Line) head {
+	h, known := a.heads.Get(line.Path)
+	if known {
+		return h
 	}
 	h, settled := readHead(line)
 	if settled {
 		a.heads.Put(line.Path, h)
 	}
-	return h, h.id != ""
+	return h
 }
 
 // readHead reads whose chat the line is of, and reports whether that is all there
@@ -115,4 +116,19 @@ func projectRoot(chat string) string {
 		}
 	}
 	return ""
+}
+
+// firstDirectory finds the directory that the preamble of a chat names first:
+// where the session began.
+func firstDirectory(head []byte) string {
+	_, rest, found := strings.Cut(string(head), `- **Workspace Directories:**\n  - `)
+	if !found {
+		return ""
+	}
+	escaped, _, found := strings.Cut(rest, `\n`)
+	var dir string
+	if !found || json.Unmarshal([]byte(`"`+escaped+`"`), &dir) != nil {
+		return ""
+	}
+	return dir
 }

@@ -2,11 +2,8 @@ package gemini
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
-	"path/filepath"
-	"strings"
 
 	"resumed/internal/agent"
 	"resumed/internal/leash"
@@ -22,9 +19,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if !IsID(s.Key.ID) {
 		return agent.Parked("the session id %q has characters that no id of %s has", s.Key.ID, Name), nil
 	}
-	ours := func(r record, p resume.Prompted) bool {
-		return agent.SentByUs(s, p.At) || strings.TrimSpace(r.text()) == strings.TrimSpace(w.Prompt)
-	}
+	ours := func(r record, e resume.Event) bool { return agent.SentNow(s, e, r.text(), w) }
 	e, err := endOf(ctx, s.Transcript, a.Limits, ours)
 	if errors.Is(err, fs.ErrNotExist) {
 		return agent.Parked("the transcript is gone: %s deletes chats that it cannot read; copies lie in the daemon's state directory", Name), nil
@@ -78,26 +73,13 @@ func (a *Agent) run(s resume.Session, e end, w agent.Words, cwd string) agent.Pl
 	}
 	carried, _ := a.Carry(s, newer...)
 	args = append(args, carried.Args...)
-	plan := a.Run(s, cwd, carried, leash.WithValue(args, "-p", "--prompt", words)...)
-	if plan.Run != nil {
-		plan.Run.Keep, plan.Run.Spare = []string{s.Transcript}, a.spare(s.Transcript)
+	plan := a.Run(s, cwd, carried, agent.WithPrompt(args, words)...)
+	if plan.Run == nil {
+		return plan
+	}
+	plan.Run.Keep = []string{s.Transcript}
+	if byGoogle(a.Homes.Of(s.Transcript)) {
+		plan.Run.Spare = leash.Variables{{Names: signedIn}}.Has
 	}
 	return plan
-}
-
-// spare says which keys a session does without: those of others, where a person
-// signed in; nil: nobody knows.
-func (a *Agent) spare(chat string) func(string) bool {
-	var settings struct {
-		Security struct {
-			Auth struct {
-				Type string `json:"selectedType"`
-			} `json:"auth"`
-		} `json:"security"`
-	}
-	text, err := agent.ReadSettings(filepath.Join(a.Homes.Of(chat), "settings.json"))
-	if err != nil || json.Unmarshal(text, &settings) != nil || settings.Security.Auth.Type != "oauth-personal" {
-		return nil
-	}
-	return leash.Variables{{Names: signedIn}}.Has
 }

@@ -1,12 +1,15 @@
 package gemini
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
 	"time"
 
 	"resumed/internal/agent"
+	"resumed/internal/limit"
+	"resumed/internal/resume"
 )
 
 // record is one line of a chat: the header, a message, or a change of what was
@@ -33,6 +36,7 @@ type record struct {
 }
 
 type tokens struct {
+	Total    int64   `json:"total"`
 	Output   float64 `json:"output"`
 	Thoughts float64 `json:"thoughts"`
 }
@@ -163,4 +167,137 @@ func IsHeader(line []byte) bool {
 // isHeader reports whether the record is the first line of a chat.
 func (r record) isHeader() bool {
 	return r.SessionID != "" && r.Project != "" && r.ID == "" && r.Type == "" && r.Messages == nil
+}
+
+// toolCall is a tool that was called, with what became of it.
+type toolCall struct {
+	ID     string          `json:"id"`
+	Name   string          `json:"name"`
+	Args   map[string]any  `json:"args"`
+	Status string          `json:"status"`
+	Result json.RawMessage `json:"result"`
+}
+
+// denialWords are how Gemini CLI says that a tool was not allowed.
+var denialWords = []string{
+	"requires user confirmation, which is not supported in non-interactive mode", "denied by policy",
+}
+
+// denied reports whether the tool was not run for want of a permission.
+func (c toolCall) denied() bool {
+	return c.Status == "error" && slices.ContainsFunc(denialWords, func(words string) bool {
+		return strings.Contains(string(c.Result), words)
+	})
+}
+
+// read says what a line of a chat means. Messages do not name their session: the head of
+// their file does.
+func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, bool) {
+	r, ok := parse(line.Data)
+	if !ok {
+		return agent.Record{}, false
+	}
+	said := agent.Record{At: r.at(line.ModTime)}
+	said.Event, _ = r.event(limits(said.At), line.ModTime)
+	if n := len(r.Set.Messages); n > 0 { // a list of all messages tells nothing new of tools
+		said.At = r.Set.Messages[n-1].at(line.ModTime)
+		return said, true
+	}
+	if r.Type == "gemini" {
+		said.Tokens = r.Tokens.Total
+	}
+	for _, c := range r.ToolCalls {
+		call := agent.Call{ID: c.ID, Tool: c.Name, Use: agent.UseOf(c.Args)}
+		said.Calls = append(said.Calls, call)
+		if c.denied() {
+			said.Denied = &agent.Denial{Tool: call.Tool, Use: call.Use}
+		}
+	}
+	return said, true
+}
+
+// event returns what a record says.
+//
+// A list that replaces all messages moves nothing: each resume begins with one,
+// and a failed or cancelled turn is taken back by one. It matters only where it
+// ends in a refusal or a cancellation itself.
+func (r record) event(limits limit.Reader, modTime time.Time) (resume.Event, bool) {
+	if len(r.Set.Messages) > 0 {
+		for _, message := range slices.Backward(r.Set.Messages) {
+			_, refused := message.refused()
+			if refused || message.cancels() {
+				return message.event(limits, modTime)
+			}
+			if message.Type != "info" && message.Type != "warning" {
+				break
+			}
+		}
+		return nil, false
+	}
+	at := r.at(modTime)
+	if at.IsZero() {
+		return nil, false
+	}
+	text, refused := r.refused()
+	switch {
+	case refused:
+		limits.At = at
+		return resume.Limited{At: at, Verdict: Verdict(limits, limit.Refusal{Text: text}), Text: agent.Clip(text)}, true
+	case r.moved():
+		return resume.Progressed{At: at}, true
+	case r.prompts():
+		return resume.Prompted{At: at}, true
+	case r.cancels(), r.RewindTo != "": // a person went back to before what happened
+		return resume.Cancelled{At: at}, true
+	default:
+		return nil, false
+	}
+}
+
+// Within a JSON string a quote is escaped, so these stand only where the record
+// itself has them.
+var (
+	listBegins     = []byte(`{"$set":{"messages":[{"`)
+	errorType      = []byte(`"type":"error"`)
+	infoType       = []byte(`"type":"info"`)
+	quotedSet      = []byte(`"$set"`)
+	quotedMessages = []byte(`"messages"`)
+	quotedGemini   = []byte(`"gemini"`)
+	quotedType     = []byte(`"type"`)
+	tellers        = [][]byte{[]byte(`"user"`), []byte(`"error"`), []byte(`"info"`), []byte(`"$rewindTo"`)}
+)
+
+// sift passes over what cannot tell anything: updates of the metadata, half of
+// a chat's lines.
+func sift(line []byte) agent.Weight {
+	if bytes.HasPrefix(line, listBegins) && !bytes.Contains(line, errorType) && !bytes.Contains(line, infoType) {
+		return agent.Nothing // all messages anew, of which none ends anything
+	}
+	if kind, known := agent.TextAtEnds(line, "type"); known {
+		return weigh(string(kind))
+	}
+	if bytes.Contains(line, quotedSet) && !bytes.Contains(line, quotedMessages) {
+		return agent.Nothing
+	}
+	for _, teller := range tellers {
+		if bytes.Contains(line, teller) {
+			return agent.Matters
+		}
+	}
+	if bytes.Contains(line, quotedGemini) && bytes.Contains(line, quotedType) {
+		return agent.Moves
+	}
+	return agent.Nothing
+}
+
+// weigh judges a message by its type.
+func weigh(kind string) agent.Weight {
+	switch kind {
+	case "gemini":
+		return agent.Moves
+	case "user", "error", "info":
+		return agent.Matters
+	default:
+		return agent.Nothing
+	}
 }

@@ -4,16 +4,13 @@ import (
 	"regexp"
 	"time"
 
+	"resumed/internal/agent"
 	"resumed/internal/limit"
 )
 
 // Verdict says what the refusal that ended a turn means.
 func Verdict(limits limit.Reader, refusal limit.Refusal) limit.Verdict {
-	v := limits.Refusal(refusal)
-	v.InProgress = false // it is over: Gemini CLI says this when it has given up
-	if v.Class == limit.None {
-		v = limit.Verdict{Class: limit.Unknown, WaitHelps: true} // it failed, and says nothing
-	}
+	v := agent.Failed(limits.Refusal(refusal))
 	if v.Class == limit.UsageLimit && !v.Reset.Stated() && ofADay.MatchString(refusal.Text) {
 		v.Reset = nextDay(limits.At)
 	}

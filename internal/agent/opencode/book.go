@@ -3,7 +3,6 @@ package opencode
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -71,19 +70,15 @@ const epoch = "time"
 const hesitation = 2 * time.Second
 
 // look reads what is new. It changes nothing in b.
-func (b *book) look(ctx context.Context, now time.Time) (news, error) {
-	db, err := openDatabase(ctx, b.path)
+func (b *book) look(ctx context.Context, now time.Time) (n news, err error) {
+	err = readDatabase(ctx, b.path, func(db *database) (err error) {
+		n, err = b.read(ctx, db, now)
+		n.stamp = db.Stamp
+		return err
+	})
 	if err != nil {
 		return news{}, err
 	}
-	n, err := b.read(ctx, db, now)
-	if err == nil {
-		err = db.Check()
-	}
-	if err = errors.Join(err, db.Close()); err != nil {
-		return news{}, err
-	}
-	n.stamp = db.Stamp
 	slices.SortStableFunc(n.observations, func(a, b resume.Observation) int { return cmp.Compare(a.Pos.Offset, b.Pos.Offset) })
 	return n, nil
 }

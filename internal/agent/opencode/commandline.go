@@ -3,7 +3,6 @@ package opencode
 import (
 	"cmp"
 	"context"
-	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -106,41 +105,35 @@ func (i invocation) said() string {
 // begun returns the sessions of a database that have begun in the directory since
 // that time, with that prompt. Those of its own agents are none.
 func begun(ctx context.Context, path, dir string, since time.Time, prompt string) (ids []string, err error) {
-	db, err := openDatabase(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	all, err := db.conversations(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range all {
-		if c.createdMS < since.UnixMilli() || c.parent != "" || !process.SameDir(c.directory, dir) {
-			continue
-		}
-		first, err := db.firstPrompt(ctx, c.id)
+	err = readDatabase(ctx, path, func(db *database) error {
+		all, err := db.conversations(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if agent.Said(first, prompt) {
-			ids = append(ids, c.id)
+		for _, c := range all {
+			if c.createdMS < since.UnixMilli() || c.parent != "" || !process.SameDir(c.directory, dir) {
+				continue
+			}
+			first, err := db.firstPrompt(ctx, c.id)
+			if err != nil {
+				return err
+			}
+			if agent.Said(first, prompt) {
+				ids = append(ids, c.id)
+			}
 		}
-	}
-	return ids, db.Check()
+		return nil
+	})
+	return ids, err
 }
 
 // firstPrompt returns what a session was told first.
 func (db *database) firstPrompt(ctx context.Context, session string) (string, error) {
-	var first message
-	err := db.each(ctx, func(m message) error {
-		first = m
-		return nil
-	}, "WHERE session_id = ? ORDER BY 4, 2 LIMIT 1", session)
-	if err != nil {
+	first, err := db.messages(ctx, "WHERE session_id = ? ORDER BY 4, 2 LIMIT 1", session)
+	if err != nil || len(first) == 0 {
 		return "", err
 	}
-	parts, err := db.parts(ctx, "m.id = ?", first.id)
+	parts, err := db.parts(ctx, "m.id = ?", first[0].id)
 	at := slices.IndexFunc(parts, func(p part) bool { return p.Type == "text" && !p.Synthetic })
 	if err != nil || at < 0 {
 		return "", err

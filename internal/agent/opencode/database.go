@@ -31,6 +31,20 @@ func openDatabase(ctx context.Context, path string) (*database, error) {
 	return db, nil
 }
 
+// readDatabase opens the database at path for one look. What a look reads counts only
+// if the file did not change meanwhile.
+func readDatabase(ctx context.Context, path string, read func(*database) error) (err error) {
+	db, err := openDatabase(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := read(db); err != nil {
+		return err
+	}
+	return db.Check()
+}
+
 // needed is what a database must have to be opencode's.
 var needed = map[string][]string{
 	"session": {"id"},

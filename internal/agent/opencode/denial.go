@@ -2,7 +2,6 @@ package opencode
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -16,20 +15,17 @@ import (
 func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (d agent.Denial, denied bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, evidenceTimeout)
 	defer cancel()
-	err = sqliteread.Steadily(ctx, func(ctx context.Context) (err error) {
-		d, denied, err = a.denied(ctx, s, run.Since.UnixMilli())
-		return err
+	err = sqliteread.Steadily(ctx, func(ctx context.Context) error {
+		return readDatabase(ctx, s.Transcript, func(db *database) (err error) {
+			d, denied, err = db.denied(ctx, s.Key.ID, run.Since.UnixMilli())
+			return err
+		})
 	})
 	return d, denied, err
 }
 
-func (a *Agent) denied(ctx context.Context, s resume.Session, sinceMS int64) (d agent.Denial, denied bool, err error) {
-	db, err := openDatabase(ctx, s.Transcript)
-	if err != nil {
-		return d, false, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	messages, err := db.latest(ctx, s.Key.ID)
+func (db *database) denied(ctx context.Context, session string, sinceMS int64) (d agent.Denial, denied bool, err error) {
+	messages, err := db.latest(ctx, session)
 	if err != nil {
 		return d, false, err
 	}
@@ -44,13 +40,13 @@ func (a *Agent) denied(ctx context.Context, s resume.Session, sinceMS int64) (d 
 		}
 		tools = slices.DeleteFunc(tools, func(p part) bool { return p.Type != "tool" })
 		if i := slices.IndexFunc(tools, part.denied); i >= 0 {
-			return agent.Denial{Tool: tools[i].Tool, Use: agent.UseOf(tools[i].State.Input)}, true, db.Check()
+			return agent.Denial{Tool: tools[i].Tool, Use: agent.UseOf(tools[i].State.Input)}, true, nil
 		}
 		if len(tools) > 0 {
 			break // it went on with other tools
 		}
 	}
-	return d, false, db.Check()
+	return d, false, nil
 }
 
 // denialWords are how opencode says that a tool was not allowed: nobody

@@ -29,18 +29,15 @@ func (a *Agent) Evidence(path string) ([]agent.Evidence, error) {
 	}
 	var found []agent.Evidence
 	err = sqliteread.Steadily(ctx, func(ctx context.Context) error {
-		found, err = a.evidence(ctx, path)
-		return err
+		return readDatabase(ctx, path, func(db *database) error {
+			found, err = a.evidence(ctx, db, path)
+			return err
+		})
 	})
 	return found, err
 }
 
-func (a *Agent) evidence(ctx context.Context, path string) (found []agent.Evidence, err error) {
-	db, err := openDatabase(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+func (a *Agent) evidence(ctx context.Context, db *database, path string) (found []agent.Evidence, err error) {
 	all, err := db.conversations(ctx)
 	if err != nil {
 		return nil, err
@@ -57,7 +54,7 @@ func (a *Agent) evidence(ctx context.Context, path string) (found []agent.Eviden
 		}
 		found = append(found, e)
 	}
-	return found, db.Check()
+	return found, nil
 }
 
 // judge says how one session stands by its last messages, newest first.

@@ -42,12 +42,7 @@ func parseEntry(line []byte) (note, bool) {
 		return note{}, false
 	}
 	n := note{session: e.Session, directory: e.Directory, atMS: e.AtMS, pid: e.PID, status: e.Status}
-	switch e.Type {
-	case "session.status":
-		n.kind = e.Status.kind()
-	case "session.idle", "session.error":
-		n.kind = over
-	}
+	n.kind = kindOfEvent(e.Type, e.Status)
 	return n, n.kind != 0
 }
 

@@ -3,7 +3,6 @@ package opencode
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -71,22 +70,6 @@ const (
 	failed                   // a turn that an error stopped
 )
 
-// parse reads a row's data.
-func parse(data []byte) (record, bool) {
-	var r record
-	if !decode(data, &r) {
-		return record{}, false
-	}
-	return r, true
-}
-
-// decode reads a record. A field of an unexpected type is as good as none.
-func decode(data []byte, into any) bool {
-	err := json.Unmarshal(data, into)
-	_, odd := errors.AsType[*json.UnmarshalTypeError](err)
-	return err == nil || odd
-}
-
 func (r record) meaning() meaning {
 	switch {
 	case r.Role == "user":
@@ -117,8 +100,8 @@ type Said struct {
 // record, and only where that has none from the row: opencode touches rows again
 // long after what they tell has happened.
 func Read(data []byte, createdMS, updatedMS int64) Said {
-	r, ok := parse(data)
-	if !ok {
+	var r record
+	if !agent.Decode(data, &r) {
 		return Said{}
 	}
 	s := Said{meaning: r.meaning(), record: r}
@@ -167,9 +150,6 @@ func (s Said) Broken() bool { return s.meaning == broken }
 
 // AtMS is when it was said.
 func (s Said) AtMS() int64 { return s.atMS }
-
-// Failure is what ended the turn, or nil.
-func (s Said) Failure() *Failure { return s.record.Error }
 
 // latestMS is the end of the year 9999: no clock runs that far ahead.
 const latestMS = 253402300799999

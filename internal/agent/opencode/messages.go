@@ -22,41 +22,30 @@ func (db *database) messageColumns() string {
 	}, ", ")
 }
 
-// each visits the messages that a condition selects, in its order.
-func (db *database) each(ctx context.Context, visit func(message) error, where string, args ...any) error {
+// messages returns the messages that a condition selects, in its order.
+func (db *database) messages(ctx context.Context, where string, args ...any) ([]message, error) {
 	rows, err := db.QueryContext(ctx, "SELECT "+db.messageColumns()+" FROM message "+where, args...)
 	if err != nil {
-		return fmt.Errorf("read messages: %w", err)
+		return nil, fmt.Errorf("read messages: %w", err)
 	}
 	defer rows.Close()
+	var all []message
 	for rows.Next() {
 		var m message
 		var created, updated any
 		var data []byte
-		var long sql.NullBool // nothing at all has no length
+		var long sql.NullBool // NULL has no length
 		if err := rows.Scan(&m.row, &m.id, &m.session, &created, &updated, &data, &long); err != nil {
-			return fmt.Errorf("read message: %w", err)
+			return nil, fmt.Errorf("read message: %w", err)
 		}
 		m.createdMS, m.long = number(created), long.Bool
 		m.said = Read(data, m.createdMS, number(updated)).trimmed()
-		if err := visit(m); err != nil {
-			return err
-		}
+		all = append(all, m)
 	}
 	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read messages: %w", err)
+		return nil, fmt.Errorf("read messages: %w", err)
 	}
-	return nil
-}
-
-// one returns the message whose column has that value, or false where there is
-// none.
-func (db *database) one(ctx context.Context, column string, value any) (found message, ok bool, err error) {
-	err = db.each(ctx, func(m message) error {
-		found, ok = m, true
-		return nil
-	}, "WHERE "+column+" = ? LIMIT 1", value)
-	return found, ok, err
+	return all, nil
 }
 
 // rowIs reports whether the row of that number is the message of that id: rows
@@ -79,15 +68,9 @@ func (db *database) lastRow(ctx context.Context) (int64, error) {
 	return row, nil
 }
 
-// ref is where a message stands.
-type ref struct {
-	row       int64
-	id        string
-	createdMS int64
-}
-
-func (r ref) compare(o ref) int {
-	return cmp.Or(cmp.Compare(r.createdMS, o.createdMS), cmp.Compare(r.id, o.id))
+// compare orders the messages of a session by time.
+func (m message) compare(o message) int {
+	return cmp.Or(cmp.Compare(m.createdMS, o.createdMS), cmp.Compare(m.id, o.id))
 }
 
 // kept is how many of a session's last messages are looked at. The last one may
@@ -95,64 +78,52 @@ func (r ref) compare(o ref) int {
 const kept = 6
 
 // ends returns the last messages of each session, oldest first, and the last
-// row of all. It reads no data: one walk through an index, where there is one.
-func (db *database) ends(ctx context.Context) (bySession map[string][]ref, last ref, err error) {
+// row of all, without what they say. It reads no data: one walk through an index, if
+// there is one.
+func (db *database) ends(ctx context.Context) (bySession map[string][]message, last message, err error) {
 	rows, err := db.QueryContext(ctx,
 		"SELECT rowid, "+db.pick("message", "id", "''")+", "+db.pick("message", "session_id", "''")+", "+
 			db.pick("message", "time_created", "0")+" FROM message")
 	if err != nil {
-		return nil, ref{}, fmt.Errorf("read messages: %w", err)
+		return nil, last, fmt.Errorf("read messages: %w", err)
 	}
 	defer rows.Close()
-	bySession = make(map[string][]ref)
+	bySession = make(map[string][]message)
 	for rows.Next() {
-		var r ref
-		var session string
+		var m message
 		var created any
-		if err := rows.Scan(&r.row, &r.id, &session, &created); err != nil {
-			return nil, ref{}, fmt.Errorf("read message: %w", err)
+		if err := rows.Scan(&m.row, &m.id, &m.session, &created); err != nil {
+			return nil, last, fmt.Errorf("read message: %w", err)
 		}
-		r.createdMS = number(created)
-		if r.row > last.row {
-			last = r
+		m.createdMS = number(created)
+		if m.row > last.row {
+			last = m
 		}
-		bySession[session] = keepLast(bySession[session], r)
+		bySession[m.session] = keepLast(bySession[m.session], m)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, ref{}, fmt.Errorf("read messages: %w", err)
+		return nil, last, fmt.Errorf("read messages: %w", err)
 	}
 	return bySession, last, nil
 }
 
-func keepLast(refs []ref, r ref) []ref {
-	at, _ := slices.BinarySearchFunc(refs, r, ref.compare)
-	refs = slices.Insert(refs, at, r)
-	return refs[max(0, len(refs)-kept):]
+func keepLast(messages []message, m message) []message {
+	at, _ := slices.BinarySearchFunc(messages, m, message.compare)
+	messages = slices.Insert(messages, at, m)
+	return messages[max(0, len(messages)-kept):]
 }
 
 // latest returns the last messages of one session, newest first.
 func (db *database) latest(ctx context.Context, session string) ([]message, error) {
-	var all []message
-	err := db.each(ctx, func(m message) error {
-		all = append(all, m)
-		return nil
-	}, fmt.Sprintf("WHERE session_id = ? ORDER BY 4 DESC, 2 DESC LIMIT %d", kept), session)
-	return all, err
+	return db.messages(ctx, fmt.Sprintf("WHERE session_id = ? ORDER BY 4 DESC, 2 DESC LIMIT %d", kept), session)
 }
-
-var errEnough = errors.New("enough was read")
 
 // lastPrompt returns what a session was asked last.
 func (db *database) lastPrompt(ctx context.Context, session string) (last record, err error) {
-	err = db.each(ctx, func(m message) error {
-		if m.said.meaning != prompted {
-			return nil
-		}
-		last = m.said.record
-		return errEnough
-	}, "WHERE session_id = ? ORDER BY 4 DESC, 2 DESC", session)
-	if errors.Is(err, errEnough) {
-		err = nil
+	role := fmt.Sprintf("CASE WHEN octet_length(data) <= %d AND json_valid(data) THEN json_extract(data, '$.role') END", longest)
+	latest, err := db.messages(ctx, fmt.Sprintf("WHERE session_id = ? AND %s = 'user' ORDER BY 4 DESC, 2 DESC LIMIT %d", role, kept), session)
+	if at := slices.IndexFunc(latest, func(m message) bool { return m.said.meaning == prompted }); at >= 0 {
+		last = latest[at].said.record
 	}
 	return last, err
 }

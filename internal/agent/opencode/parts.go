@@ -3,6 +3,8 @@ package opencode
 import (
 	"context"
 	"fmt"
+
+	"resumed/internal/agent"
 )
 
 // part is what is read of a part of a message.
@@ -34,7 +36,7 @@ func Compacts(part []byte) bool { return readPart(part).compacts() }
 
 func readPart(data []byte) part {
 	var p part
-	if !decode(data, &p) {
+	if !agent.Decode(data, &p) {
 		return part{}
 	}
 	return p

@@ -36,14 +36,14 @@ func (p *pass) readEnds(ctx context.Context) error {
 			continue // a child is its parent's business, an archived one nobody's
 		}
 		for i, r := range slices.Backward(ends[c.id]) {
-			m, found, err := p.db.one(ctx, "rowid", r.row)
+			found, err := p.db.messages(ctx, "WHERE rowid = ?", r.row)
 			if err != nil {
 				return err
 			}
-			if !found {
+			if len(found) == 0 {
 				continue
 			}
-			spoke, err := p.take(ctx, c, m, i == len(ends[c.id])-1, true)
+			spoke, err := p.take(ctx, c, found[0], i == len(ends[c.id])-1, true)
 			if err != nil {
 				return err
 			}
@@ -60,27 +60,26 @@ func (p *pass) readOn(ctx context.Context) error {
 	next := &p.news.cursor
 	var fresh []message
 	for _, id := range next.Open {
-		m, found, err := p.db.one(ctx, "id", id)
+		found, err := p.db.messages(ctx, "WHERE id = ?", id)
 		if err != nil {
 			return err
 		}
-		if found {
-			fresh = append(fresh, m)
-		}
+		fresh = append(fresh, found...)
 	}
 	clear(next.Open)
-	err := p.db.each(ctx, func(m message) error {
-		fresh = append(fresh, m)
-		next.Row, next.ID = m.row, m.id
-		return nil
-	}, "WHERE rowid > ? ORDER BY rowid", next.Row)
+	added, err := p.db.messages(ctx, "WHERE rowid > ? ORDER BY rowid", next.Row)
 	if err != nil {
 		return err
 	}
+	if len(added) > 0 {
+		last := added[len(added)-1]
+		next.Row, next.ID = last.row, last.id
+	}
+	fresh = append(fresh, added...)
 
 	newest := make(map[string]message)
 	for _, m := range fresh {
-		if was, ok := newest[m.session]; !ok || was.ref().compare(m.ref()) < 0 {
+		if was, ok := newest[m.session]; !ok || was.compare(m) < 0 {
 			newest[m.session] = m
 		}
 	}
@@ -103,8 +102,6 @@ func (p *pass) readOn(ctx context.Context) error {
 	p.bound(newest)
 	return nil
 }
-
-func (m message) ref() ref { return ref{row: m.row, id: m.id, createdMS: m.createdMS} }
 
 func (p *pass) conversation(ctx context.Context, id string) (conversation, bool, error) {
 	if c, ok := p.sessions[id]; ok {
@@ -182,7 +179,7 @@ func (p *pass) bound(newest map[string]message) {
 	for session := range open {
 		refs = append(refs, newest[session])
 	}
-	slices.SortFunc(refs, func(a, b message) int { return a.ref().compare(b.ref()) })
+	slices.SortFunc(refs, message.compare)
 	for _, m := range refs[:len(refs)-maxOpen] {
 		delete(open, m.session)
 	}

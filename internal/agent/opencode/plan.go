@@ -60,9 +60,11 @@ func (a *Agent) stands(ctx context.Context, s resume.Session) (c conversation, o
 		last agent.Evidence
 		why  string
 	)
-	err = sqliteread.Steadily(ctx, func(ctx context.Context) (err error) {
-		c, last, why, err = a.again(ctx, s)
-		return err
+	err = sqliteread.Steadily(ctx, func(ctx context.Context) error {
+		return readDatabase(ctx, s.Transcript, func(db *database) (err error) {
+			c, last, why, err = a.again(ctx, db, s)
+			return err
+		})
 	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -92,12 +94,7 @@ func (b *brand) triesAgain(ms int64) string {
 
 // again reads the session anew. why is set where it is not to be continued at
 // all.
-func (a *Agent) again(ctx context.Context, s resume.Session) (c conversation, last agent.Evidence, why string, err error) {
-	db, err := openDatabase(ctx, s.Transcript)
-	if err != nil {
-		return c, last, "", err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+func (a *Agent) again(ctx context.Context, db *database, s resume.Session) (c conversation, last agent.Evidence, why string, err error) {
 	c, found, err := db.conversation(ctx, s.Key.ID)
 	switch {
 	case err != nil:
@@ -117,10 +114,8 @@ func (a *Agent) again(ctx context.Context, s resume.Session) (c conversation, la
 	if last, err = a.judge(ctx, b, db, c, messages); err != nil {
 		return c, last, "", err
 	}
-	if c.asked, err = db.lastPrompt(ctx, c.id); err != nil {
-		return c, last, "", err
-	}
-	return c, last, "", db.Check()
+	c.asked, err = db.lastPrompt(ctx, c.id)
+	return c, last, "", err
 }
 
 // standsBack returns why the session is not continued by what the database says

@@ -56,6 +56,18 @@ func (s Status) kind() noteKind {
 	}
 }
 
+// kindOfEvent returns what an event tells of its session, or 0 if that is nothing.
+func kindOfEvent(event string, s Status) noteKind {
+	switch event {
+	case "session.status":
+		return s.kind()
+	case "session.idle", "session.error":
+		return over
+	default:
+		return 0
+	}
+}
+
 // Verdict says what opencode is waiting for.
 func (s Status) Verdict(reader limit.Reader, at time.Time) limit.Verdict {
 	reader.At = at

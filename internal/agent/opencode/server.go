@@ -188,12 +188,7 @@ func (s *server) hear(data string, at time.Time) {
 		session: e.Payload.Properties.Session, directory: e.Directory,
 		atMS: at.UnixMilli(), status: e.Payload.Properties.Status,
 	}
-	switch e.Payload.Type {
-	case "session.status":
-		n.kind = n.status.kind()
-	case "session.idle", "session.error":
-		n.kind = over
-	}
+	n.kind = kindOfEvent(e.Payload.Type, n.status)
 	s.pass(n)
 }
 
@@ -251,21 +246,26 @@ func (s *server) resync(ctx context.Context) {
 }
 
 // statuses returns the sessions of a directory that are not idle.
-func (s *server) statuses(ctx context.Context, directory string) (map[string]Status, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
+func (s *server) statuses(ctx context.Context, directory string) (listed map[string]Status, err error) {
 	query := url.Values{}
 	if directory != "" {
 		query.Set("directory", directory)
 	}
-	answer, err := s.get(ctx, "/session/status", query)
+	err = s.getJSON(ctx, "/session/status", query, &listed)
+	return listed, err
+}
+
+// getJSON asks the server for one value.
+func (s *server) getJSON(ctx context.Context, path string, query url.Values, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	answer, err := s.get(ctx, path, query)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer answer.Body.Close()
-	var listed map[string]Status
-	if err := json.NewDecoder(io.LimitReader(answer.Body, maxStatus)).Decode(&listed); err != nil {
-		return nil, fmt.Errorf("read status: %w", err)
+	if err := json.NewDecoder(io.LimitReader(answer.Body, maxStatus)).Decode(into); err != nil {
+		return fmt.Errorf("read the answer to GET %s: %w", path, err)
 	}
-	return listed, nil
+	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -96,17 +95,8 @@ func (a *Agent) through(ctx context.Context, c conversation, w agent.Words) (age
 
 // session returns what the server knows of a session.
 func (s *server) session(ctx context.Context, c conversation) (k known, err error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	answer, err := s.get(ctx, "/session/"+c.id, url.Values{"directory": {c.directory}})
-	if err != nil {
-		return known{}, err
-	}
-	defer answer.Body.Close()
-	if err := json.NewDecoder(io.LimitReader(answer.Body, maxStatus)).Decode(&k); err != nil {
-		return known{}, fmt.Errorf("read session: %w", err)
-	}
-	return k, nil
+	err = s.getJSON(ctx, "/session/"+c.id, url.Values{"directory": {c.directory}}, &k)
+	return k, err
 }
 
 // notConnected reports whether a request did not even reach a server.

@@ -3,8 +3,8 @@
 help: ## Show this help
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-13s %s\n", $$1, $$2}'
 
-build: ## Build ./resumed
-	CGO_ENABLED=0 go build -trimpath -o resumed ./cmd/resumed
+build: ## Build ./resumed and ./resumed-hub
+	CGO_ENABLED=0 go build -trimpath -o ./ ./cmd/resumed ./cmd/resumed-hub
 
 test: ## Run the tests
 	go test ./...
@@ -31,7 +31,8 @@ cover: ## Show the coverage of each package
 # It takes eight minutes and, in $TMPDIR, 2.6 GB for a hundred thousand sessions, which are
 # left out where there is no room. What single parts cost is told by go test -bench . ./internal/…
 bench: ## Measure the built daemon and its peers, and write docs/performance.md (SESSIONS=10,100)
-	cd bench && go run . -out docs/performance.md -sessions "$${SESSIONS:-10,100,1000,10000,100000}"
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/ ./cmd/resumed-hub
+	cd bench && PATH="$(CURDIR)/bin:$$PATH" go run . -out docs/performance.md -sessions "$${SESSIONS:-10,100,1000,10000,100000}"
 
 bench-hub: ## Let a hundred hosts of a hundred sessions share a limit, and say what that costs (HOSTS=100)
 	HUB_TEST_HOSTS="$${HOSTS:-100}" go test -count=1 -v -run ManyHosts ./internal/hub

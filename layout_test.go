@@ -22,7 +22,7 @@ import (
 var arrows = map[string][]string{
 	"cmd/resumed": {
 		"configs", "internal/agents", "internal/app", "internal/atomicfile", "internal/backoff", "internal/buildinfo", "internal/commandline", "internal/config", "internal/control", "internal/deliver",
-		"internal/dirs", "internal/doctor", "internal/execrun", "internal/explain", "internal/fleet/member", "internal/fleet/natskv", "internal/hint", "internal/hub", "internal/humanize",
+		"internal/dirs", "internal/doctor", "internal/execrun", "internal/explain", "internal/fleet/member", "internal/fleet/natskv", "internal/hint", "internal/humanize",
 		"internal/journal", "internal/lease", "internal/limit", "internal/logging", "internal/notify", "internal/notify/channels", "internal/queue", "internal/resume", "internal/resume/view", "internal/runner",
 		"internal/sanitize", "internal/service", "internal/state", "internal/terminal/tmux", "internal/termui", "internal/usage",
 	},
@@ -33,6 +33,9 @@ var arrows = map[string][]string{
 	"internal/doctor": {
 		"internal/agents", "internal/config", "internal/control", "internal/dirs", "internal/fleet/natskv", "internal/humanize", "internal/mounts",
 		"internal/notify/desktop", "internal/ownership", "internal/program", "internal/resume", "internal/resume/view", "internal/sanitize", "internal/state", "internal/terminal/kitty",
+	},
+	"cmd/resumed-hub": {
+		"internal/buildinfo", "internal/commandline", "internal/dirs", "internal/fleet/natskv", "internal/hub", "internal/humanize", "internal/logging", "internal/sanitize",
 	},
 	"internal/app": {
 		"internal/agent", "internal/agents", "internal/budget", "internal/config", "internal/control", "internal/deliver", "internal/feed",
@@ -60,6 +63,7 @@ var arrows = map[string][]string{
 	},
 	"internal/agents":                {"internal/agent", "internal/agent/*", "internal/config", "internal/limit", "internal/ownership", "internal/program", "internal/resume", "internal/resume/view", "internal/usage"},
 	"internal/execrun":               {"internal/agent", "internal/backoff", "internal/sanitize", "internal/lease", "internal/limit", "internal/lastwords", "internal/procfs", "internal/resume"},
+	"internal/commandline":           {"internal/buildinfo"},
 	"internal/logging":               {"internal/sanitize"},
 	"internal/lastwords":             {"internal/sanitize", "internal/limit"},
 	"internal/config":                {"internal/dirs", "internal/backoff", "internal/budget", "internal/fsevents", "internal/humanize", "internal/limit", "internal/mounts", "internal/ownership", "internal/resume"},
@@ -141,7 +145,7 @@ var libraries = map[string][]string{
 	"github.com/pelletier/go-toml/v2":         {"internal/config"},
 	"github.com/prometheus/client_golang":     {"internal/metrics"},
 	"github.com/shirou/gopsutil/v4":           {"internal/procfs"},
-	"github.com/spf13/cobra":                  {"cmd/resumed", "internal/commandline"},
+	"github.com/spf13/cobra":                  {"cmd/resumed", "cmd/resumed-hub", "internal/commandline"},
 	"github.com/spf13/pflag":                  {"cmd/resumed", "internal/commandline"},
 	"github.com/spf13/viper":                  {"internal/config"},
 	"github.com/stretchr/testify":             {"internal/sessionbus/bustest", "internal/agent/claude/claudetest", "internal/agenttest", "internal/fleet/fleettest", "internal/notify/notifytest", "internal/terminal/kittytest", "internal/terminal/terminaltest"},
@@ -244,6 +248,33 @@ func TestArrowsGoDown(t *testing.T) {
 	}
 }
 
+// The server of a fleet is in the program of the hub alone: it polls /proc every second in every program
+// that contains it.
+func TestTheDaemonContainsNoServer(t *testing.T) {
+	imports := make(map[string][]string)
+	for _, s := range sources(t) {
+		imports[s.pkg] = append(imports[s.pkg], s.imports...)
+	}
+	seen := make(map[string]bool)
+	var visit func(pkg string)
+	visit = func(pkg string) {
+		if seen[pkg] {
+			return
+		}
+		seen[pkg] = true
+		for _, imported := range imports[pkg] {
+			if within(imported, "github.com/nats-io/nats-server/v2") {
+				t.Errorf("cmd/resumed contains %s, by %s", imported, pkg)
+			}
+			if ours, found := strings.CutPrefix(imported, "resumed/"); found {
+				visit(ours)
+			}
+		}
+	}
+	visit("cmd/resumed")
+	require.True(t, seen["internal/fleet/natskv"])
+}
+
 func generalise(pkg string) string {
 	if dir := path.Dir(pkg); arrows[pkg] == nil && arrows[dir+"/*"] != nil {
 		return dir + "/*"
@@ -322,7 +353,7 @@ func TestEachPackageSaysWhatItIs(t *testing.T) {
 // On Windows the program says that it runs in WSL, and nothing else of it is compiled.
 func TestWindowsGetsASentence(t *testing.T) {
 	for _, s := range sources(t) {
-		if s.pkg != "cmd/resumed" || strings.HasSuffix(s.file, "_windows.go") {
+		if path.Dir(s.pkg) != "cmd" || strings.HasSuffix(s.file, "_windows.go") {
 			continue
 		}
 		text, err := os.ReadFile(s.file)

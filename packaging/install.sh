@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs resumed for you alone: fetches the program of your system, checks its
-# sum, and puts one file into ~/.local/bin. It needs no root and changes nothing else.
+# sum, and puts resumed and resumed-hub into ~/.local/bin. It needs no root and changes nothing else.
 # The sum comes from the same server: it proves that the download is complete, not who
 # made it. That is the server's word, so it is asked by https alone.
 #
@@ -83,8 +83,8 @@ main() {
     { mkdir -p "$to" && [ -w "$to" ]; } 2>/dev/null || fail "$to cannot be written" "--to DIR, a directory of yours that is in PATH"
 
     work=$(mktemp -d)
-    new=$to/.resumed.$$
-    trap 'rm -rf "$work" "$new"' EXIT
+    new=$to/.resumed.$$ new_hub=$to/.resumed-hub.$$
+    trap 'rm -rf "$work" "$new" "$new_hub"' EXIT
     trap 'exit 130' HUP INT TERM
     fetch "$base/checksums.txt" "$work/checksums.txt"
     line=$(grep "_$system\.tar\.gz\$" "$work/checksums.txt") || fail "$base/checksums.txt names no archive for $system" "another --from"
@@ -97,11 +97,12 @@ main() {
     mkdir "$work/unpacked"
     tar -xzf "$work/archive" -C "$work/unpacked" || fail "$archive cannot be unpacked"
     set -- "$work"/unpacked/*/resumed
-    [ -f "$1" ] || fail "$archive holds no program"
-    { cp "$1" "$new" && chmod 755 "$new"; } 2>/dev/null || fail "$to cannot be written" "--to DIR, a directory of yours that is in PATH"
+    [ -f "$1" ] && [ -f "$1-hub" ] || fail "$archive does not hold both programs"
+    { cp "$1" "$new" && cp "$1-hub" "$new_hub" && chmod 755 "$new" "$new_hub"; } 2>/dev/null || fail "$to cannot be written" "--to DIR, a directory of yours that is in PATH"
     version=$("$new" version) || fail "the program does not run here: nothing was installed"
     before=
     [ ! -x "$to/resumed" ] || before=$("$to/resumed" version 2>/dev/null || true)
+    mv -f "$new_hub" "$to/resumed-hub"
     mv -f "$new" "$to/resumed"
     report
 }
@@ -126,7 +127,7 @@ report() {
         ;;
     esac
     echo "Next: resumed demo, then resumed install"
-    echo "To undo it: $to/resumed uninstall --purge, then rm $to/resumed"
+    echo "To undo it: $to/resumed uninstall --purge, then rm $to/resumed $to/resumed-hub"
 }
 
 main "$@" # all of it was read: half of a script does nothing

@@ -67,7 +67,7 @@ if [[ ! -e $rootfs/usr/bin/systemctl ]]; then
     debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,libpam-systemd,dbus-user-session,procps \
         "$suite" "$rootfs" >"$work/debootstrap.log" || { tail "$work/debootstrap.log" >&2; exit 1; }
 fi
-CGO_ENABLED=0 go build -trimpath -o "$rootfs/usr/local/bin/resumed" ./cmd/resumed
+CGO_ENABLED=0 go build -trimpath -o "$rootfs/usr/local/bin/" ./cmd/resumed ./cmd/resumed-hub
 CGO_ENABLED=0 go test -c -trimpath -o "$rootfs/usr/local/bin/runner.test" ./internal/runner
 chroot "$rootfs" sh -c 'id alice >/dev/null 2>&1 || useradd -m -u 1000 -s /bin/sh alice'
 rm -rf "$rootfs"/home/alice "$rootfs"/etc/systemd/system/resumed@* "$rootfs"/etc/systemd/system/multi-user.target.wants/resumed@*
@@ -251,7 +251,7 @@ inside systemctl stop resumed-hub.service
 
 if [[ -n ${PACKAGE:-} ]]; then
     step "a package: install"
-    inside rm -rf /usr/local/bin/resumed /etc/systemd/system/resumed-hub.service /var/lib/resumed-hub /var/lib/private/resumed-hub /etc/systemd/system/resumed@.service /etc/systemd/system/resumed@alice.service.d
+    inside rm -rf /usr/local/bin/resumed /usr/local/bin/resumed-hub /etc/systemd/system/resumed-hub.service /var/lib/resumed-hub /var/lib/private/resumed-hub /etc/systemd/system/resumed@.service /etc/systemd/system/resumed@alice.service.d
     alice 'rm -rf .local/state/resumed bot/logs/* bot/calls bot/go-*'
     cp "$PACKAGE" "$rootfs/var/now.deb"
     cp "$LATER" "$rootfs/var/later.deb"

@@ -66,14 +66,25 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		program = filepath.Join(dir, "resumed")
-		build := append([]string{"build", forNoDebugger, "-o", program}, buildFlags()...)
-		if out, err := exec.Command("go", append(build, ".")...).CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "build the binary: %v\n%s", err, out)
+		if err := build(program, "."); err != nil {
+			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
 		return m.Run()
 	}())
 }
+
+// build builds a binary as the tests are built.
+func build(binary, pkg string) error {
+	args := append([]string{"build", forNoDebugger, "-o", binary}, buildFlags()...)
+	if out, err := exec.Command("go", append(args, pkg)...).CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", binary, err, out)
+	}
+	return nil
+}
+
+// buildHub builds the program of the hub beside that of the daemon, for the tests that need one.
+var buildHub = sync.OnceValue(func() error { return build(filepath.Join(filepath.Dir(program), hubName), "../resumed-hub") })
 
 // forNoDebugger leaves out what only a debugger reads, as releases do: to link that takes as long as
 // to link all the rest.

@@ -108,6 +108,7 @@ var unlucky = map[string]string{
 // Every command that a document shows is one that the program knows, with the flags and
 // arguments that are shown, and does what it should in a home with an agent in it.
 func TestEveryCommandOfTheDocumentsRuns(t *testing.T) {
+	require.NoError(t, buildHub())
 	b := newBox(t)
 	b.write(configFile, bot+"[backoff]\nbase_delay = \"100ms\"\nmax_retries = 1\njitter = false\n[http]\nlisten = \"127.0.0.1:0\"\n")
 	b.write("bot/resume.sh", `echo "no luck"; exit 7`)

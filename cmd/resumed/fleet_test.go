@@ -28,6 +28,7 @@ type hubBox struct {
 var fleets sync.Mutex
 
 func newHubBox(t *testing.T) *hubBox {
+	require.NoError(t, buildHub())
 	h := &hubBox{box: newBox(t)}
 	fleets.Lock()
 	t.Cleanup(fleets.Unlock)

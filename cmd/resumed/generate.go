@@ -5,61 +5,15 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
-	"strconv"
-	"time"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
-
-	"resumed/internal/buildinfo"
+	"resumed/internal/commandline"
 )
 
-// main writes the man pages and the completions that packages carry into the
-// directory it is given. It takes the program's place under a build tag, so that
-// nobody's program carries what writes them.
+// main writes the man pages and completions for packages into a directory. It replaces the program under a
+// build tag, so that the program does not contain what writes them.
 func main() {
-	if err := generate(os.Args[1]); err != nil {
+	if err := commandline.Generate((&cli{out: os.Stdout, err: os.Stderr}).root(), os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "resumed:", err)
 		os.Exit(exitFailed)
 	}
-}
-
-func generate(dir string) error {
-	root := (&cli{out: os.Stdout, err: os.Stderr}).root()
-	root.DisableAutoGenTag = true
-	root.InitDefaultCompletionCmd()
-	if err := manPages(root, filepath.Join(dir, "man")); err != nil {
-		return err
-	}
-	completions := filepath.Join(dir, "completions")
-	if err := os.MkdirAll(completions, 0o755); err != nil {
-		return fmt.Errorf("make a directory: %w", err)
-	}
-	for name, write := range map[string]func(string) error{
-		"resumed":      func(file string) error { return root.GenBashCompletionFileV2(file, true) },
-		"_resumed":     root.GenZshCompletionFile,
-		"resumed.fish": func(file string) error { return root.GenFishCompletionFile(file, true) },
-	} {
-		if err := write(filepath.Join(completions, name)); err != nil {
-			return fmt.Errorf("write completion: %w", err)
-		}
-	}
-	return nil
-}
-
-func manPages(root *cobra.Command, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("make a directory: %w", err)
-	}
-	seconds, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64)
-	if err != nil {
-		return fmt.Errorf("read SOURCE_DATE_EPOCH: %w", err)
-	}
-	date := time.Unix(seconds, 0).UTC()
-	header := &doc.GenManHeader{Section: "1", Date: &date, Source: "resumed " + buildinfo.Newest, Manual: "User Commands"}
-	if err := doc.GenManTree(root, header, dir); err != nil {
-		return fmt.Errorf("write man pages: %w", err)
-	}
-	return nil
 }

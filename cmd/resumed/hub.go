@@ -3,206 +3,78 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
+	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"resumed/internal/config"
-	"resumed/internal/dirs"
-	"resumed/internal/fleet/natskv"
-	"resumed/internal/hub"
-	"resumed/internal/humanize"
-	"resumed/internal/logging"
+	"resumed/internal/commandline"
+	"resumed/internal/hint"
 )
 
+// hubName is the program of the hub: a daemon has no use for the server in it.
+const hubName = "resumed-hub"
+
 func (c *cli) hubCommand() *cobra.Command {
-	dir := ""
-	cmd := &cobra.Command{
-		Use:   "hub",
-		Short: "Run the server that connects the machines of a fleet",
-		Long: "Serves what `hub init` made, until SIGTERM or Ctrl-C. It knows the state of the accounts, the\n" +
-			"machines and the waiting sessions. It starts nothing, and machines work alone while it is down.",
-		Example: "  resumed hub init --listen 192.168.1.10:4222\n  resumed hub",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			place, err := hubDir(dir)
-			if err != nil {
-				return err
-			}
-			_, log := c.logger(config.Default())
-			return hub.Serve(cmd.Context(), hub.Options{
-				Dir: place, Log: log,
-				Ready: func(address string) { log.Info("ready", "listen", address, "dir", place) },
-			})
-		},
-	}
-	cmd.PersistentFlags().StringVar(&dir, "dir", "", "the hub's `DIRECTORY`")
-	cmd.AddCommand(c.hubInit(&dir), c.hubInvite(&dir), c.hubList(&dir), c.hubRemove(&dir))
-	return cmd
-}
-
-func (c *cli) hubInit(dir *string) *cobra.Command {
-	listen, renew, line := "", false, hub.Line{}
-	cmd := &cobra.Command{
-		Use:   "init",
-		Short: "Create a hub and print the line that machines join with",
-		Long: "Makes a directory with the hub's certificates, keys and settings, and prints a line for machines to\n" +
-			"join with. The line lets in as many machines as you say, so keep it secret. If you run it again,\n" +
-			"it prints the line that still works. --new-line makes another one, and all lines before stop working.",
-		Example: "  resumed hub init --listen 192.168.1.10:4222\n  resumed hub init --names laptop,desk",
-		RunE: func(*cobra.Command, []string) error {
-			place, err := hubDir(*dir)
-			if err != nil {
-				return err
-			}
-			invitation, err := hub.Init(place, listen, line)
-			if err == nil && renew {
-				invitation, err = hub.Renew(place, line)
-			}
-			if err != nil {
-				return err
-			}
-			known, err := hub.Known(place)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(c.err, "The hub is in %s and listens on %s%s. Start it with `resumed hub`.\n", place, known.Listen, reached(known.Listen))
-			return c.printLine(known, invitation)
-		},
-	}
-	cmd.Flags().StringVar(&listen, "listen", "", "`ADDRESS` to listen on, by which machines reach it (default \""+hub.DefaultListen+"\": this machine alone)")
-	cmd.Flags().BoolVar(&renew, "new-line", false, "make a new line, because the old one has leaked")
-	cmd.Flags().StringSliceVar(&line.Names, "names", nil, "the `NAMES` of the machines that the line lets in, each once")
-	cmd.Flags().IntVar(&line.Uses, "uses", 0, fmt.Sprintf("how many machines of any name the line lets in (default %d)", hub.DefaultUses))
-	cmd.MarkFlagsMutuallyExclusive("names", "uses")
-	return cmd
-}
-
-func (c *cli) hubInvite(dir *string) *cobra.Command {
-	uses := 0
-	cmd := &cobra.Command{
-		Use:     "invite [NAME…]",
-		Short:   "Print one more line that machines join with",
-		Long:    "Makes a line that lets in each of the named machines once, or as many machines of any name as you say.",
-		Example: "  resumed hub invite laptop\n  resumed hub invite --uses 3",
-		RunE: func(_ *cobra.Command, names []string) error {
-			place, err := hubDir(*dir)
-			if err != nil {
-				return err
-			}
-			if len(names) > 0 && uses != 0 {
-				return usageError{errors.New("write names or --uses, not both: a line lets in each named machine once")}
-			}
-			invitation, err := hub.Invite(place, hub.Line{Names: names, Uses: uses})
-			if err != nil {
-				return err
-			}
-			known, err := hub.Known(place)
-			if err != nil {
-				return err
-			}
-			return c.printLine(known, invitation)
-		},
-	}
-	cmd.Flags().IntVar(&uses, "uses", 0, fmt.Sprintf("how many machines of any name the line lets in (default %d)", hub.DefaultUses))
-	return cmd
-}
-
-// printLine prints the newest line, and says which machines can join with it.
-func (c *cli) printLine(known hub.List, invitation natskv.Invitation) error {
-	fmt.Fprintf(c.err, "This line lets in %s. Keep it secret, and run it there (`resumed fleet join -` reads it from standard input):\n", letsIn(known.Lines[len(known.Lines)-1]))
-	_, err := fmt.Fprintln(c.out, "resumed fleet join", invitation.Line())
-	return err
-}
-
-// reached says so if only this machine can reach the hub.
-func reached(listen string) string {
-	if strings.HasPrefix(listen, "127.") || strings.HasPrefix(listen, "localhost:") || strings.HasPrefix(listen, "[::1]") {
-		return ", which only this machine can reach (--listen sets another address)"
-	}
-	return ""
-}
-
-// letsIn says which machines can join with a line.
-func letsIn(l hub.Line) string {
-	switch len(l.Names) {
-	case 0:
-		return humanize.Count(l.Uses, "machine")
-	case 1:
-		return l.Names[0] + ", once"
-	default:
-		return strings.Join(l.Names, ", ") + ", each once"
-	}
-}
-
-func (c *cli) hubList(dir *string) *cobra.Command {
-	return c.jsonFlag(&cobra.Command{
-		Use:     "list",
-		Short:   "List the machines that have joined, and whom lines still let in",
-		Example: "  resumed hub list\n  resumed hub list --json | jq -r '.machines[].name'",
-		RunE: func(*cobra.Command, []string) error {
-			place, err := hubDir(*dir)
-			if err != nil {
-				return err
-			}
-			known, err := hub.Known(place)
-			if err != nil {
-				return err
-			}
-			if c.json {
-				return json.NewEncoder(logging.Escape(c.out)).Encode(struct {
-					Version int `json:"version"`
-					hub.List
-				}{1, known})
-			}
-			if len(known.Machines) == 0 {
-				fmt.Fprintln(c.out, "No machine has joined yet.")
-			}
-			for _, m := range known.Machines {
-				fmt.Fprintf(c.out, "%-24s joined %s\n", m.Name, m.Since.Local().Format("2006-01-02 15:04"))
-			}
-			for _, l := range known.Lines {
-				fmt.Fprintf(c.out, "A join line still lets in %s.\n", letsIn(l))
-			}
-			return nil
-		},
-	})
-}
-
-func (c *cli) hubRemove(dir *string) *cobra.Command {
 	return &cobra.Command{
-		Use:   "remove NAME",
-		Short: "Remove a machine from the fleet",
-		Long: "Removes a machine; a running hub disconnects it at once. The line that it joined with stops working,\n" +
-			"for others too. The other machines stay.",
-		Example: "  resumed hub remove old-laptop",
+		Use:                "hub [COMMAND…]",
+		Short:              "Run the server that connects the machines of a fleet",
+		Long:               "Starts " + hubName + ", which is beside this program or in PATH, with the same arguments.",
+		Example:            "  resumed hub init --listen 192.168.1.10:4222\n  resumed hub",
+		Annotations:        map[string]string{commandline.OtherProgram: hubName},
+		DisableFlagParsing: true,
+		Args:               cobra.ArbitraryArgs,
+		ValidArgsFunction:  completeHub,
 		RunE: func(_ *cobra.Command, args []string) error {
-			place, err := hubDir(*dir)
+			program, err := findHub()
 			if err != nil {
 				return err
 			}
-			if err := hub.Remove(place, args[0]); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(c.out, "%s is removed, and the line that it joined with no longer works. The other machines stay. `resumed hub invite` makes a line for new ones.\n", args[0])
-			return err
+			err = syscall.Exec(program, append([]string{program}, args...), os.Environ())
+			return fmt.Errorf("start %s: %w", program, err)
 		},
 	}
 }
 
-// hubDir returns where a hub is: as said, where systemd made a place for the service, else
-// beside the state of the user's daemon.
-func hubDir(said string) (string, error) {
-	if said != "" {
-		return filepath.Abs(said)
-	}
-	dir, err := dirs.State(os.Getenv)
+// findHub returns the program of the hub: the one of this installation, or else the one in PATH.
+func findHub() (string, error) {
+	own, err := os.Executable()
 	if err != nil {
-		return "", err
+		return exec.LookPath(hubName)
 	}
-	return filepath.Join(dir, "hub"), nil
+	beside := filepath.Join(filepath.Dir(own), hubName)
+	for _, name := range []string{beside, hubName} {
+		if program, err := exec.LookPath(name); err == nil {
+			return program, nil
+		}
+	}
+	return "", hint.With(
+		fmt.Errorf("the hub is a program of its own, %s, which is neither in %s nor in PATH", hubName, filepath.Dir(own)),
+		"install it from the package or archive that has this version, or build it: go build -o "+beside+" ./cmd/"+hubName,
+	)
+}
+
+// completeHub asks the hub's program what can be typed.
+func completeHub(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	program, err := findHub()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
+	defer cancel()
+	request := append(append([]string{cobra.ShellCompRequestCmd}, args...), typed)
+	out, err := exec.CommandContext(ctx, program, request...).Output()
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	last := len(lines) - 1
+	directive, notNumber := strconv.Atoi(strings.TrimPrefix(lines[last], ":"))
+	if err != nil || notNumber != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return lines[:last], cobra.ShellCompDirective(directive)
 }

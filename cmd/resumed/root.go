@@ -25,6 +25,7 @@ import (
 	"resumed/internal/control"
 	"resumed/internal/dirs"
 	"resumed/internal/hint"
+	"resumed/internal/logging"
 	"resumed/internal/sanitize"
 	"resumed/internal/service"
 )
@@ -131,7 +132,10 @@ func (c *cli) root() *cobra.Command {
 		SilenceUsage:  true,
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			c.reached = true
-			return c.checkGlobals()
+			if err := logging.CheckFlags(c.logLevel, c.logFormat); err != nil {
+				return usageError{err}
+			}
+			return nil
 		},
 		RunE: c.greet,
 	}
@@ -161,20 +165,6 @@ func (c *cli) greet(cmd *cobra.Command, _ []string) error {
 		return cmd.Help()
 	}
 	return c.printStatus(status)
-}
-
-func (c *cli) checkGlobals() error {
-	switch c.logLevel {
-	case "", "debug", "info", "warn", "error":
-	default:
-		return usageError{fmt.Errorf("--log-level %q: want debug, info, warn or error", c.logLevel)}
-	}
-	switch c.logFormat {
-	case "", "auto", "text", "json":
-	default:
-		return usageError{fmt.Errorf("--log-format %q: want auto, text or json", c.logFormat)}
-	}
-	return nil
 }
 
 // load reads the configuration that the command line names, or the one found.

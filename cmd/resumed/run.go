@@ -94,7 +94,7 @@ func (c *cli) logger(cfg config.Config) (*slog.LevelVar, *slog.Logger) {
 		return level, logging.New(c.err, level, format)
 	}
 	var fixed slog.Level
-	_ = fixed.UnmarshalText([]byte(c.logLevel)) // checkGlobals has read it before
+	_ = fixed.UnmarshalText([]byte(c.logLevel)) // it was checked before
 	return nil, logging.New(c.err, fixed, format)
 }
 

@@ -70,10 +70,8 @@ func knowsCommand(cmd *cobra.Command, args []string) error {
 	for _, name := range append(cmd.SuggestionsFor(args[0]), "--help") {
 		tries = append(tries, cmd.CommandPath()+" "+name)
 	}
-	return &UnknownCommandError{
-		Command: strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" "),
-		Try:     strings.Join(tries, ", or "),
-	}
+	_, name, _ := strings.Cut(cmd.CommandPath()+" "+args[0], " ") // without that of the program
+	return &UnknownCommandError{Command: name, Try: strings.Join(tries, ", or ")}
 }
 
 // flagError names the values that a flag takes.

@@ -36,6 +36,21 @@ func New(out io.Writer, level slog.Leveler, format string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(Escape(out), options))
 }
 
+// CheckFlags reports a value that --log-level or --log-format does not take; "" is the default.
+func CheckFlags(level, format string) error {
+	switch level {
+	case "", "debug", "info", "warn", "error":
+	default:
+		return fmt.Errorf("--log-level %q: want debug, info, warn or error", level)
+	}
+	switch format {
+	case "", "auto", "text", "json":
+	default:
+		return fmt.Errorf("--log-format %q: want auto, text or json", format)
+	}
+	return nil
+}
+
 // Escape returns a writer for JSON or slog's text that escapes control characters, so that no record can
 // change a terminal. Each write must be a whole record.
 func Escape(out io.Writer) io.Writer { return escaping{out} }

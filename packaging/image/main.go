@@ -1,6 +1,6 @@
-// Command image writes a container image of one static program as a tar file, in
+// Command image writes a container image of static programs as a tar file, in
 // the layout of OCI and of `docker save` at once: podman and docker load it. The
-// same program gives the same bytes.
+// same programs give the same bytes.
 package main
 
 import (
@@ -13,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -24,13 +25,13 @@ const (
 )
 
 func main() {
-	program := flag.String("program", "", "the static program")
-	arch := flag.String("arch", "", "what it runs on")
-	version := flag.String("version", "", "its version")
-	seconds := flag.Int64("time", 0, "when it was made, in seconds since 1970")
+	programs := flag.String("programs", "", "the static programs, with commas; the first one is started")
+	arch := flag.String("arch", "", "what they run on")
+	version := flag.String("version", "", "their version")
+	seconds := flag.Int64("time", 0, "when they were made, in seconds since 1970")
 	out := flag.String("out", "", "the file to write")
 	flag.Parse()
-	if err := write(*out, *program, *arch, *version, time.Unix(*seconds, 0).UTC()); err != nil {
+	if err := write(*out, strings.Split(*programs, ","), *arch, *version, time.Unix(*seconds, 0).UTC()); err != nil {
 		fmt.Fprintln(os.Stderr, "image:", err)
 		os.Exit(1)
 	}
@@ -86,13 +87,17 @@ func sum(data []byte) string {
 
 func blobPath(digest string) string { return "blobs/" + strings.Replace(digest, ":", "/", 1) }
 
-func write(out, program, arch, version string, at time.Time) error {
-	data, err := os.ReadFile(program)
-	if err != nil {
-		return fmt.Errorf("read the program: %w", err)
-	}
+func write(out string, programs []string, arch, version string, at time.Time) error {
 	// A directory for what is temporary: `resumed demo` plays there.
-	layer, err := archive(at, []entry{{"tmp/", 0o1777, nil}, {"usr/", 0o755, nil}, {"usr/bin/", 0o755, nil}, {"usr/bin/resumed", 0o755, data}})
+	files := []entry{{"tmp/", 0o1777, nil}, {"usr/", 0o755, nil}, {"usr/bin/", 0o755, nil}}
+	for _, program := range programs {
+		data, err := os.ReadFile(program)
+		if err != nil {
+			return fmt.Errorf("read a program: %w", err)
+		}
+		files = append(files, entry{"usr/bin/" + filepath.Base(program), 0o755, data})
+	}
+	layer, err := archive(at, files)
 	if err != nil {
 		return err
 	}
@@ -107,7 +112,7 @@ func write(out, program, arch, version string, at time.Time) error {
 	config, err := json.Marshal(map[string]any{
 		"created": at, "architecture": arch, "os": "linux",
 		"config": map[string]any{
-			"Entrypoint": []string{"/usr/bin/resumed"}, "Env": []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, "WorkingDir": "/",
+			"Entrypoint": []string{"/usr/bin/" + filepath.Base(programs[0])}, "Env": []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, "WorkingDir": "/",
 			"Labels": map[string]string{"org.opencontainers.image.title": "resumed", "org.opencontainers.image.version": version, "org.opencontainers.image.licenses": "MIT"},
 		},
 		"rootfs":  map[string]any{"type": "layers", "diff_ids": []string{sum(layer)}},

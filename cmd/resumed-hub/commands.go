@@ -1,0 +1,168 @@
+//go:build !windows
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"resumed/internal/fleet/natskv"
+	"resumed/internal/hub"
+	"resumed/internal/humanize"
+	"resumed/internal/logging"
+)
+
+func (c *cli) initCommand() *cobra.Command {
+	listen, renew, line := "", false, hub.Line{}
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Create a hub and print the line that machines join with",
+		Long: "Makes a directory with the hub's certificates, keys and settings, and prints a line for machines to\n" +
+			"join with. The line lets in as many machines as you say, so keep it secret. If you run it again,\n" +
+			"it prints the line that still works. --new-line makes another one, and all lines before stop working.",
+		Example: "  resumed hub init --listen 192.168.1.10:4222\n  resumed hub init --names laptop,desk",
+		RunE: func(*cobra.Command, []string) error {
+			dir, err := c.dir()
+			if err != nil {
+				return err
+			}
+			invitation, err := hub.Init(dir, listen, line)
+			if err == nil && renew {
+				invitation, err = hub.Renew(dir, line)
+			}
+			if err != nil {
+				return err
+			}
+			known, err := hub.Known(dir)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.err, "The hub is in %s and listens on %s%s. Start it with `resumed hub`.\n", dir, known.Listen, reached(known.Listen))
+			return c.printLine(known, invitation)
+		},
+	}
+	cmd.Flags().StringVar(&listen, "listen", "", "`ADDRESS` to listen on, by which machines reach it (default \""+hub.DefaultListen+"\": this machine alone)")
+	cmd.Flags().BoolVar(&renew, "new-line", false, "make a new line, because the old one has leaked")
+	cmd.Flags().StringSliceVar(&line.Names, "names", nil, "the `NAMES` of the machines that the line lets in, each once")
+	cmd.Flags().IntVar(&line.Uses, "uses", 0, fmt.Sprintf("how many machines of any name the line lets in (default %d)", hub.DefaultUses))
+	cmd.MarkFlagsMutuallyExclusive("names", "uses")
+	return cmd
+}
+
+func (c *cli) inviteCommand() *cobra.Command {
+	uses := 0
+	cmd := &cobra.Command{
+		Use:     "invite [NAME…]",
+		Short:   "Print one more line that machines join with",
+		Long:    "Makes a line that lets in each of the named machines once, or as many machines of any name as you say.",
+		Example: "  resumed hub invite laptop\n  resumed hub invite --uses 3",
+		RunE: func(_ *cobra.Command, names []string) error {
+			dir, err := c.dir()
+			if err != nil {
+				return err
+			}
+			if len(names) > 0 && uses != 0 {
+				return usageError{errors.New("write names or --uses, not both: a line lets in each named machine once")}
+			}
+			invitation, err := hub.Invite(dir, hub.Line{Names: names, Uses: uses})
+			if err != nil {
+				return err
+			}
+			known, err := hub.Known(dir)
+			if err != nil {
+				return err
+			}
+			return c.printLine(known, invitation)
+		},
+	}
+	cmd.Flags().IntVar(&uses, "uses", 0, fmt.Sprintf("how many machines of any name the line lets in (default %d)", hub.DefaultUses))
+	return cmd
+}
+
+// printLine prints the newest line, and says which machines can join with it.
+func (c *cli) printLine(known hub.List, invitation natskv.Invitation) error {
+	fmt.Fprintf(c.err, "This line lets in %s. Keep it secret, and run it there (`resumed fleet join -` reads it from standard input):\n", letsIn(known.Lines[len(known.Lines)-1]))
+	_, err := fmt.Fprintln(c.out, "resumed fleet join", invitation.Line())
+	return err
+}
+
+// reached says so if only this machine can reach the hub.
+func reached(listen string) string {
+	if strings.HasPrefix(listen, "127.") || strings.HasPrefix(listen, "localhost:") || strings.HasPrefix(listen, "[::1]") {
+		return ", which only this machine can reach (--listen sets another address)"
+	}
+	return ""
+}
+
+// letsIn says which machines can join with a line.
+func letsIn(l hub.Line) string {
+	switch len(l.Names) {
+	case 0:
+		return humanize.Count(l.Uses, "machine")
+	case 1:
+		return l.Names[0] + ", once"
+	default:
+		return strings.Join(l.Names, ", ") + ", each once"
+	}
+}
+
+func (c *cli) listCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the machines that have joined, and whom lines still let in",
+		Example: "  resumed hub list\n  resumed hub list --json | jq -r '.machines[].name'",
+		RunE: func(*cobra.Command, []string) error {
+			dir, err := c.dir()
+			if err != nil {
+				return err
+			}
+			known, err := hub.Known(dir)
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return json.NewEncoder(logging.Escape(c.out)).Encode(struct {
+					Version int `json:"version"`
+					hub.List
+				}{1, known})
+			}
+			if len(known.Machines) == 0 {
+				fmt.Fprintln(c.out, "No machine has joined yet.")
+			}
+			for _, m := range known.Machines {
+				fmt.Fprintf(c.out, "%-24s joined %s\n", m.Name, m.Since.Local().Format("2006-01-02 15:04"))
+			}
+			for _, l := range known.Lines {
+				fmt.Fprintf(c.out, "A join line still lets in %s.\n", letsIn(l))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&c.json, "json", false, "print JSON for programs")
+	return cmd
+}
+
+func (c *cli) removeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Remove a machine from the fleet",
+		Long: "Removes a machine; a running hub disconnects it at once. The line that it joined with stops working,\n" +
+			"for others too. The other machines stay.",
+		Example: "  resumed hub remove old-laptop",
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, err := c.dir()
+			if err != nil {
+				return err
+			}
+			if err := hub.Remove(dir, args[0]); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.out, "%s is removed, and the line that it joined with no longer works. The other machines stay. `resumed hub invite` makes a line for new ones.\n", args[0])
+			return err
+		},
+	}
+}

@@ -1,0 +1,123 @@
+//go:build !windows
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"resumed/internal/buildinfo"
+	"resumed/internal/commandline"
+	"resumed/internal/dirs"
+	"resumed/internal/hub"
+	"resumed/internal/logging"
+	"resumed/internal/sanitize"
+)
+
+// Exit codes, as documented.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// cli is what every command works with.
+type cli struct {
+	out, err            io.Writer
+	dirArg              string
+	logLevel, logFormat string
+	json                bool
+	started             bool // a command has started: later errors are not wrong usage
+}
+
+// usageError is a wrong command line.
+type usageError struct{ error }
+
+// run is the whole program, except for the process.
+func run(ctx context.Context, args []string, out, errOut io.Writer) int {
+	c := &cli{out: out, err: errOut}
+	root := c.root()
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitDone
+	}
+	fmt.Fprintln(c.err, "resumed:", strings.ReplaceAll(sanitize.Text(err.Error()), "\n", "\nresumed: "))
+	if unknown, ok := errors.AsType[*commandline.UnknownCommandError](err); ok {
+		fmt.Fprintln(c.err, "Try:", unknown.Try)
+		return exitUsage
+	}
+	if _, wrong := errors.AsType[usageError](err); wrong || !c.started {
+		fmt.Fprintln(c.err, "Try:", cmd.CommandPath(), "--help")
+		return exitUsage
+	}
+	return exitFailed
+}
+
+func (c *cli) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:         "resumed-hub",
+		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "resumed hub"},
+		Version:     buildinfo.About("resumed-hub"),
+		Short:       "Run the server that connects the machines of a fleet",
+		Long: "Serves what `hub init` made, until SIGTERM or Ctrl-C. It knows the state of the accounts, the\n" +
+			"machines and the waiting sessions. It starts nothing, and machines work alone while it is down.",
+		Example:       "  resumed hub init --listen 192.168.1.10:4222\n  resumed hub",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			c.started = true
+			if err := logging.CheckFlags(c.logLevel, c.logFormat); err != nil {
+				return usageError{err}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.serve(cmd.Context()) },
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&c.dirArg, "dir", "", "the hub's `DIRECTORY`")
+	flags.StringVar(&c.logLevel, "log-level", "", "debug | info | warn | error")
+	flags.StringVar(&c.logFormat, "log-format", "", "auto | text | json")
+	flags.String("config", "", "") // `resumed --config FILE hub` passes it on; a hub has no configuration
+	_ = flags.MarkHidden("config") // it is there
+	root.AddCommand(c.initCommand(), c.inviteCommand(), c.listCommand(), c.removeCommand())
+	commandline.Prepare(root)
+	return root
+}
+
+func (c *cli) serve(ctx context.Context) error {
+	dir, err := c.dir()
+	if err != nil {
+		return err
+	}
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.logLevel)) // it was checked; without the flag it is info
+	log := logging.New(c.err, level, c.logFormat)
+	return hub.Serve(ctx, hub.Options{
+		Dir: dir, Log: log,
+		Ready: func(address string) { log.Info("ready", "listen", address, "dir", dir) },
+	})
+}
+
+// dir returns the hub's directory: as the flag says, in the directory that systemd made for the service, or
+// else beside the state of the user's daemon.
+func (c *cli) dir() (string, error) {
+	if c.dirArg != "" {
+		return filepath.Abs(c.dirArg)
+	}
+	state, err := dirs.State(os.Getenv)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(state, "hub"), nil
+}

@@ -13,6 +13,9 @@ import (
 
 	"resumed/internal/agent"
 	"resumed/internal/agents"
+	"resumed/internal/backend"
+	"resumed/internal/budget/ownkey"
+	"resumed/internal/config"
 	"resumed/internal/control"
 	"resumed/internal/deliver"
 	"resumed/internal/feed"
@@ -50,7 +53,8 @@ type daemon struct {
 	feeds     *feed.Feeds
 	journal   *journal.Journal
 	metrics   *metrics.Metrics
-	answers   *backend
+	backend   *backend.Backend
+	ownKey    *ownkey.Budget
 	server    *control.Server
 	web       *webui.Server
 	reloader  *reloader
@@ -101,9 +105,10 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 	}
 	d.settings.Store(first)
 	changes := new(control.Changes)
-	purse := newPurse(d.settings, d.store, changes.NoteDaemon, opts.Log)
-	d.settings.purse = purse
-
+	d.ownKey = ownkey.New(ownkey.Options{
+		Config: func() config.Config { return d.settings.Load().config },
+		Store:  d.store, Changed: changes.NoteDaemon, Log: opts.Log,
+	})
 	if d.notifier, err = d.newNotifier(first, changes); err != nil {
 		return err
 	}
@@ -154,42 +159,49 @@ func (d *daemon) build(snapshot state.Snapshot) error {
 	d.hooks = feed.NewHookCalls(d.engine.Session, d.feeds.Look, opts.Log)
 	d.deliver = deliver.New(deliver.Options{
 		StateDir: opts.StateDir, LeaseDirs: opts.LeaseDirs, DryRun: opts.DryRun,
-		Settings: d.settings.forDelivery, Engine: d.engine, Transcripts: d.feeds,
-		Hold: d.hold, Purse: purse, Sync: d.store.Sync, Stopping: d.inputs.stopped, Log: opts.Log,
+		Settings: func() deliver.Settings { return d.settings.Load().forDelivery() }, Engine: d.engine, Transcripts: d.feeds,
+		Hold: d.hold, Purse: d.ownKey, Sync: d.store.Sync, Stopping: d.inputs.stopped, Log: opts.Log,
 	}, snapshot.Sessions)
-	return d.buildDoors(maker, changes, snapshot.Paused)
+	return d.buildServers(maker, changes, snapshot.Paused)
 }
 
-// buildDoors makes the parts through which people and programs reach the others.
-func (d *daemon) buildDoors(maker maker, changes *control.Changes, paused bool) error {
+// buildServers makes the parts through which people and programs reach the daemon.
+func (d *daemon) buildServers(maker maker, changes *control.Changes, paused bool) error {
 	opts := d.opts
 	requests := make(reloadRequests)
-	pause := newPauseSwitch(paused, d.engine, d.store)
+	d.backend = backend.New(backend.Options{
+		Version: opts.Version, DryRun: opts.DryRun, StateDir: opts.StateDir, Paused: paused, Log: opts.Log,
+		Settings: func() backend.Settings {
+			now := d.settings.Load()
+			return backend.Settings{Path: now.path, LoadedAt: now.loadedAt, Refused: now.refused, Agents: now.agents}
+		},
+		View:     d.view,
+		Continue: func(s resume.Session) string { return d.settings.Load().goOn(s) },
+		Reload:   requests.ask,
+		HTTP:     func() (string, error) { return d.web.Where() },
+		PageURL:  func(once bool) (string, error) { return d.web.PageURL(once) },
+		Wake:     func() { d.summary.Wake() },
+		Changes:  changes, Store: d.store, Engine: d.engine, Notifier: d.notifier, Deliver: d.deliver, Journal: d.journal,
+		Usage: d.usage, Hooks: d.hooks, Fleet: d.fleet, Queue: d.queue, OwnKey: d.ownKey,
+	})
 	d.summary = sdnotify.NewSummary(sdnotify.Source{
-		Sessions: d.engine.Kept, Paused: pause.paused.Load,
+		Sessions: d.engine.Kept, Paused: d.backend.Paused,
 		ConfigRefused: func() bool { return d.settings.Load().refused != nil },
 	})
-	answers := &backend{
-		opts: opts, startedAt: time.Now(), settings: d.settings, changes: changes, store: d.store, engine: d.engine,
-		notifier: d.notifier, deliver: d.deliver, journal: d.journal, usage: d.usage, hooks: d.hooks, pause: pause, reload: requests.ask, wake: d.summary.Wake,
-		fleet: d.fleet, queue: d.queue,
-	}
-	d.answers = answers
 	secret, err := webui.OpenSecret(opts.StateDir)
 	if err != nil {
 		return err
 	}
 	d.web = webui.NewServer(webui.ServerOptions{
-		Page: webui.New(answers, secret, opts.Log), Metrics: d.metrics.Handler(), Ping: d.engine.Ping, Log: opts.Log,
+		Page: webui.New(d.backend, secret, opts.Log), Metrics: d.metrics.Handler(), Ping: d.engine.Ping, Log: opts.Log,
 	})
 	d.web.Want(opts.Config.HTTP.Listen)
-	answers.web = d.web
 	d.reloader = &reloader{
 		opts: opts, maker: maker, requests: requests, settings: d.settings, store: d.store, notifier: d.notifier,
 		engine: d.engine, feeds: d.feeds, web: d.web, metrics: d.metrics, journal: d.journal, changes: changes, wake: d.summary.Wake,
 		fleet: d.fleet,
 	}
-	d.server, err = listen(opts, answers)
+	d.server, err = listen(opts, d.backend)
 	return err
 }
 
@@ -294,7 +306,7 @@ func (d *daemon) newFleet(changes *control.Changes) *member.Client {
 		View:    func(s resume.Session) view.Session { return d.settings.Load().view(s) },
 		Network: d.opts.network,
 		Order: func(ctx context.Context, from, session string, order control.Order) (view.Session, error) {
-			return d.answers.ordered(ctx, from, session, order)
+			return d.backend.DoFor(ctx, from, session, order)
 		},
 		Changed: changes.NoteAll,
 	})
@@ -331,19 +343,26 @@ func (d *daemon) digester() digest.Digester {
 	}
 }
 
-// tell tells people what happened to a session. A dry run tells nobody.
+// view returns what people see of a session.
+func (d *daemon) view(s resume.Session) view.Session {
+	v := d.settings.Load().view(s)
+	v.OwnKey = d.ownKey.Offer(s, time.Now())
+	return v
+}
+
+// tell reports to people what happened to a session. A dry run reports nothing.
 func (d *daemon) tell(event notify.Event, s resume.Session) {
 	if !d.opts.DryRun {
-		view := d.settings.view(s)
-		d.notifier.Tell(event, view, view.Name)
+		shown := d.view(s)
+		d.notifier.Tell(event, shown, shown.Name)
 	}
 }
 
 // amend says what is newly known of a session in a notice that was not sent yet.
 func (d *daemon) amend(event notify.Event, s resume.Session) {
 	if !d.opts.DryRun {
-		view := d.settings.view(s)
-		d.notifier.Amend(event, view, view.Name)
+		shown := d.view(s)
+		d.notifier.Amend(event, shown, shown.Name)
 	}
 }
 

@@ -32,19 +32,7 @@ type settings struct {
 }
 
 // inForce is the settings that are in force. The reloader alone replaces them.
-type inForce struct {
-	atomic.Pointer[settings]
-	purse *purse // what sessions may go on with at their user's cost
-}
-
-// view shows a session as things stand now.
-func (f *inForce) view(session resume.Session) view.Session {
-	v := f.Load().view(session)
-	if f.purse != nil {
-		v.OwnKey = f.purse.offer(session, time.Now())
-	}
-	return v
-}
+type inForce = atomic.Pointer[settings]
 
 func (s *settings) agentNames() []string { return slices.Sorted(maps.Keys(s.agents)) }
 
@@ -80,8 +68,7 @@ func (s *settings) view(session resume.Session) view.Session {
 }
 
 // forDelivery returns what a delivery goes by now.
-func (f *inForce) forDelivery() deliver.Settings {
-	s := f.Load()
+func (s *settings) forDelivery() deliver.Settings {
 	wanted := s.config.Resume
 	return deliver.Settings{
 		Prompt: wanted.Prompt, Live: deliver.Live(wanted.Live), Timeout: wanted.Timeout, Stall: wanted.Stall,

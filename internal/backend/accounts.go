@@ -1,4 +1,4 @@
-package app
+package backend
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// watched says of each agent how many sessions of it are known, and when one last moved.
+// watched returns how many sessions of each agent are known, and when one last moved.
 func watched(names []string, accounts []resume.Account) []control.Watched {
 	all := make([]control.Watched, len(names))
 	for i, name := range names {

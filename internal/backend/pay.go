@@ -1,4 +1,4 @@
-package app
+package backend
 
 import (
 	"context"
@@ -13,12 +13,12 @@ import (
 
 // pay has a session go on with its user's own key, or says why it cannot. Only the socket leads
 // here, which is its user's alone: no button of a notice, no page and no other host.
-func (b *backend) pay(ctx context.Context, key resume.Key) (view.Session, error) {
+func (b *Backend) pay(ctx context.Context, key resume.Key) (view.Session, error) {
 	session, err := b.payable(ctx, key)
 	if err != nil || session.Paid != nil {
-		return b.settings.view(session), err
+		return b.opts.View(session), err
 	}
-	after, err := b.engine.Apply(ctx, key, resume.Pay{})
+	after, err := b.opts.Engine.Apply(ctx, key, resume.Pay{})
 	if err != nil {
 		return view.Session{}, err
 	}
@@ -26,25 +26,25 @@ func (b *backend) pay(ctx context.Context, key resume.Key) (view.Session, error)
 		return view.Session{}, errors.New("the session changed in the meantime: look at resumed status, and ask again")
 	}
 	b.opts.Log.Info("ordered by a person", "order", control.OwnKey, "session", key.ID, "agent", key.Agent)
-	return b.settings.view(after), b.store.Sync(ctx, key)
+	return b.opts.View(after), b.opts.Store.Sync(ctx, key)
 }
 
 // payable returns a session that can go on with its user's own key now, or does so already, or
 // says why it cannot.
-func (b *backend) payable(ctx context.Context, key resume.Key) (resume.Session, error) {
-	session, err := b.engine.Session(ctx, key)
+func (b *Backend) payable(ctx context.Context, key resume.Key) (resume.Session, error) {
+	session, err := b.opts.Engine.Session(ctx, key)
 	if err != nil || session.Paid != nil {
 		return session, err
 	}
-	if !b.settings.purse.Offers(key.Agent) {
+	if !b.opts.OwnKey.Offers(key.Agent) {
 		return session, fmt.Errorf("own_key_file is not set for %s: without it no session can use your own key", key.Agent)
 	}
 	why := session.Unpayable(time.Now())
 	if why == "" {
-		_, why = b.deliver.Unpayable(ctx, session)
+		_, why = b.opts.Deliver.Unpayable(ctx, session)
 	}
 	if why != "" {
 		return session, errors.New(why)
 	}
-	return b.deliver.Price(ctx, b.settings.Load().agents[key.Agent], session), nil
+	return b.opts.Deliver.Price(ctx, b.opts.Settings().Agents[key.Agent], session), nil
 }

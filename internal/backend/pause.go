@@ -1,18 +1,17 @@
-package app
+package backend
 
 import (
 	"context"
 	"sync/atomic"
 )
 
-// pauseSwitch pauses the daemon as a whole. It is the only one who knows whether
-// it is paused, besides the engine and the disk, and sees to it that these agree.
+// pauseSwitch pauses the daemon as a whole, and keeps the engine and the stored state in agreement.
 type pauseSwitch struct {
 	engine interface {
 		SetPaused(context.Context, bool) error
 	}
 	store  interface{ SetPaused(bool) }
-	turn   chan struct{} // of size 1: who has put something in may change it
+	turn   chan struct{} // of size 1: a lock that a context can end the wait for
 	paused atomic.Bool
 }
 

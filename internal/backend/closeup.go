@@ -1,4 +1,4 @@
-package app
+package backend
 
 import (
 	"context"
@@ -19,25 +19,25 @@ import (
 	"resumed/internal/webui"
 )
 
-// What a page is told of one session is bounded.
+// These bound what the page shows of one session.
 const (
 	shownSteps  = 200
 	shownOutput = 16 << 10
 )
 
 // Closeup returns all that is known of one session.
-func (b *backend) Closeup(ctx context.Context, key resume.Key) (webui.Closeup, error) {
-	session, err := b.engine.Session(ctx, key)
+func (b *Backend) Closeup(ctx context.Context, key resume.Key) (webui.Closeup, error) {
+	session, err := b.opts.Engine.Session(ctx, key)
 	if err != nil {
 		return webui.Closeup{}, err
 	}
-	these, err := b.engine.These(ctx, []resume.Key{key}) // with its name
+	these, err := b.opts.Engine.These(ctx, []resume.Key{key}) // with its name
 	if err != nil || len(these) == 0 {
 		return webui.Closeup{}, errors.Join(err, resume.ErrNoSession)
 	}
-	shown := webui.Closeup{Session: b.settings.view(*these[0]), GoOn: b.settings.Load().goOn(session)}
-	shown.Session.Plan = new(b.deliver.Preview(ctx, session))
-	if shown.Backoff, err = b.engine.Backoff(ctx, key); err != nil {
+	shown := webui.Closeup{Session: b.opts.View(*these[0]), GoOn: b.opts.Continue(session)}
+	shown.Session.Plan = new(b.opts.Deliver.Preview(ctx, session))
+	if shown.Backoff, err = b.opts.Engine.Backoff(ctx, key); err != nil {
 		return webui.Closeup{}, err
 	}
 	for step, err := range b.Steps(ctx, key, time.Time{}, shownSteps) {
@@ -52,13 +52,13 @@ func (b *backend) Closeup(ctx context.Context, key resume.Key) (webui.Closeup, e
 
 // Steps returns the newest steps since a time, of one session or, where the key is zero,
 // of all, oldest first.
-func (b *backend) Steps(ctx context.Context, key resume.Key, since time.Time, most int) iter.Seq2[control.Step, error] {
-	return journal.Steps(ctx, b.store, key, since, most)
+func (b *Backend) Steps(ctx context.Context, key resume.Key, since time.Time, most int) iter.Seq2[control.Step, error] {
+	return journal.Steps(ctx, b.opts.Store, key, since, most)
 }
 
 // OwnSteps returns the steps since a time that concern the daemon itself, oldest first.
-func (b *backend) OwnSteps(ctx context.Context, since time.Time) iter.Seq2[control.Step, error] {
-	return journal.Own(ctx, b.store, since)
+func (b *Backend) OwnSteps(ctx context.Context, since time.Time) iter.Seq2[control.Step, error] {
+	return journal.Own(ctx, b.opts.Store, since)
 }
 
 // runs returns what the resumes of a session have written, oldest first.

@@ -1,0 +1,308 @@
+// Package backend answers the requests of the control socket and of the page.
+package backend
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"resumed/internal/agent"
+	"resumed/internal/agents"
+	"resumed/internal/budget/ownkey"
+	"resumed/internal/control"
+	"resumed/internal/deliver"
+	"resumed/internal/feed"
+	"resumed/internal/fleet/member"
+	"resumed/internal/journal"
+	"resumed/internal/notify"
+	"resumed/internal/queue"
+	"resumed/internal/resume"
+	"resumed/internal/resume/engine"
+	"resumed/internal/resume/view"
+	"resumed/internal/state"
+	"resumed/internal/usage"
+)
+
+// Options are what a Backend works with. All are required.
+type Options struct {
+	Version  string
+	DryRun   bool
+	StateDir string
+	Paused   bool // as an earlier daemon left it
+	Log      *slog.Logger
+
+	Settings func() Settings                   // those in force
+	View     func(resume.Session) view.Session // what people see of a session
+	Continue func(resume.Session) string       // the command by which a person continues a session
+	Reload   func(context.Context) error       // reads the configuration again
+	HTTP     func() (address string, err error)
+	PageURL  func(once bool) (string, error)
+	Wake     func() // the summary of the daemon has changed
+
+	Changes  *control.Changes
+	Store    *state.Store
+	Engine   *engine.Engine
+	Notifier *notify.Notifier
+	Deliver  *deliver.Deliverer
+	Journal  *journal.Journal
+	Usage    *usage.Collector
+	Hooks    *feed.HookCalls
+	Fleet    *member.Client
+	Queue    *queue.Queue
+	OwnKey   *ownkey.Budget
+}
+
+// Settings are the parts of the settings in force that are shown.
+type Settings struct {
+	Path     string // of the configuration file; "": built-in defaults
+	LoadedAt time.Time
+	Refused  error // why a newer file is not in force
+	Agents   map[string]agent.Agent
+}
+
+// Backend answers the requests of the control socket and of the page.
+type Backend struct {
+	opts      Options
+	startedAt time.Time
+	pause     *pauseSwitch
+}
+
+func New(opts Options) *Backend {
+	return &Backend{opts: opts, startedAt: time.Now(), pause: newPauseSwitch(opts.Paused, opts.Engine, opts.Store)}
+}
+
+// Paused reports whether the daemon as a whole is paused.
+func (b *Backend) Paused() bool { return b.pause.paused.Load() }
+
+func (b *Backend) Queue() control.Tasks { return b.opts.Queue }
+
+func (b *Backend) Changes() *control.Changes { return b.opts.Changes }
+
+func (b *Backend) Status(ctx context.Context, all bool, only ...resume.Key) (control.Status, error) {
+	sessions, err := b.sessions(ctx, all, only)
+	if err != nil {
+		return control.Status{}, err
+	}
+	accounts, err := b.opts.Engine.Accounts(ctx)
+	if err != nil {
+		return control.Status{}, err
+	}
+	status := control.Status{
+		Version:  1,
+		Now:      time.Now().UTC(),
+		Daemon:   b.self(ctx, accounts),
+		Accounts: b.accounts(accounts, all),
+	}
+	slices.SortFunc(sessions, func(x, y *resume.Session) int { // before they are views, which are moved less easily
+		return cmp.Or(cmp.Compare(x.Key.Agent, y.Key.Agent), cmp.Compare(x.Key.ID, y.Key.ID))
+	})
+	status.Sessions = make([]view.Session, 0, len(sessions))
+	for _, s := range sessions {
+		status.Sessions = append(status.Sessions, b.opts.View(*s))
+	}
+	return status, nil
+}
+
+// sessions asks the engine for no more than is shown.
+func (b *Backend) sessions(ctx context.Context, all bool, only []resume.Key) ([]*resume.Session, error) {
+	switch {
+	case len(only) > 0:
+		these, err := b.opts.Engine.These(ctx, only)
+		if len(these) == 1 && these[0].Interrupted() { // its cost may have changed since
+			these[0] = new(b.opts.Deliver.Price(ctx, b.opts.Settings().Agents[these[0].Key.Agent], *these[0]))
+		}
+		return slices.DeleteFunc(these, func(s *resume.Session) bool { return !all && !s.WorthKeeping() }), err
+	case all:
+		return b.opts.Engine.Sessions(ctx)
+	default:
+		return b.opts.Engine.Kept(ctx)
+	}
+}
+
+func (b *Backend) Find(ctx context.Context, name string) (resume.Key, error) {
+	return b.opts.Engine.Find(ctx, name)
+}
+
+func (b *Backend) Plan(ctx context.Context, key resume.Key) (view.Plan, error) {
+	session, err := b.opts.Engine.Session(ctx, key)
+	if err != nil {
+		return view.Plan{}, err
+	}
+	return b.opts.Deliver.Preview(ctx, session), nil
+}
+
+func (b *Backend) self(ctx context.Context, accounts []resume.Account) control.Daemon {
+	now := b.opts.Settings()
+	address, httpErr := b.opts.HTTP()
+	self := control.Daemon{
+		PID:       os.Getpid(),
+		Version:   b.opts.Version,
+		StartedAt: b.startedAt.UTC(),
+		Paused:    b.Paused(),
+		DryRun:    b.opts.DryRun,
+		Config:    control.Config{Path: now.Path, LoadedAt: now.LoadedAt.UTC(), OK: now.Refused == nil},
+		HTTP:      address,
+		Notices:   notices(b.opts.Notifier.Figures()),
+		Agents:    watched(slices.Sorted(maps.Keys(now.Agents)), accounts),
+		Problems:  []string{},
+		Fleet:     b.opts.Fleet.Standing(),
+		Queue:     b.opts.Queue.Count(ctx),
+	}
+	if why := b.opts.Fleet.Problem(); why != "" {
+		self.Problems = append(self.Problems, why)
+	}
+	if httpErr != nil {
+		self.Problems = append(self.Problems, httpErr.Error())
+	}
+	if now.Refused != nil {
+		self.Config.Error = new(now.Refused.Error())
+	}
+	self.Problems = append(self.Problems, b.opts.Store.Found()...)
+	if err := b.opts.Store.Err(); err != nil {
+		self.Problems = append(self.Problems, "state cannot be written: "+err.Error())
+	}
+	return self
+}
+
+func notices(figures []notify.Figures) control.Notices {
+	sum := control.Notices{Channels: make([]control.Channel, 0, len(figures))}
+	for _, f := range figures {
+		sum.Pending += f.Pending
+		sum.Failed += f.Failed
+		sum.Channels = append(sum.Channels, control.Channel(f))
+	}
+	return sum
+}
+
+// accounts lists the accounts of the sessions that are listed: of all, or of those that are kept.
+func (b *Backend) accounts(known []resume.Account, all bool) []control.Account {
+	shown := []control.Account{}
+	for _, a := range known {
+		windows := b.opts.Usage.Windows(a.AccountKey)
+		if a.Kept == 0 && len(windows) == 0 && (!all || a.Sessions == 0) {
+			continue
+		}
+		account := control.Account{Name: a.Name, Provider: a.Provider, State: string(a.State), Sessions: a.Sessions, Windows: windows}
+		if !a.ResetAt.IsZero() {
+			account.ResetAt = new(a.ResetAt.UTC())
+		}
+		shown = append(shown, account)
+	}
+	slices.SortFunc(shown, func(x, y control.Account) int {
+		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.Provider, y.Provider))
+	})
+	return shown
+}
+
+func (b *Backend) Do(ctx context.Context, key resume.Key, order control.Order) (view.Session, error) {
+	if order == control.OwnKey {
+		return b.pay(ctx, key)
+	}
+	if order == control.AskOwnKey {
+		session, err := b.payable(ctx, key)
+		return b.opts.View(session), err
+	}
+	return b.do(ctx, "", key, order)
+}
+
+// do carries out an order of another host, or of a person of this one where by is empty.
+func (b *Backend) do(ctx context.Context, by string, key resume.Key, order control.Order) (view.Session, error) {
+	events := map[control.Order]resume.Event{
+		control.Retry:   resume.Retry{By: by},
+		control.Cancel:  resume.Forget{By: by},
+		control.Stop:    resume.Forget{},
+		control.Pause:   resume.Pause{By: by},
+		control.Unpause: resume.Unpause{},
+	}
+	after, err := b.opts.Engine.Apply(ctx, key, events[order])
+	if err != nil {
+		return view.Session{}, err
+	}
+	if order == control.Stop && after.Run != nil {
+		if err := b.opts.Deliver.Stop(ctx, key, after.Run.Mark); err != nil {
+			return view.Session{}, err
+		}
+	}
+	if by == "" {
+		b.opts.Log.Info("ordered by a person", "order", order, "session", key.ID, "agent", key.Agent)
+	} else {
+		b.opts.Log.Info("asked for by another machine", "host", by, "order", order, "session", key.ID, "agent", key.Agent)
+	}
+	return b.opts.View(after), b.opts.Store.Sync(ctx, key)
+}
+
+func (b *Backend) Told(ctx context.Context, key resume.Key, readings []usage.Reading) error {
+	session, err := b.opts.Engine.Session(ctx, key)
+	if err == nil {
+		b.opts.Usage.Add(session.AccountKey(), readings)
+	}
+	return err
+}
+
+func (b *Backend) Nudge(nudge control.Nudge) error {
+	if agents.Hook(nudge.Agent) == nil {
+		return fmt.Errorf("no agent %q calls a hook", nudge.Agent)
+	}
+	b.opts.Log.Debug("a hook asks for a look", "agent", nudge.Agent, "session", nudge.Session, "pid", nudge.PID, "terminal", nudge.Terminal)
+	b.opts.Hooks.Take(resume.Key{Agent: nudge.Agent, ID: nudge.Session}, nudge.Transcript)
+	return nil
+}
+
+// DoFor carries out an order of another host, which names a session as a person would.
+func (b *Backend) DoFor(ctx context.Context, from, session string, order control.Order) (view.Session, error) {
+	key, err := b.Find(ctx, session)
+	if err != nil {
+		return view.Session{}, err
+	}
+	return b.do(ctx, from, key, order)
+}
+
+func (b *Backend) Fleet(ctx context.Context, after string, most int) (control.Fleet, error) {
+	return b.opts.Fleet.Page(ctx, after, most)
+}
+
+func (b *Backend) ForgetAccount(ctx context.Context, name string) error {
+	return b.opts.Fleet.Forget(ctx, name)
+}
+
+func (b *Backend) DoAway(ctx context.Context, host, session string, order control.Order) (view.Session, error) {
+	return b.opts.Fleet.Do(ctx, host, session, order)
+}
+
+func (b *Backend) SetPaused(ctx context.Context, paused bool) error {
+	if err := b.pause.set(ctx, paused); err != nil {
+		return err
+	}
+	b.opts.Changes.NoteAll()
+	kind := journal.Unpaused
+	if paused {
+		kind = journal.Paused
+	}
+	b.opts.Journal.Note(kind, "ordered by you")
+	b.opts.Wake()
+	b.opts.Log.Info("ordered by a person", "paused", paused)
+	return b.opts.Store.Sync(ctx)
+}
+
+func (b *Backend) History(ctx context.Context, name string, since time.Time) (iter.Seq2[control.Step, error], error) {
+	status, err := b.Status(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	return journal.History(ctx, b.opts.Store, name, since, status.Sessions)
+}
+
+func (b *Backend) PageURL(once bool) (string, error) { return b.opts.PageURL(once) }
+
+func (b *Backend) Reload(ctx context.Context) error {
+	if err := b.opts.Reload(ctx); err != nil {
+		return &control.ConfigError{Err: err}
+	}
+	return nil
+}

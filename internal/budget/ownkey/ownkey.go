@@ -1,0 +1,184 @@
+// Package ownkey holds what runs with the user's own keys have cost, and what they may still cost.
+package ownkey
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"resumed/internal/agents"
+	"resumed/internal/budget"
+	"resumed/internal/config"
+	"resumed/internal/resume"
+	"resumed/internal/resume/view"
+)
+
+// Options are what a Budget works with. All are required.
+type Options struct {
+	Config func() config.Config // in force
+	Store  interface {
+		Value(key string) ([]byte, bool)
+		PutValue(key string, value []byte)
+	}
+	Changed func()
+	Log     *slog.Logger
+}
+
+// Budget is what runs with the user's own keys may cost.
+type Budget struct {
+	opts   Options
+	ledger *budget.Ledger
+	broken error // the stored ledger cannot be read: what was spent is not known
+}
+
+// ledgerKey is where the ledger is stored. It holds sums, and no key.
+const ledgerKey = "own_key/ledger"
+
+func New(opts Options) *Budget {
+	stored, _ := opts.Store.Value(ledgerKey)
+	ledger, err := budget.NewLedger(stored)
+	return &Budget{opts: opts, ledger: ledger, broken: err}
+}
+
+// terms returns what the user allows for sessions of an agent; false: nothing.
+func (b *Budget) terms(agent string) (budget.Terms, bool) {
+	entry := b.opts.Config().Agent(agent)
+	if entry.OwnKeyFile == "" || !entry.Enabled {
+		return budget.Terms{}, false
+	}
+	terms, err := budget.Parse(entry.Budget)
+	return terms, err == nil // else the configuration was refused
+}
+
+// Offers reports whether the user may have sessions of the agent go on with their own key.
+func (b *Budget) Offers(agent string) bool {
+	_, ok := b.terms(agent)
+	return ok
+}
+
+// Left returns what a run of the session may cost now, or why none may begin.
+func (b *Budget) Left(s resume.Session) (most float64, why string) {
+	if most, why = b.left(s); why != "" {
+		return 0, why
+	}
+	if err := b.opts.Config().Agent(s.Key.Agent).CheckOwnKey(); err != nil {
+		return 0, err.Error()
+	}
+	return most, ""
+}
+
+// left is Left by what is known, without reading a file.
+func (b *Budget) left(s resume.Session) (most float64, why string) {
+	terms, ok := b.terms(s.Key.Agent)
+	switch {
+	case !ok:
+		return 0, "own_key_file is not set for " + s.Key.Agent
+	case b.broken != nil:
+		return 0, "cannot read what was spent before: " + b.broken.Error()
+	}
+	left := b.ledger.Left(terms, s.Key.Agent, s.Key.ID, time.Now())
+	if most = left.Most(); most > 0 {
+		return most, ""
+	}
+	return 0, usedUp(terms, left)
+}
+
+// usedUp says which part of a budget is used up.
+func usedUp(terms budget.Terms, left budget.Left) string {
+	if left.Total < left.Session {
+		return fmt.Sprintf("the budget is used up or set aside for a run (%s a %s for all sessions)", budget.USD(terms.Total), terms.Each)
+	}
+	return fmt.Sprintf("the budget is used up (%s for a session in a %s)", budget.USD(terms.Session), terms.Each)
+}
+
+// SetAside takes what a run may cost out of what is left.
+func (b *Budget) SetAside(s resume.Session, mark string, most float64, had resume.Cost) (why string) {
+	terms, ok := b.terms(s.Key.Agent)
+	entry := budget.Entry{
+		Mark: mark, Agent: s.Key.Agent, Session: s.Key.ID, At: time.Now().Round(0), Most: most, Before: had.USD, Read: had.Read,
+	}
+	if !ok || !b.ledger.SetAside(terms, entry) {
+		return "the budget does not have that much left"
+	}
+	b.store()
+	b.opts.Log.Info("goes on with your own key", "session", s.Key.ID, "agent", s.Key.Agent, "most_usd", most)
+	return ""
+}
+
+// Settle notes what a run has cost, and says that it was stopped by what it might cost.
+func (b *Budget) Settle(s resume.Session, mark string, has resume.Cost, known, failed bool) (why string) {
+	entry, found := b.ledger.Find(mark)
+	if !found {
+		return ""
+	}
+	log := b.opts.Log.With("session", s.Key.ID, "agent", s.Key.Agent)
+	if !known || has.Read <= entry.Read {
+		log.Warn("the cost of a run with your own key is not known: all that it was allowed to cost counts as spent", "usd", entry.Most)
+		b.ledger.Settle(mark, entry.Most)
+		b.store()
+		return ""
+	}
+	spent := max(0, has.USD-entry.Before)
+	log.Info("a run with your own key is over", "usd", fmt.Sprintf("%.4f", spent))
+	b.ledger.Settle(mark, spent)
+	b.store()
+	if failed && spent >= entry.Most {
+		return fmt.Sprintf("your own key is no longer used: the run has cost %s, all that it was allowed to", budget.USD(entry.Most))
+	}
+	return ""
+}
+
+// Return gives back what was set aside for a run that never began.
+func (b *Budget) Return(mark string) {
+	if _, found := b.ledger.Find(mark); found {
+		b.ledger.Drop(mark)
+		b.store()
+	}
+}
+
+// Key returns the variable that holds the key, and the key.
+func (b *Budget) Key(agent string) (variable, key string, err error) {
+	now := b.opts.Config()
+	for _, known := range agents.Builtin() {
+		if known.Name == agent && known.OwnKey != "" {
+			secret, err := now.Agent(agent).OwnKey(now.Resume.Trust())
+			return known.OwnKey, string(secret), err
+		}
+	}
+	return "", "", errors.New(agent + " takes no key")
+}
+
+func (b *Budget) store() {
+	data, err := b.ledger.Keep(time.Now())
+	if err != nil {
+		b.opts.Log.Error("the cost of your own key could not be saved", "err", err)
+		return
+	}
+	b.opts.Store.PutValue(ledgerKey, data)
+	b.opts.Changed()
+}
+
+// Offer returns how a session continues with its user's own key, or could; nil: neither.
+// It reads no file.
+func (b *Budget) Offer(s resume.Session, now time.Time) *view.OwnKey {
+	terms, ok := b.terms(s.Key.Agent)
+	if !ok || s.Paid == nil && s.Unpayable(now) != "" {
+		return nil
+	}
+	most, why := b.left(s)
+	v := &view.OwnKey{Active: s.Paid != nil, Until: new(s.Limit.Reset.At.UTC()), Budget: terms.String(), Left: most, Instead: why}
+	if s.Cost.Read > 0 {
+		v.Cost = new(s.Cost.USD)
+		if rate := s.Cost.AnHour(); rate > 0 {
+			v.AnHour = &rate
+		}
+	}
+	switch {
+	case s.Paid != nil:
+		v.Until, v.Instead = new(s.Paid.Until.UTC()), ""
+	case why == "":
+		v.Command = "resumed retry " + view.Of(s, 0).Typed() + " --own-key"
+	}
+	return v
+}

@@ -175,11 +175,6 @@ func (c Change) WorksOn() bool {
 	if a.State != b.State || a.State != Watching {
 		return false
 	}
-	if a.Quiet() && b.Quiet() { // nearly always
-		return a.Key == b.Key && a.Name == b.Name && a.Kind == b.Kind && a.Account == b.Account && a.Provider == b.Provider &&
-			a.Cwd == b.Cwd && a.Transcript == b.Transcript && a.Reason == b.Reason &&
-			a.BornAt.Equal(b.BornAt) && a.FoundAt.Equal(b.FoundAt) && a.PromptedAt.Equal(b.PromptedAt)
-	}
 	a.Seen, b.Seen = Position{}, Position{}
 	a.MovedAt, b.MovedAt = time.Time{}, time.Time{}
 	return reflect.DeepEqual(a, b)

@@ -346,16 +346,5 @@ func (t Tally) Stopped() (n int) {
 // Known returns how many there are.
 func (t Tally) Known() int { return t[Watching] + t.Stopped() }
 
-// quiet reports whether nothing is known of the session but that it works: it was
-// never stopped, or that is forgotten.
-func (s *Session) Quiet() bool {
-	return s.State == Watching && !s.Paused && s.Task == nil && s.Owner == nil && !s.Told && s.Unreached == "" && s.Call == "" && s.Calls == 0 &&
-		s.CwdBorn.IsZero() && s.Program == (Program{}) && s.Origin == nil && s.LeftOut == nil &&
-		s.Limit == (limit.Verdict{}) && s.LimitText == "" && s.LimitedAt.IsZero() && s.StoppedAt.IsZero() && s.Context == (Context{}) && s.Usage == (Usage{}) && s.Cost == (Cost{}) && s.Paid == nil &&
-		s.RecoveredAt.IsZero() && s.Windows == 0 && s.NextAt.IsZero() && s.WaitFrom.IsZero() && s.Jitter == 0 &&
-		s.RetryAskedAt.IsZero() && s.Hold.IsZero() && s.Held == nil && s.GivesUpAt.IsZero() && s.MissedAt.IsZero() && s.ClosedAt.IsZero() && s.Newcomer == nil &&
-		s.Run == nil && s.Attempts == nil && s.Past == nil && s.Cut == nil && s.Runs == 0
-}
-
 // ErrNoSession is returned for a session that nobody knows.
 var ErrNoSession = errors.New("no such session")

@@ -15,7 +15,7 @@ const away = 5 * time.Minute
 // was there to see it: no daemon ran, or the machine slept. Who comes back after
 // days may have done the work otherwise, or not want it any more.
 func (e *Engine) comeBack(ctx context.Context, since, now time.Time) {
-	for s := range e.book.stirring() {
+	for s := range e.book.activeSessions() {
 		if s.Interrupted() && s.Missed(since, e.opts.Rules, now) {
 			e.apply(ctx, s, s, resume.CameBack{Since: since}, now)
 		}

@@ -38,7 +38,7 @@ func (e *Engine) watchClock(ctx context.Context) {
 
 // skip gives what settles the time that nobody had.
 func (e *Engine) skip(ctx context.Context, skipped time.Duration, now time.Time) {
-	for s := range e.book.stirring() {
+	for s := range e.book.activeSessions() {
 		if s.State == resume.Settling {
 			e.apply(ctx, s, s, resume.Slept{For: skipped}, now)
 		}

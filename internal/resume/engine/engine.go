@@ -221,7 +221,7 @@ func (e *Engine) SetRules(ctx context.Context, rules resume.Rules, others func()
 // reconsider computes every wait anew, and has those that a daemon before names
 // were kept left behind be given one.
 func (e *Engine) reconsider(ctx context.Context) {
-	for s := range e.book.stirring() {
+	for s := range e.book.activeSessions() {
 		if s.State == resume.Waiting || s.State == resume.Settling || s.State == resume.Parked && !s.ClosedAt.IsZero() || s.Name == "" && s.WorthKeeping() {
 			e.apply(ctx, s, s, resume.Reconsider{}, wallNow())
 		}
@@ -232,7 +232,7 @@ func (e *Engine) reconsider(ctx context.Context) {
 func (e *Engine) SetPaused(ctx context.Context, paused bool) error {
 	return e.do(ctx, func(ctx context.Context) {
 		e.opts.Paused, e.stirred = paused, true
-		for s := range e.book.stirring() {
+		for s := range e.book.activeSessions() {
 			if paused && s.Run != nil {
 				e.apply(ctx, s, s, resume.Recalled{}, wallNow())
 			}

@@ -52,7 +52,7 @@ func (e *Engine) drop(s resume.Session) {
 	e.timers.set(s.Key, time.Time{})
 	e.ready.drop(s.Key)
 	e.dropTask(s.Key)
-	e.book.drop(s)
+	e.book.drop(s.Key)
 	e.account(s.AccountKey()).count(s, -1)
 	e.leaveAccount(s)
 }

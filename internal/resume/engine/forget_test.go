@@ -64,10 +64,10 @@ func TestAnEngineThatRunsForEverDoesNotGrow(t *testing.T) {
 		}
 		require.NoError(t, w.Ping(t.Context()))
 		most := 10*31 + 33 // of a month, and of those that were parked a month and a day before
-		require.LessOrEqual(t, w.book.sessions.size, most)
+		require.LessOrEqual(t, len(w.book.sessions), most)
 		require.LessOrEqual(t, len(w.Engine.accounts), most)
-		require.LessOrEqual(t, len(w.book.places), most)
-		require.Greater(t, w.book.sessions.size, 250)
+		require.LessOrEqual(t, len(w.book.dirs), most)
+		require.Greater(t, len(w.book.sessions), 250)
 		w.stop()
 	})
 }

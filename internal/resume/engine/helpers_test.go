@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -18,49 +17,6 @@ import (
 )
 
 var bot = resume.Key{Agent: "bot", ID: "s"}
-
-// quietSession is one of which an entry has room for everything.
-func quietSession() resume.Session {
-	at := time.Now().Round(0)
-	return resume.Session{
-		Key: resume.Key{Agent: "claude-code", ID: "4f2a77aa-0000-4000-8000-000000000000"}, Name: "4f2a", Account: "claude-code:default", Provider: "p", Cwd: "/src/shop",
-		Transcript: "/home/me/.claude/projects/-src-shop/4f2a77aa-0000-4000-8000-000000000000.jsonl", Kind: resume.Headless,
-		Seen: resume.Position{Epoch: "1f3a-2", Offset: 12345}, State: resume.Watching, Reason: "stopped by a person",
-		BornAt: at.Add(-time.Hour), FoundAt: at, MovedAt: at.Add(time.Second), PromptedAt: at.Add(-time.Minute),
-	}
-}
-
-// fill puts something into a value that is not its zero.
-func fill(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString("something")
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Int, reflect.Int64:
-		v.SetInt(7)
-	case reflect.Uint8:
-		v.SetUint(2)
-	case reflect.Float64:
-		v.SetFloat(0.5)
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() {
-			v.Set(reflect.ValueOf(time.Unix(1_790_000_000, 5)))
-			return
-		}
-		for _, field := range v.Fields() {
-			if field.CanSet() {
-				fill(field)
-			}
-		}
-	default:
-		panic("nobody has thought of a " + v.Kind().String())
-	}
-}
 
 // seen is a session as people see it: AGENT/ID, as it stands.
 func seen(full string, state resume.State, more ...func(*view.Session)) view.Session {

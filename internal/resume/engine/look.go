@@ -24,7 +24,7 @@ func (e *Engine) Standing(ctx context.Context, keys []resume.Key) ([]*resume.Ses
 	standing := make([]*resume.Session, len(keys))
 	err := e.do(ctx, func(context.Context) {
 		for i, key := range keys {
-			standing[i] = e.book.standing(key)
+			standing[i] = e.book.shared(key)
 		}
 	})
 	return standing, err
@@ -35,7 +35,7 @@ func (e *Engine) Standing(ctx context.Context, keys []resume.Key) ([]*resume.Ses
 func (e *Engine) Sessions(ctx context.Context) ([]*resume.Session, error) {
 	var all []*resume.Session
 	err := e.do(ctx, func(context.Context) {
-		all = make([]*resume.Session, 0, e.book.sessions.size)
+		all = make([]*resume.Session, 0, len(e.book.sessions))
 		for s := range e.book.all() {
 			if !s.StandsIn() {
 				all = append(all, new(e.named(s)))
@@ -50,8 +50,9 @@ func (e *Engine) Sessions(ctx context.Context) ([]*resume.Session, error) {
 func (e *Engine) Kept(ctx context.Context) ([]*resume.Session, error) {
 	var kept []*resume.Session
 	err := e.do(ctx, func(context.Context) {
-		kept = make([]*resume.Session, 0, len(e.book.whole))
-		for _, s := range e.book.awake() {
+		kept = make([]*resume.Session, 0, len(e.book.active))
+		for key := range e.book.active {
+			s := e.book.shared(key)
 			if !s.WorthKeeping() || s.StandsIn() {
 				continue
 			}

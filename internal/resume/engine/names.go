@@ -14,8 +14,8 @@ import (
 // or in somebody's memory: one that comes later and begins alike is given a
 // longer name.
 
-// compareNames orders sessions so that those whose ids share most stand together.
-func compareNames(a, b resume.Key) int {
+// compareKeys orders sessions so that those whose ids share most stand together.
+func compareKeys(a, b resume.Key) int {
 	return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Agent, b.Agent))
 }
 

@@ -11,89 +11,81 @@ import (
 	"resumed/internal/resume"
 )
 
-// workplace is where sessions of one agent meet.
-type workplace struct{ agent, dir string }
+// dirKey names a directory in which sessions of one agent work.
+type dirKey struct{ agent, dir string }
 
-func workplaceOf(s resume.Session) workplace { return workplace{s.Key.Agent, s.Cwd} }
+func dirOf(s *resume.Session) dirKey { return dirKey{s.Key.Agent, s.Cwd} }
 
-// meeting is the sessions that meet in one workplace.
-type meeting struct {
-	working sorted[*entry] // by when they began
-	stopped map[*entry]struct{}
+// dirSessions is the sessions of one directory.
+type dirSessions struct {
+	working *tree[begun]
+	stopped map[resume.Key]struct{}
 }
 
-// settle notes where a session works.
-func (b *book) settle(e *entry, s resume.Session) {
+// begun is a session that works, ordered by when it began.
+type begun struct {
+	at  time.Time
+	key resume.Key
+}
+
+func (a begun) compare(b begun) int { return cmp.Or(a.at.Compare(b.at), compareKeys(a.key, b.key)) }
+
+func (b *book) indexDir(s *resume.Session) {
 	if s.Cwd == "" || s.StandsIn() {
 		return
 	}
-	p := b.places[workplaceOf(s)]
-	if p == nil {
-		p = &meeting{working: sorted[*entry]{compare: compareBorn}}
-		b.places[workplaceOf(s)] = p
+	dir := b.dirs[dirOf(s)]
+	if dir == nil {
+		dir = &dirSessions{working: newTree(begun.compare), stopped: make(map[resume.Key]struct{})}
+		b.dirs[dirOf(s)] = dir
 	}
 	if s.Interrupted() {
-		if p.stopped == nil { // seldom anybody is
-			p.stopped = make(map[*entry]struct{})
-		}
-		p.stopped[e] = struct{}{}
+		dir.stopped[s.Key] = struct{}{}
 	} else {
-		p.working.add(e)
+		dir.working.ReplaceOrInsert(begun{s.BornAt, s.Key})
 	}
 }
 
-// unsettle notes that a session does not work there any longer. Its entry must
-// be as it was when it was settled.
-func (b *book) unsettle(e *entry, s resume.Session) {
-	p := b.places[workplaceOf(s)]
-	if p == nil {
+func (b *book) unindexDir(s *resume.Session) {
+	dir := b.dirs[dirOf(s)]
+	if dir == nil {
 		return
 	}
-	delete(p.stopped, e)
-	p.working.remove(e)
-	if p.working.size == 0 && len(p.stopped) == 0 {
-		delete(b.places, workplaceOf(s))
+	delete(dir.stopped, s.Key)
+	dir.working.Delete(begun{s.BornAt, s.Key})
+	if dir.working.Len() == 0 && len(dir.stopped) == 0 {
+		delete(b.dirs, dirOf(s))
 	}
 }
 
-func (p *meeting) all() []*entry {
-	return slices.AppendSeq(p.working.all(), maps.Keys(p.stopped))
+// all returns the sessions of the directory.
+func (d *dirSessions) all() []resume.Key {
+	keys := slices.Collect(maps.Keys(d.stopped))
+	d.working.Ascend(func(one begun) bool {
+		keys = append(keys, one.key)
+		return true
+	})
+	return keys
 }
 
-func compareBorn(a, b *entry) int {
-	return cmp.Or(cmp.Compare(a.bornAt(), b.bornAt()), compareEntries(a, b))
-}
-
-// bornAt returns when the session began, as an entry keeps it.
-func (e *entry) bornAt() int64 {
-	if e.whole() == nil {
-		return e.born
-	}
-	at, _ := packTime(e.whole().BornAt)
-	return at
-}
-
-// stoppedAt returns those who were stopped in a workplace.
-func (b *book) stoppedAt(w workplace) iter.Seq[resume.Session] {
-	p := b.places[w]
-	if p == nil {
+// stoppedIn returns the stopped sessions of a directory.
+func (b *book) stoppedIn(at dirKey) iter.Seq[resume.Session] {
+	dir := b.dirs[at]
+	if dir == nil {
 		return b.read(nil)
 	}
-	return b.read(slices.Collect(maps.Keys(p.stopped)))
+	return b.read(slices.Collect(maps.Keys(dir.stopped)))
 }
 
-// begunSince returns those who were begun in a workplace after a time, and work.
-func (b *book) begunSince(w workplace, since time.Time) iter.Seq[resume.Session] {
+// begunSince returns the sessions of a directory that began after a time and work.
+func (b *book) begunSince(at dirKey, since time.Time) iter.Seq[resume.Session] {
 	return func(yield func(resume.Session) bool) {
-		p := b.places[w]
-		if p == nil {
+		dir := b.dirs[at]
+		if dir == nil {
 			return
 		}
-		at, _ := packTime(since)
-		probe := b.like(resume.Key{})
-		probe.born = at + 1
-		for e := range p.working.from(probe) {
-			if b.looks++; !yield(e.session()) {
+		for one := range dir.working.from(begun{at: since.Add(1)}) {
+			if s, _ := b.get(one.key); !yield(s) {
 				return
 			}
 		}
@@ -112,7 +104,7 @@ func (e *Engine) meet(ctx context.Context, c resume.Change) {
 	}
 	if begins := c.Before.MovedAt.IsZero() || c.Before.Kind != c.After.Kind; begins && !c.After.MovedAt.IsZero() {
 		at := c.At // a step is large, and must not be moved into the heap for this
-		for s := range e.book.stoppedAt(workplaceOf(c.After)) {
+		for s := range e.book.stoppedIn(dirOf(&c.After)) {
 			e.join(ctx, s, at)
 		}
 	}
@@ -139,7 +131,7 @@ func (e *Engine) newcomer(s resume.Session) (found resume.Newcomer, ok bool) {
 	if s.Cwd == "" || e.opts.Rules.Parallel[s.Key.Agent] || s.Pending() {
 		return found, false // nobody knows where it works, or that says nothing
 	}
-	for other := range e.book.begunSince(workplaceOf(s), s.LimitedAt) {
+	for other := range e.book.begunSince(dirOf(&s), s.LimitedAt) {
 		if other.Key == s.Key || other.State != resume.Watching || !other.MovedAt.After(s.LimitedAt) {
 			continue
 		}

@@ -13,8 +13,8 @@ import (
 // first of them is still held back for that, all of them are.
 type queue struct {
 	of    map[resume.Key]queued
-	fresh *sorted[queued]            // were not told anything yet
-	told  map[holdup]*sorted[queued] // none of them empty
+	fresh *tree[queued]            // were not told anything yet
+	told  map[holdup]*tree[queued] // none of them empty
 }
 
 // holdup is what holds sessions back alike.
@@ -35,7 +35,7 @@ type queued struct {
 }
 
 func newQueue() queue {
-	return queue{of: make(map[resume.Key]queued), fresh: &sorted[queued]{compare: queued.compare}, told: make(map[holdup]*sorted[queued])}
+	return queue{of: make(map[resume.Key]queued), fresh: newTree(queued.compare), told: make(map[holdup]*tree[queued])}
 }
 
 func queuedOf(s resume.Session, r resume.Rules) queued {
@@ -61,7 +61,7 @@ func (q *queue) add(s resume.Session, r resume.Rules) {
 	q.drop(s.Key)
 	one := queuedOf(s, r)
 	q.of[s.Key] = one
-	q.fresh.add(one)
+	q.fresh.ReplaceOrInsert(one)
 }
 
 // hold lets a session wait on that was told why.
@@ -72,10 +72,10 @@ func (q *queue) hold(s resume.Session, r resume.Rules) {
 	q.of[s.Key] = one
 	alike := q.told[one.holdup]
 	if alike == nil {
-		alike = &sorted[queued]{compare: queued.compare}
+		alike = newTree(queued.compare)
 		q.told[one.holdup] = alike
 	}
-	alike.add(one)
+	alike.ReplaceOrInsert(one)
 }
 
 // drop takes a session out.
@@ -87,17 +87,17 @@ func (q *queue) drop(key resume.Key) {
 	delete(q.of, key)
 	alike := q.told[one.holdup]
 	if alike == nil {
-		q.fresh.remove(one)
+		q.fresh.Delete(one)
 		return
 	}
-	if alike.remove(one); alike.size == 0 {
+	if alike.Delete(one); alike.Len() == 0 {
 		delete(q.told, one.holdup)
 	}
 }
 
 // line is sessions that stand one behind the other.
 type line struct {
-	alike *sorted[queued]
+	alike *tree[queued]
 	first queued
 	told  bool // what holds one of them back holds back all
 	alone bool // nobody stands behind the first
@@ -121,11 +121,12 @@ func (l *line) step() bool {
 // as well: others may be held back because of them.
 func (q *queue) lines(involved func(resume.AccountKey) []resume.Key) []*line {
 	var lines []*line
-	if all := q.fresh; all.size > 0 {
-		lines = append(lines, &line{alike: all, first: all.runs[0][0]})
+	if first, ok := q.fresh.Min(); ok {
+		lines = append(lines, &line{alike: q.fresh, first: first})
 	}
 	for because, all := range q.told {
-		lines = append(lines, &line{alike: all, first: all.runs[0][0], told: true})
+		first, _ := all.Min()
+		lines = append(lines, &line{alike: all, first: first, told: true})
 		for _, key := range involved(because.account) {
 			if one, there := q.of[key]; there && one.holdup == because {
 				lines = append(lines, &line{alike: all, first: one, alone: true})

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -119,7 +120,7 @@ func TestOtherRulesReorderThoseWhoAreDue(t *testing.T) {
 	rules := resume.Rules{Order: resume.Newest, Priority: []resume.Priority{{Dir: "/b", Rank: 1}}}
 	q.rankAnew(&sessions, rules)
 	order := func() (ids []string) {
-		for _, one := range q.fresh.all() {
+		for one := range q.fresh.from(queued{rank: math.MinInt}) {
 			ids = append(ids, one.key.ID)
 		}
 		return ids

@@ -19,14 +19,14 @@ type window struct {
 // stopped, and it is asked at each step of each of them who is free next.
 type windows struct {
 	of   map[resume.Key]window
-	all  sorted[window]
-	ends sorted[window] // of allowances
-	bars sorted[window] // those of them that no movement has disproved, as far as was looked
+	all  *tree[window]
+	ends *tree[window] // of allowances
+	bars *tree[window] // those of them that no movement has disproved, as far as was looked
 }
 
 func newWindows() windows {
-	byEnd := func(a, b window) int { return cmp.Or(a.lifts.Compare(b.lifts), compareNames(a.key, b.key)) }
-	return windows{of: make(map[resume.Key]window), all: sorted[window]{compare: byEnd}, ends: sorted[window]{compare: byEnd}, bars: sorted[window]{compare: byEnd}}
+	byEnd := func(a, b window) int { return cmp.Or(a.lifts.Compare(b.lifts), compareKeys(a.key, b.key)) }
+	return windows{of: make(map[resume.Key]window), all: newTree(byEnd), ends: newTree(byEnd), bars: newTree(byEnd)}
 }
 
 // note learns which window has stopped a session, if any.
@@ -41,9 +41,9 @@ func (w *windows) note(s resume.Session) {
 	}
 	w.drop(s.Key)
 	w.of[s.Key] = now
-	if w.all.add(now); now.limits {
-		w.ends.add(now)
-		w.bars.add(now)
+	if w.all.ReplaceOrInsert(now); now.limits {
+		w.ends.ReplaceOrInsert(now)
+		w.bars.ReplaceOrInsert(now)
 	}
 }
 
@@ -54,9 +54,9 @@ func (w *windows) drop(key resume.Key) {
 		return
 	}
 	delete(w.of, key)
-	w.all.remove(was)
-	w.ends.remove(was)
-	w.bars.remove(was)
+	w.all.Delete(was)
+	w.ends.Delete(was)
+	w.bars.Delete(was)
 }
 
 // opensAt returns the earliest end that lies after now; zero: there is none.
@@ -80,7 +80,7 @@ func (w *windows) bar(now, movedAt time.Time) (at time.Time) {
 		disproved = append(disproved, one)
 	}
 	for _, one := range disproved {
-		w.bars.remove(one)
+		w.bars.Delete(one)
 	}
 	return at
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// quietSession is one of which an entry has room for everything.
-func quietSession() Session {
+// idleSession was never stopped.
+func idleSession() Session {
 	at := time.Now().Round(0)
 	return Session{
 		Key: Key{"claude-code", "4f2a77aa-0000-4000-8000-000000000000"}, Name: "4f2a", Account: "claude-code:default", Provider: "p", Cwd: "/src/shop",
@@ -54,7 +54,7 @@ func fill(v reflect.Value) {
 // A session that works on is told from one of which anything else became known.
 func TestWorkingOnIsNothingElseThanMoving(t *testing.T) {
 	for field := range reflect.TypeFor[Session]().Fields() {
-		for _, before := range []Session{quietSession(), {Key: Key{"bot", "a"}, State: Watching, LimitedAt: time.Now()}} {
+		for _, before := range []Session{idleSession(), {Key: Key{"bot", "a"}, State: Watching, LimitedAt: time.Now()}} {
 			after := before
 			after.Seen, after.MovedAt = Position{"77-1", 9}, time.Now().Add(time.Hour)
 			require.True(t, Change{Before: before, After: after}.WorksOn())

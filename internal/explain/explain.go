@@ -134,7 +134,7 @@ func (x *Explainer) File(path, name string, now time.Time) ([]Explanation, error
 		return beheaded, nil
 	}
 	return nil, fmt.Errorf("%s is not recognised: it is no transcript or database of an agent, no output of a run,"+
-		" no screen and no events; with --agent any text is classified", path)
+		" no screen, no events and no export; with --agent any text is classified", path)
 }
 
 // transcript says how the sessions of a transcript or a database stand.

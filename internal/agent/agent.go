@@ -24,6 +24,15 @@ type Agent interface {
 	// Name is the agent's name in configuration, status and metrics.
 	Name() string
 
+	Runner
+	Holder
+	Account
+	Meter
+	Planner
+}
+
+// Runner knows the program of an agent.
+type Runner interface {
 	// Program returns the program that continues sessions of which nothing
 	// else is known, or why it is not found.
 	Program() (program.Found, error)
@@ -33,10 +42,42 @@ type Agent interface {
 	// another than the one that a service finds.
 	Identify(pid int) (resume.Program, bool)
 
+	// GoOn returns the line for a shell by which a person goes on with the session where
+	// it works, or "": none is known.
+	GoOn(resume.Session) string
+}
+
+// Holder knows the processes that hold sessions of an agent.
+type Holder interface {
+	// Owner returns the live process that holds the session, or nil. Where that
+	// cannot be known its error is ErrUnseen.
+	Owner(context.Context, resume.Session) (*resume.Owner, error)
+
+	// Lives reports whether the very process lives.
+	Lives(resume.Process) bool
+
+	// Killed reports whether the process that held the session, and is gone, is known
+	// to have been killed, or to have crashed: its user did not end it.
+	Killed(resume.Session, resume.Owner) bool
+}
+
+// Account knows what a session was started with, and whose allowance it uses.
+type Account interface {
 	// Origin returns what a live process of the agent was started with, as far
 	// as that matters; nil: it is not known. Secrets are kept only if wanted.
 	Origin(pid int, secrets bool) *resume.Origin
 
+	// Variables are those of the environment that a resume must share with its
+	// session.
+	Variables() leash.Variables
+
+	// Login returns a salted hash of who is signed in for a run with that
+	// environment; empty: nobody knows.
+	Login(environ []string, salt string) string
+}
+
+// Meter knows how large a session is, and how much of its allowances is used.
+type Meter interface {
 	// Weigh returns what a resume of the session has to read again, or false where
 	// that is not known.
 	Weigh(context.Context, resume.Session) (resume.Context, bool, error)
@@ -48,30 +89,10 @@ type Agent interface {
 	// Readings returns what the agent was told of each window of its account's
 	// allowances, as far as that stands in the session's files; none: it does not tell.
 	Readings(context.Context, resume.Session) ([]usage.Reading, error)
+}
 
-	// Lives reports whether the very process lives.
-	Lives(resume.Process) bool
-
-	// GoOn returns the line for a shell by which a person goes on with the session where
-	// it works, or "": none is known.
-	GoOn(resume.Session) string
-
-	// Variables are those of the environment that a resume must share with its
-	// session.
-	Variables() leash.Variables
-
-	// Login returns a salted hash of who is signed in for a run with that
-	// environment; empty: nobody knows.
-	Login(environ []string, salt string) string
-
-	// Owner returns the live process that holds the session, or nil. Where that
-	// cannot be known its error is ErrUnseen.
-	Owner(context.Context, resume.Session) (*resume.Owner, error)
-
-	// Killed reports whether the process that held the session, and is gone, is known
-	// to have been killed, or to have crashed: its user did not end it.
-	Killed(resume.Session, resume.Owner) bool
-
+// Planner knows how a session is continued, and what came of that.
+type Planner interface {
 	// Plan says how the session is continued now. It looks at the transcript
 	// again: what was true when the wait began may not be true any more.
 	Plan(context.Context, resume.Session, Words) (Plan, error)
@@ -245,26 +266,27 @@ type Command struct {
 	Keep []string
 }
 
-// Writing is what an Agent may also be: one of which nobody knows who holds a
-// session, but at times who writes its transcript.
-type Writing interface {
+// WriterFinder is what an Agent may also be: one of which it is not known which process
+// holds a session, but at times which one writes its transcript.
+type WriterFinder interface {
 	// Writer returns the process that has the session's transcript open to write
 	// into it; 0: none is known.
 	Writer(ctx context.Context, s resume.Session) int
 }
 
-// Scales is what a Reader may also be: one that often can tell what Weigh does while a line of
+// QuickSizer is what a Reader may also be: one that often can tell what Weigh does while a line of
 // the session is read.
-type Scales interface {
+type QuickSizer interface {
 	// WeighAt is Weigh by the little that stands right before the line in its open file.
 	WeighAt(Line) (resume.Context, bool)
 }
 
-// Deserted is what an Agent may also be: one that can tell that nobody is there to hold a session.
-type Deserted interface {
-	// Nobody reports whether no process lives that might hold any session of the agent, as
+// ProcessChecker is what an Agent may also be: one that can tell that no process is there to
+// hold a session.
+type ProcessChecker interface {
+	// NoProcess reports whether no process lives that might hold any session of the agent, as
 	// far as can be known.
-	Nobody(context.Context) bool
+	NoProcess(context.Context) bool
 }
 
 // Leave says why nothing may be sent.

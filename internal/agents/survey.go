@@ -32,8 +32,8 @@ type Finding struct {
 	// homes: it is not obeyed.
 	Foreign []*ownership.Error
 
-	// Strays are its live processes that keep their sessions where nobody looks.
-	Strays []agent.Stray
+	// Unwatched are its live processes that keep their sessions where none are watched.
+	Unwatched []agent.UnwatchedProcess
 }
 
 // Home is one place where an agent writes.
@@ -77,8 +77,8 @@ func Survey(ctx context.Context, cfg config.Config, recorded string) ([]Finding,
 		for _, src := range agent.SourcesOf(a) {
 			f.Homes = append(f.Homes, visit(src, foreign))
 		}
-		if homed, ok := a.(agent.Homed); ok {
-			f.Strays, _ = homed.Strays(ctx) // where processes cannot be seen, nobody strays
+		if finder, ok := a.(agent.UnwatchedFinder); ok {
+			f.Unwatched, _ = finder.Unwatched(ctx) // where processes cannot be seen, none is found
 		}
 		all = append(all, f)
 	}

@@ -96,11 +96,11 @@ func (h housekeeper) tidyAll(ctx context.Context) {
 func (h housekeeper) tellStrays(ctx context.Context, told map[string]bool) {
 	settings := h.settings.Load()
 	for _, name := range settings.agentNames() {
-		homed, ok := settings.agents[name].(agent.Homed)
+		finder, ok := settings.agents[name].(agent.UnwatchedFinder)
 		if !ok {
 			continue
 		}
-		strays, _ := homed.Strays(ctx) // where processes cannot be seen, nobody strays
+		strays, _ := finder.Unwatched(ctx) // where processes cannot be seen, none is found
 		for _, stray := range strays {
 			if key := name + "\x00" + stray.Home; !told[key] {
 				told[key] = true

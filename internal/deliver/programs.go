@@ -141,8 +141,8 @@ func (d *Deliverer) lookFor(ctx context.Context, looks map[resume.Key]search, ke
 // has stopped: who wrote to its transcript is gone, or cannot be seen from here. Of a session that moves that says
 // little: its process may have only just been begun, and does not look like one of the agent yet.
 func nobody(ctx context.Context, a agent.Agent) bool {
-	deserted, ok := a.(agent.Deserted)
-	return ok && deserted.Nobody(ctx)
+	checker, ok := a.(agent.ProcessChecker)
+	return ok && checker.NoProcess(ctx)
 }
 
 // witness looks at the process of a session, and reports whether there is
@@ -189,7 +189,7 @@ func (d *Deliverer) seen(ctx context.Context, a agent.Agent, session resume.Sess
 // transcript, where the agent knows no more of it than that: it holds nothing, but
 // tells where the session lives.
 func (d *Deliverer) writer(ctx context.Context, a agent.Agent, session resume.Session) (after resume.Session, seen bool) {
-	writing, ok := a.(agent.Writing)
+	writing, ok := a.(agent.WriterFinder)
 	if !ok {
 		return session, false
 	}

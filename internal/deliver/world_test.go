@@ -231,7 +231,7 @@ func (a *fakeAgent) Owner(ctx context.Context, _ resume.Session) (*resume.Owner,
 	return a.owner, a.ownerErr
 }
 
-func (a *fakeAgent) Nobody(context.Context) bool { return a.nobody }
+func (a *fakeAgent) NoProcess(context.Context) bool { return a.nobody }
 
 func (a *fakeAgent) Weigh(context.Context, resume.Session) (resume.Context, bool, error) {
 	a.weighed++

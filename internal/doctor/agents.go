@@ -42,7 +42,7 @@ func present(f agents.Finding) bool {
 			return true
 		}
 	}
-	return f.Program != "" || f.Configured || len(f.Strays) > 0
+	return f.Program != "" || f.Configured || len(f.Unwatched) > 0
 }
 
 // examineAgent returns how many directories of the agent are watched.
@@ -70,7 +70,7 @@ func examineAgent(r *Report, f agents.Finding, version string) int {
 	for _, wrong := range f.Foreign {
 		r.Fail(name, "it is not used: "+wrong.Path+" "+wrong.Why, wrong.Fix)
 	}
-	for _, stray := range f.Strays {
+	for _, stray := range f.Unwatched {
 		r.Warn(name, stray.String(), stray.Remedy())
 	}
 	const fix = "install it, run resumed install in a shell that finds it, or name it: command = \"…\" in its [[agent]] entry"

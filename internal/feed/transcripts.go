@@ -263,7 +263,7 @@ func (r *reader) observe(batch watch.Batch, line watch.Line, born func() (time.T
 // weigh adds to a refusal that was just written what a resume has to read again, while the file is
 // open. Of others, and where that stands far from it, that is looked for later.
 func (r *reader) weigh(batch watch.Batch, told []resume.Observation) {
-	scales, ok := r.agent.(agent.Scales)
+	scales, ok := r.agent.(agent.QuickSizer)
 	if !ok || batch.Back || len(told) == 0 || r.source.Shared {
 		return
 	}

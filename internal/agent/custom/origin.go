@@ -9,7 +9,7 @@ import (
 	"resumed/internal/resume"
 )
 
-var _ agent.Writing = (*Agent)(nil)
+var _ agent.WriterFinder = (*Agent)(nil)
 
 // Writer returns the one process that writes the session's file; what it has
 // started has it open too. Where several do, nobody knows whose session it is.

@@ -49,22 +49,22 @@ func (a *Agent) serverAt(address string) int {
 	return running[at].PID
 }
 
-var _ agent.Homed = (*Agent)(nil)
+var _ agent.UnwatchedFinder = (*Agent)(nil)
 
-// Strays returns the servers that work on sessions of the user's where none is
+// Unwatched returns the servers that work on sessions of the user's where none is
 // configured.
-func (a *Agent) Strays(ctx context.Context) ([]agent.Stray, error) {
+func (a *Agent) Unwatched(ctx context.Context) ([]agent.UnwatchedProcess, error) {
 	if a.server != nil {
 		return nil, nil
 	}
 	running, err := a.Processes.Running(ctx, a.brand.isProgram)
-	var strays []agent.Stray
+	var strays []agent.UnwatchedProcess
 	for _, p := range running {
 		if !isServer(p.Args) || p.Mark != "" || !process.SameDir(p.Variable("HOME"), a.UserDir) {
 			continue
 		}
 		if address := a.addressOf(p.PID); address != "" {
-			strays = append(strays, agent.Stray{PID: p.PID, Home: address})
+			strays = append(strays, agent.UnwatchedProcess{PID: p.PID, Home: address})
 		}
 	}
 	return strays, err

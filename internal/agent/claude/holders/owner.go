@@ -49,8 +49,8 @@ func (e *heldElsewhere) Error() string {
 // Is reports that nobody can know: a person is told.
 func (e *heldElsewhere) Is(target error) bool { return target == agent.ErrUnseen }
 
-// Nobody reports whether no registry names a live process, and none lives besides.
-func (h *Holders) Nobody(ctx context.Context) bool {
+// NoProcess reports whether no registry names a live process, and none lives besides.
+func (h *Holders) NoProcess(ctx context.Context) bool {
 	ctx = process.Together(ctx)
 	for _, root := range h.of.Homes.Roots {
 		if seen := h.listed(ctx, root); seen.err != nil || len(seen.entries) > 0 {

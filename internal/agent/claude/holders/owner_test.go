@@ -125,7 +125,7 @@ func TestWhoHoldsASession(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.want, got)
 			if c.want != nil || len(c.processes) == 0 {
-				require.Equal(t, c.want == nil, a.Nobody(t.Context()))
+				require.Equal(t, c.want == nil, a.NoProcess(t.Context()))
 			}
 		})
 	}

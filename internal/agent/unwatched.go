@@ -12,23 +12,23 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// Stray is a live process of an agent that keeps its sessions where nobody looks,
-// or a server of its sessions that nobody has named.
-type Stray struct {
+// UnwatchedProcess is a live process of an agent that keeps its sessions where none are
+// watched, or a server of its sessions that is not configured.
+type UnwatchedProcess struct {
 	PID      int
 	Variable string   // that says where
 	Home     string   // what it says; of a server, its address
 	Roots    []string // what has to be watched: the last of them is not; none: it is a server
 }
 
-// Homed is an agent whose processes may have other homes than those that are
+// UnwatchedFinder is an agent whose processes may have other homes than those that are
 // watched.
-type Homed interface {
-	Strays(context.Context) ([]Stray, error)
+type UnwatchedFinder interface {
+	Unwatched(context.Context) ([]UnwatchedProcess, error)
 }
 
 // String says it for people.
-func (s Stray) String() string {
+func (s UnwatchedProcess) String() string {
 	if len(s.Roots) == 0 {
 		return fmt.Sprintf("process %d serves sessions at %s, which is not configured: they are not continued", s.PID, sanitize.Short(s.Home, sanitize.Sentence))
 	}
@@ -36,8 +36,8 @@ func (s Stray) String() string {
 		s.PID, s.Variable, sanitize.Short(s.Home, sanitize.Sentence))
 }
 
-// Remedy is the line of the configuration that mends it.
-func (s Stray) Remedy() string {
+// Remedy is the line of the configuration that fixes it.
+func (s UnwatchedProcess) Remedy() string {
 	if len(s.Roots) == 0 {
 		return fmt.Sprintf("server = %q in its [[agent]] entry", s.Home)
 	}
@@ -48,16 +48,16 @@ func (s Stray) Remedy() string {
 	return fmt.Sprintf("roots = [%s] in its [[agent]] entry", strings.Join(quoted, ", "))
 }
 
-// Strays returns the live processes of the agent whose environment names a home
+// Unwatched returns the live processes of the agent whose environment names a home
 // that is not among those that are watched, one for each such home. A process with
 // another home directory than the user's is somebody else's concern.
-func (t *Transcripts) Strays(ctx context.Context) ([]Stray, error) {
+func (t *Transcripts) Unwatched(ctx context.Context) ([]UnwatchedProcess, error) {
 	running, err := t.Processes.Running(ctx, t.about.Is)
 	if err != nil {
 		return nil, err
 	}
 	variable, _, _ := strings.Cut(t.Elsewhere("/somewhere"), "=")
-	var strays []Stray
+	var found []UnwatchedProcess
 	for _, p := range running {
 		said := p.Variable(variable)
 		if said == "" || p.Mark != "" || !process.SameDir(p.Variable("HOME"), t.UserDir) {
@@ -71,10 +71,10 @@ func (t *Transcripts) Strays(ctx context.Context) ([]Stray, error) {
 			home = below // the variable names the directory around it
 		}
 		is := func(other string) bool { return process.SameDir(other, home) }
-		told := func(s Stray) bool { return is(s.Roots[len(s.Roots)-1]) }
-		if !slices.ContainsFunc(t.Homes.Roots, is) && !slices.ContainsFunc(strays, told) {
-			strays = append(strays, Stray{p.PID, variable, said, append(slices.Clone(t.Homes.Roots), home)})
+		listed := func(s UnwatchedProcess) bool { return is(s.Roots[len(s.Roots)-1]) }
+		if !slices.ContainsFunc(t.Homes.Roots, is) && !slices.ContainsFunc(found, listed) {
+			found = append(found, UnwatchedProcess{p.PID, variable, said, append(slices.Clone(t.Homes.Roots), home)})
 		}
 	}
-	return strays, nil
+	return found, nil
 }

@@ -173,7 +173,7 @@ var knownOnlyIn = map[string]string{
 var budgets = map[string]struct{ lines, up int }{
 	"...":                  {83_000, unlimited},
 	"cmd/resumed":          {5_020, unlimited},
-	"internal/agent/...":   {16_880, unlimited},
+	"internal/agent/...":   {15_740, unlimited},
 	"internal/app":         {930, 0},
 	"internal/config":      {3_590, unlimited},
 	"internal/deliver":     {3_270, 15},

@@ -50,7 +50,7 @@ func (c *Client) join(ctx context.Context, cfg config.Fleet) (m *membership, lea
 	m.store, err = natskv.Open(natskv.Options{
 		URL: cfg.URL, Credentials: credentials, CAFile: cfg.CAFile, Host: m.host, Log: m.log, Within: 2 * cfg.Heartbeat,
 		Refused: func(err error) { m.log.Warn("the fleet's server refuses something", "err", err) },
-		Changed: func(bool) { c.opts.Changed() },
+		Changed: c.opts.Changed,
 	})
 	if err != nil {
 		return nil, leave, err

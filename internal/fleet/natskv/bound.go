@@ -12,16 +12,16 @@ import (
 	"resumed/internal/fleet"
 )
 
-// Bounds of what one host may store, in keys of fleet.LargestValue bytes at most. The server bounds
-// streams alone, in which one host could leave no room for the others.
+// Bounds of what one host may store, in keys of fleet.LargestValue bytes at most. The server has bounds
+// for streams only, which one host could fill alone.
 const (
 	mostViews   = 3000 // sessions that are shown to others
 	mostRecords = 500  // leases and owner records
-	betweenCuts = 500  // writes of a host after which what it has stored is cut
+	betweenCuts = 500  // writes of a host between two cuts
 )
 
-// Bound cuts what each host has stored to its newest keys, until the connection is closed, and
-// reports how many it has cut. It is the hub's part.
+// Bound removes the oldest keys of each host that has too many, until the connection is closed, and
+// reports how many it has removed. It is the hub's part.
 func Bound(nc *nats.Conn, report func(host string, cut int, err error)) error {
 	written := make(map[string]int)
 	sub, err := nc.Subscribe("resumed.v1.*.>", func(msg *nats.Msg) {
@@ -35,15 +35,15 @@ func Bound(nc *nats.Conn, report func(host string, cut int, err error)) error {
 		}
 	})
 	if err != nil {
-		return fmt.Errorf("listen to what hosts write: %w", err)
+		return fmt.Errorf("watch the writes of hosts: %w", err)
 	}
-	return sub.SetPendingLimits(2*betweenCuts, 32<<20) // what is missed is not counted
+	return sub.SetPendingLimits(2*betweenCuts, 32<<20) // missed writes are not counted
 }
 
-// writer returns which host a change is told of; "": any may have written it.
+// writer returns the host that wrote the key of a change; "": any host may have.
 func writer(subject string) string {
 	for _, b := range read {
-		key, ours := strings.CutPrefix(subject, told[b])
+		key, ours := strings.CutPrefix(subject, changes[b])
 		if !ours {
 			continue
 		}
@@ -60,7 +60,7 @@ func writer(subject string) string {
 	return ""
 }
 
-// Cut removes what a host has stored but for its newest keys, and returns how many those were.
+// Cut removes all keys of a host but the newest, and returns how many it removed.
 func Cut(nc *nats.Conn, host string, views, records int) (cut int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

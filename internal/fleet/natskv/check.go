@@ -14,17 +14,17 @@ import (
 	"resumed/internal/fleet"
 )
 
-// Health is how a server of a fleet is seen from a host.
+// Health is the state of a server of a fleet, as a host sees it.
 type Health struct {
 	Version string        // of the server
-	Took    time.Duration // an answer
+	Took    time.Duration // the time of an answer
 	Skew    time.Duration // by which its clock is ahead
-	Off     bool          // that is so much that people should know
-	Alone   bool          // and so much that the host is alone
+	Off     bool          // the skew is so large that it is reported
+	Alone   bool          // the skew is so large that this host cannot take part
 	Hosts   []fleet.Host
 }
 
-// What stands in the way of a host.
+// The reasons why a host cannot use a server.
 var (
 	ErrNobodyThere    = errors.New("nobody answers there")
 	ErrNotTheirs      = errors.New("its certificate is not signed by who is believed")
@@ -34,16 +34,16 @@ var (
 	ErrNothingIsThere = errors.New("it keeps nothing for a fleet yet")
 )
 
-// oldest is the first version of the server whose keys end by themselves and are told of.
+// oldest is the first version of the server whose keys can expire with a marker.
 var oldest = [2]int{2, 11}
 
-// Check looks at one server as the host would: reaches it, is let in, and asks.
+// Check connects to one server as the host would, and reads from it.
 func Check(ctx context.Context, o Options) (Health, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	nc, err := o.Dial(nats.NoReconnect(), nats.Timeout(fleet.AnswerWithin))
 	if err != nil {
-		return Health{}, meant(err)
+		return Health{}, reasonOf(err)
 	}
 	defer nc.Close()
 	h := Health{Version: nc.ConnectedServerVersion()}
@@ -76,22 +76,21 @@ func Check(ctx context.Context, o Options) (Health, error) {
 	return h, err
 }
 
-// meant says what an error means for who set the fleet up.
-func meant(err error) error {
-	why := err
+// reasonOf returns the reason above that an error means, or the error.
+func reasonOf(err error) error {
 	_, other := errors.AsType[x509.HostnameError](err)
 	_, refused := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {
 	case other:
-		why = ErrOtherName
+		return ErrOtherName
 	case refused:
-		why = ErrNotTheirs
+		return ErrNotTheirs
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired):
-		why = ErrUnknownHost
+		return ErrUnknownHost
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout):
-		why = ErrNobodyThere
+		return ErrNobodyThere
 	}
-	return why
+	return err
 }
 
 func older(version string) bool {

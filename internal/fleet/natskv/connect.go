@@ -19,41 +19,50 @@ import (
 	"resumed/internal/regular"
 )
 
-// Options say where a fleet is, and who asks.
+// Options say which fleet is reached, and by which host.
 type Options struct {
 	URL         string // of one or several servers, with commas
 	Credentials Credentials
 	CAFile      string // "": the system's authorities
 	Host        string // the name of this host in the fleet
-	Log         *slog.Logger
-	Within      time.Duration        // the longest pause between two tries to reach a server; 0: longestPause
-	Changed     func(connected bool) // is told when the connection is there, or lost; may be nil
-	Refused     func(error)          // is told what the server says of what it does not do; may be nil
+
+	// For Open alone, and optional.
+	Log     *slog.Logger
+	Within  time.Duration // the longest pause between two tries to reach a server; 0: longestPause
+	Changed func()        // the connection was made, or lost
+	Refused func(error)   // the server has refused something
 }
 
 // longestPause is the default of Within. Hosts that lost a server at the same moment come back
 // one by one in that time.
 const longestPause = 30 * time.Second
 
-// Open begins to connect and returns at once: a server that is down is tried for ever.
+// Open begins to connect and returns at once: a server that is down is tried until Close.
 func Open(o Options) (*Store, error) {
-	var lost atomic.Pointer[nats.Conn]
-	said := "" // the last refusal: tries come one after the other, and for ever
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	changed := func(*nats.Conn) {
+		if o.Changed != nil {
+			o.Changed()
+		}
+	}
+	var opened atomic.Pointer[nats.Conn]
+	logged := "" // the last refusal: tries come one after the other, without an end
 	nc, err := o.Dial(
 		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
 		nats.CustomReconnectDelay(func(attempts int) time.Duration {
-			if nc := lost.Load(); nc != nil {
-				said = o.letIn(nc.LastError(), said)
+			if nc := opened.Load(); nc != nil {
+				logged = o.register(nc.LastError(), logged)
 			}
 			return pauseAfter(attempts, cmp.Or(o.Within, longestPause), rand.Float64())
 		}),
-		nats.ReconnectBufSize(-1), // what cannot be sent now is refused now
+		nats.ReconnectBufSize(-1), // a message that cannot be sent now is refused now
 		nats.PingInterval(10*time.Second), nats.MaxPingsOutstanding(2),
-		nats.ConnectHandler(func(*nats.Conn) { o.tell(true) }),
-		nats.ReconnectHandler(func(*nats.Conn) { o.tell(true) }),
-		nats.DisconnectErrHandler(func(*nats.Conn, error) { o.tell(false) }),
+		nats.ConnectHandler(changed), nats.ReconnectHandler(changed),
+		nats.DisconnectErrHandler(func(nc *nats.Conn, _ error) { changed(nc) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			if o.Refused != nil && !errors.Is(err, nats.ErrAuthorization) { // letIn tells of that
+			if o.Refused != nil && !errors.Is(err, nats.ErrAuthorization) { // register reports that
 				o.Refused(err)
 			}
 		}),
@@ -61,7 +70,7 @@ func Open(o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	lost.Store(nc)
+	opened.Store(nc)
 	js, err := jetstream.New(nc)
 	if err != nil {
 		nc.Close()
@@ -70,10 +79,10 @@ func Open(o Options) (*Store, error) {
 	return &Store{nc: nc, js: js, host: o.Host}, nil
 }
 
-// connectionName is what the connection of a host is called, before the name of the host.
+// connectionName stands before the name of the host in the name of its connection.
 const connectionName = "resumed "
 
-// HostOf returns which host a connection of that name says it is of.
+// HostOf returns the host that a connection of that name claims to be of.
 func HostOf(connection string) string { return strings.TrimPrefix(connection, connectionName) }
 
 // Dial connects as the host.
@@ -82,23 +91,25 @@ func (o Options) Dial(more ...nats.Option) (*nats.Conn, error) {
 	if o.Credentials.jwt != "" {
 		options = append(options, nats.UserJWT(func() (string, error) { return o.Credentials.jwt, nil }, o.Credentials.sign))
 	}
-	secure, err := authorities(o.CAFile)
-	if err != nil {
-		return nil, err
+	if o.CAFile != "" {
+		secure, err := trust(o.CAFile)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, secure)
 	}
-	nc, err := nats.Connect(o.URL, append(append(options, secure...), more...)...)
+	nc, err := nats.Connect(o.URL, append(options, more...)...)
 	if err != nil {
 		return nil, fmt.Errorf("reach the fleet at %s: %w", o.URL, err)
 	}
 	return nc, nil
 }
 
-// letIn asks to be let in where the server does not know this host: it was joined while
-// there was no hub, or the hub was made anew. It logs a refusal that was not said before, and
-// returns it.
-func (o Options) letIn(err error, said string) string {
+// register asks the hub to admit this host where the server does not know it: the host joined while
+// there was no hub, or the hub was made anew. It logs a refusal unless it was logged before, and returns it.
+func (o Options) register(err error, logged string) string {
 	if !errors.Is(err, nats.ErrAuthorization) {
-		return said
+		return logged
 	}
 	err = ErrUnknownHost
 	if o.Credentials.Invitation != nil {
@@ -107,30 +118,21 @@ func (o Options) letIn(err error, said string) string {
 	if err == nil {
 		return ""
 	}
-	text := meant(err).Error()
-	if text != said && o.Log != nil {
+	text := reasonOf(err).Error()
+	if text != logged {
 		o.Log.Warn("the fleet's hub does not let this host in", "err", text)
 	}
 	return text
 }
 
-func (o Options) tell(connected bool) {
-	if o.Changed != nil {
-		o.Changed(connected)
-	}
-}
-
-// pauseAfter returns how long to wait before the next try: longer each time, and by chance.
+// pauseAfter returns the pause before the next try: longer each time, and random.
 func pauseAfter(attempts int, longest time.Duration, u float64) time.Duration {
 	most := min(longest, time.Second<<min(attempts, 5))
 	return time.Duration((0.1 + 0.9*u) * float64(most))
 }
 
-// authorities returns whose certificates are believed.
-func authorities(file string) ([]nats.Option, error) {
-	if file == "" {
-		return nil, nil
-	}
+// trust makes the certificates trusted that the authority of a file has signed.
+func trust(file string) (nats.Option, error) {
 	pem, err := regular.Read(file)
 	if err != nil {
 		return nil, fmt.Errorf("read ca_file: %w", err)
@@ -139,25 +141,19 @@ func authorities(file string) ([]nats.Option, error) {
 	if !pool.AppendCertsFromPEM(pem) {
 		return nil, fmt.Errorf("read ca_file: %s holds no certificate", file)
 	}
-	return []nats.Option{nats.Secure(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12})}, nil
+	return nats.Secure(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}), nil
 }
 
-// Connected reports whether there is a server now.
+// Connected reports whether a server is connected now.
 func (s *Store) Connected() bool { return s.nc.IsConnected() }
 
-// LastError returns why there is none, as far as is known.
-func (s *Store) LastError() error {
-	if err := s.nc.LastError(); err != nil {
-		return meant(err)
-	}
-	return nil
-}
+// LastError returns why none is, as far as is known.
+func (s *Store) LastError() error { return reasonOf(s.nc.LastError()) }
 
 // Close ends the connection.
 func (s *Store) Close() { s.nc.Close() }
 
-// InProcess connects to a server of the same process, with no bound to what it may do there
-// but that server's.
+// InProcess connects to a server of the same process.
 func InProcess(server nats.InProcessConnProvider, c Credentials) (*nats.Conn, error) {
 	return nats.Connect("", nats.InProcessServer(server), nats.Nkey(c.public, c.sign), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second))
 }

@@ -6,25 +6,26 @@ import (
 	"errors"
 	"fmt"
 
-	"resumed/internal/regular"
-
 	"github.com/nats-io/nkeys"
+
+	"resumed/internal/regular"
 )
 
-// Credentials are who a host is, and the key that makes names of accounts unreadable for
-// everybody else. Their file has the form of NATS's own, and one more part.
+// Credentials are the key of a host, and the fleet's key, with which names of accounts are made unreadable
+// for others. Their file has the form of NATS's own, with more parts.
 type Credentials struct {
 	Key        []byte // of the fleet
-	Invitation []byte // the seed of who may ask to be let in; nil: there is none
+	Invitation []byte // the seed of the join line; nil: none
 
 	seed   []byte
 	public string
-	jwt    string // of a cluster that has operators; "": none
+	jwt    string // for a cluster with operators; "": none
 }
 
 // NewCredentials makes a key of a host.
-func NewCredentials() (Credentials, error) {
-	pair, err := nkeys.CreateUser()
+func NewCredentials() (Credentials, error) { return credentialsOf(nkeys.CreateUser()) }
+
+func credentialsOf(pair nkeys.KeyPair, err error) (Credentials, error) {
 	if err != nil {
 		return Credentials{}, err
 	}
@@ -32,19 +33,11 @@ func NewCredentials() (Credentials, error) {
 	if err != nil {
 		return Credentials{}, err
 	}
-	return withSeed(seed)
-}
-
-func withSeed(seed []byte) (Credentials, error) {
-	pair, err := nkeys.FromSeed(seed)
-	if err != nil {
-		return Credentials{}, err
-	}
 	public, err := pair.PublicKey()
 	return Credentials{seed: seed, public: public}, err
 }
 
-// Public returns by what the server knows the host.
+// Public returns the public key of the host.
 func (c Credentials) Public() string { return c.public }
 
 func (c Credentials) sign(nonce []byte) ([]byte, error) {
@@ -76,7 +69,7 @@ func ReadCredentials(file string) (Credentials, error) {
 }
 
 func parse(text []byte) (Credentials, error) {
-	c, err := withSeed(block(text, "USER NKEY SEED"))
+	c, err := credentialsOf(nkeys.FromSeed(block(text, "USER NKEY SEED")))
 	if err != nil {
 		return Credentials{}, errors.New("it holds no key of a host")
 	}
@@ -88,7 +81,7 @@ func parse(text []byte) (Credentials, error) {
 	return c, err
 }
 
-// part returns the key that stands under that name; nil: there is none.
+// part returns the key of the block of that name; nil: there is none.
 func part(text []byte, name string) ([]byte, error) {
 	line := block(text, name)
 	if line == nil {
@@ -101,7 +94,7 @@ func part(text []byte, name string) ([]byte, error) {
 	return key, nil
 }
 
-// block returns the line that stands under that name; nil: there is none.
+// block returns the line of the block of that name; nil: there is none.
 func block(text []byte, name string) []byte {
 	_, after, found := bytes.Cut(text, []byte("-----BEGIN "+name+"-----"))
 	if !found {

@@ -17,13 +17,13 @@ import (
 	"resumed/internal/fleet"
 )
 
-// Invitation is what a host needs to know to become one of a fleet. It is a secret: the hub says how
-// many hosts it lets in.
+// Invitation is what a host needs to join a fleet. It is a secret: the hub decides how
+// many hosts it admits.
 type Invitation struct {
 	URL  string
-	Seed []byte // of the guest that asks to be let in
+	Seed []byte // of the key that a host asks with until it is admitted
 	Key  []byte // of the fleet
-	CA   []byte // the certificate that signed the server's, as DER
+	CA   []byte // the certificate that signed the server's, in DER form
 }
 
 // Line is the invitation in one word.
@@ -34,19 +34,16 @@ func (i Invitation) Line() string {
 
 // ParseLine reads an invitation, with or without the command that it was printed in.
 func ParseLine(text string) (Invitation, error) {
-	words := strings.Fields(text)
 	wrong := errors.New("this is no join line: `resumed hub init` prints one, such as `resumed fleet join tls://…`")
-	if len(words) == 0 {
-		return Invitation{}, wrong
-	}
-	line := words[len(words)-1]
-	at := strings.LastIndex(line, "/")
-	if at < 0 {
-		return Invitation{}, wrong
-	}
+	text = strings.TrimSpace(text)
+	line := text[strings.LastIndexAny(text, " \t\r\n")+1:]
+	at := max(0, strings.LastIndex(line, "/"))
 	u, err := url.Parse(line[:at])
-	all, err2 := base64.RawURLEncoding.DecodeString(line[at+1:])
-	if err != nil || err2 != nil || u.Scheme != "tls" || u.Host == "" || len(all) < 2*keySize {
+	if err != nil || u.Scheme != "tls" || u.Host == "" {
+		return Invitation{}, wrong
+	}
+	all, err := base64.RawURLEncoding.DecodeString(line[at+1:])
+	if err != nil || len(all) < 2*keySize {
 		return Invitation{}, wrong
 	}
 	i := Invitation{URL: line[:at], Seed: all[:keySize], Key: all[keySize : 2*keySize], CA: all[2*keySize:]}
@@ -61,41 +58,33 @@ func (i Invitation) CAText() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: i.CA})
 }
 
-// GuestKey returns by what the server knows a holder of the invitation.
+// GuestKey returns the public key of a holder of the invitation.
 func GuestKey(seed []byte) (string, error) {
 	guest, err := guestCredentials(seed)
 	return guest.public, err
 }
 
 func guestCredentials(seed []byte) (Credentials, error) {
-	pair, err := nkeys.FromRawSeed(nkeys.PrefixByteUser, seed)
-	if err != nil {
-		return Credentials{}, err
-	}
-	text, err := pair.Seed()
-	if err != nil {
-		return Credentials{}, err
-	}
-	return withSeed(text)
+	return credentialsOf(nkeys.FromRawSeed(nkeys.PrefixByteUser, seed))
 }
 
-// Request is what a guest asks.
+// Request asks the hub to admit a host.
 type Request struct {
 	Name string `json:"name"`
-	Key  string `json:"key"` // by which the host is known from now on
+	Key  string `json:"key"` // its public key
 }
 
-// answer is what it is told.
+// answer is the hub's to a Request.
 type answer struct {
 	Error string `json:"error,omitempty"`
 }
 
-// RefusedError says why a host is not let in.
+// RefusedError says why a host is not admitted.
 type RefusedError struct{ Why string }
 
 func (r *RefusedError) Error() string { return r.Why }
 
-// AsGuest returns how a host connects that was not let in yet.
+// AsGuest returns how a host connects that was not admitted yet.
 func (o Options) AsGuest() (Options, error) {
 	var err error
 	o.Credentials, err = guestCredentials(o.Credentials.Invitation)
@@ -103,8 +92,7 @@ func (o Options) AsGuest() (Options, error) {
 	return o, err
 }
 
-// Register asks the hub to let this host in. It does so once for a host: asking
-// again with the same key changes nothing.
+// Register asks the hub to admit this host. Asking again with the same key changes nothing.
 func Register(ctx context.Context, o Options) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -113,7 +101,7 @@ func Register(ctx context.Context, o Options) error {
 		return err
 	}
 	nc, err := asks.Dial(nats.NoReconnect(), nats.Timeout(fleet.AnswerWithin))
-	switch why := meant(err); {
+	switch why := reasonOf(err); {
 	case errors.Is(why, ErrUnknownHost), errors.Is(why, ErrNotTheirs):
 		return &RefusedError{"the line no longer works: it was used as often as it may be, a machine that joined with it was removed, or the hub was made anew. `resumed hub invite`, on the hub's machine, makes another"}
 	case err != nil:
@@ -128,17 +116,17 @@ func Register(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("ask the hub at %s to let this host in: %w", o.URL, err)
 	}
-	var told answer
-	if err := json.Unmarshal(msg.Data, &told); err != nil {
+	var says answer
+	if err := json.Unmarshal(msg.Data, &says); err != nil {
 		return fmt.Errorf("read the hub's answer: %w", err)
 	}
-	if told.Error != "" {
-		return &RefusedError{told.Error}
+	if says.Error != "" {
+		return &RefusedError{says.Error}
 	}
 	return nil
 }
 
-// Receive answers guests until the subscription ends. It is the hub's part. A guest is known by the key
+// Receive answers guests until the connection is closed. It is the hub's part. A guest is known by the key
 // of its line.
 func Receive(nc *nats.Conn, let func(guest string, r Request) error) (*nats.Subscription, error) {
 	return nc.Subscribe(joinSubject+"*", func(msg *nats.Msg) {
@@ -155,7 +143,7 @@ func Receive(nc *nats.Conn, let func(guest string, r Request) error) (*nats.Subs
 		}
 		text, err := json.Marshal(says)
 		if err == nil {
-			_ = msg.Respond(text) // who asked asks again
+			_ = msg.Respond(text) // the guest asks again
 		}
 	})
 }

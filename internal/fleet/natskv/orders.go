@@ -23,7 +23,7 @@ const (
 
 // listen subscribes to orders or answers of that key.
 func (s *Store) listen(key string) (*nats.Subscription, error) {
-	sub, err := s.nc.SubscribeSync(told[orders] + key)
+	sub, err := s.nc.SubscribeSync(changes[orders] + key)
 	if err == nil {
 		err = sub.SetPendingLimits(waitingOrders, waitingOrderBytes)
 	}
@@ -73,7 +73,7 @@ func (s *Store) Orders(ctx context.Context, answer func(ctx context.Context, fro
 		if err != nil {
 			return err
 		}
-		key := strings.Split(strings.TrimPrefix(msg.Subject, told[orders]), ".") // of askKey
+		key := strings.Split(strings.TrimPrefix(msg.Subject, changes[orders]), ".") // of askKey
 		from, id := key[0], key[2]
 		_, _ = s.js.Publish(ctx, subjectOf(orders, answerKey(s.host, from, id)), answer(ctx, from, msg.Data)) // silence is a refusal
 	}

@@ -19,7 +19,7 @@ const (
 	joinSubject   = "resumed.v1.join."   // before the key of the join line
 )
 
-// orders is the bucket in which hosts ask each other and answer, for a minute. A key begins with the
+// orders is the bucket of orders to other hosts and of their answers, for a minute. A key begins with the
 // name of the host that writes it, and a host has no right to write other keys: so the sender of an order
 // and of an answer is proved.
 const (
@@ -30,9 +30,9 @@ const (
 func askKey(from, to, id string) string    { return from + "." + to + "." + id + ".ask" }
 func answerKey(from, to, id string) string { return from + "." + to + "." + id + ".answer" }
 
-// told names, for each bucket, the subjects on which its changes are told to everybody: a
-// consumer for each host would be a thousand, of which the next is refused.
-var told = map[fleet.Bucket]string{
+// changes are the subjects on which the server sends every change of a bucket to all hosts: JetStream refuses
+// the 1,001st consumer of a bucket.
+var changes = map[fleet.Bucket]string{
 	fleet.Accounts: "resumed.v1.acct.",
 	fleet.Leases:   "resumed.v1.lease.",
 	fleet.View:     "resumed.v1.view.",
@@ -45,31 +45,31 @@ var read = []fleet.Bucket{fleet.Accounts, fleet.Leases, fleet.View}
 const (
 	mostReplicas = 3
 
-	// markerTTL is how long a mark stands where a key was.
+	// markerTTL is how long the marker of a deleted key is stored.
 	markerTTL = time.Minute
 
-	// noticesKept is how long a notice is known again by its id. It is the longest
-	// that hosts may take one after the other to see the same limit.
+	// noticesKept is how long the id of a notice is known: the longest time between two hosts
+	// that meet the same limit.
 	noticesKept = 24 * time.Hour
 
 	// longestTell is how long the holder of the notifier's lease may take to tell one.
 	longestTell = time.Minute
 
-	// mostUndone is how many notices may be left for later while others are told.
+	// mostUndone is how many notices may wait to come again while others are told.
 	mostUndone = 1000
 
 	// maxDeliver is how often one is given to hosts that do not answer.
 	maxDeliver = 100
 )
 
-// mostBytes is how much a bucket holds at most: it is the memory, or the disk, of the servers.
+// mostBytes bounds a bucket: it takes memory, or disk, of the servers.
 var mostBytes = map[fleet.Bucket]int64{fleet.Accounts: 64 << 20, fleet.Leases: 64 << 20, fleet.View: 256 << 20, orders: 8 << 20}
 
 func streamOf(b fleet.Bucket) string            { return "KV_" + string(b) }
 func subjectOf(b fleet.Bucket, k string) string { return "$KV." + string(b) + "." + k }
 
-// Ensure makes the streams of a fleet, with as many replicas as there are servers, three
-// at most. It needs more rights than a host has: the hub does it.
+// Ensure makes the streams of a fleet, with a replica on each server, three
+// at most. It needs more rights than a host has: it is the hub's part.
 func Ensure(ctx context.Context, js jetstream.JetStream) error {
 	for _, cfg := range streams() {
 		if err := ensure(ctx, js, cfg); err != nil {
@@ -85,7 +85,7 @@ func Ensure(ctx context.Context, js jetstream.JetStream) error {
 	return nil
 }
 
-// StreamError says which stream of a fleet cannot be had.
+// StreamError says which stream of a fleet cannot be made.
 type StreamError struct {
 	Stream string
 	Err    error
@@ -101,7 +101,7 @@ func streams() []jetstream.StreamConfig {
 			Name: streamOf(b), Subjects: []string{subjectOf(b, ">")}, MaxMsgsPerSubject: 1, MaxMsgSize: fleet.LargestValue,
 			MaxBytes: mostBytes[b], Discard: jetstream.DiscardNew, DenyDelete: true, AllowDirect: true, Storage: jetstream.MemoryStorage, MaxAge: b.TTL(),
 			AllowMsgTTL: true, SubjectDeleteMarkerTTL: markerTTL,
-			RePublish: &jetstream.RePublish{Source: subjectOf(b, ">"), Destination: told[b] + ">"},
+			RePublish: &jetstream.RePublish{Source: subjectOf(b, ">"), Destination: changes[b] + ">"},
 		}
 		if b == fleet.Accounts {
 			cfg.Storage = jetstream.FileStorage
@@ -111,7 +111,7 @@ func streams() []jetstream.StreamConfig {
 	return append(all, jetstream.StreamConfig{
 		Name: streamOf(orders), Subjects: []string{subjectOf(orders, ">")}, MaxMsgSize: fleet.LargestValue, MaxAge: ordersTTL,
 		MaxBytes: mostBytes[orders], Storage: jetstream.MemoryStorage, DenyDelete: true,
-		RePublish: &jetstream.RePublish{Source: subjectOf(orders, ">"), Destination: told[orders] + ">"},
+		RePublish: &jetstream.RePublish{Source: subjectOf(orders, ">"), Destination: changes[orders] + ">"},
 	}, jetstream.StreamConfig{
 		Name: noticeStream, Subjects: []string{noticeSubject + "*"}, Storage: jetstream.FileStorage, MaxMsgSize: fleet.LargestValue,
 		MaxAge: noticesKept, Duplicates: noticesKept, MaxMsgs: 10_000, MaxBytes: 32 << 20, DenyDelete: true,
@@ -126,17 +126,17 @@ func ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 		}
 		refused, ok := errors.AsType[*jetstream.APIError](err)
 		if !ok || refused.ErrorCode != 10074 && refused.ErrorCode != 10005 {
-			return err // not for want of servers
+			return err // not for lack of servers
 		}
 	}
 	return err
 }
 
-// Rights is what a user of the server may do.
+// Rights are the subjects that a user of the server may use.
 type Rights struct {
-	Inbox     string   // where answers to it are sent
-	Publish   []string // what it writes to the fleet, or asks of it
-	Subscribe []string // what of the fleet it is told
+	Inbox     string // of the answers to it
+	Publish   []string
+	Subscribe []string
 }
 
 // own returns the keys that only the host of that name writes, as patterns.
@@ -151,9 +151,9 @@ func own(name string) map[fleet.Bucket][]string {
 	}
 }
 
-// HostRights returns what a host of that name needs, and no more: its own leases and
-// view, what accounts have in common, and to look. It can neither delete a stream nor write
-// what is another's.
+// HostRights returns what a host of that name needs, and no more: to write its own leases and
+// view, and the accounts, and to read. It can neither delete a stream nor write keys of
+// another host.
 func HostRights(name string) Rights {
 	r := Rights{
 		Inbox: inbox(name) + ".>",
@@ -163,7 +163,7 @@ func HostRights(name string) Rights {
 			"$JS.API.STREAM.INFO." + noticeStream, "$JS.API.CONSUMER.INFO." + noticeStream + "." + notifier,
 			"$JS.API.CONSUMER.MSG.NEXT." + noticeStream + "." + notifier, "$JS.ACK." + noticeStream + "." + notifier + ".>",
 		},
-		Subscribe: []string{told[orders] + "*." + name + ".>"},
+		Subscribe: []string{changes[orders] + "*." + name + ".>"},
 	}
 	for b, patterns := range own(name) {
 		for _, pattern := range patterns {
@@ -173,17 +173,17 @@ func HostRights(name string) Rights {
 	for _, b := range read {
 		direct := "$JS.API.DIRECT.GET." + streamOf(b)
 		r.Publish = append(r.Publish, direct, direct+".>", "$JS.API.STREAM.INFO."+streamOf(b))
-		r.Subscribe = append(r.Subscribe, told[b]+">")
+		r.Subscribe = append(r.Subscribe, changes[b]+">")
 	}
 	return r
 }
 
-// GuestRights returns what the holder of an invitation may do: ask to be let in by it.
+// GuestRights returns what the holder of an invitation may do: ask to be admitted.
 func GuestRights(key string) Rights {
 	return Rights{Inbox: inbox(guest) + ".>", Publish: []string{joinSubject + key}}
 }
 
-// Services names what the account of the streams offers to those of the hosts, and whether one
+// Services are the subjects that the account of the streams offers to the accounts of the hosts, and whether a
 // request has several answers.
 func Services() map[string]bool {
 	return map[string]bool{
@@ -193,9 +193,8 @@ func Services() map[string]bool {
 	}
 }
 
-// inbox is where answers to a host are sent. Each has its own, so that nobody listens to
-// another's.
+// inbox is the subject of answers to a host. Each has its own, which no other host may subscribe to.
 func inbox(name string) string { return "_INBOX_" + name }
 
-// guest is how a host is called that was not let in yet. No host can be called so.
+// guest is the name of a host that was not admitted yet. No host can have that name.
 const guest = "-guest"

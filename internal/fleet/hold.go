@@ -8,34 +8,34 @@ import (
 	"time"
 )
 
-// Hold is a session in a home that several hosts share, and that this one looks after.
+// Hold is a session in a home that several hosts share, and that this host has.
 type Hold struct {
 	fleet    *Fleet
 	hash     string
-	owner    uint64 // the revision at which it is noted that this host looks after it
+	owner    uint64 // the revision of the owner record of this host
 	lease    lease
 	released bool
-	tried    time.Time // when its lease was to be renewed last
+	tried    time.Time // when its lease was last renewed, or should have been
 }
 
-// errReleased says that this host has given a session back meanwhile.
+// errReleased says that this host has released a session meanwhile.
 var errReleased = errors.New("it was given back meanwhile")
 
-// ElsewhereError says that another host looks after a session.
+// ElsewhereError says that another host has a session.
 type ElsewhereError struct{ Host string }
 
 func (e *ElsewhereError) Error() string { return "host " + e.Host + " looks after it" }
 
-// GoneError says that the host that looked after a session last is gone, and has not
-// given it back: nobody knows how it stands there.
+// GoneError says that the last host that had a session is gone, and has not
+// released it: the session may still run there.
 type GoneError struct{ Host string }
 
 func (e *GoneError) Error() string {
 	return "host " + e.Host + " looked after it last, and is gone"
 }
 
-// Hold makes this host the one that looks after a shared session, until Release. It
-// takes the session over from a host that is gone where that is wanted.
+// Hold makes this host the one that has a shared session, until Release. With takeOver
+// it takes the session from a host that is gone.
 func (f *Fleet) Hold(ctx context.Context, hash string, takeOver bool) (*Hold, error) {
 	if s := f.Standing(); s.Alone {
 		return nil, fmt.Errorf("this host is alone (%s)", s.Why)
@@ -57,9 +57,8 @@ func (f *Fleet) Hold(ctx context.Context, hash string, takeOver bool) (*Hold, er
 	return h, nil
 }
 
-// Confirm makes sure that this host still looks after the session, as of some seconds
-// ago at most: a machine may have slept before the answer was read. What only this host may
-// do is done at once.
+// Confirm makes sure that this host still has the session, as of some seconds ago at most: a machine may
+// have slept before the answer was read. The caller acts at once.
 func (h *Hold) Confirm(ctx context.Context) error {
 	f := h.fleet
 	f.mu.Lock()
@@ -75,7 +74,7 @@ func (h *Hold) Confirm(ctx context.Context) error {
 	f.mu.Unlock()
 	held, elsewhere := errors.AsType[*heldError](err)
 	switch {
-	case released: // Release gave back what was held before
+	case released: // Release has deleted an earlier revision
 		f.give(context.WithoutCancel(ctx), &l)
 		return errReleased
 	case elsewhere:
@@ -93,7 +92,7 @@ func (h *Hold) isReleased() bool {
 	return h.released
 }
 
-// own notes who looks after the session, for the time when its lease is over.
+// own writes the owner record of the session, which outlives its lease.
 func (h *Hold) own(ctx context.Context, takeOver bool) error {
 	f := h.fleet
 	data, err := json.Marshal(f.me())
@@ -119,8 +118,8 @@ func (h *Hold) own(ctx context.Context, takeOver bool) error {
 	return err
 }
 
-// Release gives the session back: whoever wants it next need not ask. What was written since
-// by another Hold of it stays.
+// Release gives the session back: the next host need not ask a person. A record that was written since
+// by another Hold stays.
 func (h *Hold) Release(ctx context.Context) {
 	f := h.fleet
 	f.mu.Lock()
@@ -128,12 +127,12 @@ func (h *Hold) Release(ctx context.Context) {
 	h.released = true
 	l := h.lease
 	f.mu.Unlock()
-	_ = f.remove(ctx, Accounts, OwnerKey(h.hash), h.owner) // else the next one is asked
+	_ = f.remove(ctx, Accounts, OwnerKey(h.hash), h.owner) // else a person is asked before the next host takes it
 	f.give(ctx, &l)
 }
 
-// renewHolds keeps the leases of what this host looks after, and returns when that is due
-// again; zero: it looks after nothing.
+// renewHolds renews the leases of the sessions that this host has, and returns when that is due
+// again; zero: it has none.
 func (f *Fleet) renewHolds(ctx context.Context) (next time.Time) {
 	f.mu.Lock()
 	var due []*Hold
@@ -149,13 +148,13 @@ func (f *Fleet) renewHolds(ctx context.Context) (next time.Time) {
 	}
 	f.mu.Unlock()
 	for _, h := range due {
-		_ = h.Confirm(ctx) // what runs is not ended; nothing more is sent
+		_ = h.Confirm(ctx) // a resume that runs is not stopped; nothing more is sent
 	}
 	return next
 }
 
-// tidy forgets what an earlier daemon of this host looked after and this one does not:
-// nobody else would have it.
+// tidy deletes the owner records of an earlier daemon of this host: no other host would
+// take those sessions.
 func (f *Fleet) tidy(ctx context.Context) {
 	if f.tidied || f.now().Sub(f.started) < tidyAfter {
 		return
@@ -169,6 +168,6 @@ func (f *Fleet) tidy(ctx context.Context) {
 	f.tidied = err == nil
 }
 
-// tidyAfter is how long a daemon may take to find again what an earlier one has left
+// tidyAfter is how long a daemon may take to find the resumes that an earlier one left
 // running.
 const tidyAfter = 2 * time.Minute

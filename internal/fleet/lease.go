@@ -8,32 +8,31 @@ import (
 	"time"
 )
 
-// lease is something that one daemon of one host holds, as long as it says so again
-// and again. Whether it still does is the store's to say: its clock counts.
+// lease is a key that one daemon of one host holds as long as it renews it. The store's clock
+// decides whether it still does.
 type lease struct {
 	key   string
-	mine  bool          // what an earlier daemon of this host held is not taken over
-	lasts time.Duration // zero: as long as leases do at this host's heartbeat
+	mine  bool          // the lease of an earlier daemon of this host is not taken over
+	lasts time.Duration // zero: three heartbeats of this host
 	rev   uint64        // 0: not held, as far as is known
 	at    time.Time     // when it was confirmed, by this host's clock
 
-	released func() bool // it was given back while it was renewed, and is not taken again; nil: that cannot be
+	released func() bool // it was released while it was renewed, and is not taken again; nil: that cannot be
 }
 
-// holder is who holds a lease, as it is stored.
+// holder is the daemon that holds a lease, as it is stored.
 type holder struct {
 	Host string `json:"host"`
 	Life string `json:"life"` // of its daemon
 }
 
-// heldError says that another one holds a lease.
+// heldError says that another daemon holds a lease.
 type heldError struct{ by holder }
 
 func (e *heldError) Error() string { return "it is held by host " + e.by.Host }
 
-// take makes this daemon the holder of a lease, or confirms that it is. A write that
-// nobody acknowledged may have been one all the same: what is found under the
-// own name is taken over.
+// take makes this daemon the holder of a lease, or confirms that it is. A write without an
+// answer may have been carried out: a lease that is stored with the own name is taken over.
 func (f *Fleet) take(ctx context.Context, l *lease, value any) error {
 	began := f.now()
 	data, err := json.Marshal(value)
@@ -51,7 +50,7 @@ func (f *Fleet) take(ctx context.Context, l *lease, value any) error {
 	return err
 }
 
-// adopt looks who is in the way of a lease.
+// adopt reads the holder after a conflict.
 func (f *Fleet) adopt(ctx context.Context, l *lease, data []byte) error {
 	l.rev = 0
 	e, err := f.get(ctx, Leases, l.key)
@@ -69,7 +68,7 @@ func (f *Fleet) adopt(ctx context.Context, l *lease, data []byte) error {
 	return err
 }
 
-// give gives a lease back. That it is gone already is as good.
+// give releases a lease. One that is gone already is released, too.
 func (f *Fleet) give(ctx context.Context, l *lease) {
 	if l.rev == 0 {
 		return
@@ -78,8 +77,8 @@ func (f *Fleet) give(ctx context.Context, l *lease) {
 	l.rev = 0
 }
 
-// fresh reports whether a lease was confirmed just now: nobody else can hold it for
-// longer than what is then done takes.
+// fresh reports whether a lease was confirmed just now: no other host can hold it before
+// the next action has ended.
 func (f *Fleet) fresh(l lease) bool {
 	return l.rev != 0 && f.now().Sub(l.at).Abs() < f.pace.goodFor()
 }
@@ -92,7 +91,7 @@ func (f *Fleet) me() holder { return holder{f.opts.Host, f.opts.Life} }
 
 func (f *Fleet) holder(e Entry) holder {
 	var h holder
-	_ = Decode(e.Value, &h) // a host that writes nonsense is none that is known
+	_ = Decode(e.Value, &h) // a value that cannot be read names no host
 	if e.By != "" {
 		h.Host = e.By
 	}

@@ -2,49 +2,49 @@ package fleet
 
 import "time"
 
-// Heartbeat is how often a host says that it is there, where nothing else is wanted.
+// Heartbeat is how often a host renews its lease, unless it is configured otherwise.
 const Heartbeat = 15 * time.Second
 
-// LeaseTTL is how long a lease lasts then. It is renewed before: of three renewals two may be lost.
+// LeaseTTL is how long a lease lasts then: two of three renewals may be lost.
 const (
 	LeaseTTL = renewals * Heartbeat
 	renewals = 3
 )
 
-// pace is how fast a host is, all of it by its heartbeat: no leave may be good for longer than
-// the lease behind it.
+// pace holds the times that follow from the heartbeat of a host: a permission to start must end before
+// the lease behind it does.
 type pace struct{ heartbeat time.Duration }
 
 // lease is how long a lease lasts that is renewed with every heartbeat.
 func (p pace) lease() time.Duration { return renewals * p.heartbeat }
 
-// silence is how long the store may not answer until this host goes on alone.
+// silence is how long the store does not answer before this host continues alone.
 func (p pace) silence() time.Duration { return 2 * p.heartbeat }
 
-// again is when what came to nothing is tried again.
+// again is when something that failed is tried again.
 func (p pace) again() time.Duration { return p.heartbeat / 3 }
 
-// slotFor is how long leave to start is good for where an account is closed: no lease is behind it.
+// slotFor is how long a permission to start is valid where an account is closed: no lease is behind it.
 const slotFor = 10 * time.Second
 
-// goodFor is how long leave to try is good for, and how long ago a lease may have been
-// confirmed where something is done that only its holder may do.
+// goodFor is how long a permission to probe is valid, and how long ago a lease may have been
+// confirmed for an action that only its holder may take.
 func (p pace) goodFor() time.Duration { return min(10*time.Second, p.heartbeat*2/3) }
 
-// manyHosts is how many hosts say that they are there at the heartbeat that is wanted.
-// Where there are more, each does so less often: all of them together write as much.
+// manyHosts is how many hosts renew their leases at the configured heartbeat. Where there are more, each
+// does so less often: all of them together write as much.
 const manyHosts = 1000
 
-// looksAround reports whether this host asks now who is there. Who tells people of hosts that are
-// gone does so always; of many others some do, by chance.
+// looksAround reports whether this host lists the other hosts now. The host that reports to people
+// always does; of many others a random part does.
 func (f *Fleet) looksAround() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.notifier.rev != 0 || len(f.hosts) <= manyHosts || f.opts.Rand()*float64(len(f.hosts)) <= manyHosts
 }
 
-// patience is how far away the next heartbeat may be. Where a question was not answered, it soon is
-// tried whether a write is.
+// patience is how far away the next heartbeat may be. After a question without an answer, a write is
+// tried soon.
 func (f *Fleet) patience() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -54,7 +54,7 @@ func (f *Fleet) patience() time.Duration {
 	return f.host.lasts / renewals
 }
 
-// interval is how often this host says that it is there, among as many as were last seen.
+// interval is how often this host renews its lease, with as many hosts as were last seen.
 func (f *Fleet) interval() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()

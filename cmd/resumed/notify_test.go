@@ -341,24 +341,19 @@ run = ["`+b.path("notifier")+`", "-c", "cat >> told"]
 	b.until("it is run", func() bool { return script().Delivered == 1 })
 }
 
-// Telegram behind a network that refuses has taken nothing, and the test says so; of
-// a service that says nothing it says that it cannot know.
+// Telegram behind a network that refuses has taken nothing, and the test says so.
 func TestNotifyTestDoesNotTakeSilenceForAnAnswer(t *testing.T) {
 	b := newBox(t)
 	b.write(configFile, `
 [[notify.service]]
 name = "phone"
 url = "telegram://123456789:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa@telegram?chats=@channel"
-[[notify.service]]
-name = "nowhere"
-url = "logger://"
 `)
 	cmd := b.command("notify", "test")
 	cmd.Env = append(cmd.Env, "HTTPS_PROXY=http://127.0.0.1:1", "NO_PROXY=")
 	out, err := cmd.Output()
-	require.Error(t, err, "one of them failed")
+	require.Error(t, err)
 	require.Contains(t, string(out), "failed phone (telegram): ")
 	require.Contains(t, string(out), "connection refused")
-	require.Contains(t, string(out), "whether logger accepted it cannot be known")
 	require.NotContains(t, string(out), "aaaa")
 }

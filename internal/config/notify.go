@@ -73,7 +73,7 @@ type Webhook struct {
 	Timeout    time.Duration `toml:"timeout"`
 }
 
-// Service sends notices by a shoutrrr URL.
+// Service sends notices by a service URL.
 type Service struct {
 	Channel
 	URL     Secret `toml:"url"`
@@ -137,7 +137,7 @@ func (n Notify) validate(found *problems) {
 		key := index("notify.service", i)
 		if found.oneOfTwo(key, "url", s.URL != "", s.URLFile != "") && s.URL != "" {
 			u, err := url.Parse(s.URL.Reveal())
-			found.check(err == nil && u.Scheme != "", key+".url", s.URL, `must be a shoutrrr URL, such as "ntfy://ntfy.sh/topic"`)
+			found.check(err == nil && u.Scheme != "", key+".url", s.URL, `must be a service URL, such as "ntfy://ntfy.sh/topic"`)
 		}
 	}
 	for i, c := range n.Command {

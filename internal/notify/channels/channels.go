@@ -11,6 +11,7 @@ import (
 	"resumed/internal/notify"
 	"resumed/internal/notify/command"
 	"resumed/internal/notify/desktop"
+	"resumed/internal/notify/ntfy"
 	"resumed/internal/notify/service"
 	"resumed/internal/notify/webhook"
 	"resumed/internal/ownership"
@@ -96,7 +97,7 @@ func newService(c config.Service, trust ownership.Trust, order func(context.Cont
 	if err != nil {
 		return nil, fromFile("url", c.URLFile, err)
 	}
-	ch, err := service.New(service.Options{Common: common(c.Channel), URL: address.Reveal(), Replies: c.Replies, Order: order, Memory: memory})
+	ch, err := service.New(service.Options{Common: common(c.Channel), URL: address.Reveal(), Replies: c.Replies, Orders: ntfy.Orders{Order: order, Memory: memory}})
 	return ch, fromFile("url", c.URLFile, err)
 }
 

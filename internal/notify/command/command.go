@@ -34,7 +34,7 @@ const DefaultTimeout = 30 * time.Second
 
 // Channel runs a program with the notice as JSON on its stdin. Its environment
 // is the daemon's, without what systemd gave the daemon alone, and with
-// RESUMED_EVENT and RESUMED_NOTICE_ID. It may be run again for the same notice
+// RESUMED_EVENT, RESUMED_NOTICE_ID, RESUMED_TITLE and RESUMED_TEXT. It may be run again for the same notice
 // when it ended other than by exit 0, so it should do its work by that id.
 type Channel struct {
 	notify.Base
@@ -82,7 +82,7 @@ func (c *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	cmd.Stdin = bytes.NewReader(append(body, '\n'))
 	said := &tail{limit: 4 << 10}
 	cmd.Stdout, cmd.Stderr = said, said
-	cmd.Env = childenv.Helper(os.Environ(), "RESUMED_EVENT="+string(n.Event), "RESUMED_NOTICE_ID="+n.ID)
+	cmd.Env = childenv.Helper(os.Environ(), "RESUMED_EVENT="+string(n.Event), "RESUMED_NOTICE_ID="+n.ID, "RESUMED_TITLE="+n.Title, "RESUMED_TEXT="+n.Text)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 2 * time.Second // a child that escaped the group may hold our pipe

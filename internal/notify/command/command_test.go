@@ -48,6 +48,8 @@ func TestCommandGetsTheNoticeOnStdin(t *testing.T) {
 	env := string(must(os.ReadFile(out + ".env")))
 	require.Contains(t, env, "RESUMED_EVENT=parked\n")
 	require.Contains(t, env, "RESUMED_NOTICE_ID=ntc_SAMPLE\n")
+	require.Contains(t, env, "RESUMED_TITLE=")
+	require.Contains(t, env, "RESUMED_TEXT=It happened.\n")
 	require.NotContains(t, env, "NOTIFY_SOCKET")
 }
 

@@ -11,75 +11,89 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"text/tabwriter"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/notify"
 	"resumed/internal/notify/notifytest"
+	"resumed/internal/notify/remote"
 )
 
-// world is the internet: every host of it is one server that answers as it is told
-// to. Services of one's own are reached at its address, without TLS.
+// world is the internet: every host of it is one server that answers in one way. Servers of
+// one's own are reached at its address, without TLS.
 type world struct {
-	host   string
-	answer atomic.Pointer[func(http.ResponseWriter, *http.Request)]
-	bodies chan string
+	host      string
+	transport http.RoundTripper
+	answer    atomic.Pointer[http.HandlerFunc]
+	requests  chan request
+}
+
+type request struct {
+	host, path string
+	header     http.Header
+	body       string
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{bodies: make(chan string, 10_000)}
+	w := &world{requests: make(chan request, 10_000)}
 	handler := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		w.bodies <- string(body)
+		w.requests <- request{r.Host, r.URL.RequestURI(), r.Header, string(body)}
 		(*w.answer.Load())(rw, r)
 	})
 	secret, open := httptest.NewTLSServer(handler), httptest.NewServer(handler)
 	t.Cleanup(secret.Close)
 	t.Cleanup(open.Close)
 	w.host = open.Listener.Addr().String()
-	everywhere := &http.Transport{
+	w.transport = &http.Transport{
 		DisableKeepAlives: true,
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			if !strings.HasPrefix(address, "127.0.0.1:") {
+			if w.answer.Load() == nil {
+				address = "127.0.0.1:1" // refused
+			} else if !strings.HasPrefix(address, "127.0.0.1:") {
 				address = secret.Listener.Addr().String()
-				if w.answer.Load() == nil {
-					address = "127.0.0.1:1" // refused
-				}
 			}
 			return new(net.Dialer).DialContext(ctx, network, address)
 		},
 	}
-	before := notify.Machine
-	notify.Machine = everywhere
-	t.Cleanup(func() { notify.Machine = before })
 	return w
 }
 
-// ask sends one notice while the world answers like that; nil: it refuses to be
-// reached.
-func (w *world) ask(t *testing.T, u string, answer func(http.ResponseWriter, *http.Request)) (string, error) {
+// send sends one notice while the world answers like that; nil: no connection is accepted.
+func (w *world) send(ctx context.Context, t *testing.T, u string, answer http.HandlerFunc) error {
 	t.Helper()
-	host := w.host
 	w.answer.Store(nil)
-	if answer == nil {
-		host = "127.0.0.1:1"
-	} else {
+	if answer != nil {
 		w.answer.Store(&answer)
 	}
-	return open(t, strings.ReplaceAll(u, "HOST", host), 0).Send(t.Context(), notifytest.Notice(notify.GaveUp, 1))
+	ch, err := New(Options{Common: notify.Common{Name: "phone"}, URL: strings.ReplaceAll(u, "HOST", w.host), Transport: w.transport})
+	require.NoError(t, err)
+	_, err = ch.Send(ctx, notifytest.Notice(notify.GaveUp, 1))
+	return err
 }
 
-func says(status int, body string) func(http.ResponseWriter, *http.Request) {
+// sent returns what was sent to a server that accepts it.
+func (w *world) sent(t *testing.T, u string, n notify.Notice) request {
+	t.Helper()
+	yes := says(200, "", accepted(u))
+	w.answer.Store(&yes)
+	ch, err := New(Options{Common: notify.Common{Name: "phone"}, URL: strings.ReplaceAll(u, "HOST", w.host), Transport: w.transport})
+	require.NoError(t, err)
+	_, err = ch.Send(t.Context(), n)
+	require.NoError(t, err)
+	return <-w.requests
+}
+
+func says(status int, retryAfter, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
-		if status >= 400 {
-			w.Header().Set("Retry-After", "42")
+		if retryAfter != "" {
+			w.Header().Set("Retry-After", retryAfter)
 		}
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
@@ -93,225 +107,252 @@ func cutOff(w http.ResponseWriter, _ *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// reading says what the notifier is told of an answer.
-func reading(said string, err error) string {
+// huge is an answer without an end.
+func huge(w http.ResponseWriter, _ *http.Request) {
+	for chunk := bytes.Repeat([]byte("x"), 1<<16); ; {
+		if _, err := w.Write(chunk); err != nil {
+			return
+		}
+	}
+}
+
+func elsewhere(status int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Host == "elsewhere.example" {
+			panic("it was redirected to another host")
+		}
+		http.Redirect(w, r, "https://elsewhere.example/", status)
+	}
+}
+
+// reading is what the notifier makes of an answer.
+func reading(err error) string {
+	if errors.Is(err, remote.ErrCredentials) {
+		return "credentials"
+	}
 	if _, final := errors.AsType[*notify.PermanentError](err); final {
 		return "final"
 	}
 	if wait, asked := errors.AsType[*notify.RetryAfterError](err); asked {
-		return "retry in " + wait.After.String()
+		return "again in " + wait.After.Round(time.Minute).String()
 	}
 	if err != nil {
-		return "retry"
+		return "again"
 	}
-	if said != "accepted" {
-		return "unsure"
-	}
-	return "taken"
+	return "accepted"
 }
 
-// offered is a URL of each service, and what it says to what it takes.
-var offered = []struct{ url, ok string }{
-	{"bark://devicekey@HOST?scheme=http", `{"code":200}`},
-	{"discord://token@123456789", ``},
-	{"generic://HOST/hook?disabletls=yes", ``},
-	{"googlechat://chat.googleapis.com/v1/spaces/FOO/messages?key=bar&token=baz", `{}`},
-	{"gotify://HOST/Aabcdefghijklmn?disabletls=yes", `{"id":1}`},
-	{"ifttt://key@host?events=limits", `Congratulations!`},
-	{"join://shoutrrr:apikey@join/?devices=d1", `{"success":true}`},
-	{"lark://open.larksuite.com/token?secret=x", `{"code":0}`},
-	{"logger://", ``},
-	{"matrix://user:pass@HOST?disableTLS=yes&rooms=!abc:x", `{"flows":[{"type":"m.login.password"}],"access_token":"t","room_id":"!abc:x","joined_rooms":["!abc:x"]}`},
-	{"mattermost://HOST/token?disabletls=yes", `ok`},
-	{"notifiarr://apikey?channel=123456789012345678", `{"result":"success"}`},
-	{"ntfy://HOST/topic?scheme=http", `{"id":"x"}`},
-	{"opsgenie://api.opsgenie.com/apikey", `{"result":"Request will be processed"}`},
-	{"pagerduty://events.pagerduty.com/eb243592faa24ba2a5511afdf565c889", `{"status":"success"}`},
-	{"pushbullet://o.abcdefghijklmnopqrstuvwxyz123456/device", `{"type":"note","body":"It happened.\nTo try again: resumed retry 0000","title":"1 sessions: gave_up","active":true}`},
-	{"pushover://shoutrrr:apiToken@userKey", `{"status":1}`},
-	{"rocketchat://chat.example.com/tokenA/tokenB/channel", `{"success":true}`},
-	{"signal://HOST/+15551234567/+15557654321?disabletls=yes", `{"timestamp":"1"}`},
-	{"slack://hook:AAAAAAAAA-BBBBBBBBB-cccccccccccccccccccccccc@webhook", `ok`},
-	{"slack://xoxb:123456789012-1234567890123-abcdefghijklmnopqrstuvwx@C001CHANNEL", `{"ok":true}`},
-	{"teams://00000000-0000-4000-8000-000000000001@00000000-0000-4000-8000-000000000002/00000000000000000000000000000003/00000000-0000-4000-8000-000000000004/V2aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa?host=example.webhook.office.com", `1`},
-	{"telegram://123456789:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa@telegram?chats=@channel", `{"ok":true,"result":{"message_id":1}}`},
-	{"wecom://693axxx6-7aoc-4bc4-97a0-0ec2sifa5aaa", `{"errcode":0}`},
-	{"zulip://bot-mail%40zulipchat.com:key@example.zulipchat.com?stream=s&topic=t", `{"result":"success"}`},
+// services has a URL of each form of service, and what the service answers to a notice that it accepts.
+var services = map[string]string{
+	"discord://token@123456789":                                                        ``,
+	"discord://token@123456789/raw":                                                    `{"id":"1"}`,
+	"gotify://HOST/Aabcdefghijklmn?disabletls=yes":                                     `{"id":1}`,
+	"ntfy://HOST/topic?scheme=http":                                                    `{"id":"x"}`,
+	"pushover://resumed:apiToken@userKey":                                              `{"status":1}`,
+	"slack://hook:AAAAAAAAA-BBBBBBBBB-cccccccccccccccccccccccc@webhook":                `ok`,
+	"slack://xoxb:123456789012-1234567890123-abcdefghijklmnopqrstuvwx@C001CHANNEL":     `{"ok":true}`,
+	"telegram://123456789:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa@telegram?chats=@channel": `{"ok":true,"result":{"message_id":1}}`,
 }
 
-// What each service answers is known as what it is: nothing that was refused, by the
-// network or by the service, is taken for delivered, and what passes is tried again.
-func TestWhatEachServiceAnsweredIsKnown(t *testing.T) {
+func accepted(u string) string {
+	for service, yes := range services {
+		if kind, _, _ := strings.Cut(service, "://"); strings.HasPrefix(u, kind+"://") && (yes == "ok") == strings.Contains(u, "hook") {
+			return yes
+		}
+	}
+	return ""
+}
+
+// Nothing that was refused, by the network or by the service, is taken for delivered, and what passes
+// by itself is tried again.
+func TestEachAnswerOfEachService(t *testing.T) {
 	w := newWorld(t)
-	refusal := `{"ok":false,"error_code":%d,"description":"no","status":0,"errcode":93000,"code":19001,"success":false,"errorCode":%d}`
-	var table bytes.Buffer
-	columns := []string{"no network", "401", "404", "429", "500", "ok:false", "no JSON", "cut off", "its yes"}
-	tab := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tab, "\t"+strings.Join(columns, "\t"))
-	for _, service := range offered {
-		kind, _, _ := strings.Cut(service.url, "://")
-		known := map[string]string{"no network": reading(w.ask(t, service.url, nil))}
-		for _, status := range []int{401, 404, 429, 500} {
-			known[strconv.Itoa(status)] = reading(w.ask(t, service.url, says(status, fmt.Sprintf(refusal, status, status))))
-		}
-		known["ok:false"] = reading(w.ask(t, service.url, says(200, fmt.Sprintf(refusal, 400, 400))))
-		known["no JSON"] = reading(w.ask(t, service.url, says(200, "<html>Please sign in to the network</html>")))
-		known["cut off"] = reading(w.ask(t, service.url, cutOff))
-		known["its yes"] = reading(w.ask(t, service.url, says(200, service.ok)))
-		fmt.Fprint(tab, kind)
-		for _, column := range columns {
-			fmt.Fprint(tab, "\t", known[column])
-		}
-		fmt.Fprintln(tab)
-
-		if kind == "logger" {
-			require.Equal(t, "unsure", known["its yes"])
-			continue
-		}
-		for column, want := range map[string]string{
-			"no network": "retry", "401": "final", "404": "final", "429": "retry in 42s", "500": "retry in 42s", "its yes": "taken",
+	date := time.Now().Add(10 * time.Minute).UTC().Format(http.TimeFormat)
+	no := func(status int) string {
+		return fmt.Sprintf(`{"ok":false,"error_code":%d,"description":"no","status":0,"error":"no"}`, status)
+	}
+	type answer struct {
+		name string
+		by   http.HandlerFunc
+		want string
+	}
+	for service, yes := range services {
+		for _, a := range []answer{
+			{"no network", nil, "again"},
+			{"200", says(200, "", yes), "accepted"},
+			{"401", says(401, "", no(401)), "credentials"},
+			{"403", says(403, "", no(403)), "credentials"},
+			{"404", says(404, "", no(404)), "final"},
+			{"429", says(429, "", no(429)), "again"},
+			{"429 with seconds", says(429, "120", no(429)), "again in 2m0s"},
+			{"429 with a date", says(429, date, no(429)), "again in 10m0s"},
+			{"429 with nonsense", says(429, "soon", "<html>"), "again"},
+			{"500", says(500, "", "oops"), "again"},
+			{"503", says(503, "120", ""), "again in 2m0s"},
+			{"204", says(204, "", ""), map[bool]string{true: "accepted", false: "again"}[yes == "" || yes == "ok" || strings.HasSuffix(service, "/raw")]},
+			{"huge", huge, "again"},
+			{"huge refusal", func(rw http.ResponseWriter, r *http.Request) { rw.WriteHeader(404); huge(rw, r) }, "final"},
+			{"cut off", cutOff, "again"},
+			{"301", elsewhere(301), "final"},
+			{"307", elsewhere(307), "final"},
+			{"garbage", says(200, "", "<html>Please sign in to the network</html>"), "again"},
+			{"other JSON", says(200, "", "[1]"), "again"},
 		} {
-			require.Equal(t, want, known[column], "%s: %s", kind, column)
-		}
-		if kind == "telegram" {
-			require.Equal(t, map[string]string{
-				"no network": "retry", "401": "final", "404": "final", "429": "retry in 42s", "500": "retry in 42s",
-				"ok:false": "final", "no JSON": "retry", "cut off": "retry", "its yes": "taken",
-			}, known)
+			err := w.send(t.Context(), t, service, a.by)
+			require.Equal(t, a.want, reading(err), "%s: %s: %v", service, a.name, err)
+			if err != nil {
+				require.LessOrEqual(t, len(err.Error()), 500)
+				for _, secret := range []string{"token@", "cccccc", "aaaaaa", "apiToken", "userKey", "Aabcdef"} {
+					require.NotContains(t, err.Error(), secret)
+				}
+			}
 		}
 	}
-	require.NoError(t, tab.Flush())
-	t.Log("\n" + table.String())
+}
+
+// A try ends with its context, at once.
+func TestAServerThatHangsIsLeft(t *testing.T) {
+	for service := range services {
+		w := newWorld(t)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		release := make(chan struct{})
+		err := w.send(ctx, t, service, func(http.ResponseWriter, *http.Request) {
+			cancel(errors.New("the daemon stops"))
+			<-release
+		})
+		close(release)
+		require.ErrorContains(t, err, "the daemon stops", service)
+		require.Equal(t, "again", reading(err), service)
+	}
+}
+
+// A refusal that comes with status 200 is one.
+func TestRefusalsInWords(t *testing.T) {
+	w := newWorld(t)
+	const bot, chat = "slack://xoxb:123456789012-1234567890123-abcdefghijklmnopqrstuvwx@C001CHANNEL", telegramURL + "1"
+	for _, c := range []struct{ url, said, want, words string }{
+		{bot, `{"ok":false,"error":"invalid_auth"}`, "credentials", "invalid_auth"},
+		{bot, `{"ok":false,"error":"channel_not_found"}`, "final", "channel_not_found"},
+		{bot, `{"ok":false,"error":"ratelimited"}`, "again", "ratelimited"},
+		{bot, `{"ok":false}`, "final", "slack answered 200 OK"},
+		{chat, `{"ok":false,"error_code":400,"description":"chat not found"}`, "final", "chat not found"},
+		{chat, `{"ok":false,"error_code":429,"parameters":{"retry_after":180}}`, "again in 3m0s", "telegram answered 200 OK"},
+		{"pushover://resumed:apiToken@userKey", `{"status":0,"errors":["user key is invalid"]}`, "final", "user key is invalid"},
+	} {
+		err := w.send(t.Context(), t, c.url, says(200, "", c.said))
+		require.Equal(t, c.want, reading(err), c.said)
+		require.ErrorContains(t, err, c.words)
+	}
 }
 
 const telegramURL = "telegram://123456789:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa@telegram?chats="
 
 func TestTelegramAsksForItsOwnPause(t *testing.T) {
 	w := newWorld(t)
-	said, err := w.ask(t, telegramURL+"1", says(429, `{"ok":false,"error_code":429,"description":"Too Many Requests","parameters":{"retry_after":7}}`))
-	require.Equal(t, "retry in 7s", reading(said, err))
-	require.ErrorContains(t, err, "telegram: it answered 429 Too Many Requests: Too Many Requests")
-	said, err = w.ask(t, telegramURL+"1", nil)
-	require.Equal(t, "retry", reading(said, err))
-	require.ErrorContains(t, err, "connection refused")
-	require.NotContains(t, err.Error(), "aaaa")
+	err := w.send(t.Context(), t, telegramURL+"1", says(429, "", `{"ok":false,"error_code":429,"description":"Too Many Requests","parameters":{"retry_after":420}}`))
+	require.Equal(t, "again in 7m0s", reading(err))
+	require.ErrorContains(t, err, "telegram answered 429 Too Many Requests: Too Many Requests")
 }
 
 func TestTelegramGetsTitleTextAndThread(t *testing.T) {
 	w := newWorld(t)
 	n := notifytest.Notice(notify.GaveUp, 1)
 	n.Title, n.Text = "a<b", strings.Repeat("long & ", 1000)
-	yes := says(200, `{"ok":true}`)
-	w.answer.Store(&yes)
-	_, err := open(t, telegramURL+"-100:7&notification=no", 0).Send(t.Context(), n)
-	require.NoError(t, err)
-	var got map[string]any
-	require.NoError(t, json.Unmarshal([]byte(<-w.bodies), &got))
+	sent := w.sent(t, telegramURL+"-100:7&notification=no", n)
+	require.Equal(t, "/bot123456789:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/sendMessage", sent.path)
+	got := decoded(t, sent)
 	require.Equal(t, "-100", got["chat_id"])
 	require.EqualValues(t, 7, got["message_thread_id"])
 	require.Equal(t, true, got["disable_notification"])
 	require.Equal(t, "HTML", got["parse_mode"])
 	require.True(t, strings.HasPrefix(got["text"].(string), "<b>a&lt;b</b>\nlong &amp; "), got["text"])
+	got = decoded(t, w.sent(t, telegramURL+"1&parsemode=MarkdownV2", n))
+	require.Equal(t, "MarkdownV2", got["parse_mode"])
+	require.True(t, strings.HasPrefix(got["text"].(string), "long & "), got["text"])
 }
 
-// A chat that is gone keeps the notice from no other, and the person hears of it.
+// A chat that is gone does not keep the notice from the others, and the person is told.
 func TestTelegramChatThatRefusesKeepsItFromNoOther(t *testing.T) {
 	w := newWorld(t)
-	said, err := w.ask(t, telegramURL+"1,2", func(rw http.ResponseWriter, _ *http.Request) {
-		if len(w.bodies) == 1 {
-			says(400, `{"ok":false,"error_code":400,"description":"Bad Request: chat not found"}`)(rw, nil)
+	err := w.send(t.Context(), t, telegramURL+"1,2", func(rw http.ResponseWriter, _ *http.Request) {
+		if len(w.requests) == 1 {
+			says(400, "", `{"ok":false,"error_code":400,"description":"Bad Request: chat not found"}`)(rw, nil)
 			return
 		}
-		says(200, `{"ok":true}`)(rw, nil)
+		says(200, "", `{"ok":true}`)(rw, nil)
 	})
-	require.Len(t, w.bodies, 2)
-	require.Equal(t, "final", reading(said, err))
+	require.Len(t, w.requests, 2)
+	require.Equal(t, "final", reading(err))
 	require.ErrorContains(t, err, "chat not found")
 }
 
-// Trying again is the notifier's: a service that would do it by itself answers at
-// once.
-func TestDiscordDoesNotWaitByItself(t *testing.T) {
-	w := newWorld(t)
-	began := time.Now()
-	for _, status := range []int{429, 500} {
-		said, err := w.ask(t, "discord://token@123456789", says(status, ""))
-		require.Equal(t, "retry in 42s", reading(said, err))
-	}
-	require.Len(t, w.bodies, 2)
-	require.Less(t, time.Since(began), 20*time.Second)
+func decoded(t *testing.T, r request) map[string]any {
+	t.Helper()
+	var got map[string]any
+	require.NoError(t, json.Unmarshal([]byte(r.body), &got), r.body)
+	return got
 }
 
-// A service that answers 200 to everything says in words what it did.
-func TestWordsThatRefuseAreRead(t *testing.T) {
+func TestNtfyGetsTheOptionsOfItsURL(t *testing.T) {
 	w := newWorld(t)
-	teams, join := "", ""
-	for _, service := range offered {
-		if strings.HasPrefix(service.url, "teams:") {
-			teams = service.url
-		} else if strings.HasPrefix(service.url, "join:") {
-			join = service.url
-		}
+	n := notifytest.Notice(notify.GaveUp, 1)
+	sent := w.sent(t, "ntfy://ann:pw@HOST/topic?scheme=http&priority=Urgent&tags=a,b&cache=no&in=5m&actions=view, Open, https://x.example/;view, B, https://y.example/", n)
+	require.Equal(t, "/topic", sent.path)
+	require.Equal(t, n.Text, sent.body)
+	for name, want := range map[string]string{
+		"Title": n.Title, "Priority": "urgent", "Tags": "a,b", "Cache": "no", "Firebase": "", "Delay": "5m",
+		"Authorization": "Basic YW5uOnB3", "Actions": "view, Open, https://x.example/;view, B, https://y.example/",
+	} {
+		require.Equal(t, want, sent.header.Get(name), name)
 	}
-	said, err := w.ask(t, teams, says(200, "Webhook message delivery failed with error: Microsoft Teams endpoint returned HTTP error 413 with ContextId x."))
-	require.Equal(t, "final", reading(said, err))
-	require.ErrorContains(t, err, "HTTP error 413")
-	said, err = w.ask(t, teams, says(200, "Microsoft Teams endpoint returned HTTP error 429 with ContextId x."))
-	require.Equal(t, "retry", reading(said, err))
-	_, err = w.ask(t, join, says(200, `{"success":false,"errorMessage":"No devices to send to"}`))
-	require.ErrorContains(t, err, "No devices to send to")
+	sent = w.sent(t, "ntfy://HOST/topic?disabletls=yes", notifytest.Notice(notify.Parked, 2))
+	require.Equal(t, "2 sessions: parked", sent.header.Get("Title"))
+	require.Empty(t, sent.header.Get("Authorization"))
 }
 
-// An answer without an end is not read without an end.
-func TestAnAnswerWithoutAnEndIsCutOff(t *testing.T) {
+func TestSlackGetsItsMessages(t *testing.T) {
 	w := newWorld(t)
-	endless := func(rw http.ResponseWriter, _ *http.Request) {
-		for chunk := bytes.Repeat([]byte("x"), 1<<16); ; {
-			if _, err := rw.Write(chunk); err != nil {
-				return
-			}
-		}
-	}
-	for _, service := range offered {
-		if strings.HasPrefix(service.url, "logger") {
-			continue
-		}
-		said, err := w.ask(t, service.url, endless) // that it ends is what counts
-		if err != nil {
-			require.Equal(t, "retry", reading(said, err), service.url)
-		}
-	}
+	n := notifytest.Notice(notify.GaveUp, 1)
+	sent := w.sent(t, "slack://hook:AAAAAAAAA-BBBBBBBBB-cccccccccccccccccccccccc@webhook?botname=r&color=good&icon=:zap:", n)
+	require.Equal(t, "hooks.slack.com/services/AAAAAAAAA/BBBBBBBBB/cccccccccccccccccccccccc", sent.host+sent.path)
+	require.Equal(t, map[string]any{"text": n.Title, "username": "r", "icon_emoji": ":zap:", "attachments": []any{
+		map[string]any{"text": "It happened.", "color": "good"}, map[string]any{"text": "To try again: resumed retry 0000", "color": "good"},
+	}}, decoded(t, sent))
+
+	sent = w.sent(t, "slack://xoxb:123456789012-1234567890123-abcdefghijklmnopqrstuvwx@C001CHANNEL?thread_ts=1.2", n)
+	require.Equal(t, "slack.com/api/chat.postMessage", sent.host+sent.path)
+	require.Equal(t, "Bearer xoxb-123456789012-1234567890123-abcdefghijklmnopqrstuvwx", sent.header.Get("Authorization"))
+	require.Equal(t, "C001CHANNEL", decoded(t, sent)["channel"])
+	require.Equal(t, "1.2", decoded(t, sent)["thread_ts"])
 }
 
-// A redirect does not take a notice, and what opens the service, to another host.
-func TestARedirectOfAServiceStaysOnItsHost(t *testing.T) {
+func TestDiscordGetsItsMessages(t *testing.T) {
 	w := newWorld(t)
-	for _, service := range offered {
-		if strings.HasPrefix(service.url, "logger") {
-			continue
-		}
-		_, err := w.ask(t, service.url, func(rw http.ResponseWriter, r *http.Request) {
-			if r.Host == "elsewhere.example" {
-				t.Errorf("%s was led elsewhere", service.url)
-			}
-			http.Redirect(rw, r, "https://elsewhere.example/", http.StatusTemporaryRedirect)
-		})
-		require.Error(t, err, service.url)
-	}
+	n := notifytest.Notice(notify.GaveUp, 1)
+	sent := w.sent(t, "discord://token@123?thread_id=9&username=u", n)
+	require.Equal(t, "discord.com/api/webhooks/123/token?thread_id=9", sent.host+sent.path)
+	require.Equal(t, map[string]any{"username": "u", "embeds": []any{
+		map[string]any{"title": n.Title, "description": "It happened.", "color": float64(0x50d9ff)},
+		map[string]any{"description": "To try again: resumed retry 0000", "color": float64(0x50d9ff)},
+	}}, decoded(t, sent))
+	n.Text = strings.Repeat("line\n", 30)
+	require.Len(t, decoded(t, w.sent(t, "discord://token@123", n))["embeds"], 10, "all of it is one message")
+	require.Len(t, decoded(t, w.sent(t, "discord://token@123?splitlines=no", n))["embeds"], 1)
+	n.Text = `{"content":"mine"}`
+	require.Equal(t, n.Text, w.sent(t, "discord://token@123/raw", n).body)
 }
 
-// Whoever is no service asks as before, and a flight that is over hears nothing more.
-func TestOnlyFlightsAreHeard(t *testing.T) {
+func TestGotifyAndPushoverGetTheirMessages(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.ask(t, "generic://HOST/hook?disabletls=yes", says(200, ""))
+	n := notifytest.Notice(notify.GaveUp, 1)
+	sent := w.sent(t, `gotify://HOST/sub/Aabcdefghijklmn?disabletls=yes&priority=5&extras={"a":1}`, n)
+	require.Equal(t, "/sub/message", sent.path)
+	require.Equal(t, "Aabcdefghijklmn", sent.header.Get("X-Gotify-Key"))
+	require.Equal(t, map[string]any{"title": n.Title, "message": n.Text, "priority": 5.0, "extras": map[string]any{"a": 1.0}}, decoded(t, sent))
+
+	sent = w.sent(t, "pushover://resumed:apiToken@userKey?devices=a,b&priority=1", n)
+	form, err := url.ParseQuery(sent.body)
 	require.NoError(t, err)
-	require.Empty(t, listening.of)
-	long := says(200, strings.Repeat("x", longestAnswer+10))
-	w.answer.Store(&long)
-	resp, err := http.Get("http://" + w.host)
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	require.Len(t, body, longestAnswer+10)
+	require.Equal(t, "api.pushover.net/1/messages.json", sent.host+sent.path)
+	require.Equal(t, url.Values{"user": {"userKey"}, "token": {"apiToken"}, "device": {"a,b"}, "priority": {"1"}, "title": {n.Title}, "message": {n.Text}}, form)
 }

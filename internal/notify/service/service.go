@@ -1,176 +1,111 @@
-// Package service sends notices by the chat, push and mail services that
-// shoutrrr knows.
+// Package service sends notices by chat, push and mail services.
 package service
 
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
-	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
-	"regexp"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"resumed/internal/notify"
-	"resumed/internal/resume"
-
-	"github.com/nicholas-fedor/shoutrrr/pkg/router"
-	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/discord"
-	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/rocketchat"
-	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/telegram"
-	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/ntfy"
-	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/pushover"
-	"github.com/nicholas-fedor/shoutrrr/pkg/types"
+	"resumed/internal/notify/discord"
+	"resumed/internal/notify/gotify"
+	"resumed/internal/notify/mail"
+	"resumed/internal/notify/ntfy"
+	"resumed/internal/notify/pushover"
+	"resumed/internal/notify/remote"
+	"resumed/internal/notify/slack"
+	"resumed/internal/notify/telegram"
 )
 
 // Options describe a chat, push or mail service.
 type Options struct {
 	notify.Common
-	URL     string        // as shoutrrr reads it, such as ntfy://ntfy.sh/topic
-	Timeout time.Duration // of one try; 0: DefaultTimeout
+	URL       string            // such as ntfy://ntfy.sh/topic
+	Timeout   time.Duration     // of one try; 0: DefaultTimeout
+	Transport http.RoundTripper // nil: the machine's own
 
 	// Replies is the topic of ntfy by which buttons answer; empty: there are none.
 	Replies string
-
-	// Order is called for each session of a notice when its button was pressed. Nil: there
-	// are no buttons, and nobody listens.
-	Order func(ctx context.Context, order notify.Order, session resume.Key)
-
-	// Memory remembers the buttons over a restart; needed where there is Order.
-	Memory notify.Memory
+	ntfy.Orders
 }
 
 // DefaultTimeout bounds one try of a service that is given no other.
 const DefaultTimeout = 20 * time.Second
 
+// sender sends by one service.
+type sender interface {
+	Send(context.Context, notify.Notice) error
+}
+
 // Channel sends by one service.
 type Channel struct {
 	notify.Base
-	url     string
 	to      string
-	titled  bool
 	timeout time.Duration
-	hide    notify.Redactor
-	replies *replies // nil: it has no buttons
-
-	mu      sync.Mutex // guards everything that follows
-	flying  map[string]*flight
-	written map[string]written // by notice, until it is delivered or refused
+	sender  sender
 }
 
-// flight is a try that may outlive its caller: the library cannot be stopped.
-type flight struct {
-	done chan struct{}
-
-	// Valid once done is closed.
-	err error
-	ear ear
-}
-
-// longestFlight ends what the library would wait for without an end.
-const longestFlight = 5 * time.Minute
-
-// untitled are the services that have no place for a title, or mean something
-// else by it: it is put before the text.
-var untitled = []string{"generic", "googlechat", "hangouts", "logger", "mattermost", "pagerduty", "rocketchat", "signal", "wecom", "zulip"}
-
-// New checks the options; it connects to nothing. Its errors hold no
-// part of the URL but the scheme.
+// New checks the options; it connects to nothing. Its errors hold no part of the URL but the
+// scheme and the names of options.
 func New(o Options) (*Channel, error) {
 	b, err := notify.NewBase(o.Common)
 	if err != nil {
 		return nil, err
 	}
-	raw := strings.TrimSpace(o.URL)
-	u, err := url.Parse(raw)
+	u, err := url.Parse(strings.TrimSpace(o.URL))
 	if err != nil || u.Scheme == "" {
 		return nil, o.Wrong("url", "it is not a service URL such as ntfy://ntfy.sh/topic")
 	}
-	scheme, _, _ := strings.Cut(strings.ToLower(u.Scheme), "+")
-	s := &Channel{
-		Base:    b,
-		url:     raw,
-		to:      scheme,
-		timeout: cmp.Or(o.Timeout, DefaultTimeout),
-		hide:    notify.NewRedactor(u, true),
-		flying:  make(map[string]*flight),
-		written: make(map[string]written),
+	s := &Channel{Base: b, to: u.Scheme, timeout: cmp.Or(o.Timeout, DefaultTimeout)}
+	hide := remote.NewRedactor(u, true)
+	if s.sender, err = open(u, hide, remote.NewClient(u.Scheme, hide, o.Transport)); err != nil {
+		return nil, o.Wrong("url", "%w", err)
 	}
-	s.titled = !slices.Contains(untitled, scheme) || scheme == "generic" && u.Query().Get("template") != ""
-	if scheme == "matrix" { // signs in as soon as it is made
-		if u.Host == "" {
-			return nil, o.Wrong("url", "the matrix URL has no host")
-		}
-		if o.Replies != "" {
-			_, err = s.newReplies(o) // which it has none of
-		}
-		return s, err
+	if o.Replies == "" {
+		return s, nil
 	}
-	if _, err := s.build(http.DefaultClient); err != nil {
-		if errors.Is(err, router.ErrUnknownService) {
-			return nil, o.Wrong("url", "%s", unknown(scheme))
-		}
-		return nil, o.Wrong("url", "%s", s.hide.Redact(err.Error()))
+	phone, ok := s.sender.(*ntfy.Service)
+	if !ok {
+		return nil, o.Wrong("replies", "only ntfy has buttons that answer, and the URL is one of %s", s.to)
 	}
-	if o.Replies != "" {
-		answers, err := s.newReplies(o)
-		if err != nil {
-			return nil, err
-		}
-		if o.Order != nil && o.Memory != nil {
-			s.replies = answers
-		}
+	if err := phone.AnswerBy(o.Replies, o.Name, o.Orders); err != nil {
+		return nil, o.Wrong("replies", "%w", err)
 	}
 	return s, nil
 }
 
-// unknown says what to write instead of a service that there is not.
-func unknown(scheme string) string {
-	if scheme == "http" || scheme == "https" {
-		return "must begin with the name of a service: for ntfy write ntfy://ntfy.sh/TOPIC; a plain " + scheme + " URL is for [[notify.webhook]]"
+// open makes the service that a URL names.
+func open(u *url.URL, hide remote.Redactor, client *remote.Client) (sender, error) {
+	switch u.Scheme {
+	case "discord":
+		return discord.New(u, client)
+	case "gotify":
+		return gotify.New(u, client)
+	case "ntfy":
+		return ntfy.New(u, client)
+	case "pushover":
+		return pushover.New(u, client)
+	case "slack":
+		return slack.New(u, client)
+	case "smtp":
+		return mail.New(u, hide)
+	case "telegram":
+		return telegram.New(u, client)
+	case "http", "https":
+		return nil, fmt.Errorf("must begin with the name of a service: for ntfy write ntfy://ntfy.sh/TOPIC; a plain %s URL is for [[notify.webhook]]", u.Scheme)
+	default:
+		return nil, fmt.Errorf("there is no service %q; valid here: discord, gotify, ntfy, pushover, slack, smtp, telegram. "+
+			"The program apprise sends to many others: use [[notify.command]] with %s", strings.ToLower(u.Scheme), Apprise)
 	}
-	all := new(router.ServiceRouter).ListServices()
-	slices.Sort(all)
-	return fmt.Sprintf("there is no service %q; valid here: %s", scheme, strings.Join(all, ", "))
 }
 
-// sender is what of shoutrrr's services is used.
-type sender interface {
-	Send(message string, params *types.Params) error
-}
-
-// build makes the service anew for each notice: some of shoutrrr's keep the
-// first title they are given for all that follow. Where a service takes a client, it
-// is given ours: the library's know no proxy, keep a connection open for each service
-// that was ever made, or keep what was answered to themselves.
-func (s *Channel) build(client *http.Client) (sender, error) {
-	made, err := new(router.ServiceRouter).Locate(s.url)
-	if err != nil {
-		return nil, err
-	}
-	switch service := made.(type) {
-	case *telegram.Service:
-		return &telegramBot{*service.Config, client}, nil
-	case *discord.Service:
-		service.HTTPClient, service.Sleeper = impatient{client}, impatient{}
-	case *pushover.Service:
-		service.Client = client
-	case *rocketchat.Service:
-		service.Client = client
-	case interface{ SetHTTPClient(*http.Client) }: // ntfy, pagerduty
-		service.SetHTTPClient(client)
-	case interface{ GetHTTPClient() *http.Client }: // mattermost
-		if its := service.GetHTTPClient(); its != nil {
-			*its = *client
-		}
-	}
-	return made, nil
-}
+// Apprise is the command channel for a service that is not here.
+const Apprise = `run = ["sh", "-c", 'apprise -t "$RESUMED_TITLE" -b "$RESUMED_TEXT" URL']`
 
 // To returns the kind of service; all else in its URL may be a secret.
 func (s *Channel) To() string { return s.to }
@@ -179,88 +114,15 @@ func (s *Channel) To() string { return s.to }
 func (s *Channel) Send(ctx context.Context, n notify.Notice) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("no answer within %s", s.timeout))
 	defer cancel()
-	f := s.launch(n)
-	select {
-	case <-f.done:
-	case <-ctx.Done():
-		return "", fmt.Errorf("%s: %w", s.to, context.Cause(ctx))
+	if err := s.sender.Send(ctx, n); err != nil {
+		return "", err
 	}
-	said, err := s.judge(f)
-	_, final := errors.AsType[*notify.PermanentError](err)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.flying, n.ID)
-	if err == nil || final {
-		delete(s.written, n.ID)
-	}
-	return said, err
+	return "accepted", nil
 }
 
-// longestPush is what ntfy takes as a text, in bytes, with a little to spare. It makes a file
-// of what is longer, and refuses it where it keeps no files.
-const longestPush = 4000
-
-// within returns as much of a text as a service takes.
-func (s *Channel) within(text string) string {
-	if s.to != ntfy.Scheme || len(text) <= longestPush {
-		return text
+// Listen takes orders from the buttons of notices until ctx is done, where there are any.
+func (s *Channel) Listen(ctx context.Context, log *slog.Logger) {
+	if phone, ok := s.sender.(*ntfy.Service); ok {
+		phone.Listen(ctx, log.With("channel", s.Name()))
 	}
-	return strings.ToValidUTF8(text[:longestPush-len("…")], "") + "…"
-}
-
-// launch begins a try, or finds the one that is still under way from before:
-// the notice must not go out again because its first answer was late.
-func (s *Channel) launch(n notify.Notice) *flight {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if f := s.flying[n.ID]; f != nil {
-		return f
-	}
-	message, params := n.Text, &types.Params{}
-	if s.titled {
-		params.SetTitle(n.Title)
-	} else {
-		message = n.Title + "\n\n" + n.Text
-	}
-	message = s.within(message)
-	if buttons := s.actions(n); buttons != "" {
-		(*params)["actions"] = buttons
-	}
-	f := &flight{done: make(chan struct{})}
-	s.flying[n.ID] = f
-	ctx, cancel := context.WithTimeout(context.Background(), longestFlight)
-	f.ear = ear{ctx: ctx, asks: s.asks()}
-	client := &http.Client{Timeout: s.timeout, Transport: &f.ear}
-	go func() {
-		defer close(f.done)
-		defer cancel()
-		defer listening.listen(&f.ear)()
-		defer func() {
-			// The library panics where zulip cannot be reached; that must not be the end
-			// of the daemon.
-			if p := recover(); p != nil {
-				f.err = fmt.Errorf("the library failed, as it does without a network: %v", p)
-			}
-		}()
-		service, err := s.build(client)
-		if err == nil {
-			err = service.Send(message, params)
-		}
-		f.err = err
-	}()
-	return f
-}
-
-// careless are the words in a URL by which people have the certificate of their own
-// server not looked at.
-var careless = regexp.MustCompile(`(?i)[?&](?:disabletlsverification|insecureskipverify)=(?:yes|true|on|1)(?:&|$)`)
-
-// asks is how the service is reached: with the proxies of the environment.
-func (s *Channel) asks() http.RoundTripper {
-	if !careless.MatchString(s.url) {
-		return notify.Machine
-	}
-	transport := notify.Machine.(*http.Transport).Clone()
-	transport.TLSClientConfig, transport.DisableKeepAlives = &tls.Config{InsecureSkipVerify: true}, true
-	return transport
 }

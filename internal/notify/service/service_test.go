@@ -1,14 +1,11 @@
 package service
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,17 +15,11 @@ import (
 	"resumed/internal/notify/notifytest"
 )
 
-func open(t *testing.T, url string, timeout time.Duration) *Channel {
+func channel(t *testing.T, url string) *Channel {
 	t.Helper()
-	s, err := New(Options{Common: notify.Common{Name: "phone"}, URL: url, Timeout: timeout})
+	s, err := New(Options{Common: notify.Common{Name: "phone"}, URL: url})
 	require.NoError(t, err)
 	return s
-}
-
-func send(t *testing.T, s *Channel, n notify.Notice) error {
-	t.Helper()
-	_, err := s.Send(t.Context(), n)
-	return err
 }
 
 func TestServiceIsAChannel(t *testing.T) {
@@ -37,110 +28,50 @@ func TestServiceIsAChannel(t *testing.T) {
 	defer server.Close()
 	defer close(release)
 	notifytest.Conform(t, func(c notify.Common) (notify.Channel, error) {
-		return New(Options{Common: c, URL: "generic+" + server.URL + "/hook"})
+		return New(Options{Common: c, URL: "ntfy://" + strings.TrimPrefix(server.URL, "http://") + "/topic?scheme=http"})
 	})
 }
 
-// inbox is a server that keeps what it was sent.
-type inbox struct {
-	*httptest.Server
-	mu      sync.Mutex
-	status  int
-	headers []http.Header
-	bodies  []string
-}
-
-func newInbox(t *testing.T, status int) *inbox {
-	in := &inbox{status: status}
-	in.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		in.mu.Lock()
-		defer in.mu.Unlock()
-		in.headers = append(in.headers, r.Header)
-		in.bodies = append(in.bodies, string(must(io.ReadAll(r.Body))))
-		w.Header().Set("Retry-After", "42")
-		w.WriteHeader(in.status)
-		_, _ = io.WriteString(w, `{"code":1,"error":"asked for `+r.URL.Path+`"}`)
-	}))
-	t.Cleanup(in.Close)
-	return in
-}
-
-func (in *inbox) host() string { return strings.TrimPrefix(in.URL, "http://") }
-
-func TestNtfyShowsTheTitleOfEachNotice(t *testing.T) {
-	in := newInbox(t, 200)
-	s := open(t, "ntfy://"+in.host()+"/topic?scheme=http", 0)
-	require.NoError(t, send(t, s, notifytest.Notice(notify.GaveUp, 1)))
-	require.NoError(t, send(t, s, notifytest.Notice(notify.Parked, 2)))
-	require.Equal(t, "1 sessions: gave_up", in.headers[0].Get("Title"))
-	require.Equal(t, "2 sessions: parked", in.headers[1].Get("Title"))
-	require.Contains(t, in.bodies[0], "To try again: resumed retry 0000")
-}
-
-func TestGenericServiceGetsTitleAndText(t *testing.T) {
-	in := newInbox(t, 200)
-	require.NoError(t, send(t, open(t, "generic://"+in.host()+"/hook?disabletls=yes", 0), notifytest.Notice(notify.GaveUp, 1)))
-	require.True(t, strings.HasPrefix(in.bodies[0], "1 sessions: gave_up"), in.bodies[0])
-	require.Contains(t, in.bodies[0], "resumed retry 0000")
-
-	require.NoError(t, send(t, open(t, "generic://"+in.host()+"/hook?disabletls=yes&template=json", 0), notifytest.Notice(notify.GaveUp, 1)))
-	var doc map[string]string
-	require.NoError(t, json.Unmarshal([]byte(in.bodies[1]), &doc))
-	require.Equal(t, notifytest.Notice(notify.GaveUp, 1).Title, doc["title"])
-	require.Equal(t, notifytest.Notice(notify.GaveUp, 1).Text, doc["message"])
-}
-
-func TestServiceRefusalsAreFinalOnlyWhereTheyAreClear(t *testing.T) {
-	for status, permanent := range map[int]bool{400: true, 403: true, 429: false, 500: false} {
-		in := newInbox(t, status)
-		err := send(t, open(t, "ntfy://"+in.host()+"/topic?scheme=http", 0), notifytest.Notice(notify.GaveUp, 1))
-		require.Error(t, err, status)
-		_, is := errors.AsType[*notify.PermanentError](err)
-		require.Equal(t, permanent, is, "%d: %v", status, err)
-		wait, asked := errors.AsType[*notify.RetryAfterError](err)
-		require.Equal(t, !permanent, asked, "%d: %v", status, err)
-		if asked {
-			require.Equal(t, 42*time.Second, wait.After)
-		}
-	}
-}
-
-func TestLateAnswerOfAServiceIsNoReasonToSendAgain(t *testing.T) {
-	var requests atomic.Int32
+func TestAServiceThatHangsEndsWithTheTimeoutAsCause(t *testing.T) {
 	release := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		requests.Add(1)
-		<-release
-	}))
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer server.Close()
-	s := open(t, "generic+"+server.URL+"/hook", 100*time.Millisecond)
-	require.ErrorContains(t, send(t, s, notifytest.Notice(notify.GaveUp, 1)), "no answer within 100ms")
-	close(release)
-	s.timeout = 10 * time.Second
-	require.NoError(t, send(t, s, notifytest.Notice(notify.GaveUp, 1)))
-	require.EqualValues(t, 1, requests.Load())
-	require.Empty(t, s.flying)
+	defer close(release)
+	s := channel(t, "ntfy://"+strings.TrimPrefix(server.URL, "http://")+"/topic?scheme=http")
+	s.timeout = 50 * time.Millisecond
+	_, err := s.Send(t.Context(), notifytest.Notice(notify.GaveUp, 1))
+	require.ErrorContains(t, err, "ntfy: no answer within 50ms")
+	_, permanent := errors.AsType[*notify.PermanentError](err)
+	require.False(t, permanent)
 }
 
 func TestSecretsOfAServiceNeverShow(t *testing.T) {
-	in := newInbox(t, 500)
-	secrets := []string{"us3rname", "passw0rd", "t0picname", "AT0kenT0kenT0k", "p4thtoken"}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = io.WriteString(w, `{"code":1,"error":"asked for `+r.URL.Path+" "+r.Header.Get("X-Gotify-Key")+`"}`)
+	}))
+	defer server.Close()
+	host := strings.TrimPrefix(server.URL, "http://")
+	secrets := []string{"us3rname", "passw0rd", "t0picname", "AT0kenT0kenT0k", "s3nder", "rec3iver"}
 	for _, u := range []string{
-		"ntfy://us3rname:passw0rd@" + in.host() + "/t0picname?scheme=http",
-		"gotify://" + in.host() + "/AT0kenT0kenT0k?disabletls=yes",
-		"generic://" + in.host() + "/p4thtoken?disabletls=yes",
+		"ntfy://us3rname:passw0rd@" + host + "/t0picname?scheme=http",
+		"gotify://" + host + "/AT0kenT0kenT0k?disabletls=yes",
 		"ntfy://us3rname:passw0rd@127.0.0.1:1/t0picname?scheme=http",
 		"gotify://127.0.0.1:1/AT0kenT0kenT0k?disabletls=yes",
+		"smtp://us3rname:passw0rd@127.0.0.1:1/?from=s3nder@example.com&to=rec3iver@example.com",
 	} {
-		s := open(t, u, 0)
-		err := send(t, s, notifytest.Notice(notify.GaveUp, 1))
+		s := channel(t, u)
+		_, err := s.Send(t.Context(), notifytest.Notice(notify.GaveUp, 1))
 		require.Error(t, err)
 		for _, secret := range secrets {
 			require.NotContains(t, err.Error(), secret, u)
 			require.NotContains(t, s.To(), secret)
 		}
 	}
-	for _, bad := range []string{"", "passw0rd", "nosuch://passw0rd@host/p4thtoken", "discord://passw0rd", "ntfy://us3rname:passw0rd@host", "slack://passw0rd", "telegram://passw0rd@telegram"} {
+	for _, bad := range []string{
+		"", "passw0rd", "nosuch://passw0rd@host/p4thtoken", "discord://passw0rd", "ntfy://us3rname:passw0rd@host", "slack://passw0rd", "telegram://passw0rd@telegram",
+		"discord://passw0rd@1?color=p4thtoken", "gotify://passw0rd", "pushover://passw0rd@p4thtoken", "smtp://me:passw0rd@host/?from=p4thtoken", "ntfy://h/p4thtoken?cache=passw0rd", "ntfy://h/p4thtoken?%zz=passw0rd",
+	} {
 		_, err := New(Options{Common: notify.Common{Name: "x"}, URL: bad})
 		require.Error(t, err, bad)
 		require.NotContains(t, err.Error(), "passw0rd", bad)
@@ -148,28 +79,40 @@ func TestSecretsOfAServiceNeverShow(t *testing.T) {
 	}
 }
 
-func TestWellKnownServicesAreCheckedWithoutANetwork(t *testing.T) {
+// Every form of a URL that people have in their files is read, without a network.
+func TestURLsOfServicesAreReadWithoutANetwork(t *testing.T) {
 	for _, u := range []string{
 		"ntfy://ntfy.sh/topic",
-		"slack://hook:AAAAAAAAA-BBBBBBBBB-cccccccccccccccccccccccc@webhook",
-		"discord://token@123456789",
+		"ntfy://:tk_token@ntfy.example.com:8443/topic?Priority=Urgent&tags=warning,skull&cache=no&firebase=no&delay=5m&click=https://x.example/&attach=https://x.example/a.png&filename=a.png&email=a@example.com&icon=https://x.example/i.png&actions=view, Open, https://x.example/;view, B, https://y.example/&title=t",
+		"ntfy://h/topic?disabletls=yes", "ntfy://h/topic?disableTLSVerification=yes&at=9am",
+		"slack://hook:AAAAAAAAA-BBBBBBBBB-cccccccccccccccccccccccc@webhook?botname=r&icon=:zap:&color=good&thread_ts=1.2&title=t",
+		"slack://AAAAAAAAA/BBBBBBBBB/cccccccccccccccccccccccc", "slack://name@AAAAAAAAA/BBBBBBBBB/cccccccccccccccccccccccc",
+		"slack://xoxb:123456789012-1234567890123-abcdefghijklmnopqrstuvwx@C001CHANNEL",
+		"discord://token@123456789", "discord://token@123456789/raw", "discord://token@123456789/?splitLines=no&thread_id=9&username=u&avatarurl=https://x.example/a.png&color=0x00ff00&colorError=0x00ff00&json=no",
 		"telegram://123456789:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa@telegram?chats=@channel",
-		"gotify://gotify.example.com/Aabcdefghijklmn",
-		"pushover://shoutrrr:apiToken@userKey",
+		"telegram://123456789:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa@telegram/?channels=-1001:7,42&parseMode=markdownv2&preview=no&notification=no",
+		"gotify://gotify.example.com/Aabcdefghijklmn", `gotify://gotify.example.com:8080/sub/path/Aabcdefghijklmn/?priority=5&disabletls=yes&useheader=yes&insecureskipverify=no&date=2026-01-01T00:00:00Z&extras={"a":{"b":1}}`,
+		"pushover://resumed:apiToken@userKey", "pushover://:apiToken@userKey/?devices=a,b&priority=-1",
 		"smtp://user:pass@mail.example.com:587/?from=a@example.com&to=b@example.com",
-		"matrix://user:pass@matrix.example.com",
-		"teams://00000000-0000-4000-8000-000000000001@00000000-0000-4000-8000-000000000002/00000000000000000000000000000003/00000000-0000-4000-8000-000000000004/V2aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa?host=example.webhook.office.com",
+		"smtp://mail.example.com/?fromaddress=a@example.com&fromname=Resumed&toaddresses=b+c@example.com,d@example.com&auth=None&encryption=ImplicitTLS&usestarttls=no&usehtml=yes&clienthost=auto&requirestarttls=no&skiptlsverify=yes&timeout=10s&subject=s",
 	} {
 		_, err := New(Options{Common: notify.Common{Name: "x"}, URL: u})
 		require.NoError(t, err, u)
 	}
 }
 
-// Who pastes the address of a topic, or misspells a service, is told what to write.
-func TestAServiceThatThereIsNot(t *testing.T) {
+func TestWhatIsWrongWithAURLIsTold(t *testing.T) {
 	for url, want := range map[string]string{
-		"https://ntfy.sh/secret-topic": "for ntfy write ntfy://ntfy.sh/TOPIC; a plain https URL is for [[notify.webhook]]",
-		"nfty://ntfy.sh/secret-topic":  `there is no service "nfty"; valid here: bark, discord, `,
+		"https://ntfy.sh/secret-topic":                          "for ntfy write ntfy://ntfy.sh/TOPIC; a plain https URL is for [[notify.webhook]]",
+		"nfty://ntfy.sh/secret-topic":                           `there is no service "nfty"; valid here: discord, gotify, ntfy, `,
+		"matrix://user:secret-topic@matrix.example.com":         `use [[notify.command]] with run = ["sh", "-c", 'apprise -t "$RESUMED_TITLE" -b "$RESUMED_TEXT" URL']`,
+		"ntfy://ntfy.sh/secret-topic?prio=high":                 `its option "prio" does not exist; there are actions, at, attach, cache, `,
+		"ntfy://ntfy.sh/secret-topic?cache=never":               "its option cache must be yes or no",
+		"ntfy://ntfy.sh/secret-topic?priority=9":                "its option priority must be one of min, low, default, ",
+		"gotify://h/secret-topic?priority=11":                   "its option priority must be a number from -2 to 10",
+		"smtp://h/?from=secret-topic@example.com":               "the address of a receiver",
+		"telegram://1:secret-topic@telegram":                    "must be telegram://TOKEN@telegram?chats=CHAT",
+		"slack://hook:AAAAAAAAA-BBBBBBBBB,secret-topic@webhook": "must be slack://hook:A-B-C@webhook",
 	} {
 		_, err := New(Options{Common: notify.Common{Name: "x"}, URL: url})
 		require.ErrorContains(t, err, want)
@@ -177,9 +120,14 @@ func TestAServiceThatThereIsNot(t *testing.T) {
 	}
 }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
+func TestOnlyNtfyHasButtons(t *testing.T) {
+	for _, c := range []struct{ url, replies, problem string }{
+		{"ntfy://ntfy.sh/alerts", "alerts", "must be another topic"},
+		{"ntfy://ntfy.sh/alerts", "../x", "must be the name of a topic"},
+		{"discord://token@id", "answers", "only ntfy has buttons"},
+	} {
+		_, err := New(Options{Common: notify.Common{Name: "phone"}, URL: c.url, Replies: c.replies})
+		require.ErrorContains(t, err, c.problem)
+		require.ErrorContains(t, err, "replies")
 	}
-	return v
 }

@@ -1,4 +1,4 @@
-package service
+package ntfy
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -47,7 +48,7 @@ const (
 
 // phone is a channel to a server, and who listens to what is pressed.
 type phone struct {
-	*Channel
+	*Service
 	server string
 	orders pressed
 	log    diary
@@ -57,12 +58,8 @@ type phone struct {
 func newPhone(t *testing.T, server, login string) *phone {
 	t.Helper()
 	p := &phone{server: server}
-	var err error
-	p.Channel, err = New(Options{
-		Common: notify.Common{Name: "phone"}, URL: "ntfy://" + login + strings.TrimPrefix(server, "http://") + "/alerts?scheme=http",
-		Replies: "answers", Order: p.orders.order, Memory: &memory{},
-	})
-	require.NoError(t, err)
+	p.Service = open(t, "ntfy://"+login+strings.TrimPrefix(server, "http://")+"/alerts?scheme=http", nil)
+	require.NoError(t, p.AnswerBy("answers", "phone", Orders{p.orders.order, &memory{}}))
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
 	done.Go(func() { p.Listen(ctx, slog.New(slog.NewTextHandler(&p.log, nil))) })
@@ -73,7 +70,7 @@ func newPhone(t *testing.T, server, login string) *phone {
 // shows sends a notice, and returns what the phone has of it.
 func (p *phone) shows(t *testing.T, n notify.Notice, token string) notifytest.NtfyMessage {
 	t.Helper()
-	require.NoError(t, send(t, p.Channel, n))
+	require.NoError(t, p.Send(t.Context(), n))
 	all := notifytest.Poll(t, p.server, "alerts", token)
 	return all[len(all)-1]
 }
@@ -133,7 +130,7 @@ func TestButtonsOutliveARestartOfNtfy(t *testing.T) {
 	p.ordered(t, "pause 0000-9c1e")
 	server.Stop()
 	eventually(t, "it is told that nothing is heard", func() bool { return p.log.count(notHeard) == 1 })
-	require.Error(t, send(t, p.Channel, notifytest.Notice(notify.Parked, 1)))
+	require.Error(t, p.Send(t.Context(), notifytest.Notice(notify.Parked, 1)))
 	server.Start(t)
 	seen.Actions[0].Press(t) // nobody listens yet
 	p.ordered(t, "pause 0000-9c1e", "retry 0000-9c1e")
@@ -158,7 +155,7 @@ func TestNtfyWithAccessControl(t *testing.T) {
 	}
 	for _, login := range []string{"", "ann:wrong@", ":tk_wrong@"} {
 		p := newPhone(t, server.URL, login)
-		err := send(t, p.Channel, notifytest.Notice(notify.GaveUp, 1))
+		err := p.Send(t.Context(), notifytest.Notice(notify.GaveUp, 1))
 		_, final := errors.AsType[*notify.PermanentError](err)
 		require.True(t, final, "%q is refused, not: %v", login, err)
 		eventually(t, "that nothing is heard is told", func() bool { return p.log.count(notHeard) == 1 })
@@ -184,13 +181,8 @@ func listenFor(t *testing.T, lasts time.Duration, server asked) *phone {
 
 func listenWith(t *testing.T, m *memory, lasts time.Duration, server asked) *phone {
 	t.Helper()
-	before := notify.Machine
-	notify.Machine = server
-	defer func() { notify.Machine = before }()
-	p := &phone{}
-	var err error
-	p.Channel, err = New(Options{Common: notify.Common{Name: "phone"}, URL: "ntfy://ntfy.sh/alerts", Replies: "answers", Order: p.orders.order, Memory: m})
-	require.NoError(t, err)
+	p := &phone{Service: open(t, "ntfy://ntfy.sh/alerts", server)}
+	require.NoError(t, p.AnswerBy("answers", "phone", Orders{p.orders.order, m}))
 	ctx, cancel := context.WithTimeout(t.Context(), lasts)
 	defer cancel()
 	p.Listen(ctx, slog.New(slog.NewTextHandler(&p.log, nil)))
@@ -254,7 +246,7 @@ func TestAFloodOfRepliesDoesNotFillTheLog(t *testing.T) {
 		p := listenFor(t, 90*time.Minute, func(*http.Request) *http.Response {
 			return answering(200, "", strings.Repeat(`{"id":"","event":"message","message":"let me in"}`+"\n", 10))
 		})
-		require.Equal(t, 2*dropsTold, p.log.count(dropped))
+		require.Equal(t, 2*dropsLogged, p.log.count(dropped))
 		require.Equal(t, 2, p.log.count("more replies were dropped"))
 		require.Empty(t, p.orders.all())
 	})
@@ -307,17 +299,19 @@ func TestTriesOfANoticeShareItsButtons(t *testing.T) {
 	p := newPhone(t, server.Server.URL, "")
 	first := p.shows(t, notifytest.Notice(notify.GaveUp, 1), "")
 
-	n, down := notifytest.Notice(notify.Parked, 1), newInbox(t, 503)
+	n := notifytest.Notice(notify.Parked, 1)
 	n.ID = "ntc_SECOND"
-	p.url = strings.Replace(p.url, strings.TrimPrefix(server.Server.URL, "http://"), down.host(), 1)
+	offered := make(map[string]bool)
+	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		offered[r.Header.Get("Actions")] = true
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer down.Close()
+	p.Service.server.Host = down.Listener.Addr().String()
 	for range maxOffers {
-		require.Error(t, send(t, p.Channel, n))
+		require.Error(t, p.Send(t.Context(), n))
 	}
-	buttons := make(map[string]bool)
-	for _, header := range down.headers {
-		buttons[header.Get("Actions")] = true
-	}
-	kinds := len(buttons) // all of them would be printed
+	kinds := len(offered) // all of them would be printed
 	require.Equal(t, 1, kinds)
 	first.Actions[0].Press(t)
 	p.ordered(t, "retry 0000-9c1e")

@@ -1,9 +1,11 @@
-package service
+package ntfy
 
 import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +16,7 @@ import (
 
 	"resumed/internal/notify"
 	"resumed/internal/notify/notifytest"
+	"resumed/internal/notify/remote"
 	"resumed/internal/resume"
 )
 
@@ -60,15 +63,25 @@ func (p *pressed) all() []string {
 	return append([]string{}, p.orders...)
 }
 
-func withButtons(t *testing.T, server *notifytest.Ntfy, orders *pressed, m *memory) *Channel {
+// open makes the service of a URL; transport nil: the machine's.
+func open(t *testing.T, address string, transport http.RoundTripper) *Service {
 	t.Helper()
-	ch, err := New(Options{Common: notify.Common{Name: "phone"}, URL: server.Topic("alerts"), Replies: "answers", Order: orders.order, Memory: m})
+	u, err := url.Parse(address)
 	require.NoError(t, err)
-	return ch
+	s, err := New(u, remote.NewClient("ntfy", remote.NewRedactor(u, true), transport))
+	require.NoError(t, err)
+	return s
+}
+
+func withButtons(t *testing.T, server *notifytest.Ntfy, orders *pressed, m *memory) *Service {
+	t.Helper()
+	s := open(t, server.Topic("alerts"), nil)
+	require.NoError(t, s.AnswerBy("answers", "phone", Orders{orders.order, m}))
+	return s
 }
 
 // hears has a channel hear replies until it is told to stop.
-func hears(t *testing.T, server *notifytest.Ntfy, ch *Channel) (stop func()) {
+func hears(t *testing.T, server *notifytest.Ntfy, ch *Service) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
 	done.Go(func() { ch.Listen(ctx, slog.New(slog.DiscardHandler)) })
@@ -87,7 +100,7 @@ func TestAButtonOnThePhoneOrdersOnce(t *testing.T) {
 	server, orders := notifytest.NewNtfy(t), &pressed{}
 	ch := withButtons(t, server, orders, &memory{})
 	hears(t, server, ch)
-	require.NoError(t, send(t, ch, notifytest.Notice(notify.GaveUp, 2)))
+	require.NoError(t, ch.Send(t.Context(), notifytest.Notice(notify.GaveUp, 2)))
 	buttons := server.Got("alerts")[0].Actions
 	require.Len(t, buttons, 3)
 	for i, label := range []string{"Retry now", "Cancel", "Pause"} {
@@ -106,7 +119,7 @@ func TestAButtonOnThePhoneOrdersOnce(t *testing.T) {
 	for range 200 { // a flood
 		notifytest.Post(t, server.URL+"/answers", "let me in")
 	}
-	require.NoError(t, send(t, ch, notifytest.Notice(notify.Parked, 1)))
+	require.NoError(t, ch.Send(t.Context(), notifytest.Notice(notify.Parked, 1)))
 	server.Got("alerts")[1].Actions[2].Press(t)
 	eventually(t, "a button is heard behind a flood", func() bool { return len(orders.all()) > len(want) })
 	require.Equal(t, append(want, "pause 0000-9c1e"), orders.all(), "nothing else was obeyed")
@@ -116,7 +129,7 @@ func TestAButtonIsHeardByTheNextDaemon(t *testing.T) {
 	server, orders, m := notifytest.NewNtfy(t), &pressed{}, &memory{}
 	ch := withButtons(t, server, orders, m)
 	stop := hears(t, server, ch)
-	require.NoError(t, send(t, ch, notifytest.Notice(notify.GaveUp, 1)))
+	require.NoError(t, ch.Send(t.Context(), notifytest.Notice(notify.GaveUp, 1)))
 	buttons := server.Got("alerts")[0].Actions
 	buttons[0].Press(t)
 	eventually(t, "it is ordered", func() bool { return len(orders.all()) == 1 })
@@ -133,7 +146,7 @@ func TestAStreamThatBreaksIsOpenedAgain(t *testing.T) {
 	server, orders := notifytest.NewNtfy(t), &pressed{}
 	ch := withButtons(t, server, orders, &memory{})
 	hears(t, server, ch)
-	require.NoError(t, send(t, ch, notifytest.Notice(notify.GaveUp, 1)))
+	require.NoError(t, ch.Send(t.Context(), notifytest.Notice(notify.GaveUp, 1)))
 	server.CloseClientConnections()
 	server.Got("alerts")[0].Actions[0].Press(t)
 	eventually(t, "it is ordered all the same", func() bool { return len(orders.all()) == 1 })
@@ -156,20 +169,9 @@ func TestAButtonThatIsOldOrdersNothing(t *testing.T) {
 }
 
 func TestButtonsAreOffUntilAskedFor(t *testing.T) {
-	server, orders := notifytest.NewNtfy(t), &pressed{}
-	ch, err := New(Options{Common: notify.Common{Name: "phone"}, URL: server.Topic("alerts"), Order: orders.order, Memory: &memory{}})
-	require.NoError(t, err)
-	require.NoError(t, send(t, ch, notifytest.Notice(notify.GaveUp, 1)))
+	server := notifytest.NewNtfy(t)
+	s := open(t, server.Topic("alerts"), nil)
+	require.NoError(t, s.Send(t.Context(), notifytest.Notice(notify.GaveUp, 1)))
 	require.Empty(t, server.Got("alerts")[0].Actions)
-	ch.Listen(t.Context(), slog.New(slog.DiscardHandler)) // returns
-
-	for _, c := range []struct{ url, replies, problem string }{
-		{"ntfy://ntfy.sh/alerts", "alerts", "must be another topic"},
-		{"ntfy://ntfy.sh/alerts", "../x", "must be the name of a topic"},
-		{"discord://token@id", "answers", "only ntfy has buttons"},
-	} {
-		_, err := New(Options{Common: notify.Common{Name: "phone"}, URL: c.url, Replies: c.replies})
-		require.ErrorContains(t, err, c.problem)
-		require.ErrorContains(t, err, "replies")
-	}
+	s.Listen(t.Context(), slog.New(slog.DiscardHandler)) // returns
 }

@@ -1,17 +1,14 @@
-package notify
+package remote
 
 import (
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 )
 
-// RedactURL names where a URL leads without what opens the door: user, path
-// and query are the secrets of most chat and push services.
+// RedactURL returns where a URL leads, without its secrets: user, path and query are those of
+// most chat and push services.
 func RedactURL(u *url.URL) string {
 	shown := u.Scheme + "://" + u.Host
 	if u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
@@ -73,31 +70,4 @@ func (r Redactor) Redact(text string) string {
 		text = strings.ReplaceAll(text, s, "…")
 	}
 	return text
-}
-
-// Retryable reports whether a status may be another one later.
-func Retryable(status int) bool {
-	switch status {
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
-		return true
-	default:
-		return status >= 500
-	}
-}
-
-// Machine asks by HTTP as every program of this machine does, with the proxies of the
-// environment.
-var Machine = http.DefaultTransport
-
-// RetryAfter reads the Retry-After header's two forms, seconds and a date; 0 where it says
-// nothing that can be read.
-func RetryAfter(header string, now time.Time) time.Duration {
-	header = strings.TrimSpace(header)
-	if seconds, err := strconv.ParseInt(header, 10, 32); err == nil {
-		return max(time.Duration(seconds)*time.Second, 0)
-	}
-	if at, err := http.ParseTime(header); err == nil {
-		return max(at.Sub(now), 0)
-	}
-	return 0
 }

@@ -1,0 +1,234 @@
+// Package mail sends notices by e-mail.
+package mail
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"html"
+	"mime"
+	"mime/quotedprintable"
+	"net"
+	netmail "net/mail"
+	"net/smtp"
+	"net/textproto"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"resumed/internal/notify"
+	"resumed/internal/notify/remote"
+	"resumed/internal/sanitize"
+)
+
+// Service sends mails by one server.
+type Service struct {
+	hide           remote.Redactor
+	host, port     string
+	client         string // how this machine calls itself
+	from           *netmail.Address
+	to             []string
+	auth           smtp.Auth // nil: none
+	html           bool
+	encrypted      bool // from the first byte on
+	starttls, must bool // where the server can, or else not at all
+	tls            *tls.Config
+}
+
+// New reads smtp://[USER:PASSWORD@]HOST[:PORT]/?from=ADDRESS&to=ADDRESS,ADDRESS.
+func New(u *url.URL, hide remote.Redactor) (*Service, error) {
+	o := remote.OptionsOf(u)
+	o.Text("subject", "title", "timeout") // of the notice, and of every service
+	s := &Service{
+		hide: hide, host: u.Hostname(), port: cmp.Or(u.Port(), "25"), client: cmp.Or(o.Text("clienthost"), "localhost"),
+		html: o.Flag(false, "usehtml"), starttls: o.Flag(true, "usestarttls", "starttls"), must: o.Flag(false, "requirestarttls"),
+		tls: &tls.Config{ServerName: u.Hostname(), InsecureSkipVerify: o.Flag(false, "skiptlsverify")},
+	}
+	if s.client == "auto" {
+		s.client, _ = os.Hostname()
+	}
+	switch o.Choice("encryption", "auto", "none", "explicittls", "implicittls") {
+	case "implicittls":
+		s.encrypted = true
+	case "", "auto":
+		s.encrypted = s.port == "465"
+	}
+	from, err := netmail.ParseAddress(plus(o.Text("fromaddress", "from")))
+	if err != nil {
+		return nil, errors.New("must be smtp://USER:PASSWORD@HOST:PORT/?from=ADDRESS&to=ADDRESS, with the address of a sender")
+	}
+	s.from = &netmail.Address{Name: cmp.Or(o.Text("fromname"), from.Name), Address: from.Address}
+	to, err := netmail.ParseAddressList(plus(o.Text("toaddresses", "to")))
+	if err != nil || s.host == "" {
+		return nil, errors.New("must be smtp://USER:PASSWORD@HOST:PORT/?from=ADDRESS&to=ADDRESS, with a host and the address of a receiver")
+	}
+	for _, address := range to {
+		s.to = append(s.to, address.Address)
+	}
+	user, how := u.User.Username(), o.Choice("auth", "unknown", "none", "plain", "crammd5", "oauth2")
+	password, _ := u.User.Password()
+	switch {
+	case how == "plain", how != "none" && how != "crammd5" && how != "oauth2" && user != "":
+		s.auth = smtp.PlainAuth("", user, password, s.host)
+	case how == "crammd5":
+		s.auth = smtp.CRAMMD5Auth(user, password)
+	case how == "oauth2":
+		s.auth = bearer{user, password}
+	}
+	return s, o.Err()
+}
+
+// plus restores the plus signs of addresses, which a URL has as spaces.
+func plus(addresses string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(addresses, ", ", ","), " ", "+")
+}
+
+// bearer signs in with an access token, as XOAUTH2 does.
+type bearer struct{ user, token string }
+
+func (b bearer) Start(*smtp.ServerInfo) (string, []byte, error) {
+	return "XOAUTH2", []byte("user=" + b.user + "\x01auth=Bearer " + b.token + "\x01\x01"), nil
+}
+
+func (bearer) Next([]byte, bool) ([]byte, error) { return nil, nil }
+
+// Send sends a notice. "Delivered" means that the server has accepted it.
+func (s *Service) Send(ctx context.Context, n notify.Notice) error {
+	err := s.send(ctx, n)
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	told := errors.New("smtp: " + sanitize.Short(s.hide.Redact(err.Error()), 300))
+	refused, ok := errors.AsType[*textproto.Error](err)
+	switch {
+	case !ok || refused.Code < 500:
+		return told // greylisting is 4xx
+	case refused.Code == 530 || refused.Code == 534 || refused.Code == 535:
+		return &notify.PermanentError{Err: fmt.Errorf("%w: %w", told, remote.ErrCredentials)}
+	default:
+		return &notify.PermanentError{Err: told}
+	}
+}
+
+func (s *Service) send(ctx context.Context, n notify.Notice) error {
+	conn, err := s.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	c, err := smtp.NewClient(conn, s.host)
+	if err != nil {
+		return err
+	}
+	if err := c.Hello(s.client); err != nil {
+		return err
+	}
+	if can, _ := c.Extension("STARTTLS"); can && s.starttls && !s.encrypted {
+		if err := c.StartTLS(s.tls); err != nil {
+			return fmt.Errorf("begin TLS: %w", err)
+		}
+	} else if s.must && !s.encrypted {
+		return errors.New("the server offers no STARTTLS, and requirestarttls asks for it")
+	}
+	if s.auth != nil {
+		if err := c.Auth(s.auth); err != nil {
+			return fmt.Errorf("sign in: %w", err)
+		}
+	}
+	return s.hand(c, s.compose(n))
+}
+
+func (s *Service) dial(ctx context.Context) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(s.host, s.port))
+	if err != nil {
+		return nil, err
+	}
+	conn = &bounded{conn, maxAnswers}
+	if !s.encrypted {
+		return conn, nil
+	}
+	return tls.Client(conn, s.tls), nil
+}
+
+// maxAnswers is more than a server says in one mail. A line without an end would be read into memory.
+const maxAnswers = 64 << 10
+
+// bounded is a connection from which so much is read.
+type bounded struct {
+	net.Conn
+	left int
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errors.New("the server says too much")
+	}
+	n, err := b.Conn.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
+// hand gives a mail to the server. A receiver that is refused does not keep it from the others.
+func (s *Service) hand(c *smtp.Client, mail []byte) error {
+	if err := c.Mail(s.from.Address); err != nil {
+		return err
+	}
+	var refused error
+	taken := 0
+	for _, to := range s.to {
+		if err := c.Rcpt(to); err != nil {
+			refused = fmt.Errorf("receiver: %w", err)
+			continue
+		}
+		taken++
+	}
+	if taken == 0 {
+		return refused
+	}
+	w, err := c.Data()
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(mail); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	_ = c.Quit() // it is accepted, whatever comes now
+	return refused
+}
+
+// compose writes the mail.
+func (s *Service) compose(n notify.Notice) []byte {
+	var out bytes.Buffer
+	kind, text := "plain", n.Text
+	if s.html {
+		kind, text = "html", "<pre>"+html.EscapeString(text)+"</pre>"
+	}
+	for _, line := range []string{
+		"From: " + s.from.String(),
+		"To: " + strings.Join(s.to, ", "),
+		"Subject: " + mime.QEncoding.Encode("utf-8", sanitize.Line(n.Title)),
+		"Date: " + time.Now().Format(time.RFC1123Z),
+		"Message-ID: <" + n.ID + "@resumed.invalid>", // the same over all tries: many programs show such mails once
+		"MIME-Version: 1.0",
+		"Content-Type: text/" + kind + "; charset=utf-8",
+		"Content-Transfer-Encoding: quoted-printable",
+		"",
+	} {
+		out.WriteString(line + "\r\n")
+	}
+	body := quotedprintable.NewWriter(&out)
+	_, _ = body.Write([]byte(text)) // a buffer takes all
+	_ = body.Close()
+	return out.Bytes()
+}

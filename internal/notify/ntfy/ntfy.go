@@ -1,0 +1,97 @@
+// Package ntfy sends notices to a topic of ntfy, and takes orders from the buttons below them.
+package ntfy
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+
+	"resumed/internal/notify"
+	"resumed/internal/notify/remote"
+)
+
+// Service sends to one topic.
+type Service struct {
+	client  *remote.Client
+	server  url.URL // without a topic
+	topic   string
+	header  http.Header // of every notice
+	replies *replies    // nil: notices have no buttons
+
+	mu      sync.Mutex
+	written map[string]written // by notice, until it is delivered or refused
+}
+
+// topicName is what ntfy takes as the name of a topic.
+var topicName = regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`)
+
+// New reads ntfy://[USER:PASSWORD@]HOST/TOPIC. An access token is a password without a user.
+func New(u *url.URL, client *remote.Client) (*Service, error) {
+	o := remote.OptionsOf(u)
+	o.Text("title") // of the notice
+	client.SkipVerify(o.Flag(false, "disabletlsverification"))
+	s := &Service{
+		client: client, topic: strings.TrimPrefix(u.Path, "/"), header: make(http.Header), written: make(map[string]written),
+		server: url.URL{Scheme: "https", Host: u.Host},
+	}
+	if o.Choice("scheme", "http", "https") == "http" || o.Flag(false, "disabletls") {
+		s.server.Scheme = "http"
+	}
+	if u.Host == "" || s.topic == "" {
+		return nil, errors.New("must be ntfy://HOST/TOPIC")
+	}
+	set := func(name, value string) {
+		if value != "" {
+			s.header.Set(name, value)
+		}
+	}
+	set("Priority", o.Choice("priority", "min", "low", "default", "high", "max", "urgent", "1", "2", "3", "4", "5"))
+	set("Delay", o.Text("delay", "at", "in"))
+	set("X-Icon", o.Text("icon"))
+	for _, name := range []string{"Tags", "Actions", "Click", "Attach", "Filename", "Email"} {
+		set(name, o.Text(strings.ToLower(name)))
+	}
+	for _, name := range []string{"Cache", "Firebase"} {
+		if !o.Flag(true, strings.ToLower(name)) {
+			set(name, "no")
+		}
+	}
+	if u.User != nil {
+		signIn := http.Request{Header: s.header}
+		password, _ := u.User.Password()
+		signIn.SetBasicAuth(u.User.Username(), password)
+	}
+	return s, o.Err()
+}
+
+// maxText is what ntfy takes as a text, in bytes, with a little to spare. It makes a file
+// of what is longer, and refuses it where it stores no files.
+const maxText = 4000
+
+// Send sends a notice.
+func (s *Service) Send(ctx context.Context, n notify.Notice) error {
+	header := s.header.Clone()
+	header.Set("Content-Type", "text/plain; charset=utf-8")
+	header.Set("Title", n.Title)
+	if buttons := s.actions(n); buttons != "" {
+		header.Set("Actions", buttons)
+	}
+	text := n.Text
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText-len("…")], "") + "…"
+	}
+	answer, err := s.client.Post(ctx, s.server.JoinPath(s.topic).String(), header, []byte(text))
+	if err == nil && !answer.IsObject() {
+		err = s.client.Strange(answer)
+	}
+	if _, final := errors.AsType[*notify.PermanentError](err); err == nil || final {
+		s.mu.Lock()
+		delete(s.written, n.ID)
+		s.mu.Unlock()
+	}
+	return err
+}

@@ -1,0 +1,271 @@
+package ntfy
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"resumed/internal/backoff"
+	"resumed/internal/notify"
+	"resumed/internal/notify/remote"
+	"resumed/internal/resume"
+	"resumed/internal/sanitize"
+)
+
+// Orders is what is done when a button is pressed.
+type Orders struct {
+	// Order is called for each session of a notice. Nil: there are no buttons.
+	Order func(ctx context.Context, order notify.Order, session resume.Key)
+
+	// Memory stores the buttons over a restart; nil: there are no buttons.
+	Memory notify.Memory
+}
+
+// replies reads what people press on their phone. ntfy has it in a second topic, which the daemon
+// reads: no port is open for it. Anyone who knows the topic can write there; only a token counts.
+type replies struct {
+	topic   string // its URL
+	name    string // must not be shown
+	order   func(ctx context.Context, order notify.Order, session resume.Key)
+	buttons buttons
+	read    []string // ids of the last messages
+}
+
+// AnswerBy lets the buttons of notices answer through a topic. channel names what is stored.
+func (s *Service) AnswerBy(topic, channel string, orders Orders) error {
+	if !topicName.MatchString(topic) {
+		return errors.New("must be the name of a topic: letters, digits, - and _, 64 at most")
+	}
+	if topic == s.topic {
+		return errors.New("must be another topic than the one of the notices")
+	}
+	if orders.Order != nil && orders.Memory != nil {
+		s.replies = &replies{
+			topic: s.server.JoinPath(topic).String(), name: topic, order: orders.Order,
+			buttons: buttons{memory: orders.Memory, key: "notify/service/" + channel + "/buttons"},
+		}
+	}
+	return nil
+}
+
+// replyPolicy is how the topic is asked again when the server is down.
+var replyPolicy = backoff.Policy{
+	Strategy: backoff.Exponential, BaseDelay: 2 * time.Second, MaxDelay: 5 * time.Minute,
+	Jitter: true, JitterMode: backoff.Symmetric, JitterPercent: 0.2,
+}
+
+const (
+	maxSilence = 3 * time.Minute // ntfy sends something every 45 seconds
+	maxReply   = 16 << 10        // of one line; ntfy's own bound is a quarter of it
+	maxPause   = time.Hour       // that a server may ask for
+
+	// A flood of messages that are no replies leaves the processor to others by a pause after so many: a
+	// tap behind thousands of them is not late.
+	dropPause   = 20 * time.Millisecond
+	dropsAtOnce = 512
+)
+
+// Listen takes orders from the topic of replies until ctx is done.
+func (s *Service) Listen(ctx context.Context, log *slog.Logger) {
+	if s.replies == nil {
+		return
+	}
+	link, dropped := connection{log: log}, drops{log: log}
+	for {
+		err := s.stream(ctx, log, &dropped, link.up)
+		if ctx.Err() != nil {
+			return
+		}
+		link.down(strings.ReplaceAll(s.client.Unreachable(ctx, err).Error(), s.replies.name, "…"))
+		wait := replyPolicy.Delay(link.failed, rand.Float64())
+		if asked, ok := errors.AsType[*notify.RetryAfterError](err); ok {
+			wait = max(wait, min(asked.After, maxPause))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// stream reads the topic until the stream ends, and calls alive whenever the server sends anything.
+func (s *Service) stream(ctx context.Context, log *slog.Logger, dropped *drops, alive func()) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silent := time.AfterFunc(maxSilence, func() { cancel(fmt.Errorf("nothing came for %s", maxSilence)) })
+	defer silent.Stop()
+	resp, err := s.subscribe(ctx)
+	if err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	defer resp.Body.Close()
+	defer s.replies.storePosition()
+	lines := bufio.NewReaderSize(resp.Body, maxReply)
+	for {
+		line, err := readLine(lines)
+		if err = cmp.Or(context.Cause(ctx), err); err != nil {
+			return fmt.Errorf("the stream of replies ended: %w", err)
+		}
+		alive()
+		silent.Reset(maxSilence)
+		if s.replies.obey(ctx, line, log) {
+			continue
+		}
+		if dropped.report(); dropped.n%dropsAtOnce != 0 {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(dropPause):
+		}
+	}
+}
+
+// subscribe asks for what came since the last reply that was read, and what comes.
+func (s *Service) subscribe(ctx context.Context) (*http.Response, error) {
+	r := s.replies
+	since := "all" // what is old has no open button
+	if last, found := r.buttons.memory.Value(r.positionKey()); found {
+		since = string(last)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.topic+"/json?since="+url.QueryEscape(since), http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	if signIn := s.header.Get("Authorization"); signIn != "" {
+		req.Header.Set("Authorization", signIn)
+	}
+	resp, err := s.client.Stream(req)
+	if err != nil || resp.StatusCode == http.StatusOK {
+		return resp, err
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode == http.StatusBadRequest {
+		r.read = nil
+		r.buttons.memory.PutValue(r.positionKey(), nil) // another server may not know the ids of the one before
+	}
+	err = fmt.Errorf("the server answered %s", resp.Status)
+	if after := remote.RetryAfter(resp.Header.Get("Retry-After"), time.Now()); after > 0 {
+		err = &notify.RetryAfterError{After: after, Err: err}
+	}
+	return nil, err
+}
+
+func (r *replies) positionKey() string { return r.buttons.key + "/last" }
+
+// storePosition stores how far the topic was read. A daemon that is killed before reads on from the
+// position before this one, and a button counts once.
+func (r *replies) storePosition() {
+	if len(r.read) > 0 {
+		r.buttons.memory.PutValue(r.positionKey(), []byte(r.read[len(r.read)-1]))
+	}
+}
+
+// readLine reads a line; one that is too long is passed over.
+func readLine(from *bufio.Reader) ([]byte, error) {
+	line, err := from.ReadSlice('\n')
+	if !errors.Is(err, bufio.ErrBufferFull) {
+		return line, err
+	}
+	for errors.Is(err, bufio.ErrBufferFull) {
+		_, err = from.ReadSlice('\n')
+	}
+	return nil, err
+}
+
+const (
+	maxToken = 64  // more than any of ours has
+	lastRead = 100 // ids that are compared with: ntfy sends twice what comes while a stream begins
+)
+
+// obey does what an open button says. It reports whether there was nothing wrong with a line.
+func (r *replies) obey(ctx context.Context, line []byte, log *slog.Logger) bool {
+	if line = bytes.TrimSpace(line); len(line) == 0 {
+		return true
+	}
+	var said struct{ ID, Event, Message string }
+	if json.Unmarshal(line, &said) != nil {
+		return false
+	}
+	if said.Event != "message" {
+		return true // open, keepalive
+	}
+	if topicName.MatchString(said.ID) {
+		if slices.Contains(r.read, said.ID) {
+			return true
+		}
+		r.read = append(r.read[max(0, len(r.read)-lastRead+1):], said.ID)
+	}
+	token := strings.TrimSpace(said.Message)
+	if len(token) > maxToken {
+		return false
+	}
+	taken, open := r.buttons.take(token, time.Now())
+	if !open {
+		return false
+	}
+	for _, key := range taken.Sessions {
+		log.Info("ordered by a reply", "order", taken.Order, "session", sanitize.Line(key.ID), "agent", key.Agent)
+		r.order(ctx, taken.Order, key)
+	}
+	r.storePosition() // not for what is dropped: each line of a flood would be a write
+	return true
+}
+
+// connection logs when replies cannot be read, and when they can again. Where something between
+// here and the server ends every stream after a while, that is logged now and then.
+type connection struct {
+	log    *slog.Logger
+	failed int // since the server last sent anything
+	logged bool
+	at     time.Time // when it was logged
+}
+
+func (c *connection) up() {
+	if c.logged {
+		c.log.Info("replies are heard again")
+	}
+	c.failed, c.logged = 0, false
+}
+
+func (c *connection) down(why string) {
+	c.failed++
+	if now := time.Now(); !c.logged && (c.failed > 3 || now.Sub(c.at) >= 10*time.Minute) {
+		c.log.Warn("replies are not heard, and it is tried again", "err", why)
+		c.logged, c.at = true, now
+	}
+}
+
+// drops logs replies that no open button sent: the first of each hour, and that there are more. A
+// flood does not fill the log.
+type drops struct {
+	log   *slog.Logger
+	n     int
+	since time.Time
+}
+
+const dropsLogged = 5 // of an hour
+
+func (d *drops) report() {
+	if now := time.Now(); now.Sub(d.since) >= time.Hour {
+		d.n, d.since = 0, now
+	}
+	switch d.n++; {
+	case d.n <= dropsLogged:
+		d.log.Warn("a reply was dropped: it comes from no button, or from one that was used or is too old")
+	case d.n == dropsLogged+1:
+		d.log.Warn("more replies were dropped, and for an hour no more is said of them")
+	}
+}

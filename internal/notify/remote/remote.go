@@ -1,0 +1,182 @@
+// Package remote sends the notices of all services and webhooks by HTTP: what is asked, what an
+// answer means, and which parts of a URL never appear in an error.
+package remote
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"resumed/internal/notify"
+	"resumed/internal/sanitize"
+)
+
+// Client sends to one server.
+type Client struct {
+	name string // of the server, in errors
+	hide Redactor
+	http http.Client
+}
+
+// NewClient makes a client whose errors call the server by name. transport nil: that of the
+// machine, with the proxies of the environment.
+func NewClient(name string, hide Redactor, transport http.RoundTripper) *Client {
+	if transport == nil {
+		transport = http.DefaultTransport
+	}
+	return &Client{name, hide, http.Client{Transport: transport, CheckRedirect: sameHost}}
+}
+
+// sameHost follows a redirect only where the notice stays complete and with its receiver: on the
+// same host, not from https to http, and as a POST, which only 307 and 308 preserve.
+func sameHost(next *http.Request, via []*http.Request) error {
+	first := via[0]
+	downgraded := first.URL.Scheme == "https" && next.URL.Scheme != "https"
+	if len(via) > 5 || next.Method != http.MethodPost || next.URL.Host != first.URL.Host || downgraded {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// SkipVerify accepts any certificate, as people ask for with a server of their own.
+func (c *Client) SkipVerify(skip bool) {
+	if transport, ok := c.http.Transport.(*http.Transport); ok && skip {
+		transport = transport.Clone()
+		transport.TLSClientConfig, transport.DisableKeepAlives = &tls.Config{InsecureSkipVerify: true}, true
+		c.http.Transport = transport
+	}
+}
+
+// Stream sends a request whose answer has no end. No redirect is followed.
+func (c *Client) Stream(req *http.Request) (*http.Response, error) {
+	client := http.Client{Transport: c.http.Transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return errors.New("the server redirects to another place, which is not followed")
+	}}
+	return client.Do(req)
+}
+
+// Answer is what a server answered.
+type Answer struct {
+	Code   int
+	Status string // the code in words
+	Body   []byte
+}
+
+// maxAnswer is more than any service answers; the rest is not read.
+const maxAnswer = 64 << 10
+
+// PostJSON posts a value as JSON.
+func (c *Client) PostJSON(ctx context.Context, address string, header http.Header, value any) (Answer, error) {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return Answer{}, &notify.PermanentError{Err: fmt.Errorf("encode message: %w", err)}
+	}
+	if header == nil {
+		header = make(http.Header)
+	}
+	header.Set("Content-Type", "application/json")
+	return c.Post(ctx, address, header, body)
+}
+
+// Post posts a body. Where the answer is not 2xx, the error says what that means for the
+// notice; there is an answer then, too.
+func (c *Client) Post(ctx context.Context, address string, header http.Header, body []byte) (Answer, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return Answer{}, &notify.PermanentError{Err: fmt.Errorf("%s: the URL makes no request", c.name)}
+	}
+	req.Header = header
+	req.Header.Set("User-Agent", "resumed")
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return Answer{}, c.Unreachable(ctx, err)
+	}
+	defer resp.Body.Close()
+	// An answer that is cut off is judged by its beginning, which a service checks for its own form.
+	words, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	answer := Answer{resp.StatusCode, strings.TrimSpace(strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode)), words}
+	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+		return answer, nil
+	}
+	return answer, c.Refusal(answer, answer.Code, RetryAfter(resp.Header.Get("Retry-After"), time.Now()), string(words))
+}
+
+// Unreachable says why there was no answer.
+func (c *Client) Unreachable(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	} else if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err // the outer error quotes the whole URL
+	}
+	return errors.New(c.name + ": " + c.hide.Redact(err.Error()))
+}
+
+// ErrCredentials is part of the error where a server refused who asks, or what they may do.
+var ErrCredentials = errors.New("check the credentials of this channel")
+
+// Refusal is the error for an answer that refuses a notice. code is the HTTP status that means
+// the same as the refusal; words are those of the server.
+func (c *Client) Refusal(a Answer, code int, after time.Duration, words string) error {
+	err := fmt.Errorf("%s answered %s", c.name, a.Status)
+	if words = sanitize.Short(c.hide.Redact(words), 200); words != "" {
+		err = fmt.Errorf("%w: %s", err, words)
+	}
+	switch {
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		return &notify.PermanentError{Err: fmt.Errorf("%w: %w", err, ErrCredentials)}
+	case code >= 300 && code < 400:
+		return &notify.PermanentError{Err: fmt.Errorf("%w: the redirect is not followed, for it leads to another host or loses the notice", err)}
+	case !Retryable(code):
+		return &notify.PermanentError{Err: err}
+	case after > 0:
+		return &notify.RetryAfterError{After: after, Err: err}
+	default:
+		return err
+	}
+}
+
+// Strange is the error for an answer that is not in the form of the service, such as the sign-in
+// page of a network: the notice is tried again.
+func (c *Client) Strange(a Answer) error {
+	words := cmp.Or(sanitize.Short(c.hide.Redact(string(a.Body)), 100), "nothing")
+	return fmt.Errorf("%s answered %s, but not in the form of the service: %s", c.name, a.Status, words)
+}
+
+// Retryable reports whether a status may be another one later.
+func Retryable(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	default:
+		return status >= 500
+	}
+}
+
+// RetryAfter reads the two forms of the Retry-After header, seconds and a date; 0 where it says
+// nothing that can be read.
+func RetryAfter(header string, now time.Time) time.Duration {
+	header = strings.TrimSpace(header)
+	if seconds, err := strconv.ParseInt(header, 10, 32); err == nil {
+		return max(time.Duration(seconds)*time.Second, 0)
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}
+
+// IsObject reports whether the answer is a JSON object, as that of most services is.
+func (a Answer) IsObject() bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal(a.Body, &object) == nil && object != nil
+}

@@ -166,3 +166,24 @@ func (c *cli) removeCommand() *cobra.Command {
 		},
 	}
 }
+
+func (c *cli) streamsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "streams",
+		Short: "Make the streams of the fleet on a stock nats-server",
+		Long: "Use this if nats-server runs with the nats-server.conf of the hub's directory, in place of `resumed hub`:\n" +
+			"once after each start of the server.",
+		Example: "  nats-server -c /var/lib/resumed-hub/nats-server.conf\n  resumed hub streams --dir /var/lib/resumed-hub",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir, err := c.dir()
+			if err != nil {
+				return err
+			}
+			if err := hub.MakeStreams(cmd.Context(), dir); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(c.out, "The streams are there.")
+			return err
+		},
+	}
+}

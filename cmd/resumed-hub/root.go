@@ -90,7 +90,7 @@ func (c *cli) root() *cobra.Command {
 	flags.StringVar(&c.logFormat, "log-format", "", "auto | text | json")
 	flags.String("config", "", "") // `resumed --config FILE hub` passes it on; a hub has no configuration
 	_ = flags.MarkHidden("config") // it is there
-	root.AddCommand(c.initCommand(), c.inviteCommand(), c.listCommand(), c.removeCommand())
+	root.AddCommand(c.initCommand(), c.inviteCommand(), c.listCommand(), c.removeCommand(), c.streamsCommand())
 	commandline.Prepare(root)
 	return root
 }

@@ -70,13 +70,13 @@ func readAuthority(dir string) (*authority, error) {
 }
 
 // issue makes the certificate of a server.
-func (a *authority) issue(names []string, now time.Time) (*tls.Certificate, error) {
+func (a *authority) issue(names []string, now, until time.Time) (*tls.Certificate, error) {
 	public, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, err
 	}
 	server := &x509.Certificate{
-		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "resumed hub"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(certificateLives),
+		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "resumed hub"}, NotBefore: now.Add(-time.Hour), NotAfter: until,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	for _, name := range names {
@@ -106,7 +106,7 @@ func (a *authority) secure(names func() []string) *tls.Config {
 		defer mu.Unlock()
 		now := time.Now()
 		if shown == nil || now.Sub(issued) > certificateLives/3 || now.Before(issued) {
-			next, err := a.issue(names(), now)
+			next, err := a.issue(names(), now, now.Add(certificateLives))
 			if err != nil {
 				return nil, err
 			}

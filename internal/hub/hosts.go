@@ -74,7 +74,10 @@ func (h *hosts) let(guest string, request natskv.Request) error {
 	if err != nil {
 		return err
 	}
-	return store(h.dir, filepath.Join(hostsDir, request.Name+".json"), append(text, '\n'))
+	if err := store(h.dir, filepath.Join(hostsDir, request.Name+".json"), append(text, '\n')); err != nil {
+		return err
+	}
+	return machinesChanged(h.dir)
 }
 
 // spend counts a machine that is let in by the line of that key.
@@ -161,6 +164,9 @@ func (h *hosts) Check(c server.ClientAuthentication) bool {
 	return true
 }
 
+// sharedSubjects are what machines are told of the fleet.
+const sharedSubjects = "resumed.v1.>"
+
 // offer makes the account of the streams, which is the hub's own, serve those of the machines.
 func offer(streams *server.Account) error {
 	for subject, many := range natskv.Services() {
@@ -172,7 +178,7 @@ func offer(streams *server.Account) error {
 			return fmt.Errorf("offer %s: %w", subject, err)
 		}
 	}
-	return streams.AddStreamExport("resumed.v1.>", nil)
+	return streams.AddStreamExport(sharedSubjects, nil)
 }
 
 // accountOf names the account of a machine.

@@ -3,7 +3,6 @@
 package hub
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -34,6 +33,8 @@ type settings struct {
 	URL     string `json:"url"` // by which hosts reach it
 	Key     []byte `json:"fleet_key"`
 	Lines   []line `json:"lines"`
+
+	StockSeed []byte `json:"stock_seed,omitempty"` // of the key that makes streams on a stock server
 }
 
 // settingsVersion is of the format of settings.
@@ -57,7 +58,7 @@ func Init(dir, listen string, says Line) (natskv.Invitation, error) {
 		if len(old.Lines) == 0 {
 			return Invite(dir, says)
 		}
-		return old.invitation(dir)
+		return change(dir, func(*settings) error { return nil })
 	}
 	if listen == "" {
 		listen = DefaultListen
@@ -66,8 +67,7 @@ func Init(dir, listen string, says Line) (natskv.Invitation, error) {
 	if err != nil {
 		return natskv.Invitation{}, fmt.Errorf("%q is no address to listen on: write host:port, such as %s", listen, DefaultListen)
 	}
-	s := settings{Version: settingsVersion, Listen: listen, URL: "tls://" + net.JoinHostPort(namesOf(host)[0], port), Key: make([]byte, keySize)}
-	_, _ = rand.Read(s.Key) // never fails
+	s := settings{Version: settingsVersion, Listen: listen, URL: "tls://" + net.JoinHostPort(namesOf(host)[0], port), Key: newSeed()}
 	if err := s.invite(says); err != nil {
 		return natskv.Invitation{}, err
 	}
@@ -80,7 +80,7 @@ func Init(dir, listen string, says Line) (natskv.Invitation, error) {
 	if err := s.write(dir); err != nil { // last: with it the hub is there
 		return natskv.Invitation{}, err
 	}
-	return s.invitation(dir)
+	return change(dir, func(*settings) error { return nil })
 }
 
 func read(dir string) (settings, error) {

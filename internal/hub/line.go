@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -104,7 +103,19 @@ func update(dir string, apply func(*settings) error) (settings, error) {
 		return s, err
 	}
 	s.Lines = slices.DeleteFunc(s.Lines, line.usedUp)
-	return s, s.write(dir)
+	if s.StockSeed == nil { // the hub was made by an older version, or just now
+		s.StockSeed = newSeed()
+	}
+	if err := s.write(dir); err != nil {
+		return s, err
+	}
+	return s, writeStock(dir, s)
+}
+
+// machinesChanged writes the configuration of a stock server again.
+func machinesChanged(dir string) error {
+	_, err := update(dir, func(*settings) error { return nil })
+	return err
 }
 
 // invite adds a line.
@@ -120,9 +131,7 @@ func (s *settings) invite(says Line) error {
 	if says.Uses < 0 {
 		return errors.New("a line must let in one machine or more: write --uses 1")
 	}
-	seed := make([]byte, keySize)
-	_, _ = rand.Read(seed) // never fails
-	s.Lines = append(s.Lines, line{seed, says})
+	s.Lines = append(s.Lines, line{newSeed(), says})
 	return nil
 }
 

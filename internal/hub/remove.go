@@ -37,7 +37,7 @@ func Remove(dir, name string) error {
 	if err := os.Remove(hostFile(dir, name)); err != nil {
 		return fmt.Errorf("remove the host: %w", err)
 	}
-	return nil
+	return machinesChanged(dir)
 }
 
 // Machine is a machine that a hub knows.

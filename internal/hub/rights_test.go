@@ -233,8 +233,10 @@ func TestAHostAsksAnother(t *testing.T) {
 func TestAConnectionCostsNoLookAtOtherHosts(t *testing.T) {
 	dir, invitation := newHub(t)
 	serve(t, Options{Dir: dir})
+	box := guestOf(t, invitation, "box", invitation.URL)
+	require.NoError(t, natskv.Register(t.Context(), box))
 	require.NoError(t, syscall.Mkfifo(hostFile(dir, "other"), 0o600)) // to read it is to wait for ever
-	joined(t, invitation, "box")
+	open(t, box)
 	stranger := guestOf(t, invitation, "stranger", invitation.URL)
 	_, err := stranger.Dial(nats.NoReconnect())
 	require.ErrorIs(t, err, nats.ErrAuthorization)

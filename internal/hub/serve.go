@@ -35,6 +35,14 @@ type Options struct {
 	cluster *cluster // nil: it is alone
 }
 
+// What the hub's own server and a stock one are started with.
+const (
+	serverName     = "resumed-hub"
+	largestMessage = 256 << 10
+	tlsTimeout     = 10 // seconds
+	authTimeout    = 15 // seconds
+)
+
 // startLimit is how long a server may take to read what it stored, and the servers of a cluster to meet.
 // A server that is alone answers at once when it has started.
 const (
@@ -168,11 +176,10 @@ func (o Options) server(s settings, known *hosts) (*server.Options, error) {
 		return nil, err
 	}
 	names := func() []string { return append(namesOf(host), s.host()) }
-	const largestMessage = 256 << 10
 	options := &server.Options{
-		ServerName: "resumed-hub", Host: host, Port: port, NoSigs: true, MaxPayload: largestMessage,
+		ServerName: serverName, Host: host, Port: port, NoSigs: true, MaxPayload: largestMessage,
 		JetStream: true, StoreDir: filepath.Join(o.Dir, dataDir), SyncAlways: true, DisableJetStreamBanner: true,
-		TLSConfig: signer.secure(names), TLS: true, TLSTimeout: 10, AuthTimeout: 15,
+		TLSConfig: signer.secure(names), TLS: true, TLSTimeout: tlsTimeout, AuthTimeout: authTimeout,
 		CustomClientAuthentication: known, AlwaysEnableNonce: true,
 	}
 	if c := o.cluster; c != nil {

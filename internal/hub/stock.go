@@ -1,0 +1,161 @@
+package hub
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"resumed/internal/fleet/natskv"
+)
+
+// The files for a stock nats-server. It cannot ask the hub which machines have joined and what they may
+// do, so a configuration lists them. Join lines are not in it: only the hub can count their uses.
+const (
+	stockFile     = "nats-server.conf"
+	stockCertFile = "server.pem"
+	stockKeyFile  = "server.key"
+	stockDataDir  = "nats-data"
+	stockAccount  = "resumed" // has the streams
+)
+
+const stockHead = `# For a stock nats-server (2.11 or newer): nats-server -c FILE. Written by resumed hub; changes are lost.
+# After each start: resumed hub streams. After a machine has joined or was removed: nats-server --signal reload.
+`
+
+// writeStock writes the configuration of a stock server for the machines that have joined.
+func writeStock(dir string, s settings) error {
+	if err := writeStockCertificate(dir, s); err != nil {
+		return err
+	}
+	key, err := natskv.GuestKey(s.StockSeed)
+	if err != nil {
+		return err
+	}
+	accounts := map[string]any{stockAccount: map[string]any{
+		"jetstream": "enabled", "users": []any{map[string]any{"nkey": key}}, "exports": stockExports(),
+	}}
+	for _, h := range allHosts(dir) {
+		accounts[accountOf(h.Name)] = stockMachine(h)
+	}
+	text := bytes.NewBufferString(stockHead)
+	encoder := json.NewEncoder(text) // the server reads JSON as well
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	err = encoder.Encode(map[string]any{
+		"server_name": serverName, "listen": s.Listen, "max_payload": largestMessage,
+		"tls":           map[string]any{"cert_file": filepath.Join(dir, stockCertFile), "key_file": filepath.Join(dir, stockKeyFile), "timeout": tlsTimeout},
+		"authorization": map[string]any{"timeout": authTimeout},
+		"jetstream":     map[string]any{"store_dir": filepath.Join(dir, stockDataDir), "sync_interval": "always"},
+		"accounts":      accounts,
+	})
+	if err != nil {
+		return err
+	}
+	return store(dir, stockFile, text.Bytes())
+}
+
+// stockExports are what offer does in the hub's own server.
+func stockExports() []any {
+	all := []any{map[string]any{"stream": sharedSubjects}}
+	for subject, many := range natskv.Services() {
+		answers := "singleton"
+		if many {
+			answers = "stream"
+		}
+		all = append(all, map[string]any{"service": subject, "response_type": answers})
+	}
+	return all
+}
+
+// stockMachine is the account of one machine, as account makes it in the hub's own server.
+func stockMachine(h host) map[string]any {
+	rights := natskv.HostRights(h.Name)
+	var imports []any
+	for _, subject := range rights.Publish {
+		imports = append(imports, map[string]any{"service": map[string]any{"account": stockAccount, "subject": subject}})
+	}
+	for _, subject := range rights.Subscribe {
+		imports = append(imports, map[string]any{"stream": map[string]any{"account": stockAccount, "subject": subject}})
+	}
+	allowed := permissions(rights)
+	return map[string]any{
+		"imports": imports,
+		"users": []any{map[string]any{"nkey": h.Key, "permissions": map[string]any{
+			"publish":   map[string]any{"allow": allowed.Publish.Allow},
+			"subscribe": map[string]any{"allow": allowed.Subscribe.Allow},
+		}}},
+	}
+}
+
+// writeStockCertificate makes the certificate of a stock server, once. It lives as long as the authority,
+// whose key is beside it: nothing would replace it in time.
+func writeStockCertificate(dir string, s settings) error {
+	if _, err := os.Stat(filepath.Join(dir, stockKeyFile)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	signer, err := readAuthority(dir)
+	if err != nil {
+		return err
+	}
+	listens, _, err := hostPort(s.Listen)
+	if err != nil {
+		return err
+	}
+	made, err := signer.issue(append(namesOf(listens), s.host()), time.Now(), signer.certificate.NotAfter)
+	if err != nil {
+		return err
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(made.PrivateKey)
+	if err != nil {
+		return err
+	}
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: made.Certificate[0]})
+	if err := store(dir, stockCertFile, certificate); err != nil {
+		return err
+	}
+	return store(dir, stockKeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
+}
+
+// MakeStreams makes the streams of the fleet on the stock server that runs with a hub's configuration.
+func MakeStreams(ctx context.Context, dir string) error {
+	s, err := read(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return noHub(dir)
+	}
+	if err != nil {
+		return err
+	}
+	as, err := natskv.Options{URL: s.URL, CAFile: filepath.Join(dir, caFile), Credentials: natskv.Credentials{Invitation: s.StockSeed}}.AsGuest()
+	if err != nil {
+		return fmt.Errorf("read the key for the stock server: %w: `resumed hub init` makes one", err)
+	}
+	nc, err := as.Dial()
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	return natskv.Ensure(ctx, js)
+}
+
+func newSeed() []byte {
+	seed := make([]byte, keySize)
+	_, _ = rand.Read(seed) // never fails
+	return seed
+}

@@ -1,0 +1,76 @@
+package hub
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+
+	"resumed/internal/fleet"
+	"resumed/internal/fleet/natskv"
+)
+
+// Machines that have joined by the hub are served by a stock server as well.
+func TestAStockServerServesTheFleet(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "nats-server")
+	out, err := exec.Command("go", "build", "-o", program, "github.com/nats-io/nats-server/v2").CombinedOutput()
+	require.NoError(t, err, string(out))
+
+	dir, invitation := newHub(t)
+	hub := serve(t, Options{Dir: dir})
+	machines := make(map[string]natskv.Options)
+	for _, name := range []string{"alice", "bob", "gone"} {
+		machines[name] = guestOf(t, invitation, name, invitation.URL)
+		require.NoError(t, natskv.Register(t.Context(), machines[name]))
+	}
+	require.NoError(t, Remove(dir, "gone"))
+	hub.stop()
+
+	server := exec.Command(program, "-c", filepath.Join(dir, stockFile))
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	require.NoError(t, err)
+	defer log.Close()
+	server.Stderr = log
+	require.NoError(t, server.Start())
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+		if text, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
+			t.Log(string(text))
+		}
+	})
+	until(t, "it listens", func() bool {
+		conn, err := net.Dial("tcp", hub.address)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
+	require.NoError(t, MakeStreams(t.Context(), dir))
+	require.NoError(t, MakeStreams(t.Context(), dir), "it can be asked for again")
+
+	alice, bob := open(t, machines["alice"]), open(t, machines["bob"])
+	key := fleet.ProbeKey("acct.anthropic")
+	rev, err := alice.Create(t.Context(), fleet.Leases, key, []byte("alice"), time.Minute)
+	require.NoError(t, err)
+	_, err = bob.Create(t.Context(), fleet.Leases, key, []byte("bob"), time.Minute)
+	require.ErrorIs(t, err, fleet.ErrConflict, "one has the lease")
+	_, err = alice.Update(t.Context(), fleet.Leases, key, []byte("alice"), rev, time.Minute)
+	require.NoError(t, err, "who has it renews it")
+
+	for _, subject := range []string{
+		"$KV.resumed_view.bob.claude-code.s-1", "$KV.resumed_leases.host.bob", "$KV.resumed_orders.bob.alice.1.ask", "$JS.API.STREAM.DELETE.KV_resumed_accounts",
+	} {
+		require.ErrorIs(t, trespass(t, machines["alice"], subject, false), nats.ErrPermissionViolation, subject)
+	}
+	require.ErrorIs(t, trespass(t, machines["alice"], "_INBOX_bob.>", true), nats.ErrPermissionViolation)
+	for _, stranger := range []natskv.Options{machines["gone"], guestOf(t, invitation, "carol", invitation.URL)} {
+		_, err = stranger.Dial()
+		require.ErrorIs(t, err, nats.ErrAuthorization, stranger.Host)
+	}
+}

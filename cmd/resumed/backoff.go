@@ -4,7 +4,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -18,7 +17,7 @@ import (
 	"resumed/internal/backoff"
 	"resumed/internal/config"
 	"resumed/internal/humanize"
-	"resumed/internal/logging"
+	"resumed/internal/termui"
 )
 
 // mostAttempts is how many delays are printed at most: more would be of use to
@@ -101,12 +100,7 @@ func (c *cli) backoff(cmd *cobra.Command, s scheduling) error {
 		return usageError{err}
 	}
 	schedule := newSchedule(policy, retries, dice)
-	if c.json {
-		return json.NewEncoder(logging.Escape(c.out)).Encode(schedule)
-	}
-	p := newPage(c.out)
-	schedule.print(p, cmp.Or(s.policy, "default"))
-	return p.flush()
+	return c.print(schedule, func(p *termui.Printer) { schedule.print(p, cmp.Or(s.policy, "default")) })
 }
 
 // pickPolicy returns the policy of that name, or [backoff] where none is named.
@@ -196,10 +190,10 @@ func newSchedule(policy backoff.Policy, retries int, dice func() float64) schedu
 	return s
 }
 
-func (s schedule) print(p *page, name string) {
-	p.line("%s: %s", name, s.Policy)
-	p.line("")
-	rows := [][]cell{{head("ATTEMPT"), head("BASE"), head("RANGE"), head("DELAY"), head("TOTAL")}}
+func (s schedule) print(p *termui.Printer, name string) {
+	p.Line("%s: %s", name, s.Policy)
+	p.Line("")
+	rows := [][]termui.Cell{termui.Head("ATTEMPT", "BASE", "RANGE", "DELAY", "TOTAL")}
 	total := 0.0
 	for _, d := range s.Delays {
 		total += d.Delay
@@ -207,12 +201,10 @@ func (s schedule) print(p *page, name string) {
 		if d.Max > d.Min {
 			span += " … " + brief(d.Max)
 		}
-		rows = append(rows, []cell{
-			plain(strconv.Itoa(d.Attempt)), plain(brief(d.Base)), plain(span), plain(brief(d.Delay)), plain(brief(total)),
-		})
+		rows = append(rows, termui.Row(strconv.Itoa(d.Attempt), brief(d.Base), span, brief(d.Delay), brief(total)))
 	}
-	p.table(rows)
-	p.line("")
+	p.Table(rows)
+	p.Line("")
 	s.plot(p)
 }
 
@@ -225,26 +217,26 @@ const (
 
 // plot draws a bar for each wait: what is certain, what chance added this
 // time, and what it may add.
-func (s schedule) plot(p *page) {
+func (s schedule) plot(p *termui.Printer) {
 	longest := 0.0
 	for _, d := range s.Delays {
 		longest = max(longest, d.Max)
 	}
 	width := float64(plotWidth)
-	if p.width > 0 {
-		width = float64(max(1, min(plotWidth, p.width-plotBeside)))
+	if p.Width > 0 {
+		width = float64(max(1, min(plotWidth, p.Width-plotBeside)))
 	}
 	cells := func(seconds float64) int { return int(math.Round(seconds / longest * width)) }
 	for _, d := range s.Delays[:min(len(s.Delays), plotRows)] {
 		least, now, most := cells(d.Min), cells(d.Delay), max(1, cells(d.Max))
 		bar := strings.Repeat("█", least) + strings.Repeat("▒", now-least) + strings.Repeat("░", most-max(now, least))
-		p.line("%6d %s %s", d.Attempt, bar, brief(d.Delay))
+		p.Line("%6d %s %s", d.Attempt, bar, brief(d.Delay))
 	}
 	if more := len(s.Delays) - plotRows; more > 0 {
-		p.line("%6s and %d more", "…", more)
+		p.Line("%6s and %d more", "…", more)
 	}
-	p.line("")
-	p.line("       █ fixed   ▒ random, this time   ░ random, at most")
+	p.Line("")
+	p.Line("       █ fixed   ▒ random, this time   ░ random, at most")
 }
 
 // brief writes seconds with three figures or so, as people say them.

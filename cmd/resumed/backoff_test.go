@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"io"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -10,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/backoff"
+	"resumed/internal/termui"
 )
 
 func TestBackoffPrintsTheSchedule(t *testing.T) {
@@ -115,10 +115,10 @@ func TestPolicyNamesComplete(t *testing.T) {
 }
 
 func TestThePlotFitsANarrowTerminal(t *testing.T) {
-	p := &page{out: io.Discard, width: 50}
+	p := &termui.Printer{Page: termui.Page{Width: 50}}
 	policy := backoff.Default()
 	newSchedule(policy, policy.MaxRetries, func() float64 { return 0.99 }).plot(p)
-	bars, _, _ := strings.Cut(p.text.String(), "\n\n")
+	bars, _, _ := strings.Cut(p.String(), "\n\n")
 	require.Contains(t, bars, "5m")
 	require.NotContains(t, bars, "…")
 }

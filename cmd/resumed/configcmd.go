@@ -67,8 +67,7 @@ func (c *cli) configCheck() error {
 	if path == "" {
 		path = "no file found: the built-in defaults"
 	}
-	_, err = fmt.Fprintf(c.out, "%s: ok\n", path)
-	return err
+	return c.say("%s: ok", path)
 }
 
 // buildable reports all parts of the daemon that cannot be made of a

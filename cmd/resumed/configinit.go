@@ -92,8 +92,7 @@ func (c *cli) addRecipe(path, name string) error {
 	if err := rewriteConfig(path, []byte(strings.TrimRight(string(text), "\n")+"\n\n"+recipe), "[[agent]]"); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.out, "added %s to %s\n", name, path)
-	return err
+	return c.say("added %s to %s", name, path)
 }
 
 // rewriteConfig replaces a configuration, whose permissions stay. What would not be obeyed

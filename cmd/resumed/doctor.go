@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -13,10 +12,10 @@ import (
 	"resumed/internal/doctor"
 	"resumed/internal/fleet/member"
 	"resumed/internal/humanize"
-	"resumed/internal/logging"
 	"resumed/internal/notify/channels"
 	"resumed/internal/sanitize"
 	"resumed/internal/service"
+	"resumed/internal/termui"
 )
 
 func (c *cli) doctorCommand() *cobra.Command {
@@ -43,22 +42,18 @@ func (c *cli) doctor(ctx context.Context) error {
 		Service: func(ctx context.Context, r *doctor.Report) { service.Examine(ctx, r) },
 	})
 	failed := report.Count(doctor.Fail)
-	if c.json {
-		err = json.NewEncoder(logging.Escape(c.out)).Encode(map[string]any{"version": 1, "ok": failed == 0, "checks": report.Checks, "kept": report.Stored})
-	} else {
-		err = c.printChecks(report)
-	}
+	err = c.print(map[string]any{"version": 1, "ok": failed == 0, "checks": report.Checks, "kept": report.Stored},
+		func(p *termui.Printer) { printChecks(p, report) })
 	if err == nil && failed > 0 {
 		err = errSilent
 	}
 	return err
 }
 
-func (c *cli) printChecks(report *doctor.Report) error {
-	p := newPage(c.out)
-	width := p.width
-	p.width = 0 // a command that is cut fixes nothing: it is wrapped
-	colours := map[doctor.Verdict]colour{doctor.OK: green, doctor.Warn: yellow, doctor.Fail: red}
+func printChecks(p *termui.Printer, report *doctor.Report) {
+	width := p.Width
+	p.Width = 0 // a command that is cut fixes nothing: it is wrapped
+	colours := map[doctor.Verdict]termui.Colour{doctor.OK: termui.Green, doctor.Warn: termui.Yellow, doctor.Fail: termui.Red}
 	checks := report.ForPeople()
 	names := 0
 	for _, check := range checks {
@@ -68,30 +63,29 @@ func (c *cli) printChecks(report *doctor.Report) error {
 	if width > 0 {
 		room = max(width-len("warn  ")-names-2, 30)
 	}
-	var rows [][]cell
+	var rows [][]termui.Cell
 	for _, check := range checks {
-		status, name := cell{string(check.Status), colours[check.Status]}, sanitize.Line(check.Name)
+		status, name := termui.Cell{Text: string(check.Status), Colour: colours[check.Status]}, sanitize.Line(check.Name)
 		for _, line := range wrapWords(sanitize.Line(check.Text), room) {
-			rows = append(rows, []cell{status, plain(name), plain(line)})
-			status, name = plain(""), ""
+			rows = append(rows, append([]termui.Cell{status}, termui.Row(name, line)...))
+			status, name = termui.Cell{}, ""
 		}
 		arrow := "→ "
 		for _, line := range wrapWords(sanitize.Line(check.Fix), room-2) {
-			rows = append(rows, []cell{plain(""), plain(""), {arrow + line, bold}})
+			rows = append(rows, []termui.Cell{{}, {}, {Text: arrow + line, Colour: termui.Bold}})
 			arrow = "  "
 		}
 	}
-	p.table(rows)
-	p.line("")
+	p.Table(rows)
+	p.Line("")
 	switch failed, warned := report.Count(doctor.Fail), report.Count(doctor.Warn); {
 	case failed > 0:
-		p.line("%s, %s.", p.paint(red, humanize.Count(failed, "check")+" failed"), humanize.Count(warned, "warning"))
+		p.Line("%s, %s.", p.Paint.In(termui.Red, humanize.Count(failed, "check")+" failed"), humanize.Count(warned, "warning"))
 	case warned > 0:
-		p.line("It works, with %s.", humanize.Count(warned, "warning"))
+		p.Line("It works, with %s.", humanize.Count(warned, "warning"))
 	default:
-		p.line("All is well.")
+		p.Line("All is well.")
 	}
-	return p.flush()
 }
 
 // wrapWords breaks a text between its words into lines of so many columns; 0 or less: one line.

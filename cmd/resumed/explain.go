@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,10 +24,10 @@ import (
 	"resumed/internal/hint"
 	"resumed/internal/humanize"
 	"resumed/internal/limit"
-	"resumed/internal/logging"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
+	"resumed/internal/termui"
 )
 
 // explaining is what the flags of explain say.
@@ -171,61 +170,57 @@ func (c *cli) watched(ctx context.Context, x *explain.Explanation) *view.Session
 }
 
 func (c *cli) printExplanation(x explain.Explanation, seen *view.Session, now time.Time) error {
-	if c.json {
-		return json.NewEncoder(logging.Escape(c.out)).Encode(x)
-	}
-	p := newPage(c.out)
-	p.line("%s", p.paint(bold, sanitize.Line(x.File)))
-	var rows [][]cell
-	for _, known := range [][2]string{{"agent", x.Agent}, {"session", x.Session}, {"directory", x.Cwd}, {"class", cmp.Or(x.Class.Words(), x.Class.String())}} {
-		if known[1] != "" { // not every file tells all of it
-			rows = append(rows, []cell{head("  " + known[0]), plain(sanitize.Line(known[1]))})
+	return c.print(x, func(p *termui.Printer) {
+		p.Now = now
+		p.Line("%s", p.Paint.In(termui.Bold, sanitize.Line(x.File)))
+		p.Table(explanationRows(x, now))
+		asked := x.View
+		if seen != nil {
+			asked = *seen // the daemon knows more than the file
+		}
+		if asked.State != 0 {
+			p.Text(p.WhyNot(asked))
+		}
+		switch {
+		case x.Plan != nil && seen != nil:
+			p.Text(p.Leash(*seen))
+		case x.Plan != nil:
+			p.Text(p.Leash(view.Session{Plan: x.Plan}))
+		}
+	})
+}
+
+func explanationRows(x explain.Explanation, now time.Time) [][]termui.Cell {
+	var rows [][]termui.Cell
+	add := func(label, text string) {
+		if text != "" { // not every file tells all of it
+			rows = append(rows, []termui.Cell{{Text: "  " + label, Colour: termui.Bold}, {Text: text}})
 		}
 	}
-	switch {
-	case x.Line > 0 && x.Text == "": // it works: there are no words of a refusal
-		rows = append(rows, []cell{head("  evidence"), plain(fmt.Sprintf("line %d", x.Line))})
-	case x.Line > 0:
-		rows = append(rows, []cell{head("  evidence"), plain(fmt.Sprintf("line %d: %s", x.Line, sanitize.Line(x.Text)))})
-	case x.Text != "":
-		rows = append(rows, []cell{head("  evidence"), plain(sanitize.Line(x.Text))})
+	add("agent", sanitize.Line(x.Agent))
+	add("session", sanitize.Line(x.Session))
+	add("directory", sanitize.Line(x.Cwd))
+	add("class", cmp.Or(x.Class.Words(), x.Class.String()))
+	evidence := sanitize.Line(x.Text)
+	if x.Line > 0 {
+		evidence = strings.TrimSuffix(fmt.Sprintf("line %d: %s", x.Line, evidence), ": ") // one that works has no words of a refusal
 	}
+	add("evidence", evidence)
 	if x.ResetAt != nil {
-		rows = append(rows, []cell{head("  resets at"), plain(humanize.Clock(*x.ResetAt, now) + humanize.Source(*x.ResetSource))})
+		add("resets at", humanize.Clock(*x.ResetAt, now)+humanize.Source(*x.ResetSource))
 	}
 	if x.Context != nil {
-		rows = append(rows, []cell{head("  context"), plain(humanize.Context(*x.Context, x.Cold))})
+		add("context", humanize.Context(*x.Context, x.Cold))
 	}
-	colours := map[explain.Action]colour{explain.Wait: yellow, explain.Resume: green, explain.Park: red}
 	if len(x.Because) > 0 {
-		rows = append(rows, []cell{head("  seen by"), plain(sanitize.Line("'" + strings.Join(x.Because, "', '") + "'"))})
+		add("seen by", sanitize.Line("'"+strings.Join(x.Because, "', '")+"'"))
 	}
-	rows = append(rows, []cell{head("  decision"), {string(x.Action), colours[x.Action]}}, []cell{head("  because"), plain(humanize.ReasonAt(x.Why, now))})
-	if x.Remedy != "" {
-		rows = append(rows, []cell{head("  to do"), plain(sanitize.Line(x.Remedy))})
-	}
-	p.table(rows)
-	if err := p.flush(); err != nil {
-		return err
-	}
-	out := newPage(c.out).view()
-	out.Now = now
-	asked := x.View
-	if seen != nil {
-		asked = *seen // who looks after it knows more than its file tells
-	}
-	if asked.State != 0 {
-		if err := c.show(out.WhyNot(asked)); err != nil {
-			return err
-		}
-	}
-	if x.Plan == nil {
-		return nil
-	}
-	if seen == nil {
-		seen = &view.Session{Plan: x.Plan}
-	}
-	return c.show(out.Leash(*seen))
+	add("decision", string(x.Action))
+	colours := map[explain.Action]termui.Colour{explain.Wait: termui.Yellow, explain.Resume: termui.Green, explain.Park: termui.Red}
+	rows[len(rows)-1][1].Colour = colours[x.Action]
+	rows = append(rows, []termui.Cell{{Text: "  because", Colour: termui.Bold}, {Text: humanize.ReasonAt(x.Why, now)}})
+	add("to do", sanitize.Line(x.Remedy))
+	return rows
 }
 
 // judged is one message as `explain --text --json` prints it.
@@ -286,10 +281,6 @@ func (c *cli) printJudged(text string, reader limit.Reader) error {
 	if verdict.Reset.Stated() {
 		j.ResetAt = new(verdict.Reset.At.UTC())
 	}
-	if c.json {
-		return json.NewEncoder(logging.Escape(c.out)).Encode(j)
-	}
-	p := newPage(c.out)
 	notes := ""
 	if j.ResetAt != nil {
 		notes += ", resets " + humanize.Clock(*j.ResetAt, reader.At)
@@ -303,8 +294,9 @@ func (c *cli) printJudged(text string, reader limit.Reader) error {
 	if len(j.Because) > 0 {
 		notes += ", because of: '" + strings.Join(j.Because, "', '") + "'"
 	}
-	p.line("%s%s  %s", p.paint(bold, j.Class.String()), notes, p.paint(dim, sanitize.Line(text)))
-	return p.flush()
+	return c.print(j, func(p *termui.Printer) {
+		p.Line("%s%s  %s", p.Paint.In(termui.Bold, j.Class.String()), notes, p.Paint.In(termui.Dim, sanitize.Line(text)))
+	})
 }
 
 func readTime(flag, value string) (time.Time, error) {

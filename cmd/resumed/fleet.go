@@ -4,7 +4,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +22,6 @@ import (
 	"resumed/internal/fleet/member"
 	"resumed/internal/fleet/natskv"
 	"resumed/internal/hint"
-	"resumed/internal/logging"
 )
 
 func (c *cli) fleetCommand() *cobra.Command {
@@ -71,8 +69,7 @@ func (c *cli) fleetCommand() *cobra.Command {
 			if err := c.client().ForgetAccount(cmd.Context(), args[0]); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(c.out, "The fleet forgot the limit of %s.\n", args[0])
-			return err
+			return c.say("The fleet forgot the limit of %s.", args[0])
 		},
 	})
 	return cmd
@@ -122,8 +119,7 @@ func (c *cli) joinFleet(cmd *cobra.Command, line, name string) error {
 	if err := configureFleet(path, wanted); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.out, "This machine is %s in the fleet at %s; [fleet] is in %s.\n", wanted.Name, wanted.URL, path)
-	return err
+	return c.say("This machine is %s in the fleet at %s; [fleet] is in %s.", wanted.Name, wanted.URL, path)
 }
 
 // longestLine is far above what a join line has, in bytes.
@@ -168,8 +164,7 @@ func (c *cli) leaveFleet() error {
 		}
 		said = append(said, file+" is removed")
 	}
-	_, err = fmt.Fprintf(c.out, "%s.\nTo take its access away, run `resumed hub remove %s` on the hub's machine.\n", strings.Join(said, ", "), member.HostName(now.Fleet))
-	return err
+	return c.say("%s.\nTo take its access away, run `resumed hub remove %s` on the hub's machine.", strings.Join(said, ", "), member.HostName(now.Fleet))
 }
 
 // withoutFleet returns a file without the keys of its table [fleet]. Comments stay.
@@ -284,7 +279,7 @@ func (c *cli) statusOfFleet(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		return c.show(newPage(c.out).view().Fleet(page))
+		return c.show(c.page().Fleet(page))
 	}
 	all, err := c.client().Fleet(cmd.Context(), "", 0)
 	for err == nil && all.Next != "" {
@@ -297,5 +292,5 @@ func (c *cli) statusOfFleet(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return json.NewEncoder(logging.Escape(c.out)).Encode(all)
+	return c.printJSON(all)
 }

@@ -5,7 +5,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,9 +22,9 @@ import (
 	"resumed/internal/hint"
 	"resumed/internal/humanize"
 	"resumed/internal/journal"
-	"resumed/internal/logging"
 	"resumed/internal/sanitize"
 	"resumed/internal/state"
+	"resumed/internal/termui"
 )
 
 func (c *cli) historyCommand() *cobra.Command {
@@ -104,33 +103,24 @@ func (c *cli) printHistory(steps iter.Seq2[control.Step, error], err error) erro
 	if err != nil {
 		return err
 	}
-	encoder, found := json.NewEncoder(logging.Escape(c.out)), false
-	p := newPage(c.out)
+	found := false
 	for step, err := range steps {
 		if err != nil {
 			return err
 		}
 		found = true
-		if c.json {
-			err = encoder.Encode(step)
-		} else {
-			p.text.Reset()
-			printStep(p, step)
-			err = p.flush()
-		}
-		if err != nil {
+		if err := c.print(step, func(p *termui.Printer) { printStep(p, step) }); err != nil {
 			return err
 		}
 	}
 	if !found && !c.json {
-		_, err := fmt.Fprintln(c.out, "Nothing has been decided yet.")
-		return err
+		return c.say("Nothing has been decided yet.")
 	}
 	return nil
 }
 
 // printStep prints one line: when, who, what, why.
-func printStep(p *page, s control.Step) {
+func printStep(p *termui.Printer, s control.Step) {
 	who := "resumed"
 	if s.Session != "" {
 		who = cmp.Or(s.Name, s.Session) // whole: it is typed again
@@ -155,31 +145,31 @@ func printStep(p *page, s control.Step) {
 	pad := strings.Repeat(" ", max(0, 9-len(words))) + "  "
 	indent := ansi.StringWidth(start) + len(words) + len(pad)
 	lines := []string{humanize.ReasonAt(text, s.At.Local())}
-	if p.width > indent+leastReason { // the reason is what people came for: it is broken, never cut
-		lines = strings.Split(ansi.Wrap(lines[0], p.width-indent, ""), "\n")
+	if p.Width > indent+leastReason { // the reason is what people came for: it is broken, never cut
+		lines = strings.Split(ansi.Wrap(lines[0], p.Width-indent, ""), "\n")
 	}
-	fmt.Fprintln(&p.text, start+p.paint(colour, words)+pad+lines[0])
+	p.Text(start + p.Paint.In(colour, words) + pad + lines[0] + "\n")
 	for _, more := range lines[1:] {
-		fmt.Fprintln(&p.text, strings.Repeat(" ", indent)+more)
+		p.Text(strings.Repeat(" ", indent) + more + "\n")
 	}
 }
 
 // leastReason is how much room a reason needs beside what stands before it.
 const leastReason = 20
 
-func stepName(s control.Step) (string, colour) {
+func stepName(s control.Step) (string, termui.Colour) {
 	switch s.Kind {
 	case "gave_up":
-		return "gave up", red
+		return "gave up", termui.Red
 	case "parked":
-		return s.Kind, red
+		return s.Kind, termui.Red
 	case "waiting":
-		return s.Kind, yellow
+		return s.Kind, termui.Yellow
 	case "resuming", "settling":
-		return s.Kind, blue
+		return s.Kind, termui.Blue
 	case "watching":
-		return s.Kind, green
+		return s.Kind, termui.Green
 	default:
-		return sanitize.Short(s.Kind, 20), dim
+		return sanitize.Short(s.Kind, 20), termui.Dim
 	}
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"maps"
@@ -13,10 +12,10 @@ import (
 	"strconv"
 
 	"resumed/internal/dirs"
-	"resumed/internal/logging"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 	"resumed/internal/state"
+	"resumed/internal/termui"
 )
 
 // lesson is what the outages of one provider have taught.
@@ -53,26 +52,21 @@ func (c *cli) learned(ctx context.Context) error {
 		}
 		lessons = append(lessons, l)
 	}
-	if c.json {
-		return json.NewEncoder(logging.Escape(c.out)).Encode(map[string]any{"version": 1, "learned": lessons})
-	}
-	p := newPage(c.out)
-	printLessons(p, lessons)
-	return p.flush()
+	return c.print(map[string]any{"version": 1, "learned": lessons}, func(p *termui.Printer) { printLessons(p, lessons) })
 }
 
-func printLessons(p *page, lessons []lesson) {
+func printLessons(p *termui.Printer, lessons []lesson) {
 	if len(lessons) == 0 {
-		p.line("No outage has been recorded yet. After 20 outages of a provider, their length decides the longest wait of the policy outage.")
+		p.Line("No outage has been recorded yet. After 20 outages of a provider, their length decides the longest wait of the policy outage.")
 		return
 	}
-	rows := [][]cell{{head("PROVIDER"), head("OUTAGES"), head("MEDIAN"), head("LONGEST WAIT")}}
+	rows := [][]termui.Cell{termui.Head("PROVIDER", "OUTAGES", "MEDIAN", "LONGEST WAIT")}
 	for _, l := range lessons {
 		longest := "15m, until 20 were seen"
 		if l.MaxDelay != nil {
 			longest = brief(*l.MaxDelay)
 		}
-		rows = append(rows, []cell{plain(sanitize.Line(l.Provider)), plain(strconv.Itoa(l.Recoveries)), plain(brief(l.Median)), plain(longest)})
+		rows = append(rows, termui.Row(sanitize.Line(l.Provider), strconv.Itoa(l.Recoveries), brief(l.Median), longest))
 	}
-	p.table(rows)
+	p.Table(rows)
 }

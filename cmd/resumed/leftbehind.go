@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 	"resumed/internal/agents"
 	"resumed/internal/dirs"
 	"resumed/internal/humanize"
-	"resumed/internal/logging"
 	"resumed/internal/resume/view"
 )
 
@@ -48,14 +46,14 @@ func (c *cli) leftBehind(all bool, args []string) error {
 	}
 	switch {
 	case c.json:
-		return json.NewEncoder(logging.Escape(c.out)).Encode(map[string]any{
+		return c.printJSON(map[string]any{
 			"version": 1, "now": time.Now().UTC(), "daemon": nil, "accounts": []any{}, "sessions": sessions,
 		})
 	case len(sessions) == 0:
 		return nil
 	}
 	now := time.Now()
-	view := newPage(c.out).view()
+	view := c.page()
 	text := view.Sessions(sessions)
 	if len(args) == 1 {
 		text = view.Session(sessions[0])

@@ -127,7 +127,7 @@ func (c *cli) printRuns(ctx context.Context, dir string, lines int, follow bool)
 	if err := readNew(&text, dir, offsets); err != nil {
 		return err
 	}
-	if err := c.print(lastLines(text.String(), lines)); err != nil || !follow {
+	if err := c.printOutput(lastLines(text.String(), lines)); err != nil || !follow {
 		return err
 	}
 	ticker := time.NewTicker(250 * time.Millisecond)
@@ -142,15 +142,15 @@ func (c *cli) printRuns(ctx context.Context, dir string, lines int, follow bool)
 		if err := readNew(&text, dir, offsets); err != nil {
 			return err
 		}
-		if err := c.print(text.String()); err != nil {
+		if err := c.printOutput(text.String()); err != nil {
 			return err
 		}
 	}
 }
 
-// print shows what an agent wrote: as it is to a file or a pipe, and made
+// printOutput shows what an agent wrote: as it is to a file or a pipe, and made
 // harmless on a terminal.
-func (c *cli) print(text string) error {
+func (c *cli) printOutput(text string) error {
 	if logging.IsTerminal(c.out) {
 		text = sanitize.Text(text)
 	}

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"os"
 	"strings"
@@ -13,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"resumed/internal/hint"
-	"resumed/internal/logging"
 	"resumed/internal/notify"
 	"resumed/internal/notify/channels"
 	"resumed/internal/sanitize"
+	"resumed/internal/termui"
 )
 
 func (c *cli) notifyCommand() *cobra.Command {
@@ -83,11 +82,7 @@ func (c *cli) notifyTest(ctx context.Context, name string) error {
 		}
 		trials = append(trials, t)
 	}
-	if c.json {
-		err = json.NewEncoder(logging.Escape(c.out)).Encode(map[string]any{"version": 1, "channels": trials})
-	} else {
-		err = c.printTrials(trials)
-	}
+	err = c.print(map[string]any{"version": 1, "channels": trials}, func(p *termui.Printer) { printTrials(p, trials) })
 	switch {
 	case err != nil || !failed:
 		return err
@@ -107,9 +102,8 @@ func otherChannel(path string) string {
 	return "in " + path + " correct the channel, or add " + add
 }
 
-func (c *cli) printTrials(trials []trial) error {
-	p := newPage(c.out)
-	p.width = 0 // an error that is cut does not help
+func printTrials(p *termui.Printer, trials []trial) {
+	p.Width = 0 // an error that is cut does not help
 	for _, t := range trials {
 		name := t.Name
 		if t.To != "" && t.To != t.Name {
@@ -117,14 +111,13 @@ func (c *cli) printTrials(trials []trial) error {
 		}
 		took := (time.Duration(t.TookSeconds * float64(time.Second))).Round(time.Millisecond)
 		if !t.OK {
-			p.line("%s %s: %q did not arrive (after %s): %s", p.paint(red, "failed"), sanitize.Line(name), sanitize.Line(t.Sent), took, sanitize.Line(*t.Error))
+			p.Line("%s %s: %q did not arrive (after %s): %s", p.Paint.In(termui.Red, "failed"), sanitize.Line(name), sanitize.Line(t.Sent), took, sanitize.Line(*t.Error))
 			continue
 		}
 		answer := ""
 		if t.Answer != "" {
 			answer = ": " + t.Answer
 		}
-		p.line("%s     %s: sent %q, taken after %s%s", p.paint(green, "ok"), sanitize.Line(name), sanitize.Line(t.Sent), took, sanitize.Line(answer))
+		p.Line("%s     %s: sent %q, taken after %s%s", p.Paint.In(termui.Green, "ok"), sanitize.Line(name), sanitize.Line(t.Sent), took, sanitize.Line(answer))
 	}
-	return p.flush()
 }

@@ -38,8 +38,7 @@ func (c *cli) openCommand() *cobra.Command {
 				return err
 			}
 			if !onlyPrint && c.browse(cmd.Context()) == nil {
-				_, err = fmt.Fprintln(c.out, "opened in your browser")
-				return err
+				return c.say("opened in your browser")
 			}
 			_, err = fmt.Fprintln(c.out, url)
 			return err

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -12,7 +11,6 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/humanize"
-	"resumed/internal/logging"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
@@ -87,7 +85,7 @@ func (c *cli) setPaused(cmd *cobra.Command, args []string, paused bool) error {
 		return err
 	}
 	if c.json {
-		return json.NewEncoder(logging.Escape(c.out)).Encode(map[string]any{"version": 1, "paused": paused})
+		return c.printJSON(map[string]any{"version": 1, "paused": paused})
 	}
 	_, err := fmt.Fprintln(c.out, all)
 	return err
@@ -101,7 +99,7 @@ func (c *cli) order(cmd *cobra.Command, name string, order control.Order, done s
 		return err
 	}
 	if c.json {
-		return json.NewEncoder(logging.Escape(c.out)).Encode(struct {
+		return c.printJSON(struct {
 			Version int          `json:"version"`
 			Session view.Session `json:"session"`
 		}{1, after})
@@ -117,8 +115,7 @@ func (c *cli) order(cmd *cobra.Command, name string, order control.Order, done s
 	default:
 		standing = done + "; " + standing
 	}
-	_, err = fmt.Fprintf(c.out, "%s: %s\n", sanitize.Line(after.Key().String()), standing)
-	return err
+	return c.say("%s: %s", sanitize.Line(after.Key().String()), standing)
 }
 
 // notStopped says why a session that was to be tried again is not.

@@ -5,7 +5,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,12 +23,12 @@ import (
 	"resumed/internal/dirs"
 	"resumed/internal/hint"
 	"resumed/internal/humanize"
-	"resumed/internal/logging"
 	"resumed/internal/queue"
 	"resumed/internal/resume"
 	"resumed/internal/resume/view"
 	"resumed/internal/sanitize"
 	"resumed/internal/state"
+	"resumed/internal/termui"
 )
 
 func (c *cli) queueCommand() *cobra.Command {
@@ -296,8 +295,7 @@ func (c *cli) saidOfTask(task view.Task, done string) error {
 	if c.json {
 		return c.tasksForPrograms([]view.Task{task})
 	}
-	_, err := fmt.Fprintf(c.out, "task %d: %s\n", task.N, sanitize.Line(done))
-	return err
+	return c.say("task %d: %s", task.N, sanitize.Line(done))
 }
 
 func (c *cli) listTasks(ctx context.Context) error {
@@ -337,7 +335,7 @@ func tasksLeft() ([]view.Task, error) {
 }
 
 func (c *cli) tasksForPrograms(tasks []view.Task) error {
-	return json.NewEncoder(logging.Escape(c.out)).Encode(map[string]any{"version": 1, "tasks": append([]view.Task{}, tasks...)})
+	return c.printJSON(map[string]any{"version": 1, "tasks": append([]view.Task{}, tasks...)})
 }
 
 func (c *cli) printTasks(tasks []view.Task) error {
@@ -347,19 +345,16 @@ func (c *cli) printTasks(tasks []view.Task) error {
 	if len(tasks) == 0 {
 		return c.show("Nothing is queued.\n")
 	}
-	p, now := newPage(c.out), time.Now()
-	rows := [][]cell{{head("TASK"), head("STATE"), head("AGENT"), head("DIRECTORY"), head("PROMPT"), head("")}}
-	colours := map[resume.TaskState]colour{resume.TaskQueued: yellow, resume.TaskStarting: blue, resume.TaskStarted: green, resume.TaskFailed: red}
+	p, now := &termui.Printer{Page: c.page()}, time.Now()
+	rows := [][]termui.Cell{termui.Head("TASK", "STATE", "AGENT", "DIRECTORY", "PROMPT", "")}
+	colours := map[resume.TaskState]termui.Colour{resume.TaskQueued: termui.Yellow, resume.TaskStarting: termui.Blue, resume.TaskStarted: termui.Green, resume.TaskFailed: termui.Red}
 	for _, t := range tasks {
-		rows = append(rows, []cell{
-			plain(fmt.Sprint(t.N)),
-			{string(t.State), colours[t.State]},
-			plain(sanitize.Line(t.Agent)), plain(sanitize.Short(filepath.Base(t.Dir), 24)),
-			plain(sanitize.Short(t.Prompt, 40)), plain(taskStanding(t, now)),
-		})
+		row := termui.Row(fmt.Sprint(t.N), string(t.State), sanitize.Line(t.Agent), sanitize.Short(filepath.Base(t.Dir), 24), sanitize.Short(t.Prompt, 40), taskStanding(t, now))
+		row[1].Colour = colours[t.State]
+		rows = append(rows, row)
 	}
-	p.table(rows)
-	return p.flush()
+	p.Table(rows)
+	return c.show(p.String())
 }
 
 // taskStanding says what a task waits for, or what became of it.

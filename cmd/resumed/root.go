@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -16,7 +15,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"resumed/internal/agents"
 	"resumed/internal/buildinfo"
@@ -221,21 +219,4 @@ func daemonDir() (dir string, answers bool) {
 		}
 	}
 	return dir, false
-}
-
-// jsonFlag lets a command print for programs.
-func (c *cli) jsonFlag(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().BoolVar(&c.json, "json", false, "print JSON for programs")
-	return cmd
-}
-
-// agreed asks a person, if there is one.
-func (c *cli) agreed(question string) bool {
-	if !term.IsTerminal(int(os.Stdin.Fd())) {
-		return false
-	}
-	fmt.Fprint(c.out, question)
-	answer, _ := bufio.NewReader(os.Stdin).ReadString('\n')
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "y" || answer == "yes"
 }

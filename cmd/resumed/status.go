@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -59,9 +58,9 @@ func (c *cli) statusCommand() *cobra.Command {
 			case watch:
 				return c.watch(cmd.Context(), all, only)
 			case c.json:
-				return json.NewEncoder(logging.Escape(c.out)).Encode(status)
+				return c.printJSON(status)
 			case only != nil:
-				return c.show(newPage(c.out).view().Session(status.Sessions[0]))
+				return c.show(c.page().Session(status.Sessions[0]))
 			default:
 				return c.printStatus(status)
 			}
@@ -91,10 +90,5 @@ func (c *cli) watch(ctx context.Context, all bool, only *resume.Key) error {
 
 // printStatus prints for people: the sessions, the accounts, the daemon.
 func (c *cli) printStatus(status control.Status) error {
-	return c.show(newPage(c.out).view().Status(status))
-}
-
-func (c *cli) show(text string) error {
-	_, err := io.WriteString(c.out, text)
-	return err
+	return c.show(c.page().Status(status))
 }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -12,7 +11,6 @@ import (
 
 	"resumed/internal/control"
 	"resumed/internal/humanize"
-	"resumed/internal/logging"
 	"resumed/internal/resume"
 	"resumed/internal/sanitize"
 	"resumed/internal/usage"
@@ -35,7 +33,7 @@ func (c *cli) usageCommand() *cobra.Command {
 			}
 			used := accountsUsed(status)
 			if c.json {
-				return json.NewEncoder(logging.Escape(c.out)).Encode(map[string]any{"version": 1, "accounts": used})
+				return c.printJSON(map[string]any{"version": 1, "accounts": used})
 			}
 			return c.printUsage(used, status.Now)
 		},

@@ -3,14 +3,12 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
 	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"resumed/internal/buildinfo"
-	"resumed/internal/logging"
+	"resumed/internal/termui"
 )
 
 func version() string { return buildinfo.This().Version }
@@ -21,21 +19,18 @@ func (c *cli) versionCommand() *cobra.Command {
 		Short:   "Print the version, and what it was built from",
 		Example: "  resumed version\n  resumed version --json",
 		RunE: func(*cobra.Command, []string) error {
-			if c.json {
-				build := buildinfo.This()
-				return json.NewEncoder(logging.Escape(c.out)).Encode(map[string]any{
-					"version": 1, "resumed": build.Version, "commit": known(build.Commit), "date": known(build.Date),
-					"go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
-				})
+			build := buildinfo.This()
+			value := map[string]any{
+				"version": 1, "resumed": build.Version, "commit": orNull(build.Commit), "date": orNull(build.Date),
+				"go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
 			}
-			_, err := fmt.Fprintln(c.out, buildinfo.About("resumed"))
-			return err
+			return c.print(value, func(p *termui.Printer) { p.Text(buildinfo.About("resumed") + "\n") })
 		},
 	})
 }
 
-// known is null in JSON where nothing is known.
-func known(text string) *string {
+// orNull is null in JSON if nothing is known.
+func orNull(text string) *string {
 	if text == "" {
 		return nil
 	}

@@ -50,10 +50,10 @@ func (p Paint) In(c Colour, text string) string {
 	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
 }
 
-// cell is a text and its colour.
-type cell struct {
-	text   string
-	colour Colour
+// Cell is one field of a table.
+type Cell struct {
+	Text   string
+	Colour Colour
 }
 
 // fill cuts or pads text to a width in columns of the terminal.

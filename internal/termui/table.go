@@ -178,23 +178,23 @@ func (l layout) rest(width int) int {
 func (r *row) line(l layout, now time.Time, paint Paint) string {
 	cells := r.cells(now)
 	if l[colOwner] == 0 && r.owner != "" && !strings.Contains(r.why, strconv.Itoa(r.view.Owner.PID)) {
-		cells[colWhy].text = "held by " + r.owner + ": " + r.why
+		cells[colWhy].Text = "held by " + r.owner + ": " + r.why
 	}
 	// Who must do something is told that first; nothing comes of itself at that time. A
 	// reason may say itself that it is due.
-	if when := cells[colNext].text; l[colNext] == 0 && when != "" && r.view.Unreached == "" && !strings.HasPrefix(r.why, "due") {
-		cells[colWhy].text = strings.TrimSuffix(when+": "+cells[colWhy].text, ": ")
+	if when := cells[colNext].Text; l[colNext] == 0 && when != "" && r.view.Unreached == "" && !strings.HasPrefix(r.why, "due") {
+		cells[colWhy].Text = strings.TrimSuffix(when+": "+cells[colWhy].Text, ": ")
 	}
 	if ansi.StringWidth(r.agent) > l[colAgent] {
-		cells[colAgent].text = strings.TrimSuffix(r.agent, "-code") // known by the rest, too
+		cells[colAgent].Text = strings.TrimSuffix(r.agent, "-code") // known by the rest, too
 	}
 	return l.line(cells, paint)
 }
 
 // cells returns what the row says now.
-func (r *row) cells(now time.Time) [columns]cell {
+func (r *row) cells(now time.Time) [columns]Cell {
 	state, colour := stateOf(r.view)
-	return [columns]cell{
+	return [columns]Cell{
 		colSession: {r.name, Bold},
 		colProject: {r.project, None},
 		colAgent:   {r.agent, None},
@@ -207,7 +207,7 @@ func (r *row) cells(now time.Time) [columns]cell {
 }
 
 // line prints cells side by side.
-func (l layout) line(cells [columns]cell, paint Paint) string {
+func (l layout) line(cells [columns]Cell, paint Paint) string {
 	var b strings.Builder
 	for i, c := range cells {
 		if l[i] == 0 {
@@ -216,17 +216,17 @@ func (l layout) line(cells [columns]cell, paint Paint) string {
 		if b.Len() > 0 {
 			b.WriteString(strings.Repeat(" ", gap))
 		}
-		text := fill(c.text, l[i])
+		text := fill(c.Text, l[i])
 		trimmed := strings.TrimRight(text, " ")
-		b.WriteString(paint.In(c.colour, trimmed) + text[len(trimmed):])
+		b.WriteString(paint.In(c.Colour, trimmed) + text[len(trimmed):])
 	}
 	return strings.TrimRight(b.String(), " ")
 }
 
 func (l layout) head(paint Paint) string {
-	var cells [columns]cell
+	var cells [columns]Cell
 	for i, title := range titles {
-		cells[i] = cell{title, Dim}
+		cells[i] = Cell{title, Dim}
 	}
 	return l.line(cells, paint)
 }

@@ -1,0 +1,69 @@
+//go:build !windows
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"resumed/internal/logging"
+	"resumed/internal/termui"
+)
+
+// page is the output of a command: as wide as the terminal, in colours if they can be seen.
+func (c *cli) page() termui.Page {
+	p := termui.Page{Paint: termui.Paint(logging.Colours(c.out)), Now: time.Now()}
+	if logging.IsTerminal(c.out) {
+		p.Width = 80
+		if width, _, err := term.GetSize(int(c.out.(*os.File).Fd())); err == nil && width > 0 {
+			p.Width = width
+		}
+	}
+	return p
+}
+
+// print prints a value as JSON if --json is given, and else what forPeople prints.
+func (c *cli) print(value any, forPeople func(p *termui.Printer)) error {
+	if c.json {
+		return c.printJSON(value)
+	}
+	p := &termui.Printer{Page: c.page()}
+	forPeople(p)
+	return c.show(p.String())
+}
+
+func (c *cli) printJSON(value any) error {
+	return json.NewEncoder(logging.Escape(c.out)).Encode(value)
+}
+
+func (c *cli) say(format string, args ...any) error { return c.show(fmt.Sprintf(format+"\n", args...)) }
+
+func (c *cli) show(text string) error {
+	_, err := io.WriteString(c.out, text)
+	return err
+}
+
+// jsonFlag lets a command print for programs.
+func (c *cli) jsonFlag(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().BoolVar(&c.json, "json", false, "print JSON for programs")
+	return cmd
+}
+
+// agreed asks a person, if there is one.
+func (c *cli) agreed(question string) bool {
+	if !term.IsTerminal(int(os.Stdin.Fd())) {
+		return false
+	}
+	fmt.Fprint(c.out, question)
+	answer, _ := bufio.NewReader(os.Stdin).ReadString('\n')
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes"
+}

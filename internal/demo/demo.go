@@ -1,0 +1,269 @@
+// Package demo shows what happens after a limit: it runs the real daemon with two pretend agents, in a
+// directory of its own.
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"resumed/internal/agents"
+	"resumed/internal/app"
+	"resumed/internal/config"
+	"resumed/internal/control"
+	"resumed/internal/humanize"
+	"resumed/internal/notify"
+	"resumed/internal/resume"
+	"resumed/internal/sanitize"
+	"resumed/internal/termui"
+)
+
+// configText is a real configuration with short waits and two agents: painter is limited once, unlucky
+// never recovers.
+const configText = `
+[resume]
+settle = "3s"
+
+[backoff]
+base_delay = "1s"
+max_delay = "4s"
+max_retries = 3
+
+[[agent]]
+name = "painter"
+kind = "custom"
+files = ['%[1]s/painter/*.log']
+session = '([^/]+)\.log$'
+cwd = '%[1]s/painter'
+limit = ['rate limited, retry in (?P<after>\S+)']
+progress = ['^step ']
+resume = ['%[2]s', 'demo-agent', 'painter', '{session}', '{prompt}']
+
+[[agent]]
+name = "unlucky"
+kind = "custom"
+files = ['%[1]s/unlucky/*.log']
+session = '([^/]+)\.log$'
+cwd = '%[1]s/unlucky'
+limit = ['rate limited$']
+progress = ['^step ']
+resume = ['%[2]s', 'demo-agent', 'unlucky', '{session}', '{prompt}']
+
+[notify]
+events = ["gave_up", "recovered"]
+group_wait = "0s"
+
+[[notify.webhook]]
+name = "demo"
+url = "%[3]s"
+`
+
+// sessions are the sessions of the agents, by agent.
+var sessions = map[string]string{"painter": "canvas-1", "unlucky": "lottery-7"}
+
+// timeLimit bounds the demo.
+const timeLimit = 28 * time.Second
+
+// AgentCommand is the command of this program that runs as one of the agents.
+const AgentCommand = "demo-agent"
+
+// Run plays the demo and prints what happens, as it happens.
+func Run(ctx context.Context, out io.Writer, page termui.Page, version string) error {
+	dir, err := os.MkdirTemp("", "resumed-demo-")
+	if err != nil {
+		return fmt.Errorf("make a directory for the demo: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find the program itself: %w", err)
+	}
+	ctx, stop := context.WithTimeoutCause(ctx, timeLimit, fmt.Errorf("the demo did not end within %s", timeLimit))
+	defer stop()
+	s := &show{out: out, page: page, dir: dir, began: time.Now(), ends: make(chan struct{}, 8), shown: make(map[string]int)}
+	webhook, err := s.webhook(ctx)
+	if err != nil {
+		return err
+	}
+	options := app.Options{
+		ConfigPath: filepath.Join(dir, "resumed.toml"), StateDir: filepath.Join(dir, "state"), RuntimeDir: filepath.Join(dir, "run"),
+		LeaseDirs: []string{filepath.Join(dir, "leases")}, Version: version, Log: slog.New(slog.DiscardHandler), Seen: s.step,
+	}
+	if options.Config, err = writeConfig(options.ConfigPath, dir, program, webhook); err != nil {
+		return err
+	}
+	status, err := s.play(ctx, program, options)
+	if err != nil {
+		return err
+	}
+	return s.printResult(status)
+}
+
+func writeConfig(file, dir, program, webhook string) (config.Config, error) {
+	text := fmt.Appendf(nil, configText, dir, program, webhook)
+	for _, b := range agents.Known() { // the user's own sessions are not part of the demo
+		text = fmt.Appendf(text, "\n[[agent]]\nname = %q\nenabled = false\n", b.Name)
+	}
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return config.Config{}, fmt.Errorf("write the demo's configuration: %w", err)
+	}
+	for name := range sessions {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			return config.Config{}, fmt.Errorf("make a directory for the demo: %w", err)
+		}
+	}
+	return config.Load(file, agents.Known())
+}
+
+// show prints what happens.
+type show struct {
+	out   io.Writer
+	page  termui.Page
+	dir   string
+	began time.Time
+	ends  chan struct{} // one for each session that has finished or was given up
+
+	printing sync.Mutex     // one line at a time
+	reading  sync.Mutex     // guards shown
+	shown    map[string]int // how many lines of an agent's log were printed
+}
+
+// play runs the daemon and both agents until both sessions have ended.
+func (s *show) play(ctx context.Context, program string, o app.Options) (control.Status, error) {
+	daemon, stopDaemon := context.WithCancel(ctx)
+	defer stopDaemon()
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	o.Ready = func() { close(ready) }
+	go func() { ended <- app.Run(daemon, o) }()
+	select {
+	case <-ready:
+	case err := <-ended:
+		return control.Status{}, err
+	}
+	s.say("resumed", termui.Blue, "watches two agents")
+	var followers sync.WaitGroup
+	defer followers.Wait()
+	for name, session := range sessions {
+		followers.Go(func() { s.follow(daemon, name) })
+		agent := exec.CommandContext(ctx, program, AgentCommand, name, session, "paint a house")
+		agent.Dir = filepath.Join(s.dir, name)
+		go func() { _ = agent.Run() }() // its log says how it ended
+	}
+	for range sessions {
+		select {
+		case <-s.ends:
+		case <-ctx.Done():
+			stopDaemon()
+			return control.Status{}, context.Cause(ctx)
+		}
+	}
+	status, err := control.NewClient(o.RuntimeDir).Status(ctx, false)
+	stopDaemon()
+	if err != nil {
+		return status, err
+	}
+	return status, <-ended
+}
+
+func (s *show) say(who string, colour termui.Colour, format string, args ...any) {
+	s.printing.Lock()
+	defer s.printing.Unlock()
+	p := &termui.Printer{Page: s.page}
+	text := sanitize.Line(fmt.Sprintf(format, args...))
+	p.Line("%5.1fs  %s %s", time.Since(s.began).Seconds(), s.page.Paint.In(colour, fmt.Sprintf("%-8s", who)), text)
+	_, _ = io.WriteString(s.out, p.String()) // a demo whose output is closed goes on
+}
+
+// step prints what the engine decided.
+func (s *show) step(change resume.Change) {
+	after, who := change.After, change.After.Key.Agent
+	s.catchUp(who) // the lines that led to the decision come before it
+	switch {
+	case change.Entered(resume.Waiting):
+		why := "backoff"
+		if after.Limit.Reset.Stated() {
+			why = "as it was asked to"
+		}
+		s.say("resumed", termui.Yellow, "%s is limited: waits %.1fs, %s", who, max(0, after.NextAt.Sub(change.At).Seconds()), why)
+	case change.Begun() != nil:
+		s.say("resumed", termui.Blue, "continues the session %s of %s (resume %d of 3)", after.Key.ID, who, len(after.Attempts))
+	case change.Entered(resume.Watching) && change.Before.Interrupted():
+		s.say("resumed", termui.Green, "%s %s", who, humanize.ReasonAt(after.Reason, change.At))
+	case change.Entered(resume.GaveUp):
+		s.say("resumed", termui.Red, "%s: %s", who, humanize.ReasonAt(after.Reason, change.At))
+	}
+}
+
+// webhook starts a server that prints the notices it gets, and returns its address.
+func (s *show) webhook(ctx context.Context) (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("listen for the demo's notices: %w", err)
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var notice notify.Notice
+		if json.NewDecoder(io.LimitReader(r.Body, 1<<20)).Decode(&notice) != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		s.say("webhook", termui.Bold, "%s", notice.Title)
+		if notice.Event == notify.GaveUp {
+			s.ends <- struct{}{}
+		}
+	})}
+	go func() { _ = server.Serve(listener) }()
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	return "http://" + listener.Addr().String() + "/notices", nil
+}
+
+// follow prints what an agent writes until ctx is done.
+func (s *show) follow(ctx context.Context, name string) {
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		s.catchUp(name)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// catchUp prints what an agent has written since the last call.
+func (s *show) catchUp(name string) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	data, _ := os.ReadFile(filepath.Join(s.dir, name, sessions[name]+".log"))
+	lines := strings.SplitAfter(string(data), "\n")
+	for ; s.shown[name] < len(lines)-1; s.shown[name]++ {
+		line := lines[s.shown[name]]
+		s.say(name, termui.None, "%s", line)
+		if strings.HasPrefix(line, "step 6") {
+			s.ends <- struct{}{}
+		}
+	}
+}
+
+// printResult prints how both sessions ended, as `resumed status` does.
+func (s *show) printResult(status control.Status) error {
+	p := &termui.Printer{Page: s.page}
+	p.Now = time.Now()
+	p.Line("")
+	p.Line("%s", p.Paint.In(termui.Bold, "resumed status"))
+	p.Text(p.Sessions(status.Sessions))
+	p.Line("")
+	p.Line("Next: resumed install, then resumed status. Your agents need no setup.")
+	_, err := io.WriteString(s.out, p.String())
+	return err
+}

@@ -95,9 +95,9 @@ type Described struct {
 }
 
 // Builtin is the agent in the list of agents.
-func (is Description) Builtin(make func(Options) (Agent, error)) Builtin {
+func (is Description) Builtin(newAgent func(Options) (Agent, error)) Builtin {
 	return Builtin{
-		Name: is.Name, Title: is.Title, Headless: is.Program + " -p", Variables: is.HomeVariables, Hands: is.Hands, New: make,
+		Name: is.Name, Title: is.Title, Headless: is.Program + " -p", Variables: is.HomeVariables, Hands: is.Hands, New: newAgent,
 	}
 }
 

@@ -48,8 +48,10 @@ type Options struct {
 // Queue is the queue of a running daemon.
 type Queue struct{ opts Options }
 
+// New returns the queue.
 func New(opts Options) *Queue { return &Queue{opts} }
 
+// Tasks returns all tasks, in their order.
 func (q *Queue) Tasks(ctx context.Context) ([]view.Task, error) {
 	tasks, err := q.opts.Engine.Tasks(ctx)
 	views := make([]view.Task, 0, len(tasks))
@@ -59,6 +61,7 @@ func (q *Queue) Tasks(ctx context.Context) ([]view.Task, error) {
 	return views, err
 }
 
+// Enqueue adds a task.
 func (q *Queue) Enqueue(ctx context.Context, order view.TaskOrder) (view.Task, error) {
 	task, err := q.taskOf(ctx, order)
 	if err != nil {
@@ -68,6 +71,7 @@ func (q *Queue) Enqueue(ctx context.Context, order view.TaskOrder) (view.Task, e
 	return q.stored(ctx, after, err)
 }
 
+// Edit replaces a task that has not begun.
 func (q *Queue) Edit(ctx context.Context, name string, order view.TaskOrder) (view.Task, error) {
 	old, err := q.find(ctx, name)
 	if err != nil {
@@ -93,6 +97,7 @@ func (q *Queue) Edit(ctx context.Context, name string, order view.TaskOrder) (vi
 	return q.stored(ctx, after, err)
 }
 
+// Drop removes a task that has not begun.
 func (q *Queue) Drop(ctx context.Context, name string) (view.Task, error) {
 	old, err := q.find(ctx, name)
 	if err != nil {
@@ -105,6 +110,7 @@ func (q *Queue) Drop(ctx context.Context, name string) (view.Task, error) {
 	return q.stored(ctx, old, nil)
 }
 
+// Move gives a task another place in the order.
 func (q *Queue) Move(ctx context.Context, name, to string) ([]view.Task, error) {
 	task, err := q.find(ctx, name)
 	if err != nil {

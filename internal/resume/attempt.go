@@ -54,6 +54,7 @@ func (s Session) lastErr() string {
 	return ""
 }
 
+// LastStart returns when the last resume was started; zero: there was none.
 func (s Session) LastStart() time.Time {
 	if last := s.last(); last != nil {
 		return last.StartedAt

@@ -4,10 +4,10 @@ import (
 	"time"
 )
 
-// over reports whether nothing becomes of the interruption without a person.
+// Over reports whether nothing becomes of the interruption without a person.
 func (s Session) Over() bool { return s.State == GaveUp || s.State == Parked }
 
-// quietSince returns when a session that was never interrupted last moved, as
+// QuietSince returns when a session that was never interrupted last moved, as
 // far as is known.
 func (s Session) QuietSince() time.Time {
 	if s.MovedAt.IsZero() {

@@ -260,7 +260,7 @@ type Position struct {
 	Offset int64  `json:"offset"`
 }
 
-// born returns when the session began whose first observation this is; zero: it
+// Born returns when the session began whose first observation this is; zero: it
 // was found, and that is not known.
 func (s Observation) Born() time.Time {
 	at := firstWords(s.Event)
@@ -288,7 +288,7 @@ func firstWords(ev Event) time.Time {
 	}
 }
 
-// when returns the time of what a transcript says; zero: it does not tell.
+// When returns the time of what a transcript says; zero: it does not tell.
 func When(ev Event) time.Time {
 	switch ev := ev.(type) {
 	case Limited:

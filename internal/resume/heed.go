@@ -10,7 +10,7 @@ import (
 // for something else. One of days may be of a model that they do not use.
 const near = 6 * time.Hour
 
-// heed is whether a session that is due cares for a window of its account of which
+// Heed is whether a session that is due cares for a window of its account of which
 // another one was told.
 type Heed uint8
 
@@ -20,6 +20,7 @@ const (
 	whenNear             // where it does not end too far away
 )
 
+// Heed says whether the session cares for a window of which another session was told.
 func (s Session) Heed() Heed {
 	switch {
 	case !s.RetryAskedAt.IsZero():
@@ -35,7 +36,7 @@ func (s Session) Heed() Heed {
 	}
 }
 
-// holds reports whether a window that ends then holds the session back.
+// Holds reports whether a window that ends then holds the session back.
 func (h Heed) Holds(bar, now time.Time) bool {
 	return !bar.IsZero() && (h == always || h == whenNear && bar.Sub(now) <= near)
 }

@@ -33,7 +33,7 @@ func (c Change) RodeOut() (provider string, took time.Duration, ok bool) {
 	return c.Before.Asked(), took, took > 0 && c.Before.MissedAt.IsZero()
 }
 
-// with returns the recoveries with one more.
+// With returns the recoveries with one more.
 func (r Recoveries) With(provider string, took time.Duration) Recoveries {
 	next := make(Recoveries, len(r)+1)
 	maps.Copy(next, r)

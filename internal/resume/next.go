@@ -208,7 +208,7 @@ func (s Session) limited(ev Limited, r Rules, now time.Time, u float64) Session 
 	}
 }
 
-// outlived reports whether the session has left behind what was read from
+// Outlived reports whether the session has left behind what was read from
 // another file than the one that told of it last: that one is a copy from
 // before, or takes the place of what was read already.
 func (s Session) Outlived(sight Observation) bool {
@@ -467,6 +467,6 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// sameWindow is how far apart two statements of one reset may lie: agents
+// SameWindow is how far apart two statements of one reset may lie: agents
 // print it to the minute, and compute it from an age.
 const SameWindow = 2 * time.Minute

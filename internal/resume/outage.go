@@ -7,7 +7,7 @@ import (
 	"resumed/internal/backoff"
 )
 
-// policyOf returns the policy that is in force for what stopped the session.
+// PolicyOf returns the policy that is in force for what stopped the session.
 func (r Rules) PolicyOf(s Session) backoff.Policy {
 	return r.learned(r.Policy(s.Key.Agent, s.Limit.Class), s)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// missed reports whether the session would have been resumed long ago, had anybody
+// Missed reports whether the session would have been resumed long ago, had anybody
 // been there since then. What waited for its turn while the daemon ran missed
 // nothing by that.
 func (s Session) Missed(since time.Time, r Rules, now time.Time) bool {

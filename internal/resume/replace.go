@@ -23,7 +23,7 @@ const (
 	NoNewcomer           Newcomers = "never"
 )
 
-// replaces reports whether a newcomer of that kind takes the place of a session
+// Replaces reports whether a newcomer of that kind takes the place of a session
 // of that agent.
 func (r Rules) Replaces(agent, kind string) bool {
 	switch {
@@ -45,6 +45,7 @@ func (s Session) Attended(kind string) Session {
 	return s
 }
 
+// SupersededBy says in words that another session has taken the place of this one.
 func (s Session) SupersededBy(other Key) string {
 	return fmt.Sprintf("session %s was started in the same directory after this one stopped, so this one is left to you: %s continues it", other.ID, s.retry())
 }

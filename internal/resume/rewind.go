@@ -7,7 +7,7 @@ import (
 	"resumed/internal/limit"
 )
 
-// latest returns when something last happened to the session.
+// Latest returns when something last happened to the session.
 func (s Session) Latest() time.Time {
 	happened := []time.Time{s.LimitedAt, s.MovedAt, s.BornAt, s.FoundAt, s.RecoveredAt, s.WaitFrom, s.RetryAskedAt, s.LastStart()}
 	return slices.MaxFunc(happened, time.Time.Compare)

@@ -130,7 +130,7 @@ type Priority struct {
 	Rank int
 }
 
-// rank returns that of a directory, by the closest one that is named. What is not
+// Rank returns that of a directory, by the closest one that is named. What is not
 // named comes last.
 func (r Rules) Rank(dir string) int {
 	rank, closest := math.MaxInt, -1

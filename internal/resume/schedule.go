@@ -70,7 +70,7 @@ func (s Session) scheduleAgain(r Rules, now time.Time) Session {
 	return s
 }
 
-// stated returns the time the provider named, with the margin it needs. It
+// Stated returns the time the provider named, with the margin it needs. It
 // does not count where it was over before the wait began and a resume has
 // been tried since: then it has proved to be no help, and backoff rules.
 func (s Session) Stated(r Rules) (time.Time, bool) {

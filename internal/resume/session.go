@@ -296,7 +296,7 @@ func (s Session) Interrupted() bool { return s.State != Watching && s.State != 0
 // found again in their files.
 func (s Session) WorthKeeping() bool { return !s.LimitedAt.IsZero() || s.Paused || s.Task != nil }
 
-// forgotten returns the session as one that was never interrupted. It keeps its
+// Forgotten returns the session as one that was never interrupted. It keeps its
 // name: somebody may still know it.
 func (s Session) Forgotten() Session {
 	return Session{
@@ -306,7 +306,7 @@ func (s Session) Forgotten() Session {
 	}
 }
 
-// restore returns the session as a new daemon takes it over.
+// Restore returns the session as a new daemon takes it over.
 func (s Session) Restore() Session {
 	if s.Run != nil {
 		run := *s.Run
@@ -316,7 +316,7 @@ func (s Session) Restore() Session {
 	return s
 }
 
-// deadline returns when the engine must look at the session again; zero: no
+// Deadline returns when the engine must look at the session again; zero: no
 // time will change it. A wait that is over while the command of an earlier
 // resume still runs, or while the session is paused, ends with these.
 func (s Session) Deadline() time.Time {

@@ -115,7 +115,7 @@ func (s Session) pending(ev Event, r Rules, now time.Time) (after Session, done 
 	return s, false
 }
 
-// withTask returns the session with its task changed.
+// WithTask returns the session with its task changed.
 func (s Session) WithTask(change func(*Task)) Session {
 	task := *s.Task
 	change(&task)
@@ -221,7 +221,7 @@ func (l *TaskNumbers) Give(s Session) Session {
 	return s.WithTask(func(t *Task) { t.N, t.Place = l.n, l.place })
 }
 
-// mayHaveBegun reports whether the session is the one that the command of the task works
+// MayHaveBegun reports whether the session is the one that the command of the task works
 // on, as far as is known: until it has told, it may be any new one of its directory.
 func (s Session) MayHaveBegun(other Session) bool {
 	switch {

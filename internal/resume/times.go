@@ -35,7 +35,7 @@ func ahead(t time.Time) time.Time {
 	return past(t)
 }
 
-// bounded returns an event whose times can be kept.
+// Bounded returns an event whose times can be kept.
 func Bounded(ev Event) Event {
 	switch ev := ev.(type) {
 	case Limited:
@@ -74,7 +74,7 @@ func boundedReset(r limit.Reset) limit.Reset {
 	return r
 }
 
-// bounded returns an observation whose times can be kept.
+// Bounded returns an observation whose times can be kept.
 func (s Observation) Bounded() Observation {
 	s.CwdBorn, s.Made, s.Event = past(s.CwdBorn), past(s.Made), Bounded(s.Event)
 	return s

@@ -55,7 +55,7 @@ func (r Rules) Reserved(s Session, now time.Time) (why string, until time.Time) 
 	return why, until
 }
 
-// keptBack is Reserved by what an account was told. It names no session: those who are
+// KeptBack is Reserved by what an account was told. It names no session: those who are
 // held back for the same reason stand together.
 func (r Rules) KeptBack(s Session, u Usage, now time.Time) (why string, until time.Time) {
 	until = r.reserved(u, now)

@@ -87,7 +87,7 @@ func short(d time.Duration) string {
 	return s
 }
 
-// typed is what a command that is printed calls a session: its whole id, which means it
+// Typed is what a command that is printed calls a session: its whole id, which means it
 // for ever and on every machine, with the agent before it where its name needs that.
 func Typed(key Key, name string) string {
 	if name == key.String() {

@@ -12,13 +12,16 @@ import (
 
 func send(message string) { _, _ = sd.SdNotify(false, message) }
 
+// Ready reports that the daemon has started.
 func Ready(status string) { send(sd.SdNotifyReady + "\nSTATUS=" + status) }
 
 // Reloading must be followed by Reloaded, or systemd waits for ever.
 func Reloading() { send(sd.SdNotifyReloading + "\n" + sd.SdNotifyMonotonicUsec()) }
 
+// Reloaded reports that a reload has ended.
 func Reloaded() { send(sd.SdNotifyReady) }
 
+// Stopping reports that the daemon stops.
 func Stopping() { send(sd.SdNotifyStopping + "\nSTATUS=stopping") }
 
 // FeedWatchdog proves to systemd that ping returns, until ctx is done: systemd restarts

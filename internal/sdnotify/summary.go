@@ -26,6 +26,7 @@ type Source struct {
 	ConfigRefused func() bool // the newest configuration is not in force
 }
 
+// NewSummary returns a summary that nothing is sent of yet.
 func NewSummary(source Source) *Summary {
 	return &Summary{source: source, wake: make(chan struct{}, 1)}
 }

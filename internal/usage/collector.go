@@ -36,6 +36,7 @@ const metersKey = "usage/meters"
 // collectEvery is the least time between two readings.
 const collectEvery = time.Minute
 
+// NewCollector returns a collector with the meters that were stored.
 func NewCollector(opts CollectorOptions) *Collector {
 	stored, _ := opts.Store.Value(metersKey)
 	return &Collector{

@@ -161,8 +161,8 @@ func TestFilesThatAreGoneAreForgotten(t *testing.T) {
 		}
 		r.w.forgetMissed()
 	}
-	require.Equal(t, 1, len(r.w.files)) // the mark of settle
-	require.Equal(t, 1, len(r.w.byID))
+	require.Len(t, r.w.files, 1) // the mark of settle
+	require.Len(t, r.w.byID, 1)
 	require.Len(t, r.w.dirs, 1)
 }
 

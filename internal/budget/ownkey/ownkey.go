@@ -35,6 +35,7 @@ type Budget struct {
 // ledgerKey is where the ledger is stored. It holds sums, and no key.
 const ledgerKey = "own_key/ledger"
 
+// New returns the budget as it was stored.
 func New(opts Options) *Budget {
 	stored, _ := opts.Store.Value(ledgerKey)
 	ledger, err := budget.NewLedger(stored)

@@ -107,7 +107,7 @@ func (b *book) all() iter.Seq[resume.Session] {
 
 // activeSessions returns the active sessions, each as it is when its turn comes.
 func (b *book) activeSessions() iter.Seq[resume.Session] {
-	return b.read(slices.Collect(maps.Keys(b.active)))
+	return b.read(slices.SortedFunc(maps.Keys(b.active), compareKeys))
 }
 
 func (b *book) read(keys []resume.Key) iter.Seq[resume.Session] {

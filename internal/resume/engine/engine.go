@@ -65,7 +65,7 @@ type Engine struct {
 	turned   time.Time // when the loop last turned, with its monotonic reading
 }
 
-// NewEngine returns an engine that knows the given sessions. Run starts it.
+// New returns an engine that knows the given sessions. Run starts it.
 func New(opts Options) *Engine {
 	opts.Rules.Recoveries = opts.Recoveries
 	e := &Engine{

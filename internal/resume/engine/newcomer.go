@@ -74,7 +74,7 @@ func (b *book) stoppedIn(at dirKey) iter.Seq[resume.Session] {
 	if dir == nil {
 		return b.read(nil)
 	}
-	return b.read(slices.Collect(maps.Keys(dir.stopped)))
+	return b.read(slices.SortedFunc(maps.Keys(dir.stopped), compareKeys))
 }
 
 // begunSince returns the sessions of a directory that began after a time and work.

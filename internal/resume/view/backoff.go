@@ -9,7 +9,7 @@ import (
 // mostWaits bounds how many waits are told of a policy that goes on for long.
 const mostWaits = 60
 
-// BackoffView is how long is waited before each resume of a session, as other programs see it.
+// Backoff is how long is waited before each resume of a session, as other programs see it.
 type Backoff struct {
 	Policy string     `json:"policy"`           // in words
 	Waits  []Wait     `json:"waits"`            // never null; the first ones of very many
@@ -17,7 +17,7 @@ type Backoff struct {
 	Stated *time.Time `json:"stated,omitempty"` // the provider has named a time: that is waited for instead
 }
 
-// WaitView is the wait before one resume.
+// Wait is the wait before one resume.
 type Wait struct {
 	Attempt     int     `json:"attempt"`
 	BaseSeconds float64 `json:"base_seconds"`

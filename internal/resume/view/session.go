@@ -10,7 +10,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// View is a session as other programs see it, in status and in notices. Its
+// Session is a session as other programs see it, in status and in notices. Its
 // JSON is a promise: fields may be added, none may change.
 type Session struct {
 	ID         string        `json:"id"`
@@ -52,7 +52,7 @@ type Session struct {
 	Call string `json:"-"` // names the step that called a person
 }
 
-// OwnKeyView is how a session that a limit has stopped goes on with its user's own key,
+// OwnKey is how a session that a limit has stopped goes on with its user's own key,
 // where they have allowed that. Sums are in US dollars.
 type OwnKey struct {
 	Active  bool       `json:"active"`            // it goes on with it
@@ -65,7 +65,7 @@ type OwnKey struct {
 	Instead string     `json:"instead,omitempty"` // why it cannot
 }
 
-// StartView is what a session's own process was started with. It names variables
+// Start is what a session's own process was started with. It names variables
 // and never tells what is in them.
 type Start struct {
 	Argv    []string `json:"argv"`    // never null; without the prompt
@@ -74,12 +74,12 @@ type Start struct {
 	Sandbox *string  `json:"sandbox"` // how its world differs from the daemon's; null: it does not, as far as is known
 }
 
-// CarriedView is what became of that in the last resume.
+// Carried is what became of that in the last resume.
 type Carried struct {
 	LeftOut []string `json:"left_out"` // never null
 }
 
-// PlanView is what the next resume of a session would do, as things stand. It
+// Plan is what the next resume of a session would do, as things stand. It
 // names variables and never tells what is in them.
 type Plan struct {
 	Command  []string `json:"command"`           // never null; empty: none would be run
@@ -94,7 +94,7 @@ type Plan struct {
 	OwnKey   string   `json:"own_key,omitempty"` // that it has its user's own key, and what it may cost, in words
 }
 
-// AttemptView is one resume as other programs see it.
+// Attempt is one resume as other programs see it.
 type Attempt struct {
 	N            int            `json:"n"`
 	StartedAt    *time.Time     `json:"started_at"`

@@ -6,7 +6,7 @@ import (
 	"resumed/internal/resume"
 )
 
-// TaskView is a task as other programs see it. Its JSON is a promise: fields may be
+// Task is a task as other programs see it. Its JSON is a promise: fields may be
 // added, none may change.
 type Task struct {
 	N       int              `json:"n"`

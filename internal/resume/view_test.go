@@ -1,7 +1,0 @@
-package resume
-
-import (
-	"flag"
-)
-
-var updateViews = flag.Bool("update-views", false, "write the golden views anew")

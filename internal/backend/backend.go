@@ -73,6 +73,7 @@ type Backend struct {
 	pause     *pauseSwitch
 }
 
+// New returns what answers the requests of one daemon.
 func New(opts Options) *Backend {
 	return &Backend{opts: opts, startedAt: time.Now(), pause: newPauseSwitch(opts.Paused, opts.Engine, opts.Store)}
 }
@@ -80,10 +81,13 @@ func New(opts Options) *Backend {
 // Paused reports whether the daemon as a whole is paused.
 func (b *Backend) Paused() bool { return b.pause.paused.Load() }
 
+// Queue answers requests about tasks.
 func (b *Backend) Queue() control.Tasks { return b.opts.Queue }
 
+// Changes is where followers hear of each step.
 func (b *Backend) Changes() *control.Changes { return b.opts.Changes }
 
+// Status returns the daemon and its sessions; without all, only those that matter to people.
 func (b *Backend) Status(ctx context.Context, all bool, only ...resume.Key) (control.Status, error) {
 	sessions, err := b.sessions(ctx, all, only)
 	if err != nil {
@@ -125,10 +129,12 @@ func (b *Backend) sessions(ctx context.Context, all bool, only []resume.Key) ([]
 	}
 }
 
+// Find returns the session that a text means.
 func (b *Backend) Find(ctx context.Context, name string) (resume.Key, error) {
 	return b.opts.Engine.Find(ctx, name)
 }
 
+// Plan says what the next resume of a session would do.
 func (b *Backend) Plan(ctx context.Context, key resume.Key) (view.Plan, error) {
 	session, err := b.opts.Engine.Session(ctx, key)
 	if err != nil {
@@ -200,6 +206,7 @@ func (b *Backend) accounts(known []resume.Account, all bool) []control.Account {
 	return shown
 }
 
+// Do carries out an order of a person for one session.
 func (b *Backend) Do(ctx context.Context, key resume.Key, order control.Order) (view.Session, error) {
 	if order == control.OwnKey {
 		return b.pay(ctx, key)
@@ -237,6 +244,7 @@ func (b *Backend) do(ctx context.Context, by string, key resume.Key, order contr
 	return b.opts.View(after), b.opts.Store.Sync(ctx, key)
 }
 
+// Told records what a session was told of its account's allowances.
 func (b *Backend) Told(ctx context.Context, key resume.Key, readings []usage.Reading) error {
 	session, err := b.opts.Engine.Session(ctx, key)
 	if err == nil {
@@ -245,6 +253,7 @@ func (b *Backend) Told(ctx context.Context, key resume.Key, readings []usage.Rea
 	return err
 }
 
+// Nudge has the transcript read of which an agent's hook tells.
 func (b *Backend) Nudge(nudge control.Nudge) error {
 	if agents.Hook(nudge.Agent) == nil {
 		return fmt.Errorf("no agent %q calls a hook", nudge.Agent)
@@ -263,18 +272,22 @@ func (b *Backend) DoFor(ctx context.Context, from, session string, order control
 	return b.do(ctx, from, key, order)
 }
 
+// Fleet returns a page of the machines of the fleet.
 func (b *Backend) Fleet(ctx context.Context, after string, most int) (control.Fleet, error) {
 	return b.opts.Fleet.Page(ctx, after, most)
 }
 
+// ForgetAccount removes what is stored of an account.
 func (b *Backend) ForgetAccount(ctx context.Context, name string) error {
 	return b.opts.Fleet.Forget(ctx, name)
 }
 
+// DoAway sends an order to another machine of the fleet.
 func (b *Backend) DoAway(ctx context.Context, host, session string, order control.Order) (view.Session, error) {
 	return b.opts.Fleet.Do(ctx, host, session, order)
 }
 
+// SetPaused holds back all resumes, or lets them go on.
 func (b *Backend) SetPaused(ctx context.Context, paused bool) error {
 	if err := b.pause.set(ctx, paused); err != nil {
 		return err
@@ -290,6 +303,7 @@ func (b *Backend) SetPaused(ctx context.Context, paused bool) error {
 	return b.opts.Store.Sync(ctx)
 }
 
+// History returns the steps of a session since a time.
 func (b *Backend) History(ctx context.Context, name string, since time.Time) (iter.Seq2[control.Step, error], error) {
 	status, err := b.Status(ctx, true)
 	if err != nil {
@@ -298,8 +312,10 @@ func (b *Backend) History(ctx context.Context, name string, since time.Time) (it
 	return journal.History(ctx, b.opts.Store, name, since, status.Sessions)
 }
 
+// PageURL returns the address of the page.
 func (b *Backend) PageURL(once bool) (string, error) { return b.opts.PageURL(once) }
 
+// Reload reads the configuration again.
 func (b *Backend) Reload(ctx context.Context) error {
 	if err := b.opts.Reload(ctx); err != nil {
 		return &control.ConfigError{Err: err}

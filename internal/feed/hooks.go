@@ -27,6 +27,7 @@ type HookCalls struct {
 	asked map[resume.Key]string // the transcripts, as the hooks name them
 }
 
+// NewHookCalls returns calls that nothing was told of yet.
 func NewHookCalls(session func(context.Context, resume.Key) (resume.Session, error), look func(context.Context, resume.Session) error, log *slog.Logger) *HookCalls {
 	return &HookCalls{session: session, look: look, log: log, wake: make(chan struct{}, 1), asked: make(map[resume.Key]string)}
 }

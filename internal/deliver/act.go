@@ -60,21 +60,21 @@ func (d *Deliverer) decide(ctx context.Context, session resume.Session, note boo
 	if note {
 		session = d.weigh(ctx, a, session)
 	}
-	if why := settings.TooCold(session); why != "" {
-		return nil, &resume.NotSent{Why: why, Park: true}
+	if notSent := parkIf(settings.TooCold(session)); notSent != nil {
+		return nil, notSent
 	}
 	if settings.Reserved != nil {
 		if why := settings.Reserved(session); why != "" {
-			return nil, &resume.NotSent{Why: why, Kept: true}
+			return nil, &resume.NotSent{Why: why, Then: resume.KeepForPeople}
 		}
 	}
 	owner, err := a.Owner(ctx, session)
 	if err != nil {
 		why := "cannot tell whether another process has the session open: " + whatHelps(err).Error()
-		return nil, &resume.NotSent{Why: why, Tell: errors.Is(err, agent.ErrUnseen)}
+		return nil, &resume.NotSent{Why: why, Then: tellIfUnseen(err)}
 	}
 	if owner == nil && note && settings.Leaves && session.RetryAskedAt.IsZero() && d.closed(a, session) {
-		return nil, &resume.NotSent{Why: "you have closed it", Closed: true}
+		return nil, &resume.NotSent{Why: "you have closed it", Then: resume.UserClosed}
 	}
 	if owner != nil && note {
 		session = d.identify(ctx, a, session, owner)
@@ -84,6 +84,14 @@ func (d *Deliverer) decide(ctx context.Context, session resume.Session, note boo
 	}
 	due := &delivery{Deliverer: d, session: session, agent: a, owner: owner}
 	return due, due.choose(ctx, settings)
+}
+
+// tellIfUnseen has a person told if processes cannot be seen: only a person can change that.
+func tellIfUnseen(err error) resume.Then {
+	if errors.Is(err, agent.ErrUnseen) {
+		return resume.Tell
+	}
+	return resume.TryAgain
 }
 
 // whatHelps leaves out what was done when processes could not be seen: what helps is all
@@ -116,10 +124,12 @@ func (v *delivery) choose(ctx context.Context, settings Settings) *resume.NotSen
 	}
 	switch {
 	case err != nil:
-		return &resume.NotSent{Why: err.Error(), Owner: v.owner, Tell: errors.Is(err, agent.ErrUnseen)}
+		return &resume.NotSent{Why: err.Error(), Owner: v.owner, Then: tellIfUnseen(err)}
 	case plan.Leave != nil:
 		notSent := leaving(plan.Leave, v.owner)
-		notSent.Unreached = v.owner != nil && plan.Leave.Tell
+		if v.owner != nil && notSent.Then == resume.Tell {
+			notSent.Then = resume.TellUnreached
+		}
 		return notSent
 	case plan.Type != nil:
 		v.way = &typing{delivery: v, plan: plan.Type}

@@ -33,7 +33,7 @@ func (c *command) String() string {
 
 func (c *command) ready(ctx context.Context) *resume.NotSent {
 	if why := replaced(c.session, c.plan.Dir); why != "" && c.owner == nil {
-		return &resume.NotSent{Why: why, Park: true}
+		return &resume.NotSent{Why: why, Then: resume.Park}
 	}
 	settings := c.opts.Settings()
 	if notSent := untouchable(settings, c.plan.Dir); notSent != nil {
@@ -145,7 +145,7 @@ func cannotStart(err error) resume.Event {
 	_, noProgram := errors.AsType[*runner.NotFoundError](err)
 	_, noDir := errors.AsType[*runner.DirError](err)
 	if noProgram || noDir {
-		return resume.NotSent{Why: err.Error(), Park: true}
+		return resume.NotSent{Why: err.Error(), Then: resume.Park}
 	}
 	if _, notKept := errors.AsType[*runner.KeepError](err); notKept {
 		return resume.NotSent{Why: err.Error()}

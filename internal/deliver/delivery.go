@@ -43,7 +43,7 @@ func (v *delivery) carryOut(ctx context.Context) resume.Event {
 		return *notSent
 	}
 	if v.opts.DryRun {
-		return resume.NotSent{Why: "dry run: would have " + v.way.String(), Park: true, Owner: v.owner}
+		return resume.NotSent{Why: "dry run: would have " + v.way.String(), Then: resume.Park, Owner: v.owner}
 	}
 	if sent, instead := v.way.send(ctx); !sent {
 		return instead

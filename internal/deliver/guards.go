@@ -46,10 +46,10 @@ func (d *Deliverer) setAside(ctx context.Context, session resume.Session) (*resu
 	if err == nil && why == "" {
 		why = session.Overdue(time.Now()) // only now it is known that nobody has gone on meanwhile
 	}
-	if err != nil || why == "" {
+	if err != nil {
 		return nil, err
 	}
-	return &resume.NotSent{Why: why, Park: true}, nil
+	return parkIf(why), nil
 }
 
 // refused says why nothing may be sent to the session, whoever holds it.
@@ -62,7 +62,7 @@ func refused(session resume.Session, a agent.Agent, settings Settings) *resume.N
 		return &resume.NotSent{Why: "its transcript " + session.Transcript + " is in none of the configured roots"}
 	}
 	if err := runner.CheckID(session.Key.ID); err != nil {
-		return &resume.NotSent{Why: err.Error(), Park: true}
+		return &resume.NotSent{Why: err.Error(), Then: resume.Park}
 	}
 	return foreign(settings, session.Transcript, session.Cwd)
 }
@@ -76,7 +76,7 @@ func foreign(settings Settings, paths ...string) *resume.NotSent {
 			continue // the plan says what that means
 		}
 		if err := settings.Trust.Check(path); err != nil {
-			return &resume.NotSent{Why: "it is not used: " + err.Error(), Park: true}
+			return &resume.NotSent{Why: "it is not used: " + err.Error(), Then: resume.Park}
 		}
 	}
 	return nil
@@ -89,7 +89,7 @@ func (d *Deliverer) givenUp(session resume.Session) *resume.NotSent {
 	if !ok || note.At.Before(session.LimitedAt) || !session.RetryAskedAt.IsZero() {
 		return nil
 	}
-	return &resume.NotSent{Why: "resumed exec gave up on it: " + sanitize.Short(note.Why, sanitize.Sentence), Park: true}
+	return &resume.NotSent{Why: "resumed exec gave up on it: " + sanitize.Short(note.Why, sanitize.Sentence), Then: resume.Park}
 }
 
 // untouchable says that the directory is one that the user does not want to be
@@ -99,10 +99,15 @@ func untouchable(settings Settings, dir string) *resume.NotSent {
 	if err != nil {
 		return nil // the plan says what that means
 	}
-	if why := settings.Excluded(target); why != "" {
-		return &resume.NotSent{Why: why, Park: true}
+	return parkIf(settings.Excluded(target))
+}
+
+// parkIf parks the session if there is a reason.
+func parkIf(why string) *resume.NotSent {
+	if why == "" {
+		return nil
 	}
-	return nil
+	return &resume.NotSent{Why: why, Then: resume.Park}
 }
 
 // located returns the session with its transcript by the name that it has in one

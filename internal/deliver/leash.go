@@ -28,7 +28,7 @@ func (d *Deliverer) leashed(session resume.Session, a agent.Agent, plan *agent.C
 	settings := d.opts.Settings()
 	configured, err := settings.Env(session.Key.Agent)
 	if err != nil {
-		return surroundings{}, &resume.NotSent{Why: err.Error(), Park: true}
+		return surroundings{}, &resume.NotSent{Why: err.Error(), Then: resume.Park}
 	}
 	all := surroundings{set: slices.Concat(plan.Env, configured), unset: plan.Unset}
 	o := session.StartedWith()
@@ -36,7 +36,7 @@ func (d *Deliverer) leashed(session resume.Session, a agent.Agent, plan *agent.C
 		return all, nil // the agent's room knows what that means
 	}
 	if o.Sandbox != "" && !plan.Inside {
-		return all, &resume.NotSent{Why: outside(session, *o, a), Park: true}
+		return all, &resume.NotSent{Why: outside(session, *o, a), Then: resume.Park}
 	}
 	missing := slices.Clone(plan.Carried.Missing)
 	if leash.Hides(plan.Argv) && len(missing) == 0 {
@@ -61,11 +61,11 @@ func (d *Deliverer) leashed(session resume.Session, a agent.Agent, plan *agent.C
 	}
 	if len(missing) > 0 {
 		why := sanitize.Short(leash.Refusal(missing), sanitize.Sentence) + "; " + byHand(session, a)
-		return all, &resume.NotSent{Why: why, Park: true}
+		return all, &resume.NotSent{Why: why, Then: resume.Park}
 	}
 	if o.Login != "" && a.Login(all.environ(), o.Salt) != o.Login {
 		why := "another account would be used: you are signed in as a different user than when the session ran; sign in as before, or " + byHand(session, a)
-		return all, &resume.NotSent{Why: why, Park: true}
+		return all, &resume.NotSent{Why: why, Then: resume.Park}
 	}
 	return all, nil
 }

@@ -27,7 +27,7 @@ func (m *message) send(ctx context.Context) (sent bool, instead resume.Event) {
 	// Not ctx: a request that was begun is answered, also when the daemon stops.
 	err := m.plan.Do(context.WithoutCancel(ctx))
 	if refusal, ok := errors.AsType[*agent.NotSentError](err); ok {
-		return false, resume.NotSent{Why: refusal.Why, Park: refusal.Park, Owner: m.owner}
+		return false, *leaving(&agent.Leave{Why: refusal.Why, Park: refusal.Park}, m.owner)
 	}
 	if err != nil {
 		return false, unknown("the prompt was sent, but the answer was not the expected one: " + err.Error())

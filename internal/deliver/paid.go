@@ -45,7 +45,7 @@ func (d *Deliverer) payer(a agent.Agent) (agent.Payable, string) {
 
 // unpaid is a resume that is not sent with the user's key, and not tried again with it.
 func unpaid(why string) *resume.NotSent {
-	return &resume.NotSent{Why: "it cannot continue with your own key: " + why, Unpaid: true}
+	return &resume.NotSent{Why: "it cannot continue with your own key: " + why, Then: resume.DropOwnKey}
 }
 
 // Unpayable says why the session cannot go on with its user's own key, as things stand; empty:
@@ -74,7 +74,7 @@ func (v *delivery) allowance() (most float64, notSent *resume.NotSent) {
 	}
 	if v.owner != nil { // whose account is its own
 		why := heldBy(*v.owner) + ": quit it there first, and it continues in the background with your own key"
-		return 0, &resume.NotSent{Why: why, Tell: true, Owner: v.owner}
+		return 0, &resume.NotSent{Why: why, Then: resume.Tell, Owner: v.owner}
 	}
 	most, why := v.opts.Purse.Left(v.session)
 	if why != "" {

@@ -10,7 +10,14 @@ import (
 
 // leaving is a resume that is not sent for the reason that the agent gives.
 func leaving(leave *agent.Leave, owner *resume.Owner) *resume.NotSent {
-	return &resume.NotSent{Why: leave.Why, Park: leave.Park, Tell: leave.Tell, Until: leave.Until, Owner: owner}
+	notSent := &resume.NotSent{Why: leave.Why, Until: leave.Until, Owner: owner}
+	switch {
+	case leave.Park:
+		notSent.Then = resume.Park
+	case leave.Tell:
+		notSent.Then = resume.Tell
+	}
+	return notSent
 }
 
 // livePlan says how a session is continued that a live process holds, as far

@@ -47,7 +47,7 @@ func (d *Deliverer) prepareTask(ctx context.Context, session resume.Session) (*d
 		return nil, nil
 	}
 	if why := session.Overdue(time.Now()); why != "" {
-		return nil, &resume.NotSent{Why: why, Park: true}
+		return nil, &resume.NotSent{Why: why, Then: resume.Park}
 	}
 	return d.decideTask(session)
 }
@@ -61,10 +61,10 @@ func (d *Deliverer) decideTask(session resume.Session) (*delivery, *resume.NotSe
 	}
 	starter, ok := a.(agent.Starter)
 	if !ok {
-		return nil, &resume.NotSent{Why: "resumed cannot start a session of " + session.Key.Agent, Park: true}
+		return nil, &resume.NotSent{Why: "resumed cannot start a session of " + session.Key.Agent, Then: resume.Park}
 	}
 	if err := runner.CheckID(session.Key.ID); err != nil {
-		return nil, &resume.NotSent{Why: err.Error(), Park: true}
+		return nil, &resume.NotSent{Why: err.Error(), Then: resume.Park}
 	}
 	plan, err := starter.Start(session)
 	switch {

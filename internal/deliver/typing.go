@@ -52,7 +52,7 @@ func (t *typing) ready(ctx context.Context) *resume.NotSent {
 	n := t.glances.count(t.session.Key, sight.Strange)
 	switch {
 	case notSent != nil && sight.Strange && n < lastGlance:
-		notSent.Park = false
+		notSent.Then = resume.TryAgain
 		notSent.Why = fmt.Sprintf("%s; resumed looks again before it tells you (look %d of %d)", notSent.Why, n, lastGlance)
 		return t.named(notSent)
 	case notSent != nil:
@@ -105,7 +105,7 @@ func (t *typing) refused(err error) *resume.NotSent {
 	if refusal.Passing {
 		return &resume.NotSent{Why: refusal.Why}
 	}
-	return &resume.NotSent{Why: noPane(refusal, t.plan), Tell: true, Unreached: true}
+	return &resume.NotSent{Why: noPane(refusal, t.plan), Then: resume.TellUnreached}
 }
 
 // noPane says why nothing can be typed, and what helps the next time.
@@ -181,10 +181,10 @@ func (t *typing) named(notSent *resume.NotSent) *resume.NotSent {
 		return nil
 	}
 	notSent.Owner = t.owner
-	switch {
-	case notSent.Unreached:
+	switch notSent.Then {
+	case resume.TellUnreached:
 		notSent.Why = t.opts.Settings().outOfReach(*t.owner, notSent.Why)
-	case notSent.Park:
+	case resume.Park:
 		notSent.Why = heldBy(*t.owner) + ": " + notSent.Why
 	}
 	return notSent
@@ -229,7 +229,7 @@ func (t *typing) write(ctx context.Context) *resume.NotSent {
 
 // unsent is a prompt that was typed and not sent: a person must look.
 func unsent(why string) *resume.NotSent {
-	return &resume.NotSent{Why: why + "; Enter was not pressed", Park: true}
+	return &resume.NotSent{Why: why + "; Enter was not pressed", Then: resume.Park}
 }
 
 // keep writes a screen that was not recognised where a person can look at it,

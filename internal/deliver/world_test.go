@@ -165,7 +165,7 @@ func describe(ev resume.Event) string {
 	switch ev := ev.(type) {
 	case resume.NotSent:
 		how := "not sent: "
-		if ev.Park {
+		if ev.Then == resume.Park {
 			how = "parked: "
 		}
 		return how + ev.Why

@@ -39,7 +39,7 @@ func TestWhatPeopleAreTold(t *testing.T) {
 		gaveUp = append(gaveUp, notify.Retrying)
 	}
 	gaveUp = append(gaveUp, notify.GaveUp)
-	held := resume.NotSent{Mark: "1", Why: "process 7 holds the session", Tell: true, Owner: &resume.Owner{PID: 7}}
+	held := resume.NotSent{Mark: "1", Why: "process 7 holds the session", Then: resume.Tell, Owner: &resume.Owner{PID: 7}}
 
 	for name, c := range map[string]struct {
 		events []resume.Event
@@ -163,7 +163,7 @@ func TestAStartThatIsKnownLateIsALineOfItsOwn(t *testing.T) {
 func TestTheLogSaysWhatNeedsAPerson(t *testing.T) {
 	parked := rateLimited()
 	parked.WaitHelps = false
-	held := resume.NotSent{Mark: "1", Why: "process 7 holds the session", Tell: true}
+	held := resume.NotSent{Mark: "1", Why: "process 7 holds the session", Then: resume.Tell}
 	for want, events := range map[string][]resume.Event{
 		`level=WARN msg="parked: needs a person"`:      {parked},
 		`level=WARN msg="waiting, but needs a person"`: {rateLimited(), resume.Due{Mark: "1"}, held},

@@ -56,9 +56,9 @@ func TestACallKeepsItsNameUntilItIsOver(t *testing.T) {
 // Two steps that call a person have two names, also where the session stands as it
 // stood before: what a restart takes for told is never told.
 func TestEachCallHasANameOfItsOwn(t *testing.T) {
-	held := NotSent{Mark: "1", Why: "nobody can see", Tell: true}
-	parked := NotSent{Mark: "2", Why: "nobody can go on", Park: true}
-	again := NotSent{Mark: "3", Why: "nobody can go on", Park: true}
+	held := NotSent{Mark: "1", Why: "nobody can see", Then: Tell}
+	parked := NotSent{Mark: "2", Why: "nobody can go on", Then: Park}
+	again := NotSent{Mark: "3", Why: "nobody can go on", Then: Park}
 	w := newWalk().do(limited(noon, limit.RateLimit)).after(time.Minute).do(Due{Mark: "1"}, held)
 	names := []string{w.Call}
 	w.after(time.Hour).do(Due{Mark: "2"}, parked)

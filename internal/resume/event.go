@@ -96,29 +96,33 @@ type (
 	// Recalled is a resume that is not to be sent, if it was not yet.
 	Recalled struct{}
 
-	// NotSent is a resume that was not sent, and why.
+	// NotSent is a resume that was not sent: why, and what follows from that.
 	NotSent struct {
 		Mark  string
 		Why   string
-		Park  bool   // waiting does not mend it
-		Tell  bool   // it may mend itself, but a person should know, once
-		Owner *Owner // who holds the session, where that is why
-
-		// Unreached says that the owner can be given nothing, as long as it lives.
-		Unreached bool
-
-		Closed   bool // its user was seen to have closed it just now
-		Answered bool // a person who ordered it did not know this: what follows needs another order
-		Kept     bool // what is left of the week is for people: the rules say until when
-
-		Unpaid bool // its user's own key cannot be used: it waits for its account
-
-		Until time.Time // when to look again; zero: soon
+		Then  Then
+		Owner *Owner    // the process that has the session open, if that is why
+		Until time.Time // when to try again; zero: soon
 	}
 
 	// Lost is a resume that an earlier daemon began and of which no living
 	// process and no trace in the transcript was found.
 	Lost struct{ Mark string }
+)
+
+// Then is what follows if a resume was not sent.
+type Then uint8
+
+// What may follow.
+const (
+	TryAgain      Then = iota // the session waits, and is tried again
+	Park                      // waiting does not help: a person has to act
+	Tell                      // it is tried again, and a person is told once
+	TellUnreached             // the same; the process that has it open can be given nothing as long as it lives
+	UserClosed                // its user was seen to have closed it just now
+	NeedsOrder                // it is tried again; the order that led here did not know this, and is used up
+	KeepForPeople             // the rest of the week's allowance is for people: the rules say until when
+	DropOwnKey                // its user's own key cannot be used: it waits for its account
 )
 
 // Identified is a live process of the session's own: the program that it runs,

@@ -69,7 +69,7 @@ func TestASessionOutOfReachWaitsForItsProcess(t *testing.T) {
 
 	w = newWalk().do(met, occupied)
 	w.now = w.NextAt
-	w.do(Due{Mark: "m1"}, NotSent{Mark: "m1", Why: why, Tell: true, Unreached: true, Owner: &Owner{PID: 7}})
+	w.do(Due{Mark: "m1"}, NotSent{Mark: "m1", Why: why, Then: TellUnreached, Owner: &Owner{PID: 7}})
 	require.Equal(t, why, w.Reason)
 	require.Equal(t, w.now.Add(recheck), w.NextAt)
 	require.False(t, w.do(Released{}).NextAt.After(w.now), "due at once when the process is gone")
@@ -85,7 +85,7 @@ func TestTheEndOfAHolderRevivesOnlyWhatItHeldBack(t *testing.T) {
 	parked := func(hold NotSent) *walk {
 		w := newWalk().do(limited(noon, limit.Overloaded))
 		w.now = w.NextAt
-		hold.Mark, hold.Park = "m1", true
+		hold.Mark, hold.Then = "m1", Park
 		w.do(Due{Mark: "m1"}, hold)
 		require.Equal(t, Parked, w.State)
 		return w
@@ -131,5 +131,5 @@ func TestASessionThatItsUserClosedIsLeftToThem(t *testing.T) {
 
 	w = leaves()
 	w.now = w.NextAt
-	require.Equal(t, Parked, w.do(Due{Mark: "m1"}, NotSent{Mark: "m1", Why: "you have closed it", Closed: true}).State, "seen when it is due")
+	require.Equal(t, Parked, w.do(Due{Mark: "m1"}, NotSent{Mark: "m1", Why: "you have closed it", Then: UserClosed}).State, "seen when it is due")
 }

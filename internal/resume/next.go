@@ -382,24 +382,27 @@ func (s Session) held(ev NotSent, r Rules, now time.Time) Session {
 		return s
 	}
 	s = s.withdraw()
-	if ev.Unpaid && s.Paid != nil {
+	if ev.Then == DropOwnKey && s.Paid != nil {
 		return s.unpaid(ev.Why, r, now)
 	}
-	s.Owner, s.Told, s.Unreached = ev.Owner, s.Told || ev.Tell, ""
-	if ev.Closed {
-		s.ClosedAt = now
-	}
-	if ev.Answered {
-		s.RetryAskedAt = time.Time{}
-	}
-	if ev.Unreached || ev.Park && ev.Owner != nil {
-		s.Unreached = ev.Why
-	}
-	if ev.Park {
+	s.Owner, s.Unreached = ev.Owner, ""
+	switch ev.Then {
+	case Park:
+		if ev.Owner != nil {
+			s.Unreached = ev.Why
+		}
 		s.State, s.NextAt, s.Reason = Parked, time.Time{}, ev.Why
 		return s
+	case Tell:
+		s.Told = true
+	case TellUnreached:
+		s.Told, s.Unreached = true, ev.Why
+	case UserClosed:
+		s.ClosedAt = now
+	case NeedsOrder:
+		s.RetryAskedAt = time.Time{}
 	}
-	if s = s.schedule(r, now); ev.Kept && s.NextAt.After(now) {
+	if s = s.schedule(r, now); ev.Then == KeepForPeople && s.NextAt.After(now) {
 		return s // until when is the rules' to say, and they may change
 	}
 	s.Hold = later(ev.Until, now.Add(recheck))

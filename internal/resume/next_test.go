@@ -346,7 +346,7 @@ func TestHeldResumesCostNoAttempt(t *testing.T) {
 
 	w.after(time.Minute).do(Due{Mark: "b"})
 	require.NotContains(t, w.Reason, "a person works there", "what held it does so no more")
-	w.do(NotSent{Mark: "b", Why: "claude was not found", Park: true})
+	w.do(NotSent{Mark: "b", Why: "claude was not found", Then: Park})
 	require.Equal(t, Parked, w.State)
 	require.Empty(t, w.Attempts)
 }
@@ -458,7 +458,7 @@ func TestAnOrderStandsUntilItIsCarriedOut(t *testing.T) {
 // Nor is an order leave for what the person could not know of: it ends with the answer.
 func TestAnOrderThatWasAnsweredDoesNotStand(t *testing.T) {
 	reset := noon.Add(time.Hour)
-	w := newWalk().do(limitedUntil(noon, limit.UsageLimit, reset), Retry{}, Due{Mark: "a"}, NotSent{Mark: "a", Why: "another machine looks after it", Answered: true})
+	w := newWalk().do(limitedUntil(noon, limit.UsageLimit, reset), Retry{}, Due{Mark: "a"}, NotSent{Mark: "a", Why: "another machine looks after it", Then: NeedsOrder})
 	require.Equal(t, Waiting, w.State)
 	require.Zero(t, w.RetryAskedAt)
 	require.Equal(t, reset.Add(w.rules.Margin), w.NextAt)
@@ -607,7 +607,7 @@ func randomEvent(dice *rand.Rand, w *walk) Event {
 		Ended{Mark: mark, Outcome: Failed},
 		Ended{Mark: mark, Outcome: TimedOut},
 		NotSent{Mark: mark, Why: "why"},
-		NotSent{Mark: mark, Why: "why", Park: true},
+		NotSent{Mark: mark, Why: "why", Then: Park},
 		Lost{Mark: mark},
 		Retry{},
 		Forget{},

@@ -88,7 +88,7 @@ func TestWhereAKeyDoesNotHelpTheLimitIsWaitedFor(t *testing.T) {
 			}, "it cost too much; usage limit",
 		},
 		"the budget is used up before": {
-			func(w *walk) { w.do(Due{Mark: "m1"}, NotSent{Mark: "m1", Why: "nothing is left", Unpaid: true}) }, "nothing is left; usage limit",
+			func(w *walk) { w.do(Due{Mark: "m1"}, NotSent{Mark: "m1", Why: "nothing is left", Then: DropOwnKey}) }, "nothing is left; usage limit",
 		},
 		"it is tried in vain": {
 			func(w *walk) {

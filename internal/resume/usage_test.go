@@ -51,7 +51,7 @@ func TestWhatIsFoundUsedWhenItIsDueWaitsByTheRules(t *testing.T) {
 	w.rules.WeeklyReserve = 40
 	w.do(limited(noon, limit.UsageLimit))
 	w.now = w.NextAt
-	w.do(Due{Mark: "m1"}, Metered{Usage{At: w.now, WeekUsed: 61, WeekResetsAt: week}}, NotSent{Mark: "m1", Kept: true, Why: "used"})
+	w.do(Due{Mark: "m1"}, Metered{Usage{At: w.now, WeekUsed: 61, WeekResetsAt: week}}, NotSent{Mark: "m1", Then: KeepForPeople, Why: "used"})
 	require.Equal(t, week.Add(w.rules.Margin), w.NextAt)
 	require.Contains(t, w.Reason, "61 % of the week's allowance is used")
 	require.Empty(t, w.Attempts)
@@ -59,7 +59,7 @@ func TestWhatIsFoundUsedWhenItIsDueWaitsByTheRules(t *testing.T) {
 	w.rules.WeeklyReserve = 30
 	require.False(t, w.do(Reconsider{}).NextAt.After(w.now), "there is enough left for other wishes")
 
-	w.do(Due{Mark: "m2"}, NotSent{Mark: "m2", Kept: true, Why: "used"})
+	w.do(Due{Mark: "m2"}, NotSent{Mark: "m2", Then: KeepForPeople, Why: "used"})
 	require.Equal(t, w.now.Add(recheck), w.NextAt, "never at once, whoever else thought that it is used")
 }
 

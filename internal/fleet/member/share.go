@@ -23,7 +23,11 @@ func (c *Client) Hold(ctx context.Context, s resume.Session) (*fleet.Hold, *resu
 	if m == nil {
 		problem := c.Problem()
 		why := "other machines can see it too, and " + cmp.Or(problem, "this host is still joining its fleet")
-		return nil, &resume.NotSent{Why: why, Answered: problem != ""}
+		notSent := &resume.NotSent{Why: why}
+		if problem != "" {
+			notSent.Then = resume.NeedsOrder
+		}
+		return nil, notSent
 	}
 	takeOver := m.config.Takeover == config.TakeoverAuto || !s.RetryAskedAt.IsZero()
 	held, err := m.fleet.Hold(ctx, shortHash(s.Key.String()), takeOver)
@@ -33,10 +37,13 @@ func (c *Client) Hold(ctx context.Context, s resume.Session) (*fleet.Hold, *resu
 		return held, nil
 	case gone != nil:
 		why := fmt.Sprintf("%v; make sure that it does not run there, then `resumed retry %s` continues it here", gone, s.Name)
-		return nil, &resume.NotSent{Why: why, Park: true}
+		return nil, &resume.NotSent{Why: why, Then: resume.Park}
 	default:
-		// An order of now is no leave to take the session over when that host is gone.
-		return nil, &resume.NotSent{Why: "other machines can see it too: " + err.Error(), Answered: elsewhere}
+		notSent := &resume.NotSent{Why: "other machines can see it too: " + err.Error()}
+		if elsewhere { // an order of now is no leave to take the session over when that host is gone
+			notSent.Then = resume.NeedsOrder
+		}
+		return nil, notSent
 	}
 }
 

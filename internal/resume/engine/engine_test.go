@@ -352,7 +352,7 @@ func TestASessionThatIsLeftAloneKeepsNobodyWaiting(t *testing.T) {
 		rules.MaxConcurrent, rules.Margin = 10, 0
 		w := newWorld(t, rules, func(ctx context.Context, w *world, s resume.Session) {
 			if s.Key.ID < "c" {
-				_, _ = w.Apply(ctx, s.Key, resume.NotSent{Mark: s.Run.Mark, Why: "its directory is gone", Park: true})
+				_, _ = w.Apply(ctx, s.Key, resume.NotSent{Mark: s.Run.Mark, Why: "its directory is gone", Then: resume.Park})
 				return
 			}
 			recovers(ctx, w, s)

@@ -262,12 +262,12 @@ func (l *life) act(ctx context.Context, s resume.Session) {
 		return
 	}
 	if why, err := l.engine.Superseded(ctx, s.Key); err != nil || why != "" {
-		_, _ = l.engine.Apply(ctx, s.Key, resume.NotSent{Mark: mark, Why: why, Park: true})
+		_, _ = l.engine.Apply(ctx, s.Key, resume.NotSent{Mark: mark, Why: why, Then: resume.Park})
 		return
 	}
 	if why := now.Overdue(time.Now()); why != "" {
 		l.ask(now)
-		_, _ = l.engine.Apply(ctx, s.Key, resume.NotSent{Mark: mark, Why: why, Park: true})
+		_, _ = l.engine.Apply(ctx, s.Key, resume.NotSent{Mark: mark, Why: why, Then: resume.Park})
 		return
 	}
 	if l.owned(p) {

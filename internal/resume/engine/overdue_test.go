@@ -16,7 +16,7 @@ import (
 // asks sends what is not to be asked about, as whoever delivers does.
 func asks(ctx context.Context, w *world, s resume.Session) {
 	if why := s.Overdue(time.Now()); why != "" {
-		_, _ = w.Apply(ctx, s.Key, resume.NotSent{Mark: s.Run.Mark, Why: why, Park: true})
+		_, _ = w.Apply(ctx, s.Key, resume.NotSent{Mark: s.Run.Mark, Why: why, Then: resume.Park})
 		return
 	}
 	works(ctx, w, s)

@@ -56,6 +56,17 @@ type Holder interface {
 	// Lives reports whether the very process lives.
 	Lives(resume.Process) bool
 
+	// NoProcess reports whether certainly no process lives that might hold any session
+	// of the agent.
+	NoProcess(context.Context) bool
+
+	// Writer returns the process that has the session's transcript open to write into
+	// it, of an agent of which nothing else tells who holds a session; 0: none is known.
+	Writer(context.Context, resume.Session) int
+
+	// Unwatched returns the live processes of the agent whose sessions are not watched.
+	Unwatched(context.Context) ([]UnwatchedProcess, error)
+
 	// Killed reports whether the process that held the session, and is gone, is known
 	// to have been killed, or to have crashed: its user did not end it.
 	Killed(resume.Session, resume.Owner) bool
@@ -158,18 +169,6 @@ type Words struct {
 	Most   float64 // what it may cost, in US dollars, where that is bounded; 0: it is not
 }
 
-// Payable is what an Agent may also be: one that goes on with a key of its user's own, counts
-// what that costs, and stops at a sum.
-type Payable interface {
-	// Cost returns what the session has cost until now, by the agent's own count; false:
-	// it has not counted.
-	Cost(ctx context.Context, s resume.Session) (resume.Cost, bool, error)
-
-	// Unpayable says why a run of the session in that directory and environment would not use
-	// such a key, or would show it to somebody else; empty: nothing is against it.
-	Unpayable(s resume.Session, dir string, environ []string) string
-}
-
 // Source is one place where an agent writes.
 type Source struct {
 	Account string // of the sessions found there
@@ -264,29 +263,6 @@ type Command struct {
 	// Keep are files that the agent itself may lose when it runs: each is
 	// copied aside before, and nothing is run where that cannot be done.
 	Keep []string
-}
-
-// WriterFinder is what an Agent may also be: one of which it is not known which process
-// holds a session, but at times which one writes its transcript.
-type WriterFinder interface {
-	// Writer returns the process that has the session's transcript open to write
-	// into it; 0: none is known.
-	Writer(ctx context.Context, s resume.Session) int
-}
-
-// QuickSizer is what a Reader may also be: one that often can tell what Weigh does while a line of
-// the session is read.
-type QuickSizer interface {
-	// WeighAt is Weigh by the little that stands right before the line in its open file.
-	WeighAt(Line) (resume.Context, bool)
-}
-
-// ProcessChecker is what an Agent may also be: one that can tell that no process is there to
-// hold a session.
-type ProcessChecker interface {
-	// NoProcess reports whether no process lives that might hold any session of the agent, as
-	// far as can be known.
-	NoProcess(context.Context) bool
 }
 
 // Leave says why nothing may be sent.

@@ -185,3 +185,12 @@ func (b *Base) Tidy(context.Context, resume.Session) error { return nil }
 
 // Killed says that nothing is known of how a process ended.
 func (b *Base) Killed(resume.Session, resume.Owner) bool { return false }
+
+// NoProcess says that a process may live.
+func (b *Base) NoProcess(context.Context) bool { return false }
+
+// Writer says that no process is known by the files that it writes.
+func (b *Base) Writer(context.Context, resume.Session) int { return 0 }
+
+// Unwatched says that no process is known whose sessions are not watched.
+func (b *Base) Unwatched(context.Context) ([]UnwatchedProcess, error) { return nil, nil }

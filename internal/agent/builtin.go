@@ -16,7 +16,7 @@ type Builtin struct {
 	Models    bool     // its program goes on with another model by itself, where it is told which
 	OwnKey    string   // the variable by which its program takes a key of its user's own; empty: it cannot be bounded what that costs
 	Variables []string // of the environment, that say where it keeps its sessions
-	Hands     Hands    // what a person does in it
+	Remedies  Remedies // what a person does in it
 
 	// New makes the agent.
 	New func(Options) (Agent, error)
@@ -57,9 +57,9 @@ type Hook struct {
 	Calls func(settings []byte) string
 }
 
-// Hands are what a person does in an agent where waiting does not help, as phrases
+// Remedies are what a person does in an agent where waiting does not help, as phrases
 // for a sentence. What is empty is said in general words.
-type Hands struct {
+type Remedies struct {
 	SignIn  string // "run claude and type /login"
 	Pay     string // "raise the spend limit at …"
 	Shorten string // "/compact": what makes a conversation that is too long shorter

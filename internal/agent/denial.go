@@ -46,9 +46,9 @@ func (d Denial) String() string {
 // Call is a tool that an agent called.
 type Call struct{ ID, Tool, Use string }
 
-// Trace is what one record tells of a run's tools. The zero Trace is a record
+// ToolUse is what one record tells of a run's tools. The zero ToolUse is a record
 // that tells nothing of them, such as an answer in words.
-type Trace struct {
+type ToolUse struct {
 	At     time.Time
 	Calls  []Call
 	Denied *Denial
@@ -58,7 +58,7 @@ type Trace struct {
 // LastDenial reads a transcript from its end back to where a run began. A
 // denial counts where no tool was called after it: otherwise the agent went on
 // without. told reports whether the run called any tool at all.
-func LastDenial(ctx context.Context, path string, since time.Time, read func(Line) Trace) (d Denial, denied, told bool, err error) {
+func LastDenial(ctx context.Context, path string, since time.Time, read func(Line) ToolUse) (d Denial, denied, told bool, err error) {
 	err = LinesBack(ctx, path, func(line Line) bool {
 		if line.Cut {
 			return true // not a whole record: nothing can be said of it

@@ -19,8 +19,8 @@ import (
 // files of its homes, and whose program takes a prompt by -p and --prompt.
 type Description struct {
 	About
-	Title string // for people
-	Hands Hands  // what a person does in it
+	Title    string   // for people
+	Remedies Remedies // what a person does in it
 
 	Home          string   // what its home is called, below the user's home directory
 	HomeVariables []string // that name another home; the last takes a run there
@@ -97,7 +97,7 @@ type Described struct {
 // Builtin is the agent in the list of agents.
 func (is Description) Builtin(newAgent func(Options) (Agent, error)) Builtin {
 	return Builtin{
-		Name: is.Name, Title: is.Title, Headless: is.Program + " -p", Variables: is.HomeVariables, Hands: is.Hands, New: newAgent,
+		Name: is.Name, Title: is.Title, Headless: is.Program + " -p", Variables: is.HomeVariables, Remedies: is.Remedies, New: newAgent,
 	}
 }
 
@@ -125,7 +125,7 @@ func (d *Described) Describe(is Description, o Options) error {
 		return variable + "=" + home
 	}
 	d.is = is
-	d.Read, d.Trace, d.Size = d.observe, d.trace, d.size
+	d.Read, d.ToolUse, d.Size = d.observe, d.trace, d.size
 	return errors.Join(bad...)
 }
 
@@ -156,9 +156,9 @@ func (d *Described) observe(line Line) (o resume.Observation, ok bool) {
 	return o, o.Key.ID != ""
 }
 
-func (d *Described) trace(line Line) Trace {
+func (d *Described) trace(line Line) ToolUse {
 	r, _ := d.record(line)
-	return Trace{At: r.At, Calls: r.Calls, Denied: r.Denied, Other: endsRun(r.Event)}
+	return ToolUse{At: r.At, Calls: r.Calls, Denied: r.Denied, Other: endsRun(r.Event)}
 }
 
 // endsRun reports whether a run was stopped by something else than a denial.
@@ -198,7 +198,7 @@ func (d *Described) Plan(ctx context.Context, s resume.Session, w Words) (Plan, 
 		return Parked("the session id %q is none of %s", s.Key.ID, d.Name()), nil
 	}
 	last, had, err := d.endOf(ctx, s, w)
-	if plan, stands, err := Standing(s, last, err); !stands {
+	if plan, stands, err := StillStoppedBy(s, last, err); !stands {
 		return plan, err
 	}
 	var choice Choice

@@ -7,17 +7,10 @@ import (
 	"resumed/internal/resume"
 )
 
-// Identified is an Agent that can tell whose allowance its sessions use, by what stands in
-// its own files or in a key.
-type Identified interface {
-	// Identity returns what is the same wherever that account is used, for a run with
-	// that environment; empty: nobody knows. It may be a secret: it must not leave the
-	// host as it is.
-	Identity(s resume.Session, environ []string) string
-}
-
-// Identity tells by the first key that is set, else by who is signed in at the session's
-// home. A session that was seen to run in another's name is nobody's.
+// Identity returns a text that is the same wherever the account of the session is used, for a
+// run with that environment; empty: it is not known. The first key that is set tells, else the
+// login of the session's home. A session that was seen to run with another login has none. The text may
+// be a secret: it must not leave the host as it is.
 func (t *Transcripts) Identity(s resume.Session, environ []string) string {
 	if t.Elsewhere != nil {
 		if home := t.Elsewhere(t.Homes.Of(s.Transcript)); home != "" {

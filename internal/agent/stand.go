@@ -29,28 +29,28 @@ func SentByUs(s resume.Session, at time.Time) bool {
 	return false
 }
 
-// Stands returns the last thing that a session's transcript says and whether the
+// StillStopped returns the last thing that a session's transcript says and whether the
 // session stands where it stopped, or what is to be done otherwise.
-func Stands(ctx context.Context, a Reader, s resume.Session) (last Evidence, otherwise Plan, stands bool, err error) {
+func StillStopped(ctx context.Context, a Reader, s resume.Session) (last Evidence, otherwise Plan, stands bool, err error) {
 	last, found, err := LastOf(ctx, a, s)
 	if found && last.Key != s.Key {
 		return last, Left("the transcript goes on as session " + last.Key.ID), false, err
 	}
-	otherwise, stands, err = Standing(s, last.Event, err)
+	otherwise, stands, err = StillStoppedBy(s, last.Event, err)
 	return last, otherwise, stands, err
 }
 
-// Standing reports whether a session stands where it stopped by what its
+// StillStoppedBy reports whether a session stands where it stopped by what its
 // transcript says last, or why that could not be read; or it returns what is to
 // be done otherwise.
-func Standing(s resume.Session, last resume.Event, unread error) (otherwise Plan, stands bool, err error) {
+func StillStoppedBy(s resume.Session, last resume.Event, unread error) (otherwise Plan, stands bool, err error) {
 	if errors.Is(unread, fs.ErrNotExist) {
 		return Parked("the transcript is gone"), false, nil
 	}
 	if unread != nil {
 		return Plan{}, false, unread
 	}
-	if why := StandsBack(s, last, time.Now()); why != "" {
+	if why := WhyNotNow(s, last, time.Now()); why != "" {
 		return Left(why), false, nil
 	}
 	return Plan{}, true, nil
@@ -70,10 +70,10 @@ func LastOf(ctx context.Context, a Reader, s resume.Session) (last Evidence, fou
 	return last, found, err
 }
 
-// StandsBack returns why a session is not continued by what its transcript says
+// WhyNotNow returns why a session is not continued by what its transcript says
 // last, or nothing where it stands where it stopped. A nil event is a
 // transcript that says nothing.
-func StandsBack(s resume.Session, last resume.Event, now time.Time) string {
+func WhyNotNow(s resume.Session, last resume.Event, now time.Time) string {
 	switch e := last.(type) {
 	case resume.Limited:
 		reset := e.Reset

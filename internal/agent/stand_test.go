@@ -42,9 +42,9 @@ func TestWhyASessionIsLeftAlone(t *testing.T) {
 		"does not say any more":     nil,
 		"until 2026-11-15T02:00:00": resume.Limited{Verdict: until(now.Add(2 * time.Hour))},
 	} {
-		require.Contains(t, agent.StandsBack(s, last, now), want)
+		require.Contains(t, agent.WhyNotNow(s, last, now), want)
 	}
 	for _, reset := range []time.Time{{}, now.Add(-time.Hour), known} {
-		require.Empty(t, agent.StandsBack(s, resume.Limited{Verdict: until(reset)}, now))
+		require.Empty(t, agent.WhyNotNow(s, resume.Limited{Verdict: until(reset)}, now))
 	}
 }

@@ -29,8 +29,8 @@ type Transcripts struct {
 	// Observe what is the same for all.
 	Read func(Line) (resume.Observation, bool)
 
-	// Trace says what a line tells of tools.
-	Trace func(Line) Trace
+	// ToolUse says what a line tells of tools.
+	ToolUse func(Line) ToolUse
 
 	// Size returns how large the context was at a line that is an answer; nil:
 	// this agent does not tell.
@@ -73,7 +73,7 @@ func (t *Transcripts) Denied(ctx context.Context, s resume.Session, run Ran) (De
 	if err := ctx.Err(); err != nil {
 		return Denial{}, false, err
 	}
-	d, denied, _, err := LastDenial(ctx, s.Transcript, run.Since, t.Trace)
+	d, denied, _, err := LastDenial(ctx, s.Transcript, run.Since, t.ToolUse)
 	return d, denied, err
 }
 

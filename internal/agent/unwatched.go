@@ -21,12 +21,6 @@ type UnwatchedProcess struct {
 	Roots    []string // what has to be watched: the last of them is not; none: it is a server
 }
 
-// UnwatchedFinder is an agent whose processes may have other homes than those that are
-// watched.
-type UnwatchedFinder interface {
-	Unwatched(context.Context) ([]UnwatchedProcess, error)
-}
-
 // String says it for people.
 func (s UnwatchedProcess) String() string {
 	if len(s.Roots) == 0 {

@@ -13,7 +13,7 @@ import (
 // remedies is what a person can do about each class of refusal, once waiting and trying
 // did not help. It is the one table: status, notices, the page, explain and the documents
 // say what stands here. {logs} is the command that prints what the resumes printed.
-var remedies = map[limit.Class]func(agent.Hands) string{
+var remedies = map[limit.Class]func(agent.Remedies) string{
 	limit.RateLimit:   always("leave the account alone for some minutes"),
 	limit.UsageLimit:  always("wait until the limit lifts"),
 	limit.Overloaded:  always("check whether the provider is up again"),
@@ -21,11 +21,13 @@ var remedies = map[limit.Class]func(agent.Hands) string{
 	limit.Network:     always("check whether this machine reaches the provider"),
 	limit.Timeout:     always("look at what it did last ({logs})"),
 	limit.Unknown:     always("look at what it said ({logs})"),
-	limit.Auth:        func(h agent.Hands) string { return "sign in: " + cmp.Or(h.SignIn, "open the agent and sign in there") },
-	limit.Billing: func(h agent.Hands) string {
+	limit.Auth: func(h agent.Remedies) string {
+		return "sign in: " + cmp.Or(h.SignIn, "open the agent and sign in there")
+	},
+	limit.Billing: func(h agent.Remedies) string {
 		return cmp.Or(h.Pay, "buy credits or raise the spend limit at its provider")
 	},
-	limit.ContextOverflow: func(h agent.Hands) string {
+	limit.ContextOverflow: func(h agent.Remedies) string {
 		if h.Shorten == "" {
 			return "open it and make the conversation shorter"
 		}
@@ -34,7 +36,9 @@ var remedies = map[limit.Class]func(agent.Hands) string{
 	limit.BadRequest: always("open it and see what was refused"),
 }
 
-func always(words string) func(agent.Hands) string { return func(agent.Hands) string { return words } }
+func always(words string) func(agent.Remedies) string {
+	return func(agent.Remedies) string { return words }
+}
 
 // Remedies returns what can be done about each class, for an agent of that name.
 func Remedies(name string) map[limit.Class]string {
@@ -45,13 +49,13 @@ func Remedies(name string) map[limit.Class]string {
 	return all
 }
 
-func handsOf(name string) agent.Hands {
+func handsOf(name string) agent.Remedies {
 	for _, b := range builtin {
 		if b.Name == name {
-			return b.Hands
+			return b.Remedies
 		}
 	}
-	return agent.Hands{} // the user's own
+	return agent.Remedies{} // the user's own
 }
 
 // Remedy says what a person can do now for a session that does not go on by itself. It is

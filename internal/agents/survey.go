@@ -77,9 +77,7 @@ func Survey(ctx context.Context, cfg config.Config, recorded string) ([]Finding,
 		for _, src := range agent.SourcesOf(a) {
 			f.Homes = append(f.Homes, visit(src, foreign))
 		}
-		if finder, ok := a.(agent.UnwatchedFinder); ok {
-			f.Unwatched, _ = finder.Unwatched(ctx) // where processes cannot be seen, none is found
-		}
+		f.Unwatched, _ = a.Unwatched(ctx) // where processes cannot be seen, none is found
 		all = append(all, f)
 	}
 	return all, nil

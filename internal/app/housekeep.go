@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"resumed/internal/agent"
 	"resumed/internal/deliver"
 	"resumed/internal/lease"
 	"resumed/internal/state"
@@ -96,11 +95,7 @@ func (h housekeeper) tidyAll(ctx context.Context) {
 func (h housekeeper) tellStrays(ctx context.Context, told map[string]bool) {
 	settings := h.settings.Load()
 	for _, name := range settings.agentNames() {
-		finder, ok := settings.agents[name].(agent.UnwatchedFinder)
-		if !ok {
-			continue
-		}
-		strays, _ := finder.Unwatched(ctx) // where processes cannot be seen, none is found
+		strays, _ := settings.agents[name].Unwatched(ctx) // where processes cannot be seen, none is found
 		for _, stray := range strays {
 			if key := name + "\x00" + stray.Home; !told[key] {
 				told[key] = true

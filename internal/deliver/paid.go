@@ -33,14 +33,26 @@ type Purse interface {
 	Key(agent string) (variable, key string, err error)
 }
 
+// payable is an agent that goes on with a key of its user's own, counts what that costs, and stops
+// at a sum.
+type payable interface {
+	// Cost returns what the session has cost until now, by the agent's own count; false:
+	// it has not counted.
+	Cost(ctx context.Context, s resume.Session) (resume.Cost, bool, error)
+
+	// Unpayable says why a run of the session in that directory and environment would not use
+	// such a key, or would show it to somebody else; empty: nothing is against it.
+	Unpayable(s resume.Session, dir string, environ []string) string
+}
+
 // payer returns the agent as one that goes on with a key, or why it cannot. What is wrong with
 // the key itself shows when it is read.
-func (d *Deliverer) payer(a agent.Agent) (agent.Payable, string) {
-	payable, ok := a.(agent.Payable)
+func (d *Deliverer) payer(a agent.Agent) (payable, string) {
+	payer, ok := a.(payable)
 	if !ok || d.opts.Purse == nil {
 		return nil, "what a session of " + a.Name() + " costs is not known, so no budget would hold"
 	}
-	return payable, ""
+	return payer, ""
 }
 
 // unpaid is a resume that is not sent with the user's key, and not tried again with it.
@@ -150,7 +162,7 @@ func (d *Deliverer) settle(ctx context.Context, session resume.Session, ended re
 	}
 	var has resume.Cost
 	counted := false
-	if a, ok := d.opts.Settings().Agent(session.Key.Agent).(agent.Payable); ok {
+	if a, ok := d.opts.Settings().Agent(session.Key.Agent).(payable); ok {
 		var err error
 		if has, counted, err = a.Cost(ctx, session); err != nil {
 			d.log.Warn("the cost of a resume with your own key could not be read: all that it was allowed to cost counts as spent",

@@ -127,7 +127,7 @@ func (d *Deliverer) lookFor(ctx context.Context, looks map[resume.Key]search, ke
 			switch {
 			case found:
 				delete(looks, key)
-			case look.vain == mostLooks || standing[i].Interrupted() && nobody(together, settings.Agent(key.Agent)):
+			case look.vain == mostLooks || standing[i].Interrupted() && noProcess(together, settings.Agent(key.Agent)):
 				d.witnesses.giveUp(key, time.Now())
 				delete(looks, key)
 			default:
@@ -137,13 +137,10 @@ func (d *Deliverer) lookFor(ctx context.Context, looks map[resume.Key]search, ke
 	}
 }
 
-// nobody reports whether there is no process that might turn out to hold a session of the agent that
-// has stopped: who wrote to its transcript is gone, or cannot be seen from here. Of a session that moves that says
-// little: its process may have only just been begun, and does not look like one of the agent yet.
-func nobody(ctx context.Context, a agent.Agent) bool {
-	checker, ok := a.(agent.ProcessChecker)
-	return ok && checker.NoProcess(ctx)
-}
+// noProcess reports whether no process can turn out to hold a session of the agent that has stopped. Of a
+// session that moves that says little: its process may have only just been started, and does not look
+// like one of the agent yet.
+func noProcess(ctx context.Context, a agent.Agent) bool { return a != nil && a.NoProcess(ctx) }
 
 // witness looks at the process of a session, and reports whether there is
 // nothing more to look for. What the session's files say of one that stands still is
@@ -189,11 +186,7 @@ func (d *Deliverer) seen(ctx context.Context, a agent.Agent, session resume.Sess
 // transcript, where the agent knows no more of it than that: it holds nothing, but
 // tells where the session lives.
 func (d *Deliverer) writer(ctx context.Context, a agent.Agent, session resume.Session) (after resume.Session, seen bool) {
-	writing, ok := a.(agent.WriterFinder)
-	if !ok {
-		return session, false
-	}
-	pid := writing.Writer(ctx, session)
+	pid := a.Writer(ctx, session)
 	if pid == 0 {
 		return session, false
 	}

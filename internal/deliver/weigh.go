@@ -9,7 +9,7 @@ import (
 
 // weigh notes what a resume of the session has to read again, and returns the
 // session with that. That it is not known is no trouble.
-func (d *Deliverer) weigh(ctx context.Context, a agent.Agent, session resume.Session) resume.Session {
+func (d *Deliverer) weigh(ctx context.Context, a agent.Meter, session resume.Session) resume.Session {
 	size, known, err := a.Weigh(ctx, session)
 	switch {
 	case err != nil && ctx.Err() == nil:
@@ -22,7 +22,7 @@ func (d *Deliverer) weigh(ctx context.Context, a agent.Agent, session resume.Ses
 }
 
 // meter notes how much of its allowances is used, as far as the agent tells.
-func (d *Deliverer) meter(ctx context.Context, a agent.Agent, session resume.Session) resume.Session {
+func (d *Deliverer) meter(ctx context.Context, a agent.Meter, session resume.Session) resume.Session {
 	usage, known, err := a.Usage(ctx, session)
 	switch {
 	case err != nil && ctx.Err() == nil:
@@ -40,18 +40,18 @@ const countLooks = 4
 
 // uncounted reports whether that may still come.
 func (d *Deliverer) uncounted(a agent.Agent, session resume.Session) bool {
-	_, ok := a.(agent.Payable)
+	_, ok := a.(payable)
 	return ok && d.opts.Purse != nil && d.opts.Purse.Offers(session.Key.Agent) && session.Cost.Read <= session.Seen.Offset
 }
 
 // Price notes what the session has cost until now, as far as the agent counts that and its user
 // may have it go on at their own cost.
 func (d *Deliverer) Price(ctx context.Context, a agent.Agent, session resume.Session) resume.Session {
-	payable, ok := a.(agent.Payable)
+	payer, ok := a.(payable)
 	if !ok || d.opts.Purse == nil || !d.opts.Purse.Offers(session.Key.Agent) {
 		return session
 	}
-	cost, known, err := payable.Cost(ctx, session)
+	cost, known, err := payer.Cost(ctx, session)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		d.log.Debug("it could not be read what a session has cost", "session", session.Key.ID, "agent", session.Key.Agent, "err", err)

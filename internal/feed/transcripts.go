@@ -260,10 +260,16 @@ func (r *reader) observe(batch watch.Batch, line watch.Line, born func() (time.T
 	return tidy(seen, r.agent.Name()), true
 }
 
+// quickSizer is an agent that often can tell the size of a session's context by the little that
+// stands right before a line in its open file.
+type quickSizer interface {
+	WeighAt(agent.Line) (resume.Context, bool)
+}
+
 // weigh adds to a refusal that was just written what a resume has to read again, while the file is
 // open. Of others, and where that stands far from it, that is looked for later.
 func (r *reader) weigh(batch watch.Batch, told []resume.Observation) {
-	scales, ok := r.agent.(agent.QuickSizer)
+	sizer, ok := r.agent.(quickSizer)
 	if !ok || batch.Back || len(told) == 0 || r.source.Shared {
 		return
 	}
@@ -272,7 +278,7 @@ func (r *reader) weigh(batch watch.Batch, told []resume.Observation) {
 	if !ok {
 		return
 	}
-	limited.Context, _ = scales.WeighAt(agent.Line{Path: batch.Path, Offset: last.Pos.Offset, File: batch.File, ModTime: batch.ModTime})
+	limited.Context, _ = sizer.WeighAt(agent.Line{Path: batch.Path, Offset: last.Pos.Offset, File: batch.File, ModTime: batch.ModTime})
 	last.Event = limited
 }
 

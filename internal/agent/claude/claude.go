@@ -27,7 +27,7 @@ var Builtin = agent.Builtin{
 	Models:    true,
 	OwnKey:    account.KeyVariable,
 	Variables: []string{startup.HomeVariable},
-	Hands:     agent.Hands{SignIn: "run claude and type /login", Pay: "raise the spend limit or buy credits at claude.ai/settings/usage", Shorten: "/compact"},
+	Remedies:  agent.Remedies{SignIn: "run claude and type /login", Pay: "raise the spend limit or buy credits at claude.ai/settings/usage", Shorten: "/compact"},
 	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
 
 	StatusLine: account.StatusLine,
@@ -64,7 +64,7 @@ func New(o Options) (*Agent, error) {
 	}, fallback: o.Model}
 	a.Holders, a.Account = holders.New(&a.Transcripts), account.New(&a.Transcripts)
 	a.reader.LimitsAt = a.LimitsAt
-	a.Read, a.Trace, a.Size = a.reader.Read, a.reader.Trace, transcript.Size
+	a.Read, a.ToolUse, a.Size = a.reader.Read, a.reader.Trace, transcript.Size
 	a.Elsewhere = func(home string) string {
 		if home == filepath.Join(a.UserDir, ".claude") {
 			return "" // naming it would move .claude.json, and with it the login

@@ -25,7 +25,7 @@ func (a *Agent) Talk(ctx context.Context, s resume.Session, owner resume.Owner, 
 	if err := ctx.Err(); err != nil {
 		return agent.Plan{}, err
 	}
-	last, plan, stands, err := agent.Stands(ctx, a, s)
+	last, plan, stands, err := agent.StillStopped(ctx, a, s)
 	if !stands {
 		return plan, err
 	}

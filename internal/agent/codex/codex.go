@@ -22,7 +22,7 @@ var Builtin = agent.Builtin{
 	Title:     "Codex",
 	Headless:  "codex exec",
 	Variables: []string{homeVariable},
-	Hands:     agent.Hands{SignIn: "run codex login", Pay: "buy credits or raise the limit at chatgpt.com/codex/settings/usage", Shorten: "/compact"},
+	Remedies:  agent.Remedies{SignIn: "run codex login", Pay: "buy credits or raise the limit at chatgpt.com/codex/settings/usage", Shorten: "/compact"},
 	New:       func(o agent.Options) (agent.Agent, error) { return New(o) },
 	Hook:      &agent.Hook{Read: hooks.Read, File: configFile, Add: hooks.Add, Remove: hooks.Remove, Calls: hooks.Calls},
 }

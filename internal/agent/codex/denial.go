@@ -19,7 +19,7 @@ func (a *Agent) Denied(ctx context.Context, s resume.Session, run agent.Ran) (ag
 		return agent.Denial{}, false, err
 	}
 	confined := had.Sandbox.Name() != fullAccess
-	d, denied, _, err := agent.LastDenial(ctx, s.Transcript, run.Since, func(line agent.Line) agent.Trace {
+	d, denied, _, err := agent.LastDenial(ctx, s.Transcript, run.Since, func(line agent.Line) agent.ToolUse {
 		return rollout.Trace(line, confined)
 	})
 	return d, denied, err

@@ -38,7 +38,7 @@ func (a *Agent) stands(ctx context.Context, s resume.Session) (otherwise agent.P
 	if !agent.IsUUID(s.Key.ID) {
 		return agent.Parked("the session id %q is none of %s", s.Key.ID, Name), false, nil
 	}
-	_, otherwise, stands, err = agent.Stands(ctx, a, s)
+	_, otherwise, stands, err = agent.StillStopped(ctx, a, s)
 	return otherwise, stands, err
 }
 

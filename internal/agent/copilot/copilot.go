@@ -26,8 +26,8 @@ var described = agent.Description{
 	About: agent.About{
 		Name: Name, Program: "copilot", Is: isProgram, ByHand: "--resume", Flags: flags, Variables: variables, Keys: keys,
 	},
-	Title: "GitHub Copilot CLI",
-	Hands: agent.Hands{SignIn: "run copilot login", Pay: "raise the budget at github.com/settings/billing", Shorten: "/compact"},
+	Title:    "GitHub Copilot CLI",
+	Remedies: agent.Remedies{SignIn: "run copilot login", Pay: "raise the budget at github.com/settings/billing", Shorten: "/compact"},
 
 	Home: ".copilot", HomeVariables: []string{homeVariable},
 	Dir:   "session-state",

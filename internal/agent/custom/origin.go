@@ -9,8 +9,6 @@ import (
 	"resumed/internal/resume"
 )
 
-var _ agent.WriterFinder = (*Agent)(nil)
-
 // Writer returns the one process that writes the session's file; what it has
 // started has it open too. Where several do, nobody knows whose session it is.
 func (a *Agent) Writer(ctx context.Context, s resume.Session) int {

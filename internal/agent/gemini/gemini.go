@@ -29,8 +29,8 @@ var described = agent.Description{
 		Name: Name, Program: "gemini", Is: isProgram, ByHand: "--resume", Flags: flags, Variables: variables, Account: account,
 		Keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
 	},
-	Title: "Gemini CLI",
-	Hands: agent.Hands{SignIn: "run gemini and type /auth", Pay: "look at plan and billing of its Google account", Shorten: "/compress"},
+	Title:    "Gemini CLI",
+	Remedies: agent.Remedies{SignIn: "run gemini and type /auth", Pay: "look at plan and billing of its Google account", Shorten: "/compress"},
 
 	Home: homeName, HomeVariables: []string{homeVariable}, Around: true,
 	Dir:   "tmp",

@@ -24,7 +24,7 @@ func (a *Agent) Plan(ctx context.Context, s resume.Session, w agent.Words) (agen
 	if errors.Is(err, fs.ErrNotExist) {
 		return agent.Parked("the transcript is gone: %s deletes chats that it cannot read; copies lie in the daemon's state directory", Name), nil
 	}
-	if plan, stands, err := agent.Standing(s, e.last, err); !stands {
+	if plan, stands, err := agent.StillStoppedBy(s, e.last, err); !stands {
 		return plan, err
 	}
 	head, _ := readHead(agent.Line{Path: s.Transcript}) // as it is now, not as it was

@@ -21,8 +21,8 @@ var described = agent.Description{
 	About: agent.About{
 		Name: Name, Program: "kimi", Is: isProgram, ByHand: "--session", Flags: flags, Variables: variables, Login: login, Keys: keys,
 	},
-	Title: "Kimi Code",
-	Hands: agent.Hands{SignIn: "run kimi login", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compact"},
+	Title:    "Kimi Code",
+	Remedies: agent.Remedies{SignIn: "run kimi login", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compact"},
 
 	Home: ".kimi-code", HomeVariables: []string{homeVariable},
 	Dir:   "sessions",

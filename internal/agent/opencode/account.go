@@ -9,8 +9,6 @@ import (
 	"resumed/internal/resume"
 )
 
-var _ agent.Identified = (*Agent)(nil)
-
 // Identity tells by what is kept for the session's provider: its key, or the account of a login
 // that names one.
 func (a *Agent) Identity(s resume.Session, environ []string) string {

@@ -24,7 +24,7 @@ type brand struct {
 
 	aside   string // further variables that matter to no resume
 	account string // further ones that decide whose allowance is used
-	hands   agent.Hands
+	hands   agent.Remedies
 }
 
 var (
@@ -34,7 +34,7 @@ var (
 		places:   []string{".opencode/bin"},
 		configs:  []string{"opencode.json", "opencode.jsonc", "config.json"},
 		project:  []string{".opencode"},
-		hands:    agent.Hands{SignIn: "run opencode auth login", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compact"},
+		hands:    agent.Remedies{SignIn: "run opencode auth login", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compact"},
 	}
 
 	// Kilo was made of opencode, and takes the files of its configuration too.
@@ -46,7 +46,7 @@ var (
 		aside: `KILO_RUN_ID KILO_PROCESS_ROLE KILO_PARENT_PID KILO_LOG_INITIALIZED_RUN_ID KILO_TREE_SITTER_WASM_DIR KILO_TERMINAL_ACTIVITY
 			KILO_PTY_* KILO_BACKGROUND_PROCESS_* KILO_CONSOLE_ASSET_DIR KILO_TELEMETRY_LEVEL KILO_UNICODE_LOGO KILO_*_KITTY_KEYBOARD`,
 		account: `KILO_ORG_ID KILO_API_URL KILO_API_BASE KILO_OPENROUTER_BASE`,
-		hands:   agent.Hands{SignIn: "run kilo auth login", Pay: "buy credits on the page of its provider", Shorten: "/compact"},
+		hands:   agent.Remedies{SignIn: "run kilo auth login", Pay: "buy credits on the page of its provider", Shorten: "/compact"},
 	}
 )
 
@@ -59,7 +59,7 @@ func (b *brand) builtin() agent.Builtin {
 		Server:    true,
 		Variables: []string{b.variable("DB")},
 		Plugin:    func() (path, text string) { return b.pluginFile(), b.plugin(b.eventsFile()) },
-		Hands:     b.hands,
+		Remedies:  b.hands,
 		New:       func(o agent.Options) (agent.Agent, error) { return b.make(o) },
 	}
 }

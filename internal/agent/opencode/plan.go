@@ -133,7 +133,7 @@ func standsBack(s resume.Session, last agent.Evidence) string {
 			return ""
 		}
 	}
-	return agent.StandsBack(s, last.Event, time.Now())
+	return agent.WhyNotNow(s, last.Event, time.Now())
 }
 
 // run returns the command that continues the session.

@@ -49,8 +49,6 @@ func (a *Agent) serverAt(address string) int {
 	return running[at].PID
 }
 
-var _ agent.UnwatchedFinder = (*Agent)(nil)
-
 // Unwatched returns the servers that work on sessions of the user's where none is
 // configured.
 func (a *Agent) Unwatched(ctx context.Context) ([]agent.UnwatchedProcess, error) {

@@ -25,8 +25,8 @@ var described = agent.Description{
 		Name: Name, Program: "qwen", Is: agent.ProgramOf("qwen", "cli.js index.js", "qwen-code"), ByHand: "--resume",
 		Flags: flags, Variables: variables, Keys: []string{"OPENAI_API_KEY"},
 	},
-	Title: "Qwen Code",
-	Hands: agent.Hands{SignIn: "run qwen and type /auth", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compress"},
+	Title:    "Qwen Code",
+	Remedies: agent.Remedies{SignIn: "run qwen and type /auth", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compress"},
 
 	Home: ".qwen", HomeVariables: []string{"QWEN_RUNTIME_DIR", homeVariable},
 	Dir:   "projects",

@@ -13,7 +13,6 @@ import (
 	"os"
 	"sync"
 
-	"resumed/internal/agent"
 	"resumed/internal/config"
 	"resumed/internal/fleet"
 	"resumed/internal/fleet/natskv"
@@ -161,13 +160,18 @@ func (m *membership) identify(s resume.Session) string {
 	return key
 }
 
+// identifier is an agent that can tell whose allowance a session uses.
+type identifier interface {
+	Identity(s resume.Session, environ []string) string
+}
+
 // identityOf returns a text that is the same on all hosts that use the account of a session; "": not known.
 func identityOf(now Settings, s resume.Session) string {
 	cfg := now.Agent(s.Key.Agent)
 	if cfg.Account != "" {
 		return "named " + cfg.Account
 	}
-	a, ok := now.Agents[s.Key.Agent].(agent.Identified)
+	a, ok := now.Agents[s.Key.Agent].(identifier)
 	if !ok {
 		return ""
 	}

@@ -38,7 +38,7 @@ func newAgent(o agent.Options) (agent.Agent, error) {
 		Elsewhere: func(home string) string { return "PARROT_HOME=" + home },
 	}}
 	a.Read = a.read
-	a.Trace = func(agent.Line) agent.Trace { return agent.Trace{} } // it has no tools
+	a.ToolUse = func(agent.Line) agent.ToolUse { return agent.ToolUse{} } // it has no tools
 	return a, err
 }
 
@@ -75,7 +75,7 @@ func (a *room) Owner(ctx context.Context, s resume.Session) (*resume.Owner, erro
 }
 
 func (a *room) Plan(ctx context.Context, s resume.Session, w agent.Words) (agent.Plan, error) {
-	if _, plan, stands, err := agent.Stands(ctx, a, s); !stands {
+	if _, plan, stands, err := agent.StillStopped(ctx, a, s); !stands {
 		return plan, err
 	}
 	return a.Run(s, s.Cwd, leash.Carried{}, "--perch", s.Key.ID, "-p", w.Prompt), nil

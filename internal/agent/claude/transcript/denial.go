@@ -25,12 +25,12 @@ func (rd *Reader) Denied(ctx context.Context, s resume.Session, run agent.Ran) (
 }
 
 // Trace says what a record tells of tools.
-func (rd *Reader) Trace(line agent.Line) agent.Trace {
+func (rd *Reader) Trace(line agent.Line) agent.ToolUse {
 	r, ok := parse(line.Data)
 	if !ok || r.IsSidechain {
-		return agent.Trace{}
+		return agent.ToolUse{}
 	}
-	t := agent.Trace{At: r.at(line.ModTime)}
+	t := agent.ToolUse{At: r.at(line.ModTime)}
 	event, _ := rd.event(r, line)
 	switch event.(type) {
 	case resume.Limited, resume.Cancelled:

@@ -10,17 +10,17 @@ import (
 )
 
 // Trace says what a line tells of tools, in a sandbox where it is confined.
-func Trace(line agent.Line, confined bool) agent.Trace {
+func Trace(line agent.Line, confined bool) agent.ToolUse {
 	r, ok := parse(line.Data)
 	if !ok {
-		return agent.Trace{}
+		return agent.ToolUse{}
 	}
 	return r.trace(line, confined)
 }
 
 // trace says what a record tells of tools, in a sandbox where it is confined.
-func (r record) trace(line agent.Line, confined bool) agent.Trace {
-	t := agent.Trace{At: r.at(line.ModTime)}
+func (r record) trace(line agent.Line, confined bool) agent.ToolUse {
+	t := agent.ToolUse{At: r.at(line.ModTime)}
 	if _, failed := r.failed(); failed || r.interrupts() {
 		t.Other = true
 		return t

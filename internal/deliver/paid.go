@@ -33,18 +33,6 @@ type Purse interface {
 	Key(agent string) (variable, key string, err error)
 }
 
-// payable is an agent that goes on with a key of its user's own, counts what that costs, and stops
-// at a sum.
-type payable interface {
-	// Cost returns what the session has cost until now, by the agent's own count; false:
-	// it has not counted.
-	Cost(ctx context.Context, s resume.Session) (resume.Cost, bool, error)
-
-	// Unpayable says why a run of the session in that directory and environment would not use
-	// such a key, or would show it to somebody else; empty: nothing is against it.
-	Unpayable(s resume.Session, dir string, environ []string) string
-}
-
 // payer returns the agent as one that goes on with a key, or why it cannot. What is wrong with
 // the key itself shows when it is read.
 func (d *Deliverer) payer(a agent.Agent) (payable, string) {

@@ -34,6 +34,18 @@ func (d *Deliverer) meter(ctx context.Context, a agent.Meter, session resume.Ses
 	return session
 }
 
+// payable is an agent that goes on with a key of its user's own, counts what that costs, and stops
+// at a sum.
+type payable interface {
+	// Cost returns what the session has cost until now, by the agent's own count; false:
+	// it has not counted.
+	Cost(ctx context.Context, s resume.Session) (resume.Cost, bool, error)
+
+	// Unpayable says why a run of the session in that directory and environment would not use
+	// such a key, or would show it to somebody else; empty: nothing is against it.
+	Unpayable(s resume.Session, dir string, environ []string) string
+}
+
 // countLooks is how often it is looked whether an agent that a limit stopped has counted what the
 // session cost: it does so when it ends.
 const countLooks = 4

@@ -56,7 +56,7 @@ fuzz: ## Fuzz every parser for a while (FUZZTIME=30s each)
 	.ci/fuzz "$${FUZZTIME:-30s}"
 
 learn: ## Learn the weights of words from the examples of refusals, and say how they do on sources left out
-	go run ./internal/limit/learn
+	go test -count=1 -v -run TestTheWeightsAreThoseOfTheExamples ./internal/limit -learn
 
 systemd-test: ## Boot a systemd and run the units under it (root, two minutes)
 	systemd/test.sh

@@ -128,11 +128,8 @@ var arrows = map[string][]string{
 	"internal/resume/engine":       {"internal/limit", "internal/resume", "internal/resume/view"},
 	"internal/resume/view":         {"internal/limit", "internal/resume"},
 
-	"internal/limit":       {"internal/limit/class", "internal/limit/facts", "internal/limit/token", "internal/limit/when", "internal/limit/words"},
-	"internal/limit/facts": {"internal/limit/class", "internal/limit/token"},
-	"internal/limit/when":  {"internal/limit/token"},
-	"internal/limit/words": {"internal/limit/class", "internal/limit/token"},
-	"internal/limit/learn": {"internal/limit", "internal/limit/class", "internal/limit/facts", "internal/limit/token", "internal/limit/words"}, // make learn
+	"internal/limit":      {"internal/limit/token", "internal/limit/when"},
+	"internal/limit/when": {"internal/limit/token"},
 }
 
 // libraries says which package may know which library. One that is not listed
@@ -195,7 +192,7 @@ const unlimited = 1 << 30
 
 // pure packages touch nothing outside: no files, no processes, no network.
 var pure = []string{
-	"internal/resume", "internal/resume/engine", "internal/resume/view", "internal/backoff", "internal/limit", "internal/limit/class", "internal/limit/facts", "internal/limit/token", "internal/limit/when", "internal/limit/words",
+	"internal/resume", "internal/resume/engine", "internal/resume/view", "internal/backoff", "internal/limit", "internal/limit/token", "internal/limit/when",
 	"internal/sanitize", "internal/lastwords", "internal/humanize", "internal/leash", "internal/timeline", "internal/budget",
 }
 

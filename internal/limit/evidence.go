@@ -2,20 +2,16 @@ package limit
 
 import (
 	"time"
-
-	"resumed/internal/limit/facts"
-	"resumed/internal/limit/words"
 )
 
 // evidence is what the parts of one refusal say about it.
 type evidence struct {
-	facts.Facts
+	facts
 	strong  Class // plain words
 	weak    Class // words that say little
 	scored  Class // what the words are like, where no phrase is known
 	sure    bool  // of that
-	scores  *words.Scores
-	running bool
+	scores  *scores
 	byWait  bool // weak depends on the wait that is asked for
 	paced   bool // strong is a pace where the wait is short
 	vague   bool // strong yields to plainer words
@@ -28,23 +24,23 @@ type evidence struct {
 }
 
 // addPhrase adds what a phrase says of a quota that is counted by a period.
-func (e *evidence) addPhrase(p words.Phrase, period Class) {
+func (e *evidence) addPhrase(p phrase, period Class) {
 	if period != None {
-		if p.PerPeriod {
-			p.Class = period
+		if p.perPeriod {
+			p.class = period
 		}
-		p.Paced = false
+		p.paced = false
 	}
-	e.running = e.running || p.Running
-	e.reopens = e.reopens || p.Reopens
-	e.lifted = e.lifted || p.Lifted
-	e.alone = e.alone || p.Alone
-	e.Beijing = e.Beijing || p.Beijing
+	e.running = e.running || p.running
+	e.reopens = e.reopens || p.reopens
+	e.lifted = e.lifted || p.lifted
+	e.alone = e.alone || p.alone
+	e.beijing = e.beijing || p.beijing
 	switch {
-	case p.Weak && e.weak == None:
-		e.weak, e.byWait = p.Class, p.ByWait
-	case !p.Weak:
-		e.addStrong(p.Class, p.Paced, p.Vague)
+	case p.weak && e.weak == None:
+		e.weak, e.byWait = p.class, p.byWait
+	case !p.weak:
+		e.addStrong(p.class, p.paced, p.vague)
 	}
 }
 
@@ -69,27 +65,27 @@ func (e *evidence) addReset(reset Reset) {
 }
 
 // addFacts adds what the fields of a part say.
-func (e *evidence) addFacts(f *facts.Facts) {
-	if e.Status == 0 {
-		e.Status = f.Status
+func (e *evidence) addFacts(f *facts) {
+	if e.status == 0 {
+		e.status = f.status
 	}
-	if f.Code != None && (e.Code == None || f.Code == Billing) {
-		e.Code = f.Code
+	if f.code != None && (e.code == None || f.code == Billing) {
+		e.code = f.code
 	}
-	if e.Family == None {
-		e.Family = f.Family
+	if e.family == None {
+		e.family = f.family
 	}
-	if f.Period != None && !neverPasses(e.strong) {
-		e.strong, e.paced, e.vague, e.counted = f.Period, false, false, true
+	if f.period != None && !neverPasses(e.strong) {
+		e.strong, e.paced, e.vague, e.counted = f.period, false, false, true
 	}
-	e.running = e.running || f.Running
-	e.Rejected = e.Rejected || f.Rejected
-	e.Beijing = e.Beijing || f.Beijing
+	e.running = e.running || f.running
+	e.rejected = e.rejected || f.rejected
+	e.beijing = e.beijing || f.beijing
 }
 
 // merge adds what a part of the message says by itself.
 func (e *evidence) merge(part evidence) {
-	e.addFacts(&part.Facts)
+	e.addFacts(&part.facts)
 	if part.counted && !neverPasses(e.strong) {
 		e.strong, e.paced, e.vague, e.counted = part.strong, false, false, true
 	}
@@ -109,29 +105,29 @@ func (e *evidence) merge(part evidence) {
 // exactly wins over what only names a family, as far as the status admits it.
 // Extra usage that is spent does not matter where the plan's own comes back.
 func (e *evidence) class() Class {
-	if e.reopens && e.strong == Billing && e.Code != Billing && e.reset.Stated() && facts.Admits(e.Status, UsageLimit) {
+	if e.reopens && e.strong == Billing && e.code != Billing && e.reset.Stated() && admits(e.status, UsageLimit) {
 		return UsageLimit
 	}
-	for _, c := range [...]Class{e.Code, e.strong} {
-		if neverPasses(c) && facts.Admits(e.Status, c) {
+	for _, c := range [...]Class{e.code, e.strong} {
+		if neverPasses(c) && admits(e.status, c) {
 			return c
 		}
 	}
-	if e.Rejected {
+	if e.rejected {
 		return UsageLimit
 	}
-	if e.strong == RateLimit && e.Status == 0 && e.Code == None && e.wait >= longWait {
+	if e.strong == RateLimit && e.status == 0 && e.code == None && e.wait >= longWait {
 		return UsageLimit
 	}
-	if e.paced && e.wait > 0 && e.wait < longWait && e.Code == None {
+	if e.paced && e.wait > 0 && e.wait < longWait && e.code == None {
 		return RateLimit
 	}
 	refined := e.refined()
-	if e.Code == Auth && (e.strong == UsageLimit || refined == UsageLimit) {
+	if e.code == Auth && (e.strong == UsageLimit || refined == UsageLimit) {
 		return UsageLimit // so some providers call an allowance that is used up
 	}
-	for _, c := range [...]Class{e.Code, e.strong, refined, facts.ByStatus(e.Status), e.Family} {
-		if facts.Admits(e.Status, c) {
+	for _, c := range [...]Class{e.code, e.strong, refined, classOfStatus(e.status), e.family} {
+		if admits(e.status, c) {
 			return c
 		}
 	}
@@ -144,7 +140,7 @@ func (e *evidence) class() Class {
 // refined returns what the words are like where no phrase says it. A status
 // narrows that down.
 func (e *evidence) refined() Class {
-	family := facts.ByStatus(e.Status)
+	family := classOfStatus(e.status)
 	switch {
 	case e.scored == None || e.strong != None:
 		return None
@@ -153,7 +149,7 @@ func (e *evidence) refined() Class {
 	case family == None:
 		return None
 	}
-	return e.scores.Among(family, func(c Class) bool { return c != Cancelled && facts.Admits(e.Status, c) })
+	return e.scores.among(family, func(c Class) bool { return c != Cancelled && admits(e.status, c) })
 }
 
 // mayLift reports a class that a stated time overrules: what an agent recorded
@@ -164,9 +160,9 @@ func (e *evidence) mayLift(c Class) bool {
 	case None, BadRequest:
 		return true
 	case Auth:
-		return e.Status != 401
+		return e.status != 401
 	case Billing:
-		return e.Code != Billing && (e.Status != 402 || e.strong != Billing && e.scored == UsageLimit)
+		return e.code != Billing && (e.status != 402 || e.strong != Billing && e.scored == UsageLimit)
 	default:
 		return false
 	}

@@ -4,10 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"resumed/internal/limit/facts"
 	"resumed/internal/limit/token"
 	"resumed/internal/limit/when"
-	"resumed/internal/limit/words"
 )
 
 // Text judges words as something the agent itself printed: one line, or a few
@@ -40,11 +38,11 @@ func (r Reader) Refusal(f Refusal) Verdict {
 		return Verdict{}
 	}
 	var e evidence
-	e.Status = f.Status
-	e.AddCode(f.Code)
+	e.status = f.Status
+	e.addCode(f.Code)
 	e.merge(r.gather(token.Clip(f.Text), true, 0))
-	h := facts.Lower(f.Headers)
-	h.AddTo(&e.Facts)
+	h := lowerHeaders(f.Headers)
+	h.addTo(&e.facts)
 	if reset, ok := r.headerReset(h, e.class()); ok {
 		e.reset = reset
 	}
@@ -60,16 +58,16 @@ func (r Reader) Refusal(f Refusal) Verdict {
 
 // Because returns the words of a text that speak for a class, the plainest first.
 func Because(text string, c Class) []string {
-	record, rest, ok := facts.Split(token.Clip(text))
+	record, rest, ok := splitRecord(token.Clip(text))
 	if !ok {
 		return nil
 	}
 	toks := token.Cut(rest)
-	said := words.Because(rest, toks, c)
+	said := reasons(rest, toks, c)
 	if record != nil {
-		for _, inner := range record.Texts {
+		for _, inner := range record.texts {
 			if len(said) == 0 {
-				said = words.Because(inner, token.Cut(inner), c)
+				said = reasons(inner, token.Cut(inner), c)
 			}
 		}
 	}
@@ -78,20 +76,20 @@ func Because(text string, c Class) []string {
 
 // headerReset returns when the headers of a refusal of that class say it
 // lifts. Retry-After is about this refusal; the gauges stand on every answer.
-func (r Reader) headerReset(h facts.Headers, c Class) (Reset, bool) {
-	if at, ok := r.first(h.Retry()); ok {
+func (r Reader) headerReset(h headers, c Class) (Reset, bool) {
+	if at, ok := r.first(h.retry()); ok {
 		return Reset{At: at.At, Source: Header, Counted: at.Counted}, true
 	}
 	if c != RateLimit && c != UsageLimit && c != Billing {
 		return Reset{}, false
 	}
-	windows, refused := h.Gauges()
+	windows, refused := h.gauges()
 	if refused != nil {
-		windows = []facts.Time{*refused}
+		windows = []statedTime{*refused}
 	}
 	var last when.Found
 	for _, window := range windows {
-		if at, ok := r.first([]facts.Time{window}); ok && at.At.After(last.At) {
+		if at, ok := r.first([]statedTime{window}); ok && at.At.After(last.At) {
 			last = at
 		}
 	}
@@ -99,9 +97,9 @@ func (r Reader) headerReset(h facts.Headers, c Class) (Reset, bool) {
 }
 
 // first returns the first of the times that can be read.
-func (r Reader) first(times []facts.Time) (when.Found, bool) {
+func (r Reader) first(times []statedTime) (when.Found, bool) {
 	for _, t := range times {
-		if at, ok := when.Reader(r).Value(t.Value, t.Unit, t.Any); ok {
+		if at, ok := when.Reader(r).Value(t.value, t.unit, t.mixed); ok {
 			return at, true
 		}
 	}
@@ -126,7 +124,7 @@ func hasRecords(s string) bool {
 
 // begins reports whether a clause may begin at toks[i].
 func begins(toks []token.Token, i int) bool {
-	return i == 0 || toks[i].First || toks[i-1].Kind >= token.Mark || facts.StatusAt(toks, i-1) != 0
+	return i == 0 || toks[i].First || toks[i-1].Kind >= token.Mark || statusAt(toks, i-1) != 0
 }
 
 // nesting is how deep messages within messages are read.
@@ -135,7 +133,7 @@ const nesting = 3
 // gather reads one message. Where it is trusted, it is known to be a report of
 // a refusal; otherwise one of its lines has to read like one.
 func (r Reader) gather(s string, trusted bool, depth int) evidence {
-	record, rest, ok := facts.Split(s)
+	record, rest, ok := splitRecord(s)
 	if !ok {
 		return evidence{}
 	}
@@ -161,35 +159,35 @@ const little = -20
 
 // reports reports whether a line reads like the agent's own report of a refusal,
 // and returns its score where that was needed to know it.
-func reports(src string, line []token.Token, record *facts.Facts) (*words.Scores, bool) {
+func reports(src string, line []token.Token, record *facts) (*scores, bool) {
 	if record != nil && line[0].Is("{") && len(line) <= 3 {
 		return nil, true // a record, and nothing else
 	}
 	status := false
 	for i := range line {
 		heads := i == 0 && len(line) > 1 && line[1].Upper // 401 Unauthorized
-		status = status || (i > 0 || heads) && facts.StatusAt(line, i) != 0
+		status = status || (i > 0 || heads) && statusAt(line, i) != 0
 	}
-	code := record != nil && record.Known() && opensRecord(line)
+	code := record != nil && record.known() && opensRecord(line)
 	if code && status && line[0].Upper {
 		return nil, true
 	}
-	score := words.Score(src, line)
-	_, over, _ := score.Best()
+	score := trained().score(src, line)
+	_, over, _ := score.best()
 	switch {
-	case over >= words.Enough && len(line) > 2:
+	case over >= enough && len(line) > 2:
 		return &score, true
 	case over < little:
 		return nil, false
-	case code || status || facts.Leads(src, line) || facts.Throws(src, line):
+	case code || status || leadsWithCode(src, line) || throws(src, line):
 		return &score, true
 	}
 	at := 0
-	if len(line) > 2 && line[1].Is(":") && facts.SaysError(line[0]) {
+	if len(line) > 2 && line[1].Is(":") && saysError(line[0]) {
 		at = 2
 	}
-	p, ok := words.At(line, at)
-	return &score, ok && !p.Weak
+	p, ok := phraseAt(line, at)
+	return &score, ok && !p.weak
 }
 
 // opensRecord reports whether the structured part stands in the line.
@@ -211,7 +209,7 @@ func (r Reader) clock(e *evidence, period Class) when.Reader {
 	if period == UsageLimit {
 		r.Grace = min(r.Grace, shortGrace)
 	}
-	if e.Beijing {
+	if e.beijing {
 		r.Zone = when.Beijing
 	}
 	return when.Reader(r)
@@ -219,18 +217,18 @@ func (r Reader) clock(e *evidence, period Class) when.Reader {
 
 // gatherInner adds what a record says in words. Where one of its texts reports
 // a refusal, the others are about it.
-func (r Reader) gatherInner(e *evidence, record *facts.Facts, trusted bool, depth int) {
-	if record.Beijing {
+func (r Reader) gatherInner(e *evidence, record *facts, trusted bool, depth int) {
+	if record.beijing {
 		r.Zone = when.Beijing
 	}
-	for _, text := range record.Texts {
+	for _, text := range record.texts {
 		if trusted {
 			break
 		}
 		inner := r.gather(text, false, depth)
 		trusted = inner.class() != None
 	}
-	for _, text := range record.Texts {
+	for _, text := range record.texts {
 		e.merge(r.gather(text, trusted, depth))
 	}
 }
@@ -239,45 +237,45 @@ func (r Reader) gatherInner(e *evidence, record *facts.Facts, trusted bool, dept
 type message struct {
 	src    string
 	toks   []token.Token
-	record *facts.Facts  // its structured part, where it has one
-	score  *words.Scores // of the line that reports; nil where it was not needed to know that
+	record *facts  // its structured part, where it has one
+	score  *scores // of the line that reports; nil where it was not needed to know that
 }
 
 // weigh collects all that a message says.
 func (r Reader) weigh(m message, trusted bool, depth int) evidence {
 	var e evidence
 	src, toks, record := m.src, m.toks, m.record
-	period := words.Period(toks)
+	period := periodIn(toks)
 	for i := range toks {
-		if e.Status == 0 {
-			e.Status = facts.StatusAt(toks, i)
+		if e.status == 0 {
+			e.status = statusAt(toks, i)
 		}
-		e.AddThrown(toks, i)
-		if p, ok := words.At(toks, i); ok && (!p.First || begins(toks, i)) {
+		e.addThrown(toks, i)
+		if p, ok := phraseAt(toks, i); ok && (!p.first || begins(toks, i)) {
 			e.addPhrase(p, period)
 		}
 	}
 	if record != nil {
 		e.addFacts(record)
-		if at, ok := r.first(record.Times); ok {
+		if at, ok := r.first(record.times); ok {
 			e.addReset(Reset{At: at.At, Source: Words, Counted: at.Counted})
 		}
 		if depth < nesting {
-			r.gatherInner(&e, record, trusted || record.Failed || record.Known(), depth+1)
+			r.gatherInner(&e, record, trusted || record.failed || record.known(), depth+1)
 		}
 	}
-	if (e.Code == None || e.Code == Auth) && e.strong == None && e.scored == None {
+	if (e.code == None || e.code == Auth) && e.strong == None && e.scored == None {
 		if m.score == nil {
-			m.score = new(words.Score(src, toks))
+			m.score = new(trained().score(src, toks))
 		}
 		e.scores = m.score
-		e.scored, e.sure = m.score.Judge(src, toks, trusted)
+		e.scored, e.sure = m.score.judge(src, toks, trusted)
 	}
 	if f, ok := r.clock(&e, period).Announced(src, toks, e.running); ok {
 		e.addReset(Reset{At: f.At, Source: Words, Rough: f.Rough, Counted: f.Counted})
 		e.wait = f.Exact
 	}
-	e.running = e.running || e.alone && e.strong == None && e.Status == 0
+	e.running = e.running || e.alone && e.strong == None && e.status == 0
 	if e.lifted {
 		e.addReset(Reset{At: r.At, Source: Words, Counted: true})
 	}

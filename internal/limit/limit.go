@@ -6,35 +6,8 @@ package limit
 import (
 	"time"
 
-	"resumed/internal/limit/class"
 	"resumed/internal/limit/when"
 )
-
-// Class says what kind of refusal stopped a session.
-type Class = class.Class
-
-// The classes. The zero Class is None: nothing was refused.
-const (
-	None            = class.None
-	RateLimit       = class.RateLimit
-	UsageLimit      = class.UsageLimit
-	Overloaded      = class.Overloaded
-	ServerError     = class.ServerError
-	Network         = class.Network
-	Timeout         = class.Timeout
-	Unknown         = class.Unknown
-	Auth            = class.Auth
-	Billing         = class.Billing
-	ContextOverflow = class.ContextOverflow
-	BadRequest      = class.BadRequest
-	Cancelled       = class.Cancelled
-)
-
-// Classes returns every class, in the order of the documentation.
-func Classes() []Class { return class.All() }
-
-// ParseClass returns the class of that name.
-func ParseClass(name string) (Class, error) { return class.Parse(name) }
 
 // Source says where a reset time was read.
 type Source string

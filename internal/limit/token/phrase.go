@@ -22,8 +22,7 @@ import (
 // Quotation marks in a message never part a phrase.
 type phrase struct {
 	parts []part
-	needs []uint64 // behind the first word: of each part that must be there, which words it may be
-	open  bool     // anything may follow
+	open  bool // anything may follow
 }
 
 type part struct {
@@ -44,48 +43,18 @@ const (
 // are matched against tokens by these alone.
 type wordID uint16
 
-// bit stands for it, and for a few others, in a set.
-func (id wordID) bit() uint64 {
-	if id == 0 {
-		return 0
-	}
-	return 1 << (id % 64)
-}
-
-// vocabulary finds them by the words' hashes, which are known already when a
-// message is cut: every one stands where its hash says, or soon after.
-var (
-	vocabulary [1 << 13]struct {
-		hash Hash
-		id   wordID
-	}
-	words wordID
-)
+// vocabulary holds the words of all phrases by their hashes, which are known
+// already when a message is cut.
+var vocabulary = map[Hash]wordID{}
 
 // learn returns the id of a word, and gives it one.
 func learn(w string) wordID {
 	h := Hashed(w)
-	at := h % Hash(len(vocabulary))
-	for ; vocabulary[at].id != 0; at = (at + 1) % Hash(len(vocabulary)) {
-		if vocabulary[at].hash == h {
-			return vocabulary[at].id
-		}
+	if vocabulary[h] == 0 {
+		vocabulary[h] = wordID(len(vocabulary) + 1)
+		LearnGlyphs(w)
 	}
-	if words++; int(words) > len(vocabulary)/2 {
-		panic("phrases have more words than the vocabulary has room for")
-	}
-	vocabulary[at].hash, vocabulary[at].id = h, words
-	LearnGlyphs(w)
-	return words
-}
-
-// idOf returns the id of the word with that hash, or zero.
-func idOf(h Hash) wordID {
-	at := h % Hash(len(vocabulary))
-	for vocabulary[at].id != 0 && vocabulary[at].hash != h {
-		at = (at + 1) % Hash(len(vocabulary))
-	}
-	return vocabulary[at].id
+	return vocabulary[h]
 }
 
 var quoteID = learn(`"`)
@@ -116,27 +85,10 @@ func parsePhrase(notation string) phrase {
 	if n := len(p.parts) - 1; n >= 0 && p.parts[n].gap {
 		p.parts, p.open = p.parts[:n], true
 	}
-	for i, e := range p.parts {
-		if bits := uint64(0); i > 0 && !e.optional && len(e.words) > 0 {
-			for _, w := range e.words {
-				bits |= w.bit()
-			}
-			p.needs = append(p.needs, bits)
-		}
-	}
 	return p
 }
 
-// match returns the position after the phrase where it stands at toks[i], or -1.
-func (p *phrase) match(toks []Token, i int) int {
-	for _, words := range p.needs {
-		if words&toks[i].ahead == 0 {
-			return -1
-		}
-	}
-	return matchParts(p.parts, toks, i)
-}
-
+// matchParts returns the position after the parts where they stand at toks[i], or -1.
 func matchParts(parts []part, toks []Token, i int) int {
 	if len(parts) == 0 {
 		return i
@@ -279,7 +231,7 @@ func (x *Lexicon[T]) Hits(toks []Token, i int) iter.Seq[Hit[T]] {
 		}
 		for at := range entries {
 			e := &entries[at]
-			if end := e.match(toks, i); end >= 0 && !yield(Hit[T]{e.means, end, e.open}) {
+			if end := matchParts(e.parts, toks, i); end >= 0 && !yield(Hit[T]{e.means, end, e.open}) {
 				return
 			}
 		}

@@ -3,7 +3,6 @@
 package token
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -31,11 +30,10 @@ type Token struct {
 	Start, End int  // in the string that was cut
 	ID         wordID
 	Kind       Kind
-	Spaces     uint8  // blanks before it, counted up to 255; a tab is several
-	Glued      bool   // nothing before it, not even a separator
-	First      bool   // first of its line
-	Upper      bool   // begins with an upper-case letter
-	ahead      uint64 // of which words of phrases it and those behind it may be
+	Spaces     uint8 // blanks before it, counted up to 255; a tab is several
+	Glued      bool  // nothing before it, not even a separator
+	First      bool  // first of its line
+	Upper      bool  // begins with an upper-case letter
 }
 
 // Hash is FNV-1a.
@@ -97,11 +95,6 @@ func Cut(s string) []Token {
 	l.out = make([]Token, 0, len(s)/4+4)
 	for l.pos < len(s) {
 		l.step()
-	}
-	ahead := uint64(0)
-	for i, t := range slices.Backward(l.out) {
-		ahead |= t.ID.bit()
-		l.out[i].ahead = ahead
 	}
 	return l.out
 }
@@ -206,7 +199,7 @@ func (l *lexer) emit(t Token) {
 	t.Glued = !l.parted
 	t.Hash = Hashed(t.Text)
 	if t.Kind == Word || t.Kind == Mark {
-		t.ID = idOf(t.Hash)
+		t.ID = vocabulary[t.Hash]
 	}
 	l.spaces, l.fresh, l.parted = 0, false, false
 	l.out = append(l.out, t)

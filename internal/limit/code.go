@@ -1,15 +1,14 @@
-package facts
+package limit
 
 import (
 	_ "embed"
 
-	"resumed/internal/limit/class"
 	"resumed/internal/limit/token"
 )
 
 // naming is what a code says.
 type naming struct {
-	class class.Class
+	class Class
 	weak  bool // it only names a family
 }
 
@@ -22,7 +21,7 @@ var codes, exceptions token.Lexicon[naming]
 
 func init() {
 	for columns := range token.Rows(codesFile) {
-		means, err := class.Parse(columns[1])
+		means, err := ParseClass(columns[1])
 		if err != nil {
 			panic(err)
 		}
@@ -34,51 +33,51 @@ func init() {
 	}
 }
 
-// ByStatus returns the family that an HTTP status names.
-func ByStatus(status int) class.Class {
+// classOfStatus returns the family that an HTTP status names.
+func classOfStatus(status int) Class {
 	switch {
 	case status == 401 || status == 403 || status == 407:
-		return class.Auth
+		return Auth
 	case status == 402:
-		return class.Billing
+		return Billing
 	case status == 408:
-		return class.Network
+		return Network
 	case status == 413:
-		return class.ContextOverflow
+		return ContextOverflow
 	case status == 429:
-		return class.RateLimit
+		return RateLimit
 	case status == 499:
-		return class.Cancelled
+		return Cancelled
 	case status == 529:
-		return class.Overloaded
+		return Overloaded
 	case status >= 500 && status < 600:
-		return class.ServerError
+		return ServerError
 	case status >= 400 && status < 500:
-		return class.BadRequest
+		return BadRequest
 	default:
-		return class.None
+		return None
 	}
 }
 
-// Admits reports whether a refusal with that status can be of that class:
+// admits reports whether a refusal with that status can be of that class:
 // whether words and codes may say so.
-func Admits(status int, c class.Class) bool {
+func admits(status int, c Class) bool {
 	switch {
-	case c == class.None:
+	case c == None:
 		return false
-	case c == ByStatus(status) || status < 400 || status >= 600:
+	case c == classOfStatus(status) || status < 400 || status >= 600:
 		return true
 	case status == 402 || status == 529:
 		return false
-	case c == class.Billing || c == class.ContextOverflow || c == class.UsageLimit:
+	case c == Billing || c == ContextOverflow || c == UsageLimit:
 		return true
 	case status == 429 || status == 503:
-		return c == class.Overloaded || c == class.RateLimit
+		return c == Overloaded || c == RateLimit
 	case status >= 500:
-		return c == class.RateLimit
+		return c == RateLimit
 	case status == 401 || status == 403:
-		return c == class.RateLimit || c == class.BadRequest
+		return c == RateLimit || c == BadRequest
 	default:
-		return c == class.Auth || c == class.RateLimit || c == class.Overloaded || c == class.Network
+		return c == Auth || c == RateLimit || c == Overloaded || c == Network
 	}
 }

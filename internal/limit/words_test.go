@@ -1,4 +1,4 @@
-package words
+package limit
 
 import (
 	"bufio"
@@ -10,14 +10,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"resumed/internal/limit/class"
 	"resumed/internal/limit/token"
 )
 
 func corpus(t *testing.T) []string {
 	var texts []string
 	for _, name := range []string{"messages", "pasted", "families", "worded"} {
-		f, err := os.Open("../testdata/" + name + ".jsonl")
+		f, err := os.Open("testdata/" + name + ".jsonl")
 		require.NoError(t, err)
 		defer f.Close()
 		lines := bufio.NewScanner(f)
@@ -42,7 +41,7 @@ func TestEachPhraseIsHitByAnExample(t *testing.T) {
 		line := strings.Join(columns, " ")
 		pattern, means, err := parsePhrase(columns)
 		require.NoError(t, err)
-		require.NotEqual(t, class.None, means.Class, line)
+		require.NotEqual(t, None, means.class, line)
 		lines.Add(line, pattern)
 		unhit[line] = true
 	}
@@ -68,48 +67,40 @@ func TestPhrasesAreChecked(t *testing.T) {
 }
 
 func TestWeightsAreReadAsTheyAreWritten(t *testing.T) {
-	file, err := os.ReadFile("weights.tsv")
+	learned := trainWeights(fewExamples)
+	require.NotEmpty(t, learned)
+	read, err := parseWeights(learned.format())
 	require.NoError(t, err)
-	text := string(file)
-	w, err := ParseWeights(text)
-	require.NoError(t, err)
-	require.True(t, text == w.Format())
-	_, err = ParseWeights("word\tx\n")
-	require.Error(t, err)
+	require.Equal(t, learned.weights(), read)
 
-	judges, err := unpack(packed)
-	require.NoError(t, err)
-	require.True(t, judges == text, "the program has other weights than weights.tsv: run make learn")
-	again, err := Pack(text)
-	require.NoError(t, err)
-	got, err := unpack(again)
-	require.NoError(t, err)
-	require.True(t, got == text)
-	_, err = unpack(packed[:len(packed)/2])
-	require.ErrorContains(t, err, "weights: ")
+	for _, bad := range []string{"word\tx\n", "word\t40000\n", "word" + strings.Repeat("\t1", 12) + "\n"} {
+		_, err = parseWeights(bad)
+		require.ErrorContains(t, err, "weights: ")
+	}
+}
+
+var fewExamples = []example{
+	{"too many requests", RateLimit},
+	{"many requests", RateLimit},
+	{"your weekly limit is reached", UsageLimit},
+	{"weekly limit reached", UsageLimit},
+	{"the tests pass", None},
+	{"all tests pass", None},
+	{"your key is invalid", Auth},
+	{"invalid key", Auth},
 }
 
 // Training is a function of its examples. What only one of them has is no
 // evidence.
 func TestTheSameExamplesGiveTheSameWeights(t *testing.T) {
-	examples := []Example{
-		{"too many requests", class.RateLimit},
-		{"many requests", class.RateLimit},
-		{"your weekly limit is reached", class.UsageLimit},
-		{"weekly limit reached", class.UsageLimit},
-		{"the tests pass", class.None},
-		{"all tests pass", class.None},
-		{"your key is invalid", class.Auth},
-		{"invalid key", class.Auth},
-	}
-	backward := slices.Clone(examples)
+	backward := slices.Clone(fewExamples)
 	slices.Reverse(backward)
-	want := Train(examples)
-	require.Equal(t, want.Format(), Train(backward).Format())
-	require.NotContains(t, want.Format(), "too many")
-	for _, e := range examples {
-		best, over, _ := want.table().score(e.Text, token.Cut(e.Text)).Best()
-		if e.Class == class.None {
+	want := trainWeights(fewExamples)
+	require.Equal(t, want.format(), trainWeights(backward).format())
+	require.NotContains(t, want.format(), "too many")
+	for _, e := range fewExamples {
+		best, over, _ := want.weights().score(e.Text, token.Cut(e.Text)).best()
+		if e.Class == None {
 			require.Negative(t, over)
 		} else {
 			require.Equal(t, e.Class, best, e.Text)
@@ -119,8 +110,8 @@ func TestTheSameExamplesGiveTheSameWeights(t *testing.T) {
 
 func TestBecauseOfWhichWords(t *testing.T) {
 	const text = "Your weekly allowance is used up, it resets on Monday."
-	said := Because(text, token.Cut(text), class.UsageLimit)
+	said := reasons(text, token.Cut(text), UsageLimit)
 	require.NotEmpty(t, said)
 	require.Contains(t, strings.Join(said, " "), "used up")
-	require.Nil(t, Because(text, token.Cut(text), class.Timeout))
+	require.Nil(t, reasons(text, token.Cut(text), Timeout))
 }

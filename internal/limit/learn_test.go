@@ -1,6 +1,4 @@
-// Command learn trains the weights of limit/words from the examples in testdata,
-// and prints how messages of sources are read that were not trained on.
-package main
+package limit
 
 import (
 	"bufio"
@@ -13,14 +11,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"testing"
 	"text/tabwriter"
-	"time"
 
-	"resumed/internal/limit"
-	"resumed/internal/limit/class"
-	"resumed/internal/limit/facts"
+	"github.com/stretchr/testify/require"
+
 	"resumed/internal/limit/token"
-	"resumed/internal/limit/words"
+)
+
+var (
+	learnFlag = flag.Bool("learn", false, "learn weights.tsv from the examples, and print how messages of sources are read that were left out")
+	wrongFlag = flag.Bool("wrong", false, "with -learn: print each line of a source left out that is read wrong")
 )
 
 // corpora are the examples that are learned from, and how much each of them
@@ -32,51 +33,30 @@ var corpora = []struct {
 	counts int
 }{{"messages.jsonl", 3}, {"pasted.jsonl", 2}, {"families.jsonl", 2}, {"worded.jsonl", 1}, {"elsewhere.jsonl", 1}}
 
-func main() {
-	wrong := flag.Bool("wrong", false, "print each line of a source left out that is read wrong")
-	flag.Parse()
-	if err := run(os.Stdout, "internal/limit", *wrong); err != nil {
-		fmt.Fprintln(os.Stderr, "learn:", err)
-		os.Exit(1)
-	}
-}
-
-func run(out io.Writer, dir string, wrong bool) error {
-	bySource, err := read(filepath.Join(dir, "testdata"))
-	if err != nil {
-		return err
-	}
-	if err := leaveOut(out, bySource, wrong); err != nil {
-		return err
-	}
+// The weights are what make learn makes of the examples.
+func TestTheWeightsAreThoseOfTheExamples(t *testing.T) {
+	bySource, err := readExamples("testdata")
+	require.NoError(t, err)
 	all := flat(bySource)
-	weights := train(all)
-	file := filepath.Join(dir, "words", "weights.tsv")
-	fmt.Fprintf(out, "%d examples, %d features: %s\n", len(all), len(weights), file)
-	return write(file, weights.Format())
-}
-
-// write writes the weights as people read them, and beside it as the program has them.
-func write(file, text string) error {
-	packed, err := words.Pack(text)
-	if err != nil {
-		return err
+	learned := trainRows(all)
+	if *learnFlag {
+		require.NoError(t, leaveOut(t.Output(), bySource, *wrongFlag))
+		t.Logf("%d examples, %d features: weights.tsv", len(all), len(learned))
+		require.NoError(t, os.WriteFile("weights.tsv", []byte(learned.format()), 0o644))
+		return
 	}
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(file+".gz", packed, 0o644)
+	require.True(t, learned.format() == weightsFile, "the examples have changed: run make learn")
 }
 
 // row is a line of a corpus.
 type row struct {
 	Agent, Text string
-	Class       class.Class
+	Class       Class
 	counts      int
 }
 
-// read returns the rows by their source: an agent, a provider.
-func read(dir string) (map[string][]row, error) {
+// readExamples returns the rows by their source: an agent, a provider.
+func readExamples(dir string) (map[string][]row, error) {
 	bySource := map[string][]row{}
 	for _, corpus := range corpora {
 		f, err := os.Open(filepath.Join(dir, corpus.name))
@@ -108,28 +88,28 @@ func flat(bySource map[string][]row) []row {
 	return all
 }
 
-func train(rows []row) words.Weights {
-	var all []words.Example
+func trainRows(rows []row) namedWeights {
+	var all []example
 	for _, r := range rows {
 		for range r.counts {
 			all = append(all, examples(r.Text, r.Class)...)
 		}
 	}
-	return words.Train(all)
+	return trainWeights(all)
 }
 
 // examples returns what is learned from a message: as it is scored, without its
 // structured part, and what that part says in words.
-func examples(text string, c class.Class) []words.Example {
-	record, rest, ok := facts.Split(text)
+func examples(text string, c Class) []example {
+	record, rest, ok := splitRecord(text)
 	if !ok {
 		return nil
 	}
-	all := []words.Example{{Text: rest, Class: c}}
-	if record != nil && c != class.None {
-		for _, inner := range record.Texts {
+	all := []example{{Text: rest, Class: c}}
+	if record != nil && c != None {
+		for _, inner := range record.texts {
 			if len(token.Cut(inner)) > 2 {
-				all = append(all, words.Example{Text: inner, Class: c})
+				all = append(all, example{Text: inner, Class: c})
 			}
 		}
 	}
@@ -140,8 +120,6 @@ func examples(text string, c class.Class) []words.Example {
 // once with weights that were learned from the others.
 const folds = 10
 
-var noon = limit.Reader{At: time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC), Zone: time.UTC, Grace: 2 * time.Hour}
-
 // tally counts how the messages of one class were read.
 type tally struct {
 	all, right, silent int // as anybody may have printed them
@@ -150,8 +128,10 @@ type tally struct {
 
 // leaveOut prints how messages are read of sources that nothing was learned from.
 func leaveOut(out io.Writer, bySource map[string][]row, wrong bool) error {
-	tallies := map[class.Class]*tally{}
-	for _, c := range class.All() {
+	before := trained
+	defer func() { trained = before }()
+	tallies := map[Class]*tally{}
+	for _, c := range Classes() {
 		tallies[c] = &tally{}
 	}
 	sources := slices.SortedFunc(maps.Keys(bySource), func(a, b string) int {
@@ -166,9 +146,10 @@ func leaveOut(out io.Writer, bySource map[string][]row, wrong bool) error {
 				known = append(known, bySource[source]...)
 			}
 		}
-		words.Use(train(known))
+		learned := trainRows(known).weights()
+		trained = func() weights { return learned }
 		for _, r := range unseen {
-			printed, recorded := noon.Text(r.Text), noon.Refusal(limit.Refusal{Text: r.Text})
+			printed, recorded := noon.Text(r.Text), noon.Refusal(Refusal{Text: r.Text})
 			tallies[r.Class].count(r.Class, printed, recorded)
 			if wrong && printed.Class != r.Class {
 				fmt.Fprintf(out, "%s: %s as %s, recorded as %s: %.150q\n", r.Agent, r.Class, printed.Class, recorded.Class, r.Text)
@@ -178,12 +159,12 @@ func leaveOut(out io.Writer, bySource map[string][]row, wrong bool) error {
 	return show(out, tallies)
 }
 
-func (t *tally) count(want class.Class, printed, recorded limit.Verdict) {
+func (t *tally) count(want Class, printed, recorded Verdict) {
 	t.all++
 	switch printed.Class {
 	case want:
 		t.right++
-	case class.None:
+	case None:
 		t.silent++
 	}
 	if recorded.WaitHelps == want.Transient() {
@@ -191,14 +172,14 @@ func (t *tally) count(want class.Class, printed, recorded limit.Verdict) {
 	}
 }
 
-func show(out io.Writer, tallies map[class.Class]*tally) error {
+func show(out io.Writer, tallies map[Class]*tally) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "of sources left out\texamples\tclass as printed\tsilent\tanother class\taction as recorded\t\n")
 	var sum tally
-	for _, c := range class.All() {
+	for _, c := range Classes() {
 		t := tallies[c]
 		switch {
-		case c == class.None:
+		case c == None:
 			fmt.Fprintf(w, "no refusal\t%d\t%d\t\t%d\t\t\n", t.all, t.right, t.all-t.right)
 		case t.all > 0:
 			t.show(w, c.String())

@@ -1,64 +1,62 @@
-package facts
+package limit
 
 import (
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"resumed/internal/limit/class"
 )
 
-// Headers are the headers of an answer by lower-case name.
-type Headers map[string]string
+// headers are the headers of an answer by lower-case name.
+type headers map[string]string
 
-// Lower returns headers by their names in lower case.
-func Lower(h map[string]string) Headers {
-	set := make(Headers, len(h))
+// lowerHeaders returns headers by their names in lower case.
+func lowerHeaders(h map[string]string) headers {
+	set := make(headers, len(h))
 	for name, value := range h {
 		set[strings.ToLower(strings.TrimSpace(name))] = strings.TrimSpace(value)
 	}
 	return set
 }
 
-// AddTo adds what headers say about the class.
-func (h Headers) AddTo(f *Facts) {
-	f.AddCode(h["x-codex-rate-limit-reached-type"])
+// addTo adds what headers say about the class.
+func (h headers) addTo(f *facts) {
+	f.addCode(h["x-codex-rate-limit-reached-type"])
 	if h["anthropic-ratelimit-unified-status"] != "rejected" {
 		return
 	}
-	f.Rejected = true
+	f.rejected = true
 	if h["anthropic-ratelimit-unified-representative-claim"] == "overage" {
-		f.name(naming{class: class.Billing})
+		f.name(naming{class: Billing})
 	}
 }
 
-// Retry returns when the headers ask to come back.
-func (h Headers) Retry() []Time {
-	var times []Time
+// retry returns when the headers ask to come back.
+func (h headers) retry() []statedTime {
+	var times []statedTime
 	if value := h["retry-after-ms"]; value != "" {
-		times = append(times, Time{Value: value, Unit: time.Millisecond})
+		times = append(times, statedTime{value: value, unit: time.Millisecond})
 	}
 	if value := h["retry-after"]; value != "" {
-		times = append(times, Time{Value: value, Unit: time.Second})
+		times = append(times, statedTime{value: value, unit: time.Second})
 	}
 	return times
 }
 
-// Gauges returns when the windows that are used up are full again: the last of
+// gauges returns when the windows that are used up are full again: the last of
 // them counts, and by itself one that says which. Windows that have room left
 // are not what refused. They stand on every answer, so they count only for
 // a refusal that is about a limit.
-func (h Headers) Gauges() (windows []Time, refused *Time) {
+func (h headers) gauges() (windows []statedTime, refused *statedTime) {
 	for name, value := range h {
 		limits := strings.Contains(name, "ratelimit") || strings.Contains(name, "rate-limit") || strings.HasPrefix(name, "x-codex-")
 		if limits && strings.Contains(name, "reset") && !h.hasRoom(name) {
-			windows = append(windows, Time{Value: value, Unit: time.Second, Any: true})
+			windows = append(windows, statedTime{value: value, unit: time.Second, mixed: true})
 		}
 	}
-	slices.SortFunc(windows, func(a, b Time) int { return strings.Compare(a.Value, b.Value) })
+	slices.SortFunc(windows, func(a, b statedTime) int { return strings.Compare(a.value, b.value) })
 	if value := h[unifiedReset]; value != "" && !h.hasRoom(unifiedReset) {
-		refused = &Time{Value: value, Unit: time.Second, Any: true}
+		refused = &statedTime{value: value, unit: time.Second, mixed: true}
 	}
 	return windows, refused
 }
@@ -67,7 +65,7 @@ func (h Headers) Gauges() (windows []Time, refused *Time) {
 const unifiedReset = "anthropic-ratelimit-unified-reset"
 
 // hasRoom reports whether the window of a reset header is known not to be used up.
-func (h Headers) hasRoom(reset string) bool {
+func (h headers) hasRoom(reset string) bool {
 	if left, ok := h[strings.Replace(reset, "reset", "remaining", 1)]; ok {
 		n, err := strconv.ParseFloat(left, 64)
 		return err == nil && n > 0

@@ -1,45 +1,42 @@
-// Package facts reads what the fields of a refusal say, rather than its words:
-// statuses, codes, headers, and the structured part of a message.
-package facts
+package limit
 
 import (
 	"strconv"
 	"strings"
 	"time"
 
-	"resumed/internal/limit/class"
 	"resumed/internal/limit/token"
 )
 
-// Facts is what the fields of one refusal say.
-type Facts struct {
-	Status   int
-	Code     class.Class // a code that names the class
-	Family   class.Class // a code that names only a family
-	Period   class.Class // by the period of the quota, in a field
-	Failed   bool        // the record says itself that it reports a failure
-	Rejected bool        // an account's quota was refused, by the record's own field
-	Running  bool        // the agent tries again by itself
-	Beijing  bool        // by a provider that states times as they are in Beijing
-	Texts    []string    // what the record says in words
-	Times    []Time      // when it lifts, as stated; those that are trusted more come first
+// facts is what the fields of one refusal say.
+type facts struct {
+	status   int
+	code     Class        // a code that names the class
+	family   Class        // a code that names only a family
+	period   Class        // by the period of the quota, in a field
+	failed   bool         // the record says itself that it reports a failure
+	rejected bool         // an account's quota was refused, by the record's own field
+	running  bool         // the agent tries again by itself
+	beijing  bool         // by a provider that states times as they are in Beijing
+	texts    []string     // what the record says in words
+	times    []statedTime // when it lifts, as stated; those that are trusted more come first
 }
 
-// Time is a time as a field states it.
-type Time struct {
-	Value string
-	Unit  time.Duration // of a number; 0 where the field holds a point in time
-	Any   bool          // the field may hold a length as well
+// statedTime is a time as a field states it.
+type statedTime struct {
+	value string
+	unit  time.Duration // of a number; 0 where the field holds a point in time
+	mixed bool          // the field may hold a length as well
 }
 
-// Known reports whether a field says by itself what was refused.
-func (f *Facts) Known() bool {
-	return f.Code != class.None || f.Family != class.None || f.Status != 0 || f.Rejected
+// known reports whether a field says by itself what was refused.
+func (f *facts) known() bool {
+	return f.code != None || f.family != None || f.status != 0 || f.rejected
 }
 
-// Leads reports whether the tokens begin with a code that is known, as
+// leadsWithCode reports whether the tokens begin with a code that is known, as
 // programs spell it: insufficient_quota.
-func Leads(src string, toks []token.Token) bool {
+func leadsWithCode(src string, toks []token.Token) bool {
 	end := 1
 	for end < len(toks) && toks[end].Kind == token.Word && src[toks[end-1].End:toks[end].Start] == "_" {
 		end++
@@ -51,8 +48,8 @@ func Leads(src string, toks []token.Token) bool {
 	return ok
 }
 
-// AddCode adds what a code says.
-func (f *Facts) AddCode(code string) {
+// addCode adds what a code says.
+func (f *facts) addCode(code string) {
 	if code == "" {
 		return
 	}
@@ -63,22 +60,22 @@ func (f *Facts) AddCode(code string) {
 		return
 	}
 	if n, err := strconv.Atoi(code); err == nil {
-		if f.Status == 0 && n >= 400 && n < 600 {
-			f.Status = n
+		if f.status == 0 && n >= 400 && n < 600 {
+			f.status = n
 		}
-		f.Beijing = f.Beijing || n >= firstOfZai && n <= lastOfZai
+		f.beijing = f.beijing || n >= firstOfZai && n <= lastOfZai
 	}
 }
 
 // Codes of Z.ai, which no other provider has.
 const firstOfZai, lastOfZai = 1300, 1330
 
-func (f *Facts) name(n naming) {
+func (f *facts) name(n naming) {
 	switch {
-	case n.weak && f.Family == class.None:
-		f.Family = n.class
-	case !n.weak && (f.Code == class.None || n.class == class.Billing):
-		f.Code = n.class
+	case n.weak && f.family == None:
+		f.family = n.class
+	case !n.weak && (f.code == None || n.class == Billing):
+		f.code = n.class
 	}
 }
 
@@ -91,15 +88,15 @@ func meaning(code string) (naming, bool) {
 	return h.Means, true
 }
 
-// Split takes the structured part out of a message and returns what it says, and
+// splitRecord takes the structured part out of a message and returns what it says, and
 // the message with "{}" in its place. It reports false for a record that is no
 // refusal: what a person or a tool said, a plain answer.
-func Split(s string) (f *Facts, rest string, ok bool) {
+func splitRecord(s string) (f *facts, rest string, ok bool) {
 	fields, rest := splitFields(s)
 	if len(fields) == 0 {
 		return nil, s, true
 	}
-	f = &Facts{}
+	f = &facts{}
 	var quota, answer, isError, failedHook bool
 	for _, field := range fields {
 		switch field.key {
@@ -110,7 +107,7 @@ func Split(s string) (f *Facts, rest string, ok bool) {
 			case "assistant":
 				answer = true
 			case "error", "turn.failed":
-				f.Failed = true
+				f.failed = true
 			}
 		case "hookeventname":
 			failedHook = field.value == "StopFailure"
@@ -118,28 +115,28 @@ func Split(s string) (f *Facts, rest string, ok bool) {
 			isError = field.value == "true"
 		case "iserror":
 			answer = answer || field.value == "false"
-			f.Failed = f.Failed || field.value == "true"
+			f.failed = f.failed || field.value == "true"
 		case "failure":
-			f.Failed = true
+			f.failed = true
 		case "ratelimittype":
 			quota = true
 		case "retryattempt":
-			f.Running = true
+			f.running = true
 		case "willretry":
-			f.Running = field.value == "true"
+			f.running = field.value == "true"
 		case "lastassistantmessage":
 			if failedHook {
-				f.Texts = append(f.Texts, field.value)
+				f.texts = append(f.texts, field.value)
 			}
 		}
 		f.add(field)
 	}
-	f.Rejected = f.Rejected && (quota || len(f.Times) > 0)
+	f.rejected = f.rejected && (quota || len(f.times) > 0)
 	return f, rest, !answer || isError
 }
 
 // add adds what one field says.
-func (f *Facts) add(field field) {
+func (f *facts) add(field field) {
 	switch field.key {
 	case "code", "status", "statuscode", "httpstatus", "httpstatuscode", "apierrorstatus", "errorstatus", "errorcode",
 		"type", "reason", "error", "errortype", "apierror", "apierrortype", "codexerrorinfo", "name",
@@ -147,50 +144,50 @@ func (f *Facts) add(field field) {
 		f.addCodeField(field)
 	case "message", "text", "errormessage", "result", "detail", "details", "content", "title", "formatted", "description", "msg":
 		if field.quoted {
-			f.Texts = append(f.Texts, field.value)
+			f.texts = append(f.texts, field.value)
 		}
 	case "quotaid":
-		if c := quotaPeriod(field.value); c != class.None {
-			f.Period = c
+		if c := quotaPeriod(field.value); c != None {
+			f.period = c
 		}
 	case "resetsat", "resetat", "resettime", "resettimestamp", "quotaresettimestamp", "retryat", "nextretryat", "next", "resetstime":
-		f.Times = append(f.Times, Time{Value: field.value})
+		f.times = append(f.times, statedTime{value: field.value})
 	case "resetsinseconds", "resetafterseconds", "retryafter", "retryafterseconds", "retryafters", "resetsin", "retrydelay", "resetafter":
-		f.Times = append(f.Times, Time{Value: field.value, Unit: time.Second, Any: true})
+		f.times = append(f.times, statedTime{value: field.value, unit: time.Second, mixed: true})
 	case "retrydelayms", "retryafterms", "retryinms":
-		f.Times = append(f.Times, Time{Value: field.value, Unit: time.Millisecond})
+		f.times = append(f.times, statedTime{value: field.value, unit: time.Millisecond})
 	default:
 		if strings.HasSuffix(field.key, "ratelimitreset") {
-			f.Times = append(f.Times, Time{Value: field.value, Unit: time.Second, Any: true})
+			f.times = append(f.times, statedTime{value: field.value, unit: time.Second, mixed: true})
 		}
 	}
 }
 
-func (f *Facts) addCodeField(field field) {
+func (f *facts) addCodeField(field field) {
 	switch {
 	case field.value == "rejected" && field.key == "status":
-		f.Rejected = true
+		f.rejected = true
 	case strings.Contains(field.value, " | "): // it says which codes there are
 	case field.quoted && strings.Contains(field.value, " "):
 		if means, ok := meaning(field.value); ok {
 			f.name(means)
 		} else {
-			f.Texts = append(f.Texts, field.value)
+			f.texts = append(f.texts, field.value)
 		}
 	default:
-		f.AddCode(field.value)
+		f.addCode(field.value)
 	}
 }
 
 // quotaPeriod reads the period out of a quota's name, such as
 // GenerateRequestsPerDayPerProjectPerModel.
-func quotaPeriod(id string) class.Class {
+func quotaPeriod(id string) Class {
 	switch {
 	case strings.Contains(id, "PerDay"):
-		return class.UsageLimit
+		return UsageLimit
 	case strings.Contains(id, "PerMinute"), strings.Contains(id, "PerSecond"):
-		return class.RateLimit
+		return RateLimit
 	default:
-		return class.None
+		return None
 	}
 }

@@ -1,11 +1,9 @@
-package words
+package limit
 
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -13,14 +11,30 @@ import (
 	"strconv"
 	"strings"
 
-	"resumed/internal/limit/class"
 	"resumed/internal/limit/token"
 )
 
-// Example is one line of which it is known what it means.
-type Example struct {
+// example is one line of which it is known what it means.
+type example struct {
 	Text  string
-	Class class.Class
+	Class Class
+}
+
+// namedWeights are weights with the names of their features.
+type namedWeights map[feature]namedWeight
+
+type namedWeight struct {
+	name string
+	adds weight
+}
+
+// weights are the same as the program uses them.
+func (w namedWeights) weights() weights {
+	plain := weights{}
+	for f, entry := range w {
+		plain[f] = entry.adds
+	}
+	return plain
 }
 
 const (
@@ -32,9 +46,9 @@ const (
 	hundred    = 100
 )
 
-// Train learns weights from examples: an averaged perceptron that asks for a
+// trainWeights learns weights from examples: an averaged perceptron that asks for a
 // margin. The same examples give the same weights, in whatever order.
-func Train(examples []Example) Weights {
+func trainWeights(examples []example) namedWeights {
 	type known struct {
 		features []int32 // places in names
 		class    int
@@ -47,7 +61,7 @@ func Train(examples []Example) Weights {
 	var names []counted
 	var all []known
 	var last string
-	for _, e := range slices.SortedFunc(slices.Values(examples), func(a, b Example) int {
+	for _, e := range slices.SortedFunc(slices.Values(examples), func(a, b example) int {
 		return cmp.Or(cmp.Compare(a.Text, b.Text), cmp.Compare(a.Class, b.Class))
 	}) {
 		k := known{class: slices.Index(learned[:], e.Class)}
@@ -105,9 +119,9 @@ func Train(examples []Example) Weights {
 			}
 		}
 	}
-	out := Weights{}
+	out := namedWeights{}
 	for f, at := range places {
-		entry, counts := &weight{name: names[at].name}, false
+		entry, counts := namedWeight{name: names[at].name}, false
 		for i := range entry.adds {
 			w := now[at][i] - sum[at][i]/step
 			if math.Abs(w) >= smallest {
@@ -121,15 +135,15 @@ func Train(examples []Example) Weights {
 	return out
 }
 
-// Format writes the weights, a line a feature, in the order of their names.
-func (w Weights) Format() string {
+// format writes the weights, a line a feature, in the order of their names.
+func (w namedWeights) format() string {
 	var b strings.Builder
 	b.WriteString("// Made by make learn from the examples in testdata: what each word, or two side by side, adds for each class, in hundredths.\n// feature")
 	for _, c := range learned {
 		fmt.Fprintf(&b, "\t%s", c)
 	}
 	b.WriteString("\n")
-	for _, entry := range slices.SortedFunc(maps.Values(w), func(a, b *weight) int { return cmp.Compare(a.name, b.name) }) {
+	for _, entry := range slices.SortedFunc(maps.Values(w), func(a, b namedWeight) int { return cmp.Compare(a.name, b.name) }) {
 		line := []byte(entry.name)
 		for _, n := range entry.adds {
 			line = append(line, '\t')
@@ -141,20 +155,4 @@ func (w Weights) Format() string {
 		b.WriteString("\n")
 	}
 	return b.String()
-}
-
-// Pack makes the weights, as Format writes them, short enough to be a part of the program.
-func Pack(text string) ([]byte, error) {
-	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil, fmt.Errorf("pack the weights: %w", err)
-	}
-	if _, err := io.WriteString(w, text); err != nil {
-		return nil, fmt.Errorf("pack the weights: %w", err)
-	}
-	if err := w.Close(); err != nil {
-		return nil, fmt.Errorf("pack the weights: %w", err)
-	}
-	return b.Bytes(), nil
 }

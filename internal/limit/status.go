@@ -1,4 +1,4 @@
-package facts
+package limit
 
 import (
 	"strconv"
@@ -15,11 +15,11 @@ var before = token.Set(`error errors failed failure exception code status http a
 // errors are how the languages that agents are used in call an error.
 var errors = token.Set("error fehler erreur ошибка erro errore 错误 錯誤 エラー 오류")
 
-// SaysError reports a word that leads what failed.
-func SaysError(t token.Token) bool { return errors[t.Text] }
+// saysError reports a word that leads what failed.
+func saysError(t token.Token) bool { return errors[t.Text] }
 
-// StatusAt reads an HTTP status that stands where one is expected, or 0.
-func StatusAt(toks []token.Token, i int) int {
+// statusAt reads an HTTP status that stands where one is expected, or 0.
+func statusAt(toks []token.Token, i int) int {
 	t := toks[i]
 	if t.Kind != token.Number || len(t.Text) != 3 || t.Text[0] != '4' && t.Text[0] != '5' || isPort(toks, i) || isAmount(toks, i) {
 		return 0
@@ -84,9 +84,9 @@ var sdks = token.Set("openai anthropic litellm groq mistralai cohere ollama gena
 // clients are the roots of what agents ask providers with, among others.
 var clients = token.Set("httpx requests aiohttp urllib3 botocore google")
 
-// Throws reports whether the tokens are the last line of an agent that died of an
+// throws reports whether the tokens are the last line of an agent that died of an
 // exception of its client: a dotted name, and behind it nothing, or what it says.
-func Throws(src string, toks []token.Token) bool {
+func throws(src string, toks []token.Token) bool {
 	root := toks[0].Text
 	if len(toks) < 2 || toks[0].Upper || !sdks[root] && !clients[root] || src[toks[0].End:toks[1].Start] != "." {
 		return false
@@ -98,9 +98,9 @@ func Throws(src string, toks []token.Token) bool {
 	return failed && (sdks[root] || end == len(toks) || toks[end].First || toks[end].Is(":"))
 }
 
-// AddThrown adds what the name of an exception says that stands at toks[i], as an
+// addThrown adds what the name of an exception says that stands at toks[i], as an
 // SDK prints it: openai.RateLimitError: ….
-func (f *Facts) AddThrown(toks []token.Token, i int) {
+func (f *facts) addThrown(toks []token.Token, i int) {
 	if !toks[i].Upper || i > 0 && toks[i].Glued {
 		return
 	}

@@ -1,6 +1,7 @@
-package words
+package limit
 
 import (
+	"math"
 	"strings"
 
 	"resumed/internal/limit/token"
@@ -75,12 +76,12 @@ func (g *gathered) gather(src string, toks []token.Token) {
 		}
 		if t.Kind != token.Mark && t.Kind != token.Sign {
 			g.tell(f, text, "")
-			means := concepts.of(f)
+			means := concepts[f]
 			if len(text) > stem && t.Kind == token.Word {
 				root := token.Hashed(text[:stem]).With("~")
 				g.tell(root, text[:stem], "~")
 				if means == nil {
-					means = concepts.of(root)
+					means = concepts[root]
 				}
 			}
 			for _, c := range means {
@@ -118,23 +119,12 @@ func spelling(toks []token.Token) string {
 	}
 }
 
-// look is how a line looks: as programs, lists, logs and people write, or as
-// agents report.
-type look struct {
-	feature
-	name string
-}
-
-func looking(name string) look { return look{token.Hashed(name), name} }
-
 var (
-	lengths = [...]look{looking("!words<4"), looking("!words<8"), looking("!words<14"), looking("!words<22"), looking("!words<32"), looking("!long")}
-	upTo    = [...]int{4, 8, 14, 22, 32}
-
-	indented, asks, camel, file, call = looking("!indented"), looking("!asks"), looking("!camel"), looking("!file"), looking("!call")
-	code, codes, stamp, small, listed = looking("!code"), looking("!codes"), looking("!stamp"), looking("!small"), looking("!listed")
-	here, inner, heading              = looking("!here"), looking("!inner"), looking("!heading")
-	commit, gauge                     = looking("!commit"), looking("!gauge")
+	// sizes of lines, by how many words they have at most.
+	sizes = [...]struct {
+		below int
+		name  string
+	}{{4, "!words<4"}, {8, "!words<8"}, {14, "!words<14"}, {22, "!words<22"}, {32, "!words<32"}, {math.MaxInt, "!long"}}
 
 	commits  = token.Set("fix feat docs chore refactor test tests build ci perf style revert")
 	suffixes = token.Set("ts js py go rs java rb tsx jsx php yaml yml json toml conf md txt sh css html c cpp h vue lock log")
@@ -143,13 +133,14 @@ var (
 // codeIndent is how far in the least of source code stands.
 const codeIndent = 4
 
-func (g *gathered) tellIf(is bool, l *look) {
+func (g *gathered) tellIf(is bool, name string) {
 	if is {
-		g.tell(l.feature, l.name, "")
+		g.tell(token.Hashed(name), name, "")
 	}
 }
 
-// looks tells how a line looks.
+// looks tells how a line looks: as programs, lists, logs and people write, or as
+// agents report.
 func (g *gathered) looks(src string, toks []token.Token) {
 	words, marks := 0, 0
 	var isCamel, isFile, isCall, isHere, isInner, isGauge bool
@@ -181,26 +172,26 @@ func (g *gathered) looks(src string, toks []token.Token) {
 		}
 	}
 	size := 0
-	for size < len(upTo) && words >= upTo[size] {
+	for words >= sizes[size].below {
 		size++
 	}
-	g.tellIf(true, &lengths[size])
+	g.tellIf(true, sizes[size].name)
 	first, last := &toks[0], &toks[len(toks)-1]
-	g.tellIf(first.Spaces >= codeIndent, &indented)
-	g.tellIf(last.Is("?"), &asks)
-	g.tellIf(isCamel, &camel)
-	g.tellIf(isFile, &file)
-	g.tellIf(isCall, &call)
-	g.tellIf(marks > 0, &code)
-	g.tellIf(marks > 2, &codes)
-	g.tellIf(stamped(toks) > 4, &stamp)
-	g.tellIf(first.Kind == token.Word && !first.Upper, &small)
-	g.tellIf(first.Kind == token.Mark || first.Kind == token.Number && len(toks) > 1 && toks[1].Glued && toks[1].Kind == token.Mark, &listed)
-	g.tellIf(isHere, &here)
-	g.tellIf(isInner, &inner)
-	g.tellIf(isGauge, &gauge)
-	g.tellIf(first.Is("#"), &heading)
-	g.tellIf(len(toks) > 2 && commits[first.Text] && (toks[1].Is(":") || toks[1].Is("(") && toks[1].Glued), &commit)
+	g.tellIf(first.Spaces >= codeIndent, "!indented")
+	g.tellIf(last.Is("?"), "!asks")
+	g.tellIf(isCamel, "!camel")
+	g.tellIf(isFile, "!file")
+	g.tellIf(isCall, "!call")
+	g.tellIf(marks > 0, "!code")
+	g.tellIf(marks > 2, "!codes")
+	g.tellIf(stamped(toks) > 4, "!stamp")
+	g.tellIf(first.Kind == token.Word && !first.Upper, "!small")
+	g.tellIf(first.Kind == token.Mark || first.Kind == token.Number && len(toks) > 1 && toks[1].Glued && toks[1].Kind == token.Mark, "!listed")
+	g.tellIf(isHere, "!here")
+	g.tellIf(isInner, "!inner")
+	g.tellIf(isGauge, "!gauge")
+	g.tellIf(first.Is("#"), "!heading")
+	g.tellIf(len(toks) > 2 && commits[first.Text] && (toks[1].Is(":") || toks[1].Is("(") && toks[1].Glued), "!commit")
 }
 
 // gauges reports a share that is not all: 74 %, or 912 of 1,000.

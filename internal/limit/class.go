@@ -1,5 +1,4 @@
-// Package class names what kinds of refusals there are.
-package class
+package limit
 
 import "fmt"
 
@@ -64,8 +63,8 @@ func (c Class) Words() string {
 	return c.String()
 }
 
-// All returns every class, in the order of the documentation.
-func All() []Class {
+// Classes returns every class, in the order of the documentation.
+func Classes() []Class {
 	all := make([]Class, len(classNames))
 	for i := range all {
 		all[i] = Class(i)
@@ -73,8 +72,8 @@ func All() []Class {
 	return all
 }
 
-// Parse returns the class of that name.
-func Parse(name string) (Class, error) {
+// ParseClass returns the class of that name.
+func ParseClass(name string) (Class, error) {
 	for i, n := range classNames {
 		if n == name {
 			return Class(i), nil
@@ -110,7 +109,7 @@ func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // UnmarshalText reads a class's name.
 func (c *Class) UnmarshalText(text []byte) error {
-	parsed, err := Parse(string(text))
+	parsed, err := ParseClass(string(text))
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,181 @@
+package limit
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+
+	"resumed/internal/limit/token"
+)
+
+// learned are the classes that the weights tell apart. None is the first.
+var learned = [...]Class{
+	None, RateLimit, UsageLimit, Overloaded, ServerError, Network,
+	Auth, Billing, ContextOverflow, BadRequest, Cancelled,
+}
+
+// scores says how much speaks for each class of learned, in hundredths.
+type scores [len(learned)]int32
+
+// weights are what each feature adds to the scores.
+type weights map[feature]weight
+
+type weight [len(learned)]int16
+
+//go:embed weights.tsv
+var weightsFile string
+
+var trained = sync.OnceValue(func() weights {
+	w, err := parseWeights(weightsFile)
+	if err != nil {
+		panic(err)
+	}
+	return w
+})
+
+// parseWeights reads a line for each feature: its name, and what it adds for each class of learned.
+func parseWeights(text string) (weights, error) {
+	w := weights{}
+	for columns := range token.Rows(text) {
+		var adds weight
+		for i, field := range columns[1:] {
+			n, err := strconv.ParseInt(cmp.Or(field, "0"), 10, 16)
+			if err != nil || i >= len(learned) {
+				return nil, fmt.Errorf("weights: %q", columns)
+			}
+			adds[i] = int16(n)
+		}
+		w[named(columns[0])] = adds
+	}
+	return w, nil
+}
+
+// score weighs the tokens of a line, or of a message.
+func (w weights) score(src string, toks []token.Token) scores {
+	var total scores
+	var room [256]feature
+	line := gathered{features: room[:0]}
+	line.gather(src, toks)
+	for _, f := range line.features {
+		if adds, known := w[f]; known {
+			for i, n := range adds {
+				total[i] += int32(n)
+			}
+		}
+	}
+	return total
+}
+
+// best returns the class that most speaks for, None aside, and by how much more
+// than for None and than for the next.
+func (s scores) best() (c Class, overNone, overNext int32) {
+	at, next := 1, int32(-1<<30)
+	for i := 2; i < len(s); i++ {
+		if s[i] > s[at] {
+			next, at = s[at], i
+		} else {
+			next = max(next, s[i])
+		}
+	}
+	return learned[at], s[at] - s[0], s[at] - next
+}
+
+// enough is by how much a class has to win to be believed.
+const enough = 75
+
+// judge returns the class that the words of a refusal are like, or None, and
+// whether that is sure. Where it is a refusal for other reasons than its words,
+// they have to be words that were seen before, and what never passes has to be
+// plain: nothing is parked for a guess, least of all for an agent's own crash.
+func (s scores) judge(src string, toks []token.Token, known bool) (c Class, sure bool) {
+	c, over, next := s.best()
+	switch {
+	case c == Cancelled, !speaks(toks):
+		return None, false
+	case known && !familiar(src, toks),
+		known && !c.Transient() && over < 0 && (next < enough/2 || over < -2*enough || c == BadRequest && over < -enough/2):
+		return None, false
+	}
+	return c, next >= enough
+}
+
+// among returns the class that most speaks for of those that may be, where the
+// family that is known has a start.
+func (s scores) among(family Class, may func(Class) bool) Class {
+	best, most := family, int32(-1<<30)
+	if at := slices.Index(learned[:], family); at > 0 {
+		most = s[at] + enough
+	}
+	for i, c := range learned {
+		if i > 0 && s[i] > most && may(c) {
+			best, most = c, s[i]
+		}
+	}
+	return best
+}
+
+// speaks reports whether there are words at all.
+func speaks(toks []token.Token) bool {
+	return slices.ContainsFunc(toks, func(t token.Token) bool { return t.Kind == token.Word && len(t.Text) > 1 })
+}
+
+// familiar reports whether most of the longer words, or their stems, were seen in
+// the examples.
+func familiar(src string, toks []token.Token) bool {
+	line := gathered{named: true}
+	line.gather(src, toks)
+	all, seen, last := 0, 0, false
+	for i, name := range line.names {
+		_, known := trained()[line.features[i]]
+		switch {
+		case strings.HasSuffix(name, "~") && known && !last:
+			seen++
+		case len(name) >= len("odd") && name[0] != '!' && name[0] != '@' && !strings.ContainsAny(name, " ~"):
+			all++
+			if last = known; known {
+				seen++
+			}
+		}
+	}
+	return all == 0 || 2*seen > all
+}
+
+// reasons returns the words that speak most for a class, the strongest first.
+func reasons(src string, toks []token.Token, c Class) []string {
+	at := slices.Index(learned[:], c)
+	if at < 0 {
+		return nil
+	}
+	type reason struct {
+		words string
+		adds  int16
+	}
+	var reasons []reason
+	line := gathered{named: true}
+	line.gather(src, toks)
+	for i, name := range line.names {
+		if adds := trained()[line.features[i]]; adds[at] > 0 && plain(name) {
+			reasons = append(reasons, reason{name, adds[at] - adds[0]})
+		}
+	}
+	slices.SortStableFunc(reasons, func(a, b reason) int { return cmp.Compare(b.adds, a.adds) })
+	var said []string
+	for _, r := range reasons {
+		if len(said) < mostReasons && !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, r.words) || strings.Contains(r.words, s) }) {
+			said = append(said, r.words)
+		}
+	}
+	return said
+}
+
+const mostReasons = 3
+
+// plain reports what is made of letters only, and of so many that it says something.
+func plain(words string) bool {
+	return len(words) > len("pm ") && !strings.ContainsFunc(words, func(r rune) bool { return r != ' ' && !unicode.IsLetter(r) })
+}

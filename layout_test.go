@@ -179,7 +179,7 @@ var budgets = map[string]struct{ lines, up int }{
 	"internal/deliver":     {3_290, 15},
 	"internal/explain/...": {2_920, unlimited},
 	"internal/fleet/...":   {4_970, unlimited},
-	"internal/limit/...":   {4_460, unlimited},
+	"internal/limit/...":   {3_830, unlimited},
 	"internal/notify/...":  {5_330, unlimited},
 	"internal/resume":      {3_020, 26},
 	"internal/watch":       {1_900, unlimited},

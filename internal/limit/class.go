@@ -38,7 +38,7 @@ var classNames = [...]string{
 	Cancelled:       "cancelled",
 }
 
-// classWords is what people are told: one name for one thing, wherever it is said.
+// classWords are the names that people read: everywhere the same.
 var classWords = [...]string{
 	None:            "",
 	RateLimit:       "rate limit",
@@ -83,7 +83,7 @@ func ParseClass(name string) (Class, error) {
 }
 
 // Transient reports whether a refusal of this class may lift by itself. What
-// nobody understands may: it is tried a little before a person is told.
+// is not understood may: it is tried a few times before a person gets a notice.
 func (c Class) Transient() bool {
 	switch c {
 	case RateLimit, UsageLimit, Overloaded, ServerError, Network, Timeout, Unknown:

@@ -15,7 +15,7 @@ type evidence struct {
 	byWait  bool // weak depends on the wait that is asked for
 	paced   bool // strong is a pace where the wait is short
 	vague   bool // strong yields to plainer words
-	counted bool // strong is told by the period of the quota, in a field
+	counted bool // strong comes from a field that names the period of the quota
 	reopens bool // an allowance comes back by itself
 	lifted  bool // it is over
 	alone   bool // it goes on by itself, if nothing else is said

@@ -33,7 +33,7 @@ func nameOf(first, second string) string {
 	}
 }
 
-// mostTokens is how much of a line is counted: who refuses says so early.
+// mostTokens is how much of a line is counted: a refusal names itself early.
 const mostTokens = 96
 
 // stem is how much of a longer word is counted too: expire, expired, expires.
@@ -130,7 +130,7 @@ var (
 	suffixes = token.Set("ts js py go rs java rb tsx jsx php yaml yml json toml conf md txt sh css html c cpp h vue lock log")
 )
 
-// codeIndent is how far in the least of source code stands.
+// codeIndent is the indentation from which on a line looks like source code.
 const codeIndent = 4
 
 func (g *gathered) tellIf(is bool, name string) {

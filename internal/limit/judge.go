@@ -190,7 +190,7 @@ func reports(src string, line []token.Token, record *facts) (*scores, bool) {
 	return &score, ok && !p.weak
 }
 
-// opensRecord reports whether the structured part stands in the line.
+// opensRecord reports whether the structured part is in this line.
 func opensRecord(line []token.Token) bool {
 	for i, t := range line {
 		if t.Is("{") && i+1 < len(line) && line[i+1].Is("}") {
@@ -200,7 +200,7 @@ func opensRecord(line []token.Token) bool {
 	return false
 }
 
-// shortGrace is how far in the past a clock time may lie that is told of a window
+// shortGrace is how far in the past a clock time may lie that is stated of a window
 // of a day or more: such a limit is met long after its window began, so a time that is past is tomorrow's.
 const shortGrace = 10 * time.Minute
 

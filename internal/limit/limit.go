@@ -30,7 +30,7 @@ type Reset struct {
 	Rough bool `json:"rough,omitempty"`
 
 	// Counted is true for a duration: it counts from when it was said, by the clock of
-	// whoever wrote that down.
+	// the machine that wrote it down.
 	Counted bool `json:"counted,omitempty"`
 }
 

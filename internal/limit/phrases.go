@@ -46,7 +46,7 @@ func init() {
 }
 
 // parsePhrase reads a line: the pattern, the class, traits with commas, and then
-// who says it, where that was seen, and when.
+// the program that prints it, where that was seen, and when.
 func parsePhrase(columns []string) (pattern string, means phrase, err error) {
 	if len(columns) != 6 {
 		return "", means, fmt.Errorf("phrases: want six columns: %q", columns)

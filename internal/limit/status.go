@@ -18,7 +18,7 @@ var errors = token.Set("error fehler erreur ошибка erro errore 错误 錯�
 // saysError reports a word that leads what failed.
 func saysError(t token.Token) bool { return errors[t.Text] }
 
-// statusAt reads an HTTP status that stands where one is expected, or 0.
+// statusAt reads an HTTP status where one is expected, or 0.
 func statusAt(toks []token.Token, i int) int {
 	t := toks[i]
 	if t.Kind != token.Number || len(t.Text) != 3 || t.Text[0] != '4' && t.Text[0] != '5' || isPort(toks, i) || isAmount(toks, i) {
@@ -98,7 +98,7 @@ func throws(src string, toks []token.Token) bool {
 	return failed && (sdks[root] || end == len(toks) || toks[end].First || toks[end].Is(":"))
 }
 
-// addThrown adds what the name of an exception says that stands at toks[i], as an
+// addThrown adds what the name of an exception says at toks[i], as an
 // SDK prints it: openai.RateLimitError: ….
 func (f *facts) addThrown(toks []token.Token, i int) {
 	if !toks[i].Upper || i > 0 && toks[i].Glued {

@@ -16,7 +16,7 @@ func isGlyph(r rune) bool {
 // first letter, longer ones first: they are found by looking for them.
 var glyphWords = map[rune][]string{}
 
-// LearnGlyphs has a word in such a script found wherever it stands.
+// LearnGlyphs has a word in such a script found everywhere.
 func LearnGlyphs(w string) {
 	r, _ := utf8.DecodeRuneInString(w)
 	if !isGlyph(r) {
@@ -34,7 +34,7 @@ func LearnGlyphs(w string) {
 }
 
 // glyphs takes the longest word that is known, or one letter. These scripts
-// have no small letters, and what stands side by side is no identifier.
+// have no small letters, and what is side by side is no identifier.
 func (l *lexer) glyphs() {
 	start := l.pos
 	r, size := utf8.DecodeRuneInString(l.src[start:])

@@ -171,12 +171,12 @@ func isApostrophe(r rune) bool {
 // IsDigit reports whether a rune is one of the ten digits.
 func IsDigit(r rune) bool { return '0' <= r && r <= '9' }
 
-// between reports whether the hyphen at hand joins two words.
+// between reports whether the current hyphen joins two words.
 func (l *lexer) between() bool {
 	return l.pos > 0 && IsAlnum(l.src[l.pos-1]) && l.before()
 }
 
-// before reports whether a letter or digit follows the byte at hand.
+// before reports whether a letter or digit follows the current byte.
 func (l *lexer) before() bool { return l.pos+1 < len(l.src) && IsAlnum(l.src[l.pos+1]) }
 
 // IsAlnum reports whether a byte is a letter or a digit of ASCII.
@@ -231,7 +231,7 @@ func (l *lexer) digits() {
 
 func (l *lexer) at(c byte) bool { return l.pos < len(l.src) && l.src[l.pos] == c }
 
-// dotted reports whether the number at hand is part of an address or a
+// dotted reports whether the current number is part of an address or a
 // version, such as 2.1.325.
 func (l *lexer) dotted() bool {
 	i := l.pos + 1
@@ -319,7 +319,7 @@ func (l *lexer) brand() int {
 	return 0
 }
 
-// acronymEnds reports whether the capital at hand begins a word after an
+// acronymEnds reports whether the current capital begins a word after an
 // acronym: the C of APICall, but neither the A of OAuth nor the I of APIs.
 func (l *lexer) acronymEnds(start int) bool {
 	if l.pos-start < 2 || l.pos+2 >= len(l.src) || !IsUpper(l.src[l.pos-1]) {
@@ -386,7 +386,7 @@ func (l *lexer) symbol(r rune, size int) {
 }
 
 // mostText is how much of a message is read. Of a longer one its beginning and
-// its end are: an error stands in one of them.
+// its end are: an error is in one of them.
 const mostText = 16 << 10
 
 // Clip returns as much of a message as is read.

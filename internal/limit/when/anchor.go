@@ -70,7 +70,7 @@ func (s *timeScan) announced(i int) (anchor, Found, bool) {
 	return again, f, ok
 }
 
-// followed reads a time at toks[i] that is announced by what stands behind it.
+// followed reads a time at toks[i] that is announced by what follows it.
 func (s *timeScan) followed(i int) (anchor, Found, bool) {
 	t := s.toks[i]
 	if _, weekday := weekdays[t.Text]; t.Kind != token.Number && !weekday && s.src[t.Start] < utf8.RuneSelf {

@@ -42,7 +42,8 @@ func (s *timeScan) calendar(i int) (Found, bool) {
 			break
 		}
 		end = next
-		i = s.skipWords(next, ",", "at", "on", "by", "of", "the", "—", "de", "à", "um", "às", "alle", "a", "las", "feira", "в", "的", "の")
+		for i = next; i < len(s.toks) && joiners[s.toks[i].Text]; i++ {
+		}
 	}
 	if !w.stated() || s.r.At.IsZero() && w.year == 0 {
 		return Found{}, false
@@ -59,8 +60,8 @@ func (s *timeScan) calendar(i int) (Found, bool) {
 	return Found{At: at, Rough: !exact, Daily: daily, End: end}, ok
 }
 
-// goesOnAsClock reports that a clock stands behind a date in a spelling that
-// nobody knows: what is only partly understood is no time.
+// goesOnAsClock reports that a clock follows a date in a spelling that
+// is not known: what is only partly understood is no time.
 func (s *timeScan) goesOnAsClock(end int) bool {
 	if end >= len(s.toks) || s.toks[end].First {
 		return false
@@ -210,13 +211,8 @@ func (s *timeScan) hourWord(i int) (minute, end int) {
 	if i >= len(s.toks) {
 		return 0, i
 	}
-	switch s.toks[i].Text {
-	case "h", "heure", "heures", "horas", "ч":
-		if i < 2 || !clockWords[s.toks[i-2].Text] {
-			return 0, i
-		}
-	case "uhr", "点", "點", "时", "時", "시":
-	default:
+	announced := i >= 2 && clockWords[s.toks[i-2].Text]
+	if word := s.toks[i].Text; !hourWords[word] && !(announced && units[word] == time.Hour) {
 		return 0, i
 	}
 	if i+1 < len(s.toks) && len(s.toks[i+1].Text) == 2 {
@@ -231,7 +227,7 @@ func (s *timeScan) hourWord(i int) (minute, end int) {
 	return 0, i + 1
 }
 
-// halfOfDay reads am and pm in their spellings; after is -1 where none stands.
+// halfOfDay reads am and pm in their spellings; after is -1 where there is none.
 func (s *timeScan) halfOfDay(i int) (hours, after int) {
 	if i >= len(s.toks) {
 		return 0, -1

@@ -1,7 +1,8 @@
 package when
 
 import (
-	"strings"
+	"regexp"
+	"slices"
 	"time"
 
 	"resumed/internal/limit/token"
@@ -29,19 +30,8 @@ func (s *timeScan) date(w *wall, i int) int {
 		return end
 	case t.Kind != token.Number:
 		return -1
-	case len(t.Text) == 4:
-		if end := s.numericDate(w, i, "-", 0, 1, 2); end >= 0 {
-			return end
-		}
-		if end := s.numericDate(w, i, "/", 0, 1, 2); end >= 0 {
-			return end
-		}
-		return s.namedDate(w, i)
 	}
-	if end := s.namedDate(w, i); end >= 0 {
-		return end
-	}
-	if end := s.dottedDate(w, i); end >= 0 {
+	if end := s.numericDate(w, i); end >= 0 {
 		return end
 	}
 	if day, end := s.dayOfMonth(i); end >= 0 {
@@ -53,48 +43,13 @@ func (s *timeScan) date(w *wall, i int) int {
 			}
 		}
 	}
-	if end := s.numericDate(w, i, "/", 2, 0, 1); end >= 0 {
-		return end
-	}
 	return s.monthAndDay(w, i)
-}
-
-// namedDate reads 2026年8月25日, and the same without its year.
-func (s *timeScan) namedDate(w *wall, i int) int {
-	var n [3]int
-	for k, names := range [...]string{"年 년", "月 월", "日 号 號 일"} {
-		if i+1 < len(s.toks) && s.toks[i].Kind == token.Number && contains(strings.Fields(names), s.toks[i+1].Text) {
-			n[k] = smallInt(s.toks[i].Text)
-			i += 2
-		} else if k > 0 {
-			return -1
-		}
-	}
-	if n[0] != 0 && (n[0] < firstYear || n[0] > lastYear) || n[1] < 1 || n[1] > 12 || n[2] < 1 || n[2] > 31 {
-		return -1
-	}
-	w.year, w.month, w.day = n[0], time.Month(n[1]), n[2]
-	return i
-}
-
-// dottedDate reads 25.08.2026, whose end is lexed as a fraction.
-func (s *timeScan) dottedDate(w *wall, i int) int {
-	if i+1 >= len(s.toks) || s.toks[i+1].Kind != token.Number || s.src[s.toks[i].End:s.toks[i+1].Start] != "." {
-		return -1
-	}
-	month, year, ok := strings.Cut(s.toks[i+1].Text, ".")
-	d, m, y := smallInt(s.toks[i].Text), smallInt(month), smallInt(year)
-	if !ok || y < firstYear || y > lastYear || m < 1 || m > 12 || d < 1 || d > 31 {
-		return -1
-	}
-	w.year, w.month, w.day = y, time.Month(m), d
-	return i + 2
 }
 
 // monthAndDay reads 05/01, which is a date only where one is announced: else it
 // counts attempts.
 func (s *timeScan) monthAndDay(w *wall, i int) int {
-	if i == 0 || i+2 >= len(s.toks) || !contains([]string{"on", "by", "until"}, s.toks[i-1].Text) || !s.toks[i+1].Is("/") {
+	if i == 0 || i+2 >= len(s.toks) || !slices.Contains([]string{"on", "by", "until"}, s.toks[i-1].Text) || !s.toks[i+1].Is("/") {
 		return -1
 	}
 	month := smallInt(s.toks[i].Text)
@@ -128,53 +83,55 @@ func (s *timeScan) dayOfMonth(i int) (day, end int) {
 	if end < len(s.toks) {
 		if next := s.toks[end]; next.Is(":") && next.Glued {
 			return 0, -1
-		} else if next.Glued && contains([]string{"st", "nd", "rd", "th"}, next.Text) {
+		} else if next.Glued && slices.Contains([]string{"st", "nd", "rd", "th"}, next.Text) {
 			end++
 		}
 	}
 	return day, end
 }
 
-// numericDate reads three numbers; y, m, d say which is which. A first number
-// above twelve in a slashed date can only be the day.
-func (s *timeScan) numericDate(w *wall, i int, separator string, y, m, d int) int {
-	var n [3]int
-	at := i
-	for k := range n {
-		if k > 0 && separator == "/" {
-			if at >= len(s.toks) || !s.toks[at].Is("/") {
-				return -1
-			}
-			at++
-		}
-		if at >= len(s.toks) || s.toks[at].Kind != token.Number {
-			return -1
-		}
-		if k > 0 && separator == "-" && s.src[s.toks[at].Start-1] != '-' {
-			return -1
-		}
-		if n[k] = smallInt(s.toks[at].Text); n[k] < 0 {
-			return -1
-		}
-		at++
-	}
-	if separator == "/" && n[m] > 12 {
-		m, d = d, m
-	}
-	if n[y] < 100 {
-		n[y] += 2000
-	}
-	if n[y] < firstYear || n[y] > lastYear || n[m] < 1 || n[m] > 12 || n[d] < 1 || n[d] > 31 {
-		return -1
-	}
-	w.year, w.month, w.day = n[y], time.Month(n[m]), n[d]
-	if separator == "/" && y == 2 && n[d] <= 12 && s.isPastDay(*w) {
-		w.month, w.day = time.Month(n[d]), n[m] // the day first: of both the one ahead is meant
-	}
-	return at
+// numericDates are the dates that are numbers alone, or numbers before the names of their parts.
+var numericDates = []*regexp.Regexp{
+	regexp.MustCompile(`^(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})`),
+	regexp.MustCompile(`^(?P<year>\d{4}) ?/ ?(?P<month>\d{1,2}) ?/ ?(?P<day>\d{1,2})`),
+	regexp.MustCompile(`^(?:(?P<year>\d{4}) ?[年년] ?)?(?P<month>\d{1,2}) ?[月월] ?(?P<day>\d{1,2}) ?[日号號일]`),
+	regexp.MustCompile(`^(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})`),
+	slashedDate,
 }
 
-// isPastDay reports a date that lies before the day at hand.
+// slashedDate may have the day first, or the month.
+var slashedDate = regexp.MustCompile(`^(?P<month>\d{1,2}) ?/ ?(?P<day>\d{1,2}) ?/ ?(?P<year>\d{4}|\d{2})`)
+
+// numericDate reads 2026-11-18, 2026/11/18, 2026年11月18日, 18.11.2026 and 11/18/2026.
+func (s *timeScan) numericDate(w *wall, i int) int {
+	rest := s.src[s.toks[i].Start:]
+	for _, form := range numericDates {
+		m := form.FindStringSubmatch(rest)
+		if m == nil || len(rest) > len(m[0]) && token.IsDigit(rune(rest[len(m[0])])) {
+			continue
+		}
+		year, month, day := smallInt(m[form.SubexpIndex("year")]), smallInt(m[form.SubexpIndex("month")]), smallInt(m[form.SubexpIndex("day")])
+		if year < 0 {
+			year = 0 // it names none
+		} else if year < 100 {
+			year += 2000
+		}
+		if form == slashedDate && month > 12 {
+			month, day = day, month
+		}
+		if year != 0 && (year < firstYear || year > lastYear) || month < 1 || month > 12 || day < 1 || day > 31 {
+			continue
+		}
+		w.year, w.month, w.day = year, time.Month(month), day
+		if form == slashedDate && day <= 12 && s.isPastDay(*w) {
+			w.month, w.day = time.Month(day), month // of both readings the one ahead is meant
+		}
+		return s.after(s.toks[i].Start + len(m[0]))
+	}
+	return -1
+}
+
+// isPastDay reports a date that lies before the current day.
 func (s *timeScan) isPastDay(w wall) bool {
 	return time.Date(w.year, w.month, w.day+1, 0, 0, 0, 0, s.r.zone()).Before(s.r.At)
 }

@@ -1,6 +1,7 @@
 package when
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ func states(s string) bool {
 	for _, t := range token.Cut(s) {
 		_, weekday := weekdays[t.Text]
 		_, ahead := daysAhead[t.Text]
-		if weekday || ahead || midnights[t.Text] || numbers[t.Text] != 0 || contains([]string{"noon", "half", "через", "reset", "resets"}, t.Text) {
+		if weekday || ahead || midnights[t.Text] || numbers[t.Text] != 0 || slices.Contains([]string{"noon", "half", "через", "reset", "resets"}, t.Text) {
 			return true
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // is longer than a month, so what lies further back means the coming year.
 const staleDate = 31 * day
 
-// staleDay is how long a day that has begun is still the one at hand.
+// staleDay is how long a day that has begun is still the current one.
 const staleDay = day
 
 // next returns the point in time that the wall clock shows w, near r.At: the

@@ -19,7 +19,7 @@ func (r Reader) Value(value string, unit time.Duration, mixed bool) (Found, bool
 		if unit == 0 {
 			return Found{}, false
 		}
-		return r.after(n * float64(unit))
+		return r.in(n*float64(unit), 0)
 	}
 	for _, layout := range layouts {
 		if at, err := time.Parse(layout, value); err == nil && Thinkable(at) {
@@ -30,15 +30,7 @@ func (r Reader) Value(value string, unit time.Duration, mixed bool) (Found, bool
 		return Found{}, false
 	}
 	if d, err := time.ParseDuration(value); err == nil {
-		return r.after(float64(d))
+		return r.in(float64(d), 0)
 	}
 	return r.When(value)
-}
-
-// after returns the time that lies so many nanoseconds ahead.
-func (r Reader) after(wait float64) (Found, bool) {
-	if r.At.IsZero() || !(wait >= 0 && wait <= float64(Longest)) {
-		return Found{}, false
-	}
-	return Found{At: r.At.Add(time.Duration(wait)), Counted: true}, true
 }

@@ -4,7 +4,6 @@ package when
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +24,7 @@ type timeScan struct {
 	r      Reader
 	src    string
 	toks   []token.Token
-	closed bool // a word is there that announces what stands before it
+	closed bool // a word is there that announces what is before it
 }
 
 // Found is a time and where it ends.
@@ -71,7 +70,7 @@ func (s *timeScan) skipFillers(i int) int {
 	return i
 }
 
-// at reads the time that stands at toks[i], fillers before it aside.
+// at reads the time at toks[i], fillers before it aside.
 func (s *timeScan) at(i int) (Found, bool) {
 	i = s.skipFillers(i)
 	if i >= len(s.toks) {
@@ -188,35 +187,37 @@ func (s *timeScan) unitAt(i int) time.Duration {
 // duration reads "2h5m", "2h30", "3 days and 4 hours", "1.2s", "half an hour",
 // "an hour and a half".
 func (s *timeScan) duration(i int) (Found, bool) {
-	if s.r.At.IsZero() {
-		return Found{}, false
-	}
-	var total, last time.Duration
-	end := -1
-	for n := 0; ; n++ {
+	var last time.Duration
+	total, end, parts := 0.0, -1, 0
+	for ; ; parts++ {
 		amount, unit, after := s.length(i, last)
 		if unit == 0 {
 			break
 		}
-		part := amount * float64(unit)
-		if n == mostParts || part+float64(total) > float64(Longest) {
-			return Found{}, false
-		}
-		total += time.Duration(math.Round(part))
+		total += math.Round(amount * float64(unit))
 		end, last = after, unit
 		for i = end; i < len(s.toks) && andWords[s.toks[i].Text]; i++ {
 		}
 	}
-	if end < 0 {
+	if end < 0 || parts > mostParts {
 		return Found{}, false
 	}
-	return Found{At: s.r.At.Add(total), Exact: total, Counted: true, End: end}, true
+	return s.r.in(total, end)
+}
+
+// in returns the time that lies so many nanoseconds ahead.
+func (r Reader) in(wait float64, end int) (Found, bool) {
+	if r.At.IsZero() || !(wait >= 0 && wait <= float64(Longest)) {
+		return Found{}, false
+	}
+	d := time.Duration(math.Round(wait))
+	return Found{At: r.At.Add(d), Exact: d, Counted: true, End: end}, true
 }
 
 // mostParts is how many parts a length may have: weeks to milliseconds.
 const mostParts = 6
 
-// length reads one part of a length, which stands behind one in units of last;
+// length reads one part of a length, which follows one in units of last;
 // unit is 0 where there is none.
 func (s *timeScan) length(i int, last time.Duration) (amount float64, unit time.Duration, after int) {
 	half := s.skipWords(i, "a")
@@ -254,7 +255,7 @@ func (s *timeScan) abbreviated(i int) bool {
 // lengths of time, and no limit is stated in them.
 func (s *timeScan) isoDuration(i int) (Found, bool) {
 	t := s.toks[i]
-	if t.Kind != token.Word || !t.Upper || !t.Is("p") && !t.Is("pt") || s.r.At.IsZero() {
+	if t.Kind != token.Word || !t.Upper || !t.Is("p") && !t.Is("pt") {
 		return Found{}, false
 	}
 	src := s.src[t.Start+1:]
@@ -276,17 +277,16 @@ func (s *timeScan) isoDuration(i int) (Found, bool) {
 		total += amount * float64(units[strings.ToLower(rest[n:n+1])])
 		rest, parts = rest[n+1:], parts+1
 	}
-	if parts == 0 || total > float64(Longest) {
+	if parts == 0 {
 		return Found{}, false
 	}
-	d := time.Duration(math.Round(total))
-	return Found{At: s.r.At.Add(d), Exact: d, Counted: true, End: s.after(t.Start + 1 + len(src) - len(rest))}, true
+	return s.r.in(total, s.after(t.Start+1+len(src)-len(rest)))
 }
 
 // isCountdown reports what is announced as a length, "in 01:30:00", and is no
 // time of day.
 func (s *timeScan) isCountdown(i int) bool {
-	if i == 0 || !contains([]string{"in", "within", "через"}, s.toks[i-1].Text) || s.toks[i].Kind != token.Number {
+	if i == 0 || !lengthWords[s.toks[i-1].Text] || s.toks[i].Kind != token.Number {
 		return false
 	}
 	_, _, end := s.minutes(i + 1)
@@ -294,16 +294,16 @@ func (s *timeScan) isCountdown(i int) bool {
 	return end > i+1 && after < 0
 }
 
-// countdown reads hours, minutes and seconds. Of two numbers nobody knows
+// countdown reads hours, minutes and seconds. Of two numbers it is not known
 // whether they are hours and minutes or minutes and seconds.
 func (s *timeScan) countdown(i int) (Found, bool) {
 	hours := smallInt(s.toks[i].Text)
 	minute, second, end := s.minutes(i + 1)
-	if hours < 0 || second < 0 || s.r.At.IsZero() {
+	if hours < 0 || second < 0 {
 		return Found{}, false
 	}
 	total := time.Duration(hours)*time.Hour + time.Duration(minute)*time.Minute + time.Duration(second)*time.Second
-	return Found{At: s.r.At.Add(total), Exact: total, Counted: true, End: end}, true
+	return s.r.in(float64(total), end)
 }
 
 func (s *timeScan) amount(i int) (float64, bool) {
@@ -320,16 +320,11 @@ func (s *timeScan) amount(i int) (float64, bool) {
 
 // seconds reads a number without a unit, as Retry-After has it.
 func (s *timeScan) seconds(i int) (Found, bool) {
-	if i >= len(s.toks) || s.toks[i].Kind != token.Number || s.r.At.IsZero() {
+	if i >= len(s.toks) || s.toks[i].Kind != token.Number {
 		return Found{}, false
 	}
-	n, err := strconv.ParseFloat(s.toks[i].Text, 64)
-	wait := n * float64(time.Second)
-	if err != nil || wait > float64(Longest) {
-		return Found{}, false
-	}
-	d := time.Duration(wait)
-	return Found{At: s.r.At.Add(d), Exact: d, Counted: true, End: i + 1}, true
+	n, _ := s.amount(i)
+	return s.r.in(n*float64(time.Second), i+1)
 }
 
 func smallInt(s string) int {
@@ -339,5 +334,3 @@ func smallInt(s string) int {
 	}
 	return n
 }
-
-func contains(words []string, w string) bool { return slices.Contains(words, w) }

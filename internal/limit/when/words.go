@@ -21,7 +21,7 @@ var (
 	months    = map[string]time.Month{}
 	weekdays  = map[string]time.Weekday{}
 	daysAhead = map[string]int{}     // days that are named by how far ahead they are
-	halves    = map[string]int{}     // hours that what stands before the hour adds: 下午3点
+	halves    = map[string]int{}     // hours that a word before the hour adds: 下午3点
 	numbers   = map[string]float64{} // amounts in words; none of them is one but before a unit
 	units     = map[string]time.Duration{}
 
@@ -32,6 +32,8 @@ var (
 
 	midnights   = set{}
 	andWords    = set{} // join the parts of a length
+	joiners     = set{} // join the parts of a date: "Monday, the 4th of May at 5pm"
+	hourWords   = set{} // make the number before them an hour of the day: 15 Uhr, 15点
 	fillers     = set{} // may stand between the word that announces a time and the time
 	clockWords  = set{} // stand before a time of day and never before a length: what follows "à 15h30" is no wait of fifteen hours
 	lengthWords = set{} // stand before a length and never before a day: what follows "in Sat" is the rest of a word or a name
@@ -40,12 +42,12 @@ var (
 	particles   = set{} // stand between a time and its closer
 
 	anchors token.Lexicon[anchor]
-	closers token.Lexicon[anchor] // announce the time that stands before them: "2h until the reset", "15分钟后再试"
+	closers token.Lexicon[anchor] // announce the time before them: "2h until the reset", "15分钟后再试"
 )
 
 func init() {
 	sets := map[string]set{
-		"midnight": midnights, "and": andWords, "filler": fillers, "clock": clockWords, "length": lengthWords, "bygone": bygone, "lasting": lasting, "particle": particles,
+		"midnight": midnights, "and": andWords, "joiner": joiners, "hour": hourWords, "filler": fillers, "clock": clockWords, "length": lengthWords, "bygone": bygone, "lasting": lasting, "particle": particles,
 	}
 	kinds := map[string]anchor{"lifts": lifts, "again": again, "continues": continues, "header": header}
 	for columns := range token.Rows(wordsFile) {
@@ -69,7 +71,7 @@ func init() {
 	}
 }
 
-// learn keeps a word that stands for a value.
+// learn stores a word that stands for a value.
 func learn(kind, value, word string) {
 	n, _ := strconv.Atoi(value)
 	switch kind {

@@ -52,9 +52,9 @@ func capitals(name string) string {
 	return string(b)
 }
 
-// zoneAt reads a zone that stands at toks[i], in brackets or bare. A bracketed
-// name that nobody knows is passed over and leaves the reader's own zone: a
-// bad zone must not cost the time that stands before it.
+// zoneAt reads a zone at toks[i], in brackets or bare. A bracketed
+// name that is not known is passed over and leaves the reader's own zone: a
+// bad zone must not cost the time before it.
 func (s *timeScan) zoneAt(i int) (zone *time.Location, end int) {
 	if i < len(s.toks) && s.toks[i].Is("(") {
 		inner, end := s.zoneName(i + 1)
@@ -171,7 +171,7 @@ func (s *timeScan) after(offset int) int {
 }
 
 func (s *timeScan) skipWords(i int, words ...string) int {
-	for i < len(s.toks) && contains(words, s.toks[i].Text) {
+	for i < len(s.toks) && slices.Contains(words, s.toks[i].Text) {
 		i++
 	}
 	return i

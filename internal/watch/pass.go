@@ -13,7 +13,7 @@ import (
 
 const (
 	blockSize = 1024 << 10 // what is read at a time
-	firstLook = 32 << 10   // the first block of a first sight; most have enough with it
+	firstLook = 8 << 10    // the first block of a first sight; most have enough with it
 	lineLimit = 8 << 20    // longer lines are cut
 	cutSize   = 64 << 10   // what is left of them
 )
@@ -267,12 +267,17 @@ func (p *pass) linesIn(block []byte, from int64) (lines []Line, start int64, ok 
 // bytes before it, at least one, and where the first of them begins.
 func (p *pass) linesBefore(ctx context.Context, end, look int64) ([]Line, int64, error) {
 	from := max(0, end-look)
-	block, err := p.exactly(p.w.buf[:end-from], from)
-	if err != nil {
-		return nil, 0, err
-	}
-	if lines, start, ok := p.linesIn(block, from); ok {
-		return lines, start, nil
+	for ; ; look, from = 4*look, max(0, end-min(4*look, blockSize)) {
+		block, err := p.exactly(p.w.buf[:end-from], from)
+		if err != nil {
+			return nil, 0, err
+		}
+		if lines, start, ok := p.linesIn(block, from); ok {
+			return lines, start, nil
+		}
+		if look >= blockSize {
+			break
+		}
 	}
 	start, err := p.lineStart(ctx, from)
 	if err != nil {

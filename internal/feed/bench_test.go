@@ -145,7 +145,7 @@ func watchOnce(b *testing.B, a agent.Reader, dir string, seen *int, known func(s
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
 	w := watch.New(watch.Options{
-		Root: dir, Depth: 2, Known: known, Deliver: r.deliver, Settle: r.handOn, Ready: cancel,
+		Root: dir, Depth: 2, Known: known, Deliver: r.deliver, Flush: r.flush, Ready: cancel,
 		Sift: func(line []byte) watch.Weight { return watch.Weight(src.Sift(line)) },
 	})
 	if err := w.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {

@@ -162,7 +162,7 @@ func readBy(
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	w := watch.New(watch.Options{
-		Root: dir, Depth: 2, Known: known, Deliver: r.deliver, Settle: r.handOn, Ready: cancel,
+		Root: dir, Depth: 2, Known: known, Deliver: r.deliver, Flush: r.flush, Ready: cancel,
 		Match: func(rel string) bool { return strings.HasSuffix(rel, ".jsonl") },
 		Sift:  func(line []byte) watch.Weight { return watch.Weight(src.Sift(line)) },
 	})

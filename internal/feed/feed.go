@@ -1,5 +1,5 @@
-// Package feed turns what agents write into observations: from lines of files,
-// or by agents that report by themselves, to what the engine is told.
+// Package feed turns what agents write into observations for the engine: it decodes the
+// lines of transcripts, and takes over what agents with a database of their own report.
 package feed
 
 import (
@@ -20,51 +20,50 @@ import (
 	"resumed/internal/watch"
 )
 
-// Options are what Feeds work with. All but Since and Kept are required.
+// Options are what Feeds need. All but Since and Kept are required.
 type Options struct {
-	// Observe applies what was read, in order. When it has returned nil it will
-	// not be lost.
+	// Observe applies observations in order. Once it has returned nil they are
+	// not lost.
 	Observe func(context.Context, []resume.Observation) error
 
-	// Keep keeps how far a place was read. It is on disk after what was observed
-	// ahead of it, never before.
+	// Keep stores how far a place was read. It reaches the disk after what was observed
+	// before it, never earlier.
 	Keep func(place string, cursor json.RawMessage)
 
-	// Kept returns how far a place was read, as it is stored now. It is asked for
-	// places that come when all that lay there was read. Nil: nothing is known.
+	// Kept returns the stored cursor of a place that appeared after the first reading. Nil:
+	// there is none.
 	Kept func(place string) (json.RawMessage, bool)
 
-	// Elsewhere reports whether another resumed looks after the session: its
-	// prompts are not a person's.
+	// Elsewhere reports whether another resumed has the lease of the session: then
+	// prompts in it are not a person's.
 	Elsewhere func(resume.Key) bool
 
-	// Since returns the time before which a transcript that nobody has read must have
-	// moved for the last time to be left unread: nothing in it matters any more. Nil:
-	// each is read.
+	// Since returns a time: a transcript without a cursor that was last written before it is
+	// too old to matter and is not read. Nil: all are read.
 	Since func() time.Time
 
-	// Trust is who may have written what is read.
+	// Trust says which users may own a transcript.
 	Trust func() ownership.Trust
 
 	Log *slog.Logger
 }
 
-// Cursors is how far every place was read, as it is stored.
+// Cursors are the stored cursors of all places.
 type Cursors map[string]json.RawMessage
 
-// Feeds are the feeds of all agents. Run must be running for anything to be
-// read; until then who asks for a look waits.
+// Feeds are the feeds of all agents. Nothing is read before Run; Look and Await wait for
+// it.
 type Feeds struct {
-	opts  Options
-	begin chan []*feed // of size 1: to be started by Run, and by nobody else
-	told  sync.Map     // paths of which it was said that they are another user's
+	opts   Options
+	begin  chan []*feed // of size 1: feeds that Run is to start
+	warned sync.Map     // paths of another user that were logged
 
 	mu    sync.Mutex // guards what follows
 	feeds []*feed
-	swap  <-chan struct{} // closed when a swap that is under way is over; nil: none is
+	swap  <-chan struct{} // closed at the end of the current swap; nil: there is none
 }
 
-// New returns the feeds of those agents, to begin where the cursors stand.
+// New returns the feeds of those agents. They read from the cursors on.
 func New(opts Options, agents map[string]agent.Agent, cursors Cursors) *Feeds {
 	f := &Feeds{opts: opts, begin: make(chan []*feed, 1)}
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
@@ -95,9 +94,9 @@ func (f *Feeds) Run(ctx context.Context) error {
 	}
 }
 
-// Swap puts other agents in place: the feeds of those that changed are stopped
-// and their successors start where these stopped. The others go on untouched.
-// cursors is asked for once those have stopped.
+// Swap replaces agents: the feeds of those that changed are stopped, and new ones go on from
+// the stored cursors. The other feeds are not touched. cursors is called after the old feeds
+// have stopped.
 func (f *Feeds) Swap(ctx context.Context, agents map[string]agent.Agent, cursors func() Cursors) {
 	defer f.swapping()()
 	var keep, begin []*feed
@@ -126,8 +125,8 @@ func (f *Feeds) Swap(ctx context.Context, agents map[string]agent.Agent, cursors
 			begin = append(begin, f.of(agents[name], stored)...)
 		}
 	}
-	// Until here a look meets those that have stopped, and waits: no resume goes
-	// on without one.
+	// Until here Look meets the stopped feeds and waits: no resume starts without
+	// a look.
 	f.mu.Lock()
 	f.feeds = slices.Concat(keep, begin)
 	f.mu.Unlock()
@@ -137,11 +136,11 @@ func (f *Feeds) Swap(ctx context.Context, agents map[string]agent.Agent, cursors
 	}
 }
 
-// lookTimeout bounds how long a look at a transcript may take.
+// lookTimeout bounds a Look.
 const lookTimeout = time.Minute
 
-// Look reads what is new about a session now, after all that lay in its agent's
-// files: another session there may tell that a person went on.
+// Look reads what is new about a session now. It first waits for the first reading of all of
+// the agent's files: another session there may show that a person went on.
 func (f *Feeds) Look(ctx context.Context, session resume.Session) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, lookTimeout, fmt.Errorf("it took more than %s", lookTimeout))
 	defer cancel()
@@ -153,7 +152,7 @@ func (f *Feeds) Look(ctx context.Context, session resume.Session) error {
 		}
 		now, swap := f.current()
 		switch {
-		case swap != nil: // others take their place: these tell
+		case swap != nil: // new feeds are about to start: ask them
 			select {
 			case <-swap:
 			case <-ctx.Done():
@@ -177,7 +176,7 @@ func (f *Feeds) lookOnce(ctx context.Context, session resume.Session) error {
 	return nil
 }
 
-// Await returns when all that lay in the files of an agent was read.
+// Await returns when all files of an agent were read for the first time.
 func (f *Feeds) Await(ctx context.Context, agent string) error {
 	for _, one := range f.ofAgent(agent) {
 		select {
@@ -195,15 +194,15 @@ func (f *Feeds) all() []*feed {
 	return feeds
 }
 
-// current returns the feeds, and what is closed when a swap that is under way is
-// over; nil: none is.
+// current returns the feeds, and a channel that is closed at the end of the current
+// swap; nil: there is none.
 func (f *Feeds) current() (feeds []*feed, swap <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.feeds, f.swap
 }
 
-// swapping says that others take the place of the feeds, until over is called.
+// swapping marks that the feeds are being replaced, until over is called.
 func (f *Feeds) swapping() (over func()) {
 	swap := make(chan struct{})
 	f.mu.Lock()
@@ -239,9 +238,9 @@ func (f *Feeds) of(a agent.Agent, cursors Cursors) []*feed {
 type feed struct {
 	agent agent.Agent
 	run   func(context.Context) error
-	look  func(context.Context, resume.Session) error // reads what is new about a session now
-	ready chan struct{}                               // closed when all that lay there was read
-	quit  chan struct{}                               // closed when it is to stop
+	look  func(context.Context, resume.Session) error // reads what is new about a session
+	ready chan struct{}                               // closed when all files were read for the first time
+	quit  chan struct{}                               // closed to stop it
 	done  chan struct{}                               // closed when it has stopped
 }
 
@@ -249,7 +248,7 @@ func newFeed(a agent.Agent) *feed {
 	return &feed{agent: a, ready: make(chan struct{}), quit: make(chan struct{}), done: make(chan struct{})}
 }
 
-// serve runs the feed until it is told to quit, and tells the first failure.
+// serve runs the feed until quit is closed, and sends a failure.
 func (f *feed) serve(ctx context.Context, failed chan<- error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -271,10 +270,10 @@ func (f *feed) serve(ctx context.Context, failed chan<- error) {
 	}
 }
 
-// followed lets an agent that has no files of lines report by itself.
+// followed makes the feed of an agent that reads its own database.
 func (f *Feeds) followed(a agent.Follower, cursors Cursors) *feed {
 	one := newFeed(a)
-	own := make(Cursors) // those of all others need not stay in memory
+	own := make(Cursors) // the cursors of other agents need not stay in memory
 	for place, cursor := range cursors {
 		if name, ok := strings.CutPrefix(place, a.Name()+":"); ok {
 			own[name] = cursor
@@ -304,23 +303,23 @@ func (f *Feeds) followed(a agent.Follower, cursors Cursors) *feed {
 	return one
 }
 
-// foreign reports whether a file belongs, as err says, to a user who is not
-// trusted: it is not even observed. That is said once. Who else may have written it
-// is looked at when it is to be obeyed, and then a person is told.
+// foreign reports whether err says that the file belongs to a user who is not trusted. Such a
+// file is not observed, which is logged once. Who else can write to the file is checked before
+// a resume.
 func (f *Feeds) foreign(agent, path string, err error) bool {
 	wrong, ok := errors.AsType[*ownership.Error](err)
 	if !ok {
 		return false
 	}
-	if _, told := f.told.LoadOrStore(path, true); !told {
+	if _, known := f.warned.LoadOrStore(path, true); !known {
 		f.opts.Log.Warn("a transcript of another user is not read; when that is corrected or resume.trusted_users names its owner, restart",
 			"agent", agent, "path", path, "err", wrong)
 	}
 	return true
 }
 
-// observe hands on what agents say, with what they cannot know: that a prompt is
-// of another resumed.
+// observe passes observations on. It marks prompts that another resumed wrote, which an agent
+// cannot know.
 func (f *Feeds) observe(ctx context.Context, observations []resume.Observation) error {
 	for i, seen := range observations {
 		ev, ok := seen.Event.(resume.Prompted)

@@ -15,8 +15,8 @@ import (
 // read when their file changes, as without hooks.
 const maxHookCalls = 64
 
-// HookCalls reads the transcripts that hooks of agents name. A hook decides nothing: it only has
-// a file read at once that is watched anyway.
+// HookCalls reads the transcripts that hooks of agents name. A hook decides nothing: it only makes
+// the daemon read a watched file at once.
 type HookCalls struct {
 	session func(context.Context, resume.Key) (resume.Session, error)
 	look    func(context.Context, resume.Session) error
@@ -27,7 +27,7 @@ type HookCalls struct {
 	asked map[resume.Key]string // the transcripts, as the hooks name them
 }
 
-// NewHookCalls returns calls that nothing was told of yet.
+// NewHookCalls returns an empty list of calls.
 func NewHookCalls(session func(context.Context, resume.Key) (resume.Session, error), look func(context.Context, resume.Session) error, log *slog.Logger) *HookCalls {
 	return &HookCalls{session: session, look: look, log: log, wake: make(chan struct{}, 1), asked: make(map[resume.Key]string)}
 }
@@ -65,8 +65,8 @@ func (h *HookCalls) Run(ctx context.Context) error {
 	}
 }
 
-// read reads what is new of a session. The transcript of a known session is known: what the hook
-// says of it does not count.
+// read reads what is new of a session. For a known session the path that the hook names is
+// ignored.
 func (h *HookCalls) read(ctx context.Context, key resume.Key, transcript string) error {
 	session, err := h.session(ctx, key)
 	switch {

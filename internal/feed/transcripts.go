@@ -19,10 +19,10 @@ import (
 	"resumed/internal/watch"
 )
 
-// longestProvider bounds what is kept of a provider's name.
+// longestProvider bounds the length of a provider's name.
 const longestProvider = 60
 
-// reader reads what an agent writes in the lines of files.
+// reader turns the lines of an agent's files into observations.
 type reader struct {
 	agent  agent.Reader
 	source agent.Source
@@ -30,16 +30,16 @@ type reader struct {
 	log    *slog.Logger
 
 	// What follows is owned by the watcher's goroutine.
-	moves    []watch.Line     // memory for a run of them
-	back     map[string]sight // what files at first sight say
-	gathered gathering
+	moves   []watch.Line     // reused memory
+	back    map[string]sight // observations of files that are read from their end back
+	pending pending
 }
 
-// gathering is what files have told that the engine was not told yet: with thousands
-// of them at a start, a call for each would cost more than their reading.
-type gathering struct {
-	told    []resume.Observation
-	cursors []placed
+// pending is what was observed and not yet passed to the engine. At a start with thousands of
+// files one call for each would cost more than their reading.
+type pending struct {
+	observations []resume.Observation
+	cursors      []placed
 }
 
 // placed is how far a file was read.
@@ -48,16 +48,17 @@ type placed struct {
 	cursor watch.Cursor
 }
 
-// mostGathered bounds how long the first of them waits.
-const mostGathered = 64
+// maxPending bounds how long the first file waits.
+const maxPending = 64
 
-// sight is what the first sight of a file has told so far, oldest first.
+// sight is one reading of a file from its end back: its number, and what was observed so far, the
+// oldest first.
 type sight struct {
-	number uint32
-	told   []resume.Observation
+	number       uint32
+	observations []resume.Observation
 }
 
-// transcripts makes the feed of an agent's files in one place.
+// transcripts makes the feed of an agent's files below one root.
 func (f *Feeds) transcripts(a agent.Reader, src agent.Source, cursors Cursors) *feed {
 	one := newFeed(a)
 	r := &reader{
@@ -71,9 +72,9 @@ func (f *Feeds) transcripts(a agent.Reader, src agent.Source, cursors Cursors) *
 		Known:   func(path string) (watch.Cursor, bool) { return r.known(cursors, path) },
 		Deliver: r.deliver,
 		Since:   f.opts.Since,
-		Settle:  r.handOn,
+		Flush:   r.flush,
 		Ready: func() {
-			cursors = nil // they are in the watcher's memory now
+			cursors = nil // the watcher has them now
 			close(one.ready)
 		},
 		Log: r.log,
@@ -86,11 +87,11 @@ func (f *Feeds) transcripts(a agent.Reader, src agent.Source, cursors Cursors) *
 	one.look = func(ctx context.Context, session resume.Session) error {
 		rel, err := filepath.Rel(src.Root, session.Transcript)
 		if err != nil || !filepath.IsLocal(rel) {
-			return nil // it lies in another root of the agent
+			return nil // another root of the agent has it
 		}
 		err = watcher.Check(ctx, session.Transcript)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // there is nothing new to read: the plan says what that means
+			return nil // nothing new to read; the plan deals with a missing transcript
 		}
 		return err
 	}
@@ -112,59 +113,60 @@ func (r *reader) known(cursors Cursors, path string) (cursor watch.Cursor, ok bo
 	return cursor, true
 }
 
-// deliver tells the engine what new lines mean, and only then lets their
-// cursor be stored: a crash between the two reads the lines again, and the
-// engine passes over what it was told before.
+// deliver passes what new lines mean to the engine, and only then stores their cursor:
+// after a crash between the two the lines are read again, and the engine skips what it
+// knows.
 func (r *reader) deliver(ctx context.Context, batch watch.Batch) (enough bool, err error) {
 	if r.feeds.foreign(r.agent.Name(), batch.Path, r.feeds.opts.Trust().OwnerOf(batch.Path, batch.Info)) {
-		return true, nil // and no cursor is stored: mended, it is read by the next daemon
+		return true, nil // no cursor is stored: when the owner is corrected, the next daemon reads it
 	}
 	observations := r.digest(batch)
 	r.weigh(batch, observations)
 	back := r.back[batch.Path]
 	if back.number != batch.Sight {
-		back = sight{number: batch.Sight} // another was begun and not finished
+		back = sight{number: batch.Sight} // an earlier one was not finished
 	}
 	if batch.Back {
-		back.told = append(observations, back.told...)
+		back.observations = append(observations, back.observations...)
 		r.back[batch.Path] = back
-		return len(back.told) > 0 && !r.source.Shared, nil
+		return len(back.observations) > 0 && !r.source.Shared, nil
 	}
-	told := append(markFirst(back.told), observations...)
-	if batch.Was != "" {
-		told = append([]resume.Observation{{
-			Key: resume.Key{Agent: r.agent.Name()}, Transcript: batch.Path, Event: resume.Renamed{From: batch.Was},
-		}}, told...)
+	all := append(markFirst(back.observations), observations...)
+	if batch.RenamedFrom != "" {
+		all = append([]resume.Observation{{
+			Key: resume.Key{Agent: r.agent.Name()}, Transcript: batch.Path, Event: resume.Renamed{From: batch.RenamedFrom},
+		}}, all...)
 	}
-	if err := r.gather(ctx, batch, told); err != nil {
+	if err := r.collect(ctx, batch, all); err != nil {
 		return false, err
 	}
 	delete(r.back, batch.Path)
 	return true, nil
 }
 
-// gather keeps what a file has told for the engine, or tells it.
-func (r *reader) gather(ctx context.Context, batch watch.Batch, told []resume.Observation) error {
-	before := r.gathered
-	r.gathered.told = append(r.gathered.told, told...)
-	r.gathered.cursors = append(r.gathered.cursors, placed{batch.Path, batch.Cursor})
-	if !batch.More || len(r.gathered.cursors) >= mostGathered {
-		if err := r.handOn(ctx); err != nil {
-			r.gathered = before // this file comes again
+// collect adds the observations of a file to the pending ones, and passes them on unless more
+// follow.
+func (r *reader) collect(ctx context.Context, batch watch.Batch, observations []resume.Observation) error {
+	before := r.pending
+	r.pending.observations = append(r.pending.observations, observations...)
+	r.pending.cursors = append(r.pending.cursors, placed{batch.Path, batch.Cursor})
+	if !batch.More || len(r.pending.cursors) >= maxPending {
+		if err := r.flush(ctx); err != nil {
+			r.pending = before // this file is delivered again
 			return err
 		}
 	}
 	return nil
 }
 
-// handOn tells the engine what was gathered, and lets the cursors be stored. Where the engine does
-// not listen any more, which is at the end, the next daemon reads it again.
-func (r *reader) handOn(ctx context.Context) error {
-	g := &r.gathered
-	if err := r.feeds.observe(ctx, g.told); err != nil {
+// flush passes the pending observations to the engine and stores the cursors. If the engine has
+// stopped, the next daemon reads the lines again.
+func (r *reader) flush(ctx context.Context) error {
+	p := &r.pending
+	if err := r.feeds.observe(ctx, p.observations); err != nil {
 		return err
 	}
-	for _, at := range g.cursors {
+	for _, at := range p.cursors {
 		data, err := json.Marshal(at.cursor)
 		if err != nil {
 			return err
@@ -172,14 +174,14 @@ func (r *reader) handOn(ctx context.Context) error {
 		r.feeds.opts.Keep(at.path, data)
 	}
 	if len(r.back) == 0 {
-		r.back = make(map[string]sight) // what was the most at a start need not stay
+		r.back = make(map[string]sight) // frees the memory of a large start
 	}
-	clear(g.told) // of what they point to
-	g.told, g.cursors = g.told[:0], g.cursors[:0]
+	clear(p.observations) // frees what they point to
+	p.observations, p.cursors = p.observations[:0], p.cursors[:0]
 	return nil
 }
 
-// markFirst marks refusals as old news, which they may be.
+// markFirst marks refusals as found at a first reading: they may be old.
 func markFirst(observations []resume.Observation) []resume.Observation {
 	for i, s := range observations {
 		if limited, ok := s.Event.(resume.Limited); ok {
@@ -190,9 +192,9 @@ func markFirst(observations []resume.Observation) []resume.Observation {
 	return observations
 }
 
-// digest reads the lines that may matter. Of a run of lines that can only be
-// movement, the last real one tells all; at first sight it tells nothing that
-// movement after it does not.
+// digest decodes the lines that may matter. Of several lines in a row that can only be movement,
+// the last one that really moves is enough; in a file that is read from its end back, one with
+// movement after it is not needed at all.
 func (r *reader) digest(batch watch.Batch) []resume.Observation {
 	var observations []resume.Observation
 	born := sync.OnceValues(func() (time.Time, bool) { return runner.BirthTime(batch.Path) })
@@ -234,8 +236,8 @@ func (r *reader) observe(batch watch.Batch, line watch.Line, born func() (time.T
 		shown = line.Offset - batch.Since
 	}
 	var before []byte
-	if ahead := line.Offset - batch.HeldAt; ahead > 0 && ahead <= int64(len(batch.Held)) {
-		before = batch.Held[:ahead]
+	if ahead := line.Offset - batch.BlockAt; ahead > 0 && ahead <= int64(len(batch.Block)) {
+		before = batch.Block[:ahead]
 	}
 	seen, ok := r.agent.Observe(r.source, agent.Line{
 		Path:    batch.Path,
@@ -254,7 +256,7 @@ func (r *reader) observe(batch watch.Batch, line watch.Line, born func() (time.T
 	seen.Transcript = cmp.Or(seen.Transcript, batch.Path)
 	seen.Pos = resume.Position{Epoch: batch.Epoch, Offset: line.End}
 	seen.Late = batch.Late
-	if at, known := born(); known && !r.source.Shared { // else its records must do
+	if at, known := born(); known && !r.source.Shared { // else its records say when it began
 		seen.Made = made(batch, at, time.Now())
 	}
 	return tidy(seen, r.agent.Name()), true
@@ -266,14 +268,14 @@ type quickSizer interface {
 	WeighAt(agent.Line) (resume.Context, bool)
 }
 
-// weigh adds to a refusal that was just written what a resume has to read again, while the file is
-// open. Of others, and where that stands far from it, that is looked for later.
-func (r *reader) weigh(batch watch.Batch, told []resume.Observation) {
+// weigh adds the size of the conversation to a refusal that was just written, while the file is open.
+// In other cases it is read later.
+func (r *reader) weigh(batch watch.Batch, observations []resume.Observation) {
 	sizer, ok := r.agent.(quickSizer)
-	if !ok || batch.Back || len(told) == 0 || r.source.Shared {
+	if !ok || batch.Back || len(observations) == 0 || r.source.Shared {
 		return
 	}
-	last := &told[len(told)-1]
+	last := &observations[len(observations)-1]
 	limited, ok := last.Event.(resume.Limited)
 	if !ok {
 		return
@@ -282,12 +284,12 @@ func (r *reader) weigh(batch watch.Batch, told []resume.Observation) {
 	last.Event = limited
 }
 
-// longMade is how old a file is that nothing begins in: the engine remembers a
-// session that rests for longer than that, but not for ever.
+// longMade is the age from which a file is not new: the engine remembers an idle session for longer
+// than that, but not for ever.
 const longMade = 24 * time.Hour
 
-// made returns when the session of a file was made, unless it began before our
-// eyes, as its records tell.
+// made returns when the session of a file was made; zero if the file is new, as then its records
+// say it.
 func made(batch watch.Batch, born, now time.Time) time.Time {
 	if batch.Late || batch.Back || now.Sub(born) > longMade {
 		return born
@@ -295,14 +297,14 @@ func made(batch watch.Batch, born, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// tidy makes what an agent says of a session fit to be kept and shown.
+// tidy makes what an agent says of a session safe to store and show.
 func tidy(seen resume.Observation, name string) resume.Observation {
 	seen.Key.Agent = cmp.Or(seen.Key.Agent, name)
 	seen.Provider = sanitize.Short(seen.Provider, longestProvider)
 	if limited, ok := seen.Event.(resume.Limited); ok {
 		limited.Text = sanitize.Short(limited.Text, sanitize.Sentence)
 		seen.Event = limited
-		seen.CwdBorn, _ = runner.BirthTime(seen.Cwd) // not known: it cannot be told from another
+		seen.CwdBorn, _ = runner.BirthTime(seen.Cwd) // zero if it is not known
 	}
 	return seen
 }

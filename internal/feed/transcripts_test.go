@@ -409,7 +409,7 @@ func TestATranscriptOfAnotherUserIsPassedOver(t *testing.T) {
 // At a start the engine is asked once for many files, and no file is forgotten.
 func TestAStartTellsManyFilesAtOnce(t *testing.T) {
 	dir, s := t.TempDir(), newSink()
-	const files = 3*mostGathered + 5
+	const files = 3*maxPending + 5
 	for n := range files {
 		write(t, filepath.Join(dir, fmt.Sprintf("%d.txt", n)), "move\n")
 	}

@@ -1,6 +1,6 @@
-// Package fsevents hears what happens in directories. All who listen in this process share
-// one instance of the kernel's events: a user may have 128 of them, and a daemon that takes one for
-// each home of each agent leaves too few for others.
+// Package fsevents reports changes in directories. All listeners of this process share one
+// inotify instance: a user may have 128 of them, and a daemon that takes one for each home of each
+// agent leaves too few for other programs.
 package fsevents
 
 import (
@@ -15,14 +15,14 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// mostWaiting is how many events may wait for one who does not take them. Then they are
-// given up, and he is told so.
+// mostWaiting is how many events may wait for a listener. If there are more, they are dropped and
+// Take returns an error.
 const mostWaiting = 1 << 16
 
-// Listener hears of what changes in the directories that it has added. New makes one. Its methods
-// may be called from several goroutines at once.
+// Listener receives the events of the directories that were added to it. Its methods may be called
+// from several goroutines at once.
 type Listener struct {
-	ready chan struct{} // of size 1: there is something to take
+	ready chan struct{} // of size 1: Take has something to return
 
 	// What follows is guarded by the mutex of shared.
 	waiting []fsnotify.Event
@@ -32,28 +32,28 @@ type Listener struct {
 
 // hub is what all listeners share.
 type hub struct {
-	mu        sync.Mutex // guards everything that follows, and what the listeners hold
+	mu        sync.Mutex // guards what follows, and the fields of listeners
 	listeners int
 	sources   []*source
 }
 
 var shared hub
 
-// source is one instance of the kernel's events. It knows a directory by one name alone: one that
-// is added by another, through a symbolic link, needs a second source.
+// source is one inotify instance. It has one name for each directory: a directory that is added
+// again through a symbolic link needs a second source.
 type source struct {
 	kernel *fsnotify.Watcher
 	dirs   map[string]directory // by name
-	names  map[identity]string  // of the same
+	names  map[identity]string  // the names of dirs
 }
 
-// directory is one that somebody listens to.
+// directory is a directory with listeners.
 type directory struct {
 	identity
 	listeners []*Listener // mostly one
 }
 
-// identity tells a directory from others, by whatever name.
+// identity identifies a directory independent of its name.
 type identity struct{ device, inode uint64 }
 
 func identify(dir string) (identity, error) {
@@ -64,7 +64,7 @@ func identify(dir string) (identity, error) {
 	return identity{uint64(stat.Dev), stat.Ino}, nil //nolint:unconvert // it is of another type elsewhere
 }
 
-// New returns a listener that hears nothing yet. The error says why there are no events.
+// New returns a listener without directories.
 func New() (*Listener, error) {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
@@ -77,7 +77,7 @@ func New() (*Listener, error) {
 	return &Listener{ready: make(chan struct{}, 1), dirs: make(map[string]*source)}, nil
 }
 
-// open takes one more instance of the kernel's events.
+// open starts one more source.
 func (h *hub) open() error {
 	kernel, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -89,11 +89,11 @@ func (h *hub) open() error {
 	return nil
 }
 
-// Ready is sent to when there is something to take.
+// Ready is sent to when Take has something to return.
 func (l *Listener) Ready() <-chan struct{} { return l.ready }
 
-// Take returns what was heard, the oldest of it first, and so many events at most. An error says that
-// events may have been lost: only a look at everything tells which.
+// Take returns the next events, at most so many, the oldest first. An error says that events may
+// have been lost: then the caller has to look at everything.
 func (l *Listener) Take(most int) (events []fsnotify.Event, err error) {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
@@ -113,8 +113,8 @@ func (l *Listener) Waiting() int {
 	return len(l.waiting)
 }
 
-// Add listens to a directory from now on. One that is added already is added anew: another may
-// have its name by now.
+// Add starts listening to a directory. Adding it again is useful if the name may belong to another
+// directory now.
 func (l *Listener) Add(dir string) error {
 	dir = filepath.Clean(dir)
 	id, err := identify(dir)
@@ -130,14 +130,14 @@ func (l *Listener) Add(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.kernel.Add(dir); err != nil { // not under the lock: it may be a disk that does not answer
+	if err := s.kernel.Add(dir); err != nil { // without the lock: the disk may not answer
 		_ = l.Remove(dir)
 		return err
 	}
 	return nil
 }
 
-// sourceOf returns the one that can tell of a directory by that name.
+// sourceOf returns a source that can watch a directory under that name.
 func (h *hub) sourceOf(dir string, id identity) (*source, error) {
 	for _, s := range h.sources {
 		if name, known := s.names[id]; name == dir || !known {
@@ -150,7 +150,7 @@ func (h *hub) sourceOf(dir string, id identity) (*source, error) {
 	return h.sources[len(h.sources)-1], nil
 }
 
-// note notes that somebody listens to a directory.
+// note registers a listener of a directory.
 func (s *source) note(dir string, id identity, l *Listener) {
 	if before := l.dirs[dir]; before != nil && before != s {
 		before.forget(dir, l)
@@ -167,14 +167,14 @@ func (s *source) note(dir string, id identity, l *Listener) {
 	l.dirs[dir] = s
 }
 
-// Added returns the directories that it listens to.
+// Added returns the directories that were added.
 func (l *Listener) Added() []string {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	return slices.Collect(maps.Keys(l.dirs))
 }
 
-// Remove listens to a directory no longer.
+// Remove stops listening to a directory.
 func (l *Listener) Remove(dir string) error {
 	dir = filepath.Clean(dir)
 	shared.mu.Lock()
@@ -190,8 +190,7 @@ func (l *Listener) Remove(dir string) error {
 	return nil
 }
 
-// release has the kernel tell no longer of a directory, unless somebody has come meanwhile who wants
-// to hear of it.
+// release ends the kernel's watch of a directory, unless a listener was added meanwhile.
 func (h *hub) release(s *source, dir string) error {
 	err := s.kernel.Remove(dir)
 	h.mu.Lock()
@@ -209,7 +208,7 @@ func (h *hub) release(s *source, dir string) error {
 	return err
 }
 
-// forget notes that somebody does not listen to a directory, and reports whether nobody does.
+// forget removes a listener of a directory, and reports whether it was the last one.
 func (s *source) forget(dir string, l *Listener) (last bool) {
 	delete(l.dirs, dir)
 	at := s.dirs[dir]
@@ -223,7 +222,7 @@ func (s *source) forget(dir string, l *Listener) (last bool) {
 	return true
 }
 
-// Close ends the listening. It may be called once.
+// Close removes all directories. It may be called once.
 func (l *Listener) Close() error {
 	if unused, last := shared.left(l); last {
 		var errs []error
@@ -238,8 +237,7 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// left notes that somebody listens no longer. Where that was the last one, it returns what nobody
-// needs any more.
+// left removes a listener. If it was the last one, it returns the sources to be closed.
 func (h *hub) left(l *Listener) (unused []*source, last bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -252,7 +250,7 @@ func (h *hub) left(l *Listener) (unused []*source, last bool) {
 	return unused, true
 }
 
-// pass hands on what the kernel tells, until the source is closed.
+// pass distributes the events of a source until it is closed.
 func (h *hub) pass(s *source) {
 	for {
 		select {
@@ -262,7 +260,7 @@ func (h *hub) pass(s *source) {
 			}
 			h.mu.Lock()
 			s.tell(filepath.Dir(ev.Name), ev)
-			s.tell(ev.Name, ev) // that the directory itself is gone
+			s.tell(ev.Name, ev) // the directory itself is gone
 			h.mu.Unlock()
 		case err, open := <-s.kernel.Errors:
 			if !open {
@@ -279,7 +277,7 @@ func (h *hub) pass(s *source) {
 	}
 }
 
-// tell tells those who listen to a directory.
+// tell gives an event to the listeners of a directory.
 func (s *source) tell(dir string, ev fsnotify.Event) {
 	for _, l := range s.dirs[dir].listeners {
 		if len(l.waiting) >= mostWaiting {
@@ -297,7 +295,7 @@ func (l *Listener) lose(err error) {
 	l.wake()
 }
 
-// wake never waits.
+// wake does not block.
 func (l *Listener) wake() {
 	select {
 	case l.ready <- struct{}{}:

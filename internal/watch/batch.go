@@ -12,7 +12,7 @@ type Weight uint8
 // The weights.
 const (
 	Nothing Weight = iota // cannot matter
-	Moves                 // may be movement: of a run of such lines the last real one tells all
+	Moves                 // may be movement: of several such lines in a row only the last one that moves counts
 	Matters               // may be anything: it must be read
 )
 
@@ -31,41 +31,41 @@ type Line struct {
 
 // Batch is a run of lines of one file, in the file's order.
 type Batch struct {
-	Path    string
-	Info    fs.FileInfo // of the file that is read, when the reading began
-	ModTime time.Time   // the same as Info tells
-	Epoch   string      // the incarnation of the file that the lines stand in
-	Lines   []Line      // those that were kept
-	Was     string      // the file's name until now, where it was renamed
-	Late    bool        // the file is read on from a stored cursor: another watcher has read its beginning
+	Path        string
+	Info        fs.FileInfo // of the file that is read, when the reading began
+	ModTime     time.Time   // the same as Info tells
+	Epoch       string      // names the content that the lines belong to
+	Lines       []Line      // those that were kept
+	RenamedFrom string      // the path before, if it was renamed
+	Late        bool        // read from a stored cursor: an earlier watcher has read the beginning
 
-	// Held is what of the file is in memory anyway, whole lines, those of the batch
-	// among them, and HeldAt where it stands. Valid during Deliver only.
-	Held   []byte
-	HeldAt int64
+	// Block is a run of whole lines that is in memory anyway, and contains those of the batch;
+	// BlockAt is its offset. Valid during Deliver only.
+	Block   []byte
+	BlockAt int64
 
-	// File is the file, open. To be read at offsets, and during Deliver only.
+	// File is the open file. Read it with ReadAt, and during Deliver only.
 	File *os.File
 
-	// More says that another file is about to be read. A call of Settle comes in
-	// any case.
+	// More says that another file is read right after this one. Flush is called at the
+	// end.
 	More bool
 
 	// Since is where this run of batches began: each line from there on was
-	// delivered, in order, or passed over. It says nothing in a Back batch.
+	// delivered in order, or skipped. It has no meaning in a Back batch.
 	Since int64
 
-	// Cursor is what to store once the batch is dealt with. It is zero in a
-	// Back batch: the batch that ends the first sight has it.
+	// Cursor is to be stored once the batch is applied. It is zero in a Back
+	// batch: the batch after the last one of them has it.
 	Cursor Cursor
 
-	// Back marks the first sight of a file: the lines are older than those of
-	// all batches before. The reading goes on towards the file's beginning
-	// until Deliver has enough.
+	// Back marks a file that is read from its end back: the lines are older than
+	// those of the batches before. Reading goes on towards the beginning until
+	// Deliver has enough.
 	Back bool
 
-	// Sight numbers the first sights of all files. One that could not be
-	// finished is begun anew, under another number: what its Back batches told
-	// may not be true any more.
+	// Sight numbers the readings from the end back. After an error such a
+	// reading starts again with a new number: drop what the Back batches of the
+	// old number said.
 	Sight uint32
 }

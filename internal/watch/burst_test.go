@@ -46,7 +46,7 @@ func TestABurstOfEventsIsToldTogether(t *testing.T) {
 	}
 	watched(t, dir, s, func(made *Watcher) {
 		w = made
-		w.opts.Settle = func(context.Context) error {
+		w.opts.Flush = func(context.Context) error {
 			if told == files && settled == 0 {
 				settled++
 				close(done)
@@ -72,7 +72,7 @@ func TestNobodyIsToldThatAllIsWellBeforeWhatWasReadIsDealtWith(t *testing.T) {
 	down := errors.New("the engine is down")
 	var refused atomic.Bool
 	r := watched(t, dir, s, func(made *Watcher) {
-		made.opts.Settle = func(context.Context) error {
+		made.opts.Flush = func(context.Context) error {
 			if refused.Load() {
 				return down
 			}

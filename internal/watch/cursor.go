@@ -11,31 +11,31 @@ import (
 )
 
 // headSize is how much of a file's beginning is part of its identity. An inode
-// number is given away again as soon as its file is deleted, so it alone does
-// not tell a file from its successor.
+// number is used again as soon as its file is deleted, so it does not identify
+// a file alone.
 const headSize = 1 << 10
 
-// Cursor is how far a file was read. The zero Cursor is of no file. Its Offset
-// is always that of a line's first byte.
+// Cursor is how far a file was read. Its Offset is always that of a line's first
+// byte. The zero Cursor belongs to no file.
 type Cursor struct {
 	Dev    uint64 `json:"dev"`
 	Inode  uint64 `json:"inode"`
-	Gen    uint32 `json:"gen"`    // incarnations the path has had before this one
+	Gen    uint32 `json:"gen"`    // how often the path got new content before
 	Offset int64  `json:"offset"` // of the first byte that was not yet delivered
 	Head   uint64 `json:"head"`   // fingerprint of the first bytes, Offset or 1 KiB of them
 
-	// Size and Changed are the file's when all of it had been read; 0: not all of it
-	// was, or nobody noted it. A file that still looks so is not even opened.
+	// Size and Changed are the file's when all of it had been read; 0: not known. A
+	// file that still has both is not opened.
 	Size    int64 `json:"size,omitempty"`
 	Changed int64 `json:"changed,omitempty"` // nanoseconds since 1970
 }
 
-// IsZero says whether the cursor is of no file.
+// IsZero says whether the cursor belongs to no file.
 func (c Cursor) IsZero() bool { return c == Cursor{} }
 
-// Epoch names one incarnation of a file. It changes when the file is replaced,
-// and when it is truncated and written anew; not when it is renamed. The device
-// is no part of it: its number may be another one after a reboot.
+// Epoch names the content of a file. It changes when the file is replaced, or truncated
+// and written again; not when it is renamed. The number of the device is not part of it:
+// it may change with a reboot.
 func (c Cursor) Epoch() string {
 	name := append(strconv.AppendUint(make([]byte, 0, 32), c.Inode, 16), '-')
 	return string(strconv.AppendUint(name, uint64(c.Gen), 10))
@@ -56,7 +56,7 @@ func (c Cursor) at(offset int64, head func(n int64) ([]byte, error)) (Cursor, er
 	return c, nil
 }
 
-// noting returns the cursor with how the file looks, if all of it is read as it is now.
+// noting returns the cursor with the file's size and time, if all of it was read.
 func (c Cursor) noting(st stamp) Cursor {
 	if c.Size, c.Changed = 0, 0; c.Offset == st.size {
 		c.Size, c.Changed = st.size, st.mtime
@@ -64,8 +64,8 @@ func (c Cursor) noting(st stamp) Cursor {
 	return c
 }
 
-// fits says whether in is still the incarnation that the cursor was made for:
-// not shorter, of the same beginning, and with a line's end where one was.
+// fits says whether in still has the content that the cursor was made for: not shorter,
+// the same beginning, and the end of a line just before the offset.
 func (c Cursor) fits(in io.ReaderAt, st stamp, room *[headSize]byte) (bool, error) {
 	if c.Inode != st.id.inode || c.Offset < 0 || st.size < c.Offset {
 		return false, nil
@@ -84,7 +84,7 @@ func (c Cursor) fits(in io.ReaderAt, st stamp, room *[headSize]byte) (bool, erro
 	return last[0] == '\n', nil
 }
 
-// allRead says whether the file looks as it did when all of it had been read.
+// allRead says whether the file has not changed since all of it was read.
 func (c Cursor) allRead(st stamp) bool {
 	return c.Size > 0 && c.Offset == c.Size && c.Inode == st.id.inode && c.Size == st.size && c.Changed == st.mtime
 }
@@ -95,8 +95,8 @@ func fingerprint(head []byte) uint64 {
 	return h.Sum64()
 }
 
-// errShrunk ends the reading of a file that became shorter meanwhile. The event
-// of that brings the next one.
+// errShrunk ends the reading of a file that became shorter meanwhile. The event of that
+// change starts the next reading.
 var errShrunk = errors.New("file shrank while it was read")
 
 // readAt fills room from an offset that the file reaches.
@@ -108,10 +108,10 @@ func readAt(in io.ReaderAt, room []byte, offset int64) error {
 	return err
 }
 
-// fileID is a file, whatever its name.
+// fileID identifies a file independent of its name.
 type fileID struct{ dev, inode uint64 }
 
-// stamp is a file's state as far as it shows from outside.
+// stamp is what a file looks like without opening it.
 type stamp struct {
 	id    fileID
 	size  int64

@@ -7,10 +7,9 @@ import (
 	"syscall"
 )
 
-// descriptors counts the files that are kept open for events. Linux needs none for
-// that. kqueue, of macOS and the BSDs, keeps each file of a watched directory open: with
-// thousands of transcripts nothing would be left for all else that the daemon opens, so
-// that directories beyond a bound are looked at by the clock.
+// descriptors counts the files that are kept open for events. Linux needs none. kqueue (macOS
+// and the BSDs) keeps each file of a watched directory open: thousands of transcripts would leave no
+// descriptors for the rest of the daemon, so directories beyond a bound are only rescanned.
 type descriptors struct {
 	most int // 0: events cost none
 
@@ -19,23 +18,23 @@ type descriptors struct {
 	sum  int
 }
 
-// allDescriptors are those of this process.
+// allDescriptors is the count of this process.
 var allDescriptors = sync.OnceValue(func() *descriptors {
 	var bound syscall.Rlimit
 	if runtime.GOOS == "linux" || syscall.Getrlimit(syscall.RLIMIT_NOFILE, &bound) != nil {
 		return &descriptors{}
 	}
-	// Go has raised it to what the system allows. Half of it is for all else.
+	// Go has raised the bound as far as the system allows. Half of it stays for the rest of the daemon.
 	return &descriptors{most: int(min(uint64(bound.Cur), 1<<20) / 2)}
 })
 
-// take reports whether a directory can be watched, and counts what that costs. One that
-// has grown is counted anew.
+// take counts the files of a directory, again if it has grown, and reports whether the directory can be
+// watched.
 func (d *descriptors) take(dir string) bool {
 	if d.most == 0 {
 		return true
 	}
-	names, _ := os.ReadDir(dir) // one that cannot be read is not watched either
+	names, _ := os.ReadDir(dir) // a directory that cannot be read is not watched either
 	cost := 1 + len(names)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -50,7 +49,7 @@ func (d *descriptors) take(dir string) bool {
 	return true
 }
 
-// leave counts a directory no more.
+// leave stops counting a directory.
 func (d *descriptors) leave(dir string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

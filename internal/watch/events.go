@@ -10,11 +10,11 @@ import (
 	"resumed/internal/mounts"
 )
 
-// mostHeard is how many events may wait, and be dealt with together: what a burst brings is told to
-// the engine at once, but the first of it must not wait for long.
-const mostHeard = 32
+// maxEvents is how many events are handled together. A burst reaches the engine in one call, but the
+// first event of it must not wait long.
+const maxEvents = 32
 
-// listen opens the kernel's events. Where that cannot be, the rescan has to do.
+// listen opens the stream of events. Without one the rescan finds what changed.
 func (w *Watcher) listen() (events <-chan struct{}, release func()) {
 	if w.noEvents {
 		return nil, func() {}
@@ -35,29 +35,29 @@ func (w *Watcher) listen() (events <-chan struct{}, release func()) {
 	}
 }
 
-// hear deals with events that have come, not with so many that others wait for their turn.
-func (w *Watcher) hear(ctx context.Context) {
-	events, err := w.notify.Take(mostHeard)
+// handleEvents handles the next events, at most maxEvents.
+func (w *Watcher) handleEvents(ctx context.Context) {
+	events, err := w.notify.Take(maxEvents)
 	if err != nil {
-		w.missed(ctx, err)
+		w.eventsLost(ctx, err)
 	}
 	for i, ev := range events {
 		w.more = i < len(events)-1
-		w.handle(ctx, ev)
+		w.handleEvent(ctx, ev)
 	}
 	w.more = false
-	w.settle(ctx)
+	w.flush(ctx)
 }
 
-// hearsAll reports whether events tell of all that changes below the root, as far as is
-// known, and all that they told of was read.
-func (w *Watcher) hearsAll() bool {
-	return w.attached && w.notify != nil && !w.owing && len(w.told) == 0 && mounts.Network(w.opts.Root) == ""
+// eventsAreEnough reports whether events cover every change below the root, and every file
+// that they named could be read.
+func (w *Watcher) eventsAreEnough() bool {
+	return w.attached && w.notify != nil && !w.readFailed && len(w.warned) == 0 && mounts.Network(w.opts.Root) == ""
 }
 
-// missed handles an error of the event stream: events may have been lost, and
-// only a look at everything tells which.
-func (w *Watcher) missed(ctx context.Context, err error) {
+// eventsLost handles an error of the event stream: events may have been lost, and only a rescan
+// finds out which.
+func (w *Watcher) eventsLost(ctx context.Context, err error) {
 	if errors.Is(err, fsnotify.ErrEventOverflow) {
 		w.log.Info("file events overflowed, looking at every file")
 	} else {

@@ -18,10 +18,10 @@ const wholeUpTo = 1 << 20
 
 // file is what is known about one path. Owned by Run.
 type file struct {
-	path  string
-	was   string // the name that those who are told know it by, where that is another
-	cur   Cursor // how far it was read
-	since int64  // where the reading on began
+	path        string
+	renamedFrom string // the last path that Deliver was given, if it was another
+	cur         Cursor // how far it was read
+	since       int64  // where forward reading began
 
 	// searched is how far an unfinished line was searched for its end: there is
 	// no newline between cur.Offset and here, so each byte is searched once
@@ -29,29 +29,29 @@ type file struct {
 	searched int64
 
 	seen    stamp
-	reading *reading // it is being read, and waits for its turn
+	reading *reading // not nil: it waits for its next turn
 	round   uint32   // the scan that last saw it
-	sight   uint32   // the number of its first sight
+	sight   uint32   // the number of its reading from the end back
 
-	kept   bool // cur is the last one that Deliver took
-	late   bool // another watcher has read its beginning
-	rested bool // it was left unread for its age, as long as it was when it was seen
-	dead   bool // deleted: whatever has its name or its inode now is another file
-	first  bool // this incarnation is still to be read from its end back
-	failed bool // the last reading stopped early
+	kept    bool // Deliver has accepted cur
+	late    bool // an earlier watcher has read its beginning
+	skipped bool // too old to be read: only what is written from now on is read
+	dead    bool // deleted: a file with its name or inode is a new one
+	first   bool // its content is to be read from the end back
+	failed  bool // the last reading stopped early
 }
 
-// settled says whether there is nothing to do for a file that looks like this.
-func (f *file) settled(st stamp) bool {
+// upToDate says whether a file with this stamp needs no reading.
+func (f *file) upToDate(st stamp) bool {
 	return !f.failed && !f.first && !f.dead && f.kept && f.seen == st
 }
 
-// identify returns the state of the file that has the name by now: known,
-// known by another name, replaced, truncated, or never seen.
+// identify returns the state of the file that has the path now: known, renamed, replaced,
+// truncated, or new.
 func (w *Watcher) identify(ctx context.Context, path string, in *os.File, st stamp) (*file, error) {
 	f := w.files[path]
 	if f == nil {
-		f = w.meet(ctx, path, st.id)
+		f = w.newState(ctx, path, st.id)
 	}
 	old := f.cur
 	same, err := old.fits(in, st, &w.head)
@@ -61,46 +61,46 @@ func (w *Watcher) identify(ctx context.Context, path string, in *os.File, st sta
 	case same && !f.dead:
 		f.kept = f.kept && f.cur.Dev == st.id.dev
 		f.cur.Dev = st.id.dev
-	case f.rested && f.seen.size <= st.size && f.seen.id == st.id && !f.dead:
-		if err := f.wakes(in, st); err != nil {
+	case f.skipped && f.seen.size <= st.size && f.seen.id == st.id && !f.dead:
+		if err := f.beginAtNew(in, st); err != nil {
 			return nil, err
 		}
 	case old.IsZero():
-		f.begin(st, 0, !w.lain[path] && st.size <= wholeUpTo)
+		f.begin(st, 0, !w.atStart[path] && st.size <= wholeUpTo)
 	default:
 		if old.id() != st.id && !f.dead {
 			w.followOld(ctx, f)
 		}
-		if f.path != path { // its state went with the old file
+		if f.path != path { // the state moved with the renamed file
 			f = &file{path: path}
 			w.files[path] = f
 		}
 		w.log.Debug("file began anew", "path", path, "size", st.size, "read_before", old.Offset)
 		f.begin(st, old.Gen+1, st.size <= wholeUpTo)
 	}
-	f.rested = false
-	w.unlist(f, old.id())
+	f.skipped = false
+	w.dropID(f, old.id())
 	w.byID[st.id] = f
 	f.round = w.round
 	return f, nil
 }
 
-// begin makes the state that of a new incarnation, nothing of which was read.
+// begin resets the state for new content of which nothing was read.
 func (f *file) begin(st stamp, gen uint32, whole bool) {
 	f.cur = Cursor{Dev: st.id.dev, Inode: st.id.inode, Gen: gen}
 	f.searched, f.since = 0, 0
 	f.first, f.dead, f.late, f.kept = !whole, false, false, false
 }
 
-// meet makes the state of a path that has none. A file that was renamed brings
-// its own.
-func (w *Watcher) meet(ctx context.Context, path string, id fileID) *file {
+// newState returns the state for a path that has none: that of the renamed file, or of the
+// stored cursor.
+func (w *Watcher) newState(ctx context.Context, path string, id fileID) *file {
 	f := w.byID[id]
-	if f != nil && !w.holds(f.path, id) {
-		w.leave(ctx, f)
+	if f != nil && !w.names(f.path, id) {
+		w.abandon(ctx, f)
 		delete(w.files, f.path)
-		f.was = cmp.Or(f.was, f.path)
-		f.path, f.kept = path, false // to be stored by the new name too
+		f.renamedFrom = cmp.Or(f.renamedFrom, f.path)
+		f.path, f.kept = path, false // store it under the new path too
 	} else {
 		stored, _ := w.opts.Known(path)
 		f = readBefore(path, stored)
@@ -109,24 +109,23 @@ func (w *Watcher) meet(ctx context.Context, path string, id fileID) *file {
 	return f
 }
 
-// readBefore makes the state of a file that another watcher has read up to there.
+// readBefore returns the state of a file that an earlier watcher has read up to cur.
 func readBefore(path string, cur Cursor) *file {
 	return &file{path: path, cur: cur, kept: true, searched: cur.Offset, since: cur.Offset, late: cur.Offset > 0}
 }
 
-// rests takes note of a file without opening it: one that was read to its end and
-// has not changed since, or one that rests for so long that nothing in it matters
-// any more. It returns false for any other.
-func (w *Watcher) rests(path string, st stamp, stored Cursor) bool {
+// skipUnchanged registers a file without opening it, if it was read to its end and has not changed
+// since, or is too old to matter. It returns false for any other file.
+func (w *Watcher) skipUnchanged(path string, st stamp, stored Cursor) bool {
 	if w.byID[st.id] != nil {
-		return false // renamed, or a second name of it
+		return false // renamed, or a hard link
 	}
 	f := (*file)(nil)
 	if stored.allRead(st) {
 		stored.Dev = st.id.dev
 		f = readBefore(path, stored)
 	} else if stored.IsZero() && time.Unix(0, st.mtime).Before(w.opts.Since()) {
-		f = &file{path: path, late: true, rested: true, kept: true}
+		f = &file{path: path, late: true, skipped: true, kept: true}
 	} else {
 		return false
 	}
@@ -135,8 +134,8 @@ func (w *Watcher) rests(path string, st stamp, stored Cursor) bool {
 	return true
 }
 
-// wakes begins to read a file that rested until now, at what is new in it.
-func (f *file) wakes(in *os.File, st stamp) error {
+// beginAtNew starts reading a skipped file at what was written since it was skipped.
+func (f *file) beginAtNew(in *os.File, st stamp) error {
 	f.begin(st, 0, true)
 	f.late = true
 	room := blocks.Get().(*[blockSize]byte)
@@ -148,7 +147,7 @@ func (f *file) wakes(in *os.File, st stamp) error {
 	}
 	start := bytes.LastIndexByte(block, '\n') + 1
 	if start == 0 && at > 0 {
-		f.first = true // a line of more than a block: it is found on the way back
+		f.first = true // a line longer than a block: read from the end back
 		return nil
 	}
 	cur, err := f.cur.at(at+int64(start), func(n int64) ([]byte, error) { return block[:n], readAt(in, block[:n], 0) })
@@ -156,16 +155,15 @@ func (f *file) wakes(in *os.File, st stamp) error {
 	return err
 }
 
-// holds says whether the path still names that file; a second name of it is a
-// hard link then, not a new one.
-func (w *Watcher) holds(path string, id fileID) bool {
+// names says whether the path still leads to that file: then another path to it is a hard
+// link, not a new name.
+func (w *Watcher) names(path string, id fileID) bool {
 	info, err := os.Lstat(path)
 	return err == nil && stampOf(info).id == id
 }
 
-// followOld looks for a file that has lost its name, as a rotated log does, in
-// the directory where it was, and delivers its unread rest. Where its other name
-// is wanted too, its state goes there.
+// followOld looks in the directory for a file that lost its name, as a rotated log does, and
+// delivers the unread rest. If the new name is watched too, the state moves to it.
 func (w *Watcher) followOld(ctx context.Context, f *file) {
 	path, found := findID(filepath.Dir(f.path), f.cur.id())
 	switch {
@@ -173,17 +171,17 @@ func (w *Watcher) followOld(ctx context.Context, f *file) {
 	case !w.wanted(path):
 		w.readRest(ctx, f, path)
 	case w.files[path] == nil:
-		w.tend(ctx, path)
+		w.readNew(ctx, path)
 	}
 }
 
-// readRest delivers the unread rest of a file whose new name is not wanted, as
-// lines of the old one.
+// readRest delivers the unread rest of a file whose new name is not watched, under the
+// old name.
 func (w *Watcher) readRest(ctx context.Context, f *file, path string) {
-	w.leave(ctx, f)
+	w.abandon(ctx, f)
 	in, info, err := open(path)
 	if err != nil {
-		w.complain(path, err)
+		w.warn(path, err)
 		return
 	}
 	defer in.Close()
@@ -191,15 +189,15 @@ func (w *Watcher) readRest(ctx context.Context, f *file, path string) {
 	if same, err := f.cur.fits(in, st, &w.head); err != nil || !same || f.first {
 		return
 	}
-	defer w.borrow()()
+	defer w.takeBuffer()()
 	p := pass{w: w, file: f, in: in, info: info, stamp: st}
 	if err := p.run(ctx); err != nil && ctx.Err() == nil {
-		w.complain(path, fmt.Errorf("read rest of %s: %w", f.path, err))
+		w.warn(path, fmt.Errorf("read rest of %s: %w", f.path, err))
 	}
 }
 
-// findID returns the name of a file in a directory. It gives up in a large one:
-// there a log is hardly rotated, but a thousand files may be replaced at once.
+// findID returns the path of a file in a directory. It reads 512 names at most: a directory with
+// more hardly has rotated logs, but a thousand of its files may be replaced at once.
 func findID(dir string, id fileID) (string, bool) {
 	const most = 512
 	d, err := os.Open(dir)
@@ -219,23 +217,23 @@ func findID(dir string, id fileID) (string, bool) {
 	return "", false
 }
 
-// forget drops the state of a file that is no longer there.
+// forget drops the state of a file that is gone.
 func (w *Watcher) forget(f *file) {
-	w.bury(f)
+	w.markDeleted(f)
 	delete(w.files, f.path)
-	delete(w.told, f.path)
+	delete(w.warned, f.path)
 }
 
-// bury marks a file as deleted. Its inode number is given to the next file that
-// is made, which may well begin with the same bytes.
-func (w *Watcher) bury(f *file) {
+// markDeleted marks a file as deleted: the next new file may get its inode number, and may begin
+// with the same bytes.
+func (w *Watcher) markDeleted(f *file) {
 	f.dead = true
-	w.unlist(f, f.cur.id())
+	w.dropID(f, f.cur.id())
 }
 
-// unlist lets a file be found by its number no longer. One that rests has it from
-// how it was seen.
-func (w *Watcher) unlist(f *file, id fileID) {
+// dropID removes a file from the index of inode numbers. A skipped file is listed by its
+// stamp.
+func (w *Watcher) dropID(f *file, id fileID) {
 	for _, id := range [...]fileID{id, f.seen.id} {
 		if w.byID[id] == f {
 			delete(w.byID, id)

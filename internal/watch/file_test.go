@@ -154,9 +154,9 @@ func TestARenamedFileIsNotReadAgain(t *testing.T) {
 			appendTo(t, b, "two\n")
 			r.awaitLines(t, b, "two")
 			require.Equal(t, r.of(a)[0].Epoch, r.of(b)[0].Epoch)
-			require.Equal(t, a, r.of(b)[0].Was, "its name until now is told, once")
+			require.Equal(t, a, r.of(b)[0].RenamedFrom, "its name until now is told, once")
 			for _, later := range r.of(b)[1:] {
-				require.Empty(t, later.Was)
+				require.Empty(t, later.RenamedFrom)
 			}
 
 			appendTo(t, a, "another file\n")

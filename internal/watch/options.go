@@ -9,7 +9,7 @@ import (
 // DefaultRescan is the pause between two looks at every file.
 const DefaultRescan = time.Minute
 
-// Options say what is watched and who is told.
+// Options say what is watched and what is called with it.
 type Options struct {
 	// Root is the directory that is watched. It may be a symbolic link, and it
 	// need not exist yet. Below it links are not followed, neither to
@@ -29,36 +29,35 @@ type Options struct {
 	Sift func(line []byte) Weight
 
 	// Known returns the cursor stored for a path. It is called from Run's
-	// goroutine when a path is met that has no state in memory. Nil knows none.
+	// goroutine for a path that is new to this watcher. Nil knows none.
 	Known func(path string) (Cursor, bool)
 
 	// Since returns a time: a file without a stored cursor that a scan finds, and that
 	// was last changed before, is not opened until it changes. Nil opens all.
 	Since func() time.Time
 
-	// Settle is called, from Run's goroutine, when no batch follows at once: those
-	// that were marked More are to be dealt with now. After an error it is called again, and
-	// no Check ends well before it has. It may be nil.
-	Settle func(context.Context) error
+	// Flush is called from Run's goroutine when no batch follows at once: batches marked More are
+	// to be applied now. After an error it is called again, and Check returns nil only after
+	// it succeeded. It may be nil.
+	Flush func(context.Context) error
 
 	// Deliver takes what was read. It is called from Run's goroutine, must not
 	// call Check, and the batch's bytes are valid during the call only. After
 	// an error the file's cursor stays where it was, and the same lines come
 	// again with the file's next event or the next rescan.
 	//
-	// A batch may have no lines: its cursor is worth storing all the same.
+	// A batch may have no lines: store its cursor all the same.
 	// enough ends the reading of older lines after a Back batch; elsewhere it
 	// means nothing.
 	Deliver func(context.Context, Batch) (enough bool, err error)
 
 	// Rescan is the pause between two looks at every file, for file systems
-	// that send no events; 0 means DefaultRescan. Where events are known to tell
-	// all, it is five times that.
+	// that send no events; 0 means DefaultRescan. While events cover every
+	// change, it is five times that.
 	Rescan time.Duration
 
-	// Ready is called once, when all that lay there at the start was
-	// delivered; files of which very much is to be read are not waited
-	// for. It may be nil.
+	// Ready is called once, when all files that existed at the start were
+	// delivered, except very large ones. It may be nil.
 	Ready func()
 
 	// Log may be nil.

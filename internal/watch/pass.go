@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	blockSize = 1024 << 10 // what is read at a time
-	firstLook = 8 << 10    // the first block of a first sight; most have enough with it
+	blockSize = 1024 << 10 // the most that is read at a time
+	firstLook = 8 << 10    // what is first read of a file's end; mostly enough
 	lineLimit = 8 << 20    // longer lines are cut
-	cutSize   = 64 << 10   // what is left of them
+	cutSize   = 64 << 10   // to this
 )
 
-// pass is one reading of a file, as far as it reached when it was opened.
+// pass is one reading of a file, up to the size that it had when it was opened.
 type pass struct {
 	w *Watcher
 	*file
@@ -26,14 +26,14 @@ type pass struct {
 	stamp
 	info fs.FileInfo
 
-	read  int64       // so far
-	left  int64       // of this turn
+	read  int64       // bytes so far
+	left  int64       // bytes left of this turn
 	look  int64       // how much is read at a time; 0: a block
-	yield func() bool // ends the turn; false: it is not to be read on. Nil: there is one turn
+	yield func() bool // ends the turn; false: stop reading. Nil: there is one turn only
 }
 
-// pause lets others have their turn where this one is over. What is in the
-// watcher's buffers is lost.
+// pause ends the turn if it is used up. The content of the watcher's buffers is lost
+// then.
 func (p *pass) pause(ctx context.Context) error {
 	if p.left <= 0 && p.yield != nil {
 		p.left = turnSize
@@ -45,14 +45,14 @@ func (p *pass) pause(ctx context.Context) error {
 }
 
 func (p *pass) run(ctx context.Context) error {
-	// Lines of megabytes are rare: no room is kept for the next one.
+	// Lines of megabytes are rare: do not keep their buffer.
 	defer func() { p.w.long = nil }()
 	if p.first {
 		if err := p.backward(ctx); err != nil {
 			return err
 		}
 	}
-	if p.size < p.searched { // an unfinished line was taken back
+	if p.size < p.searched { // an unfinished line was removed
 		p.searched = p.cur.Offset
 	}
 	if err := p.forward(ctx); err != nil {
@@ -108,8 +108,8 @@ func (p *pass) forward(ctx context.Context) error {
 	return nil
 }
 
-// charge takes what lines cost from the turn. It returns how many of them are worth a whole
-// turn: all, nearly always.
+// charge subtracts the cost of lines from the turn. It returns how many lines fit into one turn:
+// nearly always all.
 func (p *pass) charge(lines []Line) int {
 	cost, n := int64(0), 0
 	for n < len(lines) && cost < turnSize {
@@ -120,8 +120,8 @@ func (p *pass) charge(lines []Line) int {
 	return n
 }
 
-// finishLine looks for the end of the line at the cursor where it was not yet
-// looked for. A line longer than a block is delivered by itself.
+// finishLine searches for the end of the line at the cursor, beyond what was searched
+// before. A line longer than a block is delivered alone.
 func (p *pass) finishLine(ctx context.Context) (found bool, err error) {
 	for p.searched < p.size {
 		if err := p.pause(ctx); err != nil {
@@ -150,7 +150,7 @@ func (p *pass) finishLine(ctx context.Context) (found bool, err error) {
 	return false, nil
 }
 
-// advance delivers lines, if there are any, and moves the cursor behind them.
+// advance delivers lines, if there are any, and moves the cursor past them.
 func (p *pass) advance(ctx context.Context, lines []Line, offset int64) error {
 	cur, err := p.at(offset)
 	if err != nil {
@@ -172,29 +172,29 @@ func (p *pass) at(offset int64) (Cursor, error) {
 	return cur.noting(p.stamp), err
 }
 
-// head returns the first bytes of the file: of those that are held, if possible.
+// head returns the first bytes of the file, from memory if they are there.
 func (p *pass) head(n int64) ([]byte, error) {
-	if held, at := p.held(); at == 0 && n <= int64(len(held)) {
+	if held, at := p.lastBlock(); at == 0 && n <= int64(len(held)) {
 		return held[:n], nil
 	}
 	room := p.w.head[:n]
 	return room, readAt(p.in, room, 0)
 }
 
-// held returns the whole lines of the file that were read last and are still in
-// memory, and where they stand.
-func (p *pass) held() ([]byte, int64) {
-	if p.w.heldOf != p {
+// lastBlock returns the lines of this file that were read last, if they are still in
+// memory, and their offset.
+func (p *pass) lastBlock() ([]byte, int64) {
+	if p.w.blockOf != p {
 		return nil, 0
 	}
-	return p.w.held, p.w.heldAt
+	return p.w.block, p.w.blockAt
 }
 
 // backward delivers a file's lines from its end back until Deliver has enough,
-// and leaves the cursor behind the last complete line.
+// and sets the cursor past the last complete line.
 func (p *pass) backward(ctx context.Context) error {
-	p.w.sights++
-	p.sight = p.w.sights
+	p.w.firstReads++
+	p.sight = p.w.firstReads
 	look := int64(firstLook)
 	last, lines, end, err := p.lastLines(ctx, look)
 	if err != nil {
@@ -212,7 +212,7 @@ func (p *pass) backward(ctx context.Context) error {
 		if enough || end == 0 {
 			break
 		}
-		if p.charge(lines) == len(lines) { // else so few bytes are many lines already
+		if p.charge(lines) == len(lines) { // else a small block has many lines already
 			look = min(2*look, blockSize)
 		}
 		if err := p.pause(ctx); err != nil {
@@ -329,29 +329,29 @@ func (p *pass) longLine(start, end int64) ([]Line, error) {
 
 // deliver hands lines over. A zero cursor is that of a Back batch.
 func (p *pass) deliver(ctx context.Context, lines []Line, cur Cursor) (enough bool, err error) {
-	held, at := p.held()
+	held, at := p.lastBlock()
 	enough, err = p.w.opts.Deliver(ctx, Batch{
-		Path:    p.path,
-		Info:    p.info,
-		ModTime: p.info.ModTime(),
-		Held:    held,
-		HeldAt:  at,
-		File:    p.in,
-		More:    p.w.more,
-		Epoch:   p.cur.Epoch(),
-		Lines:   lines,
-		Was:     p.was,
-		Since:   p.since,
-		Late:    p.late,
-		Cursor:  cur,
-		Back:    cur.IsZero(),
-		Sight:   p.sight,
+		Path:        p.path,
+		Info:        p.info,
+		ModTime:     p.info.ModTime(),
+		Block:       held,
+		BlockAt:     at,
+		File:        p.in,
+		More:        p.w.more,
+		Epoch:       p.cur.Epoch(),
+		Lines:       lines,
+		RenamedFrom: p.renamedFrom,
+		Since:       p.since,
+		Late:        p.late,
+		Cursor:      cur,
+		Back:        cur.IsZero(),
+		Sight:       p.sight,
 	})
 	if err != nil {
 		return false, fmt.Errorf("deliver lines: %w", err)
 	}
 	if !cur.IsZero() {
-		p.kept, p.was = cur == p.cur, ""
+		p.kept, p.renamedFrom = cur == p.cur, ""
 	}
 	return enough, nil
 }
@@ -364,31 +364,31 @@ func (p *pass) block(room []byte, offset, end int64) ([]byte, error) {
 func (p *pass) exactly(room []byte, offset int64) ([]byte, error) {
 	p.read += int64(len(room))
 	p.left -= int64(len(room))
-	p.w.heldOf = nil
+	p.w.blockOf = nil
 	if err := readAt(p.in, room, offset); err != nil {
 		return nil, err
 	}
 	return room, nil
 }
 
-// sift returns the lines of a block of whole lines that are worth delivering.
+// sift returns the lines of a block that are worth delivering.
 func (p *pass) sift(block []byte, offset int64) []Line {
 	w := p.w
-	w.held, w.heldAt, w.heldOf = block, offset, p
+	w.block, w.blockAt, w.blockOf = block, offset, p
 	w.lines = w.lines[:0]
 	for start := 0; start < len(block); {
 		end := start + bytes.IndexByte(block[start:], '\n') + 1
 		if end == start {
 			end = len(block)
 		}
-		w.lines = w.weigh(w.lines, block[start:end], offset+int64(start))
+		w.lines = w.keepLine(w.lines, block[start:end], offset+int64(start))
 		start = end
 	}
 	return w.lines
 }
 
-// weigh keeps a line that is worth delivering.
-func (w *Watcher) weigh(lines []Line, line []byte, offset int64) []Line {
+// keepLine appends a line that is worth delivering.
+func (w *Watcher) keepLine(lines []Line, line []byte, offset int64) []Line {
 	data := line
 	if n := len(data); n > 0 && data[n-1] == '\n' {
 		data = data[:n-1]
@@ -396,7 +396,7 @@ func (w *Watcher) weigh(lines []Line, line []byte, offset int64) []Line {
 	if n := len(data); n > 0 && data[n-1] == '\r' {
 		data = data[:n-1]
 	}
-	if len(data) == 0 { // an empty line says nothing, and there may be a million
+	if len(data) == 0 { // there may be a million empty lines
 		return lines
 	}
 	weight := Matters

@@ -116,8 +116,8 @@ func TestWhatIsHeldAreTheLinesOfTheBatchAndThoseBefore(t *testing.T) {
 	s.refuse = func(b Batch) error {
 		require.True(t, b.Info.Mode().IsRegular())
 		for _, line := range b.Lines {
-			require.Equal(t, string(line.Data)+"\n", string(b.Held[line.Offset-b.HeldAt:line.End-b.HeldAt]))
-			held = append(held, string(b.Held[:line.Offset-b.HeldAt]))
+			require.Equal(t, string(line.Data)+"\n", string(b.Block[line.Offset-b.BlockAt:line.End-b.BlockAt]))
+			held = append(held, string(b.Block[:line.Offset-b.BlockAt]))
 		}
 		return nil
 	}

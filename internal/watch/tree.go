@@ -15,14 +15,14 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// found is a file that a scan came across and that has changed.
+// found is a file that a scan found changed.
 type found struct {
 	path string
 	stamp
 }
 
-// handle deals with one event.
-func (w *Watcher) handle(ctx context.Context, ev fsnotify.Event) {
+// handleEvent handles one event.
+func (w *Watcher) handleEvent(ctx context.Context, ev fsnotify.Event) {
 	switch {
 	case !w.attached:
 		if w.towardsRoot(ev.Name) {
@@ -33,18 +33,18 @@ func (w *Watcher) handle(ctx context.Context, ev fsnotify.Event) {
 			w.rescan(ctx)
 		}
 	case ev.Has(fsnotify.Remove | fsnotify.Rename):
-		w.left(ctx, ev.Name, ev.Has(fsnotify.Remove))
+		w.removed(ctx, ev.Name, ev.Has(fsnotify.Remove))
 	case ev.Has(fsnotify.Create):
-		w.came(ctx, ev.Name)
-	case ev.Has(fsnotify.Write), w.told[ev.Name] != "": // a change of mode may have mended it
+		w.created(ctx, ev.Name)
+	case ev.Has(fsnotify.Write), w.warned[ev.Name] != "": // a change of its mode may have made it readable
 		if w.wanted(ev.Name) {
-			w.tend(ctx, ev.Name)
+			w.readNew(ctx, ev.Name)
 		}
 	}
 }
 
-// came deals with a name that is new in a directory.
-func (w *Watcher) came(ctx context.Context, path string) {
+// created handles a new name in a directory.
+func (w *Watcher) created(ctx context.Context, path string) {
 	info, err := os.Lstat(path)
 	if _, below := w.rel(path); err != nil || !below {
 		return // gone already, or an event of Root's parent
@@ -52,27 +52,27 @@ func (w *Watcher) came(ctx context.Context, path string) {
 	if info.IsDir() {
 		var news []found
 		w.walk(ctx, path, &news)
-		inOrder(news)
-		now := min(len(news), atOnce)
+		newestFirst(news)
+		now := min(len(news), newDirFiles)
 		w.todo = append(news[now:], w.todo...)
 		for _, f := range news[:now] {
-			w.tend(ctx, f.path)
+			w.readNew(ctx, f.path)
 		}
 		return
 	}
 	if w.wanted(path) {
-		w.tend(ctx, path)
+		w.readNew(ctx, path)
 		return
 	}
 	id := stampOf(info).id
-	if f := w.byID[id]; f != nil && !w.holds(f.path, id) {
+	if f := w.byID[id]; f != nil && !w.names(f.path, id) {
 		w.readRest(ctx, f, path)
 	}
 }
 
-// left deals with a name that went from a directory. Its state stays until a
-// scan misses it too: a rename tells of the new name in the next event.
-func (w *Watcher) left(ctx context.Context, path string, deleted bool) {
+// removed handles a name that is gone from a directory. The state stays until two scans have
+// missed the file: after a rename the next event has the new name.
+func (w *Watcher) removed(ctx context.Context, path string, deleted bool) {
 	if _, dir := w.dirs[path]; dir {
 		w.unwatch(path)
 		return
@@ -82,16 +82,16 @@ func (w *Watcher) left(ctx context.Context, path string, deleted bool) {
 		return
 	}
 	if deleted {
-		w.bury(f)
+		w.markDeleted(f)
 	}
-	w.tend(ctx, path) // another one may have the name already
+	w.readNew(ctx, path) // a new file may have the name already
 }
 
 // rescan looks at everything: at the start, by the clock, and when events may
 // have been missed.
 func (w *Watcher) rescan(ctx context.Context) {
 	w.round++
-	w.owing = false
+	w.readFailed = false
 	var news []found
 	for w.attach() && !w.walk(ctx, w.opts.Root, &news) { // gone again meanwhile
 		w.detach()
@@ -101,26 +101,25 @@ func (w *Watcher) rescan(ctx context.Context) {
 			w.unwatch(dir)
 		}
 	}
-	inOrder(news)
-	w.todo = news // with what was left of the last time
+	newestFirst(news)
+	w.todo = news // includes what was left of the last scan
 }
 
 // forgetMissed drops the state of files that are gone.
 func (w *Watcher) forgetMissed() {
-	if w.missedIn == w.round {
+	if w.forgotIn == w.round {
 		return
 	}
-	w.missedIn = w.round
+	w.forgotIn = w.round
 	for _, f := range w.files {
-		if f.round+1 < w.round { // missed twice: no rename is on its way
+		if f.round+1 < w.round { // missed twice: it was not renamed
 			w.forget(f)
 		}
 	}
 }
 
-// inOrder sorts files, those that changed last first: they are the ones that
-// somebody waits for.
-func inOrder(news []found) {
+// newestFirst sorts files, the last changed one first: a person may be waiting for it.
+func newestFirst(news []found) {
 	slices.SortFunc(news, func(a, b found) int {
 		if a.mtime != b.mtime {
 			return cmp.Compare(b.mtime, a.mtime)
@@ -129,7 +128,7 @@ func inOrder(news []found) {
 	})
 }
 
-// watch asks for a directory's events. Doing so again is cheap, and mends a
+// watch adds a directory to those that send events. Doing so again is cheap, and restores a
 // watch that was lost.
 func (w *Watcher) watch(dir string) error {
 	w.dirs[dir] = w.round
@@ -137,45 +136,45 @@ func (w *Watcher) watch(dir string) error {
 		return nil
 	}
 	if !w.descriptors.take(dir) {
-		w.ignore(dir)
-		w.complain(w.opts.Root, fmt.Errorf("watch directory: events of all of its files would keep too many of them open (raise ulimit -n; until then some are looked at every %s)", w.opts.Rescan))
+		w.removeWatch(dir)
+		w.warn(w.opts.Root, fmt.Errorf("watch directory: events of all of its files would keep too many of them open (raise ulimit -n; until then some are looked at every %s)", w.opts.Rescan))
 		return nil
 	}
 	err := w.notify.Add(dir)
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
-		// One complaint for the root: the limit is the same for all below it.
-		w.complain(w.opts.Root, fmt.Errorf("watch directory: %w (raise fs.inotify.max_user_watches; until then files are looked at every %s)", err, w.opts.Rescan))
+		// One warning for the root: the limit is the same for all directories.
+		w.warn(w.opts.Root, fmt.Errorf("watch directory: %w (raise fs.inotify.max_user_watches; until then files are looked at every %s)", err, w.opts.Rescan))
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		w.complain(dir, fmt.Errorf("watch directory: %w", err))
+		w.warn(dir, fmt.Errorf("watch directory: %w", err))
 	}
 	return err
 }
 
-// unwatch gives up a directory and those below it. A directory that was moved
-// must be given up before it is watched by its new name: the kernel knows only
-// one watch of it, and that would keep the old name.
+// unwatch stops watching a directory and those below it. A directory that was moved
+// must be unwatched before it is watched under its new name: the kernel has one watch for
+// it, which would keep the old name.
 func (w *Watcher) unwatch(dir string) {
 	for d := range w.dirs {
 		if d != dir && !strings.HasPrefix(d, dir+"/") {
 			continue
 		}
 		delete(w.dirs, d)
-		delete(w.told, d)
-		w.ignore(d)
+		delete(w.warned, d)
+		w.removeWatch(d)
 	}
 }
 
-func (w *Watcher) ignore(dir string) {
+func (w *Watcher) removeWatch(dir string) {
 	if w.notify != nil && dir != "" {
 		w.descriptors.leave(dir)
-		// The kernel has often given it up already: then there is nothing to do.
+		// Often the kernel has removed it already.
 		_ = w.notify.Remove(dir)
 	}
 }
 
-// attach finds out whether Root is there, and which directory it is. While it
-// is not, the nearest parent that exists is watched for its coming.
+// attach finds out whether Root exists, and which directory it is. While it does not
+// exist, the nearest parent that exists is watched.
 func (w *Watcher) attach() bool {
 	for watched := ""; ; watched = w.parent {
 		info, err := os.Stat(w.opts.Root)
@@ -188,39 +187,39 @@ func (w *Watcher) attach() bool {
 			err = errors.New("not a directory")
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			w.complain(w.opts.Root, err)
+			w.warn(w.opts.Root, err)
 		}
-		// Root may have come before its parent was watched: look again until
-		// nothing has changed since.
+		// Root may have been created before its parent was watched: look again
+		// until nothing changes.
 		parent := nearestParent(w.opts.Root)
 		if parent == watched || w.notify == nil {
 			return false
 		}
 		if parent != w.parent {
-			w.ignore(w.parent)
+			w.removeWatch(w.parent)
 		}
 		w.parent = parent
 		if err := w.notify.Add(parent); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			w.complain(parent, fmt.Errorf("watch directory: %w", err))
+			w.warn(parent, fmt.Errorf("watch directory: %w", err))
 			return false
 		} else if err != nil {
-			w.parent = "" // gone as well: there is one above it
+			w.parent = "" // gone as well: try the one above
 		}
 	}
 }
 
-// attachTo takes a directory for Root.
+// attachTo notes which directory is Root now.
 func (w *Watcher) attachTo(id fileID) {
 	if w.attached && id == w.rootID {
 		return
 	}
-	w.unwatch(w.opts.Root) // they were of another directory
-	w.ignore(w.parent)
+	w.unwatch(w.opts.Root) // the watches were of another directory
+	w.removeWatch(w.parent)
 	w.attached, w.rootID, w.parent = true, id, ""
-	delete(w.told, w.opts.Root)
+	delete(w.warned, w.opts.Root)
 }
 
-// detach gives up what was watched of a Root that is gone.
+// detach stops watching a Root that is gone.
 func (w *Watcher) detach() {
 	if w.attached {
 		w.attached = false
@@ -239,8 +238,8 @@ func nearestParent(path string) string {
 	}
 }
 
-// towardsRoot says whether a change of that path may bring Root: the parent
-// that is watched may be a busy one.
+// towardsRoot says whether Root may exist after a change of that path: most changes in a busy
+// parent do not matter.
 func (w *Watcher) towardsRoot(path string) bool {
 	return path == w.parent || path == w.opts.Root || strings.HasPrefix(w.opts.Root, strings.TrimSuffix(path, "/")+"/")
 }

@@ -11,22 +11,21 @@ import (
 	"syscall"
 )
 
-// One file must not hold up the others, however large it is and whatever is in
-// it. So a file is read in turns: when it has read that much, it waits until the
-// others had theirs, and events, checks and the end of Run come between.
+// A large file must not delay the others. So a file is read in turns: after turnSize bytes
+// the other files have their turns, and events, checks and the end of Run are handled.
 const (
-	turnSize = 4 << 20  // what a file may read in one turn
-	oneTurn  = 32 << 10 // what is read in one turn, whatever is in it
-	patient  = 64 << 20 // what a file may read before Ready does not wait for it any longer
-	mostOpen = 64       // files that are open between turns, as far as a scan found them
-	atOnce   = 16       // files of a new directory that have a turn before anything else
+	turnSize    = 4 << 20  // what a file may read in one turn
+	oneTurn     = 32 << 10 // a file with no more than that to read is read in one turn
+	slowFile    = 64 << 20 // Ready does not wait for a file after that many bytes
+	maxOpen     = 64       // open files between turns, of those that a scan found
+	newDirFiles = 16       // files of a new directory that are read at once
 )
 
-// costs is what a line takes from its file's turn, beside its bytes: to find out what it means, and to tell
-// the engine, is far more work than to read it.
+// costs is what a line takes from its file's turn beside its bytes: to decode it and to apply its
+// event is far more work than to read it.
 var costs = [...]int64{Moves: 1 << 10, Matters: 32 << 10}
 
-// errAbandoned ends a reading whose file is not to be read on.
+// errAbandoned ends the reading of a file that was deleted or renamed.
 var errAbandoned = errors.New("the file was deleted or renamed while it was read")
 
 // reading is a file that is being read. Owned by Run.
@@ -35,18 +34,18 @@ type reading struct {
 	file    *file
 	stamp   stamp
 	err     error
-	turn    func() bool // reads on; false when it has ended
+	turn    func() bool // reads one turn; false at the end
 	abandon func()      // ends it
 	pass    *pass
 
-	asked []chan error // by those who wait for it
-	again bool         // the file has changed since,
-	later []chan error // and those wait for that
+	asked []chan error // callers of Check that wait for the end
+	again bool         // the file has changed meanwhile,
+	later []chan error // and these callers wait for a second reading
 }
 
-// tend reads what is new in a file: now as far as one turn goes, the rest in
-// turn. What goes wrong is logged.
-func (w *Watcher) tend(ctx context.Context, path string, asked ...chan error) {
+// readNew reads what is new in a file: one turn now, the rest in later turns.
+// Errors are logged.
+func (w *Watcher) readNew(ctx context.Context, path string, asked ...chan error) {
 	if f := w.files[path]; f != nil && f.reading != nil {
 		f.reading.again = true
 		f.reading.later = append(f.reading.later, asked...)
@@ -61,18 +60,18 @@ func (w *Watcher) tend(ctx context.Context, path string, asked ...chan error) {
 	w.takeTurn(ctx, r)
 }
 
-// begin opens a file, whichever has the name by now. It returns nothing where
-// there is nothing to read.
+// begin opens the file that has the path now. It returns nil if there is nothing to
+// read.
 func (w *Watcher) begin(ctx context.Context, path string) (*reading, error) {
 	f := w.files[path]
-	// Looked at before it is opened: the mere opening of a FIFO wakes a writer.
+	// Lstat comes first: opening a FIFO would wake its writer.
 	info, err := os.Lstat(path)
 	switch {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%w: %s", ErrNotWatched, kind(info.Mode()))
-	case f != nil && f.settled(stampOf(info)):
+	case f != nil && f.upToDate(stampOf(info)):
 		return nil, nil
 	}
 	in, info, err := open(path)
@@ -89,7 +88,7 @@ func (w *Watcher) begin(ctx context.Context, path string) (*reading, error) {
 	return w.reading(ctx, f, in, info), nil
 }
 
-// reading makes what reads a file that is open.
+// reading prepares the reading of an open file.
 func (w *Watcher) reading(ctx context.Context, f *file, in *os.File, info fs.FileInfo) *reading {
 	st := stampOf(info)
 	p := &pass{w: w, file: f, in: in, info: info, stamp: st, left: turnSize}
@@ -117,17 +116,16 @@ func (w *Watcher) reading(ctx context.Context, f *file, in *os.File, info fs.Fil
 	return r
 }
 
-// takeTurn lets a file read on, and keeps it for its next turn where it has not
-// ended.
+// takeTurn reads one turn of a file, and queues the file again if there is more.
 func (w *Watcher) takeTurn(ctx context.Context, r *reading) {
-	release := w.borrow()
+	release := w.takeBuffer()
 	more := r.turn()
 	release()
 	f := r.file
 	if more {
 		f.reading = r
-		if r.pass.read > patient {
-			delete(w.lain, r.path)
+		if r.pass.read > slowFile {
+			delete(w.atStart, r.path)
 		}
 		w.open = append(w.open, r)
 		return
@@ -138,34 +136,33 @@ func (w *Watcher) takeTurn(ctx context.Context, r *reading) {
 	}
 	w.ended(ctx, r.path, r.err, r.asked)
 	if r.again && ctx.Err() == nil {
-		w.tend(ctx, r.path, r.later...)
+		w.readNew(ctx, r.path, r.later...)
 	}
 }
 
-// blocks are what is read into. They are shared by all watchers: few of them read at
-// a time.
+// blocks are read buffers, shared by all watchers because few of them read at a time.
 var blocks = sync.Pool{New: func() any { return new([blockSize]byte) }}
 
-// borrow gives the watcher a block until release is called.
-func (w *Watcher) borrow() (release func()) {
+// takeBuffer gives the watcher a read buffer until release is called.
+func (w *Watcher) takeBuffer() (release func()) {
 	if w.buf != nil {
-		return func() {} // one file leads to another
+		return func() {} // it has one: reading one file led to another
 	}
 	block := blocks.Get().(*[blockSize]byte)
 	w.buf = block[:]
 	return func() {
-		w.buf, w.held, w.heldOf = nil, nil, nil
+		w.buf, w.block, w.blockOf = nil, nil, nil
 		blocks.Put(block)
 	}
 }
 
-// ended tells who asked, and logs what went wrong.
+// ended answers the callers of Check, and logs an error.
 func (w *Watcher) ended(ctx context.Context, path string, err error, asked []chan error) {
-	delete(w.lain, path)
+	delete(w.atStart, path)
 	if err == nil && len(asked) > 0 {
-		err = w.opts.Settle(ctx) // what was read before may be all that there is, and nobody was told of it
+		err = w.opts.Flush(ctx) // lines that were delivered before may still be waiting for it
 	}
-	w.owing = w.owing || err != nil
+	w.readFailed = w.readFailed || err != nil
 	for _, done := range asked {
 		if err != nil {
 			done <- fmt.Errorf("check %s: %w", path, err)
@@ -175,15 +172,15 @@ func (w *Watcher) ended(ctx context.Context, path string, err error, asked []cha
 	}
 	switch {
 	case err == nil, errors.Is(err, fs.ErrNotExist):
-		delete(w.told, path)
+		delete(w.warned, path)
 	case ctx.Err() != nil, errors.Is(err, errShrunk), errors.Is(err, errAbandoned), len(asked) > 0:
 	default:
-		w.complain(path, err)
+		w.warn(path, err)
 	}
 }
 
-// leave ends the reading of a file, if it is being read.
-func (w *Watcher) leave(ctx context.Context, f *file) {
+// abandon stops the reading of a file, if it is being read.
+func (w *Watcher) abandon(ctx context.Context, f *file) {
 	r := f.reading
 	if r == nil {
 		return
@@ -199,8 +196,8 @@ func (w *Watcher) leave(ctx context.Context, f *file) {
 	w.ended(ctx, r.path, errAbandoned, append(r.asked, r.later...))
 }
 
-// leaveAll ends all readings.
-func (w *Watcher) leaveAll() {
+// abandonAll stops all readings.
+func (w *Watcher) abandonAll() {
 	for _, r := range w.open {
 		r.abandon()
 		r.file.reading = nil
@@ -211,10 +208,10 @@ func (w *Watcher) leaveAll() {
 // idle reports whether nothing is to be read.
 func (w *Watcher) idle() bool { return len(w.todo) == 0 && len(w.open) == 0 }
 
-// work has one file take its turn: one that was begun, or the next one.
+// work gives a turn to an open file or to the next one of the list.
 func (w *Watcher) work(ctx context.Context) {
-	w.odd = !w.odd
-	if len(w.open) > 0 && (len(w.todo) == 0 || !w.odd || len(w.open) >= mostOpen) {
+	w.preferOpen = !w.preferOpen
+	if len(w.open) > 0 && (len(w.todo) == 0 || !w.preferOpen || len(w.open) >= maxOpen) {
 		r := w.open[0]
 		w.open = w.open[1:]
 		w.takeTurn(ctx, r)
@@ -223,8 +220,8 @@ func (w *Watcher) work(ctx context.Context) {
 	path := w.todo[0].path
 	w.todo = w.todo[1:]
 	if w.more = len(w.todo) > 0; !w.more {
-		w.todo = nil // a first scan finds all there are
+		w.todo = nil // frees the memory of a large first scan
 	}
-	w.tend(ctx, path)
+	w.readNew(ctx, path)
 	w.more = false
 }

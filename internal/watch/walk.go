@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// listing is what lies in one directory. It is made beside Run, for as many directories at a
-// time as there are processors.
+// listing is the content of one directory. Listings are made in goroutines of their own, as many
+// at a time as there are processors.
 type listing struct {
 	dir   string
 	dirs  []string // below it
-	files []found  // that are wanted
+	files []found  // that Match wants
 	err   error
 	done  chan struct{} // closed when it is made
 }
 
 // walk watches a directory and those below it, and collects the files that have
-// changed. The watch comes before the list: what is made between the two is in
-// the list, what is made later sends an event. It returns false where there is
-// no such directory any more.
+// changed. The watch comes before the listing: a file made between the two is in
+// the listing, a later one sends an event. It returns false if the directory
+// is gone.
 func (w *Watcher) walk(ctx context.Context, top string, news *[]found) bool {
 	var ahead []*listing
 	for dirs := []string{top}; len(dirs) > 0 || len(ahead) > 0; {
@@ -52,10 +52,10 @@ func (w *Watcher) walk(ctx context.Context, top string, news *[]found) bool {
 			return false
 		}
 		if l.err != nil && !errors.Is(l.err, fs.ErrNotExist) {
-			w.complain(l.dir, l.err)
+			w.warn(l.dir, l.err)
 		}
 		for _, f := range l.files {
-			w.notice(f, news)
+			w.addChanged(f, news)
 		}
 		dirs = append(dirs, l.dirs...)
 	}
@@ -95,14 +95,14 @@ func (l *listing) make(wanted func(path string) bool) {
 	}
 }
 
-// notice adds a file to the news if there are any of it.
-func (w *Watcher) notice(f found, news *[]found) {
+// addChanged adds a file to news unless it is up to date.
+func (w *Watcher) addChanged(f found, news *[]found) {
 	if known := w.files[f.path]; known != nil {
 		known.round = w.round
-		if known.settled(f.stamp) {
+		if known.upToDate(f.stamp) {
 			return
 		}
-	} else if stored, _ := w.opts.Known(f.path); w.rests(f.path, f.stamp, stored) {
+	} else if stored, _ := w.opts.Known(f.path); w.skipUnchanged(f.path, f.stamp, stored) {
 		return
 	}
 	*news = append(*news, f)

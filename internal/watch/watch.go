@@ -1,6 +1,6 @@
-// Package watch turns a place where an agent writes into complete lines with
-// cursors. One goroutine a root knows all of it: kernel events on directories
-// wake it, a slow rescan covers what sends no events. Others only look, ahead of it.
+// Package watch reads the files below a directory as they grow, and delivers complete
+// lines with cursors. One goroutine reads all files of a root: events of the kernel wake
+// it, and a slow rescan covers file systems that send no events.
 package watch
 
 import (
@@ -16,9 +16,9 @@ import (
 	"resumed/internal/fsevents"
 )
 
-// trusted is how many rescans are one where nothing is known to be missing without: a
-// look at ten thousand files is most of what a daemon costs that rests.
-const trusted = 5
+// sweepsPerScan is how many ticks of the clock lead to one rescan while events work: to look at
+// ten thousand files is most of what an idle daemon costs.
+const sweepsPerScan = 5
 
 // ErrStopped is what Check returns when Run has ended.
 var ErrStopped = errors.New("watcher has stopped")
@@ -39,34 +39,34 @@ type Watcher struct {
 	checks   chan check
 	started  atomic.Bool
 	stopped  chan struct{}
-	noEvents bool // as on a file system without them
+	noEvents bool // for tests: as on a file system without events
 
-	descriptors *descriptors // that events cost
+	descriptors *descriptors // open files that events need
 
 	// What follows is owned by Run.
 
-	notify   *fsevents.Listener // nil without events
-	todo     []found            // to be read, as a scan found them
-	open     []*reading         // being read, by whose turn comes next
-	odd      bool               // whether one of the latter comes next
-	lain     map[string]bool    // lay there at the start and is not read yet; nil: Ready was told
-	attached bool               // Root is there and its directories are watched
-	rootID   fileID
-	parent   string            // watched while Root is not there
-	dirs     map[string]uint32 // watched directories, and the scan that last saw each
-	files    map[string]*file
-	byID     map[fileID]*file
-	round    uint32            // scans so far
-	swept    uint32            // times that the clock asked for a scan
-	owing    bool              // a file could not be read since the last scan
-	missedIn uint32            // the scan after which files were forgotten
-	sights   uint32            // first sights so far
-	told     map[string]string // what was last complained of, by path
+	notify     *fsevents.Listener // nil without events
+	todo       []found            // files to read, as a scan found them
+	open       []*reading         // files being read, the next turn first
+	preferOpen bool               // an open file has the next turn
+	atStart    map[string]bool    // files found by the first scan and not read yet; nil: Ready was called
+	attached   bool               // Root exists and its directories are watched
+	rootID     fileID
+	parent     string            // watched while Root does not exist
+	dirs       map[string]uint32 // watched directories, and the scan that last saw each
+	files      map[string]*file
+	byID       map[fileID]*file
+	round      uint32            // scans so far
+	sweeps     uint32            // times that the clock asked for a scan
+	readFailed bool              // a file could not be read since the last scan
+	forgotIn   uint32            // the scan after which files were forgotten
+	firstReads uint32            // files read from their end back so far
+	warned     map[string]string // the last warning, by path
 
-	more   bool   // the next file is known already
-	held   []byte // the lines that were read last,
-	heldAt int64  // where they stand
-	heldOf *pass  // and in which reading; nil: they were overwritten
+	more    bool   // another file is read right after this one
+	block   []byte // the whole lines that were read last,
+	blockAt int64  // their offset
+	blockOf *pass  // and their reading; nil: they were overwritten
 
 	buf   []byte         // one block, while something is read
 	head  [headSize]byte // a file's first bytes
@@ -96,8 +96,8 @@ func New(o Options) *Watcher {
 	if o.Since == nil {
 		o.Since = func() time.Time { return time.Time{} }
 	}
-	if o.Settle == nil {
-		o.Settle = func(context.Context) error { return nil }
+	if o.Flush == nil {
+		o.Flush = func(context.Context) error { return nil }
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -110,7 +110,7 @@ func New(o Options) *Watcher {
 		dirs:    map[string]uint32{},
 		files:   map[string]*file{},
 		byID:    map[fileID]*file{},
-		told:    map[string]string{},
+		warned:  map[string]string{},
 
 		descriptors: allDescriptors(),
 	}
@@ -126,12 +126,12 @@ func (w *Watcher) Run(ctx context.Context) error {
 	events, release := w.listen()
 	defer release()
 
-	defer w.leaveAll()
+	defer w.abandonAll()
 
 	w.rescan(ctx)
-	w.lain = make(map[string]bool, len(w.todo))
+	w.atStart = make(map[string]bool, len(w.todo))
 	for _, f := range w.todo {
-		w.lain[f.path] = true
+		w.atStart[f.path] = true
 	}
 	always := make(chan struct{})
 	close(always)
@@ -142,38 +142,38 @@ func (w *Watcher) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		var work chan struct{} // nil: there is none
+		var work chan struct{} // nil: nothing to read
 		if w.idle() {
-			w.settle(ctx)
+			w.flush(ctx)
 			w.forgetMissed()
 		} else {
 			work = always
 		}
-		w.announce(ctx)
+		w.reportReady(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-work:
 			w.work(ctx)
 		case <-events:
-			w.hear(ctx)
+			w.handleEvents(ctx)
 		case c := <-w.checks:
-			w.look(ctx, c)
+			w.handleCheck(ctx, c)
 		case <-sweep.C:
-			if w.swept++; w.swept%trusted == 0 || !w.hearsAll() {
+			if w.sweeps++; w.sweeps%sweepsPerScan == 0 || !w.eventsAreEnough() {
 				w.rescan(ctx)
 			}
 		}
 	}
 }
 
-// announce tells that all that lay there at the start was delivered.
-func (w *Watcher) announce(ctx context.Context) {
-	if w.lain == nil || len(w.lain) > 0 {
+// reportReady calls Ready when all files of the first scan were delivered.
+func (w *Watcher) reportReady(ctx context.Context) {
+	if w.atStart == nil || len(w.atStart) > 0 {
 		return
 	}
-	w.lain = nil
-	w.settle(ctx)
+	w.atStart = nil
+	w.flush(ctx)
 	if w.opts.Ready != nil {
 		w.opts.Ready()
 	}
@@ -200,16 +200,16 @@ func (w *Watcher) Check(ctx context.Context, path string) error {
 	}
 }
 
-// settle has what was read dealt with. What could not be waits for the next call, which the clock brings
-// if nothing else does.
-func (w *Watcher) settle(ctx context.Context) {
-	if err := w.opts.Settle(ctx); err != nil && ctx.Err() == nil {
+// flush passes on what Deliver has collected. After an error the next call tries again, at the
+// latest with the next tick.
+func (w *Watcher) flush(ctx context.Context) {
+	if err := w.opts.Flush(ctx); err != nil && ctx.Err() == nil {
 		w.log.Warn("what was read could not be told, it is tried again", "err", err)
 	}
 }
 
-// look is Check within Run.
-func (w *Watcher) look(ctx context.Context, c check) {
+// handleCheck is the part of Check that runs in Run's goroutine.
+func (w *Watcher) handleCheck(ctx context.Context, c check) {
 	if abs, err := filepath.Abs(c.path); err == nil {
 		c.path = abs
 	}
@@ -217,7 +217,7 @@ func (w *Watcher) look(ctx context.Context, c check) {
 		c.done <- fmt.Errorf("check %s: %w", c.path, ErrNotWatched)
 		return
 	}
-	w.tend(ctx, c.path, c.done)
+	w.readNew(ctx, c.path, c.done)
 }
 
 // rel returns a path below Root as relative to it.
@@ -231,11 +231,11 @@ func (w *Watcher) wanted(path string) bool {
 	return below && strings.Count(rel, "/") <= w.opts.Depth && w.opts.Match(rel)
 }
 
-// complain logs what is wrong with a path, once until it changes.
-func (w *Watcher) complain(path string, err error) {
-	if w.told[path] == err.Error() {
+// warn logs what is wrong with a path, once until it changes.
+func (w *Watcher) warn(path string, err error) {
+	if w.warned[path] == err.Error() {
 		return
 	}
-	w.told[path] = err.Error()
+	w.warned[path] = err.Error()
 	w.log.Warn("cannot watch", "path", path, "err", err)
 }

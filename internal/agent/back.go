@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -219,6 +220,22 @@ func (l Line) Beginning() (begin []byte, ok bool) {
 		return nil, false
 	}
 	return bytes.TrimPrefix(l.Before, []byte(byteOrderMark)), true
+}
+
+// FirstLine returns the first line of the file that a line is of, without its newline; nil: it
+// cannot be read.
+func FirstLine(line Line) []byte {
+	if begin, held := line.Beginning(); held {
+		first, _, _ := bytes.Cut(begin, []byte("\n"))
+		return first
+	}
+	file, err := OpenText(line.Path)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	first, _ := bufio.NewReader(io.LimitReader(file, maxLine)).ReadBytes('\n') // what could be read is judged by its reader
+	return bytes.TrimSuffix(first, []byte("\n"))
 }
 
 // OpenText opens a file at its beginning, behind a byte order mark.

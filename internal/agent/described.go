@@ -2,9 +2,11 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,10 +47,19 @@ type Description struct {
 
 	// Choose says what a resume is given besides the flags of the session's start; nil:
 	// nothing. Enough reports whether earlier lines cannot tell more settings; nil: they can.
-	Choose func(d *Described, s resume.Session, had RunSettings) Choice
+	Choose func(ctx context.Context, d *Described, s resume.Session, had RunSettings) (Choice, error)
 	Enough func(RunSettings) bool
 
+	// Owner returns the live process that may hold a session; nil: any process that lives in
+	// the session's directory may.
+	Owner func(ctx context.Context, d *Described, s resume.Session) (*resume.Owner, error)
+
+	// Named returns the variables that the settings of the homes and of a directory name; nil:
+	// settings name none.
+	Named func(d *Described, dir string) leash.Variables
+
 	Resume string // the option that continues a session by its id
+	Gone   string // what a person should know if the transcript is gone
 	Line   PromptFlags
 }
 
@@ -84,14 +95,40 @@ type Choice struct {
 	Args  []string         // after the session
 	Newer []string         // the flags that the session's start need not tell any more
 	Left  []leash.Omission // what it is not given, and why
+	Words string           // the prompt; empty: the one that the user has configured
+	Dir   string           // empty: the session's
+	Keep  []string         // Command.Keep
 	Spare func(variable string) bool
 	Park  string // why the session is not continued
+	Wait  string // why the session is not continued now
 }
 
-// Described is the agent of a description, with its homes. A room embeds it.
+// Described is the agent of a description, with its homes.
 type Described struct {
 	Transcripts
 	is Description
+}
+
+// Starting is a described agent that can also begin a session, Telling is one whose sessions
+// choose their ids themselves.
+type (
+	Starting struct{ Described }
+	Telling  struct{ Starting }
+)
+
+// Start returns the command that begins the session of a task: under the task's id, or one
+// that prints for programs, which tells the id.
+func (d *Starting) Start(task resume.Session) (Plan, error) {
+	line := d.is.Line
+	if len(line.Gives) > 0 {
+		return d.Open(task, Opening{Args: []string{line.Gives[0], task.Key.ID}, Mode: line.Mode}), nil
+	}
+	return d.Open(task, Opening{Args: []string{line.Output[0], "stream-json"}, Mode: line.Mode}), nil
+}
+
+// Begun returns the id that a run prints first for programs.
+func (d *Telling) Begun(printed string) string {
+	return ToldID(Recording{Text: printed}, d.is.Line.Field)
 }
 
 // Builtin is the agent in the list of agents.
@@ -180,10 +217,28 @@ func (d *Described) size(line Line) (resume.Context, bool) {
 	return resume.Context{Tokens: r.Tokens, At: r.At}, ok && r.Tokens > 0
 }
 
-// Owner returns the live process that may hold the session. Such an agent takes no lock: a
+// Owner returns the live process that may hold the session. Most such agents take no lock: a
 // process that lives in the session's directory may hold any session of it.
 func (d *Described) Owner(ctx context.Context, s resume.Session) (*resume.Owner, error) {
+	if d.is.Owner != nil {
+		return d.is.Owner(ctx, d, s)
+	}
 	return d.Processes.Neighbour(ctx, s, d.is.Is, PromptOptions...)
+}
+
+// Variables are those that matter to the agent, and those that its settings name.
+func (d *Described) Variables() leash.Variables { return d.variables("") }
+
+// Origin returns what the process was started with.
+func (d *Described) Origin(pid int, secrets bool) *resume.Origin {
+	return d.OriginBy(d.variables(d.Processes.Cwd(pid)), pid, secrets)
+}
+
+func (d *Described) variables(dir string) leash.Variables {
+	if d.is.Named == nil {
+		return d.Base.Variables()
+	}
+	return slices.Concat(d.Base.Variables(), d.is.Named(d, dir))
 }
 
 // Plan says how the session is continued now: by a run without a terminal of the same
@@ -198,22 +253,30 @@ func (d *Described) Plan(ctx context.Context, s resume.Session, w Words) (Plan, 
 		return Parked("the session id %q is none of %s", s.Key.ID, d.Name()), nil
 	}
 	last, had, err := d.endOf(ctx, s, w)
+	if errors.Is(err, fs.ErrNotExist) && d.is.Gone != "" {
+		return Parked("the transcript is gone: %s", d.is.Gone), nil
+	}
 	if plan, stands, err := StillStoppedBy(s, last, err); !stands {
 		return plan, err
 	}
 	var choice Choice
 	if d.is.Choose != nil {
-		choice = d.is.Choose(d, s, had)
+		choice, err = d.is.Choose(ctx, d, s, had)
 	}
-	if choice.Park != "" {
+	switch {
+	case err != nil:
+		return Plan{}, err
+	case choice.Park != "":
 		return Parked("%s", choice.Park), nil
+	case choice.Wait != "":
+		return Left(choice.Wait), nil
 	}
 	carried, _ := d.Carry(s, choice.Newer...)
 	carried.LeftOut = append(carried.LeftOut, choice.Left...)
 	args := slices.Concat([]string{d.is.Resume, s.Key.ID}, choice.Args, carried.Args)
-	plan := d.Run(s, s.Cwd, carried, WithPrompt(args, w.Prompt)...)
+	plan := d.Run(s, cmp.Or(choice.Dir, s.Cwd), carried, WithPrompt(args, cmp.Or(choice.Words, w.Prompt))...)
 	if plan.Run != nil {
-		plan.Run.Spare = choice.Spare
+		plan.Run.Spare, plan.Run.Keep = choice.Spare, choice.Keep
 	}
 	return plan, nil
 }
@@ -255,6 +318,17 @@ func Failed(v limit.Verdict) limit.Verdict {
 		v.Class, v.WaitHelps = limit.Unknown, true
 	}
 	return v
+}
+
+// JoinedTexts returns the texts of parts that have one, a line each.
+func JoinedTexts[P any](parts []P, text func(P) string) string {
+	var texts []string
+	for _, part := range parts {
+		if t := text(part); t != "" {
+			texts = append(texts, t)
+		}
+	}
+	return strings.Join(texts, "\n")
 }
 
 // ProgramOf returns what reports whether a path is that of a program: by its own names, or

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -21,27 +22,25 @@ func Decode(data []byte, into any) bool {
 	return err == nil || mistyped
 }
 
-// Kind is what records of one type may be worth.
-type Kind struct {
-	Type   string
-	Weight Weight
-}
-
 var typeFirst = []byte(`{"type":`)
 
 // SiftByType returns a sieve for records that have their type in a field type, which
-// mostly is the first one. Records of other types are worth nothing. Within a JSON string
-// a quote is escaped, so a type in quotes stands only where a record itself has it.
-func SiftByType(kinds ...Kind) func(line []byte) Weight {
-	quoted := make([][]byte, len(kinds))
-	for i, kind := range kinds {
-		quoted[i] = []byte(`"` + kind.Type + `"`)
+// mostly is the first one: of these types some move and some matter, all others are worth
+// nothing. Within a JSON string a quote is escaped, so a type in quotes stands only where a
+// record itself has it.
+func SiftByType(moves, matters []string) func(line []byte) Weight {
+	var quoted [][]byte
+	for _, name := range slices.Concat(moves, matters) {
+		quoted = append(quoted, []byte(`"`+name+`"`))
 	}
 	return func(line []byte) Weight {
 		rest, first := bytes.CutPrefix(line, typeFirst)
-		for i, kind := range kinds {
-			if first && bytes.HasPrefix(rest, quoted[i]) || !first && bytes.Contains(line, quoted[i]) {
-				return kind.Weight
+		for i, name := range quoted {
+			switch found := first && bytes.HasPrefix(rest, name) || !first && bytes.Contains(line, name); {
+			case found && i < len(moves):
+				return Moves
+			case found:
+				return Matters
 			}
 		}
 		return Nothing
@@ -98,6 +97,13 @@ func TextAtHead(line []byte, field string) ([]byte, bool) {
 	start := bytes.IndexByte(head, '{')
 	if start < 0 {
 		return nil, false
+	}
+	// Mostly no text before it has a brace: then a search for the name is enough.
+	name := []byte(`"` + field + `":"`)
+	if at := bytes.Index(head, name); at > start && !bytes.ContainsAny(head[start+1:at], "{[") {
+		if end := closingQuote(head, at+len(name)-1); end > 0 {
+			return head[at+len(name) : end], true
+		}
 	}
 	for i := start + 1; i < len(head); i++ {
 		switch head[i] {

@@ -34,8 +34,9 @@ type PromptFlags struct {
 
 	Once []string // the options that a resume does not repeat
 
-	Output string // the options that choose how a run prints, of which json tells the id
-	Field  string // in which it does
+	Mode   string   // the option that takes a permission mode
+	Output []string // the options that choose how a run prints, of which json tells the id
+	Field  string   // in which it does
 
 	// Find returns what can be continued of a session whose id is known; nil: the session.
 	Find func(d *Described, id string) Trail
@@ -97,7 +98,7 @@ func (p PromptLine) Give(id string) []string {
 // Told returns the session that a run has printed for programs, else the one that it was
 // given.
 func (p PromptLine) Told(run Ended) string {
-	if is := p.of.is.Line; strings.HasSuffix(p.Value(strings.Fields(is.Output)...), "json") {
+	if is := p.of.is.Line; strings.HasSuffix(p.Value(is.Output...), "json") {
 		return cmp.Or(ToldID(run.Recording, is.Field), run.Session)
 	}
 	return run.Session
@@ -146,9 +147,4 @@ func (d *Described) opening(ctx context.Context, path string) (session, cwd, pro
 // Resume returns the arguments that continue the session.
 func (p PromptLine) Resume(t Trail, prompt string) []string {
 	return WithPrompt(append(p.Options(p.of.is.Line.Once...), p.of.is.Resume, t.Session), prompt)
-}
-
-// FirstID returns the id that a run prints first for programs.
-func (d *Described) FirstID(printed string) string {
-	return ToldID(Recording{Text: printed}, d.is.Line.Field)
 }

@@ -147,12 +147,21 @@ func (x *Explainer) transcript(a agent.Agent, path string, now time.Time) ([]Exp
 		return []Explanation{silent(a.Name(), path)}, nil
 	}
 	src := agent.SourceOf(reader, path)
+	noter, notes := x.readers[a.Name()].(noter)
 	latest := make(map[resume.Key]bool)
 	var found []Explanation
+	add := func(out Explanation, last resume.Event) {
+		if notes && out.Class == limit.None {
+			if note := noter.Note(path, last); note != "" {
+				out.Why += "; " + note
+			}
+		}
+		found = append(found, out)
+	}
 	err := agent.Back(context.Background(), reader, src, path, func(e agent.Evidence) bool {
 		if !latest[e.Key] {
 			latest[e.Key] = true
-			found = append(found, x.judge(a, path, e, now))
+			add(x.judge(a, path, e, now), e.Event)
 		}
 		return src.Shared
 	})
@@ -160,24 +169,9 @@ func (x *Explainer) transcript(a agent.Agent, path string, now time.Time) ([]Exp
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if len(found) == 0 {
-		found = append(found, silent(a.Name(), path))
-	}
-	if noter, ok := x.readers[a.Name()].(noter); ok {
-		for i := range found {
-			found[i].addNote(noter, path)
-		}
+		add(silent(a.Name(), path), nil)
 	}
 	return found, nil
-}
-
-// addNote adds what the agent knows and the file does not tell.
-func (x *Explanation) addNote(noter noter, path string) {
-	if x.Class != limit.None {
-		return
-	}
-	if note := noter.Note(path); note != "" {
-		x.Why += "; " + note
-	}
 }
 
 func silent(name, path string) Explanation {

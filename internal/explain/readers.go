@@ -11,6 +11,7 @@ import (
 	"resumed/internal/explain/qwen"
 	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
+	"resumed/internal/resume"
 )
 
 // reader understands what one agent says elsewhere than in its transcripts, and
@@ -64,8 +65,8 @@ type databases interface {
 // tell.
 type noter interface {
 	// Note returns what a person should know about a transcript in which no
-	// interruption was found, or nothing.
-	Note(transcript string) string
+	// interruption was found, by the last that it tells, or nothing.
+	Note(transcript string, last resume.Event) string
 }
 
 // selfContinuing is what a reader may also be: one of an agent that says in a

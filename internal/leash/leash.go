@@ -3,7 +3,10 @@
 // agents' rooms know the flags.
 package leash
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Effect is what a flag or a variable does to what a session may do. One that no
 // table names is taken to restrict.
@@ -59,6 +62,16 @@ type Flag struct {
 	// Hides reports whether a value must not be kept, beside those that look like
 	// secrets. Where it is there, values are KEY=VALUE, and KEY is no secret.
 	Hides func(value string) bool
+}
+
+// ByValue returns a Flag.By: one effect for these values, another for all others.
+func ByValue(then, otherwise Effect, values ...string) func(value string) Effect {
+	return func(value string) Effect {
+		if slices.Contains(values, value) {
+			return then
+		}
+		return otherwise
+	}
 }
 
 // Flags is the table of a program's flags, in all of its versions that are

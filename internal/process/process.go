@@ -47,6 +47,8 @@ type Live struct {
 	place     Place // of Cwd
 	forebears []int // the nearest first
 	sandboxed bool  // it lives in a sandbox that its own program made
+	titled    bool  // it has given itself a title, by which its arguments are lost
+	detached  bool  // it has no terminal
 }
 
 // Variable returns a variable of the process's environment; empty: it has none, or
@@ -143,6 +145,9 @@ func (t Table) read(pid int, args []string) (Live, error) {
 	environ, _ := t.Environ(pid) // of one that is gone, or another user's, nothing is known
 	process := Live{PID: pid, Args: args, Cwd: cwd, environ: environ, place: PlaceOf(cwd), forebears: t.forebears(pid)}
 	process.Mark, process.Pane = process.Variable(resume.MarkVariable), process.Variable("TMUX_PANE")
+	_, told := t.Arguments(pid, func(string) bool { return true })
+	stat, statErr := t.Stat(pid)
+	process.titled, process.detached = !told, statErr == nil && stat.TTY == 0
 	apart, _ := t.Apart(pid)                                                // who hides it is nobody's child
 	process.sandboxed = len(apart) > 0 && process.Variable("SANDBOX") != "" // as Gemini CLI and Qwen Code tell themselves in there
 	return process, err
@@ -173,12 +178,12 @@ func (t Table) IsRun(pid int, s resume.Session) bool {
 
 // Bystands reports whether a process of that kind holds nothing of the session
 // although it lives where the session does: it is the resume that the session
-// is in, or one of another session.
+// is in, or one of another session. If its arguments are lost it may be of any session.
 func (p Live) Bystands(s resume.Session, kind string) bool {
 	if p.Mark == "" {
 		return false
 	}
-	return s.Run != nil && p.Mark == s.Run.Mark || kind == "headless" && !p.Names(s.Key.ID)
+	return s.Run != nil && p.Mark == s.Run.Mark || kind == "headless" && !p.titled && !p.Names(s.Key.ID)
 }
 
 // LivesIn reports whether the process works in the directory.
@@ -224,8 +229,11 @@ func (p Live) Names(word string) bool {
 }
 
 // Kind says whether a person sits before the process: one that was given its
-// prompt by such an option ends by itself.
+// prompt by such an option ends by itself. If its arguments are lost, its terminal tells.
 func (p Live) Kind(promptOptions ...string) string {
+	if p.titled && p.detached {
+		return "headless"
+	}
 	for _, arg := range p.Args {
 		name, _, _ := strings.Cut(arg, "=")
 		if slices.Contains(promptOptions, name) {

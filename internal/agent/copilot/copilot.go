@@ -4,12 +4,15 @@ package copilot
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"resumed/internal/agent"
 	"resumed/internal/leash"
+	"resumed/internal/process"
 	"resumed/internal/resume"
 )
 
@@ -39,13 +42,15 @@ var described = agent.Description{
 	Place:  place,
 	Counts: `"` + used + `"`,
 	Choose: choose,
+	Owner:  owner,
 
 	Resume: "--resume",
 	Line: agent.PromptFlags{
 		Names:  [][]string{{"--session-id"}, {"-r", "--resume"}},
 		Gives:  []string{"--session-id", "-r", "--resume", "--continue", "--connect"},
 		Once:   []string{"-r", "--resume", "--session-id", "--continue", "-n", "--name", "-p", "--prompt", "--attachment"},
-		Output: "--output-format",
+		Mode:   "--mode",
+		Output: []string{"--output-format"},
 		Field:  "sessionId",
 		Find:   find,
 	},
@@ -59,13 +64,7 @@ var Builtin = described.Builtin(func(o agent.Options) (agent.Agent, error) { ret
 type Options = agent.Options
 
 // Agent is GitHub Copilot CLI with its homes.
-type Agent struct{ agent.Described }
-
-var (
-	_ agent.Reader      = (*Agent)(nil)
-	_ agent.CommandLine = (*Agent)(nil)
-	_ agent.Starter     = (*Agent)(nil)
-)
+type Agent = agent.Starting
 
 // New returns the agent. It looks at the environment, not at any file.
 func New(o Options) (*Agent, error) {
@@ -90,18 +89,13 @@ func find(d *agent.Described, id string) agent.Trail {
 	return agent.Trail{Session: id, Transcript: transcript}
 }
 
-// Start returns the command that begins the session of a task, under the task's id.
-func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
-	return a.Open(task, agent.Opening{Args: []string{"--session-id", task.Key.ID}, Mode: "--mode"}), nil
-}
-
 // modes are ordered by what they allow without a question, least first.
 var modes = []string{"plan", "interactive", "autopilot"}
 
 // choose returns the last mode of the session, where that allows no more than its start. The
 // session keeps its model by itself. What was allowed is in no event but where it was changed:
 // a session whose start was not seen is allowed nothing.
-func choose(_ *agent.Described, s resume.Session, had agent.RunSettings) (c agent.Choice) {
+func choose(_ context.Context, _ *agent.Described, s resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
 	c.Newer = []string{"--model"}
 	o := s.StartedWith()
 	if o != nil && o.ArgsSeen {
@@ -122,7 +116,7 @@ func choose(_ *agent.Described, s resume.Session, had agent.RunSettings) (c agen
 			c.Park = "it was started with " + allowAll + " and was told to ask since: go on there"
 		}
 	}
-	return c
+	return c, nil
 }
 
 // startedIn returns the mode that a command line asks for.
@@ -136,4 +130,52 @@ func startedIn(args []string) string {
 	default:
 		return cmp.Or(line.Value("--mode"), "interactive")
 	}
+}
+
+// owner returns the live process that holds the session. A process notes the sessions that
+// it holds: inuse.PID.lock in their directories, which one that was killed leaves behind. One
+// that notes none is only just starting, and may take any session of its directory.
+func owner(ctx context.Context, a *agent.Described, s resume.Session) (*resume.Owner, error) {
+	running, err := a.Processes.Running(process.Together(ctx), isProgram)
+	if err != nil || len(running) == 0 {
+		return nil, err
+	}
+	kind := func(p process.Live) string { return p.Kind(agent.PromptOptions...) }
+	dir, place := filepath.Dir(s.Transcript), process.PlaceOf(s.Cwd)
+	holders, busy := holdersIn(dir), holdersIn(filepath.Join(filepath.Dir(dir), "*"))
+	var noted, free []process.Live
+	for _, p := range running {
+		switch {
+		case p.Bystands(s, kind(p)):
+		case holders[p.PID]:
+			noted = append(noted, p)
+		case !holdsOther(a, p, running, busy) && (p.LivesIn(place) || p.Names(s.Key.ID)):
+			free = append(free, p)
+		}
+	}
+	if len(noted) > 0 {
+		return process.OneOf(noted, s, kind), nil
+	}
+	return process.OneOf(free, s, kind), nil
+}
+
+// holdsOther reports whether a process has noted that it holds another session, or is the
+// script that started one which has.
+func holdsOther(a *agent.Described, p process.Live, running []process.Live, busy map[int]bool) bool {
+	return busy[p.PID] || slices.ContainsFunc(running, func(child process.Live) bool {
+		return busy[child.PID] && child.PID != p.PID && len(a.Processes.Eldest([]int{p.PID, child.PID})) == 1 && slices.Equal(p.Args, child.Args)
+	})
+}
+
+// holdersIn returns the processes that have noted that they hold a session of directories.
+func holdersIn(pattern string) map[int]bool {
+	notes, _ := filepath.Glob(filepath.Join(pattern, "inuse.*.lock")) // errs on a bad pattern only
+	pids := make(map[int]bool)
+	for _, note := range notes {
+		var pid int
+		if _, err := fmt.Sscanf(filepath.Base(note), "inuse.%d.lock", &pid); err == nil {
+			pids[pid] = true
+		}
+	}
+	return pids
 }

@@ -9,7 +9,7 @@ var flags = leash.Flags{
 		--no-custom-instructions --no-auto-update --no-ask-user --no-remote --no-remote-export --no-eager-powershell-resolution`},
 	{Effect: leash.Restricts, Takes: leash.Many, Names: `--deny-tool --available-tools --excluded-tools --secret-env-vars --deny-url`},
 	{Effect: leash.Restricts, Takes: leash.One, Names: `--disable-mcp-server --max-autopilot-continues --max-ai-credits`},
-	{Takes: leash.One, Names: `--mode`, By: modeEffect},
+	{Takes: leash.One, Names: `--mode`, By: leash.ByValue(leash.Grants, leash.Restricts, "autopilot")},
 	{Effect: leash.Restricts, Takes: leash.Alone, Names: `--plan`},
 	{Effect: leash.Grants, Takes: leash.Alone, Names: `--allow-all-tools --allow-all-paths --allow-all-urls --allow-all --yolo --autopilot
 		--enable-all-github-mcp-tools --allow-all-mcp-server-instructions`},
@@ -30,14 +30,6 @@ var flags = leash.Flags{
 	{Effect: leash.Attended, Takes: leash.Alone, Names: `--acp --remote --remote-export`},
 	{Effect: leash.Attended, Takes: leash.Maybe, Names: `--connect`},
 	{Effect: leash.Attended, Takes: leash.One, Names: `--environment-host --environment-compute-id`},
-}
-
-// modeEffect tells what a mode does.
-func modeEffect(mode string) leash.Effect {
-	if mode == "autopilot" {
-		return leash.Grants
-	}
-	return leash.Restricts
 }
 
 // allowAll allows everything without asking.

@@ -1,7 +1,6 @@
 package copilot
 
 import (
-	"bufio"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -56,11 +55,17 @@ type data struct {
 	Status  int    `json:"statusCode"`
 
 	// of changes, and of results of tools
-	NewMode    string     `json:"newMode"`
-	Permission string     `json:"mode"`
-	CallID     string     `json:"toolCallId"`
-	Error      toolError  `json:"error"`
-	Usage      usageOfOne `json:"usage"`
+	NewMode    string `json:"newMode"`
+	Permission string `json:"mode"`
+	CallID     string `json:"toolCallId"`
+	Error      struct {
+		Code string `json:"code"`
+	} `json:"error"`
+	Usage struct {
+		Input       int64  `json:"inputTokens"`
+		Output      int64  `json:"outputTokens"`
+		Interaction string `json:"interactionType"`
+	} `json:"usage"`
 }
 
 // request is a tool that the model calls.
@@ -70,24 +75,8 @@ type request struct {
 	Arguments map[string]any `json:"arguments"`
 }
 
-type toolError struct {
-	Code string `json:"code"`
-}
-
-type usageOfOne struct {
-	Input       int64  `json:"inputTokens"`
-	Output      int64  `json:"outputTokens"`
-	Interaction string `json:"interactionType"`
-}
-
 // sift passes over bookkeeping, over results of tools and over what is only shown.
-var sift = agent.SiftByType(
-	agent.Kind{Type: failure, Weight: agent.Matters},
-	agent.Kind{Type: prompt, Weight: agent.Matters},
-	agent.Kind{Type: aborted, Weight: agent.Matters},
-	agent.Kind{Type: rewound, Weight: agent.Matters},
-	agent.Kind{Type: answer, Weight: agent.Moves},
-)
+var sift = agent.SiftByType([]string{answer}, []string{failure, prompt, aborted, rewound})
 
 // read says what an event means. A failure is written when GitHub Copilot CLI has given up
 // trying by itself.
@@ -158,26 +147,13 @@ func (d data) verdict(limits limit.Reader) limit.Verdict {
 	return agent.Failed(v)
 }
 
-// longestStart is more than the first event of a session has.
-const longestStart = 1 << 20
-
 // place returns the session of a file and where that works, by its first event. A file whose
 // beginning is gone is of the session that its directory is named for.
 func place(line agent.Line) (session, cwd string) {
 	if named := filepath.Base(filepath.Dir(line.Path)); agent.IsUUID(named) {
 		session = named
 	}
-	file, err := agent.OpenText(line.Path)
-	if err != nil {
-		return session, ""
-	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, longestStart)
-	if !lines.Scan() {
-		return session, ""
-	}
-	first, ok := agent.Parse[record](lines.Bytes())
+	first, ok := agent.Parse[record](agent.FirstLine(line))
 	if !ok || first.Type != started || !agent.IsUUID(first.Data.SessionID) {
 		return session, ""
 	}

@@ -1,11 +1,9 @@
 package gemini
 
 import (
-	"cmp"
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"resumed/internal/agent"
 	"resumed/internal/process"
@@ -24,75 +22,34 @@ func (a *Agent) Invocation(args []string) (agent.Invocation, bool) {
 	return invocation{line, a}, ok
 }
 
-// Begin believes the id that Gemini CLI prints to programs. To people it prints
-// none: then the session is the one new chat of the directory that begins with
-// the line's own prompt.
+// Begin finds the session of a run as for any described agent. It counts if its chat still
+// holds a conversation of the directory.
 func (i invocation) Begin(dir string) func(context.Context, agent.Ended) agent.Trail {
-	begun := i.room.Homes.NewFiles(described.Glob)
-	return func(_ context.Context, run agent.Ended) agent.Trail {
-		t := agent.Trail{Status: status(run.Code)}
-		id := i.Told(run)
-		if _, err := os.Stat(filepath.Join(i.room.Homes.Usual, "tmp")); id != "" && err != nil {
-			t.Session, t.Again = id, true // nobody can look
+	begun := i.PromptLine.Begin(dir)
+	return func(ctx context.Context, run agent.Ended) agent.Trail {
+		t := begun(ctx, run)
+		t.Status = status(run.Code)
+		homes := i.room.Homes
+		if _, err := os.Stat(filepath.Join(homes.Usual, "tmp")); t.Session != "" && err != nil {
+			t.Again = true // nobody can look
 			return t
 		}
-		paths := begun()
-		if id != "" {
-			paths = i.room.Homes.Files(described.Glob)
+		chats := []string{t.Transcript}
+		if t.Transcript == "" && t.Session != "" {
+			chats = homes.Files(described.Glob)
 		}
-		var found []chat
-		for _, path := range paths {
-			if c, ok := i.room.chat(path, dir); ok && (c.id == id || id == "" && agent.Said(c.first, i.Prompt())) {
-				found = append(found, c)
+		left := agent.Trail{Status: t.Status}
+		for _, path := range chats {
+			id, cwd := place(agent.Line{Path: path})
+			if id == "" || id != t.Session || !process.SameDir(cwd, dir) {
+				continue
+			}
+			if holds, open := conversation(ctx, path); holds {
+				left.Session, left.Transcript, left.Again = id, path, !open
 			}
 		}
-		if len(found) == 1 {
-			t.Session, t.Transcript, t.Again = found[0].id, found[0].path, !found[0].open
-		}
-		return t
+		return left
 	}
-}
-
-// chat is what a session's file holds.
-type chat struct {
-	path, id string
-	first    string // what was asked first
-	open     bool   // the last that was said awaits an answer
-}
-
-// chat reads a session's file, or returns false where it is not of a session in
-// the directory, or holds nothing: Gemini CLI takes a prompt that failed back out
-// of the conversation, and throws away a chat that is empty then.
-func (a *Agent) chat(path, dir string) (chat, bool) {
-	h := a.head(agent.Line{Path: path})
-	if h.id == "" || !process.SameDir(h.cwd, dir) {
-		return chat{}, false
-	}
-	c, holds, listed := chat{path: path, id: h.id}, false, false
-	hear := func(r record) {
-		if !holds && (r.Type == "gemini" || r.Type == "user" && !r.isPreamble()) {
-			holds, c.open = true, r.Type == "user"
-		}
-	}
-	err := agent.LinesBack(context.Background(), path, func(line agent.Line) bool {
-		r, ok := parse(line.Data)
-		if line.Cut || !ok {
-			return true
-		}
-		if r.prompts() {
-			c.first = cmp.Or(textOf(partsOf(r.Typed)), r.text())
-		}
-		if listed {
-			return true // what was said before counts only as far as it is listed
-		}
-		hear(r)
-		for _, message := range slices.Backward(r.Set.Messages) {
-			hear(message)
-		}
-		listed = r.Set.Messages != nil
-		return true
-	})
-	return c, err == nil && holds
 }
 
 // status undoes what becomes of an HTTP status as an exit code.

@@ -8,7 +8,7 @@ var flags = leash.Flags{
 	{Effect: leash.Restricts, Takes: leash.Switch, Names: `-s --sandbox`},
 	{Effect: leash.Restricts, Takes: leash.Maybe, Names: `--allowed-mcp-server-names -e --extensions`},
 	{Effect: leash.Restricts, Takes: leash.Maybe | leash.Path, Names: `--policy --admin-policy`},
-	{Takes: leash.Maybe, Names: `--approval-mode`, By: approval},
+	{Takes: leash.Maybe, Names: `--approval-mode`, By: leash.ByValue(leash.Restricts, leash.Grants, "default", "plan")},
 	{Effect: leash.Grants, Takes: leash.Switch, Names: `-y --yolo --skip-trust`},
 	{Effect: leash.Grants, Takes: leash.Maybe, Names: `--allowed-tools`},
 	{Effect: leash.Grants, Takes: leash.Maybe | leash.Path, Names: `--include-directories`},
@@ -21,16 +21,6 @@ var flags = leash.Flags{
 	{Effect: leash.Attended, Takes: leash.Switch, Names: `--acp --experimental-acp`},
 }
 
-// approval tells what a mode of approval does.
-func approval(mode string) leash.Effect {
-	switch mode {
-	case "default", "plan":
-		return leash.Restricts
-	default:
-		return leash.Grants
-	}
-}
-
 var variables = leash.Variables{
 	{Effect: leash.Nothing, Names: `GEMINI_CLI GEMINI_CLI_NO_RELAUNCH GEMINI_CLI_IDE_* GEMINI_CLI_SURFACE GEMINI_CLI_ACTIVITY_LOG_TARGET GEMINI_CLI_WORKTREE_HANDLED
 		GEMINI_DEBUG_LOG_FILE GEMINI_PTY_INFO GEMINI_MEMORY_MONITOR_INTERVAL GEMINI_CONTEXT_TRACE_DIR`},
@@ -38,6 +28,3 @@ var variables = leash.Variables{
 		GOOGLE_* CODE_ASSIST_* GCLOUD_PROJECT CLOUDSDK_CONFIG`},
 	{Effect: leash.Restricts, Names: `GEMINI_* SANDBOX SANDBOX_* BUILD_SANDBOX SEATBELT_PROFILE`},
 }
-
-// signedIn are the keys that a session does without where a person signed in.
-const signedIn = "GEMINI_API_KEY GOOGLE_API_KEY"

@@ -42,7 +42,7 @@ func FuzzObserve(f *testing.F) {
 		}
 		// No version escapes what it need not, writes a name twice or in capitals.
 		odd := bytes.ContainsRune(data, '\\') || !strings.Contains(string(data), `"type"`) && !bytes.Contains(data, []byte(`"$rewindTo"`)) ||
-			bytes.Contains(data, quotedSet)
+			bytes.Contains(data, []byte(`"$set"`))
 		if sift(data) == agent.Nothing && !odd {
 			t.Fatalf("a line that means %#v would be passed over", s.Event)
 		}

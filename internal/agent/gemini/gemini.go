@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"resumed/internal/agent"
-	"resumed/internal/resume"
 )
 
 // Name is Gemini CLI's name in configuration, status and metrics.
@@ -23,7 +22,7 @@ const homeName = ".gemini"
 // homeVariable names the directory around the home.
 const homeVariable = "GEMINI_CLI_HOME"
 
-// described is Gemini CLI, but for the chats that it has read.
+// described is Gemini CLI.
 var described = agent.Description{
 	About: agent.About{
 		Name: Name, Program: "gemini", Is: isProgram, ByHand: "--resume", Flags: flags, Variables: variables, Account: account,
@@ -39,9 +38,13 @@ var described = agent.Description{
 	IsID:  IsID,
 
 	Read:   read,
+	Place:  place,
 	Counts: `"tokens"`,
+	Choose: choose,
+	Enough: func(had agent.RunSettings) bool { return had.Model != "" },
 
 	Resume: "--resume",
+	Gone:   Name + " deletes chats that it cannot read; copies lie in the daemon's state directory",
 	Line: agent.PromptFlags{
 		Plain:       true,
 		Subcommands: []string{"mcp", "extensions", "extension", "skills", "skill", "hooks", "hook", "gemma"},
@@ -49,7 +52,8 @@ var described = agent.Description{
 		Names:       [][]string{{"--session-id"}, {"-r", "--resume"}},
 		IsName:      agent.IsDashedID,
 		Once:        []string{"-r", "--resume", "--session-id", "-p", "--prompt"},
-		Output:      "-o --output-format",
+		Mode:        "--approval-mode",
+		Output:      []string{"--output-format", "-o"},
 		Field:       "session_id",
 	},
 }
@@ -62,25 +66,14 @@ var Builtin = described.Builtin(func(o agent.Options) (agent.Agent, error) { ret
 type Options = agent.Options
 
 // Agent is Gemini CLI with its homes.
-type Agent struct {
-	agent.Described
-	heads agent.Cache[head] // neither a header nor a project's root changes
-}
+type Agent struct{ agent.Telling }
 
-var (
-	_ agent.Reader      = (*Agent)(nil)
-	_ agent.CommandLine = (*Agent)(nil)
-	_ agent.Teller      = (*Agent)(nil)
-)
+var _ agent.CommandLine = (*Agent)(nil)
 
 // New returns the agent. It looks at the environment, not at any file.
 func New(o Options) (*Agent, error) {
-	a, is := &Agent{}, described
-	is.Place = func(line agent.Line) (session, cwd string) {
-		h := a.head(line)
-		return h.id, h.cwd
-	}
-	return a, a.Describe(is, o)
+	a := &Agent{}
+	return a, a.Describe(described, o)
 }
 
 // isProgram knows it as it is called, as it is bundled, or as older versions were put
@@ -97,15 +90,6 @@ func isChat(rel string) bool {
 	return len(parts) == 3 && parts[1] == "chats" && chatName.MatchString(parts[2])
 }
 
-// Start returns the command that begins the session of a task. It prints for programs:
-// that tells its id.
-func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
-	return a.Open(task, agent.Opening{Args: []string{"--output-format", "stream-json"}, Mode: "--approval-mode"}), nil
-}
-
-// Begun returns the id that a run prints first.
-func (a *Agent) Begun(printed string) string { return a.FirstID(printed) }
-
 // byGoogle reports whether a person of that home has signed in with a Google account.
 func byGoogle(home string) bool {
 	var settings struct {
@@ -115,21 +99,18 @@ func byGoogle(home string) bool {
 			} `json:"auth"`
 		} `json:"security"`
 	}
-	text, err := agent.ReadSettings(filepath.Join(home, "settings.json"))
-	return err == nil && json.Unmarshal(text, &settings) == nil && settings.Security.Auth.Type == "oauth-personal"
+	text, _ := agent.ReadSettings(filepath.Join(home, "settings.json")) // what cannot be read says nothing
+	return json.Unmarshal(text, &settings) == nil && settings.Security.Auth.Type == "oauth-personal"
 }
 
 // account returns the Google account that is signed in; empty: none is, or something else is asked.
 func account(variable func(name string) string) string {
 	home := filepath.Join(cmp.Or(variable(homeVariable), variable("HOME")), homeName)
-	if !byGoogle(home) {
-		return ""
-	}
 	var accounts struct {
 		Active string `json:"active"`
 	}
-	text, err := agent.ReadSettings(filepath.Join(home, "google_accounts.json"))
-	if err != nil || json.Unmarshal(text, &accounts) != nil {
+	text, _ := agent.ReadSettings(filepath.Join(home, "google_accounts.json"))
+	if json.Unmarshal(text, &accounts) != nil || !byGoogle(home) {
 		return ""
 	}
 	return accounts.Active

@@ -196,7 +196,7 @@ func TestWhatWaitingDoesNotMendIsParked(t *testing.T) {
 		"gemini was not found: set command in [[agent]]": func(t *testing.T, sc *scene) { require.NoError(t, os.Remove(sc.program)) },
 		"is gone":                func(t *testing.T, sc *scene) { require.NoError(t, os.Remove(sc.cwd)) },
 		"the transcript is gone": func(t *testing.T, sc *scene) { require.NoError(t, os.Remove(sc.session.Transcript)) },
-		"no id of gemini":        func(_ *testing.T, sc *scene) { sc.session.Key.ID = "--help" },
+		"is none of gemini":      func(_ *testing.T, sc *scene) { sc.session.Key.ID = "--help" },
 		"not of session":         func(_ *testing.T, sc *scene) { sc.session.Key.ID = "0b6b1a62-1f8e-4a3b-9d5b-0a6de1f3c002" },
 		"cannot be given again": func(t *testing.T, sc *scene) {
 			picture := said("u7", "user", []object{{"text": "what is this?"}, {"inlineData": object{"data": "…"}}}, time.Minute)

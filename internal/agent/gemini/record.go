@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -28,22 +29,17 @@ type record struct {
 	Typed     json.RawMessage   `json:"displayContent"` // what a person typed, where Content is more
 	Thoughts  []json.RawMessage `json:"thoughts"`
 	ToolCalls []toolCall        `json:"toolCalls"`
-	Tokens    tokens            `json:"tokens"`
 	Model     string            `json:"model"`
+	Tokens    struct {
+		Total    int64   `json:"total"`
+		Output   float64 `json:"output"`
+		Thoughts float64 `json:"thoughts"`
+	} `json:"tokens"`
 
-	Set      change `json:"$set"`
+	Set struct {
+		Messages []record `json:"messages"` // all there are then
+	} `json:"$set"`
 	RewindTo string `json:"$rewindTo"`
-}
-
-type tokens struct {
-	Total    int64   `json:"total"`
-	Output   float64 `json:"output"`
-	Thoughts float64 `json:"thoughts"`
-}
-
-// change replaces what it names. Messages are then all there are.
-type change struct {
-	Messages []record `json:"messages"`
 }
 
 // part is a piece of a message.
@@ -75,13 +71,7 @@ func partsOf(content json.RawMessage) []part {
 }
 
 func textOf(parts []part) string {
-	var texts []string
-	for _, p := range parts {
-		if p.Text != "" {
-			texts = append(texts, p.Text)
-		}
-	}
-	return strings.Join(texts, "\n")
+	return agent.JoinedTexts(parts, func(p part) string { return p.Text })
 }
 
 func (r record) text() string { return textOf(partsOf(r.Content)) }
@@ -139,14 +129,10 @@ func (r record) moved() bool {
 			strings.TrimSpace(r.text()) != "")
 }
 
-const cancelled = "Request cancelled."
-
 // cancels reports whether a person broke the turn off.
 func (r record) cancels() bool {
-	return r.Type == "info" && strings.TrimSpace(r.text()) == cancelled
+	return r.Type == "info" && strings.TrimSpace(r.text()) == "Request cancelled."
 }
-
-const apiError = "[API Error"
 
 // refused returns the words of a refusal that ended a turn. Errors of other
 // origins, such as a command that is not known, end none.
@@ -155,7 +141,7 @@ func (r record) refused() (string, bool) {
 		return "", false
 	}
 	text := strings.TrimSpace(strings.TrimLeft(r.text(), "✕ "))
-	return text, strings.HasPrefix(text, apiError)
+	return text, strings.HasPrefix(text, "[API Error")
 }
 
 // IsHeader reports whether a line is the first one of a chat.
@@ -204,8 +190,9 @@ func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 		return said, true
 	}
 	if r.Type == "gemini" {
-		said.Tokens = r.Tokens.Total
+		said.Tokens, said.Model = r.Tokens.Total, r.Model
 	}
+	said.Prompt = cmp.Or(textOf(partsOf(r.Typed)), r.text())
 	for _, c := range r.ToolCalls {
 		call := agent.Call{ID: c.ID, Tool: c.Name, Use: agent.UseOf(c.Args)}
 		said.Calls = append(said.Calls, call)
@@ -257,46 +244,40 @@ func (r record) event(limits limit.Reader, modTime time.Time) (resume.Event, boo
 // Within a JSON string a quote is escaped, so these stand only where the record
 // itself has them.
 var (
-	listBegins     = []byte(`{"$set":{"messages":[{"`)
-	errorType      = []byte(`"type":"error"`)
-	infoType       = []byte(`"type":"info"`)
-	quotedSet      = []byte(`"$set"`)
-	quotedMessages = []byte(`"messages"`)
-	quotedGemini   = []byte(`"gemini"`)
-	quotedType     = []byte(`"type"`)
-	tellers        = [][]byte{[]byte(`"user"`), []byte(`"error"`), []byte(`"info"`), []byte(`"$rewindTo"`)}
+	updateBegins = []byte(`{"$set":{"lastUpdated":"`)
+	listBegins   = []byte(`{"$set":{"messages":[{"`)
+	endings      = [][]byte{[]byte(`"type":"error"`), []byte(`"type":"info"`)}
+	tellers      = [][]byte{[]byte(`"user"`), []byte(`"error"`), []byte(`"info"`), []byte(`"$rewindTo"`)}
+	quotedGemini = []byte(`"gemini"`)
 )
+
+// longestUpdate is how long a line is at most that has no room for more than the time of an update.
+const longestUpdate = 64
 
 // sift passes over what cannot tell anything: updates of the metadata, half of
 // a chat's lines.
 func sift(line []byte) agent.Weight {
-	if bytes.HasPrefix(line, listBegins) && !bytes.Contains(line, errorType) && !bytes.Contains(line, infoType) {
+	contains := func(part []byte) bool { return bytes.Contains(line, part) }
+	switch {
+	case len(line) <= longestUpdate && bytes.HasPrefix(line, updateBegins):
+		return agent.Nothing
+	case bytes.HasPrefix(line, listBegins) && !slices.ContainsFunc(endings, contains):
 		return agent.Nothing // all messages anew, of which none ends anything
 	}
-	if kind, known := agent.TextAtEnds(line, "type"); known {
-		return weigh(string(kind))
-	}
-	if bytes.Contains(line, quotedSet) && !bytes.Contains(line, quotedMessages) {
-		return agent.Nothing
-	}
-	for _, teller := range tellers {
-		if bytes.Contains(line, teller) {
-			return agent.Matters
-		}
-	}
-	if bytes.Contains(line, quotedGemini) && bytes.Contains(line, quotedType) {
-		return agent.Moves
-	}
-	return agent.Nothing
-}
-
-// weigh judges a message by its type.
-func weigh(kind string) agent.Weight {
-	switch kind {
+	kind, known := agent.TextAtEnds(line, "type")
+	switch string(kind) {
 	case "gemini":
 		return agent.Moves
 	case "user", "error", "info":
 		return agent.Matters
+	}
+	switch {
+	case known:
+		return agent.Nothing
+	case slices.ContainsFunc(tellers, contains):
+		return agent.Matters
+	case contains(quotedGemini):
+		return agent.Moves
 	default:
 		return agent.Nothing
 	}

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"resumed/internal/agent"
 	"resumed/internal/resume"
 )
 
@@ -22,16 +22,13 @@ import (
 // nothing to resume in it and delete every file of that id, the chat itself
 // included.
 func (a *Agent) Tidy(ctx context.Context, s resume.Session) error {
-	stubs, err := a.stubs(s)
-	if err != nil || len(stubs) == 0 {
-		return err
+	stubs := stubsOf(s)
+	if len(stubs) == 0 {
+		return nil
 	}
 	owner, err := a.Owner(ctx, s)
-	if err != nil {
-		return err
-	}
-	if owner != nil {
-		return nil // a file of a living process is its own; the next resume tidies again
+	if err != nil || owner != nil {
+		return err // a file of a living process is its own; the next resume tidies again
 	}
 	for _, stub := range stubs {
 		if err := os.Remove(stub); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -41,51 +38,30 @@ func (a *Agent) Tidy(ctx context.Context, s resume.Session) error {
 	return nil
 }
 
-// stubs returns the stubs beside a session's chat.
-func (a *Agent) stubs(s resume.Session) ([]string, error) {
-	name := chatName.FindStringSubmatch(filepath.Base(s.Transcript))
-	if name == nil || isStub(s.Transcript, s.Key.ID) {
-		return nil, nil // not the chat itself, or already lost: nothing may go
+// stubsOf returns the stubs beside a session's chat; none if the chat is gone, or is a stub
+// itself: then nothing may be removed.
+func stubsOf(s resume.Session) (stubs []string) {
+	dir, file := filepath.Split(s.Transcript)
+	name := chatName.FindStringSubmatch(file)
+	if _, err := os.Lstat(s.Transcript); err != nil || name == nil || isStub(s.Transcript, s.Key.ID) {
+		return nil
 	}
-	dir := filepath.Dir(s.Transcript)
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list chats: %w", err)
-	}
-	if _, err := os.Lstat(s.Transcript); err != nil {
-		return nil, nil // the chat is gone: what is left of it stays
-	}
-	var stubs []string
-	for _, entry := range entries {
-		other := chatName.FindStringSubmatch(entry.Name())
-		path := filepath.Join(dir, entry.Name())
-		if other == nil || other[1] != name[1] || path == s.Transcript || !entry.Type().IsRegular() {
-			continue
-		}
-		if isStub(path, s.Key.ID) {
+	others, _ := fs.Glob(os.DirFS(dir), "session-*-"+name[1]+".jsonl") // errs on a bad pattern only
+	for _, other := range others {
+		path := filepath.Join(dir, other)
+		info, err := os.Lstat(path)
+		if err == nil && info.Mode().IsRegular() && other != file && isStub(path, s.Key.ID) {
 			stubs = append(stubs, path)
 		}
 	}
-	return stubs, nil
+	return stubs
 }
-
-// maxStub is more than any stub has: a header and a preamble for each resume
-// within its minute.
-const maxStub = 8 << 20
 
 // isStub reports whether a file is of that session and holds nothing but
 // preambles. What cannot be read as a whole is none.
 func isStub(path, id string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxStub+1))
-	return err == nil && len(data) <= maxStub && holdsNothing(data, id)
+	data, err := agent.ReadSettings(path)
+	return err == nil && holdsNothing(data, id)
 }
 
 // holdsNothing reports whether these lines are of that session and nothing but

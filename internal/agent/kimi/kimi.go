@@ -1,12 +1,18 @@
 // Package kimi knows Kimi Code: where the records of its sessions are, what one of them
-// means, which process may hold a session, and how a session is continued.
+// means, who is signed in, and how a session is continued.
 package kimi
 
 import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"resumed/internal/agent"
+	"resumed/internal/leash"
 	"resumed/internal/resume"
 )
 
@@ -16,15 +22,18 @@ const Name = "kimi"
 // homeVariable names the home of Kimi Code.
 const homeVariable = "KIMI_CODE_HOME"
 
-// described is Kimi Code.
+// described is Kimi Code. It gives itself a title as soon as it runs: a run of ours for
+// another session of the directory cannot be told from one for this session, and is waited
+// for.
 var described = agent.Description{
 	About: agent.About{
-		Name: Name, Program: "kimi", Is: isProgram, ByHand: "--session", Flags: flags, Variables: variables, Login: login, Keys: keys,
+		Name: Name, Program: "kimi", Is: agent.ProgramOf("kimi kimi-code", "main.mjs", "@moonshot-ai/kimi-code"), ByHand: "--session",
+		Flags: flags, Variables: variables, Login: login, Keys: keys,
 	},
 	Title:    "Kimi Code",
 	Remedies: agent.Remedies{SignIn: "run kimi login", Pay: "buy credits or raise the limit on the page of its provider", Shorten: "/compact"},
 
-	Home: ".kimi-code", HomeVariables: []string{homeVariable},
+	Home: homeName, HomeVariables: []string{homeVariable},
 	Dir:   "sessions",
 	Files: agent.Source{Depth: 4, Match: isWire, Sift: sift},
 	Glob:  "sessions/*/*/" + filepath.ToSlash(wireFile),
@@ -40,7 +49,7 @@ var described = agent.Description{
 	Line: agent.PromptFlags{
 		Names:  [][]string{{"-S", "--session"}, {"-r", "--resume"}},
 		Once:   []string{"-S", "--session", "-r", "--resume", "-c", "-C", "--continue", "-p", "--prompt", "--agent", "--agent-file"},
-		Output: "--output-format",
+		Output: []string{"--output-format"},
 		Field:  "session_id",
 	},
 }
@@ -53,12 +62,7 @@ var Builtin = described.Builtin(func(o agent.Options) (agent.Agent, error) { ret
 type Options = agent.Options
 
 // Agent is Kimi Code with its homes.
-type Agent struct{ agent.Described }
-
-var (
-	_ agent.Reader      = (*Agent)(nil)
-	_ agent.CommandLine = (*Agent)(nil)
-)
+type Agent = agent.Described
 
 // New returns the agent. It looks at the environment, not at any file.
 func New(o Options) (*Agent, error) {
@@ -66,8 +70,8 @@ func New(o Options) (*Agent, error) {
 	return a, a.Describe(described, o)
 }
 
-// isProgram knows it as it is called, as it calls itself, or as npm packs it.
-var isProgram = agent.ProgramOf("kimi kimi-code", "main.mjs", "@moonshot-ai/kimi-code")
+// homeName is what the home is called, below the user's home directory.
+const homeName = ".kimi-code"
 
 // wireFile is what the main agent of a session writes, below the session's directory.
 // Helpers write files of their own beside it.
@@ -95,8 +99,8 @@ const neverAsks = "auto"
 
 // choose leaves a session that asks to a person: a run without a terminal never asks. Every
 // session begins in the mode that asks before everything. It keeps its model by itself.
-func choose(d *agent.Described, s resume.Session, had agent.RunSettings) agent.Choice {
-	c := agent.Choice{Newer: []string{"-m", "--model"}}
+func choose(_ context.Context, d *Agent, s resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
+	c.Newer = []string{"-m", "--model"}
 	o := s.StartedWith()
 	switch seen := o != nil && o.ArgsSeen; {
 	case had.Mode != neverAsks:
@@ -104,5 +108,54 @@ func choose(d *agent.Described, s resume.Session, had agent.RunSettings) agent.C
 	case d.Unseen == agent.Park && !seen:
 		c.Park = "it never asks, and nobody saw what it was started with (resume.unseen)"
 	}
-	return c
+	return c, nil
+}
+
+// flags are those of Kimi Code 2. A session keeps its mode, its model and what it was
+// begun as by itself, and a run without a terminal is not given any of them again.
+var flags = leash.Flags{
+	{Effect: leash.Grants, Takes: leash.One | leash.Path, Names: `--add-dir`},
+	{Effect: leash.Selects, Takes: leash.One, Names: `-m --model`},
+	{Effect: leash.Selects, Takes: leash.One | leash.Path, Names: `--skills-dir`},
+	{Effect: leash.Nothing, Takes: leash.One, Names: `--output-format`},
+	{Effect: leash.Nothing, Takes: leash.Alone, Names: `-V --version -h --help`},
+	{Effect: leash.Once, Takes: leash.Maybe, Names: `-S --session -r --resume`},
+	{Effect: leash.Once, Takes: leash.One, Names: `-p --prompt --agent`},
+	{Effect: leash.Once, Takes: leash.One | leash.Path, Names: `--agent-file`},
+	{Effect: leash.Once, Takes: leash.Alone, Names: `-c -C --continue -y --yolo --yes --auto-approve --auto --plan`},
+}
+
+// keys are variables of which each decides whose allowance is used.
+var keys = []string{"KIMI_MODEL_API_KEY", "KIMI_API_KEY"}
+
+var variables = leash.Variables{
+	{Effect: leash.Nothing, Names: `KIMI_CODE_NO_AUTO_UPDATE KIMI_DISABLE_TELEMETRY KIMI_STARTUP_TRACE KIMI_LOG_* KIMI_CODE_UPDATE_*`},
+	{Effect: leash.Account, Names: `KIMI_MODEL_* KIMI_API_KEY KIMI_BASE_URL KIMI_CODE_BASE_URL KIMI_OAUTH_HOST KIMI_CODE_OAUTH_HOST KIMI_CODE_CUSTOM_HEADERS`},
+	{Effect: leash.Restricts, Names: `KIMI_*`},
+}
+
+// login returns who is signed in for a process with these variables, by the subject of
+// the token that Kimi Code stores: it stays the same when the token is renewed. Empty:
+// nobody is, a key decides, or the token does not tell.
+func login(variable func(name string) string) string {
+	if slices.ContainsFunc(keys, func(key string) bool { return variable(key) != "" }) {
+		return ""
+	}
+	home := cmp.Or(variable(homeVariable), filepath.Join(variable("HOME"), homeName))
+	text, _ := agent.ReadSettings(filepath.Join(home, "credentials", "kimi-code.json"))
+	var stored struct {
+		Token string `json:"access_token"`
+	}
+	_ = json.Unmarshal(text, &stored) // what cannot be read tells nobody
+	parts := strings.Split(stored.Token, ".")
+	if len(parts) != 3 {
+		return ""
+	}
+	var claims struct {
+		Subject string `json:"sub"`
+		User    string `json:"user_id"`
+	}
+	text, _ = base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
+	_ = json.Unmarshal(text, &claims)
+	return cmp.Or(claims.Subject, claims.User)
 }

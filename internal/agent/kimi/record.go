@@ -29,7 +29,9 @@ type record struct {
 
 	// of a prompt
 	Input  []part `json:"input"`
-	Origin origin `json:"origin"`
+	Origin struct {
+		Kind string `json:"kind"`
+	} `json:"origin"`
 
 	Event  step   `json:"event"`
 	Mode   string `json:"mode"`
@@ -50,12 +52,7 @@ const (
 )
 
 type part struct {
-	Type string `json:"type"`
 	Text string `json:"text"`
-}
-
-type origin struct {
-	Kind string `json:"kind"`
 }
 
 // step is what the model did, or what became of it.
@@ -79,15 +76,7 @@ type failure struct {
 }
 
 // sift passes over bookkeeping, over requests and over what is kept of them.
-var sift = agent.SiftByType(
-	agent.Kind{Type: stepped, Weight: agent.Moves},
-	agent.Kind{Type: turnEnded, Weight: agent.Matters},
-	agent.Kind{Type: prompted, Weight: agent.Matters},
-	agent.Kind{Type: steered, Weight: agent.Matters},
-	agent.Kind{Type: retrying, Weight: agent.Matters},
-	agent.Kind{Type: undone, Weight: agent.Matters},
-	agent.Kind{Type: cleared, Weight: agent.Matters},
-)
+var sift = agent.SiftByType([]string{stepped}, []string{turnEnded, prompted, steered, retrying, undone, cleared})
 
 // read says what a record means. A request that failed may be tried again by the process
 // that made it: as long as that lives it owns the session, and what it writes next tells
@@ -98,7 +87,7 @@ func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 		return agent.Record{}, false
 	}
 	at := r.at(line.ModTime)
-	said := agent.Record{At: at, Prompt: r.said()}
+	said := agent.Record{At: at, Prompt: agent.JoinedTexts(r.Input, func(p part) string { return p.Text })}
 	switch {
 	case r.Type == turnEnded && r.Reason == "failed":
 		said.Event = r.Error.event(limits(at), time.Time{})
@@ -139,29 +128,15 @@ func place(line agent.Line) (session, cwd string) {
 
 // moved reports whether the model itself spoke, or called a tool.
 func (r record) moved() bool {
-	if r.Type != stepped {
-		return false
-	}
-	return r.Event.Type == "tool.call" || r.Event.Type == "content.part" && strings.TrimSpace(r.Event.Part.Text) != ""
+	return r.Type == stepped && (r.Event.Type == "tool.call" || r.Event.Type == "content.part" && strings.TrimSpace(r.Event.Part.Text) != "")
 }
 
-// by is who gave a prompt; empty: a person, or a command line.
+// by is what gave a prompt; empty: a person, or a command line.
 func (r record) by() string {
 	if r.Origin.Kind != "" && r.Origin.Kind != "user" {
 		return "Kimi Code itself"
 	}
 	return ""
-}
-
-// said returns the words of a prompt.
-func (r record) said() string {
-	var texts []string
-	for _, p := range r.Input {
-		if p.Text != "" {
-			texts = append(texts, p.Text)
-		}
-	}
-	return strings.Join(texts, "\n")
 }
 
 // at returns the record's own time. One without, or with an impossible one, is as old

@@ -10,7 +10,7 @@ var flags = leash.Flags{
 	{Effect: leash.Restricts, Takes: leash.Maybe, Names: `--sandbox-image --max-session-turns --max-wall-time --max-tool-calls --max-subagent-depth
 		--system-prompt --append-system-prompt --json-schema --telemetry-target --telemetry-otlp-endpoint --telemetry-otlp-protocol`},
 	{Effect: leash.Restricts, Takes: leash.Maybe | leash.Path, Names: `--telemetry-outfile`},
-	{Takes: leash.Maybe, Names: `--approval-mode`, By: approval},
+	{Takes: leash.Maybe, Names: `--approval-mode`, By: leash.ByValue(leash.Restricts, leash.Grants, "default", "plan")},
 	{Effect: leash.Grants, Takes: leash.Switch, Names: `-y --yolo --insecure --experimental-lsp`},
 	{Effect: leash.Grants, Takes: leash.Many, Names: `--allowed-tools`},
 	{Effect: leash.Grants, Takes: leash.Many | leash.Path, Names: `--include-directories --add-dir`},
@@ -26,16 +26,6 @@ var flags = leash.Flags{
 	{Effect: leash.Once, Takes: leash.Switch, Names: `-c --continue --fork-session -l --list-extensions`},
 	{Effect: leash.Attended, Takes: leash.Switch, Names: `--acp --experimental-acp --restore-ask-user-question`},
 	{Effect: leash.Attended, Takes: leash.Maybe, Names: `--channel --input-format --input-file --json-fd --json-file`},
-}
-
-// approval tells what a mode of approval does.
-func approval(mode string) leash.Effect {
-	switch mode {
-	case "default", "plan":
-		return leash.Restricts
-	default:
-		return leash.Grants
-	}
 }
 
 var variables = leash.Variables{

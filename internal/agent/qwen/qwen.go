@@ -3,6 +3,7 @@
 package qwen
 
 import (
+	"context"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,7 +20,7 @@ const Name = "qwen-code"
 // homeVariable names the home of Qwen Code.
 const homeVariable = "QWEN_HOME"
 
-// described is Qwen Code, but for what its settings name.
+// described is Qwen Code.
 var described = agent.Description{
 	About: agent.About{
 		Name: Name, Program: "qwen", Is: agent.ProgramOf("qwen", "cli.js index.js", "qwen-code"), ByHand: "--resume",
@@ -36,7 +37,9 @@ var described = agent.Description{
 
 	Read:   read,
 	Counts: `"usageMetadata"`,
+	Choose: choose,
 	Enough: func(had agent.RunSettings) bool { return had.Model != "" },
+	Named:  named,
 
 	Resume: "--resume",
 	Line: agent.PromptFlags{
@@ -46,7 +49,8 @@ var described = agent.Description{
 		Names:       [][]string{{"--session-id"}, {"-r", "--resume"}},
 		IsName:      agent.IsDashedID,
 		Once:        []string{"-r", "--resume", "--session-id", "-c", "--continue", "-p", "--prompt", "--input-format"},
-		Output:      "-o --output-format",
+		Mode:        "--approval-mode",
+		Output:      []string{"--output-format", "-o"},
 		Field:       "session_id",
 	},
 }
@@ -59,69 +63,41 @@ var Builtin = described.Builtin(func(o agent.Options) (agent.Agent, error) { ret
 type Options = agent.Options
 
 // Agent is Qwen Code with its homes.
-type Agent struct{ agent.Described }
-
-var (
-	_ agent.Reader      = (*Agent)(nil)
-	_ agent.CommandLine = (*Agent)(nil)
-	_ agent.Teller      = (*Agent)(nil)
-)
+type Agent = agent.Telling
 
 // New returns the agent. It looks at the environment, not at any file.
 func New(o Options) (*Agent, error) {
-	a, is := &Agent{}, described
-	is.Choose = a.choose
-	return a, a.Describe(is, o)
+	a := &Agent{}
+	return a, a.Describe(described, o)
 }
 
 // isChat accepts PROJECT/chats/SESSION.jsonl.
 func isChat(rel string) bool {
 	parts := strings.Split(rel, string(filepath.Separator))
-	if len(parts) != 3 || parts[1] != "chats" {
-		return false
-	}
-	id, found := strings.CutSuffix(parts[2], ".jsonl")
-	return found && agent.IsUUID(id)
+	return len(parts) == 3 && parts[1] == "chats" && strings.HasSuffix(parts[2], ".jsonl") && agent.IsUUID(strings.TrimSuffix(parts[2], ".jsonl"))
 }
-
-// Start returns the command that begins the session of a task. It prints for programs:
-// that tells its id.
-func (a *Agent) Start(task resume.Session) (agent.Plan, error) {
-	return a.Open(task, agent.Opening{Args: []string{"--output-format", "stream-json"}, Mode: "--approval-mode"}), nil
-}
-
-// Begun returns the id that a run prints first.
-func (a *Agent) Begun(printed string) string { return a.FirstID(printed) }
 
 var kindOfLogin = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
 // choose returns what the session asked with last.
-func (a *Agent) choose(_ *agent.Described, s resume.Session, had agent.RunSettings) (c agent.Choice) {
+func choose(_ context.Context, d *agent.Described, s resume.Session, had agent.RunSettings) (c agent.Choice, err error) {
 	if c.Args = leash.WithModel(nil, had.Model); len(c.Args) > 0 {
 		c.Newer = append(c.Newer, "-m", "--model")
 	}
 	if kindOfLogin.MatchString(had.Login) {
 		c.Args, c.Newer = append(c.Args, "--auth-type", had.Login), append(c.Newer, "--auth-type")
 	}
-	c.Spare = a.spare(had.Login, s)
-	return c
+	c.Spare = spare(d, had.Login, s)
+	return c, nil
 }
-
-// Origin returns what the process was started with.
-func (a *Agent) Origin(pid int, secrets bool) *resume.Origin {
-	return a.OriginBy(slices.Concat(a.Base.Variables(), a.named(a.Processes.Cwd(pid))), pid, secrets)
-}
-
-// Variables are those that matter to Qwen Code, and those that its settings name.
-func (a *Agent) Variables() leash.Variables { return slices.Concat(a.Base.Variables(), a.named("")) }
 
 // envKey is how the settings name the variable that holds a provider's key.
 var envKey = regexp.MustCompile(`"envKey"\s*:\s*"([A-Za-z_][A-Za-z0-9_]*)"`)
 
 // named returns the variables that the settings name, of the homes and of a
 // directory.
-func (a *Agent) named(dir string) leash.Variables {
-	homes := append([]string{a.Homes.Usual}, a.Homes.Roots...)
+func named(d *agent.Described, dir string) leash.Variables {
+	homes := append([]string{d.Homes.Usual}, d.Homes.Roots...)
 	if dir != "" {
 		homes = append(homes, filepath.Join(dir, ".qwen"))
 	}
@@ -137,12 +113,12 @@ func (a *Agent) named(dir string) leash.Variables {
 
 // spare says which variables a session does without that logs in so: the keys of
 // other providers. nil: it is not known.
-func (a *Agent) spare(login string, s resume.Session) func(string) bool {
+func spare(d *agent.Described, login string, s resume.Session) func(string) bool {
 	own, known := keysOf[login]
 	if !known {
 		return nil
 	}
-	needed := slices.Concat(leash.Variables{{Names: own}}, a.named(s.Cwd))
+	needed := slices.Concat(leash.Variables{{Names: own}}, named(d, s.Cwd))
 	return func(name string) bool {
 		return !needed.Has(name) && leash.Variables{{Names: providerVariables}}.Has(name)
 	}

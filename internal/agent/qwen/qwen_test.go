@@ -248,7 +248,7 @@ func FuzzObserve(f *testing.F) {
 		if !agent.IsUUID(s.Key.ID) {
 			t.Fatalf("session id %q", s.Key.ID)
 		}
-		odd := bytes.ContainsRune(data, '\\') || bytes.Contains(data, quotedResult) // no version writes such a record
+		odd := bytes.ContainsRune(data, '\\') // no version writes such a record
 		if sift(data) == agent.Nothing && !odd {
 			t.Fatalf("a line that means %#v would be passed over", s.Event)
 		}

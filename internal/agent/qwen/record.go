@@ -15,33 +15,27 @@ import (
 
 // record is one line of a chat.
 type record struct {
-	SessionID   string  `json:"sessionId"`
-	UUID        string  `json:"uuid"`
-	Version     string  `json:"version"`
-	Cwd         string  `json:"cwd"`
-	Timestamp   string  `json:"timestamp"`
-	Type        string  `json:"type"`
-	Subtype     string  `json:"subtype"`
-	Provenance  string  `json:"provenance"`
-	IsSidechain bool    `json:"isSidechain"`
-	Model       string  `json:"model"`
-	Message     message `json:"message"`
-	Payload     payload `json:"systemPayload"`
-	Result      result  `json:"toolCallResult"`
-	Usage       struct {
+	SessionID   string `json:"sessionId"`
+	Cwd         string `json:"cwd"`
+	Timestamp   string `json:"timestamp"`
+	Type        string `json:"type"`
+	Subtype     string `json:"subtype"`
+	Provenance  string `json:"provenance"`
+	IsSidechain bool   `json:"isSidechain"`
+	Model       string `json:"model"`
+	Message     struct {
+		Parts []part `json:"parts"`
+	} `json:"message"`
+	Payload struct {
+		Event telemetry `json:"uiEvent"`
+	} `json:"systemPayload"`
+	Result struct { // of a tool that was called
+		CallID string `json:"callId"`
+		Kind   string `json:"errorType"`
+	} `json:"toolCallResult"`
+	Usage struct {
 		Total int64 `json:"totalTokenCount"`
 	} `json:"usageMetadata"`
-}
-
-// result is what became of a tool that was called.
-type result struct {
-	CallID string `json:"callId"`
-	Kind   string `json:"errorType"`
-}
-
-type message struct {
-	Role  string `json:"role"`
-	Parts []part `json:"parts"`
 }
 
 type part struct {
@@ -50,10 +44,6 @@ type part struct {
 	Response json.RawMessage `json:"functionResponse"`
 	Inline   json.RawMessage `json:"inlineData"`
 	File     json.RawMessage `json:"fileData"`
-}
-
-type payload struct {
-	Event telemetry `json:"uiEvent"`
 }
 
 // telemetry is what Qwen Code notes of a request.
@@ -93,7 +83,8 @@ func read(line agent.Line, limits func(time.Time) limit.Reader) (agent.Record, b
 		return agent.Record{}, false
 	}
 	said := agent.Record{
-		At: agent.Written(r.Timestamp, line.ModTime), Prompt: r.text(), Cwd: r.Cwd, Provider: r.Payload.Event.Auth, Session: r.SessionID,
+		At: agent.Written(r.Timestamp, line.ModTime), Cwd: r.Cwd, Provider: r.Payload.Event.Auth, Session: r.SessionID,
+		Prompt: agent.JoinedTexts(r.Message.Parts, func(p part) string { return p.Text }),
 	}
 	if !agent.IsUUID(said.Session) {
 		said.Session = strings.TrimSuffix(filepath.Base(line.Path), ".jsonl")
@@ -200,16 +191,6 @@ func (r record) failed() (telemetry, bool) {
 	return e, r.Type == "system" && r.Subtype == "ui_telemetry" && e.Name == apiError && e.Subagent == ""
 }
 
-func (r record) text() string {
-	var texts []string
-	for _, p := range r.Message.Parts {
-		if p.Text != "" {
-			texts = append(texts, p.Text)
-		}
-	}
-	return strings.Join(texts, "\n")
-}
-
 // Within a JSON string a quote is escaped, so these stand only where the record
 // itself has them.
 var (
@@ -217,7 +198,6 @@ var (
 	quotedUser      = []byte(`"user"`)
 	quotedError     = []byte(`"` + apiError + `"`)
 	quotedRewind    = []byte(`"rewind"`)
-	quotedResult    = []byte(`"tool_result"`)
 )
 
 // sift passes over bookkeeping and over results of tools.
@@ -228,9 +208,9 @@ func sift(line []byte) agent.Weight {
 	}
 	noted := (!known || string(kind) == "system") && (bytes.Contains(line, quotedError) || bytes.Contains(line, quotedRewind))
 	switch {
-	case noted, is("user", quotedUser) && !bytes.Contains(line, quotedResult):
+	case noted, is("user", quotedUser):
 		return agent.Matters
-	case is("assistant", quotedAssistant) && !(!known && bytes.Contains(line, quotedUser)):
+	case is("assistant", quotedAssistant):
 		return agent.Moves
 	default:
 		return agent.Nothing

@@ -41,16 +41,12 @@ func (Reader) Recognises(head []byte) bool {
 
 const onlyExec = "a run without a terminal that fails leaves no record of why; only `resumed exec` can see that and continue it"
 
-// Note says what a chat cannot tell.
-func (Reader) Note(chat string) string {
-	last, lost, err := room.LastOf(chat)
-	if err != nil {
-		return ""
-	}
+// Note says what a chat cannot tell, by the last that it tells.
+func (Reader) Note(chat string, last resume.Event) string {
 	switch _, prompted := last.(resume.Prompted); {
 	case last == nil:
 		return "the file holds no conversation"
-	case prompted && lost:
+	case prompted && room.Lost(chat):
 		return "the last prompt was taken back unanswered: " + onlyExec
 	case prompted:
 		return "the last prompt has no answer: it is being worked on, or its run was killed or waits at a dialog; " + onlyExec

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"resumed/internal/agent"
+	room "resumed/internal/agent/gemini"
 	"resumed/internal/agenttest"
 	"resumed/internal/explain/recording"
 	"resumed/internal/limit"
@@ -160,15 +161,22 @@ func TestChatsAreRecognisedByTheirBeginning(t *testing.T) {
 
 // What a chat cannot tell is said beside it, and only there.
 func TestSilentChatsHaveANote(t *testing.T) {
+	a, err := room.New(room.Options{Roots: []string{"/x/.gemini"}})
+	require.NoError(t, err)
+	noteOf := func(chat string) string {
+		last, _, err := agent.Last(t.Context(), a, a.Sources()[0], chat)
+		require.NoError(t, err)
+		return newReader().Note(chat, last.Event)
+	}
 	for _, c := range agenttest.Cases[captured](t, agentRoom) {
-		note := newReader().Note(c.path())
+		note := noteOf(c.path())
 		if c.Silent {
 			require.Contains(t, note, "only `resumed exec` can", c.Case)
 		} else {
 			require.Empty(t, note, c.Case)
 		}
 	}
-	require.Contains(t, newReader().Note(filepath.Join(agentRoom, "testdata", "chats", "stub.jsonl")), "no conversation")
+	require.Contains(t, noteOf(filepath.Join(agentRoom, "testdata", "chats", "stub.jsonl")), "no conversation")
 }
 
 func FuzzRecorded(f *testing.F) {

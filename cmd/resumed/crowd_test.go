@@ -19,9 +19,9 @@ import (
 	"resumed/internal/webui"
 )
 
-func (c *crowd) Closeup(ctx context.Context, key resume.Key) (webui.Closeup, error) {
+func (c *crowd) Detail(ctx context.Context, key resume.Key) (webui.Detail, error) {
 	status, err := c.Status(ctx, true, key)
-	return webui.Closeup{Session: status.Sessions[0]}, err
+	return webui.Detail{Session: status.Sessions[0]}, err
 }
 
 func (c *crowd) Steps(context.Context, resume.Key, time.Time, int) iter.Seq2[control.Step, error] {

@@ -127,9 +127,9 @@ func (d *day) OwnSteps(context.Context, time.Time) iter.Seq2[control.Step, error
 	}
 }
 
-func (d *day) Closeup(ctx context.Context, key resume.Key) (webui.Closeup, error) {
+func (d *day) Detail(ctx context.Context, key resume.Key) (webui.Detail, error) {
 	status, err := d.Status(ctx, true, key)
-	seen := webui.Closeup{Session: status.Sessions[0], GoOn: "claude --resume " + key.ID, Backoff: view.Backoff{Policy: "exponential 30s…15m ±20%, for 12h", Waits: []view.Wait{}}}
+	seen := webui.Detail{Session: status.Sessions[0], GoOn: "claude --resume " + key.ID, Backoff: view.Backoff{Policy: "exponential 30s…15m ±20%, for 12h", Waits: []view.Wait{}}}
 	seen.Backoff.Next, seen.Backoff.Stated = seen.Session.Attempt+1, seen.Session.ResetAt
 	for n, wait := 1, 30.0; n <= 60; n, wait = n+1, min(2*wait, 900) {
 		seen.Backoff.Waits = append(seen.Backoff.Waits, view.Wait{Attempt: n, BaseSeconds: wait, MinSeconds: .8 * wait, MaxSeconds: 1.2 * wait})

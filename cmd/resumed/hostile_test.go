@@ -70,8 +70,8 @@ func (h hostile) DoAway(context.Context, string, string, control.Order) (view.Se
 	return view.Session{}, nil
 }
 
-func (h hostile) Closeup(ctx context.Context, key resume.Key) (webui.Closeup, error) {
-	seen, err := h.crowd.Closeup(ctx, key)
+func (h hostile) Detail(ctx context.Context, key resume.Key) (webui.Detail, error) {
+	seen, err := h.crowd.Detail(ctx, key)
 	for step := range h.Steps(ctx, key, time.Time{}, 0) {
 		seen.Steps = append(seen.Steps, step)
 	}

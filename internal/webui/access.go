@@ -9,36 +9,36 @@ import (
 	"time"
 )
 
-// What lets a browser in is never a cookie: a browser sends those of 127.0.0.1 to
-// every port of it, and so to every program of every user of the machine. The
-// link has a token; the page opens its stream with it, which begins with a key. That
-// it keeps for its own origin and tab, and shows with each request.
+// A browser is never recognised by a cookie: it sends cookies of 127.0.0.1 to every port of
+// it, and so to programs of other users. The link has a token. The page opens its stream
+// with the token, and the stream begins with a key. The page keeps the key for its own
+// origin and tab, and sends it with each request.
 const (
-	link purpose = "link" // a token that lets in whoever has it
-	key  purpose = "key"  // what the page shows
+	link purpose = "link" // a token in a link
+	key  purpose = "key"  // what the page sends with each request
 
 	linkLife = 15 * time.Minute
 	keyLife  = 12 * time.Hour
-	keyEvery = time.Hour // a page that is open gets a new one this often
+	keyEvery = time.Hour // an open page gets a new key this often
 )
 
-// A ticket is a token for one minute and one browser, for where others may read
-// along: what a program is started with is no secret on a machine.
+// A ticket is a token for one minute and one browser. It is used where other users may see
+// it: the arguments of a program are no secret on a machine.
 const (
-	ticketLife  = time.Minute
-	mostTickets = 16
+	ticketLife = time.Minute
+	maxTickets = 16
 )
 
-// access lets in who shows a key, and gives one to who has a token.
+// access checks keys and tokens, and makes them.
 type access struct {
 	secret *Secret
 
 	// mu guards everything that follows.
 	mu      sync.Mutex
-	tickets map[string]time.Time // and when they end
+	tickets map[string]time.Time // with the time when they end
 }
 
-// link returns a new token, for a link that is printed.
+// link returns a new token for a link.
 func (d *access) link() (string, error) { return d.secret.sign(link, time.Now().Add(linkLife)) }
 
 // key returns a new key.
@@ -50,7 +50,7 @@ func (d *access) ticket() string {
 	defer d.mu.Unlock()
 	now := time.Now()
 	maps.DeleteFunc(d.tickets, func(_ string, end time.Time) bool { return now.After(end) })
-	if d.tickets == nil || len(d.tickets) >= mostTickets {
+	if d.tickets == nil || len(d.tickets) >= maxTickets {
 		d.tickets = make(map[string]time.Time)
 	}
 	ticket := rand.Text()
@@ -58,9 +58,9 @@ func (d *access) ticket() string {
 	return ticket
 }
 
-// takes reports whether a token lets in. A ticket does so once.
-func (d *access) takes(token string) bool {
-	if d.secret.holds(link, token) {
+// accepts reports whether a token is valid. A ticket is valid once.
+func (d *access) accepts(token string) bool {
+	if d.secret.verify(link, token) {
 		return true
 	}
 	d.mu.Lock()
@@ -70,32 +70,33 @@ func (d *access) takes(token string) bool {
 	return issued && !time.Now().After(end)
 }
 
-// guard refuses who does not show a key.
-func (d *access) guard(next http.HandlerFunc) http.Handler {
-	return d.letIn(next, func(scheme, shown string) bool { return scheme == "Bearer" && d.secret.holds(key, shown) })
+// requireKey refuses requests without a valid key.
+func (d *access) requireKey(next http.HandlerFunc) http.Handler {
+	return d.require(next, func(scheme, shown string) bool { return scheme == "Bearer" && d.secret.verify(key, shown) })
 }
 
-// welcome lets in also who shows a token, and so has only just followed a link.
-func (d *access) welcome(next http.HandlerFunc) http.Handler {
-	return d.letIn(next, func(scheme, shown string) bool {
-		return scheme == "Bearer" && d.secret.holds(key, shown) || scheme == "Link" && d.takes(shown)
+// requireKeyOrLink refuses requests without a valid key or token. A page that was just opened
+// from a link has only the token.
+func (d *access) requireKeyOrLink(next http.HandlerFunc) http.Handler {
+	return d.require(next, func(scheme, shown string) bool {
+		return scheme == "Bearer" && d.secret.verify(key, shown) || scheme == "Link" && d.accepts(shown)
 	})
 }
 
-// letIn refuses whose Authorization says nothing that holds. What stands in an address is
-// never asked: it is kept in histories and logs.
-func (d *access) letIn(next http.HandlerFunc, holds func(scheme, shown string) bool) http.Handler {
+// require refuses requests whose Authorization header is not valid. The address is never used
+// for that: histories and logs keep it.
+func (d *access) require(next http.HandlerFunc, valid func(scheme, shown string) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, shown, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		if !holds(scheme, shown) {
-			stranger(w)
+		if !valid(scheme, shown) {
+			unauthorized(w)
 			return
 		}
-		vouch(r.Context())
+		markTrusted(r.Context())
 		next(w, r)
 	})
 }
 
-func stranger(w http.ResponseWriter) {
+func unauthorized(w http.ResponseWriter) {
 	http.Error(w, "resumed open gives the link that lets you in", http.StatusUnauthorized)
 }

@@ -29,7 +29,7 @@ type board struct {
 	orders   []string
 	sessions []view.Session
 	accounts []control.Account
-	seen     Closeup
+	seen     Detail
 	own      []control.Step
 	err      error
 }
@@ -83,7 +83,7 @@ func (b *board) History(context.Context, string, time.Time) (iter.Seq2[control.S
 	return nil, nil
 }
 
-func (b *board) Closeup(_ context.Context, key resume.Key) (Closeup, error) {
+func (b *board) Detail(_ context.Context, key resume.Key) (Detail, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, s := range b.sessions {
@@ -94,7 +94,7 @@ func (b *board) Closeup(_ context.Context, key resume.Key) (Closeup, error) {
 			return seen, nil
 		}
 	}
-	return Closeup{}, resume.ErrNoSession
+	return Detail{}, resume.ErrNoSession
 }
 
 func (b *board) Steps(_ context.Context, key resume.Key, _ time.Time, _ int) iter.Seq2[control.Step, error] {

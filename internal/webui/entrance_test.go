@@ -147,10 +147,10 @@ func TestTicketLetsInOnceAndSoon(t *testing.T) {
 		entered(t, p, used, 401)
 		time.Sleep(ticketLife + time.Second)
 		entered(t, p, late, 401)
-		for range 10 * mostTickets {
+		for range 10 * maxTickets {
 			ticket()
 		}
-		require.LessOrEqual(t, len(p.access.tickets), mostTickets)
+		require.LessOrEqual(t, len(p.access.tickets), maxTickets)
 	})
 }
 
@@ -191,7 +191,7 @@ func TestAnOpenPageIsGivenNewKeys(t *testing.T) {
 		began, latest := time.Now(), ""
 		for events.Scan() {
 			text, found := strings.CutPrefix(events.Text(), "data: ")
-			if found && p.access.secret.holds(key, text) {
+			if found && p.access.secret.verify(key, text) {
 				latest = text
 			}
 			if time.Since(began) > 2*keyLife {

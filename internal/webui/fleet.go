@@ -10,13 +10,13 @@ import (
 	"resumed/internal/sanitize"
 )
 
-// fleetRows is how many sessions of a fleet a page is told at a time: there may be a hundred
+// fleetRows is how many sessions of a fleet are sent at a time: there may be a hundred
 // thousand.
 const fleetRows = 100
 
-// fleetDocument is what the page is told of the machines that share an account.
+// fleetDocument is what the page gets of the fleet.
 type fleetDocument struct {
-	Line     string         `json:"line"` // how this one stands among them
+	Line     string         `json:"line"` // this machine and the fleet in one line
 	Tone     string         `json:"tone"`
 	Hosts    []fleetHost    `json:"hosts"`
 	Accounts []fleetAccount `json:"accounts"`
@@ -30,19 +30,19 @@ type fleetHost struct {
 	State  string    `json:"state"`
 	Tone   string    `json:"tone"`
 	SeenAt time.Time `json:"seen_at"`
-	Skew   float64   `json:"skew,omitempty"` // in seconds, where it is too large
+	Skew   float64   `json:"skew,omitempty"` // of its clock in seconds, if it is too large
 }
 
-// fleetAccount is an allowance that they share.
+// fleetAccount is an account that machines of the fleet share.
 type fleetAccount struct {
 	Name    string     `json:"name"`
 	State   string     `json:"state"`
 	Tone    string     `json:"tone"`
 	ResetAt *time.Time `json:"reset_at,omitempty"`
-	Words   string     `json:"words"` // who was told, who tries, and how many wait
+	Words   string     `json:"words"` // which machine met the limit, which one tries, and how many sessions wait
 }
 
-// fleetSession is an interrupted session of any of them.
+// fleetSession is an interrupted session of any machine.
 type fleetSession struct {
 	Name   string     `json:"name"` // HOST/SESSION
 	By     string     `json:"by"`
@@ -51,7 +51,7 @@ type fleetSession struct {
 	NextAt *time.Time `json:"next_at,omitempty"`
 }
 
-// fleet tells a page of the fleet.
+// fleet sends the state of the fleet.
 func (p *Page) fleet(w http.ResponseWriter, r *http.Request) {
 	status, err := p.backend.Status(r.Context(), false)
 	if err != nil {
@@ -65,7 +65,7 @@ func (p *Page) fleet(w http.ResponseWriter, r *http.Request) {
 	}
 	found, err := backend.Fleet(r.Context(), r.URL.Query().Get("after"), fleetRows)
 	if errors.Is(err, control.ErrNoFleet) {
-		found, err = control.Fleet{}, nil // it is only just joining
+		found, err = control.Fleet{}, nil // it is joining
 	}
 	if err != nil {
 		refuse(w, err)

@@ -14,44 +14,44 @@ import (
 )
 
 const (
-	// crowd is how many sessions are told at once. Of more a person is shown first which
-	// groups they make: to tell and to read all of ten thousand takes long.
-	crowd = 500
+	// outlineFrom is how many sessions are sent at once. If there are more, the page gets their
+	// groups first: to send and read ten thousand rows takes long.
+	outlineFrom = 500
 
-	// smallGroup is how many sessions a group has at most that the page opens by itself.
-	// Their rows come with the outline, as they are seen at once.
+	// smallGroup is the most sessions of a group that the page shows open. Their rows are sent
+	// with the outline.
 	smallGroup = 5
 
-	// drawTime is how long a browser has for drawing an outline before it is sent the rows: to
-	// make, send and read those of ten thousand takes the processors that would draw.
+	// drawTime is the pause between the outline and the rows. It leaves the processors to the
+	// browser, which draws the outline meanwhile.
 	drawTime = 150 * time.Millisecond
 )
 
-// outline comes before the rows of a crowd, and is all that is drawn before anybody opens
-// a group or looks for something.
+// outline comes before the rows if there are many. It is all that the page draws until a person
+// opens a group or searches.
 type outline struct {
-	document         // its rows are those of small groups
+	document         // its rows are those of the small groups
 	Groups   []group `json:"groups"`
 }
 
-// group is what sessions share that stand together.
+// group is what the sessions of one group have in common.
 type group struct {
 	Need    int    `json:"need"`
 	Cause   string `json:"cause"`
 	Account string `json:"account"`
 
 	Many   int        `json:"many"`
-	NextAt *time.Time `json:"next_at,omitempty"` // of the first one
+	NextAt *time.Time `json:"next_at,omitempty"` // the earliest of its sessions
 }
 
-// part is some of the rows that an outline was of.
+// part is some of the rows after an outline.
 type part struct {
 	Rows []row `json:"rows"`
-	More bool  `json:"more"` // others follow; if not, now there are all
+	More bool  `json:"more"` // others follow
 }
 
-// groupOf says with whom a session stands. Who is being resumed, paused or back at work
-// needs no more to be told of.
+// groupOf returns the group of a session. Sessions that are being resumed, paused or back at work
+// are not divided by cause.
 func groupOf(s view.Session) group {
 	g := group{Need: int(humanize.Needs(s))}
 	switch humanize.Need(g.Need) {
@@ -69,9 +69,9 @@ func groupOf(s view.Session) group {
 	return g
 }
 
-// outlined returns the groups that sessions make, and the rows of the small ones.
-func outlined(sessions []view.Session) (groups []group, few []row) {
-	places := map[group]int{} // by what is the same for all of a group
+// makeOutline returns the groups of sessions, and the rows of the small groups.
+func makeOutline(sessions []view.Session) (groups []group, few []row) {
+	places := map[group]int{} // index into groups
 	where := make([]int, len(sessions))
 	for i, s := range sessions {
 		name := groupOf(s)
@@ -90,25 +90,25 @@ func outlined(sessions []view.Session) (groups []group, few []row) {
 	}
 	few = []row{}
 	for i, s := range sessions {
-		if groups[where[i]].Many <= smallGroup && len(few) < crowd {
+		if groups[where[i]].Many <= smallGroup && len(few) < outlineFrom {
 			few = append(few, showSession(s))
 		}
 	}
 	return groups, few
 }
 
-// events are what the page is sent of an update: one event, or for a crowd an outline and
-// then its rows. They are made when they are sent, so that the first need not wait for the last.
+// events returns the events for an update: one, or for many sessions an outline and then the rows.
+// Each is made when it is sent, so that the first does not wait for the last.
 func events(ctx context.Context, u control.Update) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		sessions := u.Sessions
-		if !u.Whole || len(sessions) <= crowd {
+		if !u.Whole || len(sessions) <= outlineFrom {
 			yield(event(show(u)))
 			return
 		}
 		u.Sessions = nil
 		first := outline{document: show(u)}
-		first.Groups, first.Rows = outlined(sessions)
+		first.Groups, first.Rows = makeOutline(sessions)
 		if !yield(event(first)) {
 			return
 		}
@@ -117,7 +117,7 @@ func events(ctx context.Context, u control.Update) iter.Seq[[]byte] {
 		case <-ctx.Done():
 			return
 		}
-		for some := range slices.Chunk(sessions, crowd) {
+		for some := range slices.Chunk(sessions, outlineFrom) {
 			last := &some[len(some)-1] == &sessions[len(sessions)-1]
 			if !yield(event(part{Rows: showSessions(some), More: !last})) {
 				return
@@ -129,7 +129,7 @@ func events(ctx context.Context, u control.Update) iter.Seq[[]byte] {
 func event(document any) []byte {
 	data, err := json.Marshal(document)
 	if err != nil {
-		panic(err) // it is made of text, numbers and times
+		panic(err) // cannot happen: text, numbers and times
 	}
 	return append(append([]byte("data: "), data...), "\n\n"...)
 }

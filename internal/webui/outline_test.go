@@ -43,7 +43,7 @@ func hear(t *testing.T, u control.Update) []told {
 func TestABrowserHasTimeToDrawAnOutline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		many := control.Update{Whole: true}
-		many.Sessions = make([]view.Session, 2*crowd)
+		many.Sessions = make([]view.Session, 2*outlineFrom)
 		began := time.Now()
 		ctx, leave := context.WithCancel(t.Context())
 		defer leave()
@@ -60,11 +60,11 @@ func TestABrowserHasTimeToDrawAnOutline(t *testing.T) {
 	})
 }
 
-// Who opens the page of a crowd sees at once how many stand where, and need not wait for every row.
+// Who opens the page of a outlineFrom sees at once how many stand where, and need not wait for every row.
 func TestOfManySessionsTheirGroupsAreToldFirst(t *testing.T) {
 	soon := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
 	u := control.Update{Whole: true}
-	for i := range 2*crowd + 1 {
+	for i := range 2*outlineFrom + 1 {
 		s := view.Session{ID: fmt.Sprint(i), Agent: "a", Account: "a:default", State: resume.Waiting, Class: limit.UsageLimit, NextAt: new(soon.Add(time.Duration(-i) * time.Second))}
 		if i == 7 || i == 900 {
 			s.State, s.Class = resume.GaveUp, limit.Network
@@ -77,7 +77,7 @@ func TestOfManySessionsTheirGroupsAreToldFirst(t *testing.T) {
 	outline := heard[0]
 	require.True(t, outline.Whole)
 	require.Equal(t, []group{
-		{Need: int(humanize.Time), Cause: "usage limit", Account: "a:default", Many: 2*crowd - 1, NextAt: new(soon.Add(-2 * crowd * time.Second))},
+		{Need: int(humanize.Time), Cause: "usage limit", Account: "a:default", Many: 2*outlineFrom - 1, NextAt: new(soon.Add(-2 * outlineFrom * time.Second))},
 		{Need: int(humanize.You), Cause: "gave up: no network", Account: "a:default", Many: 2},
 	}, outline.Groups)
 	require.Len(t, outline.Rows, 2, "those of a group that is open at once")
@@ -93,8 +93,8 @@ func TestOfManySessionsTheirGroupsAreToldFirst(t *testing.T) {
 	require.Equal(t, showSessions(u.Sessions), rows)
 	require.Equal(t, outline.Groups[1].Cause, rows[7].Group, "a row names its group as the outline does")
 
-	u.Sessions = u.Sessions[:crowd]
+	u.Sessions = u.Sessions[:outlineFrom]
 	heard = hear(t, u)
 	require.Len(t, heard, 1, "few are told at once")
-	require.Len(t, heard[0].Rows, crowd)
+	require.Len(t, heard[0].Rows, outlineFrom)
 }

@@ -1,6 +1,5 @@
-// Package webui shows the daemon in a browser: who waits for what, live, with
-// buttons that steer. Whoever has its link may look and steer; nobody else may do
-// either.
+// Package webui shows the daemon in a browser: which sessions wait for what, live, with buttons
+// to act on them. Only a browser that was opened with its link may see or do anything.
 package webui
 
 import (
@@ -23,28 +22,27 @@ import (
 var files embed.FS
 
 const (
-	// beatEvery is how often a quiet stream says that it lives: a browser on
-	// another network does not learn by itself that the daemon is gone.
+	// beatEvery is how often an idle stream sends a sign of life: a browser on
+	// another machine does not notice by itself that the daemon is gone.
 	beatEvery = 15 * time.Second
 
-	// readerPatience is how long a browser may take for one document.
+	// readerPatience is how long a browser may take to read one document.
 	readerPatience = 30 * time.Second
 
-	// orderLimit is how long an order may take. A person who closes the page
-	// has given it all the same.
+	// orderLimit is how long an order may take. It is carried out even if the person
+	// closes the page.
 	orderLimit = 10 * time.Second
 
-	// formLimit bounds what an order may be made of.
+	// formLimit bounds the size of an order.
 	formLimit = 16 << 10
 )
 
-// policy lets run what stands in the page itself, by its hash, and load nothing; and nobody may
-// put the page in a frame. It is completed by assemble.
+// policy allows the scripts and styles of the page itself, by their hashes, and nothing else; no
+// other page may show it in a frame. assemble fills in the hashes.
 const policy = "default-src 'none'; script-src %s %s; style-src %s; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Page is a handler for the root of a server, which must check the Host of
-// requests.
+// Page is the handler of the page. The server in front of it must check the Host of requests.
 type Page struct {
 	backend Backend
 	access  access
@@ -52,19 +50,19 @@ type Page struct {
 	handler http.Handler
 }
 
-// New returns the page for who has a link that the secret signs.
+// New returns the page. Its links are signed with the secret.
 func New(backend Backend, secret *Secret, log *slog.Logger) *Page {
 	p := &Page{backend: backend, access: access{secret: secret}, log: log}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", serveDocument) // everybody may have it: it tells nothing
-	mux.Handle("GET /events", p.access.welcome(p.events))
-	mux.Handle("GET /session", p.access.guard(p.session))
-	mux.Handle("GET /strips", p.access.guard(p.strips))
-	mux.Handle("GET /strips/accounts", p.access.guard(p.accountStrips))
-	mux.Handle("GET /fleet", p.access.guard(p.fleet))
-	mux.Handle("POST /session/{order}", p.access.guard(p.order))
-	mux.Handle("POST /pause", p.access.guard(p.setPaused(true)))
-	mux.Handle("POST /unpause", p.access.guard(p.setPaused(false)))
+	mux.HandleFunc("GET /{$}", serveDocument) // public: it contains no data
+	mux.Handle("GET /events", p.access.requireKeyOrLink(p.events))
+	mux.Handle("GET /session", p.access.requireKey(p.session))
+	mux.Handle("GET /strips", p.access.requireKey(p.strips))
+	mux.Handle("GET /strips/accounts", p.access.requireKey(p.accountStrips))
+	mux.Handle("GET /fleet", p.access.requireKey(p.fleet))
+	mux.Handle("POST /session/{order}", p.access.requireKey(p.order))
+	mux.Handle("POST /pause", p.access.requireKey(p.setPaused(true)))
+	mux.Handle("POST /unpause", p.access.requireKey(p.setPaused(false)))
 	p.handler = headers(http.NewCrossOriginProtection().Handler(mux))
 	return p
 }
@@ -72,8 +70,8 @@ func New(backend Backend, secret *Secret, log *slog.Logger) *Page {
 // ServeHTTP answers a browser.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
 
-// Query returns what to add to the page's address to be let in: a token that is
-// good for a while, or with once a ticket that lets in once, within a minute.
+// Query returns the query of a link to the page: a token that is valid for some minutes, or with
+// once a ticket that is valid once, within a minute.
 func (p *Page) Query(once bool) (string, error) {
 	if once {
 		return url.Values{"token": {p.access.ticket()}}.Encode(), nil
@@ -82,7 +80,7 @@ func (p *Page) Query(once bool) (string, error) {
 	return url.Values{"token": {token}}.Encode(), err
 }
 
-// headers keep a browser from doing with an answer what it is not for.
+// headers sets the security headers.
 func headers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -96,14 +94,14 @@ func headers(next http.Handler) http.Handler {
 	})
 }
 
-// serveDocument serves the page, which is the same for everybody.
+// serveDocument serves the page without any data.
 func serveDocument(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = io.WriteString(w, assembled().html) // the reader is gone: nobody to tell
+	_, _ = io.WriteString(w, assembled().html) // an error means that the browser is gone
 }
 
-// events streams what changes, as server-sent events, after a key for everything else. It
-// ends when what the reader has shown is worth nothing any more.
+// events streams changes as server-sent events. The first event is a key for all other requests.
+// The stream ends when the secret has changed.
 func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	secret, err := p.access.secret.now()
 	if err != nil {
@@ -127,15 +125,15 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 		}
-		told, err := next(r.Context(), f)
+		changes, err := next(r.Context(), f)
 		if err != nil {
-			p.log.Debug("a page is not told any longer", "err", err)
+			p.log.Debug("the stream of a page ended", "err", err)
 			return
 		}
 		if still, err := p.access.secret.now(); err != nil || still != secret {
 			return
 		}
-		for event := range told {
+		for event := range changes {
 			if !write(event) {
 				return
 			}
@@ -143,8 +141,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// next returns what is to be sent next: a change, or a beat where there is
-// none for a while.
+// next returns the next events: a change, or a beat if there is none for a while.
 func next(ctx context.Context, f *control.Follower) (iter.Seq[[]byte], error) {
 	quiet, cancel := context.WithTimeout(ctx, beatEvery)
 	defer cancel()
@@ -168,24 +165,24 @@ func (p *Page) order(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, formLimit)
 	err := r.ParseForm()
-	key := resume.Key{Agent: r.PostForm.Get("agent"), ID: r.PostForm.Get("id")} // not from the address
+	key := resume.Key{Agent: r.PostForm.Get("agent"), ID: r.PostForm.Get("id")} // not from the address, which logs keep
 	if err != nil || key.Agent == "" || key.ID == "" {
 		http.Error(w, "an order is a short form that names a session", http.StatusBadRequest)
 		return
 	}
-	ctx, cancel := lasting(r)
+	ctx, cancel := orderContext(r)
 	defer cancel()
 	after, err := p.backend.Do(ctx, key, order)
 	if err != nil {
 		refuse(w, err)
 		return
 	}
-	tell(w, standing(after))
+	tell(w, stateAndReason(after))
 }
 
 func (p *Page) setPaused(paused bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := lasting(r)
+		ctx, cancel := orderContext(r)
 		defer cancel()
 		if err := p.backend.SetPaused(ctx, paused); err != nil {
 			refuse(w, err)
@@ -199,14 +196,14 @@ func (p *Page) setPaused(paused bool) http.HandlerFunc {
 	}
 }
 
-// lasting returns a context that outlives the request.
-func lasting(r *http.Request) (context.Context, context.CancelFunc) {
+// orderContext returns a context that outlives the request.
+func orderContext(r *http.Request) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(r.Context()), orderLimit)
 }
 
 func tell(w http.ResponseWriter, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, text) // the reader is gone: nobody to tell
+	_, _ = io.WriteString(w, text) // an error means that the browser is gone
 }
 
 func refuse(w http.ResponseWriter, err error) {

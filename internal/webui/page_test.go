@@ -34,7 +34,7 @@ func TestThePageSpendsNothing(t *testing.T) {
 func TestOrderOutlivesItsRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	lasts, end := lasting(httptest.NewRequestWithContext(ctx, "POST", "/pause", nil))
+	lasts, end := orderContext(httptest.NewRequestWithContext(ctx, "POST", "/pause", nil))
 	defer end()
 	require.NoError(t, lasts.Err())
 }

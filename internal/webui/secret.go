@@ -22,33 +22,33 @@ import (
 // SecretFile is the name of the file that holds the secret.
 const SecretFile = "page.token"
 
-// What a secret is made of, and how long it is at least. Those of half the length
-// were once in the cookies of browsers, and are replaced.
+// The letters of a secret, and its least length. Shorter ones were once used in cookies, and are
+// replaced.
 const (
-	alphabet    = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-	leastSecret = 52
+	alphabet  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+	minSecret = 52
 )
 
-// Secret signs what lets a browser in. It never leaves the machine. It is kept
-// in a file, so that an open page goes on after a restart; who removes the file
-// makes all that was signed worthless, at once.
+// Secret signs the keys and tokens of browsers. It never leaves the machine. It is stored
+// in a file, so that an open page goes on after a restart of the daemon. Removing the file
+// ends all keys and tokens at once.
 type Secret struct {
 	path string
 
 	// mu guards everything that follows.
 	mu   sync.Mutex
 	text string
-	file os.FileInfo // that it was read from
+	file os.FileInfo // from which text was read
 }
 
-// OpenSecret returns the secret kept in dir, and makes one where there is none.
+// OpenSecret returns the secret stored in dir, and makes one if there is none.
 func OpenSecret(dir string) (*Secret, error) {
 	s := &Secret{path: filepath.Join(dir, SecretFile)}
 	_, err := s.now()
 	return s, err
 }
 
-// now returns the secret that holds at this moment.
+// now returns the present secret.
 func (s *Secret) now() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,38 +68,39 @@ func (s *Secret) now() (string, error) {
 	return text, nil
 }
 
-// readSecret makes a new one where there is none that nobody else could know.
+// readSecret reads the secret, or makes a new one if there is none or other users could have
+// read it.
 func readSecret(path string) (string, error) {
 	data, err := regular.Read(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read the page's secret: %w", err)
 	}
-	if text := strings.TrimSpace(string(data)); sound(text) && private(path) {
+	if text := strings.TrimSpace(string(data)); wellFormed(text) && private(path) {
 		return text, nil
 	}
 	text := rand.Text() + rand.Text()
-	// At once: whoever reads finds a whole one.
+	// Atomic: another reader never finds half a secret.
 	if err := atomicfile.Write(path, []byte(text+"\n"), 0o600); err != nil {
 		return "", fmt.Errorf("write the page's secret: %w", err)
 	}
 	return text, nil
 }
 
-// sound reports whether a secret is one, not what is left of one.
-func sound(text string) bool {
-	return len(text) >= leastSecret && strings.Trim(text, alphabet) == ""
+// wellFormed reports whether the text is a whole secret.
+func wellFormed(text string) bool {
+	return len(text) >= minSecret && strings.Trim(text, alphabet) == ""
 }
 
-// private reports whether only its owner could have read the file.
+// private reports whether only the owner can read the file.
 func private(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 == 0
 }
 
-// purpose is what something signed is good for, and for nothing else.
+// purpose says what a signed text may be used for.
 type purpose string
 
-// sign returns a text that proves until its end what it is for.
+// sign returns a signed text for a purpose that is valid until end.
 func (s *Secret) sign(what purpose, end time.Time) (string, error) {
 	secret, err := s.now()
 	if err != nil {
@@ -109,8 +110,8 @@ func (s *Secret) sign(what purpose, end time.Time) (string, error) {
 	return at + "." + mac(secret, what, at), nil
 }
 
-// holds reports whether a text was signed for that and has not ended.
-func (s *Secret) holds(what purpose, given string) bool {
+// verify reports whether a text was signed for that purpose and has not ended.
+func (s *Secret) verify(what purpose, given string) bool {
 	secret, err := s.now()
 	at, proof, found := strings.Cut(given, ".")
 	if err != nil || !found || !hmac.Equal([]byte(proof), []byte(mac(secret, what, at))) {
@@ -122,6 +123,6 @@ func (s *Secret) holds(what purpose, given string) bool {
 
 func mac(secret string, what purpose, at string) string {
 	h := hmac.New(sha256.New, []byte(secret))
-	_, _ = fmt.Fprintf(h, "%s %s", what, at) // a hash takes everything
+	_, _ = fmt.Fprintf(h, "%s %s", what, at) // a hash returns no error
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }

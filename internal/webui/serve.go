@@ -16,40 +16,40 @@ import (
 )
 
 const (
-	// rebindAfter is how often an address that is taken is asked for again.
+	// rebindAfter is the pause before an address that is taken is tried again.
 	rebindAfter = 15 * time.Second
 
-	// healthLimit is how long the engine's loop may take to turn.
+	// healthLimit is how long the engine may take to answer.
 	healthLimit = 2 * time.Second
 
-	// What a request's head and its body may take, and for how long a
-	// connection may be silent between two requests.
+	// How long the head and the body of a request may take, and how long a
+	// connection may be idle between two requests.
 	headLimit = 5 * time.Second
 	bodyLimit = 5 * time.Second
 	idleLimit = time.Minute
 )
 
-// Server serves the page, metrics and health where http.listen says. An address
-// that cannot be had is a problem to be shown, and tried again: it keeps no
-// session from being resumed.
+// Server serves the page, metrics and health at the address of http.listen. An address
+// that is taken is shown as a problem and tried again: sessions are resumed all the
+// same.
 type Server struct {
 	handler http.Handler
 	page    *Page
 	log     *slog.Logger
-	nudge   chan struct{} // of size 1: wanted changed
+	changed chan struct{} // of size 1: wanted changed
 
 	// mu guards everything that follows.
 	mu     sync.Mutex
 	wanted string // as configured; "": off
-	addr   string // where it is served; "": nowhere
-	err    error  // why it is not
+	addr   string // where it listens; "": nowhere
+	err    error  // why it does not listen at wanted
 }
 
-// ServerOptions are what a Server shows. All are required.
+// ServerOptions are the parts of a Server. All are required.
 type ServerOptions struct {
 	Page    *Page
 	Metrics http.Handler
-	Ping    func(context.Context) error // returns when the engine's loop has turned
+	Ping    func(context.Context) error // returns when the engine has answered
 	Log     *slog.Logger
 }
 
@@ -59,13 +59,13 @@ func NewServer(opts ServerOptions) *Server {
 	mux.Handle("/", opts.Page)
 	mux.Handle("GET /metrics", opts.Metrics)
 	mux.Handle("GET /healthz", health(opts.Ping))
-	return &Server{handler: mux, page: opts.Page, log: opts.Log, nudge: make(chan struct{}, 1)}
+	return &Server{handler: mux, page: opts.Page, log: opts.Log, changed: make(chan struct{}, 1)}
 }
 
-// health answers 200 while the engine's loop turns.
+// health answers 200 while the engine answers.
 func health(ping func(context.Context) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeoutCause(r.Context(), healthLimit, fmt.Errorf("the engine did not turn within %s", healthLimit))
+		ctx, cancel := context.WithTimeoutCause(r.Context(), healthLimit, fmt.Errorf("the engine did not answer within %s", healthLimit))
 		defer cancel()
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		if err := ping(ctx); err != nil {
@@ -77,26 +77,26 @@ func health(ping func(context.Context) error) http.HandlerFunc {
 	}
 }
 
-// Want says where to listen from now on. It returns at once.
+// Want sets where to listen. It returns at once.
 func (w *Server) Want(listen string) {
 	w.mu.Lock()
 	w.wanted = listen
 	w.mu.Unlock()
 	select {
-	case w.nudge <- struct{}{}:
+	case w.changed <- struct{}{}:
 	default:
 	}
 }
 
-// Where returns the address that is served, and why it is not the wanted one.
+// Where returns the address where it listens, and why that is not the wanted one.
 func (w *Server) Where() (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.addr, w.err
 }
 
-// PageURL returns where a browser finds the page, or why there is none. With
-// once it lets in one browser, now.
+// PageURL returns the link to the page, or why there is none. With once the link works for one
+// browser, within a minute.
 func (w *Server) PageURL(once bool) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -121,13 +121,13 @@ func (w *Server) PageURL(once bool) (string, error) {
 	return target.String(), nil
 }
 
-// set notes how it stands and reports whether that is news.
+// set stores the address and the error, and reports whether one of them is new.
 func (w *Server) set(addr string, err error) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	news := addr != w.addr || fmt.Sprint(err) != fmt.Sprint(w.err)
+	isNew := addr != w.addr || fmt.Sprint(err) != fmt.Sprint(w.err)
 	w.addr, w.err = addr, err
-	return news
+	return isNew
 }
 
 // Run serves until ctx is done.
@@ -155,7 +155,7 @@ func (w *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// pause returns when something else than listen is wanted, ctx is done, or the
+// pause returns when another address than listen is wanted, ctx is done, or the
 // time is over; 0 means no bound.
 func (w *Server) pause(ctx context.Context, listen string, most time.Duration) {
 	if most > 0 {
@@ -167,7 +167,7 @@ func (w *Server) pause(ctx context.Context, listen string, most time.Duration) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-w.nudge:
+		case <-w.changed:
 		}
 		w.mu.Lock()
 		changed := w.wanted != listen
@@ -184,7 +184,7 @@ func (w *Server) serve(ctx context.Context, listener net.Listener, listen string
 		ReadHeaderTimeout: headLimit,
 		IdleTimeout:       idleLimit,
 		MaxHeaderBytes:    16 << 10,
-		ConnContext:       introduce,
+		ConnContext:       withConn,
 		ErrorLog:          slog.NewLogLogger(w.log.Handler(), slog.LevelDebug),
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -192,11 +192,11 @@ func (w *Server) serve(ctx context.Context, listener net.Listener, listen string
 	requests, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	server.BaseContext = func(net.Listener) context.Context { return requests }
-	server.RegisterOnShutdown(end) // a page's stream has no end of its own
+	server.RegisterOnShutdown(end) // else the stream of a page would never end
 	var serving sync.WaitGroup
 	serving.Go(func() {
-		defer cancel() // it ended before its time: listen again
-		if err := server.Serve(&door{Listener: listener, room: roomForGuests()}); !errors.Is(err, http.ErrServerClosed) {
+		defer cancel() // after an error: listen again
+		if err := server.Serve(&limitListener{Listener: listener, limit: connLimit()}); !errors.Is(err, http.ErrServerClosed) {
 			w.log.Warn("metrics stopped being served", "err", err)
 		}
 	})
@@ -212,14 +212,13 @@ func (w *Server) serve(ctx context.Context, listener net.Listener, listen string
 	serving.Wait()
 }
 
-// bounded gives a request's body and the reader of its answer their time, before
-// anybody asks who it is. A body that nobody wants takes time too: the server
-// reads what is left of it before the next request. A stream that is given sets
-// times of its own.
+// bounded sets deadlines for the body of a request and for its answer, before the key is
+// checked. Also a body that no handler reads takes time: the server reads the rest of it
+// before the next request. The stream sets deadlines of its own.
 func bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, now := http.NewResponseController(w), time.Now()
-		_ = conn.SetWriteDeadline(now.Add(readerPatience)) // every connection can
+		_ = conn.SetWriteDeadline(now.Add(readerPatience)) // all our connections support it
 		if r.ContentLength != 0 {                          // unknown is -1
 			_ = conn.SetReadDeadline(now.Add(bodyLimit))
 		}
@@ -227,10 +226,10 @@ func bounded(next http.Handler) http.Handler {
 	})
 }
 
-// hosts lets in requests for this machine alone. A web page that points its
-// own name here (DNS rebinding) is refused: the browser sends that name along.
-// Numbers cannot be rebound, so where it is served to other machines they may
-// be used, and so may this machine's name.
+// hosts refuses requests for other host names. A web page that points its own name here
+// (DNS rebinding) is refused, because the browser sends that name. IP addresses cannot
+// be rebound: if the server listens on all interfaces, any of them and this machine's
+// name are accepted.
 func hosts(listen string, bound net.Addr) func(http.Handler) http.Handler {
 	configured, _, _ := net.SplitHostPort(listen)
 	_, port, _ := net.SplitHostPort(bound.String())
@@ -244,7 +243,7 @@ func hosts(listen string, bound net.Addr) func(http.Handler) http.Handler {
 	}
 	known := func(host string) bool {
 		name, given, err := net.SplitHostPort(host)
-		if err != nil { // no port: the usual one
+		if err != nil { // no port: 80
 			name, given = strings.Trim(host, "[]"), "80"
 		}
 		name = strings.ToLower(name)

@@ -92,7 +92,7 @@ func TestHealthIsTheEnginesLoop(t *testing.T) {
 	}
 	hung := ask()
 	require.Equal(t, http.StatusServiceUnavailable, hung.Code)
-	require.Contains(t, hung.Body.String(), "did not turn")
+	require.Contains(t, hung.Body.String(), "did not answer")
 
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -107,7 +107,7 @@ func TestHealthIsTheEnginesLoop(t *testing.T) {
 func TestListeningFollowsWhatIsWanted(t *testing.T) {
 	w := &Server{
 		handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "here") }),
-		log:     slog.New(slog.DiscardHandler), nudge: make(chan struct{}, 1),
+		log:     slog.New(slog.DiscardHandler), changed: make(chan struct{}, 1),
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)

@@ -13,12 +13,12 @@ import (
 	"resumed/internal/usage"
 )
 
-// document is what the page is told: words to be shown as they are, and times, which it
-// counts down itself. The times that reasons name are stamps: the page has the reader's
-// clock, which may be another than the daemon's.
+// document is what the page gets: words that are shown as they are, and times, which the page
+// counts down itself. Times within reasons are stamps: the page shows them in the reader's
+// time zone.
 type document struct {
 	Now      time.Time `json:"now"`
-	Whole    bool      `json:"whole"` // rows are all there are: forget the others
+	Whole    bool      `json:"whole"` // rows has all sessions: drop the others
 	Rows     []row     `json:"rows"`
 	Gone     []string  `json:"gone,omitempty"` // keys
 	Accounts []account `json:"accounts"`
@@ -29,7 +29,7 @@ type document struct {
 type row struct {
 	Key     string     `json:"key"`
 	Agent   string     `json:"agent"` // as the daemon knows it, for orders
-	ID      string     `json:"id"`    // likewise
+	ID      string     `json:"id"`    // as above
 	Name    string     `json:"name"`
 	Project string     `json:"project"`
 	By      string     `json:"by"` // the agent, in words
@@ -37,14 +37,14 @@ type row struct {
 	Cwd     string     `json:"cwd"`
 	State   string     `json:"state"` // in a word
 	Tone    string     `json:"tone"`  // bad | wait | busy | good | still
-	Need    int        `json:"need"`  // what it needs: the most urgent is the least
-	Rank    int        `json:"rank"`  // among those that need the same
+	Need    int        `json:"need"`  // what it needs, the most urgent first
+	Rank    int        `json:"rank"`  // order among sessions with the same need
 	Cause   string     `json:"cause,omitempty"`
-	Group   string     `json:"group,omitempty"` // what those share that stand together with it
+	Group   string     `json:"group,omitempty"` // title of its group
 	Why     string     `json:"why"`
 	Owner   string     `json:"owner,omitempty"`
 	NextAt  *time.Time `json:"next_at,omitempty"`
-	Late    string     `json:"late,omitempty"` // what is said when that is over
+	Late    string     `json:"late,omitempty"` // shown when next_at has passed
 	Tries   string     `json:"tries"`
 	Paused  bool       `json:"paused,omitempty"`
 	Idle    bool       `json:"idle,omitempty"` // nothing to retry or to cancel
@@ -68,9 +68,9 @@ type gauge struct {
 	Words    string    `json:"words"`
 	Tone     string    `json:"tone"`
 	ResetsAt time.Time `json:"resets_at"`
-	At       time.Time `json:"at"` // when it was told
+	At       time.Time `json:"at"` // when it was read
 
-	// When it will be full, where that is before it resets; nil: not known.
+	// When it will be full, if that is before it resets; nil: not known.
 	FullAt   *time.Time `json:"full_at,omitempty"`
 	Earliest *time.Time `json:"full_at_earliest,omitempty"`
 	Latest   *time.Time `json:"full_at_latest,omitempty"`
@@ -85,9 +85,9 @@ type daemon struct {
 	Config      string    `json:"config"`
 	LoadedAt    time.Time `json:"loaded_at"`
 	ConfigError string    `json:"config_error,omitempty"`
-	Notes       []note    `json:"notes"`           // what stands in its way, and what has not reached people
+	Notes       []note    `json:"notes"`           // problems, and notices that could not be delivered
 	Agents      []agent   `json:"agents"`          // whose sessions are watched
-	Fleet       bool      `json:"fleet,omitempty"` // there is one: /fleet tells of it
+	Fleet       bool      `json:"fleet,omitempty"` // /fleet has more
 }
 
 // note is something that a person should know.
@@ -96,7 +96,7 @@ type note struct {
 	Text string `json:"text"`
 }
 
-// agent is one whose sessions are watched.
+// agent is a watched agent.
 type agent struct {
 	Name     string     `json:"name"`
 	Sessions int        `json:"sessions"`
@@ -153,7 +153,7 @@ func showSession(s view.Session) row {
 	return r
 }
 
-// nextAt returns when a session is to be resumed; nil: at no time that is known.
+// nextAt returns when a session is to be resumed; nil: not known.
 func nextAt(s view.Session) *time.Time {
 	if s.State != resume.Waiting {
 		return nil
@@ -161,7 +161,7 @@ func nextAt(s view.Session) *time.Time {
 	return s.NextAt
 }
 
-// late is left out where it is what everybody would say.
+// late is empty for the usual words.
 func late(s view.Session) string {
 	if !s.Held {
 		return ""
@@ -169,8 +169,8 @@ func late(s view.Session) string {
 	return humanize.Late(s)
 }
 
-// standing says how a session stands after an order.
-func standing(s view.Session) string {
+// stateAndReason describes a session after an order.
+func stateAndReason(s view.Session) string {
 	state, _ := humanize.State(s)
 	if s.Reason == "" {
 		return state

@@ -11,7 +11,7 @@ import (
 	"resumed/internal/timeline"
 )
 
-// What one request for strips may ask for, and what is read for it.
+// Bounds of one request for strips.
 const (
 	mostStrips       = 64
 	stepsOfOne       = 1000
@@ -19,13 +19,13 @@ const (
 	mostAccountStrip = 100
 )
 
-// strip is the time of a session or of an account.
+// strip is the timeline of a session or an account.
 type strip struct {
 	Key string `json:"key"`
 	timeline.Strip
 }
 
-// strips tells the time of sessions, at most of so many as a screen shows.
+// strips sends the timelines of a few sessions, as many as a screen shows.
 func (p *Page) strips(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	agents, ids := query["agent"], query["id"]
@@ -59,7 +59,7 @@ func (p *Page) strips(w http.ResponseWriter, r *http.Request) {
 	answer(w, all)
 }
 
-// accountStrips tells the time of the accounts.
+// accountStrips sends the timelines of the accounts.
 func (p *Page) accountStrips(w http.ResponseWriter, r *http.Request) {
 	status, err := p.backend.Status(r.Context(), false)
 	if err != nil {
@@ -88,7 +88,7 @@ func (p *Page) accountStrips(w http.ResponseWriter, r *http.Request) {
 	answer(w, all)
 }
 
-// stepsBy returns the steps of the time that a strip looks back, by session.
+// stepsBy returns the steps in the span of a strip, by session.
 func (p *Page) stepsBy(ctx context.Context, key resume.Key, now time.Time, most int) (map[resume.Key][]control.Step, error) {
 	steps := make(map[resume.Key][]control.Step)
 	for step, err := range p.backend.Steps(ctx, key, now.Add(-timeline.Reach), most) {
@@ -103,7 +103,7 @@ func (p *Page) stepsBy(ctx context.Context, key resume.Key, now time.Time, most 
 	return steps, nil
 }
 
-// ownSteps returns the daemon's own steps of that time.
+// ownSteps returns the daemon's own steps in the span of a strip.
 func (p *Page) ownSteps(ctx context.Context, now time.Time) ([]control.Step, error) {
 	var own []control.Step
 	for step, err := range p.backend.OwnSteps(ctx, now.Add(-timeline.Reach)) {

@@ -33,7 +33,7 @@ func TestOneSessionIsToldWhole(t *testing.T) {
 			},
 			Past: []view.Attempt{{N: 1, Outcome: resume.Recovered}},
 		}},
-		seen: Closeup{
+		seen: Detail{
 			GoOn: "claude --resume 4f2a", Backoff: view.Backoff{Policy: "fixed 30s", Waits: []view.Wait{{Attempt: 1, BaseSeconds: 30}}, Next: 3},
 			Steps: []control.Step{
 				{At: noon, Kind: "waiting", From: "watching", To: "waiting", Class: "usage_limit", Reason: hostile, NextAt: noon.Add(time.Hour)},
@@ -51,7 +51,7 @@ func TestOneSessionIsToldWhole(t *testing.T) {
 	require.NotContains(t, answer.Body.String(), "<script", "not even where it is data")
 	require.NotContains(t, answer.Body.String(), `\u001b`, "what an agent wrote is made harmless")
 	require.NotContains(t, answer.Body.String(), "\u202e")
-	var got closeup
+	var got detail
 	require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &got))
 
 	facts := make(map[string]string)

@@ -25,24 +25,24 @@ const (
 	shownOutput = 16 << 10
 )
 
-// Closeup returns all that is known of one session.
-func (b *Backend) Closeup(ctx context.Context, key resume.Key) (webui.Closeup, error) {
+// Detail returns all that is known of one session.
+func (b *Backend) Detail(ctx context.Context, key resume.Key) (webui.Detail, error) {
 	session, err := b.opts.Engine.Session(ctx, key)
 	if err != nil {
-		return webui.Closeup{}, err
+		return webui.Detail{}, err
 	}
 	these, err := b.opts.Engine.These(ctx, []resume.Key{key}) // with its name
 	if err != nil || len(these) == 0 {
-		return webui.Closeup{}, errors.Join(err, resume.ErrNoSession)
+		return webui.Detail{}, errors.Join(err, resume.ErrNoSession)
 	}
-	shown := webui.Closeup{Session: b.opts.View(*these[0]), GoOn: b.opts.Continue(session)}
+	shown := webui.Detail{Session: b.opts.View(*these[0]), GoOn: b.opts.Continue(session)}
 	shown.Session.Plan = new(b.opts.Deliver.Preview(ctx, session))
 	if shown.Backoff, err = b.opts.Engine.Backoff(ctx, key); err != nil {
-		return webui.Closeup{}, err
+		return webui.Detail{}, err
 	}
 	for step, err := range b.Steps(ctx, key, time.Time{}, shownSteps) {
 		if err != nil {
-			return webui.Closeup{}, err
+			return webui.Detail{}, err
 		}
 		shown.Steps = append(shown.Steps, step)
 	}

@@ -44,45 +44,45 @@ func closed(conn net.Conn) bool {
 func TestWhoWaitsLongestWithoutAKeyMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		outside := make(street, 1)
-		d := &door{Listener: outside, room: 3}
+		d := &limitListener{Listener: outside, limit: 3}
 		var ends []net.Conn
-		var guests []*guest
+		var conns []*limitedConn
 		come := func() {
 			ends = append(ends, outside.come())
 			g, err := d.Accept()
 			require.NoError(t, err)
-			guests = append(guests, g.(*guest))
+			conns = append(conns, g.(*limitedConn))
 		}
 		for range 3 {
 			come()
 		}
-		vouch(introduce(t.Context(), guests[0]))
+		markTrusted(withConn(t.Context(), conns[0]))
 		come()
 		require.False(t, closed(ends[0]), "it has a key")
 		require.True(t, closed(ends[1]))
 		require.False(t, closed(ends[2]))
 		require.False(t, closed(ends[3]))
 
-		vouch(introduce(t.Context(), guests[2]))
-		vouch(introduce(t.Context(), guests[3]))
+		markTrusted(withConn(t.Context(), conns[2]))
+		markTrusted(withConn(t.Context(), conns[3]))
 		turnedAway := outside.come()
 		close(outside)
 		_, err := d.Accept()
 		require.ErrorIs(t, err, net.ErrClosed)
 		require.True(t, closed(turnedAway), "all who are there belong there")
-		for _, g := range guests {
+		for _, g := range conns {
 			_ = g.Close() // one of them was closed before
 		}
-		require.Empty(t, d.guests)
+		require.Empty(t, d.conns)
 	})
 }
 
 // The kernel may give less than many people need; the daemon's own files come
 // first.
 func TestTheDaemonKeepsDescriptorsForItself(t *testing.T) {
-	room := roomForGuests()
-	require.GreaterOrEqual(t, room, fewGuests)
-	require.LessOrEqual(t, room, mostGuests)
+	room := connLimit()
+	require.GreaterOrEqual(t, room, minConns)
+	require.LessOrEqual(t, room, maxConns)
 }
 
 // Nobody has shown a token yet when a body is still on its way.

@@ -16,50 +16,49 @@ import (
 	"resumed/internal/timeline"
 )
 
-// Backend is the daemon, as the page needs it: it shows more of a session than other
-// programs ask for.
+// Backend is the daemon as the page needs it.
 type Backend interface {
 	control.Backend
 
-	// Closeup returns all that is known of one session.
-	Closeup(ctx context.Context, key resume.Key) (Closeup, error)
+	// Detail returns all that is known of one session.
+	Detail(ctx context.Context, key resume.Key) (Detail, error)
 
-	// Steps returns the newest steps since a time, of one session or, where the key is
-	// zero, of all, oldest first.
+	// Steps returns the newest steps since a time, the oldest first: of one session, or of all
+	// if the key is zero.
 	Steps(ctx context.Context, key resume.Key, since time.Time, most int) iter.Seq2[control.Step, error]
 
 	// OwnSteps returns the steps since a time that concern the daemon itself, oldest first.
 	OwnSteps(ctx context.Context, since time.Time) iter.Seq2[control.Step, error]
 }
 
-// Closeup is all that is known of one session.
-type Closeup struct {
+// Detail is all that is known of one session.
+type Detail struct {
 	Session view.Session // with its plan
-	GoOn    string       // the command by which a person goes on in it; empty: not known
+	GoOn    string       // the command that opens the session; empty: not known
 	Backoff view.Backoff
 	Steps   []control.Step // the newest ones, oldest first
 	Runs    []Run          // the resumes whose output is kept, oldest first
 }
 
-// Run is a resume and what it has written.
+// Run is a resume and its output.
 type Run struct {
 	N            int
 	Began, Ended time.Time // zero: not known
-	How          string    // it ended
-	Text         string    // the end of it
-	Cut          bool      // there is more before that
+	How          string    // how it ended
+	Text         string    // the end of the output
+	Cut          bool      // the output was longer
 }
 
-// closeup is what the page is told of one session.
-type closeup struct {
+// detail is what the page gets of one session.
+type detail struct {
 	Now      time.Time       `json:"now"`
 	Row      row             `json:"row"`
 	Facts    []humanize.Fact `json:"facts"`
 	Evidence string          `json:"evidence,omitempty"` // in the agent's words
 	GoOn     string          `json:"go_on,omitempty"`
-	Commands []string        `json:"commands"` // that tell more
+	Commands []string        `json:"commands"` // that show more
 	Resumes  []resumes       `json:"resumes"`
-	WhyNot   humanize.Part   `json:"why_not"` // it is not resumed
+	WhyNot   humanize.Part   `json:"why_not"` // why it is not resumed
 	Parts    []humanize.Part `json:"parts"`   // how it is continued
 	Backoff  *view.Backoff   `json:"backoff,omitempty"`
 	Strip    timeline.Strip  `json:"strip"`
@@ -67,7 +66,7 @@ type closeup struct {
 	Runs     []run           `json:"runs"`  // newest first
 }
 
-// resumes are those of one interruption.
+// resumes are the resumes of one interruption.
 type resumes struct {
 	Title string `json:"title"`
 	Tries []try  `json:"tries"`
@@ -77,13 +76,13 @@ type resumes struct {
 type try struct {
 	N      int        `json:"n"`
 	At     *time.Time `json:"at,omitempty"`
-	Words  string     `json:"words"` // what was waited, and how it ended
+	Words  string     `json:"words"` // how long it waited, and how it ended
 	Tone   string     `json:"tone"`
 	Failed string     `json:"failed,omitempty"`
-	Run    int        `json:"run,omitempty"` // whose output it is; 0: none is kept
+	Run    int        `json:"run,omitempty"` // number of the run with its output; 0: none
 }
 
-// step is a decision, and why.
+// step is a decision and its reason.
 type step struct {
 	At     time.Time  `json:"at"`
 	What   string     `json:"what"`
@@ -100,12 +99,12 @@ type run struct {
 	Words string     `json:"words"` // how long it took, and how it ended
 	Text  string     `json:"text"`
 	Cut   bool       `json:"cut,omitempty"`
-	Of    bool       `json:"of,omitempty"` // it is shown with its try
+	Of    bool       `json:"of,omitempty"` // shown with its try
 }
 
-// session tells all of one session.
+// session sends the detail of one session.
 func (p *Page) session(w http.ResponseWriter, r *http.Request) {
-	seen, err := p.backend.Closeup(r.Context(), resume.Key{Agent: r.FormValue("agent"), ID: r.FormValue("id")})
+	seen, err := p.backend.Detail(r.Context(), resume.Key{Agent: r.FormValue("agent"), ID: r.FormValue("id")})
 	if err != nil {
 		refuse(w, err)
 		return
@@ -116,7 +115,7 @@ func (p *Page) session(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
-	answer(w, showCloseup(seen, own, now))
+	answer(w, showDetail(seen, own, now))
 }
 
 func answer(w http.ResponseWriter, what any) {
@@ -124,9 +123,9 @@ func answer(w http.ResponseWriter, what any) {
 	_ = json.NewEncoder(w).Encode(what) // the reader is gone: nobody to tell
 }
 
-func showCloseup(seen Closeup, own []control.Step, now time.Time) closeup {
+func showDetail(seen Detail, own []control.Step, now time.Time) detail {
 	s := seen.Session
-	shown := closeup{
+	shown := detail{
 		Now: now.UTC(), Row: showSession(s), Facts: humanize.Facts(s), Evidence: sanitize.Text(s.Text),
 		GoOn: sanitize.Line(seen.GoOn), Commands: []string{}, Resumes: []resumes{}, WhyNot: humanize.WhyNot(s, now), Parts: humanize.Leash(s),
 		Strip: timeline.Session(s, seen.Steps, own, now), Steps: []step{}, Runs: []run{},
@@ -156,9 +155,9 @@ func showCloseup(seen Closeup, own []control.Step, now time.Time) closeup {
 	return shown
 }
 
-// tryOf returns the resume that a run is of: the last that began before it. nil: that is not known.
+// tryOf returns the resume of a run: the last that began before it; nil: not known.
 func tryOf(all []resumes, r Run) *try {
-	const coarse = time.Second // some file systems keep no finer time
+	const coarse = time.Second // the precision of some file systems
 	for _, some := range all {
 		for i, t := range some.Tries { // the newest first
 			if r.Began.IsZero() || t.At == nil || t.At.After(r.Began.Add(coarse)) {

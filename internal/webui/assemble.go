@@ -10,19 +10,17 @@ import (
 	"sync"
 )
 
-// The page is written in many files and sent as one document: a browser that just started
-// has six connections and needs longer for a dozen requests than for all that is in them. What
-// stands in the document is let run by its hash, and nothing else is.
-
-// whole is the document, and the policy that lets its own parts run.
-type whole struct {
+// assembledPage is the page as one document, and its content security policy. The page is written
+// in many files but sent as one: a browser needs longer for a dozen requests than for
+// everything in them.
+type assembledPage struct {
 	html, policy string
 }
 
-// put together once, when the first page is made.
-var assembled = sync.OnceValue(func() whole { return assemble(files) })
+// assembled is made once, for the first request.
+var assembled = sync.OnceValue(func() assembledPage { return assemble(files) })
 
-// How page.html names its parts.
+// The tags of page.html that are replaced.
 const (
 	startTag  = `<script src="/start.js"></script>`
 	styleTag  = `<link rel="stylesheet" href="/page.css">`
@@ -30,7 +28,7 @@ const (
 )
 
 // assemble puts the parts into the page.
-func assemble(from fs.ReadFileFS) whole {
+func assemble(from fs.ReadFileFS) assembledPage {
 	html := text(from, "page.html")
 	parts := []struct{ tag, open, body, end string }{
 		{startTag, "<script>", text(from, "start.js"), "</script>"},
@@ -40,32 +38,33 @@ func assemble(from fs.ReadFileFS) whole {
 	var hashes []any
 	for _, p := range parts {
 		if strings.Count(html, p.tag) != 1 || strings.Contains(p.body, "</") || strings.Contains(p.body, "<!--") {
-			panic("a part cannot stand in the page: " + p.tag) // all of it is part of the program
+			panic("a part cannot stand in the page: " + p.tag) // the files are part of the program
 		}
 		html = strings.Replace(html, p.tag, p.open+p.body+p.end, 1)
 		hash := sha256.Sum256([]byte(p.body))
 		hashes = append(hashes, "'sha256-"+base64.StdEncoding.EncodeToString(hash[:])+"'")
 	}
-	return whole{html, fmt.Sprintf(policy, hashes[0], hashes[2], hashes[1])}
+	return assembledPage{html, fmt.Sprintf(policy, hashes[0], hashes[2], hashes[1])}
 }
 
 func text(from fs.ReadFileFS, name string) string {
 	data, err := from.ReadFile("files/" + name)
 	if err != nil {
-		panic(err) // it is part of the program
+		panic(err) // the file is part of the program
 	}
 	return string(data)
 }
 
-// What the page's modules say of each other, always on a line of its own.
+// Import and export lines of the page's modules.
 var (
 	imports = regexp.MustCompile(`(?m)^import (\{[^}]*\}) from '\./(\w+)\.js';$`)
 	exports = regexp.MustCompile(`(?m)^export ((?:async )?function|class|const) (\w+)`)
 	others  = regexp.MustCompile(`(?m)^(import|export)\b.*$`)
 )
 
-// join makes one module of page.js and all that it needs. Each is a function that returns
-// what it exports, so that names of two modules do not meet, and those that others need come first.
+// join makes one module of page.js and the modules that it imports. Each becomes a function that
+// returns its exports, so that equal names of two modules do not collide. Imported modules come
+// first.
 func join(from fs.ReadFileFS) string {
 	var all strings.Builder
 	begun := map[string]bool{}
@@ -86,7 +85,7 @@ func join(from fs.ReadFileFS) string {
 		body = imports.ReplaceAllString(body, "const $1 = ${2}_js;")
 		body = exports.ReplaceAllString(body, "$1 $2")
 		if left := others.FindString(body); left != "" {
-			panic(name + ".js: cannot be joined: " + left) // it is part of the program
+			panic(name + ".js: cannot be joined: " + left) // the file is part of the program
 		}
 		fmt.Fprintf(&all, "\n// %s.js\nconst %s_js = (() => {\n%s\nreturn {%s};\n})();\n", name, name, body, strings.Join(names, ", "))
 	}

@@ -2,46 +2,6 @@ package config
 
 import "strings"
 
-// KindCustom is the kind of an agent that the user describes.
-const KindCustom = "custom"
-
-// Agent changes a built-in agent, or describes one of the user's own.
-type Agent struct {
-	Name    string `toml:"name"`
-	Kind    string `toml:"kind"` // "" for a built-in agent, else KindCustom
-	Enabled bool   `toml:"enabled"`
-	Policy  string `toml:"policy"`  // "": by class
-	Account string `toml:"account"` // of a fleet: whose allowance it uses; "": as its files say
-
-	Env     []string `toml:"env"` // KEY=value
-	EnvFile string   `toml:"env_file"`
-
-	// Of built-in agents only.
-	Roots   []string `toml:"roots"`   // none: where the agent writes by itself
-	Command string   `toml:"command"` // "": the agent's own name
-	Server  string   `toml:"server"`
-
-	// FallbackModel is what a resume may go on with where the session's own model is
-	// overloaded; "": nothing else.
-	FallbackModel string `toml:"fallback_model"`
-
-	// OwnKeyFile holds the user's own key, with which a session goes on after a usage
-	// limit where they say so, each time; "": none does. Budget is what that may cost.
-	OwnKeyFile string `toml:"own_key_file"`
-	Budget     string `toml:"budget"`
-
-	// Of custom agents only.
-	Files    []string `toml:"files"`
-	Session  string   `toml:"session"`
-	Cwd      string   `toml:"cwd"`
-	About    string   `toml:"about"`   // a file that tells where a session works, with {session}; "": none
-	Program  []string `toml:"program"` // who holds a session while it runs in its directory, and words of runs without a person; none: nobody knows
-	Limit    []string `toml:"limit"`
-	Progress []string `toml:"progress"`
-	Resume   []string `toml:"resume"`
-	Start    []string `toml:"start"` // begins a session for the queue; none: it cannot
-}
-
 // Known are the agents that are built in: their entries change them, and
 // describe nothing.
 type Known []Builtin

@@ -1,22 +1,22 @@
 // Package config reads file and environment into one checked, plain value, and
 // watches the file. A Config is complete: every key has its value, whether it
-// was written or not, and nobody changes it after Load returned it.
+// was written or not, and it is never changed after Load returned it.
 package config
 
 import (
 	"log/slog"
-	"path/filepath"
-	"slices"
 	"time"
 
-	"resumed/internal/backoff"
-	"resumed/internal/limit"
 	"resumed/internal/ownership"
-	"resumed/internal/resume"
 )
 
 // Config is all that a user can say. Equal files give configurations that are
 // equal by reflect.DeepEqual: a list without entries is always nil.
+//
+// The tags of a field are all that is written about its key: its name (toml), its default, the
+// words that it may be (oneof), what a duration of 0s means (zero; without it 0s is refused) or
+// its bounds (within), what a path leads to (path), which agents it is for (for), and that its
+// value is never shown (secret).
 type Config struct {
 	Log     Log     `toml:"log"`
 	Resume  Resume  `toml:"resume"`
@@ -30,8 +30,8 @@ type Config struct {
 
 // Log says how much is logged, and in which form.
 type Log struct {
-	Level  string `toml:"level"`  // debug | info | warn | error
-	Format string `toml:"format"` // auto | text | json
+	Level  string `toml:"level" default:"info" oneof:"debug info warn error"`
+	Format string `toml:"format" default:"auto" oneof:"auto text json"`
 }
 
 // SlogLevel returns Level as the logger wants it.
@@ -41,81 +41,142 @@ func (l Log) SlogLevel() slog.Level {
 	return level
 }
 
-// What is done with a session whose process lives.
-const (
-	LiveType   = "type"   // its prompt is typed or queued
-	LiveNotify = "notify" // a person is told
-	LiveIgnore = "ignore"
-)
-
-// What is done about a session that may do things without asking, where nobody saw
-// what it was started with.
-const (
-	UnseenNarrow = "narrow"    // it goes on in the next mode that asks
-	UnseenSame   = "same_mode" // it goes on in the mode that its transcript tells
-	UnseenPark   = "park"      // a person is asked
-)
-
-// What is kept of the environment that a session was started in.
-const (
-	KeepNames   = "names"   // of secrets only what they are called, and a hash
-	KeepSecrets = "secrets" // all of it
-)
-
-// Who goes first when several sessions are due.
-const (
-	OldestFirst = "oldest"
-	NewestFirst = "newest"
-)
-
 // Resume says when and how interrupted sessions are continued.
 type Resume struct {
-	Prompt        string        `toml:"prompt"`
-	Margin        time.Duration `toml:"margin"`   // 0: none
-	Grace         time.Duration `toml:"grace"`    // 0: none
-	MaxWait       time.Duration `toml:"max_wait"` // 0: no bound
-	Overdue       time.Duration `toml:"overdue"`  // 0: nobody is asked
-	Settle        time.Duration `toml:"settle"`   // 0: none
-	Stall         time.Duration `toml:"stall"`    // 0: no bound
-	Timeout       time.Duration `toml:"timeout"`  // 0: no bound
-	Lookback      time.Duration `toml:"lookback"`
-	MaxConcurrent int           `toml:"max_concurrent"`
-	MaxWindows    int           `toml:"max_windows"`
-	Stagger       time.Duration `toml:"stagger"` // 0: none
-	Live          string        `toml:"live"`
-	Unseen        string        `toml:"unseen"`
-	KeepEnv       string        `toml:"keep_env"`
-	Newcomer      string        `toml:"newcomer"`
-	Closed        string        `toml:"closed"`
-	Include       []string      `toml:"include"` // absolute; none: all
-	Exclude       []string      `toml:"exclude"` // absolute
+	Prompt        string        `toml:"prompt" default:"continue"`
+	Margin        time.Duration `toml:"margin" default:"60s" zero:"none"`
+	Grace         time.Duration `toml:"grace" default:"2h" zero:"none"`
+	MaxWait       time.Duration `toml:"max_wait" default:"192h" zero:"no bound"`
+	Overdue       time.Duration `toml:"overdue" default:"24h" zero:"nobody is asked"`
+	Settle        time.Duration `toml:"settle" default:"2m" zero:"none"`
+	Stall         time.Duration `toml:"stall" default:"30m" zero:"no bound"`
+	Timeout       time.Duration `toml:"timeout" default:"12h" zero:"no bound"`
+	Lookback      time.Duration `toml:"lookback" default:"6h"`
+	MaxConcurrent int           `toml:"max_concurrent" default:"2"`
+	MaxWindows    int           `toml:"max_windows" default:"8"`
+	Stagger       time.Duration `toml:"stagger" default:"20s" zero:"none"`
+	Live          string        `toml:"live" default:"type" oneof:"type notify ignore"`        // what is done with a session whose process lives
+	Unseen        string        `toml:"unseen" default:"narrow" oneof:"narrow same_mode park"` // about a session that may do things without asking, whose start was not seen
+	KeepEnv       string        `toml:"keep_env" default:"names" oneof:"names secrets"`
+	Newcomer      string        `toml:"newcomer" default:"interactive" oneof:"interactive any never"`
+	Closed        string        `toml:"closed" default:"resume" oneof:"resume leave"`
+	Include       []string      `toml:"include" path:"dir"` // none: all
+	Exclude       []string      `toml:"exclude" path:"dir"`
 	Hours         Hours         `toml:"hours"`
-	Order         string        `toml:"order"`
-	MaxColdTokens int           `toml:"max_cold_tokens"` // 0: no bound
-	OnCold        string        `toml:"on_cold"`
+	Order         string        `toml:"order" default:"oldest" oneof:"oldest newest"` // which session starts first when several are due
+	MaxColdTokens int           `toml:"max_cold_tokens"`                              // 0: no bound
+	OnCold        string        `toml:"on_cold" default:"resume" oneof:"resume tell park"`
 	WeeklyReserve int           `toml:"weekly_reserve"` // percent; 0: none
 	Priority      []Priority    `toml:"priority"`
-	TrustedUsers  []string      `toml:"trusted_users"`  // besides root and the user himself
+	TrustedUsers  []string      `toml:"trusted_users"`  // besides root and the user
 	TrustedGroups []string      `toml:"trusted_groups"` // that may write what is obeyed
 }
 
+// KeepSecrets is the KeepEnv that stores the values of secrets too, and not only their names
+// with a hash.
+const KeepSecrets = "secrets"
+
 // Priority is the rank of the sessions of a directory.
 type Priority struct {
-	Dir  string `toml:"dir"` // absolute
+	Dir  string `toml:"dir" path:"dir"`
 	Rank int    `toml:"rank"`
 }
 
-// Trust is who may have written what is obeyed.
+// Trust says which users may have written what is obeyed.
 func (r Resume) Trust() ownership.Trust {
 	return ownership.Trust{Users: r.TrustedUsers, Groups: r.TrustedGroups}
 }
 
-// History says how much of the past is kept.
+// KindCustom is the kind of an agent that the user describes.
+const KindCustom = "custom"
+
+// Agent changes a built-in agent, or describes one of the user's own.
+type Agent struct {
+	Name    string   `toml:"name"`
+	Kind    string   `toml:"kind"` // "" for a built-in agent, else KindCustom
+	Enabled bool     `toml:"enabled" default:"true"`
+	Policy  string   `toml:"policy"`            // "": by class
+	Account string   `toml:"account"`           // of a fleet: the account whose allowance it uses; "": as its files say
+	Env     []string `toml:"env" secret:"true"` // KEY=value
+	EnvFile string   `toml:"env_file" path:"secret"`
+
+	Roots   []string `toml:"roots" for:"built-in" path:"dir"`       // none: where the agent writes by itself
+	Command string   `toml:"command" for:"built-in" path:"command"` // "": the agent's own name
+	Server  string   `toml:"server" for:"built-in"`
+
+	// FallbackModel is what a resume may go on with where the session's own model is
+	// overloaded; "": nothing else.
+	FallbackModel string `toml:"fallback_model" for:"built-in"`
+
+	// OwnKeyFile holds the user's own key, with which a session goes on after a usage
+	// limit where they say so, each time; "": none does. Budget is what that may cost.
+	OwnKeyFile string `toml:"own_key_file" for:"built-in" path:"secret"`
+	Budget     string `toml:"budget" for:"built-in"`
+
+	Files    []string `toml:"files" for:"custom" path:"pattern"`
+	Session  string   `toml:"session" for:"custom"`
+	Cwd      string   `toml:"cwd" for:"custom" path:"dir"`
+	About    string   `toml:"about" for:"custom" path:"file"` // a file that tells where a session works, with {session}; "": none
+	Program  []string `toml:"program" for:"custom"`           // what holds a session while it runs in its directory, and words of runs without a person; none: not known
+	Limit    []string `toml:"limit" for:"custom"`
+	Progress []string `toml:"progress" for:"custom"`
+	Resume   []string `toml:"resume" for:"custom" path:"argv"`
+	Start    []string `toml:"start" for:"custom" path:"argv"` // begins a session for the queue; none: it cannot
+}
+
+// Notify says what people are told, and by which ways. Load leaves no Notify
+// without a channel: with none in the file there is one desktop channel.
+type Notify struct {
+	Events    []string      `toml:"events" default:"gave_up parked"`
+	GroupWait time.Duration `toml:"group_wait" default:"10s" zero:"none"`
+	DigestAt  string        `toml:"digest_at" default:"07:30"` // when the event digest is told: a time of day, such as "07:30", or a night, such as "22:00-08:00"
+	Desktop   []Desktop     `toml:"desktop"`
+	Webhook   []Webhook     `toml:"webhook"`
+	Service   []Service     `toml:"service"`
+	Command   []Command     `toml:"command"`
+}
+
+// Channel is what all channels have.
+type Channel struct {
+	Name   string   `toml:"name"`
+	Events []string `toml:"events"` // Load copies those of [notify] where none are given; none: it is silent
+	Title  string   `toml:"title"`  // text/template; "": built in
+	Text   string   `toml:"text"`   // text/template; "": built in
+}
+
+// Desktop shows notices on the user's desktop.
+type Desktop struct{ Channel }
+
+// Webhook posts notices to a URL.
+type Webhook struct {
+	Channel
+	URL        Secret        `toml:"url"`
+	URLFile    string        `toml:"url_file" path:"secret"`
+	Secret     Secret        `toml:"secret"`
+	SecretFile string        `toml:"secret_file" path:"secret"`
+	Timeout    time.Duration `toml:"timeout" default:"10s"`
+}
+
+// Service sends notices by a service URL.
+type Service struct {
+	Channel
+	URL     Secret `toml:"url"`
+	URLFile string `toml:"url_file" path:"secret"`
+	Replies string `toml:"replies"` // a topic of ntfy; "": notices have no buttons
+}
+
+// Command gives notices to a program.
+type Command struct {
+	Channel
+	Run []string `toml:"run" path:"argv"`
+}
+
+// History says how much of the past is stored.
 type History struct {
-	Keep        time.Duration `toml:"keep"`          // steps, outputs, copies of transcripts, notes about files that are gone
-	MaxSize     Size          `toml:"max_size"`      // of all steps together
-	EndedKeep   time.Duration `toml:"ended_keep"`    // sessions that gave up or are parked, from when something last happened to them
-	RunsMaxSize Size          `toml:"runs_max_size"` // of the outputs of all resumes together
+	Keep        time.Duration `toml:"keep" default:"90d"`             // steps, outputs, copies of transcripts, notes about files that are gone
+	MaxSize     Size          `toml:"max_size" default:"64MiB"`       // of all steps together
+	EndedKeep   time.Duration `toml:"ended_keep" default:"30d"`       // sessions that gave up or are parked, from when something last happened to them
+	RunsMaxSize Size          `toml:"runs_max_size" default:"256MiB"` // of the outputs of all resumes together
 }
 
 // HTTP is the page and the metrics.
@@ -123,130 +184,20 @@ type HTTP struct {
 	Listen string `toml:"listen"` // host:port; "": off
 }
 
-// What of a host its fleet is told.
-const (
-	ShareFacts = "facts" // how sessions stand, and where
-	ShareTexts = "texts" // also prompts and what agents said
-)
+// Fleet says how hosts that share an account find each other.
+type Fleet struct {
+	URL             string        `toml:"url"` // of one or several servers, with commas; "": there is no fleet
+	CredentialsFile string        `toml:"credentials_file" path:"secret"`
+	CAFile          string        `toml:"ca_file" path:"file"`
+	Name            string        `toml:"name"` // of this host; "": the system's
+	Share           string        `toml:"share" default:"facts" oneof:"facts texts"`
+	Takeover        string        `toml:"takeover" default:"ask" oneof:"ask auto"` // of a session in a shared home whose host is gone
+	Heartbeat       time.Duration `toml:"heartbeat" default:"15s" within:"1s 1m"`
+}
 
-// What is done about a session in a shared home whose host is gone.
+// The values of Fleet that other rooms compare with.
 const (
-	TakeoverAsk  = "ask"
+	ShareFacts   = "facts" // the states of sessions, and where they are
+	ShareTexts   = "texts" // also prompts and what agents said
 	TakeoverAuto = "auto"
 )
-
-const (
-	defaultWebhookTimeout = "10s"
-	defaultChannelName    = "desktop"
-)
-
-// Default returns the configuration of a user who said nothing.
-func Default() Config {
-	c := undecided()
-	c.Notify.Desktop = defaultChannels(c.Notify.Events)
-	return c
-}
-
-// undecided is Default before it is known whether the user named a channel.
-func undecided() Config {
-	return Config{
-		Log: Log{Level: "info", Format: "auto"},
-		Resume: Resume{
-			Prompt:        "continue",
-			Margin:        60 * time.Second,
-			Grace:         2 * time.Hour,
-			MaxWait:       192 * time.Hour,
-			Overdue:       24 * time.Hour,
-			Settle:        2 * time.Minute,
-			Stall:         30 * time.Minute,
-			Timeout:       12 * time.Hour,
-			Lookback:      6 * time.Hour,
-			MaxConcurrent: 2,
-			MaxWindows:    8,
-			Stagger:       20 * time.Second,
-			Live:          LiveType,
-			Unseen:        UnseenNarrow,
-			KeepEnv:       KeepNames,
-			OnCold:        string(resume.ResumeCold),
-			Newcomer:      string(resume.InteractiveNewcomers),
-			Closed:        string(resume.ResumeClosed),
-			Order:         OldestFirst,
-		},
-		Backoff: Backoff{Policy: backoff.Default()},
-		Notify: Notify{
-			Events:    []string{"gave_up", "parked"},
-			GroupWait: 10 * time.Second,
-			DigestAt:  "07:30",
-		},
-		History: History{Keep: 90 * day, MaxSize: 64 << 20, EndedKeep: 30 * day, RunsMaxSize: 256 << 20},
-		Fleet:   Fleet{Share: ShareFacts, Takeover: TakeoverAsk, Heartbeat: 15 * time.Second},
-	}
-}
-
-// leastQuiet is how long a session that was never interrupted is remembered at
-// least: one that moves again after it was forgotten must be told from one that
-// has just begun.
-const leastQuiet = 24 * time.Hour
-
-// Rules returns the rules that the configuration asks for.
-func (c Config) Rules() resume.Rules {
-	rules := resume.Rules{
-		Backoff:       c.Backoff.Policy,
-		ByClass:       make(map[limit.Class]backoff.Policy),
-		ByAgent:       make(map[string]backoff.Policy),
-		Parallel:      make(map[string]bool),
-		Margin:        c.Resume.Margin,
-		MaxWait:       c.Resume.MaxWait,
-		Overdue:       c.Resume.Overdue,
-		Settle:        c.Resume.Settle,
-		Lookback:      c.Resume.Lookback,
-		MaxWindows:    c.Resume.MaxWindows,
-		Include:       byAnyName(c.Resume.Include),
-		Exclude:       byAnyName(c.Resume.Exclude),
-		Newcomers:     resume.Newcomers(c.Resume.Newcomer),
-		Closed:        resume.OnClosed(c.Resume.Closed),
-		MaxConcurrent: c.Resume.MaxConcurrent,
-		Stagger:       c.Resume.Stagger,
-		Order:         resume.Order(c.Resume.Order),
-		MaxColdTokens: int64(c.Resume.MaxColdTokens),
-		OnCold:        resume.OnCold(c.Resume.OnCold),
-		WeeklyReserve: c.Resume.WeeklyReserve,
-		KeepEnded:     c.History.EndedKeep,
-		KeepQuiet:     max(c.History.EndedKeep, leastQuiet),
-	}
-	if c.Resume.Hours != (Hours{}) {
-		// Hours are the user's, and many of the times come from records in UTC.
-		rules.NextAllowed = func(t time.Time) time.Time { return c.Resume.Hours.Next(t.Local()) }
-	}
-	for _, p := range c.Resume.Priority {
-		for _, dir := range byAnyName([]string{p.Dir}) {
-			rules.Priority = append(rules.Priority, resume.Priority{Dir: dir, Rank: p.Rank})
-		}
-	}
-	for _, class := range limit.Classes() {
-		if policy := c.SessionPolicy("", class); policy != rules.Backoff {
-			rules.ByClass[class] = policy
-		}
-	}
-	for _, entry := range c.Agents {
-		if entry.Kind == KindCustom {
-			rules.Parallel[entry.Name] = true
-		}
-		if entry.Policy != "" {
-			rules.ByAgent[entry.Name] = c.Policy(entry.Name, limit.None)
-		}
-	}
-	return rules
-}
-
-// byAnyName returns the directories, and what they are without symbolic links:
-// agents write down either.
-func byAnyName(dirs []string) []string {
-	all := slices.Clone(dirs)
-	for _, dir := range dirs {
-		if target, err := filepath.EvalSymlinks(dir); err == nil && target != filepath.Clean(dir) {
-			all = append(all, target)
-		}
-	}
-	return all
-}

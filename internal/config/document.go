@@ -2,146 +2,11 @@ package config
 
 import (
 	"bytes"
-	"reflect"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
-	"sync"
-	"time"
-	"unicode"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
-
-	"resumed/internal/limit"
 )
-
-// schema holds every key, under its path. It is derived from Config, so that
-// the two cannot disagree. The root is under "".
-var schema = sync.OnceValue(func() map[string]field {
-	all := map[string]field{}
-	describe(all, "", reflect.TypeFor[Config]())
-	return all
-})
-
-// field is one key that a file may have.
-type field struct {
-	path   string // such as agent[].files[]
-	kind   kind
-	secret bool
-}
-
-// scalar reports whether the field holds a single value.
-func (f field) scalar() bool { return f.kind >= kindString }
-
-func describe(all map[string]field, path string, t reflect.Type) {
-	f := field{path: path, kind: kindOf(t), secret: isSecret(path, t)}
-	all[path] = f
-	switch f.kind {
-	case kindTable:
-		for key, ft := range fieldsOf(t) {
-			describe(all, child(path, key), ft.Type)
-		}
-	case kindTables, kindList:
-		describe(all, path+"[]", t.Elem())
-	default: // a scalar
-	}
-}
-
-// kind is what a key may hold.
-type kind uint8
-
-const (
-	kindTable  kind = iota + 1
-	kindTables      // an array of tables
-	kindList        // an array of scalars
-	kindString
-	kindInt
-	kindFloat
-	kindBool
-	kindDuration
-	kindSize
-	kindHours
-	kindClass
-)
-
-// isSecret tells the keys whose values are never shown.
-func isSecret(path string, t reflect.Type) bool {
-	return t == reflect.TypeFor[Secret]() || strings.HasPrefix(path, "agent[].env") && !strings.HasPrefix(path, "agent[].env_")
-}
-
-func kindOf(t reflect.Type) kind {
-	switch t {
-	case reflect.TypeFor[time.Duration]():
-		return kindDuration
-	case reflect.TypeFor[Size]():
-		return kindSize
-	case reflect.TypeFor[Hours]():
-		return kindHours
-	case reflect.TypeFor[limit.Class]():
-		return kindClass
-	}
-	switch t.Kind() {
-	case reflect.Struct:
-		return kindTable
-	case reflect.Slice:
-		if t.Elem().Kind() == reflect.Struct {
-			return kindTables
-		}
-		return kindList
-	case reflect.Bool:
-		return kindBool
-	case reflect.Float64:
-		return kindFloat
-	case reflect.Int:
-		return kindInt
-	default:
-		return kindString
-	}
-}
-
-// fieldsOf yields a struct's fields with their keys, in their order; those of
-// embedded structs stand among them.
-func fieldsOf(t reflect.Type) func(yield func(string, reflect.StructField) bool) {
-	return func(yield func(string, reflect.StructField) bool) {
-		for _, f := range reflect.VisibleFields(t) {
-			if f.Anonymous || !f.IsExported() {
-				continue
-			}
-			if !yield(keyOf(f), f) {
-				return
-			}
-		}
-	}
-}
-
-func keyOf(f reflect.StructField) string {
-	if tag, _, _ := strings.Cut(f.Tag.Get("toml"), ","); tag != "" {
-		return tag
-	}
-	return snake(f.Name)
-}
-
-// snake writes BaseDelay as base_delay: a policy need not know how files spell it.
-func snake(name string) string {
-	var b strings.Builder
-	for i, r := range name {
-		if unicode.IsUpper(r) && i > 0 {
-			b.WriteByte('_')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
-}
-
-// child is the path of a key in a table.
-func child(path, key string) string {
-	if path == "" {
-		return key
-	}
-	return path + "." + key
-}
 
 // layout is what stands where in a TOML document. viper forgets lines and the
 // case of keys, so both are read here.
@@ -153,9 +18,7 @@ type layout struct {
 
 // entry is one key, table or array element of a document.
 type entry struct {
-	key          string // agent[1].files[0]
-	path         string // agent[].files[]: its place in the schema
-	parent       string // agent[].files: the place around it
+	step
 	name         string // the last part of the key
 	kind         unstable.Kind
 	data         string // of a scalar
@@ -187,14 +50,6 @@ func (l layout) find(key string) (e entry, exact bool) {
 		}
 	}
 	return entry{}, false
-}
-
-// around cuts the last part off a key or a path.
-func around(key string) string {
-	if i := strings.LastIndexAny(key, ".["); i > 0 {
-		return key[:i]
-	}
-	return ""
 }
 
 // readLayout reads a document. Its error is a *Problem without a file.
@@ -266,27 +121,6 @@ type layoutReader struct {
 	byKey    map[string]int
 	tables   map[string]int // how many elements an array of tables has by now
 }
-
-// step is a place in the document: as a key, and as a path of the schema.
-type step struct{ key, path, parent string }
-
-// known reports whether the schema has the place. What lies below an unknown
-// one is passed over: it has been told, and a hostile document is deep.
-func (s step) known() bool {
-	_, ok := schema()[s.path]
-	return ok
-}
-
-func (s step) into(name string) step {
-	if !bareKey.MatchString(name) {
-		name = strconv.Quote(name)
-	}
-	return step{child(s.key, name), child(s.path, name), s.path}
-}
-
-func (s step) element(i int) step { return step{index(s.key, i), s.path + "[]", s.path} }
-
-var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 // header notes a [table] or [[table]] line and returns where its keys go.
 func (r *layoutReader) header(e *unstable.Node) step {
@@ -361,10 +195,7 @@ func (r *layoutReader) note(at step, name string, kind unstable.Kind, data strin
 	}
 	line, column := r.position(int(place.Offset))
 	r.byKey[at.key] = len(r.entries)
-	r.entries = append(r.entries, entry{
-		key: at.key, path: at.path, parent: at.parent, name: name,
-		kind: kind, data: data, line: line, column: column,
-	})
+	r.entries = append(r.entries, entry{at, name, kind, data, line, column})
 }
 
 // position returns the line and column of an offset, both counting from 1, the

@@ -3,31 +3,16 @@ package config
 import (
 	"net/url"
 	"strings"
-	"time"
 )
 
-// Fleet is how hosts that share an account find each other.
-type Fleet struct {
-	URL             string        `toml:"url"` // of one or several servers, with commas; "": there is no fleet
-	CredentialsFile string        `toml:"credentials_file"`
-	CAFile          string        `toml:"ca_file"`
-	Name            string        `toml:"name"` // of this host; "": the system's
-	Share           string        `toml:"share"`
-	Takeover        string        `toml:"takeover"`
-	Heartbeat       time.Duration `toml:"heartbeat"`
-}
-
 func (f Fleet) validate(found *problems) {
-	found.enum("fleet.share", f.Share, ShareFacts, ShareTexts)
-	found.enum("fleet.takeover", f.Takeover, TakeoverAsk, TakeoverAuto)
-	found.check(f.Heartbeat >= time.Second && f.Heartbeat <= time.Minute, "fleet.heartbeat", f.Heartbeat, "must be 1s to 1m")
 	if f.Name != "" {
 		found.check(isHostName(f.Name), "fleet.name", f.Name, "must be letters, digits, '_' or '-', at most 64, beginning with a letter or digit")
 	}
 	if f.URL == "" {
-		found.unused("fleet", "has no effect without url", []given{
-			{"credentials_file", f.CredentialsFile != ""}, {"ca_file", f.CAFile != ""}, {"name", f.Name != ""},
-		})
+		for key, value := range map[string]string{"credentials_file": f.CredentialsFile, "ca_file": f.CAFile, "name": f.Name} {
+			found.check(value == "", "fleet."+key, nil, "has no effect without url")
+		}
 		return
 	}
 	for address := range strings.SplitSeq(f.URL, ",") {

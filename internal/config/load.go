@@ -9,10 +9,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/go-viper/mapstructure/v2"
-	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/viper"
 
 	"resumed/internal/ownership"
@@ -94,22 +92,15 @@ func parse(path string, data []byte, known Known) (Config, error) {
 // keyDelimiter keeps viper from splitting keys that contain a dot.
 const keyDelimiter = "::"
 
-// defaults are the sections of a file that changes nothing.
-var defaults = sync.OnceValues(func() (sections map[string]any, err error) {
-	err = toml.Unmarshal([]byte(encode(undecided())), &sections)
-	return sections, err
-})
-
 // merge has viper put the file before the defaults, and the environment before both.
 func merge(file map[string]any, env map[string]override) (map[string]any, error) {
-	sections, err := defaults()
-	if err != nil {
-		return nil, err
-	}
 	v := viper.NewWithOptions(viper.KeyDelimiter(keyDelimiter))
-	for name, values := range sections {
-		v.SetDefault(name, values)
+	for path, f := range schema() {
+		if f.kind == kindTable && around(path) == "" && path != "" {
+			v.SetDefault(path, fallbacks(path))
+		}
 	}
+	var err error
 	for key, o := range env {
 		err = errors.Join(err, v.BindEnv(strings.ReplaceAll(key, ".", keyDelimiter), o.name))
 	}
@@ -123,7 +114,7 @@ func merge(file map[string]any, env map[string]override) (map[string]any, error)
 
 // inherit gives the entries of arrays what they do not say themselves.
 func inherit(settings map[string]any) {
-	fill(settings["agent"], map[string]any{"enabled": true})
+	fill(settings["agent"], fallbacks("agent[]"))
 
 	backoff, _ := settings["backoff"].(map[string]any)
 	policy := maps.Clone(backoff)
@@ -134,7 +125,7 @@ func inherit(settings map[string]any) {
 	for _, channels := range notify { // what is no channel has no entries
 		fill(channels, map[string]any{"events": notify["events"]})
 	}
-	fill(notify["webhook"], map[string]any{"timeout": defaultWebhookTimeout})
+	fill(notify["webhook"], fallbacks("notify.webhook[]"))
 }
 
 func fill(entries any, values map[string]any) {
@@ -157,14 +148,14 @@ func decode(settings map[string]any) (Config, error) {
 		TagName:     "toml",
 		Squash:      true,
 		ErrorUnused: true,
-		MatchName:   func(key, name string) bool { return key == snake(name) },
+		MatchName:   func(key, name string) bool { return key == name },
 		DecodeHook:  decodeText,
 	})
 	if err == nil {
 		err = d.Decode(settings)
 	}
 	if len(cfg.Notify.channels()) == 0 {
-		cfg.Notify.Desktop = defaultChannels(cfg.Notify.Events)
+		cfg.Notify.Desktop = []Desktop{{Channel{Name: "desktop", Events: slices.Clone(cfg.Notify.Events)}}}
 	}
 	dropEmpty(reflect.ValueOf(&cfg).Elem())
 	return cfg, err
@@ -233,6 +224,18 @@ func locate(p *Problem, path string, doc layout, env map[string]override) {
 	case p.Value != `""`:
 		p.Value += " (not set here)" // it has its default, or what it inherits
 	}
+}
+
+// Default returns the configuration of a user who said nothing.
+func Default() Config {
+	settings, err := merge(nil, nil)
+	if err == nil {
+		var cfg Config
+		if cfg, err = decode(settings); err == nil {
+			return cfg
+		}
+	}
+	panic(fmt.Sprintf("default configuration: %v", err)) // the tags of Config are wrong
 }
 
 // At returns problems that showed when the configuration of the file at path

@@ -14,18 +14,6 @@ func eventNames() []string {
 	return []string{"gave_up", "parked", "limited", "retrying", "recovered", "config_error", "state_error", "digest", "usage", "host_gone", "test"}
 }
 
-// Notify says what people are told, and by which ways. Load leaves no Notify
-// without a channel: with none in the file there is one desktop channel.
-type Notify struct {
-	Events    []string      `toml:"events"`
-	GroupWait time.Duration `toml:"group_wait"` // 0: none
-	DigestAt  string        `toml:"digest_at"`  // when the event digest is told: a time of day, such as "07:30", or a night, such as "22:00-08:00"
-	Desktop   []Desktop     `toml:"desktop"`
-	Webhook   []Webhook     `toml:"webhook"`
-	Service   []Service     `toml:"service"`
-	Command   []Command     `toml:"command"`
-}
-
 // digestHours returns the span of the day in which a digest is told; where that is
 // one time, it begins and ends then.
 func (n Notify) digestHours() (Hours, error) {
@@ -52,41 +40,6 @@ func (n Notify) LastNight(now time.Time) (begins, ends time.Time) {
 	return begins, ends
 }
 
-// Channel is what all channels have.
-type Channel struct {
-	Name   string   `toml:"name"`
-	Events []string `toml:"events"` // Load copies those of [notify] where none are given; none: it is silent
-	Title  string   `toml:"title"`  // text/template; "": built in
-	Text   string   `toml:"text"`   // text/template; "": built in
-}
-
-// Desktop shows notices on the user's desktop.
-type Desktop struct{ Channel }
-
-// Webhook posts notices to a URL.
-type Webhook struct {
-	Channel
-	URL        Secret        `toml:"url"`
-	URLFile    string        `toml:"url_file"`
-	Secret     Secret        `toml:"secret"`
-	SecretFile string        `toml:"secret_file"`
-	Timeout    time.Duration `toml:"timeout"`
-}
-
-// Service sends notices by a service URL.
-type Service struct {
-	Channel
-	URL     Secret `toml:"url"`
-	URLFile string `toml:"url_file"`
-	Replies string `toml:"replies"` // a topic of ntfy; "": notices have no buttons
-}
-
-// Command gives notices to a program.
-type Command struct {
-	Channel
-	Run []string `toml:"run"`
-}
-
 // channels returns what all channels have in common, under their keys.
 func (n Notify) channels() map[string]Channel {
 	all := map[string]Channel{}
@@ -105,13 +58,8 @@ func (n Notify) channels() map[string]Channel {
 	return all
 }
 
-func defaultChannels(events []string) []Desktop {
-	return []Desktop{{Channel{Name: defaultChannelName, Events: append([]string(nil), events...)}}}
-}
-
 func (n Notify) validate(found *problems) {
 	found.events("notify.events", n.Events)
-	found.duration("notify.group_wait", n.GroupWait, "none")
 	_, err := n.digestHours()
 	found.check(err == nil, "notify.digest_at", n.DigestAt, `must be a time of day, such as "07:30", or a night, such as "22:00-08:00"`)
 	names := map[string]string{}
@@ -155,7 +103,6 @@ func (w Webhook) validate(found *problems, key string) {
 		found.check(isWebURL(w.URL.Reveal()), key+".url", w.URL, "must be an http or https URL")
 	}
 	found.check(w.Secret == "" || w.SecretFile == "", key+".secret_file", w.SecretFile, "must not be set beside secret")
-	found.duration(key+".timeout", w.Timeout, "")
 }
 
 // oneOfTwo wants a value either in the file or in a file of its own.

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -95,104 +97,80 @@ func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// resolver makes the paths of a file absolute.
-type resolver struct {
-	file  string
-	found problems
+// namedPath is a path that a key names.
+type namedPath struct {
+	key   string
+	leads string // what it leads to: the tag "path" of its key
+	value *string
+}
+
+// paths returns the paths that lead to one of these. Of a command only the program is a path.
+func (c *Config) paths(leadTo ...string) []namedPath {
+	var all []namedPath
+	visit(step{}, reflect.ValueOf(c).Elem(), func(at step, f field, v reflect.Value) {
+		leads := f.tag.Get("path")
+		element := strings.HasSuffix(at.key, "]")
+		switch {
+		case !f.scalar() || !slices.Contains(leadTo, leads):
+		case leads == "argv" && !strings.HasSuffix(at.key, "[0]"):
+		case element || v.String() != "":
+			all = append(all, namedPath{at.key, leads, v.Addr().Interface().(*string)})
+		}
+	})
+	return all
 }
 
 // resolvePaths expands "~/" and makes paths absolute, from the directory of
 // the file that names them.
 func (c *Config) resolvePaths(file string) []*Problem {
-	r := resolver{file: file}
-	r.paths("resume.include", c.Resume.Include)
-	r.paths("resume.exclude", c.Resume.Exclude)
-	for i := range c.Resume.Priority {
-		r.path(index("resume.priority", i)+".dir", &c.Resume.Priority[i].Dir)
-	}
-	r.path("fleet.credentials_file", &c.Fleet.CredentialsFile)
-	r.path("fleet.ca_file", &c.Fleet.CAFile)
-	for i := range c.Agents {
-		a, key := &c.Agents[i], index("agent", i)
-		r.paths(key+".roots", a.Roots)
-		r.paths(key+".files", a.Files)
-		r.path(key+".cwd", &a.Cwd)
-		r.path(key+".about", &a.About)
-		r.path(key+".env_file", &a.EnvFile)
-		r.path(key+".own_key_file", &a.OwnKeyFile)
-		r.commandLine(key+".command", &a.Command)
-		r.argv(key+".resume", a.Resume)
-	}
-	for i := range c.Notify.Webhook {
-		w, key := &c.Notify.Webhook[i], index("notify.webhook", i)
-		r.path(key+".url_file", &w.URLFile)
-		r.path(key+".secret_file", &w.SecretFile)
-	}
-	for i := range c.Notify.Service {
-		r.path(index("notify.service", i)+".url_file", &c.Notify.Service[i].URLFile)
-	}
-	for i := range c.Notify.Command {
-		r.argv(index("notify.command", i)+".run", c.Notify.Command[i].Run)
-	}
-	return r.found
-}
-
-func (r *resolver) paths(key string, list []string) {
-	for i := range list {
-		if list[i] == "" {
-			r.found.add(index(key, i), "", "must not be empty")
+	var found problems
+	for _, p := range c.paths("dir", "pattern", "file", "secret", "command", "argv") {
+		resolve := absolute
+		switch p.leads {
+		case "command":
+			resolve = commandLine
+		case "argv":
+			resolve = program
+		}
+		full, err := resolve(file, *p.value)
+		if err != nil {
+			found.add(p.key, *p.value, "%s", err)
 			continue
 		}
-		r.path(index(key, i), &list[i])
+		*p.value = full
 	}
-}
-
-func (r *resolver) path(key string, p *string) {
-	if *p == "" {
-		return
-	}
-	full, err := r.absolute(*p)
-	if err != nil {
-		r.found.add(key, *p, "%s", err)
-		return
-	}
-	*p = full
-}
-
-// argv resolves a command's program; its arguments are the program's matter.
-func (r *resolver) argv(key string, argv []string) {
-	if len(argv) > 0 {
-		r.program(index(key, 0), &argv[0])
-	}
+	return found
 }
 
 // program leaves a plain name alone: that is looked up in PATH.
-func (r *resolver) program(key string, p *string) {
-	if strings.Contains(*p, "/") || strings.HasPrefix(*p, "~") {
-		r.path(key, p)
+func program(file, name string) (string, error) {
+	if strings.Contains(name, "/") || strings.HasPrefix(name, "~") {
+		return absolute(file, name)
 	}
+	return name, nil
 }
 
 // commandLine resolves the program of a command line, or a path with spaces in it if that
-// is a file. The other words are the program's matter, with slashes or without.
-func (r *resolver) commandLine(key string, p *string) {
-	program, rest, several := strings.Cut(strings.TrimSpace(*p), " ")
+// is a file. The other words are arguments, with slashes or without.
+func commandLine(file, line string) (string, error) {
+	name, rest, several := strings.Cut(strings.TrimSpace(line), " ")
 	if !several {
-		r.program(key, p)
-		return
+		return program(file, line)
 	}
-	if whole, err := r.absolute(*p); err == nil {
+	if whole, err := absolute(file, line); err == nil {
 		if info, err := os.Stat(whole); err == nil && info.Mode().IsRegular() {
-			*p = whole
-			return
+			return whole, nil
 		}
 	}
-	r.program(key, &program)
-	*p = program + " " + rest
+	name, err := program(file, name)
+	return name + " " + rest, err
 }
 
-func (r *resolver) absolute(p string) (string, error) {
-	if rest, ok := strings.CutPrefix(p, "~"); ok {
+func absolute(file, path string) (string, error) {
+	if path == "" {
+		return "", errors.New("must not be empty")
+	}
+	if rest, ok := strings.CutPrefix(path, "~"); ok {
 		if rest != "" && rest[0] != '/' {
 			return "", errors.New("~ stands for your own home only: write ~/… or the whole path")
 		}
@@ -202,14 +180,11 @@ func (r *resolver) absolute(p string) (string, error) {
 		}
 		return filepath.Join(home, rest), nil
 	}
-	if filepath.IsAbs(p) {
-		return filepath.Clean(p), nil
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path), nil
 	}
-	dir, err := directory(r.file)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, p), nil
+	dir, err := directory(file)
+	return filepath.Join(dir, path), err
 }
 
 // directory returns where the relative paths of a file begin.

@@ -101,8 +101,6 @@ func display(value any) string {
 	return s
 }
 
-func index(key string, i int) string { return key + "[" + strconv.Itoa(i) + "]" }
-
 // oneOf says what an enumerated value must be, with the likeliest one.
 func oneOf(value string, words []string) string {
 	want := "must be one of " + strings.Join(words, ", ")

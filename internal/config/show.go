@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/url"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,22 +16,22 @@ import (
 )
 
 // TOML is the configuration as a file has it, with its secrets hidden.
-func (c Config) TOML() string { return encode(c.redacted()) }
+func (c Config) TOML() string { return c.encode(true) }
 
 // MarshalJSON writes the configuration with the keys and values of the file,
 // and the version of the document; its secrets are hidden.
 func (c Config) MarshalJSON() ([]byte, error) {
 	type document struct {
-		Version int
+		Version int `toml:"version"`
 		Config
 	}
-	return json.Marshal(mirror(reflect.ValueOf(document{1, c.redacted()}), false, false))
+	return json.Marshal(mirror(step{}, reflect.ValueOf(document{1, c}), false, true))
 }
 
-// encode writes a file that Load reads as this very configuration.
-func encode(c Config) string {
+// encode writes a file; with its secrets it is one that Load reads as this very configuration.
+func (c Config) encode(hide bool) string {
 	var b bytes.Buffer
-	err := toml.NewEncoder(&b).EnableMarshalerInterface().Encode(mirror(reflect.ValueOf(c), true, false))
+	err := toml.NewEncoder(&b).EnableMarshalerInterface().Encode(mirror(step{}, reflect.ValueOf(c), true, hide))
 	if err != nil {
 		panic(fmt.Sprintf("encode configuration: %v", err)) // a mirror has nothing that TOML has not
 	}
@@ -43,19 +42,19 @@ func encode(c Config) string {
 // write durations as numbers, and know neither the keys of a policy nor what
 // of a secret may be shown. It has the keys of the file in their order. A brief
 // one leaves out what an entry of an array does not say.
-func mirror(v reflect.Value, brief, entry bool) any {
+func mirror(at step, v reflect.Value, brief, hide bool) any {
 	switch kindOf(v.Type()) {
 	case kindTable:
 		var fields []reflect.StructField
 		var values []any
 		for key, f := range fieldsOf(v.Type()) {
 			value := v.FieldByIndex(f.Index)
-			if brief && silent(value, key, entry) {
+			if brief && silent(at.into(key), value) {
 				continue
 			}
 			tag := reflect.StructTag(fmt.Sprintf("toml:%q json:%[1]q", key))
 			fields = append(fields, reflect.StructField{Name: f.Name, Type: reflect.TypeFor[any](), Tag: tag})
-			values = append(values, mirror(value, brief, entry))
+			values = append(values, mirror(at.into(key), value, brief, hide))
 		}
 		table := reflect.New(reflect.StructOf(fields)).Elem()
 		for i, value := range values {
@@ -65,24 +64,28 @@ func mirror(v reflect.Value, brief, entry bool) any {
 	case kindTables, kindList:
 		list := make([]any, v.Len())
 		for i := range list {
-			list[i] = mirror(v.Index(i), brief, true)
+			list[i] = mirror(at.element(i), v.Index(i), brief, hide)
 		}
 		return list
-	default:
-		if text, ok := scalar(v).(string); ok {
-			return quoted(text)
-		}
+	}
+	text, ok := scalar(v).(string)
+	switch {
+	case !ok:
 		return v.Interface()
+	case hide && schema()[at.path].secret:
+		return quoted(redact(at, text))
+	default:
+		return quoted(text)
 	}
 }
 
 // silent tells what was left out from what was said. The events of a channel
 // always say something: without the key it would inherit some.
-func silent(v reflect.Value, key string, entry bool) bool {
+func silent(at step, v reflect.Value) bool {
 	if v.Kind() != reflect.String && v.Kind() != reflect.Slice || v.Len() > 0 {
 		return false
 	}
-	return kindOf(v.Type()) == kindTables || entry && key != "events"
+	return kindOf(v.Type()) == kindTables || strings.Contains(at.path, "[]") && !strings.HasSuffix(at.path, ".events")
 }
 
 // quoted is text that TOML has in double quotes, as people write it. The
@@ -115,52 +118,31 @@ func scalar(v reflect.Value) any {
 	return v.Interface()
 }
 
-// redacted returns the configuration with its secrets hidden: tokens in URLs,
-// signing secrets, and the values of environment variables.
-func (c Config) redacted() Config {
-	c.Agents = slices.Clone(c.Agents)
-	for i := range c.Agents {
-		env := slices.Clone(c.Agents[i].Env)
-		for j, kv := range env {
-			name, _, _ := strings.Cut(kv, "=")
-			env[j] = name + "=" + hidden
-		}
-		c.Agents[i].Env = env
+// redact returns what of a secret may be shown: the name of a variable, and of a URL what tells
+// it from others. For the web that is its host, for a service only its scheme, because
+// the token of a service can be anywhere.
+func redact(at step, text string) string {
+	if name, _, found := strings.Cut(text, "="); found && at.path == "agent[].env[]" {
+		return name + "=" + hidden
 	}
-	c.Notify.Webhook = slices.Clone(c.Notify.Webhook)
-	for i := range c.Notify.Webhook {
-		w := &c.Notify.Webhook[i]
-		w.URL, w.Secret = hideURL(w.URL), Secret(w.Secret.String())
-	}
-	c.Notify.Service = slices.Clone(c.Notify.Service)
-	for i := range c.Notify.Service {
-		c.Notify.Service[i].URL = hideURL(c.Notify.Service[i].URL)
-	}
-	return c
-}
-
-// hideURL leaves of a URL what tells it from others: for the web its host, for
-// a service its scheme only, because a service's token stands anywhere.
-func hideURL(s Secret) Secret {
-	u, err := url.Parse(s.Reveal())
+	u, err := url.Parse(text)
 	switch {
-	case s == "":
+	case text == "":
 		return ""
-	case err != nil || u.Scheme == "":
+	case err != nil || u.Scheme == "" || !strings.HasSuffix(at.path, ".url"):
 		return hidden
 	case u.Scheme == "http" || u.Scheme == "https":
-		return Secret(u.Scheme + "://" + u.Host + "/" + hidden)
+		return u.Scheme + "://" + u.Host + "/" + hidden
 	default:
-		return Secret(u.Scheme + "://" + hidden)
+		return u.Scheme + "://" + hidden
 	}
 }
 
 // holdsSecret reports whether the file itself holds something to hide.
 func (c Config) holdsSecret() bool {
-	hasEnv := func(a Agent) bool { return len(a.Env) > 0 }
-	return slices.ContainsFunc(c.Agents, hasEnv) ||
-		slices.ContainsFunc(c.Notify.Webhook, func(w Webhook) bool { return w.URL != "" || w.Secret != "" }) ||
-		slices.ContainsFunc(c.Notify.Service, func(s Service) bool { return s.URL != "" })
+	holds := false
+	visit(step{}, reflect.ValueOf(c), func(_ step, f field, v reflect.Value) { holds = holds || f.secret && v.Len() > 0 })
+	return holds
 }
 
 // String is the configuration as TOML, secrets hidden.

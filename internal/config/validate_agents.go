@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,26 +49,17 @@ func (ps *problems) environment(key string, env []string) {
 	}
 }
 
-// unused refuses keys that would have no effect where they stand.
-func (ps *problems) unused(table, want string, keys []given) {
-	for _, k := range keys {
-		ps.check(!k.set, table+"."+k.key, nil, "%s", want)
+// unused refuses the keys of the other sort of agents: they would have no effect.
+func (a Agent) unused(found *problems, key, sort, want string) {
+	for name, f := range fieldsOf(reflect.TypeFor[Agent]()) {
+		set := f.Tag.Get("for") == sort && !reflect.ValueOf(a).FieldByIndex(f.Index).IsZero()
+		found.check(!set, key+"."+name, nil, "%s", want)
 	}
 }
 
 func (a Agent) validateBuiltin(found *problems, key string, known Known) {
 	found.check(a.Kind == "", key+".kind", a.Kind, "must not be set: %s is built in; for an agent of your own choose another name", a.Name)
-	found.unused(key, "is for custom agents only: "+a.Name+" is built in", []given{
-		{"files", a.Files != nil},
-		{"session", a.Session != ""},
-		{"cwd", a.Cwd != ""},
-		{"about", a.About != ""},
-		{"program", a.Program != nil},
-		{"limit", a.Limit != nil},
-		{"progress", a.Progress != nil},
-		{"resume", a.Resume != nil},
-		{"start", a.Start != nil},
-	})
+	a.unused(found, key, "custom", "is for custom agents only: "+a.Name+" is built in")
 	if servers := known.names(func(b Builtin) bool { return b.Server }); a.Server != "" {
 		found.check(slices.Contains(servers, a.Name), key+".server", a.Server, "is for %s only", strings.Join(servers, ", "))
 		found.check(isWebURL(a.Server), key+".server", a.Server, "must be an http or https URL")
@@ -117,14 +109,7 @@ func (a Agent) validateCustom(found *problems, key string, builtin []string) {
 			return // what else it lacks follows from that
 		}
 	}
-	found.unused(key, "is for built-in agents only", []given{
-		{"roots", a.Roots != nil},
-		{"command", a.Command != ""},
-		{"server", a.Server != ""},
-		{"fallback_model", a.FallbackModel != ""},
-		{"own_key_file", a.OwnKeyFile != ""},
-		{"budget", a.Budget != ""},
-	})
+	a.unused(found, key, "built-in", "is for built-in agents only")
 	found.check(a.Files != nil, key+".files", nil, "must name the files that the agent writes")
 	for i, pattern := range a.Files {
 		_, err := filepath.Match(pattern, "")

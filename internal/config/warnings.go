@@ -26,25 +26,36 @@ func Warnings(path string, c Config) []string {
 	if path != "" && c.holdsSecret() && readableByOthers(path) {
 		warn("%s holds a secret and others can read it: chmod 600 %s", path, path)
 	}
-	for _, f := range c.secretFiles() {
-		if _, err := os.Stat(f.path); err != nil {
-			warn("%s: %v", f.key, unread(f.path, err))
-		} else if readableByOthers(f.path) {
-			warn("%s: others can read %s: chmod 600 %s", f.key, f.path, f.path)
+	for _, f := range c.paths("secret") {
+		if _, err := os.Stat(*f.value); err != nil {
+			warn("%s: %v", f.key, unread(*f.value, err))
+		} else if readableByOthers(*f.value) {
+			warn("%s: others can read %s: chmod 600 %s", f.key, *f.value, *f.value)
 		}
 	}
-	for _, d := range c.directories() {
-		if info, err := os.Stat(d.path); err != nil || !info.IsDir() {
-			warn("%s: there is no directory %s%s", d.key, d.path, besideFile(path, d.path))
+	for _, d := range c.paths("dir", "pattern") {
+		dir := *d.value
+		if d.leads == "pattern" {
+			dir = filepath.Dir(dir)
+		}
+		if c.disabled(d.key) || strings.ContainsAny(dir, `*?[`) && d.leads == "pattern" {
+			continue
+		}
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			warn("%s: there is no directory %s%s", d.key, dir, besideFile(path, dir))
 		}
 	}
-	for _, p := range c.programs() {
-		if !runnable(p.path) {
-			warn("%s: there is no program %s%s", p.key, p.path, toName(p.path))
+	for _, p := range c.paths("command", "argv") {
+		name := *p.value
+		if p.leads == "command" && !runnable(name) { // else it may be a path with spaces in it
+			name, _, _ = strings.Cut(name, " ")
+		}
+		if !c.disabled(p.key) && !runnable(name) {
+			warn("%s: there is no program %s%s", p.key, name, toName(name))
 		}
 	}
 	found = append(found, c.Resume.strangers()...)
-	if c.Notify.DigestAt != undecided().Notify.DigestAt && !c.Notify.tells("digest") {
+	if c.Notify.DigestAt != Default().Notify.DigestAt && !c.Notify.tells("digest") {
 		warn(`notify.digest_at = %q has no effect: add "digest" to notify.events`, c.Notify.DigestAt)
 	}
 	found = append(found, unknownVariables(os.Environ())...)
@@ -65,65 +76,14 @@ func besideFile(file, path string) string {
 	return ", beside this file: write the full path, or begin with ~/"
 }
 
-// directories returns those that are named and would be looked for in vain.
-func (c Config) directories() []namedPath {
-	var all []namedPath
-	add := func(key, path string) { all = append(all, namedPath{key, path}) }
-	for i, dir := range c.Resume.Include {
-		add(index("resume.include", i), dir)
-	}
-	for i, dir := range c.Resume.Exclude {
-		add(index("resume.exclude", i), dir)
-	}
-	for i, p := range c.Resume.Priority {
-		add(index("resume.priority", i)+".dir", p.Dir)
-	}
+// disabled reports whether a key belongs to an agent that is switched off.
+func (c Config) disabled(key string) bool {
 	for i, a := range c.Agents {
-		if !a.Enabled {
-			continue
-		}
-		for j, root := range a.Roots {
-			add(index(index("agent", i)+".roots", j), root)
-		}
-		for j, pattern := range a.Files {
-			if dir := filepath.Dir(pattern); !strings.ContainsAny(dir, `*?[`) {
-				add(index(index("agent", i)+".files", j), dir)
-			}
-		}
-		if a.Cwd != "" {
-			add(index("agent", i)+".cwd", a.Cwd)
+		if !a.Enabled && strings.HasPrefix(key, index("agent", i)+".") {
+			return true
 		}
 	}
-	return all
-}
-
-// programs returns those that are named.
-func (c Config) programs() []namedPath {
-	var all []namedPath
-	argv := func(key string, words []string) {
-		if len(words) > 0 {
-			all = append(all, namedPath{index(key, 0), words[0]})
-		}
-	}
-	for i, a := range c.Agents {
-		if !a.Enabled {
-			continue
-		}
-		key := index("agent", i)
-		if a.Command != "" {
-			program, _, _ := strings.Cut(a.Command, " ")
-			if runnable(a.Command) {
-				program = a.Command // a path with spaces in it
-			}
-			all = append(all, namedPath{key + ".command", program})
-		}
-		argv(key+".resume", a.Resume)
-		argv(key+".start", a.Start)
-	}
-	for i, cmd := range c.Notify.Command {
-		argv(index("notify.command", i)+".run", cmd.Run)
-	}
-	return all
+	return false
 }
 
 func runnable(program string) bool {
@@ -165,38 +125,13 @@ func (n Notify) tells(event string) bool {
 	return false
 }
 
-// namedPath is a path and the key that names it.
-type namedPath struct{ key, path string }
-
-func (c Config) secretFiles() []namedPath {
-	var all []namedPath
-	add := func(key, path string) {
-		if path != "" {
-			all = append(all, namedPath{key, path})
-		}
-	}
-	for i, a := range c.Agents {
-		add(index("agent", i)+".env_file", a.EnvFile)
-		add(index("agent", i)+".own_key_file", a.OwnKeyFile)
-	}
-	for i, w := range c.Notify.Webhook {
-		add(index("notify.webhook", i)+".url_file", w.URLFile)
-		add(index("notify.webhook", i)+".secret_file", w.SecretFile)
-	}
-	for i, s := range c.Notify.Service {
-		add(index("notify.service", i)+".url_file", s.URLFile)
-	}
-	add("fleet.credentials_file", c.Fleet.CredentialsFile)
-	return all
-}
-
 // foreignFiles returns the files that are named and that another user can have
-// written. What cannot be read is told by whoever reads it.
-func (c Config) foreignFiles() []*Problem {
+// written. What cannot be read is reported when it is read.
+func (c *Config) foreignFiles() []*Problem {
 	var found problems
-	for _, f := range c.secretFiles() {
-		if wrong, ok := errors.AsType[*ownership.Error](c.Resume.Trust().Check(f.path)); ok {
-			found.add(f.key, f.path, "is not obeyed: %s", wrong)
+	for _, f := range c.paths("secret") {
+		if wrong, ok := errors.AsType[*ownership.Error](c.Resume.Trust().Check(*f.value)); ok {
+			found.add(f.key, *f.value, "is not obeyed: %s", wrong)
 		}
 	}
 	return found

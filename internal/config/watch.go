@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -84,9 +85,6 @@ type watch struct {
 // there is no file so far: Watch then watches the places in which Find looks for
 // one. A file that is deleted, or empty after it was not, is an error for Apply.
 func Watch(ctx context.Context, path string, opts WatchOptions) error {
-	if opts.Apply == nil {
-		return errors.New("watch configuration: no Apply")
-	}
 	w, err := newWatch(path, opts)
 	if err != nil {
 		return err
@@ -286,34 +284,50 @@ func fingerprintOf(places []string) fingerprint {
 	return fingerprint{}
 }
 
-// watchDirs watches the directories that decide which file the places lead to.
+// watchDirs watches the directories that decide which file the places lead to. A directory can
+// appear before the one around it is watched: it looks again until it has found no other one.
 func (w *watch) watchDirs() {
 	if w.listener == nil {
 		return
 	}
-	dirs := make(map[string]bool)
-	for _, path := range w.places {
-		for _, dir := range ownership.Directories(path) {
-			dirs[dir] = true
+	before := w.recheck
+	dirs := w.directories()
+	for range mostRounds {
+		w.recheck = recheck
+		for dir := range dirs {
+			if mounts.Network(dir) != "" {
+				w.recheck = min(w.recheck, recheckShared)
+			}
+			// Also if it is watched already: another directory may have its name now.
+			if err := w.listener.Add(dir); err != nil {
+				w.recheck = recheckBlind
+				if before != recheckBlind {
+					w.log.Warn("configuration is polled because it cannot be watched", "dir", dir, "err", err)
+				}
+			}
 		}
+		found := w.directories()
+		if maps.Equal(found, dirs) {
+			break
+		}
+		dirs = found
 	}
 	for _, dir := range w.listener.Added() {
 		if !dirs[dir] {
 			_ = w.listener.Remove(dir) // it may be gone already
 		}
 	}
-	before := w.recheck
-	w.recheck = recheck
-	for dir := range dirs {
-		if mounts.Network(dir) != "" {
-			w.recheck = min(w.recheck, recheckShared)
-		}
-		// Also if it is watched already: another directory may have its name now.
-		if err := w.listener.Add(dir); err != nil {
-			w.recheck = recheckBlind
-			if before != recheckBlind {
-				w.log.Warn("configuration is polled because it cannot be watched", "dir", dir, "err", err)
-			}
+}
+
+// mostRounds is more than the levels of a path that are made while it is watched.
+const mostRounds = 20
+
+func (w *watch) directories() map[string]bool {
+	dirs := make(map[string]bool)
+	for _, path := range w.places {
+		for _, dir := range ownership.Directories(path) {
+			dirs[dir] = true
 		}
 	}
+	return dirs
 }

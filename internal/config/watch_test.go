@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -318,6 +319,55 @@ func TestWatchPollsWhereThereAreNoEvents(t *testing.T) {
 	f.prompt("new")
 	cancel()
 	require.NoError(t, <-done)
+}
+
+// Many programs truncate or remove a file before they write it: that is not a change yet. In a
+// bubble without events, the time at which the file is checked is known.
+func TestWatchIsPatientWithAFileThatIsAboutToBeWritten(t *testing.T) {
+	for name, c := range map[string]struct {
+		begin   func(path string) error
+		problem string // if the file is not written in time
+	}{
+		"truncated": {func(path string) error { return os.Truncate(path, 0) }, "is empty where it was not"},
+		"removed":   {os.Remove, "is gone"},
+	} {
+		dir := t.TempDir()
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				path := filepath.Join(dir, "resumed.toml")
+				put(t, path, says("old"))
+				var got []change
+				w, err := newWatch(path, WatchOptions{Known: known, Apply: func(c Config, err error) error {
+					got = append(got, change{c, err})
+					return err
+				}})
+				require.NoError(t, err)
+				w.begin()
+				ctx, cancel := context.WithCancel(t.Context())
+				go func() { _ = w.run(ctx) }()
+				pass := func(d time.Duration) {
+					time.Sleep(d)
+					synctest.Wait()
+				}
+
+				require.NoError(t, c.begin(path))
+				pass(recheckBlind + 3*quiet) // a change is seen at the next check, and is usually over after quiet
+				require.Empty(t, got, "it may be about to be written")
+				put(t, path, says("new"))
+				pass(longest)
+				require.Len(t, got, 1)
+				require.NoError(t, got[0].err)
+				require.Equal(t, "new", got[0].cfg.Resume.Prompt)
+
+				require.NoError(t, c.begin(path))
+				pass(longest)
+				require.Len(t, got, 2, "the wait has an end")
+				require.ErrorContains(t, got[1].err, c.problem)
+				cancel()
+				synctest.Wait()
+			})
+		})
+	}
 }
 
 // Who asks for a reload while another one runs wants to know about the file as

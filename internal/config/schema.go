@@ -1,0 +1,185 @@
+package config
+
+import (
+	"iter"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"resumed/internal/backoff"
+	"resumed/internal/limit"
+)
+
+// schema holds every key, under its path. It is derived from Config, so that
+// the two cannot disagree. The root is under "".
+var schema = sync.OnceValue(func() map[string]field {
+	all := map[string]field{}
+	describe(all, "", "", reflect.ValueOf(Config{Backoff: Backoff{Policy: backoff.Default()}}))
+	return all
+})
+
+// field is one key that a file may have.
+type field struct {
+	path     string // such as agent[].files[]
+	kind     kind
+	tag      reflect.StructTag // of an element of a list: the list's
+	secret   bool              // its value is never shown
+	fallback any               // its default as a file has it; nil: none
+}
+
+// scalar reports whether the field holds a single value.
+func (f field) scalar() bool { return f.kind >= kindString }
+
+func describe(all map[string]field, path string, tag reflect.StructTag, v reflect.Value) {
+	f := field{path: path, kind: kindOf(v.Type()), tag: tag}
+	f.secret = v.Type() == reflect.TypeFor[Secret]() || tag.Get("secret") != ""
+	text, written := tag.Lookup("default")
+	switch {
+	case f.kind == kindList && written:
+		f.fallback = strings.Fields(text)
+	case written:
+		f.fallback = text
+	case f.scalar() && !v.IsZero(): // a policy has its defaults without tags
+		f.fallback = scalar(v)
+	}
+	all[path] = f
+	switch f.kind {
+	case kindTable:
+		for key, ft := range fieldsOf(v.Type()) {
+			describe(all, child(path, key), ft.Tag, v.FieldByIndex(ft.Index))
+		}
+	case kindTables, kindList:
+		describe(all, path+"[]", tag, reflect.Zero(v.Type().Elem()))
+	default: // a scalar
+	}
+}
+
+// fallbacks returns the defaults of the keys of a table.
+func fallbacks(table string) map[string]any {
+	all := map[string]any{}
+	for path, f := range schema() {
+		if f.fallback != nil && around(path) == table {
+			all[path[len(table)+1:]] = f.fallback
+		}
+	}
+	return all
+}
+
+// visit calls do for each value of a configuration, those in it after the one around them.
+func visit(at step, v reflect.Value, do func(step, field, reflect.Value)) {
+	f := schema()[at.path]
+	do(at, f, v)
+	switch f.kind {
+	case kindTable:
+		for key, ft := range fieldsOf(v.Type()) {
+			visit(at.into(key), v.FieldByIndex(ft.Index), do)
+		}
+	case kindTables, kindList:
+		for i := range v.Len() {
+			visit(at.element(i), v.Index(i), do)
+		}
+	default: // a scalar
+	}
+}
+
+// kind is what a key may hold.
+type kind uint8
+
+const (
+	kindTable  kind = iota + 1
+	kindTables      // an array of tables
+	kindList        // an array of scalars
+	kindString
+	kindInt
+	kindFloat
+	kindBool
+	kindDuration
+	kindSize
+	kindHours
+	kindClass
+)
+
+func kindOf(t reflect.Type) kind {
+	switch t {
+	case reflect.TypeFor[time.Duration]():
+		return kindDuration
+	case reflect.TypeFor[Size]():
+		return kindSize
+	case reflect.TypeFor[Hours]():
+		return kindHours
+	case reflect.TypeFor[limit.Class]():
+		return kindClass
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		return kindTable
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Struct {
+			return kindTables
+		}
+		return kindList
+	case reflect.Bool:
+		return kindBool
+	case reflect.Float64:
+		return kindFloat
+	case reflect.Int:
+		return kindInt
+	default:
+		return kindString
+	}
+}
+
+// fieldsOf yields a struct's fields with their keys, in their order; those of
+// embedded structs are among them.
+func fieldsOf(t reflect.Type) iter.Seq2[string, reflect.StructField] {
+	return func(yield func(string, reflect.StructField) bool) {
+		for _, f := range reflect.VisibleFields(t) {
+			if key := f.Tag.Get("toml"); key != "" && !yield(key, f) {
+				return
+			}
+		}
+	}
+}
+
+// step is a place in a file: as a key, such as agent[1].files[0], and as a path of the schema,
+// agent[].files[], with the path around it.
+type step struct{ key, path, parent string }
+
+// known reports whether the schema has the place. What is below an unknown
+// one is skipped: it has been told, and a hostile document is deep.
+func (s step) known() bool {
+	_, ok := schema()[s.path]
+	return ok
+}
+
+func (s step) into(name string) step {
+	if !bareKey.MatchString(name) {
+		name = strconv.Quote(name)
+	}
+	return step{child(s.key, name), child(s.path, name), s.path}
+}
+
+func (s step) element(i int) step { return step{index(s.key, i), s.path + "[]", s.path} }
+
+var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+// child is the path of a key in a table.
+func child(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+func index(key string, i int) string { return key + "[" + strconv.Itoa(i) + "]" }
+
+// around cuts the last part off a key or a path.
+func around(key string) string {
+	if i := strings.LastIndexAny(key, ".["); i > 0 {
+		return key[:i]
+	}
+	return ""
+}
